@@ -297,7 +297,9 @@ var lacking = map[string]bson.D{
 	"validate": {{Key: "validate", Value: "c"}, {Key: "repair", Value: true}},
 	"create":   {{Key: "create", Value: "e"}, {Key: "encryptedFields", Value: bson.M{"fields": bson.A{}}}},
 	"aggregate": {
-		{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: bson.A{}}, {Key: "cursor", Value: bson.M{"batchSize": 0}},
+		{Key: "aggregate", Value: "c"},
+		{Key: "pipeline", Value: bson.A{}},
+		{Key: "cursor", Value: bson.M{"batchSize": 0}},
 		{Key: "exchange", Value: bson.M{"policy": "roundrobin", "consumers": 2}},
 	},
 }

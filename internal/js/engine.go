@@ -43,6 +43,10 @@ type engine struct {
 	// instructions they have.
 	searchers map[string]searcher
 	searched  int
+	// checkPlain refuses a list whose length may change by itself.
+	checkPlain goja.Callable
+	// joins is how deep calls of join are nested.
+	joins int
 	// converted counts the values that were converted, from and to BSON.
 	converted int
 	// ended is why the call was interrupted, nil for a call that was not.

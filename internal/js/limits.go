@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -90,6 +91,11 @@ func (e *engine) setArrayLimits() error {
 		err := proto.DefineDataProperty(name, e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
 			length, most := 0.0, maxListLength
 			if list, ok := call.This.(*goja.Object); ok {
+				if list.ClassName() != "Array" && e.checkPlain != nil {
+					if _, err := e.checkPlain(goja.Undefined(), list); err != nil {
+						panic(err)
+					}
+				}
 				if n := list.Get("length"); n != nil {
 					length = n.ToFloat()
 				}
@@ -174,20 +180,23 @@ func (e *engine) setLimits() error {
 		return err
 	}
 	natives, err := e.natives(map[string]any{
-		"maxLength":   maxListLength,
-		"countKeys":   countKeys,
-		"isWide":      func(call goja.FunctionCall) goja.Value { return e.rt.ToValue(isWide(call.Argument(0))) },
-		"checkSize":   e.checked(e.checkText),
-		"checkText":   e.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
-		"checkSource": e.checked(func(v goja.Value) error { return checkSource(v.String()) }),
-		"compile":     e.compileText,
-		"run":         e.runText,
-		"room":        e.room,
-		"checkWide":   e.checkWide,
-		"trim":        e.trim,
-		"checkChars":  e.checkChars,
-		"large":       large,
-		"elementSize": elementSize,
+		"maxLength":      maxListLength,
+		"countKeys":      countKeys,
+		"isWide":         func(call goja.FunctionCall) goja.Value { return e.rt.ToValue(isWide(call.Argument(0))) },
+		"checkSize":      e.checked(e.checkText),
+		"checkText":      e.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
+		"checkSource":    e.checked(func(v goja.Value) error { return checkSource(v.String()) }),
+		"compile":        e.compileText,
+		"run":            e.runText,
+		"room":           e.room,
+		"checkWide":      e.checkWide,
+		"trim":           e.trim,
+		"join":           e.join,
+		"compareNumbers": e.compareNumbers,
+		"setCheckPlain":  func(f goja.Callable) { e.checkPlain = f },
+		"checkChars":     e.checkChars,
+		"large":          large,
+		"elementSize":    elementSize,
 	})
 	if err != nil {
 		return err
@@ -408,6 +417,41 @@ func (e *engine) trim(v goja.Value, begin, end bool) goja.Value {
 		return s
 	}
 	return s.Substring(from, to)
+}
+
+// join makes a text of the elements of a list. An element that becomes text may run code that changes the others: what is made is
+// counted.
+func (e *engine) join(list *goja.Object, by goja.Value, n int64) goja.Value {
+	if e.joins++; e.joins > maxTextNesting {
+		panic(e.rt.NewGoError(failure("RangeError: the value nests deeper than %d levels, or has a cycle", maxTextNesting)))
+	}
+	defer func() { e.joins-- }()
+	separator := e.text(by)
+	var out goja.StringBuilder
+	size, wide, looked := 0, false, 0
+	write := func(s goja.String) {
+		size += s.Length()
+		wide = wide || isWide(s)
+		if size > maxChars || wide && size > maxWideMade {
+			panic(e.rt.NewGoError(failure("RangeError: Invalid string length")))
+		}
+		if size-looked > large {
+			looked = size
+			e.room(int64(size))
+			e.look()
+		}
+		out.WriteString(s)
+	}
+	for i := range n {
+		e.step()
+		if i > 0 {
+			write(separator)
+		}
+		if v := list.Get(strconv.FormatInt(i, 10)); v != nil && !goja.IsUndefined(v) && !goja.IsNull(v) {
+			write(e.text(v))
+		}
+	}
+	return out.String()
 }
 
 // checkText refuses a value whose text would be too long.

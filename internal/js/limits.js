@@ -3,10 +3,29 @@
 (function (global, natives) {
   'use strict';
   const maxLength = natives.maxLength, { checkChars, checkWide } = natives, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 19, maxWide = 1 << 22, maxWideText = 1 << 21, maxNormalized = 1 << 20, maxNumber = 1 << 20, maxDate = 1 << 10;
-  const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, str = String, { join } = Array.prototype;
+  const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, str = String, { join, concat: nativeConcat } = Array.prototype;
+  const describe = Object.getOwnPropertyDescriptor, parent = Object.getPrototypeOf, typed = parent(Uint8Array.prototype);
   const range = (what) => { throw new RangeError(what); };
   const isObject = (x) => x !== null && (typeof x === 'object' || typeof x === 'function');
-  const lengthOf = (x) => (x === null || x === undefined ? 0 : +x.length || 0);
+  // What a check reads the call reads again, so it must be the same then: arguments become primitive values before the check, and the
+  // length of what is no array is a plain number. Functions that run code of the script between two elements count while they go.
+  define(typed, 'length', { ...describe(typed, 'length'), configurable: false });
+  define(Array.prototype, Symbol.iterator, { value: Array.prototype.values, writable: false, configurable: false });
+  const checkPlain = (x) => {
+    if (!isObject(x) || Array.isArray(x)) return;
+    for (let o = x; o !== null && o !== typed; o = parent(o)) {
+      const d = describe(o, 'length');
+      if (d === undefined) continue;
+      if (!('value' in d) || isObject(d.value)) throw new TypeError('the length of what is no array must be a number');
+      return;
+    }
+  };
+  natives.setCheckPlain(checkPlain);
+  const lengthOf = (x) => {
+    if (x === null || x === undefined) return 0;
+    checkPlain(x);
+    return +x.length || 0;
+  };
   // A function that makes a large value checks the memory first.
   const large = natives.large, elementSize = natives.elementSize, entrySize = 8 * elementSize;
   const checkRoom = (n, size) => { if (n > large) natives.room(n * size); };
@@ -23,8 +42,9 @@
     if (typeof native !== 'function') return;
     const value = {
       value(...args) {
-        before(this, args);
-        return after === undefined ? apply(native, this, args) : after(apply(native, this, args));
+        const self = object === String.prototype && this !== undefined && this !== null ? `${this}` : this;
+        before(self, args);
+        return after === undefined ? apply(native, self, args) : after(apply(native, self, args));
       },
     }.value;
     define(object, name, { value, writable: true, configurable: true });
@@ -48,7 +68,7 @@
   // What lists the properties of a value: those of a text are its characters, and of a list its elements.
   const checkKeys = (max) => (_, args) => {
     for (let i = 0; i < args.length; i++) {
-      const n = ArrayBuffer.isView(args[i]) ? args[i].length : natives.countKeys(args[i]);
+      const n = ArrayBuffer.isView(args[i]) ? lengthOf(args[i]) : natives.countKeys(args[i]);
       if (n > max) range('the value has too many properties');
       checkRoom(n, entrySize);
     }
@@ -70,41 +90,78 @@
   }.fromEntries;
   define(Object, 'fromEntries', { value: fromEntries, writable: true, configurable: true });
 
-  define(Array.prototype, Symbol.iterator, { value: Array.prototype.values, writable: true, configurable: true });
-  const checkJoin = (list, args) => {
-    checkList(list);
-    checkChars(lengthOf(list) * (args[0] === undefined ? 1 : lengthOf(str(args[0]))));
-    natives.checkSize(list);
+  const joined = {
+    join(separator) {
+      if (this === undefined || this === null) throw new TypeError('join called on null or undefined');
+      const by = separator === undefined ? ',' : `${separator}`;
+      checkList(this);
+      return natives.join(Object(this), by, lengthOf(this));
+    },
+    toLocaleString() {
+      checkList(this);
+      const texts = [];
+      for (let i = 0, n = lengthOf(this); i < n; i++) texts[i] = this[i] === undefined || this[i] === null ? '' : `${this[i].toLocaleString()}`;
+      return natives.join(texts, ',', texts.length);
+    },
+    concat(...args) {
+      if (this === undefined || this === null) throw new TypeError('concat called on null or undefined');
+      let list = [];
+      for (let i = -1; i < args.length; i++) list = added(list, i < 0 ? (isObject(this) ? this : Object(this)) : args[i]);
+      return list;
+    },
+    flat(depth) {
+      const list = [], most = depth === undefined ? 1 : Math.min(+depth || 0, maxFlat);
+      flatten(list, this, most);
+      return list;
+    },
   };
-  wrap(Array.prototype, 'join', checkJoin, checkWide);
-  wrap(Array.prototype, 'toLocaleString', (list) => checkJoin(list, []), checkWide);
-  wrap(Array.prototype, 'concat', (list, args) => {
-    let n = lengthOf(list);
-    for (let i = 0; i < args.length; i++) n += typeof args[i] === 'string' ? 1 : lengthOf(args[i]);
-    if (n > maxLength) range('Invalid array length');
-    checkRoom(n, elementSize);
-  });
-  const flatLength = (list, depth) => {
-    checkList(list);
-    let n = 0;
-    for (let i = 0; i < list.length; i++) {
-      n += Array.isArray(list[i]) && depth > 0 ? flatLength(list[i], depth - 1) : 1;
+  // added returns a list with an element or, of what is spread, all elements.
+  const added = (list, x) => {
+    if (Array.isArray(x) && !(Symbol.isConcatSpreadable in x)) {
+      const n = list.length + x.length;
       if (n > maxLength) range('Invalid array length');
+      checkRoom(n, elementSize);
+      return apply(nativeConcat, list, [x]);
     }
-    return n;
+    const spread = isObject(x) ? x[Symbol.isConcatSpreadable] : false;
+    const begin = list.length, n = (spread === undefined ? Array.isArray(x) : spread) ? lengthOf(x) : -1;
+    if (begin + n > maxLength) range('Invalid array length');
+    if (n < 0) list[begin] = x;
+    for (let i = 0; i < n; i++) if (i in x) list[begin + i] = x[i];
+    if (n > 0) list.length = begin + n;
+    return list;
   };
-  wrap(Array.prototype, 'flat', (list, args) => {
-    if (args[0] > maxFlat) args[0] = maxFlat;
-    flatLength(list, args[0] === undefined ? 1 : args[0]);
-  });
+  const flatten = (list, from, depth) => {
+    checkList(from);
+    for (let i = 0, n = lengthOf(from); i < n; i++) {
+      if (!(i in from)) continue;
+      const x = from[i];
+      if (depth > 0 && Array.isArray(x)) flatten(list, x, depth - 1);
+      else if (list.length < maxLength) list[list.length] = x;
+      else range('Invalid array length');
+    }
+  };
+  for (const name of Object.keys(joined)) define(Array.prototype, name, { value: joined[name], writable: true, configurable: true });
+  define(typed, 'join', { value: joined.join, writable: true, configurable: true });
+  // iterated returns a source of elements that keeps to one way of giving them.
+  const iterated = (x) => {
+    if (!isObject(x) || (Array.isArray(x) && parent(x) === Array.prototype && describe(x, Symbol.iterator) === undefined)) return x;
+    const iterate = x[Symbol.iterator];
+    if (iterate !== undefined && iterate !== null) return { [Symbol.iterator]: () => apply(iterate, x, []) };
+    const list = [];
+    for (let i = 0, n = lengthOf(x); i < n; i++) list[i] = x[i];
+    return list;
+  };
   // Lists that are iterated take a microsecond an element.
   const checkIterated = (_, args) => {
     const list = args[0];
     const n = list !== null && typeof list === 'object' && list.size > 0 ? list.size : lengthOf(list);
     if (n > maxKeys) range('Invalid array length');
     checkRoom(n, entrySize);
+    args[0] = iterated(list);
   };
   wrap(Array, 'from', checkIterated);
+  wrap(parent(Uint8Array), 'from', checkIterated);
   for (const name of ['all', 'allSettled', 'any', 'race']) {
     wrap(Promise, name, (_, args) => { if (lengthOf(args[0]) > maxPromises || (args[0] && args[0].size > maxPromises)) range('Invalid array length'); });
   }
@@ -123,18 +180,22 @@
     writable: true, configurable: true,
   });
 
-  const times = (s, args) => checkChars(lengthOf(str(s)) * args[0]);
+  const times = (s, args) => {
+    args[0] = +args[0];
+    checkChars(s.length * args[0]);
+  };
   wrap(String.prototype, 'repeat', times, checkWide);
-  wrap(String.prototype, 'localeCompare', (s, args) => { if (lengthOf(str(s)) + lengthOf(str(args[0])) > maxCompared) range('the texts are too long: compare parts of ' + maxCompared / 2 + ' characters'); });
-  wrap(Object.getPrototypeOf(Uint8Array.prototype), 'toLocaleString', (list) => { if (lengthOf(list) > maxKeys) range('Invalid array length'); });
+  wrap(String.prototype, 'localeCompare', (s, args) => { if (s.length + (args[0] = `${args[0]}`).length > maxCompared) range('the texts are too long: compare parts of ' + maxCompared / 2 + ' characters'); });
+  // A long sort is one of a function of the script's kind, in which an interrupt is heard.
+  for (const name of ['sort', 'toSorted']) wrap(typed, name, (list, args) => { if (args[0] === undefined && lengthOf(list) > maxKeys) args[0] = natives.compareNumbers; });
+  wrap(typed, 'toLocaleString', (list) => { if (lengthOf(list) > maxKeys) range('Invalid array length'); });
   for (const name of ['toUpperCase', 'toLowerCase', 'toLocaleUpperCase', 'toLocaleLowerCase']) {
     wrap(String.prototype, name, (s) => {
-      const text = str(s);
-      checkChars(text.length);
-      if (text.length > maxWide && natives.isWide(text)) range('the text is too long: change its case in parts of ' + maxWide + ' characters');
+      checkChars(s.length);
+      if (s.length > maxWide && natives.isWide(s)) range('the text is too long: change its case in parts of ' + maxWide + ' characters');
     });
   }
-  wrap(String.prototype, 'normalize', (s) => { if (lengthOf(str(s)) > maxNormalized) range('the text is too long: normalize it in parts of ' + maxNormalized + ' characters'); });
+  wrap(String.prototype, 'normalize', (s) => { if (s.length > maxNormalized) range('the text is too long: normalize it in parts of ' + maxNormalized + ' characters'); });
   wrap(global, 'parseFloat', (_, args) => {
     args[0] = str(args[0]);
     if (args[0].length > maxNumber) range('the text of a number is longer than ' + maxNumber + ' characters');
@@ -175,15 +236,43 @@
       checkChars((text.length > large && natives.isWide(text) ? 9 : 3) * text.length);
     });
   }
-  const pad = (s, args) => checkChars(args[0]);
+  const pad = (s, args) => checkChars(args[0] = +args[0]);
   wrap(String.prototype, 'padStart', pad, checkWide);
   wrap(String.prototype, 'padEnd', pad, checkWide);
-  wrap(String.prototype, 'concat', (s, args) => checkChars(args.reduce((n, x) => n + lengthOf(str(x)), lengthOf(str(s)))), checkWide);
-  wrap(String, 'raw', (_, args) => natives.checkSize(args), checkWide);
+  const plus = (s, t) => {
+    checkChars(s.length + t.length);
+    return checkWide(s + t);
+  };
+  const texts = {
+    concat(...args) {
+      if (this === undefined || this === null) throw new TypeError('concat called on null or undefined');
+      let s = `${this}`;
+      for (let i = 0; i < args.length; i++) s = plus(s, `${args[i]}`);
+      return s;
+    },
+    raw(template, ...values) {
+      const { raw } = template, n = lengthOf(raw);
+      let s = '';
+      for (let i = 0; i < n; i++) {
+        s = plus(s, `${raw[i]}`);
+        if (i + 1 < n && i < values.length) s = plus(s, `${values[i]}`);
+      }
+      return s;
+    },
+  };
+  define(String.prototype, 'concat', { value: texts.concat, writable: true, configurable: true });
+  define(String, 'raw', { value: texts.raw, writable: true, configurable: true });
 
+  const byteLength = describe(ArrayBuffer.prototype, 'byteLength').get;
+  const isBuffer = (x) => {
+    try { return apply(byteLength, x, []) >= 0; } catch (e) { return false; }
+  };
   for (const name of ['ArrayBuffer', 'SharedArrayBuffer', 'Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array',
     'Uint32Array', 'Float32Array', 'Float64Array']) {
     mask(name, (args) => {
+      if (!isObject(args[0])) args[0] = +args[0] || 0;
+      else if (name.endsWith('Buffer')) args[0] = +args[0];
+      else if (!ArrayBuffer.isView(args[0]) && !isBuffer(args[0])) checkIterated(undefined, args);
       if (args[0] > maxLength) range('Invalid typed array length');
       checkRoom(args[0], elementSize);
       checkList(args[0]);
@@ -200,9 +289,17 @@
     args[0] = str(args[0]);
     if (args[0].length > maxWide) range('the text is longer than ' + maxWide + ' characters');
   });
+  // Each value goes through a function of the script, in which an interrupt is heard.
+  const nativeStringify = JSON.stringify, nativeParse = JSON.parse, same = (_, value) => value;
   wrap(JSON, 'stringify', (_, args) => {
     natives.checkSize(args[0]);
+    if (isObject(args[2])) args[2] = args[2] instanceof Number ? +args[2] : args[2] instanceof String ? `${args[2]}` : undefined;
     if (typeof args[2] === 'number' && args[2] > 10) args[2] = 10;
+    if (typeof args[1] === 'function') return;
+    if (Array.isArray(args[1])) { // the names of the fields to keep: of a copy that runs no code
+      const text = nativeStringify(args[0], same);
+      args[0] = text === undefined ? undefined : nativeParse(text);
+    } else args[1] = same;
   });
 
   // Code in a text is checked and compiled like the code of a function.

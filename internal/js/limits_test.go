@@ -10,6 +10,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestBoundedFunctions has functions of the language that are replaced by others with limits: they
@@ -30,7 +31,17 @@ func TestBoundedFunctions(t *testing.T) {
 		"Array.prototype.map.call('abc', () => 1).join() === '1,1,1'", "Array.prototype.slice.call('abc').join('') === 'abc'",
 		"Array.prototype.fill.call({length: 2}, 1)[1] === 1", "escape('\u1234') === '%u1234'", "encodeURI(undefined) === 'undefined'",
 		"encodeURIComponent('\u1234'.repeat(1e6)).length === 9e6", "unescape('%u1234'.repeat(1e6)).length === 1e6",
-		"'x'.repeat(9e6).length === 9e6", "('é' + 'x'.repeat(8e6)).length === 8e6 + 1",
+		"'x'.repeat(9e6).length === 9e6", "new Uint8Array([1, 2]).join() === '1,2'", "[1, null, undefined, [2, 3], 'é'].join('-') === '1---2,3-é'", "[].join() === ''", "[1, [2, [3]]].flat(Infinity).length === 3",
+		"[1, [2, [3]]].flat().length === 3", "[, [1, , 2]].flat().length === 2", "[[[1]]].flat(0)[0][0][0] === 1", "[1].concat([2, 3], 4, [[5]]).length === 5", "[].concat({[Symbol.isConcatSpreadable]: true, length: 2, 0: 1}).length === 2",
+		"[].concat('ab').length === 1", "'a'.concat(1, null) === 'a1null'", "String.raw`a${1}b` === 'a1b'", "String.raw`\\n`.length === 2", "Array.from({length: 2, 1: 3})[1] === 3", "Array.from('abc').length === 3",
+		"Array.from(new Set([1, 2]), (x) => x * 2)[1] === 4", "new Float64Array([1, 2]).length === 2", "new Float64Array('3').length === 3", "new Uint8Array({length: 2}).length === 2",
+		"new Uint8Array(new ArrayBuffer(8), 4).length === 4", "new Uint8Array(new Set([1, 2])).length === 2", "Uint8Array.from([1, 2], (x) => x + 1)[1] === 3", "new Uint8Array().length === 0", "[].join.call('abc', '-') === 'a-b-c'", "[].join.call({}) === ''", "[].join.call({length: 2, 1: 'x'}) === ',x'",
+		"(() => { const a = new Float64Array(3e5); a[0] = NaN; a[1] = 5; a[2] = -0; a[3] = -1; a.sort(); return a[0] === -1 && Object.is(a[1], -0) && isNaN(a[299999]) && a[299998] === 5 })()",
+		"JSON.stringify({a: 1, b: [1, undefined]}) === '{\"a\":1,\"b\":[1,null]}'", "JSON.stringify({a: 1, b: 2}, ['b']) === '{\"b\":2}'", "JSON.stringify(undefined) === undefined", "JSON.stringify({a: 1}, null, new Number(1)) === '{\\n \"a\": 1\\n}'",
+		"JSON.stringify({toJSON: (k) => k + '!'}) === '\"!\"'", "[1, 2].toLocaleString() === '1,2'", "'ab'.repeat('2') === 'abab'", "'a'.padEnd('3', 'b') === 'abb'", "'abab'.replace('b', null) === 'anullab'",
+		"new Uint8Array([1, 2]).join(undefined) === '1,2'",
+		"new Float64Array([1, 2.5]).join({toString: () => '-'}) === '1-2.5'", "String(new Uint8Array(2)) === '0,0'", "new Uint8Array(1e6).join('').length === 1e6",
+		"('é' + 'x'.repeat(8e6)).length === 8e6 + 1",
 	} {
 		body := "return " + source
 		if strings.Contains(source, ";") && !strings.HasPrefix(source, "(") {
@@ -45,6 +56,64 @@ func TestBoundedFunctions(t *testing.T) {
 		if v, err := f.Call(bsonx.Missing); err != nil || v.Type != bsonx.TypeBool || !v.Bool() {
 			t.Errorf("%s: %v, %v", source, v, err)
 		}
+	}
+}
+
+// TestChangingValues has scripts whose values are other ones, or whose lists are longer, when they are read a second time. None takes
+// the process's memory or its time, whether it ends with an error or not.
+func TestChangingValues(t *testing.T) {
+	for name, code := range map[string]string{
+		"separator":          "let i = 0; return new Array(1e5).fill(1).join({toString: () => i++ ? 'x'.repeat(1e5) : ''}).length",
+		"count":              "let i = 0; return 'x'.repeat(1000).repeat({valueOf: () => i++ ? 1e7 : 0}).length",
+		"width":              "let i = 0; return ''.padEnd({valueOf: () => i++ ? 3e9 : 0}).length",
+		"text":               "let i = 0; return String.prototype.repeat.call({toString: () => i++ ? 'x'.repeat(3e7) : ''}, 100).length",
+		"depth":              "let i = 0, a = []; for (let n = 0; n < 1e5; n++) a = [a]; return a.flat({valueOf: () => i++ ? 1e9 : 0}).length",
+		"case":               "let i = 0; return String.prototype.toLowerCase.call({toString: () => i++ ? 'É'.repeat(8e6) : ''})",
+		"normalize":          "let i = 0; return String.prototype.normalize.call({toString: () => i++ ? 'É'.repeat(8e6) : ''})",
+		"comparison":         "let i = 0; return ''.localeCompare({toString: () => i++ ? 'x'.repeat(3e7) : ''})",
+		"list":               "let i = 0; return [].join.call({get length() { return i++ ? 3e9 : 0 }}).length",
+		"search":             "let i = 0; return [].indexOf.call({get length() { return i++ ? 1e15 : 0 }}, 1)",
+		"typed array":        "let i = 0; return new Float64Array({get length() { return i++ ? 1e9 : 0 }}).length",
+		"from":               "let i = 0; return Array.from({get length() { return i++ ? 1e9 : 0 }}).length",
+		"typed from":         "let i = 0; return Float64Array.from({get length() { return i++ ? 1e9 : 0 }}).length",
+		"apply":              "let i = 0; return Math.max.apply(null, {get length() { return i++ ? 1e9 : 0 }})",
+		"Reflect.apply":      "let i = 0; return Reflect.apply(Math.max, null, {get length() { return i++ ? 1e9 : 0 }})",
+		"Reflect.construct":  "let i = 0; return Reflect.construct(Array, {get length() { return i++ ? 1e9 : 0 }})",
+		"concat":             "let i = 0; return [].concat({[Symbol.isConcatSpreadable]: true, get length() { return i++ ? 4e9 : 0 }}).length",
+		"raw":                "let i = 0; return String.raw({raw: {get length() { return i++ ? 1e15 : 0 }}}).length",
+		"JSON":               "let i = 0; return JSON.stringify({toJSON: () => i++ ? new Array(1e6).fill('x'.repeat(1e4)) : 1}).length",
+		"buffer":             "let i = 0; return new ArrayBuffer({valueOf: () => i++ ? 1e11 : 0}).byteLength",
+		"date":               "let i = 0; return Date.parse({toString: () => i++ ? 'x'.repeat(3e7) : ''})",
+		"long typed set":     "let i = 0; return new Float64Array(10).set({get length() { return i++ ? 1e15 : 0 }})",
+		"subclass":           "class A extends Array { constructor(n) { super(n) } } return new A(4e9).fill(1).length",
+		"elements of join":   "const a = new Array(1e5).fill(''); a[0] = {toString: () => { a.fill('x'.repeat(1e6)); return '' }}; return a.join().length",
+		"elements of flat":   "let i = 0; const a = new Array(1e5).fill(1); Object.defineProperty(a, 0, {get: () => { if (i++) a.fill(new Array(1e6).fill(1), 1); return 1 }}); return a.flat().length",
+		"elements of concat": "let b = []; const a = [1]; Object.defineProperty(a, 0, {get: () => { b.length = 4e9; return 1 }}); return a.concat(a, b).length",
+		"elements of JSON":   "const a = new Array(1e5).fill(''); a[0] = {toJSON: () => { a.fill('x'.repeat(1e6)); return '' }}; return JSON.stringify(a).length",
+		"names of JSON":      "const a = new Array(1e5).fill(''); a[0] = {toJSON: () => { a.fill('x'.repeat(1e6)); return '' }}; return JSON.stringify(a, ['a']).length",
+		"texts of elements":  "const a = new Array(1e5).fill(''); a[0] = {toLocaleString: () => { a.fill('x'.repeat(1e6)); return '' }}; return a.toLocaleString().length",
+		"iterator":           "let i = 0; return Array.from({get [Symbol.iterator]() { return i++ ? undefined : [].values }, length: 1e9}).length",
+		"array's iterator":   "let i = 0; const a = []; Object.defineProperty(a, Symbol.iterator, {get() { if (i++) a.length = 4e9 }}); return Array.from(a).length",
+		"typed length":       "const b = new Uint8Array(10); Object.defineProperty(b, 'length', {get: () => 1e12}); return [].indexOf.call(b, 1)",
+		"replacement":        "let i = 0; return 'x'.repeat(1e7).replace('x', {toString: () => i++ ? '$`'.repeat(1e6) : ''}).length",
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin := torture.ProcessorTime()
+			peak := peakHeap(func() {
+				f, err := New(code, Options{Timeout: 200 * time.Millisecond})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = f.Call(bsonx.Missing)
+				t.Log(err)
+			})
+			if peak > 3*maxHeapGrowth {
+				t.Errorf("the heap had %d MiB", peak>>20)
+			}
+			if took := torture.ProcessorTime() - begin; took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
 	}
 }
 
@@ -69,6 +138,7 @@ func TestLimits(t *testing.T) {
 		"values of bytes":    "return Object.values(new Uint8Array(5e5)).length",
 		"localeCompare":      "const s = 'x'.repeat(1e7); return s.localeCompare(s)",
 		"typed array's text": "return new Float64Array(5e5).toLocaleString()",
+		"typed array's join": "return new Uint8Array(1e6).join('x'.repeat(1000)).length",
 		"from":               "return Array.from({length: 5e5}).length",
 		"promises":           "Promise.allSettled(new Array(1e5).fill(1))",
 		"apply":              "return Math.max.apply(null, {length: 1e9})",

@@ -268,8 +268,13 @@
   for (const name of Reflect.ownKeys(methods)) define(proto, name, { value: methods[name], writable: true, configurable: true });
 
   // The replacement of a text by a text.
-  const checkReplace = (s, args) => { if (typeof args[1] === 'string') checkChars(`${s}`.length * args[1].length); };
-  wrap(String.prototype, 'replace', (s, args) => { if (!isObject(args[0])) checkReplace(s, args); });
+  wrap(String.prototype, 'replace', (s, args) => {
+    if (isObject(args[0])) return;
+    args[0] = `${args[0]}`;
+    if (typeof args[1] === 'function') return;
+    args[1] = `${args[1]}`;
+    checkChars(s.length * args[1].length);
+  });
   const { replaceAll } = {
     replaceAll(what, by) {
       if (isObject(what) && what[Symbol.replace] !== undefined && what[Symbol.replace] !== null) return apply(nativeReplaceAll, this, [what, by]);

@@ -1,6 +1,11 @@
 package js
 
-import "github.com/dop251/goja"
+import (
+	"cmp"
+	"math"
+
+	"github.com/dop251/goja"
+)
 
 const (
 	// longSort is the length from which a sort without a comparator is watched.
@@ -46,4 +51,27 @@ func (e *engine) text(v goja.Value) goja.String {
 		s, _ = e.rt.ToValue(v.String()).(goja.String)
 	}
 	return s
+}
+
+// compareNumbers is the order of a typed array without a comparator: -0 comes before 0, and NaN last.
+func (e *engine) compareNumbers(call goja.FunctionCall) goja.Value {
+	e.step()
+	a, b := call.Argument(0).ToFloat(), call.Argument(1).ToFloat()
+	order := 0
+	switch {
+	case math.IsNaN(a) || math.IsNaN(b):
+		order = cmp.Compare(boolToInt(math.IsNaN(a)), boolToInt(math.IsNaN(b)))
+	case a == b:
+		order = cmp.Compare(boolToInt(math.Signbit(b)), boolToInt(math.Signbit(a)))
+	default:
+		order = cmp.Compare(a, b)
+	}
+	return e.rt.ToValue(order)
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
