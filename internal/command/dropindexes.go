@@ -131,20 +131,19 @@ func indexByKey(c *table.Collection, key bsonx.Doc) (string, error) {
 	if sameKeyPattern(key, idIndexSpec.Lookup("key").Doc()) {
 		return "", refuseDrop(c, "")
 	}
-	found := ""
+	var found []string
 	for _, ix := range c.Indexes {
-		if !sameKeyPattern(ix.Key, key) {
-			continue
+		if sameKeyPattern(ix.Key, key) {
+			found = append(found, ix.Name)
 		}
-		if found != "" {
-			return "", mongoerr.New(mongoerr.AmbiguousIndexKeyPattern,
-				"2 indexes found for key: %s, identify by name instead. Conflicting indexes: %s, %s", bsonx.FormatShell(bsonx.Document(key)),
-				bsonx.FormatShell(bsonx.Document(c.Collection.Index(found).Spec)), bsonx.FormatShell(bsonx.Document(ix.Spec)))
-		}
-		found = ix.Name
 	}
-	if found == "" {
+	spec := func(i int) string { return bsonx.FormatShell(bsonx.Document(c.Collection.Index(found[i]).Spec)) }
+	switch len(found) {
+	case 0:
 		return "", mongoerr.New(mongoerr.IndexNotFound, "can't find index with key: %s", bsonx.FormatShell(bsonx.Document(key)))
+	case 1:
+		return found[0], nil
 	}
-	return found, nil
+	return "", mongoerr.New(mongoerr.AmbiguousIndexKeyPattern, "%d indexes found for key: %s, identify by name instead. Conflicting indexes: %s, %s",
+		len(found), bsonx.FormatShell(bsonx.Document(key)), spec(0), spec(1))
 }
