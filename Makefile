@@ -1,7 +1,7 @@
 # Sheaf: what there is to do with this repository. `make help` lists it.
 
 GO       ?= go
-LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint
+LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 5s
 # How long each attack of `make torture` goes on, and the seed of a run to repeat. TORTURE='-run TestKill' picks some.
 TORTURETIME ?= 1m

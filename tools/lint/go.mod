@@ -1,4 +1,4 @@
-module github.com/sheafdb/sheaf/tools
+module github.com/sheafdb/sheaf/tools/lint
 
 go 1.26.0
 
