@@ -81,6 +81,17 @@ func (in *inspection) has(suffix string) bool {
 	return slices.ContainsFunc(in.names, func(name string) bool { return strings.HasSuffix(name, suffix) })
 }
 
+// hasRecords reports whether there is a log that is not empty.
+func (in *inspection) hasRecords() bool {
+	return slices.ContainsFunc(in.names, func(name string) bool {
+		if !strings.HasSuffix(name, ".log") {
+			return false
+		}
+		info, err := in.fs.Stat(in.fs.PathJoin(in.dir, name))
+		return err == nil && info.Size() > 0
+	})
+}
+
 // findManifest finds the current manifest: the marker names it. The marker is an empty file, easily left out by who copies a directory;
 // a seal is as good.
 func (in *inspection) findManifest(blank bool) error {
@@ -120,10 +131,11 @@ func (in *inspection) marker(name string) (string, error) {
 	return value, nil
 }
 
-// findFormatMarker makes Pebble's marker of its format again. A store that was killed while it was made may have none, but has no data.
+// findFormatMarker makes Pebble's marker of its format again. A store that was killed while it was made may have none, but has no data:
+// no table, and no log with a record.
 func (in *inspection) findFormatMarker() error {
 	value, err := in.marker("format-version")
-	if err == nil && value == "" && in.has(".sst") {
+	if err == nil && value == "" && (in.has(".sst") || in.hasRecords()) {
 		in.markers = append(in.markers, "marker.format-version.000001."+formatMajorVersion.String())
 	}
 	return err

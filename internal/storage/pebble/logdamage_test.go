@@ -246,6 +246,33 @@ func TestMissingLog(t *testing.T) {
 	}
 }
 
+// TestLostMarkersOfAYoungStore removes each marker of a store that was killed before its first table was written: it is made again.
+func TestLostMarkersOfAYoungStore(t *testing.T) {
+	t.Parallel()
+	disk := logStore(t, 20, 5, killed)
+	names, err := disk.List("store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range names {
+		if !strings.HasPrefix(name, "marker.") {
+			continue
+		}
+		found++
+		c := killed(t, nil, disk)
+		if err := c.Remove("store/" + name); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := openNumbers(t, c, Options{}); err != nil || n != 25 {
+			t.Errorf("without %s: %d commits: %v", name, n, err)
+		}
+	}
+	if found < 2 {
+		t.Errorf("%d markers in %v", found, names)
+	}
+}
+
 // TestStoppedStoreNeedsNoLog damages the log of a store that was closed: all is in tables.
 func TestStoppedStoreNeedsNoLog(t *testing.T) {
 	t.Parallel()
