@@ -24,7 +24,7 @@ func (cq *canonical) takeNear() error {
 		case ok:
 			cq.near = near
 		case hasNear(n):
-			return mongoerr.New(mongoerr.BadValue, "geoNear must be top-level expr")
+			return mongoerr.New(mongoerr.BadValue, "geo $near must be top-level expr")
 		}
 	}
 	switch {
