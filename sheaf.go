@@ -80,8 +80,11 @@ type Options struct {
 	// One that finds no room fails with ExceededMemoryLimit. DefaultRequestMemory if zero, no bound if negative.
 	RequestMemory int64
 	// ProcessMemory is for a process that does nothing but serve the database: where Go's memory comes to exceed it, in bytes,
-	// requests are ended, but not below the 80 MiB that one large request needs. Zero is no bound. It does not set the collector's limit, which is the program's (debug.SetMemoryLimit).
+	// requests are ended, but not below the 80 MiB that one large request needs. The data of a store in memory come on top. Zero is no bound. It does not set the collector's limit, which is the program's (debug.SetMemoryLimit).
 	ProcessMemory int64
+	// CollectorLimit, unless nil, is called with the sum of ProcessMemory and the data of a store in memory when it changes by much:
+	// debug.SetMemoryLimit, say.
+	CollectorLimit func(bytes int64)
 	// Logger gets what happens; nil discards it.
 	Logger *slog.Logger
 	// Sync says which writes wait for the disk.
@@ -217,7 +220,9 @@ func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogB
 	}
 	budget := requestBudget(o)
 	store.LimitMemory(budget)
-	budget.Lend(spareMemory(o), engine.Yield)
+	if !inMemory(engine) {
+		budget.Lend(spareMemory(o), engine.Yield)
+	}
 	planner := plan.New(plan.Options{Memory: budget, TempDir: tempDir})
 	service, err := command.NewService(command.Deps{
 		Data:         command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
@@ -242,7 +247,7 @@ func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogB
 	db := &DB{
 		engine: engine, store: store, service: service,
 		server: server.New(server.Options{
-			Service: service, Logger: o.Logger, ProcessMemory: reliefLimit(o, command.GroupMemory()), MaxConnections: o.MaxConnections, Advertise: o.Advertise, LogConnections: true,
+			Service: service, Logger: o.Logger, ProcessMemory: reliefLimit(o, command.GroupMemory()), Data: dataMemory(engine), CollectorLimit: o.CollectorLimit, MaxConnections: o.MaxConnections, Advertise: o.Advertise, LogConnections: true,
 		}),
 		memory: server.NewMemoryListener(memoryHost),
 	}
@@ -299,6 +304,19 @@ func reliefLimit(o *Options, group int64) int64 {
 		room = min(room, group/2)
 	}
 	return max(o.ProcessMemory, room)
+}
+
+func inMemory(engine storage.Engine) bool {
+	_, ok := engine.(*mem.Engine)
+	return ok
+}
+
+// dataMemory returns what tells the memory of a store in memory, nil for one on the disk.
+func dataMemory(engine storage.Engine) func() int64 {
+	if !inMemory(engine) {
+		return nil
+	}
+	return func() int64 { return engine.Stats().DataBytes }
 }
 
 func openStore(engine storage.Engine, o *Options) (*table.Store, error) {

@@ -60,17 +60,21 @@ func memoryBudget(given int64) int64 {
 }
 
 // limitMemory divides a budget among the parts of the server, and makes Go's collector keep to it. A store in memory only
-// grows with its data: its budget is for requests.
+// grows with its data: its budget is for the rest, and the collector's limit follows the data.
 func (f *serveFlags) limitMemory(o *sheaf.Options, budget int64) {
 	o.MemoryBudget = budget / 8 * storeEighths
 	o.RequestMemory = max(budget/8*requestEighths, minRequests)
+	given := debug.SetMemoryLimit(-1)
 	if f.memory {
+		o.ProcessMemory = budget
+		o.CollectorLimit = func(n int64) { debug.SetMemoryLimit(min(n, given)) }
+		o.CollectorLimit(budget)
 		return
 	}
 	limit := budget
 	if pebble.OutsideGo {
 		limit -= o.MemoryBudget
 	}
-	o.ProcessMemory = min(limit, debug.SetMemoryLimit(-1))
+	o.ProcessMemory = min(limit, given)
 	debug.SetMemoryLimit(o.ProcessMemory)
 }

@@ -83,14 +83,21 @@ const warmBytes = containerBytes / 2 / 3
 // startServer serves a new directory with a memory budget, in a control group unless that is empty.
 func startServer(t *testing.T, budget int64, group string) *container {
 	t.Helper()
+	return startServerOn(t, budget, group, "--dir", filepath.Join(t.TempDir(), "data"))
+}
+
+// startServerOn is startServer with the flags that say where the data are.
+func startServerOn(t *testing.T, budget int64, group string, store ...string) *container {
+	t.Helper()
 	bin, err := buildServer()
 	if err != nil {
 		t.Fatal(err)
 	}
 	args := []string{
-		bin, "serve", "--dir", filepath.Join(t.TempDir(), "data"), "--port", "0", "--ready-json", "--slow-ms", "-1",
+		bin, "serve", "--port", "0", "--ready-json", "--slow-ms", "-1",
 		"--log-level", "error", "--memory-budget", strconv.FormatInt(budget, 10),
 	}
+	args = append(args, store...)
 	cmd := exec.Command(args[0], args[1:]...)
 	if group != "" {
 		script := `echo $$ > "` + filepath.Join(group, "cgroup.procs") + `" && exec "$@"`

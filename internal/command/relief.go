@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"runtime/metrics"
 	"slices"
@@ -23,6 +24,8 @@ const (
 	reliefAge = 20 * time.Millisecond
 	// Go's memory comes near to its limit before each collection: what exceeds it by this part of it is not garbage.
 	reliefMargin = 2
+	// The collector's limit follows the data when they have changed by this part of the process's memory.
+	collectorStep = 16
 	// Large messages wait while less than this part of the memory is free.
 	pressShare = 4
 )
@@ -36,9 +39,33 @@ var unrelieved = map[string]bool{
 
 var errRelief = mongoerr.New(mongoerr.ExceededMemoryLimit, "operation was interrupted because the server has no memory left")
 
-// RelieveMemory runs until ctx ends. While Go's memory exceeds limit bytes in spite of garbage collection, it ends operations.
+// MemoryLimits are what RelieveMemory keeps to.
+type MemoryLimits struct {
+	// Process is how much memory Go may take beside the data of a store in memory.
+	Process int64
+	// Data returns what these take; nil is nothing.
+	Data func() int64
+	// Collector, unless nil, is told the sum whenever it has changed by much.
+	Collector func(bytes int64)
+}
+
+// data returns what the data take, and tells the collector.
+func (l *MemoryLimits) data(told *int64) int64 {
+	if l.Data == nil {
+		return 0
+	}
+	n := l.Data()
+	if d := n - *told; l.Collector != nil && (d > l.Process/collectorStep || -d > l.Process/collectorStep) {
+		*told = n
+		l.Collector(l.Process + n)
+	}
+	return n
+}
+
+// RelieveMemory runs until ctx ends. While Go's memory exceeds its limit in spite of garbage collection, it ends operations.
 // The budget of requests counts what is worth counting, and not every value that an expression makes.
-func (s *Service) RelieveMemory(ctx context.Context, limit int64) {
+func (s *Service) RelieveMemory(ctx context.Context, limits MemoryLimits) {
+	limit, told, most := limits.Process, int64(0), containerMost()
 	timer := time.NewTimer(calmInterval)
 	defer timer.Stop()
 	over, collections := 0, collector{}
@@ -49,10 +76,12 @@ func (s *Service) RelieveMemory(ctx context.Context, limit int64) {
 			return
 		}
 		used, live := goMemory()
+		data := limits.data(&told)
+		live -= data
 		overload := live - limit/pressShare*(pressShare-1)
 		s.overload.Store(overload)
 		s.Memory.Press(overload > 0)
-		if used <= limit+limit/reliefMargin {
+		if used <= min(limit+limit/reliefMargin+data, most) {
 			over = 0
 		} else if over++; over > 1 {
 			s.endIdleCursors(overload)
@@ -62,8 +91,16 @@ func (s *Service) RelieveMemory(ctx context.Context, limit int64) {
 		if collections.due(overload > 0 && s.Memory.Stats().Waiting > 0) {
 			runtime.GC()
 		}
-		timer.Reset(untilCheck(limit - used))
+		timer.Reset(untilCheck(limit + data - used))
 	}
+}
+
+// containerMost returns how much a process in a container may take before its operations are ended, whatever its budget.
+func containerMost() int64 {
+	if n := GroupMemory(); n > 0 {
+		return n / 8 * 7
+	}
+	return math.MaxInt64
 }
 
 // untilCheck returns the time until the next check of the memory: as long as all processors

@@ -36,6 +36,10 @@ type Options struct {
 	Stall time.Duration
 	// ProcessMemory is how much memory Go may take before commands are ended; zero is no bound.
 	ProcessMemory int64
+	// Data returns what a store in memory takes beside it; nil is nothing.
+	Data func() int64
+	// CollectorLimit is told the sum of both when it changes; it may be nil.
+	CollectorLimit func(bytes int64)
 	// LogConnections logs the beginning and the end of each connection, as mongod does.
 	LogConnections bool
 }
@@ -84,7 +88,9 @@ func New(opts Options) *Server {
 	s.service.SetMaxConnections(opts.MaxConnections)
 	s.running.Go(func() { s.service.Expire(s.base) })
 	if opts.ProcessMemory > 0 {
-		s.running.Go(func() { s.service.RelieveMemory(s.base, opts.ProcessMemory) })
+		s.running.Go(func() {
+			s.service.RelieveMemory(s.base, command.MemoryLimits{Process: opts.ProcessMemory, Data: opts.Data, Collector: opts.CollectorLimit})
+		})
 	}
 	s.running.Add(2)
 	go s.monitor()

@@ -209,6 +209,8 @@ const (
 
 // Stats are counters of an engine; zero where it has none.
 type Stats struct {
+	// DataBytes is the memory that the pairs of a store in memory take, about; 0 for a store on the disk.
+	DataBytes     int64
 	CacheBytes    int64
 	CacheBytesMax int64
 	// MemtableBytes is the memory of the memtables, UnflushedBytes what was put into them.

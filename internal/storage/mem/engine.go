@@ -19,6 +19,12 @@ type item struct {
 	key, value []byte
 }
 
+// itemOverhead is what a pair takes beside its bytes: two slices in a node that is not full, and the rounding up of each.
+const itemOverhead = 112
+
+// memory returns what a pair takes.
+func (i item) memory() int64 { return int64(len(i.key)+len(i.value))*17/16 + itemOverhead }
+
 type tree = btree.BTreeG[item]
 
 func newTree() *tree {
@@ -157,6 +163,7 @@ func (e *Engine) DeleteRange(start, end []byte) error {
 	})
 	for _, it := range keys {
 		e.tree.Delete(it)
+		e.stats.DataBytes -= it.memory()
 	}
 	return nil
 }
@@ -186,7 +193,7 @@ func (e *Engine) Ingest(ctx context.Context, next func() (key, value []byte, err
 		return storage.ErrClosed
 	}
 	for _, it := range items {
-		e.tree.Set(it)
+		e.stats.DataBytes += set(e.tree, it)
 	}
 	return nil
 }
@@ -272,7 +279,7 @@ func (e *Engine) Close() error {
 	}
 	e.closed = true
 	e.locks.Close()
-	e.tree, e.changed = newTree(), nil
+	e.tree, e.changed, e.stats.DataBytes = newTree(), nil, 0
 	return nil
 }
 

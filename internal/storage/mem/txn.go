@@ -23,19 +23,28 @@ func newWrites() *btree.BTreeG[write] {
 	return btree.NewBTreeGOptions(less, btree.Options{NoLocks: true})
 }
 
-// apply makes the changes of keys from lower to upper in a tree; no upper is no bound.
-func apply(t *tree, writes *btree.BTreeG[write], lower, upper []byte) {
+// set puts a pair into a tree. It returns how much more memory the pairs take.
+func set(t *tree, it item) int64 {
+	if old, replaced := t.Set(it); replaced {
+		return it.memory() - old.memory()
+	}
+	return it.memory()
+}
+
+// apply makes the changes of keys from lower to upper in a tree; no upper is no bound. It returns how much more memory the pairs take.
+func apply(t *tree, writes *btree.BTreeG[write], lower, upper []byte) (grown int64) {
 	writes.Ascend(write{item: item{key: lower}}, func(w write) bool {
 		if upper != nil && bytes.Compare(w.key, upper) >= 0 {
 			return false
 		}
-		if w.deleted {
-			t.Delete(w.item)
-		} else {
-			t.Set(w.item)
+		if !w.deleted {
+			grown += set(t, w.item)
+		} else if old, ok := t.Delete(w.item); ok {
+			grown -= old.memory()
 		}
 		return true
 	})
+	return grown
 }
 
 // txn implements storage.Txn.
@@ -234,7 +243,7 @@ func (t *txn) Commit(durability storage.Durability) error {
 	if err := applyCounters(e.tree, t.counters); err != nil {
 		return err
 	}
-	apply(e.tree, t.writes, nil, nil)
+	e.stats.DataBytes += apply(e.tree, t.writes, nil, nil)
 	t.putStamped()
 	e.commits++
 	if e.snapTxns > 0 {

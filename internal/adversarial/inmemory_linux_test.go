@@ -1,0 +1,77 @@
+package adversarial
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// TestMemoryOfAStoreInMemory attacks servers whose data are in memory, few and more than the budget: the budget is for the rest. The
+// ordinary commands before it find room beside the data.
+func TestMemoryOfAStoreInMemory(t *testing.T) {
+	needsServer(t)
+	budget := *workloadBudget << 20
+	for name, documents := range map[string]int{"few documents": 1000, "data larger than the budget": 150_000} {
+		t.Run(name, func(t *testing.T) {
+			c := startServerOn(t, budget, "", "--memory")
+			coll := c.client(t).Database("d").Collection("c")
+			fill(t, coll, documents)
+			ordinary(t, coll)
+			c.resetPeak(t)
+			before := c.status(t, "VmRSS")
+			explode := bson.D{{Key: "aggregate", Value: "c"}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
+				bson.D{{Key: "$limit", Value: 1}},
+				bson.D{{Key: "$project", Value: bson.M{"x": bson.M{"$map": bson.D{
+					{Key: "input", Value: bson.M{"$range": bson.A{0, 2_000_000}}}, {Key: "in", Value: bson.M{"a": "$$this", "b": bson.A{"$$this"}}},
+				}}}}},
+				bson.D{{Key: "$project", Value: bson.M{"n": bson.M{"$size": "$x"}}}},
+			}}}
+			raw, err := bson.Marshal(explode)
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes := attackTogether(t, coll.Database(), name, bson.Raw(raw))
+			peak := c.status(t, "VmHWM")
+			t.Logf("%d MiB before, peak %d MiB, codes %s", before>>20, peak>>20, fmt.Sprint(codes))
+			if peak > before+budget/2*3 {
+				t.Errorf("the server took %d MiB more for a budget of %d MiB", (peak-before)>>20, budget>>20)
+			}
+			ordinary(t, coll)
+		})
+	}
+}
+
+// fill inserts documents of a kilobyte.
+func fill(t *testing.T, coll *mongo.Collection, n int) {
+	t.Helper()
+	pad := strings.Repeat("x", 1000)
+	for i := 0; i < n; i += 1000 {
+		batch := make([]bson.D, 1000)
+		for k := range batch {
+			batch[k] = bson.D{{Key: "_id", Value: i + k}, {Key: "w", Value: k % 8}, {Key: "pad", Value: pad}}
+		}
+		if _, err := coll.InsertMany(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ordinary reads all documents, groups them and inserts a large one.
+func ordinary(t *testing.T, coll *mongo.Collection) {
+	t.Helper()
+	group := bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$w"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}}}}}
+	cursor, err := coll.Aggregate(t.Context(), mongo.Pipeline{group})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var groups []bson.D
+	if err := cursor.All(t.Context(), &groups); err != nil || len(groups) < 8 {
+		t.Errorf("%d groups: %v", len(groups), err)
+	}
+	if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "w", Value: -1}, {Key: "large", Value: strings.Repeat("y", 4<<20)}}); err != nil {
+		t.Error(err)
+	}
+}
