@@ -33,6 +33,15 @@ func parseBigPolygon(v bsonx.Value, w *interrupt.Watch) (*bigPolygon, error) {
 	}, nil
 }
 
+// touches reports whether a point or a part of its leaf cell lies in the polygon.
+func (b *bigPolygon) touches(p s2.Point) bool {
+	if b.loop.ContainsPoint(p) {
+		return true
+	}
+	cell := s2.CellFromPoint(p)
+	return b.loop.IntersectsCell(cell) && b.loop.Intersects(s2.LoopFromCell(cell))
+}
+
 func (b *bigPolygon) contains(p *s2.Polygon) bool {
 	if b.inverted {
 		return !b.border.Intersects(p)

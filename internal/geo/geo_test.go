@@ -93,6 +93,25 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
+// TestVertexOnCellBorder asks for a vertex at longitude and latitude 0, where it is a corner of its leaf cell: only a polygon
+// with a part in that cell has it. The answers are MongoDB's.
+func TestVertexOnCellBorder(t *testing.T) {
+	t.Parallel()
+	g := geometry(t, `{"type":"Point","coordinates":[0,0]}`)
+	const strict = `,"crs":{"type":"name","properties":{"name":"urn:x-mongodb:crs:strictwinding:EPSG:4326"}}`
+	for _, crs := range []string{"", strict} {
+		for ring, want := range map[string]bool{
+			"[-1,-1],[0,-1],[0,0],[-1,-1]": false,
+			"[0,0],[1,0],[1,1],[0,0]":      true,
+		} {
+			r := region(t, `{"type":"Polygon","coordinates":[[`+ring+`]]`+crs+`}`)
+			if within, intersects := r.Contains(g), r.Intersects(g); within != want || intersects != want {
+				t.Errorf("%s%s: within %v, intersects %v", ring, crs, within, intersects)
+			}
+		}
+	}
+}
+
 // TestHash: cells of a grid order by the bits of column and row in turn.
 func TestHash(t *testing.T) {
 	t.Parallel()

@@ -24,15 +24,14 @@ func pointOf(lng, lat float64) s2.Point {
 	return s2.Point{Vector: r3.Vector{X: cosTheta * cosPhi, Y: sinTheta * cosPhi, Z: sinPhi}}
 }
 
-// containsPoint reports whether a point lies in the region or so close to it that its leaf cell touches the region: the
-// boundary belongs to a region.
+// containsPoint reports whether a point lies in the region, or its leaf cell has a part in common with the region. So the
+// boundary belongs to a region, except on the border of a leaf cell if the region lies beyond that border.
 func (r *Region) containsPoint(p s2.Point) bool {
 	switch {
 	case r.kind == regionCap:
 		return capTouches(r.cap, p)
 	case r.geometry.big != nil:
-		loop := r.geometry.big.loop
-		return loop.ContainsPoint(p) || loop.IntersectsCell(s2.CellFromPoint(p))
+		return r.geometry.big.touches(p)
 	}
 	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return polygonTouches(own, p) })
 }
@@ -48,7 +47,11 @@ func polygonTouches(polygon *s2.Polygon, p s2.Point) bool {
 	if isOutside(polygon.RectBound(), s2.LatLngFromPoint(p)) {
 		return false
 	}
-	return polygon.ContainsPoint(p) || polygon.IntersectsCell(s2.CellFromPoint(p))
+	if polygon.ContainsPoint(p) {
+		return true
+	}
+	cell := s2.CellFromPoint(p)
+	return polygon.IntersectsCell(cell) && polygon.Intersects(s2.PolygonFromCell(cell))
 }
 
 // isOutside reports whether a point is certainly outside of a box of longitudes and latitudes: by more than what coordinates
