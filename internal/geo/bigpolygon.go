@@ -64,5 +64,5 @@ func (b *bigPolygon) containsLine(line *s2.Polyline, w *interrupt.Watch) bool {
 // intersectsLine reports whether a line has a point in the polygon or on its ring, which belongs to a big polygon in both
 // directions.
 func (b *bigPolygon) intersectsLine(line *s2.Polyline, w *interrupt.Watch) bool {
-	return meets(b.border, line, w) || b.border.ContainsPoint((*line)[0]) != b.inverted
+	return meets(b.border, line, w) || areaContains(b.border, (*line)[0]) != b.inverted
 }

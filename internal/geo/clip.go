@@ -40,18 +40,20 @@ func clip(polygon *s2.Polygon, line *s2.Polyline, outside bool, w *interrupt.Wat
 	if !outside && !polygon.RectBound().Intersects(line.RectBound()) {
 		return clipped{lost: s1.InfAngle()}
 	}
-	index := s2.NewShapeIndex()
-	index.Add(polygon)
-	query := s2.NewCrossingEdgeQuery(index)
+	tree := newEdgeTree(polygon)
 	var out clipped
-	var last *s2.Point // where the last piece ended
-	inside := polygon.ContainsPoint((*line)[0]) != outside
+	var last s2.Point // where the last piece ended, if there is one
+	var cuts []crossing
+	var near []s2.Edge
+	inside := areaContains(polygon, (*line)[0]) != outside
 	for i := range line.NumEdges() {
 		if w.Stopped(edgeWork) {
 			break
 		}
 		edge := line.Edge(i)
-		cuts := crossings(query, polygon, edge)
+		around := solidAround(edge)
+		near = tree.appendNear(near[:0], 1, &around)
+		cuts = appendCrossings(cuts[:0], edge, near)
 		if inside {
 			cuts = append(cuts, crossing{0, edge.V0})
 		}
@@ -66,34 +68,34 @@ func clip(polygon *s2.Polygon, line *s2.Polyline, outside bool, w *interrupt.Wat
 				continue
 			}
 			out.lost = max(out.lost, end.Distance(from.point))
-			if last == nil || last.Distance(from.point) > mergeGap {
+			if out.pieces == 0 || last.Distance(from.point) > mergeGap {
 				out.pieces++
 			}
 			end = to.point
-			last = &cuts[c+1].point
+			last = to.point
 		}
 		out.lost = max(out.lost, end.Distance(edge.V1))
 	}
 	return out
 }
 
-// crossings returns where an edge of a line crosses a polygon's boundary. A shared edge counts at both ends.
-func crossings(query *s2.CrossingEdgeQuery, polygon *s2.Polygon, edge s2.Edge) []crossing {
-	var cuts []crossing
-	for _, e := range query.Crossings(edge.V0, edge.V1, polygon, s2.CrossingTypeAll) {
-		other := polygon.Edge(e)
-		switch {
-		case s2.CrossingSign(edge.V0, edge.V1, other.V0, other.V1) == s2.Cross:
-			x := s2.Intersection(edge.V0, edge.V1, other.V0, other.V1)
-			cuts = append(cuts, crossing{s2.DistanceFraction(x, edge.V0, edge.V1), x})
-		case !s2.VertexCrossing(edge.V0, edge.V1, other.V0, other.V1):
+// appendCrossings appends where an edge of a line crosses edges of a polygon. A shared edge counts at
+// both ends.
+func appendCrossings(to []crossing, edge s2.Edge, others []s2.Edge) []crossing {
+	for _, other := range others {
+		switch sign := crossingSign(edge, other); {
+		case sign == s2.DoNotCross:
+		case sign == s2.Cross:
+			x := crossingPoint(edge, other)
+			to = append(to, crossing{s2.DistanceFraction(x, edge.V0, edge.V1), x})
+		case !vertexCrossing(edge, other):
 		case edge.V0 == other.V0 || edge.V0 == other.V1:
-			cuts = append(cuts, crossing{0, edge.V0})
+			to = append(to, crossing{0, edge.V0})
 		default:
-			cuts = append(cuts, crossing{1, edge.V1})
+			to = append(to, crossing{1, edge.V1})
 		}
 	}
-	return cuts
+	return to
 }
 
 func compareCrossings(a, b crossing) int {

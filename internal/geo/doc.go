@@ -17,6 +17,8 @@
 //  2. A covering contains every geometry that a region contains or intersects, so that bounds lose nothing. What is
 //     outside is for the caller's filter to find.
 //  3. Distances are in radians times EarthRadius on the sphere and in the units of the coordinates on a plane.
+//  4. Lines are compared with lines and polygons by orientation, not by s2: s2 is exact where three points lie on one
+//     great circle, and MongoDB lets rounding decide.
 //
 // The package does not know filters, indexes or error codes: parsing fails with a plain reason.
 package geo

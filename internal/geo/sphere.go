@@ -110,17 +110,20 @@ func areaContainsLine(a *s2.Polygon, line *s2.Polyline, w *interrupt.Watch) bool
 }
 
 // meets reports whether an edge of a line crosses one of a shape or shares a vertex with it.
-func meets(shape, line s2.Shape, w *interrupt.Watch) bool {
-	index := s2.NewShapeIndex()
-	index.Add(shape)
-	query := s2.NewCrossingEdgeQuery(index)
+func meets(shape s2.Shape, line *s2.Polyline, w *interrupt.Watch) bool {
+	tree := newEdgeTree(shape)
+	var near []s2.Edge
 	for i := range line.NumEdges() {
 		if w.Stopped(edgeWork) {
 			return false
 		}
-		e := line.Edge(i)
-		if len(query.Crossings(e.V0, e.V1, shape, s2.CrossingTypeAll)) > 0 {
-			return true
+		edge := line.Edge(i)
+		around := solidAround(edge)
+		near = tree.appendNear(near[:0], 1, &around)
+		for _, other := range near {
+			if crossingSign(edge, other) != s2.DoNotCross {
+				return true
+			}
 		}
 	}
 	return false

@@ -21,13 +21,22 @@ func geojson(kind string, coordinates any) bson.D {
 	return bson.D{{Key: "type", Value: kind}, {Key: "coordinates", Value: coordinates}}
 }
 
-// at returns the coordinates of places of a bent lattice, each named by its column and row: "00 10 11". No three of them lie on
-// a great circle but for rounding, which would decide on which side of a line the third is.
-func at(places string, base [2]float64) bson.A {
+// lattice is a grid of places with the corner lng, lat. Three places of a straight one lie on a meridian or on the equator, where
+// rounding decides on which side of a line the third is. No three places of a bent one lie on a great circle.
+type lattice struct {
+	lng, lat float64
+	straight bool
+}
+
+// at returns the coordinates of places of a lattice, each named by its column and row: "00 10 11".
+func at(places string, base lattice) bson.A {
 	var out bson.A
 	for p := range strings.FieldsSeq(places) {
 		column, row := float64(p[0]-'0'), float64(p[1]-'0')
-		lng, lat := base[0]+column+row*row/16, base[1]+row+column*column/32
+		lng, lat := base.lng+column, base.lat+row
+		if !base.straight {
+			lng, lat = lng+row*row/16, lat+column*column/32
+		}
 		if lng > 180 {
 			lng -= 360
 		}
@@ -58,7 +67,7 @@ func lines() []string {
 		"11 21 22 12 11", "11 12 22 21 11", "00 11 22 33", "33 22 11 00", "10 11 12 22", "03 00 30", "30 00 03", "20 11 22", "22 11 20")
 }
 
-func shapes(base [2]float64) []shape {
+func shapes(base lattice) []shape {
 	var out []shape
 	for _, ring := range rings {
 		var coordinates bson.A
@@ -90,7 +99,7 @@ func shapes(base [2]float64) []shape {
 }
 
 // stored are the shapes that can be in a document: one with strict winding is only asked about.
-func stored(base [2]float64) []shape {
+func stored(base lattice) []shape {
 	return slices.DeleteFunc(shapes(base), func(s shape) bool { return strings.HasPrefix(s.name, "strict") })
 }
 
@@ -99,11 +108,14 @@ func (s shape) isArea() bool {
 	return strings.HasPrefix(s.name, "polygon") || strings.HasPrefix(s.name, "strict")
 }
 
-// bases are where the lattice lies: anywhere, across the equator and the antimeridian, near a pole.
-var bases = map[string][2]float64{"land": {40, 5}, "date": {178, -2}, "pole": {10, 86}}
+// bases are lattices anywhere, across the equator and the antimeridian, near a pole.
+var bases = map[string]lattice{
+	"land": {40, 5, false}, "date": {178, -2, false}, "pole": {10, 86, false},
+	"grid": {40, 5, true}, "origin": {-1, -1, true}, "south": {120.25, -33.75, true},
+}
 
 // TestSharedEdges asks for lines and polygons that share edges and vertices, each with each. An edge belongs to a polygon in one
-// direction: with the area to the left.
+// direction: with the area to the left. On straight lattices the vertices of one shape lie on the edges of others.
 func TestSharedEdges(t *testing.T) {
 	t.Parallel()
 	c := class{file: "edges.txt", explain: differentShapes, setup: func(t *testing.T, db *mongo.Database) {
@@ -176,7 +188,7 @@ func found(ctx context.Context, db *mongo.Database, coll string, filter bson.D, 
 // differentShapes names the shapes in which two answers of found differ.
 func differentShapes(got, want string) string {
 	var out []string
-	for i, s := range stored([2]float64{}) {
+	for i, s := range stored(lattice{}) {
 		bit := byte(1) << (i % 4)
 		if g, w := digit(got, i/4), digit(want, i/4); g&bit != w&bit {
 			out = append(out, s.name)
