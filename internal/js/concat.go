@@ -34,6 +34,10 @@ func compileChecked(source string, strict bool) (*script, error) {
 	if err != nil {
 		return nil, err
 	}
+	return compileTree(tree, strict)
+}
+
+func compileTree(tree *ast.Program, strict bool) (*script, error) {
 	var found literals
 	found.replaceConcats(reflect.ValueOf(tree.Body))
 	if found.err != nil {
@@ -68,7 +72,7 @@ func (e *engine) runSource(source string) (goja.Value, error) {
 }
 
 // replaceConcats replaces the expressions of a syntax tree, whose nesting is bounded, and measures
-// its regular expressions.
+// its regular expressions. It also gives eval its other name.
 func (l *literals) replaceConcats(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -80,12 +84,13 @@ func (l *literals) replaceConcats(v reflect.Value) {
 			l.add(pattern)
 		}
 		if old, ok := v.Interface().(ast.Expression); ok && v.CanSet() {
-			if e := reflect.ValueOf(checkedConcat(old)); e.IsValid() && e.Type().AssignableTo(v.Type()) {
+			if e := reflect.ValueOf(replacement(old)); e.IsValid() && e.Type().AssignableTo(v.Type()) {
 				v.Set(e)
 			}
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
+			renameEval(v.Interface())
 			l.replaceConcats(v.Elem())
 		}
 	case reflect.Slice:
@@ -94,8 +99,7 @@ func (l *literals) replaceConcats(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			// A File is the source, and a DeclarationList repeats what the body has.
-			if f := v.Type().Field(i); f.IsExported() && f.Name != "File" && f.Name != "DeclarationList" {
+			if isNode(v.Type().Field(i)) {
 				l.replaceConcats(v.Field(i))
 			}
 		}
@@ -103,9 +107,11 @@ func (l *literals) replaceConcats(v reflect.Value) {
 	}
 }
 
-// checkedConcat returns the replacement of an expression, nil if the expression stays.
-func checkedConcat(e ast.Expression) ast.Expression {
+// replacement returns the replacement of an expression, nil if the expression stays.
+func replacement(e ast.Expression) ast.Expression {
 	switch e := e.(type) {
+	case *ast.CallExpression:
+		return directEval(e)
 	case *ast.BinaryExpression:
 		if e.Operator == token.PLUS && !isShort(e.Left) && !isShort(e.Right) {
 			return callOf(concatName, e, e.Left, e.Right)
@@ -179,7 +185,7 @@ var concatProgram = sync.OnceValues(func() (*goja.Program, error) {
 	return goja.Compile("concat.js", concatSource, true)
 })
 
-// setConcat defines the functions that checkedConcat calls.
+// setConcat defines the functions that replacement's sums call.
 func (e *engine) setConcat() error {
 	v, err := e.callProgram(concatProgram, e.rt.ToValue(e.room), e.rt.ToValue(e.checkWide), e.rt.ToValue(maxChars), e.rt.ToValue(maxWideMade), e.rt.ToValue(large))
 	if err != nil {
@@ -187,8 +193,5 @@ func (e *engine) setConcat() error {
 	}
 	functions := v.ToObject(e.rt)
 	e.checkChars = functions.Get("checkChars")
-	global := e.rt.GlobalObject()
-	return errors.Join(
-		global.DefineDataProperty(concatName, functions.Get("concat"), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE),
-		global.DefineDataProperty(resultName, functions.Get("result"), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+	return errors.Join(e.defineHidden(concatName, functions.Get("concat")), e.defineHidden(resultName, functions.Get("result")))
 }

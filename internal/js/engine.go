@@ -47,6 +47,8 @@ type engine struct {
 	checkPlain goja.Callable
 	// joins is how deep calls of join are nested.
 	joins int
+	// scope has the variables that a direct eval is about to see.
+	scope goja.Value
 	// converted counts the values that were converted, from and to BSON.
 	converted int
 	// ended is why the call was interrupted, nil for a call that was not.
@@ -92,7 +94,7 @@ func (e *engine) function(source string) (goja.Callable, error) {
 		return err
 	})
 	if err != nil {
-		return nil, failure("%v", err)
+		return nil, asFailure(err)
 	}
 	fn, ok := goja.AssertFunction(v)
 	if !ok {

@@ -2,6 +2,7 @@ package js
 
 import (
 	_ "embed" // for the limits
+	"errors"
 	"math/big"
 	"reflect"
 	"regexp"
@@ -14,6 +15,9 @@ import (
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/parser"
+	"github.com/dop251/goja/unistring"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 //go:embed limits.js
@@ -176,7 +180,7 @@ func (e *engine) setLimits() error {
 	if err := e.setIteratorLimits(); err != nil {
 		return err
 	}
-	if err := e.setArrayLimits(); err != nil {
+	if err := errors.Join(e.setArrayLimits(), e.setEval()); err != nil {
 		return err
 	}
 	natives, err := e.natives(map[string]any{
@@ -188,6 +192,10 @@ func (e *engine) setLimits() error {
 		"checkSource":    e.checked(func(v goja.Value) error { return checkSource(v.String()) }),
 		"compile":        e.compileText,
 		"run":            e.runText,
+		"variables":      e.variables,
+		"compileDirect":  e.compileDirect,
+		"runDirect":      e.runDirect,
+		"defineHidden":   func(name string, v goja.Value) error { return e.defineHidden(unistring.NewFromString(name), v) },
 		"room":           e.room,
 		"checkWide":      e.checkWide,
 		"trim":           e.trim,
@@ -212,9 +220,18 @@ func (e *engine) setLimits() error {
 func (e *engine) compileText(source string) any {
 	s, err := compileChecked(source, false)
 	if err != nil {
-		return err.Error()
+		return syntaxMessage(err)
 	}
 	return s
+}
+
+// syntaxMessage returns the message of a SyntaxError.
+func syntaxMessage(err error) string {
+	var refused *mongoerr.Error
+	if errors.As(err, &refused) {
+		return strings.TrimPrefix(refused.Message, "SyntaxError: ")
+	}
+	return err.Error()
 }
 
 // runText runs a program of compileText and passes its exception on.

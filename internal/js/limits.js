@@ -6,6 +6,7 @@
   const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, str = String, { join, concat: nativeConcat } = Array.prototype;
   const describe = Object.getOwnPropertyDescriptor, parent = Object.getPrototypeOf, typed = parent(Uint8Array.prototype);
   const range = (what) => { throw new RangeError(what); };
+  const { includes } = String.prototype, has = (s, part) => apply(includes, s, [part]);
   const isObject = (x) => x !== null && (typeof x === 'object' || typeof x === 'function');
   // What a check reads the call reads again, so it must be the same then: arguments become primitive values before the check, and the
   // length of what is no array is a plain number. Functions that run code of the script between two elements count while they go.
@@ -311,6 +312,34 @@
   };
   const { eval: evalText } = { eval(text) { return typeof text === 'string' ? evaluate(text) : text; } };
   define(global, 'eval', { value: evalText, writable: true, configurable: true });
+  // A direct call of eval: see eval.go.
+  const known = (get) => {
+    try { get(); } catch (e) { return !(e instanceof ReferenceError && has(e.message, 'is not defined')); }
+    return true;
+  };
+  const scopeOf = (self, variables) => {
+    const scope = Object.create(null);
+    define(scope, ' this', { get: self, set: undefined });
+    for (let i = 0; i < variables.length; i++) {
+      const [name, get, set] = variables[i];
+      if (known(get)) define(scope, name, { get, set, configurable: true });
+    }
+    return scope;
+  };
+  natives.defineHidden(' eval', evalText);
+  natives.defineHidden(' code', (f, ...args) => {
+    if (f !== evalText || typeof args[0] !== 'string') return { value: f(...args) };
+    const source = natives.variables(args[0]);
+    if (typeof source === 'string') throw new SyntaxError(source);
+    return source[0];
+  });
+  natives.defineHidden(' run', (frame) => {
+    if (!Array.isArray(frame)) return frame.value;
+    const [text, strict, self, variables] = frame;
+    const program = natives.compileDirect(text, strict);
+    if (typeof program === 'string') throw new SyntaxError(program);
+    return natives.runDirect(program, scopeOf(self, variables));
+  });
   const makeFunction = (args) => {
     const parts = args.map(str), body = parts.length > 0 ? parts.pop() : '';
     return evaluate('(function anonymous(' + parts.join() + '\n) {\n' + body + '\n})');
