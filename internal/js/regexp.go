@@ -69,6 +69,9 @@ func (e *engine) setRegexps(tools goja.Value) error {
 			return goja.Undefined()
 		},
 		"search": e.search,
+		"backtracks": func(call goja.FunctionCall) goja.Value {
+			return e.rt.ToValue(e.searcher(call.Argument(0), call.Argument(1).String()).re == nil)
+		},
 	})
 	if err != nil {
 		return err
@@ -104,6 +107,9 @@ func (s patternSize) fits() bool {
 // wideRange is the end of a range beyond ASCII.
 var wideRange = regexp.MustCompile(`-(?:\\[ux]|\\?[^\x00-\x7f])`)
 
+// propertyEscape is \p or \P. Without the flag u it stands for the letter.
+var propertyEscape = regexp.MustCompile(`^(?:[^\\]|\\[^pP])*\\[pP]`)
+
 // sizeOf measures a regular expression before it is compiled. It refuses what would take too long
 // to compile, or too much memory.
 func sizeOf(pattern, flags string) (patternSize, error) {
@@ -113,6 +119,10 @@ func sizeOf(pattern, flags string) (patternSize, error) {
 	if strings.Contains(flags, "i") && len(wideRange.FindAllStringIndex(pattern, maxWideRanges+1)) > maxWideRanges {
 		return patternSize{}, failure("RangeError: a regular expression that ignores the case has more than %d ranges beyond "+
 			"ASCII: leave out the flag i", maxWideRanges)
+	}
+	if strings.Contains(flags, "u") && propertyEscape.MatchString(pattern) {
+		return patternSize{}, failure(`SyntaxError: \p{...} and \P{...} are not supported in a regular expression with the flag u: ` +
+			"list the characters, as in [a-zà-ÿ]")
 	}
 	if err := checkBacktracking(pattern, flags); err != nil {
 		return patternSize{}, err

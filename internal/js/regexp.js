@@ -29,6 +29,8 @@
     if (typeof regex.lastIndex !== 'number') regex.lastIndex = +regex.lastIndex;
     return toLength(regex.lastIndex);
   };
+  // backtracks tells whether the engine searches in the way that a clock ends.
+  const backtracks = (regex, at) => ((isGlobal(regex) || isSticky(regex)) && at !== 0) || natives.backtracks(source(regex), modes(regex));
   // search calls the native exec or test.
   const search = (native, regex, s) => {
     if (s.length > maxSearched) range('a regular expression searches at most ' + maxSearched + ' characters: search a part of the text');
@@ -47,9 +49,9 @@
     }
     const at = regex.lastIndex;
     let start = now(), result = apply(native, regex, [s]);
-    if (result || !mayEnd || now() - start < maxNative) return result;
-    // One that backtracks for too long is ended as if there were no match, which must not pass as the answer. The first search from a
-    // lastIndex compiles the expression, too.
+    if (result || !mayEnd || now() === start || !backtracks(regex, at)) return result;
+    // One that backtracks for too long is ended as if there were no match, which must not pass as the answer. It ends too early if
+    // the clock that it goes by was late when it began. The first search from a lastIndex compiles the expression, too.
     if (isGlobal(regex) || isSticky(regex)) regex.lastIndex = at;
     start = now();
     result = apply(native, regex, [s]);

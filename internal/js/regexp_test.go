@@ -3,9 +3,13 @@ package js
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/dop251/goja"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // regexps are expressions and texts that all methods are called with.
@@ -71,6 +75,27 @@ func TestRegExpsKeepResults(t *testing.T) {
 			if different++; different > 20 {
 				return
 			}
+		}
+	}
+}
+
+// TestPropertyEscapes has classes such as \p{L}, which the engine would take for the letter p.
+func TestPropertyEscapes(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{
+		`/\p{L}/u.test('é')`, `/[^\P{Lu}]/u`, `/\\\p{L}/gu`, `new RegExp('\\p{L}', 'u')`, `new RegExp(/\p{L}/, 'u')`, `eval('/\\p{L}/u')`, `/a/.compile('\\p{L}', 'u')`,
+	} {
+		f, err := New(code, Options{})
+		if err == nil {
+			_, err = f.Call(bsonx.Missing)
+		}
+		if mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure || !strings.Contains(err.Error(), "not supported") {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+	for _, code := range []string{`/\p{L}/.test('p{L}')`, `/\\p{1}/u.test('\\p')`, `/p\{/u.test('p{')`} {
+		if v, err := compile(t, code).Call(bsonx.Missing); err != nil || !v.Bool() {
+			t.Errorf("%s: %v, %v", code, v, err)
 		}
 	}
 }
