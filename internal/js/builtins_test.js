@@ -17,7 +17,7 @@
     digits: () => '1'.repeat(scaled(1.6e7)),
     shared: () => { let a = []; for (let i = 0; i < (maxList > 1e4 ? 30 : 5); i++) a = [a, a]; return [a]; },
     wide: () => 'wörd1 wOrd2 \u{1F600}'.repeat(scaled(8e5)),
-    spaces: () => '\u2003'.repeat(scaled(8.3e6)), // the longest that a script makes
+    spaces: () => '\u2003'.repeat(scaled(4.1e6)), // the longest that a script makes
     json: () => '[' + '{"a":1},'.repeat(scaled(8e5)) + '1]',
     map: () => { const m = new Map(); for (let i = 0; i < scaled(500000); i++) m.set(i, i); return m; },
     set: () => { const m = new Set(); for (let i = 0; i < scaled(500000); i++) m.add(i); return m; },

@@ -48,8 +48,8 @@ const (
 	// maxChars bounds a text.
 	maxChars = 1 << 25
 	// maxWideMade bounds a text with characters beyond ASCII that a script makes: the language takes
-	// 20 ns a character to convert one, for example to a number.
-	maxWideMade = 1 << 23
+	// 20 to 40 ns a character to convert one, for example to a number.
+	maxWideMade = 1 << 22
 	// maxPretended bounds a list that is no array: to read or set an element of one takes half a
 	// microsecond.
 	maxPretended = 200_000

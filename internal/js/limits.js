@@ -122,7 +122,7 @@
       const n = list.length + x.length;
       if (n > maxLength) range('Invalid array length');
       checkRoom(n, elementSize);
-      return apply(nativeConcat, list, [x]);
+      if (n <= large) return apply(nativeConcat, list, [x]); // it takes up to a microsecond an element
     }
     const spread = isObject(x) ? x[Symbol.isConcatSpreadable] : false;
     const begin = list.length, n = (spread === undefined ? Array.isArray(x) : spread) ? lengthOf(x) : -1;

@@ -22,9 +22,9 @@ func TestBoundedFunctions(t *testing.T) {
 		"''.trim() === ''", "'a'.trim() === 'a'", "String.prototype.trim.call(5) === '5'", "String.prototype.trim.call([' a ']) === 'a'",
 		"'\u200ba'.trim().length === 2", "' a'.trimLeft() === 'a'", "'a '.trimRight() === 'a'", "String.prototype.trimLeft.name === 'trimStart'",
 		"(() => { try { String.prototype.trim.call(null) } catch (e) { return e instanceof TypeError } })()",
-		"'\u2003'.repeat(8e6).trim() === ''",
+		"'\u2003'.repeat(4e6).trim() === ''",
 		"new Date(5).getTime() === 5", "new Date('2020-01-01').getTime() === 1577836800000", "isNaN(new Date('x'.repeat(1e7)))",
-		"isNaN(new Date('é'.repeat(8e6)))", "isNaN(new Date(['é'.repeat(8e6)]))", "new Date(new Date(5)).getTime() === 5",
+		"isNaN(new Date('é'.repeat(4e6)))", "isNaN(new Date(['é'.repeat(4e6)]))", "new Date(new Date(5)).getTime() === 5",
 		"new Date({valueOf: () => 7}).getTime() === 7", "new Date({[Symbol.toPrimitive]: (hint) => hint === 'default' ? 8 : 9}).getTime() === 8",
 		"new Date(2020, 0, 1).getMonth() === 0", "typeof Date() === 'string'", "new Date() instanceof Date", "Date.UTC(2020, 0) === 1577836800000",
 		"class D extends Date {}; new D(5) instanceof D && new D(5).getTime() === 5", "new Date(5).constructor === Date", "Math.abs(Date.now() - new Date()) < 60000",
@@ -41,7 +41,7 @@ func TestBoundedFunctions(t *testing.T) {
 		"JSON.stringify({toJSON: (k) => k + '!'}) === '\"!\"'", "[1, 2].toLocaleString() === '1,2'", "'ab'.repeat('2') === 'abab'", "'a'.padEnd('3', 'b') === 'abb'", "'abab'.replace('b', null) === 'anullab'",
 		"new Uint8Array([1, 2]).join(undefined) === '1,2'",
 		"new Float64Array([1, 2.5]).join({toString: () => '-'}) === '1-2.5'", "String(new Uint8Array(2)) === '0,0'", "new Uint8Array(1e6).join('').length === 1e6",
-		"('é' + 'x'.repeat(8e6)).length === 8e6 + 1",
+		"('é' + 'x'.repeat(4e6)).length === 4e6 + 1",
 	} {
 		body := "return " + source
 		if strings.Contains(source, ";") && !strings.HasPrefix(source, "(") {
