@@ -17,7 +17,9 @@
 //     language's own functions refuse what would take too much time, memory or stack (limits.js),
 //     and so is the nesting of source code. Regular expressions look while they search, or end by
 //     themselves (regexp.js).
+//     Exceptions become text within the call, too: a function of the script may make it.
 //  6. What makes a long text or list looks at the memory before: the functions of limits.js, and sums (concat.go).
+//  7. No script reaches the engine's own eval, which compiles texts without these checks (eval.go).
 //
 // The package does not know filters or expressions. It has no database object.
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed" // for the prelude
 	"errors"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -103,6 +104,8 @@ func (e *engine) function(source string) (goja.Callable, error) {
 	return fn, nil
 }
 
+var promiseType = reflect.TypeFor[*goja.Promise]()
+
 // call calls a function of the engine within the limits, and gives its result to use before they end.
 func (e *engine) call(ctx context.Context, opts *Options, fn goja.Callable, this bsonx.Value, args []bsonx.Value,
 	use func(*engine, goja.Value) error,
@@ -122,17 +125,38 @@ func (e *engine) call(ctx context.Context, opts *Options, fn goja.Callable, this
 		if err != nil {
 			return err
 		}
+		if object, ok := v.(*goja.Object); ok && object.ExportType() == promiseType {
+			return failure("TypeError: the function returns a promise: it must not be async")
+		}
 		return use(e, v)
 	})
+	if err != nil {
+		err = e.described(err)
+	}
 	g.stop()
 	e.guarded = nil
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case err != nil:
-		return asFailure(err)
 	}
-	return nil
+	return err
+}
+
+// described returns the failure that an error of a script is. The text of an exception may be made by
+// a function of the script, which must not run outside of the call's limits.
+func (e *engine) described(err error) error {
+	var described error
+	failed := e.run(func() error {
+		described = asFailure(err)
+		return nil
+	})
+	var exception *goja.Exception
+	if errors.As(failed, &exception) {
+		return failure("the function threw a value that cannot be converted to a string")
+	}
+	if failed != nil {
+		return asFailure(failed)
+	}
+	return described
 }
 
 // run turns the panics of goja's API, which stand for JavaScript exceptions, into errors; Try lets those through that no code may
@@ -178,10 +202,13 @@ func raisedByGoja() bool {
 }
 
 func asFailure(err error) error {
+	var exception *goja.Exception
+	if errors.As(err, &exception) {
+		return asThrown(exception.Value())
+	}
 	var user *mongoerr.Error
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
-	var exception *goja.Exception
 	switch {
 	case errors.As(err, &user):
 		return user
@@ -192,11 +219,26 @@ func asFailure(err error) error {
 		return failure("Interrupted: %v", interrupted.Value())
 	case errors.As(err, &overflow):
 		return failure("InternalError: too much recursion")
-	case errors.As(err, &exception):
-		return failure("%s", exception.Value().String())
 	}
 	return failure("%v", err)
 }
+
+// asThrown returns the failure that a thrown value stands for. goja's own way to the error in a GoError
+// copies whatever a script made of it.
+func asThrown(v goja.Value) error {
+	if object, ok := v.(*goja.Object); ok {
+		inner, ok := field(object, "value").(*goja.Object)
+		if ok && inner.ExportType().Implements(errorType) {
+			var user *mongoerr.Error
+			if err, _ := inner.Export().(error); errors.As(err, &user) {
+				return user
+			}
+		}
+	}
+	return failure("%s", v.String())
+}
+
+var errorType = reflect.TypeFor[error]()
 
 func failure(format string, args ...any) error {
 	return mongoerr.New(mongoerr.JSInterpreterFailure, format, args...)

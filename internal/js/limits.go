@@ -175,12 +175,43 @@ func (e *engine) setIteratorLimits() error {
 	return nil
 }
 
+// maxGenerators bounds how deep generators run in each other: the engine takes seconds to end a
+// thousand of them.
+const maxGenerators = 150
+
+// setGeneratorLimits bounds generators that call generators, as with yield*.
+func (e *engine) setGeneratorLimits() error {
+	v, err := e.rt.RunString("Object.getPrototypeOf(function* () {}).prototype")
+	if err != nil {
+		return err
+	}
+	proto, depth := v.ToObject(e.rt), 0
+	for _, name := range []string{"next", "return", "throw"} {
+		method, ok := proto.Get(name).Export().(func(goja.FunctionCall) goja.Value)
+		if !ok {
+			return failure("a generator has no method %s", name)
+		}
+		err := proto.DefineDataProperty(name, e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+			if depth++; depth > maxGenerators {
+				depth--
+				panic(e.rt.NewGoError(failure("RangeError: generators run in each other deeper than %d levels", maxGenerators)))
+			}
+			defer func() { depth-- }()
+			return method(call)
+		}), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // setLimits bounds the engine's own functions.
 func (e *engine) setLimits() error {
 	if err := e.setIteratorLimits(); err != nil {
 		return err
 	}
-	if err := errors.Join(e.setArrayLimits(), e.setEval()); err != nil {
+	if err := errors.Join(e.setArrayLimits(), e.setGeneratorLimits(), e.setEval()); err != nil {
 		return err
 	}
 	natives, err := e.natives(map[string]any{
@@ -346,7 +377,7 @@ func countKeys(v goja.Value) int {
 		return v.Length()
 	case *goja.Object:
 		if v.ClassName() == "Array" {
-			return int(v.Get("length").ToInteger())
+			return int(field(v, "length").ToInteger())
 		}
 		return len(v.Keys())
 	default:
@@ -515,7 +546,7 @@ func (w *textWalk) object(object *goja.Object, depth int) error {
 	}
 	switch object.ClassName() {
 	case "Array":
-		n := object.Get("length").ToInteger()
+		n := field(object, "length").ToInteger()
 		if n > maxTextBytes {
 			return failure("RangeError: Invalid array length")
 		}

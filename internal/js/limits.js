@@ -91,6 +91,12 @@
   }.fromEntries;
   define(Object, 'fromEntries', { value: fromEntries, writable: true, configurable: true });
 
+  // Locales would be ignored without a word.
+  const checkLocale = (args) => {
+    if (args[0] !== undefined || args[1] !== undefined) throw new TypeError('locales and their options are not supported');
+  };
+  wrap(Number.prototype, 'toLocaleString', (_, args) => checkLocale(args));
+  for (const name of ['toLocaleString', 'toLocaleDateString', 'toLocaleTimeString']) wrap(Date.prototype, name, (_, args) => checkLocale(args));
   const joined = {
     join(separator) {
       if (this === undefined || this === null) throw new TypeError('join called on null or undefined');
@@ -98,7 +104,8 @@
       checkList(this);
       return natives.join(Object(this), by, lengthOf(this));
     },
-    toLocaleString() {
+    toLocaleString(...args) {
+      checkLocale(args);
       checkList(this);
       const texts = [];
       for (let i = 0, n = lengthOf(this); i < n; i++) texts[i] = this[i] === undefined || this[i] === null ? '' : `${this[i].toLocaleString()}`;
@@ -186,12 +193,19 @@
     checkChars(s.length * args[0]);
   };
   wrap(String.prototype, 'repeat', times, checkWide);
-  wrap(String.prototype, 'localeCompare', (s, args) => { if (s.length + (args[0] = `${args[0]}`).length > maxCompared) range('the texts are too long: compare parts of ' + maxCompared / 2 + ' characters'); });
+  wrap(String.prototype, 'localeCompare', (s, args) => {
+    checkLocale([args[1], args[2]]);
+    if (s.length + (args[0] = `${args[0]}`).length > maxCompared) range('the texts are too long: compare parts of ' + maxCompared / 2 + ' characters');
+  });
   // A long sort is one of a function of the script's kind, in which an interrupt is heard.
   for (const name of ['sort', 'toSorted']) wrap(typed, name, (list, args) => { if (args[0] === undefined && lengthOf(list) > maxKeys) args[0] = natives.compareNumbers; });
-  wrap(typed, 'toLocaleString', (list) => { if (lengthOf(list) > maxKeys) range('Invalid array length'); });
+  wrap(typed, 'toLocaleString', (list, args) => {
+    checkLocale(args);
+    if (lengthOf(list) > maxKeys) range('Invalid array length');
+  });
   for (const name of ['toUpperCase', 'toLowerCase', 'toLocaleUpperCase', 'toLocaleLowerCase']) {
-    wrap(String.prototype, name, (s) => {
+    wrap(String.prototype, name, (s, args) => {
+      if (has(name, 'Locale')) checkLocale(args);
       checkChars(s.length);
       if (s.length > maxWide && natives.isWide(s)) range('the text is too long: change its case in parts of ' + maxWide + ' characters');
     });

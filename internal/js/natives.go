@@ -72,6 +72,9 @@ func (e *engine) sleep(call goja.FunctionCall) goja.Value {
 }
 
 func isNumber(v goja.Value) bool {
+	if _, ok := v.(*goja.Object); ok {
+		return false // to export one copies it
+	}
 	switch v.Export().(type) {
 	case int64, float64:
 		return true

@@ -34,13 +34,20 @@
   }, 'ObjectId');
   global.ObjectID = global.ObjectId;
 
+  // whole makes a big integer of a text that is not too long: the engine takes minutes for millions of digits.
+  const maxDigits = 1000;
+  const whole = (v) => {
+    if (typeof v === 'object' && v !== null) v = String(v);
+    if (typeof v === 'string' && v.length > maxDigits) throw new RangeError('the text of a NumberLong is longer than ' + maxDigits + ' characters');
+    return BigInt(v);
+  };
   const minLong = BigInt('-9223372036854775808'), maxLong = BigInt('9223372036854775807');
   define(class {
     constructor(v) {
       if (v === undefined) v = 0;
       if (typeof v === 'object' && v !== null && v._bsontype === 'NumberLong') v = v.digits;
       if (typeof v === 'number') v = String(BigInt(Math.trunc(v)));
-      const n = BigInt(v);
+      const n = whole(v);
       if (n < minLong || n > maxLong) throw new Error('could not convert "' + v + '" to NumberLong');
       hidden(this, { digits: String(n) });
       this.floatApprox = Number(n);
@@ -48,14 +55,14 @@
     toNumber() { return this.floatApprox; }
     valueOf() { return this.floatApprox; }
     toJSON() { return { $numberLong: this.digits }; }
-    get top() { return Number(BigInt(this.digits) >> 32n); }
-    get bottom() { return Number(BigInt(this.digits) & 0xffffffffn); }
+    get top() { return Number(whole(this.digits) >> 32n); }
+    get bottom() { return Number(whole(this.digits) & 0xffffffffn); }
     exactValueString() { return this.digits; }
     toString() {
       return Number.isSafeInteger(this.floatApprox) ? 'NumberLong(' + this.digits + ')' : 'NumberLong("' + this.digits + '")';
     }
     compare(other) {
-      const a = BigInt(this.digits), b = BigInt(new global.NumberLong(other).digits);
+      const a = whole(this.digits), b = whole(new global.NumberLong(other).digits);
       return a < b ? -1 : a > b ? 1 : 0;
     }
   }, 'NumberLong');

@@ -80,7 +80,7 @@ func (e *engine) append(b *bsonx.Builder, key string, v goja.Value, depth int) e
 }
 
 func (e *engine) appendObject(b *bsonx.Builder, key string, object *goja.Object, depth int) error {
-	if class := object.Get("_bsontype"); class != nil && !goja.IsUndefined(class) {
+	if class := field(object, "_bsontype"); !goja.IsUndefined(class) {
 		v, err := e.classToBSON(class.String(), object, depth)
 		if err != nil || !v.IsMissing() {
 			b.Value(key, v)
@@ -90,7 +90,7 @@ func (e *engine) appendObject(b *bsonx.Builder, key string, object *goja.Object,
 	switch object.ClassName() {
 	case "Array":
 		b.StartArrayField(key)
-		n := object.Get("length").ToInteger()
+		n := field(object, "length").ToInteger()
 		for i := range n {
 			name := strconv.FormatInt(i, 10)
 			if err := e.append(b, name, object.Get(name), depth+1); err != nil {
@@ -107,13 +107,15 @@ func (e *engine) appendObject(b *bsonx.Builder, key string, object *goja.Object,
 		b.Null(key)
 		return nil
 	case "RegExp":
-		b.Value(key, bsonx.Regex(object.Get("source").String(), regexOptions(object.Get("flags").String())))
+		b.Value(key, bsonx.Regex(field(object, "source").String(), regexOptions(field(object, "flags").String())))
 		return nil
 	case "Function":
 		b.Value(key, code(object.String()))
 		return nil
-	case "Number", "String", "Boolean":
-		return e.append(b, key, primitive(object), depth+1)
+	case "String":
+		return e.append(b, key, object.ToString(), depth+1)
+	case "Number", "Boolean":
+		return e.append(b, key, e.rt.ToValue(object.Export()), depth+1) // whatever a script made of valueOf
 	}
 	b.StartDocField(key)
 	for _, name := range object.Keys() {
@@ -125,21 +127,12 @@ func (e *engine) appendObject(b *bsonx.Builder, key string, object *goja.Object,
 	return nil
 }
 
-// primitive unwraps new Number(1) and the like.
-func primitive(object *goja.Object) goja.Value {
-	switch object.ClassName() {
-	case "Number":
-		return object.ToNumber()
-	case "String":
-		return object.ToString()
-	default:
-		valueOf, _ := goja.AssertFunction(object.Get("valueOf"))
-		v, err := valueOf(object)
-		if err != nil {
-			return goja.Undefined()
-		}
+// field returns a property of an object, undefined where there is none.
+func field(object *goja.Object, name string) goja.Value {
+	if v := object.Get(name); v != nil {
 		return v
 	}
+	return goja.Undefined()
 }
 
 func regexOptions(flags string) string {
@@ -163,34 +156,34 @@ func (e *engine) classToBSON(class string, object *goja.Object, depth int) (bson
 	switch class {
 	case "ObjectId":
 		var id [12]byte
-		if n, err := hex.Decode(id[:], []byte(object.Get("str").String())); err != nil || n != 12 {
+		if n, err := hex.Decode(id[:], []byte(field(object, "str").String())); err != nil || n != 12 {
 			return bsonx.Missing, failure("invalid ObjectId")
 		}
 		return bsonx.ObjectID(id), nil
 	case "NumberLong":
-		i, err := strconv.ParseInt(object.Get("digits").String(), 10, 64)
+		i, err := strconv.ParseInt(field(object, "digits").String(), 10, 64)
 		if err != nil {
 			return bsonx.Missing, failure("invalid NumberLong")
 		}
 		return bsonx.Int64(i), nil
 	case "NumberInt":
-		return bsonx.Int32(int32(object.Get("value").ToInteger())), nil
+		return bsonx.Int32(int32(field(object, "value").ToInteger())), nil
 	case "NumberDecimal":
-		v, err := bsonx.ParseDecimal(object.Get("digits").String())
+		v, err := bsonx.ParseDecimal(field(object, "digits").String())
 		if err != nil {
 			return bsonx.Missing, failure("invalid NumberDecimal")
 		}
 		return v, nil
 	case "Timestamp":
-		return bsonx.Timestamp(clampUint32(object.Get("t")), clampUint32(object.Get("i"))), nil
+		return bsonx.Timestamp(clampUint32(field(object, "t")), clampUint32(field(object, "i"))), nil
 	case "BinData":
-		data, err := hex.DecodeString(object.Get("bytes").String())
+		data, err := hex.DecodeString(field(object, "bytes").String())
 		if err != nil {
 			return bsonx.Missing, failure("invalid BinData")
 		}
-		return bsonx.Binary(byte(object.Get("type").ToInteger()), data), nil
+		return bsonx.Binary(byte(field(object, "type").ToInteger()), data), nil
 	case "Code":
-		return code(object.Get("code").String()), nil
+		return code(field(object, "code").String()), nil
 	case "MinKey":
 		return bsonx.MinKey, nil
 	case "MaxKey":
