@@ -1,7 +1,9 @@
 package pebble
 
 import (
+	"errors"
 	"fmt"
+	iofs "io/fs"
 	"slices"
 	"strings"
 
@@ -65,6 +67,9 @@ func prepareDirectory(fs vfs.FS, dir string) (format int, err error) {
 		return 0, fmt.Errorf("%w: directory %s is not empty (%q) and is not a Sheaf store, since it has no file %s; "+
 			"name an empty or a new directory", storage.ErrFormat, dir, strange, formatFile)
 	}
+	if err := refuseRemains(fs, dir, names); err != nil {
+		return 0, err
+	}
 	if err := createSeal(fs, dir, seal{}); err != nil {
 		return 0, err
 	}
@@ -72,6 +77,37 @@ func prepareDirectory(fs vfs.FS, dir string) (format int, err error) {
 		return 0, err
 	}
 	return formatVersion, writeFormat(fs, dir)
+}
+
+// refuseRemains returns an error if a file of a directory without a manifest, tables and logs tells
+// of some. The files of a store that was killed while it was made tell of none, and the first of
+// them is the one of the seals.
+func refuseRemains(fs vfs.FS, dir string, names []string) error {
+	seals, _, _, err := readSeals(fs, dir)
+	if err != nil {
+		return fmt.Errorf("storage/pebble: %w", err)
+	}
+	content, err := readAll(fs, fs.PathJoin(dir, syncPointsFile), syncPages*syncPage)
+	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		return fmt.Errorf("storage/pebble: %w", err)
+	}
+	tables, err := readAll(fs, fs.PathJoin(dir, tableIDsFile), tableIDLine)
+	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		return fmt.Errorf("storage/pebble: %w", err)
+	}
+	var remains string
+	switch {
+	case len(seals) > 0:
+		remains = sealFile
+	case len(newestSyncPoints(content)) > 0, len(content) > 0 && !slices.Contains(names, sealFile):
+		remains = syncPointsFile
+	case len(tables) > 0:
+		remains = tableIDsFile
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: directory %s has the file %s of a store with data, but no manifest, tables and logs; %s, "+
+		"or remove the file to begin with an empty store", storage.ErrCorrupt, dir, remains, adviceRestore)
 }
 
 // checkFormat reads the format file.

@@ -112,7 +112,7 @@ func (in *inspection) findManifest(blank bool) error {
 		return in.damaged("marker.manifest.*", "is missing, but there are tables or logs; %s", adviceRestore)
 	default:
 		in.sealLost = !blank
-		return nil
+		return refuseRemains(in.fs, in.dir, in.names)
 	}
 	in.path = in.fs.PathJoin(in.dir, name)
 	if !slices.Contains(in.names, name) {

@@ -73,6 +73,50 @@ func TestExchangedTables(t *testing.T) {
 	}
 }
 
+// TestRemains opens directories that have only some small files of a store with data, with the format file and without it.
+func TestRemains(t *testing.T) {
+	t.Parallel()
+	whole := twoTables(t)
+	e, err := Open("store", Options{FS: whole})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, e, "more", "1")
+	files := map[string][]byte{}
+	for _, name := range []string{sealFile, syncPointsFile, tableIDsFile, formatFile} {
+		files[name] = readFile(t, whole, "store/"+name)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, names := range [][]string{
+		{formatFile},
+		{sealFile},
+		{syncPointsFile},
+		{tableIDsFile},
+		{sealFile, formatFile},
+		{syncPointsFile, formatFile},
+		{tableIDsFile, formatFile},
+		{tableIDsFile, syncPointsFile},
+		{tableIDsFile, syncPointsFile, formatFile},
+	} {
+		disk := vfs.NewMem()
+		if err := disk.MkdirAll("store", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			writeFile(t, disk, "store/"+name, files[name])
+		}
+		e, err := Open("store", Options{FS: disk})
+		if err == nil {
+			t.Errorf("%v: opened as an empty store", names)
+			_ = e.Close()
+		} else if !errors.Is(err, storage.ErrCorrupt) {
+			t.Errorf("%v: %v", names, err)
+		}
+	}
+}
+
 // TestUnsealed opens stores without a seal: of the format before it, or because it was lost. A manifest that knows all tables is taken;
 // where there are more tables, records of the manifest may be missing.
 func TestUnsealed(t *testing.T) {

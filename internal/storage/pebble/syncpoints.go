@@ -161,19 +161,22 @@ func readSyncPoints(fs vfs.FS, dir string) ([]syncPoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("storage/pebble: %w", err)
 	}
-	var newest []syncPoint
+	if _, _, ok := decodeSyncPage(content[:min(syncPage, len(content))]); !ok {
+		return nil, fmt.Errorf("%w in file %s: its first page is not readable", storage.ErrCorrupt, path)
+	}
+	return newestSyncPoints(content), nil
+}
+
+// newestSyncPoints returns what the newest readable page of a file says, in the order of the names.
+func newestSyncPoints(content []byte) (newest []syncPoint) {
 	last := uint64(0)
-	for at := 0; at < syncPages*syncPage; at += syncPage {
-		number, points, ok := decodeSyncPage(content[min(at, len(content)):min(at+syncPage, len(content))])
-		switch {
-		case !ok && at == 0:
-			return nil, fmt.Errorf("%w in file %s: its first page is not readable", storage.ErrCorrupt, path)
-		case ok && number > last:
+	for page := range slices.Chunk(content, syncPage) {
+		if number, points, ok := decodeSyncPage(page); ok && number > last {
 			last, newest = number, points
 		}
 	}
 	slices.SortFunc(newest, func(a, b syncPoint) int { return cmp.Compare(a.name, b.name) })
-	return newest, nil
+	return newest
 }
 
 // decodeSyncPage reads a page.
