@@ -66,6 +66,9 @@ func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
 		if len(out) >= maxCandidates || cq.stopped(len(c.conjuncts)*interrupt.Step) {
 			break
 		}
+		if c.serves(o) {
+			continue // one scan reads what a union of scans would
+		}
 		if a, ok := cq.orAccess(o, c); ok {
 			out = append(out, a)
 		}
@@ -78,6 +81,7 @@ func (cq *canonical) indexAccesses(out []access, x *indexInfo, c, need *conjunct
 	cq.assignments(x, c, func(asg assignment) bool {
 		if need == nil || asg.usesOneOf(need) {
 			out = append(out, cq.access(asg, x, c))
+			asg.serve()
 		}
 		return len(out) < maxCandidates
 	})

@@ -204,7 +204,7 @@ func (cq *canonical) access(a assignment, x *indexInfo, c *conjunction) access {
 			out.residual = append(out.residual, n)
 		case t == inexactCovered:
 			onEntry = append(onEntry, n)
-			scan.paths = append(scan.paths, pathOf(n))
+			scan.paths = appendPaths(scan.paths, n)
 		}
 	}
 	scan.filter = allOf(onEntry)
@@ -212,6 +212,13 @@ func (cq *canonical) access(a assignment, x *indexInfo, c *conjunction) access {
 		out.settled = a.exact()
 	}
 	return out
+}
+
+// serve notes that the predicates bound an access.
+func (a assignment) serve() {
+	for _, have := range a {
+		have.pred.served = true
+	}
 }
 
 // exact returns the conjuncts that the bounds settle completely. Each is a single predicate.
@@ -228,8 +235,7 @@ func (a assignment) exact() []filter.Node {
 // countsNulls reports whether a conjunct asks for null, and the entries with null are those of its matches: no array is on the way.
 // An entry does not tell null from a missing field, which is nothing to a count.
 func (a assignment) countsNulls(x *indexInfo, conjunct filter.Node) bool {
-	eq, ok := conjunct.(*filter.Compare)
-	if !ok || eq.Op != filter.Eq || eq.Value.Type != bsonx.TypeNull {
+	if !asksForNull(conjunct) {
 		return false
 	}
 	for _, have := range a {
@@ -238,6 +244,31 @@ func (a assignment) countsNulls(x *indexInfo, conjunct filter.Node) bool {
 		}
 	}
 	return x.wild == nil && x.kind == index.Ordered
+}
+
+// asksForNull reports whether a conjunct is an equality with null, or with one of several values
+// and null.
+func asksForNull(conjunct filter.Node) bool {
+	switch n := conjunct.(type) {
+	case *filter.Compare:
+		return n.Op == filter.Eq && n.Value.Type == bsonx.TypeNull
+	case *filter.In:
+		return len(n.Regexes) == 0 && slices.ContainsFunc(n.Values, func(v bsonx.Value) bool { return v.Type == bsonx.TypeNull }) &&
+			!slices.ContainsFunc(n.Values, isInexactPoint)
+	default:
+		return false
+	}
+}
+
+// isInexactPoint reports whether an index entry with the value may be of a document that does not
+// have it, null aside.
+func isInexactPoint(v bsonx.Value) bool {
+	switch v.Type {
+	case bsonx.TypeMinKey, bsonx.TypeMaxKey, bsonx.TypeArray, bsonx.TypeUndefined:
+		return true
+	default:
+		return false
+	}
 }
 
 // settled returns what the bounds leave to check of each conjunct that they concern; nil where there are so few that it is quicker

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -77,9 +78,27 @@ func boundsOf(n filter.Node, c boundsContext) (fieldBounds, bool) {
 		return elemMatchBounds(n, c)
 	case *filter.Not:
 		return notBounds(n, c)
+	case *filter.Or:
+		return orBounds(n, c)
 	default:
 		return fieldBounds{}, false
 	}
+}
+
+// orBounds are the union of the bounds of all branches.
+func orBounds(n *filter.Or, c boundsContext) (fieldBounds, bool) {
+	out := fieldBounds{nil, exact}
+	all := make([]intervals, 0, len(n.Children))
+	for _, child := range n.Children {
+		c.room = nil
+		b, ok := boundsOf(child, c)
+		if !ok {
+			return fieldBounds{}, false
+		}
+		all, out.tight = append(all, b.ivs), max(out.tight, b.tight)
+	}
+	out.ivs = intervals(nil).union(fold(all, intervals.union))
+	return out, true
 }
 
 func compareBounds(n *filter.Compare, c boundsContext) (fieldBounds, bool) {
@@ -102,8 +121,7 @@ func compareBounds(n *filter.Compare, c boundsContext) (fieldBounds, bool) {
 		}
 		return equalityBounds(v, c), true
 	case bsonx.ClassArray:
-		// Arrays are indexed by their elements, of which one may lie on either side of the operand.
-		return fieldBounds{allValues, inexactFetch}, true
+		return fieldBounds{c.one(arrayRange(n.Op, v)), inexactFetch}, true
 	case bsonx.ClassMinKey, bsonx.ClassMaxKey:
 		// A missing field is null to the index and matches nothing here.
 		return fieldBounds{c.rangeBounds(n.Op, v, allValues[0]), inexactFetch}, true
@@ -115,6 +133,31 @@ func compareBounds(n *filter.Compare, c boundsContext) (fieldBounds, bool) {
 		return equalityBounds(v, c), true
 	}
 	return fieldBounds{c.rangeBounds(n.Op, v, classBrackets[class]), exact}, true
+}
+
+// arrayRange is the range of the entries of arrays on one side of v. The first element of such an
+// array is on that side of the first element of v, or equal to it. An array within an array has an
+// entry as a whole.
+func arrayRange(op filter.CompareOp, v bsonx.Value) interval {
+	ends := [2]bsonx.Value{firstEntry(v), v}
+	if bsonx.CompareValues(ends[0], ends[1]) > 0 {
+		ends[0], ends[1] = ends[1], ends[0]
+	}
+	out := allValues[0]
+	if op == filter.Lt || op == filter.Lte {
+		out.high = ends[1]
+	} else {
+		out.low = ends[0]
+	}
+	return out
+}
+
+// firstEntry is what the index holds for the first element of an array.
+func firstEntry(v bsonx.Value) bsonx.Value {
+	if v.Doc().IsEmpty() {
+		return undefined
+	}
+	return v.Doc().First().Value
 }
 
 // rangeBounds cuts within at v.
@@ -146,11 +189,7 @@ func equalityBounds(v bsonx.Value, c boundsContext) fieldBounds {
 	case bsonx.TypeMinKey, bsonx.TypeMaxKey:
 		return fieldBounds{intervals{point(v)}, inexactFetch}
 	case bsonx.TypeArray:
-		first := undefined
-		if !v.Doc().IsEmpty() {
-			first = v.Doc().First().Value
-		}
-		return fieldBounds{intervals{point(first)}.union(intervals{point(v)}), inexactFetch}
+		return fieldBounds{intervals{point(firstEntry(v))}.union(intervals{point(v)}), inexactFetch}
 	default:
 		return fieldBounds{c.one(point(v)), exact}
 	}
@@ -367,6 +406,8 @@ func impliesPresence(n filter.Node) bool {
 	case *filter.Not:
 		c, ok := n.Child.(*filter.Compare)
 		return ok && c.Op == filter.Eq && c.Value.Type == bsonx.TypeNull
+	case *filter.Or:
+		return !slices.ContainsFunc(n.Children, func(child filter.Node) bool { return !impliesPresence(child) })
 	default:
 		return true
 	}
@@ -381,6 +422,8 @@ func matchesMissing(n filter.Node) bool {
 	case *filter.Not:
 		_, exists := n.Child.(*filter.Exists)
 		return exists
+	case *filter.Or:
+		return slices.ContainsFunc(n.Children, matchesMissing)
 	default:
 		return false
 	}

@@ -222,7 +222,7 @@ func (b *builder) projected(n *project, in exec.Node) exec.Node {
 	if n.covered == nil {
 		return exec.NewProject(b.env, in, apply)
 	}
-	paths, _ := n.p.Fields()
+	paths, _ := n.p.Reads()
 	var nested exec.Projector
 	if !n.p.IsSimple() {
 		nested = apply

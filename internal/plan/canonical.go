@@ -67,10 +67,10 @@ func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*cano
 	cq := &canonical{q: q, purpose: pu}
 	cq.running.Set(ctx)
 	cq.readFilter()
+	cq.absorb()
 	if err := cq.running.Err(); err != nil {
 		return nil, err
 	}
-	cq.whole.split(cq.root)
 	if err := cq.readSort(); err != nil {
 		return nil, err
 	}
@@ -89,6 +89,7 @@ func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*cano
 		return nil, err
 	}
 	cq.hint = h
+	cq.factor()
 	if err := cq.takeNear(); err != nil {
 		return nil, err
 	}

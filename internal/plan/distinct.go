@@ -125,6 +125,9 @@ func (n *indexScan) distinctField(path string) int {
 
 // soleScan returns the scan of a plan that is nothing else but the fetch of its records.
 func soleScan(n node) *indexScan {
+	if p, ok := n.(*subplan); ok {
+		n = p.in
+	}
 	if f, ok := n.(*fetch); ok && f.filter == nil {
 		n = f.in
 	}

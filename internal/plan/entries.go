@@ -18,7 +18,7 @@ func (cq *canonical) onEntries(scan *indexScan, c *conjunction) []filter.Node {
 	for _, n := range c.conjuncts {
 		if cq.entryTells(x, c, n) {
 			onEntry = append(onEntry, n)
-			scan.paths = append(scan.paths, pathOf(n))
+			scan.paths = appendPaths(scan.paths, n)
 			continue
 		}
 		rest = append(rest, n)
@@ -29,6 +29,9 @@ func (cq *canonical) onEntries(scan *indexScan, c *conjunction) []filter.Node {
 
 // entryTells reports whether an entry of an index tells if a conjunct is true of the record.
 func (cq *canonical) entryTells(x *indexInfo, c *conjunction, conjunct filter.Node) bool {
+	if o, ok := conjunct.(*filter.Or); ok {
+		return cq.entryTellsBranches(x, o)
+	}
 	i := slices.IndexFunc(c.predicates, func(p predicate) bool { return p.node == conjunct && !p.expression && len(p.elems) == 0 })
 	if i < 0 || cq.stopped(len(c.predicates)) {
 		return false
@@ -40,6 +43,32 @@ func (cq *canonical) entryTells(x *indexInfo, c *conjunction, conjunct filter.No
 	}
 	b := p.boundsOn(x, f, cq.q.Collation)
 	return b.ok && b.tight != inexactFetch
+}
+
+// entryTellsBranches is entryTells for a disjunction.
+func (cq *canonical) entryTellsBranches(x *indexInfo, o *filter.Or) bool {
+	for _, child := range o.Children {
+		if cq.stopped(branchWork) {
+			return false
+		}
+		branch := conjunctionOf(child)
+		if slices.ContainsFunc(branch.conjuncts, func(n filter.Node) bool { return !cq.entryTells(x, branch, n) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// appendPaths appends the paths that the predicates in a conjunct are about.
+func appendPaths(dst []string, n filter.Node) []string {
+	filter.WalkNodes(n, func(n filter.Node) bool {
+		l, ok := n.(filter.Leaf)
+		if ok {
+			dst = append(dst, l.FieldPath().String())
+		}
+		return !ok
+	})
+	return dst
 }
 
 // sortableEntries returns the scan, or the union of scans, whose entries can be sorted before their
@@ -88,8 +117,11 @@ func (cq *canonical) unionWithoutFetch(n node, scans []node) *solution {
 		return nil
 	case cq.purpose == purposeCount:
 		return cq.finish(n)
-	case cq.purpose != purposeFind || p == nil || cq.q.ShowRecordID || cq.q.ReturnKey || cq.q.Skip > 0 || haveRecords(scans):
+	case cq.purpose != purposeFind || p == nil || cq.q.ShowRecordID || cq.q.ReturnKey || haveRecords(scans):
 		return nil
+	}
+	if cq.q.Skip > 0 {
+		n = &skip{n, cq.q.Skip}
 	}
 	return cq.limited(&project{in: n, p: p, spec: cq.q.projectionSpec(), covered: first, union: true})
 }
@@ -102,8 +134,8 @@ func (cq *canonical) entriesOf(scans []node) (first *indexScan) {
 		if cq.q.Projection == nil {
 			return nil
 		}
-		var simple bool
-		if paths, simple = cq.q.Projection.Fields(); !simple || len(paths) == 0 {
+		var ok bool
+		if paths, ok = cq.q.Projection.Reads(); !ok || len(paths) == 0 {
 			return nil
 		}
 	}

@@ -10,16 +10,18 @@ func (cq *canonical) groupScan(solutions []*solution) *solution {
 		return nil
 	}
 	for _, s := range solutions {
-		if scan := cq.entryScan(s.root); scan != nil && scan.groups(field) {
-			return cq.oneOfEach(scan)
+		if scan := cq.entryScan(s.root); scan != nil {
+			if f := cq.groupedBy(scan, field); f >= 0 {
+				return cq.oneOfEach(scan, f)
+			}
 		}
 	}
 	if cq.root != nil || len(cq.sort) > 0 {
 		return nil
 	}
 	for _, x := range cq.indexes {
-		if scan := x.scan(); cq.mayUse(x) && !x.isWildcard() && !x.isGeo() && !x.sparse && !x.isPartial && scan.groups(field) {
-			return cq.oneOfEach(scan)
+		if scan := x.scan(); cq.mayUse(x) && !x.isWildcard() && !x.isGeo() && !x.sparse && !x.isPartial && cq.groupedBy(scan, field) == 0 {
+			return cq.oneOfEach(scan, 0)
 		}
 	}
 	return nil
@@ -27,25 +29,46 @@ func (cq *canonical) groupScan(solutions []*solution) *solution {
 
 // entryScan returns the scan of a plan that is nothing else but that of the index and what makes documents of its entries.
 func (cq *canonical) entryScan(n node) *indexScan {
+	if p, ok := n.(*subplan); ok {
+		n = p.in
+	}
 	if p, ok := n.(*project); ok && p.covered != nil {
 		n = p.in
 	}
 	return soleScan(n)
 }
 
-// groups reports whether the documents that have the same value in a field are behind each other in a scan.
-func (n *indexScan) groups(field string) bool {
+// groupedBy returns the position of an index field such that the documents with the same value in
+// it are behind each other in a scan, or -1. The fields before it have a single value within the
+// bounds. In an index with arrays a document has several entries, of which the last one is not
+// where a sort has the document.
+func (cq *canonical) groupedBy(n *indexScan, field string) int {
 	x := n.index
-	return x.ix != nil && x.wild == nil && n.filter == nil && n.min == nil && n.max == nil && x.fields[0].Holds(field) && !x.isMultikey() && x.collation == nil
+	if x.ix == nil || x.wild != nil || n.filter != nil || n.min != nil || n.max != nil || x.collation != nil || x.isMultikey() && len(cq.sort) > 0 {
+		return -1
+	}
+	for f := range x.fields {
+		switch {
+		case x.fields[f].Holds(field):
+			if x.bits(f) != 0 {
+				return -1
+			}
+			return f
+		case !n.bounds[f].isPoint():
+			return -1
+		}
+	}
+	return -1
 }
 
-// oneOfEach makes a scan one of the first rows of each value, or of the last ones.
-func (cq *canonical) oneOfEach(scan *indexScan) *solution {
+// oneOfEach makes a scan one of the first rows of each value of an index field, or of the last
+// ones.
+func (cq *canonical) oneOfEach(scan *indexScan, field int) *solution {
 	lean := *scan
 	lean.backward = scan.backward != cq.q.LastOf
-	distinct := &distinctScan{scan: &lean, fields: 1, feeds: true}
+	distinct := &distinctScan{scan: &lean, fields: field + 1, feeds: true}
 	if p := cq.q.Projection; p != nil {
-		if paths, simple := p.Fields(); simple && len(paths) > 0 && coveredBy(scan.index, paths) {
+		if paths, ok := p.Reads(); ok && len(paths) > 0 && coveredBy(scan.index, paths) {
 			return newSolution(&project{in: distinct, p: p, spec: cq.q.projectionSpec(), covered: &lean})
 		}
 	}

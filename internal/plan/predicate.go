@@ -12,7 +12,7 @@ import (
 
 // predicate is a part of a conjunction that may bound an index field.
 type predicate struct {
-	node filter.Node // a Leaf or a Not of one
+	node filter.Node // a Leaf or a Not of one, or a disjunction of those that are about one path
 	// conjunct is the child of the conjunction that the predicate stands in: itself or the $elemMatch around it.
 	conjunct filter.Node
 	path     string
@@ -23,6 +23,8 @@ type predicate struct {
 	covering covering
 	// expression says that the predicate is a comparison of an $expr, part that the $expr holds more.
 	expression, part bool
+	// served says that the predicate bounds an access.
+	served bool
 }
 
 // predicateBounds are the bounds that a predicate gives to the field of its path.
@@ -163,6 +165,9 @@ func (c *conjunction) add(n filter.Node) {
 	c.conjuncts = append(c.conjuncts, n)
 	if o, ok := n.(*filter.Or); ok {
 		c.ors = append(c.ors, o)
+		if path, ok := solePath(o); ok {
+			c.predicates = append(c.predicates, predicate{node: o, conjunct: o, path: path})
+		}
 		return
 	}
 	c.collect(n, n, "", nil)
@@ -196,6 +201,26 @@ func (c *conjunction) collect(n, conjunct filter.Node, prefix string, elems []el
 		c.addLeaf(n, n, conjunct, prefix, elems)
 	default: // the others need nothing here
 	}
+}
+
+// solePath returns the path that all branches of a disjunction are about, each a predicate that can
+// bound an index.
+func solePath(o *filter.Or) (path string, ok bool) {
+	for i, n := range o.Children {
+		if not, ok := n.(*filter.Not); ok {
+			n = not.Child
+		}
+		l, ok := n.(filter.Leaf)
+		if !ok || n.Kind() == filter.KindElemMatchObject {
+			return "", false
+		}
+		own := l.FieldPath().String()
+		if i > 0 && own != path {
+			return "", false
+		}
+		path = own
+	}
+	return path, len(o.Children) > 0
 }
 
 // soleLeaf returns the only child of a $nor, which then is a negation.
@@ -232,6 +257,11 @@ func hasNumber(path string) bool {
 // with returns the conjunction with further predicates that can bound indexes.
 func (c *conjunction) with(predicates []predicate) *conjunction {
 	return &conjunction{conjuncts: c.conjuncts, predicates: slices.Concat(c.predicates, predicates), ors: c.ors, branch: true}
+}
+
+// serves reports whether the predicate that a disjunction is bounds an access already.
+func (c *conjunction) serves(o *filter.Or) bool {
+	return slices.ContainsFunc(c.predicates, func(p predicate) bool { return p.served && p.node == filter.Node(o) })
 }
 
 // node returns the conjunction as one filter.

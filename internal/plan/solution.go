@@ -334,8 +334,8 @@ func (cq *canonical) withoutFetch(n node, residual []filter.Node) *solution {
 	case cq.q.Projection == nil:
 		return nil
 	}
-	paths, simple := cq.q.Projection.Fields()
-	if !simple || len(paths) == 0 || !coveredBy(scan.index, paths) {
+	paths, ok := cq.q.Projection.Reads()
+	if !ok || len(paths) == 0 || !coveredBy(scan.index, paths) {
 		return nil
 	}
 	root := node(scan)

@@ -237,7 +237,7 @@ func (s *textSearch) tree(prefix []bsonx.Elem, onEntry []filter.Node) node {
 		scan := s.index.scan()
 		scan.backward, scan.dedup, scan.filter = true, false, allOf(onEntry)
 		for _, n := range onEntry {
-			scan.paths = append(scan.paths, pathOf(n))
+			scan.paths = appendPaths(scan.paths, n)
 		}
 		size := 0
 		for f, e := range prefix {

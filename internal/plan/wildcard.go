@@ -118,6 +118,8 @@ func hasWildcardKeys(n filter.Node) bool {
 			}
 		}
 		return true
+	case *filter.Or:
+		return !slices.ContainsFunc(n.Children, func(child filter.Node) bool { return !hasWildcardKeys(child) })
 	default:
 		return true
 	}

@@ -193,6 +193,19 @@ func (p *Projection) Fields() (paths []string, simple bool) {
 	return p.root.included(nil, ""), true
 }
 
+// Reads returns the dotted paths that the projection needs of a document. ok is false where it
+// needs more: the whole document, metadata, or what a positional operator asks for.
+func (p *Projection) Reads() (paths []string, ok bool) {
+	if paths, simple := p.Fields(); simple {
+		return paths, true
+	}
+	if p.kind != inclusion || len(p.after) > 0 {
+		return nil, false
+	}
+	deps := p.Dependencies()
+	return deps.Paths, !deps.WholeDocument && !deps.Meta
+}
+
 // IsInclusion reports whether fields that are not named are dropped.
 func (p *Projection) IsInclusion() bool { return p.kind == inclusion }
 
