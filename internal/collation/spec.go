@@ -43,17 +43,18 @@ type options struct {
 
 // parser reads a specification.
 type parser struct {
-	doc  bsonx.Doc
-	opts options
+	doc bsonx.Doc
+	// within names the specification in errors.
+	within  string
+	opts    options
+	version string
 	// backwards is nil where the specification does not say: some locales have a default of their own.
 	backwards *bool
 }
 
 // parseOptions checks a specification and fills in what it leaves out.
 func parseOptions(doc bsonx.Doc) (options, error) {
-	p := parser{doc: doc, opts: options{
-		caseFirst: "off", strength: tertiary, alternate: "non-ignorable", maxVariable: "punct",
-	}}
+	p := newParser(doc, "collation")
 	if err := p.fields(); err != nil {
 		return options{}, err
 	}
@@ -63,23 +64,48 @@ func parseOptions(doc bsonx.Doc) (options, error) {
 	return p.opts, p.check()
 }
 
+func newParser(doc bsonx.Doc, within string) *parser {
+	return &parser{doc: doc, within: within, opts: options{
+		caseFirst: "off", strength: tertiary, alternate: "non-ignorable", maxVariable: "punct",
+	}}
+}
+
+// Complete checks the types of a specification's fields and returns it with a value for each field that does
+// not depend on the locale. Errors call the specification within, as in "create.collation".
+func Complete(doc bsonx.Doc, within string) (bsonx.Doc, error) {
+	p := newParser(doc, within)
+	if err := p.fields(); err != nil {
+		return nil, err
+	}
+	o := &p.opts
+	out := bsonx.NewDoc("locale", o.locale, "caseLevel", o.caseLevel, "caseFirst", o.caseFirst, "strength", int(o.strength),
+		"numericOrdering", o.numeric, "alternate", o.alternate, "maxVariable", o.maxVariable, "normalization", o.normalization)
+	if p.backwards != nil {
+		out = out.With("backwards", bsonx.Bool(*p.backwards))
+	}
+	if p.version != "" {
+		out = out.With("version", bsonx.String(p.version))
+	}
+	return out, nil
+}
+
 func (p *parser) fields() error {
 	seen := map[string]bool{}
 	for it := p.doc.Iter(); it.Next(); {
 		name, v := string(it.Key()), it.Value()
 		if seen[name] {
-			return mongoerr.New(40413, "BSON field 'collation.%s' is a duplicate field", name)
+			return mongoerr.New(40413, "BSON field '%s.%s' is a duplicate field", p.within, name)
 		}
 		seen[name] = true
-		if v.IsNull() && name != "locale" {
+		if v.IsNull() && name != "backwards" {
 			continue
 		}
 		if err := p.field(name, v); err != nil {
 			return err
 		}
 	}
-	if p.opts.locale == "" && !seen["locale"] {
-		return mongoerr.New(codeMissingField, "BSON field 'collation.locale' is missing but a required field")
+	if p.opts.locale == "" && (!seen["locale"] || p.doc.Lookup("locale").IsNull()) {
+		return mongoerr.New(codeMissingField, "BSON field '%s.locale' is missing but a required field", p.within)
 	}
 	return nil
 }
@@ -88,21 +114,21 @@ func (p *parser) field(name string, v bsonx.Value) (err error) {
 	o := &p.opts
 	switch name {
 	case "locale":
-		o.locale, err = text(name, v)
+		o.locale, err = p.text(name, v)
 	case "caseLevel":
-		o.caseLevel, err = boolean(name, v)
+		o.caseLevel, err = p.boolean(name, v)
 	case "caseFirst":
-		o.caseFirst, err = oneOf(name, v, "upper", "lower", "off")
+		o.caseFirst, err = p.oneOf(name, v, "upper", "lower", "off")
 	case "strength":
-		o.strength, err = parseStrength(v)
+		o.strength, err = p.strength(v)
 	case "numericOrdering":
-		o.numeric, err = boolean(name, v)
+		o.numeric, err = p.boolean(name, v)
 	case "alternate":
-		o.alternate, err = oneOf(name, v, "non-ignorable", "shifted")
+		o.alternate, err = p.oneOf(name, v, "non-ignorable", "shifted")
 	case "maxVariable":
-		o.maxVariable, err = oneOf(name, v, "punct", "space")
+		o.maxVariable, err = p.oneOf(name, v, "punct", "space")
 	case "normalization":
-		o.normalization, err = boolean(name, v)
+		o.normalization, err = p.boolean(name, v)
 	case "backwards":
 		if v.Type != bsonx.TypeBool {
 			return mongoerr.New(mongoerr.TypeMismatch, "Field 'backwards' should be a boolean value, but found: %s", v.Type)
@@ -110,50 +136,38 @@ func (p *parser) field(name string, v bsonx.Value) (err error) {
 		b := v.Bool()
 		p.backwards = &b
 	case "version":
-		return p.version(v)
+		p.version, err = p.text(name, v)
 	default:
-		return mongoerr.New(codeUnknownField, "BSON field 'collation.%s' is an unknown field.", name)
+		return mongoerr.New(codeUnknownField, "BSON field '%s.%s' is an unknown field.", p.within, name)
 	}
 	return err
 }
 
-func (p *parser) version(v bsonx.Value) error {
-	s, err := text("version", v)
-	if err != nil {
-		return err
-	}
-	if s != Version {
-		return mongoerr.New(mongoerr.IncompatibleCollationVersion,
-			"Requested collation version %s but the only available collator version was %s. Requested collation spec: %s", s, Version, p.show())
-	}
-	return nil
-}
-
-func text(name string, v bsonx.Value) (string, error) {
+func (p *parser) text(name string, v bsonx.Value) (string, error) {
 	if v.Type != bsonx.TypeString {
-		return "", wrongType(name, v.Type, "type 'string'")
+		return "", p.wrongType(name, v.Type, "type 'string'")
 	}
 	return v.Str(), nil
 }
 
-func boolean(name string, v bsonx.Value) (bool, error) {
+func (p *parser) boolean(name string, v bsonx.Value) (bool, error) {
 	if v.Type != bsonx.TypeBool {
-		return false, wrongType(name, v.Type, "type 'bool'")
+		return false, p.wrongType(name, v.Type, "type 'bool'")
 	}
 	return v.Bool(), nil
 }
 
-func oneOf(name string, v bsonx.Value, allowed ...string) (string, error) {
-	s, err := text(name, v)
+func (p *parser) oneOf(name string, v bsonx.Value, allowed ...string) (string, error) {
+	s, err := p.text(name, v)
 	if err == nil && !slices.Contains(allowed, s) {
-		err = notAValue(name, s)
+		err = p.notAValue(name, s)
 	}
 	return s, err
 }
 
-func parseStrength(v bsonx.Value) (strength, error) {
+func (p *parser) strength(v bsonx.Value) (strength, error) {
 	if !v.Type.IsNumber() {
-		return 0, wrongType("strength", v.Type, "types '[decimal, double, long, int]'")
+		return 0, p.wrongType("strength", v.Type, "types '[decimal, double, long, int]'")
 	}
 	n, _ := v.AsInt64()
 	switch {
@@ -162,17 +176,17 @@ func parseStrength(v bsonx.Value) (strength, error) {
 	case n < 0:
 		return 0, mongoerr.New(mongoerr.BadValue, "BSON field 'strength' value must be >= 0, actual value '%d'", n)
 	case n == 0:
-		return 0, notAValue("strength", "0")
+		return 0, p.notAValue("strength", "0")
 	}
 	return strength(n), nil
 }
 
-func wrongType(name string, got bsonx.Type, want string) error {
-	return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'collation.%s' is the wrong type '%s', expected %s", name, got, want)
+func (p *parser) wrongType(name string, got bsonx.Type, want string) error {
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", p.within, name, got, want)
 }
 
-func notAValue(name, value string) error {
-	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'collation.%s' is not a valid value.", value, name)
+func (p *parser) notAValue(name, value string) error {
+	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", value, p.within, name)
 }
 
 // locale checks that MongoDB knows the locale and that its order is known here too.
@@ -195,11 +209,15 @@ func (p *parser) locale() error {
 	return nil
 }
 
-// check refuses combinations that mean nothing.
+// check refuses another version and combinations that mean nothing.
 func (p *parser) check() error {
 	o := &p.opts
 	if o.locale == simple {
 		return nil
+	}
+	if p.version != "" && p.version != Version {
+		return mongoerr.New(mongoerr.IncompatibleCollationVersion,
+			"Requested collation version %s but the only available collator version was %s. Requested collation spec: %s", p.version, Version, p.show())
 	}
 	o.backwards = o.locale == "fr_CA"
 	if p.backwards != nil {

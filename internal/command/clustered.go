@@ -126,8 +126,8 @@ func checkBesideClustered(c *table.Collection, s *indexSpec) error {
 	clustered := clusteredOption(c.Options)
 	switch {
 	case s.clustered && (clustered == nil || !s.isID()):
-		return prefixError(mongoerr.New(codeClusteredOnExisting, "Cannot create index with option 'clustered' that does not match an existing clustered index"),
-			"Error in specification %s :: caused by :: ", bsonx.FormatShell(bsonx.Document(s.raw)))
+		return inSpecification(mongoerr.New(codeClusteredOnExisting, "Cannot create index with option 'clustered' that does not match an existing clustered index"),
+			completeSpec(s.raw))
 	case clustered != nil && !s.isID() && s.name == clustered.Lookup("name").Str():
 		return mongoerr.New(codeClusteredName, "Cannot create an index where the name matches the clusteredIndex but the key does not - "+
 			"indexSpec: %s, clusteredIndex: %s", bsonx.FormatShell(bsonx.Document(s.raw)), bsonx.FormatShell(bsonx.Document(clustered)))

@@ -44,6 +44,15 @@ func normalizedCollation(v bsonx.Value) (bsonx.Value, error) {
 	return bsonx.Document(co.Spec()), nil
 }
 
+// storedCollation is normalizedCollation for the collation of create.
+func storedCollation(req *Request) (bsonx.Value, error) {
+	v, err := createCollation(req)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	return normalizedCollation(v)
+}
+
 // collated returns the scope of an operation on c with the collation that it gives, or else c's default.
 func (s scope) collated(v bsonx.Value, c *table.Collection) (scope, error) {
 	co, err := collationFor(s.collations, v, c)

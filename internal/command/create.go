@@ -47,7 +47,8 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if err != nil {
 		return err
 	}
-	if err := checkCreateCollation(req); err != nil {
+	collationSpec, err := createCollation(req)
+	if err != nil {
 		return err
 	}
 	for _, check := range []func(*Request) error{checkCreateFields, checkIDIndex} {
@@ -80,7 +81,7 @@ func runCreate(_ context.Context, req *Request, _ *bsonx.Builder) error {
 			return notInTransaction("Cannot create a view in a multi-document transaction.")
 		}
 		kind, options = catalog.KindView, viewOptions(options)
-		if co, err = collationFor(&req.Service.collations, req.Get("collation"), nil); err != nil {
+		if co, err = collationFor(&req.Service.collations, collationSpec, nil); err != nil {
 			return err
 		}
 		if err := req.checkView(name, co); err != nil {
@@ -147,6 +148,10 @@ func alreadyExists(c *table.Collection) error {
 
 // createOptions checks the options and returns those that are kept, in the order in which they were sent.
 func createOptions(req *Request) (bsonx.Doc, error) {
+	co, err := storedCollation(req)
+	if err != nil {
+		return nil, err
+	}
 	if err := checkCreate(req); err != nil {
 		return nil, err
 	}
@@ -163,10 +168,8 @@ func createOptions(req *Request) (bsonx.Doc, error) {
 				b.Bool(name, true)
 			}
 		case "collation":
-			if v, err := normalizedCollation(arg.Value); err != nil {
-				return nil, err
-			} else if v.Doc().Len() > 1 { // the simple collation is the same as none
-				b.Value(name, v)
+			if co.Doc().Len() > 1 { // the simple collation is the same as none
+				b.Value(name, co)
 			}
 		case "idIndex":
 			if saturatingInt64(arg.Value.Doc().Lookup("v")) == 1 { // the version is all that a client can choose

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -159,14 +160,10 @@ func parseIndexSpecs(req *Request) ([]*indexSpec, error) {
 		}
 		s, err := parseIndexSpec(doc)
 		if req.Generic.APIStrict == boolTrue && isText(doc.Lookup("key").Doc()) {
-			err = mongoerr.New(mongoerr.APIStrictError, "text indexes cannot be created with apiStrict: true")
-		}
-		var ofID *idIndexError
-		if errors.As(err, &ofID) {
-			return nil, ofID.err
+			err = inSpecification(mongoerr.New(mongoerr.APIStrictError, "text indexes cannot be created with apiStrict: true"), doc)
 		}
 		if err != nil {
-			return nil, prefixError(err, "Error in specification %s :: caused by :: ", bsonx.FormatShell(bsonx.Document(doc)))
+			return nil, err
 		}
 		if err := s.readCollation(); err != nil {
 			return nil, err
@@ -216,15 +213,20 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 		stored := s.stored(c.Collation)
 		at, err := findSpec(known, stored)
 		switch {
+		case err != nil && at >= existing:
+			return nil, table.RefuseBuild(c, err)
 		case err != nil:
 			return nil, err
 		case at >= existing:
-			return nil, mongoerr.New(mongoerr.IndexAlreadyExists, "Identical index already exists: %s", s.name)
+			return nil, table.RefuseBuild(c, mongoerr.New(mongoerr.IndexAlreadyExists, "Identical index already exists: %s", s.name))
 		case at >= 0:
 			continue
 		}
 		if hasText && isText(s.key) {
 			return nil, cannotCreate("only one text index per collection allowed, found existing text index %q", textIndexName(known))
+		}
+		if err := s.checkBuild(); err != nil {
+			return nil, table.RefuseBuild(c, err)
 		}
 		hasText = hasText || isText(s.key)
 		known = append(known, stored)
@@ -255,7 +257,8 @@ func textIndexName(known []bsonx.Doc) string {
 	return ""
 }
 
-// findSpec returns which of the known indexes is like spec, -1 for none.
+// findSpec returns which of the known indexes is like spec, -1 for none. With an error, it is the index that
+// contradicts spec.
 func findSpec(known []bsonx.Doc, spec bsonx.Doc) (int, error) {
 	name := spec.Lookup("name").Str()
 	for i, old := range known {
@@ -264,23 +267,41 @@ func findSpec(known []bsonx.Doc, spec bsonx.Doc) (int, error) {
 		sameIdentity := sameKey && sameOptions(old, spec, identityOptions)
 		switch {
 		case sameName && !sameIdentity:
-			return -1, mongoerr.New(mongoerr.IndexKeySpecsConflict,
+			return i, mongoerr.New(mongoerr.IndexKeySpecsConflict,
 				"An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. Requested index: %s, existing index: %s",
-				bsonx.FormatShell(bsonx.Document(spec)), bsonx.FormatShell(bsonx.Document(old)))
+				formatSpec(spec), formatSpec(old))
 		case sameName && !sameOptions(old, spec, otherOptions):
-			return -1, mongoerr.New(mongoerr.IndexOptionsConflict, "An equivalent index already exists with the same name but different options. Requested index: %s, existing index: %s",
-				bsonx.FormatShell(bsonx.Document(spec)), bsonx.FormatShell(bsonx.Document(old)))
+			return i, mongoerr.New(mongoerr.IndexOptionsConflict, "An equivalent index already exists with the same name but different options. Requested index: %s, existing index: %s",
+				formatSpec(spec), formatSpec(old))
 		case sameName:
 			return i, nil
 		case sameIdentity && !sameOptions(old, spec, otherOptions):
-			return -1, mongoerr.New(mongoerr.IndexOptionsConflict, "An equivalent index already exists with a different name and options. Requested index: %s, existing index: %s",
-				bsonx.FormatShell(bsonx.Document(spec)), bsonx.FormatShell(bsonx.Document(old)))
+			return i, mongoerr.New(mongoerr.IndexOptionsConflict, "An equivalent index already exists with a different name and options. Requested index: %s, existing index: %s",
+				formatSpec(spec), formatSpec(old))
 		case sameIdentity:
-			return -1, mongoerr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", old.Lookup("name").Str())
+			return i, mongoerr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", old.Lookup("name").Str())
 		}
 	}
 	return -1, nil
 }
+
+// formatSpec writes the specification of an index for an error. As in MongoDB, the flags precede the key.
+func formatSpec(spec bsonx.Doc) string {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for _, name := range leadingOptions {
+		b.Value(name, spec.Lookup(name))
+	}
+	for it := spec.Iter(); it.Next(); {
+		if !slices.Contains(leadingOptions, string(it.Key())) {
+			b.ValueBytes(it.Key(), it.Value())
+		}
+	}
+	b.End()
+	return bsonx.FormatShell(bsonx.Document(b.Bytes()))
+}
+
+var leadingOptions = []string{"v", "unique", "hidden", "prepareUnique"}
 
 // identityOptions are those that, with the key, make an index another one; a difference in the others is a conflict.
 var (

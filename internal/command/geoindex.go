@@ -84,24 +84,19 @@ func formatBound(f float64) string {
 func (s *indexSpec) checkSphere() error {
 	version, coarsest, finest := int64(3), int64(0), int64(23)
 	for name, at := range map[string]*int64{
-		"2dsphereIndexVersion": &version, "coarsestIndexedLevel": &coarsest, "finestIndexedLevel": &finest,
+		sphereVersion: &version, "coarsestIndexedLevel": &coarsest, "finestIndexedLevel": &finest,
 	} {
 		v := s.raw.Lookup(name)
 		switch n, ok := v.AsExactInt64(); {
 		case v.IsMissing():
 		case ok:
 			*at = n
-		case name == "2dsphereIndexVersion" && isInfinite(v):
-			*at = math.MaxInt64
 		default:
 			return mongoerr.New(mongoerr.BadValue,
 				"Expected field \"%s\" to have a value exactly representable as a 64-bit integer, but found %s: %s", name, name, bsonx.FormatShell(v))
 		}
 	}
 	switch {
-	case version < 1 || version > 3:
-		return cannotCreate("unsupported geo index version { 2dsphereIndexVersion : %s }, only versions: [1,2,3] are supported",
-			bsonx.FormatShell(s.raw.Lookup("2dsphereIndexVersion")))
 	case coarsest < 0:
 		return mongoerr.New(codeCoarsestLevel, "coarsestIndexedLevel must be >= 0")
 	case finest > 30:
@@ -111,6 +106,20 @@ func (s *indexSpec) checkSphere() error {
 	default:
 		return nil
 	}
+}
+
+const sphereVersion = "2dsphereIndexVersion"
+
+// checkSphereVersion refuses versions that no 2dsphere index has.
+func (s *indexSpec) checkSphereVersion() error {
+	v := s.raw.Lookup(sphereVersion)
+	if v.IsMissing() || index.KindOf(s.key) != index.Sphere {
+		return nil
+	}
+	if n, ok := v.AsExactInt64(); (!ok || n >= 1 && n <= 3) && !isInfinite(v) {
+		return nil
+	}
+	return cannotCreate("unsupported geo index version { 2dsphereIndexVersion : %s }, only versions: [1,2,3] are supported", bsonx.FormatShell(v))
 }
 
 // isInfinite reports whether a number is infinite or none.

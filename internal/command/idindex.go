@@ -54,7 +54,11 @@ func checkIDIndex(req *Request) error {
 	if err != nil {
 		return err
 	}
-	want, err := collationOption(req.Get("collation"))
+	whole, err := createCollation(req)
+	if err != nil {
+		return err
+	}
+	want, err := collationOption(whole)
 	if err != nil {
 		return err
 	}
@@ -124,12 +128,14 @@ func collationOption(v bsonx.Value) (*collation.Collator, error) {
 	return collation.Parse(v.Doc())
 }
 
-// checkCreateCollation refuses a collation of create that names no locale.
-func checkCreateCollation(req *Request) error {
-	if v := req.Get("collation"); v.Type == bsonx.TypeDocument && v.Doc().Lookup("locale").IsMissing() {
-		return MissingField("create.collation.locale")
+// createCollation returns the collation of create with its defaults, missing where there is none.
+func createCollation(req *Request) (bsonx.Value, error) {
+	v := req.Get("collation")
+	if v.Type != bsonx.TypeDocument {
+		return bsonx.Missing, nil
 	}
-	return nil
+	spec, err := collation.Complete(v.Doc(), "create.collation")
+	return bsonx.Document(spec), err
 }
 
 // checkSystemCollection refuses what a collection of the server's own cannot be.

@@ -85,16 +85,10 @@ func (s *indexSpec) checkClusteredFields() error {
 
 // checkWeights refuses weights of an index that has none.
 func (s *indexSpec) checkWeights() error {
-	switch v := s.raw.Lookup("weights"); {
-	case v.IsMissing():
-		return nil
-	case !isText(s.key):
-		return cannotCreate("Invalid index specification %s; the field 'weights' can only be specified with text indexes", bsonx.FormatShell(bsonx.Document(s.raw)))
-	case v.Type == bsonx.TypeArray:
-		return cannotCreate("text index option 'weights' must be an object")
-	default:
+	if s.raw.Lookup("weights").IsMissing() || isText(s.key) {
 		return nil
 	}
+	return cannotCreate("Invalid index specification %s; the field 'weights' can only be specified with text indexes", bsonx.FormatShell(bsonx.Document(s.raw)))
 }
 
 // onlyFields refuses options that are not among those of a kind of index.
@@ -125,8 +119,7 @@ func (s *indexSpec) checkOriginal() error {
 	case v.Doc().IsEmpty():
 		return mongoerr.New(mongoerr.BadValue, "The field 'originalSpec' cannot be an empty object.")
 	default:
-		_, err := parseIndexSpec(v.Doc())
-		return err
+		return (&indexSpec{raw: v.Doc(), version: 2}).readFields()
 	}
 }
 
@@ -146,22 +139,19 @@ func (s *indexSpec) readCollation() error {
 
 // checkWildcardOptions refuses what no wildcard index has.
 func (s *indexSpec) checkWildcardOptions() error {
-	if s.unique && s.raw.Lookup("prepareUnique").Truthy() {
-		return cannotCreate("Invalid index specification %s; cannot create an index with the 'unique' option and the 'prepareUnique' option", bsonx.FormatShell(bsonx.Document(s.raw)))
-	}
 	if !s.wildcard {
 		return nil
 	}
 	option := ""
 	switch {
-	case s.version == 1:
-		return cannotCreate("Index type 'wildcard' is not allowed with index version v: 1")
 	case s.sparse:
 		option = "sparse"
 	case s.unique:
 		option = "unique"
 	case !s.ttl.IsMissing():
 		return errWildcardTTL
+	case s.version == 1:
+		return cannotCreate("Index type 'wildcard' is not allowed with index version v: 1")
 	default:
 		return nil
 	}

@@ -46,7 +46,7 @@ type indexSpec struct {
 	hidden    bool
 	clustered bool
 	wildcard  bool
-	hashed    bool
+	hashed    int // fields
 	// text are the options that a text index has beside others, with their defaults.
 	text bsonx.Doc
 	// collation is normalised; missing where the collection's default is meant.
@@ -58,34 +58,108 @@ func cannotCreate(format string, args ...any) error {
 	return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
 }
 
-// parseIndexSpec checks one element of createIndexes.
+// parseIndexSpec checks one element of createIndexes. Errors name the element as MongoDB does: as it
+// was sent, completed with its version, or not at all.
 func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
 	s := &indexSpec{raw: doc, version: 2}
-	if err := s.checkClusteredFields(); err != nil {
+	if err := s.readFields(); err != nil {
+		return nil, inSpecification(err, doc)
+	}
+	if err := s.checkAlone(); err != nil {
 		return nil, err
 	}
-	for it := doc.Iter(); it.Next(); {
+	if err := s.complete(); err != nil {
+		return nil, inSpecification(err, completeSpec(doc))
+	}
+	return s, checkTTLIndex(s)
+}
+
+// inSpecification says in an error which specification it is about.
+func inSpecification(err error, spec bsonx.Doc) error {
+	return prefixError(err, "Error in specification %s :: caused by :: ", bsonx.FormatShell(bsonx.Document(spec)))
+}
+
+// readFields checks the fields one by one, and the key pattern.
+func (s *indexSpec) readFields() error {
+	if err := s.checkClusteredFields(); err != nil {
+		return err
+	}
+	for it := s.raw.Iter(); it.Next(); {
 		if err := s.option(string(it.Key()), it.Value()); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if s.key == nil {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'key' field is a required property of an index specification")
+		return mongoerr.New(mongoerr.FailedToParse, "The 'key' field is a required property of an index specification")
 	}
-	if s.name == "" {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
+	if s.raw.Lookup("name").IsMissing() {
+		return mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
 	}
-	for _, check := range []func() error{s.checkKey, s.checkWildcardProjection, s.checkWeights, s.checkOriginal, s.checkID, s.checkEngine, s.checkPartial, s.checkKinds} {
+	for _, check := range []func() error{s.checkKey, s.checkWildcardProjection, s.checkWeights, s.checkVersion, s.checkOriginal, s.checkUnique, s.checkKinds} {
 		if err := check(); err != nil {
-			return nil, err
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAlone makes the checks whose errors do not repeat the specification.
+func (s *indexSpec) checkAlone() error {
+	if err := s.checkID(); err != nil {
+		return err
+	}
+	if s.name == "*" {
+		return mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
+	}
+	return s.checkColumnstore()
+}
+
+// complete makes the checks that need the whole specification, and adds what a text index has by default.
+func (s *indexSpec) complete() error {
+	for _, check := range []func() error{s.checkName, s.checkEngine, s.checkPartial, s.checkSphereVersion} {
+		if err := check(); err != nil {
+			return err
 		}
 	}
 	if isText(s.key) {
 		if err := s.completeText(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return s, s.checkOptions()
+	return s.checkOptions()
+}
+
+// checkName refuses names that no index has.
+func (s *indexSpec) checkName() error {
+	switch {
+	case s.name == "":
+		return cannotCreate("index name cannot be empty")
+	case strings.Contains(s.name, "\x00"):
+		return cannotCreate("index name cannot contain NUL bytes")
+	default:
+		return nil
+	}
+}
+
+// checkUnique refuses options that contradict a unique index, and a clustered one that is not unique.
+func (s *indexSpec) checkUnique() error {
+	switch {
+	case s.clustered && !s.unique:
+		return cannotCreate("The 'unique' field is required when 'clustered' is specified")
+	case s.unique && s.raw.Lookup("prepareUnique").Truthy():
+		return cannotCreate("Invalid index specification %s; cannot create an index with the 'unique' option and the 'prepareUnique' option",
+			bsonx.FormatShell(bsonx.Document(s.raw)))
+	default:
+		return nil
+	}
+}
+
+// checkVersion refuses options that an index of version 1 does not have.
+func (s *indexSpec) checkVersion() error {
+	if s.version != 1 || s.raw.Lookup("collation").IsMissing() {
+		return nil
+	}
+	return cannotCreate("Invalid index specification %s; cannot create an index with the 'collation' option and v=1", bsonx.FormatShell(bsonx.Document(s.raw)))
 }
 
 func (s *indexSpec) option(name string, v bsonx.Value) error {
@@ -102,14 +176,6 @@ func (s *indexSpec) option(name string, v bsonx.Value) error {
 		s.key = v.Doc()
 	case "name":
 		s.name = v.Str()
-		switch {
-		case s.name == "":
-			return cannotCreate("index name cannot be empty")
-		case strings.Contains(s.name, "\x00"):
-			return cannotCreate("index name cannot contain NUL bytes")
-		case s.name == "*":
-			return mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
-		}
 	case "unique":
 		s.unique = v.Truthy()
 	case "sparse":
@@ -168,13 +234,11 @@ func (s *indexSpec) checkKey() error {
 			hashed++
 		}
 	}
-	s.wildcard, s.hashed = wildcards > 0, hashed > 0
+	s.wildcard, s.hashed = wildcards > 0, hashed
 	switch {
-	case hashed > 1:
-		return mongoerr.New(codeTwoHashed, "A maximum of one index field is allowed to be hashed but found %d for 'key' %s", hashed, bsonx.FormatShell(bsonx.Document(s.key)))
 	case wildcards > 1:
 		return mongoerr.New(codeTwoWildcards, "Index Key can contain only one wildcard index field")
-	case s.wildcard && s.hashed:
+	case s.wildcard && hashed > 0:
 		return cannotCreate("Can't use more than one index plugin for a single index.")
 	}
 	if s.wildcard {
@@ -189,8 +253,7 @@ func indexDirection(path string, v bsonx.Value) (kind string, err error) {
 	case v.Type == bsonx.TypeString:
 		kind = v.Str()
 		switch {
-		case kind == "columnstore" && path != "$**":
-			return "", mongoerr.New(mongoerr.NotImplemented, "Columnstore indexes can no longer be created")
+		case kind == columnstore && path != "$**": // checkColumnstore refuses it
 		case kind == "geoHaystack":
 			return "", cannotCreate("GeoHaystack indexes cannot be created in version 5.0 and above")
 		case !indexKinds[kind]:
@@ -243,14 +306,15 @@ func (s *indexSpec) checkWildcardOverlap() error {
 	}
 	if prefix == "" {
 		if s.key.Len() > 1 && s.raw.Lookup("wildcardProjection").IsMissing() {
-			return cannotCreate("Compound wildcard indexes on all fields must have a 'wildcardProjection' that excludes the other fields")
+			return cannotCreate("Compound wildcard indexes on all fields must also specify 'wildcardProjection' option")
 		}
 		return nil
 	}
 	for it := s.key.Iter(); it.Next(); {
 		path := string(it.Key())
 		if !strings.HasSuffix(path, "$**") && strings.HasPrefix(path+".", prefix) {
-			return mongoerr.New(codeWildcardOverlap, "compound wildcard index has overlapping fields: %s", path)
+			return mongoerr.New(codeWildcardOverlap, "A wildcard index field should not overlap with and index key fields if wildcard projection is empty, "+
+				"however '%s' is overlapping with the wildcard index field.", path)
 		}
 	}
 	return nil
@@ -258,23 +322,39 @@ func (s *indexSpec) checkWildcardOverlap() error {
 
 // checkOptions checks how the options go together.
 func (s *indexSpec) checkOptions() error {
-	if s.clustered && !s.unique {
-		return cannotCreate("The 'unique' field is required when 'clustered' is specified")
-	}
 	if err := s.checkWildcardOptions(); err != nil {
 		return err
 	}
 	if s.sparse && s.partial != nil {
 		return cannotCreate("cannot mix \"partialFilterExpression\" and \"sparse\" options")
 	}
-	if err := checkTTLIndex(s); err != nil {
-		return err
-	}
+	return nil
+}
+
+// checkBuild makes the checks that MongoDB makes when it builds the index.
+func (s *indexSpec) checkBuild() error {
 	if err := s.checkGeo(); err != nil {
 		return err
 	}
-	if s.hashed && s.unique && !s.clustered {
+	switch {
+	case s.hashed > 1:
+		return mongoerr.New(codeTwoHashed, "A maximum of one index field is allowed to be hashed but found %d for 'key' %s", s.hashed, bsonx.FormatShell(bsonx.Document(s.key)))
+	case s.hashed > 0 && s.unique && !s.clustered:
 		return mongoerr.New(codeHashedUnique, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
+	default:
+		return nil
+	}
+}
+
+// columnstore is a type of index that MongoDB had before 8.0.
+const columnstore = "columnstore"
+
+// checkColumnstore refuses indexes of a type that MongoDB has no more.
+func (s *indexSpec) checkColumnstore() error {
+	for it := s.key.Iter(); it.Next(); {
+		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == columnstore {
+			return mongoerr.New(mongoerr.NotImplemented, "Columnstore indexes can no longer be created")
+		}
 	}
 	return nil
 }
@@ -286,30 +366,17 @@ func (s *indexSpec) isID() bool {
 	return ok && s.key.Len() == 1 && string(first.Key) == "_id" && math.Abs(math.Trunc(f)) == 1
 }
 
-// idIndexError is an error of a specification of the index on _id. MongoDB does not repeat the specification
-// before it, as before the others.
-type idIndexError struct{ err error }
-
-// Error implements error.
-func (e *idIndexError) Error() string { return e.err.Error() }
-
-// Unwrap returns the error itself.
-func (e *idIndexError) Unwrap() error { return e.err }
-
 // checkID judges a specification of the index on _id, and refuses the name of that index for others.
 func (s *indexSpec) checkID() error {
-	var err error
 	switch {
 	case s.isID() && !s.clustered:
-		err = s.checkIDIndex()
+		return s.checkIDIndex()
 	case s.name == "_id_" && !s.isID():
-		err = mongoerr.New(mongoerr.BadValue, "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: %s",
+		return mongoerr.New(mongoerr.BadValue, "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: %s",
 			bsonx.FormatShell(bsonx.Document(s.key)))
+	default:
+		return nil
 	}
-	if err != nil {
-		return &idIndexError{err}
-	}
-	return nil
 }
 
 // checkIDIndex judges a specification of the index on _id, which every collection has.
@@ -375,7 +442,8 @@ func (s *indexSpec) checkCollation(fallback *collation.Collator) error {
 	}
 	for _, kind := range []string{"text", "2d"} {
 		if s.hasKind(kind) {
-			return cannotCreate("Index type '%s' does not support collation: %s", kind, bsonx.FormatShell(v))
+			err := cannotCreate("Index type '%s' does not support collation: %s", kind, bsonx.FormatShell(v))
+			return inSpecification(err, completeSpec(s.raw.Without("collation")).With("collation", v))
 		}
 	}
 	return nil

@@ -113,7 +113,7 @@ func (t *textSpec) readWeights(v bsonx.Value) error {
 	switch {
 	case v.Type == bsonx.TypeString && v.Str() == "$**":
 		t.weights["$**"] = 1
-	case v.Type == bsonx.TypeString:
+	case v.Type == bsonx.TypeString || v.Type == bsonx.TypeArray:
 		return cannotCreate("text index option 'weights' must be an object")
 	case v.Type == bsonx.TypeDocument:
 		for it := v.Doc().Iter(); it.Next(); {

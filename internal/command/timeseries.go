@@ -163,6 +163,10 @@ func seriesOptions(req *Request) (bsonx.Doc, error) {
 	if err := checkEngineOptions(req); err != nil {
 		return nil, err
 	}
+	co, err := storedCollation(req)
+	if err != nil {
+		return nil, err
+	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	if v := req.Doc(indexDefaults); !v.IsEmpty() {
@@ -171,11 +175,8 @@ func seriesOptions(req *Request) (bsonx.Doc, error) {
 	if v := req.Get("expireAfterSeconds"); !v.IsMissing() {
 		b.Int64("expireAfterSeconds", saturatingInt64(v))
 	}
-	switch v, err := normalizedCollation(req.Get("collation")); {
-	case err != nil:
-		return nil, err
-	case v.Type == bsonx.TypeDocument && v.Doc().Len() > 1:
-		b.Value("collation", v)
+	if co.Doc().Len() > 1 {
+		b.Value("collation", co)
 	}
 	b.Doc("timeseries", spec.stored())
 	if v := req.Get("storageEngine"); !v.IsMissing() && !v.Doc().IsEmpty() {

@@ -66,7 +66,7 @@ func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 		appendValidation(reply, c, &table.Validation{Records: sz.count, KeysPerIndex: map[string]int64{"_id_": sz.count}})
 		return err
 	}
-	c, err := req.writable(req.DB, name)
+	c, err := req.existingTarget(req.DB, name) // names that no collection can have are not found
 	if err != nil {
 		return err
 	}

@@ -181,7 +181,17 @@ func differences(spec bson.D, listed bson.RawValue) string {
 }
 
 // specification is what an error repeats of the request.
-var specification = regexp.MustCompile(`^Error in specification .*? :: caused by :: |^Index build failed: .* failed: [-0-9a-f]{36} :: caused by :: |(Specification:|for 'key') \{.*$`)
+var specification = regexp.MustCompile(`(Specification:|for 'key') \{.*$`)
+
+// preambles say where MongoDB found an error. Their names stand for them.
+var preambles = []struct {
+	name    string
+	pattern *regexp.Regexp
+}{
+	{"in the completed specification: ", regexp.MustCompile(`^Error in specification \{.*?, v: 2(, collation: \{.*?\})? \} :: caused by :: `)},
+	{"in the specification: ", regexp.MustCompile(`^Error in specification .*? :: caused by :: `)},
+	{"in the build: ", regexp.MustCompile(`^Index build failed: .*? \) :: caused by :: (index build on empty collection failed: [-0-9a-f]{36} :: caused by :: )?`)},
+}
 
 // refusal returns the code and the text of an error, without the parts that repeat the request. It
 // returns an empty text if there is no error.
@@ -194,6 +204,12 @@ func refusal(err error) string {
 		return err.Error()
 	}
 	text := specification.ReplaceAllString(refused.Message, "")
+	for _, p := range preambles {
+		if at := p.pattern.FindString(text); at != "" {
+			text = p.name + text[len(at):]
+			break
+		}
+	}
 	return fmt.Sprintf("error %d %s", refused.Code, strings.NewReplacer("\x00", "NUL", "\n", " ").Replace(text))
 }
 

@@ -89,7 +89,20 @@ func (s *Store) buildFailed(c *Collection, err error) error {
 	}
 	build := uuidText(NewUUID())
 	s.log.Info("index build failed", "buildUUID", build, "ns", c.Namespace(), "error", err)
+	return failedBuild(build, c, err)
+}
+
+func failedBuild(build string, c *Collection, err error) error {
 	return mongoerr.Within(fmt.Sprintf("Index build failed: %s: Collection %s ( %s )", build, c.Namespace(), uuidText(c.UUID)), err)
+}
+
+// RefuseBuild names a build and the collection in the error of an index that cannot be built, as MongoDB
+// does. It returns the error of an index on a collection that does not exist as it is.
+func RefuseBuild(c *Collection, err error) error {
+	if c.UUID == [16]byte{} {
+		return err
+	}
+	return failedBuild(uuidText(NewUUID()), c, err)
 }
 
 // uuidText writes a UUID in its usual form.
