@@ -4,9 +4,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// NewReturnKey returns a node for the find option returnKey.
-func NewReturnKey(env *Env, in Node) *Project { return NewProject(env, in, ReturnedKey()) }
-
 // ReturnedKey returns a Projector that replaces each row's document by the index key that led to it, and
 // by an empty one where there was none.
 func ReturnedKey() Projector {

@@ -196,14 +196,56 @@ func (b *builder) returnKey(n *returnKey) exec.Node {
 	}
 	s, ok := in.(*sortNode)
 	if !ok {
-		return exec.NewReturnKey(b.env, b.build(n.in))
+		return exec.NewProject(b.env, b.build(n.in), b.returnedKey())
 	}
 	sort := b.sort(s)
-	sort.Keep(exec.ReturnedKey())
+	sort.Keep(b.returnedKey())
 	if skipped > 0 {
 		return exec.NewPass(b.env, exec.NewSkip(b.env, sort, skipped))
 	}
 	return exec.NewPass(b.env, sort)
+}
+
+// returnedKey replaces documents by index keys. Of the projection it applies the sort keys only.
+func (b *builder) returnedKey() exec.Projector {
+	key := exec.ReturnedKey()
+	if !b.q.returnsSortKey() {
+		return key
+	}
+	p, err := projection.Parse(sortKeyFields(b.q.projectionSpec()), projection.Options{})
+	if err != nil {
+		return func(dst []byte, _ *exec.Row) ([]byte, error) { return dst, err }
+	}
+	reader := newMetaReader(b.q, p)
+	var room []byte
+	return func(dst []byte, row *exec.Row) ([]byte, error) {
+		var err error
+		if room, err = key(room[:0], row); err != nil {
+			return dst, err
+		}
+		meta := new(projection.Meta)
+		if err := reader.read(meta, row); err != nil {
+			return dst, err
+		}
+		return p.Apply(dst, room, meta)
+	}
+}
+
+// sortKeyFields returns the fields of a projection that are sort keys.
+func sortKeyFields(spec bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := spec.Iter(); it.Next(); {
+		v := it.Value()
+		if v.Type != bsonx.TypeDocument {
+			continue
+		}
+		if kind := v.Doc().Lookup("$meta"); kind.Type == bsonx.TypeString && kind.Str() == metaSortKey {
+			b.ValueBytes(it.Key(), v)
+		}
+	}
+	b.End()
+	return b.Bytes()
 }
 
 func (b *builder) project(n *project) exec.Node {

@@ -22,6 +22,11 @@ func (q *Query) readsIndexKey() bool {
 	return q.IndexKeys || q.Projection != nil && slices.Contains(q.Projection.MetaKinds(), metaIndexKey)
 }
 
+// returnsSortKey reports whether sort keys are added to the index keys that are returned.
+func (q *Query) returnsSortKey() bool {
+	return q.ReturnKey && q.Projection != nil && slices.Contains(q.Projection.MetaKinds(), metaSortKey)
+}
+
 // CheckMeta refuses a projection of sort keys where there is no sort, and one of scores or
 // distances or a sort by them where there is no such search.
 func (q *Query) CheckMeta() error {
@@ -109,11 +114,16 @@ type metaReader struct {
 	sortKey *index.MetaSortGen
 }
 
-func newMetaProjector(q *Query, p *projection.Projection) exec.Projector {
+func newMetaReader(q *Query, p *projection.Projection) *metaReader {
 	r := &metaReader{query: q, kinds: p.MetaKinds()}
 	if q.sorts() {
 		r.sortKey = index.NewMetaSortGen(sortPattern(q.Sort), q.Collation)
 	}
+	return r
+}
+
+func newMetaProjector(q *Query, p *projection.Projection) exec.Projector {
+	r := newMetaReader(q, p)
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
 		meta := new(projection.Meta)
 		if err := r.read(meta, row); err != nil {

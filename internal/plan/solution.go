@@ -329,6 +329,8 @@ func (cq *canonical) withoutFetch(n node, residual []filter.Node) *solution {
 		return cq.finish(&lean)
 	case cq.purpose != purposeFind || cq.q.ShowRecordID || !scan.hasOnePath():
 		return nil
+	case cq.q.returnsSortKey(): // they are made of documents
+		return nil
 	case cq.q.ReturnKey:
 		return cq.finish(scan)
 	case cq.q.Projection == nil:

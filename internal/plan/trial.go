@@ -150,7 +150,7 @@ func (b *builder) again(n node, in exec.Node) exec.Node {
 		}
 		return b.projected(n, b.again(n.in, in))
 	case *returnKey:
-		return exec.NewReturnKey(b.env, b.again(n.in, in))
+		return exec.NewProject(b.env, b.again(n.in, in), b.returnedKey())
 	case *recordID:
 		return exec.NewProject(b.env, b.again(n.in, in), recordIDs(b.q.Coll))
 	default: // what gives the plan's records
