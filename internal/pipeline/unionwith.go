@@ -90,20 +90,21 @@ func (u *unionWith) with(name string, arg bsonx.Value) (step, bool) {
 	return step{"$unionWith", bsonx.Document(spec), &out}, true
 }
 
-// The metadata of a text search and of a search by distance.
+// The metadata of a text search, of a sort and of a search by distance.
 const (
 	scoreKind    = "textScore"
+	sortKeyKind  = "sortKey"
 	distanceKind = "geoNearDistance"
 )
 
-// uniteScores lets the pipelines of $unionWith read the scores that the next stage reads, where
-// their text searches are known. The order of the documents stays as it is.
+// uniteScores lets the pipelines of $unionWith read the scores and sort keys that the next stage
+// reads, where their text searches and sorts are known. The order of the documents stays as it is.
 func uniteScores(steps []step) []step {
 	for i := 0; i+1 < len(steps); i++ {
 		u, isUnion := steps[i].stage.(*unionWith)
 		next := steps[i+1]
 		p, isProject := next.stage.(*project)
-		if !isUnion || !isProject || !slices.Contains(p.projection.MetaKinds(), scoreKind) || next.spec.Type != bsonx.TypeDocument || next.name == "$fill" {
+		if !isUnion || !isProject || !readsPlanned(p.projection.MetaKinds()) || next.spec.Type != bsonx.TypeDocument || next.name == "$fill" {
 			continue
 		}
 		united, ok := u.with(next.name, next.spec)
@@ -115,6 +116,11 @@ func uniteScores(steps []step) []step {
 		i = -1 // there may be another $unionWith before it
 	}
 	return steps
+}
+
+// readsPlanned reports whether kinds of metadata are among those that only the plan of a query knows.
+func readsPlanned(kinds []string) bool {
+	return slices.Contains(kinds, scoreKind) || slices.Contains(kinds, sortKeyKind)
 }
 
 func (u *unionWith) open(src Source, env *Env) Source {
