@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -123,6 +124,10 @@ func (p *parser) parsePath(text string, vars *Vars) (Expr, error) {
 	}
 	var parts []string
 	if dotted {
+		if rest == "" {
+			_, err := vars.reference(name, nil, "")
+			return nil, cmp.Or(err, errTrailingDot)
+		}
 		var err error
 		if parts, err = SplitFieldPath(rest); err != nil {
 			return nil, err
@@ -139,6 +144,8 @@ func (p *parser) currentPath(path string, vars *Vars) (Expr, error) {
 	return vars.reference("CURRENT", parts, path)
 }
 
+var errTrailingDot error = mongoerr.New(40353, "FieldPath must not end with a '.'.")
+
 // CheckFieldPath fails where SplitFieldPath does.
 func CheckFieldPath(path string) error {
 	_, err := SplitFieldPath(path)
@@ -152,7 +159,7 @@ func SplitFieldPath(path string) ([]string, error) {
 		return nil, mongoerr.New(40352, "FieldPath cannot be constructed with empty string")
 	}
 	if path[len(path)-1] == '.' {
-		return nil, mongoerr.New(40353, "FieldPath must not end with a '.'.")
+		return nil, errTrailingDot
 	}
 	parts := strings.Split(path, ".")
 	if len(parts) > maxPathDepth {

@@ -115,6 +115,9 @@ func parseSchemaPattern(sp *schemaParser, kw keyword) error {
 	if kw.value.Type != bsonx.TypeString {
 		return kw.mismatch("a string")
 	}
+	if sp.root { // a document is no string; as in MongoDB, even a wrong pattern is no error
+		return nil
+	}
 	re, err := pcre.Compile(kw.value.Str(), "")
 	if err != nil {
 		return err

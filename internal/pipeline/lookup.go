@@ -119,6 +119,9 @@ func (a *lookupArgs) read(spec bsonx.Doc) error {
 	return nil
 }
 
+// isNamed reports whether an argument names a field.
+func isNamed(v bsonx.Value) bool { return v.Type == bsonx.TypeString && v.Str() != "" }
+
 // check refuses combinations of arguments.
 func (a *lookupArgs) check() error {
 	piped := !a.pipeline.IsMissing()
@@ -133,7 +136,7 @@ func (a *lookupArgs) check() error {
 		return mongoerr.New(mongoerr.FailedToParse, "must specify 'as' field for a $lookup")
 	case a.local.IsMissing() != a.foreign.IsMissing() && piped:
 		return mongoerr.New(mongoerr.FailedToParse, "$lookup requires both or neither of 'localField' and 'foreignField' to be specified")
-	case !piped && (a.local.IsMissing() || a.foreign.IsMissing()):
+	case !piped && !(isNamed(a.local) && isNamed(a.foreign)):
 		return mongoerr.New(mongoerr.FailedToParse, "$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified")
 	case !piped && !a.let.IsMissing():
 		return mongoerr.New(mongoerr.FailedToParse, "$lookup with a 'let' argument must also specify 'pipeline'")
