@@ -39,6 +39,12 @@ func FieldPath(e Expr) (string, bool) {
 	return p.dotted, true
 }
 
+// IsRoot reports whether e is the document itself.
+func IsRoot(e Expr) bool {
+	p, ok := e.(*Path)
+	return ok && p.slot == rootSlot && len(p.parts) == 0
+}
+
 // Eval reads the path. It counts the fields that it passes, and the value that it finds: whoever
 // reads the path most probably reads that value too.
 func (p *Path) Eval(ctx *Context) (bsonx.Value, error) {

@@ -23,11 +23,13 @@ type predicate struct {
 	compares bool
 	// misses says that a part of it, apart from its negations, holds of a missing field.
 	misses bool
+	// negates says that it has a negation.
+	negates bool
 }
 
 // moveMatches is RuleMoveMatch.
 func moveMatches(steps []step) []step {
-	steps = mergeMatchRuns(steps)
+	steps = copyBeforeRedact(mergeMatchRuns(steps))
 	for i := 1; i < len(steps); i++ {
 		// Those behind one that could not go on are merged with it later.
 		if _, ok := steps[i].stage.(*match); ok {
@@ -146,7 +148,10 @@ func (p *predicate) read(root filter.Node) {
 			p.misses = p.misses || filter.HoldsOfMissing(leaf)
 		}
 		switch n := n.(type) {
-		case *filter.And, *filter.Or, *filter.Nor, *filter.Not:
+		case *filter.And, *filter.Or:
+			return true
+		case *filter.Nor, *filter.Not:
+			p.negates = true
 			return true
 		case *filter.AlwaysTrue, *filter.AlwaysFalse:
 		case *filter.Expr:

@@ -5,10 +5,12 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// removeNoops is RuleNoop: {$match: {}}, {$skip: 0}, and a $sort that repeats the one before it.
+// removeNoops is RuleNoop. It removes {$match: {}}, {$skip: 0}, a $sort that repeats the one before it, and a $replaceRoot by the
+// document itself.
 func removeNoops(steps []step) []step {
 	var before step
 	return deleteSteps(steps, func(s step) bool {
@@ -22,6 +24,8 @@ func removeNoops(steps []step) []step {
 		case *sort:
 			earlier, ok := last.stage.(*sort)
 			return ok && string(earlier.pattern) == string(stage.pattern)
+		case *replaceRoot:
+			return expr.IsRoot(stage.newRoot)
 		default:
 			return false
 		}

@@ -138,8 +138,7 @@ func (s *shape) changes(path string, p *predicate) bool {
 // path leads through. Such a stage makes documents of scalars, or drops them: that shows by a position in an array, and by an element
 // that is a document without the field where it was none before.
 func (p *predicate) looksBeside(path string) bool {
-	isIndex := func(name string) bool { _, ok := bsonx.ArrayIndex(name); return ok }
-	return !p.misses && !slices.ContainsFunc(strings.Split(path, ".")[1:], isIndex)
+	return !p.misses && !slices.ContainsFunc(strings.Split(path, ".")[1:], isPosition)
 }
 
 // isBelow reports whether a path is another one, or leads below it.

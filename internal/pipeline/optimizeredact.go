@@ -1,0 +1,45 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// copyBeforeRedact copies the predicates of a $match that follows a $redact before it, as far as a document that fails one of them
+// cannot pass it after $redact.
+func copyBeforeRedact(steps []step) []step {
+	for i := len(steps) - 1; i > 0; i-- {
+		m, isMatch := steps[i].stage.(*match)
+		_, isRedact := steps[i-1].stage.(*redact)
+		if !isMatch || !isRedact {
+			continue
+		}
+		kept := slices.DeleteFunc(m.predicates(), func(p predicate) bool { return !p.survivesRedact() })
+		if len(kept) == 0 {
+			continue
+		}
+		if copied, ok := m.of(kept); ok {
+			steps = slices.Insert(slices.Clone(steps), i-1, copied)
+		}
+	}
+	return steps
+}
+
+// survivesRedact reports whether the predicate holds of every document of which a part holds it: $redact leaves out documents,
+// also out of arrays, and changes no other value. So it must find a scalar, by names and not by a position in an array.
+func (p predicate) survivesRedact() bool {
+	if p.fixed || p.negates || p.misses || !p.compares || len(p.paths) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(p.paths, func(path string) bool {
+		return slices.ContainsFunc(strings.Split(path, ".")[1:], isPosition)
+	})
+}
+
+// isPosition reports whether a name in a path may be a position in an array.
+func isPosition(name string) bool {
+	_, ok := bsonx.ArrayIndex(name)
+	return ok
+}
