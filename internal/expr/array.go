@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -228,8 +229,12 @@ func rangeOf(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error
 	if err := checkBytes("$range", rangeBytes(start, end, step)); err != nil {
 		return bsonx.Missing, err
 	}
+	size := int32sBytes(rangeLen(start, end, step))
+	if err := memory.Of(running.Context()).Value(int64(size)); err != nil {
+		return bsonx.Missing, err
+	}
 	var meter interrupt.Meter
-	b := bsonx.NewBuilder(nil)
+	b := bsonx.NewBuilder(make([]byte, 0, size))
 	b.StartArray()
 	for i := start; step > 0 && i < end || step < 0 && i > end; i += step {
 		if err := meter.Did(interrupt.Step, running); err != nil {
@@ -244,11 +249,26 @@ func rangeOf(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error
 // rangeBytes is what MongoDB counts for the array of a $range.
 func rangeBytes(start, end, step int) int {
 	const header, element = 40, 16
+	return header + rangeLen(start, end, step)*element
+}
+
+// rangeLen is how many elements the array of a $range has.
+func rangeLen(start, end, step int) int {
 	if (end-start > 0) != (step > 0) || start == end {
-		return header
+		return 0
 	}
 	distance, length := max(end-start, start-end), max(step, -step)
-	return header + (distance+length-1)/length*element
+	return (distance + length - 1) / length
+}
+
+// int32sBytes is the size of an array of n 32-bit integers.
+func int32sBytes(n int) int {
+	const header, element = 5, 7 // of an element with a key of one digit
+	size := header + n*element
+	for shorter := 10; shorter < n; shorter *= 10 {
+		size += n - shorter // the keys from this number on have one more digit
+	}
+	return size
 }
 
 func rangeBound(v bsonx.Value, what string, code mongoerr.Code) (int, error) {

@@ -60,25 +60,28 @@ type call2 struct {
 
 func (c *call2) Eval(ctx *Context) (bsonx.Value, error) {
 	if c.swapped {
-		b, err := c.b.Eval(ctx)
-		if err != nil {
-			return bsonx.Missing, err
-		}
-		a, err := c.a.Eval(ctx)
+		b, a, err := ctx.both(c.b, c.a)
 		if err != nil {
 			return bsonx.Missing, err
 		}
 		return c.of(ctx, a, b)
 	}
-	a, err := c.a.Eval(ctx)
-	if err != nil {
-		return bsonx.Missing, err
-	}
-	b, err := c.b.Eval(ctx)
+	a, b, err := ctx.both(c.a, c.b)
 	if err != nil {
 		return bsonx.Missing, err
 	}
 	return c.of(ctx, a, b)
+}
+
+// both evaluates two operands.
+func (c *Context) both(first, second Expr) (a, b bsonx.Value, err error) {
+	if a, err = first.Eval(c); err != nil {
+		return bsonx.Missing, bsonx.Missing, err
+	}
+	c.kept += len(a.Data)
+	b, err = second.Eval(c)
+	c.kept -= len(a.Data)
+	return a, b, err
 }
 
 // of calls the function with its operands.
@@ -111,17 +114,20 @@ type laziness struct {
 }
 
 func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
-	base, size := len(ctx.stack), 0
+	base, size, kept := len(ctx.stack), 0, ctx.kept
 	for _, arg := range c.args {
 		v, err := evalOptional(ctx, arg)
 		if err != nil {
+			ctx.kept = kept
 			v, err = c.decided(ctx, base, err)
 			ctx.stack = ctx.stack[:base]
 			return v, err
 		}
 		ctx.stack = append(ctx.stack, v)
 		size += len(v.Data)
+		ctx.kept = kept + size
 	}
+	ctx.kept = kept
 	if err := ctx.read(size, c.running); err != nil {
 		ctx.stack = ctx.stack[:base]
 		return bsonx.Missing, err

@@ -38,6 +38,7 @@ type Context struct {
 	stack  []bsonx.Value
 	work   int                       // since the operation was last looked at
 	built  int                       // bytes of the document that is being built
+	kept   int                       // bytes of what operators keep while they evaluate an operand
 	zones  map[string]*time.Location // time zones that were looked up
 	task   task                      // of a conversion
 }

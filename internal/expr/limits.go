@@ -71,27 +71,61 @@ func (c *Context) Built(n int) error {
 		return nil
 	}
 	c.work = 0
-	if err := memory.Of(c.Running.Context()).Value(int64(c.built)); err != nil {
+	if err := memory.Of(c.Running.Context()).Value(int64(c.built + c.kept/2)); err != nil {
 		return err
 	}
 	return c.Running.Err()
 }
 
+// hold counts a value of n bytes, twice, and what is kept beside it: operands that were evaluated,
+// results that grow, and the document around the expression. It fails with ExceededMemoryLimit.
+func (c *Context) hold(n int, running *interrupt.Running) error {
+	return memory.Of(running.Context()).Value(int64(n + (c.kept+c.built)/2))
+}
+
+// room counts a result of size bytes before a large value of n bytes is added to it.
+func (c *Context) room(size, n int, running *interrupt.Running) error {
+	if n < memory.LargeValue {
+		return nil
+	}
+	return c.hold(size+n, running)
+}
+
+// grow is called for each part of made bytes that was added to a result, which has size bytes then.
+func (c *Context) grow(op string, size, made int, running *interrupt.Running) error {
+	if err := checkBytes(op, size); err != nil {
+		return err
+	}
+	// A result is counted each time it has grown by a large value.
+	if size/memory.LargeValue > (size-made)/memory.LargeValue {
+		if err := c.hold(size, running); err != nil {
+			return err
+		}
+	}
+	return c.worked(stepWork+made, running)
+}
+
 // read counts an operator and the n bytes of its operands: an expression within a loop may read a
 // whole document for each step, and one step may compute thousands of operators. Now and then it
-// returns the error of an operation that has ended.
+// returns the error of an operation that has ended. Large operands count in the memory, too: what
+// is made of them is seldom larger.
 func (c *Context) read(n int, running *interrupt.Running) error {
 	if c.work += n + callWork; c.work < maxUnchecked {
 		return nil
 	}
-	return c.look(running)
+	return c.look(n, running)
 }
 
 // look returns the error of an operation that has ended. It is apart, so that read is inlined.
 //
 //go:noinline
-func (c *Context) look(running *interrupt.Running) error {
+func (c *Context) look(n int, running *interrupt.Running) error {
 	c.work = 0
+	if n >= memory.LargeValue {
+		if err := c.hold(n, running); err != nil {
+			return err
+		}
+	}
 	return running.Err()
 }
 
@@ -110,7 +144,7 @@ func (c *Context) worked(n int, running *interrupt.Running) error {
 	}
 	c.work = 0
 	if n >= memory.LargeValue {
-		if err := memory.Of(running.Context()).Value(int64(n)); err != nil {
+		if err := c.hold(n, running); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,14 @@ type objectExpr struct {
 }
 
 func (o *objectExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	kept := ctx.kept
+	v, err := o.eval(ctx)
+	ctx.kept = kept
+	return v, err
+}
+
+func (o *objectExpr) eval(ctx *Context) (bsonx.Value, error) {
+	kept := ctx.kept
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	for i, e := range o.values {
@@ -20,10 +28,15 @@ func (o *objectExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		if err != nil {
 			return bsonx.Missing, err
 		}
+		ctx.kept = kept
+		if err := ctx.room(b.Len(), len(v.Data), o.running); err != nil {
+			return bsonx.Missing, err
+		}
 		b.Value(o.names[i], v)
 		if err := checkBytes("an object", b.Len()); err != nil {
 			return bsonx.Missing, err
 		}
+		ctx.kept = kept + b.Len()
 	}
 	b.End()
 	return bsonx.Document(b.Bytes()), ctx.read(b.Len(), o.running)
@@ -38,6 +51,14 @@ type arrayExpr struct {
 }
 
 func (a *arrayExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	kept := ctx.kept
+	v, err := a.eval(ctx)
+	ctx.kept = kept
+	return v, err
+}
+
+func (a *arrayExpr) eval(ctx *Context) (bsonx.Value, error) {
+	kept := ctx.kept
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for _, e := range a.elems {
@@ -45,10 +66,15 @@ func (a *arrayExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		if err != nil {
 			return bsonx.Missing, err
 		}
+		ctx.kept = kept
+		if err := ctx.room(b.Len(), len(v.Data), a.running); err != nil {
+			return bsonx.Missing, err
+		}
 		b.Elem(v)
 		if err := checkBytes("an array", b.Len()); err != nil {
 			return bsonx.Missing, err
 		}
+		ctx.kept = kept + b.Len()
 	}
 	b.End()
 	return bsonx.Array(b.Bytes()), ctx.read(b.Len(), a.running)

@@ -3,7 +3,6 @@ package expr
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
-	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -26,6 +25,13 @@ type letExpr struct {
 }
 
 func (l *letExpr) Eval(ctx *Context) (bsonx.Value, error) {
+	kept := ctx.kept
+	v, err := l.eval(ctx)
+	ctx.kept = kept
+	return v, err
+}
+
+func (l *letExpr) eval(ctx *Context) (bsonx.Value, error) {
 	for i, e := range l.values {
 		v, err := e.Eval(ctx)
 		if err != nil {
@@ -35,6 +41,7 @@ func (l *letExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		if err := ctx.worked(len(v.Data), l.running); err != nil {
 			return bsonx.Missing, err
 		}
+		ctx.kept += len(v.Data)
 	}
 	return l.in.Eval(ctx)
 }
@@ -147,20 +154,6 @@ func (m *iterate) array(ctx *Context, name string, code mongoerr.Code) (array bs
 	return v.Doc(), false, nil
 }
 
-// check is to be called for every element: size is that of the result so far, made what the element added to it.
-func (m *iterate) check(ctx *Context, op string, size, made int) error {
-	if err := checkBytes(op, size); err != nil {
-		return err
-	}
-	// A result is counted each time it has grown by a large value.
-	if size/memory.LargeValue > (size-made)/memory.LargeValue {
-		if err := memory.Of(m.running.Context()).Value(int64(size)); err != nil {
-			return err
-		}
-	}
-	return ctx.worked(stepWork+made, m.running)
-}
-
 type mapExpr struct{ iterate }
 
 func (m *mapExpr) Eval(ctx *Context) (bsonx.Value, error) {
@@ -168,16 +161,30 @@ func (m *mapExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if null || err != nil {
 		return bsonx.Null, err
 	}
+	kept := ctx.kept
+	v, err := m.each(ctx, array, kept+len(array))
+	ctx.kept = kept
+	return v, err
+}
+
+// each makes the result. kept is what is kept beside it.
+func (m *mapExpr) each(ctx *Context, array bsonx.Doc, kept int) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for it := array.Iter(); it.Next(); {
 		ctx.Bind(m.slot, it.Value())
+		size := b.Len()
+		ctx.kept = kept + size
 		v, err := m.body.Eval(ctx)
 		if err != nil {
 			return bsonx.Missing, err
 		}
+		ctx.kept = kept
+		if err := ctx.room(size, len(v.Data), m.running); err != nil {
+			return bsonx.Missing, err
+		}
 		b.Elem(v)
-		if err := m.check(ctx, "$map", b.Len(), len(v.Data)); err != nil {
+		if err := ctx.grow("$map", b.Len(), b.Len()-size, m.running); err != nil {
 			return bsonx.Missing, err
 		}
 	}
@@ -246,19 +253,30 @@ func (f *filterExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
+	kept := ctx.kept
+	v, err := f.each(ctx, array, limit, kept+len(array))
+	ctx.kept = kept
+	return v, err
+}
+
+// each makes the result. kept is what is kept beside it.
+func (f *filterExpr) each(ctx *Context, array bsonx.Doc, limit, kept int) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for it := array.Iter(); limit != 0 && it.Next(); {
 		ctx.Bind(f.slot, it.Value())
+		size := b.Len()
+		ctx.kept = kept + size
 		keep, err := f.body.Eval(ctx)
 		if err != nil {
 			return bsonx.Missing, err
 		}
+		ctx.kept = kept
 		if keep.Truthy() {
 			b.Elem(it.Value())
 			limit--
 		}
-		if err := f.check(ctx, "$filter", b.Len(), 0); err != nil {
+		if err := ctx.grow("$filter", b.Len(), b.Len()-size, f.running); err != nil {
 			return bsonx.Missing, err
 		}
 	}
@@ -320,14 +338,24 @@ func (r *reduceExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
+	kept := ctx.kept
+	value, err = r.each(ctx, array, value, kept+len(array))
+	ctx.kept = kept
+	return value, err
+}
+
+// each makes the result of value and the elements. kept is what is kept beside it.
+func (r *reduceExpr) each(ctx *Context, array bsonx.Doc, value bsonx.Value, kept int) (_ bsonx.Value, err error) {
 	n := 0
 	for it := array.Iter(); it.Next(); {
 		ctx.Bind(r.slot, it.Value())
 		ctx.Bind(r.valueSlot, value)
+		ctx.kept = kept + len(value.Data)
 		if value, err = r.body.Eval(ctx); err != nil {
 			return bsonx.Missing, err
 		}
-		if err := r.check(ctx, "$reduce", len(value.Data), len(value.Data)); err != nil {
+		ctx.kept = kept
+		if err := ctx.grow("$reduce", len(value.Data), len(value.Data), r.running); err != nil {
 			return bsonx.Missing, err
 		}
 		if n++; n%depthInterval == 0 {

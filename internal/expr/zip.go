@@ -62,6 +62,13 @@ func (z *zip) argument(p *parser, i int, v bsonx.Value, vars *Vars) (err error) 
 }
 
 func (z *zip) Eval(ctx *Context) (bsonx.Value, error) {
+	kept := ctx.kept
+	v, err := z.eval(ctx)
+	ctx.kept = kept
+	return v, err
+}
+
+func (z *zip) eval(ctx *Context) (bsonx.Value, error) {
 	arrays := make([]*bsonx.Iter, len(z.inputs))
 	rows, shortest := 0, 0
 	for i, e := range z.inputs {
@@ -78,6 +85,7 @@ func (z *zip) Eval(ctx *Context) (bsonx.Value, error) {
 		if err := ctx.read(len(v.Data), z.running); err != nil {
 			return bsonx.Missing, err
 		}
+		ctx.kept += len(v.Data)
 		arrays[i] = v.Doc().Iter()
 		length := v.Doc().Len()
 		if i == 0 {
@@ -106,9 +114,7 @@ func (z *zip) rows(ctx *Context, arrays []*bsonx.Iter, defaults []bsonx.Value, r
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for range rows {
-		if err := ctx.worked(len(arrays)*stepWork, z.running); err != nil {
-			return bsonx.Missing, err
-		}
+		size := b.Len()
 		b.StartArrayElem()
 		for i, it := range arrays {
 			if it.Next() {
@@ -118,7 +124,10 @@ func (z *zip) rows(ctx *Context, arrays []*bsonx.Iter, defaults []bsonx.Value, r
 			}
 		}
 		b.End()
-		if err := checkBytes("$zip", b.Len()); err != nil {
+		if err := ctx.worked(len(arrays)*stepWork, z.running); err != nil {
+			return bsonx.Missing, err
+		}
+		if err := ctx.grow("$zip", b.Len(), b.Len()-size, z.running); err != nil {
 			return bsonx.Missing, err
 		}
 	}

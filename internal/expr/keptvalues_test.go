@@ -1,0 +1,72 @@
+package expr_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// TestKeptValuesAreCounted has operators keep large values while they make others. What is counted
+// at most covers all that is there at once, and is counted before it is made.
+func TestKeptValuesAreCounted(t *testing.T) {
+	t.Parallel()
+	const large = `{"$range": ["$zero", 100000]}` // 1.3 MB
+	size := int64(len(mustEval(t, memory.New(1<<30), large).Data))
+	for text, least := range map[string]int64{
+		`{"$map": {"input": R, "in": "$$this"}}`:                                                3,
+		`{"$map": {"input": [1, 2, 3], "in": {"$concatArrays": [R, ["$$this"]]}}}`:              6,
+		`{"$map": {"input": [1, 2, 3], "in": {"$map": {"input": R, "in": {"a": "$$this"}}}}}`:   8,
+		`{"$filter": {"input": R, "cond": {"$gte": ["$$this", 0]}}}`:                            3,
+		`{"$reduce": {"input": [1, 2], "initialValue": R, "in": R}}`:                            3,
+		`{"$zip": {"inputs": [R, R]}}`:                                                          6,
+		`{"$concatArrays": [R, R, R]}`:                                                          6,
+		`{"$setUnion": [R, R]}`:                                                                 4,
+		`{"$eq": [R, R]}`:                                                                       3,
+		`{"$let": {"vars": {"a": R, "b": R}, "in": {"$concatArrays": ["$$a", "$$b", ["$x"]]}}}`: 6,
+		`{"a": R, "b": R}`:                                                                      4,
+		`[R, R]`:                                                                                4,
+	} {
+		text := strings.ReplaceAll(text, "R", large)
+		budget := memory.New(1 << 30)
+		mustEval(t, budget, text)
+		peak := budget.Stats().Peak
+		if want := least*size - size/4; peak < want { // values count in steps of a mebibyte
+			t.Errorf("%s: %d bytes were counted, want at least %d", text, peak, want)
+		}
+		if _, err := evalWithin(t, memory.New(peak/2), text); mongoerr.CodeOf(err) != mongoerr.ExceededMemoryLimit {
+			t.Errorf("%s: %v with half of the memory", text, err)
+		}
+	}
+}
+
+// evalWithin evaluates an expression that counts in a budget.
+func evalWithin(t *testing.T, budget *memory.Budget, text string) (bsonx.Value, error) {
+	t.Helper()
+	op := &memory.Operation{}
+	op.Use(budget)
+	defer op.Release()
+	running := &interrupt.Running{}
+	running.Set(context.WithValue(t.Context(), memory.OperationKey(), op))
+	vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: running})
+	e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Eval(&expr.Context{Root: bsonx.Document(parseJSON(t, `{"zero": 0, "x": 1}`))})
+}
+
+func mustEval(t *testing.T, budget *memory.Budget, text string) bsonx.Value {
+	t.Helper()
+	v, err := evalWithin(t, budget, text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
