@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf"
 )
@@ -54,5 +55,57 @@ func TestRequestMemoryIsTold(t *testing.T) {
 	}
 	if after.UsedBytes > limit/4 || after.Waiting != 0 {
 		t.Errorf("something is left %+v", after)
+	}
+}
+
+// TestLargeSortsAlone sorts documents that together, or with their sort keys, need more than all
+// memory of the requests. A sort that is alone goes to the disk, leaves room for the reply and is not
+// refused.
+func TestLargeSortsAlone(t *testing.T) {
+	t.Parallel()
+	const size = 2 << 20
+	db := mustOpen(t, sheaf.Memory, &sheaf.Options{RequestMemory: 8 * size}) // one with its key, and the reply before, need 7 times its size
+	coll := db.Client().Database("d").Collection("c")
+	for i := range 12 {
+		text := strings.Repeat([]string{"aa", "xa"}[i%2], size/2)
+		if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "s", Value: text}}); err != nil {
+			t.Fatal(err)
+		}
+		if i == 4 || i == 11 {
+			sortLarge(t, coll, i+1)
+		}
+	}
+}
+
+// sortLarge sorts large documents by a large field and by one that they do not have.
+func sortLarge(t *testing.T, coll *mongo.Collection, documents int) {
+	t.Helper()
+	for _, field := range []string{"s", "n"} {
+		sort := bson.D{{Key: field, Value: 1}}
+		found, err := coll.Find(t.Context(), bson.D{}, options.Find().SetSort(sort))
+		mustCount(t, "find by "+field, documents, found, err)
+		for name, last := range map[string]bson.D{
+			"whole documents": {{Key: "$match", Value: bson.D{}}},
+			"numbers":         {{Key: "$project", Value: bson.D{{Key: "s", Value: 0}}}},
+		} {
+			found, err := coll.Aggregate(t.Context(), mongo.Pipeline{{{Key: "$unwind", Value: "$_id"}}, {{Key: "$sort", Value: sort}}, last})
+			mustCount(t, name+" by "+field, documents, found, err)
+		}
+	}
+}
+
+// mustCount reads a cursor to its end.
+func mustCount(t *testing.T, name string, want int, c *mongo.Cursor, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	n := 0
+	for c.Next(t.Context()) {
+		n++
+	}
+	if err := c.Err(); err != nil || n != want {
+		t.Errorf("%s: %d documents, want %d: %v", name, n, want, err)
 	}
 }

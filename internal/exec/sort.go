@@ -209,9 +209,11 @@ func (s *Sort) added(row *Row) error {
 // before they are made.
 const largeRow = 256 << 10
 
+// addLarge adds a large row. Where the rows can go to the disk they leave half of the server's memory
+// to what has to find room when they come back.
 func (s *Sort) addLarge(row *Row) error {
 	room := int64(s.buf.bytes + len(row.Doc) + s.pattern.KeyRoom(row.Doc))
-	if !s.env.AllowDiskUse || !s.held.Fits(room) {
+	if !s.env.AllowDiskUse || !s.held.Spare(room) {
 		if s.env.AllowDiskUse {
 			room -= int64(s.buf.bytes)
 			s.buf.sort()

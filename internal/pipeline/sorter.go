@@ -97,12 +97,16 @@ func (s *sorter) add(key []byte, doc bsonx.Doc) error {
 // they are made.
 const largeDocument = 256 << 10
 
-// reserve holds n bytes, which it takes to add a large document. What does not fit beside the entries
-// is held after they went to the disk.
+// reserve holds n bytes, which it takes to add a large document. Entries that can go to the disk
+// leave half of the server's memory to what has to find room when they come back: what does not fit
+// into the other half is held after they went there.
 func (s *sorter) reserve(n int) error {
 	s.held.Shrink(int64(s.bytes))
-	if ok, err := fits(&s.held, s.bytes+n, s.spill != nil); ok || err != nil {
-		return err
+	if s.spill == nil {
+		return s.held.Hold(int64(s.bytes + n))
+	}
+	if s.held.Spare(int64(s.bytes + n)) {
+		return nil
 	}
 	if err := s.flush(); err != nil {
 		return err

@@ -2,9 +2,11 @@ package spill
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/memory"
@@ -66,8 +68,50 @@ func TestFails(t *testing.T) {
 	s.Close()
 }
 
-// TestMemory merges many runs of large entries. One payload at a time is in memory, and it is
-// counted.
+// TestLongKeys merges keys that differ only behind the part of them that is kept in memory.
+func TestLongKeys(t *testing.T) {
+	t.Parallel()
+	s := New(t.TempDir(), memory.Holding{})
+	long := func(n int, end string) string { return strings.Repeat("k", n) + end }
+	runs := [][]string{
+		{long(keyHead, ""), long(3*readBuffer, "b"), long(3*readBuffer, "d")},
+		{"k", long(keyHead, "a"), long(3*readBuffer, "a"), long(3*readBuffer, "d")},
+		{long(keyHead-1, ""), long(keyHead, ""), long(3*readBuffer, ""), long(3*readBuffer, "c")},
+		{long(keyHead-1, "a"), "l"},
+	}
+	var want []string
+	for n, keys := range runs {
+		slices.Sort(keys)
+		for _, key := range keys {
+			s.Add([]byte(key), []byte{byte('0' + n)})
+			want = append(want, key+string(byte('0'+n)))
+		}
+		if err := s.EndRun(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.SortFunc(want, func(a, b string) int {
+		n, m := len(a)-1, len(b)-1
+		return cmp.Or(cmp.Compare(a[:n], b[:m]), cmp.Compare(a[n:], b[m:]))
+	})
+	m, err := s.Merge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := 0
+	for ; m.Next(); i++ {
+		if got := string(m.Key()) + string(m.Payload()); i >= len(want) || got != want[i] {
+			t.Errorf("entry %d: %d bytes that end in %q", i, len(got), got[max(0, len(got)-2):])
+		}
+	}
+	if m.Err() != nil || i != len(want) {
+		t.Errorf("%d entries of %d: %v", i, len(want), m.Err())
+	}
+	s.Close()
+}
+
+// TestMemory merges many runs of large entries. One key and one payload at a time are in memory, and
+// they are counted.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	const runs, large = 24, 1 << 20
@@ -78,8 +122,8 @@ func TestMemory(t *testing.T) {
 	}{
 		{key: 8, payload: large, limit: 16 * large, peak: 3 * large},
 		{key: 8, payload: large, limit: large, want: mongoerr.ExceededMemoryLimit},
-		{key: large, payload: 8, limit: 64 * large, peak: (runs + 2) * large},
-		{key: large, payload: 8, limit: runs / 2 * large, want: mongoerr.ExceededMemoryLimit},
+		{key: large, payload: 8, limit: 64 * large, peak: 3 * large},
+		{key: large, payload: 8, limit: large, want: mongoerr.ExceededMemoryLimit},
 	} {
 		budget := memory.New(c.limit)
 		s := New(t.TempDir(), budget.Hold())
