@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/projection"
@@ -60,10 +61,11 @@ func runFindAndModify(ctx context.Context, req *Request, reply *bsonx.Builder) e
 	if err := req.readStatements(1); err != nil {
 		return err
 	}
-	m := &modification{req: req, name: name, opts: req.single(req.writeOptions(), true)}
+	m := &modification{req: req, name: name, opts: req.single(req.writeOptions(), true), held: req.Service.Memory.Hold()}
 	if rec := req.executed(0); rec != nil {
 		return m.answerRetry(sc, rec, reply)
 	}
+	defer m.held.Release()
 	m.opts.Retry.OfModification(req.Bool("remove"), m.retryImage)
 	if req.Bool("remove") {
 		return m.remove(ctx, sc, reply)
@@ -130,6 +132,7 @@ type modification struct {
 	proj  *projection.Projection
 	value bsonx.Doc // the document to return
 	found bool
+	held  memory.Holding // of value, and of the reply that has it
 	// text is the query's $text, or nil; meta what the search tells of the document that it found.
 	text *filter.Text
 	meta projection.Meta
@@ -145,6 +148,9 @@ func (m *modification) queryDoc() bsonx.Doc {
 
 // take keeps a document for the reply.
 func (m *modification) take(doc bsonx.Doc) error {
+	if err := m.held.Hold(2 * int64(len(doc))); err != nil {
+		return err
+	}
 	m.found, m.value = true, doc.Clone()
 	return nil
 }

@@ -41,11 +41,13 @@ type merger struct {
 
 	batch []mergeItem
 	bytes int
+	held  memory.Holding // of the batch
 }
 
 // Merge implements pipeline.Writer.
 func (p *pipelines) Merge(ctx context.Context, target *pipeline.Merge, src pipeline.Source) error {
-	m := &merger{Merge: target, req: p.request(), opts: p.writes, on: target.On, collation: p.collation}
+	m := &merger{Merge: target, req: p.request(), opts: p.writes, on: target.On, collation: p.collation, held: p.service.Memory.Hold()}
+	defer m.held.Release()
 	if m.on == nil {
 		m.on = []string{"_id"}
 	}
@@ -104,9 +106,18 @@ type mergeItem struct{ query, doc bsonx.Doc }
 // maxMergeBatch is how many bytes of documents are written at a time.
 const maxMergeBatch = 16 << 20
 
-// add checks a document and puts it into the batch.
+// add checks a document and puts it into the batch. A large document is merged from where it lies: a
+// copy of it would need memory beside what its write takes.
 func (m *merger) add(ctx context.Context, doc bsonx.Doc) error {
-	doc = doc.Clone()
+	if !m.held.Fits(int64(m.bytes + len(doc))) {
+		if err := m.flush(ctx); err != nil {
+			return err
+		}
+	}
+	large := len(doc) > outBytes
+	if !large {
+		doc = doc.Clone()
+	}
 	if slices.Contains(m.on, "_id") && doc.Lookup("_id").IsMissing() {
 		var err error
 		if doc, err = update.PrepareInsert(doc, nil, m.req.Service.nextTime); err != nil {
@@ -118,10 +129,10 @@ func (m *merger) add(ctx context.Context, doc bsonx.Doc) error {
 		return err
 	}
 	m.batch = append(m.batch, mergeItem{query, doc})
-	if m.bytes += len(doc) + len(query); m.bytes < maxMergeBatch {
-		return nil
+	if m.bytes += len(doc) + len(query); large || m.bytes >= maxMergeBatch {
+		return m.flush(ctx)
 	}
-	return m.flush(ctx)
+	return m.held.Hold(int64(m.bytes))
 }
 
 // flush writes the batch. The first error of a document is the answer when all were tried.
@@ -140,6 +151,7 @@ func (m *merger) flush(ctx context.Context) error {
 	}
 	clear(m.batch)
 	m.batch, m.bytes = m.batch[:0], 0
+	m.held.Shrink(0)
 	if failure == nil && unmatched && m.WhenNotMatched == "fail" {
 		return mongoerr.New(mongoerr.MergeStageNoMatchingDocument,
 			"$merge could not find a matching document in the target collection for at least one document in the source collection")

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -163,8 +164,11 @@ func (r *Request) newOut(target *namespace, old *table.Collection) (*table.Colle
 	})
 }
 
-// outBatch is how many documents $out writes at a time.
-const outBatch = 500
+// $out writes so many documents or bytes at a time.
+const (
+	outBatch = 500
+	outBytes = 4 << 20
+)
 
 // orDropped does something with an unfinished collection, which is dropped where that fails.
 func (r *Request) orDropped(out *table.Collection, do func() error) error {
@@ -183,28 +187,65 @@ func (r *Request) orDropped(out *table.Collection, do func() error) error {
 
 // copyTo writes what src yields to a collection.
 func (r *Request) copyTo(ctx context.Context, src pipeline.Source, out *table.Collection, opts write.Options) error {
-	for end := false; !end; {
-		var docs []bsonx.Doc
-		for len(docs) < outBatch {
-			doc, err := src.Next(ctx)
-			if err != nil {
-				return err
-			}
-			if doc == nil {
-				end = true
-				break
-			}
-			prepared, err := update.PrepareInsert(doc.Clone(), nil, r.Service.nextTime)
-			if err != nil {
-				return err
-			}
-			docs = append(docs, prepared)
-		}
-		if err := insertAll(ctx, r.Service.Writes, out, docs, opts); err != nil {
+	o := outWriter{req: r, out: out, opts: opts, held: r.Service.Memory.Hold()}
+	defer o.held.Release()
+	for {
+		doc, err := src.Next(ctx)
+		if err != nil {
 			return err
 		}
-		r.Service.stats.inserts.count(int64(len(docs)), int64(len(docs)))
+		if doc == nil {
+			return o.flush(ctx)
+		}
+		if err := o.add(ctx, doc); err != nil {
+			return err
+		}
 	}
+}
+
+// outWriter fills a collection in batches.
+type outWriter struct {
+	req  *Request
+	out  *table.Collection
+	opts write.Options
+
+	batch []bsonx.Doc
+	bytes int
+	held  memory.Holding // of the batch
+}
+
+// add puts a document into the batch, and writes the batch when it is full. A large document is
+// written from where it lies: a copy of it would need memory beside what its write takes.
+func (o *outWriter) add(ctx context.Context, doc bsonx.Doc) error {
+	if o.bytes+len(doc) > outBytes || !o.held.Fits(int64(o.bytes+len(doc))) {
+		if err := o.flush(ctx); err != nil {
+			return err
+		}
+	}
+	large := len(doc) > outBytes
+	if !large {
+		doc = doc.Clone()
+	}
+	prepared, err := update.PrepareInsert(doc, nil, o.req.Service.nextTime)
+	if err != nil {
+		return err
+	}
+	o.batch, o.bytes = append(o.batch, prepared), o.bytes+len(prepared)
+	if large || len(o.batch) == outBatch {
+		return o.flush(ctx)
+	}
+	return o.held.Hold(int64(o.bytes))
+}
+
+// flush writes the batch.
+func (o *outWriter) flush(ctx context.Context) error {
+	if err := insertAll(ctx, o.req.Service.Writes, o.out, o.batch, o.opts); err != nil {
+		return err
+	}
+	o.req.Service.stats.inserts.count(int64(len(o.batch)), int64(len(o.batch)))
+	clear(o.batch)
+	o.batch, o.bytes = o.batch[:0], 0
+	o.held.Shrink(0)
 	return nil
 }
 
