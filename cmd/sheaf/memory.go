@@ -25,6 +25,10 @@ const (
 	requestEighths = 3
 	// minRequests lets a document of 16 MB in, whatever the budget.
 	minRequests = 64 << 20
+	// programBytes is about what the process takes outside of Go's memory, at most programShare of a
+	// budget: the pages of the program that were read. The kernel counts them, the collector does not.
+	programBytes = 32 << 20
+	programShare = 8
 )
 
 // smallBudget is the least budget that ordinary loads keep to, up to a quarter. Below it the parts that do not shrink, such as
@@ -65,13 +69,13 @@ func (f *serveFlags) limitMemory(o *sheaf.Options, budget int64) {
 	o.MemoryBudget = budget / 8 * storeEighths
 	o.RequestMemory = max(budget/8*requestEighths, minRequests)
 	given := debug.SetMemoryLimit(-1)
+	limit := budget - min(programBytes, budget/programShare)
 	if f.memory {
-		o.ProcessMemory = budget
+		o.ProcessMemory = limit
 		o.CollectorLimit = func(n int64) { debug.SetMemoryLimit(min(n, given)) }
-		o.CollectorLimit(budget)
+		o.CollectorLimit(limit)
 		return
 	}
-	limit := budget
 	if pebble.OutsideGo {
 		limit -= o.MemoryBudget
 	}

@@ -3,7 +3,12 @@ package main
 import (
 	"bytes"
 	"log/slog"
+	"math"
+	"runtime/debug"
 	"testing"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/storage/pebble"
 )
 
 // TestSmallBudgetIsWarnedOf warns below the budget that docs/server.md names, and not of a store in memory.
@@ -19,6 +24,27 @@ func TestSmallBudgetIsWarnedOf(t *testing.T) {
 		f.warnOfBudget(slog.New(slog.NewTextHandler(&out, nil)), test.budget)
 		if warned := out.Len() > 0; warned != test.warns {
 			t.Errorf("%+v: warned %v: %s", test, warned, out.String())
+		}
+	}
+}
+
+// TestProgramIsInTheBudget leaves room in the budget for what Go's collector does not count.
+func TestProgramIsInTheBudget(t *testing.T) {
+	given := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(given)
+	const mib = 1 << 20
+	for budget, want := range map[int64]int64{64 * mib: 56 * mib, 256 * mib: 224 * mib, 1024 * mib: 992 * mib} {
+		for _, inMemory := range []bool{false, true} {
+			debug.SetMemoryLimit(math.MaxInt64)
+			var o sheaf.Options
+			(&serveFlags{memory: inMemory}).limitMemory(&o, budget)
+			outside := int64(0)
+			if pebble.OutsideGo && !inMemory {
+				outside = o.MemoryBudget
+			}
+			if o.ProcessMemory != want-outside {
+				t.Errorf("a budget of %d MiB, memory %v: the process may take %d bytes, want %d", budget/mib, inMemory, o.ProcessMemory, want-outside)
+			}
 		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 	// reliefAge is how long an operation runs, at least, before it is ended for want of memory.
 	reliefAge = 20 * time.Millisecond
 	// Go's memory comes near to its limit before each collection: what exceeds it by this part of it is not garbage.
-	reliefMargin = 2
+	reliefMargin = 3
 	// The collector's limit follows the data when they have changed by this part of the process's memory.
 	collectorStep = 16
 	// Large messages wait while less than this part of the memory is free.
