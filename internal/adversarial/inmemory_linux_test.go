@@ -2,6 +2,7 @@ package adversarial
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,19 +10,35 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// TestMemoryOfAStoreInMemory attacks servers whose data are in memory, few and more than the budget: the budget is for the rest. The
-// ordinary commands before it find room beside the data.
+// TestMemoryOfAStoreInMemory attacks servers whose data are in memory, few and more than the budget: the budget is for the rest. It
+// is for all where the data are on the disk. The ordinary commands before it find room beside the data.
 func TestMemoryOfAStoreInMemory(t *testing.T) {
 	needsServer(t)
 	budget := *workloadBudget << 20
-	for name, documents := range map[string]int{"few documents": 1000, "data larger than the budget": 150_000} {
-		t.Run(name, func(t *testing.T) {
-			c := startServerOn(t, budget, "", "--memory")
+	for _, test := range []struct {
+		name      string
+		documents int
+		onDisk    bool
+		most      int64 // percent of the budget
+	}{
+		{name: "few documents", documents: 1000, most: 125},
+		{name: "data larger than the budget", documents: 150_000, most: 125},
+		{name: "on the disk", documents: 150_000, onDisk: true, most: 125},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			store := []string{"--memory"}
+			if test.onDisk {
+				store = []string{"--dir", filepath.Join(t.TempDir(), "data")}
+			}
+			c := startServerOn(t, budget, "", store...)
 			coll := c.client(t).Database("d").Collection("c")
-			fill(t, coll, documents)
+			fill(t, coll, test.documents)
 			ordinary(t, coll)
 			c.resetPeak(t)
 			before := c.status(t, "VmRSS")
+			if test.onDisk {
+				before = 0
+			}
 			explode := bson.D{{Key: "aggregate", Value: "c"}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
 				bson.D{{Key: "$limit", Value: 1}},
 				bson.D{{Key: "$project", Value: bson.M{"x": bson.M{"$map": bson.D{
@@ -33,10 +50,10 @@ func TestMemoryOfAStoreInMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			codes := attackTogether(t, coll.Database(), name, bson.Raw(raw))
+			codes := attackTogether(t, coll.Database(), test.name, bson.Raw(raw))
 			peak := c.status(t, "VmHWM")
-			t.Logf("%d MiB before, peak %d MiB, codes %s", before>>20, peak>>20, fmt.Sprint(codes))
-			if peak > before+budget/2*3 {
+			t.Logf("%d MiB before, peak %d MiB, %.2f of the budget, codes %s", before>>20, peak>>20, float64(peak-before)/float64(budget), fmt.Sprint(codes))
+			if peak > before+budget/100*test.most {
 				t.Errorf("the server took %d MiB more for a budget of %d MiB", (peak-before)>>20, budget>>20)
 			}
 			ordinary(t, coll)
