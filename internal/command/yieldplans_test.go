@@ -42,7 +42,7 @@ func yieldCases() []yieldCase {
 	inA, byB := bsonx.NewDoc("a", two), bsonx.NewDoc("b", 1)
 	or := bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("a", 2)})
 	unlike := bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("b", bsonx.NewDoc("$gte", 6))})
-	rest := bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1, "k", 1), bsonx.NewDoc("a", 2, "k", 1)})
+	rest := bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1, "k", 1), bsonx.NewDoc("a", 2, "k", bsonx.NewDoc("$gte", 1))})
 	ab := bsonx.NewDoc("_id", 0, "a", 1, "b", 1)
 	point := bsonx.NewDoc("$geometry", bsonx.NewDoc("type", "Point", "coordinates", bsonx.NewArray(0, 0)))
 	near := bsonx.NewDoc("loc", bsonx.NewDoc("$near", point), "a", two)
