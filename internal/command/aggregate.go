@@ -90,7 +90,7 @@ func (r *Request) checkAggregate() (name string, own ownStages, sc scope, err er
 	if sc, err = sc.collated(r.Get("collation"), r.Service.Store.Lookup(r.DB, name)); err != nil {
 		return "", own, scope{}, err
 	}
-	if err := checkStrictStages(r.Get("pipeline"), &r.Generic); err != nil {
+	if err := checkStrictStages(r.Get("pipeline"), r.stableAPI()); err != nil {
 		return "", own, scope{}, err
 	}
 	// The command's own stages are checked before a view adds its.

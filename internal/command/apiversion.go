@@ -50,6 +50,32 @@ func checkStrictField(f *Field, g *Generic) error {
 	return nil
 }
 
+// checkStrictStatement refuses the fields of a statement that are outside the stable API under
+// apiStrict. The statements are in the argument name.
+func (r *Request) checkStrictStatement(name string, statement bsonx.Doc) error {
+	if r.Generic.APIStrict != boolTrue {
+		return nil
+	}
+	fields := r.Def.Fields[fieldIndex(r.Def.Fields, []byte(name))].Fields
+	for it := statement.Iter(); it.Next(); {
+		if i := fieldIndex(fields, it.Key()); i >= 0 {
+			if err := checkStrictField(&fields[i], &r.Generic); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stableAPI returns the arguments that decide what queries, pipelines and sorts may use. A command
+// that is explained has its own for its fields, and those of explain for these.
+func (r *Request) stableAPI() *Generic {
+	if r.explain != nil {
+		return &r.explain.Generic
+	}
+	return &r.Generic
+}
+
 // checkStrictSort refuses a sort by metadata that is outside the stable API.
 func checkStrictSort(sort bsonx.Doc, vars *expr.Vars) error {
 	for it := sort.Iter(); it.Next(); {

@@ -43,7 +43,7 @@ type scope struct {
 // newScope reads the command's let.
 func newScope(req *Request) (scope, error) {
 	vars := req.baseVars()
-	if req.Generic.APIStrict == boolTrue {
+	if req.stableAPI().APIStrict == boolTrue {
 		vars = vars.WithStableAPI()
 		if err := checkStrictSort(req.Doc("sort"), vars); err != nil {
 			return scope{}, err

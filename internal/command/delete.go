@@ -38,7 +38,7 @@ var deleteFields = []Field{
 	{Name: "limit", Type: Any, Required: true},
 	{Name: "hint", Type: Any},
 	{Name: "collation", Type: Object},
-	{Name: "sampleId", Type: BinData},
+	{Name: "sampleId", Type: BinData, Unstable: true},
 }
 
 // deleteSpec is one parsed, not yet compiled statement of delete or bulkWrite.

@@ -134,7 +134,7 @@ func (r *Request) inner(body bsonx.Doc) (*Request, error) {
 	}
 	inner := &Request{
 		Service: r.Service, Conn: r.Conn, Op: r.Op, Def: e.Definition, Name: string(first.Key), DB: r.DB, Body: body, Now: r.Now,
-		commandValue: first.Value, memory: new(workspace), explained: true,
+		commandValue: first.Value, memory: new(workspace), explained: true, explain: r,
 	}
 	return inner, r.Service.parse(e, inner)
 }

@@ -44,6 +44,8 @@ type Request struct {
 	deferred bool
 	// explained says that the command is not run.
 	explained bool
+	// explain is the request that explains this one; nil if there is none.
+	explain *Request
 	// failed says that a statement of the command has failed, though the command has not.
 	failed bool
 	// spaces are the namespaces of a bulkWrite.

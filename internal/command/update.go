@@ -25,7 +25,7 @@ func updateCommands() []Definition {
 			{Name: "updates", Type: Array, Required: true, Sequence: true, Fields: updateFields},
 			{Name: "ordered", Type: Bool},
 			{Name: "bypassDocumentValidation", Type: SafeBool},
-			{Name: "bypassEmptyTsReplacement", Type: OptionalBool},
+			{Name: "bypassEmptyTsReplacement", Type: OptionalBool, Unstable: true},
 			{Name: "let", Type: Object},
 			{Name: "stmtId", Type: Int},
 			{Name: "stmtIds", Type: Array},
@@ -47,8 +47,8 @@ var updateFields = []Field{
 	{Name: "upsert", Type: Bool},
 	{Name: "upsertSupplied", Type: OptionalBool},
 	{Name: "collation", Type: Object},
-	{Name: "sampleId", Type: BinData},
-	{Name: "sort", Type: Object},
+	{Name: "sampleId", Type: BinData, Unstable: true},
+	{Name: "sort", Type: Object, Unstable: true},
 	{Name: "allowShardKeyUpdatesWithoutFullShardKeyInQuery", Type: SafeBool},
 }
 
@@ -170,6 +170,9 @@ func parseStatements[T any](req *Request, field string, out []T, parse func(doc 
 	}
 	out = slices.Grow(out, n)
 	err := req.Documents(field, func(_ int, doc bsonx.Doc) error {
+		if err := req.checkStrictStatement(field, doc); err != nil {
+			return err
+		}
 		s, err := parse(doc)
 		out = append(out, s)
 		return err

@@ -33,7 +33,11 @@ func checkValidation(req *Request) error {
 				req.DB, req.CommandValue().Str(), req.DB)
 		}
 		req.baseVars()
-		_, err := parseValidator(doc, nil, &req.Conn.scripting.running)
+		vars := validatorVars(nil, &req.Conn.scripting.running)
+		if req.Generic.APIStrict == boolTrue {
+			vars = vars.WithStableAPI()
+		}
+		_, err := parseValidator(doc, nil, vars)
 		return err
 	}
 	return nil
@@ -57,9 +61,12 @@ func badEnum(req *Request, field string, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", v.Str(), req.Def.Name, field)
 }
 
-// parseValidator compiles a validator that serves an operation, which may be nil.
-func parseValidator(doc bsonx.Doc, co *collation.Collator, running *interrupt.Running) (*filter.Filter, error) {
-	vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: running}).WithCollation(co)
+// validatorVars returns the scope of a validator that serves an operation, which may be nil.
+func validatorVars(co *collation.Collator, running *interrupt.Running) *expr.Vars {
+	return (*expr.Vars)(nil).WithScripts(js.Options{Running: running}).WithCollation(co)
+}
+
+func parseValidator(doc bsonx.Doc, co *collation.Collator, vars *expr.Vars) (*filter.Filter, error) {
 	return filter.Parse(doc, filter.Options{AllowExpr: true, Validator: true, Collation: co, Vars: vars})
 }
 
@@ -150,7 +157,7 @@ type servingFilter struct {
 func newServingFilter(spec bsonx.Doc, co *collation.Collator) (*servingFilter, error) {
 	f := &servingFilter{}
 	var err error
-	f.filter, err = parseValidator(spec, co, &f.running)
+	f.filter, err = parseValidator(spec, co, validatorVars(co, &f.running))
 	return f, err
 }
 
