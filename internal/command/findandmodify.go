@@ -263,7 +263,7 @@ func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builde
 		return err
 	}
 	if m.req.Service.seriesOf(m.req.DB, m.name) != nil {
-		return invalidSeries("Cannot perform a findAndModify with an update on a time-series collection")
+		return errSeriesUpdateOne
 	}
 	m.text, st.Seen = st.Filter.Text(), m.see
 	returnNew := m.req.Bool("new")

@@ -108,7 +108,7 @@ func (r *Request) replaceSeries(ctx context.Context, src pipeline.Source, target
 	if target.Timeseries != nil {
 		spec, err := parseSeries("$out.timeseries", target.Timeseries, timeseriesFields)
 		if err == nil {
-			err = spec.complete()
+			err = spec.complete(target.DB + "." + target.Coll)
 		}
 		if err != nil {
 			return err

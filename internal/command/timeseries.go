@@ -73,14 +73,14 @@ func notWithSeries(req *Request, option string) error {
 	return invalidSeries("%s.%s: 'timeseries' is not allowed with '%s'", req.DB, req.CommandValue().Str(), option)
 }
 
-// complete checks the options against each other and fills in the span.
-func (s *seriesSpec) complete() error {
+// complete checks the options of a collection against each other and fills in the span.
+func (s *seriesSpec) complete(namespace string) error {
 	for _, field := range []struct{ option, name string }{{"timeField", s.time}, {"metaField", s.meta}} {
 		switch {
 		case strings.HasPrefix(field.name, "$"):
 			return mongoerr.New(mongoerr.BadValue, "The 'timeField' or 'metaField' cannot start with '$'")
 		case strings.Contains(field.name, "."):
-			return invalidSeries("'%s' must be a top-level field and not contain a '.'", field.option)
+			return invalidSeries("%s: '%s' must be a top-level field and not contain a '.'", namespace, field.option)
 		}
 	}
 	switch s.meta {
@@ -154,7 +154,7 @@ func seriesOptions(req *Request) (bsonx.Doc, error) {
 			return nil, notWithSeries(req, name)
 		}
 	}
-	if err := spec.complete(); err != nil {
+	if err := spec.complete(req.DB + "." + req.CommandValue().Str()); err != nil {
 		return nil, err
 	}
 	if err := checkCreateTTL(req); err != nil {
@@ -345,6 +345,9 @@ func (r *Request) deleteMeasurements(ctx context.Context, c *table.Collection, s
 var errSeriesInTxn = mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 	"Cannot write to a time-series collection in a multi-document transaction")
 
+// errSeriesUpdateOne refuses an update of a single measurement.
+var errSeriesUpdateOne = invalidSeries("Cannot perform a non-multi update on a time-series collection")
+
 // bucketHint turns the key pattern of a hint into that of the buckets.
 func bucketHint(o *timeseries.Options, hint bsonx.Value) bsonx.Value {
 	if hint.Type != bsonx.TypeDocument || string(hint.Doc().First().Key) == "$natural" {
@@ -360,18 +363,19 @@ func (r *Request) updateSeries(ctx context.Context, c *table.Collection, sc scop
 	if opts.Txn != nil {
 		return write.UpdateResult{}, errSeriesInTxn
 	}
-	mods, err := o.MetaUpdate(spec.mods)
+	switch {
+	case !spec.multi:
+		return write.UpdateResult{}, errSeriesUpdateOne
+	case spec.upsert:
+		return write.UpdateResult{}, invalidSeries("Cannot perform an upsert on a time-series collection")
+	}
+	query, err := o.UpdateQuery(spec.query)
 	if err != nil {
 		return write.UpdateResult{}, err
 	}
-	query, ok := o.MetaOnly(spec.query)
-	switch {
-	case spec.upsert:
-		return write.UpdateResult{}, invalidSeries("Cannot perform an upsert on a time-series collection")
-	case !spec.multi:
-		return write.UpdateResult{}, invalidSeries("Cannot perform a non-multi update on a time-series collection")
-	case !ok:
-		return write.UpdateResult{}, invalidSeries("Cannot perform an update on a time-series collection when querying on a field that is not the metaField")
+	mods, err := o.MetaUpdate(spec.mods)
+	if err != nil {
+		return write.UpdateResult{}, err
 	}
 	onBuckets := *spec
 	onBuckets.query, onBuckets.mods, onBuckets.hint = query, bsonx.Document(mods), bucketHint(o, spec.hint)

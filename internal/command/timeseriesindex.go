@@ -54,35 +54,50 @@ func bucketIndexes(c *table.Collection, specs []*indexSpec) ([]*indexSpec, error
 
 // checkSeriesIndex refuses indexes that time-series collections do not have.
 func checkSeriesIndex(o *timeseries.Options, s *indexSpec) error {
+	if isText(s.key) {
+		return invalidSeries("Text indexes are not supported on time-series collections")
+	}
+	measured := false
+	for it := s.key.Iter(); it.Next(); {
+		if err := checkSeriesKey(o, s.key, it.Elem()); err != nil {
+			return err
+		}
+		measured = measured || !o.IsMetaOrTime(string(it.Key()))
+	}
 	switch {
+	case s.sparse && measured:
+		return invalidSeries("Sparse indexes are not supported on time-series measurements")
 	case s.unique:
 		return invalidSeries("Unique indexes are not supported on time-series collections")
-	case !s.ttl.IsMissing() && (s.key.Len() != 1 || string(s.key.First().Key) != o.Time):
-		return invalidSeries("TTL indexes are not supported on time-series collections")
-	case !s.ttl.IsMissing() && s.partial.IsEmpty():
-		return invalidSeries("TTL indexes on time-series collections must have a partialFilterExpression on the metaField")
+	case s.ttl.IsMissing():
+		return nil
 	}
-	if _, ok := o.MetaOnly(s.partial); !s.ttl.IsMissing() && !ok {
-		return invalidSeries("TTL indexes on time-series collections can only have a partialFilterExpression on the metaField")
+	if _, ok := o.MetaOnly(s.partial); !ok || s.partial.IsEmpty() {
+		return invalidSeries("TTL indexes on time-series collections require a partialFilterExpression on the metaField")
 	}
-	for it := s.key.Iter(); it.Next(); {
-		path := string(it.Key())
-		kind := ""
-		if it.Value().Type == bsonx.TypeString {
-			kind = it.Value().Str()
-		}
-		switch {
-		case kind == "text":
-			return invalidSeries("Text indexes are not supported on time-series collections")
-		case path == "$**":
-			return mongoerr.New(codeTwoWildcards, "Index Key can contain only one wildcard index field")
-		case o.IsMetaOrTime(path):
-		case s.sparse:
-			return invalidSeries("Sparse indexes are not supported on time-series measurements")
-		case kind == "hashed" || kind == "2d":
-			return cannotCreate("Invalid index spec for time-series collection: indexes on measurement fields must be ascending or descending "+
-				"(numbers only), or '2dsphere': %s: %q", path, kind)
-		}
+	if string(s.key.First().Key) != o.Time {
+		return invalidSeries("TTL indexes on non-time fields are not supported on time-series collections")
+	}
+	return nil
+}
+
+// checkSeriesKey refuses a field of a key pattern whose kind of index buckets do not have. The meta
+// value is stored as it is, so that any kind serves it.
+func checkSeriesKey(o *timeseries.Options, key bsonx.Doc, field bsonx.Elem) error {
+	path := string(field.Key)
+	if path == "$**" {
+		return mongoerr.New(codeTwoWildcards, "Index Key can contain only one wildcard index field")
+	}
+	if field.Value.Type != bsonx.TypeString {
+		return nil
+	}
+	switch {
+	case path == o.Time:
+		return cannotCreate("BadValue: Invalid index spec for time-series collection: %s. Indexes on the time field must be ascending or "+
+			"descending (numbers only): %s: %q", bsonx.FormatShell(bsonx.Document(key)), path, field.Value.Str())
+	case !o.IsMetaOrTime(path) && field.Value.Str() != "2dsphere":
+		return cannotCreate("BadValue: Invalid index spec for time-series collection: %s. Indexes on measurement fields must be ascending or "+
+			"descending (numbers only), or '2dsphere': %s: %q", bsonx.FormatShell(bsonx.Document(key)), path, field.Value.Str())
 	}
 	return nil
 }

@@ -260,20 +260,64 @@ func (o *Options) metaOnly(query bsonx.Doc, depth int) (bsonx.Doc, bool) {
 	return b.Bytes(), true
 }
 
-func refuseUpdate(what string) error {
-	return mongoerr.New(mongoerr.InvalidOptions, "Cannot perform %s on a time-series collection", what)
+// UpdateQuery returns the query of an update, which may read the meta value only, as one on buckets.
+func (o *Options) UpdateQuery(query bsonx.Doc) (bsonx.Doc, error) {
+	if o.Meta == "" {
+		return nil, refuseUpdate("Cannot perform an update on a time-series collection that does not have a metaField")
+	}
+	if renamed, ok := o.MetaOnly(query); ok {
+		return renamed, nil
+	}
+	if o.firstForeign(query, 0) == "$expr" {
+		return nil, refuseUpdate("Cannot use $expr when performing an update or delete on a time-series collection")
+	}
+	return nil, refuseUpdate(
+		"Cannot perform an update or delete on a time-series collection when querying on a field that is not the metaField '%s'", o.Meta)
 }
 
-// MetaUpdate returns an update of the meta value, by operators, as one of buckets. Any other is refused.
-func (o *Options) MetaUpdate(mods bsonx.Value) (bsonx.Doc, error) {
-	if o.Meta == "" {
-		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot perform an update on a time-series collection that does not have a metaField")
+// firstForeign returns the first field or operator of a query that is not about the meta value, ""
+// if there is none.
+func (o *Options) firstForeign(query bsonx.Doc, depth int) string {
+	if depth > maxQueryDepth {
+		return ""
 	}
+	for it := query.Iter(); it.Next(); {
+		name, v := string(it.Key()), it.Value()
+		switch name {
+		case "$and", "$or", "$nor":
+			if v.Type != bsonx.TypeArray {
+				return name
+			}
+			for sub := v.Doc().Iter(); sub.Next(); {
+				if sub.Value().Type != bsonx.TypeDocument {
+					return name
+				}
+				if found := o.firstForeign(sub.Value().Doc(), depth+1); found != "" {
+					return found
+				}
+			}
+		case "$comment":
+		default:
+			if _, ok := o.metaPath(name); !ok {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+func refuseUpdate(format string, args ...any) error {
+	return mongoerr.New(mongoerr.InvalidOptions, format, args...)
+}
+
+// MetaUpdate returns an update of the meta value, by operators, as one of buckets. It refuses any
+// other update.
+func (o *Options) MetaUpdate(mods bsonx.Value) (bsonx.Doc, error) {
 	if mods.Type != bsonx.TypeDocument {
-		return nil, refuseUpdate("an update with a pipeline")
+		return nil, refuseUpdate("Cannot perform an update on a time-series collection using a pipeline update")
 	}
 	if first := mods.Doc().First(); !strings.HasPrefix(string(first.Key), "$") {
-		return nil, refuseUpdate("a replacement")
+		return nil, refuseUpdate("Cannot perform an update on a time-series collection using a replacement document")
 	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -286,13 +330,11 @@ func (o *Options) MetaUpdate(mods bsonx.Value) (bsonx.Doc, error) {
 		for sub := it.Value().Doc().Iter(); sub.Next(); {
 			path, ok := o.metaPath(string(sub.Key()))
 			v := sub.Value()
-			if ok && string(it.Key()) == "$rename" && v.Type == bsonx.TypeString {
-				var to string
-				to, ok = o.metaPath(v.Str())
-				v = bsonx.String(to)
+			if ok && string(it.Key()) == "$rename" {
+				v, ok = o.renamedTo(v)
 			}
 			if !ok {
-				return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot perform an update on a time-series collection which updates a field that is not the metaField: %s", sub.Key())
+				return nil, refuseUpdate("Cannot perform an update on a time-series collection which updates a field that is not the metaField '%s'", o.Meta)
 			}
 			b.Value(path, v)
 		}
@@ -300,4 +342,14 @@ func (o *Options) MetaUpdate(mods bsonx.Value) (bsonx.Doc, error) {
 	}
 	b.End()
 	return b.Bytes(), nil
+}
+
+// renamedTo returns the target of $rename as one of buckets. ok is false if that is no path of the
+// meta value.
+func (o *Options) renamedTo(target bsonx.Value) (to bsonx.Value, ok bool) {
+	if target.Type != bsonx.TypeString {
+		return bsonx.Missing, false
+	}
+	path, ok := o.metaPath(target.Str())
+	return bsonx.String(path), ok
 }
