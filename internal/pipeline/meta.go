@@ -117,8 +117,9 @@ func sortMetaOf(m *expr.Meta) index.SortMeta {
 }
 
 // keptMeta is the metadata of a document that waits in a stage. It is written behind the end of the
-// document: score and distance of 8 bytes each, the point, the index key, the sort key and the
-// record id, and a byte that says which of them are there. Where there is none, nothing is written.
+// document: score and distance of 8 bytes each, the point, the index key, the sort key, the record id
+// and the random value, and a byte that says which of them are there. Where there is none, nothing is
+// written.
 type keptMeta struct {
 	room []byte
 	meta expr.Meta
@@ -133,6 +134,7 @@ const (
 	keptIndexKey
 	keptSortKey
 	keptRecordID // in a document, which tells its type
+	keptRandVal
 )
 
 const doubleBytes = 8
@@ -167,13 +169,14 @@ func (k *keptMeta) joinMeta(doc bsonx.Doc, m *expr.Meta) []byte {
 	if !m.RecordID.IsMissing() {
 		keep(keptRecordID, bsonx.Document(bsonx.NewDoc("", m.RecordID)))
 	}
+	keep(keptRandVal, m.RandVal)
 	k.room = append(k.room, has)
 	return k.room
 }
 
-// planned reports whether there is metadata that a plan makes for any query.
+// planned reports whether there is metadata that a plan makes for any query, or $sample.
 func planned(m *expr.Meta) bool {
-	return !m.IndexKey.IsMissing() || !m.SortKey.IsMissing() || !m.RecordID.IsMissing()
+	return !m.IndexKey.IsMissing() || !m.SortKey.IsMissing() || !m.RecordID.IsMissing() || !m.RandVal.IsMissing()
 }
 
 // Meta implements MetaSource for who embeds it.
@@ -222,4 +225,5 @@ func (k *keptMeta) read(has byte, b []byte) {
 	if id := next(keptRecordID, bsonx.TypeDocument, docLen); !id.IsMissing() {
 		k.meta.RecordID = id.Doc().First().Value
 	}
+	k.meta.RandVal = next(keptRandVal, bsonx.TypeDouble, double)
 }

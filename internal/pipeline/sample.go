@@ -1,15 +1,18 @@
 package pipeline
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// sample is $sample: it yields documents chosen at random, in random order. It sorts by random keys and keeps the first.
+// sample is $sample: it yields documents chosen at random, in random order. It sorts by random values,
+// from high to low, and keeps the first documents.
 type sample struct{ size int64 }
 
 func parseSample(arg bsonx.Value, _ Options) ([]stage, error) {
@@ -40,11 +43,41 @@ func parseSample(arg bsonx.Value, _ Options) ([]stage, error) {
 }
 
 func (s *sample) open(src Source, env *Env) Source {
-	sorted := &sortingSource{input: input{src}, env: env, limit: s.size, key: func(dst []byte, _ bsonx.Doc) ([]byte, error) {
-		return binary.BigEndian.AppendUint64(dst, rand.Uint64()), nil
-	}}
+	sampled := &sampleSource{sortingSource: sortingSource{input: input{src}, env: env, limit: s.size, key: appendRandom}}
 	if s.size < maxSorterLimit {
-		return sorted
+		return sampled
 	}
-	return &limitSource{input{sorted}, s.size}
+	return &limitSource{input{sampled}, s.size}
+}
+
+// appendRandom appends the key of a random value in [0, 1): the complement of its bits, so that high
+// values come first.
+func appendRandom(dst []byte, _ bsonx.Doc) ([]byte, error) {
+	return binary.BigEndian.AppendUint64(dst, ^math.Float64bits(rand.Float64())), nil
+}
+
+// sampleSource yields sampled documents, whose metadata has the value that each was sorted by.
+type sampleSource struct {
+	sortingSource
+	random [doubleBytes]byte
+	meta   expr.Meta
+}
+
+// Next implements Source.
+func (s *sampleSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	doc, err := s.sortingSource.Next(ctx)
+	if doc != nil {
+		binary.LittleEndian.PutUint64(s.random[:], ^binary.BigEndian.Uint64(s.sorter.key()))
+	}
+	return doc, err
+}
+
+// Meta implements MetaSource.
+func (s *sampleSource) Meta() *expr.Meta {
+	s.meta = expr.Meta{}
+	if kept := s.kept.Meta(); kept != nil {
+		s.meta = *kept
+	}
+	s.meta.RandVal = bsonx.Value{Type: bsonx.TypeDouble, Data: s.random[:]}
+	return &s.meta
 }

@@ -27,7 +27,8 @@ type sorter struct {
 	chunk   []byte // rest of the current piece of memory
 	bytes   int
 	seq     uint64
-	out     int // how many documents have been yielded
+	out     int    // how many documents have been yielded
+	last    []byte // the key of the document that was yielded last, where that was in memory
 	merged  *spill.Merge
 	running interrupt.Running // the operation, which a long sort looks at
 	meter   interrupt.Meter
@@ -205,12 +206,21 @@ func (s *sorter) next() (bsonx.Doc, error) {
 	e := s.entries[0]
 	s.entries[0] = sorterEntry{}
 	s.entries = s.entries[1:]
+	s.last = e.key()
 	return e.data[e.keyLen:], nil
+}
+
+// key returns the key of the document that next returned last. It is valid as long as that.
+func (s *sorter) key() []byte {
+	if s.merged != nil {
+		return s.merged.Key()
+	}
+	return s.last
 }
 
 func (s *sorter) close() {
 	s.spill.Close()
-	s.entries, s.chunk = nil, nil
+	s.entries, s.chunk, s.last = nil, nil, nil
 	s.held.Release()
 }
 
