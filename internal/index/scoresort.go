@@ -8,22 +8,25 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
-// These paths stand for metadata in a sort pattern: the score of a text search and the distance of
-// a search by distance. No index has them.
+// These paths stand for metadata in a sort pattern: the score of a text search, the distance of a
+// search by distance, and the random value of a sample. No index has them.
 const (
 	ScorePath    = "$textScore"
 	DistancePath = "$geoNearDistance"
+	RandomPath   = "$randVal"
 )
 
 // IsMeta reports whether a field of a sort pattern is metadata.
-func (f Field) IsMeta() bool { return f.Path == ScorePath || f.Path == DistancePath }
+func (f Field) IsMeta() bool {
+	return f.Path == ScorePath || f.Path == DistancePath || f.Path == RandomPath
+}
 
 // HasMeta reports whether a sort pattern sorts by metadata.
 func (p Pattern) HasMeta() bool { return slices.ContainsFunc(p, Field.IsMeta) }
 
 // SortMeta is the metadata of a document that a sort can use. A value that the document lacks is
 // null.
-type SortMeta struct{ Score, Distance bsonx.Value }
+type SortMeta struct{ Score, Distance, Random bsonx.Value }
 
 // MetaSortGen makes sort keys for a pattern with metadata. Metadata sorts from high to low. Only
 // one goroutine at a time may use it, as with SortKeyGen.
@@ -31,7 +34,7 @@ type MetaSortGen struct{ parts []metaSortPart }
 
 // metaSortPart is one field of metadata, or a run of document fields between two of them.
 type metaSortPart struct {
-	meta string // ScorePath or DistancePath; "" for fields
+	meta string // one of the paths of metadata; "" for fields
 	gen  *SortKeyGen
 }
 
@@ -53,10 +56,14 @@ func NewMetaSortGen(p Pattern, c *collation.Collator) *MetaSortGen {
 }
 
 func (m *SortMeta) at(path string) bsonx.Value {
-	if path == DistancePath {
+	switch path {
+	case DistancePath:
 		return m.Distance
+	case RandomPath:
+		return m.Random
+	default:
+		return m.Score
 	}
-	return m.Score
 }
 
 // Append appends the sort key of a document with its metadata: a document without it comes last. It

@@ -106,12 +106,15 @@ func (s *sort) metaKey(src Source) func(dst []byte, doc bsonx.Doc) ([]byte, erro
 // sortMetaOf returns what documents are sorted by among metadata that may be nil, null where there
 // is none.
 func sortMetaOf(m *expr.Meta) index.SortMeta {
-	out := index.SortMeta{Score: bsonx.Null, Distance: bsonx.Null}
+	out := index.SortMeta{Score: bsonx.Null, Distance: bsonx.Null, Random: bsonx.Null}
 	if m != nil && !m.TextScore.IsMissing() {
 		out.Score = m.TextScore
 	}
 	if m != nil && !m.GeoDistance.IsMissing() {
 		out.Distance = m.GeoDistance
+	}
+	if m != nil && !m.RandVal.IsMissing() {
+		out.Random = m.RandVal
 	}
 	return out
 }

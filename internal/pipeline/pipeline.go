@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -37,6 +38,8 @@ type Options struct {
 
 	// first says that the stage that is being parsed is the first one.
 	first bool
+	// sampled says that a $sample precedes the stage, so that documents have random values.
+	sampled bool
 	// inside is the stage whose sub-pipeline is being parsed, depth how many such stages there are around it.
 	inside parent
 	depth  int
@@ -124,6 +127,7 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 			return nil, err
 		}
 		p.steps = append(p.steps, steps...)
+		opts.sampled = opts.sampled || slices.ContainsFunc(steps, isSample)
 		if err := opts.Vars.Scripts().Running.Err(); err != nil {
 			return nil, err
 		}

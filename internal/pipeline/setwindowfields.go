@@ -96,7 +96,7 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 		if err := meter.Did(2*pathWork, opts.Vars.Scripts().Running); err != nil {
 			return nil, err
 		}
-		key, err := parseSortKey(string(it.Key()), it.Value())
+		key, err := parseSortKey(string(it.Key()), it.Value(), opts)
 		if err != nil {
 			return nil, err
 		}
@@ -118,6 +118,8 @@ func parseSortValue(key index.Field, opts Options) (expr.Expr, error) {
 		return expr.ParseOperator("$meta", bsonx.String(scoreKind), nil)
 	case index.DistancePath:
 		return expr.ParseOperator("$meta", bsonx.String(distanceKind), nil)
+	case index.RandomPath:
+		return expr.ParseOperator("$meta", bsonx.String(randomKind), nil)
 	default:
 		return expr.Parse(bsonx.String("$"+key.Path), opts.Vars)
 	}

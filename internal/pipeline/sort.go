@@ -58,7 +58,7 @@ func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 		if err := opts.Vars.CheckMeta(metaKind(it.Value())); err != nil {
 			return nil, err
 		}
-		key, err := parseSortKey(string(it.Key()), it.Value())
+		key, err := parseSortKey(string(it.Key()), it.Value(), opts)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 }
 
 // parseSortKey returns a key without a path for metadata that no document has, so that all are equal.
-func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
+func parseSortKey(name string, v bsonx.Value, opts Options) (index.Field, error) {
 	if _, err := expr.SplitFieldPath(name); err != nil {
 		return index.Field{}, err
 	}
@@ -95,6 +95,10 @@ func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 				return index.Field{Path: index.ScorePath, Desc: true}, nil
 			case distanceKind:
 				return index.Field{Path: index.DistancePath, Desc: true}, nil
+			case randomKind:
+				if opts.sampled {
+					return index.Field{Path: index.RandomPath, Desc: true}, nil
+				}
 			}
 		}
 		return index.Field{}, checkSortMeta(v.Doc())
@@ -119,8 +123,8 @@ func metaKind(v bsonx.Value) string {
 	return ""
 }
 
-// checkSortMeta refuses a sort by metadata that pipelines never have. Random values order nothing:
-// those of $sample have made an order already.
+// checkSortMeta refuses a sort by metadata that pipelines never have. Random values order nothing
+// where no $sample precedes.
 func checkSortMeta(spec bsonx.Doc) error {
 	kind := spec.Lookup("$meta")
 	switch {
@@ -131,7 +135,7 @@ func checkSortMeta(spec bsonx.Doc) error {
 	}
 	if kind.Type == bsonx.TypeString {
 		switch name := kind.Str(); name {
-		case "randVal":
+		case randomKind:
 			return nil
 		case "searchScore", "vectorSearchScore":
 			return expr.NoMeta(name)

@@ -95,6 +95,7 @@ const (
 	scoreKind    = "textScore"
 	sortKeyKind  = "sortKey"
 	distanceKind = "geoNearDistance"
+	randomKind   = "randVal"
 )
 
 // uniteScores lets the pipelines of $unionWith read the scores and sort keys that the next stage
