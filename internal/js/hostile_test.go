@@ -19,6 +19,7 @@ func TestHostileResults(t *testing.T) {
 		"try { sleep() } catch (e) { Object.defineProperty(e, 'value', {get() { for (;;) {} }}); throw e }",
 		"try { sleep() } catch (e) { const a = []; a.length = 4e9; Object.defineProperty(e, 'value', {value: a}); throw e }",
 		"function* g() { yield* g() } return [...g()]", "function* g() { for (const x of g()) yield x } for (const x of g());",
+		"return [...{value: 1, [Symbol.iterator]() { return this }, next: Object.prototype.valueOf}]", "Math.max(...{[Symbol.iterator]() { return {next: Array} }})",
 		"sleep(Array(4e9))", "NumberLong('9'.repeat(3e7))", "NumberLong.prototype.compare.call({digits: '9'.repeat(3e7)}, 1)", "new NumberLong({toString: () => '9'.repeat(3e7)})",
 		"return new Date(0).toLocaleString('de')", "return 1..toLocaleString('de')", "return [1].toLocaleString('de')", "return 'a'.localeCompare('b', 'de')", "return 'a'.toLocaleUpperCase('tr')",
 	} {
@@ -46,3 +47,72 @@ func TestHostileResults(t *testing.T) {
 		}
 	}
 }
+
+// TestNativeIterators calls each function of the language as the method next of an iterator. One
+// that returns an object makes an endless iterator, so it must hear an interrupt.
+func TestNativeIterators(t *testing.T) {
+	t.Parallel()
+	e, err := newEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.rt.Set("end", func() { why := "the test"; e.ended.Store(&why) }); err != nil {
+		t.Fatal(err)
+	}
+	v, err := e.rt.RunString(nativeIterators)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.resume()
+	var endless []string
+	if err := e.rt.ExportTo(v, &endless); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range endless {
+		t.Errorf("%s does not hear an interrupt", name)
+	}
+}
+
+const nativeIterators = `(() => {
+	const makers = [() => ({}), () => [], () => new Map(), () => new Set(), () => new WeakMap(), () => new WeakSet(), () => new Date(0), () => /x/g, () => new Uint8Array(4),
+		() => new ArrayBuffer(8), () => new DataView(new ArrayBuffer(8)), () => Promise.resolve(1), () => [].values(), () => new Map().values(), () => new Set().values(),
+		() => 'abc'[Symbol.iterator](), () => 'a'.matchAll(/a/g), () => new String('x'), () => new Number(1), () => new Boolean(1), () => Object(Symbol()), () => new Error('x'),
+		() => Promise, () => Uint8Array, () => function() {}, () => (function*() {})(), () => function*() {}, () => async function() {}];
+	const { apply } = Reflect, seen = new Set(), functions = new Map(), text = Function.prototype.toString;
+	const isObject = x => x !== null && (typeof x === 'object' || typeof x === 'function');
+	const walk = (x, path) => {
+		if (!isObject(x) || seen.has(x)) return;
+		seen.add(x);
+		if (typeof x === 'function' && text.call(x).includes('[native code]')) functions.set(x, path);
+		walk(Object.getPrototypeOf(x), path + '.__proto__');
+		for (const key of Reflect.ownKeys(x)) {
+			const d = Object.getOwnPropertyDescriptor(x, key), name = path + '.' + String(key);
+			walk(d.value, name);
+			walk(d.get, name + ' (get)');
+			walk(d.set, name + ' (set)');
+		}
+	};
+	walk(globalThis, 'globalThis');
+	for (const make of makers) walk(make(), 'a value of ' + make);
+	const endless = (fn, receiver) => {
+		for (let i = 0; i < 300; i++) {
+			let step;
+			try { step = apply(fn, receiver, []); } catch (e) { return false; }
+			if (!isObject(step) || step.done) return false;
+		}
+		return true;
+	};
+	functions.delete(sleep);
+	functions.delete(Function.prototype.call); // what it calls hears the interrupt
+	const receivers = makers.map(make => make()), list = [...functions], found = [];
+	end();
+	for (let i = 0; i < list.length; i++) {
+		const fn = list[i][0], name = list[i][1];
+		for (let j = 0; j < receivers.length; j++) {
+			if (!endless(fn, receivers[j])) continue;
+			found[found.length] = name;
+			break;
+		}
+	}
+	return found;
+})()`

@@ -93,6 +93,7 @@ func (e *engine) setArrayLimits() error {
 			continue
 		}
 		err := proto.DefineDataProperty(name, e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+			e.look()
 			length, most := 0.0, maxListLength
 			if list, ok := call.This.(*goja.Object); ok {
 				if list.ClassName() != "Array" && e.checkPlain != nil {
@@ -130,6 +131,18 @@ func (e *engine) look() {
 	if why := e.ended.Load(); why != nil {
 		panic(e.rt.NewGoError(failure("Interrupted: %s", *why)))
 	}
+}
+
+// heard returns a function of the language that hears an interrupt.
+func (e *engine) heard(v goja.Value) goja.Value {
+	native, ok := v.Export().(func(goja.FunctionCall) goja.Value)
+	if !ok {
+		return v
+	}
+	return e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+		e.look()
+		return native(call)
+	})
 }
 
 // step counts a value that is converted, and looks now and then.
@@ -232,6 +245,7 @@ func (e *engine) setLimits() error {
 		"trim":           e.trim,
 		"join":           e.join,
 		"compareNumbers": e.compareNumbers,
+		"heard":          e.heard,
 		"setCheckPlain":  func(f goja.Callable) { e.checkPlain = f },
 		"checkChars":     e.checkChars,
 		"large":          large,

@@ -362,6 +362,33 @@
   for (const fn of [function* () {}, async function () {}]) {
     define(Object.getPrototypeOf(fn), 'constructor', { value: function () { throw new Error('not supported'); }, writable: false, configurable: false });
   }
+  // An iterator of a script may have one of the language's own functions as its method next. Such an
+  // iterator never ends if the function returns an object, and no code of the script runs between
+  // two steps. So each function that may return an object hears an interrupt.
+  const iterator = parent(parent([].values())), species = Symbol.species;
+  const returning = [
+    [Object.prototype, ['valueOf', '__proto__']], [iterator, [Symbol.iterator]], [String.prototype, [Symbol.iterator]],
+    [Array, ['of', species]], [Map, [species]], [Set, [species]], [Promise, ['resolve', 'reject', species]], [RegExp, [species]],
+    [Map.prototype, ['set', 'entries', 'keys', 'values', Symbol.iterator]], [Set.prototype, ['add', 'entries', 'keys', 'values', Symbol.iterator]],
+    [Promise.prototype, ['then', 'catch', 'finally']], [RegExp.prototype, [Symbol.matchAll]],
+    [ArrayBuffer, [species]], [ArrayBuffer.prototype, ['slice']], [DataView.prototype, ['buffer']], [parent(Uint8Array), ['of', species]],
+    [typed, ['buffer', 'copyWithin', 'entries', 'fill', 'keys', 'reverse', 'slice', 'subarray', 'toReversed', 'values', 'with', Symbol.iterator]],
+  ];
+  for (const [object, names] of returning) {
+    for (const name of names) {
+      const d = describe(object, name);
+      if (d === undefined) continue;
+      if (d.get !== undefined) d.get = natives.heard(d.get);
+      else d.value = natives.heard(d.value);
+      define(object, name, d);
+    }
+  }
+  const errors = ['RangeError', 'TypeError', 'SyntaxError', 'ReferenceError', 'EvalError', 'URIError', 'AggregateError', 'GoError'];
+  for (const name of ['Object', 'Array', 'Error', ...errors]) mask(name, none);
+  for (const name of errors) Object.setPrototypeOf(global[name], global.Error);
+  // Without a species the engine makes a list itself, which is faster.
+  const { Array: List } = global, listSpecies = { get species() { return this === List ? undefined : this; } };
+  define(List, species, { get: describe(listSpecies, 'species').get, configurable: true });
   // Big integers grow without bound, and proxies of proxies recurse.
   for (const name of ['BigInt', 'BigInt64Array', 'BigUint64Array', 'Proxy', 'WebAssembly', 'Atomics']) delete global[name];
   delete DataView.prototype.getBigInt64;
