@@ -46,6 +46,8 @@ type engine struct {
 	searched  int
 	// checkPlain refuses a list whose length may change by itself.
 	checkPlain goja.Callable
+	// walked are the lists that methods of arrays go through.
+	walked []walked
 	// joins is how deep calls of join are nested.
 	joins int
 	// scope has the variables that a direct eval is about to see.

@@ -11,6 +11,9 @@ import (
 // TestHostileResults has results and exceptions that are not what they seem. Each call ends soon, with an error.
 func TestHostileResults(t *testing.T) {
 	t.Parallel()
+	// A list that looks into 3,000 prototypes for each element that it has not got.
+	const plain = "let o = {}; for (let i = 0; i < 3000; i++) o = Object.create(o); const a = Array(1e5); "
+	const deep = plain + "Object.setPrototypeOf(a, o); a.includes = [].includes; "
 	for _, code := range []string{
 		"return {_bsontype: 'ObjectId'}", "return {_bsontype: 'BinData'}", "return {_bsontype: 'NumberLong'}", "return {_bsontype: 'NumberDecimal'}",
 		"return {get _bsontype() { throw 1 }}", "return (async () => 1)()", "return Promise.resolve(1)",
@@ -20,6 +23,9 @@ func TestHostileResults(t *testing.T) {
 		"try { sleep() } catch (e) { const a = []; a.length = 4e9; Object.defineProperty(e, 'value', {value: a}); throw e }",
 		"function* g() { yield* g() } return [...g()]", "function* g() { for (const x of g()) yield x } for (const x of g());",
 		"return [...{value: 1, [Symbol.iterator]() { return this }, next: Object.prototype.valueOf}]", "Math.max(...{[Symbol.iterator]() { return {next: Array} }})",
+		deep + "return a.includes(1)", deep + "Math.max.apply(null, a)", deep + "Object.assign(a, Array(1e5).fill(1))", deep + "new Uint8Array(1e5).set(a)",
+		plain + "Object.defineProperty(a, 0, {get() { a.__proto__ = o; }}); return a.lastIndexOf(1)",
+		plain + "Object.defineProperty(a, 0, {get() { Object.setPrototypeOf(a, o) }}); return Math.max.apply(null, a)",
 		"sleep(Array(4e9))", "NumberLong('9'.repeat(3e7))", "NumberLong.prototype.compare.call({digits: '9'.repeat(3e7)}, 1)", "new NumberLong({toString: () => '9'.repeat(3e7)})",
 		"return new Date(0).toLocaleString('de')", "return 1..toLocaleString('de')", "return [1].toLocaleString('de')", "return 'a'.localeCompare('b', 'de')", "return 'a'.toLocaleUpperCase('tr')",
 	} {

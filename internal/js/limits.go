@@ -53,6 +53,9 @@ const (
 	// maxPretended bounds a list that is no array: to read or set an element of one takes half a
 	// microsecond.
 	maxPretended = 200_000
+	// maxLooks bounds how often one call looks for elements in a list and its prototypes. A look takes
+	// up to 30 ns.
+	maxLooks = 1 << 23
 	// large is the number of characters or elements from which the memory is checked before they
 	// are made.
 	large = 1 << 14
@@ -114,6 +117,11 @@ func (e *engine) setArrayLimits() error {
 			if length > large {
 				e.room(int64(length) * elementSize)
 			}
+			if list, ok := call.This.(*goja.Object); ok && length > 1 {
+				e.checkChain(list, length)
+				e.walked = append(e.walked, walked{list, length})
+				defer func() { e.walked = e.walked[:len(e.walked)-1] }()
+			}
 			if name == "sort" || name == "toSorted" {
 				call = e.sortCall(call, length)
 			}
@@ -130,6 +138,30 @@ func (e *engine) setArrayLimits() error {
 func (e *engine) look() {
 	if why := e.ended.Load(); why != nil {
 		panic(e.rt.NewGoError(failure("Interrupted: %s", *why)))
+	}
+}
+
+// walked is a list that a method goes through.
+type walked struct {
+	list   *goja.Object
+	length float64
+}
+
+// checkChain refuses a list whose prototypes are too many for n reads: one that finds nothing looks
+// into each of them.
+func (e *engine) checkChain(list *goja.Object, n float64) {
+	looks := n
+	for p := list.Prototype(); p != nil; p = p.Prototype() {
+		if looks += n; looks > maxLooks {
+			panic(e.rt.NewGoError(failure("RangeError: a list or an object has too many prototypes for its length")))
+		}
+	}
+}
+
+// relinked checks the lists again that methods go through: an object has got another prototype.
+func (e *engine) relinked() {
+	for _, w := range e.walked {
+		e.checkChain(w.list, w.length)
 	}
 }
 
@@ -173,12 +205,10 @@ func (e *engine) setIteratorLimits() error {
 			return failure("an iterator has no method next")
 		}
 		err := proto.DefineDataProperty("next", e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
-			if steps++; steps%lookInterval == 0 {
-				if steps%large == 0 {
-					e.room(large * elementSize)
-				}
-				e.look()
+			if steps++; steps%large == 0 {
+				e.room(large * elementSize)
 			}
+			e.look()
 			return next(call)
 		}), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 		if err != nil {
@@ -246,6 +276,8 @@ func (e *engine) setLimits() error {
 		"join":           e.join,
 		"compareNumbers": e.compareNumbers,
 		"heard":          e.heard,
+		"checkChain":     e.checkChain,
+		"relinked":       e.relinked,
 		"setCheckPlain":  func(f goja.Callable) { e.checkPlain = f },
 		"checkChars":     e.checkChars,
 		"large":          large,

@@ -2,7 +2,7 @@
 // a function that is not written in JavaScript and takes long, takes much memory or recurses deeply must be refused before.
 (function (global, natives) {
   'use strict';
-  const maxLength = natives.maxLength, { checkChars, checkWide } = natives, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 19, maxWide = 1 << 22, maxWideText = 1 << 21, maxNormalized = 1 << 20, maxNumber = 1 << 20, maxDate = 1 << 10;
+  const maxLength = natives.maxLength, { checkChars, checkWide } = natives, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 19, maxWide = 1 << 22, maxWideText = 1 << 21, maxNormalized = 1 << 20, maxNumber = 1 << 20, maxDate = 1 << 10, few = 16, maxUncopied = 256;
   const apply = Reflect.apply, construct = Reflect.construct, define = Object.defineProperty, str = String, { join, concat: nativeConcat } = Array.prototype;
   const describe = Object.getOwnPropertyDescriptor, parent = Object.getPrototypeOf, typed = parent(Uint8Array.prototype);
   const range = (what) => { throw new RangeError(what); };
@@ -25,7 +25,9 @@
   const lengthOf = (x) => {
     if (x === null || x === undefined) return 0;
     checkPlain(x);
-    return +x.length || 0;
+    const n = +x.length || 0;
+    if (n > few && isObject(x)) natives.checkChain(x, n);
+    return n;
   };
   // A function that makes a large value checks the memory first.
   const large = natives.large, elementSize = natives.elementSize, entrySize = 8 * elementSize;
@@ -75,8 +77,35 @@
     }
   };
   for (const name of ['keys', 'values', 'assign', 'getOwnPropertyNames', 'getOwnPropertySymbols', 'freeze', 'isFrozen', 'seal', 'isSealed', 'preventExtensions']) wrap(Object, name, checkKeys(maxKeys));
+  // To set a property that a target has not got looks into all its prototypes.
+  wrap(Object, 'assign', (_, args) => {
+    let n = 0;
+    for (let i = 1; i < args.length; i++) n += natives.countKeys(args[i]);
+    if (isObject(args[0])) natives.checkChain(args[0], n);
+  });
   for (const name of ['entries', 'defineProperties', 'getOwnPropertyDescriptors', 'create', 'groupBy']) wrap(Object, name, checkKeys(maxEntries));
   for (const name of ['ownKeys', 'preventExtensions']) wrap(Reflect, name, checkKeys(maxKeys));
+
+  // A getter may change the prototypes of a list while a method goes through the list.
+  const relink = Object.setPrototypeOf, proto = describe(Object.prototype, '__proto__');
+  const relinked = (set, object, args) => {
+    const before = args[0] === undefined || args[0] === null ? null : parent(args[0]), result = apply(set, object, args);
+    try {
+      natives.relinked();
+    } catch (e) {
+      relink(args[0], before);
+      throw e;
+    }
+    return result;
+  };
+  const setters = {
+    object: { setPrototypeOf(x, to) { return relinked(relink, Object, [x, to]); } }.setPrototypeOf,
+    reflect: { setPrototypeOf(x, to) { return relinked(relinkQuietly, Reflect, [x, to]); } }.setPrototypeOf,
+  }, relinkQuietly = Reflect.setPrototypeOf;
+  define(Object, 'setPrototypeOf', { value: setters.object, writable: true, configurable: true });
+  define(Reflect, 'setPrototypeOf', { value: setters.reflect, writable: true, configurable: true });
+  const setProto = (x, to) => apply(proto.set, x, [to]);
+  define(Object.prototype, '__proto__', { ...proto, set(to) { relinked(setProto, undefined, [this, to]); } });
 
   // The engine's own fails for an entry without a key.
   const fromEntries = {
@@ -151,14 +180,17 @@
   };
   for (const name of Object.keys(joined)) define(Array.prototype, name, { value: joined[name], writable: true, configurable: true });
   define(typed, 'join', { value: joined.join, writable: true, configurable: true });
+  const copy = (x, n) => {
+    const list = [];
+    for (let i = 0; i < n; i++) list[i] = x[i];
+    return list;
+  };
   // iterated returns a source of elements that keeps to one way of giving them.
   const iterated = (x) => {
     if (!isObject(x) || (Array.isArray(x) && parent(x) === Array.prototype && describe(x, Symbol.iterator) === undefined)) return x;
     const iterate = x[Symbol.iterator];
     if (iterate !== undefined && iterate !== null) return { [Symbol.iterator]: () => apply(iterate, x, []) };
-    const list = [];
-    for (let i = 0, n = lengthOf(x); i < n; i++) list[i] = x[i];
-    return list;
+    return copy(x, lengthOf(x));
   };
   // Lists that are iterated take a microsecond an element.
   const checkIterated = (_, args) => {
@@ -173,9 +205,21 @@
   for (const name of ['all', 'allSettled', 'any', 'race']) {
     wrap(Promise, name, (_, args) => { if (lengthOf(args[0]) > maxPromises || (args[0] && args[0].size > maxPromises)) range('Invalid array length'); });
   }
-  wrap(Function.prototype, 'apply', (_, args) => { if (lengthOf(args[1]) > maxCall) range('too many arguments'); });
-  wrap(Reflect, 'apply', (_, args) => { if (lengthOf(args[2]) > maxCall) range('too many arguments'); });
-  wrap(Reflect, 'construct', (_, args) => { if (lengthOf(args[1]) > maxCall) range('too many arguments'); });
+  // copied returns a long list of arguments as another list: an interrupt is heard while it is made.
+  const copied = (x) => {
+    const n = lengthOf(x);
+    if (n > maxCall) range('too many arguments');
+    return n > maxUncopied ? copy(x, n) : x;
+  };
+  wrap(Function.prototype, 'apply', (_, args) => { args[1] = copied(args[1]); });
+  wrap(Reflect, 'apply', (_, args) => { args[2] = copied(args[2]); });
+  wrap(Reflect, 'construct', (_, args) => { args[1] = copied(args[1]); });
+  wrap(typed, 'set', (_, args) => {
+    const list = args[0];
+    if (!isObject(list) || ArrayBuffer.isView(list)) return;
+    checkList(list);
+    args[0] = copy(list, lengthOf(list));
+  });
   // Bound functions that are bound again and again would recurse outside of the language.
   define(Function.prototype, 'bind', {
     value: function bind(self, ...first) {
