@@ -46,6 +46,8 @@ type engine struct {
 	searched  int
 	// checkPlain refuses a list whose length may change by itself.
 	checkPlain goja.Callable
+	// rangeError is the language's class of errors, whatever a script makes of it.
+	rangeError goja.Value
 	// walked are the lists that methods of arrays go through.
 	walked []walked
 	// joins is how deep calls of join are nested.

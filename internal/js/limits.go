@@ -112,7 +112,7 @@ func (e *engine) setArrayLimits() error {
 				}
 			}
 			if length > float64(most) {
-				panic(e.rt.NewGoError(failure("RangeError: Invalid array length")))
+				panic(e.refusal(failure("RangeError: Invalid array length")))
 			}
 			if length > large {
 				e.room(int64(length) * elementSize)
@@ -153,7 +153,7 @@ func (e *engine) checkChain(list *goja.Object, n float64) {
 	looks := n
 	for p := list.Prototype(); p != nil; p = p.Prototype() {
 		if looks += n; looks > maxLooks {
-			panic(e.rt.NewGoError(failure("RangeError: a list or an object has too many prototypes for its length")))
+			panic(e.refusal(failure("RangeError: a list or an object has too many prototypes for its length")))
 		}
 	}
 }
@@ -237,7 +237,7 @@ func (e *engine) setGeneratorLimits() error {
 		err := proto.DefineDataProperty(name, e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
 			if depth++; depth > maxGenerators {
 				depth--
-				panic(e.rt.NewGoError(failure("RangeError: generators run in each other deeper than %d levels", maxGenerators)))
+				panic(e.refusal(failure("RangeError: generators run in each other deeper than %d levels", maxGenerators)))
 			}
 			defer func() { depth-- }()
 			return method(call)
@@ -251,6 +251,7 @@ func (e *engine) setGeneratorLimits() error {
 
 // setLimits bounds the engine's own functions.
 func (e *engine) setLimits() error {
+	e.rangeError = e.rt.GlobalObject().Get("RangeError")
 	if err := e.setIteratorLimits(); err != nil {
 		return err
 	}
@@ -320,11 +321,28 @@ func (e *engine) runText(s *script) goja.Value {
 	return v
 }
 
+// refusal returns the error that a script gets for a limit: a RangeError if its text says so.
+func (e *engine) refusal(err error) goja.Value {
+	var refused *mongoerr.Error
+	if !errors.As(err, &refused) {
+		return e.rt.NewGoError(err)
+	}
+	text, ok := strings.CutPrefix(refused.Message, "RangeError: ")
+	if !ok {
+		return e.rt.NewGoError(err)
+	}
+	v, err := e.rt.New(e.rangeError, e.rt.ToValue(text))
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // checked makes a function of a check: its error is thrown.
 func (e *engine) checked(check func(goja.Value) error) func(goja.FunctionCall) goja.Value {
 	return func(call goja.FunctionCall) goja.Value {
 		if err := check(call.Argument(0)); err != nil {
-			panic(e.rt.NewGoError(err))
+			panic(e.refusal(err))
 		}
 		return goja.Undefined()
 	}
@@ -481,7 +499,7 @@ func isWide(v goja.Value) bool {
 // returns any other value.
 func (e *engine) checkWide(v goja.Value) goja.Value {
 	if s, ok := v.(goja.String); ok && s.Length() > maxWideMade && isWide(v) {
-		panic(e.rt.NewGoError(failure("RangeError: a text with characters beyond ASCII is longer than %d characters", maxWideMade)))
+		panic(e.refusal(failure("RangeError: a text with characters beyond ASCII is longer than %d characters", maxWideMade)))
 	}
 	return v
 }
@@ -517,7 +535,7 @@ func (e *engine) trim(v goja.Value, begin, end bool) goja.Value {
 // counted.
 func (e *engine) join(list *goja.Object, by goja.Value, n int64) goja.Value {
 	if e.joins++; e.joins > maxTextNesting {
-		panic(e.rt.NewGoError(failure("RangeError: the value nests deeper than %d levels, or has a cycle", maxTextNesting)))
+		panic(e.refusal(failure("RangeError: the value nests deeper than %d levels, or has a cycle", maxTextNesting)))
 	}
 	defer func() { e.joins-- }()
 	separator := e.text(by)
@@ -527,7 +545,7 @@ func (e *engine) join(list *goja.Object, by goja.Value, n int64) goja.Value {
 		size += s.Length()
 		wide = wide || isWide(s)
 		if size > maxChars || wide && size > maxWideMade {
-			panic(e.rt.NewGoError(failure("RangeError: Invalid string length")))
+			panic(e.refusal(failure("RangeError: Invalid string length")))
 		}
 		if size-looked > large {
 			looked = size

@@ -283,6 +283,20 @@ func TestLimitedLanguage(t *testing.T) {
 	}
 }
 
+// TestLimitsAreRangeErrors lets a script catch the errors of limits by their class.
+func TestLimitsAreRangeErrors(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{
+		"Array(2e6).fill(1)", "'x'.repeat(1e9)", "[].includes.call({length: 1e6})", "'é'.repeat(5e6)", "new RegExp('a'.repeat(40000))",
+		"JSON.parse('[' + '1,'.repeat(3e5) + '1]')", "const a = []; a[0] = a; JSON.stringify(a)",
+	} {
+		got, err := compile(t, "try { "+code+" } catch (e) { return e instanceof RangeError && e.name === 'RangeError' }").Call(bsonx.Missing)
+		if err != nil || !got.Identical(bsonx.Bool(true)) {
+			t.Errorf("%s: %s, %v", code, bsonx.FormatShell(got), err)
+		}
+	}
+}
+
 // TestIterationIsInterrupted has instructions that go through a whole list. Each hears an interrupt that came before it.
 func TestIterationIsInterrupted(t *testing.T) {
 	t.Parallel()

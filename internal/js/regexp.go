@@ -63,7 +63,7 @@ func (e *engine) setRegexps(tools goja.Value) error {
 		"check": func(call goja.FunctionCall) goja.Value {
 			size, err := sizeOf(call.Argument(0).String(), call.Argument(1).String())
 			if err != nil {
-				panic(e.rt.NewGoError(err))
+				panic(e.refusal(err))
 			}
 			e.compiled(size)
 			return goja.Undefined()
