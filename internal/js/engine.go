@@ -239,7 +239,16 @@ func asThrown(v goja.Value) error {
 			}
 		}
 	}
-	return failure("%s", v.String())
+	return failure("%s", withoutInternals(v.String()))
+}
+
+// withoutInternals replaces the engine's description of an object that has no text, which is the
+// object in memory.
+func withoutInternals(text string) string {
+	if begin, _, ok := strings.Cut(text, "Could not convert &{"); ok {
+		return begin + "Could not convert an object to a primitive value"
+	}
+	return text
 }
 
 var errorType = reflect.TypeFor[error]()

@@ -1,6 +1,7 @@
 package js
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,20 @@ func TestHostileResults(t *testing.T) {
 	} {
 		if got, err := compile(t, code).Call(bsonx.Missing); err != nil || !got.Identical(want) {
 			t.Errorf("%s: %s, %v", code, bsonx.FormatShell(got), err)
+		}
+	}
+}
+
+// TestObjectsWithoutText has objects that have no text. Their errors show nothing of the engine.
+func TestObjectsWithoutText(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{
+		"throw Object.create(null)", "throw {toString: null, valueOf: null}", "return String(Object.create(null))", "return Object.create(null) + ''",
+		"return `${Object.create(null)}`", "return +Object.create(null)", "return [Object.create(null)].join()", "return {[Object.create(null)]: 1}",
+	} {
+		_, err := compile(t, code).Call(bsonx.Missing)
+		if err == nil || strings.Contains(err.Error(), "0x") || strings.Contains(err.Error(), "goja") {
+			t.Errorf("%s: %v", code, err)
 		}
 	}
 }
