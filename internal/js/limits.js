@@ -26,7 +26,7 @@
     if (x === null || x === undefined) return 0;
     checkPlain(x);
     const n = +x.length || 0;
-    if (n > few && isObject(x)) natives.checkChain(x, n);
+    if (n > few && n <= maxLength && isObject(x)) natives.checkChain(x, n); // callers refuse longer ones
     return n;
   };
   // A function that makes a large value checks the memory first.
