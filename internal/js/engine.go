@@ -68,6 +68,7 @@ func newEngine() (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	allowDeepStacks()
 	e := &engine{rt: goja.New(), classes: map[string]*goja.Object{}, quick: maxSteps}
 	e.rt.SetMaxCallStackSize(maxCallStack)
 	if err := errors.Join(e.setNatives(), e.setConcat()); err != nil {

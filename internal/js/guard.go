@@ -81,7 +81,7 @@ func (g *guard) tick() {
 
 // exceeds reports whether the heap is larger than the call may let it grow.
 func (g *guard) exceeds(heap uint64) bool {
-	return heap > g.heap+min(g.heap, maxHeapGrowth)+g.growth || heap > g.most
+	return heap > g.heap+min(g.heap, maxGarbage)+g.growth || heap > g.most
 }
 
 // end interrupts a call that takes too much memory.

@@ -137,3 +137,21 @@ const nativeIterators = `(() => {
 	}
 	return found;
 })()`
+
+// TestDeepChains writes to objects with as many prototypes as the memory of a call allows, on a machine that is fast enough to make
+// them in time. The process ends if a stack gets too large. It takes 2 GB.
+func TestDeepChains(t *testing.T) {
+	if !*everyBuiltin {
+		t.Skip("run it with -js.builtins")
+	}
+	for _, n := range []string{"2e6", "3e6", "4e6"} {
+		code := "function F() {} let o = {}; for (let i = 0; i < " + n + "; i++) { F.prototype = o; o = new F() } o.x = 1"
+		f, err := New(code, Options{Timeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Call(bsonx.Missing); mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure {
+			t.Errorf("%s prototypes: %v", n, err)
+		}
+	}
+}

@@ -21,8 +21,9 @@ const (
 	// maxCallStack bounds recursion.
 	maxCallStack = 2000
 	// maxHeapGrowth bounds by how much the process's heap may grow while a call runs, beside the garbage that there may
-	// be: as much as what is kept, and no more than this.
+	// be: as much as what is kept, and no more than maxGarbage. Their sum bounds chains of prototypes, too: see maxStack.
 	maxHeapGrowth = 512 << 20
+	maxGarbage    = 128 << 20
 	// maxStackGrowth bounds by how much its stacks may.
 	maxStackGrowth = 128 << 20
 	// guardInterval is how often a call that takes long is looked at.
