@@ -20,18 +20,18 @@ func TestKeptValuesAreCounted(t *testing.T) {
 	const large = `{"$range": ["$zero", 100000]}` // 1.3 MB
 	size := int64(len(mustEval(t, memory.New(1<<30), large).Data))
 	for text, least := range map[string]int64{
-		`{"$map": {"input": R, "in": "$$this"}}`:                                                3,
-		`{"$map": {"input": [1, 2, 3], "in": {"$concatArrays": [R, ["$$this"]]}}}`:              6,
-		`{"$map": {"input": [1, 2, 3], "in": {"$map": {"input": R, "in": {"a": "$$this"}}}}}`:   8,
-		`{"$filter": {"input": R, "cond": {"$gte": ["$$this", 0]}}}`:                            3,
-		`{"$reduce": {"input": [1, 2], "initialValue": R, "in": R}}`:                            3,
-		`{"$zip": {"inputs": [R, R]}}`:                                                          6,
-		`{"$concatArrays": [R, R, R]}`:                                                          6,
-		`{"$setUnion": [R, R]}`:                                                                 4,
-		`{"$eq": [R, R]}`:                                                                       3,
+		`{"$map": {"input": R, "in": "$$this"}}`:                                              3,
+		`{"$map": {"input": [1, 2, 3], "in": {"$concatArrays": [R, ["$$this"]]}}}`:            6,
+		`{"$map": {"input": [1, 2, 3], "in": {"$map": {"input": R, "in": {"a": "$$this"}}}}}`: 8,
+		`{"$filter": {"input": R, "cond": {"$gte": ["$$this", 0]}}}`:                          3,
+		`{"$reduce": {"input": [1, 2], "initialValue": R, "in": R}}`:                          3,
+		`{"$zip": {"inputs": [R, R]}}`:                                                        6,
+		`{"$concatArrays": [R, R, R]}`:                                                        6,
+		`{"$setUnion": [R, R]}`:                                                               4,
+		`{"$eq": [R, R]}`:                                                                     3,
+		`{"a": R, "b": R}`:                                                                    4,
+		`[R, R]`:                                                                              4,
 		`{"$let": {"vars": {"a": R, "b": R}, "in": {"$concatArrays": ["$$a", "$$b", ["$x"]]}}}`: 6,
-		`{"a": R, "b": R}`:                                                                      4,
-		`[R, R]`:                                                                                4,
 	} {
 		text := strings.ReplaceAll(text, "R", large)
 		budget := memory.New(1 << 30)
