@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"strings"
 	"sync"
 	"time"
 	"unsafe"
@@ -203,7 +204,14 @@ func (p *Projection) Reads() (paths []string, ok bool) {
 		return nil, false
 	}
 	deps := p.Dependencies()
-	return deps.Paths, !deps.WholeDocument && !deps.Meta
+	paths = deps.Paths
+	for _, computed := range p.root.computed(nil, "") {
+		// A field that is computed within another one is added to each document of an array there.
+		if top, _, dotted := strings.Cut(computed, "."); dotted {
+			paths = append(paths, top)
+		}
+	}
+	return paths, !deps.WholeDocument && !deps.Meta
 }
 
 // IsInclusion reports whether fields that are not named are dropped.

@@ -2,6 +2,7 @@ package projection_test
 
 import (
 	"flag"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,6 +145,32 @@ func TestFields(t *testing.T) {
 		}
 		if paths, simple := p.Fields(); strings.Join(paths, ",") != c.paths || simple != c.simple {
 			t.Errorf("%s: %v %v", c.spec, paths, simple)
+		}
+	}
+}
+
+// TestReads: what a plan must know of a document to answer from index entries.
+func TestReads(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		`{"a": 1}`:                        "_id,a",
+		`{"_id": 0, "x": "$a.b"}`:         "a.b",
+		`{"_id": 0, "x": "$a", "b.c": 1}`: "a,b.c",
+		`{"o.x": "$_id"}`:                 "_id,o",
+		`{"_id": 0, "o": {"x": "$a"}}`:    "a,o",
+		`{"_id": 0, "o.p.x": "$a"}`:       "a,o",
+		`{"x": "$$ROOT"}`:                 "",
+		`{"a": 0}`:                        "",
+		`{"a": 1, "s": {"$slice": 1}}`:    "",
+	} {
+		p, err := projection.Parse(parseJSON(t, spec), projection.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths, ok := p.Reads()
+		slices.Sort(paths)
+		if got := strings.Join(slices.Compact(paths), ","); ok != (want != "") || ok && got != want {
+			t.Errorf("%s: %s, %v, want %s", spec, got, ok, want)
 		}
 	}
 }
