@@ -38,7 +38,7 @@ var blocking = map[string]string{
 	"sample":          `{"$sample": {"size": 5}}`,
 	"match":           `{"$match": {"i": -1}}`,
 	"expr match":      `{"$match": {"$expr": {"$lt": ["$i", 0]}}}`,
-	"regex match":     `{"$match": {"s": {"$regex": "(a+)+$"}}}`,
+	"regex match":     `{"$set": {"t": {"$concat": ["$s", {"$toString": "$i"}]}}}, {"$match": {"t": {"$regex": "(a+)+$"}}}`,
 	"redact":          `{"$redact": "$$PRUNE"}`,
 	"skip":            `{"$skip": 1000000000000}`,
 	"unwind":          `{"$set": {"a": []}}, {"$unwind": "$a"}`,

@@ -31,7 +31,6 @@ var withoutCases = map[string]map[string]string{
 	"pipeline/testdata/stage/listlocalsessions":           {caseMissing: readsNothing},
 	"pipeline/testdata/stage/listsessions":                {caseMissing: readsNothing},
 	"pipeline/testdata/stage/plancachestats":              {caseMissing: readsNothing, caseArray: readsNothing},
-	"pipeline/testdata/stage/sample":                      {caseMissing: readsNothing, caseArray: readsNothing},
 }
 
 const readsNothing = "the stage reads no field"
