@@ -138,8 +138,8 @@ const nativeIterators = `(() => {
 	return found;
 })()`
 
-// TestDeepChains writes to objects with as many prototypes as the memory of a call allows, on a machine that is fast enough to make
-// them in time. The process ends if a stack gets too large. It takes 2 GB.
+// TestDeepChains writes to objects with as many prototypes as the memory of a call allows, and has
+// time to make them. The process ends if a stack gets too large. It takes 2 GB.
 func TestDeepChains(t *testing.T) {
 	if !*everyBuiltin {
 		t.Skip("run it with -js.builtins")

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// copyBeforeRedact copies the predicates of a $match that follows a $redact before it, as far as a document that fails one of them
-// cannot pass it after $redact.
+// copyBeforeRedact copies predicates of a $match that follows a $redact to before the $redact: those
+// that hold of the whole document if they hold of what $redact leaves of it.
 func copyBeforeRedact(steps []step) []step {
 	for i := len(steps) - 1; i > 0; i-- {
 		m, isMatch := steps[i].stage.(*match)
@@ -27,8 +27,9 @@ func copyBeforeRedact(steps []step) []step {
 	return steps
 }
 
-// survivesRedact reports whether the predicate holds of every document of which a part holds it: $redact leaves out documents,
-// also out of arrays, and changes no other value. So it must find a scalar, by names and not by a position in an array.
+// survivesRedact reports whether the predicate holds of the whole document if it holds of what
+// $redact leaves. $redact takes out documents, in arrays too, and changes no other value. So the
+// predicate must look for a scalar, by names and not by a position in an array.
 func (p predicate) survivesRedact() bool {
 	if p.fixed || p.negates || p.misses || !p.compares || len(p.paths) == 0 {
 		return false

@@ -1,12 +1,9 @@
 package recorded
 
 import (
-	"maps"
-	"slices"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
 // formIndexes are the indexes of each collection.
@@ -107,19 +104,5 @@ func toJSON(doc bson.D) string {
 // server did, but for those that testdata/weakerforms.txt lists.
 func TestExaminedByForm(t *testing.T) {
 	t.Parallel()
-	c := class{file: "forms.txt", setup: func(t *testing.T, db *mongo.Database) {
-		for coll, indexes := range formIndexes() {
-			must(t, db, d("insert", coll, "documents", figureDocs()))
-			must(t, db, d("createIndexes", coll, "indexes", indexes))
-		}
-	}}
-	weaker := readWeaker(t, "testdata/weakerforms.txt")
-	for coll := range formIndexes() {
-		commands := formCommands(coll)
-		for _, name := range slices.Sorted(maps.Keys(commands)) { // plans that joins keep depend on the order
-			c.cases = append(c.cases, figureCase(coll+" "+name, commands[name], weaker, looked))
-		}
-	}
-	c.agrees = looksAtLess
-	check(t, c)
+	checkExamined(t, "forms", formIndexes(), formCommands)
 }
