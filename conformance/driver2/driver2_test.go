@@ -130,8 +130,8 @@ const (
 	tries = 2
 )
 
-// retry runs each failed test again, alone: many depend on time and fail where the machine is busy. It prints every failure and
-// how the test ended.
+// retry runs each failed test again, alone: many depend on time and fail where the machine is busy.
+// It prints every failure and how the test ended.
 func (r *report) retry(run func(name string) report) {
 	if len(r.failed) > maxRetries {
 		return
@@ -159,8 +159,8 @@ func passesAgain(name string, run func(name string) report) bool {
 	return false
 }
 
-// compile compiles the tests of all packages and downloads what they need, so that an error of either is not taken for a
-// failed test.
+// compile compiles the tests of all packages and downloads what they need, so that an error of
+// either is not taken for a failed test.
 func compile(t *testing.T, driver string) {
 	t.Helper()
 	args := []string{"test", "-exec", "true"} // true runs instead of the tests
@@ -181,7 +181,8 @@ func goCommand(ctx context.Context, driver string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// runPackage runs tests of a package. If the package fails, but no test in it, the failed test has the package's name.
+// runPackage runs tests of a package. If the package fails, but no test in it, the failed test has
+// the package's name.
 func runPackage(t *testing.T, driver, pkg string, which, env []string) report {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
