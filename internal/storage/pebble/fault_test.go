@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -519,6 +520,8 @@ func readFile(t *testing.T, fs vfs.FS, path string) []byte {
 	return content
 }
 
+// writeFile makes a file. It writes a copy of the content, because a file of vfs.MemFS under the race
+// detector changes what it was given.
 func writeFile(t *testing.T, fs vfs.FS, path string, content []byte) {
 	t.Helper()
 	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
@@ -526,7 +529,7 @@ func writeFile(t *testing.T, fs vfs.FS, path string, content []byte) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := f.Write(content); err != nil {
+	if _, err := f.Write(slices.Clone(content)); err != nil {
 		t.Fatal(err)
 	}
 }
