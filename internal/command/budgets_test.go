@@ -89,6 +89,33 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
+// TestExplainShowsParameters: explain tells what setParameter set.
+func TestExplainShowsParameters(t *testing.T) {
+	t.Parallel()
+	client := openWithTestCommands(t)
+	const engine, regex = "internalQueryFrameworkControl", "internalQueryPlannerIgnoreIndexWithCollationForRegex"
+	for _, want := range []struct {
+		engine string
+		ignore bool
+		shown  int32
+	}{{"forceClassicEngine", true, 1}, {"trySbeEngine", false, 0}} {
+		set := bson.D{{Key: "setParameter", Value: 1}, {Key: engine, Value: want.engine}, {Key: regex, Value: want.ignore}}
+		if err := client.Database("admin").RunCommand(t.Context(), set).Err(); err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			ServerParameters bson.M `bson:"serverParameters"`
+		}
+		explain := bson.D{{Key: "explain", Value: bson.D{{Key: "find", Value: "c"}}}}
+		if err := client.Database("d").RunCommand(t.Context(), explain).Decode(&got); err != nil {
+			t.Fatal(err)
+		}
+		if p := got.ServerParameters; p[engine] != want.engine || p[regex] != want.shown {
+			t.Error(p)
+		}
+	}
+}
+
 // TestDisablePipelineOptimization: without the optimiser a stage sees what a $match behind it would have kept from it.
 func TestDisablePipelineOptimization(t *testing.T) {
 	t.Parallel()

@@ -91,7 +91,8 @@ func (r *Request) appendCommand(reply *bsonx.Builder, body bsonx.Doc) {
 }
 
 const (
-	queryFramework = "forceClassicEngine" // as MongoDB calls that there is one query engine
+	// queryFrameworkParam is the parameter that chooses MongoDB's query engine. Here there is one, whatever is chosen.
+	queryFrameworkParam = "internalQueryFrameworkControl"
 	// collationRegexParam is the parameter by which a regular expression uses no index with a collation.
 	collationRegexParam = "internalQueryPlannerIgnoreIndexWithCollationForRegex"
 )
@@ -115,8 +116,12 @@ func (s *Service) appendServer(reply *bsonx.Builder) {
 			appendNumber(reply, name, saturatingInt64(p.Get()))
 		}
 	}
-	reply.String("internalQueryFrameworkControl", queryFramework)
-	reply.Int32(collationRegexParam, 1)
+	if p, ok := s.Params.lookup(queryFrameworkParam); ok {
+		reply.Value(queryFrameworkParam, p.Get())
+	}
+	if p, ok := s.Params.lookup(collationRegexParam); ok {
+		appendNumber(reply, collationRegexParam, saturatingInt64(p.Get()))
+	}
 	reply.End()
 }
 

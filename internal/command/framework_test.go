@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -424,9 +425,36 @@ func TestParameters(t *testing.T) {
 		"set unknown": {bsonx.NewDoc("setParameter", 1, "foo", 1), 72},
 		"set none":    {bsonx.NewDoc("setParameter", 1), 72},
 		"set fixed":   {bsonx.NewDoc("setParameter", 1, "maxSessions", 1), 20},
+		"set name":    {bsonx.NewDoc("setParameter", 1, queryFrameworkParam, "trySbeEngine"), 0},
+		"set other":   {bsonx.NewDoc("setParameter", 1, queryFrameworkParam, "foo"), 2},
+		"set number":  {bsonx.NewDoc("setParameter", 1, queryFrameworkParam, 5), 2},
+		"set bool":    {bsonx.NewDoc("setParameter", 1, queryFrameworkParam, true), 2},
 	} {
 		if got := h.run("admin", c.cmd); code(got) != c.code {
 			t.Errorf("%s: %s", name, formatDoc(got))
+		}
+	}
+}
+
+// TestFixedParameters: what MongoDB lets a client set at run time can be set here.
+func TestFixedParameters(t *testing.T) {
+	h := newHarness(t)
+	// MongoDB takes the others of these at the start only; the last has a command of its own.
+	fixed := []string{
+		"authenticationMechanisms", "enableTestCommands", "localLogicalSessionTimeoutMinutes", "maxSessions", "featureCompatibilityVersion",
+	}
+	reply := h.run("admin", bsonx.NewDoc("getParameter", bsonx.NewDoc("allParameters", true, "showDetails", true)))
+	for it := reply.Iter(); it.Next(); {
+		e := it.Elem()
+		if e.Value.Type != bsonx.TypeDocument {
+			continue
+		}
+		settable := e.Value.Doc().Lookup("settableAtRuntime")
+		if settable.IsMissing() {
+			continue
+		}
+		if name := string(e.Key); settable.Bool() == slices.Contains(fixed, name) {
+			t.Errorf("%s: settable %v", name, settable.Bool())
 		}
 	}
 }

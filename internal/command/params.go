@@ -142,6 +142,27 @@ func BoolParam(name string, value bool, changed func(bool)) Param {
 	return heldParam(name, value, parse, bsonx.Bool, changed)
 }
 
+// EnumParam returns a parameter that holds one of several names, the first unless it is set.
+func EnumParam(name string, values ...string) Param {
+	parse := func(v bsonx.Value) (string, error) {
+		var text string
+		switch {
+		case v.Type == bsonx.TypeString:
+			text = v.Str()
+		case v.Type.IsNumber():
+			text = numberText(v)
+		default:
+			return "", mongoerr.New(mongoerr.BadValue, "Unsupported type %s (value: '%s: %s') for setParameter: %s",
+				v.Type, name, bsonx.FormatShell(v), name)
+		}
+		if !slices.Contains(values, text) {
+			return "", mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s' is not a valid value.", text, name)
+		}
+		return text, nil
+	}
+	return heldParam(name, values[0], parse, bsonx.String, func(string) {})
+}
+
 // builtinParams are the parameters of this package and those that clients ask every server for.
 func (s *Service) builtinParams() []Param {
 	fcv := bsonx.Document(bsonx.NewDoc("version", featureVersion))
@@ -149,8 +170,12 @@ func (s *Service) builtinParams() []Param {
 		Constant("featureCompatibilityVersion", fcv),
 		Constant("authenticationMechanisms", bsonx.NewArray()),
 		Constant("enableTestCommands", bsonx.Bool(s.TestCommands)),
-		Constant("internalQueryFrameworkControl", bsonx.String(queryFramework)),
-		Constant(collationRegexParam, bsonx.Bool(true)),
+		EnumParam(queryFrameworkParam, "forceClassicEngine", "trySbeRestricted", "trySbeEngine"),
+		BoolParam(collationRegexParam, true, func(ignore bool) {
+			if s.Planner != nil {
+				s.Planner.SetCollatedRegex(!ignore)
+			}
+		}),
 		Constant("localLogicalSessionTimeoutMinutes", bsonx.Int32(30)),
 		{Name: "maxSessions", Get: func() bsonx.Value { return bsonx.Int32(int32(s.Sessions.Max())) }},
 		IntParam("transactionLifetimeLimitSeconds", int64(session.DefaultLifetime/time.Second), 1, 1<<31-1, func(n int64) {

@@ -83,7 +83,7 @@ func (cq *canonical) servable(dst assignment, x *indexInfo, field int, c *conjun
 			if !isBoundBy(x.fields[field], p.path) {
 				continue
 			}
-			b := p.boundsOn(x, field, cq.q.Collation)
+			b := cq.boundsOn(p, x, field)
 			if cq.stopped(len(b.ivs) * interrupt.Step) {
 				return dst
 			}

@@ -41,6 +41,8 @@ type boundsContext struct {
 	// folded is true where the index does not hold strings as they are: a regular expression, which
 	// goes by no collation, does not find them there.
 	folded bool
+	// collatedRegex is true where a regular expression reads all strings of such an index.
+	collatedRegex bool
 	// collation turns strings into what the index holds.
 	collation *collation.Collator
 	// room is memory for one interval, to be used once.
@@ -64,10 +66,10 @@ func boundsOf(n filter.Node, c boundsContext) (fieldBounds, bool) {
 	case *filter.In:
 		return inBounds(n, c)
 	case *filter.Regex:
-		if c.folded {
+		if c.folded && !c.collatedRegex {
 			return fieldBounds{}, false
 		}
-		return regexBounds(n), true
+		return regexBounds(n, c), true
 	case *filter.Exists:
 		return fieldBounds{allValues, inexactFetch}, true
 	case *filter.TypeOf:
@@ -220,19 +222,20 @@ func inBounds(n *filter.In, c boundsContext) (fieldBounds, bool) {
 	// The values are sorted: joining the points at once keeps a long list linear.
 	others = append(others, points)
 	for _, re := range n.Regexes {
-		b := regexBounds(re)
-		if c.folded {
-			b = fieldBounds{bracketOf(bsonx.ClassString).union(intervals{point(bsonx.Regex(re.Pattern, re.Options))}), inexactFetch}
-		}
+		b := regexBounds(re, c)
 		others, out.tight = append(others, b.ivs), max(out.tight, b.tight)
 	}
 	out.ivs = intervals(nil).union(fold(others, intervals.union))
 	return out, true
 }
 
-// regexBounds are the strings with the literal prefix, and the regular expression itself, which it also matches.
-func regexBounds(n *filter.Regex) fieldBounds {
+// regexBounds are the strings with the literal prefix, and the regular expression itself, which it also
+// matches. Where the index does not hold strings as they are, they are all strings.
+func regexBounds(n *filter.Regex, c boundsContext) fieldBounds {
 	self := intervals{point(bsonx.Regex(n.Pattern, n.Options))}
+	if c.folded {
+		return fieldBounds{bracketOf(bsonx.ClassString).union(self), inexactFetch}
+	}
 	prefix, isExact := n.Prefix()
 	if prefix == "" {
 		return fieldBounds{bracketOf(bsonx.ClassString).union(self), inexactCovered}

@@ -22,10 +22,12 @@ type canonical struct {
 	natural int // direction of {$natural: ±1}, or 0
 	hint    hint
 	indexes []*indexInfo
-	purpose purpose
-	near    *filter.GeoNear // taken out of whole; nil: none
-	text    *textSearch     // nil: no $text
-	nearest []*solution     // the searches by distance that near is answered by
+	// collatedRegex says that regular expressions may read indexes with a collation.
+	collatedRegex bool
+	purpose       purpose
+	near          *filter.GeoNear // taken out of whole; nil: none
+	text          *textSearch     // nil: no $text
+	nearest       []*solution     // the searches by distance that near is answered by
 
 	running interrupt.Running // the operation that the query is planned for
 	meter   interrupt.Meter
@@ -75,6 +77,7 @@ func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*cano
 		return nil, err
 	}
 	cq.indexes = p.catalog.indexes(q.Coll)
+	cq.collatedRegex = p.collatedRegex.Load()
 	if err := cq.countPredicates(ctx); err != nil {
 		return nil, err
 	}

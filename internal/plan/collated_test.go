@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -47,6 +48,7 @@ func TestCollatedPlansAgreeWithScan(t *testing.T) {
 		if rapid.Bool().Draw(r, "sparse") {
 			options = append(options, "sparse", true)
 		}
+		f.planner.SetCollatedRegex(rapid.Bool().Draw(r, "collated regex"))
 		f.index("i", doc(pick(r, "key", []string{`{"a": 1}`, `{"a": 1, "b": -1}`, `{"b": 1, "a": 1}`})), options...)
 		for _, text := range filters {
 			q := f.query(text, pick(r, "sort", []string{"", `{"b": 1}`, `{"a": -1}`}))
@@ -63,6 +65,34 @@ func TestCollatedPlansAgreeWithScan(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCollatedRegex: a regular expression reads an index with a collation only where it is allowed to.
+func TestCollatedRegex(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for i, a := range []string{`"abc"`, `"ABd"`, `5`, `"b"`, `["abx", "c"]`} {
+		f.insert(doc(fmt.Sprintf(`{"_id": %d, "a": %s}`, i, a)))
+	}
+	f.index("i", doc(`{"a": 1}`), "collation", bsonx.NewDoc("locale", "en", "strength", 2))
+	for _, c := range []struct {
+		on   bool
+		want string
+	}{{false, "COLLSCAN"}, {true, "IXSCAN"}, {false, "COLLSCAN"}} {
+		f.planner.SetCollatedRegex(c.on)
+		q := f.query(`{"a": {"$regex": "^ab"}}`, "")
+		e, err := f.tryExplain(&plan.ExplainRequest{Query: q, Verbosity: plan.QueryPlanner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(e.QueryPlanner); !strings.Contains(got, `"`+c.want+`"`) {
+			t.Errorf("%v: %s", c.on, got)
+		}
+		docs, err := f.find(q, 10)
+		if err != nil || len(docs) != 2 {
+			t.Errorf("%v: %d documents, %v", c.on, len(docs), err)
+		}
+	}
 }
 
 // ids returns the _ids of a query's documents, sorted.

@@ -41,7 +41,7 @@ func (cq *canonical) entryTells(x *indexInfo, c *conjunction, conjunct filter.No
 	if f < 0 {
 		return false
 	}
-	b := p.boundsOn(x, f, cq.q.Collation)
+	b := cq.boundsOn(p, x, f)
 	return b.ok && b.tight != inexactFetch
 }
 

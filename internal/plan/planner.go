@@ -33,9 +33,11 @@ type Planner struct {
 	opts       Options
 	sortMemory atomic.Int64
 	noScans    atomic.Bool
-	cache      *cache
-	processors *exec.Processors
-	catalog    catalogCache
+	// collatedRegex is what SetCollatedRegex set.
+	collatedRegex atomic.Bool
+	cache         *cache
+	processors    *exec.Processors
+	catalog       catalogCache
 }
 
 // New returns a planner with an empty cache.
@@ -63,6 +65,11 @@ func (p *Planner) SetSortMemory(bytes int) { p.sortMemory.Store(int64(bytes)) }
 // RefuseTableScans makes queries fail that only a scan of the whole collection could answer: the parameter notablescan.
 // Queries without a predicate, and those of system collections, are excepted.
 func (p *Planner) RefuseTableScans(on bool) { p.noScans.Store(on) }
+
+// SetCollatedRegex decides whether a regular expression, which compares without a collation, may read all
+// strings of an index with one. It is the opposite of the parameter
+// internalQueryPlannerIgnoreIndexWithCollationForRegex.
+func (p *Planner) SetCollatedRegex(on bool) { p.collatedRegex.Store(on) }
 
 // Find plans a find. The Execution yields final documents: sorted, skipped, limited and projected. The reader stays
 // the caller's; it is used until the Execution is saved or closed.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 )
@@ -36,9 +35,10 @@ type predicateBounds struct {
 	room   [1]interval
 }
 
-// boundsOn returns the bounds that p, which compares strings by a collation, gives to a field of its path. They are made once
-// for all indexes that have the collation.
-func (p *predicate) boundsOn(x *indexInfo, field int, c *collation.Collator) *predicateBounds {
+// boundsOn returns the bounds that a predicate gives to a field of its path. They are made once for all
+// indexes that have the query's collation.
+func (cq *canonical) boundsOn(p *predicate, x *indexInfo, field int) *predicateBounds {
+	c := cq.q.Collation
 	switch {
 	case p.expression:
 		return p.expressionBounds(x, field, c)
@@ -66,7 +66,8 @@ func (p *predicate) boundsOn(x *indexInfo, field int, c *collation.Collator) *pr
 		return b
 	}
 	ctx := boundsContext{
-		multikey: multikey, dotted: isDotted(p.path), numeric: hasNumber(p.path), mismatch: mismatch, folded: x.collation != nil, collation: c, room: b.room[:0],
+		multikey: multikey, dotted: isDotted(p.path), numeric: hasNumber(p.path), mismatch: mismatch,
+		folded: x.collation != nil, collatedRegex: cq.collatedRegex, collation: c, room: b.room[:0],
 	}
 	b.made = true
 	b.fieldBounds, b.ok = boundsOf(p.node, ctx)

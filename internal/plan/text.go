@@ -188,7 +188,7 @@ func (s *textSearch) tells(n filter.Node, c *conjunction, cq *canonical) bool {
 			if string(e.Key) != p.path {
 				continue
 			}
-			b := p.boundsOn(s.index, len(s.spec.Before)+2+f, cq.q.Collation)
+			b := cq.boundsOn(p, s.index, len(s.spec.Before)+2+f)
 			return b.ok && b.tight != inexactFetch
 		}
 	}
@@ -206,7 +206,7 @@ func (s *textSearch) prefix(c *conjunction, cq *canonical) (prefix []bsonx.Elem,
 			if p.path != string(e.Key) || !isCompare || eq.Op != filter.Eq || p.expression || len(p.elems) > 0 {
 				continue
 			}
-			b := p.boundsOn(s.index, f, cq.q.Collation)
+			b := cq.boundsOn(p, s.index, f)
 			if !b.ok {
 				continue
 			}
