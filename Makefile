@@ -14,7 +14,7 @@ ATTACKS := ./internal/storage/pebble ./internal/crashtest ./internal/concurrency
 # The platforms that a release is built for, and those that `make cross` compiles: each system and each processor once, beside this machine's own.
 # `make cross CROSS='$(PLATFORMS)'` compiles all.
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-CROSS ?= linux/arm64 darwin/arm64 windows/amd64
+CROSS ?= darwin/arm64 windows/amd64
 # The packages whose work is concurrency: they are tested again under the race detector.
 RACE_DIRS := internal/storage internal/table internal/catalog internal/session internal/server internal/concurrencytest sheaftest sim/load sim/engine sim/agent
 PATTERNS ?= ./patterns/...

@@ -178,6 +178,9 @@ func fillCaches(t *testing.T, e *Engine, size int) {
 // no more.
 func TestBudgetIsUsed(t *testing.T) {
 	t.Parallel()
+	if raceEnabled {
+		t.Skip("fills the caches with one goroutine, which takes minutes under the race detector")
+	}
 	const budget = 32 << 20
 	e := open(t, t.TempDir(), Options{MemoryBudget: budget, Keep: func(key []byte) bool { return key[0] == 0x10 }})
 	fillCaches(t, e, 2*budget)
@@ -201,6 +204,9 @@ func checkCaches(t *testing.T, e *Engine, budget int64) {
 // it again afterwards.
 func TestYield(t *testing.T) {
 	t.Parallel()
+	if raceEnabled {
+		t.Skip("fills the caches with one goroutine, which takes minutes under the race detector")
+	}
 	const budget, spare = 16 << 20, 24 << 20
 	e := open(t, t.TempDir(), Options{
 		MemoryBudget: budget, SpareMemory: spare, Keep: func(key []byte) bool { return key[0] == 0x10 },
