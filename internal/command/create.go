@@ -111,7 +111,7 @@ const maxCreateAttempts = 10
 func createOnce(req *Request, name string, kind catalog.Kind, options bsonx.Doc, create func() error) error {
 	for attempt := 1; ; attempt++ {
 		if c := req.Service.Store.Lookup(req.DB, name); c != nil {
-			if c.Kind == kind && options.Equal(c.Options) {
+			if c.Kind == kind && equalOptions(options, c.Options) {
 				return nil
 			}
 			return alreadyExists(c)
@@ -121,6 +121,19 @@ func createOnce(req *Request, name string, kind catalog.Kind, options bsonx.Doc,
 			return err
 		}
 	}
+}
+
+// equalOptions reports whether two collections' options are the same, in any order, with numbers compared by value.
+func equalOptions(a, b bsonx.Doc) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	for it := a.Iter(); it.Next(); {
+		if bsonx.CompareValues(it.Value(), b.Lookup(string(it.Key()))) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // createTimeseries makes a time-series collection.
