@@ -1,12 +1,14 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -93,7 +95,10 @@ func (c Compiler) Validator(options bsonx.Doc, co *collation.Collator) (table.Va
 	if err != nil {
 		return nil, err
 	}
-	v := &validator{spec: spec, collation: co, moderate: level.Type == bsonx.TypeString && level.Str() == "moderate"}
+	v := &validator{
+		spec: spec, collation: co, moderate: level.Type == bsonx.TypeString && level.Str() == "moderate",
+		timed: bytes.Contains(spec, []byte("$$NOW")),
+	}
 	v.filters.Put(f)
 	if action := options.Lookup("validationAction"); action.Type == bsonx.TypeString && action.Str() == "warn" {
 		v.warn = c.Warn
@@ -112,7 +117,9 @@ type validator struct {
 	filters sync.Pool
 	// moderate lets documents stay invalid that were invalid before.
 	moderate bool
-	warn     func(error)
+	// timed is whether $$NOW may be in the spec.
+	timed bool
+	warn  func(error)
 }
 
 // Accepts implements table.Validator.
@@ -122,7 +129,7 @@ func (v *validator) Accepts(doc bsonx.Doc) bool {
 		return false
 	}
 	defer v.filters.Put(f)
-	ok, err := f.filter.Match(doc)
+	ok, err := v.now(f.filter).Match(doc)
 	return ok && err == nil
 }
 
@@ -133,11 +140,19 @@ func (v *validator) Check(ctx context.Context, old, doc bsonx.Doc) error {
 		return err
 	}
 	f.running.Set(ctx)
-	err = v.check(f.filter, old, doc)
+	err = v.check(v.now(f.filter), old, doc)
 	ended := f.running.Err()
 	f.running = interrupt.Running{}
 	v.filters.Put(f)
 	return cmp.Or(ended, err)
+}
+
+// now returns a filter as it is at the moment.
+func (v *validator) now(f *filter.Filter) *filter.Filter {
+	if !v.timed {
+		return f
+	}
+	return f.At(clock.System{}.Now())
 }
 
 // take returns a compiled form that serves nobody.

@@ -184,6 +184,15 @@ func newFilter(root Node, spec bsonx.Doc, opts Options) *Filter {
 // Part returns the filter of one of the nodes of f, which serves the same operation. The node must not be about text.
 func (f *Filter) Part(n Node) *Filter { return newFilter(n, nil, f.opts) }
 
+// At returns the filter at another time, for $$NOW. It serves the same operation.
+func (f *Filter) At(now time.Time) *Filter {
+	opts := f.opts
+	opts.Now = now
+	return &Filter{
+		Root: f.Root, spec: f.spec, opts: opts, stateful: f.stateful, weight: f.weight, running: f.running, text: f.text, nodes: f.nodes,
+	}
+}
+
 // equality is a filter of the most frequent form, { path: value }, in one piece of memory.
 type equality struct {
 	filter  Filter
