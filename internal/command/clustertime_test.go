@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -19,5 +20,22 @@ func TestClusterTimeStandalone(t *testing.T) {
 	var refused mongo.CommandError
 	if !errors.As(err, &refused) || refused.Code != 51144 {
 		t.Error(err)
+	}
+}
+
+// TestClusterTimeInViews defines views that look at $$CLUSTER_TIME, and reads them.
+func TestClusterTimeInViews(t *testing.T) {
+	t.Parallel()
+	h := newSetPath(t)
+	h.run(bsonx.NewDoc("insert", "c", "documents", []bsonx.Doc{bsonx.NewDoc("_id", 1)}, "$db", "db"))
+	stages := []bsonx.Doc{bsonx.NewDoc("$set", bsonx.NewDoc("now", "$$CLUSTER_TIME"))}
+	h.run(bsonx.NewDoc("create", "made", "viewOn", "c", "pipeline", stages, "$db", "db"))
+	h.run(bsonx.NewDoc("create", "changed", "viewOn", "c", "pipeline", []bsonx.Doc{}, "$db", "db"))
+	h.run(bsonx.NewDoc("collMod", "changed", "viewOn", "c", "pipeline", stages, "$db", "db"))
+	for _, view := range []string{"made", "changed"} {
+		docs := h.run(bsonx.NewDoc("find", view, "$db", "db")).Lookup("cursor").Doc().Lookup("firstBatch").Doc()
+		if now := docs.Index(0).Doc().Lookup("now"); now.Type != bsonx.TypeTimestamp || now.Int64() == 0 {
+			t.Errorf("%s: %s", view, bsonx.FormatShell(bsonx.Document(docs)))
+		}
 	}
 }

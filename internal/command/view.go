@@ -199,6 +199,9 @@ func (r *Request) checkViewPipeline(name string, stages bsonx.Value) error {
 	running := &interrupt.Running{}
 	running.Set(r.Op)
 	vars := (*expr.Vars)(nil).WithFailures(&expr.Failures{}).WithScripts(js.Options{Running: running})
+	if r.Service.replicates() {
+		vars = vars.WithClusterTime(func() bsonx.Value { return timestamp(r.Service.order.Visible()) })
+	}
 	if r.Generic.APIStrict == boolTrue {
 		vars = vars.WithStableAPI()
 	}
