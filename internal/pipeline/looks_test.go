@@ -73,3 +73,31 @@ func TestWideOutputMemory(t *testing.T) {
 		t.Errorf("a document of 16 Mi fields: %v", err)
 	}
 }
+
+// TestMovingMatchLooks moves the predicates of many $match through many stages, and checks that the end of the operation ends
+// that.
+func TestMovingMatchLooks(t *testing.T) {
+	t.Parallel()
+	const n, many = 30, 40
+	match := `{"$match": {` + wide(many, `"f#": {"$exists": false}`) + `}}`
+	for _, stage := range []string{`{"$set": {"a": 1}}`, `{"$unset": ["a"]}`, `{"$set": {"f0": "$f1", "f1": "$f0"}}`, `{"$unwind": "$a"}`} {
+		op, running := interrupttest.New(t.Context()), &interrupt.Running{}
+		running.Set(op)
+		opts := pipeline.Options{Vars: (*expr.Vars)(nil).WithScripts(js.Options{Running: running})}
+		p, err := pipeline.Compile(parseJSON(t, `{"v": [`+strings.Repeat(stage+`, `+match+`, `, n-1)+stage+`]}`).Lookup("v"), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := op.Looks
+		p.Optimized(0)
+		if looks := op.Looks - before; looks < n*n/2 {
+			t.Errorf("%s: %d looks at the operation", stage, looks)
+		}
+		op.EndAfter(n)
+		before = op.Looks
+		p.Optimized(0)
+		if looks := op.Looks - before; looks > 8*n*many {
+			t.Errorf("%s: %d looks at the operation, which ended", stage, looks)
+		}
+	}
+}

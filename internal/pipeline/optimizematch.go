@@ -39,7 +39,8 @@ func moveMatches(steps []step) []step {
 	return steps
 }
 
-// sinkMatch moves the i-th step, a $match, towards the beginning, and leaves behind the predicates that cannot go.
+// sinkMatch moves the i-th step, a $match, towards the beginning, and leaves behind the predicates that cannot go. Where
+// the operation ends it stays where it is then.
 func sinkMatch(steps []step, i int) []step {
 	if passage(steps[i-1]) == nil {
 		return steps
@@ -47,7 +48,7 @@ func sinkMatch(steps []step, i int) []step {
 	m, _ := steps[i].stage.(*match)
 	rest := m.predicates()
 	moved := steps[i]
-	for copied := false; i > 0; i-- {
+	for copied := false; i > 0 && m.ended() == nil; i-- {
 		pass, stay, renamed := divide(steps[i-1], rest)
 		if len(pass) == 0 {
 			break
@@ -87,6 +88,9 @@ func withMatch(s, match step) (step, bool) {
 	}
 	return s, true
 }
+
+// ended returns why the operation ended, or nil while it may go on.
+func (m *match) ended() error { return m.opts.Vars.Scripts().Running.Err() }
 
 // of returns a $match of some predicates.
 func (m *match) of(predicates []predicate) (step, bool) {
@@ -131,7 +135,7 @@ func conjuncts(dst []bsonx.Doc, spec bsonx.Doc, depth int) []bsonx.Doc {
 func (m *match) predicate(spec bsonx.Doc) predicate {
 	p := predicate{spec: spec, compares: true}
 	f, err := m.opts.parseFilter(spec)
-	if err != nil || hasChance(bsonx.Document(spec), 0) {
+	if err != nil || m.ended() != nil || hasChance(bsonx.Document(spec), 0) {
 		p.fixed = true
 		return p
 	}
