@@ -244,6 +244,34 @@ func TestAsInt64(t *testing.T) {
 	}
 }
 
+func TestRoundInt64(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{
+		"0.5": 0, "1.5": 2, "2.5": 2, "1.49": 1, "1.9": 2, "-0.5": 0, "-0.9": -1, "-1.5": -2, "-2.5": -2, "7": 7, "1E2": 100,
+		"1.500000000000000000000000000000001": 2, "0.4999999999999999999999999999999999": 0, "9E-40": 0, "9E-35": 0,
+		"9223372036854775807.4": math.MaxInt64, "-9223372036854775808.5": math.MinInt64,
+	} {
+		v, err := bsonx.ParseDecimal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := v.RoundInt64(); !ok || got != want {
+			t.Errorf("%s: %d %v, want %d", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"9223372036854775807.5", "-9223372036854775808.6", "NaN", "Infinity", "1E30"} {
+		v, _ := bsonx.ParseDecimal(text)
+		if got, ok := v.RoundInt64(); ok {
+			t.Errorf("%s: %d", text, got)
+		}
+	}
+	for v, want := range map[float64]int64{1.9: 1, -1.9: -1, 2: 2} {
+		if got, ok := bsonx.Double(v).RoundInt64(); !ok || got != want {
+			t.Errorf("%v: %d %v", v, got, ok)
+		}
+	}
+}
+
 func TestArrayIndex(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]int{"0": 0, "7": 7, "10": 10, "123456789": 123456789} {

@@ -211,6 +211,24 @@ func (v Value) AsInt64() (int64, bool) {
 	}
 }
 
+// RoundInt64 is AsInt64 for the arguments of commands, as MongoDB reads them: a double is truncated, but a decimal is
+// rounded to the nearest integer, of two equally near ones to the even one.
+func (v Value) RoundInt64() (int64, bool) {
+	i, ok := v.AsInt64()
+	if !ok || v.Type != TypeDecimal128 {
+		return i, ok
+	}
+	d := v.Decimal()
+	switch up := d.roundsUp(i%2 != 0); {
+	case !up:
+		return i, true
+	case d.Neg:
+		return i - 1, i > math.MinInt64
+	default:
+		return i + 1, i < math.MaxInt64
+	}
+}
+
 // AsExactInt64 is AsInt64 for numbers without a fraction; it reports false for the others.
 func (v Value) AsExactInt64() (int64, bool) {
 	switch v.Type {

@@ -228,7 +228,7 @@ func saturatingInt64(v bsonx.Value) int64 {
 		}
 		return 0
 	}
-	if n, ok := v.AsInt64(); ok {
+	if n, ok := v.RoundInt64(); ok {
 		return n
 	}
 	f, _ := v.AsFloat64()

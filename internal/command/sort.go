@@ -56,7 +56,7 @@ func checkSortValue(name string, v bsonx.Value) error {
 	if !v.Type.IsNumber() {
 		return mongoerr.New(codeSortValue, "Illegal key in $sort specification: %s: %s", name, bsonx.FormatShell(v))
 	}
-	if n, ok := v.AsInt64(); !ok || n != 1 && n != -1 {
+	if n, ok := v.RoundInt64(); !ok || n != 1 && n != -1 {
 		return mongoerr.New(codeSortDirection, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
 	}
 	return nil

@@ -32,7 +32,7 @@ func parseSample(arg bsonx.Value, _ Options) ([]stage, error) {
 	if size.IsMissing() {
 		return nil, mongoerr.New(28749, "$sample stage must specify a size")
 	}
-	n, ok := size.AsInt64()
+	n, ok := size.RoundInt64()
 	if f, _ := size.AsFloat64(); !ok && f > 0 {
 		n = math.MaxInt64
 	}

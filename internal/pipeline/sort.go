@@ -106,7 +106,7 @@ func parseSortKey(name string, v bsonx.Value, opts Options) (index.Field, error)
 	if !v.Type.IsNumber() {
 		return index.Field{}, mongoerr.New(15974, "Illegal key in $sort specification: %s: %s", name, bsonx.FormatShell(v))
 	}
-	n, ok := v.AsInt64()
+	n, ok := v.RoundInt64()
 	if !ok || n != 1 && n != -1 {
 		return index.Field{}, mongoerr.New(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
 	}
