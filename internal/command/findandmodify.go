@@ -121,6 +121,9 @@ func (m *modification) compileFields(sc scope, c *table.Collection, f *filter.Fi
 	if err == nil && m.proj != nil && slices.Contains(m.proj.MetaKinds(), "sortKey") {
 		err = mongoerr.New(mongoerr.BadValue, "Cannot use a $meta sortKey projection in findAndModify commands.")
 	}
+	if err == nil && m.proj != nil && m.proj.Positional() && m.req.Bool("new") {
+		err = mongoerr.New(mongoerr.BadValue, "cannot use a positional projection and return the new document")
+	}
 	return err
 }
 

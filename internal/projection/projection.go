@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -238,6 +239,11 @@ func (p *Projection) NeedsDetails() bool {
 
 // MetaKinds returns the names of the metadata that the expressions read.
 func (p *Projection) MetaKinds() []string { return p.fields.MetaKinds() }
+
+// Positional reports whether the projection has the positional operator.
+func (p *Projection) Positional() bool {
+	return slices.ContainsFunc(p.after, func(r rewrite) bool { _, ok := r.(*positional); return ok })
+}
 
 // Size returns how many fields the specification names.
 func (p *Projection) Size() int { return p.size }
