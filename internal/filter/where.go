@@ -51,6 +51,9 @@ func parseWhere(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, e
 	if opts.Disabled {
 		return nil, mongoerr.New(mongoerr.BadValue, "no globalScriptEngine in $where parsing")
 	}
+	if v.Str() == "" {
+		return nil, mongoerr.New(mongoerr.BadValue, "code for $where cannot be empty")
+	}
 	if p.opts.JSTimeout > 0 {
 		opts.Timeout = p.opts.JSTimeout
 	}
