@@ -146,6 +146,12 @@ func ParseUnset(paths []string, opts Options) (*Projection, error) {
 	spec := bsonx.NewBuilder(nil)
 	spec.StartDoc()
 	for _, path := range paths {
+		switch {
+		case strings.Contains(path, ".$."):
+			return nil, positionInside()
+		case strings.HasSuffix(path, ".$"):
+			return nil, positionInPipeline()
+		}
 		if err := p.exclude(path, path); err != nil {
 			return nil, err
 		}

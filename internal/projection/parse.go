@@ -121,12 +121,10 @@ func (p *parser) field(name string, v bsonx.Value, prefix string) error {
 		return p.document(path, name, v.Doc())
 	}
 	if p.find && strings.Contains(name, ".$.") {
-		return mongoerr.New(31394, "As of 4.4, it's illegal to specify positional operator in the middle of a path."+
-			"Positional projection may only be used at the end, for example: a.b.$. If the query previously used a form "+
-			"like a.b.$.d, remove the parts following the '$' and the results will be equivalent.")
+		return positionInside()
 	}
 	if !p.find && strings.HasSuffix(name, ".$") {
-		return mongoerr.New(31324, "Cannot use positional projection in aggregation projection")
+		return positionInPipeline()
 	}
 	if v.Type != bsonx.TypeBool && !v.Type.IsNumber() {
 		if atPosition {
@@ -144,6 +142,16 @@ func (p *parser) field(name string, v bsonx.Value, prefix string) error {
 	default:
 		return p.exclude(path, name)
 	}
+}
+
+func positionInside() error {
+	return mongoerr.New(31394, "As of 4.4, it's illegal to specify positional operator in the middle of a path."+
+		"Positional projection may only be used at the end, for example: a.b.$. If the query previously used a form "+
+		"like a.b.$.d, remove the parts following the '$' and the results will be equivalent.")
+}
+
+func positionInPipeline() error {
+	return mongoerr.New(31324, "Cannot use positional projection in aggregation projection")
 }
 
 // include keeps a path; name is the part of it that messages show.
