@@ -122,7 +122,11 @@ func checkExplainOption(_ string, v bsonx.Value) error {
 func (r *Request) aggregated() (string, error) {
 	v := r.CommandValue()
 	if !v.Type.IsNumber() {
-		return r.Collection()
+		name, err := r.Collection()
+		if err == nil && name == noCollection {
+			err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name specified '%s'", name)
+		}
+		return name, err
 	}
 	if n, ok := v.AsExactInt64(); !ok || n != 1 {
 		return "", mongoerr.New(mongoerr.BadValue, "Invalid command format: the 'aggregate' field must specify a collection name or 1")

@@ -110,6 +110,9 @@ func TestNamesOfCommands(t *testing.T) {
 			if err := bson.UnmarshalExtJSON(replaceName(format, name), false, &cmd); err != nil {
 				t.Fatal(err)
 			}
+			if name == "$cmd.aggregate" && cmd[0].Key == "aggregate" {
+				want = 73 // it would be {aggregate: 1}
+			}
 			if _, err := run(t, c, cmd); errorCode(t, err) != want {
 				t.Errorf("%v: %v, want code %d", cmd, err, want)
 			}
