@@ -18,27 +18,35 @@ func TestCreateAgain(t *testing.T) {
 		first, same, other []any
 	}{
 		{
-			"order", []any{"validator", validator, "collation", french},
-			[]any{"collation", french, "validator", validator}, []any{"collation", french},
+			"order",
+			[]any{"validator", validator, "collation", french},
+			[]any{"collation", french, "validator", validator},
+			[]any{"collation", french},
 		},
 		{"number", []any{"validator", validator}, []any{"validator", bsonx.NewDoc("a", 1.0)}, []any{"validator", bsonx.NewDoc("a", 2)}},
 		{
-			"capped", []any{"capped", true, "size", 4096, "collation", french},
-			[]any{"collation", french, "size", 4096.0, "capped", true}, []any{"size", 8192, "capped", true, "collation", french},
+			"capped",
+			[]any{"capped", true, "size", 4096, "collation", french},
+			[]any{"collation", french, "size", 4096.0, "capped", true},
+			[]any{"size", 8192, "capped", true, "collation", french},
 		},
 		{
-			"clustered", []any{"clusteredIndex", bsonx.NewDoc("key", key, "unique", true), "expireAfterSeconds", 5},
+			"clustered",
+			[]any{"clusteredIndex", bsonx.NewDoc("key", key, "unique", true), "expireAfterSeconds", 5},
 			[]any{"expireAfterSeconds", 5.0, "clusteredIndex", bsonx.NewDoc("unique", true, "key", key)},
 			[]any{"clusteredIndex", bsonx.NewDoc("key", key, "unique", true)},
 		},
 		{
-			"view", []any{"viewOn", "c", "pipeline", []bsonx.Doc{bsonx.NewDoc("$limit", 1)}, "collation", french},
+			"view",
+			[]any{"viewOn", "c", "pipeline", []bsonx.Doc{bsonx.NewDoc("$limit", 1)}, "collation", french},
 			[]any{"collation", french, "pipeline", []bsonx.Doc{bsonx.NewDoc("$limit", 1.0)}, "viewOn", "c"},
 			[]any{"viewOn", "d", "pipeline", []bsonx.Doc{bsonx.NewDoc("$limit", 1)}, "collation", french},
 		},
 		{
-			"levels", []any{"validationLevel", "off", "validationAction", "warn"},
-			[]any{"validationAction", "warn", "validationLevel", "off"}, []any{"validationLevel", "off", "validator", validator},
+			"levels",
+			[]any{"validationLevel", "off", "validationAction", "warn"},
+			[]any{"validationAction", "warn", "validationLevel", "off"},
+			[]any{"validationLevel", "off", "validator", validator},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
