@@ -143,11 +143,11 @@ func (d Decimal) Split() (whole, fracHi, fracLo uint64, places int, ok bool) {
 	return q.lo, r.hi, r.lo, -d.Exp, q.hi == 0
 }
 
-// roundsUp reports whether the fraction of a finite decimal is nearer to the next integer away from zero, or as near
-// where the whole part is odd.
+// roundsUp reports whether the fraction of a finite decimal is nearer to the next integer away from
+// zero, or as near where the whole part is odd.
 func (d Decimal) roundsUp(odd bool) bool {
 	_, hi, lo, places, ok := d.Split()
-	if !ok || places == 0 || places > maxDigits { // a fraction of more places than digits is below a tenth
+	if !ok || places == 0 || places > maxDigits { // with more places than digits it is below a tenth
 		return false
 	}
 	c := uint128{hi, lo}.cmp(pow10[places-1].mul64(5))

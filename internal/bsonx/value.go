@@ -211,8 +211,9 @@ func (v Value) AsInt64() (int64, bool) {
 	}
 }
 
-// RoundInt64 is AsInt64 for the arguments of commands, as MongoDB reads them: a double is truncated, but a decimal is
-// rounded to the nearest integer, of two equally near ones to the even one.
+// RoundInt64 is AsInt64 for the arguments of commands, as MongoDB reads them: a double is
+// truncated, but a decimal is rounded to the nearest integer, of two equally
+// near ones to the even one.
 func (v Value) RoundInt64() (int64, bool) {
 	i, ok := v.AsInt64()
 	if !ok || v.Type != TypeDecimal128 {

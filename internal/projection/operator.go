@@ -201,7 +201,8 @@ func notFindSlice(arg bsonx.Value) string {
 	return "Location31273: $slice only supports numbers and [skip, limit] arrays"
 }
 
-// clampInt converts a number as the arguments of commands, and limits it to the range of an int32; NaN is 0.
+// clampInt converts a number as the arguments of commands, and limits it to the range of an int32;
+// NaN is 0.
 func clampInt(v bsonx.Value) int {
 	if i, ok := v.RoundInt64(); ok {
 		return int(max(-math.MaxInt32, min(math.MaxInt32, i)))
