@@ -38,6 +38,7 @@ var statusMayStay = map[string]string{
 	"opcountersRepl/*":                 "only a secondary applies the oplog",
 	"oplog/earliestOptime":             "the oplog keeps at least 990 MB",
 	"pid":                              "of the process",
+	"locks/*/timeAcquiringMicros/w":    "the write waits until the end of this test: command.TestStatusOfLocks has it",
 
 	"repl/lastWrite/*/t":         "the only member is elected once: there is one term",
 	"repl/rbid":                  "the only member never rolls back",
@@ -48,6 +49,7 @@ var statusMayStay = map[string]string{
 	"requestMemory/waiting":      "what waits has a share within microseconds here; memory.TestAdmitWaitsForItsTurn has it",
 	"storage/cache/maximumBytes": "a setting: Options.MemoryBudget",
 	"transactions/*Prepared*":    "two-phase commits need several shards",
+	"wiredTiger/cache/maximum*":  "a setting: Options.MemoryBudget",
 }
 
 // memberMayStay are those of replSetGetStatus: the set has one member.
@@ -68,6 +70,7 @@ var machineMayStay = map[string]string{
 	"memory/Swap*": "the machine may not swap", "memory/Dirty_kb": "a gauge of the moment", "memory/Buffers_kb": "a gauge of the moment",
 	"disks/**": "what the test writes may be on no disk", "vmstat/balloon*": "the machine may not be virtual",
 	"vmstat/numa_pages_migrated": "the machine may have one node", "vmstat/pswp*": "the machine may not swap",
+	"memory/*ctive*":  "the kernel may leave pages where they are for minutes",
 	"vmstat/nr_mlock": "nothing needs to lock memory", "vmstat/pgmajfault": "nothing needs to be read for a page",
 }
 

@@ -77,6 +77,7 @@ func (x *statusSample) sections() []StatusSection {
 		{"connections", x.statusConnections},
 		{"extra_info", statusExtraInfo},
 		{"globalLock", x.statusGlobalLock},
+		{"locks", x.statusLocks},
 		{"logicalSessionRecordCache", x.statusSessions},
 		{"mem", statusMemory},
 		{"metrics", x.statusMetrics},
@@ -92,6 +93,7 @@ func (x *statusSample) sections() []StatusSection {
 		{"storage", x.statusStorage},
 		{"storageEngine", x.statusEngine},
 		{"transactions", x.statusTransactions},
+		{"wiredTiger", x.statusWiredTiger},
 	}
 }
 

@@ -78,6 +78,16 @@ func (s *Service) statusGlobalLock(b *bsonx.Builder) {
 	}
 }
 
+// statusLocks is serverStatus's locks. There is one: writes pass it (w) and fsync takes it (R). Reads take none.
+func (s *Service) statusLocks(b *bsonx.Builder) {
+	c := &s.writes.counts
+	b.Doc("Global", bsonx.NewDoc(
+		"acquireCount", bsonx.NewDoc("w", c.writes.Load(), "R", c.locks.Load()),
+		"acquireWaitCount", bsonx.NewDoc("w", c.waits.Load()),
+		"timeAcquiringMicros", bsonx.NewDoc("w", c.waitMicros.Load()),
+	))
+}
+
 func (s *Service) statusSessions(b *bsonx.Builder) {
 	st := s.Sessions.Stats()
 	last := st.LastJob

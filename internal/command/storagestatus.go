@@ -62,6 +62,20 @@ func (x *statusSample) statusStorage(b *bsonx.Builder) {
 	}
 }
 
+// statusWiredTiger is serverStatus's section of MongoDB's storage engine, where mongostat looks for the use of the cache. It has
+// the fields that Sheaf measures: dirty is what the memtables hold that is in no table yet.
+func (x *statusSample) statusWiredTiger(b *bsonx.Builder) {
+	if x.Store == nil {
+		return
+	}
+	st := x.engine()
+	b.Doc("cache", bsonx.NewDoc(
+		"bytes currently in the cache", st.CacheBytes+st.MemtableBytes,
+		"maximum bytes configured", st.CacheBytesMax,
+		"tracked dirty bytes in the cache", st.UnflushedBytes,
+	))
+}
+
 // countWork adds what a command did to the counters of metrics. Most commands did little of that.
 func (c *stats) countWork(d *session.OpDebug) {
 	for _, part := range [...]struct {

@@ -15,11 +15,15 @@ type writeGate struct {
 	writers atomic.Int64 // commands between enter and leave, and those that look whether they may
 	closed  atomic.Bool
 	idle    chan struct{} // gets an element when the last writer leaves a closed gate
+	counts  gateCounts
 
 	mu    sync.Mutex
 	count int64         // how often the lock is held
 	open  chan struct{} // closed at the last unlock
 }
+
+// gateCounts count who passed the gate, who locked it, who waited, and for how long.
+type gateCounts struct{ writes, locks, waits, waitMicros atomic.Int64 }
 
 func (g *writeGate) init() { g.idle = make(chan struct{}, 1) }
 
@@ -28,6 +32,7 @@ func (g *writeGate) enter(ctx context.Context, waiting func(bool)) error {
 	for {
 		g.writers.Add(1)
 		if !g.closed.Load() {
+			g.counts.writes.Add(1)
 			return nil
 		}
 		g.leave()
@@ -37,14 +42,26 @@ func (g *writeGate) enter(ctx context.Context, waiting func(bool)) error {
 		if open == nil {
 			continue // it was opened just now
 		}
-		waiting(true)
-		select {
-		case <-open:
-			waiting(false)
-		case <-ctx.Done():
-			waiting(false)
-			return ctx.Err()
+		if err := g.await(ctx, open, waiting); err != nil {
+			return err
 		}
+	}
+}
+
+// await waits until the gate opens, and counts that.
+func (g *writeGate) await(ctx context.Context, open <-chan struct{}, waiting func(bool)) error {
+	g.counts.waits.Add(1)
+	start := time.Now()
+	waiting(true)
+	defer func() {
+		waiting(false)
+		g.counts.waitMicros.Add(time.Since(start).Microseconds())
+	}()
+	select {
+	case <-open:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -85,6 +102,7 @@ func (g *writeGate) lock(ctx context.Context, patience time.Duration) (int64, er
 			return 0, ctx.Err()
 		}
 	}
+	g.counts.locks.Add(1)
 	select { // another one who locks may wait for the same news
 	case g.idle <- struct{}{}:
 	default:
