@@ -108,7 +108,7 @@ torture: ## attack the guarantees of docs/guarantees.md for TORTURETIME (1m) eac
 
 .PHONY: bounds
 bounds: ## measure a server's memory under attacks and workloads, shortly; `make torture` does so at length
-	$(GO) test -count 1 -timeout 10m ./internal/adversarial -adversarial.memory -run 'TestAttacksTogether|TestMemoryOfWorkloads|TestMemoryOfLargeCommands|TestMemoryOfAStoreInMemory|TestCursorsAreCounted' -v
+	$(GO) test -count 1 -timeout 10m ./internal/adversarial -adversarial.memory -run 'TestAttacksTogether|TestMemoryOfWorkloads|TestMemoryOfLargeCommands|TestMemoryOfLargeDocuments|TestMemoryOfAStoreInMemory|TestCursorsAreCounted' -v
 
 .PHONY: crashpoints
 crashpoints: ## stop the patterns' operations at every point, and count those; on SHEAF_TEST_URI if set

@@ -80,7 +80,8 @@ type Options struct {
 	// One that finds no room fails with ExceededMemoryLimit. DefaultRequestMemory if zero, no bound if negative.
 	RequestMemory int64
 	// ProcessMemory is for a process that does nothing but serve the database: where Go's memory comes to exceed it, in bytes,
-	// requests are ended, but not below the 80 MiB that one large request needs. The data of a store in memory come on top. Zero is no bound. It does not set the collector's limit, which is the program's (debug.SetMemoryLimit).
+	// requests are ended, but not below the 80 MiB that one large request needs. The data of a store in memory come on top. Zero
+	// is no bound. It does not set the collector's limit, which is the program's (debug.SetMemoryLimit).
 	ProcessMemory int64
 	// CollectorLimit, unless nil, is called with the sum of ProcessMemory and the data of a store in memory when it changes by much:
 	// debug.SetMemoryLimit, say.
@@ -247,7 +248,9 @@ func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogB
 	db := &DB{
 		engine: engine, store: store, service: service,
 		server: server.New(server.Options{
-			Service: service, Logger: o.Logger, ProcessMemory: reliefLimit(o, command.GroupMemory()), Data: dataMemory(engine), CollectorLimit: o.CollectorLimit, MaxConnections: o.MaxConnections, Advertise: o.Advertise, LogConnections: true,
+			Service: service, Logger: o.Logger, ProcessMemory: reliefLimit(o, command.GroupMemory()),
+			Data: dataMemory(engine), Beside: besideMemory(engine), CollectorLimit: o.CollectorLimit,
+			MaxConnections: o.MaxConnections, Advertise: o.Advertise, LogConnections: true,
 		}),
 		memory: server.NewMemoryListener(memoryHost),
 	}
@@ -317,6 +320,14 @@ func dataMemory(engine storage.Engine) func() int64 {
 		return nil
 	}
 	return func() int64 { return engine.Stats().DataBytes }
+}
+
+// besideMemory returns what tells the memory of large documents in a store on the disk, nil for one in memory.
+func besideMemory(engine storage.Engine) func() int64 {
+	if disk, ok := engine.(*pebble.Engine); ok {
+		return disk.Beside
+	}
+	return nil
 }
 
 func openStore(engine storage.Engine, o *Options) (*table.Store, error) {

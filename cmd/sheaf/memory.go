@@ -76,9 +76,10 @@ func (f *serveFlags) limitMemory(o *sheaf.Options, budget int64) {
 		o.CollectorLimit(limit)
 		return
 	}
+	o.ProcessMemory = min(limit, given)
 	if pebble.OutsideGo {
 		limit -= o.MemoryBudget
+		pebble.ReturnFreed()
 	}
-	o.ProcessMemory = min(limit, given)
-	debug.SetMemoryLimit(o.ProcessMemory)
+	debug.SetMemoryLimit(min(limit, given))
 }

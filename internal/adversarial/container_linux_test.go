@@ -30,20 +30,26 @@ type container struct {
 	cmd *exec.Cmd
 }
 
-// buildServer builds the program once for all tests.
-var buildServer = sync.OnceValues(func() (string, error) {
+// buildServer builds the program once for all tests, as a release is built.
+var buildServer = sync.OnceValues(func() (string, error) { return build("CGO_ENABLED=0") })
+
+// buildWithC builds the program once as `go build` does where there is a compiler of C: the caches
+// and memtables are outside of Go's heap.
+var buildWithC = sync.OnceValues(func() (string, error) { return build("CGO_ENABLED=1") })
+
+func build(env string) (string, error) {
 	dir, err := os.MkdirTemp("", "sheaf-adversarial")
 	if err != nil {
 		return "", err
 	}
 	bin := filepath.Join(dir, "sheaf")
 	cmd := exec.Command("go", "build", "-o", bin, "github.com/sheafdb/sheaf/cmd/sheaf")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as a release is built
+	cmd.Env = append(os.Environ(), env)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return bin, nil
-})
+}
 
 // startContainer serves a new directory with the budget that a container of containerBytes would
 // have. Its caches are full.
@@ -93,6 +99,11 @@ func startServerOn(t *testing.T, budget int64, group string, store ...string) *c
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, bin, budget, group, store...)
+}
+
+func serve(t *testing.T, bin string, budget int64, group string, store ...string) *container {
+	t.Helper()
 	args := []string{
 		bin, "serve", "--port", "0", "--ready-json", "--slow-ms", "-1",
 		"--log-level", "error", "--memory-budget", strconv.FormatInt(budget, 10),

@@ -45,6 +45,9 @@ type MemoryLimits struct {
 	Process int64
 	// Data returns what these take; nil is nothing.
 	Data func() int64
+	// Beside returns what storage takes for large documents beside its budget, for which no operation
+	// is ended; nil is nothing.
+	Beside func() int64
 	// Collector, unless nil, is told the sum whenever it has changed by much.
 	Collector func(bytes int64)
 }
@@ -60,6 +63,13 @@ func (l *MemoryLimits) data(told *int64) int64 {
 		l.Collector(l.Process + n)
 	}
 	return n
+}
+
+func (l *MemoryLimits) beside() int64 {
+	if l.Beside == nil {
+		return 0
+	}
+	return l.Beside()
 }
 
 // RelieveMemory runs until ctx ends. While Go's memory exceeds its limit in spite of garbage collection, it ends operations.
@@ -81,7 +91,7 @@ func (s *Service) RelieveMemory(ctx context.Context, limits MemoryLimits) {
 		overload := live - limit/pressShare*(pressShare-1)
 		s.overload.Store(overload)
 		s.Memory.Press(overload > 0)
-		if used <= min(limit+limit/reliefMargin+data, most) {
+		if used <= min(limit+limit/reliefMargin+data+limits.beside(), most) {
 			over = 0
 		} else if over++; over > 1 {
 			s.endIdleCursors(overload)

@@ -38,6 +38,8 @@ type Options struct {
 	ProcessMemory int64
 	// Data returns what a store in memory takes beside it; nil is nothing.
 	Data func() int64
+	// Beside returns what storage takes for large documents beside its budget; nil is nothing.
+	Beside func() int64
 	// CollectorLimit is told the sum of both when it changes; it may be nil.
 	CollectorLimit func(bytes int64)
 	// LogConnections logs the beginning and the end of each connection, as mongod does.
@@ -89,7 +91,9 @@ func New(opts Options) *Server {
 	s.running.Go(func() { s.service.Expire(s.base) })
 	if opts.ProcessMemory > 0 {
 		s.running.Go(func() {
-			s.service.RelieveMemory(s.base, command.MemoryLimits{Process: opts.ProcessMemory, Data: opts.Data, Collector: opts.CollectorLimit})
+			s.service.RelieveMemory(s.base, command.MemoryLimits{
+				Process: opts.ProcessMemory, Data: opts.Data, Beside: opts.Beside, Collector: opts.CollectorLimit,
+			})
 		})
 	}
 	s.running.Add(2)

@@ -18,6 +18,7 @@ import (
 type Engine struct {
 	// large is full while a large batch is not flushed.
 	large      chan struct{}
+	largest    largest
 	dir        string
 	options    Options
 	fs         *diskFS
