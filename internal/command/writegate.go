@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -51,11 +52,11 @@ func (g *writeGate) enter(ctx context.Context, waiting func(bool)) error {
 // await waits until the gate opens, and counts that.
 func (g *writeGate) await(ctx context.Context, open <-chan struct{}, waiting func(bool)) error {
 	g.counts.waits.Add(1)
-	start := time.Now()
+	start := clock.System{}.Now()
 	waiting(true)
 	defer func() {
 		waiting(false)
-		g.counts.waitMicros.Add(time.Since(start).Microseconds())
+		g.counts.waitMicros.Add(clock.System{}.Now().Sub(start).Microseconds())
 	}()
 	select {
 	case <-open:
