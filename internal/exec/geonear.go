@@ -59,6 +59,8 @@ type GeoNearOptions struct {
 	Filter table.Predicate
 	// Dedup is needed where the index is multikey.
 	Dedup bool
+	// Refused is why there can be no search: the point is outside of what the index holds.
+	Refused error
 	// Located shapes the documents; nil leaves them as they are.
 	Located Locator
 }
@@ -98,7 +100,10 @@ func NewGeoNear(env *Env, o GeoNearOptions) *GeoNear {
 // Next implements Node.
 func (n *GeoNear) Next(ctx context.Context) (*Row, error) {
 	n.running.Set(ctx)
-	if n.stats.IsEOF {
+	switch {
+	case n.opts.Refused != nil:
+		return nil, n.opts.Refused
+	case n.stats.IsEOF:
 		return nil, nil
 	}
 	n.records.release()

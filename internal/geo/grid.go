@@ -22,11 +22,14 @@ const buckets = 1 << 32
 
 // Hash returns the smallest cell that a point is in: the bits of its column and row in turn, from the highest.
 func (g Grid) Hash(x, y float64) (uint64, error) {
-	if !(x >= g.Min && x <= g.Max && y >= g.Min && y <= g.Max) {
+	if !g.Has(x, y) {
 		return 0, reasonf("point not in interval of [ %g, %g ]  :: caused by :: { lon: %g, lat: %g }", g.Min, g.Max, x, y)
 	}
 	return g.hash(x, y), nil
 }
+
+// Has reports whether a point is in the square.
+func (g Grid) Has(x, y float64) bool { return x >= g.Min && x <= g.Max && y >= g.Min && y <= g.Max }
 
 func (g Grid) hash(x, y float64) uint64 {
 	return (spread(g.column(x))<<1 | spread(g.column(y))) & g.mask(g.Bits)

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/geo"
@@ -115,6 +116,15 @@ func (cq *canonical) beside(x *indexInfo, near int, c *conjunction) (assignment,
 	return chosen, true
 }
 
+// checkCenter refuses a point outside of a 2d index.
+func checkCenter(g geo.Grid, p *geo.Point) error {
+	if g.Has(p.X, p.Y) {
+		return nil
+	}
+	return mongoerr.New(16433, "point not in interval of [ %g, %g ] :: caused by :: %s", g.Min, g.Max,
+		bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("0", p.X, "1", p.Y))))
+}
+
 // geoNear builds the operator of a search by distance.
 func (b *builder) geoNear(n *geoNear) exec.Node {
 	x := n.scan.index
@@ -125,7 +135,8 @@ func (b *builder) geoNear(n *geoNear) exec.Node {
 	if x.kind == index.Sphere {
 		o.Space = geo.Around(&n.near.Center)
 	} else {
-		o.Space = index.GridOf(x.ix.Spec).Around(&n.near.Center)
+		grid := index.GridOf(x.ix.Spec)
+		o.Space, o.Refused = grid.Around(&n.near.Center), checkCenter(grid, &n.near.Center)
 	}
 	for f, ivs := range n.scan.bounds {
 		if len(ivs) == 0 {
