@@ -208,7 +208,7 @@ func (p *parser) document(path, name string, d bsonx.Doc) error {
 	}
 	first := d.First()
 	operator := string(first.Key)
-	if strings.HasPrefix(operator, "$") && d.Len() == 1 {
+	if strings.HasPrefix(operator, "$") && d.Len() == 1 && !IsReference(operator) {
 		return p.operator(path, operator, first.Value, d)
 	}
 	if _, err := expr.SplitFieldPath(path); err != nil {
@@ -220,6 +220,12 @@ func (p *parser) document(path, name string, d bsonx.Doc) error {
 		}
 	}
 	return nil
+}
+
+// IsReference reports whether a path begins with a field of a DBRef, whose names begin with a dollar sign.
+func IsReference(path string) bool {
+	name, _, _ := strings.Cut(path, ".")
+	return name == "$id" || name == "$ref" || name == "$db"
 }
 
 // add puts a leaf at a dotted path.
