@@ -8,6 +8,8 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -312,14 +314,37 @@ var (
 func sameOptions(a, b bsonx.Doc, names []string) bool {
 	for _, name := range names {
 		x, y := a.Lookup(name), b.Lookup(name)
-		if (name == "sparse" || name == "hidden" || name == "unique") && x.Truthy() == y.Truthy() {
-			continue
+		same := bsonx.CompareValues(x, y) == 0
+		switch {
+		case same:
+		case name == "sparse" || name == "hidden" || name == "unique":
+			same = x.Truthy() == y.Truthy()
+		case name == "partialFilterExpression":
+			same = sameFilter(x, y)
+		case name == "wildcardProjection":
+			same = x.Type == y.Type && index.NewWildcardPaths(a.Lookup("key").Doc(), a).Equal(index.NewWildcardPaths(b.Lookup("key").Doc(), b))
 		}
-		if bsonx.CompareValues(x, y) != 0 {
+		if !same {
 			return false
 		}
 	}
 	return true
+}
+
+// sameFilter reports whether two partial filters are the same in normal form.
+func sameFilter(x, y bsonx.Value) bool {
+	if x.Type != bsonx.TypeDocument || y.Type != bsonx.TypeDocument {
+		return false
+	}
+	var normal [2]bsonx.Doc
+	for i, v := range []bsonx.Value{x, y} {
+		f, err := filter.Parse(v.Doc(), filter.Options{})
+		if err != nil {
+			return false
+		}
+		normal[i] = filter.Serialize(f.Normalize().Root)
+	}
+	return bsonx.CompareValues(bsonx.Document(normal[0]), bsonx.Document(normal[1])) == 0
 }
 
 // sameKeyPattern compares two key patterns: fields in order, directions by value.

@@ -184,14 +184,33 @@ func (s *indexSpec) checkWildcardProjection() error {
 
 // checkProjection judges a wildcardProjection, which computes nothing.
 func checkProjection(doc bsonx.Doc) error {
-	for it := doc.Iter(); it.Next(); {
-		switch t := it.Value().Type; {
-		case !t.IsNumber() && t != bsonx.TypeBool:
-			return mongoerr.New(codeExpressionInIndexSpec, "Bad projection specification, cannot use computed fields when parsing a spec in kBanComputedFields mode")
-		case strings.HasSuffix(string(it.Key()), ".$"):
-			return mongoerr.New(codePositionalInIndexSpec, "Cannot use positional projection in aggregation projection")
-		}
+	if err := checkPlain(doc); err != nil {
+		return err
 	}
 	_, err := projection.Parse(doc, projection.Options{})
 	return err
+}
+
+// computes reports whether a document in a projection is an expression.
+func computes(d bsonx.Doc) bool {
+	first := string(d.First().Key)
+	return strings.HasPrefix(first, "$") && !projection.IsReference(first)
+}
+
+// checkPlain refuses a projection that computes fields or has positions.
+func checkPlain(doc bsonx.Doc) error {
+	for it := doc.Iter(); it.Next(); {
+		name, v := string(it.Key()), it.Value()
+		switch {
+		case v.Type == bsonx.TypeDocument && !computes(v.Doc()):
+			if err := checkPlain(v.Doc()); err != nil {
+				return err
+			}
+		case !v.Type.IsNumber() && v.Type != bsonx.TypeBool:
+			return mongoerr.New(codeExpressionInIndexSpec, "Bad projection specification, cannot use computed fields when parsing a spec in kBanComputedFields mode")
+		case strings.HasSuffix(name, ".$"):
+			return mongoerr.New(codePositionalInIndexSpec, "Cannot use positional projection in aggregation projection")
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -26,18 +27,19 @@ func wildcardPaths(field string, options bsonx.Doc) *pathFilter {
 	id, others := bsonx.Missing, 0
 	spec := options.Lookup("wildcardProjection")
 	if spec.Type == bsonx.TypeDocument {
-		for it := spec.Doc().Iter(); it.Next(); {
-			if string(it.Key()) == "_id" {
-				id = it.Value()
+		listed := leaves(nil, spec.Doc(), "")
+		for _, leaf := range listed {
+			if leaf.path == "_id" {
+				id = leaf.value
 				continue
 			}
 			others++
-			f.include = it.Value().Truthy()
+			f.include = leaf.value.Truthy()
 		}
 		f.include = f.include || others == 0 && id.Truthy()
-		for it := spec.Doc().Iter(); it.Next(); {
-			if name := string(it.Key()); name != "_id" {
-				f.list(name)
+		for _, leaf := range listed {
+			if leaf.path != "_id" {
+				f.list(leaf.path)
 			}
 		}
 	}
@@ -45,6 +47,33 @@ func wildcardPaths(field string, options bsonx.Doc) *pathFilter {
 		f.list("_id")
 	}
 	return f
+}
+
+// leaf is a path of a wildcardProjection with what is there.
+type leaf struct {
+	path  string
+	value bsonx.Value
+}
+
+// leaves appends the leaves of a wildcardProjection, which may be nested.
+func leaves(dst []leaf, spec bsonx.Doc, prefix string) []leaf {
+	for it := spec.Iter(); it.Next(); {
+		path := prefix + string(it.Key())
+		if v := it.Value(); v.Type == bsonx.TypeDocument {
+			dst = leaves(dst, v.Doc(), path+".")
+		} else {
+			dst = append(dst, leaf{path, v})
+		}
+	}
+	return dst
+}
+
+// equal reports whether two filters let the same paths through.
+func (f *pathFilter) equal(other *pathFilter) bool {
+	if f == nil || other == nil {
+		return f == other
+	}
+	return f.include == other.include && f.listed == other.listed && maps.EqualFunc(f.fields, other.fields, (*pathFilter).equal)
 }
 
 // list adds a path to a tree that is being made.
@@ -105,6 +134,9 @@ func NewWildcardPaths(key, options bsonx.Doc) WildcardPaths {
 	}
 	return WildcardPaths{&pathFilter{include: true}}
 }
+
+// Equal reports whether two indexes cover the same paths.
+func (p WildcardPaths) Equal(other WildcardPaths) bool { return p.filter.equal(other.filter) }
 
 // Has reports whether an index holds the values at a path.
 func (p WildcardPaths) Has(path string) bool { return p.filter.has(path) }
