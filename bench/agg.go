@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -24,7 +25,10 @@ type aggFigure struct {
 	// Rate is the median of the rounds, in documents per second.
 	Rate   float64   `json:"documents_per_second,omitempty"`
 	Rounds []float64 `json:"rounds,omitempty"`
-	// PeakMB is the most private memory of the side's processes while it worked.
+	// Took is how long the question took in each round, in milliseconds.
+	Took []float64 `json:"took_ms,omitempty"`
+	// PeakMB is the most private memory of the side's processes while it worked; of the embedded side it
+	// is that of this process, with the drivers and the orders in it.
 	PeakMB float64 `json:"peak_mb,omitempty"`
 	// Allocs are the allocations of the process per document, of sides in this process.
 	Allocs float64 `json:"allocs_per_document,omitempty"`
@@ -156,7 +160,11 @@ func (r *aggRunner) measure(ctx context.Context, w aggWorkload, s aggSide, f *ag
 	ctx, cancel := context.WithTimeout(ctx, aggTimeout)
 	defer cancel()
 	r.settler.settle(ctx)
-	stop := watchMemory(s.processes(), &f.PeakMB)
+	processes := s.processes()
+	if s.local() {
+		processes = []int{os.Getpid()}
+	}
+	stop := watchMemory(processes, &f.PeakMB)
 	var before, after runtime.MemStats
 	if s.local() {
 		runtime.ReadMemStats(&before)
@@ -178,6 +186,7 @@ func (r *aggRunner) measure(ctx context.Context, w aggWorkload, s aggSide, f *ag
 	f.first = got
 	if counts {
 		f.Rounds = append(f.Rounds, documents/elapsed.Seconds())
+		f.Took = append(f.Took, float64(elapsed.Microseconds())/1000)
 		f.Allocs = float64(after.Mallocs-before.Mallocs) / documents
 	}
 	return nil

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -88,9 +90,14 @@ func (res *aggResults) markdown(w io.Writer) {
 	fmt.Fprintf(w, "%s · %s, %d cores, %s, %s · %s · Sheaf %s · PostgreSQL %s · %s orders, median of %d · load average %s before, %s after · took %s\n\n",
 		e.Date, e.Platform, e.Cores, e.Machine["cpu"], e.Machine["memory"], e.Go, e.Revision, e.Postgres,
 		number(float64(e.Documents)), e.Rounds, e.LoadStart, e.LoadEnd, e.Elapsed)
-	fmt.Fprint(w, "| workload | Sheaf documents/s | PostgreSQL documents/s | ratio | embedded documents/s | allocations/doc | Sheaf peak MB | PostgreSQL peak MB |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(w, "| workload | Sheaf documents/s | PostgreSQL documents/s | ratio | embedded documents/s | allocations/doc | Sheaf peak MB | PostgreSQL peak MB | embedded peak MB |\n|---|---|---|---|---|---|---|---|---|\n")
 	for i := range res.Rows {
 		fmt.Fprintln(w, res.Rows[i].line())
+	}
+	fmt.Fprintf(w, "\nHow long a question takes, p50 / p99 / p99.9 of %d rounds in ms:\n\n", e.Rounds)
+	fmt.Fprint(w, "| workload | Sheaf | PostgreSQL | embedded |\n|---|---|---|---|\n")
+	for i := range res.Rows {
+		fmt.Fprintln(w, res.Rows[i].latencies())
 	}
 	fmt.Fprintln(w)
 	for _, v := range res.Claims {
@@ -128,7 +135,24 @@ func (row *aggRow) line() string {
 		value(embedded, func() float64 { return embedded.Allocs }),
 		value(sheaf, func() float64 { return sheaf.PeakMB }),
 		value(postgres, func() float64 { return postgres.PeakMB }),
+		value(embedded, func() float64 { return embedded.PeakMB }),
 	}, " | ") + " |"
+}
+
+// latencies is the row of the second table.
+func (row *aggRow) latencies() string {
+	cells := []string{row.Name}
+	for _, side := range []string{sideSheaf, sidePostgres, sideEmbedded} {
+		f := row.Sides[side]
+		if !f.ok() || len(f.Took) == 0 {
+			cells = append(cells, "–")
+			continue
+		}
+		sorted := slices.Sorted(slices.Values(f.Took))
+		at := func(q float64) string { return number(sorted[max(int(math.Ceil(q*float64(len(sorted)))), 1)-1]) }
+		cells = append(cells, at(0.5)+" / "+at(0.99)+" / "+at(0.999))
+	}
+	return "| " + strings.Join(cells, " | ") + " |"
 }
 
 func (f *aggFigure) ok() bool { return f != nil && f.Error == "" && f.Rate > 0 }

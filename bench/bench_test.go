@@ -151,9 +151,13 @@ func TestAggSmoke(t *testing.T) {
 func TestAggTable(t *testing.T) {
 	t.Parallel()
 	row := aggRow{aggWorkload: aggWorkload{Name: "q"}, Sides: map[string]*aggFigure{
-		sideSheaf: {Error: "not there"}, sidePostgres: {Rate: 1000, first: answer{1, 2}}, sideEmbedded: {Rate: 500, Allocs: 3, first: answer{1, 3}},
+		sideSheaf: {Error: "not there"}, sidePostgres: {Rate: 1000, first: answer{1, 2}},
+		sideEmbedded: {Rate: 500, Allocs: 3, PeakMB: 70, Took: []float64{9, 7, 8}, first: answer{1, 3}},
 	}}
-	if got, want := row.line(), "| q | missing | 1,000 | – | 500 | 3 | missing | 0 |"; got != want {
+	if got, want := row.line(), "| q | missing | 1,000 | – | 500 | 3 | missing | 0 | 70 |"; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+	if got, want := row.latencies(), "| q | – | – | 8 / 9 / 9 |"; got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
 	row.compareAnswers()
