@@ -3,6 +3,7 @@ package metamorphic
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -178,7 +179,11 @@ func (g *pipelineGen) set() {
 	stage := g.pick("$set", "$addFields")
 	switch g.IntN(6) {
 	case 0:
-		g.add(`{%q: {"b": %s, "a": %s}}`, stage, g.number(0), g.anything())
+		field := "b"
+		if slices.Contains(g.key, field) {
+			field = "c" // the documents of $densify are told apart by b
+		}
+		g.add(`{%q: {%q: %s, "a": %s}}`, stage, field, g.number(0), g.anything())
 	case 1:
 		g.add(`{%q: {"c": %s}}`, stage, g.number(0))
 	case 2:
