@@ -290,7 +290,7 @@ func checkIndexPath(path, kind string) error {
 		case part == "":
 			return cannotCreate("Index keys cannot contain an empty field.")
 		case part == "$**" && i == len(parts)-1:
-		case strings.HasPrefix(part, "$") && !(i > 0 && (part == "$ref" || part == "$id" || part == "$db")):
+		case strings.HasPrefix(part, "$") && !(i > 0 && bsonx.IsReferenceField(part)):
 			return cannotCreate("Index key contains an illegal field name: field name starts with '$'.")
 		}
 	}

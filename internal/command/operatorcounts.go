@@ -43,7 +43,7 @@ func (c *operatorCounts) init() {
 	c.stages = namesOf(pipeline.Stages())
 	c.match = nameCounts{}
 	for _, o := range filter.Operators() {
-		if o.Status == filter.Supported && !isReference(o.Name) {
+		if o.Status == filter.Supported && !bsonx.IsReferenceField(o.Name) {
 			c.match[o.Name] = new(atomic.Int64)
 		}
 	}
@@ -92,12 +92,9 @@ func isPoint(query bsonx.Doc) bool {
 	return len(key) == 0 || key[0] != '$'
 }
 
-// isReference reports whether a name is that of a DBRef's field: a value to be equal to, which begins like an operator.
-func isReference(name string) bool { return name == "$ref" || name == "$id" || name == "$db" }
-
 // operand counts what a path is compared with: a document of operators, or a value.
 func (c *operatorCounts) operand(doc bsonx.Doc) {
-	if first := string(doc.First().Key); first == "" || first[0] != '$' || isReference(first) {
+	if first := string(doc.First().Key); first == "" || first[0] != '$' || bsonx.IsReferenceField(first) {
 		c.equal.Add(1)
 		return
 	}

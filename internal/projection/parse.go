@@ -222,10 +222,10 @@ func (p *parser) document(path, name string, d bsonx.Doc) error {
 	return nil
 }
 
-// IsReference reports whether a path begins with a field of a DBRef, whose names begin with a dollar sign.
+// IsReference reports whether the first name of a path is that of a DBRef's field.
 func IsReference(path string) bool {
 	name, _, _ := strings.Cut(path, ".")
-	return name == "$id" || name == "$ref" || name == "$db"
+	return bsonx.IsReferenceField(name)
 }
 
 // add puts a leaf at a dotted path.

@@ -123,7 +123,7 @@ func isOperatorDoc(v bsonx.Value) bool {
 		return false
 	}
 	key := string(v.Doc().First().Key)
-	return strings.HasPrefix(key, "$") && key != "$ref" && key != "$id" && key != "$db"
+	return strings.HasPrefix(key, "$") && !bsonx.IsReferenceField(key)
 }
 
 // operators collects from the operators on one field.
