@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -160,11 +159,7 @@ func (r *aggRunner) measure(ctx context.Context, w aggWorkload, s aggSide, f *ag
 	ctx, cancel := context.WithTimeout(ctx, aggTimeout)
 	defer cancel()
 	r.settler.settle(ctx)
-	processes := s.processes()
-	if s.local() {
-		processes = []int{os.Getpid()}
-	}
-	stop := watchMemory(processes, &f.PeakMB)
+	stop := watchMemory(peakOf(s), &f.PeakMB)
 	var before, after runtime.MemStats
 	if s.local() {
 		runtime.ReadMemStats(&before)

@@ -10,7 +10,11 @@ const embeddedBudget = 64 << 20
 
 // peakOf returns the processes whose peak counts as a side's: its own, or this program, which then includes the client and the
 // other sides in this process.
-func peakOf(s side) []int {
+func peakOf(s interface {
+	local() bool
+	processes() []int
+},
+) []int {
 	if s.local() {
 		return []int{os.Getpid()}
 	}
