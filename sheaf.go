@@ -79,9 +79,10 @@ type Options struct {
 	// RequestMemory bounds what all requests hold together in bytes: messages, replies, sorts, cursors, transactions and the like.
 	// One that finds no room fails with ExceededMemoryLimit. DefaultRequestMemory if zero, no bound if negative.
 	RequestMemory int64
-	// ProcessMemory is for a process that does nothing but serve the database: where Go's memory comes to exceed it, in bytes,
-	// requests are ended, but not below the 80 MiB that one large request needs. The data of a store in memory come on top. Zero
-	// is no bound. It does not set the collector's limit, which is the program's (debug.SetMemoryLimit).
+	// ProcessMemory is for a process that does nothing but serve the database: where Go's memory
+	// comes to exceed it, in bytes, requests are ended, but not below the 80 MiB that one large
+	// request needs. The data of a store in memory come on top. Zero is no bound. It does not set
+	// the collector's limit, which is the program's (debug.SetMemoryLimit).
 	ProcessMemory int64
 	// CollectorLimit, unless nil, is called with the sum of ProcessMemory and the data of a store in memory when it changes by much:
 	// debug.SetMemoryLimit, say.
@@ -322,7 +323,7 @@ func dataMemory(engine storage.Engine) func() int64 {
 	return func() int64 { return engine.Stats().DataBytes }
 }
 
-// besideMemory returns what tells the memory of large documents in a store on the disk, nil for one in memory.
+// besideMemory returns the function for server.Options.Beside. It is nil for a store in memory.
 func besideMemory(engine storage.Engine) func() int64 {
 	if disk, ok := engine.(*pebble.Engine); ok {
 		return disk.Beside

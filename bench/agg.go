@@ -24,10 +24,10 @@ type aggFigure struct {
 	// Rate is the median of the rounds, in documents per second.
 	Rate   float64   `json:"documents_per_second,omitempty"`
 	Rounds []float64 `json:"rounds,omitempty"`
-	// Took is how long the question took in each round, in milliseconds.
+	// Took has one time for each round: from question to answer, in milliseconds.
 	Took []float64 `json:"took_ms,omitempty"`
-	// PeakMB is the most private memory of the side's processes while it worked; of the embedded side it
-	// is that of this process, with the drivers and the orders in it.
+	// PeakMB is the most private memory of the side's processes while it worked. The process of the
+	// embedded side is this one, with the drivers and the orders in it.
 	PeakMB float64 `json:"peak_mb,omitempty"`
 	// Allocs are the allocations of the process per document, of sides in this process.
 	Allocs float64 `json:"allocs_per_document,omitempty"`

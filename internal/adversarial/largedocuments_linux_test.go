@@ -9,8 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// TestMemoryOfLargeDocuments inserts messages of three documents of 15 MiB that cannot be compressed, one after another, into a
-// server as a release is built and into one with C: all are taken, within a bound.
+// TestMemoryOfLargeDocuments inserts documents of 15 MiB that cannot be compressed, three in a
+// message. The server is built once as a release is, and once with C. It takes all documents, and
+// its memory stays within a bound.
 func TestMemoryOfLargeDocuments(t *testing.T) {
 	needsServer(t)
 	budget := *workloadBudget << 20

@@ -120,7 +120,8 @@ func TestLatencyStatsOfTimeSeries(t *testing.T) {
 
 // TestCurrentOpShowsAggregates: a pipeline that runs is listed with its command and its plan.
 func TestCurrentOpShowsAggregates(t *testing.T) {
-	// Not parallel: a call of JavaScript ends where other tests make the heap grow by 512 MB.
+	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
+	// it grow.
 	client := sheaftest.New(t)
 	c := client.Database("d").Collection("c")
 	insert(t, c, bson.D{{Key: "_id", Value: 1}})

@@ -123,7 +123,8 @@ func createOnce(req *Request, name string, kind catalog.Kind, options bsonx.Doc,
 	}
 }
 
-// equalOptions reports whether two collections' options are the same, in any order, with numbers compared by value.
+// equalOptions reports whether the options of two collections are the same. Their order does not
+// count, and numbers are compared by value.
 func equalOptions(a, b bsonx.Doc) bool {
 	if a.Len() != b.Len() {
 		return false

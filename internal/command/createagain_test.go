@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestCreateAgain makes each collection once more, with its options in another order or of another type of number,
-// and then with other options.
+// TestCreateAgain makes each collection a second time. With the same options in another order, or
+// with numbers of another type, that succeeds; with other options it does not.
 func TestCreateAgain(t *testing.T) {
 	t.Parallel()
 	h := newHotPath(t, 0)

@@ -91,7 +91,8 @@ func (r *Request) appendCommand(reply *bsonx.Builder, body bsonx.Doc) {
 }
 
 const (
-	// queryFrameworkParam is the parameter that chooses MongoDB's query engine. Here there is one, whatever is chosen.
+	// queryFrameworkParam is the parameter that chooses one of MongoDB's query engines. Sheaf has
+	// one engine, which runs every plan.
 	queryFrameworkParam = "internalQueryFrameworkControl"
 	// collationRegexParam is the parameter by which a regular expression uses no index with a collation.
 	collationRegexParam = "internalQueryPlannerIgnoreIndexWithCollationForRegex"

@@ -436,10 +436,12 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestFixedParameters: what MongoDB lets a client set at run time can be set here.
+// TestFixedParameters checks which parameters setParameter cannot change: those that MongoDB's
+// cannot.
 func TestFixedParameters(t *testing.T) {
 	h := newHarness(t)
-	// MongoDB takes the others of these at the start only; the last has a command of its own.
+	// In MongoDB the first four can be set at the start only. featureCompatibilityVersion has a
+	// command.
 	fixed := []string{
 		"authenticationMechanisms", "enableTestCommands", "localLogicalSessionTimeoutMinutes", "maxSessions", "featureCompatibilityVersion",
 	}

@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// TestStatusOfLocks: serverStatus counts the writes that pass the global lock, those that wait for it,
-// and for how long, and how often fsync takes it.
+// TestStatusOfLocks checks the counts of the global lock in serverStatus: writes that take it,
+// writes that wait for it and their time, and how often fsync takes it.
 func TestStatusOfLocks(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)

@@ -88,7 +88,8 @@ func TestMapReduceOptions(t *testing.T) {
 }
 
 func TestMapReduceFunctions(t *testing.T) {
-	// Not parallel: a call of JavaScript ends where other tests make the heap grow by 512 MB.
+	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
+	// it grow.
 	c := newNumbers(t, 4)
 	for _, test := range []struct{ mapper, reduce, want string }{
 		{"function() { emit(1); }", reduceSum, "31220"},

@@ -142,7 +142,7 @@ func BoolParam(name string, value bool, changed func(bool)) Param {
 	return heldParam(name, value, parse, bsonx.Bool, changed)
 }
 
-// EnumParam returns a parameter that holds one of several names, the first unless it is set.
+// EnumParam returns a parameter that holds one of the values. At the start it holds the first.
 func EnumParam(name string, values ...string) Param {
 	parse := func(v bsonx.Value) (string, error) {
 		var text string

@@ -34,7 +34,8 @@ func readLimitOf(t *testing.T, client *mongo.Client, name any) any {
 
 // TestDefaultMaxTime has a document whose filter takes for ever: what ends it is the default time limit of reads.
 func TestDefaultMaxTime(t *testing.T) {
-	// Not parallel: a call of JavaScript ends where other tests make the heap grow by 512 MB.
+	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
+	// it grow.
 	client := sheaftest.New(t)
 	db := client.Database("d")
 	if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {

@@ -45,8 +45,8 @@ type MemoryLimits struct {
 	Process int64
 	// Data returns what these take; nil is nothing.
 	Data func() int64
-	// Beside returns what storage takes for large documents beside its budget, for which no operation
-	// is ended; nil is nothing.
+	// Beside returns how many bytes storage takes above its budget while it writes large
+	// documents. No operation is ended for them. A nil Beside returns 0.
 	Beside func() int64
 	// Collector, unless nil, is told the sum whenever it has changed by much.
 	Collector func(bytes int64)

@@ -106,7 +106,8 @@ func (r *Request) BoolOr(name string, absent bool) bool {
 	return absent
 }
 
-// Int64 returns a number of type SafeInt, converted and saturated as MongoDB does, or absent.
+// Int64 returns a number of type SafeInt, rounded and bounded as in MongoDB. If the request has
+// no such argument it returns absent.
 func (r *Request) Int64(name string, absent int64) int64 {
 	if v := r.Get(name); !v.IsMissing() {
 		return saturatingInt64(v)

@@ -6,7 +6,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// TestSameIndexAgain makes an index once more, with a partial filter or a projection that means the same in other words.
+// TestSameIndexAgain makes an index a second time. Its partial filter or projection is written in
+// another way but means the same.
 func TestSameIndexAgain(t *testing.T) {
 	t.Parallel()
 	db := openWithTestCommands(t).Database("d")
@@ -66,7 +67,8 @@ func TestSameIndexAgain(t *testing.T) {
 	}
 }
 
-// TestNestedWildcardProjection: an index with a nested projection serves the paths in it and no others.
+// TestNestedWildcardProjection checks that an index with a nested projection holds the paths in
+// it and no others.
 func TestNestedWildcardProjection(t *testing.T) {
 	t.Parallel()
 	db := openWithTestCommands(t).Database("d")

@@ -71,7 +71,8 @@ func TestNoScripting(t *testing.T) {
 
 // TestScriptsEndInTime has loops without end, which the time of their command ends.
 func TestScriptsEndInTime(t *testing.T) {
-	// Not parallel: a call of JavaScript ends where other tests make the heap grow by 512 MB.
+	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
+	// it grow.
 	c := newNumbers(t, 1).Database().Collection("c")
 	if _, err := c.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {
 		t.Fatal(err)
@@ -85,7 +86,8 @@ func TestScriptsEndInTime(t *testing.T) {
 
 // TestKillOpEndsScripts has loops without end, which killOp ends: also those of the second batch of a cursor.
 func TestKillOpEndsScripts(t *testing.T) {
-	// Not parallel: a call of JavaScript ends where other tests make the heap grow by 512 MB.
+	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
+	// it grow.
 	c := newNumbers(t, 1).Database().Collection("c")
 	if _, err := c.InsertMany(t.Context(), []any{bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "_id", Value: 2}}}); err != nil {
 		t.Fatal(err)

@@ -78,7 +78,8 @@ func (s *Service) statusGlobalLock(b *bsonx.Builder) {
 	}
 }
 
-// statusLocks is serverStatus's locks. There is one: writes pass it (w) and fsync takes it (R). Reads take none.
+// statusLocks is the section locks of serverStatus. There is one lock: writes take it as w, fsync
+// as R, and reads not at all.
 func (s *Service) statusLocks(b *bsonx.Builder) {
 	c := &s.writes.counts
 	b.Doc("Global", bsonx.NewDoc(

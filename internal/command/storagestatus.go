@@ -62,8 +62,9 @@ func (x *statusSample) statusStorage(b *bsonx.Builder) {
 	}
 }
 
-// statusWiredTiger is serverStatus's section of MongoDB's storage engine, where mongostat looks for the use of the cache. It has
-// the fields that Sheaf measures: dirty is what the memtables hold that is in no table yet.
+// statusWiredTiger is the section wiredTiger of serverStatus, where mongostat reads how full the
+// cache is. It has the fields that Sheaf measures. Dirty bytes are those in memtables that are in
+// no table yet.
 func (x *statusSample) statusWiredTiger(b *bsonx.Builder) {
 	if x.Store == nil {
 		return

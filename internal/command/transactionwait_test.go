@@ -132,7 +132,8 @@ func TestNoDeadlockOfCatalogAndTransaction(t *testing.T) {
 
 // TestKilledStatementEndsTransaction: a statement that runs out of time ends its transaction.
 func TestKilledStatementEndsTransaction(t *testing.T) {
-	// Not parallel: a call of JavaScript ends where other tests make the heap grow by 512 MB.
+	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
+	// it grow.
 	c, ctx, session := openTransaction(t)
 	endless := bson.D{{Key: "$where", Value: "function() { for (;;) {} }"}}
 	err := c.Database().RunCommand(ctx, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: endless}, {Key: "maxTimeMS", Value: 20}}).Err()
@@ -150,7 +151,8 @@ func TestKilledStatementEndsTransaction(t *testing.T) {
 
 // TestKillOpEndsTransaction: currentOp shows the transaction of a statement, and killOp of the statement ends it.
 func TestKillOpEndsTransaction(t *testing.T) {
-	// Not parallel: a call of JavaScript ends where other tests make the heap grow by 512 MB.
+	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
+	// it grow.
 	c, ctx, session := openTransaction(t)
 	admin := c.Database().Client().Database("admin")
 	type operation struct {

@@ -74,8 +74,8 @@ func TestWideOutputMemory(t *testing.T) {
 	}
 }
 
-// TestMovingMatchLooks moves the predicates of many $match through many stages, and checks that the end of the operation ends
-// that.
+// TestMovingMatchLooks moves the predicates of many $match stages through many stages. It checks
+// that the end of the operation ends that.
 func TestMovingMatchLooks(t *testing.T) {
 	t.Parallel()
 	const n, many = 30, 40

@@ -39,8 +39,8 @@ func moveMatches(steps []step) []step {
 	return steps
 }
 
-// sinkMatch moves the i-th step, a $match, towards the beginning, and leaves behind the predicates that cannot go. Where
-// the operation ends it stays where it is then.
+// sinkMatch moves the i-th step, a $match, towards the beginning. Predicates that cannot go
+// stay behind. If the operation ends, the step stays where it is then.
 func sinkMatch(steps []step, i int) []step {
 	if passage(steps[i-1]) == nil {
 		return steps

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// copyBeforeRedact copies predicates of a $match that follows a $redact to before the $redact: those
-// that hold of the whole document if they hold of what $redact leaves of it.
+// copyBeforeRedact copies predicates of a $match that follows a $redact to before the $redact:
+// those that hold of the whole document if they hold of what $redact leaves of it.
 func copyBeforeRedact(steps []step) []step {
 	for i := len(steps) - 1; i > 0; i-- {
 		m, isMatch := steps[i].stage.(*match)

@@ -229,8 +229,9 @@ func inBounds(n *filter.In, c boundsContext) (fieldBounds, bool) {
 	return out, true
 }
 
-// regexBounds are the strings with the literal prefix, and the regular expression itself, which it also
-// matches. Where the index does not hold strings as they are, they are all strings.
+// regexBounds returns the strings that begin with the literal prefix, and the regular expression
+// itself, which it also matches. If the index does not hold strings as they are, it returns all
+// strings.
 func regexBounds(n *filter.Regex, c boundsContext) fieldBounds {
 	self := intervals{point(bsonx.Regex(n.Pattern, n.Options))}
 	if c.folded {

@@ -67,7 +67,8 @@ func TestCollatedPlansAgreeWithScan(t *testing.T) {
 	})
 }
 
-// TestCollatedRegex: a regular expression reads an index with a collation only where it is allowed to.
+// TestCollatedRegex checks that a regular expression reads an index with a collation only if
+// SetCollatedRegex allows it.
 func TestCollatedRegex(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -66,9 +66,9 @@ func (p *Planner) SetSortMemory(bytes int) { p.sortMemory.Store(int64(bytes)) }
 // Queries without a predicate, and those of system collections, are excepted.
 func (p *Planner) RefuseTableScans(on bool) { p.noScans.Store(on) }
 
-// SetCollatedRegex decides whether a regular expression, which compares without a collation, may read all
-// strings of an index with one. It is the opposite of the parameter
-// internalQueryPlannerIgnoreIndexWithCollationForRegex.
+// SetCollatedRegex decides whether a regular expression may use an index with a collation. It
+// then reads all strings of the index, because it compares without a collation. The parameter
+// internalQueryPlannerIgnoreIndexWithCollationForRegex is the opposite.
 func (p *Planner) SetCollatedRegex(on bool) { p.collatedRegex.Store(on) }
 
 // Find plans a find. The Execution yields final documents: sorted, skipped, limited and projected. The reader stays

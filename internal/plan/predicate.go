@@ -35,8 +35,8 @@ type predicateBounds struct {
 	room   [1]interval
 }
 
-// boundsOn returns the bounds that a predicate gives to a field of its path. They are made once for all
-// indexes that have the query's collation.
+// boundsOn returns the bounds that a predicate gives to a field of its path. They are made once
+// for all indexes that have the query's collation.
 func (cq *canonical) boundsOn(p *predicate, x *indexInfo, field int) *predicateBounds {
 	c := cq.q.Collation
 	switch {

@@ -207,7 +207,8 @@ func (p *Projection) Reads() (paths []string, ok bool) {
 	deps := p.Dependencies()
 	paths = deps.Paths
 	for _, computed := range p.root.computed(nil, "") {
-		// A field that is computed within another one is added to each document of an array there.
+		// A computed field within another field is added to each document of an array there, so the
+		// whole outer field is read.
 		if top, _, dotted := strings.Cut(computed, "."); dotted {
 			paths = append(paths, top)
 		}

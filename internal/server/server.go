@@ -38,7 +38,8 @@ type Options struct {
 	ProcessMemory int64
 	// Data returns what a store in memory takes beside it; nil is nothing.
 	Data func() int64
-	// Beside returns what storage takes for large documents beside its budget; nil is nothing.
+	// Beside returns how many bytes storage takes above its budget while it writes large
+	// documents. A nil Beside returns 0.
 	Beside func() int64
 	// CollectorLimit is told the sum of both when it changes; it may be nil.
 	CollectorLimit func(bytes int64)

@@ -520,8 +520,8 @@ func readFile(t *testing.T, fs vfs.FS, path string) []byte {
 	return content
 }
 
-// writeFile makes a file. It writes a copy of the content, because a file of vfs.MemFS under the race
-// detector changes what it was given.
+// writeFile makes a file. It writes a copy of the content: under the race detector a file of
+// vfs.MemFS changes the bytes that it was given.
 func writeFile(t *testing.T, fs vfs.FS, path string, content []byte) {
 	t.Helper()
 	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)

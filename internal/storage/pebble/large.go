@@ -37,12 +37,13 @@ func (e *Engine) admitLarge(size int) (done func()) {
 }
 
 const (
-	// largeCopies is how often a large batch is in memory while it is written, flushed and compacted: the
-	// batch, the log's blocks, and the value and the block, plain and compressed, of a table.
+	// largeCopies is how many copies of a large batch are in memory while it is written, flushed
+	// and compacted: the batch, the blocks of the log, and a block of a table, plain and
+	// compressed.
 	largeCopies = 4
-	// largeAge is for how long compactions may work on a batch that was flushed.
+	// largeAge is how long compactions may work on a batch after it was flushed.
 	largeAge = 10 * time.Second
-	// maxBeside bounds what large batches are said to take.
+	// maxBeside is the most that Beside returns.
 	maxBeside = 128 << 20
 )
 
@@ -70,6 +71,6 @@ func (l *largest) beside(now time.Time) int64 {
 	return min(l.size*largeCopies, maxBeside)
 }
 
-// Beside estimates the memory that large documents take beside the budget while they are written,
-// flushed and compacted; 0 where there were none for a while.
+// Beside estimates how many bytes the store takes above its budget while it writes, flushes and
+// compacts large documents. It is 0 if there were none in the last 10 seconds.
 func (e *Engine) Beside() int64 { return e.largest.beside(time.Now()) }

@@ -22,7 +22,7 @@ import "C"
 // count them.
 const OutsideGo = true
 
-// ReturnFreed makes the allocator of C return large blocks to the system when they are freed. By
-// default glibc keeps blocks of up to 32 MiB, which the blocks of large documents are. It is for
-// programs that are a server, because it changes the whole process.
+// ReturnFreed makes C's allocator give a large block back to the system when it is freed. By
+// default glibc keeps blocks of up to 32 MiB, such as those of large documents. Only a server
+// should call it, because it changes the allocator of the whole process.
 func ReturnFreed() { C.returnFreed() }

@@ -73,8 +73,8 @@ func TestExchangedTables(t *testing.T) {
 	}
 }
 
-// TestRemains opens directories that have only some small files of a store with data, with the format
-// file and without it.
+// TestRemains opens directories that have only some small files of a store with data, with the
+// format file and without it.
 func TestRemains(t *testing.T) {
 	t.Parallel()
 	whole := twoTables(t)
