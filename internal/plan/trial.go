@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -83,7 +84,7 @@ func race(ctx context.Context, cs []*candidate, results int) error {
 			return context.Cause(ctx)
 		}
 		if !alive {
-			return cs[0].err
+			return NewRefused(mongoerr.Within("error while multiplanner was selecting best plan", cs[0].err))
 		}
 		if decided {
 			break
