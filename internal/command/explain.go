@@ -205,11 +205,23 @@ func explainUpdate(req *Request) (*plan.ExplainRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := req.compileUpdate(sc, req.Service.Store.Lookup(req.DB, name), &spec, new(write.UpdateStatement)); err != nil {
+	st := new(write.UpdateStatement)
+	if err := req.compileUpdate(sc, req.Service.Store.Lookup(req.DB, name), &spec, st); err != nil {
 		return nil, err
 	}
 	q, err := req.writeQuery(sc, spec.query, spec.sort, spec.hint, spec.collation)
-	return &plan.ExplainRequest{Query: q, Command: plan.ExplainUpdate, Multi: spec.multi, Upsert: spec.upsert}, err
+	if err != nil {
+		return nil, err
+	}
+	return tried(&plan.ExplainRequest{Query: q, Command: plan.ExplainUpdate, Multi: spec.multi, Upsert: spec.upsert}, st), nil
+}
+
+// tried lets explain make the changes of an update, which may fail. Those of buckets are not made.
+func tried(ask *plan.ExplainRequest, st *write.UpdateStatement) *plan.ExplainRequest {
+	if c := ask.Query.Coll; c != nil && c.Timeseries == nil {
+		ask.Try, ask.TryUpsert = st.Try, st.TryUpsert
+	}
+	return ask
 }
 
 func explainDelete(req *Request) (*plan.ExplainRequest, error) {
@@ -240,18 +252,22 @@ func explainFindAndModify(req *Request) (*plan.ExplainRequest, error) {
 	if query == nil {
 		query = bsonx.Empty
 	}
-	kind := plan.ExplainFindAndUpdate
-	if req.Bool("remove") {
-		kind = plan.ExplainFindAndDelete
-	} else if err := req.checkUpdate(sc, query); err != nil {
-		return nil, err
+	ask, st := &plan.ExplainRequest{Command: plan.ExplainFindAndDelete}, new(write.UpdateStatement)
+	if !req.Bool("remove") {
+		ask = &plan.ExplainRequest{Command: plan.ExplainFindAndUpdate, Upsert: req.Bool("upsert"), Returns: req.Bool("new")}
+		if err := req.modification(sc, query, st); err != nil {
+			return nil, err
+		}
 	}
-	q, err := req.writeQuery(sc, query, orderOf(req.Doc("sort")), req.Get("hint"), req.Get("collation"))
-	return &plan.ExplainRequest{Query: q, Command: kind, Upsert: req.Bool("upsert")}, err
+	ask.Query, err = req.writeQuery(sc, query, orderOf(req.Doc("sort")), req.Get("hint"), req.Get("collation"))
+	if err != nil || st.Update == nil {
+		return ask, err
+	}
+	return tried(ask, st), nil
 }
 
-// checkUpdate judges the update of an explained findAndModify.
-func (r *Request) checkUpdate(sc scope, query bsonx.Doc) error {
+// modification compiles the update of an explained findAndModify.
+func (r *Request) modification(sc scope, query bsonx.Doc, st *write.UpdateStatement) error {
 	name, err := r.Collection()
 	if err != nil {
 		return err
@@ -259,7 +275,7 @@ func (r *Request) checkUpdate(sc scope, query bsonx.Doc) error {
 	spec := updateSpec{
 		query: query, mods: r.Get("update"), arrayFilters: r.Get("arrayFilters"), collation: r.Get("collation"), sort: r.Doc("sort"), upsert: r.Bool("upsert"),
 	}
-	return r.compileUpdate(sc, r.Service.Store.Lookup(r.DB, name), &spec, new(write.UpdateStatement))
+	return r.compileUpdate(sc, r.Service.Store.Lookup(r.DB, name), &spec, st)
 }
 
 // writeQuery is the query of a write command that is explained.

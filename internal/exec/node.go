@@ -79,9 +79,11 @@ func (r *Row) size() int {
 
 // Stats are a node's counters, named as explain prints them. Fields that a kind of node does not count stay zero.
 type Stats struct {
-	Works         uint64
-	Advanced      uint64
-	IsEOF         bool
+	Works    uint64
+	Advanced uint64
+	IsEOF    bool
+	// Failed says that an error came from Next of a node that is Timed.
+	Failed        bool
 	SaveStates    uint64
 	RestoreStates uint64
 

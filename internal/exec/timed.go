@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 
 	"github.com/sheafdb/sheaf/internal/clock"
 )
@@ -30,6 +31,8 @@ func Bare(n Node) Node {
 func (t *timed) Next(ctx context.Context) (*Row, error) {
 	start := stopwatch.Now()
 	row, err := t.Node.Next(ctx)
-	t.Stats().Elapsed += stopwatch.Now().Sub(start)
+	s := t.Stats()
+	s.Elapsed += stopwatch.Now().Sub(start)
+	s.Failed = s.Failed || err != nil && !errors.Is(err, ErrPaused)
 	return row, err
 }

@@ -2,12 +2,14 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -48,6 +50,12 @@ type ExplainRequest struct {
 	Multi bool
 	// Upsert is true for an update that would insert where nothing matches.
 	Upsert bool
+	// Returns is true for a findAndModify that answers with the document that it inserts.
+	Returns bool
+	// Try makes the change of a document that an update found, and stores nothing. It may be nil.
+	Try func(ctx context.Context, doc bsonx.Doc) error
+	// TryUpsert makes the document that an upsert inserts, and stores nothing. It may be nil.
+	TryUpsert func() error
 	// Records is the record count for ExplainCount; see Planner.Count.
 	Records Counter
 	// WholePipeline says that the query is all of an aggregation's pipeline.
@@ -88,7 +96,9 @@ func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Re
 	}
 	begin := p.opts.Clock.Now()
 	if err := e.run(ctx); err != nil {
-		return nil, err
+		if !e.shows(ctx, err) {
+			return nil, err
+		}
 	}
 	took := p.opts.Clock.Now().Sub(begin) + e.planning
 	planner := e.queryPlanner()
@@ -142,55 +152,73 @@ type explainer struct {
 	planning time.Duration
 	returned uint64
 	replayed int // how many rows of the trial were consumed
+	// failure is the error with which the run ended; nil for none.
+	failure *mongoerr.Error
+}
+
+// shows reports whether the error of a run is part of what explain shows, and notes it. An
+// operation that was interrupted has no answer, nor has a pipeline whose stages failed.
+func (e *explainer) shows(ctx context.Context, err error) bool {
+	return e.req.Consume == nil && interrupt.Cause(ctx) == nil && errors.As(err, &e.failure)
 }
 
 // run runs the winner to its end. A write of one document would end with the first.
 func (e *explainer) run(ctx context.Context) error {
-	t := e.choice.winner()
-	t.env.Unlimited()
+	e.choice.winner().env.Unlimited()
 	if e.req.Consume != nil {
 		return e.req.Consume(ctx, e.next)
 	}
-	e.returned = uint64(len(t.rows))
-	if e.single() && e.returned > 0 {
-		return nil
-	}
-	for !t.done {
-		row, err := t.root.Next(ctx)
+	for {
+		row, err := e.row(ctx)
 		if err != nil {
 			return err
 		}
 		if row == nil {
-			return nil
+			break
+		}
+		if e.req.Try != nil {
+			if err := e.req.Try(ctx, row.Doc); err != nil {
+				return err
+			}
 		}
 		e.returned++
 		if e.single() {
 			return nil
 		}
 	}
+	if e.upserts() && e.req.TryUpsert != nil {
+		return e.req.TryUpsert()
+	}
 	return nil
 }
 
+// upserts reports whether the update would insert a document.
+func (e *explainer) upserts() bool { return e.req.Upsert && e.returned == 0 }
+
 // next returns the next document of the winner, nil at the end.
 func (e *explainer) next(ctx context.Context) (bsonx.Doc, error) {
-	t := e.choice.winner()
 	if e.req.Command == ExplainMatches {
 		return e.nextMatch(ctx)
 	}
-	if e.replayed < len(t.rows) {
-		e.replayed++
-		e.returned++
-		return t.rows[e.replayed-1].Doc, nil
-	}
-	if t.done {
-		return nil, nil
-	}
-	row, err := t.root.Next(ctx)
+	row, err := e.row(ctx)
 	if err != nil || row == nil {
 		return nil, err
 	}
 	e.returned++
 	return row.Doc, nil
+}
+
+// row returns the next row of the winner, nil at the end. The rows of its trial come first.
+func (e *explainer) row(ctx context.Context) (*exec.Row, error) {
+	t := e.choice.winner()
+	if e.replayed < len(t.rows) {
+		e.replayed++
+		return t.rows[e.replayed-1], nil
+	}
+	if t.done {
+		return nil, nil
+	}
+	return t.root.Next(ctx)
 }
 
 // nextMatch returns an empty document for each that the winner counts.
@@ -404,15 +432,25 @@ func (e *explainer) executionStats(took time.Duration, trials []trialStats, used
 	keys, docs := examined(t.root)
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	b.Bool("executionSuccess", true)
+	b.Bool("executionSuccess", e.failure == nil)
+	if e.failure != nil {
+		b.String("errorMessage", e.failure.Message)
+		b.Int32("errorCode", int32(e.failure.Code))
+	}
 	returned := e.returned
-	if e.req.Command == ExplainUpdate || e.req.Command == ExplainDelete || e.req.Command == ExplainCount {
+	switch {
+	case e.writes():
+		returned = e.writeStats().Advanced
+	case e.req.Command == ExplainCount:
 		returned = 0
 	}
 	b.Int32("nReturned", int32(returned))
 	b.Int32("executionTimeMillis", int32(took.Milliseconds()))
 	b.Int32("totalKeysExamined", int32(keys))
 	b.Int32("totalDocsExamined", int32(docs))
+	if e.failure != nil && !(e.writes() && e.isExpress(t)) {
+		b.Bool("failed", true)
+	}
 	w := e.stages(b, t, used)
 	b.StartDocField("executionStages")
 	b.Bool("isCached", e.choice.cached)
@@ -447,20 +485,30 @@ func (e *explainer) executionStages(w *stageWriter, t *candidate) {
 		return
 	}
 	b.String("stage", name)
-	in := works(t.sol.root, t.root)
-	w.counters(&exec.Stats{IsEOF: true}, in)
+	own := e.writeStats()
+	w.counters(&own, works(t.sol.root, t.root)+own.Advanced)
 	switch e.req.Command {
 	case ExplainUpdate, ExplainFindAndUpdate:
-		upsert := e.req.Upsert && e.returned == 0
 		b.Int64("nMatched", int64(e.returned))
 		b.Int64("nWouldModify", int64(e.returned))
-		b.Int64("nWouldUpsert", int64(btoi(upsert)))
+		b.Int64("nWouldUpsert", int64(btoi(e.upserts() && e.failure == nil)))
 	default:
 		b.Int64("nWouldDelete", int64(e.returned))
 	}
 	b.StartDocField("inputStage")
 	w.node(t.sol.root, t.root)
 	b.End()
+}
+
+// writeStats returns the counters of the stage that writes. That of findAndModify returns a
+// document.
+func (e *explainer) writeStats() exec.Stats {
+	s := exec.Stats{IsEOF: e.failure == nil, Failed: e.failure != nil}
+	finds := e.req.Command == ExplainFindAndUpdate || e.req.Command == ExplainFindAndDelete
+	if finds && e.failure == nil && (e.returned > 0 || e.upserts() && e.req.Returns) {
+		s.Advanced = 1
+	}
+	return s
 }
 
 // expressWriteStats writes what a change of one record by its _id would do.

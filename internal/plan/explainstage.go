@@ -149,16 +149,20 @@ func works(n node, run exec.Node) uint64 {
 // counters writes what every stage counts.
 func (w *stageWriter) counters(s *exec.Stats, works uint64) {
 	eof := uint64(btoi(s.IsEOF))
-	works = max(works, s.Advanced+eof)
+	last := eof + uint64(btoi(s.Failed)) // the work that ended the stage
+	works = max(works, s.Advanced+last)
 	b := w.b
 	b.Int32("nReturned", int32(s.Advanced))
 	b.Int32("executionTimeMillisEstimate", int32(s.Elapsed.Milliseconds()))
 	b.Int32("works", int32(works))
 	b.Int32("advanced", int32(s.Advanced))
-	b.Int32("needTime", int32(works-s.Advanced-eof))
+	b.Int32("needTime", int32(works-s.Advanced-last))
 	b.Int32("needYield", 0)
 	b.Int32("saveState", int32(s.SaveStates))
 	b.Int32("restoreState", int32(s.RestoreStates))
+	if s.Failed {
+		b.Bool("failed", true)
+	}
 	b.Int32("isEOF", int32(eof))
 }
 

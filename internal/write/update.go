@@ -57,6 +57,30 @@ func (e *Executor) Update(ctx context.Context, st *UpdateStatement, opts Options
 	}
 }
 
+// Try makes the statement's change of a document that matched, and stores nothing.
+func (st *UpdateStatement) Try(ctx context.Context, doc bsonx.Doc) error {
+	if err := interrupt.Cause(ctx); err != nil {
+		return err
+	}
+	t := target{doc: doc}
+	details := st.Update.NeedsMatchedIndex()
+	if details {
+		if ok, err := t.match(st.Filter, details); err != nil || !ok {
+			return err
+		}
+	}
+	env := st.Env
+	env.MatchedIndex, env.HasMatchedIndex = t.index, t.hasIndex
+	_, _, err := st.Update.Apply(doc, env)
+	return err
+}
+
+// TryUpsert makes the document that the statement inserts, and stores nothing.
+func (st *UpdateStatement) TryUpsert() error {
+	_, err := st.newDoc()
+	return err
+}
+
 // apply returns the act of an update.
 func (st *UpdateStatement) apply(opts Options) act {
 	return func(ctx context.Context, w *table.Writer, t *target) (bool, error) {
