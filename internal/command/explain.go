@@ -255,19 +255,31 @@ func explainFindAndModify(req *Request) (*plan.ExplainRequest, error) {
 	ask, st := &plan.ExplainRequest{Command: plan.ExplainFindAndDelete}, new(write.UpdateStatement)
 	if !req.Bool("remove") {
 		ask = &plan.ExplainRequest{Command: plan.ExplainFindAndUpdate, Upsert: req.Bool("upsert"), Returns: req.Bool("new")}
-		if err := req.modification(sc, query, st); err != nil {
+		if err := req.compileModification(sc, query, st); err != nil {
 			return nil, err
 		}
 	}
 	ask.Query, err = req.writeQuery(sc, query, orderOf(req.Doc("sort")), req.Get("hint"), req.Get("collation"))
-	if err != nil || st.Update == nil {
-		return ask, err
+	if err != nil {
+		return nil, err
+	}
+	if ask.Fields = req.Doc("fields"); !ask.Fields.IsEmpty() {
+		if sc, err = sc.collated(req.Get("collation"), ask.Query.Coll); err != nil {
+			return nil, err
+		}
+		m := modification{req: req}
+		if err := m.compileFields(sc, ask.Query.Coll, ask.Query.Filter); err != nil {
+			return nil, err
+		}
+	}
+	if st.Update == nil {
+		return ask, nil
 	}
 	return tried(ask, st), nil
 }
 
-// modification compiles the update of an explained findAndModify.
-func (r *Request) modification(sc scope, query bsonx.Doc, st *write.UpdateStatement) error {
+// compileModification compiles the update of an explained findAndModify.
+func (r *Request) compileModification(sc scope, query bsonx.Doc, st *write.UpdateStatement) error {
 	name, err := r.Collection()
 	if err != nil {
 		return err

@@ -52,6 +52,8 @@ type ExplainRequest struct {
 	Upsert bool
 	// Returns is true for a findAndModify that answers with the document that it inserts.
 	Returns bool
+	// Fields is the projection of a findAndModify, which is not run; empty for none.
+	Fields bsonx.Doc
 	// Try makes the change of a document that an update found, and stores nothing. It may be nil.
 	Try func(ctx context.Context, doc bsonx.Doc) error
 	// TryUpsert makes the document that an upsert inserts, and stores nothing. It may be nil.
@@ -274,7 +276,7 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 	b.StartDocField("winningPlan")
 	b.Bool("isCached", e.choice.cached)
 	root, _ := e.plan(t)
-	e.wrap(w, t, func() { w.node(root, nil) })
+	e.projected(w, t, false, func() { e.wrap(w, t, func() { w.node(root, nil) }) })
 	b.End()
 	b.StartArrayField("rejectedPlans")
 	for _, l := range e.choice.candidates[1:] {
@@ -378,9 +380,32 @@ func (e *explainer) wrap(w *stageWriter, t *candidate, plan func()) {
 	w.b.End()
 }
 
+// projected writes the stage of a findAndModify's projection, where there is one, around that of
+// the write. run says whether the stages ran.
+func (e *explainer) projected(w *stageWriter, t *candidate, run bool, stage func()) {
+	if !e.projects() {
+		stage()
+		return
+	}
+	w.b.String("stage", "PROJECTION_DEFAULT")
+	if run {
+		own := e.writeStats()
+		w.counters(&own, works(t.sol.root, t.root)+own.Advanced)
+	}
+	w.doc("transformBy", e.req.Fields)
+	w.b.StartDocField("inputStage")
+	stage()
+	w.b.End()
+}
+
+// projects reports whether a findAndModify has a projection, where the collection exists.
+func (e *explainer) projects() bool { return !e.req.Fields.IsEmpty() && e.writeStage() != "" }
+
 // isExpress reports whether one stage stands for a write and the plan of its target. An upsert has
-// both.
-func (e *explainer) isExpress(t *candidate) bool { return isPoint(t.sol.root) && !e.req.Upsert }
+// both, and so has a write with a projection.
+func (e *explainer) isExpress(t *candidate) bool {
+	return isPoint(t.sol.root) && !e.req.Upsert && !e.projects()
+}
 
 // isPoint reports whether a plan of targets reads one record by its _id.
 func isPoint(n node) bool {
@@ -454,7 +479,7 @@ func (e *explainer) executionStats(took time.Duration, trials []trialStats, used
 	w := e.stages(b, t, used)
 	b.StartDocField("executionStages")
 	b.Bool("isCached", e.choice.cached)
-	e.executionStages(w, t)
+	e.projected(w, t, true, func() { e.executionStages(w, t) })
 	b.End()
 	if e.req.Verbosity == AllPlansExecution {
 		b.StartArrayField("allPlansExecution")
@@ -516,7 +541,7 @@ func (e *explainer) expressWriteStats(w *stageWriter, t *candidate) {
 	e.expressWrite(w)
 	keys, docs := examined(t.root)
 	found, b := int64(e.returned), w.b
-	b.Int32("nReturned", 0)
+	b.Int32("nReturned", int32(e.writeStats().Advanced))
 	b.Int32("executionTimeMillisEstimate", int32(t.root.Stats().Elapsed.Milliseconds()))
 	b.Int32("keysExamined", int32(keys))
 	b.Int32("docsExamined", int32(docs))
