@@ -133,18 +133,62 @@ var posixClasses = map[string]charSet{
 	"xdigit": {ranges: [][2]rune{{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
 }
 
+// wordEdges are the classes that stand for the beginning and for the end of a word: what must stand
+// at the boundary.
+var wordEdges = map[string]string{
+	"[[:<:]]": `(?=` + wordClass + `)`,
+	"[[:>:]]": `(?<=` + wordClass + `)`,
+}
+
+// posixName reads a name such as [:alpha:]; kind is its colon, dot or equals sign, 0 where there is
+// no name.
+func posixName(s string) (name string, kind byte) {
+	if len(s) < 2 || strings.IndexByte(":.=", s[1]) < 0 {
+		return "", 0
+	}
+	for i := 2; i+1 < len(s); i++ {
+		switch {
+		case s[i] == '\\' && (s[i+1] == ']' || s[i+1] == '\\'):
+			i++
+		case s[i] == '[' && s[i+1] == s[1], s[i] == ']':
+			return "", 0
+		case s[i] == s[1] && s[i+1] == ']':
+			return s[2:i], s[1]
+		}
+	}
+	return "", 0
+}
+
 // class reads a character class after its opening bracket.
 func (t *translator) class() error {
-	negated := strings.HasPrefix(t.src[t.pos:], "^")
+	switch _, kind := posixName(t.src[t.pos-1:]); {
+	case kind == ':':
+		return invalid("POSIX named classes are supported only within a class")
+	case kind != 0:
+		return errCollating
+	}
+	if wordEdge, ok := wordEdges[t.src[t.pos-1:min(t.pos+6, len(t.src))]]; ok {
+		t.pos += 6
+		t.linearOK = false
+		t.emitPosition("", wordBoundary)
+		t.startAtom(extent{})
+		t.backtracking.WriteString(wordEdge)
+		t.atomIsAssertion = true
+		return nil
+	}
+	t.skipInClass()
+	negated := t.startsWith("^")
 	if negated {
 		t.pos++
+		t.skipInClass()
 	}
 	var set charSet
 	for first := true; ; first = false {
+		t.skipInClass()
 		if t.pos >= len(t.src) {
-			return invalid("missing terminating ] for character class")
+			return errUnclosedClass
 		}
-		if t.src[t.pos] == ']' && !first {
+		if t.startsWith("]") && !first {
 			t.pos++
 			t.emit(set.text(negated))
 			t.size += set.size() - sizeOp
@@ -158,27 +202,39 @@ func (t *translator) class() error {
 
 // classItem reads a character, a range or a set within a class.
 func (t *translator) classItem(set *charSet) error {
-	if strings.HasPrefix(t.src[t.pos:], `\Q`) || strings.HasPrefix(t.src[t.pos:], `\E`) {
-		t.classQuoted(set)
+	low, isChar, err := t.classMember(set)
+	switch {
+	case err != nil:
+		return err
+	case !isChar && t.startsWith("-") && !t.startsWith("-]"):
+		return errClassRange
+	case !isChar:
 		return nil
 	}
-	low, isChar, err := t.classMember(set)
-	if err != nil || !isChar {
-		return err
-	}
-	rest := t.src[t.pos:]
-	if !strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "-]") || len(rest) < 2 {
+	t.skipInClass()
+	if !t.startsWith("-") {
 		set.add(low, low)
 		return nil
 	}
 	t.pos++
+	t.skipInClass()
+	if t.pos == len(t.src) {
+		return errUnclosedClass
+	}
+	if t.startsWith("]") {
+		set.add(low, low)
+		set.add('-', '-')
+		return nil
+	}
+	if name, kind := posixName(t.src[t.pos:]); kind == ':' && name != "" && !t.quoting {
+		return errClassRange
+	}
 	high, isChar, err := t.classMember(set)
 	switch {
 	case err != nil:
 		return err
-	case !isChar: // a set ends no range: the hyphen stands for itself
-		set.add(low, low)
-		set.add('-', '-')
+	case !isChar:
+		return errClassRange
 	case high < low:
 		return invalid("range out of order in character class")
 	default:
@@ -187,29 +243,44 @@ func (t *translator) classItem(set *charSet) error {
 	return nil
 }
 
-func (t *translator) classQuoted(set *charSet) {
-	if t.src[t.pos+1] == 'E' {
-		t.pos += 2
-		return
-	}
-	text, rest, closed := strings.Cut(t.src[t.pos+2:], `\E`)
-	for _, r := range text {
-		set.add(r, r)
-	}
-	t.pos = len(t.src)
-	if closed {
-		t.pos -= len(rest)
+// startsWith reports whether s comes next in a class and is not quoted.
+func (t *translator) startsWith(s string) bool {
+	return !t.quoting && strings.HasPrefix(t.src[t.pos:], s)
+}
+
+// skipInClass skips what stands for nothing: the marks of quoted text, and white space where that is
+// extended.
+func (t *translator) skipInClass() {
+	for {
+		switch {
+		case strings.HasPrefix(t.src[t.pos:], `\E`):
+			t.quoting = false
+			t.pos += len(`\E`)
+		case t.startsWith(`\Q`):
+			t.quoting = true
+			t.pos += len(`\Q`)
+		case t.fl.extendedMore && (t.startsWith(" ") || t.startsWith("\t")):
+			t.pos++
+		default:
+			return
+		}
 	}
 }
 
 // classMember reads a character, or adds a set and reports that it was none.
 func (t *translator) classMember(set *charSet) (rune, bool, error) {
 	rest := t.src[t.pos:]
-	if strings.HasPrefix(rest, "[:") {
-		if end := strings.Index(rest, ":]"); end > 0 && !strings.ContainsAny(rest[2:end], "[]\\") {
-			t.pos += end + 2
-			return 0, false, addPosix(set, rest[2:end])
-		}
+	if t.quoting {
+		r, n := utf8.DecodeRuneInString(rest)
+		t.pos += n
+		return r, true, nil
+	}
+	switch name, kind := posixName(rest); {
+	case kind == ':':
+		t.pos += len(name) + len("[::]")
+		return 0, false, addPosix(set, name)
+	case kind != 0:
+		return 0, false, errCollating
 	}
 	if rest[0] != '\\' {
 		r, n := utf8.DecodeRuneInString(rest)
@@ -220,8 +291,11 @@ func (t *translator) classMember(set *charSet) (rune, bool, error) {
 	if t.pos == len(t.src) {
 		return 0, false, invalid("\\ at end of pattern")
 	}
+	if isNamedCharacter(t.src[t.pos:]) {
+		return 0, false, errUnsupportedEscape
+	}
 	c := t.src[t.pos]
-	if other, ok := classEscape(c); ok {
+	if other, ok := classEscape(c); ok && !strings.HasPrefix(t.src[t.pos:], "N{U+") {
 		if c == 'N' {
 			return 0, false, invalid("\\N is not supported in a class")
 		}
@@ -236,7 +310,7 @@ func (t *translator) classMember(set *charSet) (rune, bool, error) {
 	}
 	r, ok, err := t.charEscape(true)
 	if err == nil && !ok {
-		err = invalid("unrecognized character follows \\ in a class")
+		err = unknownClassEscape(c)
 	}
 	return r, ok, err
 }

@@ -1,8 +1,11 @@
 package pcre
 
 import (
+	"math"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -19,7 +22,10 @@ func (t *translator) escape() error {
 		return invalid("\\ at end of pattern")
 	}
 	c := t.src[t.pos]
-	if set, ok := classEscape(c); ok {
+	if isNamedCharacter(t.src[t.pos:]) {
+		return errUnsupportedEscape
+	}
+	if set, ok := classEscape(c); ok && !strings.HasPrefix(t.src[t.pos:], "N{U+") {
 		t.pos++
 		t.isLiteral = false
 		t.emit("(?-i:" + set.text(false) + ")")
@@ -55,6 +61,17 @@ func (t *translator) escape() error {
 	return t.referenceEscape(c)
 }
 
+// isNamedCharacter reports whether s begins with N{name}, which PCRE2 does not have.
+func isNamedCharacter(s string) bool {
+	return strings.HasPrefix(s, "N{") && !strings.HasPrefix(s, "N{U+") && !isNextRepeat(s[1:])
+}
+
+// resetGroup is the group that \K sets: its number is beyond those that a pattern may have.
+const (
+	resetNumber = maxCaptures + 1
+	resetGroup  = `(?<65536>)`
+)
+
 // assertion reads the escapes that stand for a position or for a sequence.
 func (t *translator) assertion(c byte) (bool, error) {
 	if strings.IndexByte("AGzZbBKRX", c) < 0 {
@@ -62,24 +79,48 @@ func (t *translator) assertion(c byte) (bool, error) {
 	}
 	t.pos++
 	switch c {
-	case 'A', 'G':
-		t.emit(`\A`)
+	case 'A':
+		t.emitPosition(`\A`, `\A`)
+	case 'G':
+		t.positionsMatter = true
+		t.emitPosition(`\A`, `\G`)
 	case 'z':
-		t.emit(`\z`)
+		t.emitPosition(`\z`, `\z`)
 	case 'Z':
 		t.endOrNewline()
 	case 'b':
-		t.emitBoth(`\b`, wordBoundary)
+		t.emitPosition(`\b`, wordBoundary)
 	case 'B':
-		t.emitBoth(`\B`, notBoundary)
-	case 'K': // changes where the match starts, which nobody asks for
-		t.emit(`(?:)`)
+		t.emitPosition(`\B`, notBoundary)
+	case 'K':
+		t.resetStart()
 	case 'R':
-		t.emitBacktracking(`(?>\r\n|[\n-\r` + "\u0085\u2028\u2029" + `])`)
+		t.newline()
 	case 'X':
-		t.emitBacktracking(`(?>\r\n|\P{M}\p{M}*|\p{M}+)`)
+		t.emitBacktracking(`(?>\r\n|\P{M}\p{M}*|\p{M}+)`, extent{1, varies})
 	}
 	return true, nil
+}
+
+// resetStart writes \K: the match begins here.
+func (t *translator) resetStart() {
+	switch {
+	case t.lookarounds > 0 && len(t.calling) > 0:
+		t.lacks("\\K in a call")
+	case t.lookarounds > 0:
+		t.fail(phaseCompile, "\\K is not allowed in lookarounds (but see PCRE2_EXTRA_ALLOW_LOOKAROUND_BSK)")
+	}
+	t.positionsMatter, t.resets = true, true
+	t.emitPosition("(?:)", resetGroup)
+}
+
+// newline writes \R.
+func (t *translator) newline() {
+	lines := `(?>\r\n|[\n-\r` + "\u0085\u2028\u2029" + `])`
+	if t.bsrAnyCRLF {
+		lines = `(?>\r\n|\n|\r)`
+	}
+	t.emitBacktracking(lines, extent{1, varies})
 }
 
 // quoted reads \Q…\E.
@@ -103,6 +144,9 @@ func (t *translator) property() (string, error) {
 	}
 	name := t.src[t.pos : t.pos+1]
 	t.pos++
+	if c := name[0] | 0x20; name != "{" && (c < 'a' || c > 'z') {
+		return "", invalid("malformed \\P or \\p sequence")
+	}
 	if name == "{" {
 		end := strings.IndexByte(t.src[t.pos:], '}')
 		if end < 0 {
@@ -114,25 +158,43 @@ func (t *translator) property() (string, error) {
 	if rest, ok := strings.CutPrefix(name, "^"); ok {
 		name, negated = rest, !negated
 	}
-	_, category := unicode.Categories[name]
-	_, script := unicode.Scripts[name]
+	text, ok := properties()[looseName(name)]
 	switch {
-	case name == "L&":
-		if negated {
-			return "", notImplemented("\\P{L&}")
-		}
-		return `\p{Lu}\p{Ll}\p{Lt}`, nil
-	case name == "Any":
-		if negated {
-			return "", notImplemented("\\P{Any}")
-		}
-		return "\x00-\U0010FFFF", nil
-	case !category && !script:
+	case !ok && otherProperty.MatchString(looseName(name)):
+		t.lacks("this property")
+	case !ok:
 		return "", invalid("unknown property after \\P or \\p")
+	case negated && strings.LastIndexByte(text, '\\') > 0:
+		t.lacks("\\P{" + name + "}")
 	case negated:
-		return `\P{` + name + `}`, nil
+		return `\P` + text[len(`\p`):], nil
 	}
-	return `\p{` + name + `}`, nil
+	return text, nil
+}
+
+// otherProperty matches the loose names of the commonest properties that the engines do not have.
+var otherProperty = regexp.MustCompile(`^(?:(?:sc|scx|script|scriptextensions|bc|bidiclass)[:=].+` +
+	`|alpha|alphabetic|lower|lowercase|upper|uppercase|whitespace|wspace|space|cased|emoji|ideographic|hexdigit|xps|xsp|xuc)$`)
+
+// properties maps the loose names of categories and scripts to what stands for them in a class.
+var properties = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for _, tables := range []map[string]*unicode.RangeTable{unicode.Categories, unicode.Scripts} {
+		for name := range tables {
+			all[looseName(name)] = `\p{` + name + `}`
+		}
+	}
+	all["any"] = `\x00-\x{10FFFF}`
+	all["l&"] = `\p{Lu}\p{Ll}\p{Lt}`
+	all["lc"] = all["l&"]
+	all["xan"] = `\p{L}\p{N}`
+	all["xwd"] = `\p{L}\p{N}_`
+	return all
+})
+
+// looseName writes a property's name without what PCRE does not look at.
+func looseName(name string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "-", "", "_", "").Replace(name))
 }
 
 // charEscape reads an escape that stands for one character.
@@ -151,7 +213,15 @@ func (t *translator) charEscape(inClass bool) (rune, bool, error) {
 	case c == 'x':
 		return t.hexChar()
 	case c == 'o':
-		return t.bracedNumber(8)
+		return t.octalNumber()
+	case strings.HasPrefix(t.src[t.pos:], "N{U+"):
+		t.pos += len("N{U+")
+		return t.codePoint(16)
+	case strings.IndexByte("FLlUu", c) >= 0:
+		return 0, false, errUnsupportedEscape
+	case c == 'g' && inClass:
+		t.pos++
+		return 'g', true, nil
 	case c == '0', c >= '1' && c <= '9' && (inClass || t.isOctal()):
 		return t.octalChar()
 	case c >= 0x80:
@@ -166,7 +236,10 @@ func (t *translator) charEscape(inClass bool) (rune, bool, error) {
 }
 
 func (t *translator) controlChar() (rune, bool, error) {
-	if t.pos+1 >= len(t.src) || t.src[t.pos+1] < 0x20 || t.src[t.pos+1] > 0x7e {
+	if t.pos+1 == len(t.src) {
+		return 0, false, invalid("\\c at end of pattern")
+	}
+	if t.src[t.pos+1] < 0x20 || t.src[t.pos+1] > 0x7e {
 		return 0, false, invalid("\\c must be followed by a printable ASCII character")
 	}
 	c := t.src[t.pos+1]
@@ -179,7 +252,8 @@ func (t *translator) controlChar() (rune, bool, error) {
 
 func (t *translator) hexChar() (rune, bool, error) {
 	if strings.HasPrefix(t.src[t.pos:], "x{") {
-		return t.bracedNumber(16)
+		t.pos += len("x{")
+		return t.codePoint(16)
 	}
 	t.pos++
 	n := digits(t.src[t.pos:], 16, 2)
@@ -188,33 +262,48 @@ func (t *translator) hexChar() (rune, bool, error) {
 	return rune(code), true, nil
 }
 
-// bracedNumber reads x{…} and o{…}.
-func (t *translator) bracedNumber(base int) (rune, bool, error) {
-	end := strings.IndexByte(t.src[t.pos:], '}')
-	if end < 0 || !strings.HasPrefix(t.src[t.pos+1:], "{") {
-		return 0, false, invalid("missing terminating } or invalid number")
+func (t *translator) octalNumber() (rune, bool, error) {
+	if !strings.HasPrefix(t.src[t.pos:], "o{") {
+		return 0, false, invalid("missing opening brace after \\o")
 	}
-	code, err := strconv.ParseUint(strings.TrimSpace(t.src[t.pos+2:t.pos+end]), base, 32)
-	if err != nil {
-		return 0, false, invalid("non-hex or non-octal character in \\x{} or \\o{}")
-	}
-	if code > unicode.MaxRune || code >= 0xd800 && code <= 0xdfff {
+	t.pos += len("o{")
+	return t.codePoint(8)
+}
+
+// codePoint reads digits and the closing brace behind them.
+func (t *translator) codePoint(base int) (rune, bool, error) {
+	rest := t.src[t.pos:]
+	n := digits(rest, base, len(rest))
+	code, err := strconv.ParseUint("0"+rest[:n], base, 32)
+	switch {
+	case rest == "" || rest[0] == '}':
+		return 0, false, invalid("digits missing in \\x{} or \\o{} or \\N{U+}")
+	case err != nil || code > unicode.MaxRune:
 		return 0, false, invalid("character code point value in \\x{} or \\o{} is too large")
+	case n == len(rest) || rest[n] != '}':
+		if base == 8 {
+			return 0, false, invalid("non-octal character in \\o{} (closing brace missing?)")
+		}
+		return 0, false, invalid("non-hex character in \\x{} (closing brace missing?)")
+	case code >= 0xd800 && code <= 0xdfff:
+		return 0, false, invalid("disallowed Unicode code point (>= 0xd800 && <= 0xdfff)")
 	}
-	t.pos += end + 1
+	t.pos += n + 1
 	return rune(code), true, nil
 }
 
-// isOctal tells an octal escape from a back reference: PCRE takes numbers below 8, and those of existing groups, as
-// references.
+// maxReference is the largest number that PCRE reads as a back reference.
+const maxReference = math.MaxInt32/10 - 1
+
+// isOctal tells an octal escape from a back reference: PCRE takes numbers below 10, and those of the
+// groups before, as references.
 func (t *translator) isOctal() bool {
-	n := digits(t.src[t.pos:], 10, 9)
-	number, _ := strconv.Atoi(t.src[t.pos : t.pos+n])
-	return number >= 10 && number > t.total && t.src[t.pos] < '8'
+	number := atoi(t.src[t.pos : t.pos+digits(t.src[t.pos:], 10, len(t.src))])
+	return number > maxReference || number >= 10 && number > t.captures && t.src[t.pos] < '8'
 }
 
 func (t *translator) octalChar() (rune, bool, error) {
-	if t.src[t.pos] >= '8' { // within a class, \8 and \9 are the digits
+	if t.src[t.pos] >= '8' { // \8 and \9 that are no references are the digits
 		t.pos++
 		return rune(t.src[t.pos-1]), true, nil
 	}
@@ -233,42 +322,4 @@ func digits(s string, base, limit int) int {
 		n++
 	}
 	return n
-}
-
-// referenceEscape reads \1, \g{1}, \g{-1}, \g{name}, \k<name>, \k'name' and \k{name}.
-func (t *translator) referenceEscape(c byte) error {
-	if c >= '1' && c <= '9' {
-		n := digits(t.src[t.pos:], 10, 9)
-		number, _ := strconv.Atoi(t.src[t.pos : t.pos+n])
-		t.pos += n
-		return t.reference(number)
-	}
-	if c != 'g' && c != 'k' {
-		return invalid("unrecognized character follows \\")
-	}
-	t.pos++
-	if t.pos == len(t.src) {
-		return invalid("a reference must be followed by a name or number")
-	}
-	opening := t.src[t.pos]
-	if c == 'g' && (opening == '<' || opening == '\'') {
-		return notImplemented("a subroutine call")
-	}
-	if at := strings.IndexByte("{<'", opening); at >= 0 {
-		end := strings.IndexByte(t.src[t.pos+1:], "}>'"[at])
-		if end < 0 {
-			return invalid("syntax error in subpattern name (missing terminator?)")
-		}
-		name := t.src[t.pos+1 : t.pos+1+end]
-		t.pos += end + 2
-		return t.namedReference(name)
-	}
-	n := 0
-	if opening == '-' || opening == '+' {
-		n = 1
-	}
-	n += digits(t.src[t.pos+n:], 10, 9)
-	name := t.src[t.pos : t.pos+n]
-	t.pos += n
-	return t.namedReference(name)
 }

@@ -47,7 +47,7 @@ func (r *Regexp) each(text []byte, running *interrupt.Running, f func(Match) (mo
 	switch {
 	case r.isLiteral:
 		return r.eachLiteral(text, f)
-	case !r.runsLinear(text):
+	case !r.runsLinear(text) || r.positionsMatter:
 		return r.eachBacktracking(text, 0, running, f)
 	case r.isLong(text):
 		return r.eachLong(text, running, f)
@@ -151,7 +151,7 @@ func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Run
 		return err
 	}
 	at := runeOffsets{text: text}
-	for pos := utf8.RuneCount(text[:start]); pos == 0 || pos < len(runes); {
+	for pos := utf8.RuneCount(text[:start]); (pos == 0 || pos < len(runes)) && len(runes)-pos >= r.least; {
 		found, err := backtrack(r, len(text), running, func(re *regexp2.Regexp) (*regexp2.Match, error) { return re.FindRunesMatchStartingAt(runes, pos) })
 		switch {
 		case err != nil:
@@ -161,13 +161,20 @@ func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Run
 		case found == nil:
 			return nil
 		}
-		if more, err := f(at.match(found)); err != nil || !more {
+		m := at.match(found, r.captures)
+		begin := found.Index
+		if reset := r.resetBy(found); reset >= 0 {
+			begin = reset
+			m[0].Start = at.byteOf(begin)
+			at.byteOf(found.Index + found.Length)
+		}
+		if more, err := f(m); err != nil || !more {
 			return err
 		}
 		if err := running.Err(); err != nil {
 			return err
 		}
-		pos = found.Index + max(found.Length, 1)
+		pos = max(found.Index+found.Length, begin+1)
 	}
 	return nil
 }
@@ -213,8 +220,19 @@ func (o *runeOffsets) byteOf(runes int) int {
 	return o.pos
 }
 
-func (o *runeOffsets) match(found *regexp2.Match) Match {
-	groups := found.Groups()
+// resetBy returns where \K begins a match, or -1.
+func (r *Regexp) resetBy(found *regexp2.Match) int {
+	if !r.resets {
+		return -1
+	}
+	if group := found.GroupByNumber(resetNumber); group != nil && len(group.Captures) > 0 {
+		return group.Index
+	}
+	return -1
+}
+
+func (o *runeOffsets) match(found *regexp2.Match, captures int) Match {
+	groups := found.Groups()[:captures+1]
 	m := make(Match, len(groups))
 	for i := range groups {
 		g := &groups[i]

@@ -12,8 +12,8 @@
 //
 //  1. A Regexp is immutable and safe for concurrent use.
 //  2. Which engine runs does not change the answer.
-//  3. A pattern that is valid in PCRE and that neither engine can run (recursion, most verbs) is an error when it is
-//     compiled, never a wrong answer.
+//  3. A pattern that is valid in PCRE and that neither engine can run (recursion, most verbs) is the error NotImplemented
+//     when it is compiled, never a wrong answer. A pattern that is invalid there is invalid here, with PCRE2's text.
 //
 // Match finds out whether a text matches; Find and FindAll (find.go) return positions and captures.
 package pcre
@@ -53,10 +53,14 @@ type Regexp struct {
 	// newlineMatters says that the linear engine would be wrong about texts that end with a newline.
 	newlineMatters bool
 	backtracking   func() (*regexp2.Regexp, error)
-	source         string      // for the backtracking engine
-	captures       int         // groups that capture
-	mayBeEmpty     func() bool // a match of the linear engine may be empty
-	program        func() int  // the instructions of the linear engine
+	source         string // for the backtracking engine
+	captures       int    // groups that capture
+	least          int    // the characters of the shortest match
+	// positionsMatter says that the linear engine knows whether a text matches, but not where;
+	// resets, that \K may move a match's beginning.
+	positionsMatter, resets bool
+	mayBeEmpty              func() bool // a match of the linear engine may be empty
+	program                 func() int  // the instructions of the linear engine
 	// later finds a match of the linear engine behind the first character of a text.
 	later func() *regexp.Regexp
 }
@@ -86,7 +90,10 @@ func Compile(pattern, options string) (*Regexp, error) {
 }
 
 func (t *translator) compile(fl flags) (*Regexp, error) {
-	r := &Regexp{newlineMatters: t.newlineMatters, captures: t.captures}
+	r := &Regexp{
+		newlineMatters: t.newlineMatters, captures: t.captures, least: t.whole.min,
+		positionsMatter: t.positionsMatter, resets: t.resets,
+	}
 	if t.isLiteral && !fl.ignoreCase {
 		r.literal, r.isLiteral, r.anchored = t.literal, true, t.anchored
 		return r, nil
@@ -126,6 +133,8 @@ func (r *Regexp) Match(text []byte, running *interrupt.Running) (bool, error) {
 		return bytes.HasPrefix(text, r.literal), nil
 	case r.isLiteral:
 		return bytes.Contains(text, r.literal), nil
+	case len(text) < r.least:
+		return false, nil
 	case !r.runsLinear(text):
 		runes, err := runesOf(text, running)
 		if err != nil {

@@ -1,6 +1,7 @@
 package pcre
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -55,7 +56,7 @@ func TestMatch(t *testing.T) {
 		{"^(a)?(?(1)b|c)$", "", []string{"ab", "c"}, []string{"b", "ac"}},
 		{"^a{2,3}$", "", []string{"aa", "aaa"}, []string{"a", "aaaa"}},
 		{"^a{,3}$", "", []string{"a{,3}"}, []string{"aa"}},
-		{"^(?:a{2}){3}$|^a{2}{2}$", "", []string{"aaaa", "aaaaaa"}, []string{"aaa"}},
+		{"^(?:a{2}){3}$", "", []string{"aaaaaa"}, []string{"aaa", "aaaa"}},
 		{"[[:alpha:]]", "", []string{"a"}, []string{"1", "é"}},
 		{"^[[:^digit:]]+$", "", []string{"aé"}, []string{"1"}},
 		{`^[]a]+$`, "", []string{"]a"}, []string{"b"}},
@@ -116,7 +117,6 @@ func TestErrors(t *testing.T) {
 		{"a", "q", 51108},
 		{"a", "g", 51108},
 		{`(?R)`, "", 238},
-		{"(?|a|b)", "", 238},
 		{strings.Repeat("a", MaxPatternLength+1), "", 51091},
 		{"a{70000}", "", 51091},
 	} {
@@ -124,6 +124,51 @@ func TestErrors(t *testing.T) {
 		if got := mongoerr.CodeOf(err); got != c.code {
 			t.Errorf("%.20q: %v, want %d", c.pattern, err, c.code)
 		}
+	}
+}
+
+// TestLeast has counts so large that the backtracking engine would run out of time for a shorter text.
+func TestLeast(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"a{65535}", "(a{1000}){1000}"} {
+		re, err := Compile(pattern, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := []byte(strings.Repeat("a", 40000))
+		if ok, err := re.Match(text, nil); ok || err != nil {
+			t.Errorf("%s: %v, %v", pattern, ok, err)
+		}
+		if m, err := re.Find(text, nil); m != nil || err != nil {
+			t.Errorf("%s: %v, %v", pattern, m, err)
+		}
+	}
+	re, err := Compile("a{65535}", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := re.Match([]byte(strings.Repeat("a", 65535)), nil); !ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+}
+
+// TestCallsAreBounded has calls that double with each group.
+func TestCallsAreBounded(t *testing.T) {
+	t.Parallel()
+	var pattern strings.Builder
+	pattern.WriteString("(a)")
+	for n := 1; n < 2000; n++ {
+		fmt.Fprintf(&pattern, "((?%d)(?%d))", n, n)
+	}
+	if _, err := Compile(pattern.String(), ""); mongoerr.CodeOf(err) != mongoerr.NotImplemented {
+		t.Error(err)
+	}
+	pattern.Reset()
+	for n := 1; n < 2000; n++ {
+		fmt.Fprintf(&pattern, `(\g{%d}\g{%d})`, n+1, n+1)
+	}
+	if _, err := Compile(`(?<=\g{1})`+pattern.String()+"(a)", ""); mongoerr.CodeOf(err) != codeInvalidPattern {
+		t.Error(err)
 	}
 }
 

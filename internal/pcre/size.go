@@ -29,9 +29,6 @@ type repeat struct{ low, high int }
 
 // repeat counts what a quantifier makes of the last atom.
 func (t *translator) repeat(r repeat) {
-	if !t.hasAtom {
-		return
-	}
 	atom := t.size - t.atomSize
 	switch {
 	case t.atomIsGroup:
@@ -41,7 +38,6 @@ func (t *translator) repeat(r repeat) {
 	default:
 		t.size = t.atomSize + r.ofCharacter(atom)
 	}
-	t.atomIsGroup = true // a quantifier's result is repeated as a group
 }
 
 func (r repeat) ofGroup(size int) int {

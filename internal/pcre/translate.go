@@ -11,6 +11,8 @@ import (
 // flags are the options that a group inherits and may change.
 type flags struct {
 	ignoreCase, multiline, dotAll, extended, ungreedy, noCapture bool
+	extendedMore                                                 bool // white space in classes too
+	duplicateNames                                               bool
 }
 
 // set turns on the option of a letter of $options.
@@ -42,9 +44,36 @@ type translator struct {
 	newlineMatters       bool
 
 	groups   []group
-	captures int            // seen so far
-	total    int            // in the whole pattern
-	names    map[string]int // of the whole pattern
+	opened   int // groups and references so far
+	captures int // seen so far
+	names    names
+	// known has the groups of the whole pattern, once that was read; refers says that it is needed.
+	known   *translator
+	refers  bool
+	lengths map[int]int // of groups that back references in lookbehinds refer to
+	bodies  map[int]body
+	calling []int // the groups that are being called
+	// sharesNumbers says that groups of one number may exist;
+	sharesNumbers bool
+	asksCalls     bool // there are conditions that are true in calls only
+	// expectsAssertion is 2 after the beginning of a condition that is an assertion, and 1 after a
+	// callout there.
+	expectsAssertion int
+	quoting          bool // the text in a class stands between \Q and \E
+	lookarounds      int  // that are open
+	bsrAnyCRLF       bool // what \\R matches
+	// positionsMatter says that only the backtracking engine finds the right positions; resets, that
+	// \\K moves a match's beginning.
+	positionsMatter, resets bool
+
+	deferred [phases]error // what is found after the whole pattern was read
+	missing  error         // the first part of a valid pattern that no engine has
+
+	// What the branch matches so far, before the last atom and with it, and the last atom.
+	before, branch, atom extent
+	whole                extent // of the branches of the whole pattern before this one
+	wholeBranches        int
+	atomIsAssertion      bool
 
 	// The last atom, for quantifiers: where it starts in both outputs.
 	atomLinear, atomBacktracking int
@@ -72,18 +101,21 @@ func (o *output) wrap(from int, before, after string) {
 	*o = append(*o, after...)
 }
 
-type group struct {
-	saved                flags
-	linear, backtracking int
-	size                 int
+// translate reads a pattern. One that refers to its groups is read twice: at first they are not known.
+func translate(pattern string, fl flags) (*translator, error) {
+	t, err := read(pattern, fl, nil)
+	if err == nil && t.refers {
+		t, err = read(pattern, fl, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.whole = t.whole.or(t.branch, t.wholeBranches)
+	return t, t.judge()
 }
 
-// maxGroups bounds the nesting of groups, as PCRE2 does.
-const maxGroups = 250
-
-func translate(pattern string, fl flags) (*translator, error) {
-	t := &translator{src: pattern, fl: fl, linearOK: true, isLiteral: true}
-	t.scanGroups()
+func read(pattern string, fl flags, known *translator) (*translator, error) {
+	t := &translator{src: pattern, fl: fl, linearOK: true, isLiteral: true, known: known, bodies: map[int]body{}, lengths: map[int]int{}}
 	t.startVerbs()
 	for t.pos < len(t.src) {
 		if err := t.item(); err != nil {
@@ -94,114 +126,37 @@ func translate(pattern string, fl flags) (*translator, error) {
 		return nil, invalid("missing closing parenthesis")
 	}
 	if t.size+sizeAround > maxCompiled {
-		return nil, invalid("regular expression is too large")
+		t.fail(phaseCompile, "regular expression is too large")
 	}
 	return t, nil
-}
-
-// scanGroups counts captures and collects names, so that references forward can be told from octal escapes.
-func (t *translator) scanGroups() {
-	t.names = map[string]int{}
-	inClass := false
-	for i := 0; i < len(t.src); i++ {
-		switch c := t.src[i]; {
-		case c == '\\' && strings.HasPrefix(t.src[i:], `\Q`):
-			end := strings.Index(t.src[i:], `\E`)
-			if end < 0 {
-				return
-			}
-			i += end + 1
-		case c == '\\':
-			i++
-		case inClass:
-			inClass = c != ']'
-		case c == '[':
-			inClass = true
-			if strings.HasPrefix(t.src[i+1:], "^") {
-				i++
-			}
-			if strings.HasPrefix(t.src[i+1:], "]") {
-				i++
-			}
-		case c == '(':
-			t.scanGroup(t.src[i+1:])
-		}
-	}
-}
-
-func (t *translator) scanGroup(rest string) {
-	if strings.HasPrefix(rest, "*") {
-		return
-	}
-	if !strings.HasPrefix(rest, "?") {
-		if !t.fl.noCapture {
-			t.total++
-		}
-		return
-	}
-	if name, _, ok := groupName(rest[1:]); ok {
-		t.total++
-		if _, seen := t.names[name]; !seen {
-			t.names[name] = t.total
-		}
-	}
-}
-
-// groupName reads <name>, 'name' or P<name>; n is the length of what was read.
-func groupName(s string) (name string, n int, ok bool) {
-	rest := strings.TrimPrefix(s, "P")
-	if rest == "" {
-		return "", 0, false
-	}
-	closing := byte('>')
-	switch {
-	case rest[0] == '<' && len(rest) > 1 && rest[1] != '=' && rest[1] != '!':
-	case rest[0] == '\'' && len(rest) == len(s):
-		closing = '\''
-	default:
-		return "", 0, false
-	}
-	end := strings.IndexByte(rest[1:], closing)
-	if end < 1 || !isName(rest[1:1+end]) {
-		return "", 0, false
-	}
-	return rest[1 : 1+end], len(s) - len(rest) + end + 2, true
-}
-
-func isName(s string) bool {
-	for i, c := range s {
-		if c != '_' && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(i > 0 && c >= '0' && c <= '9') {
-			return false
-		}
-	}
-	return len(s) <= 32
-}
-
-// startVerbs skips the settings that may stand at the start and change nothing here.
-func (t *translator) startVerbs() {
-	for _, verb := range []string{"(*UTF8)", "(*UTF)", "(*LF)", "(*NO_AUTO_POSSESS)", "(*NO_START_OPT)"} {
-		if strings.HasPrefix(t.src[t.pos:], verb) {
-			t.pos += len(verb)
-		}
-	}
 }
 
 // emit writes the same to both engines as one atom.
 func (t *translator) emit(s string) { t.emitBoth(s, s) }
 
 func (t *translator) emitBoth(linear, backtracking string) {
-	t.startAtom()
+	t.startAtom(extent{1, 1})
 	t.linear.WriteString(linear)
 	t.backtracking.WriteString(backtracking)
 }
 
 // emitBacktracking writes an atom that only one engine has.
-func (t *translator) emitBacktracking(s string) {
+func (t *translator) emitBacktracking(s string, matches extent) {
 	t.linearOK = false
-	t.emitBoth("", s)
+	t.startAtom(matches)
+	t.backtracking.WriteString(s)
 }
 
-func (t *translator) startAtom() {
+// emitPosition writes what matches a position, which no quantifier may follow.
+func (t *translator) emitPosition(linear, backtracking string) {
+	t.startAtom(extent{})
+	t.linear.WriteString(linear)
+	t.backtracking.WriteString(backtracking)
+	t.hasAtom = false
+}
+
+func (t *translator) startAtom(matches extent) {
+	t.addAtom(matches)
 	t.atomSize, t.atomIsGroup = t.size, false
 	t.size += sizeOp
 	t.atomLinear, t.atomBacktracking, t.hasAtom = t.linear.Len(), t.backtracking.Len(), true
@@ -227,14 +182,21 @@ func (t *translator) item() error {
 	if t.fl.extended && t.skipExtended(c) {
 		return nil
 	}
+	if strings.HasPrefix(t.src[t.pos:], "(?#") {
+		return t.comment()
+	}
+	expects := t.expectsAssertion
+	if expects > 0 && !t.assertionFollows() {
+		return errNoAssertion
+	}
+	t.expectsAssertion = 0
 	switch c {
 	case '\\':
 		t.pos++
 		return t.escape()
 	case '*', '+', '?':
 		t.pos++
-		t.repeat(map[byte]repeat{'*': {0, many}, '+': {1, many}, '?': {0, 1}}[c])
-		return t.quantifier(string(c))
+		return t.quantifier(string(c), map[byte]repeat{'*': {0, many}, '+': {1, many}, '?': {0, 1}}[c])
 	case '{':
 		return t.braces()
 	}
@@ -254,14 +216,11 @@ func (t *translator) item() error {
 	case '[':
 		return t.class()
 	case '(':
-		return t.open()
+		return t.open(expects)
 	case ')':
 		return t.close()
 	case '|':
-		t.linear.WriteString("|")
-		t.backtracking.WriteString("|")
-		t.hasAtom = false
-		t.size += sizeBranch
+		t.alternative()
 	case '.':
 		t.dot()
 	case '^':
@@ -301,17 +260,17 @@ func (t *translator) dot() {
 // caret: in multi-line mode it matches after every newline except one that ends the text.
 func (t *translator) caret() {
 	if !t.fl.multiline {
-		t.emit(`\A`)
+		t.emitPosition(`\A`, `\A`)
 		return
 	}
 	t.newlineMatters = true
-	t.emitBoth(`(?m:^)`, `(?:\A|(?<=\n)(?!\z))`)
+	t.emitPosition(`(?m:^)`, `(?:\A|(?<=\n)(?!\z))`)
 }
 
 // dollar: it matches at the end and before a newline that ends the text; in multi-line mode before every newline.
 func (t *translator) dollar() {
 	if t.fl.multiline {
-		t.emitBoth(`(?m:$)`, `(?=\n|\z)`)
+		t.emitPosition(`(?m:$)`, `(?=\n|\z)`)
 		return
 	}
 	t.endOrNewline()
@@ -319,7 +278,7 @@ func (t *translator) dollar() {
 
 func (t *translator) endOrNewline() {
 	t.newlineMatters = true
-	t.emitBoth(`\z`, `(?=\n?\z)`)
+	t.emitPosition(`\z`, `(?=\n?\z)`)
 }
 
 // braces reads {n}, {n,} and {n,m}; any other brace stands for itself.
@@ -331,6 +290,7 @@ func (t *translator) braces() error {
 		return nil
 	}
 	low, high, ranged := strings.Cut(t.src[t.pos+1:t.pos+end], ",")
+	text := fmt.Sprintf("{%d}", atoi(low))
 	lowCount, err := strconv.Atoi(low)
 	counts := repeat{lowCount, lowCount}
 	if err != nil || lowCount > 65535 {
@@ -345,13 +305,13 @@ func (t *translator) braces() error {
 			return invalid("numbers out of order in {} quantifier")
 		}
 		counts.high = highCount
+		text = fmt.Sprintf("{%d,%d}", lowCount, highCount)
 	} else if ranged {
 		counts.high = many
+		text = fmt.Sprintf("{%d,}", lowCount)
 	}
-	t.repeat(counts)
-	text := t.src[t.pos : t.pos+end+1]
 	t.pos += end + 1
-	return t.quantifier(text)
+	return t.quantifier(text, counts)
 }
 
 func isRepeat(s string) bool {
@@ -359,11 +319,39 @@ func isRepeat(s string) bool {
 	return low != "" && strings.Trim(low, "0123456789") == "" && strings.Trim(high, "0123456789") == ""
 }
 
-func (t *translator) quantifier(q string) error {
-	if !t.hasAtom {
-		return invalid("quantifier does not follow a repeatable item")
+// skipNothing skips what may stand between a quantifier and the character that changes it.
+func (t *translator) skipNothing() {
+	for t.pos < len(t.src) {
+		rest := t.src[t.pos:]
+		end := strings.IndexByte(rest, ')')
+		switch {
+		case t.fl.extended && t.skipExtended(rest[0]):
+		case strings.HasPrefix(rest, "(?#") && end > 0:
+			t.pos += end + 1
+		case strings.HasPrefix(rest, `\E`):
+			t.pos += len(`\E`)
+		case strings.HasPrefix(rest, `\Q\E`):
+			t.pos += len(`\Q\E`)
+		default:
+			return
+		}
 	}
+}
+
+// isNextRepeat reports whether s begins with counts in braces.
+func isNextRepeat(s string) bool {
+	end := strings.IndexByte(s, '}')
+	return end > 0 && isRepeat(s[1:end])
+}
+
+func (t *translator) quantifier(q string, counts repeat) error {
+	if !t.hasAtom {
+		return errUnrepeatable
+	}
+	t.repeat(counts)
+	t.repeatExtent(q[0] == '{', counts)
 	t.isLiteral = false
+	t.skipNothing()
 	lazy, possessive := t.fl.ungreedy, false
 	if t.pos < len(t.src) {
 		switch t.src[t.pos] {
@@ -384,30 +372,6 @@ func (t *translator) quantifier(q string) error {
 		t.linearOK = false
 		t.backtracking.wrap(t.atomBacktracking, "(?>", ")")
 	}
-	// Only a repetition with counts may be repeated again.
-	t.hasAtom = q[0] == '{'
+	t.hasAtom = false
 	return nil
-}
-
-// reference writes a back reference.
-func (t *translator) reference(n int) error {
-	if n < 1 || n > t.total {
-		return invalid("reference to non-existent subpattern")
-	}
-	t.emitBacktracking(fmt.Sprintf(`\k<%d>`, n))
-	t.size += sizeReference - sizeOp
-	return nil
-}
-
-func (t *translator) namedReference(name string) error {
-	if n, ok := t.names[name]; ok {
-		return t.reference(n)
-	}
-	if n, err := strconv.Atoi(name); err == nil {
-		if n < 0 {
-			n += t.captures + 1
-		}
-		return t.reference(n)
-	}
-	return invalid("reference to non-existent subpattern")
 }
