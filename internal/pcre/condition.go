@@ -52,6 +52,10 @@ func (t *translator) openConditional() error {
 	t.pos++
 	// The engine allows no options directly in a conditional group, so that each branch is a group.
 	t.push(kind, "", "(?"+condition+"(?:")
+	t.size += sizeCondition
+	if kind == definition {
+		t.size += sizeOp - sizeCondition
+	}
 	return nil
 }
 
@@ -131,7 +135,8 @@ func (t *translator) nameCondition(c byte) (groupKind, string, error) {
 	return conditional, never, nil
 }
 
-// checkCondition notes an error where the pattern does not have the group that a condition asks for.
+// checkCondition notes an error where the pattern does not have the group that a condition asks
+// for.
 func (t *translator) checkCondition(n int) {
 	t.refers = true
 	if t.known != nil && n > t.known.captures {

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestEdges matches patterns, one a line, with several texts: all matches of each, and its captures. An error that MongoDB
-// does not have begins with "not implemented".
+// TestEdges matches patterns, one a line, with several texts: all matches of each, and its
+// captures. An error that MongoDB does not have begins with "not implemented".
 func TestEdges(t *testing.T) {
 	t.Parallel()
 	texts := []string{"ab", "aabbaab", "ba b\nabcab\n", "AaBb", "é1α \r\nb"}

@@ -45,6 +45,7 @@ func (t *translator) escape() error {
 			return err
 		}
 		t.emit("[" + text + "]")
+		t.size += sizeProperty - sizeOp
 		return nil
 	}
 	if handled, err := t.assertion(c); handled {
@@ -295,8 +296,8 @@ func (t *translator) codePoint(base int) (rune, bool, error) {
 // maxReference is the largest number that PCRE reads as a back reference.
 const maxReference = math.MaxInt32/10 - 1
 
-// isOctal tells an octal escape from a back reference: PCRE takes numbers below 10, and those of the
-// groups before, as references.
+// isOctal tells an octal escape from a back reference: PCRE takes numbers below 10, and those of
+// the groups before, as references.
 func (t *translator) isOctal() bool {
 	number := atoi(t.src[t.pos : t.pos+digits(t.src[t.pos:], 10, len(t.src))])
 	return number > maxReference || number >= 10 && number > t.captures && t.src[t.pos] < '8'

@@ -264,8 +264,8 @@ func (t *translator) setFlags(fl flags) {
 	t.fl, t.hasAtom = fl, false
 }
 
-// capture opens a capturing group. Its number is explicit for regexp2, which counts named groups last.
-// Within a call it captures nothing: what a call captures is forgotten behind it.
+// capture opens a capturing group. Its number is explicit for regexp2, which counts named groups
+// last. Within a call it captures nothing: what a call captures is forgotten behind it.
 func (t *translator) capture() {
 	t.captures++
 	defer func() {
@@ -299,6 +299,9 @@ func (t *translator) push(kind groupKind, linear, backtracking string) {
 	t.size += sizeBranch
 	t.linear.WriteString(linear)
 	t.backtracking.WriteString(backtracking)
+	if kind == lookbehind {
+		t.size += sizeReverse
+	}
 	g.branchStart = t.backtracking.Len()
 	t.groups = append(t.groups, g)
 	t.hasAtom, t.branch = false, extent{}
@@ -325,6 +328,7 @@ func (t *translator) alternative() {
 	case conditional, definition:
 		t.backtracking.WriteString(")|(?:(?" + caseFlag(t.fl) + ")")
 	case lookbehind:
+		t.size += sizeReverse
 		t.backtracking.WriteString("|(?" + caseFlag(t.fl) + ")")
 	default:
 		t.backtracking.WriteString("|")
@@ -362,6 +366,7 @@ func (t *translator) close() error {
 		}
 	case conditional, definition:
 		matches = t.closeConditional(g)
+	default:
 	}
 	t.captures = g.lastCapture
 	if g.number > 0 && len(t.calling) == 0 {

@@ -42,8 +42,8 @@ func (t *translator) addAtom(matches extent) {
 	t.branch = t.before.then(matches)
 }
 
-// repeatExtent makes the last atom as long as a quantifier makes it. Only counts that are equal make it fixed; a lookahead
-// is as long however often it stands.
+// repeatExtent makes the last atom as long as a quantifier makes it. Only counts that are equal
+// make it fixed; a lookahead is as long however often it stands.
 func (t *translator) repeatExtent(counted bool, r repeat) {
 	if t.atomIsAssertion {
 		return
@@ -56,8 +56,8 @@ func (t *translator) repeatExtent(counted bool, r repeat) {
 	t.branch = t.before.then(times)
 }
 
-// endLookbehind checks the length of a branch. The engine would match it from right to left, where captures and references
-// differ: a branch with groups is matched from where it begins.
+// endLookbehind checks the length of a branch. The engine would match it from right to left, where
+// captures and references differ: a branch with groups is matched from where it begins.
 func (t *translator) endLookbehind(g *group) {
 	length := t.branch.fixed
 	switch {
@@ -89,6 +89,9 @@ func (t *translator) referenceLength(numbers []int) int {
 	}
 	scratch := &translator{src: t.src, known: t.known, groups: slices.Clone(t.groups), calling: slices.Clone(t.calling), lookarounds: 1}
 	scratch.write(numbers[0], called)
+	if t.known.lengths == nil {
+		t.known.lengths = map[int]int{}
+	}
 	t.known.lengths[numbers[0]] = scratch.atom.fixed
 	return scratch.atom.fixed
 }

@@ -12,8 +12,9 @@
 //
 //  1. A Regexp is immutable and safe for concurrent use.
 //  2. Which engine runs does not change the answer.
-//  3. A pattern that is valid in PCRE and that neither engine can run (recursion, most verbs) is the error NotImplemented
-//     when it is compiled, never a wrong answer. A pattern that is invalid there is invalid here, with PCRE2's text.
+//  3. A pattern that is valid in PCRE and that neither engine can run (recursion, most verbs) is
+//     the error NotImplemented when it is compiled, never a wrong answer. A pattern that is invalid
+//     there is invalid here, with PCRE2's text.
 //
 // Match finds out whether a text matches; Find and FindAll (find.go) return positions and captures.
 package pcre

@@ -127,7 +127,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestLeast has counts so large that the backtracking engine would run out of time for a shorter text.
+// TestLeast has counts so large that the backtracking engine would run out of time for a shorter
+// text.
 func TestLeast(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"a{65535}", "(a{1000}){1000}"} {

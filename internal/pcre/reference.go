@@ -105,7 +105,8 @@ func atoi(s string) int {
 	return n
 }
 
-// referenceEscape reads \1, \g{1}, \g{-1}, \g{name}, \k<name>, \k'name', \k{name}, and the calls \g<1> and \g'name'.
+// referenceEscape reads \1, \g{1}, \g{-1}, \g{name}, \k<name>, \k'name', \k{name}, and the calls
+// \g<1> and \g'name'.
 func (t *translator) referenceEscape(c byte) error {
 	switch {
 	case c >= '1' && c <= '9':
@@ -246,8 +247,8 @@ func (t *translator) checkGroup(n int) {
 	}
 }
 
-// measures reports whether PCRE2 looks at this place for the length of a lookbehind: it goes on until
-// a length varies.
+// measures reports whether PCRE2 looks at this place for the length of a lookbehind: it goes on
+// until a length varies.
 func (t *translator) measures() bool {
 	branch := t.branch
 	for i := len(t.groups) - 1; i >= 0 && branch.fixed != varies; i-- {
@@ -256,6 +257,7 @@ func (t *translator) measures() bool {
 			return false
 		case lookbehind:
 			return true
+		default:
 		}
 		branch = t.groups[i].before
 	}
@@ -310,7 +312,8 @@ func (t *translator) delimitedCall(terminator byte) error {
 // maxCalls bounds the length of a pattern whose calls are written out.
 const maxCalls = 1 << 16
 
-// call writes the body of a group in place of a call. Where the group is open, the call recurs, which no engine has.
+// call writes the body of a group in place of a call. Where the group is open, the call recurs,
+// which no engine has.
 func (t *translator) call(n int) {
 	t.checkGroup(n)
 	size := t.size
@@ -357,6 +360,9 @@ func (t *translator) write(n int, called body) {
 
 // addBody notes what a call of a group that ends would run: the first group of a number.
 func (t *translator) addBody(g *group) {
+	if t.bodies == nil {
+		t.bodies = map[int]body{}
+	}
 	if _, seen := t.bodies[g.number]; !seen {
 		t.bodies[g.number] = body{start: g.start, end: t.pos - 1, captures: g.number, fl: g.saved}
 	}

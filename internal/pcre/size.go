@@ -14,6 +14,13 @@ const (
 	// sizeCapture is the number of a group, sizeReference a reference to one.
 	sizeCapture   = 2
 	sizeReference = 3
+	// sizeReverse begins each branch of a lookbehind.
+	sizeReverse = 3
+	// sizeCondition is a condition that asks for a group, sizeCallout a callout with a number, and
+	// sizeProperty a property of characters.
+	sizeCondition = 3
+	sizeCallout   = 6
+	sizeProperty  = 3
 	// sizeBitmap is a class of characters, sizeCount a count of repetitions.
 	sizeBitmap = 33
 	sizeCount  = 2

@@ -62,8 +62,8 @@ type translator struct {
 	quoting          bool // the text in a class stands between \Q and \E
 	lookarounds      int  // that are open
 	bsrAnyCRLF       bool // what \\R matches
-	// positionsMatter says that only the backtracking engine finds the right positions; resets, that
-	// \\K moves a match's beginning.
+	// positionsMatter says that only the backtracking engine finds the right positions; resets,
+	// that \\K moves a match's beginning.
 	positionsMatter, resets bool
 
 	deferred [phases]error // what is found after the whole pattern was read
@@ -78,7 +78,8 @@ type translator struct {
 	// The last atom, for quantifiers: where it starts in both outputs.
 	atomLinear, atomBacktracking int
 	hasAtom                      bool
-	// What the pattern takes compiled by PCRE2, as far as it was read, and where the last atom begins in that.
+	// What the pattern takes compiled by PCRE2, as far as it was read, and where the last atom
+	// begins in that.
 	size, atomSize int
 	atomIsGroup    bool
 
@@ -101,7 +102,8 @@ func (o *output) wrap(from int, before, after string) {
 	*o = append(*o, after...)
 }
 
-// translate reads a pattern. One that refers to its groups is read twice: at first they are not known.
+// translate reads a pattern. One that refers to its groups is read twice: at first they are not
+// known.
 func translate(pattern string, fl flags) (*translator, error) {
 	t, err := read(pattern, fl, nil)
 	if err == nil && t.refers {
@@ -115,7 +117,7 @@ func translate(pattern string, fl flags) (*translator, error) {
 }
 
 func read(pattern string, fl flags, known *translator) (*translator, error) {
-	t := &translator{src: pattern, fl: fl, linearOK: true, isLiteral: true, known: known, bodies: map[int]body{}, lengths: map[int]int{}}
+	t := &translator{src: pattern, fl: fl, linearOK: true, isLiteral: true, known: known}
 	t.startVerbs()
 	for t.pos < len(t.src) {
 		if err := t.item(); err != nil {
@@ -231,7 +233,8 @@ func (t *translator) item() error {
 	return nil
 }
 
-// skipExtended skips white space and comments of the extended syntax. A quantifier still belongs to what stands before.
+// skipExtended skips white space and comments of the extended syntax. A quantifier still belongs to
+// what stands before.
 func (t *translator) skipExtended(c byte) bool {
 	if strings.IndexByte(" \t\n\v\f\r", c) >= 0 {
 		t.pos++
@@ -267,7 +270,8 @@ func (t *translator) caret() {
 	t.emitPosition(`(?m:^)`, `(?:\A|(?<=\n)(?!\z))`)
 }
 
-// dollar: it matches at the end and before a newline that ends the text; in multi-line mode before every newline.
+// dollar: it matches at the end and before a newline that ends the text; in multi-line mode before
+// every newline.
 func (t *translator) dollar() {
 	if t.fl.multiline {
 		t.emitPosition(`(?m:$)`, `(?=\n|\z)`)

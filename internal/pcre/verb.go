@@ -21,7 +21,7 @@ var (
 
 // startVerbs reads the settings at the start of the pattern.
 func (t *translator) startVerbs() {
-	for {
+	for strings.HasPrefix(t.src[t.pos:], "(*") {
 		rest := t.src[t.pos:]
 		limit := startLimit.FindString(rest)
 		verb := startVerb.FindStringSubmatch(rest)
@@ -142,12 +142,14 @@ func (t *translator) callout(expects int) error {
 		return invalid("closing parenthesis for (?C expected")
 	}
 	t.pos++
+	t.size += sizeCallout
 	t.hasAtom = false
 	t.expectsAssertion = max(expects-1, 0)
 	return nil
 }
 
-// calloutString returns the length of a string in its delimiters, which stand twice where they belong to it.
+// calloutString returns the length of a string in its delimiters, which stand twice where they
+// belong to it.
 func calloutString(s string) (int, error) {
 	delimiter := s[0]
 	if strings.IndexByte("`'\"^%#${", delimiter) < 0 {
