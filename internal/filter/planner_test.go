@@ -130,6 +130,19 @@ func TestRegexPrefix(t *testing.T) {
 		{"^abc", "s", "abc", true},
 		{"^", "", "", false},
 		{"^é*", "", "", false},
+		{`^ab\E*`, "", "a", false},
+		{`^\Qab\E\E*`, "", "a", false},
+		{`^\Qab*`, "", "ab*", true},
+		{`^ab\Ec`, "", "abc", true},
+		{"^ab(?#x)*", "", "a", false},
+		{"^ab(?#x)c", "", "abc", true},
+		{"^ab#x\n*", "x", "a", false},
+		{"^ab #x\n c", "x", "abc", true},
+		{"^ab#x", "x", "ab", true},
+		{"^ab#x", "", "ab#x", true},
+		{"^ab\u0085*", "x", "a", false},
+		{"^ab\u200e\u200f\u2028\u2029c", "x", "abc", true},
+		{"^ab\u00a0", "x", "ab\u00a0", true},
 	} {
 		re, err := NewRegex("a", c.pattern, c.options)
 		if err != nil {

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -157,34 +158,47 @@ func (n *Regex) Prefix() (prefix string, exact bool) {
 
 // literalPrefix reads characters that stand for themselves until the first one that does not.
 func literalPrefix(pattern string, extended bool) (string, bool) {
-	var prefix []rune
-	runes := []rune(pattern)
-	for i := 0; i < len(runes); i++ {
-		switch c := runes[i]; {
+	var prefix []byte
+	for pattern != "" {
+		if n := nothing(pattern, extended); n > 0 {
+			pattern = pattern[n:]
+			continue
+		}
+		c, n := utf8.DecodeRuneInString(pattern)
+		switch {
 		case c == '*' || c == '?' || c == '{': // the last character is optional
-			return string(prefix[:max(len(prefix)-1, 0)]), false
+			_, n := utf8.DecodeLastRune(prefix)
+			return string(prefix[:len(prefix)-n]), false
+		case strings.HasPrefix(pattern, `\Q`):
+			text, rest, _ := strings.Cut(pattern[len(`\Q`):], `\E`)
+			prefix, pattern = append(prefix, text...), rest
+			continue
 		case c == '\\':
-			i++
-			if i < len(runes) && runes[i] == 'Q' {
-				i++
-				for ; i < len(runes) && !(runes[i] == '\\' && i+1 < len(runes) && runes[i+1] == 'E'); i++ {
-					prefix = append(prefix, runes[i])
-				}
-				i++
-				continue
-			}
-			if i == len(runes) || isAlphanumeric(runes[i]) {
+			pattern = pattern[n:]
+			if c, n = utf8.DecodeRuneInString(pattern); pattern == "" || isAlphanumeric(c) {
 				return string(prefix), false
 			}
-			prefix = append(prefix, runes[i])
-		case strings.ContainsRune("^$.[()+", c), extended && c == '#':
+		case strings.ContainsRune("^$.[()+", c):
 			return string(prefix), false
-		case extended && strings.ContainsRune(" \t\n\v\f\r", c):
-		default:
-			prefix = append(prefix, c)
 		}
+		prefix, pattern = append(prefix, pattern[:n]...), pattern[n:]
 	}
 	return string(prefix), len(prefix) > 0
+}
+
+// nothing returns how many bytes at the begin of a pattern stand for nothing. A quantifier behind
+// them belongs to what stands before.
+func nothing(pattern string, extended bool) int {
+	if strings.HasPrefix(pattern, `\E`) {
+		return len(`\E`)
+	}
+	if strings.HasPrefix(pattern, "(?#") {
+		return strings.IndexByte(pattern, ')') + 1
+	}
+	if extended {
+		return pcre.ExtendedSpace(pattern)
+	}
+	return 0
 }
 
 func isAlphanumeric(c rune) bool {

@@ -79,6 +79,7 @@ func TestMatch(t *testing.T) {
 		{"a(?#)+", "", []string{"aa"}, nil},
 		{`a\Kb`, "", []string{"ab"}, []string{"b"}},
 		{"(?x) a b", "", []string{"ab"}, nil},
+		{"(?x)^a\u0085\u200e\u200f\u2028\u2029*$", "", []string{"", "aa"}, []string{"a\u2029"}},
 	} {
 		re, err := Compile(c.pattern, c.options)
 		if err != nil {

@@ -181,7 +181,7 @@ func quote(r rune) string {
 // item reads one atom, anchor, quantifier or parenthesis.
 func (t *translator) item() error {
 	c := t.src[t.pos]
-	if t.fl.extended && t.skipExtended(c) {
+	if t.fl.extended && t.skipExtended() {
 		return nil
 	}
 	if strings.HasPrefix(t.src[t.pos:], "(?#") {
@@ -235,21 +235,27 @@ func (t *translator) item() error {
 
 // skipExtended skips white space and comments of the extended syntax. A quantifier still belongs to
 // what stands before.
-func (t *translator) skipExtended(c byte) bool {
-	if strings.IndexByte(" \t\n\v\f\r", c) >= 0 {
-		t.pos++
-		return true
+func (t *translator) skipExtended() bool {
+	n := ExtendedSpace(t.src[t.pos:])
+	t.pos += n
+	return n > 0
+}
+
+// ExtendedSpace returns how many bytes at the begin of a pattern stand for nothing in the extended
+// syntax: white space, or a comment.
+func ExtendedSpace(pattern string) int {
+	r, n := utf8.DecodeRuneInString(pattern)
+	switch r {
+	case ' ', '\t', '\n', '\v', '\f', '\r', '\u0085', '\u200e', '\u200f', '\u2028', '\u2029':
+		return n
+	case '#':
+		if end := strings.IndexByte(pattern, '\n'); end >= 0 {
+			return end + 1
+		}
+		return len(pattern)
+	default:
+		return 0
 	}
-	if c != '#' {
-		return false
-	}
-	end := strings.IndexByte(t.src[t.pos:], '\n')
-	if end < 0 {
-		t.pos = len(t.src)
-	} else {
-		t.pos += end + 1
-	}
-	return true
 }
 
 func (t *translator) dot() {
@@ -329,7 +335,7 @@ func (t *translator) skipNothing() {
 		rest := t.src[t.pos:]
 		end := strings.IndexByte(rest, ')')
 		switch {
-		case t.fl.extended && t.skipExtended(rest[0]):
+		case t.fl.extended && t.skipExtended():
 		case strings.HasPrefix(rest, "(?#") && end > 0:
 			t.pos += end + 1
 		case strings.HasPrefix(rest, `\E`):
