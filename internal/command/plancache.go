@@ -74,7 +74,7 @@ func shapeQuery(req *Request, name string, c *table.Collection) (*plan.Query, er
 
 // runPlanCacheListFilters answers as a server on which none was set: they cannot be set yet.
 func runPlanCacheListFilters(_ context.Context, req *Request, reply *bsonx.Builder) error {
-	if _, err := req.Collection(); err != nil {
+	if _, err := req.legacyCollection(); err != nil {
 		return err
 	}
 	reply.Array("filters", bsonx.Empty)

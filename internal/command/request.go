@@ -217,6 +217,16 @@ func (r *Request) readCollection() (string, error) {
 	return name, err
 }
 
+// legacyCollection is Collection for a command that MongoDB parses without its IDL: the error for an
+// empty name has another form.
+func (r *Request) legacyCollection() (string, error) {
+	v := r.CommandValue()
+	if (v.Type == bsonx.TypeString || v.Type == bsonx.TypeSymbol) && len(v.StrBytes()) == 0 {
+		return "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", r.DB)
+	}
+	return r.Collection()
+}
+
 // Retain lets the request's bytes live on after Run: the connection reads its next message into another buffer. It is
 // what a command calls that keeps a part of the request, such as the filter of an open cursor.
 func (r *Request) Retain() { r.retain = true }

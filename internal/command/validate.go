@@ -46,7 +46,7 @@ func validateCommands() []Definition {
 }
 
 func runValidate(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-	name, err := req.Collection()
+	name, err := req.legacyCollection()
 	if err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func keyNames(doc bsonx.Doc) bsonx.Doc {
 
 // runReIndex builds all indexes anew. Until that is done the collection keeps those that it has.
 func runReIndex(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-	name, err := req.Collection()
+	name, err := req.legacyCollection()
 	if err != nil {
 		return err
 	}
