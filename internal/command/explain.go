@@ -259,7 +259,7 @@ func explainFindAndModify(req *Request) (*plan.ExplainRequest, error) {
 			return nil, err
 		}
 	}
-	ask.Query, err = req.writeQuery(sc, query, orderOf(req.Doc("sort")), req.Get("hint"), req.Get("collation"))
+	ask.Query, err = req.writeQuery(sc, query, req.Doc("sort"), req.Get("hint"), req.Get("collation"))
 	if err != nil {
 		return nil, err
 	}

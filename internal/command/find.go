@@ -184,7 +184,6 @@ func (a *findArgs) check(req *Request) error {
 		if err := checkSort(q.Sort); err != nil {
 			return err
 		}
-		q.Sort = orderOf(q.Sort)
 	}
 	switch {
 	case a.ntoreturn:

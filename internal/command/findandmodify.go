@@ -220,7 +220,7 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 	if err := plan.CheckSortMeta(m.req.Doc("sort"), f); err != nil {
 		return err
 	}
-	query := write.Query{Seen: m.see, Filter: f, Sort: orderOf(m.req.Doc("sort")), Hint: m.req.Get("hint"), Collation: specOf(m.req.Get("collation")), One: true}
+	query := write.Query{Seen: m.see, Filter: f, Sort: m.req.Doc("sort"), Hint: m.req.Get("hint"), Collation: specOf(m.req.Get("collation")), One: true}
 	m.text = f.Text()
 	st := &write.DeleteStatement{Query: query, Deleted: func(doc bsonx.Doc) error {
 		m.score(doc)
@@ -248,7 +248,7 @@ func (m *modification) remove(ctx context.Context, sc scope, reply *bsonx.Builde
 func (m *modification) update(ctx context.Context, sc scope, reply *bsonx.Builder) error {
 	spec := &updateSpec{
 		query: m.queryDoc(), mods: m.req.Get("update"), arrayFilters: m.req.Get("arrayFilters"),
-		hint: m.req.Get("hint"), sort: orderOf(m.req.Doc("sort")), collation: m.req.Get("collation"), upsert: m.req.Bool("upsert"),
+		hint: m.req.Get("hint"), sort: m.req.Doc("sort"), collation: m.req.Get("collation"), upsert: m.req.Bool("upsert"),
 	}
 	c, err := m.req.lookup(m.name)
 	if err != nil {

@@ -64,7 +64,7 @@ func shapeQuery(req *Request, name string, c *table.Collection) (*plan.Query, er
 		if err := checkSort(sort); err != nil {
 			return nil, err
 		}
-		q.Sort = orderOf(sort)
+		q.Sort = sort
 		if err := plan.CheckSortMeta(q.Sort, q.Filter); err != nil {
 			return nil, err
 		}

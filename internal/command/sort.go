@@ -82,38 +82,10 @@ func checkSortMeta(v bsonx.Value) error {
 	}
 }
 
-// randVal is the metadata of $sample. Documents of a collection have none, so that it orders nothing.
-const randVal = "randVal"
-
-// The metadata of a text search and of a search by distance.
+// The metadata of a $sample, of a text search and of a search by distance.
 const (
+	randVal         = "randVal"
 	textScore       = "textScore"
 	geoNearDistance = "geoNearDistance"
 	geoNearPoint    = "geoNearPoint"
 )
-
-// orderOf returns a checked pattern without the keys that order nothing.
-func orderOf(pattern bsonx.Doc) bsonx.Doc {
-	for it := pattern.Iter(); it.Next(); {
-		if ordersNothing(it.Value()) {
-			return withoutMeta(pattern)
-		}
-	}
-	return pattern
-}
-
-func ordersNothing(v bsonx.Value) bool {
-	return v.Type == bsonx.TypeDocument && v.Doc().First().Value.Str() == randVal
-}
-
-func withoutMeta(pattern bsonx.Doc) bsonx.Doc {
-	var out bsonx.Builder
-	out.StartDoc()
-	for it := pattern.Iter(); it.Next(); {
-		if v := it.Value(); !ordersNothing(v) {
-			out.Value(string(it.Key()), v)
-		}
-	}
-	out.End()
-	return bsonx.Doc(out.Bytes())
-}

@@ -346,7 +346,6 @@ func (r *Request) compileUpdate(sc scope, c *table.Collection, spec *updateSpec,
 	if err != nil {
 		return err
 	}
-	spec.sort = orderOf(spec.sort)
 	arrayFilters, err := docsOf(arrayFiltersOf, spec.arrayFilters)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -38,8 +37,6 @@ type Options struct {
 
 	// first says that the stage that is being parsed is the first one.
 	first bool
-	// sampled says that a $sample precedes the stage, so that documents have random values.
-	sampled bool
 	// inside is the stage whose sub-pipeline is being parsed, depth how many such stages there are around it.
 	inside parent
 	depth  int
@@ -127,7 +124,6 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 			return nil, err
 		}
 		p.steps = append(p.steps, steps...)
-		opts.sampled = opts.sampled || slices.ContainsFunc(steps, isSample)
 		if err := opts.Vars.Scripts().Running.Err(); err != nil {
 			return nil, err
 		}

@@ -42,11 +42,6 @@ func parseSample(arg bsonx.Value, _ Options) ([]stage, error) {
 	return []stage{&sample{n}}, nil
 }
 
-func isSample(s step) bool {
-	_, ok := s.stage.(*sample)
-	return ok
-}
-
 func (s *sample) open(src Source, env *Env) Source {
 	sampled := &sampleSource{sortingSource: sortingSource{input: input{src}, env: env, limit: s.size, key: appendRandom}}
 	if s.size < maxSorterLimit {

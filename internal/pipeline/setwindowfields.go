@@ -96,7 +96,7 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 		if err := meter.Did(2*pathWork, opts.Vars.Scripts().Running); err != nil {
 			return nil, err
 		}
-		key, err := parseSortKey(string(it.Key()), it.Value(), opts)
+		key, err := parseSortKey(string(it.Key()), it.Value())
 		if err != nil {
 			return nil, err
 		}
@@ -112,8 +112,6 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 // parseSortValue returns the value that documents are sorted by.
 func parseSortValue(key index.Field, opts Options) (expr.Expr, error) {
 	switch key.Path {
-	case "":
-		return &expr.Const{}, nil // metadata that no document has
 	case index.ScorePath:
 		return expr.ParseOperator("$meta", bsonx.String(scoreKind), nil)
 	case index.DistancePath:

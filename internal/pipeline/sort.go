@@ -58,12 +58,9 @@ func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 		if err := opts.Vars.CheckMeta(metaKind(it.Value())); err != nil {
 			return nil, err
 		}
-		key, err := parseSortKey(string(it.Key()), it.Value(), opts)
+		key, err := parseSortKey(string(it.Key()), it.Value())
 		if err != nil {
 			return nil, err
-		}
-		if key.Path == "" {
-			continue
 		}
 		name := it.Key()
 		if key.IsMeta() {
@@ -77,14 +74,11 @@ func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 	shown.End()
 	s.pattern, s.shown = pattern.Bytes(), shown.Bytes()
 	s.collation = opts.Collation
-	if len(s.keys) == 0 {
-		return nil, nil // all documents are equal
-	}
 	return []stage{s}, nil
 }
 
-// parseSortKey returns a key without a path for metadata that no document has, so that all are equal.
-func parseSortKey(name string, v bsonx.Value, opts Options) (index.Field, error) {
+// parseSortKey parses a field of a sort pattern.
+func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 	if _, err := expr.SplitFieldPath(name); err != nil {
 		return index.Field{}, err
 	}
@@ -96,9 +90,7 @@ func parseSortKey(name string, v bsonx.Value, opts Options) (index.Field, error)
 			case distanceKind:
 				return index.Field{Path: index.DistancePath, Desc: true}, nil
 			case randomKind:
-				if opts.sampled {
-					return index.Field{Path: index.RandomPath, Desc: true}, nil
-				}
+				return index.Field{Path: index.RandomPath, Desc: true}, nil
 			}
 		}
 		return index.Field{}, checkSortMeta(v.Doc())
@@ -123,8 +115,7 @@ func metaKind(v bsonx.Value) string {
 	return ""
 }
 
-// checkSortMeta refuses a sort by metadata that pipelines never have. Random values order nothing
-// where no $sample precedes.
+// checkSortMeta returns the error for a sort by metadata that pipelines never have.
 func checkSortMeta(spec bsonx.Doc) error {
 	kind := spec.Lookup("$meta")
 	switch {
@@ -135,8 +126,6 @@ func checkSortMeta(spec bsonx.Doc) error {
 	}
 	if kind.Type == bsonx.TypeString {
 		switch name := kind.Str(); name {
-		case randomKind:
-			return nil
 		case "searchScore", "vectorSearchScore":
 			return expr.NoMeta(name)
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
-const metaTextScore = "textScore"
-
-// The metadata of a search by distance.
+// The metadata of a text search, of a search by distance and of a $sample.
 const (
-	metaDistance = "geoNearDistance"
-	metaPoint    = "geoNearPoint"
+	metaTextScore = "textScore"
+	metaDistance  = "geoNearDistance"
+	metaPoint     = "geoNearPoint"
+	metaRandom    = "randVal"
 )
 
 // sortMeta returns the path that stands for the metadata which a value of a sort pattern names; ""
@@ -30,6 +30,8 @@ func sortMeta(v bsonx.Value) string {
 		return index.ScorePath
 	case kind.Str() == metaDistance:
 		return index.DistancePath
+	case kind.Str() == metaRandom:
+		return index.RandomPath
 	default:
 		return ""
 	}
@@ -72,7 +74,7 @@ func sortKey(sort bsonx.Doc, c *collation.Collator) exec.KeyFunc {
 // metaOf returns what a row is sorted by beside its document; null, which comes last, where the row
 // was found by other means.
 func metaOf(row *exec.Row) index.SortMeta {
-	m := index.SortMeta{Score: bsonx.Null, Distance: bsonx.Null}
+	m := index.SortMeta{Score: bsonx.Null, Distance: bsonx.Null, Random: bsonx.Null}
 	if row.Scored {
 		m.Score = bsonx.Double(row.Score)
 	}
