@@ -332,7 +332,7 @@ func besideMemory(engine storage.Engine) func() int64 {
 }
 
 func openStore(engine storage.Engine, o *Options) (*table.Store, error) {
-	compiler := command.Compiler{Warn: func(err error) {
+	compiler := command.Compiler{Order: engine.Order(), Warn: func(err error) {
 		o.Logger.Warn("Document would fail validation", "c", "STORAGE", "error", err)
 	}}
 	if o.Standalone {

@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -20,6 +21,37 @@ func TestClusterTimeStandalone(t *testing.T) {
 	var refused mongo.CommandError
 	if !errors.As(err, &refused) || refused.Code != 51144 {
 		t.Error(err)
+	}
+	validator := bson.M{"$expr": bson.M{"$gt": bson.A{"$$CLUSTER_TIME", 0}}}
+	err = c.Database().CreateCollection(t.Context(), "checked", options.CreateCollection().SetValidator(validator))
+	if !errors.As(err, &refused) || refused.Code != 51144 {
+		t.Error(err)
+	}
+}
+
+// TestClusterTimeInValidators inserts documents into collections whose validators look at
+// $$CLUSTER_TIME, which is the time of each write.
+func TestClusterTimeInValidators(t *testing.T) {
+	t.Parallel()
+	h := newSetPath(t)
+	validator := bsonx.NewDoc("$expr", bsonx.NewDoc("$gt", []bsonx.Value{bsonx.String("$$CLUSTER_TIME"), bsonx.String("$t")}))
+	h.run(bsonx.NewDoc("create", "made", "validator", validator, "$db", "db"))
+	h.run(bsonx.NewDoc("create", "changed", "$db", "db"))
+	h.run(bsonx.NewDoc("collMod", "changed", "validator", validator, "$db", "db"))
+	for _, name := range []string{"made", "changed"} {
+		insert := func(at bsonx.Value) (n int64) {
+			docs := []bsonx.Doc{bsonx.NewDoc("t", at)}
+			n, _ = h.ask(bsonx.NewDoc("insert", name, "documents", docs, "$db", "db")).Lookup("n").AsInt64()
+			return n
+		}
+		before := h.run(bsonx.NewDoc("ping", 1, "$db", "db")).Lookup("operationTime")
+		if n := insert(before); n != 0 {
+			t.Errorf("%s: a document of the present is valid", name)
+		}
+		h.run(bsonx.NewDoc("insert", "other", "documents", []bsonx.Doc{bsonx.NewDoc("a", 1)}, "$db", "db"))
+		if n := insert(before); n != 1 {
+			t.Errorf("%s: a document of the past is not valid", name)
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ func newHotPath(tb testing.TB, memory int64) *hotPath {
 func newSetPath(tb testing.TB) *hotPath {
 	tb.Helper()
 	return openHotPath(tb, 0, func(engine storage.Engine, log *slog.Logger) (*table.Store, error) {
-		return table.OpenLogged(engine, command.Compiler{}, log, table.OplogOptions{})
+		return table.OpenLogged(engine, command.Compiler{Order: engine.Order()}, log, table.OplogOptions{})
 	}, "rs0")
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -35,7 +36,11 @@ func checkValidation(req *Request) error {
 				req.DB, req.CommandValue().Str(), req.DB)
 		}
 		req.baseVars()
-		vars := validatorVars(nil, &req.Conn.scripting.running)
+		var order *storage.Order
+		if req.Service.replicates() {
+			order = req.Service.order
+		}
+		vars := validatorVars(nil, &req.Conn.scripting.running, order)
 		if req.Generic.APIStrict == boolTrue {
 			vars = vars.WithStableAPI()
 		}
@@ -63,9 +68,14 @@ func badEnum(req *Request, field string, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", v.Str(), req.Def.Name, field)
 }
 
-// validatorVars returns the scope of a validator that serves an operation, which may be nil.
-func validatorVars(co *collation.Collator, running *interrupt.Running) *expr.Vars {
-	return (*expr.Vars)(nil).WithScripts(js.Options{Running: running}).WithCollation(co)
+// validatorVars returns the scope of a validator that serves an operation, which may be nil. Without
+// an order $$CLUSTER_TIME is refused.
+func validatorVars(co *collation.Collator, running *interrupt.Running, order *storage.Order) *expr.Vars {
+	vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: running})
+	if order != nil {
+		vars = vars.WithClusterTime(func() bsonx.Value { return timestamp(order.Visible()) })
+	}
+	return vars.WithCollation(co)
 }
 
 func parseValidator(doc bsonx.Doc, co *collation.Collator, vars *expr.Vars) (*filter.Filter, error) {
@@ -76,6 +86,8 @@ func parseValidator(doc bsonx.Doc, co *collation.Collator, vars *expr.Vars) (*fi
 type Compiler struct {
 	// Warn is told of documents that a validator with the action "warn" would refuse; it may be nil.
 	Warn func(err error)
+	// Order tells validators $$CLUSTER_TIME. If it is nil, a validator with that does not compile.
+	Order *storage.Order
 }
 
 // Partial implements table.Compiler.
@@ -91,15 +103,15 @@ func (c Compiler) Validator(options bsonx.Doc, co *collation.Collator) (table.Va
 		return nil, nil
 	}
 	spec := doc.Doc().Clone()
-	f, err := newServingFilter(spec, co)
+	v := &validator{
+		spec: spec, collation: co, order: c.Order, moderate: level.Type == bsonx.TypeString && level.Str() == "moderate",
+		timed: bytes.Contains(spec, []byte("$$NOW")), stamped: bytes.Contains(spec, []byte("$$CLUSTER_TIME")),
+	}
+	f, err := v.compile()
 	if err != nil {
 		return nil, err
 	}
-	v := &validator{
-		spec: spec, collation: co, moderate: level.Type == bsonx.TypeString && level.Str() == "moderate",
-		timed: bytes.Contains(spec, []byte("$$NOW")),
-	}
-	v.filters.Put(f)
+	v.give(f)
 	if action := options.Lookup("validationAction"); action.Type == bsonx.TypeString && action.Str() == "warn" {
 		v.warn = c.Warn
 		if v.warn == nil {
@@ -113,13 +125,17 @@ func (c Compiler) Validator(options bsonx.Doc, co *collation.Collator) (table.Va
 type validator struct {
 	spec      bsonx.Doc
 	collation *collation.Collator
+	order     *storage.Order
 	// filters are compiled forms of the spec, each for one operation at a time.
 	filters sync.Pool
 	// moderate lets documents stay invalid that were invalid before.
 	moderate bool
 	// timed is whether $$NOW may be in the spec.
 	timed bool
-	warn  func(error)
+	// stamped is whether $$CLUSTER_TIME may be in the spec. Its value is compiled in, so that each
+	// check compiles the spec.
+	stamped bool
+	warn    func(error)
 }
 
 // Accepts implements table.Validator.
@@ -128,7 +144,7 @@ func (v *validator) Accepts(doc bsonx.Doc) bool {
 	if err != nil {
 		return false
 	}
-	defer v.filters.Put(f)
+	defer v.give(f)
 	ok, err := v.now(f.filter).Match(doc)
 	return ok && err == nil
 }
@@ -143,7 +159,7 @@ func (v *validator) Check(ctx context.Context, old, doc bsonx.Doc) error {
 	err = v.check(v.now(f.filter), old, doc)
 	ended := f.running.Err()
 	f.running = interrupt.Running{}
-	v.filters.Put(f)
+	v.give(f)
 	return cmp.Or(ended, err)
 }
 
@@ -160,7 +176,14 @@ func (v *validator) take() (*servingFilter, error) {
 	if f, ok := v.filters.Get().(*servingFilter); ok {
 		return f, nil
 	}
-	return newServingFilter(v.spec, v.collation)
+	return v.compile()
+}
+
+// give returns a compiled form that take may give to the next operation.
+func (v *validator) give(f *servingFilter) {
+	if !v.stamped {
+		v.filters.Put(f)
+	}
 }
 
 // servingFilter is a filter that looks at the operation that it serves.
@@ -169,10 +192,10 @@ type servingFilter struct {
 	running interrupt.Running
 }
 
-func newServingFilter(spec bsonx.Doc, co *collation.Collator) (*servingFilter, error) {
+func (v *validator) compile() (*servingFilter, error) {
 	f := &servingFilter{}
 	var err error
-	f.filter, err = parseValidator(spec, co, validatorVars(co, &f.running))
+	f.filter, err = parseValidator(v.spec, v.collation, validatorVars(v.collation, &f.running, v.order))
 	return f, err
 }
 
