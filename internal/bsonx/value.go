@@ -230,6 +230,22 @@ func (v Value) RoundInt64() (int64, bool) {
 	}
 }
 
+// SaturatingInt32 is RoundInt64 for arguments of 32 bits: a number out of range becomes the nearest
+// limit, NaN is 0.
+func (v Value) SaturatingInt32() int32 {
+	if n, ok := v.RoundInt64(); ok {
+		return int32(max(math.MinInt32, min(n, math.MaxInt32)))
+	}
+	switch f, _ := v.AsFloat64(); {
+	case f > 0:
+		return math.MaxInt32
+	case f < 0:
+		return math.MinInt32
+	default:
+		return 0
+	}
+}
+
 // AsExactInt64 is AsInt64 for numbers without a fraction; it reports false for the others.
 func (v Value) AsExactInt64() (int64, bool) {
 	switch v.Type {

@@ -169,9 +169,9 @@ func (p *parser) strength(v bsonx.Value) (strength, error) {
 	if !v.Type.IsNumber() {
 		return 0, p.wrongType("strength", v.Type, "types '[decimal, double, long, int]'")
 	}
-	n, _ := v.AsInt64()
+	n := v.SaturatingInt32()
 	switch {
-	case n > int64(identical):
+	case n > int32(identical):
 		return 0, mongoerr.New(mongoerr.BadValue, "BSON field 'strength' value must be <= 5, actual value '%d'", n)
 	case n < 0:
 		return 0, mongoerr.New(mongoerr.BadValue, "BSON field 'strength' value must be >= 0, actual value '%d'", n)

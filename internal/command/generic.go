@@ -158,10 +158,22 @@ func findGeneric(key []byte) int {
 	return -1
 }
 
+// notAnInteger returns the error for a number that is no integer of 64 bits.
+func notAnInteger(name string, v bsonx.Value) error {
+	reason := "Expected an integer"
+	switch f, _ := v.AsFloat64(); {
+	case v.Type == bsonx.TypeDecimal128 || math.Abs(f) >= 1<<63:
+		reason = "Cannot represent as a 64-bit integer"
+	case math.IsNaN(f):
+		reason = "Expected an integer, but found NaN in"
+	}
+	return mongoerr.New(mongoerr.FailedToParse, "%s: %s: %s", reason, name, bsonx.FormatShell(v))
+}
+
 func setMaxTime(g *Generic, cmd string, v bsonx.Value) error {
 	n, ok := v.AsExactInt64()
 	if !ok {
-		return mongoerr.New(mongoerr.FailedToParse, "Expected an integer: maxTimeMS: %s", numberText(v))
+		return notAnInteger("maxTimeMS", v)
 	}
 	if err := Between(0, maxTimeMillisLimit)("maxTimeMS", bsonx.Int64(n)); err != nil {
 		return err

@@ -61,11 +61,6 @@ func (s *indexSpec) checkPlane() error {
 		return mongoerr.New(codeTwoPlanes, "can't have 2 geo fields")
 	case first > 0:
 		return mongoerr.New(codePlaneNotFirst, "2d has to be first in index")
-	case isNaN(s.raw.Lookup("bits")):
-		return mongoerr.New(mongoerr.InvalidOptions, "bits for hash must be > 0 and <= 32, but 0 bits were specified")
-	case isInfinite(s.raw.Lookup("bits")):
-		return mongoerr.New(mongoerr.InvalidOptions, "bits for hash must be > 0 and <= 32, but %s bits were specified",
-			bsonx.FormatShell(s.raw.Lookup("bits")))
 	case bits < 1 || bits > 32:
 		return mongoerr.New(mongoerr.InvalidOptions, "bits for hash must be > 0 and <= 32, but %d bits were specified", bits)
 	case !(low < high) || math.IsInf(low, 0) || math.IsInf(high, 0):

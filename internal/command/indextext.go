@@ -30,9 +30,9 @@ func (s *indexSpec) completeText() error {
 	if err != nil {
 		return err
 	}
-	version := int64(text.NewestVersion)
+	version := int32(text.NewestVersion)
 	if v := s.raw.Lookup("textIndexVersion"); !v.IsMissing() {
-		if version, _ = v.AsInt64(); version < text.OldestVersion || version > text.NewestVersion {
+		if version = v.SaturatingInt32(); version < text.OldestVersion || version > text.NewestVersion {
 			return cannotCreate("bad textIndexVersion: %d", version)
 		}
 	}
@@ -44,7 +44,7 @@ func (s *indexSpec) completeText() error {
 		return err
 	}
 	s.key = t.key()
-	s.text = bsonx.NewDoc("weights", t.sortedWeights(), "default_language", language, "language_override", override, "textIndexVersion", int32(version))
+	s.text = bsonx.NewDoc("weights", t.sortedWeights(), "default_language", language, "language_override", override, "textIndexVersion", version)
 	return nil
 }
 
@@ -121,14 +121,14 @@ func (t *textSpec) readWeights(v bsonx.Value) error {
 			if !it.Value().Type.IsNumber() {
 				return cannotCreate("weight for text index needs numeric type")
 			}
-			n := saturatingInt64(it.Value())
+			n := it.Value().SaturatingInt32()
 			if n <= 0 || n >= maxTextWeight {
 				return cannotCreate("text index weight must be in the exclusive interval (0,%d) but found: %d", maxTextWeight, n)
 			}
 			if err := checkWeightPath(path); err != nil {
 				return err
 			}
-			t.weights[path] = int32(n)
+			t.weights[path] = n
 		}
 	}
 	if len(t.weights) == 0 {

@@ -26,10 +26,10 @@ type planeGen struct {
 }
 
 // GridOptions returns what the specification of a 2d index says of its grid, with the defaults, be that valid or not.
-func GridOptions(options bsonx.Doc) (bits int64, low, high float64) {
-	bits, low, high = int64(geo.DefaultGrid.Bits), geo.DefaultGrid.Min, geo.DefaultGrid.Max
-	if n, ok := options.Lookup("bits").AsInt64(); ok {
-		bits = n
+func GridOptions(options bsonx.Doc) (bits int32, low, high float64) {
+	bits, low, high = int32(geo.DefaultGrid.Bits), geo.DefaultGrid.Min, geo.DefaultGrid.Max
+	if v := options.Lookup("bits"); v.Type.IsNumber() {
+		bits = v.SaturatingInt32()
 	}
 	if f, ok := options.Lookup("min").AsFloat64(); ok {
 		low = f
