@@ -30,10 +30,11 @@ type predicate struct {
 // moveMatches is RuleMoveMatch.
 func moveMatches(steps []step) []step {
 	steps = copyBeforeRedact(mergeMatchRuns(steps))
+	known := passages{}
 	for i := 1; i < len(steps); i++ {
 		// Those behind one that could not go on are merged with it later.
 		if _, ok := steps[i].stage.(*match); ok {
-			steps = sinkMatch(steps, i)
+			steps = sinkMatch(steps, i, known)
 		}
 	}
 	return steps
@@ -41,15 +42,15 @@ func moveMatches(steps []step) []step {
 
 // sinkMatch moves the i-th step, a $match, towards the beginning. Predicates that cannot go
 // stay behind. If the operation ends, the step stays where it is then.
-func sinkMatch(steps []step, i int) []step {
-	if passage(steps[i-1]) == nil {
+func sinkMatch(steps []step, i int, known passages) []step {
+	if known.of(steps[i-1]) == nil {
 		return steps
 	}
 	m, _ := steps[i].stage.(*match)
 	rest := m.predicates()
 	moved := steps[i]
 	for copied := false; i > 0 && m.ended() == nil; i-- {
-		pass, stay, renamed := divide(steps[i-1], rest)
+		pass, stay, renamed := divide(known.of(steps[i-1]), rest)
 		if len(pass) == 0 {
 			break
 		}
@@ -208,11 +209,13 @@ func hasChance(v bsonx.Value, depth int) bool {
 	return false
 }
 
-// divide tells which predicates may stand before a step, as they must be written there, and which may not.
-func divide(before step, predicates []predicate) (pass, stay []predicate, renamed bool) {
-	rename := passage(before)
+// divide tells which predicates may stand before a stage, as they must be written there, and which may not.
+func divide(rename passFunc, predicates []predicate) (pass, stay []predicate, renamed bool) {
 	if rename == nil {
 		return nil, predicates, false
+	}
+	if allKeep(predicates, rename) {
+		return predicates, nil, false
 	}
 	for _, p := range predicates {
 		moved, ok := p.through(rename)
@@ -226,9 +229,39 @@ func divide(before step, predicates []predicate) (pass, stay []predicate, rename
 	return pass, stay, renamed
 }
 
+// allKeep reports whether all predicates may stand before a stage as they are.
+func allKeep(predicates []predicate, pass passFunc) bool {
+	for i := range predicates {
+		if !predicates[i].keeps(pass) {
+			return false
+		}
+	}
+	return true
+}
+
+// keeps reports whether the predicate may stand before a stage as it is.
+func (p *predicate) keeps(pass passFunc) bool {
+	if p.fixed {
+		return false
+	}
+	for _, path := range p.paths {
+		if to, ok := pass(path, p); !ok || to != path {
+			return false
+		}
+	}
+	if len(p.paths) > 0 {
+		return true
+	}
+	_, ok := pass("", p)
+	return ok
+}
+
 // through returns the predicate with its paths renamed; false where one of them has no name before the stage.
 func (p predicate) through(pass passFunc) (predicate, bool) {
-	if p.fixed {
+	if p.keeps(pass) {
+		return p, true
+	}
+	if p.fixed || p.hasExpr {
 		return p, false
 	}
 	names := make(map[string]string, len(p.paths))
@@ -241,17 +274,8 @@ func (p predicate) through(pass passFunc) (predicate, bool) {
 		}
 		names[path], out.paths[i] = to, to
 	}
-	if _, ok := pass("", &p); len(p.paths) == 0 && !ok {
-		return p, false
-	}
-	if slices.Equal(out.paths, p.paths) {
-		return p, true
-	}
-	if p.hasExpr {
-		return p, false
-	}
 	out.spec = renamePaths(p.spec, names)
-	return out, true
+	return out, len(p.paths) > 0
 }
 
 // renamePaths returns a predicate with other paths.

@@ -39,6 +39,19 @@ func passage(s step) passFunc {
 	return nil
 }
 
+// passages are the passages of stages, each of which is made once.
+type passages map[stage]passFunc
+
+// of is passage for a step of a pipeline that is being optimised.
+func (ps passages) of(s step) passFunc {
+	pass, ok := ps[s.stage]
+	if !ok {
+		pass = passage(s)
+		ps[s.stage] = pass
+	}
+	return pass
+}
+
 // passNamed is passage for stages that are known by their specification: $lookup and $graphLookup set one field.
 func passNamed(s step) passFunc {
 	if s.name != "$lookup" && s.name != "$graphLookup" || s.spec.Type != bsonx.TypeDocument {

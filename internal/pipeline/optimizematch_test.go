@@ -1,0 +1,31 @@
+package pipeline_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/pipeline"
+)
+
+// BenchmarkMoveMatches optimises pipelines of 980 stages, half of them a $match whose predicates all
+// move to the beginning.
+func BenchmarkMoveMatches(b *testing.B) {
+	const n, many = 490, 60
+	match := `{"$match": {` + wide(many, `"f#": 1`) + `}}`
+	for _, bench := range []struct{ name, stage string }{
+		{"set", `{"$set": {"a": 1}}`},
+		{"unwind", `{"$unwind": "$a"}`},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			stages := strings.TrimSuffix(strings.Repeat(bench.stage+`, `+match+`, `, n), ", ")
+			p, err := pipeline.Compile(parseJSON(b, `{"v": [`+stages+`]}`).Lookup("v"), pipeline.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Optimized(pipeline.AllRules &^ pipeline.RuleMoveMatch)
+			}
+		})
+	}
+}
