@@ -97,18 +97,21 @@ func (p *parser) fields() error {
 			return mongoerr.New(40413, "BSON field '%s.%s' is a duplicate field", p.within, name)
 		}
 		seen[name] = true
-		if v.IsNull() && name != "backwards" {
+		if absent(v) && name != "backwards" {
 			continue
 		}
 		if err := p.field(name, v); err != nil {
 			return err
 		}
 	}
-	if p.opts.locale == "" && (!seen["locale"] || p.doc.Lookup("locale").IsNull()) {
+	if p.opts.locale == "" && (!seen["locale"] || absent(p.doc.Lookup("locale"))) {
 		return mongoerr.New(codeMissingField, "BSON field '%s.locale' is missing but a required field", p.within)
 	}
 	return nil
 }
+
+// absent reports whether a value stands for none, as null and undefined do for IDL.
+func absent(v bsonx.Value) bool { return v.IsNull() || v.Type == bsonx.TypeUndefined }
 
 func (p *parser) field(name string, v bsonx.Value) (err error) {
 	o := &p.opts
