@@ -87,6 +87,8 @@ func (g *gen) predicate(depth int) any {
 			bson.Regex{Pattern: "^a"},
 			bson.Regex{Pattern: "b$"},
 			bson.Regex{Pattern: "^A", Options: "i"},
+			bson.Regex{Pattern: `^ab\E*`},
+			bson.Regex{Pattern: "^ab #\n*", Options: "x"},
 			op("$mod", bson.A{2, 0}), op("$size", 2),
 			op("$in", bson.A{bson.Regex{Pattern: "^ab"}, nil}), op("$bitsAllSet", 2),
 		})
