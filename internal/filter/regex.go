@@ -160,7 +160,7 @@ func (n *Regex) Prefix() (prefix string, exact bool) {
 func literalPrefix(pattern string, extended bool) (string, bool) {
 	var prefix []byte
 	for pattern != "" {
-		if n := nothing(pattern, extended); n > 0 {
+		if n := pcre.Nothing(pattern, extended); n > 0 {
 			pattern = pattern[n:]
 			continue
 		}
@@ -184,21 +184,6 @@ func literalPrefix(pattern string, extended bool) (string, bool) {
 		prefix, pattern = append(prefix, pattern[:n]...), pattern[n:]
 	}
 	return string(prefix), len(prefix) > 0
-}
-
-// nothing returns how many bytes at the begin of a pattern stand for nothing. A quantifier behind
-// them belongs to what stands before.
-func nothing(pattern string, extended bool) int {
-	if strings.HasPrefix(pattern, `\E`) {
-		return len(`\E`)
-	}
-	if strings.HasPrefix(pattern, "(?#") {
-		return strings.IndexByte(pattern, ')') + 1
-	}
-	if extended {
-		return pcre.ExtendedSpace(pattern)
-	}
-	return 0
 }
 
 func isAlphanumeric(c rune) bool {

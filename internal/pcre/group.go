@@ -213,14 +213,8 @@ func (t *translator) openFlags(rest string) error {
 // setInline turns on the option of a letter within a pattern.
 func (fl *flags) setInline(letter byte) bool {
 	switch letter {
-	case 'i':
-		fl.ignoreCase = true
-	case 'm':
-		fl.multiline = true
-	case 's':
-		fl.dotAll = true
-	case 'x':
-		fl.extended = true
+	case 'i', 'm', 's', 'x':
+		return fl.set(rune(letter))
 	case 'U':
 		fl.ungreedy = true
 	case 'n':

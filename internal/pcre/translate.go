@@ -48,28 +48,27 @@ type translator struct {
 	captures int // seen so far
 	names    names
 	// known has the groups of the whole pattern, once that was read; refers says that it is needed.
-	known   *translator
-	refers  bool
-	lengths map[int]int // of groups that back references in lookbehinds refer to
-	bodies  map[int]body
-	calling []int // the groups that are being called
-	// sharesNumbers says that groups of one number may exist;
-	sharesNumbers bool
-	asksCalls     bool // there are conditions that are true in calls only
+	known         *translator
+	refers        bool
+	lengths       map[int]int // of groups that back references in lookbehinds refer to
+	bodies        map[int]body
+	calling       []int // the groups that are being called
+	sharesNumbers bool  // several groups may have one number
+	asksCalls     bool  // there are conditions that are true in calls only
 	// expectsAssertion is 2 after the beginning of a condition that is an assertion, and 1 after a
 	// callout there.
 	expectsAssertion int
 	quoting          bool // the text in a class stands between \Q and \E
 	lookarounds      int  // that are open
-	bsrAnyCRLF       bool // what \\R matches
+	bsrAnyCRLF       bool // what \R matches
 	// positionsMatter says that only the backtracking engine finds the right positions; resets,
-	// that \\K moves a match's beginning.
+	// that \K moves a match's beginning.
 	positionsMatter, resets bool
 
 	deferred [phases]error // what is found after the whole pattern was read
 	missing  error         // the first part of a valid pattern that no engine has
 
-	// What the branch matches so far, before the last atom and with it, and the last atom.
+	// How much the branch matches: before its last atom, with that, and the last atom alone.
 	before, branch, atom extent
 	whole                extent // of the branches of the whole pattern before this one
 	wholeBranches        int
@@ -236,14 +235,14 @@ func (t *translator) item() error {
 // skipExtended skips white space and comments of the extended syntax. A quantifier still belongs to
 // what stands before.
 func (t *translator) skipExtended() bool {
-	n := ExtendedSpace(t.src[t.pos:])
+	n := extendedSpace(t.src[t.pos:])
 	t.pos += n
 	return n > 0
 }
 
-// ExtendedSpace returns how many bytes at the begin of a pattern stand for nothing in the extended
+// extendedSpace returns how many bytes at the start of a pattern stand for nothing in the extended
 // syntax: white space, or a comment.
-func ExtendedSpace(pattern string) int {
+func extendedSpace(pattern string) int {
 	r, n := utf8.DecodeRuneInString(pattern)
 	switch r {
 	case ' ', '\t', '\n', '\v', '\f', '\r', '\u0085', '\u200e', '\u200f', '\u2028', '\u2029':
@@ -331,20 +330,26 @@ func isRepeat(s string) bool {
 
 // skipNothing skips what may stand between a quantifier and the character that changes it.
 func (t *translator) skipNothing() {
-	for t.pos < len(t.src) {
-		rest := t.src[t.pos:]
-		end := strings.IndexByte(rest, ')')
-		switch {
-		case t.fl.extended && t.skipExtended():
-		case strings.HasPrefix(rest, "(?#") && end > 0:
-			t.pos += end + 1
-		case strings.HasPrefix(rest, `\E`):
-			t.pos += len(`\E`)
-		case strings.HasPrefix(rest, `\Q\E`):
-			t.pos += len(`\Q\E`)
-		default:
-			return
-		}
+	for n := -1; n != 0; t.pos += n {
+		n = Nothing(t.src[t.pos:], t.fl.extended)
+	}
+}
+
+// Nothing returns how many bytes at the start of a pattern stand for nothing: a comment, the marks
+// of an empty quotation, or white space of the extended syntax. A quantifier behind them belongs to
+// what stands before.
+func Nothing(pattern string, extended bool) int {
+	switch {
+	case strings.HasPrefix(pattern, "(?#"):
+		return strings.IndexByte(pattern, ')') + 1
+	case strings.HasPrefix(pattern, `\E`):
+		return len(`\E`)
+	case strings.HasPrefix(pattern, `\Q\E`):
+		return len(`\Q\E`)
+	case extended:
+		return extendedSpace(pattern)
+	default:
+		return 0
 	}
 }
 
