@@ -230,20 +230,25 @@ func (v Value) RoundInt64() (int64, bool) {
 	}
 }
 
-// SaturatingInt32 is RoundInt64 for arguments of 32 bits: a number out of range becomes the nearest
-// limit, NaN is 0.
-func (v Value) SaturatingInt32() int32 {
+// SaturatingInt64 is RoundInt64, but a number out of range becomes the nearest limit, and NaN and
+// other types are 0.
+func (v Value) SaturatingInt64() int64 {
 	if n, ok := v.RoundInt64(); ok {
-		return int32(max(math.MinInt32, min(n, math.MaxInt32)))
+		return n
 	}
 	switch f, _ := v.AsFloat64(); {
 	case f > 0:
-		return math.MaxInt32
+		return math.MaxInt64
 	case f < 0:
-		return math.MinInt32
+		return math.MinInt64
 	default:
 		return 0
 	}
+}
+
+// SaturatingInt32 is SaturatingInt64 for arguments of 32 bits.
+func (v Value) SaturatingInt32() int32 {
+	return int32(max(math.MinInt32, min(v.SaturatingInt64(), math.MaxInt32)))
 }
 
 // AsExactInt64 is AsInt64 for numbers without a fraction; it reports false for the others.

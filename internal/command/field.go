@@ -220,7 +220,7 @@ func fieldIndex(fields []Field, key []byte) int {
 	return -1
 }
 
-// saturatingInt64 converts a number as MongoDB's safeNumberLong: NaN is 0, what is out of range becomes the limit.
+// saturatingInt64 converts a number or a boolean as MongoDB's safeNumberLong.
 func saturatingInt64(v bsonx.Value) int64 {
 	if v.Type == bsonx.TypeBool {
 		if v.Bool() {
@@ -228,16 +228,5 @@ func saturatingInt64(v bsonx.Value) int64 {
 		}
 		return 0
 	}
-	if n, ok := v.RoundInt64(); ok {
-		return n
-	}
-	f, _ := v.AsFloat64()
-	switch {
-	case f > 0:
-		return 1<<63 - 1
-	case f < 0:
-		return -1 << 63
-	default:
-		return 0
-	}
+	return v.SaturatingInt64()
 }
