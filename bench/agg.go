@@ -26,8 +26,8 @@ type aggFigure struct {
 	Rounds []float64 `json:"rounds,omitempty"`
 	// Took has one time for each round: from question to answer, in milliseconds.
 	Took []float64 `json:"took_ms,omitempty"`
-	// PeakMB is the most private memory of the side's processes while it worked. The process of the
-	// embedded side is this one, with the drivers and the orders in it.
+	// PeakMB is the largest private memory of the side's processes while it answers. The embedded
+	// side runs in this process, so that the drivers and the orders count, too.
 	PeakMB float64 `json:"peak_mb,omitempty"`
 	// Allocs are the allocations of the process per document, of sides in this process.
 	Allocs float64 `json:"allocs_per_document,omitempty"`

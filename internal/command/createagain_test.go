@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestCreateAgain makes each collection a second time. With the same options in another order, or
+// TestCreateAgain creates each collection twice. With the same options in another order, or
 // with numbers of another type, that succeeds; with other options it does not.
 func TestCreateAgain(t *testing.T) {
 	t.Parallel()

@@ -82,7 +82,7 @@ type Stats struct {
 	Works    uint64
 	Advanced uint64
 	IsEOF    bool
-	// Failed says that an error came from Next of a node that is Timed.
+	// Failed says that Next returned an error. Only a node that is Timed notes it.
 	Failed        bool
 	SaveStates    uint64
 	RestoreStates uint64

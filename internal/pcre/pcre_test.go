@@ -154,7 +154,7 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// TestCallsAreBounded has calls that double with each group.
+// TestCallsAreBounded: each group calls the one before it twice, so that written out calls double.
 func TestCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	var pattern strings.Builder

@@ -209,7 +209,8 @@ func hasChance(v bsonx.Value, depth int) bool {
 	return false
 }
 
-// divide tells which predicates may stand before a stage, as they must be written there, and which may not.
+// divide returns the predicates that may stand before a stage, as they are written there, and those
+// that may not.
 func divide(rename passFunc, predicates []predicate) (pass, stay []predicate, renamed bool) {
 	if rename == nil {
 		return nil, predicates, false

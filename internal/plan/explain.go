@@ -54,9 +54,9 @@ type ExplainRequest struct {
 	Returns bool
 	// Fields is the projection of a findAndModify, which is not run; empty for none.
 	Fields bsonx.Doc
-	// Try makes the change of a document that an update found, and stores nothing. It may be nil.
+	// Try applies the update to a document without storing the result. It may be nil.
 	Try func(ctx context.Context, doc bsonx.Doc) error
-	// TryUpsert makes the document that an upsert inserts, and stores nothing. It may be nil.
+	// TryUpsert builds the document that an upsert would insert. It may be nil.
 	TryUpsert func() error
 	// Records is the record count for ExplainCount; see Planner.Count.
 	Records Counter
@@ -97,10 +97,8 @@ func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Re
 		return &Explanation{QueryPlanner: e.queryPlanner()}, interrupt.Cause(ctx)
 	}
 	begin := p.opts.Clock.Now()
-	if err := e.run(ctx); err != nil {
-		if !e.shows(ctx, err) {
-			return nil, err
-		}
+	if err := e.run(ctx); err != nil && !e.shows(ctx, err) {
+		return nil, err
 	}
 	took := p.opts.Clock.Now().Sub(begin) + e.planning
 	planner := e.queryPlanner()

@@ -57,7 +57,7 @@ func (e *Executor) Update(ctx context.Context, st *UpdateStatement, opts Options
 	}
 }
 
-// Try makes the statement's change of a document that matched, and stores nothing.
+// Try applies the update to a document that matched, without storing the result.
 func (st *UpdateStatement) Try(ctx context.Context, doc bsonx.Doc) error {
 	if err := interrupt.Cause(ctx); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (st *UpdateStatement) Try(ctx context.Context, doc bsonx.Doc) error {
 	return err
 }
 
-// TryUpsert makes the document that the statement inserts, and stores nothing.
+// TryUpsert builds the document that the statement would insert.
 func (st *UpdateStatement) TryUpsert() error {
 	_, err := st.newDoc()
 	return err
