@@ -414,9 +414,12 @@ func TestMemoryConnDeadlines(t *testing.T) {
 	if _, err := client.Read(b); !isTimeout(err) {
 		t.Errorf("read: %v", err)
 	}
+	if n, err := client.Write(make([]byte, pipeLimit)); err != nil || n != pipeLimit {
+		t.Errorf("wrote %d into an empty pipe: %v", n, err)
+	}
 	_ = client.SetWriteDeadline(time.Now().Add(5 * time.Millisecond))
-	if n, err := client.Write(make([]byte, 2*pipeLimit)); !isTimeout(err) || n != pipeLimit {
-		t.Errorf("wrote %d: %v", n, err)
+	if n, err := client.Write(b); !isTimeout(err) || n != 0 {
+		t.Errorf("wrote %d into a full pipe: %v", n, err)
 	}
 	_ = client.SetDeadline(time.Now().Add(-time.Second))
 	if _, err := client.Read(b); !isTimeout(err) {
