@@ -107,11 +107,10 @@ func (s *Store) newPoint() (*point, error) {
 			return nil, err
 		}
 	}
-	last, err := s.oplog.coll.lastStampIn(p.Snapshot)
-	if err != nil {
+	var err error
+	if p.last, err = s.oplog.coll.lastStampAfter(p.visible, p.Snapshot); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	p.last = max(p.visible, last)
 	return p, nil
 }
 

@@ -163,18 +163,19 @@ func stampOf(key []byte) storage.Stamp {
 func (s *Store) lastStamp(c *Collection) (storage.Stamp, error) {
 	snap := s.engine.NewSnapshot()
 	defer snap.Close()
-	return c.lastStampIn(snap)
+	return c.lastStampAfter(0, snap)
 }
 
-// lastStampIn returns the stamp of the newest entry of the log that a reader sees, 0 for none.
-func (c *Collection) lastStampIn(r storage.Reader) (storage.Stamp, error) {
-	it, err := r.NewIter(c.RecordPrefix(), PrefixEnd(c.RecordPrefix()))
+// lastStampAfter returns the stamp of the newest entry of the log that a reader sees, or after if
+// there is none that is newer. What lies before it is not read: an entry may have 16 MB.
+func (c *Collection) lastStampAfter(after storage.Stamp, r storage.Reader) (storage.Stamp, error) {
+	it, err := r.NewIter(c.StampKey(nil, after+1), PrefixEnd(c.RecordPrefix()))
 	if err != nil {
 		return 0, err
 	}
 	defer it.Close()
 	if !it.Last() {
-		return 0, it.Err()
+		return after, it.Err()
 	}
 	return stampOf(it.Key()), nil
 }

@@ -1,6 +1,7 @@
 package table_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -384,5 +385,56 @@ func TestHistoryEnds(t *testing.T) {
 	s.KeepHistory(0)
 	if _, err := s.BeginPast(t.Context(), stamps[4], pastLimit); !errors.Is(err, table.ErrPastGone) {
 		t.Errorf("without a history: %v", err)
+	}
+}
+
+// watched is an engine that notes where the iterators of its snapshots begin.
+type watched struct {
+	storage.Engine
+	mu     sync.Mutex
+	lowers [][]byte
+}
+
+type watchedSnapshot struct {
+	storage.Snapshot
+	engine *watched
+}
+
+func (w *watched) NewSnapshot() storage.Snapshot {
+	return watchedSnapshot{w.Engine.NewSnapshot(), w}
+}
+
+func (s watchedSnapshot) NewIter(lower, upper []byte) (storage.Iterator, error) {
+	s.engine.mu.Lock()
+	s.engine.lowers = append(s.engine.lowers, bytes.Clone(lower))
+	s.engine.mu.Unlock()
+	return s.Snapshot.NewIter(lower, upper)
+}
+
+// TestPointReadsNoEntries takes a snapshot for the history: no entry of the log that was visible
+// before is read for it.
+func TestPointReadsNoEntries(t *testing.T) {
+	engine := &watched{Engine: mem.New()}
+	s := openLogged(t, engine, table.OplogOptions{})
+	defer s.Close()
+	c, err := s.Create("d", "c", catalog.KindCollection, nil)
+	noError(t, err)
+	for i := range 5 {
+		noError(t, insert(s, c, bsonx.NewDoc("_id", i)))
+	}
+	visible := s.Oplog().StampKey(nil, s.Engine().Order().Visible())
+	engine.mu.Lock()
+	engine.lowers = nil
+	engine.mu.Unlock()
+	noError(t, s.RecordPoint())
+	engine.mu.Lock()
+	defer engine.mu.Unlock()
+	if len(engine.lowers) == 0 {
+		t.Error("the snapshot did not look for newer entries")
+	}
+	for _, lower := range engine.lowers {
+		if bytes.Compare(lower, visible) <= 0 {
+			t.Errorf("an iterator begins at %x, before the end of the log %x", lower, visible)
+		}
 	}
 }
