@@ -11,14 +11,21 @@ const (
 	largeBatch = 16 << 20
 	// largeWait bounds how long the next large batch waits for the flush of the one before.
 	largeWait = 10 * time.Second
+	// compactionPoll is the time between two looks at what is compacted.
+	compactionPoll = 5 * time.Millisecond
 )
 
-// admitLarge waits until the large batch before is flushed. The caller calls done after it has applied its own.
+// admitLarge waits until the large batch before is flushed, and in a small store compacted. The
+// caller calls done after it has applied its own.
 func (e *Engine) admitLarge(size int) (done func()) {
 	if size < largeBatch {
 		return func() {}
 	}
 	e.large <- struct{}{}
+	now := time.Now()
+	if e.options.isSmall() && e.largest.beside(now) > 0 {
+		e.awaitCompactions(largeWait)
+	}
 	e.largest.note(size, time.Now())
 	return func() {
 		flushed, err := e.db.AsyncFlush()
@@ -33,6 +40,15 @@ func (e *Engine) admitLarge(size int) (done func()) {
 			}
 			<-e.large
 		}()
+	}
+}
+
+// awaitCompactions waits until no compaction runs, but no longer than most. A compaction of large
+// documents has six copies of one in memory.
+func (e *Engine) awaitCompactions(most time.Duration) {
+	end := time.Now().Add(most)
+	for e.db.Metrics().Compact.NumInProgress > 0 && time.Now().Before(end) {
+		time.Sleep(compactionPoll)
 	}
 }
 
