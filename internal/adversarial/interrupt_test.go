@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -32,6 +33,8 @@ const (
 	strictBound = 250 * time.Millisecond
 	// usualBound is the bound of 99 of 100 interrupts of each kind with -adversarial.long.
 	usualBound = 50 * time.Millisecond
+	// largeMessage is the size from which on sending a command takes a part of patience.
+	largeMessage = 256 << 10
 )
 
 // interruptKind is what ends a command.
@@ -59,6 +62,7 @@ func newMeasure(t *testing.T, db *mongo.Database) *measure {
 			debug.SetGCPercent(percent)
 			debug.SetMemoryLimit(limit)
 		})
+		touch(touchedHeap)
 	}
 	return &measure{t: t, db: db, overs: map[interruptKind][]time.Duration{}}
 }
@@ -67,9 +71,23 @@ func newMeasure(t *testing.T, db *mongo.Database) *measure {
 // usualHeap. While a command is measured it would add what it does on the other processors: several
 // times the bounds.
 const (
-	usualHeap = 2 << 30
-	hardHeap  = 6 << 30
+	usualHeap   = 2 << 30
+	touchedHeap = 4 << 30
+	hardHeap    = 6 << 30
 )
+
+// touch makes the system give the heap n bytes before anything is measured, in large pages where it
+// can. A page that a process touches for the first time takes time of the kernel, on some virtual
+// machines 20 µs for 4 KiB: 500 ms for a result of 100 MB.
+func touch(n int) {
+	b := make([]byte, n)
+	largePages(b)
+	for i := 0; i < n; i += os.Getpagesize() {
+		b[i] = 1
+	}
+	runtime.KeepAlive(b)
+	runtime.GC()
+}
 
 func (m *measure) collect() {
 	var stats runtime.MemStats
@@ -184,12 +202,26 @@ func (m *measure) encoded(cmd bson.D, name string, value any) bson.Raw {
 // limited returns how much processor time passed between the time limit of a command and the reply. Without an interrupt it is 0.
 func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
-	raw := m.encoded(cmd, "maxTimeMS", patience.Milliseconds())
+	const comment = "to be limited"
+	raw := m.encoded(append(cmd[:len(cmd):len(cmd)], bson.E{Key: "comment", Value: comment}), "maxTimeMS", patience.Milliseconds())
 	var limit atomic.Int64
-	timer := time.AfterFunc(patience, func() { limit.Store(int64(torture.ProcessorTime())) })
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	wg.Go(func() {
+		// The limit counts from when the message has arrived.
+		if len(raw) >= largeMessage && len(m.await(comment, 0, done)) == 0 {
+			return
+		}
+		select {
+		case <-time.After(patience):
+			limit.Store(int64(torture.ProcessorTime()))
+		case <-done:
+		}
+	})
 	code, message := m.run(raw)
 	end := torture.ProcessorTime()
-	timer.Stop()
+	close(done)
+	wg.Wait()
 	if *showErrors && code != 50 && code != 0 {
 		m.t.Logf("%.80v: %d %s", cmd, code, message)
 	}
@@ -208,7 +240,7 @@ func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 	var wg sync.WaitGroup
 	done := make(chan struct{})
 	wg.Go(func() {
-		ids := m.await(comment, done)
+		ids := m.await(comment, patience, done)
 		if len(ids) == 0 {
 			return
 		}
@@ -227,10 +259,10 @@ func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 	return over, code
 }
 
-// await waits until the operations with a comment have run for a while, and returns their numbers.
+// await waits until there are operations with a comment, and for a while, and returns their numbers.
 // There are none if done is closed before.
-func (m *measure) await(comment string, done chan struct{}) (ids []int64) {
-	for begin := time.Now(); len(ids) == 0 || time.Since(begin) < patience; ids = running(m.t, m.db, comment) {
+func (m *measure) await(comment string, least time.Duration, done chan struct{}) (ids []int64) {
+	for begin := time.Now(); len(ids) == 0 || time.Since(begin) < least; ids = running(m.t, m.db, comment) {
 		select {
 		case <-time.After(patience / 4):
 		case <-done:
@@ -252,7 +284,7 @@ func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
 		_ = m.db.RunCommand(ctx, raw).Err()
 		close(done)
 	}()
-	if len(m.await(comment, done)) == 0 {
+	if len(m.await(comment, patience, done)) == 0 {
 		return 0, 0
 	}
 	limit := torture.ProcessorTime()
