@@ -3,6 +3,8 @@
 GO       ?= go
 LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 5s
+# Tests that take several seconds do all of their work only with it (internal/torture).
+LONG := SHEAF_TEST_LONG=1
 # How long each attack of `make torture` goes on, and the seed of a run to repeat. TORTURE='-run TestKill' picks some.
 TORTURETIME ?= 1m
 SEED ?= 0
@@ -43,16 +45,20 @@ cross: ## compile for other platforms (CROSS)
 	done
 
 .PHONY: test
-test: ## run all tests of the main module
+test: ## run the tests of the main module, those that take long in a shorter form or not at all
 	$(GO) test ./...
+
+.PHONY: test-long
+test-long: ## run all of them, and all that they do
+	$(LONG) $(GO) test ./...
 
 .PHONY: test-race
 test-race: ## run the concurrent packages' tests in short form under the race detector
-	$(GO) test -race -short $(RACE_PKGS)
+	$(LONG) $(GO) test -race -short $(RACE_PKGS)
 
 .PHONY: race-patterns
 race-patterns: ## run the patterns' tests of concurrency under the race detector
-	$(GO) test -race -short -run '$(RACE_PATTERNS)' -skip Crash $(PATTERNS)
+	$(LONG) $(GO) test -race -short -run '$(RACE_PATTERNS)' -skip Crash $(PATTERNS)
 
 .PHONY: lint
 lint: ## check the code: golangci-lint as configured in .golangci.yml
@@ -104,7 +110,7 @@ torture: ## attack the guarantees of docs/guarantees.md for TORTURETIME (1m) eac
 	$(GO) test -p 1 -count 1 -timeout 0 -v $(ATTACKS) -torture.time=$(TORTURETIME) -torture.seed=$(SEED) $(TORTURE)
 	$(GO) test -count 1 -timeout 0 -v ./internal/oplog/oplogtest -rapid.checks=1000 $(TORTURE)
 	$(GO) test -count 1 -timeout 0 -v ./internal/metamorphic -run TestCommands -metamorphic.commands=$(COMMANDS) -torture.seed=$(SEED) $(TORTURE)
-	$(GO) test -count 1 -timeout 0 -v ./internal/adversarial -adversarial.long $(TORTURE)
+	$(LONG) $(GO) test -count 1 -timeout 0 -v ./internal/adversarial -adversarial.long $(TORTURE)
 
 .PHONY: bounds
 bounds: ## measure a server's memory under attacks and workloads, shortly; `make torture` does so at length
@@ -119,4 +125,4 @@ conformance: build ## run the drivers' suites, mongosh and Mongoose against bin/
 	cd conformance && SHEAF_BIN=$(CURDIR)/bin/sheaf $(GO) test -p 1 -count=1 -timeout 30m -v ./...
 
 .PHONY: ci
-ci: build fmt-check lint cross test test-race race-patterns fuzz generate-check ## everything that a change must pass
+ci: build fmt-check lint cross test-long test-race race-patterns fuzz generate-check ## everything that a change must pass

@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // diagnostic is a command whose reply tells figures.
@@ -28,6 +29,7 @@ const patience = time.Minute
 // TestDiagnosticsAreMeasured runs each command of diagnostics before a load that touches everything that a server counts, and while
 // what the load has opened is still there. Each numeric field must have moved, or stand in the list of those that may stay.
 func TestDiagnosticsAreMeasured(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	l := newDiagnosticLoad(t)
 	commands := diagnostics()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/internal/wire"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
@@ -149,6 +150,7 @@ func TestExhaustGetMore(t *testing.T) {
 // TestExhaustEndsWithItsCursor: a client that does not read holds the stream up, which takes no more memory meanwhile; the end
 // of the cursor is its end.
 func TestExhaustEndsWithItsCursor(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	const size, n = 256 << 10, 200
 	db, connect := serveRaw(t)

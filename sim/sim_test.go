@@ -18,6 +18,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/patterns"
 	"github.com/sheafdb/sheaf/sim"
 	"github.com/sheafdb/sheaf/sim/result"
@@ -206,6 +207,7 @@ func TestFailedUsers(t *testing.T) {
 // TestDefaultRun chooses its load, says how long it takes, and has the whole load only if asked for
 // it.
 func TestDefaultRun(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	out, notes, err := run(t, "run", "guest-book", "--memory")
 	if err != nil || !strings.Contains(notes, "the run takes about 12 s") || !strings.Contains(out, "for a schedule of 10.0 s") {

@@ -21,6 +21,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // start runs sheaf serve with arguments until the test ends and returns its ready line.
@@ -89,7 +90,8 @@ func TestServe(t *testing.T) {
 func TestShutdownCommandStopsTheServer(t *testing.T) {
 	logFile := filepath.Join(t.TempDir(), "sheaf.log")
 	r, _, done := start(t, "--memory", "--log-file", logFile)
-	client, err := mongo.Connect(options.Client().ApplyURI(r.URI).SetServerMonitoringMode(options.ServerMonitoringModePoll))
+	client, err := mongo.Connect(options.Client().ApplyURI(r.URI).SetServerMonitoringMode(options.ServerMonitoringModePoll).
+		SetServerSelectionTimeout(time.Second)) // Disconnect looks for the server that was stopped
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,6 +364,7 @@ func TestFarewellSaysWhy(t *testing.T) {
 }
 
 func TestVersionNamesTheCommit(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	head, err := exec.Command("git", "rev-parse", "HEAD").Output()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/internal/transfer"
 )
 
@@ -165,6 +166,7 @@ func TestExport(t *testing.T) {
 // TestFormatsByName imports and exports files whose names tell the format. Of a name that tells
 // none the commands say what they took it for.
 func TestFormatsByName(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name, text string
@@ -244,6 +246,7 @@ func TestUpsertOfRecordsWithoutKey(t *testing.T) {
 // TestBadRecordsCostNoOthers: one record that cannot go in keeps no other of its batch out, and is
 // reported with its line, whether documents are inserted or replaced.
 func TestBadRecordsCostNoOthers(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	large := strings.Repeat("x", 16<<20)

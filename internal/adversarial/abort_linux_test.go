@@ -20,6 +20,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/internal/wire"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
@@ -192,6 +193,7 @@ func (a traces) over(b traces) string {
 
 // TestAbortedCommandsLeaveNothing ends commands early in every way: nothing of them is left after a while.
 func TestAbortedCommandsLeaveNothing(t *testing.T) {
+	torture.NeedsLong(t)
 	commands := 120
 	if *long {
 		commands = 10_000

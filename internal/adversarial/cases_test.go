@@ -9,6 +9,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // attack is a command and the codes that may answer it.
@@ -195,7 +197,10 @@ func attacks() map[string]func() []attack {
 	}
 }
 
-func TestGrowth(t *testing.T)     { attackAll(t, "growth") }
+func TestGrowth(t *testing.T) {
+	torture.NeedsLong(t)
+	attackAll(t, "growth")
+}
 func TestNesting(t *testing.T)    { attackAll(t, "nesting") }
 func TestWrong(t *testing.T)      { attackAll(t, "wrong") }
 func TestExplosions(t *testing.T) { attackAll(t, "explosions") }

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -26,6 +27,7 @@ func fieldsOf(t *testing.T, event bson.Raw) []string {
 }
 
 func TestSplitLargeEvent(t *testing.T) {
+	torture.NeedsLong(t)
 	client := sheaftest.New(t)
 	ctx := t.Context()
 	c := withImages(t, client)

@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // longCollators are collators of every locale and every option.
@@ -190,6 +191,7 @@ func small(s string, n int) []bsonx.Value {
 
 // TestHeld: the memory of a large key is held before it is made.
 func TestHeld(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	for name, s := range endless(4 << 20) {
 		for _, options := range []bsonx.Doc{bsonx.NewDoc("locale", "en"), bsonx.NewDoc("locale", "en", "numericOrdering", true, "strength", 5)} {

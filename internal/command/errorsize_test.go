@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command/argtest"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // largeValues has values that an error message may repeat: a text, a name, an operator, a value
@@ -34,6 +35,7 @@ func largeValues() []argtest.Value {
 // TestErrorsOfLargeArguments gives every fourth argument of every command a value of more than 1
 // MiB. The error that repeats the value fits into a reply.
 func TestErrorsOfLargeArguments(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	arguments, err := argtest.Arguments()
 	if err != nil {
@@ -67,6 +69,7 @@ func TestErrorsOfLargeArguments(t *testing.T) {
 // TestErrorsOfLargeData runs commands whose errors repeat stored data or computed values. Each
 // error fits into a reply, and so do all errors of one command together.
 func TestErrorsOfLargeData(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	h := newSetPath(t)
 	long, half := strings.Repeat("n", 7<<20), strings.Repeat("x", 8<<20)

@@ -15,6 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/internal/wire"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -178,6 +179,7 @@ func TestHotPathAllocations(t *testing.T) {
 }
 
 func TestRetryableAllocations(t *testing.T) {
+	torture.NeedsLong(t)
 	for i := range retryableRequests {
 		checkAllocations(t, newSetPath(t), retryableRequests[i:i+1])
 	}

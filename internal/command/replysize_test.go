@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
@@ -31,6 +32,7 @@ func bigSet(n, size int) bsonx.Doc {
 
 // TestExplainFits explains queries that are larger than a reply can be: the plan is cut.
 func TestExplainFits(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	h := newHotPath(t, 0)
 	for _, cmd := range []bsonx.Doc{
@@ -82,6 +84,7 @@ func explained(query bsonx.Doc) map[string]bsonx.Doc {
 // TestRepliesAtTheLimit asks for replies that would be larger than a document: each is cut as MongoDB
 // cuts it, or refused, or one that clients can read none the less because a write is done.
 func TestRepliesAtTheLimit(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	h := newSetPath(t)
 	half := func(c string) string { return strings.Repeat(c, 8<<20) }

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestValidationDetails inserts documents of several sizes that a validator refuses. The expected
 // errors were recorded from MongoDB.
 func TestValidationDetails(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	h := newSetPath(t)
 	reasons := `{ operatorName: "$or", clausesNotSatisfied: [ { index: 0, details: { operatorName: "$eq", reason: "comparison failed" } }, ` +

@@ -48,7 +48,7 @@ func onEngine(t *testing.T, engine string, test func(t *testing.T, db *mongo.Dat
 
 // roundTime is how long the clients of a test work: a history that is longer takes too long to check.
 func roundTime() time.Duration {
-	if testing.Short() {
+	if testing.Short() || !torture.Long() {
 		return time.Second / 4
 	}
 	return time.Second

@@ -196,6 +196,7 @@ func TestDamagedFiles(t *testing.T) {
 
 // TestDamagedCheckpoint does the same to a checkpoint of a store.
 func TestDamagedCheckpoint(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	run := torture.Begin(t)
 	whole := newDamageable(t, run.Rand(0))
@@ -220,6 +221,9 @@ func (d *damageable) damageEach(t *testing.T, run *torture.Run) {
 		rng := run.Rand(round + 1)
 		for _, kind := range fileKinds {
 			for _, what := range damages {
+				if !torture.Long() && rng.IntN(4) > 0 {
+					continue
+				}
 				files := slices.DeleteFunc(fileNames(t, d.dir), func(name string) bool { return kindOf(t, name) != kind })
 				if len(files) == 0 {
 					continue

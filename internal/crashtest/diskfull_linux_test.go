@@ -14,6 +14,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // outOfDiskSpace is MongoDB's code for a full disk.
@@ -41,6 +43,7 @@ func smallDisk(t *testing.T) string {
 // TestDiskFull fills the disk of a server: writes are refused with MongoDB's code, reads go on, nothing acknowledged is
 // lost, and deleting makes it work again; so does a restart on the full disk.
 func TestDiskFull(t *testing.T) {
+	torture.NeedsLong(t)
 	if testing.Short() {
 		t.Skip("fills a disk")
 	}

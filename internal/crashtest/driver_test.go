@@ -65,7 +65,7 @@ func TestCutDriver(t *testing.T) {
 	}
 	t.Logf("%d rounds, %d connections cut, %d steps, of which %d the driver gave up, %d transactions, of which %d were begun anew",
 		s.run.Rounds(), proxy.Cuts(), done, unknown, transactions, retried)
-	if proxy.Cuts() == 0 || done == 0 {
+	if torture.Long() && (proxy.Cuts() == 0 || done == 0) {
 		t.Error("the test did not do what it is for")
 	}
 }

@@ -92,7 +92,7 @@ func TestPowerLoss(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("%d losses of power, %d operations, and %d that were lost", run.Rounds(), done, lost)
-	if done == 0 || lost == 0 {
+	if torture.Long() && (done == 0 || lost == 0) {
 		t.Error("the test did not do what it is for")
 	}
 }

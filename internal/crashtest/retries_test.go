@@ -78,7 +78,7 @@ func reportRetries(t *testing.T, rounds int, clients []knowing) {
 		done, resent, asked, transactions = done+c.done, resent+c.resent, asked+c.asked, transactions+len(c.transactions)
 	}
 	t.Logf("%d rounds, %d commands and %d transactions, %d sent again without an answer, %d with one", rounds, done, transactions, resent, asked)
-	if done < 10*rounds || resent == 0 || asked == 0 || transactions == 0 {
+	if torture.Long() && (done < 10*rounds || resent == 0 || asked == 0 || transactions == 0) {
 		t.Error("the test did not do what it is for")
 	}
 }

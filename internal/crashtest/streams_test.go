@@ -82,7 +82,7 @@ func TestCutStreams(t *testing.T) {
 	}
 	t.Logf("%d rounds, %d connections cut, %d events for %d streams, which were opened %d times, beside what the driver resumed",
 		s.run.Rounds(), proxy.Cuts(), events, len(watchers), opened)
-	if events == 0 || proxy.Cuts() == 0 {
+	if torture.Long() && (events == 0 || proxy.Cuts() == 0) {
 		t.Error("the test did not do what it is for")
 	}
 }

@@ -10,10 +10,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestGrowthIsBounded has the codes of expressions that would fill the memory.
 func TestGrowthIsBounded(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	double := func(initial, in string) string {
 		return `{"$reduce": {"input": {"$range": ["$zero", 60]}, "initialValue": ` + initial + `, "in": ` + in + `}}`

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 const (
@@ -46,6 +47,7 @@ var loops = map[string]string{
 
 // TestLooks runs each operator on large arrays and objects and counts its checks for an interrupt.
 func TestLooks(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	doc := largeOperands()
 	for _, op := range expr.Operators() {

@@ -15,6 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // bitMasks are the notations of a mask with the positions, which are sorted.
@@ -124,6 +125,7 @@ func largeMasks() map[string]any {
 // TestBitsMemory reads, matches, compares and shows large masks. What is allocated meanwhile is
 // little, or counted in the memory of the operation.
 func TestBitsMemory(t *testing.T) { //nolint:paralleltest // it reads how much the process allocates
+	torture.NeedsLong(t)
 	for name, mask := range largeMasks() {
 		for _, of := range bitsOps {
 			spec := bsonx.NewDoc("a", bsonx.NewDoc(of.name, mask))

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // ring are the coordinates of a circle of n vertices, in degrees around 0, 0.
@@ -25,6 +26,7 @@ func ring(n int, radius float64) string {
 // TestLooksAtOperation ends the operation at the first, at a middle and at the last look of each
 // case: the error must come back as it is.
 func TestLooksAtOperation(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	const n = 4000
 	strict := `"crs":{"type":"name","properties":{"name":"urn:x-mongodb:crs:strictwinding:EPSG:4326"}}`

@@ -9,11 +9,13 @@ import (
 	"github.com/dop251/goja"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestGrowthIsCounted runs scripts that take much memory in few instructions, without the guard's
 // timer. Each ends before it has taken much more than its share.
 func TestGrowthIsCounted(t *testing.T) {
+	torture.NeedsLong(t)
 	const growth = 32 << 20
 	for name, code := range map[string]string{
 		"plus":               "let s = 'xy'; for (let i = 0; i < 28; i++) s = s + s",

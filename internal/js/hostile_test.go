@@ -7,10 +7,12 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestHostileResults has results and exceptions that are not what they seem. Each call ends soon, with an error.
 func TestHostileResults(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	// A list that looks into 3,000 prototypes for each element that it has not got.
 	const plain = "let o = {}; for (let i = 0; i < 3000; i++) o = Object.create(o); const a = Array(1e5); "

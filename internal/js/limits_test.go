@@ -16,6 +16,7 @@ import (
 // TestBoundedFunctions has functions of the language that are replaced by others with limits: they
 // answer alike. Each script returns true.
 func TestBoundedFunctions(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	for _, source := range []string{
 		"' \t\u2003a b\u2003\ufeff'.trim() === 'a b'", "'\u2003é '.trimStart() === 'é '", "' é\u2003'.trimEnd() === ' é'", "' \u2003'.trim() === ''",
@@ -119,6 +120,7 @@ func TestChangingValues(t *testing.T) {
 
 // TestLimits has scripts that would take the process down, or never end. Each ends with an error of its own.
 func TestLimits(t *testing.T) {
+	torture.NeedsLong(t)
 	for name, code := range map[string]string{
 		"push":               "const a = []; for (;;) a.push('x'.repeat(1000000) + a.length)",
 		"doubling":           "let s = 'x'; for (;;) s += s",
@@ -232,6 +234,7 @@ func TestLimits(t *testing.T) {
 
 // TestDeepestSource compiles code that is just within the limit of nesting.
 func TestDeepestSource(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	n := maxNesting - 10
 	for _, source := range []string{

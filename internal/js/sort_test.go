@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestSort sorts with each kind of comparator, also with one that only returns whether an element
@@ -57,6 +58,7 @@ func TestSort(t *testing.T) {
 // TestLongSort sorts without a comparator lists that are long enough to be watched: by the text of
 // each element, undefined last.
 func TestLongSort(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	for name, element := range map[string]string{
 		"numbers":   "(i * 7919) % 100003",

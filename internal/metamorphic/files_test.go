@@ -18,6 +18,7 @@ import (
 
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 var showSkipped = flag.Bool("metamorphic.skipped", false, "print the lines of files whose answer may differ, and why")
@@ -31,6 +32,7 @@ type setting struct {
 	unoptimised bool
 	budget      int64 // of each stage; 0 leaves the default
 	batch       int32 // documents of a batch; 0 leaves it to the server
+	long        bool  // left out unless tests do all of their work
 }
 
 // littleMemory is less than most stages of the files need, so that they spill.
@@ -38,13 +40,13 @@ const littleMemory = 400
 
 var settings = []setting{
 	{name: "embedded"},
-	{name: "served", served: true, batch: 2},
+	{name: "served", served: true, batch: 2, long: true},
 	{name: "indexed", indexed: true, batch: 3},
 	{name: "unoptimised", unoptimised: true},
-	{name: "served, indexed, unoptimised", served: true, indexed: true, unoptimised: true, batch: 1},
+	{name: "served, indexed, unoptimised", served: true, indexed: true, unoptimised: true, batch: 1, long: true},
 	{name: "1 MiB", budget: 1 << 20, indexed: true},
 	{name: "served, little memory", served: true, budget: littleMemory, batch: 2},
-	{name: "indexed, unoptimised, little memory", indexed: true, unoptimised: true, budget: littleMemory},
+	{name: "indexed, unoptimised, little memory", indexed: true, unoptimised: true, budget: littleMemory, long: true},
 }
 
 // budgetParams are the parameters that budget sets. Those of $lookup cannot be so small.
@@ -107,6 +109,9 @@ func TestFiles(t *testing.T) {
 	for _, s := range settings {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
+			if s.long {
+				torture.NeedsLong(t)
+			}
 			var ran, open atomic.Int64
 			client := s.configure(t)
 			for _, path := range files {

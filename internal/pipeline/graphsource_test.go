@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // graphDocs are nodes that refer to three others each, in cycles too.
@@ -24,6 +25,7 @@ func graphDocs(n int) []bsonx.Doc {
 
 // TestGraphLookupSpills requires that a search beyond the memory finds the same in the same order.
 func TestGraphLookupSpills(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	colls := fakeCollections{"f": graphDocs(1500)}
 	docs := []bsonx.Doc{bsonx.NewDoc("_id", 1, "start", 0), bsonx.NewDoc("_id", 2, "start", 1499), bsonx.NewDoc("_id", 3, "start", "no such")}

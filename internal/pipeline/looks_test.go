@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // wide makes a list of n copies of a form, in which # is the number.
@@ -25,6 +26,7 @@ func wide(n int, form string) string {
 // TestWideStageLooks compiles stages with many fields and counts how often they check for an
 // interrupt.
 func TestWideStageLooks(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	const n = 1 << 14
 	for _, stage := range []string{
@@ -65,6 +67,7 @@ func TestWideOutputLooks(t *testing.T) {
 
 // TestWideOutputMemory makes a document that exceeds the limit of documents within a pipeline.
 func TestWideOutputMemory(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	doc := parseJSON(t, `{"v": [`+wide(1<<14, `{"a": #}`)+`]}`)
 	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(1<<10, `"v.f#": {"$sum": 1}`)+`}}}]`, pipeline.Options{})

@@ -11,10 +11,11 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 var (
-	matrixRuns = flag.Int("pipeline.runs", 1500, "random pipelines that TestRandomPipelines runs")
+	matrixRuns = flag.Int("pipeline.runs", torture.Part(1500), "random pipelines that TestRandomPipelines runs")
 	matrixSeed = flag.Uint64("pipeline.seed", 1, "seed of the first random pipeline")
 )
 

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 func TestCache(t *testing.T) {
@@ -49,6 +51,7 @@ func TestCache(t *testing.T) {
 
 // TestCacheBytes puts shapes and signatures of up to a megabyte. The cache is bounded in bytes, too.
 func TestCacheBytes(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	c := newCache(DefaultCacheSize)
 	for size := 1 << 10; size <= 1<<20; size *= 4 {

@@ -9,6 +9,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // shape is a GeoJSON geometry with a short name.
@@ -117,6 +119,7 @@ var bases = map[string]lattice{
 // TestSharedEdges asks for lines and polygons that share edges and vertices, each with each. An edge belongs to a polygon in one
 // direction: with the area to the left. On straight lattices the vertices of one shape lie on the edges of others.
 func TestSharedEdges(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	c := class{file: "edges.txt", explain: differentShapes, setup: func(t *testing.T, db *mongo.Database) {
 		for name, base := range bases {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // formIndexes are the indexes of each collection.
@@ -103,6 +105,7 @@ func toJSON(doc bson.D) string {
 // TestExaminedByForm: no form of a command looks at more keys and documents together than a MongoDB
 // server did, but for those that testdata/weakerforms.txt lists.
 func TestExaminedByForm(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	checkExamined(t, "forms", formIndexes(), formCommands)
 }

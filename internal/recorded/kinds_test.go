@@ -9,6 +9,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // kindIndexes are the indexes of each kind, one collection each.
@@ -133,6 +135,7 @@ func looked(ctx context.Context, db *mongo.Database, cmd bson.D) string {
 // TestExaminedByKind: no command looks at more keys and documents together than a MongoDB server did, with indexes of every kind and in
 // joins, but for those that testdata/weakerkinds.txt lists.
 func TestExaminedByKind(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	checkExamined(t, "kinds", kindIndexes(), kindCommands)
 }

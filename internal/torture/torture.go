@@ -5,6 +5,9 @@
 //
 //	go test ./internal/crashtest -run TestKillRetries -v -torture.time=5m -torture.seed=42 -timeout 1h
 //
+// Without a flag `go test ./...` does a part of what takes long, or leaves it out, so that it is done
+// within minutes; with SHEAF_TEST_LONG=1, as in `make ci`, it does all.
+//
 // A seed repeats everything that the test of one name decides at random. The schedule of goroutines
 // and processes is not part of it. `go test` has the same seed every time, so that a change is not
 // judged by luck; `make torture` takes a new one.
@@ -74,6 +77,8 @@ func (r *Run) Next(short int, patience time.Duration) bool {
 			r.tb.Logf("%d rounds in %v of %v", r.rounds, took.Round(time.Second), *long)
 		}
 		short, patience = r.rounds+1, *long
+	} else {
+		short = Part(short)
 	}
 	if r.rounds > 0 && (r.rounds >= short || took > patience) {
 		return false
@@ -90,7 +95,7 @@ func Time(short time.Duration) time.Duration {
 	if *long > 0 {
 		return *long
 	}
-	if testing.Short() {
+	if testing.Short() || !Long() {
 		return short / 4
 	}
 	return short

@@ -18,7 +18,7 @@ func TestRounds(t *testing.T) {
 			t.Fatal("more rounds than asked for")
 		}
 	}
-	if r.Rounds() != n || n < 3 {
+	if r.Rounds() != n || n < torture.Part(3) {
 		t.Errorf("%d rounds, %d are counted", n, r.Rounds())
 	}
 }

@@ -9,10 +9,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestFieldsAreCounted compiles updates of many fields one after the other. The largest counts.
 func TestFieldsAreCounted(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	const fields = 100_000
 	for _, op := range operatorNames() {

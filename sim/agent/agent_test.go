@@ -21,6 +21,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/patterns"
 	"github.com/sheafdb/sheaf/sheaftest"
 	"github.com/sheafdb/sheaf/sim/agent"
@@ -275,6 +276,7 @@ func all(t *testing.T, uri, database string) (out []bson.D) {
 
 // TestKilled kills one of two agents in the middle: the other goes on, and the report says what is not known.
 func TestKilled(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	uri := serve(t)
 	victim, process := spawn(t)
@@ -320,6 +322,7 @@ func TestKilled(t *testing.T) {
 
 // TestEndedAgent ends an agent as Ctrl-C does: what it has measured is whole.
 func TestEndedAgent(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	uri, other, leaving, all := serve(t), start(t), make(chan struct{}), set(t)
 	address := listen(t, func(ctx context.Context, l net.Listener) error {
@@ -493,6 +496,7 @@ func TestBusy(t *testing.T) {
 
 // TestSilent loses an agent that says nothing any more.
 func TestSilent(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	uri, good := serve(t), start(t)
 	started := make(chan struct{}, 1)

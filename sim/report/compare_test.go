@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/sim/report"
 	"github.com/sheafdb/sheaf/sim/result"
 )
@@ -109,6 +110,7 @@ func TestCompareDoubts(t *testing.T) {
 
 // TestCompareIsHonest compares runs of the same kind, in which what slows a slot slows the next, too: few may be called better or worse.
 func TestCompareIsHonest(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	const n = 60
 	wrong := map[string]int{}

@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/patterns"
 	"github.com/sheafdb/sheaf/sim/engine"
 	"github.com/sheafdb/sheaf/sim/load"
@@ -204,6 +205,7 @@ func TestVariants(t *testing.T) {
 
 // TestInterrupted ends runs in their middle, at whatever moment that is: what users leave half done is no violation.
 func TestInterrupted(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	plain, err := scenario.NewSet(scenarios.All()...)
 	if err != nil {

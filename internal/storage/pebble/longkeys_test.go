@@ -10,11 +10,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestLongKeysAreBounded puts keys of a megabyte until they are refused. What Pebble keeps of them
 // stays within the bound; others go on, deleting makes room, and a store with as many opens.
 func TestLongKeysAreBounded(t *testing.T) {
+	torture.NeedsLong(t)
 	if raceEnabled {
 		t.Skip("copies gigabytes, which takes long under the race detector")
 	}

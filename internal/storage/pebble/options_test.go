@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // fillKinds commits records in order, scattered index entries and a counter.
@@ -177,6 +178,7 @@ func fillCaches(t *testing.T, e *Engine, size int) {
 // TestBudgetIsUsed fills the caches. They get what the budget has beside the memtables, no less and
 // no more.
 func TestBudgetIsUsed(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	if raceEnabled {
 		t.Skip("fills the caches with one goroutine, which takes minutes under the race detector")
@@ -203,6 +205,7 @@ func checkCaches(t *testing.T, e *Engine, budget int64) {
 // TestYield fills the spare memory, too. The caches leave it at once when they are asked, and have
 // it again afterwards.
 func TestYield(t *testing.T) {
+	torture.NeedsLong(t)
 	t.Parallel()
 	if raceEnabled {
 		t.Skip("fills the caches with one goroutine, which takes minutes under the race detector")

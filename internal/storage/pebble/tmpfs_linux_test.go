@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // mountSmall mounts a small disk, where the test may.
@@ -74,6 +75,9 @@ func fillDisk(t *testing.T, path string) {
 func TestDiskFull(t *testing.T) {
 	for size, least := range map[string]int{"16m": 500, "32m": 1000, "96m": 4000} {
 		t.Run(size, func(t *testing.T) {
+			if size != "16m" {
+				torture.NeedsLong(t)
+			}
 			if raceEnabled && size == "96m" {
 				t.Skip("the smaller disks are enough for the race detector")
 			}
