@@ -76,7 +76,7 @@ var named = map[string][]string{
 	"$range":        {`[0, 9000000]`, `["$v", 1]`},
 	"$reduce":       {`{"input": "$v", "initialValue": 0, "in": {"$add": ["$$value", 1]}}`, `{"input": "$v", "initialValue": [], "in": {"$concatArrays": ["$$value", ["$$this"]]}}`},
 	"$regexFind":    {`{"input": "$v", "regex": "(.*7){25}$"}`},
-	"$regexFindAll": {`{"input": "$v", "regex": "(.*7){25}$"}`, `{"input": "$v", "regex": "o?"}`, `{"input": "$v", "regex": "(?=(w|o)*$)x"}`},
+	"$regexFindAll": {`{"input": "$v", "regex": "o"}`, `{"input": "$v", "regex": "[o-z]"}`, `{"input": "$v", "regex": "(.*7){25}$"}`, `{"input": "$v", "regex": "o?"}`, `{"input": "$v", "regex": "(?=(w|o)*$)x"}`},
 	"$regexMatch":   {`{"input": "$v", "regex": "(.*7){25}$"}`},
 	"$replaceAll": {
 		`{"input": "$v", "find": "w", "replacement": "xyz"}`, `{"input": "$v", "find": "$v", "replacement": "$v"}`,

@@ -21,6 +21,10 @@ type Match []Span
 // findAllTimeout bounds all matches of one text by the backtracking engine together.
 const findAllTimeout = 5 * time.Second
 
+// lookedAtMatches is after how many matches FindAll looks at the operation: what is made of a match
+// may take a microsecond.
+const lookedAtMatches = 1024
+
 // Captures returns how many groups the pattern has.
 func (r *Regexp) Captures() int { return r.captures }
 
@@ -37,7 +41,15 @@ func (r *Regexp) Find(text []byte, running *interrupt.Running) (Match, error) {
 // FindAll calls f for the matches that do not overlap, from left to right, until f returns an error. After an empty match
 // the search goes on one character later; a match that is empty at the end of the text is found only if the text is empty.
 func (r *Regexp) FindAll(text []byte, running *interrupt.Running, f func(Match) error) error {
-	return r.each(text, running, func(m Match) (bool, error) { return true, f(m) })
+	matches := 0
+	return r.each(text, running, func(m Match) (bool, error) {
+		if matches++; matches%lookedAtMatches == 0 {
+			if err := running.Err(); err != nil {
+				return false, err
+			}
+		}
+		return true, f(m)
+	})
 }
 
 func (r *Regexp) each(text []byte, running *interrupt.Running, f func(Match) (more bool, err error)) error {

@@ -150,6 +150,32 @@ func TestMatchStops(t *testing.T) {
 	}
 }
 
+// TestManyMatchesStop finds many short matches by each engine: the operation is looked at between
+// them.
+func TestManyMatchesStop(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"a", "[ab]", "a?", "a(?=.)", `(a)\1`} {
+		re, err := Compile(pattern, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, size := range []int{4 * lookedAtMatches, 100 * lookedAtMatches} {
+			op, matches := interrupttest.New(t.Context()), 0
+			var r interrupt.Running
+			r.Set(op)
+			err := re.FindAll([]byte(strings.Repeat("a", size)), &r, func(Match) error {
+				if matches++; matches == lookedAtMatches/2 {
+					op.EndAfter(0)
+				}
+				return nil
+			})
+			if !errors.Is(err, interrupttest.ErrEnded) || matches > 2*lookedAtMatches {
+				t.Errorf("%s: %d of %d matches: %v", pattern, matches, size, err)
+			}
+		}
+	}
+}
+
 // TestAttempts counts the attempts of a match that takes long: one whose operation ends begins no further one, and any other has the
 // whole limit in the end.
 func TestAttempts(t *testing.T) {
