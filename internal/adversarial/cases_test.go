@@ -201,6 +201,7 @@ func TestGrowth(t *testing.T) {
 	torture.NeedsLong(t)
 	attackAll(t, "growth")
 }
+
 func TestNesting(t *testing.T)    { attackAll(t, "nesting") }
 func TestWrong(t *testing.T)      { attackAll(t, "wrong") }
 func TestExplosions(t *testing.T) { attackAll(t, "explosions") }

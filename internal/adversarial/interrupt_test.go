@@ -192,11 +192,11 @@ func (m *measure) run(cmd bson.Raw) (code int32, message string) {
 	return deaf, err.Error()
 }
 
-// encoded returns a command with one more argument. It is encoded before the interrupt is measured,
-// which takes long for a large one.
-func (m *measure) encoded(cmd bson.D, name string, value any) bson.Raw {
+// encoded returns a command with more arguments. It is encoded before the interrupt is measured,
+// because that takes long for a large one.
+func (m *measure) encoded(cmd bson.D, more ...bson.E) bson.Raw {
 	m.t.Helper()
-	raw, err := bson.Marshal(append(cmd[:len(cmd):len(cmd)], bson.E{Key: name, Value: value}))
+	raw, err := bson.Marshal(append(cmd[:len(cmd):len(cmd)], more...))
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func (m *measure) encoded(cmd bson.D, name string, value any) bson.Raw {
 func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be limited"
-	raw := m.encoded(append(cmd[:len(cmd):len(cmd)], bson.E{Key: "comment", Value: comment}), "maxTimeMS", patience.Milliseconds())
+	raw := m.encoded(cmd, bson.E{Key: "comment", Value: comment}, bson.E{Key: "maxTimeMS", Value: patience.Milliseconds()})
 	var limit atomic.Int64
 	var wg sync.WaitGroup
 	done := make(chan struct{})
@@ -239,7 +239,7 @@ func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be killed"
-	raw := m.encoded(cmd, "comment", comment)
+	raw := m.encoded(cmd, bson.E{Key: "comment", Value: comment})
 	var limit atomic.Int64
 	var wg sync.WaitGroup
 	done := make(chan struct{})
@@ -263,8 +263,8 @@ func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 	return over, code
 }
 
-// await waits until there are operations with a comment, and for a while, and returns their numbers.
-// There are none if done is closed before.
+// await waits until there are operations with a comment, at least for the time least. It returns
+// their numbers, or none if done is closed before.
 func (m *measure) await(comment string, least time.Duration, done chan struct{}) (ids []int64) {
 	for begin := time.Now(); len(ids) == 0 || time.Since(begin) < least; ids = running(m.t, m.db, comment) {
 		select {
@@ -280,7 +280,7 @@ func (m *measure) await(comment string, least time.Duration, done chan struct{})
 func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be left"
-	raw := m.encoded(cmd, "comment", comment)
+	raw := m.encoded(cmd, bson.E{Key: "comment", Value: comment})
 	ctx, cancel := context.WithCancel(m.t.Context())
 	defer cancel()
 	done := make(chan struct{})
@@ -293,7 +293,8 @@ func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
 	}
 	limit := torture.ProcessorTime()
 	cancel()
-	// A look at a large command costs as much as what is measured: most have ended before the first.
+	// To print a large command takes currentOp as long as what is measured. So the first look waits:
+	// most commands have ended by then.
 	for begin, ended := time.Now(), false; !ended; ended = len(running(m.t, m.db, comment)) == 0 {
 		if time.Since(begin) > hang/4 {
 			code = deaf

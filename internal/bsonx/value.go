@@ -246,7 +246,7 @@ func (v Value) SaturatingInt64() int64 {
 	}
 }
 
-// SaturatingInt32 is SaturatingInt64 for arguments of 32 bits.
+// SaturatingInt32 is SaturatingInt64 with the limits of 32 bits.
 func (v Value) SaturatingInt32() int32 {
 	return int32(max(math.MinInt32, min(v.SaturatingInt64(), math.MaxInt32)))
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"os"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/torture"
@@ -9,5 +8,5 @@ import (
 
 func TestMain(m *testing.M) {
 	torture.SetChecks()
-	os.Exit(m.Run())
+	m.Run()
 }

@@ -50,7 +50,7 @@ func (t *translator) openConditional() error {
 		return invalid("missing closing parenthesis for condition")
 	}
 	t.pos++
-	// In a conditional group the engine allows no options. So each branch is a group of its own.
+	// The engine allows no options in a conditional group. So each branch is a group of its own.
 	t.push(kind, "", "(?"+condition+"(?:")
 	t.size += sizeCondition
 	if kind == definition {

@@ -154,7 +154,8 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// TestCallsAreBounded: each group calls the one before it twice, so that written out calls double.
+// TestCallsAreBounded has groups that each call the one before twice. Written out, the calls double
+// with each group.
 func TestCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	var pattern strings.Builder

@@ -68,7 +68,7 @@ type translator struct {
 	deferred [phases]error // what is found after the whole pattern was read
 	missing  error         // the first part of a valid pattern that no engine has
 
-	// How much the branch matches: before its last atom, with that, and the last atom alone.
+	// What the branch matches: without its last atom, with it, and the last atom alone.
 	before, branch, atom extent
 	whole                extent // of the branches of the whole pattern before this one
 	wholeBranches        int

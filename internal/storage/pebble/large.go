@@ -22,8 +22,7 @@ func (e *Engine) admitLarge(size int) (done func()) {
 		return func() {}
 	}
 	e.large <- struct{}{}
-	now := time.Now()
-	if e.options.isSmall() && e.largest.beside(now) > 0 {
+	if e.options.isSmall() && e.Beside() > 0 {
 		e.awaitCompactions(largeWait)
 	}
 	e.largest.note(size, time.Now())
@@ -44,7 +43,7 @@ func (e *Engine) admitLarge(size int) (done func()) {
 }
 
 // awaitCompactions waits until no compaction runs, but no longer than most. A compaction of large
-// documents has six copies of one in memory.
+// documents takes as much memory as the next batch and its flush.
 func (e *Engine) awaitCompactions(most time.Duration) {
 	end := time.Now().Add(most)
 	for e.db.Metrics().Compact.NumInProgress > 0 && time.Now().Before(end) {
