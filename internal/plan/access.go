@@ -103,7 +103,7 @@ func (cq *canonical) holds(x *indexInfo, c *conjunction) bool {
 
 // orAccess is the union of accesses to all branches, if all have one. What stands beside the $or also bounds the branches.
 func (cq *canonical) orAccess(o *filter.Or, c *conjunction) (access, bool) {
-	var outer conjunction
+	outer := conjunction{cq: cq}
 	for _, n := range c.conjuncts {
 		if n != filter.Node(o) {
 			outer.add(n)
@@ -116,7 +116,7 @@ func (cq *canonical) orAccess(o *filter.Or, c *conjunction) (access, bool) {
 		if cq.stopped(branchWork + len(outer.predicates)*interrupt.Step) {
 			return access{}, false
 		}
-		branch := conjunctionOf(child)
+		branch := cq.conjunctionOf(child)
 		best, ok := cq.bestAccess(branch, &outer)
 		if !ok {
 			return access{}, false

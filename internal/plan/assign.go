@@ -75,8 +75,7 @@ func (cq *canonical) servable(dst assignment, x *indexInfo, field int, c *conjun
 		return dst
 	}
 	for _, points := range [...]bool{true, false} {
-		for i := range c.predicates {
-			p := &c.predicates[i]
+		for _, p := range c.predicates {
 			if cq.stopped(interrupt.Step) {
 				return dst
 			}
@@ -163,8 +162,8 @@ func (a assignment) isComplete(x *indexInfo) bool {
 // usesOneOf reports whether a predicate of c bounds the index.
 func (a assignment) usesOneOf(c *conjunction) bool {
 	for _, have := range a {
-		for i := range c.predicates {
-			if c.predicates[i].node == have.pred.node {
+		for _, p := range c.predicates {
+			if p.node == have.pred.node {
 				return true
 			}
 		}

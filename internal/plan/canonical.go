@@ -68,6 +68,7 @@ type sortField struct {
 func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*canonical, error) {
 	cq := &canonical{q: q, purpose: pu}
 	cq.running.Set(ctx)
+	cq.whole.cq = cq
 	cq.readFilter()
 	cq.absorb()
 	if err := cq.running.Err(); err != nil {

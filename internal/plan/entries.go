@@ -32,11 +32,11 @@ func (cq *canonical) entryTells(x *indexInfo, c *conjunction, conjunct filter.No
 	if o, ok := conjunct.(*filter.Or); ok {
 		return cq.entryTellsBranches(x, o)
 	}
-	i := slices.IndexFunc(c.predicates, func(p predicate) bool { return p.node == conjunct && !p.expression && len(p.elems) == 0 })
+	i := slices.IndexFunc(c.predicates, func(p *predicate) bool { return p.node == conjunct && !p.expression && len(p.elems) == 0 })
 	if i < 0 || cq.stopped(len(c.predicates)) {
 		return false
 	}
-	p := &c.predicates[i]
+	p := c.predicates[i]
 	f := slices.IndexFunc(x.fields, func(f index.Field) bool { return f.Kind == index.Ordered && f.Path == p.path })
 	if f < 0 {
 		return false
@@ -51,7 +51,7 @@ func (cq *canonical) entryTellsBranches(x *indexInfo, o *filter.Or) bool {
 		if cq.stopped(branchWork) {
 			return false
 		}
-		branch := conjunctionOf(child)
+		branch := cq.conjunctionOf(child)
 		if slices.ContainsFunc(branch.conjuncts, func(n filter.Node) bool { return !cq.entryTells(x, branch, n) }) {
 			return false
 		}

@@ -21,7 +21,7 @@ func (c *conjunction) addComparisons(e expr.Expr, conjunct filter.Node, whole bo
 		if !ok || hasNumber(path) {
 			return
 		}
-		c.predicates = append(c.predicates, predicate{
+		c.addPredicate(predicate{
 			node: filter.NewCompare(path, op, v, nil), conjunct: conjunct, path: path, expression: true, part: !whole,
 		})
 	}

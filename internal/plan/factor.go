@@ -32,7 +32,7 @@ func (cq *canonical) factor() {
 		cq.ended = cq.running.Err()
 	}
 	if replaced {
-		cq.whole = conjunction{}
+		cq.whole = conjunction{cq: cq}
 		cq.whole.split(root)
 	}
 }
@@ -43,7 +43,7 @@ func (cq *canonical) settlesBranches(o *filter.Or) bool {
 		if cq.stopped(branchWork) {
 			return true
 		}
-		best, ok := cq.bestAccess(conjunctionOf(child), &conjunction{})
+		best, ok := cq.bestAccess(cq.conjunctionOf(child), &conjunction{})
 		return !ok || len(best.residual) > 0
 	})
 }

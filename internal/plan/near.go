@@ -38,7 +38,7 @@ func (cq *canonical) takeNear() error {
 	}
 	isNear := func(n filter.Node) bool { return n == filter.Node(cq.near) }
 	cq.whole.conjuncts = slices.DeleteFunc(cq.whole.conjuncts, isNear)
-	cq.whole.predicates = slices.DeleteFunc(cq.whole.predicates, func(p predicate) bool { return isNear(p.node) })
+	cq.whole.predicates = slices.DeleteFunc(cq.whole.predicates, func(p *predicate) bool { return isNear(p.node) })
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // predicate is a part of a conjunction that may bound an index field.
@@ -99,34 +100,41 @@ type elemFrame struct {
 
 // conjunction is a filter as its conjuncts.
 type conjunction struct {
+	cq         *canonical // counts the work
 	conjuncts  []filter.Node
-	predicates []predicate
+	predicates []*predicate
 	ors        []*filter.Or
 	// branch is true for a branch of an $or with the predicates beside it.
 	branch bool
 
-	room struct {
+	// block has room for the next predicates.
+	block []predicate
+	room  struct {
 		conjuncts  [usualConjuncts]filter.Node
-		predicates [usualConjuncts]predicate
+		predicates [usualConjuncts]*predicate
+		block      [usualConjuncts]predicate
 	}
 }
 
 // usualConjuncts is how many conjuncts a conjunction has room for without further memory: most filters are that small.
 const usualConjuncts = 2
 
+// maxPredicateBlock is how many predicates at most get their memory at once. The operation can end between two blocks.
+const maxPredicateBlock = 256
+
 // conjunctionOf splits a filter; nil matches everything.
-func conjunctionOf(n filter.Node) *conjunction {
-	c := &conjunction{}
+func (cq *canonical) conjunctionOf(n filter.Node) *conjunction {
+	c := &conjunction{cq: cq}
 	c.split(n)
 	return c
 }
 
 // split fills a conjunction that is empty.
 func (c *conjunction) split(n filter.Node) {
-	c.conjuncts, c.predicates = c.room.conjuncts[:0], c.room.predicates[:0]
+	c.conjuncts, c.predicates, c.block = c.room.conjuncts[:0], c.room.predicates[:0], c.room.block[:0]
 	if and, ok := n.(*filter.And); ok && len(and.Children) > usualConjuncts {
 		c.conjuncts = make([]filter.Node, 0, len(and.Children))
-		c.predicates = make([]predicate, 0, len(and.Children))
+		c.predicates = make([]*predicate, 0, len(and.Children))
 	}
 	if n != nil {
 		c.add(n)
@@ -145,8 +153,8 @@ func isBoundBy(f index.Field, path string) bool {
 
 // bounds reports whether a predicate is about the values that a field holds.
 func (c *conjunction) bounds(f index.Field) bool {
-	for i := range c.predicates {
-		if isBoundBy(f, c.predicates[i].path) {
+	for _, p := range c.predicates {
+		if isBoundBy(f, p.path) {
 			return true
 		}
 	}
@@ -167,7 +175,7 @@ func (c *conjunction) add(n filter.Node) {
 	if o, ok := n.(*filter.Or); ok {
 		c.ors = append(c.ors, o)
 		if path, ok := solePath(o); ok {
-			c.predicates = append(c.predicates, predicate{node: o, conjunct: o, path: path})
+			c.addPredicate(predicate{node: o, conjunct: o, path: path})
 		}
 		return
 	}
@@ -239,7 +247,20 @@ func (c *conjunction) addLeaf(n filter.Node, l filter.Leaf, conjunct filter.Node
 	if len(elems) > 0 && hasNumber(path) {
 		return
 	}
-	c.predicates = append(c.predicates, predicate{node: n, conjunct: conjunct, path: path, elems: elems})
+	c.addPredicate(predicate{node: n, conjunct: conjunct, path: path, elems: elems})
+}
+
+// addPredicate adds a predicate, unless the operation has ended.
+func (c *conjunction) addPredicate(p predicate) {
+	if len(c.block) == cap(c.block) {
+		n := min(max(2*len(c.predicates), usualConjuncts), maxPredicateBlock)
+		if c.cq.stopped(n * interrupt.Step) {
+			return
+		}
+		c.block = make([]predicate, 0, n)
+	}
+	c.block = append(c.block, p)
+	c.predicates = append(c.predicates, &c.block[len(c.block)-1])
 }
 
 // hasNumber reports whether a component of a path may be an array position.
@@ -256,13 +277,22 @@ func hasNumber(path string) bool {
 }
 
 // with returns the conjunction with further predicates that can bound indexes.
-func (c *conjunction) with(predicates []predicate) *conjunction {
-	return &conjunction{conjuncts: c.conjuncts, predicates: slices.Concat(c.predicates, predicates), ors: c.ors, branch: true}
+func (c *conjunction) with(predicates []*predicate) *conjunction {
+	n := len(c.predicates) + len(predicates)
+	out := &conjunction{cq: c.cq, conjuncts: c.conjuncts, ors: c.ors, branch: true}
+	out.predicates, out.block = make([]*predicate, 0, n), make([]predicate, 0, min(n, maxPredicateBlock))
+	for _, p := range c.predicates {
+		out.addPredicate(*p)
+	}
+	for _, p := range predicates {
+		out.addPredicate(*p)
+	}
+	return out
 }
 
 // serves reports whether the predicate that a disjunction is bounds an access already.
 func (c *conjunction) serves(o *filter.Or) bool {
-	return slices.ContainsFunc(c.predicates, func(p predicate) bool { return p.served && p.node == filter.Node(o) })
+	return slices.ContainsFunc(c.predicates, func(p *predicate) bool { return p.served && p.node == filter.Node(o) })
 }
 
 // node returns the conjunction as one filter.

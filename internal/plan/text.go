@@ -179,8 +179,7 @@ func (cq *canonical) textAccess(out []access, c, own *conjunction) (_ []access, 
 
 // tells reports whether the entries tell if a document satisfies a conjunct, which is then about a field behind the text.
 func (s *textSearch) tells(n filter.Node, c *conjunction, cq *canonical) bool {
-	for i := range c.predicates {
-		p := &c.predicates[i]
+	for _, p := range c.predicates {
 		if p.node != n || p.conjunct != n || len(p.elems) > 0 {
 			continue
 		}
@@ -200,8 +199,7 @@ func (s *textSearch) tells(n filter.Node, c *conjunction, cq *canonical) bool {
 func (s *textSearch) prefix(c *conjunction, cq *canonical) (prefix []bsonx.Elem, settled []filter.Node, ok bool) {
 	for f, e := range s.spec.Before {
 		found := false
-		for i := range c.predicates {
-			p := &c.predicates[i]
+		for _, p := range c.predicates {
 			eq, isCompare := p.node.(*filter.Compare)
 			if p.path != string(e.Key) || !isCompare || eq.Op != filter.Eq || p.expression || len(p.elems) > 0 {
 				continue

@@ -70,8 +70,7 @@ func (x *indexInfo) lead() int {
 // wildcardAccesses appends the ways to a conjunction through the forms of a wildcard index.
 func (cq *canonical) wildcardAccesses(out []access, x *indexInfo, c, need *conjunction) []access {
 	var tried []string
-	for i := range c.predicates {
-		p := &c.predicates[i]
+	for _, p := range c.predicates {
 		if slices.Contains(tried, p.path) || !x.wild.serves(p) {
 			continue
 		}

@@ -1,0 +1,43 @@
+package plan
+
+import (
+	"context"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+)
+
+// TestEndedPlansTakeNoMemory: the predicates of a large filter take hundreds of megabytes. An
+// operation that has ended gets memory for few of them.
+func TestEndedPlansTakeNoMemory(t *testing.T) {
+	const children = 100_000
+	and := &filter.And{Children: make([]filter.Node, children)}
+	for i := range and.Children {
+		and.Children[i] = filter.NewCompare("a", filter.Gt, bsonx.Int32(int32(i)), nil)
+	}
+	for _, ended := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if ended {
+			cancel()
+		}
+		cq := &canonical{}
+		cq.running.Set(ctx)
+		c := cq.conjunctionOf(and)
+		if len(c.conjuncts) != children {
+			t.Fatalf("%d conjuncts", len(c.conjuncts))
+		}
+		least, most := children, children
+		if ended {
+			least, most = 0, interrupt.Interval/interrupt.Step+maxPredicateBlock
+		}
+		if n := len(c.predicates); n < least || n > most {
+			t.Errorf("ended %v: %d predicates", ended, n)
+		}
+		if n := cap(c.block); n > maxPredicateBlock {
+			t.Errorf("ended %v: memory for %d predicates at once", ended, n)
+		}
+	}
+}
