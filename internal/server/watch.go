@@ -9,7 +9,7 @@ import (
 
 const (
 	// watchInterval is how long a command runs, at least, before it is noticed that its client is gone; twice as long at most.
-	watchInterval = 20 * time.Millisecond
+	watchInterval = 10 * time.Millisecond
 	// watchShare is how many times as long as a look at all connections the pause after it is, at least: a server with very many
 	// connections looks less often.
 	watchShare = 50

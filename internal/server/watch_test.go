@@ -13,7 +13,7 @@ import (
 )
 
 // writeTime is how long a command runs that the watcher sees.
-const writeTime = 20 * watchInterval
+const writeTime = 40 * watchInterval
 
 // waiter is a command that runs until its context ends, or for limit, and tells how it ended.
 type waiter struct {
