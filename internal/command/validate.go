@@ -231,9 +231,9 @@ func runDataSize(ctx context.Context, req *Request, reply *bsonx.Builder) error 
 			return err
 		}
 	}
-	appendNumber(reply, "size", size)
-	appendNumber(reply, "numObjects", count)
-	appendNumber(reply, "millis", req.Service.Clock.Now().Sub(req.Now).Milliseconds())
+	reply.Int64("size", size)
+	reply.Int64("numObjects", count)
+	reply.Int64("millis", req.Service.Clock.Now().Sub(req.Now).Milliseconds())
 	if c != nil {
 		reply.Bool("estimate", req.Bool("estimate"))
 	}
