@@ -3,6 +3,7 @@ package pebble
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -27,13 +28,23 @@ func (e *Engine) wrap(err error) error {
 	}
 }
 
-// corruption marks damage and adds the file that Pebble reported.
+// corruption marks damage, and says in one line where it is and what helps.
 func (e *Engine) corruption(err error) error {
-	var info *pebble.DataCorruptionInfo
-	if info = pebble.ExtractDataCorruptionInfo(err); info != nil {
-		return fmt.Errorf("%w in file %s: %w", storage.ErrCorrupt, info.Path, info.Details)
+	where := "directory " + e.dir
+	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
+		where, err = "file "+info.Path, info.Details
 	}
-	return fmt.Errorf("%w in directory %s: %w", storage.ErrCorrupt, e.dir, err)
+	what := firstLine(err)
+	if !strings.HasSuffix(what, adviceRestore) {
+		what += "; " + adviceRestore
+	}
+	return fmt.Errorf("%w in %s: %s", storage.ErrCorrupt, where, what)
+}
+
+// firstLine is the text of an error without what Pebble adds: the same again, and marks of its own.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 // fatalError is what Pebble's logger panics with where Pebble cannot go on.

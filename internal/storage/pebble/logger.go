@@ -45,7 +45,7 @@ func (e *Engine) listener() *pebble.EventListener {
 			if isNoSpace(err) {
 				e.guard.space.missed()
 			}
-			log.Error("storage: background work failed, it will be tried again", "error", err)
+			log.Error("storage: background work failed, it will be tried again", "error", firstLine(err))
 		},
 		FlushEnd: func(info pebble.FlushInfo) {
 			e.flushes.add(info)
@@ -54,7 +54,7 @@ func (e *Engine) listener() *pebble.EventListener {
 		},
 		CompactionEnd: func(pebble.CompactionInfo) { e.longKeys.changed() },
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			log.Error("storage: corrupt data", "file", info.Path, "error", info.Details)
+			log.Error("storage: corrupt data", "file", info.Path, "error", firstLine(info.Details))
 		},
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 			log.Warn("storage: writers wait for flushes or compactions", "reason", info.Reason)
