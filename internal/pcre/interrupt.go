@@ -103,8 +103,8 @@ func (r *Regexp) newBacktracking(timeout time.Duration) (*regexp2.Regexp, error)
 // backtrack runs a match of the backtracking engine. Nothing stops the engine but its timeout: a match that takes long goes on
 // beside the operation, which leaves it behind when it ends, until the attempt's end at the latest.
 //
-// The engine keeps the places that it may go back to, in a stack that grows: the longer it takes,
-// the more. A match of n bytes that is begun again counts them.
+// The engine keeps the places that it may go back to, in a stack that grows with each round of a
+// loop: the longer it takes, the more. A match of n bytes that is begun again counts them.
 func backtrack[T any](r *Regexp, n int, running *interrupt.Running, match func(*regexp2.Regexp) (T, error)) (T, error) {
 	var none T
 	re, err := r.backtracking()
@@ -115,8 +115,10 @@ func backtrack[T any](r *Regexp, n int, running *interrupt.Running, match func(*
 		return found, nil
 	}
 	ctx := running.Context()
-	if err := count(n*(runeBytes+stackBytes), running); err != nil {
-		return none, err
+	if r.deep {
+		if err := count(n*(runeBytes+stackBytes), running); err != nil {
+			return none, err
+		}
 	}
 	slow, err := r.newBacktracking(longTimeout)
 	if err != nil {

@@ -247,6 +247,21 @@ func TestEachMatchLooks(t *testing.T) {
 	}
 }
 
+// TestConversionLooks: to convert a text for the backtracking engine takes long for a large one.
+func TestConversionLooks(t *testing.T) {
+	t.Parallel()
+	op := interrupttest.New(t.Context())
+	running := &interrupt.Running{}
+	running.Set(op)
+	runes, err := runesOf(bytes.Repeat([]byte("aé"), 8*runesPerLook), running)
+	if err != nil || len(runes) != 16*runesPerLook || runes[1] != 'é' {
+		t.Fatalf("%d characters: %v", len(runes), err)
+	}
+	if op.Looks != 16 {
+		t.Errorf("%d looks", op.Looks)
+	}
+}
+
 // TestMatchesAreCounted matches texts of a megabyte for operations that may hold little. A match
 // that takes long counts more than one that does not.
 func TestMatchesAreCounted(t *testing.T) {
@@ -261,6 +276,7 @@ func TestMatchesAreCounted(t *testing.T) {
 		{`(?=b)x`, 32 * n, 0},
 		{`(?=b)x`, 4 * n, mongoerr.ExceededMemoryLimit},
 		{`(a*)*\1b`, 8 * n, mongoerr.ExceededMemoryLimit},
+		{`(.)\1\1\1\1b`, 8 * n, 0}, // takes long, but nothing grows
 	} {
 		re, err := Compile(tt.pattern, "")
 		if err != nil {

@@ -60,8 +60,10 @@ type Regexp struct {
 	// positionsMatter says that the linear engine knows whether a text matches, but not where;
 	// resets, that \K may move a match's beginning.
 	positionsMatter, resets bool
-	mayBeEmpty              func() bool // a match of the linear engine may be empty
-	program                 func() int  // the instructions of the linear engine
+	// deep says that the backtracking engine's stack grows with the text.
+	deep       bool
+	mayBeEmpty func() bool // a match of the linear engine may be empty
+	program    func() int  // the instructions of the linear engine
 	// later finds a match of the linear engine behind the first character of a text.
 	later func() *regexp.Regexp
 }
@@ -93,7 +95,7 @@ func Compile(pattern, options string) (*Regexp, error) {
 func (t *translator) compile(fl flags) (*Regexp, error) {
 	r := &Regexp{
 		newlineMatters: t.newlineMatters, captures: t.captures, least: t.whole.min,
-		positionsMatter: t.positionsMatter, resets: t.resets,
+		positionsMatter: t.positionsMatter, resets: t.resets, deep: t.loops,
 	}
 	if t.isLiteral && !fl.ignoreCase {
 		r.literal, r.isLiteral, r.anchored = t.literal, true, t.anchored

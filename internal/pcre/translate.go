@@ -64,6 +64,8 @@ type translator struct {
 	// positionsMatter says that only the backtracking engine finds the right positions; resets,
 	// that \K moves a match's beginning.
 	positionsMatter, resets bool
+	// loops says that something is repeated.
+	loops bool
 
 	deferred [phases]error // what is found after the whole pattern was read
 	missing  error         // the first part of a valid pattern that no engine has
@@ -365,6 +367,7 @@ func (t *translator) quantifier(q string, counts repeat) error {
 	}
 	t.repeat(counts)
 	t.repeatExtent(q[0] == '{', counts)
+	t.loops = t.loops || counts.high > 1 || counts.high == many
 	t.isLiteral = false
 	t.skipNothing()
 	lazy, possessive := t.fl.ungreedy, false
