@@ -42,6 +42,24 @@ func checkStorageEngine(v bsonx.Value) error {
 		if !slices.Contains(storageEngines, name) {
 			return mongoerr.New(mongoerr.InvalidOptions, "%s is not a registered storage engine for this server", name)
 		}
+		if err := checkConfigString(it.Value().Doc()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkConfigString judges the options for one storage engine. The settings in the text are those
+// of an engine that the server does not have, and are not read.
+func checkConfigString(options bsonx.Doc) error {
+	const option = "configString"
+	for it := options.Iter(); it.Next(); {
+		if name := string(it.Key()); name != option {
+			return mongoerr.New(mongoerr.InvalidOptions, "'%s' is not a supported option.", name)
+		}
+		if it.Value().Type != bsonx.TypeString {
+			return mongoerr.New(mongoerr.TypeMismatch, "'%s' must be a string.", option)
+		}
 	}
 	return nil
 }
