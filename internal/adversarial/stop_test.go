@@ -50,9 +50,9 @@ var blocking = map[string]string{
 	"unionWith":       `{"$limit": 1}, {"$unionWith": {"coll": "c", "pipeline": [ENDLESS, {"$count": "n"}]}}`,
 	"out":             `{"$project": {"_id": "$i"}}, {"$out": "o"}`,
 	"merge":           `{"$merge": {"into": "o"}}`,
-	"map in map":      `{"$limit": 1}, {"$set": {"x": {"$sum": {"$map": {"input": {"$range": [0, 100000]}, "in": {"$sum": {"$map": {"input": {"$range": [0, 100000]}, "as": "y", "in": 1}}}}}}}}`,
-	"filter":          `{"$limit": 1}, {"$set": {"x": {"$filter": {"input": {"$range": [0, 100000]}, "cond": {"$in": ["$$this", {"$filter": {"input": {"$range": [0, 100000]}, "cond": false}}]}}}}}`,
-	"reduce":          `{"$limit": 1}, {"$set": {"x": {"$reduce": {"input": {"$range": [0, 100000]}, "initialValue": 0, "in": {"$add": [{"$size": {"$range": [0, 100000]}}, "$$value"]}}}}}`,
+	"map in map":      `{"$limit": 1}, {"$set": {"x": {"$sum": {"$map": {"input": {"$range": [0, 100000]}, "in": {"$sum": {"$map": {"input": {"$range": [0, "$$this"]}, "as": "y", "in": 1}}}}}}}}`,
+	"filter":          `{"$limit": 1}, {"$set": {"x": {"$filter": {"input": {"$range": [0, 100000]}, "cond": {"$in": ["$$this", {"$filter": {"input": {"$range": [0, "$$this"]}, "cond": false}}]}}}}}`,
+	"reduce":          `{"$limit": 1}, {"$set": {"x": {"$reduce": {"input": {"$range": [0, 100000]}, "initialValue": 0, "in": {"$add": [{"$size": {"$range": [0, "$$this"]}}, "$$value"]}}}}}`,
 	"function":        `{"$limit": 1}, {"$set": {"x": {"$function": {"body": "function() { for (;;) {} }", "args": [], "lang": "js"}}}}`,
 	"accumulator":     `{"$group": {"_id": null, "x": {"$accumulator": {"init": "() => 0", "accumulate": "(s, i) => s + i", "accumulateArgs": ["$i"], "merge": "(a, b) => a + b", "lang": "js"}}}}`,
 }
