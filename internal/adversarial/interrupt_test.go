@@ -56,17 +56,20 @@ type measure struct {
 
 func newMeasure(t *testing.T, db *mongo.Database) *measure {
 	t.Helper()
-	if *long {
-		b := newBallast()
-		percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(hardHeap)
-		t.Cleanup(func() {
-			debug.SetGCPercent(percent)
-			debug.SetMemoryLimit(limit)
-			runtime.KeepAlive(b)
-		})
-		touch(touchedHeap)
-	}
 	return &measure{t: t, db: db, overs: map[interruptKind][]time.Duration{}}
+}
+
+// steadyHeap makes the heap ready for the long form, until the test's end.
+func steadyHeap(t *testing.T) {
+	t.Helper()
+	b := newBallast()
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(hardHeap)
+	t.Cleanup(func() {
+		runtime.KeepAlive(b)
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	})
+	touch(touchedHeap)
 }
 
 // In the long form the garbage collector runs between the commands, where the heap has grown to
@@ -354,6 +357,9 @@ func (m *measure) report() {
 
 // TestInterrupt sends commands that take long, from lists of everything that a command may be made of, and interrupts them.
 func TestInterrupt(t *testing.T) {
+	if *long {
+		steadyHeap(t)
+	}
 	db := newLarge(t, usualScale())
 	t.Run("expressions", func(t *testing.T) { interruptExpressions(t, db) })
 	t.Run("filters", func(t *testing.T) { interruptFilters(t, db) })
