@@ -81,8 +81,9 @@ const (
 	hardHeap    = 6<<30 + ballastParts*ballastPart
 )
 
-// ballast is memory that is never touched: it takes none. Go's runtime gives back what the heap has
-// above 1.1 times of what it held at the last collection: the ballast raises that by 1.8 GiB.
+// ballast is memory of the heap that is never touched, so that the system gives none for it. Go's
+// runtime returns memory to the system when it has more than 1.1 times what the heap held at the
+// last collection. With the ballast it keeps 1.8 GiB more.
 type ballast [ballastParts][]byte
 
 const ballastParts, ballastPart = 3, 6 << 30

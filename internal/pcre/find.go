@@ -196,9 +196,6 @@ func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Run
 const (
 	runeBytes  = 5
 	stackBytes = 16
-
-	// runesPerLook is how many characters are converted between two looks at the operation.
-	runesPerLook = 1 << 16
 )
 
 // runesOf returns a text as the backtracking engine reads it. It fails where the operation may hold
@@ -208,20 +205,14 @@ func runesOf(text []byte, running *interrupt.Running) ([]rune, error) {
 		return nil, err
 	}
 	runes := make([]rune, 0, utf8.RuneCount(text))
-	for i := 0; i < len(text); {
-		if len(runes)%runesPerLook == 0 {
-			if err := running.Err(); err != nil {
-				return nil, err
-			}
-		}
-		c, size := rune(text[i]), 1
-		if c >= utf8.RuneSelf {
-			c, size = utf8.DecodeRune(text[i:])
+	reader := runeReader{text: text, running: running}
+	for {
+		c, _, err := reader.ReadRune()
+		if err != nil {
+			return runes, reader.err
 		}
 		runes = append(runes, c)
-		i += size
 	}
-	return runes, nil
 }
 
 // count counts n bytes in the memory of the operation.

@@ -29,7 +29,7 @@ const (
 	// maxUnheard bounds the length of a text times the size of a program that the linear engine runs without a look at the
 	// operation: about 50 ms.
 	maxUnheard = 1 << 23
-	// lookInterval is how many characters of a long text are read between two looks.
+	// lookInterval is how many characters of a text are read between two looks.
 	lookInterval = 1 << 10
 )
 
@@ -63,7 +63,7 @@ func programSize(pattern string) int {
 	return len(program.Inst)
 }
 
-// runeReader gives the linear engine a text, which ends early where the operation does.
+// runeReader reads a text by characters. The text ends early where the operation does.
 type runeReader struct {
 	text    []byte
 	read    int

@@ -247,14 +247,15 @@ func TestEachMatchLooks(t *testing.T) {
 	}
 }
 
-// TestConversionLooks: to convert a text for the backtracking engine takes long for a large one.
+// TestConversionLooks converts a text into characters. That takes long for a large text, so the
+// conversion looks at its operation.
 func TestConversionLooks(t *testing.T) {
 	t.Parallel()
 	op := interrupttest.New(t.Context())
 	running := &interrupt.Running{}
 	running.Set(op)
-	runes, err := runesOf(bytes.Repeat([]byte("aé"), 8*runesPerLook), running)
-	if err != nil || len(runes) != 16*runesPerLook || runes[1] != 'é' {
+	runes, err := runesOf(bytes.Repeat([]byte("aé"), 8*lookInterval), running)
+	if err != nil || len(runes) != 16*lookInterval || runes[1] != 'é' {
 		t.Fatalf("%d characters: %v", len(runes), err)
 	}
 	if op.Looks != 16 {

@@ -60,7 +60,7 @@ type Regexp struct {
 	// positionsMatter says that the linear engine knows whether a text matches, but not where;
 	// resets, that \K may move a match's beginning.
 	positionsMatter, resets bool
-	// deep says that the backtracking engine's stack grows with the text.
+	// deep says that the stack of the backtracking engine grows with the text.
 	deep       bool
 	mayBeEmpty func() bool // a match of the linear engine may be empty
 	program    func() int  // the instructions of the linear engine

@@ -119,7 +119,8 @@ type conjunction struct {
 // usualConjuncts is how many conjuncts a conjunction has room for without further memory: most filters are that small.
 const usualConjuncts = 2
 
-// maxPredicateBlock is how many predicates at most get their memory at once. The operation can end between two blocks.
+// maxPredicateBlock is how many predicates get their memory at once, at most. The operation can end
+// between two blocks.
 const maxPredicateBlock = 256
 
 // conjunctionOf splits a filter; nil matches everything.

@@ -28,7 +28,7 @@ func (e *Engine) wrap(err error) error {
 	}
 }
 
-// corruption marks damage, and says in one line where it is and what helps.
+// corruption returns the error for damage: one line with the place and the advice.
 func (e *Engine) corruption(err error) error {
 	where := "directory " + e.dir
 	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
@@ -41,7 +41,7 @@ func (e *Engine) corruption(err error) error {
 	return fmt.Errorf("%w in %s: %s", storage.ErrCorrupt, where, what)
 }
 
-// firstLine is the text of an error without what Pebble adds: the same again, and marks of its own.
+// firstLine returns the first line of an error. Pebble repeats it, and adds marks of its own.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line

@@ -426,7 +426,7 @@ func checkCorrupt(t *testing.T, err error, path string) {
 	if !storage.IsCorruption(err) || !strings.Contains(err.Error(), path) {
 		t.Fatalf("the error should tell of corruption and name %s: %v", path, err)
 	}
-	if text := err.Error(); strings.Contains(text, "\n") || strings.Count(text, adviceRestore) != 1 {
+	if text := err.Error(); strings.Contains(text, "\n") || strings.Contains(text, "carrier") || strings.Count(text, adviceRestore) != 1 {
 		t.Fatalf("the error should be one line that says what to do: %q", text)
 	}
 }

@@ -154,7 +154,7 @@ func (e *Engine) openError(err error) error {
 		}
 	}
 	if errors.Is(err, iofs.ErrNotExist) || strings.Contains(err.Error(), "invalid") {
-		return fmt.Errorf("%w in directory %s: %w", storage.ErrCorrupt, e.dir, err)
+		return e.corruption(err)
 	}
 	return fmt.Errorf("storage/pebble: opening %s: %w", e.dir, err)
 }
