@@ -83,12 +83,23 @@ func (c *Context) hold(n int, running *interrupt.Running) error {
 	return memory.Of(running.Context()).Value(int64(n + (c.kept+c.built)/2))
 }
 
-// room counts a result of size bytes before a large value of n bytes is added to it.
-func (c *Context) room(size, n int, running *interrupt.Running) error {
-	if n < memory.LargeValue {
+// room makes room for a value of n bytes in a result, and counts the result before a large value is
+// added to it. It returns the error of an operation that has ended.
+func (c *Context) room(b *bsonx.Builder, n int, running *interrupt.Running) error {
+	if n >= memory.LargeValue {
+		if err := c.hold(b.Len()+n, running); err != nil {
+			return err
+		}
+	}
+	if b.Len() < interrupt.LargeBuffer {
 		return nil
 	}
-	return c.hold(size+n, running)
+	buf, err := interrupt.Extend(b.Bytes(), n, running)
+	if err != nil {
+		return err
+	}
+	b.Move(buf)
+	return nil
 }
 
 // grow is called for each part of made bytes that was added to a result, which has size bytes then.

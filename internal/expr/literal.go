@@ -29,7 +29,7 @@ func (o *objectExpr) eval(ctx *Context) (bsonx.Value, error) {
 			return bsonx.Missing, err
 		}
 		ctx.kept = kept
-		if err := ctx.room(b.Len(), len(v.Data), o.running); err != nil {
+		if err := ctx.room(b, len(v.Data), o.running); err != nil {
 			return bsonx.Missing, err
 		}
 		b.Value(o.names[i], v)
@@ -67,7 +67,7 @@ func (a *arrayExpr) eval(ctx *Context) (bsonx.Value, error) {
 			return bsonx.Missing, err
 		}
 		ctx.kept = kept
-		if err := ctx.room(b.Len(), len(v.Data), a.running); err != nil {
+		if err := ctx.room(b, len(v.Data), a.running); err != nil {
 			return bsonx.Missing, err
 		}
 		b.Elem(v)

@@ -124,3 +124,22 @@ func TestLargeOperandLooks(t *testing.T) {
 		}
 	}
 }
+
+// TestGrowthLooks makes large results. Their buffers move several times as they grow, and each
+// mebibyte that moves is followed by a look at the operation.
+func TestGrowthLooks(t *testing.T) {
+	t.Parallel()
+	doc := bsonx.NewDoc("text", strings.Repeat("x", 4<<20))
+	few := `"$text"` + strings.Repeat(`, "$text"`, 11)
+	for text, want := range map[string]int{
+		`{"$map": {"input": {"$range": [0, 12]}, "in": "$text"}}`: 100,
+		`[` + few + `]`: 100,
+		`{"$filter": {"input": [` + few + `], "cond": true}}`:                               200,
+		`{"$zip": {"inputs": [[` + few + `]]}}`:                                             200,
+		`{"a": "$text", "b": "$text", "c": ["$text", "$text"], "d": "$text", "e": "$text"}`: 25,
+	} {
+		if looks := looksOf(t, text, doc); looks < want {
+			t.Errorf("%.40s…: %d looks at the operation, want %d", text, looks, want)
+		}
+	}
+}

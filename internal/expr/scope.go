@@ -180,7 +180,7 @@ func (m *mapExpr) each(ctx *Context, array bsonx.Doc, kept int) (bsonx.Value, er
 			return bsonx.Missing, err
 		}
 		ctx.kept = kept
-		if err := ctx.room(size, len(v.Data), m.running); err != nil {
+		if err := ctx.room(b, len(v.Data), m.running); err != nil {
 			return bsonx.Missing, err
 		}
 		b.Elem(v)
@@ -273,6 +273,9 @@ func (f *filterExpr) each(ctx *Context, array bsonx.Doc, limit, kept int) (bsonx
 		}
 		ctx.kept = kept
 		if keep.Truthy() {
+			if err := ctx.room(b, len(it.Value().Data), f.running); err != nil {
+				return bsonx.Missing, err
+			}
 			b.Elem(it.Value())
 			limit--
 		}

@@ -117,11 +117,14 @@ func (z *zip) rows(ctx *Context, arrays []*bsonx.Iter, defaults []bsonx.Value, r
 		size := b.Len()
 		b.StartArrayElem()
 		for i, it := range arrays {
+			v := defaults[i]
 			if it.Next() {
-				b.Elem(it.Value())
-			} else {
-				b.Elem(defaults[i])
+				v = it.Value()
 			}
+			if err := ctx.room(b, len(v.Data), z.running); err != nil {
+				return bsonx.Missing, err
+			}
+			b.Elem(v)
 		}
 		b.End()
 		if err := ctx.worked(len(arrays)*stepWork, z.running); err != nil {

@@ -1,0 +1,45 @@
+package interrupt
+
+import (
+	"strings"
+	"unsafe"
+)
+
+const (
+	// piece is how many bytes Extend copies between two looks at the operation.
+	piece = 1 << 20
+	// LargeBuffer is the length from which a buffer grows with Extend. Shorter ones grow with append.
+	LargeBuffer = 8 << 20
+	// entry is room that Extend leaves for what surrounds a value: its type, its key, the ends of
+	// the documents around it.
+	entry = 64 << 10
+)
+
+// Extend makes room for a value of n bytes in a buffer of at least LargeBuffer bytes. It fails if the
+// operation ends. Growing with append would touch each page of the new memory at once, and the
+// first touch of a page takes the kernel up to 20 µs: 600 ms for 125 MB.
+func Extend(buf []byte, n int, r *Running) ([]byte, error) {
+	n += entry
+	if len(buf) < LargeBuffer || cap(buf)-len(buf) >= n {
+		return buf, nil
+	}
+	larger := uncleared(len(buf) + max(n, len(buf)/2))
+	for len(buf) > 0 {
+		if err := r.Err(); err != nil {
+			return nil, err
+		}
+		part := buf[:min(piece, len(buf))]
+		larger = append(larger, part...)
+		buf = buf[len(part):]
+	}
+	return larger, nil
+}
+
+// uncleared returns an empty slice whose memory was not touched: make would clear it. A
+// strings.Builder gives such memory, and nobody else holds it.
+func uncleared(size int) []byte {
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteByte(0) // the address of an empty string is not defined
+	return unsafe.Slice(unsafe.StringData(b.String()), b.Cap())[:0]
+}
