@@ -58,20 +58,24 @@ func insertMessage(n, size int) []byte {
 // sendEach writes messages of n documents of a size, 47 MB in all, to attackers connections at once and reads each answer.
 func sendEach(t *testing.T, c *container, compressor wire.Compressor, n, size int) {
 	t.Helper()
+	// The messages are made one after the other: the pings are to wait for the server, not for this process.
+	var msgs [attackers][]byte
+	for i := range msgs {
+		msg, err := wire.Compress(nil, insertMessage(n, size), compressor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		msgs[i] = msg
+	}
 	var done atomic.Int64
-	together(attackers, func(int) {
+	together(attackers, func(i int) {
 		conn := c.dial(t)
 		if conn == nil {
 			return
 		}
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(3 * time.Minute))
-		msg, err := wire.Compress(nil, insertMessage(n, size), compressor)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		if _, err := conn.Write(msg); err != nil {
+		if _, err := conn.Write(msgs[i]); err != nil {
 			t.Errorf("write: %v", err)
 			return
 		}
