@@ -6,9 +6,9 @@
   const scaled = (n) => Math.ceil(n * maxList / 1e6);
   const big = {
     numbers: () => { const a = new Array(maxList); for (let i = 0; i < maxList; i++) a[i] = (i * 7919) % 1000003; return a; },
-    texts: () => { const n = maxList / 8, a = new Array(n); for (let i = 0; i < n; i++) a[i] = 'text ' + (i * 7919) % 1000003; return a; },
-    objects: () => { const n = maxList / 16, a = new Array(n); for (let i = 0; i < n; i++) a[i] = {k: i, v: 'x'}; return a; },
-    lists: () => { const n = maxList / 16, a = new Array(n); for (let i = 0; i < n; i++) a[i] = [i, i]; return a; },
+    texts: () => { const n = Math.ceil(maxList / 8), a = new Array(n); for (let i = 0; i < n; i++) a[i] = 'text ' + (i * 7919) % 1000003; return a; },
+    objects: () => { const n = Math.ceil(maxList / 16), a = new Array(n); for (let i = 0; i < n; i++) a[i] = {k: i, v: 'x'}; return a; },
+    lists: () => { const n = Math.ceil(maxList / 16), a = new Array(n); for (let i = 0; i < n; i++) a[i] = [i, i]; return a; },
     pretended: () => ({length: maxList}),
     object: () => { const o = {}; for (let i = 0; i < scaled(200000); i++) o['f' + (i * 7919) % 1000003] = i; return o; },
     text: () => 'word1 wOrd2 '.repeat(scaled(1.3e6)),

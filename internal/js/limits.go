@@ -173,6 +173,12 @@ func (e *engine) heard(v goja.Value) goja.Value {
 	}
 	return e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
 		e.look()
+		// The constructor of Map passes nil for what an entry does not have.
+		for i, arg := range call.Arguments {
+			if arg == nil {
+				call.Arguments[i] = goja.Undefined()
+			}
+		}
 		return native(call)
 	})
 }

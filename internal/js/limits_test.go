@@ -268,6 +268,7 @@ func TestLimitedLanguage(t *testing.T) {
 		"JSON.stringify(Object.fromEntries(new Map([['a', 1], ['b', [2]]]))) + JSON.stringify(Object.fromEntries([[], {}]))":                                       `{"a":1,"b":[2]}{}`,
 		"'a'.localeCompare('b') + new Uint8Array([1, 2]).toLocaleString()":                                                                                         "-11,2",
 		"(() => { try { Object.fromEntries([1]) } catch (e) { return e.name } })()":                                                                                "TypeError",
+		"[...new Map([[], [1], [, 2], {}]).entries()].join(';')":                                                                                                   ",;1,",
 		"[...'aé😀'].length + '' + [...new Map([[1, 2]]).keys(), ...'a1b2'.matchAll(/\\d/g)].join()":                                                                "31,1,2",
 		"(() => { for (const [k, v] of [[1, 2]].entries()) return k + ':' + v })()":                                                                                "0:1,2",
 		"'éa'.replaceAll('', '-') + 'aba'.replaceAll('', '-')":                                                                                                     "-é-a--a-b-a-",
