@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -59,59 +56,9 @@ func newMeasure(t *testing.T, db *mongo.Database) *measure {
 	return &measure{t: t, db: db, overs: map[interruptKind][]time.Duration{}}
 }
 
-// steadyHeap makes the heap ready for the long form, until the test's end.
-func steadyHeap(t *testing.T) {
-	t.Helper()
-	b := newBallast()
-	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(hardHeap)
-	t.Cleanup(func() {
-		runtime.KeepAlive(b)
-		debug.SetGCPercent(percent)
-		debug.SetMemoryLimit(limit)
-	})
-	touch(touchedHeap)
-}
-
-// In the long form the garbage collector runs between the commands, where the heap has grown to
-// usualHeap. While a command is measured it would add what it does on the other processors: several
-// times the bounds.
-const (
-	usualHeap   = 2<<30 + ballastParts*ballastPart
-	touchedHeap = 4 << 30
-	hardHeap    = 6<<30 + ballastParts*ballastPart
-)
-
-// ballast is memory of the heap that is never touched, so that the system gives none for it. Go's
-// runtime returns memory to the system when it has more than 1.1 times what the heap held at the
-// last collection. With the ballast it keeps 1.8 GiB more.
-type ballast [ballastParts][]byte
-
-const ballastParts, ballastPart = 3, 6 << 30
-
-func newBallast() (b ballast) {
-	for i := range b {
-		b[i] = make([]byte, ballastPart)
-	}
-	return b
-}
-
-// touch makes the system give the heap n bytes before anything is measured, in large pages where it
-// can. A page that a process touches for the first time takes time of the kernel, on some virtual
-// machines 20 µs for 4 KiB: 500 ms for a result of 100 MB.
-func touch(n int) {
-	b := make([]byte, n)
-	largePages(b)
-	for i := 0; i < n; i += os.Getpagesize() {
-		b[i] = 1
-	}
-	runtime.KeepAlive(b)
-	runtime.GC()
-}
-
 func (m *measure) collect() {
-	var stats runtime.MemStats
-	if runtime.ReadMemStats(&stats); *long && stats.HeapAlloc > usualHeap {
-		runtime.GC()
+	if *long {
+		torture.Collect()
 	}
 }
 
@@ -359,7 +306,7 @@ func (m *measure) report() {
 // TestInterrupt sends commands that take long, from lists of everything that a command may be made of, and interrupts them.
 func TestInterrupt(t *testing.T) {
 	if *long {
-		steadyHeap(t)
+		torture.SteadyHeap(t)
 	}
 	db := newLarge(t, usualScale())
 	t.Run("expressions", func(t *testing.T) { interruptExpressions(t, db) })

@@ -4,8 +4,6 @@ import (
 	_ "embed"
 	"flag"
 	"regexp"
-	"runtime"
-	"runtime/debug"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -38,9 +36,7 @@ func TestBuiltins(t *testing.T) {
 	size, step := 50, 1
 	if *everyBuiltin {
 		size, step = maxListLength, *builtinStep
-		// The collector's time is not the call's.
-		defer debug.SetGCPercent(debug.SetGCPercent(-1))
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(4 << 30))
+		torture.SteadyHeap(t)
 	}
 	e, err := newEngine()
 	if err != nil {
@@ -66,8 +62,8 @@ func TestBuiltins(t *testing.T) {
 		if !own[c.name] || i%step != 0 || !names.MatchString(c.name) {
 			continue // what is not the language's own is written in JavaScript, which an interrupt ends
 		}
-		if heap, _, _ := memorySize(); *everyBuiltin && heap > 2<<30 {
-			runtime.GC()
+		if *everyBuiltin {
+			torture.Collect()
 		}
 		interrupted.Store(0)
 		callBuiltin(t, c)

@@ -1,4 +1,4 @@
-package adversarial
+package torture
 
 import "syscall"
 

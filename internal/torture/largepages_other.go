@@ -1,5 +1,5 @@
 //go:build !linux
 
-package adversarial
+package torture
 
 func largePages([]byte) {}
