@@ -77,10 +77,14 @@ func (s *Store) recordHistory() {
 	}
 }
 
-// recordPoint takes a snapshot, if something has been changed since the last one and it is time.
+// recordPoint takes a snapshot, if something has been changed since the last one and it is time, and
+// gives back those that are too old.
 func (s *Store) recordPoint() error {
 	h := &s.oplog.history
 	if !h.isDue(s.oplog.order.Last()) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.prune()
 		return nil
 	}
 	p, err := s.newPoint()
@@ -135,6 +139,7 @@ func (h *history) prune() {
 			return
 		}
 		p := h.points[0]
+		h.points[0] = nil // else the array keeps it, with all versions of collections that it has
 		h.points = h.points[1:]
 		p.kept = false
 		p.giveBack()

@@ -188,15 +188,9 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 			c.shared.capped, c.shared.order = &cappedState{}, s.engine.Order()
 		}
 	}
-	var err error
-	if c.Collation, err = collationOf(entry.Options); err != nil {
+	if err := s.attachOptions(c, previous); err != nil {
 		return nil, err
 	}
-	validator, err := s.compiler.Validator(entry.Options, c.Collation)
-	if err != nil {
-		return nil, err
-	}
-	c.Validator = validator
 	if entry.Kind == catalog.KindCollection {
 		c.Timeseries = timeseries.FromOptions(entry.Options)
 	}
@@ -227,6 +221,20 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 		c.shared.current.Store(c)
 	}
 	return c, nil
+}
+
+// attachOptions compiles the collation and the validator. They are those of the previous version if
+// the options are the same.
+func (s *Store) attachOptions(c, previous *Collection) (err error) {
+	if previous != nil && previous.Options.Equal(c.Options) {
+		c.Collation, c.Validator = previous.Collation, previous.Validator
+		return nil
+	}
+	if c.Collation, err = collationOf(c.Options); err != nil {
+		return err
+	}
+	c.Validator, err = s.compiler.Validator(c.Options, c.Collation)
+	return err
 }
 
 // attachIDIndex compiles what only capped collections have.
@@ -261,25 +269,25 @@ func collationOf(spec bsonx.Doc) (*collation.Collator, error) {
 	return collation.Parse(v.Doc())
 }
 
+// attachIndex compiles an index. What does not change is shared with the previous version of the
+// collection: history keeps old versions for a while, and a partial filter may have 16 MiB.
 func (s *Store) attachIndex(e *catalog.Index, previous *Collection, co *collation.Collator) (*Index, error) {
+	p := previous.index(e.ID)
+	if p != nil && p.Spec.Equal(e.Spec) {
+		shared := *p
+		shared.Index, shared.measured = e, nil
+		return &shared, nil
+	}
 	pattern, keygen, err := index.Compile(index.Spec{Key: e.Key, Sparse: e.Sparse, Collation: co, Options: e.Spec})
 	if err != nil {
 		return nil, err
 	}
 	ix := &Index{Index: e, Pattern: pattern, keygen: keygen, Collation: co}
 	ix.byPaths = ix.Kind() == index.Ordered || ix.Kind() == index.Hashed
-	if previous != nil {
-		for _, p := range previous.maintained {
-			if p.ID == e.ID {
-				ix.multikey, ix.uses = p.multikey, p.uses
-			}
-		}
-	}
-	if ix.uses == nil {
-		ix.uses = newUses()
-	}
-	if ix.multikey == nil {
-		ix.multikey = &multikeyState{}
+	if p != nil {
+		ix.multikey, ix.uses = p.multikey, p.uses
+	} else {
+		ix.multikey, ix.uses = &multikeyState{}, newUses()
 		if err := s.loadMultikey(ix); err != nil {
 			return nil, err
 		}
@@ -292,6 +300,19 @@ func (s *Store) attachIndex(e *catalog.Index, previous *Collection, co *collatio
 		ix.Partial = partial
 	}
 	return ix, nil
+}
+
+// index returns the index with an identifier that writers maintain, or nil. c may be nil.
+func (c *Collection) index(id uint32) *Index {
+	if c == nil {
+		return nil
+	}
+	for _, ix := range c.maintained {
+		if ix.ID == id {
+			return ix
+		}
+	}
+	return nil
 }
 
 // change runs a change of the catalog that concerns existing collections: their writers are kept out while the change
