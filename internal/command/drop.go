@@ -98,6 +98,9 @@ func runDropDatabase(ctx context.Context, req *Request, reply *bsonx.Builder) er
 	return nil
 }
 
+// localDB is the database of a member of a replica set that is not replicated.
+const localDB = "local"
+
 func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	from := req.CommandValue()
 	fromDB, fromName, err := renamed("source", from.Str())
@@ -116,6 +119,10 @@ func runRename(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	}
 	if fromDB == toDB && fromName == toName {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
+	}
+	// The log has no entry that makes a collection of another database out of one in local.
+	if req.Service.replicates() && (fromDB == localDB) != (toDB == localDB) {
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot rename collections between a replicated and an unreplicated database")
 	}
 	return req.onNewest(fromDB, fromName, func(c *table.Collection) error {
 		if c == nil && fromDB != toDB {
