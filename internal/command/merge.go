@@ -62,6 +62,11 @@ func (p *pipelines) Merge(ctx context.Context, target *pipeline.Merge, src pipel
 	if err := m.checkUnique(c); err != nil {
 		return plan.NewRefused(err)
 	}
+	if c == nil && m.WhenMatched != "pipeline" {
+		// The first document makes the collection, whose _ids are compared as bytes. With a pipeline
+		// MongoDB compares them by the collation all the same.
+		m.collation = nil
+	}
 	kind, began := table.TrafficUpdate, p.service.Clock.Now()
 	if m.WhenMatched == "fail" {
 		kind = table.TrafficInsert
