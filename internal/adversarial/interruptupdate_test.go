@@ -70,6 +70,7 @@ func updateAttacks() map[string][]updateAttack {
 		"pipeline": {
 			{u: bson.A{is("$set", is("v", is("$sortArray", bson.D{{Key: "input", Value: "$v"}, {Key: "sortBy", Value: 1}})))}},
 			{u: bson.A{is("$set", manyFields(scaled(50_000), one))}},
+			{u: many(900, func(i int) any { return is("$set", is(fmt.Sprintf("v.f%d", i), 1)) })},
 			{u: bson.A{is("$replaceWith", is("$mergeObjects", bson.A{"$$ROOT", is("v", is("$map", bson.D{{Key: "input", Value: "$v"}, {Key: "in", Value: is("$concat", bson.A{is("$toString", "$$this"), "x"})}}))}))}},
 		},
 	}

@@ -104,3 +104,32 @@ func TestMovingMatchLooks(t *testing.T) {
 		}
 	}
 }
+
+// TestUpdateLooks updates a wide document by a pipeline of many stages, each of which copies it.
+func TestUpdateLooks(t *testing.T) {
+	t.Parallel()
+	const width, stages = 20_000, 500 // a document of 240 kB
+	doc := bsonx.NewBuilder(nil)
+	doc.StartDoc()
+	for i := range width {
+		doc.Int32(fmt.Sprintf("f%06d", i), 1)
+	}
+	doc.End()
+	var list []bsonx.Value
+	for i := range stages {
+		list = append(list, bsonx.Document(bsonx.NewDoc("$set", bsonx.NewDoc(fmt.Sprintf("f%06d", i), 2))))
+	}
+	op, running := interrupttest.New(t.Context()), &interrupt.Running{}
+	running.Set(op)
+	p, err := pipeline.ParseUpdate(bsonx.ValueOf(list), pipeline.Options{Vars: (*expr.Vars)(nil).WithScripts(js.Options{Running: running})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := op.Looks
+	if _, err := p.Apply(doc.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if looks := op.Looks - before; looks < stages/2 {
+		t.Errorf("%d looks at the operation, want %d", looks, stages/2)
+	}
+}

@@ -2,11 +2,15 @@ package pipeline
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // Transformer is the pipeline of an update: it turns one document into one document. It is immutable.
-type Transformer struct{ stages []transformer }
+type Transformer struct {
+	stages  []transformer
+	running *interrupt.Running // the operation; nil never ends
+}
 
 // transformer is a stage whose output is one document for each of its input.
 type transformer interface {
@@ -25,17 +29,21 @@ func ParseUpdate(stages bsonx.Value, opts Options) (*Transformer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Transformer{}
+	t := &Transformer{running: opts.Vars.Scripts().Running}
 	for _, s := range p.steps {
 		t.stages = append(t.stages, s.stage.(transformer))
 	}
 	return t, nil
 }
 
-// Apply returns the transformed document, which may be doc itself.
+// Apply returns the transformed document, which may be doc itself. It fails if the operation ends.
 func (t *Transformer) Apply(doc bsonx.Doc) (bsonx.Doc, error) {
+	var meter interrupt.Meter
 	for _, s := range t.stages {
-		var err error
+		err := meter.Did(interrupt.Document+len(doc), t.running)
+		if err != nil {
+			return nil, err
+		}
 		if doc, err = s.transform(doc); err != nil {
 			return nil, err
 		}

@@ -75,25 +75,29 @@ func (renameSource) tolerant() bool { return true }
 type renameTarget struct{ from, to []string }
 
 func (op *renameTarget) existing(a *applier, _ bsonx.Value) (change, error) {
-	source, found, err := op.source(a.doc)
+	source, found, err := op.source(a)
 	if err != nil || !found {
 		return change{}, err
 	}
 	return set(source), nil
 }
 
-func (op *renameTarget) missing(a *applier) (bsonx.Value, bool, error) { return op.source(a.doc) }
+func (op *renameTarget) missing(a *applier) (bsonx.Value, bool, error) { return op.source(a) }
 
 // tolerant: without a source nothing happens, whatever the destination is.
 func (op *renameTarget) tolerant() bool { return true }
 
 // source finds the value to move and checks that neither path leads through an array.
-func (op *renameTarget) source(doc bsonx.Doc) (bsonx.Value, bool, error) {
+func (op *renameTarget) source(a *applier) (bsonx.Value, bool, error) {
+	doc := a.doc
 	v := bsonx.Document(doc)
 	array, name := "", ""
 	for i, part := range op.from {
 		if v.Type == bsonx.TypeArray {
 			array = name
+		}
+		if err := a.did(len(v.Data)); err != nil { // a field is looked for from the first one on
+			return bsonx.Value{}, false, err
 		}
 		next, viable := stepInto(v, part)
 		if !viable {
@@ -110,6 +114,9 @@ func (op *renameTarget) source(doc bsonx.Doc) (bsonx.Value, bool, error) {
 	}
 	container := bsonx.Document(doc)
 	for i, part := range op.to {
+		if err := a.did(len(container.Data)); err != nil {
+			return bsonx.Value{}, false, err
+		}
 		next, _ := stepInto(container, part)
 		if container.Type == bsonx.TypeArray {
 			return bsonx.Value{}, false, throughArray("destination", op.to, op.to[i-1], doc)
