@@ -66,6 +66,14 @@ func circle(n int) bson.A {
 	return ring
 }
 
+// triangles are the coordinates of n small polygons around 0, 0.
+func triangles(n int) bson.A {
+	return many(n, func(i int) any {
+		x, y := float64(i%64)/2-16, float64(i/64)/4-8
+		return bson.A{bson.A{bson.A{x, y}, bson.A{x + .4, y}, bson.A{x + .2, y + .2}, bson.A{x, y}}}
+	})
+}
+
 func geometry(kind string, coordinates any) bson.D {
 	return bson.D{{Key: "type", Value: kind}, {Key: "coordinates", Value: coordinates}}
 }
@@ -75,6 +83,7 @@ func geometry(kind string, coordinates any) bson.D {
 func filterAttacks() map[string][]bson.D {
 	l := newLists()
 	polygon := is("$geometry", geometry("Polygon", bson.A{circle(scaled(20_000))}))
+	areas := is("$geometry", geometry("MultiPolygon", triangles(scaled(4_000))))
 	positions := many(scaled(100_000), func(i int) any { return int32(i) })
 	mask := bson.Binary{Data: bytes.Repeat([]byte{0xff}, scaled(8<<20))}
 	bits := func(op string) []bson.D {
@@ -125,8 +134,8 @@ func filterAttacks() map[string][]bson.D {
 
 		"$bitsAllClear": bits("$bitsAllClear"), "$bitsAllSet": bits("$bitsAllSet"), "$bitsAnyClear": bits("$bitsAnyClear"), "$bitsAnySet": bits("$bitsAnySet"),
 
-		"$geoIntersects": {on("$geoIntersects", polygon), is("v.p", is("$geoIntersects", polygon))},
-		"$geoWithin":     {on("$geoWithin", polygon), on("$geoWithin", is("$polygon", circle(scaled(20_000)))), is("v.p", is("$geoWithin", is("$polygon", circle(scaled(20_000)))))},
+		"$geoIntersects": {on("$geoIntersects", polygon), on("$geoIntersects", areas), is("v.p", is("$geoIntersects", polygon))},
+		"$geoWithin":     {on("$geoWithin", polygon), on("$geoWithin", areas), on("$geoWithin", is("$polygon", circle(scaled(20_000)))), is("v.p", is("$geoWithin", is("$polygon", circle(scaled(20_000)))))},
 		"$within":        {on("$within", is("$polygon", circle(scaled(20_000))))},
 		"$near":          {is("p", is("$near", is("$geometry", geometry("Point", bson.A{1, 1})))), is("p", is("$near", bson.A{1, 1}))},
 		"$nearSphere":    {is("p", is("$nearSphere", is("$geometry", geometry("Point", bson.A{1, 1}))))},

@@ -42,27 +42,27 @@ func (b *bigPolygon) touches(p s2.Point) bool {
 	return b.loop.IntersectsCell(cell) && b.loop.Intersects(s2.LoopFromCell(cell))
 }
 
-func (b *bigPolygon) contains(p *s2.Polygon) bool {
+func (b *bigPolygon) contains(p *s2.Polygon, w *interrupt.Watch) bool {
 	if b.inverted {
-		return !b.border.Intersects(p)
+		return !polygonIntersects(b.border, p, w)
 	}
-	return b.border.Contains(p)
+	return polygonContains(b.border, p, w)
 }
 
-func (b *bigPolygon) intersects(p *s2.Polygon) bool {
+func (b *bigPolygon) intersects(p *s2.Polygon, w *interrupt.Watch) bool {
 	if b.inverted {
-		return !b.border.Contains(p)
+		return !polygonContains(b.border, p, w)
 	}
-	return b.border.Intersects(p)
+	return polygonIntersects(b.border, p, w)
 }
 
 // containsLine reports whether nothing of a line lies outside.
-func (b *bigPolygon) containsLine(line *s2.Polyline, w *interrupt.Watch) bool {
+func (b *bigPolygon) containsLine(line *polyline, w *interrupt.Watch) bool {
 	return clip(b.border, line, !b.inverted, w).pieces == 0
 }
 
 // intersectsLine reports whether a line has a point in the polygon or on its ring, which belongs to a big polygon in both
 // directions.
-func (b *bigPolygon) intersectsLine(line *s2.Polyline, w *interrupt.Watch) bool {
-	return meets(b.border, line, w) || areaContains(b.border, (*line)[0]) != b.inverted
+func (b *bigPolygon) intersectsLine(line *polyline, w *interrupt.Watch) bool {
+	return meets(b.border, line, w) || areaContains(b.border, line.Polyline[0]) != b.inverted
 }

@@ -36,16 +36,20 @@ type crossing struct {
 // line that only touches the boundary in a point has no part inside. The crossings at shared vertices are counted as
 // s2 counts them for its test whether a point is inside, so that their number always agrees with the two ends.
 // Once the operation has ended, what it returns means nothing.
-func clip(polygon *s2.Polygon, line *s2.Polyline, outside bool, w *interrupt.Watch) clipped {
+func clip(polygon *s2.Polygon, line *polyline, outside bool, w *interrupt.Watch) clipped {
 	if !outside && !polygon.RectBound().Intersects(line.RectBound()) {
+		w.Stopped(segmentWork)
 		return clipped{lost: s1.InfAngle()}
+	}
+	if w.Stopped(polygon.NumEdges() * segmentWork) {
+		return clipped{}
 	}
 	tree := newEdgeTree(polygon)
 	var out clipped
 	var last s2.Point // where the last piece ended, if there is one
 	var cuts []crossing
 	var near []s2.Edge
-	inside := areaContains(polygon, (*line)[0]) != outside
+	inside := areaContains(polygon, line.Polyline[0]) != outside
 	for i := range line.NumEdges() {
 		if w.Stopped(edgeWork) {
 			break
@@ -53,6 +57,9 @@ func clip(polygon *s2.Polygon, line *s2.Polyline, outside bool, w *interrupt.Wat
 		edge := line.Edge(i)
 		around := solidAround(edge)
 		near = tree.appendNear(near[:0], 1, &around)
+		if w.Stopped(len(near) * interrupt.Step) {
+			break
+		}
 		cuts = appendCrossings(cuts[:0], edge, near)
 		if inside {
 			cuts = append(cuts, crossing{0, edge.V0})

@@ -13,7 +13,7 @@ type Geometry struct {
 	isPoint  bool // point is all there is
 	point    Point
 	points   []Point
-	lines    []*s2.Polyline
+	lines    []*polyline
 	polygons []*s2.Polygon
 	big      *bigPolygon // the polygon of StrictSphere
 	watch    interrupt.Watch

@@ -10,8 +10,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
+// polyline is a line with the box of longitudes and latitudes around it. s2 computes the box anew
+// each time it is asked for, from all vertices.
+type polyline struct {
+	s2.Polyline
+	bound s2.Rect
+}
+
+// RectBound returns the box around the line.
+func (l *polyline) RectBound() s2.Rect { return l.bound }
+
 // newLine makes a line of vertices, of which repeated ones are dropped.
-func newLine(vertices []s2.Point) (*s2.Polyline, error) {
+func newLine(vertices []s2.Point) (*polyline, error) {
 	vertices = slices.Compact(vertices)
 	if len(vertices) < 2 {
 		return nil, reasonf("GeoJSON LineString must have at least 2 vertices, instead got %d vertices", len(vertices))
@@ -20,7 +30,7 @@ func newLine(vertices []s2.Point) (*s2.Polyline, error) {
 	if err := line.Validate(); err != nil {
 		return nil, reasonf("GeoJSON LineString is not valid: %v", err)
 	}
-	return &line, nil
+	return &polyline{line, line.RectBound()}, nil
 }
 
 // parseRing reads a closed ring of at least three vertices, which is a valid loop, without the last vertex, which repeats

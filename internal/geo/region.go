@@ -164,7 +164,7 @@ func (c *circle) parse(v bsonx.Value) error {
 func (r *Region) Vertices() int {
 	n := len(r.ring) + len(r.geometry.points)
 	for _, line := range r.geometry.lines {
-		n += len(*line)
+		n += len(line.Polyline)
 	}
 	for _, polygon := range r.geometry.polygons {
 		n += polygon.NumEdges()
@@ -179,7 +179,7 @@ func (r *Region) Vertices() int {
 func (r *Region) pointWork() int {
 	n := edgeWork + len(r.geometry.points)*interrupt.Step/8
 	for _, line := range r.geometry.lines {
-		n += len(*line) * segmentWork
+		n += len(line.Polyline) * segmentWork
 	}
 	return n
 }

@@ -75,7 +75,7 @@ func (r *Region) intersectsPoint(p s2.Point) bool {
 	cell := s2.CellFromPoint(p)
 	g := &r.geometry
 	return g.anyPoint(cell.ContainsPoint) ||
-		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return own.IntersectsCell(cell) })
+		slices.ContainsFunc(g.lines, func(own *polyline) bool { return own.IntersectsCell(cell) })
 }
 
 // anyPoint reports whether a condition holds for one of the points that the geometry has on the sphere.
@@ -92,7 +92,7 @@ func (g *Geometry) anyPoint(is func(s2.Point) bool) bool {
 }
 
 // containsLine reports whether a line lies within the region.
-func (r *Region) containsLine(line *s2.Polyline, w *interrupt.Watch) bool {
+func (r *Region) containsLine(line *polyline, w *interrupt.Watch) bool {
 	switch {
 	case r.kind == regionCap:
 		c := r.cap.Complement()
@@ -104,13 +104,16 @@ func (r *Region) containsLine(line *s2.Polyline, w *interrupt.Watch) bool {
 }
 
 // areaContainsLine reports whether a line lies within a polygon in one piece.
-func areaContainsLine(a *s2.Polygon, line *s2.Polyline, w *interrupt.Watch) bool {
+func areaContainsLine(a *s2.Polygon, line *polyline, w *interrupt.Watch) bool {
 	c := clip(a, line, false, w)
 	return c.pieces == 1 && c.lost <= lostLength
 }
 
 // meets reports whether an edge of a line crosses one of a shape or shares a vertex with it.
-func meets(shape s2.Shape, line *s2.Polyline, w *interrupt.Watch) bool {
+func meets(shape s2.Shape, line *polyline, w *interrupt.Watch) bool {
+	if w.Stopped(shape.NumEdges() * segmentWork) {
+		return false
+	}
 	tree := newEdgeTree(shape)
 	var near []s2.Edge
 	for i := range line.NumEdges() {
@@ -120,6 +123,9 @@ func meets(shape s2.Shape, line *s2.Polyline, w *interrupt.Watch) bool {
 		edge := line.Edge(i)
 		around := solidAround(edge)
 		near = tree.appendNear(near[:0], 1, &around)
+		if w.Stopped(len(near) * interrupt.Step) {
+			return false
+		}
 		for _, other := range near {
 			if crossingSign(edge, other) != s2.DoNotCross {
 				return true
@@ -129,7 +135,7 @@ func meets(shape s2.Shape, line *s2.Polyline, w *interrupt.Watch) bool {
 	return false
 }
 
-func (r *Region) intersectsLine(line *s2.Polyline, w *interrupt.Watch) bool {
+func (r *Region) intersectsLine(line *polyline, w *interrupt.Watch) bool {
 	if r.kind == regionCap {
 		return lineDistance(r.cap.Center(), line, w) <= r.cap.Radius()
 	}
@@ -138,14 +144,14 @@ func (r *Region) intersectsLine(line *s2.Polyline, w *interrupt.Watch) bool {
 		return g.big.intersectsLine(line, w)
 	}
 	return g.anyPoint(func(own s2.Point) bool {
-		return w.Stopped(len(*line)*segmentWork) || line.IntersectsCell(s2.CellFromPoint(own))
+		return w.Stopped(len(line.Polyline)*segmentWork) || line.IntersectsCell(s2.CellFromPoint(own))
 	}) ||
-		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return meets(own, line, w) }) ||
+		slices.ContainsFunc(g.lines, func(own *polyline) bool { return meets(own, line, w) }) ||
 		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return areaIntersectsLine(own, line, w) })
 }
 
 // areaIntersectsLine reports whether a part of a line lies within a polygon: to touch it in a point is not enough.
-func areaIntersectsLine(a *s2.Polygon, line *s2.Polyline, w *interrupt.Watch) bool {
+func areaIntersectsLine(a *s2.Polygon, line *polyline, w *interrupt.Watch) bool {
 	return clip(a, line, false, w).pieces > 0
 }
 
@@ -155,9 +161,9 @@ func (r *Region) containsPolygon(p *s2.Polygon, w *interrupt.Watch) bool {
 		c := r.cap.Complement()
 		return c.IsEmpty() || polygonDistance(c.Center(), p, w) > c.Radius()
 	case r.geometry.big != nil:
-		return r.geometry.big.contains(p)
+		return r.geometry.big.contains(p, w)
 	}
-	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return own.Contains(p) })
+	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return polygonContains(own, p, w) })
 }
 
 func (r *Region) intersectsPolygon(p *s2.Polygon, w *interrupt.Watch) bool {
@@ -166,11 +172,11 @@ func (r *Region) intersectsPolygon(p *s2.Polygon, w *interrupt.Watch) bool {
 	}
 	g := &r.geometry
 	if g.big != nil {
-		return g.big.intersects(p)
+		return g.big.intersects(p, w)
 	}
 	return g.anyPoint(func(own s2.Point) bool { return w.Stopped(edgeWork) || polygonTouches(p, own) }) ||
-		slices.ContainsFunc(g.lines, func(own *s2.Polyline) bool { return areaIntersectsLine(p, own, w) }) ||
-		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return own.Intersects(p) })
+		slices.ContainsFunc(g.lines, func(own *polyline) bool { return areaIntersectsLine(p, own, w) }) ||
+		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return polygonIntersects(own, p, w) })
 }
 
 // Distance is the distance of the nearest point of the geometry from p, in the system of p; false where the geometry has no
@@ -198,8 +204,8 @@ func (g *Geometry) Distance(p *Point) (float64, bool) {
 	return float64(best) * EarthRadius, true
 }
 
-func lineDistance(p s2.Point, line *s2.Polyline, w *interrupt.Watch) s1.Angle {
-	if w.Stopped(len(*line) * segmentWork) {
+func lineDistance(p s2.Point, line *polyline, w *interrupt.Watch) s1.Angle {
+	if w.Stopped(len(line.Polyline) * segmentWork) {
 		return 0
 	}
 	nearest, _ := line.Project(p)

@@ -1,0 +1,144 @@
+package geo
+
+import (
+	"github.com/golang/geo/s2"
+
+	"github.com/sheafdb/sheaf/internal/interrupt"
+)
+
+// smallEdges is how many edges two polygons have together at most that s2 compares. It does so at
+// once, and between edges that are long or close to each other in quadratic time.
+const smallEdges = 1000
+
+// polygonContains reports whether a polygon contains another one, as s2's Polygon.Contains does.
+// Once the operation has ended, the answer means nothing.
+func polygonContains(a, b *s2.Polygon, w *interrupt.Watch) bool {
+	if w.Stopped(segmentWork) {
+		return false
+	}
+	if a.NumEdges()+b.NumEdges() <= smallEdges {
+		w.Stopped((a.NumEdges() + b.NumEdges()) * segmentWork)
+		return a.Contains(b)
+	}
+	return containsByEdges(a, b, w)
+}
+
+func containsByEdges(a, b *s2.Polygon, w *interrupt.Watch) bool {
+	if !a.RectBound().Intersects(b.RectBound()) {
+		return false
+	}
+	wrong := func(a0, ab, a2, b0, b2 s2.Point) bool { return !s2.WedgeContains(a0, ab, a2, b0, b2) }
+	switch m := boundaries(a, b, wrong, w); {
+	case m.cross || w.Ended() != nil:
+		return false
+	case m.unknown:
+		return a.Contains(b)
+	case m.touch:
+		return true
+	default:
+		return everyLoop(b, a, true) && everyLoop(a, b, false)
+	}
+}
+
+// polygonIntersects reports whether two polygons have a part in common, as s2's Polygon.Intersects
+// does. Once the operation has ended, the answer means nothing.
+func polygonIntersects(a, b *s2.Polygon, w *interrupt.Watch) bool {
+	if w.Stopped(segmentWork) {
+		return false
+	}
+	if a.NumEdges()+b.NumEdges() <= smallEdges {
+		w.Stopped((a.NumEdges() + b.NumEdges()) * segmentWork)
+		return a.Intersects(b)
+	}
+	return intersectsByEdges(a, b, w)
+}
+
+func intersectsByEdges(a, b *s2.Polygon, w *interrupt.Watch) bool {
+	if !a.RectBound().Intersects(b.RectBound()) {
+		return false
+	}
+	switch m := boundaries(a, b, s2.WedgeIntersects, w); {
+	case m.cross || w.Ended() != nil:
+		return true
+	case m.unknown:
+		return a.Intersects(b)
+	case m.touch:
+		return false
+	default:
+		return !everyLoop(b, a, false) || !everyLoop(a, b, false)
+	}
+}
+
+// meeting says how the boundaries of two polygons meet.
+type meeting struct {
+	cross   bool // two edges cross, or at a shared vertex the polygons are as they must not be
+	touch   bool // they share a vertex, and nothing crosses
+	unknown bool // they share a vertex, and one of them has several loops: only s2 knows
+}
+
+// boundaries compares the boundaries of two polygons edge by edge. wrong says of a vertex that both
+// have, with its neighbours in each, that the polygons are not as the caller asks: see s2's wedges.
+func boundaries(a, b *s2.Polygon, wrong func(a0, ab, a2, b0, b2 s2.Point) bool, w *interrupt.Watch) (m meeting) {
+	if w.Stopped(a.NumEdges() * segmentWork) {
+		return m
+	}
+	at := verticesOf(a)
+	tree := newEdgeTree(a)
+	var near []s2.Edge
+	for _, loop := range b.Loops() {
+		n := loop.NumVertices()
+		for i := range n {
+			v := loop.Vertex(i)
+			if here, shared := at[v]; shared {
+				m.touch = true
+				single := a.NumLoops() == 1 && b.NumLoops() == 1
+				m.unknown = m.unknown || !single
+				of := here.loop
+				if single && wrong(of.Vertex(here.i+of.NumVertices()-1), v, of.Vertex(here.i+1), loop.Vertex(i+n-1), loop.Vertex(i+1)) {
+					m.cross = true
+					return m
+				}
+			}
+			edge := s2.Edge{V0: v, V1: loop.Vertex(i + 1)}
+			around := solidAround(edge)
+			near = tree.appendNear(near[:0], 1, &around)
+			if w.Stopped(edgeWork + len(near)*interrupt.Step) {
+				return m
+			}
+			for _, other := range near {
+				if crossingSign(edge, other) == s2.Cross {
+					m.cross = true
+					return m
+				}
+			}
+		}
+	}
+	return m
+}
+
+// vertex is where a polygon has a vertex.
+type vertex struct {
+	loop *s2.Loop
+	i    int
+}
+
+func verticesOf(p *s2.Polygon) map[s2.Point]vertex {
+	out := make(map[s2.Point]vertex, p.NumEdges())
+	for _, loop := range p.Loops() {
+		for i := range loop.NumVertices() {
+			out[loop.Vertex(i)] = vertex{loop, i}
+		}
+	}
+	return out
+}
+
+// everyLoop reports whether the first vertex of each loop of a polygon lies inside the other one, or,
+// if inside is false, outside.
+func everyLoop(of, other *s2.Polygon, inside bool) bool {
+	for _, loop := range of.Loops() {
+		if other.ContainsPoint(loop.Vertex(0)) != inside {
+			return false
+		}
+	}
+	return true
+}
