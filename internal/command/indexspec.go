@@ -253,6 +253,8 @@ func indexDirection(path string, v bsonx.Value) (kind string, err error) {
 	case v.Type == bsonx.TypeString:
 		kind = v.Str()
 		switch {
+		case kind == "":
+			return "", cannotCreate("Values in the index key pattern cannot be empty strings")
 		case kind == columnstore && path != "$**": // checkColumnstore refuses it
 		case kind == "geoHaystack":
 			return "", cannotCreate("GeoHaystack indexes cannot be created in version 5.0 and above")
