@@ -91,6 +91,26 @@ func TestFindLimit(t *testing.T) {
 	}
 }
 
+// TestSizeLeaves keeps a share for what users leave to be done later, which no probe sees.
+func TestSizeLeaves(t *testing.T) {
+	t.Parallel()
+	leaving := set(t)
+	p := plan(nil)
+	d, err := leaving.Find(p.Scenarios[0].Scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Leaves = true
+	p.Scenarios[0].Users = 1000
+	sized, err := engine.Runner{Set: leaving, Driver: &capacity{users: 5000}, Note: func(string) {}}.Size(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if users := sized.Scenarios[0].Users; users != 250 {
+		t.Errorf("%d of 1000 users", users)
+	}
+}
+
 // TestSize chooses a load that the server bears, at most the scenario's own, without more than a
 // few probes.
 func TestSize(t *testing.T) {

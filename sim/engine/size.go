@@ -28,6 +28,8 @@ const (
 	idle = 8
 	// headroom is the share of what the server kept up with that the run uses.
 	headroom = 0.7
+	// leftRoom is that share for scenarios whose users leave work for later.
+	leftRoom = 0.25
 )
 
 // Size returns the plan with a load that the server keeps up with: at most that of the scenarios,
@@ -49,8 +51,11 @@ func (r Runner) Size(ctx context.Context, p *Plan) (*Plan, error) {
 		return nil, err
 	}
 	out := sized.withLoad(sizedIterations, users)
-	r.Note(fmt.Sprintf("this machine bears %s of the scenario's own load of %d users/s; the run takes about %d s (--book: the whole load)",
-		percent(out.users(), own), own, sizedIterations+2))
+	bears := "this machine bears %s of the scenario's own load of %d users/s"
+	if r.leaves(p) {
+		bears = "the run has %s of the scenario's own load of %d users/s: its users leave work for later"
+	}
+	r.Note(fmt.Sprintf(bears+"; the run takes about %d s (--book: the whole load)", percent(out.users(), own), own, sizedIterations+2))
 	return out, nil
 }
 
@@ -71,14 +76,36 @@ func (r Runner) probeUsers(ctx context.Context, p *Plan) (users []int, own int, 
 	if err != nil {
 		return nil, 0, err
 	}
-	if kept < s.first() {
-		kept = max(1, int(headroom*float64(kept)))
+	if share := r.share(p, kept < s.first()); share < 1 {
+		kept = max(1, int(share*float64(kept)))
 	}
 	users = make([]int, len(s.base))
 	for i := range users {
 		users[i] = s.scaled(i, kept)
 	}
 	return users, s.total(s.first()), nil
+}
+
+// share is what part of the load that a probe bore a run uses. limited says that the server bore no more.
+func (r Runner) share(p *Plan, limited bool) float64 {
+	switch {
+	case r.leaves(p):
+		return leftRoom
+	case limited:
+		return headroom
+	default:
+		return 1
+	}
+}
+
+// leaves reports whether users of a scenario leave work for later.
+func (r Runner) leaves(p *Plan) bool {
+	for _, e := range p.Scenarios {
+		if d, err := r.Set.Find(e.Scenario); err == nil && d.Leaves {
+			return true
+		}
+	}
+	return false
 }
 
 // climb raises the users until the server does not keep up or the time is over, and returns the

@@ -38,6 +38,9 @@ type Definition struct {
 	Users int
 	// Resident says that users start with the run and stay until it ends: listeners, workers. What they measure are steps.
 	Resident bool
+	// Leaves says that users leave work behind that is done seconds later: carts that expire, transfers to repair. A probe of a
+	// second does not see what it costs, so that a run whose load nobody has chosen uses a smaller share of what the probe bore.
+	Leaves bool
 	// Companion names the scenarios that usually run beside it, in the same database: the publishers of listeners.
 	Companion []string
 	// New makes the scenario.

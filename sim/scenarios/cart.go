@@ -38,7 +38,7 @@ func cartScenarios() []*scenario.Definition {
 	} {
 		define := func(suffix, title, doc string, leave bool, params ...scenario.Param) *scenario.Definition {
 			return &scenario.Definition{
-				Name: d.name + suffix, Group: "cart", Users: 1000, Title: title + ": " + d.how, Doc: doc + cartDocuments,
+				Name: d.name + suffix, Group: "cart", Users: 1000, Title: title + ": " + d.how, Doc: doc + cartDocuments, Leaves: leave,
 				Params: append([]scenario.Param{items, products, size}, params...),
 				New:    func(env scenario.Env) (scenario.Scenario, error) { return newCarts(env, d.reserve, leave) },
 			}
@@ -109,11 +109,7 @@ func (s *carts) Setup(ctx context.Context) error {
 func (s *carts) Run(ctx context.Context, u *scenario.User) error {
 	id := fmt.Sprintf("cart-%d", u.Number)
 	if s.leave && u.Number%sweepers == sweepers-1 {
-		err := u.Time("repair", func() error {
-			_, err := s.shop.Repair(ctx)
-			return err
-		})
-		if err != nil {
+		if err := sweep(ctx, u, s.shop.Repair); err != nil {
 			return err
 		}
 	}

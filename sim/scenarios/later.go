@@ -5,7 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
 	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
 // later is a clock that is ahead of another one: what is left to expire has expired by it.
@@ -45,5 +48,25 @@ func anyOf(err error, expected ...error) bool {
 	return false
 }
 
-// sweepers is the number of users of which one looks for what others have left.
-const sweepers = 100
+const (
+	// sweepers is the number of users of which one looks for what others have left.
+	sweepers = 100
+	// sweepTime is how long it repairs at most. Without a limit sweepers that do not keep up with what
+	// is left would still repair when the run ends.
+	sweepTime = 250 * time.Millisecond
+)
+
+// sweep repairs what others have left, for at most sweepTime. What is cut off in the middle is left to
+// the next sweeper, as if the process had ended there.
+func sweep(ctx context.Context, u *scenario.User, repair func(ctx context.Context) (int64, error)) error {
+	return u.Time("repair", func() error {
+		limited, cancel := context.WithTimeout(ctx, sweepTime)
+		defer cancel()
+		_, err := repair(limited)
+		if err != nil && ctx.Err() == nil && (limited.Err() != nil || mongo.IsTimeout(err)) {
+			u.Count("sweeps cut", 1)
+			return nil
+		}
+		return err
+	})
+}

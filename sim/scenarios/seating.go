@@ -34,7 +34,7 @@ func seatingScenarios() []*scenario.Definition {
 	hold := scenario.Param{Name: "holdTime", Doc: "when a cart expires that is left", Default: 5 * time.Second, Min: 0.001, Max: 86400}
 	define := func(name, title, doc string, mode theaterMode, params []scenario.Param) *scenario.Definition {
 		return &scenario.Definition{
-			Name: name, Group: "seating", Users: 1000, Title: title, Doc: doc + theaterDocuments, Params: params,
+			Name: name, Group: "seating", Users: 1000, Title: title, Doc: doc + theaterDocuments, Params: params, Leaves: mode == theaterExpiry,
 			New: func(env scenario.Env) (scenario.Scenario, error) { return newTheater(env, mode) },
 		}
 	}
@@ -126,11 +126,7 @@ func (s *theater) Setup(ctx context.Context) error {
 func (s *theater) Run(ctx context.Context, u *scenario.User) error {
 	id := fmt.Sprintf("cart-%d", u.Number)
 	if s.mode == theaterExpiry && u.Number%sweepers == sweepers-1 {
-		err := u.Time("repair", func() error {
-			_, err := s.seating.Repair(ctx)
-			return err
-		})
-		if err != nil {
+		if err := sweep(ctx, u, s.seating.Repair); err != nil {
 			return err
 		}
 	}
