@@ -105,6 +105,17 @@ fuzz: ## run every fuzz target for FUZZTIME (5s)
 		done || exit 1; \
 	done
 
+# The benchmarks of hot paths: what a change of the whole tree must not make slower.
+HOT_COMMANDS := FindByID|FindByIndex|UpdateInc|Insert|range100|in50|compoundSortLimit20|covered100|countIndexed1000|sortUnindexedLimit10|skipLimit|Alone
+COUNT := 1
+
+.PHONY: hot
+hot: ## run the 20 benchmarks of hot paths COUNT times each; compare two builds by paired runs and benchstat
+	$(GO) test -run '^$$' -benchmem -count $(COUNT) -bench '^Benchmark(HotPath|Queries|Transactions)$$/^($(HOT_COMMANDS))$$' ./internal/command
+	$(GO) test -run '^$$' -benchmem -count $(COUNT) -bench '^Benchmark(HandlePing|InsertMany)$$' ./internal/command
+	$(GO) test -run '^$$' -benchmem -count $(COUNT) -bench '^Benchmark(Conjunction|ApplyBuffer|AddFields|Group|TopK|SortKey)$$' \
+		./internal/filter ./internal/update ./internal/expr ./internal/pipeline ./internal/index
+
 .PHONY: torture
 torture: ## attack the guarantees of docs/guarantees.md for TORTURETIME (1m) each, with SEED to repeat a run
 	$(GO) test -p 1 -count 1 -timeout 0 -v $(ATTACKS) -torture.time=$(TORTURETIME) -torture.seed=$(SEED) $(TORTURE)
