@@ -226,7 +226,7 @@ func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogB
 		budget.Lend(spareMemory(o), engine.Yield)
 	}
 	planner := plan.New(plan.Options{Memory: budget, TempDir: tempDir})
-	service, err := command.NewService(command.Deps{
+	service, err := command.NewServiceWithAll(command.Deps{
 		Data:         command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
 		Memory:       budget,
 		TempDir:      tempDir,

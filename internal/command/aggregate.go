@@ -7,7 +7,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
-	"github.com/sheafdb/sheaf/internal/session"
 )
 
 func aggregateCommands() []Definition {
@@ -65,14 +64,6 @@ func checkTransactionAggregate(req *Request) error {
 		return notInTransaction("Cannot run 'explain' in a multi-document transaction.")
 	}
 	return checkTransactionStages(req.Get("pipeline"))
-}
-
-// ownStages are the stages of a command. Those of an aggregate command were compiled when it was
-// checked, as they stand; of other commands, and where a view or a time series adds stages before
-// them, compiled is nothing.
-type ownStages struct {
-	list     []bsonx.Value
-	compiled *pipeline.Pipeline
 }
 
 // checkAggregate checks the arguments of an aggregate command that is run or explained, and
@@ -157,42 +148,3 @@ var (
 	stageArray   = FieldType{types: []bsonx.Type{bsonx.TypeArray}, wrong: "A pipeline must be an array of objects"}
 	cursorObject = FieldType{types: []bsonx.Type{bsonx.TypeDocument}, wrong: "cursor field must be missing or an object"}
 )
-
-// cursorFields are the fields of a command's cursor option.
-var cursorFields = []Field{{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)}}
-
-func (s scope) parsePipeline(db string, stages bsonx.Value, top pipeline.Top) (*pipeline.Pipeline, error) {
-	return pipeline.Parse(stages, s.pipelineOptions(db, top))
-}
-
-func (s scope) pipelineOptions(db string, top pipeline.Top) pipeline.Options {
-	return pipeline.Options{Vars: s.vars, Now: s.now, DB: db, Top: top, Collation: s.collation}
-}
-
-func elements(v bsonx.Value) []bsonx.Value { return v.Doc().Values() }
-
-// noCollection is the name in the namespace of a cursor over no collection.
-const noCollection = "$cmd.aggregate"
-
-// runStages runs stages over a collection or view, or over none, and answers with a cursor.
-func (r *Request) runStages(ctx context.Context, sc scope, name string, own ownStages, size int64, reply *bsonx.Builder) error {
-	src, err := r.openStages(ctx, sc, name, own)
-	if err != nil {
-		return err
-	}
-	if name == "" {
-		name = noCollection
-	}
-	r.Op.SetPlan(src.plan, nil)
-	r.Op.Debug.PlanSummary = src.plan
-	b := batch{
-		req: r, field: "firstBatch", during: duringAggregate, size: size, single: r.Bool("singleBatch"), source: src,
-		cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Plan: src.plan},
-	}
-	return b.first(ctx, reply)
-}
-
-// openStages opens stages over a collection or view.
-func (r *Request) openStages(ctx context.Context, sc scope, name string, own ownStages) (*stageSource, error) {
-	return r.pipelines(sc).open(ctx, r.DB, name, own, sc.vars)
-}

@@ -38,12 +38,6 @@ func bulkWriteCommands() []Definition {
 	}}
 }
 
-// namespace is one entry of nsInfo.
-type namespace struct {
-	db, name string
-	uuid     bsonx.Value // that the collection must have; missing where that is not said
-}
-
 // bulkOp is one parsed operation of a bulkWrite.
 type bulkOp struct {
 	kind   bulkKind
@@ -53,15 +47,6 @@ type bulkOp struct {
 	update updateSpec
 	delete deleteSpec
 }
-
-type bulkKind int
-
-const (
-	bulkInsert bulkKind = iota
-	bulkUpdate
-	bulkDelete
-	bulkKinds
-)
 
 // The first field of an operation is its kind and the index of its namespace.
 var (
@@ -286,14 +271,6 @@ func (op *bulkOp) setDelete(i int, v bsonx.Value) error {
 		d.collation = v
 	}
 	return nil
-}
-
-// counter is the opcounter of operations of a kind.
-func (k bulkKind) counter() Counter { return [...]Counter{CountInsert, CountUpdate, CountDelete}[k] }
-
-// traffic is as what top counts operations of a kind.
-func (k bulkKind) traffic() table.TrafficKind {
-	return [...]table.TrafficKind{table.TrafficInsert, table.TrafficUpdate, table.TrafficRemove}[k]
 }
 
 // fatalError is an error of an operation that ends the command.

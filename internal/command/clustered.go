@@ -91,35 +91,7 @@ func clusteredIndexOption(spec bsonx.Doc) bsonx.Doc {
 	return bsonx.NewDoc("v", 2, "key", spec.Lookup("key"), "name", name, "unique", true)
 }
 
-// clusteredOption returns the clusteredIndex option of a collection, or nil.
-func clusteredOption(options bsonx.Doc) bsonx.Doc {
-	if v := options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument {
-		return v.Doc()
-	}
-	return nil
-}
-
 func isClusteredCollection(c *table.Collection) bool { return clusteredOption(c.Options) != nil }
-
-// clusteredIndexSpec is how listIndexes shows the index of a collection that was created with clusteredIndex, nil for others.
-func clusteredIndexSpec(options bsonx.Doc) bsonx.Doc {
-	spec := clusteredOption(options)
-	if spec == nil {
-		return nil
-	}
-	b := bsonx.NewBuilder(nil)
-	b.StartDoc()
-	b.Int32("v", 2)
-	b.Value("key", spec.Lookup("key"))
-	b.Value("name", spec.Lookup("name"))
-	b.Bool("unique", true)
-	if v := options.Lookup("expireAfterSeconds"); !v.IsMissing() {
-		b.Int32("expireAfterSeconds", int32(saturatingInt64(v)))
-	}
-	b.Bool("clustered", true)
-	b.End()
-	return b.Bytes()
-}
 
 // checkBesideClustered judges a specification of createIndexes on a collection that may be clustered.
 func checkBesideClustered(c *table.Collection, s *indexSpec) error {

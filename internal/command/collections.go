@@ -53,6 +53,14 @@ func (p *pipelines) collationSpec() bsonx.Doc {
 	return p.collation.Spec()
 }
 
+// writer returns what the stages that write do so with.
+func (p *pipelines) writer() pipeline.Writer {
+	if p.service.StageWriter == nil {
+		return nil
+	}
+	return p.service.StageWriter(p)
+}
+
 // maxPipelineDepth bounds sub-pipelines inside each other, also those of the views that they read.
 const maxPipelineDepth = 20
 
@@ -205,7 +213,7 @@ func (p *pipelines) compile(db, name string, own ownStages, vars *expr.Vars) (*p
 	}
 	parsed := own.compiled.Optimized(disabled)
 	env := &pipeline.Env{
-		Collections: p, Writer: p, Diagnostics: &reports{p.service, p.local, p.now, p.user, db, cmp.Or(base, reported)},
+		Collections: p, Writer: p.writer(), Diagnostics: &reports{p.service, p.local, p.now, p.user, db, cmp.Or(base, reported)},
 		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(), Memory: p.service.Memory, TempDir: p.service.TempDir,
 		Sorts: func(ctx context.Context) { storage.ReportWork(ctx, storage.PlanWork{Sorts: true}) },
 	}
@@ -359,4 +367,18 @@ func (s *stageSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		return nil, err
 	}
 	return doc, doc.CheckResult()
+}
+
+// examinedSource notes what a plan has read when it is closed.
+type examinedSource struct {
+	*planSource
+	examined *pipeline.Examined
+}
+
+// Close implements pipeline.Source.
+func (s *examinedSource) Close() {
+	keys, docs := s.run.Examined()
+	scans, indexes := s.run.Access()
+	s.examined.Add(int64(docs), int64(keys), int64(scans), indexes)
+	s.planSource.Close()
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"crypto/sha256"
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -89,3 +90,14 @@ func (c *Conn) collection(name []byte) string {
 }
 
 func (c *Conn) requestID() int32 { return c.nextID.Add(1) }
+
+// userDigest is what identifies a user within a session id: the SHA-256 of its name, of "" without one.
+func userDigest(user string) [32]byte { return sha256.Sum256([]byte(user)) }
+
+// own completes an id that a client sent with its user, so that users never share sessions.
+func (c *Conn) own(id session.SessionID) session.SessionID {
+	if id.User == ([32]byte{}) {
+		id.User = c.digest
+	}
+	return id
+}

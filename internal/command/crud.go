@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -358,4 +359,74 @@ func docsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {
 		out = append(out, it.Value().Doc())
 	}
 	return out, nil
+}
+
+// filteredQuery is what the fields query and collation of a command ask for.
+func filteredQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
+	sc, err := newScope(req)
+	if err != nil {
+		return nil, err
+	}
+	if sc, err = sc.collated(req.Get("collation"), c); err != nil {
+		return nil, err
+	}
+	f, err := sc.filterOrAll(req.Doc("query"))
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, CollationSpec: specOf(req.Get("collation"))}, nil
+}
+
+// hintedQuery is filteredQuery for a command that also has the field hint.
+func hintedQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
+	if err := checkHint(req.Get("hint")); err != nil {
+		return nil, err
+	}
+	q, err := filteredQuery(req, name, c)
+	if err != nil {
+		return nil, err
+	}
+	q.Hint = req.Get("hint")
+	return q, nil
+}
+
+// filterOrAll compiles a filter that may be absent.
+func (s scope) filterOrAll(doc bsonx.Doc) (*filter.Filter, error) {
+	if doc == nil {
+		doc = bsonx.Empty
+	}
+	return s.filter(doc)
+}
+
+// firstMistake returns what is reported of a filter that failed with err: a projection that cannot be parsed comes before an
+// expression of constants that has no value.
+func (s scope) firstMistake(filter, spec bsonx.Doc, err error) error {
+	s.vars = s.vars.WithFailures(&expr.Failures{})
+	f, parsing := s.filterOrAll(filter)
+	if parsing != nil || spec.IsEmpty() {
+		return err
+	}
+	if _, mistake := projection.Parse(spec, projection.Options{Filter: f, Vars: s.vars, Now: s.now, Collation: s.collation}); mistake != nil {
+		return mistake
+	}
+	return err
+}
+
+// projection compiles a projection; nil for an absent or empty one.
+func (s scope) projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projection, error) {
+	if doc.IsEmpty() {
+		return nil, nil
+	}
+	failures := &expr.Failures{}
+	opts := projection.Options{Filter: f, Vars: s.vars.WithFailures(failures), Now: s.now, Collation: s.collation}
+	p, err := projection.Parse(doc, opts)
+	if err == nil {
+		err = failures.Err()
+	}
+	if err != nil || !p.NeedsDetails() {
+		return p, err
+	}
+	// The canonical form of the filter decides which array element the positional operator stands for.
+	opts.Filter = f.Normalize()
+	return projection.Parse(doc, opts)
 }

@@ -1,21 +1,8 @@
 package command
 
 import (
-	"errors"
 	"slices"
-
-	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
-	"github.com/sheafdb/sheaf/internal/table"
-	"github.com/sheafdb/sheaf/internal/write"
 )
-
-// Data is what the commands on documents, collections and indexes work with.
-type Data struct {
-	Store   *table.Store
-	Planner *plan.Planner
-	Writes  *write.Executor
-}
 
 // dataCommands are the commands that need Data.
 func dataCommands() []Definition {
@@ -26,13 +13,4 @@ func dataCommands() []Definition {
 		createIndexesCommands(), dropIndexesCommands(), listIndexesCommands(),
 		collStatsCommands(), validateCommands(), splitVectorCommands(), planCacheCommands(), mapReduceCommands(),
 	)
-}
-
-// prefixError puts context before the message of a user error.
-func prefixError(err error, format string, args ...any) error {
-	var e *mongoerr.Error
-	if errors.As(err, &e) {
-		return e.Prefix(format, args...)
-	}
-	return err
 }

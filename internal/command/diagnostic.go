@@ -11,13 +11,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// What buildInfo announces: the MongoDB version whose behaviour Sheaf implements, beside Sheaf's own.
-const (
-	CompatibleVersion = "8.0.0"
-	featureVersion    = "8.0"
-	storageEngineName = "pebble"
-)
-
 // diagnosticCommands returns the commands that describe the server and the connection.
 func diagnosticCommands() []Definition {
 	return []Definition{
@@ -43,60 +36,6 @@ func runPing(context.Context, *Request, *bsonx.Builder) error { return nil }
 func runBuildInfo(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	appendBuild(reply, req.Service.Build)
 	return nil
-}
-
-func appendBuild(reply *bsonx.Builder, build Build) {
-	reply.String("version", CompatibleVersion)
-	reply.String("gitVersion", build.Revision)
-	reply.StartArrayField("modules")
-	reply.End()
-	reply.String("allocator", "go")
-	reply.String("javascriptEngine", "goja")
-	reply.String("sysInfo", "deprecated")
-	reply.StartArrayField("versionArray")
-	for _, n := range [...]int32{8, 0, 0, 0} {
-		reply.Elem(bsonx.Int32(n))
-	}
-	reply.End()
-	reply.StartDocField("openssl")
-	reply.String("running", "Go crypto/tls")
-	reply.String("compiled", "Go crypto/tls")
-	reply.End()
-	reply.StartDocField("buildEnvironment")
-	reply.String("distmod", "")
-	reply.String("distarch", machine())
-	reply.String("cc", runtime.Version())
-	reply.String("target_arch", machine())
-	reply.String("target_os", targetOS())
-	reply.End()
-	reply.Int32("bits", 64)
-	reply.Bool("debug", false)
-	reply.Int32("maxBsonObjectSize", maxDocumentSize)
-	reply.StartArrayField("storageEngines")
-	reply.Elem(bsonx.String(storageEngineName))
-	reply.End()
-	reply.StartDocField("sheaf")
-	reply.String("version", build.Version)
-	reply.End()
-}
-
-// machine names the processor as uname does.
-func machine() string {
-	switch runtime.GOARCH {
-	case "amd64":
-		return "x86_64"
-	case "arm64":
-		return "aarch64"
-	default:
-		return runtime.GOARCH
-	}
-}
-
-func targetOS() string {
-	if runtime.GOOS == "darwin" {
-		return "macOS"
-	}
-	return runtime.GOOS
 }
 
 func runHostInfo(_ context.Context, req *Request, reply *bsonx.Builder) error {
@@ -203,9 +142,6 @@ func runFeatures(_ context.Context, _ *Request, reply *bsonx.Builder) error {
 	reply.Int32("oidMachine", 0)
 	return nil
 }
-
-// formatDoc prints a document for logs.
-func formatDoc(d bsonx.Doc) string { return bsonx.FormatShell(bsonx.Document(d)) }
 
 // getLogCommand returns getLog.
 func getLogCommand() Definition {

@@ -158,7 +158,7 @@ func (r *Request) checkRenameUUIDs(fromDB, fromName, toDB, toName string) error 
 			return err
 		}
 	}
-	m := &meaning{toDB, toName, target}
+	m := &meaning{db: toDB, name: toName, id: target}
 	if drops && !m.of(toDB, toName, r.Service.Store.Lookup(toDB, toName)) {
 		return r.Service.mismatch(m)
 	}
@@ -175,7 +175,7 @@ func (r *Request) mayDrop(db, name string) func(target *catalog.Collection) erro
 	}
 	return func(target *catalog.Collection) error {
 		if target == nil || target.Kind != catalog.KindCollection || target.UUID != id {
-			return r.Service.mismatch(&meaning{db, name, id})
+			return r.Service.mismatch(&meaning{db: db, name: name, id: id})
 		}
 		return nil
 	}

@@ -33,7 +33,7 @@ func echoGeneric() Definition {
 // first.
 func TestEndings(t *testing.T) {
 	t.Parallel()
-	svc, err := NewService(Deps{ReplicaSet: "rs0", Definitions: []Definition{echoGeneric()}, Clock: clock.Fixed(time.Unix(1_700_000_000, 0))})
+	svc, err := NewServiceWithAll(Deps{ReplicaSet: "rs0", Definitions: []Definition{echoGeneric()}, Clock: clock.Fixed(time.Unix(1_700_000_000, 0))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,14 +90,6 @@ func (r *Request) appendCommand(reply *bsonx.Builder, body bsonx.Doc) {
 	reply.End()
 }
 
-const (
-	// queryFrameworkParam is the parameter that chooses one of MongoDB's query engines. Sheaf has
-	// one engine, which runs every plan.
-	queryFrameworkParam = "internalQueryFrameworkControl"
-	// collationRegexParam is the parameter by which a regular expression uses no index with a collation.
-	collationRegexParam = "internalQueryPlannerIgnoreIndexWithCollationForRegex"
-)
-
 // appendServer appends what explain says of the server.
 func (s *Service) appendServer(reply *bsonx.Builder) {
 	reply.StartDocField("serverInfo")

@@ -22,7 +22,7 @@ type harness struct {
 
 func newHarness(t *testing.T, defs ...Definition) *harness {
 	t.Helper()
-	svc, err := NewService(Deps{TestCommands: true, Definitions: defs})
+	svc, err := NewServiceWithAll(Deps{TestCommands: true, Definitions: defs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -532,7 +532,7 @@ func TestTable(t *testing.T) {
 }
 
 func BenchmarkHandlePing(b *testing.B) {
-	svc, err := NewService(Deps{})
+	svc, err := NewServiceWithAll(Deps{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
 // fsyncLockPatience is how long fsyncLock waits, by default, for the writes under way.
@@ -63,29 +62,4 @@ func runFsyncUnlock(_ context.Context, req *Request, reply *bsonx.Builder) error
 	reply.String("info", "fsyncUnlock completed")
 	reply.Int64("lockCount", left)
 	return nil
-}
-
-// mayWrite reports whether a command that was parsed may change something: those that read do so only with $out, $merge or an
-// output collection.
-func (r *Request) mayWrite() bool {
-	switch {
-	case !r.Def.Write:
-		return false
-	case !r.Def.Read:
-		return true
-	case r.Has("out"):
-		return r.Doc("out").Lookup("inline").IsMissing()
-	}
-	stages := r.Get("pipeline")
-	if stages.Type != bsonx.TypeArray {
-		return false
-	}
-	last := bsonx.Value{}
-	for it := stages.Doc().Iter(); it.Next(); {
-		last = it.Value()
-	}
-	if last.Type != bsonx.TypeDocument {
-		return false
-	}
-	return pipeline.Writes(string(last.Doc().First().Key))
 }

@@ -66,3 +66,11 @@ func geoPath(key bsonx.Doc) string {
 	}
 	return ""
 }
+
+// The metadata of a $sample, of a text search and of a search by distance.
+const (
+	randVal         = "randVal"
+	textScore       = "textScore"
+	geoNearDistance = "geoNearDistance"
+	geoNearPoint    = "geoNearPoint"
+)

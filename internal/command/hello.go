@@ -16,18 +16,10 @@ const (
 	minWireVersion = 0
 	maxWireVersion = 25 // MongoDB 8.0
 
-	maxDocumentSize   = 16 << 20
 	maxWriteBatchSize = 100_000
 	maxClientMetadata = 512
 	maxAppName        = 128
-
-	codeNegativeCounter = mongoerr.Code(51758)
-	codeNegativeAwait   = mongoerr.Code(51759)
-	codeAwaitIncomplete = mongoerr.Code(51760)
-	codeTopologyFuture  = mongoerr.Code(31382)
 )
-
-func isHello(d *Definition) bool { return d.Name == "hello" || d.Name == "isMaster" }
 
 // helloFields are the arguments of hello; unknown ones are ignored, so that drivers can add some.
 var helloFields = []Field{

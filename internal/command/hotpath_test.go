@@ -58,7 +58,7 @@ func openHotPath(tb testing.TB, memory int64, open func(storage.Engine, *slog.Lo
 		tb.Fatal(err)
 	}
 	planner := plan.New(plan.Options{})
-	svc, err := command.NewService(command.Deps{
+	svc, err := command.NewServiceWithAll(command.Deps{
 		Data: command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)}, Logger: log, ReplicaSet: set,
 	})
 	if err != nil {

@@ -7,29 +7,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// idIndexSpec is how listIndexes shows the index on _id, oldIDIndexSpec one of version 1.
-var (
-	idIndexSpec    = bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", idIndexName)
-	oldIDIndexSpec = bsonx.NewDoc("v", 1, "key", bsonx.NewDoc("_id", 1), "name", idIndexName)
-)
-
-const idIndexName = "_id_"
-
-// idIndexOf returns the specification of the index on _id of a collection with those options; nil where it has none.
-func idIndexOf(options bsonx.Doc) bsonx.Doc {
-	if v := options.Lookup("autoIndexId"); v.Type == bsonx.TypeBool && !v.Bool() {
-		return nil
-	}
-	spec := idIndexSpec
-	if v := options.Lookup("idIndex"); v.Type == bsonx.TypeDocument {
-		spec = v.Doc()
-	}
-	if v := options.Lookup("collation"); v.Type == bsonx.TypeDocument {
-		spec = spec.With("collation", v)
-	}
-	return spec
-}
-
 // shownOptions returns the options that listCollections shows as such.
 func shownOptions(options bsonx.Doc) bsonx.Doc {
 	if options.Lookup("idIndex").IsMissing() {
@@ -126,16 +103,6 @@ func collationOption(v bsonx.Value) (*collation.Collator, error) {
 		return nil, nil
 	}
 	return collation.Parse(v.Doc())
-}
-
-// createCollation returns the collation of create with its defaults, missing where there is none.
-func createCollation(req *Request) (bsonx.Value, error) {
-	v := req.Get("collation")
-	if v.Type != bsonx.TypeDocument {
-		return bsonx.Missing, nil
-	}
-	spec, err := collation.Complete(v.Doc(), "create.collation")
-	return bsonx.Document(spec), err
 }
 
 // checkSystemCollection refuses what a collection of the server's own cannot be.

@@ -140,3 +140,26 @@ func appendLatency(b *bsonx.Builder, name string, l *table.Latencies, kind table
 	b.Int64("ops", int64(ops))
 	b.End()
 }
+
+// namespace is one entry of nsInfo.
+type namespace struct {
+	db, name string
+	uuid     bsonx.Value // that the collection must have; missing where that is not said
+}
+
+type bulkKind int
+
+const (
+	bulkInsert bulkKind = iota
+	bulkUpdate
+	bulkDelete
+	bulkKinds
+)
+
+// counter is the opcounter of operations of a kind.
+func (k bulkKind) counter() Counter { return [...]Counter{CountInsert, CountUpdate, CountDelete}[k] }
+
+// traffic is as what top counts operations of a kind.
+func (k bulkKind) traffic() table.TrafficKind {
+	return [...]table.TrafficKind{table.TrafficInsert, table.TrafficUpdate, table.TrafficRemove}[k]
+}

@@ -45,7 +45,7 @@ type merger struct {
 }
 
 // Merge implements pipeline.Writer.
-func (p *pipelines) Merge(ctx context.Context, target *pipeline.Merge, src pipeline.Source) error {
+func (p *stageWriter) Merge(ctx context.Context, target *pipeline.Merge, src pipeline.Source) error {
 	m := &merger{Merge: target, req: p.request(), opts: p.writes, on: target.On, collation: p.collation, held: p.service.Memory.Hold()}
 	defer m.held.Release()
 	if m.on == nil {

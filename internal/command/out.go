@@ -21,7 +21,7 @@ import (
 // the old collection or the whole new one.
 
 // Out implements pipeline.Writer.
-func (p *pipelines) Out(ctx context.Context, target *pipeline.Out, src pipeline.Source) error {
+func (p *stageWriter) Out(ctx context.Context, target *pipeline.Out, src pipeline.Source) error {
 	existing, err := p.service.unchangedTarget(p.begun, target.DB, target.Coll)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (p *pipelines) Out(ctx context.Context, target *pipeline.Out, src pipeline.
 }
 
 // request returns a request for the writes of a pipeline.
-func (p *pipelines) request() *Request { return &Request{Service: p.service, Now: p.now} }
+func (p *stageWriter) request() *Request { return &Request{Service: p.service, Now: p.now} }
 
 // unchangedTarget returns what has the name of a pipeline's target, nil for nothing. It fails where
 // that has other options or indexes than when the pipeline began: what the pipeline read before

@@ -16,7 +16,7 @@ import (
 // newMember returns a harness of a service that presents itself as a replica set.
 func newMember(t *testing.T, defs ...Definition) *harness {
 	t.Helper()
-	svc, err := NewService(Deps{TestCommands: true, Definitions: defs, ReplicaSet: DefaultReplicaSet})
+	svc, err := NewServiceWithAll(Deps{TestCommands: true, Definitions: defs, ReplicaSet: DefaultReplicaSet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestOplogCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	svc, err := NewService(Deps{ReplicaSet: DefaultReplicaSet, Data: Data{Store: store}})
+	svc, err := NewServiceWithAll(Deps{ReplicaSet: DefaultReplicaSet, Data: Data{Store: store}})
 	if err != nil {
 		t.Fatal(err)
 	}

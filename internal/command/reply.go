@@ -232,3 +232,12 @@ func (s *Service) ErrorReply(conn *Conn, msg *wire.Message, out []byte, err erro
 	}
 	return wire.FinishMsg(b.Bytes(), w.start)
 }
+
+// appendNumber appends an int32 where the number fits, else an int64, as mongod does for sizes.
+func appendNumber(b *bsonx.Builder, key string, n int64) {
+	if int64(int32(n)) == n {
+		b.Int32(key, int32(n))
+	} else {
+		b.Int64(key, n)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
@@ -18,13 +17,6 @@ func serverStatusCommands() []Definition {
 		{Name: "connPoolStats", Loose: true, Help: "Describes outgoing connections; there are none.", Run: runConnPoolStats},
 		getLogCommand(),
 	}
-}
-
-// StatusSection is a part of serverStatus that another layer contributes.
-type StatusSection struct {
-	Name string
-	// Append appends the section's fields to the document that is open in b.
-	Append func(b *bsonx.Builder)
 }
 
 func runServerStatus(_ context.Context, req *Request, reply *bsonx.Builder) error {
@@ -62,7 +54,7 @@ type statusSample struct {
 }
 
 func (s *Service) sample(req *Request) *statusSample {
-	x := &statusSample{Service: s, req: req, walk: sync.OnceValue(s.countCatalog)}
+	x := &statusSample{Service: s, req: req, walk: sync.OnceValue(func() catalogCounts { return s.countCatalog() })}
 	if s.Store != nil {
 		x.engine, x.disk = sync.OnceValue(s.Store.Engine().Stats), sync.OnceValues(s.Store.Engine().Disk)
 	}
@@ -100,34 +92,9 @@ func (x *statusSample) sections() []StatusSection {
 // rollover is after how many errors the counters of asserts begin anew, as in MongoDB.
 const rollover = 1 << 30
 
-func (s *Service) countError(err error) {
-	if mongoerr.CodeOf(err) == mongoerr.InternalError {
-		s.stats.internalErrors.Add(1)
-		return
-	}
-	s.stats.userErrors.Add(1)
-	if mongoerr.CodeOf(err) == mongoerr.WriteConflict {
-		s.stats.conflicts.Add(1)
-	}
-}
-
-// endedCounts count the commands that were ended, by what ended them.
-type endedCounts struct{ disconnected, timeLimit, defaultTimeLimit atomic.Int64 }
-
-func (c *endedCounts) count(req *Request, err error) {
-	switch code := mongoerr.CodeOf(err); {
-	case code == mongoerr.ClientDisconnect:
-		c.disconnected.Add(1)
-	case code == mongoerr.MaxTimeMSExpired && req.Generic.HasMaxTime:
-		c.timeLimit.Add(1)
-	case code == mongoerr.MaxTimeMSExpired:
-		c.defaultTimeLimit.Add(1)
-	}
-}
-
 // statusAsserts counts errors: regular ones are the server's own, msg those that ended in a panic. MongoDB raises no warnings and
 // no tripwires outside of its tests either.
-func (s *Service) statusAsserts(b *bsonx.Builder) {
+func (s *statusSample) statusAsserts(b *bsonx.Builder) {
 	user := s.stats.userErrors.Load()
 	b.Int64("regular", s.stats.internalErrors.Load())
 	b.Int32("warning", 0)
@@ -137,7 +104,7 @@ func (s *Service) statusAsserts(b *bsonx.Builder) {
 	b.Int64("rollovers", user/rollover)
 }
 
-func (s *Service) statusConnections(b *bsonx.Builder) {
+func (s *statusSample) statusConnections(b *bsonx.Builder) {
 	current := s.stats.connsCurrent.Load()
 	b.Int64("current", current)
 	b.Int64("available", max(0, s.stats.connsMax.Load()-current))
@@ -150,7 +117,7 @@ func (s *Service) statusConnections(b *bsonx.Builder) {
 	s.Establishment.appendRateLimit(b)
 }
 
-func (s *Service) statusNetwork(b *bsonx.Builder) {
+func (s *statusSample) statusNetwork(b *bsonx.Builder) {
 	in := s.stats.sum(func(t *tally) *atomic.Int64 { return &t.bytesIn })
 	out := s.stats.sum(func(t *tally) *atomic.Int64 { return &t.bytesOut })
 	packedIn, packedOut := s.stats.packed()
@@ -170,7 +137,7 @@ func (s *Service) statusNetwork(b *bsonx.Builder) {
 	b.End()
 }
 
-func (s *Service) statusOpcounters(b *bsonx.Builder) {
+func (s *statusSample) statusOpcounters(b *bsonx.Builder) {
 	for c, name := range [...]string{
 		CountInsert: "insert", CountQuery: "query", CountUpdate: "update", CountDelete: "delete", CountGetMore: "getmore",
 		CountCommand: "command",
@@ -189,7 +156,7 @@ func (s *Service) statusOpcounters(b *bsonx.Builder) {
 }
 
 // statusLegacy tells which removed operations clients have sent. It is absent while there were none.
-func (s *Service) statusLegacy(b *bsonx.Builder) {
+func (s *statusSample) statusLegacy(b *bsonx.Builder) {
 	var counts [len(legacyOps)]int64
 	total := int64(0)
 	for i := range counts {
@@ -208,7 +175,7 @@ func (s *Service) statusLegacy(b *bsonx.Builder) {
 }
 
 // statusOplog tells how far the log of changes goes back, how large it is and may be.
-func (s *Service) statusOplog(b *bsonx.Builder) {
+func (s *statusSample) statusOplog(b *bsonx.Builder) {
 	if s.Store == nil || s.Store.Oplog() == nil {
 		return
 	}

@@ -12,10 +12,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/ttl"
+	"github.com/sheafdb/sheaf/internal/write"
 )
 
 // Deps are what a Service works with. Zero values of the first block get working defaults.
@@ -59,8 +62,10 @@ type Deps struct {
 	Shutdown func(patience time.Duration)
 	// RotateLog, where set, is called by the logRotate command.
 	RotateLog func() error
-	// Definitions are added to the built-in commands (tests).
+	// Definitions are the commands that the service has.
 	Definitions []Definition
+	// StageWriter returns what $out and $merge of a pipeline write with; without it they fail.
+	StageWriter func(*pipelines) pipeline.Writer
 }
 
 // Service runs commands. It is safe for concurrent use.
@@ -105,7 +110,7 @@ type Service struct {
 func NewService(deps Deps) (*Service, error) {
 	s := &Service{Deps: deps, Establishment: newEstablishment()}
 	s.setDefaults()
-	registry, err := NewRegistry(append(Definitions(), deps.Definitions...))
+	registry, err := NewRegistry(deps.Definitions)
 	if err != nil {
 		return nil, err
 	}
@@ -259,3 +264,10 @@ func (s *Service) Stop() {
 
 // Interrupt ends all running commands with InterruptedAtShutdown.
 func (s *Service) Interrupt(context.Context) { s.Ops.Each((*session.Op).Shutdown) }
+
+// Data is what the commands on documents, collections and indexes work with.
+type Data struct {
+	Store   *table.Store
+	Planner *plan.Planner
+	Writes  *write.Executor
+}

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -32,17 +31,6 @@ func sessionCommands() []Definition {
 			Loose: true, CommandField: array, Run: runKillSessionsByPattern,
 		},
 	}
-}
-
-// userDigest is what identifies a user within a session id: the SHA-256 of its name, of "" without one.
-func userDigest(user string) [32]byte { return sha256.Sum256([]byte(user)) }
-
-// own completes an id that a client sent with its user, so that users never share sessions.
-func (c *Conn) own(id session.SessionID) session.SessionID {
-	if id.User == ([32]byte{}) {
-		id.User = c.digest
-	}
-	return id
 }
 
 func runStartSession(_ context.Context, req *Request, reply *bsonx.Builder) error {

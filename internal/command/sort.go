@@ -81,11 +81,3 @@ func checkSortMeta(v bsonx.Value) error {
 		return mongoerr.New(codeMetaSort, "Illegal $meta sort: $meta: %q", kind)
 	}
 }
-
-// The metadata of a $sample, of a text search and of a search by distance.
-const (
-	randVal         = "randVal"
-	textScore       = "textScore"
-	geoNearDistance = "geoNearDistance"
-	geoNearPoint    = "geoNearPoint"
-)

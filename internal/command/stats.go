@@ -3,6 +3,9 @@ package command
 import (
 	"sync/atomic"
 
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
@@ -169,3 +172,58 @@ func (s *Service) ConnectionRejected() { s.stats.connsRejected.Add(1) }
 
 // SetMaxConnections tells serverStatus the limit.
 func (s *Service) SetMaxConnections(n int) { s.stats.connsMax.Store(int64(n)) }
+
+// StatusSection is a part of serverStatus that another layer contributes.
+type StatusSection struct {
+	Name string
+	// Append appends the section's fields to the document that is open in b.
+	Append func(b *bsonx.Builder)
+}
+
+func (s *Service) countError(err error) {
+	if mongoerr.CodeOf(err) == mongoerr.InternalError {
+		s.stats.internalErrors.Add(1)
+		return
+	}
+	s.stats.userErrors.Add(1)
+	if mongoerr.CodeOf(err) == mongoerr.WriteConflict {
+		s.stats.conflicts.Add(1)
+	}
+}
+
+// endedCounts count the commands that were ended, by what ended them.
+type endedCounts struct{ disconnected, timeLimit, defaultTimeLimit atomic.Int64 }
+
+func (c *endedCounts) count(req *Request, err error) {
+	switch code := mongoerr.CodeOf(err); {
+	case code == mongoerr.ClientDisconnect:
+		c.disconnected.Add(1)
+	case code == mongoerr.MaxTimeMSExpired && req.Generic.HasMaxTime:
+		c.timeLimit.Add(1)
+	case code == mongoerr.MaxTimeMSExpired:
+		c.defaultTimeLimit.Add(1)
+	}
+}
+
+// countWork adds what a command did to the counters of metrics. Most commands did little of that.
+func (c *stats) countWork(d *session.OpDebug) {
+	for _, part := range [...]struct {
+		to *atomic.Int64
+		n  int64
+	}{
+		{&c.returned, d.NReturned},
+		{&c.scannedKeys, d.KeysExamined},
+		{&c.scannedDocs, d.DocsExamined},
+		{&c.inserted, d.NInserted},
+		{&c.deleted, d.NDeleted},
+		{&c.updated, d.NMatched}, // also what was as the update would have it
+		{&c.conflicts, d.WriteConflicts},
+	} {
+		if part.n > 0 {
+			part.to.Add(part.n)
+		}
+	}
+	if d.HasSortStage {
+		c.sorted.Add(1)
+	}
+}

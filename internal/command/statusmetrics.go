@@ -59,7 +59,7 @@ func statusOpcountersRepl(b *bsonx.Builder) {
 	}
 }
 
-func (s *Service) statusPlanCache(b *bsonx.Builder) {
+func (s *statusSample) statusPlanCache(b *bsonx.Builder) {
 	if s.Planner == nil {
 		return
 	}

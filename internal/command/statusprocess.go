@@ -46,7 +46,7 @@ func statusMemory(b *bsonx.Builder) {
 // statusRequestMemory tells what requests hold of the budget that they share. ended counts those
 // that were ended because the process came to its limit in spite of it, endedCursors the idle
 // cursors that were ended for others. A server without a budget has no figures.
-func (s *Service) statusRequestMemory(b *bsonx.Builder) {
+func (s *statusSample) statusRequestMemory(b *bsonx.Builder) {
 	if s.Memory == nil {
 		return
 	}
@@ -63,7 +63,7 @@ func (s *Service) statusRequestMemory(b *bsonx.Builder) {
 
 // statusGlobalLock counts operations as MongoDB does by the global lock: readers and writers that work, and those that wait until
 // they may.
-func (s *Service) statusGlobalLock(b *bsonx.Builder) {
+func (s *statusSample) statusGlobalLock(b *bsonx.Builder) {
 	n := s.Ops.Counts()
 	b.Int64("totalTime", s.Clock.Now().Sub(s.started).Microseconds())
 	for _, part := range [...]struct {
@@ -80,7 +80,7 @@ func (s *Service) statusGlobalLock(b *bsonx.Builder) {
 
 // statusLocks is the section locks of serverStatus. There is one lock: writes take it as w, fsync
 // as R, and reads not at all.
-func (s *Service) statusLocks(b *bsonx.Builder) {
+func (s *statusSample) statusLocks(b *bsonx.Builder) {
 	c := &s.writes.counts
 	b.Doc("Global", bsonx.NewDoc(
 		"acquireCount", bsonx.NewDoc("w", c.writes.Load(), "R", c.locks.Load()),
@@ -89,7 +89,7 @@ func (s *Service) statusLocks(b *bsonx.Builder) {
 	))
 }
 
-func (s *Service) statusSessions(b *bsonx.Builder) {
+func (s *statusSample) statusSessions(b *bsonx.Builder) {
 	st := s.Sessions.Stats()
 	last := st.LastJob
 	if last.IsZero() {

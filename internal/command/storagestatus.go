@@ -1,10 +1,7 @@
 package command
 
 import (
-	"sync/atomic"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/session"
 )
 
 // statusEngine is serverStatus's storageEngine.
@@ -75,29 +72,6 @@ func (x *statusSample) statusWiredTiger(b *bsonx.Builder) {
 		"maximum bytes configured", st.CacheBytesMax,
 		"tracked dirty bytes in the cache", st.UnflushedBytes,
 	))
-}
-
-// countWork adds what a command did to the counters of metrics. Most commands did little of that.
-func (c *stats) countWork(d *session.OpDebug) {
-	for _, part := range [...]struct {
-		to *atomic.Int64
-		n  int64
-	}{
-		{&c.returned, d.NReturned},
-		{&c.scannedKeys, d.KeysExamined},
-		{&c.scannedDocs, d.DocsExamined},
-		{&c.inserted, d.NInserted},
-		{&c.deleted, d.NDeleted},
-		{&c.updated, d.NMatched}, // also what was as the update would have it
-		{&c.conflicts, d.WriteConflicts},
-	} {
-		if part.n > 0 {
-			part.to.Add(part.n)
-		}
-	}
-	if d.HasSortStage {
-		c.sorted.Add(1)
-	}
 }
 
 // statusFlushes is serverStatus's backgroundFlushing, where mongostat looks for flushes: of memtables to tables.

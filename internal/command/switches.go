@@ -60,3 +60,11 @@ func (s *Service) enterWrites(req *Request) error {
 	}
 	return err
 }
+
+const (
+	// queryFrameworkParam is the parameter that chooses one of MongoDB's query engines. Sheaf has
+	// one engine, which runs every plan.
+	queryFrameworkParam = "internalQueryFrameworkControl"
+	// collationRegexParam is the parameter by which a regular expression uses no index with a collation.
+	collationRegexParam = "internalQueryPlannerIgnoreIndexWithCollationForRegex"
+)

@@ -30,3 +30,10 @@ func Definitions() []Definition {
 		knownCommands(),
 	)
 }
+
+// NewServiceWithAll returns a service with all commands, and with the Definitions of deps.
+func NewServiceWithAll(deps Deps) (*Service, error) {
+	deps.Definitions = append(Definitions(), deps.Definitions...)
+	deps.StageWriter = newStageWriter
+	return NewService(deps)
+}

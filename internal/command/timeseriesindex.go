@@ -11,8 +11,6 @@ import (
 
 // An index on a time-series collection is one on its buckets, whose specification keeps the one on measurements.
 
-const originalSpec = "originalSpec"
-
 // bucketIndex returns the specification of the index on buckets that stands for one on measurements.
 func bucketIndex(o *timeseries.Options, spec bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)

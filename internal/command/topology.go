@@ -136,3 +136,12 @@ func parseTopologyVersion(doc bsonx.Doc) (topologyVersion, error) {
 	})
 	return v, err
 }
+
+const (
+	codeNegativeCounter = mongoerr.Code(51758)
+	codeNegativeAwait   = mongoerr.Code(51759)
+	codeAwaitIncomplete = mongoerr.Code(51760)
+	codeTopologyFuture  = mongoerr.Code(31382)
+)
+
+func isHello(d *Definition) bool { return d.Name == "hello" || d.Name == "isMaster" }

@@ -54,7 +54,7 @@ func newTransactor(t *testing.T) *transactor {
 // serve begins with nothing but what is stored.
 func (x *transactor) serve(store *table.Store, log *slog.Logger) {
 	planner := plan.New(plan.Options{})
-	svc, err := NewService(Deps{
+	svc, err := NewServiceWithAll(Deps{
 		Data: Data{Store: store, Planner: planner, Writes: write.New(store, planner)}, Logger: log, Clock: x,
 		TestCommands: true, ReplicaSet: "rs0",
 	})

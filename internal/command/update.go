@@ -63,23 +63,6 @@ func checkMods(_ string, v bsonx.Value) error {
 // arrayFiltersOf is the path of the array filters of a statement in messages.
 const arrayFiltersOf = "update.updates.arrayFilters"
 
-// updateSpec is one parsed, not yet compiled statement of update or bulkWrite.
-type updateSpec struct {
-	query        bsonx.Doc
-	mods         bsonx.Value
-	constants    bsonx.Value
-	arrayFilters bsonx.Value
-	hint         bsonx.Value
-	collation    bsonx.Value
-	sort         bsonx.Doc
-	multi        bool
-	upsert       bool
-	// supplied says that an upsert inserts the document "new" of the constants.
-	supplied bool
-	// position is that of the statement in the command.
-	position int
-}
-
 func parseUpdateSpec(doc bsonx.Doc) (updateSpec, error) {
 	var s updateSpec
 	err := ParseFields("update.updates", doc, updateFields, func(i int, v bsonx.Value) error {

@@ -37,7 +37,7 @@ type section struct {
 
 func sections() []section {
 	return []section{
-		{title: "Commands", entries: commands()},
+		{title: "Commands", entries: commandEntries()},
 		{title: "Query predicates", entries: predicates()},
 		{title: "Projection", entries: fromExpr(projection.Operators())},
 		{title: "Update operators", entries: updates()},
@@ -50,7 +50,7 @@ func sections() []section {
 	}
 }
 
-func commands() []entry {
+func commandEntries() []entry {
 	var out []entry
 	for _, d := range command.Definitions() {
 		e := entry{name: d.Name, family: "command"}

@@ -43,7 +43,7 @@ func openForDDL(t *testing.T, standalone bool) *ddlServer {
 	if !standalone {
 		deps.ReplicaSet = command.DefaultReplicaSet
 	}
-	service, err := command.NewService(deps)
+	service, err := command.NewServiceWithAll(deps)
 	if err != nil {
 		t.Fatal(err)
 	}

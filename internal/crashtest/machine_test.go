@@ -46,7 +46,7 @@ func boot(t *testing.T, disk *crashdisk.Disk) *machine {
 		t.Fatal(err)
 	}
 	planner := plan.New(plan.Options{})
-	m.service, err = command.NewService(command.Deps{
+	m.service, err = command.NewServiceWithAll(command.Deps{
 		Data: command.Data{Store: m.store, Planner: planner, Writes: write.New(m.store, planner)}, Logger: logger,
 		ReplicaSet: command.DefaultReplicaSet, SlowMillis: -1, ImpliedOne: true,
 	})

@@ -137,7 +137,7 @@ func openSpilling(t testing.TB, v *variant) {
 		t.Fatal(err)
 	}
 	planner := plan.New(plan.Options{SortMemory: spillMemory, TempDir: t.TempDir()})
-	service, err := command.NewService(command.Deps{
+	service, err := command.NewServiceWithAll(command.Deps{
 		Data:   command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
 		Logger: log, Log: &command.LogBuffer{}, SlowMillis: -1,
 	})

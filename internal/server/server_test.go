@@ -19,7 +19,7 @@ import (
 
 func newTestServer(tb testing.TB, defs ...command.Definition) *Server {
 	tb.Helper()
-	svc, err := command.NewService(command.Deps{Definitions: defs, TestCommands: true})
+	svc, err := command.NewServiceWithAll(command.Deps{Definitions: defs, TestCommands: true})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestShutdownInterruptsWhatDoesNotEnd(t *testing.T) {
 }
 
 func TestConnectionLimit(t *testing.T) {
-	svc, err := command.NewService(command.Deps{})
+	svc, err := command.NewServiceWithAll(command.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestStalledMessages(t *testing.T) {
 			t.Parallel()
 			const limit = 2 << 20
 			budget := memory.New(limit)
-			svc, err := command.NewService(command.Deps{TestCommands: true, Memory: budget})
+			svc, err := command.NewServiceWithAll(command.Deps{TestCommands: true, Memory: budget})
 			if err != nil {
 				t.Fatal(err)
 			}

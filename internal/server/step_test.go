@@ -52,7 +52,7 @@ func driversPing() []byte {
 // serve` does.
 func newMemberServer(tb testing.TB) *Server {
 	tb.Helper()
-	svc, err := command.NewService(command.Deps{ReplicaSet: "rs0"})
+	svc, err := command.NewServiceWithAll(command.Deps{ReplicaSet: "rs0"})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,105 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// appendStorageStats describes what a collection takes. local is the address by which the client reaches the server.
+func (s *Service) appendStorageStats(ctx context.Context, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
+	sz, err := s.collectionSizes(ctx, c, local)
+	if err != nil {
+		return err
+	}
+	appendNumber(reply, "size", sz.data/scale)
+	if c != nil && c.Timeseries != nil {
+		appendSeriesStats(reply, c, sz)
+	} else {
+		appendNumber(reply, "count", sz.count)
+		if sz.count > 0 {
+			appendNumber(reply, "avgObjSize", sz.data/sz.count)
+		}
+	}
+	reply.Int32("numOrphanDocs", 0)
+	appendNumber(reply, "storageSize", sz.storage/scale)
+	free, err := s.freeSpace(ctx, c)
+	if err != nil {
+		return err
+	}
+	appendNumber(reply, "freeStorageSize", free.data/scale)
+	appendCappedStats(reply, c, scale)
+	appendIndexStats(reply, c, sz, scale)
+	reply.Int32("scaleFactor", int32(scale))
+	return nil
+}
+
+// appendSeriesStats describes the buckets of a time-series collection, which has no count of its measurements.
+func appendSeriesStats(reply *bsonx.Builder, c *table.Collection, sz sizes) {
+	reply.StartDocField("timeseries")
+	reply.String("bucketsNs", c.Namespace())
+	appendNumber(reply, "bucketCount", sz.count)
+	if sz.count > 0 {
+		appendNumber(reply, "avgBucketSize", sz.data/sz.count)
+	}
+	reply.End()
+}
+
+func appendCappedStats(reply *bsonx.Builder, c *table.Collection, scale int64) {
+	capped := c != nil && c.Capped != nil
+	reply.Bool("capped", capped)
+	if capped {
+		appendNumber(reply, "max", c.Capped.Max)
+		appendNumber(reply, "maxSize", c.Capped.Size/scale)
+	}
+}
+
+func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz sizes, scale int64) {
+	var indexes []*table.Index
+	if c != nil {
+		indexes = c.Indexes
+	}
+	n := len(indexes)
+	if c != nil {
+		n++
+	}
+	reply.Int32("nindexes", int32(n))
+	reply.StartArrayField("indexBuilds")
+	for _, ix := range indexes {
+		if !ix.Ready {
+			reply.Elem(bsonx.String(ix.Name))
+		}
+	}
+	reply.End()
+	appendNumber(reply, "totalIndexSize", sz.indexes/scale)
+	appendNumber(reply, "totalSize", (sz.storage+sz.indexes)/scale)
+	reply.StartDocField("indexSizes")
+	if c != nil {
+		appendNumber(reply, "_id_", sz.idIndex.Total()/scale) // 0 where records are clustered by _id
+	}
+	for i, ix := range indexes {
+		appendNumber(reply, ix.Name, sz.perIndex[i].Total()/scale)
+	}
+	reply.End()
+	reply.StartDocField("indexDetails")
+	if c != nil {
+		appendIndexDetails(reply, "_id_", c.IDUses(), sz.idIndex)
+	}
+	for i, ix := range indexes {
+		appendIndexDetails(reply, ix.Name, ix.Uses(), sz.perIndex[i])
+	}
+	reply.End()
+}
+
+// appendIndexDetails appends what the storage engine knows of an index: the bytes of its entries in tables and in memory, and how
+// often plans used it.
+func appendIndexDetails(b *bsonx.Builder, name string, uses *table.Uses, u storage.Usage) {
+	b.StartDocField(name)
+	b.Int64("tableBytes", u.Tables)
+	b.Int64("unflushedBytes", u.Unflushed)
+	n, _ := uses.Count()
+	b.Int64("accesses", n)
+	b.End()
+}

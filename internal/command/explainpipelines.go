@@ -1,0 +1,177 @@
+package command
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+// explain plans stages as open does, runs them where the verbosity asks for that, and describes both.
+func (p *pipelines) explain(ctx context.Context, db, name string, own ownStages, vars *expr.Vars) (*explained, error) {
+	rest, env, q, err := p.compile(db, name, own, vars)
+	if err != nil {
+		return nil, err
+	}
+	rest = rest.Unabsorbed()
+	if err := p.checkExplain(rest); err != nil {
+		return nil, err
+	}
+	switch {
+	case q == nil || rest.MakesDocuments():
+		return p.explainWithoutQuery(ctx, rest.Explain(env, p.service.Clock), &pipeline.EmptyDocs{})
+	case isVirtual(q.Coll):
+		return p.explainWithoutQuery(ctx, rest.Explain(env, p.service.Clock), p.service.readVirtual(q.Coll, p.local))
+	}
+	ask := &plan.ExplainRequest{Query: q, Verbosity: p.verbosity}
+	switch pushed, left := rest.SplitProject(q.Skip > 0 || q.Limit > 0); {
+	case pushed != nil:
+		q.Projection, q.ProjectionSpec, rest = pushed.Projection, pushed.Spec, left
+	case rest.OnlyCounts():
+		if q.Filter != nil && q.Skip == 0 && q.Limit == 0 {
+			ask.Command = plan.ExplainMatches
+		}
+	default:
+		// MongoDB's plans read nothing else. Here that is so where it pays; it changes nothing but how they look.
+		q.Projection, q.ProjectionSpec = rest.Needs()
+		q.OptionalProjection = !q.Sort.IsEmpty()
+	}
+	return p.explainQuery(ctx, ask, rest.Explain(env, p.service.Clock), rest.IsEmpty() && p.depth == 0 && q.Located == nil)
+}
+
+// checkExplain refuses to run a pipeline that writes.
+func (p *pipelines) checkExplain(rest *pipeline.Pipeline) error {
+	if !rest.Writes() {
+		return nil
+	}
+	return p.checkExplainWriter(rest.Stages()[len(rest.Stages())-1])
+}
+
+// checkExplainWriter refuses to run a stage that writes.
+func (p *pipelines) checkExplainWriter(last string) error {
+	if p.verbosity == plan.QueryPlanner {
+		return nil
+	}
+	code := codeExplainMerge
+	if last == "$out" {
+		code = codeExplainOut
+	}
+	return mongoerr.New(code, "%s cannot be explained with verbosity '%s': it would write", last, p.verbosity)
+}
+
+// explainWithoutQuery explains a pipeline over documents that no plan reads.
+func (p *pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explained, in pipeline.Source) (*explained, error) {
+	if p.verbosity != plan.QueryPlanner {
+		src := x.Run(in)
+		defer src.Close()
+		if err := pipeline.Drain(ctx, src, ignore); err != nil {
+			return nil, err
+		}
+	}
+	stages, err := x.Stages(ctx)
+	return &explained{stages: stages}, err
+}
+
+// explainQuery explains a query and the stages that read its documents; whole says that the query is all of the command's.
+func (p *pipelines) explainQuery(ctx context.Context, ask *plan.ExplainRequest, x explainedStages, whole bool) (*explained, error) {
+	ask.WholePipeline = whole
+	var src pipeline.Source
+	if !whole && p.verbosity != plan.QueryPlanner {
+		ask.Consume = func(ctx context.Context, next func(context.Context) (bsonx.Doc, error)) error {
+			searched := pipeline.EmptyDocs{Searched: ask.Query.Filter.HasText()}
+			src = x.Run(&rowSource{searched, next})
+			return pipeline.Drain(ctx, src, ignore)
+		}
+	}
+	defer func() {
+		if src != nil {
+			src.Close()
+		}
+	}()
+	reader := p.reader()
+	defer reader.Close()
+	query, err := p.service.Planner.Explain(ctx, ask, reader)
+	if err != nil || whole {
+		return &explained{query: query}, err
+	}
+	name := "$cursor"
+	if ask.Query.Located != nil {
+		name = "$geoNearCursor"
+	}
+	cursor := bsonx.NewDoc(name, bsonx.NewDoc("queryPlanner", query.QueryPlanner))
+	if query.ExecutionStats != nil {
+		n, millis := x.Read()
+		both := bsonx.NewDoc("queryPlanner", query.QueryPlanner, "executionStats", query.ExecutionStats)
+		cursor = bsonx.NewDoc(name, both, "nReturned", n, "executionTimeMillisEstimate", millis)
+	}
+	stages, err := x.Stages(ctx)
+	return &explained{stages: slices.Insert(stages, 0, cursor)}, err
+}
+
+// Below implements pipeline.Explorer.
+func (p *pipelines) Below(db, name string, stages []bsonx.Value) []bsonx.Value {
+	_, _, below, err := p.resolveView(db, name, stages)
+	if err != nil {
+		return stages
+	}
+	return below
+}
+
+// Explain implements pipeline.Explorer.
+func (p *pipelines) Explain(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) ([]bsonx.Doc, error) {
+	inner := *p
+	inner.depth++
+	inner.hint = bsonx.Missing
+	if inner.depth > maxPipelineDepth {
+		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
+	}
+	answer, err := inner.explain(ctx, db, name, ownStages{list: stages}, vars)
+	if err != nil {
+		return nil, err
+	}
+	return answer.stages, nil
+}
+
+// Observe implements pipeline.Explorer.
+func (p *pipelines) Observe(examined *pipeline.Examined) pipeline.Collections {
+	inner := *p
+	inner.examined = examined
+	return &inner
+}
+
+// The codes of MongoDB's answers to an explain that would run a pipeline that writes.
+const (
+	codeExplainOut   = mongoerr.Code(51029)
+	codeExplainMerge = mongoerr.Code(51184)
+)
+
+// explained is the explanation of a pipeline: of a query, where that is all, or of stages.
+type explained struct {
+	query  *plan.Explanation
+	stages []bsonx.Doc
+}
+
+func ignore(bsonx.Doc) error { return nil }
+
+// explainedStages are the stages over a query that is explained.
+type explainedStages interface {
+	// Run runs them, counting.
+	Run(in pipeline.Source) pipeline.Source
+	// Read returns how many documents they have read, and how many milliseconds that took.
+	Read() (n, millis int64)
+	// Stages describes them.
+	Stages(ctx context.Context) ([]bsonx.Doc, error)
+}
+
+// rowSource is the documents of a query that is explained.
+type rowSource struct {
+	pipeline.EmptyDocs
+	next func(ctx context.Context) (bsonx.Doc, error)
+}
+
+// Next implements pipeline.Source.
+func (s *rowSource) Next(ctx context.Context) (bsonx.Doc, error) { return s.next(ctx) }

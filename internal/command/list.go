@@ -1,0 +1,116 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/session"
+)
+
+// list is documents that a command answers with. They are made one by one: together they may be large.
+type list struct {
+	n int
+	// at makes the i-th document, nil for one that is left out.
+	at func(i int) (bsonx.Doc, error)
+	// bytes is what the list itself keeps in memory.
+	bytes int64
+}
+
+// entryBytes is about what an element of a list takes beside its document.
+const entryBytes = 32
+
+// listOf is a list of documents that are in memory.
+func listOf(docs []bsonx.Doc) list {
+	bytes := int64(0)
+	for _, doc := range docs {
+		bytes += int64(len(doc)) + entryBytes
+	}
+	return list{n: len(docs), bytes: bytes, at: func(i int) (bsonx.Doc, error) { return docs[i], nil }}
+}
+
+// replyList answers with a cursor over a list.
+func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs list) error {
+	size, err := req.listBatch()
+	if err != nil {
+		return err
+	}
+	src := &listSource{list: docs}
+	b := batch{
+		req: req, field: "firstBatch", size: size, source: src, single: src.done(ctx),
+		cursor: &session.Cursor{Source: src, DB: req.DB, Collection: collection, Owner: req.Owner()},
+	}
+	err = b.first(ctx, reply)
+	if collection != bulkWriteCursor {
+		req.Op.Debug.NReturned = -1 // what a list tells of the catalog does not count as documents
+	}
+	return err
+}
+
+// listBatch returns the size of the first batch of a list, -1 where the command does not say it.
+func (r *Request) listBatch() (int64, error) {
+	size := int64(-1)
+	cursor := r.Doc("cursor")
+	if cursor == nil {
+		return size, nil
+	}
+	err := ParseFields(r.Def.Name+".cursor", cursor, cursorFields, func(_ int, v bsonx.Value) error {
+		size = saturatingInt64(v)
+		return nil
+	})
+	return size, err
+}
+
+// listSource is a cursor over a list.
+type listSource struct {
+	list
+	next  int
+	ahead bsonx.Doc // was made to see whether there is another one
+}
+
+// Next implements session.Source.
+func (s *listSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if doc := s.ahead; doc != nil {
+		s.ahead = nil
+		return doc, nil
+	}
+	for s.next < s.n {
+		if err := interrupt.Cause(ctx); err != nil {
+			return nil, err
+		}
+		doc, err := s.at(s.next)
+		if err != nil {
+			return nil, err
+		}
+		s.next++
+		if doc != nil {
+			return doc, nil
+		}
+	}
+	return nil, nil
+}
+
+func (s *listSource) done(ctx context.Context) bool {
+	if s.ahead == nil {
+		doc, err := s.Next(ctx)
+		if err != nil {
+			return false // the next read returns the error
+		}
+		s.ahead = doc
+	}
+	return s.ahead == nil
+}
+
+// Kept implements memory.Keeper.
+func (s *listSource) Kept() int64 {
+	return s.bytes + int64(len(s.ahead)) + entryBytes*int64(s.n-s.next)
+}
+
+// Save implements session.Source.
+func (*listSource) Save() {}
+
+// Restore implements session.Source.
+func (*listSource) Restore(context.Context) error { return nil }
+
+// Close implements session.Source.
+func (*listSource) Close() {}

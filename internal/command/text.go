@@ -1,0 +1,20 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// prefixError puts context before the message of a user error.
+func prefixError(err error, format string, args ...any) error {
+	var e *mongoerr.Error
+	if errors.As(err, &e) {
+		return e.Prefix(format, args...)
+	}
+	return err
+}
+
+// formatDoc prints a document for logs.
+func formatDoc(d bsonx.Doc) string { return bsonx.FormatShell(bsonx.Document(d)) }

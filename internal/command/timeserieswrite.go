@@ -1,0 +1,100 @@
+package command
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/timeseries"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// deleteMeasurements runs a delete on a time-series collection.
+func (r *Request) deleteMeasurements(ctx context.Context, c *table.Collection, st *write.DeleteStatement, query bsonx.Doc, opts write.Options) (int64, error) {
+	o := c.Timeseries
+	find := filter.FindOptions(nil, r.Now)
+	find.Collation = st.Filter.Collation()
+	buckets, err := filter.Parse(o.BucketFilter(query, measuredIndexes(c, find.Collation)), find)
+	if err != nil {
+		return 0, err
+	}
+	if opts.Txn != nil {
+		return 0, errSeriesInTxn
+	}
+	return r.Service.Writes.DeleteMeasurements(ctx, &write.MeasurementDelete{
+		Buckets: write.Query{Coll: c, Filter: buckets, Hint: bucketHint(o, st.Hint)},
+		Filter:  st.Filter, One: st.One, Deleted: st.Deleted,
+	}, opts)
+}
+
+// errSeriesInTxn refuses writes of time-series collections in multi-document transactions.
+var errSeriesInTxn = mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+	"Cannot write to a time-series collection in a multi-document transaction")
+
+// errSeriesUpdateOne refuses an update of a single measurement.
+var errSeriesUpdateOne = invalidSeries("Cannot perform a non-multi update on a time-series collection")
+
+// updateSeries runs an update on a time-series collection: of the meta value of all measurements that a query on the meta value
+// finds.
+func (r *Request) updateSeries(ctx context.Context, c *table.Collection, sc scope, spec *updateSpec, opts write.Options) (write.UpdateResult, error) {
+	o := c.Timeseries
+	if opts.Txn != nil {
+		return write.UpdateResult{}, errSeriesInTxn
+	}
+	switch {
+	case !spec.multi:
+		return write.UpdateResult{}, errSeriesUpdateOne
+	case spec.upsert:
+		return write.UpdateResult{}, invalidSeries("Cannot perform an upsert on a time-series collection")
+	}
+	query, err := o.UpdateQuery(spec.query)
+	if err != nil {
+		return write.UpdateResult{}, err
+	}
+	mods, err := o.MetaUpdate(spec.mods)
+	if err != nil {
+		return write.UpdateResult{}, err
+	}
+	onBuckets := *spec
+	onBuckets.query, onBuckets.mods, onBuckets.hint = query, bsonx.Document(mods), bucketHint(o, spec.hint)
+	st := new(write.UpdateStatement)
+	if err := r.compileUpdate(sc, c, &onBuckets, st); err != nil {
+		return write.UpdateResult{}, err
+	}
+	st.Coll = c
+	var res write.UpdateResult
+	st.Updated = func(old, doc bsonx.Doc) error {
+		n := int64(timeseries.Count(old))
+		res.Matched += n
+		if !old.Equal(doc) {
+			res.Modified += n
+		}
+		return nil
+	}
+	_, err = r.Service.Writes.Update(ctx, st, opts)
+	if errors.Is(err, table.ErrDropped) {
+		return write.UpdateResult{}, nil
+	}
+	return res, err
+}
+
+// seriesOf returns the buckets of a namespace, nil where it is no time-series collection.
+func (s *Service) seriesOf(db, name string) *table.Collection {
+	c := s.Store.Lookup(db, name)
+	if c == nil || c.Kind != catalog.KindTimeseries {
+		return nil
+	}
+	return s.Store.Buckets(c)
+}
+
+// bucketQuery is the query on buckets of a write command on a time-series collection that is explained.
+func (r *Request) bucketQuery(c *table.Collection, sc scope, query bsonx.Doc, hint bsonx.Value) (*plan.Query, error) {
+	o := c.Timeseries
+	f, err := sc.filter(o.BucketFilter(query, measuredIndexes(c, sc.collation)))
+	return &plan.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: f, Collation: sc.collation, Hint: bucketHint(o, hint), AllowDiskUse: true}, err
+}
