@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 )
 
 // syncedCommands are commands for each name that takes a write concern. Each of them changes
@@ -85,7 +86,7 @@ func TestEveryWriteIsSynced(t *testing.T) {
 			t.Errorf("%s: nothing was synced", c.json)
 		}
 	}
-	for _, d := range command.Definitions() {
+	for _, d := range commands.Definitions() {
 		has, why := cases[d.Name], notSynced[d.Name]
 		if d.Write && d.Status == command.Supported && d.Refuse == nil && has == (why != "") {
 			t.Errorf("%s needs a case in syncedCommands, or a reason in notSynced: %s", d.Name, strings.TrimSpace(why))

@@ -27,6 +27,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/server"
@@ -226,7 +227,7 @@ func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogB
 		budget.Lend(spareMemory(o), engine.Yield)
 	}
 	planner := plan.New(plan.Options{Memory: budget, TempDir: tempDir})
-	service, err := command.NewServiceWithAll(command.Deps{
+	service, err := commands.NewService(command.Deps{
 		Data:         command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
 		Memory:       budget,
 		TempDir:      tempDir,

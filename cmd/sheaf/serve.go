@@ -23,11 +23,12 @@ import (
 
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/admin"
 	"github.com/sheafdb/sheaf/internal/server"
 )
 
 // shutdownPatience is how long running commands may take to finish after a signal.
-const shutdownPatience = command.ShutdownPatience
+const shutdownPatience = admin.ShutdownPatience
 
 // serveFlags are the settings of sheaf serve.
 type serveFlags struct {

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 )
 
 // cmd is a command of pairs of names and values.
@@ -230,7 +231,7 @@ func interruptCommands(t *testing.T, db *mongo.Database) {
 	all := commandAttacks()
 	here, admin, wide := newMeasure(t, db), newMeasure(t, db.Client().Database("admin")), newMeasure(t, db.Client().Database("wide"))
 	number, known := 0, map[string]bool{}
-	for _, d := range command.Definitions() {
+	for _, d := range commands.Definitions() {
 		list := all[d.Name]
 		known[d.Name] = true
 		if d.Status != command.Supported || d.Refuse != nil || d.TestOnly {

@@ -56,7 +56,7 @@ func (r *reports) collStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, er
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("ns", r.db+"."+r.name)
-	b.String("host", r.service.hostAndPort())
+	b.String("host", r.service.HostAndPort())
 	b.Date("localTime", r.now.UnixMilli())
 	if v := arg.Lookup("latencyStats"); !v.IsMissing() {
 		r.service.appendLatencyStats(b, c, v.Doc().Lookup("histograms").Truthy())
@@ -70,7 +70,7 @@ func (r *reports) collStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, er
 			if ended := interrupt.Cause(ctx); ended != nil {
 				return nil, ended
 			}
-			return nil, prefixError(err, "Unable to retrieve %s in $collStats stage :: caused by :: ", part)
+			return nil, PrefixError(err, "Unable to retrieve %s in $collStats stage :: caused by :: ", part)
 		}
 	}
 	b.End()
@@ -81,21 +81,21 @@ func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s.%s] not found.", r.db, r.name)
 	}
-	if isView(c) && !isVirtual(c) {
+	if IsView(c) && !IsVirtual(c) {
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.db, r.name)
 	}
 	switch part {
 	case "count":
-		if isVirtual(c) {
-			sz, err := r.service.virtualSizes(c, r.local)
-			appendNumber(b, part, sz.count)
+		if IsVirtual(c) {
+			sz, err := r.service.VirtualSizes(c, r.local)
+			AppendNumber(b, part, sz.Count)
 			return err
 		}
 		counter, err := r.service.Store.Count(c)
 		if err != nil {
 			return err
 		}
-		appendNumber(b, part, counter.Count)
+		AppendNumber(b, part, counter.Count)
 		return nil
 	case "queryExecStats":
 		total, tailable := c.Scans().Count()
@@ -104,11 +104,11 @@ func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.
 	}
 	scale := int64(1)
 	if v := arg.Lookup("scale"); v.Type.IsNumber() {
-		scale = max(saturatingInt64(v), 1)
+		scale = max(SaturatingInt64(v), 1)
 	}
 	b.StartDocField(part)
 	defer b.End()
-	return r.service.appendStorageStats(ctx, b, c, scale, r.local)
+	return r.service.AppendStorageStats(ctx, b, c, scale, r.local)
 }
 
 func (r *reports) indexStats() ([]bsonx.Doc, error) {
@@ -116,20 +116,20 @@ func (r *reports) indexStats() ([]bsonx.Doc, error) {
 	if c == nil {
 		return nil, nil
 	}
-	if isView(c) {
+	if IsView(c) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.db, r.name)
 	}
 	if c.Timeseries != nil {
 		var docs []bsonx.Doc
 		for _, ix := range c.Indexes {
-			if original := ix.Spec.Lookup(originalSpec); original.Type == bsonx.TypeDocument {
+			if original := ix.Spec.Lookup(OriginalSpec); original.Type == bsonx.TypeDocument {
 				docs = append(docs, r.indexStat(original.Doc(), ix.Uses(), ix.Ready))
 			}
 		}
 		return docs, nil
 	}
-	spec := idIndexOf(c.Options)
-	if clustered := clusteredIndexSpec(c.Options); clustered != nil {
+	spec := IDIndexOf(c.Options)
+	if clustered := ClusteredIndexSpec(c.Options); clustered != nil {
 		spec = clustered
 	}
 	var docs []bsonx.Doc
@@ -148,7 +148,7 @@ func (r *reports) indexStat(spec bsonx.Doc, uses *table.Uses, ready bool) bsonx.
 	b.StartDoc()
 	b.Value("name", spec.Lookup("name"))
 	b.Value("key", spec.Lookup("key"))
-	b.String("host", r.service.hostAndPort())
+	b.String("host", r.service.HostAndPort())
 	b.StartDocField("accesses")
 	b.Int64("ops", n)
 	b.Date("since", since.UnixMilli())
@@ -163,7 +163,7 @@ func (r *reports) indexStat(spec bsonx.Doc, uses *table.Uses, ready bool) bsonx.
 
 func (r *reports) planCacheStats() ([]bsonx.Doc, error) {
 	c := r.collection()
-	if c == nil || isView(c) {
+	if c == nil || IsView(c) {
 		return nil, mongoerr.New(codeNoCollection, "collection '%s.%s' does not exist", r.db, r.name)
 	}
 	var docs []bsonx.Doc
@@ -196,7 +196,7 @@ func (r *reports) cachedPlan(e *plan.CacheEntry) bsonx.Doc {
 	}
 	b.Bool("indexFilterSet", false)
 	b.Int64("estimatedSizeBytes", int64(e.Bytes))
-	b.String("host", r.service.hostAndPort())
+	b.String("host", r.service.HostAndPort())
 	b.End()
 	return bsonx.Doc(b.Bytes())
 }
@@ -228,7 +228,7 @@ func (r *reports) sessions(arg bsonx.Doc) []bsonx.Doc {
 		if name == "@" {
 			name = "" // who has not logged in
 		}
-		wanted[userDigest(name)] = true
+		wanted[UserDigest(name)] = true
 	}
 	if len(users) == 0 {
 		wanted[r.user] = true
@@ -247,7 +247,7 @@ func sessionDocs(registry *session.Sessions, ids []session.SessionID) []bsonx.Do
 			continue
 		}
 		docs = append(docs, bsonx.NewDoc(
-			"_id", bsonx.NewDoc("id", bsonx.Binary(uuidSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:])),
+			"_id", bsonx.NewDoc("id", bsonx.Binary(UUIDSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:])),
 			"lastUse", bsonx.Date(s.LastUse().UnixMilli()),
 		))
 	}

@@ -12,7 +12,7 @@ const codeAPIWithoutVersion = mongoerr.Code(4886600)
 // checkAPI applies the rules of the stable API, whose only version is "1".
 func checkAPI(d *Definition, g *Generic) error {
 	if g.APIVersion == "" {
-		if g.APIStrict != boolAbsent || g.APIDeprecation != boolAbsent {
+		if g.APIStrict != BoolAbsent || g.APIDeprecation != BoolAbsent {
 			return mongoerr.New(codeAPIWithoutVersion,
 				"Provided apiStrict and/or apiDeprecationErrors without passing apiVersion")
 		}
@@ -21,7 +21,7 @@ func checkAPI(d *Definition, g *Generic) error {
 	if g.APIVersion != "1" {
 		return mongoerr.New(mongoerr.APIVersionError, "Cannot accept API version %s", g.APIVersion)
 	}
-	if g.APIStrict == boolTrue && !d.API1 {
+	if g.APIStrict == BoolTrue && !d.API1 {
 		return mongoerr.New(mongoerr.APIStrictError,
 			"Provided apiStrict:true, but the command %s is not in API Version 1. Information on supported commands and "+
 				"migrations in API Version 1 can be found at https://dochub.mongodb.org/core/manual-versioned-api.", d.Name)
@@ -34,8 +34,8 @@ func (g *Generic) api() session.API {
 	return session.API{Version: g.APIVersion, Strict: g.APIStrict.String(), Deprecation: g.APIDeprecation.String()}
 }
 
-// checkSameAPI refuses a later command of a cursor or transaction that says something else than the first.
-func (r *Request) checkSameAPI(first session.API, what string) error {
+// CheckSameAPI refuses a later command of a cursor or transaction that says something else than the first.
+func (r *Request) CheckSameAPI(first session.API, what string) error {
 	if got := r.Generic.api(); got != first {
 		return mongoerr.New(mongoerr.APIMismatchError, "API parameter mismatch: %s used params %s, the %s used %s", r.Def.Name, got, what, first)
 	}
@@ -44,16 +44,16 @@ func (r *Request) checkSameAPI(first session.API, what string) error {
 
 // checkStrictField refuses an argument that is outside the stable API under apiStrict.
 func checkStrictField(f *Field, g *Generic) error {
-	if f.Unstable && g.APIStrict == boolTrue {
+	if f.Unstable && g.APIStrict == BoolTrue {
 		return mongoerr.New(mongoerr.APIStrictError, "BSON field '%s' is not allowed with apiStrict:true.", f.Name)
 	}
 	return nil
 }
 
-// checkStrictStatement refuses the fields of a statement that are outside the stable API under
+// CheckStrictStatement refuses the fields of a statement that are outside the stable API under
 // apiStrict. The statements are in the argument name.
-func (r *Request) checkStrictStatement(name string, statement bsonx.Doc) error {
-	if r.Generic.APIStrict != boolTrue {
+func (r *Request) CheckStrictStatement(name string, statement bsonx.Doc) error {
+	if r.Generic.APIStrict != BoolTrue {
 		return nil
 	}
 	fields := r.Def.Fields[fieldIndex(r.Def.Fields, []byte(name))].Fields
@@ -67,11 +67,11 @@ func (r *Request) checkStrictStatement(name string, statement bsonx.Doc) error {
 	return nil
 }
 
-// stableAPI returns the arguments that decide what queries, pipelines and sorts may use. A command
+// StableAPI returns the arguments that decide what queries, pipelines and sorts may use. A command
 // that is explained has its own for its fields, and those of explain for these.
-func (r *Request) stableAPI() *Generic {
-	if r.explain != nil {
-		return &r.explain.Generic
+func (r *Request) StableAPI() *Generic {
+	if r.Explain != nil {
+		return &r.Explain.Generic
 	}
 	return &r.Generic
 }
@@ -97,9 +97,9 @@ var stagesNotInAPI = map[string]bool{
 	"$listSessions": true, "$planCacheStats": true, "$querySettings": true, "$queryStats": true,
 }
 
-// checkStrictStages refuses stages that are outside the stable API under apiStrict. Of $collStats it has the count.
-func checkStrictStages(stages bsonx.Value, g *Generic) error {
-	if g.APIStrict != boolTrue {
+// CheckStrictStages refuses stages that are outside the stable API under apiStrict. Of $collStats it has the count.
+func CheckStrictStages(stages bsonx.Value, g *Generic) error {
+	if g.APIStrict != BoolTrue {
 		return nil
 	}
 	return eachStage(stages, func(stage bsonx.Elem) error {

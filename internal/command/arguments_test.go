@@ -16,6 +16,7 @@ import (
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/argtest"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
@@ -309,7 +310,7 @@ func TestLackingCommands(t *testing.T) {
 	t.Parallel()
 	sweep := &sweep{t: t, client: argumentsClient(t)}
 	sweep.reset()
-	for _, d := range command.Definitions() {
+	for _, d := range commands.Definitions() {
 		cmd, listed := lacking[d.Name]
 		if listed != (d.Lacks != "") {
 			t.Errorf("%s lacks %q, and has a case: %v", d.Name, d.Lacks, listed)
@@ -350,7 +351,7 @@ func TestRefusedCommands(t *testing.T) {
 			_ = sweep.client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "fsyncUnlock", Value: 1}}).Err()
 		}
 	}
-	for _, d := range command.Definitions() {
+	for _, d := range commands.Definitions() {
 		refuses := d.Refuse != nil
 		switch {
 		case d.Status != command.Supported || needContext[d.Name] != "":

@@ -7,17 +7,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// maxBatchBytes bounds the documents of one batch, so that the reply stays a document that clients
+// MaxBatchBytes bounds the documents of one batch, so that the reply stays a document that clients
 // accept. A document that is alone in its batch may be larger with what stands around it.
-const maxBatchBytes = 16 << 20
+const MaxBatchBytes = 16 << 20
 
-// ender is a source that may know its end before it is asked for a document that is not there.
-type ender interface {
+// Ender is a source that may know its end before it is asked for a document that is not there.
+type Ender interface {
 	done(ctx context.Context) bool
 }
 
-// resumable is a source, of a change stream, that a client may go on from in another cursor.
-type resumable interface {
+// Resumable is a source, of a change stream, that a client may go on from in another cursor.
+type Resumable interface {
 	// token returns from where; stashed says that the last document was not sent.
 	token(stashed bool) bsonx.Doc
 }
@@ -34,68 +34,68 @@ const batchFrame = 512
 // maxElemFrame is more than an element of an array takes beside its value: a type, a number as the key.
 const maxElemFrame = 16
 
-// batch writes documents of a cursor into a reply.
-type batch struct {
-	req    *Request
-	cursor *session.Cursor
+// Batch writes documents of a cursor into a reply.
+type Batch struct {
+	Req    *Request
+	Cursor *session.Cursor
 	// field is firstBatch or nextBatch.
-	field string
+	Field string
 	// size is how many documents the batch has at most; unlimited where negative.
-	size int64
+	Size int64
 	// during is what an error says that it happened in; see executing. It is empty for what is no plan.
-	during string
+	During string
 	// single closes the cursor after this batch.
-	single bool
+	Single bool
 	// source, where not nil, knows whether the cursor has no further document.
-	source ender
+	Source Ender
 	// endsUnread says that the source may end the cursor before a document was asked for, as a find's plan does and no pipeline.
-	endsUnread bool
+	EndsUnread bool
 	// staysOpen reports whether a tailable cursor stays open at its end; nil for other cursors.
-	staysOpen func() (bool, error)
+	StaysOpen func() (bool, error)
 	// await, where not nil, is called when a batch would be empty: it reports whether there may be documents now.
-	await func(context.Context) (bool, error)
+	Await func(context.Context) (bool, error)
 }
 
-// first writes the first batch and registers the cursor if there is more to come.
-func (b *batch) first(ctx context.Context, reply *bsonx.Builder) error {
-	if b.req.snapshot != nil {
-		b.cursor.AtClusterTime = b.req.snapshot.at
+// First writes the first batch and registers the cursor if there is more to come.
+func (b *Batch) First(ctx context.Context, reply *bsonx.Builder) error {
+	if b.Req.Snapshot != nil {
+		b.Cursor.AtClusterTime = b.Req.Snapshot.At
 	}
 	reply.StartDocField("cursor")
-	end, err := b.fill(ctx, reply)
-	if err == nil && b.staysOpen != nil && !b.cursor.Stashed() {
+	end, err := b.Fill(ctx, reply)
+	if err == nil && b.StaysOpen != nil && !b.Cursor.Stashed() {
 		end, err = b.ends()
 	}
-	if err != nil || end || b.single || b.finished(ctx) {
-		b.cursor.Source.Close()
+	if err != nil || end || b.Single || b.Finished(ctx) {
+		b.Cursor.Source.Close()
 		if err != nil {
 			return err
 		}
-		b.close(reply, 0)
+		b.Close(reply, 0)
 		return nil
 	}
-	b.req.RetainCursor(b.cursor)
-	id, err := b.req.Service.Cursors.Register(b.cursor)
+	b.Req.RetainCursor(b.Cursor)
+	id, err := b.Req.Service.Cursors.Register(b.Cursor)
 	if err != nil {
 		return err
 	}
-	b.close(reply, id)
+	b.Close(reply, id)
 	return nil
 }
 
-// finished reports whether the cursor is known to have no further document: neither its source nor
+// Finished reports whether the cursor is known to have no further document: neither its source nor
 // itself, which keeps the document that was too large for this batch.
-func (b *batch) finished(ctx context.Context) bool {
-	return (b.size != 0 || b.endsUnread) && !b.cursor.Stashed() && b.source != nil && b.source.done(ctx)
+func (b *Batch) Finished(ctx context.Context) bool {
+	return (b.Size != 0 || b.EndsUnread) && !b.Cursor.Stashed() && b.Source != nil && b.Source.done(ctx)
 }
 
-// fill appends the array of documents. It reports whether the cursor has ended.
-func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err error) {
-	b.req.reply.batch = true
-	reply.StartArrayField(b.field)
+// Fill appends the array of documents. It reports whether the cursor has ended.
+func (b *Batch) Fill(ctx context.Context, reply *bsonx.Builder) (end bool, err error) {
+	b.Req.Reply.batch = true
+	reply.StartArrayField(b.Field)
 	start := reply.Len()
 	n := int64(0)
-	for ; b.size < 0 || n < b.size; n++ {
+	for ; b.Size < 0 || n < b.Size; n++ {
 		doc, err := b.next(ctx, n == 0)
 		if err != nil {
 			return false, err
@@ -104,35 +104,35 @@ func (b *batch) fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 			end = true
 			break
 		}
-		if n > 0 && reply.Len()-start+b.adds(doc) > b.req.Service.batchBytes {
-			b.cursor.PutBack(doc)
+		if n > 0 && reply.Len()-start+b.adds(doc) > b.Req.Service.batchBytes {
+			b.Cursor.PutBack(doc)
 			break
 		}
 		if n == 0 {
 			b.expect(reply, len(doc)+maxElemFrame)
 		}
-		ok, err := b.makeRoom(reply, len(doc)+maxElemFrame, n == 0 || b.single)
+		ok, err := b.makeRoom(reply, len(doc)+maxElemFrame, n == 0 || b.Single)
 		if err != nil {
 			return false, err
 		}
 		if !ok {
-			b.cursor.PutBack(doc) // a batch may always be shorter
+			b.Cursor.PutBack(doc) // a batch may always be shorter
 			break
 		}
 		reply.Elem(bsonx.Document(doc))
 	}
 	reply.End()
-	b.cursor.Returned += n
-	b.cursor.Batches++
-	b.req.Op.Debug.NReturned = n
-	b.req.Op.Debug.CursorExhausted = end
+	b.Cursor.Returned += n
+	b.Cursor.Batches++
+	b.Req.Op.Debug.NReturned = n
+	b.Req.Op.Debug.CursorExhausted = end
 	return end, nil
 }
 
 // adds returns by how much a document makes the reply longer: with the last event of a change stream
 // its token is repeated.
-func (b *batch) adds(doc bsonx.Doc) int {
-	if _, ok := b.source.(resumable); ok {
+func (b *Batch) adds(doc bsonx.Doc) int {
+	if _, ok := b.Source.(Resumable); ok {
 		return len(doc) + len(doc.Lookup("_id").Data)
 	}
 	return len(doc)
@@ -140,12 +140,12 @@ func (b *batch) adds(doc bsonx.Doc) int {
 
 // makeRoom makes room in the reply for n more bytes. It fails where the server's memory has none. A batch that may end here
 // takes half of the memory at most, and false says that it does: who reads documents holds blocks of the store, too.
-func (b *batch) makeRoom(reply *bsonx.Builder, n int, must bool) (bool, error) {
+func (b *Batch) makeRoom(reply *bsonx.Builder, n int, must bool) (bool, error) {
 	have, need := cap(reply.Bytes()), reply.Len()+n
 	if need <= have {
 		return true, nil
 	}
-	size, held := max(need, 2*have), &b.req.Conn.Reply
+	size, held := max(need, 2*have), &b.Req.Conn.Reply
 	switch {
 	case must:
 		if err := held.Hold(int64(size)); err != nil {
@@ -159,8 +159,8 @@ func (b *batch) makeRoom(reply *bsonx.Builder, n int, must bool) (bool, error) {
 }
 
 // move puts the reply into a buffer of size bytes.
-func (b *batch) move(reply *bsonx.Builder, size int) {
-	if room := b.req.Conn.Room; room != nil {
+func (b *Batch) move(reply *bsonx.Builder, size int) {
+	if room := b.Req.Conn.Room; room != nil {
 		reply.Move(room(reply.Bytes(), size))
 		return
 	}
@@ -172,67 +172,68 @@ const maxExpected = 1 << 20
 
 // expect makes room for the whole batch where its number of documents is known and its first one has size bytes: a reply
 // that grows is copied again and again. Without the memory for it the reply grows.
-func (b *batch) expect(reply *bsonx.Builder, size int) {
-	src, ok := b.source.(limited)
+func (b *Batch) expect(reply *bsonx.Builder, size int) {
+	src, ok := b.Source.(limited)
 	if !ok {
 		return
 	}
 	left := src.remaining()
-	if b.size >= 0 {
-		left = min(left, b.size-1)
+	if b.Size >= 0 {
+		left = min(left, b.Size-1)
 	}
 	if left <= 0 || left > maxExpected {
 		return
 	}
 	expected := reply.Len() + min(size*int(left+1), maxExpected) + batchFrame
-	if expected > cap(reply.Bytes()) && b.req.Conn.Reply.Spare(int64(expected)) {
+	if expected > cap(reply.Bytes()) && b.Req.Conn.Reply.Spare(int64(expected)) {
 		b.move(reply, expected)
 	}
 }
 
 // ends reports whether a tailable cursor ends with its first batch.
-func (b *batch) ends() (bool, error) {
-	open, err := b.staysOpen()
+func (b *Batch) ends() (bool, error) {
+	open, err := b.StaysOpen()
 	return !open, err
 }
 
 // next returns the next document. The first one of a batch it awaits.
-func (b *batch) next(ctx context.Context, first bool) (bsonx.Doc, error) {
+func (b *Batch) next(ctx context.Context, first bool) (bsonx.Doc, error) {
 	for {
-		doc, err := b.cursor.Next(ctx)
+		doc, err := b.Cursor.Next(ctx)
 		if err != nil {
 			return nil, b.failed(err)
 		}
-		if doc != nil || !first || b.await == nil {
+		if doc != nil || !first || b.Await == nil {
 			return doc, nil
 		}
-		if again, err := b.await(ctx); err != nil || !again {
+		if again, err := b.Await(ctx); err != nil || !again {
 			return nil, err
 		}
 	}
 }
 
 // failed says in which command an error of the cursor's source happened.
-func (b *batch) failed(err error) error {
+func (b *Batch) failed(err error) error {
 	switch {
-	case b.during == "":
+	case b.During == "":
 		return err
-	case b.field == "nextBatch":
+	case b.Field == "nextBatch":
 		return executingIn("Executor error during ", "getMore", err)
 	default:
-		return executing(b.during, b.cursor.DB, b.cursor.Collection, err)
+		return Executing(b.During, b.Cursor.DB, b.Cursor.Collection, err)
 	}
 }
 
-func (b *batch) close(reply *bsonx.Builder, id int64) {
-	if src, ok := b.source.(resumable); ok {
-		reply.Doc("postBatchResumeToken", src.token(b.cursor.Stashed()))
+// Close ends the batch and its cursor document in the reply. id is 0 if no batch follows.
+func (b *Batch) Close(reply *bsonx.Builder, id int64) {
+	if src, ok := b.Source.(Resumable); ok {
+		reply.Doc("postBatchResumeToken", src.token(b.Cursor.Stashed()))
 	}
 	reply.Int64("id", id)
-	reply.String("ns", b.cursor.Namespace())
-	if at := b.cursor.AtClusterTime; at != 0 {
-		reply.Value("atClusterTime", timestamp(at))
+	reply.String("ns", b.Cursor.Namespace())
+	if at := b.Cursor.AtClusterTime; at != 0 {
+		reply.Value("atClusterTime", StampValue(at))
 	}
 	reply.End()
-	b.req.Op.Debug.CursorID = id
+	b.Req.Op.Debug.CursorID = id
 }

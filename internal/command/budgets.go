@@ -42,7 +42,7 @@ func (s *Service) budgetParams() []Param {
 	stage := func(name, stage string, least int64) Param {
 		return IntParam(name, pipeline.DefaultMemoryLimit, least, math.MaxInt64, func(n int64) { s.budgets.put(stage, n) })
 	}
-	sort := IntParam(sortMemoryParam, exec.DefaultSortMemory, 0, math.MaxInt64, func(n int64) {
+	sort := IntParam(SortMemoryParam, exec.DefaultSortMemory, 0, math.MaxInt64, func(n int64) {
 		s.budgets.put("$sort", max(n, 1))
 		if s.Planner != nil {
 			s.Planner.SetSortMemory(int(max(n, 1)))
@@ -60,11 +60,12 @@ func (s *Service) budgetParams() []Param {
 	}
 }
 
-const sortMemoryParam = "internalQueryMaxBlockingSortMemoryUsageBytes"
+// SortMemoryParam is the parameter with the memory of a sort, in bytes.
+const SortMemoryParam = "internalQueryMaxBlockingSortMemoryUsageBytes"
 
 // disabledRules are the rules of the optimiser that a fail point switches off.
 func (s *Service) disabledRules() pipeline.Rule {
-	if s.failPoints.isOn(disableOptimization) {
+	if s.FailPoints.isOn(disableOptimization) {
 		return pipeline.AllRules
 	}
 	return 0

@@ -14,26 +14,26 @@ type call struct {
 	req     Request
 	builder bsonx.Builder
 	args    [24]bsonx.Elem
-	memory  workspace
+	memory  Workspace
 }
 
-// workspace is what the most frequent commands work with. Nothing of it may be reachable after the command has ended, but by
+// Workspace is what the most frequent commands work with. Nothing of it may be reachable after the command has ended, but by
 // a cursor that took it along; see Request.takeFind.
-type workspace struct {
-	find      *findRun
+type Workspace struct {
+	find      *FindRun
 	used      bool // find is done with, and not yet cleared
-	updates   []updateSpec
-	scope     scope
-	statement write.UpdateStatement
-	docs      []bsonx.Doc
+	Updates   []UpdateSpec
+	Scope     Scope
+	Statement write.UpdateStatement
+	Docs      []bsonx.Doc
 	retry     retryState
 }
 
-// findRun is what a find works with: what is asked, and the cursor that answers.
-type findRun struct {
-	query  plan.Query
-	source planSource
-	cursor session.Cursor
+// FindRun is what a find works with: what is asked, and the cursor that answers.
+type FindRun struct {
+	Query  plan.Query
+	Source PlanSource
+	Cursor session.Cursor
 }
 
 // What an idle call holds on to.
@@ -52,7 +52,7 @@ func (p *callPool) get() *call {
 }
 
 func (p *callPool) put(c *call) {
-	clear(c.args[:min(len(c.req.args), len(c.args))])
+	clear(c.args[:min(len(c.req.RawArgs), len(c.args))])
 	c.req = Request{}
 	c.builder.Reset(nil)
 	c.memory.forget()
@@ -60,21 +60,21 @@ func (p *callPool) put(c *call) {
 }
 
 // forget lets go of what the memory refers to.
-func (m *workspace) forget() {
+func (m *Workspace) forget() {
 	m.forgetFind()
-	if len(m.updates) > 0 {
-		clear(m.updates)
-		m.updates = keep(m.updates, maxKeptUpdates)
+	if len(m.Updates) > 0 {
+		clear(m.Updates)
+		m.Updates = keep(m.Updates, maxKeptUpdates)
 	}
-	if !m.scope.now.IsZero() {
-		m.scope, m.statement = scope{}, write.UpdateStatement{}
+	if !m.Scope.Now.IsZero() {
+		m.Scope, m.Statement = Scope{}, write.UpdateStatement{}
 	}
-	if m.retry.write.By.Session != nil {
+	if m.retry.Write.By.Session != nil {
 		m.retry.forget()
 	}
-	if len(m.docs) > 0 {
-		clear(m.docs)
-		m.docs = keep(m.docs, maxKeptDocs)
+	if len(m.Docs) > 0 {
+		clear(m.Docs)
+		m.Docs = keep(m.Docs, maxKeptDocs)
 	}
 }
 
@@ -86,22 +86,23 @@ func keep[T any](s []T, limit int) []T {
 	return s[:0]
 }
 
-// takeFind returns the memory of a find. It is the caller's: giveFind gives it back, unless a cursor lives on in it.
-func (m *workspace) takeFind() *findRun {
+// TakeFind returns the memory of a find. It is the caller's: giveFind gives it back, unless a cursor lives on in it.
+func (m *Workspace) TakeFind() *FindRun {
 	m.forgetFind()
 	run := m.find
 	if m.find = nil; run == nil {
-		run = new(findRun)
+		run = new(FindRun)
 	}
 	return run
 }
 
-func (m *workspace) giveFind(run *findRun) {
+// GiveFind gives the memory of a find back. The next find of the connection clears it.
+func (m *Workspace) GiveFind(run *FindRun) {
 	m.find, m.used = run, true // the log of slow operations may ask it yet
 }
 
-func (m *workspace) forgetFind() {
+func (m *Workspace) forgetFind() {
 	if m.used {
-		*m.find, m.used = findRun{}, false
+		*m.find, m.used = FindRun{}, false
 	}
 }

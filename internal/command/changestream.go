@@ -16,8 +16,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// runChangeStream opens a change stream, and answers with the events that are there already.
-func (r *Request) runChangeStream(ctx context.Context, sc scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
+// RunChangeStream opens a change stream, and answers with the events that are there already.
+func (r *Request) RunChangeStream(ctx context.Context, sc Scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
 	spec, err := changestream.Parse(arg)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (r *Request) runChangeStream(ctx context.Context, sc scope, name string, ar
 			return err
 		}
 	}
-	stream, err := changestream.Open(r.Service.Store, changeDocuments{r.Service, sc.now}, spec, scope, r.Service.Memory)
+	stream, err := changestream.Open(r.Service.Store, changeDocuments{r.Service, sc.Now}, spec, scope, r.Service.Memory)
 	if err != nil {
 		return err
 	}
@@ -44,13 +44,13 @@ func (r *Request) runChangeStream(ctx context.Context, sc scope, name string, ar
 		src.splitter = changestream.NewSplitter(spec)
 	}
 	if name == "" {
-		name = noCollection
+		name = NoCollection
 	}
-	b := batch{
-		req: r, field: "firstBatch", size: size, source: src, staysOpen: func() (bool, error) { return !src.done(ctx), nil },
-		cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Tailable: true, AwaitData: true},
+	b := Batch{
+		Req: r, Field: "firstBatch", Size: size, Source: src, StaysOpen: func() (bool, error) { return !src.done(ctx), nil },
+		Cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Tailable: true, AwaitData: true},
 	}
-	return b.first(ctx, reply)
+	return b.First(ctx, reply)
 }
 
 // changeScope returns what a change stream is about.
@@ -151,7 +151,7 @@ func (s *changeSource) done(context.Context) bool { return len(s.fragments) == 0
 
 func (s *changeSource) news() <-chan struct{} { return s.stream.Arrival() }
 
-func (s *changeSource) rest(context.Context, *Request) error { return nil }
+func (s *changeSource) Rest(context.Context, *Request) error { return nil }
 
 // changeDocuments is what change streams ask of the server.
 type changeDocuments struct {
@@ -169,7 +169,7 @@ func (d changeDocuments) Document(ctx context.Context, db, collection string, id
 	if q.Coll == nil || q.Coll.Kind != catalog.KindCollection {
 		return nil, nil
 	}
-	src, err := openSource(ctx, reads{service: d.service}, q)
+	src, err := OpenSource(ctx, Reads{Service: d.service}, q)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,8 @@ type imagePolicy struct {
 	at    storage.Stamp // of the change
 }
 
-func clusterParameterCommands() []Definition {
+// ClusterParameterCommands returns the definitions of getClusterParameter and setClusterParameter.
+func ClusterParameterCommands() []Definition {
 	return []Definition{
 		{
 			Name: "getClusterParameter", Help: "Reads parameters of the replica set.", AdminOnly: true,
@@ -76,7 +77,7 @@ func clusterParameterCommands() []Definition {
 }
 
 func (r *Request) checkMember() error {
-	if r.Service.replicates() {
+	if r.Service.Replicates() {
 		return nil
 	}
 	return mongoerr.New(mongoerr.IllegalOperation, "%s cannot be run on standalones", r.Def.Name)
@@ -146,7 +147,7 @@ func runSetClusterParameter(ctx context.Context, req *Request, _ *bsonx.Builder)
 		return mongoerr.New(mongoerr.IllegalOperation, "Cluster parameter value must be an object")
 	}
 	s := req.Service
-	next, err := p.parse(param.Value.Doc(), s.order.Take(s.stampNow()))
+	next, err := p.parse(param.Value.Doc(), s.Order.Take(s.stampNow()))
 	if err != nil {
 		return err
 	}
@@ -184,7 +185,7 @@ func parseImagePolicy(doc bsonx.Doc, at storage.Stamp) (*imagePolicy, error) {
 		}
 		return &imagePolicy{at: at}, nil
 	}
-	n := saturatingInt64(expire)
+	n := SaturatingInt64(expire)
 	if n <= 0 {
 		return nil, mongoerr.New(mongoerr.BadValue, "Numeric value of 'expireAfterSeconds' should be positive")
 	}
@@ -202,7 +203,7 @@ func (p *imagePolicy) document() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("_id", changeStreamOptions)
-	b.Value("clusterParameterTime", timestamp(p.at))
+	b.Value("clusterParameterTime", StampValue(p.at))
 	b.StartDocField("preAndPostImages")
 	if p.after == 0 {
 		b.String("expireAfterSeconds", "off")
@@ -223,7 +224,7 @@ func (p *imagePolicy) expired(kept, now time.Time) bool {
 func (s *Service) loadClusterParameters() error {
 	s.images.Store(&imagePolicy{})
 	s.readLimit.Store(&readLimit{})
-	if s.Store == nil || !s.replicates() {
+	if s.Store == nil || !s.Replicates() {
 		return nil
 	}
 	for _, p := range clusterTable {

@@ -17,7 +17,8 @@ import (
 // maxClockDrift is by how many seconds clients may put the cluster time before the clock, by default.
 const maxClockDrift = 365 * 24 * 3600
 
-func timestamp(s storage.Stamp) bsonx.Value { return bsonx.Timestamp(s.Seconds(), s.Number()) }
+// StampValue returns a stamp as a BSON timestamp.
+func StampValue(s storage.Stamp) bsonx.Value { return bsonx.Timestamp(s.Seconds(), s.Number()) }
 
 func stampOf(v bsonx.Value) storage.Stamp { return storage.NewStamp(v.Timestamp()) }
 
@@ -38,7 +39,7 @@ var timesOfReply = bsonx.NewDoc(
 
 // appendTimes ends a reply of a replica set's member.
 func (s *Service) appendTimes(b *bsonx.Builder, op *session.Op) {
-	now := s.order.Visible()
+	now := s.Order.Visible()
 	at := op.Stamp()
 	if at == 0 {
 		at = now
@@ -65,7 +66,7 @@ func setClusterTime(g *Generic, _ string, v bsonx.Value) error {
 // learnTime takes in the cluster time of a client.
 func (s *Service) learnTime(req *Request) error {
 	t := req.Generic.ClusterTime
-	if !s.replicates() || t <= s.order.Visible() {
+	if !s.Replicates() || t <= s.Order.Visible() {
 		return nil
 	}
 	now := req.Now.Unix()
@@ -73,19 +74,19 @@ func (s *Service) learnTime(req *Request) error {
 		return mongoerr.New(mongoerr.ClusterTimeFailsRateLimiter, "New cluster time, %d, is too far from this node's wall clock time, %d.",
 			t.Seconds(), now)
 	}
-	s.order.Advance(t)
+	s.Order.Advance(t)
 	return nil
 }
 
 // awaitTime waits until everything up to a stamp can be read.
 func (s *Service) awaitTime(ctx context.Context, t storage.Stamp) error {
-	if t <= s.order.Visible() {
+	if t <= s.Order.Visible() {
 		return nil
 	}
-	s.order.Advance(t)
+	s.Order.Advance(t)
 	for {
-		arrival := s.order.Arrival()
-		if t <= s.order.Visible() {
+		arrival := s.Order.Arrival()
+		if t <= s.Order.Visible() {
 			return nil
 		}
 		select {

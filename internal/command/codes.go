@@ -4,8 +4,8 @@ import "github.com/sheafdb/sheaf/internal/mongoerr"
 
 // Codes that only this package uses.
 const (
-	codeUnsupportedFormat              = mongoerr.Code(12)
-	codeClientMetadataMissingField     = mongoerr.Code(183)
-	codeClientMetadataAppNameTooLarge  = mongoerr.Code(184)
-	codeClientMetadataDocumentTooLarge = mongoerr.Code(185)
+	CodeUnsupportedFormat              = mongoerr.Code(12)
+	CodeClientMetadataMissingField     = mongoerr.Code(183)
+	CodeClientMetadataAppNameTooLarge  = mongoerr.Code(184)
+	CodeClientMetadataDocumentTooLarge = mongoerr.Code(185)
 )

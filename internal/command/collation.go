@@ -8,9 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// collationFor returns the collation of an operation on c, which may be nil: its own, which a view has to agree with, or
+// CollationFor returns the collation of an operation on c, which may be nil: its own, which a view has to agree with, or
 // else the collection's default. nil compares bytes.
-func collationFor(cache *collation.Cache, v bsonx.Value, c *table.Collection) (*collation.Collator, error) {
+func CollationFor(cache *collation.Cache, v bsonx.Value, c *table.Collection) (*collation.Collator, error) {
 	var fallback *collation.Collator
 	if c != nil {
 		fallback = c.Collation
@@ -29,8 +29,8 @@ func overridesView(c *table.Collection) error {
 	return mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation: %s.%s", c.DB, c.Name)
 }
 
-// normalizedCollation returns a collation's specification with all its fields, to be stored; missing where there is none.
-func normalizedCollation(v bsonx.Value) (bsonx.Value, error) {
+// NormalizedCollation returns a collation's specification with all its fields, to be stored; missing where there is none.
+func NormalizedCollation(v bsonx.Value) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
 		return bsonx.Missing, nil
 	}
@@ -44,40 +44,40 @@ func normalizedCollation(v bsonx.Value) (bsonx.Value, error) {
 	return bsonx.Document(co.Spec()), nil
 }
 
-// storedCollation is normalizedCollation for the collation of create.
-func storedCollation(req *Request) (bsonx.Value, error) {
-	v, err := createCollation(req)
+// StoredCollation is normalizedCollation for the collation of create.
+func StoredCollation(req *Request) (bsonx.Value, error) {
+	v, err := CreateCollation(req)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	return normalizedCollation(v)
+	return NormalizedCollation(v)
 }
 
-// collated returns the scope of an operation on c with the collation that it gives, or else c's default.
-func (s scope) collated(v bsonx.Value, c *table.Collection) (scope, error) {
-	co, err := collationFor(s.collations, v, c)
-	co = co.Serving(s.vars.Scripts().Running)
-	s.simple = co == nil && !specOf(v).IsEmpty()
-	if err != nil || co == s.collation {
+// Collated returns the scope of an operation on c with the collation that it gives, or else c's default.
+func (s Scope) Collated(v bsonx.Value, c *table.Collection) (Scope, error) {
+	co, err := CollationFor(s.collations, v, c)
+	co = co.Serving(s.Vars.Scripts().Running)
+	s.simple = co == nil && !SpecOf(v).IsEmpty()
+	if err != nil || co == s.Collation {
 		return s, err
 	}
-	s.collation = co
-	s.vars = s.vars.WithCollation(co)
+	s.Collation = co
+	s.Vars = s.Vars.WithCollation(co)
 	return s, nil
 }
 
-// specOf returns the collation that a command or statement gives; nil where it gives none.
-func specOf(v bsonx.Value) bsonx.Doc {
+// SpecOf returns the collation that a command or statement gives; nil where it gives none.
+func SpecOf(v bsonx.Value) bsonx.Doc {
 	if v.Type != bsonx.TypeDocument {
 		return nil
 	}
 	return v.Doc()
 }
 
-// compare returns how update operators order values; nil for bytes.
-func (s scope) compare() func(a, b bsonx.Value) int {
-	if s.collation == nil {
+// Compare returns how update operators order values; nil for bytes.
+func (s Scope) Compare() func(a, b bsonx.Value) int {
+	if s.Collation == nil {
 		return nil
 	}
-	return s.collation.CompareValues
+	return s.Collation.CompareValues
 }

@@ -24,71 +24,72 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// pipelines runs the pipeline of a command, and those that its stages run over other collections. It outlives the
+// Pipelines runs the pipeline of a command, and those that its stages run over other collections. It outlives the
 // request, in a cursor.
-type pipelines struct {
-	reads
-	now          time.Time
+type Pipelines struct {
+	Reads
+	Now          time.Time
 	allowDiskUse bool
 	user         [32]byte    // the digest of the one who asks
 	hint         bsonx.Value // for the command's own collection
-	collation    *collation.Collator
+	Collation    *collation.Collator
 	simple       bool // the command asks for the comparison of bytes
-	writes       write.Options
-	begun        catalog.View // before anything was read
+	Writes       write.Options
+	Begun        catalog.View // before anything was read
 	depth        int          // how many stages there are around the pipeline
 	viewBytes    int64        // of the stages that views have put before the pipeline
 
 	// Of a pipeline that is explained:
-	verbosity plan.Verbosity
+	Verbosity plan.Verbosity
 	examined  *pipeline.Examined // what its stages read is noted here; nil for nowhere
 }
 
 // collationSpec returns the collation of the pipeline as messages show it: with all its fields,
 // also where it is the collection's default.
-func (p *pipelines) collationSpec() bsonx.Doc {
+func (p *Pipelines) collationSpec() bsonx.Doc {
 	if p.simple {
 		return bsonx.NewDoc("locale", "simple")
 	}
-	return p.collation.Spec()
+	return p.Collation.Spec()
 }
 
 // writer returns what the stages that write do so with.
-func (p *pipelines) writer() pipeline.Writer {
-	if p.service.StageWriter == nil {
+func (p *Pipelines) writer() pipeline.Writer {
+	if p.Service.StageWriter == nil {
 		return nil
 	}
-	return p.service.StageWriter(p)
+	return p.Service.StageWriter(p)
 }
 
 // maxPipelineDepth bounds sub-pipelines inside each other, also those of the views that they read.
 const maxPipelineDepth = 20
 
-func (r *Request) pipelines(sc scope) *pipelines {
-	hint := sc.hint
+// Pipelines returns what runs the pipelines of a request.
+func (r *Request) Pipelines(sc Scope) *Pipelines {
+	hint := sc.Hint
 	if hint.IsMissing() {
 		hint = r.Get("hint")
 	}
-	return &pipelines{
-		reads: r.reads(), now: sc.now, collation: sc.collation, simple: sc.simple, allowDiskUse: r.BoolOr("allowDiskUse", true),
-		hint: hint, user: r.Conn.digest, writes: r.writeOptions(),
-		begun: r.Service.Store.Catalog().View(),
+	return &Pipelines{
+		Reads: r.Reads(), Now: sc.Now, Collation: sc.Collation, simple: sc.simple, allowDiskUse: r.BoolOr("allowDiskUse", true),
+		hint: hint, user: r.Conn.Digest, Writes: r.WriteOptions(),
+		Begun: r.Service.Store.Catalog().View(),
 	}
 }
 
 // Open implements pipeline.Collections.
-func (p *pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (pipeline.Source, error) {
+func (p *Pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (pipeline.Source, error) {
 	inner := *p
 	inner.depth++
 	inner.hint, inner.meant = bsonx.Missing, nil
 	if inner.depth > maxPipelineDepth {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
 	}
-	if c := p.service.Store.Lookup(db, name); isView(c) && !c.Collation.Same(p.collation) {
+	if c := p.Service.Store.Lookup(db, name); IsView(c) && !c.Collation.Same(p.Collation) {
 		return nil, overridesView(c)
 	}
 	counted := memory.Of(ctx).Begin()
-	src, err := inner.open(ctx, db, name, ownStages{list: stages}, vars)
+	src, err := inner.open(ctx, db, name, OwnStages{List: stages}, vars)
 	if err != nil {
 		counted.Release()
 		return nil, err // and no nil *stageSource, which were a Source
@@ -99,7 +100,7 @@ func (p *pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 }
 
 // Indexed implements pipeline.Collections.
-func (p *pipelines) Indexed(db, name, path string, scalars bool) bool {
+func (p *Pipelines) Indexed(db, name, path string, scalars bool) bool {
 	_, c, _, err := p.resolveView(db, name, nil)
 	if err != nil || c == nil || c.Kind != catalog.KindCollection {
 		return false
@@ -119,35 +120,35 @@ func (p *pipelines) Indexed(db, name, path string, scalars bool) bool {
 
 // open plans the leading stages over the collection below all views and runs the others over the result. Without a name
 // the first stage makes the documents.
-func (p *pipelines) open(ctx context.Context, db, name string, own ownStages, vars *expr.Vars) (*stageSource, error) {
-	rest, env, q, err := p.compile(db, name, own, vars)
+func (p *Pipelines) open(ctx context.Context, db, name string, own OwnStages, vars *expr.Vars) (*StageSource, error) {
+	rest, env, q, err := p.Compile(db, name, own, vars)
 	if err != nil {
 		return nil, err
 	}
 	if q == nil {
-		return &stageSource{Source: rest.Run(&pipeline.EmptyDocs{}, env)}, nil
+		return &StageSource{Source: rest.Run(&pipeline.EmptyDocs{}, env)}, nil
 	}
-	if isVirtual(q.Coll) {
-		return &stageSource{Source: rest.Run(p.service.readVirtual(q.Coll, p.local), env)}, nil
+	if IsVirtual(q.Coll) {
+		return &StageSource{Source: rest.Run(p.Service.readVirtual(q.Coll, p.local), env)}, nil
 	}
 	if rest.OnlyCounts() {
-		n, err := p.countMatches(ctx, q)
+		n, err := p.CountMatches(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		return &stageSource{Source: rest.Run(&pipeline.EmptyDocs{N: n, Searched: q.Filter.HasText()}, env)}, nil
+		return &StageSource{Source: rest.Run(&pipeline.EmptyDocs{N: n, Searched: q.Filter.HasText()}, env)}, nil
 	}
 	if rest, err = p.project(q, rest); err != nil {
 		return nil, err
 	}
-	in, err := openSource(ctx, p.reads, q)
+	in, err := OpenSource(ctx, p.Reads, q)
 	if err != nil {
 		return nil, err
 	}
 	if p.examined != nil {
-		return &stageSource{Source: rest.Run(&examinedSource{in, p.examined}, env)}, nil
+		return &StageSource{Source: rest.Run(&examinedSource{in, p.examined}, env)}, nil
 	}
-	src := &stageSource{Source: rest.Run(in, env), plan: in.run, views: session.CommandShare * p.viewBytes}
+	src := &StageSource{Source: rest.Run(in, env), plan: in.Run, views: session.CommandShare * p.viewBytes}
 	if rest.IsEmpty() {
 		src.ended = in.done
 	}
@@ -156,7 +157,7 @@ func (p *pipelines) open(ctx context.Context, db, name string, own ownStages, va
 
 // project gives a query the projection that the stages over it begin with, or one to the fields
 // that they read. It returns the stages that are left.
-func (p *pipelines) project(q *plan.Query, rest *pipeline.Pipeline) (*pipeline.Pipeline, error) {
+func (p *Pipelines) project(q *plan.Query, rest *pipeline.Pipeline) (*pipeline.Pipeline, error) {
 	pushed, left := rest.SplitMeta()
 	switch {
 	case pushed != nil && q.RowMeta == (plan.RowMeta{}):
@@ -173,23 +174,23 @@ func (p *pipelines) project(q *plan.Query, rest *pipeline.Pipeline) (*pipeline.P
 	return rest, nil
 }
 
-// compile returns the query that stages begin with, over the collection below all views, and what is left of them. The
+// Compile returns the query that stages begin with, over the collection below all views, and what is left of them. The
 // query is nil where there is no name, so that the first stage makes the documents.
-func (p *pipelines) compile(db, name string, own ownStages, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *plan.Query, error) {
+func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *plan.Query, error) {
 	reported := name
-	if p.statsOfView(db, name, own.list) {
+	if p.statsOfView(db, name, own.List) {
 		name = ""
 	}
-	base, c, stages, err := p.resolveView(db, name, own.list)
+	base, c, stages, err := p.resolveView(db, name, own.List)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	p.viewBytes = 0
-	for _, s := range stages[:len(stages)-len(own.list)] {
+	for _, s := range stages[:len(stages)-len(own.List)] {
 		p.viewBytes += int64(len(s.Data))
 	}
-	if p.depth == 0 && p.verbosity == "" {
-		p.service.stats.operators.stagesOf(stages[:len(stages)-len(own.list)])
+	if p.depth == 0 && p.Verbosity == "" {
+		p.Service.Stats.Operators.stagesOf(stages[:len(stages)-len(own.List)])
 	}
 	hint := p.hint
 	if c != nil && c.Kind == catalog.KindTimeseries {
@@ -197,40 +198,40 @@ func (p *pipelines) compile(db, name string, own ownStages, vars *expr.Vars) (*p
 			return nil, nil, nil, err
 		}
 		if c != nil {
-			base, stages, own.compiled = c.Name, unpack(c, stages, vars, p), nil
-			hint = bucketHint(c.Timeseries, hint)
+			base, stages, own.Compiled = c.Name, unpack(c, stages, vars, p), nil
+			hint = BucketHint(c.Timeseries, hint)
 		}
 	}
-	disabled := p.service.disabledRules()
-	if p.verbosity != "" {
+	disabled := p.Service.disabledRules()
+	if p.Verbosity != "" {
 		disabled |= pipeline.HiddenRules
 	}
-	if len(stages) > len(own.list) || own.compiled == nil {
-		opts := pipeline.Options{Vars: vars, Now: p.now, DB: db, Collation: p.collation}
-		if own.compiled, err = pipeline.Compile(bsonx.ValueOf(stages), opts); err != nil {
+	if len(stages) > len(own.List) || own.Compiled == nil {
+		opts := pipeline.Options{Vars: vars, Now: p.Now, DB: db, Collation: p.Collation}
+		if own.Compiled, err = pipeline.Compile(bsonx.ValueOf(stages), opts); err != nil {
 			return nil, nil, nil, err
 		}
 	}
-	parsed := own.compiled.Optimized(disabled)
+	parsed := own.Compiled.Optimized(disabled)
 	env := &pipeline.Env{
-		Collections: p, Writer: p.writer(), Diagnostics: &reports{p.service, p.local, p.now, p.user, db, cmp.Or(base, reported)},
-		AllowDiskUse: p.allowDiskUse, Budgets: p.service.budgets.get(), Memory: p.service.Memory, TempDir: p.service.TempDir,
+		Collections: p, Writer: p.writer(), Diagnostics: &reports{p.Service, p.local, p.Now, p.user, db, cmp.Or(base, reported)},
+		AllowDiskUse: p.allowDiskUse, Budgets: p.Service.budgets.get(), Memory: p.Service.Memory, TempDir: p.Service.TempDir,
 		Sorts: func(ctx context.Context) { storage.ReportWork(ctx, storage.PlanWork{Sorts: true}) },
 	}
-	if name == "" || p.verbosity == "" && hint.IsMissing() && !isVirtual(c) && reportsFirst(stages) {
+	if name == "" || p.Verbosity == "" && hint.IsMissing() && !IsVirtual(c) && reportsFirst(stages) {
 		return parsed, env, nil, nil
 	}
-	if isVirtual(c) {
+	if IsVirtual(c) {
 		return parsed, env, &plan.Query{DB: db, Name: base, Coll: c}, checkVirtualHint(hint)
 	}
 	lead, rest := parsed.Split()
 	q := &plan.Query{
-		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: hint, Collation: p.collation, AllowDiskUse: p.allowDiskUse,
+		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: hint, Collation: p.Collation, AllowDiskUse: p.allowDiskUse,
 		CollationSpec: p.collationSpec(),
 	}
 	if !lead.Filter.IsEmpty() {
-		opts := filter.FindOptions(vars, p.now)
-		opts.Borrow, opts.Collation = true, p.collation
+		opts := filter.FindOptions(vars, p.Now)
+		opts.Borrow, opts.Collation = true, p.Collation
 		if q.Filter, err = filter.Parse(lead.Filter, opts); err != nil {
 			return nil, nil, nil, err
 		}
@@ -246,7 +247,7 @@ func (p *pipelines) compile(db, name string, own ownStages, vars *expr.Vars) (*p
 		return rest, env, q, nil
 	}
 	q.OneOf, q.LastOf = rest.OneOf(lead)
-	q.Scores = q.Filter.HasText() && namesMeta(stages, textScore)
+	q.Scores = q.Filter.HasText() && namesMeta(stages, TextScore)
 	q.IndexKeys = namesMeta(stages, indexKey)
 	return rest, env, q, nil
 }
@@ -265,11 +266,11 @@ func reportsFirst(stages []bsonx.Value) bool {
 }
 
 // statsOfView reports whether stages ask for the figures of a view, which are not its collection's.
-func (p *pipelines) statsOfView(db, name string, stages []bsonx.Value) bool {
+func (p *Pipelines) statsOfView(db, name string, stages []bsonx.Value) bool {
 	if len(stages) == 0 || stages[0].Type != bsonx.TypeDocument || string(stages[0].Doc().First().Key) != "$collStats" {
 		return false
 	}
-	c, err := p.lookup(db, name)
+	c, err := p.Lookup(db, name)
 	return err == nil && c != nil && c.Kind == catalog.KindView
 }
 
@@ -279,11 +280,11 @@ const indexKey = "indexKey"
 // checkStageMeta refuses stages that read metadata which the documents of a collection have only
 // after a search by distance or for words, before anything runs. A $match never has it.
 func checkStageMeta(stages []bsonx.Value, near, text bool) error {
-	for _, kind := range []string{textScore, geoNearDistance, geoNearPoint, "searchScore", "vectorSearchScore"} {
+	for _, kind := range []string{TextScore, GeoNearDistance, geoNearPoint, "searchScore", "vectorSearchScore"} {
 		if !namesMeta(stages, kind) {
 			continue
 		}
-		has := kind == textScore && text || strings.HasPrefix(kind, "geoNear") && near
+		has := kind == TextScore && text || strings.HasPrefix(kind, "geoNear") && near
 		for _, s := range stages {
 			if s.Type == bsonx.TypeDocument && readsMeta(s.Doc(), kind, has) {
 				return expr.NoMeta(kind)
@@ -320,8 +321,8 @@ func namesMeta(stages []bsonx.Value, kind string) bool {
 	return slices.ContainsFunc(stages, func(s bsonx.Value) bool { return bytes.Contains(s.Data, []byte(kind)) })
 }
 
-// stageSource is a cursor over a pipeline.
-type stageSource struct {
+// StageSource is a cursor over a pipeline.
+type StageSource struct {
 	pipeline.Source
 	// ended reports whether the input is known to be at its end; nil where stages stand above it.
 	ended func(context.Context) bool
@@ -336,32 +337,32 @@ type stageSource struct {
 }
 
 // Save implements session.Source.
-func (s *stageSource) Save() {
+func (s *StageSource) Save() {
 	s.Source.Save()
 	s.kept += s.counted.Release()
 }
 
 // Close implements session.Source.
-func (s *stageSource) Close() {
+func (s *StageSource) Close() {
 	s.Source.Close()
 	s.counted.Release()
 }
 
 // Kept implements memory.Keeper.
-func (s *stageSource) Kept() int64 { return s.views + s.kept + memory.KeptBy(s.Source) }
+func (s *StageSource) Kept() int64 { return s.views + s.kept + memory.KeptBy(s.Source) }
 
 // Meta implements pipeline.MetaSource.
-func (s *stageSource) Meta() *expr.Meta {
+func (s *StageSource) Meta() *expr.Meta {
 	if m, ok := s.Source.(pipeline.MetaSource); ok {
 		return m.Meta()
 	}
 	return nil
 }
 
-func (s *stageSource) done(ctx context.Context) bool { return s.ended != nil && s.ended(ctx) }
+func (s *StageSource) done(ctx context.Context) bool { return s.ended != nil && s.ended(ctx) }
 
 // Next implements session.Source.
-func (s *stageSource) Next(ctx context.Context) (bsonx.Doc, error) {
+func (s *StageSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	doc, err := s.Source.Next(ctx)
 	if err != nil {
 		return nil, err
@@ -371,14 +372,14 @@ func (s *stageSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // examinedSource notes what a plan has read when it is closed.
 type examinedSource struct {
-	*planSource
+	*PlanSource
 	examined *pipeline.Examined
 }
 
 // Close implements pipeline.Source.
 func (s *examinedSource) Close() {
-	keys, docs := s.run.Examined()
-	scans, indexes := s.run.Access()
+	keys, docs := s.Run.Examined()
+	scans, indexes := s.Run.Access()
 	s.examined.Add(int64(docs), int64(keys), int64(scans), indexes)
-	s.planSource.Close()
+	s.PlanSource.Close()
 }

@@ -8,28 +8,28 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// appendStorageStats describes what a collection takes. local is the address by which the client reaches the server.
-func (s *Service) appendStorageStats(ctx context.Context, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
-	sz, err := s.collectionSizes(ctx, c, local)
+// AppendStorageStats describes what a collection takes. local is the address by which the client reaches the server.
+func (s *Service) AppendStorageStats(ctx context.Context, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
+	sz, err := s.CollectionSizes(ctx, c, local)
 	if err != nil {
 		return err
 	}
-	appendNumber(reply, "size", sz.data/scale)
+	AppendNumber(reply, "size", sz.Data/scale)
 	if c != nil && c.Timeseries != nil {
 		appendSeriesStats(reply, c, sz)
 	} else {
-		appendNumber(reply, "count", sz.count)
-		if sz.count > 0 {
-			appendNumber(reply, "avgObjSize", sz.data/sz.count)
+		AppendNumber(reply, "count", sz.Count)
+		if sz.Count > 0 {
+			AppendNumber(reply, "avgObjSize", sz.Data/sz.Count)
 		}
 	}
 	reply.Int32("numOrphanDocs", 0)
-	appendNumber(reply, "storageSize", sz.storage/scale)
-	free, err := s.freeSpace(ctx, c)
+	AppendNumber(reply, "storageSize", sz.Storage/scale)
+	free, err := s.FreeSpace(ctx, c)
 	if err != nil {
 		return err
 	}
-	appendNumber(reply, "freeStorageSize", free.data/scale)
+	AppendNumber(reply, "freeStorageSize", free.Data/scale)
 	appendCappedStats(reply, c, scale)
 	appendIndexStats(reply, c, sz, scale)
 	reply.Int32("scaleFactor", int32(scale))
@@ -37,12 +37,12 @@ func (s *Service) appendStorageStats(ctx context.Context, reply *bsonx.Builder, 
 }
 
 // appendSeriesStats describes the buckets of a time-series collection, which has no count of its measurements.
-func appendSeriesStats(reply *bsonx.Builder, c *table.Collection, sz sizes) {
+func appendSeriesStats(reply *bsonx.Builder, c *table.Collection, sz Sizes) {
 	reply.StartDocField("timeseries")
 	reply.String("bucketsNs", c.Namespace())
-	appendNumber(reply, "bucketCount", sz.count)
-	if sz.count > 0 {
-		appendNumber(reply, "avgBucketSize", sz.data/sz.count)
+	AppendNumber(reply, "bucketCount", sz.Count)
+	if sz.Count > 0 {
+		AppendNumber(reply, "avgBucketSize", sz.Data/sz.Count)
 	}
 	reply.End()
 }
@@ -51,12 +51,12 @@ func appendCappedStats(reply *bsonx.Builder, c *table.Collection, scale int64) {
 	capped := c != nil && c.Capped != nil
 	reply.Bool("capped", capped)
 	if capped {
-		appendNumber(reply, "max", c.Capped.Max)
-		appendNumber(reply, "maxSize", c.Capped.Size/scale)
+		AppendNumber(reply, "max", c.Capped.Max)
+		AppendNumber(reply, "maxSize", c.Capped.Size/scale)
 	}
 }
 
-func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz sizes, scale int64) {
+func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz Sizes, scale int64) {
 	var indexes []*table.Index
 	if c != nil {
 		indexes = c.Indexes
@@ -73,14 +73,14 @@ func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz sizes, scale
 		}
 	}
 	reply.End()
-	appendNumber(reply, "totalIndexSize", sz.indexes/scale)
-	appendNumber(reply, "totalSize", (sz.storage+sz.indexes)/scale)
+	AppendNumber(reply, "totalIndexSize", sz.Indexes/scale)
+	AppendNumber(reply, "totalSize", (sz.Storage+sz.Indexes)/scale)
 	reply.StartDocField("indexSizes")
 	if c != nil {
-		appendNumber(reply, "_id_", sz.idIndex.Total()/scale) // 0 where records are clustered by _id
+		AppendNumber(reply, "_id_", sz.idIndex.Total()/scale) // 0 where records are clustered by _id
 	}
 	for i, ix := range indexes {
-		appendNumber(reply, ix.Name, sz.perIndex[i].Total()/scale)
+		AppendNumber(reply, ix.Name, sz.perIndex[i].Total()/scale)
 	}
 	reply.End()
 	reply.StartDocField("indexDetails")

@@ -33,10 +33,10 @@ func (rc *ReadConcern) isEmpty() bool {
 
 // The read concern levels. On the only member of a set what was acknowledged is what a majority has.
 const (
-	levelLocal        = "local"
+	LevelLocal        = "local"
 	levelAvailable    = "available"
-	levelMajority     = "majority"
-	levelLinearizable = "linearizable"
+	LevelMajority     = "majority"
+	LevelLinearizable = "linearizable"
 	levelSnapshot     = "snapshot"
 )
 
@@ -68,7 +68,7 @@ func (w *WriteConcern) Durable() bool { return w.Journal || w.Majority && !w.NoJ
 
 const modeMajority = "majority"
 
-var readConcernLevels = []string{levelLocal, levelMajority, levelLinearizable, levelAvailable, levelSnapshot}
+var readConcernLevels = []string{LevelLocal, LevelMajority, LevelLinearizable, levelAvailable, levelSnapshot}
 
 var readConcernFields = []Field{
 	{Name: "level", Type: String},
@@ -134,7 +134,7 @@ func (rc *ReadConcern) check() error {
 		return mongoerr.New(mongoerr.InvalidOptions, "Specifying both atClusterTime and afterClusterTime is not allowed")
 	case rc.AfterClusterTime != 0 && rc.hasAfterOpTime:
 		return mongoerr.New(mongoerr.InvalidOptions, "Can not specify both afterClusterTime and afterOpTime")
-	case rc.AfterClusterTime != 0 && level != "" && level != levelLocal && level != levelMajority && level != levelSnapshot:
+	case rc.AfterClusterTime != 0 && level != "" && level != LevelLocal && level != LevelMajority && level != levelSnapshot:
 		return mongoerr.New(mongoerr.InvalidOptions,
 			"afterClusterTime field can be set only if level is equal to majority, local, or snapshot")
 	case rc.AtClusterTime != 0 && level != levelSnapshot:
@@ -155,15 +155,15 @@ func (s *Service) checkReadConcern(d *Definition, g *Generic) error {
 	if err := rc.check(); err != nil {
 		return err
 	}
-	if reason := unsupportedLevel(d, rc.Level); reason != "" && g.StartTxn == boolAbsent {
-		return readConcernUnsupported(d.Name, rc.Level, reason)
+	if reason := unsupportedLevel(d, rc.Level); reason != "" && g.StartTxn == BoolAbsent {
+		return ReadConcernUnsupported(d.Name, rc.Level, reason)
 	}
 	switch {
-	case s.replicates():
+	case s.Replicates():
 		return s.checkTimes(rc)
 	case rc.Level == levelSnapshot:
 		return mongoerr.New(mongoerr.NotAReplicaSet, "node needs to be a replica set member to use readConcern: snapshot")
-	case rc.Level == levelLinearizable:
+	case rc.Level == LevelLinearizable:
 		return mongoerr.New(mongoerr.NotAReplicaSet, "node needs to be a replica set member to use read concern")
 	case rc.AfterClusterTime != 0:
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot specify afterClusterTime readConcern without replication enabled")
@@ -172,7 +172,8 @@ func (s *Service) checkReadConcern(d *Definition, g *Generic) error {
 	}
 }
 
-func readConcernUnsupported(command, level, reason string) error {
+// ReadConcernUnsupported is the error of a read concern level that a command does not have.
+func ReadConcernUnsupported(command, level, reason string) error {
 	return mongoerr.New(mongoerr.InvalidOptions,
 		"Command %s does not support { readConcern: { level: \"%s\", provenance: \"clientSupplied\" } } :: caused by :: %s",
 		command, level, reason)
@@ -181,7 +182,7 @@ func readConcernUnsupported(command, level, reason string) error {
 // unsupportedLevel tells why a command does not support a level; empty where it does.
 func unsupportedLevel(d *Definition, level string) string {
 	switch {
-	case level == "" || level == levelLocal || d.Snapshot:
+	case level == "" || level == LevelLocal || d.Snapshot:
 		return ""
 	case !d.Read:
 		return "read concern not supported"
@@ -195,10 +196,10 @@ func unsupportedLevel(d *Definition, level string) string {
 // checkTimes refuses times that no one can have heard of.
 func (s *Service) checkTimes(rc *ReadConcern) error {
 	asked := max(rc.AfterClusterTime, rc.AtClusterTime)
-	if asked <= s.order.Visible() {
+	if asked <= s.Order.Visible() {
 		return nil
 	}
-	if now := s.order.Last(); asked > now {
+	if now := s.Order.Last(); asked > now {
 		name := "afterClusterTime"
 		if rc.AtClusterTime != 0 {
 			name = "atClusterTime"
@@ -265,7 +266,7 @@ func (w *WriteConcern) setW(v bsonx.Value) error {
 	w.noW = v.IsNull() || v.Type == bsonx.TypeUndefined
 	switch {
 	case v.Type.IsNumber():
-		n := saturatingInt64(v)
+		n := SaturatingInt64(v)
 		if n < 0 || n > maxMembers {
 			return mongoerr.New(mongoerr.FailedToParse,
 				"w has to be a non-negative number and not greater than %d; found: %d", maxMembers, n)
@@ -306,7 +307,7 @@ func (s *Service) checkWriteConcern(d *Definition, wc *WriteConcern) error {
 		return nil
 	case !d.Write:
 		return mongoerr.New(mongoerr.InvalidOptions, "Command does not support writeConcern")
-	case s.replicates():
+	case s.Replicates():
 		return nil
 	case wc.W > 1:
 		return mongoerr.New(mongoerr.BadValue, "cannot use 'w' > 1 when a host is not replicated")
@@ -349,7 +350,7 @@ func (w *WriteConcern) document(provenance string) bsonx.Doc {
 	if w.Journal {
 		b.Bool("j", true)
 	}
-	appendNumber(b, "wtimeout", w.Timeout)
+	AppendNumber(b, "wtimeout", w.Timeout)
 	if provenance != "" {
 		b.String("provenance", provenance)
 	}
@@ -382,7 +383,7 @@ func setReadPreference(g *Generic, _ string, v bsonx.Value) error {
 		case "tags":
 			tags = !v.Doc().IsEmpty() && !(v.Doc().Len() == 1 && v.Doc().Index(0).Type == bsonx.TypeDocument && v.Doc().Index(0).Doc().IsEmpty())
 		case "maxStalenessSeconds":
-			n := saturatingInt64(v)
+			n := SaturatingInt64(v)
 			staleness = n > 0
 			if n < 0 {
 				return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds value can not be negative")

@@ -28,11 +28,11 @@ type Conn struct {
 	Room func(reply []byte, size int) []byte
 
 	// digest stands for the user in session ids.
-	digest [32]byte
+	Digest [32]byte
 	// metadata is the client document of the first hello.
-	metadata bsonx.Doc
-	appName  string
-	nextID   atomic.Int32
+	ClientMetadata bsonx.Doc
+	ClientApp      string
+	nextID         atomic.Int32
 
 	// What the last commands named: most connections name the same again and again.
 	lastDB, lastCollection string
@@ -42,15 +42,15 @@ type Conn struct {
 	scripting *scripting // nil where a cursor took it
 	ending    ending
 	ids       idBlock
-	tally     *tally
+	tally     *Tally
 }
 
 // NewConn returns the state of a new connection and lists its operations until Release.
 func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn {
-	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, digest: userDigest(""), Reply: s.Memory.Hold()}
+	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, Digest: UserDigest(""), Reply: s.Memory.Hold()}
 	c.Op.Client = session.Client{ConnectionID: id, Remote: remote}
 	c.Op.Memory.Use(s.Memory)
-	c.tally = &s.stats.tallies[uint64(id)%tallies]
+	c.tally = &s.Stats.tallies[uint64(id)%tallies]
 	s.Ops.Add(&c.Op)
 	return c
 }
@@ -59,10 +59,10 @@ func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn 
 func (s *Service) Release(c *Conn) { s.Ops.Remove(&c.Op) }
 
 // AppName returns the application's name from the handshake.
-func (c *Conn) AppName() string { return c.appName }
+func (c *Conn) AppName() string { return c.ClientApp }
 
 // Metadata returns the client document of the handshake.
-func (c *Conn) Metadata() bsonx.Doc { return c.metadata }
+func (c *Conn) Metadata() bsonx.Doc { return c.ClientMetadata }
 
 // database checks the name of a database and returns it as a string.
 func (c *Conn) database(name []byte) (string, error) {
@@ -91,13 +91,13 @@ func (c *Conn) collection(name []byte) string {
 
 func (c *Conn) requestID() int32 { return c.nextID.Add(1) }
 
-// userDigest is what identifies a user within a session id: the SHA-256 of its name, of "" without one.
-func userDigest(user string) [32]byte { return sha256.Sum256([]byte(user)) }
+// UserDigest is what identifies a user within a session id: the SHA-256 of its name, of "" without one.
+func UserDigest(user string) [32]byte { return sha256.Sum256([]byte(user)) }
 
-// own completes an id that a client sent with its user, so that users never share sessions.
-func (c *Conn) own(id session.SessionID) session.SessionID {
+// Own completes an id that a client sent with its user, so that users never share sessions.
+func (c *Conn) Own(id session.SessionID) session.SessionID {
 	if id.User == ([32]byte{}) {
-		id.User = c.digest
+		id.User = c.Digest
 	}
 	return id
 }

@@ -21,37 +21,37 @@ import (
 
 // This file holds what the commands that read and write documents have in common.
 
-// scope is what the filters, projections and updates of one command are compiled with.
-type scope struct {
-	vars *expr.Vars
-	now  time.Time
+// Scope is what the filters, projections and updates of one command are compiled with.
+type Scope struct {
+	Vars *expr.Vars
+	Now  time.Time
 	// collation is nil where strings are compared as bytes.
-	collation *collation.Collator
+	Collation *collation.Collator
 	// simple says that the command asks for the comparison of bytes itself.
 	simple bool
 	// collations are those that were used before.
 	collations *collation.Cache
 	// mistake is what is wrong with let, where that is an error of the statements; see newStatementScope.
-	mistake error
+	Mistake error
 	// operators counts what queries are made of; nil counts nothing.
 	operators *operatorCounts
 	// writes says that the command is a write, whose queries for one _id are not counted, as in MongoDB.
 	writes bool
 	// hint is what a sort by $natural on a view becomes; missing where the command's own hint counts.
-	hint bsonx.Value
+	Hint bsonx.Value
 }
 
-// newScope reads the command's let.
-func newScope(req *Request) (scope, error) {
-	vars := req.baseVars()
-	if req.stableAPI().APIStrict == boolTrue {
+// NewScope reads the command's let.
+func NewScope(req *Request) (Scope, error) {
+	vars := req.BaseVars()
+	if req.StableAPI().APIStrict == BoolTrue {
 		vars = vars.WithStableAPI()
 		if err := checkStrictSort(req.Doc("sort"), vars); err != nil {
-			return scope{}, err
+			return Scope{}, err
 		}
 	}
 	vars, err := vars.WithLet(req.Doc("let"), req.Now)
-	sc := scope{now: req.Now, vars: vars, collations: &req.Service.collations, operators: &req.Service.stats.operators}
+	sc := Scope{Now: req.Now, Vars: vars, collations: &req.Service.Collations, operators: &req.Service.Stats.Operators}
 	switch req.Def.Name {
 	case "insert", "update", "delete", "findAndModify", "bulkWrite":
 		sc.writes = true
@@ -61,25 +61,26 @@ func newScope(req *Request) (scope, error) {
 	return sc, err
 }
 
-// newStatementScope is newScope for a command of statements: a mistake in let is each statement's, and so is a wrong UUID.
-func newStatementScope(req *Request, name string) (scope, error) {
-	sc, err := newScope(req)
+// NewStatementScope is newScope for a command of statements: a mistake in let is each statement's, and so is a wrong UUID.
+func NewStatementScope(req *Request, name string) (Scope, error) {
+	sc, err := NewScope(req)
 	if err == nil {
-		err = req.checkUUID(name)
+		err = req.CheckUUID(name)
 	}
-	if err == nil || endsCommand(err) {
+	if err == nil || EndsCommand(err) {
 		return sc, err
 	}
-	sc.mistake = err
+	sc.Mistake = err
 	return sc, nil
 }
 
-func (s scope) filter(doc bsonx.Doc) (*filter.Filter, error) {
+// Filter compiles a query and counts its operators.
+func (s Scope) Filter(doc bsonx.Doc) (*filter.Filter, error) {
 	return s.counted(doc, s.filterOptions())
 }
 
 // counted compiles a query and counts its operators.
-func (s scope) counted(doc bsonx.Doc, opts filter.Options) (*filter.Filter, error) {
+func (s Scope) counted(doc bsonx.Doc, opts filter.Options) (*filter.Filter, error) {
 	f, err := filter.Parse(doc, opts)
 	if err == nil && s.operators != nil && !(s.writes && isPoint(doc)) {
 		s.operators.filter(doc)
@@ -88,27 +89,27 @@ func (s scope) counted(doc bsonx.Doc, opts filter.Options) (*filter.Filter, erro
 }
 
 // filterOptions are the options of queries. The request's bytes outlive them; a cursor retains them.
-func (s scope) filterOptions() filter.Options {
-	opts := filter.FindOptions(s.vars, s.now)
-	opts.Borrow, opts.Collation = true, s.collation
+func (s Scope) filterOptions() filter.Options {
+	opts := filter.FindOptions(s.Vars, s.Now)
+	opts.Borrow, opts.Collation = true, s.Collation
 	return opts
 }
 
 // filterWithoutExpr compiles predicates in which $expr, $where and $jsonSchema have no place: array filters and the
 // condition of $pull.
-func (s scope) filterWithoutExpr(doc bsonx.Doc) (*filter.Filter, error) {
-	return filter.Parse(doc, filter.Options{Vars: s.vars, Now: s.now, Collation: s.collation, RefuseSchema: true})
+func (s Scope) filterWithoutExpr(doc bsonx.Doc) (*filter.Filter, error) {
+	return filter.Parse(doc, filter.Options{Vars: s.Vars, Now: s.Now, Collation: s.Collation, RefuseSchema: true})
 }
 
-// filterForUpsert compiles the query of an upsert, from which a document must be derived: $expr has no place in it.
-func (s scope) filterForUpsert(doc bsonx.Doc) (*filter.Filter, error) {
+// FilterForUpsert compiles the query of an upsert, from which a document must be derived: $expr has no place in it.
+func (s Scope) FilterForUpsert(doc bsonx.Doc) (*filter.Filter, error) {
 	opts := s.filterOptions()
 	opts.AllowExpr, opts.Upsert = false, true
 	return s.counted(doc, opts)
 }
 
-// checkHint accepts an index name or a key pattern.
-func checkHint(v bsonx.Value) error {
+// CheckHint accepts an index name or a key pattern.
+func CheckHint(v bsonx.Value) error {
 	switch v.Type {
 	case bsonx.TypeMissing, bsonx.TypeString, bsonx.TypeDocument:
 		return nil
@@ -117,13 +118,13 @@ func checkHint(v bsonx.Value) error {
 	}
 }
 
-// readable returns the collection that a command reads: nil where there is none, an error for a view.
-func (r *Request) readable() (name string, c *table.Collection, err error) {
+// Readable returns the collection that a command reads: nil where there is none, an error for a view.
+func (r *Request) Readable() (name string, c *table.Collection, err error) {
 	name, err = r.Collection()
 	if err != nil {
 		return "", nil, err
 	}
-	c, err = r.lookup(name)
+	c, err = r.Lookup(name)
 	if err != nil {
 		return "", nil, err
 	}
@@ -133,51 +134,51 @@ func (r *Request) readable() (name string, c *table.Collection, err error) {
 	return name, c, nil
 }
 
-// writable checks the namespace of a write and returns the collection, nil where there is none yet: of a time-series collection
+// Writable checks the namespace of a write and returns the collection, nil where there is none yet: of a time-series collection
 // its buckets.
-func (r *Request) writable(db, name string) (*table.Collection, error) {
+func (r *Request) Writable(db, name string) (*table.Collection, error) {
 	if err := catalog.CheckDatabaseName(db); err != nil {
 		return nil, err
 	}
 	if err := catalog.CheckWrite(db, name); err != nil {
 		return nil, err
 	}
-	return r.existingTarget(db, name)
+	return r.ExistingTarget(db, name)
 }
 
-// existingTarget is writable for a name that a collection may have already.
-func (r *Request) existingTarget(db, name string) (*table.Collection, error) {
-	c, err := r.reads().lookup(db, name)
+// ExistingTarget is writable for a name that a collection may have already.
+func (r *Request) ExistingTarget(db, name string) (*table.Collection, error) {
+	c, err := r.Reads().Lookup(db, name)
 	if err != nil {
 		return nil, err
 	}
-	return r.written(c)
+	return r.Written(c)
 }
 
-// written returns the collection that writes to c, which may be nil, change: the buckets of a time
+// Written returns the collection that writes to c, which may be nil, change: the buckets of a time
 // series. It fails for a view.
-func (r *Request) written(c *table.Collection) (*table.Collection, error) {
+func (r *Request) Written(c *table.Collection) (*table.Collection, error) {
 	switch {
 	case c == nil:
 		return nil, nil
 	case c.Kind == catalog.KindTimeseries:
-		return r.reads().buckets(c)
-	case isVirtual(c):
-		return nil, notStored(c)
+		return r.Reads().buckets(c)
+	case IsVirtual(c):
+		return nil, NotStored(c)
 	case c.Kind == catalog.KindView:
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", c.Namespace())
 	}
 	return c, nil
 }
 
-// ensure returns a collection to insert into, made where there is none.
-func (r *Request) ensure(db, name string) (*table.Collection, error) {
+// Ensure returns a collection to insert into, made where there is none.
+func (r *Request) Ensure(db, name string) (*table.Collection, error) {
 	for {
-		c, err := r.writable(db, name)
+		c, err := r.Writable(db, name)
 		if err != nil || c != nil {
 			return c, err
 		}
-		if txn := r.txn(); txn != nil {
+		if txn := r.Txn(); txn != nil {
 			return txn.Ensure(db, name)
 		}
 		// Another client may be first, and make a view or a time series.
@@ -187,33 +188,33 @@ func (r *Request) ensure(db, name string) (*table.Collection, error) {
 	}
 }
 
-// checkWithout judges a statement on a collection that does not exist: a search for words has no
+// CheckWithout judges a statement on a collection that does not exist: a search for words has no
 // index there, and the hint of a scan may be wrong.
-func checkWithout(db, name string, f *filter.Filter, hint bsonx.Value) error {
+func CheckWithout(db, name string, f *filter.Filter, hint bsonx.Value) error {
 	if f != nil && f.Text() != nil {
 		return plan.NoTextIndex(db + "." + name)
 	}
 	return plan.CheckHint(hint)
 }
 
-// lookup returns a collection or view of the request's database, or nil.
-func (r *Request) lookup(name string) (*table.Collection, error) { return r.reads().lookup(r.DB, name) }
+// Lookup returns a collection or view of the request's database, or nil.
+func (r *Request) Lookup(name string) (*table.Collection, error) { return r.Reads().Lookup(r.DB, name) }
 
-// writeOptions are the options that all statements of a write command share. Those of a command that asks for durability wait for one
+// WriteOptions are the options that all statements of a write command share. Those of a command that asks for durability wait for one
 // sync at its end.
-func (r *Request) writeOptions() write.Options {
+func (r *Request) WriteOptions() write.Options {
 	return write.Options{
-		Ordered:          r.BoolOr("ordered", true) || r.work != nil,
+		Ordered:          r.BoolOr("ordered", true) || r.Work != nil,
 		BypassValidation: r.Bool("bypassDocumentValidation"),
 		Durability:       r.durability(storage.Deferred),
 		Deferred:         &r.deferred,
-		Txn:              r.txn(),
+		Txn:              r.Txn(),
 		Retry:            r.retries(),
 	}
 }
 
-// single returns the options for the only commit of a command, which waits for its own sync where there is one, if once says that it is.
-func (r *Request) single(opts write.Options, once bool) write.Options {
+// Single returns the options for the only commit of a command, which waits for its own sync where there is one, if once says that it is.
+func (r *Request) Single(opts write.Options, once bool) write.Options {
 	if once {
 		opts.Durability = r.durability(storage.Durable)
 	}
@@ -236,27 +237,29 @@ func (r *Request) sync() error {
 	return r.Service.Store.Engine().Sync()
 }
 
-// writeErrors collects the errors of single documents or statements.
-type writeErrors struct {
-	items []writeError
-	told  errorText
+// WriteErrors collects the errors of single documents or statements.
+type WriteErrors struct {
+	Items []WriteError
+	told  ErrorText
 }
 
-type writeError struct {
-	index int
-	err   *mongoerr.Error
+// WriteError is the error of one document or statement of a command.
+type WriteError struct {
+	Index int
+	Err   *mongoerr.Error
 }
 
-func (e *writeErrors) add(index int, err error) {
-	e.items = append(e.items, writeError{index, e.told.shortened(err)})
+// Add adds the error of the statement or document with an index.
+func (e *WriteErrors) Add(index int, err error) {
+	e.Items = append(e.Items, WriteError{index, e.told.Shortened(err)})
 }
 
-// errorText counts the errors of one command and the bytes of their messages and details.
-type errorText struct{ errors, text, info int }
+// ErrorText counts the errors of one command and the bytes of their messages and details.
+type ErrorText struct{ errors, text, info int }
 
-// shortened returns the next error of the command, cut at the limits.
-func (t *errorText) shortened(err error) *mongoerr.Error {
-	e := *userError(err)
+// Shortened returns the next error of the command, cut at the limits.
+func (t *ErrorText) Shortened(err error) *mongoerr.Error {
+	e := *UserError(err)
 	e.Info = detailsOf(&e)
 	if t.errors > 0 && t.info+len(e.Info) > maxErrorInfo {
 		e.Info = nil
@@ -270,10 +273,10 @@ func (t *errorText) shortened(err error) *mongoerr.Error {
 	return &e
 }
 
-// appendWriteErrors writes the field writeErrors, if there are any. They end a transaction.
-func (r *Request) appendWriteErrors(reply *bsonx.Builder, e *writeErrors) {
-	r.failed = r.failed || len(e.items) > 0
-	r.Service.stats.userErrors.Add(int64(len(e.items)))
+// AppendWriteErrors writes the field writeErrors, if there are any. They end a transaction.
+func (r *Request) AppendWriteErrors(reply *bsonx.Builder, e *WriteErrors) {
+	r.Failed = r.Failed || len(e.Items) > 0
+	r.Service.Stats.UserErrors.Add(int64(len(e.Items)))
 	e.append(reply)
 }
 
@@ -286,29 +289,29 @@ const (
 )
 
 // append writes the field writeErrors, if there are any.
-func (e *writeErrors) append(reply *bsonx.Builder) {
-	if len(e.items) == 0 {
+func (e *WriteErrors) append(reply *bsonx.Builder) {
+	if len(e.Items) == 0 {
 		return
 	}
 	reply.StartArrayField("writeErrors")
-	for _, item := range e.items {
+	for _, item := range e.Items {
 		reply.StartDocElem()
-		reply.Int32("index", int32(item.index))
-		appendWriteError(reply, item.err)
+		reply.Int32("index", int32(item.Index))
+		AppendWriteError(reply, item.Err)
 		reply.End()
 	}
 	reply.End()
 }
 
-// appendWriteError appends code, message and details of an error.
-func appendWriteError(reply *bsonx.Builder, e *mongoerr.Error) {
+// AppendWriteError appends code, message and details of an error.
+func AppendWriteError(reply *bsonx.Builder, e *mongoerr.Error) {
 	reply.Int32("code", int32(e.Code))
 	reply.String("errmsg", e.Message)
 	reply.Fields(e.Info)
 }
 
-// endsCommand tells errors that end a whole write command from those of a single document or statement.
-func endsCommand(err error) bool {
+// EndsCommand tells errors that end a whole write command from those of a single document or statement.
+func EndsCommand(err error) bool {
 	var e *mongoerr.Error
 	if !errors.As(err, &e) {
 		return true
@@ -317,40 +320,40 @@ func endsCommand(err error) bool {
 }
 
 // CompileFilter implements update.Compiler.
-func (s *scope) CompileFilter(doc bsonx.Doc) (update.Matcher, error) { return s.filterWithoutExpr(doc) }
+func (s *Scope) CompileFilter(doc bsonx.Doc) (update.Matcher, error) { return s.filterWithoutExpr(doc) }
 
 // CompilePipeline implements update.Compiler.
-func (s *scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) {
-	t, err := pipeline.ParseUpdate(stages, pipeline.Options{Vars: s.vars, Now: s.now, Collation: s.collation})
+func (s *Scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) {
+	t, err := pipeline.ParseUpdate(stages, pipeline.Options{Vars: s.Vars, Now: s.Now, Collation: s.Collation})
 	if err == nil && s.operators != nil {
-		s.operators.pipeline(stages)
+		s.operators.Pipeline(stages)
 	}
 	return t, err
 }
 
-// env is what applying an update depends on. vars are those of its command, whose operation it serves.
-func (r *Request) env(vars *expr.Vars) update.Env {
+// Env is what applying an update depends on. vars are those of its command, whose operation it serves.
+func (r *Request) Env(vars *expr.Vars) update.Env {
 	return update.Env{
-		Now: r.Now, Timestamp: r.Service.nextTime, KeepTimestamps: r.Bool(keepTimestamps), Running: vars.Scripts().Running,
+		Now: r.Now, Timestamp: r.Service.NextTime, KeepTimestamps: r.Bool(keepTimestamps), Running: vars.Scripts().Running,
 	}
 }
 
 // keepTimestamps is the argument by which Timestamp(0, 0) in a new document is stored as it is.
 const keepTimestamps = "bypassEmptyTsReplacement"
 
-// insertTime returns what replaces Timestamp(0, 0) in a new document; nil for nothing.
-func (r *Request) insertTime() func() (t, i uint32) {
+// InsertTime returns what replaces Timestamp(0, 0) in a new document; nil for nothing.
+func (r *Request) InsertTime() func() (t, i uint32) {
 	if r.Bool(keepTimestamps) {
 		return nil
 	}
-	return r.Service.nextTime
+	return r.Service.NextTime
 }
 
-// docsOf returns the documents of an array; element names path for the error of one that is no document.
-func docsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {
+// DocsOf returns the documents of an array; element names path for the error of one that is no document.
+func DocsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {
 	var out []bsonx.Doc
 	for it := v.Doc().Iter(); it.Next(); {
-		if absent(it.Value()) {
+		if IsAbsent(it.Value()) {
 			continue
 		}
 		if it.Value().Type != bsonx.TypeDocument {
@@ -361,28 +364,28 @@ func docsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {
 	return out, nil
 }
 
-// filteredQuery is what the fields query and collation of a command ask for.
-func filteredQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
-	sc, err := newScope(req)
+// FilteredQuery is what the fields query and collation of a command ask for.
+func FilteredQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
+	sc, err := NewScope(req)
 	if err != nil {
 		return nil, err
 	}
-	if sc, err = sc.collated(req.Get("collation"), c); err != nil {
+	if sc, err = sc.Collated(req.Get("collation"), c); err != nil {
 		return nil, err
 	}
-	f, err := sc.filterOrAll(req.Doc("query"))
+	f, err := sc.FilterOrAll(req.Doc("query"))
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.collation, CollationSpec: specOf(req.Get("collation"))}, nil
+	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: SpecOf(req.Get("collation"))}, nil
 }
 
-// hintedQuery is filteredQuery for a command that also has the field hint.
-func hintedQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
-	if err := checkHint(req.Get("hint")); err != nil {
+// HintedQuery is filteredQuery for a command that also has the field hint.
+func HintedQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
+	if err := CheckHint(req.Get("hint")); err != nil {
 		return nil, err
 	}
-	q, err := filteredQuery(req, name, c)
+	q, err := FilteredQuery(req, name, c)
 	if err != nil {
 		return nil, err
 	}
@@ -390,35 +393,35 @@ func hintedQuery(req *Request, name string, c *table.Collection) (*plan.Query, e
 	return q, nil
 }
 
-// filterOrAll compiles a filter that may be absent.
-func (s scope) filterOrAll(doc bsonx.Doc) (*filter.Filter, error) {
+// FilterOrAll compiles a filter that may be absent.
+func (s Scope) FilterOrAll(doc bsonx.Doc) (*filter.Filter, error) {
 	if doc == nil {
 		doc = bsonx.Empty
 	}
-	return s.filter(doc)
+	return s.Filter(doc)
 }
 
-// firstMistake returns what is reported of a filter that failed with err: a projection that cannot be parsed comes before an
+// FirstMistake returns what is reported of a filter that failed with err: a projection that cannot be parsed comes before an
 // expression of constants that has no value.
-func (s scope) firstMistake(filter, spec bsonx.Doc, err error) error {
-	s.vars = s.vars.WithFailures(&expr.Failures{})
-	f, parsing := s.filterOrAll(filter)
+func (s Scope) FirstMistake(filter, spec bsonx.Doc, err error) error {
+	s.Vars = s.Vars.WithFailures(&expr.Failures{})
+	f, parsing := s.FilterOrAll(filter)
 	if parsing != nil || spec.IsEmpty() {
 		return err
 	}
-	if _, mistake := projection.Parse(spec, projection.Options{Filter: f, Vars: s.vars, Now: s.now, Collation: s.collation}); mistake != nil {
+	if _, mistake := projection.Parse(spec, projection.Options{Filter: f, Vars: s.Vars, Now: s.Now, Collation: s.Collation}); mistake != nil {
 		return mistake
 	}
 	return err
 }
 
-// projection compiles a projection; nil for an absent or empty one.
-func (s scope) projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projection, error) {
+// Projection compiles a projection; nil for an absent or empty one.
+func (s Scope) Projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projection, error) {
 	if doc.IsEmpty() {
 		return nil, nil
 	}
 	failures := &expr.Failures{}
-	opts := projection.Options{Filter: f, Vars: s.vars.WithFailures(failures), Now: s.now, Collation: s.collation}
+	opts := projection.Options{Filter: f, Vars: s.Vars.WithFailures(failures), Now: s.Now, Collation: s.Collation}
 	p, err := projection.Parse(doc, opts)
 	if err == nil {
 		err = failures.Err()

@@ -1,4 +1,4 @@
-package command
+package command_test
 
 import (
 	"context"
@@ -10,14 +10,16 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
 // echoGeneric answers with what it was asked with.
-func echoGeneric() Definition {
-	return Definition{
+func echoGeneric() command.Definition {
+	return command.Definition{
 		Name: "echoGeneric", Loose: true, Read: true, Snapshot: true,
-		Run: func(_ context.Context, req *Request, reply *bsonx.Builder) error {
+		Run: func(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 			g := req.Generic
 			reply.String("generic", fmt.Sprintf("%+v", g))
 			reply.String("db", req.DB)
@@ -33,7 +35,7 @@ func echoGeneric() Definition {
 // first.
 func TestEndings(t *testing.T) {
 	t.Parallel()
-	svc, err := NewServiceWithAll(Deps{ReplicaSet: "rs0", Definitions: []Definition{echoGeneric()}, Clock: clock.Fixed(time.Unix(1_700_000_000, 0))})
+	svc, err := commands.NewService(command.Deps{ReplicaSet: "rs0", Definitions: []command.Definition{echoGeneric()}, Clock: clock.Fixed(time.Unix(1_700_000_000, 0))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,8 +106,8 @@ func (e *Establishment) params() []Param {
 	}
 }
 
-// appendRateLimit appends what serverStatus tells of the limit among the connections.
-func (e *Establishment) appendRateLimit(b *bsonx.Builder) {
+// AppendRateLimit appends what serverStatus tells of the limit among the connections.
+func (e *Establishment) AppendRateLimit(b *bsonx.Builder) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	b.StartDocField("establishmentRateLimit")
@@ -116,8 +116,8 @@ func (e *Establishment) appendRateLimit(b *bsonx.Builder) {
 	b.End()
 }
 
-// appendQueue appends what serverStatus tells of the connections that wait. Without a limit the tokens are not counted.
-func (e *Establishment) appendQueue(b *bsonx.Builder, now time.Time) {
+// AppendQueue appends what serverStatus tells of the connections that wait. Without a limit the tokens are not counted.
+func (e *Establishment) AppendQueue(b *bsonx.Builder, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := &e.counts

@@ -9,17 +9,17 @@ import (
 
 // The errors of running plans say so, as in MongoDB; those of parsing and planning do not.
 
-// executing returns an error of a command that reads: kind is "find command: " and the like, which
+// Executing returns an error of a command that reads: kind is "find command: " and the like, which
 // the namespace follows.
-func executing(kind, db, coll string, err error) error {
+func Executing(kind, db, coll string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return executingIn("Executor error during ", kind+db+"."+coll, err)
 }
 
-// executingWrite returns an error of a statement that finds and changes documents.
-func executingWrite(kind string, err error) error {
+// ExecutingWrite returns an error of a statement that finds and changes documents.
+func ExecutingWrite(kind string, err error) error {
 	if err == nil {
 		return nil // without the memory of what follows: it is so for nearly all
 	}
@@ -36,14 +36,14 @@ func executingIn(prefix, kind string, err error) error {
 
 // What follows "Executor error during ".
 const (
-	duringFind      = "find command: "
-	duringAggregate = "aggregate command on namespace: "
-	duringCount     = "count command on namespace: "
-	duringDistinct  = "distinct command on namespace: "
+	DuringFind      = "find command: "
+	DuringAggregate = "aggregate command on namespace: "
+	DuringCount     = "count command on namespace: "
+	DuringDistinct  = "distinct command on namespace: "
 )
 
-// writeKind returns what an error says that a statement is: findAndModify, or what its own kind is.
-func (r *Request) writeKind(kind string) string {
+// WriteKind returns what an error says that a statement is: findAndModify, or what its own kind is.
+func (r *Request) WriteKind(kind string) string {
 	if r.Def != nil && r.Def.Name == "findAndModify" {
 		return r.Def.Name
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan"
 )
 
-// explain plans stages as open does, runs them where the verbosity asks for that, and describes both.
-func (p *pipelines) explain(ctx context.Context, db, name string, own ownStages, vars *expr.Vars) (*explained, error) {
-	rest, env, q, err := p.compile(db, name, own, vars)
+// ExplainOwn plans stages as open does, runs them where the verbosity asks for that, and describes both.
+func (p *Pipelines) ExplainOwn(ctx context.Context, db, name string, own OwnStages, vars *expr.Vars) (*Explained, error) {
+	rest, env, q, err := p.Compile(db, name, own, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -23,11 +23,11 @@ func (p *pipelines) explain(ctx context.Context, db, name string, own ownStages,
 	}
 	switch {
 	case q == nil || rest.MakesDocuments():
-		return p.explainWithoutQuery(ctx, rest.Explain(env, p.service.Clock), &pipeline.EmptyDocs{})
-	case isVirtual(q.Coll):
-		return p.explainWithoutQuery(ctx, rest.Explain(env, p.service.Clock), p.service.readVirtual(q.Coll, p.local))
+		return p.explainWithoutQuery(ctx, rest.Explain(env, p.Service.Clock), &pipeline.EmptyDocs{})
+	case IsVirtual(q.Coll):
+		return p.explainWithoutQuery(ctx, rest.Explain(env, p.Service.Clock), p.Service.readVirtual(q.Coll, p.local))
 	}
-	ask := &plan.ExplainRequest{Query: q, Verbosity: p.verbosity}
+	ask := &plan.ExplainRequest{Query: q, Verbosity: p.Verbosity}
 	switch pushed, left := rest.SplitProject(q.Skip > 0 || q.Limit > 0); {
 	case pushed != nil:
 		q.Projection, q.ProjectionSpec, rest = pushed.Projection, pushed.Spec, left
@@ -40,32 +40,32 @@ func (p *pipelines) explain(ctx context.Context, db, name string, own ownStages,
 		q.Projection, q.ProjectionSpec = rest.Needs()
 		q.OptionalProjection = !q.Sort.IsEmpty()
 	}
-	return p.explainQuery(ctx, ask, rest.Explain(env, p.service.Clock), rest.IsEmpty() && p.depth == 0 && q.Located == nil)
+	return p.ExplainQuery(ctx, ask, rest.Explain(env, p.Service.Clock), rest.IsEmpty() && p.depth == 0 && q.Located == nil)
 }
 
 // checkExplain refuses to run a pipeline that writes.
-func (p *pipelines) checkExplain(rest *pipeline.Pipeline) error {
+func (p *Pipelines) checkExplain(rest *pipeline.Pipeline) error {
 	if !rest.Writes() {
 		return nil
 	}
-	return p.checkExplainWriter(rest.Stages()[len(rest.Stages())-1])
+	return p.CheckExplainWriter(rest.Stages()[len(rest.Stages())-1])
 }
 
-// checkExplainWriter refuses to run a stage that writes.
-func (p *pipelines) checkExplainWriter(last string) error {
-	if p.verbosity == plan.QueryPlanner {
+// CheckExplainWriter refuses to run a stage that writes.
+func (p *Pipelines) CheckExplainWriter(last string) error {
+	if p.Verbosity == plan.QueryPlanner {
 		return nil
 	}
 	code := codeExplainMerge
 	if last == "$out" {
 		code = codeExplainOut
 	}
-	return mongoerr.New(code, "%s cannot be explained with verbosity '%s': it would write", last, p.verbosity)
+	return mongoerr.New(code, "%s cannot be explained with verbosity '%s': it would write", last, p.Verbosity)
 }
 
 // explainWithoutQuery explains a pipeline over documents that no plan reads.
-func (p *pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explained, in pipeline.Source) (*explained, error) {
-	if p.verbosity != plan.QueryPlanner {
+func (p *Pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explained, in pipeline.Source) (*Explained, error) {
+	if p.Verbosity != plan.QueryPlanner {
 		src := x.Run(in)
 		defer src.Close()
 		if err := pipeline.Drain(ctx, src, ignore); err != nil {
@@ -73,14 +73,14 @@ func (p *pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explain
 		}
 	}
 	stages, err := x.Stages(ctx)
-	return &explained{stages: stages}, err
+	return &Explained{Stages: stages}, err
 }
 
-// explainQuery explains a query and the stages that read its documents; whole says that the query is all of the command's.
-func (p *pipelines) explainQuery(ctx context.Context, ask *plan.ExplainRequest, x explainedStages, whole bool) (*explained, error) {
+// ExplainQuery explains a query and the stages that read its documents; whole says that the query is all of the command's.
+func (p *Pipelines) ExplainQuery(ctx context.Context, ask *plan.ExplainRequest, x explainedStages, whole bool) (*Explained, error) {
 	ask.WholePipeline = whole
 	var src pipeline.Source
-	if !whole && p.verbosity != plan.QueryPlanner {
+	if !whole && p.Verbosity != plan.QueryPlanner {
 		ask.Consume = func(ctx context.Context, next func(context.Context) (bsonx.Doc, error)) error {
 			searched := pipeline.EmptyDocs{Searched: ask.Query.Filter.HasText()}
 			src = x.Run(&rowSource{searched, next})
@@ -92,11 +92,11 @@ func (p *pipelines) explainQuery(ctx context.Context, ask *plan.ExplainRequest, 
 			src.Close()
 		}
 	}()
-	reader := p.reader()
+	reader := p.Reader()
 	defer reader.Close()
-	query, err := p.service.Planner.Explain(ctx, ask, reader)
+	query, err := p.Service.Planner.Explain(ctx, ask, reader)
 	if err != nil || whole {
-		return &explained{query: query}, err
+		return &Explained{Query: query}, err
 	}
 	name := "$cursor"
 	if ask.Query.Located != nil {
@@ -109,11 +109,11 @@ func (p *pipelines) explainQuery(ctx context.Context, ask *plan.ExplainRequest, 
 		cursor = bsonx.NewDoc(name, both, "nReturned", n, "executionTimeMillisEstimate", millis)
 	}
 	stages, err := x.Stages(ctx)
-	return &explained{stages: slices.Insert(stages, 0, cursor)}, err
+	return &Explained{Stages: slices.Insert(stages, 0, cursor)}, err
 }
 
 // Below implements pipeline.Explorer.
-func (p *pipelines) Below(db, name string, stages []bsonx.Value) []bsonx.Value {
+func (p *Pipelines) Below(db, name string, stages []bsonx.Value) []bsonx.Value {
 	_, _, below, err := p.resolveView(db, name, stages)
 	if err != nil {
 		return stages
@@ -122,22 +122,22 @@ func (p *pipelines) Below(db, name string, stages []bsonx.Value) []bsonx.Value {
 }
 
 // Explain implements pipeline.Explorer.
-func (p *pipelines) Explain(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) ([]bsonx.Doc, error) {
+func (p *Pipelines) Explain(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) ([]bsonx.Doc, error) {
 	inner := *p
 	inner.depth++
 	inner.hint = bsonx.Missing
 	if inner.depth > maxPipelineDepth {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
 	}
-	answer, err := inner.explain(ctx, db, name, ownStages{list: stages}, vars)
+	answer, err := inner.ExplainOwn(ctx, db, name, OwnStages{List: stages}, vars)
 	if err != nil {
 		return nil, err
 	}
-	return answer.stages, nil
+	return answer.Stages, nil
 }
 
 // Observe implements pipeline.Explorer.
-func (p *pipelines) Observe(examined *pipeline.Examined) pipeline.Collections {
+func (p *Pipelines) Observe(examined *pipeline.Examined) pipeline.Collections {
 	inner := *p
 	inner.examined = examined
 	return &inner
@@ -149,10 +149,10 @@ const (
 	codeExplainMerge = mongoerr.Code(51184)
 )
 
-// explained is the explanation of a pipeline: of a query, where that is all, or of stages.
-type explained struct {
-	query  *plan.Explanation
-	stages []bsonx.Doc
+// Explained is the explanation of a pipeline: of a query, where that is all, or of stages.
+type Explained struct {
+	Query  *plan.Explanation
+	Stages []bsonx.Doc
 }
 
 func ignore(bsonx.Doc) error { return nil }

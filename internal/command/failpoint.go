@@ -61,7 +61,7 @@ type failure struct {
 // appendWriteConcernErrors appends the write concern error of a reply, be it the command's own or a fail point's, and its label.
 func (r *Request) appendWriteConcernErrors(b *bsonx.Builder, f failure) {
 	var code mongoerr.Code
-	switch e := r.reply.writeConcernError; {
+	switch e := r.Reply.writeConcernError; {
 	case f.wcError != nil:
 		b.Doc("writeConcernError", f.wcError)
 		n, _ := f.wcError.Lookup("code").AsInt64()
@@ -196,7 +196,7 @@ func (f *failPoints) write(req *Request) error {
 	if p == nil || !f.fires(failWrite) {
 		return nil
 	}
-	req.reply.lost = req.reply.lost || !p.data.keepsConnection
+	req.Reply.lost = req.Reply.lost || !p.data.keepsConnection
 	if p.data.beforeCommit == 0 {
 		return nil
 	}
@@ -204,8 +204,8 @@ func (f *failPoints) write(req *Request) error {
 		req.Session.ID, req.Generic.TxnNumber)
 }
 
-// getMore applies failGetMoreAfterCursorCheckout.
-func (f *failPoints) getMore(req *Request) error {
+// GetMore applies failGetMoreAfterCursorCheckout.
+func (f *failPoints) GetMore(req *Request) error {
 	if f.active.Load() == 0 {
 		return nil
 	}
@@ -215,7 +215,7 @@ func (f *failPoints) getMore(req *Request) error {
 	if p == nil || !f.fires(failGetMore) {
 		return nil
 	}
-	req.reply.lost = req.reply.lost || p.data.close
+	req.Reply.lost = req.Reply.lost || p.data.close
 	if !p.data.hasErrorCode {
 		return nil
 	}
@@ -278,16 +278,16 @@ func (f *failPoints) timeLimit() (counts bool, err error) {
 
 // clientName returns the name of the client's application. The first hello of a connection brings it along.
 func (r *Request) clientName() string {
-	if r.Conn.appName == "" && isHello(r.Def) {
+	if r.Conn.ClientApp == "" && isHello(r.Def) {
 		if name := r.Body.LookupPath("client", "application", "name"); name.Type == bsonx.TypeString {
 			return name.Str()
 		}
 	}
-	return r.Conn.appName
+	return r.Conn.ClientApp
 }
 
-// failPointCommands returns configureFailPoint.
-func failPointCommands() []Definition {
+// FailPointCommands returns configureFailPoint.
+func FailPointCommands() []Definition {
 	return []Definition{{
 		Name: "configureFailPoint", Loose: true, Help: "Makes commands fail, for tests.", AdminOnly: true, TestOnly: true, Hidden: true,
 		Fields: []Field{{Name: "mode", Required: true}, {Name: "data", Type: Object}},
@@ -312,7 +312,7 @@ func runWaitForFailPoint(ctx context.Context, req *Request, _ *bsonx.Builder) er
 		return mongoerr.New(codeMissingField, "BSON field 'waitForFailPoint.maxTimeMS' is missing but a required field")
 	}
 	for {
-		n, changed := req.Service.failPoints.entered(name)
+		n, changed := req.Service.FailPoints.entered(name)
 		if n >= req.Int64("timesEntered", 0) {
 			return nil
 		}
@@ -344,7 +344,7 @@ func runConfigureFailPoint(_ context.Context, req *Request, reply *bsonx.Builder
 			return err
 		}
 	}
-	reply.Int64("count", req.Service.failPoints.set(name.Str(), p))
+	reply.Int64("count", req.Service.FailPoints.set(name.Str(), p))
 	return nil
 }
 
@@ -357,10 +357,10 @@ func parseFailPoint(mode bsonx.Value) (*failPoint, error) {
 		return &failPoint{alwaysOn: true}, nil
 	case mode.Type == bsonx.TypeDocument:
 		if v := mode.Doc().Lookup("times"); v.Type.IsNumber() {
-			return &failPoint{times: saturatingInt64(v)}, nil
+			return &failPoint{times: SaturatingInt64(v)}, nil
 		}
 		if v := mode.Doc().Lookup("skip"); v.Type.IsNumber() {
-			return &failPoint{alwaysOn: true, skip: saturatingInt64(v)}, nil
+			return &failPoint{alwaysOn: true, skip: SaturatingInt64(v)}, nil
 		}
 		if v := mode.Doc().Lookup("activationProbability"); v.Type.IsNumber() {
 			chance, _ := v.AsFloat64()
@@ -391,7 +391,7 @@ func parseFailData(doc bsonx.Doc) (failData, error) {
 				}
 			}
 		case "errorCode":
-			d.errorCode, d.hasErrorCode = int32(saturatingInt64(v)), true
+			d.errorCode, d.hasErrorCode = int32(SaturatingInt64(v)), true
 		case "errorLabels":
 			d.labels, d.hasLabels = []string{}, true
 			if v.Type == bsonx.TypeArray {
@@ -406,14 +406,14 @@ func parseFailData(doc bsonx.Doc) (failData, error) {
 			d.close = v.Truthy()
 			d.keepsConnection = !v.Truthy()
 		case "failBeforeCommitExceptionCode":
-			d.beforeCommit = mongoerr.Code(saturatingInt64(v))
+			d.beforeCommit = mongoerr.Code(SaturatingInt64(v))
 		case "namespace":
 			if v.Type == bsonx.TypeString {
 				d.namespace = v.Str()
 			}
 		case "blockConnection":
 			if v.Truthy() {
-				d.block = time.Duration(saturatingInt64(doc.Lookup("blockTimeMS"))) * time.Millisecond
+				d.block = time.Duration(SaturatingInt64(doc.Lookup("blockTimeMS"))) * time.Millisecond
 			}
 		case "writeConcernError":
 			if v.Type == bsonx.TypeDocument {

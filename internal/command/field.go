@@ -36,15 +36,15 @@ type Field struct {
 
 // FieldType is the set of BSON types that a field accepts. The zero value accepts any, null included.
 type FieldType struct {
-	types []bsonx.Type
+	Types []bsonx.Type
 	// wrong is the message for other types where it is not the parser's own, with the field's name
 	// and the type for the first and second %s. MongoDB's code reads such a field itself, so null
 	// and undefined are wrong too.
-	wrong string
+	Wrong string
 	// variant is a choice of MongoDB's IDL, for which null and undefined are wrong.
-	variant bool
+	Variant bool
 	// told is how messages list the types where that is not the list itself.
-	told string
+	Told string
 }
 
 // The types of MongoDB's IDL, in the order in which its messages list them.
@@ -63,25 +63,25 @@ var (
 	SafeInt    = OneOf(bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble)
 	ObjectOrID = OneOf(bsonx.TypeDocument, bsonx.TypeString)
 	// OptionalBool and OwnedObject are the types of the fields that say themselves what is wrong.
-	OptionalBool = FieldType{types: []bsonx.Type{bsonx.TypeBool}, wrong: "Field '%s' should be a boolean value, but found: %s"}
-	OwnedObject  = FieldType{types: []bsonx.Type{bsonx.TypeDocument}, wrong: "Expected field %s to be of type object"}
+	OptionalBool = FieldType{Types: []bsonx.Type{bsonx.TypeBool}, Wrong: "Field '%s' should be a boolean value, but found: %s"}
+	OwnedObject  = FieldType{Types: []bsonx.Type{bsonx.TypeDocument}, Wrong: "Expected field %s to be of type object"}
 )
 
 // OneOf returns the set of several types.
-func OneOf(types ...bsonx.Type) FieldType { return FieldType{types: types} }
+func OneOf(types ...bsonx.Type) FieldType { return FieldType{Types: types} }
 
 // Variant returns the set of several types for fields that null does not leave out.
-func Variant(types ...bsonx.Type) FieldType { return FieldType{types: types, variant: true} }
+func Variant(types ...bsonx.Type) FieldType { return FieldType{Types: types, Variant: true} }
 
 // StringOr is a string or one other type.
 func StringOr(other bsonx.Type) FieldType { return OneOf(bsonx.TypeString, other) }
 
 // Accepts reports whether a value of type t is allowed.
 func (f FieldType) Accepts(t bsonx.Type) bool {
-	if len(f.types) == 0 {
+	if len(f.Types) == 0 {
 		return true
 	}
-	for _, want := range f.types {
+	for _, want := range f.Types {
 		if want == t {
 			return true
 		}
@@ -90,18 +90,18 @@ func (f FieldType) Accepts(t bsonx.Type) bool {
 }
 
 // Is reports whether f and g are the same types.
-func (f FieldType) Is(g FieldType) bool { return slices.Equal(f.types, g.types) }
+func (f FieldType) Is(g FieldType) bool { return slices.Equal(f.Types, g.Types) }
 
 // IsAny reports whether every type is allowed.
-func (f FieldType) IsAny() bool { return len(f.types) == 0 }
+func (f FieldType) IsAny() bool { return len(f.Types) == 0 }
 
 // String lists the types as MongoDB's messages do.
 func (f FieldType) String() string {
-	if f.told != "" {
-		return f.told
+	if f.Told != "" {
+		return f.Told
 	}
-	names := make([]string, len(f.types))
-	for i, t := range f.types {
+	names := make([]string, len(f.Types))
+	for i, t := range f.Types {
 		names[i] = t.String()
 	}
 	if len(names) == 1 {
@@ -140,7 +140,7 @@ func AtLeast(min int64) func(string, bsonx.Value) error {
 // Between returns a Check for numbers that must lie in [min, max].
 func Between(min, max int64) func(string, bsonx.Value) error {
 	return func(name string, v bsonx.Value) error {
-		n := saturatingInt64(v)
+		n := SaturatingInt64(v)
 		if n < min {
 			return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= %d, actual value '%d'", name, min, n)
 		}
@@ -164,7 +164,7 @@ func ParseFields(path string, doc bsonx.Doc, fields []Field, set func(i int, v b
 			return DuplicateField(path + "." + fields[i].Name)
 		}
 		seen |= 1 << i
-		present, err := checkField(path, &fields[i], it.Value())
+		present, err := CheckField(path, &fields[i], it.Value())
 		if err != nil {
 			return err
 		}
@@ -184,17 +184,17 @@ func ParseFields(path string, doc bsonx.Doc, fields []Field, set func(i int, v b
 	return nil
 }
 
-// checkField reports whether the field counts as present and whether its value is allowed.
-func checkField(path string, f *Field, v bsonx.Value) (bool, error) {
+// CheckField reports whether the field counts as present and whether its value is allowed.
+func CheckField(path string, f *Field, v bsonx.Value) (bool, error) {
 	if !f.Type.Accepts(v.Type) {
 		switch {
-		case f.Type.wrong != "" && !strings.Contains(f.Type.wrong, "%s"):
-			return false, &mongoerr.Error{Code: mongoerr.TypeMismatch, Message: f.Type.wrong}
-		case f.Type.wrong != "" && strings.Count(f.Type.wrong, "%s") == 1:
-			return false, mongoerr.New(mongoerr.TypeMismatch, f.Type.wrong, f.Name)
-		case f.Type.wrong != "":
-			return false, mongoerr.New(mongoerr.TypeMismatch, f.Type.wrong, f.Name, v.Type)
-		case !f.Type.variant && absent(v):
+		case f.Type.Wrong != "" && !strings.Contains(f.Type.Wrong, "%s"):
+			return false, &mongoerr.Error{Code: mongoerr.TypeMismatch, Message: f.Type.Wrong}
+		case f.Type.Wrong != "" && strings.Count(f.Type.Wrong, "%s") == 1:
+			return false, mongoerr.New(mongoerr.TypeMismatch, f.Type.Wrong, f.Name)
+		case f.Type.Wrong != "":
+			return false, mongoerr.New(mongoerr.TypeMismatch, f.Type.Wrong, f.Name, v.Type)
+		case !f.Type.Variant && IsAbsent(v):
 			return false, nil
 		}
 		return false, WrongType(path+"."+f.Name, v.Type, f.Type)
@@ -208,8 +208,8 @@ func checkField(path string, f *Field, v bsonx.Value) (bool, error) {
 	return true, nil
 }
 
-// absent reports whether a value stands for none, as null does in most places.
-func absent(v bsonx.Value) bool { return v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined }
+// IsAbsent reports whether a value stands for none, as null does in most places.
+func IsAbsent(v bsonx.Value) bool { return v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined }
 
 func fieldIndex(fields []Field, key []byte) int {
 	for i := range fields {
@@ -220,8 +220,8 @@ func fieldIndex(fields []Field, key []byte) int {
 	return -1
 }
 
-// saturatingInt64 converts a number or a boolean as MongoDB's safeNumberLong.
-func saturatingInt64(v bsonx.Value) int64 {
+// SaturatingInt64 converts a number or a boolean as MongoDB's safeNumberLong.
+func SaturatingInt64(v bsonx.Value) int64 {
 	if v.Type == bsonx.TypeBool {
 		if v.Bool() {
 			return 1

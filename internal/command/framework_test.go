@@ -1,4 +1,4 @@
-package command
+package command_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
@@ -16,13 +18,13 @@ import (
 // harness runs commands against a service without data.
 type harness struct {
 	t    *testing.T
-	svc  *Service
-	conn *Conn
+	svc  *command.Service
+	conn *command.Conn
 }
 
-func newHarness(t *testing.T, defs ...Definition) *harness {
+func newHarness(t *testing.T, defs ...command.Definition) *harness {
 	t.Helper()
-	svc, err := NewServiceWithAll(Deps{TestCommands: true, Definitions: defs})
+	svc, err := commands.NewService(command.Deps{TestCommands: true, Definitions: defs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func (h *harness) run(db string, cmd bsonx.Doc) bsonx.Doc {
 	return reply(h.t, h.send(db, cmd, 0).Out)
 }
 
-func (h *harness) send(db string, cmd bsonx.Doc, flags wire.Flags) Result {
+func (h *harness) send(db string, cmd bsonx.Doc, flags wire.Flags) command.Result {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.Fields(cmd)
@@ -64,17 +66,17 @@ func code(d bsonx.Doc) mongoerr.Code {
 }
 
 // echo is a strict command with one field of each sort.
-func echo() Definition {
-	return Definition{
+func echo() command.Definition {
+	return command.Definition{
 		Name: "echo", Aliases: []string{"ECHO"}, API1: true, Write: true,
-		Fields: []Field{
-			{Name: "need", Type: String, Required: true},
-			{Name: "limit", Type: SafeInt, Check: AtLeast(0)},
-			{Name: "docs", Type: Array, Sequence: true},
+		Fields: []command.Field{
+			{Name: "need", Type: command.String, Required: true},
+			{Name: "limit", Type: command.SafeInt, Check: command.AtLeast(0)},
+			{Name: "docs", Type: command.Array, Sequence: true},
 			{Name: "any"},
-			{Name: "odd", Type: SafeBool, Unstable: true},
+			{Name: "odd", Type: command.SafeBool, Unstable: true},
 		},
-		Run: func(_ context.Context, req *Request, reply *bsonx.Builder) error {
+		Run: func(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 			if req.String("need") == "error" {
 				return mongoerr.New(mongoerr.BadValue, "as asked for")
 			}
@@ -124,7 +126,7 @@ func TestFieldRules(t *testing.T) {
 			h := &harness{t, h.svc, h.svc.NewConn(2, "", "", true)}
 			got := h.run("test", c.cmd)
 			if code(got) != c.code {
-				t.Fatalf("code %d, want %d: %s", code(got), c.code, formatDoc(got))
+				t.Fatalf("code %d, want %d: %s", code(got), c.code, command.FormatDoc(got))
 			}
 			if msg := got.Lookup("errmsg"); c.text != "" && msg.Str() != c.text {
 				t.Errorf("errmsg %q", msg.Str())
@@ -139,18 +141,18 @@ func TestFieldRules(t *testing.T) {
 func TestDatabaseRules(t *testing.T) {
 	h := newHarness(t)
 	if got := h.run("", bsonx.NewDoc("ping", 1)); code(got) != 40571 {
-		t.Errorf("without $db: %s", formatDoc(got))
+		t.Errorf("without $db: %s", command.FormatDoc(got))
 	}
 	for _, db := range []string{"a.b", "a b", "a/b", `a\b`, "a$b", strings.Repeat("x", 64)} {
 		if got := h.run(db, bsonx.NewDoc("ping", 1)); code(got) != mongoerr.InvalidNamespace {
-			t.Errorf("database %q: %s", db, formatDoc(got))
+			t.Errorf("database %q: %s", db, command.FormatDoc(got))
 		}
 	}
 }
 
 func TestGenericArguments(t *testing.T) {
-	h := newHarness(t, echo(), Definition{
-		Name: "readIt", Read: true, Snapshot: true, Loose: true, Run: func(context.Context, *Request, *bsonx.Builder) error { return nil },
+	h := newHarness(t, echo(), command.Definition{
+		Name: "readIt", Read: true, Snapshot: true, Loose: true, Run: func(context.Context, *command.Request, *bsonx.Builder) error { return nil },
 	})
 	doc := bsonx.NewDoc
 	uuid := bsonx.Binary(4, make([]byte, 16))
@@ -209,31 +211,31 @@ func TestGenericArguments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := &harness{t, h.svc, h.svc.NewConn(2, "", "", true)}
 			if got := h.run("admin", c.cmd); code(got) != c.code {
-				t.Errorf("code %d, want %d: %s", code(got), c.code, formatDoc(got))
+				t.Errorf("code %d, want %d: %s", code(got), c.code, command.FormatDoc(got))
 			}
 		})
 	}
 }
 
 func TestRunOutcomes(t *testing.T) {
-	result := map[string]func(ctx context.Context, req *Request) error{
-		"panics": func(context.Context, *Request) error { panic("oops") },
-		"breaks": func(context.Context, *Request) error { return errors.New("disk on fire") },
-		"waits": func(ctx context.Context, _ *Request) error {
+	result := map[string]func(ctx context.Context, req *command.Request) error{
+		"panics": func(context.Context, *command.Request) error { panic("oops") },
+		"breaks": func(context.Context, *command.Request) error { return errors.New("disk on fire") },
+		"waits": func(ctx context.Context, _ *command.Request) error {
 			<-ctx.Done()
 			return ctx.Err()
 		},
-		"labels": func(context.Context, *Request) error {
+		"labels": func(context.Context, *command.Request) error {
 			return mongoerr.New(mongoerr.DuplicateKey, "E11000").WithLabel("L").WithInfo(bsonx.NewDoc("keyValue", bsonx.NewDoc("a", 1)))
 		},
-		"concerned": func(_ context.Context, req *Request) error {
+		"concerned": func(_ context.Context, req *command.Request) error {
 			req.SetWriteConcernError(mongoerr.New(mongoerr.WriteConcernTimeout, "waiting for replication timed out"))
 			return nil
 		},
 	}
-	var defs []Definition
+	var defs []command.Definition
 	for name, fn := range result {
-		defs = append(defs, Definition{Name: name, Run: func(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+		defs = append(defs, command.Definition{Name: name, Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
 			reply.StartDocField("half")
 			return fn(ctx, req)
 		}})
@@ -244,19 +246,19 @@ func TestRunOutcomes(t *testing.T) {
 	} {
 		got := h.run("test", bsonx.NewDoc(name, 1, "maxTimeMS", 5))
 		if code(got) != want || !got.Lookup("half").IsMissing() {
-			t.Errorf("%s: %s", name, formatDoc(got))
+			t.Errorf("%s: %s", name, command.FormatDoc(got))
 		}
 	}
 	got := h.run("test", bsonx.NewDoc("labels", 1))
 	if got.Lookup("errorLabels").Doc().Index(0).Str() != "L" || got.Lookup("keyValue").IsMissing() {
-		t.Errorf("labels: %s", formatDoc(got))
+		t.Errorf("labels: %s", command.FormatDoc(got))
 	}
 	got = h.run("test", bsonx.NewDoc("concerned", 1))
 	if got.Lookup("ok").Double() != 1 || got.Lookup("writeConcernError").Doc().Lookup("code").Int32() != 64 {
-		t.Errorf("concerned: %s", formatDoc(got))
+		t.Errorf("concerned: %s", command.FormatDoc(got))
 	}
 	if got := h.run("test", bsonx.NewDoc("ping", 1)); code(got) != 0 {
-		t.Errorf("after all that: %s", formatDoc(got))
+		t.Errorf("after all that: %s", command.FormatDoc(got))
 	}
 }
 
@@ -271,7 +273,7 @@ func TestMoreToComeGetsNoReply(t *testing.T) {
 
 func TestKillOp(t *testing.T) {
 	started := make(chan int64, 1)
-	h := newHarness(t, Definition{Name: "sleep", Run: func(ctx context.Context, req *Request, _ *bsonx.Builder) error {
+	h := newHarness(t, command.Definition{Name: "sleep", Run: func(ctx context.Context, req *command.Request, _ *bsonx.Builder) error {
 		started <- req.Op.ID()
 		<-ctx.Done()
 		return ctx.Err()
@@ -286,7 +288,7 @@ func TestKillOp(t *testing.T) {
 	}
 	other.run("admin", bsonx.NewDoc("killOp", 1, "op", id))
 	if got := <-done; code(got) != 11601 {
-		t.Errorf("the killed command answered %s", formatDoc(got))
+		t.Errorf("the killed command answered %s", command.FormatDoc(got))
 	}
 }
 
@@ -298,17 +300,17 @@ func TestHello(t *testing.T) {
 		"compression", bsonx.NewArray("lz9", "zstd", "snappy"), "backpressure", "2"))
 	for _, field := range []string{"helloOk", "ismaster", "topologyVersion", "maxWireVersion", "logicalSessionTimeoutMinutes", "connectionId"} {
 		if got.Lookup(field).IsMissing() {
-			t.Errorf("%s is missing: %s", field, formatDoc(got))
+			t.Errorf("%s is missing: %s", field, command.FormatDoc(got))
 		}
 	}
 	if c := got.Lookup("compression").Doc(); c.Len() != 2 || c.Index(0).Str() != "zstd" {
-		t.Errorf("compression %s", formatDoc(c))
+		t.Errorf("compression %s", command.FormatDoc(c))
 	}
 	if h.conn.AppName() != "app" {
 		t.Errorf("application %q", h.conn.AppName())
 	}
 	if got := h.run("admin", bsonx.NewDoc("hello", 1, "client", client)); code(got) != mongoerr.ClientMetadataCannotBeMutated {
-		t.Errorf("second handshake: %s", formatDoc(got))
+		t.Errorf("second handshake: %s", command.FormatDoc(got))
 	}
 }
 
@@ -328,7 +330,7 @@ func TestClientMetadata(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := newHarness(t).run("admin", bsonx.NewDoc("hello", 1, "client", c.client)); code(got) != c.code {
-				t.Errorf("code %d, want %d: %s", code(got), c.code, formatDoc(got))
+				t.Errorf("code %d, want %d: %s", code(got), c.code, command.FormatDoc(got))
 			}
 		})
 	}
@@ -354,7 +356,7 @@ func TestAwaitableHello(t *testing.T) {
 		"other server": {[]any{"topologyVersion", tv(bsonx.ObjectID([12]byte{}), 9), "maxAwaitTimeMS", 60_000}, 0},
 	} {
 		if got := h.run("admin", bsonx.NewDoc(append([]any{"hello", 1}, c.args...)...)); code(got) != c.code {
-			t.Errorf("%s: %s", name, formatDoc(got))
+			t.Errorf("%s: %s", name, command.FormatDoc(got))
 		}
 	}
 
@@ -377,14 +379,14 @@ func TestFailCommand(t *testing.T) {
 		t.Helper()
 		got := h.run("admin", bsonx.NewDoc("configureFailPoint", "failCommand", "mode", mode, "data", bsonx.NewDoc(data...)))
 		if code(got) != 0 {
-			t.Fatal(formatDoc(got))
+			t.Fatal(command.FormatDoc(got))
 		}
 	}
 	commands := bsonx.NewArray("ping")
 	set(bsonx.NewDoc("times", 2), "failCommands", commands, "errorCode", 91, "errorLabels", bsonx.NewArray("L"))
 	for i, want := range []mongoerr.Code{91, 91, 0} {
 		if got := h.run("test", bsonx.NewDoc("ping", 1)); code(got) != want {
-			t.Errorf("run %d: %s", i, formatDoc(got))
+			t.Errorf("run %d: %s", i, command.FormatDoc(got))
 		}
 	}
 	set("alwaysOn", "failCommands", commands, "closeConnection", true)
@@ -393,7 +395,7 @@ func TestFailCommand(t *testing.T) {
 	}
 	set("alwaysOn", "failCommands", commands, "writeConcernError", bsonx.NewDoc("code", 91, "errmsg", "x"))
 	if got := h.run("test", bsonx.NewDoc("ping", 1)); got.Lookup("writeConcernError").IsMissing() {
-		t.Error(formatDoc(got))
+		t.Error(command.FormatDoc(got))
 	}
 	set("alwaysOn", "failCommands", commands, "blockConnection", true, "blockTimeMS", 20)
 	if start := time.Now(); code(h.run("test", bsonx.NewDoc("ping", 1))) != 0 || time.Since(start) < 20*time.Millisecond {
@@ -401,11 +403,11 @@ func TestFailCommand(t *testing.T) {
 	}
 	set("off")
 	if got := h.run("test", bsonx.NewDoc("ping", 1)); code(got) != 0 {
-		t.Error(formatDoc(got))
+		t.Error(command.FormatDoc(got))
 	}
 	h.svc.TestCommands = false
 	if got := h.run("admin", bsonx.NewDoc("configureFailPoint", "failCommand", "mode", "off")); code(got) != 59 {
-		t.Errorf("without test commands: %s", formatDoc(got))
+		t.Errorf("without test commands: %s", command.FormatDoc(got))
 	}
 }
 
@@ -425,13 +427,13 @@ func TestParameters(t *testing.T) {
 		"set unknown": {bsonx.NewDoc("setParameter", 1, "foo", 1), 72},
 		"set none":    {bsonx.NewDoc("setParameter", 1), 72},
 		"set fixed":   {bsonx.NewDoc("setParameter", 1, "maxSessions", 1), 20},
-		"set name":    {bsonx.NewDoc("setParameter", 1, queryFrameworkParam, "trySbeEngine"), 0},
-		"set other":   {bsonx.NewDoc("setParameter", 1, queryFrameworkParam, "foo"), 2},
-		"set number":  {bsonx.NewDoc("setParameter", 1, queryFrameworkParam, 5), 2},
-		"set bool":    {bsonx.NewDoc("setParameter", 1, queryFrameworkParam, true), 2},
+		"set name":    {bsonx.NewDoc("setParameter", 1, command.QueryFrameworkParam, "trySbeEngine"), 0},
+		"set other":   {bsonx.NewDoc("setParameter", 1, command.QueryFrameworkParam, "foo"), 2},
+		"set number":  {bsonx.NewDoc("setParameter", 1, command.QueryFrameworkParam, 5), 2},
+		"set bool":    {bsonx.NewDoc("setParameter", 1, command.QueryFrameworkParam, true), 2},
 	} {
 		if got := h.run("admin", c.cmd); code(got) != c.code {
-			t.Errorf("%s: %s", name, formatDoc(got))
+			t.Errorf("%s: %s", name, command.FormatDoc(got))
 		}
 	}
 }
@@ -471,7 +473,7 @@ func TestDiagnosticCommands(t *testing.T) {
 		"timeoutMinutes": bsonx.NewDoc("startSession", 1), "was": bsonx.NewDoc("profile", 0),
 	} {
 		if got := h.run("admin", cmd); code(got) != 0 || got.Lookup(field).IsMissing() {
-			t.Errorf("%s: %s", field, formatDoc(got))
+			t.Errorf("%s: %s", field, command.FormatDoc(got))
 		}
 	}
 	if got := h.run("admin", bsonx.NewDoc("serverStatus", 1, "metrics", 0)); !got.Lookup("metrics").IsMissing() {
@@ -492,10 +494,10 @@ func TestSessionCommands(t *testing.T) {
 			arg = bsonx.NewArray()
 		}
 		if got := h.run("admin", bsonx.NewDoc(name, arg)); code(got) != 0 {
-			t.Errorf("%s: %s", name, formatDoc(got))
+			t.Errorf("%s: %s", name, command.FormatDoc(got))
 		}
 		if got := h.run("admin", bsonx.NewDoc(name, "x")); code(got) != 14 {
-			t.Errorf("%s of a string: %s", name, formatDoc(got))
+			t.Errorf("%s of a string: %s", name, command.FormatDoc(got))
 		}
 	}
 	if n := h.svc.Sessions.Len(); n != 0 {
@@ -506,25 +508,25 @@ func TestSessionCommands(t *testing.T) {
 func TestShutdownIsLocal(t *testing.T) {
 	h := newHarness(t)
 	if got := h.run("admin", bsonx.NewDoc("shutdown", 1)); code(got) != mongoerr.IllegalOperation {
-		t.Errorf("embedded: %s", formatDoc(got))
+		t.Errorf("embedded: %s", command.FormatDoc(got))
 	}
 	h.conn.LocalOnly = false
 	if got := h.run("admin", bsonx.NewDoc("shutdown", 1)); code(got) != mongoerr.Unauthorized {
-		t.Errorf("from elsewhere: %s", formatDoc(got))
+		t.Errorf("from elsewhere: %s", command.FormatDoc(got))
 	}
 }
 
 // TestTable checks what every definition promises.
 func TestTable(t *testing.T) {
 	for _, d := range newHarness(t).svc.Registry().Definitions() {
-		if d.Status == Supported && !d.Hidden && d.Help == "" {
+		if d.Status == command.Supported && !d.Hidden && d.Help == "" {
 			t.Errorf("%s has no help", d.Name)
 		}
 		for i, f := range d.Fields {
-			if fieldIndex(d.Fields[:i], []byte(f.Name)) >= 0 {
+			if command.FieldIndex(d.Fields[:i], []byte(f.Name)) >= 0 {
 				t.Errorf("%s.%s is defined twice", d.Name, f.Name)
 			}
-			if g := findGeneric([]byte(f.Name)); g >= 0 {
+			if g := command.FindGeneric([]byte(f.Name)); g >= 0 {
 				t.Errorf("%s.%s is a generic argument", d.Name, f.Name)
 			}
 		}
@@ -532,7 +534,7 @@ func TestTable(t *testing.T) {
 }
 
 func BenchmarkHandlePing(b *testing.B) {
-	svc, err := NewServiceWithAll(Deps{})
+	svc, err := commands.NewService(command.Deps{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -551,8 +553,8 @@ func BenchmarkHandlePing(b *testing.B) {
 func TestExhaustStreams(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	for _, d := range h.svc.registry.Definitions() {
-		if d.Status != Supported || d.Name == "shutdown" || d.Name == "fsync" {
+	for _, d := range h.svc.Commands.Definitions() {
+		if d.Status != command.Supported || d.Name == "shutdown" || d.Name == "fsync" {
 			continue
 		}
 		for _, flags := range []wire.Flags{wire.FlagExhaustAllowed, wire.FlagExhaustAllowed | wire.FlagMoreToCome} {

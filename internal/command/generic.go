@@ -27,30 +27,32 @@ type Generic struct {
 	HasSession     bool
 	TxnNumber      int64
 	HasTxnNumber   bool
-	Autocommit     optionalBool
-	StartTxn       optionalBool
+	Autocommit     OptionalFlag
+	StartTxn       OptionalFlag
 	ClusterTime    storage.Stamp
 	APIVersion     string
-	APIStrict      optionalBool
-	APIDeprecation optionalBool
+	APIStrict      OptionalFlag
+	APIDeprecation OptionalFlag
 }
 
-type optionalBool byte
+// OptionalFlag is a boolean that may be absent.
+type OptionalFlag byte
 
+// The values of an OptionalFlag.
 const (
-	boolAbsent optionalBool = iota
-	boolFalse
-	boolTrue
+	BoolAbsent OptionalFlag = iota
+	BoolFalse
+	BoolTrue
 )
 
 // String returns "" where the argument is absent.
-func (b optionalBool) String() string { return [...]string{"", "false", "true"}[b] }
+func (b OptionalFlag) String() string { return [...]string{"", "false", "true"}[b] }
 
-func optional(b bool) optionalBool {
+func optional(b bool) OptionalFlag {
 	if b {
-		return boolTrue
+		return BoolTrue
 	}
-	return boolFalse
+	return BoolFalse
 }
 
 // maxTimeMillisLimit is the largest maxTimeMS.
@@ -123,7 +125,7 @@ var errHelp = errors.New("help is wanted")
 // GenericFields returns the arguments that every command takes.
 func GenericFields() []Field {
 	within := map[string][]Field{
-		"lsid": sessionFields, "readConcern": readConcernFields, "writeConcern": writeConcernFields,
+		"lsid": SessionFields, "readConcern": readConcernFields, "writeConcern": writeConcernFields,
 		"$readPreference": readPreferenceFields,
 	}
 	fields := make([]Field, len(genericFields))
@@ -182,22 +184,23 @@ func setMaxTime(g *Generic, cmd string, v bsonx.Value) error {
 	return nil
 }
 
-// sessionFields are the fields of an lsid.
-var sessionFields = []Field{
+// SessionFields are the fields of an lsid.
+var SessionFields = []Field{
 	{Name: "id", Type: BinData, Required: true},
 	{Name: "uid", Type: BinData},
 	{Name: "txnNumber", Type: Long},
 	{Name: "txnUUID", Type: BinData},
 }
 
-const uuidSubtype = 4
+// UUIDSubtype is the subtype of binary values that are UUIDs.
+const UUIDSubtype = 4
 
 func setSession(g *Generic, cmd string, v bsonx.Value) error {
 	if id, ok := plainSessionID(v.Doc()); ok {
 		g.SessionID, g.HasSession = id, true
 		return nil
 	}
-	id, err := parseSessionID(cmd+".lsid", v.Doc())
+	id, err := ParseSessionID(cmd+".lsid", v.Doc())
 	g.SessionID, g.HasSession = id, err == nil
 	return err
 }
@@ -209,21 +212,22 @@ func plainSessionID(doc bsonx.Doc) (id session.SessionID, ok bool) {
 		return id, false
 	}
 	subtype, data := it.Value().Binary()
-	if subtype != uuidSubtype || len(data) != len(id.UUID) || it.Next() {
+	if subtype != UUIDSubtype || len(data) != len(id.UUID) || it.Next() {
 		return id, false
 	}
 	copy(id.UUID[:], data)
 	return id, true
 }
 
-func parseSessionID(path string, doc bsonx.Doc) (session.SessionID, error) {
+// ParseSessionID reads a session id as lsid has it. path names it in errors.
+func ParseSessionID(path string, doc bsonx.Doc) (session.SessionID, error) {
 	var id session.SessionID
-	err := ParseFields(path, doc, sessionFields, func(i int, v bsonx.Value) error {
-		name := sessionFields[i].Name
+	err := ParseFields(path, doc, SessionFields, func(i int, v bsonx.Value) error {
+		name := SessionFields[i].Name
 		switch name {
 		case "id":
 			subtype, data := v.Binary()
-			if subtype != uuidSubtype {
+			if subtype != UUIDSubtype {
 				return mongoerr.New(mongoerr.TypeMismatch,
 					"BSON field '%s.id' is the wrong binData type '%s', expected type 'UUID'", path, binaryName(subtype))
 			}
@@ -235,7 +239,7 @@ func parseSessionID(path string, doc bsonx.Doc) (session.SessionID, error) {
 		case "uid":
 			_, data := v.Binary()
 			if len(data) != len(id.User) {
-				return mongoerr.New(codeUnsupportedFormat, "Unsupported SHA256Block hash length: %d", len(data))
+				return mongoerr.New(CodeUnsupportedFormat, "Unsupported SHA256Block hash length: %d", len(data))
 			}
 			copy(id.User[:], data)
 			return nil

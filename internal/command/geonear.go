@@ -12,7 +12,7 @@ import (
 )
 
 // locate makes a query one that a $geoNear asks.
-func (p *pipelines) locate(q *plan.Query, near *pipeline.GeoNear, vars *expr.Vars) error {
+func (p *Pipelines) locate(q *plan.Query, near *pipeline.GeoNear, vars *expr.Vars) error {
 	if q.Coll == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "$geoNear needs a collection to run, but %s does not exist", q.Namespace())
 	}
@@ -27,8 +27,8 @@ func (p *pipelines) locate(q *plan.Query, near *pipeline.GeoNear, vars *expr.Var
 	if err != nil {
 		return err
 	}
-	opts := filter.FindOptions(vars, p.now)
-	opts.Borrow, opts.Collation = true, p.collation
+	opts := filter.FindOptions(vars, p.Now)
+	opts.Borrow, opts.Collation = true, p.Collation
 	q.Filter, err = filter.Parse(spec, opts)
 	q.Located, q.Multiplier = near.Locate, near.Multiplier
 	return err
@@ -69,8 +69,8 @@ func geoPath(key bsonx.Doc) string {
 
 // The metadata of a $sample, of a text search and of a search by distance.
 const (
-	randVal         = "randVal"
-	textScore       = "textScore"
-	geoNearDistance = "geoNearDistance"
+	RandVal         = "randVal"
+	TextScore       = "textScore"
+	GeoNearDistance = "geoNearDistance"
 	geoNearPoint    = "geoNearPoint"
 )

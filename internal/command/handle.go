@@ -28,21 +28,21 @@ type Result struct {
 
 // Handle runs the command of a message and appends its reply to out.
 func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out []byte) Result {
-	c := s.stats.calls.get()
-	defer s.stats.calls.put(c)
+	c := s.Stats.calls.get()
+	defer s.Stats.calls.put(c)
 	req := &c.req // empty: put has cleared it
 	req.Service, req.Conn, req.Op, req.Now = s, conn, &conn.Op, s.Clock.Now()
-	req.Body, req.Sequences, req.args, req.memory = msg.Body, msg.Sequences, c.args[:0], &c.memory
+	req.Body, req.Sequences, req.RawArgs, req.Memory = msg.Body, msg.Sequences, c.args[:0], &c.memory
 	req.ending = msg.Ending
-	req.reply.exhaustAllowed = msg.Flags&(wire.FlagExhaustAllowed|wire.FlagMoreToCome) == wire.FlagExhaustAllowed
+	req.Reply.exhaustAllowed = msg.Flags&(wire.FlagExhaustAllowed|wire.FlagMoreToCome) == wire.FlagExhaustAllowed
 
 	w := beginReply(&c.builder, conn, msg, out)
-	req.reply.start = w.body
+	req.Reply.start = w.body
 	e, err := s.resolve(req, msg)
 	var fp failure
 	if err == nil {
 		conn.Op.Begin(ctx, conn.ids.take(s.Ops), req.Now)
-		if fp, err = s.failPoints.match(req); err == nil {
+		if fp, err = s.FailPoints.match(req); err == nil {
 			err = s.execute(e, req, &c.builder)
 		} else {
 			req.begin(e)
@@ -52,7 +52,7 @@ func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out
 	if err != nil && e != nil {
 		err = withLabels(req, err)
 		if req.begun {
-			e.failures.Add(1)
+			e.Failures.Add(1)
 		}
 	}
 	res := s.finishReply(w, req, msg, err, fp)
@@ -67,7 +67,7 @@ func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out
 // resolve finds the command and sets the request's name and database.
 func (s *Service) resolve(req *Request, msg *wire.Message) (*entry, error) {
 	first := req.Body.First()
-	if req.commandValue = first.Value; first.Key == nil {
+	if req.Value = first.Value; first.Key == nil {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "no command in the message")
 	}
 	if err := s.setDatabase(req, msg); err != nil {
@@ -75,11 +75,11 @@ func (s *Service) resolve(req *Request, msg *wire.Message) (*entry, error) {
 	}
 	e, ok := req.Conn.lastCommand, true
 	if e == nil || e.Name != string(first.Key) {
-		e, ok = s.registry.byName[string(first.Key)]
+		e, ok = s.Commands.ByName[string(first.Key)]
 		req.Conn.lastCommand = e
 	}
 	if !ok || e.Status == Absent || e.TestOnly && !s.TestCommands {
-		s.stats.unknownCommands.Add(1)
+		s.Stats.UnknownCommands.Add(1)
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", first.Key)
 	}
 	req.Def, req.Name = e.Definition, e.Name
@@ -133,7 +133,7 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 			err = s.panicked(req, p)
 		}
 	}()
-	if err := s.parse(e, req); err != nil {
+	if err := s.Parse(e, req); err != nil {
 		if errors.Is(err, errHelp) {
 			reply.String("help", "help for: "+e.Name+" "+e.Help)
 			return nil
@@ -141,12 +141,12 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 		return err
 	}
 	if req.Generic.HasSession {
-		req.Generic.SessionID = req.Conn.own(req.Generic.SessionID)
+		req.Generic.SessionID = req.Conn.Own(req.Generic.SessionID)
 	}
 	op := &req.Conn.Op
 	op.SetInfo(func(info *session.OpInfo) { opInfo(e, req, info) })
 	if ms := s.timeLimit(e, req); ms > 0 {
-		counts, err := s.failPoints.timeLimit()
+		counts, err := s.FailPoints.timeLimit()
 		if err != nil {
 			return err
 		}
@@ -171,15 +171,15 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 		if err := s.holdSnapshot(req); err != nil {
 			return err
 		}
-		defer s.snapshots.done(req.snapshot)
+		defer s.Snapshots.done(req.Snapshot)
 	}
 	s.applyDefaults(e.Definition, &req.Generic)
-	s.stats.readConcerns.count(e.Definition, &req.Generic)
+	s.Stats.readConcerns.count(e.Definition, &req.Generic)
 	if req.mayWrite() {
 		if err := s.enterWrites(req); err != nil {
 			return err
 		}
-		defer s.writes.leave()
+		defer s.Gate.leave()
 	}
 	if !e.Parses {
 		req.begin(e)
@@ -195,8 +195,8 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 	if synced := req.sync(); err == nil {
 		err = synced
 	}
-	if wc := &req.Generic.WriteConcern; wc.Given && s.replicates() && req.reply.writeConcernError == nil {
-		req.reply.writeConcernError = wc.unmet()
+	if wc := &req.Generic.WriteConcern; wc.Given && s.Replicates() && req.Reply.writeConcernError == nil {
+		req.Reply.writeConcernError = wc.unmet()
 	}
 	return err
 }
@@ -213,7 +213,7 @@ func (s *Service) session(req *Request) (*session.Session, error) {
 }
 
 func (s *Service) panicked(req *Request, p any) error {
-	s.stats.panics.Add(1)
+	s.Stats.Panics.Add(1)
 	s.Logger.Error("Unhandled panic in a command", "command", req.Name, "connection", req.Conn.ID, "panic", p,
 		"stack", string(debug.Stack()))
 	return mongoerr.New(mongoerr.InternalError, "internal error in command %s; the server's log has the details", req.Name)
@@ -240,8 +240,8 @@ func (r *Request) endsWithClient(e *entry) bool {
 	return e.Kind == "getmore" || e.Read && !r.mayWrite()
 }
 
-// parse checks every field of the request once.
-func (s *Service) parse(e *entry, req *Request) error {
+// Parse checks every field of the request once.
+func (s *Service) Parse(e *entry, req *Request) error {
 	if e.AdminOnly && req.DB != "admin" {
 		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", e.Name)
 	}
@@ -255,7 +255,7 @@ func (s *Service) parse(e *entry, req *Request) error {
 	it.Next()
 	if v := it.Value(); !e.CommandField.Accepts(v.Type) {
 		path := cmp.Or(e.ErrorName, e.Name) + "." + e.Name
-		if absent(v) {
+		if IsAbsent(v) {
 			return MissingField(path)
 		}
 		return WrongType(path, v.Type, e.CommandField)
@@ -274,7 +274,7 @@ func (s *Service) parse(e *entry, req *Request) error {
 		if i < 0 {
 			if e.Loose {
 				mixed = generics > 0
-				req.args = append(req.args, it.Elem())
+				req.RawArgs = append(req.RawArgs, it.Elem())
 				continue
 			}
 			return UnknownField(e.Name + "." + string(it.Key()))
@@ -302,11 +302,11 @@ func (s *Service) parse(e *entry, req *Request) error {
 // parseAlone parses a request anew without what is known of its ending, one of whose arguments
 // stands before it, too: what is wrong with the first one is said first.
 func (s *Service) parseAlone(e *entry, req *Request) error {
-	req.ending, req.args, req.Generic = 0, req.args[:0], Generic{}
+	req.ending, req.RawArgs, req.Generic = 0, req.RawArgs[:0], Generic{}
 	if err := req.readDatabase(); err != nil {
 		return err
 	}
-	return s.parse(e, req)
+	return s.Parse(e, req)
 }
 
 func (r *Request) addField(e *entry, i int, elem bsonx.Elem, seen *uint64) error {
@@ -315,12 +315,12 @@ func (r *Request) addField(e *entry, i int, elem bsonx.Elem, seen *uint64) error
 		return DuplicateField(e.Name + "." + f.Name)
 	}
 	*seen |= 1 << i
-	present, err := checkField(e.Name, f, elem.Value)
+	present, err := CheckField(e.Name, f, elem.Value)
 	if err != nil {
 		return err
 	}
 	if present {
-		r.args = append(r.args, elem)
+		r.RawArgs = append(r.RawArgs, elem)
 	} else {
 		*seen &^= 1 << i
 	}
@@ -358,7 +358,7 @@ func (r *Request) finishParse(e *entry, seen uint64) error {
 			}
 		}
 	}
-	if r.Generic.APIStrict == boolTrue {
+	if r.Generic.APIStrict == BoolTrue {
 		for i := range e.Fields {
 			if seen&(1<<i) != 0 {
 				if err := checkStrictField(&e.Fields[i], &r.Generic); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
@@ -58,7 +59,7 @@ func openHotPath(tb testing.TB, memory int64, open func(storage.Engine, *slog.Lo
 		tb.Fatal(err)
 	}
 	planner := plan.New(plan.Options{})
-	svc, err := command.NewServiceWithAll(command.Deps{
+	svc, err := commands.NewService(command.Deps{
 		Data: command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)}, Logger: log, ReplicaSet: set,
 	})
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 )
 
-// clusteredIndexSpec is how listIndexes shows the index of a collection that was created with clusteredIndex, nil for others.
-func clusteredIndexSpec(options bsonx.Doc) bsonx.Doc {
-	spec := clusteredOption(options)
+// ClusteredIndexSpec is how listIndexes shows the index of a collection that was created with clusteredIndex, nil for others.
+func ClusteredIndexSpec(options bsonx.Doc) bsonx.Doc {
+	spec := ClusteredOption(options)
 	if spec == nil {
 		return nil
 	}
@@ -18,19 +18,19 @@ func clusteredIndexSpec(options bsonx.Doc) bsonx.Doc {
 	b.Value("name", spec.Lookup("name"))
 	b.Bool("unique", true)
 	if v := options.Lookup("expireAfterSeconds"); !v.IsMissing() {
-		b.Int32("expireAfterSeconds", int32(saturatingInt64(v)))
+		b.Int32("expireAfterSeconds", int32(SaturatingInt64(v)))
 	}
 	b.Bool("clustered", true)
 	b.End()
 	return b.Bytes()
 }
 
-// idIndexOf returns the specification of the index on _id of a collection with those options; nil where it has none.
-func idIndexOf(options bsonx.Doc) bsonx.Doc {
+// IDIndexOf returns the specification of the index on _id of a collection with those options; nil where it has none.
+func IDIndexOf(options bsonx.Doc) bsonx.Doc {
 	if v := options.Lookup("autoIndexId"); v.Type == bsonx.TypeBool && !v.Bool() {
 		return nil
 	}
-	spec := idIndexSpec
+	spec := IDIndexSpec
 	if v := options.Lookup("idIndex"); v.Type == bsonx.TypeDocument {
 		spec = v.Doc()
 	}
@@ -40,8 +40,8 @@ func idIndexOf(options bsonx.Doc) bsonx.Doc {
 	return spec
 }
 
-// createCollation returns the collation of create with its defaults, missing where there is none.
-func createCollation(req *Request) (bsonx.Value, error) {
+// CreateCollation returns the collation of create with its defaults, missing where there is none.
+func CreateCollation(req *Request) (bsonx.Value, error) {
 	v := req.Get("collation")
 	if v.Type != bsonx.TypeDocument {
 		return bsonx.Missing, nil
@@ -50,10 +50,11 @@ func createCollation(req *Request) (bsonx.Value, error) {
 	return bsonx.Document(spec), err
 }
 
-const originalSpec = "originalSpec"
+// OriginalSpec is the field of an index specification with the keys that a user gave for a time series.
+const OriginalSpec = "originalSpec"
 
-// clusteredOption returns the clusteredIndex option of a collection, or nil.
-func clusteredOption(options bsonx.Doc) bsonx.Doc {
+// ClusteredOption returns the clusteredIndex option of a collection, or nil.
+func ClusteredOption(options bsonx.Doc) bsonx.Doc {
 	if v := options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument {
 		return v.Doc()
 	}
@@ -62,8 +63,8 @@ func clusteredOption(options bsonx.Doc) bsonx.Doc {
 
 // idIndexSpec is how listIndexes shows the index on _id, oldIDIndexSpec one of version 1.
 var (
-	idIndexSpec    = bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", idIndexName)
-	oldIDIndexSpec = bsonx.NewDoc("v", 1, "key", bsonx.NewDoc("_id", 1), "name", idIndexName)
+	IDIndexSpec    = bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", idIndexName)
+	OldIDIndexSpec = bsonx.NewDoc("v", 1, "key", bsonx.NewDoc("_id", 1), "name", idIndexName)
 )
 
 const idIndexName = "_id_"

@@ -7,21 +7,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// encryptionInformation is the argument that drivers with queryable encryption add to commands.
-var encryptionInformation = Field{Name: "encryptionInformation", Type: Object, Strict: true, Fields: []Field{
+// EncryptionInformation is the argument that drivers with queryable encryption add to commands.
+var EncryptionInformation = Field{Name: "encryptionInformation", Type: Object, Strict: true, Fields: []Field{
 	{Name: "type", Type: SafeInt},
 	{Name: "schema", Type: Object, Required: true},
 	{Name: "crudProcessed", Type: Bool},
 }}
 
-// isTimeseriesNamespace is the argument of routers that write buckets.
-var isTimeseriesNamespace = Field{Name: "isTimeseriesNamespace", Type: OptionalBool}
+// IsTimeseriesNamespace is the argument of routers that write buckets.
+var IsTimeseriesNamespace = Field{Name: "isTimeseriesNamespace", Type: OptionalBool}
 
 const codeNotBuckets = mongoerr.Code(5916400)
 
-// checkBuckets refuses isTimeseriesNamespace for a collection that has no buckets' name.
-func (r *Request) checkBuckets(name string) error {
-	if r.Bool(isTimeseriesNamespace.Name) && !strings.HasPrefix(name, "system.buckets.") {
+// CheckBuckets refuses isTimeseriesNamespace for a collection that has no buckets' name.
+func (r *Request) CheckBuckets(name string) error {
+	if r.Bool(IsTimeseriesNamespace.Name) && !strings.HasPrefix(name, "system.buckets.") {
 		return mongoerr.New(codeNotBuckets, "'isTimeseriesNamespace' parameter can only be set when the request is sent on system.buckets namespace")
 	}
 	return nil
@@ -30,33 +30,33 @@ func (r *Request) checkBuckets(name string) error {
 // maxQuorum is the number of members that a replica set may have.
 const maxQuorum = 50
 
-// commitQuorumTypes are the types of createIndexes' commitQuorum.
-var commitQuorumTypes = OneOf(bsonx.TypeDecimal128, bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeString, bsonx.TypeInt64)
+// CommitQuorumTypes are the types of createIndexes' commitQuorum.
+var CommitQuorumTypes = OneOf(bsonx.TypeDecimal128, bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeString, bsonx.TypeInt64)
 
-// checkQuorum requires a number of members, or a name.
-func checkQuorum(_ string, v bsonx.Value) error {
+// CheckQuorum requires a number of members, or a name.
+func CheckQuorum(_ string, v bsonx.Value) error {
 	switch {
 	case v.Type == bsonx.TypeString && v.Str() == "":
 		return mongoerr.New(mongoerr.FailedToParse, "commitQuorum can't be an empty string")
 	case v.Type == bsonx.TypeString:
 		return nil
 	}
-	if n := saturatingInt64(v); n < 0 || n > maxQuorum {
+	if n := SaturatingInt64(v); n < 0 || n > maxQuorum {
 		return mongoerr.New(mongoerr.FailedToParse, "commitQuorum has to be a non-negative number and not greater than %d", maxQuorum)
 	}
 	return nil
 }
 
-// checkQuorum refuses a commitQuorum that a set of one member cannot give, and any on a server that
+// CheckQuorum refuses a commitQuorum that a set of one member cannot give, and any on a server that
 // is no member of a set.
-func (r *Request) checkQuorum() error {
+func (r *Request) CheckQuorum() error {
 	v := r.Get("commitQuorum")
 	switch {
 	case v.IsMissing():
 		return nil
-	case !r.Service.replicates():
+	case !r.Service.Replicates():
 		return mongoerr.New(mongoerr.BadValue, "Standalones can't specify commitQuorum")
-	case v.Type != bsonx.TypeString && saturatingInt64(v) > 1:
+	case v.Type != bsonx.TypeString && SaturatingInt64(v) > 1:
 		return mongoerr.New(mongoerr.UnsatisfiableCommitQuorum, "Not enough data-bearing nodes")
 	case v.Type == bsonx.TypeString && v.Str() != modeMajority && v.Str() != "votingMembers":
 		return mongoerr.New(mongoerr.UnknownReplWriteConcern, "No write concern mode named '%s' found in replica set configuration", v.Str())

@@ -23,8 +23,8 @@ func latencyKind(command string) table.LatencyKind {
 func (s *Service) countLatency(e *entry, req *Request, took time.Duration) {
 	kind := latencyKind(e.Name)
 	req.Conn.tally.latencies.Add(kind, took)
-	for i := range req.spaces {
-		s.countWritten(&req.spaces[i])
+	for i := range req.Spaces {
+		s.countWritten(&req.Spaces[i])
 	}
 	if s.Store == nil || e.AdminOnly {
 		return
@@ -39,38 +39,38 @@ func (s *Service) countLatency(e *entry, req *Request, took time.Duration) {
 	}
 }
 
-// writtenSpace is a namespace of a bulkWrite, and how long each kind of operation on it took together. A
+// WrittenSpace is a namespace of a bulkWrite, and how long each kind of operation on it took together. A
 // kind that the command does not have there is negative.
-type writtenSpace struct {
-	namespace
-	took [bulkKinds]time.Duration
+type WrittenSpace struct {
+	Namespace
+	Took [bulkKinds]time.Duration
 }
 
-// writtenSpaces are the namespaces of a bulkWrite without operations.
-func writtenSpaces(spaces []namespace) []writtenSpace {
-	out := make([]writtenSpace, len(spaces))
+// WrittenSpaces are the namespaces of a bulkWrite without operations.
+func WrittenSpaces(spaces []Namespace) []WrittenSpace {
+	out := make([]WrittenSpace, len(spaces))
 	for i := range out {
-		out[i] = writtenSpace{spaces[i], [bulkKinds]time.Duration{-1, -1, -1}}
+		out[i] = WrittenSpace{spaces[i], [bulkKinds]time.Duration{-1, -1, -1}}
 	}
 	return out
 }
 
 // countWritten counts a bulkWrite for one of its collections, as a command of each kind that it has there.
-func (s *Service) countWritten(w *writtenSpace) {
+func (s *Service) countWritten(w *WrittenSpace) {
 	all, some := time.Duration(0), false
-	for kind, took := range w.took {
+	for kind, took := range w.Took {
 		if took >= 0 {
-			s.countTraffic(w.db, w.name, bulkKind(kind).traffic(), took)
+			s.CountTraffic(w.DB, w.Name, BulkKind(kind).traffic(), took)
 			all, some = all+took, true
 		}
 	}
-	if c := s.Store.Lookup(w.db, w.name); c != nil && some {
+	if c := s.Store.Lookup(w.DB, w.Name); c != nil && some {
 		c.Latencies().Add(table.LatencyWrites, all)
 	}
 }
 
-// countTraffic counts writes of another command than those that top counts, for a collection.
-func (s *Service) countTraffic(db, name string, kind table.TrafficKind, took time.Duration) {
+// CountTraffic counts writes of another command than those that top counts, for a collection.
+func (s *Service) CountTraffic(db, name string, kind table.TrafficKind, took time.Duration) {
 	if c := s.Store.Lookup(db, name); c != nil {
 		c.Traffic().Add(kind, true, took)
 	}
@@ -116,12 +116,12 @@ func appendLatencies(b *bsonx.Builder, l *table.Latencies, histograms bool) {
 	appendLatency(b, "transactions", l, table.LatencyTransactions, histograms)
 }
 
-// statusLatencies is serverStatus's opLatencies: all commands together.
-func (s *Service) statusLatencies(req *Request, b *bsonx.Builder) {
+// StatusLatencies is serverStatus's opLatencies: all commands together.
+func (s *Service) StatusLatencies(req *Request, b *bsonx.Builder) {
 	var all table.Latencies
-	all.Merge(&s.stats.transactions)
-	for i := range s.stats.tallies {
-		all.Merge(&s.stats.tallies[i].latencies)
+	all.Merge(&s.Stats.transactions)
+	for i := range s.Stats.tallies {
+		all.Merge(&s.Stats.tallies[i].latencies)
 	}
 	appendLatencies(b, &all, req.Body.LookupPath("opLatencies", "histograms").Truthy())
 }
@@ -141,25 +141,27 @@ func appendLatency(b *bsonx.Builder, name string, l *table.Latencies, kind table
 	b.End()
 }
 
-// namespace is one entry of nsInfo.
-type namespace struct {
-	db, name string
-	uuid     bsonx.Value // that the collection must have; missing where that is not said
+// Namespace is one entry of nsInfo.
+type Namespace struct {
+	DB, Name string
+	UUID     bsonx.Value // that the collection must have; missing where that is not said
 }
 
-type bulkKind int
+// BulkKind is a kind of operation of a bulkWrite.
+type BulkKind int
 
+// The kinds of operations of a bulkWrite.
 const (
-	bulkInsert bulkKind = iota
-	bulkUpdate
-	bulkDelete
+	BulkInsert BulkKind = iota
+	BulkUpdate
+	BulkDelete
 	bulkKinds
 )
 
-// counter is the opcounter of operations of a kind.
-func (k bulkKind) counter() Counter { return [...]Counter{CountInsert, CountUpdate, CountDelete}[k] }
+// Counter is the opcounter of operations of a kind.
+func (k BulkKind) Counter() Counter { return [...]Counter{CountInsert, CountUpdate, CountDelete}[k] }
 
 // traffic is as what top counts operations of a kind.
-func (k bulkKind) traffic() table.TrafficKind {
+func (k BulkKind) traffic() table.TrafficKind {
 	return [...]table.TrafficKind{table.TrafficInsert, table.TrafficUpdate, table.TrafficRemove}[k]
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// list is documents that a command answers with. They are made one by one: together they may be large.
-type list struct {
-	n int
+// List is documents that a command answers with. They are made one by one: together they may be large.
+type List struct {
+	N int
 	// at makes the i-th document, nil for one that is left out.
-	at func(i int) (bsonx.Doc, error)
+	At func(i int) (bsonx.Doc, error)
 	// bytes is what the list itself keeps in memory.
 	bytes int64
 }
@@ -20,42 +20,42 @@ type list struct {
 // entryBytes is about what an element of a list takes beside its document.
 const entryBytes = 32
 
-// listOf is a list of documents that are in memory.
-func listOf(docs []bsonx.Doc) list {
+// ListOf is a list of documents that are in memory.
+func ListOf(docs []bsonx.Doc) List {
 	bytes := int64(0)
 	for _, doc := range docs {
 		bytes += int64(len(doc)) + entryBytes
 	}
-	return list{n: len(docs), bytes: bytes, at: func(i int) (bsonx.Doc, error) { return docs[i], nil }}
+	return List{N: len(docs), bytes: bytes, At: func(i int) (bsonx.Doc, error) { return docs[i], nil }}
 }
 
-// replyList answers with a cursor over a list.
-func replyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs list) error {
-	size, err := req.listBatch()
+// ReplyList answers with a cursor over a list.
+func ReplyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs List) error {
+	size, err := req.ListBatch()
 	if err != nil {
 		return err
 	}
-	src := &listSource{list: docs}
-	b := batch{
-		req: req, field: "firstBatch", size: size, source: src, single: src.done(ctx),
-		cursor: &session.Cursor{Source: src, DB: req.DB, Collection: collection, Owner: req.Owner()},
+	src := &listSource{List: docs}
+	b := Batch{
+		Req: req, Field: "firstBatch", Size: size, Source: src, Single: src.done(ctx),
+		Cursor: &session.Cursor{Source: src, DB: req.DB, Collection: collection, Owner: req.Owner()},
 	}
-	err = b.first(ctx, reply)
-	if collection != bulkWriteCursor {
+	err = b.First(ctx, reply)
+	if collection != BulkWriteCursor {
 		req.Op.Debug.NReturned = -1 // what a list tells of the catalog does not count as documents
 	}
 	return err
 }
 
-// listBatch returns the size of the first batch of a list, -1 where the command does not say it.
-func (r *Request) listBatch() (int64, error) {
+// ListBatch returns the size of the first batch of a list, -1 where the command does not say it.
+func (r *Request) ListBatch() (int64, error) {
 	size := int64(-1)
 	cursor := r.Doc("cursor")
 	if cursor == nil {
 		return size, nil
 	}
-	err := ParseFields(r.Def.Name+".cursor", cursor, cursorFields, func(_ int, v bsonx.Value) error {
-		size = saturatingInt64(v)
+	err := ParseFields(r.Def.Name+".cursor", cursor, CursorFields, func(_ int, v bsonx.Value) error {
+		size = SaturatingInt64(v)
 		return nil
 	})
 	return size, err
@@ -63,7 +63,7 @@ func (r *Request) listBatch() (int64, error) {
 
 // listSource is a cursor over a list.
 type listSource struct {
-	list
+	List
 	next  int
 	ahead bsonx.Doc // was made to see whether there is another one
 }
@@ -74,11 +74,11 @@ func (s *listSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		s.ahead = nil
 		return doc, nil
 	}
-	for s.next < s.n {
+	for s.next < s.N {
 		if err := interrupt.Cause(ctx); err != nil {
 			return nil, err
 		}
-		doc, err := s.at(s.next)
+		doc, err := s.At(s.next)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func (s *listSource) done(ctx context.Context) bool {
 
 // Kept implements memory.Keeper.
 func (s *listSource) Kept() int64 {
-	return s.bytes + int64(len(s.ahead)) + entryBytes*int64(s.n-s.next)
+	return s.bytes + int64(len(s.ahead)) + entryBytes*int64(s.N-s.next)
 }
 
 // Save implements session.Source.

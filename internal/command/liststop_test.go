@@ -13,7 +13,7 @@ func TestListStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	made := 0
-	src := &listSource{list: list{n: 1000, at: func(i int) (bsonx.Doc, error) {
+	src := &listSource{List: List{N: 1000, At: func(i int) (bsonx.Doc, error) {
 		if made++; i == 9 {
 			cancel()
 		}
@@ -25,7 +25,7 @@ func TestListStops(t *testing.T) {
 	if made != 10 {
 		t.Errorf("%d documents were made, want 10", made)
 	}
-	first := &listSource{list: listOf([]bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("a", 2)})}
+	first := &listSource{List: ListOf([]bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("a", 2)})}
 	if doc, err := first.Next(t.Context()); err != nil || !doc.Equal(bsonx.NewDoc("a", 1)) || first.done(ctx) {
 		t.Errorf("%v, %v, or the list is at its end", doc, err)
 	}

@@ -2,16 +2,16 @@ package command
 
 import "github.com/KimMachineGun/automemlimit/memlimit"
 
-// totalMemory returns the memory in bytes that the process may use, 0 where it is not known.
-func totalMemory() int64 {
+// TotalMemory returns the memory in bytes that the process may use, 0 where it is not known.
+func TotalMemory() int64 {
 	if n := GroupMemory(); n > 0 {
 		return n
 	}
-	return machineMemory()
+	return MachineMemory()
 }
 
-// machineMemory returns the machine's memory in bytes, 0 where it is not known.
-func machineMemory() int64 {
+// MachineMemory returns the machine's memory in bytes, 0 where it is not known.
+func MachineMemory() int64 {
 	n, err := memlimit.FromSystem()
 	if err != nil {
 		return 0
@@ -33,4 +33,4 @@ func GroupMemory() int64 {
 
 // AvailableMemory returns the memory in bytes that the process may use: its control group's limit, else the machine's
 // memory, else 0.
-func AvailableMemory() int64 { return totalMemory() }
+func AvailableMemory() int64 { return TotalMemory() }

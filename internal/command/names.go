@@ -63,7 +63,7 @@ func (r *Request) namespace() string {
 	case 1:
 		return spaces[0]
 	default:
-		return r.DB + "." + bulkWriteCursor
+		return r.DB + "." + BulkWriteCursor
 	}
 	var info session.OpInfo
 	info.DB, info.Collection = r.target()
@@ -73,8 +73,8 @@ func (r *Request) namespace() string {
 // namespaces are those of a bulkWrite, each once.
 func (r *Request) namespaces() []string {
 	var out []string
-	for i := range r.spaces {
-		if ns := r.spaces[i].db + "." + r.spaces[i].name; !slices.Contains(out, ns) {
+	for i := range r.Spaces {
+		if ns := r.Spaces[i].DB + "." + r.Spaces[i].Name; !slices.Contains(out, ns) {
 			out = append(out, ns)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// operationCommands returns currentOp and killOp.
-func operationCommands() []Definition {
+// OperationCommands returns currentOp and killOp.
+func OperationCommands() []Definition {
 	return []Definition{
 		{Name: "currentOp", Help: "Lists running operations.", AdminOnly: true, Loose: true, Run: runCurrentOp},
 		{
@@ -42,7 +42,7 @@ func runCurrentOp(_ context.Context, req *Request, reply *bsonx.Builder) error {
 		}
 	}
 	reply.End()
-	if s.writes.locked() {
+	if s.Gate.Locked() {
 		reply.Bool("fsyncLock", true)
 		reply.String("info", "use db.fsyncUnlock() to terminate the fsync write/snapshot lock")
 	}
@@ -65,7 +65,7 @@ func (s *Service) currentOpFilter(req *Request) (OpFilter, error) {
 	if query.IsEmpty() {
 		return func(bsonx.Doc) (bool, error) { return true, nil }, nil
 	}
-	f, err := filter.Parse(query, filter.Options{AllowExpr: true, Now: req.Now, Vars: req.baseVars()})
+	f, err := filter.Parse(query, filter.Options{AllowExpr: true, Now: req.Now, Vars: req.BaseVars()})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *Service) idleCursorDocs() []bsonx.Doc {
 		b := bsonx.NewBuilder(nil)
 		b.StartDoc()
 		b.String("type", "idleCursor")
-		b.String("host", s.hostAndPort())
+		b.String("host", s.HostAndPort())
 		b.String("ns", c.Namespace)
 		if !c.Owner.Session.IsZero() {
 			b.Doc("lsid", sessionDoc(c.Owner.Session))
@@ -137,8 +137,8 @@ func (s *Service) operationDoc(op *session.Snapshot, t *session.TransactionInfo)
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("type", "op")
-	b.String("host", s.hostAndPort())
-	b.String("desc", connName(op.Client.ConnectionID))
+	b.String("host", s.HostAndPort())
+	b.String("desc", ConnName(op.Client.ConnectionID))
 	b.Int64("connectionId", op.Client.ConnectionID)
 	b.String("client", op.Client.Remote)
 	if op.Client.AppName != "" {
@@ -216,14 +216,14 @@ func shownCommand(cmd bsonx.Doc) bsonx.Doc {
 // maxTruncated bounds the fields that are shown of a command that is not shown whole.
 const maxTruncated = 1000
 
-// connName names a connection in logs as mongod does.
-func connName(id int64) string { return "conn" + strconv.FormatInt(id, 10) }
+// ConnName names a connection in logs as mongod does.
+func ConnName(id int64) string { return "conn" + strconv.FormatInt(id, 10) }
 
 const codeOpID = mongoerr.Code(26823)
 
 func runKillOp(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	v := req.Get("op")
-	id := saturatingInt64(v)
+	id := SaturatingInt64(v)
 	if whole, ok := v.AsFloat64(); !ok || whole != math.Trunc(whole) || math.Abs(whole) > math.MaxInt64 {
 		return mongoerr.New(mongoerr.BadValue, "Expected field \"op\" to have a value exactly representable as a 64-bit integer, but found op: %s",
 			bsonx.FormatShell(v))

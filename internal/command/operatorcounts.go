@@ -147,8 +147,8 @@ func (c *operatorCounts) expression(v bsonx.Value) {
 	}
 }
 
-// pipeline counts the stages of a pipeline that was accepted, with those in them.
-func (c *operatorCounts) pipeline(stages bsonx.Value) {
+// Pipeline counts the stages of a pipeline that was accepted, with those in them.
+func (c *operatorCounts) Pipeline(stages bsonx.Value) {
 	c.stagesOf(stages.Doc().Values())
 }
 
@@ -169,11 +169,11 @@ func (c *operatorCounts) stage(name string, arg bsonx.Value) {
 		c.filter(arg.Doc().Lookup("query").Doc())
 	case "$facet":
 		for it := arg.Doc().Iter(); it.Next(); {
-			c.pipeline(it.Value())
+			c.Pipeline(it.Value())
 		}
 	case "$lookup", "$unionWith":
 		if arg.Type == bsonx.TypeDocument {
-			c.pipeline(arg.Doc().Lookup("pipeline"))
+			c.Pipeline(arg.Doc().Lookup("pipeline"))
 			c.expression(arg.Doc().Lookup("let"))
 		}
 	case "$graphLookup":
@@ -197,7 +197,7 @@ func (c *operatorCounts) stage(name string, arg bsonx.Value) {
 			return
 		}
 		if when := arg.Doc().Lookup("whenMatched"); when.Type == bsonx.TypeArray {
-			c.pipeline(when)
+			c.Pipeline(when)
 		}
 	case "$sort", "$documents", "$out", "$sample", "$collStats", "$currentOp", "$changeStream":
 	default:
@@ -221,9 +221,9 @@ func (c *operatorCounts) fields(doc bsonx.Doc, accumulators nameCounts) {
 	}
 }
 
-// statusOperators appends metrics.aggStageCounters and metrics.operatorCounters.
-func (s *Service) statusOperators(b *bsonx.Builder) {
-	c := &s.stats.operators
+// StatusOperators appends metrics.aggStageCounters and metrics.operatorCounters.
+func (s *Service) StatusOperators(b *bsonx.Builder) {
+	c := &s.Stats.Operators
 	c.stages.append(b, "aggStageCounters")
 	b.StartDocField("operatorCounters")
 	c.expressions.append(b, "expressions")

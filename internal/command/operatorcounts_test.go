@@ -42,7 +42,7 @@ func TestEachOperatorIsCounted(t *testing.T) {
 		}
 	}
 	pipeline := func(stage string, arg any) {
-		c.pipeline(bsonx.NewArray(bsonx.NewDoc(stage, arg)))
+		c.Pipeline(bsonx.NewArray(bsonx.NewDoc(stage, arg)))
 	}
 	doc := bsonx.NewDoc
 	counted("expression", c.expressions, 1, func(name string) {

@@ -42,7 +42,8 @@ func (p *Params) Add(params ...Param) {
 	}
 }
 
-func (p *Params) lookup(name string) (Param, bool) {
+// Lookup returns the parameter with a name.
+func (p *Params) Lookup(name string) (Param, bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	param, ok := p.m[name]
@@ -100,7 +101,7 @@ func coerced(name string, v bsonx.Value) (int64, error) {
 	case v.Type != bsonx.TypeInt64 && math.Abs(x) >= 1<<63:
 		return 0, mongoerr.New(mongoerr.BadValue, "Failed validating %s: Out of bounds coercing to integral value", name)
 	}
-	return saturatingInt64(v), nil
+	return SaturatingInt64(v), nil
 }
 
 // IntParam returns a parameter that holds a whole number in [min, max] and calls changed when it is set.
@@ -165,13 +166,13 @@ func EnumParam(name string, values ...string) Param {
 
 // builtinParams are the parameters of this package and those that clients ask every server for.
 func (s *Service) builtinParams() []Param {
-	fcv := bsonx.Document(bsonx.NewDoc("version", featureVersion))
+	fcv := bsonx.Document(bsonx.NewDoc("version", FeatureVersion))
 	return []Param{
 		Constant("featureCompatibilityVersion", fcv),
 		Constant("authenticationMechanisms", bsonx.NewArray()),
 		Constant("enableTestCommands", bsonx.Bool(s.TestCommands)),
-		EnumParam(queryFrameworkParam, "forceClassicEngine", "trySbeRestricted", "trySbeEngine"),
-		BoolParam(collationRegexParam, true, func(ignore bool) {
+		EnumParam(QueryFrameworkParam, "forceClassicEngine", "trySbeRestricted", "trySbeEngine"),
+		BoolParam(CollationRegexParam, true, func(ignore bool) {
 			if s.Planner != nil {
 				s.Planner.SetCollatedRegex(!ignore)
 			}
@@ -191,8 +192,8 @@ func (s *Service) builtinParams() []Param {
 	}
 }
 
-// parameterCommands returns getParameter and setParameter.
-func parameterCommands() []Definition {
+// ParameterCommands returns getParameter and setParameter.
+func ParameterCommands() []Definition {
 	return []Definition{
 		{Name: "getParameter", Help: "Reads server parameters.", AdminOnly: true, Loose: true, Run: runGetParameter},
 		{Name: "setParameter", Help: "Changes server parameters.", AdminOnly: true, Loose: true, Run: runSetParameter},
@@ -229,7 +230,7 @@ func runGetParameter(_ context.Context, req *Request, reply *bsonx.Builder) erro
 	}
 	found := false
 	for _, name := range names {
-		p, ok := req.Service.Params.lookup(name)
+		p, ok := req.Service.Params.Lookup(name)
 		if !ok || p.TestOnly && !req.Service.TestCommands {
 			continue
 		}
@@ -260,7 +261,7 @@ func runSetParameter(_ context.Context, req *Request, reply *bsonx.Builder) erro
 		return mongoerr.New(mongoerr.InvalidOptions, "no option found to set, use help:true to see options ")
 	}
 	for i, a := range args {
-		p, ok := req.Service.Params.lookup(string(a.Key))
+		p, ok := req.Service.Params.Lookup(string(a.Key))
 		if !ok {
 			return mongoerr.New(mongoerr.InvalidOptions, "attempted to set unrecognized parameter [%s], use help:true to see options ", a.Key)
 		}

@@ -8,52 +8,54 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// ownStages are the stages of a command. Those of an aggregate command were compiled when it was
+// OwnStages are the stages of a command. Those of an aggregate command were compiled when it was
 // checked, as they stand; of other commands, and where a view or a time series adds stages before
 // them, compiled is nothing.
-type ownStages struct {
-	list     []bsonx.Value
-	compiled *pipeline.Pipeline
+type OwnStages struct {
+	List     []bsonx.Value
+	Compiled *pipeline.Pipeline
 }
 
-// cursorFields are the fields of a command's cursor option.
-var cursorFields = []Field{{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)}}
+// CursorFields are the fields of a command's cursor option.
+var CursorFields = []Field{{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)}}
 
-func (s scope) parsePipeline(db string, stages bsonx.Value, top pipeline.Top) (*pipeline.Pipeline, error) {
-	return pipeline.Parse(stages, s.pipelineOptions(db, top))
+func (s Scope) parsePipeline(db string, stages bsonx.Value, top pipeline.Top) (*pipeline.Pipeline, error) {
+	return pipeline.Parse(stages, s.PipelineOptions(db, top))
 }
 
-func (s scope) pipelineOptions(db string, top pipeline.Top) pipeline.Options {
-	return pipeline.Options{Vars: s.vars, Now: s.now, DB: db, Top: top, Collation: s.collation}
+// PipelineOptions returns the options for compiling a pipeline of a database.
+func (s Scope) PipelineOptions(db string, top pipeline.Top) pipeline.Options {
+	return pipeline.Options{Vars: s.Vars, Now: s.Now, DB: db, Top: top, Collation: s.Collation}
 }
 
-func elements(v bsonx.Value) []bsonx.Value { return v.Doc().Values() }
+// Elements returns the elements of an array.
+func Elements(v bsonx.Value) []bsonx.Value { return v.Doc().Values() }
 
-// noCollection is the name in the namespace of a cursor over no collection.
-const noCollection = "$cmd.aggregate"
+// NoCollection is the name in the namespace of a cursor over no collection.
+const NoCollection = "$cmd.aggregate"
 
-// runStages runs stages over a collection or view, or over none, and answers with a cursor.
-func (r *Request) runStages(ctx context.Context, sc scope, name string, own ownStages, size int64, reply *bsonx.Builder) error {
-	src, err := r.openStages(ctx, sc, name, own)
+// RunStages runs stages over a collection or view, or over none, and answers with a cursor.
+func (r *Request) RunStages(ctx context.Context, sc Scope, name string, own OwnStages, size int64, reply *bsonx.Builder) error {
+	src, err := r.OpenStages(ctx, sc, name, own)
 	if err != nil {
 		return err
 	}
 	if name == "" {
-		name = noCollection
+		name = NoCollection
 	}
 	r.Op.SetPlan(src.plan, nil)
 	r.Op.Debug.PlanSummary = src.plan
-	b := batch{
-		req: r, field: "firstBatch", during: duringAggregate, size: size, single: r.Bool("singleBatch"), source: src,
-		cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Plan: src.plan},
+	b := Batch{
+		Req: r, Field: "firstBatch", During: DuringAggregate, Size: size, Single: r.Bool("singleBatch"), Source: src,
+		Cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Plan: src.plan},
 	}
-	return b.first(ctx, reply)
+	return b.First(ctx, reply)
 }
 
-// openStages opens stages over a collection or view.
-func (r *Request) openStages(ctx context.Context, sc scope, name string, own ownStages) (*stageSource, error) {
-	return r.pipelines(sc).open(ctx, r.DB, name, own, sc.vars)
+// OpenStages opens stages over a collection or view.
+func (r *Request) OpenStages(ctx context.Context, sc Scope, name string, own OwnStages) (*StageSource, error) {
+	return r.Pipelines(sc).open(ctx, r.DB, name, own, sc.Vars)
 }
 
-// defaultFirstBatch is how many documents the first batch has where the command does not say.
-const defaultFirstBatch = 101
+// DefaultFirstBatch is how many documents the first batch has where the command does not say.
+const DefaultFirstBatch = 101

@@ -34,12 +34,13 @@ func (p *slowPolicy) logs(took time.Duration, slowMillis int64, entry func() bso
 // maxProfileLevel is the profiler's highest level.
 const maxProfileLevel = 2
 
-func runProfile(_ context.Context, req *Request, reply *bsonx.Builder) error {
+// RunProfile runs the command profile.
+func RunProfile(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	v := req.CommandValue()
 	if !v.Type.IsNumber() {
 		return WrongType("profile.profile", v.Type, SafeInt)
 	}
-	level := saturatingInt64(v)
+	level := SaturatingInt64(v)
 	if level > 0 && level <= maxProfileLevel {
 		return mongoerr.New(mongoerr.NotImplemented, "the profiler is not implemented by Sheaf yet; slow operations are logged")
 	}
@@ -120,7 +121,7 @@ func slowEntry(req *Request, took time.Duration, err error) bsonx.Doc {
 	b.Int64("millis", took.Milliseconds())
 	b.Date("ts", req.Now.UnixMilli())
 	b.String("client", req.Conn.Remote)
-	b.String("appName", req.Conn.appName)
+	b.String("appName", req.Conn.ClientApp)
 	b.End()
 	return b.Bytes()
 }

@@ -31,7 +31,7 @@ type readConcernCounts struct {
 // count counts a read, or a transaction by its first command.
 func (c *readConcernCounts) count(d *Definition, g *Generic) {
 	switch {
-	case g.StartTxn == boolTrue:
+	case g.StartTxn == BoolTrue:
 		c.transactions[kindOfReadConcern(&g.ReadConcern)].Add(1)
 	case d.Read && d.Kind != "getmore" && !g.inTransaction():
 		c.outside[kindOfReadConcern(&g.ReadConcern)].Add(1)
@@ -42,33 +42,33 @@ func kindOfReadConcern(rc *ReadConcern) readConcernKind {
 	switch {
 	case rc.Level == levelAvailable && rc.Default:
 		return readDefaultAvailable
-	case rc.Level == levelMajority && rc.Default:
+	case rc.Level == LevelMajority && rc.Default:
 		return readDefaultMajority
-	case rc.Level == levelLocal && rc.Default:
+	case rc.Level == LevelLocal && rc.Default:
 		return readDefaultLocal
 	case rc.Level == levelAvailable:
 		return readAvailable
-	case rc.Level == levelMajority:
+	case rc.Level == LevelMajority:
 		return readMajority
-	case rc.Level == levelLinearizable:
+	case rc.Level == LevelLinearizable:
 		return readLinearizable
 	case rc.Level == levelSnapshot && rc.AtClusterTime != 0:
 		return readSnapshotAt
 	case rc.Level == levelSnapshot:
 		return readSnapshot
-	case rc.Level == levelLocal:
+	case rc.Level == LevelLocal:
 		return readLocal
 	default:
 		return readImplicit
 	}
 }
 
-// statusReadConcerns is serverStatus's readConcernCounters.
-func (s *Service) statusReadConcerns(b *bsonx.Builder) {
+// StatusReadConcerns is serverStatus's readConcernCounters.
+func (s *Service) StatusReadConcerns(b *bsonx.Builder) {
 	for _, part := range [...]struct {
 		name   string
 		counts *[readConcernKinds]atomic.Int64
-	}{{"nonTransactionOps", &s.stats.readConcerns.outside}, {"transactionOps", &s.stats.readConcerns.transactions}} {
+	}{{"nonTransactionOps", &s.Stats.readConcerns.outside}, {"transactionOps", &s.Stats.readConcerns.transactions}} {
 		n := func(k readConcernKind) int64 { return part.counts[k].Load() }
 		b.StartDocField(part.name)
 		b.Int64("none", n(readImplicit)+n(readDefaultLocal)+n(readDefaultAvailable)+n(readDefaultMajority))

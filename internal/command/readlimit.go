@@ -20,7 +20,7 @@ var readLimitFields = []Field{{Name: "readOperations", Type: SafeInt, Check: Bet
 func parseReadLimit(doc bsonx.Doc, at storage.Stamp) (*readLimit, error) {
 	limit := &readLimit{at: at}
 	err := ParseFields(defaultMaxTime, doc, readLimitFields, func(_ int, v bsonx.Value) error {
-		limit.millis = saturatingInt64(v)
+		limit.millis = SaturatingInt64(v)
 		return nil
 	})
 	var malformed *mongoerr.Error
@@ -35,7 +35,7 @@ func (l *readLimit) hold(s *Service) { s.readLimit.Store(l) }
 
 // document implements clusterValue.
 func (l *readLimit) document() bsonx.Doc {
-	return bsonx.NewDoc("_id", defaultMaxTime, "clusterParameterTime", timestamp(l.at), "readOperations", l.millis)
+	return bsonx.NewDoc("_id", defaultMaxTime, "clusterParameterTime", StampValue(l.at), "readOperations", l.millis)
 }
 
 // timeLimit returns after how many milliseconds a command ends, 0 for no limit. Its own maxTimeMS counts before the default of reads,

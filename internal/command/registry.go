@@ -107,14 +107,14 @@ type entry struct {
 	*Definition
 	required uint64 // bit set of required Fields
 	lengths  []byte // of the names of Fields: a look-up reads these instead of the whole table
-	index    int    // in tally.runs
-	failures atomic.Int64
+	Index    int    // in tally.runs
+	Failures atomic.Int64
 }
 
 // Registry finds commands by name.
 type Registry struct {
-	byName map[string]*entry
-	all    []*entry
+	ByName map[string]*entry
+	All    []*entry
 }
 
 // maxFields is the number of Fields that the parser's bit sets hold.
@@ -122,13 +122,13 @@ const maxFields = 64
 
 // NewRegistry indexes a table of definitions. A name that stands twice is an error.
 func NewRegistry(defs []Definition) (*Registry, error) {
-	r := &Registry{byName: make(map[string]*entry, len(defs))}
+	r := &Registry{ByName: make(map[string]*entry, len(defs))}
 	for i := range defs {
 		d := &defs[i]
 		if len(d.Fields) > maxFields || d.Status == Supported && (d.Run == nil) == (d.Refuse == nil) {
 			return nil, fmt.Errorf("command %s: invalid definition", d.Name)
 		}
-		e := &entry{Definition: d, index: i}
+		e := &entry{Definition: d, Index: i}
 		for j := range d.Fields {
 			if d.Fields[j].Required {
 				e.required |= 1 << j
@@ -136,14 +136,14 @@ func NewRegistry(defs []Definition) (*Registry, error) {
 			e.lengths = append(e.lengths, byte(len(d.Fields[j].Name)))
 		}
 		for _, name := range append([]string{d.Name}, d.Aliases...) {
-			if _, twice := r.byName[name]; twice {
+			if _, twice := r.ByName[name]; twice {
 				return nil, fmt.Errorf("command %s is defined twice", name)
 			}
-			r.byName[name] = e
+			r.ByName[name] = e
 		}
-		r.all = append(r.all, e)
+		r.All = append(r.All, e)
 	}
-	slices.SortFunc(r.all, func(a, b *entry) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.All, func(a, b *entry) int { return strings.Compare(a.Name, b.Name) })
 	return r, nil
 }
 
@@ -166,7 +166,7 @@ func (e *entry) field(key []byte) int {
 
 // Lookup returns the definition of a command or alias, or nil.
 func (r *Registry) Lookup(name string) *Definition {
-	if e, ok := r.byName[name]; ok {
+	if e, ok := r.ByName[name]; ok {
 		return e.Definition
 	}
 	return nil
@@ -174,8 +174,8 @@ func (r *Registry) Lookup(name string) *Definition {
 
 // Definitions returns all definitions in order of name.
 func (r *Registry) Definitions() []*Definition {
-	out := make([]*Definition, len(r.all))
-	for i, e := range r.all {
+	out := make([]*Definition, len(r.All))
+	for i, e := range r.All {
 		out[i] = e.Definition
 	}
 	return out

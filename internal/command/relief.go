@@ -134,7 +134,7 @@ func (s *Service) relieve() {
 	slices.SortFunc(running, func(a, b session.Snapshot) int { return a.Started.Compare(b.Started) })
 	for _, o := range running[:(len(running)+1)/2] {
 		if s.Ops.End(o.ID, errRelief) {
-			s.stats.relieved.Add(1)
+			s.Stats.Relieved.Add(1)
 			s.Logger.Warn("Operation ended because the server has no memory left", "c", "COMMAND", "opid", o.ID, "ns", o.Namespace())
 		}
 	}

@@ -26,8 +26,8 @@ const (
 // electionID is that of the set's first term; drivers compare it to tell old primaries from new ones.
 var electionID = [12]byte{0: 0x7f, 1: 0xff, 2: 0xff, 3: 0xff, 11: setTerm}
 
-// replicates reports whether the server presents itself as the member of a replica set.
-func (s *Service) replicates() bool { return s.ReplicaSet != "" }
+// Replicates reports whether the server presents itself as the member of a replica set.
+func (s *Service) Replicates() bool { return s.ReplicaSet != "" }
 
 // member returns the name under which the server is a member of its set for clients that reach it by the address local. Drivers go
 // on with the members that hello tells them, and leave the address that they were given if it is not among them: so the name is
@@ -37,16 +37,16 @@ func (s *Service) member(local string) string {
 	switch {
 	case local != "":
 		return local
-	case s.port.Load() > 0:
-		return s.hostAndPort()
+	case s.Port.Load() > 0:
+		return s.HostAndPort()
 	}
-	return net.JoinHostPort(s.hostname, "27017")
+	return net.JoinHostPort(s.Hostname, "27017")
 }
 
-// replicationCommands returns the commands of replica sets.
-func replicationCommands() []Definition {
+// ReplicationCommands returns the commands of replica sets.
+func ReplicationCommands() []Definition {
 	defs := []Definition{
-		{Name: "replSetGetStatus", Help: "Describes the state of the replica set.", Run: runReplSetStatus},
+		{Name: "replSetGetStatus", Help: "Describes the state of the replica set.", Run: RunReplSetStatus},
 		{Name: "replSetGetConfig", Help: "Returns the configuration of the replica set.", Run: runReplSetConfig},
 		{Name: "replSetGetRBID", Help: "Returns the number of rollbacks, which is that of none.", Run: runReplSetRBID},
 		{Name: "replSetStepUp", Help: "Makes the member the primary, which it is.", Run: func(context.Context, *Request, *bsonx.Builder) error {
@@ -86,7 +86,7 @@ func replicationCommands() []Definition {
 }
 
 func (r *Request) checkReplicates() error {
-	if !r.Service.replicates() {
+	if !r.Service.Replicates() {
 		return mongoerr.New(mongoerr.NoReplicationEnabled, "not running with --replSet")
 	}
 	return nil
@@ -114,7 +114,7 @@ var replicationRefusals = []struct {
 func runStepDown(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if req.Body.Lookup("force").Truthy() {
 		req.Service.Transactions.KillSession(func(session.SessionID) bool { return true })
-		req.Service.topology.bump()
+		req.Service.Topology.bump()
 		return nil
 	}
 	return mongoerr.New(mongoerr.ExceededTimeLimit, "No electable secondaries caught up as of %s. Please use the replSetStepDown "+
@@ -129,15 +129,15 @@ func runReplSetRBID(_ context.Context, _ *Request, reply *bsonx.Builder) error {
 // optime is a place in the log: a stamp and the term.
 func appendOptime(b *bsonx.Builder, key string, at storage.Stamp) {
 	b.StartDocField(key)
-	b.Value("ts", timestamp(at))
+	b.Value("ts", StampValue(at))
 	b.Int64("t", setTerm)
 	b.End()
 }
 
 func millisOf(at storage.Stamp) int64 { return int64(at.Seconds()) * 1000 }
 
-// appendMember appends what hello and serverStatus tell of the set.
-func (s *Service) appendMember(b *bsonx.Builder, conn *Conn, primaryField string) {
+// AppendMember appends what hello and serverStatus tell of the set.
+func (s *Service) AppendMember(b *bsonx.Builder, conn *Conn, primaryField string) {
 	member := s.member(conn.Local)
 	b.StartArrayField("hosts")
 	b.Elem(bsonx.String(member))
@@ -149,7 +149,7 @@ func (s *Service) appendMember(b *bsonx.Builder, conn *Conn, primaryField string
 	b.String("primary", member)
 	b.String("me", member)
 	b.Value("electionId", bsonx.ObjectID(electionID))
-	at := s.order.Visible()
+	at := s.Order.Visible()
 	b.StartDocField("lastWrite")
 	appendOptime(b, "opTime", at)
 	b.Date("lastWriteDate", millisOf(at))
@@ -169,9 +169,10 @@ func (s *Service) durable(at storage.Stamp) storage.Stamp {
 // heartbeatMillis is how often members of a set would ask each other.
 const heartbeatMillis = 2000
 
-func runReplSetStatus(_ context.Context, req *Request, reply *bsonx.Builder) error {
+// RunReplSetStatus runs the command replSetGetStatus.
+func RunReplSetStatus(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	s := req.Service
-	at := s.order.Visible()
+	at := s.Order.Visible()
 	reply.String("set", s.ReplicaSet)
 	reply.Date("date", req.Now.UnixMilli())
 	reply.Int32("myState", statePrimary)
@@ -194,7 +195,7 @@ func runReplSetStatus(_ context.Context, req *Request, reply *bsonx.Builder) err
 	reply.Date("lastDurableWallTime", millisOf(durable))
 	reply.Date("lastWrittenWallTime", millisOf(at))
 	reply.End()
-	reply.Value("lastStableRecoveryTimestamp", timestamp(durable))
+	reply.Value("lastStableRecoveryTimestamp", StampValue(durable))
 	reply.StartArrayField("members")
 	reply.StartDocElem()
 	s.appendMemberStatus(req, reply, at)
@@ -209,7 +210,7 @@ func (s *Service) appendMemberStatus(req *Request, b *bsonx.Builder, at storage.
 	b.Double("health", 1)
 	b.Int32("state", statePrimary)
 	b.String("stateStr", "PRIMARY")
-	b.Int32("uptime", int32(req.Now.Sub(s.started)/time.Second))
+	b.Int32("uptime", int32(req.Now.Sub(s.Started)/time.Second))
 	appendOptime(b, "optime", at)
 	b.Date("optimeDate", millisOf(at))
 	appendOptime(b, "optimeWritten", at)
@@ -220,8 +221,8 @@ func (s *Service) appendMemberStatus(req *Request, b *bsonx.Builder, at storage.
 	b.String("syncSourceHost", "")
 	b.Int32("syncSourceId", -1)
 	b.String("infoMessage", "")
-	b.Value("electionTime", timestamp(storage.StampAt(s.started)))
-	b.Date("electionDate", s.started.Unix()*1000)
+	b.Value("electionTime", StampValue(storage.StampAt(s.Started)))
+	b.Date("electionDate", s.Started.Unix()*1000)
 	b.Int32("configVersion", setVersion)
 	b.Int64("configTerm", setTerm)
 	b.Bool("self", true)
@@ -282,7 +283,7 @@ func runResizeOplog(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	store := req.Service.Store
 	size, retention := store.OplogLimits()
 	if v := req.Get("size"); !v.IsMissing() {
-		n := saturatingInt64(v)
+		n := SaturatingInt64(v)
 		if n < minOplogMegabytes || n > maxOplogMegabytes {
 			return mongoerr.New(mongoerr.BadValue, "BSON field 'size' value must be >= %d and <= %d, actual value '%d'",
 				minOplogMegabytes, int64(maxOplogMegabytes), n)
@@ -307,19 +308,19 @@ func runOplogNote(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	case data.Type != bsonx.TypeDocument:
 		return mongoerr.New(mongoerr.TypeMismatch, "\"data\" had the wrong type. Expected object, found %s", data.Type)
 	}
-	if v := req.Get("maxClusterTime"); !v.IsMissing() && stampOf(v) <= req.Service.order.Visible() {
+	if v := req.Get("maxClusterTime"); !v.IsMissing() && stampOf(v) <= req.Service.Order.Visible() {
 		return mongoerr.New(mongoerr.StaleClusterTime, "Requested maxClusterTime %s is less or equal to the last primary OpTime: %s",
-			stampText(stampOf(v)), stampText(req.Service.order.Visible()))
+			stampText(stampOf(v)), stampText(req.Service.Order.Visible()))
 	}
 	return req.Service.Store.LogNoop(data.Doc())
 }
 
-// appendRepl appends the section repl of serverStatus.
-func (s *Service) appendRepl(reply *bsonx.Builder, conn *Conn) {
-	version := s.topology.version()
+// AppendRepl appends the section repl of serverStatus.
+func (s *Service) AppendRepl(reply *bsonx.Builder, conn *Conn) {
+	version := s.Topology.Version()
 	reply.StartDocField("repl")
-	version.append(reply, "topologyVersion")
-	s.appendMember(reply, conn, "isWritablePrimary")
+	version.Append(reply, "topologyVersion")
+	s.AppendMember(reply, conn, "isWritablePrimary")
 	reply.Int32("rbid", 1)
 	reply.End()
 }

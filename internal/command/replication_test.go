@@ -1,4 +1,4 @@
-package command
+package command_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -14,19 +16,19 @@ import (
 )
 
 // newMember returns a harness of a service that presents itself as a replica set.
-func newMember(t *testing.T, defs ...Definition) *harness {
+func newMember(t *testing.T, defs ...command.Definition) *harness {
 	t.Helper()
-	svc, err := NewServiceWithAll(Deps{TestCommands: true, Definitions: defs, ReplicaSet: DefaultReplicaSet})
+	svc, err := commands.NewService(command.Deps{TestCommands: true, Definitions: defs, ReplicaSet: command.DefaultReplicaSet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &harness{t, svc, svc.NewConn(1, "127.0.0.1:5", "127.0.0.1:27017", true)}
 }
 
-func readIt(name string, snapshot bool) Definition {
-	return Definition{
+func readIt(name string, snapshot bool) command.Definition {
+	return command.Definition{
 		Name: name, Read: true, Snapshot: snapshot, Loose: true,
-		Run: func(context.Context, *Request, *bsonx.Builder) error { return nil },
+		Run: func(context.Context, *command.Request, *bsonx.Builder) error { return nil },
 	}
 }
 
@@ -44,10 +46,10 @@ func TestHelloOfAMember(t *testing.T) {
 		}
 		if got.Lookup("setName").Str() != "rs0" || got.Lookup("setVersion").Int32() != 1 || !got.Lookup(primary).Bool() ||
 			got.Lookup("secondary").Bool() || got.Lookup("electionId").Type != bsonx.TypeObjectID {
-			t.Errorf("%s: %s", name, formatDoc(got))
+			t.Errorf("%s: %s", name, command.FormatDoc(got))
 		}
 		for _, path := range [][]string{{"lastWrite", "opTime", "ts"}, {"lastWrite", "majorityOpTime", "ts"}, {"operationTime"}, {"$clusterTime", "clusterTime"}} {
-			if v := got.LookupPath(path...); v.Type != bsonx.TypeTimestamp || stampOf(v) == 0 {
+			if v := got.LookupPath(path...); v.Type != bsonx.TypeTimestamp || command.StampOf(v) == 0 {
 				t.Errorf("%s: %v is %v", name, path, v)
 			}
 		}
@@ -66,28 +68,28 @@ func TestReplicationCommands(t *testing.T) {
 	member := status.Lookup("members").Doc().Index(0).Doc()
 	if status.Lookup("set").Str() != "rs0" || status.Lookup("myState").Int32() != 1 || !member.Lookup("self").Bool() ||
 		member.Lookup("name").Str() != "127.0.0.1:27017" || member.Lookup("stateStr").Str() != "PRIMARY" {
-		t.Error(formatDoc(status))
+		t.Error(command.FormatDoc(status))
 	}
 	config := h.run("admin", bsonx.NewDoc("replSetGetConfig", 1)).Lookup("config").Doc()
 	if config.Lookup("_id").Str() != "rs0" || config.LookupPath("members").Doc().Index(0).Doc().Lookup("host").Str() != "127.0.0.1:27017" {
-		t.Error(formatDoc(config))
+		t.Error(command.FormatDoc(config))
 	}
 	for name, want := range map[string]mongoerr.Code{
 		"replSetInitiate": 23, "replSetReconfig": 103, "replSetStepDown": 262, "replSetFreeze": 95, "replSetSyncFrom": 95,
 		"replSetMaintenance": 95, "replSetStepUp": 0, "replSetGetRBID": 0, "replSetHeartbeat": 20, "replSetAbortPrimaryCatchUp": 20,
 	} {
 		if got := h.run("admin", bsonx.NewDoc(name, 1)); code(got) != want {
-			t.Errorf("%s: %s", name, formatDoc(got))
+			t.Errorf("%s: %s", name, command.FormatDoc(got))
 		}
 	}
 	if got := h.run("admin", bsonx.NewDoc("replSetStepDown", 1, "force", true)); code(got) != 0 {
-		t.Error(formatDoc(got))
+		t.Error(command.FormatDoc(got))
 	}
 	if got := h.run("test", bsonx.NewDoc("replSetGetStatus", 1)); code(got) != mongoerr.Unauthorized {
-		t.Error(formatDoc(got))
+		t.Error(command.FormatDoc(got))
 	}
 	if got := newHarness(t).run("admin", bsonx.NewDoc("replSetGetStatus", 1)); code(got) != mongoerr.NoReplicationEnabled {
-		t.Error(formatDoc(got))
+		t.Error(command.FormatDoc(got))
 	}
 }
 
@@ -139,13 +141,13 @@ func TestConcernsOfAMember(t *testing.T) {
 			got := h.run("test", c.cmd)
 			wce := got.Lookup("writeConcernError").Doc()
 			if code(got) != c.code || wce != nil != (c.wce != 0) || wce != nil && code(wce) != c.wce {
-				t.Fatal(formatDoc(got))
+				t.Fatal(command.FormatDoc(got))
 			}
 			if wce == nil {
 				return
 			}
 			if p := wce.LookupPath("errInfo", "writeConcern", "provenance"); p.Type != bsonx.TypeString || p.Str() != "clientSupplied" {
-				t.Error(formatDoc(wce))
+				t.Error(command.FormatDoc(wce))
 			}
 		})
 	}
@@ -155,21 +157,21 @@ func TestConcernsOfAMember(t *testing.T) {
 func TestClusterTime(t *testing.T) {
 	h := newMember(t, readIt("readIt", true))
 	ahead := storage.NewStamp(uint32(time.Now().Unix())+1000, 7)
-	if got := h.run("test", bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", timestamp(ahead)))); code(got) != 72 {
-		t.Error(formatDoc(got))
+	if got := h.run("test", bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", command.StampValue(ahead)))); code(got) != 72 {
+		t.Error(command.FormatDoc(got))
 	}
-	got := h.run("test", bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", timestamp(ahead)),
-		"$clusterTime", bsonx.NewDoc("clusterTime", timestamp(ahead))))
-	if code(got) != 0 || stampOf(got.LookupPath("$clusterTime", "clusterTime")) != ahead || stampOf(got.Lookup("operationTime")) != ahead {
-		t.Error(formatDoc(got))
+	got := h.run("test", bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", command.StampValue(ahead)),
+		"$clusterTime", bsonx.NewDoc("clusterTime", command.StampValue(ahead))))
+	if code(got) != 0 || command.StampOf(got.LookupPath("$clusterTime", "clusterTime")) != ahead || command.StampOf(got.Lookup("operationTime")) != ahead {
+		t.Error(command.FormatDoc(got))
 	}
 
 	// A commit that is under way holds readers back that must see what comes after it.
-	under := h.svc.order.Begin(0, 1)
-	later := h.svc.order.Take(0)
-	read := bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", timestamp(later)))
-	if got := h.run("test", bsonx.NewDoc("readIt", 1, "maxTimeMS", 10, "readConcern", bsonx.NewDoc("afterClusterTime", timestamp(later)))); code(got) != mongoerr.MaxTimeMSExpired {
-		t.Error(formatDoc(got))
+	under := h.svc.Order.Begin(0, 1)
+	later := h.svc.Order.Take(0)
+	read := bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", command.StampValue(later)))
+	if got := h.run("test", bsonx.NewDoc("readIt", 1, "maxTimeMS", 10, "readConcern", bsonx.NewDoc("afterClusterTime", command.StampValue(later)))); code(got) != mongoerr.MaxTimeMSExpired {
+		t.Error(command.FormatDoc(got))
 	}
 	done := make(chan bsonx.Doc)
 	go func() {
@@ -178,12 +180,12 @@ func TestClusterTime(t *testing.T) {
 	}()
 	select {
 	case got := <-done:
-		t.Fatalf("it did not wait: %s", formatDoc(got))
+		t.Fatalf("it did not wait: %s", command.FormatDoc(got))
 	case <-time.After(20 * time.Millisecond):
 	}
-	h.svc.order.End(under)
-	if got := <-done; code(got) != 0 || stampOf(got.Lookup("operationTime")) != later {
-		t.Error(formatDoc(got))
+	h.svc.Order.End(under)
+	if got := <-done; code(got) != 0 || command.StampOf(got.Lookup("operationTime")) != later {
+		t.Error(command.FormatDoc(got))
 	}
 }
 
@@ -191,23 +193,23 @@ func TestClusterTime(t *testing.T) {
 func TestOperationTime(t *testing.T) {
 	h := newMember(t)
 	h.conn.Op.Begin(t.Context(), 1, time.Now())
-	under := h.svc.order.Begin(0, 1)
-	mine := h.svc.order.Take(0)
+	under := h.svc.Order.Begin(0, 1)
+	mine := h.svc.Order.Take(0)
 	storage.ReportStamp(context.WithValue(&h.conn.Op, h, nil), mine)
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	h.svc.appendTimes(b, &h.conn.Op)
+	h.svc.AppendTimes(b, &h.conn.Op)
 	b.End()
 	got := bsonx.Doc(b.Bytes())
-	if stampOf(got.Lookup("operationTime")) != mine || stampOf(got.LookupPath("$clusterTime", "clusterTime")) != mine {
-		t.Error(formatDoc(got))
+	if command.StampOf(got.Lookup("operationTime")) != mine || command.StampOf(got.LookupPath("$clusterTime", "clusterTime")) != mine {
+		t.Error(command.FormatDoc(got))
 	}
-	h.svc.order.End(under)
+	h.svc.Order.End(under)
 	h.conn.Op.Finish()
 	if n := testing.AllocsPerRun(100, func() {
 		b.Reset(b.Bytes()[:0])
 		b.StartDoc()
-		h.svc.appendTimes(b, &h.conn.Op)
+		h.svc.AppendTimes(b, &h.conn.Op)
 		b.End()
 	}); n != 0 {
 		t.Errorf("%.0f allocations", n)
@@ -216,17 +218,17 @@ func TestOperationTime(t *testing.T) {
 
 func TestOplogCommands(t *testing.T) {
 	engine := mem.New()
-	store, err := table.OpenLogged(engine, Compiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
+	store, err := table.OpenLogged(engine, command.Compiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	svc, err := NewServiceWithAll(Deps{ReplicaSet: DefaultReplicaSet, Data: Data{Store: store}})
+	svc, err := commands.NewService(command.Deps{ReplicaSet: command.DefaultReplicaSet, Data: command.Data{Store: store}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := &harness{t, svc, svc.NewConn(1, "", "", true)}
-	before := svc.order.Visible()
+	before := svc.Order.Visible()
 	for name, c := range map[string]struct {
 		cmd  bsonx.Doc
 		code mongoerr.Code
@@ -240,13 +242,13 @@ func TestOplogCommands(t *testing.T) {
 		"negative hours":  {bsonx.NewDoc("replSetResizeOplog", 1, "minRetentionHours", -1), 2},
 	} {
 		if got := h.run("admin", c.cmd); code(got) != c.code {
-			t.Errorf("%s: %s", name, formatDoc(got))
+			t.Errorf("%s: %s", name, command.FormatDoc(got))
 		}
 	}
 	if size, retention := store.OplogLimits(); size != 990<<20 || retention != 90*time.Minute {
 		t.Errorf("size %d, retention %s", size, retention)
 	}
-	if svc.order.Visible() <= before {
+	if svc.Order.Visible() <= before {
 		t.Error("the note is not in the log")
 	}
 }

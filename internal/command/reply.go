@@ -45,7 +45,7 @@ func (e *entry) run(ctx context.Context, req *Request, reply *bsonx.Builder) err
 	if err := e.Run(ctx, req, reply); err != nil {
 		return err
 	}
-	return e.checkSize(req, reply.Len()-req.reply.start)
+	return e.checkSize(req, reply.Len()-req.Reply.start)
 }
 
 // checkSize refuses a reply of size bytes that is no document that clients accept. A batch may be
@@ -53,7 +53,7 @@ func (e *entry) run(ctx context.Context, req *Request, reply *bsonx.Builder) err
 // the write is done, and the client has to learn of it.
 func (e *entry) checkSize(req *Request, size int) error {
 	most := bsonx.MaxResultBytes
-	if e.Write || req.reply.batch {
+	if e.Write || req.Reply.batch {
 		most = wire.MaxMessageSize - replyRoom
 	}
 	if size <= most {
@@ -83,33 +83,33 @@ func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, er
 		req.appendWriteConcernErrors(b, fp)
 		b.Double("ok", 1)
 	}
-	if s.replicates() {
+	if s.Replicates() {
 		s.appendTimes(b, req.Op)
 	}
 	b.End()
 	out := b.Bytes()
-	lost := fp.closeConn || req.reply.lost
-	res := Result{Close: req.reply.closeConn || lost, Retained: req.retain}
+	lost := fp.closeConn || req.Reply.lost
+	res := Result{Close: req.Reply.closeConn || lost, Retained: req.retain}
 	switch {
 	case lost:
 		res.Out = out[:w.start]
 		return res
 	case msg.Legacy:
 		out = wire.FinishReply(out, w.start)
-	case msg.Flags&wire.FlagMoreToCome != 0 && req.reply.next == nil:
+	case msg.Flags&wire.FlagMoreToCome != 0 && req.Reply.next == nil:
 		res.Out = out[:w.start] // the client wants no reply
 		return res
 	default:
-		if err == nil && req.reply.next != nil {
+		if err == nil && req.Reply.next != nil {
 			wire.SetMoreToCome(out, w.start)
-			res.Next = req.reply.next
+			res.Next = req.Reply.next
 		}
 		out = wire.FinishMsg(out, w.start)
 	}
 	res.Out = out
 	if msg.Compressor != wire.CompressorNone {
 		res.Out = compressReply(out, w.start, msg.Compressor)
-		s.stats.countCompression(msg.Compressor, len(out)-w.start, len(res.Out)-w.start)
+		s.Stats.countCompression(msg.Compressor, len(out)-w.start, len(res.Out)-w.start)
 	}
 	return res
 }
@@ -125,7 +125,7 @@ func compressReply(out []byte, start int, id wire.Compressor) []byte {
 
 // appendError is the one place where an error becomes a reply.
 func (s *Service) appendError(b *bsonx.Builder, err error) {
-	e := userError(err)
+	e := UserError(err)
 	b.Double("ok", 0)
 	b.String("errmsg", e.Message)
 	b.Int32("code", int32(e.Code))
@@ -147,14 +147,14 @@ func detailsOf(e *mongoerr.Error) bsonx.Doc {
 
 // appendRemoved is appendError for a legacy read: its client looks for $err.
 func appendRemoved(b *bsonx.Builder, err error) {
-	e := userError(err)
+	e := UserError(err)
 	b.String("$err", e.Message)
 	b.Int32("code", int32(e.Code))
 	b.Double("ok", 0)
 }
 
-// userError turns any error into one with a code. What is no user error was logged with its context.
-func userError(err error) *mongoerr.Error {
+// UserError turns any error into one with a code. What is no user error was logged with its context.
+func UserError(err error) *mongoerr.Error {
 	var e *mongoerr.Error
 	code := mongoerr.InternalError
 	switch {
@@ -188,7 +188,7 @@ func legible(e *mongoerr.Error) *mongoerr.Error {
 func (s *Service) logInternal(req *Request, err error) {
 	var e *mongoerr.Error
 	if !errors.As(err, &e) && !errors.Is(err, storage.ErrLongKeys) {
-		s.Logger.Error("Command failed with an internal error", "ctx", connName(req.Conn.ID), "command", req.Name, "error", err)
+		s.Logger.Error("Command failed with an internal error", "ctx", ConnName(req.Conn.ID), "command", req.Name, "error", err)
 	}
 }
 
@@ -201,7 +201,7 @@ func appendLabels(b *bsonx.Builder, labels []string) {
 }
 
 func (r *Request) appendWriteConcernError(b *bsonx.Builder) {
-	e := r.reply.writeConcernError
+	e := r.Reply.writeConcernError
 	if e == nil {
 		return
 	}
@@ -233,8 +233,8 @@ func (s *Service) ErrorReply(conn *Conn, msg *wire.Message, out []byte, err erro
 	return wire.FinishMsg(b.Bytes(), w.start)
 }
 
-// appendNumber appends an int32 where the number fits, else an int64, as mongod does for sizes.
-func appendNumber(b *bsonx.Builder, key string, n int64) {
+// AppendNumber appends an int32 where the number fits, else an int64, as mongod does for sizes.
+func AppendNumber(b *bsonx.Builder, key string, n int64) {
 	if int64(int32(n)) == n {
 		b.Int32(key, int32(n))
 	} else {

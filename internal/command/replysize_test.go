@@ -46,7 +46,7 @@ func TestExplainFits(t *testing.T) {
 	}
 	large, huge := bigSet(4000, 1000), bigSet(2500, 8000)
 	for name, query := range map[string]bsonx.Doc{"indexed": bsonx.NewDoc("a", huge), "scanned twice": bsonx.NewDoc("x", large, "y", large)} {
-		for command, cmd := range explained(query) {
+		for command, cmd := range Explained(query) {
 			t.Run(name+" "+command, func(t *testing.T) {
 				h.tb = t
 				reply := h.run(bsonx.NewDoc("explain", cmd, "verbosity", "allPlansExecution", "$db", "db"))
@@ -61,8 +61,8 @@ func TestExplainFits(t *testing.T) {
 	}
 }
 
-// explained are the commands that can be explained.
-func explained(query bsonx.Doc) map[string]bsonx.Doc {
+// Explained are the commands that can be explained.
+func Explained(query bsonx.Doc) map[string]bsonx.Doc {
 	change := bsonx.NewDoc("$set", bsonx.NewDoc("b", 1))
 	match := bsonx.NewDoc("$match", query)
 	group := bsonx.NewDoc("$group", bsonx.NewDoc("_id", "$b", "a", bsonx.NewDoc("$first", "$a")))

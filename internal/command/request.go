@@ -37,32 +37,32 @@ type Request struct {
 	Now time.Time
 
 	// retry is what makes the request's statements retryable; nil where they are not.
-	retry *retryState
+	Retry *retryState
 	// work is what the request's transaction has done so far; nil outside of transactions.
-	work *work
+	Work *work
 	// deferred says that the command has made commits that wait for a sync.
 	deferred bool
 	// explained says that the command is not run.
-	explained bool
+	Explained bool
 	// explain is the request that explains this one; nil if there is none.
-	explain *Request
+	Explain *Request
 	// failed says that a statement of the command has failed, though the command has not.
-	failed bool
+	Failed bool
 	// spaces are the namespaces of a bulkWrite.
-	spaces []writtenSpace
+	Spaces []WrittenSpace
 	// begun says that the command counts as one that ran: it could be parsed.
 	begun bool
 	// misformed says that it could not.
 	misformed bool
 	// meant is nil where the request means whatever collection has a name.
-	meant *meaning
+	Meant *Meaning
 
-	commandValue bsonx.Value // of the command's own field
-	args         []bsonx.Elem
-	memory       *workspace
-	snapshot     *heldSnapshot // nil where the read concern is not "snapshot"
-	reply        replyState
-	retain       bool
+	Value    bsonx.Value // of the command's own field
+	RawArgs  []bsonx.Elem
+	Memory   *Workspace
+	Snapshot *heldSnapshot // nil where the read concern is not "snapshot"
+	Reply    replyState
+	retain   bool
 }
 
 // replyState is what Run can ask of the reply beside its fields.
@@ -72,21 +72,21 @@ type replyState struct {
 	exhaustAllowed    bool
 	closeConn         bool
 	lost              bool // it is not sent, and the connection is closed
-	changes           bool // the command reads a change stream
+	Changes           bool // the command reads a change stream
 	writeConcernError *mongoerr.Error
 	// next, where set, is the body that an exhaust stream runs next.
 	next bsonx.Doc
 }
 
 // CommandValue returns the value of the command's own field.
-func (r *Request) CommandValue() bsonx.Value { return r.commandValue }
+func (r *Request) CommandValue() bsonx.Value { return r.Value }
 
 // Get returns an argument that is not generic, or a missing value; an optional null counts as missing unless the
 // field's type is Any.
 func (r *Request) Get(name string) bsonx.Value {
-	for i := range r.args {
-		if len(r.args[i].Key) == len(name) && string(r.args[i].Key) == name {
-			return r.args[i].Value
+	for i := range r.RawArgs {
+		if len(r.RawArgs[i].Key) == len(name) && string(r.RawArgs[i].Key) == name {
+			return r.RawArgs[i].Value
 		}
 	}
 	return bsonx.Value{}
@@ -110,7 +110,7 @@ func (r *Request) BoolOr(name string, absent bool) bool {
 // no such argument it returns absent.
 func (r *Request) Int64(name string, absent int64) int64 {
 	if v := r.Get(name); !v.IsMissing() {
-		return saturatingInt64(v)
+		return SaturatingInt64(v)
 	}
 	return absent
 }
@@ -132,7 +132,7 @@ func (r *Request) Doc(name string) bsonx.Doc {
 }
 
 // Args returns the arguments that are not generic, in the order in which they were sent.
-func (r *Request) Args() []bsonx.Elem { return r.args }
+func (r *Request) Args() []bsonx.Elem { return r.RawArgs }
 
 // Documents walks the documents of a Sequence field, whichever way they were sent. An array
 // element that is neither a document nor null is an error; MongoDB passes over null.
@@ -151,7 +151,7 @@ func (r *Request) Documents(name string, fn func(i int, doc bsonx.Doc) error) er
 	i, nulls := 0, 0
 	for it := r.Get(name).Doc().Iter(); it.Next(); i++ {
 		v := it.Value()
-		if absent(v) {
+		if IsAbsent(v) {
 			nulls++
 			continue
 		}
@@ -176,7 +176,7 @@ func (r *Request) DocumentCount(name string) int {
 	n := 0
 	if v := r.Get(name); v.Type == bsonx.TypeArray {
 		for it := v.Doc().Iter(); it.Next(); {
-			if !absent(it.Value()) {
+			if !IsAbsent(it.Value()) {
 				n++
 			}
 		}
@@ -188,15 +188,15 @@ func (r *Request) DocumentCount(name string) int {
 // Only what every command refuses is checked; rules of creation are the catalog's. The collection has the UUID that the command
 // may say.
 func (r *Request) Collection() (string, error) {
-	name, err := r.collectionName()
+	name, err := r.CollectionName()
 	if err != nil {
 		return "", err
 	}
-	return name, r.checkUUID(name)
+	return name, r.CheckUUID(name)
 }
 
-// collectionName is Collection for a command of statements, which each answer a wrong UUID.
-func (r *Request) collectionName() (string, error) {
+// CollectionName is Collection for a command of statements, which each answer a wrong UUID.
+func (r *Request) CollectionName() (string, error) {
 	v := r.CommandValue()
 	if v.Type != bsonx.TypeString && v.Type != bsonx.TypeSymbol {
 		return r.collectionByUUID(v)
@@ -208,8 +208,8 @@ func (r *Request) collectionName() (string, error) {
 	return r.Conn.collection(name), nil
 }
 
-// readCollection is Collection for a find or distinct, which also refuse names that no collection can have.
-func (r *Request) readCollection() (string, error) {
+// ReadCollection is Collection for a find or distinct, which also refuse names that no collection can have.
+func (r *Request) ReadCollection() (string, error) {
 	name, err := r.Collection()
 	if err == nil && strings.IndexByte(name, '$') >= 0 {
 		err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name specified '%s.%s'", r.DB, name)
@@ -217,9 +217,9 @@ func (r *Request) readCollection() (string, error) {
 	return name, err
 }
 
-// legacyCollection is Collection for a command that MongoDB parses without its IDL: the error for an
+// LegacyCollection is Collection for a command that MongoDB parses without its IDL: the error for an
 // empty name has another form.
-func (r *Request) legacyCollection() (string, error) {
+func (r *Request) LegacyCollection() (string, error) {
 	v := r.CommandValue()
 	if (v.Type == bsonx.TypeString || v.Type == bsonx.TypeSymbol) && len(v.StrBytes()) == 0 {
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s'", r.DB)
@@ -235,12 +235,12 @@ func (r *Request) Retain() { r.retain = true }
 // request's bytes.
 func (r *Request) RetainCursor(c *session.Cursor) {
 	r.Retain()
-	if r.snapshot != nil {
-		c.Source = r.Service.snapshots.source(r.snapshot, c.Source)
+	if r.Snapshot != nil {
+		c.Source = r.Service.Snapshots.source(r.Snapshot, c.Source)
 	}
 	c.Owner, c.Command, c.API = r.Owner(), r.Body, r.Generic.api()
-	if r.work != nil {
-		r.work.cursors = true
+	if r.Work != nil {
+		r.Work.cursors = true
 	}
 	if s := r.Conn.scripting; s != nil {
 		c.Running, r.Conn.scripting = &s.running, nil
@@ -255,21 +255,21 @@ func (r *Request) RetainCursor(c *session.Cursor) {
 // Exhaust asks for the command to run again at once after this reply, in a stream, if the client allowed that; next is
 // the body to run then, nil for the same one. It reports whether the client did.
 func (r *Request) Exhaust(next bsonx.Doc) bool {
-	if !r.reply.exhaustAllowed {
+	if !r.Reply.exhaustAllowed {
 		return false
 	}
-	r.reply.next = next
+	r.Reply.next = next
 	if next == nil {
-		r.reply.next = r.Body
+		r.Reply.next = r.Body
 	}
 	return true
 }
 
 // CloseConnection lets the connection end after the reply.
-func (r *Request) CloseConnection() { r.reply.closeConn = true }
+func (r *Request) CloseConnection() { r.Reply.closeConn = true }
 
 // SetWriteConcernError reports that the writes happened and their write concern was not met.
-func (r *Request) SetWriteConcernError(err *mongoerr.Error) { r.reply.writeConcernError = err }
+func (r *Request) SetWriteConcernError(err *mongoerr.Error) { r.Reply.writeConcernError = err }
 
 // Owner returns who a cursor of this request belongs to.
 func (r *Request) Owner() session.Owner {
@@ -277,7 +277,7 @@ func (r *Request) Owner() session.Owner {
 	if r.Session != nil {
 		o.Session = r.Session.ID
 	}
-	if r.work != nil {
+	if r.Work != nil {
 		o.InTransaction, o.TxnNumber = true, r.Generic.TxnNumber
 	}
 	return o

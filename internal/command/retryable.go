@@ -15,7 +15,7 @@ import (
 
 // retryState is what a retryable write works with.
 type retryState struct {
-	write write.Retry
+	Write write.Retry
 	// history is what the command did when it was sent before.
 	history retryable.History
 	// retried are the statements that were not run again.
@@ -23,7 +23,7 @@ type retryState struct {
 }
 
 func (r *retryState) forget() {
-	r.write.Reset()
+	r.Write.Reset()
 	r.history, r.retried = retryable.History{}, nil
 }
 
@@ -71,12 +71,12 @@ func (s *Service) runRetryable(e *entry, req *Request, reply *bsonx.Builder) err
 	if err != nil {
 		return err
 	}
-	state := &req.memory.retry
-	w := &state.write
+	state := &req.Memory.retry
+	w := &state.Write
 	w.Session, w.Now = retrySession(req.Session.ID), req.Now.UnixMilli()
 	w.By.Session, w.By.TxnNumber = req.Session.Doc(), req.Generic.TxnNumber
-	if s.failPoints.active.Load() != 0 {
-		w.Before = func() error { return s.failPoints.write(req) }
+	if s.FailPoints.active.Load() != 0 {
+		w.Before = func() error { return s.FailPoints.write(req) }
 	}
 	if known {
 		h, err := retryable.Load(s.Store.Engine(), &w.Session)
@@ -87,35 +87,35 @@ func (s *Service) runRetryable(e *entry, req *Request, reply *bsonx.Builder) err
 			state.history = h
 		}
 	}
-	req.retry = state
+	req.Retry = state
 	if err := e.run(req.Op, req, reply); err != nil {
 		return err
 	}
-	s.stats.sessionRecords.Add(w.Records)
+	s.Stats.sessionRecords.Add(w.Records)
 	if n := len(state.retried); n > 0 {
-		s.stats.retriedCommands.Add(1)
-		s.stats.retriedStatements.Add(int64(n))
+		s.Stats.retriedCommands.Add(1)
+		s.Stats.retriedStatements.Add(int64(n))
 	}
 	return nil
 }
 
 // retries returns what makes the request's statements retryable, nil where they are not.
 func (r *Request) retries() *write.Retry {
-	if r.retry == nil {
+	if r.Retry == nil {
 		return nil
 	}
-	return &r.retry.write
+	return &r.Retry.Write
 }
 
-// readStatements reads the numbers of the request's n statements.
-func (r *Request) readStatements(n int) error {
+// ReadStatements reads the numbers of the request's n statements.
+func (r *Request) ReadStatements(n int) error {
 	id, ids := r.Get("stmtId"), r.Get("stmtIds")
 	if id.IsMissing() && ids.IsMissing() {
 		return nil
 	}
 	var numbers []int32
 	if !ids.IsMissing() {
-		for i, v := range elements(ids) {
+		for i, v := range Elements(ids) {
 			if v.Type != bsonx.TypeInt32 {
 				return WrongType(r.Def.Name+".stmtIds."+bsonx.IndexKey(i), v.Type, Int)
 			}
@@ -131,44 +131,44 @@ func (r *Request) readStatements(n int) error {
 				bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("stmtId", id, "stmtIds", ids))), bsonx.FormatShell(bsonx.Document(r.Body)))
 		}
 	}
-	if r.retry == nil {
+	if r.Retry == nil {
 		return nil
 	}
-	r.retry.write.IDs = numbers
+	r.Retry.Write.IDs = numbers
 	if !id.IsMissing() {
-		r.retry.write.First = id.Int32()
+		r.Retry.Write.First = id.Int32()
 	}
 	return nil
 }
 
-// executed returns what the statement at a position did when the command was sent before; nil where it is to run.
-func (r *Request) executed(i int) *retryable.Record {
-	if r.retry == nil || len(r.retry.history.Records) == 0 {
+// Executed returns what the statement at a position did when the command was sent before; nil where it is to run.
+func (r *Request) Executed(i int) *retryable.Record {
+	if r.Retry == nil || len(r.Retry.history.Records) == 0 {
 		return nil
 	}
-	id := r.retry.write.Statement(i)
-	rec := r.retry.history.Find(id)
+	id := r.Retry.Write.Statement(i)
+	rec := r.Retry.history.Find(id)
 	if rec != nil {
-		r.retry.retried = append(r.retry.retried, id)
+		r.Retry.retried = append(r.Retry.retried, id)
 	}
 	return rec
 }
 
-// appendRetried appends which statements were not run again.
-func (r *Request) appendRetried(reply *bsonx.Builder) {
-	if r.retry == nil || len(r.retry.retried) == 0 {
+// AppendRetried appends which statements were not run again.
+func (r *Request) AppendRetried(reply *bsonx.Builder) {
+	if r.Retry == nil || len(r.Retry.retried) == 0 {
 		return
 	}
 	reply.StartArrayField("retriedStmtIds")
-	for _, id := range r.retry.retried {
+	for _, id := range r.Retry.retried {
 		reply.Elem(bsonx.Int32(id))
 	}
 	reply.End()
 }
 
-// checkRetryOfMany refuses a retryable statement about many documents.
-func (r *Request) checkRetryOfMany(multi bool) error {
-	if r.retry == nil || !multi {
+// CheckRetryOfMany refuses a retryable statement about many documents.
+func (r *Request) CheckRetryOfMany(multi bool) error {
+	if r.Retry == nil || !multi {
 		return nil
 	}
 	return mongoerr.New(mongoerr.InvalidOptions, "Cannot use (or request) retryable writes with multi=true")
@@ -177,11 +177,11 @@ func (r *Request) checkRetryOfMany(multi bool) error {
 // rememberCommit puts the record by which the commit of a transaction can be sent again after the server was started anew.
 func (r *Request) rememberCommit() error {
 	name := retrySession(r.Session.ID)
-	r.Service.stats.sessionRecords.Add(1)
+	r.Service.Stats.sessionRecords.Add(1)
 	rec := retryable.Record{
 		TxnNumber: r.Generic.TxnNumber, Statement: retryable.Whole, Count: 1, Kind: retryable.Commit, Time: r.Now.UnixMilli(),
 	}
-	return r.work.Remember(rec.AppendKey(nil, &name), rec.AppendValue(nil))
+	return r.Work.Remember(rec.AppendKey(nil, &name), rec.AppendValue(nil))
 }
 
 // recordsInterval is how often the records of sessions that are gone are looked for.

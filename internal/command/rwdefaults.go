@@ -31,7 +31,7 @@ type rwDefaults struct {
 
 // What holds where nothing was set.
 var (
-	impliedRead  = bsonx.NewDoc("level", levelLocal)
+	impliedRead  = bsonx.NewDoc("level", LevelLocal)
 	impliedWrite = bsonx.NewDoc("w", modeMajority, "wtimeout", 0)
 	impliedOne   = bsonx.NewDoc("w", 1, "wtimeout", 0)
 )
@@ -39,13 +39,14 @@ var (
 // impliedConcern returns the write concern of commands without one where nothing was set: a majority, unless the server was started with
 // less, or is no member of a set.
 func (s *Service) impliedConcern() (WriteConcern, bsonx.Doc) {
-	if s.ImpliedOne || !s.replicates() {
+	if s.ImpliedOne || !s.Replicates() {
 		return WriteConcern{W: 1}, impliedOne
 	}
 	return WriteConcern{W: -1, Mode: modeMajority, Majority: true}, impliedWrite
 }
 
-func rwDefaultsCommands() []Definition {
+// RWDefaultsCommands returns the definitions of getDefaultRWConcern and setDefaultRWConcern.
+func RWDefaultsCommands() []Definition {
 	return []Definition{
 		{
 			Name: "getDefaultRWConcern", Help: "Tells the default read and write concern.", AdminOnly: true,
@@ -60,7 +61,7 @@ func rwDefaultsCommands() []Definition {
 }
 
 func (s *Service) checkReplicated(command string) error {
-	if s.replicates() {
+	if s.Replicates() {
 		return nil
 	}
 	return mongoerr.New(codeNotReplicated, "'%s' is not supported on standalone nodes.", command)
@@ -90,7 +91,7 @@ func (d *rwDefaults) append(s *Service, b *bsonx.Builder) {
 	b.Doc("defaultReadConcern", read)
 	b.Doc("defaultWriteConcern", write)
 	if d.at != 0 {
-		b.Value("updateOpTime", timestamp(d.at))
+		b.Value("updateOpTime", StampValue(d.at))
 		b.Date("updateWallClockTime", d.wall.UnixMilli())
 	}
 	b.String("defaultWriteConcernSource", writeSource)
@@ -115,7 +116,7 @@ func runSetDefaultRWConcern(ctx context.Context, req *Request, reply *bsonx.Buil
 	if err := next.setWrite(write); err != nil {
 		return err
 	}
-	next.at, next.wall, next.local = s.order.Take(s.stampNow()), req.Now, req.Now
+	next.at, next.wall, next.local = s.Order.Take(s.stampNow()), req.Now, req.Now
 	if err := s.saveSetting(ctx, defaultsCollection, next.document()); err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (d *rwDefaults) setRead(doc bsonx.Doc) error {
 			return mongoerr.New(mongoerr.BadValue, "'%s' is not suitable for the default read concern", it.Key())
 		}
 	}
-	if level := g.ReadConcern.Level; level == levelSnapshot || level == levelLinearizable {
+	if level := g.ReadConcern.Level; level == levelSnapshot || level == LevelLinearizable {
 		return mongoerr.New(mongoerr.BadValue, "level: '%s' is not suitable for the default read concern", level)
 	}
 	d.read, d.level = doc.Clone(), g.ReadConcern.Level
@@ -184,7 +185,7 @@ func (d *rwDefaults) setWrite(doc bsonx.Doc) error {
 func (s *Service) applyDefaults(d *Definition, g *Generic) {
 	defaults := s.rwDefaults.Load()
 	inTransaction := g.inTransaction()
-	if defaults.level != "" && d.Read && g.ReadConcern.isEmpty() && (!inTransaction || g.StartTxn == boolTrue) {
+	if defaults.level != "" && d.Read && g.ReadConcern.isEmpty() && (!inTransaction || g.StartTxn == BoolTrue) {
 		g.ReadConcern.Level, g.ReadConcern.Default = defaults.level, true
 	}
 	if d.Write && (!inTransaction || endsTransaction(d)) {
@@ -219,7 +220,7 @@ func (d *rwDefaults) document() bsonx.Doc {
 	if d.write != nil {
 		b.Doc("defaultWriteConcern", d.write)
 	}
-	b.Value("updateOpTime", timestamp(d.at))
+	b.Value("updateOpTime", StampValue(d.at))
 	b.Date("updateWallClockTime", d.wall.UnixMilli())
 	b.End()
 	return b.Bytes()
@@ -227,9 +228,9 @@ func (d *rwDefaults) document() bsonx.Doc {
 
 // loadDefaults reads the defaults that were set in an earlier life. What is no longer valid counts as not set.
 func (s *Service) loadDefaults() error {
-	d := &rwDefaults{local: s.started}
+	d := &rwDefaults{local: s.Started}
 	s.rwDefaults.Store(d)
-	if s.Store == nil || !s.replicates() {
+	if s.Store == nil || !s.Replicates() {
 		return nil
 	}
 	doc, err := s.setting(defaultsCollection, defaultsID)

@@ -24,22 +24,22 @@ type scripting struct {
 	at storage.Stamp
 }
 
-// baseVars is the scope of a command's expressions without its let.
-func (r *Request) baseVars() *expr.Vars {
+// BaseVars is the scope of a command's expressions without its let.
+func (r *Request) BaseVars() *expr.Vars {
 	s := r.Conn.scripting
 	if s == nil {
 		s = &scripting{}
 		service := r.Service
 		s.vars = (*expr.Vars)(nil).WithScripts(js.Options{
 			Disabled: r.Service.NoScripting, Running: &s.running,
-			Stored: func() ([]bsonx.Doc, error) { return service.storedScripts(s.running.Context(), s.db) },
+			Stored: func() ([]bsonx.Doc, error) { return service.StoredScripts(s.running.Context(), s.db) },
 		})
-		if service.replicates() {
+		if service.Replicates() {
 			s.vars = s.vars.WithClusterTime(func() bsonx.Value {
 				if s.at == 0 {
-					s.at = service.order.Visible()
+					s.at = service.Order.Visible()
 				}
-				return timestamp(s.at)
+				return StampValue(s.at)
 			})
 		}
 		r.Conn.scripting = s
@@ -53,8 +53,8 @@ func (r *Request) baseVars() *expr.Vars {
 // scriptsCollection has the functions that clients saved for the JavaScript of a database.
 const scriptsCollection = "system.js"
 
-// storedScripts returns the documents of a database's system.js.
-func (s *Service) storedScripts(ctx context.Context, db string) ([]bsonx.Doc, error) {
+// StoredScripts returns the documents of a database's system.js.
+func (s *Service) StoredScripts(ctx context.Context, db string) ([]bsonx.Doc, error) {
 	c := s.Store.Lookup(db, scriptsCollection)
 	if c == nil || c.Kind != catalog.KindCollection {
 		return nil, nil

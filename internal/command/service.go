@@ -65,24 +65,24 @@ type Deps struct {
 	// Definitions are the commands that the service has.
 	Definitions []Definition
 	// StageWriter returns what $out and $merge of a pipeline write with; without it they fail.
-	StageWriter func(*pipelines) pipeline.Writer
+	StageWriter func(*Pipelines) pipeline.Writer
 }
 
 // Service runs commands. It is safe for concurrent use.
 type Service struct {
 	Deps
-	registry   *Registry
-	failPoints failPoints
+	Commands   *Registry
+	FailPoints failPoints
 	budgets    budgets
 	overload   atomic.Int64 // the bytes that Go's memory has beyond what lets large messages in
-	topology   topology
-	writes     writeGate
-	collations collation.Cache
+	Topology   topology
+	Gate       writeGate
+	Collations collation.Cache
 	ttl        *ttl.Monitor // nil without a store
-	order      *storage.Order
-	nextTime   func() (t, i uint32) // takes a cluster time that nothing else has, for timestamps in documents
-	snapshots  snapshots
-	stats      stats
+	Order      *storage.Order
+	NextTime   func() (t, i uint32) // takes a cluster time that nothing else has, for timestamps in documents
+	Snapshots  snapshots
+	Stats      stats
 	slow       atomic.Int64
 	batchBytes int // of the documents of one batch; maxBatchBytes except in tests
 	slowPolicy atomic.Pointer[slowPolicy]
@@ -98,12 +98,12 @@ type Service struct {
 	readLimit     atomic.Pointer[readLimit]
 	// settled is the clock by which things are removed and stamped for good.
 	settled       clock.Clock
-	started       time.Time
+	Started       time.Time
 	recordsReaped time.Time // see reapRecords
-	pid           int
-	hostname      string
-	port          atomic.Int64 // TCP port that is served, 0 for none
-	virtual       []*virtualCollection
+	Pid           int
+	Hostname      string
+	Port          atomic.Int64 // TCP port that is served, 0 for none
+	Virtual       []*virtualCollection
 }
 
 // NewService checks the table of commands and returns a service.
@@ -114,8 +114,8 @@ func NewService(deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.registry = registry
-	s.stats.initTallies(len(registry.all))
+	s.Commands = registry
+	s.Stats.initTallies(len(registry.All))
 	if s.Store != nil {
 		s.ttl = ttl.New(s.Store, s.Writes, s.settled, s.Logger)
 		s.Params.Add(s.ttlParams()...)
@@ -125,15 +125,15 @@ func NewService(deps Deps) (*Service, error) {
 	s.Params.Add(s.switchParams()...)
 	s.Params.Add(s.Establishment.params()...)
 	s.Params.Add(s.Verbosity.params()...)
-	s.started = s.Clock.Now()
+	s.Started = s.Clock.Now()
 	if err := s.addVirtual(); err != nil {
 		return nil, err
 	}
-	s.topology.init(s.started)
-	s.writes.init()
-	s.snapshots.init()
-	if s.replicates() {
-		s.order.Advance(storage.StampAt(s.started))
+	s.Topology.init(s.Started)
+	s.Gate.init()
+	s.Snapshots.init()
+	if s.Replicates() {
+		s.Order.Advance(storage.StampAt(s.Started))
 	}
 	if err := s.loadDefaults(); err != nil {
 		return nil, fmt.Errorf("read and write concern defaults: %w", err)
@@ -179,51 +179,51 @@ func (s *Service) setDefaults() {
 		s.SlowMillis = defaultSlowMillis
 	}
 	s.Transactions.Ended = func(t *session.Transaction) {
-		s.stats.transactions.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))
+		s.Stats.transactions.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))
 	}
-	s.stats.operators.init()
+	s.Stats.Operators.init()
 	s.slowPolicy.Store(&slowPolicy{sampleRate: 1})
 	s.switches.lockMillis.Store(defaultLockMillis)
 	if s.Verbosity == nil {
 		s.Verbosity = NewVerbosity()
 	}
 	s.slow.Store(s.SlowMillis)
-	s.batchBytes = maxBatchBytes
+	s.batchBytes = MaxBatchBytes
 	s.transactionSize.Store(defaultTransactionSize)
 	s.maxClockDrift.Store(maxClockDrift)
 	if s.Store != nil {
-		s.order = s.Store.Engine().Order()
+		s.Order = s.Store.Engine().Order()
 	} else {
-		s.order = new(storage.Order)
+		s.Order = new(storage.Order)
 	}
-	s.nextTime = func() (t, i uint32) {
-		stamp := s.order.Take(s.stampNow())
+	s.NextTime = func() (t, i uint32) {
+		stamp := s.Order.Take(s.stampNow())
 		return stamp.Seconds(), stamp.Number()
 	}
-	s.pid, s.hostname = processID(), hostName()
+	s.Pid, s.Hostname = processID(), hostName()
 }
 
 // SetPort tells the service which TCP port is served.
-func (s *Service) SetPort(port int) { s.port.Store(int64(port)) }
+func (s *Service) SetPort(port int) { s.Port.Store(int64(port)) }
 
-// hostAndPort is how MongoDB names the server in figures: by host and port, where a port is served.
-func (s *Service) hostAndPort() string {
-	if port := s.port.Load(); port > 0 {
-		return net.JoinHostPort(s.hostname, strconv.FormatInt(port, 10))
+// HostAndPort is how MongoDB names the server in figures: by host and port, where a port is served.
+func (s *Service) HostAndPort() string {
+	if port := s.Port.Load(); port > 0 {
+		return net.JoinHostPort(s.Hostname, strconv.FormatInt(port, 10))
 	}
-	return s.hostname
+	return s.Hostname
 }
 
 // Registry returns the commands.
-func (s *Service) Registry() *Registry { return s.registry }
+func (s *Service) Registry() *Registry { return s.Commands }
 
 // Reap ends what was idle for too long: cursors, sessions and the cursors of those. The server calls it regularly.
 func (s *Service) Reap() {
 	s.Cursors.Reap()
 	s.Transactions.Reap(s.Clock.Now())
-	s.snapshots.reap(s.Clock.Now())
+	s.Snapshots.reap(s.Clock.Now())
 	if ended := s.Sessions.Reap(); len(ended) > 0 {
-		s.Sessions.CursorsReaped(s.endSessions(ended))
+		s.Sessions.CursorsReaped(s.EndSessions(ended))
 	}
 	s.reapRecords()
 }
@@ -231,13 +231,13 @@ func (s *Service) Reap() {
 // Expire removes what has expired, again and again until ctx ends.
 func (s *Service) Expire(ctx context.Context) {
 	if s.ttl != nil {
-		s.ttl.Guard(s.writes.pass)
+		s.ttl.Guard(s.Gate.pass)
 		s.ttl.Run(ctx)
 	}
 }
 
-// endSessions ends what belongs to sessions, and returns how many cursors that were.
-func (s *Service) endSessions(ids []session.SessionID) (closed int) {
+// EndSessions ends what belongs to sessions, and returns how many cursors that were.
+func (s *Service) EndSessions(ids []session.SessionID) (closed int) {
 	set := make(map[session.SessionID]bool, len(ids))
 	for _, id := range ids {
 		set[id] = true
@@ -245,7 +245,7 @@ func (s *Service) endSessions(ids []session.SessionID) (closed int) {
 	match := func(id session.SessionID) bool { return set[id] }
 	closed = s.Cursors.KillSession(match)
 	s.Transactions.KillSession(match)
-	s.snapshots.endSessions(match)
+	s.Snapshots.EndSessions(match)
 	return closed
 }
 
@@ -253,12 +253,12 @@ func (s *Service) endSessions(ids []session.SessionID) (closed int) {
 func (s *Service) Close() {
 	s.Cursors.Close()
 	s.Transactions.Close()
-	s.snapshots.close()
+	s.Snapshots.close()
 }
 
 // Stop tells the service that the server stops: commands that wait for news end at once, the others finish.
 func (s *Service) Stop() {
-	s.topology.stop()
+	s.Topology.stop()
 	s.Ops.Each((*session.Op).InterruptAwait)
 }
 

@@ -9,71 +9,71 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// sizes are what a collection holds and takes, in bytes.
-type sizes struct {
-	count, data, storage, indexes int64
+// Sizes are what a collection holds and takes, in bytes.
+type Sizes struct {
+	Count, Data, Storage, Indexes int64
 	idIndex                       storage.Usage
 	perIndex                      []storage.Usage // of collection.Indexes
 }
 
-// plus returns the sums without those of single indexes.
-func (s sizes) plus(t sizes) sizes {
-	return sizes{
-		count: s.count + t.count, data: s.data + t.data, storage: s.storage + t.storage, indexes: s.indexes + t.indexes,
+// Plus returns the sums without those of single indexes.
+func (s Sizes) Plus(t Sizes) Sizes {
+	return Sizes{
+		Count: s.Count + t.Count, Data: s.Data + t.Data, Storage: s.Storage + t.Storage, Indexes: s.Indexes + t.Indexes,
 	}
 }
 
-// collectionSizes measures a collection; a view has no sizes. local is the address by which the client reaches the server.
-func (s *Service) collectionSizes(ctx context.Context, c *table.Collection, local string) (sizes, error) {
+// CollectionSizes measures a collection; a view has no sizes. local is the address by which the client reaches the server.
+func (s *Service) CollectionSizes(ctx context.Context, c *table.Collection, local string) (Sizes, error) {
 	if err := interrupt.Cause(ctx); err != nil {
-		return sizes{}, err
+		return Sizes{}, err
 	}
-	if isVirtual(c) {
-		return s.virtualSizes(c, local)
+	if IsVirtual(c) {
+		return s.VirtualSizes(c, local)
 	}
 	if c == nil || c.Kind != catalog.KindCollection {
-		return sizes{}, nil
+		return Sizes{}, nil
 	}
 	counter, err := s.Store.Count(c)
 	if err != nil {
-		return sizes{}, err
+		return Sizes{}, err
 	}
-	out := sizes{count: counter.Count, data: counter.Bytes}
+	out := Sizes{Count: counter.Count, Data: counter.Bytes}
 	records, err := s.Store.DiskUsage(c)
 	if err != nil {
-		return sizes{}, err
+		return Sizes{}, err
 	}
-	out.storage = records.Total()
+	out.Storage = records.Total()
 	if c.IDIndex != nil {
 		if out.idIndex, err = s.Store.IndexDiskUsage(c.IDIndex); err != nil {
-			return sizes{}, err
+			return Sizes{}, err
 		}
-		out.indexes += out.idIndex.Total()
+		out.Indexes += out.idIndex.Total()
 	}
 	for _, ix := range c.Indexes {
 		if err := interrupt.Cause(ctx); err != nil {
-			return sizes{}, err
+			return Sizes{}, err
 		}
 		u, err := s.Store.IndexDiskUsage(ix)
 		if err != nil {
-			return sizes{}, err
+			return Sizes{}, err
 		}
-		out.indexes += u.Total()
+		out.Indexes += u.Total()
 		out.perIndex = append(out.perIndex, u)
 	}
 	return out, nil
 }
 
-// freeSizes are what deleted and replaced documents and their index entries still take, in bytes.
-type freeSizes struct{ data, indexes int64 }
+// FreeSizes are what deleted and replaced documents and their index entries still take, in bytes.
+type FreeSizes struct{ Data, Indexes int64 }
 
-// freeSpace measures what of a collection's space would be free after a compaction.
-func (s *Service) freeSpace(ctx context.Context, c *table.Collection) (free freeSizes, err error) {
+// FreeSpace measures what of a collection's space would be free after a compaction.
+func (s *Service) FreeSpace(ctx context.Context, c *table.Collection) (free FreeSizes, err error) {
 	if c == nil || c.Kind != catalog.KindCollection {
-		return freeSizes{}, nil
+		return FreeSizes{}, nil
 	}
-	if free.data, err = s.Store.FreeSpace(c); err != nil {
-		return freeSizes{}, err
+	if free.Data, err = s.Store.FreeSpace(c); err != nil {
+		return FreeSizes{}, err
 	}
 	indexes := c.Indexes
 	if c.IDIndex != nil {
@@ -81,21 +81,21 @@ func (s *Service) freeSpace(ctx context.Context, c *table.Collection) (free free
 	}
 	for _, ix := range indexes {
 		if err := interrupt.Cause(ctx); err != nil {
-			return freeSizes{}, err
+			return FreeSizes{}, err
 		}
 		n, err := s.Store.IndexFreeSpace(ix)
 		if err != nil {
-			return freeSizes{}, err
+			return FreeSizes{}, err
 		}
-		free.indexes += n
+		free.Indexes += n
 	}
 	return free, nil
 }
 
-// databaseSize measures the space of a database: its collections and their indexes.
-func (s *Service) databaseSize(ctx context.Context, db string) (int64, error) {
+// DatabaseSize measures the space of a database: its collections and their indexes.
+func (s *Service) DatabaseSize(ctx context.Context, db string) (int64, error) {
 	total := int64(0)
-	for _, v := range s.virtual {
+	for _, v := range s.Virtual {
 		if v.db != db {
 			continue
 		}
@@ -106,11 +106,11 @@ func (s *Service) databaseSize(ctx context.Context, db string) (int64, error) {
 		total += n
 	}
 	for _, e := range s.Store.Catalog().Collections(db) {
-		sizes, err := s.collectionSizes(ctx, s.Store.Lookup(db, e.Name), "")
+		sizes, err := s.CollectionSizes(ctx, s.Store.Lookup(db, e.Name), "")
 		if err != nil {
 			return 0, err
 		}
-		total += sizes.storage + sizes.indexes
+		total += sizes.Storage + sizes.Indexes
 	}
 	return total, nil
 }

@@ -28,13 +28,13 @@ func (s *Service) SetSlowMillis(ms int64) { s.slow.Store(ms) }
 // afterRun counts the command and logs it when it was slow.
 func (s *Service) afterRun(e *entry, req *Request, err error) {
 	if req.begun && e.Counter != CountNone {
-		req.count(e.Counter, 1)
+		req.Count(e.Counter, 1)
 	}
 	if err != nil {
 		s.countError(err)
-		s.stats.ended.count(req, err)
+		s.Stats.Ended.count(req, err)
 	}
-	s.stats.countWork(&req.Conn.Op.Debug)
+	s.Stats.countWork(&req.Conn.Op.Debug)
 	took := clock.Since(s.Clock, req.Now) - req.Conn.Op.Debug.Waited
 	s.countLatency(e, req, took)
 	if e.NoSlowLog {
@@ -53,15 +53,15 @@ func (s *Service) logSlow(req *Request, took time.Duration, err error) {
 	attrs = append(attrs,
 		slog.Int("id", slowQueryID),
 		slog.String("c", "COMMAND"),
-		slog.String("ctx", connName(req.Conn.ID)),
+		slog.String("ctx", ConnName(req.Conn.ID)),
 		slog.String("type", kindOf(req)),
 		slog.String("ns", req.namespace()),
 	)
 	if spaces := req.namespaces(); len(spaces) > 1 {
 		attrs = append(attrs, slog.Any("namespaces", spaces[:min(len(spaces), maxLoggedSpaces)]))
 	}
-	if req.Conn.appName != "" {
-		attrs = append(attrs, slog.String("appName", req.Conn.appName))
+	if req.Conn.ClientApp != "" {
+		attrs = append(attrs, slog.String("appName", req.Conn.ClientApp))
 	}
 	attrs = append(attrs, slog.Any("command", loggedCommand(req)))
 	if d.Origin != nil && len(d.Origin) <= maxLoggedCommand {
@@ -137,7 +137,7 @@ func (d loggedDoc) MarshalJSON() ([]byte, error) {
 }
 
 // String implements fmt.Stringer.
-func (d loggedDoc) String() string { return formatDoc(bsonx.Doc(d)) }
+func (d loggedDoc) String() string { return FormatDoc(bsonx.Doc(d)) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (d loggedDoc) MarshalText() ([]byte, error) { return []byte(d.String()), nil }

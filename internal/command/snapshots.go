@@ -44,7 +44,7 @@ type heldSnapshot struct {
 	*table.Snapshot
 	// past is set in the place of Snapshot where it was made of the history. One goroutine at a time uses it.
 	past  *table.Txn
-	at    storage.Stamp
+	At    storage.Stamp
 	taken time.Time
 	// holders may read from it in the future, readers do so now.
 	holders, readers int
@@ -74,7 +74,7 @@ func (s *snapshots) setWindow(seconds int64) {
 
 // setHistoryWindow changes for how long a snapshot can be read that is held, and, as someone cares for the past, any time of it.
 func (s *Service) setHistoryWindow(seconds int64) {
-	s.snapshots.setWindow(seconds)
+	s.Snapshots.setWindow(seconds)
 	if s.Store != nil {
 		s.Store.KeepHistory(time.Duration(seconds) * time.Second)
 	}
@@ -97,7 +97,7 @@ func (s *snapshots) hold(ctx context.Context, store *table.Store, at storage.Sta
 	if err != nil {
 		return nil, pastError(err, at)
 	}
-	h := &heldSnapshot{past: txn, at: at, taken: now, holders: 1, readers: 1}
+	h := &heldSnapshot{past: txn, At: at, taken: now, holders: 1, readers: 1}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.past[h] = true
@@ -135,7 +135,7 @@ func (s *snapshots) holdPresent(store *table.Store, at storage.Stamp, by *sessio
 		if h = s.held[snap.Stamp()]; h != nil {
 			_ = snap.Close() // the catalog has changed; the data has not
 		} else {
-			h = &heldSnapshot{Snapshot: snap, at: snap.Stamp(), taken: now}
+			h = &heldSnapshot{Snapshot: snap, At: snap.Stamp(), taken: now}
 			s.held[snap.Stamp()] = h
 		}
 	}
@@ -182,7 +182,7 @@ func (s *snapshots) end(h *heldSnapshot) {
 	if h.past != nil {
 		delete(s.past, h)
 	} else {
-		delete(s.held, h.at)
+		delete(s.held, h.At)
 	}
 	if h.readers == 0 {
 		h.close()
@@ -197,7 +197,7 @@ func (r *Request) readsSnapshot() bool {
 
 // holdSnapshot gives a request that reads with the level "snapshot" what it reads; done must follow.
 func (s *Service) holdSnapshot(req *Request) (err error) {
-	req.snapshot, err = s.snapshots.hold(req.Op, s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
+	req.Snapshot, err = s.Snapshots.hold(req.Op, s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
 	return err
 }
 
@@ -212,7 +212,7 @@ func (s *snapshots) begin(h *heldSnapshot) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h.ended {
-		return errTooOld(h.at)
+		return errTooOld(h.At)
 	}
 	h.readers++
 	return nil
@@ -255,8 +255,8 @@ func (s *snapshots) all() []*heldSnapshot {
 	return slices.AppendSeq(slices.Collect(maps.Values(s.held)), maps.Keys(s.past))
 }
 
-// endSessions ends what is kept for sessions.
-func (s *snapshots) endSessions(match func(session.SessionID) bool) {
+// EndSessions ends what is kept for sessions.
+func (s *snapshots) EndSessions(match func(session.SessionID) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.kept) - 1; i >= 0; i-- {
@@ -293,8 +293,8 @@ func (s *snapshots) source(h *heldSnapshot, in session.Source) session.Source {
 	return &snapshotSource{Source: in, all: s, snap: h, reading: true}
 }
 
-// underSnapshot returns the source that a cursor was opened with.
-func underSnapshot(s session.Source) session.Source {
+// UnderSnapshot returns the source that a cursor was opened with.
+func UnderSnapshot(s session.Source) session.Source {
 	if held, ok := s.(*snapshotSource); ok {
 		return held.Source
 	}

@@ -130,7 +130,7 @@ func TestSnapshotOfASession(t *testing.T) {
 		t.Errorf("a time that the session has left: %v", err)
 	}
 	put(t, store, 4)
-	s.endSessions(func(id session.SessionID) bool { return id == two.ID })
+	s.EndSessions(func(id session.SessionID) bool { return id == two.ID })
 	if _, err := hold(second, two, now); mongoerr.CodeOf(err) != mongoerr.SnapshotTooOld {
 		t.Errorf("a time of a session that has ended: %v", err)
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// planSource lets a cursor read from a running plan. Between batches it holds no snapshot.
-type planSource struct {
-	reads
+// PlanSource lets a cursor read from a running plan. Between batches it holds no snapshot.
+type PlanSource struct {
+	Reads
 	query  *plan.Query
 	coll   *table.Collection
-	run    *plan.Execution
+	Run    *plan.Execution
 	reader exec.Reader
 	left   int64 // documents up to the limit; negative without one
 	// tailable sources have no end. arrivals tells them of documents that came after the snapshot of the last Restore, arrived how
@@ -31,28 +31,28 @@ type planSource struct {
 	key             []byte // the index key of the last document
 }
 
-// openSource plans a query.
-func openSource(ctx context.Context, from reads, q *plan.Query) (*planSource, error) {
-	src := new(planSource)
-	if err := src.open(ctx, from, q); err != nil {
+// OpenSource plans a query.
+func OpenSource(ctx context.Context, from Reads, q *plan.Query) (*PlanSource, error) {
+	src := new(PlanSource)
+	if err := src.Open(ctx, from, q); err != nil {
 		return nil, err
 	}
 	return src, nil
 }
 
-// open plans a query. Where the catalog has changed since the query's collection was looked up, it plans again with what
+// Open plans a query. Where the catalog has changed since the query's collection was looked up, it plans again with what
 // the name means now: an index that was dropped in between may be empty in the snapshot, and so may the collection.
-func (s *planSource) open(ctx context.Context, from reads, q *plan.Query) error {
-	s.reads, s.query, s.left = from, q, -1
+func (s *PlanSource) Open(ctx context.Context, from Reads, q *plan.Query) error {
+	s.Reads, s.query, s.left = from, q, -1
 	switch { // not reader(), which allocates
 	case from.txn != nil:
 		s.reader = *exec.NewTxnReader(from.txn.Reader())
 	case from.snapshot != nil:
 		s.reader = *exec.NewSnapshotReader(from.snapshot)
 	default:
-		s.reader = *exec.NewReader(from.service.Store.Engine())
+		s.reader = *exec.NewReader(from.Service.Store.Engine())
 	}
-	run, err := s.service.Planner.Find(ctx, q, &s.reader)
+	run, err := s.Service.Planner.Find(ctx, q, &s.reader)
 	for s.isStale(q.Coll) {
 		if err == nil {
 			run.Close()
@@ -61,13 +61,13 @@ func (s *planSource) open(ctx context.Context, from reads, q *plan.Query) error 
 		if q.Coll, err = s.again(q); err != nil {
 			return err
 		}
-		run, err = s.service.Planner.Find(ctx, q, &s.reader)
+		run, err = s.Service.Planner.Find(ctx, q, &s.reader)
 	}
 	if err != nil {
 		s.reader.Close()
 		return err
 	}
-	s.run, s.coll = run, q.Coll
+	s.Run, s.coll = run, q.Coll
 	s.meta.Searched = q.Scores
 	if q.RowMeta.SortKey {
 		s.sortKey = q.SortKeys()
@@ -80,9 +80,9 @@ func (s *planSource) open(ctx context.Context, from reads, q *plan.Query) error 
 }
 
 // Next implements session.Source.
-func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
+func (s *PlanSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	unpinned := !s.reader.Pinned()
-	row, err := s.run.Next(ctx)
+	row, err := s.Run.Next(ctx)
 	if err == nil && row == nil && unpinned && s.isStale(s.coll) {
 		// A single get needs no snapshot: it may have come after the collection was replaced.
 		return s.reopen(ctx)
@@ -115,7 +115,7 @@ func (s *planSource) Next(ctx context.Context) (bsonx.Doc, error) {
 }
 
 // noteRow makes the sort key and the record id of a row its metadata, where they are wanted.
-func (s *planSource) noteRow(row *exec.Row) (err error) {
+func (s *PlanSource) noteRow(row *exec.Row) (err error) {
 	if s.sortKey != nil {
 		if s.meta.SortKey, err = s.sortKey(row); err != nil {
 			return err
@@ -128,7 +128,7 @@ func (s *planSource) noteRow(row *exec.Row) (err error) {
 }
 
 // noteIndexKey makes the index key of a row its metadata.
-func (s *planSource) noteIndexKey(row *exec.Row) (err error) {
+func (s *PlanSource) noteIndexKey(row *exec.Row) (err error) {
 	s.meta.IndexKey = bsonx.Missing
 	switch {
 	case row.IndexKey != nil:
@@ -141,15 +141,15 @@ func (s *planSource) noteIndexKey(row *exec.Row) (err error) {
 }
 
 // Meta implements pipeline.MetaSource.
-func (s *planSource) Meta() *expr.Meta { return &s.meta }
+func (s *PlanSource) Meta() *expr.Meta { return &s.meta }
 
 // Share implements pipeline.Shared.
-func (s *planSource) Share(ctx context.Context, work func(ctx context.Context, in pipeline.Source) error) (workers int, err error) {
-	workers, err = s.run.Share(ctx, func(ctx context.Context, in exec.Node) error { return work(ctx, nodeSource{in}) })
+func (s *PlanSource) Share(ctx context.Context, work func(ctx context.Context, in pipeline.Source) error) (workers int, err error) {
+	workers, err = s.Run.Share(ctx, func(ctx context.Context, in exec.Node) error { return work(ctx, nodeSource{in}) })
 	if err != nil && workers > 1 && ctx.Err() == nil {
 		// The documents may be asked for again.
 		s.Close()
-		if again := s.open(ctx, s.reads, s.query); again != nil {
+		if again := s.Open(ctx, s.Reads, s.query); again != nil {
 			return 1, again
 		}
 	}
@@ -177,52 +177,52 @@ func (nodeSource) Restore(context.Context) error { return nil }
 // Close implements pipeline.Source.
 func (nodeSource) Close() {}
 
-func (s *planSource) reopen(ctx context.Context) (bsonx.Doc, error) {
+func (s *PlanSource) reopen(ctx context.Context) (bsonx.Doc, error) {
 	s.Close()
-	if err := s.open(ctx, s.reads, s.query); err != nil {
+	if err := s.Open(ctx, s.Reads, s.query); err != nil {
 		return nil, err
 	}
 	return s.Next(ctx)
 }
 
 // done reports whether it is known, without another look, that there is no further document.
-func (s *planSource) done(context.Context) bool { return !s.tailable && (s.left == 0 || s.run.IsEOF()) }
+func (s *PlanSource) done(context.Context) bool { return !s.tailable && (s.left == 0 || s.Run.IsEOF()) }
 
 // remaining implements limited.
-func (s *planSource) remaining() int64 { return s.left }
+func (s *PlanSource) remaining() int64 { return s.left }
 
 // Save implements session.Source.
-func (s *planSource) Save() {
-	s.run.Save()
-	s.run.Forget()
+func (s *PlanSource) Save() {
+	s.Run.Save()
+	s.Run.Forget()
 	s.reader.Close()
 }
 
 // Kept implements memory.Keeper.
-func (s *planSource) Kept() int64 { return s.run.Kept() }
+func (s *PlanSource) Kept() int64 { return s.Run.Kept() }
 
 // Restore implements session.Source.
-func (s *planSource) Restore(ctx context.Context) error {
+func (s *PlanSource) Restore(ctx context.Context) error {
 	if s.tailable {
 		s.arrivals, s.arrived = s.coll.Arrivals() // before the snapshot: no insert is between them
 	}
 	s.reader.Pin() // before the look at the catalog: what is dropped after it is still in the snapshot
 	if s.coll != nil && !s.isFixed() {
-		current := s.service.Store.Current(s.coll)
+		current := s.Service.Store.Current(s.coll)
 		if current == nil || current.Namespace() != s.coll.Namespace() {
 			return mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped or renamed: %s", s.coll.Namespace())
 		}
-		if err := s.run.CheckIndexes(current); err != nil {
+		if err := s.Run.CheckIndexes(current); err != nil {
 			return err
 		}
 	}
-	s.run.Restore(&s.reader)
-	s.run.Observe(ctx)
+	s.Run.Restore(&s.reader)
+	s.Run.Observe(ctx)
 	return nil
 }
 
 // Close implements session.Source.
-func (s *planSource) Close() {
-	s.run.Close()
+func (s *PlanSource) Close() {
+	s.Run.Close()
 	s.reader.Close()
 }

@@ -46,18 +46,18 @@ func (s *Service) logStart() error {
 func (s *Service) startDoc() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	b.String("_id", fmt.Sprintf("%s-%d", s.hostname, s.started.UnixMilli()))
-	b.String("hostname", s.hostname)
-	b.Date("startTime", s.started.UnixMilli())
-	b.String("startTimeLocal", s.started.Local().Format(time.StampMilli))
+	b.String("_id", fmt.Sprintf("%s-%d", s.Hostname, s.Started.UnixMilli()))
+	b.String("hostname", s.Hostname)
+	b.Date("startTime", s.Started.UnixMilli())
+	b.String("startTimeLocal", s.Started.Local().Format(time.StampMilli))
 	if s.CommandLine.Parsed == nil {
 		b.Doc("cmdLine", bsonx.Empty)
 	} else {
 		b.Doc("cmdLine", s.CommandLine.Parsed)
 	}
-	b.Int64("pid", int64(s.pid))
+	b.Int64("pid", int64(s.Pid))
 	b.StartDocField("buildinfo")
-	appendBuild(b, s.Build)
+	AppendBuild(b, s.Build)
 	b.End()
 	b.End()
 	return b.Bytes()

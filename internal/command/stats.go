@@ -13,77 +13,77 @@ import (
 // stats are the counters of serverStatus.
 type stats struct {
 	calls           callPool
-	unknownCommands atomic.Int64
-	legacy          [len(legacyOps)]atomic.Int64
-	userErrors      atomic.Int64
-	ended           endedCounts
+	UnknownCommands atomic.Int64
+	Legacy          [len(LegacyOps)]atomic.Int64
+	UserErrors      atomic.Int64
+	Ended           endedCounts
 
 	// internalErrors and panics are errors of the server's own.
-	internalErrors, panics atomic.Int64
+	InternalErrors, Panics atomic.Int64
 	readConcerns           readConcernCounts
-	tallies                [tallies]tally
+	tallies                [tallies]Tally
 	transactions           table.Latencies // of whole transactions
-	operators              operatorCounts
-	codecs                 [wire.Compressors]codecCounts
+	Operators              operatorCounts
+	Codecs                 [wire.Compressors]codecCounts
 	// sessionRecords counts the records that make writes retryable.
 	sessionRecords    atomic.Int64
 	retriedCommands   atomic.Int64
 	retriedStatements atomic.Int64
 
 	// What commands did to documents.
-	returned, inserted, updated, deleted, scannedKeys, scannedDocs atomic.Int64
+	Returned, Inserted, Updated, Deleted, ScannedKeys, ScannedDocs atomic.Int64
 	// What $merge, $out and mapReduce wrote.
-	inserts, updates pipelineWrites
+	Inserts, Updates pipelineWrites
 	// Of metrics.operation: sorts in memory and write conflicts; ended has the rest.
-	sorted, conflicts atomic.Int64
+	Sorted, Conflicts atomic.Int64
 
-	connsCurrent  atomic.Int64
-	connsTotal    atomic.Int64
-	connsRejected atomic.Int64
-	relieved      atomic.Int64 // operations that were ended for want of memory
+	ConnsCurrent  atomic.Int64
+	ConnsTotal    atomic.Int64
+	ConnsRejected atomic.Int64
+	Relieved      atomic.Int64 // operations that were ended for want of memory
 	// cursorsRelieved are idle cursors that were.
-	cursorsRelieved atomic.Int64
-	connsMax        atomic.Int64
+	CursorsRelieved atomic.Int64
+	ConnsMax        atomic.Int64
 }
 
 // pipelineWrites count the writes of pipelines, which are no commands: opcounters and metrics.document have both.
-type pipelineWrites struct{ statements, documents atomic.Int64 }
+type pipelineWrites struct{ Statements, Documents atomic.Int64 }
 
-func (c *pipelineWrites) count(statements, documents int64) {
-	c.statements.Add(statements)
-	c.documents.Add(documents)
+func (c *pipelineWrites) Count(statements, documents int64) {
+	c.Statements.Add(statements)
+	c.Documents.Add(documents)
 }
 
 // tallies is how many tallies there are.
 const tallies = 16
 
-// tally is what every command is counted in. Connections have different ones: a counter that all
+// Tally is what every command is counted in. Connections have different ones: a counter that all
 // processors add to moves between their caches at each command. What was counted is the sum.
-type tally struct {
-	requests, bytesIn, bytesOut atomic.Int64
-	opcounters                  [counters]atomic.Int64
-	runs                        []atomic.Int64 // of each command
+type Tally struct {
+	Requests, BytesIn, BytesOut atomic.Int64
+	Opcounters                  [counters]atomic.Int64
+	Runs                        []atomic.Int64 // of each command
 	latencies                   table.Latencies
 	_                           [64]byte // no cache line is part of two tallies
 }
 
 func (c *stats) initTallies(commands int) {
 	for i := range c.tallies {
-		c.tallies[i].runs = make([]atomic.Int64, commands)
+		c.tallies[i].Runs = make([]atomic.Int64, commands)
 	}
 }
 
-// sum adds up a counter of all tallies.
-func (c *stats) sum(counter func(*tally) *atomic.Int64) (n int64) {
+// Sum adds up a counter of all tallies.
+func (c *stats) Sum(counter func(*Tally) *atomic.Int64) (n int64) {
 	for i := range c.tallies {
 		n += counter(&c.tallies[i]).Load()
 	}
 	return n
 }
 
-// count adds to an opcounter, for commands that stand for several operations (insert counts
+// Count adds to an opcounter, for commands that stand for several operations (insert counts
 // documents).
-func (r *Request) count(c Counter, n int64) { r.Conn.tally.opcounters[c].Add(n) }
+func (r *Request) Count(c Counter, n int64) { r.Conn.tally.Opcounters[c].Add(n) }
 
 // begin counts a command that runs. What cannot be parsed counts neither as a command that ran nor as
 // one that failed, as in MongoDB.
@@ -92,19 +92,19 @@ func (r *Request) begin(e *entry) {
 		return
 	}
 	r.begun = true
-	r.Conn.tally.runs[e.index].Add(1)
+	r.Conn.tally.Runs[e.Index].Add(1)
 }
 
-// malformed returns err, and notes that the command could not be parsed unless err is nil.
-func (r *Request) malformed(err error) error {
+// Malformed returns err, and notes that the command could not be parsed unless err is nil.
+func (r *Request) Malformed(err error) error {
 	r.misformed = r.misformed || err != nil
 	return err
 }
 
-// legacyOps are the operation codes that opcounters.deprecated counts, in its order.
-var legacyOps = [...]struct {
+// LegacyOps are the operation codes that opcounters.deprecated counts, in its order.
+var LegacyOps = [...]struct {
 	op   wire.OpCode
-	name string
+	Name string
 }{
 	{wire.OpInsert, "insert"},
 	{wire.OpQuery, "query"},
@@ -116,62 +116,62 @@ var legacyOps = [...]struct {
 
 // CountLegacy counts a message with a removed operation code, and an OP_QUERY that is no hello.
 func (s *Service) CountLegacy(op wire.OpCode) {
-	for i := range legacyOps {
-		if legacyOps[i].op == op {
-			s.stats.legacy[i].Add(1)
+	for i := range LegacyOps {
+		if LegacyOps[i].op == op {
+			s.Stats.Legacy[i].Add(1)
 		}
 	}
 }
 
 // CountTraffic is called by the server for each message.
 func (c *Conn) CountTraffic(in, out int) {
-	c.tally.requests.Add(1)
-	c.tally.bytesIn.Add(int64(in))
-	c.tally.bytesOut.Add(int64(out))
+	c.tally.Requests.Add(1)
+	c.tally.BytesIn.Add(int64(in))
+	c.tally.BytesOut.Add(int64(out))
 }
 
 // codecCounts count the messages that a compressor shortened, and those that it restored, in bytes.
 type codecCounts struct {
-	compressed, decompressed struct{ in, out atomic.Int64 }
+	Compressed, Decompressed struct{ In, Out atomic.Int64 }
 }
 
 // CountDecompression is called by the server for a compressed message of packed bytes that carries plain bytes.
 func (s *Service) CountDecompression(id wire.Compressor, packed, plain int) {
-	c := &s.stats.codecs[id].decompressed
-	c.in.Add(int64(packed))
-	c.out.Add(int64(plain))
+	c := &s.Stats.Codecs[id].Decompressed
+	c.In.Add(int64(packed))
+	c.Out.Add(int64(plain))
 }
 
 func (c *stats) countCompression(id wire.Compressor, plain, packed int) {
-	n := &c.codecs[id].compressed
-	n.in.Add(int64(plain))
-	n.out.Add(int64(packed))
+	n := &c.Codecs[id].Compressed
+	n.In.Add(int64(plain))
+	n.Out.Add(int64(packed))
 }
 
-// packed returns by how much messages were shorter than what they carry.
-func (c *stats) packed() (in, out int64) {
-	for i := range c.codecs {
-		n := &c.codecs[i]
-		in += n.decompressed.out.Load() - n.decompressed.in.Load()
-		out += n.compressed.in.Load() - n.compressed.out.Load()
+// Packed returns by how much messages were shorter than what they carry.
+func (c *stats) Packed() (in, out int64) {
+	for i := range c.Codecs {
+		n := &c.Codecs[i]
+		in += n.Decompressed.Out.Load() - n.Decompressed.In.Load()
+		out += n.Compressed.In.Load() - n.Compressed.Out.Load()
 	}
 	return in, out
 }
 
 // ConnectionOpened and its relatives are called by the server.
 func (s *Service) ConnectionOpened() (current int64) {
-	s.stats.connsTotal.Add(1)
-	return s.stats.connsCurrent.Add(1)
+	s.Stats.ConnsTotal.Add(1)
+	return s.Stats.ConnsCurrent.Add(1)
 }
 
 // ConnectionClosed counts the end of a connection and returns how many are left.
-func (s *Service) ConnectionClosed() (current int64) { return s.stats.connsCurrent.Add(-1) }
+func (s *Service) ConnectionClosed() (current int64) { return s.Stats.ConnsCurrent.Add(-1) }
 
 // ConnectionRejected counts a connection beyond the limit.
-func (s *Service) ConnectionRejected() { s.stats.connsRejected.Add(1) }
+func (s *Service) ConnectionRejected() { s.Stats.ConnsRejected.Add(1) }
 
 // SetMaxConnections tells serverStatus the limit.
-func (s *Service) SetMaxConnections(n int) { s.stats.connsMax.Store(int64(n)) }
+func (s *Service) SetMaxConnections(n int) { s.Stats.ConnsMax.Store(int64(n)) }
 
 // StatusSection is a part of serverStatus that another layer contributes.
 type StatusSection struct {
@@ -182,26 +182,26 @@ type StatusSection struct {
 
 func (s *Service) countError(err error) {
 	if mongoerr.CodeOf(err) == mongoerr.InternalError {
-		s.stats.internalErrors.Add(1)
+		s.Stats.InternalErrors.Add(1)
 		return
 	}
-	s.stats.userErrors.Add(1)
+	s.Stats.UserErrors.Add(1)
 	if mongoerr.CodeOf(err) == mongoerr.WriteConflict {
-		s.stats.conflicts.Add(1)
+		s.Stats.Conflicts.Add(1)
 	}
 }
 
 // endedCounts count the commands that were ended, by what ended them.
-type endedCounts struct{ disconnected, timeLimit, defaultTimeLimit atomic.Int64 }
+type endedCounts struct{ Disconnected, TimeLimit, DefaultTimeLimit atomic.Int64 }
 
 func (c *endedCounts) count(req *Request, err error) {
 	switch code := mongoerr.CodeOf(err); {
 	case code == mongoerr.ClientDisconnect:
-		c.disconnected.Add(1)
+		c.Disconnected.Add(1)
 	case code == mongoerr.MaxTimeMSExpired && req.Generic.HasMaxTime:
-		c.timeLimit.Add(1)
+		c.TimeLimit.Add(1)
 	case code == mongoerr.MaxTimeMSExpired:
-		c.defaultTimeLimit.Add(1)
+		c.DefaultTimeLimit.Add(1)
 	}
 }
 
@@ -211,19 +211,19 @@ func (c *stats) countWork(d *session.OpDebug) {
 		to *atomic.Int64
 		n  int64
 	}{
-		{&c.returned, d.NReturned},
-		{&c.scannedKeys, d.KeysExamined},
-		{&c.scannedDocs, d.DocsExamined},
-		{&c.inserted, d.NInserted},
-		{&c.deleted, d.NDeleted},
-		{&c.updated, d.NMatched}, // also what was as the update would have it
-		{&c.conflicts, d.WriteConflicts},
+		{&c.Returned, d.NReturned},
+		{&c.ScannedKeys, d.KeysExamined},
+		{&c.ScannedDocs, d.DocsExamined},
+		{&c.Inserted, d.NInserted},
+		{&c.Deleted, d.NDeleted},
+		{&c.Updated, d.NMatched}, // also what was as the update would have it
+		{&c.Conflicts, d.WriteConflicts},
 	} {
 		if part.n > 0 {
 			part.to.Add(part.n)
 		}
 	}
 	if d.HasSortStage {
-		c.sorted.Add(1)
+		c.Sorted.Add(1)
 	}
 }

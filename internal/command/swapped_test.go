@@ -1,10 +1,11 @@
-package command
+package command_test
 
 import (
 	"log/slog"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -61,7 +62,7 @@ func changedBySwapped(t *testing.T, write bsonx.Doc, becomesFolding bool) bool {
 	inner := mem.New()
 	engine := &hookedEngine{Engine: inner}
 	log := slog.New(slog.DiscardHandler)
-	store, err := table.Open(engine, Compiler{}, log)
+	store, err := table.Open(engine, command.Compiler{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,12 +49,12 @@ func (s *Service) checkRequiredAPI(g *Generic) error {
 // maxTransactionLockRequestTimeoutMillis; a negative one is no limit.
 func (s *Service) enterWrites(req *Request) error {
 	limit := s.switches.lockMillis.Load()
-	if !req.Generic.inTransaction() || limit < 0 || !s.writes.locked() {
-		return s.writes.enter(req.Op, req.Op.SetWaiting)
+	if !req.Generic.inTransaction() || limit < 0 || !s.Gate.Locked() {
+		return s.Gate.enter(req.Op, req.Op.SetWaiting)
 	}
 	ctx, cancel := context.WithTimeout(req.Op, time.Duration(limit)*time.Millisecond)
 	defer cancel()
-	err := s.writes.enter(ctx, req.Op.SetWaiting)
+	err := s.Gate.enter(ctx, req.Op.SetWaiting)
 	if errors.Is(err, context.DeadlineExceeded) && req.Op.Err() == nil {
 		return mongoerr.New(mongoerr.LockTimeout, "Unable to acquire IX lock on '{%s: Global}' within %dms.", req.DB, limit)
 	}
@@ -62,9 +62,9 @@ func (s *Service) enterWrites(req *Request) error {
 }
 
 const (
-	// queryFrameworkParam is the parameter that chooses one of MongoDB's query engines. Sheaf has
+	// QueryFrameworkParam is the parameter that chooses one of MongoDB's query engines. Sheaf has
 	// one engine, which runs every plan.
-	queryFrameworkParam = "internalQueryFrameworkControl"
-	// collationRegexParam is the parameter by which a regular expression uses no index with a collation.
-	collationRegexParam = "internalQueryPlannerIgnoreIndexWithCollationForRegex"
+	QueryFrameworkParam = "internalQueryFrameworkControl"
+	// CollationRegexParam is the parameter by which a regular expression uses no index with a collation.
+	CollationRegexParam = "internalQueryPlannerIgnoreIndexWithCollationForRegex"
 )

@@ -16,8 +16,8 @@ const defaultAwait = time.Second
 // restAtMost is how long a getMore rests where the end of the rest is not told.
 const restAtMost = 10 * time.Millisecond
 
-// checkTailable judges the options of a find for a tailable cursor.
-func checkTailable(req *Request) error {
+// CheckTailable judges the options of a find for a tailable cursor.
+func CheckTailable(req *Request) error {
 	sort := req.Doc("sort")
 	direction, _ := sort.Lookup("$natural").AsInt64()
 	switch {
@@ -33,35 +33,35 @@ func checkTailable(req *Request) error {
 	return nil
 }
 
-// staysOpen reports whether a tailable cursor that has come to the end of its first batch stays open: on a collection
+// StaysOpen reports whether a tailable cursor that has come to the end of its first batch stays open: on a collection
 // without documents it has no position and does not.
-func (s *planSource) staysOpen() (bool, error) {
+func (s *PlanSource) StaysOpen() (bool, error) {
 	if s.coll == nil {
 		return false, nil
 	}
-	counter, err := s.service.Store.Count(s.coll)
+	counter, err := s.Service.Store.Count(s.coll)
 	return counter.Count > 0, err
 }
 
-// awaiter lets one getMore of a tailable cursor wait for documents.
-type awaiter struct {
+// Awaiter lets one getMore of a tailable cursor wait for documents.
+type Awaiter struct {
 	req      *Request
-	src      tailed
+	src      Tailed
 	deadline time.Time
 }
 
-// tailed is a source that has no end.
-type tailed interface {
+// Tailed is a source that has no end.
+type Tailed interface {
 	Save()
 	Restore(ctx context.Context) error
 	// news returns a channel that is closed when there may be more than the source has looked at.
 	news() <-chan struct{}
 }
 
-func (s *planSource) news() <-chan struct{} { return s.arrivals }
+func (s *PlanSource) news() <-chan struct{} { return s.arrivals }
 
-// rest holds the next getMore of a listener that had everything, where so much arrives that it shall get several documents at once.
-func (s *planSource) rest(ctx context.Context, req *Request) error {
+// Rest holds the next getMore of a listener that had everything, where so much arrives that it shall get several documents at once.
+func (s *PlanSource) Rest(ctx context.Context, req *Request) error {
 	if !s.tailable || !s.atEnd {
 		return nil
 	}
@@ -73,17 +73,18 @@ func (s *planSource) rest(ctx context.Context, req *Request) error {
 	return err
 }
 
-func newAwaiter(req *Request, src tailed) *awaiter {
+// NewAwaiter lets a getMore wait for as long as its maxTimeMS says, or a second.
+func NewAwaiter(req *Request, src Tailed) *Awaiter {
 	d := defaultAwait
 	if req.Generic.HasMaxTime {
 		d = time.Duration(req.Generic.MaxTimeMillis) * time.Millisecond
 	}
-	return &awaiter{req: req, src: src, deadline: req.Service.Clock.Now().Add(d)}
+	return &Awaiter{req: req, src: src, deadline: req.Service.Clock.Now().Add(d)}
 }
 
-// wait holds the getMore until there was an insert that the cursor has not looked at. It reports false when the time is
+// Wait holds the getMore until there was an insert that the cursor has not looked at. It reports false when the time is
 // up.
-func (a *awaiter) wait(ctx context.Context) (bool, error) {
+func (a *Awaiter) Wait(ctx context.Context) (bool, error) {
 	d := a.deadline.Sub(a.req.Service.Clock.Now())
 	if d <= 0 {
 		return false, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// prefixError puts context before the message of a user error.
-func prefixError(err error, format string, args ...any) error {
+// PrefixError puts context before the message of a user error.
+func PrefixError(err error, format string, args ...any) error {
 	var e *mongoerr.Error
 	if errors.As(err, &e) {
 		return e.Prefix(format, args...)
@@ -16,5 +16,5 @@ func prefixError(err error, format string, args ...any) error {
 	return err
 }
 
-// formatDoc prints a document for logs.
-func formatDoc(d bsonx.Doc) string { return bsonx.FormatShell(bsonx.Document(d)) }
+// FormatDoc prints a document for logs.
+func FormatDoc(d bsonx.Doc) string { return bsonx.FormatShell(bsonx.Document(d)) }

@@ -43,7 +43,7 @@ var ofBuckets = map[string]bool{"$collStats": true, "$indexStats": true, "$planC
 
 // unpack puts what reads the buckets of a time-series collection before stages on its measurements: the part of the leading
 // $match stages that buckets can be asked, and the stage that unpacks the fields that are read.
-func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *pipelines) []bsonx.Value {
+func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *Pipelines) []bsonx.Value {
 	o := c.Timeseries
 	if len(stages) > 0 && ofBuckets[string(stages[0].Doc().First().Key)] {
 		return stages
@@ -58,20 +58,20 @@ func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *pipel
 		predicates, rest = append(predicates, first.Value), rest[1:]
 	}
 	query := conjunction(predicates)
-	opts := filter.FindOptions(vars, p.now)
-	opts.Collation = p.collation
+	opts := filter.FindOptions(vars, p.Now)
+	opts.Collation = p.Collation
 	if _, err := filter.Parse(query, opts); err != nil {
 		return append([]bsonx.Value{unpackStage(o, nil, nil)}, stages...) // who parses the stages fails
 	}
 	var include []string
-	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars.WithFailures(&expr.Failures{}), Now: p.now, DB: c.DB, Collation: p.collation})
+	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars.WithFailures(&expr.Failures{}), Now: p.Now, DB: c.DB, Collation: p.Collation})
 	if err == nil {
 		if fields, all := parsed.TopFields(); !all {
 			include = slices.Sorted(maps.Keys(fields))
 		}
 	}
 	var out []bsonx.Value
-	if buckets := o.BucketFilter(query, measuredIndexes(c, p.collation)); !buckets.IsEmpty() {
+	if buckets := o.BucketFilter(query, MeasuredIndexes(c, p.Collation)); !buckets.IsEmpty() {
 		out = append(out, bsonx.Document(bsonx.NewDoc("$match", buckets)))
 	}
 	residual := o.Residual(query)
@@ -97,7 +97,7 @@ func countedBuckets(stages []bsonx.Value) []bsonx.Value {
 			bsonx.Document(bsonx.NewDoc("$group", group)),
 			bsonx.Document(bsonx.NewDoc("$project", bsonx.NewDoc("_id", 0))),
 		}
-	case string(first.Key) == "$group" && first.Value.Doc().Equal(countGroup):
+	case string(first.Key) == "$group" && first.Value.Doc().Equal(CountGroup):
 		return []bsonx.Value{bsonx.Document(bsonx.NewDoc("$group", bsonx.NewDoc("_id", bsonx.Null, "n", sum)))}
 	default:
 		return nil
@@ -116,9 +116,9 @@ func conjunction(predicates []bsonx.Value) bsonx.Doc {
 	}
 }
 
-// measuredIndexes tells which measured fields indexes of buckets have. Bounds of strings are of bytes: they say nothing under a
+// MeasuredIndexes tells which measured fields indexes of buckets have. Bounds of strings are of bytes: they say nothing under a
 // collation.
-func measuredIndexes(c *table.Collection, co *collation.Collator) func(path string) bool {
+func MeasuredIndexes(c *table.Collection, co *collation.Collator) func(path string) bool {
 	if co != nil {
 		return nil
 	}
@@ -131,8 +131,8 @@ func measuredIndexes(c *table.Collection, co *collation.Collator) func(path stri
 	return func(path string) bool { return fields[path] }
 }
 
-// bucketHint turns the key pattern of a hint into that of the buckets.
-func bucketHint(o *timeseries.Options, hint bsonx.Value) bsonx.Value {
+// BucketHint turns the key pattern of a hint into that of the buckets.
+func BucketHint(o *timeseries.Options, hint bsonx.Value) bsonx.Value {
 	if hint.Type != bsonx.TypeDocument || string(hint.Doc().First().Key) == "$natural" {
 		return hint
 	}

@@ -19,16 +19,17 @@ type topology struct {
 	counter int64
 	changed chan struct{}
 	stopped bool
-	waiting atomic.Int64 // hellos that wait for a change
+	Waiting atomic.Int64 // hellos that wait for a change
 }
 
-// topologyVersion orders the states of one process.
-type topologyVersion struct {
+// TopologyVersion orders the states of one process.
+type TopologyVersion struct {
 	process [12]byte
 	counter int64
 }
 
-func (v topologyVersion) append(b *bsonx.Builder, key string) {
+// Append appends the version as a field.
+func (v TopologyVersion) Append(b *bsonx.Builder, key string) {
 	b.StartDocField(key)
 	b.Value("processId", bsonx.ObjectID(v.process))
 	b.Int64("counter", v.counter)
@@ -41,10 +42,10 @@ func (t *topology) init(now time.Time) {
 	t.changed = make(chan struct{})
 }
 
-func (t *topology) version() topologyVersion {
+func (t *topology) Version() TopologyVersion {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return topologyVersion{t.process, t.counter}
+	return TopologyVersion{t.process, t.counter}
 }
 
 // bump announces a change to the hellos that wait for one.
@@ -69,8 +70,8 @@ func (t *topology) stop() {
 	}
 }
 
-// awaitTopology holds an awaitable hello back until something has changed or its maxAwaitTimeMS has passed.
-func (s *Service) awaitTopology(ctx context.Context, req *Request) error {
+// AwaitTopology holds an awaitable hello back until something has changed or its maxAwaitTimeMS has passed.
+func (s *Service) AwaitTopology(ctx context.Context, req *Request) error {
 	tv, wait := req.Doc("topologyVersion"), req.Get("maxAwaitTimeMS")
 	switch {
 	case tv == nil && wait.IsMissing():
@@ -79,16 +80,16 @@ func (s *Service) awaitTopology(ctx context.Context, req *Request) error {
 		return mongoerr.New(codeAwaitIncomplete, "A request with 'maxAwaitTimeMS' must include a 'topologyVersion'")
 	case wait.IsMissing():
 		return mongoerr.New(codeAwaitIncomplete, "A request with a 'topologyVersion' must include 'maxAwaitTimeMS'")
-	case saturatingInt64(wait) < 0:
+	case SaturatingInt64(wait) < 0:
 		return mongoerr.New(codeNegativeAwait, "maxAwaitTimeMS must be a non-negative integer")
 	}
 	known, err := parseTopologyVersion(tv)
 	if err != nil {
 		return err
 	}
-	t := &s.topology
+	t := &s.Topology
 	t.mu.Lock()
-	now, changed, stopped := topologyVersion{t.process, t.counter}, t.changed, t.stopped
+	now, changed, stopped := TopologyVersion{t.process, t.counter}, t.changed, t.stopped
 	t.mu.Unlock()
 	if known.process != now.process || stopped {
 		return nil
@@ -100,9 +101,9 @@ func (s *Service) awaitTopology(ctx context.Context, req *Request) error {
 	if known.counter < now.counter {
 		return nil
 	}
-	t.waiting.Add(1)
-	defer t.waiting.Add(-1)
-	return waitFor(ctx, req, changed, time.Duration(saturatingInt64(wait))*time.Millisecond)
+	t.Waiting.Add(1)
+	defer t.Waiting.Add(-1)
+	return waitFor(ctx, req, changed, time.Duration(SaturatingInt64(wait))*time.Millisecond)
 }
 
 func waitFor(ctx context.Context, req *Request, changed <-chan struct{}, d time.Duration) error {
@@ -122,8 +123,8 @@ func waitFor(ctx context.Context, req *Request, changed <-chan struct{}, d time.
 
 var topologyFields = []Field{{Name: "processId", Type: ObjectID, Required: true}, {Name: "counter", Type: Long, Required: true}}
 
-func parseTopologyVersion(doc bsonx.Doc) (topologyVersion, error) {
-	var v topologyVersion
+func parseTopologyVersion(doc bsonx.Doc) (TopologyVersion, error) {
+	var v TopologyVersion
 	err := ParseFields("TopologyVersion", doc, topologyFields, func(i int, val bsonx.Value) error {
 		if i == 0 {
 			v.process = val.ObjectID()

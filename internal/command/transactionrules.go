@@ -11,13 +11,13 @@ import (
 // What may run in a transaction, and which labels errors get.
 
 // inTransaction reports whether the command belongs to a multi-document transaction.
-func (g *Generic) inTransaction() bool { return g.HasTxnNumber && g.Autocommit != boolAbsent }
+func (g *Generic) inTransaction() bool { return g.HasTxnNumber && g.Autocommit != BoolAbsent }
 
 // checkTransaction applies the rules of mongod's session options.
 func (r *Request) checkTransaction(d *Definition) error {
 	g := &r.Generic
 	if d.NoAuth {
-		g.HasTxnNumber, g.Autocommit, g.StartTxn = false, boolAbsent, boolAbsent
+		g.HasTxnNumber, g.Autocommit, g.StartTxn = false, BoolAbsent, BoolAbsent
 		return nil
 	}
 	if !g.HasTxnNumber {
@@ -26,7 +26,7 @@ func (r *Request) checkTransaction(d *Definition) error {
 	if err := checkTransactionFields(g); err != nil {
 		return err
 	}
-	if !r.Service.replicates() {
+	if !r.Service.Replicates() {
 		return mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
 	}
 	if !g.inTransaction() {
@@ -46,9 +46,9 @@ const codeNotRetryable = mongoerr.Code(50768)
 
 func checkNoTransaction(g *Generic) error {
 	switch {
-	case g.Autocommit != boolAbsent:
+	case g.Autocommit != BoolAbsent:
 		return mongoerr.New(mongoerr.InvalidOptions, "'autocommit' field requires a transaction number to also be specified")
-	case g.StartTxn != boolAbsent:
+	case g.StartTxn != BoolAbsent:
 		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires a transaction number to also be specified")
 	}
 	return nil
@@ -60,11 +60,11 @@ func checkTransactionFields(g *Generic) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number requires a session ID to also be specified")
 	case g.TxnNumber < 0:
 		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number cannot be negative")
-	case g.Autocommit == boolTrue:
+	case g.Autocommit == BoolTrue:
 		return mongoerr.New(mongoerr.InvalidOptions, "Specifying autocommit=true is not allowed.")
-	case g.StartTxn == boolFalse:
+	case g.StartTxn == BoolFalse:
 		return mongoerr.New(mongoerr.InvalidOptions, "Specifying startTransaction=false is not allowed.")
-	case g.StartTxn == boolTrue && g.Autocommit == boolAbsent:
+	case g.StartTxn == BoolTrue && g.Autocommit == BoolAbsent:
 		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires 'autocommit' field to also be specified")
 	}
 	return nil
@@ -74,26 +74,27 @@ func checkTransactionFields(g *Generic) error {
 func (r *Request) checkInTransaction(d *Definition) error {
 	switch {
 	case d.Name == "count":
-		return notInTransaction("Cannot run 'count' in a multi-document transaction. Please see " +
+		return NotInTransaction("Cannot run 'count' in a multi-document transaction. Please see " +
 			"http://dochub.mongodb.org/core/transaction-count for a recommended alternative.")
 	case !d.InTransaction:
-		return notInTransaction("Cannot run '%s' in a multi-document transaction.", r.Name)
+		return NotInTransaction("Cannot run '%s' in a multi-document transaction.", r.Name)
 	}
-	if err := r.checkTransactionNamespace(d); err != nil || r.Generic.StartTxn != boolTrue {
+	if err := r.checkTransactionNamespace(d); err != nil || r.Generic.StartTxn != BoolTrue {
 		return err
 	}
 	switch d.Name {
 	case "killCursors":
-		return notInTransaction("Cannot run killCursors as the first operation in a multi-document transaction.")
+		return NotInTransaction("Cannot run killCursors as the first operation in a multi-document transaction.")
 	case "commitTransaction", "coordinateCommitTransaction":
-		return notInTransaction("Cannot start a transaction with a commit")
+		return NotInTransaction("Cannot start a transaction with a commit")
 	case "abortTransaction":
-		return notInTransaction("Cannot start a transaction with an abort")
+		return NotInTransaction("Cannot start a transaction with an abort")
 	}
 	return nil
 }
 
-func notInTransaction(format string, args ...any) error {
+// NotInTransaction is the error of what cannot be done in a transaction.
+func NotInTransaction(format string, args ...any) error {
 	return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, format, args...)
 }
 
@@ -101,20 +102,20 @@ func (r *Request) checkTransactionNamespace(d *Definition) error {
 	if d.AdminOnly || r.continuesBulkWrite(d) {
 		return nil // the database is not what they work on
 	}
-	if err := checkTransactionDatabase(r.DB); err != nil {
+	if err := CheckTransactionDatabase(r.DB); err != nil {
 		return err
 	}
-	if v := r.commandValue; v.Type == bsonx.TypeString {
+	if v := r.Value; v.Type == bsonx.TypeString {
 		switch v.Str() {
 		case "system.profile", "system.views":
-			return notInTransaction("Cannot run command against the '%s.%s' collection in a transaction.", r.DB, v.Str())
+			return NotInTransaction("Cannot run command against the '%s.%s' collection in a transaction.", r.DB, v.Str())
 		}
 	}
 	return nil
 }
 
-// bulkWriteCursor is the name of the collection, of admin, that the cursor of a bulkWrite has.
-const bulkWriteCursor = "$cmd.bulkWrite"
+// BulkWriteCursor is the name of the collection, of admin, that the cursor of a bulkWrite has.
+const BulkWriteCursor = "$cmd.bulkWrite"
 
 // continuesBulkWrite reports whether a command is about the cursor with the results of a bulkWrite.
 func (r *Request) continuesBulkWrite(d *Definition) bool {
@@ -122,20 +123,21 @@ func (r *Request) continuesBulkWrite(d *Definition) bool {
 	case r.DB != "admin":
 		return false
 	case d.Name == "getMore":
-		return r.String("collection") == bulkWriteCursor
+		return r.String("collection") == BulkWriteCursor
 	case d.Name == "killCursors":
-		return r.commandValue.Type == bsonx.TypeString && r.commandValue.Str() == bulkWriteCursor
+		return r.Value.Type == bsonx.TypeString && r.Value.Str() == BulkWriteCursor
 	default:
 		return false
 	}
 }
 
-func checkTransactionDatabase(db string) error {
+// CheckTransactionDatabase refuses the databases that a transaction may not use.
+func CheckTransactionDatabase(db string) error {
 	switch db {
 	case "config":
-		return notInTransaction("Cannot run command against the config database in a transaction.")
+		return NotInTransaction("Cannot run command against the config database in a transaction.")
 	case "admin", "local":
-		return notInTransaction("Cannot run command against the '%s' database in a transaction.", db)
+		return NotInTransaction("Cannot run command against the '%s' database in a transaction.", db)
 	}
 	return nil
 }
@@ -154,11 +156,11 @@ func checkTransactionConcerns(d *Definition, g *Generic) error {
 	if !rc.Given {
 		return nil
 	}
-	if g.StartTxn != boolTrue {
+	if g.StartTxn != BoolTrue {
 		return mongoerr.New(mongoerr.InvalidOptions, "Only the first command in a transaction may specify a readConcern")
 	}
 	switch rc.Level {
-	case "", levelLocal, levelMajority, levelSnapshot:
+	case "", LevelLocal, LevelMajority, levelSnapshot:
 		return nil
 	}
 	return mongoerr.New(mongoerr.InvalidOptions,
@@ -172,11 +174,11 @@ var stagesNotInTransaction = map[string]bool{
 	"$planCacheStats": true, "$querySettings": true, "$queryStats": true, "$shardedDataDistribution": true,
 }
 
-// checkTransactionStages refuses stages, also in sub-pipelines, that transactions do not have.
-func checkTransactionStages(stages bsonx.Value) error {
+// CheckTransactionStages refuses stages, also in sub-pipelines, that transactions do not have.
+func CheckTransactionStages(stages bsonx.Value) error {
 	return eachStage(stages, func(stage bsonx.Elem) error {
 		if stagesNotInTransaction[string(stage.Key)] {
-			return notInTransaction("Stage not supported inside of a multi-document transaction: %s", stage.Key)
+			return NotInTransaction("Stage not supported inside of a multi-document transaction: %s", stage.Key)
 		}
 		return nil
 	})
@@ -205,7 +207,7 @@ func eachStage(stages bsonx.Value, fn func(stage bsonx.Elem) error) error {
 		if string(stage.Key) != "$facet" {
 			continue
 		}
-		for _, sub := range elements(stage.Value) {
+		for _, sub := range Elements(stage.Value) {
 			if err := eachStage(sub, fn); err != nil {
 				return err
 			}
@@ -233,7 +235,7 @@ func withLabels(req *Request, err error) error {
 		switch {
 		case e.Code == mongoerr.ChangeStreamFatalError, e.Code == mongoerr.ChangeStreamHistoryLost:
 			return e.WithLabel(labelNotResumable)
-		case req.reply.changes && isResumable(e.Code):
+		case req.Reply.Changes && isResumable(e.Code):
 			return e.WithLabel(labelResumable)
 		}
 	}

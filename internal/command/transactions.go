@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// transactionCommands returns the commands that end transactions.
-func transactionCommands() []Definition {
+// TransactionCommands returns the commands that end transactions.
+func TransactionCommands() []Definition {
 	token := Field{Name: "recoveryToken", Type: Object}
 	return []Definition{
 		{
@@ -56,12 +56,12 @@ func (w *work) closeCursors() {
 	}
 }
 
-// txn returns the transaction that the request reads and writes, nil outside of transactions.
-func (r *Request) txn() *table.Txn {
-	if r.work == nil {
+// Txn returns the transaction that the request reads and writes, nil outside of transactions.
+func (r *Request) Txn() *table.Txn {
+	if r.Work == nil {
 		return nil
 	}
-	return r.work.Txn
+	return r.Work.Txn
 }
 
 // runNumbered runs a command that has a transaction number: a statement of a transaction, its end, or a retryable write.
@@ -79,20 +79,20 @@ func (s *Service) runNumbered(e *entry, req *Request, reply *bsonx.Builder) erro
 	}
 	t.SetActive(true, req.Conn.Op.Client, req.Now)
 	defer func() { t.SetActive(false, req.Conn.Op.Client, s.Clock.Now()) }()
-	req.work = t.Work.(*work)
+	req.Work = t.Work.(*work)
 	return s.runStatement(e, req, reply)
 }
 
 // runStatement runs a command in its transaction. Any error is the transaction's end, and so is a panic.
 func (s *Service) runStatement(e *entry, req *Request, reply *bsonx.Builder) error {
-	t, done := req.work.open, false
+	t, done := req.Work.open, false
 	defer func() {
 		if !done {
 			s.Transactions.Abort(t)
 		}
 	}()
 	err := e.run(req.Op, req, reply)
-	done = err == nil && !req.failed
+	done = err == nil && !req.Failed
 	return err
 }
 
@@ -100,12 +100,12 @@ func (s *Service) runStatement(e *entry, req *Request, reply *bsonx.Builder) err
 // one that was committed. The session is checked out.
 func (s *Service) transaction(req *Request) (*session.Transaction, error) {
 	g := &req.Generic
-	if g.StartTxn != boolTrue {
+	if g.StartTxn != BoolTrue {
 		t, err := req.Session.ContinueTransaction(g.TxnNumber, req.Def.Name == "commitTransaction")
 		if err != nil || t == nil {
 			return nil, err
 		}
-		return t, req.checkSameAPI(t.API, "transaction's first command")
+		return t, req.CheckSameAPI(t.API, "transaction's first command")
 	}
 	t, err := req.Session.BeginTransaction(s.Transactions, g.TxnNumber, g.ReadConcern.Level, req.Now)
 	if err != nil {
@@ -134,30 +134,30 @@ func (s *Service) beginTxn(req *Request, t *session.Transaction) (*table.Txn, er
 
 // sessionDoc returns the document that names a session.
 func sessionDoc(id session.SessionID) bsonx.Doc {
-	return bsonx.NewDoc("id", bsonx.Binary(uuidSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:]))
+	return bsonx.NewDoc("id", bsonx.Binary(UUIDSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:]))
 }
 
 func runCommitTransaction(ctx context.Context, req *Request, _ *bsonx.Builder) error {
-	if req.work == nil {
+	if req.Work == nil {
 		return mongoerr.New(mongoerr.CommandFailed, "commitTransaction must be run within a transaction")
 	}
-	req.work.closeCursors()
+	req.Work.closeCursors()
 	if err := req.rememberCommit(); err != nil {
 		return err
 	}
-	if err := req.work.Commit(req.durability(storage.Durable)); err != nil {
+	if err := req.Work.Commit(req.durability(storage.Durable)); err != nil {
 		return err
 	}
-	storage.ReportStamp(ctx, req.work.Stamp())
-	req.Service.Transactions.Committed(req.work.open)
+	storage.ReportStamp(ctx, req.Work.Stamp())
+	req.Service.Transactions.Committed(req.Work.open)
 	return nil
 }
 
 func runAbortTransaction(_ context.Context, req *Request, _ *bsonx.Builder) error {
-	if req.work == nil {
+	if req.Work == nil {
 		return mongoerr.New(mongoerr.CommandFailed, "abortTransaction must be run within a transaction")
 	}
-	req.Service.Transactions.Abort(req.work.open)
+	req.Service.Transactions.Abort(req.Work.open)
 	return nil
 }
 
@@ -166,12 +166,12 @@ func refuseCoordinateCommit(*Request) error {
 		"Cannot accept sharding commands if sharding state has not been initialized with a shardIdentity document")
 }
 
-// statusTransactions is a section of serverStatus.
-func (s *Service) statusTransactions(b *bsonx.Builder) {
+// StatusTransactions is a section of serverStatus.
+func (s *Service) StatusTransactions(b *bsonx.Builder) {
 	st := s.Transactions.Stats()
-	b.Int64("retriedCommandsCount", s.stats.retriedCommands.Load())
-	b.Int64("retriedStatementsCount", s.stats.retriedStatements.Load())
-	b.Int64("transactionsCollectionWriteCount", s.stats.sessionRecords.Load())
+	b.Int64("retriedCommandsCount", s.Stats.retriedCommands.Load())
+	b.Int64("retriedStatementsCount", s.Stats.retriedStatements.Load())
+	b.Int64("transactionsCollectionWriteCount", s.Stats.sessionRecords.Load())
 	b.Int64("currentActive", int64(st.Active))
 	b.Int64("currentInactive", int64(st.Open-st.Active))
 	b.Int64("currentOpen", int64(st.Open))
@@ -222,7 +222,7 @@ func (s *Service) idleSessionDoc(t *session.TransactionInfo, now time.Time) bson
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("type", "idleSession")
-	b.String("host", s.hostAndPort())
+	b.String("host", s.HostAndPort())
 	b.String("desc", "inactive transaction")
 	b.String("client", t.Client.Remote)
 	b.Int64("connectionId", t.Client.ConnectionID)

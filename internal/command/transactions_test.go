@@ -1,4 +1,4 @@
-package command
+package command_test
 
 import (
 	"fmt"
@@ -12,6 +12,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -35,7 +37,7 @@ func newTransactor(t *testing.T) *transactor {
 	x := &transactor{now: time.Unix(1_700_000_000, 0), cursors: make(map[string]int64)}
 	log := slog.New(slog.DiscardHandler)
 	engine := mem.New()
-	store, err := table.OpenLogged(engine, Compiler{}, log, table.OplogOptions{})
+	store, err := table.OpenLogged(engine, command.Compiler{}, log, table.OplogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +56,8 @@ func newTransactor(t *testing.T) *transactor {
 // serve begins with nothing but what is stored.
 func (x *transactor) serve(store *table.Store, log *slog.Logger) {
 	planner := plan.New(plan.Options{})
-	svc, err := NewServiceWithAll(Deps{
-		Data: Data{Store: store, Planner: planner, Writes: write.New(store, planner)}, Logger: log, Clock: x,
+	svc, err := commands.NewService(command.Deps{
+		Data: command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)}, Logger: log, Clock: x,
 		TestCommands: true, ReplicaSet: "rs0",
 	})
 	if err != nil {

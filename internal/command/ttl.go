@@ -15,8 +15,8 @@ func (s *Service) ttlParams() []Param {
 	}
 }
 
-// statusTTL appends metrics.ttl.
-func (s *Service) statusTTL(b *bsonx.Builder) {
+// StatusTTL appends metrics.ttl.
+func (s *Service) StatusTTL(b *bsonx.Builder) {
 	var st ttl.Stats
 	if s.ttl != nil {
 		st = s.ttl.Stats()

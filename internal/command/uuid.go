@@ -9,25 +9,25 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// collectionUUID is the argument by which a client says which collection it means by a name. It is checked before the command
+// CollectionUUID is the argument by which a client says which collection it means by a name. It is checked before the command
 // runs, and whenever the command looks the name up; see meaning.
-var collectionUUID = Field{Name: "collectionUUID", Type: BinData, Check: isUUID}
+var CollectionUUID = Field{Name: "collectionUUID", Type: BinData, Check: isUUID}
 
 func isUUID(name string, v bsonx.Value) error {
-	if _, ok := uuidOf(v); ok {
+	if _, ok := UUIDOf(v); ok {
 		return nil
 	}
 	subtype, _ := v.Binary()
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong binData type '%s', expected type 'UUID'", name, binaryName(subtype))
 }
 
-// uuidOf returns the UUID that a value is.
-func uuidOf(v bsonx.Value) (id [16]byte, ok bool) {
+// UUIDOf returns the UUID that a value is.
+func UUIDOf(v bsonx.Value) (id [16]byte, ok bool) {
 	if v.Type != bsonx.TypeBinary {
 		return id, false
 	}
 	subtype, data := v.Binary()
-	if subtype != uuidSubtype || len(data) != len(id) {
+	if subtype != UUIDSubtype || len(data) != len(id) {
 		return id, false
 	}
 	return [16]byte(data), true
@@ -40,15 +40,15 @@ func formatUUID(id [16]byte) string {
 
 // collectionByUUID returns the name of the collection whose UUID the command has in place of a name.
 func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
-	id, ok := uuidOf(v)
+	id, ok := UUIDOf(v)
 	switch {
 	case !ok:
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "Collection name has invalid type %s", v.Type)
-	case r.explained && r.Def.Name == "find":
+	case r.Explained && r.Def.Name == "find":
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "Providing collection UUID for explain is forbidden")
-	case !r.Def.ByUUID || r.explained:
+	case !r.Def.ByUUID || r.Explained:
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "Collection name must be provided. UUID is not valid in this context")
-	case r.Has(collectionUUID.Name):
+	case r.Has(CollectionUUID.Name):
 		return "", mongoerr.New(mongoerr.InvalidOptions, "When using the find command by UUID, the collectionUUID parameter cannot also be specified")
 	}
 	e := r.Service.Store.Catalog().ByUUID(id)
@@ -62,49 +62,49 @@ func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
 	return e.Name, nil
 }
 
-// meaning is which collection a client means by a name: its argument collectionUUID. The name may come to mean another collection
+// Meaning is which collection a client means by a name: its argument collectionUUID. The name may come to mean another collection
 // after checkUUID, so that each lookup of the command asks again: what is read or changed is the collection that the lookup found.
-type meaning struct {
-	db, name string
-	id       [16]byte
+type Meaning struct {
+	DB, Name string
+	ID       [16]byte
 }
 
-// of reports whether a lookup of a namespace found what is meant. nil means whatever has a name.
-func (m *meaning) of(db, name string, c *table.Collection) bool {
-	return m == nil || m.db != db || m.name != name || c != nil && c.Kind == catalog.KindCollection && c.UUID == m.id
+// Of reports whether a lookup of a namespace found what is meant. nil means whatever has a name.
+func (m *Meaning) Of(db, name string, c *table.Collection) bool {
+	return m == nil || m.DB != db || m.Name != name || c != nil && c.Kind == catalog.KindCollection && c.UUID == m.ID
 }
 
-// checkUUID refuses a command whose collectionUUID is not the UUID of the collection that it names.
-func (r *Request) checkUUID(name string) error {
-	v := r.Get(collectionUUID.Name)
-	if v.IsMissing() || r.Def.Loose || r.explained && r.Def.Name == "find" {
+// CheckUUID refuses a command whose collectionUUID is not the UUID of the collection that it names.
+func (r *Request) CheckUUID(name string) error {
+	v := r.Get(CollectionUUID.Name)
+	if v.IsMissing() || r.Def.Loose || r.Explained && r.Def.Name == "find" {
 		return nil
 	}
-	return r.mean(r.DB, name, v)
+	return r.Mean(r.DB, name, v)
 }
 
-// mean makes the request one about the collection with a UUID, and fails where the name is not that collection's.
-func (r *Request) mean(db, name string, uuid bsonx.Value) error {
-	id, _ := uuidOf(uuid)
-	r.meant = &meaning{db, name, id}
-	return r.checkMeant(db, name, r.Service.Store.Lookup(db, name))
+// Mean makes the request one about the collection with a UUID, and fails where the name is not that collection's.
+func (r *Request) Mean(db, name string, uuid bsonx.Value) error {
+	id, _ := UUIDOf(uuid)
+	r.Meant = &Meaning{db, name, id}
+	return r.CheckMeant(db, name, r.Service.Store.Lookup(db, name))
 }
 
-// checkMeant fails where what a lookup of a namespace found is not the collection that the request means.
-func (r *Request) checkMeant(db, name string, c *table.Collection) error {
-	if r.meant.of(db, name, c) {
+// CheckMeant fails where what a lookup of a namespace found is not the collection that the request means.
+func (r *Request) CheckMeant(db, name string, c *table.Collection) error {
+	if r.Meant.Of(db, name, c) {
 		return nil
 	}
-	return r.Service.mismatch(r.meant)
+	return r.Service.Mismatch(r.Meant)
 }
 
-// mismatch is the error of a name that is not that of the collection which is meant. It has the name of that collection, if the
+// Mismatch is the error of a name that is not that of the collection which is meant. It has the name of that collection, if the
 // database has it.
-func (s *Service) mismatch(m *meaning) error {
+func (s *Service) Mismatch(m *Meaning) error {
 	actual := bsonx.Null
-	if e := s.Store.Catalog().ByUUID(m.id); e != nil && e.DB == m.db {
+	if e := s.Store.Catalog().ByUUID(m.ID); e != nil && e.DB == m.DB {
 		actual = bsonx.String(e.Name)
 	}
-	info := bsonx.NewDoc("db", m.db, "collectionUUID", bsonx.Binary(uuidSubtype, m.id[:]), "expectedCollection", m.name, "actualCollection", actual)
+	info := bsonx.NewDoc("db", m.DB, "collectionUUID", bsonx.Binary(UUIDSubtype, m.ID[:]), "expectedCollection", m.Name, "actualCollection", actual)
 	return mongoerr.New(mongoerr.CollectionUUIDMismatch, "Collection UUID does not match that specified").WithInfo(info)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/argtest"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -42,7 +43,7 @@ func TestCollectionUUID(t *testing.T) {
 	other := uuidOfCollection(t, db, "other")
 	unknown := bson.Binary{Subtype: 4, Data: slices.Repeat([]byte{7}, 16)}
 	var seen []string
-	for _, d := range command.Definitions() {
+	for _, d := range commands.Definitions() {
 		i := slices.IndexFunc(bases, func(b argtest.Base) bool { return b.Name == d.Name })
 		if i < 0 || !slices.ContainsFunc(d.Fields, func(f command.Field) bool { return f.Name == "collectionUUID" }) {
 			continue
@@ -135,7 +136,7 @@ func TestByUUID(t *testing.T) {
 	}
 	id := uuidOfCollection(t, db, "c")
 	unknown := bson.Binary{Subtype: 4, Data: make([]byte, 16)}
-	defs := command.Definitions()
+	defs := commands.Definitions()
 	find := func(name string) *command.Definition {
 		return &defs[slices.IndexFunc(defs, func(d command.Definition) bool { return d.Name == name })]
 	}

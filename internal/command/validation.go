@@ -25,9 +25,9 @@ var (
 	validationActions = []string{"error", "warn"}
 )
 
-// checkValidation checks the options of a validator in create and collMod.
-func checkValidation(req *Request) error {
-	if err := checkValidationNames(req); err != nil {
+// CheckValidation checks the options of a validator in create and collMod.
+func CheckValidation(req *Request) error {
+	if err := CheckValidationNames(req); err != nil {
 		return err
 	}
 	if doc := req.Doc("validator"); doc != nil {
@@ -35,13 +35,13 @@ func checkValidation(req *Request) error {
 			return mongoerr.New(mongoerr.InvalidOptions, "Document validators are not allowed on collection %s.%s in the %s internal database",
 				req.DB, req.CommandValue().Str(), req.DB)
 		}
-		req.baseVars()
+		req.BaseVars()
 		var order *storage.Order
-		if req.Service.replicates() {
-			order = req.Service.order
+		if req.Service.Replicates() {
+			order = req.Service.Order
 		}
 		vars := validatorVars(nil, &req.Conn.scripting.running, order)
-		if req.Generic.APIStrict == boolTrue {
+		if req.Generic.APIStrict == BoolTrue {
 			vars = vars.WithStableAPI()
 		}
 		_, err := parseValidator(doc, nil, vars)
@@ -50,8 +50,8 @@ func checkValidation(req *Request) error {
 	return nil
 }
 
-// checkValidationNames checks validationLevel and validationAction.
-func checkValidationNames(req *Request) error {
+// CheckValidationNames checks validationLevel and validationAction.
+func CheckValidationNames(req *Request) error {
 	if level := req.Get("validationLevel"); !level.IsMissing() && !slices.Contains(validationLevels, level.Str()) {
 		return badEnum(req, "validationLevel", level)
 	}
@@ -73,7 +73,7 @@ func badEnum(req *Request, field string, v bsonx.Value) error {
 func validatorVars(co *collation.Collator, running *interrupt.Running, order *storage.Order) *expr.Vars {
 	vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: running})
 	if order != nil {
-		vars = vars.WithClusterTime(func() bsonx.Value { return timestamp(order.Visible()) })
+		vars = vars.WithClusterTime(func() bsonx.Value { return StampValue(order.Visible()) })
 	}
 	return vars.WithCollation(co)
 }

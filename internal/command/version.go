@@ -6,17 +6,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// maxDocumentSize is how many bytes a document has at most.
-const maxDocumentSize = 16 << 20
+// MaxDocumentSize is how many bytes a document has at most.
+const MaxDocumentSize = 16 << 20
 
 // What buildInfo announces: the MongoDB version whose behaviour Sheaf implements, beside Sheaf's own.
 const (
 	CompatibleVersion = "8.0.0"
-	featureVersion    = "8.0"
-	storageEngineName = "pebble"
+	FeatureVersion    = "8.0"
+	StorageEngineName = "pebble"
 )
 
-func appendBuild(reply *bsonx.Builder, build Build) {
+// AppendBuild appends the fields of buildInfo.
+func AppendBuild(reply *bsonx.Builder, build Build) {
 	reply.String("version", CompatibleVersion)
 	reply.String("gitVersion", build.Revision)
 	reply.StartArrayField("modules")
@@ -35,24 +36,24 @@ func appendBuild(reply *bsonx.Builder, build Build) {
 	reply.End()
 	reply.StartDocField("buildEnvironment")
 	reply.String("distmod", "")
-	reply.String("distarch", machine())
+	reply.String("distarch", Machine())
 	reply.String("cc", runtime.Version())
-	reply.String("target_arch", machine())
+	reply.String("target_arch", Machine())
 	reply.String("target_os", targetOS())
 	reply.End()
 	reply.Int32("bits", 64)
 	reply.Bool("debug", false)
-	reply.Int32("maxBsonObjectSize", maxDocumentSize)
+	reply.Int32("maxBsonObjectSize", MaxDocumentSize)
 	reply.StartArrayField("storageEngines")
-	reply.Elem(bsonx.String(storageEngineName))
+	reply.Elem(bsonx.String(StorageEngineName))
 	reply.End()
 	reply.StartDocField("sheaf")
 	reply.String("version", build.Version)
 	reply.End()
 }
 
-// machine names the processor as uname does.
-func machine() string {
+// Machine names the processor as uname does.
+func Machine() string {
 	switch runtime.GOARCH {
 	case "amd64":
 		return "x86_64"

@@ -14,36 +14,36 @@ import (
 
 // A find, count or distinct on a view becomes a pipeline behind the view's own.
 
-// isView reports whether c, which may be nil, is a view, as time-series collections are.
-func isView(c *table.Collection) bool { return c != nil && c.Kind != catalog.KindCollection }
+// IsView reports whether c, which may be nil, is a view, as time-series collections are.
+func IsView(c *table.Collection) bool { return c != nil && c.Kind != catalog.KindCollection }
 
-// appendStage adds a stage whose argument is not empty.
-func appendStage(stages []bsonx.Value, name string, arg bsonx.Doc) []bsonx.Value {
+// AppendStage adds a stage whose argument is not empty.
+func AppendStage(stages []bsonx.Value, name string, arg bsonx.Doc) []bsonx.Value {
 	if arg.IsEmpty() {
 		return stages
 	}
 	return append(stages, bsonx.Document(bsonx.NewDoc(name, arg)))
 }
 
-// countGroup is the $group that counts documents.
-var countGroup = bsonx.NewDoc("_id", bsonx.Null, "n", bsonx.NewDoc("$sum", 1))
+// CountGroup is the $group that counts documents.
+var CountGroup = bsonx.NewDoc("_id", bsonx.Null, "n", bsonx.NewDoc("$sum", 1))
 
 // maxViewDepth is how many views may stand on each other.
 const maxViewDepth = 20
 
-// checkViewPipeline checks the stages of a view's definition.
-func (r *Request) checkViewPipeline(name string, stages bsonx.Value) error {
+// CheckViewPipeline checks the stages of a view's definition.
+func (r *Request) CheckViewPipeline(name string, stages bsonx.Value) error {
 	// An expression that fails is an error of the view's readers.
 	running := &interrupt.Running{}
 	running.Set(r.Op)
 	vars := (*expr.Vars)(nil).WithFailures(&expr.Failures{}).WithScripts(js.Options{Running: running})
-	if r.Service.replicates() {
-		vars = vars.WithClusterTime(func() bsonx.Value { return timestamp(r.Service.order.Visible()) })
+	if r.Service.Replicates() {
+		vars = vars.WithClusterTime(func() bsonx.Value { return StampValue(r.Service.Order.Visible()) })
 	}
-	if r.Generic.APIStrict == boolTrue {
+	if r.Generic.APIStrict == BoolTrue {
 		vars = vars.WithStableAPI()
 	}
-	p, err := (scope{now: r.Now, vars: vars}).parsePipeline(r.DB, stages, pipeline.OverCollection)
+	p, err := (Scope{Now: r.Now, Vars: vars}).parsePipeline(r.DB, stages, pipeline.OverCollection)
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ func (r *Request) checkViewPipeline(name string, stages bsonx.Value) error {
 	return nil
 }
 
-// checkViewGraph refuses a view that would read itself, or through too many others, or views with another collation.
-func (s *Service) checkViewGraph(db, name, on string, stages bsonx.Value, co *collation.Collator) error {
+// CheckViewGraph refuses a view that would read itself, or through too many others, or views with another collation.
+func (s *Service) CheckViewGraph(db, name, on string, stages bsonx.Value, co *collation.Collator) error {
 	g := viewGraph{views: s.Store.Catalog().View(), db: db, name: name, collation: co, seen: map[string]bool{}}
 	return g.visit(on, stages, 1)
 }
@@ -110,7 +110,7 @@ func namedCollections(dst []string, stages bsonx.Value) []string {
 		case "$lookup", "$graphLookup", "$unionWith":
 			dst = appendNamed(dst, stage.Value)
 		case "$facet":
-			for _, sub := range elements(stage.Value) {
+			for _, sub := range Elements(stage.Value) {
 				dst = namedCollections(dst, sub)
 			}
 		}

@@ -17,11 +17,11 @@ func TestViewStops(t *testing.T) {
 	defer op.Finish()
 	r := &Request{Service: &Service{}, DB: "db", Op: op}
 	stages := bsonx.NewArray(bsonx.NewDoc("$match", bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("b", 1)})))
-	if err := r.checkViewPipeline("v", stages); err != nil {
+	if err := r.CheckViewPipeline("v", stages); err != nil {
 		t.Fatal(err)
 	}
 	op.Kill(1)
-	if err := r.checkViewPipeline("v", stages); mongoerr.CodeOf(err) != mongoerr.Interrupted {
+	if err := r.CheckViewPipeline("v", stages); mongoerr.CodeOf(err) != mongoerr.Interrupted {
 		t.Errorf("an operation that was killed: %v", err)
 	}
 }

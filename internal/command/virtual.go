@@ -54,30 +54,30 @@ func (s *Service) addVirtual() error {
 	}
 	for i := range virtualCollections {
 		v := &virtualCollections[i]
-		if v.member && !s.replicates() {
+		if v.member && !s.Replicates() {
 			continue
 		}
 		if err := s.Store.AddVirtual(v.db, v.name, bsonx.Empty); err != nil {
 			return err
 		}
-		s.virtual = append(s.virtual, v)
+		s.Virtual = append(s.Virtual, v)
 	}
 	return nil
 }
 
-// isVirtual reports whether the documents of c, which may be nil, are made when they are read.
-func isVirtual(c *table.Collection) bool { return c != nil && c.Kind == catalog.KindVirtual }
+// IsVirtual reports whether the documents of c, which may be nil, are made when they are read.
+func IsVirtual(c *table.Collection) bool { return c != nil && c.Kind == catalog.KindVirtual }
 
-// notStored refuses a write to a virtual collection.
-func notStored(c *table.Collection) error {
+// NotStored refuses a write to a virtual collection.
+func NotStored(c *table.Collection) error {
 	return mongoerr.New(mongoerr.IllegalOperation, "%s shows the state of the server and cannot be written to", c.Namespace())
 }
 
-// entries returns the catalog's entries of a database with its virtual collections, by name.
-func (s *Service) entries(db string) []*catalog.Collection {
+// Entries returns the catalog's entries of a database with its virtual collections, by name.
+func (s *Service) Entries(db string) []*catalog.Collection {
 	out := s.Store.Catalog().Collections(db)
-	for _, v := range s.virtual {
-		if c := s.Store.Lookup(db, v.name); v.db == db && isVirtual(c) {
+	for _, v := range s.Virtual {
+		if c := s.Store.Lookup(db, v.name); v.db == db && IsVirtual(c) {
 			out = append(out, c.Collection)
 		}
 	}
@@ -85,10 +85,10 @@ func (s *Service) entries(db string) []*catalog.Collection {
 	return out
 }
 
-// databases returns the names of all databases, in order.
-func (s *Service) databases() []string {
+// Databases returns the names of all databases, in order.
+func (s *Service) Databases() []string {
 	out := s.Store.Catalog().Databases()
-	for _, v := range s.virtual {
+	for _, v := range s.Virtual {
 		if i, found := slices.BinarySearch(out, v.db); !found {
 			out = slices.Insert(out, i, v.db)
 		}
@@ -109,7 +109,7 @@ type virtualReader struct {
 // readVirtual returns a source of the documents of a virtual collection, as a client sees it that reaches the server by the address
 // local.
 func (s *Service) readVirtual(c *table.Collection, local string) *virtualReader {
-	for _, v := range s.virtual {
+	for _, v := range s.Virtual {
 		if v.db == c.DB && v.name == c.Name {
 			return &virtualReader{collection: v, service: s, local: local}
 		}
@@ -132,15 +132,15 @@ func (v *virtualReader) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 }
 
-// virtualSizes measures a virtual collection; only the records of retryable writes are stored.
-func (s *Service) virtualSizes(c *table.Collection, local string) (out sizes, err error) {
+// VirtualSizes measures a virtual collection; only the records of retryable writes are stored.
+func (s *Service) VirtualSizes(c *table.Collection, local string) (out Sizes, err error) {
 	v := s.readVirtual(c, local)
-	if out.storage, err = s.virtualSpace(v.collection); err != nil {
-		return sizes{}, err
+	if out.Storage, err = s.virtualSpace(v.collection); err != nil {
+		return Sizes{}, err
 	}
 	err = pipeline.Drain(context.Background(), v, func(doc bsonx.Doc) error {
-		out.count++
-		out.data += int64(len(doc))
+		out.Count++
+		out.Data += int64(len(doc))
 		return nil
 	})
 	return out, err
@@ -156,7 +156,7 @@ func (s *Service) virtualSpace(v *virtualCollection) (int64, error) {
 
 // versions are the documents of admin.system.version.
 func (v *virtualReader) versions() []bsonx.Doc {
-	return []bsonx.Doc{bsonx.NewDoc("_id", "featureCompatibilityVersion", "version", featureVersion)}
+	return []bsonx.Doc{bsonx.NewDoc("_id", "featureCompatibilityVersion", "version", FeatureVersion)}
 }
 
 // configuration is that of the set, in local.system.replset. Its member has the name that replSetGetConfig and hello tell.
@@ -231,7 +231,7 @@ func (v *virtualReader) histories(
 
 // recordedSession is how MongoDB names a session whose user is known.
 func recordedSession(s *retryable.Session) bsonx.Doc {
-	return bsonx.NewDoc("id", bsonx.Binary(uuidSubtype, s[:16]), "uid", bsonx.Binary(0, s[16:]))
+	return bsonx.NewDoc("id", bsonx.Binary(UUIDSubtype, s[:16]), "uid", bsonx.Binary(0, s[16:]))
 }
 
 // checkVirtualHint accepts the order of a virtual collection's documents: by _id.

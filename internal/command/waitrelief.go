@@ -105,7 +105,7 @@ func (s *Service) endIdleCursors(n int64) bool {
 	if ended == 0 {
 		return false
 	}
-	s.stats.cursorsRelieved.Add(int64(ended))
+	s.Stats.CursorsRelieved.Add(int64(ended))
 	s.Logger.Warn("Idle cursors ended because the server has no memory left", "c", "COMMAND", "cursors", ended, "bytes", freed)
 	return true
 }

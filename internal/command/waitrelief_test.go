@@ -121,7 +121,7 @@ func TestIdleCursorsEndForWaiters(t *testing.T) {
 			if err := <-got; err != nil {
 				t.Error(err)
 			}
-			if n := f.stats.cursorsRelieved.Load(); n != 1 {
+			if n := f.Stats.CursorsRelieved.Load(); n != 1 {
 				t.Errorf("%d cursors are told to be ended", n)
 			}
 			h.Release()

@@ -18,7 +18,7 @@ type writeGate struct {
 	writers atomic.Int64 // commands between enter and leave, and those that look whether they may
 	closed  atomic.Bool
 	idle    chan struct{} // gets an element when the last writer leaves a closed gate
-	counts  gateCounts
+	Counts  gateCounts
 
 	mu    sync.Mutex
 	count int64         // how often the lock is held
@@ -26,7 +26,7 @@ type writeGate struct {
 }
 
 // gateCounts count who passed the gate, who locked it, who waited, and for how long.
-type gateCounts struct{ writes, locks, waits, waitMicros atomic.Int64 }
+type gateCounts struct{ Writes, Locks, Waits, WaitMicros atomic.Int64 }
 
 func (g *writeGate) init() { g.idle = make(chan struct{}, 1) }
 
@@ -35,7 +35,7 @@ func (g *writeGate) enter(ctx context.Context, waiting func(bool)) error {
 	for {
 		g.writers.Add(1)
 		if !g.closed.Load() {
-			g.counts.writes.Add(1)
+			g.Counts.Writes.Add(1)
 			return nil
 		}
 		g.leave()
@@ -53,12 +53,12 @@ func (g *writeGate) enter(ctx context.Context, waiting func(bool)) error {
 
 // await waits until the gate opens, and counts that.
 func (g *writeGate) await(ctx context.Context, open <-chan struct{}, waiting func(bool)) error {
-	g.counts.waits.Add(1)
+	g.Counts.Waits.Add(1)
 	start := clock.System{}.Now()
 	waiting(true)
 	defer func() {
 		waiting(false)
-		g.counts.waitMicros.Add(clock.System{}.Now().Sub(start).Microseconds())
+		g.Counts.WaitMicros.Add(clock.System{}.Now().Sub(start).Microseconds())
 	}()
 	select {
 	case <-open:
@@ -82,8 +82,8 @@ func (g *writeGate) leave() {
 	}
 }
 
-// lock closes the gate, waits until nobody writes any more, and returns how often it is locked now.
-func (g *writeGate) lock(ctx context.Context, patience time.Duration) (int64, error) {
+// Lock closes the gate, waits until nobody writes any more, and returns how often it is locked now.
+func (g *writeGate) Lock(ctx context.Context, patience time.Duration) (int64, error) {
 	g.mu.Lock()
 	g.count++
 	count := g.count
@@ -98,14 +98,14 @@ func (g *writeGate) lock(ctx context.Context, patience time.Duration) (int64, er
 		select {
 		case <-g.idle:
 		case <-timer.C:
-			_, _ = g.unlock()
+			_, _ = g.Unlock()
 			return 0, mongoerr.New(mongoerr.LockTimeout, "Fsync lock timed out")
 		case <-ctx.Done():
-			_, _ = g.unlock()
+			_, _ = g.Unlock()
 			return 0, ctx.Err()
 		}
 	}
-	g.counts.locks.Add(1)
+	g.Counts.Locks.Add(1)
 	select { // another one who locks may wait for the same news
 	case g.idle <- struct{}{}:
 	default:
@@ -113,8 +113,8 @@ func (g *writeGate) lock(ctx context.Context, patience time.Duration) (int64, er
 	return count, nil
 }
 
-// unlock takes one lock back and returns how many are left; ok is false where there was none.
-func (g *writeGate) unlock() (left int64, ok bool) {
+// Unlock takes one lock back and returns how many are left; ok is false where there was none.
+func (g *writeGate) Unlock() (left int64, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.count == 0 {
@@ -129,7 +129,7 @@ func (g *writeGate) unlock() (left int64, ok bool) {
 	return g.count, true
 }
 
-func (g *writeGate) locked() bool { return g.closed.Load() }
+func (g *writeGate) Locked() bool { return g.closed.Load() }
 
 // mayWrite reports whether a command that was parsed may change something: those that read do so only with $out, $merge or an
 // output collection.

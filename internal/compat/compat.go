@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
@@ -52,7 +53,7 @@ func sections() []section {
 
 func commandEntries() []entry {
 	var out []entry
-	for _, d := range command.Definitions() {
+	for _, d := range commands.Definitions() {
 		e := entry{name: d.Name, family: "command"}
 		switch d.Status {
 		case command.Supported:

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/transfer"
 )
@@ -183,7 +184,7 @@ func TestEachDDLCommandIsRaced(t *testing.T) {
 			raced[stages[len(stages)-1].(bson.D)[0].Key] = true
 		}
 	}
-	for _, d := range command.Definitions() {
+	for _, d := range commands.Definitions() {
 		if d.Write && d.Status == command.Supported && !raced[d.Name] && notDDL[d.Name] == "" {
 			t.Errorf("the command %s is in no race, and not in notDDL", d.Name)
 		}

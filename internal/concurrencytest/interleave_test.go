@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/server"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -43,7 +44,7 @@ func openForDDL(t *testing.T, standalone bool) *ddlServer {
 	if !standalone {
 		deps.ReplicaSet = command.DefaultReplicaSet
 	}
-	service, err := command.NewServiceWithAll(deps)
+	service, err := commands.NewService(deps)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -46,7 +47,7 @@ func TestUUIDBesideRename(t *testing.T) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	for _, d := range command.Definitions() {
+	for _, d := range commands.Definitions() {
 		if slices.ContainsFunc(d.Fields, func(f command.Field) bool { return f.Name == "collectionUUID" }) && !slices.Contains(names, d.Name) {
 			t.Errorf("no case for %s", d.Name)
 		}

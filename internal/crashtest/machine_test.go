@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/server"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -46,7 +47,7 @@ func boot(t *testing.T, disk *crashdisk.Disk) *machine {
 		t.Fatal(err)
 	}
 	planner := plan.New(plan.Options{})
-	m.service, err = command.NewServiceWithAll(command.Deps{
+	m.service, err = commands.NewService(command.Deps{
 		Data: command.Data{Store: m.store, Planner: planner, Writes: write.New(m.store, planner)}, Logger: logger,
 		ReplicaSet: command.DefaultReplicaSet, SlowMillis: -1, ImpliedOne: true,
 	})

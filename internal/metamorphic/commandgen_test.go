@@ -10,6 +10,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/argtest"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -101,7 +102,7 @@ func operatorNames() (operators, stages []string) {
 
 // fittingValues returns the values of each argument whose type is right.
 func fittingValues(arguments []argtest.Argument) map[string][]any {
-	defs := command.Definitions()
+	defs := commands.Definitions()
 	out := map[string][]any{}
 	for _, a := range arguments {
 		name, _, _ := strings.Cut(a.Base.Name, "/")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/argtest"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -66,7 +67,7 @@ func TestCommands(t *testing.T) {
 // checkNames fails where a command never ran.
 func (a *commandAttack) checkNames(t *testing.T) {
 	t.Helper()
-	for _, d := range command.Definitions() {
+	for _, d := range commands.Definitions() {
 		if d.Status == command.Supported && !endsServer[d.Name] && a.tally.names[d.Name] == 0 {
 			t.Errorf("no round had the command %s", d.Name)
 		}

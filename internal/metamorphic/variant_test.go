@@ -11,6 +11,7 @@ import (
 
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/server"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -137,7 +138,7 @@ func openSpilling(t testing.TB, v *variant) {
 		t.Fatal(err)
 	}
 	planner := plan.New(plan.Options{SortMemory: spillMemory, TempDir: t.TempDir()})
-	service, err := command.NewServiceWithAll(command.Deps{
+	service, err := commands.NewService(command.Deps{
 		Data:   command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
 		Logger: log, Log: &command.LogBuffer{}, SlowMillis: -1,
 	})

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 )
 
 // adminBase is a command that is right.
@@ -192,7 +193,7 @@ func adminCases(t *testing.T) []question {
 			out = append(out, b.cases(path)...)
 		}
 	}
-	for _, def := range command.Definitions() {
+	for _, def := range commands.Definitions() {
 		_, other := adminUnswept[def.Name]
 		if def.Status == command.Supported && !swept[def.Name] && !other && !slices.Contains(notRecorded, def.Name) {
 			t.Fatalf("the command %s has no base", def.Name)

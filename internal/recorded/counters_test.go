@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -423,7 +424,7 @@ func TestCountersHaveEachCommand(t *testing.T) {
 			cases[cmd[0].Key] = true
 		}
 	}
-	for _, def := range command.Definitions() {
+	for _, def := range commands.Definitions() {
 		if def.Status != command.Supported || def.Hidden || def.TestOnly || def.Run == nil {
 			continue
 		}
@@ -514,7 +515,7 @@ func (f figures) expect(cmd bson.D) {
 	if other, ok := map[string]string{"find": "queries", "getMore": "getmore", "insert": "insert", "update": "update", "delete": "remove"}[name]; ok {
 		kind = other
 	}
-	for _, def := range command.Definitions() {
+	for _, def := range commands.Definitions() {
 		if def.Name == name && def.Write && !def.Read {
 			lock = "writeLock"
 		}

@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 )
 
 // flagOption is a field that is a boolean, or a number in its place; null stands for absent.
@@ -85,7 +86,7 @@ func fieldsOf(t *testing.T, name string) []string {
 			walk(prefix+f.Name+".", f.Fields)
 		}
 	}
-	for _, def := range command.Definitions() {
+	for _, def := range commands.Definitions() {
 		if def.Name == name {
 			walk("", def.Fields)
 		}

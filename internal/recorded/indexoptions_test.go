@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 )
 
 // option has the values of an option: those that some kind takes, of which the first is used in
@@ -73,7 +73,7 @@ const pairKinds = 7
 // what listIndexes shows, or the error. An option of the command that has no values here fails.
 func TestIndexOptions(t *testing.T) {
 	t.Parallel()
-	names := command.IndexOptions()
+	names := ddl.IndexOptions()
 	checkOptions(t, names, indexOptions)
 	c := class{file: "indexoptions.txt", grouped: true, setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "a")) }}
 	for i, kind := range indexKinds {

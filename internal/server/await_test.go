@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -38,7 +39,7 @@ func newAwaitFixture(t *testing.T) *awaitFixture {
 	f := &awaitFixture{budget: memory.New(4 << 20), ran: make(chan struct{}, 10)}
 	f.taken = f.budget.Hold()
 	f.taken.Force(4 << 20)
-	svc, err := command.NewServiceWithAll(command.Deps{TestCommands: true, Memory: f.budget, Definitions: []command.Definition{{
+	svc, err := commands.NewService(command.Deps{TestCommands: true, Memory: f.budget, Definitions: []command.Definition{{
 		Name: "note", Write: true, Loose: true,
 		Run: func(context.Context, *command.Request, *bsonx.Builder) error {
 			f.ran <- struct{}{}

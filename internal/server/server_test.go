@@ -14,12 +14,13 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
 func newTestServer(tb testing.TB, defs ...command.Definition) *Server {
 	tb.Helper()
-	svc, err := command.NewServiceWithAll(command.Deps{Definitions: defs, TestCommands: true})
+	svc, err := commands.NewService(command.Deps{Definitions: defs, TestCommands: true})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -321,7 +322,7 @@ func TestShutdownInterruptsWhatDoesNotEnd(t *testing.T) {
 }
 
 func TestConnectionLimit(t *testing.T) {
-	svc, err := command.NewServiceWithAll(command.Deps{})
+	svc, err := commands.NewService(command.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}

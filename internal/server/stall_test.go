@@ -13,6 +13,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
@@ -29,7 +30,7 @@ func TestStalledMessages(t *testing.T) {
 			t.Parallel()
 			const limit = 2 << 20
 			budget := memory.New(limit)
-			svc, err := command.NewServiceWithAll(command.Deps{TestCommands: true, Memory: budget})
+			svc, err := commands.NewService(command.Deps{TestCommands: true, Memory: budget})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
@@ -52,7 +53,7 @@ func driversPing() []byte {
 // serve` does.
 func newMemberServer(tb testing.TB) *Server {
 	tb.Helper()
-	svc, err := command.NewServiceWithAll(command.Deps{ReplicaSet: "rs0"})
+	svc, err := commands.NewService(command.Deps{ReplicaSet: "rs0"})
 	if err != nil {
 		tb.Fatal(err)
 	}

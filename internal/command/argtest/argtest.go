@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/commands"
 )
 
 //go:embed bases.jsonl
@@ -51,7 +52,7 @@ func Arguments() ([]Argument, error) {
 	if err != nil {
 		return nil, err
 	}
-	defs := command.Definitions()
+	defs := commands.Definitions()
 	var out []Argument
 	for i := range bases {
 		b := &bases[i]
@@ -68,7 +69,7 @@ func Arguments() ([]Argument, error) {
 
 // Bases reads the list of bases. It fails if a command has none, or a base no command.
 func Bases() ([]Base, error) {
-	defs := command.Definitions()
+	defs := commands.Definitions()
 	var bases []Base
 	has := map[string]bool{}
 	for line := range strings.Lines(baseLines) {

@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// AdminCommands returns the commands that operate the server.
+func AdminCommands() []command.Definition {
+	return []command.Definition{
+		{
+			Name: "shutdown", Help: "Stops the server.", AdminOnly: true,
+			Fields: []command.Field{{Name: "force", Type: command.SafeBool}, {Name: "timeoutSecs", Type: command.SafeInt, Check: command.AtLeast(0)}},
+			Run:    runShutdown,
+		},
+		{Name: "logRotate", Help: "Starts a new log file.", AdminOnly: true, Run: runLogRotate},
+		{
+			Name: "profile", Help: "Reads and sets when operations are logged as slow.", Lacks: "levels 1 and 2",
+			Fields: []command.Field{
+				{Name: "slowms", Type: command.SafeInt},
+				{Name: "sampleRate", Type: command.SafeInt},
+				{Name: "filter", Type: command.OneOf(bsonx.TypeDocument, bsonx.TypeString)},
+			},
+			Run: command.RunProfile,
+		},
+		{
+			Name: "setFeatureCompatibilityVersion", Help: "Accepts the only version there is.", AdminOnly: true, Write: true,
+			CommandField: command.String, Run: runSetFCV,
+			Fields: []command.Field{
+				{Name: "confirm", Type: command.SafeBool},
+				{Name: "downgradeOnDiskChanges", Type: command.SafeBool},
+				{Name: "fromConfigServer", Type: command.SafeBool},
+			},
+		},
+	}
+}
+
+func runShutdown(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
+	switch {
+	case !req.Conn.LocalOnly:
+		return mongoerr.New(mongoerr.Unauthorized, "shutdown must run from localhost when running db without auth")
+	case req.Service.Shutdown == nil:
+		return mongoerr.New(mongoerr.IllegalOperation, "an embedded database is closed by its program")
+	}
+	patience := ShutdownPatience
+	if seconds := req.Get("timeoutSecs"); !seconds.IsMissing() {
+		patience = time.Duration(min(command.SaturatingInt64(seconds), int64(maxShutdownPatience.Seconds()))) * time.Second
+	}
+	req.Service.Logger.Info("Shutdown requested", "c", "CONTROL", "ctx", command.ConnName(req.Conn.ID), "timeoutSecs", patience.Seconds(),
+		"force", req.Bool("force"))
+	req.Service.Shutdown(patience)
+	req.CloseConnection()
+	return nil
+}
+
+const (
+	// ShutdownPatience is how long running commands may take to finish at the end of a server, where nothing else is said.
+	ShutdownPatience    = 15 * time.Second
+	maxShutdownPatience = 24 * time.Hour
+)
+
+// runLogRotate begins the log anew. A set of one member has no audit log.
+func runLogRotate(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
+	switch v := req.CommandValue(); {
+	case v.Type == bsonx.TypeString && v.Str() != "server" && v.Str() != "audit":
+		return mongoerr.New(mongoerr.NoSuchKey, "Unknown log type '%s'", v.Str())
+	case v.Type == bsonx.TypeString && v.Str() == "audit", req.Service.RotateLog == nil:
+		return nil
+	}
+	req.Service.Logger.Info("Log rotation initiated", "c", "CONTROL", "id", 23166)
+	err := req.Service.RotateLog()
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return mongoerr.New(mongoerr.FileRenameFailed, "Failed to rename the log: %v", err)
+	case err != nil:
+		return mongoerr.New(mongoerr.OperationFailed, "Log rotation failed: %v", err)
+	}
+	return nil
+}
+
+func runSetFCV(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
+	if version := req.CommandValue().Str(); version != command.FeatureVersion {
+		return mongoerr.New(codeFCV, "Invalid feature compatibility version value '%s'; expected '%s'", version, command.FeatureVersion)
+	}
+	if !req.Bool("confirm") {
+		return mongoerr.New(codeFCVConfirm, "Once you have upgraded to %s, you will not be able to downgrade FCV and binary "+
+			"version without support assistance. Please re-run this command with 'confirm: true' to acknowledge this and "+
+			"continue with the FCV upgrade.", command.FeatureVersion)
+	}
+	return nil
+}
+
+const (
+	codeFCV        = mongoerr.Code(4926900)
+	codeFCVConfirm = mongoerr.Code(7369100)
+)

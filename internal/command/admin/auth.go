@@ -1,0 +1,34 @@
+package admin
+
+import (
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// AuthCommands returns the commands of authentication that a server without users answers.
+func AuthCommands() []command.Definition {
+	return []command.Definition{
+		{
+			Name: "saslStart", Help: "Begins to authenticate.", NoAuth: true, Loose: true, Secret: true,
+			Refuse: func(*command.Request) error { return errNoUsers() },
+		},
+		{
+			Name: "saslContinue", Help: "Continues to authenticate.", NoAuth: true, Loose: true, Secret: true,
+			Refuse: func(*command.Request) error {
+				return mongoerr.New(mongoerr.ProtocolError, "No SASL session state found")
+			},
+		},
+		{
+			Name: "authenticate", Help: "Authenticates by certificate.", NoAuth: true, Loose: true, Secret: true,
+			Refuse: func(*command.Request) error { return errNoUsers() },
+		},
+		{Name: "logout", Help: "Forgets who is authenticated.", NoAuth: true, Run: runPing},
+		{
+			Name: "getnonce", Help: "Was removed from MongoDB.", Status: command.Absent, Hidden: true,
+		},
+	}
+}
+
+func errNoUsers() error {
+	return mongoerr.New(mongoerr.AuthenticationFailed, "Authentication failed.")
+}

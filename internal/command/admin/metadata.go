@@ -1,0 +1,87 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+var apiParameterFields = []command.Field{
+	{Name: "version", Type: command.String, Required: true}, {Name: "strict", Type: command.OptionalBool}, {Name: "deprecationErrors", Type: command.OptionalBool},
+}
+
+// MetadataCommands returns the definition of validateDBMetadata.
+func MetadataCommands() []command.Definition {
+	return []command.Definition{{
+		Name: "validateDBMetadata", Help: "Lists views and indexes that a version of the stable API does not have.", Run: runValidateMetadata,
+		Fields: []command.Field{
+			{Name: "apiParameters", Type: command.Object, Required: true, Fields: apiParameterFields},
+			{Name: "db", Type: command.String},
+			{Name: "collection", Type: command.String},
+		},
+	}}
+}
+
+// maxMetadataErrors is the size of the list from which on the reply says that there are more.
+const maxMetadataErrors = 12 << 20
+
+// indexTypesNotInAPI are those that version 1 of the stable API does not have.
+var indexTypesNotInAPI = map[string]bool{"text": true, "geoHaystack": true}
+
+func runValidateMetadata(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
+	var g command.Generic
+	err := command.ParseFields("validateDBMetadata.apiParameters", req.Doc("apiParameters"), apiParameterFields, func(i int, v bsonx.Value) error {
+		switch name := apiParameterFields[i].Name; {
+		case name == "version":
+			g.APIVersion = v.Str()
+		case name == "strict" && v.Truthy():
+			g.APIStrict = command.BoolTrue
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	more := false
+	reply.StartArrayField("apiVersionErrors")
+	for _, e := range req.Service.Store.Catalog().All() {
+		if db := req.String("db"); db != "" && db != e.DB || req.Has("collection") && req.String("collection") != e.Name {
+			continue
+		}
+		err := checkMetadata(e, &g)
+		if err == nil {
+			continue
+		}
+		if more = reply.Len() > maxMetadataErrors; more {
+			break
+		}
+		code := mongoerr.CodeOf(err)
+		reply.Elem(bsonx.Document(bsonx.NewDoc("ns", e.Namespace(), "code", int32(code), "codeName", code.Name(), "errmsg", err.Error())))
+	}
+	reply.End()
+	if more {
+		reply.Bool("hasMoreErrors", true)
+	}
+	return nil
+}
+
+// checkMetadata returns the first thing about a collection or view that the stable API does not have.
+func checkMetadata(e *catalog.Collection, g *command.Generic) error {
+	if g.APIVersion != "1" {
+		return mongoerr.New(mongoerr.APIVersionError, "Cannot accept API version %s", g.APIVersion)
+	}
+	if g.APIStrict != command.BoolTrue {
+		return nil
+	}
+	for _, ix := range e.Indexes {
+		for it := ix.Key.Iter(); it.Next(); {
+			if v := it.Value(); v.Type == bsonx.TypeString && indexTypesNotInAPI[v.Str()] {
+				return mongoerr.New(mongoerr.APIStrictError, "The index with name %s is not allowed in API version 1.", ix.Name)
+			}
+		}
+	}
+	return command.CheckStrictStages(e.Options.Lookup("pipeline"), g)
+}

@@ -1,0 +1,41 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// ShardingCommands returns the commands that every mongod has for clusters, as a member of a replica set outside of a cluster
+// answers them.
+func ShardingCommands() []command.Definition {
+	defs := []command.Definition{{
+		Name: "shardingState", Help: "Tells whether the server belongs to a sharded cluster.",
+		Run: func(_ context.Context, _ *command.Request, reply *bsonx.Builder) error {
+			reply.Bool("enabled", false)
+			return nil
+		},
+	}}
+	for _, r := range []struct {
+		name    string
+		code    mongoerr.Code
+		message string
+	}{
+		{"getShardVersion", mongoerr.NoShardingEnabled, noShardServer},
+		{"cleanupOrphaned", mongoerr.NoShardingEnabled, noShardServer},
+		{"getShardMap", mongoerr.ShardingStateNotInitialized, "Sharding is not enabled"},
+		{"flushRouterConfig", mongoerr.ShardingStateNotInitialized, "Sharding is not enabled"},
+	} {
+		defs = append(defs, command.Definition{Name: r.name, Help: "Refused: the server belongs to no sharded cluster.", Refuse: func(*command.Request) error {
+			return mongoerr.New(r.code, "%s", r.message)
+		}})
+	}
+	for i := range defs {
+		defs[i].AdminOnly, defs[i].Loose, defs[i].Hidden = true, true, true
+	}
+	return defs
+}
+
+const noShardServer = "Cannot accept sharding commands if not started with --shardsvr"

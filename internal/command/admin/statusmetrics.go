@@ -1,0 +1,124 @@
+package admin
+
+import (
+	"strings"
+	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/command"
+)
+
+func (x *statusSample) statusMetrics(b *bsonx.Builder) {
+	b.StartDocField("commands")
+	b.Int64("<UNKNOWN>", x.Stats.UnknownCommands.Load())
+	for _, e := range x.Commands.All {
+		if e.Status != command.Supported || e.Hidden {
+			continue
+		}
+		b.StartDocField(e.Name)
+		b.Int64("failed", e.Failures.Load())
+		b.Int64("total", x.Stats.Sum(func(t *command.Tally) *atomic.Int64 { return &t.Runs[e.Index] }))
+		b.End()
+	}
+	b.End()
+	x.StatusOperators(b)
+	c := x.Cursors.Stats()
+	b.StartDocField("cursor")
+	b.Int64("moreThanOneBatch", c.MoreThanOneBatch)
+	b.Int64("timedOut", c.TimedOut)
+	b.Int64("totalOpened", c.Opened)
+	b.StartDocField("open")
+	b.Int64("noTimeout", int64(c.NoTimeout))
+	b.Int64("pinned", int64(c.Pinned))
+	b.Int64("total", int64(c.Open))
+	b.End()
+	b.End()
+	x.statusWork(b)
+	// A document keeps its place by its key: none was ever moved.
+	b.Doc("record", bsonx.NewDoc("moves", int64(0)))
+	if x.Replicates() {
+		appendReplMetrics(b)
+	}
+	x.StatusTTL(b)
+}
+
+// appendReplMetrics appends metrics.repl: what the member applied and fetched from others. It has no others.
+func appendReplMetrics(b *bsonx.Builder) {
+	none := bsonx.NewDoc("num", int32(0), "totalMillis", int32(0))
+	b.Doc("repl", bsonx.NewDoc(
+		"apply", bsonx.NewDoc("batches", none, "ops", int64(0)),
+		"buffer", bsonx.NewDoc("count", int64(0), "sizeBytes", int64(0)),
+		"network", bsonx.NewDoc("bytes", int64(0), "getmores", none, "ops", int64(0), "readersCreated", int64(0)),
+	))
+}
+
+// statusOpcountersRepl counts what was applied from the log of another member: nothing ever is.
+func statusOpcountersRepl(b *bsonx.Builder) {
+	for _, name := range [...]string{"insert", "query", "update", "delete", "getmore", "command"} {
+		b.Int64(name, 0)
+	}
+}
+
+func (x *statusSample) statusPlanCache(b *bsonx.Builder) {
+	if x.Planner == nil {
+		return
+	}
+	st := x.Planner.CacheStats()
+	b.Int64("totalQueryShapes", st.Shapes)
+	b.Int64("totalSizeEstimateBytes", st.Bytes)
+	b.Doc("classic", bsonx.NewDoc("hits", st.Hits, "misses", st.Misses, "replanned", st.Replans))
+}
+
+// catalogCounts are the numbers of serverStatus's catalogStats.
+type catalogCounts struct {
+	collections, capped, clustered, timeseries, views, internalCollections, internalViews int64
+}
+
+func (c *catalogCounts) add(e *catalog.Collection) {
+	internal := e.DB == "admin" || e.DB == "config" || e.DB == "local"
+	switch {
+	case e.Kind == catalog.KindTimeseries:
+		c.timeseries++
+		return
+	case e.Kind == catalog.KindView && internal:
+		c.internalViews++
+		return
+	case e.Kind == catalog.KindView:
+		c.views++
+		return
+	case internal || strings.HasPrefix(e.Name, "system."):
+		c.internalCollections++
+		return
+	}
+	c.collections++
+	if e.Options.Lookup("capped").Truthy() {
+		c.capped++
+	}
+	if command.ClusteredOption(e.Options) != nil {
+		c.clustered++
+	}
+}
+
+// countCatalog counts collections and views.
+func countCatalog(s *command.Service) (c catalogCounts) {
+	if s.Store == nil {
+		return c
+	}
+	for _, e := range s.Store.Catalog().All() {
+		c.add(e)
+	}
+	c.internalCollections += int64(len(s.Virtual))
+	return c
+}
+
+func (x *statusSample) statusCatalog(b *bsonx.Builder) {
+	c := x.walk()
+	b.Int64("collections", c.collections)
+	b.Int64("capped", c.capped)
+	b.Int64("clustered", c.clustered)
+	b.Int64("timeseries", c.timeseries)
+	b.Int64("views", c.views)
+	b.Int64("internalCollections", c.internalCollections)
+	b.Int64("internalViews", c.internalViews)
+}

@@ -1,0 +1,105 @@
+package admin
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// resources is what the process has used, as the operating system counts it.
+type resources struct {
+	user, system             time.Duration
+	maxResidentKB            int64
+	pageFaults, pageReclaims int64 // with and without reading a disk
+	blocksIn, blocksOut      int64
+	voluntary, preempted     int64 // switches to another process
+}
+
+func statusExtraInfo(b *bsonx.Builder) {
+	b.String("note", "fields vary by platform")
+	if r, ok := processResources(); ok {
+		b.Int64("user_time_us", r.user.Microseconds())
+		b.Int64("system_time_us", r.system.Microseconds())
+		b.Int64("maximum_resident_set_kb", r.maxResidentKB)
+		b.Int64("input_blocks", r.blocksIn)
+		b.Int64("output_blocks", r.blocksOut)
+		b.Int64("page_reclaims", r.pageReclaims)
+		b.Int64("page_faults", r.pageFaults)
+		b.Int64("voluntary_context_switches", r.voluntary)
+		b.Int64("involuntary_context_switches", r.preempted)
+	}
+	b.Int64("threads", int64(runtime.NumGoroutine()))
+}
+
+// statusMemory is serverStatus's mem, in MiB. Where the operating system does not tell, supported is false, as in MongoDB.
+func statusMemory(b *bsonx.Builder) {
+	b.Int32("bits", 64)
+	resident, virtual, ok := processMemory()
+	if ok {
+		b.Int64("resident", resident>>20)
+		b.Int64("virtual", virtual>>20)
+	}
+	b.Bool("supported", ok)
+}
+
+// statusRequestMemory tells what requests hold of the budget that they share. ended counts those
+// that were ended because the process came to its limit in spite of it, endedCursors the idle
+// cursors that were ended for others. A server without a budget has no figures.
+func (x *statusSample) statusRequestMemory(b *bsonx.Builder) {
+	if x.Memory == nil {
+		return
+	}
+	m := x.Memory.Stats()
+	b.Int64("limitBytes", m.Limit)
+	b.Int64("usedBytes", m.Used)
+	b.Int64("peakBytes", m.Peak)
+	b.Int64("requestedBytes", m.Requested)
+	b.Int64("waiting", int64(m.Waiting))
+	b.Int64("refused", m.Refused)
+	b.Int64("ended", x.Stats.Relieved.Load())
+	b.Int64("endedCursors", x.Stats.CursorsRelieved.Load())
+}
+
+// statusGlobalLock counts operations as MongoDB does by the global lock: readers and writers that work, and those that wait until
+// they may.
+func (x *statusSample) statusGlobalLock(b *bsonx.Builder) {
+	n := x.Ops.Counts()
+	b.Int64("totalTime", x.Clock.Now().Sub(x.Started).Microseconds())
+	for _, part := range [...]struct {
+		name             string
+		readers, writers int
+	}{{"currentQueue", n.WaitingReaders, n.WaitingWriters}, {"activeClients", n.Readers, n.Writers}} {
+		b.StartDocField(part.name)
+		b.Int32("total", int32(part.readers+part.writers))
+		b.Int32("readers", int32(part.readers))
+		b.Int32("writers", int32(part.writers))
+		b.End()
+	}
+}
+
+// statusLocks is the section locks of serverStatus. There is one lock: writes take it as w, fsync
+// as R, and reads not at all.
+func (x *statusSample) statusLocks(b *bsonx.Builder) {
+	c := &x.Gate.Counts
+	b.Doc("Global", bsonx.NewDoc(
+		"acquireCount", bsonx.NewDoc("w", c.Writes.Load(), "R", c.Locks.Load()),
+		"acquireWaitCount", bsonx.NewDoc("w", c.Waits.Load()),
+		"timeAcquiringMicros", bsonx.NewDoc("w", c.WaitMicros.Load()),
+	))
+}
+
+func (x *statusSample) statusSessions(b *bsonx.Builder) {
+	st := x.Sessions.Stats()
+	last := st.LastJob
+	if last.IsZero() {
+		last = x.Started
+	}
+	b.Int32("activeSessionsCount", int32(x.Sessions.Len()))
+	b.Int32("sessionsCollectionJobCount", int32(st.Jobs))
+	b.Int32("lastSessionsCollectionJobDurationMillis", int32(st.LastTook.Milliseconds()))
+	b.Date("lastSessionsCollectionJobTimestamp", last.UnixMilli())
+	b.Int32("lastSessionsCollectionJobEntriesRefreshed", int32(st.LastRefreshed))
+	b.Int32("lastSessionsCollectionJobEntriesEnded", int32(st.LastEnded))
+	b.Int32("lastSessionsCollectionJobCursorsClosed", int32(st.LastCursors))
+}

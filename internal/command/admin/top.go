@@ -1,0 +1,59 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// TopCommands returns the definition of top.
+func TopCommands() []command.Definition {
+	return []command.Definition{{
+		Name: "top", Help: "Tells how many operations collections had, and how long they took.", AdminOnly: true, Loose: true, Run: runTop,
+	}}
+}
+
+// trafficNames are those of top, in its order.
+var trafficNames = [table.TrafficKinds]string{
+	table.TrafficQueries: "queries", table.TrafficGetMore: "getmore", table.TrafficInsert: "insert",
+	table.TrafficUpdate: "update", table.TrafficRemove: "remove", table.TrafficCommands: "commands",
+}
+
+func runTop(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
+	reply.StartDocField("totals")
+	reply.String("note", "all times in microseconds")
+	for _, e := range req.Service.Store.Catalog().All() {
+		if c, ok := e.Attached.(*table.Collection); ok {
+			appendTraffic(reply, e.Namespace(), c.Traffic())
+		}
+	}
+	reply.End()
+	return nil
+}
+
+// appendTraffic appends the counters of a collection. One that nobody used since the start is left out, as in MongoDB.
+func appendTraffic(b *bsonx.Builder, ns string, t *table.Traffic) {
+	reads, readMicros := t.Locks(false)
+	writes, writeMicros := t.Locks(true)
+	if reads+writes == 0 {
+		return
+	}
+	b.StartDocField(ns)
+	appendTimed(b, "total", reads+writes, readMicros+writeMicros)
+	appendTimed(b, "readLock", reads, readMicros)
+	appendTimed(b, "writeLock", writes, writeMicros)
+	for kind, name := range trafficNames {
+		ops, micros := t.Sum(table.TrafficKind(kind))
+		appendTimed(b, name, ops, micros)
+	}
+	b.End()
+}
+
+func appendTimed(b *bsonx.Builder, name string, ops, micros int64) {
+	b.StartDocField(name)
+	b.Int64("time", micros)
+	b.Int64("count", ops)
+	b.End()
+}

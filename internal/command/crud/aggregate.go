@@ -1,0 +1,152 @@
+package crud
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+// AggregateCommands returns the definition of aggregate.
+func AggregateCommands() []command.Definition {
+	return []command.Definition{{
+		Name: "aggregate", Help: "Runs a pipeline over a collection.", Lacks: "an exchange with several consumers",
+		InTransaction: true, Run: runAggregate, Parses: true, Read: true, TimedRead: true, Snapshot: true, Write: true, API1: true,
+		Fields: []command.Field{
+			{Name: "pipeline", Type: stageArray, Required: true},
+			{Name: "cursor", Type: cursorObject, Fields: command.CursorFields},
+			{Name: "explain", Type: command.Any, Check: checkExplainOption, Unstable: true},
+			{Name: "allowDiskUse", Type: command.OptionalBool},
+			{Name: "bypassDocumentValidation", Type: command.SafeBool},
+			{Name: "hint", Type: command.Any},
+			{Name: "let", Type: command.Object},
+			{Name: "collation", Type: command.Object},
+			{Name: "fromRouter", Type: command.OptionalBool},
+			{Name: "needsMerge", Type: command.OptionalBool},
+			{Name: "fromMongos", Type: command.OptionalBool},
+			{Name: "isMapReduceCommand", Type: command.OptionalBool, Unstable: true},
+			command.EncryptionInformation,
+			exchange,
+			command.CollectionUUID,
+		},
+	}}
+}
+
+func runAggregate(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+	if req.Work != nil {
+		if err := checkTransactionAggregate(req); err != nil {
+			return err
+		}
+	}
+	if req.Bool("explain") {
+		return explainAggregate(ctx, req, plan.QueryPlanner, reply)
+	}
+	size, err := aggregateBatchSize(req)
+	if err != nil {
+		return err
+	}
+	if err := checkExchange(req, size); err != nil {
+		return err
+	}
+	name, own, sc, err := checkAggregate(req)
+	if err != nil {
+		return err
+	}
+	if arg, ok := pipeline.IsChangeStream(req.Get("pipeline")); ok {
+		return req.RunChangeStream(ctx, sc, name, arg, size, reply)
+	}
+	return req.RunStages(ctx, sc, name, own, size, reply)
+}
+
+func checkTransactionAggregate(req *command.Request) error {
+	if req.Bool("explain") {
+		return command.NotInTransaction("Cannot run 'explain' in a multi-document transaction.")
+	}
+	return command.CheckTransactionStages(req.Get("pipeline"))
+}
+
+// checkAggregate checks the arguments of an aggregate command that is run or explained, and
+// compiles its stages.
+func checkAggregate(r *command.Request) (name string, own command.OwnStages, sc command.Scope, err error) {
+	if name, err = aggregated(r); err != nil {
+		return "", own, command.Scope{}, err
+	}
+	if err := command.CheckHint(r.Get("hint")); err != nil {
+		return "", own, command.Scope{}, err
+	}
+	if sc, err = command.NewScope(r); err != nil {
+		return "", own, command.Scope{}, err
+	}
+	if sc, err = sc.Collated(r.Get("collation"), r.Service.Store.Lookup(r.DB, name)); err != nil {
+		return "", own, command.Scope{}, err
+	}
+	if err := command.CheckStrictStages(r.Get("pipeline"), r.StableAPI()); err != nil {
+		return "", own, command.Scope{}, err
+	}
+	// The command's own stages are checked before a view adds its.
+	top := pipeline.OverCollection
+	if name == "" {
+		top = pipeline.OverNothing
+	}
+	stages := r.Get("pipeline").Clone() // a cursor outlives the message
+	own.List = command.Elements(stages)
+	if own.Compiled, err = pipeline.Compile(stages, sc.PipelineOptions(r.DB, top)); err != nil {
+		return "", own, command.Scope{}, r.Malformed(err)
+	}
+	if r.Has("needsMerge") && !r.Has("fromRouter") && !r.Has("fromMongos") {
+		return "", own, command.Scope{}, mongoerr.New(mongoerr.FailedToParse, "Cannot specify 'needsMerge' without 'fromRouter'")
+	}
+	r.Service.Stats.Operators.Pipeline(stages)
+	return name, own, sc, CheckConcerns(r, stages)
+}
+
+// checkExplainOption requires a bool of aggregate's explain.
+func checkExplainOption(_ string, v bsonx.Value) error {
+	if v.Type != bsonx.TypeBool {
+		return mongoerr.New(mongoerr.TypeMismatch, "explain must be a boolean")
+	}
+	return nil
+}
+
+// aggregated returns the collection that a pipeline is run over, empty for {aggregate: 1}.
+func aggregated(r *command.Request) (string, error) {
+	v := r.CommandValue()
+	if !v.Type.IsNumber() {
+		name, err := r.Collection()
+		if err == nil && name == command.NoCollection {
+			err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name specified '%s'", name)
+		}
+		return name, err
+	}
+	if n, ok := v.AsExactInt64(); !ok || n != 1 {
+		return "", mongoerr.New(mongoerr.BadValue, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
+	}
+	if r.Has(command.CollectionUUID.Name) {
+		return "", mongoerr.New(codeUUIDWithoutCollection, "collectionUUID is not supported for a collectionless aggregation")
+	}
+	return "", nil
+}
+
+const codeUUIDWithoutCollection = mongoerr.Code(4928901)
+
+func aggregateBatchSize(req *command.Request) (int64, error) {
+	cursor := req.Doc("cursor")
+	if cursor == nil {
+		return 0, mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
+	}
+	size := int64(command.DefaultFirstBatch)
+	err := command.ParseFields("cursor", cursor, command.CursorFields, func(_ int, v bsonx.Value) error {
+		size = command.SaturatingInt64(v)
+		return nil
+	})
+	return size, err
+}
+
+// The types of fields of aggregate.
+var (
+	stageArray   = command.FieldType{Types: []bsonx.Type{bsonx.TypeArray}, Wrong: "A pipeline must be an array of objects"}
+	cursorObject = command.FieldType{Types: []bsonx.Type{bsonx.TypeDocument}, Wrong: "cursor field must be missing or an object"}
+)

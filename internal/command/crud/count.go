@@ -1,0 +1,94 @@
+package crud
+
+import (
+	"context"
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// CountCommands returns the definition of count.
+func CountCommands() []command.Definition {
+	return []command.Definition{{
+		Name: "count", ByUUID: true, Help: "Counts the documents that match a filter.",
+		Run: runCount, Read: true, TimedRead: true, API1: true,
+		Fields: []command.Field{
+			{Name: "query", Type: command.Object},
+			{Name: "limit", Check: checkCountLimit},
+			{Name: "skip", Type: command.SafeInt, Check: command.AtLeast(0)},
+			{Name: "hint", Type: command.Any},
+			{Name: "collation", Type: command.Object},
+			{Name: "fields", Type: command.Any, Unstable: true},
+			{Name: "queryOptions", Type: command.Object},
+			command.EncryptionInformation,
+		},
+	}}
+}
+
+// checkCountLimit requires an integer that has a positive counterpart.
+func checkCountLimit(_ string, v bsonx.Value) error {
+	f, ok := v.AsFloat64()
+	n, exact := v.AsExactInt64()
+	switch {
+	case !ok:
+		return mongoerr.New(mongoerr.BadValue, "limit value is not a valid number")
+	case math.IsNaN(f):
+		return mongoerr.New(mongoerr.FailedToParse, "Expected an integer, but found NaN in: limit: nan")
+	case math.Abs(f) >= 1<<63 && !exact:
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot represent as a 64-bit integer: limit: %s", bsonx.FormatShell(v))
+	case !exact:
+		return mongoerr.New(mongoerr.FailedToParse, "Expected an integer: limit: %s", bsonx.FormatShell(v))
+	case n == math.MinInt64:
+		return mongoerr.New(mongoerr.BadValue, "limit value for count cannot be min long")
+	}
+	return nil
+}
+
+func runCount(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	var n int64
+	c, err := req.Lookup(name)
+	if err != nil {
+		return err
+	}
+	if command.IsView(c) {
+		n, err = countOnView(ctx, req, name)
+	} else {
+		n, err = countCollection(ctx, req, name, c)
+	}
+	if err != nil {
+		return err
+	}
+	req.Op.Debug.NReturned = 1 // the number, as MongoDB counts
+	command.AppendNumber(reply, "n", n)
+	return nil
+}
+
+func countCollection(ctx context.Context, req *command.Request, name string, c *table.Collection) (int64, error) {
+	q, err := countQuery(req, name, c)
+	if err != nil {
+		return 0, err
+	}
+	n, err := req.Reads().CountMatches(ctx, q)
+	return n, command.Executing(command.DuringCount, req.DB, name, err)
+}
+
+func countQuery(req *command.Request, name string, c *table.Collection) (*plan.Query, error) {
+	q, err := command.HintedQuery(req, name, c)
+	if err != nil {
+		return nil, err
+	}
+	limit := req.Int64("limit", 0)
+	if limit < 0 {
+		limit = -limit // old clients ask for a hard limit so
+	}
+	q.Skip, q.Limit = req.Int64("skip", 0), limit
+	return q, nil
+}

@@ -1,0 +1,202 @@
+package crud
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/retryable"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// DeleteCommands returns the definition of delete.
+func DeleteCommands() []command.Definition {
+	return []command.Definition{{
+		Name: "delete", Help: "Removes documents.",
+		InTransaction: true, Run: runDelete, Parses: true, Write: true, Silent: true, Retryable: true, API1: true, Kind: "remove", Counter: command.CountNone,
+		Fields: []command.Field{
+			{Name: "deletes", Type: command.Array, Required: true, Sequence: true, Fields: deleteFields},
+			{Name: "ordered", Type: command.Bool},
+			{Name: "let", Type: command.Object},
+			{Name: "bypassDocumentValidation", Type: command.SafeBool},
+			{Name: "stmtId", Type: command.Int},
+			{Name: "stmtIds", Type: command.Array},
+			command.CollectionUUID,
+			command.EncryptionInformation,
+			command.IsTimeseriesNamespace,
+		},
+	}}
+}
+
+// deleteFields are the fields of one statement of delete.
+var deleteFields = []command.Field{
+	{Name: "q", Type: command.Object, Required: true},
+	{Name: "limit", Type: command.Any, Required: true},
+	{Name: "hint", Type: command.Any},
+	{Name: "collation", Type: command.Object},
+	{Name: "sampleId", Type: command.BinData, Unstable: true},
+}
+
+// deleteSpec is one parsed, not yet compiled statement of delete or bulkWrite.
+type deleteSpec struct {
+	query     bsonx.Doc
+	hint      bsonx.Value
+	collation bsonx.Value
+	multi     bool
+	// position is that of the statement in the command.
+	position int
+}
+
+func parseDeleteSpec(doc bsonx.Doc) (deleteSpec, error) {
+	var s deleteSpec
+	err := command.ParseFields("delete.deletes", doc, deleteFields, func(i int, v bsonx.Value) error {
+		switch deleteFields[i].Name {
+		case "q":
+			s.query = v.Doc()
+		case "limit":
+			return s.setLimit(v)
+		case "hint":
+			s.hint = v
+			return command.CheckHint(v)
+		case "collation":
+			s.collation = v
+		}
+		return nil
+	})
+	return s, err
+}
+
+// shortNumber writes a number as MongoDB does where it takes it for a double.
+func shortNumber(v bsonx.Value) string {
+	f, _ := v.AsFloat64()
+	if math.IsNaN(f) {
+		return "nan"
+	}
+	return strconv.FormatFloat(f, 'g', 6, 64)
+}
+
+// setLimit accepts 0 (all documents) and 1. What is no number counts as 0, as in MongoDB.
+func (s *deleteSpec) setLimit(v bsonx.Value) error {
+	n, ok := v.AsExactInt64()
+	if v.Type.IsNumber() && (!ok || n != 0 && n != 1) {
+		return mongoerr.New(mongoerr.FailedToParse, "The limit field in delete objects must be 0 or 1. Got %s", shortNumber(v))
+	}
+	s.multi = n == 0
+	return nil
+}
+
+func runDelete(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+	name, err := req.CollectionName()
+	if err != nil {
+		return err
+	}
+	if err := catalog.CheckWrite(req.DB, name); err != nil {
+		return err
+	}
+	specs, err := parseStatements(req, "deletes", nil, parseDeleteSpec)
+	if err != nil {
+		return err
+	}
+	if err := req.CheckBuckets(name); err != nil {
+		return err
+	}
+	sc, err := command.NewStatementScope(req, name)
+	if err != nil {
+		return err
+	}
+	if err := req.ReadStatements(len(specs)); err != nil {
+		return err
+	}
+	opts := req.Single(req.WriteOptions(), len(specs) == 1 && !specs[0].multi)
+	opts.Retry.Of(retryable.Delete)
+	var total int64
+	var failures command.WriteErrors
+	tried := 0
+	for i := range specs {
+		tried++
+		specs[i].position = i
+		n, err := runDeleteSpec(ctx, req, sc, req.DB, name, &specs[i], opts)
+		total += n
+		if err == nil {
+			continue
+		}
+		if command.EndsCommand(err) {
+			return err
+		}
+		failures.Add(i, err)
+		if opts.Ordered {
+			break
+		}
+	}
+	req.Count(command.CountDelete, int64(tried))
+	req.Op.Debug.Deleted(total)
+	reply.Int32("n", int32(total))
+	req.AppendWriteErrors(reply, &failures)
+	req.AppendRetried(reply)
+	return nil
+}
+
+// runDeleteSpec compiles and runs one delete statement.
+func runDeleteSpec(ctx context.Context, r *command.Request, sc command.Scope, db, name string, spec *deleteSpec, opts write.Options) (int64, error) {
+	if r.Executed(spec.position) != nil {
+		return 1, nil
+	}
+	if err := r.CheckRetryOfMany(spec.multi); err != nil {
+		return 0, err
+	}
+	if sc.Mistake != nil {
+		return 0, sc.Mistake
+	}
+	c, err := r.Reads().Lookup(db, name)
+	if err != nil {
+		return 0, err
+	}
+	collated, err := sc.Collated(spec.collation, c)
+	if err != nil {
+		return 0, err
+	}
+	counted := r.Op.Memory.Begin()
+	defer counted.Release()
+	f, err := collated.Filter(spec.query)
+	if err != nil {
+		return 0, err
+	}
+	st := &write.DeleteStatement{Query: write.Query{Filter: f, Hint: spec.hint, Collation: command.SpecOf(spec.collation), One: !spec.multi, Position: spec.position}}
+	n, err := runDeleteStatement(ctx, r, db, name, st, meantFor(c, spec.collation), spec.query, opts)
+	if isReplaced(err) {
+		return runDeleteSpec(ctx, r, sc, db, name, spec, opts)
+	}
+	return n, err
+}
+
+// runDeleteStatement runs a statement on a collection that may not exist, or be replaced by another one meanwhile.
+func runDeleteStatement(ctx context.Context, r *command.Request, db, name string, st *write.DeleteStatement, meant compiledFor, query bsonx.Doc, opts write.Options) (int64, error) {
+	for {
+		c, err := r.Writable(db, name)
+		if err != nil {
+			return 0, err
+		}
+		if c == nil {
+			return 0, command.CheckWithout(db, name, st.Filter, st.Hint)
+		}
+		if !meant.fits(c) {
+			return 0, errOtherCollation
+		}
+		st.Coll = c
+		var n int64
+		if c.Timeseries != nil {
+			n, err = deleteMeasurements(ctx, r, c, st, query, opts)
+		} else {
+			n, err = r.Service.Writes.Delete(ctx, st, opts)
+		}
+		if !errors.Is(err, table.ErrDropped) {
+			return n, command.ExecutingWrite(r.WriteKind("delete"), err)
+		}
+	}
+}

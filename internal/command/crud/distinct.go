@@ -1,0 +1,82 @@
+package crud
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// DistinctCommands returns the definition of distinct.
+func DistinctCommands() []command.Definition {
+	return []command.Definition{{
+		Name: "distinct", ByUUID: true, Help: "Returns the distinct values of a field.",
+		InTransaction: true, Run: runDistinct, Read: true, TimedRead: true, Snapshot: true,
+		Fields: []command.Field{
+			{Name: "key", Type: command.String, Required: true, Check: checkDistinctKey},
+			{Name: "query", Type: command.Object},
+			{Name: "collation", Type: command.Object},
+			{Name: "hint", Type: command.Any},
+			{Name: "unwrapOptions", Type: command.Any},
+		},
+	}}
+}
+
+// checkDistinctKey refuses a path with a NUL.
+func checkDistinctKey(_ string, v bsonx.Value) error {
+	if strings.Contains(v.Str(), "\x00") {
+		return mongoerr.New(31032, "Key field cannot contain an embedded null byte")
+	}
+	return nil
+}
+
+func runDistinct(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+	name, err := req.ReadCollection()
+	if err != nil {
+		return err
+	}
+	values := bsonx.Value{}
+	c, err := req.Lookup(name)
+	if err != nil {
+		return err
+	}
+	if command.IsView(c) {
+		values, err = distinctOnView(ctx, req, name)
+	} else {
+		values, err = distinctOf(ctx, req)
+	}
+	if err != nil {
+		return err
+	}
+	if len(values.Data) > command.MaxBatchBytes {
+		return mongoerr.New(mongoerr.Code(17217), "distinct too big, 16mb cap")
+	}
+	req.Op.Debug.NReturned = int64(values.Doc().Len())
+	reply.Value("values", values)
+	if req.Snapshot != nil {
+		reply.Value("atClusterTime", command.StampValue(req.Snapshot.At))
+	}
+	return nil
+}
+
+// distinctOf returns the distinct values in a collection.
+func distinctOf(ctx context.Context, req *command.Request) (bsonx.Value, error) {
+	reader := req.Reads().Reader()
+	defer reader.Close()
+	name, c, err := req.Readable()
+	for err == nil && !req.Reads().Pin(reader, c) {
+		reader.Close()
+		name, c, err = req.Readable()
+	}
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	q, err := command.HintedQuery(req, name, c)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	values, err := req.Service.Planner.Distinct(ctx, q, req.String("key"), reader)
+	return values, command.Executing(command.DuringDistinct, req.DB, name, err)
+}

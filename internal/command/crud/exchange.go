@@ -1,0 +1,68 @@
+package crud
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// exchange is the argument of routers that share the documents of an aggregate command out to
+// several cursors.
+var exchange = command.Field{Name: "exchange", Type: command.Object, Strict: true, Fields: []command.Field{
+	{Name: "consumers", Type: command.SafeInt, Required: true, Check: checkConsumers},
+	{Name: "policy", Type: command.String, Required: true, Check: checkExchangePolicy},
+	{Name: "orderPreserving", Type: command.Bool},
+	{Name: "bufferSize", Type: command.SafeInt, Check: checkExchangeBuffer},
+	{Name: "key", Type: command.Object},
+	{Name: "boundaries", Type: command.Array},
+	{Name: "consumerIds", Type: command.Array},
+}}
+
+const (
+	maxConsumers      = 100
+	maxExchangeBuffer = 100 << 20
+)
+
+func checkConsumers(_ string, v bsonx.Value) error {
+	switch n := uint64(spaceIndex(v)); { // MongoDB prints a negative number so
+	case n == 0:
+		return mongoerr.New(mongoerr.Code(50901), "Exchange must have at least one consumer")
+	case n > maxConsumers:
+		return mongoerr.New(mongoerr.Code(50950),
+			"Specified number of exchange consumers (%d) exceeds the maximum allowable amount (%d).", n, maxConsumers)
+	}
+	return nil
+}
+
+func checkExchangePolicy(_ string, v bsonx.Value) error {
+	switch v.Str() {
+	case "broadcast", "roundrobin", "keyRange":
+		return nil
+	}
+	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'aggregate.exchange.policy' is not a valid value.", v.Str())
+}
+
+func checkExchangeBuffer(_ string, v bsonx.Value) error {
+	if n := uint64(spaceIndex(v)); n > maxExchangeBuffer {
+		return mongoerr.New(mongoerr.Code(50951),
+			"Specified exchange buffer size (%d) exceeds the maximum allowable amount (%d).", n, maxExchangeBuffer)
+	}
+	return nil
+}
+
+// checkExchange refuses what one cursor cannot give: an exchange with one consumer is no
+// different from none.
+func checkExchange(r *command.Request, batchSize int64) error {
+	doc := r.Doc(exchange.Name)
+	switch consumers := command.SaturatingInt64(doc.Lookup("consumers")); {
+	case doc == nil:
+		return nil
+	case doc.Lookup("policy").Str() == "keyRange" && int64(doc.Lookup("boundaries").Doc().Len()) != consumers+1:
+		return mongoerr.New(mongoerr.Code(50900), "Exchange boundaries do not match number of consumers.")
+	case consumers > 1 && batchSize != 0:
+		return mongoerr.New(mongoerr.BadValue, "the exchange initial batch size must be zero")
+	case consumers > 1:
+		return mongoerr.New(mongoerr.NotImplemented, "an exchange with several consumers is not supported")
+	}
+	return nil
+}

@@ -1,0 +1,310 @@
+package crud
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// ExplainCommands returns the definition of explain.
+func ExplainCommands() []command.Definition {
+	return []command.Definition{{
+		Name: "explain", Help: "Shows how a command would be executed.",
+		Run: runExplain, Read: true, Snapshot: true, API1: true, CommandField: command.Object,
+		Fields: []command.Field{{Name: "verbosity", Type: command.String}},
+	}}
+}
+
+// explainers turn a command into what the planner is asked to explain.
+var explainers = map[string]func(req *command.Request) (*plan.ExplainRequest, error){
+	"find": explainFind, "count": explainCount, "distinct": explainDistinct, "update": explainUpdate,
+	"delete": explainDelete, "findAndModify": explainFindAndModify,
+}
+
+func runExplain(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+	verbosity := plan.AllPlansExecution
+	if req.Has("verbosity") {
+		verbosity = plan.Verbosity(req.String("verbosity"))
+		if !slices.Contains([]plan.Verbosity{plan.QueryPlanner, plan.ExecutionStats, plan.AllPlansExecution}, verbosity) {
+			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'explain.verbosity' is not a valid value.", verbosity)
+		}
+	}
+	body := req.CommandValue().Doc()
+	inner, err := inner(req, body)
+	if err != nil {
+		return err
+	}
+	switch inner.Def.Name {
+	case "aggregate":
+		return explainAggregateCommand(ctx, inner, verbosity, reply)
+	case "mapReduce":
+		return explainMapReduce(ctx, inner, verbosity, reply)
+	}
+	if view, err := explainView(ctx, inner, verbosity, reply); view || err != nil {
+		return err
+	}
+	explain, ok := explainers[inner.Def.Name]
+	if !ok {
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", inner.Name)
+	}
+	ask, err := explain(inner)
+	if err != nil {
+		return err
+	}
+	ask.Verbosity = verbosity
+	ask.Query.DB = req.DB
+	reader := exec.NewReader(req.Service.Store.Engine())
+	defer reader.Close()
+	answer, err := req.Service.Planner.Explain(ctx, ask, reader)
+	if err != nil {
+		return err
+	}
+	reply.String("explainVersion", "1")
+	reply.Doc("queryPlanner", answer.QueryPlanner)
+	if answer.ExecutionStats != nil {
+		reply.Doc("executionStats", answer.ExecutionStats)
+	}
+	appendCommand(req, reply, body)
+	appendServer(req.Service, reply)
+	return nil
+}
+
+// maxExplained is how large an explanation may grow before what is left of it is omitted.
+const maxExplained = 16<<20 - 64<<10
+
+// appendCommand appends the command that is explained.
+func appendCommand(r *command.Request, reply *bsonx.Builder, body bsonx.Doc) {
+	if reply.Len()+len(body) > maxExplained {
+		reply.String("warning", "'command' has been omitted due to BSON size limit")
+		return
+	}
+	reply.StartDocField("command")
+	reply.Fields(body)
+	if body.Lookup("$db").IsMissing() {
+		reply.String("$db", r.DB)
+	}
+	reply.End()
+}
+
+// appendServer appends what explain says of the server.
+func appendServer(s *command.Service, reply *bsonx.Builder) {
+	reply.StartDocField("serverInfo")
+	reply.String("host", s.Hostname)
+	if port := s.Port.Load(); port > 0 {
+		reply.Int32("port", int32(port))
+	}
+	reply.String("version", s.Build.Version)
+	reply.String("gitVersion", s.Build.Revision)
+	reply.End()
+	reply.StartDocField("serverParameters")
+	for _, name := range [...]string{
+		"internalQueryFacetMaxOutputDocSizeBytes", "internalLookupStageIntermediateDocumentMaxSizeBytes",
+		"internalDocumentSourceGroupMaxMemoryBytes", command.SortMemoryParam, "internalDocumentSourceSetWindowFieldsMaxMemoryBytes",
+	} {
+		if p, ok := s.Params.Lookup(name); ok {
+			command.AppendNumber(reply, name, command.SaturatingInt64(p.Get()))
+		}
+	}
+	if p, ok := s.Params.Lookup(command.QueryFrameworkParam); ok {
+		reply.Value(command.QueryFrameworkParam, p.Get())
+	}
+	if p, ok := s.Params.Lookup(command.CollationRegexParam); ok {
+		command.AppendNumber(reply, command.CollationRegexParam, command.SaturatingInt64(p.Get()))
+	}
+	reply.End()
+}
+
+// inner parses a command that stands inside another one.
+func inner(r *command.Request, body bsonx.Doc) (*command.Request, error) {
+	first := body.First()
+	e, ok := r.Service.Commands.ByName[string(first.Key)]
+	if !ok || e.Status == command.Absent {
+		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: %s", first.Key)
+	}
+	if db := body.Lookup("$db"); !db.IsMissing() && db.Type != bsonx.TypeString {
+		return nil, mongoerr.New(mongoerr.Code(13111), "wrong type for field ($db) %s != string", db.Type)
+	} else if db.Type == bsonx.TypeString && db.Str() != r.DB {
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s", r.DB, db.Str())
+	}
+	inner := &command.Request{
+		Service: r.Service, Conn: r.Conn, Op: r.Op, Def: e.Definition, Name: string(first.Key), DB: r.DB, Body: body, Now: r.Now,
+		Value: first.Value, Memory: new(command.Workspace), Explained: true, Explain: r,
+	}
+	return inner, r.Service.Parse(e, inner)
+}
+
+func explainFind(req *command.Request) (*plan.ExplainRequest, error) {
+	if _, err := req.ReadCollection(); err != nil {
+		return nil, err
+	}
+	name, c, err := req.Readable()
+	if err != nil {
+		return nil, err
+	}
+	q := new(plan.Query)
+	err = findQuery(req, name, c, q)
+	return &plan.ExplainRequest{Query: q, Command: plan.ExplainFind}, err
+}
+
+func explainCount(req *command.Request) (*plan.ExplainRequest, error) {
+	name, c, err := req.Readable()
+	if err != nil {
+		return nil, err
+	}
+	q, err := countQuery(req, name, c)
+	return &plan.ExplainRequest{Query: q, Command: plan.ExplainCount, Records: req.Reads().RecordCount(c)}, err
+}
+
+func explainDistinct(req *command.Request) (*plan.ExplainRequest, error) {
+	if _, err := req.ReadCollection(); err != nil {
+		return nil, err
+	}
+	name, c, err := req.Readable()
+	if err != nil {
+		return nil, err
+	}
+	q, err := command.HintedQuery(req, name, c)
+	return &plan.ExplainRequest{Query: q, Command: plan.ExplainDistinct, Field: req.String("key")}, err
+}
+
+// soleStatement parses the one statement of a write command that is explained.
+func soleStatement[T any](req *command.Request, field string, parse func(doc bsonx.Doc) (T, error)) (T, error) {
+	var none T
+	specs, err := parseStatements(req, field, nil, parse)
+	if err != nil {
+		return none, err
+	}
+	if len(specs) > 1 {
+		return none, mongoerr.New(mongoerr.InvalidLength, "explained write batches must be of size 1")
+	}
+	return specs[0], nil
+}
+
+func explainUpdate(req *command.Request) (*plan.ExplainRequest, error) {
+	spec, err := soleStatement(req, "updates", parseUpdateSpec)
+	if err != nil {
+		return nil, err
+	}
+	name, err := req.Collection()
+	if err != nil {
+		return nil, err
+	}
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return nil, err
+	}
+	st := new(write.UpdateStatement)
+	if err := compileUpdate(req, sc, req.Service.Store.Lookup(req.DB, name), &spec, st); err != nil {
+		return nil, err
+	}
+	q, err := writeQuery(req, sc, spec.Query, spec.Sort, spec.Hint, spec.Collation)
+	if err != nil {
+		return nil, err
+	}
+	return tried(&plan.ExplainRequest{Query: q, Command: plan.ExplainUpdate, Multi: spec.Multi, Upsert: spec.Upsert}, st), nil
+}
+
+// tried lets explain make the changes of an update, which may fail. Those of buckets are not made.
+func tried(ask *plan.ExplainRequest, st *write.UpdateStatement) *plan.ExplainRequest {
+	if c := ask.Query.Coll; c != nil && c.Timeseries == nil {
+		ask.Try, ask.TryUpsert = st.Try, st.TryUpsert
+	}
+	return ask
+}
+
+func explainDelete(req *command.Request) (*plan.ExplainRequest, error) {
+	spec, err := soleStatement(req, "deletes", parseDeleteSpec)
+	if err != nil {
+		return nil, err
+	}
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return nil, err
+	}
+	q, err := writeQuery(req, sc, spec.query, nil, spec.hint, spec.collation)
+	return &plan.ExplainRequest{Query: q, Command: plan.ExplainDelete, Multi: spec.multi}, err
+}
+
+func explainFindAndModify(req *command.Request) (*plan.ExplainRequest, error) {
+	if len(req.Service.Store.Catalog().Collections(req.DB)) == 0 {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s does not exist", req.DB)
+	}
+	if err := checkFindAndModify(req); err != nil {
+		return nil, err
+	}
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return nil, err
+	}
+	query := req.Doc("query")
+	if query == nil {
+		query = bsonx.Empty
+	}
+	ask, st := &plan.ExplainRequest{Command: plan.ExplainFindAndDelete}, new(write.UpdateStatement)
+	if !req.Bool("remove") {
+		ask = &plan.ExplainRequest{Command: plan.ExplainFindAndUpdate, Upsert: req.Bool("upsert"), Returns: req.Bool("new")}
+		if err := compileModification(req, sc, query, st); err != nil {
+			return nil, err
+		}
+	}
+	ask.Query, err = writeQuery(req, sc, query, req.Doc("sort"), req.Get("hint"), req.Get("collation"))
+	if err != nil {
+		return nil, err
+	}
+	if ask.Fields = req.Doc("fields"); !ask.Fields.IsEmpty() {
+		if sc, err = sc.Collated(req.Get("collation"), ask.Query.Coll); err != nil {
+			return nil, err
+		}
+		m := modification{req: req}
+		if err := m.compileFields(sc, ask.Query.Coll, ask.Query.Filter); err != nil {
+			return nil, err
+		}
+	}
+	if st.Update == nil {
+		return ask, nil
+	}
+	return tried(ask, st), nil
+}
+
+// compileModification compiles the update of an explained findAndModify.
+func compileModification(r *command.Request, sc command.Scope, query bsonx.Doc, st *write.UpdateStatement) error {
+	name, err := r.Collection()
+	if err != nil {
+		return err
+	}
+	spec := command.UpdateSpec{
+		Query: query, Mods: r.Get("update"), ArrayFilters: r.Get("arrayFilters"), Collation: r.Get("collation"), Sort: r.Doc("sort"), Upsert: r.Bool("upsert"),
+	}
+	return compileUpdate(r, sc, r.Service.Store.Lookup(r.DB, name), &spec, st)
+}
+
+// writeQuery is the query of a write command that is explained.
+func writeQuery(r *command.Request, sc command.Scope, query, sort bsonx.Doc, hint, collation bsonx.Value) (*plan.Query, error) {
+	name, err := r.Collection()
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.Writable(r.DB, name)
+	if err != nil {
+		return nil, err
+	}
+	if sc, err = sc.Collated(collation, c); err != nil {
+		return nil, err
+	}
+	f, err := sc.Filter(query)
+	if err != nil {
+		return nil, err
+	}
+	if c != nil && c.Timeseries != nil {
+		return bucketQuery(r, c, sc, query, hint)
+	}
+	return &plan.Query{
+		DB: r.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: command.SpecOf(collation), Sort: sort, Hint: hint, AllowDiskUse: true,
+	}, nil
+}

@@ -1,0 +1,93 @@
+package crud
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+// explainAggregateCommand explains an aggregate command within an explain command.
+func explainAggregateCommand(ctx context.Context, req *command.Request, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+	if req.Has("explain") {
+		return mongoerr.New(mongoerr.FailedToParse, "The 'explain' option is illegal when a explain verbosity is also provided")
+	}
+	return explainAggregate(ctx, req, verbosity, reply)
+}
+
+// explainAggregate explains an aggregate command. The cursor is not needed, but checked.
+func explainAggregate(ctx context.Context, req *command.Request, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+	if !req.Body.Lookup("writeConcern").IsMissing() {
+		return mongoerr.New(mongoerr.FailedToParse, "Aggregation explain does not support the'writeConcern' option")
+	}
+	if req.Has("cursor") {
+		if _, err := aggregateBatchSize(req); err != nil {
+			return err
+		}
+	}
+	name, own, sc, err := checkAggregate(req)
+	if err != nil {
+		return err
+	}
+	return explainStages(ctx, req, sc, name, own, verbosity, reply)
+}
+
+// explainStages answers with the explanation of stages over a collection or view, or over none.
+func explainStages(ctx context.Context, r *command.Request, sc command.Scope, name string, own command.OwnStages, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+	p := r.Pipelines(sc)
+	p.Verbosity = verbosity
+	answer, err := p.ExplainOwn(ctx, r.DB, name, own, sc.Vars)
+	if err != nil {
+		return err
+	}
+	reply.String("explainVersion", "1")
+	if answer.Query != nil {
+		reply.Doc("queryPlanner", answer.Query.QueryPlanner)
+		if answer.Query.ExecutionStats != nil {
+			reply.Doc("executionStats", answer.Query.ExecutionStats)
+		}
+		appendCommand(r, reply, r.Body)
+		appendServer(r.Service, reply)
+		return nil
+	}
+	appendStages(reply, answer.Stages)
+	appendServer(r.Service, reply)
+	appendCommand(r, reply, r.Body)
+	return nil
+}
+
+// appendStages appends the stages of an explanation. One that is too large is only named.
+func appendStages(reply *bsonx.Builder, stages []bsonx.Doc) {
+	reply.StartArrayField("stages")
+	for _, stage := range stages {
+		if reply.Len()+len(stage) > maxExplained {
+			stage = bsonx.NewDoc(string(stage.First().Key), bsonx.Empty, "warning", "stage omitted due to BSON size limit for explain")
+		}
+		reply.Elem(bsonx.Document(stage))
+	}
+	reply.End()
+}
+
+// explainView explains a find, count or distinct on a view, which are pipelines. It reports whether the command was one.
+func explainView(ctx context.Context, req *command.Request, verbosity plan.Verbosity, reply *bsonx.Builder) (bool, error) {
+	stagesOf, ok := map[string]func(*command.Request, string) (command.Scope, []bsonx.Value, error){
+		"find": findStages, "count": countStages, "distinct": distinctStages,
+	}[req.Def.Name]
+	if !ok {
+		return false, nil
+	}
+	name, err := req.Collection()
+	if err != nil || !command.IsView(req.Service.Store.Lookup(req.DB, name)) {
+		return false, err
+	}
+	sc, stages, err := stagesOf(req, name)
+	if err != nil {
+		return true, err
+	}
+	if req.Def.Name == "count" {
+		stages = append(stages, bsonx.Document(bsonx.NewDoc("$count", "count")))
+	}
+	return true, explainStages(ctx, req, sc, name, command.OwnStages{List: stages}, verbosity, reply)
+}

@@ -1,0 +1,197 @@
+package crud
+
+import (
+	"context"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+// explainMapReduce explains a mapReduce as the pipeline that does the same.
+func explainMapReduce(ctx context.Context, req *command.Request, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+	q, out, err := parseMapReduce(req)
+	if err != nil {
+		return err
+	}
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return err
+	}
+	p := req.Pipelines(sc)
+	p.Verbosity = verbosity
+	x := &explainedMapReduce{req: req, clock: req.Service.Clock}
+	if x.last, err = x.ending(ctx, p, sc, &out); err != nil {
+		return err
+	}
+	answer, err := p.ExplainQuery(ctx, &plan.ExplainRequest{Query: q, Verbosity: verbosity}, x, false)
+	if err != nil {
+		return err
+	}
+	reply.String("explainVersion", "1")
+	appendStages(reply, answer.Stages)
+	appendServer(req.Service, reply)
+	appendCommand(req, reply, req.Body)
+	return nil
+}
+
+// explainedMapReduce is a mapReduce that is explained. It describes itself as stages: one that maps,
+// one that takes the pairs apart, one that reduces, and those at the end.
+type explainedMapReduce struct {
+	req   *command.Request
+	clock clock.Clock
+	last  []bsonx.Doc // the stages that finalize and write
+
+	ran                        bool
+	read, emitted, groups      int64
+	reading                    time.Duration
+	mapped, reduced, finalized time.Duration // since the beginning
+}
+
+// ending returns the stages that finalize and write.
+func (x *explainedMapReduce) ending(ctx context.Context, p *command.Pipelines, sc command.Scope, out *mapReduceOut) ([]bsonx.Doc, error) {
+	var stages []bsonx.Value
+	finalize := x.finalize()
+	if finalize != nil {
+		stages = append(stages, bsonx.Document(finalize))
+	}
+	if out.mode != outInline {
+		target, err := out.target(x.req.DB)
+		if err != nil {
+			return nil, err
+		}
+		writer := x.writer(out.mode, target)
+		if err := p.CheckExplainWriter(string(writer.First().Key)); err != nil {
+			return nil, err
+		}
+		stages = append(stages, bsonx.Document(writer))
+	}
+	rest, env, _, err := p.Compile(x.req.DB, "", command.OwnStages{List: stages}, sc.Vars)
+	if err != nil {
+		return nil, err
+	}
+	return rest.Explain(env, nil).Stages(ctx)
+}
+
+// finalize returns the stage that calls the function finalize, nil where there is none.
+func (x *explainedMapReduce) finalize() bsonx.Doc {
+	code := x.req.Get("finalize")
+	if code.IsNull() {
+		return nil
+	}
+	return projectCall(code.Str(), bsonx.String("$value"))
+}
+
+// projectCall returns a $project that calls a function with the key and another argument.
+func projectCall(code string, arg bsonx.Value) bsonx.Doc {
+	call := bsonx.NewDoc("body", code, "args", bsonx.NewArray("$_id", arg), "lang", "js")
+	return bsonx.NewDoc("$project", bsonx.NewDoc("value", bsonx.NewDoc("$function", call)))
+}
+
+// writer returns the stage that writes.
+func (x *explainedMapReduce) writer(mode outMode, target *command.Namespace) bsonx.Doc {
+	where := bsonx.NewDoc("db", target.DB, "coll", target.Name)
+	if mode == outReplace {
+		return bsonx.NewDoc("$out", where)
+	}
+	matched := bsonx.String("replace")
+	if mode == outReduce {
+		both := bsonx.Array(bsonx.NewArray("$value", "$$new.value").Doc())
+		stages := []bsonx.Doc{projectCall(x.req.Get("reduce").Str(), both)}
+		if finalize := x.finalize(); finalize != nil {
+			stages = append(stages, finalize)
+		}
+		matched = bsonx.ValueOf(stages)
+	}
+	return bsonx.NewDoc("$merge", bsonx.NewDoc("into", where, "on", "_id", "whenMatched", matched, "whenNotMatched", "insert"))
+}
+
+// Run implements explainedStages.
+func (x *explainedMapReduce) Run(in pipeline.Source) pipeline.Source {
+	return &mapReduceSource{Source: in, x: x}
+}
+
+// Read implements explainedStages.
+func (x *explainedMapReduce) Read() (n, millis int64) { return x.read, x.reading.Milliseconds() }
+
+// Stages implements explainedStages.
+func (x *explainedMapReduce) Stages(context.Context) ([]bsonx.Doc, error) {
+	emit := bsonx.NewDoc("$_internalJsEmit", bsonx.NewDoc("eval", x.req.Get("map").Str(), "this", "$$ROOT"))
+	reduce := bsonx.NewDoc("$_internalJsReduce", bsonx.NewDoc("data", "$emits", "eval", x.req.Get("reduce").Str()))
+	stages := []bsonx.Doc{
+		x.counted(bsonx.NewDoc("$project", bsonx.NewDoc("emits", emit, "_id", false)), x.read, x.mapped),
+		x.counted(bsonx.NewDoc("$unwind", bsonx.NewDoc("path", "$emits")), x.emitted, x.mapped),
+		x.counted(bsonx.NewDoc("$group", bsonx.NewDoc("_id", "$emits.k", "value", reduce)), x.groups, x.reduced),
+	}
+	for _, stage := range x.last {
+		stages = append(stages, x.counted(stage, x.groups, x.finalized))
+	}
+	return stages, nil
+}
+
+// counted adds to a stage what it did, if it was run.
+func (x *explainedMapReduce) counted(stage bsonx.Doc, n int64, elapsed time.Duration) bsonx.Doc {
+	if !x.ran {
+		return stage
+	}
+	return withFields(stage, bsonx.NewDoc("nReturned", n, "executionTimeMillisEstimate", elapsed.Milliseconds()))
+}
+
+// mapReduceSource runs a mapReduce, whose results nobody wants.
+type mapReduceSource struct {
+	pipeline.Source
+	x *explainedMapReduce
+}
+
+// Next implements pipeline.Source.
+func (s *mapReduceSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	x := s.x
+	if x.ran {
+		return nil, nil
+	}
+	x.ran = true
+	m, err := newMapReduce(x.req)
+	if err != nil {
+		return nil, err
+	}
+	start := x.clock.Now()
+	if err := m.mapAll(ctx, &mappedSource{Source: s.Source, x: x}); err != nil {
+		return nil, err
+	}
+	x.mapped, x.emitted = x.clock.Now().Sub(start), m.emitted
+	finalize := m.finalize
+	m.finalize = nil // called below, to be timed apart
+	docs, err := m.results(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x.reduced, x.groups = x.clock.Now().Sub(start), int64(len(docs))
+	m.finalize = finalize
+	for _, doc := range docs {
+		if _, err := m.finalized(ctx, doc.Lookup("_id"), doc.Lookup("value")); err != nil {
+			return nil, err
+		}
+	}
+	x.finalized = x.clock.Now().Sub(start)
+	return nil, nil
+}
+
+// mappedSource counts the documents that are mapped.
+type mappedSource struct {
+	pipeline.Source
+	x *explainedMapReduce
+}
+
+// Next implements pipeline.Source.
+func (s *mappedSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	start := s.x.clock.Now()
+	doc, err := s.Source.Next(ctx)
+	s.x.reading += s.x.clock.Now().Sub(start)
+	if doc != nil {
+		s.x.read++
+	}
+	return doc, err
+}

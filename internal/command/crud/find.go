@@ -1,0 +1,194 @@
+package crud
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// FindCommands returns the definition of find.
+func FindCommands() []command.Definition {
+	return []command.Definition{{
+		Name: "find", ByUUID: true, Help: "Returns the documents that match a filter.",
+		InTransaction: true, Run: runFind, Read: true, TimedRead: true, Snapshot: true, API1: true, Kind: "query", Counter: command.CountQuery, Fields: findFields,
+	}}
+}
+
+var findFields = []command.Field{
+	{Name: "filter", Type: command.OwnedObject},
+	{Name: "projection", Type: command.OwnedObject},
+	{Name: "sort", Type: command.OwnedObject},
+	{Name: "hint", Type: command.Any},
+	{Name: "skip", Type: command.SafeInt, Check: command.AtLeast(0)},
+	{Name: "limit", Type: command.SafeInt, Check: command.AtLeast(0)},
+	{Name: "batchSize", Type: command.SafeInt, Check: command.AtLeast(0)},
+	{Name: "ntoreturn", Type: command.SafeInt, Check: command.AtLeast(0)},
+	{Name: "singleBatch", Type: command.OptionalBool},
+	{Name: "allowDiskUse", Type: command.OptionalBool},
+	{Name: "min", Type: command.OwnedObject, Unstable: true},
+	{Name: "max", Type: command.OwnedObject, Unstable: true},
+	{Name: "returnKey", Type: command.OptionalBool, Unstable: true},
+	{Name: "showRecordId", Type: command.OptionalBool, Unstable: true},
+	{Name: "tailable", Type: command.OptionalBool, Unstable: true},
+	{Name: "oplogReplay", Type: command.OptionalBool, Unstable: true},
+	{Name: "noCursorTimeout", Type: command.OptionalBool, Unstable: true},
+	{Name: "awaitData", Type: command.OptionalBool, Unstable: true},
+	{Name: "allowPartialResults", Type: command.OptionalBool},
+	{Name: "let", Type: command.Object},
+	{Name: "options", Type: command.SafeInt},
+	{Name: "term", Type: command.SafeInt, Unstable: true},
+	{Name: "readOnce", Type: command.OptionalBool, Unstable: true},
+	{Name: "collation", Type: command.OwnedObject},
+	command.EncryptionInformation,
+	command.CollectionUUID,
+}
+
+func runFind(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+	name, err := req.ReadCollection()
+	if err != nil {
+		return err
+	}
+	c, err := req.Lookup(name)
+	if err != nil {
+		return err
+	}
+	if command.IsView(c) {
+		return findOnView(ctx, req, name, reply)
+	}
+	run := req.Memory.TakeFind()
+	if err := findQuery(req, name, c, &run.Query); err != nil {
+		return err
+	}
+	if err := run.Source.Open(ctx, req.Reads(), &run.Query); err != nil {
+		return err
+	}
+	cursor := &run.Cursor
+	cursor.Source, cursor.DB, cursor.Collection, cursor.NoTimeout = &run.Source, req.DB, name, req.Bool("noCursorTimeout")
+	cursor.Plan = run.Source.Run
+	b := command.Batch{
+		Req: req, Cursor: cursor, Field: "firstBatch", During: command.DuringFind,
+		Size:   req.Int64("batchSize", command.DefaultFirstBatch),
+		Single: req.Bool("singleBatch") || c == nil, // where nothing is, nothing more will come
+		Source: &run.Source, EndsUnread: true,
+	}
+	if run.Query.Tailable {
+		cursor.Tailable, cursor.AwaitData = true, req.Bool("awaitData")
+		b.StaysOpen = run.Source.StaysOpen
+	}
+	if err := b.First(ctx, reply); err != nil {
+		return err
+	}
+	if cursor.ID() == 0 {
+		req.Memory.GiveFind(run)
+	}
+	return nil
+}
+
+// findQuery compiles what a find command asks for into q, which is empty.
+func findQuery(req *command.Request, name string, c *table.Collection, q *plan.Query) error {
+	q.DB, q.Name, q.Coll, q.AllowDiskUse = req.DB, name, c, true
+	a := findArgs{query: q}
+	for i := range req.RawArgs {
+		a.set(&req.RawArgs[i])
+	}
+	if err := a.check(req); err != nil {
+		return err
+	}
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return err
+	}
+	if !a.collation.IsMissing() || c != nil && c.Collation != nil {
+		if sc, err = sc.Collated(a.collation, c); err != nil {
+			return err
+		}
+		q.Collation, q.CollationSpec = sc.Collation, command.SpecOf(a.collation)
+	}
+	if q.Filter, err = sc.FilterOrAll(a.filter); err != nil {
+		return sc.FirstMistake(a.filter, q.ProjectionSpec, err)
+	}
+	if q.Projection, err = sc.Projection(q.ProjectionSpec, q.Filter); err != nil {
+		return err
+	}
+	if err := q.CheckMeta(); err != nil {
+		return err
+	}
+	return q.CheckTailable()
+}
+
+// findArgs are the arguments of a find that say what to look for. They are read in one pass: most finds have few of the
+// many that there are.
+type findArgs struct {
+	query     *plan.Query
+	filter    bsonx.Doc
+	collation bsonx.Value
+	ntoreturn bool
+	awaitData bool
+}
+
+func (a *findArgs) set(arg *bsonx.Elem) {
+	q, v := a.query, arg.Value
+	switch string(arg.Key) {
+	case "filter":
+		a.filter = v.Doc()
+	case "projection":
+		q.ProjectionSpec = v.Doc()
+	case "sort":
+		q.Sort = v.Doc()
+	case "hint":
+		q.Hint = v
+	case "skip":
+		q.Skip = command.SaturatingInt64(v)
+	case "limit":
+		q.Limit = command.SaturatingInt64(v)
+	case "min":
+		if q.Min = v.Doc(); q.Min.IsEmpty() {
+			q.Min = nil
+		}
+	case "max":
+		if q.Max = v.Doc(); q.Max.IsEmpty() {
+			q.Max = nil
+		}
+	case "returnKey":
+		q.ReturnKey = v.Truthy()
+	case "showRecordId":
+		q.ShowRecordID = v.Truthy()
+	case "allowDiskUse":
+		q.AllowDiskUse = v.Truthy()
+	case "tailable":
+		q.Tailable = v.Truthy()
+	case "awaitData":
+		a.awaitData = v.Truthy()
+	case "collation":
+		a.collation = v
+	case "ntoreturn":
+		a.ntoreturn = true
+	}
+}
+
+// check refuses options that do not go together or need what there is not.
+func (a *findArgs) check(req *command.Request) error {
+	q := a.query
+	if err := command.CheckHint(q.Hint); err != nil {
+		return err
+	}
+	if q.Sort != nil {
+		if err := CheckSort(q.Sort); err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.ntoreturn:
+		return mongoerr.New(mongoerr.BadValue, "'ntoreturn' field is not allowed in a find command")
+	case req.Work != nil && q.Tailable:
+		return mongoerr.New(mongoerr.InvalidOptions, "It is illegal to open a tailable cursor in a transaction")
+	case q.Tailable || a.awaitData:
+		return command.CheckTailable(req)
+	default:
+		return nil
+	}
+}

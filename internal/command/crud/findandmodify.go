@@ -1,0 +1,327 @@
+package crud
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// FindAndModifyCommands returns the definition of findAndModify.
+func FindAndModifyCommands() []command.Definition {
+	return []command.Definition{{
+		Name: "findAndModify", Aliases: []string{"findandmodify"}, Help: "Changes or removes one document and returns it.",
+		InTransaction: true, Run: runFindAndModify, Write: true, Retryable: true, API1: true, Kind: "command",
+		Fields: []command.Field{
+			{Name: "query", Type: command.Object},
+			{Name: "sort", Type: command.Object},
+			{Name: "remove", Type: command.SafeBool},
+			{Name: "update", Check: checkModsAndStages},
+			{Name: "new", Type: command.SafeBool},
+			{Name: "fields", Type: command.Object},
+			{Name: "upsert", Type: command.SafeBool},
+			{Name: "bypassDocumentValidation", Type: command.SafeBool},
+			{Name: "collation", Type: command.Object},
+			{Name: "arrayFilters", Type: command.Array, Check: checkArrayFilters},
+			{Name: "hint", Type: command.Any},
+			{Name: "let", Type: command.Object},
+			{Name: "stmtId", Type: command.Int},
+			command.EncryptionInformation,
+			command.IsTimeseriesNamespace,
+			{Name: "originalQuery", Type: command.Object},
+			{Name: "originalCollation", Type: command.Object},
+			{Name: "sampleId", Type: command.BinData},
+			{Name: "bypassEmptyTsReplacement", Type: command.OptionalBool},
+		},
+	}}
+}
+
+func runFindAndModify(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	if err := checkFindAndModify(req); err != nil {
+		return err
+	}
+	if err := req.CheckBuckets(name); err != nil {
+		return err
+	}
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return err
+	}
+	if err := req.ReadStatements(1); err != nil {
+		return err
+	}
+	m := &modification{req: req, name: name, opts: req.Single(req.WriteOptions(), true), held: req.Service.Memory.Hold()}
+	if rec := req.Executed(0); rec != nil {
+		return m.answerRetry(sc, rec, reply)
+	}
+	defer m.held.Release()
+	m.opts.Retry.OfModification(req.Bool("remove"), m.retryImage)
+	if req.Bool("remove") {
+		return m.remove(ctx, sc, reply)
+	}
+	return m.update(ctx, sc, reply)
+}
+
+// checkFindAndModify refuses combinations of options.
+func checkFindAndModify(req *command.Request) error {
+	remove, hasUpdate := req.Bool("remove"), req.Has("update")
+	switch {
+	case !remove && !hasUpdate:
+		return mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
+	case remove && hasUpdate:
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both an 'update' and 'remove'=true")
+	case remove && req.Bool("upsert"):
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both 'upsert'=true and 'remove'=true ")
+	case remove && req.Bool("new"):
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both 'new'=true and 'remove'=true; 'remove' always returns the deleted document")
+	case remove && req.Has("arrayFilters"):
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify 'arrayFilters' and 'remove'=true")
+	case req.Get("update").Type == bsonx.TypeArray && req.Has("arrayFilters"):
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify arrayFilters and a pipeline update")
+	}
+	if err := command.CheckHint(req.Get("hint")); err != nil {
+		return err
+	}
+	return CheckSort(req.Doc("sort"))
+}
+
+// checkModsAndStages requires an update, or an array of stages.
+func checkModsAndStages(name string, v bsonx.Value) error {
+	if err := checkMods(name, v); err != nil {
+		return err
+	}
+	return checkStageTypes(v)
+}
+
+// checkArrayFilters requires documents.
+func checkArrayFilters(name string, v bsonx.Value) error {
+	_, err := command.DocsOf("findAndModify."+name, v)
+	return err
+}
+
+// compileFields compiles the projection of the document in the reply. As in MongoDB, one that is
+// wrong does not matter where there is no collection, and none is made.
+func (m *modification) compileFields(sc command.Scope, c *table.Collection, f *filter.Filter) error {
+	if c == nil && !m.req.Bool("upsert") {
+		return nil
+	}
+	var err error
+	m.proj, err = sc.Projection(m.req.Doc("fields"), f)
+	if err == nil && m.proj != nil && slices.Contains(m.proj.MetaKinds(), "sortKey") {
+		err = mongoerr.New(mongoerr.BadValue, "Cannot use a $meta sortKey projection in findAndModify commands.")
+	}
+	if err == nil && m.proj != nil && m.proj.Positional() && m.req.Bool("new") {
+		err = mongoerr.New(mongoerr.BadValue, "cannot use a positional projection and return the new document")
+	}
+	return err
+}
+
+// modification is one findAndModify.
+type modification struct {
+	req   *command.Request
+	name  string
+	opts  write.Options
+	proj  *projection.Projection
+	value bsonx.Doc // the document to return
+	found bool
+	held  memory.Holding // of value, and of the reply that has it
+	// text is the query's $text, or nil; meta what the search tells of the document that it found.
+	text *filter.Text
+	meta projection.Meta
+}
+
+// queryDoc returns the query, which may be absent.
+func (m *modification) queryDoc() bsonx.Doc {
+	if query := m.req.Doc("query"); query != nil {
+		return query
+	}
+	return bsonx.Empty
+}
+
+// take keeps a document for the reply.
+func (m *modification) take(doc bsonx.Doc) error {
+	if err := m.held.Hold(2 * int64(len(doc))); err != nil {
+		return err
+	}
+	m.found, m.value = true, doc.Clone()
+	return nil
+}
+
+// score notes the score of the document that the query found, if the projection may ask for it.
+func (m *modification) score(doc bsonx.Doc) {
+	if m.text == nil || m.proj == nil || doc == nil {
+		return
+	}
+	m.meta.Searched = true
+	if score, ok := m.text.Score(doc); ok {
+		m.meta.TextScore = bsonx.Double(score)
+	}
+}
+
+// see notes what the plan tells of a document that the query found, if the projection asks for it.
+func (m *modification) see(row *exec.Row) (err error) {
+	m.meta = projection.Meta{}
+	if m.proj == nil || len(m.proj.MetaKinds()) == 0 {
+		return nil
+	}
+	if row.Located {
+		m.meta.GeoDistance, m.meta.GeoPoint = bsonx.Double(row.Distance), row.Place.Clone()
+	}
+	if row.Key != nil {
+		var fields exec.EntryFields
+		var key bsonx.Doc
+		key, err = fields.Document(nil, row)
+		m.meta.IndexKey = bsonx.Document(key)
+	}
+	return err
+}
+
+// project makes of the document what the reply has of it. It comes after the write: as in MongoDB, that stays where this fails.
+func (m *modification) project() error {
+	if m.proj == nil || !m.found {
+		return nil
+	}
+	m.meta.RecordID = bsonx.Null // as in MongoDB
+	var err error
+	m.value, err = m.proj.Apply(nil, m.value, &m.meta)
+	return command.ExecutingWrite(m.req.Def.Name, err)
+}
+
+func (m *modification) remove(ctx context.Context, sc command.Scope, reply *bsonx.Builder) error {
+	c, err := m.req.Lookup(m.name)
+	if err != nil {
+		return err
+	}
+	collated, err := sc.Collated(m.req.Get("collation"), c)
+	if err != nil {
+		return err
+	}
+	if seriesOf(m.req.Service, m.req.DB, m.name) != nil && !m.req.Doc("sort").IsEmpty() {
+		return ddl.InvalidSeries("Cannot perform a findAndModify with a query and sort on a time-series collection.")
+	}
+	f, err := collated.Filter(m.queryDoc())
+	if err != nil {
+		return err
+	}
+	if err := m.compileFields(collated, c, f); err != nil {
+		return err
+	}
+	if err := plan.CheckSortMeta(m.req.Doc("sort"), f); err != nil {
+		return err
+	}
+	query := write.Query{Seen: m.see, Filter: f, Sort: m.req.Doc("sort"), Hint: m.req.Get("hint"), Collation: command.SpecOf(m.req.Get("collation")), One: true}
+	m.text = f.Text()
+	st := &write.DeleteStatement{Query: query, Deleted: func(doc bsonx.Doc) error {
+		m.score(doc)
+		return m.take(doc)
+	}}
+	n, err := runDeleteStatement(ctx, m.req, m.req.DB, m.name, st, meantFor(c, m.req.Get("collation")), m.queryDoc(), m.opts)
+	if isReplaced(err) {
+		return m.remove(ctx, sc, reply)
+	}
+	if err != nil {
+		return err
+	}
+	m.found = m.found && n > 0
+	m.req.Op.Debug.Deleted(n)
+	if err := m.project(); err != nil {
+		return err
+	}
+	reply.StartDocField("lastErrorObject")
+	reply.Int32("n", int32(boolCount(m.found)))
+	reply.End()
+	m.appendValue(reply)
+	return nil
+}
+
+func (m *modification) update(ctx context.Context, sc command.Scope, reply *bsonx.Builder) error {
+	spec := &command.UpdateSpec{
+		Query: m.queryDoc(), Mods: m.req.Get("update"), ArrayFilters: m.req.Get("arrayFilters"),
+		Hint: m.req.Get("hint"), Sort: m.req.Doc("sort"), Collation: m.req.Get("collation"), Upsert: m.req.Bool("upsert"),
+	}
+	c, err := m.req.Lookup(m.name)
+	if err != nil {
+		return err
+	}
+	st := new(write.UpdateStatement)
+	if err := compileUpdate(m.req, sc, c, spec, st); err != nil {
+		return err
+	}
+	collated, err := sc.Collated(spec.Collation, c)
+	if err != nil {
+		return err
+	}
+	if err := m.compileFields(collated, c, st.Filter); err != nil {
+		return err
+	}
+	if seriesOf(m.req.Service, m.req.DB, m.name) != nil {
+		return errSeriesUpdateOne
+	}
+	m.text, st.Seen = st.Filter.Text(), m.see
+	returnNew := m.req.Bool("new")
+	st.Updated = func(old, doc bsonx.Doc) error {
+		m.found, m.value = false, nil // a retry after a conflict starts anew
+		if old == nil {
+			m.meta = projection.Meta{} // of a target that was gone
+		}
+		m.score(old)
+		switch {
+		case returnNew:
+			return m.take(doc)
+		case old != nil:
+			return m.take(old)
+		default:
+			return nil
+		}
+	}
+	res, err := runUpdateStatement(ctx, m.req, m.req.DB, m.name, st, meantFor(c, spec.Collation), m.opts)
+	if isReplaced(err) {
+		return m.update(ctx, sc, reply)
+	}
+	if err != nil {
+		return err
+	}
+	upserted := !res.UpsertedID.IsMissing()
+	m.found = m.found && (upserted || res.Matched > 0)
+	m.req.Op.Debug.Updated(res.Matched, res.Modified, int64(boolCount(upserted)))
+	if err := m.project(); err != nil {
+		return err
+	}
+	reply.StartDocField("lastErrorObject")
+	reply.Int32("n", int32(boolCount(res.Matched > 0 || upserted)))
+	reply.Bool("updatedExisting", res.Matched > 0)
+	reply.Value("upserted", res.UpsertedID)
+	reply.End()
+	m.appendValue(reply)
+	return nil
+}
+
+func (m *modification) appendValue(reply *bsonx.Builder) {
+	m.req.Op.Debug.NReturned = int64(boolCount(m.found))
+	if m.found {
+		reply.Doc("value", m.value)
+	} else {
+		reply.Null("value")
+	}
+}
+
+func boolCount(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

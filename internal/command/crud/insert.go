@@ -1,0 +1,123 @@
+package crud
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// maxWriteBatch is maxWriteBatchSize of hello: the statements or documents of one write command.
+const maxWriteBatch = 100_000
+
+// InsertCommands returns the definition of insert.
+func InsertCommands() []command.Definition {
+	return []command.Definition{{
+		Name: "insert", Help: "Adds documents to a collection.",
+		InTransaction: true, Run: runInsert, Parses: true, Write: true, Silent: true, Retryable: true, API1: true, Kind: "insert", Counter: command.CountNone,
+		Fields: []command.Field{
+			{Name: "documents", Type: command.Array, Required: true, Sequence: true},
+			{Name: "ordered", Type: command.Bool},
+			{Name: "bypassDocumentValidation", Type: command.SafeBool},
+			{Name: "bypassEmptyTsReplacement", Type: command.OptionalBool, Unstable: true},
+			{Name: "stmtId", Type: command.Int},
+			{Name: "stmtIds", Type: command.Array},
+			command.CollectionUUID,
+			command.EncryptionInformation,
+			command.IsTimeseriesNamespace,
+		},
+	}}
+}
+
+// checkBatch refuses an empty or too large batch of a write command.
+func checkBatch(n int) error {
+	if n < 1 || n > maxWriteBatch {
+		return mongoerr.New(mongoerr.InvalidLength,
+			"Write batch sizes must be between 1 and %d. Got %d operations.", maxWriteBatch, n)
+	}
+	return nil
+}
+
+func runInsert(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+	name, err := req.CollectionName()
+	if err != nil {
+		return err
+	}
+	size := req.DocumentCount("documents")
+	if err := checkBatch(size); err != nil {
+		return req.Malformed(err)
+	}
+	if err := req.CheckBuckets(name); err != nil {
+		return err
+	}
+	if err := req.ReadStatements(size); err != nil {
+		return err
+	}
+	batch := newInsertBatch(req)
+	err = batch.prepare()
+	req.Memory.Docs = batch.docs
+	if err != nil {
+		return req.Malformed(err)
+	}
+	if err := req.CheckUUID(name); err != nil {
+		return refuseAll(err, req, size, reply)
+	}
+	if _, err := req.Writable(req.DB, name); err != nil {
+		return refuseInsert(err, req, size, reply)
+	}
+	batch.opts.Retry.At(batch.position, 0)
+	var n int
+	if len(batch.docs) > 0 {
+		open := func() (*table.Collection, error) { return req.Ensure(req.DB, name) }
+		n, err = req.Service.Writes.Insert(ctx, open, batch.docs, batch.opts, batch.failed)
+		if err != nil {
+			return err
+		}
+	} else if _, err := req.Ensure(req.DB, name); err != nil {
+		return err
+	}
+	req.Op.Debug.Inserted(int64(n))
+	reply.Int32("n", int32(n+batch.executed))
+	batch.finish(n)
+	req.Count(command.CountInsert, int64(n+len(batch.errors.Items)))
+	req.AppendWriteErrors(reply, &batch.errors)
+	req.AppendRetried(reply)
+	return nil
+}
+
+// refuseAll answers a command whose statements all fail with an error, of which an ordered one tries the first.
+func refuseAll(err error, req *command.Request, size int, reply *bsonx.Builder) error {
+	if command.EndsCommand(err) {
+		return err
+	}
+	if req.BoolOr("ordered", true) {
+		size = 1
+	}
+	var failures command.WriteErrors
+	for i := range size {
+		failures.Add(i, err)
+	}
+	reply.Int32("n", 0)
+	req.Count(command.CountInsert, int64(size))
+	req.AppendWriteErrors(reply, &failures)
+	return nil
+}
+
+// refuseInsert answers an insert into a namespace that takes none: for a view with an error of the first document, for
+// another collection than is meant with one of each, for a name that no collection can have with an error of the command.
+func refuseInsert(err error, req *command.Request, size int, reply *bsonx.Builder) error {
+	if mongoerr.CodeOf(err) == mongoerr.CollectionUUIDMismatch {
+		return refuseAll(err, req, size, reply)
+	}
+	if mongoerr.CodeOf(err) != mongoerr.CommandNotSupportedOnView {
+		return err
+	}
+	var failures command.WriteErrors
+	failures.Add(0, err)
+	reply.Int32("n", 0)
+	req.Count(command.CountInsert, 1)
+	req.AppendWriteErrors(reply, &failures)
+	return nil
+}

@@ -1,0 +1,267 @@
+package crud
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
+	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/timeseries"
+	"github.com/sheafdb/sheaf/internal/update"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// $out writes the results of a pipeline to a new collection that then takes the target's place in one step: readers see
+// the old collection or the whole new one.
+
+// Out implements pipeline.Writer.
+func (p *stageWriter) Out(ctx context.Context, target *pipeline.Out, src pipeline.Source) error {
+	existing, err := unchangedTarget(p.Service, p.Begun, target.DB, target.Coll)
+	if err != nil {
+		return err
+	}
+	if target.Timeseries != nil || existing != nil && existing.Kind == catalog.KindTimeseries {
+		return replaceSeries(ctx, p.request(), src, target, existing, p.Writes)
+	}
+	return replaceBy(ctx, p.request(), src, &command.Namespace{DB: target.DB, Name: target.Coll}, existing, p.Writes)
+}
+
+// request returns a request for the writes of a pipeline.
+func (p *stageWriter) request() *command.Request {
+	return &command.Request{Service: p.Service, Now: p.Now}
+}
+
+// unchangedTarget returns what has the name of a pipeline's target, nil for nothing. It fails where
+// that has other options or indexes than when the pipeline began: what the pipeline read before
+// that would replace what it never saw.
+func unchangedTarget(s *command.Service, begun catalog.View, db, name string) (*table.Collection, error) {
+	c := s.Store.Lookup(db, name)
+	var now *catalog.Collection
+	if c != nil && !command.IsVirtual(c) {
+		now = c.Collection
+	}
+	return c, table.SameDefinition(db, name, begun.Lookup(db, name), now)
+}
+
+// runOut writes what src yields to the target, which was as begun has it when the command began.
+func runOut(ctx context.Context, r *command.Request, src pipeline.Source, target *command.Namespace, begun catalog.View) error {
+	defer src.Close()
+	existing, err := unchangedTarget(r.Service, begun, target.DB, target.Name)
+	if err != nil {
+		return err
+	}
+	return replaceBy(ctx, r, src, target, existing, r.WriteOptions())
+}
+
+// replaceBy puts a collection of what src yields in the place of existing, which has the target's
+// name and may be nil.
+func replaceBy(ctx context.Context, r *command.Request, src pipeline.Source, target *command.Namespace, existing *table.Collection, opts write.Options) error {
+	began := r.Service.Clock.Now()
+	defer func() {
+		r.Service.CountTraffic(target.DB, target.Name, table.TrafficInsert, clock.Since(r.Service.Clock, began))
+	}()
+	if err := catalog.CheckDatabaseName(target.DB); err != nil {
+		return err
+	}
+	if err := catalog.CheckWrite(target.DB, target.Name); err != nil {
+		return mongoerr.New(mongoerr.IllegalOperation, "Failed to rename temporary $out collection :: caused by :: error with target namespace: %s",
+			command.UserError(err).Message)
+	}
+	old, err := r.Written(existing)
+	if err != nil {
+		return err
+	}
+	if old != nil && old.Timeseries != nil { // of mapReduce; $out has its own way
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a timeseries collection", target.DB, target.Name)
+	}
+	if old != nil && table.IsCapped(old.Options) {
+		return mongoerr.New(codeOutCapped, "namespace '%s' is capped so it can't be used for $out", old.Namespace())
+	}
+	out, err := newOut(r, target, old)
+	if err != nil {
+		return err
+	}
+	return orDropped(r, out, func() error {
+		if err := copyTo(ctx, r, src, out, opts); err != nil {
+			return err
+		}
+		return r.Service.Store.Replace(out, target.DB, target.Name, old)
+	})
+}
+
+// The codes of MongoDB's checks of a time-series target.
+const (
+	codeOutNoSeries    = mongoerr.Code(7268700)
+	codeOutOtherSeries = mongoerr.Code(7406103)
+)
+
+// replaceSeries puts a time-series collection of what src yields in the place of existing, if there is one.
+func replaceSeries(ctx context.Context, r *command.Request, src pipeline.Source, target *pipeline.Out, existing *table.Collection, opts write.Options) error {
+	if existing != nil && existing.Kind != catalog.KindTimeseries {
+		return mongoerr.New(codeOutNoSeries, "Cannot create a time-series collection from a non time-series collection or view: %s", existing.Namespace())
+	}
+	options := bsonx.NewDoc()
+	if target.Timeseries != nil {
+		spec, err := ddl.ParseSeries("$out.timeseries", target.Timeseries, ddl.TimeseriesFields)
+		if err == nil {
+			err = spec.Complete(target.DB + "." + target.Coll)
+		}
+		if err != nil {
+			return err
+		}
+		options = bsonx.NewDoc("timeseries", spec.Stored())
+	}
+	var indexes []bsonx.Doc
+	old := r.Service.Store.Buckets(existing)
+	if existing != nil && old == nil { // dropped just now
+		return table.SameDefinition(target.DB, target.Coll, existing.Collection, nil)
+	}
+	if old != nil {
+		if target.Timeseries != nil && *timeseries.FromOptions(options) != *old.Timeseries {
+			return mongoerr.New(codeOutOtherSeries, "Time-series options provided must match those of the existing collection %s", existing.Namespace())
+		}
+		options = existing.Options
+		indexes = table.CompleteIndexes(old.Collection)
+	} else {
+		indexes = ddl.FirstIndexes(options)
+	}
+	out, err := r.Service.Store.CreateTimeseries(target.DB, unfinishedName(), options, indexes...)
+	if err != nil {
+		return err
+	}
+	return orDropped(r, out, func() error {
+		if err := copyTo(ctx, r, src, out, opts); err != nil {
+			return err
+		}
+		series := r.Service.Store.OfBuckets(out)
+		if series == nil {
+			return table.ErrDropped
+		}
+		return r.Service.Store.ReplaceTimeseries(series, target.DB, target.Coll, existing, old)
+	})
+}
+
+// unfinishedName returns a name for a collection that is to get another one.
+func unfinishedName() string {
+	id := table.NewUUID()
+	return table.UnfinishedPrefix + hex.EncodeToString(id[:])
+}
+
+// newOut makes a collection with the options and indexes of the one that it will replace.
+func newOut(r *command.Request, target *command.Namespace, old *table.Collection) (*table.Collection, error) {
+	options := bsonx.Empty
+	var specs []bsonx.Doc
+	if old != nil {
+		options = old.Options
+		specs = table.CompleteIndexes(old.Collection)
+	}
+	return r.Service.Store.CreateNew(&table.NewCollection{
+		DB: target.DB, Name: unfinishedName(), Kind: catalog.KindCollection, Options: options, Indexes: specs,
+	})
+}
+
+// $out writes so many documents or bytes at a time.
+const (
+	outBatch = 500
+	outBytes = 4 << 20
+)
+
+// orDropped does something with an unfinished collection, which is dropped where that fails.
+func orDropped(r *command.Request, out *table.Collection, do func() error) error {
+	err := do()
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, table.ErrDropped) || errors.Is(err, table.ErrChanged) {
+		return mongoerr.New(mongoerr.CommandFailed, "the collection %s was dropped while it was filled", out.Namespace())
+	}
+	if dropErr := r.Service.Store.Drop(out); dropErr != nil && !errors.Is(dropErr, table.ErrChanged) {
+		r.Service.Logger.Error("Drop of an unfinished $out", "ns", out.Namespace(), "error", dropErr)
+	}
+	return err
+}
+
+// copyTo writes what src yields to a collection.
+func copyTo(ctx context.Context, r *command.Request, src pipeline.Source, out *table.Collection, opts write.Options) error {
+	o := outWriter{req: r, out: out, opts: opts, held: r.Service.Memory.Hold()}
+	defer o.held.Release()
+	for {
+		doc, err := src.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if doc == nil {
+			return o.flush(ctx)
+		}
+		if err := o.add(ctx, doc); err != nil {
+			return err
+		}
+	}
+}
+
+// outWriter fills a collection in batches.
+type outWriter struct {
+	req  *command.Request
+	out  *table.Collection
+	opts write.Options
+
+	batch []bsonx.Doc
+	bytes int
+	held  memory.Holding // of the batch
+}
+
+// add puts a document into the batch, and writes the batch when it is full. A large document is
+// written from where it lies: a copy of it would need memory beside what its write takes.
+func (o *outWriter) add(ctx context.Context, doc bsonx.Doc) error {
+	if o.bytes+len(doc) > outBytes || !o.held.Fits(int64(o.bytes+len(doc))) {
+		if err := o.flush(ctx); err != nil {
+			return err
+		}
+	}
+	large := len(doc) > outBytes
+	if !large {
+		doc = doc.Clone()
+	}
+	prepared, err := update.PrepareInsert(doc, nil, o.req.Service.NextTime)
+	if err != nil {
+		return err
+	}
+	o.batch, o.bytes = append(o.batch, prepared), o.bytes+len(prepared)
+	if large || len(o.batch) == outBatch {
+		return o.flush(ctx)
+	}
+	return o.held.Hold(int64(o.bytes))
+}
+
+// flush writes the batch.
+func (o *outWriter) flush(ctx context.Context) error {
+	if err := insertAll(ctx, o.req.Service.Writes, o.out, o.batch, o.opts); err != nil {
+		return err
+	}
+	o.req.Service.Stats.Inserts.Count(int64(len(o.batch)), int64(len(o.batch)))
+	clear(o.batch)
+	o.batch, o.bytes = o.batch[:0], 0
+	o.held.Shrink(0)
+	return nil
+}
+
+// insertAll inserts documents and fails with the first error of any.
+func insertAll(ctx context.Context, w *write.Executor, c *table.Collection, docs []bsonx.Doc, opts write.Options) error {
+	if len(docs) == 0 {
+		return nil
+	}
+	var failure error
+	_, err := w.Insert(ctx, w.Only(c), docs, opts, func(_ int, err error) { failure = err })
+	if err != nil {
+		return err
+	}
+	return failure
+}

@@ -1,0 +1,88 @@
+package crud
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/retryable"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// Codes of retries that ask for something else than what was done.
+const (
+	codeUpdateRetry  = mongoerr.Code(40638)
+	codeDeleteRetry  = mongoerr.Code(40606)
+	codeUpsertRetry  = mongoerr.Code(40608)
+	codeReplaceRetry = mongoerr.Code(40609)
+)
+
+// answerRetry answers a findAndModify that was executed before.
+func (m *modification) answerRetry(sc command.Scope, rec *retryable.Record, reply *bsonx.Builder) error {
+	upserted := !rec.Upserted.IsMissing()
+	if err := m.checkRetry(rec); err != nil {
+		return err
+	}
+	m.found, m.value = rec.Value != nil, rec.Value
+	f, err := sc.Filter(m.queryDoc())
+	if err != nil {
+		return err
+	}
+	if m.proj, err = sc.Projection(m.req.Doc("fields"), f); err != nil {
+		return err
+	}
+	if err := m.project(); err != nil {
+		return err
+	}
+	reply.StartDocField("lastErrorObject")
+	reply.Int32("n", 1)
+	if rec.Kind != retryable.ModifyDelete {
+		reply.Bool("updatedExisting", !upserted)
+		reply.Value("upserted", rec.Upserted)
+	}
+	reply.End()
+	m.appendValue(reply)
+	reply.Int32("retriedStmtId", m.req.Retry.Write.Statement(0))
+	return nil
+}
+
+// checkRetry refuses a retry whose request is not that of the statement that was executed.
+func (m *modification) checkRetry(rec *retryable.Record) error {
+	code, kind := mongoerr.Code(0), ""
+	switch {
+	case rec.Kind == retryable.Delete || rec.Kind == retryable.ModifyDelete:
+		if !m.req.Bool("remove") {
+			code, kind = codeDeleteRetry, "d"
+		}
+	case rec.Kind == retryable.Insert || !rec.Upserted.IsMissing():
+		if !m.req.Bool("upsert") {
+			code, kind = codeUpsertRetry, "i"
+		}
+	case m.req.Bool("remove"):
+		code, kind = codeReplaceRetry, "u"
+	}
+	if code == 0 {
+		return nil
+	}
+	return mongoerr.New(code, "findAndModify retry request: %s is not compatible with previous write in the transaction of type: %s",
+		bsonx.FormatShell(bsonx.Document(m.req.Body)), kind)
+}
+
+// retryImage is the document that the records of a findAndModify keep; it is projected for each reply.
+func (m *modification) retryImage() bsonx.Doc {
+	if !m.found {
+		return nil
+	}
+	return m.value
+}
+
+// updateRetried returns the result of an update that was executed before.
+func updateRetried(rec *retryable.Record) (write.UpdateResult, error) {
+	switch {
+	case rec.Kind == retryable.Delete || rec.Kind == retryable.ModifyDelete:
+		return write.UpdateResult{}, mongoerr.New(codeUpdateRetry,
+			"update retry request is not compatible with previous write in the transaction of type: d")
+	case !rec.Upserted.IsMissing():
+		return write.UpdateResult{UpsertedID: rec.Upserted}, nil
+	}
+	return write.UpdateResult{Matched: 1, Modified: 1}, nil
+}

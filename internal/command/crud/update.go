@@ -1,0 +1,445 @@
+package crud
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/retryable"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/update"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// UpdateCommands returns the definition of update.
+func UpdateCommands() []command.Definition {
+	return []command.Definition{{
+		Name: "update", Help: "Changes, replaces or upserts documents.",
+		InTransaction: true, Run: runUpdate, Parses: true, Write: true, Silent: true, Retryable: true, API1: true, Kind: "update", Counter: command.CountNone,
+		Fields: []command.Field{
+			{Name: "updates", Type: command.Array, Required: true, Sequence: true, Fields: updateFields},
+			{Name: "ordered", Type: command.Bool},
+			{Name: "bypassDocumentValidation", Type: command.SafeBool},
+			{Name: "bypassEmptyTsReplacement", Type: command.OptionalBool, Unstable: true},
+			{Name: "let", Type: command.Object},
+			{Name: "stmtId", Type: command.Int},
+			{Name: "stmtIds", Type: command.Array},
+			command.CollectionUUID,
+			command.EncryptionInformation,
+			command.IsTimeseriesNamespace,
+		},
+	}}
+}
+
+// updateFields are the fields of one statement of update.
+var updateFields = []command.Field{
+	{Name: "q", Type: command.Object, Required: true},
+	{Name: "u", Required: true, Check: checkMods},
+	{Name: "c", Type: command.Object},
+	{Name: "arrayFilters", Type: command.Array},
+	{Name: "hint", Type: command.Any},
+	{Name: "multi", Type: command.Bool},
+	{Name: "upsert", Type: command.Bool},
+	{Name: "upsertSupplied", Type: command.OptionalBool},
+	{Name: "collation", Type: command.Object},
+	{Name: "sampleId", Type: command.BinData, Unstable: true},
+	{Name: "sort", Type: command.Object, Unstable: true},
+	{Name: "allowShardKeyUpdatesWithoutFullShardKeyInQuery", Type: command.SafeBool},
+}
+
+// checkMods requires a document or a pipeline of an update's modifications.
+func checkMods(_ string, v bsonx.Value) error {
+	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
+		return mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array")
+	}
+	return nil
+}
+
+// arrayFiltersOf is the path of the array filters of a statement in messages.
+const arrayFiltersOf = "update.updates.arrayFilters"
+
+func parseUpdateSpec(doc bsonx.Doc) (command.UpdateSpec, error) {
+	var s command.UpdateSpec
+	err := command.ParseFields("update.updates", doc, updateFields, func(i int, v bsonx.Value) error {
+		switch updateFields[i].Name {
+		case "q":
+			s.Query = v.Doc()
+		case "u":
+			s.Mods = v
+			return checkStages(v)
+		case "c":
+			s.Constants = v
+		case "arrayFilters":
+			s.ArrayFilters = v
+			_, err := command.DocsOf(arrayFiltersOf, v)
+			return err
+		case "hint":
+			s.Hint = v
+			return command.CheckHint(v)
+		case "multi":
+			s.Multi = v.Truthy()
+		case "upsert":
+			s.Upsert = v.Truthy()
+		case "upsertSupplied":
+			s.Supplied = v.Truthy()
+		case "collation":
+			s.Collation = v
+		case "sort":
+			s.Sort = v.Doc()
+		}
+		return nil
+	})
+	if err == nil && s.Multi && s.Sort != nil {
+		err = errSortedMulti
+	}
+	return s, err
+}
+
+var errSortedMulti = mongoerr.New(mongoerr.FailedToParse, "Cannot specify sort with multi=true")
+
+func runUpdate(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+	name, err := req.CollectionName()
+	if err != nil {
+		return err
+	}
+	if err := catalog.CheckWrite(req.DB, name); err != nil {
+		return err
+	}
+	specs, err := parseStatements(req, "updates", req.Memory.Updates, parseUpdateSpec)
+	req.Memory.Updates = specs
+	if err != nil {
+		return err
+	}
+	if err := req.CheckBuckets(name); err != nil {
+		return err
+	}
+	sc, err := command.NewStatementScope(req, name)
+	if err != nil {
+		return err
+	}
+	if err := req.ReadStatements(len(specs)); err != nil {
+		return err
+	}
+	run := updateRun{req: req, scope: sc, name: name, opts: req.WriteOptions()}
+	run.opts = req.Single(run.opts, len(specs) == 1 && !specs[0].Multi)
+	run.opts.Retry.Of(retryable.Update)
+	tried := 0
+	for i := range specs {
+		tried++
+		run.one(ctx, i, &specs[i])
+		if run.fatal != nil {
+			return run.fatal
+		}
+		if len(run.errors.Items) > 0 && run.opts.Ordered {
+			break
+		}
+	}
+	req.Count(command.CountUpdate, int64(tried))
+	run.report(reply)
+	return nil
+}
+
+// parseStatements parses the statements of a write command before any of them runs. It appends them to out, which is
+// empty.
+func parseStatements[T any](req *command.Request, field string, out []T, parse func(doc bsonx.Doc) (T, error)) ([]T, error) {
+	n := req.DocumentCount(field)
+	if err := checkBatch(n); err != nil {
+		return out, req.Malformed(err)
+	}
+	out = slices.Grow(out, n)
+	err := req.Documents(field, func(_ int, doc bsonx.Doc) error {
+		if err := req.CheckStrictStatement(field, doc); err != nil {
+			return err
+		}
+		s, err := parse(doc)
+		out = append(out, s)
+		return err
+	})
+	return out, req.Malformed(err)
+}
+
+// updateRun executes the statements of an update command.
+type updateRun struct {
+	req      *command.Request
+	scope    command.Scope
+	name     string
+	opts     write.Options
+	n        int64
+	modified int64
+	upserted []upserted
+	errors   command.WriteErrors
+	fatal    error
+}
+
+type upserted struct {
+	index int
+	id    bsonx.Value
+}
+
+func (r *updateRun) one(ctx context.Context, i int, spec *command.UpdateSpec) {
+	spec.Position = i
+	res, err := runUpdateSpec(ctx, r.req, r.scope, r.req.DB, r.name, spec, r.opts)
+	if err != nil {
+		// What a failed statement has changed is not counted, as in MongoDB.
+		if command.EndsCommand(err) {
+			r.fatal = err
+		} else {
+			r.errors.Add(i, err)
+		}
+		return
+	}
+	r.n += res.Matched
+	r.modified += res.Modified
+	if !res.UpsertedID.IsMissing() {
+		r.n++
+		r.upserted = append(r.upserted, upserted{i, res.UpsertedID})
+	}
+}
+
+func (r *updateRun) report(reply *bsonx.Builder) {
+	upserts := int64(len(r.upserted))
+	r.req.Op.Debug.Updated(r.n-upserts, r.modified, upserts)
+	reply.Int32("n", int32(r.n))
+	if len(r.upserted) > 0 {
+		reply.StartArrayField("upserted")
+		for _, u := range r.upserted {
+			reply.StartDocElem()
+			reply.Int32("index", int32(u.index))
+			reply.Value("_id", u.id)
+			reply.End()
+		}
+		reply.End()
+	}
+	r.req.AppendWriteErrors(reply, &r.errors)
+	reply.Int32("nModified", int32(r.modified))
+	r.req.AppendRetried(reply)
+}
+
+// runUpdateSpec compiles and runs one update statement.
+func runUpdateSpec(ctx context.Context, r *command.Request, sc command.Scope, db, name string, spec *command.UpdateSpec, opts write.Options) (write.UpdateResult, error) {
+	if rec := r.Executed(spec.Position); rec != nil {
+		return updateRetried(rec)
+	}
+	if err := r.CheckRetryOfMany(spec.Multi); err != nil {
+		return write.UpdateResult{}, err
+	}
+	if c := seriesOf(r.Service, db, name); c != nil {
+		return updateSeries(ctx, r, c, sc, spec, opts)
+	}
+	c, err := r.Reads().Lookup(db, name)
+	if err != nil {
+		return write.UpdateResult{}, err
+	}
+	counted := r.Op.Memory.Begin()
+	defer counted.Release()
+	st := &r.Memory.Statement
+	if err := compileUpdate(r, sc, c, spec, st); err != nil {
+		return write.UpdateResult{}, err
+	}
+	res, err := runUpdateStatement(ctx, r, db, name, st, meantFor(c, spec.Collation), opts)
+	if isReplaced(err) {
+		return runUpdateSpec(ctx, r, sc, db, name, spec, opts)
+	}
+	return res, err
+}
+
+// errBecameSeries ends a statement on a collection that is, by now, the buckets of a time series.
+var errBecameSeries = mongoerr.New(mongoerr.ConflictingOperationInProgress, "the collection was replaced by a time series")
+
+// errOtherCollation ends a statement whose collection was replaced, after the statement was compiled, by one with another default
+// collation.
+var errOtherCollation = mongoerr.New(mongoerr.ConflictingOperationInProgress, "the collection was replaced by one with another collation")
+
+// isReplaced reports whether a statement, which did nothing, must be compiled again for another collection.
+func isReplaced(err error) bool {
+	return errors.Is(err, errBecameSeries) || errors.Is(err, errOtherCollation)
+}
+
+// compiledFor tells which collections a compiled statement may run on. A rename can swap two collections between the two.
+type compiledFor struct {
+	// coll is the collection whose default collation the statement has, nil for none.
+	coll *table.Collection
+	// any says that the statement has a collation of its own.
+	any bool
+}
+
+// meantFor returns what a statement that was compiled for c, which may be nil, may run on.
+func meantFor(c *table.Collection, own bsonx.Value) compiledFor {
+	return compiledFor{coll: c, any: own.Type == bsonx.TypeDocument && !own.Doc().IsEmpty()}
+}
+
+// fits reports whether a statement on c has c's default collation, unless it has one of its own. The buckets of a time series have
+// the collation of their view.
+func (f compiledFor) fits(c *table.Collection) bool {
+	was := f.coll
+	switch {
+	case f.any, was == c:
+		return true
+	case was == nil:
+		return c.Collation == nil
+	case c.Timeseries != nil:
+		return was.Kind == catalog.KindTimeseries || was.Timeseries != nil
+	}
+	return was.Collation.Same(c.Collation)
+}
+
+// runUpdateStatement runs a statement on a collection that may not exist yet, or not any more.
+func runUpdateStatement(ctx context.Context, r *command.Request, db, name string, st *write.UpdateStatement, meant compiledFor, opts write.Options) (write.UpdateResult, error) {
+	for {
+		c, err := r.Writable(db, name)
+		if err != nil {
+			return write.UpdateResult{}, err
+		}
+		if c == nil {
+			if !st.Upsert {
+				return write.UpdateResult{}, command.CheckWithout(db, name, st.Filter, st.Hint)
+			}
+			if c, err = r.Ensure(db, name); err != nil {
+				return write.UpdateResult{}, err
+			}
+		}
+		if c.Timeseries != nil {
+			return write.UpdateResult{}, errBecameSeries
+		}
+		if !meant.fits(c) {
+			return write.UpdateResult{}, errOtherCollation
+		}
+		st.Coll = c
+		res, err := r.Service.Writes.Update(ctx, st, opts)
+		if !errors.Is(err, table.ErrDropped) {
+			return res, command.ExecutingWrite(r.WriteKind("update"), err)
+		}
+	}
+}
+
+// compileUpdate turns a specification into a statement on c, which may be nil.
+func compileUpdate(r *command.Request, sc command.Scope, c *table.Collection, spec *command.UpdateSpec, st *write.UpdateStatement) error {
+	if sc.Mistake != nil {
+		return sc.Mistake
+	}
+	if err := CheckSort(spec.Sort); err != nil {
+		return err
+	}
+	sc, err := sc.Collated(spec.Collation, c)
+	if err != nil {
+		return err
+	}
+	arrayFilters, err := command.DocsOf(arrayFiltersOf, spec.ArrayFilters)
+	if err != nil {
+		return err
+	}
+	if spec.Constants.Type == bsonx.TypeDocument {
+		if spec.Mods.Type != bsonx.TypeArray {
+			return mongoerr.New(mongoerr.Code(51198), "Constant values may only be specified for pipeline updates")
+		}
+		if sc.Vars, err = sc.Vars.WithConstants(spec.Constants.Doc()); err != nil {
+			return err
+		}
+	}
+	if spec.Mods.Type == bsonx.TypeArray && !spec.ArrayFilters.IsMissing() {
+		return mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified for pipeline-style updates")
+	}
+	r.Memory.Scope = sc
+	u, err := update.Parse(spec.Mods, update.Options{
+		ArrayFilters: arrayFilters, Compiler: &r.Memory.Scope, Compare: sc.Compare(), Running: sc.Vars.Scripts().Running,
+	})
+	if err != nil {
+		return err
+	}
+	if err := check(spec, u); err != nil {
+		return err
+	}
+	f, err := statementFilter(sc, spec)
+	if err != nil {
+		return err
+	}
+	if err := plan.CheckSortMeta(spec.Sort, f); err != nil {
+		return err
+	}
+	if u.NeedsMatchedIndex() {
+		f = f.Normalize() // which decides the array element that matched
+	}
+	*st = write.UpdateStatement{
+		Query:     write.Query{Filter: f, Sort: spec.Sort, Hint: spec.Hint, Collation: command.SpecOf(spec.Collation), One: !spec.Multi, Position: spec.Position},
+		RawFilter: spec.Query, Update: u, Upsert: spec.Upsert, Env: r.Env(sc.Vars),
+	}
+	if spec.Supplied {
+		st.Supplied, err = suppliedDoc(spec, r.InsertTime())
+	}
+	return err
+}
+
+// statementFilter compiles the query of an update.
+func statementFilter(s command.Scope, spec *command.UpdateSpec) (*filter.Filter, error) {
+	if spec.Upsert {
+		return s.FilterForUpsert(spec.Query)
+	}
+	return s.Filter(spec.Query)
+}
+
+// suppliedDoc returns the document that an upsert with upsertSupplied inserts.
+func suppliedDoc(s *command.UpdateSpec, nextTime func() (t, i uint32)) (bsonx.Doc, error) {
+	if !s.Upsert {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "cannot specify 'upsertSupplied: true' for a non-upsert operation")
+	}
+	if s.Constants.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "the parameter 'upsertSupplied' is set to 'true', but no document was supplied")
+	}
+	doc := s.Constants.Doc().Lookup("new")
+	if doc.Type != bsonx.TypeDocument {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "the parameter 'c' must have a document field 'new' when 'upsertSupplied' is true")
+	}
+	return update.PrepareInsert(doc.Doc(), nil, nextTime)
+}
+
+// checkStageTypes requires that the stages of a pipeline are documents.
+func checkStageTypes(mods bsonx.Value) error {
+	if mods.Type != bsonx.TypeArray {
+		return nil
+	}
+	for it := mods.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeDocument {
+			return mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
+		}
+	}
+	return nil
+}
+
+// checkStages refuses a pipeline whose stages are malformed or unknown before any statement runs; what the stages say is
+// judged statement by statement.
+func checkStages(mods bsonx.Value) error {
+	if mods.Type != bsonx.TypeArray {
+		return nil
+	}
+	for it := mods.Doc().Iter(); it.Next(); {
+		v := it.Value()
+		if v.Type != bsonx.TypeDocument {
+			return mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
+		}
+		if v.Doc().Len() != 1 {
+			return mongoerr.New(mongoerr.Code(40323), "A pipeline stage specification object must contain exactly one field.")
+		}
+		if name := string(v.Doc().First().Key); !pipeline.IsStage(name) {
+			return mongoerr.New(mongoerr.Code(40324), "Unrecognized pipeline stage name: '%s'", name)
+		}
+	}
+	return nil
+}
+
+// check refuses combinations of options.
+func check(s *command.UpdateSpec, u *update.Update) error {
+	if s.Multi && u.Kind() == update.KindReplacement {
+		return mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")
+	}
+	if s.Multi && !s.Sort.IsEmpty() {
+		return errSortedMulti
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package crud
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+// findOnView runs a find command on a view.
+func findOnView(ctx context.Context, req *command.Request, name string, reply *bsonx.Builder) error {
+	sc, stages, err := findStages(req, name)
+	if err != nil {
+		return err
+	}
+	return req.RunStages(ctx, sc, name, command.OwnStages{List: stages}, req.Int64("batchSize", command.DefaultFirstBatch), reply)
+}
+
+// findStages returns the stages that a find command on a view is. A sort by $natural is a hint in the scope.
+func findStages(req *command.Request, name string) (command.Scope, []bsonx.Value, error) {
+	var q plan.Query
+	if err := findQuery(req, name, nil, &q); err != nil {
+		return command.Scope{}, nil, err
+	}
+	if err := checkViewOptions(req, &q); err != nil {
+		return command.Scope{}, nil, err
+	}
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return command.Scope{}, nil, err
+	}
+	if sc, err = sc.Collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
+		return command.Scope{}, nil, err
+	}
+	stages := command.AppendStage(nil, "$match", req.Doc("filter"))
+	if sc.Hint, err = plan.NaturalHint(q.Sort, req.Get("hint")); err != nil {
+		return command.Scope{}, nil, err
+	}
+	if sc.Hint.IsMissing() {
+		stages = command.AppendStage(stages, "$sort", req.Doc("sort"))
+	}
+	if n := req.Int64("skip", 0); n > 0 {
+		stages = append(stages, bsonx.Document(bsonx.NewDoc("$skip", n)))
+	}
+	if n := req.Int64("limit", 0); n > 0 {
+		stages = append(stages, bsonx.Document(bsonx.NewDoc("$limit", n)))
+	}
+	return sc, command.AppendStage(stages, "$project", req.Doc("projection")), nil
+}
+
+// checkViewOptions refuses the options of a find that a pipeline does not have. A single batch of one document is all that there
+// is.
+func checkViewOptions(req *command.Request, q *plan.Query) error {
+	virtual := command.IsVirtual(req.Service.Store.Lookup(req.DB, q.Name))
+	for _, option := range []struct {
+		name  string
+		given bool
+	}{
+		{"min", q.Min != nil},
+		{"max", q.Max != nil},
+		{"returnKey", q.ReturnKey},
+		{"showRecordId", q.ShowRecordID},
+		{"tailable", q.Tailable},
+		{"noCursorTimeout", req.Bool("noCursorTimeout") && !virtual}, // export tools set it
+		{"singleBatch", req.Bool("singleBatch") && q.Limit != 1},
+		{"readOnce", req.Bool("readOnce")},
+	} {
+		switch {
+		case option.given && option.name == "tailable":
+			return mongoerr.New(mongoerr.InvalidPipelineOperator, "Tailable cursors are not supported in aggregation.")
+		case option.given:
+			return mongoerr.New(mongoerr.InvalidPipelineOperator, "Option %s not supported in aggregation.", option.name)
+		}
+	}
+	return nil
+}
+
+// countOnView counts the documents of a view.
+func countOnView(ctx context.Context, req *command.Request, name string) (int64, error) {
+	sc, stages, err := countStages(req, name)
+	if err != nil {
+		return 0, err
+	}
+	src, err := req.OpenStages(ctx, sc, name, command.OwnStages{List: command.AppendStage(stages, "$group", command.CountGroup)})
+	if err != nil {
+		return 0, err
+	}
+	defer src.Close()
+	doc, err := src.Next(ctx)
+	if err != nil || doc == nil {
+		return 0, command.Executing(command.DuringAggregate, req.DB, name, err)
+	}
+	n, _ := doc.Lookup("n").AsInt64()
+	return n, nil
+}
+
+// countStages returns the stages whose documents a count command on a view counts.
+func countStages(req *command.Request, name string) (command.Scope, []bsonx.Value, error) {
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return command.Scope{}, nil, err
+	}
+	if sc, err = sc.Collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
+		return command.Scope{}, nil, err
+	}
+	q, err := countQuery(req, name, nil)
+	if err != nil {
+		return command.Scope{}, nil, err
+	}
+	stages := command.AppendStage(nil, "$match", req.Doc("query"))
+	if q.Skip > 0 {
+		stages = append(stages, bsonx.Document(bsonx.NewDoc("$skip", q.Skip)))
+	}
+	if req.Has("limit") { // where it is 0, the stage refuses it
+		stages = append(stages, bsonx.Document(bsonx.NewDoc("$limit", q.Limit)))
+	}
+	return sc, stages, nil
+}
+
+// distinctOnView returns the distinct values in a view. Arrays on the path are unwound, as a distinct on a collection
+// goes through them.
+func distinctOnView(ctx context.Context, req *command.Request, name string) (bsonx.Value, error) {
+	sc, stages, err := distinctStages(req, name)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	src, err := req.OpenStages(ctx, sc, name, command.OwnStages{List: stages})
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	defer src.Close()
+	doc, err := src.Next(ctx)
+	if err != nil || doc == nil {
+		return bsonx.NewArray(), command.Executing(command.DuringAggregate, req.DB, name, err)
+	}
+	return doc.Lookup("distinct").Clone(), nil
+}
+
+// distinctStages returns the stages that a distinct command on a view is.
+func distinctStages(req *command.Request, name string) (command.Scope, []bsonx.Value, error) {
+	if _, err := command.HintedQuery(req, name, nil); err != nil {
+		return command.Scope{}, nil, err
+	}
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return command.Scope{}, nil, err
+	}
+	if sc, err = sc.Collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
+		return command.Scope{}, nil, err
+	}
+	key := req.String("key")
+	path, err := expr.SplitFieldPath(key)
+	if err != nil {
+		return command.Scope{}, nil, err
+	}
+	stages := command.AppendStage(nil, "$match", req.Doc("query"))
+	for i := range path {
+		prefix := strings.Join(path[:i+1], ".")
+		stages = command.AppendStage(stages, "$unwind", bsonx.NewDoc("path", "$"+prefix, "preserveNullAndEmptyArrays", true))
+		if i < len(path)-1 {
+			stages = command.AppendStage(stages, "$match", bsonx.NewDoc(prefix, bsonx.NewDoc("$type", "object")))
+		}
+	}
+	stages = command.AppendStage(stages, "$group", bsonx.NewDoc("_id", bsonx.Null, "distinct", bsonx.NewDoc("$addToSet", "$"+key)))
+	return sc, stages, nil
+}

@@ -1,0 +1,364 @@
+package ddl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// CreateIndexesCommands returns the definition of createIndexes.
+func CreateIndexesCommands() []command.Definition {
+	return []command.Definition{{
+		Name: "createIndexes", Help: "Builds indexes on a collection.",
+		InTransaction: true, Run: runCreateIndexes, Write: true, API1: true,
+		Fields: []command.Field{
+			{Name: "indexes", Type: command.Array, Required: true},
+			{Name: "ignoreUnknownIndexOptions", Type: command.SafeBool, Unstable: true},
+			{Name: "commitQuorum", Type: command.CommitQuorumTypes, Check: command.CheckQuorum, Unstable: true},
+			{Name: "returnOnStart", Type: command.OptionalBool, Unstable: true},
+			command.CollectionUUID,
+		},
+	}}
+}
+
+func runCreateIndexes(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	if req.DB == "config" && name == "transactions" {
+		return mongoerr.New(mongoerr.IllegalOperation, "not allowed to create index on config.transactions")
+	}
+	specs, err := parseIndexSpecs(req)
+	if err != nil {
+		return err
+	}
+	if err := req.CheckQuorum(); err != nil {
+		return err
+	}
+	build := buildMissing
+	if req.Work != nil {
+		build = createMissing
+	}
+	res, err := build(ctx, req, name, specs)
+	if err != nil {
+		return err
+	}
+	reply.Int32("numIndexesBefore", int32(res.before))
+	reply.Int32("numIndexesAfter", int32(res.before+res.built))
+	if res.built > 0 || res.created {
+		reply.Bool("createdCollectionAutomatically", res.created)
+	}
+	if res.built == 0 {
+		reply.String("note", "all indexes already exist")
+	}
+	return nil
+}
+
+// createdIndexes is what createIndexes did: how many indexes there were, how many it built, and whether it
+// made the collection.
+type createdIndexes struct {
+	before, built int
+	created       bool
+}
+
+// buildMissing builds the indexes that do not exist yet. It begins again where another client changes the
+// collection, or builds one of the same indexes: who is told that an index exists may rely on it.
+func buildMissing(ctx context.Context, req *command.Request, name string, specs []*IndexSpec) (createdIndexes, error) {
+	store := req.Service.Store
+	names := make([]string, len(specs))
+	for i, s := range specs {
+		names[i] = s.name
+	}
+	for {
+		c, err := req.Writable(req.DB, name)
+		if err != nil {
+			return createdIndexes{}, err
+		}
+		if c != nil {
+			if err := store.WaitIndexes(ctx, c, names...); err != nil {
+				return createdIndexes{}, err
+			}
+			if c = store.Current(c); c == nil {
+				continue // dropped just now
+			}
+		}
+		res, err := tryBuild(ctx, req, name, c, specs)
+		code := mongoerr.CodeOf(err)
+		retry := errors.Is(err, table.ErrChanged) || code == mongoerr.IndexBuildAlreadyInProgress || c == nil && code == mongoerr.NamespaceExists
+		if !retry {
+			return res, err
+		}
+	}
+}
+
+// tryBuild builds indexes on c, or makes the collection with them where c is nil. It does nothing where
+// another client has changed that meanwhile.
+func tryBuild(ctx context.Context, req *command.Request, name string, c *table.Collection, specs []*IndexSpec) (res createdIndexes, err error) {
+	created := c == nil
+	if created {
+		c = table.NotCreated(req.DB, name)
+	}
+	if c.Timeseries != nil {
+		if specs, err = bucketIndexes(c, specs); err != nil {
+			return res, err
+		}
+	}
+	missing, err := newIndexes(c, specs)
+	res = createdIndexes{before: indexCount(c), built: len(missing), created: created}
+	switch {
+	case err != nil:
+	case created:
+		_, err = req.Service.Store.CreateNew(&table.NewCollection{DB: req.DB, Name: name, Kind: catalog.KindCollection, Indexes: missing})
+		res.before = 1
+	case len(missing) > 0:
+		err = req.Service.Store.CreateIndexes(ctx, c, missing)
+	}
+	return res, err
+}
+
+// createMissing is buildMissing in a transaction, which makes indexes on new collections only.
+func createMissing(_ context.Context, req *command.Request, name string, specs []*IndexSpec) (res createdIndexes, err error) {
+	existed, err := req.Writable(req.DB, name)
+	if err != nil {
+		return res, err
+	}
+	if existed != nil && existed.Timeseries != nil {
+		if specs, err = bucketIndexes(existed, specs); err != nil {
+			return res, err
+		}
+	}
+	c, err := req.Ensure(req.DB, name)
+	if err != nil {
+		return res, err
+	}
+	missing, err := newIndexes(c, specs)
+	res = createdIndexes{before: len(c.Indexes) + 1, built: len(missing), created: existed == nil}
+	if err != nil || len(missing) == 0 {
+		return res, err
+	}
+	return res, req.Txn().CreateIndexes(c, missing)
+}
+
+func parseIndexSpecs(req *command.Request) ([]*IndexSpec, error) {
+	docs, err := command.DocsOf("createIndexes.indexes", req.Get("indexes"))
+	if err != nil {
+		return nil, err
+	}
+	if len(docs) == 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one index to create")
+	}
+	var out []*IndexSpec
+	for _, doc := range docs {
+		if req.Bool("ignoreUnknownIndexOptions") {
+			doc = knownOptions(doc)
+		}
+		s, err := parseIndexSpec(doc)
+		if req.Generic.APIStrict == command.BoolTrue && isText(doc.Lookup("key").Doc()) {
+			err = inSpecification(mongoerr.New(mongoerr.APIStrictError, "text indexes cannot be created with apiStrict: true"), doc)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := s.readCollation(); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// knownOptions returns a specification without the fields that no index has.
+func knownOptions(spec bsonx.Doc) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for it := spec.Iter(); it.Next(); {
+		if _, known := indexOptions[string(it.Key())]; known {
+			b.ValueBytes(it.Key(), it.Value())
+		}
+	}
+	b.End()
+	return b.Bytes()
+}
+
+// newIndexes returns the specifications of the indexes that do not exist yet. Ones that contradict existing indexes, or
+// each other, are an error, and so is a new one that is asked for twice.
+func newIndexes(c *table.Collection, specs []*IndexSpec) ([]bsonx.Doc, error) {
+	known := []bsonx.Doc{command.IDIndexSpec}
+	hasText := false
+	for _, ix := range c.Indexes {
+		known = append(known, ix.Spec)
+		hasText = hasText || isText(ix.Key)
+	}
+	existing := len(known)
+	var missing []bsonx.Doc
+	for _, s := range specs {
+		if err := checkBesideClustered(c, s); err != nil {
+			return nil, err
+		}
+		if s.isID() {
+			if err := s.checkIDCollation(c.Collation); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := s.checkCollation(c.Collation); err != nil {
+			return nil, err
+		}
+		stored := s.stored(c.Collation)
+		at, err := findSpec(known, stored)
+		switch {
+		case err != nil && at >= existing:
+			return nil, table.RefuseBuild(c, err)
+		case err != nil:
+			return nil, err
+		case at >= existing:
+			return nil, table.RefuseBuild(c, mongoerr.New(mongoerr.IndexAlreadyExists, "Identical index already exists: %s", s.name))
+		case at >= 0:
+			continue
+		}
+		if hasText && isText(s.key) {
+			return nil, cannotCreate("only one text index per collection allowed, found existing text index %q", textIndexName(known))
+		}
+		if err := s.checkBuild(); err != nil {
+			return nil, table.RefuseBuild(c, err)
+		}
+		hasText = hasText || isText(s.key)
+		known = append(known, stored)
+		missing = append(missing, stored)
+		if len(known) > maxIndexes {
+			return nil, cannotCreate("add index fails, too many indexes for %s key:%s", c.Namespace(), bsonx.FormatShell(bsonx.Document(s.key)))
+		}
+	}
+	return missing, nil
+}
+
+func isText(key bsonx.Doc) bool {
+	for it := key.Iter(); it.Next(); {
+		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == "text" {
+			return true
+		}
+	}
+	return false
+}
+
+// textIndexName returns the name of the first text index of a list of specifications.
+func textIndexName(known []bsonx.Doc) string {
+	for _, spec := range known {
+		if isText(spec.Lookup("key").Doc()) {
+			return spec.Lookup("name").Str()
+		}
+	}
+	return ""
+}
+
+// findSpec returns which of the known indexes is like spec, -1 for none. With an error, it is the index that
+// contradicts spec.
+func findSpec(known []bsonx.Doc, spec bsonx.Doc) (int, error) {
+	name := spec.Lookup("name").Str()
+	for i, old := range known {
+		sameName := old.Lookup("name").Str() == name
+		sameKey := sameKeyPattern(old.Lookup("key").Doc(), spec.Lookup("key").Doc())
+		sameIdentity := sameKey && sameOptions(old, spec, identityOptions)
+		switch {
+		case sameName && !sameIdentity:
+			return i, mongoerr.New(mongoerr.IndexKeySpecsConflict,
+				"An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. Requested index: %s, existing index: %s",
+				formatSpec(spec), formatSpec(old))
+		case sameName && !sameOptions(old, spec, otherOptions):
+			return i, mongoerr.New(mongoerr.IndexOptionsConflict, "An equivalent index already exists with the same name but different options. Requested index: %s, existing index: %s",
+				formatSpec(spec), formatSpec(old))
+		case sameName:
+			return i, nil
+		case sameIdentity && !sameOptions(old, spec, otherOptions):
+			return i, mongoerr.New(mongoerr.IndexOptionsConflict, "An equivalent index already exists with a different name and options. Requested index: %s, existing index: %s",
+				formatSpec(spec), formatSpec(old))
+		case sameIdentity:
+			return i, mongoerr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", old.Lookup("name").Str())
+		}
+	}
+	return -1, nil
+}
+
+// formatSpec writes the specification of an index for an error. As in MongoDB, the flags precede the key.
+func formatSpec(spec bsonx.Doc) string {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for _, name := range leadingOptions {
+		b.Value(name, spec.Lookup(name))
+	}
+	for it := spec.Iter(); it.Next(); {
+		if !slices.Contains(leadingOptions, string(it.Key())) {
+			b.ValueBytes(it.Key(), it.Value())
+		}
+	}
+	b.End()
+	return bsonx.FormatShell(bsonx.Document(b.Bytes()))
+}
+
+var leadingOptions = []string{"v", "unique", "hidden", "prepareUnique"}
+
+// identityOptions are those that, with the key, make an index another one; a difference in the others is a conflict.
+var (
+	identityOptions = []string{"unique", "sparse", "partialFilterExpression", "collation", "wildcardProjection"}
+	otherOptions    = []string{"hidden", "expireAfterSeconds", "weights", "default_language", "language_override", "bits", "min", "max"}
+)
+
+func sameOptions(a, b bsonx.Doc, names []string) bool {
+	for _, name := range names {
+		x, y := a.Lookup(name), b.Lookup(name)
+		same := bsonx.CompareValues(x, y) == 0
+		switch {
+		case same:
+		case name == "sparse" || name == "hidden" || name == "unique":
+			same = x.Truthy() == y.Truthy()
+		case name == "partialFilterExpression":
+			same = sameFilter(x, y)
+		case name == "wildcardProjection":
+			same = x.Type == y.Type && index.NewWildcardPaths(a.Lookup("key").Doc(), a).Equal(index.NewWildcardPaths(b.Lookup("key").Doc(), b))
+		}
+		if !same {
+			return false
+		}
+	}
+	return true
+}
+
+// sameFilter reports whether two partial filters are the same in normal form.
+func sameFilter(x, y bsonx.Value) bool {
+	if x.Type != bsonx.TypeDocument || y.Type != bsonx.TypeDocument {
+		return false
+	}
+	var normal [2]bsonx.Doc
+	for i, v := range []bsonx.Value{x, y} {
+		f, err := filter.Parse(v.Doc(), filter.Options{})
+		if err != nil {
+			return false
+		}
+		normal[i] = filter.Serialize(f.Normalize().Root)
+	}
+	return bsonx.CompareValues(bsonx.Document(normal[0]), bsonx.Document(normal[1])) == 0
+}
+
+// sameKeyPattern compares two key patterns: fields in order, directions by value.
+func sameKeyPattern(a, b bsonx.Doc) bool {
+	ia, ib := a.Iter(), b.Iter()
+	for {
+		na, nb := ia.Next(), ib.Next()
+		if !na || !nb {
+			return na == nb
+		}
+		if !bytes.Equal(ia.Key(), ib.Key()) || bsonx.CompareValues(ia.Value(), ib.Value()) != 0 {
+			return false
+		}
+	}
+}

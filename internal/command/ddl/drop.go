@@ -1,0 +1,242 @@
+package ddl
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// DropCommands returns the definitions of drop, dropDatabase and renameCollection.
+func DropCommands() []command.Definition {
+	return []command.Definition{
+		{
+			Name: "drop", Help: "Removes a collection or a view.",
+			Run: runDrop, Write: true, API1: true, Fields: []command.Field{command.CollectionUUID},
+		},
+		{
+			Name: "dropDatabase", Help: "Removes a database with all its collections.",
+			CommandField: command.OneOf(bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128, bsonx.TypeInt64), Run: runDropDatabase, Write: true, API1: true,
+		},
+		{
+			Name: "renameCollection", Help: "Gives a collection another name.", CommandField: command.String,
+			Run: runRename, Write: true, AdminOnly: true,
+			Fields: []command.Field{
+				{Name: "to", Type: command.String, Required: true},
+				{Name: "dropTarget", Type: command.Variant(bsonx.TypeBool, bsonx.TypeBinary), Check: checkDropTarget},
+				{Name: "stayTemp", Type: command.Bool},
+				command.CollectionUUID,
+			},
+		},
+	}
+}
+
+func runDrop(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
+	name, err := req.Collection()
+	if err != nil {
+		return err
+	}
+	c, buckets, err := dropByName(req, name)
+	if err != nil || c == nil {
+		return err
+	}
+	switch {
+	case buckets != nil:
+		reply.Int32("nIndexesWas", int32(len(buckets.Indexes)))
+	case c.Kind == catalog.KindCollection:
+		reply.Int32("nIndexesWas", int32(indexCount(c)))
+	}
+	reply.String("ns", c.Namespace())
+	return nil
+}
+
+// dropByName drops what has a name and returns it, with the buckets of a time series; nil, and
+// since MongoDB 7.0 no error, where nothing has.
+func dropByName(req *command.Request, name string) (c, buckets *table.Collection, err error) {
+	for {
+		c = req.Service.Store.Lookup(req.DB, name)
+		if err := req.CheckMeant(req.DB, name, c); err != nil {
+			return nil, nil, err
+		}
+		if c == nil {
+			return nil, nil, nil
+		}
+		if command.IsVirtual(c) {
+			return nil, nil, command.NotStored(c)
+		}
+		drop := req.Service.Store.Drop
+		if name == catalog.Views {
+			drop = req.Service.Store.DropViews
+		}
+		buckets = req.Service.Store.Buckets(c) // which are gone with it
+		err = drop(c)
+		if !errors.Is(err, table.ErrChanged) {
+			return c, buckets, err
+		}
+	}
+}
+
+const codeNotOne = mongoerr.Code(5255100)
+
+func runDropDatabase(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+	if command.SaturatingInt64(req.CommandValue()) != 1 {
+		return mongoerr.New(codeNotOne, "Have to pass 1 as 'drop' parameter")
+	}
+	if req.DB == "admin" || req.DB == "local" || req.DB == "config" {
+		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", req.DB)
+	}
+	dropped, err := req.Service.Store.DropDatabase(ctx, req.DB)
+	if err != nil {
+		return err
+	}
+	if dropped {
+		reply.String("dropped", req.DB)
+	}
+	return nil
+}
+
+// localDB is the database of a member of a replica set that is not replicated.
+const localDB = "local"
+
+func runRename(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
+	from := req.CommandValue()
+	fromDB, fromName, err := renamed("source", from.Str())
+	if err != nil {
+		return err
+	}
+	toDB, toName, err := renamed("target", req.String("to"))
+	if err != nil {
+		return err
+	}
+	if err := checkRenamable(fromName, toName); err != nil {
+		return err
+	}
+	if err := checkRenameUUIDs(req, fromDB, fromName, toDB, toName); err != nil {
+		return err
+	}
+	if fromDB == toDB && fromName == toName {
+		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
+	}
+	// The log has no entry that makes a collection of another database out of one in local.
+	if req.Service.Replicates() && (fromDB == localDB) != (toDB == localDB) {
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot rename collections between a replicated and an unreplicated database")
+	}
+	return OnNewest(req, fromDB, fromName, func(c *table.Collection) error {
+		if c == nil && fromDB != toDB {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "source namespace does not exist")
+		}
+		if c == nil {
+			return mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", from.Str())
+		}
+		if err := checkRename(c); err != nil {
+			return err
+		}
+		return req.Service.Store.RenameOver(c, toDB, toName, req.Bool("stayTemp"), mayDrop(req, toDB, toName))
+	})
+}
+
+// checkDropTarget accepts a boolean, or the UUID of the collection that may be dropped.
+func checkDropTarget(_ string, v bsonx.Value) error {
+	if _, ok := command.UUIDOf(v); v.Type == bsonx.TypeBinary && !ok {
+		return mongoerr.New(mongoerr.InvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype")
+	}
+	return nil
+}
+
+// checkRenameUUIDs judges the UUIDs that say which collections a rename means.
+func checkRenameUUIDs(r *command.Request, fromDB, fromName, toDB, toName string) error {
+	source := r.Get(command.CollectionUUID.Name)
+	target, drops := command.UUIDOf(r.Get("dropTarget"))
+	if (drops || !source.IsMissing()) && fromDB != toDB {
+		return mongoerr.New(mongoerr.InvalidOptions, "Cannot provide an expected collection UUID when renaming across databases")
+	}
+	if !source.IsMissing() {
+		if err := r.Mean(fromDB, fromName, source); err != nil {
+			return err
+		}
+	}
+	m := &command.Meaning{DB: toDB, Name: toName, ID: target}
+	if drops && !m.Of(toDB, toName, r.Service.Store.Lookup(toDB, toName)) {
+		return r.Service.Mismatch(m)
+	}
+	return nil
+}
+
+// mayDrop judges what has the name that a rename gives. With a UUID only the collection with that
+// UUID may be dropped, and it must be there.
+func mayDrop(r *command.Request, db, name string) func(target *catalog.Collection) error {
+	v := r.Get("dropTarget")
+	id, ok := command.UUIDOf(v)
+	if !ok {
+		return table.Droppable(v.Truthy())
+	}
+	return func(target *catalog.Collection) error {
+		if target == nil || target.Kind != catalog.KindCollection || target.UUID != id {
+			return r.Service.Mismatch(&command.Meaning{DB: db, Name: name, ID: id})
+		}
+		return nil
+	}
+}
+
+// OnNewest runs fn on what has a name, nil for nothing. It runs fn again where another client changed,
+// replaced or dropped that before fn's change of the catalog: then fn judged an older version, and did nothing.
+func OnNewest(r *command.Request, db, name string, fn func(c *table.Collection) error) error {
+	for {
+		c := r.Service.Store.Lookup(db, name)
+		if err := r.CheckMeant(db, name, c); err != nil {
+			return err
+		}
+		if err := fn(c); !errors.Is(err, table.ErrChanged) {
+			return err
+		}
+	}
+}
+
+// checkRename judges the source. What has the target's name is judged when the rename commits.
+func checkRename(c *table.Collection) error {
+	if command.IsVirtual(c) {
+		return command.NotStored(c)
+	}
+	if c.Kind != catalog.KindCollection {
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "cannot rename view: %s", c.Namespace())
+	}
+	if c.Timeseries != nil {
+		return mongoerr.New(mongoerr.IllegalOperation, "Renaming system.buckets collections is not allowed")
+	}
+	return nil
+}
+
+// renamed takes the source or the target of a rename apart.
+func renamed(which, ns string) (db, name string, err error) {
+	db, name, valid, err := catalog.ParseNamespace(ns)
+	if err == nil && !valid {
+		err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid %s namespace: %s", which, strings.TrimSuffix(ns, "."))
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if catalog.CheckDatabaseName(db) != nil {
+		err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace: %s", ns)
+	} else {
+		err = catalog.CheckWrite(db, name)
+	}
+	if err != nil {
+		return "", "", mongoerr.New(mongoerr.IllegalOperation, "error with %s namespace: %s", which, command.UserError(err).Message)
+	}
+	return db, name, nil
+}
+
+// checkRenamable refuses the collections that the server knows by their names.
+func checkRenamable(names ...string) error {
+	for _, name := range names {
+		if catalog.IsSystem(name) {
+			return mongoerr.New(mongoerr.IllegalOperation, "renaming %s collection or renaming to %s is not allowed", name, name)
+		}
+	}
+	return nil
+}

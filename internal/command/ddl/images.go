@@ -1,0 +1,56 @@
+package ddl
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// imagesOption asks for copies of documents before and after their changes, for change streams.
+const imagesOption = "changeStreamPreAndPostImages"
+
+var imagesFields = []command.Field{{Name: "enabled", Type: command.Bool, Required: true}}
+
+// checkImages judges changeStreamPreAndPostImages of create and collMod.
+func checkImages(req *command.Request) error {
+	v := req.Get(imagesOption)
+	if v.IsMissing() {
+		return nil
+	}
+	enabled := false
+	err := command.ParseFields(req.Def.Name+"."+imagesOption, v.Doc(), imagesFields, func(_ int, v bsonx.Value) error {
+		enabled = v.Truthy()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case req.Has("viewOn") && (enabled || req.Def.Name == "collMod"):
+		return mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: %s", imagesOption)
+	case !enabled:
+	case req.DB == "admin" || req.DB == "config" || req.DB == "local":
+		return mongoerr.New(mongoerr.InvalidOptions, "%s option is not supported on the internal database %s", imagesOption, req.DB)
+	case req.Has("timeseries"):
+		return mongoerr.New(mongoerr.InvalidOptions, "%s option is not supported on time-series collections", imagesOption)
+	}
+	return nil
+}
+
+// imagesEnabled reports whether create or collMod asks for images.
+func imagesEnabled(req *command.Request) bool {
+	doc := req.Doc(imagesOption)
+	return doc != nil && doc.Lookup("enabled").Truthy()
+}
+
+// modifyImages puts changeStreamPreAndPostImages of a collMod into the options, where it is shown only if it is enabled.
+func modifyImages(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool) {
+	switch {
+	case !req.Has(imagesOption):
+		return options, false
+	case !imagesEnabled(req):
+		return options.With(imagesOption, bsonx.Missing), true
+	default:
+		return options.With(imagesOption, bsonx.Document(bsonx.NewDoc("enabled", true))), true
+	}
+}

@@ -1,0 +1,495 @@
+package ddl
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan"
+)
+
+// Limits of indexes.
+const (
+	maxIndexes     = 64
+	maxIndexFields = 32
+)
+
+// The codes of MongoDB's checks of index specifications.
+const (
+	codeHashedUnique          = mongoerr.Code(16764)
+	codeTwoHashed             = mongoerr.Code(31303)
+	codeTwoWildcards          = mongoerr.Code(7246201)
+	codeWildcardOverlap       = mongoerr.Code(7246204)
+	codeExpressionInIndexSpec = mongoerr.Code(51271)
+	codePositionalInIndexSpec = mongoerr.Code(31324)
+)
+
+// indexKinds are the index types that a key pattern can name as a string.
+var indexKinds = map[string]bool{"text": true, "2d": true, "2dsphere": true, "hashed": true}
+
+// IndexSpec is a specification of createIndexes that was checked.
+type IndexSpec struct {
+	raw       bsonx.Doc // as the client sent it
+	name      string
+	version   int32
+	key       bsonx.Doc
+	partial   bsonx.Doc
+	filter    *filter.Filter // partial, parsed
+	ttl       bsonx.Value
+	unique    bool
+	sparse    bool
+	hidden    bool
+	clustered bool
+	wildcard  bool
+	hashed    int // fields
+	// text are the options that a text index has beside others, with their defaults.
+	text bsonx.Doc
+	// collation is normalised; missing where the collection's default is meant.
+	collation bsonx.Value
+}
+
+// cannotCreate is the usual error of a bad index specification.
+func cannotCreate(format string, args ...any) error {
+	return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
+}
+
+// parseIndexSpec checks one element of createIndexes. Errors name the element as MongoDB does: as it
+// was sent, completed with its version, or not at all.
+func parseIndexSpec(doc bsonx.Doc) (*IndexSpec, error) {
+	s := &IndexSpec{raw: doc, version: 2}
+	if err := s.readFields(); err != nil {
+		return nil, inSpecification(err, doc)
+	}
+	if err := s.checkAlone(); err != nil {
+		return nil, err
+	}
+	if err := s.complete(); err != nil {
+		return nil, inSpecification(err, completeSpec(doc))
+	}
+	return s, checkTTLIndex(s)
+}
+
+// inSpecification says in an error which specification it is about.
+func inSpecification(err error, spec bsonx.Doc) error {
+	return command.PrefixError(err, "Error in specification %s :: caused by :: ", bsonx.FormatShell(bsonx.Document(spec)))
+}
+
+// readFields checks the fields one by one, and the key pattern.
+func (s *IndexSpec) readFields() error {
+	if err := s.checkClusteredFields(); err != nil {
+		return err
+	}
+	for it := s.raw.Iter(); it.Next(); {
+		if err := s.option(string(it.Key()), it.Value()); err != nil {
+			return err
+		}
+	}
+	if s.key == nil {
+		return mongoerr.New(mongoerr.FailedToParse, "The 'key' field is a required property of an index specification")
+	}
+	if s.raw.Lookup("name").IsMissing() {
+		return mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
+	}
+	for _, check := range []func() error{s.checkKey, s.checkWildcardProjection, s.checkWeights, s.checkVersion, s.checkOriginal, s.checkUnique, s.checkKinds} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAlone makes the checks whose errors do not repeat the specification.
+func (s *IndexSpec) checkAlone() error {
+	if err := s.checkID(); err != nil {
+		return err
+	}
+	if s.name == "*" {
+		return mongoerr.New(mongoerr.BadValue, "The index name '*' is not valid.")
+	}
+	return s.checkColumnstore()
+}
+
+// complete makes the checks that need the whole specification, and adds what a text index has by default.
+func (s *IndexSpec) complete() error {
+	for _, check := range []func() error{s.checkName, s.checkEngine, s.checkPartial, s.checkSphereVersion} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if isText(s.key) {
+		if err := s.completeText(); err != nil {
+			return err
+		}
+	}
+	return s.checkOptions()
+}
+
+// checkName refuses names that no index has.
+func (s *IndexSpec) checkName() error {
+	switch {
+	case s.name == "":
+		return cannotCreate("index name cannot be empty")
+	case strings.Contains(s.name, "\x00"):
+		return cannotCreate("index name cannot contain NUL bytes")
+	default:
+		return nil
+	}
+}
+
+// checkUnique refuses options that contradict a unique index, and a clustered one that is not unique.
+func (s *IndexSpec) checkUnique() error {
+	switch {
+	case s.clustered && !s.unique:
+		return cannotCreate("The 'unique' field is required when 'clustered' is specified")
+	case s.unique && s.raw.Lookup("prepareUnique").Truthy():
+		return cannotCreate("Invalid index specification %s; cannot create an index with the 'unique' option and the 'prepareUnique' option",
+			bsonx.FormatShell(bsonx.Document(s.raw)))
+	default:
+		return nil
+	}
+}
+
+// checkVersion refuses options that an index of version 1 does not have.
+func (s *IndexSpec) checkVersion() error {
+	if s.version != 1 || s.raw.Lookup("collation").IsMissing() {
+		return nil
+	}
+	return cannotCreate("Invalid index specification %s; cannot create an index with the 'collation' option and v=1", bsonx.FormatShell(bsonx.Document(s.raw)))
+}
+
+func (s *IndexSpec) option(name string, v bsonx.Value) error {
+	want, known := indexOptions[name]
+	if !known {
+		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
+			"The field '%s' is not valid for an index specification. Specification: %s", name, bsonx.FormatShell(bsonx.Document(s.raw)))
+	}
+	if !want.Accepts(v.Type) {
+		return wrongOption(name, want, v)
+	}
+	switch name {
+	case "key":
+		s.key = v.Doc()
+	case "name":
+		s.name = v.Str()
+	case "unique":
+		s.unique = v.Truthy()
+	case "sparse":
+		s.sparse = v.Truthy()
+	case "hidden":
+		s.hidden = v.Truthy()
+	case "expireAfterSeconds":
+		s.ttl = v
+	case "partialFilterExpression":
+		s.partial = v.Doc()
+		var err error
+		s.filter, err = filter.Parse(s.partial, filter.Options{})
+		return err
+	case "collation":
+		if v.Doc().IsEmpty() {
+			return mongoerr.New(mongoerr.BadValue, "The field 'collation' cannot be an empty object.")
+		}
+	case "v":
+		return s.readVersion(v)
+	case "clustered":
+		s.clustered = v.Truthy()
+		if !s.clustered {
+			return mongoerr.New(codeClusteredFalse, "Value 'false' for field 'clustered' is invalid")
+		}
+	}
+	return nil
+}
+
+// checkKey checks the key pattern.
+func (s *IndexSpec) checkKey() error {
+	n := s.key.Len()
+	switch {
+	case n == 0:
+		return cannotCreate("Index keys cannot be empty.")
+	case n > maxIndexFields:
+		return cannotCreate("Index key pattern has %d fields; the limit is %d", n, maxIndexFields)
+	}
+	wildcards, hashed := 0, 0
+	for it := s.key.Iter(); it.Next(); {
+		path := string(it.Key())
+		kind, err := indexDirection(path, it.Value())
+		if err != nil {
+			return err
+		}
+		wildcard := path == "$**" || strings.HasSuffix(path, ".$**")
+		if wildcard && kind != "" && kind != "text" {
+			return cannotCreate("Index key contains an illegal field name: field name starts with '$'.")
+		}
+		if err := checkIndexPath(path, kind); err != nil {
+			return err
+		}
+		switch {
+		case wildcard && kind == "":
+			wildcards++
+		case kind == "hashed":
+			hashed++
+		}
+	}
+	s.wildcard, s.hashed = wildcards > 0, hashed
+	switch {
+	case wildcards > 1:
+		return mongoerr.New(codeTwoWildcards, "Index Key can contain only one wildcard index field")
+	case s.wildcard && hashed > 0:
+		return cannotCreate("Can't use more than one index plugin for a single index.")
+	}
+	if s.wildcard {
+		return s.checkWildcardOverlap()
+	}
+	return nil
+}
+
+// indexDirection checks the value of a key pattern's field and returns its special type, if it has one.
+func indexDirection(path string, v bsonx.Value) (kind string, err error) {
+	switch {
+	case v.Type == bsonx.TypeString:
+		kind = v.Str()
+		switch {
+		case kind == "":
+			return "", cannotCreate("Values in the index key pattern cannot be empty strings")
+		case kind == columnstore && path != "$**": // checkColumnstore refuses it
+		case kind == "geoHaystack":
+			return "", cannotCreate("GeoHaystack indexes cannot be created in version 5.0 and above")
+		case !indexKinds[kind]:
+			return "", cannotCreate("Unknown index plugin '%s'", kind)
+		}
+		return kind, nil
+	case v.Type.IsNumber():
+		f, _ := v.AsFloat64()
+		if math.IsNaN(f) {
+			return "", cannotCreate("Values in the index key pattern cannot be NaN.")
+		}
+		if f == 0 {
+			return "", cannotCreate("Values in the index key pattern cannot be 0.")
+		}
+		return "", nil
+	default:
+		return "", cannotCreate("Values in v:2 index key pattern cannot be of type %s. Only numbers > 0, numbers < 0, and strings are allowed.", v.Type)
+	}
+}
+
+// checkIndexPath refuses paths that no index can have.
+func checkIndexPath(path, kind string) error {
+	if path == index.TextField {
+		if kind == "text" {
+			return nil
+		}
+		return cannotCreate("Index key contains an illegal field name: '%s'", path)
+	}
+	parts := strings.Split(path, ".")
+	for i, part := range parts {
+		switch {
+		case path == "":
+			return cannotCreate("Index keys cannot be an empty field.")
+		case part == "":
+			return cannotCreate("Index keys cannot contain an empty field.")
+		case part == "$**" && i == len(parts)-1:
+		case strings.HasPrefix(part, "$") && !(i > 0 && bsonx.IsReferenceField(part)):
+			return cannotCreate("Index key contains an illegal field name: field name starts with '$'.")
+		}
+	}
+	return nil
+}
+
+func (s *IndexSpec) checkWildcardOverlap() error {
+	prefix := ""
+	for it := s.key.Iter(); it.Next(); {
+		if p, ok := strings.CutSuffix(string(it.Key()), "$**"); ok {
+			prefix = p
+		}
+	}
+	if prefix == "" {
+		if s.key.Len() > 1 && s.raw.Lookup("wildcardProjection").IsMissing() {
+			return cannotCreate("Compound wildcard indexes on all fields must also specify 'wildcardProjection' option")
+		}
+		return nil
+	}
+	for it := s.key.Iter(); it.Next(); {
+		path := string(it.Key())
+		if !strings.HasSuffix(path, "$**") && strings.HasPrefix(path+".", prefix) {
+			return mongoerr.New(codeWildcardOverlap, "A wildcard index field should not overlap with and index key fields if wildcard projection is empty, "+
+				"however '%s' is overlapping with the wildcard index field.", path)
+		}
+	}
+	return nil
+}
+
+// checkOptions checks how the options go together.
+func (s *IndexSpec) checkOptions() error {
+	if err := s.checkWildcardOptions(); err != nil {
+		return err
+	}
+	if s.sparse && s.partial != nil {
+		return cannotCreate("cannot mix \"partialFilterExpression\" and \"sparse\" options")
+	}
+	return nil
+}
+
+// checkBuild makes the checks that MongoDB makes when it builds the index.
+func (s *IndexSpec) checkBuild() error {
+	if err := s.checkGeo(); err != nil {
+		return err
+	}
+	switch {
+	case s.hashed > 1:
+		return mongoerr.New(codeTwoHashed, "A maximum of one index field is allowed to be hashed but found %d for 'key' %s", s.hashed, bsonx.FormatShell(bsonx.Document(s.key)))
+	case s.hashed > 0 && s.unique && !s.clustered:
+		return mongoerr.New(codeHashedUnique, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
+	default:
+		return nil
+	}
+}
+
+// columnstore is a type of index that MongoDB had before 8.0.
+const columnstore = "columnstore"
+
+// checkColumnstore refuses indexes of a type that MongoDB has no more.
+func (s *IndexSpec) checkColumnstore() error {
+	for it := s.key.Iter(); it.Next(); {
+		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == columnstore {
+			return mongoerr.New(mongoerr.NotImplemented, "Columnstore indexes can no longer be created")
+		}
+	}
+	return nil
+}
+
+// isID reports whether the key is that of the index on _id, in whatever direction.
+func (s *IndexSpec) isID() bool {
+	first := s.key.First()
+	f, ok := first.Value.AsFloat64()
+	return ok && s.key.Len() == 1 && string(first.Key) == "_id" && math.Abs(math.Trunc(f)) == 1
+}
+
+// checkID judges a specification of the index on _id, and refuses the name of that index for others.
+func (s *IndexSpec) checkID() error {
+	switch {
+	case s.isID() && !s.clustered:
+		return s.checkIDIndex()
+	case s.name == "_id_" && !s.isID():
+		return mongoerr.New(mongoerr.BadValue, "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: %s",
+			bsonx.FormatShell(bsonx.Document(s.key)))
+	default:
+		return nil
+	}
+}
+
+// checkIDIndex judges a specification of the index on _id, which every collection has.
+func (s *IndexSpec) checkIDIndex() error {
+	if err := onlyFields(completeSpec(s.raw), "an _id", idFields); err != nil {
+		return err
+	}
+	if !sameKeyPattern(s.key, command.IDIndexSpec.Lookup("key").Doc()) {
+		return mongoerr.New(mongoerr.BadValue, "The field 'key' for an _id index must be {_id: 1}, but got %s",
+			bsonx.FormatShell(bsonx.Document(s.key)))
+	}
+	return nil
+}
+
+// checkPartial checks the filter of a partial index: only predicates that the planner can prove.
+func (s *IndexSpec) checkPartial() error {
+	if s.partial == nil {
+		return nil
+	}
+	return checkPartialNode(s.filter.Root, 0)
+}
+
+// maxPartialDepth bounds the nesting of $and and $or in a partial filter.
+const maxPartialDepth = 4
+
+func checkPartialNode(n filter.Node, depth int) error {
+	if depth > maxPartialDepth {
+		return cannotCreate("partialFilterExpression depth may not exceed %d", maxPartialDepth)
+	}
+	switch n := n.(type) {
+	case *filter.And, *filter.Or:
+		for _, child := range filter.Children(n) {
+			if err := checkPartialNode(child, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *filter.Compare, *filter.TypeOf, *filter.Exists, *filter.In, *filter.Geo:
+		return nil
+	default:
+		return cannotCreate("Expression not supported in partial index: %s", plan.DescribeFilter(n))
+	}
+}
+
+// collationIn returns the collation that the index has in a collection with that default; missing for none. Where there is
+// a default, that an index has none is said.
+func (s *IndexSpec) collationIn(fallback *collation.Collator) bsonx.Value {
+	switch {
+	case s.collation.IsMissing() && fallback != nil:
+		return bsonx.Document(fallback.Spec())
+	case fallback == nil && s.collation.Type == bsonx.TypeDocument && s.collation.Doc().Len() == 1:
+		return bsonx.Missing
+	default:
+		return s.collation
+	}
+}
+
+// checkCollation refuses collations of indexes that know none.
+func (s *IndexSpec) checkCollation(fallback *collation.Collator) error {
+	v := s.collationIn(fallback)
+	if v.IsMissing() || v.Doc().Len() == 1 {
+		return nil
+	}
+	for _, kind := range []string{"text", "2d"} {
+		if s.hasKind(kind) {
+			err := cannotCreate("Index type '%s' does not support collation: %s", kind, bsonx.FormatShell(v))
+			return inSpecification(err, completeSpec(s.raw.Without("collation")).With("collation", v))
+		}
+	}
+	return nil
+}
+
+// stored returns the specification as it is kept, in a collection with a default collation.
+func (s *IndexSpec) stored(fallback *collation.Collator) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Int32("v", s.version)
+	b.Doc("key", s.key)
+	b.String("name", s.name)
+	for it := s.raw.Iter(); it.Next(); {
+		switch name, v := string(it.Key()), it.Value(); name {
+		case "key", "name", "v", "ns", "dropDups", "clustered", "collation":
+		case "sparse", "background":
+			b.Bool(name, v.Truthy())
+		case "unique", "hidden", "prepareUnique":
+			if v.Truthy() {
+				b.Bool(name, true)
+			}
+		case "expireAfterSeconds":
+			b.Int32(name, int32(command.SaturatingInt64(v)))
+		default:
+			if s.text == nil || !slices.Contains(textOptions, name) {
+				b.Value(name, v)
+			}
+		}
+	}
+	b.Fields(s.text)
+	b.Value("collation", s.collationIn(fallback))
+	if s.raw.Lookup("2dsphereIndexVersion").IsMissing() && s.hasKind("2dsphere") {
+		b.Int32("2dsphereIndexVersion", 3)
+	}
+	b.End()
+	return b.Bytes()
+}
+
+func (s *IndexSpec) hasKind(kind string) bool {
+	for it := s.key.Iter(); it.Next(); {
+		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == kind {
+			return true
+		}
+	}
+	return false
+}

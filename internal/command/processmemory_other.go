@@ -1,6 +1,0 @@
-//go:build !linux
-
-package command
-
-// processMemory is not known here.
-func processMemory() (resident, virtual int64, ok bool) { return 0, 0, false }

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package command
-
-import "github.com/sheafdb/sheaf/internal/bsonx"
-
-// systemMetrics returns nil: only Linux tells these figures by files.
-func systemMetrics() func(*bsonx.Builder) { return nil }
