@@ -25,6 +25,9 @@ func CheckDatabaseName(db string) error {
 	return nil
 }
 
+// IsInternalDatabase reports whether a database is the server's own: admin, config or local.
+func IsInternalDatabase(db string) bool { return db == "admin" || db == "config" || db == "local" }
+
 // CheckCollectionName refuses names that a collection cannot have, whatever is done with it.
 func CheckCollectionName(db, name string) error {
 	switch {

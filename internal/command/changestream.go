@@ -62,7 +62,7 @@ func (r *Request) changeScope(name string, spec *changestream.Spec) (changestrea
 			"database, and with no collection name; found %s", strings.TrimSuffix(r.DB+"."+name, "."))
 	case spec.Cluster:
 		return scope, nil
-	case r.DB == "admin" || r.DB == "config" || r.DB == "local":
+	case catalog.IsInternalDatabase(r.DB):
 		return scope, mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s database", r.DB)
 	case strings.HasPrefix(name, "system."):
 		return scope, mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s.%s collection", r.DB, name)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -31,7 +32,7 @@ func CheckValidation(req *Request) error {
 		return err
 	}
 	if doc := req.Doc("validator"); doc != nil {
-		if !doc.IsEmpty() && isInternalDatabase(req.DB) {
+		if !doc.IsEmpty() && catalog.IsInternalDatabase(req.DB) {
 			return mongoerr.New(mongoerr.InvalidOptions, "Document validators are not allowed on collection %s.%s in the %s internal database",
 				req.DB, req.CommandValue().Str(), req.DB)
 		}
@@ -60,9 +61,6 @@ func CheckValidationNames(req *Request) error {
 	}
 	return nil
 }
-
-// isInternalDatabase reports whether a database is the server's own.
-func isInternalDatabase(db string) bool { return db == "admin" || db == "local" || db == "config" }
 
 func badEnum(req *Request, field string, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", v.Str(), req.Def.Name, field)

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command/ddl"
 )
 
-// Definitions is the table of all commands: the concatenation of the families, each of which stands in its own file.
+// Definitions returns all commands, family by family.
 func Definitions() []command.Definition {
 	return slices.Concat(
 		admin.HelloCommands(),
@@ -33,7 +33,30 @@ func Definitions() []command.Definition {
 		command.ReplicationCommands(),
 		ddl.SearchIndexCommands(),
 		admin.ShardingCommands(),
-		dataCommands(),
+		crud.FindCommands(),
+		crud.GetMoreCommands(),
+		crud.CountCommands(),
+		crud.DistinctCommands(),
+		crud.AggregateCommands(),
+		crud.ExplainCommands(),
+		crud.InsertCommands(),
+		crud.UpdateCommands(),
+		crud.DeleteCommands(),
+		crud.FindAndModifyCommands(),
+		crud.BulkWriteCommands(),
+		ddl.CreateCommands(),
+		ddl.CappedCommands(),
+		ddl.DropCommands(),
+		ddl.CollModCommands(),
+		ddl.ListCollectionsCommands(),
+		ddl.CreateIndexesCommands(),
+		ddl.DropIndexesCommands(),
+		ddl.ListIndexesCommands(),
+		admin.CollStatsCommands(),
+		admin.ValidateCommands(),
+		admin.SplitVectorCommands(),
+		admin.PlanCacheCommands(),
+		crud.MapReduceCommands(),
 		admin.KnownCommands(),
 	)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -89,8 +90,7 @@ func (cq *canonical) enumerate() ([]*solution, error) {
 // withoutScans drops the plans that scan a whole collection, where notablescan forbids them.
 func (cq *canonical) withoutScans(solutions []*solution) ([]*solution, error) {
 	c := cq.q.Coll
-	if cq.root == nil || isTrue(cq.root) || c == nil || strings.HasPrefix(c.Name, "system.") ||
-		c.DB == "admin" || c.DB == "config" || c.DB == "local" {
+	if cq.root == nil || isTrue(cq.root) || c == nil || strings.HasPrefix(c.Name, "system.") || catalog.IsInternalDatabase(c.DB) {
 		return solutions, nil
 	}
 	var kept []*solution

@@ -18,11 +18,10 @@ func (s *Store) verifyIndex(ctx context.Context, c *Collection, id uint32) error
 	if newest == nil {
 		return abortedByDrop(c)
 	}
-	i := slices.IndexFunc(newest.maintained, func(ix *Index) bool { return ix.ID == id })
-	if i < 0 {
+	ix := newest.index(id)
+	if ix == nil {
 		return errIndexDropped
 	}
-	ix := newest.maintained[i]
 	if !ix.Unique {
 		return nil
 	}

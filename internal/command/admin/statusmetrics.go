@@ -76,7 +76,7 @@ type catalogCounts struct {
 }
 
 func (c *catalogCounts) add(e *catalog.Collection) {
-	internal := e.DB == "admin" || e.DB == "config" || e.DB == "local"
+	internal := catalog.IsInternalDatabase(e.DB)
 	switch {
 	case e.Kind == catalog.KindTimeseries:
 		c.timeseries++

@@ -2,7 +2,6 @@ package crud
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -92,7 +91,7 @@ func parseMapReduceTarget(spec bsonx.Doc) (mapReduceOut, error) {
 		if v.Type != bsonx.TypeString {
 			return out, mongoerr.New(mongoerr.BadValue, "db field value must be string")
 		}
-		if out.db = v.Str(); slices.Contains([]string{"admin", "config", "local"}, out.db) {
+		if out.db = v.Str(); catalog.IsInternalDatabase(out.db) {
 			return out, mongoerr.New(mongoerr.CommandNotSupported, "cannot target internal database as output")
 		}
 		known++

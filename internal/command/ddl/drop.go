@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -87,7 +88,7 @@ func runDropDatabase(ctx context.Context, req *command.Request, reply *bsonx.Bui
 	if command.SaturatingInt64(req.CommandValue()) != 1 {
 		return mongoerr.New(codeNotOne, "Have to pass 1 as 'drop' parameter")
 	}
-	if req.DB == "admin" || req.DB == "local" || req.DB == "config" {
+	if catalog.IsInternalDatabase(req.DB) {
 		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", req.DB)
 	}
 	dropped, err := req.Service.Store.DropDatabase(ctx, req.DB)
@@ -99,9 +100,6 @@ func runDropDatabase(ctx context.Context, req *command.Request, reply *bsonx.Bui
 	}
 	return nil
 }
-
-// localDB is the database of a member of a replica set that is not replicated.
-const localDB = "local"
 
 func runRename(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
 	from := req.CommandValue()
@@ -123,7 +121,7 @@ func runRename(_ context.Context, req *command.Request, _ *bsonx.Builder) error 
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
 	}
 	// The log has no entry that makes a collection of another database out of one in local.
-	if req.Service.Replicates() && (fromDB == localDB) != (toDB == localDB) {
+	if req.Service.Replicates() && (fromDB == oplog.DB) != (toDB == oplog.DB) {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot rename collections between a replicated and an unreplicated database")
 	}
 	return OnNewest(req, fromDB, fromName, func(c *table.Collection) error {
@@ -183,8 +181,8 @@ func mayDrop(r *command.Request, db, name string) func(target *catalog.Collectio
 	}
 }
 
-// OnNewest runs fn on what has a name, nil for nothing. It runs fn again where another client changed,
-// replaced or dropped that before fn's change of the catalog: then fn judged an older version, and did nothing.
+// OnNewest calls fn with the collection or view of a name, or nil. If another client changes,
+// replaces or drops it before the change of fn is made, fn is called again.
 func OnNewest(r *command.Request, db, name string, fn func(c *table.Collection) error) error {
 	for {
 		c := r.Service.Store.Lookup(db, name)

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -29,7 +30,7 @@ func checkImages(req *command.Request) error {
 	case req.Has("viewOn") && (enabled || req.Def.Name == "collMod"):
 		return mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: %s", imagesOption)
 	case !enabled:
-	case req.DB == "admin" || req.DB == "config" || req.DB == "local":
+	case catalog.IsInternalDatabase(req.DB):
 		return mongoerr.New(mongoerr.InvalidOptions, "%s option is not supported on the internal database %s", imagesOption, req.DB)
 	case req.Has("timeseries"):
 		return mongoerr.New(mongoerr.InvalidOptions, "%s option is not supported on time-series collections", imagesOption)
