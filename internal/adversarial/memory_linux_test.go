@@ -55,10 +55,12 @@ func insertMessage(n, size int) []byte {
 	return wire.FinishMsg(wire.AppendSequence(out, "documents", docs...), start)
 }
 
-// sendEach writes messages of n documents of a size, 47 MB in all, to attackers connections at once and reads each answer.
+// sendEach writes messages of n documents of a size, 47 MB in all, to attackers connections at
+// once and reads each answer.
 func sendEach(t *testing.T, c *container, compressor wire.Compressor, n, size int) {
 	t.Helper()
-	// The messages are made one after the other: the pings are to wait for the server, not for this process.
+	// The messages are made one after the other: the pings are to wait for the server, not for
+	// this process.
 	var msgs [attackers][]byte
 	for i := range msgs {
 		msg, err := wire.Compress(nil, insertMessage(n, size), compressor)
@@ -250,7 +252,8 @@ func largeTransactions(t *testing.T, c *container, coll *mongo.Collection) {
 	})
 }
 
-// explainLarge explains finds of many values, for which there are several plans: each shows the values again.
+// explainLarge explains finds of many values, for which there are several plans: each shows the
+// values again.
 func explainLarge(t *testing.T, _ *container, coll *mongo.Collection) {
 	var indexes []mongo.IndexModel
 	for _, name := range []string{"b", "c", "d", "e"} {
@@ -368,7 +371,8 @@ func memoryAttacks() []memoryAttack {
 	}
 }
 
-// TestMemoryOfAttacks runs each attack in a container: the server lives, stays within its memory, and answers a ping.
+// TestMemoryOfAttacks runs each attack in a container: the server lives, stays within its memory,
+// and answers a ping.
 func TestMemoryOfAttacks(t *testing.T) {
 	needsLong(t)
 	for _, a := range memoryAttacks() {

@@ -34,7 +34,8 @@ func (g *Generic) api() session.API {
 	return session.API{Version: g.APIVersion, Strict: g.APIStrict.String(), Deprecation: g.APIDeprecation.String()}
 }
 
-// CheckSameAPI refuses a later command of a cursor or transaction that says something else than the first.
+// CheckSameAPI refuses a getMore, or a later command of a transaction, whose API parameters
+// differ from the first command's.
 func (r *Request) CheckSameAPI(first session.API, what string) error {
 	if got := r.Generic.api(); got != first {
 		return mongoerr.New(mongoerr.APIMismatchError, "API parameter mismatch: %s used params %s, the %s used %s", r.Def.Name, got, what, first)
@@ -97,7 +98,8 @@ var stagesNotInAPI = map[string]bool{
 	"$listSessions": true, "$planCacheStats": true, "$querySettings": true, "$queryStats": true,
 }
 
-// CheckStrictStages refuses stages that are outside the stable API under apiStrict. Of $collStats it has the count.
+// CheckStrictStages refuses stages that are outside the stable API under apiStrict. Of $collStats
+// it has the count.
 func CheckStrictStages(stages bsonx.Value, g *Generic) error {
 	if g.APIStrict != BoolTrue {
 		return nil

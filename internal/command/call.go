@@ -17,8 +17,8 @@ type call struct {
 	memory  Workspace
 }
 
-// Workspace is what the most frequent commands work with. Nothing of it may be reachable after the command has ended, but by
-// a cursor that took it along; see Request.takeFind.
+// Workspace is what the most frequent commands work with. Nothing of it may be reachable after the
+// command has ended, but by a cursor that took it along; see Request.takeFind.
 type Workspace struct {
 	find      *FindRun
 	used      bool // find is done with, and not yet cleared
@@ -86,7 +86,7 @@ func keep[T any](s []T, limit int) []T {
 	return s[:0]
 }
 
-// TakeFind returns the memory of a find. It is the caller's: giveFind gives it back, unless a cursor lives on in it.
+// TakeFind returns the memory of a find. Give it back with GiveFind, unless a cursor keeps it.
 func (m *Workspace) TakeFind() *FindRun {
 	m.forgetFind()
 	run := m.find

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// CollationFor returns the collation of an operation on c, which may be nil: its own, which a view has to agree with, or
-// else the collection's default. nil compares bytes.
+// CollationFor returns the collation of an operation on c, which may be nil: its own, which a view
+// has to agree with, or else the collection's default. nil compares bytes.
 func CollationFor(cache *collation.Cache, v bsonx.Value, c *table.Collection) (*collation.Collator, error) {
 	var fallback *collation.Collator
 	if c != nil {
@@ -29,7 +29,8 @@ func overridesView(c *table.Collection) error {
 	return mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation: %s.%s", c.DB, c.Name)
 }
 
-// NormalizedCollation returns a collation's specification with all its fields, to be stored; missing where there is none.
+// NormalizedCollation returns the specification of a collation with all its fields, as it is
+// stored. It is missing if the option is absent.
 func NormalizedCollation(v bsonx.Value) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
 		return bsonx.Missing, nil
@@ -53,7 +54,8 @@ func StoredCollation(req *Request) (bsonx.Value, error) {
 	return NormalizedCollation(v)
 }
 
-// Collated returns the scope of an operation on c with the collation that it gives, or else c's default.
+// Collated returns the scope of an operation on c with the collation that the operation gives,
+// or with the default of c.
 func (s Scope) Collated(v bsonx.Value, c *table.Collection) (Scope, error) {
 	co, err := CollationFor(s.collations, v, c)
 	co = co.Serving(s.Vars.Scripts().Running)

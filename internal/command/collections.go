@@ -24,8 +24,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// Pipelines runs the pipeline of a command, and those that its stages run over other collections. It outlives the
-// request, in a cursor.
+// Pipelines runs the pipeline of a command, and those that its stages run over other collections.
+// It outlives the request, in a cursor.
 type Pipelines struct {
 	Reads
 	Now          time.Time
@@ -118,8 +118,8 @@ func (p *Pipelines) Indexed(db, name, path string, scalars bool) bool {
 	})
 }
 
-// open plans the leading stages over the collection below all views and runs the others over the result. Without a name
-// the first stage makes the documents.
+// open plans the leading stages over the collection below all views and runs the others over the
+// result. Without a name the first stage makes the documents.
 func (p *Pipelines) open(ctx context.Context, db, name string, own OwnStages, vars *expr.Vars) (*StageSource, error) {
 	rest, env, q, err := p.Compile(db, name, own, vars)
 	if err != nil {
@@ -174,8 +174,9 @@ func (p *Pipelines) project(q *plan.Query, rest *pipeline.Pipeline) (*pipeline.P
 	return rest, nil
 }
 
-// Compile returns the query that stages begin with, over the collection below all views, and what is left of them. The
-// query is nil where there is no name, so that the first stage makes the documents.
+// Compile returns the query that stages begin with, over the collection below all views, and what
+// is left of them. The query is nil where there is no name, so that the first stage makes the
+// documents.
 func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *plan.Query, error) {
 	reported := name
 	if p.statsOfView(db, name, own.List) {

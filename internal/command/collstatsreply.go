@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// AppendStorageStats describes what a collection takes. local is the address by which the client reaches the server.
+// AppendStorageStats appends the fields of collStats. local is the address by which the client
+// reaches the server.
 func (s *Service) AppendStorageStats(ctx context.Context, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
 	sz, err := s.CollectionSizes(ctx, c, local)
 	if err != nil {
@@ -36,7 +37,8 @@ func (s *Service) AppendStorageStats(ctx context.Context, reply *bsonx.Builder, 
 	return nil
 }
 
-// appendSeriesStats describes the buckets of a time-series collection, which has no count of its measurements.
+// appendSeriesStats describes the buckets of a time-series collection, which has no count of its
+// measurements.
 func appendSeriesStats(reply *bsonx.Builder, c *table.Collection, sz Sizes) {
 	reply.StartDocField("timeseries")
 	reply.String("bucketsNs", c.Namespace())
@@ -93,8 +95,8 @@ func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz Sizes, scale
 	reply.End()
 }
 
-// appendIndexDetails appends what the storage engine knows of an index: the bytes of its entries in tables and in memory, and how
-// often plans used it.
+// appendIndexDetails appends what the storage engine knows of an index: the bytes of its entries
+// in tables and in memory, and how often plans used it.
 func appendIndexDetails(b *bsonx.Builder, name string, uses *table.Uses, u storage.Usage) {
 	b.StartDocField(name)
 	b.Int64("tableBytes", u.Tables)

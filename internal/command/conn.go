@@ -10,21 +10,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// Conn is the state of a connection that commands see. Commands of one connection run one after another; only they
-// change it.
+// Conn is the state of a connection that commands see. Commands of one connection run one after
+// another; only they change it.
 type Conn struct {
 	ID     int64
 	Remote string
 	// Local is the address by which the client reaches the server.
 	Local string
-	// LocalOnly reports that the peer is on this machine: a loopback address, a Unix socket or memory.
+	// LocalOnly reports that the peer is on this machine: a loopback address, a Unix socket or
+	// memory.
 	LocalOnly bool
 	// User is the authenticated user, "" while there are none.
 	User string
 	Op   session.Op
-	// Reply is what the reply that is being built or sent holds of the server's memory. The server releases it.
+	// Reply is what the reply that is being built or sent holds of the server's memory. The server
+	// releases it.
 	Reply memory.Holding
-	// Room, where not nil, returns a buffer for size bytes or more that begins with reply. The reply must not be used again.
+	// Room, where not nil, returns a buffer for size bytes or more that begins with reply. The
+	// reply must not be used again.
 	Room func(reply []byte, size int) []byte
 
 	// digest stands for the user in session ids.
@@ -91,7 +94,8 @@ func (c *Conn) collection(name []byte) string {
 
 func (c *Conn) requestID() int32 { return c.nextID.Add(1) }
 
-// UserDigest is what identifies a user within a session id: the SHA-256 of its name, of "" without one.
+// UserDigest returns the SHA-256 of the name of a user, which is a part of session ids. The digest
+// of "" stands for no user.
 func UserDigest(user string) [32]byte { return sha256.Sum256([]byte(user)) }
 
 // Own completes an id that a client sent with its user, so that users never share sessions.

@@ -31,13 +31,16 @@ type Scope struct {
 	simple bool
 	// collations are those that were used before.
 	collations *collation.Cache
-	// mistake is what is wrong with let, where that is an error of the statements; see newStatementScope.
+	// mistake is what is wrong with let, where that is an error of the statements; see
+	// newStatementScope.
 	Mistake error
 	// operators counts what queries are made of; nil counts nothing.
 	operators *operatorCounts
-	// writes says that the command is a write, whose queries for one _id are not counted, as in MongoDB.
+	// writes says that the command is a write, whose queries for one _id are not counted, as in
+	// MongoDB.
 	writes bool
-	// hint is what a sort by $natural on a view becomes; missing where the command's own hint counts.
+	// hint is what a sort by $natural on a view becomes; missing where the command's own hint
+	// counts.
 	Hint bsonx.Value
 }
 
@@ -61,7 +64,8 @@ func NewScope(req *Request) (Scope, error) {
 	return sc, err
 }
 
-// NewStatementScope is newScope for a command of statements: a mistake in let is each statement's, and so is a wrong UUID.
+// NewStatementScope returns the scope of a command of statements. A mistake in let, or a wrong
+// UUID, is then an error of each statement and not of the command.
 func NewStatementScope(req *Request, name string) (Scope, error) {
 	sc, err := NewScope(req)
 	if err == nil {
@@ -88,20 +92,22 @@ func (s Scope) counted(doc bsonx.Doc, opts filter.Options) (*filter.Filter, erro
 	return f, err
 }
 
-// filterOptions are the options of queries. The request's bytes outlive them; a cursor retains them.
+// filterOptions are the options of queries. The request's bytes outlive them; a cursor retains
+// them.
 func (s Scope) filterOptions() filter.Options {
 	opts := filter.FindOptions(s.Vars, s.Now)
 	opts.Borrow, opts.Collation = true, s.Collation
 	return opts
 }
 
-// filterWithoutExpr compiles predicates in which $expr, $where and $jsonSchema have no place: array filters and the
-// condition of $pull.
+// filterWithoutExpr compiles predicates in which $expr, $where and $jsonSchema have no place:
+// array filters and the condition of $pull.
 func (s Scope) filterWithoutExpr(doc bsonx.Doc) (*filter.Filter, error) {
 	return filter.Parse(doc, filter.Options{Vars: s.Vars, Now: s.Now, Collation: s.Collation, RefuseSchema: true})
 }
 
-// FilterForUpsert compiles the query of an upsert, from which a document must be derived: $expr has no place in it.
+// FilterForUpsert compiles the query of an upsert. It refuses $expr, because a new document is
+// derived from the query.
 func (s Scope) FilterForUpsert(doc bsonx.Doc) (*filter.Filter, error) {
 	opts := s.filterOptions()
 	opts.AllowExpr, opts.Upsert = false, true
@@ -118,7 +124,8 @@ func CheckHint(v bsonx.Value) error {
 	}
 }
 
-// Readable returns the collection that a command reads: nil where there is none, an error for a view.
+// Readable returns the collection that a command reads, or nil if there is none. A view is an
+// error.
 func (r *Request) Readable() (name string, c *table.Collection, err error) {
 	name, err = r.Collection()
 	if err != nil {
@@ -134,8 +141,8 @@ func (r *Request) Readable() (name string, c *table.Collection, err error) {
 	return name, c, nil
 }
 
-// Writable checks the namespace of a write and returns the collection, nil where there is none yet: of a time-series collection
-// its buckets.
+// Writable checks the namespace of a write. It returns the collection that the write changes,
+// or nil if there is none yet. For a time series these are its buckets.
 func (r *Request) Writable(db, name string) (*table.Collection, error) {
 	if err := catalog.CheckDatabaseName(db); err != nil {
 		return nil, err
@@ -146,7 +153,8 @@ func (r *Request) Writable(db, name string) (*table.Collection, error) {
 	return r.ExistingTarget(db, name)
 }
 
-// ExistingTarget is writable for a name that a collection may have already.
+// ExistingTarget returns the collection that a write to an existing name changes, or nil if
+// there is none. Use Writable for a name that may be new.
 func (r *Request) ExistingTarget(db, name string) (*table.Collection, error) {
 	c, err := r.Reads().Lookup(db, name)
 	if err != nil {
@@ -200,8 +208,8 @@ func CheckWithout(db, name string, f *filter.Filter, hint bsonx.Value) error {
 // Lookup returns a collection or view of the request's database, or nil.
 func (r *Request) Lookup(name string) (*table.Collection, error) { return r.Reads().Lookup(r.DB, name) }
 
-// WriteOptions are the options that all statements of a write command share. Those of a command that asks for durability wait for one
-// sync at its end.
+// WriteOptions returns the options that all statements of a write command share. Durable
+// commits wait for one sync at the end of the command.
 func (r *Request) WriteOptions() write.Options {
 	return write.Options{
 		Ordered:          r.BoolOr("ordered", true) || r.Work != nil,
@@ -213,7 +221,8 @@ func (r *Request) WriteOptions() write.Options {
 	}
 }
 
-// Single returns the options for the only commit of a command, which waits for its own sync where there is one, if once says that it is.
+// Single returns the options for a command with a single commit, if once is true: the commit
+// then waits for its own sync.
 func (r *Request) Single(opts write.Options, once bool) write.Options {
 	if once {
 		opts.Durability = r.durability(storage.Durable)
@@ -221,7 +230,8 @@ func (r *Request) Single(opts write.Options, once bool) write.Options {
 	return opts
 }
 
-// durability turns the write concern into what a commit waits for: with j or a majority it survives the loss of power.
+// durability turns the write concern into what a commit waits for: with j or a majority it
+// survives the loss of power.
 func (r *Request) durability(durable storage.Durability) storage.Durability {
 	if r.Generic.WriteConcern.Durable() {
 		return durable
@@ -254,7 +264,7 @@ func (e *WriteErrors) Add(index int, err error) {
 	e.Items = append(e.Items, WriteError{index, e.told.Shortened(err)})
 }
 
-// ErrorText counts the errors of one command and the bytes of their messages and details.
+// ErrorText counts the errors of one command, and the bytes of their messages and details.
 type ErrorText struct{ errors, text, info int }
 
 // Shortened returns the next error of the command, cut at the limits.
@@ -273,7 +283,8 @@ func (t *ErrorText) Shortened(err error) *mongoerr.Error {
 	return &e
 }
 
-// AppendWriteErrors writes the field writeErrors, if there are any. They end a transaction.
+// AppendWriteErrors appends the field writeErrors if there are errors. In a transaction they
+// abort it.
 func (r *Request) AppendWriteErrors(reply *bsonx.Builder, e *WriteErrors) {
 	r.Failed = r.Failed || len(e.Items) > 0
 	r.Service.Stats.UserErrors.Add(int64(len(e.Items)))
@@ -310,7 +321,8 @@ func AppendWriteError(reply *bsonx.Builder, e *mongoerr.Error) {
 	reply.Fields(e.Info)
 }
 
-// EndsCommand tells errors that end a whole write command from those of a single document or statement.
+// EndsCommand reports whether an error ends a whole write command. Other errors belong to one
+// document or statement.
 func EndsCommand(err error) bool {
 	var e *mongoerr.Error
 	if !errors.As(err, &e) {
@@ -331,7 +343,7 @@ func (s *Scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) 
 	return t, err
 }
 
-// Env is what applying an update depends on. vars are those of its command, whose operation it serves.
+// Env returns what applying an update depends on. vars are the variables of the command.
 func (r *Request) Env(vars *expr.Vars) update.Env {
 	return update.Env{
 		Now: r.Now, Timestamp: r.Service.NextTime, KeepTimestamps: r.Bool(keepTimestamps), Running: vars.Scripts().Running,
@@ -349,7 +361,8 @@ func (r *Request) InsertTime() func() (t, i uint32) {
 	return r.Service.NextTime
 }
 
-// DocsOf returns the documents of an array; element names path for the error of one that is no document.
+// DocsOf returns the documents of an array. path names the array in the error for an element
+// that is no document.
 func DocsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {
 	var out []bsonx.Doc
 	for it := v.Doc().Iter(); it.Next(); {
@@ -401,8 +414,9 @@ func (s Scope) FilterOrAll(doc bsonx.Doc) (*filter.Filter, error) {
 	return s.Filter(doc)
 }
 
-// FirstMistake returns what is reported of a filter that failed with err: a projection that cannot be parsed comes before an
-// expression of constants that has no value.
+// FirstMistake chooses the error to report if a filter failed with err. As in MongoDB, a
+// projection that cannot be parsed is reported before a constant expression that cannot be
+// computed.
 func (s Scope) FirstMistake(filter, spec bsonx.Doc, err error) error {
 	s.Vars = s.Vars.WithFailures(&expr.Failures{})
 	f, parsing := s.FilterOrAll(filter)
@@ -429,7 +443,8 @@ func (s Scope) Projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projecti
 	if err != nil || !p.NeedsDetails() {
 		return p, err
 	}
-	// The canonical form of the filter decides which array element the positional operator stands for.
+	// The canonical form of the filter decides which array element the positional operator stands
+	// for.
 	opts.Filter = f.Normalize()
 	return projection.Parse(doc, opts)
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Establishment limits how many connections are established in a second, by the parameters ingressConnectionEstablishment*. It is
-// a bucket of tokens: each connection takes one, and waits for it where there is none. It is safe for concurrent use.
+// Establishment limits how many connections are established in a second, by the parameters
+// ingressConnectionEstablishment*. It is a bucket of tokens: each connection takes one, and waits
+// for it where there is none. It is safe for concurrent use.
 type Establishment struct {
 	enabled atomic.Bool
 
@@ -18,7 +19,8 @@ type Establishment struct {
 	perSecond float64
 	burst     float64 // in seconds: how many tokens there are at most
 	maxQueue  int64
-	// tokens are those that there were at the time filled. Below 0 they belong to connections that wait.
+	// tokens are those that there were at the time filled. Below 0 they belong to connections that
+	// wait.
 	tokens float64
 	filled time.Time
 	counts establishmentCounts
@@ -45,8 +47,8 @@ func (e *Establishment) Exempt() {
 	e.counts.exempted++
 }
 
-// Admit returns how long a new connection has to wait. It reports false where too many wait already. A caller that waits calls
-// Leave afterwards.
+// Admit returns how long a new connection has to wait. It reports false where too many wait
+// already. A caller that waits calls Leave afterwards.
 func (e *Establishment) Admit(now time.Time) (wait time.Duration, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -116,7 +118,8 @@ func (e *Establishment) AppendRateLimit(b *bsonx.Builder) {
 	b.End()
 }
 
-// AppendQueue appends what serverStatus tells of the connections that wait. Without a limit the tokens are not counted.
+// AppendQueue appends what serverStatus tells of the connections that wait. Without a limit the
+// tokens are not counted.
 func (e *Establishment) AppendQueue(b *bsonx.Builder, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

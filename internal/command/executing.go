@@ -42,7 +42,7 @@ const (
 	DuringDistinct  = "distinct command on namespace: "
 )
 
-// WriteKind returns what an error says that a statement is: findAndModify, or what its own kind is.
+// WriteKind returns the kind of a statement that errors name: findAndModify, or else kind.
 func (r *Request) WriteKind(kind string) string {
 	if r.Def != nil && r.Def.Name == "findAndModify" {
 		return r.Def.Name

@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan"
 )
 
-// ExplainOwn plans stages as open does, runs them where the verbosity asks for that, and describes both.
+// ExplainOwn plans the stages of a command, runs them if the verbosity asks for it, and
+// describes both.
 func (p *Pipelines) ExplainOwn(ctx context.Context, db, name string, own OwnStages, vars *expr.Vars) (*Explained, error) {
 	rest, env, q, err := p.Compile(db, name, own, vars)
 	if err != nil {
@@ -36,7 +37,8 @@ func (p *Pipelines) ExplainOwn(ctx context.Context, db, name string, own OwnStag
 			ask.Command = plan.ExplainMatches
 		}
 	default:
-		// MongoDB's plans read nothing else. Here that is so where it pays; it changes nothing but how they look.
+		// MongoDB's plans read nothing else. Here that is so where it pays; it changes nothing but
+		// how they look.
 		q.Projection, q.ProjectionSpec = rest.Needs()
 		q.OptionalProjection = !q.Sort.IsEmpty()
 	}
@@ -76,7 +78,8 @@ func (p *Pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explain
 	return &Explained{Stages: stages}, err
 }
 
-// ExplainQuery explains a query and the stages that read its documents; whole says that the query is all of the command's.
+// ExplainQuery explains a query and the stages that read its documents. whole says that the
+// command has no other stages.
 func (p *Pipelines) ExplainQuery(ctx context.Context, ask *plan.ExplainRequest, x explainedStages, whole bool) (*Explained, error) {
 	ask.WholePipeline = whole
 	var src pipeline.Source

@@ -67,7 +67,7 @@ func geoPath(key bsonx.Doc) string {
 	return ""
 }
 
-// The metadata of a $sample, of a text search and of a search by distance.
+// The names of metadata: $sample, $text and $geoNear make it.
 const (
 	RandVal         = "randVal"
 	TextScore       = "textScore"

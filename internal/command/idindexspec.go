@@ -5,7 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 )
 
-// ClusteredIndexSpec is how listIndexes shows the index of a collection that was created with clusteredIndex, nil for others.
+// ClusteredIndexSpec returns the specification that listIndexes shows for the clustered index
+// of a collection. It is nil for a collection without clusteredIndex.
 func ClusteredIndexSpec(options bsonx.Doc) bsonx.Doc {
 	spec := ClusteredOption(options)
 	if spec == nil {
@@ -25,7 +26,8 @@ func ClusteredIndexSpec(options bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// IDIndexOf returns the specification of the index on _id of a collection with those options; nil where it has none.
+// IDIndexOf returns the specification of the index on _id of a collection with these options,
+// or nil if it has none.
 func IDIndexOf(options bsonx.Doc) bsonx.Doc {
 	if v := options.Lookup("autoIndexId"); v.Type == bsonx.TypeBool && !v.Bool() {
 		return nil
@@ -50,7 +52,8 @@ func CreateCollation(req *Request) (bsonx.Value, error) {
 	return bsonx.Document(spec), err
 }
 
-// OriginalSpec is the field of an index specification with the keys that a user gave for a time series.
+// OriginalSpec is the field of an index specification with the keys that a user gave for a time
+// series.
 const OriginalSpec = "originalSpec"
 
 // ClusteredOption returns the clusteredIndex option of a collection, or nil.

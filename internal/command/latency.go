@@ -39,8 +39,8 @@ func (s *Service) countLatency(e *entry, req *Request, took time.Duration) {
 	}
 }
 
-// WrittenSpace is a namespace of a bulkWrite, and how long each kind of operation on it took together. A
-// kind that the command does not have there is negative.
+// WrittenSpace is a namespace of a bulkWrite, with the time that each kind of operation took on
+// it. A kind without operations has a negative time.
 type WrittenSpace struct {
 	Namespace
 	Took [bulkKinds]time.Duration
@@ -116,7 +116,7 @@ func appendLatencies(b *bsonx.Builder, l *table.Latencies, histograms bool) {
 	appendLatency(b, "transactions", l, table.LatencyTransactions, histograms)
 }
 
-// StatusLatencies is serverStatus's opLatencies: all commands together.
+// StatusLatencies appends opLatencies of serverStatus: the latencies of all commands together.
 func (s *Service) StatusLatencies(req *Request, b *bsonx.Builder) {
 	var all table.Latencies
 	all.Merge(&s.Stats.transactions)

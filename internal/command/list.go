@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// List is documents that a command answers with. They are made one by one: together they may be large.
+// List is a list of documents that a command answers with. They are made one by one, because
+// together they may be large.
 type List struct {
 	N int
 	// at makes the i-th document, nil for one that is left out.

@@ -221,7 +221,7 @@ func (c *operatorCounts) fields(doc bsonx.Doc, accumulators nameCounts) {
 	}
 }
 
-// StatusOperators appends metrics.aggStageCounters and metrics.operatorCounters.
+// StatusOperators appends the counters of operators to metrics of serverStatus.
 func (s *Service) StatusOperators(b *bsonx.Builder) {
 	c := &s.Stats.Operators
 	c.stages.append(b, "aggStageCounters")

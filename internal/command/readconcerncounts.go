@@ -63,7 +63,7 @@ func kindOfReadConcern(rc *ReadConcern) readConcernKind {
 	}
 }
 
-// StatusReadConcerns is serverStatus's readConcernCounters.
+// StatusReadConcerns appends readConcernCounters of serverStatus.
 func (s *Service) StatusReadConcerns(b *bsonx.Builder) {
 	for _, part := range [...]struct {
 		name   string

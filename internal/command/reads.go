@@ -13,7 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// Reads is what a command reads: the newest committed state, that which its transaction sees, or a snapshot.
+// Reads is what a command reads: the newest committed state, that which its transaction sees, or a
+// snapshot.
 type Reads struct {
 	Service  *Service
 	local    string          // the address by which the client reaches the server
@@ -40,7 +41,8 @@ func (r *Request) Reads() Reads {
 // isFixed reports whether what is read does not change.
 func (v Reads) isFixed() bool { return v.txn != nil || v.snapshot != nil }
 
-// Lookup returns a collection or view by name, or nil. It fails where that is not the one that the request means.
+// Lookup returns a collection or view by name, or nil. It fails if the request means another
+// collection.
 func (v Reads) Lookup(db, name string) (*table.Collection, error) {
 	c, err := v.named(db, name)
 	if err == nil && !v.meant.Of(db, name, c) {
@@ -86,8 +88,8 @@ func (v Reads) Reader() *exec.Reader {
 	return exec.NewReader(v.Service.Store.Engine())
 }
 
-// isStale reports whether a collection that was looked up has been changed, renamed or dropped since. What is fixed
-// does not change.
+// isStale reports whether a collection that was looked up has been changed, renamed or dropped
+// since. What is fixed does not change.
 func (v Reads) isStale(c *table.Collection) bool {
 	return c != nil && !v.isFixed() && !v.Service.Store.IsCurrent(c)
 }
@@ -101,13 +103,15 @@ func (v Reads) again(q *plan.Query) (*table.Collection, error) {
 	return c, err
 }
 
-// Pin takes the snapshot of a reader. It reports whether what the snapshot has of a collection is what c says.
+// Pin takes the snapshot of a reader. It reports whether the collection is the same in the
+// snapshot as in c.
 func (v Reads) Pin(reader *exec.Reader, c *table.Collection) bool {
 	reader.Pin()
 	return !v.isStale(c)
 }
 
-// resolveView follows a view to its collection, which may be a time-series collection, and puts the stages of the views before the given ones.
+// resolveView follows a view to its collection, which may be a time-series collection, and puts
+// the stages of the views before the given ones.
 func (v Reads) resolveView(db, name string, stages []bsonx.Value) (string, *table.Collection, []bsonx.Value, error) {
 	for depth := 0; name != ""; depth++ {
 		c, err := v.Lookup(db, name)
@@ -140,7 +144,8 @@ func (v Reads) CountMatches(ctx context.Context, q *plan.Query) (int64, error) {
 	}
 }
 
-// RecordCount returns the counter of a collection for the planner; nil where there is none, or it is not what is seen.
+// RecordCount returns the counter of a collection for the planner, or nil if the count is not
+// what the reader sees.
 func (v Reads) RecordCount(c *table.Collection) plan.Counter {
 	if c == nil || v.isFixed() {
 		return nil

@@ -49,8 +49,8 @@ func (e *entry) run(ctx context.Context, req *Request, reply *bsonx.Builder) err
 }
 
 // checkSize refuses a reply of size bytes that is no document that clients accept. A batch may be
-// larger by what stands around its only document. The reply to a write may be as large as a message:
-// the write is done, and the client has to learn of it.
+// larger by what stands around its only document. The reply to a write may be as large as a
+// message: the write is done, and the client has to learn of it.
 func (e *entry) checkSize(req *Request, size int) error {
 	most := bsonx.MaxResultBytes
 	if e.Write || req.Reply.batch {
@@ -153,7 +153,8 @@ func appendRemoved(b *bsonx.Builder, err error) {
 	b.Double("ok", 0)
 }
 
-// UserError turns any error into one with a code. What is no user error was logged with its context.
+// UserError returns the error that a client gets. An error of the storage gets the code that
+// MongoDB has for it, and one that is not known InternalError.
 func UserError(err error) *mongoerr.Error {
 	var e *mongoerr.Error
 	code := mongoerr.InternalError
@@ -174,7 +175,8 @@ func UserError(err error) *mongoerr.Error {
 	return mongoerr.New(code, "%s", err.Error())
 }
 
-// legible makes a message UTF-8 that quotes data which is not: drivers refuse a reply with such a message.
+// legible makes a message UTF-8 that quotes data which is not: drivers refuse a reply with such a
+// message.
 func legible(e *mongoerr.Error) *mongoerr.Error {
 	if utf8.ValidString(e.Message) {
 		return e

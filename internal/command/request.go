@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// Request is a parsed and checked command. It and what it refers to is valid until Run returns; see Retain.
+// Request is a parsed and checked command. It and what it refers to is valid until Run returns;
+// see Retain.
 type Request struct {
 	Service *Service
 	Conn    *Conn
@@ -81,8 +82,8 @@ type replyState struct {
 // CommandValue returns the value of the command's own field.
 func (r *Request) CommandValue() bsonx.Value { return r.Value }
 
-// Get returns an argument that is not generic, or a missing value; an optional null counts as missing unless the
-// field's type is Any.
+// Get returns an argument that is not generic, or a missing value; an optional null counts as
+// missing unless the field's type is Any.
 func (r *Request) Get(name string) bsonx.Value {
 	for i := range r.RawArgs {
 		if len(r.RawArgs[i].Key) == len(name) && string(r.RawArgs[i].Key) == name {
@@ -184,9 +185,9 @@ func (r *Request) DocumentCount(name string) int {
 	return n
 }
 
-// Collection returns the collection that the command's own field names, by its name or, where the command takes that, by its UUID.
-// Only what every command refuses is checked; rules of creation are the catalog's. The collection has the UUID that the command
-// may say.
+// Collection returns the collection that the command's own field names, by its name or, where the
+// command takes that, by its UUID. Only what every command refuses is checked; rules of creation
+// are the catalog's. The collection has the UUID that the command may say.
 func (r *Request) Collection() (string, error) {
 	name, err := r.CollectionName()
 	if err != nil {
@@ -208,7 +209,8 @@ func (r *Request) CollectionName() (string, error) {
 	return r.Conn.collection(name), nil
 }
 
-// ReadCollection is Collection for a find or distinct, which also refuse names that no collection can have.
+// ReadCollection is Collection for find and distinct, which also refuse names that no
+// collection can have.
 func (r *Request) ReadCollection() (string, error) {
 	name, err := r.Collection()
 	if err == nil && strings.IndexByte(name, '$') >= 0 {
@@ -217,8 +219,8 @@ func (r *Request) ReadCollection() (string, error) {
 	return name, err
 }
 
-// LegacyCollection is Collection for a command that MongoDB parses without its IDL: the error for an
-// empty name has another form.
+// LegacyCollection is Collection for a command that MongoDB parses without its IDL: the error for
+// an empty name has another form.
 func (r *Request) LegacyCollection() (string, error) {
 	v := r.CommandValue()
 	if (v.Type == bsonx.TypeString || v.Type == bsonx.TypeSymbol) && len(v.StrBytes()) == 0 {
@@ -227,12 +229,13 @@ func (r *Request) LegacyCollection() (string, error) {
 	return r.Collection()
 }
 
-// Retain lets the request's bytes live on after Run: the connection reads its next message into another buffer. It is
-// what a command calls that keeps a part of the request, such as the filter of an open cursor.
+// Retain lets the request's bytes live on after Run: the connection reads its next message into
+// another buffer. It is what a command calls that keeps a part of the request, such as the filter
+// of an open cursor.
 func (r *Request) Retain() { r.retain = true }
 
-// RetainCursor readies a cursor to outlive the request that opened it: its owner is the request's, and it keeps the
-// request's bytes.
+// RetainCursor readies a cursor to outlive the request that opened it: its owner is the request's,
+// and it keeps the request's bytes.
 func (r *Request) RetainCursor(c *session.Cursor) {
 	r.Retain()
 	if r.Snapshot != nil {
@@ -252,8 +255,9 @@ func (r *Request) RetainCursor(c *session.Cursor) {
 	}
 }
 
-// Exhaust asks for the command to run again at once after this reply, in a stream, if the client allowed that; next is
-// the body to run then, nil for the same one. It reports whether the client did.
+// Exhaust asks for the command to run again at once after this reply, in a stream, if the client
+// allowed that; next is the body to run then, nil for the same one. It reports whether the client
+// did.
 func (r *Request) Exhaust(next bsonx.Doc) bool {
 	if !r.Reply.exhaustAllowed {
 		return false

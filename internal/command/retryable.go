@@ -141,7 +141,8 @@ func (r *Request) ReadStatements(n int) error {
 	return nil
 }
 
-// Executed returns what the statement at a position did when the command was sent before; nil where it is to run.
+// Executed returns what the statement at a position did when the command was sent before, or
+// nil if it must run now.
 func (r *Request) Executed(i int) *retryable.Record {
 	if r.Retry == nil || len(r.Retry.history.Records) == 0 {
 		return nil

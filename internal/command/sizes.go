@@ -23,7 +23,8 @@ func (s Sizes) Plus(t Sizes) Sizes {
 	}
 }
 
-// CollectionSizes measures a collection; a view has no sizes. local is the address by which the client reaches the server.
+// CollectionSizes measures a collection. A view has no sizes. local is the address by which the
+// client reaches the server.
 func (s *Service) CollectionSizes(ctx context.Context, c *table.Collection, local string) (Sizes, error) {
 	if err := interrupt.Cause(ctx); err != nil {
 		return Sizes{}, err

@@ -20,8 +20,9 @@ type PlanSource struct {
 	Run    *plan.Execution
 	reader exec.Reader
 	left   int64 // documents up to the limit; negative without one
-	// tailable sources have no end. arrivals tells them of documents that came after the snapshot of the last Restore, arrived how
-	// many came before; atEnd is true where the source has looked at all of these.
+	// tailable sources have no end. arrivals tells them of documents that came after the snapshot
+	// of the last Restore, arrived how many came before; atEnd is true where the source has looked
+	// at all of these.
 	tailable, atEnd bool
 	arrivals        <-chan struct{}
 	arrived         uint64
@@ -40,8 +41,9 @@ func OpenSource(ctx context.Context, from Reads, q *plan.Query) (*PlanSource, er
 	return src, nil
 }
 
-// Open plans a query. Where the catalog has changed since the query's collection was looked up, it plans again with what
-// the name means now: an index that was dropped in between may be empty in the snapshot, and so may the collection.
+// Open plans a query. Where the catalog has changed since the query's collection was looked up, it
+// plans again with what the name means now: an index that was dropped in between may be empty in
+// the snapshot, and so may the collection.
 func (s *PlanSource) Open(ctx context.Context, from Reads, q *plan.Query) error {
 	s.Reads, s.query, s.left = from, q, -1
 	switch { // not reader(), which allocates

@@ -45,8 +45,9 @@ func (s *Service) checkRequiredAPI(g *Generic) error {
 	return nil
 }
 
-// enterWrites waits until the request may write. In a transaction, which would hold its locks meanwhile, it waits no longer than
-// maxTransactionLockRequestTimeoutMillis; a negative one is no limit.
+// enterWrites waits until the request may write. In a transaction, which would hold its locks
+// meanwhile, it waits no longer than maxTransactionLockRequestTimeoutMillis; a negative one is no
+// limit.
 func (s *Service) enterWrites(req *Request) error {
 	limit := s.switches.lockMillis.Load()
 	if !req.Generic.inTransaction() || limit < 0 || !s.Gate.Locked() {
@@ -65,6 +66,7 @@ const (
 	// QueryFrameworkParam is the parameter that chooses one of MongoDB's query engines. Sheaf has
 	// one engine, which runs every plan.
 	QueryFrameworkParam = "internalQueryFrameworkControl"
-	// CollationRegexParam is the parameter by which a regular expression uses no index with a collation.
+	// CollationRegexParam is the parameter by which a regular expression uses no index with a
+	// collation.
 	CollationRegexParam = "internalQueryPlannerIgnoreIndexWithCollationForRegex"
 )

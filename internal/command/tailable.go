@@ -7,8 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// A tailable cursor on a capped collection stays open at its end. Between batches it holds nothing but the key of the
-// last record that it has looked at; with awaitData a getMore that finds nothing waits, holding as little, for an insert.
+// A tailable cursor on a capped collection stays open at its end. Between batches it holds nothing
+// but the key of the last record that it has looked at; with awaitData a getMore that finds
+// nothing waits, holding as little, for an insert.
 
 // defaultAwait is how long a getMore of an awaitData cursor waits where it has no maxTimeMS.
 const defaultAwait = time.Second
@@ -33,8 +34,8 @@ func CheckTailable(req *Request) error {
 	return nil
 }
 
-// StaysOpen reports whether a tailable cursor that has come to the end of its first batch stays open: on a collection
-// without documents it has no position and does not.
+// StaysOpen reports whether a tailable cursor that has come to the end of its first batch stays
+// open: on a collection without documents it has no position and does not.
 func (s *PlanSource) StaysOpen() (bool, error) {
 	if s.coll == nil {
 		return false, nil
@@ -60,7 +61,8 @@ type Tailed interface {
 
 func (s *PlanSource) news() <-chan struct{} { return s.arrivals }
 
-// Rest holds the next getMore of a listener that had everything, where so much arrives that it shall get several documents at once.
+// Rest delays the next getMore of a cursor that has read everything. If many documents arrive,
+// the getMore then returns several of them at once.
 func (s *PlanSource) Rest(ctx context.Context, req *Request) error {
 	if !s.tailable || !s.atEnd {
 		return nil
@@ -82,8 +84,8 @@ func NewAwaiter(req *Request, src Tailed) *Awaiter {
 	return &Awaiter{req: req, src: src, deadline: req.Service.Clock.Now().Add(d)}
 }
 
-// Wait holds the getMore until there was an insert that the cursor has not looked at. It reports false when the time is
-// up.
+// Wait holds the getMore until there was an insert that the cursor has not looked at. It reports
+// false when the time is up.
 func (a *Awaiter) Wait(ctx context.Context) (bool, error) {
 	d := a.deadline.Sub(a.req.Service.Clock.Now())
 	if d <= 0 {

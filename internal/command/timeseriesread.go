@@ -41,8 +41,9 @@ func unpackStage(o *timeseries.Options, include []string, events bsonx.Doc) bson
 // ofBuckets are the stages that tell of the buckets themselves, where they are the first ones.
 var ofBuckets = map[string]bool{"$collStats": true, "$indexStats": true, "$planCacheStats": true}
 
-// unpack puts what reads the buckets of a time-series collection before stages on its measurements: the part of the leading
-// $match stages that buckets can be asked, and the stage that unpacks the fields that are read.
+// unpack puts what reads the buckets of a time-series collection before stages on its
+// measurements: the part of the leading $match stages that buckets can be asked, and the stage
+// that unpacks the fields that are read.
 func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *Pipelines) []bsonx.Value {
 	o := c.Timeseries
 	if len(stages) > 0 && ofBuckets[string(stages[0].Doc().First().Key)] {
@@ -82,7 +83,8 @@ func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *Pipel
 	return append(out, rest...)
 }
 
-// countedBuckets returns stages on buckets that count as stages on their measurements do; nil where these do not only count.
+// countedBuckets returns stages on buckets that count as stages on their measurements do; nil
+// where these do not only count.
 func countedBuckets(stages []bsonx.Value) []bsonx.Value {
 	if len(stages) != 1 {
 		return nil
@@ -116,8 +118,8 @@ func conjunction(predicates []bsonx.Value) bsonx.Doc {
 	}
 }
 
-// MeasuredIndexes tells which measured fields indexes of buckets have. Bounds of strings are of bytes: they say nothing under a
-// collation.
+// MeasuredIndexes returns a function that reports whether a measured field has an index on the
+// buckets. It is nil under a collation, because the bounds of strings are bytes.
 func MeasuredIndexes(c *table.Collection, co *collation.Collator) func(path string) bool {
 	if co != nil {
 		return nil

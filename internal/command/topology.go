@@ -70,7 +70,8 @@ func (t *topology) stop() {
 	}
 }
 
-// AwaitTopology holds an awaitable hello back until something has changed or its maxAwaitTimeMS has passed.
+// AwaitTopology delays an awaitable hello until the topology changes or its maxAwaitTimeMS has
+// passed.
 func (s *Service) AwaitTopology(ctx context.Context, req *Request) error {
 	tv, wait := req.Doc("topologyVersion"), req.Get("maxAwaitTimeMS")
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// CollectionUUID is the argument by which a client says which collection it means by a name. It is checked before the command
-// runs, and whenever the command looks the name up; see meaning.
+// CollectionUUID is the argument by which a client says which collection it means by a name. It is
+// checked before the command runs, and whenever the command looks the name up; see meaning.
 var CollectionUUID = Field{Name: "collectionUUID", Type: BinData, Check: isUUID}
 
 func isUUID(name string, v bsonx.Value) error {
@@ -38,7 +38,8 @@ func formatUUID(id [16]byte) string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// collectionByUUID returns the name of the collection whose UUID the command has in place of a name.
+// collectionByUUID returns the name of the collection whose UUID the command has in place of a
+// name.
 func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
 	id, ok := UUIDOf(v)
 	switch {
@@ -62,8 +63,9 @@ func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
 	return e.Name, nil
 }
 
-// Meaning is which collection a client means by a name: its argument collectionUUID. The name may come to mean another collection
-// after checkUUID, so that each lookup of the command asks again: what is read or changed is the collection that the lookup found.
+// Meaning is the collection that a client means by a name and the argument collectionUUID.
+// Another collection may get the name while the command runs, so each look-up of the name is
+// checked.
 type Meaning struct {
 	DB, Name string
 	ID       [16]byte
@@ -83,14 +85,16 @@ func (r *Request) CheckUUID(name string) error {
 	return r.Mean(r.DB, name, v)
 }
 
-// Mean makes the request one about the collection with a UUID, and fails where the name is not that collection's.
+// Mean binds the request to the collection with a UUID. It fails if another collection has the
+// name.
 func (r *Request) Mean(db, name string, uuid bsonx.Value) error {
 	id, _ := UUIDOf(uuid)
 	r.Meant = &Meaning{db, name, id}
 	return r.CheckMeant(db, name, r.Service.Store.Lookup(db, name))
 }
 
-// CheckMeant fails where what a lookup of a namespace found is not the collection that the request means.
+// CheckMeant fails if a look-up of a namespace did not find the collection that the request
+// means.
 func (r *Request) CheckMeant(db, name string, c *table.Collection) error {
 	if r.Meant.Of(db, name, c) {
 		return nil
@@ -98,8 +102,8 @@ func (r *Request) CheckMeant(db, name string, c *table.Collection) error {
 	return r.Service.Mismatch(r.Meant)
 }
 
-// Mismatch is the error of a name that is not that of the collection which is meant. It has the name of that collection, if the
-// database has it.
+// Mismatch is the error of a name that is not that of the collection which is meant. It has the
+// name of that collection, if the database has it.
 func (s *Service) Mismatch(m *Meaning) error {
 	actual := bsonx.Null
 	if e := s.Store.Catalog().ByUUID(m.ID); e != nil && e.DB == m.DB {

@@ -6,10 +6,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// MaxDocumentSize is how many bytes a document has at most.
+// MaxDocumentSize is the largest size of a document, in bytes.
 const MaxDocumentSize = 16 << 20
 
-// What buildInfo announces: the MongoDB version whose behaviour Sheaf implements, beside Sheaf's own.
+// What buildInfo announces: the MongoDB version whose behaviour Sheaf implements, beside Sheaf's
+// own.
 const (
 	CompatibleVersion = "8.0.0"
 	FeatureVersion    = "8.0"

@@ -56,7 +56,8 @@ func (r *Request) CheckViewPipeline(name string, stages bsonx.Value) error {
 	return nil
 }
 
-// CheckViewGraph refuses a view that would read itself, or through too many others, or views with another collation.
+// CheckViewGraph refuses a view that would read itself, that reads through too many views, or
+// that reads views with another collation.
 func (s *Service) CheckViewGraph(db, name, on string, stages bsonx.Value, co *collation.Collator) error {
 	g := viewGraph{views: s.Store.Catalog().View(), db: db, name: name, collation: co, seen: map[string]bool{}}
 	return g.visit(on, stages, 1)

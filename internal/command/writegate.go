@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
-// writeGate keeps writers out while fsyncLock is held. Who passes it costs two additions; who waits at it can be
-// interrupted. Reads do not pass it.
+// writeGate keeps writers out while fsyncLock is held. Who passes it costs two additions; who
+// waits at it can be interrupted. Reads do not pass it.
 type writeGate struct {
 	writers atomic.Int64 // commands between enter and leave, and those that look whether they may
 	closed  atomic.Bool
@@ -131,8 +131,8 @@ func (g *writeGate) Unlock() (left int64, ok bool) {
 
 func (g *writeGate) Locked() bool { return g.closed.Load() }
 
-// mayWrite reports whether a command that was parsed may change something: those that read do so only with $out, $merge or an
-// output collection.
+// mayWrite reports whether a command that was parsed may change something: those that read do so
+// only with $out, $merge or an output collection.
 func (r *Request) mayWrite() bool {
 	switch {
 	case !r.Def.Write:

@@ -132,8 +132,8 @@ func verticesOf(p *s2.Polygon) map[s2.Point]vertex {
 	return out
 }
 
-// everyLoop reports whether the first vertex of each loop of a polygon lies inside the other one, or,
-// if inside is false, outside.
+// everyLoop reports whether the first vertex of each loop of a polygon lies inside the other one,
+// or, if inside is false, outside.
 func everyLoop(of, other *s2.Polygon, inside bool) bool {
 	for _, loop := range of.Loops() {
 		if other.ContainsPoint(loop.Vertex(0)) != inside {

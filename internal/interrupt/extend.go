@@ -8,15 +8,16 @@ import (
 const (
 	// piece is how many bytes Extend copies between two looks at the operation.
 	piece = 1 << 20
-	// LargeBuffer is the length from which a buffer grows with Extend. Shorter ones grow with append.
+	// LargeBuffer is the length from which a buffer grows with Extend. Shorter ones grow with
+	// append.
 	LargeBuffer = 8 << 20
 	// entry is room that Extend leaves for what surrounds a value: its type, its key, the ends of
 	// the documents around it.
 	entry = 64 << 10
 )
 
-// Extend makes room for a value of n bytes in a buffer of at least LargeBuffer bytes. It fails if the
-// operation ends. Growing with append would touch each page of the new memory at once, and the
+// Extend makes room for a value of n bytes in a buffer of at least LargeBuffer bytes. It fails if
+// the operation ends. Growing with append would touch each page of the new memory at once, and the
 // first touch of a page takes the kernel up to 20 µs: 600 ms for 125 MB.
 func Extend(buf []byte, n int, r *Running) ([]byte, error) {
 	n += entry

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 )
 
-// TestExtend moves a large buffer: the bytes stay, there is room for the value, and the operation is
-// looked at for each mebibyte.
+// TestExtend moves a large buffer: the bytes stay, there is room for the value, and the operation
+// is looked at for each mebibyte.
 func TestExtend(t *testing.T) {
 	t.Parallel()
 	operation := interrupttest.New(t.Context())

@@ -10,11 +10,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// A store that logs its changes can be read as it was a while ago. It keeps a snapshot of every half second in which something was
-// changed; what happened between the snapshot and the time that is asked for comes from the log. See past.go.
+// A store that logs its changes can be read as it was a while ago. It keeps a snapshot of every
+// half second in which something was changed; what happened between the snapshot and the time that
+// is asked for comes from the log. See past.go.
 
-// DefaultHistory is for how long a past time can be read where KeepHistory has not said otherwise. Old versions and the traces of
-// deleted records stay as long.
+// DefaultHistory is for how long a past time can be read where KeepHistory has not said otherwise.
+// Old versions and the traces of deleted records stay as long.
 const DefaultHistory = 10 * time.Second
 
 const (
@@ -43,12 +44,14 @@ type point struct {
 	view          catalog.View
 	visible, last storage.Stamp
 	taken         time.Time
-	// users read from it; kept says that the history has it. Both are guarded by the history's lock.
+	// users read from it; kept says that the history has it. Both are guarded by the history's
+	// lock.
 	users int
 	kept  bool
 }
 
-// KeepHistory changes for how long a past time can be read. The history grows to a larger window with time.
+// KeepHistory changes for how long a past time can be read. The history grows to a larger window
+// with time.
 func (s *Store) KeepHistory(window time.Duration) {
 	if s.oplog == nil {
 		return
@@ -77,8 +80,8 @@ func (s *Store) recordHistory() {
 	}
 }
 
-// recordPoint takes a snapshot, if something has been changed since the last one and it is time, and
-// gives back those that are too old.
+// recordPoint takes a snapshot, if something has been changed since the last one and it is time,
+// and gives back those that are too old.
 func (s *Store) recordPoint() error {
 	h := &s.oplog.history
 	if !h.isDue(s.oplog.order.Last()) {
@@ -130,8 +133,8 @@ func (h *history) isDue(last storage.Stamp) bool {
 	return true
 }
 
-// prune gives the snapshots back that are not needed for the window: one that is older than it is, for what came after. It needs
-// the lock.
+// prune gives the snapshots back that are not needed for the window: one that is older than it is,
+// for what came after. It needs the lock.
 func (h *history) prune() {
 	before := h.clock.Now().Add(-h.window)
 	for n := len(h.points); n > 0; n-- {

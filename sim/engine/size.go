@@ -86,7 +86,8 @@ func (r Runner) probeUsers(ctx context.Context, p *Plan) (users []int, own int, 
 	return users, s.total(s.first()), nil
 }
 
-// share is what part of the load that a probe bore a run uses. limited says that the server bore no more.
+// share is what part of the load that a probe bore a run uses. limited says that the server bore
+// no more.
 func (r Runner) share(p *Plan, limited bool) float64 {
 	switch {
 	case r.leaves(p):

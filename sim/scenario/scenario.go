@@ -14,10 +14,12 @@ import (
 type Scenario interface {
 	// Setup makes the indexes and documents that Run needs, in an empty database.
 	Setup(ctx context.Context) error
-	// Run is what one user does. Its error counts as a failure under its Label; what a scenario is meant to meet (seats that are taken)
-	// is none. It is safe for concurrent use. For a resident scenario it returns nil when ctx ends.
+	// Run is what one user does. Its error counts as a failure under its Label; what a scenario is
+	// meant to meet (seats that are taken) is none. It is safe for concurrent use. For a resident
+	// scenario it returns nil when ctx ends.
 	Run(ctx context.Context, u *User) error
-	// Check verifies the invariants of the pattern, and what the users have counted. It may end what users could not.
+	// Check verifies the invariants of the pattern, and what the users have counted. It may end
+	// what users could not.
 	Check(ctx context.Context, t Tally) ([]patterns.Violation, error)
 	// Teardown ends what New began. Documents are the simulator's to remove.
 	Teardown(ctx context.Context) error
@@ -36,12 +38,15 @@ type Definition struct {
 	Params []Param
 	// Users is the usual number of users of an iteration; of residents, how many there are.
 	Users int
-	// Resident says that users start with the run and stay until it ends: listeners, workers. What they measure are steps.
+	// Resident says that users start with the run and stay until it ends: listeners, workers. What
+	// they measure are steps.
 	Resident bool
-	// Leaves says that users leave work behind that is done seconds later: carts that expire, transfers to repair. A probe of a
-	// second does not see what it costs, so that a run whose load nobody has chosen uses a smaller share of what the probe bore.
+	// Leaves says that users leave work behind that is done seconds later: carts that expire,
+	// transfers to repair. A probe of a second does not see what it costs, so that a run whose
+	// load nobody has chosen uses a smaller share of what the probe bore.
 	Leaves bool
-	// Companion names the scenarios that usually run beside it, in the same database: the publishers of listeners.
+	// Companion names the scenarios that usually run beside it, in the same database: the
+	// publishers of listeners.
 	Companion []string
 	// New makes the scenario.
 	New func(env Env) (Scenario, error)
@@ -102,7 +107,8 @@ func (u *User) Time(step string, fn func() error) error {
 // Now is the time by the clock of the run.
 func (u *User) Now() time.Time { return u.clock.Now() }
 
-// Record notes how long a step took that was measured otherwise: the way of a message from one user to another.
+// Record notes how long a step took that was measured otherwise: the way of a message from one
+// user to another.
 func (u *User) Record(step string, d time.Duration) { u.sink.Step(step, d) }
 
 // Count adds to a counter, which Check gets.
@@ -110,11 +116,13 @@ func (u *User) Count(name string, n int64) { u.sink.Count(name, n) }
 
 // Tally is what the users of a run have done, warm-up and all.
 type Tally struct {
-	// Started is how many users began, Succeeded and Failed how many came to an end, Cut how many were ended by the simulator or lost
-	// with an agent: what those have done may be half of it. With a lost agent Cut has users, too, who may never have started.
+	// Started is how many users began, Succeeded and Failed how many came to an end, Cut how many
+	// were ended by the simulator or lost with an agent: what those have done may be half of it.
+	// With a lost agent Cut has users, too, who may never have started.
 	Started, Succeeded, Failed, Cut int64
 	Counts                          map[string]int64
-	// Together are the counts of all scenarios of the same database, this one's with those beside it.
+	// Together are the counts of all scenarios of the same database, this one's with those beside
+	// it.
 	Together map[string]int64
 	// Params are those of the run.
 	Params Values

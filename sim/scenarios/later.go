@@ -23,8 +23,8 @@ func (c later) Now() time.Time { return c.Clock.Now().Add(c.by) }
 // maxRounds bounds how often settled looks again.
 const maxRounds = 10
 
-// settled repairs what users have left, by clocks that are each a day further ahead, until there is nothing more. What was given back to its user, who
-// is gone, is so ended by the next round.
+// settled repairs what users have left, by clocks that are each a day further ahead, until there
+// is nothing more. What was given back to its user, who is gone, is so ended by the next round.
 func settled(ctx context.Context, env patterns.Env, repair func(ctx context.Context, env patterns.Env) (int64, error)) error {
 	env = env.WithDefaults()
 	clock := env.Clock
@@ -51,13 +51,13 @@ func anyOf(err error, expected ...error) bool {
 const (
 	// sweepers is the number of users of which one looks for what others have left.
 	sweepers = 100
-	// sweepTime is how long it repairs at most. Without a limit sweepers that do not keep up with what
-	// is left would still repair when the run ends.
+	// sweepTime is how long it repairs at most. Without a limit sweepers that do not keep up with
+	// what is left would still repair when the run ends.
 	sweepTime = 250 * time.Millisecond
 )
 
-// sweep repairs what others have left, for at most sweepTime. What is cut off in the middle is left to
-// the next sweeper, as if the process had ended there.
+// sweep repairs what others have left, for at most sweepTime. What is cut off in the middle is
+// left to the next sweeper, as if the process had ended there.
 func sweep(ctx context.Context, u *scenario.User, repair func(ctx context.Context) (int64, error)) error {
 	return u.Time("repair", func() error {
 		limited, cancel := context.WithTimeout(ctx, sweepTime)

@@ -43,7 +43,8 @@ var (
 	}
 )
 
-// KnownCommands returns definitions without Run: known ones answer NotImplemented, absent ones CommandNotFound.
+// KnownCommands returns the commands that only have an error: NotImplemented if a mongod has
+// them, and CommandNotFound if only a mongos has them.
 func KnownCommands() []command.Definition {
 	var defs []command.Definition
 	for _, name := range slices.Concat(knownNames, shardingNames) {

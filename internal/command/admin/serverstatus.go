@@ -45,7 +45,8 @@ func runServerStatus(_ context.Context, req *command.Request, reply *bsonx.Build
 	return nil
 }
 
-// statusSample is what one serverStatus measures. What takes long is measured once, and only for a section that is wanted.
+// statusSample is what one serverStatus measures. What takes long is measured once, and only for a
+// section that is wanted.
 type statusSample struct {
 	*command.Service
 	req    *command.Request
@@ -93,8 +94,8 @@ func (x *statusSample) sections() []command.StatusSection {
 // rollover is after how many errors the counters of asserts begin anew, as in MongoDB.
 const rollover = 1 << 30
 
-// statusAsserts counts errors: regular ones are the server's own, msg those that ended in a panic. MongoDB raises no warnings and
-// no tripwires outside of its tests either.
+// statusAsserts counts errors: regular ones are the server's own, msg those that ended in a panic.
+// MongoDB raises no warnings and no tripwires outside of its tests either.
 func (x *statusSample) statusAsserts(b *bsonx.Builder) {
 	user := x.Stats.UserErrors.Load()
 	b.Int64("regular", x.Stats.InternalErrors.Load())
@@ -156,7 +157,8 @@ func (x *statusSample) statusOpcounters(b *bsonx.Builder) {
 	x.statusLegacy(b)
 }
 
-// statusLegacy tells which removed operations clients have sent. It is absent while there were none.
+// statusLegacy tells which removed operations clients have sent. It is absent while there were
+// none.
 func (x *statusSample) statusLegacy(b *bsonx.Builder) {
 	var counts [len(command.LegacyOps)]int64
 	total := int64(0)

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// ShardingCommands returns the commands that every mongod has for clusters, as a member of a replica set outside of a cluster
-// answers them.
+// ShardingCommands returns the commands that every mongod has for clusters, as a member of a
+// replica set outside of a cluster answers them.
 func ShardingCommands() []command.Definition {
 	defs := []command.Definition{{
 		Name: "shardingState", Help: "Tells whether the server belongs to a sharded cluster.",

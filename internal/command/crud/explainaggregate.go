@@ -70,7 +70,8 @@ func appendStages(reply *bsonx.Builder, stages []bsonx.Doc) {
 	reply.End()
 }
 
-// explainView explains a find, count or distinct on a view, which are pipelines. It reports whether the command was one.
+// explainView explains a find, count or distinct on a view, which are pipelines. It reports
+// whether the command was one.
 func explainView(ctx context.Context, req *command.Request, verbosity plan.Verbosity, reply *bsonx.Builder) (bool, error) {
 	stagesOf, ok := map[string]func(*command.Request, string) (command.Scope, []bsonx.Value, error){
 		"find": findStages, "count": countStages, "distinct": distinctStages,

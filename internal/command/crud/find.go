@@ -120,8 +120,8 @@ func findQuery(req *command.Request, name string, c *table.Collection, q *plan.Q
 	return q.CheckTailable()
 }
 
-// findArgs are the arguments of a find that say what to look for. They are read in one pass: most finds have few of the
-// many that there are.
+// findArgs are the arguments of a find that say what to look for. They are read in one pass: most
+// finds have few of the many that there are.
 type findArgs struct {
 	query     *plan.Query
 	filter    bsonx.Doc

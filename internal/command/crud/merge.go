@@ -37,7 +37,8 @@ type merger struct {
 	on   []string
 	// collation is that of the aggregation: what is the same document is decided by it.
 	collation *collation.Collator
-	// nullish says that the fields of on may be missing or null: the unique index has such documents.
+	// nullish says that the fields of on may be missing or null: the unique index has such
+	// documents.
 	nullish bool
 
 	batch []mergeItem
@@ -64,8 +65,8 @@ func (p *stageWriter) Merge(ctx context.Context, target *pipeline.Merge, src pip
 		return plan.NewRefused(err)
 	}
 	if c == nil && m.WhenMatched != "pipeline" {
-		// The first document makes the collection, whose _ids are compared as bytes. With a pipeline
-		// MongoDB compares them by the collation all the same.
+		// The first document makes the collection, whose _ids are compared as bytes. With a
+		// pipeline MongoDB compares them by the collation all the same.
 		m.collation = nil
 	}
 	kind, began := table.TrafficUpdate, p.Service.Clock.Now()
@@ -112,8 +113,8 @@ type mergeItem struct{ query, doc bsonx.Doc }
 // maxMergeBatch is how many bytes of documents are written at a time.
 const maxMergeBatch = 16 << 20
 
-// add checks a document and puts it into the batch. A large document is merged from where it lies: a
-// copy of it would need memory beside what its write takes.
+// add checks a document and puts it into the batch. A large document is merged from where it lies:
+// a copy of it would need memory beside what its write takes.
 func (m *merger) add(ctx context.Context, doc bsonx.Doc) error {
 	if !m.held.Fits(int64(m.bytes + len(doc))) {
 		if err := m.flush(ctx); err != nil {
@@ -210,7 +211,8 @@ func (m *merger) query(doc bsonx.Doc) (bsonx.Doc, error) {
 	return b.Bytes(), nil
 }
 
-// lookupDotted returns the value at a dotted path through documents; an array on the way counts as the value.
+// lookupDotted returns the value at a dotted path through documents; an array on the way counts as
+// the value.
 func lookupDotted(doc bsonx.Doc, path string) bsonx.Value {
 	v := bsonx.Document(doc)
 	for part := range strings.SplitSeq(path, ".") {
@@ -257,7 +259,8 @@ func (m *merger) explained(err error) error {
 	return command.PrefixError(err, "$merge failed due to a DuplicateKey error :: caused by :: ")
 }
 
-// sameKey reports whether a duplicate key is that of the fields that decide what is the same document.
+// sameKey reports whether a duplicate key is that of the fields that decide what is the same
+// document.
 func (m *merger) sameKey(err error) bool {
 	var e *mongoerr.Error
 	if !errors.As(err, &e) || e.Info == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// Codes of retries that ask for something else than what was done.
+// The codes for a retry that does not ask for what the first command did.
 const (
 	codeUpdateRetry  = mongoerr.Code(40638)
 	codeDeleteRetry  = mongoerr.Code(40606)
@@ -67,7 +67,8 @@ func (m *modification) checkRetry(rec *retryable.Record) error {
 		bsonx.FormatShell(bsonx.Document(m.req.Body)), kind)
 }
 
-// retryImage is the document that the records of a findAndModify keep; it is projected for each reply.
+// retryImage is the document that the records of a findAndModify keep; it is projected for each
+// reply.
 func (m *modification) retryImage() bsonx.Doc {
 	if !m.found {
 		return nil

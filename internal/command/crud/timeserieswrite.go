@@ -41,8 +41,8 @@ var errSeriesInTxn = mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 // errSeriesUpdateOne refuses an update of a single measurement.
 var errSeriesUpdateOne = ddl.InvalidSeries("Cannot perform a non-multi update on a time-series collection")
 
-// updateSeries runs an update on a time-series collection: of the meta value of all measurements that a query on the meta value
-// finds.
+// updateSeries runs an update on a time-series collection: of the meta value of all measurements
+// that a query on the meta value finds.
 func updateSeries(ctx context.Context, r *command.Request, c *table.Collection, sc command.Scope, spec *command.UpdateSpec, opts write.Options) (write.UpdateResult, error) {
 	o := c.Timeseries
 	if opts.Txn != nil {
@@ -94,7 +94,8 @@ func seriesOf(s *command.Service, db, name string) *table.Collection {
 	return s.Store.Buckets(c)
 }
 
-// bucketQuery is the query on buckets of a write command on a time-series collection that is explained.
+// bucketQuery is the query on buckets of a write command on a time-series collection that is
+// explained.
 func bucketQuery(r *command.Request, c *table.Collection, sc command.Scope, query bsonx.Doc, hint bsonx.Value) (*plan.Query, error) {
 	o := c.Timeseries
 	f, err := sc.Filter(o.BucketFilter(query, command.MeasuredIndexes(c, sc.Collation)))

@@ -20,7 +20,8 @@ func findOnView(ctx context.Context, req *command.Request, name string, reply *b
 	return req.RunStages(ctx, sc, name, command.OwnStages{List: stages}, req.Int64("batchSize", command.DefaultFirstBatch), reply)
 }
 
-// findStages returns the stages that a find command on a view is. A sort by $natural is a hint in the scope.
+// findStages returns the stages that a find command on a view is. A sort by $natural is a hint in
+// the scope.
 func findStages(req *command.Request, name string) (command.Scope, []bsonx.Value, error) {
 	var q plan.Query
 	if err := findQuery(req, name, nil, &q); err != nil {
@@ -52,8 +53,8 @@ func findStages(req *command.Request, name string) (command.Scope, []bsonx.Value
 	return sc, command.AppendStage(stages, "$project", req.Doc("projection")), nil
 }
 
-// checkViewOptions refuses the options of a find that a pipeline does not have. A single batch of one document is all that there
-// is.
+// checkViewOptions refuses the options of a find that a pipeline does not have. A single batch of
+// one document is all that there is.
 func checkViewOptions(req *command.Request, q *plan.Query) error {
 	virtual := command.IsVirtual(req.Service.Store.Lookup(req.DB, q.Name))
 	for _, option := range []struct {
@@ -121,8 +122,8 @@ func countStages(req *command.Request, name string) (command.Scope, []bsonx.Valu
 	return sc, stages, nil
 }
 
-// distinctOnView returns the distinct values in a view. Arrays on the path are unwound, as a distinct on a collection
-// goes through them.
+// distinctOnView returns the distinct values in a view. Arrays on the path are unwound, as a
+// distinct on a collection goes through them.
 func distinctOnView(ctx context.Context, req *command.Request, name string) (bsonx.Value, error) {
 	sc, stages, err := distinctStages(req, name)
 	if err != nil {

@@ -59,7 +59,8 @@ func checkIndexTTL(v bsonx.Value, key bsonx.Doc) error {
 	return nil
 }
 
-// checkCollectionTTL judges an expireAfterSeconds of a whole collection: nothing expires that is older than the epoch.
+// checkCollectionTTL judges an expireAfterSeconds of a whole collection: nothing expires that is
+// older than the epoch.
 func checkCollectionTTL(req *command.Request, v bsonx.Value) error {
 	switch n := command.SaturatingInt64(v); {
 	case n < 0:

@@ -64,8 +64,9 @@ var listedOptions = []string{
 	"prepareUnique", "clustered", "originalSpec",
 }
 
-// listedIndex returns a specification with its fields in the order and the types of the listing: the catalog has
-// the numbers as the client gave them, and so have the errors that repeat a specification.
+// listedIndex returns a specification with its fields in the order and the types of the listing:
+// the catalog has the numbers as the client gave them, and so have the errors that repeat a
+// specification.
 func listedIndex(spec bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

@@ -65,7 +65,8 @@ func notWithSeries(req *command.Request, option string) error {
 	return InvalidSeries("%s.%s: 'timeseries' is not allowed with '%s'", req.DB, req.CommandValue().Str(), option)
 }
 
-// Complete checks the options of a collection against each other and fills in the span.
+// Complete checks the options of a time series against each other, and computes the span of a
+// bucket from the granularity.
 func (s *SeriesSpec) Complete(namespace string) error {
 	for _, field := range []struct{ option, name string }{{"timeField", s.time}, {"metaField", s.meta}} {
 		switch {
@@ -132,7 +133,8 @@ var withSeries = map[string]bool{
 	"timeseries": true, "expireAfterSeconds": true, "collation": true, "storageEngine": true, "indexOptionDefaults": true,
 }
 
-// seriesOptions checks the options of create for a time-series collection, and returns those that are kept.
+// seriesOptions checks the options of create for a time-series collection, and returns those that
+// are kept.
 func seriesOptions(req *command.Request) (bsonx.Doc, error) {
 	spec, err := ParseSeries("create.timeseries", req.Doc("timeseries"), TimeseriesFields)
 	if err != nil {
@@ -178,12 +180,13 @@ func seriesOptions(req *command.Request) (bsonx.Doc, error) {
 	return b.Bytes(), nil
 }
 
-// createSeries makes a time-series collection. With a metaField it has an index on that and the time.
+// createSeries makes a time-series collection. With a metaField it has an index on that and the
+// time.
 func createSeries(s *command.Service, db, name string, options bsonx.Doc) (*table.Collection, error) {
 	return s.Store.CreateTimeseries(db, name, options, FirstIndexes(options)...)
 }
 
-// FirstIndexes are the specifications of the indexes that a time-series collection has from the beginning.
+// FirstIndexes returns the specifications of the indexes that a new time series has.
 func FirstIndexes(options bsonx.Doc) []bsonx.Doc {
 	o := timeseries.FromOptions(options)
 	if o.Meta == "" {

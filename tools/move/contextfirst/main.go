@@ -1,5 +1,5 @@
-// Contextfirst makes the context the first parameter of functions that have it as their second one, in
-// the packages whose folders are given. Methods that became functions have it there.
+// Contextfirst makes the context the first parameter of functions that have it as their second
+// one, in the packages whose folders are given. Methods that became functions have it there.
 //
 //	contextfirst ROOT internal/command/crud internal/command/ddl
 package main

@@ -1,4 +1,5 @@
-// Declarations moves declarations of a package to another file of it. It is run in the package's folder:
+// Declarations moves declarations of a package to another file of it. It is run in the package's
+// folder:
 //
 //	declarations list.go listOf replyList listSource listSource.Next
 package main
@@ -218,8 +219,8 @@ func (m *mover) add() error {
 	return os.WriteFile(m.target, out, 0o644)
 }
 
-// importDecl lists the standard library, other modules and the project's packages apart. What is not
-// used is removed later.
+// importDecl lists the standard library, other modules and the project's packages apart. What is
+// not used is removed later.
 func (m *mover) importDecl() string {
 	var groups [3][]string
 	for _, line := range slices.Sorted(maps.Keys(m.imports)) {

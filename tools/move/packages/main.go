@@ -1,6 +1,6 @@
-// Packages divides a package: it moves files to other packages, and changes what uses them. It exports
-// the names that are used across the new borders, writes the package before them, and makes functions of
-// methods whose type stays elsewhere, with the receiver as the first parameter.
+// Packages divides a package: it moves files to other packages, and changes what uses them. It
+// exports the names that are used across the new borders, writes the package before them, and
+// makes functions of methods whose type stays elsewhere, with the receiver as the first parameter.
 //
 //	packages -root . -pkg internal/command -plan PLAN -n -uses all   # what the new packages use of each other
 //	packages -root . -pkg internal/command -plan PLAN                # move
@@ -11,10 +11,10 @@
 //	rename NAME NEW                           what is declared as NAME, or as TYPE.NAME, is renamed
 //	outside FILE_test.go                      the test leaves its package for that of its outside tests
 //
-// It refuses names that would stand twice, local names that hide a package, methods that are used as
-// values, and methods of interfaces that would have another name than the interface. It prints what
-// export_test.go has to export. Files that the build leaves out on this system (_windows.go) are not
-// seen: move them by hand.
+// It refuses names that would stand twice, local names that hide a package, methods that are used
+// as values, and methods of interfaces that would have another name than the interface. It prints
+// what export_test.go has to export. Files that the build leaves out on this system (_windows.go)
+// are not seen: move them by hand.
 package main
 
 import (

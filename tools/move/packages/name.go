@@ -100,7 +100,8 @@ func (m *mover) checkNames(places []place) {
 	}
 }
 
-// checkInterfaces finds methods of interfaces whose name changes elsewhere, and the other way round.
+// checkInterfaces finds methods of interfaces whose name changes elsewhere, and the other way
+// round.
 func (m *mover) checkInterfaces(places []place) {
 	inInterface := map[string][]place{}
 	for _, s := range m.sources {

@@ -126,7 +126,8 @@ func (e *editor) function(n *ast.FuncDecl) {
 	if len(recv.Names) == 0 {
 		e.replace(recv.Type.Pos(), recv.Type.Pos(), "_ ")
 	}
-	// "func (s *T) name(" becomes "func name(s *T, ": the receiver stays where edits of it are, the name moves before it.
+	// "func (s *T) name(" becomes "func name(s *T, ": the receiver stays where edits of it are,
+	// the name moves before it.
 	e.replace(n.Recv.Opening, n.Recv.Opening+1, d.name+"(")
 	e.replace(n.Recv.Closing, n.Type.Params.Opening+1, comma(n.Type.Params.NumFields()))
 	e.done[n.Name] = true
@@ -164,7 +165,8 @@ func (e *editor) call(n *ast.CallExpr) {
 	e.done[sel.Sel] = true
 }
 
-// embedding returns the path of the fields through which a method is promoted, and the type at its end.
+// embedding returns the path of the fields through which a method is promoted, and the type at its
+// end.
 func (e *editor) embedding(selection *types.Selection, t types.Type) (path string, end types.Type) {
 	index := selection.Index()
 	for _, i := range index[:len(index)-1] {
