@@ -151,6 +151,9 @@ func String(s string) Value {
 // ObjectID returns an ObjectId value.
 func ObjectID(id [12]byte) Value { return Value{TypeObjectID, id[:]} }
 
+// UUIDSubtype is the subtype of binary values that are UUIDs.
+const UUIDSubtype = 4
+
 // Binary returns a binary value.
 func Binary(subtype byte, data []byte) Value {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(data)))

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -12,14 +11,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// reports gives the stages that describe the server ($collStats, …) their documents. It belongs to a pipeline over the
-// collection db.name; name is empty where there is none. It outlives the request, in a cursor.
+// reports gives the stages that describe the server ($collStats, …) their documents. It outlives the request, in
+// a cursor.
 type reports struct {
-	service  *Service
-	local    string // the address by which the client reaches the server
-	now      time.Time
-	user     [32]byte // the digest of the user who asks
-	db, name string
+	Subject
+	service *Service
 }
 
 // Report implements pipeline.Diagnostics.
@@ -36,7 +32,7 @@ func (r *reports) Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bs
 	case "$listLocalSessions":
 		return r.sessions(arg), nil
 	default:
-		if r.db != "config" || r.name != "system.sessions" {
+		if r.DB != "config" || r.Name != "system.sessions" {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s may only be run against config.system.sessions", stage)
 		}
 		return r.sessions(arg), nil
@@ -45,19 +41,19 @@ func (r *reports) Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bs
 
 // collection returns what the pipeline runs on, nil where it does not exist.
 func (r *reports) collection() *table.Collection {
-	if r.name == "" {
+	if r.Name == "" {
 		return nil
 	}
-	return r.service.Store.Lookup(r.db, r.name)
+	return r.service.Store.Lookup(r.DB, r.Name)
 }
 
 func (r *reports) collStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, error) {
 	c := r.collection()
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	b.String("ns", r.db+"."+r.name)
+	b.String("ns", r.DB+"."+r.Name)
 	b.String("host", r.service.HostAndPort())
-	b.Date("localTime", r.now.UnixMilli())
+	b.Date("localTime", r.Now.UnixMilli())
 	if v := arg.Lookup("latencyStats"); !v.IsMissing() {
 		r.service.appendLatencyStats(b, c, v.Doc().Lookup("histograms").Truthy())
 	}
@@ -79,15 +75,15 @@ func (r *reports) collStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, er
 
 func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.Collection, part string, arg bsonx.Doc) error {
 	if c == nil {
-		return mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s.%s] not found.", r.db, r.name)
+		return mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s.%s] not found.", r.DB, r.Name)
 	}
 	if IsView(c) && !IsVirtual(c) {
-		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.db, r.name)
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.DB, r.Name)
 	}
 	switch part {
 	case "count":
 		if IsVirtual(c) {
-			sz, err := r.service.VirtualSizes(c, r.local)
+			sz, err := r.service.VirtualSizes(c, r.Local)
 			AppendNumber(b, part, sz.Count)
 			return err
 		}
@@ -108,7 +104,7 @@ func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.
 	}
 	b.StartDocField(part)
 	defer b.End()
-	return r.service.AppendStorageStats(ctx, b, c, scale, r.local)
+	return r.service.AppendStorageStats(ctx, b, c, scale, r.Local)
 }
 
 func (r *reports) indexStats() ([]bsonx.Doc, error) {
@@ -117,7 +113,7 @@ func (r *reports) indexStats() ([]bsonx.Doc, error) {
 		return nil, nil
 	}
 	if IsView(c) {
-		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.db, r.name)
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.DB, r.Name)
 	}
 	if c.Timeseries != nil {
 		var docs []bsonx.Doc
@@ -164,7 +160,7 @@ func (r *reports) indexStat(spec bsonx.Doc, uses *table.Uses, ready bool) bsonx.
 func (r *reports) planCacheStats() ([]bsonx.Doc, error) {
 	c := r.collection()
 	if c == nil || IsView(c) {
-		return nil, mongoerr.New(codeNoCollection, "collection '%s.%s' does not exist", r.db, r.name)
+		return nil, mongoerr.New(codeNoCollection, "collection '%s.%s' does not exist", r.DB, r.Name)
 	}
 	var docs []bsonx.Doc
 	for _, e := range r.service.Planner.CachedPlans(c.ID) {
@@ -205,7 +201,7 @@ func (r *reports) cachedPlan(e *plan.CacheEntry) bsonx.Doc {
 const codeNoCollection = mongoerr.Code(50933)
 
 func (r *reports) currentOp(arg bsonx.Doc) ([]bsonx.Doc, error) {
-	if r.db != "admin" || r.name != "" {
+	if r.DB != "admin" || r.Name != "" {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "$currentOp must be run against the 'admin' database with {aggregate: 1}")
 	}
 	var docs []bsonx.Doc
@@ -231,7 +227,7 @@ func (r *reports) sessions(arg bsonx.Doc) []bsonx.Doc {
 		wanted[UserDigest(name)] = true
 	}
 	if len(users) == 0 {
-		wanted[r.user] = true
+		wanted[r.User] = true
 	}
 	all := arg.Lookup("allUsers").Truthy()
 	registry := r.service.Sessions
@@ -247,7 +243,7 @@ func sessionDocs(registry *session.Sessions, ids []session.SessionID) []bsonx.Do
 			continue
 		}
 		docs = append(docs, bsonx.NewDoc(
-			"_id", bsonx.NewDoc("id", bsonx.Binary(UUIDSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:])),
+			"_id", bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:])),
 			"lastUse", bsonx.Date(s.LastUse().UnixMilli()),
 		))
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // MaxBatchBytes bounds the documents of one batch, so that the reply stays a document that clients
@@ -13,7 +16,8 @@ const MaxBatchBytes = 16 << 20
 
 // Ender is a source that may know its end before it is asked for a document that is not there.
 type Ender interface {
-	done(ctx context.Context) bool
+	// IsDone reports whether it is known, without another look, that there is no further document.
+	IsDone(ctx context.Context) bool
 }
 
 // Resumable is a source, of a change stream, that a client may go on from in another cursor.
@@ -34,9 +38,32 @@ const batchFrame = 512
 // maxElemFrame is more than an element of an array takes beside its value: a type, a number as the key.
 const maxElemFrame = 16
 
+// Command is the command that a batch belongs to.
+type Command interface {
+	// Operation returns the running operation.
+	Operation() *session.Op
+	// ReadTime returns the time of the snapshot that the command reads, 0 if it reads none.
+	ReadTime() storage.Stamp
+	// StartBatch is called before the first document is written. It returns where documents go.
+	StartBatch() *Output
+	// KeepCursor registers a cursor for the batches that follow, and returns its id.
+	KeepCursor(c *session.Cursor) (int64, error)
+}
+
+// Output is where the replies of a connection are built.
+type Output struct {
+	// Held is what the reply that is being built or sent holds of the server's memory.
+	Held memory.Holding
+	// Room, if not nil, returns a buffer of at least size bytes that begins with reply. The old buffer
+	// must not be used after the call.
+	Room func(reply []byte, size int) []byte
+	// Limit bounds the documents of one batch, in bytes.
+	Limit int
+}
+
 // Batch writes documents of a cursor into a reply.
 type Batch struct {
-	Req    *Request
+	Req    Command
 	Cursor *session.Cursor
 	// field is firstBatch or nextBatch.
 	Field string
@@ -52,15 +79,16 @@ type Batch struct {
 	EndsUnread bool
 	// staysOpen reports whether a tailable cursor stays open at its end; nil for other cursors.
 	StaysOpen func() (bool, error)
-	// await, where not nil, is called when a batch would be empty: it reports whether there may be documents now.
+	// Await, if not nil, is called when a batch would be empty. It reports whether there may be
+	// documents now.
 	Await func(context.Context) (bool, error)
+
+	out *Output
 }
 
 // First writes the first batch and registers the cursor if there is more to come.
 func (b *Batch) First(ctx context.Context, reply *bsonx.Builder) error {
-	if b.Req.Snapshot != nil {
-		b.Cursor.AtClusterTime = b.Req.Snapshot.At
-	}
+	b.Cursor.AtClusterTime = b.Req.ReadTime()
 	reply.StartDocField("cursor")
 	end, err := b.Fill(ctx, reply)
 	if err == nil && b.StaysOpen != nil && !b.Cursor.Stashed() {
@@ -74,8 +102,7 @@ func (b *Batch) First(ctx context.Context, reply *bsonx.Builder) error {
 		b.Close(reply, 0)
 		return nil
 	}
-	b.Req.RetainCursor(b.Cursor)
-	id, err := b.Req.Service.Cursors.Register(b.Cursor)
+	id, err := b.Req.KeepCursor(b.Cursor)
 	if err != nil {
 		return err
 	}
@@ -86,12 +113,12 @@ func (b *Batch) First(ctx context.Context, reply *bsonx.Builder) error {
 // Finished reports whether the cursor is known to have no further document: neither its source nor
 // itself, which keeps the document that was too large for this batch.
 func (b *Batch) Finished(ctx context.Context) bool {
-	return (b.Size != 0 || b.EndsUnread) && !b.Cursor.Stashed() && b.Source != nil && b.Source.done(ctx)
+	return (b.Size != 0 || b.EndsUnread) && !b.Cursor.Stashed() && b.Source != nil && b.Source.IsDone(ctx)
 }
 
 // Fill appends the array of documents. It reports whether the cursor has ended.
 func (b *Batch) Fill(ctx context.Context, reply *bsonx.Builder) (end bool, err error) {
-	b.Req.Reply.batch = true
+	b.out = b.Req.StartBatch()
 	reply.StartArrayField(b.Field)
 	start := reply.Len()
 	n := int64(0)
@@ -104,7 +131,7 @@ func (b *Batch) Fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 			end = true
 			break
 		}
-		if n > 0 && reply.Len()-start+b.adds(doc) > b.Req.Service.batchBytes {
+		if n > 0 && reply.Len()-start+b.adds(doc) > b.out.Limit {
 			b.Cursor.PutBack(doc)
 			break
 		}
@@ -124,8 +151,8 @@ func (b *Batch) Fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 	reply.End()
 	b.Cursor.Returned += n
 	b.Cursor.Batches++
-	b.Req.Op.Debug.NReturned = n
-	b.Req.Op.Debug.CursorExhausted = end
+	debug := &b.Req.Operation().Debug
+	debug.NReturned, debug.CursorExhausted = n, end
 	return end, nil
 }
 
@@ -145,7 +172,7 @@ func (b *Batch) makeRoom(reply *bsonx.Builder, n int, must bool) (bool, error) {
 	if need <= have {
 		return true, nil
 	}
-	size, held := max(need, 2*have), &b.Req.Conn.Reply
+	size, held := max(need, 2*have), &b.out.Held
 	switch {
 	case must:
 		if err := held.Hold(int64(size)); err != nil {
@@ -160,7 +187,7 @@ func (b *Batch) makeRoom(reply *bsonx.Builder, n int, must bool) (bool, error) {
 
 // move puts the reply into a buffer of size bytes.
 func (b *Batch) move(reply *bsonx.Builder, size int) {
-	if room := b.Req.Conn.Room; room != nil {
+	if room := b.out.Room; room != nil {
 		reply.Move(room(reply.Bytes(), size))
 		return
 	}
@@ -185,7 +212,7 @@ func (b *Batch) expect(reply *bsonx.Builder, size int) {
 		return
 	}
 	expected := reply.Len() + min(size*int(left+1), maxExpected) + batchFrame
-	if expected > cap(reply.Bytes()) && b.Req.Conn.Reply.Spare(int64(expected)) {
+	if expected > cap(reply.Bytes()) && b.out.Held.Spare(int64(expected)) {
 		b.move(reply, expected)
 	}
 }
@@ -232,8 +259,8 @@ func (b *Batch) Close(reply *bsonx.Builder, id int64) {
 	reply.Int64("id", id)
 	reply.String("ns", b.Cursor.Namespace())
 	if at := b.Cursor.AtClusterTime; at != 0 {
-		reply.Value("atClusterTime", StampValue(at))
+		reply.Value("atClusterTime", oplog.Timestamp(at))
 	}
 	reply.End()
-	b.Req.Op.Debug.CursorID = id
+	b.Req.Operation().Debug.CursorID = id
 }

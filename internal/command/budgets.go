@@ -1,28 +1,23 @@
 package command
 
-import (
-	"math"
-	"sync"
+import "sync"
 
-	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/pipeline"
-)
-
-// budgets is what the stages of pipelines may keep in memory, as MongoDB's parameters of these names set it. It is safe
-// for concurrent use.
-type budgets struct {
+// Budgets are the limits on what the stages of pipelines keep in memory. It is safe for concurrent
+// use.
+type Budgets struct {
 	mu  sync.Mutex
 	set map[string]int // by stage; replaced, never changed
 }
 
 // get returns the budgets that were set.
-func (b *budgets) get() map[string]int {
+func (b *Budgets) get() map[string]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.set
 }
 
-func (b *budgets) put(stage string, n int64) {
+// Put sets the budget of a stage, in bytes.
+func (b *Budgets) Put(stage string, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	next := map[string]int{stage: int(n)}
@@ -32,41 +27,4 @@ func (b *budgets) put(stage string, n int64) {
 		}
 	}
 	b.set = next
-}
-
-// minLookupBytes is the least that internalLookupStageIntermediateDocumentMaxSizeBytes may be: a document inside MongoDB.
-const minLookupBytes = 16<<20 + 16<<10
-
-// budgetParams are the parameters of the stages' budgets.
-func (s *Service) budgetParams() []Param {
-	stage := func(name, stage string, least int64) Param {
-		return IntParam(name, pipeline.DefaultMemoryLimit, least, math.MaxInt64, func(n int64) { s.budgets.put(stage, n) })
-	}
-	sort := IntParam(SortMemoryParam, exec.DefaultSortMemory, 0, math.MaxInt64, func(n int64) {
-		s.budgets.put("$sort", max(n, 1))
-		if s.Planner != nil {
-			s.Planner.SetSortMemory(int(max(n, 1)))
-		}
-	})
-	return []Param{
-		sort,
-		stage("internalQueryFacetMaxOutputDocSizeBytes", "$facet", 1),
-		stage("internalDocumentSourceGroupMaxMemoryBytes", "$group", 1),
-		stage("internalDocumentSourceSetWindowFieldsMaxMemoryBytes", "$setWindowFields", 1),
-		stage("internalDocumentSourceBucketAutoMaxMemoryBytes", "$bucketAuto", 1),
-		stage("internalDocumentSourceDensifyMaxMemoryBytes", "$densify", 1),
-		stage("internalDocumentSourceGraphLookupMaxMemoryBytes", "$graphLookup", 1),
-		stage("internalLookupStageIntermediateDocumentMaxSizeBytes", "$lookup", minLookupBytes),
-	}
-}
-
-// SortMemoryParam is the parameter with the memory of a sort, in bytes.
-const SortMemoryParam = "internalQueryMaxBlockingSortMemoryUsageBytes"
-
-// disabledRules are the rules of the optimiser that a fail point switches off.
-func (s *Service) disabledRules() pipeline.Rule {
-	if s.FailPoints.isOn(disableOptimization) {
-		return pipeline.AllRules
-	}
-	return 0
 }

@@ -16,65 +16,63 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// RunChangeStream opens a change stream, and answers with the events that are there already.
-func (r *Request) RunChangeStream(ctx context.Context, sc Scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
+// OpenChangeStream opens a change stream over a collection, a database or the server. rest is what
+// follows $changeStream in the pipeline.
+func (v Reads) OpenChangeStream(sc Scope, db, name string, arg, rest bsonx.Value) (*ChangeSource, error) {
 	spec, err := changestream.Parse(arg)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	scope, err := r.changeScope(name, spec)
+	scope, err := v.changeScope(db, name, spec)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	parsed, err := sc.parsePipeline(r.DB, r.Get("pipeline"), pipeline.OverUnknown)
+	parsed, err := sc.ParsePipeline(db, rest, pipeline.OverUnknown)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !parsed.SplitsLargeEvents() {
 		if err := spec.CheckFragment(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	stream, err := changestream.Open(r.Service.Store, changeDocuments{r.Service, sc.Now}, spec, scope, r.Service.Memory)
+	e := v.Engine
+	stream, err := changestream.Open(e.Store, changeDocuments{e, sc.Now}, spec, scope, e.Memory)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	src := &changeSource{Source: parsed.Run(stream, &pipeline.Env{Memory: r.Service.Memory}), stream: stream}
+	src := &ChangeSource{Source: parsed.Run(stream, &pipeline.Env{Memory: e.Memory}), stream: stream}
 	if parsed.SplitsLargeEvents() {
 		src.splitter = changestream.NewSplitter(spec)
 	}
-	if name == "" {
-		name = NoCollection
-	}
-	b := Batch{
-		Req: r, Field: "firstBatch", Size: size, Source: src, StaysOpen: func() (bool, error) { return !src.done(ctx), nil },
-		Cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Tailable: true, AwaitData: true},
-	}
-	return b.First(ctx, reply)
+	return src, nil
 }
+
+// StaysOpen reports whether there may be more events.
+func (s *ChangeSource) StaysOpen() (bool, error) { return !s.IsDone(context.Background()), nil }
 
 // changeScope returns what a change stream is about.
-func (r *Request) changeScope(name string, spec *changestream.Spec) (changestream.Scope, error) {
+func (v Reads) changeScope(db, name string, spec *changestream.Spec) (changestream.Scope, error) {
 	var scope changestream.Scope
 	switch {
-	case spec.Cluster && (r.DB != "admin" || name != ""):
+	case spec.Cluster && (db != "admin" || name != ""):
 		return scope, mongoerr.New(mongoerr.InvalidOptions, "A $changeStream with 'allChangesForCluster:true' may only be opened on the 'admin' "+
-			"database, and with no collection name; found %s", strings.TrimSuffix(r.DB+"."+name, "."))
+			"database, and with no collection name; found %s", strings.TrimSuffix(db+"."+name, "."))
 	case spec.Cluster:
 		return scope, nil
-	case catalog.IsInternalDatabase(r.DB):
-		return scope, mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s database", r.DB)
+	case catalog.IsInternalDatabase(db):
+		return scope, mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s database", db)
 	case strings.HasPrefix(name, "system."):
-		return scope, mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s.%s collection", r.DB, name)
+		return scope, mongoerr.New(mongoerr.InvalidNamespace, "$changeStream may not be opened on the internal %s.%s collection", db, name)
 	}
-	if c := r.Service.Store.Lookup(r.DB, name); c != nil && c.Kind != catalog.KindCollection {
+	if c := v.Engine.Store.Lookup(db, name); c != nil && c.Kind != catalog.KindCollection {
 		return scope, mongoerr.New(mongoerr.CommandNotSupportedOnView, "$changeStream is not supported on views")
 	}
-	return changestream.Scope{DB: r.DB, Collection: name}, nil
+	return changestream.Scope{DB: db, Collection: name}, nil
 }
 
-// changeSource is the source of a change stream's cursor.
-type changeSource struct {
+// ChangeSource is the source of a change stream's cursor.
+type ChangeSource struct {
 	pipeline.Source
 	stream *changestream.Stream
 	// splitter, where not nil, splits large events; fragments are those of the last event that are left.
@@ -85,7 +83,7 @@ type changeSource struct {
 }
 
 // Next implements session.Source.
-func (s *changeSource) Next(ctx context.Context) (bsonx.Doc, error) {
+func (s *ChangeSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	for len(s.fragments) == 0 {
 		doc, err := s.Source.Next(ctx)
 		if err != nil || doc == nil {
@@ -124,7 +122,7 @@ func errTokenChanged(token bsonx.Doc, id bsonx.Value) error {
 }
 
 // token implements resumable.
-func (s *changeSource) token(stashed bool) bsonx.Doc {
+func (s *ChangeSource) token(stashed bool) bsonx.Doc {
 	switch {
 	case stashed:
 		return s.before
@@ -139,7 +137,7 @@ func (s *changeSource) token(stashed bool) bsonx.Doc {
 }
 
 // Kept implements memory.Keeper.
-func (s *changeSource) Kept() int64 {
+func (s *ChangeSource) Kept() int64 {
 	kept := int64(len(s.last) + len(s.before) + len(s.event))
 	for _, f := range s.fragments {
 		kept += int64(len(f))
@@ -147,16 +145,18 @@ func (s *changeSource) Kept() int64 {
 	return kept + memory.KeptBy(s.Source)
 }
 
-func (s *changeSource) done(context.Context) bool { return len(s.fragments) == 0 && s.stream.Ended() }
+// IsDone implements Ender.
+func (s *ChangeSource) IsDone(context.Context) bool { return len(s.fragments) == 0 && s.stream.Ended() }
 
-func (s *changeSource) news() <-chan struct{} { return s.stream.Arrival() }
+func (s *ChangeSource) news() <-chan struct{} { return s.stream.Arrival() }
 
-func (s *changeSource) Rest(context.Context, *Request) error { return nil }
+// Rest delays nothing.
+func (s *ChangeSource) Rest(context.Context, *session.Op) error { return nil }
 
 // changeDocuments is what change streams ask of the server.
 type changeDocuments struct {
-	service *Service
-	now     time.Time
+	engine *Engine
+	now    time.Time
 }
 
 // Document implements changestream.Source.
@@ -165,11 +165,11 @@ func (d changeDocuments) Document(ctx context.Context, db, collection string, id
 	if err != nil {
 		return nil, err
 	}
-	q := &plan.Query{DB: db, Name: collection, Coll: d.service.Store.Lookup(db, collection), Filter: query, Limit: 1}
+	q := &plan.Query{DB: db, Name: collection, Coll: d.engine.Store.Lookup(db, collection), Filter: query, Limit: 1}
 	if q.Coll == nil || q.Coll.Kind != catalog.KindCollection {
 		return nil, nil
 	}
-	src, err := OpenSource(ctx, Reads{Service: d.service}, q)
+	src, err := OpenSource(ctx, Reads{Engine: d.engine}, q)
 	if err != nil {
 		return nil, err
 	}
@@ -180,5 +180,5 @@ func (d changeDocuments) Document(ctx context.Context, db, collection string, id
 
 // ImageExpired implements changestream.Source.
 func (d changeDocuments) ImageExpired(kept time.Time) bool {
-	return d.service.images.Load().expired(kept, d.service.Clock.Now())
+	return d.engine.ImageExpired(kept)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -203,7 +204,7 @@ func (p *imagePolicy) document() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("_id", changeStreamOptions)
-	b.Value("clusterParameterTime", StampValue(p.at))
+	b.Value("clusterParameterTime", oplog.Timestamp(p.at))
 	b.StartDocField("preAndPostImages")
 	if p.after == 0 {
 		b.String("expireAfterSeconds", "off")

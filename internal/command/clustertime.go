@@ -17,9 +17,6 @@ import (
 // maxClockDrift is by how many seconds clients may put the cluster time before the clock, by default.
 const maxClockDrift = 365 * 24 * 3600
 
-// StampValue returns a stamp as a BSON timestamp.
-func StampValue(s storage.Stamp) bsonx.Value { return bsonx.Timestamp(s.Seconds(), s.Number()) }
-
 func stampOf(v bsonx.Value) storage.Stamp { return storage.NewStamp(v.Timestamp()) }
 
 // Where the two times stand in the fields of timesOfReply: from their beginning, and from their end.

@@ -45,19 +45,10 @@ func NormalizedCollation(v bsonx.Value) (bsonx.Value, error) {
 	return bsonx.Document(co.Spec()), nil
 }
 
-// StoredCollation is normalizedCollation for the collation of create.
-func StoredCollation(req *Request) (bsonx.Value, error) {
-	v, err := CreateCollation(req)
-	if err != nil {
-		return bsonx.Missing, err
-	}
-	return NormalizedCollation(v)
-}
-
 // Collated returns the scope of an operation on c with the collation that the operation gives,
 // or with the default of c.
 func (s Scope) Collated(v bsonx.Value, c *table.Collection) (Scope, error) {
-	co, err := CollationFor(s.collations, v, c)
+	co, err := CollationFor(&s.Engine.Collations, v, c)
 	co = co.Serving(s.Vars.Scripts().Running)
 	s.simple = co == nil && !SpecOf(v).IsEmpty()
 	if err != nil || co == s.Collation {

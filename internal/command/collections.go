@@ -55,25 +55,34 @@ func (p *Pipelines) collationSpec() bsonx.Doc {
 
 // writer returns what the stages that write do so with.
 func (p *Pipelines) writer() pipeline.Writer {
-	if p.Service.StageWriter == nil {
+	if p.Engine.StageWriter == nil {
 		return nil
 	}
-	return p.Service.StageWriter(p)
+	return p.Engine.StageWriter(p)
 }
 
 // maxPipelineDepth bounds sub-pipelines inside each other, also those of the views that they read.
 const maxPipelineDepth = 20
 
-// Pipelines returns what runs the pipelines of a request.
-func (r *Request) Pipelines(sc Scope) *Pipelines {
+// PipelineOptions are what a command gives the pipelines that it runs.
+type PipelineOptions struct {
+	AllowDiskUse bool
+	// Hint is the command's; a hint of the scope precedes it.
+	Hint bsonx.Value
+	// User is the digest of the user that asks.
+	User   [32]byte
+	Writes write.Options
+}
+
+// Pipelines returns what runs the pipelines of a command.
+func (v Reads) Pipelines(sc Scope, opts PipelineOptions) *Pipelines {
 	hint := sc.Hint
 	if hint.IsMissing() {
-		hint = r.Get("hint")
+		hint = opts.Hint
 	}
 	return &Pipelines{
-		Reads: r.Reads(), Now: sc.Now, Collation: sc.Collation, simple: sc.simple, allowDiskUse: r.BoolOr("allowDiskUse", true),
-		hint: hint, user: r.Conn.Digest, Writes: r.WriteOptions(),
-		Begun: r.Service.Store.Catalog().View(),
+		Reads: v, Now: sc.Now, Collation: sc.Collation, simple: sc.simple, allowDiskUse: opts.AllowDiskUse,
+		hint: hint, user: opts.User, Writes: opts.Writes, Begun: v.Engine.Store.Catalog().View(),
 	}
 }
 
@@ -85,11 +94,11 @@ func (p *Pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 	if inner.depth > maxPipelineDepth {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
 	}
-	if c := p.Service.Store.Lookup(db, name); IsView(c) && !c.Collation.Same(p.Collation) {
+	if c := p.Engine.Store.Lookup(db, name); IsView(c) && !c.Collation.Same(p.Collation) {
 		return nil, overridesView(c)
 	}
 	counted := memory.Of(ctx).Begin()
-	src, err := inner.open(ctx, db, name, OwnStages{List: stages}, vars)
+	src, err := inner.OpenOwn(ctx, db, name, OwnStages{List: stages}, vars)
 	if err != nil {
 		counted.Release()
 		return nil, err // and no nil *stageSource, which were a Source
@@ -118,9 +127,9 @@ func (p *Pipelines) Indexed(db, name, path string, scalars bool) bool {
 	})
 }
 
-// open plans the leading stages over the collection below all views and runs the others over the
+// OpenOwn plans the leading stages over the collection below all views and runs the others over the
 // result. Without a name the first stage makes the documents.
-func (p *Pipelines) open(ctx context.Context, db, name string, own OwnStages, vars *expr.Vars) (*StageSource, error) {
+func (p *Pipelines) OpenOwn(ctx context.Context, db, name string, own OwnStages, vars *expr.Vars) (*StageSource, error) {
 	rest, env, q, err := p.Compile(db, name, own, vars)
 	if err != nil {
 		return nil, err
@@ -129,7 +138,7 @@ func (p *Pipelines) open(ctx context.Context, db, name string, own OwnStages, va
 		return &StageSource{Source: rest.Run(&pipeline.EmptyDocs{}, env)}, nil
 	}
 	if IsVirtual(q.Coll) {
-		return &StageSource{Source: rest.Run(p.Service.readVirtual(q.Coll, p.local), env)}, nil
+		return &StageSource{Source: rest.Run(p.Engine.Virtual(q.Coll, p.local), env)}, nil
 	}
 	if rest.OnlyCounts() {
 		n, err := p.CountMatches(ctx, q)
@@ -148,9 +157,9 @@ func (p *Pipelines) open(ctx context.Context, db, name string, own OwnStages, va
 	if p.examined != nil {
 		return &StageSource{Source: rest.Run(&examinedSource{in, p.examined}, env)}, nil
 	}
-	src := &StageSource{Source: rest.Run(in, env), plan: in.Run, views: session.CommandShare * p.viewBytes}
+	src := &StageSource{Source: rest.Run(in, env), Plan: in.Run, views: session.CommandShare * p.viewBytes}
 	if rest.IsEmpty() {
-		src.ended = in.done
+		src.ended = in.IsDone
 	}
 	return src, nil
 }
@@ -191,11 +200,11 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 		p.viewBytes += int64(len(s.Data))
 	}
 	if p.depth == 0 && p.Verbosity == "" {
-		p.Service.Stats.Operators.stagesOf(stages[:len(stages)-len(own.List)])
+		p.Engine.Operators.stagesOf(stages[:len(stages)-len(own.List)])
 	}
 	hint := p.hint
 	if c != nil && c.Kind == catalog.KindTimeseries {
-		if c, err = p.buckets(c); err != nil {
+		if c, err = p.Buckets(c); err != nil {
 			return nil, nil, nil, err
 		}
 		if c != nil {
@@ -203,7 +212,7 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 			hint = BucketHint(c.Timeseries, hint)
 		}
 	}
-	disabled := p.Service.disabledRules()
+	disabled := p.Engine.DisabledRules()
 	if p.Verbosity != "" {
 		disabled |= pipeline.HiddenRules
 	}
@@ -215,8 +224,8 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 	}
 	parsed := own.Compiled.Optimized(disabled)
 	env := &pipeline.Env{
-		Collections: p, Writer: p.writer(), Diagnostics: &reports{p.Service, p.local, p.Now, p.user, db, cmp.Or(base, reported)},
-		AllowDiskUse: p.allowDiskUse, Budgets: p.Service.budgets.get(), Memory: p.Service.Memory, TempDir: p.Service.TempDir,
+		Collections: p, Writer: p.writer(), Diagnostics: p.Engine.Diagnostics(Subject{p.local, p.Now, p.user, db, cmp.Or(base, reported)}),
+		AllowDiskUse: p.allowDiskUse, Budgets: p.Engine.Budgets.get(), Memory: p.Engine.Memory, TempDir: p.Engine.TempDir,
 		Sorts: func(ctx context.Context) { storage.ReportWork(ctx, storage.PlanWork{Sorts: true}) },
 	}
 	if name == "" || p.Verbosity == "" && hint.IsMissing() && !IsVirtual(c) && reportsFirst(stages) {
@@ -327,8 +336,8 @@ type StageSource struct {
 	pipeline.Source
 	// ended reports whether the input is known to be at its end; nil where stages stand above it.
 	ended func(context.Context) bool
-	// plan is what reads the collection; nil where none is read.
-	plan session.PlanSummary
+	// Plan is what reads the collection; nil where none is read.
+	Plan session.PlanSummary
 	// views is about what the stages take that views have put before the command's.
 	views int64
 	// counted is what was counted when the stages of a sub-pipeline were compiled, until the first
@@ -360,7 +369,8 @@ func (s *StageSource) Meta() *expr.Meta {
 	return nil
 }
 
-func (s *StageSource) done(ctx context.Context) bool { return s.ended != nil && s.ended(ctx) }
+// IsDone implements Ender.
+func (s *StageSource) IsDone(ctx context.Context) bool { return s.ended != nil && s.ended(ctx) }
 
 // Next implements session.Source.
 func (s *StageSource) Next(ctx context.Context) (bsonx.Doc, error) {

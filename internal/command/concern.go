@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -205,13 +204,9 @@ func (s *Service) checkTimes(rc *ReadConcern) error {
 			name = "atClusterTime"
 		}
 		return mongoerr.New(mongoerr.InvalidOptions, "readConcern %s value must not be greater than the current clusterTime. "+
-			"Requested clusterTime: { ts: %s }; current clusterTime: { ts: %s }", name, stampText(asked), stampText(now))
+			"Requested clusterTime: { ts: %s }; current clusterTime: { ts: %s }", name, asked, now)
 	}
 	return nil
-}
-
-func stampText(s storage.Stamp) string {
-	return fmt.Sprintf("Timestamp(%d, %d)", s.Seconds(), s.Number())
 }
 
 var writeConcernFields = []Field{

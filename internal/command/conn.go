@@ -6,7 +6,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
-	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -23,12 +22,8 @@ type Conn struct {
 	// User is the authenticated user, "" while there are none.
 	User string
 	Op   session.Op
-	// Reply is what the reply that is being built or sent holds of the server's memory. The server
-	// releases it.
-	Reply memory.Holding
-	// Room, where not nil, returns a buffer for size bytes or more that begins with reply. The
-	// reply must not be used again.
-	Room func(reply []byte, size int) []byte
+	// Output is where replies are built. The server releases what it holds.
+	Output Output
 
 	// digest stands for the user in session ids.
 	Digest [32]byte
@@ -42,7 +37,7 @@ type Conn struct {
 	lastCommand            *entry
 	lastSession            *session.Session
 
-	scripting *scripting // nil where a cursor took it
+	scripting *Scripting // nil after a cursor took it
 	ending    ending
 	ids       idBlock
 	tally     *Tally
@@ -50,7 +45,7 @@ type Conn struct {
 
 // NewConn returns the state of a new connection and lists its operations until Release.
 func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn {
-	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, Digest: UserDigest(""), Reply: s.Memory.Hold()}
+	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, Digest: UserDigest(""), Output: Output{Held: s.Memory.Hold()}}
 	c.Op.Client = session.Client{ConnectionID: id, Remote: remote}
 	c.Op.Memory.Use(s.Memory)
 	c.tally = &s.Stats.tallies[uint64(id)%tallies]

@@ -2,17 +2,13 @@ package command
 
 import (
 	"errors"
-	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
-	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
-	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -20,29 +16,6 @@ import (
 )
 
 // This file holds what the commands that read and write documents have in common.
-
-// Scope is what the filters, projections and updates of one command are compiled with.
-type Scope struct {
-	Vars *expr.Vars
-	Now  time.Time
-	// collation is nil where strings are compared as bytes.
-	Collation *collation.Collator
-	// simple says that the command asks for the comparison of bytes itself.
-	simple bool
-	// collations are those that were used before.
-	collations *collation.Cache
-	// mistake is what is wrong with let, where that is an error of the statements; see
-	// newStatementScope.
-	Mistake error
-	// operators counts what queries are made of; nil counts nothing.
-	operators *operatorCounts
-	// writes says that the command is a write, whose queries for one _id are not counted, as in
-	// MongoDB.
-	writes bool
-	// hint is what a sort by $natural on a view becomes; missing where the command's own hint
-	// counts.
-	Hint bsonx.Value
-}
 
 // NewScope reads the command's let.
 func NewScope(req *Request) (Scope, error) {
@@ -54,12 +27,12 @@ func NewScope(req *Request) (Scope, error) {
 		}
 	}
 	vars, err := vars.WithLet(req.Doc("let"), req.Now)
-	sc := Scope{Now: req.Now, Vars: vars, collations: &req.Service.Collations, operators: &req.Service.Stats.Operators}
+	sc := Scope{Now: req.Now, Vars: vars, Engine: &req.Service.Read, Counts: true}
 	switch req.Def.Name {
 	case "insert", "update", "delete", "findAndModify", "bulkWrite":
-		sc.writes = true
+		sc.Writes = true
 	case "count", "distinct": // as in MongoDB
-		sc.operators = nil
+		sc.Counts = false
 	}
 	return sc, err
 }
@@ -76,52 +49,6 @@ func NewStatementScope(req *Request, name string) (Scope, error) {
 	}
 	sc.Mistake = err
 	return sc, nil
-}
-
-// Filter compiles a query and counts its operators.
-func (s Scope) Filter(doc bsonx.Doc) (*filter.Filter, error) {
-	return s.counted(doc, s.filterOptions())
-}
-
-// counted compiles a query and counts its operators.
-func (s Scope) counted(doc bsonx.Doc, opts filter.Options) (*filter.Filter, error) {
-	f, err := filter.Parse(doc, opts)
-	if err == nil && s.operators != nil && !(s.writes && isPoint(doc)) {
-		s.operators.filter(doc)
-	}
-	return f, err
-}
-
-// filterOptions are the options of queries. The request's bytes outlive them; a cursor retains
-// them.
-func (s Scope) filterOptions() filter.Options {
-	opts := filter.FindOptions(s.Vars, s.Now)
-	opts.Borrow, opts.Collation = true, s.Collation
-	return opts
-}
-
-// filterWithoutExpr compiles predicates in which $expr, $where and $jsonSchema have no place:
-// array filters and the condition of $pull.
-func (s Scope) filterWithoutExpr(doc bsonx.Doc) (*filter.Filter, error) {
-	return filter.Parse(doc, filter.Options{Vars: s.Vars, Now: s.Now, Collation: s.Collation, RefuseSchema: true})
-}
-
-// FilterForUpsert compiles the query of an upsert. It refuses $expr, because a new document is
-// derived from the query.
-func (s Scope) FilterForUpsert(doc bsonx.Doc) (*filter.Filter, error) {
-	opts := s.filterOptions()
-	opts.AllowExpr, opts.Upsert = false, true
-	return s.counted(doc, opts)
-}
-
-// CheckHint accepts an index name or a key pattern.
-func CheckHint(v bsonx.Value) error {
-	switch v.Type {
-	case bsonx.TypeMissing, bsonx.TypeString, bsonx.TypeDocument:
-		return nil
-	default:
-		return mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
-	}
 }
 
 // Readable returns the collection that a command reads, or nil if there is none. A view is an
@@ -170,7 +97,7 @@ func (r *Request) Written(c *table.Collection) (*table.Collection, error) {
 	case c == nil:
 		return nil, nil
 	case c.Kind == catalog.KindTimeseries:
-		return r.Reads().buckets(c)
+		return r.Reads().Buckets(c)
 	case IsVirtual(c):
 		return nil, NotStored(c)
 	case c.Kind == catalog.KindView:
@@ -331,18 +258,6 @@ func EndsCommand(err error) bool {
 	return write.Interrupts(e.Code) || e.Code == mongoerr.NotImplemented || isTransient(e.Code, false)
 }
 
-// CompileFilter implements update.Compiler.
-func (s *Scope) CompileFilter(doc bsonx.Doc) (update.Matcher, error) { return s.filterWithoutExpr(doc) }
-
-// CompilePipeline implements update.Compiler.
-func (s *Scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) {
-	t, err := pipeline.ParseUpdate(stages, pipeline.Options{Vars: s.Vars, Now: s.Now, Collation: s.Collation})
-	if err == nil && s.operators != nil {
-		s.operators.Pipeline(stages)
-	}
-	return t, err
-}
-
 // Env returns what applying an update depends on. vars are the variables of the command.
 func (r *Request) Env(vars *expr.Vars) update.Env {
 	return update.Env{
@@ -404,47 +319,4 @@ func HintedQuery(req *Request, name string, c *table.Collection) (*plan.Query, e
 	}
 	q.Hint = req.Get("hint")
 	return q, nil
-}
-
-// FilterOrAll compiles a filter that may be absent.
-func (s Scope) FilterOrAll(doc bsonx.Doc) (*filter.Filter, error) {
-	if doc == nil {
-		doc = bsonx.Empty
-	}
-	return s.Filter(doc)
-}
-
-// FirstMistake chooses the error to report if a filter failed with err. As in MongoDB, a
-// projection that cannot be parsed is reported before a constant expression that cannot be
-// computed.
-func (s Scope) FirstMistake(filter, spec bsonx.Doc, err error) error {
-	s.Vars = s.Vars.WithFailures(&expr.Failures{})
-	f, parsing := s.FilterOrAll(filter)
-	if parsing != nil || spec.IsEmpty() {
-		return err
-	}
-	if _, mistake := projection.Parse(spec, projection.Options{Filter: f, Vars: s.Vars, Now: s.Now, Collation: s.Collation}); mistake != nil {
-		return mistake
-	}
-	return err
-}
-
-// Projection compiles a projection; nil for an absent or empty one.
-func (s Scope) Projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projection, error) {
-	if doc.IsEmpty() {
-		return nil, nil
-	}
-	failures := &expr.Failures{}
-	opts := projection.Options{Filter: f, Vars: s.Vars.WithFailures(failures), Now: s.Now, Collation: s.Collation}
-	p, err := projection.Parse(doc, opts)
-	if err == nil {
-		err = failures.Err()
-	}
-	if err != nil || !p.NeedsDetails() {
-		return p, err
-	}
-	// The canonical form of the filter decides which array element the positional operator stands
-	// for.
-	opts.Filter = f.Normalize()
-	return projection.Parse(doc, opts)
 }

@@ -41,11 +41,3 @@ const (
 	DuringCount     = "count command on namespace: "
 	DuringDistinct  = "distinct command on namespace: "
 )
-
-// WriteKind returns the kind of a statement that errors name: findAndModify, or else kind.
-func (r *Request) WriteKind(kind string) string {
-	if r.Def != nil && r.Def.Name == "findAndModify" {
-		return r.Def.Name
-	}
-	return kind
-}

@@ -24,9 +24,9 @@ func (p *Pipelines) ExplainOwn(ctx context.Context, db, name string, own OwnStag
 	}
 	switch {
 	case q == nil || rest.MakesDocuments():
-		return p.explainWithoutQuery(ctx, rest.Explain(env, p.Service.Clock), &pipeline.EmptyDocs{})
+		return p.explainWithoutQuery(ctx, rest.Explain(env, p.Engine.Clock), &pipeline.EmptyDocs{})
 	case IsVirtual(q.Coll):
-		return p.explainWithoutQuery(ctx, rest.Explain(env, p.Service.Clock), p.Service.readVirtual(q.Coll, p.local))
+		return p.explainWithoutQuery(ctx, rest.Explain(env, p.Engine.Clock), p.Engine.Virtual(q.Coll, p.local))
 	}
 	ask := &plan.ExplainRequest{Query: q, Verbosity: p.Verbosity}
 	switch pushed, left := rest.SplitProject(q.Skip > 0 || q.Limit > 0); {
@@ -42,7 +42,7 @@ func (p *Pipelines) ExplainOwn(ctx context.Context, db, name string, own OwnStag
 		q.Projection, q.ProjectionSpec = rest.Needs()
 		q.OptionalProjection = !q.Sort.IsEmpty()
 	}
-	return p.ExplainQuery(ctx, ask, rest.Explain(env, p.Service.Clock), rest.IsEmpty() && p.depth == 0 && q.Located == nil)
+	return p.ExplainQuery(ctx, ask, rest.Explain(env, p.Engine.Clock), rest.IsEmpty() && p.depth == 0 && q.Located == nil)
 }
 
 // checkExplain refuses to run a pipeline that writes.
@@ -97,7 +97,7 @@ func (p *Pipelines) ExplainQuery(ctx context.Context, ask *plan.ExplainRequest, 
 	}()
 	reader := p.Reader()
 	defer reader.Close()
-	query, err := p.Service.Planner.Explain(ctx, ask, reader)
+	query, err := p.Engine.Planner.Explain(ctx, ask, reader)
 	if err != nil || whole {
 		return &Explained{Query: query}, err
 	}

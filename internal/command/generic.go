@@ -192,9 +192,6 @@ var SessionFields = []Field{
 	{Name: "txnUUID", Type: BinData},
 }
 
-// UUIDSubtype is the subtype of binary values that are UUIDs.
-const UUIDSubtype = 4
-
 func setSession(g *Generic, cmd string, v bsonx.Value) error {
 	if id, ok := plainSessionID(v.Doc()); ok {
 		g.SessionID, g.HasSession = id, true
@@ -212,7 +209,7 @@ func plainSessionID(doc bsonx.Doc) (id session.SessionID, ok bool) {
 		return id, false
 	}
 	subtype, data := it.Value().Binary()
-	if subtype != UUIDSubtype || len(data) != len(id.UUID) || it.Next() {
+	if subtype != bsonx.UUIDSubtype || len(data) != len(id.UUID) || it.Next() {
 		return id, false
 	}
 	copy(id.UUID[:], data)
@@ -227,7 +224,7 @@ func ParseSessionID(path string, doc bsonx.Doc) (session.SessionID, error) {
 		switch name {
 		case "id":
 			subtype, data := v.Binary()
-			if subtype != UUIDSubtype {
+			if subtype != bsonx.UUIDSubtype {
 				return mongoerr.New(mongoerr.TypeMismatch,
 					"BSON field '%s.id' is the wrong binData type '%s', expected type 'UUID'", path, binaryName(subtype))
 			}

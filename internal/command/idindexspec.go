@@ -71,3 +71,12 @@ var (
 )
 
 const idIndexName = "_id_"
+
+// StoredCollation is normalizedCollation for the collation of create.
+func StoredCollation(req *Request) (bsonx.Value, error) {
+	v, err := CreateCollation(req)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	return NormalizedCollation(v)
+}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
-	"github.com/sheafdb/sheaf/internal/session"
 )
 
 // List is a list of documents that a command answers with. They are made one by one, because
@@ -30,47 +29,15 @@ func ListOf(docs []bsonx.Doc) List {
 	return List{N: len(docs), bytes: bytes, At: func(i int) (bsonx.Doc, error) { return docs[i], nil }}
 }
 
-// ReplyList answers with a cursor over a list.
-func ReplyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs List) error {
-	size, err := req.ListBatch()
-	if err != nil {
-		return err
-	}
-	src := &listSource{List: docs}
-	b := Batch{
-		Req: req, Field: "firstBatch", Size: size, Source: src, Single: src.done(ctx),
-		Cursor: &session.Cursor{Source: src, DB: req.DB, Collection: collection, Owner: req.Owner()},
-	}
-	err = b.First(ctx, reply)
-	if collection != BulkWriteCursor {
-		req.Op.Debug.NReturned = -1 // what a list tells of the catalog does not count as documents
-	}
-	return err
-}
-
-// ListBatch returns the size of the first batch of a list, -1 where the command does not say it.
-func (r *Request) ListBatch() (int64, error) {
-	size := int64(-1)
-	cursor := r.Doc("cursor")
-	if cursor == nil {
-		return size, nil
-	}
-	err := ParseFields(r.Def.Name+".cursor", cursor, CursorFields, func(_ int, v bsonx.Value) error {
-		size = SaturatingInt64(v)
-		return nil
-	})
-	return size, err
-}
-
-// listSource is a cursor over a list.
-type listSource struct {
+// ListSource is a cursor over a list.
+type ListSource struct {
 	List
 	next  int
 	ahead bsonx.Doc // was made to see whether there is another one
 }
 
 // Next implements session.Source.
-func (s *listSource) Next(ctx context.Context) (bsonx.Doc, error) {
+func (s *ListSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if doc := s.ahead; doc != nil {
 		s.ahead = nil
 		return doc, nil
@@ -91,7 +58,8 @@ func (s *listSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return nil, nil
 }
 
-func (s *listSource) done(ctx context.Context) bool {
+// IsDone reports whether the list has no further document. It may make the next one.
+func (s *ListSource) IsDone(ctx context.Context) bool {
 	if s.ahead == nil {
 		doc, err := s.Next(ctx)
 		if err != nil {
@@ -103,15 +71,18 @@ func (s *listSource) done(ctx context.Context) bool {
 }
 
 // Kept implements memory.Keeper.
-func (s *listSource) Kept() int64 {
+func (s *ListSource) Kept() int64 {
 	return s.bytes + int64(len(s.ahead)) + entryBytes*int64(s.N-s.next)
 }
 
 // Save implements session.Source.
-func (*listSource) Save() {}
+func (*ListSource) Save() {}
 
 // Restore implements session.Source.
-func (*listSource) Restore(context.Context) error { return nil }
+func (*ListSource) Restore(context.Context) error { return nil }
 
 // Close implements session.Source.
-func (*listSource) Close() {}
+func (*ListSource) Close() {}
+
+// Source returns a cursor's source that yields the documents of a list.
+func (l List) Source() *ListSource { return &ListSource{List: l} }

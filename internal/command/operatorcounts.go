@@ -30,13 +30,13 @@ func (c nameCounts) append(b *bsonx.Builder, field string) {
 	b.End()
 }
 
-// operatorCounts counts the operators and stages that commands have: metrics.operatorCounters and aggStageCounters.
-type operatorCounts struct {
+// OperatorCounts counts the operators and stages that commands have: metrics.operatorCounters and aggStageCounters.
+type OperatorCounts struct {
 	expressions, groups, windows, match, stages nameCounts
 	equal                                       *atomic.Int64 // $eq of match
 }
 
-func (c *operatorCounts) init() {
+func (c *OperatorCounts) init() {
 	c.expressions = namesOf(expr.Operators())
 	c.groups = namesOf(expr.Accumulators())
 	c.windows = namesOf(pipeline.WindowFunctions())
@@ -61,7 +61,7 @@ func namesOf(operators []expr.OperatorInfo) nameCounts {
 }
 
 // filter counts the operators of a query that was accepted.
-func (c *operatorCounts) filter(query bsonx.Doc) {
+func (c *OperatorCounts) filter(query bsonx.Doc) {
 	for it := query.Iter(); it.Next(); {
 		key, v := it.Key(), it.Value()
 		if len(key) > 0 && key[0] == '$' {
@@ -93,7 +93,7 @@ func isPoint(query bsonx.Doc) bool {
 }
 
 // operand counts what a path is compared with: a document of operators, or a value.
-func (c *operatorCounts) operand(doc bsonx.Doc) {
+func (c *OperatorCounts) operand(doc bsonx.Doc) {
 	if first := string(doc.First().Key); first == "" || first[0] != '$' || bsonx.IsReferenceField(first) {
 		c.equal.Add(1)
 		return
@@ -104,7 +104,7 @@ func (c *operatorCounts) operand(doc bsonx.Doc) {
 }
 
 // predicate counts an operator of a query and those in its operand.
-func (c *operatorCounts) predicate(name string, v bsonx.Value) {
+func (c *OperatorCounts) predicate(name string, v bsonx.Value) {
 	c.match.add(name)
 	switch name {
 	case "$and", "$or", "$nor":
@@ -131,7 +131,7 @@ func (c *operatorCounts) predicate(name string, v bsonx.Value) {
 }
 
 // expression counts the operators of an expression, or of a document of expressions.
-func (c *operatorCounts) expression(v bsonx.Value) {
+func (c *OperatorCounts) expression(v bsonx.Value) {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return
 	}
@@ -148,11 +148,11 @@ func (c *operatorCounts) expression(v bsonx.Value) {
 }
 
 // Pipeline counts the stages of a pipeline that was accepted, with those in them.
-func (c *operatorCounts) Pipeline(stages bsonx.Value) {
+func (c *OperatorCounts) Pipeline(stages bsonx.Value) {
 	c.stagesOf(stages.Doc().Values())
 }
 
-func (c *operatorCounts) stagesOf(stages []bsonx.Value) {
+func (c *OperatorCounts) stagesOf(stages []bsonx.Value) {
 	for _, v := range stages {
 		if first := v.Doc().First(); first.Key != nil {
 			c.stage(string(first.Key), first.Value)
@@ -160,7 +160,7 @@ func (c *operatorCounts) stagesOf(stages []bsonx.Value) {
 	}
 }
 
-func (c *operatorCounts) stage(name string, arg bsonx.Value) {
+func (c *OperatorCounts) stage(name string, arg bsonx.Value) {
 	c.stages.add(name)
 	switch name {
 	case "$match":
@@ -206,7 +206,7 @@ func (c *operatorCounts) stage(name string, arg bsonx.Value) {
 }
 
 // fields counts fields that are each computed by an accumulator.
-func (c *operatorCounts) fields(doc bsonx.Doc, accumulators nameCounts) {
+func (c *OperatorCounts) fields(doc bsonx.Doc, accumulators nameCounts) {
 	for it := doc.Iter(); it.Next(); {
 		v := it.Value()
 		if v.Type != bsonx.TypeDocument {
@@ -221,9 +221,8 @@ func (c *operatorCounts) fields(doc bsonx.Doc, accumulators nameCounts) {
 	}
 }
 
-// StatusOperators appends the counters of operators to metrics of serverStatus.
-func (s *Service) StatusOperators(b *bsonx.Builder) {
-	c := &s.Stats.Operators
+// Status appends the counters of operators to metrics of serverStatus.
+func (c *OperatorCounts) Status(b *bsonx.Builder) {
 	c.stages.append(b, "aggStageCounters")
 	b.StartDocField("operatorCounters")
 	c.expressions.append(b, "expressions")

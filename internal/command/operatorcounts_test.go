@@ -10,7 +10,7 @@ import (
 )
 
 // total sums the counters of all kinds.
-func (c *operatorCounts) total() (sum int64) {
+func (c *OperatorCounts) total() (sum int64) {
 	for _, kind := range []nameCounts{c.expressions, c.groups, c.windows, c.match, c.stages} {
 		for _, n := range kind {
 			sum += n.Load()
@@ -23,7 +23,7 @@ func (c *operatorCounts) total() (sum int64) {
 // rises, beside that of the stage around it.
 func TestEachOperatorIsCounted(t *testing.T) {
 	t.Parallel()
-	var c operatorCounts
+	var c OperatorCounts
 	c.init()
 	counted := func(kind string, counts nameCounts, around int64, use func(name string)) {
 		t.Helper()

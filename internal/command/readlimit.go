@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -35,7 +36,7 @@ func (l *readLimit) hold(s *Service) { s.readLimit.Store(l) }
 
 // document implements clusterValue.
 func (l *readLimit) document() bsonx.Doc {
-	return bsonx.NewDoc("_id", defaultMaxTime, "clusterParameterTime", StampValue(l.at), "readOperations", l.millis)
+	return bsonx.NewDoc("_id", defaultMaxTime, "clusterParameterTime", oplog.Timestamp(l.at), "readOperations", l.millis)
 }
 
 // timeLimit returns after how many milliseconds a command ends, 0 for no limit. Its own maxTimeMS counts before the default of reads,

@@ -13,26 +13,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// Reads is what a command reads: the newest committed state, that which its transaction sees, or a
-// snapshot.
+// Reads is what a command reads: the newest committed state, the state that its transaction sees,
+// or a snapshot.
 type Reads struct {
-	Service  *Service
-	local    string          // the address by which the client reaches the server
-	txn      *table.Txn      // nil outside of transactions, but for a time of the past
-	snapshot *table.Snapshot // nil where the read concern is not "snapshot"
-	meant    *Meaning        // of the request; see meaning
+	Engine   *Engine
+	local    string          // the address at which the client reaches the server
+	txn      *table.Txn      // nil outside of transactions, except for a time of the past
+	snapshot *table.Snapshot // nil if the read concern is not "snapshot"
+	meant    *Meaning        // the collection that the command means by its UUID
 }
 
-// Reads returns what the request reads.
-func (r *Request) Reads() Reads {
-	v := Reads{Service: r.Service, txn: r.Txn(), meant: r.Meant}
-	if r.Conn != nil { // not for a request that $out or $merge makes
-		v.local = r.Conn.Local
-	}
-	if r.Snapshot != nil {
-		v.snapshot = r.Snapshot.Snapshot
-		if r.Snapshot.past != nil {
-			v.txn = r.Snapshot.past
+// Reads returns what a command reads: in txn unless it is nil, else from held unless it is nil,
+// else the newest state.
+func (e *Engine) Reads(txn *table.Txn, held *HeldSnapshot, meant *Meaning, local string) Reads {
+	v := Reads{Engine: e, local: local, txn: txn, meant: meant}
+	if held != nil {
+		v.snapshot = held.Snapshot
+		if held.past != nil {
+			v.txn = held.past
 		}
 	}
 	return v
@@ -46,14 +44,14 @@ func (v Reads) isFixed() bool { return v.txn != nil || v.snapshot != nil }
 func (v Reads) Lookup(db, name string) (*table.Collection, error) {
 	c, err := v.named(db, name)
 	if err == nil && !v.meant.Of(db, name, c) {
-		return nil, v.Service.Mismatch(v.meant)
+		return nil, v.meant.Mismatch(v.Engine.Store)
 	}
 	return c, err
 }
 
 // named is lookup of whatever has the name.
 func (v Reads) named(db, name string) (*table.Collection, error) {
-	newest := func() *table.Collection { return v.Service.Store.Lookup(db, name) }
+	newest := func() *table.Collection { return v.Engine.Store.Lookup(db, name) }
 	var c *table.Collection
 	var err error
 	switch {
@@ -72,8 +70,8 @@ func (v Reads) named(db, name string) (*table.Collection, error) {
 	return c, err
 }
 
-// buckets returns the collection that a time-series collection keeps its buckets in, or nil.
-func (v Reads) buckets(c *table.Collection) (*table.Collection, error) {
+// Buckets returns the collection that a time-series collection keeps its buckets in, or nil.
+func (v Reads) Buckets(c *table.Collection) (*table.Collection, error) {
 	return v.Lookup(c.DB, timeseries.BucketsName(c.Name))
 }
 
@@ -85,13 +83,13 @@ func (v Reads) Reader() *exec.Reader {
 	if v.snapshot != nil {
 		return exec.NewSnapshotReader(v.snapshot)
 	}
-	return exec.NewReader(v.Service.Store.Engine())
+	return exec.NewReader(v.Engine.Store.Engine())
 }
 
 // isStale reports whether a collection that was looked up has been changed, renamed or dropped
 // since. What is fixed does not change.
 func (v Reads) isStale(c *table.Collection) bool {
-	return c != nil && !v.isFixed() && !v.Service.Store.IsCurrent(c)
+	return c != nil && !v.isFixed() && !v.Engine.Store.IsCurrent(c)
 }
 
 // again looks up the collection of a query once more, nil where there is none any more.
@@ -130,7 +128,7 @@ func (v Reads) CountMatches(ctx context.Context, q *plan.Query) (int64, error) {
 	defer reader.Close()
 	for {
 		if v.Pin(reader, q.Coll) {
-			n, err := v.Service.Planner.Count(ctx, q, reader, v.RecordCount(q.Coll))
+			n, err := v.Engine.Planner.Count(ctx, q, reader, v.RecordCount(q.Coll))
 			// Without a filter the snapshot is not asked.
 			if err != nil || n > 0 || !v.isStale(q.Coll) {
 				return n, err
@@ -151,7 +149,7 @@ func (v Reads) RecordCount(c *table.Collection) plan.Counter {
 		return nil
 	}
 	return func() (int64, error) {
-		counter, err := v.Service.Store.Count(c)
+		counter, err := v.Engine.Store.Count(c)
 		return counter.Count, err
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -129,7 +130,7 @@ func runReplSetRBID(_ context.Context, _ *Request, reply *bsonx.Builder) error {
 // optime is a place in the log: a stamp and the term.
 func appendOptime(b *bsonx.Builder, key string, at storage.Stamp) {
 	b.StartDocField(key)
-	b.Value("ts", StampValue(at))
+	b.Value("ts", oplog.Timestamp(at))
 	b.Int64("t", setTerm)
 	b.End()
 }
@@ -195,7 +196,7 @@ func RunReplSetStatus(_ context.Context, req *Request, reply *bsonx.Builder) err
 	reply.Date("lastDurableWallTime", millisOf(durable))
 	reply.Date("lastWrittenWallTime", millisOf(at))
 	reply.End()
-	reply.Value("lastStableRecoveryTimestamp", StampValue(durable))
+	reply.Value("lastStableRecoveryTimestamp", oplog.Timestamp(durable))
 	reply.StartArrayField("members")
 	reply.StartDocElem()
 	s.appendMemberStatus(req, reply, at)
@@ -221,7 +222,7 @@ func (s *Service) appendMemberStatus(req *Request, b *bsonx.Builder, at storage.
 	b.String("syncSourceHost", "")
 	b.Int32("syncSourceId", -1)
 	b.String("infoMessage", "")
-	b.Value("electionTime", StampValue(storage.StampAt(s.Started)))
+	b.Value("electionTime", oplog.Timestamp(storage.StampAt(s.Started)))
 	b.Date("electionDate", s.Started.Unix()*1000)
 	b.Int32("configVersion", setVersion)
 	b.Int64("configTerm", setTerm)
@@ -310,7 +311,7 @@ func runOplogNote(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	}
 	if v := req.Get("maxClusterTime"); !v.IsMissing() && stampOf(v) <= req.Service.Order.Visible() {
 		return mongoerr.New(mongoerr.StaleClusterTime, "Requested maxClusterTime %s is less or equal to the last primary OpTime: %s",
-			stampText(stampOf(v)), stampText(req.Service.Order.Visible()))
+			stampOf(v), req.Service.Order.Visible())
 	}
 	return req.Service.Store.LogNoop(data.Doc())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -157,11 +158,11 @@ func TestConcernsOfAMember(t *testing.T) {
 func TestClusterTime(t *testing.T) {
 	h := newMember(t, readIt("readIt", true))
 	ahead := storage.NewStamp(uint32(time.Now().Unix())+1000, 7)
-	if got := h.run("test", bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", command.StampValue(ahead)))); code(got) != 72 {
+	if got := h.run("test", bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", oplog.Timestamp(ahead)))); code(got) != 72 {
 		t.Error(command.FormatDoc(got))
 	}
-	got := h.run("test", bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", command.StampValue(ahead)),
-		"$clusterTime", bsonx.NewDoc("clusterTime", command.StampValue(ahead))))
+	got := h.run("test", bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", oplog.Timestamp(ahead)),
+		"$clusterTime", bsonx.NewDoc("clusterTime", oplog.Timestamp(ahead))))
 	if code(got) != 0 || command.StampOf(got.LookupPath("$clusterTime", "clusterTime")) != ahead || command.StampOf(got.Lookup("operationTime")) != ahead {
 		t.Error(command.FormatDoc(got))
 	}
@@ -169,8 +170,8 @@ func TestClusterTime(t *testing.T) {
 	// A commit that is under way holds readers back that must see what comes after it.
 	under := h.svc.Order.Begin(0, 1)
 	later := h.svc.Order.Take(0)
-	read := bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", command.StampValue(later)))
-	if got := h.run("test", bsonx.NewDoc("readIt", 1, "maxTimeMS", 10, "readConcern", bsonx.NewDoc("afterClusterTime", command.StampValue(later)))); code(got) != mongoerr.MaxTimeMSExpired {
+	read := bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", oplog.Timestamp(later)))
+	if got := h.run("test", bsonx.NewDoc("readIt", 1, "maxTimeMS", 10, "readConcern", bsonx.NewDoc("afterClusterTime", oplog.Timestamp(later)))); code(got) != mongoerr.MaxTimeMSExpired {
 		t.Error(command.FormatDoc(got))
 	}
 	done := make(chan bsonx.Doc)

@@ -61,7 +61,7 @@ type Request struct {
 	Value    bsonx.Value // of the command's own field
 	RawArgs  []bsonx.Elem
 	Memory   *Workspace
-	Snapshot *heldSnapshot // nil where the read concern is not "snapshot"
+	Snapshot *HeldSnapshot // nil where the read concern is not "snapshot"
 	Reply    replyState
 	retain   bool
 }
@@ -239,14 +239,14 @@ func (r *Request) Retain() { r.retain = true }
 func (r *Request) RetainCursor(c *session.Cursor) {
 	r.Retain()
 	if r.Snapshot != nil {
-		c.Source = r.Service.Snapshots.source(r.Snapshot, c.Source)
+		c.Source = r.Service.Read.Snapshots.source(r.Snapshot, c.Source)
 	}
 	c.Owner, c.Command, c.API = r.Owner(), r.Body, r.Generic.api()
 	if r.Work != nil {
 		r.Work.cursors = true
 	}
 	if s := r.Conn.scripting; s != nil {
-		c.Running, r.Conn.scripting = &s.running, nil
+		c.Running, r.Conn.scripting = &s.Running, nil
 	}
 	c.Save()
 	c.Compiled = r.Op.Memory.HandOver()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -91,7 +92,7 @@ func (d *rwDefaults) append(s *Service, b *bsonx.Builder) {
 	b.Doc("defaultReadConcern", read)
 	b.Doc("defaultWriteConcern", write)
 	if d.at != 0 {
-		b.Value("updateOpTime", StampValue(d.at))
+		b.Value("updateOpTime", oplog.Timestamp(d.at))
 		b.Date("updateWallClockTime", d.wall.UnixMilli())
 	}
 	b.String("defaultWriteConcernSource", writeSource)
@@ -220,7 +221,7 @@ func (d *rwDefaults) document() bsonx.Doc {
 	if d.write != nil {
 		b.Doc("defaultWriteConcern", d.write)
 	}
-	b.Value("updateOpTime", StampValue(d.at))
+	b.Value("updateOpTime", oplog.Timestamp(d.at))
 	b.Date("updateWallClockTime", d.wall.UnixMilli())
 	b.End()
 	return b.Bytes()

@@ -10,42 +10,48 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// scripting is the scope of expressions without a command's let. It tells the JavaScript in them for which operation it
-// runs. The commands of a connection share one; a cursor that stays open takes it along.
-type scripting struct {
-	running interrupt.Running
+// Scripting is the scope of expressions without a command's let. It tells their JavaScript for
+// which operation it runs. The commands of a connection share one; a cursor that stays open keeps it.
+type Scripting struct {
+	// Running is the operation that the JavaScript runs for.
+	Running interrupt.Running
+	engine  *Engine
 	vars    *expr.Vars
 	db      string
-	// at is the cluster time that the command's expressions see, 0 until one asks.
+	// at is the cluster time that the command's expressions see, 0 until one asks for it.
 	at storage.Stamp
 }
 
-// BaseVars is the scope of a command's expressions without its let.
-func (r *Request) BaseVars() *expr.Vars {
-	s := r.Conn.scripting
-	if s == nil {
-		s = &scripting{}
-		service := r.Service
-		s.vars = (*expr.Vars)(nil).WithScripts(js.Options{
-			Disabled: r.Service.NoScripting, Running: &s.running,
-			Stored: func() ([]bsonx.Doc, error) { return service.StoredScripts(s.running.Context(), s.db) },
-		})
-		if service.Replicates() {
-			s.vars = s.vars.WithClusterTime(func() bsonx.Value {
-				if s.at == 0 {
-					s.at = service.Order.Visible()
-				}
-				return StampValue(s.at)
-			})
-		}
-		r.Conn.scripting = s
+// NewScripting returns the scope for the commands of a connection.
+func (e *Engine) NewScripting() *Scripting {
+	s := &Scripting{engine: e}
+	s.vars = (*expr.Vars)(nil).WithScripts(js.Options{
+		Disabled: e.NoScripting, Running: &s.Running,
+		Stored: func() ([]bsonx.Doc, error) { return e.StoredScripts(s.Running.Context(), s.db) },
+	})
+	if e.Order != nil {
+		s.vars = s.vars.WithClusterTime(s.clusterTime)
 	}
-	s.running.Set(r.Op)
-	s.db = r.DB
+	return s
+}
+
+// clusterTime returns the same time for all expressions of a command.
+func (s *Scripting) clusterTime() bsonx.Value {
+	if s.at == 0 {
+		s.at = s.engine.Order.Visible()
+	}
+	return oplog.Timestamp(s.at)
+}
+
+// Begin returns the scope for the command whose operation is ctx.
+func (s *Scripting) Begin(ctx context.Context, db string) *expr.Vars {
+	s.Running.Set(ctx)
+	s.db = db
 	s.at = 0
 	return s.vars
 }
@@ -54,8 +60,8 @@ func (r *Request) BaseVars() *expr.Vars {
 const scriptsCollection = "system.js"
 
 // StoredScripts returns the documents of a database's system.js.
-func (s *Service) StoredScripts(ctx context.Context, db string) ([]bsonx.Doc, error) {
-	c := s.Store.Lookup(db, scriptsCollection)
+func (e *Engine) StoredScripts(ctx context.Context, db string) ([]bsonx.Doc, error) {
+	c := e.Store.Lookup(db, scriptsCollection)
 	if c == nil || c.Kind != catalog.KindCollection {
 		return nil, nil
 	}
@@ -63,9 +69,9 @@ func (s *Service) StoredScripts(ctx context.Context, db string) ([]bsonx.Doc, er
 	if err != nil {
 		return nil, err
 	}
-	reader := exec.NewReader(s.Store.Engine())
+	reader := exec.NewReader(e.Store.Engine())
 	defer reader.Close()
-	run, err := s.Planner.Find(ctx, &plan.Query{DB: db, Name: scriptsCollection, Coll: c, Filter: all}, reader)
+	run, err := e.Planner.Find(ctx, &plan.Query{DB: db, Name: scriptsCollection, Coll: c, Filter: all}, reader)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/clock"
-	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -65,7 +64,7 @@ type Deps struct {
 	// Definitions are the commands that the service has.
 	Definitions []Definition
 	// StageWriter returns what $out and $merge of a pipeline write with; without it they fail.
-	StageWriter func(*Pipelines) pipeline.Writer
+	StageWriter func(*Service, *Pipelines) pipeline.Writer
 }
 
 // Service runs commands. It is safe for concurrent use.
@@ -73,15 +72,13 @@ type Service struct {
 	Deps
 	Commands   *Registry
 	FailPoints failPoints
-	budgets    budgets
+	Read       Engine
 	overload   atomic.Int64 // the bytes that Go's memory has beyond what lets large messages in
 	Topology   topology
 	Gate       writeGate
-	Collations collation.Cache
 	ttl        *ttl.Monitor // nil without a store
 	Order      *storage.Order
 	NextTime   func() (t, i uint32) // takes a cluster time that nothing else has, for timestamps in documents
-	Snapshots  snapshots
 	Stats      stats
 	slow       atomic.Int64
 	batchBytes int // of the documents of one batch; maxBatchBytes except in tests
@@ -131,7 +128,7 @@ func NewService(deps Deps) (*Service, error) {
 	}
 	s.Topology.init(s.Started)
 	s.Gate.init()
-	s.Snapshots.init()
+	s.initRead()
 	if s.Replicates() {
 		s.Order.Advance(storage.StampAt(s.Started))
 	}
@@ -181,7 +178,6 @@ func (s *Service) setDefaults() {
 	s.Transactions.Ended = func(t *session.Transaction) {
 		s.Stats.transactions.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))
 	}
-	s.Stats.Operators.init()
 	s.slowPolicy.Store(&slowPolicy{sampleRate: 1})
 	s.switches.lockMillis.Store(defaultLockMillis)
 	if s.Verbosity == nil {
@@ -221,7 +217,7 @@ func (s *Service) Registry() *Registry { return s.Commands }
 func (s *Service) Reap() {
 	s.Cursors.Reap()
 	s.Transactions.Reap(s.Clock.Now())
-	s.Snapshots.reap(s.Clock.Now())
+	s.Read.Snapshots.reap(s.Clock.Now())
 	if ended := s.Sessions.Reap(); len(ended) > 0 {
 		s.Sessions.CursorsReaped(s.EndSessions(ended))
 	}
@@ -245,7 +241,7 @@ func (s *Service) EndSessions(ids []session.SessionID) (closed int) {
 	match := func(id session.SessionID) bool { return set[id] }
 	closed = s.Cursors.KillSession(match)
 	s.Transactions.KillSession(match)
-	s.Snapshots.EndSessions(match)
+	s.Read.Snapshots.EndSessions(match)
 	return closed
 }
 
@@ -253,7 +249,7 @@ func (s *Service) EndSessions(ids []session.SessionID) (closed int) {
 func (s *Service) Close() {
 	s.Cursors.Close()
 	s.Transactions.Close()
-	s.Snapshots.close()
+	s.Read.Snapshots.close()
 }
 
 // Stop tells the service that the server stops: commands that wait for news end at once, the others finish.

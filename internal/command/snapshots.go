@@ -22,13 +22,13 @@ const (
 	maxKeptSnapshots = 256
 )
 
-// snapshots are those that reads with the level "snapshot" hold: cursors, and for further reads at the same atClusterTime the
+// Snapshots are those that reads with the level "snapshot" hold: cursors, and for further reads at the same atClusterTime the
 // sessions that asked for them last. It is safe for concurrent use.
-type snapshots struct {
+type Snapshots struct {
 	mu   sync.Mutex
-	held map[storage.Stamp]*heldSnapshot
+	held map[storage.Stamp]*HeldSnapshot
 	// past are those that were made of the store's history, each for the one read that asked for it.
-	past map[*heldSnapshot]bool
+	past map[*HeldSnapshot]bool
 	// kept are the newest snapshots of sessions, the oldest first.
 	kept   []keptSnapshot
 	window time.Duration
@@ -36,11 +36,11 @@ type snapshots struct {
 
 type keptSnapshot struct {
 	session session.SessionID
-	snap    *heldSnapshot
+	snap    *HeldSnapshot
 }
 
-// heldSnapshot is a snapshot with its users. All fields are guarded by the registry's lock.
-type heldSnapshot struct {
+// HeldSnapshot is a snapshot with its users. All fields are guarded by the registry's lock.
+type HeldSnapshot struct {
 	*table.Snapshot
 	// past is set in the place of Snapshot where it was made of the history. One goroutine at a time uses it.
 	past  *table.Txn
@@ -52,13 +52,13 @@ type heldSnapshot struct {
 	ended bool
 }
 
-func (s *snapshots) init() {
-	s.held, s.past = make(map[storage.Stamp]*heldSnapshot), make(map[*heldSnapshot]bool)
+func (s *Snapshots) init() {
+	s.held, s.past = make(map[storage.Stamp]*HeldSnapshot), make(map[*HeldSnapshot]bool)
 	s.window = snapshotWindow * time.Second
 }
 
 // close needs the lock.
-func (h *heldSnapshot) close() {
+func (h *HeldSnapshot) close() {
 	if h.past != nil {
 		h.past.Abort()
 		return
@@ -66,22 +66,14 @@ func (h *heldSnapshot) close() {
 	_ = h.Close()
 }
 
-func (s *snapshots) setWindow(seconds int64) {
+func (s *Snapshots) setWindow(seconds int64) {
 	s.mu.Lock()
 	s.window = time.Duration(seconds) * time.Second
 	s.mu.Unlock()
 }
 
-// setHistoryWindow changes for how long a snapshot can be read that is held, and, as someone cares for the past, any time of it.
-func (s *Service) setHistoryWindow(seconds int64) {
-	s.Snapshots.setWindow(seconds)
-	if s.Store != nil {
-		s.Store.KeepHistory(time.Duration(seconds) * time.Second)
-	}
-}
-
 func errTooOld(stamp storage.Stamp) error {
-	return mongoerr.New(mongoerr.SnapshotTooOld, "Read timestamp %s is older than the oldest available timestamp.", stampText(stamp))
+	return mongoerr.New(mongoerr.SnapshotTooOld, "Read timestamp %s is older than the oldest available timestamp.", stamp)
 }
 
 // maxPast bounds what is applied to a snapshot of the history to get to a time behind it, in bytes.
@@ -89,7 +81,7 @@ const maxPast = 64 << 20
 
 // hold returns the snapshot of a time, or for 0 the newest one, for a read that has begun: both pause and release must follow. by
 // is the session whose further reads may ask for the same time, nil for none.
-func (s *snapshots) hold(ctx context.Context, store *table.Store, at storage.Stamp, by *session.Session, now time.Time) (*heldSnapshot, error) {
+func (s *Snapshots) hold(ctx context.Context, store *table.Store, at storage.Stamp, by *session.Session, now time.Time) (*HeldSnapshot, error) {
 	if h := s.holdPresent(store, at, by, now); h != nil {
 		return h, nil
 	}
@@ -97,7 +89,7 @@ func (s *snapshots) hold(ctx context.Context, store *table.Store, at storage.Sta
 	if err != nil {
 		return nil, pastError(err, at)
 	}
-	h := &heldSnapshot{past: txn, At: at, taken: now, holders: 1, readers: 1}
+	h := &HeldSnapshot{past: txn, At: at, taken: now, holders: 1, readers: 1}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.past[h] = true
@@ -113,7 +105,7 @@ func pastError(err error, at storage.Stamp) error {
 }
 
 // holdPresent returns a snapshot that others hold, or that of the newest state; nil where the time is neither.
-func (s *snapshots) holdPresent(store *table.Store, at storage.Stamp, by *session.Session, now time.Time) *heldSnapshot {
+func (s *Snapshots) holdPresent(store *table.Store, at storage.Stamp, by *session.Session, now time.Time) *HeldSnapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.held[at]
@@ -135,7 +127,7 @@ func (s *snapshots) holdPresent(store *table.Store, at storage.Stamp, by *sessio
 		if h = s.held[snap.Stamp()]; h != nil {
 			_ = snap.Close() // the catalog has changed; the data has not
 		} else {
-			h = &heldSnapshot{Snapshot: snap, At: snap.Stamp(), taken: now}
+			h = &HeldSnapshot{Snapshot: snap, At: snap.Stamp(), taken: now}
 			s.held[snap.Stamp()] = h
 		}
 	}
@@ -148,7 +140,7 @@ func (s *snapshots) holdPresent(store *table.Store, at storage.Stamp, by *sessio
 }
 
 // keep needs the lock.
-func (s *snapshots) keep(id session.SessionID, h *heldSnapshot) {
+func (s *Snapshots) keep(id session.SessionID, h *HeldSnapshot) {
 	if i := slices.IndexFunc(s.kept, func(k keptSnapshot) bool { return k.session == id }); i >= 0 {
 		if s.kept[i].snap == h {
 			return
@@ -163,21 +155,21 @@ func (s *snapshots) keep(id session.SessionID, h *heldSnapshot) {
 }
 
 // forget needs the lock.
-func (s *snapshots) forget(i int) {
+func (s *Snapshots) forget(i int) {
 	h := s.kept[i].snap
 	s.kept = slices.Delete(s.kept, i, i+1)
 	s.drop(h)
 }
 
 // drop takes a holder away. It needs the lock.
-func (s *snapshots) drop(h *heldSnapshot) {
+func (s *Snapshots) drop(h *HeldSnapshot) {
 	if h.holders--; h.holders == 0 && !h.ended {
 		s.end(h)
 	}
 }
 
 // end needs the lock.
-func (s *snapshots) end(h *heldSnapshot) {
+func (s *Snapshots) end(h *HeldSnapshot) {
 	h.ended = true
 	if h.past != nil {
 		delete(s.past, h)
@@ -189,26 +181,14 @@ func (s *snapshots) end(h *heldSnapshot) {
 	}
 }
 
-// readsSnapshot reports whether the request reads a snapshot that is not a transaction's or a cursor's: drivers send the level
-// with getMore too.
-func (r *Request) readsSnapshot() bool {
-	return r.Generic.ReadConcern.Level == levelSnapshot && !r.Generic.inTransaction() && r.Def.Name != "getMore" && r.Service.Store != nil
-}
-
-// holdSnapshot gives a request that reads with the level "snapshot" what it reads; done must follow.
-func (s *Service) holdSnapshot(req *Request) (err error) {
-	req.Snapshot, err = s.Snapshots.hold(req.Op, s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
-	return err
-}
-
 // done is pause and release.
-func (s *snapshots) done(h *heldSnapshot) {
+func (s *Snapshots) done(h *HeldSnapshot) {
 	s.pause(h)
 	s.release(h)
 }
 
 // begin lets a holder read. It fails where the snapshot is too old by now.
-func (s *snapshots) begin(h *heldSnapshot) error {
+func (s *Snapshots) begin(h *HeldSnapshot) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h.ended {
@@ -219,7 +199,7 @@ func (s *snapshots) begin(h *heldSnapshot) error {
 }
 
 // pause is called by a holder that reads no more for now.
-func (s *snapshots) pause(h *heldSnapshot) {
+func (s *Snapshots) pause(h *HeldSnapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h.readers--; h.readers == 0 && h.ended {
@@ -228,14 +208,14 @@ func (s *snapshots) pause(h *heldSnapshot) {
 }
 
 // release is called by a holder that does not read, and never will.
-func (s *snapshots) release(h *heldSnapshot) {
+func (s *Snapshots) release(h *HeldSnapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(h)
 }
 
 // reap ends the snapshots that are too old.
-func (s *snapshots) reap(now time.Time) {
+func (s *Snapshots) reap(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.kept) - 1; i >= 0; i-- {
@@ -251,12 +231,12 @@ func (s *snapshots) reap(now time.Time) {
 }
 
 // all needs the lock.
-func (s *snapshots) all() []*heldSnapshot {
+func (s *Snapshots) all() []*HeldSnapshot {
 	return slices.AppendSeq(slices.Collect(maps.Values(s.held)), maps.Keys(s.past))
 }
 
 // EndSessions ends what is kept for sessions.
-func (s *snapshots) EndSessions(match func(session.SessionID) bool) {
+func (s *Snapshots) EndSessions(match func(session.SessionID) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.kept) - 1; i >= 0; i-- {
@@ -267,7 +247,7 @@ func (s *snapshots) EndSessions(match func(session.SessionID) bool) {
 }
 
 // close ends all snapshots, before the store is closed.
-func (s *snapshots) close() {
+func (s *Snapshots) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.all() {
@@ -279,13 +259,13 @@ func (s *snapshots) close() {
 // snapshotSource is the source of a cursor all whose batches are read from one snapshot.
 type snapshotSource struct {
 	session.Source
-	all     *snapshots
-	snap    *heldSnapshot
+	all     *Snapshots
+	snap    *HeldSnapshot
 	reading bool
 }
 
 // source returns a source that holds the snapshot, which is being read, as long as it is open.
-func (s *snapshots) source(h *heldSnapshot, in session.Source) session.Source {
+func (s *Snapshots) source(h *HeldSnapshot, in session.Source) session.Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.holders++

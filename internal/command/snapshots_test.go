@@ -15,15 +15,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-func newSnapshots(t *testing.T) (*snapshots, *table.Store) {
+func newSnapshots(t *testing.T) (*Snapshots, *table.Store) {
 	t.Helper()
-	store, err := table.OpenLogged(mem.New(), Compiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
+	store, err := table.OpenLogged(mem.New(), struct{ table.Compiler }{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
 	store.KeepHistory(0) // what is held is all that can be read
-	s := new(snapshots)
+	s := new(Snapshots)
 	s.init()
 	return s, store
 }
@@ -48,7 +48,7 @@ func put(t *testing.T, store *table.Store, id int) {
 }
 
 // has reports whether a snapshot has a document.
-func has(t *testing.T, h *heldSnapshot, id int) bool {
+func has(t *testing.T, h *HeldSnapshot, id int) bool {
 	t.Helper()
 	c, err := h.Lookup("d", "c")
 	if err != nil {
@@ -86,7 +86,7 @@ func TestSnapshotsAreShared(t *testing.T) {
 	if has(t, first, 2) || !has(t, second, 2) || !has(t, first, 1) {
 		t.Error("the snapshots have not what they should")
 	}
-	for _, h := range []*heldSnapshot{first, first, first, second} {
+	for _, h := range []*HeldSnapshot{first, first, first, second} {
 		s.pause(h)
 		s.release(h)
 	}

@@ -52,9 +52,9 @@ func (s *PlanSource) Open(ctx context.Context, from Reads, q *plan.Query) error 
 	case from.snapshot != nil:
 		s.reader = *exec.NewSnapshotReader(from.snapshot)
 	default:
-		s.reader = *exec.NewReader(from.Service.Store.Engine())
+		s.reader = *exec.NewReader(from.Engine.Store.Engine())
 	}
-	run, err := s.Service.Planner.Find(ctx, q, &s.reader)
+	run, err := s.Engine.Planner.Find(ctx, q, &s.reader)
 	for s.isStale(q.Coll) {
 		if err == nil {
 			run.Close()
@@ -63,7 +63,7 @@ func (s *PlanSource) Open(ctx context.Context, from Reads, q *plan.Query) error 
 		if q.Coll, err = s.again(q); err != nil {
 			return err
 		}
-		run, err = s.Service.Planner.Find(ctx, q, &s.reader)
+		run, err = s.Engine.Planner.Find(ctx, q, &s.reader)
 	}
 	if err != nil {
 		s.reader.Close()
@@ -187,8 +187,8 @@ func (s *PlanSource) reopen(ctx context.Context) (bsonx.Doc, error) {
 	return s.Next(ctx)
 }
 
-// done reports whether it is known, without another look, that there is no further document.
-func (s *PlanSource) done(context.Context) bool { return !s.tailable && (s.left == 0 || s.Run.IsEOF()) }
+// IsDone implements Ender.
+func (s *PlanSource) IsDone(context.Context) bool { return !s.tailable && (s.left == 0 || s.Run.IsEOF()) }
 
 // remaining implements limited.
 func (s *PlanSource) remaining() int64 { return s.left }
@@ -210,7 +210,7 @@ func (s *PlanSource) Restore(ctx context.Context) error {
 	}
 	s.reader.Pin() // before the look at the catalog: what is dropped after it is still in the snapshot
 	if s.coll != nil && !s.isFixed() {
-		current := s.Service.Store.Current(s.coll)
+		current := s.Engine.Store.Current(s.coll)
 		if current == nil || current.Namespace() != s.coll.Namespace() {
 			return mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped or renamed: %s", s.coll.Namespace())
 		}

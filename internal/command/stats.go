@@ -23,7 +23,6 @@ type stats struct {
 	readConcerns           readConcernCounts
 	tallies                [tallies]Tally
 	transactions           table.Latencies // of whole transactions
-	Operators              operatorCounts
 	Codecs                 [wire.Compressors]codecCounts
 	// sessionRecords counts the records that make writes retryable.
 	sessionRecords    atomic.Int64

@@ -134,7 +134,7 @@ func (s *Service) beginTxn(req *Request, t *session.Transaction) (*table.Txn, er
 
 // sessionDoc returns the document that names a session.
 func sessionDoc(id session.SessionID) bsonx.Doc {
-	return bsonx.NewDoc("id", bsonx.Binary(UUIDSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:]))
+	return bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:]))
 }
 
 func runCommitTransaction(ctx context.Context, req *Request, _ *bsonx.Builder) error {

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -27,7 +26,7 @@ func UUIDOf(v bsonx.Value) (id [16]byte, ok bool) {
 		return id, false
 	}
 	subtype, data := v.Binary()
-	if subtype != UUIDSubtype || len(data) != len(id) {
+	if subtype != bsonx.UUIDSubtype || len(data) != len(id) {
 		return id, false
 	}
 	return [16]byte(data), true
@@ -63,19 +62,6 @@ func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
 	return e.Name, nil
 }
 
-// Meaning is the collection that a client means by a name and the argument collectionUUID.
-// Another collection may get the name while the command runs, so each look-up of the name is
-// checked.
-type Meaning struct {
-	DB, Name string
-	ID       [16]byte
-}
-
-// Of reports whether a lookup of a namespace found what is meant. nil means whatever has a name.
-func (m *Meaning) Of(db, name string, c *table.Collection) bool {
-	return m == nil || m.DB != db || m.Name != name || c != nil && c.Kind == catalog.KindCollection && c.UUID == m.ID
-}
-
 // CheckUUID refuses a command whose collectionUUID is not the UUID of the collection that it names.
 func (r *Request) CheckUUID(name string) error {
 	v := r.Get(CollectionUUID.Name)
@@ -99,16 +85,5 @@ func (r *Request) CheckMeant(db, name string, c *table.Collection) error {
 	if r.Meant.Of(db, name, c) {
 		return nil
 	}
-	return r.Service.Mismatch(r.Meant)
-}
-
-// Mismatch is the error of a name that is not that of the collection which is meant. It has the
-// name of that collection, if the database has it.
-func (s *Service) Mismatch(m *Meaning) error {
-	actual := bsonx.Null
-	if e := s.Store.Catalog().ByUUID(m.ID); e != nil && e.DB == m.DB {
-		actual = bsonx.String(e.Name)
-	}
-	info := bsonx.NewDoc("db", m.DB, "collectionUUID", bsonx.Binary(UUIDSubtype, m.ID[:]), "expectedCollection", m.Name, "actualCollection", actual)
-	return mongoerr.New(mongoerr.CollectionUUIDMismatch, "Collection UUID does not match that specified").WithInfo(info)
+	return r.Meant.Mismatch(r.Service.Store)
 }

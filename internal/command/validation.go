@@ -16,6 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -41,7 +42,7 @@ func CheckValidation(req *Request) error {
 		if req.Service.Replicates() {
 			order = req.Service.Order
 		}
-		vars := validatorVars(nil, &req.Conn.scripting.running, order)
+		vars := validatorVars(nil, &req.Conn.scripting.Running, order)
 		if req.Generic.APIStrict == BoolTrue {
 			vars = vars.WithStableAPI()
 		}
@@ -71,7 +72,7 @@ func badEnum(req *Request, field string, v bsonx.Value) error {
 func validatorVars(co *collation.Collator, running *interrupt.Running, order *storage.Order) *expr.Vars {
 	vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: running})
 	if order != nil {
-		vars = vars.WithClusterTime(func() bsonx.Value { return StampValue(order.Visible()) })
+		vars = vars.WithClusterTime(func() bsonx.Value { return oplog.Timestamp(order.Visible()) })
 	}
 	return vars.WithCollation(co)
 }

@@ -65,9 +65,6 @@ func (s *Service) addVirtual() error {
 	return nil
 }
 
-// IsVirtual reports whether the documents of c, which may be nil, are made when they are read.
-func IsVirtual(c *table.Collection) bool { return c != nil && c.Kind == catalog.KindVirtual }
-
 // NotStored refuses a write to a virtual collection.
 func NotStored(c *table.Collection) error {
 	return mongoerr.New(mongoerr.IllegalOperation, "%s shows the state of the server and cannot be written to", c.Namespace())
@@ -231,18 +228,5 @@ func (v *virtualReader) histories(
 
 // recordedSession is how MongoDB names a session whose user is known.
 func recordedSession(s *retryable.Session) bsonx.Doc {
-	return bsonx.NewDoc("id", bsonx.Binary(UUIDSubtype, s[:16]), "uid", bsonx.Binary(0, s[16:]))
-}
-
-// checkVirtualHint accepts the order of a virtual collection's documents: by _id.
-func checkVirtualHint(hint bsonx.Value) error {
-	switch {
-	case hint.IsMissing(), hint.Type == bsonx.TypeString && hint.Str() == "_id_":
-		return nil
-	case hint.Type == bsonx.TypeDocument:
-		if first := hint.Doc().First(); first.Key == nil || string(first.Key) == "_id" || string(first.Key) == "$natural" {
-			return nil
-		}
-	}
-	return mongoerr.New(mongoerr.BadValue, "hint provided does not correspond to an existing index")
+	return bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, s[:16]), "uid", bsonx.Binary(0, s[16:]))
 }

@@ -113,14 +113,14 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 	defer func() {
 		c.srv.buffers.put(c.out)
 		c.out = nil
-		c.state.Reply.Release()
+		c.state.Output.Held.Release()
 	}()
 	for {
 		c.begin()
 		res := c.srv.service.Handle(ctx, c.state, &c.msg, (*c.out)[:0])
 		c.end()
 		*c.out = res.Out
-		c.state.Reply.Force(int64(cap(*c.out)))
+		c.state.Output.Held.Force(int64(cap(*c.out)))
 		c.replySize = nextReplySize(c.replySize, len(res.Out))
 		retained = retained || res.Retained
 		c.state.CountTraffic(size, len(res.Out))

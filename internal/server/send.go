@@ -43,7 +43,7 @@ func (c *conn) room(reply []byte, size int) []byte {
 
 // replyBuffer returns a buffer for a reply of the expected size, where the server has so much memory left.
 func (c *conn) replyBuffer() *[]byte {
-	if !c.state.Reply.Spare(int64(c.replySize)) {
+	if !c.state.Output.Held.Spare(int64(c.replySize)) {
 		c.replySize = 0
 	}
 	return c.srv.buffers.get(c.replySize)

@@ -198,7 +198,7 @@ func (s *Server) start(nc net.Conn) {
 	}
 	c := &conn{srv: s, nc: nc, buf: make([]byte, idleBuffer), request: s.service.Memory.Hold()}
 	c.state = s.service.NewConn(s.nextID.Add(1), remote, local, isLocal(nc.RemoteAddr()))
-	c.state.Room = c.room
+	c.state.Output.Room = c.room
 	c.state.Op.Looks = s.watcher.wake
 	s.mu.Lock()
 	if s.closed {

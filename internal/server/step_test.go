@@ -67,7 +67,7 @@ func newCannedConn(srv *Server, message []byte, times int) *conn {
 	nc := &cannedConn{message: message, left: times}
 	c := &conn{srv: srv, nc: nc, buf: make([]byte, idleBuffer), request: srv.service.Memory.Hold()}
 	c.state = srv.service.NewConn(1, "canned", "canned", true)
-	c.state.Room = c.room
+	c.state.Output.Room = c.room
 	return c
 }
 

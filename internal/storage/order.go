@@ -3,6 +3,7 @@ package storage
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -26,6 +27,9 @@ func (s Stamp) Seconds() uint32 { return uint32(s >> 32) }
 
 // Number returns the number within the second.
 func (s Stamp) Number() uint32 { return uint32(s) }
+
+// String returns the stamp as MongoDB's messages show timestamps.
+func (s Stamp) String() string { return fmt.Sprintf("Timestamp(%d, %d)", s.Seconds(), s.Number()) }
 
 // StampSize is how many bytes a stamp takes in a key.
 const StampSize = 8

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
@@ -183,9 +184,9 @@ func (x *statusSample) statusOplog(b *bsonx.Builder) {
 		return
 	}
 	if oldest, _, err := x.Store.OldestEntry(); err == nil {
-		b.Value("earliestOptime", command.StampValue(oldest))
+		b.Value("earliestOptime", oplog.Timestamp(oldest))
 	}
-	b.Value("latestOptime", command.StampValue(x.Order.Visible()))
+	b.Value("latestOptime", oplog.Timestamp(x.Order.Visible()))
 	size, retention := x.Store.OplogLimits()
 	if n, err := x.Store.Count(x.Store.Oplog()); err == nil {
 		b.Int64("entries", n.Count)

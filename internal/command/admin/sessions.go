@@ -46,7 +46,7 @@ func runStartSession(_ context.Context, req *command.Request, reply *bsonx.Build
 		return err
 	}
 	reply.StartDocField("id")
-	reply.Value("id", bsonx.Binary(command.UUIDSubtype, id.UUID[:]))
+	reply.Value("id", bsonx.Binary(bsonx.UUIDSubtype, id.UUID[:]))
 	reply.Value("uid", bsonx.Binary(0, id.User[:]))
 	reply.End()
 	reply.Int32("timeoutMinutes", int32(session.Timeout.Minutes()))
@@ -130,7 +130,7 @@ func killSessionsWhere(s *command.Service, req *command.Request, match func(sess
 	s.Ops.KillSession(match, own)
 	s.Sessions.CursorsClosed(s.Cursors.KillSession(match))
 	s.Transactions.KillSession(match)
-	s.Snapshots.EndSessions(match)
+	s.Read.Snapshots.EndSessions(match)
 	for _, id := range s.Sessions.All(match) {
 		s.Sessions.End(id)
 	}

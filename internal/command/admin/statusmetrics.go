@@ -22,7 +22,7 @@ func (x *statusSample) statusMetrics(b *bsonx.Builder) {
 		b.End()
 	}
 	b.End()
-	x.StatusOperators(b)
+	x.Read.Operators.Status(b)
 	c := x.Cursors.Stats()
 	b.StartDocField("cursor")
 	b.Int64("moreThanOneBatch", c.MoreThanOneBatch)

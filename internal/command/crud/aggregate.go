@@ -99,7 +99,7 @@ func checkAggregate(r *command.Request) (name string, own command.OwnStages, sc 
 	if r.Has("needsMerge") && !r.Has("fromRouter") && !r.Has("fromMongos") {
 		return "", own, command.Scope{}, mongoerr.New(mongoerr.FailedToParse, "Cannot specify 'needsMerge' without 'fromRouter'")
 	}
-	r.Service.Stats.Operators.Pipeline(stages)
+	r.Service.Read.Operators.Pipeline(stages)
 	return name, own, sc, CheckConcerns(r, stages)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
 // DistinctCommands returns the definition of distinct.
@@ -56,7 +57,7 @@ func runDistinct(ctx context.Context, req *command.Request, reply *bsonx.Builder
 	req.Op.Debug.NReturned = int64(values.Doc().Len())
 	reply.Value("values", values)
 	if req.Snapshot != nil {
-		reply.Value("atClusterTime", command.StampValue(req.Snapshot.At))
+		reply.Value("atClusterTime", oplog.Timestamp(req.Snapshot.At))
 	}
 	return nil
 }

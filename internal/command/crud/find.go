@@ -187,8 +187,25 @@ func (a *findArgs) check(req *command.Request) error {
 	case req.Work != nil && q.Tailable:
 		return mongoerr.New(mongoerr.InvalidOptions, "It is illegal to open a tailable cursor in a transaction")
 	case q.Tailable || a.awaitData:
-		return command.CheckTailable(req)
+		return checkTailable(req)
 	default:
 		return nil
 	}
+}
+
+// checkTailable checks the options of a find for a tailable cursor.
+func checkTailable(req *command.Request) error {
+	sort := req.Doc("sort")
+	direction, _ := sort.Lookup("$natural").AsInt64()
+	switch {
+	case req.Bool("awaitData") && !req.Bool("tailable"):
+		return mongoerr.New(mongoerr.FailedToParse, "Cannot set 'awaitData' without also setting 'tailable'")
+	case !req.Bool("tailable"):
+		return nil
+	case !sort.IsEmpty() && (sort.Len() != 1 || direction != 1):
+		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with a sort other than {$natural: 1}")
+	case req.Bool("singleBatch"):
+		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with the 'singleBatch' option")
+	}
+	return nil
 }

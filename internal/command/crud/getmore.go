@@ -31,7 +31,7 @@ type moreSource interface {
 	command.Tailed
 	command.Ender
 	// rest holds a getMore back that would get little.
-	Rest(ctx context.Context, req *command.Request) error
+	Rest(ctx context.Context, op *session.Op) error
 }
 
 func runGetMore(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
@@ -66,7 +66,7 @@ func runGetMore(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	if src != nil {
 		b.Source = src
 		if cursor.AwaitData {
-			b.Await = command.NewAwaiter(req, src).Wait
+			b.Await = command.NewAwaiter(req.Op, req.Service.Clock, src, req.AwaitTime()).Wait
 		}
 	}
 	_, req.Reply.Changes = src.(command.Resumable)
@@ -78,7 +78,7 @@ func runGetMore(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	req.Op.Debug.PlanSummary, req.Op.Debug.Origin = cursor.Plan, cursor.Command
 	reply.StartDocField("cursor")
 	if src != nil && b.Await != nil {
-		if err := src.Rest(ctx, req); err != nil {
+		if err := src.Rest(ctx, req.Op); err != nil {
 			cursors.Remove(cursor)
 			return err
 		}

@@ -72,7 +72,7 @@ func runMapReduce(ctx context.Context, req *command.Request, reply *bsonx.Builde
 		return err
 	}
 	begun := req.Service.Store.Catalog().View()
-	src, err := command.OpenSource(ctx, command.Reads{Service: req.Service}, q)
+	src, err := command.OpenSource(ctx, command.Reads{Engine: &req.Service.Read}, q)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ type emitted struct {
 func newMapReduce(req *command.Request) (*mapReduce, error) {
 	interp, err := js.NewInterp(js.Options{
 		Disabled: req.Service.NoScripting,
-		Stored:   func() ([]bsonx.Doc, error) { return req.Service.StoredScripts(req.Op, req.DB) },
+		Stored:   func() ([]bsonx.Doc, error) { return req.Service.Read.StoredScripts(req.Op, req.DB) },
 	})
 	if err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ type merger struct {
 
 // Merge implements pipeline.Writer.
 func (p *stageWriter) Merge(ctx context.Context, target *pipeline.Merge, src pipeline.Source) error {
-	m := &merger{Merge: target, req: p.request(), opts: p.Writes, on: target.On, collation: p.Collation, held: p.Service.Memory.Hold()}
+	m := &merger{Merge: target, req: p.request(), opts: p.Writes, on: target.On, collation: p.Collation, held: p.service.Memory.Hold()}
 	defer m.held.Release()
 	if m.on == nil {
 		m.on = []string{"_id"}
@@ -69,11 +69,11 @@ func (p *stageWriter) Merge(ctx context.Context, target *pipeline.Merge, src pip
 		// pipeline MongoDB compares them by the collation all the same.
 		m.collation = nil
 	}
-	kind, began := table.TrafficUpdate, p.Service.Clock.Now()
+	kind, began := table.TrafficUpdate, p.service.Clock.Now()
 	if m.WhenMatched == "fail" {
 		kind = table.TrafficInsert
 	}
-	defer func() { p.Service.CountTraffic(target.DB, target.Coll, kind, clock.Since(p.Service.Clock, began)) }()
+	defer func() { p.service.CountTraffic(target.DB, target.Coll, kind, clock.Since(p.service.Clock, began)) }()
 	if err := pipeline.Drain(ctx, src, func(doc bsonx.Doc) error { return m.add(ctx, doc) }); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ import (
 
 // Out implements pipeline.Writer.
 func (p *stageWriter) Out(ctx context.Context, target *pipeline.Out, src pipeline.Source) error {
-	existing, err := unchangedTarget(p.Service, p.Begun, target.DB, target.Coll)
+	existing, err := unchangedTarget(p.service, p.Begun, target.DB, target.Coll)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (p *stageWriter) Out(ctx context.Context, target *pipeline.Out, src pipelin
 
 // request returns a request for the writes of a pipeline.
 func (p *stageWriter) request() *command.Request {
-	return &command.Request{Service: p.Service, Now: p.Now}
+	return &command.Request{Service: p.service, Now: p.Now}
 }
 
 // unchangedTarget returns what has the name of a pipeline's target, nil for nothing. It fails where

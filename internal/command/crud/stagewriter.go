@@ -6,7 +6,12 @@ import (
 )
 
 // stageWriter is what $out and $merge write with.
-type stageWriter struct{ *command.Pipelines }
+type stageWriter struct {
+	*command.Pipelines
+	service *command.Service
+}
 
 // NewStageWriter returns what the writing stages of p write with.
-func NewStageWriter(p *command.Pipelines) pipeline.Writer { return &stageWriter{p} }
+func NewStageWriter(s *command.Service, p *command.Pipelines) pipeline.Writer {
+	return &stageWriter{p, s}
+}

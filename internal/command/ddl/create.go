@@ -83,7 +83,7 @@ func runCreate(_ context.Context, req *command.Request, _ *bsonx.Builder) error 
 			return command.NotInTransaction("Cannot create a view in a multi-document transaction.")
 		}
 		kind, options = catalog.KindView, viewOptions(options)
-		if co, err = command.CollationFor(&req.Service.Collations, collationSpec, nil); err != nil {
+		if co, err = command.CollationFor(&req.Service.Read.Collations, collationSpec, nil); err != nil {
 			return err
 		}
 		if err := checkView(req, name, co); err != nil {

@@ -160,7 +160,7 @@ func checkRenameUUIDs(r *command.Request, fromDB, fromName, toDB, toName string)
 	}
 	m := &command.Meaning{DB: toDB, Name: toName, ID: target}
 	if drops && !m.Of(toDB, toName, r.Service.Store.Lookup(toDB, toName)) {
-		return r.Service.Mismatch(m)
+		return m.Mismatch(r.Service.Store)
 	}
 	return nil
 }
@@ -175,7 +175,8 @@ func mayDrop(r *command.Request, db, name string) func(target *catalog.Collectio
 	}
 	return func(target *catalog.Collection) error {
 		if target == nil || target.Kind != catalog.KindCollection || target.UUID != id {
-			return r.Service.Mismatch(&command.Meaning{DB: db, Name: name, ID: id})
+			m := &command.Meaning{DB: db, Name: name, ID: id}
+			return m.Mismatch(r.Service.Store)
 		}
 		return nil
 	}

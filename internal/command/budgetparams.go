@@ -1,0 +1,45 @@
+package command
+
+import (
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+)
+
+// minLookupBytes is the least that internalLookupStageIntermediateDocumentMaxSizeBytes may be: a document inside MongoDB.
+const minLookupBytes = 16<<20 + 16<<10
+
+// budgetParams are the parameters of the stages' budgets.
+func (s *Service) budgetParams() []Param {
+	stage := func(name, stage string, least int64) Param {
+		return IntParam(name, pipeline.DefaultMemoryLimit, least, math.MaxInt64, func(n int64) { s.Read.Budgets.Put(stage, n) })
+	}
+	sort := IntParam(SortMemoryParam, exec.DefaultSortMemory, 0, math.MaxInt64, func(n int64) {
+		s.Read.Budgets.Put("$sort", max(n, 1))
+		if s.Planner != nil {
+			s.Planner.SetSortMemory(int(max(n, 1)))
+		}
+	})
+	return []Param{
+		sort,
+		stage("internalQueryFacetMaxOutputDocSizeBytes", "$facet", 1),
+		stage("internalDocumentSourceGroupMaxMemoryBytes", "$group", 1),
+		stage("internalDocumentSourceSetWindowFieldsMaxMemoryBytes", "$setWindowFields", 1),
+		stage("internalDocumentSourceBucketAutoMaxMemoryBytes", "$bucketAuto", 1),
+		stage("internalDocumentSourceDensifyMaxMemoryBytes", "$densify", 1),
+		stage("internalDocumentSourceGraphLookupMaxMemoryBytes", "$graphLookup", 1),
+		stage("internalLookupStageIntermediateDocumentMaxSizeBytes", "$lookup", minLookupBytes),
+	}
+}
+
+// SortMemoryParam is the parameter with the memory of a sort, in bytes.
+const SortMemoryParam = "internalQueryMaxBlockingSortMemoryUsageBytes"
+
+// disabledRules are the rules of the optimiser that a fail point switches off.
+func (s *Service) disabledRules() pipeline.Rule {
+	if s.FailPoints.isOn(disableOptimization) {
+		return pipeline.AllRules
+	}
+	return 0
+}

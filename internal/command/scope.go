@@ -1,0 +1,135 @@
+package command
+
+import (
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/update"
+)
+
+// Scope is what the filters, projections and updates of one command are compiled with.
+type Scope struct {
+	Vars *expr.Vars
+	Now  time.Time
+	// Collation is nil if strings are compared as bytes.
+	Collation *collation.Collator
+	// simple says that the command itself asks for the comparison of bytes.
+	simple bool
+	// Engine has the cache of collations and the counters of operators.
+	Engine *Engine
+	// Mistake is an error of let that each statement reports; see NewStatementScope.
+	Mistake error
+	// Counts says that the operators of queries are counted.
+	Counts bool
+	// Writes says that the command is a write. Its queries for one _id are not counted, as in MongoDB.
+	Writes bool
+	// Hint replaces the command's hint unless it is missing: a sort by $natural on a view becomes one.
+	Hint bsonx.Value
+}
+
+// Filter compiles a query and counts its operators.
+func (s Scope) Filter(doc bsonx.Doc) (*filter.Filter, error) {
+	return s.counted(doc, s.filterOptions())
+}
+
+// counted compiles a query and counts its operators.
+func (s Scope) counted(doc bsonx.Doc, opts filter.Options) (*filter.Filter, error) {
+	f, err := filter.Parse(doc, opts)
+	if err == nil && s.Counts && !(s.Writes && isPoint(doc)) {
+		s.Engine.Operators.filter(doc)
+	}
+	return f, err
+}
+
+// filterOptions are the options of queries. The request's bytes outlive them; a cursor retains
+// them.
+func (s Scope) filterOptions() filter.Options {
+	opts := filter.FindOptions(s.Vars, s.Now)
+	opts.Borrow, opts.Collation = true, s.Collation
+	return opts
+}
+
+// filterWithoutExpr compiles predicates in which $expr, $where and $jsonSchema have no place:
+// array filters and the condition of $pull.
+func (s Scope) filterWithoutExpr(doc bsonx.Doc) (*filter.Filter, error) {
+	return filter.Parse(doc, filter.Options{Vars: s.Vars, Now: s.Now, Collation: s.Collation, RefuseSchema: true})
+}
+
+// FilterForUpsert compiles the query of an upsert. It refuses $expr, because a new document is
+// derived from the query.
+func (s Scope) FilterForUpsert(doc bsonx.Doc) (*filter.Filter, error) {
+	opts := s.filterOptions()
+	opts.AllowExpr, opts.Upsert = false, true
+	return s.counted(doc, opts)
+}
+
+// CheckHint accepts an index name or a key pattern.
+func CheckHint(v bsonx.Value) error {
+	switch v.Type {
+	case bsonx.TypeMissing, bsonx.TypeString, bsonx.TypeDocument:
+		return nil
+	default:
+		return mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
+	}
+}
+
+// CompileFilter implements update.Compiler.
+func (s *Scope) CompileFilter(doc bsonx.Doc) (update.Matcher, error) { return s.filterWithoutExpr(doc) }
+
+// CompilePipeline implements update.Compiler.
+func (s *Scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) {
+	t, err := pipeline.ParseUpdate(stages, pipeline.Options{Vars: s.Vars, Now: s.Now, Collation: s.Collation})
+	if err == nil && s.Counts {
+		s.Engine.Operators.Pipeline(stages)
+	}
+	return t, err
+}
+
+// FilterOrAll compiles a filter that may be absent.
+func (s Scope) FilterOrAll(doc bsonx.Doc) (*filter.Filter, error) {
+	if doc == nil {
+		doc = bsonx.Empty
+	}
+	return s.Filter(doc)
+}
+
+// FirstMistake chooses the error to report if a filter failed with err. As in MongoDB, a
+// projection that cannot be parsed is reported before a constant expression that cannot be
+// computed.
+func (s Scope) FirstMistake(filter, spec bsonx.Doc, err error) error {
+	s.Vars = s.Vars.WithFailures(&expr.Failures{})
+	f, parsing := s.FilterOrAll(filter)
+	if parsing != nil || spec.IsEmpty() {
+		return err
+	}
+	if _, mistake := projection.Parse(spec, projection.Options{Filter: f, Vars: s.Vars, Now: s.Now, Collation: s.Collation}); mistake != nil {
+		return mistake
+	}
+	return err
+}
+
+// Projection compiles a projection; nil for an absent or empty one.
+func (s Scope) Projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projection, error) {
+	if doc.IsEmpty() {
+		return nil, nil
+	}
+	failures := &expr.Failures{}
+	opts := projection.Options{Filter: f, Vars: s.Vars.WithFailures(failures), Now: s.Now, Collation: s.Collation}
+	p, err := projection.Parse(doc, opts)
+	if err == nil {
+		err = failures.Err()
+	}
+	if err != nil || !p.NeedsDetails() {
+		return p, err
+	}
+	// The canonical form of the filter decides which array element the positional operator stands
+	// for.
+	opts.Filter = f.Normalize()
+	return projection.Parse(doc, opts)
+}

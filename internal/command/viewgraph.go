@@ -1,0 +1,114 @@
+package command
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/oplog"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// CheckViewPipeline checks the stages of a view's definition.
+func (r *Request) CheckViewPipeline(name string, stages bsonx.Value) error {
+	// An expression that fails is an error of the view's readers.
+	running := &interrupt.Running{}
+	running.Set(r.Op)
+	vars := (*expr.Vars)(nil).WithFailures(&expr.Failures{}).WithScripts(js.Options{Running: running})
+	if r.Service.Replicates() {
+		vars = vars.WithClusterTime(func() bsonx.Value { return oplog.Timestamp(r.Service.Order.Visible()) })
+	}
+	if r.Generic.APIStrict == BoolTrue {
+		vars = vars.WithStableAPI()
+	}
+	p, err := (Scope{Now: r.Now, Vars: vars}).ParsePipeline(r.DB, stages, pipeline.OverCollection)
+	if err != nil {
+		return err
+	}
+	if p.Writes() {
+		at := stages.Doc().Len() - 1
+		return mongoerr.New(mongoerr.OptionNotSupportedOnView,
+			"The aggregation stage %s in location %d of the pipeline cannot be used in the view definition of %s.%s because it writes to disk",
+			stages.Doc().Index(at).Doc().First().Key, at, r.DB, name)
+	}
+	return nil
+}
+
+// CheckViewGraph refuses a view that would read itself, that reads through too many views, or
+// that reads views with another collation.
+func (s *Service) CheckViewGraph(db, name, on string, stages bsonx.Value, co *collation.Collator) error {
+	g := viewGraph{views: s.Store.Catalog().View(), db: db, name: name, collation: co, seen: map[string]bool{}}
+	return g.visit(on, stages, 1)
+}
+
+// viewGraph is a walk through what a view reads.
+type viewGraph struct {
+	views    catalog.View // of one moment: else what is a cycle there may never have been one
+	db, name string
+	// collation is that of the view, which those that it reads must have too.
+	collation *collation.Collator
+	seen      map[string]bool
+}
+
+// visit walks from a view that reads on and what its stages name.
+func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
+	if depth > maxViewDepth {
+		return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", maxViewDepth)
+	}
+	for _, name := range append(namedCollections(nil, stages), on) {
+		if name == g.name {
+			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected: %s.%s", g.db, g.name)
+		}
+		entry := g.views.Lookup(g.db, name)
+		if entry == nil || entry.Kind != catalog.KindView || g.seen[name] && name != on {
+			continue
+		}
+		c := entry.Attached.(*table.Collection)
+		if !c.Collation.Same(g.collation) {
+			return mongoerr.New(mongoerr.OptionNotSupportedOnView, "View %s.%s has conflicting collation with view %s", g.db, g.name, c.Namespace())
+		}
+		g.seen[name] = true
+		if err := g.visit(c.Options.Lookup("viewOn").Str(), c.Options.Lookup("pipeline"), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namedCollections appends the collections that stages read, also those of their sub-pipelines.
+func namedCollections(dst []string, stages bsonx.Value) []string {
+	if stages.Type != bsonx.TypeArray {
+		return dst
+	}
+	for it := stages.Doc().Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeDocument || it.Value().Doc().IsEmpty() {
+			continue
+		}
+		stage := it.Value().Doc().First()
+		switch string(stage.Key) {
+		case "$lookup", "$graphLookup", "$unionWith":
+			dst = appendNamed(dst, stage.Value)
+		case "$facet":
+			for _, sub := range Elements(stage.Value) {
+				dst = namedCollections(dst, sub)
+			}
+		}
+	}
+	return dst
+}
+
+func appendNamed(dst []string, arg bsonx.Value) []string {
+	if arg.Type == bsonx.TypeString {
+		return append(dst, arg.Str())
+	}
+	for _, field := range []string{"from", "coll"} {
+		if v := arg.Doc().Lookup(field); v.Type == bsonx.TypeString {
+			dst = append(dst, v.Str())
+		}
+	}
+	return namedCollections(dst, arg.Doc().Lookup("pipeline"))
+}
