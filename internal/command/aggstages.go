@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -14,7 +15,7 @@ import (
 // reports gives the stages that describe the server ($collStats, …) their documents. It outlives the request, in
 // a cursor.
 type reports struct {
-	Subject
+	read.Subject
 	service *Service
 }
 
@@ -77,12 +78,12 @@ func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s.%s] not found.", r.DB, r.Name)
 	}
-	if IsView(c) && !IsVirtual(c) {
+	if read.IsView(c) && !read.IsVirtual(c) {
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.DB, r.Name)
 	}
 	switch part {
 	case "count":
-		if IsVirtual(c) {
+		if read.IsVirtual(c) {
 			sz, err := r.service.VirtualSizes(c, r.Local)
 			AppendNumber(b, part, sz.Count)
 			return err
@@ -112,7 +113,7 @@ func (r *reports) indexStats() ([]bsonx.Doc, error) {
 	if c == nil {
 		return nil, nil
 	}
-	if IsView(c) {
+	if read.IsView(c) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.DB, r.Name)
 	}
 	if c.Timeseries != nil {
@@ -159,7 +160,7 @@ func (r *reports) indexStat(spec bsonx.Doc, uses *table.Uses, ready bool) bsonx.
 
 func (r *reports) planCacheStats() ([]bsonx.Doc, error) {
 	c := r.collection()
-	if c == nil || IsView(c) {
+	if c == nil || read.IsView(c) {
 		return nil, mongoerr.New(codeNoCollection, "collection '%s.%s' does not exist", r.DB, r.Name)
 	}
 	var docs []bsonx.Doc

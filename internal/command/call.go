@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -23,7 +24,7 @@ type Workspace struct {
 	find      *FindRun
 	used      bool // find is done with, and not yet cleared
 	Updates   []UpdateSpec
-	Scope     Scope
+	Scope     read.Scope
 	Statement write.UpdateStatement
 	Docs      []bsonx.Doc
 	retry     retryState
@@ -32,7 +33,7 @@ type Workspace struct {
 // FindRun is what a find works with: what is asked, and the cursor that answers.
 type FindRun struct {
 	Query  plan.Query
-	Source PlanSource
+	Source read.PlanSource
 	Cursor session.Cursor
 }
 
@@ -67,7 +68,7 @@ func (m *Workspace) forget() {
 		m.Updates = keep(m.Updates, maxKeptUpdates)
 	}
 	if !m.Scope.Now.IsZero() {
-		m.Scope, m.Statement = Scope{}, write.UpdateStatement{}
+		m.Scope, m.Statement = read.Scope{}, write.UpdateStatement{}
 	}
 	if m.retry.Write.By.Session != nil {
 		m.retry.forget()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -23,7 +24,7 @@ type Conn struct {
 	User string
 	Op   session.Op
 	// Output is where replies are built. The server releases what it holds.
-	Output Output
+	Output read.Output
 
 	// digest stands for the user in session ids.
 	Digest [32]byte
@@ -37,7 +38,7 @@ type Conn struct {
 	lastCommand            *entry
 	lastSession            *session.Session
 
-	scripting *Scripting // nil after a cursor took it
+	scripting *read.Scripting // nil after a cursor took it
 	ending    ending
 	ids       idBlock
 	tally     *Tally
@@ -45,7 +46,7 @@ type Conn struct {
 
 // NewConn returns the state of a new connection and lists its operations until Release.
 func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn {
-	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, Digest: UserDigest(""), Output: Output{Held: s.Memory.Hold()}}
+	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, Digest: UserDigest(""), Output: read.Output{Held: s.Memory.Hold()}}
 	c.Op.Client = session.Client{ConnectionID: id, Remote: remote}
 	c.Op.Memory.Use(s.Memory)
 	c.tally = &s.Stats.tallies[uint64(id)%tallies]

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -18,16 +19,16 @@ import (
 // This file holds what the commands that read and write documents have in common.
 
 // NewScope reads the command's let.
-func NewScope(req *Request) (Scope, error) {
+func NewScope(req *Request) (read.Scope, error) {
 	vars := req.BaseVars()
 	if req.StableAPI().APIStrict == BoolTrue {
 		vars = vars.WithStableAPI()
 		if err := checkStrictSort(req.Doc("sort"), vars); err != nil {
-			return Scope{}, err
+			return read.Scope{}, err
 		}
 	}
 	vars, err := vars.WithLet(req.Doc("let"), req.Now)
-	sc := Scope{Now: req.Now, Vars: vars, Engine: &req.Service.Read, Counts: true}
+	sc := read.Scope{Now: req.Now, Vars: vars, Engine: &req.Service.Read, Counts: true}
 	switch req.Def.Name {
 	case "insert", "update", "delete", "findAndModify", "bulkWrite":
 		sc.Writes = true
@@ -39,7 +40,7 @@ func NewScope(req *Request) (Scope, error) {
 
 // NewStatementScope returns the scope of a command of statements. A mistake in let, or a wrong
 // UUID, is then an error of each statement and not of the command.
-func NewStatementScope(req *Request, name string) (Scope, error) {
+func NewStatementScope(req *Request, name string) (read.Scope, error) {
 	sc, err := NewScope(req)
 	if err == nil {
 		err = req.CheckUUID(name)
@@ -98,7 +99,7 @@ func (r *Request) Written(c *table.Collection) (*table.Collection, error) {
 		return nil, nil
 	case c.Kind == catalog.KindTimeseries:
 		return r.Reads().Buckets(c)
-	case IsVirtual(c):
+	case read.IsVirtual(c):
 		return nil, NotStored(c)
 	case c.Kind == catalog.KindView:
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", c.Namespace())
@@ -305,12 +306,12 @@ func FilteredQuery(req *Request, name string, c *table.Collection) (*plan.Query,
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: SpecOf(req.Get("collation"))}, nil
+	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: read.SpecOf(req.Get("collation"))}, nil
 }
 
 // HintedQuery is filteredQuery for a command that also has the field hint.
 func HintedQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
-	if err := CheckHint(req.Get("hint")); err != nil {
+	if err := read.CheckHint(req.Get("hint")); err != nil {
 		return nil, err
 	}
 	q, err := FilteredQuery(req, name, c)

@@ -171,7 +171,7 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 		if err := s.holdSnapshot(req); err != nil {
 			return err
 		}
-		defer s.Read.Snapshots.done(req.Snapshot)
+		defer s.Read.Snapshots.Done(req.Snapshot)
 	}
 	s.applyDefaults(e.Definition, &req.Generic)
 	s.Stats.readConcerns.count(e.Definition, &req.Generic)

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // ClusteredIndexSpec returns the specification that listIndexes shows for the clustered index
@@ -78,5 +79,5 @@ func StoredCollation(req *Request) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	return NormalizedCollation(v)
+	return read.NormalizedCollation(v)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -188,7 +189,7 @@ func (s *Service) builtinParams() []Param {
 		}),
 		IntParam("slowms", s.SlowMillis, -1, 1<<53, s.SetSlowMillis),
 		IntParam("maxAcceptableLogicalClockDriftSecs", maxClockDrift, 1, 1<<31-1, s.maxClockDrift.Store),
-		IntParam("minSnapshotHistoryWindowInSeconds", snapshotWindow, 0, 1<<31-1, s.setHistoryWindow),
+		IntParam("minSnapshotHistoryWindowInSeconds", read.SnapshotWindow, 0, 1<<31-1, s.setHistoryWindow),
 	}
 }
 

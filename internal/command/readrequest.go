@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -22,17 +23,14 @@ func (s *Service) initRead() {
 		e.Order = s.Order
 	}
 	e.Virtual = func(c *table.Collection, local string) pipeline.Source { return s.readVirtual(c, local) }
-	e.Diagnostics = func(on Subject) pipeline.Diagnostics { return &reports{on, s} }
-	if s.StageWriter != nil {
-		e.StageWriter = func(p *Pipelines) pipeline.Writer { return s.StageWriter(s, p) }
-	}
+	e.Diagnostics = func(on read.Subject) pipeline.Diagnostics { return &reports{on, s} }
 	e.DisabledRules = s.disabledRules
 	e.ImageExpired = func(kept time.Time) bool { return s.images.Load().expired(kept, s.Clock.Now()) }
 	e.Init()
 }
 
 // Reads returns what the request reads.
-func (r *Request) Reads() Reads {
+func (r *Request) Reads() read.Reads {
 	local := ""
 	if r.Conn != nil { // a request that $out or $merge makes has none
 		local = r.Conn.Local
@@ -41,10 +39,14 @@ func (r *Request) Reads() Reads {
 }
 
 // Pipelines returns what runs the pipelines of a request.
-func (r *Request) Pipelines(sc Scope) *Pipelines {
-	return r.Reads().Pipelines(sc, PipelineOptions{
-		AllowDiskUse: r.BoolOr("allowDiskUse", true), Hint: r.Get("hint"), User: r.Conn.Digest, Writes: r.WriteOptions(),
+func (r *Request) Pipelines(sc read.Scope) *read.Pipelines {
+	p := r.Reads().Pipelines(sc, read.PipelineOptions{
+		AllowDiskUse: r.BoolOr("allowDiskUse", true), Hint: r.Get("hint"), User: r.Conn.Digest,
 	})
+	if r.Service.StageWriter != nil {
+		p.Writer = r.Service.StageWriter(r, p)
+	}
+	return p
 }
 
 // BaseVars is the scope of a command's expressions without its let.
@@ -67,7 +69,7 @@ func (r *Request) ReadTime() storage.Stamp {
 }
 
 // StartBatch implements read.Command.
-func (r *Request) StartBatch() *Output {
+func (r *Request) StartBatch() *read.Output {
 	r.Reply.batch = true
 	out := &r.Conn.Output
 	out.Limit = r.Service.batchBytes
@@ -81,15 +83,15 @@ func (r *Request) KeepCursor(c *session.Cursor) (int64, error) {
 }
 
 // RunChangeStream opens a change stream, and answers with the events that are there already.
-func (r *Request) RunChangeStream(ctx context.Context, sc Scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
+func (r *Request) RunChangeStream(ctx context.Context, sc read.Scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
 	src, err := r.Reads().OpenChangeStream(sc, r.DB, name, arg, r.Get("pipeline"))
 	if err != nil {
 		return err
 	}
 	if name == "" {
-		name = NoCollection
+		name = read.NoCollection
 	}
-	b := Batch{
+	b := read.Batch{
 		Req: r, Field: "firstBatch", Size: size, Source: src, StaysOpen: src.StaysOpen,
 		Cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Tailable: true, AwaitData: true},
 	}
@@ -101,32 +103,32 @@ func (r *Request) AwaitTime() time.Duration {
 	if r.Generic.HasMaxTime {
 		return time.Duration(r.Generic.MaxTimeMillis) * time.Millisecond
 	}
-	return DefaultAwait
+	return read.DefaultAwait
 }
 
 // CursorFields are the fields of a command's cursor option.
 var CursorFields = []Field{{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)}}
 
 // RunStages runs stages over a collection or view, or over none, and answers with a cursor.
-func (r *Request) RunStages(ctx context.Context, sc Scope, name string, own OwnStages, size int64, reply *bsonx.Builder) error {
+func (r *Request) RunStages(ctx context.Context, sc read.Scope, name string, own read.OwnStages, size int64, reply *bsonx.Builder) error {
 	src, err := r.OpenStages(ctx, sc, name, own)
 	if err != nil {
 		return err
 	}
 	if name == "" {
-		name = NoCollection
+		name = read.NoCollection
 	}
 	r.Op.SetPlan(src.Plan, nil)
 	r.Op.Debug.PlanSummary = src.Plan
-	b := Batch{
-		Req: r, Field: "firstBatch", During: DuringAggregate, Size: size, Single: r.Bool("singleBatch"), Source: src,
+	b := read.Batch{
+		Req: r, Field: "firstBatch", During: read.DuringAggregate, Size: size, Single: r.Bool("singleBatch"), Source: src,
 		Cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Plan: src.Plan},
 	}
 	return b.First(ctx, reply)
 }
 
 // OpenStages opens stages over a collection or view.
-func (r *Request) OpenStages(ctx context.Context, sc Scope, name string, own OwnStages) (*StageSource, error) {
+func (r *Request) OpenStages(ctx context.Context, sc read.Scope, name string, own read.OwnStages) (*read.StageSource, error) {
 	return r.Pipelines(sc).OpenOwn(ctx, r.DB, name, own, sc.Vars)
 }
 
@@ -134,13 +136,13 @@ func (r *Request) OpenStages(ctx context.Context, sc Scope, name string, own Own
 const DefaultFirstBatch = 101
 
 // ReplyList answers with a cursor over a list.
-func ReplyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs List) error {
+func ReplyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs read.List) error {
 	size, err := req.ListBatch()
 	if err != nil {
 		return err
 	}
 	src := docs.Source()
-	b := Batch{
+	b := read.Batch{
 		Req: req, Field: "firstBatch", Size: size, Source: src, Single: src.IsDone(ctx),
 		Cursor: &session.Cursor{Source: src, DB: req.DB, Collection: collection, Owner: req.Owner()},
 	}
@@ -175,7 +177,7 @@ func (r *Request) WriteKind(kind string) string {
 
 // setHistoryWindow changes for how long a snapshot can be read that is held, and, as someone cares for the past, any time of it.
 func (s *Service) setHistoryWindow(seconds int64) {
-	s.Read.Snapshots.setWindow(seconds)
+	s.Read.Snapshots.SetWindow(seconds)
 	if s.Store != nil {
 		s.Store.KeepHistory(time.Duration(seconds) * time.Second)
 	}
@@ -189,6 +191,6 @@ func (r *Request) readsSnapshot() bool {
 
 // holdSnapshot gives a request that reads with the level "snapshot" what it reads; done must follow.
 func (s *Service) holdSnapshot(req *Request) (err error) {
-	req.Snapshot, err = s.Read.Snapshots.hold(req.Op, s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
+	req.Snapshot, err = s.Read.Snapshots.Hold(req.Op, s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
@@ -56,12 +57,12 @@ type Request struct {
 	// misformed says that it could not.
 	misformed bool
 	// meant is nil where the request means whatever collection has a name.
-	Meant *Meaning
+	Meant *read.Meaning
 
 	Value    bsonx.Value // of the command's own field
 	RawArgs  []bsonx.Elem
 	Memory   *Workspace
-	Snapshot *HeldSnapshot // nil where the read concern is not "snapshot"
+	Snapshot *read.HeldSnapshot // nil where the read concern is not "snapshot"
 	Reply    replyState
 	retain   bool
 }
@@ -239,7 +240,7 @@ func (r *Request) Retain() { r.retain = true }
 func (r *Request) RetainCursor(c *session.Cursor) {
 	r.Retain()
 	if r.Snapshot != nil {
-		c.Source = r.Service.Read.Snapshots.source(r.Snapshot, c.Source)
+		c.Source = r.Service.Read.Snapshots.Source(r.Snapshot, c.Source)
 	}
 	c.Owner, c.Command, c.API = r.Owner(), r.Body, r.Generic.api()
 	if r.Work != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -115,7 +116,7 @@ func (r *Request) ReadStatements(n int) error {
 	}
 	var numbers []int32
 	if !ids.IsMissing() {
-		for i, v := range Elements(ids) {
+		for i, v := range read.Elements(ids) {
 			if v.Type != bsonx.TypeInt32 {
 				return WrongType(r.Def.Name+".stmtIds."+bsonx.IndexKey(i), v.Type, Int)
 			}

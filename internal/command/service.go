@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -64,7 +65,7 @@ type Deps struct {
 	// Definitions are the commands that the service has.
 	Definitions []Definition
 	// StageWriter returns what $out and $merge of a pipeline write with; without it they fail.
-	StageWriter func(*Service, *Pipelines) pipeline.Writer
+	StageWriter func(*Request, *read.Pipelines) pipeline.Writer
 }
 
 // Service runs commands. It is safe for concurrent use.
@@ -72,7 +73,7 @@ type Service struct {
 	Deps
 	Commands   *Registry
 	FailPoints failPoints
-	Read       Engine
+	Read       read.Engine
 	overload   atomic.Int64 // the bytes that Go's memory has beyond what lets large messages in
 	Topology   topology
 	Gate       writeGate
@@ -184,7 +185,7 @@ func (s *Service) setDefaults() {
 		s.Verbosity = NewVerbosity()
 	}
 	s.slow.Store(s.SlowMillis)
-	s.batchBytes = MaxBatchBytes
+	s.batchBytes = read.MaxBatchBytes
 	s.transactionSize.Store(defaultTransactionSize)
 	s.maxClockDrift.Store(maxClockDrift)
 	if s.Store != nil {
@@ -217,7 +218,7 @@ func (s *Service) Registry() *Registry { return s.Commands }
 func (s *Service) Reap() {
 	s.Cursors.Reap()
 	s.Transactions.Reap(s.Clock.Now())
-	s.Read.Snapshots.reap(s.Clock.Now())
+	s.Read.Snapshots.Reap(s.Clock.Now())
 	if ended := s.Sessions.Reap(); len(ended) > 0 {
 		s.Sessions.CursorsReaped(s.EndSessions(ended))
 	}
@@ -249,7 +250,7 @@ func (s *Service) EndSessions(ids []session.SessionID) (closed int) {
 func (s *Service) Close() {
 	s.Cursors.Close()
 	s.Transactions.Close()
-	s.Read.Snapshots.close()
+	s.Read.Snapshots.Close()
 }
 
 // Stop tells the service that the server stops: commands that wait for news end at once, the others finish.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -53,7 +54,7 @@ func (s *Service) replaceSetting(ctx context.Context, c *table.Collection, doc b
 // setting returns a document that was saved, nil where there is none.
 func (s *Service) setting(collection, id string) (bsonx.Doc, error) {
 	c := s.Store.Lookup(settingsDB, collection)
-	if c == nil || IsView(c) {
+	if c == nil || read.IsView(c) {
 		return nil, nil
 	}
 	value, closer, err := s.Store.Engine().Get(c.RecordKey(nil, bsonx.String(id)))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -29,7 +30,7 @@ func (s *Service) CollectionSizes(ctx context.Context, c *table.Collection, loca
 	if err := interrupt.Cause(ctx); err != nil {
 		return Sizes{}, err
 	}
-	if IsVirtual(c) {
+	if read.IsVirtual(c) {
 		return s.VirtualSizes(c, local)
 	}
 	if c == nil || c.Kind != catalog.KindCollection {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -207,7 +208,7 @@ func eachStage(stages bsonx.Value, fn func(stage bsonx.Elem) error) error {
 		if string(stage.Key) != "$facet" {
 			continue
 		}
-		for _, sub := range Elements(stage.Value) {
+		for _, sub := range read.Elements(stage.Value) {
 			if err := eachStage(sub, fn); err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -123,8 +124,8 @@ func (s *Service) transaction(req *Request) (*session.Transaction, error) {
 // beginTxn begins what a transaction reads and writes; one that reads at a time of the past cannot write.
 func (s *Service) beginTxn(req *Request, t *session.Transaction) (*table.Txn, error) {
 	if at := req.Generic.ReadConcern.AtClusterTime; at != 0 {
-		txn, err := s.Store.BeginPast(req.Op, at, maxPast)
-		return txn, pastError(err, at)
+		txn, err := s.Store.BeginPast(req.Op, at, read.MaxPast)
+		return txn, read.PastError(err, at)
 	}
 	return s.Store.BeginTxn(table.TxnOptions{
 		Limit: int(s.transactionSize.Load()),

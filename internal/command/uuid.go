@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -75,7 +76,7 @@ func (r *Request) CheckUUID(name string) error {
 // name.
 func (r *Request) Mean(db, name string, uuid bsonx.Value) error {
 	id, _ := UUIDOf(uuid)
-	r.Meant = &Meaning{db, name, id}
+	r.Meant = &read.Meaning{DB: db, Name: name, ID: id}
 	return r.CheckMeant(db, name, r.Service.Store.Lookup(db, name))
 }
 

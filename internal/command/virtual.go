@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -74,7 +75,7 @@ func NotStored(c *table.Collection) error {
 func (s *Service) Entries(db string) []*catalog.Collection {
 	out := s.Store.Catalog().Collections(db)
 	for _, v := range s.Virtual {
-		if c := s.Store.Lookup(db, v.name); v.db == db && IsVirtual(c) {
+		if c := s.Store.Lookup(db, v.name); v.db == db && read.IsVirtual(c) {
 			out = append(out, c.Collection)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -59,9 +60,9 @@ func runSplitVector(ctx context.Context, req *command.Request, reply *bsonx.Buil
 	}
 	c := req.Service.Store.Lookup(db, name)
 	switch {
-	case c == nil || command.IsVirtual(c):
+	case c == nil || read.IsVirtual(c):
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
-	case command.IsView(c):
+	case read.IsView(c):
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns.Str())
 	}
 	if err := v.choose(c); err != nil {

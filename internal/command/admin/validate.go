@@ -15,6 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -64,7 +65,7 @@ func runValidate(ctx context.Context, req *command.Request, reply *bsonx.Builder
 	if err := checkBackground(req); err != nil {
 		return err
 	}
-	if c := req.Service.Store.Lookup(req.DB, name); command.IsVirtual(c) {
+	if c := req.Service.Store.Lookup(req.DB, name); read.IsVirtual(c) {
 		sz, err := req.Service.VirtualSizes(c, req.Conn.Local)
 		appendValidation(reply, c, &table.Validation{Records: sz.Count, KeysPerIndex: map[string]int64{"_id_": sz.Count}})
 		return err
@@ -207,7 +208,7 @@ func runDataSize(ctx context.Context, req *command.Request, reply *bsonx.Builder
 		return mongoerr.New(mongoerr.BadValue, "Max must be set if min is set.")
 	case upper != nil && lower == nil:
 		return mongoerr.New(mongoerr.BadValue, "Max must not be set if min is not set.")
-	case c != nil && command.IsView(c) && !command.IsVirtual(c):
+	case c != nil && read.IsView(c) && !read.IsVirtual(c):
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", ns.Str())
 	case c != nil && lower.IsEmpty() != upper.IsEmpty():
 		return mongoerr.New(mongoerr.BadValue, "Only one of min or max specified")
@@ -217,7 +218,7 @@ func runDataSize(ctx context.Context, req *command.Request, reply *bsonx.Builder
 	limit := dataLimit{size: req.Int64("maxSize", 0), objects: req.Int64("maxObjects", 0)}
 	switch {
 	case c == nil:
-	case command.IsVirtual(c):
+	case read.IsVirtual(c):
 		sz, err := req.Service.VirtualSizes(c, req.Conn.Local)
 		if err != nil {
 			return err

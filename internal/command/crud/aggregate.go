@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // AggregateCommands returns the definition of aggregate.
@@ -70,21 +71,21 @@ func checkTransactionAggregate(req *command.Request) error {
 
 // checkAggregate checks the arguments of an aggregate command that is run or explained, and
 // compiles its stages.
-func checkAggregate(r *command.Request) (name string, own command.OwnStages, sc command.Scope, err error) {
+func checkAggregate(r *command.Request) (name string, own read.OwnStages, sc read.Scope, err error) {
 	if name, err = aggregated(r); err != nil {
-		return "", own, command.Scope{}, err
+		return "", own, read.Scope{}, err
 	}
-	if err := command.CheckHint(r.Get("hint")); err != nil {
-		return "", own, command.Scope{}, err
+	if err := read.CheckHint(r.Get("hint")); err != nil {
+		return "", own, read.Scope{}, err
 	}
 	if sc, err = command.NewScope(r); err != nil {
-		return "", own, command.Scope{}, err
+		return "", own, read.Scope{}, err
 	}
 	if sc, err = sc.Collated(r.Get("collation"), r.Service.Store.Lookup(r.DB, name)); err != nil {
-		return "", own, command.Scope{}, err
+		return "", own, read.Scope{}, err
 	}
 	if err := command.CheckStrictStages(r.Get("pipeline"), r.StableAPI()); err != nil {
-		return "", own, command.Scope{}, err
+		return "", own, read.Scope{}, err
 	}
 	// The command's own stages are checked before a view adds its.
 	top := pipeline.OverCollection
@@ -92,12 +93,12 @@ func checkAggregate(r *command.Request) (name string, own command.OwnStages, sc 
 		top = pipeline.OverNothing
 	}
 	stages := r.Get("pipeline").Clone() // a cursor outlives the message
-	own.List = command.Elements(stages)
+	own.List = read.Elements(stages)
 	if own.Compiled, err = pipeline.Compile(stages, sc.PipelineOptions(r.DB, top)); err != nil {
-		return "", own, command.Scope{}, r.Malformed(err)
+		return "", own, read.Scope{}, r.Malformed(err)
 	}
 	if r.Has("needsMerge") && !r.Has("fromRouter") && !r.Has("fromMongos") {
-		return "", own, command.Scope{}, mongoerr.New(mongoerr.FailedToParse, "Cannot specify 'needsMerge' without 'fromRouter'")
+		return "", own, read.Scope{}, mongoerr.New(mongoerr.FailedToParse, "Cannot specify 'needsMerge' without 'fromRouter'")
 	}
 	r.Service.Read.Operators.Pipeline(stages)
 	return name, own, sc, CheckConcerns(r, stages)
@@ -116,7 +117,7 @@ func aggregated(r *command.Request) (string, error) {
 	v := r.CommandValue()
 	if !v.Type.IsNumber() {
 		name, err := r.Collection()
-		if err == nil && name == command.NoCollection {
+		if err == nil && name == read.NoCollection {
 			err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name specified '%s'", name)
 		}
 		return name, err

@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -197,7 +198,7 @@ func checkSpace(name string, v bsonx.Value) error {
 }
 
 // checkFieldHint is checkHint for a field, where null is no hint either.
-func checkFieldHint(_ string, v bsonx.Value) error { return command.CheckHint(v) }
+func checkFieldHint(_ string, v bsonx.Value) error { return read.CheckHint(v) }
 
 // format writes an operation as MongoDB's errors do: the kind with its index, then the other
 // fields in order of name, with those that have a default.
@@ -281,7 +282,7 @@ type fatalError struct{ error }
 // bulkRun executes the operations of a bulkWrite.
 type bulkRun struct {
 	req        *command.Request
-	scope      command.Scope
+	scope      read.Scope
 	opts       write.Options
 	errorsOnly bool
 
@@ -421,7 +422,7 @@ func (r *bulkRun) insert(ctx context.Context, i int, op *bulkOp) error {
 func (r *bulkRun) report(ctx context.Context, reply *bsonx.Builder) error {
 	r.req.Failed = r.errors > 0
 	r.req.Service.Stats.UserErrors.Add(r.errors)
-	if err := command.ReplyList(ctx, r.req, reply, command.BulkWriteCursor, command.ListOf(r.results)); err != nil {
+	if err := command.ReplyList(ctx, r.req, reply, command.BulkWriteCursor, read.ListOf(r.results)); err != nil {
 		return err
 	}
 	reply.Int32("nErrors", int32(r.errors))

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -58,7 +59,7 @@ func runCount(ctx context.Context, req *command.Request, reply *bsonx.Builder) e
 	if err != nil {
 		return err
 	}
-	if command.IsView(c) {
+	if read.IsView(c) {
 		n, err = countOnView(ctx, req, name)
 	} else {
 		n, err = countCollection(ctx, req, name, c)
@@ -77,7 +78,7 @@ func countCollection(ctx context.Context, req *command.Request, name string, c *
 		return 0, err
 	}
 	n, err := req.Reads().CountMatches(ctx, q)
-	return n, command.Executing(command.DuringCount, req.DB, name, err)
+	return n, read.Executing(read.DuringCount, req.DB, name, err)
 }
 
 func countQuery(req *command.Request, name string, c *table.Collection) (*plan.Query, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -63,7 +64,7 @@ func parseDeleteSpec(doc bsonx.Doc) (deleteSpec, error) {
 			return s.setLimit(v)
 		case "hint":
 			s.hint = v
-			return command.CheckHint(v)
+			return read.CheckHint(v)
 		case "collation":
 			s.collation = v
 		}
@@ -143,7 +144,7 @@ func runDelete(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 }
 
 // runDeleteSpec compiles and runs one delete statement.
-func runDeleteSpec(ctx context.Context, r *command.Request, sc command.Scope, db, name string, spec *deleteSpec, opts write.Options) (int64, error) {
+func runDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *deleteSpec, opts write.Options) (int64, error) {
 	if r.Executed(spec.position) != nil {
 		return 1, nil
 	}
@@ -167,7 +168,7 @@ func runDeleteSpec(ctx context.Context, r *command.Request, sc command.Scope, db
 	if err != nil {
 		return 0, err
 	}
-	st := &write.DeleteStatement{Query: write.Query{Filter: f, Hint: spec.hint, Collation: command.SpecOf(spec.collation), One: !spec.multi, Position: spec.position}}
+	st := &write.DeleteStatement{Query: write.Query{Filter: f, Hint: spec.hint, Collation: read.SpecOf(spec.collation), One: !spec.multi, Position: spec.position}}
 	n, err := runDeleteStatement(ctx, r, db, name, st, meantFor(c, spec.collation), spec.query, opts)
 	if isReplaced(err) {
 		return runDeleteSpec(ctx, r, sc, db, name, spec, opts)
@@ -196,7 +197,7 @@ func runDeleteStatement(ctx context.Context, r *command.Request, db, name string
 			n, err = r.Service.Writes.Delete(ctx, st, opts)
 		}
 		if !errors.Is(err, table.ErrDropped) {
-			return n, command.ExecutingWrite(r.WriteKind("delete"), err)
+			return n, read.ExecutingWrite(r.WriteKind("delete"), err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // DistinctCommands returns the definition of distinct.
@@ -43,7 +44,7 @@ func runDistinct(ctx context.Context, req *command.Request, reply *bsonx.Builder
 	if err != nil {
 		return err
 	}
-	if command.IsView(c) {
+	if read.IsView(c) {
 		values, err = distinctOnView(ctx, req, name)
 	} else {
 		values, err = distinctOf(ctx, req)
@@ -51,7 +52,7 @@ func runDistinct(ctx context.Context, req *command.Request, reply *bsonx.Builder
 	if err != nil {
 		return err
 	}
-	if len(values.Data) > command.MaxBatchBytes {
+	if len(values.Data) > read.MaxBatchBytes {
 		return mongoerr.New(mongoerr.Code(17217), "distinct too big, 16mb cap")
 	}
 	req.Op.Debug.NReturned = int64(values.Doc().Len())
@@ -79,5 +80,5 @@ func distinctOf(ctx context.Context, req *command.Request) (bsonx.Value, error) 
 		return bsonx.Missing, err
 	}
 	values, err := req.Service.Planner.Distinct(ctx, q, req.String("key"), reader)
-	return values, command.Executing(command.DuringDistinct, req.DB, name, err)
+	return values, read.Executing(read.DuringDistinct, req.DB, name, err)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
@@ -273,7 +274,7 @@ func explainFindAndModify(req *command.Request) (*plan.ExplainRequest, error) {
 }
 
 // compileModification compiles the update of an explained findAndModify.
-func compileModification(r *command.Request, sc command.Scope, query bsonx.Doc, st *write.UpdateStatement) error {
+func compileModification(r *command.Request, sc read.Scope, query bsonx.Doc, st *write.UpdateStatement) error {
 	name, err := r.Collection()
 	if err != nil {
 		return err
@@ -285,7 +286,7 @@ func compileModification(r *command.Request, sc command.Scope, query bsonx.Doc, 
 }
 
 // writeQuery is the query of a write command that is explained.
-func writeQuery(r *command.Request, sc command.Scope, query, sort bsonx.Doc, hint, collation bsonx.Value) (*plan.Query, error) {
+func writeQuery(r *command.Request, sc read.Scope, query, sort bsonx.Doc, hint, collation bsonx.Value) (*plan.Query, error) {
 	name, err := r.Collection()
 	if err != nil {
 		return nil, err
@@ -305,6 +306,6 @@ func writeQuery(r *command.Request, sc command.Scope, query, sort bsonx.Doc, hin
 		return bucketQuery(r, c, sc, query, hint)
 	}
 	return &plan.Query{
-		DB: r.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: command.SpecOf(collation), Sort: sort, Hint: hint, AllowDiskUse: true,
+		DB: r.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: read.SpecOf(collation), Sort: sort, Hint: hint, AllowDiskUse: true,
 	}, nil
 }

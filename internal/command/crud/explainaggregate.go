@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // explainAggregateCommand explains an aggregate command within an explain command.
@@ -35,7 +36,7 @@ func explainAggregate(ctx context.Context, req *command.Request, verbosity plan.
 }
 
 // explainStages answers with the explanation of stages over a collection or view, or over none.
-func explainStages(ctx context.Context, r *command.Request, sc command.Scope, name string, own command.OwnStages, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+func explainStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages, verbosity plan.Verbosity, reply *bsonx.Builder) error {
 	p := r.Pipelines(sc)
 	p.Verbosity = verbosity
 	answer, err := p.ExplainOwn(ctx, r.DB, name, own, sc.Vars)
@@ -73,14 +74,14 @@ func appendStages(reply *bsonx.Builder, stages []bsonx.Doc) {
 // explainView explains a find, count or distinct on a view, which are pipelines. It reports
 // whether the command was one.
 func explainView(ctx context.Context, req *command.Request, verbosity plan.Verbosity, reply *bsonx.Builder) (bool, error) {
-	stagesOf, ok := map[string]func(*command.Request, string) (command.Scope, []bsonx.Value, error){
+	stagesOf, ok := map[string]func(*command.Request, string) (read.Scope, []bsonx.Value, error){
 		"find": findStages, "count": countStages, "distinct": distinctStages,
 	}[req.Def.Name]
 	if !ok {
 		return false, nil
 	}
 	name, err := req.Collection()
-	if err != nil || !command.IsView(req.Service.Store.Lookup(req.DB, name)) {
+	if err != nil || !read.IsView(req.Service.Store.Lookup(req.DB, name)) {
 		return false, err
 	}
 	sc, stages, err := stagesOf(req, name)
@@ -90,5 +91,5 @@ func explainView(ctx context.Context, req *command.Request, verbosity plan.Verbo
 	if req.Def.Name == "count" {
 		stages = append(stages, bsonx.Document(bsonx.NewDoc("$count", "count")))
 	}
-	return true, explainStages(ctx, req, sc, name, command.OwnStages{List: stages}, verbosity, reply)
+	return true, explainStages(ctx, req, sc, name, read.OwnStages{List: stages}, verbosity, reply)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // explainMapReduce explains a mapReduce as the pipeline that does the same.
@@ -52,7 +53,7 @@ type explainedMapReduce struct {
 }
 
 // ending returns the stages that finalize and write.
-func (x *explainedMapReduce) ending(ctx context.Context, p *command.Pipelines, sc command.Scope, out *mapReduceOut) ([]bsonx.Doc, error) {
+func (x *explainedMapReduce) ending(ctx context.Context, p *read.Pipelines, sc read.Scope, out *mapReduceOut) ([]bsonx.Doc, error) {
 	var stages []bsonx.Value
 	finalize := x.finalize()
 	if finalize != nil {
@@ -69,7 +70,7 @@ func (x *explainedMapReduce) ending(ctx context.Context, p *command.Pipelines, s
 		}
 		stages = append(stages, bsonx.Document(writer))
 	}
-	rest, env, _, err := p.Compile(x.req.DB, "", command.OwnStages{List: stages}, sc.Vars)
+	rest, env, _, err := p.Compile(x.req.DB, "", read.OwnStages{List: stages}, sc.Vars)
 	if err != nil {
 		return nil, err
 	}

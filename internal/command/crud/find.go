@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -56,7 +57,7 @@ func runFind(ctx context.Context, req *command.Request, reply *bsonx.Builder) er
 	if err != nil {
 		return err
 	}
-	if command.IsView(c) {
+	if read.IsView(c) {
 		return findOnView(ctx, req, name, reply)
 	}
 	run := req.Memory.TakeFind()
@@ -69,8 +70,8 @@ func runFind(ctx context.Context, req *command.Request, reply *bsonx.Builder) er
 	cursor := &run.Cursor
 	cursor.Source, cursor.DB, cursor.Collection, cursor.NoTimeout = &run.Source, req.DB, name, req.Bool("noCursorTimeout")
 	cursor.Plan = run.Source.Run
-	b := command.Batch{
-		Req: req, Cursor: cursor, Field: "firstBatch", During: command.DuringFind,
+	b := read.Batch{
+		Req: req, Cursor: cursor, Field: "firstBatch", During: read.DuringFind,
 		Size:   req.Int64("batchSize", command.DefaultFirstBatch),
 		Single: req.Bool("singleBatch") || c == nil, // where nothing is, nothing more will come
 		Source: &run.Source, EndsUnread: true,
@@ -106,7 +107,7 @@ func findQuery(req *command.Request, name string, c *table.Collection, q *plan.Q
 		if sc, err = sc.Collated(a.collation, c); err != nil {
 			return err
 		}
-		q.Collation, q.CollationSpec = sc.Collation, command.SpecOf(a.collation)
+		q.Collation, q.CollationSpec = sc.Collation, read.SpecOf(a.collation)
 	}
 	if q.Filter, err = sc.FilterOrAll(a.filter); err != nil {
 		return sc.FirstMistake(a.filter, q.ProjectionSpec, err)
@@ -173,7 +174,7 @@ func (a *findArgs) set(arg *bsonx.Elem) {
 // check refuses options that do not go together or need what there is not.
 func (a *findArgs) check(req *command.Request) error {
 	q := a.query
-	if err := command.CheckHint(q.Hint); err != nil {
+	if err := read.CheckHint(q.Hint); err != nil {
 		return err
 	}
 	if q.Sort != nil {

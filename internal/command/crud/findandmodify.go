@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -93,7 +94,7 @@ func checkFindAndModify(req *command.Request) error {
 	case req.Get("update").Type == bsonx.TypeArray && req.Has("arrayFilters"):
 		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify arrayFilters and a pipeline update")
 	}
-	if err := command.CheckHint(req.Get("hint")); err != nil {
+	if err := read.CheckHint(req.Get("hint")); err != nil {
 		return err
 	}
 	return CheckSort(req.Doc("sort"))
@@ -115,7 +116,7 @@ func checkArrayFilters(name string, v bsonx.Value) error {
 
 // compileFields compiles the projection of the document in the reply. As in MongoDB, one that is
 // wrong does not matter where there is no collection, and none is made.
-func (m *modification) compileFields(sc command.Scope, c *table.Collection, f *filter.Filter) error {
+func (m *modification) compileFields(sc read.Scope, c *table.Collection, f *filter.Filter) error {
 	if c == nil && !m.req.Bool("upsert") {
 		return nil
 	}
@@ -198,10 +199,10 @@ func (m *modification) project() error {
 	m.meta.RecordID = bsonx.Null // as in MongoDB
 	var err error
 	m.value, err = m.proj.Apply(nil, m.value, &m.meta)
-	return command.ExecutingWrite(m.req.Def.Name, err)
+	return read.ExecutingWrite(m.req.Def.Name, err)
 }
 
-func (m *modification) remove(ctx context.Context, sc command.Scope, reply *bsonx.Builder) error {
+func (m *modification) remove(ctx context.Context, sc read.Scope, reply *bsonx.Builder) error {
 	c, err := m.req.Lookup(m.name)
 	if err != nil {
 		return err
@@ -223,7 +224,7 @@ func (m *modification) remove(ctx context.Context, sc command.Scope, reply *bson
 	if err := plan.CheckSortMeta(m.req.Doc("sort"), f); err != nil {
 		return err
 	}
-	query := write.Query{Seen: m.see, Filter: f, Sort: m.req.Doc("sort"), Hint: m.req.Get("hint"), Collation: command.SpecOf(m.req.Get("collation")), One: true}
+	query := write.Query{Seen: m.see, Filter: f, Sort: m.req.Doc("sort"), Hint: m.req.Get("hint"), Collation: read.SpecOf(m.req.Get("collation")), One: true}
 	m.text = f.Text()
 	st := &write.DeleteStatement{Query: query, Deleted: func(doc bsonx.Doc) error {
 		m.score(doc)
@@ -248,7 +249,7 @@ func (m *modification) remove(ctx context.Context, sc command.Scope, reply *bson
 	return nil
 }
 
-func (m *modification) update(ctx context.Context, sc command.Scope, reply *bsonx.Builder) error {
+func (m *modification) update(ctx context.Context, sc read.Scope, reply *bsonx.Builder) error {
 	spec := &command.UpdateSpec{
 		Query: m.queryDoc(), Mods: m.req.Get("update"), ArrayFilters: m.req.Get("arrayFilters"),
 		Hint: m.req.Get("hint"), Sort: m.req.Doc("sort"), Collation: m.req.Get("collation"), Upsert: m.req.Bool("upsert"),

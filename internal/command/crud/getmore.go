@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -28,8 +29,8 @@ func GetMoreCommands() []command.Definition {
 
 // moreSource is a source of which a getMore wants more than documents.
 type moreSource interface {
-	command.Tailed
-	command.Ender
+	read.Tailed
+	read.Ender
 	// rest holds a getMore back that would get little.
 	Rest(ctx context.Context, op *session.Op) error
 }
@@ -61,15 +62,15 @@ func runGetMore(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	if size == 0 {
 		size = -1 // as many as fit
 	}
-	b := command.Batch{Req: req, Cursor: cursor, Field: "nextBatch", During: command.DuringFind, Size: size}
-	src, _ := command.UnderSnapshot(cursor.Source).(moreSource)
+	b := read.Batch{Req: req, Cursor: cursor, Field: "nextBatch", During: read.DuringFind, Size: size}
+	src, _ := read.UnderSnapshot(cursor.Source).(moreSource)
 	if src != nil {
 		b.Source = src
 		if cursor.AwaitData {
-			b.Await = command.NewAwaiter(req.Op, req.Service.Clock, src, req.AwaitTime()).Wait
+			b.Await = read.NewAwaiter(req.Op, req.Service.Clock, src, req.AwaitTime()).Wait
 		}
 	}
-	_, req.Reply.Changes = src.(command.Resumable)
+	_, req.Reply.Changes = src.(read.Resumable)
 	if err := req.Service.FailPoints.GetMore(req); err != nil {
 		cursors.Remove(cursor)
 		return err

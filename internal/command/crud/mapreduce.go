@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // MapReduceCommands returns the definition of mapReduce.
@@ -72,7 +73,7 @@ func runMapReduce(ctx context.Context, req *command.Request, reply *bsonx.Builde
 		return err
 	}
 	begun := req.Service.Store.Catalog().View()
-	src, err := command.OpenSource(ctx, command.Reads{Engine: &req.Service.Read}, q)
+	src, err := read.OpenSource(ctx, read.Reads{Engine: &req.Service.Read}, q)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func runMapReduce(ctx context.Context, req *command.Request, reply *bsonx.Builde
 // mapReduceQuery is what the map function is called for.
 func mapReduceQuery(req *command.Request, name string) (*plan.Query, error) {
 	c := req.Service.Store.Lookup(req.DB, name)
-	if command.IsView(c) {
+	if read.IsView(c) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", req.DB, name)
 	}
 	sort, limit := req.Doc("sort"), req.Int64("limit", 0)

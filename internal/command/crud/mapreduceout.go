@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // outMode says what mapReduce does with its results.
@@ -119,7 +120,7 @@ func (o *mapReduceOut) write(ctx context.Context, req *command.Request, m *mapRe
 		if old != nil && old.Capped != nil {
 			return mongoerr.New(codeOutCapped, "namespace '%s.%s' is capped so it can't be used for $out", target.DB, target.Name)
 		}
-		err = runOut(ctx, req, &command.StageSource{Source: &pipeline.SliceSource{Docs: docs}}, target, begun)
+		err = runOut(ctx, req, &read.StageSource{Source: &pipeline.SliceSource{Docs: docs}}, target, begun)
 	} else {
 		err = o.merge(ctx, req, m, target, docs)
 	}
@@ -186,12 +187,12 @@ func (o *mapReduceOut) merge(ctx context.Context, req *command.Request, m *mapRe
 }
 
 // reduceWith reduces a result with the document of its key that is there already.
-func (m *mapReduce) reduceWith(ctx context.Context, req *command.Request, sc command.Scope, target *command.Namespace, query, doc bsonx.Doc) (bsonx.Doc, error) {
+func (m *mapReduce) reduceWith(ctx context.Context, req *command.Request, sc read.Scope, target *command.Namespace, query, doc bsonx.Doc) (bsonx.Doc, error) {
 	f, err := sc.Filter(query)
 	if err != nil {
 		return nil, err
 	}
-	src, err := command.OpenSource(ctx, req.Reads(), &plan.Query{
+	src, err := read.OpenSource(ctx, req.Reads(), &plan.Query{
 		DB: target.DB, Name: target.Name, Coll: req.Service.Store.Lookup(target.DB, target.Name), Filter: f, Limit: 1, AllowDiskUse: true,
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -48,7 +49,7 @@ type merger struct {
 
 // Merge implements pipeline.Writer.
 func (p *stageWriter) Merge(ctx context.Context, target *pipeline.Merge, src pipeline.Source) error {
-	m := &merger{Merge: target, req: p.request(), opts: p.Writes, on: target.On, collation: p.Collation, held: p.service.Memory.Hold()}
+	m := &merger{Merge: target, req: p.request(), opts: p.writes, on: target.On, collation: p.Collation, held: p.service.Memory.Hold()}
 	defer m.held.Release()
 	if m.on == nil {
 		m.on = []string{"_id"}
@@ -281,7 +282,7 @@ func (m *merger) sameKey(err error) bool {
 // statement returns the update for one document.
 func (m *merger) statement(query, doc bsonx.Doc) (*write.UpdateStatement, error) {
 	mods := bsonx.Document(doc)
-	sc := command.Scope{Now: m.req.Now, Collation: m.collation}
+	sc := read.Scope{Now: m.req.Now, Collation: m.collation}
 	var err error
 	switch m.WhenMatched {
 	case "keepExisting":

@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -29,9 +30,9 @@ func (p *stageWriter) Out(ctx context.Context, target *pipeline.Out, src pipelin
 		return err
 	}
 	if target.Timeseries != nil || existing != nil && existing.Kind == catalog.KindTimeseries {
-		return replaceSeries(ctx, p.request(), src, target, existing, p.Writes)
+		return replaceSeries(ctx, p.request(), src, target, existing, p.writes)
 	}
-	return replaceBy(ctx, p.request(), src, &command.Namespace{DB: target.DB, Name: target.Coll}, existing, p.Writes)
+	return replaceBy(ctx, p.request(), src, &command.Namespace{DB: target.DB, Name: target.Coll}, existing, p.writes)
 }
 
 // request returns a request for the writes of a pipeline.
@@ -45,7 +46,7 @@ func (p *stageWriter) request() *command.Request {
 func unchangedTarget(s *command.Service, begun catalog.View, db, name string) (*table.Collection, error) {
 	c := s.Store.Lookup(db, name)
 	var now *catalog.Collection
-	if c != nil && !command.IsVirtual(c) {
+	if c != nil && !read.IsVirtual(c) {
 		now = c.Collection
 	}
 	return c, table.SameDefinition(db, name, begun.Lookup(db, name), now)

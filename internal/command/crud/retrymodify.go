@@ -2,8 +2,8 @@ package crud
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -17,7 +17,7 @@ const (
 )
 
 // answerRetry answers a findAndModify that was executed before.
-func (m *modification) answerRetry(sc command.Scope, rec *retryable.Record, reply *bsonx.Builder) error {
+func (m *modification) answerRetry(sc read.Scope, rec *retryable.Record, reply *bsonx.Builder) error {
 	upserted := !rec.Upserted.IsMissing()
 	if err := m.checkRetry(rec); err != nil {
 		return err

@@ -2,9 +2,9 @@ package crud
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // maxSortKeys is the most fields that a sort pattern has.
@@ -74,7 +74,7 @@ func checkSortMeta(v bsonx.Value) error {
 		return mongoerr.New(codeMetaSort, "Illegal $meta sort: $meta: %s", bsonx.FormatShell(meta))
 	}
 	switch kind := meta.Str(); kind {
-	case command.RandVal, command.TextScore, command.GeoNearDistance:
+	case read.RandVal, read.TextScore, read.GeoNearDistance:
 		return nil // the planner knows whether there is a search
 	case "searchScore", "vectorSearchScore":
 		return expr.NoMeta(kind)

@@ -3,15 +3,18 @@ package crud
 import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/write"
 )
 
 // stageWriter is what $out and $merge write with.
 type stageWriter struct {
-	*command.Pipelines
+	*read.Pipelines
 	service *command.Service
+	writes  write.Options
 }
 
 // NewStageWriter returns what the writing stages of p write with.
-func NewStageWriter(s *command.Service, p *command.Pipelines) pipeline.Writer {
-	return &stageWriter{p, s}
+func NewStageWriter(r *command.Request, p *read.Pipelines) pipeline.Writer {
+	return &stageWriter{p, r.Service, r.WriteOptions()}
 }

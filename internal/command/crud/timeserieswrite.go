@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -21,7 +22,7 @@ func deleteMeasurements(ctx context.Context, r *command.Request, c *table.Collec
 	o := c.Timeseries
 	find := filter.FindOptions(nil, r.Now)
 	find.Collation = st.Filter.Collation()
-	buckets, err := filter.Parse(o.BucketFilter(query, command.MeasuredIndexes(c, find.Collation)), find)
+	buckets, err := filter.Parse(o.BucketFilter(query, read.MeasuredIndexes(c, find.Collation)), find)
 	if err != nil {
 		return 0, err
 	}
@@ -29,7 +30,7 @@ func deleteMeasurements(ctx context.Context, r *command.Request, c *table.Collec
 		return 0, errSeriesInTxn
 	}
 	return r.Service.Writes.DeleteMeasurements(ctx, &write.MeasurementDelete{
-		Buckets: write.Query{Coll: c, Filter: buckets, Hint: command.BucketHint(o, st.Hint)},
+		Buckets: write.Query{Coll: c, Filter: buckets, Hint: read.BucketHint(o, st.Hint)},
 		Filter:  st.Filter, One: st.One, Deleted: st.Deleted,
 	}, opts)
 }
@@ -43,7 +44,7 @@ var errSeriesUpdateOne = ddl.InvalidSeries("Cannot perform a non-multi update on
 
 // updateSeries runs an update on a time-series collection: of the meta value of all measurements
 // that a query on the meta value finds.
-func updateSeries(ctx context.Context, r *command.Request, c *table.Collection, sc command.Scope, spec *command.UpdateSpec, opts write.Options) (write.UpdateResult, error) {
+func updateSeries(ctx context.Context, r *command.Request, c *table.Collection, sc read.Scope, spec *command.UpdateSpec, opts write.Options) (write.UpdateResult, error) {
 	o := c.Timeseries
 	if opts.Txn != nil {
 		return write.UpdateResult{}, errSeriesInTxn
@@ -63,7 +64,7 @@ func updateSeries(ctx context.Context, r *command.Request, c *table.Collection, 
 		return write.UpdateResult{}, err
 	}
 	onBuckets := *spec
-	onBuckets.Query, onBuckets.Mods, onBuckets.Hint = query, bsonx.Document(mods), command.BucketHint(o, spec.Hint)
+	onBuckets.Query, onBuckets.Mods, onBuckets.Hint = query, bsonx.Document(mods), read.BucketHint(o, spec.Hint)
 	st := new(write.UpdateStatement)
 	if err := compileUpdate(r, sc, c, &onBuckets, st); err != nil {
 		return write.UpdateResult{}, err
@@ -96,8 +97,8 @@ func seriesOf(s *command.Service, db, name string) *table.Collection {
 
 // bucketQuery is the query on buckets of a write command on a time-series collection that is
 // explained.
-func bucketQuery(r *command.Request, c *table.Collection, sc command.Scope, query bsonx.Doc, hint bsonx.Value) (*plan.Query, error) {
+func bucketQuery(r *command.Request, c *table.Collection, sc read.Scope, query bsonx.Doc, hint bsonx.Value) (*plan.Query, error) {
 	o := c.Timeseries
-	f, err := sc.Filter(o.BucketFilter(query, command.MeasuredIndexes(c, sc.Collation)))
-	return &plan.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: f, Collation: sc.Collation, Hint: command.BucketHint(o, hint), AllowDiskUse: true}, err
+	f, err := sc.Filter(o.BucketFilter(query, read.MeasuredIndexes(c, sc.Collation)))
+	return &plan.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: f, Collation: sc.Collation, Hint: read.BucketHint(o, hint), AllowDiskUse: true}, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -82,7 +83,7 @@ func parseUpdateSpec(doc bsonx.Doc) (command.UpdateSpec, error) {
 			return err
 		case "hint":
 			s.Hint = v
-			return command.CheckHint(v)
+			return read.CheckHint(v)
 		case "multi":
 			s.Multi = v.Truthy()
 		case "upsert":
@@ -168,7 +169,7 @@ func parseStatements[T any](req *command.Request, field string, out []T, parse f
 // updateRun executes the statements of an update command.
 type updateRun struct {
 	req      *command.Request
-	scope    command.Scope
+	scope    read.Scope
 	name     string
 	opts     write.Options
 	n        int64
@@ -223,7 +224,7 @@ func (r *updateRun) report(reply *bsonx.Builder) {
 }
 
 // runUpdateSpec compiles and runs one update statement.
-func runUpdateSpec(ctx context.Context, r *command.Request, sc command.Scope, db, name string, spec *command.UpdateSpec, opts write.Options) (write.UpdateResult, error) {
+func runUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *command.UpdateSpec, opts write.Options) (write.UpdateResult, error) {
 	if rec := r.Executed(spec.Position); rec != nil {
 		return updateRetried(rec)
 	}
@@ -314,13 +315,13 @@ func runUpdateStatement(ctx context.Context, r *command.Request, db, name string
 		st.Coll = c
 		res, err := r.Service.Writes.Update(ctx, st, opts)
 		if !errors.Is(err, table.ErrDropped) {
-			return res, command.ExecutingWrite(r.WriteKind("update"), err)
+			return res, read.ExecutingWrite(r.WriteKind("update"), err)
 		}
 	}
 }
 
 // compileUpdate turns a specification into a statement on c, which may be nil.
-func compileUpdate(r *command.Request, sc command.Scope, c *table.Collection, spec *command.UpdateSpec, st *write.UpdateStatement) error {
+func compileUpdate(r *command.Request, sc read.Scope, c *table.Collection, spec *command.UpdateSpec, st *write.UpdateStatement) error {
 	if sc.Mistake != nil {
 		return sc.Mistake
 	}
@@ -367,7 +368,7 @@ func compileUpdate(r *command.Request, sc command.Scope, c *table.Collection, sp
 		f = f.Normalize() // which decides the array element that matched
 	}
 	*st = write.UpdateStatement{
-		Query:     write.Query{Filter: f, Sort: spec.Sort, Hint: spec.Hint, Collation: command.SpecOf(spec.Collation), One: !spec.Multi, Position: spec.Position},
+		Query:     write.Query{Filter: f, Sort: spec.Sort, Hint: spec.Hint, Collation: read.SpecOf(spec.Collation), One: !spec.Multi, Position: spec.Position},
 		RawFilter: spec.Query, Update: u, Upsert: spec.Upsert, Env: r.Env(sc.Vars),
 	}
 	if spec.Supplied {
@@ -377,7 +378,7 @@ func compileUpdate(r *command.Request, sc command.Scope, c *table.Collection, sp
 }
 
 // statementFilter compiles the query of an update.
-func statementFilter(s command.Scope, spec *command.UpdateSpec) (*filter.Filter, error) {
+func statementFilter(s read.Scope, spec *command.UpdateSpec) (*filter.Filter, error) {
 	if spec.Upsert {
 		return s.FilterForUpsert(spec.Query)
 	}

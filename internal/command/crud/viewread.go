@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // findOnView runs a find command on a view.
@@ -17,32 +18,32 @@ func findOnView(ctx context.Context, req *command.Request, name string, reply *b
 	if err != nil {
 		return err
 	}
-	return req.RunStages(ctx, sc, name, command.OwnStages{List: stages}, req.Int64("batchSize", command.DefaultFirstBatch), reply)
+	return req.RunStages(ctx, sc, name, read.OwnStages{List: stages}, req.Int64("batchSize", command.DefaultFirstBatch), reply)
 }
 
 // findStages returns the stages that a find command on a view is. A sort by $natural is a hint in
 // the scope.
-func findStages(req *command.Request, name string) (command.Scope, []bsonx.Value, error) {
+func findStages(req *command.Request, name string) (read.Scope, []bsonx.Value, error) {
 	var q plan.Query
 	if err := findQuery(req, name, nil, &q); err != nil {
-		return command.Scope{}, nil, err
+		return read.Scope{}, nil, err
 	}
 	if err := checkViewOptions(req, &q); err != nil {
-		return command.Scope{}, nil, err
+		return read.Scope{}, nil, err
 	}
 	sc, err := command.NewScope(req)
 	if err != nil {
-		return command.Scope{}, nil, err
+		return read.Scope{}, nil, err
 	}
 	if sc, err = sc.Collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
-		return command.Scope{}, nil, err
+		return read.Scope{}, nil, err
 	}
-	stages := command.AppendStage(nil, "$match", req.Doc("filter"))
+	stages := read.AppendStage(nil, "$match", req.Doc("filter"))
 	if sc.Hint, err = plan.NaturalHint(q.Sort, req.Get("hint")); err != nil {
-		return command.Scope{}, nil, err
+		return read.Scope{}, nil, err
 	}
 	if sc.Hint.IsMissing() {
-		stages = command.AppendStage(stages, "$sort", req.Doc("sort"))
+		stages = read.AppendStage(stages, "$sort", req.Doc("sort"))
 	}
 	if n := req.Int64("skip", 0); n > 0 {
 		stages = append(stages, bsonx.Document(bsonx.NewDoc("$skip", n)))
@@ -50,13 +51,13 @@ func findStages(req *command.Request, name string) (command.Scope, []bsonx.Value
 	if n := req.Int64("limit", 0); n > 0 {
 		stages = append(stages, bsonx.Document(bsonx.NewDoc("$limit", n)))
 	}
-	return sc, command.AppendStage(stages, "$project", req.Doc("projection")), nil
+	return sc, read.AppendStage(stages, "$project", req.Doc("projection")), nil
 }
 
 // checkViewOptions refuses the options of a find that a pipeline does not have. A single batch of
 // one document is all that there is.
 func checkViewOptions(req *command.Request, q *plan.Query) error {
-	virtual := command.IsVirtual(req.Service.Store.Lookup(req.DB, q.Name))
+	virtual := read.IsVirtual(req.Service.Store.Lookup(req.DB, q.Name))
 	for _, option := range []struct {
 		name  string
 		given bool
@@ -86,33 +87,33 @@ func countOnView(ctx context.Context, req *command.Request, name string) (int64,
 	if err != nil {
 		return 0, err
 	}
-	src, err := req.OpenStages(ctx, sc, name, command.OwnStages{List: command.AppendStage(stages, "$group", command.CountGroup)})
+	src, err := req.OpenStages(ctx, sc, name, read.OwnStages{List: read.AppendStage(stages, "$group", read.CountGroup)})
 	if err != nil {
 		return 0, err
 	}
 	defer src.Close()
 	doc, err := src.Next(ctx)
 	if err != nil || doc == nil {
-		return 0, command.Executing(command.DuringAggregate, req.DB, name, err)
+		return 0, read.Executing(read.DuringAggregate, req.DB, name, err)
 	}
 	n, _ := doc.Lookup("n").AsInt64()
 	return n, nil
 }
 
 // countStages returns the stages whose documents a count command on a view counts.
-func countStages(req *command.Request, name string) (command.Scope, []bsonx.Value, error) {
+func countStages(req *command.Request, name string) (read.Scope, []bsonx.Value, error) {
 	sc, err := command.NewScope(req)
 	if err != nil {
-		return command.Scope{}, nil, err
+		return read.Scope{}, nil, err
 	}
 	if sc, err = sc.Collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
-		return command.Scope{}, nil, err
+		return read.Scope{}, nil, err
 	}
 	q, err := countQuery(req, name, nil)
 	if err != nil {
-		return command.Scope{}, nil, err
+		return read.Scope{}, nil, err
 	}
-	stages := command.AppendStage(nil, "$match", req.Doc("query"))
+	stages := read.AppendStage(nil, "$match", req.Doc("query"))
 	if q.Skip > 0 {
 		stages = append(stages, bsonx.Document(bsonx.NewDoc("$skip", q.Skip)))
 	}
@@ -129,43 +130,43 @@ func distinctOnView(ctx context.Context, req *command.Request, name string) (bso
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	src, err := req.OpenStages(ctx, sc, name, command.OwnStages{List: stages})
+	src, err := req.OpenStages(ctx, sc, name, read.OwnStages{List: stages})
 	if err != nil {
 		return bsonx.Missing, err
 	}
 	defer src.Close()
 	doc, err := src.Next(ctx)
 	if err != nil || doc == nil {
-		return bsonx.NewArray(), command.Executing(command.DuringAggregate, req.DB, name, err)
+		return bsonx.NewArray(), read.Executing(read.DuringAggregate, req.DB, name, err)
 	}
 	return doc.Lookup("distinct").Clone(), nil
 }
 
 // distinctStages returns the stages that a distinct command on a view is.
-func distinctStages(req *command.Request, name string) (command.Scope, []bsonx.Value, error) {
+func distinctStages(req *command.Request, name string) (read.Scope, []bsonx.Value, error) {
 	if _, err := command.HintedQuery(req, name, nil); err != nil {
-		return command.Scope{}, nil, err
+		return read.Scope{}, nil, err
 	}
 	sc, err := command.NewScope(req)
 	if err != nil {
-		return command.Scope{}, nil, err
+		return read.Scope{}, nil, err
 	}
 	if sc, err = sc.Collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
-		return command.Scope{}, nil, err
+		return read.Scope{}, nil, err
 	}
 	key := req.String("key")
 	path, err := expr.SplitFieldPath(key)
 	if err != nil {
-		return command.Scope{}, nil, err
+		return read.Scope{}, nil, err
 	}
-	stages := command.AppendStage(nil, "$match", req.Doc("query"))
+	stages := read.AppendStage(nil, "$match", req.Doc("query"))
 	for i := range path {
 		prefix := strings.Join(path[:i+1], ".")
-		stages = command.AppendStage(stages, "$unwind", bsonx.NewDoc("path", "$"+prefix, "preserveNullAndEmptyArrays", true))
+		stages = read.AppendStage(stages, "$unwind", bsonx.NewDoc("path", "$"+prefix, "preserveNullAndEmptyArrays", true))
 		if i < len(path)-1 {
-			stages = command.AppendStage(stages, "$match", bsonx.NewDoc(prefix, bsonx.NewDoc("$type", "object")))
+			stages = read.AppendStage(stages, "$match", bsonx.NewDoc(prefix, bsonx.NewDoc("$type", "object")))
 		}
 	}
-	stages = command.AppendStage(stages, "$group", bsonx.NewDoc("_id", bsonx.Null, "distinct", bsonx.NewDoc("$addToSet", "$"+key)))
+	stages = read.AppendStage(stages, "$group", bsonx.NewDoc("_id", bsonx.Null, "distinct", bsonx.NewDoc("$addToSet", "$"+key)))
 	return sc, stages, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -76,7 +77,7 @@ func modifyCollection(ctx context.Context, req *command.Request, name string, c 
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s.%s", req.DB, name)
 	}
-	if command.IsVirtual(c) {
+	if read.IsVirtual(c) {
 		return command.NotStored(c)
 	}
 	if buckets := req.Service.Store.Buckets(c); buckets != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -83,7 +84,7 @@ func runCreate(_ context.Context, req *command.Request, _ *bsonx.Builder) error 
 			return command.NotInTransaction("Cannot create a view in a multi-document transaction.")
 		}
 		kind, options = catalog.KindView, viewOptions(options)
-		if co, err = command.CollationFor(&req.Service.Read.Collations, collationSpec, nil); err != nil {
+		if co, err = read.CollationFor(&req.Service.Read.Collations, collationSpec, nil); err != nil {
 			return err
 		}
 		if err := checkView(req, name, co); err != nil {
@@ -305,7 +306,7 @@ func checkView(r *command.Request, name string, co *collation.Collator) error {
 	}
 	stages := r.Get("pipeline")
 	if !stages.IsMissing() {
-		switch err := r.CheckViewPipeline(name, stages); mongoerr.CodeOf(err) {
+		switch err := checkViewPipeline(r, name, stages); mongoerr.CodeOf(err) {
 		case 0:
 		case 40323, 40324: // a stage that is none: MongoDB finds it before it looks at the view
 			return err
@@ -313,5 +314,5 @@ func checkView(r *command.Request, name string, co *collation.Collator) error {
 			return command.PrefixError(err, "Invalid pipeline for view %s.%s :: caused by :: ", r.DB, name)
 		}
 	}
-	return r.Service.CheckViewGraph(r.DB, name, on, stages, co)
+	return checkViewGraph(r.Service, r.DB, name, on, stages, co)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -67,7 +68,7 @@ func dropByName(req *command.Request, name string) (c, buckets *table.Collection
 		if c == nil {
 			return nil, nil, nil
 		}
-		if command.IsVirtual(c) {
+		if read.IsVirtual(c) {
 			return nil, nil, command.NotStored(c)
 		}
 		drop := req.Service.Store.Drop
@@ -158,7 +159,7 @@ func checkRenameUUIDs(r *command.Request, fromDB, fromName, toDB, toName string)
 			return err
 		}
 	}
-	m := &command.Meaning{DB: toDB, Name: toName, ID: target}
+	m := &read.Meaning{DB: toDB, Name: toName, ID: target}
 	if drops && !m.Of(toDB, toName, r.Service.Store.Lookup(toDB, toName)) {
 		return m.Mismatch(r.Service.Store)
 	}
@@ -175,7 +176,7 @@ func mayDrop(r *command.Request, db, name string) func(target *catalog.Collectio
 	}
 	return func(target *catalog.Collection) error {
 		if target == nil || target.Kind != catalog.KindCollection || target.UUID != id {
-			m := &command.Meaning{DB: db, Name: name, ID: id}
+			m := &read.Meaning{DB: db, Name: name, ID: id}
 			return m.Mismatch(r.Service.Store)
 		}
 		return nil
@@ -198,7 +199,7 @@ func OnNewest(r *command.Request, db, name string, fn func(c *table.Collection) 
 
 // checkRename judges the source. What has the target's name is judged when the rename commits.
 func checkRename(c *table.Collection) error {
-	if command.IsVirtual(c) {
+	if read.IsVirtual(c) {
 		return command.NotStored(c)
 	}
 	if c.Kind != catalog.KindCollection {

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // indexOptions are the options of an index specification and the types that they accept.
@@ -131,7 +132,7 @@ func (s *IndexSpec) readCollation() error {
 		return nil
 	}
 	var err error
-	if s.collation, err = command.NormalizedCollation(v); err != nil {
+	if s.collation, err = read.NormalizedCollation(v); err != nil {
 		return command.PrefixError(err, "failed to add collation information to index spec for index creation: %s :: caused by :: ",
 			bsonx.FormatShell(bsonx.Document(s.raw.With("v", bsonx.Int32(s.version)))))
 	}

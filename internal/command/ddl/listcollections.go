@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // ListCollectionsCommands returns the definitions of listCollections and listDatabases.
@@ -43,7 +44,7 @@ func runListCollections(ctx context.Context, req *command.Request, reply *bsonx.
 	}
 	nameOnly := req.Bool("nameOnly")
 	entries := req.Service.Entries(req.DB)
-	return command.ReplyList(ctx, req, reply, "$cmd.listCollections", command.List{N: len(entries), At: func(i int) (bsonx.Doc, error) {
+	return command.ReplyList(ctx, req, reply, "$cmd.listCollections", read.List{N: len(entries), At: func(i int) (bsonx.Doc, error) {
 		info := collectionInfo(entries[i], false)
 		ok, err := accept(info)
 		if err != nil || !ok {

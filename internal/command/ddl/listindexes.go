@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // ListIndexesCommands returns the definition of listIndexes.
@@ -33,14 +34,14 @@ func runListIndexes(ctx context.Context, req *command.Request, reply *bsonx.Buil
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s.%s", req.DB, name)
 	}
-	if command.IsVirtual(c) {
-		return command.ReplyList(ctx, req, reply, name, command.ListOf([]bsonx.Doc{command.IDIndexSpec}))
+	if read.IsVirtual(c) {
+		return command.ReplyList(ctx, req, reply, name, read.ListOf([]bsonx.Doc{command.IDIndexSpec}))
 	}
 	if _, err := existing(req, name); err != nil {
 		return err
 	}
 	if buckets := req.Service.Store.Buckets(c); buckets != nil {
-		return command.ReplyList(ctx, req, reply, name, command.ListOf(seriesIndexes(buckets)))
+		return command.ReplyList(ctx, req, reply, name, read.ListOf(seriesIndexes(buckets)))
 	}
 	var first []bsonx.Doc
 	if spec := command.ClusteredIndexSpec(c.Options); spec != nil {
@@ -48,7 +49,7 @@ func runListIndexes(ctx context.Context, req *command.Request, reply *bsonx.Buil
 	} else if spec := command.IDIndexOf(c.Options); spec != nil {
 		first = append(first, spec)
 	}
-	return command.ReplyList(ctx, req, reply, name, command.List{N: len(first) + len(c.Indexes), At: func(i int) (bsonx.Doc, error) {
+	return command.ReplyList(ctx, req, reply, name, read.List{N: len(first) + len(c.Indexes), At: func(i int) (bsonx.Doc, error) {
 		if i < len(first) {
 			return first[i], nil
 		}

@@ -1,4 +1,4 @@
-package command
+package read
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -26,8 +26,8 @@ func AppendStage(stages []bsonx.Value, name string, arg bsonx.Doc) []bsonx.Value
 // CountGroup is the $group that counts documents.
 var CountGroup = bsonx.NewDoc("_id", bsonx.Null, "n", bsonx.NewDoc("$sum", 1))
 
-// maxViewDepth is how many views may stand on each other.
-const maxViewDepth = 20
+// MaxViewDepth is how many views may stand on each other.
+const MaxViewDepth = 20
 
 // checkVirtualHint accepts the order of a virtual collection's documents: by _id.
 func checkVirtualHint(hint bsonx.Value) error {

@@ -1,20 +1,22 @@
-package command
+package ddl
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// CheckViewPipeline checks the stages of a view's definition.
-func (r *Request) CheckViewPipeline(name string, stages bsonx.Value) error {
+// checkViewPipeline checks the stages of a view's definition.
+func checkViewPipeline(r *command.Request, name string, stages bsonx.Value) error {
 	// An expression that fails is an error of the view's readers.
 	running := &interrupt.Running{}
 	running.Set(r.Op)
@@ -22,10 +24,10 @@ func (r *Request) CheckViewPipeline(name string, stages bsonx.Value) error {
 	if r.Service.Replicates() {
 		vars = vars.WithClusterTime(func() bsonx.Value { return oplog.Timestamp(r.Service.Order.Visible()) })
 	}
-	if r.Generic.APIStrict == BoolTrue {
+	if r.Generic.APIStrict == command.BoolTrue {
 		vars = vars.WithStableAPI()
 	}
-	p, err := (Scope{Now: r.Now, Vars: vars}).ParsePipeline(r.DB, stages, pipeline.OverCollection)
+	p, err := (read.Scope{Now: r.Now, Vars: vars}).ParsePipeline(r.DB, stages, pipeline.OverCollection)
 	if err != nil {
 		return err
 	}
@@ -38,9 +40,9 @@ func (r *Request) CheckViewPipeline(name string, stages bsonx.Value) error {
 	return nil
 }
 
-// CheckViewGraph refuses a view that would read itself, that reads through too many views, or
+// checkViewGraph refuses a view that would read itself, that reads through too many views, or
 // that reads views with another collation.
-func (s *Service) CheckViewGraph(db, name, on string, stages bsonx.Value, co *collation.Collator) error {
+func checkViewGraph(s *command.Service, db, name, on string, stages bsonx.Value, co *collation.Collator) error {
 	g := viewGraph{views: s.Store.Catalog().View(), db: db, name: name, collation: co, seen: map[string]bool{}}
 	return g.visit(on, stages, 1)
 }
@@ -56,8 +58,8 @@ type viewGraph struct {
 
 // visit walks from a view that reads on and what its stages name.
 func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
-	if depth > maxViewDepth {
-		return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", maxViewDepth)
+	if depth > read.MaxViewDepth {
+		return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", read.MaxViewDepth)
 	}
 	for _, name := range append(namedCollections(nil, stages), on) {
 		if name == g.name {
@@ -93,7 +95,7 @@ func namedCollections(dst []string, stages bsonx.Value) []string {
 		case "$lookup", "$graphLookup", "$unionWith":
 			dst = appendNamed(dst, stage.Value)
 		case "$facet":
-			for _, sub := range Elements(stage.Value) {
+			for _, sub := range read.Elements(stage.Value) {
 				dst = namedCollections(dst, sub)
 			}
 		}

@@ -1,4 +1,4 @@
-package command
+package read
 
 import (
 	"bytes"
@@ -21,7 +21,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
-	"github.com/sheafdb/sheaf/internal/write"
 )
 
 // Pipelines runs the pipeline of a command, and those that its stages run over other collections.
@@ -33,11 +32,11 @@ type Pipelines struct {
 	user         [32]byte    // the digest of the one who asks
 	hint         bsonx.Value // for the command's own collection
 	Collation    *collation.Collator
-	simple       bool // the command asks for the comparison of bytes
-	Writes       write.Options
-	Begun        catalog.View // before anything was read
-	depth        int          // how many stages there are around the pipeline
-	viewBytes    int64        // of the stages that views have put before the pipeline
+	simple       bool            // the command asks for the comparison of bytes
+	Begun        catalog.View    // before anything was read
+	Writer       pipeline.Writer // what $out and $merge write with; nil if they may not
+	depth        int             // how many stages there are around the pipeline
+	viewBytes    int64           // of the stages that views have put before the pipeline
 
 	// Of a pipeline that is explained:
 	Verbosity plan.Verbosity
@@ -53,14 +52,6 @@ func (p *Pipelines) collationSpec() bsonx.Doc {
 	return p.Collation.Spec()
 }
 
-// writer returns what the stages that write do so with.
-func (p *Pipelines) writer() pipeline.Writer {
-	if p.Engine.StageWriter == nil {
-		return nil
-	}
-	return p.Engine.StageWriter(p)
-}
-
 // maxPipelineDepth bounds sub-pipelines inside each other, also those of the views that they read.
 const maxPipelineDepth = 20
 
@@ -70,8 +61,7 @@ type PipelineOptions struct {
 	// Hint is the command's; a hint of the scope precedes it.
 	Hint bsonx.Value
 	// User is the digest of the user that asks.
-	User   [32]byte
-	Writes write.Options
+	User [32]byte
 }
 
 // Pipelines returns what runs the pipelines of a command.
@@ -82,7 +72,7 @@ func (v Reads) Pipelines(sc Scope, opts PipelineOptions) *Pipelines {
 	}
 	return &Pipelines{
 		Reads: v, Now: sc.Now, Collation: sc.Collation, simple: sc.simple, allowDiskUse: opts.AllowDiskUse,
-		hint: hint, user: opts.User, Writes: opts.Writes, Begun: v.Engine.Store.Catalog().View(),
+		hint: hint, user: opts.User, Begun: v.Engine.Store.Catalog().View(),
 	}
 }
 
@@ -224,7 +214,7 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 	}
 	parsed := own.Compiled.Optimized(disabled)
 	env := &pipeline.Env{
-		Collections: p, Writer: p.writer(), Diagnostics: p.Engine.Diagnostics(Subject{p.local, p.Now, p.user, db, cmp.Or(base, reported)}),
+		Collections: p, Writer: p.Writer, Diagnostics: p.Engine.Diagnostics(Subject{p.local, p.Now, p.user, db, cmp.Or(base, reported)}),
 		AllowDiskUse: p.allowDiskUse, Budgets: p.Engine.Budgets.get(), Memory: p.Engine.Memory, TempDir: p.Engine.TempDir,
 		Sorts: func(ctx context.Context) { storage.ReportWork(ctx, storage.PlanWork{Sorts: true}) },
 	}

@@ -1,4 +1,4 @@
-package command
+package read
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -15,9 +16,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
+// noCompiler compiles nothing: the collections here have neither partial indexes nor validators.
+type noCompiler struct{}
+
+func (noCompiler) Partial(bsonx.Doc, *collation.Collator) (table.Predicate, error) { return nil, nil }
+
+func (noCompiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, error) { return nil, nil }
+
 func newSnapshots(t *testing.T) (*Snapshots, *table.Store) {
 	t.Helper()
-	store, err := table.OpenLogged(mem.New(), struct{ table.Compiler }{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
+	store, err := table.OpenLogged(mem.New(), noCompiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,20 +74,20 @@ func TestSnapshotsAreShared(t *testing.T) {
 	s, store := newSnapshots(t)
 	now := time.Now()
 	put(t, store, 1)
-	first, err := s.hold(t.Context(), store, 0, nil, now)
+	first, err := s.Hold(t.Context(), store, 0, nil, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := s.hold(t.Context(), store, 0, nil, now)
+	again, err := s.Hold(t.Context(), store, 0, nil, now)
 	if err != nil || again != first {
 		t.Errorf("nothing has happened, and there are two snapshots: %v", err)
 	}
-	byTime, err := s.hold(t.Context(), store, first.Stamp(), nil, now)
+	byTime, err := s.Hold(t.Context(), store, first.Stamp(), nil, now)
 	if err != nil || byTime != first {
 		t.Errorf("the time of a snapshot does not name it: %v", err)
 	}
 	put(t, store, 2)
-	second, err := s.hold(t.Context(), store, 0, nil, now)
+	second, err := s.Hold(t.Context(), store, 0, nil, now)
 	if err != nil || second == first || second.Stamp() <= first.Stamp() {
 		t.Fatalf("a write is not seen: %v", err)
 	}
@@ -93,10 +101,10 @@ func TestSnapshotsAreShared(t *testing.T) {
 	if len(s.held) != 0 {
 		t.Errorf("%d snapshots are left", len(s.held))
 	}
-	if _, err := s.hold(t.Context(), store, first.Stamp(), nil, now); mongoerr.CodeOf(err) != mongoerr.SnapshotTooOld {
+	if _, err := s.Hold(t.Context(), store, first.Stamp(), nil, now); mongoerr.CodeOf(err) != mongoerr.SnapshotTooOld {
 		t.Errorf("a snapshot that nobody holds: %v", err)
 	}
-	if h, err := s.hold(t.Context(), store, second.Stamp(), nil, now); err != nil || !has(t, h, 2) {
+	if h, err := s.Hold(t.Context(), store, second.Stamp(), nil, now); err != nil || !has(t, h, 2) {
 		t.Errorf("the present time: %v", err)
 	}
 }
@@ -106,7 +114,7 @@ func TestSnapshotOfASession(t *testing.T) {
 	s, store := newSnapshots(t)
 	now := time.Now()
 	hold := func(at storage.Stamp, by *session.Session, now time.Time) (storage.Stamp, error) {
-		h, err := s.hold(t.Context(), store, at, by, now)
+		h, err := s.Hold(t.Context(), store, at, by, now)
 		if err != nil {
 			return 0, err
 		}
@@ -134,11 +142,11 @@ func TestSnapshotOfASession(t *testing.T) {
 	if _, err := hold(second, two, now); mongoerr.CodeOf(err) != mongoerr.SnapshotTooOld {
 		t.Errorf("a time of a session that has ended: %v", err)
 	}
-	s.reap(now.Add(snapshotWindow * time.Second))
+	s.Reap(now.Add(SnapshotWindow * time.Second))
 	if at, err := hold(third, one, now); at != third {
 		t.Errorf("at the end of the window: %v", err)
 	}
-	s.reap(now.Add(snapshotWindow*time.Second + 1))
+	s.Reap(now.Add(SnapshotWindow*time.Second + 1))
 	if _, err := hold(third, one, now); mongoerr.CodeOf(err) != mongoerr.SnapshotTooOld {
 		t.Errorf("behind the window: %v", err)
 	}
@@ -160,7 +168,7 @@ func TestSnapshotGrowsOld(t *testing.T) {
 	s, store := newSnapshots(t)
 	now := time.Now()
 	put(t, store, 1)
-	h, err := s.hold(t.Context(), store, 0, nil, now)
+	h, err := s.Hold(t.Context(), store, 0, nil, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +176,7 @@ func TestSnapshotGrowsOld(t *testing.T) {
 	if err := s.begin(h); err != nil {
 		t.Fatal(err)
 	}
-	s.reap(now.Add(snapshotWindow*time.Second + 1))
+	s.Reap(now.Add(SnapshotWindow*time.Second + 1))
 	if !has(t, h, 1) {
 		t.Error("a reader lost its snapshot")
 	}
@@ -177,5 +185,5 @@ func TestSnapshotGrowsOld(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	s.release(h)
-	s.close()
+	s.Close()
 }

@@ -1,4 +1,4 @@
-package command
+package read
 
 import (
 	"time"
@@ -37,8 +37,6 @@ type Engine struct {
 	Virtual func(c *table.Collection, local string) pipeline.Source
 	// Diagnostics returns what stages such as $collStats report.
 	Diagnostics func(on Subject) pipeline.Diagnostics
-	// StageWriter returns what $out and $merge write with; if it is nil they fail.
-	StageWriter func(p *Pipelines) pipeline.Writer
 	// DisabledRules returns the rules of the optimizer that are switched off.
 	DisabledRules func() pipeline.Rule
 	// ImageExpired reports whether a pre-image of the given time is too old to be shown.

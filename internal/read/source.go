@@ -1,4 +1,4 @@
-package command
+package read
 
 import (
 	"context"
@@ -188,7 +188,9 @@ func (s *PlanSource) reopen(ctx context.Context) (bsonx.Doc, error) {
 }
 
 // IsDone implements Ender.
-func (s *PlanSource) IsDone(context.Context) bool { return !s.tailable && (s.left == 0 || s.Run.IsEOF()) }
+func (s *PlanSource) IsDone(context.Context) bool {
+	return !s.tailable && (s.left == 0 || s.Run.IsEOF())
+}
 
 // remaining implements limited.
 func (s *PlanSource) remaining() int64 { return s.left }

@@ -1,10 +1,11 @@
-package command
+package ddl
 
 import (
 	"testing"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -15,13 +16,13 @@ func TestViewStops(t *testing.T) {
 	op := &session.Op{}
 	op.Begin(t.Context(), 1, time.Now())
 	defer op.Finish()
-	r := &Request{Service: &Service{}, DB: "db", Op: op}
+	r := &command.Request{Service: &command.Service{}, DB: "db", Op: op}
 	stages := bsonx.NewArray(bsonx.NewDoc("$match", bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("b", 1)})))
-	if err := r.CheckViewPipeline("v", stages); err != nil {
+	if err := checkViewPipeline(r, "v", stages); err != nil {
 		t.Fatal(err)
 	}
 	op.Kill(1)
-	if err := r.CheckViewPipeline("v", stages); mongoerr.CodeOf(err) != mongoerr.Interrupted {
+	if err := checkViewPipeline(r, "v", stages); mongoerr.CodeOf(err) != mongoerr.Interrupted {
 		t.Errorf("an operation that was killed: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package command
+package read
 
 import (
 	"context"
@@ -113,7 +113,7 @@ func (v Reads) Pin(reader *exec.Reader, c *table.Collection) bool {
 func (v Reads) resolveView(db, name string, stages []bsonx.Value) (string, *table.Collection, []bsonx.Value, error) {
 	for depth := 0; name != ""; depth++ {
 		c, err := v.Lookup(db, name)
-		if err != nil || c == nil || c.Kind != catalog.KindView || depth > maxViewDepth {
+		if err != nil || c == nil || c.Kind != catalog.KindView || depth > MaxViewDepth {
 			return name, c, stages, err
 		}
 		stages = slices.Concat(Elements(c.Options.Lookup("pipeline")), stages)

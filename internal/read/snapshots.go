@@ -1,4 +1,4 @@
-package command
+package read
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// snapshotWindow is for how long a snapshot can be read, by default (minSnapshotHistoryWindowInSeconds).
-	snapshotWindow = 300
+	// SnapshotWindow is for how long a snapshot can be read, by default (minSnapshotHistoryWindowInSeconds).
+	SnapshotWindow = 300
 	// maxKeptSnapshots bounds the snapshots that are kept for further reads of sessions.
 	maxKeptSnapshots = 256
 )
@@ -54,7 +54,7 @@ type HeldSnapshot struct {
 
 func (s *Snapshots) init() {
 	s.held, s.past = make(map[storage.Stamp]*HeldSnapshot), make(map[*HeldSnapshot]bool)
-	s.window = snapshotWindow * time.Second
+	s.window = SnapshotWindow * time.Second
 }
 
 // close needs the lock.
@@ -66,7 +66,8 @@ func (h *HeldSnapshot) close() {
 	_ = h.Close()
 }
 
-func (s *Snapshots) setWindow(seconds int64) {
+// SetWindow sets for how many seconds a snapshot can be read.
+func (s *Snapshots) SetWindow(seconds int64) {
 	s.mu.Lock()
 	s.window = time.Duration(seconds) * time.Second
 	s.mu.Unlock()
@@ -76,18 +77,18 @@ func errTooOld(stamp storage.Stamp) error {
 	return mongoerr.New(mongoerr.SnapshotTooOld, "Read timestamp %s is older than the oldest available timestamp.", stamp)
 }
 
-// maxPast bounds what is applied to a snapshot of the history to get to a time behind it, in bytes.
-const maxPast = 64 << 20
+// MaxPast bounds what is applied to a snapshot of the history to get to a time behind it, in bytes.
+const MaxPast = 64 << 20
 
-// hold returns the snapshot of a time, or for 0 the newest one, for a read that has begun: both pause and release must follow. by
+// Hold returns the snapshot of a time, or for 0 the newest one, for a read that has begun: both pause and release must follow. by
 // is the session whose further reads may ask for the same time, nil for none.
-func (s *Snapshots) hold(ctx context.Context, store *table.Store, at storage.Stamp, by *session.Session, now time.Time) (*HeldSnapshot, error) {
+func (s *Snapshots) Hold(ctx context.Context, store *table.Store, at storage.Stamp, by *session.Session, now time.Time) (*HeldSnapshot, error) {
 	if h := s.holdPresent(store, at, by, now); h != nil {
 		return h, nil
 	}
-	txn, err := store.BeginPast(ctx, at, maxPast)
+	txn, err := store.BeginPast(ctx, at, MaxPast)
 	if err != nil {
-		return nil, pastError(err, at)
+		return nil, PastError(err, at)
 	}
 	h := &HeldSnapshot{past: txn, At: at, taken: now, holders: 1, readers: 1}
 	s.mu.Lock()
@@ -96,8 +97,8 @@ func (s *Snapshots) hold(ctx context.Context, store *table.Store, at storage.Sta
 	return h, nil
 }
 
-// pastError makes a user error of the store's for a time that is before its history.
-func pastError(err error, at storage.Stamp) error {
+// PastError makes a user error of the store's for a time that is before its history.
+func PastError(err error, at storage.Stamp) error {
 	if errors.Is(err, table.ErrPastGone) {
 		return errTooOld(at)
 	}
@@ -181,8 +182,8 @@ func (s *Snapshots) end(h *HeldSnapshot) {
 	}
 }
 
-// done is pause and release.
-func (s *Snapshots) done(h *HeldSnapshot) {
+// Done is pause and release.
+func (s *Snapshots) Done(h *HeldSnapshot) {
 	s.pause(h)
 	s.release(h)
 }
@@ -214,8 +215,8 @@ func (s *Snapshots) release(h *HeldSnapshot) {
 	s.drop(h)
 }
 
-// reap ends the snapshots that are too old.
-func (s *Snapshots) reap(now time.Time) {
+// Reap ends the snapshots that are too old.
+func (s *Snapshots) Reap(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.kept) - 1; i >= 0; i-- {
@@ -246,8 +247,8 @@ func (s *Snapshots) EndSessions(match func(session.SessionID) bool) {
 	}
 }
 
-// close ends all snapshots, before the store is closed.
-func (s *Snapshots) close() {
+// Close ends all snapshots, before the store is closed.
+func (s *Snapshots) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.all() {
@@ -264,8 +265,8 @@ type snapshotSource struct {
 	reading bool
 }
 
-// source returns a source that holds the snapshot, which is being read, as long as it is open.
-func (s *Snapshots) source(h *HeldSnapshot, in session.Source) session.Source {
+// Source returns a source that holds the snapshot, which is being read, as long as it is open.
+func (s *Snapshots) Source(h *HeldSnapshot, in session.Source) session.Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.holders++
