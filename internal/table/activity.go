@@ -2,12 +2,10 @@ package table
 
 import (
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"weak"
 
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -108,27 +106,6 @@ func (s *activities) announce(dbs map[string]bool) {
 			a.arrivals.announce()
 		}
 	}
-}
-
-// define runs a change of the catalog, by update, as one that may be in the log.
-func (s *Store) define(update func(func(*catalog.Change) error) error, fn func(*catalog.Change) error) error {
-	dbs := map[string]bool{}
-	s.activities.definitions.begin()
-	err := update(func(ch *catalog.Change) error {
-		if err := fn(ch); err != nil {
-			return err
-		}
-		if err := s.mirrorViews(ch); err != nil {
-			return err
-		}
-		for _, c := range slices.Concat(ch.Added(), ch.Removed()) {
-			dbs[""], dbs[c.DB] = true, true
-		}
-		return nil
-	})
-	s.activities.definitions.end(s.activities.order.Last())
-	s.activities.announce(dbs)
-	return err
 }
 
 // Watch follows what the log gets about a collection, a database where the name is empty, or everything where both are.

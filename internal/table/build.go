@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -33,12 +31,6 @@ import (
 //  4. The index becomes ready.
 //
 // A crash leaves an index that is not ready; resumeBuilds begins it again.
-
-// buildBatch is how many records a step locks at once. A writer that wants one of them waits for the step.
-const buildBatch = 256
-
-// buildBatchBytes is how large the records of a step are, at most, if they are several.
-const buildBatchBytes = 4 << 20
 
 // build completes indexes that the catalog has as not ready. They are named by their identifiers: one that was dropped
 // meanwhile may have been followed by another of its name.
@@ -72,46 +64,6 @@ func (s *Store) verifyUnique(ctx context.Context, c *Collection, ids []uint32) e
 	}
 	return nil
 }
-
-// refusedRecord is the error of a stored record that an index cannot have.
-type refusedRecord struct{ err error }
-
-func (r *refusedRecord) Error() string { return r.err.Error() }
-
-func (r *refusedRecord) Unwrap() error { return r.err }
-
-// buildFailed names the build and the collection in the error of a record that a new index cannot
-// have, as MongoDB does. The log has the build under the same name. Other errors stay as they are.
-func (s *Store) buildFailed(c *Collection, err error) error {
-	var refused *refusedRecord
-	if !errors.As(err, &refused) {
-		return err
-	}
-	build := uuidText(NewUUID())
-	s.log.Info("index build failed", "buildUUID", build, "ns", c.Namespace(), "error", err)
-	return failedBuild(build, c, err)
-}
-
-func failedBuild(build string, c *Collection, err error) error {
-	return mongoerr.Within(fmt.Sprintf("Index build failed: %s: Collection %s ( %s )", build, c.Namespace(), uuidText(c.UUID)), err)
-}
-
-// RefuseBuild names a build and the collection in the error of an index that cannot be built, as MongoDB
-// does. It returns the error of an index on a collection that does not exist as it is.
-func RefuseBuild(c *Collection, err error) error {
-	if c.UUID == [16]byte{} {
-		return err
-	}
-	return failedBuild(uuidText(NewUUID()), c, err)
-}
-
-// uuidText writes a UUID in its usual form.
-func uuidText(id [16]byte) string {
-	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
-}
-
-// markReady makes an index a complete one.
-func markReady(ix *catalog.Index) { ix.Ready, ix.Enforced, ix.Filled = true, true, true }
 
 // reopenUnfilled marks the indexes as not ready that are complete without entries, because their type was not maintained when
 // they were made. They are built with those whose build was interrupted.
@@ -304,75 +256,6 @@ func (b *buildStep) fill() error {
 	return b.w.Commit(storage.Buffered)
 }
 
-// addEntries adds the entries of a record that the writer has locked to a batch; there may be none any more.
-func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatch) error {
-	doc, closer, err := w.txn.Get(recordKey)
-	if errors.Is(err, storage.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer closer.Close()
-	if err := w.setID(bsonx.Doc(doc)); err != nil {
-		return err
-	}
-	for _, ix := range indexes {
-		if err := ix.generate(bsonx.Doc(doc), &w.keys); err != nil {
-			if w.running.Err() != nil || w.keys.Ended() != nil {
-				return err
-			}
-			return &refusedRecord{err}
-		}
-		if err := w.growMultikey(ix); err != nil {
-			return err
-		}
-		for i := range w.keys.Len() {
-			if err := w.did(w.keys.Key(i)); err != nil {
-				return err
-			}
-			batch.add(w.entryKey(ix, w.keys.Key(i), recordKey[prefixLen:]), w.id.join(w.keys.TypeBits(i)))
-		}
-	}
-	if !batch.isFull() {
-		return nil
-	}
-	if err := w.hold(w.keys.Size() + 2*batch.size()); err != nil {
-		return err
-	}
-	return batch.write(w)
-}
-
-// lockRecords locks the next records from a key on. It returns their keys and the key of the first that it did not lock,
-// or nil. A record that appears between them later was written by someone who maintains the index, and is left alone:
-// without its lock it could be deleted before its entries are written.
-func (w *Writer) lockRecords(ctx context.Context, from []byte) (locked [][]byte, next []byte, err error) {
-	snap := w.store.engine.NewSnapshot()
-	defer snap.Close()
-	iter, err := snap.NewIter(from, PrefixEnd(w.coll.RecordPrefix()))
-	if err != nil {
-		return nil, nil, err
-	}
-	defer iter.Close()
-	size := 0
-	for ok := iter.First(); ok; ok = iter.Next() {
-		key := bytes.Clone(iter.Key())
-		if len(locked) == buildBatch || size > buildBatchBytes {
-			return locked, key, nil
-		}
-		value, err := iter.Value()
-		if err != nil {
-			return nil, nil, err
-		}
-		size += len(value)
-		if err := w.txn.Lock(ctx, key); err != nil {
-			return nil, nil, err
-		}
-		locked = append(locked, key)
-	}
-	return locked, nil, iter.Err()
-}
-
 // resumeBuilds begins the builds again that a crash or a shutdown interrupted.
 func (s *Store) resumeBuilds() {
 	for _, e := range s.catalog.All() {
@@ -449,9 +332,4 @@ func (s *Store) resumeBuild(c *Collection, ids []uint32, names []string) {
 			s.log.Error("drop of failed index", "ns", c.Namespace(), "error", err)
 		}
 	}
-}
-
-// decode returns the fields of an index key as a document with the pattern's names.
-func (ix *Index) decode(key, typeBits []byte) (bsonx.Doc, error) {
-	return index.DecodeKey(ix.Pattern, key, typeBits)
 }

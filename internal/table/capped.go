@@ -3,12 +3,9 @@ package table
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -66,26 +63,6 @@ func (c *Collection) Rest(count uint64) <-chan struct{} {
 		return nil
 	}
 	return c.shared.capped.arrivals.rest(count)
-}
-
-// sequenceKey appends the key of the record of a capped collection with that sequence.
-func (c *Collection) sequenceKey(dst []byte, sequence int64) []byte {
-	dst = append(dst, recordSpace)
-	dst = binary.BigEndian.AppendUint32(dst, c.ID)
-	return keystring.Append(dst, bsonx.Int64(sequence), false)
-}
-
-// Sequence returns the insertion sequence in the key of a record of a capped collection.
-func Sequence(recordKey []byte) (int64, error) {
-	v, _, _, err := keystring.Decode(nil, recordKey[prefixLen:], false, nil)
-	if err != nil {
-		return 0, err
-	}
-	n, ok := v.AsExactInt64()
-	if !ok {
-		return 0, fmt.Errorf("%w: record key %x of a capped collection", storage.ErrCorrupt, recordKey)
-	}
-	return n, nil
 }
 
 // lockInserts takes the insert lock and makes sure that the sequence is known.

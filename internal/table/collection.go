@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"encoding/binary"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,34 +10,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
-	"github.com/sheafdb/sheaf/internal/interrupt"
-	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
-
-// The key space. A record's key is its collection's prefix and its record id; an index entry's key is its index's prefix,
-// keystring of the fields, the record id. The record id is keystring(_id), in a capped collection keystring(insertion
-// sequence). Identifiers of collections and indexes are never used again after a drop.
-//
-//	0x10 | collection id (4 bytes, big endian) | record id                 -> document
-//	0x20 | index id (4 bytes, big endian) | keystring(fields) | record id  -> type bits of the fields and of _id
-//	0x03 | collection id (4 bytes, big endian)                                  -> counter: records, bytes
-//	0x04 | index id (4 bytes, big endian)                                       -> multikey paths
-//	0x04 | index id (4 bytes, big endian) | 0x01 | path                         -> nothing: a wildcard index met an array there
-//	0x04 | index id (4 bytes, big endian) | 0xFF                                -> nothing: it met more than it remembers
-//	0x05 ...                                                                    -> what retryable writes did; package retryable
-const (
-	counterSpace  = 0x03
-	multikeySpace = 0x04
-	recordSpace   = 0x10
-	logSpace      = 0x18 // records of the log of changes, away from the others: storage keeps kinds of keys in tables of their own
-	indexSpace    = 0x20
-	prefixLen     = 5
-)
-
-// IsRecord reports whether a key of the store is that of a record.
-func IsRecord(key []byte) bool { return len(key) > 0 && key[0] == recordSpace }
 
 // Predicate tells which documents a partial index covers or a validator accepts.
 type Predicate interface {
@@ -181,65 +155,6 @@ func (ix *Index) Kind() index.Kind { return index.KindOf(ix.Key) }
 // Generator returns what generates the keys of the index; nil with Pattern.
 func (ix *Index) Generator() index.Generator { return ix.keygen }
 
-// Prefix returns the key prefix of the index's entries.
-func (ix *Index) Prefix() []byte { return prefix(indexSpace, ix.ID) }
-
-// RecordPrefix returns the key prefix of the collection's records.
-func (c *Collection) RecordPrefix() []byte { return prefix(c.space(), c.ID) }
-
-// space is the first byte of the keys of the collection's records.
-func (c *Collection) space() byte {
-	if c.Oplog {
-		return logSpace
-	}
-	return recordSpace
-}
-
-// RecordKey appends the key of the record with that _id, where records are clustered by _id.
-func (c *Collection) RecordKey(dst []byte, id bsonx.Value) []byte {
-	dst, err := c.RecordKeyFor(dst, id, nil)
-	if err != nil {
-		panic(err) // without an operation nothing can end
-	}
-	return dst
-}
-
-// RecordKeyFor is RecordKey for an operation. It fails where the operation ends, or has too little
-// memory, before the key of a large _id is made.
-func (c *Collection) RecordKeyFor(dst []byte, id bsonx.Value, r *interrupt.Running) ([]byte, error) {
-	id, err := c.Collation.Fold(id, r)
-	if err != nil {
-		return dst, err
-	}
-	dst = append(dst, c.space())
-	dst = binary.BigEndian.AppendUint32(dst, c.ID)
-	return keystring.Append(dst, id, false), nil
-}
-
-// RecordKeyOfEntry appends the key of the record that an index entry points to. entryKey is the entry's whole key.
-func (c *Collection) RecordKeyOfEntry(dst []byte, ix *Index, entryKey []byte) ([]byte, error) {
-	n, err := ix.fieldsLen(entryKey)
-	if err != nil {
-		return nil, err
-	}
-	dst = append(dst, c.space())
-	dst = binary.BigEndian.AppendUint32(dst, c.ID)
-	return append(dst, entryKey[n:]...), nil
-}
-
-// fieldsLen returns the length of an entry key up to the record id.
-func (ix *Index) fieldsLen(entryKey []byte) (int, error) {
-	n := prefixLen
-	for _, f := range ix.Pattern {
-		size, err := keystring.Skip(entryKey[n:], f.Desc)
-		if err != nil {
-			return 0, err
-		}
-		n += size
-	}
-	return n, nil
-}
-
 // refusesDuplicates reports whether writers refuse values that another record has.
 func (ix *Index) refusesDuplicates() bool { return ix.Enforced && (ix.Unique || ix.PrepareUnique) }
 
@@ -265,18 +180,17 @@ func (ix *Index) dependsOn(scope Scope) bool {
 	return false
 }
 
-func prefix(space byte, id uint32) []byte {
-	return binary.BigEndian.AppendUint32([]byte{space}, id)
-}
+// Latencies returns the counters of the collection.
+func (c *Collection) Latencies() *Latencies { return &c.shared.latencies }
 
-// PrefixEnd returns the first key after all keys with that prefix.
-func PrefixEnd(prefix []byte) []byte {
-	end := append([]byte(nil), prefix...)
-	for i := len(end) - 1; i >= 0; i-- {
-		end[i]++
-		if end[i] != 0 {
-			return end[:i+1]
-		}
-	}
-	return nil
-}
+// Traffic returns the counters of the collection.
+func (c *Collection) Traffic() *Traffic { return &c.shared.traffic }
+
+// Uses returns the counter of the index.
+func (ix *Index) Uses() *Uses { return ix.uses }
+
+// IDUses returns the counter of the _id index.
+func (c *Collection) IDUses() *Uses { return c.shared.idUses }
+
+// Scans returns the counter of scans of the collection.
+func (c *Collection) Scans() *Scans { return &c.shared.scans }

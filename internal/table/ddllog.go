@@ -25,18 +25,6 @@ func (s *Store) logCreate(ch *catalog.Change, e *catalog.Collection) error {
 	return s.logCommand(ch.Txn(), e.DB, &e.UUID, createEntry(e), nil)
 }
 
-func createEntry(e *catalog.Collection) bsonx.Doc {
-	b := bsonx.NewBuilder(nil)
-	b.StartDoc()
-	b.String("create", e.Name)
-	b.Fields(e.Options)
-	if e.Kind == catalog.KindCollection && !e.Options.Lookup("clusteredIndex").Truthy() && e.Options.Lookup("idIndex").IsMissing() {
-		b.Doc("idIndex", bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_"))
-	}
-	b.End()
-	return b.Bytes()
-}
-
 // logDrop logs that a collection or view is gone; a time series is what its buckets are, and system.views what the views are, which
 // are logged.
 func (s *Store) logDrop(ch *catalog.Change, c *Collection) error {
@@ -82,15 +70,6 @@ func (s *Store) logIndexes(ch *catalog.Change, c *catalog.Collection, indexes []
 		}
 	}
 	return nil
-}
-
-func createIndexEntry(c *catalog.Collection, ix *catalog.Index) bsonx.Doc {
-	b := bsonx.NewBuilder(nil)
-	b.StartDoc()
-	b.String("createIndexes", c.Name)
-	b.Fields(ix.Spec)
-	b.End()
-	return b.Bytes()
 }
 
 // logDropIndex logs that an index that was complete is gone.

@@ -157,10 +157,3 @@ func (w *Writer) entryKey(ix *Index, fields, recordID []byte) []byte {
 	w.entry = ix.entryKey(w.entry[:0], fields, recordID)
 	return w.entry
 }
-
-// entryKey appends the key of an entry.
-func (ix *Index) entryKey(dst, fields, recordID []byte) []byte {
-	dst = append(dst, indexSpace, byte(ix.ID>>24), byte(ix.ID>>16), byte(ix.ID>>8), byte(ix.ID))
-	dst = append(dst, fields...)
-	return append(dst, recordID...)
-}

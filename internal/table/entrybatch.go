@@ -2,8 +2,12 @@ package table
 
 import (
 	"bytes"
+	"context"
+	"errors"
 
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // maxEntryBatch is how many bytes of entries are kept until they are written.
@@ -52,4 +56,79 @@ func (b *entryBatch) write(w *Writer) error {
 	}
 	b.buf, b.entries = b.buf[:0], b.entries[:0]
 	return nil
+}
+
+// buildBatch is how many records a step locks at once. A writer that wants one of them waits for the step.
+const buildBatch = 256
+
+// buildBatchBytes is how large the records of a step are, at most, if they are several.
+const buildBatchBytes = 4 << 20
+
+// addEntries adds the entries of a record that the writer has locked to a batch; there may be none any more.
+func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatch) error {
+	doc, closer, err := w.txn.Get(recordKey)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	if err := w.setID(bsonx.Doc(doc)); err != nil {
+		return err
+	}
+	for _, ix := range indexes {
+		if err := ix.generate(bsonx.Doc(doc), &w.keys); err != nil {
+			if w.running.Err() != nil || w.keys.Ended() != nil {
+				return err
+			}
+			return &refusedRecord{err}
+		}
+		if err := w.growMultikey(ix); err != nil {
+			return err
+		}
+		for i := range w.keys.Len() {
+			if err := w.did(w.keys.Key(i)); err != nil {
+				return err
+			}
+			batch.add(w.entryKey(ix, w.keys.Key(i), recordKey[prefixLen:]), w.id.join(w.keys.TypeBits(i)))
+		}
+	}
+	if !batch.isFull() {
+		return nil
+	}
+	if err := w.hold(w.keys.Size() + 2*batch.size()); err != nil {
+		return err
+	}
+	return batch.write(w)
+}
+
+// lockRecords locks the next records from a key on. It returns their keys and the key of the first that it did not lock,
+// or nil. A record that appears between them later was written by someone who maintains the index, and is left alone:
+// without its lock it could be deleted before its entries are written.
+func (w *Writer) lockRecords(ctx context.Context, from []byte) (locked [][]byte, next []byte, err error) {
+	snap := w.store.engine.NewSnapshot()
+	defer snap.Close()
+	iter, err := snap.NewIter(from, PrefixEnd(w.coll.RecordPrefix()))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer iter.Close()
+	size := 0
+	for ok := iter.First(); ok; ok = iter.Next() {
+		key := bytes.Clone(iter.Key())
+		if len(locked) == buildBatch || size > buildBatchBytes {
+			return locked, key, nil
+		}
+		value, err := iter.Value()
+		if err != nil {
+			return nil, nil, err
+		}
+		size += len(value)
+		if err := w.txn.Lock(ctx, key); err != nil {
+			return nil, nil, err
+		}
+		locked = append(locked, key)
+	}
+	return locked, nil, iter.Err()
 }

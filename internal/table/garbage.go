@@ -11,21 +11,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 )
 
-// ranges returns everything that a collection has in storage.
-func (c *Collection) ranges() []catalog.Range {
-	out := []catalog.Range{rangeOf(c.RecordPrefix()), rangeOf(prefix(counterSpace, c.ID))}
-	for _, ix := range c.maintained {
-		out = append(out, ix.ranges()...)
-	}
-	return out
-}
-
-func (ix *Index) ranges() []catalog.Range {
-	return []catalog.Range{rangeOf(ix.Prefix()), rangeOf(prefix(multikeySpace, ix.ID))}
-}
-
-func rangeOf(p []byte) catalog.Range { return catalog.Range{Start: p, End: PrefixEnd(p)} }
-
 // identifiers returns the storage identifiers that ranges belong to. What has one is dropped as a whole, and no identifier is used
 // again.
 func identifiers(ranges []catalog.Range) map[uint32]bool {

@@ -113,6 +113,3 @@ func (l *Latencies) Each(kind LatencyKind, f func(micros, count uint64)) {
 		}
 	}
 }
-
-// Latencies returns the counters of the collection.
-func (c *Collection) Latencies() *Latencies { return &c.shared.latencies }

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -9,23 +8,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
-
-// ErrChanged means that a collection is not the version any more that the caller looked up and judged:
-// another client changed, renamed or dropped it. Nothing was done. The caller looks the name up again.
-var ErrChanged = errors.New("the collection was changed, renamed or dropped")
-
-// unchanged fails with ErrChanged unless c is the newest version. A change asks under the collection's
-// gate, so that what its caller decided about c is true when the change commits.
-func (c *Collection) unchanged() error {
-	switch newest := c.shared.current.Load(); {
-	case newest == c:
-		return nil
-	case newest == nil || newest.Namespace() != c.Namespace():
-		return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), ErrChanged)
-	default:
-		return ErrChanged
-	}
-}
 
 // CollMod is a change of a collection's options and of one index, made together.
 type CollMod struct {

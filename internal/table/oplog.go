@@ -2,17 +2,14 @@ package table
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/clock"
-	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -50,17 +47,6 @@ type changeLog struct {
 	history history
 	// full is sent to when there may be something to trim.
 	full chan struct{}
-}
-
-// OpenLogged is Open for a store that logs its changes.
-func OpenLogged(engine storage.Engine, compiler Compiler, log *slog.Logger, o OplogOptions) (*Store, error) {
-	if o.Size == 0 {
-		o.Size = DefaultOplogSize
-	}
-	if o.Clock == nil {
-		o.Clock = clock.Settle(clock.System{})
-	}
-	return open(engine, compiler, log, &o)
 }
 
 // openOplog finds or makes the log. A store that is opened without one drops it: changes that are not in it would be missing
@@ -141,23 +127,6 @@ func retentionOf(options bsonx.Doc) time.Duration {
 // isOplog reports whether an entry is the log of changes: the one capped collection that has no _id index.
 func isOplog(e *catalog.Collection) bool {
 	return e.DB == oplog.DB && e.Name == oplog.Collection && e.IDIndex == nil && IsCapped(e.Options)
-}
-
-// stampPrefix begins the keys of records that are clustered by their stamp.
-func (c *Collection) stampPrefix() []byte {
-	key := keystring.Append(c.RecordPrefix(), bsonx.Timestamp(0, 0), false)
-	return key[:len(key)-storage.StampSize]
-}
-
-// StampKey appends the key of the record of the log with that stamp.
-func (c *Collection) StampKey(dst []byte, stamp storage.Stamp) []byte {
-	dst = append(dst, c.RecordPrefix()...)
-	return keystring.Append(dst, bsonx.Timestamp(stamp.Seconds(), stamp.Number()), false)
-}
-
-// stampOf returns the stamp that ends a key of the log.
-func stampOf(key []byte) storage.Stamp {
-	return storage.Stamp(binary.BigEndian.Uint64(key[len(key)-storage.StampSize:]))
 }
 
 func (s *Store) lastStamp(c *Collection) (storage.Stamp, error) {

@@ -4,15 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 )
-
-// rebuildPrefix begins the names of indexes that will take the place of others. No client can choose
-// such a name, because it has a NUL, and none sees one: Collection.Indexes does not have them.
-const rebuildPrefix = "\x00rebuild."
 
 // RebuildIndexes builds the complete indexes of a collection anew and returns their specifications. The
 // new ones are built beside the old ones, under other names, and take their place in one change: a
@@ -87,9 +82,6 @@ func (s *Store) replaceIndexes(c *Collection, replaces map[uint32]uint32) error 
 		return garbage, nil
 	})
 }
-
-// isRebuild reports whether an index is to take the place of another.
-func isRebuild(name string) bool { return strings.HasPrefix(name, rebuildPrefix) }
 
 // renamedSpec returns the specification of an index under another name.
 func renamedSpec(spec bsonx.Doc, name string) bsonx.Doc {

@@ -1,12 +1,8 @@
 package table
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -43,82 +39,6 @@ type Store struct {
 	virtual    map[namespace]*Collection // see AddVirtual; nil for none
 	between    func()                    // see Interleave; nil for nothing
 	scans      Scans                     // of all collections
-}
-
-// Open opens the collections of an engine. Index builds that a crash interrupted are begun again in the background. Changes
-// are not logged; see OpenLogged.
-func Open(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, error) {
-	return open(engine, compiler, log, nil)
-}
-
-func open(engine storage.Engine, compiler Compiler, log *slog.Logger, o *OplogOptions) (*Store, error) {
-	s := &Store{engine: engine, compiler: compiler, log: log, activities: newActivities(engine.Order()), stop: make(chan struct{})}
-	cat, err := catalog.Open(engine, s.attach)
-	if err != nil {
-		return nil, err
-	}
-	s.catalog = cat
-	for _, step := range s.openingSteps(o) {
-		if err := s.open(&step); err != nil {
-			s.Close()
-			return nil, err
-		}
-	}
-	s.resumeBuilds()
-	return s, nil
-}
-
-// openingStep is something that Open does to a store.
-type openingStep struct {
-	what string
-	run  func() error
-	// waits says that the store is whole without the step: on a full disk it is left for the next start.
-	waits bool
-}
-
-func (s *Store) openingSteps(o *OplogOptions) []openingStep {
-	return []openingStep{
-		{"deleting dropped data", s.sweepGarbage, true},
-		{"opening the log of changes", func() error { return s.openOplog(o) }, false},
-		{"dropping unfinished collections", s.dropUnfinished, true},
-		{"indexes of kinds that are new", s.reopenUnfilled, false},
-		{"dropping interrupted rebuilds of indexes", s.dropRebuilds, true},
-		{"documents of views", s.completeViews, true},
-	}
-}
-
-// open takes a step.
-func (s *Store) open(step *openingStep) error {
-	err := step.run()
-	switch {
-	case err == nil:
-		return nil
-	case !errors.Is(err, storage.ErrNoSpace):
-		return fmt.Errorf("%s: %w", step.what, err)
-	case !step.waits:
-		return fmt.Errorf("%s: %w; make space and start again", step.what, err)
-	}
-	s.log.Warn("the disk is full: left for the next start", "what", step.what, "error", err)
-	return nil
-}
-
-// UnfinishedPrefix begins the names of collections that are being made to take another one's place. Those that a crash left
-// behind are dropped when the store opens.
-const UnfinishedPrefix = "tmp.agg_out."
-
-// convertedPrefix is that of Convert's copies.
-const convertedPrefix = "tmp.convertToCapped."
-
-func (s *Store) dropUnfinished() error {
-	for _, entry := range s.catalog.All() {
-		if !strings.HasPrefix(entry.Name, UnfinishedPrefix) && !strings.HasPrefix(entry.Name, convertedPrefix) {
-			continue
-		}
-		if err := s.Drop(entry.Attached.(*Collection)); err != nil {
-			return fmt.Errorf("dropping the unfinished collection %s.%s: %w", entry.DB, entry.Name, err)
-		}
-	}
-	return nil
 }
 
 // LimitMemory counts transactions and index entries in the budget of the requests. It is called
@@ -315,48 +235,19 @@ func (c *Collection) index(id uint32) *Index {
 	return nil
 }
 
-// change runs a change of the catalog that concerns existing collections: their writers are kept out while the change
-// is made durable and published.
-func (s *Store) change(colls []*Collection, fn func(*catalog.Change) error) error {
-	s.interleave()
-	for _, c := range byID(colls) {
-		c.shared.gate.Lock()
-		defer c.shared.gate.Unlock()
+// Buckets returns the collection with the buckets of a time-series collection, nil where c is none.
+func (s *Store) Buckets(c *Collection) *Collection {
+	if c == nil || c.Kind != catalog.KindTimeseries {
+		return nil
 	}
-	var done *catalog.Change
-	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
-		done = ch
-		return fn(ch)
-	})
-	if err != nil {
-		return err
-	}
-	for _, e := range done.Removed() {
-		if !slices.ContainsFunc(done.Added(), func(a *catalog.Collection) bool { return a.ID == e.ID }) {
-			e.Attached.(*Collection).shared.publish(nil)
-		}
-	}
-	for _, e := range done.Added() {
-		c := e.Attached.(*Collection)
-		c.shared.publish(c)
-	}
-	for _, e := range done.Removed() {
-		if c := e.Attached.(*Collection); c.Capped != nil {
-			c.shared.capped.arrivals.announce() // waiters notice that it is gone
-		}
-	}
-	return nil
+	return s.Lookup(c.DB, timeseries.BucketsName(c.Name))
 }
 
-// byID returns collections in the order in which their gates are taken.
-func byID(colls []*Collection) []*Collection {
-	return slices.SortedFunc(slices.Values(colls), func(a, b *Collection) int { return cmp.Compare(a.ID, b.ID) })
-}
-
-func (s *Store) sweepGarbage() error {
-	ranges, err := s.catalog.Garbage()
-	if err != nil {
-		return err
+// OfBuckets returns the time-series collection whose buckets c has, nil where it has none.
+func (s *Store) OfBuckets(c *Collection) *Collection {
+	if c == nil || c.Timeseries == nil {
+		return nil
 	}
-	return s.sweepAll(ranges)
+	name, _ := timeseries.NameOf(c.Name)
+	return s.Lookup(c.DB, name)
 }

@@ -52,23 +52,6 @@ func (s *Store) CreateTimeseries(db, name string, options bsonx.Doc, indexes ...
 	return buckets.Attached.(*Collection), nil
 }
 
-// Buckets returns the collection with the buckets of a time-series collection, nil where c is none.
-func (s *Store) Buckets(c *Collection) *Collection {
-	if c == nil || c.Kind != catalog.KindTimeseries {
-		return nil
-	}
-	return s.Lookup(c.DB, timeseries.BucketsName(c.Name))
-}
-
-// OfBuckets returns the time-series collection whose buckets c has, nil where it has none.
-func (s *Store) OfBuckets(c *Collection) *Collection {
-	if c == nil || c.Timeseries == nil {
-		return nil
-	}
-	name, _ := timeseries.NameOf(c.Name)
-	return s.Lookup(c.DB, name)
-}
-
 // withBuckets returns a collection and the other one of a time-series collection.
 func (s *Store) withBuckets(c *Collection) []*Collection {
 	out := []*Collection{c}

@@ -56,6 +56,3 @@ func (t *Traffic) Locks(writes bool) (ops, micros int64) {
 	}
 	return t.readers.load()
 }
-
-// Traffic returns the counters of the collection.
-func (c *Collection) Traffic() *Traffic { return &c.shared.traffic }

@@ -22,12 +22,6 @@ func (u *Uses) Add() { u.count.Add(1) }
 // Count returns how many operations used the index, and since when they are counted.
 func (u *Uses) Count() (n int64, since time.Time) { return u.count.Load(), u.since }
 
-// Uses returns the counter of the index.
-func (ix *Index) Uses() *Uses { return ix.uses }
-
-// IDUses returns the counter of the _id index.
-func (c *Collection) IDUses() *Uses { return c.shared.idUses }
-
 // Scans counts how often plans read a whole collection.
 type Scans struct {
 	total, tailable atomic.Int64
@@ -50,6 +44,3 @@ func (s *Scans) Count() (total, tailable int64) { return s.total.Load(), s.taila
 
 // Scans returns the counter of the scans of all collections, also of those that were dropped.
 func (s *Store) Scans() *Scans { return &s.scans }
-
-// Scans returns the counter of scans of the collection.
-func (c *Collection) Scans() *Scans { return &c.shared.scans }

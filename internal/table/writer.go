@@ -3,11 +3,9 @@ package table
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
@@ -364,35 +362,4 @@ func (ix *Index) generate(doc bsonx.Doc, keys *index.Keys) error {
 		return err
 	}
 	return ix.keygen.Generate(doc, keys)
-}
-
-// duplicateID is the error for a second document with one _id.
-func duplicateID(c *Collection, id bsonx.Value, r *interrupt.Running) error {
-	shown, err := c.Collation.Displayed(id, r)
-	if err != nil {
-		return err
-	}
-	return duplicateError(c, "_id_", c.Collation, bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", shown))
-}
-
-func duplicateError(c *Collection, name string, co *collation.Collator, pattern, value bsonx.Doc) error {
-	info := bsonx.NewDoc("keyPattern", pattern, "keyValue", value)
-	collated := ""
-	if co != nil {
-		collated = " collation: " + bsonx.FormatShell(bsonx.Document(co.Spec()))
-		info = bsonx.NewDoc("keyPattern", pattern, "keyValue", value, "collation", co.Spec())
-	}
-	return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: %s%s dup key: %s",
-		c.Namespace(), name, collated, bsonx.FormatShell(bsonx.Document(value))).WithInfo(info)
-}
-
-func duplicateKey(c *Collection, ix *Index, key, typeBits []byte) error {
-	value, err := ix.decode(key, typeBits)
-	if err != nil {
-		return fmt.Errorf("decode duplicate key: %w", err)
-	}
-	if ix.Collation != nil {
-		value = collation.Display(bsonx.Document(value)).Doc()
-	}
-	return duplicateError(c, ix.Name, ix.Collation, ix.Key, value)
 }

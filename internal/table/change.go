@@ -1,0 +1,140 @@
+package table
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// define runs a change of the catalog, by update, as one that may be in the log.
+func (s *Store) define(update func(func(*catalog.Change) error) error, fn func(*catalog.Change) error) error {
+	dbs := map[string]bool{}
+	s.activities.definitions.begin()
+	err := update(func(ch *catalog.Change) error {
+		if err := fn(ch); err != nil {
+			return err
+		}
+		if err := s.mirrorViews(ch); err != nil {
+			return err
+		}
+		for _, c := range slices.Concat(ch.Added(), ch.Removed()) {
+			dbs[""], dbs[c.DB] = true, true
+		}
+		return nil
+	})
+	s.activities.definitions.end(s.activities.order.Last())
+	s.activities.announce(dbs)
+	return err
+}
+
+// markReady makes an index a complete one.
+func markReady(ix *catalog.Index) { ix.Ready, ix.Enforced, ix.Filled = true, true, true }
+
+func newEntry(newID func() uint32, db, name string, kind catalog.Kind, options bsonx.Doc) *catalog.Collection {
+	if options == nil {
+		options = bsonx.Empty
+	}
+	entry := &catalog.Collection{ID: newID(), DB: db, Name: name, UUID: NewUUID(), Kind: kind, Options: options.Clone()}
+	if kind == catalog.KindCollection && IsCapped(options) {
+		entry.IDIndex = catalog.NewIDIndex(newID())
+	}
+	return entry
+}
+
+// NewUUID returns a random UUID (version 4).
+func NewUUID() (id [16]byte) {
+	_, _ = rand.Read(id[:]) // never fails
+	id[6] = id[6]&0x0F | 0x40
+	id[8] = id[8]&0x3F | 0x80
+	return id
+}
+
+func createEntry(e *catalog.Collection) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("create", e.Name)
+	b.Fields(e.Options)
+	if e.Kind == catalog.KindCollection && !e.Options.Lookup("clusteredIndex").Truthy() && e.Options.Lookup("idIndex").IsMissing() {
+		b.Doc("idIndex", bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_"))
+	}
+	b.End()
+	return b.Bytes()
+}
+
+func createIndexEntry(c *catalog.Collection, ix *catalog.Index) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("createIndexes", c.Name)
+	b.Fields(ix.Spec)
+	b.End()
+	return b.Bytes()
+}
+
+// ErrChanged means that a collection is not the version any more that the caller looked up and judged:
+// another client changed, renamed or dropped it. Nothing was done. The caller looks the name up again.
+var ErrChanged = errors.New("the collection was changed, renamed or dropped")
+
+// unchanged fails with ErrChanged unless c is the newest version. A change asks under the collection's
+// gate, so that what its caller decided about c is true when the change commits.
+func (c *Collection) unchanged() error {
+	switch newest := c.shared.current.Load(); {
+	case newest == c:
+		return nil
+	case newest == nil || newest.Namespace() != c.Namespace():
+		return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), ErrChanged)
+	default:
+		return ErrChanged
+	}
+}
+
+// rebuildPrefix begins the names of indexes that will take the place of others. No client can choose
+// such a name, because it has a NUL, and none sees one: Collection.Indexes does not have them.
+const rebuildPrefix = "\x00rebuild."
+
+// isRebuild reports whether an index is to take the place of another.
+func isRebuild(name string) bool { return strings.HasPrefix(name, rebuildPrefix) }
+
+// change runs a change of the catalog that concerns existing collections: their writers are kept out while the change
+// is made durable and published.
+func (s *Store) change(colls []*Collection, fn func(*catalog.Change) error) error {
+	s.interleave()
+	for _, c := range byID(colls) {
+		c.shared.gate.Lock()
+		defer c.shared.gate.Unlock()
+	}
+	var done *catalog.Change
+	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
+		done = ch
+		return fn(ch)
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range done.Removed() {
+		if !slices.ContainsFunc(done.Added(), func(a *catalog.Collection) bool { return a.ID == e.ID }) {
+			e.Attached.(*Collection).shared.publish(nil)
+		}
+	}
+	for _, e := range done.Added() {
+		c := e.Attached.(*Collection)
+		c.shared.publish(c)
+	}
+	for _, e := range done.Removed() {
+		if c := e.Attached.(*Collection); c.Capped != nil {
+			c.shared.capped.arrivals.announce() // waiters notice that it is gone
+		}
+	}
+	return nil
+}
+
+// byID returns collections in the order in which their gates are taken.
+func byID(colls []*Collection) []*Collection {
+	return slices.SortedFunc(slices.Values(colls), func(a, b *Collection) int { return cmp.Compare(a.ID, b.ID) })
+}

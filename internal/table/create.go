@@ -1,0 +1,76 @@
+package table
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Create makes a collection or a view. It fails with NamespaceExists where the name is taken.
+func (s *Store) Create(db, name string, kind catalog.Kind, options bsonx.Doc) (*Collection, error) {
+	return s.CreateNew(&NewCollection{DB: db, Name: name, Kind: kind, Options: options})
+}
+
+// NewCollection is what CreateNew makes.
+type NewCollection struct {
+	DB, Name string
+	Kind     catalog.Kind
+	Options  bsonx.Doc
+	// Indexes are the specifications of the collection's first indexes.
+	Indexes []bsonx.Doc
+	// Check, which may be nil, refuses the collection. No other change of the catalog happens between
+	// the check and this one.
+	Check func() error
+}
+
+// CreateNew makes a collection or a view, with its first indexes, in one change. It fails with
+// NamespaceExists where the name is taken.
+func (s *Store) CreateNew(n *NewCollection) (*Collection, error) {
+	if err := s.checkNew(n.DB, n.Name); err != nil {
+		return nil, err
+	}
+	s.interleave()
+	var entry *catalog.Collection
+	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
+		if ch.Lookup(n.DB, n.Name) != nil {
+			return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", n.DB, n.Name)
+		}
+		if err := s.catalog.CheckNewDatabase(n.DB); err != nil {
+			return err
+		}
+		if n.Check != nil {
+			if err := n.Check(); err != nil {
+				return err
+			}
+		}
+		entry = newEntry(ch.NewID, n.DB, n.Name, n.Kind, n.Options)
+		for _, spec := range n.Indexes {
+			ix := catalog.NewIndex(ch.NewID(), spec.Clone())
+			markReady(ix)
+			entry.Indexes = append(entry.Indexes, ix)
+		}
+		ch.Put(entry)
+		if err := s.logCreate(ch, entry); err != nil {
+			return err
+		}
+		return s.logIndexes(ch, entry, entry.Indexes)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return entry.Attached.(*Collection), nil
+}
+
+// Ensure returns a collection and makes it where there is none.
+func (s *Store) Ensure(db, name string) (*Collection, error) {
+	for {
+		if c := s.Lookup(db, name); c != nil {
+			return c, nil
+		}
+		c, err := s.Create(db, name, catalog.KindCollection, bsonx.Empty)
+		if mongoerr.CodeOf(err) == mongoerr.NamespaceExists {
+			continue // someone else made it just now
+		}
+		return c, err
+	}
+}

@@ -1,0 +1,121 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Drop removes a collection or view with its records and indexes, a time-series collection with its buckets. It fails with NamespaceNotFound where c has another
+// name by now.
+func (s *Store) Drop(c *Collection) error {
+	if s.isLive(c) {
+		return errLiveOplog("drop")
+	}
+	colls := s.withBuckets(c)
+	names := map[string]bool{}
+	for _, c := range colls {
+		names[c.Namespace()] = true
+	}
+	check := func(newest *Collection) error {
+		if newest == nil || !names[newest.Namespace()] {
+			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns not found"), ErrChanged)
+		}
+		return nil
+	}
+	return s.dropAll(colls, check, func(*catalog.Change) error { return nil })
+}
+
+// DropDatabase removes all collections and views of a database, also those that appear while it
+// waits for the others' writers. It reports whether it removed any: another client may have dropped
+// them all. Where ctx ends before the change is committed, it removes nothing.
+func (s *Store) DropDatabase(ctx context.Context, db string) (dropped bool, err error) {
+	for {
+		var colls []*Collection
+		for _, e := range s.catalog.Collections(db) {
+			colls = append(colls, e.Attached.(*Collection))
+		}
+		if len(colls) == 0 {
+			return false, nil
+		}
+		if dropped, err = s.dropListed(ctx, db, colls); !errors.Is(err, errTargetChanged) {
+			return dropped, err
+		}
+	}
+}
+
+// dropListed is DropDatabase of those collections. It fails with errTargetChanged where there are others.
+func (s *Store) dropListed(ctx context.Context, db string, colls []*Collection) (dropped bool, err error) {
+	listed := make(map[uint32]bool, len(colls))
+	for _, c := range colls {
+		listed[c.ID] = true
+	}
+	check := func(newest *Collection) error {
+		if err := interrupt.Cause(ctx); err != nil {
+			return err
+		}
+		if newest == nil || newest.DB != db {
+			return errSkip // dropped or moved away meanwhile
+		}
+		return nil
+	}
+	err = s.dropAll(colls, check, func(ch *catalog.Change) error {
+		for _, e := range s.catalog.Collections(db) {
+			if !listed[e.ID] {
+				return errTargetChanged
+			}
+		}
+		if dropped = len(ch.Removed()) > 0; !dropped {
+			return nil
+		}
+		return s.logCommand(ch.Txn(), db, nil, bsonx.NewDoc("dropDatabase", 1), nil)
+	})
+	return dropped && err == nil, err
+}
+
+// errSkip is what the check of dropAll returns for a collection to leave as it is.
+var errSkip = errors.New("not to be dropped")
+
+// dropAll removes collections in one change, with what last adds to it. check is asked about the newest form of each, nil where
+// it was dropped.
+func (s *Store) dropAll(colls []*Collection, check func(newest *Collection) error, last func(*catalog.Change) error) error {
+	colls = byID(colls)
+	return s.discard(colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
+		for _, c := range colls {
+			newest := c.shared.current.Load()
+			if err := check(newest); errors.Is(err, errSkip) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			ch.Remove(newest.Collection)
+			if err := s.logDrop(ch, newest); err != nil {
+				return nil, err
+			}
+			garbage = append(garbage, newest.ranges()...)
+		}
+		return garbage, last(ch)
+	})
+}
+
+// discard runs a change of existing collections that returns what no entry refers to after it, and deletes that.
+func (s *Store) discard(colls []*Collection, fn func(*catalog.Change) ([]catalog.Range, error)) error {
+	var garbage []catalog.Range
+	err := s.change(colls, func(ch *catalog.Change) (err error) {
+		if garbage, err = fn(ch); err != nil {
+			return err
+		}
+		garbage = joined(garbage)
+		return remember(ch, garbage)
+	})
+	if err != nil {
+		return err
+	}
+	s.sweep(garbage)
+	return nil
+}

@@ -1,0 +1,107 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// OpenLogged is Open for a store that logs its changes.
+func OpenLogged(engine storage.Engine, compiler Compiler, log *slog.Logger, o OplogOptions) (*Store, error) {
+	if o.Size == 0 {
+		o.Size = DefaultOplogSize
+	}
+	if o.Clock == nil {
+		o.Clock = clock.Settle(clock.System{})
+	}
+	return open(engine, compiler, log, &o)
+}
+
+// Open opens the collections of an engine. Index builds that a crash interrupted are begun again in the background. Changes
+// are not logged; see OpenLogged.
+func Open(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, error) {
+	return open(engine, compiler, log, nil)
+}
+
+func open(engine storage.Engine, compiler Compiler, log *slog.Logger, o *OplogOptions) (*Store, error) {
+	s := &Store{engine: engine, compiler: compiler, log: log, activities: newActivities(engine.Order()), stop: make(chan struct{})}
+	cat, err := catalog.Open(engine, s.attach)
+	if err != nil {
+		return nil, err
+	}
+	s.catalog = cat
+	for _, step := range s.openingSteps(o) {
+		if err := s.open(&step); err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
+	s.resumeBuilds()
+	return s, nil
+}
+
+// openingStep is something that Open does to a store.
+type openingStep struct {
+	what string
+	run  func() error
+	// waits says that the store is whole without the step: on a full disk it is left for the next start.
+	waits bool
+}
+
+func (s *Store) openingSteps(o *OplogOptions) []openingStep {
+	return []openingStep{
+		{"deleting dropped data", s.sweepGarbage, true},
+		{"opening the log of changes", func() error { return s.openOplog(o) }, false},
+		{"dropping unfinished collections", s.dropUnfinished, true},
+		{"indexes of kinds that are new", s.reopenUnfilled, false},
+		{"dropping interrupted rebuilds of indexes", s.dropRebuilds, true},
+		{"documents of views", s.completeViews, true},
+	}
+}
+
+// open takes a step.
+func (s *Store) open(step *openingStep) error {
+	err := step.run()
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, storage.ErrNoSpace):
+		return fmt.Errorf("%s: %w", step.what, err)
+	case !step.waits:
+		return fmt.Errorf("%s: %w; make space and start again", step.what, err)
+	}
+	s.log.Warn("the disk is full: left for the next start", "what", step.what, "error", err)
+	return nil
+}
+
+// UnfinishedPrefix begins the names of collections that are being made to take another one's place. Those that a crash left
+// behind are dropped when the store opens.
+const UnfinishedPrefix = "tmp.agg_out."
+
+// convertedPrefix is that of Convert's copies.
+const convertedPrefix = "tmp.convertToCapped."
+
+func (s *Store) dropUnfinished() error {
+	for _, entry := range s.catalog.All() {
+		if !strings.HasPrefix(entry.Name, UnfinishedPrefix) && !strings.HasPrefix(entry.Name, convertedPrefix) {
+			continue
+		}
+		if err := s.Drop(entry.Attached.(*Collection)); err != nil {
+			return fmt.Errorf("dropping the unfinished collection %s.%s: %w", entry.DB, entry.Name, err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) sweepGarbage() error {
+	ranges, err := s.catalog.Garbage()
+	if err != nil {
+		return err
+	}
+	return s.sweepAll(ranges)
+}

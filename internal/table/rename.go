@@ -1,0 +1,144 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// Rename gives a collection another name. Where a collection has the name, Rename fails with
+// NamespaceExists, or drops that collection in the same change with dropTarget. A view or a
+// time-series collection that has the name is never dropped: Rename fails with NamespaceExists. A
+// temporary collection becomes an ordinary one.
+func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
+	return s.renameOver(c, db, name, renaming{accept: Droppable(dropTarget)})
+}
+
+// RenameOver is Rename that drops what has the name only if accept returns no error for it; nil
+// stands for nothing. It is asked when the rename commits.
+func (s *Store) RenameOver(c *Collection, db, name string, stayTemp bool, accept func(target *catalog.Collection) error) error {
+	return s.renameOver(c, db, name, renaming{accept: accept, stayTemp: stayTemp})
+}
+
+// renaming tells what a rename does beside it: it drops what had the name, nil for nothing, if accept
+// returns no error for it.
+type renaming struct {
+	accept   func(target *catalog.Collection) error
+	stayTemp bool
+}
+
+// Droppable accepts what a rename may drop: nothing, or a collection if dropTarget says so.
+func Droppable(dropTarget bool) func(target *catalog.Collection) error {
+	return func(target *catalog.Collection) error {
+		switch {
+		case target == nil:
+			return nil
+		case target.Kind != catalog.KindCollection:
+			return mongoerr.New(mongoerr.NamespaceExists, "a view already exists with that name: %s", target.Namespace())
+		case !dropTarget:
+			return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
+		}
+		return nil
+	}
+}
+
+// Replace gives c the name of old, which is nil where nothing had the name, and drops what has it. It
+// fails with CommandFailed where that has other options or indexes than old had: c was made after it.
+func (s *Store) Replace(c *Collection, db, name string, old *Collection) error {
+	var was *catalog.Collection
+	if old != nil {
+		was = old.Collection
+	}
+	return s.renameOver(c, db, name, renaming{
+		accept: func(target *catalog.Collection) error { return SameDefinition(db, name, was, target) },
+	})
+}
+
+// SameDefinition fails unless two entries, which may be nil, have the same options and indexes.
+func SameDefinition(db, name string, was, is *catalog.Collection) error {
+	changed := func(what string) error {
+		return mongoerr.New(mongoerr.CommandFailed, "%s of target collection %s.%s changed while processing", what, db, name)
+	}
+	switch {
+	case was == is:
+		return nil
+	case was == nil || is == nil || was.Kind != is.Kind || !was.Options.Equal(is.Options):
+		return changed("collection options")
+	}
+	if !slices.EqualFunc(CompleteIndexes(was), CompleteIndexes(is), bsonx.Doc.Equal) {
+		return changed("indexes")
+	}
+	return nil
+}
+
+// CompleteIndexes returns the specifications of the indexes that a collection's successor gets: not of those that are being
+// built, whose build ends with the collection.
+func CompleteIndexes(e *catalog.Collection) (specs []bsonx.Doc) {
+	for _, ix := range e.Indexes {
+		if ix.Ready && !isRebuild(ix.Name) {
+			specs = append(specs, ix.Spec)
+		}
+	}
+	return specs
+}
+
+// renameOver gives a collection another name.
+func (s *Store) renameOver(c *Collection, db, name string, opts renaming) error {
+	if s.isLive(c) {
+		return errLiveOplog("rename")
+	}
+	if err := s.checkNew(db, name); err != nil {
+		return err
+	}
+	for {
+		err := s.rename(c, s.Lookup(db, name), db, name, opts)
+		if !errors.Is(err, errTargetChanged) {
+			return err
+		}
+	}
+}
+
+// errTargetChanged means that a name came to mean another collection while it was about to be taken.
+var errTargetChanged = errors.New("the target has changed")
+
+// rename is renameOver of target, which may be nil.
+func (s *Store) rename(c, target *Collection, db, name string, opts renaming) error {
+	colls := []*Collection{c}
+	if target != nil && target.ID != c.ID {
+		colls = append(colls, target)
+	}
+	return s.discard(colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
+		source := c.shared.current.Load()
+		if source == nil || source.Namespace() != c.Namespace() {
+			return nil, fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace()), ErrChanged)
+		}
+		if source.DB == db && source.Name == name {
+			return nil, mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
+		}
+		old := ch.Lookup(db, name)
+		if err := opts.accept(old); err != nil {
+			return nil, err
+		}
+		if old != nil {
+			if target == nil || old.ID != target.ID {
+				return nil, errTargetChanged
+			}
+			ch.Remove(old)
+			garbage = old.Attached.(*Collection).ranges()
+		} else if err := s.catalog.CheckNewDatabase(db); err != nil {
+			return nil, err
+		}
+		renamed := *source.Collection
+		renamed.DB, renamed.Name = db, name
+		if !opts.stayTemp {
+			renamed.Options = renamed.Options.Without("temp")
+		}
+		ch.Remove(source.Collection)
+		ch.Put(&renamed)
+		return garbage, s.logRename(ch, source.Collection, &renamed, old, opts.stayTemp)
+	})
+}
