@@ -28,6 +28,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/server"
@@ -203,7 +204,7 @@ func openEngine(dir string, o *Options) (storage.Engine, error) {
 		o.MemoryBudget = DefaultMemoryBudget
 	}
 	engine, err := pebble.Open(dir, pebble.Options{
-		MemoryBudget: o.MemoryBudget, SpareMemory: spareMemory(o), Frugal: o.ProcessMemory > 0, Keep: table.IsRecord, MaxOpenFiles: o.MaxOpenFiles, Logger: o.Logger,
+		MemoryBudget: o.MemoryBudget, SpareMemory: spareMemory(o), Frugal: o.ProcessMemory > 0, Keep: keyspace.IsRecord, MaxOpenFiles: o.MaxOpenFiles, Logger: o.Logger,
 		Salvage: o.Salvage,
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -87,7 +88,7 @@ func damage(t *testing.T, dir string) {
 	snap := engine.NewSnapshot()
 	defer snap.Close()
 	prefix := c.Indexes[0].Prefix()
-	it, err := snap.NewIter(prefix, table.PrefixEnd(prefix))
+	it, err := snap.NewIter(prefix, keyspace.PrefixEnd(prefix))
 	check(err)
 	defer it.Close()
 	it.First()

@@ -8,19 +8,17 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// space is the first byte of all keys of the catalog.
-const space = 0x02
-
 func entryKey(id uint32) []byte {
-	return binary.BigEndian.AppendUint32([]byte{space, 'c'}, id)
+	return binary.BigEndian.AppendUint32([]byte{keyspace.Catalog, 'c'}, id)
 }
 
-func garbageKey(start []byte) []byte { return append([]byte{space, 'g'}, start...) }
+func garbageKey(start []byte) []byte { return append([]byte{keyspace.Catalog, 'g'}, start...) }
 
-func nextKey() []byte { return []byte{space, 'n'} }
+func nextKey() []byte { return []byte{keyspace.Catalog, 'n'} }
 
 func encodeNext(next uint32) []byte { return bsonx.NewDoc("next", int64(next)) }
 
@@ -148,7 +146,7 @@ func (c *Catalog) load() error {
 	if err := c.loadNext(snap); err != nil {
 		return err
 	}
-	return storage.Scan(snap, []byte{space, 'c'}, []byte{space, 'd'}, func(key, value []byte) error {
+	return storage.Scan(snap, []byte{keyspace.Catalog, 'c'}, []byte{keyspace.Catalog, 'd'}, func(key, value []byte) error {
 		e, err := decodeEntry(value)
 		if err != nil {
 			return err
@@ -191,7 +189,7 @@ func (c *Catalog) Garbage() ([]Range, error) {
 	snap := c.engine.NewSnapshot()
 	defer snap.Close()
 	var out []Range
-	err := storage.Scan(snap, []byte{space, 'g'}, []byte{space, 'h'}, func(key, value []byte) error {
+	err := storage.Scan(snap, []byte{keyspace.Catalog, 'g'}, []byte{keyspace.Catalog, 'h'}, func(key, value []byte) error {
 		if err := bsonx.Validate(value, bsonx.Limits{}); err != nil {
 			return errors.Join(errEntry, err)
 		}

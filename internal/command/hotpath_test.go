@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
@@ -50,7 +51,7 @@ func newSetPath(tb testing.TB) *hotPath {
 func openHotPath(tb testing.TB, memory int64, open func(storage.Engine, *slog.Logger) (*table.Store, error), set string) *hotPath {
 	tb.Helper()
 	log := slog.New(slog.DiscardHandler)
-	engine, err := pebble.Open(tb.TempDir(), pebble.Options{Logger: log, MemoryBudget: memory, Keep: table.IsRecord})
+	engine, err := pebble.Open(tb.TempDir(), pebble.Options{Logger: log, MemoryBudget: memory, Keep: keyspace.IsRecord})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/server"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -37,7 +38,7 @@ type machine struct {
 func boot(t *testing.T, disk *crashdisk.Disk) *machine {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
-	engine, err := pebble.Open("store", pebble.Options{FS: disk, MemoryBudget: 8 << 20, Keep: table.IsRecord, Logger: logger})
+	engine, err := pebble.Open("store", pebble.Options{FS: disk, MemoryBudget: 8 << 20, Keep: keyspace.IsRecord, Logger: logger})
 	if err != nil {
 		t.Fatalf("opening the store behind a loss of power: %v", err)
 	}

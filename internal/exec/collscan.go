@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -61,7 +62,7 @@ func (o *CollScanOptions) bounds() (lower, upper []byte) {
 		lower = prefix
 	}
 	if upper == nil {
-		upper = table.PrefixEnd(prefix)
+		upper = keyspace.PrefixEnd(prefix)
 	}
 	return lower, upper
 }

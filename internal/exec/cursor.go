@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -32,7 +33,7 @@ func newEntryCursor(env *Env, coll *table.Collection, ix *table.Index, b *Bounds
 	if ix != nil {
 		prefix = ix.Prefix()
 	}
-	c := entryCursor{env: env, backward: backward, lower: prefix, upper: table.PrefixEnd(prefix)}
+	c := entryCursor{env: env, backward: backward, lower: prefix, upper: keyspace.PrefixEnd(prefix)}
 	if b.Lower != nil {
 		c.lower = append(prefix[:prefixLen:prefixLen], b.Lower...)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -57,7 +58,7 @@ func (r *recordReader) read(key []byte) ([]byte, error) {
 func (r *recordReader) seek(key []byte) ([]byte, error) {
 	if r.it == nil {
 		prefix := r.coll.RecordPrefix()
-		it, err := r.env.Reader.NewIter(prefix, table.PrefixEnd(prefix))
+		it, err := r.env.Reader.NewIter(prefix, keyspace.PrefixEnd(prefix))
 		if err != nil {
 			return nil, err
 		}

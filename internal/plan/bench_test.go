@@ -8,15 +8,15 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // benchFixture is a collection of documents of 1 KB and ten fields on the embedded engine.
 func benchFixture(b *testing.B, n int) *fixture {
 	b.Helper()
-	engine, err := pebble.Open(b.TempDir(), pebble.Options{MemoryBudget: 512 << 20, Keep: table.IsRecord})
+	engine, err := pebble.Open(b.TempDir(), pebble.Options{MemoryBudget: 512 << 20, Keep: keyspace.IsRecord})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // zipfWord returns the n-th most frequent word of a made language.
@@ -26,7 +26,7 @@ func zipfWord(n uint64) string {
 // BenchmarkText builds a text index over documents of 100 words that are as frequent as in a natural language, and searches it.
 func BenchmarkText(b *testing.B) {
 	const n = 100_000
-	engine, err := pebble.Open(b.TempDir(), pebble.Options{MemoryBudget: 512 << 20, Keep: table.IsRecord})
+	engine, err := pebble.Open(b.TempDir(), pebble.Options{MemoryBudget: 512 << 20, Keep: keyspace.IsRecord})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package retryable
 import (
 	"errors"
 
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -16,7 +17,7 @@ type SessionHistory struct {
 // following page begins. The first page begins after nil; there are no more where it returns nil.
 func Page(engine storage.Engine, after *Session, n int) ([]SessionHistory, *Session, error) {
 	var out []SessionHistory
-	from := []byte{Space}
+	from := []byte{keyspace.Retryable}
 	if after != nil {
 		from = append(from, after[:]...)
 	}
@@ -44,5 +45,5 @@ var errEnough = errors.New("the page is full")
 
 // Usage measures the space of all records.
 func Usage(engine storage.Engine) (storage.Usage, error) {
-	return engine.DiskUsage([]byte{Space}, []byte{Space + 1})
+	return engine.DiskUsage([]byte{keyspace.Retryable}, []byte{keyspace.Retryable + 1})
 }

@@ -20,13 +20,9 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
-
-// Space begins the keys of records. The rest of a key is the session and the first statement:
-//
-//	0x05 | session's UUID (16 bytes) | digest of its user (32 bytes) | statement (4 bytes, big endian, offset by 2^31)
-const Space = 0x05
 
 // Whole is the statement of what concerns all of a transaction: its commit.
 const Whole = -1
@@ -70,9 +66,11 @@ type Record struct {
 	Value bsonx.Doc
 }
 
-// AppendKey appends the record's key.
+// AppendKey appends the record's key. What follows the first byte is the session and the statement:
+//
+//	0x05 | session's UUID (16 bytes) | digest of its user (32 bytes) | statement (4 bytes, big endian, offset by 2^31)
 func (r *Record) AppendKey(dst []byte, s *Session) []byte {
-	dst = append(append(dst, Space), s[:]...)
+	dst = append(append(dst, keyspace.Retryable), s[:]...)
 	return binary.BigEndian.AppendUint32(dst, uint32(r.Statement)^1<<31)
 }
 
@@ -141,7 +139,7 @@ func (h *History) Find(statement int32) *Record {
 // Load reads the history of a session.
 func Load(engine storage.Engine, s *Session) (History, error) {
 	h := History{TxnNumber: -1}
-	err := scan(engine, append([]byte{Space}, s[:]...), func(_ []byte, r *Record) error {
+	err := scan(engine, append([]byte{keyspace.Retryable}, s[:]...), func(_ []byte, r *Record) error {
 		h.add(r)
 		return nil
 	})
@@ -163,7 +161,7 @@ func Old(engine storage.Engine, before int64) ([]Session, error) {
 	var old []Session
 	var last Session
 	newest := int64(math.MaxInt64) // of the last session
-	err := scan(engine, []byte{Space}, func(key []byte, r *Record) error {
+	err := scan(engine, []byte{keyspace.Retryable}, func(key []byte, r *Record) error {
 		s := Session(key[1:prefixSize])
 		if s != last {
 			if newest < before {
@@ -184,7 +182,7 @@ func Old(engine storage.Engine, before int64) ([]Session, error) {
 func Remove(engine storage.Engine, s *Session, before int64) error {
 	txn := engine.Begin()
 	defer txn.Rollback()
-	err := scan(engine, append([]byte{Space}, s[:]...), func(key []byte, r *Record) error {
+	err := scan(engine, append([]byte{keyspace.Retryable}, s[:]...), func(key []byte, r *Record) error {
 		if r.Time >= before {
 			return errYoung
 		}
@@ -212,7 +210,7 @@ func scan(engine storage.Engine, prefix []byte, fn func(key []byte, r *Record) e
 
 // scanFrom is scan for all records from a key on.
 func scanFrom(engine storage.Engine, from []byte, fn func(key []byte, r *Record) error) error {
-	return scanRange(engine, from, []byte{Space + 1}, fn)
+	return scanRange(engine, from, []byte{keyspace.Retryable + 1}, fn)
 }
 
 func scanRange(engine storage.Engine, lower, upper []byte, fn func(key []byte, r *Record) error) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -75,7 +76,7 @@ func (w *Writer) lockInserts(ctx context.Context) (*cappedState, error) {
 	if st.next > 0 {
 		return st, nil
 	}
-	it, err := w.txn.NewIter(prefix, PrefixEnd(prefix))
+	it, err := w.txn.NewIter(prefix, keyspace.PrefixEnd(prefix))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func (w *Writer) insertCapped(ctx context.Context, doc bsonx.Doc) error {
 		return err
 	}
 	for _, ix := range w.coll.maintained {
-		if err := w.insertEntries(ctx, ix, doc, w.record[prefixLen:]); err != nil {
+		if err := w.insertEntries(ctx, ix, doc, w.record[keyspace.PrefixLen:]); err != nil {
 			return err
 		}
 	}
@@ -191,7 +192,7 @@ func (w *Writer) openEvict(st *cappedState) error {
 		return err
 	}
 	from := max(w.evictFrom, st.oldest)
-	it, err := w.txn.NewIter(w.coll.sequenceKey(nil, from), PrefixEnd(w.coll.RecordPrefix()))
+	it, err := w.txn.NewIter(w.coll.sequenceKey(nil, from), keyspace.PrefixEnd(w.coll.RecordPrefix()))
 	w.evictIter = it
 	return err
 }

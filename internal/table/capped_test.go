@@ -15,6 +15,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -41,7 +42,7 @@ func records(t testing.TB, s *table.Store, c *table.Collection) []record {
 	t.Helper()
 	snap := s.Engine().NewSnapshot()
 	defer snap.Close()
-	it, err := snap.NewIter(c.RecordPrefix(), table.PrefixEnd(c.RecordPrefix()))
+	it, err := snap.NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -128,7 +129,7 @@ func (s *Store) fill(ctx context.Context, to, from *Collection, total storage.Co
 	if err := from.unchanged(); err != nil { // else the snapshot may be of a collection that was dropped
 		return err
 	}
-	it, err := snap.NewIter(from.RecordPrefix(), PrefixEnd(from.RecordPrefix()))
+	it, err := snap.NewIter(from.RecordPrefix(), keyspace.PrefixEnd(from.RecordPrefix()))
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -91,7 +92,7 @@ func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatc
 			if err := w.did(w.keys.Key(i)); err != nil {
 				return err
 			}
-			batch.add(w.entryKey(ix, w.keys.Key(i), recordKey[prefixLen:]), w.id.join(w.keys.TypeBits(i)))
+			batch.add(w.entryKey(ix, w.keys.Key(i), recordKey[keyspace.PrefixLen:]), w.id.join(w.keys.TypeBits(i)))
 		}
 	}
 	if !batch.isFull() {
@@ -109,7 +110,7 @@ func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatc
 func (w *Writer) lockRecords(ctx context.Context, from []byte) (locked [][]byte, next []byte, err error) {
 	snap := w.store.engine.NewSnapshot()
 	defer snap.Close()
-	iter, err := snap.NewIter(from, PrefixEnd(w.coll.RecordPrefix()))
+	iter, err := snap.NewIter(from, keyspace.PrefixEnd(w.coll.RecordPrefix()))
 	if err != nil {
 		return nil, nil, err
 	}

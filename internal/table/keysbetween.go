@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -43,13 +44,13 @@ func (s *Store) KeysBetween(c *Collection, ix *Index, low, high bsonx.Value, nex
 // bounds returns the range of the entries, or records, with a value from low to high.
 func (c *Collection) bounds(ix *Index, low, high bsonx.Value) (lower, upper []byte) {
 	if ix == nil {
-		return c.RecordKey(nil, low), PrefixEnd(c.RecordKey(nil, high))
+		return c.RecordKey(nil, low), keyspace.PrefixEnd(c.RecordKey(nil, high))
 	}
 	desc := ix.Pattern[0].Desc
 	if desc {
 		low, high = high, low
 	}
-	return keystring.Append(ix.Prefix(), low, desc), PrefixEnd(keystring.Append(ix.Prefix(), high, desc))
+	return keystring.Append(ix.Prefix(), low, desc), keyspace.PrefixEnd(keystring.Append(ix.Prefix(), high, desc))
 }
 
 // recordOf returns the key of the record to which the entry belongs that an iterator is at.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -68,7 +69,7 @@ func forget(t *testing.T, engine storage.Engine, c *table.Collection, ix *table.
 	t.Helper()
 	txn := engine.Begin()
 	defer txn.Rollback()
-	it, err := txn.NewIter(ix.Prefix(), table.PrefixEnd(ix.Prefix()))
+	it, err := txn.NewIter(ix.Prefix(), keyspace.PrefixEnd(ix.Prefix()))
 	if err != nil {
 		t.Fatal(err)
 	}

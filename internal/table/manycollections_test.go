@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -171,7 +172,7 @@ func countKeys(t *testing.T, engine storage.Engine, prefix []byte) (n int) {
 	t.Helper()
 	snap := engine.NewSnapshot()
 	defer snap.Close()
-	err := storage.Scan(snap, prefix, table.PrefixEnd(prefix), func(_, _ []byte) error {
+	err := storage.Scan(snap, prefix, keyspace.PrefixEnd(prefix), func(_, _ []byte) error {
 		n++
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -60,7 +61,7 @@ const (
 
 // putGrown writes what the paths lack of those of keys.
 func (ix *Index) putGrown(txn storage.Txn, keys *index.Keys) (grown grownPaths, err error) {
-	key := prefix(multikeySpace, ix.ID)
+	key := keyspace.Prefix(keyspace.Multikey, ix.ID)
 	if more := keys.Multikey(); !ix.Multikey().Covers(more) {
 		paths := ix.Multikey().Union(more)
 		grown.paths = &paths
@@ -84,7 +85,7 @@ func (ix *Index) putGrown(txn storage.Txn, keys *index.Keys) (grown grownPaths, 
 }
 
 func (s *Store) loadMultikey(ix *Index) error {
-	value, closer, err := s.engine.Get(prefix(multikeySpace, ix.ID))
+	value, closer, err := s.engine.Get(keyspace.Prefix(keyspace.Multikey, ix.ID))
 	if err == nil {
 		err = errors.Join(ix.decodePaths(value), closer.Close())
 	}
@@ -100,11 +101,11 @@ func (s *Store) loadMultikey(ix *Index) error {
 func (s *Store) loadArrayPaths(ix *Index) error {
 	snap := s.engine.NewSnapshot()
 	defer snap.Close()
-	from := append(prefix(multikeySpace, ix.ID), arrayPath)
+	from := append(keyspace.Prefix(keyspace.Multikey, ix.ID), arrayPath)
 	var arrays []string
 	all := false
-	err := storage.Scan(snap, from, PrefixEnd(prefix(multikeySpace, ix.ID)), func(key, _ []byte) error {
-		all = key[prefixLen] == allPaths // the last key there can be
+	err := storage.Scan(snap, from, keyspace.PrefixEnd(keyspace.Prefix(keyspace.Multikey, ix.ID)), func(key, _ []byte) error {
+		all = key[keyspace.PrefixLen] == allPaths // the last key there can be
 		arrays = append(arrays, string(key[len(from):]))
 		return nil
 	})

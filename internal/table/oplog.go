@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -138,7 +139,7 @@ func (s *Store) lastStamp(c *Collection) (storage.Stamp, error) {
 // lastStampAfter returns the stamp of the newest entry of the log that a reader sees, or after if
 // there is none that is newer. What lies before it is not read: an entry may have 16 MB.
 func (c *Collection) lastStampAfter(after storage.Stamp, r storage.Reader) (storage.Stamp, error) {
-	it, err := r.NewIter(c.StampKey(nil, after+1), PrefixEnd(c.RecordPrefix()))
+	it, err := r.NewIter(c.StampKey(nil, after+1), keyspace.PrefixEnd(c.RecordPrefix()))
 	if err != nil {
 		return 0, err
 	}
@@ -339,7 +340,7 @@ func (s *Store) OldestEntry() (stamp storage.Stamp, complete bool, err error) {
 	}
 	snap := s.engine.NewSnapshot()
 	defer snap.Close()
-	it, err := snap.NewIter(c.RecordPrefix(), PrefixEnd(c.RecordPrefix()))
+	it, err := snap.NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
 	if err != nil {
 		return 0, false, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -42,7 +43,7 @@ func entries(t testing.TB, s *table.Store) []string {
 	c := s.Lookup("local", "oplog.rs")
 	snap := s.Engine().NewSnapshot()
 	defer snap.Close()
-	it, err := snap.NewIter(c.RecordPrefix(), table.PrefixEnd(c.RecordPrefix()))
+	it, err := snap.NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
 	if err != nil {
 		t.Fatal(err)
 	}

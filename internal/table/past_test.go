@@ -17,6 +17,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -39,7 +40,7 @@ func contents(t testing.TB, txn *table.Txn, db, name string) map[string]string {
 		return out
 	}
 	read := func(prefix []byte) (n int) {
-		it, err := txn.Reader().NewIter(prefix, table.PrefixEnd(prefix))
+		it, err := txn.Reader().NewIter(prefix, keyspace.PrefixEnd(prefix))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +194,7 @@ func TestPastBesideWriters(t *testing.T) {
 		at := first + storage.Stamp(r.Uint64N(uint64(s.Engine().Order().Visible()-first)+1))
 		txn, err := s.BeginPast(context.Background(), at, pastLimit)
 		noError(t, err)
-		it, err := txn.Reader().NewIter(c.RecordPrefix(), table.PrefixEnd(c.RecordPrefix()))
+		it, err := txn.Reader().NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
 		noError(t, err)
 		sum := int32(0)
 		for ok := it.First(); ok; ok = it.Next() {

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
@@ -68,7 +69,7 @@ func describe(t *testing.T, s *table.Store) string {
 		mustValid(t, s, c)
 		fmt.Fprintf(&b, "%s %v\n", c.Namespace(), names)
 		snap := s.Engine().NewSnapshot()
-		it, err := snap.NewIter(c.RecordPrefix(), table.PrefixEnd(c.RecordPrefix()))
+		it, err := snap.NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
 		if err != nil {
 			t.Fatal(err)
 		}

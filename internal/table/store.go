@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/timeseries"
@@ -100,7 +101,7 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 		previous = old.Attached.(*Collection)
 		c.shared = previous.shared
 	} else {
-		c.shared = &shared{counter: prefix(counterSpace, entry.ID), idUses: newUses(), scans: Scans{all: &s.scans}}
+		c.shared = &shared{counter: keyspace.Prefix(keyspace.Counters, entry.ID), idUses: newUses(), scans: Scans{all: &s.scans}}
 		if entry.IDIndex != nil {
 			c.shared.capped = &cappedState{}
 		}

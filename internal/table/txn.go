@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
@@ -170,7 +171,7 @@ func (t *Txn) CreateIndexes(c *Collection, specs []bsonx.Doc) error {
 
 func (t *Txn) isEmpty(c *Collection) (bool, error) {
 	prefix := c.RecordPrefix()
-	it, err := t.txn.NewIter(prefix, PrefixEnd(prefix))
+	it, err := t.txn.NewIter(prefix, keyspace.PrefixEnd(prefix))
 	if err != nil {
 		return false, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -36,13 +37,13 @@ func (s *Store) verifyIndex(ctx context.Context, c *Collection, id uint32) error
 		if err != nil {
 			return false, err
 		}
-		return false, &refusedRecord{duplicateKey(newest, ix, fields[prefixLen:], bits)}
+		return false, &refusedRecord{duplicateKey(newest, ix, fields[keyspace.PrefixLen:], bits)}
 	})
 }
 
 // duplicates calls found for each entry of an index that has the fields of the entry before it, until found returns false.
 func (s *Store) duplicates(ctx context.Context, ix *Index, snap storage.Snapshot, found func(fields []byte, second storage.Iterator) (bool, error)) error {
-	it, err := snap.NewIter(ix.Prefix(), PrefixEnd(ix.Prefix()))
+	it, err := snap.NewIter(ix.Prefix(), keyspace.PrefixEnd(ix.Prefix()))
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (s *Store) violations(ctx context.Context, c *Collection, ix *Index) ([]bso
 
 // firstEntry returns the key of the first entry with those fields.
 func firstEntry(snap storage.Snapshot, fields []byte) ([]byte, error) {
-	it, err := snap.NewIter(fields, PrefixEnd(fields))
+	it, err := snap.NewIter(fields, keyspace.PrefixEnd(fields))
 	if err != nil {
 		return nil, err
 	}

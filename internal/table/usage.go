@@ -1,17 +1,20 @@
 package table
 
-import "github.com/sheafdb/sheaf/internal/storage"
+import (
+	"github.com/sheafdb/sheaf/internal/keyspace"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
 
 // DiskUsage measures the space of a collection's records.
 func (s *Store) DiskUsage(c *Collection) (storage.Usage, error) {
 	p := c.RecordPrefix()
-	return s.engine.DiskUsage(p, PrefixEnd(p))
+	return s.engine.DiskUsage(p, keyspace.PrefixEnd(p))
 }
 
 // IndexDiskUsage measures the space of an index.
 func (s *Store) IndexDiskUsage(ix *Index) (storage.Usage, error) {
 	p := ix.Prefix()
-	return s.engine.DiskUsage(p, PrefixEnd(p))
+	return s.engine.DiskUsage(p, keyspace.PrefixEnd(p))
 }
 
 // FreeSpace estimates the part of a collection's space that deleted and replaced documents still take: the values that
@@ -22,7 +25,7 @@ func (s *Store) FreeSpace(c *Collection) (int64, error) {
 		return 0, err
 	}
 	p := c.RecordPrefix()
-	all, err := s.engine.Contents(p, PrefixEnd(p))
+	all, err := s.engine.Contents(p, keyspace.PrefixEnd(p))
 	if err != nil {
 		return 0, err
 	}
@@ -37,7 +40,7 @@ func (s *Store) FreeSpace(c *Collection) (int64, error) {
 // deleted once, so a deletion in the tables stands beside an entry that is dead.
 func (s *Store) IndexFreeSpace(ix *Index) (int64, error) {
 	p := ix.Prefix()
-	all, err := s.engine.Contents(p, PrefixEnd(p))
+	all, err := s.engine.Contents(p, keyspace.PrefixEnd(p))
 	if err != nil || all.Entries == 0 {
 		return 0, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -127,7 +128,7 @@ func (v *Validation) compliance(c *Collection, doc bsonx.Doc, full bool) {
 // records checks that each record is BSON, is where its _id belongs and has its entries. It returns
 // the records' size.
 func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Snapshot, full bool) (size int64, err error) {
-	it, err := snap.NewIter(c.RecordPrefix(), PrefixEnd(c.RecordPrefix()))
+	it, err := snap.NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
 	if err != nil {
 		return 0, err
 	}
@@ -149,9 +150,9 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 		size += int64(len(value))
 		if err := bsonx.Validate(value, bsonx.Limits{}); err != nil {
 			v.InvalidRecords++
-			v.fail("record %x is not valid BSON: %v", it.Key()[prefixLen:], err)
+			v.fail("record %x is not valid BSON: %v", it.Key()[keyspace.PrefixLen:], err)
 			if len(v.Corrupt) < maxValidationErrors {
-				v.Corrupt = append(v.Corrupt, fmt.Sprintf("%x", it.Key()[prefixLen:]))
+				v.Corrupt = append(v.Corrupt, fmt.Sprintf("%x", it.Key()[keyspace.PrefixLen:]))
 			}
 			continue
 		}
@@ -164,7 +165,7 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 			if !ix.Ready {
 				continue
 			}
-			if err := v.entriesOf(c, ix, doc, it.Key()[prefixLen:], snap, &keys, &running); err != nil {
+			if err := v.entriesOf(c, ix, doc, it.Key()[keyspace.PrefixLen:], snap, &keys, &running); err != nil {
 				return 0, err
 			}
 		}
@@ -185,13 +186,13 @@ func (v *Validation) recordKey(c *Collection, key []byte, doc bsonx.Doc, buf []b
 	default:
 		sequence, err := Sequence(key)
 		if err != nil {
-			v.fail("record %x has no sequence: %v", key[prefixLen:], err)
+			v.fail("record %x has no sequence: %v", key[keyspace.PrefixLen:], err)
 			return buf, nil
 		}
 		buf = c.sequenceKey(buf[:0], sequence)
 	}
 	if !bytes.Equal(buf, key) {
-		v.fail("record %x is not where its document belongs", key[prefixLen:])
+		v.fail("record %x is not where its document belongs", key[keyspace.PrefixLen:])
 	}
 	return buf, nil
 }
@@ -240,7 +241,7 @@ func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID
 // entries counts the entries of an index and reports those that belong to no record. A unique index
 // has each key once.
 func (v *Validation) entries(ctx context.Context, ix *Index, snap storage.Snapshot) error {
-	it, err := snap.NewIter(ix.Prefix(), PrefixEnd(ix.Prefix()))
+	it, err := snap.NewIter(ix.Prefix(), keyspace.PrefixEnd(ix.Prefix()))
 	if err != nil {
 		return err
 	}
@@ -257,7 +258,7 @@ func (v *Validation) entries(ctx context.Context, ix *Index, snap storage.Snapsh
 		}
 		fields, err := ix.fieldsLen(it.Key())
 		if err != nil {
-			v.failIndex(ix.Name, "entry %x: %v", it.Key()[prefixLen:], err)
+			v.failIndex(ix.Name, "entry %x: %v", it.Key()[keyspace.PrefixLen:], err)
 			continue
 		}
 		if bytes.Equal(last, it.Key()[:fields]) {

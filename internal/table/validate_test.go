@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -67,7 +68,7 @@ func (d *damaged) entries(name string) (keys, values [][]byte) {
 	snap := d.engine.NewSnapshot()
 	defer snap.Close()
 	prefix := d.index(name).Prefix()
-	it, err := snap.NewIter(prefix, table.PrefixEnd(prefix))
+	it, err := snap.NewIter(prefix, keyspace.PrefixEnd(prefix))
 	d.must(err)
 	defer it.Close()
 	for ok := it.First(); ok; ok = it.Next() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -131,12 +132,12 @@ func (m *viewMirror) stored(key []byte) (int64, error) {
 }
 
 func (m *viewMirror) count(c *catalog.Collection, delta storage.Counter) error {
-	return m.ch.Txn().Add(prefix(counterSpace, c.ID), delta)
+	return m.ch.Txn().Add(keyspace.Prefix(keyspace.Counters, c.ID), delta)
 }
 
 // viewKey is the key of a view's record in a collection system.views.
 func viewKey(c, view *catalog.Collection) []byte {
-	return keystring.Append(prefix(recordSpace, c.ID), bsonx.String(view.Namespace()), false)
+	return keystring.Append(keyspace.Prefix(keyspace.Records, c.ID), bsonx.String(view.Namespace()), false)
 }
 
 // viewDocument is how system.views shows a view or a time-series collection.

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -212,7 +213,7 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 	if exists {
 		return duplicateID(w.coll, id, &w.running)
 	}
-	recordID := key[prefixLen:]
+	recordID := key[keyspace.PrefixLen:]
 	if err := w.coll.setIDValue(&w.id, id, &w.running); err != nil {
 		return err
 	}
@@ -289,7 +290,7 @@ func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Do
 // without a look.
 func (w *Writer) UpdateWithin(ctx context.Context, recordKey []byte, old, doc bsonx.Doc, how Change, scope Scope) error {
 	w.running.Set(ctx)
-	recordID := recordKey[prefixLen:]
+	recordID := recordKey[keyspace.PrefixLen:]
 	if err := w.setID(doc); err != nil {
 		return err
 	}
@@ -324,7 +325,7 @@ func (w *Writer) Delete(recordKey []byte, old bsonx.Doc) error {
 
 // remove is Delete without an entry in the log.
 func (w *Writer) remove(recordKey []byte, old bsonx.Doc) error {
-	recordID := recordKey[prefixLen:]
+	recordID := recordKey[keyspace.PrefixLen:]
 	for _, ix := range w.coll.maintained {
 		if err := ix.generate(old, &w.oldKeys); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -70,7 +71,7 @@ func (f *fixture) ids() string {
 	f.Helper()
 	snap := f.store.Engine().NewSnapshot()
 	defer snap.Close()
-	it, err := snap.NewIter(f.coll.RecordPrefix(), table.PrefixEnd(f.coll.RecordPrefix()))
+	it, err := snap.NewIter(f.coll.RecordPrefix(), keyspace.PrefixEnd(f.coll.RecordPrefix()))
 	if err != nil {
 		f.Fatal(err)
 	}
