@@ -68,7 +68,7 @@ func (s *Store) verifyUnique(ctx context.Context, c *Collection, ids []uint32) e
 // reopenUnfilled marks the indexes as not ready that are complete without entries, because their type was not maintained when
 // they were made. They are built with those whose build was interrupted.
 func (s *Store) reopenUnfilled() error {
-	for _, e := range s.catalog.All() {
+	for _, e := range s.Catalog().All() {
 		var ids []uint32
 		for _, ix := range e.Indexes {
 			if ix.Ready && !ix.Filled && index.KindOf(ix.Key) != index.Ordered {
@@ -122,7 +122,7 @@ func abortedByDrop(c *Collection) error {
 func (s *Store) WaitIndexes(ctx context.Context, c *Collection, names ...string) error {
 	building := func(ix *Index) bool { return !ix.Ready && slices.Contains(names, ix.Name) }
 	for {
-		changed := c.shared.changed()
+		changed := c.Changed()
 		current := s.Current(c)
 		if current == nil || !slices.ContainsFunc(current.Indexes, building) {
 			return nil
@@ -131,7 +131,7 @@ func (s *Store) WaitIndexes(ctx context.Context, c *Collection, names ...string)
 		case <-changed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-s.stop:
+		case <-s.Stopping():
 			return errShutdown
 		}
 	}
@@ -194,7 +194,7 @@ func (s *Store) interrupted(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-s.stop:
+	case <-s.Stopping():
 		return errShutdown
 	default:
 		return nil
@@ -227,10 +227,9 @@ func (s *Store) lockBatch(ctx context.Context, c *Collection, ids []uint32, from
 			w.Close()
 		}
 	}()
-	w.running.Set(ctx)
 	b := &buildStep{w: w, from: from}
-	for _, ix := range w.coll.maintained {
-		if slices.Contains(ids, ix.ID) {
+	for _, id := range ids {
+		if ix := w.Collection().index(id); ix != nil {
 			b.indexes = append(b.indexes, ix)
 		}
 	}
@@ -258,7 +257,7 @@ func (b *buildStep) fill() error {
 
 // resumeBuilds begins the builds again that a crash or a shutdown interrupted.
 func (s *Store) resumeBuilds() {
-	for _, e := range s.catalog.All() {
+	for _, e := range s.Catalog().All() {
 		var ids []uint32
 		var names []string
 		for _, ix := range e.Indexes {
@@ -271,20 +270,16 @@ func (s *Store) resumeBuilds() {
 			continue
 		}
 		c := e.Attached.(*Collection)
-		s.builds.Add(1)
-		go func() {
-			defer s.builds.Done()
-			s.resumeBuild(c, ids, names)
-		}()
+		s.Background(func() { s.resumeBuild(c, ids, names) })
 	}
 }
 
 // dropRebuilds removes the indexes of rebuilds that were interrupted: those that they were to replace are
 // complete.
 func (s *Store) dropRebuilds() error {
-	for _, e := range s.catalog.All() {
+	for _, e := range s.Catalog().All() {
 		c := e.Attached.(*Collection)
-		if len(c.rebuilds) == 0 {
+		if len(c.Rebuilds()) == 0 {
 			continue
 		}
 		if err := s.dropIndexes(c, func(ix *Index) bool { return isRebuild(ix.Name) }); err != nil {
@@ -311,25 +306,25 @@ func (s *Store) pause(d time.Duration) bool {
 	select {
 	case <-time.After(d):
 		return true
-	case <-s.stop:
+	case <-s.Stopping():
 		return false
 	}
 }
 
 func (s *Store) resumeBuild(c *Collection, ids []uint32, names []string) {
-	s.log.Info("index build resumed", "ns", c.Namespace(), "indexes", names)
+	s.Logger().Info("index build resumed", "ns", c.Namespace(), "indexes", names)
 	err := s.build(context.Background(), c, ids)
 	for wait := pauseForMemory; hasToWait(err) && s.pause(wait); wait = min(2*wait, pauseForSpace) {
 		err = s.build(context.Background(), c, ids)
 	}
 	switch code := mongoerr.CodeOf(err); {
 	case err == nil:
-		s.log.Info("index build complete", "ns", c.Namespace(), "indexes", names)
+		s.Logger().Info("index build complete", "ns", c.Namespace(), "indexes", names)
 	case code == mongoerr.InterruptedAtShutdown || code == mongoerr.IndexBuildAborted:
 	default:
-		s.log.Error("index build failed, index dropped", "ns", c.Namespace(), "indexes", names, "error", err)
+		s.Logger().Error("index build failed, index dropped", "ns", c.Namespace(), "indexes", names, "error", err)
 		if err := s.dropUnbuilt(c, ids); err != nil {
-			s.log.Error("drop of failed index", "ns", c.Namespace(), "error", err)
+			s.Logger().Error("drop of failed index", "ns", c.Namespace(), "error", err)
 		}
 	}
 }

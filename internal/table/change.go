@@ -13,15 +13,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// define runs a change of the catalog, by update, as one that may be in the log.
+// Define runs a change of the catalog that concerns no existing collection. Its entry in the oplog
+// wakes the change streams of its databases.
+func (s *Store) Define(fn func(*catalog.Change) error) error { return s.define(s.catalog.Update, fn) }
+
+// define is Define by update, which is Update or Join of the catalog.
 func (s *Store) define(update func(func(*catalog.Change) error) error, fn func(*catalog.Change) error) error {
 	dbs := map[string]bool{}
 	s.activities.definitions.begin()
 	err := update(func(ch *catalog.Change) error {
 		if err := fn(ch); err != nil {
-			return err
-		}
-		if err := s.mirrorViews(ch); err != nil {
 			return err
 		}
 		for _, c := range slices.Concat(ch.Added(), ch.Removed()) {
@@ -101,16 +102,27 @@ const rebuildPrefix = "\x00rebuild."
 // isRebuild reports whether an index is to take the place of another.
 func isRebuild(name string) bool { return strings.HasPrefix(name, rebuildPrefix) }
 
-// change runs a change of the catalog that concerns existing collections: their writers are kept out while the change
-// is made durable and published.
-func (s *Store) change(colls []*Collection, fn func(*catalog.Change) error) error {
-	s.interleave()
+// Change runs a change of the catalog that concerns existing collections: their writers are kept out
+// while the change is made durable and published.
+func (s *Store) Change(colls []*Collection, fn func(*catalog.Change) error) error {
+	s.Interleaved()
 	for _, c := range byID(colls) {
-		c.shared.gate.Lock()
-		defer c.shared.gate.Unlock()
+		defer c.KeepOut()()
 	}
+	return s.ChangeHeld(fn)
+}
+
+// KeepOut waits until the writers of a collection have ended, and keeps others out until letIn is
+// called. Several collections are taken in the order of their identifiers.
+func (c *Collection) KeepOut() (letIn func()) {
+	c.shared.gate.Lock()
+	return c.shared.gate.Unlock
+}
+
+// ChangeHeld is Change for a caller that keeps the writers of the collections out.
+func (s *Store) ChangeHeld(fn func(*catalog.Change) error) error {
 	var done *catalog.Change
-	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
+	err := s.Define(func(ch *catalog.Change) error {
 		done = ch
 		return fn(ch)
 	})

@@ -53,6 +53,12 @@ type Collection struct {
 // Namespace returns "db.collection".
 func (c *Collection) Namespace() string { return c.namespace }
 
+// Rebuilds returns the copies of indexes that will take their place.
+func (c *Collection) Rebuilds() []*Index { return c.rebuilds }
+
+// Changed returns a channel that is closed when another form than the newest one of now is published.
+func (c *Collection) Changed() <-chan struct{} { return c.shared.changed() }
+
 // withRebuilds returns the indexes that the catalog entry has.
 func (c *Collection) withRebuilds() []*Index { return slices.Concat(c.Indexes, c.rebuilds) }
 

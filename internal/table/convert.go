@@ -30,9 +30,8 @@ func (s *Store) Convert(ctx context.Context, c *Collection, options bsonx.Doc) e
 	if s.isLive(c) {
 		return errLiveOplog("convert the")
 	}
-	s.interleave()
-	c.shared.gate.Lock()
-	defer c.shared.gate.Unlock()
+	s.Interleaved()
+	defer c.KeepOut()()
 	if err := c.unchanged(); err != nil {
 		return err
 	}
@@ -67,16 +66,15 @@ func (s *Store) copied(to *Collection, err error) error {
 
 // replace drops a collection, whose writers are kept out, and gives its name to another one.
 func (s *Store) replace(c, by *Collection) error {
-	by.shared.gate.Lock()
-	defer by.shared.gate.Unlock()
-	newest := by.shared.current.Load()
+	defer by.KeepOut()()
+	newest := s.Current(by)
 	if newest == nil || newest.Namespace() != by.Namespace() {
 		return ErrDropped
 	}
 	garbage := c.ranges()
 	renamed := *newest.Collection
 	renamed.Name = c.Name
-	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
+	err := s.ChangeHeld(mirrored(func(ch *catalog.Change) error {
 		ch.Remove(c.Collection)
 		ch.Remove(newest.Collection)
 		ch.Put(&renamed)
@@ -84,14 +82,9 @@ func (s *Store) replace(c, by *Collection) error {
 			return err
 		}
 		return remember(ch, garbage)
-	})
+	}))
 	if err != nil {
 		return err
-	}
-	c.shared.publish(nil)
-	by.shared.publish(renamed.Attached.(*Collection))
-	if c.Capped != nil {
-		c.shared.capped.arrivals.announce()
 	}
 	s.sweep(garbage)
 	return nil
@@ -124,7 +117,7 @@ func (s *Store) Clone(ctx context.Context, c *Collection, db, name string, optio
 // fill copies the records of a snapshot of from, but for the oldest that a capped collection would evict again; total is what from
 // has, zero where that is not known.
 func (s *Store) fill(ctx context.Context, to, from *Collection, total storage.Counter) error {
-	snap := s.engine.NewSnapshot()
+	snap := s.Engine().NewSnapshot()
 	defer snap.Close()
 	if err := from.unchanged(); err != nil { // else the snapshot may be of a collection that was dropped
 		return err

@@ -29,13 +29,13 @@ func (s *Store) CreateNew(n *NewCollection) (*Collection, error) {
 	if err := s.checkNew(n.DB, n.Name); err != nil {
 		return nil, err
 	}
-	s.interleave()
+	s.Interleaved()
 	var entry *catalog.Collection
-	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
+	err := s.Define(mirrored(func(ch *catalog.Change) error {
 		if ch.Lookup(n.DB, n.Name) != nil {
 			return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", n.DB, n.Name)
 		}
-		if err := s.catalog.CheckNewDatabase(n.DB); err != nil {
+		if err := s.Catalog().CheckNewDatabase(n.DB); err != nil {
 			return err
 		}
 		if n.Check != nil {
@@ -54,7 +54,7 @@ func (s *Store) CreateNew(n *NewCollection) (*Collection, error) {
 			return err
 		}
 		return s.logIndexes(ch, entry, entry.Indexes)
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}

@@ -11,22 +11,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// refusedRecord is the error of a stored record that an index cannot have.
-type refusedRecord struct{ err error }
-
-func (r *refusedRecord) Error() string { return r.err.Error() }
-
-func (r *refusedRecord) Unwrap() error { return r.err }
-
 // buildFailed names the build and the collection in the error of a record that a new index cannot
 // have, as MongoDB does. The log has the build under the same name. Other errors stay as they are.
 func (s *Store) buildFailed(c *Collection, err error) error {
-	var refused *refusedRecord
+	var refused *RefusedRecord
 	if !errors.As(err, &refused) {
 		return err
 	}
 	build := uuidText(NewUUID())
-	s.log.Info("index build failed", "buildUUID", build, "ns", c.Namespace(), "error", err)
+	s.Logger().Info("index build failed", "buildUUID", build, "ns", c.Namespace(), "error", err)
 	return failedBuild(build, c, err)
 }
 

@@ -15,9 +15,6 @@ func errLiveOplog(what string) error {
 	return mongoerr.New(mongoerr.IllegalOperation, "can't %s live oplog while replicating", what)
 }
 
-// isLive reports whether c is the log that the store writes.
-func (s *Store) isLive(c *Collection) bool { return s.oplog != nil && c.Oplog }
-
 func (s *Store) logCreate(ch *catalog.Change, e *catalog.Collection) error {
 	if e.Name == catalog.Views {
 		return nil

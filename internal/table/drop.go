@@ -37,7 +37,7 @@ func (s *Store) Drop(c *Collection) error {
 func (s *Store) DropDatabase(ctx context.Context, db string) (dropped bool, err error) {
 	for {
 		var colls []*Collection
-		for _, e := range s.catalog.Collections(db) {
+		for _, e := range s.Catalog().Collections(db) {
 			colls = append(colls, e.Attached.(*Collection))
 		}
 		if len(colls) == 0 {
@@ -65,7 +65,7 @@ func (s *Store) dropListed(ctx context.Context, db string, colls []*Collection) 
 		return nil
 	}
 	err = s.dropAll(colls, check, func(ch *catalog.Change) error {
-		for _, e := range s.catalog.Collections(db) {
+		for _, e := range s.Catalog().Collections(db) {
 			if !listed[e.ID] {
 				return errTargetChanged
 			}
@@ -87,7 +87,7 @@ func (s *Store) dropAll(colls []*Collection, check func(newest *Collection) erro
 	colls = byID(colls)
 	return s.discard(colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
 		for _, c := range colls {
-			newest := c.shared.current.Load()
+			newest := s.Current(c)
 			if err := check(newest); errors.Is(err, errSkip) {
 				continue
 			} else if err != nil {
@@ -106,13 +106,13 @@ func (s *Store) dropAll(colls []*Collection, check func(newest *Collection) erro
 // discard runs a change of existing collections that returns what no entry refers to after it, and deletes that.
 func (s *Store) discard(colls []*Collection, fn func(*catalog.Change) ([]catalog.Range, error)) error {
 	var garbage []catalog.Range
-	err := s.change(colls, func(ch *catalog.Change) (err error) {
+	err := s.Change(colls, mirrored(func(ch *catalog.Change) (err error) {
 		if garbage, err = fn(ch); err != nil {
 			return err
 		}
 		garbage = joined(garbage)
 		return remember(ch, garbage)
-	})
+	}))
 	if err != nil {
 		return err
 	}

@@ -45,3 +45,12 @@ func duplicateKey(c *Collection, ix *Index, key, typeBits []byte) error {
 	}
 	return duplicateError(c, ix.Name, ix.Collation, ix.Key, value)
 }
+
+// RefusedRecord is the error of a stored record that an index cannot have.
+type RefusedRecord struct{ Err error }
+
+// Error returns the message of the error.
+func (r *RefusedRecord) Error() string { return r.Err.Error() }
+
+// Unwrap returns the error.
+func (r *RefusedRecord) Unwrap() error { return r.Err }

@@ -83,7 +83,7 @@ func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatc
 			if w.running.Err() != nil || w.keys.Ended() != nil {
 				return err
 			}
-			return &refusedRecord{err}
+			return &RefusedRecord{Err: err}
 		}
 		if err := w.growMultikey(ix); err != nil {
 			return err
@@ -108,6 +108,7 @@ func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatc
 // or nil. A record that appears between them later was written by someone who maintains the index, and is left alone:
 // without its lock it could be deleted before its entries are written.
 func (w *Writer) lockRecords(ctx context.Context, from []byte) (locked [][]byte, next []byte, err error) {
+	w.running.Set(ctx)
 	snap := w.store.engine.NewSnapshot()
 	defer snap.Close()
 	iter, err := snap.NewIter(from, keyspace.PrefixEnd(w.coll.RecordPrefix()))

@@ -67,7 +67,7 @@ func remember(ch *catalog.Change, garbage []catalog.Range) error {
 // opened again.
 func (s *Store) sweep(garbage []catalog.Range) {
 	if err := s.sweepAll(garbage); err != nil {
-		s.log.Warn("dropped data is left until the store is opened again", "error", err)
+		s.Logger().Warn("dropped data is left until the store is opened again", "error", err)
 	}
 }
 
@@ -94,7 +94,7 @@ func (s *Store) sweepAll(garbage []catalog.Range) error {
 			if failed.Load() {
 				return nil
 			}
-			err := s.catalog.Sweep(r)
+			err := s.Catalog().Sweep(r)
 			if err != nil {
 				failed.Store(true)
 			}

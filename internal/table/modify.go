@@ -69,8 +69,8 @@ var errNoIndex = mongoerr.New(mongoerr.IndexNotFound, "the index was dropped")
 
 // modify changes a copy of the newest version's entry and publishes it.
 func (s *Store) modify(c *Collection, fn func(ch *catalog.Change, entry *catalog.Collection) error) error {
-	return s.change([]*Collection{c}, func(ch *catalog.Change) error {
-		newest := c.shared.current.Load()
+	return s.Change([]*Collection{c}, mirrored(func(ch *catalog.Change) error {
+		newest := s.Current(c)
 		if newest == nil {
 			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), ErrChanged)
 		}
@@ -80,7 +80,7 @@ func (s *Store) modify(c *Collection, fn func(ch *catalog.Change, entry *catalog
 		}
 		ch.Put(&entry)
 		return nil
-	})
+	}))
 }
 
 // DropIndexes removes indexes by name. It fails with ErrChanged where c is not the newest version.
@@ -101,7 +101,7 @@ func (s *Store) dropUnbuilt(c *Collection, ids []uint32) error {
 // dropIndexes removes indexes of a collection, if it is still there.
 func (s *Store) dropIndexes(c *Collection, drop func(*Index) bool) error {
 	return s.discard([]*Collection{c}, func(ch *catalog.Change) ([]catalog.Range, error) {
-		newest := c.shared.current.Load()
+		newest := s.Current(c)
 		if newest == nil {
 			return nil, nil
 		}

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -29,12 +29,10 @@ func Open(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, e
 }
 
 func open(engine storage.Engine, compiler Compiler, log *slog.Logger, o *OplogOptions) (*Store, error) {
-	s := &Store{engine: engine, compiler: compiler, log: log, activities: newActivities(engine.Order()), stop: make(chan struct{})}
-	cat, err := catalog.Open(engine, s.attach)
+	s, err := New(engine, compiler, log)
 	if err != nil {
 		return nil, err
 	}
-	s.catalog = cat
 	for _, step := range s.openingSteps(o) {
 		if err := s.open(&step); err != nil {
 			s.Close()
@@ -56,12 +54,24 @@ type openingStep struct {
 func (s *Store) openingSteps(o *OplogOptions) []openingStep {
 	return []openingStep{
 		{"deleting dropped data", s.sweepGarbage, true},
-		{"opening the log of changes", func() error { return s.openOplog(o) }, false},
+		{"opening the log of changes", func() error { return s.openLog(o) }, false},
 		{"dropping unfinished collections", s.dropUnfinished, true},
 		{"indexes of kinds that are new", s.reopenUnfilled, false},
 		{"dropping interrupted rebuilds of indexes", s.dropRebuilds, true},
 		{"documents of views", s.completeViews, true},
 	}
+}
+
+// openLog opens the log of changes. A store that is opened without one drops it: changes that are not
+// in it would be missing for who reads it later.
+func (s *Store) openLog(o *OplogOptions) error {
+	if o != nil {
+		return s.openOplog(o)
+	}
+	if c := s.Lookup(oplog.DB, oplog.Collection); c != nil && c.Oplog {
+		return s.Drop(c)
+	}
+	return nil
 }
 
 // open takes a step.
@@ -75,7 +85,7 @@ func (s *Store) open(step *openingStep) error {
 	case !step.waits:
 		return fmt.Errorf("%s: %w; make space and start again", step.what, err)
 	}
-	s.log.Warn("the disk is full: left for the next start", "what", step.what, "error", err)
+	s.Logger().Warn("the disk is full: left for the next start", "what", step.what, "error", err)
 	return nil
 }
 
@@ -87,7 +97,7 @@ const UnfinishedPrefix = "tmp.agg_out."
 const convertedPrefix = "tmp.convertToCapped."
 
 func (s *Store) dropUnfinished() error {
-	for _, entry := range s.catalog.All() {
+	for _, entry := range s.Catalog().All() {
 		if !strings.HasPrefix(entry.Name, UnfinishedPrefix) && !strings.HasPrefix(entry.Name, convertedPrefix) {
 			continue
 		}
@@ -99,7 +109,7 @@ func (s *Store) dropUnfinished() error {
 }
 
 func (s *Store) sweepGarbage() error {
-	ranges, err := s.catalog.Garbage()
+	ranges, err := s.Catalog().Garbage()
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -50,16 +49,9 @@ type changeLog struct {
 	full chan struct{}
 }
 
-// openOplog finds or makes the log. A store that is opened without one drops it: changes that are not in it would be missing
-// for who reads it later.
+// openOplog finds or makes the log.
 func (s *Store) openOplog(o *OplogOptions) error {
 	c := s.Lookup(oplog.DB, oplog.Collection)
-	if o == nil {
-		if c != nil && c.Oplog {
-			return s.Drop(c)
-		}
-		return nil
-	}
 	if c == nil {
 		var err error
 		if c, err = s.createOplog(o.Size); err != nil {
@@ -234,8 +226,15 @@ func (s *Store) ResizeOplog(size int64, retention time.Duration) error {
 	if s.oplog == nil {
 		return mongoerr.New(mongoerr.IllegalOperation, "the log of changes is off: the server is a standalone")
 	}
-	err := s.modify(s.oplog.coll, func(_ *catalog.Change, entry *catalog.Collection) error {
+	c := s.oplog.coll
+	err := s.Change([]*Collection{c}, func(ch *catalog.Change) error {
+		newest := s.Current(c)
+		if newest == nil {
+			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), ErrChanged)
+		}
+		entry := *newest.Collection
 		entry.Options = oplogOptions(size, retention)
+		ch.Put(&entry)
 		return nil
 	})
 	s.oplog.retention.Store(int64(retention))
@@ -314,8 +313,10 @@ func (s *Store) oldestEntries(c *Collection, from []byte, size int64) (end []byt
 	defer it.Close()
 	for ok := it.First(); ok && n.Bytes < size; ok = it.Next() {
 		if n.Count%1024 == 0 {
-			if err := s.interrupted(context.Background()); err != nil {
+			select {
+			case <-s.stop:
 				return nil, n, storage.ErrClosed
+			default:
 			}
 		}
 		value, err := it.Value()
@@ -354,3 +355,6 @@ func (s *Store) OldestEntry() (stamp storage.Stamp, complete bool, err error) {
 	}
 	return stampOf(it.Key()), bsonx.CompareValues(bsonx.Doc(value).LookupPath("o", "msg"), bsonx.String(beginning)) == 0, nil
 }
+
+// isLive reports whether c is the log that the store writes.
+func (s *Store) isLive(c *Collection) bool { return s.oplog != nil && c.Oplog }

@@ -48,12 +48,12 @@ func (s *Store) RebuildIndexes(ctx context.Context, c *Collection) ([]bsonx.Doc,
 // replaceIndexes puts filled indexes in the place of others, keys of the map, and deletes those.
 func (s *Store) replaceIndexes(c *Collection, replaces map[uint32]uint32) error {
 	return s.discard([]*Collection{c}, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
-		newest := c.shared.current.Load()
+		newest := s.Current(c)
 		if newest == nil {
 			return nil, abortedByDrop(c)
 		}
 		rebuilt := map[uint32]*Index{} // by the identifiers of the old ones
-		for _, ix := range newest.rebuilds {
+		for _, ix := range newest.Rebuilds() {
 			if id, ok := replaces[ix.ID]; ok {
 				rebuilt[id] = ix
 			}

@@ -112,7 +112,7 @@ func (s *Store) rename(c, target *Collection, db, name string, opts renaming) er
 		colls = append(colls, target)
 	}
 	return s.discard(colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
-		source := c.shared.current.Load()
+		source := s.Current(c)
 		if source == nil || source.Namespace() != c.Namespace() {
 			return nil, fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace()), ErrChanged)
 		}
@@ -129,7 +129,7 @@ func (s *Store) rename(c, target *Collection, db, name string, opts renaming) er
 			}
 			ch.Remove(old)
 			garbage = old.Attached.(*Collection).ranges()
-		} else if err := s.catalog.CheckNewDatabase(db); err != nil {
+		} else if err := s.Catalog().CheckNewDatabase(db); err != nil {
 			return nil, err
 		}
 		renamed := *source.Collection

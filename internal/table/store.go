@@ -34,12 +34,25 @@ type Store struct {
 	activities *activities
 	memory     *memory.Budget // nil where nobody counts
 
-	builds     sync.WaitGroup // index builds that Open resumed
 	background sync.WaitGroup
 	stop       chan struct{}
 	virtual    map[namespace]*Collection // see AddVirtual; nil for none
 	between    func()                    // see Interleave; nil for nothing
 	scans      Scans                     // of all collections
+}
+
+// New returns the collections of an engine, without an oplog. Package ddl opens stores: it completes
+// what a crash has left first.
+func New(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, error) {
+	s := &Store{
+		engine: engine, compiler: compiler, log: log, activities: newActivities(engine.Order()), stop: make(chan struct{}),
+	}
+	cat, err := catalog.Open(engine, s.attach)
+	if err != nil {
+		return nil, err
+	}
+	s.catalog = cat
+	return s, nil
 }
 
 // LimitMemory counts transactions and index entries in the budget of the requests. It is called
@@ -49,7 +62,6 @@ func (s *Store) LimitMemory(b *memory.Budget) { s.memory = b }
 // Close ends the background work. The engine stays open.
 func (s *Store) Close() {
 	close(s.stop)
-	s.builds.Wait()
 	s.background.Wait()
 }
 
@@ -59,11 +71,21 @@ func (s *Store) Close() {
 // concurrent use. Interleave is called before the first request.
 func (s *Store) Interleave(fn func()) { s.between = fn }
 
-func (s *Store) interleave() {
+// Interleaved calls the function of Interleave, if there is one.
+func (s *Store) Interleaved() {
 	if s.between != nil {
 		s.between()
 	}
 }
+
+// Background runs fn beside the requests. Close waits for it; fn must end when Stopping is closed.
+func (s *Store) Background(fn func()) { s.background.Go(fn) }
+
+// Stopping returns a channel that is closed when the store is closed.
+func (s *Store) Stopping() <-chan struct{} { return s.stop }
+
+// Logger returns where the store writes messages.
+func (s *Store) Logger() *slog.Logger { return s.log }
 
 // Engine returns the engine below.
 func (s *Store) Engine() storage.Engine { return s.engine }
@@ -74,7 +96,7 @@ func (s *Store) Catalog() *catalog.Catalog { return s.catalog }
 // Lookup returns a collection or view by name, or nil. It takes no lock.
 func (s *Store) Lookup(db, name string) *Collection {
 	entry := s.catalog.Lookup(db, name)
-	s.interleave()
+	s.Interleaved()
 	if entry == nil {
 		return s.virtual[namespace{db, name}]
 	}

@@ -24,13 +24,13 @@ func (s *Store) CreateTimeseries(db, name string, options bsonx.Doc, indexes ...
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s.%s Max: %d",
 			db, timeseries.BucketsName(name), catalog.MaxNamespace)
 	}
-	s.interleave()
+	s.Interleaved()
 	var buckets *catalog.Collection
-	err := s.define(s.catalog.Update, func(ch *catalog.Change) error {
+	err := s.Define(mirrored(func(ch *catalog.Change) error {
 		if ch.Lookup(db, name) != nil || ch.Lookup(db, timeseries.BucketsName(name)) != nil {
 			return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", db, name)
 		}
-		if err := s.catalog.CheckNewDatabase(db); err != nil {
+		if err := s.Catalog().CheckNewDatabase(db); err != nil {
 			return err
 		}
 		buckets = newEntry(ch.NewID, db, timeseries.BucketsName(name), catalog.KindCollection, bucketOptions(options))
@@ -45,7 +45,7 @@ func (s *Store) CreateTimeseries(db, name string, options bsonx.Doc, indexes ...
 			return err
 		}
 		return s.logIndexes(ch, buckets, buckets.Indexes)
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Store) withBuckets(c *Collection) []*Collection {
 // ModifyTimeseries changes a time-series collection and its buckets, which have the index and the same
 // options. It fails with ErrChanged where either is not the newest version.
 func (s *Store) ModifyTimeseries(c, buckets *Collection, m *CollMod) error {
-	return s.change([]*Collection{c, buckets}, func(ch *catalog.Change) error {
+	return s.Change([]*Collection{c, buckets}, mirrored(func(ch *catalog.Change) error {
 		if err := cmp.Or(c.unchanged(), buckets.unchanged()); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (s *Store) ModifyTimeseries(c, buckets *Collection, m *CollMod) error {
 		}
 		ch.Put(&entry)
 		return nil
-	})
+	}))
 }
 
 // bucketOptions returns the options of the buckets of a time-series collection.
@@ -142,7 +142,7 @@ func (s *Store) replaceTimeseries(c, target *Collection, name string, accept fun
 			return nil, err
 		}
 		for i, old := range colls {
-			newest := old.shared.current.Load()
+			newest := s.Current(old)
 			if newest == nil || newest.Namespace() != old.Namespace() {
 				return nil, ErrDropped
 			}

@@ -268,7 +268,7 @@ func (t *Txn) Commit(durability storage.Durability) error {
 	if t.txn.Len() == 0 && len(t.created) == 0 {
 		return nil
 	}
-	t.store.interleave()
+	t.store.Interleaved()
 	unlock, err := t.lockGates()
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func (s *Store) verifyIndex(ctx context.Context, c *Collection, id uint32) error
 	if !ix.Unique {
 		return nil
 	}
-	snap := s.engine.NewSnapshot()
+	snap := s.Engine().NewSnapshot()
 	defer snap.Close()
 	return s.duplicates(ctx, ix, snap, func(fields []byte, second storage.Iterator) (bool, error) {
 		value, err := second.Value()
@@ -37,7 +37,7 @@ func (s *Store) verifyIndex(ctx context.Context, c *Collection, id uint32) error
 		if err != nil {
 			return false, err
 		}
-		return false, &refusedRecord{duplicateKey(newest, ix, fields[keyspace.PrefixLen:], bits)}
+		return false, &RefusedRecord{Err: duplicateKey(newest, ix, fields[keyspace.PrefixLen:], bits)}
 	})
 }
 
@@ -90,7 +90,7 @@ func (s *Store) Violations(ctx context.Context, c *Collection, name string) ([]b
 
 // violations returns the _ids of the documents that share a key of an index, as an array for each key.
 func (s *Store) violations(ctx context.Context, c *Collection, ix *Index) ([]bsonx.Value, error) {
-	snap := s.engine.NewSnapshot()
+	snap := s.Engine().NewSnapshot()
 	defer snap.Close()
 	var out []bsonx.Value
 	var fields []byte

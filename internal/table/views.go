@@ -17,8 +17,19 @@ import (
 // A database with views has a collection system.views, with a document for each. Clients read it; the catalog is what counts.
 // Only changes of the catalog write it, which run one after another.
 
+// mirrored makes a change of the catalog from fn that system.views follows. Every change of views and
+// collections goes through it.
+func mirrored(fn func(*catalog.Change) error) func(*catalog.Change) error {
+	return func(ch *catalog.Change) error {
+		if err := fn(ch); err != nil {
+			return err
+		}
+		return mirrorViews(ch)
+	}
+}
+
 // mirrorViews makes the collections system.views follow a change of the catalog.
-func (s *Store) mirrorViews(ch *catalog.Change) error {
+func mirrorViews(ch *catalog.Change) error {
 	m := viewMirror{ch: ch, made: map[string]*catalog.Collection{}, removed: map[uint32]bool{}}
 	for _, e := range ch.Removed() {
 		m.removed[e.ID] = true
@@ -183,7 +194,7 @@ func (s *Store) DropViews(c *Collection) error {
 func (s *Store) dropViews(c *Collection) error {
 	colls := []*Collection{c}
 	listed := map[uint32]bool{c.ID: true}
-	for _, e := range s.catalog.Collections(c.DB) {
+	for _, e := range s.Catalog().Collections(c.DB) {
 		if e.Kind == catalog.KindView {
 			colls = append(colls, e.Attached.(*Collection))
 			listed[e.ID] = true
@@ -196,7 +207,7 @@ func (s *Store) dropViews(c *Collection) error {
 		return nil
 	}
 	return s.dropAll(colls, check, func(*catalog.Change) error {
-		for _, e := range s.catalog.Collections(c.DB) {
+		for _, e := range s.Catalog().Collections(c.DB) {
 			switch {
 			case e.Kind == catalog.KindTimeseries:
 				return mongoerr.New(mongoerr.IllegalOperation, "Cannot drop collection %s.%s when time-series collections are present in the database", c.DB, catalog.Views)
@@ -204,7 +215,7 @@ func (s *Store) dropViews(c *Collection) error {
 				return errTargetChanged
 			}
 		}
-		if c.shared.current.Load() == nil {
+		if s.Current(c) == nil {
 			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns not found"), ErrChanged)
 		}
 		return nil
@@ -214,15 +225,15 @@ func (s *Store) dropViews(c *Collection) error {
 // completeViews makes the documents of views from before there were any. On a full disk the first change of a view does.
 func (s *Store) completeViews() error {
 	var views []*catalog.Collection
-	for _, e := range s.catalog.All() {
-		if e.Kind != catalog.KindCollection && s.catalog.Lookup(e.DB, catalog.Views) == nil {
+	for _, e := range s.Catalog().All() {
+		if e.Kind != catalog.KindCollection && s.Catalog().Lookup(e.DB, catalog.Views) == nil {
 			views = append(views, e)
 		}
 	}
 	if len(views) == 0 {
 		return nil
 	}
-	return s.catalog.Update(func(ch *catalog.Change) error {
+	return s.Catalog().Update(func(ch *catalog.Change) error {
 		m := viewMirror{ch: ch, made: map[string]*catalog.Collection{}}
 		for _, e := range views {
 			if err := m.put(e); err != nil {

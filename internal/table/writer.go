@@ -99,7 +99,7 @@ func (w *Writer) Close() {
 	if w.multi == nil {
 		w.txn.Rollback()
 		w.coll.shared.gate.RUnlock()
-		w.store.interleave()
+		w.store.Interleaved()
 	}
 	w.endLog()
 	if cap(w.oldDoc) > maxKeptDoc {
