@@ -31,6 +31,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/server"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -338,9 +339,9 @@ func openStore(engine storage.Engine, o *Options) (*table.Store, error) {
 		o.Logger.Warn("Document would fail validation", "c", "STORAGE", "error", err)
 	}}
 	if o.Standalone {
-		return table.Open(engine, compiler, o.Logger)
+		return schema.Open(engine, compiler, o.Logger)
 	}
-	return table.OpenLogged(engine, compiler, o.Logger, table.OplogOptions{Size: o.OplogSize})
+	return schema.OpenLogged(engine, compiler, o.Logger, table.OplogOptions{Size: o.OplogSize})
 }
 
 // replicaSet returns the name of the set, empty for none.

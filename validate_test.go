@@ -9,9 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/keyspace"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // TestValidateOfDamage damages one index and one record of a store on disk, and checks the reply of
@@ -81,7 +81,7 @@ func damage(t *testing.T, dir string) {
 	engine, err := pebble.Open(dir, pebble.Options{})
 	check(err)
 	defer func() { check(engine.Close()) }()
-	store, err := table.Open(engine, command.Compiler{Warn: func(error) {}}, slog.New(slog.DiscardHandler))
+	store, err := schema.Open(engine, command.Compiler{Warn: func(error) {}}, slog.New(slog.DiscardHandler))
 	check(err)
 	defer store.Close()
 	c := store.Lookup("d", "c")

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -118,7 +119,7 @@ func (r *Request) Ensure(db, name string) (*table.Collection, error) {
 			return txn.Ensure(db, name)
 		}
 		// Another client may be first, and make a view or a time series.
-		if _, err := r.Service.Store.Ensure(db, name); err != nil {
+		if _, err := schema.Ensure(r.Service.Store, db, name); err != nil {
 			return nil, err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -36,7 +37,7 @@ type hotPath struct {
 func newHotPath(tb testing.TB, memory int64) *hotPath {
 	tb.Helper()
 	return openHotPath(tb, memory, func(engine storage.Engine, log *slog.Logger) (*table.Store, error) {
-		return table.Open(engine, command.Compiler{}, log)
+		return schema.Open(engine, command.Compiler{}, log)
 	}, "")
 }
 
@@ -44,7 +45,7 @@ func newHotPath(tb testing.TB, memory int64) *hotPath {
 func newSetPath(tb testing.TB) *hotPath {
 	tb.Helper()
 	return openHotPath(tb, 0, func(engine storage.Engine, log *slog.Logger) (*table.Store, error) {
-		return table.OpenLogged(engine, command.Compiler{Order: engine.Order()}, log, table.OplogOptions{})
+		return schema.OpenLogged(engine, command.Compiler{Order: engine.Order()}, log, table.OplogOptions{})
 	}, "rs0")
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -219,7 +220,7 @@ func TestOperationTime(t *testing.T) {
 
 func TestOplogCommands(t *testing.T) {
 	engine := mem.New()
-	store, err := table.OpenLogged(engine, command.Compiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
+	store, err := schema.OpenLogged(engine, command.Compiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -19,7 +20,7 @@ func (s *Service) saveSetting(ctx context.Context, collection string, doc bsonx.
 		return nil
 	}
 	for {
-		c, err := s.Store.Ensure(settingsDB, collection)
+		c, err := schema.Ensure(s.Store, settingsDB, collection)
 		if err != nil {
 			return err
 		}

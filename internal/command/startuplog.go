@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -24,7 +25,7 @@ func (s *Service) logStart() error {
 	c := s.Store.Lookup("local", startupLog)
 	if c == nil {
 		var err error
-		if c, err = s.Store.Create("local", startupLog, catalog.KindCollection, bsonx.NewDoc("capped", true, "size", int64(startupLogSize))); err != nil {
+		if c, err = schema.Create(s.Store, "local", startupLog, catalog.KindCollection, bsonx.NewDoc("capped", true, "size", int64(startupLogSize))); err != nil {
 			return err
 		}
 	}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // hookedEngine runs hook once, before its next snapshot.
@@ -62,7 +62,7 @@ func changedBySwapped(t *testing.T, write bsonx.Doc, becomesFolding bool) bool {
 	inner := mem.New()
 	engine := &hookedEngine{Engine: inner}
 	log := slog.New(slog.DiscardHandler)
-	store, err := table.Open(engine, command.Compiler{}, log)
+	store, err := schema.Open(engine, command.Compiler{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/server"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -67,9 +68,9 @@ func openForDDL(t *testing.T, standalone bool) *ddlServer {
 func openDDLStore(engine storage.Engine, log *slog.Logger, standalone bool) (*table.Store, error) {
 	compiler := command.Compiler{Warn: func(error) {}}
 	if standalone {
-		return table.Open(engine, compiler, log)
+		return schema.Open(engine, compiler, log)
 	}
-	return table.OpenLogged(engine, compiler, log, table.OplogOptions{})
+	return schema.OpenLogged(engine, compiler, log, table.OplogOptions{})
 }
 
 // interleaver runs something between two steps of a command. A step ends where the command has

@@ -15,6 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/server"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
@@ -43,7 +44,7 @@ func boot(t *testing.T, disk *crashdisk.Disk) *machine {
 		t.Fatalf("opening the store behind a loss of power: %v", err)
 	}
 	m := &machine{disk: disk, engine: engine, memory: server.NewMemoryListener("machine:27017")}
-	m.store, err = table.OpenLogged(engine, command.Compiler{Warn: func(error) {}}, logger, table.OplogOptions{})
+	m.store, err = schema.OpenLogged(engine, command.Compiler{Warn: func(error) {}}, logger, table.OplogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // checkStorage opens the store of a server that has ended and checks that nothing in it belongs to a collection or an index
@@ -20,7 +20,7 @@ func checkStorage(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	store, err := table.Open(engine, command.Compiler{Warn: func(error) {}}, slog.New(slog.DiscardHandler))
+	store, err := schema.Open(engine, command.Compiler{Warn: func(error) {}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -38,12 +39,12 @@ func (m matcher) Match(doc bsonx.Doc) (bool, error) { return m(doc) }
 func collection(t *testing.T, ids []bsonx.Value) (*table.Collection, *Reader) {
 	t.Helper()
 	engine := mem.New()
-	s, err := table.Open(engine, noCompiler{}, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(engine, noCompiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	c, err := s.Create("db", "c", "collection", nil)
+	c, err := schema.Create(s, "db", "c", "collection", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

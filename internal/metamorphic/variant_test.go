@@ -13,9 +13,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/server"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
-	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
@@ -133,7 +133,7 @@ func openSpilling(t testing.TB, v *variant) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	engine := mem.New()
-	store, err := table.Open(engine, command.Compiler{Warn: func(error) {}}, log)
+	store, err := schema.Open(engine, command.Compiler{Warn: func(error) {}}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/schema"
 )
 
 // newCapped returns a fixture on a capped collection with the _ids 3, 1, 2 in the order of insertion.
 func newCapped(t *testing.T) *fixture {
 	f := newFixture(t)
-	c, err := f.store.Create("db", "capped", "collection", bsonx.NewDoc("capped", true, "size", 1<<20, "max", 3))
+	c, err := schema.Create(f.store, "db", "capped", "collection", bsonx.NewDoc("capped", true, "size", 1<<20, "max", 3))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/projection"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -41,12 +42,12 @@ func newFixture(t testing.TB) *fixture { return newFixtureOn(t, mem.New()) }
 
 func newFixtureOn(t testing.TB, engine storage.Engine) *fixture {
 	t.Helper()
-	s, err := table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	c, err := s.Create("db", "c", "collection", nil)
+	c, err := schema.Create(s, "db", "c", "collection", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func (f *fixture) insert(docs ...bsonx.Doc) {
 func (f *fixture) index(name string, key bsonx.Doc, options ...any) {
 	f.t.Helper()
 	spec := bsonx.NewDoc(append([]any{"v", 2, "key", key, "name", name}, options...)...)
-	if err := f.store.CreateIndexes(context.Background(), f.coll, []bsonx.Doc{spec}); err != nil {
+	if err := schema.CreateIndexes(context.Background(), f.store, f.coll, []bsonx.Doc{spec}); err != nil {
 		f.t.Fatal(err)
 	}
 	f.coll = f.store.Current(f.coll)

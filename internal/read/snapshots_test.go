@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -25,7 +26,7 @@ func (noCompiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, er
 
 func newSnapshots(t *testing.T) (*Snapshots, *table.Store) {
 	t.Helper()
-	store, err := table.OpenLogged(mem.New(), noCompiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
+	store, err := schema.OpenLogged(mem.New(), noCompiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func newSnapshots(t *testing.T) (*Snapshots, *table.Store) {
 
 func put(t *testing.T, store *table.Store, id int) {
 	t.Helper()
-	c, err := store.Ensure("d", "c")
+	c, err := schema.Ensure(store, "d", "c")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 	"github.com/sheafdb/sheaf/internal/storage/storagetest"
@@ -30,9 +32,11 @@ func BenchmarkInsertMany(b *testing.B) {
 	b.Run("plain", func(b *testing.B) { benchmarkInsertMany(b, ordered, nil, nil, false) })
 	b.Run("scatteredID", func(b *testing.B) { benchmarkInsertMany(b, scattered, nil, nil, false) })
 	b.Run("unique", func(b *testing.B) {
-		benchmarkInsertMany(b, ordered, nil, spec("k_1", bsonx.NewDoc("k", 1), "unique", true), false)
+		benchmarkInsertMany(b, ordered, nil, schematest.Spec("k_1", bsonx.NewDoc("k", 1), "unique", true), false)
 	})
-	b.Run("index", func(b *testing.B) { benchmarkInsertMany(b, ordered, nil, spec("k_1", bsonx.NewDoc("k", 1)), false) })
+	b.Run("index", func(b *testing.B) {
+		benchmarkInsertMany(b, ordered, nil, schematest.Spec("k_1", bsonx.NewDoc("k", 1)), false)
+	})
 	b.Run("capped", func(b *testing.B) {
 		benchmarkInsertMany(b, ordered, bsonx.NewDoc("capped", true, "size", int64(1<<40)), nil, false)
 	})
@@ -49,17 +53,17 @@ func benchmarkInsertMany(b *testing.B, id func(n int64) int64, options, index bs
 	b.Cleanup(func() { _ = engine.Close() })
 	var s *table.Store
 	if logged {
-		s = openLogged(b, engine, table.OplogOptions{Size: 256 << 20})
+		s = schematest.OpenLogged(b, engine, table.OplogOptions{Size: 256 << 20})
 		b.Cleanup(s.Close)
 	} else {
-		s = open(b, engine)
+		s = schematest.Open(b, engine)
 	}
-	c, err := s.Create("db", "c", catalog.KindCollection, options)
+	c, err := schema.Create(s, "db", "c", catalog.KindCollection, options)
 	if err != nil {
 		b.Fatal(err)
 	}
 	if index != nil {
-		if err := s.CreateIndexes(context.Background(), c, []bsonx.Doc{index}); err != nil {
+		if err := schema.CreateIndexes(context.Background(), s, c, []bsonx.Doc{index}); err != nil {
 			b.Fatal(err)
 		}
 		c = s.Current(c)

@@ -31,8 +31,8 @@ func cappedOptions(options bsonx.Doc) *CappedOptions {
 // IsCapped reports whether options of a collection make it capped.
 func IsCapped(options bsonx.Doc) bool { return options.Lookup("capped").Truthy() }
 
-// exceeded reports whether a collection of that many documents and bytes is too large.
-func (o *CappedOptions) exceeded(c storage.Counter) bool {
+// Exceeded reports whether a collection of that many documents and bytes is too large.
+func (o *CappedOptions) Exceeded(c storage.Counter) bool {
 	return c.Bytes > o.Size || o.Max > 0 && c.Count > o.Max
 }
 
@@ -126,7 +126,7 @@ func (w *Writer) insertCapped(ctx context.Context, doc bsonx.Doc) error {
 // tooLarge reports whether the collection, with what the transaction changes, exceeds its limits.
 func (w *Writer) tooLarge() (bool, error) {
 	c, err := w.store.Count(w.coll)
-	return w.coll.Capped.exceeded(c.Plus(w.delta)), err
+	return w.coll.Capped.Exceeded(c.Plus(w.delta)), err
 }
 
 // evict removes the oldest records below upper until the collection keeps its limits, or enough reports that it has
@@ -222,7 +222,7 @@ func (s *Store) Trim(ctx context.Context, c *Collection) error {
 		}
 		counter.Count -= trimRecords
 		counter.Bytes -= trimBytes
-		if !c.Capped.exceeded(counter) {
+		if !c.Capped.Exceeded(counter) {
 			return nil
 		}
 		n, err := s.trim(ctx, c)

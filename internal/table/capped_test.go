@@ -17,6 +17,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
@@ -25,7 +27,7 @@ import (
 
 func capped(t testing.TB, s *table.Store, name string, size, limit int) *table.Collection {
 	t.Helper()
-	c, err := s.Create("db", name, catalog.KindCollection, bsonx.NewDoc("capped", true, "size", size, "max", limit))
+	c, err := schema.Create(s, "db", name, catalog.KindCollection, bsonx.NewDoc("capped", true, "size", size, "max", limit))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,22 +93,22 @@ func remove(t testing.TB, s *table.Store, c *table.Collection, n int) {
 
 func TestCappedEvictsByCountAndSize(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
+	s := schematest.Open(t, mem.New())
 	c := capped(t, s, "n", 1<<20, 3)
 	for i := range 5 {
-		if err := insert(s, c, bsonx.NewDoc("_id", 9-i)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 9-i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := ids(t, s, c); got != "7 6 5" {
 		t.Errorf("by count: %s", got)
 	}
-	mustValid(t, s, c)
+	schematest.MustValid(t, s, c)
 
 	one := bsonx.NewDoc("_id", 1, "x", strings.Repeat("x", 100))
 	c = capped(t, s, "s", 2*len(one), 0)
 	for i := range 5 {
-		if err := insert(s, c, bsonx.NewDoc("_id", i, "x", strings.Repeat("x", 100))); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", i, "x", strings.Repeat("x", 100))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,24 +116,24 @@ func TestCappedEvictsByCountAndSize(t *testing.T) {
 		t.Errorf("by size: %s", got)
 	}
 	// A document that is larger than the collection replaces all others.
-	if err := insert(s, c, bsonx.NewDoc("_id", 10, "x", strings.Repeat("x", 1000))); err != nil {
+	if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 10, "x", strings.Repeat("x", 1000))); err != nil {
 		t.Fatal(err)
 	}
 	if got := ids(t, s, c); got != "10" {
 		t.Errorf("too large a document: %s", got)
 	}
-	if err := insert(s, c, bsonx.NewDoc("_id", 10)); mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
+	if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 10)); mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 		t.Errorf("duplicate of the record that would be evicted: %v", err)
 	}
-	mustValid(t, s, c)
+	schematest.MustValid(t, s, c)
 }
 
 // TestCappedBatch evicts within one transaction what the transaction itself has inserted.
 func TestCappedBatch(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
+	s := schematest.Open(t, mem.New())
 	c := capped(t, s, "c", 1<<20, 3)
-	if err := s.CreateIndexes(context.Background(), c, []bsonx.Doc{spec("u_1", bsonx.NewDoc("u", 1), "unique", true)}); err != nil {
+	if err := schema.CreateIndexes(context.Background(), s, c, []bsonx.Doc{schematest.Spec("u_1", bsonx.NewDoc("u", 1), "unique", true)}); err != nil {
 		t.Fatal(err)
 	}
 	w, err := s.BeginWrite(c)
@@ -150,17 +152,17 @@ func TestCappedBatch(t *testing.T) {
 	if got := ids(t, s, c); got != "97 98 99" {
 		t.Errorf("got %s", got)
 	}
-	mustValid(t, s, s.Current(c))
+	schematest.MustValid(t, s, s.Current(c))
 }
 
 func TestCappedDuplicateID(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
+	s := schematest.Open(t, mem.New())
 	c := capped(t, s, "c", 1<<20, 3)
-	if err := insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
+	if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
 		t.Fatal(err)
 	}
-	err := insert(s, c, bsonx.NewDoc("_id", 1.0))
+	err := schematest.Insert(s, c, bsonx.NewDoc("_id", 1.0))
 	want := "E11000 duplicate key error collection: db.c index: _id_ dup key: { _id: 1.0 } (DuplicateKey)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -177,7 +179,7 @@ func TestCappedReopen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+		s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +188,7 @@ func TestCappedReopen(t *testing.T) {
 			c = capped(t, s, "c", 1<<20, 4)
 		}
 		for i := range 3 {
-			if err := insert(s, c, bsonx.NewDoc("_id", 10*round+i)); err != nil {
+			if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 10*round+i)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -205,7 +207,7 @@ func TestCappedReopen(t *testing.T) {
 		if got := ids(t, s, c); got != want {
 			t.Errorf("round %d: got %s, want %s", round, got, want)
 		}
-		mustValid(t, s, c)
+		schematest.MustValid(t, s, c)
 		s.Close()
 		if err := engine.Close(); err != nil {
 			t.Fatal(err)
@@ -217,7 +219,7 @@ func TestCappedReopen(t *testing.T) {
 // record before the last one that it has seen, and each inserter's documents in their order.
 func TestCappedConcurrency(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
+	s := schematest.Open(t, mem.New())
 	c := capped(t, s, "c", 1<<20, 20)
 	const inserters, each = 4, 100
 	stop := make(chan struct{})
@@ -226,7 +228,7 @@ func TestCappedConcurrency(t *testing.T) {
 		writers.Go(func() {
 			for i := range each {
 				for {
-					err := insert(s, c, bsonx.NewDoc("_id", fmt.Sprintf("%d/%d", n, i), "n", n, "i", i))
+					err := schematest.Insert(s, c, bsonx.NewDoc("_id", fmt.Sprintf("%d/%d", n, i), "n", n, "i", i))
 					if err == nil {
 						break
 					}
@@ -243,7 +245,7 @@ func TestCappedConcurrency(t *testing.T) {
 	writers.Wait()
 	close(stop)
 	others.Wait()
-	if n := mustValid(t, s, c).Records; n > 20 {
+	if n := schematest.MustValid(t, s, c).Records; n > 20 {
 		t.Errorf("%d records", n)
 	}
 }
@@ -316,7 +318,7 @@ func follow(t *testing.T, s *table.Store, c *table.Collection, stop <-chan struc
 
 func TestCappedArrivals(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
+	s := schematest.Open(t, mem.New())
 	c := capped(t, s, "c", 1<<20, 2)
 	heardWithin := func(arrivals <-chan struct{}, patience time.Duration) bool {
 		select {
@@ -348,7 +350,7 @@ func TestCappedArrivals(t *testing.T) {
 	// An insert that evicts leaves the number of records as it is.
 	for i := range 3 {
 		arrivals, _ = c.Arrivals()
-		if err := insert(s, c, bsonx.NewDoc("_id", 10+i)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 10+i)); err != nil {
 			t.Fatal(err)
 		}
 		if !heard(arrivals) {
@@ -356,7 +358,7 @@ func TestCappedArrivals(t *testing.T) {
 		}
 	}
 	arrivals, _ = c.Arrivals()
-	if err := s.Rename(c, "db", "other", false); err != nil {
+	if err := schema.Rename(s, c, "db", "other", false); err != nil {
 		t.Fatal(err)
 	}
 	if !heard(arrivals) {
@@ -364,7 +366,7 @@ func TestCappedArrivals(t *testing.T) {
 	}
 	c = s.Lookup("db", "other")
 	arrivals, _ = c.Arrivals()
-	if err := s.Drop(c); err != nil {
+	if err := schema.Drop(s, c); err != nil {
 		t.Fatal(err)
 	}
 	if !heard(arrivals) {
@@ -375,14 +377,14 @@ func TestCappedArrivals(t *testing.T) {
 // TestCappedTrim makes a collection much smaller: an insert does not evict everything in one transaction.
 func TestCappedTrim(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
+	s := schematest.Open(t, mem.New())
 	c := capped(t, s, "c", 1<<20, 0)
 	for i := range 3000 {
-		if err := insert(s, c, bsonx.NewDoc("_id", i)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Modify(c, &table.CollMod{Options: bsonx.NewDoc("capped", true, "size", 1<<20, "max", 2)}); err != nil {
+	if err := schema.Modify(s, c, &schema.CollMod{Options: bsonx.NewDoc("capped", true, "size", 1<<20, "max", 2)}); err != nil {
 		t.Fatal(err)
 	}
 	c = s.Current(c)
@@ -392,40 +394,40 @@ func TestCappedTrim(t *testing.T) {
 	if err := s.Trim(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
-	if err := insert(s, c, bsonx.NewDoc("_id", "new")); err != nil {
+	if err := schematest.Insert(s, c, bsonx.NewDoc("_id", "new")); err != nil {
 		t.Fatal(err)
 	}
 	if got := ids(t, s, c); got != `2999 "new"` {
 		t.Errorf("got %s", got)
 	}
-	mustValid(t, s, c)
+	schematest.MustValid(t, s, c)
 }
 
 func TestConvert(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
+	s := schematest.Open(t, mem.New())
 	ctx := context.Background()
-	c, err := s.Ensure("db", "c")
+	c, err := schema.Ensure(s, "db", "c")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 1000 {
-		if err := insert(s, c, bsonx.NewDoc("_id", i, "a", i)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", i, "a", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.CreateIndexes(ctx, c, []bsonx.Doc{spec("a_1", bsonx.NewDoc("a", 1))}); err != nil {
+	if err := schema.CreateIndexes(ctx, s, c, []bsonx.Doc{schematest.Spec("a_1", bsonx.NewDoc("a", 1))}); err != nil {
 		t.Fatal(err)
 	}
 	options := bsonx.NewDoc("capped", true, "size", 1<<20, "max", 2)
-	if err := s.Clone(ctx, s.Current(c), "db", "copy", options); err != nil {
+	if err := schema.Clone(ctx, s, s.Current(c), "db", "copy", options); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Clone(ctx, s.Current(c), "db", "copy", options); mongoerr.CodeOf(err) != mongoerr.NamespaceExists {
+	if err := schema.Clone(ctx, s, s.Current(c), "db", "copy", options); mongoerr.CodeOf(err) != mongoerr.NamespaceExists {
 		t.Errorf("clone over a collection: %v", err)
 	}
 	c = s.Current(c)
-	if err := s.Convert(ctx, c, options); err != nil {
+	if err := schema.Convert(ctx, s, c, options); err != nil {
 		t.Fatal(err)
 	}
 	if s.Current(c) != nil {
@@ -436,18 +438,18 @@ func TestConvert(t *testing.T) {
 		if got := ids(t, s, n); got != "998 999" || len(n.Indexes) != 0 || n.UUID == c.UUID {
 			t.Errorf("%s: %s, %d indexes", name, got, len(n.Indexes))
 		}
-		if err := insert(s, n, bsonx.NewDoc("_id", "new")); err != nil {
+		if err := schematest.Insert(s, n, bsonx.NewDoc("_id", "new")); err != nil {
 			t.Fatal(err)
 		}
 		if got := ids(t, s, n); got != `999 "new"` {
 			t.Errorf("%s: %s", name, got)
 		}
-		mustValid(t, s, n)
+		schematest.MustValid(t, s, n)
 	}
 	if garbage, err := s.Catalog().Garbage(); err != nil || len(garbage) > 0 {
 		t.Errorf("%d ranges of garbage, %v", len(garbage), err)
 	}
-	if err := s.Convert(ctx, c, options); mongoerr.CodeOf(err) != mongoerr.NamespaceNotFound {
+	if err := schema.Convert(ctx, s, c, options); mongoerr.CodeOf(err) != mongoerr.NamespaceNotFound {
 		t.Errorf("convert after a drop: %v", err)
 	}
 }
@@ -456,26 +458,26 @@ func TestConvert(t *testing.T) {
 func TestConvertFails(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()
-	s := open(t, engine)
-	c, err := s.Ensure("db", "c")
+	s := schematest.Open(t, engine)
+	c, err := schema.Ensure(s, "db", "c")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
+	if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := s.Convert(ctx, c, bsonx.NewDoc("capped", true, "size", 100)); err == nil {
+	if err := schema.Convert(ctx, s, c, bsonx.NewDoc("capped", true, "size", 100)); err == nil {
 		t.Fatal("no error")
 	}
 	if s.Lookup("db", "c") != c {
 		t.Error("the collection is another one")
 	}
-	if err := insert(s, c, bsonx.NewDoc("_id", 2)); err != nil {
+	if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 2)); err != nil {
 		t.Fatal(err)
 	}
-	mustValid(t, s, c)
+	schematest.MustValid(t, s, c)
 	if garbage, err := s.Catalog().Garbage(); err != nil || len(garbage) > 0 {
 		t.Errorf("%d ranges of garbage, %v", len(garbage), err)
 	}
@@ -485,10 +487,10 @@ func TestConvertFails(t *testing.T) {
 func TestCappedRandom(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		s := open(t, mem.New())
+		s := schematest.Open(t, mem.New())
 		limit := rapid.IntRange(0, 5).Draw(rt, "max")
 		size := rapid.IntRange(30, 300).Draw(rt, "size")
-		c, err := s.Create("db", "c", catalog.KindCollection, bsonx.NewDoc("capped", true, "size", size, "max", limit))
+		c, err := schema.Create(s, "db", "c", catalog.KindCollection, bsonx.NewDoc("capped", true, "size", size, "max", limit))
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -508,7 +510,7 @@ func TestCappedRandom(t *testing.T) {
 				continue
 			}
 			doc := bsonx.NewDoc("_id", step, "x", strings.Repeat("x", rapid.IntRange(0, 100).Draw(rt, "length")))
-			if err := insert(s, c, doc); err != nil {
+			if err := schematest.Insert(s, c, doc); err != nil {
 				rt.Fatal(err)
 			}
 			for model = append(model, doc); tooLarge(); {
@@ -524,6 +526,6 @@ func TestCappedRandom(t *testing.T) {
 				}
 			}
 		}
-		mustValid(t, s, c)
+		schematest.MustValid(t, s, c)
 	})
 }

@@ -35,10 +35,10 @@ func (s *Store) define(update func(func(*catalog.Change) error) error, fn func(*
 	return err
 }
 
-// markReady makes an index a complete one.
-func markReady(ix *catalog.Index) { ix.Ready, ix.Enforced, ix.Filled = true, true, true }
+// MarkReady makes an index a complete one.
+func MarkReady(ix *catalog.Index) { ix.Ready, ix.Enforced, ix.Filled = true, true, true }
 
-func newEntry(newID func() uint32, db, name string, kind catalog.Kind, options bsonx.Doc) *catalog.Collection {
+func NewEntry(newID func() uint32, db, name string, kind catalog.Kind, options bsonx.Doc) *catalog.Collection {
 	if options == nil {
 		options = bsonx.Empty
 	}
@@ -57,7 +57,7 @@ func NewUUID() (id [16]byte) {
 	return id
 }
 
-func createEntry(e *catalog.Collection) bsonx.Doc {
+func CreateEntry(e *catalog.Collection) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("create", e.Name)
@@ -69,7 +69,7 @@ func createEntry(e *catalog.Collection) bsonx.Doc {
 	return b.Bytes()
 }
 
-func createIndexEntry(c *catalog.Collection, ix *catalog.Index) bsonx.Doc {
+func CreateIndexEntry(c *catalog.Collection, ix *catalog.Index) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("createIndexes", c.Name)
@@ -82,9 +82,9 @@ func createIndexEntry(c *catalog.Collection, ix *catalog.Index) bsonx.Doc {
 // another client changed, renamed or dropped it. Nothing was done. The caller looks the name up again.
 var ErrChanged = errors.New("the collection was changed, renamed or dropped")
 
-// unchanged fails with ErrChanged unless c is the newest version. A change asks under the collection's
+// Unchanged fails with ErrChanged unless c is the newest version. A change asks under the collection's
 // gate, so that what its caller decided about c is true when the change commits.
-func (c *Collection) unchanged() error {
+func (c *Collection) Unchanged() error {
 	switch newest := c.shared.current.Load(); {
 	case newest == c:
 		return nil
@@ -95,18 +95,18 @@ func (c *Collection) unchanged() error {
 	}
 }
 
-// rebuildPrefix begins the names of indexes that will take the place of others. No client can choose
+// RebuildPrefix begins the names of indexes that will take the place of others. No client can choose
 // such a name, because it has a NUL, and none sees one: Collection.Indexes does not have them.
-const rebuildPrefix = "\x00rebuild."
+const RebuildPrefix = "\x00rebuild."
 
-// isRebuild reports whether an index is to take the place of another.
-func isRebuild(name string) bool { return strings.HasPrefix(name, rebuildPrefix) }
+// IsRebuild reports whether an index is to take the place of another.
+func IsRebuild(name string) bool { return strings.HasPrefix(name, RebuildPrefix) }
 
 // Change runs a change of the catalog that concerns existing collections: their writers are kept out
 // while the change is made durable and published.
 func (s *Store) Change(colls []*Collection, fn func(*catalog.Change) error) error {
 	s.Interleaved()
-	for _, c := range byID(colls) {
+	for _, c := range ByID(colls) {
 		defer c.KeepOut()()
 	}
 	return s.ChangeHeld(fn)
@@ -146,7 +146,7 @@ func (s *Store) ChangeHeld(fn func(*catalog.Change) error) error {
 	return nil
 }
 
-// byID returns collections in the order in which their gates are taken.
-func byID(colls []*Collection) []*Collection {
+// ByID returns collections in the order in which their gates are taken.
+func ByID(colls []*Collection) []*Collection {
 	return slices.SortedFunc(slices.Values(colls), func(a, b *Collection) int { return cmp.Compare(a.ID, b.ID) })
 }

@@ -59,8 +59,8 @@ func (c *Collection) Rebuilds() []*Index { return c.rebuilds }
 // Changed returns a channel that is closed when another form than the newest one of now is published.
 func (c *Collection) Changed() <-chan struct{} { return c.shared.changed() }
 
-// withRebuilds returns the indexes that the catalog entry has.
-func (c *Collection) withRebuilds() []*Index { return slices.Concat(c.Indexes, c.rebuilds) }
+// AllIndexes returns the indexes that the catalog entry has.
+func (c *Collection) AllIndexes() []*Index { return slices.Concat(c.Indexes, c.rebuilds) }
 
 // NotCreated returns what a collection is before it is created: empty and without options.
 func NotCreated(db, name string) *Collection {

@@ -35,7 +35,7 @@ func duplicateError(c *Collection, name string, co *collation.Collator, pattern,
 		c.Namespace(), name, collated, bsonx.FormatShell(bsonx.Document(value))).WithInfo(info)
 }
 
-func duplicateKey(c *Collection, ix *Index, key, typeBits []byte) error {
+func DuplicateKey(c *Collection, ix *Index, key, typeBits []byte) error {
 	value, err := ix.decode(key, typeBits)
 	if err != nil {
 		return fmt.Errorf("decode duplicate key: %w", err)

@@ -128,7 +128,7 @@ func (w *Writer) checkUnique(ctx context.Context, ix *Index, recordID []byte, sk
 			return err
 		}
 		if taken {
-			return duplicateKey(w.coll, ix, key, w.keys.TypeBits(i))
+			return DuplicateKey(w.coll, ix, key, w.keys.TypeBits(i))
 		}
 	}
 	return nil

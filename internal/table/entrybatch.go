@@ -14,9 +14,9 @@ import (
 // maxEntryBatch is how many bytes of entries are kept until they are written.
 const maxEntryBatch = 4 << 20
 
-// entryBatch collects entries of an index that is built, to write them in order: the entries of a text index or of a wildcard go
+// EntryBatch collects entries of an index that is built, to write them in order: the entries of a text index or of a wildcard go
 // to all parts of it, and a search from the front for each of them is most of what a build would do.
-type entryBatch struct {
+type EntryBatch struct {
 	buf     []byte
 	entries []builtEntry
 }
@@ -24,7 +24,7 @@ type entryBatch struct {
 // builtEntry is where an entry stands in the buffer.
 type builtEntry struct{ key, value, end int }
 
-func (b *entryBatch) add(key, value []byte) {
+func (b *EntryBatch) add(key, value []byte) {
 	e := builtEntry{key: len(b.buf)}
 	b.buf = append(b.buf, key...)
 	e.value = len(b.buf)
@@ -34,15 +34,15 @@ func (b *entryBatch) add(key, value []byte) {
 }
 
 // size returns what the entries take in memory.
-func (b *entryBatch) size() int { return cap(b.buf) + builtEntryBytes*cap(b.entries) }
+func (b *EntryBatch) size() int { return cap(b.buf) + builtEntryBytes*cap(b.entries) }
 
 // builtEntryBytes is the size of a builtEntry.
 const builtEntryBytes = 24
 
-func (b *entryBatch) isFull() bool { return len(b.buf) >= maxEntryBatch }
+func (b *EntryBatch) isFull() bool { return len(b.buf) >= maxEntryBatch }
 
-// write writes the entries and forgets them.
-func (b *entryBatch) write(w *Writer) error {
+// Write writes the entries and forgets them.
+func (b *EntryBatch) Write(w *Writer) error {
 	byKey := func(x, y builtEntry) int { return bytes.Compare(b.buf[x.key:x.value], b.buf[y.key:y.value]) }
 	if err := interrupt.SortUnstable(b.entries, interrupt.Step, byKey, &w.work, &w.running); err != nil {
 		return err
@@ -65,8 +65,8 @@ const buildBatch = 256
 // buildBatchBytes is how large the records of a step are, at most, if they are several.
 const buildBatchBytes = 4 << 20
 
-// addEntries adds the entries of a record that the writer has locked to a batch; there may be none any more.
-func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatch) error {
+// AddEntries adds the entries of a record that the writer has locked to a batch; there may be none any more.
+func (w *Writer) AddEntries(indexes []*Index, recordKey []byte, batch *EntryBatch) error {
 	doc, closer, err := w.txn.Get(recordKey)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil
@@ -101,13 +101,13 @@ func (w *Writer) addEntries(indexes []*Index, recordKey []byte, batch *entryBatc
 	if err := w.hold(w.keys.Size() + 2*batch.size()); err != nil {
 		return err
 	}
-	return batch.write(w)
+	return batch.Write(w)
 }
 
-// lockRecords locks the next records from a key on. It returns their keys and the key of the first that it did not lock,
+// LockRecords locks the next records from a key on. It returns their keys and the key of the first that it did not lock,
 // or nil. A record that appears between them later was written by someone who maintains the index, and is left alone:
 // without its lock it could be deleted before its entries are written.
-func (w *Writer) lockRecords(ctx context.Context, from []byte) (locked [][]byte, next []byte, err error) {
+func (w *Writer) LockRecords(ctx context.Context, from []byte) (locked [][]byte, next []byte, err error) {
 	w.running.Set(ctx)
 	snap := w.store.engine.NewSnapshot()
 	defer snap.Close()

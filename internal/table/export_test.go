@@ -29,12 +29,3 @@ func (s *Store) PruneHistory() {
 	defer h.mu.Unlock()
 	h.prune()
 }
-
-// OpeningSteps returns what Open does, each with whether it waits where the disk is full.
-func OpeningSteps() map[string]bool {
-	out := map[string]bool{}
-	for _, step := range (&Store{}).openingSteps(nil) {
-		out[step.what] = step.waits
-	}
-	return out
-}

@@ -71,7 +71,7 @@ func (c *Collection) RecordKeyFor(dst []byte, id bsonx.Value, r *interrupt.Runni
 
 // RecordKeyOfEntry appends the key of the record that an index entry points to. entryKey is the entry's whole key.
 func (c *Collection) RecordKeyOfEntry(dst []byte, ix *Index, entryKey []byte) ([]byte, error) {
-	n, err := ix.fieldsLen(entryKey)
+	n, err := ix.FieldsLen(entryKey)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func (c *Collection) RecordKeyOfEntry(dst []byte, ix *Index, entryKey []byte) ([
 	return append(dst, entryKey[n:]...), nil
 }
 
-// fieldsLen returns the length of an entry key up to the record id.
-func (ix *Index) fieldsLen(entryKey []byte) (int, error) {
+// FieldsLen returns the length of an entry key up to the record id.
+func (ix *Index) FieldsLen(entryKey []byte) (int, error) {
 	n := keyspace.PrefixLen
 	for _, f := range ix.Pattern {
 		size, err := keystring.Skip(entryKey[n:], f.Desc)
@@ -98,16 +98,16 @@ func (ix *Index) entryKey(dst, fields, recordID []byte) []byte {
 	return append(dst, recordID...)
 }
 
-// ranges returns everything that a collection has in storage.
-func (c *Collection) ranges() []catalog.Range {
+// Ranges returns everything that a collection has in storage.
+func (c *Collection) Ranges() []catalog.Range {
 	out := []catalog.Range{rangeOf(c.RecordPrefix()), rangeOf(keyspace.Prefix(keyspace.Counters, c.ID))}
 	for _, ix := range c.maintained {
-		out = append(out, ix.ranges()...)
+		out = append(out, ix.Ranges()...)
 	}
 	return out
 }
 
-func (ix *Index) ranges() []catalog.Range {
+func (ix *Index) Ranges() []catalog.Range {
 	return []catalog.Range{rangeOf(ix.Prefix()), rangeOf(keyspace.Prefix(keyspace.Multikey, ix.ID))}
 }
 

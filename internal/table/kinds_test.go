@@ -10,6 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -22,7 +24,7 @@ func TestUnfilledIndexIsBuilt(t *testing.T) {
 	engine := mem.New()
 	s, c := hashedStore(t, engine)
 	for id := range 10 {
-		if err := insert(s, c, bsonx.NewDoc("_id", id, "a", id%3)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", id, "a", id%3)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,12 +32,12 @@ func TestUnfilledIndexIsBuilt(t *testing.T) {
 	s.Close()
 	forget(t, engine, c, ix)
 
-	s = open(t, engine)
+	s = schematest.Open(t, engine)
 	c = s.Lookup("db", "c")
-	if err := s.WaitIndexes(context.Background(), c, "a_hashed"); err != nil {
+	if err := schema.WaitIndexes(context.Background(), s, c, "a_hashed"); err != nil {
 		t.Fatal(err)
 	}
-	if n := mustValid(t, s, s.Current(c)).KeysPerIndex["a_hashed"]; n != 10 {
+	if n := schematest.MustValid(t, s, s.Current(c)).KeysPerIndex["a_hashed"]; n != 10 {
 		t.Fatalf("%d entries, want 10", n)
 	}
 }
@@ -43,7 +45,7 @@ func TestUnfilledIndexIsBuilt(t *testing.T) {
 // reopen opens a store that the test closes.
 func reopen(t *testing.T, engine storage.Engine) *table.Store {
 	t.Helper()
-	s, err := table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,12 +55,12 @@ func reopen(t *testing.T, engine storage.Engine) *table.Store {
 func hashedStore(t *testing.T, engine storage.Engine) (*table.Store, *table.Collection) {
 	t.Helper()
 	s := reopen(t, engine)
-	c, err := s.Ensure("db", "c")
+	c, err := schema.Ensure(s, "db", "c")
 	if err != nil {
 		t.Fatal(err)
 	}
-	specs := []bsonx.Doc{spec("a_hashed", bsonx.NewDoc("a", "hashed"))}
-	if err := s.CreateIndexes(context.Background(), c, specs); err != nil {
+	specs := []bsonx.Doc{schematest.Spec("a_hashed", bsonx.NewDoc("a", "hashed"))}
+	if err := schema.CreateIndexes(context.Background(), s, c, specs); err != nil {
 		t.Fatal(err)
 	}
 	return s, s.Current(c)
@@ -115,14 +117,14 @@ func TestHashedRefusesArrays(t *testing.T) {
 	t.Parallel()
 	s, c := hashedStore(t, mem.New())
 	defer s.Close()
-	err := insert(s, c, bsonx.NewDoc("_id", 1, "a", bsonx.Array(bsonx.NewDoc())))
+	err := schematest.Insert(s, c, bsonx.NewDoc("_id", 1, "a", bsonx.Array(bsonx.NewDoc())))
 	if mongoerr.CodeOf(err) != 16766 {
 		t.Fatalf("insert: %v", err)
 	}
-	if err := insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
+	if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
 		t.Fatal(err)
 	}
-	mustValid(t, s, c)
+	schematest.MustValid(t, s, c)
 }
 
 // TestWildcardPaths: the paths of arrays are there for who reads after the commit, and after the store was opened again.
@@ -135,7 +137,7 @@ func TestWildcardPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := txn.CreateIndexes(c, []bsonx.Doc{spec("w", bsonx.NewDoc("$**", 1))}); err != nil {
+	if err := txn.CreateIndexes(c, []bsonx.Doc{schematest.Spec("w", bsonx.NewDoc("$**", 1))}); err != nil {
 		t.Fatal(err)
 	}
 	if c, err = txn.Lookup("db", "c"); err != nil {
@@ -158,12 +160,12 @@ func TestWildcardPaths(t *testing.T) {
 	}
 	c = s.Lookup("db", "c")
 	for i := range 1100 {
-		if err := insert(s, c, bsonx.NewDoc("_id", 2+i, fmt.Sprint("f", i%(i/1000*90+10)), bsonx.NewDoc("a", array))); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 2+i, fmt.Sprint("f", i%(i/1000*90+10)), bsonx.NewDoc("a", array))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 2 {
-		mustValid(t, s, c)
+		schematest.MustValid(t, s, c)
 		arrays := c.Indexes[0].ArrayPaths()
 		if arrays.Components("f7.a.b") != 0b10 || arrays.Components("") != 0b1 || arrays.Components(".") != 0b1 || arrays.Components("f.a") != 0 {
 			t.Fatal("array paths", arrays)
@@ -173,7 +175,7 @@ func TestWildcardPaths(t *testing.T) {
 		c = s.Lookup("db", "c")
 	}
 	for i := range 1100 {
-		if err := insert(s, c, bsonx.NewDoc("_id", 10_000+i, fmt.Sprint("g", i), array)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 10_000+i, fmt.Sprint("g", i), array)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -181,9 +183,9 @@ func TestWildcardPaths(t *testing.T) {
 		t.Fatal("more paths than are remembered")
 	}
 	s.Close()
-	s = open(t, engine)
+	s = schematest.Open(t, engine)
 	if c = s.Lookup("db", "c"); c.Indexes[0].ArrayPaths().Components("x.y") != 0b11 {
 		t.Fatal("forgotten")
 	}
-	mustValid(t, s, c)
+	schematest.MustValid(t, s, c)
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 )
 
@@ -14,8 +16,8 @@ import (
 // through all of it.
 func TestIndexesLook(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
-	c, err := s.Ensure("db", "c")
+	s := schematest.Open(t, mem.New())
+	c, err := schema.Ensure(s, "db", "c")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +27,7 @@ func TestIndexesLook(t *testing.T) {
 		name := fmt.Sprint("x", i)
 		specs[i] = bsonx.NewDoc("key", bsonx.NewDoc(name, "2dsphere"), "name", name)
 	}
-	if err := s.CreateIndexes(t.Context(), c, specs); err != nil {
+	if err := schema.CreateIndexes(t.Context(), s, c, specs); err != nil {
 		t.Fatal(err)
 	}
 	b := bsonx.NewBuilder(nil)

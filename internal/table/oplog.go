@@ -49,8 +49,8 @@ type changeLog struct {
 	full chan struct{}
 }
 
-// openOplog finds or makes the log.
-func (s *Store) openOplog(o *OplogOptions) error {
+// OpenOplog finds or makes the log.
+func (s *Store) OpenOplog(o *OplogOptions) error {
 	c := s.Lookup(oplog.DB, oplog.Collection)
 	if c == nil {
 		var err error
@@ -175,7 +175,7 @@ func (s *Store) grown() {
 	if c == nil {
 		return
 	}
-	if counter, err := s.Count(c); err == nil && c.Capped.exceeded(counter) {
+	if counter, err := s.Count(c); err == nil && c.Capped.Exceeded(counter) {
 		l.wake()
 	}
 }
@@ -183,8 +183,8 @@ func (s *Store) grown() {
 // logged tells whether changes of a collection go to the log.
 func (s *Store) logged(c *catalog.Collection) bool { return s.oplog != nil && c.DB != oplog.DB }
 
-// logCommand adds the entry of a command to a transaction. It does nothing where there is no log, or the database is not in it.
-func (s *Store) logCommand(txn storage.Txn, db string, uuid *[16]byte, o, o2 bsonx.Doc) error {
+// LogCommand adds the entry of a command to a transaction. It does nothing where there is no log, or the database is not in it.
+func (s *Store) LogCommand(txn storage.Txn, db string, uuid *[16]byte, o, o2 bsonx.Doc) error {
 	if s.oplog == nil || db == oplog.DB {
 		return nil
 	}
@@ -274,7 +274,7 @@ func (s *Store) trimOnce(l *changeLog, from []byte) ([]byte, error) {
 		return from, nil
 	}
 	counter, err := s.Count(c)
-	if err != nil || !c.Capped.exceeded(counter) {
+	if err != nil || !c.Capped.Exceeded(counter) {
 		return from, err
 	}
 	if from == nil {
@@ -356,5 +356,5 @@ func (s *Store) OldestEntry() (stamp storage.Stamp, complete bool, err error) {
 	return stampOf(it.Key()), bsonx.CompareValues(bsonx.Doc(value).LookupPath("o", "msg"), bsonx.String(beginning)) == 0, nil
 }
 
-// isLive reports whether c is the log that the store writes.
-func (s *Store) isLive(c *Collection) bool { return s.oplog != nil && c.Oplog }
+// IsLive reports whether c is the log that the store writes.
+func (s *Store) IsLive(c *Collection) bool { return s.oplog != nil && c.Oplog }

@@ -3,7 +3,6 @@ package table_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -17,71 +16,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/clock"
-	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-func openLogged(t testing.TB, engine storage.Engine, o table.OplogOptions) *table.Store {
-	t.Helper()
-	if o.Clock == nil {
-		o.Clock = clock.Fixed(time.Unix(1000, 0))
-	}
-	s, err := table.OpenLogged(engine, compiler{}, slog.New(slog.DiscardHandler), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// entries returns the log as text, without the fields that differ from run to run.
-func entries(t testing.TB, s *table.Store) []string {
-	t.Helper()
-	var out []string
-	c := s.Lookup("local", "oplog.rs")
-	snap := s.Engine().NewSnapshot()
-	defer snap.Close()
-	it, err := snap.NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer it.Close()
-	var last storage.Stamp
-	for ok := it.First(); ok; ok = it.Next() {
-		value, err := it.Value()
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc := bsonx.Doc(value)
-		seconds, number := doc.Lookup("ts").Timestamp()
-		if stamp := storage.NewStamp(seconds, number); stamp != storage.Stamp(binary.BigEndian.Uint64(it.Key()[len(it.Key())-8:])) || stamp <= last {
-			t.Errorf("stamp %x under %x after %x", stamp, it.Key(), last)
-		} else {
-			last = stamp
-		}
-		if doc.Lookup("t").Int64() != 1 || doc.Lookup("v").Int64() != 2 || doc.Lookup("wall").Type != bsonx.TypeDate {
-			t.Errorf("entry %v", bson.Raw(doc))
-		}
-		b := bsonx.NewBuilder(nil)
-		b.StartDoc()
-		for f := doc.Iter(); f.Next(); {
-			switch string(f.Key()) {
-			case "ts", "t", "v", "wall", "ui":
-			default:
-				b.ValueBytes(f.Key(), f.Value())
-			}
-		}
-		b.End()
-		out = append(out, bson.Raw(b.Bytes()).String())
-	}
-	return out
-}
-
 func TestOplog(t *testing.T) {
 	ctx := context.Background()
-	s := openLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
 	defer s.Close()
 	must := func(err error) {
 		t.Helper()
@@ -89,9 +34,9 @@ func TestOplog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := s.Create("d", "c", catalog.KindCollection, bsonx.NewDoc("changeStreamPreAndPostImages", bsonx.NewDoc("enabled", true)))
+	c, err := schema.Create(s, "d", "c", catalog.KindCollection, bsonx.NewDoc("changeStreamPreAndPostImages", bsonx.NewDoc("enabled", true)))
 	must(err)
-	must(s.CreateIndexes(ctx, c, []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a", 1), "name", "a_1")}))
+	must(schema.CreateIndexes(ctx, s, c, []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a", 1), "name", "a_1")}))
 	w, err := s.BeginWrite(s.Current(c))
 	must(err)
 	first, second := bsonx.NewDoc("_id", 1, "a", 1, "text", "some text"), bsonx.NewDoc("_id", 1, "a", 2, "text", "some text")
@@ -108,13 +53,13 @@ func TestOplog(t *testing.T) {
 	must(err)
 	must(w.Insert(ctx, bsonx.NewDoc("_id", 3)))
 	w.Close() // not committed, and not logged
-	must(s.Modify(s.Current(c), &table.CollMod{Options: bsonx.NewDoc("validationLevel", "off")}))
-	must(s.DropIndexes(s.Current(c), "a_1"))
-	must(s.Rename(s.Current(c), "d", "e", false))
-	must(s.Drop(s.Lookup("d", "e")))
-	_, err = s.DropDatabase(t.Context(), "d")
+	must(schema.Modify(s, s.Current(c), &schema.CollMod{Options: bsonx.NewDoc("validationLevel", "off")}))
+	must(schema.DropIndexes(s, s.Current(c), "a_1"))
+	must(schema.Rename(s, s.Current(c), "d", "e", false))
+	must(schema.Drop(s, s.Lookup("d", "e")))
+	_, err = schema.DropDatabase(t.Context(), s, "d")
 	must(err)
-	_, err = s.Create("local", "x", catalog.KindCollection, nil)
+	_, err = schema.Create(s, "local", "x", catalog.KindCollection, nil)
 	must(err)
 	want := []string{
 		`{"op": "n","ns": "","o": {"msg": "initiating set"}}`,
@@ -136,7 +81,7 @@ func TestOplog(t *testing.T) {
 
 func wantEntries(t *testing.T, s *table.Store, want []string) {
 	t.Helper()
-	got := entries(t, s)
+	got := schematest.Entries(t, s)
 	for i := range max(len(got), len(want)) {
 		switch {
 		case i >= len(got):
@@ -152,32 +97,32 @@ func wantEntries(t *testing.T, s *table.Store, want []string) {
 // TestOplogOfCopies requires that the log has what a conversion, a copy and evictions do.
 func TestOplogOfCopies(t *testing.T) {
 	ctx := context.Background()
-	s := openLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
 	defer s.Close()
-	c, err := s.Create("d", "c", catalog.KindCollection, nil)
+	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 4 {
-		if err := insert(s, c, bsonx.NewDoc("_id", i)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	from := len(entries(t, s))
+	from := len(schematest.Entries(t, s))
 	limits := bsonx.NewDoc("capped", true, "size", 4096, "max", 2)
-	if err := s.Convert(ctx, c, limits); err != nil {
+	if err := schema.Convert(ctx, s, c, limits); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Clone(ctx, s.Lookup("d", "c"), "d", "x", bsonx.Empty); err != nil {
+	if err := schema.Clone(ctx, s, s.Lookup("d", "c"), "d", "x", bsonx.Empty); err != nil {
 		t.Fatal(err)
 	}
-	if err := insert(s, s.Lookup("d", "c"), bsonx.NewDoc("_id", 4)); err != nil {
+	if err := schematest.Insert(s, s.Lookup("d", "c"), bsonx.NewDoc("_id", 4)); err != nil {
 		t.Fatal(err)
 	}
 	names := regexp.MustCompile(`tmp\.convertToCapped\.\w+`)
 	uuids := regexp.MustCompile(`"dropTarget": \{.*?\}\}`)
 	var got []string
-	for _, entry := range entries(t, s)[from:] {
+	for _, entry := range schematest.Entries(t, s)[from:] {
 		got = append(got, uuids.ReplaceAllString(names.ReplaceAllString(entry, "tmp"), `"dropTarget": …`))
 	}
 	index := `"idIndex": {"v": {"$numberInt":"2"},"key": {"_id": {"$numberInt":"1"}},"name": "_id_"}`
@@ -201,22 +146,22 @@ func TestOplogOfCopies(t *testing.T) {
 
 func TestOplogGoesOn(t *testing.T) {
 	engine := mem.New()
-	s := openLogged(t, engine, table.OplogOptions{})
+	s := schematest.OpenLogged(t, engine, table.OplogOptions{})
 	if err := s.LogNoop(bsonx.NewDoc("n", 1)); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
 	// The clock of the second time is behind: stamps go on all the same.
-	s = openLogged(t, engine, table.OplogOptions{Clock: clock.Fixed(time.Unix(500, 0))})
+	s = schematest.OpenLogged(t, engine, table.OplogOptions{Clock: clock.Fixed(time.Unix(500, 0))})
 	if err := s.LogNoop(bsonx.NewDoc("n", 2)); err != nil {
 		t.Fatal(err)
 	}
-	if got := entries(t, s); len(got) != 3 {
+	if got := schematest.Entries(t, s); len(got) != 3 {
 		t.Errorf("the log has %q", got)
 	}
 	s.Close()
 	// A store that does not log drops the log, which would have a hole.
-	s, err := table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,13 +172,13 @@ func TestOplogGoesOn(t *testing.T) {
 }
 
 func TestOplogIsProtected(t *testing.T) {
-	s := openLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
 	defer s.Close()
 	c := s.Oplog()
 	_, err := s.BeginWrite(c)
 	for name, err := range map[string]error{
-		"write": err, "drop": s.Drop(c), "rename": s.Rename(c, "d", "c", false), "convert": s.Convert(context.Background(), c, nil),
-		"index": s.CreateIndexes(context.Background(), c, []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")}),
+		"write": err, "drop": schema.Drop(s, c), "rename": schema.Rename(s, c, "d", "c", false), "convert": schema.Convert(context.Background(), s, c, nil),
+		"index": schema.CreateIndexes(context.Background(), s, c, []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")}),
 	} {
 		if code := mongoerr.CodeOf(err); code != mongoerr.IllegalOperation && code != mongoerr.InvalidNamespace {
 			t.Errorf("%s: %v", name, err)
@@ -249,7 +194,7 @@ func TestOplogKeepsItsLimits(t *testing.T) {
 			t.Errorf("%d bytes for %s, not %d for %s", n, d, size, retention)
 		}
 	}
-	s := openLogged(t, engine, table.OplogOptions{Size: 1 << 20})
+	s := schematest.OpenLogged(t, engine, table.OplogOptions{Size: 1 << 20})
 	limits(s, 1<<20, 0)
 	if err := s.ResizeOplog(2<<20, 90*time.Minute); err != nil {
 		t.Fatal(err)
@@ -257,7 +202,7 @@ func TestOplogKeepsItsLimits(t *testing.T) {
 	limits(s, 2<<20, 90*time.Minute)
 	s.Close()
 	// The size that is given is that of a log which is made.
-	s = openLogged(t, engine, table.OplogOptions{Size: 1 << 20})
+	s = schematest.OpenLogged(t, engine, table.OplogOptions{Size: 1 << 20})
 	defer s.Close()
 	limits(s, 2<<20, 90*time.Minute)
 	if err := s.ResizeOplog(3<<20, 0); err != nil {
@@ -270,13 +215,13 @@ func TestOplogKeepsItsLimits(t *testing.T) {
 
 func TestOplogIsTrimmed(t *testing.T) {
 	const size = 100 << 10
-	s := openLogged(t, mem.New(), table.OplogOptions{Size: size})
-	c, err := s.Create("d", "c", catalog.KindCollection, nil)
+	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{Size: size})
+	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 1000 {
-		if err := insert(s, c, bsonx.NewDoc("_id", i, "x", string(bytes.Repeat([]byte("x"), 1000)))); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", i, "x", string(bytes.Repeat([]byte("x"), 1000)))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -293,7 +238,7 @@ func TestOplogIsTrimmed(t *testing.T) {
 		}
 	}
 	s.Close()
-	left := entries(t, s)
+	left := schematest.Entries(t, s)
 	if n := counted(); int64(len(left)) != n.Count || n.Bytes < size*8/10 {
 		t.Errorf("%d entries, counted %+v", len(left), n)
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
@@ -75,7 +77,7 @@ func TestPast(t *testing.T) {
 
 func testPast(t *testing.T, r *rand.Rand) {
 	ctx := t.Context()
-	s := openLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
 	defer s.Close()
 	type moment struct {
 		at   storage.Stamp
@@ -87,10 +89,10 @@ func testPast(t *testing.T, r *rand.Rand) {
 	for range 200 {
 		switch r.IntN(12) {
 		case 0:
-			noError(t, s.RecordPoint())
+			schematest.NoError(t, s.RecordPoint())
 		case 1:
 			if c := s.Lookup("d", names[0]); c != nil && len(c.Indexes) == 0 {
-				noError(t, s.CreateIndexes(ctx, c, []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")}))
+				schematest.NoError(t, schema.CreateIndexes(ctx, s, c, []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")}))
 			}
 			continue
 		}
@@ -99,7 +101,7 @@ func testPast(t *testing.T, r *rand.Rand) {
 			i := r.IntN(2)
 			randomWrite(t, r, txn, names[i], now.docs[i])
 		}
-		noError(t, txn.Commit(storage.Buffered))
+		schematest.NoError(t, txn.Commit(storage.Buffered))
 		if txn.Stamp() == 0 {
 			continue
 		}
@@ -108,7 +110,7 @@ func testPast(t *testing.T, r *rand.Rand) {
 	}
 	for _, m := range moments {
 		txn, err := s.BeginPast(ctx, m.at, pastLimit)
-		noError(t, err)
+		schematest.NoError(t, err)
 		for i, name := range names {
 			if got := contents(t, txn, "d", name); !maps.Equal(got, m.docs[i]) {
 				t.Errorf("%s at %x: %v, want %v", name, m.at, got, m.docs[i])
@@ -123,50 +125,43 @@ func randomWrite(t *testing.T, r *rand.Rand, txn *table.Txn, name string, docs m
 	t.Helper()
 	ctx := t.Context()
 	c, err := txn.Ensure("d", name)
-	noError(t, err)
+	schematest.NoError(t, err)
 	w, err := txn.BeginWrite(c)
-	noError(t, err)
+	schematest.NoError(t, err)
 	defer w.Close()
 	id := r.IntN(8)
 	key := c.RecordKey(nil, bsonx.Int32(int32(id)))
 	doc := bsonx.NewDoc("_id", id, "a", r.IntN(1000), "b", bsonx.NewDoc("x", r.IntN(3), "y", strings.Repeat("y", r.IntN(9))))
 	old, err := w.Lock(ctx, key, nil)
-	noError(t, err)
+	schematest.NoError(t, err)
 	text := bsonx.FormatShell(doc.Lookup("_id"))
 	switch {
 	case old == nil:
-		noError(t, w.Insert(ctx, doc))
+		schematest.NoError(t, w.Insert(ctx, doc))
 	case r.IntN(3) == 0:
-		noError(t, w.Delete(key, old))
+		schematest.NoError(t, w.Delete(key, old))
 		delete(docs, text)
-		noError(t, w.Commit(storage.Buffered))
+		schematest.NoError(t, w.Commit(storage.Buffered))
 		return
 	default:
-		noError(t, w.Update(ctx, key, old, doc, []table.Change{table.Modification, table.Replacement}[r.IntN(2)]))
+		schematest.NoError(t, w.Update(ctx, key, old, doc, []table.Change{table.Modification, table.Replacement}[r.IntN(2)]))
 	}
 	docs[text] = bson.Raw(doc).String()
-	noError(t, w.Commit(storage.Buffered))
-}
-
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	schematest.NoError(t, w.Commit(storage.Buffered))
 }
 
 // TestPastBesideWriters moves amounts between documents while others read what was: at no time is there more or less.
 func TestPastBesideWriters(t *testing.T) {
 	engine, err := pebble.Open(t.TempDir(), pebble.Options{})
-	noError(t, err)
+	schematest.NoError(t, err)
 	defer engine.Close()
-	s := openLogged(t, engine, table.OplogOptions{})
+	s := schematest.OpenLogged(t, engine, table.OplogOptions{})
 	defer s.Close()
-	c, err := s.Create("d", "c", catalog.KindCollection, nil)
-	noError(t, err)
+	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
+	schematest.NoError(t, err)
 	const accounts = 8
 	for i := range accounts {
-		noError(t, insert(s, c, bsonx.NewDoc("_id", i, "n", 100)))
+		schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", i, "n", 100)))
 	}
 	first := s.Engine().Order().Visible()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -193,16 +188,16 @@ func TestPastBesideWriters(t *testing.T) {
 	for ; ctx.Err() == nil; reads++ {
 		at := first + storage.Stamp(r.Uint64N(uint64(s.Engine().Order().Visible()-first)+1))
 		txn, err := s.BeginPast(context.Background(), at, pastLimit)
-		noError(t, err)
+		schematest.NoError(t, err)
 		it, err := txn.Reader().NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
-		noError(t, err)
+		schematest.NoError(t, err)
 		sum := int32(0)
 		for ok := it.First(); ok; ok = it.Next() {
 			value, err := it.Value()
-			noError(t, err)
+			schematest.NoError(t, err)
 			sum += bsonx.Doc(value).Lookup("n").Int32()
 		}
-		noError(t, it.Close())
+		schematest.NoError(t, it.Close())
 		txn.Abort()
 		if sum != accounts*100 {
 			t.Fatalf("at %x there are %d", at, sum)
@@ -244,30 +239,30 @@ func transfer(ctx context.Context, s *table.Store, from, to int) error {
 
 // TestPastCatalog reads at times around changes of the catalog.
 func TestPastCatalog(t *testing.T) {
-	s := openLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
 	defer s.Close()
 	create := func(name string) *table.Collection {
-		c, err := s.Create("d", name, catalog.KindCollection, nil)
-		noError(t, err)
+		c, err := schema.Create(s, "d", name, catalog.KindCollection, nil)
+		schematest.NoError(t, err)
 		return c
 	}
 	visible := s.Engine().Order().Visible
 	before := visible()
 	kept, dropped := create("kept"), create("dropped")
-	noError(t, insert(s, kept, bsonx.NewDoc("_id", 1)))
-	noError(t, insert(s, dropped, bsonx.NewDoc("_id", 1)))
+	schematest.NoError(t, schematest.Insert(s, kept, bsonx.NewDoc("_id", 1)))
+	schematest.NoError(t, schematest.Insert(s, dropped, bsonx.NewDoc("_id", 1)))
 	both := visible()
-	noError(t, s.Drop(dropped))
-	noError(t, insert(s, kept, bsonx.NewDoc("_id", 2)))
+	schematest.NoError(t, schema.Drop(s, dropped))
+	schematest.NoError(t, schematest.Insert(s, kept, bsonx.NewDoc("_id", 2)))
 
 	txn, err := s.BeginPast(t.Context(), before, pastLimit)
-	noError(t, err)
+	schematest.NoError(t, err)
 	if c, err := txn.Lookup("d", "kept"); c != nil || err != nil {
 		t.Errorf("before it was made: %v, %v", c, err)
 	}
 	txn.Abort()
 	txn, err = s.BeginPast(t.Context(), both, pastLimit)
-	noError(t, err)
+	schematest.NoError(t, err)
 	defer txn.Abort()
 	if got := contents(t, txn, "d", "kept"); len(got) != 1 {
 		t.Errorf("the collection has %v", got)
@@ -288,38 +283,38 @@ func TestPastCatalog(t *testing.T) {
 
 // TestPastBesideIndexes reads at times between which a unique index was dropped and made: what was right then is.
 func TestPastBesideIndexes(t *testing.T) {
-	s := openLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
 	defer s.Close()
-	c, err := s.Create("d", "c", catalog.KindCollection, nil)
-	noError(t, err)
+	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
+	schematest.NoError(t, err)
 	unique := []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1", "unique", true)}
-	noError(t, s.CreateIndexes(t.Context(), c, unique))
-	noError(t, insert(s, c, bsonx.NewDoc("_id", 1, "a", 1)))
-	noError(t, s.RecordPoint())
-	noError(t, s.DropIndexes(s.Current(c), "a_1"))
-	noError(t, insert(s, s.Current(c), bsonx.NewDoc("_id", 2, "a", 1)))
+	schematest.NoError(t, schema.CreateIndexes(t.Context(), s, c, unique))
+	schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", 1, "a", 1)))
+	schematest.NoError(t, s.RecordPoint())
+	schematest.NoError(t, schema.DropIndexes(s, s.Current(c), "a_1"))
+	schematest.NoError(t, schematest.Insert(s, s.Current(c), bsonx.NewDoc("_id", 2, "a", 1)))
 	at := s.Engine().Order().Visible()
-	noError(t, s.Drop(s.Lookup("d", "c")))
+	schematest.NoError(t, schema.Drop(s, s.Lookup("d", "c")))
 
-	c, err = s.Create("d", "e", catalog.KindCollection, nil)
-	noError(t, err)
-	noError(t, insert(s, c, bsonx.NewDoc("_id", 1, "a", 1)))
-	noError(t, insert(s, c, bsonx.NewDoc("_id", 2, "a", 1)))
+	c, err = schema.Create(s, "d", "e", catalog.KindCollection, nil)
+	schematest.NoError(t, err)
+	schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", 1, "a", 1)))
+	schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", 2, "a", 1)))
 	then := s.Engine().Order().Visible()
 	w, err := s.BeginWrite(c)
-	noError(t, err)
+	schematest.NoError(t, err)
 	old, err := w.Lock(t.Context(), c.RecordKey(nil, bsonx.Int32(2)), nil)
-	noError(t, err)
-	noError(t, w.Delete(c.RecordKey(nil, bsonx.Int32(2)), old))
-	noError(t, w.Commit(storage.Buffered))
+	schematest.NoError(t, err)
+	schematest.NoError(t, w.Delete(c.RecordKey(nil, bsonx.Int32(2)), old))
+	schematest.NoError(t, w.Commit(storage.Buffered))
 	w.Close()
-	noError(t, s.CreateIndexes(t.Context(), c, unique))
+	schematest.NoError(t, schema.CreateIndexes(t.Context(), s, c, unique))
 
 	txn, err := s.BeginPast(t.Context(), at, pastLimit)
-	noError(t, err)
+	schematest.NoError(t, err)
 	txn.Abort()
 	txn, err = s.BeginPast(t.Context(), then, pastLimit)
-	noError(t, err)
+	schematest.NoError(t, err)
 	defer txn.Abort()
 	if got := contents(t, txn, "d", "e"); len(got) != 2 {
 		t.Errorf("the collection has %v", got)
@@ -347,20 +342,20 @@ func (c *moving) move(d time.Duration) {
 // TestHistoryEnds keeps of what is older than the window the newest snapshot only, as long as it is read.
 func TestHistoryEnds(t *testing.T) {
 	clock := &moving{now: time.Unix(1000, 0)}
-	s := openLogged(t, mem.New(), table.OplogOptions{Clock: clock})
+	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{Clock: clock})
 	defer s.Close()
-	c, err := s.Create("d", "c", catalog.KindCollection, nil)
-	noError(t, err)
+	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
+	schematest.NoError(t, err)
 	var stamps []storage.Stamp
 	var reading *table.Txn
 	for i := range 5 {
 		clock.move(4 * time.Second)
-		noError(t, insert(s, c, bsonx.NewDoc("_id", i)))
+		schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", i)))
 		stamps = append(stamps, s.Engine().Order().Visible())
-		noError(t, s.RecordPoint())
+		schematest.NoError(t, s.RecordPoint())
 		if i == 0 { // later the history may have dropped it, by its own timer
 			reading, err = s.BeginPast(t.Context(), stamps[0], pastLimit)
-			noError(t, err)
+			schematest.NoError(t, err)
 		}
 	}
 	s.PruneHistory()
@@ -416,18 +411,18 @@ func (s watchedSnapshot) NewIter(lower, upper []byte) (storage.Iterator, error) 
 // before is read for it.
 func TestPointReadsNoEntries(t *testing.T) {
 	engine := &watched{Engine: mem.New()}
-	s := openLogged(t, engine, table.OplogOptions{})
+	s := schematest.OpenLogged(t, engine, table.OplogOptions{})
 	defer s.Close()
-	c, err := s.Create("d", "c", catalog.KindCollection, nil)
-	noError(t, err)
+	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
+	schematest.NoError(t, err)
 	for i := range 5 {
-		noError(t, insert(s, c, bsonx.NewDoc("_id", i)))
+		schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", i)))
 	}
 	visible := s.Oplog().StampKey(nil, s.Engine().Order().Visible())
 	engine.mu.Lock()
 	engine.lowers = nil
 	engine.mu.Unlock()
-	noError(t, s.RecordPoint())
+	schematest.NoError(t, s.RecordPoint())
 	engine.mu.Lock()
 	defer engine.mu.Unlock()
 	if len(engine.lowers) == 0 {

@@ -15,6 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 	"github.com/sheafdb/sheaf/internal/storage/pebble/crashdisk"
@@ -41,7 +43,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 		t.Fatal(err)
 	}
 	h.engine = engine
-	h.store, err = table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+	h.store, err = schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,10 +65,10 @@ func describe(t *testing.T, s *table.Store) string {
 		for _, ix := range c.Indexes {
 			names = append(names, ix.Name)
 		}
-		if err := s.WaitIndexes(context.Background(), c, names...); err != nil {
+		if err := schema.WaitIndexes(context.Background(), s, c, names...); err != nil {
 			t.Fatal(err)
 		}
-		mustValid(t, s, c)
+		schematest.MustValid(t, s, c)
 		fmt.Fprintf(&b, "%s %v\n", c.Namespace(), names)
 		snap := s.Engine().NewSnapshot()
 		it, err := snap.NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
@@ -116,7 +118,7 @@ func (h *history) checkClone(disk *crashdisk.Disk, allowed []string) {
 		h.t.Fatalf("open after the loss of power: %v", err)
 	}
 	defer engine.Close()
-	s, err := table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -179,16 +181,16 @@ func (h *history) define(seq int) {
 	var err error
 	switch {
 	case c == nil:
-		_, err = h.store.Ensure("db", name)
+		_, err = schema.Ensure(h.store, "db", name)
 	case h.rng.IntN(4) == 0:
-		err = h.store.Drop(c)
+		err = schema.Drop(h.store, c)
 	case h.rng.IntN(4) == 0:
-		err = h.store.Rename(c, "db", string(rune('a'+h.rng.IntN(3))), true)
+		err = schema.Rename(h.store, c, "db", string(rune('a'+h.rng.IntN(3))), true)
 		if mongoerr.CodeOf(err) == mongoerr.IllegalOperation {
 			return // onto itself, which changes nothing
 		}
 	case len(c.Indexes) > 1:
-		err = h.store.DropIndexes(c, c.Indexes[h.rng.IntN(len(c.Indexes))].Name)
+		err = schema.DropIndexes(h.store, c, c.Indexes[h.rng.IntN(len(c.Indexes))].Name)
 	default:
 		err = h.build(c, fmt.Sprint("ix", seq))
 	}
@@ -201,12 +203,12 @@ func (h *history) define(seq int) {
 // build builds an index and loses power between two of its steps: the build is completed after that.
 func (h *history) build(c *table.Collection, name string) error {
 	var interrupted *crashdisk.Disk
-	ctx := &stepContext{Context: context.Background(), step: func(n int) {
+	ctx := &schematest.StepContext{Context: context.Background(), Step: func(n int) {
 		if n == 1 {
 			interrupted = h.clone(0)
 		}
 	}}
-	err := h.store.CreateIndexes(ctx, c, []bsonx.Doc{spec(name, bsonx.NewDoc("n", 1, "seq", -1))})
+	err := schema.CreateIndexes(ctx, h.store, c, []bsonx.Doc{schematest.Spec(name, bsonx.NewDoc("n", 1, "seq", -1))})
 	if err == nil {
 		// The change that began the build was durable, and so is everything before it.
 		h.checkClone(interrupted, []string{describe(h.t, h.store)})

@@ -150,13 +150,13 @@ func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
 		if c.Timeseries != nil {
 			ix.measured = c.Timeseries.Measured(e.Key)
 		}
-		if isRebuild(ix.Name) {
+		if IsRebuild(ix.Name) {
 			c.rebuilds = append(c.rebuilds, ix)
 		} else {
 			c.Indexes = append(c.Indexes, ix)
 		}
 	}
-	c.maintained = c.withRebuilds()
+	c.maintained = c.AllIndexes()
 	if err := s.attachIDIndex(c, previous); err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func collationOf(spec bsonx.Doc) (*collation.Collator, error) {
 // attachIndex compiles an index. What does not change is shared with the previous version of the
 // collection: history keeps old versions for a while, and a partial filter may have 16 MiB.
 func (s *Store) attachIndex(e *catalog.Index, previous *Collection, co *collation.Collator) (*Index, error) {
-	p := previous.index(e.ID)
+	p := previous.IndexByID(e.ID)
 	if p != nil && p.Spec.Equal(e.Spec) {
 		shared := *p
 		shared.Index, shared.measured = e, nil
@@ -245,8 +245,8 @@ func (s *Store) attachIndex(e *catalog.Index, previous *Collection, co *collatio
 	return ix, nil
 }
 
-// index returns the index with an identifier that writers maintain, or nil. c may be nil.
-func (c *Collection) index(id uint32) *Index {
+// IndexByID returns the index with an identifier that writers maintain, or nil. c may be nil.
+func (c *Collection) IndexByID(id uint32) *Index {
 	if c == nil {
 		return nil
 	}

@@ -97,7 +97,7 @@ func (t *Txn) Create(db, name string, options bsonx.Doc) (*Collection, error) {
 	if t.past != nil {
 		return nil, errReadsPast()
 	}
-	if err := t.store.checkNew(db, name); err != nil {
+	if err := t.store.CheckNew(db, name); err != nil {
 		return nil, err
 	}
 	old, err := t.Lookup(db, name)
@@ -112,10 +112,10 @@ func (t *Txn) Create(db, name string, options bsonx.Doc) (*Collection, error) {
 	if err := t.store.catalog.CheckNewDatabase(db); err != nil {
 		return nil, err
 	}
-	c, err := t.attach(newEntry(t.store.catalog.NewID, db, name, catalog.KindCollection, options), nil)
+	c, err := t.attach(NewEntry(t.store.catalog.NewID, db, name, catalog.KindCollection, options), nil)
 	if err == nil && t.store.logged(c.Collection) {
 		t.log.add(&oplog.Operation{
-			Kind: oplog.Command, Namespace: db + ".$cmd", UUID: &c.UUID, O: createEntry(c.Collection),
+			Kind: oplog.Command, Namespace: db + ".$cmd", UUID: &c.UUID, O: CreateEntry(c.Collection),
 		})
 	}
 	return c, err
@@ -154,7 +154,7 @@ func (t *Txn) CreateIndexes(c *Collection, specs []bsonx.Doc) error {
 	entry.Indexes = slices.Clone(entry.Indexes)
 	for _, spec := range specs {
 		ix := catalog.NewIndex(t.store.catalog.NewID(), spec.Clone())
-		markReady(ix)
+		MarkReady(ix)
 		entry.Indexes = append(entry.Indexes, ix)
 	}
 	changed, err := t.attach(&entry, c.Collection)
@@ -163,7 +163,7 @@ func (t *Txn) CreateIndexes(c *Collection, specs []bsonx.Doc) error {
 	}
 	for _, ix := range changed.Indexes[len(c.Indexes):] {
 		t.log.add(&oplog.Operation{
-			Kind: oplog.Command, Namespace: c.DB + ".$cmd", UUID: &c.UUID, O: createIndexEntry(c.Collection, ix.Index),
+			Kind: oplog.Command, Namespace: c.DB + ".$cmd", UUID: &c.UUID, O: CreateIndexEntry(c.Collection, ix.Index),
 		})
 	}
 	return nil
@@ -329,7 +329,7 @@ func (t *Txn) lockGates() (unlock func(), err error) {
 	for _, c := range t.written {
 		written = append(written, c)
 	}
-	for _, c := range byID(written) {
+	for _, c := range ByID(written) {
 		if !c.shared.lockShared() {
 			unlock()
 			return nil, storage.ErrConflict

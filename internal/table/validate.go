@@ -256,7 +256,7 @@ func (v *Validation) entries(ctx context.Context, ix *Index, snap storage.Snapsh
 		if !ix.Unique {
 			continue
 		}
-		fields, err := ix.fieldsLen(it.Key())
+		fields, err := ix.FieldsLen(it.Key())
 		if err != nil {
 			v.failIndex(ix.Name, "entry %x: %v", it.Key()[keyspace.PrefixLen:], err)
 			continue

@@ -12,6 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -30,17 +32,17 @@ type damaged struct {
 func newDamaged(t *testing.T) *damaged {
 	t.Helper()
 	d := &damaged{t: t, engine: mem.New()}
-	d.store = open(t, d.engine)
-	c, err := d.store.Ensure("db", "c")
+	d.store = schematest.Open(t, d.engine)
+	c, err := schema.Ensure(d.store, "db", "c")
 	d.must(err)
-	d.must(d.store.CreateIndexes(context.Background(), c, []bsonx.Doc{
-		spec("n_1", bsonx.NewDoc("n", 1)), spec("u_1", bsonx.NewDoc("n", 1), "unique", true), spec("tags_1", bsonx.NewDoc("tags", 1)),
+	d.must(schema.CreateIndexes(context.Background(), d.store, c, []bsonx.Doc{
+		schematest.Spec("n_1", bsonx.NewDoc("n", 1)), schematest.Spec("u_1", bsonx.NewDoc("n", 1), "unique", true), schematest.Spec("tags_1", bsonx.NewDoc("tags", 1)),
 	}))
 	d.coll = d.store.Current(c)
 	for i := range 30 {
-		d.must(insert(d.store, d.coll, bsonx.NewDoc("_id", i, "n", i, "tags", bsonx.NewArray(i, i+100))))
+		d.must(schematest.Insert(d.store, d.coll, bsonx.NewDoc("_id", i, "n", i, "tags", bsonx.NewArray(i, i+100))))
 	}
-	mustValid(t, d.store, d.coll)
+	schematest.MustValid(t, d.store, d.coll)
 	return d
 }
 

@@ -8,24 +8,26 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // counting is a compiler that counts what it compiles.
 type counting struct {
-	compiler
+	schematest.Compiler
 	partials, validators int
 }
 
 func (c *counting) Partial(doc bsonx.Doc, co *collation.Collator) (table.Predicate, error) {
 	c.partials++
-	return c.compiler.Partial(doc, co)
+	return c.Compiler.Partial(doc, co)
 }
 
 func (c *counting) Validator(doc bsonx.Doc, co *collation.Collator) (table.Validator, error) {
 	c.validators++
-	return c.compiler.Validator(doc, co)
+	return c.Compiler.Validator(doc, co)
 }
 
 // TestVersionsShare adds indexes to a collection one by one: each version compiles what is new and
@@ -33,21 +35,21 @@ func (c *counting) Validator(doc bsonx.Doc, co *collation.Collator) (table.Valid
 func TestVersionsShare(t *testing.T) {
 	t.Parallel()
 	counts := &counting{}
-	s, err := table.Open(mem.New(), counts, slog.New(slog.DiscardHandler))
-	noError(t, err)
+	s, err := schema.Open(mem.New(), counts, slog.New(slog.DiscardHandler))
+	schematest.NoError(t, err)
 	t.Cleanup(s.Close)
-	c, err := s.Create("d", "c", catalog.KindCollection, bsonx.NewDoc("validator", bsonx.NewDoc("a", 1)))
-	noError(t, err)
+	c, err := schema.Create(s, "d", "c", catalog.KindCollection, bsonx.NewDoc("validator", bsonx.NewDoc("a", 1)))
+	schematest.NoError(t, err)
 	const indexes = 5
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		noError(t, s.CreateIndexes(t.Context(), c, []bsonx.Doc{bsonx.NewDoc(
+		schematest.NoError(t, schema.CreateIndexes(t.Context(), s, c, []bsonx.Doc{bsonx.NewDoc(
 			"v", 2, "key", bsonx.NewDoc(name, 1), "name", name, "partialFilterExpression", bsonx.NewDoc("n", 1))}))
 		c = s.Lookup("d", "c")
 	}
 	if len(c.Indexes) != indexes || counts.partials != indexes || counts.validators != 1 {
 		t.Errorf("%d indexes: %d partial filters and %d validators were compiled", len(c.Indexes), counts.partials, counts.validators)
 	}
-	noError(t, insert(s, c, bsonx.NewDoc("_id", 1, "a", bsonx.NewArray(1, 2), "n", 2)))
+	schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", 1, "a", bsonx.NewArray(1, 2), "n", 2)))
 	if c.Indexes[0].Multikey() == nil || s.Lookup("d", "c").Indexes[0].Multikey() == nil {
 		t.Error("a shared index must learn of arrays")
 	}
@@ -58,12 +60,12 @@ func TestVersionsShare(t *testing.T) {
 func TestHistoryEndsIdle(t *testing.T) {
 	t.Parallel()
 	clock := &moving{now: time.Unix(1000, 0)}
-	s := openLogged(t, mem.New(), table.OplogOptions{Clock: clock})
+	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{Clock: clock})
 	defer s.Close()
-	_, err := s.Create("d", "c", catalog.KindCollection, nil)
-	noError(t, err)
+	_, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
+	schematest.NoError(t, err)
 	for range 5 {
-		noError(t, s.RecordPoint())
+		schematest.NoError(t, s.RecordPoint())
 	}
 	for range 200 {
 		clock.move(time.Minute)

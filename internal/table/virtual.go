@@ -27,8 +27,8 @@ func (s *Store) AddVirtual(db, name string, options bsonx.Doc) error {
 	return nil
 }
 
-// checkNew refuses names that a new collection cannot have.
-func (s *Store) checkNew(db, name string) error {
+// CheckNew refuses names that a new collection cannot have.
+func (s *Store) CheckNew(db, name string) error {
 	if err := catalog.CheckDatabaseName(db); err != nil {
 		return err
 	}

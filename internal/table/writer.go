@@ -70,7 +70,7 @@ func (s *Store) BeginWrite(c *Collection) (*Writer, error) {
 		c.shared.gate.RUnlock()
 		return nil, ErrDropped
 	}
-	if s.isLive(current) {
+	if s.IsLive(current) {
 		c.shared.gate.RUnlock()
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "cannot write to %s", current.Namespace())
 	}

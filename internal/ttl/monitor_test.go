@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -36,12 +37,12 @@ type fixture struct {
 
 func newFixture(t *testing.T, options bsonx.Doc) *fixture {
 	t.Helper()
-	store, err := table.Open(mem.New(), command.Compiler{}, slog.New(slog.DiscardHandler))
+	store, err := schema.Open(mem.New(), command.Compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
-	c, err := store.Create("db", "c", "collection", options)
+	c, err := schema.Create(store, "db", "c", "collection", options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func newFixture(t *testing.T, options bsonx.Doc) *fixture {
 
 func (f *fixture) index(spec bsonx.Doc) {
 	f.Helper()
-	if err := f.store.CreateIndexes(f.Context(), f.coll, []bsonx.Doc{spec}); err != nil {
+	if err := schema.CreateIndexes(f.Context(), f.store, f.coll, []bsonx.Doc{spec}); err != nil {
 		f.Fatal(err)
 	}
 	f.coll = f.store.Current(f.coll)
@@ -176,12 +177,12 @@ func TestChangedRule(t *testing.T) {
 	f.index(spec(key, "expireAfterSeconds", 100))
 	f.insert(bsonx.NewDoc("_id", 1, "at", ago(150)), bsonx.NewDoc("_id", 2, "at", ago(50)), bsonx.NewDoc("_id", 3, "at", ago(20)))
 	f.pass("2 3")
-	if err := f.store.Modify(f.coll, &table.CollMod{Index: "ttl", Spec: spec(key, "expireAfterSeconds", 30)}); err != nil {
+	if err := schema.Modify(f.store, f.coll, &schema.CollMod{Index: "ttl", Spec: spec(key, "expireAfterSeconds", 30)}); err != nil {
 		t.Fatal(err)
 	}
 	f.pass("3")
 	f.coll = f.store.Current(f.coll)
-	if err := f.store.DropIndexes(f.coll, "ttl"); err != nil {
+	if err := schema.DropIndexes(f.store, f.coll, "ttl"); err != nil {
 		t.Fatal(err)
 	}
 	f.insert(bsonx.NewDoc("_id", 4, "at", ago(1000)))

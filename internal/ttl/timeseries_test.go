@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
@@ -18,7 +19,7 @@ func newSeriesFixture(t *testing.T, options ...any) *fixture {
 		"partialFilterExpression", bsonx.NewDoc("meta", "short"),
 		"originalSpec", bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("t", 1), "name", "rule", "expireAfterSeconds", 100))
 	f := newFixture(t, bsonx.Empty)
-	buckets, err := f.store.CreateTimeseries("db", "series", bsonx.NewDoc(append([]any{"timeseries", spec}, options...)...), rule)
+	buckets, err := schema.CreateTimeseries(f.store, "db", "series", bsonx.NewDoc(append([]any{"timeseries", spec}, options...)...), rule)
 	if err != nil {
 		t.Fatal(err)
 	}

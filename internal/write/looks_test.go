@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
-	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -21,16 +21,16 @@ import (
 // of them, each too short to look by itself.
 func TestStatementsLook(t *testing.T) {
 	t.Parallel()
-	store, err := table.Open(mem.New(), command.Compiler{}, slog.New(slog.DiscardHandler))
+	store, err := schema.Open(mem.New(), command.Compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
-	c, err := store.Create("db", "c", "collection", bsonx.NewDoc())
+	c, err := schema.Create(store, "db", "c", "collection", bsonx.NewDoc())
 	if err != nil {
 		t.Fatal(err)
 	}
-	series, err := store.CreateTimeseries("db", "s", bsonx.NewDoc("timeseries", bsonx.NewDoc("timeField", "t")))
+	series, err := schema.CreateTimeseries(store, "db", "s", bsonx.NewDoc("timeseries", bsonx.NewDoc("timeField", "t")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -323,7 +324,7 @@ func runReIndex(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 		if err != nil {
 			return err
 		}
-		specs, err = req.Service.Store.RebuildIndexes(ctx, c)
+		specs, err = schema.RebuildIndexes(ctx, req.Service.Store, c)
 		return err
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -49,7 +50,7 @@ func unchangedTarget(s *command.Service, begun catalog.View, db, name string) (*
 	if c != nil && !read.IsVirtual(c) {
 		now = c.Collection
 	}
-	return c, table.SameDefinition(db, name, begun.Lookup(db, name), now)
+	return c, schema.SameDefinition(db, name, begun.Lookup(db, name), now)
 }
 
 // runOut writes what src yields to the target, which was as begun has it when the command began.
@@ -94,7 +95,7 @@ func replaceBy(ctx context.Context, r *command.Request, src pipeline.Source, tar
 		if err := copyTo(ctx, r, src, out, opts); err != nil {
 			return err
 		}
-		return r.Service.Store.Replace(out, target.DB, target.Name, old)
+		return schema.Replace(r.Service.Store, out, target.DB, target.Name, old)
 	})
 }
 
@@ -123,18 +124,18 @@ func replaceSeries(ctx context.Context, r *command.Request, src pipeline.Source,
 	var indexes []bsonx.Doc
 	old := r.Service.Store.Buckets(existing)
 	if existing != nil && old == nil { // dropped just now
-		return table.SameDefinition(target.DB, target.Coll, existing.Collection, nil)
+		return schema.SameDefinition(target.DB, target.Coll, existing.Collection, nil)
 	}
 	if old != nil {
 		if target.Timeseries != nil && *timeseries.FromOptions(options) != *old.Timeseries {
 			return mongoerr.New(codeOutOtherSeries, "Time-series options provided must match those of the existing collection %s", existing.Namespace())
 		}
 		options = existing.Options
-		indexes = table.CompleteIndexes(old.Collection)
+		indexes = schema.CompleteIndexes(old.Collection)
 	} else {
 		indexes = ddl.FirstIndexes(options)
 	}
-	out, err := r.Service.Store.CreateTimeseries(target.DB, unfinishedName(), options, indexes...)
+	out, err := schema.CreateTimeseries(r.Service.Store, target.DB, unfinishedName(), options, indexes...)
 	if err != nil {
 		return err
 	}
@@ -146,14 +147,14 @@ func replaceSeries(ctx context.Context, r *command.Request, src pipeline.Source,
 		if series == nil {
 			return table.ErrDropped
 		}
-		return r.Service.Store.ReplaceTimeseries(series, target.DB, target.Coll, existing, old)
+		return schema.ReplaceTimeseries(r.Service.Store, series, target.DB, target.Coll, existing, old)
 	})
 }
 
 // unfinishedName returns a name for a collection that is to get another one.
 func unfinishedName() string {
 	id := table.NewUUID()
-	return table.UnfinishedPrefix + hex.EncodeToString(id[:])
+	return schema.UnfinishedPrefix + hex.EncodeToString(id[:])
 }
 
 // newOut makes a collection with the options and indexes of the one that it will replace.
@@ -162,9 +163,9 @@ func newOut(r *command.Request, target *command.Namespace, old *table.Collection
 	var specs []bsonx.Doc
 	if old != nil {
 		options = old.Options
-		specs = table.CompleteIndexes(old.Collection)
+		specs = schema.CompleteIndexes(old.Collection)
 	}
-	return r.Service.Store.CreateNew(&table.NewCollection{
+	return schema.CreateNew(r.Service.Store, &schema.NewCollection{
 		DB: target.DB, Name: unfinishedName(), Kind: catalog.KindCollection, Options: options, Indexes: specs,
 	})
 }
@@ -184,7 +185,7 @@ func orDropped(r *command.Request, out *table.Collection, do func() error) error
 	if errors.Is(err, table.ErrDropped) || errors.Is(err, table.ErrChanged) {
 		return mongoerr.New(mongoerr.CommandFailed, "the collection %s was dropped while it was filled", out.Namespace())
 	}
-	if dropErr := r.Service.Store.Drop(out); dropErr != nil && !errors.Is(dropErr, table.ErrChanged) {
+	if dropErr := schema.Drop(r.Service.Store, out); dropErr != nil && !errors.Is(dropErr, table.ErrChanged) {
 		r.Service.Logger.Error("Drop of an unfinished $out", "ns", out.Namespace(), "error", dropErr)
 	}
 	return err

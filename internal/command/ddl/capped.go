@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -139,7 +140,7 @@ func runConvertToCapped(ctx context.Context, req *command.Request, _ *bsonx.Buil
 		if isClusteredCollection(c) {
 			return mongoerr.New(mongoerr.InvalidOptions, "Cannot convert the clustered collection %s to a capped one", c.Namespace())
 		}
-		return req.Service.Store.Convert(ctx, c, cappedCopy(c.Options, req))
+		return schema.Convert(ctx, req.Service.Store, c, cappedCopy(c.Options, req))
 	})
 }
 
@@ -163,7 +164,7 @@ func runCloneAsCapped(ctx context.Context, req *command.Request, _ *bsonx.Builde
 			return mongoerr.New(mongoerr.NamespaceExists, "cloneCollectionAsCapped failed - destination collection %s.%s already exists. "+
 				"source collection: %s", req.DB, to, c.Namespace())
 		}
-		return req.Service.Store.Clone(ctx, c, req.DB, to, cappedCopy(c.Options, req))
+		return schema.Clone(ctx, req.Service.Store, c, req.DB, to, cappedCopy(c.Options, req))
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -89,7 +90,7 @@ func modifyCollection(ctx context.Context, req *command.Request, name string, c 
 	if err := checkCollMod(req, c); err != nil {
 		return err
 	}
-	m := new(table.CollMod)
+	m := new(schema.CollMod)
 	if err := modifyIndex(ctx, req, c, m, reply); err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func modifyCollection(ctx context.Context, req *command.Request, name string, c 
 	if req.Bool("dryRun") || m.Options == nil && m.Index == "" {
 		return nil
 	}
-	return req.Service.Store.Modify(c, m)
+	return schema.Modify(req.Service.Store, c, m)
 }
 
 func checkCollMod(req *command.Request, c *table.Collection) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -23,7 +24,7 @@ var collModIndexFields = []command.Field{
 }
 
 // modifyIndex adds what the option index asks for to a modification, and reports it.
-func modifyIndex(ctx context.Context, req *command.Request, c *table.Collection, m *table.CollMod, reply *bsonx.Builder) error {
+func modifyIndex(ctx context.Context, req *command.Request, c *table.Collection, m *schema.CollMod, reply *bsonx.Builder) error {
 	spec := req.Doc("index")
 	if spec == nil {
 		return nil
@@ -113,7 +114,7 @@ func flag(v bsonx.Value) bsonx.Value {
 
 // checkNoDuplicates refuses to make an index unique that has duplicates. The index refuses new ones already.
 func checkNoDuplicates(ctx context.Context, req *command.Request, c *table.Collection, ix *catalog.Index, reply *bsonx.Builder) error {
-	duplicates, err := req.Service.Store.Violations(ctx, c, ix.Name)
+	duplicates, err := schema.Violations(ctx, req.Service.Store, c, ix.Name)
 	if err != nil {
 		return err
 	}

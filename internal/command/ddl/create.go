@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -95,12 +96,12 @@ func runCreate(_ context.Context, req *command.Request, _ *bsonx.Builder) error 
 		_, err := txn.Create(req.DB, name, options)
 		return err
 	}
-	made := &table.NewCollection{DB: req.DB, Name: name, Kind: kind, Options: options}
+	made := &schema.NewCollection{DB: req.DB, Name: name, Kind: kind, Options: options}
 	if kind == catalog.KindView {
 		made.Check = func() error { return checkView(req, name, co) }
 	}
 	return createOnce(req, name, kind, options, func() error {
-		_, err := req.Service.Store.CreateNew(made)
+		_, err := schema.CreateNew(req.Service.Store, made)
 		return err
 	})
 }

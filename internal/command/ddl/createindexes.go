@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -85,7 +86,7 @@ func buildMissing(ctx context.Context, req *command.Request, name string, specs 
 			return createdIndexes{}, err
 		}
 		if c != nil {
-			if err := store.WaitIndexes(ctx, c, names...); err != nil {
+			if err := schema.WaitIndexes(ctx, store, c, names...); err != nil {
 				return createdIndexes{}, err
 			}
 			if c = store.Current(c); c == nil {
@@ -118,10 +119,10 @@ func tryBuild(ctx context.Context, req *command.Request, name string, c *table.C
 	switch {
 	case err != nil:
 	case created:
-		_, err = req.Service.Store.CreateNew(&table.NewCollection{DB: req.DB, Name: name, Kind: catalog.KindCollection, Indexes: missing})
+		_, err = schema.CreateNew(req.Service.Store, &schema.NewCollection{DB: req.DB, Name: name, Kind: catalog.KindCollection, Indexes: missing})
 		res.before = 1
 	case len(missing) > 0:
-		err = req.Service.Store.CreateIndexes(ctx, c, missing)
+		err = schema.CreateIndexes(ctx, req.Service.Store, c, missing)
 	}
 	return res, err
 }
@@ -218,11 +219,11 @@ func newIndexes(c *table.Collection, specs []*IndexSpec) ([]bsonx.Doc, error) {
 		at, err := findSpec(known, stored)
 		switch {
 		case err != nil && at >= existing:
-			return nil, table.RefuseBuild(c, err)
+			return nil, schema.RefuseBuild(c, err)
 		case err != nil:
 			return nil, err
 		case at >= existing:
-			return nil, table.RefuseBuild(c, mongoerr.New(mongoerr.IndexAlreadyExists, "Identical index already exists: %s", s.name))
+			return nil, schema.RefuseBuild(c, mongoerr.New(mongoerr.IndexAlreadyExists, "Identical index already exists: %s", s.name))
 		case at >= 0:
 			continue
 		}
@@ -230,7 +231,7 @@ func newIndexes(c *table.Collection, specs []*IndexSpec) ([]bsonx.Doc, error) {
 			return nil, cannotCreate("only one text index per collection allowed, found existing text index %q", textIndexName(known))
 		}
 		if err := s.checkBuild(); err != nil {
-			return nil, table.RefuseBuild(c, err)
+			return nil, schema.RefuseBuild(c, err)
 		}
 		hasText = hasText || isText(s.key)
 		known = append(known, stored)

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -71,12 +72,12 @@ func dropByName(req *command.Request, name string) (c, buckets *table.Collection
 		if read.IsVirtual(c) {
 			return nil, nil, command.NotStored(c)
 		}
-		drop := req.Service.Store.Drop
-		if name == catalog.Views {
-			drop = req.Service.Store.DropViews
-		}
 		buckets = req.Service.Store.Buckets(c) // which are gone with it
-		err = drop(c)
+		if name == catalog.Views {
+			err = schema.DropViews(req.Service.Store, c)
+		} else {
+			err = schema.Drop(req.Service.Store, c)
+		}
 		if !errors.Is(err, table.ErrChanged) {
 			return c, buckets, err
 		}
@@ -92,7 +93,7 @@ func runDropDatabase(ctx context.Context, req *command.Request, reply *bsonx.Bui
 	if catalog.IsInternalDatabase(req.DB) {
 		return mongoerr.New(mongoerr.IllegalOperation, "Dropping the '%s' database is prohibited.", req.DB)
 	}
-	dropped, err := req.Service.Store.DropDatabase(ctx, req.DB)
+	dropped, err := schema.DropDatabase(ctx, req.Service.Store, req.DB)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func runRename(_ context.Context, req *command.Request, _ *bsonx.Builder) error 
 		if err := checkRename(c); err != nil {
 			return err
 		}
-		return req.Service.Store.RenameOver(c, toDB, toName, req.Bool("stayTemp"), mayDrop(req, toDB, toName))
+		return schema.RenameOver(req.Service.Store, c, toDB, toName, req.Bool("stayTemp"), mayDrop(req, toDB, toName))
 	})
 }
 
@@ -172,7 +173,7 @@ func mayDrop(r *command.Request, db, name string) func(target *catalog.Collectio
 	v := r.Get("dropTarget")
 	id, ok := command.UUIDOf(v)
 	if !ok {
-		return table.Droppable(v.Truthy())
+		return schema.Droppable(v.Truthy())
 	}
 	return func(target *catalog.Collection) error {
 		if target == nil || target.Kind != catalog.KindCollection || target.UUID != id {

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -65,7 +66,7 @@ func dropIndexes(req *command.Request, name string, reply *bsonx.Builder) error 
 		return err
 	}
 	if len(names) > 0 {
-		if err := req.Service.Store.DropIndexes(c, names...); err != nil {
+		if err := schema.DropIndexes(req.Service.Store, c, names...); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
@@ -183,7 +184,7 @@ func seriesOptions(req *command.Request) (bsonx.Doc, error) {
 // createSeries makes a time-series collection. With a metaField it has an index on that and the
 // time.
 func createSeries(s *command.Service, db, name string, options bsonx.Doc) (*table.Collection, error) {
-	return s.Store.CreateTimeseries(db, name, options, FirstIndexes(options)...)
+	return schema.CreateTimeseries(s.Store, db, name, options, FirstIndexes(options)...)
 }
 
 // FirstIndexes returns the specifications of the indexes that a new time series has.

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
@@ -140,7 +141,7 @@ func modifySeries(ctx context.Context, req *command.Request, c, buckets *table.C
 			}
 		}
 	}
-	m := new(table.CollMod)
+	m := new(schema.CollMod)
 	if err := modifyIndex(ctx, req, buckets, m, reply); err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func modifySeries(ctx context.Context, req *command.Request, c, buckets *table.C
 	if req.Bool("dryRun") || m.Options == nil && m.Index == "" {
 		return nil
 	}
-	return req.Service.Store.ModifyTimeseries(c, buckets, m)
+	return schema.ModifyTimeseries(req.Service.Store, c, buckets, m)
 }
 
 // mixedSchema is the argument of collMod that says whether one bucket may have values of different types

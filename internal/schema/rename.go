@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"errors"
@@ -8,20 +8,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // Rename gives a collection another name. Where a collection has the name, Rename fails with
 // NamespaceExists, or drops that collection in the same change with dropTarget. A view or a
 // time-series collection that has the name is never dropped: Rename fails with NamespaceExists. A
 // temporary collection becomes an ordinary one.
-func (s *Store) Rename(c *Collection, db, name string, dropTarget bool) error {
-	return s.renameOver(c, db, name, renaming{accept: Droppable(dropTarget)})
+func Rename(s *table.Store, c *table.Collection, db, name string, dropTarget bool) error {
+	return renameOver(s, c, db, name, renaming{accept: Droppable(dropTarget)})
 }
 
 // RenameOver is Rename that drops what has the name only if accept returns no error for it; nil
 // stands for nothing. It is asked when the rename commits.
-func (s *Store) RenameOver(c *Collection, db, name string, stayTemp bool, accept func(target *catalog.Collection) error) error {
-	return s.renameOver(c, db, name, renaming{accept: accept, stayTemp: stayTemp})
+func RenameOver(s *table.Store, c *table.Collection, db, name string, stayTemp bool, accept func(target *catalog.Collection) error) error {
+	return renameOver(s, c, db, name, renaming{accept: accept, stayTemp: stayTemp})
 }
 
 // renaming tells what a rename does beside it: it drops what had the name, nil for nothing, if accept
@@ -48,12 +49,12 @@ func Droppable(dropTarget bool) func(target *catalog.Collection) error {
 
 // Replace gives c the name of old, which is nil where nothing had the name, and drops what has it. It
 // fails with CommandFailed where that has other options or indexes than old had: c was made after it.
-func (s *Store) Replace(c *Collection, db, name string, old *Collection) error {
+func Replace(s *table.Store, c *table.Collection, db, name string, old *table.Collection) error {
 	var was *catalog.Collection
 	if old != nil {
 		was = old.Collection
 	}
-	return s.renameOver(c, db, name, renaming{
+	return renameOver(s, c, db, name, renaming{
 		accept: func(target *catalog.Collection) error { return SameDefinition(db, name, was, target) },
 	})
 }
@@ -79,7 +80,7 @@ func SameDefinition(db, name string, was, is *catalog.Collection) error {
 // built, whose build ends with the collection.
 func CompleteIndexes(e *catalog.Collection) (specs []bsonx.Doc) {
 	for _, ix := range e.Indexes {
-		if ix.Ready && !isRebuild(ix.Name) {
+		if ix.Ready && !table.IsRebuild(ix.Name) {
 			specs = append(specs, ix.Spec)
 		}
 	}
@@ -87,15 +88,15 @@ func CompleteIndexes(e *catalog.Collection) (specs []bsonx.Doc) {
 }
 
 // renameOver gives a collection another name.
-func (s *Store) renameOver(c *Collection, db, name string, opts renaming) error {
-	if s.isLive(c) {
+func renameOver(s *table.Store, c *table.Collection, db, name string, opts renaming) error {
+	if s.IsLive(c) {
 		return errLiveOplog("rename")
 	}
-	if err := s.checkNew(db, name); err != nil {
+	if err := s.CheckNew(db, name); err != nil {
 		return err
 	}
 	for {
-		err := s.rename(c, s.Lookup(db, name), db, name, opts)
+		err := rename(s, c, s.Lookup(db, name), db, name, opts)
 		if !errors.Is(err, errTargetChanged) {
 			return err
 		}
@@ -106,15 +107,15 @@ func (s *Store) renameOver(c *Collection, db, name string, opts renaming) error 
 var errTargetChanged = errors.New("the target has changed")
 
 // rename is renameOver of target, which may be nil.
-func (s *Store) rename(c, target *Collection, db, name string, opts renaming) error {
-	colls := []*Collection{c}
+func rename(s *table.Store, c, target *table.Collection, db, name string, opts renaming) error {
+	colls := []*table.Collection{c}
 	if target != nil && target.ID != c.ID {
 		colls = append(colls, target)
 	}
-	return s.discard(colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
+	return discard(s, colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
 		source := s.Current(c)
 		if source == nil || source.Namespace() != c.Namespace() {
-			return nil, fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace()), ErrChanged)
+			return nil, fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace()), table.ErrChanged)
 		}
 		if source.DB == db && source.Name == name {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
@@ -128,7 +129,7 @@ func (s *Store) rename(c, target *Collection, db, name string, opts renaming) er
 				return nil, errTargetChanged
 			}
 			ch.Remove(old)
-			garbage = old.Attached.(*Collection).ranges()
+			garbage = old.Attached.(*table.Collection).Ranges()
 		} else if err := s.Catalog().CheckNewDatabase(db); err != nil {
 			return nil, err
 		}
@@ -139,6 +140,6 @@ func (s *Store) rename(c, target *Collection, db, name string, opts renaming) er
 		}
 		ch.Remove(source.Collection)
 		ch.Put(&renamed)
-		return garbage, s.logRename(ch, source.Collection, &renamed, old, opts.stayTemp)
+		return garbage, logRename(s, ch, source.Collection, &renamed, old, opts.stayTemp)
 	})
 }

@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"bytes"
@@ -10,16 +10,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // verifyIndex walks the entries of an index, if it is unique, and fails at the first two records
 // with the same fields.
-func (s *Store) verifyIndex(ctx context.Context, c *Collection, id uint32) error {
+func verifyIndex(ctx context.Context, s *table.Store, c *table.Collection, id uint32) error {
 	newest := s.Current(c)
 	if newest == nil {
 		return abortedByDrop(c)
 	}
-	ix := newest.index(id)
+	ix := newest.IndexByID(id)
 	if ix == nil {
 		return errIndexDropped
 	}
@@ -28,7 +29,7 @@ func (s *Store) verifyIndex(ctx context.Context, c *Collection, id uint32) error
 	}
 	snap := s.Engine().NewSnapshot()
 	defer snap.Close()
-	return s.duplicates(ctx, ix, snap, func(fields []byte, second storage.Iterator) (bool, error) {
+	return duplicates(ctx, s, ix, snap, func(fields []byte, second storage.Iterator) (bool, error) {
 		value, err := second.Value()
 		if err != nil {
 			return false, err
@@ -37,12 +38,12 @@ func (s *Store) verifyIndex(ctx context.Context, c *Collection, id uint32) error
 		if err != nil {
 			return false, err
 		}
-		return false, &RefusedRecord{Err: duplicateKey(newest, ix, fields[keyspace.PrefixLen:], bits)}
+		return false, &table.RefusedRecord{Err: table.DuplicateKey(newest, ix, fields[keyspace.PrefixLen:], bits)}
 	})
 }
 
 // duplicates calls found for each entry of an index that has the fields of the entry before it, until found returns false.
-func (s *Store) duplicates(ctx context.Context, ix *Index, snap storage.Snapshot, found func(fields []byte, second storage.Iterator) (bool, error)) error {
+func duplicates(ctx context.Context, s *table.Store, ix *table.Index, snap storage.Snapshot, found func(fields []byte, second storage.Iterator) (bool, error)) error {
 	it, err := snap.NewIter(ix.Prefix(), keyspace.PrefixEnd(ix.Prefix()))
 	if err != nil {
 		return err
@@ -51,11 +52,11 @@ func (s *Store) duplicates(ctx context.Context, ix *Index, snap storage.Snapshot
 	var previous []byte
 	for n, ok := 0, it.First(); ok; n, ok = n+1, it.Next() {
 		if n%1024 == 0 {
-			if err := s.interrupted(ctx); err != nil {
+			if err := interrupted(ctx, s); err != nil {
 				return err
 			}
 		}
-		size, err := ix.fieldsLen(it.Key())
+		size, err := ix.FieldsLen(it.Key())
 		if err != nil {
 			return err
 		}
@@ -77,19 +78,19 @@ const maxViolationBytes = 8 << 20
 // Violations returns the _ids of the documents that share a key of an index of c that refuses new
 // duplicates, as an array for each key. It fails with ErrChanged where c is not the newest version. Where
 // there are none, Modify may make the index of c unique: as long as c does not change, writers let none in.
-func (s *Store) Violations(ctx context.Context, c *Collection, name string) ([]bsonx.Value, error) {
-	i := slices.IndexFunc(c.Indexes, func(ix *Index) bool { return ix.Name == name })
+func Violations(ctx context.Context, s *table.Store, c *table.Collection, name string) ([]bsonx.Value, error) {
+	i := slices.IndexFunc(c.Indexes, func(ix *table.Index) bool { return ix.Name == name })
 	switch {
 	case i < 0:
 		return nil, errNoIndex
 	case !c.Indexes[i].PrepareUnique:
 		return nil, mongoerr.New(mongoerr.InvalidOptions, "Cannot make index unique with 'prepareUnique=false'. Run collMod to set it first.")
 	}
-	return s.violations(ctx, c, c.Indexes[i])
+	return violations(ctx, s, c, c.Indexes[i])
 }
 
 // violations returns the _ids of the documents that share a key of an index, as an array for each key.
-func (s *Store) violations(ctx context.Context, c *Collection, ix *Index) ([]bsonx.Value, error) {
+func violations(ctx context.Context, s *table.Store, c *table.Collection, ix *table.Index) ([]bsonx.Value, error) {
 	snap := s.Engine().NewSnapshot()
 	defer snap.Close()
 	var out []bsonx.Value
@@ -103,12 +104,12 @@ func (s *Store) violations(ctx context.Context, c *Collection, ix *Index) ([]bso
 		ids = nil
 	}
 	add := func(entry []byte) error {
-		id, err := c.idOfEntry(snap, ix, entry)
+		id, err := idOfEntry(c, snap, ix, entry)
 		ids = append(ids, id)
 		size += len(id.Data)
 		return err
 	}
-	err := s.duplicates(ctx, ix, snap, func(key []byte, second storage.Iterator) (bool, error) {
+	err := duplicates(ctx, s, ix, snap, func(key []byte, second storage.Iterator) (bool, error) {
 		if !bytes.Equal(key, fields) {
 			end()
 			fields = append(fields[:0], key...)
@@ -138,7 +139,7 @@ func firstEntry(snap storage.Snapshot, fields []byte) ([]byte, error) {
 }
 
 // idOfEntry returns the _id of the document to which an entry points.
-func (c *Collection) idOfEntry(snap storage.Snapshot, ix *Index, entry []byte) (bsonx.Value, error) {
+func idOfEntry(c *table.Collection, snap storage.Snapshot, ix *table.Index, entry []byte) (bsonx.Value, error) {
 	key, err := c.RecordKeyOfEntry(nil, ix, entry)
 	if err != nil {
 		return bsonx.Value{}, err

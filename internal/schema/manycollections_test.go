@@ -1,4 +1,4 @@
-package table_test
+package schema_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/keyspace"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -54,38 +56,38 @@ func TestDropManyCollections(t *testing.T) {
 	t.Parallel()
 	const count = 300
 	for name, create := range map[string]func(s *table.Store, name string) (*table.Collection, error){
-		"plain": func(s *table.Store, name string) (*table.Collection, error) { return s.Ensure("db", name) },
+		"plain": func(s *table.Store, name string) (*table.Collection, error) { return schema.Ensure(s, "db", name) },
 		"indexed": func(s *table.Store, name string) (*table.Collection, error) {
-			return s.CreateNew(&table.NewCollection{
+			return schema.CreateNew(s, &schema.NewCollection{
 				DB: "db", Name: name, Kind: catalog.KindCollection,
 				Indexes: []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a", 1), "name", "a_1")},
 			})
 		},
 		"capped": func(s *table.Store, name string) (*table.Collection, error) {
-			return s.Create("db", name, catalog.KindCollection, bsonx.NewDoc("capped", true, "size", 4096))
+			return schema.Create(s, "db", name, catalog.KindCollection, bsonx.NewDoc("capped", true, "size", 4096))
 		},
 		"views": func(s *table.Store, name string) (*table.Collection, error) {
-			return s.Create("db", name, catalog.KindView, bsonx.NewDoc("viewOn", "x", "pipeline", bsonx.NewArray()))
+			return schema.Create(s, "db", name, catalog.KindView, bsonx.NewDoc("viewOn", "x", "pipeline", bsonx.NewArray()))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			engine := &countingEngine{Engine: mem.New()}
-			s := openLogged(t, engine, table.OplogOptions{})
+			s := schematest.OpenLogged(t, engine, table.OplogOptions{})
 			for i := range count {
 				c, err := create(s, fmt.Sprintf("c%d", i))
 				if err == nil && i%7 == 0 && c.Kind == catalog.KindCollection {
-					err = insert(s, c, bsonx.NewDoc("_id", i, "a", i))
+					err = schematest.Insert(s, c, bsonx.NewDoc("_id", i, "a", i))
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
 			}
-			if _, err := s.Ensure("other", "c"); err != nil {
+			if _, err := schema.Ensure(s, "other", "c"); err != nil {
 				t.Fatal(err)
 			}
 			durable, commits, ranges := engine.durable.Load(), engine.commits.Load(), engine.ranges.Load()
-			if _, err := s.DropDatabase(t.Context(), "db"); err != nil {
+			if _, err := schema.DropDatabase(t.Context(), s, "db"); err != nil {
 				t.Fatal(err)
 			}
 			durable, commits, ranges = engine.durable.Load()-durable, engine.commits.Load()-commits, engine.ranges.Load()-ranges
@@ -109,20 +111,24 @@ func TestDropBetweenIndexes(t *testing.T) {
 		return []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc(path, 1), "name", path+"_1")}
 	}
 	for name, drop := range map[string]func(s *table.Store, kept, gone *table.Collection) error{
-		"rename": func(s *table.Store, kept, gone *table.Collection) error { return s.Rename(kept, "db", gone.Name, true) },
-		"drop":   func(s *table.Store, _, gone *table.Collection) error { return s.Drop(gone) },
+		"rename": func(s *table.Store, kept, gone *table.Collection) error {
+			return schema.Rename(s, kept, "db", gone.Name, true)
+		},
+		"drop": func(s *table.Store, _, gone *table.Collection) error { return schema.Drop(s, gone) },
 		"database": func(s *table.Store, _, gone *table.Collection) error {
-			_, err := s.DropDatabase(t.Context(), gone.DB)
+			_, err := schema.DropDatabase(t.Context(), s, gone.DB)
 			return err
 		},
-		"indexes": func(s *table.Store, _, gone *table.Collection) error { return s.DropIndexes(gone, "a_1", "b_1") },
+		"indexes": func(s *table.Store, _, gone *table.Collection) error {
+			return schema.DropIndexes(s, gone, "a_1", "b_1")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			engine := mem.New()
-			s := open(t, engine)
+			s := schematest.Open(t, engine)
 			ensure := func(db, name string) *table.Collection {
-				c, err := s.Ensure(db, name)
+				c, err := schema.Ensure(s, db, name)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -133,14 +139,14 @@ func TestDropBetweenIndexes(t *testing.T) {
 				c    *table.Collection
 				path string
 			}{{gone, "a"}, {kept, "a"}, {gone, "b"}, {kept, "b"}} {
-				if err := s.CreateIndexes(t.Context(), s.Current(build.c), spec(build.path)); err != nil {
+				if err := schema.CreateIndexes(t.Context(), s, s.Current(build.c), spec(build.path)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			gone, kept = s.Current(gone), s.Current(kept)
 			for i := range 5 {
 				for _, c := range []*table.Collection{gone, kept} {
-					if err := insert(s, c, bsonx.NewDoc("_id", i, "a", bsonx.NewArray(i, -1), "b", i)); err != nil {
+					if err := schematest.Insert(s, c, bsonx.NewDoc("_id", i, "a", bsonx.NewArray(i, -1), "b", i)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -188,12 +194,12 @@ func TestDropByTurns(t *testing.T) {
 	t.Parallel()
 	const count = 500
 	engine := &countingEngine{Engine: mem.New()}
-	s := open(t, engine)
+	s := schematest.Open(t, engine)
 	for i := range count {
 		for _, db := range []string{"gone", "kept"} {
-			c, err := s.Ensure(db, fmt.Sprintf("c%d", i))
+			c, err := schema.Ensure(s, db, fmt.Sprintf("c%d", i))
 			if err == nil {
-				err = insert(s, c, bsonx.NewDoc("_id", i))
+				err = schematest.Insert(s, c, bsonx.NewDoc("_id", i))
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -201,7 +207,7 @@ func TestDropByTurns(t *testing.T) {
 		}
 	}
 	gone := s.Catalog().Collections("gone")
-	if _, err := s.DropDatabase(t.Context(), "gone"); err != nil {
+	if _, err := schema.DropDatabase(t.Context(), s, "gone"); err != nil {
 		t.Fatal(err)
 	}
 	if n := engine.together.Load(); n < 2 {

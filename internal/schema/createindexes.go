@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"context"
@@ -9,31 +9,32 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // buildFailed names the build and the collection in the error of a record that a new index cannot
 // have, as MongoDB does. The log has the build under the same name. Other errors stay as they are.
-func (s *Store) buildFailed(c *Collection, err error) error {
-	var refused *RefusedRecord
+func buildFailed(s *table.Store, c *table.Collection, err error) error {
+	var refused *table.RefusedRecord
 	if !errors.As(err, &refused) {
 		return err
 	}
-	build := uuidText(NewUUID())
+	build := uuidText(table.NewUUID())
 	s.Logger().Info("index build failed", "buildUUID", build, "ns", c.Namespace(), "error", err)
 	return failedBuild(build, c, err)
 }
 
-func failedBuild(build string, c *Collection, err error) error {
+func failedBuild(build string, c *table.Collection, err error) error {
 	return mongoerr.Within(fmt.Sprintf("Index build failed: %s: Collection %s ( %s )", build, c.Namespace(), uuidText(c.UUID)), err)
 }
 
 // RefuseBuild names a build and the collection in the error of an index that cannot be built, as MongoDB
 // does. It returns the error of an index on a collection that does not exist as it is.
-func RefuseBuild(c *Collection, err error) error {
+func RefuseBuild(c *table.Collection, err error) error {
 	if c.UUID == [16]byte{} {
 		return err
 	}
-	return failedBuild(uuidText(NewUUID()), c, err)
+	return failedBuild(uuidText(table.NewUUID()), c, err)
 }
 
 // uuidText writes a UUID in its usual form.
@@ -44,13 +45,13 @@ func uuidText(id [16]byte) string {
 // CreateIndexes builds indexes from specifications that were checked against c: it fails with ErrChanged
 // where c is not the newest version. Writers go on during the build; readers use the indexes when all are
 // complete. Where one cannot be built, none is left.
-func (s *Store) CreateIndexes(ctx context.Context, c *Collection, specs []bsonx.Doc) error {
-	if s.isLive(c) {
+func CreateIndexes(ctx context.Context, s *table.Store, c *table.Collection, specs []bsonx.Doc) error {
+	if s.IsLive(c) {
 		return errLiveOplog("build an index of the")
 	}
 	var ids []uint32
-	err := s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
-		if err := c.unchanged(); err != nil {
+	err := modify(s, c, func(ch *catalog.Change, entry *catalog.Collection) error {
+		if err := c.Unchanged(); err != nil {
 			return err
 		}
 		entry.Indexes = slices.Clone(entry.Indexes)
@@ -68,8 +69,8 @@ func (s *Store) CreateIndexes(ctx context.Context, c *Collection, specs []bsonx.
 	if err != nil {
 		return err
 	}
-	if err := s.build(ctx, c, ids); err != nil {
-		return errors.Join(s.buildFailed(c, err), s.dropUnbuilt(c, ids))
+	if err := build(ctx, s, c, ids); err != nil {
+		return errors.Join(buildFailed(s, c, err), dropUnbuilt(s, c, ids))
 	}
 	return nil
 }

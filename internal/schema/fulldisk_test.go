@@ -1,4 +1,4 @@
-package table_test
+package schema_test
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -87,11 +89,11 @@ var leftovers = map[string]left{
 	},
 	"dropping unfinished collections": {
 		prepare: func(_ *testing.T, s *table.Store) error {
-			_, err := s.Ensure("db", table.UnfinishedPrefix+"1")
+			_, err := schema.Ensure(s, "db", schema.UnfinishedPrefix+"1")
 			return err
 		},
 		done: func(s *table.Store) error {
-			if s.Lookup("db", table.UnfinishedPrefix+"1") != nil {
+			if s.Lookup("db", schema.UnfinishedPrefix+"1") != nil {
 				return errors.New("the collection is there")
 			}
 			return nil
@@ -100,7 +102,7 @@ var leftovers = map[string]left{
 	"indexes of kinds that are new": {
 		prepare: func(_ *testing.T, s *table.Store) error {
 			return withIndex(s, func(id uint32) *catalog.Index {
-				ix := catalog.NewIndex(id, spec("g", bsonx.NewDoc("g", "2dsphere"), "2dsphereIndexVersion", 3))
+				ix := catalog.NewIndex(id, schematest.Spec("g", bsonx.NewDoc("g", "2dsphere"), "2dsphereIndexVersion", 3))
 				ix.Ready, ix.Enforced = true, true
 				return ix
 			})
@@ -115,7 +117,7 @@ var leftovers = map[string]left{
 	"dropping interrupted rebuilds of indexes": {
 		prepare: func(_ *testing.T, s *table.Store) error {
 			return withIndex(s, func(id uint32) *catalog.Index {
-				return catalog.NewIndex(id, spec("\x00rebuild.n", bsonx.NewDoc("n", 1)))
+				return catalog.NewIndex(id, schematest.Spec("\x00rebuild.n", bsonx.NewDoc("n", 1)))
 			})
 		},
 		done: func(s *table.Store) error {
@@ -131,7 +133,7 @@ var leftovers = map[string]left{
 // oldViews makes two views as a store has them from before there was system.views.
 func oldViews(_ *testing.T, s *table.Store) error {
 	for _, name := range []string{"v", "w"} {
-		if _, err := s.Create("db", name, catalog.KindView, bsonx.NewDoc("viewOn", "c", "pipeline", bsonx.NewArray())); err != nil {
+		if _, err := schema.Create(s, "db", name, catalog.KindView, bsonx.NewDoc("viewOn", "c", "pipeline", bsonx.NewArray())); err != nil {
 			return err
 		}
 	}
@@ -172,7 +174,7 @@ func wantViews(s *table.Store, names ...string) error {
 // where they would answer wrongly; the next start with space does what is left.
 func TestOpenOnAFullDisk(t *testing.T) {
 	t.Parallel()
-	steps := table.OpeningSteps()
+	steps := schema.OpeningSteps()
 	if len(steps) != len(leftovers) {
 		t.Errorf("%d steps, %d cases", len(steps), len(leftovers))
 	}
@@ -186,16 +188,16 @@ func TestOpenOnAFullDisk(t *testing.T) {
 			engine := &fullEngine{Engine: mem.New()}
 			reopen := func() (*table.Store, error) {
 				if state.logged {
-					return table.OpenLogged(engine, compiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
+					return schema.OpenLogged(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
 				}
-				return table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+				return schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
 			}
-			s, err := table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+			s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := s.Ensure("db", "c")
-			if err := errors.Join(err, insert(s, c, bsonx.NewDoc("_id", 1)), state.prepare(t, s)); err != nil {
+			c, err := schema.Ensure(s, "db", "c")
+			if err := errors.Join(err, schematest.Insert(s, c, bsonx.NewDoc("_id", 1)), state.prepare(t, s)); err != nil {
 				t.Fatal(err)
 			}
 			s.Close()
@@ -232,14 +234,14 @@ func TestOpenOnAFullDisk(t *testing.T) {
 // TestViewsAfterAFullDisk makes a view where those from before system.views have no documents yet: they get theirs too.
 func TestViewsAfterAFullDisk(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
-	if _, err := s.Ensure("db", "c"); err != nil {
+	s := schematest.Open(t, mem.New())
+	if _, err := schema.Ensure(s, "db", "c"); err != nil {
 		t.Fatal(err)
 	}
 	if err := oldViews(t, s); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Create("db", "x", catalog.KindView, bsonx.NewDoc("viewOn", "c", "pipeline", bsonx.NewArray())); err != nil {
+	if _, err := schema.Create(s, "db", "x", catalog.KindView, bsonx.NewDoc("viewOn", "c", "pipeline", bsonx.NewArray())); err != nil {
 		t.Fatal(err)
 	}
 	if err := wantViews(s, "v", "w", "x"); err != nil {

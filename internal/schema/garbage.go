@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // identifiers returns the storage identifiers that ranges belong to. What has one is dropped as a whole, and no identifier is used
@@ -65,8 +66,8 @@ func remember(ch *catalog.Change, garbage []catalog.Range) error {
 
 // sweep deletes what a drop left behind. The drop itself is durable already: what cannot be deleted now is when the store is
 // opened again.
-func (s *Store) sweep(garbage []catalog.Range) {
-	if err := s.sweepAll(garbage); err != nil {
+func sweep(s *table.Store, garbage []catalog.Range) {
+	if err := sweepAll(s, garbage); err != nil {
 		s.Logger().Warn("dropped data is left until the store is opened again", "error", err)
 	}
 }
@@ -79,7 +80,7 @@ const (
 )
 
 // sweepAll deletes ranges until the first that fails. Those of databases that were filled by turns cannot be joined.
-func (s *Store) sweepAll(garbage []catalog.Range) error {
+func sweepAll(s *table.Store, garbage []catalog.Range) error {
 	var group errgroup.Group
 	group.SetLimit(sweepers)
 	if len(garbage) <= fewRanges {

@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"context"
@@ -9,53 +9,54 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // Drop removes a collection or view with its records and indexes, a time-series collection with its buckets. It fails with NamespaceNotFound where c has another
 // name by now.
-func (s *Store) Drop(c *Collection) error {
-	if s.isLive(c) {
+func Drop(s *table.Store, c *table.Collection) error {
+	if s.IsLive(c) {
 		return errLiveOplog("drop")
 	}
-	colls := s.withBuckets(c)
+	colls := withBuckets(s, c)
 	names := map[string]bool{}
 	for _, c := range colls {
 		names[c.Namespace()] = true
 	}
-	check := func(newest *Collection) error {
+	check := func(newest *table.Collection) error {
 		if newest == nil || !names[newest.Namespace()] {
-			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns not found"), ErrChanged)
+			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns not found"), table.ErrChanged)
 		}
 		return nil
 	}
-	return s.dropAll(colls, check, func(*catalog.Change) error { return nil })
+	return dropAll(s, colls, check, func(*catalog.Change) error { return nil })
 }
 
 // DropDatabase removes all collections and views of a database, also those that appear while it
 // waits for the others' writers. It reports whether it removed any: another client may have dropped
 // them all. Where ctx ends before the change is committed, it removes nothing.
-func (s *Store) DropDatabase(ctx context.Context, db string) (dropped bool, err error) {
+func DropDatabase(ctx context.Context, s *table.Store, db string) (dropped bool, err error) {
 	for {
-		var colls []*Collection
+		var colls []*table.Collection
 		for _, e := range s.Catalog().Collections(db) {
-			colls = append(colls, e.Attached.(*Collection))
+			colls = append(colls, e.Attached.(*table.Collection))
 		}
 		if len(colls) == 0 {
 			return false, nil
 		}
-		if dropped, err = s.dropListed(ctx, db, colls); !errors.Is(err, errTargetChanged) {
+		if dropped, err = dropListed(ctx, s, db, colls); !errors.Is(err, errTargetChanged) {
 			return dropped, err
 		}
 	}
 }
 
 // dropListed is DropDatabase of those collections. It fails with errTargetChanged where there are others.
-func (s *Store) dropListed(ctx context.Context, db string, colls []*Collection) (dropped bool, err error) {
+func dropListed(ctx context.Context, s *table.Store, db string, colls []*table.Collection) (dropped bool, err error) {
 	listed := make(map[uint32]bool, len(colls))
 	for _, c := range colls {
 		listed[c.ID] = true
 	}
-	check := func(newest *Collection) error {
+	check := func(newest *table.Collection) error {
 		if err := interrupt.Cause(ctx); err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (s *Store) dropListed(ctx context.Context, db string, colls []*Collection) 
 		}
 		return nil
 	}
-	err = s.dropAll(colls, check, func(ch *catalog.Change) error {
+	err = dropAll(s, colls, check, func(ch *catalog.Change) error {
 		for _, e := range s.Catalog().Collections(db) {
 			if !listed[e.ID] {
 				return errTargetChanged
@@ -73,7 +74,7 @@ func (s *Store) dropListed(ctx context.Context, db string, colls []*Collection) 
 		if dropped = len(ch.Removed()) > 0; !dropped {
 			return nil
 		}
-		return s.logCommand(ch.Txn(), db, nil, bsonx.NewDoc("dropDatabase", 1), nil)
+		return s.LogCommand(ch.Txn(), db, nil, bsonx.NewDoc("dropDatabase", 1), nil)
 	})
 	return dropped && err == nil, err
 }
@@ -83,9 +84,9 @@ var errSkip = errors.New("not to be dropped")
 
 // dropAll removes collections in one change, with what last adds to it. check is asked about the newest form of each, nil where
 // it was dropped.
-func (s *Store) dropAll(colls []*Collection, check func(newest *Collection) error, last func(*catalog.Change) error) error {
-	colls = byID(colls)
-	return s.discard(colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
+func dropAll(s *table.Store, colls []*table.Collection, check func(newest *table.Collection) error, last func(*catalog.Change) error) error {
+	colls = table.ByID(colls)
+	return discard(s, colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
 		for _, c := range colls {
 			newest := s.Current(c)
 			if err := check(newest); errors.Is(err, errSkip) {
@@ -94,17 +95,17 @@ func (s *Store) dropAll(colls []*Collection, check func(newest *Collection) erro
 				return nil, err
 			}
 			ch.Remove(newest.Collection)
-			if err := s.logDrop(ch, newest); err != nil {
+			if err := logDrop(s, ch, newest); err != nil {
 				return nil, err
 			}
-			garbage = append(garbage, newest.ranges()...)
+			garbage = append(garbage, newest.Ranges()...)
 		}
 		return garbage, last(ch)
 	})
 }
 
 // discard runs a change of existing collections that returns what no entry refers to after it, and deletes that.
-func (s *Store) discard(colls []*Collection, fn func(*catalog.Change) ([]catalog.Range, error)) error {
+func discard(s *table.Store, colls []*table.Collection, fn func(*catalog.Change) ([]catalog.Range, error)) error {
 	var garbage []catalog.Range
 	err := s.Change(colls, mirrored(func(ch *catalog.Change) (err error) {
 		if garbage, err = fn(ch); err != nil {
@@ -116,6 +117,6 @@ func (s *Store) discard(colls []*Collection, fn func(*catalog.Change) ([]catalog
 	if err != nil {
 		return err
 	}
-	s.sweep(garbage)
+	sweep(s, garbage)
 	return nil
 }

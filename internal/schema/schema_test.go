@@ -1,4 +1,4 @@
-package table_test
+package schema_test
 
 import (
 	"errors"
@@ -13,6 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -21,28 +23,28 @@ import (
 // rename must not be dropped or renamed under its new name.
 func TestNamesAreTakenUnderTheLock(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
-	c, _ := s.Ensure("db", "x")
-	if err := s.Rename(c, "other", "y", false); err != nil {
+	s := schematest.Open(t, mem.New())
+	c, _ := schema.Ensure(s, "db", "x")
+	if err := schema.Rename(s, c, "other", "y", false); err != nil {
 		t.Fatal(err)
 	}
-	if code := mongoerr.CodeOf(s.Drop(c)); code != mongoerr.NamespaceNotFound {
+	if code := mongoerr.CodeOf(schema.Drop(s, c)); code != mongoerr.NamespaceNotFound {
 		t.Errorf("drop of the old name: code %d", code)
 	}
-	if code := mongoerr.CodeOf(s.Rename(c, "db", "z", false)); code != mongoerr.NamespaceNotFound {
+	if code := mongoerr.CodeOf(schema.Rename(s, c, "db", "z", false)); code != mongoerr.NamespaceNotFound {
 		t.Errorf("rename of the old name: code %d", code)
 	}
 	c = s.Lookup("other", "y")
 	if c == nil {
 		t.Fatal("the renamed collection is gone")
 	}
-	if err := insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
+	if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
 		t.Fatal(err)
 	}
-	if code := mongoerr.CodeOf(s.Rename(c, "other", "y", true)); code != mongoerr.IllegalOperation {
+	if code := mongoerr.CodeOf(schema.Rename(s, c, "other", "y", true)); code != mongoerr.IllegalOperation {
 		t.Errorf("rename onto itself: code %d", code)
 	}
-	if n := mustValid(t, s, c).Records; n != 1 {
+	if n := schematest.MustValid(t, s, c).Records; n != 1 {
 		t.Errorf("%d records after a rename onto itself", n)
 	}
 }
@@ -51,20 +53,20 @@ func TestNamesAreTakenUnderTheLock(t *testing.T) {
 // all collections stay.
 func TestDropDatabaseIsInterrupted(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
+	s := schematest.Open(t, mem.New())
 	const collections = 10
 	for i := range collections {
-		if _, err := s.Ensure("db", fmt.Sprint("c", i)); err != nil {
+		if _, err := schema.Ensure(s, "db", fmt.Sprint("c", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.DropDatabase(interrupttest.EndAfter(t.Context(), collections/2), "db"); !errors.Is(err, interrupttest.ErrEnded) {
+	if _, err := schema.DropDatabase(interrupttest.EndAfter(t.Context(), collections/2), s, "db"); !errors.Is(err, interrupttest.ErrEnded) {
 		t.Errorf("the drop: %v", err)
 	}
 	if left := len(s.Catalog().Collections("db")); left != collections {
 		t.Errorf("%d collections of %d are left", left, collections)
 	}
-	if _, err := s.DropDatabase(t.Context(), "db"); err != nil || len(s.Catalog().Collections("db")) > 0 {
+	if _, err := schema.DropDatabase(t.Context(), s, "db"); err != nil || len(s.Catalog().Collections("db")) > 0 {
 		t.Errorf("the next drop: %v", err)
 	}
 }
@@ -73,25 +75,25 @@ func TestDropDatabaseIsInterrupted(t *testing.T) {
 func TestDropDatabaseBesideOthers(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()
-	s := open(t, engine)
+	s := schematest.Open(t, engine)
 	var wg sync.WaitGroup
 	const rounds = 200
 	for i := range rounds {
 		db, kept := fmt.Sprint("db", i), fmt.Sprint("kept", i)
-		a, _ := s.Ensure(db, "a")
-		b, _ := s.Ensure(db, "b")
+		a, _ := schema.Ensure(s, db, "a")
+		b, _ := schema.Ensure(s, db, "b")
 		var moved bool
 		wg.Go(func() {
-			if _, err := s.DropDatabase(t.Context(), db); err != nil {
+			if _, err := schema.DropDatabase(t.Context(), s, db); err != nil {
 				t.Errorf("drop of the database: %v", err)
 			}
 		})
 		wg.Go(func() {
-			if err := s.Drop(a); err != nil && mongoerr.CodeOf(err) != mongoerr.NamespaceNotFound {
+			if err := schema.Drop(s, a); err != nil && mongoerr.CodeOf(err) != mongoerr.NamespaceNotFound {
 				t.Error(err)
 			}
 		})
-		wg.Go(func() { moved = s.Rename(b, kept, "b", false) == nil })
+		wg.Go(func() { moved = schema.Rename(s, b, kept, "b", false) == nil })
 		wg.Wait()
 		if (s.Lookup(kept, "b") != nil) != moved {
 			t.Fatalf("rename moved: %v, collection: %v", moved, s.Lookup(kept, "b") != nil)
@@ -106,9 +108,9 @@ func TestDropDatabaseBesideOthers(t *testing.T) {
 // them removes the collections, says so, and is in the log.
 func TestDropDatabaseThatIsDropped(t *testing.T) {
 	t.Parallel()
-	s := openLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
 	defer s.Close()
-	if _, err := s.Ensure("db", "c"); err != nil {
+	if _, err := schema.Ensure(s, "db", "c"); err != nil {
 		t.Fatal(err)
 	}
 	armed := false
@@ -117,16 +119,16 @@ func TestDropDatabaseThatIsDropped(t *testing.T) {
 			return
 		}
 		armed = false
-		if dropped, err := s.DropDatabase(t.Context(), "db"); err != nil || !dropped {
+		if dropped, err := schema.DropDatabase(t.Context(), s, "db"); err != nil || !dropped {
 			t.Errorf("the drop in between: %v, %v", dropped, err)
 		}
 	})
 	armed = true
-	if dropped, err := s.DropDatabase(t.Context(), "db"); err != nil || dropped || armed {
+	if dropped, err := schema.DropDatabase(t.Context(), s, "db"); err != nil || dropped || armed {
 		t.Errorf("the drop: %v, %v", dropped, err)
 	}
 	logged := 0
-	for _, entry := range entries(t, s) {
+	for _, entry := range schematest.Entries(t, s) {
 		if strings.Contains(entry, "dropDatabase") {
 			logged++
 		}
@@ -150,20 +152,20 @@ func nested(depth int) bsonx.Doc {
 func TestDeepOptions(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()
-	s := open(t, engine)
+	s := schematest.Open(t, engine)
 	for depth := 190; depth <= 201; depth++ {
-		c, err := s.Create("db", fmt.Sprint("c", depth), catalog.KindCollection, nested(depth))
+		c, err := schema.Create(s, "db", fmt.Sprint("c", depth), catalog.KindCollection, nested(depth))
 		if err != nil {
 			if code := mongoerr.CodeOf(err); code != mongoerr.Overflow {
 				t.Errorf("depth %d: %v", depth, err)
 			}
 			continue
 		}
-		if err := insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
 			t.Error(err)
 		}
 	}
-	again, err := table.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+	again, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatalf("the store cannot be opened again: %v", err)
 	}
@@ -180,17 +182,17 @@ func TestRenameBesideNewTargets(t *testing.T) {
 	t.Parallel()
 	for kind, create := range map[string]func(s *table.Store) error{
 		"view": func(s *table.Store) error {
-			_, err := s.Create("db", "y", catalog.KindView, bsonx.NewDoc("viewOn", "x"))
+			_, err := schema.Create(s, "db", "y", catalog.KindView, bsonx.NewDoc("viewOn", "x"))
 			return err
 		},
 		"time series": func(s *table.Store) error {
-			_, err := s.CreateTimeseries("db", "y", bsonx.NewDoc("timeseries", bsonx.NewDoc("timeField", "t", "bucketMaxSpanSeconds", 3600)))
+			_, err := schema.CreateTimeseries(s, "db", "y", bsonx.NewDoc("timeseries", bsonx.NewDoc("timeField", "t", "bucketMaxSpanSeconds", 3600)))
 			return err
 		},
 	} {
-		s := open(t, mem.New())
-		x, _ := s.Ensure("db", "x")
-		if err := insert(s, x, bsonx.NewDoc("_id", 1)); err != nil {
+		s := schematest.Open(t, mem.New())
+		x, _ := schema.Ensure(s, "db", "x")
+		if err := schematest.Insert(s, x, bsonx.NewDoc("_id", 1)); err != nil {
 			t.Fatal(err)
 		}
 		armed := false
@@ -204,7 +206,7 @@ func TestRenameBesideNewTargets(t *testing.T) {
 			}
 		})
 		armed = true
-		if code := mongoerr.CodeOf(s.Rename(x, "db", "y", true)); code != mongoerr.NamespaceExists || armed {
+		if code := mongoerr.CodeOf(schema.Rename(s, x, "db", "y", true)); code != mongoerr.NamespaceExists || armed {
 			t.Errorf("rename over a new %s: code %d", kind, code)
 		}
 		var names []string

@@ -1,14 +1,15 @@
-package table
+package schema
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // Create makes a collection or a view. It fails with NamespaceExists where the name is taken.
-func (s *Store) Create(db, name string, kind catalog.Kind, options bsonx.Doc) (*Collection, error) {
-	return s.CreateNew(&NewCollection{DB: db, Name: name, Kind: kind, Options: options})
+func Create(s *table.Store, db, name string, kind catalog.Kind, options bsonx.Doc) (*table.Collection, error) {
+	return CreateNew(s, &NewCollection{DB: db, Name: name, Kind: kind, Options: options})
 }
 
 // NewCollection is what CreateNew makes.
@@ -25,8 +26,8 @@ type NewCollection struct {
 
 // CreateNew makes a collection or a view, with its first indexes, in one change. It fails with
 // NamespaceExists where the name is taken.
-func (s *Store) CreateNew(n *NewCollection) (*Collection, error) {
-	if err := s.checkNew(n.DB, n.Name); err != nil {
+func CreateNew(s *table.Store, n *NewCollection) (*table.Collection, error) {
+	if err := s.CheckNew(n.DB, n.Name); err != nil {
 		return nil, err
 	}
 	s.Interleaved()
@@ -43,31 +44,31 @@ func (s *Store) CreateNew(n *NewCollection) (*Collection, error) {
 				return err
 			}
 		}
-		entry = newEntry(ch.NewID, n.DB, n.Name, n.Kind, n.Options)
+		entry = table.NewEntry(ch.NewID, n.DB, n.Name, n.Kind, n.Options)
 		for _, spec := range n.Indexes {
 			ix := catalog.NewIndex(ch.NewID(), spec.Clone())
-			markReady(ix)
+			table.MarkReady(ix)
 			entry.Indexes = append(entry.Indexes, ix)
 		}
 		ch.Put(entry)
-		if err := s.logCreate(ch, entry); err != nil {
+		if err := logCreate(s, ch, entry); err != nil {
 			return err
 		}
-		return s.logIndexes(ch, entry, entry.Indexes)
+		return logIndexes(s, ch, entry, entry.Indexes)
 	}))
 	if err != nil {
 		return nil, err
 	}
-	return entry.Attached.(*Collection), nil
+	return entry.Attached.(*table.Collection), nil
 }
 
 // Ensure returns a collection and makes it where there is none.
-func (s *Store) Ensure(db, name string) (*Collection, error) {
+func Ensure(s *table.Store, db, name string) (*table.Collection, error) {
 	for {
 		if c := s.Lookup(db, name); c != nil {
 			return c, nil
 		}
-		c, err := s.Create(db, name, catalog.KindCollection, bsonx.Empty)
+		c, err := Create(s, db, name, catalog.KindCollection, bsonx.Empty)
 		if mongoerr.CodeOf(err) == mongoerr.NamespaceExists {
 			continue // someone else made it just now
 		}

@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
@@ -97,7 +98,7 @@ func (m *viewMirror) put(view *catalog.Collection) error {
 
 // make makes the system.views of a database with a document for a view, and for those from before there was one.
 func (m *viewMirror) make(view *catalog.Collection) error {
-	c := newEntry(m.ch.NewID, view.DB, catalog.Views, catalog.KindCollection, nil)
+	c := table.NewEntry(m.ch.NewID, view.DB, catalog.Views, catalog.KindCollection, nil)
 	m.ch.Put(c)
 	m.made[view.DB] = c
 	changed := slices.Concat(m.ch.Added(), m.ch.Removed())
@@ -181,9 +182,9 @@ func viewDocument(view *catalog.Collection) bsonx.Doc {
 
 // DropViews drops a collection system.views, and with it all views of the database, also those that appear while it waits for
 // readers of the others. It fails with ErrChanged where c was dropped meanwhile.
-func (s *Store) DropViews(c *Collection) error {
+func DropViews(s *table.Store, c *table.Collection) error {
 	for {
-		err := s.dropViews(c)
+		err := dropViews(s, c)
 		if !errors.Is(err, errTargetChanged) {
 			return err
 		}
@@ -191,22 +192,22 @@ func (s *Store) DropViews(c *Collection) error {
 }
 
 // dropViews is DropViews of the views that there are. It fails with errTargetChanged where there are others at its change.
-func (s *Store) dropViews(c *Collection) error {
-	colls := []*Collection{c}
+func dropViews(s *table.Store, c *table.Collection) error {
+	colls := []*table.Collection{c}
 	listed := map[uint32]bool{c.ID: true}
 	for _, e := range s.Catalog().Collections(c.DB) {
 		if e.Kind == catalog.KindView {
-			colls = append(colls, e.Attached.(*Collection))
+			colls = append(colls, e.Attached.(*table.Collection))
 			listed[e.ID] = true
 		}
 	}
-	check := func(newest *Collection) error {
+	check := func(newest *table.Collection) error {
 		if newest == nil || newest.DB != c.DB {
 			return errSkip // dropped meanwhile
 		}
 		return nil
 	}
-	return s.dropAll(colls, check, func(*catalog.Change) error {
+	return dropAll(s, colls, check, func(*catalog.Change) error {
 		for _, e := range s.Catalog().Collections(c.DB) {
 			switch {
 			case e.Kind == catalog.KindTimeseries:
@@ -216,14 +217,14 @@ func (s *Store) dropViews(c *Collection) error {
 			}
 		}
 		if s.Current(c) == nil {
-			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns not found"), ErrChanged)
+			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns not found"), table.ErrChanged)
 		}
 		return nil
 	})
 }
 
 // completeViews makes the documents of views from before there were any. On a full disk the first change of a view does.
-func (s *Store) completeViews() error {
+func completeViews(s *table.Store) error {
 	var views []*catalog.Collection
 	for _, e := range s.Catalog().All() {
 		if e.Kind != catalog.KindCollection && s.Catalog().Lookup(e.DB, catalog.Views) == nil {

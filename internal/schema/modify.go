@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // CollMod is a change of a collection's options and of one index, made together.
@@ -23,9 +24,9 @@ type CollMod struct {
 }
 
 // Modify changes a collection. It fails with ErrChanged where c is not the newest version.
-func (s *Store) Modify(c *Collection, m *CollMod) error {
-	return s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
-		if err := c.unchanged(); err != nil {
+func Modify(s *table.Store, c *table.Collection, m *CollMod) error {
+	return modify(s, c, func(ch *catalog.Change, entry *catalog.Collection) error {
+		if err := c.Unchanged(); err != nil {
 			return err
 		}
 		if m.Check != nil {
@@ -33,14 +34,14 @@ func (s *Store) Modify(c *Collection, m *CollMod) error {
 				return err
 			}
 		}
-		return s.apply(ch, entry, m)
+		return apply(s, ch, entry, m)
 	})
 }
 
 // apply makes a modification of an entry that is not published yet.
-func (s *Store) apply(ch *catalog.Change, entry *catalog.Collection, m *CollMod) error {
+func apply(s *table.Store, ch *catalog.Change, entry *catalog.Collection, m *CollMod) error {
 	if m.Index != "" {
-		if err := s.replaceSpec(ch, entry, m.Index, m.Spec); err != nil {
+		if err := replaceSpec(s, ch, entry, m.Index, m.Spec); err != nil {
 			return err
 		}
 	}
@@ -49,10 +50,10 @@ func (s *Store) apply(ch *catalog.Change, entry *catalog.Collection, m *CollMod)
 	}
 	old := entry.Options
 	entry.Options = m.Options.Clone()
-	return s.logCollMod(ch, entry, old, entry.Options)
+	return logCollMod(s, ch, entry, old, entry.Options)
 }
 
-func (s *Store) replaceSpec(ch *catalog.Change, entry *catalog.Collection, name string, spec bsonx.Doc) error {
+func replaceSpec(s *table.Store, ch *catalog.Change, entry *catalog.Collection, name string, spec bsonx.Doc) error {
 	i := slices.IndexFunc(entry.Indexes, func(ix *catalog.Index) bool { return ix.Name == name })
 	if i < 0 {
 		return errNoIndex
@@ -61,18 +62,18 @@ func (s *Store) replaceSpec(ch *catalog.Change, entry *catalog.Collection, name 
 	replaced.Ready, replaced.Enforced, replaced.Filled = old.Ready, old.Enforced, old.Filled
 	entry.Indexes = slices.Clone(entry.Indexes)
 	entry.Indexes[i] = replaced
-	return s.logIndexMod(ch, entry, name, old.Spec, spec)
+	return logIndexMod(s, ch, entry, name, old.Spec, spec)
 }
 
 // errNoIndex means that an index was dropped meanwhile.
 var errNoIndex = mongoerr.New(mongoerr.IndexNotFound, "the index was dropped")
 
 // modify changes a copy of the newest version's entry and publishes it.
-func (s *Store) modify(c *Collection, fn func(ch *catalog.Change, entry *catalog.Collection) error) error {
-	return s.Change([]*Collection{c}, mirrored(func(ch *catalog.Change) error {
+func modify(s *table.Store, c *table.Collection, fn func(ch *catalog.Change, entry *catalog.Collection) error) error {
+	return s.Change([]*table.Collection{c}, mirrored(func(ch *catalog.Change) error {
 		newest := s.Current(c)
 		if newest == nil {
-			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), ErrChanged)
+			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), table.ErrChanged)
 		}
 		entry := *newest.Collection
 		if err := fn(ch, &entry); err != nil {
@@ -84,42 +85,42 @@ func (s *Store) modify(c *Collection, fn func(ch *catalog.Change, entry *catalog
 }
 
 // DropIndexes removes indexes by name. It fails with ErrChanged where c is not the newest version.
-func (s *Store) DropIndexes(c *Collection, names ...string) error {
-	return s.discard([]*Collection{c}, func(ch *catalog.Change) ([]catalog.Range, error) {
-		if err := c.unchanged(); err != nil {
+func DropIndexes(s *table.Store, c *table.Collection, names ...string) error {
+	return discard(s, []*table.Collection{c}, func(ch *catalog.Change) ([]catalog.Range, error) {
+		if err := c.Unchanged(); err != nil {
 			return nil, err
 		}
-		return s.withoutIndexes(ch, c, func(ix *Index) bool { return slices.Contains(names, ix.Name) })
+		return withoutIndexes(s, ch, c, func(ix *table.Index) bool { return slices.Contains(names, ix.Name) })
 	})
 }
 
 // dropUnbuilt removes the indexes of a failed build, as far as they are still there.
-func (s *Store) dropUnbuilt(c *Collection, ids []uint32) error {
-	return s.dropIndexes(c, func(ix *Index) bool { return slices.Contains(ids, ix.ID) })
+func dropUnbuilt(s *table.Store, c *table.Collection, ids []uint32) error {
+	return dropIndexes(s, c, func(ix *table.Index) bool { return slices.Contains(ids, ix.ID) })
 }
 
 // dropIndexes removes indexes of a collection, if it is still there.
-func (s *Store) dropIndexes(c *Collection, drop func(*Index) bool) error {
-	return s.discard([]*Collection{c}, func(ch *catalog.Change) ([]catalog.Range, error) {
+func dropIndexes(s *table.Store, c *table.Collection, drop func(*table.Index) bool) error {
+	return discard(s, []*table.Collection{c}, func(ch *catalog.Change) ([]catalog.Range, error) {
 		newest := s.Current(c)
 		if newest == nil {
 			return nil, nil
 		}
-		return s.withoutIndexes(ch, newest, drop)
+		return withoutIndexes(s, ch, newest, drop)
 	})
 }
 
 // withoutIndexes removes indexes of the newest version of a collection.
-func (s *Store) withoutIndexes(ch *catalog.Change, newest *Collection, drop func(*Index) bool) (garbage []catalog.Range, err error) {
+func withoutIndexes(s *table.Store, ch *catalog.Change, newest *table.Collection, drop func(*table.Index) bool) (garbage []catalog.Range, err error) {
 	entry := *newest.Collection
 	entry.Indexes = nil
-	for _, ix := range newest.withRebuilds() {
+	for _, ix := range newest.AllIndexes() {
 		if !drop(ix) {
 			entry.Indexes = append(entry.Indexes, ix.Index)
 			continue
 		}
-		garbage = append(garbage, ix.ranges()...)
-		if err := s.logDropIndex(ch, &entry, ix); err != nil {
+		garbage = append(garbage, ix.Ranges()...)
+		if err := logDropIndex(s, ch, &entry, ix); err != nil {
 			return nil, err
 		}
 	}

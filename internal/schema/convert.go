@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // A copy of a collection is filled under a name of its own, as any collection is, so that the log has all of it. Then it takes its
@@ -26,59 +27,59 @@ const (
 // Convert replaces a collection by one with other options, without its indexes. Writers wait meanwhile. Where the options
 // are those of a capped collection, the newest documents stay. It fails with ErrChanged where c is not the
 // newest version: the options were made from older ones.
-func (s *Store) Convert(ctx context.Context, c *Collection, options bsonx.Doc) error {
-	if s.isLive(c) {
+func Convert(ctx context.Context, s *table.Store, c *table.Collection, options bsonx.Doc) error {
+	if s.IsLive(c) {
 		return errLiveOplog("convert the")
 	}
 	s.Interleaved()
 	defer c.KeepOut()()
-	if err := c.unchanged(); err != nil {
+	if err := c.Unchanged(); err != nil {
 		return err
 	}
-	to, err := s.Create(c.DB, convertedPrefix+rand.Text(), catalog.KindCollection, options)
+	to, err := Create(s, c.DB, convertedPrefix+rand.Text(), catalog.KindCollection, options)
 	if err != nil {
 		return err
 	}
 	total, err := s.Count(c)
 	if err == nil {
-		err = s.fill(ctx, to, c, total)
+		err = fill(ctx, s, to, c, total)
 	}
 	if err == nil {
-		err = s.replace(c, to)
+		err = replace(s, c, to)
 	}
-	return s.copied(to, err)
+	return copied(s, to, err)
 }
 
 // copied drops a copy that could not be completed, and returns why. Where another client dropped it, as a
 // dropDatabase does, the error is ErrChanged.
-func (s *Store) copied(to *Collection, err error) error {
+func copied(s *table.Store, to *table.Collection, err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, ErrDropped) {
-		err = fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "the copy %s was dropped", to.Namespace()), ErrChanged)
+	if errors.Is(err, table.ErrDropped) {
+		err = fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "the copy %s was dropped", to.Namespace()), table.ErrChanged)
 	}
-	if dropErr := s.Drop(to); mongoerr.CodeOf(dropErr) != mongoerr.NamespaceNotFound {
+	if dropErr := Drop(s, to); mongoerr.CodeOf(dropErr) != mongoerr.NamespaceNotFound {
 		err = errors.Join(err, dropErr)
 	}
 	return err
 }
 
 // replace drops a collection, whose writers are kept out, and gives its name to another one.
-func (s *Store) replace(c, by *Collection) error {
+func replace(s *table.Store, c, by *table.Collection) error {
 	defer by.KeepOut()()
 	newest := s.Current(by)
 	if newest == nil || newest.Namespace() != by.Namespace() {
-		return ErrDropped
+		return table.ErrDropped
 	}
-	garbage := c.ranges()
+	garbage := c.Ranges()
 	renamed := *newest.Collection
 	renamed.Name = c.Name
 	err := s.ChangeHeld(mirrored(func(ch *catalog.Change) error {
 		ch.Remove(c.Collection)
 		ch.Remove(newest.Collection)
 		ch.Put(&renamed)
-		if err := s.logRename(ch, newest.Collection, &renamed, c.Collection, false); err != nil {
+		if err := logRename(s, ch, newest.Collection, &renamed, c.Collection, false); err != nil {
 			return err
 		}
 		return remember(ch, garbage)
@@ -86,40 +87,40 @@ func (s *Store) replace(c, by *Collection) error {
 	if err != nil {
 		return err
 	}
-	s.sweep(garbage)
+	sweep(s, garbage)
 	return nil
 }
 
 // Clone makes a collection with a copy of the documents of another one, without its indexes. Others see
 // the copy when it is complete. It fails with NamespaceExists where the name is taken, and with ErrChanged
 // where c is not the newest version.
-func (s *Store) Clone(ctx context.Context, c *Collection, db, name string, options bsonx.Doc) error {
+func Clone(ctx context.Context, s *table.Store, c *table.Collection, db, name string, options bsonx.Doc) error {
 	if s.Lookup(db, name) != nil {
-		if err := c.unchanged(); err != nil {
+		if err := c.Unchanged(); err != nil {
 			return err
 		}
 		return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", db, name)
 	}
-	to, err := s.Create(db, convertedPrefix+rand.Text(), catalog.KindCollection, options)
+	to, err := Create(s, db, convertedPrefix+rand.Text(), catalog.KindCollection, options)
 	if err != nil {
 		return err
 	}
-	err = s.fill(ctx, to, c, storage.Counter{})
+	err = fill(ctx, s, to, c, storage.Counter{})
 	if err == nil {
-		err = s.RenameOver(to, db, name, true, Droppable(false))
+		err = RenameOver(s, to, db, name, true, Droppable(false))
 	}
 	if mongoerr.CodeOf(err) == mongoerr.NamespaceExists {
-		err = cmp.Or(c.unchanged(), err)
+		err = cmp.Or(c.Unchanged(), err)
 	}
-	return s.copied(to, err)
+	return copied(s, to, err)
 }
 
 // fill copies the records of a snapshot of from, but for the oldest that a capped collection would evict again; total is what from
 // has, zero where that is not known.
-func (s *Store) fill(ctx context.Context, to, from *Collection, total storage.Counter) error {
+func fill(ctx context.Context, s *table.Store, to, from *table.Collection, total storage.Counter) error {
 	snap := s.Engine().NewSnapshot()
 	defer snap.Close()
-	if err := from.unchanged(); err != nil { // else the snapshot may be of a collection that was dropped
+	if err := from.Unchanged(); err != nil { // else the snapshot may be of a collection that was dropped
 		return err
 	}
 	it, err := snap.NewIter(from.RecordPrefix(), keyspace.PrefixEnd(from.RecordPrefix()))
@@ -128,9 +129,9 @@ func (s *Store) fill(ctx context.Context, to, from *Collection, total storage.Co
 	}
 	defer it.Close()
 	more := it.First()
-	for more && total.Count > 1 && to.Capped != nil && to.Capped.exceeded(total) {
+	for more && total.Count > 1 && to.Capped != nil && to.Capped.Exceeded(total) {
 		if total.Count%copyBatchRecords == 0 {
-			if err := s.interrupted(ctx); err != nil {
+			if err := interrupted(ctx, s); err != nil {
 				return err
 			}
 		}
@@ -143,7 +144,7 @@ func (s *Store) fill(ctx context.Context, to, from *Collection, total storage.Co
 		more = it.Next()
 	}
 	for more {
-		if more, err = s.fillBatch(ctx, to, it); err != nil {
+		if more, err = fillBatch(ctx, s, to, it); err != nil {
 			return err
 		}
 	}
@@ -151,8 +152,8 @@ func (s *Store) fill(ctx context.Context, to, from *Collection, total storage.Co
 }
 
 // fillBatch copies some records from an iterator on and reports whether it stands at another one.
-func (s *Store) fillBatch(ctx context.Context, to *Collection, it storage.Iterator) (more bool, err error) {
-	if err := s.interrupted(ctx); err != nil {
+func fillBatch(ctx context.Context, s *table.Store, to *table.Collection, it storage.Iterator) (more bool, err error) {
+	if err := interrupted(ctx, s); err != nil {
 		return false, err
 	}
 	w, err := s.BeginWrite(to)

@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
@@ -16,8 +17,8 @@ import (
 
 // CreateTimeseries makes a time-series collection and returns its buckets. indexes are the specifications of the first indexes on
 // these. It fails with NamespaceExists where the name is taken.
-func (s *Store) CreateTimeseries(db, name string, options bsonx.Doc, indexes ...bsonx.Doc) (*Collection, error) {
-	if err := s.checkNew(db, name); err != nil {
+func CreateTimeseries(s *table.Store, db, name string, options bsonx.Doc, indexes ...bsonx.Doc) (*table.Collection, error) {
+	if err := s.CheckNew(db, name); err != nil {
 		return nil, err
 	}
 	if n := len(db) + 1 + len(timeseries.BucketsName(name)); n > catalog.MaxNamespace {
@@ -33,28 +34,28 @@ func (s *Store) CreateTimeseries(db, name string, options bsonx.Doc, indexes ...
 		if err := s.Catalog().CheckNewDatabase(db); err != nil {
 			return err
 		}
-		buckets = newEntry(ch.NewID, db, timeseries.BucketsName(name), catalog.KindCollection, bucketOptions(options))
+		buckets = table.NewEntry(ch.NewID, db, timeseries.BucketsName(name), catalog.KindCollection, bucketOptions(options))
 		for _, spec := range indexes {
 			ix := catalog.NewIndex(ch.NewID(), spec.Clone())
-			markReady(ix)
+			table.MarkReady(ix)
 			buckets.Indexes = append(buckets.Indexes, ix)
 		}
 		ch.Put(buckets)
-		ch.Put(newEntry(ch.NewID, db, name, catalog.KindTimeseries, options))
-		if err := s.logCreate(ch, buckets); err != nil {
+		ch.Put(table.NewEntry(ch.NewID, db, name, catalog.KindTimeseries, options))
+		if err := logCreate(s, ch, buckets); err != nil {
 			return err
 		}
-		return s.logIndexes(ch, buckets, buckets.Indexes)
+		return logIndexes(s, ch, buckets, buckets.Indexes)
 	}))
 	if err != nil {
 		return nil, err
 	}
-	return buckets.Attached.(*Collection), nil
+	return buckets.Attached.(*table.Collection), nil
 }
 
 // withBuckets returns a collection and the other one of a time-series collection.
-func (s *Store) withBuckets(c *Collection) []*Collection {
-	out := []*Collection{c}
+func withBuckets(s *table.Store, c *table.Collection) []*table.Collection {
+	out := []*table.Collection{c}
 	if other := s.Buckets(c); other != nil {
 		out = append(out, other)
 	}
@@ -66,9 +67,9 @@ func (s *Store) withBuckets(c *Collection) []*Collection {
 
 // ModifyTimeseries changes a time-series collection and its buckets, which have the index and the same
 // options. It fails with ErrChanged where either is not the newest version.
-func (s *Store) ModifyTimeseries(c, buckets *Collection, m *CollMod) error {
-	return s.Change([]*Collection{c, buckets}, mirrored(func(ch *catalog.Change) error {
-		if err := cmp.Or(c.unchanged(), buckets.unchanged()); err != nil {
+func ModifyTimeseries(s *table.Store, c, buckets *table.Collection, m *CollMod) error {
+	return s.Change([]*table.Collection{c, buckets}, mirrored(func(ch *catalog.Change) error {
+		if err := cmp.Or(c.Unchanged(), buckets.Unchanged()); err != nil {
 			return err
 		}
 		if m.Options != nil {
@@ -80,7 +81,7 @@ func (s *Store) ModifyTimeseries(c, buckets *Collection, m *CollMod) error {
 			m = &onBuckets
 		}
 		entry := *buckets.Collection
-		if err := s.apply(ch, &entry, m); err != nil {
+		if err := apply(s, ch, &entry, m); err != nil {
 			return err
 		}
 		ch.Put(&entry)
@@ -101,13 +102,13 @@ func bucketOptions(options bsonx.Doc) bsonx.Doc {
 // ReplaceTimeseries gives the time-series collection c the name of old, which is nil where nothing had the
 // name, and drops what has it. It fails with CommandFailed where that has other options or indexes than
 // old had, and oldBuckets, its buckets.
-func (s *Store) ReplaceTimeseries(c *Collection, db, name string, old, oldBuckets *Collection) error {
-	if err := s.checkNew(db, name); err != nil {
+func ReplaceTimeseries(s *table.Store, c *table.Collection, db, name string, old, oldBuckets *table.Collection) error {
+	if err := s.CheckNew(db, name); err != nil {
 		return err
 	}
 	for {
 		target := s.Lookup(db, name)
-		err := s.replaceTimeseries(c, target, name, func() error {
+		err := replaceTimeseries(s, c, target, name, func() error {
 			return cmp.Or(
 				SameDefinition(db, name, entryOf(old), entryOf(target)),
 				SameDefinition(db, name, entryOf(oldBuckets), entryOf(s.Buckets(target))))
@@ -119,7 +120,7 @@ func (s *Store) ReplaceTimeseries(c *Collection, db, name string, old, oldBucket
 }
 
 // entryOf returns the catalog entry of c, which may be nil.
-func entryOf(c *Collection) *catalog.Collection {
+func entryOf(c *table.Collection) *catalog.Collection {
 	if c == nil {
 		return nil
 	}
@@ -128,13 +129,13 @@ func entryOf(c *Collection) *catalog.Collection {
 
 // replaceTimeseries renames the halves of c within its database, and drops those of target, which may be
 // nil, if accept returns no error. It fails with errTargetChanged where target is not the newest version.
-func (s *Store) replaceTimeseries(c, target *Collection, name string, accept func() error) error {
-	halves := s.withBuckets(c)
+func replaceTimeseries(s *table.Store, c, target *table.Collection, name string, accept func() error) error {
+	halves := withBuckets(s, c)
 	colls := slices.Clone(halves)
 	if target != nil {
-		colls = append(colls, s.withBuckets(target)...)
+		colls = append(colls, withBuckets(s, target)...)
 	}
-	return s.discard(colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
+	return discard(s, colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
 		if entryOf(target) != ch.Lookup(c.DB, name) {
 			return nil, errTargetChanged
 		}
@@ -144,11 +145,11 @@ func (s *Store) replaceTimeseries(c, target *Collection, name string, accept fun
 		for i, old := range colls {
 			newest := s.Current(old)
 			if newest == nil || newest.Namespace() != old.Namespace() {
-				return nil, ErrDropped
+				return nil, table.ErrDropped
 			}
 			ch.Remove(newest.Collection)
 			if i >= len(halves) {
-				garbage = append(garbage, newest.ranges()...)
+				garbage = append(garbage, newest.Ranges()...)
 				continue
 			}
 			renamed := *newest.Collection
@@ -157,12 +158,12 @@ func (s *Store) replaceTimeseries(c, target *Collection, name string, accept fun
 				renamed.Name = timeseries.BucketsName(name)
 			}
 			replaced := ch.Lookup(c.DB, renamed.Name)
-			if replaced != nil && !slices.ContainsFunc(colls, func(c *Collection) bool { return c.ID == replaced.ID }) {
+			if replaced != nil && !slices.ContainsFunc(colls, func(c *table.Collection) bool { return c.ID == replaced.ID }) {
 				return nil, mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
 			}
 			ch.Put(&renamed)
 			if newest.Timeseries != nil {
-				if err := s.logRename(ch, newest.Collection, &renamed, replaced, false); err != nil {
+				if err := logRename(s, ch, newest.Collection, &renamed, replaced, false); err != nil {
 					return nil, err
 				}
 			}

@@ -1,4 +1,4 @@
-package table_test
+package schema_test
 
 import (
 	"bytes"
@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -65,70 +66,60 @@ func (t hookTxn) NewIter(lower, upper []byte) (storage.Iterator, error) {
 func TestBuildLeavesUnlockedRecordsAlone(t *testing.T) {
 	t.Parallel()
 	e := &hookEngine{Engine: mem.New()}
-	s := open(t, e)
-	c, _ := s.Ensure("db", "c")
+	s := schematest.Open(t, e)
+	c, _ := schema.Ensure(s, "db", "c")
 	for _, id := range []int{0, 10} {
-		if err := insert(s, c, bsonx.NewDoc("_id", id, "n", id)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", id, "n", id)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	e.set(c.RecordPrefix(), func() {
-		if err := insert(s, c, bsonx.NewDoc("_id", 5, "n", 5)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 5, "n", 5)); err != nil {
 			t.Error(err)
 		}
 	}, func() {
-		if err := change(s, c, bsonx.Int32(5), func(bsonx.Doc) bsonx.Doc { return nil }); err != nil {
+		if err := schematest.Change(s, c, bsonx.Int32(5), func(bsonx.Doc) bsonx.Doc { return nil }); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := s.CreateIndexes(context.Background(), c, []bsonx.Doc{spec("n_1", bsonx.NewDoc("n", 1))}); err != nil {
+	if err := schema.CreateIndexes(context.Background(), s, c, []bsonx.Doc{schematest.Spec("n_1", bsonx.NewDoc("n", 1))}); err != nil {
 		t.Fatal(err)
 	}
-	mustValid(t, s, c)
-}
-
-// stepContext calls a function each time a build looks whether it was interrupted: between two steps.
-type stepContext struct {
-	context.Context
-	step func(n int)
-	n    atomic.Int32
-}
-
-func (c *stepContext) Done() <-chan struct{} {
-	c.step(int(c.n.Add(1)))
-	return c.Context.Done()
+	schematest.MustValid(t, s, c)
 }
 
 // TestBuildOfAnotherIndexOfTheSameName drops an index while it is built and builds another one of its name: the first
 // build must end without a trace, and must not make the second one ready.
 func TestBuildOfAnotherIndexOfTheSameName(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
-	c, _ := s.Ensure("db", "c")
+	s := schematest.Open(t, mem.New())
+	c, _ := schema.Ensure(s, "db", "c")
 	for i := range 1000 {
-		if err := insert(s, c, bsonx.NewDoc("_id", i, "a", i, "b", i)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", i, "a", i, "b", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	release, second := make(chan struct{}), make(chan error, 1)
-	first := &stepContext{Context: context.Background(), step: func(n int) {
+	first := &schematest.StepContext{Context: context.Background(), Step: func(n int) {
 		if n != 3 {
 			return
 		}
-		if err := s.DropIndexes(s.Current(c), "x"); err != nil {
+		if err := schema.DropIndexes(s, s.Current(c), "x"); err != nil {
 			t.Error(err)
 		}
 		started := make(chan struct{})
-		ctx := &stepContext{Context: context.Background(), step: func(n int) {
+		ctx := &schematest.StepContext{Context: context.Background(), Step: func(n int) {
 			if n == 2 {
 				close(started)
 				<-release
 			}
 		}}
-		go func() { second <- s.CreateIndexes(ctx, s.Current(c), []bsonx.Doc{spec("x", bsonx.NewDoc("b", 1))}) }()
+		go func() {
+			second <- schema.CreateIndexes(ctx, s, s.Current(c), []bsonx.Doc{schematest.Spec("x", bsonx.NewDoc("b", 1))})
+		}()
 		<-started
 	}}
-	err := s.CreateIndexes(first, c, []bsonx.Doc{spec("x", bsonx.NewDoc("a", 1))})
+	err := schema.CreateIndexes(first, s, c, []bsonx.Doc{schematest.Spec("x", bsonx.NewDoc("a", 1))})
 	if mongoerr.CodeOf(err) != mongoerr.IndexBuildAborted {
 		t.Errorf("the build of the dropped index: %v", err)
 	}
@@ -141,7 +132,7 @@ func TestBuildOfAnotherIndexOfTheSameName(t *testing.T) {
 	if err := <-second; err != nil {
 		t.Fatal(err)
 	}
-	if n := mustValid(t, s, c).KeysPerIndex["x"]; n != 1000 {
+	if n := schematest.MustValid(t, s, c).KeysPerIndex["x"]; n != 1000 {
 		t.Errorf("%d entries", n)
 	}
 }
@@ -152,36 +143,36 @@ func TestWaitForBuild(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		t.Run(fmt.Sprint("fails=", fails), func(t *testing.T) {
 			t.Parallel()
-			s := open(t, mem.New())
-			c, _ := s.Ensure("db", "c")
+			s := schematest.Open(t, mem.New())
+			c, _ := schema.Ensure(s, "db", "c")
 			for i := range 600 {
-				if err := insert(s, c, bsonx.NewDoc("_id", i, "a", i)); err != nil {
+				if err := schematest.Insert(s, c, bsonx.NewDoc("_id", i, "a", i)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if fails {
-				if err := insert(s, c, bsonx.NewDoc("_id", "other", "a", 5)); err != nil {
+				if err := schematest.Insert(s, c, bsonx.NewDoc("_id", "other", "a", 5)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			release, started, built := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-			ctx := &stepContext{Context: context.Background(), step: func(n int) {
+			ctx := &schematest.StepContext{Context: context.Background(), Step: func(n int) {
 				if n == 2 {
 					close(started)
 					<-release
 				}
 			}}
 			go func() {
-				built <- s.CreateIndexes(ctx, c, []bsonx.Doc{spec("a_1", bsonx.NewDoc("a", 1), "unique", true)})
+				built <- schema.CreateIndexes(ctx, s, c, []bsonx.Doc{schematest.Spec("a_1", bsonx.NewDoc("a", 1), "unique", true)})
 			}()
 			<-started
 			ended, cancel := context.WithCancel(context.Background())
 			cancel()
-			if err := s.WaitIndexes(ended, c, "a_1"); err == nil {
+			if err := schema.WaitIndexes(ended, s, c, "a_1"); err == nil {
 				t.Error("a wait went on after its context had ended")
 			}
 			waited := make(chan error, 1)
-			go func() { waited <- s.WaitIndexes(context.Background(), c, "a_1", "b_1") }()
+			go func() { waited <- schema.WaitIndexes(context.Background(), s, c, "a_1", "b_1") }()
 			select {
 			case err := <-waited:
 				t.Fatalf("the wait ended before the build: %v", err)
@@ -197,7 +188,7 @@ func TestWaitForBuild(t *testing.T) {
 			if n := len(s.Current(c).Indexes); fails == (n == 1) {
 				t.Errorf("%d indexes", n)
 			}
-			if err := s.WaitIndexes(context.Background(), c, "a_1", "b_1"); err != nil {
+			if err := schema.WaitIndexes(context.Background(), s, c, "a_1", "b_1"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -207,21 +198,21 @@ func TestWaitForBuild(t *testing.T) {
 // TestBuildOfADroppedCollection drops a collection while an index of it is built.
 func TestBuildOfADroppedCollection(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
-	c, _ := s.Ensure("db", "c")
+	s := schematest.Open(t, mem.New())
+	c, _ := schema.Ensure(s, "db", "c")
 	for i := range 600 {
-		if err := insert(s, c, bsonx.NewDoc("_id", i, "a", i)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", i, "a", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ctx := &stepContext{Context: context.Background(), step: func(n int) {
+	ctx := &schematest.StepContext{Context: context.Background(), Step: func(n int) {
 		if n == 2 {
-			if err := s.Drop(c); err != nil {
+			if err := schema.Drop(s, c); err != nil {
 				t.Error(err)
 			}
 		}
 	}}
-	err := s.CreateIndexes(ctx, c, []bsonx.Doc{spec("a_1", bsonx.NewDoc("a", 1))})
+	err := schema.CreateIndexes(ctx, s, c, []bsonx.Doc{schematest.Spec("a_1", bsonx.NewDoc("a", 1))})
 	if mongoerr.CodeOf(err) != mongoerr.IndexBuildAborted {
 		t.Errorf("got %v", err)
 	}
@@ -232,7 +223,7 @@ func TestBuildOfADroppedCollection(t *testing.T) {
 
 // during is a compiler whose partial indexes call a function, once, with the first document that they are asked about.
 type during struct {
-	compiler
+	schematest.Compiler
 	call func()
 }
 
@@ -249,21 +240,21 @@ func (d *during) Match(bsonx.Doc) (bool, error) {
 // TestTransactionsBesideABuild writes in transactions that begin before and within the build of an index.
 func TestTransactionsBesideABuild(t *testing.T) {
 	hook := &during{}
-	s, err := table.Open(mem.New(), hook, slog.New(slog.DiscardHandler))
-	noError(t, err)
+	s, err := schema.Open(mem.New(), hook, slog.New(slog.DiscardHandler))
+	schematest.NoError(t, err)
 	defer s.Close()
-	c, err := s.Create("d", "c", catalog.KindCollection, nil)
-	noError(t, err)
-	noError(t, insert(s, c, bsonx.NewDoc("_id", 0, "a", 0)))
+	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
+	schematest.NoError(t, err)
+	schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", 0, "a", 0)))
 	begin := func(id int) *table.Txn {
 		txn := s.BeginTxn(table.TxnOptions{})
 		c, err := txn.Lookup("d", "c")
-		noError(t, err)
+		schematest.NoError(t, err)
 		w, err := txn.BeginWrite(c)
-		noError(t, err)
+		schematest.NoError(t, err)
 		defer w.Close()
-		noError(t, w.Insert(t.Context(), bsonx.NewDoc("_id", id, "a", id)))
-		noError(t, w.Commit(storage.Buffered))
+		schematest.NoError(t, w.Insert(t.Context(), bsonx.NewDoc("_id", id, "a", id)))
+		schematest.NoError(t, w.Commit(storage.Buffered))
 		return txn
 	}
 	for i, unique := range []bool{false, true} {
@@ -271,7 +262,7 @@ func TestTransactionsBesideABuild(t *testing.T) {
 		before := begin(100 + i)
 		var within *table.Txn
 		hook.call = func() { within = begin(200 + i) }
-		noError(t, s.CreateIndexes(t.Context(), s.Current(c), []bsonx.Doc{bsonx.NewDoc(
+		schematest.NoError(t, schema.CreateIndexes(t.Context(), s, s.Current(c), []bsonx.Doc{bsonx.NewDoc(
 			"key", bsonx.NewDoc("a", 1), "name", name, "unique", unique, "partialFilterExpression", bsonx.NewDoc("n", 1),
 		)}))
 		if err := before.Commit(storage.Buffered); !errors.Is(err, storage.ErrConflict) {
@@ -296,12 +287,12 @@ func TestTransactionsBesideABuild(t *testing.T) {
 // of them.
 func TestFailedBuildRefusesNobody(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
-	c, _ := s.Ensure("db", "c")
+	s := schematest.Open(t, mem.New())
+	c, _ := schema.Ensure(s, "db", "c")
 	id := 0
 	add := func() {
 		id++
-		if err := insert(s, c, bsonx.NewDoc("_id", id, "a", 1)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", id, "a", 1)); err != nil {
 			t.Errorf("insert of document %d: %v", id, err)
 		}
 	}
@@ -316,10 +307,10 @@ func TestFailedBuildRefusesNobody(t *testing.T) {
 		}
 	})
 	building = true
-	err := s.CreateIndexes(t.Context(), c, []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a", 1), "name", "a", "unique", true)})
+	err := schema.CreateIndexes(t.Context(), s, c, []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a", 1), "name", "a", "unique", true)})
 	building = false
 	if code := mongoerr.CodeOf(err); code != mongoerr.DuplicateKey || id < 4 {
 		t.Errorf("the build beside %d inserts: %v", id, err)
 	}
-	mustValid(t, s, s.Current(c))
+	schematest.MustValid(t, s, s.Current(c))
 }

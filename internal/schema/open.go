@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"errors"
@@ -9,12 +9,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // OpenLogged is Open for a store that logs its changes.
-func OpenLogged(engine storage.Engine, compiler Compiler, log *slog.Logger, o OplogOptions) (*Store, error) {
+func OpenLogged(engine storage.Engine, compiler table.Compiler, log *slog.Logger, o table.OplogOptions) (*table.Store, error) {
 	if o.Size == 0 {
-		o.Size = DefaultOplogSize
+		o.Size = table.DefaultOplogSize
 	}
 	if o.Clock == nil {
 		o.Clock = clock.Settle(clock.System{})
@@ -24,22 +25,22 @@ func OpenLogged(engine storage.Engine, compiler Compiler, log *slog.Logger, o Op
 
 // Open opens the collections of an engine. Index builds that a crash interrupted are begun again in the background. Changes
 // are not logged; see OpenLogged.
-func Open(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, error) {
+func Open(engine storage.Engine, compiler table.Compiler, log *slog.Logger) (*table.Store, error) {
 	return open(engine, compiler, log, nil)
 }
 
-func open(engine storage.Engine, compiler Compiler, log *slog.Logger, o *OplogOptions) (*Store, error) {
-	s, err := New(engine, compiler, log)
+func open(engine storage.Engine, compiler table.Compiler, log *slog.Logger, o *table.OplogOptions) (*table.Store, error) {
+	s, err := table.New(engine, compiler, log)
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range s.openingSteps(o) {
-		if err := s.open(&step); err != nil {
+	for _, step := range openingSteps(s, o) {
+		if err := take(s, &step); err != nil {
 			s.Close()
 			return nil, err
 		}
 	}
-	s.resumeBuilds()
+	resumeBuilds(s)
 	return s, nil
 }
 
@@ -51,31 +52,31 @@ type openingStep struct {
 	waits bool
 }
 
-func (s *Store) openingSteps(o *OplogOptions) []openingStep {
+func openingSteps(s *table.Store, o *table.OplogOptions) []openingStep {
 	return []openingStep{
-		{"deleting dropped data", s.sweepGarbage, true},
-		{"opening the log of changes", func() error { return s.openLog(o) }, false},
-		{"dropping unfinished collections", s.dropUnfinished, true},
-		{"indexes of kinds that are new", s.reopenUnfilled, false},
-		{"dropping interrupted rebuilds of indexes", s.dropRebuilds, true},
-		{"documents of views", s.completeViews, true},
+		{"deleting dropped data", func() error { return sweepGarbage(s) }, true},
+		{"opening the log of changes", func() error { return openLog(s, o) }, false},
+		{"dropping unfinished collections", func() error { return dropUnfinished(s) }, true},
+		{"indexes of kinds that are new", func() error { return reopenUnfilled(s) }, false},
+		{"dropping interrupted rebuilds of indexes", func() error { return dropRebuilds(s) }, true},
+		{"documents of views", func() error { return completeViews(s) }, true},
 	}
 }
 
 // openLog opens the log of changes. A store that is opened without one drops it: changes that are not
 // in it would be missing for who reads it later.
-func (s *Store) openLog(o *OplogOptions) error {
+func openLog(s *table.Store, o *table.OplogOptions) error {
 	if o != nil {
-		return s.openOplog(o)
+		return s.OpenOplog(o)
 	}
 	if c := s.Lookup(oplog.DB, oplog.Collection); c != nil && c.Oplog {
-		return s.Drop(c)
+		return Drop(s, c)
 	}
 	return nil
 }
 
-// open takes a step.
-func (s *Store) open(step *openingStep) error {
+// take runs a step.
+func take(s *table.Store, step *openingStep) error {
 	err := step.run()
 	switch {
 	case err == nil:
@@ -96,22 +97,22 @@ const UnfinishedPrefix = "tmp.agg_out."
 // convertedPrefix is that of Convert's copies.
 const convertedPrefix = "tmp.convertToCapped."
 
-func (s *Store) dropUnfinished() error {
+func dropUnfinished(s *table.Store) error {
 	for _, entry := range s.Catalog().All() {
 		if !strings.HasPrefix(entry.Name, UnfinishedPrefix) && !strings.HasPrefix(entry.Name, convertedPrefix) {
 			continue
 		}
-		if err := s.Drop(entry.Attached.(*Collection)); err != nil {
+		if err := Drop(s, entry.Attached.(*table.Collection)); err != nil {
 			return fmt.Errorf("dropping the unfinished collection %s.%s: %w", entry.DB, entry.Name, err)
 		}
 	}
 	return nil
 }
 
-func (s *Store) sweepGarbage() error {
+func sweepGarbage(s *table.Store) error {
 	ranges, err := s.Catalog().Garbage()
 	if err != nil {
 		return err
 	}
-	return s.sweepAll(ranges)
+	return sweepAll(s, ranges)
 }

@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // An index is built in steps, each durable, while writers go on:
@@ -34,31 +35,33 @@ import (
 
 // build completes indexes that the catalog has as not ready. They are named by their identifiers: one that was dropped
 // meanwhile may have been followed by another of its name.
-func (s *Store) build(ctx context.Context, c *Collection, ids []uint32) error {
-	if err := s.fillIndexes(ctx, c, ids); err != nil {
+func build(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32) error {
+	if err := fillIndexes(ctx, s, c, ids); err != nil {
 		return err
 	}
-	return s.setState(c, ids, markReady, s.logCreateIndexes)
+	return setState(s, c, ids, table.MarkReady, func(ch *catalog.Change, entry *catalog.Collection) error {
+		return logCreateIndexes(s, ch, entry, ids)
+	})
 }
 
 // fillIndexes makes indexes complete that the catalog has as not ready, all but that mark.
-func (s *Store) fillIndexes(ctx context.Context, c *Collection, ids []uint32) error {
-	if err := s.addExisting(ctx, c, ids); err != nil {
+func fillIndexes(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32) error {
+	if err := addExisting(ctx, s, c, ids); err != nil {
 		return err
 	}
-	if err := s.verifyUnique(ctx, c, ids); err != nil {
+	if err := verifyUnique(ctx, s, c, ids); err != nil {
 		return err
 	}
-	if err := s.setState(c, ids, func(ix *catalog.Index) { ix.Enforced = true }, nil); err != nil {
+	if err := setState(s, c, ids, func(ix *catalog.Index) { ix.Enforced = true }, nil); err != nil {
 		return err
 	}
-	return s.verifyUnique(ctx, c, ids)
+	return verifyUnique(ctx, s, c, ids)
 }
 
 // verifyUnique fails at the first two records that share a key of a unique index.
-func (s *Store) verifyUnique(ctx context.Context, c *Collection, ids []uint32) error {
+func verifyUnique(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32) error {
 	for _, id := range ids {
-		if err := s.verifyIndex(ctx, c, id); err != nil {
+		if err := verifyIndex(ctx, s, c, id); err != nil {
 			return err
 		}
 	}
@@ -67,7 +70,7 @@ func (s *Store) verifyUnique(ctx context.Context, c *Collection, ids []uint32) e
 
 // reopenUnfilled marks the indexes as not ready that are complete without entries, because their type was not maintained when
 // they were made. They are built with those whose build was interrupted.
-func (s *Store) reopenUnfilled() error {
+func reopenUnfilled(s *table.Store) error {
 	for _, e := range s.Catalog().All() {
 		var ids []uint32
 		for _, ix := range e.Indexes {
@@ -79,7 +82,7 @@ func (s *Store) reopenUnfilled() error {
 			continue
 		}
 		unready := func(ix *catalog.Index) { ix.Ready, ix.Enforced = false, false }
-		if err := s.setState(e.Attached.(*Collection), ids, unready, nil); err != nil {
+		if err := setState(s, e.Attached.(*table.Collection), ids, unready, nil); err != nil {
 			return err
 		}
 	}
@@ -87,13 +90,13 @@ func (s *Store) reopenUnfilled() error {
 }
 
 // setState changes indexes, and logs that with log, which may be nil.
-func (s *Store) setState(
-	c *Collection, ids []uint32, set func(*catalog.Index), log func(*catalog.Change, *catalog.Collection, []uint32) error,
+func setState(s *table.Store,
+	c *table.Collection, ids []uint32, set func(*catalog.Index), log func(*catalog.Change, *catalog.Collection) error,
 ) error {
 	if s.Current(c) == nil {
 		return abortedByDrop(c)
 	}
-	return s.modify(c, func(ch *catalog.Change, entry *catalog.Collection) error {
+	return modify(s, c, func(ch *catalog.Change, entry *catalog.Collection) error {
 		entry.Indexes = slices.Clone(entry.Indexes)
 		for _, id := range ids {
 			i := slices.IndexFunc(entry.Indexes, func(ix *catalog.Index) bool { return ix.ID == id })
@@ -105,7 +108,7 @@ func (s *Store) setState(
 			entry.Indexes[i] = &changed
 		}
 		if log != nil {
-			return log(ch, entry, ids)
+			return log(ch, entry)
 		}
 		return nil
 	})
@@ -114,13 +117,13 @@ func (s *Store) setState(
 // errIndexDropped ends the build of an index that was dropped.
 var errIndexDropped = mongoerr.New(mongoerr.IndexBuildAborted, "Index build aborted: the index was dropped")
 
-func abortedByDrop(c *Collection) error {
+func abortedByDrop(c *table.Collection) error {
 	return mongoerr.New(mongoerr.IndexBuildAborted, "Index build aborted: collection %s was dropped", c.Namespace())
 }
 
 // WaitIndexes waits until none of the named indexes of a collection is being built.
-func (s *Store) WaitIndexes(ctx context.Context, c *Collection, names ...string) error {
-	building := func(ix *Index) bool { return !ix.Ready && slices.Contains(names, ix.Name) }
+func WaitIndexes(ctx context.Context, s *table.Store, c *table.Collection, names ...string) error {
+	building := func(ix *table.Index) bool { return !ix.Ready && slices.Contains(names, ix.Name) }
 	for {
 		changed := c.Changed()
 		current := s.Current(c)
@@ -139,12 +142,12 @@ func (s *Store) WaitIndexes(ctx context.Context, c *Collection, names ...string)
 
 // addExisting writes the entries of all records. While the entries of some are made the next ones are locked, so that all processors
 // have a part: the keys of a text or of a place are more work than what is written.
-func (s *Store) addExisting(ctx context.Context, c *Collection, ids []uint32) error {
+func addExisting(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32) error {
 	group, failed := errgroup.WithContext(context.WithoutCancel(ctx))
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	var mu sync.Mutex
 	var again []*buildStep // those that waited for a writer that waited for them
-	err := s.eachBatch(ctx, c, ids, c.RecordPrefix(), nil, func(b *buildStep) error {
+	err := eachBatch(ctx, s, c, ids, c.RecordPrefix(), nil, func(b *buildStep) error {
 		group.Go(func() error {
 			err := b.fill()
 			if errors.Is(err, storage.ErrConflict) {
@@ -161,7 +164,7 @@ func (s *Store) addExisting(ctx context.Context, c *Collection, ids []uint32) er
 		return err
 	}
 	for _, b := range again {
-		if err := s.eachBatch(ctx, c, ids, b.from, b.next, (*buildStep).fill); err != nil {
+		if err := eachBatch(ctx, s, c, ids, b.from, b.next, (*buildStep).fill); err != nil {
 			return err
 		}
 	}
@@ -170,17 +173,17 @@ func (s *Store) addExisting(ctx context.Context, c *Collection, ids []uint32) er
 
 // eachBatch locks the records between two keys, a batch after the other, and calls fn with each, again where there is a conflict. An
 // upper bound of nil is that of the collection.
-func (s *Store) eachBatch(ctx context.Context, c *Collection, ids []uint32, from, until []byte, fn func(*buildStep) error) error {
+func eachBatch(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32, from, until []byte, fn func(*buildStep) error) error {
 	for from != nil && (until == nil || bytes.Compare(from, until) < 0) {
-		if err := s.interrupted(ctx); err != nil {
+		if err := interrupted(ctx, s); err != nil {
 			return err
 		}
-		b, err := s.lockBatch(ctx, c, ids, from)
+		b, err := lockBatch(ctx, s, c, ids, from)
 		if err == nil {
 			err = fn(b)
 		}
 		switch {
-		case errors.Is(err, storage.ErrConflict), errors.Is(err, ErrDropped): // renamed just now, or dropped, which the next step sees
+		case errors.Is(err, storage.ErrConflict), errors.Is(err, table.ErrDropped): // renamed just now, or dropped, which the next step sees
 		case err != nil:
 			return err
 		default:
@@ -190,7 +193,7 @@ func (s *Store) eachBatch(ctx context.Context, c *Collection, ids []uint32, from
 	return nil
 }
 
-func (s *Store) interrupted(ctx context.Context) error {
+func interrupted(ctx context.Context, s *table.Store) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -205,15 +208,15 @@ var errShutdown = mongoerr.New(mongoerr.InterruptedAtShutdown, "index build inte
 
 // buildStep is a batch of records that are locked.
 type buildStep struct {
-	w       *Writer
-	indexes []*Index
+	w       *table.Writer
+	indexes []*table.Index
 	locked  [][]byte
 	// from and next are the keys that the batch begins with, and that the next one begins with, nil at the end.
 	from, next []byte
 }
 
 // lockBatch locks the records from a key on.
-func (s *Store) lockBatch(ctx context.Context, c *Collection, ids []uint32, from []byte) (_ *buildStep, err error) {
+func lockBatch(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32, from []byte) (_ *buildStep, err error) {
 	current := s.Current(c) // under the name that it has by now
 	if current == nil {
 		return nil, abortedByDrop(c)
@@ -229,39 +232,39 @@ func (s *Store) lockBatch(ctx context.Context, c *Collection, ids []uint32, from
 	}()
 	b := &buildStep{w: w, from: from}
 	for _, id := range ids {
-		if ix := w.Collection().index(id); ix != nil {
+		if ix := w.Collection().IndexByID(id); ix != nil {
 			b.indexes = append(b.indexes, ix)
 		}
 	}
 	if len(b.indexes) < len(ids) {
 		return nil, errIndexDropped
 	}
-	b.locked, b.next, err = w.lockRecords(ctx, from)
+	b.locked, b.next, err = w.LockRecords(ctx, from)
 	return b, err
 }
 
 // fill writes the entries of the batch.
 func (b *buildStep) fill() error {
 	defer b.w.Close()
-	var batch entryBatch
+	var batch table.EntryBatch
 	for _, key := range b.locked {
-		if err := b.w.addEntries(b.indexes, key, &batch); err != nil {
+		if err := b.w.AddEntries(b.indexes, key, &batch); err != nil {
 			return err
 		}
 	}
-	if err := batch.write(b.w); err != nil {
+	if err := batch.Write(b.w); err != nil {
 		return err
 	}
 	return b.w.Commit(storage.Buffered)
 }
 
 // resumeBuilds begins the builds again that a crash or a shutdown interrupted.
-func (s *Store) resumeBuilds() {
+func resumeBuilds(s *table.Store) {
 	for _, e := range s.Catalog().All() {
 		var ids []uint32
 		var names []string
 		for _, ix := range e.Indexes {
-			if !ix.Ready && !isRebuild(ix.Name) { // dropRebuilds may have had no space
+			if !ix.Ready && !table.IsRebuild(ix.Name) { // dropRebuilds may have had no space
 				ids = append(ids, ix.ID)
 				names = append(names, ix.Name)
 			}
@@ -269,20 +272,20 @@ func (s *Store) resumeBuilds() {
 		if len(ids) == 0 {
 			continue
 		}
-		c := e.Attached.(*Collection)
-		s.Background(func() { s.resumeBuild(c, ids, names) })
+		c := e.Attached.(*table.Collection)
+		s.Background(func() { resumeBuild(s, c, ids, names) })
 	}
 }
 
 // dropRebuilds removes the indexes of rebuilds that were interrupted: those that they were to replace are
 // complete.
-func (s *Store) dropRebuilds() error {
+func dropRebuilds(s *table.Store) error {
 	for _, e := range s.Catalog().All() {
-		c := e.Attached.(*Collection)
+		c := e.Attached.(*table.Collection)
 		if len(c.Rebuilds()) == 0 {
 			continue
 		}
-		if err := s.dropIndexes(c, func(ix *Index) bool { return isRebuild(ix.Name) }); err != nil {
+		if err := dropIndexes(s, c, func(ix *table.Index) bool { return table.IsRebuild(ix.Name) }); err != nil {
 			return err
 		}
 	}
@@ -302,7 +305,7 @@ func hasToWait(err error) bool {
 }
 
 // pause waits a little. It reports false at the end of the store.
-func (s *Store) pause(d time.Duration) bool {
+func pause(s *table.Store, d time.Duration) bool {
 	select {
 	case <-time.After(d):
 		return true
@@ -311,11 +314,11 @@ func (s *Store) pause(d time.Duration) bool {
 	}
 }
 
-func (s *Store) resumeBuild(c *Collection, ids []uint32, names []string) {
+func resumeBuild(s *table.Store, c *table.Collection, ids []uint32, names []string) {
 	s.Logger().Info("index build resumed", "ns", c.Namespace(), "indexes", names)
-	err := s.build(context.Background(), c, ids)
-	for wait := pauseForMemory; hasToWait(err) && s.pause(wait); wait = min(2*wait, pauseForSpace) {
-		err = s.build(context.Background(), c, ids)
+	err := build(context.Background(), s, c, ids)
+	for wait := pauseForMemory; hasToWait(err) && pause(s, wait); wait = min(2*wait, pauseForSpace) {
+		err = build(context.Background(), s, c, ids)
 	}
 	switch code := mongoerr.CodeOf(err); {
 	case err == nil:
@@ -323,7 +326,7 @@ func (s *Store) resumeBuild(c *Collection, ids []uint32, names []string) {
 	case code == mongoerr.InterruptedAtShutdown || code == mongoerr.IndexBuildAborted:
 	default:
 		s.Logger().Error("index build failed, index dropped", "ns", c.Namespace(), "indexes", names, "error", err)
-		if err := s.dropUnbuilt(c, ids); err != nil {
+		if err := dropUnbuilt(s, c, ids); err != nil {
 			s.Logger().Error("drop of failed index", "ns", c.Namespace(), "error", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package table_test
+package schema_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/schema/schematest"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 )
 
@@ -13,18 +15,18 @@ import (
 // its end beside a collMod.
 func TestRebuildIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
-	s := open(t, mem.New())
-	c, err := s.Ensure("db", "c")
+	s := schematest.Open(t, mem.New())
+	c, err := schema.Ensure(s, "db", "c")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for id := range 1000 {
-		if err := insert(s, c, bsonx.NewDoc("_id", id, "n", id, "m", -id)); err != nil {
+		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", id, "n", id, "m", -id)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	specs := []bsonx.Doc{spec("n", bsonx.NewDoc("n", 1), "unique", true), spec("m", bsonx.NewDoc("m", -1))}
-	if err := s.CreateIndexes(t.Context(), c, specs); err != nil {
+	specs := []bsonx.Doc{schematest.Spec("n", bsonx.NewDoc("n", 1), "unique", true), schematest.Spec("m", bsonx.NewDoc("m", -1))}
+	if err := schema.CreateIndexes(t.Context(), s, c, specs); err != nil {
 		t.Fatal(err)
 	}
 	check := func(when string) {
@@ -38,21 +40,21 @@ func TestRebuildIsWholeOrNothing(t *testing.T) {
 				t.Errorf("%s: index %q, ready %t", when, ix.Name, ix.Ready)
 			}
 		}
-		mustValid(t, s, current)
-		if err := insert(s, current, bsonx.NewDoc("_id", "twice", "n", 1)); err == nil {
+		schematest.MustValid(t, s, current)
+		if err := schematest.Insert(s, current, bsonx.NewDoc("_id", "twice", "n", 1)); err == nil {
 			t.Errorf("%s: the index is not unique", when)
 		}
 	}
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.RebuildIndexes(interrupted, c); err == nil {
+	if _, err := schema.RebuildIndexes(interrupted, s, c); err == nil {
 		t.Error("an interrupted rebuild succeeded")
 	}
 	check("after an interrupt")
 	old := s.Current(c).Indexes[0].ID
 	looks := 0
 	// Nobody sees the copies while they are built.
-	watched := &stepContext{Context: t.Context(), step: func(int) {
+	watched := &schematest.StepContext{Context: t.Context(), Step: func(int) {
 		looks++
 		for _, ix := range s.Current(c).Indexes {
 			if strings.HasPrefix(ix.Name, "\x00") {
@@ -65,7 +67,7 @@ func TestRebuildIsWholeOrNothing(t *testing.T) {
 			t.Error("the rebuild was not watched")
 		}
 	}()
-	if rebuilt, err := s.RebuildIndexes(watched, c); err != nil || len(rebuilt) != 2 {
+	if rebuilt, err := schema.RebuildIndexes(watched, s, c); err != nil || len(rebuilt) != 2 {
 		t.Errorf("%d indexes, %v", len(rebuilt), err)
 	}
 	check("after a rebuild")

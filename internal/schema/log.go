@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // The entries of the log for changes of the catalog; each is committed with the change.
@@ -15,16 +16,16 @@ func errLiveOplog(what string) error {
 	return mongoerr.New(mongoerr.IllegalOperation, "can't %s live oplog while replicating", what)
 }
 
-func (s *Store) logCreate(ch *catalog.Change, e *catalog.Collection) error {
+func logCreate(s *table.Store, ch *catalog.Change, e *catalog.Collection) error {
 	if e.Name == catalog.Views {
 		return nil
 	}
-	return s.logCommand(ch.Txn(), e.DB, &e.UUID, createEntry(e), nil)
+	return s.LogCommand(ch.Txn(), e.DB, &e.UUID, table.CreateEntry(e), nil)
 }
 
 // logDrop logs that a collection or view is gone; a time series is what its buckets are, and system.views what the views are, which
 // are logged.
-func (s *Store) logDrop(ch *catalog.Change, c *Collection) error {
+func logDrop(s *table.Store, ch *catalog.Change, c *table.Collection) error {
 	if c.Kind == catalog.KindTimeseries || c.Name == catalog.Views {
 		return nil
 	}
@@ -32,11 +33,11 @@ func (s *Store) logDrop(ch *catalog.Change, c *Collection) error {
 	if err != nil {
 		return err
 	}
-	return s.logCommand(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("drop", c.Name), bsonx.NewDoc("numRecords", counter.Count))
+	return s.LogCommand(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("drop", c.Name), bsonx.NewDoc("numRecords", counter.Count))
 }
 
 // logRename logs that a collection got a name, and which one it replaced, if any.
-func (s *Store) logRename(ch *catalog.Change, from, to, replaced *catalog.Collection, stayTemp bool) error {
+func logRename(s *table.Store, ch *catalog.Change, from, to, replaced *catalog.Collection, stayTemp bool) error {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("renameCollection", from.Namespace())
@@ -46,23 +47,23 @@ func (s *Store) logRename(ch *catalog.Change, from, to, replaced *catalog.Collec
 		b.Value("dropTarget", bsonx.Binary(4, replaced.UUID[:]))
 	}
 	b.End()
-	return s.logCommand(ch.Txn(), from.DB, &from.UUID, b.Bytes(), nil)
+	return s.LogCommand(ch.Txn(), from.DB, &from.UUID, b.Bytes(), nil)
 }
 
 // logCreateIndexes logs indexes that are complete.
-func (s *Store) logCreateIndexes(ch *catalog.Change, c *catalog.Collection, ids []uint32) error {
+func logCreateIndexes(s *table.Store, ch *catalog.Change, c *catalog.Collection, ids []uint32) error {
 	var complete []*catalog.Index
 	for _, ix := range c.Indexes {
 		if slices.Contains(ids, ix.ID) {
 			complete = append(complete, ix)
 		}
 	}
-	return s.logIndexes(ch, c, complete)
+	return logIndexes(s, ch, c, complete)
 }
 
-func (s *Store) logIndexes(ch *catalog.Change, c *catalog.Collection, indexes []*catalog.Index) error {
+func logIndexes(s *table.Store, ch *catalog.Change, c *catalog.Collection, indexes []*catalog.Index) error {
 	for _, ix := range indexes {
-		if err := s.logCommand(ch.Txn(), c.DB, &c.UUID, createIndexEntry(c, ix), nil); err != nil {
+		if err := s.LogCommand(ch.Txn(), c.DB, &c.UUID, table.CreateIndexEntry(c, ix), nil); err != nil {
 			return err
 		}
 	}
@@ -70,15 +71,15 @@ func (s *Store) logIndexes(ch *catalog.Change, c *catalog.Collection, indexes []
 }
 
 // logDropIndex logs that an index that was complete is gone.
-func (s *Store) logDropIndex(ch *catalog.Change, c *catalog.Collection, ix *Index) error {
+func logDropIndex(s *table.Store, ch *catalog.Change, c *catalog.Collection, ix *table.Index) error {
 	if !ix.Ready {
 		return nil
 	}
-	return s.logCommand(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("dropIndexes", c.Name, "index", ix.Name), ix.Spec)
+	return s.LogCommand(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("dropIndexes", c.Name, "index", ix.Name), ix.Spec)
 }
 
 // logCollMod logs new options, as the fields of a collMod that has this effect.
-func (s *Store) logCollMod(ch *catalog.Change, c *catalog.Collection, old, options bsonx.Doc) error {
+func logCollMod(s *table.Store, ch *catalog.Change, c *catalog.Collection, old, options bsonx.Doc) error {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("collMod", c.Name)
@@ -93,7 +94,7 @@ func (s *Store) logCollMod(ch *catalog.Change, c *catalog.Collection, old, optio
 		}
 	}
 	b.End()
-	return s.logCommand(ch.Txn(), c.DB, &c.UUID, b.Bytes(), bsonx.NewDoc("collectionOptions_old", old))
+	return s.LogCommand(ch.Txn(), c.DB, &c.UUID, b.Bytes(), bsonx.NewDoc("collectionOptions_old", old))
 }
 
 // modifier returns the field of collMod that sets an option.
@@ -123,7 +124,7 @@ func removal(option string) bsonx.Value {
 }
 
 // logIndexMod logs a new specification of an index: the options that differ.
-func (s *Store) logIndexMod(ch *catalog.Change, c *catalog.Collection, name string, old, spec bsonx.Doc) error {
+func logIndexMod(s *table.Store, ch *catalog.Change, c *catalog.Collection, name string, old, spec bsonx.Doc) error {
 	index, before := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
 	index.StartDoc()
 	index.String("name", name)
@@ -144,5 +145,5 @@ func (s *Store) logIndexMod(ch *catalog.Change, c *catalog.Collection, name stri
 	index.End()
 	before.End()
 	o := bsonx.NewDoc("collMod", c.Name, "index", bsonx.Doc(index.Bytes()))
-	return s.logCommand(ch.Txn(), c.DB, &c.UUID, o, bsonx.NewDoc("indexOptions_old", bsonx.Doc(before.Bytes())))
+	return s.LogCommand(ch.Txn(), c.DB, &c.UUID, o, bsonx.NewDoc("indexOptions_old", bsonx.Doc(before.Bytes())))
 }

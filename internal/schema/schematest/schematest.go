@@ -1,0 +1,182 @@
+// Package schematest opens stores for the tests of packages table and schema, and changes them.
+package schematest
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/keyspace"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// Compiler understands one partial filter: {even: true}, for documents whose n is even.
+type Compiler struct{}
+
+type evenOnly struct{}
+
+func (evenOnly) Match(doc bsonx.Doc) (bool, error) {
+	n, ok := doc.Lookup("n").AsInt64()
+	return ok && n%2 == 0, nil
+}
+
+// Partial compiles {even: true}, whatever it gets.
+func (Compiler) Partial(bsonx.Doc, *collation.Collator) (table.Predicate, error) {
+	return evenOnly{}, nil
+}
+
+// Validator compiles none.
+func (Compiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, error) { return nil, nil }
+
+// Open opens the collections of an engine, until the test ends.
+func Open(t testing.TB, engine storage.Engine) *table.Store {
+	t.Helper()
+	s, err := schema.Open(engine, Compiler{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Insert adds a document in a transaction of its own.
+func Insert(s *table.Store, c *table.Collection, doc bsonx.Doc) error {
+	w, err := s.BeginWrite(c)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := w.Insert(context.Background(), doc); err != nil {
+		return err
+	}
+	return w.Commit(storage.Buffered)
+}
+
+// Change applies fn to the record with that _id; a nil result deletes it.
+func Change(s *table.Store, c *table.Collection, id bsonx.Value, fn func(old bsonx.Doc) bsonx.Doc) error {
+	w, err := s.BeginWrite(c)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	key := c.RecordKey(nil, id)
+	old, err := w.Lock(context.Background(), key, nil)
+	if err != nil || old == nil {
+		return err
+	}
+	if doc := fn(old); doc == nil {
+		err = w.Delete(key, old)
+	} else {
+		err = w.Update(context.Background(), key, old, doc, table.Modification)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Commit(storage.Buffered)
+}
+
+// Spec is the specification of an index.
+func Spec(name string, key bsonx.Doc, options ...any) bsonx.Doc {
+	return bsonx.NewDoc(append([]any{"v", 2, "key", key, "name", name}, options...)...)
+}
+
+// MustValid validates a collection, and fails the test where it is damaged.
+func MustValid(t testing.TB, s *table.Store, c *table.Collection) *table.Validation {
+	t.Helper()
+	v, err := s.Validate(context.Background(), c, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, msg := range v.Errors {
+		t.Fatalf("validate: %s", msg)
+	}
+	return v
+}
+
+// NoError fails the test where there is an error.
+func NoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// StepContext calls a function each time a build looks whether it was interrupted: between two steps.
+type StepContext struct {
+	context.Context
+	Step func(n int)
+	n    atomic.Int32
+}
+
+// Done calls the function.
+func (c *StepContext) Done() <-chan struct{} {
+	c.Step(int(c.n.Add(1)))
+	return c.Context.Done()
+}
+
+// OpenLogged opens the collections of an engine with an oplog. Its clock stands at 1000 seconds after
+// 1970 where the options have none.
+func OpenLogged(t testing.TB, engine storage.Engine, o table.OplogOptions) *table.Store {
+	t.Helper()
+	if o.Clock == nil {
+		o.Clock = clock.Fixed(time.Unix(1000, 0))
+	}
+	s, err := schema.OpenLogged(engine, Compiler{}, slog.New(slog.DiscardHandler), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Entries returns the log as text, without the fields that differ from run to run.
+func Entries(t testing.TB, s *table.Store) []string {
+	t.Helper()
+	var out []string
+	c := s.Lookup("local", "oplog.rs")
+	snap := s.Engine().NewSnapshot()
+	defer snap.Close()
+	it, err := snap.NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	var last storage.Stamp
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc := bsonx.Doc(value)
+		seconds, number := doc.Lookup("ts").Timestamp()
+		if stamp := storage.NewStamp(seconds, number); stamp != storage.Stamp(binary.BigEndian.Uint64(it.Key()[len(it.Key())-8:])) || stamp <= last {
+			t.Errorf("stamp %x under %x after %x", stamp, it.Key(), last)
+		} else {
+			last = stamp
+		}
+		if doc.Lookup("t").Int64() != 1 || doc.Lookup("v").Int64() != 2 || doc.Lookup("wall").Type != bsonx.TypeDate {
+			t.Errorf("entry %v", bson.Raw(doc))
+		}
+		b := bsonx.NewBuilder(nil)
+		b.StartDoc()
+		for f := doc.Iter(); f.Next(); {
+			switch string(f.Key()) {
+			case "ts", "t", "v", "wall", "ui":
+			default:
+				b.ValueBytes(f.Key(), f.Value())
+			}
+		}
+		b.End()
+		out = append(out, bson.Raw(b.Bytes()).String())
+	}
+	return out
+}
