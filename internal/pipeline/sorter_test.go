@@ -42,25 +42,37 @@ func drainAll(t *testing.T, src pipeline.Source) string {
 	return all.String()
 }
 
-// BenchmarkSort sorts 10,000 documents by two fields; BenchmarkTopK keeps ten of them.
-func BenchmarkSort(b *testing.B) { benchmarkSort(b, `[{"$sort": {"a": 1, "b": -1}}]`) }
-
-func BenchmarkTopK(b *testing.B) {
-	benchmarkSort(b, `[{"$sort": {"a": 1, "b": -1}}, {"$limit": 10}]`)
+// BenchmarkSort sorts documents by two fields: 20 of them, 10,000, and as many with so little memory
+// that runs go to the disk. BenchmarkTopK keeps ten of 10,000.
+func BenchmarkSort(b *testing.B) {
+	for _, bench := range []struct {
+		name      string
+		n, memory int
+	}{{"few", 20, 0}, {"many", 10_000, 0}, {"spill", 10_000, 200 << 10}} {
+		b.Run(bench.name, func(b *testing.B) {
+			benchmarkSort(b, `[{"$sort": {"a": 1, "b": -1}}]`, bench.n, bench.memory)
+		})
+	}
 }
 
-func benchmarkSort(b *testing.B, stages string) {
-	docs := make([]bsonx.Doc, 10_000)
+func BenchmarkTopK(b *testing.B) {
+	benchmarkSort(b, `[{"$sort": {"a": 1, "b": -1}}, {"$limit": 10}]`, 10_000, 0)
+}
+
+func benchmarkSort(b *testing.B, stages string, n, memory int) {
+	docs := make([]bsonx.Doc, n)
 	for i := range docs {
 		docs[i] = bsonx.NewDoc("_id", i, "a", i*7919%1000, "b", float64(i%13), "s", strings.Repeat("s", 200))
 	}
 	p := mustParse(b, stages, pipeline.Options{})
+	env := &pipeline.Env{MemoryLimit: memory, AllowDiskUse: true, TempDir: b.TempDir()}
 	b.ReportAllocs()
 	for b.Loop() {
-		src := p.Run(&pipeline.SliceSource{Docs: docs}, nil)
+		src := p.Run(&pipeline.SliceSource{Docs: docs}, env)
 		if err := pipeline.Drain(context.Background(), src, func(bsonx.Doc) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
+		src.Close()
 	}
 	b.ReportMetric(float64(len(docs)*b.N)/b.Elapsed().Seconds(), "docs/s")
 }
