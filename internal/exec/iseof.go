@@ -16,7 +16,7 @@ func IsEOF(n Node) bool {
 	case *IDHack:
 		return n.done
 	case *Sort:
-		return n.loaded && n.spill == nil && n.buf.pos == len(n.buf.entries)
+		return n.loaded && n.sorter.Done()
 	case *Replay:
 		return n.next == len(n.rows) && (n.done || IsEOF(n.inputs[0]))
 	case *Pass, *Project, *ProjectCovered, *Skip, *Fetch, *TextMatch:

@@ -99,7 +99,6 @@ type Stats struct {
 	Skipped uint64
 
 	SortedBytes    uint64
-	PeakBytes      uint64
 	Spills         uint64
 	SpilledRecords uint64
 	SpilledBytes   uint64

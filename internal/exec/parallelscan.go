@@ -246,7 +246,10 @@ func between(a, b []byte) []byte {
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
 	}
-	from, to := keyHead(a[n:]), keyHead(b[n:])
+	var ahead, bhead [8]byte
+	copy(ahead[:], a[n:])
+	copy(bhead[:], b[n:])
+	from, to := binary.BigEndian.Uint64(ahead[:]), binary.BigEndian.Uint64(bhead[:])
 	if from >= to {
 		return nil
 	}

@@ -3,10 +3,8 @@ package exec
 import (
 	"context"
 
+	"github.com/sheafdb/sheaf/internal/extsort"
 	"github.com/sheafdb/sheaf/internal/index"
-	"github.com/sheafdb/sheaf/internal/memory"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 // KeyFunc appends the sort key of a row: byte order is the wanted order.
@@ -18,13 +16,13 @@ type KeyFunc func(dst []byte, row *Row) ([]byte, error)
 type Sort struct {
 	base
 	key    KeyFunc
-	limit  int
+	limit  int64
 	loaded bool
 	// Of a ranked input, how many rows were taken and the score of the last one within the limit.
 	ranked bool
 	whole  bool    // the sort is by the score alone
 	source *TextOr // of the scores
-	taken  int
+	taken  int64
 	least  float64
 
 	// entries is true if the rows are index entries, whose records are read after the sort; saved
@@ -32,30 +30,19 @@ type Sort struct {
 	entries bool
 	saved   bool
 
-	buf  sortBuffer
-	held memory.Holding
+	rows sortRows
 	// pattern is what documents are sorted by; nil where the key is not made of the document.
 	pattern index.Pattern
-	spill   *spill.Runs
-	out     sortSource
+	begun   bool // the sorter was made ready
+	sorter  extsort.Sorter
+	scratch []byte // the sort key of the row that is added
+	entry   extsort.Entry
 	row     Row
-}
-
-// sortSource gives the sorted entries. next sets the sort key, the record key and the document of a
-// row, which are good until the following call. It reports false at the end.
-type sortSource interface {
-	next(row *Row) (bool, error)
 }
 
 // NewSort returns a sort; a limit of 0 is none.
 func NewSort(env *Env, in Node, key KeyFunc, limit int64) *Sort {
-	s := &Sort{base: base{env: env, inputs: []Node{in}}, key: key, held: env.Memory.Hold()}
-	// A limit beyond what memory can hold is no help: the plain sort spills.
-	if limit > 0 && limit < 1<<24 {
-		s.limit = int(limit)
-	}
-	s.buf.limit = s.limit
-	return s
+	return &Sort{base: base{env: env, inputs: []Node{in}}, key: key, limit: limit}
 }
 
 // Ranked tells that the input comes in descending order of its scores, and that those are the first part of the sort key, or all of
@@ -71,16 +58,16 @@ func (s *Sort) Ranked(whole bool) {
 }
 
 // Scored makes the sort keep the scores of its rows.
-func (s *Sort) Scored() { s.buf.scored = true }
+func (s *Sort) Scored() { s.rows.scored = true }
 
 // Located makes the sort keep the distances and places of its rows.
-func (s *Sort) Located() { s.buf.located = true }
+func (s *Sort) Located() { s.rows.located = true }
 
 // KeepIndexKeys makes the sort keep the index keys of its rows, as documents.
-func (s *Sort) KeepIndexKeys() { s.buf.indexKeys = new(EntryFields) }
+func (s *Sort) KeepIndexKeys() { s.rows.indexKeys = new(EntryFields) }
 
 // Keep makes the sort keep, and yield, shaped documents instead of whole ones. The sort key is made of the whole one.
-func (s *Sort) Keep(shape Projector) { s.buf.shape = shape }
+func (s *Sort) Keep(shape Projector) { s.rows.shape = shape }
 
 // ByDocument tells the pattern by which the sort key is made of documents.
 func (s *Sort) ByDocument(p index.Pattern) { s.pattern = p }
@@ -89,7 +76,7 @@ func (s *Sort) ByDocument(p index.Pattern) { s.pattern = p }
 // of the records is told if they may have changed since.
 func (s *Sort) Entries() {
 	s.entries = true
-	s.buf.shape = func(dst []byte, _ *Row) ([]byte, error) { return dst, nil }
+	s.rows.shape = func(dst []byte, _ *Row) ([]byte, error) { return dst, nil }
 }
 
 // Next implements Node.
@@ -106,22 +93,14 @@ func (s *Sort) Next(ctx context.Context) (*Row, error) {
 		return nil, err
 	}
 	s.stats.Works++
-	more, err := s.out.next(&s.row)
+	more, err := s.sorter.Next(&s.entry)
 	if err != nil {
 		return nil, err
 	}
-	if !more || s.limit > 0 && s.stats.Advanced == uint64(s.limit) {
+	if !more {
 		return s.end()
 	}
-	if s.buf.located {
-		s.row.RecordKey = splitPlace(&s.row, s.row.RecordKey)
-	}
-	if s.buf.scored {
-		s.row.RecordKey, s.row.Score, s.row.Scored = splitScore(s.row.RecordKey)
-	}
-	if s.buf.indexKeys != nil {
-		s.row.IndexKey, s.row.Doc = splitIndexKey(s.row.Doc)
-	}
+	s.rows.read(&s.row, &s.entry)
 	if s.entries {
 		s.row.Doc, s.row.Held = nil, s.saved
 	}
@@ -135,6 +114,13 @@ func (s *Sort) Save() {
 }
 
 func (s *Sort) load(ctx context.Context) error {
+	if !s.begun {
+		s.begun = true
+		s.sorter.Init(extsort.Options{
+			Limit: s.limit, Memory: s.env.SortMemory, Budget: s.env.Memory, Disk: s.env.AllowDiskUse, Dir: s.env.TempDir, Heads: true,
+		})
+	}
+	defer s.countSpilled()
 	for !s.isFull() {
 		row, err := s.inputs[0].Next(ctx)
 		if err != nil {
@@ -143,22 +129,19 @@ func (s *Sort) load(ctx context.Context) error {
 		if row == nil || s.isBehind(row) {
 			break
 		}
-		if err := s.add(row); err != nil {
+		if err := s.add(ctx, row); err != nil {
 			return err
 		}
 	}
 	s.loaded = true
-	s.buf.sort()
-	if s.spill == nil {
-		s.out = &s.buf
-		return nil
-	}
-	if err := s.flush(); err != nil {
-		return err
-	}
-	merged, err := s.spill.Merge()
-	s.out = mergedRuns{merged}
-	return err
+	return s.sorter.Finish(ctx)
+}
+
+func (s *Sort) countSpilled() {
+	spilled := s.sorter.Spilled()
+	s.stats.Spills = uint64(spilled.Runs)            //nolint:gosec // a count
+	s.stats.SpilledRecords = uint64(spilled.Entries) //nolint:gosec // a count
+	s.stats.SpilledBytes = uint64(spilled.Bytes)     //nolint:gosec // a size
 }
 
 // isFull reports whether no row that a ranked input has left can be among the first.
@@ -180,106 +163,53 @@ func (s *Sort) isBehind(row *Row) bool {
 	return s.taken > s.limit && row.Score < s.least
 }
 
-func (s *Sort) add(row *Row) error {
-	if len(row.Doc) >= largeRow {
-		return s.addLarge(row)
-	}
-	if err := s.buf.add(row, s.key); err != nil {
-		return err
-	}
-	return s.added(row)
-}
-
-// added counts a row that was added.
-func (s *Sort) added(row *Row) error {
-	s.stats.SortedBytes += uint64(row.size())
-	s.stats.PeakBytes = max(s.stats.PeakBytes, uint64(s.buf.bytes))
-	if s.buf.bytes <= s.env.SortMemory {
-		return s.hold()
-	}
-	if !s.env.AllowDiskUse {
-		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
-			"Sort exceeded memory limit of %d bytes, but did not opt in to external sorting.", s.env.SortMemory)
-	}
-	s.buf.sort()
-	return s.flush()
-}
-
 // largeRow is the size of a document from which on the memory for its key and its copy is held
 // before they are made.
 const largeRow = 256 << 10
 
-// addLarge adds a large row. Where the rows can go to the disk they leave half of the server's memory
-// to what has to find room when they come back.
-func (s *Sort) addLarge(row *Row) error {
-	room := int64(s.buf.bytes + len(row.Doc) + s.pattern.KeyRoom(row.Doc))
-	if !s.env.AllowDiskUse || !s.held.Spare(room) {
-		if s.env.AllowDiskUse {
-			room -= int64(s.buf.bytes)
-			s.buf.sort()
-			if err := s.flush(); err != nil {
-				return err
-			}
-		}
-		if err := s.held.Hold(room); err != nil {
+// maxScratch is the size of the largest buffers that are kept from one large row to the next.
+const maxScratch = 64 << 10
+
+func (s *Sort) add(ctx context.Context, row *Row) error {
+	large := len(row.Doc) >= largeRow
+	if large {
+		if err := s.sorter.Reserve(ctx, len(row.Doc)+s.pattern.KeyRoom(row.Doc)); err != nil {
 			return err
 		}
 	}
-	err := s.buf.add(row, s.key)
-	s.buf.dropScratch()
-	s.held.Shrink(int64(s.buf.bytes))
-	if err != nil {
+	var err error
+	if s.scratch, err = s.key(s.scratch[:0], row); err != nil {
 		return err
 	}
-	return s.added(row)
+	s.stats.SortedBytes += uint64(row.size())
+	if s.sorter.Accepts(s.scratch) {
+		e := extsort.Entry{Key: s.scratch}
+		if e.Head, e.Body, err = s.rows.parts(row); err != nil {
+			return err
+		}
+		err = s.sorter.Add(ctx, e)
+	}
+	if large {
+		s.dropScratch()
+	}
+	return err
 }
 
-func (s *Sort) kept() int64 { return s.held.Beyond(int64(s.buf.bytes)) }
-
-// minRun is the smallest run that is written because the server has no memory left.
-const minRun = 1 << 20
-
-// hold takes the buffer's share of the server's memory. Where that has no room, the buffer becomes a run.
-func (s *Sort) hold() error {
-	if !s.env.AllowDiskUse {
-		return s.held.Hold(int64(s.buf.bytes))
+// dropScratch frees what adding a large row has left.
+func (s *Sort) dropScratch() {
+	if cap(s.scratch) > maxScratch {
+		s.scratch = nil
 	}
-	if s.buf.bytes < minRun || s.held.Fits(int64(s.buf.bytes)) {
-		return nil
-	}
-	s.buf.sort()
-	return s.flush()
+	s.rows.dropScratch()
 }
 
-// flush writes the sorted buffer as one run.
-func (s *Sort) flush() error {
-	if len(s.buf.entries) == 0 {
-		return nil
-	}
-	if s.spill == nil {
-		s.spill = spill.New(s.env.TempDir, s.env.Memory.Hold())
-	}
-	for _, ref := range s.buf.entries {
-		writeEntry(s.spill, ref.entry)
-	}
-	if err := s.spill.EndRun(); err != nil {
-		return err
-	}
-	s.stats.Spills++
-	s.stats.SpilledRecords += uint64(len(s.buf.entries))
-	s.stats.SpilledBytes = uint64(s.spill.Size()) //nolint:gosec // a size
-	s.buf.reset()
-	s.held.Release()
-	return nil
-}
+func (s *Sort) kept() int64 { return s.sorter.Uncounted() }
 
 // Close implements Node.
 func (s *Sort) Close() {
 	s.base.Close()
-	s.spill.Close()
-	s.spill = nil
-	s.buf = sortBuffer{}
-	s.held.Release()
-	s.row, s.out = Row{}, nil
+	s.sorter.Close()
+	s.scratch, s.rows = nil, sortRows{}
+	s.entry, s.row = extsort.Entry{}, Row{}
 	s.loaded, s.stats.IsEOF = true, true
 }

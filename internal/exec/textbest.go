@@ -251,7 +251,6 @@ func (b *bestFirst) put(ctx context.Context, found []int32, threshold float64) e
 			b.queue = append(b.queue, at)
 		}
 	}
-	n.stats.PeakBytes = max(n.stats.PeakBytes, uint64(n.scores.size()+8*len(b.parts)))
 	slices.SortFunc(b.queue, func(x, y int32) int {
 		ex, ey := &n.scores.entries[x], &n.scores.entries[y]
 		if c := cmp.Compare(ey.score, ex.score); c != 0 {

@@ -166,7 +166,6 @@ func (n *TextOr) load(ctx context.Context) error {
 		}
 	}
 	n.loaded = true
-	n.stats.PeakBytes = uint64(n.scores.size())
 	n.scores.slots = nil
 	if n.opts.Ranked {
 		n.best = newRanking(&n.scores)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/extsort"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -155,23 +157,25 @@ func parseBucketCount(v bsonx.Value) (int, error) {
 
 func (b *bucketAuto) open(src Source, env *Env) Source {
 	s := &bucketAutoSource{
-		input: input{src}, stage: b, env: env, limit: env.memoryLimit(), held: env.hold(), sorter: newSorter(env, 0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
+		input: input{src}, stage: b, env: env, limit: env.memoryLimit(), held: env.hold(), sorter: env.newSorter(0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
 	}
-	s.ctx.Running = &s.sorter.running
+	s.ctx.Running = &s.running
 	return s
 }
 
 type bucketAutoSource struct {
 	input
-	stage  *bucketAuto
-	env    *Env
-	limit  int
-	held   memory.Holding // of the buckets' accumulators
-	ctx    expr.Context
-	sorter *sorter
-	loaded bool
-	count  int
-	out    *bsonx.Builder
+	stage   *bucketAuto
+	env     *Env
+	limit   int
+	held    memory.Holding // of the buckets' accumulators
+	ctx     expr.Context
+	sorter  *extsort.Sorter
+	entry   extsort.Entry
+	running interrupt.Running
+	loaded  bool
+	count   int
+	out     *bsonx.Builder
 
 	buckets int         // how many have been begun
 	value   bsonx.Value // of the next document
@@ -188,19 +192,19 @@ func (s *bucketAutoSource) Save() {
 
 // Kept implements memory.Keeper.
 func (s *bucketAutoSource) Kept() int64 {
-	return s.sorter.uncounted() + int64(len(s.doc)) + s.input.Kept()
+	return s.sorter.Uncounted() + int64(len(s.doc)) + s.input.Kept()
 }
 
 // Close implements Source.
 func (s *bucketAutoSource) Close() {
-	s.sorter.close()
+	s.sorter.Close()
 	s.held.Release()
 	s.input.Close()
 }
 
 // Next implements Source.
 func (s *bucketAutoSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	s.sorter.running.Set(ctx)
+	s.running.Set(ctx)
 	if !s.loaded {
 		s.loaded = true
 		if err := s.load(ctx); err != nil {
@@ -213,7 +217,7 @@ func (s *bucketAutoSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return s.bucket(ctx)
 }
 
-// load sorts the input. The sorter's documents are {"": <value>, "d": <document>, "n": <number>}.
+// load sorts the input. The entries are {"": <value>, "d": <document>, "n": <number>}.
 func (s *bucketAutoSource) load(ctx context.Context) error {
 	pair := bsonx.NewBuilder(nil)
 	var key []byte
@@ -232,7 +236,7 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 			v = bsonx.Null
 		}
 		if n := len(doc) + len(v.Data); n >= largeDocument {
-			if err := s.sorter.reserve(2*n + 2*len(v.Data)); err != nil {
+			if err := s.sorter.Reserve(ctx, 2*n+2*len(v.Data)); err != nil {
 				return err
 			}
 		}
@@ -248,14 +252,14 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 			return err
 		}
 		key = keystring.Append(idle(key)[:0], folded, false)
-		err = s.sorter.add(key, pair.Bytes())
+		err = s.sorter.Add(ctx, extsort.Entry{Key: key, Body: pair.Bytes()})
 		idleBuilder(pair)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.sorter.finish(); err != nil {
+	if err := s.sorter.Finish(ctx); err != nil {
 		return err
 	}
 	return s.step()
@@ -263,12 +267,12 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 
 // step goes to the next document.
 func (s *bucketAutoSource) step() error {
-	pair, err := s.sorter.next()
+	ok, err := s.sorter.Next(&s.entry)
 	s.value, s.doc = bsonx.Missing, nil
-	if err != nil || pair == nil {
+	if err != nil || !ok {
 		return err
 	}
-	it := pair.Iter()
+	it := bsonx.Doc(s.entry.Body).Iter()
 	it.Next()
 	s.value = it.Value()
 	it.Next()
@@ -359,7 +363,7 @@ type bucketFiller struct {
 	min, max bsonx.Value
 	bytes, n int
 	// sorter brings the documents back into the order in which they came, where that matters; nil elsewhere.
-	sorter *sorter
+	sorter *extsort.Sorter
 	key    [8]byte
 }
 
@@ -380,16 +384,13 @@ func (s *bucketAutoSource) newFiller(ctx context.Context) (*bucketFiller, error)
 	}
 	f.byValue, f.byOrder = s.stage.byValue.start(&s.ctx, f.accs), s.stage.byOrder.start(&s.ctx, f.accs)
 	if len(f.byOrder.accs) > 0 {
-		f.sorter = newSorter(s.env, 0)
-		f.sorter.running.Set(ctx)
+		f.sorter = s.env.newSorter(0)
 	}
 	return f, nil
 }
 
 func (f *bucketFiller) close() {
-	if f.sorter != nil {
-		f.sorter.close()
-	}
+	f.sorter.Close()
 }
 
 // take adds the next document to the bucket.
@@ -400,11 +401,11 @@ func (f *bucketFiller) take() error {
 	if f.sorter != nil {
 		binary.BigEndian.PutUint64(f.key[:], uint64(f.s.number))
 		if len(f.s.doc) >= largeDocument {
-			if err := f.sorter.reserve(len(f.s.doc)); err != nil {
+			if err := f.sorter.Reserve(f.ctx, len(f.s.doc)); err != nil {
 				return err
 			}
 		}
-		if err := f.sorter.add(f.key[:], f.s.doc); err != nil {
+		if err := f.sorter.Add(f.ctx, extsort.Entry{Key: f.key[:], Body: f.s.doc}); err != nil {
 			return err
 		}
 	}
@@ -431,18 +432,18 @@ func (f *bucketFiller) finish() error {
 	if f.sorter == nil {
 		return nil
 	}
-	if err := f.sorter.finish(); err != nil {
+	if err := f.sorter.Finish(f.ctx); err != nil {
 		return err
 	}
+	var e extsort.Entry
 	for n := 1; ; n++ {
 		if n%interruptInterval == 0 && f.ctx.Err() != nil {
 			return context.Cause(f.ctx)
 		}
-		doc, err := f.sorter.next()
-		if err != nil || doc == nil {
+		if ok, err := f.sorter.Next(&e); err != nil || !ok {
 			return err
 		}
-		if err := f.accumulate(&f.byOrder, doc); err != nil {
+		if err := f.accumulate(&f.byOrder, e.Body); err != nil {
 			return err
 		}
 	}

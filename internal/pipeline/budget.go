@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/extsort"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/spill"
 )
@@ -39,6 +40,15 @@ func (e *Env) newSpill() *spill.Runs {
 		return nil
 	}
 	return spill.New(e.TempDir, e.hold())
+}
+
+// newSorter returns what sorts within a stage's memory; a limit of 0 wants all entries.
+func (e *Env) newSorter(limit int64) *extsort.Sorter {
+	opts := extsort.Options{Limit: limit, Memory: e.memoryLimit()}
+	if e != nil {
+		opts.Budget, opts.Disk, opts.Dir = e.Memory, e.AllowDiskUse, e.TempDir
+	}
+	return extsort.New(opts)
 }
 
 // bytesOf returns how long documents are together.

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/extsort"
 	"github.com/sheafdb/sheaf/internal/projection"
-	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 // Explained is a pipeline that is explained: it describes its stages, and what they did where it was run.
@@ -195,19 +195,19 @@ func (s *explainedStage) figures(b *bsonx.Builder) {
 		}
 		b.End()
 		b.Int64("totalOutputDataSizeBytes", s.out.bytes)
-		spillFigures(b, src.spill)
+		spillFigures(b, src.spill.Count(), src.spill.Size())
 	case *countSource:
 		b.Doc("maxAccumulatorMemoryUsageBytes", bsonx.NewDoc(src.field, int64(counterBytes)))
 		b.Int64("totalOutputDataSizeBytes", s.out.bytes)
-		spillFigures(b, nil)
+		spillFigures(b, 0, 0)
 	case *sortingSource:
 		if _, sorts := s.stage.(*sort); !sorts {
 			return
 		}
-		b.Int64("totalDataSizeSortedBytesEstimate", s.in.bytes+s.in.n*sorterEntryBytes)
-		spillFigures(b, src.sorter.spilled())
+		b.Int64("totalDataSizeSortedBytesEstimate", s.in.bytes+s.in.n*extsort.EntryBytes)
+		sortFigures(b, src.sorter)
 	case *bucketAutoSource:
-		spillFigures(b, src.sorter.spilled())
+		sortFigures(b, src.sorter)
 	case *lookupSource:
 		b.Int64("totalDocsExamined", s.examined.Docs)
 		b.Int64("totalKeysExamined", s.examined.Keys)
@@ -220,20 +220,18 @@ func (s *explainedStage) figures(b *bsonx.Builder) {
 	}
 }
 
-// spilled returns what went to the disk, nil for nothing.
-func (s *sorter) spilled() *spill.Runs {
-	if s == nil {
-		return nil
-	}
-	return s.spill
+// sortFigures writes what a sort has written to the disk; s is nil if it did not begin.
+func sortFigures(b *bsonx.Builder, s *extsort.Sorter) {
+	spilled := s.Spilled()
+	spillFigures(b, spilled.Runs, spilled.Bytes)
 }
 
-// spillFigures writes what went to the disk.
-func spillFigures(b *bsonx.Builder, runs *spill.Runs) {
-	b.Bool("usedDisk", runs.Used())
-	b.Int64("spills", int64(runs.Count()))
-	b.Int64("spilledDataStorageSize", runs.Size())
-	b.Int64("numBytesSpilledEstimate", runs.Size())
+// spillFigures writes how many runs went to the disk, and their size in bytes.
+func spillFigures(b *bsonx.Builder, runs int, size int64) {
+	b.Bool("usedDisk", runs > 0)
+	b.Int64("spills", int64(runs))
+	b.Int64("spilledDataStorageSize", size)
+	b.Int64("numBytesSpilledEstimate", size)
 }
 
 // counterBytes is what $count keeps.

@@ -43,11 +43,7 @@ func parseSample(arg bsonx.Value, _ Options) ([]stage, error) {
 }
 
 func (s *sample) open(src Source, env *Env) Source {
-	sampled := &sampleSource{sortingSource: sortingSource{input: input{src}, env: env, limit: s.size, key: appendRandom}}
-	if s.size < maxSorterLimit {
-		return sampled
-	}
-	return &limitSource{input{sampled}, s.size}
+	return &sampleSource{sortingSource: sortingSource{input: input{src}, env: env, limit: s.size, key: appendRandom}}
 }
 
 // appendRandom appends the key of a random value in [0, 1): the complement of its bits, so that high
@@ -67,7 +63,7 @@ type sampleSource struct {
 func (s *sampleSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	doc, err := s.sortingSource.Next(ctx)
 	if doc != nil {
-		binary.LittleEndian.PutUint64(s.random[:], ^binary.BigEndian.Uint64(s.sorter.key()))
+		binary.LittleEndian.PutUint64(s.random[:], ^binary.BigEndian.Uint64(s.entry.Key))
 	}
 	return doc, err
 }

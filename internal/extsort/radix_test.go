@@ -1,4 +1,4 @@
-package exec
+package extsort
 
 import (
 	"bytes"
@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // refsOf returns entries with these keys, in their order of arrival.
-func refsOf(keys [][]byte) []sortRef {
-	refs := make([]sortRef, len(keys))
+func refsOf(keys [][]byte) []ref {
+	refs := make([]ref, len(keys))
 	for i, key := range keys {
-		refs[i] = sortRef{keyHead(key), &sortEntry{seq: uint64(i), data: key, keyLen: len(key)}}
+		refs[i] = ref{keyHead(key), &entry{seq: uint64(i), data: key, keyLen: len(key)}}
 	}
 	return refs
 }
@@ -34,6 +36,7 @@ func TestSortRefs(t *testing.T) {
 		"zeros":    func() []byte { return letters(30, 2) },
 		"prefix":   func() []byte { return append([]byte("a long prefix that all keys share "), letters(20, 3)...) },
 		"prefixes": func() []byte { return append([]byte(strings.Repeat("p", random.IntN(40))), letters(3, 256)...) },
+		"long":     func() []byte { return append(bytes.Repeat([]byte("p"), 2*maxRadix), letters(3, 3)...) },
 		"equal":    func() []byte { return []byte("all of them are one key") },
 	} {
 		for _, n := range []int{0, 1, radixMin - 1, radixMin, 3000} {
@@ -42,8 +45,11 @@ func TestSortRefs(t *testing.T) {
 				keys[i] = key()
 			}
 			refs := refsOf(keys)
-			sortRefs(refs)
-			if !slices.IsSortedFunc(refs, func(a, b sortRef) int {
+			var m interrupt.Meter
+			if err := sortRefs(refs, &m, nil); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.IsSortedFunc(refs, func(a, b ref) int {
 				if c := bytes.Compare(a.entry.key(), b.entry.key()); c != 0 {
 					return c
 				}
@@ -75,12 +81,13 @@ func BenchmarkSortRefs(b *testing.B) {
 		for i := range keys {
 			keys[i] = key()
 		}
-		for how, sort := range map[string]func([]sortRef){
-			"radix":       sortRefs,
-			"comparisons": func(refs []sortRef) { slices.SortFunc(refs, compareEntries) },
+		var m interrupt.Meter
+		for how, sort := range map[string]func([]ref){
+			"radix":       func(refs []ref) { _ = sortRefs(refs, &m, nil) }, // without an operation
+			"comparisons": func(refs []ref) { slices.SortFunc(refs, compareRefs) },
 		} {
 			b.Run(name+"/"+how, func(b *testing.B) {
-				refs, work := refsOf(keys), make([]sortRef, len(keys))
+				refs, work := refsOf(keys), make([]ref, len(keys))
 				for b.Loop() {
 					copy(work, refs)
 					sort(work)

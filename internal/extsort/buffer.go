@@ -1,0 +1,216 @@
+package extsort
+
+import (
+	"bytes"
+	"cmp"
+	"container/heap"
+	"encoding/binary"
+	"slices"
+)
+
+// entry is an Entry in one piece of memory.
+type entry struct {
+	seq     uint64 // order of arrival
+	data    []byte // key, head, body
+	keyLen  int
+	headLen int
+}
+
+func (e *entry) key() []byte { return e.data[:e.keyLen:e.keyLen] }
+
+// ref is an entry as it is moved by sorting. Most comparisons end at head. It saves the look at the
+// entry, which would be a miss of the processor's cache.
+type ref struct {
+	head  uint64 // the key's first bytes, big endian
+	entry *entry
+}
+
+func compareRefs(a, b ref) int {
+	if a.head != b.head {
+		return cmp.Compare(a.head, b.head)
+	}
+	if c := bytes.Compare(a.entry.key(), b.entry.key()); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.entry.seq, b.entry.seq)
+}
+
+// keyHead returns the first eight bytes of a key as a number in the same order.
+func keyHead(key []byte) uint64 {
+	if len(key) >= headSize {
+		return binary.BigEndian.Uint64(key)
+	}
+	var b [headSize]byte
+	copy(b[:], key)
+	return binary.BigEndian.Uint64(b[:])
+}
+
+const (
+	// Small entries are cut from chunks. The first chunk has room for firstChunk entries, the others
+	// for as much as there is already.
+	firstChunk = 16
+	maxChunk   = 256 << 10
+	// The structs of entries are allocated in blocks in the same way.
+	firstBlock = 32
+	maxBlock   = 2048
+	// maxSpare is how many bytes the memory of a replaced entry may be too large for the new one.
+	maxSpare = 64 << 10
+	// maxHeadroom is how many bytes new memory for a replaced entry has more than needed.
+	maxHeadroom = 4 << 10
+)
+
+// buffer collects entries in memory. With a limit it is a heap whose root is the last of the first
+// limit entries.
+type buffer struct {
+	limit int
+	refs  []ref
+	bytes int
+	seq   uint64
+	pos   int
+
+	touched byte // see fetch
+
+	chunk []byte  // rest of the current chunk
+	block []entry // rest of the current block
+}
+
+// accepts reports whether an entry with the key would be kept.
+func (b *buffer) accepts(key []byte) bool {
+	return b.limit == 0 || len(b.refs) < b.limit || bytes.Compare(key, b.refs[0].entry.key()) < 0
+}
+
+// add copies an entry that is accepted.
+func (b *buffer) add(e *Entry) {
+	size := len(e.Key) + len(e.Head) + len(e.Body)
+	if b.limit > 0 && len(b.refs) == b.limit {
+		b.replaceLast(e, size)
+		return
+	}
+	if len(b.refs) == cap(b.refs) {
+		b.refs = slices.Grow(b.refs, b.within(len(b.refs)+64)) // append alone would copy them more often
+	}
+	data := b.alloc(size)
+	b.refs = append(b.refs, b.fill(b.newEntry(), e, data))
+	b.bytes += cap(data) + EntryBytes
+	if b.limit > 0 {
+		heap.Fix(b, len(b.refs)-1)
+	}
+}
+
+// within returns how many of n more entries the limit allows.
+func (b *buffer) within(n int) int {
+	if b.limit > 0 {
+		return min(n, b.limit-len(b.refs))
+	}
+	return n
+}
+
+// replaceLast puts an entry in the place of the last one of those kept, and into its memory if it
+// fits there.
+func (b *buffer) replaceLast(e *Entry, size int) {
+	last := b.refs[0].entry
+	data := last.data[:0]
+	b.bytes -= cap(data)
+	if cap(data) < size || cap(data) > size+maxSpare {
+		data = make([]byte, 0, size+min(size/4, maxHeadroom))
+	}
+	b.bytes += cap(data)
+	b.refs[0] = b.fill(last, e, data)
+	heap.Fix(b, 0)
+}
+
+// fill copies e to data, the memory of the entry to.
+func (b *buffer) fill(to *entry, e *Entry, data []byte) ref {
+	data = append(data, e.Key...)
+	data = append(data, e.Head...)
+	to.data = append(data, e.Body...)
+	to.seq, to.keyLen, to.headLen = b.seq, len(e.Key), len(e.Head)
+	return ref{keyHead(e.Key), to}
+}
+
+// alloc returns an empty slice of capacity n. Without a limit small ones are cut from a chunk.
+func (b *buffer) alloc(n int) []byte {
+	if b.limit > 0 || n > maxChunk/8 {
+		return make([]byte, 0, n)
+	}
+	if n > len(b.chunk) {
+		b.chunk = make([]byte, min(max(firstChunk*n, b.bytes), maxChunk))
+	}
+	out := b.chunk[0:0:n]
+	b.chunk = b.chunk[n:]
+	return out
+}
+
+// newEntry returns the struct for one more entry: one of the last run, or one of a block.
+func (b *buffer) newEntry() *entry {
+	if n := len(b.refs); n < cap(b.refs) {
+		if used := b.refs[:n+1][n].entry; used != nil {
+			return used
+		}
+	}
+	if len(b.block) == 0 {
+		b.block = make([]entry, b.within(min(max(firstBlock, len(b.refs)), maxBlock)))
+	}
+	e := &b.block[0]
+	b.block = b.block[1:]
+	return e
+}
+
+// next sets e to the next entry of a sorted buffer, and frees the one before.
+func (b *buffer) next(e *Entry) bool {
+	if b.pos > 0 {
+		b.refs[b.pos-1].entry.data = nil
+	}
+	if b.pos == len(b.refs) {
+		return false
+	}
+	if b.pos%lookAhead == 0 {
+		b.fetch(b.refs[b.pos:min(b.pos+lookAhead, len(b.refs))])
+	}
+	from := b.refs[b.pos].entry
+	b.pos++
+	end := from.keyLen + from.headLen
+	e.Key, e.Head, e.Body = from.key(), from.data[from.keyLen:end:end], from.data[end:]
+	return true
+}
+
+// lookAhead is how many entries are brought into the processor's cache at once.
+const lookAhead = 16
+
+// fetch looks at entries that will be needed soon. Sorting has left them anywhere in memory: one
+// after the other each would be waited for twice.
+func (b *buffer) fetch(refs []ref) {
+	const line, most = 64, 256
+	for _, ref := range refs {
+		b.touched += byte(ref.entry.keyLen)
+	}
+	for _, ref := range refs {
+		for data := ref.entry.data[:min(most, len(ref.entry.data))]; len(data) > 0; data = data[min(line, len(data)):] {
+			b.touched += data[0]
+		}
+	}
+}
+
+// reset empties the buffer. It keeps the structs of its entries for the next ones, and the order of
+// arrival goes on.
+func (b *buffer) reset() {
+	for _, ref := range b.refs {
+		ref.entry.data = nil
+	}
+	b.refs, b.bytes, b.chunk = b.refs[:0], 0, nil
+}
+
+// Len implements heap.Interface.
+func (b *buffer) Len() int { return len(b.refs) }
+
+// Less implements heap.Interface.
+func (b *buffer) Less(i, j int) bool { return compareRefs(b.refs[i], b.refs[j]) > 0 }
+
+// Swap implements heap.Interface.
+func (b *buffer) Swap(i, j int) { b.refs[i], b.refs[j] = b.refs[j], b.refs[i] }
+
+// Push implements heap.Interface; entries are appended before the heap is mended.
+func (b *buffer) Push(any) {}
+
+// Pop implements heap.Interface.
+func (b *buffer) Pop() any { return nil }

@@ -1,0 +1,111 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/extsort"
+	"github.com/sheafdb/sheaf/internal/index"
+)
+
+// sortingSource is a source that sorts all of its input first.
+type sortingSource struct {
+	input
+	env   *Env
+	limit int64
+	key   func(dst []byte, doc bsonx.Doc) ([]byte, error)
+	// pattern is what key is made of; nil for keys that are small.
+	pattern index.Pattern
+	noted   *index.MetaSortGen // makes the sort keys that are metadata; nil where no stage reads them
+	sorter  *extsort.Sorter
+	entry   extsort.Entry
+	kept    keptMeta
+}
+
+// Kept implements memory.Keeper.
+func (s *sortingSource) Kept() int64 {
+	kept := s.input.Kept()
+	if s.sorter != nil {
+		kept += s.sorter.Uncounted()
+	}
+	return kept
+}
+
+// Next implements Source.
+func (s *sortingSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.sorter == nil {
+		s.sorter = s.env.newSorter(s.limit)
+		if s.env != nil && s.env.Sorts != nil {
+			s.env.Sorts(ctx)
+		}
+		if err := s.load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if ok, err := s.sorter.Next(&s.entry); !ok || err != nil {
+		return nil, err
+	}
+	return s.kept.split(s.entry.Body), nil
+}
+
+// Meta implements MetaSource.
+func (s *sortingSource) Meta() *expr.Meta {
+	return s.kept.Meta()
+}
+
+// meta returns the metadata of a document of the input, with the key of this sort instead of an earlier one if it is noted.
+func (s *sortingSource) meta(doc bsonx.Doc) (*expr.Meta, error) {
+	m := metaOf(s.src)
+	if s.noted == nil {
+		return m, nil
+	}
+	values, err := s.noted.Values(doc, sortMetaOf(m))
+	if err != nil {
+		return nil, err
+	}
+	out := expr.Meta{}
+	if m != nil {
+		out = *m
+	}
+	out.SortKey = bsonx.ValueOf(values)
+	return &out, nil
+}
+
+// largeDocument is the size from which on the memory for a document's key and copy is held before
+// they are made.
+const largeDocument = 256 << 10
+
+func (s *sortingSource) load(ctx context.Context) error {
+	var key []byte
+	err := Drain(ctx, s.src, func(doc bsonx.Doc) error {
+		if len(doc) >= largeDocument {
+			room := s.pattern.KeyRoom(doc)
+			if s.noted != nil {
+				room *= 2
+			}
+			if err := s.sorter.Reserve(ctx, len(doc)+room); err != nil {
+				return err
+			}
+		}
+		var err error
+		if key, err = s.key(idle(key)[:0], doc); err != nil {
+			return err
+		}
+		meta, err := s.meta(doc)
+		if err != nil {
+			return err
+		}
+		return s.sorter.Add(ctx, extsort.Entry{Key: key, Body: s.kept.joinMeta(doc, meta)})
+	})
+	if err != nil {
+		return err
+	}
+	return s.sorter.Finish(ctx)
+}
+
+// Close implements Source.
+func (s *sortingSource) Close() {
+	s.sorter.Close()
+	s.input.Close()
+}
