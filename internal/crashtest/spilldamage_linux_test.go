@@ -52,13 +52,13 @@ const lookupRequestMemory = 256 << 10
 
 // spillFiles are the types that have a temporary file, and in which of the commands they do. Another one fails the test.
 var spillFiles = map[string]string{
-	"spill/spill.go": "internalQueryMaxBlockingSortMemoryUsageBytes, internalDocumentSourceGroupMaxMemoryBytes, " +
+	"spill/runs.go": "internalQueryMaxBlockingSortMemoryUsageBytes, internalDocumentSourceGroupMaxMemoryBytes, " +
 		"and whatever has a sorter",
-	"pipeline/spilldeque.go":  "internalDocumentSourceSetWindowFieldsMaxMemoryBytes",
-	"pipeline/spillset.go":    "internalDocumentSourceGraphLookupMaxMemoryBytes",
-	"pipeline/tempfile.go":    "a tempfile.File with a buffer",
+	"spill/deque.go":          "internalDocumentSourceSetWindowFieldsMaxMemoryBytes",
+	"spill/set.go":            "internalDocumentSourceGraphLookupMaxMemoryBytes",
+	"spill/file.go":           "a tempfile.File with a buffer",
 	"pipeline/foreignfile.go": "lookupSpills",
-	"tempfile/tempfile.go":    "itself",
+	"tempfile/file.go":        "itself",
 }
 
 // notSpilled are those parameters whose stages have nothing on the disk.
@@ -145,7 +145,7 @@ func TestDamagedLookupSpills(t *testing.T) {
 // TestSpillFiles finds a file of the source that has temporary files, and no command that damages them.
 func TestSpillFiles(t *testing.T) {
 	t.Parallel()
-	field := regexp.MustCompile(`(?m)^\t[\w, ]*\b(tempfile\.File|tempFile)$`)
+	field := regexp.MustCompile(`(?m)^\t[\w, ]*\b(tempfile|spill)\.File$`)
 	must(t, filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err

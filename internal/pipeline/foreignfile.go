@@ -23,7 +23,7 @@ import (
 // It is read by several goroutines.
 type fileTable struct {
 	foreignKeys
-	docs, index tempFile
+	docs, index spill.File
 	firsts      [][]byte // the key of the first entry of each block
 	entries     int64
 }
@@ -53,7 +53,7 @@ func (t *memoryTable) spill(ctx context.Context, next bsonx.Doc, src Source, env
 			f.close()
 		}
 	}()
-	if err := f.docs.create(env.TempDir); err != nil {
+	if err := f.docs.Create(env.TempDir); err != nil {
 		return nil, err
 	}
 	for _, doc := range t.docs {
@@ -70,7 +70,7 @@ func (t *memoryTable) spill(ctx context.Context, next bsonx.Doc, src Source, env
 	if err := Drain(ctx, src, w.add); err != nil {
 		return nil, err
 	}
-	if err := f.index.create(env.TempDir); err != nil {
+	if err := f.index.Create(env.TempDir); err != nil {
 		return nil, err
 	}
 	return f, w.finish()
@@ -85,8 +85,8 @@ type tableWriter struct {
 }
 
 func (w *tableWriter) add(doc bsonx.Doc) error {
-	at := w.table.docs.size
-	if err := w.table.docs.write(doc); err != nil {
+	at := w.table.docs.Size()
+	if err := w.table.docs.Append(doc); err != nil {
 		return err
 	}
 	err := w.table.each(doc, func(v bsonx.Value) { w.enter(tableKey(v), at) }, func() { w.enter(nullKey, at) })
@@ -123,17 +123,17 @@ func (w *tableWriter) finish() error {
 			f.firsts = append(f.firsts, bytes.Clone(merged.Key()[:tableKeyBytes]))
 		}
 		f.entries++
-		if err := f.index.write(merged.Key()); err != nil {
+		if err := f.index.Append(merged.Key()); err != nil {
 			return err
 		}
 	}
 	if merged.Err() != nil {
 		return merged.Err()
 	}
-	if err := f.docs.flush(); err != nil {
+	if err := f.docs.Flush(); err != nil {
 		return err
 	}
-	return f.index.flush()
+	return f.index.Flush()
 }
 
 // tableEntries sorts entries that lie side by side.

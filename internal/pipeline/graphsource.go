@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 func (g *graphLookup) open(src Source, env *Env) Source {
@@ -20,7 +21,7 @@ func (g *graphLookup) open(src Source, env *Env) Source {
 	if !g.restrict.IsEmpty() {
 		predicates = append(predicates, bsonx.Document(g.restrict))
 	}
-	s.frontier.mem, s.found.mem = env.hold(), env.hold()
+	s.frontier, s.found = spill.NewDeque(env.hold()), spill.NewDeque(env.hold())
 	s.foreign = foreignField{
 		db: g.db, name: g.from, path: g.connectTo, opts: g.opts, env: env,
 		before: []bsonx.Value{bsonx.Document(bsonx.NewDoc("$match", bsonx.NewDoc("$and", predicates)))},
@@ -43,10 +44,10 @@ type graphSource struct {
 	foreign foreignField
 	doc     splicer
 
-	visited  digestSet // the _ids of the documents that were found
-	seen     digestSet // the values that were searched for, or will be
-	frontier docDeque  // what is searched for next, as {"": <value>}
-	found    docDeque  // the documents, where they are taken apart
+	visited  spill.Set   // the _ids of the documents that were found
+	seen     spill.Set   // the values that were searched for, or will be
+	frontier spill.Deque // what is searched for next, as {"": <value>}
+	found    spill.Deque // the documents, where they are taken apart
 	array    *bsonx.Builder
 	pair     *bsonx.Builder
 	key      []byte
@@ -79,12 +80,12 @@ func (s *graphSource) Next(ctx context.Context) (bsonx.Doc, error) {
 func (s *graphSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 	u := s.graph.unwind
 	for {
-		if s.found.base < s.found.end() {
-			found, err := s.found.doc(s.found.base)
+		if s.found.First() < s.found.End() {
+			found, err := s.found.Doc(s.found.First())
 			if err != nil {
 				return nil, err
 			}
-			s.found.release()
+			s.found.Release()
 			s.count++
 			return u.indexed(s.doc.with(bsonx.Document(found)), s.count), nil
 		}
@@ -93,11 +94,11 @@ func (s *graphSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 			return nil, err
 		}
 		s.count = 0
-		s.found.reset()
+		s.found.Reset()
 		if err := s.search(ctx, doc); err != nil {
 			return nil, err
 		}
-		if empty := s.found.end() == 0; !empty || u.keep {
+		if empty := s.found.End() == 0; !empty || u.keep {
 			s.doc.start(doc)
 			if empty {
 				return u.indexed(setPath(s.doc.with(bsonx.Array(bsonx.Empty)), s.graph.as, bsonx.Missing), 0), nil
@@ -112,9 +113,9 @@ const graphBatch = 1000
 // search searches level by level until there is nothing new.
 func (s *graphSource) search(ctx context.Context, doc bsonx.Doc) error {
 	s.running.Set(ctx)
-	s.visited.reset()
-	s.seen.reset()
-	s.frontier.reset()
+	s.visited.Reset()
+	s.seen.Reset()
+	s.frontier.Reset()
 	s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), metaOf(s.src)
 	start, err := s.graph.start.Eval(&s.ctx)
 	if err != nil {
@@ -123,16 +124,16 @@ func (s *graphSource) search(ctx context.Context, doc bsonx.Doc) error {
 	if visitValues(start, nil, s.reach); s.err != nil {
 		return s.err
 	}
-	for depth := int64(0); s.frontier.base < s.frontier.end() && (s.graph.maxDepth < 0 || depth <= s.graph.maxDepth); depth++ {
-		for end := s.frontier.end(); s.frontier.base < end; {
+	for depth := int64(0); s.frontier.First() < s.frontier.End() && (s.graph.maxDepth < 0 || depth <= s.graph.maxDepth); depth++ {
+		for end := s.frontier.End(); s.frontier.First() < end; {
 			var values []bsonx.Value
-			for len(values) < graphBatch && s.frontier.base < end {
-				pair, err := s.frontier.doc(s.frontier.base)
+			for len(values) < graphBatch && s.frontier.First() < end {
+				pair, err := s.frontier.Doc(s.frontier.First())
 				if err != nil {
 					return err
 				}
 				values = append(values, pair.First().Value)
-				s.frontier.release()
+				s.frontier.Release()
 			}
 			if err := s.foreign.each(ctx, values, func(doc bsonx.Doc) error { return s.visit(doc, depth) }); err != nil {
 				return err
@@ -149,7 +150,7 @@ func (s *graphSource) visit(doc bsonx.Doc, depth int64) error {
 		return mongoerr.New(40271, "Documents in the '%s.%s' namespace must contain an _id for de-duplication in $graphLookup", s.graph.db, s.graph.from)
 	}
 	s.key = appendGroupKey(s.key[:0], id) // whatever the collation says, these are documents
-	fresh, err := s.visited.add(s.key)
+	fresh, err := s.visited.Add(s.key)
 	if err != nil || !fresh {
 		return err
 	}
@@ -163,7 +164,7 @@ func (s *graphSource) visit(doc bsonx.Doc, depth int64) error {
 		doc = setPath(doc, s.graph.depthField, bsonx.Int64(depth))
 	}
 	if s.graph.unwind != nil {
-		s.found.push(s.found.copy(doc))
+		s.found.Push(s.found.Copy(doc))
 	} else {
 		s.array.Elem(bsonx.Document(doc))
 	}
@@ -187,7 +188,7 @@ func (s *graphSource) reach(v bsonx.Value) {
 		return
 	}
 	s.key = appendGroupKey(s.key[:0], folded)
-	fresh, err := s.seen.add(s.key)
+	fresh, err := s.seen.Add(s.key)
 	if err != nil || !fresh {
 		s.err = err
 		return
@@ -196,7 +197,7 @@ func (s *graphSource) reach(v bsonx.Value) {
 	s.pair.StartDoc()
 	s.pair.Value("", v)
 	s.pair.End()
-	s.frontier.push(s.frontier.copy(s.pair.Bytes()))
+	s.frontier.Push(s.frontier.Copy(s.pair.Bytes()))
 }
 
 // reserve holds the memory for a copy of a document of n bytes. It does nothing for less than
@@ -224,7 +225,7 @@ func (s *graphSource) reserve(n int) error {
 
 // spillable is what the search has in memory beside the array.
 func (s *graphSource) spillable() int {
-	return s.visited.bytes() + s.seen.bytes() + s.frontier.bytes + s.found.bytes
+	return s.visited.Bytes() + s.seen.Bytes() + s.frontier.Bytes() + s.found.Bytes()
 }
 
 // fit keeps the search within the memory limit. An array is in memory as a whole.
@@ -251,8 +252,8 @@ func (s *graphSource) fit() error {
 // spill moves all but the array to the disk.
 func (s *graphSource) spill() error {
 	s.held.Shrink(int64(s.array.Len()))
-	for _, spill := range []func(string) error{s.visited.spill, s.seen.spill, s.frontier.spill, s.found.spill} {
-		if err := spill(s.env.TempDir); err != nil {
+	for _, part := range []interface{ Spill(dir string) error }{&s.visited, &s.seen, &s.frontier, &s.found} {
+		if err := part.Spill(s.env.TempDir); err != nil {
 			return err
 		}
 	}
@@ -273,16 +274,16 @@ func (s *graphSource) Save() {
 
 // Kept implements memory.Keeper.
 func (s *graphSource) Kept() int64 {
-	lists := s.frontier.held() + s.found.held()
-	return s.held.Beyond(int64(cap(s.array.Bytes())+s.visited.bytes()+s.seen.bytes())+lists) + s.doc.kept() + s.foreign.kept() + s.input.Kept()
+	lists := s.frontier.Held() + s.found.Held()
+	return s.held.Beyond(int64(cap(s.array.Bytes())+s.visited.Bytes()+s.seen.Bytes())+lists) + s.doc.kept() + s.foreign.kept() + s.input.Kept()
 }
 
 // Close implements Source.
 func (s *graphSource) Close() {
-	s.visited.close()
-	s.seen.close()
-	s.frontier.close()
-	s.found.close()
+	s.visited.Close()
+	s.seen.Close()
+	s.frontier.Close()
+	s.found.Close()
 	s.foreign.close()
 	s.held.Release()
 	s.input.Close()

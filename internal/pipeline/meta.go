@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -189,6 +190,9 @@ func (k *keptMeta) Meta() *expr.Meta {
 	}
 	return &k.meta
 }
+
+// docLen is the length of the document at the beginning of b.
+func docLen(b []byte) int { return int(binary.LittleEndian.Uint32(b)) }
 
 // split takes the metadata off, and notes it.
 func (k *keptMeta) split(b []byte) bsonx.Doc {

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 // partitionField holds the value of a partition that is no plain field while documents are sorted.
@@ -256,7 +257,7 @@ func (w *setWindowFields) open(src Source, env *Env) Source {
 		input: input{src}, stage: w, out: newOutputWriter(make([]bsonx.Value, len(w.functions))),
 		execs: make([]windowExec, len(w.functions)),
 	}
-	s.part = windowPartition{src: src, stage: w, env: env, limit: env.memoryLimit(), held: env.hold(), docs: docDeque{mem: env.hold()}}
+	s.part = windowPartition{src: src, stage: w, env: env, limit: env.memoryLimit(), held: env.hold(), docs: spill.NewDeque(env.hold())}
 	s.part.ctx.Now, s.part.ctx.Running = w.opts.Now, &s.part.running
 	return s
 }

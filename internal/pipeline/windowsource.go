@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 // windowExec computes a window function over one partition.
@@ -76,7 +77,7 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.part.docs.release()
+	s.part.docs.Release()
 	s.next++
 	return out, nil
 }
@@ -97,12 +98,12 @@ func (s *windowSource) Kept() int64 {
 			values += k.kept()
 		}
 	}
-	return values + s.part.held.Beyond(int64(s.part.bytes)+s.part.docs.held()) + int64(len(s.part.pending)) + s.input.Kept()
+	return values + s.part.held.Beyond(int64(s.part.bytes)+s.part.docs.Held()) + int64(len(s.part.pending)) + s.input.Kept()
 }
 
 // Close implements Source.
 func (s *windowSource) Close() {
-	s.part.docs.close()
+	s.part.docs.Close()
 	s.part.held.Release()
 	s.input.Close()
 }
@@ -143,7 +144,7 @@ type windowPartition struct {
 
 	key     bsonx.Value // of the partition
 	started bool
-	docs    docDeque
+	docs    spill.Deque
 	ended   bool
 	pending bsonx.Doc // the first document of the next partition
 	pendKey bsonx.Value
@@ -152,7 +153,7 @@ type windowPartition struct {
 
 // has reports whether the partition has a document i, and reads up to it.
 func (p *windowPartition) has(ctx context.Context, i int) (bool, error) {
-	for p.docs.end() <= i {
+	for p.docs.End() <= i {
 		if p.ended {
 			return false, nil
 		}
@@ -184,7 +185,7 @@ func (p *windowPartition) take(doc bsonx.Doc) error {
 		if err := p.reserve(len(doc)); err != nil {
 			return err
 		}
-		doc = p.docs.copy(p.kept.join(doc, p.src))
+		doc = p.docs.Copy(p.kept.join(doc, p.src))
 	}
 	same, err := p.same(key)
 	if err != nil {
@@ -226,28 +227,28 @@ func (p *windowPartition) same(key bsonx.Value) (bool, error) {
 }
 
 func (p *windowPartition) keep(doc bsonx.Doc) error {
-	p.docs.push(doc)
+	p.docs.Push(doc)
 	return p.grow(0)
 }
 
 // grow counts memory of functions, which may be negative. Documents can be spilled, and what functions keep cannot.
 func (p *windowPartition) grow(n int) error {
 	p.bytes += n
-	if p.bytes+p.docs.bytes <= p.limit {
-		ok, err := fits(&p.held, p.bytes+p.docs.bytes, p.env != nil && p.env.AllowDiskUse && p.docs.bytes > p.bytes)
+	if p.bytes+p.docs.Bytes() <= p.limit {
+		ok, err := fits(&p.held, p.bytes+p.docs.Bytes(), p.env != nil && p.env.AllowDiskUse && p.docs.Bytes() > p.bytes)
 		if ok || err != nil {
 			return err
 		}
 	}
 	if p.env == nil || !p.env.AllowDiskUse {
 		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
-			"Exceeded max memory. Current memory: %d bytes. Max allowed memory: %d bytes. Set 'allowDiskUse: true' to spill to disk", p.bytes+p.docs.bytes, p.limit)
+			"Exceeded max memory. Current memory: %d bytes. Max allowed memory: %d bytes. Set 'allowDiskUse: true' to spill to disk", p.bytes+p.docs.Bytes(), p.limit)
 	}
 	if p.bytes > p.limit {
 		return mongoerr.New(5414201, "Exceeded memory limit in DocumentSourceSetWindowFields, used %d bytes but max allowed is %d", p.bytes, p.limit)
 	}
 	p.held.Shrink(int64(p.bytes))
-	return p.docs.spill(p.env.TempDir)
+	return p.docs.Spill(p.env.TempDir)
 }
 
 // reserve holds n bytes, which are about to be copied and are counted after that. It does nothing for
@@ -256,12 +257,12 @@ func (p *windowPartition) reserve(n int) error {
 	if n < largeDocument {
 		return nil
 	}
-	spills := p.env != nil && p.env.AllowDiskUse && p.docs.bytes > 0
-	if ok, err := fits(&p.held, p.bytes+p.docs.bytes+n, spills); ok || err != nil {
+	spills := p.env != nil && p.env.AllowDiskUse && p.docs.Bytes() > 0
+	if ok, err := fits(&p.held, p.bytes+p.docs.Bytes()+n, spills); ok || err != nil {
 		return err
 	}
 	p.held.Shrink(int64(p.bytes))
-	if err := p.docs.spill(p.env.TempDir); err != nil {
+	if err := p.docs.Spill(p.env.TempDir); err != nil {
 		return err
 	}
 	return p.held.Hold(int64(p.bytes + n))
@@ -269,7 +270,7 @@ func (p *windowPartition) reserve(n int) error {
 
 // document returns document i, whose metadata meta returns until the next call.
 func (p *windowPartition) document(i int) (bsonx.Doc, error) {
-	record, err := p.docs.record(i)
+	record, err := p.docs.Record(i)
 	if err != nil || p.stage.streams {
 		return record, err
 	}
@@ -299,9 +300,9 @@ func (p *windowPartition) advance() bool {
 		return false
 	}
 	p.key, p.ended, p.bytes = p.pendKey, false, 0
-	p.docs.reset()
+	p.docs.Reset()
 	p.held.Release()
-	p.docs.push(p.pending)
+	p.docs.Push(p.pending)
 	p.pending = nil
 	return true
 }

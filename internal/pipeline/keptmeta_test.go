@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/spill"
 )
 
 // scoredDocs are documents of a text search.
@@ -20,8 +21,8 @@ func (s *scoredDocs) Meta() *expr.Meta { return &s.meta }
 // key.
 func TestDequeKeepsMeta(t *testing.T) {
 	t.Parallel()
-	var d docDeque
-	defer d.close()
+	var d spill.Deque
+	defer d.Close()
 	var kept keptMeta
 	src := &scoredDocs{meta: expr.Meta{Searched: true}}
 	const n = 10_000
@@ -34,20 +35,20 @@ func TestDequeKeepsMeta(t *testing.T) {
 		if i%5 == 0 {
 			src.meta.IndexKey = bsonx.Document(bsonx.NewDoc("k", strings.Repeat("x", i%300)))
 		}
-		d.push(d.copy(kept.join(bsonx.NewDoc("_id", i), src)))
+		d.Push(d.Copy(kept.join(bsonx.NewDoc("_id", i), src)))
 		if i == n/3 || i == n/2 {
-			if err := d.spill(t.TempDir()); err != nil {
+			if err := d.Spill(t.TempDir()); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	for i := range n {
-		record, err := d.record(i)
+		record, err := d.Record(i)
 		if err != nil {
 			t.Fatal(err)
 		}
 		doc := kept.split(record)
-		if plain, err := d.doc(i); err != nil || !plain.Equal(doc) || !doc.Equal(bsonx.NewDoc("_id", i)) {
+		if plain, err := d.Doc(i); err != nil || !plain.Equal(doc) || !doc.Equal(bsonx.NewDoc("_id", i)) {
 			t.Fatalf("document %d: %v %v", i, doc, err)
 		}
 		if score := kept.Meta().TextScore; score.IsMissing() != (i%3 == 0) || i%3 > 0 && score.Double() != float64(i) {

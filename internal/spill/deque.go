@@ -1,4 +1,4 @@
-package pipeline
+package spill
 
 import (
 	"bufio"
@@ -10,13 +10,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
-// docDeque keeps numbered documents between the first one that is still needed and the last one that was read. Those
-// in memory are the newest: spill moves them to a file, from which they are read again in blocks.
+// Deque keeps numbered documents between the first one that is still needed and the last one that
+// was read. Those in memory are the newest. Spill moves them to a file, from which they are read
+// again in blocks.
 //
-// The bytes of a document may be followed by its metadata, as keptMeta.join writes it.
+// A document may be followed by other bytes; the document and these bytes are a record.
 //
-// A docDeque belongs to one goroutine; its zero value is empty.
-type docDeque struct {
+// A Deque belongs to one goroutine. The zero Deque is empty, and counts its blocks in no budget.
+type Deque struct {
 	base int // the first document
 	docs []bsonx.Doc
 	from int // the number of docs[0]
@@ -53,17 +54,26 @@ const (
 	docOverhead = 32
 )
 
-// end is the number of the document that is pushed next.
-func (d *docDeque) end() int { return d.from + len(d.docs) }
+// NewDeque returns an empty deque whose blocks in memory count in the empty holding mem.
+func NewDeque(mem memory.Holding) Deque { return Deque{mem: mem} }
 
-// push adds a document, which it keeps.
-func (d *docDeque) push(doc bsonx.Doc) {
+// First is the number of the first document, or that of the next one if there is none.
+func (d *Deque) First() int { return d.base }
+
+// Bytes returns what the documents in memory take, without those that are read from the file.
+func (d *Deque) Bytes() int { return d.bytes }
+
+// End is the number of the document that is pushed next.
+func (d *Deque) End() int { return d.from + len(d.docs) }
+
+// Push adds a document, which it keeps.
+func (d *Deque) Push(doc bsonx.Doc) {
 	d.docs = append(d.docs, doc)
 	d.bytes += len(doc) + docOverhead
 }
 
-// copy returns a copy of a document for push.
-func (d *docDeque) copy(doc bsonx.Doc) bsonx.Doc {
+// Copy returns a copy of a document for push.
+func (d *Deque) Copy(doc bsonx.Doc) bsonx.Doc {
 	if len(doc) >= docChunk {
 		return doc.Clone()
 	}
@@ -75,8 +85,8 @@ func (d *docDeque) copy(doc bsonx.Doc) bsonx.Doc {
 	return d.chunk[at:len(d.chunk):len(d.chunk)]
 }
 
-// release lets go of the first document.
-func (d *docDeque) release() {
+// Release lets go of the first document.
+func (d *Deque) Release() {
 	d.base++
 	for len(d.blocks) > 0 && d.blockEnd(0) <= d.base {
 		d.blocks = d.blocks[1:]
@@ -94,18 +104,18 @@ func (d *docDeque) release() {
 	d.from++
 }
 
-func (d *docDeque) blockEnd(i int) int {
+func (d *Deque) blockEnd(i int) int {
 	if i+1 < len(d.blocks) {
 		return d.blocks[i+1].first
 	}
 	return d.from
 }
 
-// held returns what the deque takes in memory, with the chunk that documents are copied to next.
-func (d *docDeque) held() int64 { return int64(d.bytes + cap(d.chunk)) }
+// Held returns Bytes with the chunk that documents are copied to next.
+func (d *Deque) Held() int64 { return int64(d.bytes + cap(d.chunk)) }
 
-// reset empties the deque, and makes 0 the number of the next document.
-func (d *docDeque) reset() {
+// Reset empties the deque, and makes 0 the number of the next document.
+func (d *Deque) Reset() {
 	clear(d.docs)
 	d.base, d.from, d.bytes = 0, 0, 0
 	d.file.Reset()
@@ -114,13 +124,13 @@ func (d *docDeque) reset() {
 }
 
 // unload forgets the loaded blocks.
-func (d *docDeque) unload() {
+func (d *Deque) unload() {
 	d.loaded = [dequeCache]loadedBlock{}
 	d.mem.Release()
 }
 
-// spill moves what is in memory to the file in dir.
-func (d *docDeque) spill(dir string) error {
+// Spill moves what is in memory to the file in dir.
+func (d *Deque) Spill(dir string) error {
 	if len(d.docs) == 0 {
 		return nil
 	}
@@ -131,7 +141,7 @@ func (d *docDeque) spill(dir string) error {
 	var head []byte
 	at, size, first := d.file.Size(), 0, d.from
 	for i, doc := range d.docs {
-		head = binary.AppendUvarint(head[:0], uint64(len(doc)-docLen(doc)))
+		head = binary.AppendUvarint(head[:0], uint64(len(doc)-lengthOf(doc)))
 		_, _ = out.Write(head) // Flush reports the first error
 		_, _ = out.Write(doc)
 		if size += len(head) + len(doc); size < dequeBlockSize && i+1 < len(d.docs) {
@@ -149,21 +159,21 @@ func (d *docDeque) spill(dir string) error {
 	return nil
 }
 
-// docLen is the length of the document at the beginning of b.
-func docLen(b []byte) int { return int(binary.LittleEndian.Uint32(b)) }
+// lengthOf returns the length of the document at the beginning of a record.
+func lengthOf(record []byte) int { return int(binary.LittleEndian.Uint32(record)) }
 
-// doc returns a document from base on. It stays as it is for as long as it is held.
-func (d *docDeque) doc(i int) (bsonx.Doc, error) {
-	record, err := d.record(i)
+// Doc returns a document from base on. It stays as it is for as long as it is held.
+func (d *Deque) Doc(i int) (bsonx.Doc, error) {
+	record, err := d.Record(i)
 	if err != nil {
 		return nil, err
 	}
-	n := docLen(record)
+	n := lengthOf(record)
 	return record[:n:n], nil
 }
 
-// record is doc with what stands behind the document.
-func (d *docDeque) record(i int) (bsonx.Doc, error) {
+// Record is Doc with the bytes that follow the document.
+func (d *Deque) Record(i int) (bsonx.Doc, error) {
 	if i >= d.from {
 		return d.docs[i-d.from], nil
 	}
@@ -176,7 +186,7 @@ func (d *docDeque) record(i int) (bsonx.Doc, error) {
 }
 
 // load reads the block that has document i.
-func (d *docDeque) load(i int) (bsonx.Doc, error) {
+func (d *Deque) load(i int) (bsonx.Doc, error) {
 	low, high := 0, len(d.blocks)
 	for high-low > 1 {
 		if mid := (low + high) / 2; d.blocks[mid].first <= i {
@@ -199,7 +209,7 @@ func (d *docDeque) load(i int) (bsonx.Doc, error) {
 	for len(data) > 0 {
 		behind, size := binary.Uvarint(data)
 		data = data[size:]
-		n := docLen(data) + int(behind)
+		n := lengthOf(data) + int(behind)
 		l.docs = append(l.docs, data[:n:n])
 		data = data[n:]
 	}
@@ -208,7 +218,7 @@ func (d *docDeque) load(i int) (bsonx.Doc, error) {
 
 // reserve counts a block of n bytes that takes the place of the oldest one. Beside a large block no
 // other one stays.
-func (d *docDeque) reserve(n int) error {
+func (d *Deque) reserve(n int) error {
 	total := n
 	for i := range d.loaded {
 		if i != d.turn {
@@ -222,8 +232,8 @@ func (d *docDeque) reserve(n int) error {
 	return d.mem.Hold(int64(total))
 }
 
-// close removes the file.
-func (d *docDeque) close() {
+// Close removes the file.
+func (d *Deque) Close() {
 	d.file.Close()
 	d.unload()
 }

@@ -1,4 +1,4 @@
-package pipeline
+package spill
 
 import (
 	"bytes"
@@ -10,9 +10,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
-// digestSet is a set of byte strings, of which it keeps digests of 128 bits by secret hash functions. Those in memory can be
-// spilled: they become a sorted run in a file, of which every digestBlock-th digest stays in memory. Its zero value is empty.
-type digestSet struct {
+// Set is a set of byte strings. It keeps digests of 128 bits by secret hash functions. Spill moves
+// those in memory to a sorted run in a file, of which every digestBlock-th digest stays in memory.
+// The zero Set is empty.
+type Set struct {
 	seeds  [2]maphash.Seed
 	memory map[digest]struct{}
 	file   tempfile.File
@@ -34,8 +35,8 @@ const (
 	digestBytes = 48  // about what one takes in memory
 )
 
-// add adds a key and reports whether it is new.
-func (s *digestSet) add(key []byte) (bool, error) {
+// Add adds a key and reports whether it is new.
+func (s *Set) Add(key []byte) (bool, error) {
 	if s.memory == nil {
 		s.memory = map[digest]struct{}{}
 		if s.runs == nil {
@@ -58,12 +59,12 @@ func (s *digestSet) add(key []byte) (bool, error) {
 	return true, nil
 }
 
-// bytes is about what the set takes in memory.
-func (s *digestSet) bytes() int { return digestBytes * len(s.memory) }
+// Bytes is about what the set takes in memory.
+func (s *Set) Bytes() int { return digestBytes * len(s.memory) }
 
 func compareDigests(a, b digest) int { return bytes.Compare(a[:], b[:]) }
 
-func (s *digestSet) inRun(r *digestRun, d digest) (bool, error) {
+func (s *Set) inRun(r *digestRun, d digest) (bool, error) {
 	i, found := slices.BinarySearchFunc(r.fences, d, compareDigests)
 	if found || i == 0 {
 		return found, nil
@@ -89,8 +90,8 @@ func (s *digestSet) inRun(r *digestRun, d digest) (bool, error) {
 	return false, nil
 }
 
-// spill moves what is in memory to the file in dir.
-func (s *digestSet) spill(dir string) error {
+// Spill moves what is in memory to the file in dir.
+func (s *Set) Spill(dir string) error {
 	if len(s.memory) == 0 {
 		return nil
 	}
@@ -118,11 +119,12 @@ func (s *digestSet) spill(dir string) error {
 	return nil
 }
 
-// reset empties the set.
-func (s *digestSet) reset() {
+// Reset empties the set.
+func (s *Set) Reset() {
 	clear(s.memory)
 	s.runs = nil
 	s.file.Reset()
 }
 
-func (s *digestSet) close() { s.file.Close() }
+// Close removes the file.
+func (s *Set) Close() { s.file.Close() }
