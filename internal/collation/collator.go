@@ -18,7 +18,7 @@ type Collator struct {
 	running *interrupt.Running
 }
 
-// rules are what collators of one specification share.
+// rules make the keys of texts. All collators of one specification share them.
 type rules struct {
 	opts options
 	spec bsonx.Doc
@@ -98,7 +98,7 @@ func Parse(doc bsonx.Doc) (*Collator, error) {
 	return c, nil
 }
 
-func (c *Collator) worker() *worker { return c.pool.Get().(*worker) }
+func (by *rules) worker() *worker { return by.pool.Get().(*worker) }
 
 // Spec returns the specification with all its fields; nil for a nil Collator.
 func (c *Collator) Spec() bsonx.Doc {
@@ -149,11 +149,11 @@ func (c *Collator) Compare(a, b []byte) int {
 	return c.compareShort(a, b)
 }
 
-func (c *Collator) compareShort(a, b []byte) int {
-	w := c.worker()
-	w.a, w.b = c.appendKey(w.a[:0], a, w), c.appendKey(w.b[:0], b, w)
+func (by *rules) compareShort(a, b []byte) int {
+	w := by.worker()
+	w.a, w.b = by.appendKey(w.a[:0], a, w), by.appendKey(w.b[:0], b, w)
 	order := bytes.Compare(w.a, w.b)
-	c.pool.Put(w)
+	by.pool.Put(w)
 	return order
 }
 

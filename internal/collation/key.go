@@ -35,76 +35,76 @@ const (
 	unshifted = 0xFF
 )
 
-func (c *Collator) appendKey(dst, s []byte, w *worker) []byte {
-	if c.ascii != nil && !c.aligned && isASCII(s) {
-		return c.appendASCII(dst, s)
+func (by *rules) appendKey(dst, s []byte, w *worker) []byte {
+	if by.ascii != nil && !by.aligned && isASCII(s) {
+		return by.appendASCII(dst, s)
 	}
-	if c.aligned {
-		return c.appendAligned(dst, s, w)
+	if by.aligned {
+		return by.appendAligned(dst, s, w)
 	}
 	w.weigh(s)
 	for _, p := range w.levels.primaries {
 		dst = appendPrimary(dst, p)
 	}
-	if c.opts.strength >= secondary {
+	if by.opts.strength >= secondary {
 		dst = append(dst, separator)
-		dst = c.appendSecondaries(dst, w.levels.secondaries)
+		dst = by.appendSecondaries(dst, w.levels.secondaries)
 	}
-	if c.opts.strength >= tertiary {
+	if by.opts.strength >= tertiary {
 		dst = append(append(dst, separator), w.levels.tertiaries...)
 	}
-	return c.appendIdentical(dst, s)
+	return by.appendIdentical(dst, s)
 }
 
 // appendASCII is what appendKey makes of a text whose characters have an element each.
-func (c *Collator) appendASCII(dst, s []byte) []byte {
-	dst = c.appendASCIIPrimaries(dst, s)
-	if c.opts.strength >= secondary {
-		dst = c.appendASCIISecondaries(append(dst, separator), s)
+func (by *rules) appendASCII(dst, s []byte) []byte {
+	dst = by.appendASCIIPrimaries(dst, s)
+	if by.opts.strength >= secondary {
+		dst = by.appendASCIISecondaries(append(dst, separator), s)
 	}
-	if c.opts.strength >= tertiary {
-		dst = c.appendASCIITertiaries(append(dst, separator), s)
+	if by.opts.strength >= tertiary {
+		dst = by.appendASCIITertiaries(append(dst, separator), s)
 	}
-	return c.appendIdentical(dst, s)
+	return by.appendIdentical(dst, s)
 }
 
-func (c *Collator) appendASCIIPrimaries(dst, s []byte) []byte {
+func (by *rules) appendASCIIPrimaries(dst, s []byte) []byte {
 	for _, b := range s {
-		if p := c.ascii[b].primary; p != 0 {
+		if p := by.ascii[b].primary; p != 0 {
 			dst = appendPrimary(dst, p)
 		}
 	}
 	return dst
 }
 
-func (c *Collator) appendASCIISecondaries(dst, s []byte) []byte {
+func (by *rules) appendASCIISecondaries(dst, s []byte) []byte {
 	for _, b := range s {
-		if c.ascii[b].primary != 0 {
+		if by.ascii[b].primary != 0 {
 			dst = append(dst, commonSecondary)
 		}
 	}
 	return dst
 }
 
-func (c *Collator) appendASCIITertiaries(dst, s []byte) []byte {
+func (by *rules) appendASCIITertiaries(dst, s []byte) []byte {
 	for _, b := range s {
-		if t := c.ascii[b].tertiary; t != 0 {
+		if t := by.ascii[b].tertiary; t != 0 {
 			dst = append(dst, t)
 		}
 	}
 	return dst
 }
 
-func (c *Collator) appendIdentical(dst, s []byte) []byte {
-	if c.opts.strength < identical {
+func (by *rules) appendIdentical(dst, s []byte) []byte {
+	if by.opts.strength < identical {
 		return dst
 	}
 	return norm.NFD.Append(append(dst, separator), s...)
 }
 
-func (c *Collator) appendSecondaries(dst []byte, weights []uint16) []byte {
+func (by *rules) appendSecondaries(dst []byte, weights []uint16) []byte {
 	for i := range weights {
-		if c.opts.backwards {
+		if by.opts.backwards {
 			dst = appendSecondary(dst, weights[len(weights)-1-i])
 		} else {
 			dst = appendSecondary(dst, weights[i])
@@ -202,40 +202,40 @@ func (w *worker) appendUnit(dst []element, s []byte) []element {
 }
 
 // appendElements appends the elements of a text, unit by unit.
-func (c *Collator) appendElements(dst []element, s []byte, w *worker) []element {
+func (by *rules) appendElements(dst []element, s []byte, w *worker) []element {
 	for len(s) > 0 {
 		var n int
-		dst, n = c.appendFirst(dst, s, w)
+		dst, n = by.appendFirst(dst, s, w)
 		s = s[n:]
 	}
 	return dst
 }
 
 // appendFirst appends the elements of the unit or number that s begins with, and returns its length.
-func (c *Collator) appendFirst(dst []element, s []byte, w *worker) ([]element, int) {
-	if c.opts.numeric {
+func (by *rules) appendFirst(dst []element, s []byte, w *worker) ([]element, int) {
+	if by.opts.numeric {
 		if segment, n := w.leadingSegment(s); n > 0 {
-			return c.appendSegment(dst, segment), n
+			return by.appendSegment(dst, segment), n
 		}
 	}
-	if c.ascii != nil && s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
-		if e := c.ascii[s[0]]; e != (element{}) {
+	if by.ascii != nil && s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
+		if e := by.ascii[s[0]]; e != (element{}) {
 			dst = append(dst, e)
 		}
 		return dst, 1
 	}
-	n := c.unit(s)
+	n := by.unit(s)
 	return w.appendUnit(dst, s[:n]), n
 }
 
 // unit returns the length of the piece that s begins with, whose weights do not depend on what
 // follows. A piece without an end is cut after maxPiece bytes.
-func (c *Collator) unit(s []byte) int {
+func (by *rules) unit(s []byte) int {
 	s = s[:min(len(s), maxPiece)]
 	before, n := utf8.DecodeRune(s)
 	for n < len(s) {
 		r, size := utf8.DecodeRune(s[n:])
-		if c.opts.numeric && unicode.Is(unicode.Nd, r) || !continues(before, r) {
+		if by.opts.numeric && unicode.Is(unicode.Nd, r) || !continues(before, r) {
 			break
 		}
 		before = r
@@ -269,14 +269,14 @@ const maxSegment = 254
 
 // appendSegment appends the elements of digits of a number: as ICU does, first how many they are and
 // then the digits.
-func (c *Collator) appendSegment(dst []element, segment []byte) []element {
+func (by *rules) appendSegment(dst []element, segment []byte) []element {
 	if len(segment) == 0 {
 		return dst
 	}
 	number := func(p uint32) element {
 		return element{primary: p, secondary: commonSecondary, tertiary: commonTertiary}
 	}
-	dst = append(dst, number(c.zero), element{primary: uint32(len(segment))})
+	dst = append(dst, number(by.zero), element{primary: uint32(len(segment))})
 	for _, d := range segment {
 		dst = append(dst, element{primary: uint32(d) + 1})
 	}
@@ -326,27 +326,27 @@ func digitValue(r rune) byte {
 }
 
 // appendAligned makes a key out of whole elements.
-func (c *Collator) appendAligned(dst, s []byte, w *worker) []byte {
-	w.elements = c.appendElements(w.elements[:0], s, w)
+func (by *rules) appendAligned(dst, s []byte, w *worker) []byte {
+	w.elements = by.appendElements(w.elements[:0], s, w)
 	elements := w.elements
-	if c.opts.alternate == "shifted" {
+	if by.opts.alternate == "shifted" {
 		after := false
-		elements = c.shift(elements, &after)
+		elements = by.shift(elements, &after)
 	}
 	dst = appendPrimaries(dst, elements)
-	if c.opts.strength >= secondary {
-		dst = c.appendElementSecondaries(append(dst, separator), elements, w)
+	if by.opts.strength >= secondary {
+		dst = by.appendElementSecondaries(append(dst, separator), elements, w)
 	}
-	if c.opts.caseLevel {
-		dst = c.appendCases(append(dst, separator), elements)
+	if by.opts.caseLevel {
+		dst = by.appendCases(append(dst, separator), elements)
 	}
-	if c.opts.strength >= tertiary {
-		dst = c.appendTertiaries(append(dst, separator), elements)
+	if by.opts.strength >= tertiary {
+		dst = by.appendTertiaries(append(dst, separator), elements)
 	}
-	if c.opts.strength >= quaternary && c.opts.alternate == "shifted" {
+	if by.opts.strength >= quaternary && by.opts.alternate == "shifted" {
 		dst = appendQuaternaries(append(dst, separator), elements)
 	}
-	return c.appendIdentical(dst, s)
+	return by.appendIdentical(dst, s)
 }
 
 // appendPrimaries writes the first level of elements.
@@ -360,7 +360,7 @@ func appendPrimaries(dst []byte, elements []element) []byte {
 }
 
 // appendElementSecondaries writes the second level of elements.
-func (c *Collator) appendElementSecondaries(dst []byte, elements []element, w *worker) []byte {
+func (by *rules) appendElementSecondaries(dst []byte, elements []element, w *worker) []byte {
 	weights := w.levels.secondaries[:0]
 	for _, e := range elements {
 		if e.secondary != 0 {
@@ -368,16 +368,16 @@ func (c *Collator) appendElementSecondaries(dst []byte, elements []element, w *w
 		}
 	}
 	w.levels.secondaries = weights
-	return c.appendSecondaries(dst, weights)
+	return by.appendSecondaries(dst, weights)
 }
 
 // shift takes variable elements to the fourth level, and drops the marks on them. after tells whether
 // the last element before these was such a one.
-func (c *Collator) shift(elements []element, after *bool) []element {
+func (by *rules) shift(elements []element, after *bool) []element {
 	out := elements[:0]
 	for _, e := range elements {
 		switch {
-		case e.primary != 0 && e.primary <= c.variable && e.tertiary != 0:
+		case e.primary != 0 && e.primary <= by.variable && e.tertiary != 0:
 			*after = true
 			out = append(out, element{primary: e.primary, shifted: true})
 		case e.primary != 0:
@@ -391,20 +391,20 @@ func (c *Collator) shift(elements []element, after *bool) []element {
 }
 
 // appendCases writes the case of letters: at strength 1 of the letters alone, else also of what stands for a mark.
-func (c *Collator) appendCases(dst []byte, elements []element) []byte {
+func (by *rules) appendCases(dst []byte, elements []element) []byte {
 	for _, e := range elements {
-		if e.shifted || e.tertiary == 0 || e.primary == 0 && (c.opts.strength == primary || e.secondary == 0) {
+		if e.shifted || e.tertiary == 0 || e.primary == 0 && (by.opts.strength == primary || e.secondary == 0) {
 			continue
 		}
-		dst = append(dst, c.caseOf(e))
+		dst = append(dst, by.caseOf(e))
 	}
 	return dst
 }
 
 // caseOf returns the weight of an element's case.
-func (c *Collator) caseOf(e element) byte {
+func (by *rules) caseOf(e element) byte {
 	upper := e.primary != 0 && isUpper(e.tertiary)
-	if c.opts.caseFirst == "upper" {
+	if by.opts.caseFirst == "upper" {
 		upper = !upper
 	}
 	if upper {
@@ -424,8 +424,8 @@ func isUpper(tertiary uint8) bool {
 }
 
 // appendTertiaries writes the third level, the case before the rest where caseFirst asks for it. Marks follow all letters.
-func (c *Collator) appendTertiaries(dst []byte, elements []element) []byte {
-	byCase := c.opts.caseFirst != "off" && !c.opts.caseLevel
+func (by *rules) appendTertiaries(dst []byte, elements []element) []byte {
+	byCase := by.opts.caseFirst != "off" && !by.opts.caseLevel
 	for _, e := range elements {
 		switch {
 		case e.tertiary == 0:
@@ -434,7 +434,7 @@ func (c *Collator) appendTertiaries(dst []byte, elements []element) []byte {
 		case e.primary == 0 && e.secondary == 0:
 			dst = append(dst, 0xC0|e.tertiary)
 		default:
-			dst = append(dst, c.caseOf(e)<<4|e.tertiary)
+			dst = append(dst, by.caseOf(e)<<4|e.tertiary)
 		}
 	}
 	return dst

@@ -65,11 +65,11 @@ type piece struct {
 
 // weighPiece weighs the piece that s begins with. It leaves the weights in w, and in after what the
 // next piece begins with.
-func (c *Collator) weighPiece(s []byte, after *bool, w *worker) piece {
+func (by *rules) weighPiece(s []byte, after *bool, w *worker) piece {
 	p := piece{after: *after}
-	if !c.aligned {
-		p.text = s[:c.cut(s)]
-		if p.ascii = c.ascii != nil && isASCII(p.text); !p.ascii {
+	if !by.aligned {
+		p.text = s[:by.cut(s)]
+		if p.ascii = by.ascii != nil && isASCII(p.text); !p.ascii {
 			w.weigh(p.text)
 		}
 		return p
@@ -77,64 +77,64 @@ func (c *Collator) weighPiece(s []byte, after *bool, w *worker) piece {
 	w.elements = w.elements[:0]
 	n, size := 0, 0
 	for n < len(s) && n < pieceBytes {
-		w.elements, size = c.appendFirst(w.elements, s[n:], w)
+		w.elements, size = by.appendFirst(w.elements, s[n:], w)
 		n += size
 	}
 	p.text = s[:n]
-	if c.opts.alternate == "shifted" {
-		w.elements = c.shift(w.elements, after)
+	if by.opts.alternate == "shifted" {
+		w.elements = by.shift(w.elements, after)
 	}
 	return p
 }
 
 // appendLevel appends a level of the piece that was weighed last.
-func (c *Collator) appendLevel(dst []byte, p piece, l level, w *worker) []byte {
+func (by *rules) appendLevel(dst []byte, p piece, l level, w *worker) []byte {
 	switch {
 	case l == levelIdentical:
 		return norm.NFD.Append(dst, p.text...)
-	case c.aligned:
-		return c.appendElementLevel(dst, l, w)
+	case by.aligned:
+		return by.appendElementLevel(dst, l, w)
 	case l == levelPrimary && p.ascii:
-		return c.appendASCIIPrimaries(dst, p.text)
+		return by.appendASCIIPrimaries(dst, p.text)
 	case l == levelPrimary:
 		for _, weight := range w.levels.primaries {
 			dst = appendPrimary(dst, weight)
 		}
 		return dst
 	case l == levelSecondary && p.ascii:
-		return c.appendASCIISecondaries(dst, p.text)
+		return by.appendASCIISecondaries(dst, p.text)
 	case l == levelSecondary:
-		return c.appendSecondaries(dst, w.levels.secondaries)
+		return by.appendSecondaries(dst, w.levels.secondaries)
 	case p.ascii:
-		return c.appendASCIITertiaries(dst, p.text)
+		return by.appendASCIITertiaries(dst, p.text)
 	default:
 		return append(dst, w.levels.tertiaries...)
 	}
 }
 
-func (c *Collator) appendElementLevel(dst []byte, l level, w *worker) []byte {
+func (by *rules) appendElementLevel(dst []byte, l level, w *worker) []byte {
 	switch l {
 	case levelPrimary:
 		return appendPrimaries(dst, w.elements)
 	case levelSecondary:
-		return c.appendElementSecondaries(dst, w.elements, w)
+		return by.appendElementSecondaries(dst, w.elements, w)
 	case levelCase:
-		return c.appendCases(dst, w.elements)
+		return by.appendCases(dst, w.elements)
 	case levelTertiary:
-		return c.appendTertiaries(dst, w.elements)
+		return by.appendTertiaries(dst, w.elements)
 	default:
 		return appendQuaternaries(dst, w.elements)
 	}
 }
 
 // cut returns where the piece that s begins with ends.
-func (c *Collator) cut(s []byte) int {
+func (by *rules) cut(s []byte) int {
 	if len(s) <= pieceBytes {
 		return len(s)
 	}
 	end := min(len(s), maxPiece)
 	for i := pieceBytes; i < end; i++ {
-		if between(s, i, c.breaks) {
+		if between(s, i, by.breaks) {
 			return i
 		}
 	}
@@ -161,9 +161,9 @@ func between(s []byte, i int, ends func(before, r rune) bool) bool {
 
 // breaks reports whether the weights of the characters before r, and those from r on, do not depend
 // on each other.
-func (c *Collator) breaks(before, r rune) bool {
+func (by *rules) breaks(before, r rune) bool {
 	switch {
-	case c.ascii == nil && (r == 'h' || r == 'H'): // of ch
+	case by.ascii == nil && (r == 'h' || r == 'H'): // of ch
 		return false
 	case r >= '\uFF65' && r <= '\uFF9F': // halfwidth kana with their marks
 		return false
@@ -177,11 +177,11 @@ func breaksRun(before, r rune) bool {
 }
 
 // isBackwards reports whether a level's pieces stand in reverse order.
-func (c *Collator) isBackwards(l level) bool { return c.opts.backwards && l == levelSecondary }
+func (by *rules) isBackwards(l level) bool { return by.opts.backwards && l == levelSecondary }
 
 // keyReader makes a key piece by piece, level by level, without memory for the whole.
 type keyReader struct {
-	c     *Collator
+	by    *rules
 	w     *worker
 	text  []byte
 	level int
@@ -202,22 +202,22 @@ type mark struct {
 // where the operation ends.
 func (k *keyReader) next(watch *interrupt.Watch) []byte {
 	for {
-		l := k.c.levels[k.level]
+		l := k.by.levels[k.level]
 		text, ok := k.ahead(l)
 		if !ok {
-			if k.level+1 == len(k.c.levels) {
+			if k.level+1 == len(k.by.levels) {
 				return nil
 			}
 			k.level, k.rest, k.after = k.level+1, k.text, false
 			k.chunk = append(k.chunk[:0], separator)
 			return k.chunk
 		}
-		p := k.c.weighPiece(text, &k.after, k.w)
+		p := k.by.weighPiece(text, &k.after, k.w)
 		if watch.Stopped(textWork * len(p.text)) {
 			return nil
 		}
 		k.pass(l, p)
-		if k.chunk = k.c.appendLevel(k.chunk[:0], p, l, k.w); len(k.chunk) > 0 {
+		if k.chunk = k.by.appendLevel(k.chunk[:0], p, l, k.w); len(k.chunk) > 0 {
 			return k.chunk
 		}
 	}
@@ -225,7 +225,7 @@ func (k *keyReader) next(watch *interrupt.Watch) []byte {
 
 // ahead returns the text that the next piece begins; false at the end of the level.
 func (k *keyReader) ahead(l level) ([]byte, bool) {
-	if !k.c.isBackwards(l) {
+	if !k.by.isBackwards(l) {
 		return k.rest, len(k.rest) > 0
 	}
 	n := len(k.marks) - 1
@@ -239,12 +239,12 @@ func (k *keyReader) ahead(l level) ([]byte, bool) {
 
 // pass goes on behind a piece.
 func (k *keyReader) pass(l level, p piece) {
-	if k.c.isBackwards(l) {
+	if k.by.isBackwards(l) {
 		n := len(k.marks) - 1
 		k.rest, k.marks = k.rest[:k.marks[n].at], k.marks[:n]
 		return
 	}
-	if k.c.opts.backwards && l == levelPrimary {
+	if k.by.opts.backwards && l == levelPrimary {
 		k.marks = append(k.marks, mark{len(k.text) - len(k.rest), p.after})
 	}
 	k.rest = k.rest[len(p.text):]
@@ -253,12 +253,12 @@ func (k *keyReader) pass(l level, p piece) {
 // skipSame skips the pieces that two readers have in common, where both are at the beginning of one.
 func skipSame(a, b *keyReader, watch *interrupt.Watch) {
 	const same = maxPiece + utf8.UTFMax // what decides where a piece ends
-	c := a.c
-	if c.aligned || c.opts.backwards || a.level != b.level {
+	by := a.by
+	if by.aligned || by.opts.backwards || a.level != b.level {
 		return
 	}
 	for len(a.rest) > same && len(b.rest) > same && bytes.Equal(a.rest[:same], b.rest[:same]) {
-		n := c.cut(a.rest)
+		n := by.cut(a.rest)
 		if watch.Stopped(textWork * n) {
 			return
 		}
@@ -267,11 +267,11 @@ func skipSame(a, b *keyReader, watch *interrupt.Watch) {
 }
 
 // compareLong compares long texts piece by piece. Where the operation ends the result has no meaning.
-func (c *Collator) compareLong(a, b []byte, watch *interrupt.Watch) int {
-	v, w := c.worker(), c.worker()
-	defer c.pool.Put(v)
-	defer c.pool.Put(w)
-	ra, rb := keyReader{c: c, w: v, text: a, rest: a}, keyReader{c: c, w: w, text: b, rest: b}
+func (by *rules) compareLong(a, b []byte, watch *interrupt.Watch) int {
+	v, w := by.worker(), by.worker()
+	defer by.pool.Put(v)
+	defer by.pool.Put(w)
+	ra, rb := keyReader{by: by, w: v, text: a, rest: a}, keyReader{by: by, w: w, text: b, rest: b}
 	var x, y []byte
 	for {
 		if len(x) == 0 && len(y) == 0 {
@@ -314,36 +314,36 @@ func (b *blocks) add(bytes []byte, own bool) {
 }
 
 // appendLong appends the key of a long text.
-func (c *Collator) appendLong(dst, s []byte, r *interrupt.Running) ([]byte, error) {
-	w := c.worker()
-	defer c.pool.Put(w)
+func (by *rules) appendLong(dst, s []byte, r *interrupt.Running) ([]byte, error) {
+	w := by.worker()
+	defer by.pool.Put(w)
 	watch := interrupt.Watch{Running: r}
 	op := memory.Of(r.Context())
-	all := make([]blocks, len(c.levels))
-	after, total, held := false, len(c.levels), 0
+	all := make([]blocks, len(by.levels))
+	after, total, held := false, len(by.levels), 0
 	for rest := s; len(rest) > 0; {
-		p := c.weighPiece(rest, &after, w)
+		p := by.weighPiece(rest, &after, w)
 		rest = rest[len(p.text):]
 		if watch.Stopped(textWork * len(p.text)) {
 			return dst, watch.Ended()
 		}
-		for i, l := range c.levels {
-			w.a = c.appendLevel(w.a[:0], p, l, w)
+		for i, l := range by.levels {
+			w.a = by.appendLevel(w.a[:0], p, l, w)
 			if total += len(w.a); total > held {
 				held = total + heldBytes
 				if err := holdKey(op, held); err != nil {
 					return dst, err
 				}
 			}
-			all[i].add(w.a, c.isBackwards(l))
+			all[i].add(w.a, by.isBackwards(l))
 		}
 	}
 	dst = slices.Grow(dst, total+1)
-	for i, l := range c.levels {
+	for i, l := range by.levels {
 		if i > 0 {
 			dst = append(dst, separator)
 		}
-		if c.isBackwards(l) {
+		if by.isBackwards(l) {
 			slices.Reverse(all[i])
 		}
 		for _, block := range all[i] {
