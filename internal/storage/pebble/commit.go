@@ -48,9 +48,9 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 		return 0, nil
 	}
 	if s.batch == nil {
-		s.batch = e.newBatch()
+		s.batch = newBatch(e.db)
 	}
-	if err := e.admitLongKeys(int64(s.longKeys)); err != nil {
+	if err := e.longKeys.admit(e.db, int64(s.longKeys)); err != nil {
 		return 0, err
 	}
 	size := int64(s.batch.Len())
@@ -112,7 +112,7 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 // has one. Where it is not written yet, it is visible to them, but not safe.
 func (s *txnState) apply(durability storage.Durability) (first, last storage.Stamp, err error) {
 	e, returned := s.engine, false
-	defer e.admitLarge(len(s.committed))()
+	defer e.large.admit(e.db, len(s.committed))()
 	generation := e.gaps.commits.enter()
 	defer e.gaps.commits.leave(generation)
 	if len(s.stamped) > 0 {

@@ -16,9 +16,7 @@ import (
 
 // Engine implements storage.Engine.
 type Engine struct {
-	// large is full while a large batch is not flushed.
-	large      chan struct{}
-	largest    largest
+	large      largeBatches
 	dir        string
 	options    Options
 	fs         *diskFS

@@ -11,7 +11,10 @@ import (
 )
 
 // wrap sorts an error of Pebble by its cause.
-func (e *Engine) wrap(err error) error {
+func (e *Engine) wrap(err error) error { return sortError(e.dir, err) }
+
+// sortError sorts an error of Pebble, for the store in dir, by its cause.
+func sortError(dir string, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -20,7 +23,7 @@ func (e *Engine) wrap(err error) error {
 	case errors.Is(err, pebble.ErrClosed):
 		return storage.ErrClosed
 	case pebble.IsCorruptionError(err):
-		return e.corruption(err)
+		return corruption(dir, err)
 	case isNoSpace(err):
 		return fmt.Errorf("%w: %w", storage.ErrNoSpace, err)
 	default:
@@ -29,8 +32,8 @@ func (e *Engine) wrap(err error) error {
 }
 
 // corruption returns the error for damage: one line with the place and the advice.
-func (e *Engine) corruption(err error) error {
-	where := "directory " + e.dir
+func corruption(dir string, err error) error {
+	where := "directory " + dir
 	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
 		where, err = "file "+info.Path, info.Details
 	}

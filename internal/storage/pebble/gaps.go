@@ -2,7 +2,6 @@ package pebble
 
 import (
 	"bytes"
-	"errors"
 	"math"
 	"slices"
 	"sort"
@@ -45,6 +44,9 @@ type gaps struct {
 	// active is how many gaps and candidates there are: most stores have none, and nothing to look up.
 	active  atomic.Int32
 	commits generations
+	// look returns the first key in a range, or the range's end, and then a number of the engine's
+	// state that no view has yet. The key is nil where it failed.
+	look func(keyRange) (to []byte, state uint64)
 
 	mu sync.RWMutex
 	// list is in order; the gaps do not overlap.
@@ -312,45 +314,22 @@ func (g *gap) bury(dead [][]byte) {
 	g.dead = dead
 }
 
-// requestSurvey asks for the survey of a range that may be a gap.
-func (e *Engine) requestSurvey(from, to []byte) {
-	if e.gaps.request(from, to) {
-		go e.survey()
+// survey asks for the survey of a range that may be a gap.
+func (g *gaps) survey(from, to []byte) {
+	if g.request(from, to) {
+		go g.surveyAll()
 	}
 }
 
-// survey surveys ranges until none is left.
-func (e *Engine) survey() {
+// surveyAll surveys ranges until none is left.
+func (g *gaps) surveyAll() {
 	for {
-		r, ok := e.gaps.begin()
+		r, ok := g.begin()
 		if !ok {
 			return
 		}
-		to, err := e.firstKey(r)
-		if err != nil {
-			// Whoever reads the range learns of the error.
-			to = nil
-		}
-		e.gaps.end(to, e.state.Add(1))
+		g.end(g.look(r))
 	}
-}
-
-// firstKey returns the first key in a range, or the end of the range where there is none.
-func (e *Engine) firstKey(r keyRange) ([]byte, error) {
-	p, ok := e.pins.acquire()
-	if !ok {
-		return nil, nil
-	}
-	from, err := e.newSource(e.db, e.state.Load(), r.start, r.end, p)
-	if err != nil {
-		return nil, err
-	}
-	it := iterator{engine: e, source: from, lower: r.start, upper: r.end}
-	to := r.end
-	if _, _, ok := it.seekGE(r.start); ok {
-		to = bytes.Clone(it.Key())
-	}
-	return to, errors.Join(it.Err(), it.Close())
 }
 
 // generations count commits by the generation in which they began, so that one can wait for all that began before now.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -20,9 +21,12 @@ const adviceRestore = "restore the directory from a backup"
 // inspection is what is known of a store's directory before anything in it is changed. Pebble takes what it does not find for what never
 // was, and removes the rest; so what is lost is looked for here.
 type inspection struct {
-	fs   vfs.FS
-	dir  string
-	path string // of the manifest
+	fs    vfs.FS
+	dir   string
+	lock  *dirLock
+	guard *guard
+	log   *slog.Logger
+	path  string // of the manifest
 	// names are the files of the directory; with markers, those that are made again.
 	names, markers []string
 	// manifest is the number of the current one, 0 for none: the store is new.
@@ -40,35 +44,33 @@ type inspection struct {
 	bounds map[uint64]tableBounds
 }
 
-// inspect looks for damage, and returns an error that names the file and says what to do. It writes nothing.
-func (e *Engine) inspect(format int) (*inspection, error) {
-	fs := e.options.FS
-	in := &inspection{fs: fs, dir: e.dir}
-	var err error
-	if in.names, err = fs.List(e.dir); err != nil {
-		return nil, fmt.Errorf("storage/pebble: %w", err)
+// inspect looks for damage, and returns an error that names the file and says what to do. It writes
+// nothing.
+func (in *inspection) inspect(format int) (err error) {
+	if in.names, err = in.fs.List(in.dir); err != nil {
+		return fmt.Errorf("storage/pebble: %w", err)
 	}
 	var intact, blank bool
-	if in.seals, intact, blank, err = readSeals(fs, e.dir); err != nil {
-		return nil, fmt.Errorf("storage/pebble: %w", err)
+	if in.seals, intact, blank, err = readSeals(in.fs, in.dir); err != nil {
+		return fmt.Errorf("storage/pebble: %w", err)
 	}
 	in.sealLost = !intact
 	if err := in.findManifest(blank); err != nil || in.manifest == 0 {
-		return in, err
+		return err
 	}
 	if err := in.checkManifest(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := in.findFormatMarker(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := in.checkTables(e); err != nil {
-		return nil, err
+	if err := in.checkTables(); err != nil {
+		return err
 	}
 	if !in.proven {
-		return in, in.acceptUnproven(format)
+		return in.acceptUnproven(format)
 	}
-	return in, nil
+	return nil
 }
 
 // damaged returns an error about a file.
@@ -200,13 +202,13 @@ func (in *inspection) acceptUnproven(format int) error {
 }
 
 // repair makes again what the inspection found to be missing and to be known.
-func (e *Engine) repair(in *inspection) error {
-	fs := e.options.FS
+func (in *inspection) repair() error {
+	fs := in.fs
 	for _, name := range in.markers {
-		e.options.Logger.Warn("storage: a file was missing and was made again", "file", fs.PathJoin(e.dir, name))
-		f, err := fs.Create(fs.PathJoin(e.dir, name), vfs.WriteCategoryUnspecified)
+		in.log.Warn("storage: a file was missing and was made again", "file", fs.PathJoin(in.dir, name))
+		f, err := fs.Create(fs.PathJoin(in.dir, name), vfs.WriteCategoryUnspecified)
 		if err == nil {
-			err = errors.Join(f.Close(), syncDirectory(fs, e.dir))
+			err = errors.Join(f.Close(), syncDirectory(fs, in.dir))
 		}
 		if err != nil {
 			return fmt.Errorf("storage/pebble: %w", err)
@@ -215,8 +217,9 @@ func (e *Engine) repair(in *inspection) error {
 	if in.optionsDamaged != nil {
 		for _, name := range in.names {
 			if isOptions(name) {
-				e.options.Logger.Warn("storage: a file was damaged and is made again", "file", fs.PathJoin(e.dir, name), "error", in.optionsDamaged)
-				if err := fs.Remove(fs.PathJoin(e.dir, name)); err != nil {
+				in.log.Warn("storage: a file was damaged and is made again", "file", fs.PathJoin(in.dir, name),
+					"error", in.optionsDamaged)
+				if err := fs.Remove(fs.PathJoin(in.dir, name)); err != nil {
 					return fmt.Errorf("storage/pebble: %w", err)
 				}
 			}
@@ -226,7 +229,7 @@ func (e *Engine) repair(in *inspection) error {
 		return nil
 	}
 	if in.manifest > 0 {
-		e.options.Logger.Warn("storage: the manifest was sealed anew", "file", fs.PathJoin(e.dir, sealFile))
+		in.log.Warn("storage: the manifest was sealed anew", "file", fs.PathJoin(in.dir, sealFile))
 	}
-	return createSeal(fs, e.dir, in.current)
+	return createSeal(fs, in.dir, in.current)
 }

@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -94,7 +95,7 @@ func (it *iterator) SeekGE(key []byte) bool {
 	}
 	// The work may have been for the versions of the key that was found.
 	if leaps > 0 || bytes.Compare(at, to) < 0 {
-		it.engine.requestSurvey(key, to)
+		it.engine.gaps.survey(key, to)
 	}
 	return ok
 }
@@ -131,7 +132,7 @@ func (it *iterator) SeekLT(key []byte) bool {
 		from = append(bytes.Clone(it.Key()), 0)
 	}
 	if from != nil && (leaps > 0 || bytes.Compare(from, at) < 0) {
-		it.engine.requestSurvey(from, key)
+		it.engine.gaps.survey(from, key)
 	}
 	return ok
 }
@@ -197,3 +198,31 @@ func (it *iterator) Close() error {
 }
 
 var _ storage.Iterator = (*iterator)(nil)
+
+// surveyed is what gaps ask of the engine: see gaps.look.
+func (e *Engine) surveyed(r keyRange) (to []byte, state uint64) {
+	to, err := e.firstKey(r)
+	if err != nil {
+		// Whoever reads the range learns of the error.
+		to = nil
+	}
+	return to, e.state.Add(1)
+}
+
+// firstKey returns the first key in a range, or the end of the range where there is none.
+func (e *Engine) firstKey(r keyRange) ([]byte, error) {
+	p, ok := e.pins.acquire()
+	if !ok {
+		return nil, nil
+	}
+	from, err := e.newSource(e.db, e.state.Load(), r.start, r.end, p)
+	if err != nil {
+		return nil, err
+	}
+	it := iterator{engine: e, source: from, lower: r.start, upper: r.end}
+	to := r.end
+	if _, _, ok := it.seekGE(r.start); ok {
+		to = bytes.Clone(it.Key())
+	}
+	return to, errors.Join(it.Err(), it.Close())
+}

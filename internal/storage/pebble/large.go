@@ -3,6 +3,8 @@ package pebble
 import (
 	"sync"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 const (
@@ -15,42 +17,6 @@ const (
 	compactionPoll = 5 * time.Millisecond
 )
 
-// admitLarge waits until the large batch before is flushed, and in a small store compacted. The
-// caller calls done after it has applied its own.
-func (e *Engine) admitLarge(size int) (done func()) {
-	if size < largeBatch {
-		return func() {}
-	}
-	e.large <- struct{}{}
-	if e.options.isSmall() && e.Beside() > 0 {
-		e.awaitCompactions(largeWait)
-	}
-	e.largest.note(size, time.Now())
-	return func() {
-		flushed, err := e.db.AsyncFlush()
-		if err != nil {
-			<-e.large
-			return
-		}
-		go func() {
-			select {
-			case <-flushed:
-			case <-time.After(largeWait):
-			}
-			<-e.large
-		}()
-	}
-}
-
-// awaitCompactions waits until no compaction runs, but no longer than most. A compaction of large
-// documents takes as much memory as the next batch and its flush.
-func (e *Engine) awaitCompactions(most time.Duration) {
-	end := time.Now().Add(most)
-	for e.db.Metrics().Compact.NumInProgress > 0 && time.Now().Before(end) {
-		time.Sleep(compactionPoll)
-	}
-}
-
 const (
 	// largeCopies is how many copies of a large batch are in memory while it is written, flushed
 	// and compacted: the batch, the blocks of the log, and a block of a table, plain and
@@ -62,14 +28,55 @@ const (
 	maxBeside = 128 << 20
 )
 
-// largest is the largest batch of late.
-type largest struct {
+// largeBatches lets large batches in one after the other, and remembers the largest of late.
+type largeBatches struct {
+	// turn is full while a large batch is not flushed.
+	turn chan struct{}
+	// small says that the store has a small memory budget.
+	small bool
+
 	mu   sync.Mutex
 	size int64
 	at   time.Time
 }
 
-func (l *largest) note(size int, now time.Time) {
+// admit waits until the large batch before is flushed, and in a small store compacted. The caller
+// calls done after it has applied its own.
+func (l *largeBatches) admit(db *pebble.DB, size int) (done func()) {
+	if size < largeBatch {
+		return func() {}
+	}
+	l.turn <- struct{}{}
+	if l.small && l.beside(time.Now()) > 0 {
+		awaitCompactions(db, largeWait)
+	}
+	l.note(size, time.Now())
+	return func() {
+		flushed, err := db.AsyncFlush()
+		if err != nil {
+			<-l.turn
+			return
+		}
+		go func() {
+			select {
+			case <-flushed:
+			case <-time.After(largeWait):
+			}
+			<-l.turn
+		}()
+	}
+}
+
+// awaitCompactions waits until no compaction runs, but no longer than most. A compaction of large
+// documents takes as much memory as the next batch and its flush.
+func awaitCompactions(db *pebble.DB, most time.Duration) {
+	end := time.Now().Add(most)
+	for db.Metrics().Compact.NumInProgress > 0 && time.Now().Before(end) {
+		time.Sleep(compactionPoll)
+	}
+}
+
+func (l *largeBatches) note(size int, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if int64(size) >= l.size || now.Sub(l.at) > largeAge {
@@ -77,7 +84,7 @@ func (l *largest) note(size int, now time.Time) {
 	}
 }
 
-func (l *largest) beside(now time.Time) int64 {
+func (l *largeBatches) beside(now time.Time) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now.Sub(l.at) > largeAge {
@@ -88,4 +95,4 @@ func (l *largest) beside(now time.Time) int64 {
 
 // Beside estimates how many bytes the store takes above its budget while it writes, flushes and
 // compacts large documents. It is 0 if there were none in the last 10 seconds.
-func (e *Engine) Beside() int64 { return e.largest.beside(time.Now()) }
+func (e *Engine) Beside() int64 { return e.large.beside(time.Now()) }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -21,8 +23,10 @@ const (
 // memory for as long as the table exists, and its manifest has them, too: without a bound, a hundred
 // documents with an _id of 8 MiB take more memory than the server has, also after each restart.
 type longKeys struct {
-	mu    sync.Mutex
+	dir   string // of the store, for errors
 	limit int64
+
+	mu sync.Mutex
 	// tables are the bytes of the long bounds of tables, put those of the keys since they were summed.
 	tables, put int64
 	stale       bool // tables came or went
@@ -35,18 +39,17 @@ func (l *longKeys) changed() {
 	l.mu.Unlock()
 }
 
-// admitLongKeys refuses n more bytes of long keys if there is no room for them.
-func (e *Engine) admitLongKeys(n int64) error {
+// admit refuses n more bytes of long keys if there is no room for them.
+func (l *longKeys) admit(db *pebble.DB, n int64) error {
 	if n == 0 {
 		return nil
 	}
-	l := &e.longKeys
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stale {
-		sum, err := e.longBounds()
+		sum, err := longBounds(db)
 		if err != nil {
-			return err
+			return sortError(l.dir, err)
 		}
 		l.tables, l.put, l.stale = sum, 0, false
 	}
@@ -60,10 +63,10 @@ func (e *Engine) admitLongKeys(n int64) error {
 }
 
 // longBounds sums the long keys that Pebble keeps of the tables.
-func (e *Engine) longBounds() (sum int64, err error) {
-	levels, err := e.db.SSTables()
+func longBounds(db *pebble.DB) (sum int64, err error) {
+	levels, err := db.SSTables()
 	if err != nil {
-		return 0, e.wrap(err)
+		return 0, err
 	}
 	for _, level := range levels {
 		for i := range level {

@@ -43,7 +43,7 @@ func TestLongKeysAreBounded(t *testing.T) {
 	}
 	check := func(e *Engine) {
 		t.Helper()
-		sum, err := e.longBounds()
+		sum, err := longBounds(e.db)
 		if err != nil || sum > minLongKeys || sum < minLongKeys/8 {
 			t.Errorf("Pebble keeps %d bytes, the bound is %d: %v", sum, minLongKeys, err)
 		}

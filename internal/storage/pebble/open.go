@@ -45,9 +45,10 @@ func Open(dir string, options Options) (storage.Engine, error) {
 		options:  options,
 		lockFile: locked,
 		locks:    lock.NewTable(),
-		large:    make(chan struct{}, 1),
+		large:    largeBatches{turn: make(chan struct{}, 1), small: options.isSmall()},
+		longKeys: longKeys{dir: dir, limit: max(minLongKeys, options.MemoryBudget/4), stale: true},
 	}
-	e.longKeys = longKeys{limit: max(minLongKeys, options.MemoryBudget/4), stale: true}
+	e.gaps.look = e.surveyed
 	_, kept, blocks := options.memory()
 	e.records = newRecords(options.Keep, kept)
 	e.blocks.cache = pebble.NewCache(blocks)
@@ -66,36 +67,39 @@ func Open(dir string, options Options) (storage.Engine, error) {
 // open opens Pebble, after a look for damage.
 func (e *Engine) open(format int) (err error) {
 	defer contained(e.dir, &err)
-	in, err := e.inspect(format)
+	fs, log := e.options.FS, e.options.Logger
+	in := &inspection{fs: fs, dir: e.dir, lock: e.lockFile, guard: e.guard, log: log}
+	if err := in.inspect(format); err != nil {
+		return err
+	}
+	logs := salvager{fs: fs, dir: e.dir, allowed: e.options.Salvage, log: log}
+	points, err := logs.check(format, in.path)
 	if err != nil {
 		return err
 	}
-	points, err := e.checkLogs(format, in.path)
-	if err != nil {
+	e.fs.logEnds = logs.ends
+	if err := in.repair(); err != nil {
 		return err
 	}
-	if err := e.repair(in); err != nil {
-		return err
-	}
-	if e.fs.points, err = openSyncPoints(e.options.FS, e.dir, points); err != nil {
+	if e.fs.points, err = openSyncPoints(fs, e.dir, points); err != nil {
 		return err
 	}
 	if format < formatVersion {
-		if err := writeFormat(e.options.FS, e.dir); err != nil {
+		if err := writeFormat(fs, e.dir); err != nil {
 			return err
 		}
 	}
 	if err := removeLeftovers(e.fs, e.dir); err != nil {
 		return e.wrap(err)
 	}
-	seals, _, _, err := readSeals(e.options.FS, e.dir)
+	seals, _, _, err := readSeals(fs, e.dir)
 	if err != nil {
 		return fmt.Errorf("storage/pebble: %w", err)
 	}
-	if e.fs.seals, err = openSealer(e.options.FS, e.dir, seals); err != nil {
+	if e.fs.seals, err = openSealer(fs, e.dir, seals); err != nil {
 		return err
 	}
-	if e.fs.tableIDs, err = openTableIDs(e.options.FS, e.dir, in.bounds); err != nil {
+	if e.fs.tableIDs, err = openTableIDs(fs, e.dir, in.bounds); err != nil {
 		return err
 	}
 	e.pebbleOpts = e.pebbleOptions()
@@ -103,10 +107,10 @@ func (e *Engine) open(format int) (err error) {
 	e.fs.tables.bounds, e.fs.tables.options = in.bounds, e.pebbleOpts.MakeReaderOptions()
 	db, err := pebble.Open(e.dir, e.pebbleOpts)
 	if err != nil {
-		return e.openError(err)
+		return openError(e.dir, err)
 	}
 	if failure := e.guard.failure(); failure != nil {
-		return errors.Join(e.failedOpen(failure), e.closeFailed(db))
+		return errors.Join(failedOpen(e.dir, failure), e.closeFailed(db))
 	}
 	e.db = db
 	e.background = newCompactor(db, e.options.Logger)
@@ -115,11 +119,11 @@ func (e *Engine) open(format int) (err error) {
 }
 
 // failedOpen explains a write that failed while the store was opened.
-func (e *Engine) failedOpen(err error) error {
+func failedOpen(dir string, err error) error {
 	if isNoSpace(err) {
-		return fmt.Errorf("%w: opening %s: %w; make space and start again", storage.ErrNoSpace, e.dir, err)
+		return fmt.Errorf("%w: opening %s: %w; make space and start again", storage.ErrNoSpace, dir, err)
 	}
-	return fmt.Errorf("storage/pebble: opening %s: %w", e.dir, err)
+	return fmt.Errorf("storage/pebble: opening %s: %w", dir, err)
 }
 
 // closeFailed closes Pebble on a store that was frozen while it was opened. What it says of its
@@ -144,19 +148,19 @@ func contained(dir string, err *error) {
 }
 
 // openError sorts an error of Pebble's Open. Pebble does not mark all damage that it finds then.
-func (e *Engine) openError(err error) error {
+func openError(dir string, err error) error {
 	if pebble.IsCorruptionError(err) || isNoSpace(err) {
-		return e.wrap(err)
+		return sortError(dir, err)
 	}
 	for _, sign := range []string{"format major version", "comparer name", "merger name"} {
 		if strings.Contains(err.Error(), sign) {
-			return fmt.Errorf("%w: %s: %w", storage.ErrFormat, e.dir, err)
+			return fmt.Errorf("%w: %s: %w", storage.ErrFormat, dir, err)
 		}
 	}
 	if errors.Is(err, iofs.ErrNotExist) || strings.Contains(err.Error(), "invalid") {
-		return e.corruption(err)
+		return corruption(dir, err)
 	}
-	return fmt.Errorf("storage/pebble: opening %s: %w", e.dir, err)
+	return fmt.Errorf("storage/pebble: opening %s: %w", dir, err)
 }
 
 // cleanPath returns one name for a directory, by which it is locked within this process.

@@ -3,6 +3,7 @@ package pebble
 import (
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -15,43 +16,53 @@ const damagedSuffix = ".damaged"
 // adviceSalvage ends the messages about damage that salvage opens a store with.
 const adviceSalvage = adviceRestore + ", or open it with --salvage (Options.Salvage), which keeps what was committed before the damage"
 
-// checkLogs looks for damaged logs, and cuts them where the options say so. It notes where each log
+// salvager looks for damaged logs before a store is opened, and cuts them where that is allowed.
+type salvager struct {
+	fs      vfs.FS
+	dir     string
+	allowed bool
+	log     *slog.Logger
+	// ends are where the logs end that Pebble will replay, by name.
+	ends map[string]int64
+}
+
+// check looks for damaged logs, and cuts them where that is allowed. It notes in ends where each log
 // ends, and returns how far each is synced. Formats before syncPointsFormat have no sync points.
-func (e *Engine) checkLogs(format int, manifest string) ([]syncPoint, error) {
+func (v *salvager) check(format int, manifest string) ([]syncPoint, error) {
 	var known []syncPoint
 	if format >= syncPointsFormat {
 		var err error
-		known, err = readSyncPoints(e.options.FS, e.dir)
+		known, err = readSyncPoints(v.fs, v.dir)
 		switch {
-		case err != nil && (!e.options.Salvage || !storage.IsCorruption(err)):
+		case err != nil && (!v.allowed || !storage.IsCorruption(err)):
 			return nil, fmt.Errorf("%w; %s", err, adviceSalvage)
 		case err != nil:
-			e.options.Logger.Warn("storage: salvage: opening without sync points", "error", err)
+			v.log.Warn("storage: salvage: opening without sync points", "error", err)
 		}
 	}
-	logs, err := neededLogs(e.options.FS, e.dir, manifest, known)
+	logs, err := neededLogs(v.fs, v.dir, manifest, known)
 	if err != nil {
 		return nil, err
 	}
 	damaged, err := verifyLogs(logs)
 	switch {
-	case err != nil && !e.options.Salvage:
+	case err != nil && !v.allowed:
 		return nil, fmt.Errorf("%w; %s", err, adviceSalvage)
 	case err != nil:
-		e.options.Logger.Warn("storage: salvage: opening up to the damage", "error", err)
-		if err := e.cutLogs(logs, damaged); err != nil {
+		v.log.Warn("storage: salvage: opening up to the damage", "error", err)
+		if err := v.cut(logs, damaged); err != nil {
 			return nil, fmt.Errorf("storage/pebble: salvage: %w", err)
 		}
 		logs = logs[:damaged+1]
 	}
 	var points []syncPoint
-	e.fs.logEnds = map[string]int64{}
+	v.ends = map[string]int64{}
 	for _, l := range logs {
 		if l.missing {
 			continue
 		}
-		name := e.options.FS.PathBase(l.path)
-		e.fs.logEnds[name] = l.end.record
+		name := v.fs.PathBase(l.path)
+		v.ends[name] = l.end.record
 		if l.synced > 0 {
 			points = append(points, syncPoint{name: name, offset: l.synced})
 		}
@@ -59,38 +70,38 @@ func (e *Engine) checkLogs(format int, manifest string) ([]syncPoint, error) {
 	return points, nil
 }
 
-// cutLogs cuts a damaged log behind its last readable record, and removes the newer ones. The files
+// cut cuts a damaged log behind its last readable record, and removes the newer ones. The files
 // are kept under other names. The newest one goes first, so that an interruption leaves damage to be
 // found again.
-func (e *Engine) cutLogs(logs []*walLog, damaged int) error {
+func (v *salvager) cut(logs []*walLog, damaged int) error {
 	for i := len(logs) - 1; i > damaged; i-- {
 		l := logs[i]
 		if l.missing {
 			continue
 		}
-		if err := e.options.FS.Rename(l.path, l.path+damagedSuffix); err != nil {
+		if err := v.fs.Rename(l.path, l.path+damagedSuffix); err != nil {
 			return err
 		}
-		e.options.Logger.Warn("storage: salvage: a log after the damage was put aside", "file", l.path+damagedSuffix,
+		v.log.Warn("storage: salvage: a log after the damage was put aside", "file", l.path+damagedSuffix,
 			"lostBytes", l.end.record)
 	}
 	l := logs[damaged]
 	if l.missing {
-		return syncDirectory(e.options.FS, e.dir)
+		return syncDirectory(v.fs, v.dir)
 	}
-	if err := copyStart(e.options.FS, l.path, l.path+damagedSuffix, l.size); err != nil {
+	if err := copyStart(v.fs, l.path, l.path+damagedSuffix, l.size); err != nil {
 		return err
 	}
-	if err := copyStart(e.options.FS, l.path, l.path+tempSuffix, l.end.record); err != nil {
+	if err := copyStart(v.fs, l.path, l.path+tempSuffix, l.end.record); err != nil {
 		return err
 	}
-	if err := e.options.FS.Rename(l.path+tempSuffix, l.path); err != nil {
+	if err := v.fs.Rename(l.path+tempSuffix, l.path); err != nil {
 		return err
 	}
 	l.synced = l.end.record
-	e.options.Logger.Warn("storage: salvage: a damaged log was cut", "file", l.path, "keptBytes", l.end.record,
+	v.log.Warn("storage: salvage: a damaged log was cut", "file", l.path, "keptBytes", l.end.record,
 		"lostBytes", l.size-l.end.record, "original", l.path+damagedSuffix)
-	return syncDirectory(e.options.FS, e.dir)
+	return syncDirectory(v.fs, v.dir)
 }
 
 // copyStart copies the first bytes of a file to another one, which is synced.

@@ -56,20 +56,20 @@ func (fs previewFS) Unwrap() vfs.FS { return fs.FS }
 // checkTables has Pebble read the manifest, for reading only, and checks that each table is there
 // with its size. Where Pebble does not like the file of its options, which only repeats what the
 // format says, the file is left out, and made again when the store is opened.
-func (in *inspection) checkTables(e *Engine) (err error) {
-	defer contained(e.dir, &err)
-	db, err := in.preview(e, true)
+func (in *inspection) checkTables() (err error) {
+	defer contained(in.dir, &err)
+	db, err := in.preview(true)
 	if err != nil {
 		var again error
-		if db, again = in.preview(e, false); again != nil {
-			return in.openError(e, again)
+		if db, again = in.preview(false); again != nil {
+			return in.openError(again)
 		}
 		in.optionsDamaged = err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	levels, err := db.SSTables()
 	if err != nil {
-		return e.wrap(err)
+		return sortError(in.dir, err)
 	}
 	in.bounds = map[uint64]tableBounds{}
 	for _, level := range levels {
@@ -84,16 +84,16 @@ func (in *inspection) checkTables(e *Engine) (err error) {
 }
 
 // preview opens the store for reading only, without its logs.
-func (in *inspection) preview(e *Engine, withOptions bool) (*pebble.DB, error) {
+func (in *inspection) preview(withOptions bool) (*pebble.DB, error) {
 	fs := previewFS{FS: in.fs, dir: in.dir, names: slices.Clone(in.markers)}
 	for _, name := range in.names {
 		if !strings.HasSuffix(name, ".log") && (withOptions || !isOptions(name)) {
 			fs.names = append(fs.names, name)
 		}
 	}
-	return pebble.Open(e.dir, &pebble.Options{
-		FS: fs, Lock: e.lockFile.file, ReadOnly: true, Merger: counterMerger(), CacheSize: 1 << 10, MaxOpenFiles: 100,
-		Logger:        &logger{logger: e.options.Logger, guard: e.guard},
+	return pebble.Open(in.dir, &pebble.Options{
+		FS: fs, Lock: in.lock.file, ReadOnly: true, Merger: counterMerger(), CacheSize: 1 << 10, MaxOpenFiles: 100,
+		Logger:        &logger{logger: in.log, guard: in.guard},
 		EventListener: &pebble.EventListener{DataCorruption: func(pebble.DataCorruptionInfo) {}},
 	})
 }
@@ -103,7 +103,7 @@ func isOptions(name string) bool { return strings.HasPrefix(name, "OPTIONS-") }
 
 // openError explains why Pebble does not open the store. Of missing tables, and of those that have
 // another size, it returns a line each, which begins with level and number.
-func (in *inspection) openError(e *Engine, err error) error {
+func (in *inspection) openError(err error) error {
 	for line := range strings.Lines(err.Error()) {
 		var level int
 		var number uint64
@@ -120,7 +120,7 @@ func (in *inspection) openError(e *Engine, err error) error {
 		}
 		return in.damaged(name, "has %d bytes, which is not what was written; %s", info.Size(), adviceRestore)
 	}
-	return e.openError(err)
+	return openError(in.dir, err)
 }
 
 // tableChecks compares tables with the manifest when they are first opened: two tables of one size

@@ -343,8 +343,8 @@ func (t *txn) Delete(key []byte) error {
 // changes fills 1.2 MiB, more than what it keeps of itself.
 const keepBatch = 8 << 20
 
-func (e *Engine) newBatch() *pebble.Batch {
-	return e.db.NewBatch(pebble.WithMaxRetainedSizeBytes(keepBatch))
+func newBatch(db *pebble.DB) *pebble.Batch {
+	return db.NewBatch(pebble.WithMaxRetainedSizeBytes(keepBatch))
 }
 
 // uvarintLen is the length of n as a varint.
@@ -387,7 +387,7 @@ func (t *txn) writable() (*txnState, error) {
 	if !ok {
 		return nil, storage.ErrClosed
 	}
-	s.batch = s.engine.newBatch()
+	s.batch = newBatch(s.engine.db)
 	s.engine.pins.release(p)
 	return s, nil
 }

@@ -3,7 +3,6 @@ package pebble
 import (
 	"bytes"
 	"path"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -29,40 +28,76 @@ func (e *Engine) DiskUsage(start, end []byte) (storage.Usage, error) {
 	}
 	defer e.pins.release(p)
 	e.trimUnflushed()
-	return e.usage(start, end, e.counting(start, end))
+	m := measurement{engine: e, start: start, end: end}
+	u, err := m.usage()
+	return u, e.wrap(err)
 }
 
-// counting returns countTables of a range, which reads the properties of the tables once, at the
-// first call.
-func (e *Engine) counting(start, end []byte) func() (tableCounts, error) {
-	return sync.OnceValues(func() (tableCounts, error) { return e.countTables(start, end) })
-}
-
-func (e *Engine) usage(start, end []byte, counts func() (tableCounts, error)) (storage.Usage, error) {
-	n, err := e.db.EstimateDiskUsage(start, end)
+// Contents implements storage.Engine. It reads the properties of every table in the range.
+func (e *Engine) Contents(start, end []byte) (storage.Contents, error) {
+	p, ok := e.pins.acquire()
+	if !ok {
+		return storage.Contents{}, storage.ErrClosed
+	}
+	defer e.pins.release(p)
+	e.trimUnflushed()
+	m := measurement{engine: e, start: start, end: end}
+	u, err := m.usage()
 	if err != nil {
-		return storage.Usage{}, e.wrap(err)
+		return storage.Contents{}, e.wrap(err)
+	}
+	c := storage.Contents{Usage: u}
+	_, c.ValueBytes = e.unflushed.usage(start, end)
+	counts, err := m.countTables()
+	if err != nil {
+		return storage.Contents{}, e.wrap(err)
+	}
+	c.Entries, c.Deletions = counts.entries, counts.deletions
+	c.ValueBytes += counts.valueBytes
+	return c, nil
+}
+
+// measurement measures one range. The caller has a pin. Its methods return Pebble's errors as they are.
+type measurement struct {
+	engine     *Engine
+	start, end []byte
+	// counts are known once counted is true.
+	counts  tableCounts
+	counted bool
+}
+
+// tableCounts is what tables say of their entries.
+type tableCounts struct {
+	entries, deletions, valueBytes int64
+	// shared is half of what the blocks take that have keys on both sides of an end of the range.
+	shared int64
+}
+
+func (m *measurement) usage() (storage.Usage, error) {
+	n, err := m.engine.db.EstimateDiskUsage(m.start, m.end)
+	if err != nil {
+		return storage.Usage{}, err
 	}
 	var u storage.Usage
-	u.Unflushed, _ = e.unflushed.usage(start, end)
-	u.Tables, err = e.tableBytes(start, end, int64(n), counts)
+	u.Unflushed, _ = m.engine.unflushed.usage(m.start, m.end)
+	u.Tables, err = m.tableBytes(int64(n))
 	return u, err
 }
 
 // tableBytes corrects n, which counts the blocks of a range at both ends of it in each table as a
 // whole: neighbours share them.
-func (e *Engine) tableBytes(start, end []byte, n int64, counts func() (tableCounts, error)) (int64, error) {
+func (m *measurement) tableBytes(n int64) (int64, error) {
 	if n == 0 || n > roundedUsage {
 		return n, nil
 	}
 	read := n
 	if n <= smallUsage {
 		var err error
-		if read, err = e.flushedBytes(start, end); err != nil || n-read <= sharedBlocks {
+		if read, err = m.flushedBytes(); err != nil || n-read <= sharedBlocks {
 			return min(n, read), err
 		}
 	}
-	c, err := counts()
+	c, err := m.countTables()
 	if err != nil {
 		return 0, err
 	}
@@ -76,61 +111,37 @@ func (e *Engine) tableBytes(start, end []byte, n int64, counts func() (tableCoun
 }
 
 // flushedBytes adds up the keys and values of a range that are in tables.
-func (e *Engine) flushedBytes(start, end []byte) (int64, error) {
-	it, err := e.db.NewIter(&pebble.IterOptions{LowerBound: start, UpperBound: end, OnlyReadGuaranteedDurable: true})
+func (m *measurement) flushedBytes() (int64, error) {
+	it, err := m.engine.db.NewIter(&pebble.IterOptions{
+		LowerBound: m.start, UpperBound: m.end, OnlyReadGuaranteedDurable: true,
+	})
 	if err != nil {
-		return 0, e.wrap(err)
+		return 0, err
 	}
 	n := int64(0)
 	for ok := it.First(); ok; ok = it.Next() {
 		value, err := it.ValueAndErr()
 		if err != nil {
 			_ = it.Close()
-			return 0, e.wrap(err)
+			return 0, err
 		}
 		n += int64(len(it.Key()) + len(value))
 	}
-	return n, e.wrap(it.Close())
+	return n, it.Close()
 }
 
-// Contents implements storage.Engine. It reads the properties of every table in the range.
-func (e *Engine) Contents(start, end []byte) (storage.Contents, error) {
-	p, ok := e.pins.acquire()
-	if !ok {
-		return storage.Contents{}, storage.ErrClosed
+// countTables reads the properties of the tables in a range, once, and takes the part of each that
+// is in it.
+func (m *measurement) countTables() (tableCounts, error) {
+	if m.counted {
+		return m.counts, nil
 	}
-	defer e.pins.release(p)
-	e.trimUnflushed()
-	count := e.counting(start, end)
-	u, err := e.usage(start, end, count)
+	levels, err := m.engine.db.SSTables(pebble.WithProperties(), pebble.WithKeyRangeFilter(m.start, m.end),
+		pebble.WithApproximateSpanBytes())
 	if err != nil {
-		return storage.Contents{}, err
+		return tableCounts{}, err
 	}
-	c := storage.Contents{Usage: u}
-	_, c.ValueBytes = e.unflushed.usage(start, end)
-	counts, err := count()
-	if err != nil {
-		return storage.Contents{}, err
-	}
-	c.Entries, c.Deletions = counts.entries, counts.deletions
-	c.ValueBytes += counts.valueBytes
-	return c, nil
-}
-
-// tableCounts is what tables say of their entries.
-type tableCounts struct {
-	entries, deletions, valueBytes int64
-	// shared is half of what the blocks take that have keys on both sides of an end of the range.
-	shared int64
-}
-
-// countTables reads the properties of the tables in a range, and takes the part of each that is in
-// it.
-func (e *Engine) countTables(start, end []byte) (c tableCounts, err error) {
-	levels, err := e.db.SSTables(pebble.WithProperties(), pebble.WithKeyRangeFilter(start, end), pebble.WithApproximateSpanBytes())
-	if err != nil {
-		return c, e.wrap(err)
-	}
+	c := &m.counts
 	for _, tables := range levels {
 		for i := range tables {
 			t := &tables[i]
@@ -139,15 +150,16 @@ func (e *Engine) countTables(start, end []byte) (c tableCounts, err error) {
 			c.deletions += int64(share * float64(t.Properties.NumDeletions))
 			c.valueBytes += int64(share * float64(t.Properties.RawValueSize))
 			half := int64(t.Properties.DataSize / max(t.Properties.NumDataBlocks, 1) / 2)
-			if bytes.Compare(t.Smallest.UserKey, start) < 0 {
+			if bytes.Compare(t.Smallest.UserKey, m.start) < 0 {
 				c.shared += half
 			}
-			if bytes.Compare(t.Largest.UserKey, end) >= 0 {
+			if bytes.Compare(t.Largest.UserKey, m.end) >= 0 {
 				c.shared += half
 			}
 		}
 	}
-	return c, nil
+	m.counted = true
+	return *c, nil
 }
 
 // trimUnflushed forgets what is flushed. The caller holds a pin.
