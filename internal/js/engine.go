@@ -80,18 +80,6 @@ func newEngine() (*engine, error) {
 	return e, e.setLimits()
 }
 
-// interrupt ends the call that runs, if any. Another goroutine calls it.
-func (e *engine) interrupt(why string) {
-	e.ended.Store(&why)
-	e.rt.Interrupt(why)
-}
-
-// resume takes an interrupt back.
-func (e *engine) resume() {
-	e.ended.Store(nil)
-	e.rt.ClearInterrupt()
-}
-
 // function makes a function of the source of a function expression.
 func (e *engine) function(source string) (goja.Callable, error) {
 	var v goja.Value

@@ -127,3 +127,32 @@ func memorySize() (heap, live, stacks uint64) {
 	metrics.Read(sample)
 	return sample[0].Value.Uint64(), sample[1].Value.Uint64(), sample[2].Value.Uint64()
 }
+
+// interrupt ends the call that runs, if any. Another goroutine calls it.
+func (e *engine) interrupt(why string) {
+	e.ended.Store(&why)
+	e.rt.Interrupt(why)
+}
+
+// resume takes an interrupt back.
+func (e *engine) resume() {
+	e.ended.Store(nil)
+	e.rt.ClearInterrupt()
+}
+
+// look ends the call with an error if it was interrupted.
+func (e *engine) look() {
+	if why := e.ended.Load(); why != nil {
+		panic(e.rt.NewGoError(failure("Interrupted: %s", *why)))
+	}
+}
+
+// step counts a value that is converted, and looks now and then.
+func (e *engine) step() {
+	if e.converted++; e.converted%lookInterval == 0 {
+		e.look()
+	}
+}
+
+// lookInterval is after how many steps an iterator or a conversion looks whether its call was interrupted.
+const lookInterval = 256

@@ -43,16 +43,6 @@ func (e *engine) sortCall(call goja.FunctionCall, length float64) goja.FunctionC
 	return call
 }
 
-// text converts a value as the language does.
-func (e *engine) text(v goja.Value) goja.String {
-	v = v.ToString()
-	s, ok := v.(goja.String)
-	if !ok { // numbers and the like, of which ToString returns themselves
-		s, _ = e.rt.ToValue(v.String()).(goja.String)
-	}
-	return s
-}
-
 // compareNumbers is the order of a typed array without a comparator: -0 comes before 0, and NaN last.
 func (e *engine) compareNumbers(call goja.FunctionCall) goja.Value {
 	e.step()
