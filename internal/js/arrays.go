@@ -19,9 +19,9 @@ var takesFunction = map[string]bool{
 	"map": true, "reduce": true, "reduceRight": true, "some": true,
 }
 
-// setArrayLimits lets no method of arrays go through more than maxListLength elements, which a list may only pretend to have.
-func (e *engine) setArrayLimits() error {
-	proto := e.rt.GlobalObject().Get("Array").ToObject(e.rt).Get("prototype").ToObject(e.rt)
+// setArrays lets no method of arrays go through more than maxListLength elements, which a list may only pretend to have.
+func (l *limiter) setArrays() error {
+	proto := l.rt.GlobalObject().Get("Array").ToObject(l.rt).Get("prototype").ToObject(l.rt)
 	for _, name := range arrayMethods {
 		v := proto.Get(name)
 		if v == nil {
@@ -31,12 +31,12 @@ func (e *engine) setArrayLimits() error {
 		if !ok {
 			continue
 		}
-		err := proto.DefineDataProperty(name, e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
-			e.look()
+		err := proto.DefineDataProperty(name, l.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+			l.watch.look()
 			length, most := 0.0, maxListLength
 			if list, ok := call.This.(*goja.Object); ok {
-				if list.ClassName() != "Array" && e.checkPlain != nil {
-					if _, err := e.checkPlain(goja.Undefined(), list); err != nil {
+				if list.ClassName() != "Array" && l.checkPlain != nil {
+					if _, err := l.checkPlain(goja.Undefined(), list); err != nil {
 						panic(err)
 					}
 				}
@@ -48,18 +48,18 @@ func (e *engine) setArrayLimits() error {
 				}
 			}
 			if length > float64(most) {
-				panic(e.refusal(failure("RangeError: Invalid array length")))
+				panic(l.refusal(failure("RangeError: Invalid array length")))
 			}
 			if length > large {
-				e.room(int64(length) * elementSize)
+				l.watch.room(int64(length) * elementSize)
 			}
 			if list, ok := call.This.(*goja.Object); ok && length > 1 {
-				e.checkChain(list, length)
-				e.walked = append(e.walked, walked{list, length})
-				defer func() { e.walked = e.walked[:len(e.walked)-1] }()
+				l.checkChain(list, length)
+				l.walked = append(l.walked, walked{list, length})
+				defer func() { l.walked = l.walked[:len(l.walked)-1] }()
 			}
 			if name == "sort" || name == "toSorted" {
-				call = e.sortCall(call, length)
+				call = l.sortCall(call, length)
 			}
 			return method(call)
 		}), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
@@ -78,19 +78,19 @@ type walked struct {
 
 // checkChain refuses a list whose prototypes are too many for n reads: one that finds nothing looks
 // into each of them.
-func (e *engine) checkChain(list *goja.Object, n float64) {
+func (l *limiter) checkChain(list *goja.Object, n float64) {
 	looks := n
 	for p := list.Prototype(); p != nil; p = p.Prototype() {
 		if looks += n; looks > maxLooks {
-			panic(e.refusal(failure("RangeError: a list or an object has too many prototypes for its length")))
+			panic(l.refusal(failure("RangeError: a list or an object has too many prototypes for its length")))
 		}
 	}
 }
 
 // relinked checks the lists again that methods go through: an object has got another prototype.
-func (e *engine) relinked() {
-	for _, w := range e.walked {
-		e.checkChain(w.list, w.length)
+func (l *limiter) relinked() {
+	for _, w := range l.walked {
+		l.checkChain(w.list, w.length)
 	}
 }
 
@@ -111,34 +111,34 @@ func countKeys(v goja.Value) int {
 
 // join makes a text of the elements of a list. An element that becomes text may run code that changes the others: what is made is
 // counted.
-func (e *engine) join(list *goja.Object, by goja.Value, n int64) goja.Value {
-	if e.joins++; e.joins > maxTextNesting {
-		panic(e.refusal(failure("RangeError: the value nests deeper than %d levels, or has a cycle", maxTextNesting)))
+func (l *limiter) join(list *goja.Object, by goja.Value, n int64) goja.Value {
+	if l.joins++; l.joins > maxTextNesting {
+		panic(l.refusal(failure("RangeError: the value nests deeper than %d levels, or has a cycle", maxTextNesting)))
 	}
-	defer func() { e.joins-- }()
-	separator := e.text(by)
+	defer func() { l.joins-- }()
+	separator := l.text(by)
 	var out goja.StringBuilder
 	size, wide, looked := 0, false, 0
 	write := func(s goja.String) {
 		size += s.Length()
 		wide = wide || isWide(s)
 		if size > maxChars || wide && size > maxWideMade {
-			panic(e.refusal(failure("RangeError: Invalid string length")))
+			panic(l.refusal(failure("RangeError: Invalid string length")))
 		}
 		if size-looked > large {
 			looked = size
-			e.room(int64(size))
-			e.look()
+			l.watch.room(int64(size))
+			l.watch.look()
 		}
 		out.WriteString(s)
 	}
 	for i := range n {
-		e.step()
+		l.watch.step()
 		if i > 0 {
 			write(separator)
 		}
 		if v := list.Get(strconv.FormatInt(i, 10)); v != nil && !goja.IsUndefined(v) && !goja.IsNull(v) {
-			write(e.text(v))
+			write(l.text(v))
 		}
 	}
 	return out.String()

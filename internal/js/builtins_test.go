@@ -42,7 +42,7 @@ func TestBuiltins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.ctx = t.Context()
+	e.watch.ctx = t.Context()
 	names := regexp.MustCompile(*builtinNames)
 	own := map[string]bool{}
 	for _, c := range builtinCalls(t, goja.New(), size, func() {}) {
@@ -55,7 +55,7 @@ func TestBuiltins(t *testing.T) {
 	begin := func() {
 		timer = time.AfterFunc(builtinPatience, func() {
 			interrupted.Store(int64(torture.ProcessorTime()))
-			e.interrupt("the test")
+			e.watch.interrupt("the test")
 		})
 	}
 	for i, c := range builtinCalls(t, e.rt, size, begin) {
@@ -71,7 +71,7 @@ func TestBuiltins(t *testing.T) {
 		if timer != nil {
 			timer.Stop()
 		}
-		e.resume()
+		e.watch.resume()
 		number++
 		if at := interrupted.Load(); at > 0 && end-time.Duration(at) > longest {
 			longest, slowest = end-time.Duration(at), c.name

@@ -58,7 +58,7 @@ type script struct {
 
 // runScript runs a program and returns its value.
 func (e *engine) runScript(s *script) (goja.Value, error) {
-	e.compiled(s.largest)
+	e.regexps.compiled(s.largest)
 	return e.rt.RunProgram(s.program)
 }
 
@@ -187,7 +187,8 @@ var concatProgram = sync.OnceValues(func() (*goja.Program, error) {
 
 // setConcat defines the functions that replacement's sums call.
 func (e *engine) setConcat() error {
-	v, err := e.callProgram(concatProgram, e.rt.ToValue(e.room), e.rt.ToValue(e.checkWide), e.rt.ToValue(maxChars), e.rt.ToValue(maxWideMade), e.rt.ToValue(large))
+	v, err := callProgram(e.rt, concatProgram, e.rt.ToValue(e.watch.room), e.rt.ToValue(e.limits.checkWide),
+		e.rt.ToValue(maxChars), e.rt.ToValue(maxWideMade), e.rt.ToValue(large))
 	if err != nil {
 		return err
 	}

@@ -66,8 +66,8 @@ func TestGrowthIsCounted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e.guarded = &guard{engine: e, growth: growth, most: math.MaxUint64}
-			e.guarded.heap, _, _ = memorySize()
+			e.watch.guarded = &guard{watch: &e.watch, growth: growth, most: math.MaxUint64}
+			e.watch.guarded.heap, _, _ = memorySize()
 			peak := peakHeap(func() {
 				err = e.run(func() error {
 					_, err := fn(goja.Undefined())
@@ -79,8 +79,8 @@ func TestGrowthIsCounted(t *testing.T) {
 			}
 			// The heap holds more than the script's share: garbage, and the result of the last
 			// instruction.
-			if peak > e.guarded.heap+4*growth {
-				t.Errorf("the heap grew from %d to %d MiB", e.guarded.heap>>20, peak>>20)
+			if peak > e.watch.guarded.heap+4*growth {
+				t.Errorf("the heap grew from %d to %d MiB", e.watch.guarded.heap>>20, peak>>20)
 			}
 		})
 	}

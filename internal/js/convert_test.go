@@ -27,14 +27,14 @@ func TestConversionsHearInterrupts(t *testing.T) {
 			t.Fatal(err)
 		}
 		var made goja.Value
-		convert := func() error { made = e.toJS(v); return nil }
-		back := func() error { _, err := e.toBSON(made); return err }
+		convert := func() error { made = e.convert.toJS(v); return nil }
+		back := func() error { _, err := e.convert.toBSON(made); return err }
 		for _, f := range []func() error{convert, back} {
 			if err := e.run(f); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		e.interrupt("the test")
+		e.watch.interrupt("the test")
 		for direction, f := range map[string]func() error{"from BSON": convert, "to BSON": back} {
 			if err := e.run(f); err == nil {
 				t.Errorf("%s: %s goes on after an interrupt", name, direction)

@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/dop251/goja"
 
@@ -22,42 +20,16 @@ var preludeSource string
 
 // engine is a JavaScript runtime. It belongs to one call at a time.
 type engine struct {
-	rt *goja.Runtime
-	fn goja.Callable // of a Func
-	// What conversions need, looked up once.
-	classes map[string]*goja.Object
+	rt      *goja.Runtime
+	fn      goja.Callable // of a Func
+	watch   watch
+	convert converter
+	limits  limiter
+	regexps regexps
 	// checkChars refuses a text that is too long: see concat.js.
 	checkChars goja.Value
-	ctx        context.Context // the operation of the call
-	deadline   time.Time       // of the call
-	guarded    *guard          // watches the call
-	// The process's memory when it was measured.
-	measured     time.Time
-	heap, stacks uint64
-	// steps and groups are of the largest regular expression.
-	steps, groups int
-	// quick is how many steps a search may take without a look: maxSteps.
-	quick int64
-	// regexps is what regexp.js knows.
-	regexps *goja.Object
-	// searchers are expressions that were compiled for searching long texts, searched is how many
-	// instructions they have.
-	searchers map[string]searcher
-	searched  int
-	// checkPlain refuses a list whose length may change by itself.
-	checkPlain goja.Callable
-	// rangeError is the language's class of errors, whatever a script makes of it.
-	rangeError goja.Value
-	// walked are the lists that methods of arrays go through.
-	walked []walked
-	// joins is how deep calls of join are nested.
-	joins int
 	// scope has the variables that a direct eval is about to see.
 	scope goja.Value
-	// converted counts the values that were converted, from and to BSON.
-	converted int
-	// ended is why the call was interrupted, nil for a call that was not.
-	ended atomic.Pointer[string]
 }
 
 // prelude is compiled once.
@@ -69,7 +41,11 @@ func newEngine() (*engine, error) {
 		return nil, err
 	}
 	allowDeepStacks()
-	e := &engine{rt: goja.New(), classes: map[string]*goja.Object{}, quick: maxSteps}
+	rt := goja.New()
+	e := &engine{rt: rt, watch: watch{rt: rt}}
+	e.convert = converter{rt: rt, watch: &e.watch, classes: map[string]*goja.Object{}}
+	e.limits = limiter{rt: rt, watch: &e.watch}
+	e.regexps = regexps{rt: rt, watch: &e.watch, limits: &e.limits, quick: maxSteps}
 	e.rt.SetMaxCallStackSize(maxCallStack)
 	if err := errors.Join(e.setNatives(), e.setConcat()); err != nil {
 		return nil, err
@@ -103,16 +79,17 @@ var promiseType = reflect.TypeFor[*goja.Promise]()
 func (e *engine) call(ctx context.Context, opts *Options, fn goja.Callable, this bsonx.Value, args []bsonx.Value,
 	use func(*engine, goja.Value) error,
 ) error {
-	g := e.guard(ctx, opts.timeout())
-	e.ctx, e.deadline, e.guarded = ctx, g.deadline, g
+	w := &e.watch
+	g := w.guard(ctx, opts.timeout())
+	w.ctx, w.deadline, w.guarded = ctx, g.deadline, g
 	err := e.run(func() error {
-		receiver := e.toJS(this)
+		receiver := e.convert.toJS(this)
 		if err := e.rt.Set("obj", receiver); err != nil {
 			return err
 		}
 		values := make([]goja.Value, len(args))
 		for i, arg := range args {
-			values[i] = e.toJS(arg)
+			values[i] = e.convert.toJS(arg)
 		}
 		v, err := fn(receiver, values...)
 		if err != nil {
@@ -127,7 +104,7 @@ func (e *engine) call(ctx context.Context, opts *Options, fn goja.Callable, this
 		err = e.described(err)
 	}
 	g.stop()
-	e.guarded = nil
+	w.guarded = nil
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -247,12 +224,12 @@ func failure(format string, args ...any) error {
 }
 
 // callProgram runs a program whose value is a function, and calls that.
-func (e *engine) callProgram(compiled func() (*goja.Program, error), args ...goja.Value) (goja.Value, error) {
+func callProgram(rt *goja.Runtime, compiled func() (*goja.Program, error), args ...goja.Value) (goja.Value, error) {
 	program, err := compiled()
 	if err != nil {
 		return nil, err
 	}
-	v, err := e.rt.RunProgram(program)
+	v, err := rt.RunProgram(program)
 	if err != nil {
 		return nil, err
 	}
@@ -260,9 +237,9 @@ func (e *engine) callProgram(compiled func() (*goja.Program, error), args ...goj
 	return run(goja.Undefined(), args...)
 }
 
-// natives returns an object with what a program needs of Go.
-func (e *engine) natives(values map[string]any) (*goja.Object, error) {
-	object := e.rt.NewObject()
+// nativeObject returns an object with what a program needs of Go.
+func nativeObject(rt *goja.Runtime, values map[string]any) (*goja.Object, error) {
+	object := rt.NewObject()
 	for name, value := range values {
 		if err := object.Set(name, value); err != nil {
 			return nil, err

@@ -7,15 +7,34 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/dop251/goja"
 
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
+// watch is what code that may run long asks about the call that it runs in: whether the call was
+// interrupted, and whether there is memory for more.
+type watch struct {
+	rt       *goja.Runtime
+	ctx      context.Context // the operation of the call
+	deadline time.Time       // of the call
+	guarded  *guard          // watches the call
+	// converted counts the values that were converted, from and to BSON.
+	converted int
+	// ended is why the call was interrupted, nil for a call that was not.
+	ended atomic.Pointer[string]
+	// The process's memory when it was measured.
+	measured     time.Time
+	heap, stacks uint64
+}
+
 // guard looks at a call that takes long every guardInterval and interrupts it when it must end.
 type guard struct {
 	ctx      context.Context
-	engine   *engine
+	watch    *watch
 	deadline time.Time
 	heap     uint64
 	stacks   uint64
@@ -28,10 +47,10 @@ type guard struct {
 	greedy  bool // the call used too much memory
 }
 
-func (e *engine) guard(ctx context.Context, timeout time.Duration) *guard {
+func (w *watch) guard(ctx context.Context, timeout time.Duration) *guard {
 	now := clock.System{}.Now()
-	e.measure(now)
-	g := &guard{ctx: ctx, engine: e, deadline: now.Add(timeout), heap: e.heap, stacks: e.stacks}
+	w.measure(now)
+	g := &guard{ctx: ctx, watch: w, deadline: now.Add(timeout), heap: w.heap, stacks: w.stacks}
 	g.growth, g.most = heapLimits()
 	g.mu.Lock()
 	g.timer = time.AfterFunc(min(guardInterval, timeout), g.tick)
@@ -53,10 +72,10 @@ func heapLimits() (growth, most uint64) {
 }
 
 // measure knows the process's memory before a call. It is looked at now and then: most calls take microseconds.
-func (e *engine) measure(now time.Time) {
-	if now.Sub(e.measured) > measureInterval {
-		e.measured = now
-		_, e.heap, e.stacks = memorySize()
+func (w *watch) measure(now time.Time) {
+	if now.Sub(w.measured) > measureInterval {
+		w.measured = now
+		_, w.heap, w.stacks = memorySize()
 	}
 }
 
@@ -69,9 +88,9 @@ func (g *guard) tick() {
 	heap, _, stacks := memorySize()
 	switch {
 	case g.ctx.Err() != nil:
-		g.engine.interrupt("the operation ended")
+		g.watch.interrupt("the operation ended")
 	case !clock.System{}.Now().Before(g.deadline):
-		g.engine.interrupt("JavaScript ran for too long")
+		g.watch.interrupt("JavaScript ran for too long")
 	case g.exceeds(heap), stacks > g.stacks+maxStackGrowth:
 		g.end()
 	default:
@@ -87,14 +106,14 @@ func (g *guard) exceeds(heap uint64) bool {
 // end interrupts a call that takes too much memory.
 func (g *guard) end() {
 	g.greedy = true
-	g.engine.interrupt("JavaScript used too much memory")
+	g.watch.interrupt("JavaScript used too much memory")
 }
 
 // room ends the call if n more bytes would exceed its memory. Functions call it before they make a
 // large value. The guard's timer is too slow for them: a text may double many times until it fires,
 // and it fires late on busy processors.
-func (e *engine) room(n int64) {
-	g := e.guarded
+func (w *watch) room(n int64) {
+	g := w.guarded
 	if g == nil {
 		return // the engine is being made
 	}
@@ -111,7 +130,7 @@ func (g *guard) stop() {
 	defer g.mu.Unlock()
 	g.stopped = true
 	g.timer.Stop()
-	g.engine.resume()
+	g.watch.resume()
 	if g.greedy {
 		// What later calls start from must not be this one's garbage, which it is once the engine is dropped.
 		time.AfterFunc(guardInterval, runtime.GC)
@@ -129,28 +148,28 @@ func memorySize() (heap, live, stacks uint64) {
 }
 
 // interrupt ends the call that runs, if any. Another goroutine calls it.
-func (e *engine) interrupt(why string) {
-	e.ended.Store(&why)
-	e.rt.Interrupt(why)
+func (w *watch) interrupt(why string) {
+	w.ended.Store(&why)
+	w.rt.Interrupt(why)
 }
 
 // resume takes an interrupt back.
-func (e *engine) resume() {
-	e.ended.Store(nil)
-	e.rt.ClearInterrupt()
+func (w *watch) resume() {
+	w.ended.Store(nil)
+	w.rt.ClearInterrupt()
 }
 
 // look ends the call with an error if it was interrupted.
-func (e *engine) look() {
-	if why := e.ended.Load(); why != nil {
-		panic(e.rt.NewGoError(failure("Interrupted: %s", *why)))
+func (w *watch) look() {
+	if why := w.ended.Load(); why != nil {
+		panic(w.rt.NewGoError(failure("Interrupted: %s", *why)))
 	}
 }
 
 // step counts a value that is converted, and looks now and then.
-func (e *engine) step() {
-	if e.converted++; e.converted%lookInterval == 0 {
-		e.look()
+func (w *watch) step() {
+	if w.converted++; w.converted%lookInterval == 0 {
+		w.look()
 	}
 }
 

@@ -79,14 +79,14 @@ func TestNativeIterators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.rt.Set("end", func() { why := "the test"; e.ended.Store(&why) }); err != nil {
+	if err := e.rt.Set("end", func() { why := "the test"; e.watch.ended.Store(&why) }); err != nil {
 		t.Fatal(err)
 	}
 	v, err := e.rt.RunString(nativeIterators)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.resume()
+	e.watch.resume()
 	var endless []string
 	if err := e.rt.ExportTo(v, &endless); err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func NewInterp(opts Options) (*Interp, error) {
 
 // SetGlobal makes a value known to all functions by a name.
 func (i *Interp) SetGlobal(name string, v bsonx.Value) error {
-	return i.engine.run(func() error { return i.engine.rt.Set(name, i.engine.toJS(v)) })
+	return i.engine.run(func() error { return i.engine.rt.Set(name, i.engine.convert.toJS(v)) })
 }
 
 // Define makes a Go function known to all functions by a name. Its error ends the call that called it.
@@ -45,7 +45,7 @@ func (i *Interp) Define(name string, fn func(args []bsonx.Value) error) error {
 	return e.rt.Set(name, func(call goja.FunctionCall) goja.Value {
 		args := make([]bsonx.Value, len(call.Arguments))
 		for k, arg := range call.Arguments {
-			v, err := e.toBSON(arg)
+			v, err := e.convert.toBSON(arg)
 			if err != nil {
 				panic(e.rt.NewGoError(err))
 			}
@@ -75,7 +75,7 @@ func (i *Interp) Compile(code string) (*Routine, error) {
 func (i *Interp) Call(ctx context.Context, fn *Routine, this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
 	var result bsonx.Value
 	err := i.engine.call(ctx, &i.opts, fn.fn, this, args, func(e *engine, v goja.Value) (err error) {
-		result, err = e.toBSON(v)
+		result, err = e.convert.toBSON(v)
 		return err
 	})
 	return result, err
@@ -91,11 +91,11 @@ func (i *Interp) Run(ctx context.Context, fn *Routine, this bsonx.Value, args ..
 func (i *Interp) Fold(ctx context.Context, fn *Routine, state bsonx.Value, inputs []bsonx.Value) (bsonx.Value, error) {
 	e := i.engine
 	fold := func(goja.Value, ...goja.Value) (goja.Value, error) {
-		v := e.toJS(state)
+		v := e.convert.toJS(state)
 		for _, input := range inputs {
 			args := []goja.Value{v}
 			for it := input.Doc().Iter(); it.Next(); {
-				args = append(args, e.toJS(it.Value()))
+				args = append(args, e.convert.toJS(it.Value()))
 			}
 			var err error
 			if v, err = fn.fn(goja.Undefined(), args...); err != nil {

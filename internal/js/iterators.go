@@ -1,18 +1,17 @@
 package js
 
 import (
-
 	"github.com/dop251/goja"
 )
 
 // heard returns a function of the language that hears an interrupt.
-func (e *engine) heard(v goja.Value) goja.Value {
+func (l *limiter) heard(v goja.Value) goja.Value {
 	native, ok := v.Export().(func(goja.FunctionCall) goja.Value)
 	if !ok {
 		return v
 	}
-	return e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
-		e.look()
+	return l.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+		l.watch.look()
 		// The constructor of Map passes nil for what an entry does not have.
 		for i, arg := range call.Arguments {
 			if arg == nil {
@@ -23,15 +22,15 @@ func (e *engine) heard(v goja.Value) goja.Value {
 	})
 }
 
-// setIteratorLimits lets the iterators of the language hear an interrupt. A spread, a destructuring and a constructor go through a
+// setIterators lets the iterators of the language hear an interrupt. A spread, a destructuring and a constructor go through a
 // whole list in one instruction.
-func (e *engine) setIteratorLimits() error {
-	v, err := e.rt.RunString("[[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g)].map(Object.getPrototypeOf)")
+func (l *limiter) setIterators() error {
+	v, err := l.rt.RunString("[[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g)].map(Object.getPrototypeOf)")
 	if err != nil {
 		return err
 	}
 	var protos []*goja.Object
-	if err := e.rt.ExportTo(v, &protos); err != nil {
+	if err := l.rt.ExportTo(v, &protos); err != nil {
 		return err
 	}
 	steps := 0
@@ -40,11 +39,11 @@ func (e *engine) setIteratorLimits() error {
 		if !ok {
 			return failure("an iterator has no method next")
 		}
-		err := proto.DefineDataProperty("next", e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+		err := proto.DefineDataProperty("next", l.rt.ToValue(func(call goja.FunctionCall) goja.Value {
 			if steps++; steps%large == 0 {
-				e.room(large * elementSize)
+				l.watch.room(large * elementSize)
 			}
-			e.look()
+			l.watch.look()
 			return next(call)
 		}), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 		if err != nil {
@@ -58,22 +57,22 @@ func (e *engine) setIteratorLimits() error {
 // thousand of them.
 const maxGenerators = 150
 
-// setGeneratorLimits bounds generators that call generators, as with yield*.
-func (e *engine) setGeneratorLimits() error {
-	v, err := e.rt.RunString("Object.getPrototypeOf(function* () {}).prototype")
+// setGenerators bounds generators that call generators, as with yield*.
+func (l *limiter) setGenerators() error {
+	v, err := l.rt.RunString("Object.getPrototypeOf(function* () {}).prototype")
 	if err != nil {
 		return err
 	}
-	proto, depth := v.ToObject(e.rt), 0
+	proto, depth := v.ToObject(l.rt), 0
 	for _, name := range []string{"next", "return", "throw"} {
 		method, ok := proto.Get(name).Export().(func(goja.FunctionCall) goja.Value)
 		if !ok {
 			return failure("a generator has no method %s", name)
 		}
-		err := proto.DefineDataProperty(name, e.rt.ToValue(func(call goja.FunctionCall) goja.Value {
+		err := proto.DefineDataProperty(name, l.rt.ToValue(func(call goja.FunctionCall) goja.Value {
 			if depth++; depth > maxGenerators {
 				depth--
-				panic(e.refusal(failure("RangeError: generators run in each other deeper than %d levels", maxGenerators)))
+				panic(l.refusal(failure("RangeError: generators run in each other deeper than %d levels", maxGenerators)))
 			}
 			defer func() { depth-- }()
 			return method(call)

@@ -153,7 +153,7 @@ func (f *Func) engine() (*engine, error) {
 func (f *Func) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
 	var result bsonx.Value
 	err := f.call(this, args, func(e *engine, v goja.Value) (err error) {
-		result, err = e.toBSON(v)
+		result, err = e.convert.toBSON(v)
 		return err
 	})
 	return result, err

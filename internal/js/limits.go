@@ -64,37 +64,52 @@ var limits = sync.OnceValues(func() (*goja.Program, error) {
 	return goja.Compile("limits.js", limitsSource, true)
 })
 
+// limiter bounds the functions of an engine that go through lists and texts.
+type limiter struct {
+	rt    *goja.Runtime
+	watch *watch
+	// rangeError is the language's class of errors, whatever a script makes of it.
+	rangeError goja.Value
+	// checkPlain refuses a list whose length may change by itself.
+	checkPlain goja.Callable
+	// walked are the lists that methods of arrays go through.
+	walked []walked
+	// joins is how deep calls of join are nested.
+	joins int
+}
+
 // setLimits bounds the engine's own functions.
 func (e *engine) setLimits() error {
-	e.rangeError = e.rt.GlobalObject().Get("RangeError")
-	if err := e.setIteratorLimits(); err != nil {
+	l := &e.limits
+	l.rangeError = e.rt.GlobalObject().Get("RangeError")
+	if err := l.setIterators(); err != nil {
 		return err
 	}
-	if err := errors.Join(e.setArrayLimits(), e.setGeneratorLimits(), e.setEval()); err != nil {
+	if err := errors.Join(l.setArrays(), l.setGenerators(), e.setEval()); err != nil {
 		return err
 	}
-	natives, err := e.natives(map[string]any{
+	natives, err := nativeObject(e.rt, map[string]any{
 		"maxLength":      maxListLength,
 		"countKeys":      countKeys,
 		"isWide":         func(call goja.FunctionCall) goja.Value { return e.rt.ToValue(isWide(call.Argument(0))) },
-		"checkSize":      e.checked(e.checkText),
-		"checkText":      e.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
-		"checkSource":    e.checked(func(v goja.Value) error { return checkSource(v.String()) }),
+		"checkSize":      l.checked(l.checkText),
+		"checkText":      l.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
+		"checkSource":    l.checked(func(v goja.Value) error { return checkSource(v.String()) }),
 		"compile":        e.compileText,
 		"run":            e.runText,
 		"variables":      e.variables,
 		"compileDirect":  e.compileDirect,
 		"runDirect":      e.runDirect,
 		"defineHidden":   func(name string, v goja.Value) error { return e.defineHidden(unistring.NewFromString(name), v) },
-		"room":           e.room,
-		"checkWide":      e.checkWide,
-		"trim":           e.trim,
-		"join":           e.join,
-		"compareNumbers": e.compareNumbers,
-		"heard":          e.heard,
-		"checkChain":     e.checkChain,
-		"relinked":       e.relinked,
-		"setCheckPlain":  func(f goja.Callable) { e.checkPlain = f },
+		"room":           e.watch.room,
+		"checkWide":      l.checkWide,
+		"trim":           l.trim,
+		"join":           l.join,
+		"compareNumbers": l.compareNumbers,
+		"heard":          l.heard,
+		"checkChain":     l.checkChain,
+		"relinked":       l.relinked,
+		"setCheckPlain":  func(f goja.Callable) { l.checkPlain = f },
 		"checkChars":     e.checkChars,
 		"large":          large,
 		"elementSize":    elementSize,
@@ -102,11 +117,11 @@ func (e *engine) setLimits() error {
 	if err != nil {
 		return err
 	}
-	tools, err := e.callProgram(limits, e.rt.GlobalObject(), natives)
+	tools, err := callProgram(e.rt, limits, e.rt.GlobalObject(), natives)
 	if err != nil {
 		return err
 	}
-	return e.setRegexps(tools)
+	return e.regexps.define(e.checkChars, tools)
 }
 
 // compileText compiles the text of eval or Function. It returns the message of a syntax error.
@@ -137,16 +152,16 @@ func (e *engine) runText(s *script) goja.Value {
 }
 
 // refusal returns the error that a script gets for a limit: a RangeError if its text says so.
-func (e *engine) refusal(err error) goja.Value {
+func (l *limiter) refusal(err error) goja.Value {
 	var refused *mongoerr.Error
 	if !errors.As(err, &refused) {
-		return e.rt.NewGoError(err)
+		return l.rt.NewGoError(err)
 	}
 	text, ok := strings.CutPrefix(refused.Message, "RangeError: ")
 	if !ok {
-		return e.rt.NewGoError(err)
+		return l.rt.NewGoError(err)
 	}
-	v, err := e.rt.New(e.rangeError, e.rt.ToValue(text))
+	v, err := l.rt.New(l.rangeError, l.rt.ToValue(text))
 	if err != nil {
 		panic(err)
 	}
@@ -154,10 +169,10 @@ func (e *engine) refusal(err error) goja.Value {
 }
 
 // checked makes a function of a check: its error is thrown.
-func (e *engine) checked(check func(goja.Value) error) func(goja.FunctionCall) goja.Value {
+func (l *limiter) checked(check func(goja.Value) error) func(goja.FunctionCall) goja.Value {
 	return func(call goja.FunctionCall) goja.Value {
 		if err := check(call.Argument(0)); err != nil {
-			panic(e.refusal(err))
+			panic(l.refusal(err))
 		}
 		return goja.Undefined()
 	}

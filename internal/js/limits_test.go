@@ -313,7 +313,7 @@ func TestIterationIsInterrupted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := e.rt.Set("ended", func() { why := "the test"; e.ended.Store(&why) }); err != nil {
+		if err := e.rt.Set("ended", func() { why := "the test"; e.watch.ended.Store(&why) }); err != nil {
 			t.Fatal(err)
 		}
 		// The engine itself is not told: that would end the next instruction, and not the one that goes on.
@@ -325,7 +325,7 @@ func TestIterationIsInterrupted(t *testing.T) {
 		if err == nil || !strings.Contains(asFailure(err).Error(), "Interrupted: the test") {
 			t.Errorf("%s: %v", code, err)
 		}
-		e.resume()
+		e.watch.resume()
 	}
 }
 
@@ -346,7 +346,7 @@ func TestSearchIsInterrupted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := e.rt.Set("ended", func() { why := "the test"; e.ended.Store(&why) }); err != nil {
+		if err := e.rt.Set("ended", func() { why := "the test"; e.watch.ended.Store(&why) }); err != nil {
 			t.Fatal(err)
 		}
 		source := "const text = 'a'.repeat(20000), wide = 'é' + text; let shared = []; for (let i = 0; i < 12; i++) shared = [shared, shared]; ended(); " + code
@@ -357,7 +357,7 @@ func TestSearchIsInterrupted(t *testing.T) {
 		if err == nil || !strings.Contains(asFailure(err).Error(), "Interrupted: the test") {
 			t.Errorf("%s: %v", code, err)
 		}
-		e.resume()
+		e.watch.resume()
 	}
 }
 

@@ -15,18 +15,18 @@ import (
 func (e *engine) setNatives() error {
 	natives := map[string]func(goja.FunctionCall) goja.Value{
 		"_bsonsize": func(call goja.FunctionCall) goja.Value {
-			v, err := e.toBSON(call.Argument(0))
+			v, err := e.convert.toBSON(call.Argument(0))
 			if err != nil {
 				panic(e.rt.NewGoError(err))
 			}
 			return e.rt.ToValue(len(v.Data))
 		},
 		"_equal": func(call goja.FunctionCall) goja.Value {
-			a, err := e.toBSON(call.Argument(0))
+			a, err := e.convert.toBSON(call.Argument(0))
 			if err != nil {
 				panic(e.rt.NewGoError(err))
 			}
-			b, err := e.toBSON(call.Argument(1))
+			b, err := e.convert.toBSON(call.Argument(1))
 			if err != nil {
 				panic(e.rt.NewGoError(err))
 			}
@@ -61,12 +61,12 @@ func (e *engine) sleep(call goja.FunctionCall) goja.Value {
 	if len(call.Arguments) != 1 || !isNumber(call.Argument(0)) {
 		panic(e.rt.NewGoError(errors.New("sleep takes a single numeric argument")))
 	}
-	millis := min(max(call.Argument(0).ToFloat(), 0), float64(e.deadline.Sub(clock.System{}.Now()).Milliseconds()+1))
+	millis := min(max(call.Argument(0).ToFloat(), 0), float64(e.watch.deadline.Sub(clock.System{}.Now()).Milliseconds()+1))
 	timer := time.NewTimer(time.Duration(millis * float64(time.Millisecond)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-e.ctx.Done():
+	case <-e.watch.ctx.Done():
 	}
 	return goja.Undefined()
 }

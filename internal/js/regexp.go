@@ -53,44 +53,62 @@ var regexpProgram = sync.OnceValues(func() (*goja.Program, error) {
 	return goja.Compile("regexp.js", regexpSource, true)
 })
 
-// setRegexps bounds regular expressions. tools is what limits.js returns.
-func (e *engine) setRegexps(tools goja.Value) error {
-	natives, err := e.natives(map[string]any{
+// regexps bounds the regular expressions of an engine.
+type regexps struct {
+	rt     *goja.Runtime
+	watch  *watch
+	limits *limiter
+	// natives is what regexp.js knows; nil while the prelude runs.
+	natives *goja.Object
+	// steps and groups are of the largest regular expression.
+	steps, groups int
+	// quick is how many steps a search may take without a look: maxSteps.
+	quick int64
+	// searchers are expressions that were compiled for searching long texts, searched is how many
+	// instructions they have.
+	searchers map[string]searcher
+	searched  int
+}
+
+// define bounds the functions of the language. checkChars is concat.js's, tools is what limits.js
+// returns.
+func (x *regexps) define(checkChars, tools goja.Value) error {
+	natives, err := nativeObject(x.rt, map[string]any{
 		"maxNative":   regexTimeout.Milliseconds(),
 		"maxSearched": maxSearched,
-		"checkChars":  e.checkChars,
-		"checkWide":   e.checkWide,
+		"checkChars":  checkChars,
+		"checkWide":   x.limits.checkWide,
 		"check": func(call goja.FunctionCall) goja.Value {
 			size, err := sizeOf(call.Argument(0).String(), call.Argument(1).String())
 			if err != nil {
-				panic(e.refusal(err))
+				panic(x.limits.refusal(err))
 			}
-			e.compiled(size)
+			x.compiled(size)
 			return goja.Undefined()
 		},
-		"search": e.search,
+		"search": x.search,
 		"backtracks": func(call goja.FunctionCall) goja.Value {
-			return e.rt.ToValue(e.searcher(call.Argument(0), call.Argument(1).String()).re == nil)
+			return x.rt.ToValue(x.searcher(call.Argument(0), call.Argument(1).String()).re == nil)
 		},
 	})
 	if err != nil {
 		return err
 	}
-	e.regexps = natives
-	e.compiled(patternSize{instructions: smallest})
-	_, err = e.callProgram(regexpProgram, e.rt.GlobalObject(), natives, tools)
+	x.natives = natives
+	x.compiled(patternSize{instructions: smallest})
+	_, err = callProgram(x.rt, regexpProgram, x.rt.GlobalObject(), natives, tools)
 	return err
 }
 
 // compiled notes the size of an expression of a script. A text that is short for all of them is
 // searched without looking at the expression.
-func (e *engine) compiled(size patternSize) {
-	if e.regexps == nil {
+func (x *regexps) compiled(size patternSize) {
+	if x.natives == nil {
 		return // of the prelude: they are small, or fail at the begin of a text
 	}
-	e.steps, e.groups = max(e.steps, size.steps()), max(e.groups, size.groups)
-	if err := errors.Join(e.regexps.Set("short", e.quick/int64(e.steps)), e.regexps.Set("groups", e.groups)); err != nil {
-		panic(e.rt.NewGoError(err))
+	x.steps, x.groups = max(x.steps, size.steps()), max(x.groups, size.groups)
+	if err := errors.Join(x.natives.Set("short", x.quick/int64(x.steps)), x.natives.Set("groups", x.groups)); err != nil {
+		panic(x.rt.NewGoError(err))
 	}
 }
 
@@ -311,7 +329,7 @@ type searcher struct {
 }
 
 // searcher compiles an expression, or remembers it.
-func (e *engine) searcher(pattern goja.Value, flags string) searcher {
+func (x *regexps) searcher(pattern goja.Value, flags string) searcher {
 	text, _ := pattern.(goja.String)
 	units := make([]uint16, text.Length())
 	key := []byte(flags + "/")
@@ -319,7 +337,7 @@ func (e *engine) searcher(pattern goja.Value, flags string) searcher {
 		units[i] = text.CharAt(i)
 		key = binary.BigEndian.AppendUint16(key, units[i])
 	}
-	s, ok := e.searchers[string(key)]
+	s, ok := x.searchers[string(key)]
 	if ok {
 		return s
 	}
@@ -330,36 +348,36 @@ func (e *engine) searcher(pattern goja.Value, flags string) searcher {
 			s.re, _ = regexp.Compile(source)
 		}
 	}
-	if e.searched += s.size.instructions; e.searched > maxInstructions || e.searchers == nil {
-		e.searchers, e.searched = map[string]searcher{}, s.size.instructions
+	if x.searched += s.size.instructions; x.searched > maxInstructions || x.searchers == nil {
+		x.searchers, x.searched = map[string]searcher{}, s.size.instructions
 	}
-	e.searchers[string(key)] = s
+	x.searchers[string(key)] = s
 	return s
 }
 
 // search finds the first match of a pattern with flags in a text. It returns undefined for a
 // pattern of regexp2, true for a search that goja does soon enough, and else what exec returns.
-func (e *engine) search(call goja.FunctionCall) goja.Value {
+func (x *regexps) search(call goja.FunctionCall) goja.Value {
 	flags := call.Argument(1).String()
-	s := e.searcher(call.Argument(0), flags)
+	s := x.searcher(call.Argument(0), flags)
 	text, ok := call.Argument(2).(goja.String)
 	switch {
 	case !ok || s.re == nil:
 		return goja.Undefined()
-	case int64(text.Length())*int64(s.size.steps()) <= e.quick:
-		return e.rt.ToValue(true)
+	case int64(text.Length())*int64(s.size.steps()) <= x.quick:
+		return x.rt.ToValue(true)
 	}
-	reader := &textReader{e: e, text: text, full: strings.Contains(flags, "u"), interval: lookSteps/s.size.steps() + 1}
+	reader := &textReader{watch: x.watch, text: text, full: strings.Contains(flags, "u"), interval: lookSteps/s.size.steps() + 1}
 	at := s.re.FindReaderSubmatchIndex(reader)
-	e.look()
+	x.watch.look()
 	if at == nil {
 		return goja.Null()
 	}
-	return e.match(text, at, s.re.SubexpNames())
+	return x.match(text, at, s.re.SubexpNames())
 }
 
 // match makes the result of exec, as goja does.
-func (e *engine) match(text goja.String, at []int, names []string) goja.Value {
+func (x *regexps) match(text goja.String, at []int, names []string) goja.Value {
 	values := make([]any, len(at)/2)
 	var groups *goja.Object
 	from := 0
@@ -376,41 +394,41 @@ func (e *engine) match(text goja.String, at []int, names []string) goja.Value {
 			continue
 		}
 		if groups == nil {
-			groups = e.rt.CreateObject(nil)
+			groups = x.rt.CreateObject(nil)
 		}
-		e.set(groups, names[i], v)
+		x.set(groups, names[i], v)
 	}
-	match := e.rt.NewArray(values...)
-	e.set(match, "input", text)
-	e.set(match, "index", e.rt.ToValue(at[0]))
+	match := x.rt.NewArray(values...)
+	x.set(match, "input", text)
+	x.set(match, "index", x.rt.ToValue(at[0]))
 	if groups == nil {
-		e.set(match, "groups", goja.Undefined())
+		x.set(match, "groups", goja.Undefined())
 	} else {
-		e.set(match, "groups", groups)
+		x.set(match, "groups", groups)
 	}
 	return match
 }
 
-func (e *engine) set(object *goja.Object, name string, v goja.Value) {
+func (x *regexps) set(object *goja.Object, name string, v goja.Value) {
 	if err := object.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE); err != nil {
-		panic(e.rt.NewGoError(err))
+		panic(x.rt.NewGoError(err))
 	}
 }
 
 // textReader reads the characters of a text until its call is interrupted. Positions count units of
 // UTF-16.
 type textReader struct {
-	e    *engine
-	text goja.String
-	full bool // a pair of surrogates is one character
-	at   int
+	watch *watch
+	text  goja.String
+	full  bool // a pair of surrogates is one character
+	at    int
 	// interval is how many units are read between two looks, next where the next one is due.
 	interval, next int
 }
 
 func (r *textReader) ReadRune() (rune, int, error) {
 	if r.at >= r.next {
-		if r.e.ended.Load() != nil {
+		if r.watch.ended.Load() != nil {
 			return 0, 0, io.EOF
 		}
 		r.next = r.at + r.interval

@@ -12,9 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// regexps are expressions and texts that all methods are called with.
+// somePatterns are expressions and texts that all methods are called with.
 var (
-	regexps = []string{
+	somePatterns = []string{
 		`o`, `(w|o)+d`, `nosuch(.)$`, `(a?){3}b`, `(?:x|(y))(z)?`, `\\b\\w`, `^`, `$`, ``, `a*?`, `(?=(w|o)*)x?`, `(?<year>\\d+)-(?<m>\\d)`, `(.)\\1`, `[^a-z]`, `\\s+`, `[é\\u0041]`,
 		`\\ud83d\\ude00`, `.`, `😀`, `[😀x]`, `\\u{1F600}|z`, `(z)((a+)?(b+)?(c))*`, `(?:(a)|b)*`, `/`, `\n`, `[/]x|\\/`, `(?<n>o)|w`, `\\😀`, `a{2,3}|-`, `[]`, `[^]`, `\ud83d`, `\\\\ud83d`, `x\\\\`,
 	}
@@ -55,13 +55,13 @@ func TestRegExpsKeepResults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	engines[1].quick = -1 // every search looks
-	engines[1].compiled(patternSize{})
+	engines[1].regexps.quick = -1 // every search looks
+	engines[1].regexps.compiled(patternSize{})
 	different := 0
 	for i := range 1500 {
 		e := engines[i%2]
 		flags, text := regexpFlags[random.IntN(len(regexpFlags))], regexpTexts[random.IntN(len(regexpTexts))]
-		pattern := regexps[random.IntN(len(regexps))]
+		pattern := somePatterns[random.IntN(len(somePatterns))]
 		call := regexpCalls[random.IntN(len(regexpCalls))]
 		code := fmt.Sprintf("(() => { %s const r = new RegExp(%s, %q), s = %s; return %s })()", regexpShow, "'"+pattern+"'", flags, "'"+text+"'", call)
 		want, wantErr := own.RunString(code)

@@ -16,36 +16,36 @@ const (
 
 // sortCall changes a call of sort in two ways. A comparator is only asked whether an element belongs behind one that follows it,
 // as by MongoDB's engine: one that returns true and false then sorts too. Without a comparator a long sort can be ended.
-func (e *engine) sortCall(call goja.FunctionCall, length float64) goja.FunctionCall {
+func (l *limiter) sortCall(call goja.FunctionCall, length float64) goja.FunctionCall {
 	comparator := call.Argument(0)
 	compare, ok := goja.AssertFunction(comparator)
 	switch {
 	case ok:
-		call.Arguments = []goja.Value{e.rt.ToValue(func(c goja.FunctionCall) goja.Value {
+		call.Arguments = []goja.Value{l.rt.ToValue(func(c goja.FunctionCall) goja.Value {
 			v, err := compare(goja.Undefined(), c.Argument(1), c.Argument(0))
 			if err != nil {
 				panic(err)
 			}
 			if v.ToFloat() > 0 {
-				return e.rt.ToValue(-1)
+				return l.rt.ToValue(-1)
 			}
-			return e.rt.ToValue(0) // goja takes -0 for less
+			return l.rt.ToValue(0) // goja takes -0 for less
 		})}
 	case goja.IsUndefined(comparator) && length > longSort:
 		compared := 0
-		call.Arguments = []goja.Value{e.rt.ToValue(func(c goja.FunctionCall) goja.Value {
+		call.Arguments = []goja.Value{l.rt.ToValue(func(c goja.FunctionCall) goja.Value {
 			if compared++; compared%sortInterval == 0 {
-				e.look()
+				l.watch.look()
 			}
-			return e.rt.ToValue(e.text(c.Argument(0)).CompareTo(e.text(c.Argument(1))))
+			return l.rt.ToValue(l.text(c.Argument(0)).CompareTo(l.text(c.Argument(1))))
 		})}
 	}
 	return call
 }
 
 // compareNumbers is the order of a typed array without a comparator: -0 comes before 0, and NaN last.
-func (e *engine) compareNumbers(call goja.FunctionCall) goja.Value {
-	e.step()
+func (l *limiter) compareNumbers(call goja.FunctionCall) goja.Value {
+	l.watch.step()
 	a, b := call.Argument(0).ToFloat(), call.Argument(1).ToFloat()
 	order := 0
 	switch {
@@ -56,7 +56,7 @@ func (e *engine) compareNumbers(call goja.FunctionCall) goja.Value {
 	default:
 		order = cmp.Compare(a, b)
 	}
-	return e.rt.ToValue(order)
+	return l.rt.ToValue(order)
 }
 
 func boolToInt(b bool) int {

@@ -35,7 +35,7 @@ func (e *engine) define(stored []bsonx.Doc) error {
 		if v.Type == bsonx.TypeCode {
 			err = e.defineFunction(name.Str(), v.Str())
 		} else {
-			err = e.run(func() error { return e.rt.Set(name.Str(), e.toJS(v)) })
+			err = e.run(func() error { return e.rt.Set(name.Str(), e.convert.toJS(v)) })
 		}
 		if err != nil {
 			var user *mongoerr.Error

@@ -56,16 +56,16 @@ func isWide(v goja.Value) bool {
 
 // checkWide refuses a text of a script that is too long for one with characters beyond ASCII. It
 // returns any other value.
-func (e *engine) checkWide(v goja.Value) goja.Value {
+func (l *limiter) checkWide(v goja.Value) goja.Value {
 	if s, ok := v.(goja.String); ok && s.Length() > maxWideMade && isWide(v) {
-		panic(e.refusal(failure("RangeError: a text with characters beyond ASCII is longer than %d characters", maxWideMade)))
+		panic(l.refusal(failure("RangeError: a text with characters beyond ASCII is longer than %d characters", maxWideMade)))
 	}
 	return v
 }
 
 // trim cuts white space off a text, at its begin, its end, or both. The language's own function
 // copies the whole text twice.
-func (e *engine) trim(v goja.Value, begin, end bool) goja.Value {
+func (l *limiter) trim(v goja.Value, begin, end bool) goja.Value {
 	s, ok := v.ToString().(goja.String)
 	if !ok {
 		return v
@@ -73,7 +73,7 @@ func (e *engine) trim(v goja.Value, begin, end bool) goja.Value {
 	steps := 0
 	space := func(i int) bool {
 		if steps++; steps%(lookInterval*lookInterval) == 0 {
-			e.look()
+			l.watch.look()
 		}
 		return strings.ContainsRune(parser.WhitespaceChars, rune(s.CharAt(i)))
 	}
@@ -91,30 +91,30 @@ func (e *engine) trim(v goja.Value, begin, end bool) goja.Value {
 }
 
 // text converts a value as the language does.
-func (e *engine) text(v goja.Value) goja.String {
+func (l *limiter) text(v goja.Value) goja.String {
 	v = v.ToString()
 	s, ok := v.(goja.String)
 	if !ok { // numbers and the like, of which ToString returns themselves
-		s, _ = e.rt.ToValue(v.String()).(goja.String)
+		s, _ = l.rt.ToValue(v.String()).(goja.String)
 	}
 	return s
 }
 
 // checkText refuses a value whose text would be too long.
-func (e *engine) checkText(v goja.Value) error {
-	w := textWalk{e: e}
+func (l *limiter) checkText(v goja.Value) error {
+	w := textWalk{watch: l.watch}
 	if err := w.value(v, 0); err != nil {
 		return err
 	}
 	if w.size > large {
-		e.room(int64(w.size))
+		l.watch.room(int64(w.size))
 	}
 	return nil
 }
 
 // textWalk adds up the text that a value becomes.
 type textWalk struct {
-	e            *engine
+	watch        *watch
 	size, values int
 }
 
@@ -122,7 +122,7 @@ type textWalk struct {
 // count as often as they occur; a cycle nests without end. It hears an interrupt.
 func (w *textWalk) value(v goja.Value, depth int) error {
 	if w.values++; w.values%lookInterval == 0 {
-		w.e.look()
+		w.watch.look()
 	}
 	w.size += valueSize
 	if object, ok := v.(*goja.Object); ok {

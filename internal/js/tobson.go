@@ -33,25 +33,33 @@ func checkSize(n int) error {
 		"Converting from JavaScript to BSON failed: Object size %d exceeds limit of %d bytes.", n, maxSize)
 }
 
+// converter converts values from and to BSON. It hears an interrupt of its call.
+type converter struct {
+	rt    *goja.Runtime
+	watch *watch
+	// classes of the language and the prelude, looked up once.
+	classes map[string]*goja.Object
+}
+
 // toBSON converts a value. Numbers become doubles, as in MongoDB.
-func (e *engine) toBSON(v goja.Value) (bsonx.Value, error) {
+func (c *converter) toBSON(v goja.Value) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	if err := e.append(b, "v", v, 0); err != nil {
+	if err := c.append(b, "v", v, 0); err != nil {
 		return bsonx.Missing, err
 	}
 	b.End()
 	return bsonx.Doc(b.Bytes()).Lookup("v"), checkSize(b.Len())
 }
 
-func (e *engine) append(b *bsonx.Builder, key string, v goja.Value, depth int) error {
+func (c *converter) append(b *bsonx.Builder, key string, v goja.Value, depth int) error {
 	if depth > maxDepth {
 		return mongoerr.New(codeResultTooDeep, "Exceeded depth limit of %d when converting js object to BSON. Do you have a cycle?", maxDepth)
 	}
 	if err := checkSize(b.Len()); err != nil {
 		return err
 	}
-	e.step()
+	c.watch.step()
 	if strings.IndexByte(key, 0) >= 0 {
 		return failure("a field name contains a null byte")
 	}
@@ -64,7 +72,7 @@ func (e *engine) append(b *bsonx.Builder, key string, v goja.Value, depth int) e
 		return nil
 	}
 	if object, ok := v.(*goja.Object); ok {
-		return e.appendObject(b, key, object, depth)
+		return c.appendObject(b, key, object, depth)
 	}
 	switch x := v.Export().(type) {
 	case bool:
@@ -79,9 +87,9 @@ func (e *engine) append(b *bsonx.Builder, key string, v goja.Value, depth int) e
 	return nil
 }
 
-func (e *engine) appendObject(b *bsonx.Builder, key string, object *goja.Object, depth int) error {
+func (c *converter) appendObject(b *bsonx.Builder, key string, object *goja.Object, depth int) error {
 	if class := field(object, "_bsontype"); !goja.IsUndefined(class) {
-		v, err := e.classToBSON(class.String(), object, depth)
+		v, err := c.classToBSON(class.String(), object, depth)
 		if err != nil || !v.IsMissing() {
 			b.Value(key, v)
 			return err
@@ -93,7 +101,7 @@ func (e *engine) appendObject(b *bsonx.Builder, key string, object *goja.Object,
 		n := field(object, "length").ToInteger()
 		for i := range n {
 			name := strconv.FormatInt(i, 10)
-			if err := e.append(b, name, object.Get(name), depth+1); err != nil {
+			if err := c.append(b, name, object.Get(name), depth+1); err != nil {
 				return err
 			}
 		}
@@ -113,13 +121,13 @@ func (e *engine) appendObject(b *bsonx.Builder, key string, object *goja.Object,
 		b.Value(key, code(object.String()))
 		return nil
 	case "String":
-		return e.append(b, key, object.ToString(), depth+1)
+		return c.append(b, key, object.ToString(), depth+1)
 	case "Number", "Boolean":
-		return e.append(b, key, e.rt.ToValue(object.Export()), depth+1) // whatever a script made of valueOf
+		return c.append(b, key, c.rt.ToValue(object.Export()), depth+1) // whatever a script made of valueOf
 	}
 	b.StartDocField(key)
 	for _, name := range object.Keys() {
-		if err := e.append(b, name, object.Get(name), depth+1); err != nil {
+		if err := c.append(b, name, object.Get(name), depth+1); err != nil {
 			return err
 		}
 	}
@@ -152,7 +160,7 @@ func code(text string) bsonx.Value {
 
 // classToBSON converts an object of the prelude's classes; a missing value means that it is to be taken as an
 // ordinary object.
-func (e *engine) classToBSON(class string, object *goja.Object, depth int) (bsonx.Value, error) {
+func (c *converter) classToBSON(class string, object *goja.Object, depth int) (bsonx.Value, error) {
 	switch class {
 	case "ObjectId":
 		var id [12]byte

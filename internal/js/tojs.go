@@ -12,56 +12,56 @@ import (
 
 // toJS converts a value. Documents become ordinary objects; strings, numbers, bools, null and dates become what the
 // language has; the rest become objects of the prelude's classes.
-func (e *engine) toJS(v bsonx.Value) goja.Value {
+func (c *converter) toJS(v bsonx.Value) goja.Value {
 	switch v.Type {
 	case bsonx.TypeMissing, bsonx.TypeUndefined:
 		return goja.Undefined()
 	case bsonx.TypeNull:
 		return goja.Null()
 	case bsonx.TypeDouble:
-		return e.rt.ToValue(v.Double())
+		return c.rt.ToValue(v.Double())
 	case bsonx.TypeInt32:
-		return e.rt.ToValue(v.Int32())
+		return c.rt.ToValue(v.Int32())
 	case bsonx.TypeString, bsonx.TypeSymbol:
-		return e.rt.ToValue(v.Str())
+		return c.rt.ToValue(v.Str())
 	case bsonx.TypeBool:
-		return e.rt.ToValue(v.Bool())
+		return c.rt.ToValue(v.Bool())
 	case bsonx.TypeDocument:
-		return e.objectToJS(v.Doc())
+		return c.objectToJS(v.Doc())
 	case bsonx.TypeArray:
-		return e.arrayToJS(v.Doc())
+		return c.arrayToJS(v.Doc())
 	case bsonx.TypeDate:
-		return e.construct("Date", v.Int64())
+		return c.construct("Date", v.Int64())
 	case bsonx.TypeRegex:
-		return e.regexToJS(v)
+		return c.regexToJS(v)
 	default:
-		return e.classToJS(v)
+		return c.classToJS(v)
 	}
 }
 
-func (e *engine) objectToJS(doc bsonx.Doc) goja.Value {
-	object := e.rt.NewObject()
+func (c *converter) objectToJS(doc bsonx.Doc) goja.Value {
+	object := c.rt.NewObject()
 	for it := doc.Iter(); it.Next(); {
-		e.step()
+		c.watch.step()
 		// A property is defined, not set, so that a field called __proto__ is a field.
-		if err := object.DefineDataProperty(string(it.Key()), e.toJS(it.Value()), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE); err != nil {
-			panic(e.rt.NewGoError(err))
+		if err := object.DefineDataProperty(string(it.Key()), c.toJS(it.Value()), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE); err != nil {
+			panic(c.rt.NewGoError(err))
 		}
 	}
 	return object
 }
 
-func (e *engine) arrayToJS(doc bsonx.Doc) goja.Value {
+func (c *converter) arrayToJS(doc bsonx.Doc) goja.Value {
 	var values []any
 	for it := doc.Iter(); it.Next(); {
-		e.step()
-		values = append(values, e.toJS(it.Value()))
+		c.watch.step()
+		values = append(values, c.toJS(it.Value()))
 	}
-	return e.rt.NewArray(values...)
+	return c.rt.NewArray(values...)
 }
 
 // regexToJS drops the options that JavaScript does not have.
-func (e *engine) regexToJS(v bsonx.Value) goja.Value {
+func (c *converter) regexToJS(v bsonx.Value) goja.Value {
 	pattern, options := v.Regex()
 	flags := ""
 	for _, flag := range options {
@@ -69,50 +69,50 @@ func (e *engine) regexToJS(v bsonx.Value) goja.Value {
 			flags += string(flag)
 		}
 	}
-	return e.construct("RegExp", pattern, flags)
+	return c.construct("RegExp", pattern, flags)
 }
 
-func (e *engine) classToJS(v bsonx.Value) goja.Value {
+func (c *converter) classToJS(v bsonx.Value) goja.Value {
 	switch v.Type {
 	case bsonx.TypeInt64:
-		return e.construct("NumberLong", strconv.FormatInt(v.Int64(), 10))
+		return c.construct("NumberLong", strconv.FormatInt(v.Int64(), 10))
 	case bsonx.TypeDecimal128:
-		return e.construct("NumberDecimal", bsonx.FormatDecimal(v))
+		return c.construct("NumberDecimal", bsonx.FormatDecimal(v))
 	case bsonx.TypeObjectID:
-		return e.construct("ObjectId", hex.EncodeToString(v.Data))
+		return c.construct("ObjectId", hex.EncodeToString(v.Data))
 	case bsonx.TypeTimestamp:
 		t, i := v.Timestamp()
-		return e.construct("Timestamp", t, i)
+		return c.construct("Timestamp", t, i)
 	case bsonx.TypeBinary:
 		subtype, data := v.Binary()
-		return e.construct("BinData", subtype, base64.StdEncoding.EncodeToString(data))
+		return c.construct("BinData", subtype, base64.StdEncoding.EncodeToString(data))
 	case bsonx.TypeCode:
-		return e.construct("Code", v.Str())
+		return c.construct("Code", v.Str())
 	case bsonx.TypeCodeWithScope:
 		code, scope := v.CodeWithScope()
-		return e.construct("Code", code, e.objectToJS(scope))
+		return c.construct("Code", code, c.objectToJS(scope))
 	case bsonx.TypeDBPointer:
 		n := len(v.Data) - 12
-		return e.construct("DBPointer", string(v.Data[4:n-1]), e.construct("ObjectId", hex.EncodeToString(v.Data[n:])))
+		return c.construct("DBPointer", string(v.Data[4:n-1]), c.construct("ObjectId", hex.EncodeToString(v.Data[n:])))
 	case bsonx.TypeMinKey:
-		return e.construct("MinKey")
+		return c.construct("MinKey")
 	default:
-		return e.construct("MaxKey")
+		return c.construct("MaxKey")
 	}
 }
 
 // construct makes an object of a global class. It is looked up before user code could have replaced it.
-func (e *engine) construct(class string, args ...any) goja.Value {
-	constructor := e.classes[class]
+func (c *converter) construct(class string, args ...any) goja.Value {
+	constructor := c.classes[class]
 	if constructor == nil {
-		constructor = e.rt.GlobalObject().Get(class).ToObject(e.rt)
-		e.classes[class] = constructor
+		constructor = c.rt.GlobalObject().Get(class).ToObject(c.rt)
+		c.classes[class] = constructor
 	}
 	values := make([]goja.Value, len(args))
 	for i, arg := range args {
-		values[i] = e.rt.ToValue(arg)
+		values[i] = c.rt.ToValue(arg)
 	}
-	object, err := e.rt.New(constructor, values...)
+	object, err := c.rt.New(constructor, values...)
 	if err != nil {
 		panic(err)
 	}
