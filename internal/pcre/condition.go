@@ -96,14 +96,6 @@ func (t *translator) recursionCondition() (groupKind, string, error) {
 	return conditional, never, nil
 }
 
-// conditionOnCall notes a condition that is true in a call only.
-func (t *translator) conditionOnCall() {
-	t.asksCalls = true
-	if len(t.calling) > 0 {
-		t.lacks("a condition on recursion")
-	}
-}
-
 func (t *translator) nameCondition(c byte) (groupKind, string, error) {
 	terminator := byte(')')
 	switch c {
@@ -135,32 +127,8 @@ func (t *translator) nameCondition(c byte) (groupKind, string, error) {
 	return conditional, never, nil
 }
 
-// checkCondition notes an error where the pattern does not have the group that a condition asks
-// for.
-func (t *translator) checkCondition(n int) {
-	t.refers = true
-	if t.known != nil && n > t.known.captures {
-		t.deferError(phaseCompile, errNoGroup)
-	}
-}
-
 // never is a condition that is false.
 const never = "(?!)"
-
-// groupIsSet returns the condition that one of the groups took part.
-func (t *translator) groupIsSet(numbers []int) string {
-	t.refers, t.opened = true, t.opened+1
-	for _, n := range numbers {
-		t.checkCondition(n)
-	}
-	if len(t.calling) > 0 {
-		t.lacks("a call of a group with references")
-	}
-	if len(numbers) == 1 {
-		return fmt.Sprintf("(%d)", numbers[0])
-	}
-	return "(?=" + anyOf(numbers, "") + ")"
-}
 
 // anyOf matches the format of the first group that took part, and fails if none did.
 func anyOf(numbers []int, format string) string {

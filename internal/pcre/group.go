@@ -23,12 +23,6 @@ type group struct {
 	isCondition, negative     bool // of an assertion
 }
 
-// body is what a call of a group runs.
-type body struct {
-	start, end, captures int
-	fl                   flags
-}
-
 type groupKind int
 
 const (

@@ -37,25 +37,6 @@ func (e extent) or(other extent, branches int) extent {
 	return e
 }
 
-func (t *translator) addAtom(matches extent) {
-	t.before, t.atom, t.atomIsAssertion = t.branch, matches, false
-	t.branch = t.before.then(matches)
-}
-
-// repeatExtent makes the last atom as long as a quantifier makes it. Only counts that are equal
-// make it fixed; a lookahead is as long however often it stands.
-func (t *translator) repeatExtent(counted bool, r repeat) {
-	if t.atomIsAssertion {
-		return
-	}
-	times := extent{min(t.atom.min*r.low, maxExtent), varies}
-	if counted && r.low == r.high && t.atom.fixed != varies {
-		times.fixed = min(t.atom.fixed*r.low, maxExtent)
-	}
-	t.atom = times
-	t.branch = t.before.then(times)
-}
-
 // endLookbehind checks the length of a branch. The engine would match it from right to left, where
 // captures and references differ: a branch with groups is matched from where it begins.
 func (t *translator) endLookbehind(g *group) {

@@ -3,107 +3,8 @@ package pcre
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
-
-// names are the groups of each name.
-type names []namedGroup
-
-type namedGroup struct {
-	name   string
-	number int
-}
-
-// define names a group. Groups of different numbers share a name only where duplicates are allowed.
-func (all *names) define(name string, number int, duplicates bool) error {
-	for _, other := range *all {
-		switch {
-		case other.name == name && other.number == number:
-			return nil
-		case other.name == name && !duplicates:
-			return invalid("two named subpatterns have the same name (PCRE2_DUPNAMES not set)")
-		case other.name != name && other.number == number:
-			return invalid("different names for subpatterns of the same number are not allowed")
-		}
-	}
-	*all = append(*all, namedGroup{name, number})
-	return nil
-}
-
-func (all names) numbers(name string) (numbers []int) {
-	for _, group := range all {
-		if group.name == name {
-			numbers = append(numbers, group.number)
-		}
-	}
-	return numbers
-}
-
-// maxName is how long a group's name may be.
-const maxName = 32
-
-// name reads a group's name and the character that ends it.
-func (t *translator) name(terminator byte) (string, error) {
-	rest := t.src[t.pos:]
-	n := 0
-	for i, c := range rest {
-		if i == 0 && unicode.Is(unicode.Nd, c) {
-			return "", invalid("subpattern name must start with a non-digit")
-		}
-		if c != '_' && !unicode.IsLetter(c) && !unicode.Is(unicode.Nd, c) {
-			break
-		}
-		n = i + utf8.RuneLen(c)
-	}
-	switch {
-	case n > maxName:
-		return "", invalid("subpattern name is too long (maximum 32 code units)")
-	case n == 0:
-		return "", invalid("subpattern name expected")
-	case n == len(rest) || rest[n] != terminator:
-		return "", invalid("syntax error in subpattern name (missing terminator?)")
-	}
-	t.pos += n + 1
-	return rest[:n], nil
-}
-
-// number reads the number of a group. With a sign, it counts from here.
-func (t *translator) number(signed bool) (n int, ok bool, err error) {
-	rest := t.src[t.pos:]
-	sign := byte(0)
-	if signed && rest != "" && (rest[0] == '-' || rest[0] == '+') {
-		sign, rest = rest[0], rest[1:]
-		t.pos++
-	}
-	length := digits(rest, 10, len(rest))
-	if length == 0 {
-		return 0, false, nil
-	}
-	t.pos += length
-	n = atoi(rest[:length])
-	switch {
-	case n > maxCaptures || sign == '+' && n+t.captures > maxCaptures:
-		return 0, false, invalid("subpattern number is too big")
-	case sign != 0 && n == 0:
-		return 0, false, invalid("a relative value of zero is not allowed")
-	case sign == '+':
-		n += t.captures
-	case sign == '-' && n > t.captures:
-		return 0, false, errNoGroup
-	case sign == '-':
-		n = t.captures - n + 1
-	}
-	return n, true, nil
-}
-
-// atoi converts digits; more than an int holds are the largest int.
-func atoi(s string) int {
-	n, _ := strconv.Atoi("0" + s)
-	return n
-}
 
 // referenceEscape reads \1, \g{1}, \g{-1}, \g{name}, \k<name>, \k'name', \k{name}, and the calls
 // \g<1> and \g'name'.
@@ -218,52 +119,6 @@ func (t *translator) reference(numbers []int) {
 
 func (t *translator) namedReference(name string) { t.reference(t.groupsNamed(name)) }
 
-// isNamed reports whether the pattern has a group of a name.
-func (t *translator) isNamed(name string) bool {
-	t.refers = true
-	return t.known != nil && len(t.known.names.numbers(name)) > 0
-}
-
-// groupsNamed returns the groups of a name.
-func (t *translator) groupsNamed(name string) []int {
-	if t.isNamed(name) {
-		return t.known.names.numbers(name)
-	}
-	if t.known != nil {
-		t.deferError(phaseCompile, errNoGroup)
-	}
-	return []int{1}
-}
-
-// checkGroup notes an error where the pattern does not have a group.
-func (t *translator) checkGroup(n int) {
-	t.refers = true
-	switch {
-	case t.known == nil || n <= t.known.captures:
-	case t.measures():
-		t.deferError(phaseLookbehind, errNoGroup)
-	default:
-		t.deferError(phaseCompile, errNoGroup)
-	}
-}
-
-// measures reports whether PCRE2 looks at this place for the length of a lookbehind: it goes on
-// until a length varies.
-func (t *translator) measures() bool {
-	branch := t.branch
-	for i := len(t.groups) - 1; i >= 0 && branch.fixed != varies; i-- {
-		switch t.groups[i].kind {
-		case lookahead:
-			return false
-		case lookbehind:
-			return true
-		default:
-		}
-		branch = t.groups[i].before
-	}
-	return false
-}
-
 // callByNumber reads the number of (?1), (?-1) or (?+1).
 func (t *translator) callByNumber() error {
 	n, _, err := t.number(true)
@@ -356,14 +211,4 @@ func (t *translator) write(n int, called body) {
 	}
 	t.calling = t.calling[:len(t.calling)-1]
 	t.pos, t.captures, t.fl = pos, captures, fl
-}
-
-// addBody notes what a call of a group that ends would run: the first group of a number.
-func (t *translator) addBody(g *group) {
-	if t.bodies == nil {
-		t.bodies = map[int]body{}
-	}
-	if _, seen := t.bodies[g.number]; !seen {
-		t.bodies[g.number] = body{start: g.start, end: t.pos - 1, captures: g.number, fl: g.saved}
-	}
 }

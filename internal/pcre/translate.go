@@ -2,7 +2,6 @@ package pcre
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -88,21 +87,6 @@ type translator struct {
 	isLiteral, anchored bool
 }
 
-// output is a pattern that is being written for one engine.
-type output []byte
-
-// WriteString appends text.
-func (o *output) WriteString(text string) { *o = append(*o, text...) }
-
-// Len returns how much was written.
-func (o *output) Len() int { return len(*o) }
-
-// wrap puts text around what was written from a position on.
-func (o *output) wrap(from int, before, after string) {
-	*o = slices.Insert(*o, from, []byte(before)...)
-	*o = append(*o, after...)
-}
-
 // translate reads a pattern. One that refers to its groups is read twice: at first they are not
 // known.
 func translate(pattern string, fl flags) (*translator, error) {
@@ -132,51 +116,6 @@ func read(pattern string, fl flags, known *translator) (*translator, error) {
 		t.fail(phaseCompile, "regular expression is too large")
 	}
 	return t, nil
-}
-
-// emit writes the same to both engines as one atom.
-func (t *translator) emit(s string) { t.emitBoth(s, s) }
-
-func (t *translator) emitBoth(linear, backtracking string) {
-	t.startAtom(extent{1, 1})
-	t.linear.WriteString(linear)
-	t.backtracking.WriteString(backtracking)
-}
-
-// emitBacktracking writes an atom that only one engine has.
-func (t *translator) emitBacktracking(s string, matches extent) {
-	t.linearOK = false
-	t.startAtom(matches)
-	t.backtracking.WriteString(s)
-}
-
-// emitPosition writes what matches a position, which no quantifier may follow.
-func (t *translator) emitPosition(linear, backtracking string) {
-	t.startAtom(extent{})
-	t.linear.WriteString(linear)
-	t.backtracking.WriteString(backtracking)
-	t.hasAtom = false
-}
-
-func (t *translator) startAtom(matches extent) {
-	t.addAtom(matches)
-	t.atomSize, t.atomIsGroup = t.size, false
-	t.size += sizeOp
-	t.atomLinear, t.atomBacktracking, t.hasAtom = t.linear.Len(), t.backtracking.Len(), true
-}
-
-// char writes a character that stands for itself.
-func (t *translator) char(r rune) {
-	t.emit(quote(r))
-	t.size += utf8.RuneLen(r)
-	t.literal = utf8.AppendRune(t.literal, r)
-}
-
-func quote(r rune) string {
-	if r < 0x80 && strings.ContainsRune(`\.+*?()|[]{}^$#-&~ `, r) && r != ' ' && r != '&' && r != '~' {
-		return `\` + string(r)
-	}
-	return string(r)
 }
 
 // item reads one atom, anchor, quantifier or parenthesis.
@@ -234,64 +173,6 @@ func (t *translator) item() error {
 	return nil
 }
 
-// skipExtended skips white space and comments of the extended syntax. A quantifier still belongs to
-// what stands before.
-func (t *translator) skipExtended() bool {
-	n := extendedSpace(t.src[t.pos:])
-	t.pos += n
-	return n > 0
-}
-
-// extendedSpace returns how many bytes at the start of a pattern stand for nothing in the extended
-// syntax: white space, or a comment.
-func extendedSpace(pattern string) int {
-	r, n := utf8.DecodeRuneInString(pattern)
-	switch r {
-	case ' ', '\t', '\n', '\v', '\f', '\r', '\u0085', '\u200e', '\u200f', '\u2028', '\u2029':
-		return n
-	case '#':
-		if end := strings.IndexByte(pattern, '\n'); end >= 0 {
-			return end + 1
-		}
-		return len(pattern)
-	default:
-		return 0
-	}
-}
-
-func (t *translator) dot() {
-	if t.fl.dotAll {
-		t.emitBoth(`(?s:.)`, `[\s\S]`)
-	} else {
-		t.emit(`[^\n]`)
-	}
-}
-
-// caret: in multi-line mode it matches after every newline except one that ends the text.
-func (t *translator) caret() {
-	if !t.fl.multiline {
-		t.emitPosition(`\A`, `\A`)
-		return
-	}
-	t.newlineMatters = true
-	t.emitPosition(`(?m:^)`, `(?:\A|(?<=\n)(?!\z))`)
-}
-
-// dollar: it matches at the end and before a newline that ends the text; in multi-line mode before
-// every newline.
-func (t *translator) dollar() {
-	if t.fl.multiline {
-		t.emitPosition(`(?m:$)`, `(?=\n|\z)`)
-		return
-	}
-	t.endOrNewline()
-}
-
-func (t *translator) endOrNewline() {
-	t.newlineMatters = true
-	t.emitPosition(`\z`, `(?=\n?\z)`)
-}
-
 // braces reads {n}, {n,} and {n,m}; any other brace stands for itself.
 func (t *translator) braces() error {
 	end := strings.IndexByte(t.src[t.pos:], '}')
@@ -323,42 +204,6 @@ func (t *translator) braces() error {
 	}
 	t.pos += end + 1
 	return t.quantifier(text, counts)
-}
-
-func isRepeat(s string) bool {
-	low, high, _ := strings.Cut(s, ",")
-	return low != "" && strings.Trim(low, "0123456789") == "" && strings.Trim(high, "0123456789") == ""
-}
-
-// skipNothing skips what may stand between a quantifier and the character that changes it.
-func (t *translator) skipNothing() {
-	for n := -1; n != 0; t.pos += n {
-		n = Nothing(t.src[t.pos:], t.fl.extended)
-	}
-}
-
-// Nothing returns how many bytes at the start of a pattern stand for nothing: a comment, the marks
-// of an empty quotation, or white space of the extended syntax. A quantifier behind them belongs to
-// what stands before.
-func Nothing(pattern string, extended bool) int {
-	switch {
-	case strings.HasPrefix(pattern, "(?#"):
-		return strings.IndexByte(pattern, ')') + 1
-	case strings.HasPrefix(pattern, `\E`):
-		return len(`\E`)
-	case strings.HasPrefix(pattern, `\Q\E`):
-		return len(`\Q\E`)
-	case extended:
-		return extendedSpace(pattern)
-	default:
-		return 0
-	}
-}
-
-// isNextRepeat reports whether s begins with counts in braces.
-func isNextRepeat(s string) bool {
-	end := strings.IndexByte(s, '}')
-	return end > 0 && isRepeat(s[1:end])
 }
 
 func (t *translator) quantifier(q string, counts repeat) error {

@@ -1,0 +1,324 @@
+package pcre
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// property reads \p{Name}, \P{Name}, \p{^Name} and \pL; the result stands within a class.
+func (t *translator) property() (string, error) {
+	negated := t.src[t.pos] == 'P'
+	t.pos++
+	if t.pos == len(t.src) {
+		return "", invalid("malformed \\P or \\p sequence")
+	}
+	name := t.src[t.pos : t.pos+1]
+	t.pos++
+	if c := name[0] | 0x20; name != "{" && (c < 'a' || c > 'z') {
+		return "", invalid("malformed \\P or \\p sequence")
+	}
+	if name == "{" {
+		end := strings.IndexByte(t.src[t.pos:], '}')
+		if end < 0 {
+			return "", invalid("malformed \\P or \\p sequence")
+		}
+		name = t.src[t.pos : t.pos+end]
+		t.pos += end + 1
+	}
+	if rest, ok := strings.CutPrefix(name, "^"); ok {
+		name, negated = rest, !negated
+	}
+	text, ok := properties()[looseName(name)]
+	switch {
+	case !ok && otherProperty.MatchString(looseName(name)):
+		t.lacks("this property")
+	case !ok:
+		return "", invalid("unknown property after \\P or \\p")
+	case negated && strings.LastIndexByte(text, '\\') > 0:
+		t.lacks("\\P{" + name + "}")
+	case negated:
+		return `\P` + text[len(`\p`):], nil
+	}
+	return text, nil
+}
+
+// otherProperty matches the loose names of the commonest properties that the engines do not have.
+var otherProperty = regexp.MustCompile(`^(?:(?:sc|scx|script|scriptextensions|bc|bidiclass)[:=].+` +
+	`|alpha|alphabetic|lower|lowercase|upper|uppercase|whitespace|wspace|space|cased|emoji|ideographic|hexdigit|xps|xsp|xuc)$`)
+
+// properties maps the loose names of categories and scripts to what stands for them in a class.
+var properties = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for _, tables := range []map[string]*unicode.RangeTable{unicode.Categories, unicode.Scripts} {
+		for name := range tables {
+			all[looseName(name)] = `\p{` + name + `}`
+		}
+	}
+	all["any"] = `\x00-\x{10FFFF}`
+	all["l&"] = `\p{Lu}\p{Ll}\p{Lt}`
+	all["lc"] = all["l&"]
+	all["xan"] = `\p{L}\p{N}`
+	all["xwd"] = `\p{L}\p{N}_`
+	return all
+})
+
+// looseName writes a property's name without what PCRE does not look at.
+func looseName(name string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "-", "", "_", "").Replace(name))
+}
+
+// charEscape reads an escape that stands for one character.
+func (t *translator) charEscape(inClass bool) (rune, bool, error) {
+	c := t.src[t.pos]
+	if at := strings.IndexByte("aefnrt", c); at >= 0 {
+		t.pos++
+		return rune("\a\x1b\f\n\r\t"[at]), true, nil
+	}
+	switch {
+	case c == 'b' && inClass:
+		t.pos++
+		return '\b', true, nil
+	case c == 'c':
+		return t.controlChar()
+	case c == 'x':
+		return t.hexChar()
+	case c == 'o':
+		return t.octalNumber()
+	case strings.HasPrefix(t.src[t.pos:], "N{U+"):
+		t.pos += len("N{U+")
+		return t.codePoint(16)
+	case strings.IndexByte("FLlUu", c) >= 0:
+		return 0, false, errUnsupportedEscape
+	case c == 'g' && inClass:
+		t.pos++
+		return 'g', true, nil
+	case c == '0', c >= '1' && c <= '9' && (inClass || t.isOctal()):
+		return t.octalChar()
+	case c >= 0x80:
+		r, n := utf8.DecodeRuneInString(t.src[t.pos:])
+		t.pos += n
+		return r, true, nil
+	case c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z':
+		return 0, false, nil
+	}
+	t.pos++
+	return rune(c), true, nil
+}
+
+func (t *translator) controlChar() (rune, bool, error) {
+	if t.pos+1 == len(t.src) {
+		return 0, false, invalid("\\c at end of pattern")
+	}
+	if t.src[t.pos+1] < 0x20 || t.src[t.pos+1] > 0x7e {
+		return 0, false, invalid("\\c must be followed by a printable ASCII character")
+	}
+	c := t.src[t.pos+1]
+	if c >= 'a' && c <= 'z' {
+		c -= 'a' - 'A'
+	}
+	t.pos += 2
+	return rune(c ^ 0x40), true, nil
+}
+
+func (t *translator) hexChar() (rune, bool, error) {
+	if strings.HasPrefix(t.src[t.pos:], "x{") {
+		t.pos += len("x{")
+		return t.codePoint(16)
+	}
+	t.pos++
+	n := digits(t.src[t.pos:], 16, 2)
+	code, _ := strconv.ParseUint("0"+t.src[t.pos:t.pos+n], 16, 32)
+	t.pos += n
+	return rune(code), true, nil
+}
+
+func (t *translator) octalNumber() (rune, bool, error) {
+	if !strings.HasPrefix(t.src[t.pos:], "o{") {
+		return 0, false, invalid("missing opening brace after \\o")
+	}
+	t.pos += len("o{")
+	return t.codePoint(8)
+}
+
+// codePoint reads digits and the closing brace behind them.
+func (t *translator) codePoint(base int) (rune, bool, error) {
+	rest := t.src[t.pos:]
+	n := digits(rest, base, len(rest))
+	code, err := strconv.ParseUint("0"+rest[:n], base, 32)
+	switch {
+	case rest == "" || rest[0] == '}':
+		return 0, false, invalid("digits missing in \\x{} or \\o{} or \\N{U+}")
+	case err != nil || code > unicode.MaxRune:
+		return 0, false, invalid("character code point value in \\x{} or \\o{} is too large")
+	case n == len(rest) || rest[n] != '}':
+		if base == 8 {
+			return 0, false, invalid("non-octal character in \\o{} (closing brace missing?)")
+		}
+		return 0, false, invalid("non-hex character in \\x{} (closing brace missing?)")
+	case code >= 0xd800 && code <= 0xdfff:
+		return 0, false, invalid("disallowed Unicode code point (>= 0xd800 && <= 0xdfff)")
+	}
+	t.pos += n + 1
+	return rune(code), true, nil
+}
+
+// maxReference is the largest number that PCRE reads as a back reference.
+const maxReference = math.MaxInt32/10 - 1
+
+// isOctal tells an octal escape from a back reference: PCRE takes numbers below 10, and those of
+// the groups before, as references.
+func (t *translator) isOctal() bool {
+	number := atoi(t.src[t.pos : t.pos+digits(t.src[t.pos:], 10, len(t.src))])
+	return number > maxReference || number >= 10 && number > t.captures && t.src[t.pos] < '8'
+}
+
+func (t *translator) octalChar() (rune, bool, error) {
+	if t.src[t.pos] >= '8' { // \8 and \9 that are no references are the digits
+		t.pos++
+		return rune(t.src[t.pos-1]), true, nil
+	}
+	n := digits(t.src[t.pos:], 8, 3)
+	code, _ := strconv.ParseUint(t.src[t.pos:t.pos+n], 8, 32)
+	t.pos += n
+	return rune(code), true, nil
+}
+
+func digits(s string, base, limit int) int {
+	n := 0
+	for n < len(s) && n < limit {
+		if _, err := strconv.ParseUint(s[n:n+1], base, 8); err != nil {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// maxName is how long a group's name may be.
+const maxName = 32
+
+// name reads a group's name and the character that ends it.
+func (t *translator) name(terminator byte) (string, error) {
+	rest := t.src[t.pos:]
+	n := 0
+	for i, c := range rest {
+		if i == 0 && unicode.Is(unicode.Nd, c) {
+			return "", invalid("subpattern name must start with a non-digit")
+		}
+		if c != '_' && !unicode.IsLetter(c) && !unicode.Is(unicode.Nd, c) {
+			break
+		}
+		n = i + utf8.RuneLen(c)
+	}
+	switch {
+	case n > maxName:
+		return "", invalid("subpattern name is too long (maximum 32 code units)")
+	case n == 0:
+		return "", invalid("subpattern name expected")
+	case n == len(rest) || rest[n] != terminator:
+		return "", invalid("syntax error in subpattern name (missing terminator?)")
+	}
+	t.pos += n + 1
+	return rest[:n], nil
+}
+
+// number reads the number of a group. With a sign, it counts from here.
+func (t *translator) number(signed bool) (n int, ok bool, err error) {
+	rest := t.src[t.pos:]
+	sign := byte(0)
+	if signed && rest != "" && (rest[0] == '-' || rest[0] == '+') {
+		sign, rest = rest[0], rest[1:]
+		t.pos++
+	}
+	length := digits(rest, 10, len(rest))
+	if length == 0 {
+		return 0, false, nil
+	}
+	t.pos += length
+	n = atoi(rest[:length])
+	switch {
+	case n > maxCaptures || sign == '+' && n+t.captures > maxCaptures:
+		return 0, false, invalid("subpattern number is too big")
+	case sign != 0 && n == 0:
+		return 0, false, invalid("a relative value of zero is not allowed")
+	case sign == '+':
+		n += t.captures
+	case sign == '-' && n > t.captures:
+		return 0, false, errNoGroup
+	case sign == '-':
+		n = t.captures - n + 1
+	}
+	return n, true, nil
+}
+
+// atoi converts digits; more than an int holds are the largest int.
+func atoi(s string) int {
+	n, _ := strconv.Atoi("0" + s)
+	return n
+}
+
+// skipExtended skips white space and comments of the extended syntax. A quantifier still belongs to
+// what stands before.
+func (t *translator) skipExtended() bool {
+	n := extendedSpace(t.src[t.pos:])
+	t.pos += n
+	return n > 0
+}
+
+// extendedSpace returns how many bytes at the start of a pattern stand for nothing in the extended
+// syntax: white space, or a comment.
+func extendedSpace(pattern string) int {
+	r, n := utf8.DecodeRuneInString(pattern)
+	switch r {
+	case ' ', '\t', '\n', '\v', '\f', '\r', '\u0085', '\u200e', '\u200f', '\u2028', '\u2029':
+		return n
+	case '#':
+		if end := strings.IndexByte(pattern, '\n'); end >= 0 {
+			return end + 1
+		}
+		return len(pattern)
+	default:
+		return 0
+	}
+}
+
+func isRepeat(s string) bool {
+	low, high, _ := strings.Cut(s, ",")
+	return low != "" && strings.Trim(low, "0123456789") == "" && strings.Trim(high, "0123456789") == ""
+}
+
+// skipNothing skips what may stand between a quantifier and the character that changes it.
+func (t *translator) skipNothing() {
+	for n := -1; n != 0; t.pos += n {
+		n = Nothing(t.src[t.pos:], t.fl.extended)
+	}
+}
+
+// Nothing returns how many bytes at the start of a pattern stand for nothing: a comment, the marks
+// of an empty quotation, or white space of the extended syntax. A quantifier behind them belongs to
+// what stands before.
+func Nothing(pattern string, extended bool) int {
+	switch {
+	case strings.HasPrefix(pattern, "(?#"):
+		return strings.IndexByte(pattern, ')') + 1
+	case strings.HasPrefix(pattern, `\E`):
+		return len(`\E`)
+	case strings.HasPrefix(pattern, `\Q\E`):
+		return len(`\Q\E`)
+	case extended:
+		return extendedSpace(pattern)
+	default:
+		return 0
+	}
+}
+
+// isNextRepeat reports whether s begins with counts in braces.
+func isNextRepeat(s string) bool {
+	end := strings.IndexByte(s, '}')
+	return end > 0 && isRepeat(s[1:end])
+}
