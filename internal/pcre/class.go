@@ -161,75 +161,90 @@ func posixName(s string) (name string, kind byte) {
 
 // class reads a character class after its opening bracket.
 func (t *translator) class() error {
-	switch _, kind := posixName(t.src[t.pos-1:]); {
+	bracket := t.in.src[t.in.pos-1:]
+	switch _, kind := posixName(bracket); {
 	case kind == ':':
 		return invalid("POSIX named classes are supported only within a class")
 	case kind != 0:
 		return errCollating
 	}
-	if wordEdge, ok := wordEdges[t.src[t.pos-1:min(t.pos+6, len(t.src))]]; ok {
-		t.pos += 6
-		t.linearOK = false
-		t.emitPosition("", wordBoundary)
-		t.startAtom(extent{})
-		t.backtracking.WriteString(wordEdge)
-		t.atomIsAssertion = true
+	if wordEdge, ok := wordEdges[bracket[:min(len(bracket), len("[[:<:]]"))]]; ok {
+		t.in.pos += len("[:<:]]")
+		t.out.wordEdge(wordEdge)
 		return nil
 	}
-	t.skipInClass()
-	negated := t.startsWith("^")
-	if negated {
-		t.pos++
-		t.skipInClass()
+	c := classReader{in: &t.in, found: &t.found, extended: t.fl.extendedMore}
+	negated, err := c.read()
+	if err != nil {
+		return err
 	}
-	var set charSet
+	t.out.emit(c.set.text(negated))
+	t.out.size += c.set.size() - sizeOp
+	return nil
+}
+
+// classReader reads one character class.
+type classReader struct {
+	in    *scanner
+	found *findings
+	set   charSet
+	// extended says that white space stands for nothing.
+	extended bool
+	quoting  bool // the text stands between \Q and \E
+}
+
+// read reads the class up to its closing bracket, and reports whether it is negated.
+func (c *classReader) read() (negated bool, err error) {
+	c.skip()
+	if negated = c.follows("^"); negated {
+		c.in.pos++
+		c.skip()
+	}
 	for first := true; ; first = false {
-		t.skipInClass()
-		if t.pos >= len(t.src) {
-			return errUnclosedClass
+		c.skip()
+		if c.in.pos >= len(c.in.src) {
+			return false, errUnclosedClass
 		}
-		if t.startsWith("]") && !first {
-			t.pos++
-			t.emit(set.text(negated))
-			t.size += set.size() - sizeOp
-			return nil
+		if c.follows("]") && !first {
+			c.in.pos++
+			return negated, nil
 		}
-		if err := t.classItem(&set); err != nil {
-			return err
+		if err := c.item(); err != nil {
+			return false, err
 		}
 	}
 }
 
-// classItem reads a character, a range or a set within a class.
-func (t *translator) classItem(set *charSet) error {
-	low, isChar, err := t.classMember(set)
+// item reads a character, a range or a set.
+func (c *classReader) item() error {
+	low, isChar, err := c.member()
 	switch {
 	case err != nil:
 		return err
-	case !isChar && t.startsWith("-") && !t.startsWith("-]"):
+	case !isChar && c.follows("-") && !c.follows("-]"):
 		return errClassRange
 	case !isChar:
 		return nil
 	}
-	t.skipInClass()
-	if !t.startsWith("-") {
-		set.add(low, low)
+	c.skip()
+	if !c.follows("-") {
+		c.set.add(low, low)
 		return nil
 	}
-	t.pos++
-	t.skipInClass()
-	if t.pos == len(t.src) {
+	c.in.pos++
+	c.skip()
+	if c.in.pos == len(c.in.src) {
 		return errUnclosedClass
 	}
-	if t.startsWith("]") {
-		set.add(low, low)
-		set.add('-', '-')
+	if c.follows("]") {
+		c.set.add(low, low)
+		c.set.add('-', '-')
 		return nil
 	}
-	if name, kind := posixName(t.src[t.pos:]); kind == ':' && name != "" && !t.quoting {
+	if name, kind := posixName(c.in.rest()); kind == ':' && name != "" && !c.quoting {
 		return errClassRange
 	}
-	high, isChar, err := t.classMember(set)
+	high, isChar, err := c.member()
 	switch {
 	case err != nil:
 		return err
@@ -238,79 +253,83 @@ func (t *translator) classItem(set *charSet) error {
 	case high < low:
 		return invalid("range out of order in character class")
 	default:
-		set.add(low, high)
+		c.set.add(low, high)
 	}
 	return nil
 }
 
-// startsWith reports whether s comes next in a class and is not quoted.
-func (t *translator) startsWith(s string) bool {
-	return !t.quoting && strings.HasPrefix(t.src[t.pos:], s)
-}
+// follows reports whether text comes next and is not quoted.
+func (c *classReader) follows(text string) bool { return !c.quoting && c.in.follows(text) }
 
-// skipInClass skips what stands for nothing: the marks of quoted text, and white space where that is
+// skip skips what stands for nothing: the marks of quoted text, and white space where that is
 // extended.
-func (t *translator) skipInClass() {
+func (c *classReader) skip() {
 	for {
 		switch {
-		case strings.HasPrefix(t.src[t.pos:], `\E`):
-			t.quoting = false
-			t.pos += len(`\E`)
-		case t.startsWith(`\Q`):
-			t.quoting = true
-			t.pos += len(`\Q`)
-		case t.fl.extendedMore && (t.startsWith(" ") || t.startsWith("\t")):
-			t.pos++
+		case c.in.follows(`\E`):
+			c.quoting = false
+			c.in.pos += len(`\E`)
+		case c.follows(`\Q`):
+			c.quoting = true
+			c.in.pos += len(`\Q`)
+		case c.extended && (c.follows(" ") || c.follows("\t")):
+			c.in.pos++
 		default:
 			return
 		}
 	}
 }
 
-// classMember reads a character, or adds a set and reports that it was none.
-func (t *translator) classMember(set *charSet) (rune, bool, error) {
-	rest := t.src[t.pos:]
-	if t.quoting {
+// member reads a character, or adds a set and reports that it was none.
+func (c *classReader) member() (rune, bool, error) {
+	rest := c.in.rest()
+	if c.quoting {
 		r, n := utf8.DecodeRuneInString(rest)
-		t.pos += n
+		c.in.pos += n
 		return r, true, nil
 	}
 	switch name, kind := posixName(rest); {
 	case kind == ':':
-		t.pos += len(name) + len("[::]")
-		return 0, false, addPosix(set, name)
+		c.in.pos += len(name) + len("[::]")
+		return 0, false, addPosix(&c.set, name)
 	case kind != 0:
 		return 0, false, errCollating
 	}
 	if rest[0] != '\\' {
 		r, n := utf8.DecodeRuneInString(rest)
-		t.pos += n
+		c.in.pos += n
 		return r, true, nil
 	}
-	t.pos++
-	if t.pos == len(t.src) {
+	c.in.pos++
+	if c.in.pos == len(c.in.src) {
 		return 0, false, invalid("\\ at end of pattern")
 	}
-	if isNamedCharacter(t.src[t.pos:]) {
+	return c.escape()
+}
+
+// escape reads what follows a backslash.
+func (c *classReader) escape() (rune, bool, error) {
+	rest := c.in.rest()
+	if isNamedCharacter(rest) {
 		return 0, false, errUnsupportedEscape
 	}
-	c := t.src[t.pos]
-	if other, ok := classEscape(c); ok && !strings.HasPrefix(t.src[t.pos:], "N{U+") {
-		if c == 'N' {
+	letter := rest[0]
+	if other, ok := classEscape(letter); ok && !strings.HasPrefix(rest, "N{U+") {
+		if letter == 'N' {
 			return 0, false, invalid("\\N is not supported in a class")
 		}
-		t.pos++
-		set.union(other)
+		c.in.pos++
+		c.set.union(other)
 		return 0, false, nil
 	}
-	if c == 'p' || c == 'P' {
-		text, err := t.property()
-		set.properties += text
+	if letter == 'p' || letter == 'P' {
+		text, err := c.in.property(c.found)
+		c.set.properties += text
 		return 0, false, err
 	}
-	r, ok, err := t.charEscape(true)
+	r, ok, err := c.in.charEscape(true, 0)
 	if err == nil && !ok {
-		err = unknownClassEscape(c)
+		err = unknownClassEscape(letter)
 	}
 	return r, ok, err
 }

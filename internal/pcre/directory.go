@@ -1,34 +1,48 @@
 package pcre
 
-import (
-	"fmt"
-)
+import "fmt"
+
+// directory knows the groups of a pattern. A pattern that refers to its groups is read twice: at first
+// the groups behind a reference are not known.
+type directory struct {
+	opened   int // groups and references so far
+	captures int // groups that capture, so far
+	names    names
+	bodies   map[int]body
+	// known has the groups of the whole pattern, once that was read; refers says that it is needed.
+	known         *directory
+	refers        bool
+	lengths       map[int]int // of groups that back references in lookbehinds refer to
+	calling       []int       // the groups that are being called
+	sharesNumbers bool        // several groups may have one number
+	asksCalls     bool        // there are conditions that are true in calls only
+	found         *findings
+}
 
 // conditionOnCall notes a condition that is true in a call only.
-func (t *translator) conditionOnCall() {
-	t.asksCalls = true
-	if len(t.calling) > 0 {
-		t.lacks("a condition on recursion")
+func (d *directory) conditionOnCall() {
+	d.asksCalls = true
+	if len(d.calling) > 0 {
+		d.found.lacks("a condition on recursion")
 	}
 }
 
 // checkCondition notes an error where the pattern does not have the group that a condition asks
 // for.
-func (t *translator) checkCondition(n int) {
-	t.refers = true
-	if t.known != nil && n > t.known.captures {
-		t.deferError(phaseCompile, errNoGroup)
+func (d *directory) checkCondition(n int) {
+	if !d.has(n) {
+		d.found.deferError(phaseCompile, errNoGroup)
 	}
 }
 
 // groupIsSet returns the condition that one of the groups took part.
-func (t *translator) groupIsSet(numbers []int) string {
-	t.refers, t.opened = true, t.opened+1
+func (d *directory) groupIsSet(numbers []int) string {
+	d.refers, d.opened = true, d.opened+1
 	for _, n := range numbers {
-		t.checkCondition(n)
+		d.checkCondition(n)
 	}
-	if len(t.calling) > 0 {
-		t.lacks("a call of a group with references")
+	if len(d.calling) > 0 {
+		d.found.lacks("a call of a group with references")
 	}
 	if len(numbers) == 1 {
 		return fmt.Sprintf("(%d)", numbers[0])
@@ -75,39 +89,44 @@ func (all names) numbers(name string) (numbers []int) {
 	return numbers
 }
 
+// has reports whether the pattern has a group, as far as that is known.
+func (d *directory) has(n int) bool {
+	d.refers = true
+	return d.known == nil || n <= d.known.captures
+}
+
 // isNamed reports whether the pattern has a group of a name.
-func (t *translator) isNamed(name string) bool {
-	t.refers = true
-	return t.known != nil && len(t.known.names.numbers(name)) > 0
+func (d *directory) isNamed(name string) bool {
+	d.refers = true
+	return d.known != nil && len(d.known.names.numbers(name)) > 0
 }
 
 // groupsNamed returns the groups of a name.
-func (t *translator) groupsNamed(name string) []int {
-	if t.isNamed(name) {
-		return t.known.names.numbers(name)
+func (d *directory) groupsNamed(name string) []int {
+	if d.isNamed(name) {
+		return d.known.names.numbers(name)
 	}
-	if t.known != nil {
-		t.deferError(phaseCompile, errNoGroup)
+	if d.known != nil {
+		d.found.deferError(phaseCompile, errNoGroup)
 	}
 	return []int{1}
 }
 
 // checkGroup notes an error where the pattern does not have a group.
 func (t *translator) checkGroup(n int) {
-	t.refers = true
 	switch {
-	case t.known == nil || n <= t.known.captures:
+	case t.dir.has(n):
 	case t.measures():
-		t.deferError(phaseLookbehind, errNoGroup)
+		t.found.deferError(phaseLookbehind, errNoGroup)
 	default:
-		t.deferError(phaseCompile, errNoGroup)
+		t.found.deferError(phaseCompile, errNoGroup)
 	}
 }
 
 // measures reports whether PCRE2 looks at this place for the length of a lookbehind: it goes on
 // until a length varies.
 func (t *translator) measures() bool {
-	branch := t.branch
+	branch := t.out.branch
 	for i := len(t.groups) - 1; i >= 0 && branch.fixed != varies; i-- {
 		switch t.groups[i].kind {
 		case lookahead:
@@ -121,12 +140,12 @@ func (t *translator) measures() bool {
 	return false
 }
 
-// addBody notes what a call of a group that ends would run: the first group of a number.
-func (t *translator) addBody(g *group) {
-	if t.bodies == nil {
-		t.bodies = map[int]body{}
+// addBody notes what a call of a group that ends there would run: the first group of a number.
+func (d *directory) addBody(g *group, end int) {
+	if d.bodies == nil {
+		d.bodies = map[int]body{}
 	}
-	if _, seen := t.bodies[g.number]; !seen {
-		t.bodies[g.number] = body{start: g.start, end: t.pos - 1, captures: g.number, fl: g.saved}
+	if _, seen := d.bodies[g.number]; !seen {
+		d.bodies[g.number] = body{start: g.start, end: end, captures: g.number, fl: g.saved}
 	}
 }

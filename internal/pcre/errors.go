@@ -35,28 +35,34 @@ const (
 	phases
 )
 
-// fail notes an error that PCRE2 finds after it has read the pattern.
-func (t *translator) fail(when phase, reason string) { t.deferError(when, invalid(reason)) }
+// findings are the errors of a pattern that do not end its reading.
+type findings struct {
+	deferred [phases]error // what is found after the whole pattern was read
+	missing  error         // the first part of a valid pattern that no engine has
+}
 
-func (t *translator) deferError(when phase, err error) {
-	if t.deferred[when] == nil {
-		t.deferred[when] = err
+// fail notes an error that PCRE2 finds after it has read the pattern.
+func (f *findings) fail(when phase, reason string) { f.deferError(when, invalid(reason)) }
+
+func (f *findings) deferError(when phase, err error) {
+	if f.deferred[when] == nil {
+		f.deferred[when] = err
 	}
 }
 
 // lacks notes what no engine has: an error unless the pattern is invalid.
-func (t *translator) lacks(what string) {
-	if t.missing == nil {
-		t.missing = notImplemented(what)
+func (f *findings) lacks(what string) {
+	if f.missing == nil {
+		f.missing = notImplemented(what)
 	}
 }
 
 // judge returns the first error that PCRE2 would find.
-func (t *translator) judge() error {
-	for _, err := range t.deferred {
+func (f *findings) judge() error {
+	for _, err := range f.deferred {
 		if err != nil {
 			return err
 		}
 	}
-	return t.missing
+	return f.missing
 }

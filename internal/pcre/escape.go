@@ -12,17 +12,17 @@ const (
 
 // escape reads what follows a backslash outside a character class.
 func (t *translator) escape() error {
-	if t.pos == len(t.src) {
+	if t.in.pos == len(t.in.src) {
 		return invalid("\\ at end of pattern")
 	}
-	c := t.src[t.pos]
-	if isNamedCharacter(t.src[t.pos:]) {
+	c := t.in.src[t.in.pos]
+	if isNamedCharacter(t.in.rest()) {
 		return errUnsupportedEscape
 	}
-	if set, ok := classEscape(c); ok && !strings.HasPrefix(t.src[t.pos:], "N{U+") {
-		t.pos++
-		t.isLiteral = false
-		t.emit("(?-i:" + set.text(false) + ")")
+	if set, ok := classEscape(c); ok && !t.in.follows("N{U+") {
+		t.in.pos++
+		t.out.isLiteral = false
+		t.out.emit("(?-i:" + set.text(false) + ")")
 		return nil
 	}
 	switch c {
@@ -30,29 +30,29 @@ func (t *translator) escape() error {
 		t.quoted()
 		return nil
 	case 'E':
-		t.pos++
+		t.in.pos++
 		return nil
 	case 'p', 'P':
-		t.isLiteral = false
-		text, err := t.property()
+		t.out.isLiteral = false
+		text, err := t.in.property(&t.found)
 		if err != nil {
 			return err
 		}
-		t.emit("[" + text + "]")
-		t.size += sizeProperty - sizeOp
+		t.out.emit("[" + text + "]")
+		t.out.size += sizeProperty - sizeOp
 		return nil
 	}
 	if handled, err := t.assertion(c); handled {
-		t.isLiteral = false
+		t.out.isLiteral = false
 		return err
 	}
-	if r, ok, err := t.charEscape(false); ok || err != nil {
+	if r, ok, err := t.in.charEscape(false, t.dir.captures); ok || err != nil {
 		if err == nil {
-			t.char(r)
+			t.out.char(r)
 		}
 		return err
 	}
-	t.isLiteral = false
+	t.out.isLiteral = false
 	return t.referenceEscape(c)
 }
 
@@ -72,27 +72,27 @@ func (t *translator) assertion(c byte) (bool, error) {
 	if strings.IndexByte("AGzZbBKRX", c) < 0 {
 		return false, nil
 	}
-	t.pos++
+	t.in.pos++
 	switch c {
 	case 'A':
-		t.emitPosition(`\A`, `\A`)
+		t.out.emitPosition(`\A`, `\A`)
 	case 'G':
-		t.positionsMatter = true
-		t.emitPosition(`\A`, `\G`)
+		t.out.positionsMatter = true
+		t.out.emitPosition(`\A`, `\G`)
 	case 'z':
-		t.emitPosition(`\z`, `\z`)
+		t.out.emitPosition(`\z`, `\z`)
 	case 'Z':
-		t.endOrNewline()
+		t.out.endOrNewline()
 	case 'b':
-		t.emitPosition(`\b`, wordBoundary)
+		t.out.emitPosition(`\b`, wordBoundary)
 	case 'B':
-		t.emitPosition(`\B`, notBoundary)
+		t.out.emitPosition(`\B`, notBoundary)
 	case 'K':
 		t.resetStart()
 	case 'R':
-		t.newline()
+		t.out.newline(t.bsrAnyCRLF)
 	case 'X':
-		t.emitBacktracking(`(?>\r\n|\P{M}\p{M}*|\p{M}+)`, extent{1, varies})
+		t.out.emitBacktracking(`(?>\r\n|\P{M}\p{M}*|\p{M}+)`, extent{1, varies})
 	}
 	return true, nil
 }
@@ -100,23 +100,23 @@ func (t *translator) assertion(c byte) (bool, error) {
 // resetStart writes \K: the match begins here.
 func (t *translator) resetStart() {
 	switch {
-	case t.lookarounds > 0 && len(t.calling) > 0:
-		t.lacks("\\K in a call")
+	case t.lookarounds > 0 && len(t.dir.calling) > 0:
+		t.found.lacks("\\K in a call")
 	case t.lookarounds > 0:
-		t.fail(phaseCompile, "\\K is not allowed in lookarounds (but see PCRE2_EXTRA_ALLOW_LOOKAROUND_BSK)")
+		t.found.fail(phaseCompile, "\\K is not allowed in lookarounds (but see PCRE2_EXTRA_ALLOW_LOOKAROUND_BSK)")
 	}
-	t.positionsMatter, t.resets = true, true
-	t.emitPosition("(?:)", resetGroup)
+	t.out.positionsMatter, t.out.resets = true, true
+	t.out.emitPosition("(?:)", resetGroup)
 }
 
 // quoted reads \Q…\E.
 func (t *translator) quoted() {
-	text, rest, closed := strings.Cut(t.src[t.pos+1:], `\E`)
+	text, rest, closed := strings.Cut(t.in.src[t.in.pos+1:], `\E`)
 	for _, r := range text {
-		t.char(r)
+		t.out.char(r)
 	}
-	t.pos = len(t.src)
+	t.in.pos = len(t.in.src)
 	if closed {
-		t.pos -= len(rest)
+		t.in.pos -= len(rest)
 	}
 }

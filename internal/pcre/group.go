@@ -42,10 +42,10 @@ const (
 
 // open reads what follows an opening parenthesis. expects is not 0 where an assertion must follow.
 func (t *translator) open(expects int) error {
-	if len(t.groups) >= maxGroups && len(t.calling) == 0 {
+	if len(t.groups) >= maxGroups && len(t.dir.calling) == 0 {
 		return invalid("parentheses are too deeply nested")
 	}
-	rest := t.src[t.pos:]
+	rest := t.in.rest()
 	switch {
 	case strings.HasPrefix(rest, "*"):
 		return t.verb(expects > 0)
@@ -57,11 +57,11 @@ func (t *translator) open(expects int) error {
 		}
 		return nil
 	}
-	t.pos++
+	t.in.pos++
 	rest = rest[1:]
 	for _, symbol := range []string{"=", "!", "<=", "<!", ">", "*", "<*"} {
 		if strings.HasPrefix(rest, symbol) {
-			t.pos += len(symbol)
+			t.in.pos += len(symbol)
 			t.openSymbol(symbol, expects > 0)
 			return nil
 		}
@@ -79,10 +79,10 @@ func (t *translator) openSymbol(symbol string, isCondition bool) {
 		kind = lookbehind
 	}
 	if strings.HasSuffix(symbol, "*") {
-		t.lacks("a non-atomic assertion")
+		t.found.lacks("a non-atomic assertion")
 		symbol = strings.Replace(symbol, "*", "=", 1)
 	}
-	t.linearOK = false
+	t.out.linearOK = false
 	t.push(kind, "", "(?"+symbol)
 	g := &t.groups[len(t.groups)-1]
 	g.isCondition, g.negative = isCondition, strings.HasSuffix(symbol, "!")
@@ -108,18 +108,18 @@ func (t *translator) openSpecial(rest string, expects int) error {
 		if !strings.HasPrefix(rest, "R)") {
 			return invalid("(?R (recursive pattern call) must be followed by a closing parenthesis")
 		}
-		t.pos += len("R)")
+		t.in.pos += len("R)")
 		t.call(0)
 		return nil
 	case c == '&':
-		return t.callByName()
+		return t.callTo(t.refs().callByName())
 	case c == '+' && digits(rest[1:], 10, 1) == 0:
 		return invalid("digit expected after (?+ or (?-")
 	case c == '+', digits(rest, 10, 1) > 0, c == '-' && digits(rest[1:], 10, 1) > 0:
-		return t.callByNumber()
+		return t.callTo(t.refs().call())
 	case c == '|':
-		t.pos++
-		t.linearOK, t.sharesNumbers = false, true
+		t.in.pos++
+		t.out.linearOK, t.dir.sharesNumbers = false, true
 		t.push(resetsNumbers, "", "(?:")
 		return nil
 	}
@@ -127,8 +127,8 @@ func (t *translator) openSpecial(rest string, expects int) error {
 }
 
 func (t *translator) openNamed(delimiter string) error {
-	t.pos += len(delimiter)
-	name, err := t.name(strings.Replace(delimiter, "<", ">", 1)[0])
+	t.in.pos += len(delimiter)
+	name, err := t.in.name(strings.Replace(delimiter, "<", ">", 1)[0])
 	if err != nil {
 		return err
 	}
@@ -140,30 +140,30 @@ func (t *translator) openPython(rest string) error {
 	case rest == "P":
 		return errUnclosed
 	case rest[1] == '<':
-		t.pos++
+		t.in.pos++
 		return t.openNamed("<")
 	case rest[1] == '>':
-		t.pos++
-		return t.callByName()
+		t.in.pos++
+		return t.callTo(t.refs().callByName())
 	case rest[1] != '=':
 		return invalid("unrecognized character after (?P")
 	}
-	t.pos += len("P=")
-	name, err := t.name(')')
+	t.in.pos += len("P=")
+	name, err := t.in.name(')')
 	if err == nil {
-		t.namedReference(name)
+		t.reference(t.dir.groupsNamed(name))
 	}
 	return err
 }
 
 // comment skips (?#…).
 func (t *translator) comment() error {
-	t.isLiteral = false
-	end := strings.IndexByte(t.src[t.pos:], ')')
+	t.out.isLiteral = false
+	end := strings.IndexByte(t.in.rest(), ')')
 	if end < 0 {
 		return invalid("missing ) after (?# comment")
 	}
-	t.pos += end + 1
+	t.in.pos += end + 1
 	return nil
 }
 
@@ -193,7 +193,7 @@ func (t *translator) openFlags(rest string) error {
 		return errUnclosed
 	}
 	fl = fl.changed(set, unset)
-	t.pos += i + 1
+	t.in.pos += i + 1
 	if rest[i] == ')' {
 		t.setFlags(fl)
 		return nil
@@ -246,53 +246,51 @@ func caseFlag(fl flags) string {
 func (t *translator) setFlags(fl flags) {
 	if fl.ignoreCase != t.fl.ignoreCase {
 		text := "(?" + caseFlag(fl) + ")"
-		t.linear.WriteString(text)
-		t.backtracking.WriteString(text)
+		t.out.write(text, text)
 	}
-	t.fl, t.hasAtom = fl, false
+	t.fl, t.out.hasAtom = fl, false
 }
 
 // capture opens a capturing group. Its number is explicit for regexp2, which counts named groups
 // last. Within a call it captures nothing: what a call captures is forgotten behind it.
 func (t *translator) capture() {
-	t.captures++
+	t.dir.captures++
 	defer func() {
-		t.size += sizeCapture
-		t.groups[len(t.groups)-1].number = t.captures
+		t.out.size += sizeCapture
+		t.groups[len(t.groups)-1].number = t.dir.captures
 	}()
-	if len(t.calling) > 0 {
+	if len(t.dir.calling) > 0 {
 		t.push(plainGroup, "(?:", "(?:")
 		return
 	}
-	t.push(plainGroup, "(", fmt.Sprintf("(?<%d>", t.captures))
+	t.push(plainGroup, "(", fmt.Sprintf("(?<%d>", t.dir.captures))
 }
 
 func (t *translator) namedCapture(name string) error {
-	if t.captures == maxCaptures {
+	if t.dir.captures == maxCaptures {
 		return invalid("too many capturing groups (maximum 65535)")
 	}
 	t.capture()
-	if len(t.calling) > 0 {
+	if len(t.dir.calling) > 0 {
 		return nil
 	}
-	return t.names.define(name, t.captures, t.fl.duplicateNames)
+	return t.dir.names.define(name, t.dir.captures, t.fl.duplicateNames)
 }
 
 func (t *translator) push(kind groupKind, linear, backtracking string) {
-	t.opened++
+	t.dir.opened++
 	g := group{
-		kind: kind, saved: t.fl, linear: t.linear.Len(), backtracking: t.backtracking.Len(), size: t.size,
-		start: t.pos, before: t.branch, firstCapture: t.captures, lastCapture: t.captures, branchGroup: t.opened,
+		kind: kind, saved: t.fl, linear: t.out.linear.Len(), backtracking: t.out.backtracking.Len(), size: t.out.size,
+		start: t.in.pos, before: t.out.branch, firstCapture: t.dir.captures, lastCapture: t.dir.captures, branchGroup: t.dir.opened,
 	}
-	t.size += sizeBranch
-	t.linear.WriteString(linear)
-	t.backtracking.WriteString(backtracking)
+	t.out.size += sizeBranch
+	t.out.write(linear, backtracking)
 	if kind == lookbehind {
-		t.size += sizeReverse
+		t.out.size += sizeReverse
 	}
-	g.branchStart = t.backtracking.Len()
+	g.branchStart = t.out.backtracking.Len()
 	t.groups = append(t.groups, g)
-	t.hasAtom, t.branch = false, extent{}
+	t.out.hasAtom, t.out.branch = false, extent{}
 }
 
 // alternative reads a vertical bar.
@@ -300,41 +298,41 @@ func (t *translator) alternative() {
 	if len(t.groups) > 0 {
 		t.endBranch(&t.groups[len(t.groups)-1])
 	} else {
-		t.whole = t.whole.or(t.branch, t.wholeBranches)
+		t.whole = t.whole.or(t.out.branch, t.wholeBranches)
 		t.wholeBranches++
 	}
-	t.branch = extent{}
-	t.hasAtom = false
-	t.size += sizeBranch
-	t.linear.WriteString("|")
+	t.out.branch = extent{}
+	t.out.hasAtom = false
+	t.out.size += sizeBranch
+	t.out.linear.WriteString("|")
 	if len(t.groups) == 0 {
-		t.backtracking.WriteString("|")
+		t.out.backtracking.WriteString("|")
 		return
 	}
 	g := &t.groups[len(t.groups)-1]
 	switch g.kind {
 	case conditional, definition:
-		t.backtracking.WriteString(")|(?:(?" + caseFlag(t.fl) + ")")
+		t.out.backtracking.WriteString(")|(?:(?" + caseFlag(t.fl) + ")")
 	case lookbehind:
-		t.size += sizeReverse
-		t.backtracking.WriteString("|(?" + caseFlag(t.fl) + ")")
+		t.out.size += sizeReverse
+		t.out.backtracking.WriteString("|(?" + caseFlag(t.fl) + ")")
 	default:
-		t.backtracking.WriteString("|")
+		t.out.backtracking.WriteString("|")
 	}
 	if g.kind == resetsNumbers {
-		t.captures = g.firstCapture
+		t.dir.captures = g.firstCapture
 	}
-	g.branchStart, g.branchGroup = t.backtracking.Len(), t.opened
+	g.branchStart, g.branchGroup = t.out.backtracking.Len(), t.dir.opened
 }
 
 // endBranch adds the branch that ends to its group.
 func (t *translator) endBranch(g *group) {
 	if g.kind == lookbehind {
-		t.endLookbehind(g)
+		t.out.endLookbehind(g, t.dir.opened, &t.found)
 	}
-	g.all = g.all.or(t.branch, g.branches)
+	g.all = g.all.or(t.out.branch, g.branches)
 	g.branches++
-	g.lastCapture = max(g.lastCapture, t.captures)
+	g.lastCapture = max(g.lastCapture, t.dir.captures)
 }
 
 // close reads a closing parenthesis; the group becomes the atom that a quantifier repeats.
@@ -349,29 +347,28 @@ func (t *translator) close() error {
 	case lookahead, lookbehind:
 		t.lookarounds--
 		matches = extent{}
-		if g.isCondition && g.negative && t.captures > g.firstCapture {
-			t.lacks("a condition that captures where it is false") // the engine forgets what it captured
+		if g.isCondition && g.negative && t.dir.captures > g.firstCapture {
+			t.found.lacks("a condition that captures where it is false") // the engine forgets what it captured
 		}
 	case conditional, definition:
-		matches = t.closeConditional(g)
+		matches = t.out.closeConditional(g, &t.found)
 	default:
 	}
-	t.captures = g.lastCapture
-	if g.number > 0 && len(t.calling) == 0 {
-		t.addBody(g)
+	t.dir.captures = g.lastCapture
+	if g.number > 0 && len(t.dir.calling) == 0 {
+		t.dir.addBody(g, t.in.pos-1)
 	}
 	t.groups = t.groups[:len(t.groups)-1]
-	t.linear.WriteString(")")
-	t.backtracking.WriteString(")")
+	t.out.write(")", ")")
 	if g.isCondition {
-		t.backtracking.WriteString("(?:")
+		t.out.backtracking.WriteString("(?:")
 	}
 	t.fl = g.saved
-	t.branch = g.before
-	t.addAtom(matches)
-	t.atomIsAssertion = g.kind == lookahead
-	t.size += sizeBranch
-	t.atomSize, t.atomIsGroup = g.size, true
-	t.atomLinear, t.atomBacktracking, t.hasAtom = g.linear, g.backtracking, !g.isCondition
+	t.out.branch = g.before
+	t.out.addAtom(matches)
+	t.out.atomIsAssertion = g.kind == lookahead
+	t.out.size += sizeBranch
+	t.out.atomSize, t.out.atomIsGroup = g.size, true
+	t.out.atomLinear, t.out.atomBacktracking, t.out.hasAtom = g.linear, g.backtracking, !g.isCondition
 	return nil
 }

@@ -38,41 +38,50 @@ func (e extent) or(other extent, branches int) extent {
 }
 
 // endLookbehind checks the length of a branch. The engine would match it from right to left, where
-// captures and references differ: a branch with groups is matched from where it begins.
-func (t *translator) endLookbehind(g *group) {
-	length := t.branch.fixed
+// captures and references differ: a branch with groups is matched from where it begins. opened is how
+// many groups were opened so far.
+func (o *emitter) endLookbehind(g *group, opened int, found *findings) {
+	length := o.branch.fixed
 	switch {
 	case length == varies:
-		t.fail(phaseLookbehind, "lookbehind assertion is not fixed length")
+		found.fail(phaseLookbehind, "lookbehind assertion is not fixed length")
 		return
 	case length > maxLookbehind:
-		t.fail(phaseLookbehind, "lookbehind assertion is too long")
+		found.fail(phaseLookbehind, "lookbehind assertion is too long")
 		return
-	case t.opened > g.branchGroup:
-		t.backtracking.wrap(g.branchStart, "(?=", fmt.Sprintf(`)[\s\S]{%d}`, length))
+	case opened > g.branchGroup:
+		o.backtracking.wrap(g.branchStart, "(?=", fmt.Sprintf(`)[\s\S]{%d}`, length))
 	}
 }
 
 // referenceLength returns the length of the group of a back reference in a lookaround.
 func (t *translator) referenceLength(numbers []int) int {
+	known := t.dir.known
 	switch {
-	case t.known == nil:
+	case known == nil:
 		return 0
-	case t.known.sharesNumbers || len(numbers) > 1 || slices.ContainsFunc(t.groups, func(g group) bool { return g.number == numbers[0] }):
+	case known.sharesNumbers || len(numbers) > 1 || isOpen(t.groups, numbers[0]):
 		return varies
 	}
-	called, ok := t.known.bodies[numbers[0]]
-	if !ok || slices.Contains(t.calling, numbers[0]) {
+	called, ok := known.bodies[numbers[0]]
+	if !ok || slices.Contains(t.dir.calling, numbers[0]) {
 		return varies
 	}
-	if length, ok := t.known.lengths[numbers[0]]; ok {
+	if length, ok := known.lengths[numbers[0]]; ok {
 		return length
 	}
-	scratch := &translator{src: t.src, known: t.known, groups: slices.Clone(t.groups), calling: slices.Clone(t.calling), lookarounds: 1}
+	scratch := newTranslator(t.in.src, known)
+	scratch.groups, scratch.lookarounds = slices.Clone(t.groups), 1
+	scratch.dir.calling = slices.Clone(t.dir.calling)
 	scratch.write(numbers[0], called)
-	if t.known.lengths == nil {
-		t.known.lengths = map[int]int{}
+	if known.lengths == nil {
+		known.lengths = map[int]int{}
 	}
-	t.known.lengths[numbers[0]] = scratch.atom.fixed
-	return scratch.atom.fixed
+	known.lengths[numbers[0]] = scratch.out.atom.fixed
+	return scratch.out.atom.fixed
+}
+
+// isOpen reports whether the group of a number is open.
+func isOpen(groups []group, n int) bool {
+	return slices.ContainsFunc(groups, func(g group) bool { return g.number == n })
 }

@@ -94,25 +94,25 @@ func Compile(pattern, options string) (*Regexp, error) {
 
 func (t *translator) compile(fl flags) (*Regexp, error) {
 	r := &Regexp{
-		newlineMatters: t.newlineMatters, captures: t.captures, least: t.whole.min,
-		positionsMatter: t.positionsMatter, resets: t.resets, deep: t.loops,
+		newlineMatters: t.out.newlineMatters, captures: t.dir.captures, least: t.whole.min,
+		positionsMatter: t.out.positionsMatter, resets: t.out.resets, deep: t.out.loops,
 	}
-	if t.isLiteral && !fl.ignoreCase {
-		r.literal, r.isLiteral, r.anchored = t.literal, true, t.anchored
+	if t.out.isLiteral && !fl.ignoreCase {
+		r.literal, r.isLiteral, r.anchored = t.out.literal, true, t.out.anchored
 		return r, nil
 	}
 	inline := ""
 	if fl.ignoreCase {
 		inline = "(?i)"
 	}
-	if t.linearOK {
+	if t.out.linearOK {
 		// What Go refuses, such as very large repetitions, is left to the other engine.
-		r.linear, _ = regexp.Compile(inline + string(t.linear))
+		r.linear, _ = regexp.Compile(inline + string(t.out.linear))
 		r.mayBeEmpty = sync.OnceValue(func() bool { return mayBeEmpty(r.linear.String()) })
 		r.program = sync.OnceValue(func() int { return programSize(r.linear.String()) })
 		r.later = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + r.linear.String() + `)`) })
 	}
-	r.source = inline + string(t.backtracking)
+	r.source = inline + string(t.out.backtracking)
 	r.backtracking = sync.OnceValues(func() (*regexp2.Regexp, error) { return r.newBacktracking(briefTimeout) })
 	if r.linear == nil {
 		if _, err := r.backtracking(); err != nil {

@@ -10,25 +10,37 @@ import (
 	"unicode/utf8"
 )
 
+// scanner reads what a pattern is made of: characters, numbers and names.
+type scanner struct {
+	src string
+	pos int
+}
+
+// rest returns what was not read.
+func (s *scanner) rest() string { return s.src[s.pos:] }
+
+// follows reports whether text comes next.
+func (s *scanner) follows(text string) bool { return strings.HasPrefix(s.src[s.pos:], text) }
+
 // property reads \p{Name}, \P{Name}, \p{^Name} and \pL; the result stands within a class.
-func (t *translator) property() (string, error) {
-	negated := t.src[t.pos] == 'P'
-	t.pos++
-	if t.pos == len(t.src) {
+func (s *scanner) property(found *findings) (string, error) {
+	negated := s.src[s.pos] == 'P'
+	s.pos++
+	if s.pos == len(s.src) {
 		return "", invalid("malformed \\P or \\p sequence")
 	}
-	name := t.src[t.pos : t.pos+1]
-	t.pos++
+	name := s.src[s.pos : s.pos+1]
+	s.pos++
 	if c := name[0] | 0x20; name != "{" && (c < 'a' || c > 'z') {
 		return "", invalid("malformed \\P or \\p sequence")
 	}
 	if name == "{" {
-		end := strings.IndexByte(t.src[t.pos:], '}')
+		end := strings.IndexByte(s.rest(), '}')
 		if end < 0 {
 			return "", invalid("malformed \\P or \\p sequence")
 		}
-		name = t.src[t.pos : t.pos+end]
-		t.pos += end + 1
+		name = s.src[s.pos : s.pos+end]
+		s.pos += end + 1
 	}
 	if rest, ok := strings.CutPrefix(name, "^"); ok {
 		name, negated = rest, !negated
@@ -36,11 +48,11 @@ func (t *translator) property() (string, error) {
 	text, ok := properties()[looseName(name)]
 	switch {
 	case !ok && otherProperty.MatchString(looseName(name)):
-		t.lacks("this property")
+		found.lacks("this property")
 	case !ok:
 		return "", invalid("unknown property after \\P or \\p")
 	case negated && strings.LastIndexByte(text, '\\') > 0:
-		t.lacks("\\P{" + name + "}")
+		found.lacks("\\P{" + name + "}")
 	case negated:
 		return `\P` + text[len(`\p`):], nil
 	}
@@ -72,82 +84,83 @@ func looseName(name string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "-", "", "_", "").Replace(name))
 }
 
-// charEscape reads an escape that stands for one character.
-func (t *translator) charEscape(inClass bool) (rune, bool, error) {
-	c := t.src[t.pos]
+// charEscape reads an escape that stands for one character. captures is how many groups were opened
+// before it.
+func (s *scanner) charEscape(inClass bool, captures int) (rune, bool, error) {
+	c := s.src[s.pos]
 	if at := strings.IndexByte("aefnrt", c); at >= 0 {
-		t.pos++
+		s.pos++
 		return rune("\a\x1b\f\n\r\t"[at]), true, nil
 	}
 	switch {
 	case c == 'b' && inClass:
-		t.pos++
+		s.pos++
 		return '\b', true, nil
 	case c == 'c':
-		return t.controlChar()
+		return s.controlChar()
 	case c == 'x':
-		return t.hexChar()
+		return s.hexChar()
 	case c == 'o':
-		return t.octalNumber()
-	case strings.HasPrefix(t.src[t.pos:], "N{U+"):
-		t.pos += len("N{U+")
-		return t.codePoint(16)
+		return s.octalNumber()
+	case s.follows("N{U+"):
+		s.pos += len("N{U+")
+		return s.codePoint(16)
 	case strings.IndexByte("FLlUu", c) >= 0:
 		return 0, false, errUnsupportedEscape
 	case c == 'g' && inClass:
-		t.pos++
+		s.pos++
 		return 'g', true, nil
-	case c == '0', c >= '1' && c <= '9' && (inClass || t.isOctal()):
-		return t.octalChar()
+	case c == '0', c >= '1' && c <= '9' && (inClass || s.isOctal(captures)):
+		return s.octalChar()
 	case c >= 0x80:
-		r, n := utf8.DecodeRuneInString(t.src[t.pos:])
-		t.pos += n
+		r, n := utf8.DecodeRuneInString(s.rest())
+		s.pos += n
 		return r, true, nil
 	case c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z':
 		return 0, false, nil
 	}
-	t.pos++
+	s.pos++
 	return rune(c), true, nil
 }
 
-func (t *translator) controlChar() (rune, bool, error) {
-	if t.pos+1 == len(t.src) {
+func (s *scanner) controlChar() (rune, bool, error) {
+	if s.pos+1 == len(s.src) {
 		return 0, false, invalid("\\c at end of pattern")
 	}
-	if t.src[t.pos+1] < 0x20 || t.src[t.pos+1] > 0x7e {
+	if s.src[s.pos+1] < 0x20 || s.src[s.pos+1] > 0x7e {
 		return 0, false, invalid("\\c must be followed by a printable ASCII character")
 	}
-	c := t.src[t.pos+1]
+	c := s.src[s.pos+1]
 	if c >= 'a' && c <= 'z' {
 		c -= 'a' - 'A'
 	}
-	t.pos += 2
+	s.pos += 2
 	return rune(c ^ 0x40), true, nil
 }
 
-func (t *translator) hexChar() (rune, bool, error) {
-	if strings.HasPrefix(t.src[t.pos:], "x{") {
-		t.pos += len("x{")
-		return t.codePoint(16)
+func (s *scanner) hexChar() (rune, bool, error) {
+	if s.follows("x{") {
+		s.pos += len("x{")
+		return s.codePoint(16)
 	}
-	t.pos++
-	n := digits(t.src[t.pos:], 16, 2)
-	code, _ := strconv.ParseUint("0"+t.src[t.pos:t.pos+n], 16, 32)
-	t.pos += n
+	s.pos++
+	n := digits(s.rest(), 16, 2)
+	code, _ := strconv.ParseUint("0"+s.src[s.pos:s.pos+n], 16, 32)
+	s.pos += n
 	return rune(code), true, nil
 }
 
-func (t *translator) octalNumber() (rune, bool, error) {
-	if !strings.HasPrefix(t.src[t.pos:], "o{") {
+func (s *scanner) octalNumber() (rune, bool, error) {
+	if !s.follows("o{") {
 		return 0, false, invalid("missing opening brace after \\o")
 	}
-	t.pos += len("o{")
-	return t.codePoint(8)
+	s.pos += len("o{")
+	return s.codePoint(8)
 }
 
 // codePoint reads digits and the closing brace behind them.
-func (t *translator) codePoint(base int) (rune, bool, error) {
-	rest := t.src[t.pos:]
+func (s *scanner) codePoint(base int) (rune, bool, error) {
+	rest := s.rest()
 	n := digits(rest, base, len(rest))
 	code, err := strconv.ParseUint("0"+rest[:n], base, 32)
 	switch {
@@ -163,7 +176,7 @@ func (t *translator) codePoint(base int) (rune, bool, error) {
 	case code >= 0xd800 && code <= 0xdfff:
 		return 0, false, invalid("disallowed Unicode code point (>= 0xd800 && <= 0xdfff)")
 	}
-	t.pos += n + 1
+	s.pos += n + 1
 	return rune(code), true, nil
 }
 
@@ -172,19 +185,19 @@ const maxReference = math.MaxInt32/10 - 1
 
 // isOctal tells an octal escape from a back reference: PCRE takes numbers below 10, and those of
 // the groups before, as references.
-func (t *translator) isOctal() bool {
-	number := atoi(t.src[t.pos : t.pos+digits(t.src[t.pos:], 10, len(t.src))])
-	return number > maxReference || number >= 10 && number > t.captures && t.src[t.pos] < '8'
+func (s *scanner) isOctal(captures int) bool {
+	number := atoi(s.src[s.pos : s.pos+digits(s.rest(), 10, len(s.src))])
+	return number > maxReference || number >= 10 && number > captures && s.src[s.pos] < '8'
 }
 
-func (t *translator) octalChar() (rune, bool, error) {
-	if t.src[t.pos] >= '8' { // \8 and \9 that are no references are the digits
-		t.pos++
-		return rune(t.src[t.pos-1]), true, nil
+func (s *scanner) octalChar() (rune, bool, error) {
+	if s.src[s.pos] >= '8' { // \8 and \9 that are no references are the digits
+		s.pos++
+		return rune(s.src[s.pos-1]), true, nil
 	}
-	n := digits(t.src[t.pos:], 8, 3)
-	code, _ := strconv.ParseUint(t.src[t.pos:t.pos+n], 8, 32)
-	t.pos += n
+	n := digits(s.rest(), 8, 3)
+	code, _ := strconv.ParseUint(s.src[s.pos:s.pos+n], 8, 32)
+	s.pos += n
 	return rune(code), true, nil
 }
 
@@ -203,8 +216,8 @@ func digits(s string, base, limit int) int {
 const maxName = 32
 
 // name reads a group's name and the character that ends it.
-func (t *translator) name(terminator byte) (string, error) {
-	rest := t.src[t.pos:]
+func (s *scanner) name(terminator byte) (string, error) {
+	rest := s.rest()
 	n := 0
 	for i, c := range rest {
 		if i == 0 && unicode.Is(unicode.Nd, c) {
@@ -223,35 +236,35 @@ func (t *translator) name(terminator byte) (string, error) {
 	case n == len(rest) || rest[n] != terminator:
 		return "", invalid("syntax error in subpattern name (missing terminator?)")
 	}
-	t.pos += n + 1
+	s.pos += n + 1
 	return rest[:n], nil
 }
 
-// number reads the number of a group. With a sign, it counts from here.
-func (t *translator) number(signed bool) (n int, ok bool, err error) {
-	rest := t.src[t.pos:]
+// number reads the number of a group. With a sign, it counts from here, behind so many captures.
+func (s *scanner) number(signed bool, captures int) (n int, ok bool, err error) {
+	rest := s.rest()
 	sign := byte(0)
 	if signed && rest != "" && (rest[0] == '-' || rest[0] == '+') {
 		sign, rest = rest[0], rest[1:]
-		t.pos++
+		s.pos++
 	}
 	length := digits(rest, 10, len(rest))
 	if length == 0 {
 		return 0, false, nil
 	}
-	t.pos += length
+	s.pos += length
 	n = atoi(rest[:length])
 	switch {
-	case n > maxCaptures || sign == '+' && n+t.captures > maxCaptures:
+	case n > maxCaptures || sign == '+' && n+captures > maxCaptures:
 		return 0, false, invalid("subpattern number is too big")
 	case sign != 0 && n == 0:
 		return 0, false, invalid("a relative value of zero is not allowed")
 	case sign == '+':
-		n += t.captures
-	case sign == '-' && n > t.captures:
+		n += captures
+	case sign == '-' && n > captures:
 		return 0, false, errNoGroup
 	case sign == '-':
-		n = t.captures - n + 1
+		n = captures - n + 1
 	}
 	return n, true, nil
 }
@@ -264,9 +277,9 @@ func atoi(s string) int {
 
 // skipExtended skips white space and comments of the extended syntax. A quantifier still belongs to
 // what stands before.
-func (t *translator) skipExtended() bool {
-	n := extendedSpace(t.src[t.pos:])
-	t.pos += n
+func (s *scanner) skipExtended() bool {
+	n := extendedSpace(s.rest())
+	s.pos += n
 	return n > 0
 }
 
@@ -293,9 +306,9 @@ func isRepeat(s string) bool {
 }
 
 // skipNothing skips what may stand between a quantifier and the character that changes it.
-func (t *translator) skipNothing() {
-	for n := -1; n != 0; t.pos += n {
-		n = Nothing(t.src[t.pos:], t.fl.extended)
+func (s *scanner) skipNothing(extended bool) {
+	for n := -1; n != 0; s.pos += n {
+		n = Nothing(s.rest(), extended)
 	}
 }
 

@@ -35,15 +35,15 @@ const many = -1
 type repeat struct{ low, high int }
 
 // repeat counts what a quantifier makes of the last atom.
-func (t *translator) repeat(r repeat) {
-	atom := t.size - t.atomSize
+func (o *emitter) repeat(r repeat) {
+	atom := o.size - o.atomSize
 	switch {
-	case t.atomIsGroup:
-		t.size = t.atomSize + r.ofGroup(atom)
+	case o.atomIsGroup:
+		o.size = o.atomSize + r.ofGroup(atom)
 	case atom >= sizeBitmap:
-		t.size += sizeOp + 2*sizeCount
+		o.size += sizeOp + 2*sizeCount
 	default:
-		t.size = t.atomSize + r.ofCharacter(atom)
+		o.size = o.atomSize + r.ofCharacter(atom)
 	}
 }
 

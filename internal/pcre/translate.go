@@ -34,77 +34,48 @@ func (fl *flags) set(letter rune) bool {
 
 // translator reads a pattern and writes it for both engines.
 type translator struct {
-	src string
-	pos int
-	fl  flags
+	in    scanner
+	out   emitter
+	dir   directory
+	found findings
 
-	linear, backtracking output
-	linearOK             bool
-	newlineMatters       bool
-
-	groups   []group
-	opened   int // groups and references so far
-	captures int // seen so far
-	names    names
-	// known has the groups of the whole pattern, once that was read; refers says that it is needed.
-	known         *translator
-	refers        bool
-	lengths       map[int]int // of groups that back references in lookbehinds refer to
-	bodies        map[int]body
-	calling       []int // the groups that are being called
-	sharesNumbers bool  // several groups may have one number
-	asksCalls     bool  // there are conditions that are true in calls only
+	fl     flags
+	groups []group // that are open
 	// expectsAssertion is 2 after the beginning of a condition that is an assertion, and 1 after a
 	// callout there.
 	expectsAssertion int
-	quoting          bool // the text in a class stands between \Q and \E
-	lookarounds      int  // that are open
-	bsrAnyCRLF       bool // what \R matches
-	// positionsMatter says that only the backtracking engine finds the right positions; resets,
-	// that \K moves a match's beginning.
-	positionsMatter, resets bool
-	// loops says that something is repeated.
-	loops bool
+	lookarounds      int    // that are open
+	bsrAnyCRLF       bool   // what \R matches
+	whole            extent // of the branches of the whole pattern before this one
+	wholeBranches    int
+}
 
-	deferred [phases]error // what is found after the whole pattern was read
-	missing  error         // the first part of a valid pattern that no engine has
-
-	// What the branch matches: without its last atom, with it, and the last atom alone.
-	before, branch, atom extent
-	whole                extent // of the branches of the whole pattern before this one
-	wholeBranches        int
-	atomIsAssertion      bool
-
-	// The last atom, for quantifiers: where it starts in both outputs.
-	atomLinear, atomBacktracking int
-	hasAtom                      bool
-	// What the pattern takes compiled by PCRE2, as far as it was read, and where the last atom
-	// begins in that.
-	size, atomSize int
-	atomIsGroup    bool
-
-	literal             []byte
-	isLiteral, anchored bool
+// newTranslator returns a translator of a pattern, of which known has the groups once it was read.
+func newTranslator(pattern string, known *directory) *translator {
+	t := &translator{in: scanner{src: pattern}, out: emitter{linearOK: true, isLiteral: true}}
+	t.dir.known, t.dir.found = known, &t.found
+	return t
 }
 
 // translate reads a pattern. One that refers to its groups is read twice: at first they are not
 // known.
 func translate(pattern string, fl flags) (*translator, error) {
 	t, err := read(pattern, fl, nil)
-	if err == nil && t.refers {
-		t, err = read(pattern, fl, t)
+	if err == nil && t.dir.refers {
+		t, err = read(pattern, fl, &t.dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	t.whole = t.whole.or(t.branch, t.wholeBranches)
-	return t, t.judge()
+	t.whole = t.whole.or(t.out.branch, t.wholeBranches)
+	return t, t.found.judge()
 }
 
-func read(pattern string, fl flags, known *translator) (*translator, error) {
-	t := &translator{src: pattern, fl: fl, linearOK: true, isLiteral: true, known: known}
+func read(pattern string, fl flags, known *directory) (*translator, error) {
+	t := newTranslator(pattern, known)
+	t.fl = fl
 	t.startVerbs()
-	for t.pos < len(t.src) {
+	for t.in.pos < len(t.in.src) {
 		if err := t.item(); err != nil {
 			return nil, err
 		}
@@ -112,48 +83,48 @@ func read(pattern string, fl flags, known *translator) (*translator, error) {
 	if len(t.groups) > 0 {
 		return nil, invalid("missing closing parenthesis")
 	}
-	if t.size+sizeAround > maxCompiled {
-		t.fail(phaseCompile, "regular expression is too large")
+	if t.out.size+sizeAround > maxCompiled {
+		t.found.fail(phaseCompile, "regular expression is too large")
 	}
 	return t, nil
 }
 
 // item reads one atom, anchor, quantifier or parenthesis.
 func (t *translator) item() error {
-	c := t.src[t.pos]
-	if t.fl.extended && t.skipExtended() {
+	c := t.in.src[t.in.pos]
+	if t.fl.extended && t.in.skipExtended() {
 		return nil
 	}
-	if strings.HasPrefix(t.src[t.pos:], "(?#") {
+	if t.in.follows("(?#") {
 		return t.comment()
 	}
 	expects := t.expectsAssertion
-	if expects > 0 && !t.assertionFollows() {
+	if expects > 0 && !beginsAssertion(t.in.rest(), expects == 2) {
 		return errNoAssertion
 	}
 	t.expectsAssertion = 0
 	switch c {
 	case '\\':
-		t.pos++
+		t.in.pos++
 		return t.escape()
 	case '*', '+', '?':
-		t.pos++
+		t.in.pos++
 		return t.quantifier(string(c), map[byte]repeat{'*': {0, many}, '+': {1, many}, '?': {0, 1}}[c])
 	case '{':
 		return t.braces()
 	}
 	if strings.IndexByte("[(|).^$", c) < 0 {
-		r, n := utf8.DecodeRuneInString(t.src[t.pos:])
-		t.pos += n
-		t.char(r)
+		r, n := utf8.DecodeRuneInString(t.in.rest())
+		t.in.pos += n
+		t.out.char(r)
 		return nil
 	}
-	if c == '^' && t.pos == 0 && !t.fl.multiline {
-		t.anchored = true
+	if c == '^' && t.in.pos == 0 && !t.fl.multiline {
+		t.out.anchored = true
 	} else {
-		t.isLiteral = false
+		t.out.isLiteral = false
 	}
-	t.pos++
+	t.in.pos++
 	switch c {
 	case '[':
 		return t.class()
@@ -164,24 +135,24 @@ func (t *translator) item() error {
 	case '|':
 		t.alternative()
 	case '.':
-		t.dot()
+		t.out.dot(t.fl.dotAll)
 	case '^':
-		t.caret()
+		t.out.caret(t.fl.multiline)
 	case '$':
-		t.dollar()
+		t.out.dollar(t.fl.multiline)
 	}
 	return nil
 }
 
 // braces reads {n}, {n,} and {n,m}; any other brace stands for itself.
 func (t *translator) braces() error {
-	end := strings.IndexByte(t.src[t.pos:], '}')
-	if end < 0 || !isRepeat(t.src[t.pos+1:t.pos+end]) {
-		t.pos++
-		t.char('{')
+	end := strings.IndexByte(t.in.rest(), '}')
+	if end < 0 || !isRepeat(t.in.src[t.in.pos+1:t.in.pos+end]) {
+		t.in.pos++
+		t.out.char('{')
 		return nil
 	}
-	low, high, ranged := strings.Cut(t.src[t.pos+1:t.pos+end], ",")
+	low, high, ranged := strings.Cut(t.in.src[t.in.pos+1:t.in.pos+end], ",")
 	text := fmt.Sprintf("{%d}", atoi(low))
 	lowCount, err := strconv.Atoi(low)
 	counts := repeat{lowCount, lowCount}
@@ -202,39 +173,26 @@ func (t *translator) braces() error {
 		counts.high = many
 		text = fmt.Sprintf("{%d,}", lowCount)
 	}
-	t.pos += end + 1
+	t.in.pos += end + 1
 	return t.quantifier(text, counts)
 }
 
 func (t *translator) quantifier(q string, counts repeat) error {
-	if !t.hasAtom {
+	if !t.out.hasAtom {
 		return errUnrepeatable
 	}
-	t.repeat(counts)
-	t.repeatExtent(q[0] == '{', counts)
-	t.loops = t.loops || counts.high > 1 || counts.high == many
-	t.isLiteral = false
-	t.skipNothing()
+	t.in.skipNothing(t.fl.extended)
 	lazy, possessive := t.fl.ungreedy, false
-	if t.pos < len(t.src) {
-		switch t.src[t.pos] {
+	if t.in.pos < len(t.in.src) {
+		switch t.in.src[t.in.pos] {
 		case '?':
 			lazy = !lazy
-			t.pos++
+			t.in.pos++
 		case '+':
 			possessive = true
-			t.pos++
+			t.in.pos++
 		}
 	}
-	if lazy && !possessive {
-		q += "?"
-	}
-	t.linear.wrap(t.atomLinear, "(?:", ")"+q)
-	t.backtracking.wrap(t.atomBacktracking, "(?:", ")"+q)
-	if possessive {
-		t.linearOK = false
-		t.backtracking.wrap(t.atomBacktracking, "(?>", ")")
-	}
-	t.hasAtom = false
+	t.out.quantify(q, counts, lazy, possessive)
 	return nil
 }

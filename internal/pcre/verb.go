@@ -21,14 +21,14 @@ var (
 
 // startVerbs reads the settings at the start of the pattern.
 func (t *translator) startVerbs() {
-	for strings.HasPrefix(t.src[t.pos:], "(*") {
-		rest := t.src[t.pos:]
+	for t.in.follows("(*") {
+		rest := t.in.rest()
 		limit := startLimit.FindString(rest)
 		verb := startVerb.FindStringSubmatch(rest)
 		switch {
 		case limit != "":
-			t.lacks("a limit")
-			t.pos += len(limit)
+			t.found.lacks("a limit")
+			t.in.pos += len(limit)
 			continue
 		case verb == nil:
 			return
@@ -38,24 +38,24 @@ func (t *translator) startVerbs() {
 			return
 		}
 		if !harmless {
-			t.lacks(verb[0])
+			t.found.lacks(verb[0])
 		}
 		if strings.HasPrefix(verb[1], "BSR") {
 			t.bsrAnyCRLF = verb[1] == "BSR_ANYCRLF"
 		}
-		t.pos += len(verb[0])
-		t.isLiteral = false
+		t.in.pos += len(verb[0])
+		t.out.isLiteral = false
 	}
 }
 
 // verb reads (*VERB), (*VERB:argument) and (*assertion:…).
 func (t *translator) verb(expectsAssertion bool) error {
-	rest := t.src[t.pos+1:]
+	rest := t.in.src[t.in.pos+1:]
 	if rest == "" || rest[0] == ')' {
 		return errUnrepeatable
 	}
 	name := verbName.FindString(rest)
-	t.pos += 1 + len(name)
+	t.in.pos += 1 + len(name)
 	rest = rest[len(name):]
 	if name != "" && name[0] >= 'a' && name[0] <= 'z' {
 		return t.alphaAssertion(name, rest, expectsAssertion)
@@ -64,7 +64,7 @@ func (t *translator) verb(expectsAssertion bool) error {
 	if end < 0 || end > 0 && rest[0] != ':' {
 		return errUnknownVerb
 	}
-	t.pos += end + 1
+	t.in.pos += end + 1
 	return t.runVerb(name, strings.TrimPrefix(rest[:end], ":"))
 }
 
@@ -76,18 +76,18 @@ func (t *translator) runVerb(name, argument string) error {
 			return invalid("(*MARK) must have an argument")
 		}
 	case "F", "FAIL":
-		t.emitPosition(`[^\x{0}-\x{10FFFF}]`, never)
+		t.out.emitPosition(`[^\x{0}-\x{10FFFF}]`, never)
 	case "ACCEPT", "COMMIT", "PRUNE", "SKIP", "THEN":
-		t.lacks("(*" + name + ")")
-		t.emitPosition("", "")
-		t.hasAtom = name == "ACCEPT"
+		t.found.lacks("(*" + name + ")")
+		t.out.emitPosition("", "")
+		t.out.hasAtom = name == "ACCEPT"
 	default:
 		return errUnknownVerb
 	}
 	if len(argument) > 255 {
 		return invalid("name is too long in (*MARK), (*PRUNE), (*SKIP), or (*THEN)")
 	}
-	t.hasAtom = t.hasAtom && name == "ACCEPT"
+	t.out.hasAtom = t.out.hasAtom && name == "ACCEPT"
 	return nil
 }
 
@@ -108,9 +108,9 @@ func (t *translator) alphaAssertion(name, rest string, expected bool) error {
 	if expected && !isAssertion {
 		return errNoAssertion
 	}
-	t.pos++
+	t.in.pos++
 	if strings.HasSuffix(name, "sr") || strings.HasSuffix(name, "script_run") {
-		t.lacks("a script run")
+		t.found.lacks("a script run")
 	}
 	if symbol == "" {
 		t.push(plainGroup, "(?:", "(?:")
@@ -122,8 +122,8 @@ func (t *translator) alphaAssertion(name, rest string, expected bool) error {
 
 // callout reads (?C…), which does nothing.
 func (t *translator) callout(expects int) error {
-	t.pos++
-	rest := t.src[t.pos:]
+	t.in.pos++
+	rest := t.in.rest()
 	if rest == "" {
 		return errUnclosed
 	}
@@ -137,13 +137,13 @@ func (t *translator) callout(expects int) error {
 			return err
 		}
 	}
-	t.pos += n
-	if !strings.HasPrefix(t.src[t.pos:], ")") {
+	t.in.pos += n
+	if !t.in.follows(")") {
 		return invalid("closing parenthesis for (?C expected")
 	}
-	t.pos++
-	t.size += sizeCallout
-	t.hasAtom = false
+	t.in.pos++
+	t.out.size += sizeCallout
+	t.out.hasAtom = false
 	t.expectsAssertion = max(expects-1, 0)
 	return nil
 }

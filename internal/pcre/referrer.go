@@ -1,0 +1,215 @@
+package pcre
+
+import "strings"
+
+// referrer reads what refers to groups: back references, calls and conditions.
+type referrer struct {
+	in    *scanner
+	dir   *directory
+	found *findings
+}
+
+func (t *translator) refs() referrer { return referrer{in: &t.in, dir: &t.dir, found: &t.found} }
+
+// number reads a number of a group.
+func (r referrer) number(signed bool) (n int, ok bool, err error) {
+	return r.in.number(signed, r.dir.captures)
+}
+
+// target is what an escape refers to: a group by its number, or the groups of a name.
+type target struct {
+	number int
+	named  []int // nil for a number
+	isCall bool
+}
+
+// escaped reads \1, \g{1}, \g{-1}, \g{name}, \k<name>, \k'name', \k{name}, and the calls
+// \g<1> and \g'name'.
+func (r referrer) escaped(c byte) (to target, err error) {
+	switch {
+	case c >= '1' && c <= '9':
+		to.number, _, err = r.number(false)
+		return to, err
+	case c != 'g' && c != 'k':
+		return to, errUnknownEscape
+	}
+	r.in.pos++
+	opening := byte(0)
+	if r.in.pos < len(r.in.src) {
+		opening = r.in.src[r.in.pos]
+	}
+	at := strings.IndexByte("{<'", opening)
+	switch {
+	case c == 'k' && at < 0:
+		err = invalid("\\k is not followed by a braced, angle-bracketed, or quoted name")
+	case c == 'k':
+		to.named, err = r.delimited("}>'"[at])
+	case at < 0:
+		to.number, err = r.plain()
+	case opening == '{':
+		to, err = r.braced()
+	default:
+		to.isCall = true
+		to.number, err = r.delimitedCall("}>'"[at])
+	}
+	return to, err
+}
+
+// delimited reads a name after its opening delimiter.
+func (r referrer) delimited(terminator byte) ([]int, error) {
+	r.in.pos++
+	return r.named(terminator)
+}
+
+// named reads a name, and returns its groups.
+func (r referrer) named(terminator byte) ([]int, error) {
+	name, err := r.in.name(terminator)
+	if err != nil {
+		return nil, err
+	}
+	return r.dir.groupsNamed(name), nil
+}
+
+// plain reads the number after \g.
+func (r referrer) plain() (int, error) {
+	n, ok, err := r.number(true)
+	switch {
+	case err != nil:
+		return 0, err
+	case !ok:
+		return 0, errAfterG
+	case n <= 0:
+		return 0, errNoGroup
+	}
+	return n, nil
+}
+
+// braced reads the number or name after \g.
+func (r referrer) braced() (to target, err error) {
+	start := r.in.pos
+	r.in.pos++
+	n, ok, err := r.number(true)
+	switch {
+	case err != nil:
+		return to, err
+	case !ok:
+		r.in.pos = start
+		to.named, err = r.delimited('}')
+		return to, err
+	case !r.in.follows("}"):
+		return to, errAfterG
+	case n <= 0:
+		return to, errNoGroup
+	}
+	r.in.pos++
+	return target{number: n}, nil
+}
+
+// call reads the number of (?1), (?-1) or (?+1).
+func (r referrer) call() (int, error) {
+	n, _, err := r.number(true)
+	switch {
+	case err != nil:
+		return 0, err
+	case !r.in.follows(")"):
+		return 0, errUnclosed
+	}
+	r.in.pos++
+	return n, nil
+}
+
+// callByName reads the name of (?&name) or (?P>name).
+func (r referrer) callByName() (int, error) {
+	numbers, err := r.delimited(')')
+	if err != nil {
+		return 0, err
+	}
+	return numbers[0], nil
+}
+
+func (r referrer) delimitedCall(terminator byte) (int, error) {
+	r.in.pos++
+	n, ok, err := r.number(true)
+	switch {
+	case err != nil:
+		return 0, err
+	case ok && !r.in.follows(string(terminator)):
+		return 0, errAfterG
+	case ok:
+		r.in.pos++
+		return n, nil
+	}
+	numbers, err := r.named(terminator)
+	if err != nil {
+		return 0, err
+	}
+	return numbers[0], nil
+}
+
+// condition reads a condition that is no assertion, and returns it for the backtracking engine.
+func (r referrer) condition(rest string) (groupKind, string, error) {
+	n, ok, err := r.number(true)
+	switch {
+	case err != nil:
+		return 0, "", err
+	case ok && n <= 0:
+		return 0, "", errNoGroup
+	case ok:
+		return conditional, r.dir.groupIsSet([]int{n}), nil
+	case len(rest) >= 10 && strings.HasPrefix(rest, "VERSION") && rest[7] != ')':
+		read := versionCondition.FindString(rest)
+		if read == "" {
+			return 0, "", invalid("syntax error or number too big in (?(VERSION condition")
+		}
+		r.in.pos += len(read) - 1
+		r.found.lacks("a condition on the version")
+		return conditional, never, nil
+	case strings.HasPrefix(rest, "R&"):
+		r.in.pos += len("R&")
+		return r.recursionCondition()
+	}
+	return r.nameCondition(rest[0])
+}
+
+// recursionCondition reads the name of (?(R&name): whether the group is being called.
+func (r referrer) recursionCondition() (groupKind, string, error) {
+	name, err := r.in.name(')')
+	if err != nil {
+		return 0, "", err
+	}
+	r.in.pos--
+	r.dir.groupsNamed(name)
+	r.dir.conditionOnCall()
+	return conditional, never, nil
+}
+
+func (r referrer) nameCondition(c byte) (groupKind, string, error) {
+	terminator := byte(')')
+	switch c {
+	case '<':
+		terminator = '>'
+		r.in.pos++
+	case '\'':
+		terminator = '\''
+		r.in.pos++
+	}
+	name, err := r.in.name(terminator)
+	if err != nil {
+		return 0, "", err
+	}
+	if terminator == ')' {
+		r.in.pos--
+	}
+	if terminator == ')' && name == "DEFINE" {
+		return definition, never, nil
+	}
+	number := strings.TrimPrefix(name, "R")
+	if terminator != ')' || number == name || digits(number, 10, len(number)) < len(number) || r.dir.isNamed(name) {
+		return conditional, r.dir.groupIsSet(r.dir.groupsNamed(name)), nil
+	}
+	if number != "" {
+		r.dir.checkCondition(atoi(number))
+	}
+	r.dir.conditionOnCall()
+	return conditional, never, nil
+}
