@@ -4,11 +4,8 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
-	"github.com/sheafdb/sheaf/internal/index"
-	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -305,32 +302,4 @@ func recordIDs(coll *table.Collection) exec.Projector {
 		out.End()
 		return out.Bytes(), nil
 	}
-}
-
-func recordIDOf(coll *table.Collection, row *exec.Row) (bsonx.Value, error) {
-	id, _, _, err := keystring.Decode(nil, row.RecordKey[recordPrefixLen:], false, nil)
-	if n, ok := id.AsExactInt64(); ok && coll.Capped != nil {
-		id = bsonx.Int64(n)
-	}
-	if coll.Collation != nil {
-		id = collation.Display(id)
-	}
-	return id, err
-}
-
-// recordPrefixLen is the length of the collection's prefix in a record key; see package table.
-const recordPrefixLen = 5
-
-// sortPattern turns a checked sort document into a pattern.
-func sortPattern(sort bsonx.Doc) index.Pattern {
-	var p index.Pattern
-	for it := sort.Iter(); it.Next(); {
-		if meta := sortMeta(it.Value()); meta != "" {
-			p = append(p, index.Field{Path: meta, Desc: true})
-			continue
-		}
-		f, _ := it.Value().AsFloat64()
-		p = append(p, index.Field{Path: string(it.Key()), Desc: f < 0})
-	}
-	return p
 }

@@ -2,6 +2,9 @@ package plan
 
 import (
 	"container/list"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -243,3 +246,11 @@ func (e *cacheEntry) bytes() int {
 
 // entryOverhead is about what an entry takes beside its shape and signature.
 const entryOverhead = 128
+
+// hash8 is a hash as explain prints it: eight upper-case hexadecimal digits.
+func hash8(key []byte) string {
+	h := fnv.New32a()
+	// A hash's Write never fails.
+	_, _ = h.Write(key)
+	return fmt.Sprintf("%08X", binary.BigEndian.Uint32(h.Sum(nil)))
+}

@@ -34,18 +34,6 @@ func (c *choice) describe() *cacheDebug {
 	return d
 }
 
-// shown returns the parts of the query that its shape is made of.
-func (q *Query) shown() bsonx.Doc {
-	filter, sort := bsonx.Empty, bsonx.Empty
-	if q.Filter != nil {
-		filter = q.Filter.Spec()
-	}
-	if q.Sort != nil {
-		sort = q.Sort
-	}
-	return bsonx.NewDoc("query", filter, "sort", sort, "projection", q.projectionSpec())
-}
-
 // CacheStats counts what the plan cache did, and what it has.
 type CacheStats struct {
 	// Shapes are the entries, Bytes what is kept of them.

@@ -2,9 +2,6 @@ package plan
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
-	"hash/fnv"
 	"strconv"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -106,18 +103,6 @@ func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*cano
 		return cq, checkNatural(cq.natural, h.natural, h.index != nil)
 	}
 	return cq, nil
-}
-
-// checkNatural refuses a hint that says something else than a sort by $natural.
-func checkNatural(sort, hint int, index bool) error {
-	switch {
-	case index:
-		return mongoerr.New(mongoerr.BadValue, "index hint not allowed with $natural sort order")
-	case hint != 0 && hint != sort:
-		return mongoerr.New(mongoerr.BadValue, "$natural hint must be in the same direction as $natural sort order")
-	default:
-		return nil
-	}
 }
 
 func (cq *canonical) readFilter() {
@@ -230,12 +215,4 @@ func (cq *canonical) cacheKey(shape []byte, candidates []*solution) []byte {
 		shape = append(shape, s.signature...)
 	}
 	return shape
-}
-
-// hash8 is a hash as explain prints it: eight upper-case hexadecimal digits.
-func hash8(key []byte) string {
-	h := fnv.New32a()
-	// A hash's Write never fails.
-	_, _ = h.Write(key)
-	return fmt.Sprintf("%08X", binary.BigEndian.Uint32(h.Sum(nil)))
 }

@@ -5,8 +5,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/filter"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -48,12 +46,6 @@ func nowhere(q *Query, pu purpose) (*canonical, *solution, error) {
 	cq := &canonical{q: q, purpose: pu}
 	cq.readFilter()
 	return cq, newSolution(&eof{eofNoNamespace}), nil
-}
-
-// NoTextIndex is the error of a search for words in a collection that does not exist. A count finds
-// nothing there instead.
-func NoTextIndex(namespace string) error {
-	return mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query (no such collection '%s')", namespace)
 }
 
 // open plans a query and returns its execution.
@@ -205,35 +197,6 @@ func (p *Planner) fromCache(ctx context.Context, cq *canonical, key []byte, solu
 	p.cache.replans.Add(1)
 	p.cache.deactivate(cq.q.Coll.ID, key)
 	return nil, nil
-}
-
-// pointID returns the _id of a query that is an equality on it and nothing else that planning would have to see.
-func (q *Query) pointID() (bsonx.Value, bool) {
-	if q.Filter == nil || !q.Hint.IsMissing() || q.Min != nil || q.Max != nil || q.ReturnKey || q.Skip > 0 ||
-		q.ShowRecordID || q.Tailable || q.Coll != nil && (q.Coll.Oplog || !q.Collation.Same(q.Coll.Collation)) {
-		return bsonx.Value{}, false
-	}
-	c, ok := q.Filter.Root.(*filter.Compare)
-	if !ok || c.Op != filter.Eq || c.Path != "_id" {
-		return bsonx.Value{}, false
-	}
-	switch c.Value.Type {
-	case bsonx.TypeArray, bsonx.TypeRegex, bsonx.TypeNull:
-		return bsonx.Value{}, false
-	default:
-		return c.Value, isPlainSort(q.Sort)
-	}
-}
-
-// isPlainSort reports whether a sort needs no check: one record needs no sorting, but a bad sort is an error all the
-// same.
-func isPlainSort(sort bsonx.Doc) bool {
-	for it := sort.Iter(); it.Next(); {
-		if !it.Value().Type.IsNumber() || string(it.Key()) == "$natural" {
-			return false
-		}
-	}
-	return true
 }
 
 // idPlan is the plan of a query for one _id.

@@ -72,10 +72,6 @@ func (p *Planner) planCount(ctx context.Context, q *Query, r storage.Reader, rec
 	return p.pick(ctx, cq, solutions, r, true)
 }
 
-func (q *Query) matchesAll() bool {
-	return q.Filter == nil || isTrue(q.Filter.Normalize().Root)
-}
-
 // toCountScan turns a plan that is one range of an index into a COUNT_SCAN, or returns nil.
 func toCountScan(s *solution) *solution {
 	c, ok := s.root.(*count)

@@ -352,3 +352,13 @@ func shownConstant(form bsonx.Value) bsonx.Value {
 	}
 	return form.Doc().Lookup("$const")
 }
+
+// maxDescribed is how much of a query an error message repeats.
+const maxDescribed = 4 << 10
+
+func shell(d bsonx.Doc) string {
+	if d.IsEmpty() {
+		return "{}"
+	}
+	return bsonx.FormatShell(bsonx.Document(d))
+}

@@ -7,12 +7,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
-// isGeo reports whether a field of an index holds cells of geometries.
-func isGeo(f index.Field) bool { return f.Kind == index.Plane || f.Kind == index.Sphere }
-
-// isGeo reports whether the index holds only documents that have a geometry.
-func (x *indexInfo) isGeo() bool { return x.kind == index.Plane || x.kind == index.Sphere }
-
 // hasGeo reports whether a predicate on a geometry bounds the index: every match has one then.
 func (a assignment) hasGeo(x *indexInfo) bool {
 	for _, have := range a {

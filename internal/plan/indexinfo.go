@@ -5,7 +5,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -96,16 +95,6 @@ func (x *indexInfo) bits(field int) uint64 {
 
 func (x *indexInfo) isMultikey() bool { return x.array }
 
-// scan returns a scan of the whole index, to be restricted.
-func (x *indexInfo) scan() *indexScan {
-	scan := &indexScan{index: x, dedup: x.isMultikey()}
-	scan.bounds = scan.room[:0]
-	for range x.fields {
-		scan.bounds = append(scan.bounds, allValues)
-	}
-	return scan
-}
-
 // fieldOf returns the position of the field that holds the values at a path, or -1.
 func (x *indexInfo) fieldOf(path string) int {
 	for i, f := range x.fields {
@@ -114,56 +103,6 @@ func (x *indexInfo) fieldOf(path string) int {
 		}
 	}
 	return -1
-}
-
-// hint is a parsed hint.
-type hint struct {
-	index    *indexInfo // nil: none
-	natural  int        // 1, -1, or 0
-	provided bool
-}
-
-// parseHint resolves a hint against all indexes, hidden ones excepted.
-func parseHint(v bsonx.Value, c *table.Collection, indexes []*indexInfo) (hint, error) {
-	switch v.Type {
-	case bsonx.TypeMissing:
-		return hint{}, nil
-	case bsonx.TypeString:
-		for _, x := range indexes {
-			if x.name == v.Str() {
-				return hint{index: x, provided: true}, nil
-			}
-		}
-		return hint{}, badHint()
-	case bsonx.TypeDocument:
-	default:
-		return hint{}, mongoerr.New(mongoerr.FailedToParse, "Hint must be a string or an object")
-	}
-	if v.Doc().IsEmpty() {
-		return hint{}, nil
-	}
-	if dir, err := naturalHint(v); dir != 0 || err != nil {
-		return hint{natural: dir, provided: true}, err
-	}
-	var found *indexInfo
-	for _, x := range indexes {
-		if bsonx.CompareDocs(x.key, v.Doc()) != 0 {
-			continue
-		}
-		if found != nil {
-			return hint{}, ambiguousHint(found, x)
-		}
-		found = x
-	}
-	if found == nil {
-		return hint{}, badHint()
-	}
-	return hint{index: found, provided: true}, nil
-}
-
-func ambiguousHint(a, b *indexInfo) error {
-	return mongoerr.New(mongoerr.IndexNotFound, "error processing query: planner returned error :: caused by :: "+
-		"Hint matched multiple indexes, must hint by index name. Matched: %s and %s", a.describe(), b.describe())
 }
 
 // describe writes an index as MongoDB's errors do.
@@ -187,56 +126,16 @@ func (x *indexInfo) describe() string {
 	return out
 }
 
-func badHint() error {
-	return mongoerr.New(mongoerr.BadValue, "error processing query: planner returned error :: caused by :: "+
-		"hint provided does not correspond to an existing index")
-}
+// isGeo reports whether a field of an index holds cells of geometries.
+func isGeo(f index.Field) bool { return f.Kind == index.Plane || f.Kind == index.Sphere }
 
-// naturalHint returns the direction that a hint gives a scan of the collection, 0 for a hint of an
-// index.
-func naturalHint(v bsonx.Value) (int, error) {
-	if v.Type != bsonx.TypeDocument {
-		return 0, nil
-	}
-	n := v.Doc().Lookup("$natural")
-	switch {
-	case n.IsMissing():
-		return 0, nil
-	case v.Doc().Len() > 1:
-		n = bsonx.Missing // which is no direction
-	}
-	return naturalDirection("hint", n)
-}
+// isGeo reports whether the index holds only documents that have a geometry.
+func (x *indexInfo) isGeo() bool { return x.kind == index.Plane || x.kind == index.Sphere }
 
-// CheckHint refuses a $natural hint that no collection accepts.
-func CheckHint(hint bsonx.Value) error {
-	_, err := naturalHint(hint)
-	return err
-}
-
-// NaturalHint returns the hint that stands for a sort by $natural where a pipeline has no such sort: missing for other sorts.
-// It refuses a hint that does not go together with the sort.
-func NaturalHint(sort bsonx.Doc, hint bsonx.Value) (bsonx.Value, error) {
-	v := sort.Lookup("$natural")
-	if v.IsMissing() {
-		return bsonx.Missing, nil
+func (x *indexInfo) used(c *table.Collection) {
+	if x.ix == nil || x.ix == c.IDIndex {
+		c.IDUses().Add()
+		return
 	}
-	direction, err := naturalDirection("sort", v)
-	if err != nil {
-		return bsonx.Missing, err
-	}
-	hinted, err := naturalHint(hint)
-	if err == nil {
-		index := hint.Type == bsonx.TypeString || !hint.Doc().IsEmpty()
-		err = checkNatural(direction, hinted, hinted == 0 && index)
-	}
-	return bsonx.Document(bsonx.NewDoc("$natural", int32(direction))), err
-}
-
-// naturalDirection reads the direction of a scan from a sort or a hint.
-func naturalDirection(of string, v bsonx.Value) (int, error) {
-	if i, ok := v.AsExactInt64(); ok && (i == 1 || i == -1) {
-		return int(i), nil
-	}
-	return 0, mongoerr.New(mongoerr.BadValue, "$natural %s cannot be set to a value other than -1 or 1.", of)
+	x.ix.Uses().Add()
 }

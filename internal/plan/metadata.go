@@ -165,3 +165,12 @@ func (r *metaReader) indexKey(row *exec.Row) (bsonx.Value, error) {
 	doc, err := r.fields.Document(nil, row)
 	return bsonx.Document(doc), err
 }
+
+func hasNear(n filter.Node) bool {
+	found := false
+	filter.WalkNodes(n, func(n filter.Node) bool {
+		found = found || n.Kind() == filter.KindGeoNear
+		return !found
+	})
+	return found
+}

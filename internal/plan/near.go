@@ -42,15 +42,6 @@ func (cq *canonical) takeNear() error {
 	return nil
 }
 
-func hasNear(n filter.Node) bool {
-	found := false
-	filter.WalkNodes(n, func(n filter.Node) bool {
-		found = found || n.Kind() == filter.KindGeoNear
-		return !found
-	})
-	return found
-}
-
 // errNoNearIndex is the answer where no index can sort by distance.
 func errNoNearIndex() error {
 	return mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: planner returned error :: caused by :: "+

@@ -74,3 +74,48 @@ func (q *Query) projectionSpec() bsonx.Doc {
 	}
 	return q.ProjectionSpec
 }
+
+// shown returns the parts of the query that its shape is made of.
+func (q *Query) shown() bsonx.Doc {
+	filter, sort := bsonx.Empty, bsonx.Empty
+	if q.Filter != nil {
+		filter = q.Filter.Spec()
+	}
+	if q.Sort != nil {
+		sort = q.Sort
+	}
+	return bsonx.NewDoc("query", filter, "sort", sort, "projection", q.projectionSpec())
+}
+
+// pointID returns the _id of a query that is an equality on it and nothing else that planning would have to see.
+func (q *Query) pointID() (bsonx.Value, bool) {
+	if q.Filter == nil || !q.Hint.IsMissing() || q.Min != nil || q.Max != nil || q.ReturnKey || q.Skip > 0 ||
+		q.ShowRecordID || q.Tailable || q.Coll != nil && (q.Coll.Oplog || !q.Collation.Same(q.Coll.Collation)) {
+		return bsonx.Value{}, false
+	}
+	c, ok := q.Filter.Root.(*filter.Compare)
+	if !ok || c.Op != filter.Eq || c.Path != "_id" {
+		return bsonx.Value{}, false
+	}
+	switch c.Value.Type {
+	case bsonx.TypeArray, bsonx.TypeRegex, bsonx.TypeNull:
+		return bsonx.Value{}, false
+	default:
+		return c.Value, isPlainSort(q.Sort)
+	}
+}
+
+// isPlainSort reports whether a sort needs no check: one record needs no sorting, but a bad sort is an error all the
+// same.
+func isPlainSort(sort bsonx.Doc) bool {
+	for it := sort.Iter(); it.Next(); {
+		if !it.Value().Type.IsNumber() || string(it.Key()) == "$natural" {
+			return false
+		}
+	}
+	return true
+}
+
+func (q *Query) matchesAll() bool {
+	return q.Filter == nil || isTrue(q.Filter.Normalize().Root)
+}

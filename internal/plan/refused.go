@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -45,9 +44,6 @@ func (q *Query) CheckTailable() error {
 	return mongoerr.New(mongoerr.BadValue, "error processing query: %s tailable cursor requested on non capped collection", describe(q))
 }
 
-// maxDescribed is how much of a query an error message repeats.
-const maxDescribed = 4 << 10
-
 // describe writes a query as MongoDB does: namespace, tree of predicates, sort, projection
 // and collation.
 func describe(q *Query) string {
@@ -76,9 +72,13 @@ func describe(q *Query) string {
 	return text
 }
 
-func shell(d bsonx.Doc) string {
-	if d.IsEmpty() {
-		return "{}"
-	}
-	return bsonx.FormatShell(bsonx.Document(d))
+// NoTextIndex is the error of a search for words in a collection that does not exist. A count finds
+// nothing there instead.
+func NoTextIndex(namespace string) error {
+	return mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query (no such collection '%s')", namespace)
+}
+
+// cannotPlan is the error of a query that no plan can answer.
+func cannotPlan(why string) error {
+	return mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: planner returned error :: caused by :: %s", why)
 }

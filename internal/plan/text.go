@@ -123,11 +123,6 @@ func (cq *canonical) wantsScores() bool {
 	return cq.sortsByScore() || cq.q.Scores || p != nil && slices.Contains(p.MetaKinds(), metaTextScore)
 }
 
-// cannotPlan is the error of a query that no plan can answer.
-func cannotPlan(why string) error {
-	return mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: planner returned error :: caused by :: %s", why)
-}
-
 // checkTextPlanned explains why there is no plan for a search.
 func (cq *canonical) checkTextPlanned() error {
 	for _, o := range cq.whole.ors {

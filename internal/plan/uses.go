@@ -1,7 +1,5 @@
 package plan
 
-import "github.com/sheafdb/sheaf/internal/table"
-
 // countUses tells the indexes of a plan that is going to run that an operation uses them ($indexStats), and the
 // collection that it is scanned ($collStats).
 func countUses(q *Query, n node) {
@@ -27,14 +25,6 @@ func countUses(q *Query, n node) {
 	for i := 0; n.input(i) != nil; i++ {
 		countUses(q, n.input(i))
 	}
-}
-
-func (x *indexInfo) used(c *table.Collection) {
-	if x.ix == nil || x.ix == c.IDIndex {
-		c.IDUses().Add()
-		return
-	}
-	x.ix.Uses().Add()
 }
 
 // Access returns how many times the plan scans the collection, and the names of the indexes that it reads.

@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// checkNatural refuses a hint that says something else than a sort by $natural.
+func checkNatural(sort, hint int, index bool) error {
+	switch {
+	case index:
+		return mongoerr.New(mongoerr.BadValue, "index hint not allowed with $natural sort order")
+	case hint != 0 && hint != sort:
+		return mongoerr.New(mongoerr.BadValue, "$natural hint must be in the same direction as $natural sort order")
+	default:
+		return nil
+	}
+}
+
+// naturalHint returns the direction that a hint gives a scan of the collection, 0 for a hint of an
+// index.
+func naturalHint(v bsonx.Value) (int, error) {
+	if v.Type != bsonx.TypeDocument {
+		return 0, nil
+	}
+	n := v.Doc().Lookup("$natural")
+	switch {
+	case n.IsMissing():
+		return 0, nil
+	case v.Doc().Len() > 1:
+		n = bsonx.Missing // which is no direction
+	}
+	return naturalDirection("hint", n)
+}
+
+// CheckHint refuses a $natural hint that no collection accepts.
+func CheckHint(hint bsonx.Value) error {
+	_, err := naturalHint(hint)
+	return err
+}
+
+// NaturalHint returns the hint that stands for a sort by $natural where a pipeline has no such sort: missing for other sorts.
+// It refuses a hint that does not go together with the sort.
+func NaturalHint(sort bsonx.Doc, hint bsonx.Value) (bsonx.Value, error) {
+	v := sort.Lookup("$natural")
+	if v.IsMissing() {
+		return bsonx.Missing, nil
+	}
+	direction, err := naturalDirection("sort", v)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	hinted, err := naturalHint(hint)
+	if err == nil {
+		index := hint.Type == bsonx.TypeString || !hint.Doc().IsEmpty()
+		err = checkNatural(direction, hinted, hinted == 0 && index)
+	}
+	return bsonx.Document(bsonx.NewDoc("$natural", int32(direction))), err
+}
+
+// naturalDirection reads the direction of a scan from a sort or a hint.
+func naturalDirection(of string, v bsonx.Value) (int, error) {
+	if i, ok := v.AsExactInt64(); ok && (i == 1 || i == -1) {
+		return int(i), nil
+	}
+	return 0, mongoerr.New(mongoerr.BadValue, "$natural %s cannot be set to a value other than -1 or 1.", of)
+}
