@@ -284,17 +284,10 @@ func typeBounds(n *filter.TypeOf) fieldBounds {
 		}
 		out.ivs = out.ivs.union(bracketOf(t.Class()))
 	}
-	if len(n.Set.Types)+btoi(n.Set.Number) > 1 {
+	if len(n.Set.Types) > 1 || n.Set.Number && len(n.Set.Types) > 0 {
 		out.tight = max(out.tight, inexactCovered)
 	}
 	return out
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // elemMatchBounds are those of all predicates that one element has to satisfy. That there is an array only the

@@ -184,13 +184,14 @@ func (c *cache) clear(collection uint32) {
 }
 
 // clearShape forgets a shape of a collection: the entries of all purposes, and of all sets of candidates.
-func (c *cache) clearShape(collection uint32, shape []byte) {
-	query := string(shape[:len(shape)-1]) // the purpose is behind the query
+// A shape ends with its purpose, a byte up to purposes.
+func (c *cache) clearShape(collection uint32, shape []byte, purposes byte) {
+	query := string(shape[:len(shape)-1])
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, el := range c.entries {
 		rest, ok := strings.CutPrefix(key.shape, query)
-		if ok && key.collection == collection && rest != "" && rest[0] <= byte(purposeDistinct) && (len(rest) == 1 || rest[1] == 0) {
+		if ok && key.collection == collection && rest != "" && rest[0] <= purposes && (len(rest) == 1 || rest[1] == 0) {
 			c.remove(el)
 		}
 	}
@@ -253,4 +254,23 @@ func hash8(key []byte) string {
 	// A hash's Write never fails.
 	_, _ = h.Write(key)
 	return fmt.Sprintf("%08X", binary.BigEndian.Uint32(h.Sum(nil)))
+}
+
+// CacheStats counts what the plan cache did, and what it has.
+type CacheStats struct {
+	// Shapes are the entries, Bytes what is kept of them.
+	Shapes, Bytes int64
+	// Hits are queries whose plan the cache named, Misses those that needed a trial. Replans are hits whose plan then proved
+	// too expensive.
+	Hits, Misses, Replans int64
+}
+
+// stats returns what the cache did so far, and what it has now.
+func (c *cache) stats() CacheStats {
+	st := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Replans: c.replans.Load()}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st.Shapes = int64(c.order.Len())
+	st.Bytes = int64(c.bytes + c.debug)
+	return st
 }

@@ -34,22 +34,5 @@ func (c *choice) describe() *cacheDebug {
 	return d
 }
 
-// CacheStats counts what the plan cache did, and what it has.
-type CacheStats struct {
-	// Shapes are the entries, Bytes what is kept of them.
-	Shapes, Bytes int64
-	// Hits are queries whose plan the cache named, Misses those that needed a trial. Replans are hits whose plan then proved
-	// too expensive.
-	Hits, Misses, Replans int64
-}
-
 // CacheStats describes the plan cache for serverStatus.
-func (p *Planner) CacheStats() CacheStats {
-	c := p.cache
-	st := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Replans: c.replans.Load()}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	st.Shapes = int64(c.order.Len())
-	st.Bytes = int64(c.bytes + c.debug)
-	return st
-}
+func (p *Planner) CacheStats() CacheStats { return p.cache.stats() }

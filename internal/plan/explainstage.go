@@ -368,6 +368,13 @@ func (w *stageWriter) coveredDistinct(n *distinctScan, run exec.Node) {
 	b.End()
 }
 
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 func direction(backward bool) string {
 	if backward {
 		return "backward"

@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
@@ -24,27 +25,27 @@ func isSimple(bounds []intervals) bool {
 	return f == len(bounds)
 }
 
-// simpleBounds encodes bounds that are one range of keys, else it returns nil.
-func simpleBounds(n *indexScan) *exec.Bounds {
-	if !isSimple(n.bounds) {
+// simpleBounds encodes the bounds of an index's fields if they are one range of keys, else it returns nil.
+func simpleBounds(bounds []intervals, fields index.Pattern) *exec.Bounds {
+	if !isSimple(bounds) {
 		return nil
 	}
 	// Both ends are written into one piece of memory: what is the same for both, the lower end, the upper end.
-	buf := make([]byte, 0, keySize(n.bounds))
+	buf := make([]byte, 0, keySize(bounds))
 	f := 0
-	for ; f < len(n.bounds) && n.bounds[f].isPoint(); f++ {
-		buf = keystring.Append(buf, n.bounds[f][0].low, n.index.fields[f].Desc)
+	for ; f < len(bounds) && bounds[f].isPoint(); f++ {
+		buf = keystring.Append(buf, bounds[f][0].low, fields[f].Desc)
 	}
 	same := len(buf)
-	if f == len(n.bounds) || n.bounds[f].isAll() {
+	if f == len(bounds) || bounds[f].isAll() {
 		buf = append(append(buf, buf...), behind)
-		return &exec.Bounds{Lower: buf[:same:same], Upper: buf[same:], Single: f == len(n.bounds)}
+		return &exec.Bounds{Lower: buf[:same:same], Upper: buf[same:], Single: f == len(bounds)}
 	}
-	low, high, lowIncl, highIncl := ends(n.bounds[f][0], n.index.fields[f].Desc)
-	buf = appendEnd(buf, low, n.index.fields[f].Desc, !lowIncl)
+	low, high, lowIncl, highIncl := ends(bounds[f][0], fields[f].Desc)
+	buf = appendEnd(buf, low, fields[f].Desc, !lowIncl)
 	middle := len(buf)
 	buf = append(buf, buf[:same]...)
-	buf = appendEnd(buf, high, n.index.fields[f].Desc, highIncl)
+	buf = appendEnd(buf, high, fields[f].Desc, highIncl)
 	return &exec.Bounds{Lower: buf[:middle:middle], Upper: buf[middle:]}
 }
 

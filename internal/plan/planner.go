@@ -118,7 +118,7 @@ func (p *Planner) ClearShape(q *Query) error {
 	if err := cq.readSort(); err != nil {
 		return err
 	}
-	p.cache.clearShape(q.Coll.ID, cq.shape())
+	p.cache.clearShape(q.Coll.ID, cq.shape(), byte(purposeDistinct))
 	return nil
 }
 

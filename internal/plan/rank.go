@@ -53,7 +53,9 @@ func (s *solution) boundedFields() int {
 	walk(s.root, func(in node) {
 		if scan, ok := in.(*indexScan); ok {
 			for _, ivs := range scan.bounds {
-				n += btoi(!ivs.isAll())
+				if !ivs.isAll() {
+					n++
+				}
 			}
 		}
 	})

@@ -17,7 +17,7 @@ func keyBounds(n *indexScan, shared *sharedRanges) *exec.Bounds {
 			return nil
 		}
 	}
-	if b := simpleBounds(n); b != nil {
+	if b := simpleBounds(n.bounds, n.index.fields); b != nil {
 		return b
 	}
 	b := &exec.Bounds{Desc: make([]bool, len(n.bounds)), Fields: make([][]exec.Range, len(n.bounds))}
