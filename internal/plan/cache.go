@@ -16,9 +16,9 @@ import (
 // DefaultCacheSize is how many query shapes the plan cache holds (internalQueryCacheMaxEntriesPerCollection).
 const DefaultCacheSize = 5000
 
-// cache remembers for query shapes which candidate won its trial and how many works that took. An entry becomes active
+// planCache remembers for query shapes which candidate won its trial and how many works that took. An entry becomes active
 // when a second trial of the shape was about as cheap; only active entries spare a trial.
-type cache struct {
+type planCache struct {
 	mu      sync.Mutex
 	max     int
 	entries map[cacheKey]*list.Element
@@ -75,12 +75,12 @@ const (
 // maxCacheDebug bounds the bytes of what is kept for $planCacheStats only.
 const maxCacheDebug = 2 << 20
 
-func newCache(limit int) *cache {
-	return &cache{max: limit, entries: map[cacheKey]*list.Element{}, order: list.New()}
+func newCache(limit int) *planCache {
+	return &planCache{max: limit, entries: map[cacheKey]*list.Element{}, order: list.New()}
 }
 
 // get returns the winner of a shape and its works, if there is an active entry of that catalog version.
-func (c *cache) get(collection uint32, shape []byte, version uint64) (signature string, works uint64, ok bool) {
+func (c *planCache) get(collection uint32, shape []byte, version uint64) (signature string, works uint64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	el := c.entries[cacheKey{collection, string(shape)}]
@@ -113,7 +113,7 @@ type trialOutcome struct {
 }
 
 // put records the outcome of a trial.
-func (c *cache) put(collection uint32, shape []byte, version uint64, o trialOutcome) {
+func (c *planCache) put(collection uint32, shape []byte, version uint64, o trialOutcome) {
 	key := cacheKey{collection, string(shape)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,14 +143,14 @@ func (c *cache) put(collection uint32, shape []byte, version uint64, o trialOutc
 }
 
 // trim removes the entries that were not used for longest, where the cache has too many.
-func (c *cache) trim() {
+func (c *planCache) trim() {
 	for c.order.Len() > c.max || c.bytes > maxCacheBytes {
 		c.remove(c.order.Back())
 	}
 }
 
 // fill makes the outcome of a trial what the entry holds.
-func (c *cache) fill(e *cacheEntry, version uint64, o trialOutcome, active bool) {
+func (c *planCache) fill(e *cacheEntry, version uint64, o trialOutcome, active bool) {
 	c.debug -= e.debug.bytes()
 	c.bytes += len(o.signature) - len(e.signature)
 	*e = cacheEntry{
@@ -164,7 +164,7 @@ func (c *cache) fill(e *cacheEntry, version uint64, o trialOutcome, active bool)
 }
 
 // deactivate makes the next query of the shape run a trial again.
-func (c *cache) deactivate(collection uint32, shape []byte) {
+func (c *planCache) deactivate(collection uint32, shape []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if el := c.entries[cacheKey{collection, string(shape)}]; el != nil {
@@ -173,7 +173,7 @@ func (c *cache) deactivate(collection uint32, shape []byte) {
 }
 
 // clear forgets all shapes of a collection.
-func (c *cache) clear(collection uint32) {
+func (c *planCache) clear(collection uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, el := range c.entries {
@@ -185,7 +185,7 @@ func (c *cache) clear(collection uint32) {
 
 // clearShape forgets a shape of a collection: the entries of all purposes, and of all sets of candidates.
 // A shape ends with its purpose, a byte up to purposes.
-func (c *cache) clearShape(collection uint32, shape []byte, purposes byte) {
+func (c *planCache) clearShape(collection uint32, shape []byte, purposes byte) {
 	query := string(shape[:len(shape)-1])
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,7 +197,7 @@ func (c *cache) clearShape(collection uint32, shape []byte, purposes byte) {
 	}
 }
 
-func (c *cache) remove(el *list.Element) {
+func (c *planCache) remove(el *list.Element) {
 	e := el.Value.(*cacheEntry)
 	c.debug -= e.debug.bytes()
 	c.bytes -= e.bytes() - e.debug.bytes()
@@ -222,7 +222,7 @@ type CacheEntry struct {
 }
 
 // list returns the plans of a collection, the most recently used first.
-func (c *cache) list(collection uint32) []CacheEntry {
+func (c *planCache) list(collection uint32) []CacheEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []CacheEntry
@@ -266,7 +266,7 @@ type CacheStats struct {
 }
 
 // stats returns what the cache did so far, and what it has now.
-func (c *cache) stats() CacheStats {
+func (c *planCache) stats() CacheStats {
 	st := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Replans: c.replans.Load()}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -124,17 +124,6 @@ func (cq *canonical) stopped(work int) bool {
 	return cq.ended != nil
 }
 
-func isTrue(n filter.Node) bool {
-	switch n := n.(type) {
-	case *filter.AlwaysTrue:
-		return true
-	case *filter.And:
-		return len(n.Children) == 0
-	default:
-		return false
-	}
-}
-
 func (cq *canonical) readSort() error {
 	for it := cq.q.Sort.Iter(); it.Next(); {
 		key, v := string(it.Key()), it.Value()

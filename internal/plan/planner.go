@@ -35,7 +35,7 @@ type Planner struct {
 	noScans    atomic.Bool
 	// collatedRegex is what SetCollatedRegex set.
 	collatedRegex atomic.Bool
-	cache         *cache
+	cache         *planCache
 	processors    *exec.Processors
 	catalog       catalogCache
 }

@@ -119,3 +119,14 @@ func isPlainSort(sort bsonx.Doc) bool {
 func (q *Query) matchesAll() bool {
 	return q.Filter == nil || isTrue(q.Filter.Normalize().Root)
 }
+
+func isTrue(n filter.Node) bool {
+	switch n := n.(type) {
+	case *filter.AlwaysTrue:
+		return true
+	case *filter.And:
+		return len(n.Children) == 0
+	default:
+		return false
+	}
+}

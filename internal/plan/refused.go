@@ -30,7 +30,7 @@ func refuse(q *Query, err error) error {
 	var e *mongoerr.Error
 	if errors.As(err, &e) && strings.HasPrefix(e.Message, cannotPlanPrefix) {
 		clone := *e
-		clone.Message = "error processing query: " + describe(q) + " " + strings.TrimPrefix(e.Message, "error processing query: ")
+		clone.Message = "error processing query: " + describeQuery(q) + " " + strings.TrimPrefix(e.Message, "error processing query: ")
 		err = &clone
 	}
 	return &Refused{err}
@@ -41,12 +41,12 @@ func (q *Query) CheckTailable() error {
 	if !q.Tailable || q.Coll == nil || q.Coll.Capped != nil {
 		return nil
 	}
-	return mongoerr.New(mongoerr.BadValue, "error processing query: %s tailable cursor requested on non capped collection", describe(q))
+	return mongoerr.New(mongoerr.BadValue, "error processing query: %s tailable cursor requested on non capped collection", describeQuery(q))
 }
 
-// describe writes a query as MongoDB does: namespace, tree of predicates, sort, projection
+// describeQuery writes a query as MongoDB does: namespace, tree of predicates, sort, projection
 // and collation.
-func describe(q *Query) string {
+func describeQuery(q *Query) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "ns=%s.%s", q.DB, q.Name)
 	if q.Limit > 0 {

@@ -65,14 +65,14 @@ func (cq *canonical) readText() error {
 		return err
 	}
 	spec := ix.Generator().(*index.TextGen).Spec()
-	query, err := n.Bind(spec)
+	bound, err := n.Bind(spec)
 	if err != nil {
 		return err
 	}
 	if ix.Hidden {
-		return cannotPlan("need exactly one text index for $text query")
+		return cannotPlan("need exactly one text index for $text bound")
 	}
-	cq.text = &textSearch{node: n, query: query, spec: spec, scored: cq.wantsScores()}
+	cq.text = &textSearch{node: n, query: bound, spec: spec, scored: cq.wantsScores()}
 	for _, x := range cq.indexes {
 		if x.ix == ix {
 			cq.text.index = x

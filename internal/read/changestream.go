@@ -161,11 +161,11 @@ type changeDocuments struct {
 
 // Document implements changestream.Source.
 func (d changeDocuments) Document(ctx context.Context, db, collection string, id bsonx.Value) (bsonx.Doc, error) {
-	query, err := filter.Parse(bsonx.NewDoc("_id", bsonx.NewDoc("$eq", id)), filter.FindOptions(nil, d.now))
+	byID, err := filter.Parse(bsonx.NewDoc("_id", bsonx.NewDoc("$eq", id)), filter.FindOptions(nil, d.now))
 	if err != nil {
 		return nil, err
 	}
-	q := &plan.Query{DB: db, Name: collection, Coll: d.engine.Store.Lookup(db, collection), Filter: query, Limit: 1}
+	q := &plan.Query{DB: db, Name: collection, Coll: d.engine.Store.Lookup(db, collection), Filter: byID, Limit: 1}
 	if q.Coll == nil || q.Coll.Kind != catalog.KindCollection {
 		return nil, nil
 	}

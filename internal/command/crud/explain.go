@@ -285,8 +285,8 @@ func compileModification(r *command.Request, sc read.Scope, query bsonx.Doc, st 
 	return compileUpdate(r, sc, r.Service.Store.Lookup(r.DB, name), &spec, st)
 }
 
-// writeQuery is the query of a write command that is explained.
-func writeQuery(r *command.Request, sc read.Scope, query, sort bsonx.Doc, hint, collation bsonx.Value) (*plan.Query, error) {
+// writeQuery is the predicate of a write command that is explained.
+func writeQuery(r *command.Request, sc read.Scope, predicate, sort bsonx.Doc, hint, collation bsonx.Value) (*plan.Query, error) {
 	name, err := r.Collection()
 	if err != nil {
 		return nil, err
@@ -298,12 +298,12 @@ func writeQuery(r *command.Request, sc read.Scope, query, sort bsonx.Doc, hint, 
 	if sc, err = sc.Collated(collation, c); err != nil {
 		return nil, err
 	}
-	f, err := sc.Filter(query)
+	f, err := sc.Filter(predicate)
 	if err != nil {
 		return nil, err
 	}
 	if c != nil && c.Timeseries != nil {
-		return bucketQuery(r, c, sc, query, hint)
+		return bucketQuery(r, c, sc, predicate, hint)
 	}
 	return &plan.Query{
 		DB: r.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: read.SpecOf(collation), Sort: sort, Hint: hint, AllowDiskUse: true,

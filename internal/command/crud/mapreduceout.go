@@ -187,8 +187,8 @@ func (o *mapReduceOut) merge(ctx context.Context, req *command.Request, m *mapRe
 }
 
 // reduceWith reduces a result with the document of its key that is there already.
-func (m *mapReduce) reduceWith(ctx context.Context, req *command.Request, sc read.Scope, target *command.Namespace, query, doc bsonx.Doc) (bsonx.Doc, error) {
-	f, err := sc.Filter(query)
+func (m *mapReduce) reduceWith(ctx context.Context, req *command.Request, sc read.Scope, target *command.Namespace, predicate, doc bsonx.Doc) (bsonx.Doc, error) {
+	f, err := sc.Filter(predicate)
 	if err != nil {
 		return nil, err
 	}

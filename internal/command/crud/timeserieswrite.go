@@ -97,8 +97,8 @@ func seriesOf(s *command.Service, db, name string) *table.Collection {
 
 // bucketQuery is the query on buckets of a write command on a time-series collection that is
 // explained.
-func bucketQuery(r *command.Request, c *table.Collection, sc read.Scope, query bsonx.Doc, hint bsonx.Value) (*plan.Query, error) {
+func bucketQuery(r *command.Request, c *table.Collection, sc read.Scope, predicate bsonx.Doc, hint bsonx.Value) (*plan.Query, error) {
 	o := c.Timeseries
-	f, err := sc.Filter(o.BucketFilter(query, read.MeasuredIndexes(c, sc.Collation)))
+	f, err := sc.Filter(o.BucketFilter(predicate, read.MeasuredIndexes(c, sc.Collation)))
 	return &plan.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: f, Collation: sc.Collation, Hint: read.BucketHint(o, hint), AllowDiskUse: true}, err
 }
