@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/cache"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -170,7 +170,7 @@ func (r *reports) planCacheStats() ([]bsonx.Doc, error) {
 	return docs, nil
 }
 
-func (r *reports) cachedPlan(e *plan.CacheEntry) bsonx.Doc {
+func (r *reports) cachedPlan(e *cache.Entry) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("version", "1")

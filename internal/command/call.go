@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -32,7 +32,7 @@ type Workspace struct {
 
 // FindRun is what a find works with: what is asked, and the cursor that answers.
 type FindRun struct {
-	Query  plan.Query
+	Query  query.Query
 	Source read.PlanSource
 	Cursor session.Cursor
 }

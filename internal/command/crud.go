@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -129,9 +129,9 @@ func (r *Request) Ensure(db, name string) (*table.Collection, error) {
 // index there, and the hint of a scan may be wrong.
 func CheckWithout(db, name string, f *filter.Filter, hint bsonx.Value) error {
 	if f != nil && f.Text() != nil {
-		return plan.NoTextIndex(db + "." + name)
+		return query.NoTextIndex(db + "." + name)
 	}
-	return plan.CheckHint(hint)
+	return query.CheckHint(hint)
 }
 
 // Lookup returns a collection or view of the request's database, or nil.
@@ -295,7 +295,7 @@ func DocsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {
 }
 
 // FilteredQuery is what the fields query and collation of a command ask for.
-func FilteredQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
+func FilteredQuery(req *Request, name string, c *table.Collection) (*query.Query, error) {
 	sc, err := NewScope(req)
 	if err != nil {
 		return nil, err
@@ -307,11 +307,11 @@ func FilteredQuery(req *Request, name string, c *table.Collection) (*plan.Query,
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: read.SpecOf(req.Get("collation"))}, nil
+	return &query.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: read.SpecOf(req.Get("collation"))}, nil
 }
 
 // HintedQuery is filteredQuery for a command that also has the field hint.
-func HintedQuery(req *Request, name string, c *table.Collection) (*plan.Query, error) {
+func HintedQuery(req *Request, name string, c *table.Collection) (*query.Query, error) {
 	if err := read.CheckHint(req.Get("hint")); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
 // maxCandidates bounds how many candidates are made for a query (internalQueryPlannerMaxIndexedSolutions).
@@ -50,10 +51,10 @@ func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
 		if cq.stopped(len(c.predicates) * interrupt.Step) {
 			return out
 		}
-		if !cq.mayUse(x) || !x.isWildcard() && !c.bounds(x.fields[0]) || !cq.holds(x, c) {
+		if !cq.mayUse(x) || !x.IsWildcard() && !c.bounds(x.Fields[0]) || !cq.holds(x, c) {
 			continue
 		}
-		if x.isWildcard() {
+		if x.IsWildcard() {
 			out = cq.wildcardAccesses(out, x, c, need)
 		} else {
 			out = cq.indexAccesses(out, x, c, need)
@@ -77,7 +78,7 @@ func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
 }
 
 // indexAccesses appends the ways to a conjunction through one index.
-func (cq *canonical) indexAccesses(out []access, x *indexInfo, c, need *conjunction) []access {
+func (cq *canonical) indexAccesses(out []access, x *indexinfo.Index, c, need *conjunction) []access {
 	cq.assignments(x, c, func(asg assignment) bool {
 		if need == nil || asg.usesOneOf(need) {
 			out = append(out, cq.access(asg, x, c))
@@ -89,16 +90,18 @@ func (cq *canonical) indexAccesses(out []access, x *indexInfo, c, need *conjunct
 }
 
 // mayUse reports whether a hint, if there is one, is of that index.
-func (cq *canonical) mayUse(x *indexInfo) bool { return cq.hint.index == nil || cq.hint.index == x }
+func (cq *canonical) mayUse(x *indexinfo.Index) bool {
+	return cq.hint.Index == nil || cq.hint.Index == x
+}
 
 // holds reports whether an index has an entry of every document that the conjunction matches, as far as its partial
 // filter is concerned. A hint overrides it, and then the result may be incomplete, as in MongoDB.
-func (cq *canonical) holds(x *indexInfo, c *conjunction) bool {
-	if !x.isPartial || cq.hint.index == x {
+func (cq *canonical) holds(x *indexinfo.Index, c *conjunction) bool {
+	if !x.IsPartial || cq.hint.Index == x {
 		return true
 	}
 	n := c.node()
-	return x.partial != nil && n != nil && filter.SubsetOf(n, x.partial)
+	return x.Partial != nil && n != nil && filter.SubsetOf(n, x.Partial)
 }
 
 // orAccess is the union of accesses to all branches, if all have one. What stands beside the $or also bounds the branches.

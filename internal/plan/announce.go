@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/plan/cache"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -64,5 +65,5 @@ func (e *Execution) Hashes(ctx context.Context) (shape, key string) {
 	if full == nil {
 		full = e.cq.cacheKey(slices.Clip(short), []*solution{e.plan})
 	}
-	return hash8(short), hash8(full)
+	return cache.Hash(short), cache.Hash(full)
 }

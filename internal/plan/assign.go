@@ -7,6 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
 // assigned is a predicate that bounds a field of an index.
@@ -34,21 +36,21 @@ func (w *workspace) clear() {
 
 // assignments calls use for the ways to bound an index by a conjunction until it returns false. Where the first field is
 // multikey only one of several predicates can bound it, and each of them is tried. An assignment is good until use returns.
-func (cq *canonical) assignments(x *indexInfo, c *conjunction, use func(assignment) bool) {
+func (cq *canonical) assignments(x *indexinfo.Index, c *conjunction, use func(assignment) bool) {
 	w := &cq.work
 	w.clear()
-	lead := x.lead()
+	lead := x.Lead()
 	w.leading = cq.servable(w.leading, x, lead, c)
 	for i, first := range w.leading {
 		if cq.stopped((i + 1) * interrupt.Step) {
 			return
 		}
-		if alreadyTogether(w.leading[:i], first, x.bits(lead)) {
+		if alreadyTogether(w.leading[:i], first, x.Bits(lead)) {
 			continue
 		}
 		w.chosen = append(w.chosen[:0], first)
 		w.chosen = cq.extend(w.chosen, x, w.leading)
-		for f := lead + 1; f < len(x.fields); f++ {
+		for f := lead + 1; f < len(x.Fields); f++ {
 			w.servable = cq.servable(w.servable[:0], x, f, c)
 			w.chosen = cq.extend(w.chosen, x, w.servable)
 		}
@@ -69,9 +71,9 @@ func alreadyTogether(earlier assignment, next assigned, bits uint64) bool {
 }
 
 // servable appends the predicates that can bound a field, equalities first.
-func (cq *canonical) servable(dst assignment, x *indexInfo, field int, c *conjunction) assignment {
-	value := x.wild != nil && field == x.wild.at+1
-	if x.wild != nil && x.wild.generic && field >= x.wild.at {
+func (cq *canonical) servable(dst assignment, x *indexinfo.Index, field int, c *conjunction) assignment {
+	value := x.Wild != nil && field == x.Wild.At+1
+	if x.Wild != nil && x.Wild.Generic && field >= x.Wild.At {
 		return dst
 	}
 	for _, points := range [...]bool{true, false} {
@@ -79,15 +81,15 @@ func (cq *canonical) servable(dst assignment, x *indexInfo, field int, c *conjun
 			if cq.stopped(interrupt.Step) {
 				return dst
 			}
-			if !isBoundBy(x.fields[field], p.path) {
+			if !isBoundBy(x.Fields[field], p.path) {
 				continue
 			}
 			b := cq.boundsOn(p, x, field)
-			if cq.stopped(len(b.ivs) * interrupt.Step) {
+			if cq.stopped(len(b.Intervals) * interrupt.Step) {
 				return dst
 			}
 			if value {
-				if !x.wild.serves(p) {
+				if !serves(x.Wild, p) {
 					continue
 				}
 				b = p.wildcardBounds(b, x)
@@ -101,7 +103,7 @@ func (cq *canonical) servable(dst assignment, x *indexInfo, field int, c *conjun
 }
 
 // extend adds every predicate of one field that can be combined with all that were chosen before.
-func (cq *canonical) extend(a assignment, x *indexInfo, from assignment) assignment {
+func (cq *canonical) extend(a assignment, x *indexinfo.Index, from assignment) assignment {
 	first := len(a) // predicates of one path and one $elemMatch follow each other, and are judged alike
 	fitted := false
 	for i, next := range from {
@@ -110,7 +112,7 @@ func (cq *canonical) extend(a assignment, x *indexInfo, from assignment) assignm
 			fitted = false
 			continue
 		case i > 0 && len(a) > first && fitted && next.pred.standsBeside(from[i-1].pred):
-			fitted = combine(a[len(a)-1].pred, next.pred, x.bits(next.field))
+			fitted = combine(a[len(a)-1].pred, next.pred, x.Bits(next.field))
 		default:
 			fitted = a.fits(x, next)
 			if cq.stopped(len(a) * interrupt.Step) {
@@ -129,10 +131,10 @@ func (p *predicate) standsBeside(q *predicate) bool {
 	return p.path == q.path && len(p.elems) == len(q.elems) && (len(p.elems) == 0 || p.elems[len(p.elems)-1] == q.elems[len(q.elems)-1])
 }
 
-func (a assignment) fits(x *indexInfo, next assigned) bool {
+func (a assignment) fits(x *indexinfo.Index, next assigned) bool {
 	for _, have := range a {
 		if have.pred.node == next.pred.node ||
-			!combine(have.pred, next.pred, x.bits(have.field)|x.bits(next.field)) {
+			!combine(have.pred, next.pred, x.Bits(have.field)|x.Bits(next.field)) {
 			return false
 		}
 	}
@@ -141,14 +143,14 @@ func (a assignment) fits(x *indexInfo, next assigned) bool {
 
 // isComplete reports whether an index that does not hold every document has an entry of every match. A wildcard index is one for
 // the value of its wildcard, or, without it, for the other fields.
-func (a assignment) isComplete(x *indexInfo) bool {
-	if x.isGeo() {
+func (a assignment) isComplete(x *indexinfo.Index) bool {
+	if x.IsGeo() {
 		return a.hasGeo(x)
 	}
-	if x.wild != nil && !x.wild.generic {
-		return slices.ContainsFunc(a, func(have assigned) bool { return have.field == x.wild.at+1 })
+	if x.Wild != nil && !x.Wild.Generic {
+		return slices.ContainsFunc(a, func(have assigned) bool { return have.field == x.Wild.At+1 })
 	}
-	if !x.sparse && x.wild == nil {
+	if !x.Sparse && x.Wild == nil {
 		return true
 	}
 	for _, have := range a {
@@ -172,8 +174,8 @@ func (a assignment) usesOneOf(c *conjunction) bool {
 }
 
 // access makes the index scan of an assignment, and the residual that it leaves of a conjunction.
-func (cq *canonical) access(a assignment, x *indexInfo, c *conjunction) access {
-	scan := x.scan()
+func (cq *canonical) access(a assignment, x *indexinfo.Index, c *conjunction) access {
+	scan := scan(x)
 	out := access{node: scan, scan: scan}
 	for rest := a; len(rest) > 0; {
 		field, n := rest[0].field, 1
@@ -181,27 +183,27 @@ func (cq *canonical) access(a assignment, x *indexInfo, c *conjunction) access {
 			n++
 		}
 		bounds := &scan.bounds[field]
-		*bounds = bounds.intersect(cq.common(rest[:n]))
+		*bounds = bounds.Intersect(cq.common(rest[:n]))
 		out.score += fieldScore(*bounds, field)
 		rest = rest[n:]
 	}
-	if x.wild != nil {
+	if x.Wild != nil {
 		scan.boundPaths()
 	}
 	var onEntry []filter.Node
 	settled := a.settled()
 	for i, n := range c.conjuncts {
 		t, ok := a.settles(n, settled)
-		if ok && t == inexactFetch && cq.purpose == purposeCount && a.countsNulls(x, n) {
-			t = exact
+		if ok && t == bounds.InexactFetch && cq.purpose == purposeCount && a.countsNulls(x, n) {
+			t = bounds.Exact
 		}
 		switch {
-		case !ok || t == inexactFetch || t == inexactCovered && scan.dedup:
+		case !ok || t == bounds.InexactFetch || t == bounds.InexactCovered && scan.dedup:
 			if out.residual == nil {
 				out.residual = make([]filter.Node, 0, len(c.conjuncts)-i)
 			}
 			out.residual = append(out.residual, n)
-		case t == inexactCovered:
+		case t == bounds.InexactCovered:
 			onEntry = append(onEntry, n)
 			scan.paths = appendPaths(scan.paths, n)
 		}
@@ -224,7 +226,7 @@ func (a assignment) serve() {
 func (a assignment) exact() []filter.Node {
 	var out []filter.Node
 	for _, have := range a {
-		if have.bounds.tight == exact {
+		if have.bounds.Tight == bounds.Exact {
 			out = append(out, have.pred.conjunct)
 		}
 	}
@@ -233,16 +235,16 @@ func (a assignment) exact() []filter.Node {
 
 // countsNulls reports whether a conjunct asks for null, and the entries with null are those of its matches: no array is on the way.
 // An entry does not tell null from a missing field, which is nothing to a count.
-func (a assignment) countsNulls(x *indexInfo, conjunct filter.Node) bool {
+func (a assignment) countsNulls(x *indexinfo.Index, conjunct filter.Node) bool {
 	if !asksForNull(conjunct) {
 		return false
 	}
 	for _, have := range a {
-		if have.pred.conjunct == conjunct && (have.pred.node != conjunct || x.fields[have.field].Kind != index.Ordered || x.bits(have.field) != 0) {
+		if have.pred.conjunct == conjunct && (have.pred.node != conjunct || x.Fields[have.field].Kind != index.Ordered || x.Bits(have.field) != 0) {
 			return false
 		}
 	}
-	return x.wild == nil && x.kind == index.Ordered
+	return x.Wild == nil && x.Kind == index.Ordered
 }
 
 // asksForNull reports whether a conjunct is an equality with null, or with one of several values
@@ -272,13 +274,13 @@ func isInexactPoint(v bsonx.Value) bool {
 
 // settled returns what the bounds leave to check of each conjunct that they concern; nil where there are so few that it is quicker
 // to look through them.
-func (a assignment) settled() map[filter.Node]tightness {
+func (a assignment) settled() map[filter.Node]bounds.Tightness {
 	if len(a) <= usualAssigned {
 		return nil
 	}
-	settled := make(map[filter.Node]tightness, len(a))
+	settled := make(map[filter.Node]bounds.Tightness, len(a))
 	for _, have := range a {
-		settled[have.pred.conjunct] = max(settled[have.pred.conjunct], have.bounds.tight)
+		settled[have.pred.conjunct] = max(settled[have.pred.conjunct], have.bounds.Tight)
 	}
 	return settled
 }
@@ -287,14 +289,14 @@ func (a assignment) settled() map[filter.Node]tightness {
 const usualAssigned = 8
 
 // settles returns what the bounds leave to check of a conjunct; false where they do not concern it.
-func (a assignment) settles(conjunct filter.Node, settled map[filter.Node]tightness) (t tightness, ok bool) {
+func (a assignment) settles(conjunct filter.Node, settled map[filter.Node]bounds.Tightness) (t bounds.Tightness, ok bool) {
 	if settled != nil {
 		t, ok = settled[conjunct]
 		return t, ok
 	}
 	for _, have := range a {
 		if have.pred.conjunct == conjunct {
-			t, ok = max(t, have.bounds.tight), true
+			t, ok = max(t, have.bounds.Tight), true
 		}
 	}
 	return t, ok
@@ -302,12 +304,12 @@ func (a assignment) settles(conjunct filter.Node, settled map[filter.Node]tightn
 
 // common returns the values that all bounds of an assignment of one field hold. Pairs are intersected first: one by one the bounds
 // of many negations would be copied again and again.
-func (cq *canonical) common(a assignment) intervals {
+func (cq *canonical) common(a assignment) bounds.Intervals {
 	if len(a) == 1 || cq.stopped(len(a)*interrupt.Step) {
-		return a[0].bounds.ivs
+		return a[0].bounds.Intervals
 	}
 	half := len(a) / 2
-	return cq.common(a[:half]).intersect(cq.common(a[half:]))
+	return cq.common(a[:half]).Intersect(cq.common(a[half:]))
 }
 
 // pathOf returns the path of a predicate that bounds an index.
@@ -323,14 +325,14 @@ func pathOf(n filter.Node) string {
 }
 
 // fieldScore weighs the bounds that predicates give to a field: points most, ranges less, and leading fields most.
-func fieldScore(ivs intervals, field int) int {
+func fieldScore(ivs bounds.Intervals, field int) int {
 	weight := 64 >> min(field, 5)
 	switch {
-	case ivs.isAll():
+	case ivs.IsAll():
 		return 0
-	case ivs.isPoint():
+	case ivs.IsPoint():
 		return 4 * weight
-	case ivs.isPoints():
+	case ivs.IsPoints():
 		return 3 * weight
 	default:
 		return 2 * weight

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/keyspace"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 )
 
@@ -67,7 +67,7 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-func (f *fixture) exhaust(b *testing.B, q *plan.Query) {
+func (f *fixture) exhaust(b *testing.B, q *query.Query) {
 	ctx := context.Background()
 	r := exec.NewReader(f.engine)
 	defer func() { _ = r.Close() }()

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
 )
 
 // countBounds counts the long bounds of the solutions as what the operation holds. They take several times the memory of the
@@ -20,7 +21,7 @@ func countBounds(ctx context.Context, solutions []*solution) error {
 
 // sharedKey tells lists of intervals apart; see sharedList.
 type sharedKey struct {
-	of   *interval
+	of   *bounds.Interval
 	desc bool
 }
 
@@ -39,10 +40,10 @@ func countNode(ctx context.Context, n node, counted *map[sharedKey]bool) error {
 		return nil
 	}
 	for f, ivs := range scan.bounds {
-		if len(ivs) < longBounds {
+		if len(ivs) < bounds.Long {
 			continue
 		}
-		key := sharedKey{&ivs[0], scan.index.fields[f].Desc}
+		key := sharedKey{&ivs[0], scan.index.Fields[f].Desc}
 		if (*counted)[key] {
 			continue
 		}
@@ -50,7 +51,7 @@ func countNode(ctx context.Context, n node, counted *map[sharedKey]bool) error {
 			*counted = map[sharedKey]bool{}
 		}
 		(*counted)[key] = true
-		if err := memory.Of(ctx).Add(ivs.bytes()); err != nil {
+		if err := memory.Of(ctx).Add(ivs.Bytes()); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -14,15 +16,15 @@ import (
 // only a name.
 type builder struct {
 	env     *exec.Env
-	q       *Query
+	q       *query.Query
 	whole   *filter.Filter
 	records Counter
-	shared  *sharedRanges
+	shared  *bounds.Shared
 }
 
 func (b *builder) build(n node) exec.Node {
 	made := b.bare(n)
-	if b.q.timed {
+	if b.q.Timed {
 		if _, named := n.(*express); !named {
 			return exec.Timed(made)
 		}
@@ -114,7 +116,7 @@ func (b *builder) collScan(n *collScan) exec.Node {
 	o := exec.CollScanOptions{Coll: b.q.Coll, Filter: b.predicate(n.filter), Backward: n.backward, Tailable: n.tailable}
 	if n.hasIDs {
 		prefix := b.q.Coll.RecordPrefix()
-		r := rangeOf(n.ids, false)
+		r := bounds.RangeOf(n.ids, false)
 		o.Lower = slices.Concat(prefix, r.Lo)
 		o.Upper = slices.Concat(prefix, r.Hi)
 	}
@@ -127,7 +129,7 @@ func (b *builder) indexScan(n *indexScan) exec.Node {
 		return exec.NewEmptyScan(b.env)
 	}
 	return exec.NewIndexScan(b.env, exec.IndexScanOptions{
-		Coll: b.q.Coll, Index: n.index.ix, Bounds: bounds, Backward: n.backward,
+		Coll: b.q.Coll, Index: n.index.Stored, Bounds: bounds, Backward: n.backward,
 		Filter: b.predicate(n.filter), FilterPaths: n.paths, Dedup: n.dedup, NoRecord: n.noRecord,
 	})
 }
@@ -137,7 +139,7 @@ func (b *builder) countScan(n *countScan) exec.Node {
 	if bounds == nil {
 		return exec.NewEmptyScan(b.env)
 	}
-	return exec.NewCountScan(b.env, b.q.Coll, n.scan.index.ix, bounds, n.scan.dedup)
+	return exec.NewCountScan(b.env, b.q.Coll, n.scan.index.Stored, bounds, n.scan.dedup)
 }
 
 func (b *builder) distinctScan(n *distinctScan) exec.Node {
@@ -146,33 +148,33 @@ func (b *builder) distinctScan(n *distinctScan) exec.Node {
 		return exec.NewEmptyScan(b.env)
 	}
 	return exec.NewDistinctScan(b.env, exec.DistinctScanOptions{
-		Coll: b.q.Coll, Index: n.scan.index.ix, Bounds: bounds, Backward: n.scan.backward, Fields: n.fields,
+		Coll: b.q.Coll, Index: n.scan.index.Stored, Bounds: bounds, Backward: n.scan.backward, Fields: n.fields,
 		Filter: b.predicate(n.scan.filter), FilterPaths: n.scan.paths,
 	})
 }
 
 func (b *builder) sortMerge(n *sortMerge) exec.Node {
-	key := exec.EntryKey(sortPattern(n.pattern))
+	key := exec.EntryKey(query.SortPattern(n.pattern))
 	if n.documents {
-		key = sortKey(n.pattern, b.q.Collation)
+		key = query.SortKey(n.pattern, b.q.Collation)
 	}
 	return exec.NewSortMerge(b.env, b.q.Coll, b.buildAll(n.in), key, n.dedup)
 }
 
 func (b *builder) sort(n *sortNode) *exec.Sort {
-	key := sortKey(n.pattern, b.q.Collation)
+	key := query.SortKey(n.pattern, b.q.Collation)
 	if n.entries {
-		key = exec.EntryKey(sortPattern(n.pattern))
+		key = exec.EntryKey(query.SortPattern(n.pattern))
 	}
 	s := exec.NewSort(b.env, b.build(n.in), key, n.limit)
-	if b.q.readsIndexKey() {
+	if b.q.ReadsIndexKey() {
 		s.KeepIndexKeys()
 	}
 	if n.entries {
 		s.Entries()
 		return s
 	}
-	s.ByDocument(sortPattern(n.pattern))
+	s.ByDocument(query.SortPattern(n.pattern))
 	if sumsScores(n.in) {
 		s.Scored()
 	}
@@ -206,14 +208,14 @@ func (b *builder) returnKey(n *returnKey) exec.Node {
 // returnedKey replaces documents by index keys. Of the projection it applies the sort keys only.
 func (b *builder) returnedKey() exec.Projector {
 	key := exec.ReturnedKey()
-	if !b.q.returnsSortKey() {
+	if !b.q.ReturnsSortKey() {
 		return key
 	}
-	p, err := projection.Parse(sortKeyFields(b.q.projectionSpec()), projection.Options{})
+	p, err := projection.Parse(sortKeyFields(b.q.ShownProjection()), projection.Options{})
 	if err != nil {
 		return func(dst []byte, _ *exec.Row) ([]byte, error) { return dst, err }
 	}
-	reader := newMetaReader(b.q, p)
+	reader := query.NewMetaReader(b.q, p)
 	var room []byte
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
 		var err error
@@ -221,7 +223,7 @@ func (b *builder) returnedKey() exec.Projector {
 			return dst, err
 		}
 		meta := new(projection.Meta)
-		if err := reader.read(meta, row); err != nil {
+		if err := reader.Read(meta, row); err != nil {
 			return dst, err
 		}
 		return p.Apply(dst, room, meta)
@@ -237,7 +239,7 @@ func sortKeyFields(spec bsonx.Doc) bsonx.Doc {
 		if v.Type != bsonx.TypeDocument {
 			continue
 		}
-		if kind := v.Doc().Lookup("$meta"); kind.Type == bsonx.TypeString && kind.Str() == metaSortKey {
+		if kind := v.Doc().Lookup("$meta"); kind.Type == bsonx.TypeString && kind.Str() == query.MetaSortKey {
 			b.ValueBytes(it.Key(), v)
 		}
 	}
@@ -274,7 +276,7 @@ func (b *builder) projector(p *projection.Projection) exec.Projector {
 		return p.Apply(dst, row.Doc, nil)
 	}
 	if len(p.MetaKinds()) > 0 {
-		apply = newMetaProjector(b.q, p)
+		apply = query.NewMetaProjector(b.q, p)
 	}
 	if computed, _ := p.Computed(); len(computed) == 0 {
 		return apply
@@ -291,7 +293,7 @@ func (b *builder) projector(p *projection.Projection) exec.Projector {
 // recordIDs adds $recordId: what the records are clustered by, _id or the insertion sequence.
 func recordIDs(coll *table.Collection) exec.Projector {
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
-		id, err := recordIDOf(coll, row)
+		id, err := query.RecordIDOf(coll, row)
 		if err != nil {
 			return nil, err
 		}

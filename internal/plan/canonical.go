@@ -8,17 +8,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
 // canonical is a query in the form that planning works on.
 type canonical struct {
-	q       *Query
+	q       *query.Query
 	filter  *filter.Filter // normalised; nil: everything
 	root    filter.Node    // nil: everything
 	sort    []sortField
 	natural int // direction of {$natural: ±1}, or 0
-	hint    hint
-	indexes []*indexInfo
+	hint    indexinfo.Hint
+	indexes []*indexinfo.Index
 	// collatedRegex says that regular expressions may read indexes with a collation.
 	collatedRegex bool
 	purpose       purpose
@@ -37,7 +40,7 @@ type canonical struct {
 		accesses  [usualCandidates]access
 		solutions [usualCandidates]*solution
 	}
-	shared sharedRanges // of the candidates
+	shared bounds.Shared // of the candidates
 	// signatures holds those of the candidates, one behind the other.
 	signatures []byte
 }
@@ -62,7 +65,7 @@ type sortField struct {
 }
 
 // canonicalize checks a query against its collection, which exists.
-func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*canonical, error) {
+func (p *Planner) canonicalize(ctx context.Context, q *query.Query, pu purpose) (*canonical, error) {
 	cq := &canonical{q: q, purpose: pu}
 	cq.running.Set(ctx)
 	cq.whole.cq = cq
@@ -74,7 +77,7 @@ func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*cano
 	if err := cq.readSort(); err != nil {
 		return nil, err
 	}
-	cq.indexes = p.catalog.indexes(q.Coll)
+	cq.indexes = p.catalog.Indexes(q.Coll)
 	cq.collatedRegex = p.collatedRegex.Load()
 	if err := cq.countPredicates(ctx); err != nil {
 		return nil, err
@@ -82,8 +85,8 @@ func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*cano
 	if err := cq.readText(); err != nil {
 		return nil, err
 	}
-	h, err := parseHint(q.Hint, q.Coll, cq.indexes)
-	if q.Tailable && h.natural == 0 && (cq.root == nil || !hasNear(cq.root)) {
+	h, err := indexinfo.ParseHint(q.Hint, q.Coll, cq.indexes)
+	if q.Tailable && h.Natural == 0 && (cq.root == nil || !query.HasNear(cq.root)) {
 		return cq, nil // there is but one plan: a hint of an index is not even looked up
 	}
 	if err != nil {
@@ -100,7 +103,7 @@ func (p *Planner) canonicalize(ctx context.Context, q *Query, pu purpose) (*cano
 		}
 	}
 	if cq.natural != 0 {
-		return cq, checkNatural(cq.natural, h.natural, h.index != nil)
+		return cq, query.CheckNatural(cq.natural, h.Natural, h.Index != nil)
 	}
 	return cq, nil
 }
@@ -111,7 +114,7 @@ func (cq *canonical) readFilter() {
 	}
 	cq.filter = cq.q.Filter.Normalize()
 	cq.root = cq.filter.Root
-	if isTrue(cq.root) {
+	if query.IsTrue(cq.root) {
 		cq.root = nil
 	}
 }
@@ -131,11 +134,11 @@ func (cq *canonical) readSort() error {
 			if cq.q.Sort.Len() > 1 {
 				return mongoerr.New(mongoerr.BadValue, "$natural sort cannot be set to a value other than -1 or 1.")
 			}
-			dir, err := naturalDirection("sort", v)
+			dir, err := query.Direction("sort", v)
 			cq.natural = dir
 			return err
 		}
-		if meta := sortMeta(v); meta != "" {
+		if meta := query.MetaPath(v); meta != "" {
 			cq.sort = append(cq.sort, sortField{meta, true})
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/schema"
 )
@@ -30,28 +31,28 @@ func TestCappedPlans(t *testing.T) {
 	f.index("a_1", bsonx.NewDoc("a", 1))
 	natural := func(n int) bsonx.Doc { return bsonx.NewDoc("$natural", n) }
 	for name, c := range map[string]struct {
-		query   plan.Query
+		query   query.Query
 		filter  bsonx.Doc
 		project bsonx.Doc
 		summary string
 		want    string
 	}{
 		"insertion order": {summary: "COLLSCAN", want: "3 1.0 2"},
-		"backward":        {query: plan.Query{Sort: natural(-1)}, summary: "COLLSCAN", want: "2 1.0 3"},
-		"hinted backward": {query: plan.Query{Hint: bsonx.Document(natural(-1))}, summary: "COLLSCAN", want: "2 1.0 3"},
+		"backward":        {query: query.Query{Sort: natural(-1)}, summary: "COLLSCAN", want: "2 1.0 3"},
+		"hinted backward": {query: query.Query{Hint: bsonx.Document(natural(-1))}, summary: "COLLSCAN", want: "2 1.0 3"},
 		"by _id":          {filter: bsonx.NewDoc("_id", 1), summary: "IDHACK", want: "1.0"},
 		"by _id, gone":    {filter: bsonx.NewDoc("_id", 0), summary: "IDHACK", want: ""},
 		"by _id, hinted": {
-			query: plan.Query{Hint: bsonx.String("_id_")}, filter: bsonx.NewDoc("_id", 1), summary: "IXSCAN { _id: 1 }", want: "1.0",
+			query: query.Query{Hint: bsonx.String("_id_")}, filter: bsonx.NewDoc("_id", 1), summary: "IXSCAN { _id: 1 }", want: "1.0",
 		},
 		"range of _id": {filter: bsonx.NewDoc("_id", bsonx.NewDoc("$gt", 0)), summary: "IXSCAN { _id: 1 }", want: "1.0 2 3"},
-		"sort by _id":  {query: plan.Query{Sort: bsonx.NewDoc("_id", -1)}, summary: "IXSCAN { _id: 1 }", want: "3 2 1.0"},
+		"sort by _id":  {query: query.Query{Sort: bsonx.NewDoc("_id", -1)}, summary: "IXSCAN { _id: 1 }", want: "3 2 1.0"},
 		"covered by _id": {
 			filter: bsonx.NewDoc("_id", bsonx.NewDoc("$lt", 3)), project: bsonx.NewDoc("_id", 1), summary: "IXSCAN { _id: 1 }", want: "1.0 2",
 		},
 		"another index": {filter: bsonx.NewDoc("a", bsonx.NewDoc("$gte", 2)), summary: "IXSCAN { a: 1 }", want: "2 1.0"},
 		"tailable": {
-			query: plan.Query{Tailable: true, Hint: bsonx.String("a_1")}, filter: bsonx.NewDoc("_id", bsonx.NewDoc("$gt", 1)), summary: "COLLSCAN", want: "3 2",
+			query: query.Query{Tailable: true, Hint: bsonx.String("a_1")}, filter: bsonx.NewDoc("_id", bsonx.NewDoc("$gt", 1)), summary: "COLLSCAN", want: "3 2",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +90,7 @@ func TestCappedScanPosition(t *testing.T) {
 		f := newCapped(t)
 		r := exec.NewReader(f.engine)
 		defer r.Close()
-		run, err := f.planner.Find(context.Background(), &plan.Query{DB: "db", Name: "capped", Coll: f.coll, Tailable: tailable}, r)
+		run, err := f.planner.Find(context.Background(), &query.Query{DB: "db", Name: "capped", Coll: f.coll, Tailable: tailable}, r)
 		if err != nil {
 			t.Fatal(err)
 		}

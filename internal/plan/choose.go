@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -36,12 +37,12 @@ func (c *choice) closeLosers() {
 
 // nowhere plans a query of a collection that does not exist. Only what needs no collection is
 // checked.
-func nowhere(q *Query, pu purpose) (*canonical, *solution, error) {
-	if _, err := naturalHint(q.Hint); err != nil {
-		return nil, nil, refuse(q, err)
+func nowhere(q *query.Query, pu purpose) (*canonical, *solution, error) {
+	if _, err := query.HintDirection(q.Hint); err != nil {
+		return nil, nil, query.Refuse(q, err)
 	}
 	if pu != purposeCount && q.Filter != nil && q.Filter.Text() != nil {
-		return nil, nil, &Refused{NoTextIndex(q.Namespace())}
+		return nil, nil, query.NewRefused(query.NoTextIndex(q.Namespace()))
 	}
 	cq := &canonical{q: q, purpose: pu}
 	cq.readFilter()
@@ -49,7 +50,7 @@ func nowhere(q *Query, pu purpose) (*canonical, *solution, error) {
 }
 
 // open plans a query and returns its execution.
-func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpose) (*Execution, error) {
+func (p *Planner) open(ctx context.Context, q *query.Query, r storage.Reader, pu purpose) (*Execution, error) {
 	if q.Coll == nil {
 		cq, s, err := nowhere(q, pu)
 		if err != nil {
@@ -57,7 +58,7 @@ func (p *Planner) open(ctx context.Context, q *Query, r storage.Reader, pu purpo
 		}
 		return p.single(cq, s, r, nil), nil
 	}
-	if id, ok := q.pointID(); ok {
+	if id, ok := q.PointID(); ok {
 		cq := &canonical{q: q, filter: q.Filter, purpose: pu}
 		return p.single(cq, cq.idPlan(id), r, nil), nil
 	}
@@ -95,7 +96,7 @@ func (p *Planner) single(cq *canonical, s *solution, r storage.Reader, records C
 }
 
 // enumerate makes the candidate plans of a query. Its errors are Refused.
-func (p *Planner) enumerate(ctx context.Context, q *Query, pu purpose) (*canonical, []*solution, error) {
+func (p *Planner) enumerate(ctx context.Context, q *query.Query, pu purpose) (*canonical, []*solution, error) {
 	cq, solutions, err := p.candidates(ctx, q, pu)
 	if err != nil {
 		if pu == purposeCount { // MongoDB's count has them outside of its query
@@ -103,12 +104,12 @@ func (p *Planner) enumerate(ctx context.Context, q *Query, pu purpose) (*canonic
 			bare.Skip, bare.Limit = 0, 0
 			q = &bare
 		}
-		return nil, nil, refuse(q, err)
+		return nil, nil, query.Refuse(q, err)
 	}
 	return cq, solutions, nil
 }
 
-func (p *Planner) candidates(ctx context.Context, q *Query, pu purpose) (*canonical, []*solution, error) {
+func (p *Planner) candidates(ctx context.Context, q *query.Query, pu purpose) (*canonical, []*solution, error) {
 	cq, err := p.canonicalize(ctx, q, pu)
 	if err != nil {
 		return nil, nil, err
@@ -167,7 +168,7 @@ func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution
 		return nil, err
 	}
 	if useCache {
-		p.cache.put(cq.q.Coll.ID, key, cq.q.Coll.Version, p.outcome(c))
+		p.cache.Put(cq.q.Coll.ID, key, cq.q.Coll.Version, p.outcome(c))
 	}
 	return c, nil
 }
@@ -176,7 +177,7 @@ func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution
 // expensive than it was.
 func (p *Planner) fromCache(ctx context.Context, cq *canonical, key []byte, solutions []*solution, r storage.Reader,
 ) (*candidate, error) {
-	signature, works, ok := p.cache.get(cq.q.Coll.ID, key, cq.q.Coll.Version)
+	signature, works, ok := p.cache.Get(cq.q.Coll.ID, key, cq.q.Coll.Version)
 	if !ok {
 		return nil, nil
 	}
@@ -194,8 +195,8 @@ func (p *Planner) fromCache(ctx context.Context, cq *canonical, key []byte, solu
 		}
 		break
 	}
-	p.cache.replans.Add(1)
-	p.cache.deactivate(cq.q.Coll.ID, key)
+	p.cache.Replans.Add(1)
+	p.cache.Deactivate(cq.q.Coll.ID, key)
 	return nil, nil
 }
 
@@ -209,7 +210,7 @@ func (cq *canonical) idPlan(id bsonx.Value) *solution {
 		return newSolution(n)
 	}
 	if p := cq.q.Projection; p != nil && !p.IsIdentity() {
-		n = &project{in: n, p: p, spec: cq.q.projectionSpec()}
+		n = &project{in: n, p: p, spec: cq.q.ShownProjection()}
 	}
 	return newSolution(n)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
 // TestCollatedPlansAgreeWithScan compares index plans with a scan, for several collations of the
@@ -97,7 +98,7 @@ func TestCollatedRegex(t *testing.T) {
 }
 
 // ids returns the _ids of a query's documents, sorted.
-func (f *fixture) ids(r *rapid.T, q *plan.Query) []int64 {
+func (f *fixture) ids(r *rapid.T, q *query.Query) []int64 {
 	docs, err := f.find(q, 3)
 	if err != nil {
 		r.Fatal(err)

@@ -4,17 +4,19 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // countQuery returns the query that a count plans: without what does not change a number.
-func countQuery(q *Query) *Query {
+func countQuery(q *query.Query) *query.Query {
 	c := *q
 	c.Sort, c.Projection = nil, nil
 	return &c
 }
 
-func (p *Planner) count(ctx context.Context, q *Query, r storage.Reader, records Counter) (int64, error) {
+func (p *Planner) count(ctx context.Context, q *query.Query, r storage.Reader, records Counter) (int64, error) {
 	t, err := p.planCount(ctx, countQuery(q), r, records)
 	if err != nil {
 		return 0, err
@@ -40,7 +42,7 @@ func (p *Planner) count(ctx context.Context, q *Query, r storage.Reader, records
 func counted(n exec.Node) int64 { return int64(n.Stats().Counted) }
 
 // planCount plans a count. Only without a filter can the stored number of records answer.
-func (p *Planner) planCount(ctx context.Context, q *Query, r storage.Reader, records Counter) (*choice, error) {
+func (p *Planner) planCount(ctx context.Context, q *query.Query, r storage.Reader, records Counter) (*choice, error) {
 	if q.Coll == nil {
 		cq, s, err := nowhere(q, purposeCount)
 		if err != nil {
@@ -50,8 +52,8 @@ func (p *Planner) planCount(ctx context.Context, q *Query, r storage.Reader, rec
 	}
 	cq := &canonical{q: q, filter: q.Filter, purpose: purposeCount}
 	one := func(s *solution) *choice { return p.only(cq, s, r, records) }
-	switch id, isPoint := q.pointID(); {
-	case q.matchesAll() && records != nil && q.Hint.IsMissing() && q.Min == nil && q.Max == nil:
+	switch id, isPoint := q.PointID(); {
+	case q.MatchesAll() && records != nil && q.Hint.IsMissing() && q.Min == nil && q.Max == nil:
 		return one(newSolution(&fastCount{q.Skip, q.Limit})), nil
 	case isPoint:
 		return one(cq.idPlan(id)), nil
@@ -79,7 +81,7 @@ func toCountScan(s *solution) *solution {
 		return nil
 	}
 	scan, ok := c.in.(*indexScan)
-	if !ok || scan.filter != nil || scan.min != nil || scan.max != nil || !isSimple(scan.bounds) {
+	if !ok || scan.filter != nil || scan.min != nil || scan.max != nil || !bounds.IsSimple(scan.bounds) {
 		return nil
 	}
 	return newSolution(&count{&countScan{scan}, c.skip, c.limit})

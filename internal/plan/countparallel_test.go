@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
 // parallelRecords is more than a scan reads before it looks for other processors.
@@ -34,7 +35,7 @@ func countFixtures(t *testing.T) (serial, parallel *fixture) {
 	return &one, &four
 }
 
-func (f *fixture) countUntil(ctx context.Context, q *plan.Query) (int64, error) {
+func (f *fixture) countUntil(ctx context.Context, q *query.Query) (int64, error) {
 	r := exec.NewReader(f.engine)
 	defer func() { _ = r.Close() }()
 	return f.planner.Count(ctx, q, r, nil)

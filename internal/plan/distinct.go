@@ -12,13 +12,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // maxDistinctBytes is the largest reply of distinct: a document.
 const maxDistinctBytes = 16 << 20
 
-func (p *Planner) distinct(ctx context.Context, q *Query, field string, r storage.Reader) (bsonx.Value, error) {
+func (p *Planner) distinct(ctx context.Context, q *query.Query, field string, r storage.Reader) (bsonx.Value, error) {
 	c, err := p.planDistinct(ctx, q, field, r)
 	if err != nil {
 		return bsonx.Value{}, err
@@ -37,7 +38,7 @@ func (p *Planner) distinct(ctx context.Context, q *Query, field string, r storag
 }
 
 // planDistinct plans a distinct: a DISTINCT_SCAN where an index has the values, else a scan of the matches.
-func (p *Planner) planDistinct(ctx context.Context, q *Query, field string, r storage.Reader) (*choice, error) {
+func (p *Planner) planDistinct(ctx context.Context, q *query.Query, field string, r storage.Reader) (*choice, error) {
 	d := *q
 	d.Sort, d.Projection, d.Skip, d.Limit = nil, nil, 0, 0
 	if q.Coll == nil {
@@ -62,12 +63,12 @@ func (p *Planner) planDistinct(ctx context.Context, q *Query, field string, r st
 // array only the whole index has all values of the matching documents. With a collation an index
 // without one may have several entries for what is one value.
 func (cq *canonical) distinctScan(solutions []*solution, field string) *solution {
-	if cq.hint.natural != 0 {
+	if cq.hint.Natural != 0 {
 		return nil
 	}
 	for _, s := range solutions {
 		scan := soleScan(s.root)
-		if scan == nil || scan.index.ix == nil || scan.filter != nil && len(solutions) > 1 || !scan.hasOnePath() {
+		if scan == nil || scan.index.Stored == nil || scan.filter != nil && len(solutions) > 1 || !scan.hasOnePath() {
 			continue // another plan may read fewer entries than one whose entries are filtered
 		}
 		// An entry within bounds that leave nothing to check is of a match, and so is the value of a field that was no array.
@@ -81,13 +82,13 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 		return nil
 	}
 	for _, x := range cq.indexes {
-		if !cq.mayUse(x) || x.ix == nil || x.isWildcard() || x.isGeo() || !x.fields[0].Holds(field) || x.isPartial || !x.collation.Same(cq.q.Collation) {
+		if !cq.mayUse(x) || x.Stored == nil || x.IsWildcard() || x.IsGeo() || !x.Fields[0].Holds(field) || x.IsPartial || !x.Collation.Same(cq.q.Collation) {
 			continue
 		}
-		if x.collation != nil && x.bits(0) != 0 {
+		if x.Collation != nil && x.Bits(0) != 0 {
 			continue // an entry does not tell which element of an array it is of
 		}
-		scan := x.scan()
+		scan := scan(x)
 		scan.dedup = false
 		return cq.distinctSolution(scan, 0)
 	}
@@ -100,9 +101,9 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 func (cq *canonical) distinctSolution(scan *indexScan, field int) *solution {
 	n := &distinctScan{scan: scan, fields: field + 1}
 	switch x := scan.index; {
-	case x.collation == nil || !scan.bounds[field].mayHaveText():
+	case x.Collation == nil || !scan.bounds[field].MayHaveText():
 		return newSolution(n)
-	case x.collation.Same(cq.q.Collation):
+	case x.Collation.Same(cq.q.Collation):
 		n.feeds = true
 		return newSolution(&fetch{in: n})
 	default:
@@ -113,11 +114,11 @@ func (cq *canonical) distinctSolution(scan *indexScan, field int) *solution {
 // distinctField returns the position of the index field whose values are those of the path in the records of the scan, or -1.
 func (n *indexScan) distinctField(path string) int {
 	x := n.index
-	f := x.fieldOf(path)
+	f := x.FieldOf(path)
 	switch {
-	case f < 0 || x.bits(f) != 0 || x.isMultikey() && hasNumber(path):
+	case f < 0 || x.Bits(f) != 0 || x.IsMultikey() && hasNumber(path):
 		return -1
-	case x.wild != nil && (f != x.lead() || x.isMultikey()):
+	case x.Wild != nil && (f != x.Lead() || x.IsMultikey()):
 		return -1 // in a wildcard index the path stands before the value
 	}
 	return f

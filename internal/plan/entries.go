@@ -6,12 +6,14 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
 // onEntries gives a scan of a whole index the conjuncts that its entries can tell, and returns the others.
 func (cq *canonical) onEntries(scan *indexScan, c *conjunction) []filter.Node {
 	x := scan.index
-	if x.ix == nil || x.isMultikey() || x.wild != nil || x.collation != nil {
+	if x.Stored == nil || x.IsMultikey() || x.Wild != nil || x.Collation != nil {
 		return c.conjuncts
 	}
 	var onEntry, rest []filter.Node
@@ -28,7 +30,7 @@ func (cq *canonical) onEntries(scan *indexScan, c *conjunction) []filter.Node {
 }
 
 // entryTells reports whether an entry of an index tells if a conjunct is true of the record.
-func (cq *canonical) entryTells(x *indexInfo, c *conjunction, conjunct filter.Node) bool {
+func (cq *canonical) entryTells(x *indexinfo.Index, c *conjunction, conjunct filter.Node) bool {
 	if o, ok := conjunct.(*filter.Or); ok {
 		return cq.entryTellsBranches(x, o)
 	}
@@ -37,16 +39,16 @@ func (cq *canonical) entryTells(x *indexInfo, c *conjunction, conjunct filter.No
 		return false
 	}
 	p := c.predicates[i]
-	f := slices.IndexFunc(x.fields, func(f index.Field) bool { return f.Kind == index.Ordered && f.Path == p.path })
+	f := slices.IndexFunc(x.Fields, func(f index.Field) bool { return f.Kind == index.Ordered && f.Path == p.path })
 	if f < 0 {
 		return false
 	}
 	b := cq.boundsOn(p, x, f)
-	return b.ok && b.tight != inexactFetch
+	return b.ok && b.Tight != bounds.InexactFetch
 }
 
 // entryTellsBranches is entryTells for a disjunction.
-func (cq *canonical) entryTellsBranches(x *indexInfo, o *filter.Or) bool {
+func (cq *canonical) entryTellsBranches(x *indexinfo.Index, o *filter.Or) bool {
 	for _, child := range o.Children {
 		if cq.stopped(branchWork) {
 			return false
@@ -96,11 +98,11 @@ func (cq *canonical) sortableEntries(n node, limit int64) node {
 // hasSort reports whether a node is a scan whose entries have all fields of the sort.
 func (cq *canonical) hasSort(n node) bool {
 	scan, ok := n.(*indexScan)
-	if !ok || scan.index.ix == nil || scan.index.wild != nil || scan.dedup || scan.index.collation != nil {
+	if !ok || scan.index.Stored == nil || scan.index.Wild != nil || scan.dedup || scan.index.Collation != nil {
 		return false
 	}
 	for _, s := range cq.sort {
-		if i := scan.index.fieldOf(s.path); i < 0 || scan.index.bits(i) != 0 {
+		if i := scan.index.FieldOf(s.path); i < 0 || scan.index.Bits(i) != 0 {
 			return false
 		}
 	}
@@ -123,7 +125,7 @@ func (cq *canonical) unionWithoutFetch(n node, scans []node) *solution {
 	if cq.q.Skip > 0 {
 		n = &skip{n, cq.q.Skip}
 	}
-	return cq.limited(&project{in: n, p: p, spec: cq.q.projectionSpec(), covered: first, union: true})
+	return cq.limited(&project{in: n, p: p, spec: cq.q.ShownProjection(), covered: first, union: true})
 }
 
 // entriesOf returns the first scan of a union of which every row has what is asked for: the record, or an entry that has the
@@ -144,7 +146,7 @@ func (cq *canonical) entriesOf(scans []node) (first *indexScan) {
 		if f, ok := in.(*fetch); ok {
 			scan, _ = f.in.(*indexScan)
 		}
-		if scan == nil || scan.index.ix == nil || bare && cq.purpose == purposeFind && (!scan.hasOnePath() || !coveredBy(scan.index, paths)) {
+		if scan == nil || scan.index.Stored == nil || bare && cq.purpose == purposeFind && (!scan.hasOnePath() || !coveredBy(scan.index, paths)) {
 			return nil
 		}
 		if first == nil || bare {

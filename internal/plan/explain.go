@@ -10,6 +10,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/cache"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -41,7 +44,7 @@ const (
 
 // ExplainRequest is what explain wants to know.
 type ExplainRequest struct {
-	Query     *Query
+	Query     *query.Query
 	Command   Command
 	Verbosity Verbosity
 	// Field is the key of distinct.
@@ -108,7 +111,7 @@ func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Re
 // explainChoice plans as the command would.
 func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r storage.Reader) (*choice, error) {
 	q := *req.Query
-	q.timed = req.Verbosity != QueryPlanner
+	q.Timed = req.Verbosity != QueryPlanner
 	exec.Pin(r)
 	switch req.Command {
 	case ExplainCount, ExplainMatches:
@@ -132,7 +135,7 @@ func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r stor
 		}
 		return one(cq, s), nil
 	}
-	if id, ok := q.pointID(); ok {
+	if id, ok := q.PointID(); ok {
 		cq := &canonical{q: &q, filter: q.Filter, root: q.Filter.Root, purpose: pu}
 		return one(cq, cq.asExpress(cq.idPlan(id))), nil
 	}
@@ -321,9 +324,9 @@ func (e *explainer) canonicalQuery(b *bsonx.Builder) {
 		b.Doc("collation", c.Spec())
 	}
 	b.Bool("indexFilterSet", false)
-	b.String("queryHash", hash8(e.choice.cq.shape()))
-	b.String("planCacheShapeHash", hash8(e.choice.cq.shape()))
-	b.String("planCacheKey", hash8(e.planCacheKey()))
+	b.String("queryHash", cache.Hash(e.choice.cq.shape()))
+	b.String("planCacheShapeHash", cache.Hash(e.choice.cq.shape()))
+	b.String("planCacheKey", cache.Hash(e.planCacheKey()))
 }
 
 func (e *explainer) parsedQuery() bsonx.Doc {
@@ -413,15 +416,15 @@ func isPoint(n node) bool {
 
 // expressWrite writes the stage of a change of one record by its _id.
 func (e *explainer) expressWrite(w *stageWriter) {
-	x := idIndex(e.req.Query.Coll)
+	x := indexinfo.OfID(e.req.Query.Coll)
 	name := "EXPRESS_UPDATE"
 	if e.deletes() {
 		name = "EXPRESS_DELETE"
 	}
 	w.b.String("stage", name)
-	if !x.clustered {
-		w.b.Doc("keyPattern", x.key)
-		w.b.String("indexName", x.name)
+	if !x.Clustered {
+		w.b.Doc("keyPattern", x.Key)
+		w.b.String("indexName", x.Name)
 	}
 }
 

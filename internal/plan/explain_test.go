@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
 // TestExplain runs testdata/explain. The commands:
@@ -91,7 +92,7 @@ func (f *fixture) runExplain(t *testing.T, d *datadriven.TestData) string {
 	return b.String()
 }
 
-func (f *fixture) readQuery(t *testing.T, input string) *plan.Query {
+func (f *fixture) readQuery(t *testing.T, input string) *query.Query {
 	options := map[string]string{"filter": "{}"}
 	for _, line := range lines(input) {
 		name, value, _ := strings.Cut(line, " ")

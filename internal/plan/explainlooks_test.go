@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
 // lookedAt is an operation that counts how often it is looked at.
@@ -43,7 +44,7 @@ func TestExplainLooks(t *testing.T) {
 		}
 		r := exec.NewReader(f.engine)
 		op := &lookedAt{Context: t.Context()}
-		q := &plan.Query{DB: "db", Name: "c", Coll: f.store.Current(f.coll), Filter: parsed}
+		q := &query.Query{DB: "db", Name: "c", Coll: f.store.Current(f.coll), Filter: parsed}
 		if _, err := f.planner.Explain(op, &plan.ExplainRequest{Query: q, Verbosity: plan.QueryPlanner}, r); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/text"
 )
 
@@ -16,7 +19,7 @@ import (
 type stageWriter struct {
 	ctx context.Context
 	b   *bsonx.Builder
-	q   *Query
+	q   *query.Query
 	// sortMemory is the budget of a blocking sort when the plan was made.
 	sortMemory int
 	// inDistinct is true below the projection that stands above a DISTINCT_SCAN.
@@ -40,7 +43,7 @@ const (
 )
 
 // newStageWriter returns a writer of a tree at the end of b, for a reply that has used bytes elsewhere.
-func newStageWriter(ctx context.Context, b *bsonx.Builder, q *Query, used, sortMemory int) *stageWriter {
+func newStageWriter(ctx context.Context, b *bsonx.Builder, q *query.Query, used, sortMemory int) *stageWriter {
 	return &stageWriter{ctx: ctx, b: b, q: q, start: b.Len(), used: used, sortMemory: sortMemory}
 }
 
@@ -173,8 +176,8 @@ func (w *stageWriter) properties(n node) {
 	case *collScan:
 		b.String("direction", direction(n.backward))
 		if n.hasIDs {
-			w.value("minRecord", n.ids.low)
-			w.value("maxRecord", n.ids.high)
+			w.value("minRecord", n.ids.Low)
+			w.value("maxRecord", n.ids.High)
 		}
 	case *indexScan:
 		w.index(n.index)
@@ -191,11 +194,11 @@ func (w *stageWriter) properties(n node) {
 	case *textMatch:
 		w.textMatch(n)
 	case *geoNear:
-		b.Doc("keyPattern", n.scan.index.key)
-		b.String("indexName", n.scan.index.name)
+		b.Doc("keyPattern", n.scan.index.Key)
+		b.String("indexName", n.scan.index.Name)
 		b.Int32("indexVersion", 2)
 	case *sortNode:
-		b.Doc("sortPattern", shownPattern(n.pattern))
+		b.Doc("sortPattern", query.ShownPattern(n.pattern))
 		b.Int64("memLimit", int64(w.sortMemory))
 		if n.limit > 0 {
 			b.Int64("limitAmount", n.limit)
@@ -298,7 +301,7 @@ func (w *stageWriter) union(n node, run exec.Node) {
 func (w *stageWriter) textMatch(n *textMatch) {
 	b, q := w.b, n.search.query
 	w.doc("indexPrefix", n.prefix)
-	b.String("indexName", n.search.index.name)
+	b.String("indexName", n.search.index.Name)
 	w.doc("parsedTextQuery", parsedText(q))
 	b.Int32("textIndexVersion", int32(n.search.spec.Version()))
 }
@@ -323,7 +326,7 @@ func parsedText(q *text.Query) bsonx.Doc {
 
 // sortType tells sorts whose rows are not documents alone.
 func (w *stageWriter) sortType(n *sortNode) string {
-	if w.targets || n.entries || sumsScores(n) || w.q.wantsPlace() {
+	if w.targets || n.entries || sumsScores(n) || w.q.WantsPlace() {
 		return "default"
 	}
 	return "simple"
@@ -333,9 +336,9 @@ func (w *stageWriter) sortType(n *sortNode) string {
 func (w *stageWriter) express(n *express, run exec.Node) {
 	b := w.b
 	b.String("stage", n.stage())
-	if !n.index.clustered {
-		b.Doc("keyPattern", n.index.key)
-		b.String("indexName", n.index.name)
+	if !n.index.Clustered {
+		b.Doc("keyPattern", n.index.Key)
+		b.String("indexName", n.index.Name)
 	}
 	walk(n.in, func(in node) {
 		if p, ok := in.(*project); ok {
@@ -360,7 +363,7 @@ func (w *stageWriter) coveredDistinct(n *distinctScan, run exec.Node) {
 	if run != nil {
 		w.counters(run.Stats(), works(n, run))
 	}
-	b.Doc("transformBy", distinctSpec(n.scan.index.fields[n.fields-1].Path))
+	b.Doc("transformBy", distinctSpec(n.scan.index.Fields[n.fields-1].Path))
 	below := *w
 	below.inDistinct = true
 	b.StartDocField("inputStage")
@@ -382,29 +385,29 @@ func direction(backward bool) string {
 	return "forward"
 }
 
-func (w *stageWriter) index(x *indexInfo) {
+func (w *stageWriter) index(x *indexinfo.Index) {
 	w.indexKeys(x)
 	w.indexFlags(x)
 	w.b.Int32("indexVersion", 2)
 }
 
-func (w *stageWriter) indexKeys(x *indexInfo) {
+func (w *stageWriter) indexKeys(x *indexinfo.Index) {
 	b := w.b
-	b.Doc("keyPattern", x.key)
-	b.String("indexName", x.name)
-	if x.collation != nil {
-		b.Doc("collation", x.collation.Spec())
+	b.Doc("keyPattern", x.Key)
+	b.String("indexName", x.Name)
+	if x.Collation != nil {
+		b.Doc("collation", x.Collation.Spec())
 	}
-	b.Bool("isMultiKey", x.isMultikey())
-	switch x.kind {
+	b.Bool("isMultiKey", x.IsMultikey())
+	switch x.Kind {
 	case index.Hashed, index.Text, index.Plane:
 		return // MongoDB does not know which paths were arrays
 	default:
 	}
 	b.StartDocField("multiKeyPaths")
-	for i, f := range x.fields {
+	for i, f := range x.Fields {
 		b.StartArrayField(f.Path)
-		bits, parts := x.bits(i), strings.Split(f.Path, ".")
+		bits, parts := x.Bits(i), strings.Split(f.Path, ".")
 		for k := range parts {
 			if bits&(1<<k) != 0 {
 				b.Elem(bsonx.String(strings.Join(parts[:k+1], ".")))
@@ -415,20 +418,20 @@ func (w *stageWriter) indexKeys(x *indexInfo) {
 	b.End()
 }
 
-func (w *stageWriter) indexFlags(x *indexInfo) {
-	w.b.Bool("isUnique", x.unique)
-	w.b.Bool("isSparse", x.sparse)
-	w.b.Bool("isPartial", x.isPartial)
+func (w *stageWriter) indexFlags(x *indexinfo.Index) {
+	w.b.Bool("isUnique", x.Unique)
+	w.b.Bool("isSparse", x.Sparse)
+	w.b.Bool("isPartial", x.IsPartial)
 }
 
 // bounds writes the bounds of each field in the direction of the scan.
 func (w *stageWriter) bounds(n *indexScan) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	if n.min == nil && n.max == nil && n.index.kind != index.Text {
-		for i, f := range n.index.fields {
+	if n.min == nil && n.max == nil && n.index.Kind != index.Text {
+		for i, f := range n.index.Fields {
 			b.StartArrayField(f.Path)
-			w.intervals(b, n.bounds[i], f.Desc != n.backward, n.index.collation != nil && f.Kind == index.Ordered)
+			w.intervals(b, n.bounds[i], f.Desc != n.backward, n.index.Collation != nil && f.Kind == index.Ordered)
 			b.End()
 		}
 	}
@@ -441,7 +444,7 @@ func (w *stageWriter) bounds(n *indexScan) {
 }
 
 // intervals writes intervals as texts, up to the one after which they are too many to be shown.
-func (w *stageWriter) intervals(b *bsonx.Builder, ivs intervals, reverse, collated bool) {
+func (w *stageWriter) intervals(b *bsonx.Builder, ivs bounds.Intervals, reverse, collated bool) {
 	var meter interrupt.Meter
 	for i := range ivs {
 		if !w.fits(b.Len()) || meter.Passed(w.ctx, intervalWork) != nil {
@@ -451,7 +454,7 @@ func (w *stageWriter) intervals(b *bsonx.Builder, ivs intervals, reverse, collat
 		if reverse {
 			at = len(ivs) - 1 - i
 		}
-		b.Elem(bsonx.String(ivs[at].text(reverse, collated)))
+		b.Elem(bsonx.String(ivs[at].Text(reverse, collated)))
 	}
 }
 
@@ -472,13 +475,13 @@ func (w *stageWriter) countScan(n *countScan) {
 		if len(ivs) == 0 {
 			continue
 		}
-		iv, path := ivs[0], x.fields[i].Path
-		if x.fields[i].Desc {
-			iv = interval{iv.high, iv.low, iv.highIncl, iv.lowIncl}
+		iv, path := ivs[0], x.Fields[i].Path
+		if x.Fields[i].Desc {
+			iv = bounds.Interval{Low: iv.High, High: iv.Low, LowIncl: iv.HighIncl, HighIncl: iv.LowIncl}
 		}
-		low.Value(path, iv.low)
-		high.Value(path, iv.high)
-		lowIncl, highIncl = lowIncl && iv.lowIncl, highIncl && iv.highIncl
+		low.Value(path, iv.Low)
+		high.Value(path, iv.High)
+		lowIncl, highIncl = lowIncl && iv.LowIncl, highIncl && iv.HighIncl
 	}
 	low.End()
 	high.End()

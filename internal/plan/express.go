@@ -4,6 +4,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
 // expressPlan returns the plan of a find for at most one document by equality on a field that leads an index: no other
@@ -13,23 +15,23 @@ func (cq *canonical) expressPlan() *solution {
 	if !ok || c.Op != filter.Eq || !cq.isExpress() || !isExpressValue(c.Value) {
 		return nil
 	}
-	var best *indexInfo
+	var best *indexinfo.Index
 	for _, x := range cq.indexes {
-		if x.kind != index.Ordered || !x.fields[0].Holds(c.Path) || x.isPartial || x.collation != nil || x.bits(0) != 0 && hasNumber(c.Path) {
+		if x.Kind != index.Ordered || !x.Fields[0].Holds(c.Path) || x.IsPartial || x.Collation != nil || x.Bits(0) != 0 && hasNumber(c.Path) {
 			continue
 		}
-		if cq.q.Limit != 1 && !(x.unique && len(x.fields) == 1) {
+		if cq.q.Limit != 1 && !(x.Unique && len(x.Fields) == 1) {
 			continue
 		}
-		if best == nil || len(x.fields) < len(best.fields) {
+		if best == nil || len(x.Fields) < len(best.Fields) {
 			best = x
 		}
 	}
 	if best == nil {
 		return nil
 	}
-	scan := best.scan()
-	scan.bounds[0] = intervals{point(c.Value)}
+	scan := scan(best)
+	scan.bounds[0] = bounds.Intervals{bounds.Point(c.Value)}
 	inner := cq.above(scan, nil, true)
 	return newSolution(&express{best, inner.root})
 }
@@ -40,13 +42,13 @@ func (cq *canonical) asExpress(s *solution) *solution {
 	if cq.purpose != purposeFind || p != nil && !p.IsSimple() {
 		return s
 	}
-	return newSolution(&express{idIndex(cq.q.Coll), s.root})
+	return newSolution(&express{indexinfo.OfID(cq.q.Coll), s.root})
 }
 
 // isExpress reports whether nothing but the filter and a simple projection is asked for.
 func (cq *canonical) isExpress() bool {
 	q := cq.q
-	return cq.purpose == purposeFind && len(cq.sort) == 0 && cq.natural == 0 && !cq.hint.provided && q.Skip == 0 &&
+	return cq.purpose == purposeFind && len(cq.sort) == 0 && cq.natural == 0 && !cq.hint.Provided && q.Skip == 0 &&
 		!q.ReturnKey && !q.ShowRecordID && !cq.collated() && (q.Projection == nil || q.Projection.IsSimple())
 }
 
@@ -63,5 +65,5 @@ func isExpressValue(v bsonx.Value) bool {
 // isRootedOr reports whether the whole filter is one $or, whose branches MongoDB plans one by one.
 func (cq *canonical) isRootedOr() bool {
 	_, ok := cq.root.(*filter.Or)
-	return ok && !cq.hint.provided && cq.natural == 0
+	return ok && !cq.hint.Provided && cq.natural == 0
 }

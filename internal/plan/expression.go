@@ -6,6 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
 // addComparisons adds the comparisons of a field with a constant that an $expr is, or is a conjunction of. whole is false for
@@ -69,28 +71,28 @@ func isPlain(v bsonx.Value) bool {
 
 // expressionBounds are the bounds that a comparison of an $expr gives to a field. An expression sees an array as one value, so that
 // the field may never have been one; its comparisons go across types.
-func (p *predicate) expressionBounds(x *indexInfo, field int, c *collation.Collator) *predicateBounds {
+func (p *predicate) expressionBounds(x *indexinfo.Index, field int, c *collation.Collator) *predicateBounds {
 	b := &predicateBounds{made: true}
 	n, _ := p.node.(*filter.Compare)
-	mismatch := !x.collation.Same(c)
+	mismatch := !x.Collation.Same(c)
 	switch {
-	case x.bits(field) != 0 || x.wild != nil || x.kind == index.Plane || mismatch && collation.Concerns(n.Value):
+	case x.Bits(field) != 0 || x.Wild != nil || x.Kind == index.Plane || mismatch && collation.Concerns(n.Value):
 		return b
-	case x.fields[field].Kind == index.Hashed:
+	case x.Fields[field].Kind == index.Hashed:
 		return p.hashedBounds(x, c)
-	case x.fields[field].Kind != index.Ordered:
+	case x.Fields[field].Kind != index.Ordered:
 		return b
 	}
 	v, err := c.Fold(n.Value, nil)
 	if err != nil {
 		return b // too large a value for bounds
 	}
-	ctx := boundsContext{room: b.room[:0]}
-	b.ivs, b.ok = ctx.rangeBounds(n.Op, v, allValues[0]), true
+	ctx := bounds.Context{Room: b.room[:0]}
+	b.Intervals, b.ok = ctx.RangeBounds(n.Op, v, bounds.All[0]), true
 	if p.part {
-		b.tight = inexactFetch
+		b.Tight = bounds.InexactFetch
 	}
-	b.points = b.ivs.isPoints()
+	b.points = b.Intervals.IsPoints()
 	return b
 }
 
@@ -99,5 +101,5 @@ func (p *predicate) impliesPresence() bool {
 	if n, ok := p.node.(*filter.Compare); ok && p.expression {
 		return n.Op != filter.Lt && n.Op != filter.Lte
 	}
-	return impliesPresence(p.node)
+	return bounds.ImpliesPresence(p.node)
 }

@@ -5,12 +5,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/geo"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
 // hasGeo reports whether a predicate on a geometry bounds the index: every match has one then.
-func (a assignment) hasGeo(x *indexInfo) bool {
+func (a assignment) hasGeo(x *indexinfo.Index) bool {
 	for _, have := range a {
-		if isGeo(x.fields[have.field]) {
+		if indexinfo.IsGeo(x.Fields[have.field]) {
 			return true
 		}
 	}
@@ -20,39 +22,39 @@ func (a assignment) hasGeo(x *indexInfo) bool {
 // covering is what geoBounds returned last: it is asked for several times, and takes some time.
 type covering struct {
 	bounds *predicateBounds
-	index  *indexInfo
+	index  *indexinfo.Index
 	field  int
 }
 
 // geoBounds are the bounds of a predicate on a field that holds cells: those that cover the region. What is on the edge of a
 // cell only the document tells. The other fields of a 2d index hold arrays as they are, and are not bounded.
-func (p *predicate) geoBounds(x *indexInfo, field int) *predicateBounds {
+func (p *predicate) geoBounds(x *indexinfo.Index, field int) *predicateBounds {
 	if have := &p.covering; have.bounds != nil && have.index == x && have.field == field {
 		return have.bounds
 	}
 	b := &predicateBounds{made: true}
 	p.covering = covering{b, x, field}
 	n, ok := p.node.(*filter.Geo)
-	if !ok || !isGeo(x.fields[field]) {
+	if !ok || !indexinfo.IsGeo(x.Fields[field]) {
 		return b
 	}
-	b.tight = inexactFetch
+	b.Tight = bounds.InexactFetch
 	var cells []geo.Interval
-	if x.kind == index.Sphere {
+	if x.Kind == index.Sphere {
 		cells, b.ok = n.Region.SphereCovering()
 	} else if n.Within {
-		cells, b.ok = index.GridOf(x.ix.Spec).Covering(n.Region)
+		cells, b.ok = index.GridOf(x.Stored.Spec).Covering(n.Region)
 	}
-	b.ivs = make(intervals, 0, len(cells))
+	b.Intervals = make(bounds.Intervals, 0, len(cells))
 	for _, iv := range cells {
-		b.ivs = append(b.ivs, interval{cellValue(x, iv.Low), cellValue(x, iv.High), true, true})
+		b.Intervals = append(b.Intervals, bounds.Interval{Low: cellValue(x, iv.Low), High: cellValue(x, iv.High), LowIncl: true, HighIncl: true})
 	}
 	return b
 }
 
 // cellValue is what an index holds for a cell.
-func cellValue(x *indexInfo, cell uint64) bsonx.Value {
-	if x.kind == index.Sphere {
+func cellValue(x *indexinfo.Index, cell uint64) bsonx.Value {
+	if x.Kind == index.Sphere {
 		return bsonx.Int64(int64(cell))
 	}
 	return index.PlaneValue(cell)

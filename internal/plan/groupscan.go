@@ -5,7 +5,7 @@ package plan
 // of a value, or the last, and jumps over the others.
 func (cq *canonical) groupScan(solutions []*solution) *solution {
 	field := cq.q.OneOf
-	if field == "" || cq.purpose != purposeFind || cq.natural != 0 || cq.hint.natural != 0 || cq.collated() || hasNumber(field) ||
+	if field == "" || cq.purpose != purposeFind || cq.natural != 0 || cq.hint.Natural != 0 || cq.collated() || hasNumber(field) ||
 		cq.q.Skip > 0 || cq.q.Limit > 0 || cq.q.ReturnKey || cq.q.ShowRecordID || cq.q.Tailable {
 		return nil
 	}
@@ -20,7 +20,7 @@ func (cq *canonical) groupScan(solutions []*solution) *solution {
 		return nil
 	}
 	for _, x := range cq.indexes {
-		if scan := x.scan(); cq.mayUse(x) && !x.isWildcard() && !x.isGeo() && !x.sparse && !x.isPartial && cq.groupedBy(scan, field) == 0 {
+		if scan := scan(x); cq.mayUse(x) && !x.IsWildcard() && !x.IsGeo() && !x.Sparse && !x.IsPartial && cq.groupedBy(scan, field) == 0 {
 			return cq.oneOfEach(scan, 0)
 		}
 	}
@@ -44,17 +44,17 @@ func (cq *canonical) entryScan(n node) *indexScan {
 // where a sort has the document.
 func (cq *canonical) groupedBy(n *indexScan, field string) int {
 	x := n.index
-	if x.ix == nil || x.wild != nil || n.filter != nil || n.min != nil || n.max != nil || x.collation != nil || x.isMultikey() && len(cq.sort) > 0 {
+	if x.Stored == nil || x.Wild != nil || n.filter != nil || n.min != nil || n.max != nil || x.Collation != nil || x.IsMultikey() && len(cq.sort) > 0 {
 		return -1
 	}
-	for f := range x.fields {
+	for f := range x.Fields {
 		switch {
-		case x.fields[f].Holds(field):
-			if x.bits(f) != 0 {
+		case x.Fields[f].Holds(field):
+			if x.Bits(f) != 0 {
 				return -1
 			}
 			return f
-		case !n.bounds[f].isPoint():
+		case !n.bounds[f].IsPoint():
 			return -1
 		}
 	}
@@ -69,7 +69,7 @@ func (cq *canonical) oneOfEach(scan *indexScan, field int) *solution {
 	distinct := &distinctScan{scan: &lean, fields: field + 1, feeds: true}
 	if p := cq.q.Projection; p != nil {
 		if paths, ok := p.Reads(); ok && len(paths) > 0 && coveredBy(scan.index, paths) {
-			return newSolution(&project{in: distinct, p: p, spec: cq.q.projectionSpec(), covered: &lean})
+			return newSolution(&project{in: distinct, p: p, spec: cq.q.ShownProjection(), covered: &lean})
 		}
 	}
 	return newSolution(&fetch{in: distinct})

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -51,7 +52,7 @@ func TestOneOf(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				fields = fmt.Sprintf(`{"_id": 0, %q: 1}`, field)
 			}
-			jumps += checkOneOf(t, f, func() *plan.Query { return f.query(predicate, sort) }, field, fields, rng.IntN(2) == 0)
+			jumps += checkOneOf(t, f, func() *query.Query { return f.query(predicate, sort) }, field, fields, rng.IntN(2) == 0)
 			if t.Failed() {
 				t.Fatalf("seed %d: %s of %s, sort %s, fields %s", seed, field, predicate, sort, fields)
 			}
@@ -62,7 +63,7 @@ func TestOneOf(t *testing.T) {
 	}
 }
 
-func checkOneOf(t *testing.T, f *fixture, query func() *plan.Query, field, fields string, last bool) (jumps int) {
+func checkOneOf(t *testing.T, f *fixture, query func() *query.Query, field, fields string, last bool) (jumps int) {
 	t.Helper()
 	var found [2]map[string]string
 	for i := range found {

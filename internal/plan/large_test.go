@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
 // largeFilters are filters of many predicates: %[1]d is the number of each, %[2]d the number after it.
@@ -61,7 +61,7 @@ func largeFixture(t *testing.T) *fixture {
 	return f
 }
 
-func (f *fixture) open(ctx context.Context, q *plan.Query) error {
+func (f *fixture) open(ctx context.Context, q *query.Query) error {
 	r := exec.NewReader(f.engine)
 	defer r.Close()
 	e, err := f.planner.Find(ctx, q, r)

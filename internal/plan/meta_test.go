@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -328,7 +329,7 @@ func texts(docs []bsonx.Doc) string {
 }
 
 // compareCovered compares projections, counts and distinct values with those of the matching documents.
-func (f *fixture) compareCovered(t *rapid.T, q *plan.Query, total int, describe func() string) {
+func (f *fixture) compareCovered(t *rapid.T, q *query.Query, total int, describe func() string) {
 	n, err := f.count(q)
 	want := int64(total) - min(q.Skip, int64(total))
 	if q.Limit > 0 {
@@ -387,7 +388,7 @@ func canonicalText(d bsonx.Doc) string {
 	return strings.Join(parts, " ")
 }
 
-func (f *fixture) compareDistinct(t *rapid.T, q *plan.Query, whole []bsonx.Doc, describe func() string) {
+func (f *fixture) compareDistinct(t *rapid.T, q *query.Query, whole []bsonx.Doc, describe func() string) {
 	field := pick(t, "distinct", []string{"a", "b", "c", "o.p", "a.x", "o"})
 	var want []bsonx.Value
 	for _, d := range whole {

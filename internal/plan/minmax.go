@@ -9,10 +9,10 @@ import (
 // minMax plans a query with the options min and max: the part [min, max) of the hinted index.
 func (cq *canonical) minMax() (*solution, error) {
 	const caused = "error processing query: planner returned error :: caused by :: "
-	if cq.hint.natural != 0 || cq.natural != 0 {
+	if cq.hint.Natural != 0 || cq.natural != 0 {
 		return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, caused+"min and max are incompatible with $natural")
 	}
-	x := cq.hint.index
+	x := cq.hint.Index
 	if x == nil {
 		return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans,
 			caused+"When using min()/max() a hint of which index to use must be provided")
@@ -22,14 +22,14 @@ func (cq *canonical) minMax() (*solution, error) {
 		return nil, mongoerr.New(51176, "min and max must have the same field names")
 	}
 	for _, key := range []bsonx.Doc{low, high} {
-		if key != nil && (x.isWildcard() || !sameFields(key, x.key) || !x.collation.Same(cq.q.Collation) && hasText(key)) {
-			if x.clustered {
+		if key != nil && (x.IsWildcard() || !sameFields(key, x.Key) || !x.Collation.Same(cq.q.Collation) && hasText(key)) {
+			if x.Clustered {
 				return nil, mongoerr.New(6137400, caused+"The clustered index is not compatible with the values provided for min/max")
 			}
 			return nil, mongoerr.New(51174, caused+"The index chosen is not compatible with min/max")
 		}
 	}
-	scan := x.scan()
+	scan := scan(x)
 	scan.min, scan.max = low, high
 	var err error
 	if scan.keys, err = minMaxBounds(scan, &cq.running); err != nil {
@@ -43,10 +43,10 @@ func (cq *canonical) minMax() (*solution, error) {
 		}
 	}
 	ordered := false
-	if backward, ok := cq.provides(x, scan.bounds); ok && len(cq.sort) > 0 && !x.isMultikey() {
+	if backward, ok := cq.provides(x, scan.bounds); ok && len(cq.sort) > 0 && !x.IsMultikey() {
 		scan.backward, ordered = backward, true
 	}
-	if x.clustered && scan.backward {
+	if x.Clustered && scan.backward {
 		return nil, mongoerr.New(6137402, "min() / max() are only supported for forward collection scans on clustered collections")
 	}
 	return cq.above(scan, cq.whole.conjuncts, ordered), nil

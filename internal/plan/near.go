@@ -9,12 +9,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/geo"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
 // takeNear takes the predicate out of the filter that sorts by distance, if there is one: it must be a conjunct of the whole
 // filter.
 func (cq *canonical) takeNear() error {
-	if cq.root == nil || !hasNear(cq.root) {
+	if cq.root == nil || !query.HasNear(cq.root) {
 		return nil
 	}
 	for _, n := range cq.whole.conjuncts {
@@ -24,14 +27,14 @@ func (cq *canonical) takeNear() error {
 			return mongoerr.New(mongoerr.BadValue, "Too many geoNear expressions")
 		case ok:
 			cq.near = near
-		case hasNear(n):
+		case query.HasNear(n):
 			return mongoerr.New(mongoerr.BadValue, "geo $near must be top-level expr")
 		}
 	}
 	switch {
 	case cq.natural != 0:
 		return mongoerr.New(mongoerr.BadValue, "geoNear expression not allowed with $natural sort order")
-	case cq.hint.natural != 0:
+	case cq.hint.Natural != 0:
 		return mongoerr.New(mongoerr.BadValue, "geoNear expression not allowed with $natural hint")
 	case cq.q.Tailable:
 		return mongoerr.New(mongoerr.BadValue, "Tailable cursors and geo $near cannot be used together")
@@ -49,12 +52,12 @@ func errNoNearIndex() error {
 }
 
 // nearField returns the field of an index that can sort by distance, or -1.
-func (cq *canonical) nearField(x *indexInfo) int {
-	for f := range x.fields {
-		if x.fields[f].Path != cq.near.Path {
+func (cq *canonical) nearField(x *indexinfo.Index) int {
+	for f := range x.Fields {
+		if x.Fields[f].Path != cq.near.Path {
 			continue
 		}
-		switch x.fields[f].Kind {
+		switch x.Fields[f].Kind {
 		case index.Sphere:
 			if cq.near.Center.CRS != geo.Flat {
 				return f
@@ -93,9 +96,9 @@ func (cq *canonical) nearSolutions(c *conjunction) []*solution {
 }
 
 // beside chooses the predicates that bound the other fields of an index; false where the first field, which is another, has none.
-func (cq *canonical) beside(x *indexInfo, near int, c *conjunction) (assignment, bool) {
+func (cq *canonical) beside(x *indexinfo.Index, near int, c *conjunction) (assignment, bool) {
 	var chosen assignment
-	for f := range x.fields {
+	for f := range x.Fields {
 		if f == near {
 			continue
 		}
@@ -120,24 +123,24 @@ func checkCenter(g geo.Grid, p *geo.Point) error {
 func (b *builder) geoNear(n *geoNear) exec.Node {
 	x := n.scan.index
 	o := exec.GeoNearOptions{
-		Coll: b.q.Coll, Index: x.ix, Field: n.field, Near: n.near, Filter: b.predicate(n.filter), Dedup: x.isMultikey(),
-		Located: b.q.Located, Desc: make([]bool, len(x.fields)), Fields: make([][]exec.Range, len(x.fields)),
+		Coll: b.q.Coll, Index: x.Stored, Field: n.field, Near: n.near, Filter: b.predicate(n.filter), Dedup: x.IsMultikey(),
+		Located: b.q.Located, Desc: make([]bool, len(x.Fields)), Fields: make([][]exec.Range, len(x.Fields)),
 	}
-	if x.kind == index.Sphere {
+	if x.Kind == index.Sphere {
 		o.Space = geo.Around(&n.near.Center)
 	} else {
-		grid := index.GridOf(x.ix.Spec)
+		grid := index.GridOf(x.Stored.Spec)
 		o.Space, o.Refused = grid.Around(&n.near.Center), checkCenter(grid, &n.near.Center)
 	}
 	for f, ivs := range n.scan.bounds {
 		if len(ivs) == 0 {
 			return exec.NewEOF(b.env)
 		}
-		o.Desc[f] = x.fields[f].Desc
-		o.Fields[f] = b.shared.ranges(ivs, o.Desc[f])
+		o.Desc[f] = x.Fields[f].Desc
+		o.Fields[f] = b.shared.Ranges(ivs, o.Desc[f])
 	}
 	o.Encode = func(iv geo.Interval) exec.Range {
-		return rangeOf(interval{cellValue(x, iv.Low), cellValue(x, iv.High), true, true}, false)
+		return bounds.RangeOf(bounds.Interval{Low: cellValue(x, iv.Low), High: cellValue(x, iv.High), LowIncl: true, HighIncl: true}, false)
 	}
 	return exec.NewGeoNear(b.env, o)
 }

@@ -5,6 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -24,7 +26,7 @@ type (
 		filter    filter.Node // nil: all
 		backward  bool
 		clustered bool // a collection that was created with a clusteredIndex: CLUSTERED_IXSCAN
-		ids       interval
+		ids       bounds.Interval
 		hasIDs    bool
 		tailable  bool
 	}
@@ -32,13 +34,13 @@ type (
 	idHack struct{ id bsonx.Value }
 	// express is how explain names a plan for at most one record by equality on an index: the plan below it runs.
 	express struct {
-		index *indexInfo
+		index *indexinfo.Index
 		in    node
 	}
 	// indexScan reads the entries within bounds.
 	indexScan struct {
-		index    *indexInfo
-		bounds   []intervals // one per field of the index
+		index    *indexinfo.Index
+		bounds   []bounds.Intervals // one per field of the index
 		backward bool
 		filter   filter.Node // asked on the entry; nil: all
 		paths    []string    // the fields that filter reads
@@ -47,8 +49,8 @@ type (
 		noRecord bool
 		// min and max replace bounds for the find options of these names: keys without field names.
 		min, max bsonx.Doc
-		keys     *exec.Bounds // of min and max
-		room     [2]intervals // for the bounds of an index of so many fields
+		keys     *exec.Bounds        // of min and max
+		room     [2]bounds.Intervals // for the bounds of an index of so many fields
 	}
 	fetch struct {
 		in     node
@@ -131,7 +133,7 @@ func (*idHack) stage() string    { return "IDHACK" }
 func (*indexScan) stage() string { return "IXSCAN" }
 func (*fetch) stage() string     { return "FETCH" }
 func (n *geoNear) stage() string {
-	if n.scan.index.kind == index.Plane {
+	if n.scan.index.Kind == index.Plane {
 		return "GEO_NEAR_2D"
 	}
 	return "GEO_NEAR_2DSPHERE"
@@ -153,7 +155,7 @@ func (n *project) stage() string {
 }
 
 func (n *express) stage() string {
-	if n.index.clustered {
+	if n.index.Clustered {
 		return "EXPRESS_CLUSTERED_IXSCAN"
 	}
 	return "EXPRESS_IXSCAN"

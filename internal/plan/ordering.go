@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
 // maxScansToExplode bounds how many scans one index scan is split into to provide a sort
@@ -13,17 +15,17 @@ const maxScansToExplode = 200
 
 // provides reports whether a scan of x within bounds gives rows in the order of the sort, and in which direction it has
 // to scan. Fields that are a single value can be left out and can stand anywhere in the sort.
-func (cq *canonical) provides(x *indexInfo, bounds []intervals) (backward, ok bool) {
+func (cq *canonical) provides(x *indexinfo.Index, bounds []bounds.Intervals) (backward, ok bool) {
 	sort := cq.sort
-	if x.kind == index.Plane || !x.collation.Same(cq.q.Collation) {
+	if x.Kind == index.Plane || !x.Collation.Same(cq.q.Collation) {
 		return false, false
 	}
 	rest := withoutFixed(x, bounds, sort)
 	direction := 0
-	for f := 0; f < len(x.fields) && len(rest) > 0; f++ {
-		field := x.fields[f]
+	for f := 0; f < len(x.Fields) && len(rest) > 0; f++ {
+		field := x.Fields[f]
 		if !field.Holds(rest[0].path) {
-			if bounds[f].isPoint() {
+			if bounds[f].IsPoint() {
 				continue
 			}
 			return false, false
@@ -45,10 +47,10 @@ func (cq *canonical) provides(x *indexInfo, bounds []intervals) (backward, ok bo
 }
 
 // withoutFixed returns a sort without the fields that it begins with but that have a single value within the bounds.
-func withoutFixed(x *indexInfo, bounds []intervals, sort []sortField) []sortField {
+func withoutFixed(x *indexinfo.Index, bounds []bounds.Intervals, sort []sortField) []sortField {
 	for len(sort) > 0 {
-		f := slices.IndexFunc(x.fields, func(f index.Field) bool { return isBoundBy(f, sort[0].path) && !isGeo(f) })
-		if f < 0 || !bounds[f].isPoint() || x.bits(f) != 0 {
+		f := slices.IndexFunc(x.Fields, func(f index.Field) bool { return isBoundBy(f, sort[0].path) && !indexinfo.IsGeo(f) })
+		if f < 0 || !bounds[f].IsPoint() || x.Bits(f) != 0 {
 			break
 		}
 		sort = sort[1:]
@@ -58,16 +60,16 @@ func withoutFixed(x *indexInfo, bounds []intervals, sort []sortField) []sortFiel
 
 // sortableField reports whether the order of an index field is the order of a sort by its path. A document with an
 // array sorts by its least or greatest element: the first one that a scan meets, if bounds hide none of them.
-func sortableField(x *indexInfo, bounds []intervals, field int) bool {
-	bits := x.bits(field)
+func sortableField(x *indexinfo.Index, bounds []bounds.Intervals, field int) bool {
+	bits := x.Bits(field)
 	if bits == 0 {
 		return true
 	}
-	if !bounds[field].isAll() {
+	if !bounds[field].IsAll() {
 		return false
 	}
-	for f := range x.fields {
-		if f == field || bounds[f].isAll() || x.bits(f) == 0 || !sharesArray(x.fields[f].Path, x.fields[field].Path, bits) {
+	for f := range x.Fields {
+		if f == field || bounds[f].IsAll() || x.Bits(f) == 0 || !sharesArray(x.Fields[f].Path, x.Fields[field].Path, bits) {
 			continue
 		}
 		// The fields of one array's elements stand side by side in its keys: bounds on one hide elements of the
@@ -150,7 +152,7 @@ func (cq *canonical) orderedOr(n *or) node {
 // provides the sort.
 func (cq *canonical) explode(scan *indexScan) node {
 	fields, scans := 0, 1
-	for fields < len(scan.bounds) && scan.bounds[fields].isPoints() {
+	for fields < len(scan.bounds) && scan.bounds[fields].IsPoints() {
 		scans *= len(scan.bounds[fields])
 		fields++
 		if scans > maxScansToExplode {
@@ -186,9 +188,9 @@ func (cq *canonical) explode(scan *indexScan) node {
 }
 
 // sortsByKey reports whether all sort fields stand in the index, so that its entries can be compared in a merge.
-func (cq *canonical) sortsByKey(x *indexInfo) bool {
+func (cq *canonical) sortsByKey(x *indexinfo.Index) bool {
 	for _, s := range cq.sort {
-		if x.fieldOf(s.path) < 0 {
+		if x.FieldOf(s.path) < 0 {
 			return false
 		}
 	}
@@ -196,13 +198,13 @@ func (cq *canonical) sortsByKey(x *indexInfo) bool {
 }
 
 // coveredBy reports whether all paths are fields of the index that were never arrays.
-func coveredBy(x *indexInfo, paths []string) bool {
-	if x.collation != nil || x.kind == index.Plane {
+func coveredBy(x *indexinfo.Index, paths []string) bool {
+	if x.Collation != nil || x.Kind == index.Plane {
 		return false // the keys do not give strings back, or values of arrays
 	}
 	for _, p := range paths {
-		f := x.fieldOf(p)
-		if f < 0 || x.bits(f) != 0 || strings.HasPrefix(p, "$") || hasNumber(p) {
+		f := x.FieldOf(p)
+		if f < 0 || x.Bits(f) != 0 || strings.HasPrefix(p, "$") || hasNumber(p) {
 			return false
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -81,9 +82,9 @@ func (f *fixture) index(name string, key bsonx.Doc, options ...any) {
 }
 
 // query parses a query of documents in extended JSON.
-func (f *fixture) query(filterJSON string, more ...string) *plan.Query {
+func (f *fixture) query(filterJSON string, more ...string) *query.Query {
 	f.t.Helper()
-	q := &plan.Query{DB: "db", Name: "c", Coll: f.store.Current(f.coll), AllowDiskUse: true}
+	q := &query.Query{DB: "db", Name: "c", Coll: f.store.Current(f.coll), AllowDiskUse: true}
 	q.Filter = mustFilter(f.t, doc(filterJSON))
 	if len(more) > 0 && more[0] != "" {
 		q.Sort = doc(more[0])
@@ -109,7 +110,7 @@ func mustFilter(t testing.TB, d bsonx.Doc) *filter.Filter {
 }
 
 // find runs a query, with a saved and restored cursor every few rows.
-func (f *fixture) find(q *plan.Query, every int) ([]bsonx.Doc, error) {
+func (f *fixture) find(q *query.Query, every int) ([]bsonx.Doc, error) {
 	ctx := context.Background()
 	r := exec.NewReader(f.engine)
 	defer func() { _ = r.Close() }()
@@ -135,7 +136,7 @@ func (f *fixture) find(q *plan.Query, every int) ([]bsonx.Doc, error) {
 	}
 }
 
-func (f *fixture) explain(q *plan.Query, cmd plan.Command, v plan.Verbosity) *plan.Explanation {
+func (f *fixture) explain(q *query.Query, cmd plan.Command, v plan.Verbosity) *plan.Explanation {
 	f.t.Helper()
 	req := &plan.ExplainRequest{Query: q, Command: cmd, Verbosity: v, Multi: true, Records: f.records}
 	e, err := f.tryExplain(req)
@@ -178,13 +179,13 @@ func text(d bsonx.Doc) string {
 	return string(b)
 }
 
-func (f *fixture) count(q *plan.Query) (int64, error) {
+func (f *fixture) count(q *query.Query) (int64, error) {
 	r := exec.NewReader(f.engine)
 	defer func() { _ = r.Close() }()
 	return f.planner.Count(context.Background(), q, r, f.records)
 }
 
-func (f *fixture) distinct(q *plan.Query, field string) (bsonx.Value, error) {
+func (f *fixture) distinct(q *query.Query, field string) (bsonx.Value, error) {
 	r := exec.NewReader(f.engine)
 	defer func() { _ = r.Close() }()
 	return f.planner.Distinct(context.Background(), q, field, r)

@@ -26,7 +26,7 @@ func (cq *canonical) countPredicates(ctx context.Context) error {
 	}
 	served, wildcard := map[string]bool{}, false
 	for _, x := range cq.indexes {
-		for _, f := range x.fields {
+		for _, f := range x.Fields {
 			served[f.Path] = true
 			wildcard = wildcard || f.Kind == index.Wildcard
 		}

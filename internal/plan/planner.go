@@ -9,6 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/plan/cache"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -35,9 +38,9 @@ type Planner struct {
 	noScans    atomic.Bool
 	// collatedRegex is what SetCollatedRegex set.
 	collatedRegex atomic.Bool
-	cache         *planCache
+	cache         *cache.Cache
 	processors    *exec.Processors
-	catalog       catalogCache
+	catalog       indexinfo.Cache
 }
 
 // New returns a planner with an empty cache.
@@ -46,7 +49,7 @@ func New(opts Options) *Planner {
 		opts.SortMemory = exec.DefaultSortMemory
 	}
 	if opts.CacheSize == 0 {
-		opts.CacheSize = DefaultCacheSize
+		opts.CacheSize = cache.DefaultSize
 	}
 	if opts.Clock == nil {
 		opts.Clock = clock.System{}
@@ -54,7 +57,7 @@ func New(opts Options) *Planner {
 	if opts.Processors == 0 {
 		opts.Processors = runtime.GOMAXPROCS(0)
 	}
-	p := &Planner{opts: opts, cache: newCache(opts.CacheSize), processors: exec.NewProcessors(opts.Processors)}
+	p := &Planner{opts: opts, cache: cache.New(opts.CacheSize), processors: exec.NewProcessors(opts.Processors)}
 	p.SetSortMemory(opts.SortMemory)
 	return p
 }
@@ -73,7 +76,7 @@ func (p *Planner) SetCollatedRegex(on bool) { p.collatedRegex.Store(on) }
 
 // Find plans a find. The Execution yields final documents: sorted, skipped, limited and projected. The reader stays
 // the caller's; it is used until the Execution is saved or closed.
-func (p *Planner) Find(ctx context.Context, q *Query, r storage.Reader) (*Execution, error) {
+func (p *Planner) Find(ctx context.Context, q *query.Query, r storage.Reader) (*Execution, error) {
 	run, err := p.open(ctx, q, r, purposeFind)
 	if err == nil {
 		run.processors = p.processors
@@ -85,7 +88,7 @@ func (p *Planner) Find(ctx context.Context, q *Query, r storage.Reader) (*Execut
 // Targets plans the documents that an update, delete or findAndModify works on. The Execution yields whole documents
 // with their record keys; the projection is ignored. Between planning and writing a document may change: the writer
 // locks the record and asks the filter again.
-func (p *Planner) Targets(ctx context.Context, q *Query, r storage.Reader) (*Execution, error) {
+func (p *Planner) Targets(ctx context.Context, q *query.Query, r storage.Reader) (*Execution, error) {
 	run, err := p.open(ctx, q, r, purposeTargets)
 	if err == nil {
 		announce(ctx, run)
@@ -98,29 +101,29 @@ func (p *Planner) Targets(ctx context.Context, q *Query, r storage.Reader) (*Exe
 type Counter func() (int64, error)
 
 // Count returns how many documents match, after Skip and up to Limit. Without a filter it asks records, if not nil.
-func (p *Planner) Count(ctx context.Context, q *Query, r storage.Reader, records Counter) (int64, error) {
+func (p *Planner) Count(ctx context.Context, q *query.Query, r storage.Reader, records Counter) (int64, error) {
 	return p.count(ctx, q, r, records)
 }
 
 // Distinct returns the distinct values of a field among the matching documents as a BSON array. Values of arrays
 // count one by one.
-func (p *Planner) Distinct(ctx context.Context, q *Query, field string, r storage.Reader) (bsonx.Value, error) {
+func (p *Planner) Distinct(ctx context.Context, q *query.Query, field string, r storage.Reader) (bsonx.Value, error) {
 	return p.distinct(ctx, q, field, r)
 }
 
 // ClearCache forgets the cached plans of a collection (planCacheClear).
-func (p *Planner) ClearCache(collectionID uint32) { p.cache.clear(collectionID) }
+func (p *Planner) ClearCache(collectionID uint32) { p.cache.Clear(collectionID) }
 
 // ClearShape forgets the cached plans of the queries of q's shape, whatever command they are of.
-func (p *Planner) ClearShape(q *Query) error {
+func (p *Planner) ClearShape(q *query.Query) error {
 	cq := &canonical{q: q}
 	cq.readFilter()
 	if err := cq.readSort(); err != nil {
 		return err
 	}
-	p.cache.clearShape(q.Coll.ID, cq.shape(), byte(purposeDistinct))
+	p.cache.ClearShape(q.Coll.ID, cq.shape(), byte(purposeDistinct))
 	return nil
 }
 
 // CachedPlans lists what the plan cache holds of a collection ($planCacheStats).
-func (p *Planner) CachedPlans(collectionID uint32) []CacheEntry { return p.cache.list(collectionID) }
+func (p *Planner) CachedPlans(collectionID uint32) []cache.Entry { return p.cache.List(collectionID) }

@@ -8,6 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
 // predicate is a part of a conjunction that may bound an index field.
@@ -29,27 +32,27 @@ type predicate struct {
 
 // predicateBounds are the bounds that a predicate gives to the field of its path.
 type predicateBounds struct {
-	fieldBounds
+	bounds.Field
 	ok     bool // the predicate can bound the field
 	points bool // the bounds are single values
 	made   bool
-	room   [1]interval
+	room   [1]bounds.Interval
 }
 
 // boundsOn returns the bounds that a predicate gives to a field of its path. They are made once
 // for all indexes that have the query's collation.
-func (cq *canonical) boundsOn(p *predicate, x *indexInfo, field int) *predicateBounds {
+func (cq *canonical) boundsOn(p *predicate, x *indexinfo.Index, field int) *predicateBounds {
 	c := cq.q.Collation
 	switch {
 	case p.expression:
 		return p.expressionBounds(x, field, c)
-	case x.fields[field].Kind == index.Hashed:
+	case x.Fields[field].Kind == index.Hashed:
 		return p.hashedBounds(x, c)
-	case isGeo(x.fields[field]) || x.kind == index.Plane:
+	case indexinfo.IsGeo(x.Fields[field]) || x.Kind == index.Plane:
 		return p.geoBounds(x, field)
 	}
-	multikey := x.bits(field) != 0
-	if !multikey && x.hasOnly(p) {
+	multikey := x.Bits(field) != 0
+	if !multikey && hasOnly(x, p) {
 		return &presentBounds
 	}
 	b := &p.bounds
@@ -59,37 +62,37 @@ func (cq *canonical) boundsOn(p *predicate, x *indexInfo, field int) *predicateB
 		}
 		b = p.onArrays
 	}
-	mismatch := !x.collation.Same(c)
+	mismatch := !x.Collation.Same(c)
 	if mismatch {
 		b = &predicateBounds{}
 	}
 	if b.made {
 		return b
 	}
-	ctx := boundsContext{
-		multikey: multikey, dotted: isDotted(p.path), numeric: hasNumber(p.path), mismatch: mismatch,
-		folded: x.collation != nil, collatedRegex: cq.collatedRegex, collation: c, room: b.room[:0],
+	ctx := bounds.Context{
+		Multikey: multikey, Dotted: isDotted(p.path), Numeric: hasNumber(p.path), Mismatch: mismatch,
+		Folded: x.Collation != nil, CollatedRegex: cq.collatedRegex, Collation: c, Room: b.room[:0],
 	}
 	b.made = true
-	b.fieldBounds, b.ok = boundsOf(p.node, ctx)
-	if b.tight == inexactCovered && x.collation != nil {
-		b.tight = inexactFetch // the key does not tell what the string is
+	b.Field, b.ok = bounds.Of(p.node, ctx)
+	if b.Tight == bounds.InexactCovered && x.Collation != nil {
+		b.Tight = bounds.InexactFetch // the key does not tell what the string is
 	}
-	if len(p.elems) > 0 || ctx.numeric && ctx.multikey {
-		b.tight = inexactFetch
+	if len(p.elems) > 0 || ctx.Numeric && ctx.Multikey {
+		b.Tight = bounds.InexactFetch
 	}
-	b.points = b.ivs.isPoints()
+	b.points = b.Intervals.IsPoints()
 	return b
 }
 
 // presentBounds are the bounds of $exists on a field without which a document has no entry.
-var presentBounds = predicateBounds{fieldBounds: fieldBounds{ivs: allValues, tight: exact}, ok: true, made: true}
+var presentBounds = predicateBounds{Field: bounds.Field{Intervals: bounds.All, Tight: bounds.Exact}, ok: true, made: true}
 
 // hasOnly reports whether every entry belongs to a document that matches the predicate: $exists on
 // the only field of a sparse index. The caller knows that the field was never an array.
-func (x *indexInfo) hasOnly(p *predicate) bool {
+func hasOnly(x *indexinfo.Index, p *predicate) bool {
 	_, exists := p.node.(*filter.Exists)
-	return exists && x.sparse && x.wild == nil && len(x.fields) == 1 && len(p.elems) == 0
+	return exists && x.Sparse && x.Wild == nil && len(x.Fields) == 1 && len(p.elems) == 0
 }
 
 // elemFrame is an $elemMatch that a predicate stands in: all that is in it is about the same array element.
@@ -169,7 +172,7 @@ func (c *conjunction) add(n filter.Node) {
 		}
 		return
 	}
-	if isTrue(n) {
+	if query.IsTrue(n) {
 		return
 	}
 	c.conjuncts = append(c.conjuncts, n)

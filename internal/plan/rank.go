@@ -53,7 +53,7 @@ func (s *solution) boundedFields() int {
 	walk(s.root, func(in node) {
 		if scan, ok := in.(*indexScan); ok {
 			for _, ivs := range scan.bounds {
-				if !ivs.isAll() {
+				if !ivs.IsAll() {
 					n++
 				}
 			}

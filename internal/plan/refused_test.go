@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/filter"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/describe"
 )
 
 // TestDescribeArrays describes filters with arrays. Only those of $and, $or and $nor hold
@@ -20,7 +20,7 @@ func TestDescribeArrays(t *testing.T) {
 		if err != nil {
 			t.Fatal(query, err)
 		}
-		if got := plan.DescribeFilter(f.Root); got != want {
+		if got := describe.Filter(f.Root); got != want {
 			t.Errorf("%s\ngot  %q\nwant %q", query, got, want)
 		}
 	}

@@ -5,10 +5,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
 )
 
 // keyBounds encodes the bounds of a scan; nil where they hold nothing.
-func keyBounds(n *indexScan, shared *sharedRanges) *exec.Bounds {
+func keyBounds(n *indexScan, shared *bounds.Shared) *exec.Bounds {
 	if n.min != nil || n.max != nil {
 		return n.keys
 	}
@@ -17,18 +18,18 @@ func keyBounds(n *indexScan, shared *sharedRanges) *exec.Bounds {
 			return nil
 		}
 	}
-	if b := simpleBounds(n.bounds, n.index.fields); b != nil {
+	if b := bounds.Simple(n.bounds, n.index.Fields); b != nil {
 		return b
 	}
 	b := &exec.Bounds{Desc: make([]bool, len(n.bounds)), Fields: make([][]exec.Range, len(n.bounds))}
 	for f, ivs := range n.bounds {
-		b.Desc[f] = n.index.fields[f].Desc
-		b.Fields[f] = shared.ranges(ivs, b.Desc[f])
+		b.Desc[f] = n.index.Fields[f].Desc
+		b.Fields[f] = shared.Ranges(ivs, b.Desc[f])
 	}
 	if n.backward {
-		b.Upper = last(b.Fields)
+		b.Upper = bounds.LastKey(b.Fields)
 	} else {
-		b.Lower = first(b.Fields)
+		b.Lower = bounds.FirstKey(b.Fields)
 	}
 	return b
 }
@@ -43,11 +44,11 @@ func minMaxBounds(n *indexScan, r *interrupt.Running) (*exec.Bounds, error) {
 		out := []byte{}
 		i := 0
 		for it := key.Iter(); it.Next(); i++ {
-			v, err := n.index.collation.Fold(it.Value(), r)
+			v, err := n.index.Collation.Fold(it.Value(), r)
 			if err != nil {
 				return nil, err
 			}
-			out = keystring.Append(out, v, n.index.fields[i].Desc)
+			out = keystring.Append(out, v, n.index.Fields[i].Desc)
 		}
 		return out, nil
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
 // solution is a complete candidate plan.
@@ -49,7 +52,7 @@ func (cq *canonical) candidates() ([]*solution, error) {
 
 // enumerate is solutions without a $text.
 func (cq *canonical) enumerate() ([]*solution, error) {
-	if cq.natural != 0 || cq.hint.natural != 0 || cq.q.Tailable {
+	if cq.natural != 0 || cq.hint.Natural != 0 || cq.q.Tailable {
 		return []*solution{cq.sorted(cq.naturalScan(), nil)}, nil
 	}
 	if s := cq.expressPlan(); s != nil {
@@ -74,12 +77,12 @@ func (cq *canonical) enumerate() ([]*solution, error) {
 	if len(cq.sort) > 0 && !ordered {
 		out = append(out, cq.sortScans(c)...)
 	}
-	if cq.hint.index != nil && len(out) == 0 {
-		if cq.hint.index.isWildcard() {
+	if cq.hint.Index != nil && len(out) == 0 {
+		if cq.hint.Index.IsWildcard() {
 			return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: planner returned error :: caused by :: "+
 				"$hint: refusing to build whole-index solution, because it's a wildcard index")
 		}
-		out = append(out, cq.wholeIndex(cq.hint.index, c))
+		out = append(out, cq.wholeIndex(cq.hint.Index, c))
 	}
 	if len(out) == 0 {
 		out = append(out, cq.sorted(&collScan{filter: cq.root, clustered: isClustered(cq)}, nil))
@@ -90,7 +93,7 @@ func (cq *canonical) enumerate() ([]*solution, error) {
 // withoutScans drops the plans that scan a whole collection, where notablescan forbids them.
 func (cq *canonical) withoutScans(solutions []*solution) ([]*solution, error) {
 	c := cq.q.Coll
-	if cq.root == nil || isTrue(cq.root) || c == nil || strings.HasPrefix(c.Name, "system.") || catalog.IsInternalDatabase(c.DB) {
+	if cq.root == nil || query.IsTrue(cq.root) || c == nil || strings.HasPrefix(c.Name, "system.") || catalog.IsInternalDatabase(c.DB) {
 		return solutions, nil
 	}
 	var kept []*solution
@@ -106,11 +109,11 @@ func (cq *canonical) withoutScans(solutions []*solution) ([]*solution, error) {
 	}
 	if len(kept) == 0 {
 		why := "No indexed plans available, and running with 'notablescan' 2"
-		if cq.hint.natural != 0 {
+		if cq.hint.Natural != 0 {
 			why = "could not force a collection scan with a $natural hint :: caused by :: " +
 				"not allowed to output a collection scan because 'notablescan' is enabled"
 		}
-		return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, cannotPlanPrefix+"%s", why)
+		return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, query.CannotPlanPrefix+"%s", why)
 	}
 	return kept, nil
 }
@@ -119,23 +122,23 @@ func (cq *canonical) withoutScans(solutions []*solution) ([]*solution, error) {
 // the collection, bounded where the index's is. Several ranges stay what they are: nothing between them is read.
 func (cq *canonical) cluster(n node) node {
 	scan, ok := n.(*indexScan)
-	if !ok || !scan.index.clustered || len(scan.bounds[0]) != 1 {
+	if !ok || !scan.index.Clustered || len(scan.bounds[0]) != 1 {
 		return n
 	}
 	out := &collScan{filter: cq.root, clustered: true, backward: scan.backward, ids: scan.bounds[0][0], hasIDs: true}
 	if scan.min != nil {
-		out.ids.low = scan.min.First().Value
+		out.ids.Low = scan.min.First().Value
 	}
 	if scan.max != nil {
-		out.ids.high, out.ids.highIncl = scan.max.First().Value, false
+		out.ids.High, out.ids.HighIncl = scan.max.First().Value, false
 	}
-	if out.ids.low.Type == bsonx.TypeMinKey && out.ids.high.Type == bsonx.TypeMaxKey {
-		out.ids, out.hasIDs = interval{}, false
+	if out.ids.Low.Type == bsonx.TypeMinKey && out.ids.High.Type == bsonx.TypeMaxKey {
+		out.ids, out.hasIDs = bounds.Interval{}, false
 	}
 	return out
 }
 
-func isClustered(cq *canonical) bool { return len(cq.indexes) > 0 && cq.indexes[0].clustered }
+func isClustered(cq *canonical) bool { return len(cq.indexes) > 0 && cq.indexes[0].Clustered }
 
 // unique drops plans that were made twice.
 func (cq *canonical) unique(in []*solution) []*solution {
@@ -170,7 +173,7 @@ func (cq *canonical) bounds(s *solution) string {
 	}
 	var b strings.Builder
 	walk(s.root, func(n node) {
-		var bounds []intervals
+		var bounds []bounds.Intervals
 		switch n := n.(type) {
 		case *indexScan:
 			bounds = n.bounds
@@ -183,7 +186,7 @@ func (cq *canonical) bounds(s *solution) string {
 				if cq.stopped(boundWork) {
 					return
 				}
-				b.WriteString(iv.text(false, false))
+				b.WriteString(iv.Text(false, false))
 				b.WriteByte(',')
 			}
 			b.WriteByte(';')
@@ -207,7 +210,7 @@ func alwaysFalse(n filter.Node) bool {
 func (cq *canonical) naturalScan() node {
 	direction := cq.natural
 	if direction == 0 {
-		direction = cq.hint.natural
+		direction = cq.hint.Natural
 	}
 	scan := &collScan{filter: cq.root, backward: direction < 0, tailable: cq.q.Tailable}
 	scan.clustered = isClustered(cq)
@@ -217,7 +220,7 @@ func (cq *canonical) naturalScan() node {
 	// The order of the log is that of its stamps: who follows it from one on does not read it from its beginning. The order
 	// of a clustered collection is that of its _ids.
 	for _, a := range cq.accesses(nil, &cq.whole, nil) {
-		if a.scan != nil && a.scan.index.clustered && len(a.scan.bounds[0]) == 1 {
+		if a.scan != nil && a.scan.index.Clustered && len(a.scan.bounds[0]) == 1 {
 			scan.ids, scan.hasIDs = a.scan.bounds[0][0], true
 		}
 	}
@@ -228,11 +231,11 @@ func (cq *canonical) naturalScan() node {
 func (cq *canonical) sortScans(c *conjunction) []*solution {
 	var out []*solution
 	for _, x := range cq.indexes {
-		hinted := cq.hint.index == x
-		if !cq.mayUse(x) || x.isWildcard() || x.isGeo() || !hinted && x.sparse {
+		hinted := cq.hint.Index == x
+		if !cq.mayUse(x) || x.IsWildcard() || x.IsGeo() || !hinted && x.Sparse {
 			continue
 		}
-		scan := x.scan()
+		scan := scan(x)
 		ok := false
 		scan.backward, ok = cq.provides(x, scan.bounds)
 		if !ok || !cq.holds(x, c) {
@@ -244,8 +247,8 @@ func (cq *canonical) sortScans(c *conjunction) []*solution {
 }
 
 // wholeIndex scans all of a hinted index.
-func (cq *canonical) wholeIndex(x *indexInfo, c *conjunction) *solution {
-	scan := x.scan()
+func (cq *canonical) wholeIndex(x *indexinfo.Index, c *conjunction) *solution {
+	scan := scan(x)
 	return cq.above(scan, cq.onEntries(scan, c), false)
 }
 
@@ -298,9 +301,9 @@ func (cq *canonical) sorted(n node, sort []sortField) *solution {
 	}
 	cq.rank(n, s.limit)
 	if s.limit == 0 && cq.projectsSorted() {
-		s.in = &project{in: n, p: cq.q.Projection, spec: cq.q.projectionSpec()}
+		s.in = &project{in: n, p: cq.q.Projection, spec: cq.q.ShownProjection()}
 		if scan := cq.coversSorted(n); scan != nil {
-			s.in = &project{in: scan, p: cq.q.Projection, spec: cq.q.projectionSpec(), covered: scan}
+			s.in = &project{in: scan, p: cq.q.Projection, spec: cq.q.ShownProjection(), covered: scan}
 		}
 	}
 	return cq.finish(s)
@@ -329,7 +332,7 @@ func (cq *canonical) withoutFetch(n node, residual []filter.Node) *solution {
 		return cq.finish(&lean)
 	case cq.purpose != purposeFind || cq.q.ShowRecordID || !scan.hasOnePath():
 		return nil
-	case cq.q.returnsSortKey(): // they are made of documents
+	case cq.q.ReturnsSortKey(): // they are made of documents
 		return nil
 	case cq.q.ReturnKey:
 		return cq.finish(scan)
@@ -344,7 +347,7 @@ func (cq *canonical) withoutFetch(n node, residual []filter.Node) *solution {
 	if cq.q.Skip > 0 {
 		root = &skip{root, cq.q.Skip}
 	}
-	return cq.limited(&project{in: root, p: cq.q.Projection, spec: cq.q.projectionSpec(), covered: scan})
+	return cq.limited(&project{in: root, p: cq.q.Projection, spec: cq.q.ShownProjection(), covered: scan})
 }
 
 // finish adds skip, projection and limit in MongoDB's order.
@@ -363,7 +366,7 @@ func (cq *canonical) finish(n node) *solution {
 		case cq.q.ReturnKey:
 			n = &returnKey{n}
 		case cq.projects(n):
-			n = &project{in: n, p: cq.q.Projection, spec: cq.q.projectionSpec()}
+			n = &project{in: n, p: cq.q.Projection, spec: cq.q.ShownProjection()}
 		}
 		if cq.q.ShowRecordID && !cq.q.ReturnKey {
 			n = &recordID{n}
@@ -439,15 +442,15 @@ func (cq *canonical) sign(s *solution) {
 func appendSignature(dst []byte, n node) []byte {
 	dst = append(dst, n.stage()...)
 	if near, ok := n.(*geoNear); ok {
-		dst = append(append(dst, ' '), near.scan.index.name...)
+		dst = append(append(dst, ' '), near.scan.index.Name...)
 		for _, ivs := range near.scan.bounds {
 			dst = append(dst, boundsMark(ivs))
 		}
 	}
 	if scan, ok := n.(*indexScan); ok {
-		dst = append(append(dst, ' '), scan.index.name...)
-		if w := scan.index.wild; w != nil {
-			dst = strconv.AppendQuote(dst, scan.index.fields[w.at+1].Path)
+		dst = append(append(dst, ' '), scan.index.Name...)
+		if w := scan.index.Wild; w != nil {
+			dst = strconv.AppendQuote(dst, scan.index.Fields[w.At+1].Path)
 		}
 		if scan.backward {
 			dst = append(dst, '-')
@@ -471,11 +474,11 @@ func appendSignature(dst []byte, n node) []byte {
 	return append(dst, ')')
 }
 
-func boundsMark(ivs intervals) byte {
+func boundsMark(ivs bounds.Intervals) byte {
 	switch {
-	case ivs.isAll():
+	case ivs.IsAll():
 		return '*'
-	case ivs.isPoints():
+	case ivs.IsPoints():
 		return '='
 	default:
 		return '<'
@@ -490,7 +493,7 @@ func appendLeft(dst []byte, n filter.Node) []byte {
 		}
 		return dst
 	}
-	if isTrue(n) {
+	if query.IsTrue(n) {
 		return dst
 	}
 	dst = strconv.AppendInt(dst, int64(n.Kind()), 10)
@@ -506,13 +509,13 @@ func (s *solution) summary() string {
 		case *collScan, *idHack, *eof, *fastCount:
 			parts = append(parts, n.stage())
 		case *indexScan:
-			parts = append(parts, "IXSCAN "+bsonx.FormatShell(bsonx.Document(n.index.key)))
+			parts = append(parts, "IXSCAN "+bsonx.FormatShell(bsonx.Document(n.index.Key)))
 		case *countScan:
-			parts = append(parts, "COUNT_SCAN "+bsonx.FormatShell(bsonx.Document(n.scan.index.key)))
+			parts = append(parts, "COUNT_SCAN "+bsonx.FormatShell(bsonx.Document(n.scan.index.Key)))
 		case *geoNear:
-			parts = append(parts, n.stage()+" "+bsonx.FormatShell(bsonx.Document(n.scan.index.key)))
+			parts = append(parts, n.stage()+" "+bsonx.FormatShell(bsonx.Document(n.scan.index.Key)))
 		case *distinctScan:
-			parts = append(parts, "DISTINCT_SCAN "+bsonx.FormatShell(bsonx.Document(n.scan.index.key)))
+			parts = append(parts, "DISTINCT_SCAN "+bsonx.FormatShell(bsonx.Document(n.scan.index.Key)))
 		default: // the others need nothing here
 		}
 	})

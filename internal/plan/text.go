@@ -9,6 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/text"
 )
@@ -41,7 +44,7 @@ type textSearch struct {
 	node  *filter.Text
 	query *text.Query
 	spec  *text.Spec
-	index *indexInfo
+	index *indexinfo.Index
 	// scored is true where somebody wants the scores.
 	scored bool
 	// refused is set where the index lacks an equality, or does not have every document.
@@ -53,7 +56,7 @@ func (cq *canonical) readText() error {
 	n := cq.q.Filter.Text()
 	if n == nil {
 		if cq.sortsByScore() {
-			return checkMetaKind(cq.q.Filter, metaTextScore)
+			return query.CheckMetaKind(cq.q.Filter, query.MetaTextScore)
 		}
 		return nil
 	}
@@ -70,11 +73,11 @@ func (cq *canonical) readText() error {
 		return err
 	}
 	if ix.Hidden {
-		return cannotPlan("need exactly one text index for $text bound")
+		return query.CannotPlan("need exactly one text index for $text bound")
 	}
 	cq.text = &textSearch{node: n, query: bound, spec: spec, scored: cq.wantsScores()}
 	for _, x := range cq.indexes {
-		if x.ix == ix {
+		if x.Stored == ix {
 			cq.text.index = x
 		}
 	}
@@ -100,7 +103,7 @@ func (cq *canonical) checkText() error {
 		return refuse("text expression not allowed with $natural sort order")
 	case cq.hintsAnything():
 		return refuse("text and hint not allowed in same query")
-	case hasNear(cq.root):
+	case query.HasNear(cq.root):
 		return refuse("text and geoNear not allowed in same query")
 	case cq.q.Tailable:
 		return refuse("text and tailable cursor not allowed in same query")
@@ -120,17 +123,17 @@ func (cq *canonical) sortsByScore() bool {
 // wantsScores reports whether the scores of a search are sorted by, or shown.
 func (cq *canonical) wantsScores() bool {
 	p := cq.q.Projection
-	return cq.sortsByScore() || cq.q.Scores || p != nil && slices.Contains(p.MetaKinds(), metaTextScore)
+	return cq.sortsByScore() || cq.q.Scores || p != nil && slices.Contains(p.MetaKinds(), query.MetaTextScore)
 }
 
 // checkTextPlanned explains why there is no plan for a search.
 func (cq *canonical) checkTextPlanned() error {
 	for _, o := range cq.whole.ors {
 		if filter.TextOf(o) != nil && filter.TextOf(o) == cq.text.node && !cq.text.refused {
-			return cannotPlan("Failed to produce a solution for TEXT under OR - other non-TEXT clauses under OR have to be indexed as well.")
+			return query.CannotPlan("Failed to produce a solution for TEXT under OR - other non-TEXT clauses under OR have to be indexed as well.")
 		}
 	}
-	return cannotPlan("failed to use text index to satisfy $text query (if text index is compound, are equality predicates given for all prefix fields?)")
+	return query.CannotPlan("failed to use text index to satisfy $text query (if text index is compound, are equality predicates given for all prefix fields?)")
 }
 
 // textAccess appends the only way to a conjunction with a $text, by the text index; done is false where there is no $text in it.
@@ -183,7 +186,7 @@ func (s *textSearch) tells(n filter.Node, c *conjunction, cq *canonical) bool {
 				continue
 			}
 			b := cq.boundsOn(p, s.index, len(s.spec.Before)+2+f)
-			return b.ok && b.tight != inexactFetch
+			return b.ok && b.Tight != bounds.InexactFetch
 		}
 	}
 	return false
@@ -205,7 +208,7 @@ func (s *textSearch) prefix(c *conjunction, cq *canonical) (prefix []bsonx.Elem,
 			}
 			found = true
 			prefix = append(prefix, bsonx.Elem{Key: e.Key, Value: eq.Value})
-			if b.tight == exact {
+			if b.Tight == bounds.Exact {
 				settled = append(settled, p.conjunct)
 			}
 			break
@@ -227,18 +230,18 @@ func (s *textSearch) tree(prefix []bsonx.Elem, onEntry []filter.Node) node {
 	b.End()
 	or := &textOr{search: s}
 	for _, term := range s.query.Bounds {
-		scan := s.index.scan()
+		scan := scan(s.index)
 		scan.backward, scan.dedup, scan.filter = true, false, allOf(onEntry)
 		for _, n := range onEntry {
 			scan.paths = appendPaths(scan.paths, n)
 		}
 		size := 0
 		for f, e := range prefix {
-			scan.bounds[f] = intervals{point(e.Value)}
-			size += len(keystring.Append(nil, e.Value, s.index.fields[f].Desc))
+			scan.bounds[f] = bounds.Intervals{bounds.Point(e.Value)}
+			size += len(keystring.Append(nil, e.Value, s.index.Fields[f].Desc))
 		}
 		key := bsonx.String(index.TermKey(term))
-		scan.bounds[len(prefix)] = intervals{point(key)}
+		scan.bounds[len(prefix)] = bounds.Intervals{bounds.Point(key)}
 		or.in = append(or.in, scan)
 		or.scoreAt = append(or.scoreAt, size+len(keystring.Append(nil, key, false)))
 	}
@@ -307,7 +310,7 @@ func (b *builder) textOr(n *textOr) exec.Node {
 		turned.backward = o.Best > 0
 		in[i] = b.indexScan(&turned)
 	}
-	fields := n.search.index.fields
+	fields := n.search.index.Fields
 	for _, f := range fields[len(fields)-len(n.search.spec.After):] {
 		o.Behind = append(o.Behind, f.Desc)
 	}
@@ -319,5 +322,5 @@ const maxBest = 1000
 
 // scores appends the scores that the terms of the search have in a document.
 func (s *textSearch) scores(dst []float64, doc bsonx.Doc) ([]float64, error) {
-	return s.index.ix.Generator().(*index.TextGen).Scores(dst, s.query.Bounds, doc)
+	return s.index.Stored.Generator().(*index.TextGen).Scores(dst, s.query.Bounds, doc)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -226,7 +227,7 @@ func (f *fixture) compareText(t *rapid.T, docs []bsonx.Doc) {
 }
 
 // textScan finds what a search, which has been planned, finds in the documents one by one.
-func (f *fixture) textScan(t *rapid.T, q *plan.Query, docs []bsonx.Doc) []scored {
+func (f *fixture) textScan(t *rapid.T, q *query.Query, docs []bsonx.Doc) []scored {
 	type row struct {
 		scored
 		doc bsonx.Doc

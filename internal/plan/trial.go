@@ -7,6 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -23,9 +25,9 @@ const (
 
 // candidate is a plan under trial.
 type candidate struct {
-	query  *Query
+	query  *query.Query
 	whole  *filter.Filter
-	shared *sharedRanges
+	shared *bounds.Shared
 	sol    *solution
 	env    *exec.Env
 	root   exec.Node
@@ -84,7 +86,7 @@ func race(ctx context.Context, cs []*candidate, results int) error {
 			return context.Cause(ctx)
 		}
 		if !alive {
-			return NewRefused(mongoerr.Within("error while multiplanner was selecting best plan", cs[0].err))
+			return query.NewRefused(mongoerr.Within("error while multiplanner was selecting best plan", cs[0].err))
 		}
 		if decided {
 			break

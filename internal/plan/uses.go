@@ -1,21 +1,23 @@
 package plan
 
+import "github.com/sheafdb/sheaf/internal/plan/query"
+
 // countUses tells the indexes of a plan that is going to run that an operation uses them ($indexStats), and the
 // collection that it is scanned ($collStats).
-func countUses(q *Query, n node) {
+func countUses(q *query.Query, n node) {
 	c := q.Coll
 	if c == nil {
 		return
 	}
 	switch n := n.(type) {
 	case *indexScan:
-		n.index.used(c)
+		n.index.Used(c)
 	case *geoNear:
-		n.scan.index.used(c)
+		n.scan.index.Used(c)
 	case *distinctScan:
-		n.scan.index.used(c)
+		n.scan.index.Used(c)
 	case *countScan:
-		n.scan.index.used(c)
+		n.scan.index.Used(c)
 	case *collScan:
 		c.Scans().Add(q.Tailable)
 	case *idHack:
@@ -33,13 +35,13 @@ func (e *Execution) Access() (scans int, indexes []string) { return accessed(e.p
 func accessed(n node, scans int, indexes []string) (int, []string) {
 	switch n := n.(type) {
 	case *indexScan:
-		indexes = append(indexes, n.index.name)
+		indexes = append(indexes, n.index.Name)
 	case *geoNear:
-		indexes = append(indexes, n.scan.index.name)
+		indexes = append(indexes, n.scan.index.Name)
 	case *distinctScan:
-		indexes = append(indexes, n.scan.index.name)
+		indexes = append(indexes, n.scan.index.Name)
 	case *countScan:
-		indexes = append(indexes, n.scan.index.name)
+		indexes = append(indexes, n.scan.index.Name)
 	case *collScan:
 		scans++
 	case *idHack:

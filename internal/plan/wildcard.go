@@ -6,36 +6,38 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
 // wildcardAccesses appends the ways to a conjunction through the forms of a wildcard index.
-func (cq *canonical) wildcardAccesses(out []access, x *indexInfo, c, need *conjunction) []access {
+func (cq *canonical) wildcardAccesses(out []access, x *indexinfo.Index, c, need *conjunction) []access {
 	var tried []string
 	for _, p := range c.predicates {
-		if slices.Contains(tried, p.path) || !x.wild.serves(p) {
+		if slices.Contains(tried, p.path) || !serves(x.Wild, p) {
 			continue
 		}
 		tried = append(tried, p.path)
-		out = cq.indexAccesses(out, x.formFor(p.path), c, need)
+		out = cq.indexAccesses(out, x.FormFor(p.path), c, need)
 		if len(out) >= maxCandidates {
 			return out
 		}
 	}
-	if x.wild.at > 0 && c.bounds(x.fields[0]) {
-		out = cq.indexAccesses(out, x.formFor(index.PathField), c, need)
+	if x.Wild.At > 0 && c.bounds(x.Fields[0]) {
+		out = cq.indexAccesses(out, x.FormFor(index.PathField), c, need)
 	}
 	return out
 }
 
 // serves reports whether the index has an entry of every document that a predicate matches, at its path or below.
-func (w *wildcard) serves(p *predicate) bool {
+func serves(w *indexinfo.Wildcard, p *predicate) bool {
 	c, ok := p.node.(*filter.Compare)
-	present := impliesPresence(p.node) || ok && c.Op == filter.Eq // null has no keys
-	if p.expression || !present || !w.paths.Has(p.path) || !hasWildcardKeys(p.node) {
+	present := bounds.ImpliesPresence(p.node) || ok && c.Op == filter.Eq // null has no keys
+	if p.expression || !present || !w.Paths.Has(p.path) || !hasWildcardKeys(p.node) {
 		return false
 	}
 	// A position in an array is no part of the paths in the index.
-	return !hasNumber(p.path) || w.arrays.Components(p.path) == 0
+	return !hasNumber(p.path) || w.Arrays.Components(p.path) == 0
 }
 
 // hasWildcardKeys reports whether what a predicate compares with has keys in a wildcard index: documents and arrays have
@@ -79,34 +81,35 @@ func isWildcardValue(v bsonx.Value) bool {
 }
 
 // documents are the values of which a wildcard index holds only what is in them.
-var documents = intervals{{bsonx.Document(bsonx.Empty), bsonx.Array(bsonx.Empty), false, false}}
+var documents = bounds.Intervals{{Low: bsonx.Document(bsonx.Empty), High: bsonx.Array(bsonx.Empty)}}
 
 // wildcardBounds are the bounds of a predicate on the value of a wildcard field. Where a document could match they are
 // everything: scan.boundPaths then adds what is below the path.
-func (p *predicate) wildcardBounds(b *predicateBounds, x *indexInfo) *predicateBounds {
-	if !b.ok || len(b.ivs.intersect(documents)) == 0 {
+func (p *predicate) wildcardBounds(b *predicateBounds, x *indexinfo.Index) *predicateBounds {
+	if !b.ok || len(b.Intervals.Intersect(documents)) == 0 {
 		return b
 	}
 	all := &predicateBounds{ok: true, made: true}
-	all.ivs, all.tight = allValues, inexactFetch
-	if _, exists := p.node.(*filter.Exists); exists && len(p.elems) == 0 && len(x.fields) == 2 {
-		all.tight = exact
+	all.Intervals, all.Tight = bounds.All, bounds.InexactFetch
+	if _, exists := p.node.(*filter.Exists); exists && len(p.elems) == 0 && len(x.Fields) == 2 {
+		all.Tight = bounds.Exact
 	}
 	return all
 }
 
 // boundPaths bounds the path of a scan of a wildcard index.
 func (n *indexScan) boundPaths() {
-	w := n.index.wild
-	path := n.index.fields[w.at+1].Path
+	w := n.index.Wild
+	path := n.index.Fields[w.At+1].Path
 	switch {
-	case w.generic:
-		n.bounds[w.at] = intervals{point(bsonx.MinKey), {bsonx.String(""), bsonx.Document(bsonx.Empty), true, false}}
-	case len(n.bounds[w.at+1].intersect(documents)) > 0:
-		n.bounds[w.at+1] = allValues
-		n.bounds[w.at] = intervals{point(bsonx.String(path)), {bsonx.String(path + "."), bsonx.String(path + "/"), true, false}}
+	case w.Generic:
+		n.bounds[w.At] = bounds.Intervals{bounds.Point(bsonx.MinKey), {Low: bsonx.String(""), High: bsonx.Document(bsonx.Empty), LowIncl: true}}
+	case len(n.bounds[w.At+1].Intersect(documents)) > 0:
+		n.bounds[w.At+1] = bounds.All
+		below := bounds.Interval{Low: bsonx.String(path + "."), High: bsonx.String(path + "/"), LowIncl: true}
+		n.bounds[w.At] = bounds.Intervals{bounds.Point(bsonx.String(path)), below}
 	default:
-		n.bounds[w.at] = intervals{point(bsonx.String(path))}
+		n.bounds[w.At] = bounds.Intervals{bounds.Point(bsonx.String(path))}
 		return
 	}
 	n.dedup = true // a document has an entry for each path
@@ -114,5 +117,5 @@ func (n *indexScan) boundPaths() {
 
 // hasOnePath reports whether all entries of a scan are of the paths of the index's fields.
 func (n *indexScan) hasOnePath() bool {
-	return n.index.wild == nil || n.bounds[n.index.wild.at].isPoint()
+	return n.index.Wild == nil || n.bounds[n.index.Wild.At].IsPoint()
 }

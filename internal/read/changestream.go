@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -165,7 +165,7 @@ func (d changeDocuments) Document(ctx context.Context, db, collection string, id
 	if err != nil {
 		return nil, err
 	}
-	q := &plan.Query{DB: db, Name: collection, Coll: d.engine.Store.Lookup(db, collection), Filter: byID, Limit: 1}
+	q := &query.Query{DB: db, Name: collection, Coll: d.engine.Store.Lookup(db, collection), Filter: byID, Limit: 1}
 	if q.Coll == nil || q.Coll.Kind != catalog.KindCollection {
 		return nil, nil
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -156,17 +157,17 @@ func (p *Pipelines) OpenOwn(ctx context.Context, db, name string, own OwnStages,
 
 // project gives a query the projection that the stages over it begin with, or one to the fields
 // that they read. It returns the stages that are left.
-func (p *Pipelines) project(q *plan.Query, rest *pipeline.Pipeline) (*pipeline.Pipeline, error) {
+func (p *Pipelines) project(q *query.Query, rest *pipeline.Pipeline) (*pipeline.Pipeline, error) {
 	pushed, left := rest.SplitMeta()
 	switch {
-	case pushed != nil && q.RowMeta == (plan.RowMeta{}):
+	case pushed != nil && q.RowMeta == (query.RowMeta{}):
 		q.Projection, q.ProjectionSpec = pushed.Projection, pushed.Spec
 		return left, q.CheckMeta()
 	case pushed != nil && !pushed.Projection.IsAddition() && q.Located == nil && q.Skip == 0 && q.Limit == 0:
 		asked := *q
 		asked.Projection = pushed.Projection
 		return rest, asked.CheckMeta()
-	case q.RowMeta == (plan.RowMeta{}):
+	case q.RowMeta == (query.RowMeta{}):
 		q.Projection, q.ProjectionSpec = rest.Needs()
 		q.OptionalProjection = true
 	}
@@ -176,7 +177,7 @@ func (p *Pipelines) project(q *plan.Query, rest *pipeline.Pipeline) (*pipeline.P
 // Compile returns the query that stages begin with, over the collection below all views, and what
 // is left of them. The query is nil where there is no name, so that the first stage makes the
 // documents.
-func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *plan.Query, error) {
+func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *query.Query, error) {
 	reported := name
 	if p.statsOfView(db, name, own.List) {
 		name = ""
@@ -222,10 +223,10 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 		return parsed, env, nil, nil
 	}
 	if IsVirtual(c) {
-		return parsed, env, &plan.Query{DB: db, Name: base, Coll: c}, checkVirtualHint(hint)
+		return parsed, env, &query.Query{DB: db, Name: base, Coll: c}, checkVirtualHint(hint)
 	}
 	lead, rest := parsed.Split()
-	q := &plan.Query{
+	q := &query.Query{
 		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: hint, Collation: p.Collation, AllowDiskUse: p.allowDiskUse,
 		CollationSpec: p.collationSpec(),
 	}
@@ -239,7 +240,7 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 	if err := checkStageMeta(stages, lead.Near != nil, q.Filter.HasText()); err != nil {
 		return nil, nil, nil, err
 	}
-	q.RowMeta = plan.RowMeta{SortKey: namesMeta(stages, "sortKey"), RecordID: namesMeta(stages, "recordId")}
+	q.RowMeta = query.RowMeta{SortKey: namesMeta(stages, "sortKey"), RecordID: namesMeta(stages, "recordId")}
 	if lead.Near != nil {
 		if err := p.locate(q, lead.Near, vars); err != nil {
 			return nil, nil, nil, err

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
 // The errors of running plans say so, as in MongoDB; those of parsing and planning do not.
@@ -27,7 +27,7 @@ func ExecutingWrite(kind string, err error) error {
 }
 
 func executingIn(prefix, kind string, err error) error {
-	var refused *plan.Refused
+	var refused *query.Refused
 	if errors.As(err, &refused) {
 		return err
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // locate makes a query one that a $geoNear asks.
-func (p *Pipelines) locate(q *plan.Query, near *pipeline.GeoNear, vars *expr.Vars) error {
+func (p *Pipelines) locate(q *query.Query, near *pipeline.GeoNear, vars *expr.Vars) error {
 	if q.Coll == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "$geoNear needs a collection to run, but %s does not exist", q.Namespace())
 	}

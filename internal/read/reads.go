@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
@@ -93,7 +94,7 @@ func (v Reads) isStale(c *table.Collection) bool {
 }
 
 // again looks up the collection of a query once more, nil where there is none any more.
-func (v Reads) again(q *plan.Query) (*table.Collection, error) {
+func (v Reads) again(q *query.Query) (*table.Collection, error) {
 	c, err := v.Lookup(q.DB, q.Name)
 	if c != nil && c.Kind != catalog.KindCollection {
 		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection replaced by a view: %s", c.Namespace())
@@ -123,7 +124,7 @@ func (v Reads) resolveView(db, name string, stages []bsonx.Value) (string, *tabl
 }
 
 // CountMatches counts what a query finds, again where the catalog was changed meanwhile.
-func (v Reads) CountMatches(ctx context.Context, q *plan.Query) (int64, error) {
+func (v Reads) CountMatches(ctx context.Context, q *query.Query) (int64, error) {
 	reader := v.Reader()
 	defer reader.Close()
 	for {

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/oplog"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -71,7 +71,7 @@ func (e *Engine) StoredScripts(ctx context.Context, db string) ([]bsonx.Doc, err
 	}
 	reader := exec.NewReader(e.Store.Engine())
 	defer reader.Close()
-	run, err := e.Planner.Find(ctx, &plan.Query{DB: db, Name: scriptsCollection, Coll: c, Filter: all}, reader)
+	run, err := e.Planner.Find(ctx, &query.Query{DB: db, Name: scriptsCollection, Coll: c, Filter: all}, reader)
 	if err != nil {
 		return nil, err
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // PlanSource lets a cursor read from a running plan. Between batches it holds no snapshot.
 type PlanSource struct {
 	Reads
-	query  *plan.Query
+	query  *query.Query
 	coll   *table.Collection
 	Run    *plan.Execution
 	reader exec.Reader
@@ -33,7 +34,7 @@ type PlanSource struct {
 }
 
 // OpenSource plans a query.
-func OpenSource(ctx context.Context, from Reads, q *plan.Query) (*PlanSource, error) {
+func OpenSource(ctx context.Context, from Reads, q *query.Query) (*PlanSource, error) {
 	src := new(PlanSource)
 	if err := src.Open(ctx, from, q); err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func OpenSource(ctx context.Context, from Reads, q *plan.Query) (*PlanSource, er
 // Open plans a query. Where the catalog has changed since the query's collection was looked up, it
 // plans again with what the name means now: an index that was dropped in between may be empty in
 // the snapshot, and so may the collection.
-func (s *PlanSource) Open(ctx context.Context, from Reads, q *plan.Query) error {
+func (s *PlanSource) Open(ctx context.Context, from Reads, q *query.Query) error {
 	s.Reads, s.query, s.left = from, q, -1
 	switch { // not reader(), which allocates
 	case from.txn != nil:
@@ -108,7 +109,7 @@ func (s *PlanSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if row.Located {
 		s.meta.GeoDistance, s.meta.GeoPoint = bsonx.Double(row.Distance), row.Place
 	}
-	if s.query.RowMeta != (plan.RowMeta{}) {
+	if s.query.RowMeta != (query.RowMeta{}) {
 		if err := s.noteRow(row); err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -48,8 +49,8 @@ type Query struct {
 // ones meanwhile, it goes on with the next without planning again.
 const sortedCandidates = 16
 
-func (q Query) plan() *plan.Query {
-	p := &plan.Query{
+func (q Query) plan() *query.Query {
+	p := &query.Query{
 		DB: q.Coll.DB, Name: q.Coll.Name, Coll: q.Coll, Filter: q.Filter, Collation: q.Filter.Collation(), Sort: q.Sort, Hint: q.Hint, AllowDiskUse: true,
 		CollationSpec: q.Collation,
 	}

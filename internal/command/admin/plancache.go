@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/crud"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -48,7 +48,7 @@ func runPlanCacheClear(_ context.Context, req *command.Request, _ *bsonx.Builder
 }
 
 // shapeQuery is the query whose shape a command of the plan cache names.
-func shapeQuery(req *command.Request, name string, c *table.Collection) (*plan.Query, error) {
+func shapeQuery(req *command.Request, name string, c *table.Collection) (*query.Query, error) {
 	sc, err := command.NewScope(req)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func shapeQuery(req *command.Request, name string, c *table.Collection) (*plan.Q
 	if sc, err = sc.Collated(req.Get("collation"), c); err != nil {
 		return nil, err
 	}
-	q := &plan.Query{DB: req.DB, Name: name, Coll: c, Collation: sc.Collation}
+	q := &query.Query{DB: req.DB, Name: name, Coll: c, Collation: sc.Collation}
 	if q.Filter, err = sc.FilterOrAll(req.Doc("query")); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func shapeQuery(req *command.Request, name string, c *table.Collection) (*plan.Q
 			return nil, err
 		}
 		q.Sort = sort
-		if err := plan.CheckSortMeta(q.Sort, q.Filter); err != nil {
+		if err := query.CheckSortMeta(q.Sort, q.Filter); err != nil {
 			return nil, err
 		}
 	}

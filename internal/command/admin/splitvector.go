@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -188,7 +188,7 @@ func (v *splitter) walk(ctx context.Context, f func(key bsonx.Doc) bool) error {
 	if err != nil {
 		return err
 	}
-	q := &plan.Query{DB: v.coll.DB, Name: v.coll.Name, Coll: v.coll, Filter: all, ReturnKey: true, Hint: v.hint()}
+	q := &query.Query{DB: v.coll.DB, Name: v.coll.Name, Coll: v.coll, Filter: all, ReturnKey: true, Hint: v.hint()}
 	if !v.lower.IsEmpty() {
 		q.Min, q.Max = v.extended(v.lower), v.extended(v.upper)
 	}
@@ -219,7 +219,7 @@ func (v *splitter) hint() bsonx.Value {
 }
 
 // bound makes a query read the range of dataSize. It reports whether the range is empty.
-func (v *splitter) bound(q *plan.Query) (empty bool, err error) {
+func (v *splitter) bound(q *query.Query) (empty bool, err error) {
 	if v.choose(v.coll) != nil {
 		return false, mongoerr.New(mongoerr.OperationFailed, "Couldn't find valid index containing key pattern")
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -264,7 +264,7 @@ func measureRange(ctx context.Context, r *command.Request, c *table.Collection, 
 	if err != nil {
 		return 0, 0, false, err
 	}
-	q := &plan.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: all}
+	q := &query.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: all}
 	if !lower.IsEmpty() {
 		rng := splitter{coll: c, pattern: r.Doc("keyPattern"), lower: lower, upper: upper}
 		if rng.pattern.IsEmpty() {

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -81,7 +81,7 @@ func countCollection(ctx context.Context, req *command.Request, name string, c *
 	return n, read.Executing(read.DuringCount, req.DB, name, err)
 }
 
-func countQuery(req *command.Request, name string, c *table.Collection) (*plan.Query, error) {
+func countQuery(req *command.Request, name string, c *table.Collection) (*query.Query, error) {
 	q, err := command.HintedQuery(req, name, c)
 	if err != nil {
 		return nil, err

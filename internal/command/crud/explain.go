@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -148,7 +149,7 @@ func explainFind(req *command.Request) (*plan.ExplainRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := new(plan.Query)
+	q := new(query.Query)
 	err = findQuery(req, name, c, q)
 	return &plan.ExplainRequest{Query: q, Command: plan.ExplainFind}, err
 }
@@ -286,7 +287,7 @@ func compileModification(r *command.Request, sc read.Scope, query bsonx.Doc, st 
 }
 
 // writeQuery is the predicate of a write command that is explained.
-func writeQuery(r *command.Request, sc read.Scope, predicate, sort bsonx.Doc, hint, collation bsonx.Value) (*plan.Query, error) {
+func writeQuery(r *command.Request, sc read.Scope, predicate, sort bsonx.Doc, hint, collation bsonx.Value) (*query.Query, error) {
 	name, err := r.Collection()
 	if err != nil {
 		return nil, err
@@ -305,7 +306,7 @@ func writeQuery(r *command.Request, sc read.Scope, predicate, sort bsonx.Doc, hi
 	if c != nil && c.Timeseries != nil {
 		return bucketQuery(r, c, sc, predicate, hint)
 	}
-	return &plan.Query{
+	return &query.Query{
 		DB: r.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: read.SpecOf(collation), Sort: sort, Hint: hint, AllowDiskUse: true,
 	}, nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -90,7 +90,7 @@ func runFind(ctx context.Context, req *command.Request, reply *bsonx.Builder) er
 }
 
 // findQuery compiles what a find command asks for into q, which is empty.
-func findQuery(req *command.Request, name string, c *table.Collection, q *plan.Query) error {
+func findQuery(req *command.Request, name string, c *table.Collection, q *query.Query) error {
 	q.DB, q.Name, q.Coll, q.AllowDiskUse = req.DB, name, c, true
 	a := findArgs{query: q}
 	for i := range req.RawArgs {
@@ -124,7 +124,7 @@ func findQuery(req *command.Request, name string, c *table.Collection, q *plan.Q
 // findArgs are the arguments of a find that say what to look for. They are read in one pass: most
 // finds have few of the many that there are.
 type findArgs struct {
-	query     *plan.Query
+	query     *query.Query
 	filter    bsonx.Doc
 	collation bsonx.Value
 	ntoreturn bool

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -221,7 +221,7 @@ func (m *modification) remove(ctx context.Context, sc read.Scope, reply *bsonx.B
 	if err := m.compileFields(collated, c, f); err != nil {
 		return err
 	}
-	if err := plan.CheckSortMeta(m.req.Doc("sort"), f); err != nil {
+	if err := query.CheckSortMeta(m.req.Doc("sort"), f); err != nil {
 		return err
 	}
 	query := write.Query{Seen: m.see, Filter: f, Sort: m.req.Doc("sort"), Hint: m.req.Get("hint"), Collation: read.SpecOf(m.req.Get("collation")), One: true}

@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 )
 
@@ -50,7 +50,7 @@ const (
 )
 
 // parseMapReduce returns what a mapReduce reads and where it writes.
-func parseMapReduce(req *command.Request) (*plan.Query, mapReduceOut, error) {
+func parseMapReduce(req *command.Request) (*query.Query, mapReduceOut, error) {
 	var out mapReduceOut
 	name, err := req.Collection()
 	if err != nil {
@@ -89,7 +89,7 @@ func runMapReduce(ctx context.Context, req *command.Request, reply *bsonx.Builde
 }
 
 // mapReduceQuery is what the map function is called for.
-func mapReduceQuery(req *command.Request, name string) (*plan.Query, error) {
+func mapReduceQuery(req *command.Request, name string) (*query.Query, error) {
 	c := req.Service.Store.Lookup(req.DB, name)
 	if read.IsView(c) {
 		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", req.DB, name)

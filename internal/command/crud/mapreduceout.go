@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 )
 
@@ -192,7 +192,7 @@ func (m *mapReduce) reduceWith(ctx context.Context, req *command.Request, sc rea
 	if err != nil {
 		return nil, err
 	}
-	src, err := read.OpenSource(ctx, req.Reads(), &plan.Query{
+	src, err := read.OpenSource(ctx, req.Reads(), &query.Query{
 		DB: target.DB, Name: target.Name, Coll: req.Service.Store.Lookup(target.DB, target.Name), Filter: f, Limit: 1, AllowDiskUse: true,
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -63,7 +63,7 @@ func (p *stageWriter) Merge(ctx context.Context, target *pipeline.Merge, src pip
 			"Cannot find index to verify that join fields will be unique: Timeseries collections cannot have unique indexes")
 	}
 	if err := m.checkUnique(c); err != nil {
-		return plan.NewRefused(err)
+		return query.NewRefused(err)
 	}
 	if c == nil && m.WhenMatched != "pipeline" {
 		// The first document makes the collection, whose _ids are compared as bytes. With a

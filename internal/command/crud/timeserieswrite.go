@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
@@ -97,8 +97,8 @@ func seriesOf(s *command.Service, db, name string) *table.Collection {
 
 // bucketQuery is the query on buckets of a write command on a time-series collection that is
 // explained.
-func bucketQuery(r *command.Request, c *table.Collection, sc read.Scope, predicate bsonx.Doc, hint bsonx.Value) (*plan.Query, error) {
+func bucketQuery(r *command.Request, c *table.Collection, sc read.Scope, predicate bsonx.Doc, hint bsonx.Value) (*query.Query, error) {
 	o := c.Timeseries
 	f, err := sc.Filter(o.BucketFilter(predicate, read.MeasuredIndexes(c, sc.Collation)))
-	return &plan.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: f, Collation: sc.Collation, Hint: read.BucketHint(o, hint), AllowDiskUse: true}, err
+	return &query.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: f, Collation: sc.Collation, Hint: read.BucketHint(o, hint), AllowDiskUse: true}, err
 }

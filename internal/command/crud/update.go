@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -361,7 +361,7 @@ func compileUpdate(r *command.Request, sc read.Scope, c *table.Collection, spec 
 	if err != nil {
 		return err
 	}
-	if err := plan.CheckSortMeta(spec.Sort, f); err != nil {
+	if err := query.CheckSortMeta(spec.Sort, f); err != nil {
 		return err
 	}
 	if u.NeedsMatchedIndex() {

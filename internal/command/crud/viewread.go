@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 )
 
@@ -24,7 +24,7 @@ func findOnView(ctx context.Context, req *command.Request, name string, reply *b
 // findStages returns the stages that a find command on a view is. A sort by $natural is a hint in
 // the scope.
 func findStages(req *command.Request, name string) (read.Scope, []bsonx.Value, error) {
-	var q plan.Query
+	var q query.Query
 	if err := findQuery(req, name, nil, &q); err != nil {
 		return read.Scope{}, nil, err
 	}
@@ -39,7 +39,7 @@ func findStages(req *command.Request, name string) (read.Scope, []bsonx.Value, e
 		return read.Scope{}, nil, err
 	}
 	stages := read.AppendStage(nil, "$match", req.Doc("filter"))
-	if sc.Hint, err = plan.NaturalHint(q.Sort, req.Get("hint")); err != nil {
+	if sc.Hint, err = query.NaturalHint(q.Sort, req.Get("hint")); err != nil {
 		return read.Scope{}, nil, err
 	}
 	if sc.Hint.IsMissing() {
@@ -56,7 +56,7 @@ func findStages(req *command.Request, name string) (read.Scope, []bsonx.Value, e
 
 // checkViewOptions refuses the options of a find that a pipeline does not have. A single batch of
 // one document is all that there is.
-func checkViewOptions(req *command.Request, q *plan.Query) error {
+func checkViewOptions(req *command.Request, q *query.Query) error {
 	virtual := read.IsVirtual(req.Service.Store.Lookup(req.DB, q.Name))
 	for _, option := range []struct {
 		name  string

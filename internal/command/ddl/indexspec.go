@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/describe"
 )
 
 // Limits of indexes.
@@ -420,7 +420,7 @@ func checkPartialNode(n filter.Node, depth int) error {
 	case *filter.Compare, *filter.TypeOf, *filter.Exists, *filter.In, *filter.Geo:
 		return nil
 	default:
-		return cannotCreate("Expression not supported in partial index: %s", plan.DescribeFilter(n))
+		return cannotCreate("Expression not supported in partial index: %s", describe.Filter(n))
 	}
 }
 

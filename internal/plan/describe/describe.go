@@ -1,4 +1,4 @@
-package plan
+package describe
 
 import (
 	"cmp"
@@ -11,9 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// DescribeFilter writes a predicate as MongoDB's messages do: a line for each node of the tree,
+// Filter writes a predicate as MongoDB's messages do: a line for each node of the tree,
 // and the nodes below it indented. It ends after maxDescribed bytes.
-func DescribeFilter(n filter.Node) string {
+func Filter(n filter.Node) string {
 	var out strings.Builder
 	t := describer{}
 	t.node(n).write(&out, "")
@@ -29,7 +29,7 @@ type described struct {
 }
 
 func (d described) write(out *strings.Builder, indent string) {
-	if out.Len() > maxDescribed {
+	if out.Len() > MaxDescribed {
 		return
 	}
 	out.WriteString(indent + d.line + "\n")
@@ -104,7 +104,7 @@ func (t *describer) list(k filter.Kind, line string, children []filter.Node) des
 	var below []described
 	added := false
 	for _, child := range children {
-		if t.nodes++; t.nodes > maxDescribed {
+		if t.nodes++; t.nodes > MaxDescribed {
 			break
 		}
 		d := t.node(child)
@@ -161,14 +161,14 @@ func describeIn(path string, n *filter.In) string {
 	out.WriteString(path + " $in [ ")
 	separator := ""
 	for v := range n.Written() {
-		if out.Len() > maxDescribed {
+		if out.Len() > MaxDescribed {
 			break
 		}
 		out.WriteString(separator + bsonx.FormatShell(v))
 		separator = " "
 	}
 	for _, re := range n.Regexes {
-		if out.Len() > maxDescribed {
+		if out.Len() > MaxDescribed {
 			break
 		}
 		out.WriteString("/" + re.Pattern + "/" + re.Options + " ")
@@ -353,10 +353,11 @@ func shownConstant(form bsonx.Value) bsonx.Value {
 	return form.Doc().Lookup("$const")
 }
 
-// maxDescribed is how much of a query an error message repeats.
-const maxDescribed = 4 << 10
+// MaxDescribed is how much of a query an error message repeats.
+const MaxDescribed = 4 << 10
 
-func shell(d bsonx.Doc) string {
+// Shell writes a document, {} for a missing one.
+func Shell(d bsonx.Doc) string {
 	if d.IsEmpty() {
 		return "{}"
 	}

@@ -1,4 +1,4 @@
-package plan
+package indexinfo
 
 import (
 	"slices"
@@ -11,20 +11,20 @@ import (
 // it take the place of each other.
 const knownCollections = 256
 
-// catalogCache keeps what planning reads off the catalog entries of collections, which changes rarely: their indexes. It
+// Cache keeps what planning reads off the catalog entries of collections, which changes rarely: their indexes. It
 // is read without locks.
-type catalogCache struct {
+type Cache struct {
 	slots [knownCollections]atomic.Pointer[knownCollection]
 }
 
 // knownCollection is one form of a collection with its indexes. It is immutable.
 type knownCollection struct {
 	coll    *table.Collection
-	indexes []*indexInfo
+	indexes []*Index
 }
 
-// indexes returns what indexesOf does, with the multikey paths of now.
-func (c *catalogCache) indexes(coll *table.Collection) []*indexInfo {
+// Indexes returns what indexesOf does, with the multikey paths of now.
+func (c *Cache) Indexes(coll *table.Collection) []*Index {
 	slot := &c.slots[coll.ID%knownCollections]
 	known := slot.Load()
 	if known == nil || known.coll != coll || !known.isCurrent() {
@@ -37,10 +37,10 @@ func (c *catalogCache) indexes(coll *table.Collection) []*indexInfo {
 // isCurrent reports whether no field of an index became an array since.
 func (k *knownCollection) isCurrent() bool {
 	for _, x := range k.indexes {
-		if x.ix != nil && !slices.Equal(x.multi, x.ix.Multikey()) {
+		if x.Stored != nil && !slices.Equal(x.multi, x.Stored.Multikey()) {
 			return false
 		}
-		if x.wild != nil && x.wild.arrays != x.ix.ArrayPaths() {
+		if x.Wild != nil && x.Wild.Arrays != x.Stored.ArrayPaths() {
 			return false
 		}
 	}

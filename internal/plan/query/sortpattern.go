@@ -1,15 +1,15 @@
-package plan
+package query
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
-// sortPattern turns a checked sort document into a pattern.
-func sortPattern(sort bsonx.Doc) index.Pattern {
+// SortPattern turns a checked sort document into a pattern.
+func SortPattern(sort bsonx.Doc) index.Pattern {
 	var p index.Pattern
 	for it := sort.Iter(); it.Next(); {
-		if meta := sortMeta(it.Value()); meta != "" {
+		if meta := MetaPath(it.Value()); meta != "" {
 			p = append(p, index.Field{Path: meta, Desc: true})
 			continue
 		}

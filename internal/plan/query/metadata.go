@@ -1,4 +1,4 @@
-package plan
+package query
 
 import (
 	"slices"
@@ -14,17 +14,18 @@ import (
 
 const (
 	metaIndexKey = "indexKey"
-	metaSortKey  = "sortKey"
+	// MetaSortKey names the sort keys of a row in a $meta.
+	MetaSortKey  = "sortKey"
 )
 
-// readsIndexKey reports whether the index keys of the rows are wanted.
-func (q *Query) readsIndexKey() bool {
+// ReadsIndexKey reports whether the index keys of the rows are wanted.
+func (q *Query) ReadsIndexKey() bool {
 	return q.IndexKeys || q.Projection != nil && slices.Contains(q.Projection.MetaKinds(), metaIndexKey)
 }
 
-// returnsSortKey reports whether sort keys are added to the index keys that are returned.
-func (q *Query) returnsSortKey() bool {
-	return q.ReturnKey && q.Projection != nil && slices.Contains(q.Projection.MetaKinds(), metaSortKey)
+// ReturnsSortKey reports whether sort keys are added to the index keys that are returned.
+func (q *Query) ReturnsSortKey() bool {
+	return q.ReturnKey && q.Projection != nil && slices.Contains(q.Projection.MetaKinds(), MetaSortKey)
 }
 
 // CheckMeta refuses a projection of sort keys where there is no sort, and one of scores or
@@ -37,11 +38,11 @@ func (q *Query) CheckMeta() error {
 		return nil
 	}
 	for _, kind := range q.Projection.MetaKinds() {
-		if err := checkMetaKind(q.Filter, kind); err != nil {
+		if err := CheckMetaKind(q.Filter, kind); err != nil {
 			return err
 		}
 	}
-	if q.sorts() || !slices.Contains(q.Projection.MetaKinds(), metaSortKey) {
+	if q.sorts() || !slices.Contains(q.Projection.MetaKinds(), MetaSortKey) {
 		return nil
 	}
 	return errNoSortKey
@@ -50,10 +51,10 @@ func (q *Query) CheckMeta() error {
 // CheckSortMeta refuses a sort by scores or distances where the filter has no such search.
 func CheckSortMeta(sort bsonx.Doc, f *filter.Filter) error {
 	for it := sort.Iter(); it.Next(); {
-		if sortMeta(it.Value()) == "" {
+		if MetaPath(it.Value()) == "" {
 			continue
 		}
-		if err := checkMetaKind(f, it.Value().Doc().First().Value.Str()); err != nil {
+		if err := CheckMetaKind(f, it.Value().Doc().First().Value.Str()); err != nil {
 			return err
 		}
 	}
@@ -70,7 +71,7 @@ func (q *Query) sorts() bool { return !q.Sort.IsEmpty() && string(q.Sort.First()
 type RowMeta struct{ SortKey, RecordID bool }
 
 // RecordID returns the record id of a row.
-func (q *Query) RecordID(row *exec.Row) (bsonx.Value, error) { return recordIDOf(q.Coll, row) }
+func (q *Query) RecordID(row *exec.Row) (bsonx.Value, error) { return RecordIDOf(q.Coll, row) }
 
 // SortKeys returns a reader of the sort keys of rows that are whole documents: an array, which is
 // empty without a sort. Those of a $geoNear are their distances.
@@ -84,62 +85,64 @@ func (q *Query) SortKeys() func(row *exec.Row) (bsonx.Value, error) {
 		none := bsonx.NewArray()
 		return func(*exec.Row) (bsonx.Value, error) { return none, nil }
 	}
-	gen := index.NewMetaSortGen(sortPattern(q.Sort), q.Collation)
+	gen := index.NewMetaSortGen(SortPattern(q.Sort), q.Collation)
 	return func(row *exec.Row) (bsonx.Value, error) {
 		values, err := gen.Values(row.Doc, metaOf(row))
 		return bsonx.ValueOf(values), err
 	}
 }
 
-// checkMetaKind refuses metadata that the documents of a query never have.
-func checkMetaKind(f *filter.Filter, kind string) error {
+// CheckMetaKind refuses metadata that the documents of a query never have.
+func CheckMetaKind(f *filter.Filter, kind string) error {
 	switch kind {
-	case metaTextScore:
+	case MetaTextScore:
 		if f.Text() != nil {
 			return nil
 		}
 	case metaDistance, metaPoint:
-		if f != nil && hasNear(f.Root) {
+		if f != nil && HasNear(f.Root) {
 			return nil
 		}
 	}
 	return expr.NoMeta(kind)
 }
 
-// metaReader finds the metadata of a row that a projection asks for.
-type metaReader struct {
+// MetaReader finds the metadata of a row that a projection asks for.
+type MetaReader struct {
 	query   *Query
 	kinds   []string
 	fields  exec.EntryFields
 	sortKey *index.MetaSortGen
 }
 
-func newMetaReader(q *Query, p *projection.Projection) *metaReader {
-	r := &metaReader{query: q, kinds: p.MetaKinds()}
+// NewMetaReader returns a reader of the metadata that p asks for.
+func NewMetaReader(q *Query, p *projection.Projection) *MetaReader {
+	r := &MetaReader{query: q, kinds: p.MetaKinds()}
 	if q.sorts() {
-		r.sortKey = index.NewMetaSortGen(sortPattern(q.Sort), q.Collation)
+		r.sortKey = index.NewMetaSortGen(SortPattern(q.Sort), q.Collation)
 	}
 	return r
 }
 
-func newMetaProjector(q *Query, p *projection.Projection) exec.Projector {
-	r := newMetaReader(q, p)
+// NewMetaProjector returns what applies a projection that asks for metadata.
+func NewMetaProjector(q *Query, p *projection.Projection) exec.Projector {
+	r := NewMetaReader(q, p)
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
 		meta := new(projection.Meta)
-		if err := r.read(meta, row); err != nil {
+		if err := r.Read(meta, row); err != nil {
 			return dst, err
 		}
 		return p.Apply(dst, row.Doc, meta)
 	}
 }
 
-func (r *metaReader) read(meta *projection.Meta, row *exec.Row) (err error) {
+func (r *MetaReader) Read(meta *projection.Meta, row *exec.Row) (err error) {
 	meta.Searched = r.query.Filter.HasText()
 	for _, kind := range r.kinds {
 		switch {
 		case kind == "recordId":
-			meta.RecordID, err = recordIDOf(r.query.Coll, row)
-		case kind == metaTextScore && row.Scored:
+			meta.RecordID, err = RecordIDOf(r.query.Coll, row)
+		case kind == MetaTextScore && row.Scored:
 			meta.TextScore = bsonx.Double(row.Score)
 		case kind == metaIndexKey && row.IndexKey != nil:
 			meta.IndexKey = bsonx.Document(row.IndexKey)
@@ -149,7 +152,7 @@ func (r *metaReader) read(meta *projection.Meta, row *exec.Row) (err error) {
 			meta.GeoDistance = bsonx.Double(row.Distance)
 		case kind == metaPoint && row.Located:
 			meta.GeoPoint = row.Place
-		case kind == metaSortKey && r.sortKey != nil:
+		case kind == MetaSortKey && r.sortKey != nil:
 			var values []bsonx.Value
 			values, err = r.sortKey.Values(row.Doc, metaOf(row))
 			meta.SortKey = bsonx.ValueOf(values)
@@ -161,12 +164,13 @@ func (r *metaReader) read(meta *projection.Meta, row *exec.Row) (err error) {
 	return nil
 }
 
-func (r *metaReader) indexKey(row *exec.Row) (bsonx.Value, error) {
+func (r *MetaReader) indexKey(row *exec.Row) (bsonx.Value, error) {
 	doc, err := r.fields.Document(nil, row)
 	return bsonx.Document(doc), err
 }
 
-func hasNear(n filter.Node) bool {
+// HasNear reports whether a filter sorts by distance.
+func HasNear(n filter.Node) bool {
 	found := false
 	filter.WalkNodes(n, func(n filter.Node) bool {
 		found = found || n.Kind() == filter.KindGeoNear

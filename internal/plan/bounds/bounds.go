@@ -1,4 +1,4 @@
-package plan
+package bounds
 
 import (
 	"slices"
@@ -9,56 +9,56 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// tightness says what bounds leave to check.
-type tightness int
+// Tightness says what bounds leave to check.
+type Tightness int
 
 const (
-	// exact bounds hold the matching keys and no others.
-	exact tightness = iota
-	// inexactCovered bounds hold the matching keys and others; the key tells them apart.
-	inexactCovered
-	// inexactFetch bounds hold the matching keys and others; only the document tells them apart.
-	inexactFetch
+	// Exact bounds hold the matching keys and no others.
+	Exact Tightness = iota
+	// InexactCovered bounds hold the matching keys and others; the key tells them apart.
+	InexactCovered
+	// InexactFetch bounds hold the matching keys and others; only the document tells them apart.
+	InexactFetch
 )
 
-// fieldBounds are the bounds that a predicate gives to an index field.
-type fieldBounds struct {
-	ivs   intervals
-	tight tightness
+// Field are the bounds that a predicate gives to an index field.
+type Field struct {
+	Intervals Intervals
+	Tight     Tightness
 }
 
-// boundsContext is what the bounds of a predicate depend on beside the predicate.
-type boundsContext struct {
+// Context is what the bounds of a predicate depend on beside the predicate.
+type Context struct {
 	// multikey is true where a component of the path was an array in some document of the index.
-	multikey bool
+	Multikey bool
 	// dotted is true where the path has several components.
-	dotted bool
+	Dotted bool
 	// numeric is true where a component of the path may be an array position: the matcher stops at the element there,
 	// the index goes on into it.
-	numeric bool
+	Numeric bool
 	// mismatch is true where the query and the index do not have the same collation.
-	mismatch bool
+	Mismatch bool
 	// folded is true where the index does not hold strings as they are: a regular expression, which
 	// goes by no collation, does not find them there.
-	folded bool
+	Folded bool
 	// collatedRegex is true where a regular expression reads all strings of such an index.
-	collatedRegex bool
+	CollatedRegex bool
 	// collation turns strings into what the index holds.
-	collation *collation.Collator
+	Collation *collation.Collator
 	// room is memory for one interval, to be used once.
-	room intervals
+	Room Intervals
 }
 
 // one returns an interval as bounds.
-func (c *boundsContext) one(iv interval) intervals { return append(c.room, iv) }
+func (c *Context) one(iv Interval) Intervals { return append(c.Room, iv) }
 
 // undefined is what the index holds for an array without elements.
 var undefined = bsonx.Value{Type: bsonx.TypeUndefined}
 
-// boundsOf returns the bounds of a predicate on the field of its path; false where an index cannot serve it.
-func boundsOf(n filter.Node, c boundsContext) (fieldBounds, bool) {
-	if c.numeric && matchesMissing(n) {
-		return fieldBounds{}, false
+// Of returns the bounds of a predicate on the field of its path; false where an index cannot serve it.
+func Of(n filter.Node, c Context) (Field, bool) {
+	if c.Numeric && matchesMissing(n) {
+		return Field{}, false
 	}
 	switch n := n.(type) {
 	case *filter.Compare:
@@ -66,16 +66,16 @@ func boundsOf(n filter.Node, c boundsContext) (fieldBounds, bool) {
 	case *filter.In:
 		return inBounds(n, c)
 	case *filter.Regex:
-		if c.folded && !c.collatedRegex {
-			return fieldBounds{}, false
+		if c.Folded && !c.CollatedRegex {
+			return Field{}, false
 		}
 		return regexBounds(n, c), true
 	case *filter.Exists:
-		return fieldBounds{allValues, inexactFetch}, true
+		return Field{All, InexactFetch}, true
 	case *filter.TypeOf:
 		return typeBounds(n), true
 	case *filter.Mod:
-		return fieldBounds{bracketOf(bsonx.ClassNumber), inexactCovered}, true
+		return Field{bracketOf(bsonx.ClassNumber), InexactCovered}, true
 	case *filter.ElemMatchValue:
 		return elemMatchBounds(n, c)
 	case *filter.Not:
@@ -83,73 +83,73 @@ func boundsOf(n filter.Node, c boundsContext) (fieldBounds, bool) {
 	case *filter.Or:
 		return orBounds(n, c)
 	default:
-		return fieldBounds{}, false
+		return Field{}, false
 	}
 }
 
 // orBounds are the union of the bounds of all branches.
-func orBounds(n *filter.Or, c boundsContext) (fieldBounds, bool) {
-	out := fieldBounds{nil, exact}
-	all := make([]intervals, 0, len(n.Children))
+func orBounds(n *filter.Or, c Context) (Field, bool) {
+	out := Field{nil, Exact}
+	all := make([]Intervals, 0, len(n.Children))
 	for _, child := range n.Children {
-		c.room = nil
-		b, ok := boundsOf(child, c)
+		c.Room = nil
+		b, ok := Of(child, c)
 		if !ok {
-			return fieldBounds{}, false
+			return Field{}, false
 		}
-		all, out.tight = append(all, b.ivs), max(out.tight, b.tight)
+		all, out.Tight = append(all, b.Intervals), max(out.Tight, b.Tight)
 	}
-	out.ivs = intervals(nil).union(fold(all, intervals.union))
+	out.Intervals = Intervals(nil).Union(fold(all, Intervals.Union))
 	return out, true
 }
 
-func compareBounds(n *filter.Compare, c boundsContext) (fieldBounds, bool) {
-	if c.mismatch && collation.Concerns(n.Value) {
-		return fieldBounds{}, false
+func compareBounds(n *filter.Compare, c Context) (Field, bool) {
+	if c.Mismatch && collation.Concerns(n.Value) {
+		return Field{}, false
 	}
 	// The predicate's collator is the index's, or the value is not concerned.
 	v, err := n.Collation.Fold(n.Value, nil)
 	if err != nil {
-		return fieldBounds{}, false // too large a value for bounds
+		return Field{}, false // too large a value for bounds
 	}
 	if n.Op == filter.Eq {
-		return equalityBounds(v, c), true
+		return Equality(v, c), true
 	}
 	class := v.Type.Class()
 	switch class {
 	case bsonx.ClassNull:
 		if n.Op == filter.Lt || n.Op == filter.Gt {
-			return fieldBounds{nil, exact}, true
+			return Field{nil, Exact}, true
 		}
-		return equalityBounds(v, c), true
+		return Equality(v, c), true
 	case bsonx.ClassArray:
-		return fieldBounds{c.one(arrayRange(n.Op, v)), inexactFetch}, true
+		return Field{c.one(arrayRange(n.Op, v)), InexactFetch}, true
 	case bsonx.ClassMinKey, bsonx.ClassMaxKey:
 		// A missing field is null to the index and matches nothing here.
-		return fieldBounds{c.rangeBounds(n.Op, v, allValues[0]), inexactFetch}, true
+		return Field{c.RangeBounds(n.Op, v, All[0]), InexactFetch}, true
 	}
-	if class == bsonx.ClassNumber && bsonx.CompareValues(v, nanPoint.low) == 0 {
+	if class == bsonx.ClassNumber && bsonx.CompareValues(v, nanPoint.Low) == 0 {
 		if n.Op == filter.Lt || n.Op == filter.Gt {
-			return fieldBounds{nil, exact}, true
+			return Field{nil, Exact}, true
 		}
-		return equalityBounds(v, c), true
+		return Equality(v, c), true
 	}
-	return fieldBounds{c.rangeBounds(n.Op, v, classBrackets[class]), exact}, true
+	return Field{c.RangeBounds(n.Op, v, classBrackets[class]), Exact}, true
 }
 
 // arrayRange is the range of the entries of arrays on one side of v. The first element of such an
 // array is on that side of the first element of v, or equal to it. An array within an array has an
 // entry as a whole.
-func arrayRange(op filter.CompareOp, v bsonx.Value) interval {
+func arrayRange(op filter.CompareOp, v bsonx.Value) Interval {
 	ends := [2]bsonx.Value{firstEntry(v), v}
 	if bsonx.CompareValues(ends[0], ends[1]) > 0 {
 		ends[0], ends[1] = ends[1], ends[0]
 	}
-	out := allValues[0]
+	out := All[0]
 	if op == filter.Lt || op == filter.Lte {
-		out.high = ends[1]
+		out.High = ends[1]
 	} else {
-		out.low = ends[0]
+		out.Low = ends[0]
 	}
 	return out
 }
@@ -162,15 +162,15 @@ func firstEntry(v bsonx.Value) bsonx.Value {
 	return v.Doc().First().Value
 }
 
-// rangeBounds cuts within at v.
-func (c *boundsContext) rangeBounds(op filter.CompareOp, v bsonx.Value, within interval) intervals {
+// RangeBounds cuts within at v.
+func (c *Context) RangeBounds(op filter.CompareOp, v bsonx.Value, within Interval) Intervals {
 	switch op {
 	case filter.Lt, filter.Lte:
-		within.high, within.highIncl = v, op == filter.Lte
+		within.High, within.HighIncl = v, op == filter.Lte
 	case filter.Gt, filter.Gte:
-		within.low, within.lowIncl = v, op == filter.Gte
+		within.Low, within.LowIncl = v, op == filter.Gte
 	case filter.Eq:
-		return c.one(point(v))
+		return c.one(Point(v))
 	}
 	if within.isEmpty() {
 		return nil
@@ -178,78 +178,78 @@ func (c *boundsContext) rangeBounds(op filter.CompareOp, v bsonx.Value, within i
 	return c.one(within)
 }
 
-// equalityBounds are exact for all values but null, which missing fields have too, and arrays, which the index holds
+// Equality are exact for all values but null, which missing fields have too, and arrays, which the index holds
 // by their elements.
-func equalityBounds(v bsonx.Value, c boundsContext) fieldBounds {
+func Equality(v bsonx.Value, c Context) Field {
 	switch v.Type {
 	case bsonx.TypeNull:
-		if c.multikey && c.dotted {
+		if c.Multikey && c.Dotted {
 			// An array without elements on the way is undefined to the index.
-			return fieldBounds{intervals{{undefined, v, true, true}}, inexactFetch}
+			return Field{Intervals{{undefined, v, true, true}}, InexactFetch}
 		}
-		return fieldBounds{intervals{point(v)}, inexactFetch}
+		return Field{Intervals{Point(v)}, InexactFetch}
 	case bsonx.TypeMinKey, bsonx.TypeMaxKey:
-		return fieldBounds{intervals{point(v)}, inexactFetch}
+		return Field{Intervals{Point(v)}, InexactFetch}
 	case bsonx.TypeArray:
-		return fieldBounds{intervals{point(firstEntry(v))}.union(intervals{point(v)}), inexactFetch}
+		return Field{Intervals{Point(firstEntry(v))}.Union(Intervals{Point(v)}), InexactFetch}
 	default:
-		return fieldBounds{c.one(point(v)), exact}
+		return Field{c.one(Point(v)), Exact}
 	}
 }
 
-func inBounds(n *filter.In, c boundsContext) (fieldBounds, bool) {
-	var room [1]interval // of each value in turn
-	out := fieldBounds{nil, exact}
-	points := make(intervals, 0, len(n.Values))
-	var others []intervals
+func inBounds(n *filter.In, c Context) (Field, bool) {
+	var room [1]Interval // of each value in turn
+	out := Field{nil, Exact}
+	points := make(Intervals, 0, len(n.Values))
+	var others []Intervals
 	for _, v := range n.Values {
-		if c.mismatch && collation.Concerns(v) {
-			return fieldBounds{}, false
+		if c.Mismatch && collation.Concerns(v) {
+			return Field{}, false
 		}
 		v, err := n.Collation.Fold(v, nil)
 		if err != nil {
-			return fieldBounds{}, false // too large a value for bounds
+			return Field{}, false // too large a value for bounds
 		}
-		c.room = room[:0]
-		b := equalityBounds(v, c)
-		out.tight = max(out.tight, b.tight)
-		if len(b.ivs) == 1 {
-			points = append(points, b.ivs[0])
+		c.Room = room[:0]
+		b := Equality(v, c)
+		out.Tight = max(out.Tight, b.Tight)
+		if len(b.Intervals) == 1 {
+			points = append(points, b.Intervals[0])
 		} else {
-			others = append(others, b.ivs)
+			others = append(others, b.Intervals)
 		}
 	}
 	// The values are sorted: joining the points at once keeps a long list linear.
 	others = append(others, points)
 	for _, re := range n.Regexes {
 		b := regexBounds(re, c)
-		others, out.tight = append(others, b.ivs), max(out.tight, b.tight)
+		others, out.Tight = append(others, b.Intervals), max(out.Tight, b.Tight)
 	}
-	out.ivs = intervals(nil).union(fold(others, intervals.union))
+	out.Intervals = Intervals(nil).Union(fold(others, Intervals.Union))
 	return out, true
 }
 
 // regexBounds returns the strings that begin with the literal prefix, and the regular expression
 // itself, which it also matches. If the index does not hold strings as they are, it returns all
 // strings.
-func regexBounds(n *filter.Regex, c boundsContext) fieldBounds {
-	self := intervals{point(bsonx.Regex(n.Pattern, n.Options))}
-	if c.folded {
-		return fieldBounds{bracketOf(bsonx.ClassString).union(self), inexactFetch}
+func regexBounds(n *filter.Regex, c Context) Field {
+	self := Intervals{Point(bsonx.Regex(n.Pattern, n.Options))}
+	if c.Folded {
+		return Field{bracketOf(bsonx.ClassString).Union(self), InexactFetch}
 	}
 	prefix, isExact := n.Prefix()
 	if prefix == "" {
-		return fieldBounds{bracketOf(bsonx.ClassString).union(self), inexactCovered}
+		return Field{bracketOf(bsonx.ClassString).Union(self), InexactCovered}
 	}
-	iv := interval{low: bsonx.String(prefix), lowIncl: true}
+	iv := Interval{Low: bsonx.String(prefix), LowIncl: true}
 	if after, ok := prefixSuccessor(prefix); ok {
-		iv.high = bsonx.String(after)
+		iv.High = bsonx.String(after)
 	} else {
-		iv.high = bsonx.Document(bsonx.Empty)
+		iv.High = bsonx.Document(bsonx.Empty)
 	}
-	b := fieldBounds{intervals{iv}.union(self), inexactCovered}
+	b := Field{Intervals{iv}.Union(self), InexactCovered}
 	if isExact {
-		b.tight = exact
+		b.Tight = Exact
 	}
 	return b
 }
@@ -266,52 +266,52 @@ func prefixSuccessor(prefix string) (string, bool) {
 }
 
 // typeBounds are the classes of the types. Arrays are indexed by their elements: their type is not to be seen there.
-func typeBounds(n *filter.TypeOf) fieldBounds {
-	out := fieldBounds{nil, exact}
+func typeBounds(n *filter.TypeOf) Field {
+	out := Field{nil, Exact}
 	if n.Set.Number {
-		out.ivs = out.ivs.union(bracketOf(bsonx.ClassNumber))
+		out.Intervals = out.Intervals.Union(bracketOf(bsonx.ClassNumber))
 	}
 	for _, t := range n.Set.Types {
 		switch t {
 		case bsonx.TypeArray:
-			return fieldBounds{allValues, inexactFetch}
+			return Field{All, InexactFetch}
 		case bsonx.TypeNull, bsonx.TypeMinKey, bsonx.TypeMaxKey, bsonx.TypeUndefined:
 			// A missing field is null to the index, an empty array is undefined.
-			out.tight = inexactFetch
+			out.Tight = InexactFetch
 		case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128, bsonx.TypeString, bsonx.TypeSymbol:
-			out.tight = max(out.tight, inexactCovered)
+			out.Tight = max(out.Tight, InexactCovered)
 		default: // the others need nothing here
 		}
-		out.ivs = out.ivs.union(bracketOf(t.Class()))
+		out.Intervals = out.Intervals.Union(bracketOf(t.Class()))
 	}
 	if len(n.Set.Types) > 1 || n.Set.Number && len(n.Set.Types) > 0 {
-		out.tight = max(out.tight, inexactCovered)
+		out.Tight = max(out.Tight, InexactCovered)
 	}
 	return out
 }
 
 // elemMatchBounds are those of all predicates that one element has to satisfy. That there is an array only the
 // document tells.
-func elemMatchBounds(n *filter.ElemMatchValue, c boundsContext) (fieldBounds, bool) {
-	out, found := fieldBounds{allValues, inexactFetch}, false
-	var all []intervals
-	if c.numeric {
+func elemMatchBounds(n *filter.ElemMatchValue, c Context) (Field, bool) {
+	out, found := Field{All, InexactFetch}, false
+	var all []Intervals
+	if c.Numeric {
 		return out, false // an array at a position in another one is a value as a whole to the index
 	}
 	for _, child := range n.Children {
 		if not, ok := child.(*filter.Not); ok && negatesNull(not) {
 			continue
 		}
-		c.room = nil
-		b, ok := boundsOf(child, c)
+		c.Room = nil
+		b, ok := Of(child, c)
 		if !ok || hasArrayOperand(child) {
 			continue
 		}
 		found = true
-		all = append(all, b.ivs)
+		all = append(all, b.Intervals)
 	}
 	if found {
-		out.ivs = fold(all, intervals.intersect)
+		out.Intervals = fold(all, Intervals.Intersect)
 	}
 	return out, found
 }
@@ -340,36 +340,36 @@ func hasArrayOperand(n filter.Node) bool {
 
 // notBounds are the complement of bounds within which every key is a match. Where the path is multikey a document can
 // have keys on both sides, so that it must be looked at.
-func notBounds(n *filter.Not, c boundsContext) (fieldBounds, bool) {
+func notBounds(n *filter.Not, c Context) (Field, bool) {
 	if hasArrayOperand(n.Child) {
-		return fieldBounds{}, false
+		return Field{}, false
 	}
 	switch child := n.Child.(type) {
 	case *filter.Exists:
-		return fieldBounds{intervals{point(bsonx.Null)}, inexactFetch}, !c.multikey || !c.dotted
+		return Field{Intervals{Point(bsonx.Null)}, InexactFetch}, !c.Multikey || !c.Dotted
 	case *filter.Compare:
 		if child.Value.Type == bsonx.TypeMinKey || child.Value.Type == bsonx.TypeMaxKey {
-			return fieldBounds{}, false
+			return Field{}, false
 		}
 	case *filter.In:
 		if len(child.Regexes) > 0 {
-			return fieldBounds{}, false
+			return Field{}, false
 		}
 	default:
-		return fieldBounds{}, false
+		return Field{}, false
 	}
-	if c.multikey && (c.numeric || negatesNull(n)) {
-		return fieldBounds{}, false
+	if c.Multikey && (c.Numeric || negatesNull(n)) {
+		return Field{}, false
 	}
-	b, ok := boundsOf(n.Child, c)
+	b, ok := Of(n.Child, c)
 	if !ok {
-		return fieldBounds{}, false
+		return Field{}, false
 	}
-	tight := exact
-	if c.multikey {
-		tight = inexactFetch
+	tight := Exact
+	if c.Multikey {
+		tight = InexactFetch
 	}
-	return fieldBounds{b.ivs.complement(), tight}, true
+	return Field{b.Intervals.complement(), tight}, true
 }
 
 // negatesNull reports whether null, and so a missing field, does not match.
@@ -388,8 +388,8 @@ func negatesNull(n *filter.Not) bool {
 	return false
 }
 
-// impliesPresence reports whether every document that matches has the field, so that a sparse index holds it.
-func impliesPresence(n filter.Node) bool {
+// ImpliesPresence reports whether every document that matches has the field, so that a sparse index holds it.
+func ImpliesPresence(n filter.Node) bool {
 	switch n := n.(type) {
 	case *filter.Compare:
 		return !seesMissing(n.Value)
@@ -404,7 +404,7 @@ func impliesPresence(n filter.Node) bool {
 		c, ok := n.Child.(*filter.Compare)
 		return ok && c.Op == filter.Eq && c.Value.Type == bsonx.TypeNull
 	case *filter.Or:
-		return !slices.ContainsFunc(n.Children, func(child filter.Node) bool { return !impliesPresence(child) })
+		return !slices.ContainsFunc(n.Children, func(child filter.Node) bool { return !ImpliesPresence(child) })
 	default:
 		return true
 	}
@@ -415,7 +415,7 @@ func impliesPresence(n filter.Node) bool {
 func matchesMissing(n filter.Node) bool {
 	switch n := n.(type) {
 	case *filter.Compare, *filter.In:
-		return !impliesPresence(n)
+		return !ImpliesPresence(n)
 	case *filter.Not:
 		_, exists := n.Child.(*filter.Exists)
 		return exists

@@ -1,12 +1,12 @@
-package plan
+package query
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// checkNatural refuses a hint that says something else than a sort by $natural.
-func checkNatural(sort, hint int, index bool) error {
+// CheckNatural refuses a hint that says something else than a sort by $natural.
+func CheckNatural(sort, hint int, index bool) error {
 	switch {
 	case index:
 		return mongoerr.New(mongoerr.BadValue, "index hint not allowed with $natural sort order")
@@ -17,9 +17,9 @@ func checkNatural(sort, hint int, index bool) error {
 	}
 }
 
-// naturalHint returns the direction that a hint gives a scan of the collection, 0 for a hint of an
+// HintDirection returns the direction that a hint gives a scan of the collection, 0 for a hint of an
 // index.
-func naturalHint(v bsonx.Value) (int, error) {
+func HintDirection(v bsonx.Value) (int, error) {
 	if v.Type != bsonx.TypeDocument {
 		return 0, nil
 	}
@@ -30,12 +30,12 @@ func naturalHint(v bsonx.Value) (int, error) {
 	case v.Doc().Len() > 1:
 		n = bsonx.Missing // which is no direction
 	}
-	return naturalDirection("hint", n)
+	return Direction("hint", n)
 }
 
 // CheckHint refuses a $natural hint that no collection accepts.
 func CheckHint(hint bsonx.Value) error {
-	_, err := naturalHint(hint)
+	_, err := HintDirection(hint)
 	return err
 }
 
@@ -46,20 +46,20 @@ func NaturalHint(sort bsonx.Doc, hint bsonx.Value) (bsonx.Value, error) {
 	if v.IsMissing() {
 		return bsonx.Missing, nil
 	}
-	direction, err := naturalDirection("sort", v)
+	direction, err := Direction("sort", v)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	hinted, err := naturalHint(hint)
+	hinted, err := HintDirection(hint)
 	if err == nil {
 		index := hint.Type == bsonx.TypeString || !hint.Doc().IsEmpty()
-		err = checkNatural(direction, hinted, hinted == 0 && index)
+		err = CheckNatural(direction, hinted, hinted == 0 && index)
 	}
 	return bsonx.Document(bsonx.NewDoc("$natural", int32(direction))), err
 }
 
-// naturalDirection reads the direction of a scan from a sort or a hint.
-func naturalDirection(of string, v bsonx.Value) (int, error) {
+// Direction reads the direction of a scan from a sort or a hint.
+func Direction(of string, v bsonx.Value) (int, error) {
 	if i, ok := v.AsExactInt64(); ok && (i == 1 || i == -1) {
 		return int(i), nil
 	}

@@ -1,4 +1,4 @@
-package plan
+package bounds
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -10,34 +10,34 @@ import (
 // behind is a byte that stands behind every encoded value; see exec.Range.
 const behind = 0xFF
 
-// isSimple reports whether bounds are one range of keys: single values, then a single interval, then everything.
-func isSimple(bounds []intervals) bool {
+// IsSimple reports whether bounds are one range of keys: single values, then a single interval, then everything.
+func IsSimple(bounds []Intervals) bool {
 	f := 0
-	for f < len(bounds) && bounds[f].isPoint() {
+	for f < len(bounds) && bounds[f].IsPoint() {
 		f++
 	}
 	if f < len(bounds) && len(bounds[f]) == 1 {
 		f++
 	}
-	for f < len(bounds) && bounds[f].isAll() {
+	for f < len(bounds) && bounds[f].IsAll() {
 		f++
 	}
 	return f == len(bounds)
 }
 
-// simpleBounds encodes the bounds of an index's fields if they are one range of keys, else it returns nil.
-func simpleBounds(bounds []intervals, fields index.Pattern) *exec.Bounds {
-	if !isSimple(bounds) {
+// Simple encodes the bounds of an index's fields if they are one range of keys, else it returns nil.
+func Simple(bounds []Intervals, fields index.Pattern) *exec.Bounds {
+	if !IsSimple(bounds) {
 		return nil
 	}
 	// Both ends are written into one piece of memory: what is the same for both, the lower end, the upper end.
 	buf := make([]byte, 0, keySize(bounds))
 	f := 0
-	for ; f < len(bounds) && bounds[f].isPoint(); f++ {
-		buf = keystring.Append(buf, bounds[f][0].low, fields[f].Desc)
+	for ; f < len(bounds) && bounds[f].IsPoint(); f++ {
+		buf = keystring.Append(buf, bounds[f][0].Low, fields[f].Desc)
 	}
 	same := len(buf)
-	if f == len(bounds) || bounds[f].isAll() {
+	if f == len(bounds) || bounds[f].IsAll() {
 		buf = append(append(buf, buf...), behind)
 		return &exec.Bounds{Lower: buf[:same:same], Upper: buf[same:], Single: f == len(bounds)}
 	}
@@ -50,20 +50,20 @@ func simpleBounds(bounds []intervals, fields index.Pattern) *exec.Bounds {
 }
 
 // keySize estimates how many bytes both ends of bounds take: every value is there twice, numbers take more than in BSON.
-func keySize(bounds []intervals) int {
+func keySize(bounds []Intervals) int {
 	const overhead = 8
 	size := overhead
 	for _, ivs := range bounds {
-		if !ivs.isAll() {
-			size += len(ivs[0].low.Data) + len(ivs[0].high.Data) + 2*overhead
+		if !ivs.IsAll() {
+			size += len(ivs[0].Low.Data) + len(ivs[0].High.Data) + 2*overhead
 		}
 	}
 	return size
 }
 
 // ranges encodes the bounds of a field in the order of the bytes; nil is everything.
-func ranges(ivs intervals, desc bool) []exec.Range {
-	if ivs.isAll() {
+func ranges(ivs Intervals, desc bool) []exec.Range {
+	if ivs.IsAll() {
 		return nil
 	}
 	out := make([]exec.Range, len(ivs))
@@ -79,21 +79,22 @@ func ranges(ivs intervals, desc bool) []exec.Range {
 }
 
 // rangeSize estimates how many bytes the range of an interval takes: both ends of a point are one key.
-func rangeSize(iv interval) int {
+func rangeSize(iv Interval) int {
 	const overhead = 8
 	if iv.isPoint() {
-		return len(iv.low.Data) + overhead
+		return len(iv.Low.Data) + overhead
 	}
-	return len(iv.low.Data) + len(iv.high.Data) + 2*overhead
+	return len(iv.Low.Data) + len(iv.High.Data) + 2*overhead
 }
 
-func rangeOf(iv interval, desc bool) exec.Range {
+// RangeOf encodes an interval. desc is true for a descending field.
+func RangeOf(iv Interval, desc bool) exec.Range {
 	r, _ := appendRange(nil, iv, desc)
 	return r
 }
 
 // appendRange encodes an interval behind buf, which many ranges share.
-func appendRange(buf []byte, iv interval, desc bool) (exec.Range, []byte) {
+func appendRange(buf []byte, iv Interval, desc bool) (exec.Range, []byte) {
 	low, high, lowIncl, highIncl := ends(iv, desc)
 	start := len(buf)
 	buf = appendEnd(buf, low, desc, !lowIncl)
@@ -107,11 +108,11 @@ func appendRange(buf []byte, iv interval, desc bool) (exec.Range, []byte) {
 }
 
 // ends returns the ends of an interval in the order of the bytes.
-func ends(iv interval, desc bool) (low, high bsonx.Value, lowIncl, highIncl bool) {
+func ends(iv Interval, desc bool) (low, high bsonx.Value, lowIncl, highIncl bool) {
 	if desc {
-		return iv.high, iv.low, iv.highIncl, iv.lowIncl
+		return iv.High, iv.Low, iv.HighIncl, iv.LowIncl
 	}
-	return iv.low, iv.high, iv.lowIncl, iv.highIncl
+	return iv.Low, iv.High, iv.LowIncl, iv.HighIncl
 }
 
 // appendEnd encodes an end of an interval: before the keys with that value, or behind them.
@@ -123,8 +124,8 @@ func appendEnd(buf []byte, v bsonx.Value, desc, isBehind bool) []byte {
 	return buf
 }
 
-// first returns the least key that can be in bounds.
-func first(fields [][]exec.Range) []byte {
+// FirstKey returns the least key that can be in bounds.
+func FirstKey(fields [][]exec.Range) []byte {
 	var key []byte
 	for _, f := range fields {
 		if f == nil {
@@ -138,8 +139,8 @@ func first(fields [][]exec.Range) []byte {
 	return key
 }
 
-// last returns a key behind all that can be in bounds.
-func last(fields [][]exec.Range) []byte {
+// LastKey returns a key behind all that can be in bounds.
+func LastKey(fields [][]exec.Range) []byte {
 	if fields[0] == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package plan
+package query
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -12,7 +12,7 @@ import (
 // Query is what find, count, distinct, update, delete and findAndModify ask of a collection. The planner does not
 // change it.
 type Query struct {
-	timed bool // operators measure their time, for explain
+	Timed bool // operators measure their time, for explain
 
 	// DB and Name are the namespace, for explain.
 	DB, Name string
@@ -68,15 +68,16 @@ type Query struct {
 // Namespace returns "db.collection".
 func (q *Query) Namespace() string { return q.DB + "." + q.Name }
 
-func (q *Query) projectionSpec() bsonx.Doc {
+// ShownProjection returns the projection as explain shows it: {} for none.
+func (q *Query) ShownProjection() bsonx.Doc {
 	if q.ProjectionSpec == nil {
 		return bsonx.Empty
 	}
 	return q.ProjectionSpec
 }
 
-// shown returns the parts of the query that its shape is made of.
-func (q *Query) shown() bsonx.Doc {
+// Shown returns the parts of the query that its shape is made of.
+func (q *Query) Shown() bsonx.Doc {
 	filter, sort := bsonx.Empty, bsonx.Empty
 	if q.Filter != nil {
 		filter = q.Filter.Spec()
@@ -84,11 +85,11 @@ func (q *Query) shown() bsonx.Doc {
 	if q.Sort != nil {
 		sort = q.Sort
 	}
-	return bsonx.NewDoc("query", filter, "sort", sort, "projection", q.projectionSpec())
+	return bsonx.NewDoc("query", filter, "sort", sort, "projection", q.ShownProjection())
 }
 
-// pointID returns the _id of a query that is an equality on it and nothing else that planning would have to see.
-func (q *Query) pointID() (bsonx.Value, bool) {
+// PointID returns the _id of a query that is an equality on it and nothing else that planning would have to see.
+func (q *Query) PointID() (bsonx.Value, bool) {
 	if q.Filter == nil || !q.Hint.IsMissing() || q.Min != nil || q.Max != nil || q.ReturnKey || q.Skip > 0 ||
 		q.ShowRecordID || q.Tailable || q.Coll != nil && (q.Coll.Oplog || !q.Collation.Same(q.Coll.Collation)) {
 		return bsonx.Value{}, false
@@ -116,11 +117,13 @@ func isPlainSort(sort bsonx.Doc) bool {
 	return true
 }
 
-func (q *Query) matchesAll() bool {
-	return q.Filter == nil || isTrue(q.Filter.Normalize().Root)
+// MatchesAll reports whether every document matches.
+func (q *Query) MatchesAll() bool {
+	return q.Filter == nil || IsTrue(q.Filter.Normalize().Root)
 }
 
-func isTrue(n filter.Node) bool {
+// IsTrue reports whether every document matches a predicate.
+func IsTrue(n filter.Node) bool {
 	switch n := n.(type) {
 	case *filter.AlwaysTrue:
 		return true

@@ -1,4 +1,4 @@
-package plan
+package query
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/describe"
 )
 
 // Refused is an error of planning, before the query has run: MongoDB says of the others that they
@@ -21,14 +22,14 @@ func (r *Refused) Error() string { return r.err.Error() }
 // Unwrap returns the error itself.
 func (r *Refused) Unwrap() error { return r.err }
 
-// cannotPlanPrefix begins the message of a query that no plan can answer.
-const cannotPlanPrefix = "error processing query: planner returned error :: caused by :: "
+// CannotPlanPrefix begins the message of a query that no plan can answer.
+const CannotPlanPrefix = "error processing query: planner returned error :: caused by :: "
 
-// refuse makes an error of planning Refused, and describes the query in its message where MongoDB
+// Refuse makes an error of planning Refused, and describes the query in its message where MongoDB
 // does.
-func refuse(q *Query, err error) error {
+func Refuse(q *Query, err error) error {
 	var e *mongoerr.Error
-	if errors.As(err, &e) && strings.HasPrefix(e.Message, cannotPlanPrefix) {
+	if errors.As(err, &e) && strings.HasPrefix(e.Message, CannotPlanPrefix) {
 		clone := *e
 		clone.Message = "error processing query: " + describeQuery(q) + " " + strings.TrimPrefix(e.Message, "error processing query: ")
 		err = &clone
@@ -59,15 +60,15 @@ func describeQuery(q *Query) string {
 	if q.Filter == nil {
 		out.WriteString("$and\n")
 	} else {
-		out.WriteString(DescribeFilter(q.Filter.Normalize().Root))
+		out.WriteString(describe.Filter(q.Filter.Normalize().Root))
 	}
 	text := out.String()
-	if len(text) > maxDescribed {
-		text = text[:maxDescribed] + "…\n"
+	if len(text) > describe.MaxDescribed {
+		text = text[:describe.MaxDescribed] + "…\n"
 	}
-	text += "Sort: " + shell(q.Sort) + "\nProj: " + shell(q.ProjectionSpec) + "\n"
+	text += "Sort: " + describe.Shell(q.Sort) + "\nProj: " + describe.Shell(q.ProjectionSpec) + "\n"
 	if !q.CollationSpec.IsEmpty() {
-		text += "Collation: " + shell(q.CollationSpec) + "\n"
+		text += "Collation: " + describe.Shell(q.CollationSpec) + "\n"
 	}
 	return text
 }
@@ -78,7 +79,7 @@ func NoTextIndex(namespace string) error {
 	return mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query (no such collection '%s')", namespace)
 }
 
-// cannotPlan is the error of a query that no plan can answer.
-func cannotPlan(why string) error {
+// CannotPlan is the error of a query that no plan can answer.
+func CannotPlan(why string) error {
 	return mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: planner returned error :: caused by :: %s", why)
 }

@@ -1,4 +1,4 @@
-package plan
+package bounds
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 
 // classBrackets holds the bounds of MongoDB's type bracketing: the values that a value of the class compares with. The
 // upper end of strings, documents and arrays is the first value of the next class.
-var classBrackets = map[int]interval{
-	bsonx.ClassMinKey:     point(bsonx.MinKey),
-	bsonx.ClassUndefined:  point(bsonx.Value{Type: bsonx.TypeUndefined}),
-	bsonx.ClassNull:       point(bsonx.Null),
+var classBrackets = map[int]Interval{
+	bsonx.ClassMinKey:     Point(bsonx.MinKey),
+	bsonx.ClassUndefined:  Point(bsonx.Value{Type: bsonx.TypeUndefined}),
+	bsonx.ClassNull:       Point(bsonx.Null),
 	bsonx.ClassNumber:     {bsonx.Double(math.Inf(-1)), bsonx.Double(math.Inf(1)), true, true},
 	bsonx.ClassString:     {bsonx.String(""), bsonx.Document(bsonx.Empty), true, false},
 	bsonx.ClassDocument:   {bsonx.Document(bsonx.Empty), bsonx.Array(bsonx.Empty), true, false},
@@ -26,7 +26,7 @@ var classBrackets = map[int]interval{
 	bsonx.ClassDBPointer:  {dbPointerMin, codeMin, true, false},
 	bsonx.ClassCode:       {codeMin, codeWithScopeMin, true, false},
 	bsonx.ClassCodeWScope: {codeWithScopeMin, bsonx.MaxKey, true, false},
-	bsonx.ClassMaxKey:     point(bsonx.MaxKey),
+	bsonx.ClassMaxKey:     Point(bsonx.MaxKey),
 }
 
 // The first values of classes that have no constructor.
@@ -37,12 +37,12 @@ var (
 )
 
 // nanPoint is the one number that no range holds.
-var nanPoint = point(bsonx.Double(math.NaN()))
+var nanPoint = Point(bsonx.Double(math.NaN()))
 
 // bracketOf returns the values of a type class, NaN among the numbers.
-func bracketOf(class int) intervals {
+func bracketOf(class int) Intervals {
 	if class == bsonx.ClassNumber {
-		return intervals{{nanPoint.low, classBrackets[class].high, true, true}}
+		return Intervals{{nanPoint.Low, classBrackets[class].High, true, true}}
 	}
-	return intervals{classBrackets[class]}
+	return Intervals{classBrackets[class]}
 }

@@ -1,4 +1,4 @@
-package plan
+package query
 
 import (
 	"slices"
@@ -11,22 +11,23 @@ import (
 
 // The metadata of a text search, of a search by distance and of a $sample.
 const (
-	metaTextScore = "textScore"
+	// MetaTextScore names the score of a text search in a $meta.
+	MetaTextScore = "textScore"
 	metaDistance  = "geoNearDistance"
 	metaPoint     = "geoNearPoint"
 	metaRandom    = "randVal"
 )
 
-// sortMeta returns the path that stands for the metadata which a value of a sort pattern names; ""
+// MetaPath returns the path that stands for the metadata which a value of a sort pattern names; ""
 // for a direction.
-func sortMeta(v bsonx.Value) string {
+func MetaPath(v bsonx.Value) string {
 	if v.Type != bsonx.TypeDocument {
 		return ""
 	}
 	switch kind := v.Doc().Lookup("$meta"); {
 	case kind.Type != bsonx.TypeString:
 		return ""
-	case kind.Str() == metaTextScore:
+	case kind.Str() == MetaTextScore:
 		return index.ScorePath
 	case kind.Str() == metaDistance:
 		return index.DistancePath
@@ -37,10 +38,10 @@ func sortMeta(v bsonx.Value) string {
 	}
 }
 
-// wantsPlace reports whether the distances of a search, or its points, are sorted by or shown.
-func (q *Query) wantsPlace() bool {
+// WantsPlace reports whether the distances of a search, or its points, are sorted by or shown.
+func (q *Query) WantsPlace() bool {
 	for it := q.Sort.Iter(); it.Next(); {
-		if sortMeta(it.Value()) == index.DistancePath {
+		if MetaPath(it.Value()) == index.DistancePath {
 			return true
 		}
 	}
@@ -54,16 +55,16 @@ func (q *Query) wantsPlace() bool {
 // hasMeta reports whether a sort pattern names metadata.
 func hasMeta(sort bsonx.Doc) bool {
 	for it := sort.Iter(); it.Next(); {
-		if sortMeta(it.Value()) != "" {
+		if MetaPath(it.Value()) != "" {
 			return true
 		}
 	}
 	return false
 }
 
-// sortKey returns what makes the sort keys of rows by a checked pattern.
-func sortKey(sort bsonx.Doc, c *collation.Collator) exec.KeyFunc {
-	pattern := sortPattern(sort)
+// SortKey returns what makes the sort keys of rows by a checked pattern.
+func SortKey(sort bsonx.Doc, c *collation.Collator) exec.KeyFunc {
+	pattern := SortPattern(sort)
 	if !pattern.HasMeta() {
 		return exec.DocumentKey(pattern, c)
 	}
@@ -84,15 +85,15 @@ func metaOf(row *exec.Row) index.SortMeta {
 	return m
 }
 
-// shownPattern returns a sort pattern as explain prints it: metadata has no path.
-func shownPattern(sort bsonx.Doc) bsonx.Doc {
+// ShownPattern returns a sort pattern as explain prints it: metadata has no path.
+func ShownPattern(sort bsonx.Doc) bsonx.Doc {
 	if !hasMeta(sort) {
 		return sort
 	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	for i, it := 0, sort.Iter(); it.Next(); i++ {
-		if sortMeta(it.Value()) != "" {
+		if MetaPath(it.Value()) != "" {
 			b.Value("$computed"+bsonx.IndexKey(i), it.Value())
 		} else {
 			b.ValueBytes(it.Key(), it.Value())

@@ -1,4 +1,4 @@
-package plan
+package cache
 
 import (
 	"container/list"
@@ -13,29 +13,29 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// DefaultCacheSize is how many query shapes the plan cache holds (internalQueryCacheMaxEntriesPerCollection).
-const DefaultCacheSize = 5000
+// DefaultSize is how many query shapes the plan cache holds (internalQueryCacheMaxEntriesPerCollection).
+const DefaultSize = 5000
 
-// planCache remembers for query shapes which candidate won its trial and how many works that took. An entry becomes active
+// Cache remembers for query shapes which candidate won its trial and how many works that took. An entry becomes active
 // when a second trial of the shape was about as cheap; only active entries spare a trial.
-type planCache struct {
+type Cache struct {
 	mu      sync.Mutex
 	max     int
-	entries map[cacheKey]*list.Element
+	entries map[entryKey]*list.Element
 	order   *list.List // of *cacheEntry, the most recently used first
 	bytes   int        // of the entries without their debug
 	debug   int        // bytes of the entries' debug
 
-	hits, misses, replans atomic.Int64
+	hits, misses, Replans atomic.Int64
 }
 
-type cacheKey struct {
+type entryKey struct {
 	collection uint32
 	shape      string
 }
 
-type cacheEntry struct {
-	key       cacheKey
+type entry struct {
+	key       entryKey
 	version   uint64 // of the collection's catalog entry
 	signature string
 	works     uint64
@@ -43,23 +43,23 @@ type cacheEntry struct {
 	reads     uint64 // of the winner's trial
 	made      time.Time
 	queryHash string
-	debug     *cacheDebug // nil where the cache has no room for it
+	debug     *Debug // nil where the cache has no room for it
 }
 
-// cacheDebug is what $planCacheStats tells of an entry beside what the planner needs of it.
-type cacheDebug struct {
-	query  bsonx.Doc // filter, sort and projection
-	plan   bsonx.Doc
-	stats  []bsonx.Doc // what each candidate did
-	scores []float64
+// Debug is what $planCacheStats tells of an entry beside what the planner needs of it.
+type Debug struct {
+	Query  bsonx.Doc // filter, sort and projection
+	Plan   bsonx.Doc
+	Stats  []bsonx.Doc // what each candidate did
+	Scores []float64
 }
 
-func (d *cacheDebug) bytes() int {
+func (d *Debug) bytes() int {
 	if d == nil {
 		return 0
 	}
-	n := len(d.query) + len(d.plan) + 8*len(d.scores) + entryOverhead
-	for _, doc := range d.stats {
+	n := len(d.Query) + len(d.Plan) + 8*len(d.Scores) + entryOverhead
+	for _, doc := range d.Stats {
 		n += len(doc)
 	}
 	return n
@@ -75,20 +75,21 @@ const (
 // maxCacheDebug bounds the bytes of what is kept for $planCacheStats only.
 const maxCacheDebug = 2 << 20
 
-func newCache(limit int) *planCache {
-	return &planCache{max: limit, entries: map[cacheKey]*list.Element{}, order: list.New()}
+// New returns an empty cache of at most limit entries.
+func New(limit int) *Cache {
+	return &Cache{max: limit, entries: map[entryKey]*list.Element{}, order: list.New()}
 }
 
-// get returns the winner of a shape and its works, if there is an active entry of that catalog version.
-func (c *planCache) get(collection uint32, shape []byte, version uint64) (signature string, works uint64, ok bool) {
+// Get returns the winner of a shape and its works, if there is an active entry of that catalog version.
+func (c *Cache) Get(collection uint32, shape []byte, version uint64) (signature string, works uint64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	el := c.entries[cacheKey{collection, string(shape)}]
+	el := c.entries[entryKey{collection, string(shape)}]
 	if el == nil {
 		c.misses.Add(1)
 		return "", 0, false
 	}
-	e := el.Value.(*cacheEntry)
+	e := el.Value.(*entry)
 	if e.version != version {
 		c.misses.Add(1)
 		c.remove(el)
@@ -103,26 +104,26 @@ func (c *planCache) get(collection uint32, shape []byte, version uint64) (signat
 	return e.signature, e.works, e.active
 }
 
-// trialOutcome is the winner of a trial.
-type trialOutcome struct {
-	signature    string
-	works, reads uint64
-	queryHash    string
-	at           time.Time
-	describe     func() *cacheDebug // nil where nobody wants to know
+// Outcome is the winner of a trial.
+type Outcome struct {
+	Signature    string
+	Works, Reads uint64
+	QueryHash    string
+	At           time.Time
+	Describe     func() *Debug // nil where nobody wants to know
 }
 
-// put records the outcome of a trial.
-func (c *planCache) put(collection uint32, shape []byte, version uint64, o trialOutcome) {
-	key := cacheKey{collection, string(shape)}
+// Put records the outcome of a trial.
+func (c *Cache) Put(collection uint32, shape []byte, version uint64, o Outcome) {
+	key := entryKey{collection, string(shape)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if el := c.entries[key]; el != nil {
-		e := el.Value.(*cacheEntry)
+		e := el.Value.(*entry)
 		switch {
 		case e.version != version:
 			c.fill(e, version, o, false)
-		case o.works <= e.works:
+		case o.Works <= e.works:
 			c.fill(e, version, o, true)
 		default:
 			// The shape was cheaper once. It gets twice the allowance before it becomes active.
@@ -135,7 +136,7 @@ func (c *planCache) put(collection uint32, shape []byte, version uint64, o trial
 	if len(shape) > maxCacheEntry {
 		return
 	}
-	e := &cacheEntry{key: key}
+	e := &entry{key: key}
 	c.bytes += e.bytes()
 	c.entries[key] = c.order.PushFront(e)
 	c.fill(e, version, o, false)
@@ -143,37 +144,37 @@ func (c *planCache) put(collection uint32, shape []byte, version uint64, o trial
 }
 
 // trim removes the entries that were not used for longest, where the cache has too many.
-func (c *planCache) trim() {
+func (c *Cache) trim() {
 	for c.order.Len() > c.max || c.bytes > maxCacheBytes {
 		c.remove(c.order.Back())
 	}
 }
 
 // fill makes the outcome of a trial what the entry holds.
-func (c *planCache) fill(e *cacheEntry, version uint64, o trialOutcome, active bool) {
+func (c *Cache) fill(e *entry, version uint64, o Outcome, active bool) {
 	c.debug -= e.debug.bytes()
-	c.bytes += len(o.signature) - len(e.signature)
-	*e = cacheEntry{
-		key: e.key, version: version, signature: o.signature, works: o.works, active: active, reads: o.reads,
-		made: o.at, queryHash: o.queryHash,
+	c.bytes += len(o.Signature) - len(e.signature)
+	*e = entry{
+		key: e.key, version: version, signature: o.Signature, works: o.Works, active: active, reads: o.Reads,
+		made: o.At, queryHash: o.QueryHash,
 	}
-	if o.describe != nil && c.debug < maxCacheDebug {
-		e.debug = o.describe()
+	if o.Describe != nil && c.debug < maxCacheDebug {
+		e.debug = o.Describe()
 		c.debug += e.debug.bytes()
 	}
 }
 
-// deactivate makes the next query of the shape run a trial again.
-func (c *planCache) deactivate(collection uint32, shape []byte) {
+// Deactivate makes the next query of the shape run a trial again.
+func (c *Cache) Deactivate(collection uint32, shape []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if el := c.entries[cacheKey{collection, string(shape)}]; el != nil {
-		el.Value.(*cacheEntry).active = false
+	if el := c.entries[entryKey{collection, string(shape)}]; el != nil {
+		el.Value.(*entry).active = false
 	}
 }
 
-// clear forgets all shapes of a collection.
-func (c *planCache) clear(collection uint32) {
+// Clear forgets all shapes of a collection.
+func (c *Cache) Clear(collection uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, el := range c.entries {
@@ -183,9 +184,9 @@ func (c *planCache) clear(collection uint32) {
 	}
 }
 
-// clearShape forgets a shape of a collection: the entries of all purposes, and of all sets of candidates.
+// ClearShape forgets a shape of a collection: the entries of all purposes, and of all sets of candidates.
 // A shape ends with its purpose, a byte up to purposes.
-func (c *planCache) clearShape(collection uint32, shape []byte, purposes byte) {
+func (c *Cache) ClearShape(collection uint32, shape []byte, purposes byte) {
 	query := string(shape[:len(shape)-1])
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,16 +198,16 @@ func (c *planCache) clearShape(collection uint32, shape []byte, purposes byte) {
 	}
 }
 
-func (c *planCache) remove(el *list.Element) {
-	e := el.Value.(*cacheEntry)
+func (c *Cache) remove(el *list.Element) {
+	e := el.Value.(*entry)
 	c.debug -= e.debug.bytes()
 	c.bytes -= e.bytes() - e.debug.bytes()
 	delete(c.entries, e.key)
 	c.order.Remove(el)
 }
 
-// CacheEntry is a plan that the cache holds, as $planCacheStats shows it.
-type CacheEntry struct {
+// Entry is a plan that the cache holds, as $planCacheStats shows it.
+type Entry struct {
 	QueryHash, PlanCacheKey string
 	IsActive                bool
 	Works                   uint64
@@ -221,19 +222,19 @@ type CacheEntry struct {
 	Scores        []float64
 }
 
-// list returns the plans of a collection, the most recently used first.
-func (c *planCache) list(collection uint32) []CacheEntry {
+// List returns the plans of a collection, the most recently used first.
+func (c *Cache) List(collection uint32) []Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var out []CacheEntry
+	var out []Entry
 	for el := c.order.Front(); el != nil; el = el.Next() {
-		if e := el.Value.(*cacheEntry); e.key.collection == collection {
-			entry := CacheEntry{
-				QueryHash: e.queryHash, PlanCacheKey: hash8([]byte(e.key.shape)), IsActive: e.active, Works: e.works, Reads: e.reads,
+		if e := el.Value.(*entry); e.key.collection == collection {
+			entry := Entry{
+				QueryHash: e.queryHash, PlanCacheKey: Hash([]byte(e.key.shape)), IsActive: e.active, Works: e.works, Reads: e.reads,
 				Made: e.made, Bytes: e.bytes(),
 			}
 			if d := e.debug; d != nil {
-				entry.Query, entry.Plan, entry.CreationStats, entry.Scores = d.query, d.plan, d.stats, d.scores
+				entry.Query, entry.Plan, entry.CreationStats, entry.Scores = d.Query, d.Plan, d.Stats, d.Scores
 			}
 			out = append(out, entry)
 		}
@@ -241,23 +242,23 @@ func (c *planCache) list(collection uint32) []CacheEntry {
 	return out
 }
 
-func (e *cacheEntry) bytes() int {
+func (e *entry) bytes() int {
 	return len(e.key.shape) + len(e.signature) + entryOverhead + e.debug.bytes()
 }
 
 // entryOverhead is about what an entry takes beside its shape and signature.
 const entryOverhead = 128
 
-// hash8 is a hash as explain prints it: eight upper-case hexadecimal digits.
-func hash8(key []byte) string {
+// Hash is a hash as explain prints it: eight upper-case hexadecimal digits.
+func Hash(key []byte) string {
 	h := fnv.New32a()
 	// A hash's Write never fails.
 	_, _ = h.Write(key)
 	return fmt.Sprintf("%08X", binary.BigEndian.Uint32(h.Sum(nil)))
 }
 
-// CacheStats counts what the plan cache did, and what it has.
-type CacheStats struct {
+// Stats counts what the plan cache did, and what it has.
+type Stats struct {
 	// Shapes are the entries, Bytes what is kept of them.
 	Shapes, Bytes int64
 	// Hits are queries whose plan the cache named, Misses those that needed a trial. Replans are hits whose plan then proved
@@ -265,9 +266,9 @@ type CacheStats struct {
 	Hits, Misses, Replans int64
 }
 
-// stats returns what the cache did so far, and what it has now.
-func (c *planCache) stats() CacheStats {
-	st := CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Replans: c.replans.Load()}
+// Stats returns what the cache did so far, and what it has now.
+func (c *Cache) Stats() Stats {
+	st := Stats{Hits: c.hits.Load(), Misses: c.misses.Load(), Replans: c.Replans.Load()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	st.Shapes = int64(c.order.Len())

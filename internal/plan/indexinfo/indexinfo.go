@@ -1,0 +1,145 @@
+package indexinfo
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/plan/describe"
+	"github.com/sheafdb/sheaf/internal/table"
+)
+
+// Index is an index as the planner sees it: with the multikey paths of the moment of planning. The implicit _id
+// index is one of them.
+type Index struct {
+	Stored  *table.Index // nil for an _id index without entries of its own: records are clustered by _id
+	Name    string
+	Key     bsonx.Doc
+	Kind    index.Kind
+	Fields  index.Pattern
+	multi   index.MultikeyPaths // what it was at the moment of planning
+	array   bool                // multi has a component
+	Unique  bool
+	Sparse  bool
+	Partial filter.Node // nil: all documents
+	// isPartial is true also where the partial filter could not be read: such an index is never chosen unhinted.
+	IsPartial bool
+	// clustered is true for the index of a collection that was created with a clusteredIndex.
+	Clustered bool
+	// wild is nil but for wildcard indexes.
+	Wild *Wildcard
+	// collation is that of the keys; nil for keys of strings as they are.
+	Collation *collation.Collator
+}
+
+const idIndexName = "_id_"
+
+// indexesOf returns the indexes that a query may use, in catalog order after the _id index.
+func indexesOf(c *table.Collection) []*Index {
+	out := []*Index{OfID(c)}
+	for _, ix := range c.Indexes {
+		if ix.Ready && !ix.Hidden {
+			out = append(out, infoOf(ix))
+		}
+	}
+	return out
+}
+
+// OfID returns the index of a collection on _id, or, for the oplog, on ts.
+func OfID(c *table.Collection) *Index {
+	if c.IDIndex != nil {
+		return infoOf(c.IDIndex)
+	}
+	if c.Oplog {
+		return &Index{Name: "ts", Key: oplogKey, Fields: oplogPattern, Unique: true, Clustered: true}
+	}
+	info := &Index{Name: idIndexName, Key: idKey, Fields: idPattern, Unique: true, Collation: c.Collation}
+	if v := c.Options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument || c.Timeseries != nil {
+		info.Clustered = true
+		if name := v.Doc().Lookup("name"); v.Type == bsonx.TypeDocument && name.Type == bsonx.TypeString {
+			info.Name = name.Str()
+		}
+	}
+	return info
+}
+
+var (
+	idKey     = bsonx.NewDoc("_id", 1)
+	idPattern = index.Pattern{{Path: "_id"}}
+
+	// The log of changes is clustered by its stamps.
+	oplogKey     = bsonx.NewDoc("ts", 1)
+	oplogPattern = index.Pattern{{Path: "ts"}}
+)
+
+func infoOf(ix *table.Index) *Index {
+	info := &Index{
+		Stored: ix, Name: ix.Name, Key: ix.Key, Kind: ix.Kind(), Fields: ix.Pattern, multi: ix.Multikey(),
+		Unique: ix.Unique, Sparse: ix.Sparse, IsPartial: ix.PartialFilter != nil, Collation: ix.Collation,
+	}
+	info.array = info.multi.IsMultikey()
+	if f, ok := ix.Partial.(*filter.Filter); ok {
+		info.Partial = f.Normalize().Root
+	}
+	if info.Kind == index.Wildcard {
+		info.Wild = wildcardOf(info)
+	}
+	return info
+}
+
+// Bits returns which components of a field's path were arrays.
+func (x *Index) Bits(field int) uint64 {
+	if field < len(x.multi) {
+		return x.multi[field]
+	}
+	return 0
+}
+
+// IsMultikey reports whether a field was ever an array.
+func (x *Index) IsMultikey() bool { return x.array }
+
+// FieldOf returns the position of the field that holds the values at a path, or -1.
+func (x *Index) FieldOf(path string) int {
+	for i, f := range x.Fields {
+		if f.Holds(path) {
+			return i
+		}
+	}
+	return -1
+}
+
+// describe writes an index as MongoDB's errors do.
+func (x *Index) describe() string {
+	out := "kp: " + describe.Shell(x.Key)
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{{"multikey", x.IsMultikey()}, {"sparse", x.Sparse}, {"unique", x.Unique}} {
+		if flag.set {
+			out += " " + flag.name
+		}
+	}
+	out += " name: '(" + x.Name + ", )'"
+	if x.Partial != nil {
+		out += " filterExpr: " + describe.Filter(x.Partial)
+	}
+	if x.Stored != nil {
+		out += " io: " + describe.Shell(x.Stored.Spec)
+	}
+	return out
+}
+
+// IsGeo reports whether a field of an index holds cells of geometries.
+func IsGeo(f index.Field) bool { return f.Kind == index.Plane || f.Kind == index.Sphere }
+
+// IsGeo reports whether the index holds only documents that have a geometry.
+func (x *Index) IsGeo() bool { return x.Kind == index.Plane || x.Kind == index.Sphere }
+
+// Used counts a use of the index for $indexStats.
+func (x *Index) Used(c *table.Collection) {
+	if x.Stored == nil || x.Stored == c.IDIndex {
+		c.IDUses().Add()
+		return
+	}
+	x.Stored.Uses().Add()
+}

@@ -1,0 +1,67 @@
+package indexinfo
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/index"
+)
+
+// Wildcard is what a wildcard index has beside an ordinary one. A query uses it in a form: as the index on the path of one of
+// its predicates that it is among other things, or, if it is compound, as one on the fields before the wildcard.
+type Wildcard struct {
+	Paths  index.WildcardPaths
+	Arrays *index.PathSet // at the moment of planning
+	// at is the position of the field that holds the path; the next one holds the value.
+	At int
+	// form is true for a form, generic for that of the fields before the wildcard.
+	form, Generic bool
+}
+
+func wildcardOf(x *Index) *Wildcard {
+	return &Wildcard{
+		Paths: index.NewWildcardPaths(x.Stored.Key, x.Stored.Spec), Arrays: x.Stored.ArrayPaths(),
+		At: slices.IndexFunc(x.Fields, func(f index.Field) bool { return f.Kind == index.Wildcard }),
+	}
+}
+
+// FormFor returns the form of a wildcard index for a path; that of the fields before the wildcard for PathField.
+func (x *Index) FormFor(path string) *Index {
+	f, w := *x, *x.Wild
+	w.form, w.Generic = true, path == index.PathField
+	f.Wild = &w
+	f.Fields = slices.Clone(x.Fields)
+	value := &f.Fields[w.At+1]
+	value.Path = path
+	if !w.Generic {
+		value.Kind = index.Ordered
+		f.multi = make(index.MultikeyPaths, len(x.Fields))
+		f.multi[w.At+1] = w.Arrays.Components(path)
+	}
+	f.array = f.multi.IsMultikey()
+	f.Stored = x.Stored.WithPattern(f.Fields)
+	key := bsonx.NewBuilder(nil)
+	key.StartDoc()
+	for it := x.Key.Iter(); it.Next(); {
+		if index.FieldKind(string(it.Key()), it.Value()) == index.Wildcard {
+			key.Int32(index.PathField, 1)
+			key.Value(path, it.Value())
+			continue
+		}
+		key.ValueBytes(it.Key(), it.Value())
+	}
+	key.End()
+	f.Key = key.Bytes()
+	return &f
+}
+
+// IsWildcard reports whether x is a wildcard index in no form: nothing can be said of its fields.
+func (x *Index) IsWildcard() bool { return x.Wild != nil && !x.Wild.form }
+
+// Lead is the first field that a predicate has to bound.
+func (x *Index) Lead() int {
+	if x.Wild != nil && x.Wild.At == 0 {
+		return 1
+	}
+	return 0
+}
