@@ -119,6 +119,17 @@ func Kept(root Node) (n int64) {
 	return n
 }
 
+// Examined returns how many index keys and documents the nodes of a tree looked at so far.
+func Examined(root Node) (keys, docs uint64) {
+	s := root.Stats()
+	keys, docs = s.KeysExamined, s.DocsExamined
+	for _, in := range root.Inputs() {
+		k, d := Examined(in)
+		keys, docs = keys+k, docs+d
+	}
+	return keys, docs
+}
+
 // base is what every node embeds.
 type base struct {
 	env    *Env

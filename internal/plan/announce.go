@@ -63,7 +63,7 @@ func (e *Execution) Hashes(ctx context.Context) (shape, key string) {
 	}
 	full := e.key
 	if full == nil {
-		full = e.cq.cacheKey(slices.Clip(short), []*solution{e.plan})
+		full = appendKey(slices.Clip(short), []*solution{e.plan})
 	}
 	return cache.Hash(short), cache.Hash(full)
 }

@@ -175,7 +175,7 @@ func (a assignment) usesOneOf(c *conjunction) bool {
 
 // access makes the index scan of an assignment, and the residual that it leaves of a conjunction.
 func (cq *canonical) access(a assignment, x *indexinfo.Index, c *conjunction) access {
-	scan := scan(x)
+	scan := newScan(x)
 	out := access{node: scan, scan: scan}
 	for rest := a; len(rest) > 0; {
 		field, n := rest[0].field, 1

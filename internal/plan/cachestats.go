@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/plan/cache"
 )
 
 // outcome is what the cache remembers of a trial.
 func (p *Planner) outcome(c *choice) cache.Outcome {
 	t := c.winner()
-	keys, docs := examined(t.root)
+	keys, docs := exec.Examined(t.root)
 	return cache.Outcome{
 		Signature: string(t.sol.signature), Works: t.env.Works(), Reads: keys + docs,
 		QueryHash: cache.Hash(c.shape), At: p.opts.Clock.Now(), Describe: c.describe,

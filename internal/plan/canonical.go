@@ -197,14 +197,3 @@ func appendQuoted(dst []byte, words []string) []byte {
 	}
 	return dst
 }
-
-// cacheKey appends to the shape what decides which indexes are candidates for it: the same shape can have other
-// candidates for other values, such as null on a sparse index.
-func (cq *canonical) cacheKey(shape []byte, candidates []*solution) []byte {
-	for _, s := range candidates {
-		cq.sign(s)
-		shape = append(shape, 0)
-		shape = append(shape, s.signature...)
-	}
-	return shape
-}

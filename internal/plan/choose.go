@@ -143,7 +143,7 @@ func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution
 		return p.only(cq, solutions[0], r, nil), nil
 	}
 	shape := cq.shape()
-	key := cq.cacheKey(shape, solutions)
+	key := appendKey(shape, solutions)
 	if cq.ended != nil {
 		return nil, cq.ended
 	}

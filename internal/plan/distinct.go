@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
@@ -88,7 +87,7 @@ func (cq *canonical) distinctScan(solutions []*solution, field string) *solution
 		if x.Collation != nil && x.Bits(0) != 0 {
 			continue // an entry does not tell which element of an array it is of
 		}
-		scan := scan(x)
+		scan := newScan(x)
 		scan.dedup = false
 		return cq.distinctSolution(scan, 0)
 	}
@@ -109,19 +108,6 @@ func (cq *canonical) distinctSolution(scan *indexScan, field int) *solution {
 	default:
 		return nil
 	}
-}
-
-// distinctField returns the position of the index field whose values are those of the path in the records of the scan, or -1.
-func (n *indexScan) distinctField(path string) int {
-	x := n.index
-	f := x.FieldOf(path)
-	switch {
-	case f < 0 || x.Bits(f) != 0 || x.IsMultikey() && hasNumber(path):
-		return -1
-	case x.Wild != nil && (f != x.Lead() || x.IsMultikey()):
-		return -1 // in a wildcard index the path stands before the value
-	}
-	return f
 }
 
 // soleScan returns the scan of a plan that is nothing else but the fetch of its records.
@@ -292,12 +278,4 @@ func (s *valueSet) array() (bsonx.Value, error) {
 	}
 	b.End()
 	return bsonx.Array(b.Bytes()), nil
-}
-
-// distinctSpec is the projection that explain shows for a covered distinct.
-func distinctSpec(field string) bsonx.Doc {
-	if field == "_id" || strings.HasPrefix(field, "_id.") {
-		return bsonx.NewDoc(field, 1)
-	}
-	return bsonx.NewDoc("_id", 0, field, 1)
 }

@@ -81,14 +81,4 @@ func (e *Execution) Close() {
 func (e *Execution) Summary() string { return e.plan.summary() }
 
 // Examined returns how many index keys and documents were looked at so far.
-func (e *Execution) Examined() (keys, docs uint64) { return examined(e.root) }
-
-func examined(n exec.Node) (keys, docs uint64) {
-	s := n.Stats()
-	keys, docs = s.KeysExamined, s.DocsExamined
-	for _, in := range n.Inputs() {
-		k, d := examined(in)
-		keys, docs = keys+k, docs+d
-	}
-	return keys, docs
-}
+func (e *Execution) Examined() (keys, docs uint64) { return exec.Examined(e.root) }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/cache"
@@ -339,16 +338,6 @@ func (e *explainer) parsedQuery() bsonx.Doc {
 	return bsonx.Empty
 }
 
-// shownFilter is filter.Serialize, or nil if the operation may not hold so much. What it returns
-// after the operation has ended is shown to nobody.
-func shownFilter(ctx context.Context, n filter.Node) bsonx.Doc {
-	doc, err := filter.SerializeWithin(ctx, n)
-	if err != nil {
-		return nil
-	}
-	return doc
-}
-
 // stages returns what writes the stages of a candidate, for a reply that already has used bytes.
 func (e *explainer) stages(b *bsonx.Builder, t *candidate, used int) *stageWriter {
 	w := newStageWriter(e.ctx, b, e.req.Query, used, t.env.SortMemory)
@@ -361,7 +350,7 @@ func (e *explainer) planCacheKey() []byte {
 	for _, t := range e.choice.candidates {
 		solutions = append(solutions, t.sol)
 	}
-	return e.choice.cq.cacheKey(e.choice.cq.shape(), solutions)
+	return appendKey(e.choice.cq.shape(), solutions)
 }
 
 // wrap writes the stage of a writing command around the plan of its targets.
@@ -455,7 +444,7 @@ func (e *explainer) writeStage() string {
 // executionStats writes what the run was like, for a reply that already has used bytes.
 func (e *explainer) executionStats(took time.Duration, trials []trialStats, used int) bsonx.Doc {
 	t := e.choice.winner()
-	keys, docs := examined(t.root)
+	keys, docs := exec.Examined(t.root)
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.Bool("executionSuccess", e.failure == nil)
@@ -540,7 +529,7 @@ func (e *explainer) writeStats() exec.Stats {
 // expressWriteStats writes what a change of one record by its _id would do.
 func (e *explainer) expressWriteStats(w *stageWriter, t *candidate) {
 	e.expressWrite(w)
-	keys, docs := examined(t.root)
+	keys, docs := exec.Examined(t.root)
 	found, b := int64(e.returned), w.b
 	b.Int32("nReturned", int32(e.writeStats().Advanced))
 	b.Int32("executionTimeMillisEstimate", int32(t.root.Stats().Elapsed.Milliseconds()))
@@ -562,7 +551,7 @@ func (e *explainer) noteTrials() []trialStats {
 	var out []trialStats
 	used := 0
 	for _, t := range e.choice.candidates {
-		keys, docs := examined(t.root)
+		keys, docs := exec.Examined(t.root)
 		b := bsonx.NewBuilder(nil)
 		b.StartDoc()
 		b.Int32("nReturned", int32(len(t.rows)))

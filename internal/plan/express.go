@@ -30,7 +30,7 @@ func (cq *canonical) expressPlan() *solution {
 	if best == nil {
 		return nil
 	}
-	scan := scan(best)
+	scan := newScan(best)
 	scan.bounds[0] = bounds.Intervals{bounds.Point(c.Value)}
 	inner := cq.above(scan, nil, true)
 	return newSolution(&express{best, inner.root})

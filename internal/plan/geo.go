@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/geo"
 	"github.com/sheafdb/sheaf/internal/index"
@@ -47,15 +46,7 @@ func (p *predicate) geoBounds(x *indexinfo.Index, field int) *predicateBounds {
 	}
 	b.Intervals = make(bounds.Intervals, 0, len(cells))
 	for _, iv := range cells {
-		b.Intervals = append(b.Intervals, bounds.Interval{Low: cellValue(x, iv.Low), High: cellValue(x, iv.High), LowIncl: true, HighIncl: true})
+		b.Intervals = append(b.Intervals, x.Cells(iv))
 	}
 	return b
-}
-
-// cellValue is what an index holds for a cell.
-func cellValue(x *indexinfo.Index, cell uint64) bsonx.Value {
-	if x.Kind == index.Sphere {
-		return bsonx.Int64(int64(cell))
-	}
-	return index.PlaneValue(cell)
 }

@@ -20,7 +20,7 @@ func (cq *canonical) groupScan(solutions []*solution) *solution {
 		return nil
 	}
 	for _, x := range cq.indexes {
-		if scan := scan(x); cq.mayUse(x) && !x.IsWildcard() && !x.IsGeo() && !x.Sparse && !x.IsPartial && cq.groupedBy(scan, field) == 0 {
+		if scan := newScan(x); cq.mayUse(x) && !x.IsWildcard() && !x.IsGeo() && !x.Sparse && !x.IsPartial && cq.groupedBy(scan, field) == 0 {
 			return cq.oneOfEach(scan, 0)
 		}
 	}

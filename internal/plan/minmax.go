@@ -29,10 +29,8 @@ func (cq *canonical) minMax() (*solution, error) {
 			return nil, mongoerr.New(51174, caused+"The index chosen is not compatible with min/max")
 		}
 	}
-	scan := scan(x)
-	scan.min, scan.max = low, high
-	var err error
-	if scan.keys, err = minMaxBounds(scan, &cq.running); err != nil {
+	scan := newScan(x)
+	if err := scan.bindMinMax(low, high, &cq.running); err != nil {
 		return nil, err
 	}
 	if low != nil && high != nil {

@@ -3,13 +3,10 @@ package plan
 import (
 	"slices"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/geo"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan/bounds"
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
@@ -108,39 +105,4 @@ func (cq *canonical) beside(x *indexinfo.Index, near int, c *conjunction) (assig
 		}
 	}
 	return chosen, true
-}
-
-// checkCenter refuses a point outside of a 2d index.
-func checkCenter(g geo.Grid, p *geo.Point) error {
-	if g.Has(p.X, p.Y) {
-		return nil
-	}
-	return mongoerr.New(16433, "point not in interval of [ %g, %g ] :: caused by :: %s", g.Min, g.Max,
-		bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("0", p.X, "1", p.Y))))
-}
-
-// geoNear builds the operator of a search by distance.
-func (b *builder) geoNear(n *geoNear) exec.Node {
-	x := n.scan.index
-	o := exec.GeoNearOptions{
-		Coll: b.q.Coll, Index: x.Stored, Field: n.field, Near: n.near, Filter: b.predicate(n.filter), Dedup: x.IsMultikey(),
-		Located: b.q.Located, Desc: make([]bool, len(x.Fields)), Fields: make([][]exec.Range, len(x.Fields)),
-	}
-	if x.Kind == index.Sphere {
-		o.Space = geo.Around(&n.near.Center)
-	} else {
-		grid := index.GridOf(x.Stored.Spec)
-		o.Space, o.Refused = grid.Around(&n.near.Center), checkCenter(grid, &n.near.Center)
-	}
-	for f, ivs := range n.scan.bounds {
-		if len(ivs) == 0 {
-			return exec.NewEOF(b.env)
-		}
-		o.Desc[f] = x.Fields[f].Desc
-		o.Fields[f] = b.shared.Ranges(ivs, o.Desc[f])
-	}
-	o.Encode = func(iv geo.Interval) exec.Range {
-		return bounds.RangeOf(bounds.Interval{Low: cellValue(x, iv.Low), High: cellValue(x, iv.High), LowIncl: true, HighIncl: true}, false)
-	}
-	return exec.NewGeoNear(b.env, o)
 }

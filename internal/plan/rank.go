@@ -40,24 +40,9 @@ func rank(cs []*candidate) {
 			}
 			return 1
 		}
-		_, docsA := examined(a.root)
-		_, docsB := examined(b.root)
+		_, docsA := exec.Examined(a.root)
+		_, docsB := exec.Examined(b.root)
 		return cmp.Or(cmp.Compare(b.score(), a.score()), cmp.Compare(docsA, docsB),
 			cmp.Compare(b.sol.boundedFields(), a.sol.boundedFields()))
 	})
-}
-
-// boundedFields counts the index fields that the scans of a plan restrict.
-func (s *solution) boundedFields() int {
-	n := 0
-	walk(s.root, func(in node) {
-		if scan, ok := in.(*indexScan); ok {
-			for _, ivs := range scan.bounds {
-				if !ivs.IsAll() {
-					n++
-				}
-			}
-		}
-	})
-	return n
 }

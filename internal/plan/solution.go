@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -15,17 +14,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
-
-// solution is a complete candidate plan.
-type solution struct {
-	root node
-	// The rest is there after sign: signature names the plan's structure without values: the plan cache remembers it.
-	signature []byte
-	hasSort   bool
-	hasFetch  bool
-
-	described string // see bounds; empty before it is asked for
-}
 
 // solutions enumerates the candidate plans of a query, at least one, in the order in which ties are settled.
 func (cq *canonical) solutions() ([]*solution, error) {
@@ -150,7 +138,7 @@ func (cq *canonical) unique(in []*solution) []*solution {
 		if cq.stopped(len(in) * interrupt.Step) {
 			break
 		}
-		cq.sign(s)
+		cq.signatures = s.sign(cq.signatures)
 		if !slices.ContainsFunc(out, func(other *solution) bool { return cq.same(s, other) }) {
 			out = append(out, s)
 		}
@@ -173,15 +161,11 @@ func (cq *canonical) bounds(s *solution) string {
 	}
 	var b strings.Builder
 	walk(s.root, func(n node) {
-		var bounds []bounds.Intervals
-		switch n := n.(type) {
-		case *indexScan:
-			bounds = n.bounds
-		case *geoNear:
-			bounds = n.scan.bounds
-		default: // the others need nothing here
+		scan := n.reads().scan
+		if scan == nil {
+			return
 		}
-		for _, ivs := range bounds {
+		for _, ivs := range scan.bounds {
 			for _, iv := range ivs {
 				if cq.stopped(boundWork) {
 					return
@@ -235,7 +219,7 @@ func (cq *canonical) sortScans(c *conjunction) []*solution {
 		if !cq.mayUse(x) || x.IsWildcard() || x.IsGeo() || !hinted && x.Sparse {
 			continue
 		}
-		scan := scan(x)
+		scan := newScan(x)
 		ok := false
 		scan.backward, ok = cq.provides(x, scan.bounds)
 		if !ok || !cq.holds(x, c) {
@@ -248,7 +232,7 @@ func (cq *canonical) sortScans(c *conjunction) []*solution {
 
 // wholeIndex scans all of a hinted index.
 func (cq *canonical) wholeIndex(x *indexinfo.Index, c *conjunction) *solution {
-	scan := scan(x)
+	scan := newScan(x)
 	return cq.above(scan, cq.onEntries(scan, c), false)
 }
 
@@ -417,107 +401,4 @@ func (cq *canonical) limited(n node) *solution {
 		n = &subplan{n}
 	}
 	return newSolution(n)
-}
-
-func newSolution(root node) *solution { return &solution{root: root} }
-
-// usualSignatures is room for the signatures of a few candidates.
-const usualSignatures = 256
-
-// sign gives a plan its signature, once.
-func (cq *canonical) sign(s *solution) {
-	if s.signature != nil {
-		return
-	}
-	if cq.signatures == nil {
-		cq.signatures = make([]byte, 0, usualSignatures)
-	}
-	start := len(cq.signatures)
-	cq.signatures = appendSignature(cq.signatures, s.root)
-	s.signature = cq.signatures[start:len(cq.signatures):len(cq.signatures)]
-	s.hasSort, s.hasFetch = has[*sortNode](s.root), has[*fetch](s.root)
-}
-
-// appendSignature writes the structure of a plan: stages, indexes, which fields are bounded.
-func appendSignature(dst []byte, n node) []byte {
-	dst = append(dst, n.stage()...)
-	if near, ok := n.(*geoNear); ok {
-		dst = append(append(dst, ' '), near.scan.index.Name...)
-		for _, ivs := range near.scan.bounds {
-			dst = append(dst, boundsMark(ivs))
-		}
-	}
-	if scan, ok := n.(*indexScan); ok {
-		dst = append(append(dst, ' '), scan.index.Name...)
-		if w := scan.index.Wild; w != nil {
-			dst = strconv.AppendQuote(dst, scan.index.Fields[w.At+1].Path)
-		}
-		if scan.backward {
-			dst = append(dst, '-')
-		}
-		for _, ivs := range scan.bounds {
-			dst = append(dst, boundsMark(ivs))
-		}
-		if scan.filter != nil {
-			dst = append(dst, 'f')
-		}
-	}
-	if f, ok := n.(*fetch); ok && f.filter != nil {
-		// Which conjuncts are left tells two scans of a multikey index apart.
-		var room [64]byte
-		dst = strconv.AppendQuote(dst, string(appendLeft(room[:0], f.filter)))
-	}
-	dst = append(dst, '(')
-	for i := 0; n.input(i) != nil; i++ {
-		dst = appendSignature(dst, n.input(i))
-	}
-	return append(dst, ')')
-}
-
-func boundsMark(ivs bounds.Intervals) byte {
-	switch {
-	case ivs.IsAll():
-		return '*'
-	case ivs.IsPoints():
-		return '='
-	default:
-		return '<'
-	}
-}
-
-// appendLeft names the conjuncts of a residual filter by kind and path.
-func appendLeft(dst []byte, n filter.Node) []byte {
-	if and, ok := n.(*filter.And); ok {
-		for _, child := range and.Children {
-			dst = appendLeft(dst, child)
-		}
-		return dst
-	}
-	if query.IsTrue(n) {
-		return dst
-	}
-	dst = strconv.AppendInt(dst, int64(n.Kind()), 10)
-	dst = append(dst, pathOf(n)...)
-	return append(dst, ' ')
-}
-
-// summary describes the plan in one line.
-func (s *solution) summary() string {
-	var parts []string
-	walk(s.root, func(n node) {
-		switch n := n.(type) {
-		case *collScan, *idHack, *eof, *fastCount:
-			parts = append(parts, n.stage())
-		case *indexScan:
-			parts = append(parts, "IXSCAN "+bsonx.FormatShell(bsonx.Document(n.index.Key)))
-		case *countScan:
-			parts = append(parts, "COUNT_SCAN "+bsonx.FormatShell(bsonx.Document(n.scan.index.Key)))
-		case *geoNear:
-			parts = append(parts, n.stage()+" "+bsonx.FormatShell(bsonx.Document(n.scan.index.Key)))
-		case *distinctScan:
-			parts = append(parts, "DISTINCT_SCAN "+bsonx.FormatShell(bsonx.Document(n.scan.index.Key)))
-		default: // the others need nothing here
-		}
-	})
-	return strings.Join(parts, ", ")
 }

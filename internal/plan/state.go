@@ -22,3 +22,6 @@ func (e *Execution) CheckIndexes(current *table.Collection) error {
 	}
 	return nil
 }
+
+// Access returns how many times the plan scans the collection, and the names of the indexes that it reads.
+func (e *Execution) Access() (scans int, indexes []string) { return accessed(e.plan.root, 0, nil) }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keystring"
@@ -15,29 +14,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/text"
 )
-
-type (
-	// textMatch passes what a search asks for beyond one of its terms.
-	textMatch struct {
-		in     node
-		search *textSearch
-		prefix bsonx.Doc
-	}
-	// textOr adds up the scores of a search's terms: each input scans the entries of one.
-	textOr struct {
-		in      []node
-		search  *textSearch
-		scoreAt []int
-		// ranked is true where the sort above wants the highest scores first, and limit as many of them; 0 is all.
-		ranked bool
-		limit  int64
-	}
-)
-
-func (*textMatch) stage() string      { return "TEXT_MATCH" }
-func (*textOr) stage() string         { return "TEXT_OR" }
-func (n *textMatch) input(i int) node { return sole(n.in, i) }
-func (n *textOr) input(i int) node    { return nth(n.in, i) }
 
 // textSearch is the $text of a query with the index that answers it, which is the collection's only one of its kind.
 type textSearch struct {
@@ -228,9 +204,9 @@ func (s *textSearch) tree(prefix []bsonx.Elem, onEntry []filter.Node) node {
 		b.ValueBytes(e.Key, e.Value)
 	}
 	b.End()
-	or := &textOr{search: s}
+	or := &textOr{index: s.index, terms: s.query.Bounds, behind: len(s.spec.After)}
 	for _, term := range s.query.Bounds {
-		scan := scan(s.index)
+		scan := newScan(s.index)
 		scan.backward, scan.dedup, scan.filter = true, false, allOf(onEntry)
 		for _, n := range onEntry {
 			scan.paths = appendPaths(scan.paths, n)
@@ -245,15 +221,15 @@ func (s *textSearch) tree(prefix []bsonx.Elem, onEntry []filter.Node) node {
 		or.in = append(or.in, scan)
 		or.scoreAt = append(or.scoreAt, size+len(keystring.Append(nil, key, false)))
 	}
-	return &textMatch{in: or.orFetch(), search: s, prefix: b.Bytes()}
+	return &textMatch{in: s.union(or), index: s.index, spec: s.spec, query: s.query, prefix: b.Bytes()}
 }
 
-// orFetch is the union itself where the scores are wanted, else one that does not add them up.
-func (n *textOr) orFetch() node {
+// union is the union itself where the scores are wanted, else one that does not add them up.
+func (s *textSearch) union(n *textOr) node {
 	switch {
 	case len(n.in) == 0:
 		return &fetch{in: &eof{eofAlwaysFalse}}
-	case n.search.scored:
+	case s.scored:
 		return n
 	case len(n.in) == 1:
 		return &fetch{in: n.in[0]}
@@ -270,57 +246,4 @@ func (cq *canonical) rank(n node, limit int64) {
 	if or := searchBelow(n); or != nil {
 		or.ranked, or.limit = true, limit
 	}
-}
-
-// isRanked reports whether the rows below a sort come in the order of their scores.
-func isRanked(n node) bool {
-	or := searchBelow(n)
-	return or != nil && or.ranked
-}
-
-// searchBelow returns what adds up the scores of a sort's rows, if nothing but fetches and the search lies between them.
-func searchBelow(n node) *textOr {
-	for {
-		switch in := n.(type) {
-		case *fetch:
-			n = in.in
-		case *textMatch:
-			n = in.in
-		case *textOr:
-			return in
-		default:
-			return nil
-		}
-	}
-}
-
-// sumsScores reports whether rows below a node have scores.
-func sumsScores(n node) bool { return has[*textOr](n) }
-
-// textOr reads the entries backward where the best are enough, which come first then. Forward is faster, where the order does not
-// matter.
-func (b *builder) textOr(n *textOr) exec.Node {
-	o := exec.TextOrOptions{Coll: b.q.Coll, ScoreAt: n.scoreAt, Ranked: n.ranked, Scores: n.search.scores}
-	if n.ranked && n.limit > 0 && n.limit <= maxBest && len(n.in) <= exec.BestTerms {
-		o.Best = int(n.limit)
-	}
-	in := make([]exec.Node, len(n.in))
-	for i, scan := range n.in {
-		turned := *scan.(*indexScan)
-		turned.backward = o.Best > 0
-		in[i] = b.indexScan(&turned)
-	}
-	fields := n.search.index.Fields
-	for _, f := range fields[len(fields)-len(n.search.spec.After):] {
-		o.Behind = append(o.Behind, f.Desc)
-	}
-	return exec.NewTextOr(b.env, in, o)
-}
-
-// maxBest is up to how many rows a search looks for the best of instead of reading all entries.
-const maxBest = 1000
-
-// scores appends the scores that the terms of the search have in a document.
-func (s *textSearch) scores(dst []float64, doc bsonx.Doc) ([]float64, error) {
-	return s.index.Stored.Generator().(*index.TextGen).Scores(dst, s.query.Bounds, doc)
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan/bounds"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -25,16 +23,14 @@ const (
 
 // candidate is a plan under trial.
 type candidate struct {
-	query  *query.Query
-	whole  *filter.Filter
-	shared *bounds.Shared
-	sol    *solution
-	env    *exec.Env
-	root   exec.Node
-	rows   []*exec.Row
-	kept   keptRows
-	done   bool
-	err    error
+	builder builder
+	sol     *solution
+	env     *exec.Env
+	root    exec.Node
+	rows    []*exec.Row
+	kept    keptRows
+	done    bool
+	err     error
 }
 
 // start builds a candidate.
@@ -46,7 +42,7 @@ func (p *Planner) start(cq *canonical, s *solution, r storage.Reader, records Co
 		env.Whole = cq.filter
 	}
 	b := builder{env: env, q: cq.q, whole: cq.filter, records: records, shared: &cq.shared}
-	return candidate{query: cq.q, whole: cq.filter, shared: &cq.shared, sol: s, env: env, root: b.build(s.root)}
+	return candidate{builder: b, sol: s, env: env, root: b.build(s.root)}
 }
 
 // run lets the candidate go on until it has done that many works in all, has given enough rows or is at its end. It
@@ -109,54 +105,7 @@ func (t *candidate) execution() *Execution {
 	t.env.Unlimited()
 	root := t.root
 	if len(t.rows) > 0 || t.done {
-		root = exec.NewReplay(t.env, root, t.rows, t.done, t.again())
+		root = exec.NewReplay(t.env, root, t.rows, t.done, t.builder.reshape(t.sol.root))
 	}
 	return &Execution{env: t.env, root: root, plan: t.sol}
-}
-
-// again returns what shapes a row of the trial anew, nil where the rows are those of a sort.
-func (t *candidate) again() *exec.Again {
-	if has[*sortNode](t.sol.root) {
-		return nil
-	}
-	b, root := builder{env: t.env, q: t.query, whole: t.whole, shared: t.shared}, t.sol.root
-	return &exec.Again{
-		Build: func(in exec.Node) exec.Node { return b.again(root, in) },
-		Entry: has[*returnKey](root) || isCovered(root),
-	}
-}
-
-// isCovered reports whether a plan makes its rows of index entries alone.
-func isCovered(root node) bool {
-	covered := false
-	walk(root, func(n node) {
-		p, ok := n.(*project)
-		covered = covered || ok && p.covered != nil
-	})
-	return covered
-}
-
-// again builds the nodes of a plan that shape one row: in gives it without a document.
-func (b *builder) again(n node, in exec.Node) exec.Node {
-	switch n := n.(type) {
-	case *limit:
-		return b.again(n.in, in)
-	case *skip:
-		return b.again(n.in, in)
-	case *subplan:
-		return b.again(n.in, in)
-	case *express:
-		return b.again(n.in, in)
-	case *project:
-		if n.covered != nil {
-			return b.projected(n, in)
-		}
-		return b.projected(n, b.again(n.in, in))
-	case *returnKey:
-		return exec.NewProject(b.env, b.again(n.in, in), b.returnedKey())
-	case *recordID:
-		return exec.NewProject(b.env, b.again(n.in, in), recordIDs(b.q.Coll))
-	default: // what gives the plan's records
-	}
-	return exec.NewFetch(b.env, b.q.Coll, in, b.env.Whole)
 }

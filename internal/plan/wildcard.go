@@ -80,9 +80,6 @@ func isWildcardValue(v bsonx.Value) bool {
 	}
 }
 
-// documents are the values of which a wildcard index holds only what is in them.
-var documents = bounds.Intervals{{Low: bsonx.Document(bsonx.Empty), High: bsonx.Array(bsonx.Empty)}}
-
 // wildcardBounds are the bounds of a predicate on the value of a wildcard field. Where a document could match they are
 // everything: scan.boundPaths then adds what is below the path.
 func (p *predicate) wildcardBounds(b *predicateBounds, x *indexinfo.Index) *predicateBounds {
@@ -95,27 +92,4 @@ func (p *predicate) wildcardBounds(b *predicateBounds, x *indexinfo.Index) *pred
 		all.Tight = bounds.Exact
 	}
 	return all
-}
-
-// boundPaths bounds the path of a scan of a wildcard index.
-func (n *indexScan) boundPaths() {
-	w := n.index.Wild
-	path := n.index.Fields[w.At+1].Path
-	switch {
-	case w.Generic:
-		n.bounds[w.At] = bounds.Intervals{bounds.Point(bsonx.MinKey), {Low: bsonx.String(""), High: bsonx.Document(bsonx.Empty), LowIncl: true}}
-	case len(n.bounds[w.At+1].Intersect(documents)) > 0:
-		n.bounds[w.At+1] = bounds.All
-		below := bounds.Interval{Low: bsonx.String(path + "."), High: bsonx.String(path + "/"), LowIncl: true}
-		n.bounds[w.At] = bounds.Intervals{bounds.Point(bsonx.String(path)), below}
-	default:
-		n.bounds[w.At] = bounds.Intervals{bounds.Point(bsonx.String(path))}
-		return
-	}
-	n.dedup = true // a document has an entry for each path
-}
-
-// hasOnePath reports whether all entries of a scan are of the paths of the index's fields.
-func (n *indexScan) hasOnePath() bool {
-	return n.index.Wild == nil || n.bounds[n.index.Wild.At].IsPoint()
 }

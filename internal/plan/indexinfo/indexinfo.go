@@ -4,7 +4,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/geo"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
 	"github.com/sheafdb/sheaf/internal/plan/describe"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -142,4 +144,16 @@ func (x *Index) Used(c *table.Collection) {
 		return
 	}
 	x.Stored.Uses().Add()
+}
+
+// Cells returns the values that the index holds for cells of geometries.
+func (x *Index) Cells(iv geo.Interval) bounds.Interval {
+	return bounds.Interval{Low: x.cell(iv.Low), High: x.cell(iv.High), LowIncl: true, HighIncl: true}
+}
+
+func (x *Index) cell(cell uint64) bsonx.Value {
+	if x.Kind == index.Sphere {
+		return bsonx.Int64(int64(cell))
+	}
+	return index.PlaneValue(cell)
 }

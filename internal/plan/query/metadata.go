@@ -15,7 +15,7 @@ import (
 const (
 	metaIndexKey = "indexKey"
 	// MetaSortKey names the sort keys of a row in a $meta.
-	MetaSortKey  = "sortKey"
+	MetaSortKey = "sortKey"
 )
 
 // ReadsIndexKey reports whether the index keys of the rows are wanted.
