@@ -39,38 +39,38 @@ func (a *access) tree() node {
 // accesses appends the ways to a conjunction: one or more per index whose first field it bounds, and one per $or
 // whose branches all have one. need, where not nil, must have bounded the index: it keeps a branch of an $or from
 // being served by what stands outside of it.
-func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
+func (e *enumerator) accesses(out []access, c, need *conjunction) []access {
 	own := c
 	if need != nil {
 		own = need
 	}
-	if out, done := cq.textAccess(out, c, own); done {
+	if out, done := e.textAccess(out, c, own); done {
 		return out
 	}
-	for _, x := range cq.indexes {
-		if cq.stopped(len(c.predicates) * interrupt.Step) {
+	for _, x := range e.cq.indexes {
+		if e.cq.stopped(len(c.predicates) * interrupt.Step) {
 			return out
 		}
-		if !cq.mayUse(x) || !x.IsWildcard() && !c.bounds(x.Fields[0]) || !cq.holds(x, c) {
+		if !e.cq.mayUse(x) || !x.IsWildcard() && !c.bounds(x.Fields[0]) || !e.cq.holds(x, c) {
 			continue
 		}
 		if x.IsWildcard() {
-			out = cq.wildcardAccesses(out, x, c, need)
+			out = e.wildcardAccesses(out, x, c, need)
 		} else {
-			out = cq.indexAccesses(out, x, c, need)
+			out = e.indexAccesses(out, x, c, need)
 		}
 		if len(out) >= maxCandidates {
 			return out
 		}
 	}
 	for _, o := range c.ors {
-		if len(out) >= maxCandidates || cq.stopped(len(c.conjuncts)*interrupt.Step) {
+		if len(out) >= maxCandidates || e.cq.stopped(len(c.conjuncts)*interrupt.Step) {
 			break
 		}
 		if c.serves(o) {
 			continue // one scan reads what a union of scans would
 		}
-		if a, ok := cq.orAccess(o, c); ok {
+		if a, ok := e.orAccess(o, c); ok {
 			out = append(out, a)
 		}
 	}
@@ -78,10 +78,10 @@ func (cq *canonical) accesses(out []access, c, need *conjunction) []access {
 }
 
 // indexAccesses appends the ways to a conjunction through one index.
-func (cq *canonical) indexAccesses(out []access, x *indexinfo.Index, c, need *conjunction) []access {
-	cq.assignments(x, c, func(asg assignment) bool {
+func (e *enumerator) indexAccesses(out []access, x *indexinfo.Index, c, need *conjunction) []access {
+	e.assignments(x, c, func(asg assignment) bool {
 		if need == nil || asg.usesOneOf(need) {
-			out = append(out, cq.access(asg, x, c))
+			out = append(out, e.access(asg, x, c))
 			asg.serve()
 		}
 		return len(out) < maxCandidates
@@ -89,24 +89,9 @@ func (cq *canonical) indexAccesses(out []access, x *indexinfo.Index, c, need *co
 	return out
 }
 
-// mayUse reports whether a hint, if there is one, is of that index.
-func (cq *canonical) mayUse(x *indexinfo.Index) bool {
-	return cq.hint.Index == nil || cq.hint.Index == x
-}
-
-// holds reports whether an index has an entry of every document that the conjunction matches, as far as its partial
-// filter is concerned. A hint overrides it, and then the result may be incomplete, as in MongoDB.
-func (cq *canonical) holds(x *indexinfo.Index, c *conjunction) bool {
-	if !x.IsPartial || cq.hint.Index == x {
-		return true
-	}
-	n := c.node()
-	return x.Partial != nil && n != nil && filter.SubsetOf(n, x.Partial)
-}
-
 // orAccess is the union of accesses to all branches, if all have one. What stands beside the $or also bounds the branches.
-func (cq *canonical) orAccess(o *filter.Or, c *conjunction) (access, bool) {
-	outer := conjunction{cq: cq}
+func (e *enumerator) orAccess(o *filter.Or, c *conjunction) (access, bool) {
+	outer := conjunction{cq: &e.cq}
 	for _, n := range c.conjuncts {
 		if n != filter.Node(o) {
 			outer.add(n)
@@ -116,11 +101,11 @@ func (cq *canonical) orAccess(o *filter.Or, c *conjunction) (access, bool) {
 	score := 0
 	settledBy := map[filter.Node]int{} // how many branches, from the first one on, settle a conjunct
 	for i, child := range o.Children {
-		if cq.stopped(branchWork + len(outer.predicates)*interrupt.Step) {
+		if e.cq.stopped(branchWork + len(outer.predicates)*interrupt.Step) {
 			return access{}, false
 		}
-		branch := cq.conjunctionOf(child)
-		best, ok := cq.bestAccess(branch, &outer)
+		branch := e.cq.conjunctionOf(child)
+		best, ok := e.bestAccess(branch, &outer)
 		if !ok {
 			return access{}, false
 		}
@@ -139,12 +124,12 @@ func (cq *canonical) orAccess(o *filter.Or, c *conjunction) (access, bool) {
 }
 
 // bestAccess chooses the access to a branch of an $or that bounds most; false where there is none.
-func (cq *canonical) bestAccess(branch, outer *conjunction) (best access, found bool) {
+func (e *enumerator) bestAccess(branch, outer *conjunction) (best access, found bool) {
 	combined := branch
 	if len(outer.predicates) > 0 {
 		combined = branch.with(outer.predicates)
 	}
-	for _, a := range cq.accesses(nil, combined, branch) {
+	for _, a := range e.accesses(nil, combined, branch) {
 		if !found || a.score > best.score {
 			best, found = a, true
 		}

@@ -36,23 +36,23 @@ func (w *workspace) clear() {
 
 // assignments calls use for the ways to bound an index by a conjunction until it returns false. Where the first field is
 // multikey only one of several predicates can bound it, and each of them is tried. An assignment is good until use returns.
-func (cq *canonical) assignments(x *indexinfo.Index, c *conjunction, use func(assignment) bool) {
-	w := &cq.work
+func (e *enumerator) assignments(x *indexinfo.Index, c *conjunction, use func(assignment) bool) {
+	w := &e.work
 	w.clear()
 	lead := x.Lead()
-	w.leading = cq.servable(w.leading, x, lead, c)
+	w.leading = e.servable(w.leading, x, lead, c)
 	for i, first := range w.leading {
-		if cq.stopped((i + 1) * interrupt.Step) {
+		if e.cq.stopped((i + 1) * interrupt.Step) {
 			return
 		}
 		if alreadyTogether(w.leading[:i], first, x.Bits(lead)) {
 			continue
 		}
 		w.chosen = append(w.chosen[:0], first)
-		w.chosen = cq.extend(w.chosen, x, w.leading)
+		w.chosen = e.extend(w.chosen, x, w.leading)
 		for f := lead + 1; f < len(x.Fields); f++ {
-			w.servable = cq.servable(w.servable[:0], x, f, c)
-			w.chosen = cq.extend(w.chosen, x, w.servable)
+			w.servable = e.servable(w.servable[:0], x, f, c)
+			w.chosen = e.extend(w.chosen, x, w.servable)
 		}
 		if w.chosen.isComplete(x) && !use(w.chosen) {
 			return
@@ -71,21 +71,21 @@ func alreadyTogether(earlier assignment, next assigned, bits uint64) bool {
 }
 
 // servable appends the predicates that can bound a field, equalities first.
-func (cq *canonical) servable(dst assignment, x *indexinfo.Index, field int, c *conjunction) assignment {
+func (e *enumerator) servable(dst assignment, x *indexinfo.Index, field int, c *conjunction) assignment {
 	value := x.Wild != nil && field == x.Wild.At+1
 	if x.Wild != nil && x.Wild.Generic && field >= x.Wild.At {
 		return dst
 	}
 	for _, points := range [...]bool{true, false} {
 		for _, p := range c.predicates {
-			if cq.stopped(interrupt.Step) {
+			if e.cq.stopped(interrupt.Step) {
 				return dst
 			}
 			if !isBoundBy(x.Fields[field], p.path) {
 				continue
 			}
-			b := cq.boundsOn(p, x, field)
-			if cq.stopped(len(b.Intervals) * interrupt.Step) {
+			b := e.cq.boundsOn(p, x, field)
+			if e.cq.stopped(len(b.Intervals) * interrupt.Step) {
 				return dst
 			}
 			if value {
@@ -103,7 +103,7 @@ func (cq *canonical) servable(dst assignment, x *indexinfo.Index, field int, c *
 }
 
 // extend adds every predicate of one field that can be combined with all that were chosen before.
-func (cq *canonical) extend(a assignment, x *indexinfo.Index, from assignment) assignment {
+func (e *enumerator) extend(a assignment, x *indexinfo.Index, from assignment) assignment {
 	first := len(a) // predicates of one path and one $elemMatch follow each other, and are judged alike
 	fitted := false
 	for i, next := range from {
@@ -115,7 +115,7 @@ func (cq *canonical) extend(a assignment, x *indexinfo.Index, from assignment) a
 			fitted = combine(a[len(a)-1].pred, next.pred, x.Bits(next.field))
 		default:
 			fitted = a.fits(x, next)
-			if cq.stopped(len(a) * interrupt.Step) {
+			if e.cq.stopped(len(a) * interrupt.Step) {
 				return a
 			}
 		}
@@ -174,7 +174,7 @@ func (a assignment) usesOneOf(c *conjunction) bool {
 }
 
 // access makes the index scan of an assignment, and the residual that it leaves of a conjunction.
-func (cq *canonical) access(a assignment, x *indexinfo.Index, c *conjunction) access {
+func (e *enumerator) access(a assignment, x *indexinfo.Index, c *conjunction) access {
 	scan := newScan(x)
 	out := access{node: scan, scan: scan}
 	for rest := a; len(rest) > 0; {
@@ -183,7 +183,7 @@ func (cq *canonical) access(a assignment, x *indexinfo.Index, c *conjunction) ac
 			n++
 		}
 		bounds := &scan.bounds[field]
-		*bounds = bounds.Intersect(cq.common(rest[:n]))
+		*bounds = bounds.Intersect(e.common(rest[:n]))
 		out.score += fieldScore(*bounds, field)
 		rest = rest[n:]
 	}
@@ -194,7 +194,7 @@ func (cq *canonical) access(a assignment, x *indexinfo.Index, c *conjunction) ac
 	settled := a.settled()
 	for i, n := range c.conjuncts {
 		t, ok := a.settles(n, settled)
-		if ok && t == bounds.InexactFetch && cq.purpose == purposeCount && a.countsNulls(x, n) {
+		if ok && t == bounds.InexactFetch && e.cq.purpose == purposeCount && a.countsNulls(x, n) {
 			t = bounds.Exact
 		}
 		switch {
@@ -304,24 +304,12 @@ func (a assignment) settles(conjunct filter.Node, settled map[filter.Node]bounds
 
 // common returns the values that all bounds of an assignment of one field hold. Pairs are intersected first: one by one the bounds
 // of many negations would be copied again and again.
-func (cq *canonical) common(a assignment) bounds.Intervals {
-	if len(a) == 1 || cq.stopped(len(a)*interrupt.Step) {
+func (e *enumerator) common(a assignment) bounds.Intervals {
+	if len(a) == 1 || e.cq.stopped(len(a)*interrupt.Step) {
 		return a[0].bounds.Intervals
 	}
 	half := len(a) / 2
-	return cq.common(a[:half]).Intersect(cq.common(a[half:]))
-}
-
-// pathOf returns the path of a predicate that bounds an index.
-func pathOf(n filter.Node) string {
-	switch n := n.(type) {
-	case *filter.Not:
-		return pathOf(n.Child)
-	case filter.Leaf:
-		return n.FieldPath().String()
-	default:
-		return ""
-	}
+	return e.common(a[:half]).Intersect(e.common(a[half:]))
 }
 
 // fieldScore weighs the bounds that predicates give to a field: points most, ranges less, and leading fields most.
@@ -339,9 +327,10 @@ func fieldScore(ivs bounds.Intervals, field int) int {
 	}
 }
 
-func isDotted(path string) bool {
-	for i := range len(path) {
-		if path[i] == '.' {
+// hasGeo reports whether a predicate on a geometry bounds the index: every match has one then.
+func (a assignment) hasGeo(x *indexinfo.Index) bool {
+	for _, have := range a {
+		if indexinfo.IsGeo(x.Fields[have.field]) {
 			return true
 		}
 	}

@@ -27,26 +27,14 @@ type canonical struct {
 	purpose       purpose
 	near          *filter.GeoNear // taken out of whole; nil: none
 	text          *textSearch     // nil: no $text
-	nearest       []*solution     // the searches by distance that near is answered by
 
 	running interrupt.Running // the operation that the query is planned for
 	meter   interrupt.Meter
 	ended   error // why the operation ended while the query was planned
 
-	// The rest is what planning works in: one piece of memory for all.
-	whole conjunction // root
-	work  workspace
-	room  struct {
-		accesses  [usualCandidates]access
-		solutions [usualCandidates]*solution
-	}
+	whole  conjunction   // root
 	shared bounds.Shared // of the candidates
-	// signatures holds those of the candidates, one behind the other.
-	signatures []byte
 }
-
-// usualCandidates is how many candidates a query has at most as a rule.
-const usualCandidates = 2
 
 // purpose is what the rows of a plan are for.
 type purpose int
@@ -64,48 +52,23 @@ type sortField struct {
 	desc bool
 }
 
-// canonicalize checks a query against its collection, which exists.
-func (p *Planner) canonicalize(ctx context.Context, q *query.Query, pu purpose) (*canonical, error) {
-	cq := &canonical{q: q, purpose: pu}
+// read checks a query against its collection, which exists, and the indexes that may answer it.
+func (cq *canonical) read(ctx context.Context, indexes []*indexinfo.Index) error {
 	cq.running.Set(ctx)
 	cq.whole.cq = cq
 	cq.readFilter()
 	cq.absorb()
 	if err := cq.running.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := cq.readSort(); err != nil {
-		return nil, err
+		return err
 	}
-	cq.indexes = p.catalog.Indexes(q.Coll)
-	cq.collatedRegex = p.collatedRegex.Load()
+	cq.indexes = indexes
 	if err := cq.countPredicates(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	if err := cq.readText(); err != nil {
-		return nil, err
-	}
-	h, err := indexinfo.ParseHint(q.Hint, q.Coll, cq.indexes)
-	if q.Tailable && h.Natural == 0 && (cq.root == nil || !query.HasNear(cq.root)) {
-		return cq, nil // there is but one plan: a hint of an index is not even looked up
-	}
-	if err != nil {
-		return nil, err
-	}
-	cq.hint = h
-	cq.factor()
-	if err := cq.takeNear(); err != nil {
-		return nil, err
-	}
-	if cq.near != nil {
-		if cq.nearest = cq.nearSolutions(&cq.whole); len(cq.nearest) == 0 {
-			return nil, errNoNearIndex()
-		}
-	}
-	if cq.natural != 0 {
-		return cq, query.CheckNatural(cq.natural, h.Natural, h.Index != nil)
-	}
-	return cq, nil
+	return cq.readText()
 }
 
 func (cq *canonical) readFilter() {
@@ -164,6 +127,16 @@ func (cq *canonical) shape() []byte {
 	return key
 }
 
+// shapeOf returns the shape of a query that is not planned, for purposeFind.
+func shapeOf(q *query.Query) ([]byte, error) {
+	cq := &canonical{q: q}
+	cq.readFilter()
+	if err := cq.readSort(); err != nil {
+		return nil, err
+	}
+	return cq.shape(), nil
+}
+
 // shapeWithin is shape for any operation. It fails where that ends.
 func (cq *canonical) shapeWithin(ctx context.Context) ([]byte, error) {
 	out := make([]byte, 0, usualKeySize)
@@ -196,4 +169,33 @@ func appendQuoted(dst []byte, words []string) []byte {
 		dst = strconv.AppendQuote(dst, w)
 	}
 	return dst
+}
+
+// mayUse reports whether a hint, if there is one, is of that index.
+func (cq *canonical) mayUse(x *indexinfo.Index) bool {
+	return cq.hint.Index == nil || cq.hint.Index == x
+}
+
+// holds reports whether an index has an entry of every document that the conjunction matches, as far as its partial
+// filter is concerned. A hint overrides it, and then the result may be incomplete, as in MongoDB.
+func (cq *canonical) holds(x *indexinfo.Index, c *conjunction) bool {
+	if !x.IsPartial || cq.hint.Index == x {
+		return true
+	}
+	n := c.node()
+	return x.Partial != nil && n != nil && filter.SubsetOf(n, x.Partial)
+}
+
+// isRootedOr reports whether the whole filter is one $or, whose branches MongoDB plans one by one.
+func (cq *canonical) isRootedOr() bool {
+	_, ok := cq.root.(*filter.Or)
+	return ok && !cq.hint.Provided && cq.natural == 0
+}
+
+// results returns how many rows end a trial.
+func (cq *canonical) results() int {
+	if cq.q.Limit > 0 && cq.q.Limit < trialResults {
+		return int(cq.q.Limit)
+	}
+	return trialResults
 }

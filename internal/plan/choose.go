@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -59,11 +58,11 @@ func (p *Planner) open(ctx context.Context, q *query.Query, r storage.Reader, pu
 		return p.single(cq, s, r, nil), nil
 	}
 	if id, ok := q.PointID(); ok {
-		cq := &canonical{q: q, filter: q.Filter, purpose: pu}
-		return p.single(cq, cq.idPlan(id), r, nil), nil
+		cq, s := forID(q, pu, id)
+		return p.single(cq, s, r, nil), nil
 	}
 	exec.Pin(r)
-	cq, solutions, err := p.enumerate(ctx, q, pu)
+	cq, solutions, err := p.enumerate(ctx, q, pu, "")
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +94,11 @@ func (p *Planner) single(cq *canonical, s *solution, r storage.Reader, records C
 	return t.execution()
 }
 
-// enumerate makes the candidate plans of a query. Its errors are Refused.
-func (p *Planner) enumerate(ctx context.Context, q *query.Query, pu purpose) (*canonical, []*solution, error) {
-	cq, solutions, err := p.candidates(ctx, q, pu)
+// enumerate makes the candidate plans of a query. Its errors are Refused. field is that of a distinct.
+func (p *Planner) enumerate(ctx context.Context, q *query.Query, pu purpose, field string) (*canonical, []*solution, error) {
+	cq, solutions, err := candidatesOf(ctx, q, pu, options{
+		indexes: p.catalog.Indexes(q.Coll), collatedRegex: p.collatedRegex.Load(), noScans: p.noScans.Load(), distinct: field,
+	})
 	if err != nil {
 		if pu == purposeCount { // MongoDB's count has them outside of its query
 			bare := *q
@@ -107,33 +108,6 @@ func (p *Planner) enumerate(ctx context.Context, q *query.Query, pu purpose) (*c
 		return nil, nil, query.Refuse(q, err)
 	}
 	return cq, solutions, nil
-}
-
-func (p *Planner) candidates(ctx context.Context, q *query.Query, pu purpose) (*canonical, []*solution, error) {
-	cq, err := p.canonicalize(ctx, q, pu)
-	if err != nil {
-		return nil, nil, err
-	}
-	if q.Min == nil && q.Max == nil {
-		solutions, err := cq.solutions()
-		if err != nil {
-			return nil, nil, err
-		}
-		if p.noScans.Load() {
-			if solutions, err = cq.withoutScans(solutions); err != nil {
-				return nil, nil, err
-			}
-		}
-		if s := cq.groupScan(solutions); s != nil {
-			solutions = []*solution{s}
-		}
-		return cq, solutions, countBounds(ctx, solutions)
-	}
-	s, err := cq.minMax()
-	if err != nil {
-		return nil, nil, err
-	}
-	return cq, []*solution{s}, nil
 }
 
 // pick chooses among solutions, by the cache if that is allowed, else by trial.
@@ -198,19 +172,4 @@ func (p *Planner) fromCache(ctx context.Context, cq *canonical, key []byte, solu
 	p.cache.Replans.Add(1)
 	p.cache.Deactivate(cq.q.Coll.ID, key)
 	return nil, nil
-}
-
-// idPlan is the plan of a query for one _id.
-func (cq *canonical) idPlan(id bsonx.Value) *solution {
-	n := node(&idHack{id})
-	if cq.purpose == purposeCount {
-		return newSolution(&count{n, cq.q.Skip, cq.q.Limit})
-	}
-	if cq.purpose != purposeFind {
-		return newSolution(n)
-	}
-	if p := cq.q.Projection; p != nil && !p.IsIdentity() {
-		n = &project{in: n, p: p, spec: cq.q.ShownProjection()}
-	}
-	return newSolution(n)
 }

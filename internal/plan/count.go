@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/plan/bounds"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -50,39 +49,18 @@ func (p *Planner) planCount(ctx context.Context, q *query.Query, r storage.Reade
 		}
 		return p.only(cq, newSolution(&count{in: s.root}), r, records), nil
 	}
-	cq := &canonical{q: q, filter: q.Filter, purpose: purposeCount}
-	one := func(s *solution) *choice { return p.only(cq, s, r, records) }
 	switch id, isPoint := q.PointID(); {
 	case q.MatchesAll() && records != nil && q.Hint.IsMissing() && q.Min == nil && q.Max == nil:
-		return one(newSolution(&fastCount{q.Skip, q.Limit})), nil
+		cq, s := fastCountOf(q)
+		return p.only(cq, s, r, records), nil
 	case isPoint:
-		return one(cq.idPlan(id)), nil
+		cq, s := forID(q, purposeCount, id)
+		return p.only(cq, s, r, records), nil
 	}
 	exec.Pin(r)
-	cq, solutions, err := p.enumerate(ctx, q, purposeCount)
+	cq, solutions, err := p.enumerate(ctx, q, purposeCount, "")
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range solutions {
-		if none, ok := s.root.(*eof); ok {
-			return one(newSolution(&count{in: none})), nil
-		}
-		if c := toCountScan(s); c != nil {
-			return one(c), nil
-		}
-	}
 	return p.pick(ctx, cq, solutions, r, true)
-}
-
-// toCountScan turns a plan that is one range of an index into a COUNT_SCAN, or returns nil.
-func toCountScan(s *solution) *solution {
-	c, ok := s.root.(*count)
-	if !ok {
-		return nil
-	}
-	scan, ok := c.in.(*indexScan)
-	if !ok || scan.filter != nil || scan.min != nil || scan.max != nil || !bounds.IsSimple(scan.bounds) {
-		return nil
-	}
-	return newSolution(&count{&countScan{scan}, c.skip, c.limit})
 }

@@ -48,78 +48,11 @@ func (p *Planner) planDistinct(ctx context.Context, q *query.Query, field string
 		return p.only(cq, s, r, nil), nil
 	}
 	exec.Pin(r)
-	cq, solutions, err := p.enumerate(ctx, &d, purposeDistinct)
+	cq, solutions, err := p.enumerate(ctx, &d, purposeDistinct, field)
 	if err != nil {
 		return nil, err
 	}
-	if s := cq.distinctScan(solutions, field); s != nil {
-		solutions = []*solution{s}
-	}
 	return p.pick(ctx, cq, solutions, r, true)
-}
-
-// distinctScan returns a plan that reads one entry per value, or nil. Where the field was ever an
-// array only the whole index has all values of the matching documents. With a collation an index
-// without one may have several entries for what is one value.
-func (cq *canonical) distinctScan(solutions []*solution, field string) *solution {
-	if cq.hint.Natural != 0 {
-		return nil
-	}
-	for _, s := range solutions {
-		scan := soleScan(s.root)
-		if scan == nil || scan.index.Stored == nil || scan.filter != nil && len(solutions) > 1 || !scan.hasOnePath() {
-			continue // another plan may read fewer entries than one whose entries are filtered
-		}
-		// An entry within bounds that leave nothing to check is of a match, and so is the value of a field that was no array.
-		if f := scan.distinctField(field); f >= 0 {
-			if s := cq.distinctSolution(scan, f); s != nil {
-				return s
-			}
-		}
-	}
-	if cq.root != nil || hasNumber(field) {
-		return nil
-	}
-	for _, x := range cq.indexes {
-		if !cq.mayUse(x) || x.Stored == nil || x.IsWildcard() || x.IsGeo() || !x.Fields[0].Holds(field) || x.IsPartial || !x.Collation.Same(cq.q.Collation) {
-			continue
-		}
-		if x.Collation != nil && x.Bits(0) != 0 {
-			continue // an entry does not tell which element of an array it is of
-		}
-		scan := newScan(x)
-		scan.dedup = false
-		return cq.distinctSolution(scan, 0)
-	}
-	return nil
-}
-
-// distinctSolution returns a plan that reads one entry for each value of a field. An index with a
-// collation does not hold strings: where there may be some, the documents are read, and only an
-// index with the query's own collation has one entry for each. It returns nil for others.
-func (cq *canonical) distinctSolution(scan *indexScan, field int) *solution {
-	n := &distinctScan{scan: scan, fields: field + 1}
-	switch x := scan.index; {
-	case x.Collation == nil || !scan.bounds[field].MayHaveText():
-		return newSolution(n)
-	case x.Collation.Same(cq.q.Collation):
-		n.feeds = true
-		return newSolution(&fetch{in: n})
-	default:
-		return nil
-	}
-}
-
-// soleScan returns the scan of a plan that is nothing else but the fetch of its records.
-func soleScan(n node) *indexScan {
-	if p, ok := n.(*subplan); ok {
-		n = p.in
-	}
-	if f, ok := n.(*fetch); ok && f.filter == nil {
-		n = f.in
-	}
-	scan, _ := n.(*indexScan)
-	return scan
 }
 
 // distinctRun collects the values of a field.

@@ -12,7 +12,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/cache"
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 	"github.com/sheafdb/sheaf/internal/plan/query"
-	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // Verbosity is how much explain tells.
@@ -74,75 +73,6 @@ type Explanation struct {
 	QueryPlanner bsonx.Doc
 	// ExecutionStats is nil for the verbosity queryPlanner.
 	ExecutionStats bsonx.Doc
-}
-
-// Explain plans a query, runs it where the verbosity asks for it, and describes both. It changes nothing. The plan
-// cache is neither asked nor filled, as in MongoDB.
-func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Reader) (*Explanation, error) {
-	start := p.opts.Clock.Now()
-	c, err := p.explainChoice(ctx, req, r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		for _, t := range c.candidates {
-			t.root.Close()
-		}
-	}()
-	e := &explainer{ctx: ctx, req: req, choice: c, planning: p.opts.Clock.Now().Sub(start)}
-	var trials []trialStats
-	if req.Verbosity == AllPlansExecution && len(c.candidates) > 1 {
-		// What the trial was like is noted before the winner goes on.
-		trials = e.noteTrials()
-	}
-	if req.Verbosity == QueryPlanner {
-		return &Explanation{QueryPlanner: e.queryPlanner()}, interrupt.Cause(ctx)
-	}
-	begin := p.opts.Clock.Now()
-	if err := e.run(ctx); err != nil && !e.shows(ctx, err) {
-		return nil, err
-	}
-	took := p.opts.Clock.Now().Sub(begin) + e.planning
-	planner := e.queryPlanner()
-	return &Explanation{QueryPlanner: planner, ExecutionStats: e.executionStats(took, trials, len(planner))}, interrupt.Cause(ctx)
-}
-
-// explainChoice plans as the command would.
-func (p *Planner) explainChoice(ctx context.Context, req *ExplainRequest, r storage.Reader) (*choice, error) {
-	q := *req.Query
-	q.Timed = req.Verbosity != QueryPlanner
-	exec.Pin(r)
-	switch req.Command {
-	case ExplainCount, ExplainMatches:
-		return p.planCount(ctx, countQuery(&q), r, req.Records)
-	case ExplainDistinct:
-		return p.planDistinct(ctx, &q, req.Field, r)
-	default: // the others need nothing here
-	}
-	pu := purposeFind
-	if req.writes() {
-		pu = purposeTargets
-		if !req.Multi && !q.Sort.IsEmpty() {
-			q.Limit = 1 // without a sort the stage that writes ends after the first target
-		}
-	}
-	one := func(cq *canonical, s *solution) *choice { return p.only(cq, s, r, nil) }
-	if q.Coll == nil {
-		cq, s, err := nowhere(&q, pu)
-		if err != nil {
-			return nil, err
-		}
-		return one(cq, s), nil
-	}
-	if id, ok := q.PointID(); ok {
-		cq := &canonical{q: &q, filter: q.Filter, root: q.Filter.Root, purpose: pu}
-		return one(cq, cq.asExpress(cq.idPlan(id))), nil
-	}
-	cq, solutions, err := p.enumerate(ctx, &q, pu)
-	if err != nil {
-		return nil, err
-	}
-	return p.pick(ctx, cq, solutions, r, false)
 }
 
 // explainer writes the parts of the reply. Where the operation has ended it leaves out what takes
@@ -296,17 +226,17 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 // has nothing to show of it.
 func (e *explainer) unparsed() bool {
 	root := e.choice.winner().sol.root
-	switch n := root.(type) {
-	case *fastCount:
+	if _, ok := root.(*fastCount); ok {
 		return true
-	case *count:
+	}
+	if _, ok := root.(*idHack); ok {
+		return e.writes()
+	}
+	if c, ok := root.(*count); ok {
 		if e.req.Command != ExplainCount {
 			return false
 		}
-		root = n.in
-	case *idHack:
-		return e.writes()
-	default: // the others show it
+		root = c.in
 	}
 	none, ok := root.(*eof)
 	return ok && none.why == eofNoNamespace && (e.writes() || e.req.Command == ExplainCount)

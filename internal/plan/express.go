@@ -10,17 +10,17 @@ import (
 
 // expressPlan returns the plan of a find for at most one document by equality on a field that leads an index: no other
 // plan can be better, so that none is tried. It returns nil for other queries.
-func (cq *canonical) expressPlan() *solution {
-	c, ok := cq.root.(*filter.Compare)
-	if !ok || c.Op != filter.Eq || !cq.isExpress() || !isExpressValue(c.Value) {
+func (e *enumerator) expressPlan() *solution {
+	c, ok := e.cq.root.(*filter.Compare)
+	if !ok || c.Op != filter.Eq || !e.isExpress() || !isExpressValue(c.Value) {
 		return nil
 	}
 	var best *indexinfo.Index
-	for _, x := range cq.indexes {
+	for _, x := range e.cq.indexes {
 		if x.Kind != index.Ordered || !x.Fields[0].Holds(c.Path) || x.IsPartial || x.Collation != nil || x.Bits(0) != 0 && hasNumber(c.Path) {
 			continue
 		}
-		if cq.q.Limit != 1 && !(x.Unique && len(x.Fields) == 1) {
+		if e.cq.q.Limit != 1 && !(x.Unique && len(x.Fields) == 1) {
 			continue
 		}
 		if best == nil || len(x.Fields) < len(best.Fields) {
@@ -32,24 +32,15 @@ func (cq *canonical) expressPlan() *solution {
 	}
 	scan := newScan(best)
 	scan.bounds[0] = bounds.Intervals{bounds.Point(c.Value)}
-	inner := cq.above(scan, nil, true)
+	inner := e.finisher().above(scan, nil, true)
 	return newSolution(&express{best, inner.root})
 }
 
-// asExpress gives the plan for one _id the name that explain has for it.
-func (cq *canonical) asExpress(s *solution) *solution {
-	p := cq.q.Projection
-	if cq.purpose != purposeFind || p != nil && !p.IsSimple() {
-		return s
-	}
-	return newSolution(&express{indexinfo.OfID(cq.q.Coll), s.root})
-}
-
 // isExpress reports whether nothing but the filter and a simple projection is asked for.
-func (cq *canonical) isExpress() bool {
-	q := cq.q
-	return cq.purpose == purposeFind && len(cq.sort) == 0 && cq.natural == 0 && !cq.hint.Provided && q.Skip == 0 &&
-		!q.ReturnKey && !q.ShowRecordID && !cq.collated() && (q.Projection == nil || q.Projection.IsSimple())
+func (e *enumerator) isExpress() bool {
+	q := e.cq.q
+	return e.cq.purpose == purposeFind && len(e.cq.sort) == 0 && e.cq.natural == 0 && !e.cq.hint.Provided && q.Skip == 0 &&
+		!q.ReturnKey && !q.ShowRecordID && !e.cq.collated() && (q.Projection == nil || q.Projection.IsSimple())
 }
 
 // isExpressValue leaves out the values whose equality an index does not settle.
@@ -60,10 +51,4 @@ func isExpressValue(v bsonx.Value) bool {
 	default:
 		return true
 	}
-}
-
-// isRootedOr reports whether the whole filter is one $or, whose branches MongoDB plans one by one.
-func (cq *canonical) isRootedOr() bool {
-	_, ok := cq.root.(*filter.Or)
-	return ok && !cq.hint.Provided && cq.natural == 0
 }

@@ -8,16 +8,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// hasGeo reports whether a predicate on a geometry bounds the index: every match has one then.
-func (a assignment) hasGeo(x *indexinfo.Index) bool {
-	for _, have := range a {
-		if indexinfo.IsGeo(x.Fields[have.field]) {
-			return true
-		}
-	}
-	return false
-}
-
 // covering is what geoBounds returned last: it is asked for several times, and takes some time.
 type covering struct {
 	bounds *predicateBounds

@@ -7,22 +7,22 @@ import (
 )
 
 // minMax plans a query with the options min and max: the part [min, max) of the hinted index.
-func (cq *canonical) minMax() (*solution, error) {
+func (e *enumerator) minMax() (*solution, error) {
 	const caused = "error processing query: planner returned error :: caused by :: "
-	if cq.hint.Natural != 0 || cq.natural != 0 {
+	if e.cq.hint.Natural != 0 || e.cq.natural != 0 {
 		return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, caused+"min and max are incompatible with $natural")
 	}
-	x := cq.hint.Index
+	x := e.cq.hint.Index
 	if x == nil {
 		return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans,
 			caused+"When using min()/max() a hint of which index to use must be provided")
 	}
-	low, high := cq.q.Min, cq.q.Max
+	low, high := e.cq.q.Min, e.cq.q.Max
 	if low != nil && high != nil && !sameFields(low, high) {
 		return nil, mongoerr.New(51176, "min and max must have the same field names")
 	}
 	for _, key := range []bsonx.Doc{low, high} {
-		if key != nil && (x.IsWildcard() || !sameFields(key, x.Key) || !x.Collation.Same(cq.q.Collation) && hasText(key)) {
+		if key != nil && (x.IsWildcard() || !sameFields(key, x.Key) || !x.Collation.Same(e.cq.q.Collation) && hasText(key)) {
 			if x.Clustered {
 				return nil, mongoerr.New(6137400, caused+"The clustered index is not compatible with the values provided for min/max")
 			}
@@ -30,7 +30,7 @@ func (cq *canonical) minMax() (*solution, error) {
 		}
 	}
 	scan := newScan(x)
-	if err := scan.bindMinMax(low, high, &cq.running); err != nil {
+	if err := scan.bindMinMax(low, high, &e.cq.running); err != nil {
 		return nil, err
 	}
 	if low != nil && high != nil {
@@ -41,13 +41,13 @@ func (cq *canonical) minMax() (*solution, error) {
 		}
 	}
 	ordered := false
-	if backward, ok := cq.provides(x, scan.bounds); ok && len(cq.sort) > 0 && !x.IsMultikey() {
+	if backward, ok := e.ordering().provides(x, scan.bounds); ok && len(e.cq.sort) > 0 && !x.IsMultikey() {
 		scan.backward, ordered = backward, true
 	}
 	if x.Clustered && scan.backward {
 		return nil, mongoerr.New(6137402, "min() / max() are only supported for forward collection scans on clustered collections")
 	}
-	return cq.above(scan, cq.whole.conjuncts, ordered), nil
+	return e.finisher().above(scan, e.cq.whole.conjuncts, ordered), nil
 }
 
 // hasText reports whether a collation concerns a value of the key.

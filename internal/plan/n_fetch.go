@@ -58,3 +58,15 @@ func (n *fetch) describe(w *stageWriter, run exec.Node) {
 	}
 	w.input(n, run)
 }
+
+// pathOf returns the path of a predicate that bounds an index.
+func pathOf(n filter.Node) string {
+	switch n := n.(type) {
+	case *filter.Not:
+		return pathOf(n.Child)
+	case filter.Leaf:
+		return n.FieldPath().String()
+	default:
+		return ""
+	}
+}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/plan/bounds"
@@ -13,11 +12,14 @@ import (
 // (internalQueryMaxScansToExplode).
 const maxScansToExplode = 200
 
+// ordering finds scans, and merges of scans, that give rows in the order of a query's sort.
+type ordering struct{ cq *canonical }
+
 // provides reports whether a scan of x within bounds gives rows in the order of the sort, and in which direction it has
 // to scan. Fields that are a single value can be left out and can stand anywhere in the sort.
-func (cq *canonical) provides(x *indexinfo.Index, bounds []bounds.Intervals) (backward, ok bool) {
-	sort := cq.sort
-	if x.Kind == index.Plane || !x.Collation.Same(cq.q.Collation) {
+func (o ordering) provides(x *indexinfo.Index, bounds []bounds.Intervals) (backward, ok bool) {
+	sort := o.cq.sort
+	if x.Kind == index.Plane || !x.Collation.Same(o.cq.q.Collation) {
 		return false, false
 	}
 	rest := withoutFixed(x, bounds, sort)
@@ -86,32 +88,31 @@ func sharesArray(a, b string, bits uint64) bool {
 }
 
 // ordered returns a's scan in the direction that provides the sort, or a merge of scans that does, or nil.
-func (cq *canonical) ordered(a *access) node {
-	if len(cq.sort) == 0 {
+func (o ordering) ordered(a *access) node {
+	if len(o.cq.sort) == 0 {
 		return nil
 	}
-	switch n := a.node.(type) {
-	case *indexScan:
-		return cq.orderedScan(n)
-	case *or:
-		return cq.orderedOr(n)
-	default:
-		return nil
+	if scan, ok := a.node.(*indexScan); ok {
+		return o.orderedScan(scan)
 	}
+	if union, ok := a.node.(*or); ok {
+		return o.orderedOr(union)
+	}
+	return nil
 }
 
 // orderedScan gives a scan the direction that provides the sort and returns it, or a merge of scans, or nil.
-func (cq *canonical) orderedScan(scan *indexScan) node {
-	if backward, ok := cq.provides(scan.index, scan.bounds); ok {
+func (o ordering) orderedScan(scan *indexScan) node {
+	if backward, ok := o.provides(scan.index, scan.bounds); ok {
 		scan.backward = backward
 		return scan
 	}
-	return cq.explode(scan)
+	return o.explode(scan)
 }
 
 // orderedOr turns a union whose branches all provide the sort into a merge.
-func (cq *canonical) orderedOr(n *or) node {
-	merge := &sortMerge{pattern: cq.q.Sort, dedup: true}
+func (o ordering) orderedOr(n *or) node {
+	merge := &sortMerge{pattern: o.cq.q.Sort, dedup: true}
 	for _, in := range n.in {
 		scan, isScan := in.(*indexScan)
 		f, isFetch := in.(*fetch)
@@ -122,7 +123,7 @@ func (cq *canonical) orderedOr(n *or) node {
 			return nil
 		}
 		own := *scan // n stays what it is: a later branch may not provide the sort
-		directed := cq.orderedScan(&own)
+		directed := o.orderedScan(&own)
 		if directed == nil {
 			return nil
 		}
@@ -130,7 +131,7 @@ func (cq *canonical) orderedOr(n *or) node {
 		if m, ok := directed.(*sortMerge); ok {
 			branches = m.in
 		}
-		merge.documents = merge.documents || !cq.sortsByKey(scan.index)
+		merge.documents = merge.documents || !o.sortsByKey(scan.index)
 		for _, b := range branches {
 			if isFetch {
 				b = &fetch{in: b, filter: f.filter}
@@ -150,7 +151,7 @@ func (cq *canonical) orderedOr(n *or) node {
 
 // explode splits a scan whose leading fields are several single values into a scan for each of them, each of which
 // provides the sort.
-func (cq *canonical) explode(scan *indexScan) node {
+func (o ordering) explode(scan *indexScan) node {
 	fields, scans := 0, 1
 	for fields < len(scan.bounds) && scan.bounds[fields].IsPoints() {
 		scans *= len(scan.bounds[fields])
@@ -162,7 +163,7 @@ func (cq *canonical) explode(scan *indexScan) node {
 	if fields == 0 || scans < 2 {
 		return nil
 	}
-	merge := &sortMerge{pattern: cq.q.Sort, dedup: scan.dedup}
+	merge := &sortMerge{pattern: o.cq.q.Sort, dedup: scan.dedup}
 	for i := range scans {
 		part := *scan
 		part.bounds = append(part.room[:0], scan.bounds...)
@@ -172,8 +173,8 @@ func (cq *canonical) explode(scan *indexScan) node {
 			part.bounds[f] = scan.bounds[f][rest%n : rest%n+1]
 			rest /= n
 		}
-		backward, ok := cq.provides(scan.index, part.bounds)
-		if !ok || !cq.sortsByKey(scan.index) {
+		backward, ok := o.provides(scan.index, part.bounds)
+		if !ok || !o.sortsByKey(scan.index) {
 			return nil
 		}
 		part.backward = backward
@@ -188,23 +189,9 @@ func (cq *canonical) explode(scan *indexScan) node {
 }
 
 // sortsByKey reports whether all sort fields stand in the index, so that its entries can be compared in a merge.
-func (cq *canonical) sortsByKey(x *indexinfo.Index) bool {
-	for _, s := range cq.sort {
+func (o ordering) sortsByKey(x *indexinfo.Index) bool {
+	for _, s := range o.cq.sort {
 		if x.FieldOf(s.path) < 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// coveredBy reports whether all paths are fields of the index that were never arrays.
-func coveredBy(x *indexinfo.Index, paths []string) bool {
-	if x.Collation != nil || x.Kind == index.Plane {
-		return false // the keys do not give strings back, or values of arrays
-	}
-	for _, p := range paths {
-		f := x.FieldOf(p)
-		if f < 0 || x.Bits(f) != 0 || strings.HasPrefix(p, "$") || hasNumber(p) {
 			return false
 		}
 	}

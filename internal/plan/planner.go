@@ -116,13 +116,11 @@ func (p *Planner) ClearCache(collectionID uint32) { p.cache.Clear(collectionID) 
 
 // ClearShape forgets the cached plans of the queries of q's shape, whatever command they are of.
 func (p *Planner) ClearShape(q *query.Query) error {
-	cq := &canonical{q: q}
-	cq.readFilter()
-	if err := cq.readSort(); err != nil {
-		return err
+	shape, err := shapeOf(q)
+	if err == nil {
+		p.cache.ClearShape(q.Coll.ID, shape, byte(purposeDistinct))
 	}
-	p.cache.ClearShape(q.Coll.ID, cq.shape(), byte(purposeDistinct))
-	return nil
+	return err
 }
 
 // CachedPlans lists what the plan cache holds of a collection ($planCacheStats).

@@ -365,3 +365,12 @@ func joined(p, q *predicate, path string) bool {
 	}
 	return false
 }
+
+func isDotted(path string) bool {
+	for i := range len(path) {
+		if path[i] == '.' {
+			return true
+		}
+	}
+	return false
+}

@@ -7,105 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keystring"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/bounds"
-	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 	"github.com/sheafdb/sheaf/internal/plan/query"
-	"github.com/sheafdb/sheaf/internal/table"
-	"github.com/sheafdb/sheaf/internal/text"
 )
 
-// textSearch is the $text of a query with the index that answers it, which is the collection's only one of its kind.
-type textSearch struct {
-	node  *filter.Text
-	query *text.Query
-	spec  *text.Spec
-	index *indexinfo.Index
-	// scored is true where somebody wants the scores.
-	scored bool
-	// refused is set where the index lacks an equality, or does not have every document.
-	refused bool
-}
-
-// readText finds the $text of a query, and binds it to the collection's text index.
-func (cq *canonical) readText() error {
-	n := cq.q.Filter.Text()
-	if n == nil {
-		if cq.sortsByScore() {
-			return query.CheckMetaKind(cq.q.Filter, query.MetaTextScore)
-		}
-		return nil
-	}
-	ix := textIndex(cq.q.Coll)
-	if ix == nil {
-		return errNoTextIndex
-	}
-	if err := cq.checkText(); err != nil {
-		return err
-	}
-	spec := ix.Generator().(*index.TextGen).Spec()
-	bound, err := n.Bind(spec)
-	if err != nil {
-		return err
-	}
-	if ix.Hidden {
-		return query.CannotPlan("need exactly one text index for $text bound")
-	}
-	cq.text = &textSearch{node: n, query: bound, spec: spec, scored: cq.wantsScores()}
-	for _, x := range cq.indexes {
-		if x.Stored == ix {
-			cq.text.index = x
-		}
-	}
-	return nil
-}
-
-var errNoTextIndex = mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query")
-
-func textIndex(c *table.Collection) *table.Index {
-	for _, ix := range c.Indexes {
-		if ix.Ready && ix.Kind() == index.Text {
-			return ix
-		}
-	}
-	return nil
-}
-
-// checkText refuses what MongoDB does not have beside $text.
-func (cq *canonical) checkText() error {
-	refuse := func(what string) error { return mongoerr.New(mongoerr.BadValue, "%s", what) }
-	switch {
-	case cq.natural != 0:
-		return refuse("text expression not allowed with $natural sort order")
-	case cq.hintsAnything():
-		return refuse("text and hint not allowed in same query")
-	case query.HasNear(cq.root):
-		return refuse("text and geoNear not allowed in same query")
-	case cq.q.Tailable:
-		return refuse("text and tailable cursor not allowed in same query")
-	}
-	return nil
-}
-
-func (cq *canonical) hintsAnything() bool {
-	h := cq.q.Hint
-	return h.Type == bsonx.TypeString || h.Type == bsonx.TypeDocument && !h.Doc().IsEmpty()
-}
-
-func (cq *canonical) sortsByScore() bool {
-	return slices.ContainsFunc(cq.sort, func(s sortField) bool { return s.path == index.ScorePath })
-}
-
-// wantsScores reports whether the scores of a search are sorted by, or shown.
-func (cq *canonical) wantsScores() bool {
-	p := cq.q.Projection
-	return cq.sortsByScore() || cq.q.Scores || p != nil && slices.Contains(p.MetaKinds(), query.MetaTextScore)
-}
-
 // checkTextPlanned explains why there is no plan for a search.
-func (cq *canonical) checkTextPlanned() error {
-	for _, o := range cq.whole.ors {
-		if filter.TextOf(o) != nil && filter.TextOf(o) == cq.text.node && !cq.text.refused {
+func (e *enumerator) checkTextPlanned() error {
+	for _, o := range e.cq.whole.ors {
+		if filter.TextOf(o) != nil && filter.TextOf(o) == e.cq.text.node && !e.cq.text.refused {
 			return query.CannotPlan("Failed to produce a solution for TEXT under OR - other non-TEXT clauses under OR have to be indexed as well.")
 		}
 	}
@@ -114,90 +23,45 @@ func (cq *canonical) checkTextPlanned() error {
 
 // textAccess appends the only way to a conjunction with a $text, by the text index; done is false where there is no $text in it.
 // own are the predicates of the conjunction that $text stands in itself.
-func (cq *canonical) textAccess(out []access, c, own *conjunction) (_ []access, done bool) {
-	if cq.text == nil {
+func (e *enumerator) textAccess(out []access, c, own *conjunction) (_ []access, done bool) {
+	if e.cq.text == nil {
 		return out, false
 	}
-	at := slices.Index(c.conjuncts, filter.Node(cq.text.node))
+	at := slices.Index(c.conjuncts, filter.Node(e.cq.text.node))
 	if at < 0 {
 		for _, o := range c.ors {
 			if filter.TextOf(o) == nil {
 				continue
 			}
-			if a, ok := cq.orAccess(o, c); ok {
+			if a, ok := e.orAccess(o, c); ok {
 				out = append(out, a)
 			}
 			return out, true
 		}
 		return out, false
 	}
-	prefix, settled, ok := cq.text.prefix(own, cq)
-	if !ok || !cq.holds(cq.text.index, c) {
-		cq.text.refused = true
+	prefix, settled, ok := e.cq.text.prefix(own, &e.cq)
+	if !ok || !e.cq.holds(e.cq.text.index, c) {
+		e.cq.text.refused = true
 		return out, true
 	}
 	a := access{score: 1 << 10}
 	var onEntry []filter.Node
 	for _, n := range c.conjuncts {
 		switch {
-		case n == filter.Node(cq.text.node) || slices.Contains(settled, n):
-		case cq.text.tells(n, c, cq):
+		case n == filter.Node(e.cq.text.node) || slices.Contains(settled, n):
+		case e.cq.text.tells(n, c, &e.cq):
 			onEntry = append(onEntry, n)
 		default:
 			a.residual = append(a.residual, n)
 		}
 	}
-	a.node = cq.text.tree(prefix, onEntry)
+	a.node = searchTree(e.cq.text, prefix, onEntry)
 	return append(out, a), true
 }
 
-// tells reports whether the entries tell if a document satisfies a conjunct, which is then about a field behind the text.
-func (s *textSearch) tells(n filter.Node, c *conjunction, cq *canonical) bool {
-	for _, p := range c.predicates {
-		if p.node != n || p.conjunct != n || len(p.elems) > 0 {
-			continue
-		}
-		for f, e := range s.spec.After {
-			if string(e.Key) != p.path {
-				continue
-			}
-			b := cq.boundsOn(p, s.index, len(s.spec.Before)+2+f)
-			return b.ok && b.Tight != bounds.InexactFetch
-		}
-	}
-	return false
-}
-
-// prefix returns the values of the fields before the text, which must be fixed by equalities; settled are those of which the
-// index leaves nothing to check.
-func (s *textSearch) prefix(c *conjunction, cq *canonical) (prefix []bsonx.Elem, settled []filter.Node, ok bool) {
-	for f, e := range s.spec.Before {
-		found := false
-		for _, p := range c.predicates {
-			eq, isCompare := p.node.(*filter.Compare)
-			if p.path != string(e.Key) || !isCompare || eq.Op != filter.Eq || p.expression || len(p.elems) > 0 {
-				continue
-			}
-			b := cq.boundsOn(p, s.index, f)
-			if !b.ok {
-				continue
-			}
-			found = true
-			prefix = append(prefix, bsonx.Elem{Key: e.Key, Value: eq.Value})
-			if b.Tight == bounds.Exact {
-				settled = append(settled, p.conjunct)
-			}
-			break
-		}
-		if !found {
-			return nil, nil, false
-		}
-	}
-	return prefix, settled, true
-}
-
-// tree makes the plan of a search with the given fields before the text, and predicates that entries answer.
-func (s *textSearch) tree(prefix []bsonx.Elem, onEntry []filter.Node) node {
+// searchTree makes the plan of a search with the given fields before the text, and predicates that entries answer.
+func searchTree(s *textSearch, prefix []bsonx.Elem, onEntry []filter.Node) node {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	for _, e := range prefix {
@@ -221,11 +85,11 @@ func (s *textSearch) tree(prefix []bsonx.Elem, onEntry []filter.Node) node {
 		or.in = append(or.in, scan)
 		or.scoreAt = append(or.scoreAt, size+len(keystring.Append(nil, key, false)))
 	}
-	return &textMatch{in: s.union(or), index: s.index, spec: s.spec, query: s.query, prefix: b.Bytes()}
+	return &textMatch{in: searchUnion(s, or), index: s.index, spec: s.spec, query: s.query, prefix: b.Bytes()}
 }
 
-// union is the union itself where the scores are wanted, else one that does not add them up.
-func (s *textSearch) union(n *textOr) node {
+// searchUnion is the union itself where the scores are wanted, else one that does not add them up.
+func searchUnion(s *textSearch, n *textOr) node {
 	switch {
 	case len(n.in) == 0:
 		return &fetch{in: &eof{eofAlwaysFalse}}
@@ -235,15 +99,5 @@ func (s *textSearch) union(n *textOr) node {
 		return &fetch{in: n.in[0]}
 	default:
 		return &fetch{in: &or{in: n.in}}
-	}
-}
-
-// rank makes the search below a sort with a limit give its best rows first, where the sort begins with the score.
-func (cq *canonical) rank(n node, limit int64) {
-	if cq.text == nil || len(cq.sort) == 0 || cq.sort[0].path != index.ScorePath {
-		return
-	}
-	if or := searchBelow(n); or != nil {
-		or.ranked, or.limit = true, limit
 	}
 }

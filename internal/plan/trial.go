@@ -92,14 +92,6 @@ func race(ctx context.Context, cs []*candidate, results int) error {
 	return nil
 }
 
-// results returns how many rows end a trial.
-func (cq *canonical) results() int {
-	if cq.q.Limit > 0 && cq.q.Limit < trialResults {
-		return int(cq.q.Limit)
-	}
-	return trialResults
-}
-
 // execution goes on with a candidate after its trial.
 func (t *candidate) execution() *Execution {
 	t.env.Unlimited()

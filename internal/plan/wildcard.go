@@ -3,93 +3,25 @@ package plan
 import (
 	"slices"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
-	"github.com/sheafdb/sheaf/internal/plan/bounds"
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
 // wildcardAccesses appends the ways to a conjunction through the forms of a wildcard index.
-func (cq *canonical) wildcardAccesses(out []access, x *indexinfo.Index, c, need *conjunction) []access {
+func (e *enumerator) wildcardAccesses(out []access, x *indexinfo.Index, c, need *conjunction) []access {
 	var tried []string
 	for _, p := range c.predicates {
 		if slices.Contains(tried, p.path) || !serves(x.Wild, p) {
 			continue
 		}
 		tried = append(tried, p.path)
-		out = cq.indexAccesses(out, x.FormFor(p.path), c, need)
+		out = e.indexAccesses(out, x.FormFor(p.path), c, need)
 		if len(out) >= maxCandidates {
 			return out
 		}
 	}
 	if x.Wild.At > 0 && c.bounds(x.Fields[0]) {
-		out = cq.indexAccesses(out, x.FormFor(index.PathField), c, need)
+		out = e.indexAccesses(out, x.FormFor(index.PathField), c, need)
 	}
 	return out
-}
-
-// serves reports whether the index has an entry of every document that a predicate matches, at its path or below.
-func serves(w *indexinfo.Wildcard, p *predicate) bool {
-	c, ok := p.node.(*filter.Compare)
-	present := bounds.ImpliesPresence(p.node) || ok && c.Op == filter.Eq // null has no keys
-	if p.expression || !present || !w.Paths.Has(p.path) || !hasWildcardKeys(p.node) {
-		return false
-	}
-	// A position in an array is no part of the paths in the index.
-	return !hasNumber(p.path) || w.Arrays.Components(p.path) == 0
-}
-
-// hasWildcardKeys reports whether what a predicate compares with has keys in a wildcard index: documents and arrays have
-// none but where they are empty, and what is missing has none where null has one.
-func hasWildcardKeys(n filter.Node) bool {
-	switch n := n.(type) {
-	case *filter.Compare:
-		return n.Op == filter.Eq && isEmptyContainer(n.Value) || isWildcardValue(n.Value)
-	case *filter.In:
-		for _, v := range n.Values {
-			if !isEmptyContainer(v) && !isWildcardValue(v) {
-				return false
-			}
-		}
-		return true
-	case *filter.ElemMatchValue:
-		for _, child := range n.Children {
-			if !hasWildcardKeys(child) {
-				return false
-			}
-		}
-		return true
-	case *filter.Or:
-		return !slices.ContainsFunc(n.Children, func(child filter.Node) bool { return !hasWildcardKeys(child) })
-	default:
-		return true
-	}
-}
-
-func isEmptyContainer(v bsonx.Value) bool {
-	return (v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray) && v.Doc().IsEmpty()
-}
-
-func isWildcardValue(v bsonx.Value) bool {
-	switch v.Type {
-	case bsonx.TypeDocument, bsonx.TypeArray, bsonx.TypeNull:
-		return false
-	default:
-		return true
-	}
-}
-
-// wildcardBounds are the bounds of a predicate on the value of a wildcard field. Where a document could match they are
-// everything: scan.boundPaths then adds what is below the path.
-func (p *predicate) wildcardBounds(b *predicateBounds, x *indexinfo.Index) *predicateBounds {
-	if !b.ok || len(b.Intervals.Intersect(documents)) == 0 {
-		return b
-	}
-	all := &predicateBounds{ok: true, made: true}
-	all.Intervals, all.Tight = bounds.All, bounds.InexactFetch
-	if _, exists := p.node.(*filter.Exists); exists && len(p.elems) == 0 && len(x.Fields) == 2 {
-		all.Tight = bounds.Exact
-	}
-	return all
 }
