@@ -8,44 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// choice is the outcome of planning: the candidates in order, the winner first.
-type choice struct {
-	cq         *canonical
-	candidates []*candidate
-	cached     bool
-	key        []byte // of the plan cache; nil where there was one candidate
-	shape      []byte // what key begins with
-	room       [1]*candidate
-}
-
-// winner returns the plan that runs.
-func (c *choice) winner() *candidate { return c.candidates[0] }
-
 // only is the choice of a plan without an alternative.
 func (p *Planner) only(cq *canonical, s *solution, r storage.Reader, records Counter) *choice {
 	t := p.start(cq, s, r, records)
 	return &choice{cq: cq, candidates: []*candidate{&t}}
-}
-
-// closeLosers releases the candidates but the winner.
-func (c *choice) closeLosers() {
-	for _, l := range c.candidates[1:] {
-		l.root.Close()
-	}
-}
-
-// nowhere plans a query of a collection that does not exist. Only what needs no collection is
-// checked.
-func nowhere(q *query.Query, pu purpose) (*canonical, *solution, error) {
-	if _, err := query.HintDirection(q.Hint); err != nil {
-		return nil, nil, query.Refuse(q, err)
-	}
-	if pu != purposeCount && q.Filter != nil && q.Filter.Text() != nil {
-		return nil, nil, query.NewRefused(query.NoTextIndex(q.Namespace()))
-	}
-	cq := &canonical{q: q, purpose: pu}
-	cq.readFilter()
-	return cq, newSolution(&eof{eofNoNamespace}), nil
 }
 
 // open plans a query and returns its execution.
@@ -77,21 +43,34 @@ func (p *Planner) open(ctx context.Context, q *query.Query, r storage.Reader, pu
 	}
 	c.closeLosers()
 	countUses(q, c.winner().sol.root)
-	return c.execution(), nil
+	return chosen(c), nil
 }
 
-// execution goes on with the winner.
-func (c *choice) execution() *Execution {
-	e := c.winner().execution()
+// chosen goes on with the winner.
+func chosen(c *choice) *Execution {
+	e := executionOf(c.winner())
 	e.cq, e.key, e.cached = c.cq, c.key, c.cached
 	return e
+}
+
+// start builds a candidate.
+func (p *Planner) start(cq *canonical, s *solution, r storage.Reader, records Counter) candidate {
+	env := exec.NewEnv(r)
+	env.TempDir, env.SortMemory, env.AllowDiskUse = p.opts.TempDir, int(p.sortMemory.Load()), cq.q.AllowDiskUse
+	env.Memory = p.opts.Memory
+	return newCandidate(env, cq, s, records)
+}
+
+// executionOf goes on with a candidate after its trial.
+func executionOf(t *candidate) *Execution {
+	return &Execution{env: t.env, root: t.resume(), plan: t.sol}
 }
 
 // single runs the only candidate.
 func (p *Planner) single(cq *canonical, s *solution, r storage.Reader, records Counter) *Execution {
 	t := p.start(cq, s, r, records)
 	countUses(cq.q, s.root)
-	return t.execution()
+	return executionOf(&t)
 }
 
 // enumerate makes the candidate plans of a query. Its errors are Refused. field is that of a distinct.

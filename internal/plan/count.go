@@ -24,7 +24,7 @@ func (p *Planner) count(ctx context.Context, q *query.Query, r storage.Reader, r
 	t.closeLosers()
 	t.winner().env.Unlimited()
 	countUses(q, t.winner().sol.root)
-	run := t.execution()
+	run := chosen(t)
 	announce(ctx, run)
 	defer run.Close()
 	if c, ok := root.(*exec.Count); ok {

@@ -25,7 +25,7 @@ func (p *Planner) distinct(ctx context.Context, q *query.Query, field string, r 
 	}
 	c.closeLosers()
 	countUses(q, c.winner().sol.root)
-	run := c.execution()
+	run := chosen(c)
 	announce(ctx, run)
 	defer run.Close()
 	set := &valueSet{seen: map[string]struct{}{}, collation: q.Collation, op: memory.Of(ctx), ctx: ctx}
@@ -65,7 +65,7 @@ type distinctRun struct {
 }
 
 func (d *distinctRun) run(ctx context.Context, t *candidate) error {
-	e := t.execution()
+	e := executionOf(t)
 	announce(ctx, e)
 	for {
 		row, err := e.Next(ctx)

@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/sheafdb/sheaf/internal/plan/bounds"
+
 // distinctScan returns a plan that reads one entry per value, or nil. Where the field was ever an
 // array only the whole index has all values of the matching documents. With a collation an index
 // without one may have several entries for what is one value.
@@ -19,7 +21,7 @@ func (e *enumerator) distinctScan(solutions []*solution, field string) *solution
 			}
 		}
 	}
-	if e.cq.root != nil || hasNumber(field) {
+	if e.cq.root != nil || bounds.HasNumber(field) {
 		return nil
 	}
 	for _, x := range e.cq.indexes {

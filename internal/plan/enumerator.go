@@ -138,3 +138,17 @@ func fastCountOf(q *query.Query) (*canonical, *solution) {
 	cq := &canonical{q: q, filter: q.Filter, purpose: purposeCount}
 	return cq, newSolution(&fastCount{q.Skip, q.Limit})
 }
+
+// nowhere plans a query of a collection that does not exist. Only what needs no collection is
+// checked.
+func nowhere(q *query.Query, pu purpose) (*canonical, *solution, error) {
+	if _, err := query.HintDirection(q.Hint); err != nil {
+		return nil, nil, query.Refuse(q, err)
+	}
+	if pu != purposeCount && q.Filter != nil && q.Filter.Text() != nil {
+		return nil, nil, query.NewRefused(query.NoTextIndex(q.Namespace()))
+	}
+	cq := &canonical{q: q, purpose: pu}
+	cq.readFilter()
+	return cq, newSolution(&eof{eofNoNamespace}), nil
+}

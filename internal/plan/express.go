@@ -17,7 +17,7 @@ func (e *enumerator) expressPlan() *solution {
 	}
 	var best *indexinfo.Index
 	for _, x := range e.cq.indexes {
-		if x.Kind != index.Ordered || !x.Fields[0].Holds(c.Path) || x.IsPartial || x.Collation != nil || x.Bits(0) != 0 && hasNumber(c.Path) {
+		if x.Kind != index.Ordered || !x.Fields[0].Holds(c.Path) || x.IsPartial || x.Collation != nil || x.Bits(0) != 0 && bounds.HasNumber(c.Path) {
 			continue
 		}
 		if e.cq.q.Limit != 1 && !(x.Unique && len(x.Fields) == 1) {

@@ -20,7 +20,7 @@ func (c *conjunction) addComparisons(e expr.Expr, conjunct filter.Node, whole bo
 		}
 	case *expr.Comparison:
 		path, op, v, ok := comparisonOf(e)
-		if !ok || hasNumber(path) {
+		if !ok || bounds.HasNumber(path) {
 			return
 		}
 		c.addPredicate(predicate{

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
@@ -152,7 +153,7 @@ func coveredBy(x *indexinfo.Index, paths []string) bool {
 	}
 	for _, p := range paths {
 		f := x.FieldOf(p)
-		if f < 0 || x.Bits(f) != 0 || strings.HasPrefix(p, "$") || hasNumber(p) {
+		if f < 0 || x.Bits(f) != 0 || strings.HasPrefix(p, "$") || bounds.HasNumber(p) {
 			return false
 		}
 	}

@@ -1,11 +1,13 @@
 package plan
 
+import "github.com/sheafdb/sheaf/internal/plan/bounds"
+
 // groupScan returns a plan for a query of which one row for each value of a field is read (Query.OneOf), or nil: a
 // DISTINCT_SCAN, where an index holds the rows of each value together and in the order asked for. It reads the first row
 // of a value, or the last, and jumps over the others.
 func (e *enumerator) groupScan(solutions []*solution) *solution {
 	field := e.cq.q.OneOf
-	if field == "" || e.cq.purpose != purposeFind || e.cq.natural != 0 || e.cq.hint.Natural != 0 || e.cq.collated() || hasNumber(field) ||
+	if field == "" || e.cq.purpose != purposeFind || e.cq.natural != 0 || e.cq.hint.Natural != 0 || e.cq.collated() || bounds.HasNumber(field) ||
 		e.cq.q.Skip > 0 || e.cq.q.Limit > 0 || e.cq.q.ReturnKey || e.cq.q.ShowRecordID || e.cq.q.Tailable {
 		return nil
 	}

@@ -181,7 +181,7 @@ func (n *indexScan) distinctField(path string) int {
 	x := n.index
 	f := x.FieldOf(path)
 	switch {
-	case f < 0 || x.Bits(f) != 0 || x.IsMultikey() && hasNumber(path):
+	case f < 0 || x.Bits(f) != 0 || x.IsMultikey() && bounds.HasNumber(path):
 		return -1
 	case x.Wild != nil && (f != x.Lead() || x.IsMultikey()):
 		return -1 // in a wildcard index the path stands before the value

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -70,7 +69,7 @@ func (cq *canonical) boundsOn(p *predicate, x *indexinfo.Index, field int) *pred
 		return b
 	}
 	ctx := bounds.Context{
-		Multikey: multikey, Dotted: isDotted(p.path), Numeric: hasNumber(p.path), Mismatch: mismatch,
+		Multikey: multikey, Dotted: isDotted(p.path), Numeric: bounds.HasNumber(p.path), Mismatch: mismatch,
 		Folded: x.Collation != nil, CollatedRegex: cq.collatedRegex, Collation: c, Room: b.room[:0],
 	}
 	b.made = true
@@ -248,7 +247,7 @@ func soleLeaf(n *filter.Nor) (filter.Leaf, bool) {
 func (c *conjunction) addLeaf(n filter.Node, l filter.Leaf, conjunct filter.Node, prefix string, elems []elemFrame) {
 	path := prefix + l.FieldPath().String()
 	// Below an $elemMatch a number is a field of the element, which may be an array; the index sees it otherwise.
-	if len(elems) > 0 && hasNumber(path) {
+	if len(elems) > 0 && bounds.HasNumber(path) {
 		return
 	}
 	c.addPredicate(predicate{node: n, conjunct: conjunct, path: path, elems: elems})
@@ -265,19 +264,6 @@ func (c *conjunction) addPredicate(p predicate) {
 	}
 	c.block = append(c.block, p)
 	c.predicates = append(c.predicates, &c.block[len(c.block)-1])
-}
-
-// hasNumber reports whether a component of a path may be an array position.
-func hasNumber(path string) bool {
-	if !strings.ContainsAny(path, "0123456789") {
-		return false
-	}
-	for part := range strings.SplitSeq(path, ".") {
-		if _, ok := bsonx.ArrayIndex(part); ok {
-			return true
-		}
-	}
-	return false
 }
 
 // with returns the conjunction with further predicates that can bound indexes.

@@ -7,7 +7,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/query"
-	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // The bounds of a trial, as MongoDB has them.
@@ -33,11 +32,8 @@ type candidate struct {
 	err     error
 }
 
-// start builds a candidate.
-func (p *Planner) start(cq *canonical, s *solution, r storage.Reader, records Counter) candidate {
-	env := exec.NewEnv(r)
-	env.TempDir, env.SortMemory, env.AllowDiskUse = p.opts.TempDir, int(p.sortMemory.Load()), cq.q.AllowDiskUse
-	env.Memory = p.opts.Memory
+// newCandidate builds a candidate. records counts all records for a plan that needs it.
+func newCandidate(env *exec.Env, cq *canonical, s *solution, records func() (int64, error)) candidate {
 	if cq.filter != nil {
 		env.Whole = cq.filter
 	}
@@ -92,12 +88,11 @@ func race(ctx context.Context, cs []*candidate, results int) error {
 	return nil
 }
 
-// execution goes on with a candidate after its trial.
-func (t *candidate) execution() *Execution {
+// resume returns the rows of a candidate after its trial: those of the trial come first.
+func (t *candidate) resume() exec.Node {
 	t.env.Unlimited()
-	root := t.root
 	if len(t.rows) > 0 || t.done {
-		root = exec.NewReplay(t.env, root, t.rows, t.done, t.builder.reshape(t.sol.root))
+		return exec.NewReplay(t.env, t.root, t.rows, t.done, t.builder.reshape(t.sol.root))
 	}
-	return &Execution{env: t.env, root: root, plan: t.sol}
+	return t.root
 }

@@ -71,5 +71,5 @@ func serves(w *indexinfo.Wildcard, p *predicate) bool {
 		return false
 	}
 	// A position in an array is no part of the paths in the index.
-	return !hasNumber(p.path) || w.Arrays.Components(p.path) == 0
+	return !bounds.HasNumber(p.path) || w.Arrays.Components(p.path) == 0
 }

@@ -2,6 +2,7 @@ package bounds
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -429,4 +430,17 @@ func matchesMissing(n filter.Node) bool {
 // seesMissing reports whether a comparison with v can be true for a missing field.
 func seesMissing(v bsonx.Value) bool {
 	return v.Type == bsonx.TypeNull || v.Type == bsonx.TypeMinKey || v.Type == bsonx.TypeMaxKey
+}
+
+// HasNumber reports whether a component of a path may be an array position.
+func HasNumber(path string) bool {
+	if !strings.ContainsAny(path, "0123456789") {
+		return false
+	}
+	for part := range strings.SplitSeq(path, ".") {
+		if _, ok := bsonx.ArrayIndex(part); ok {
+			return true
+		}
+	}
+	return false
 }

@@ -241,12 +241,19 @@ func (e *editor) qualified(d *decl, at ast.Node) string {
 	e.s.imports[whole] = pkg
 	if scope := e.s.pkg.Types.Scope().Innermost(at.Pos()); scope != nil {
 		if _, o := scope.LookupParent(pkg, at.Pos()); o != nil {
-			if p, ok := o.(*types.PkgName); !ok || p.Imported().Path() != whole {
+			if p, ok := o.(*types.PkgName); !e.leaves(o, pkg) && (!ok || p.Imported().Path() != whole) {
 				e.fail(at.Pos(), "%s hides the package", pkg)
 			}
 		}
 	}
 	return pkg + "." + e.nameIn(d)
+}
+
+// leaves reports whether what is declared under a name has another one after the move, or stands
+// in a package that the file does not belong to.
+func (e *editor) leaves(o types.Object, name string) bool {
+	d := e.decls[e.placeOf(o)]
+	return d != nil && (d.name != name || d.src.target != e.s.target)
 }
 
 // nameIn is what the file calls a declaration, without its package. An outside test sees names that

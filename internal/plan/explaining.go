@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -21,22 +20,7 @@ func (p *Planner) Explain(ctx context.Context, req *ExplainRequest, r storage.Re
 			t.root.Close()
 		}
 	}()
-	e := &explainer{ctx: ctx, req: req, choice: c, planning: p.opts.Clock.Now().Sub(start)}
-	var trials []trialStats
-	if req.Verbosity == AllPlansExecution && len(c.candidates) > 1 {
-		// What the trial was like is noted before the winner goes on.
-		trials = e.noteTrials()
-	}
-	if req.Verbosity == QueryPlanner {
-		return &Explanation{QueryPlanner: e.queryPlanner()}, interrupt.Cause(ctx)
-	}
-	begin := p.opts.Clock.Now()
-	if err := e.run(ctx); err != nil && !e.shows(ctx, err) {
-		return nil, err
-	}
-	took := p.opts.Clock.Now().Sub(begin) + e.planning
-	planner := e.queryPlanner()
-	return &Explanation{QueryPlanner: planner, ExecutionStats: e.executionStats(took, trials, len(planner))}, interrupt.Cause(ctx)
+	return explainRun(ctx, req, c, p.opts.Clock.Now().Sub(start), p.opts.Clock)
 }
 
 // explainChoice plans as the command would.

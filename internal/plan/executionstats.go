@@ -1,0 +1,137 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
+)
+
+// executionStats writes what the run was like, for a reply that already has used bytes.
+func (e *explainer) executionStats(took time.Duration, trials []trialStats, used int) bsonx.Doc {
+	t := e.choice.winner()
+	keys, docs := exec.Examined(t.root)
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Bool("executionSuccess", e.failure == nil)
+	if e.failure != nil {
+		b.String("errorMessage", e.failure.Message)
+		b.Int32("errorCode", int32(e.failure.Code))
+	}
+	returned := e.returned
+	switch {
+	case e.writes():
+		returned = e.writeStats().Advanced
+	case e.req.Command == ExplainCount:
+		returned = 0
+	}
+	b.Int32("nReturned", int32(returned))
+	b.Int32("executionTimeMillis", int32(took.Milliseconds()))
+	b.Int32("totalKeysExamined", int32(keys))
+	b.Int32("totalDocsExamined", int32(docs))
+	if e.failure != nil && !(e.writes() && e.isExpress(t)) {
+		b.Bool("failed", true)
+	}
+	w := e.stages(b, t, used)
+	b.StartDocField("executionStages")
+	b.Bool("isCached", e.choice.cached)
+	e.projected(w, t, true, func() { e.executionStages(w, t) })
+	b.End()
+	if e.req.Verbosity == AllPlansExecution {
+		b.StartArrayField("allPlansExecution")
+		for _, tr := range trials {
+			b.StartDocElem()
+			if w.fits(len(tr.doc)) {
+				b.Fields(tr.doc)
+			} else {
+				b.String("warning", treeTooLarge)
+			}
+			b.End()
+		}
+		b.End()
+	}
+	b.End()
+	return bsonx.Doc(b.Bytes())
+}
+
+func (e *explainer) executionStages(w *stageWriter, t *candidate) {
+	name := e.writeStage()
+	if name == "" {
+		w.node(e.plan(t))
+		return
+	}
+	b := w.b
+	if e.isExpress(t) {
+		e.expressWriteStats(w, t)
+		return
+	}
+	b.String("stage", name)
+	own := e.writeStats()
+	w.counters(&own, works(t.sol.root, t.root)+own.Advanced)
+	switch e.req.Command {
+	case ExplainUpdate, ExplainFindAndUpdate:
+		b.Int64("nMatched", int64(e.returned))
+		b.Int64("nWouldModify", int64(e.returned))
+		b.Int64("nWouldUpsert", int64(btoi(e.upserts() && e.failure == nil)))
+	default:
+		b.Int64("nWouldDelete", int64(e.returned))
+	}
+	b.StartDocField("inputStage")
+	w.node(t.sol.root, t.root)
+	b.End()
+}
+
+// writeStats returns the counters of the stage that writes. That of findAndModify returns a
+// document.
+func (e *explainer) writeStats() exec.Stats {
+	s := exec.Stats{IsEOF: e.failure == nil, Failed: e.failure != nil}
+	finds := e.req.Command == ExplainFindAndUpdate || e.req.Command == ExplainFindAndDelete
+	if finds && e.failure == nil && (e.returned > 0 || e.upserts() && e.req.Returns) {
+		s.Advanced = 1
+	}
+	return s
+}
+
+// expressWriteStats writes what a change of one record by its _id would do.
+func (e *explainer) expressWriteStats(w *stageWriter, t *candidate) {
+	e.expressWrite(w)
+	keys, docs := exec.Examined(t.root)
+	found, b := int64(e.returned), w.b
+	b.Int32("nReturned", int32(e.writeStats().Advanced))
+	b.Int32("executionTimeMillisEstimate", int32(t.root.Stats().Elapsed.Milliseconds()))
+	b.Int32("keysExamined", int32(keys))
+	b.Int32("docsExamined", int32(docs))
+	modified, deleted := found, int64(0)
+	if e.deletes() {
+		modified, deleted = 0, found
+	}
+	b.Int64("nWouldModify", modified)
+	b.Int64("nWouldUpsert", 0)
+	b.Int64("nWouldDelete", deleted)
+}
+
+// trialStats is what allPlansExecution says of a candidate.
+type trialStats struct{ doc bsonx.Doc }
+
+func (e *explainer) noteTrials() []trialStats {
+	var out []trialStats
+	used := 0
+	for _, t := range e.choice.candidates {
+		keys, docs := exec.Examined(t.root)
+		b := bsonx.NewBuilder(nil)
+		b.StartDoc()
+		b.Int32("nReturned", int32(len(t.rows)))
+		b.Int32("executionTimeMillisEstimate", int32(t.root.Stats().Elapsed.Milliseconds()))
+		b.Int32("totalKeysExamined", int32(keys))
+		b.Int32("totalDocsExamined", int32(docs))
+		b.Double("score", t.score())
+		b.StartDocField("executionStages")
+		b.Bool("isCached", false)
+		e.stages(b, t, used).node(e.plan(t))
+		b.End()
+		b.End()
+		out = append(out, trialStats{bsonx.Doc(b.Bytes())})
+		used += len(b.Bytes())
+	}
+	return out
+}
