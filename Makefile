@@ -122,7 +122,7 @@ torture: ## attack the guarantees of docs/guarantees.md for TORTURETIME (1m) eac
 	$(GO) test -count 1 -timeout 0 -v ./internal/oplog/oplogtest -rapid.checks=1000 $(TORTURE)
 	$(GO) test -count 1 -timeout 0 -v ./internal/metamorphic -run TestCommands -metamorphic.commands=$(COMMANDS) -torture.seed=$(SEED) $(TORTURE)
 	$(LONG) $(GO) test -count 1 -timeout 0 -v ./internal/adversarial -adversarial.long $(TORTURE)
-	$(LONG) $(GO) test -count 1 -timeout 0 -v ./internal/js -run 'TestBuiltins|TestDeepChains' -js.builtins $(TORTURE)
+	$(LONG) $(GO) test -count 1 -timeout 0 -v ./internal/js/engine -run 'TestBuiltins|TestDeepChains' -js.builtins $(TORTURE)
 
 .PHONY: bounds
 bounds: ## measure a server's memory under attacks and workloads, shortly; `make torture` does so at length

@@ -111,7 +111,8 @@ type Options struct {
 	OplogSize int64
 	// TestCommands enables commands that make others fail, for tests of drivers.
 	TestCommands bool
-	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce.
+	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce. A program that does not import
+	// github.com/sheafdb/sheaf/js has no JavaScript to refuse.
 	NoScripting bool
 	// ReplicaSet is the name of the replica set that the server presents itself as the only member of; "rs0" if empty.
 	ReplicaSet string

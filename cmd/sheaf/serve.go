@@ -25,6 +25,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/admin"
 	"github.com/sheafdb/sheaf/internal/server"
+	_ "github.com/sheafdb/sheaf/js" // a server has JavaScript
 )
 
 // shutdownPatience is how long running commands may take to finish after a signal.

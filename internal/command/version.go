@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/js"
 )
 
 // MaxDocumentSize is the largest size of a document, in bytes.
@@ -24,7 +25,7 @@ func AppendBuild(reply *bsonx.Builder, build Build) {
 	reply.StartArrayField("modules")
 	reply.End()
 	reply.String("allocator", "go")
-	reply.String("javascriptEngine", "goja")
+	reply.String("javascriptEngine", js.EngineName())
 	reply.String("sysInfo", "deprecated")
 	reply.StartArrayField("versionArray")
 	for _, n := range [...]int32{8, 0, 0, 0} {

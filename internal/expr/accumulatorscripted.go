@@ -21,8 +21,8 @@ type scripted struct {
 
 // scriptedEngine has the functions of one $accumulator.
 type scriptedEngine struct {
-	interp                            *js.Interp
-	init, accumulate, merge, finalize *js.Routine
+	interp                            js.Interp
+	init, accumulate, merge, finalize js.Routine
 }
 
 func (s *scripted) newEngine() (*scriptedEngine, error) {
@@ -33,7 +33,7 @@ func (s *scripted) newEngine() (*scriptedEngine, error) {
 	e := &scriptedEngine{interp: interp}
 	for _, f := range []struct {
 		code string
-		to   **js.Routine
+		to   *js.Routine
 	}{{s.init, &e.init}, {s.accumulate, &e.accumulate}, {s.merge, &e.merge}, {s.finalize, &e.finalize}} {
 		if f.code == "" {
 			continue

@@ -12,7 +12,7 @@ func functionOperators() []definition {
 
 // functionExpr is $function: a JavaScript function of arguments.
 type functionExpr struct {
-	fn   *js.Func
+	fn   js.Func
 	args Expr
 }
 

@@ -10,7 +10,7 @@ import (
 type Where struct {
 	Code string
 
-	fn *js.Func
+	fn js.Func
 }
 
 // Kind returns KindWhere.
@@ -48,7 +48,7 @@ func parseWhere(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, e
 		return nil, mongoerr.New(mongoerr.BadValue, "$where can only be applied to the top-level document")
 	}
 	opts := p.opts.Vars.Scripts()
-	if opts.Disabled {
+	if opts.Refused() {
 		return nil, mongoerr.New(mongoerr.BadValue, "no globalScriptEngine in $where parsing")
 	}
 	if v.Str() == "" {

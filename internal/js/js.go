@@ -1,36 +1,16 @@
 package js
 
 import (
-	"errors"
-	"strings"
-	"sync"
+	"context"
 	"time"
-
-	"github.com/dop251/goja"
-	"github.com/dop251/goja/ast"
-	"github.com/dop251/goja/parser"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-const (
-	// DefaultTimeout bounds one call, as MongoDB's internalQueryJavaScriptFnTimeoutMillis does.
-	DefaultTimeout = 5 * time.Second
-	// maxCallStack bounds recursion.
-	maxCallStack = 2000
-	// maxHeapGrowth bounds by how much the process's heap may grow while a call runs, beside the garbage that there may
-	// be: as much as what is kept, and no more than maxGarbage. Their sum bounds chains of prototypes, too: see maxStack.
-	maxHeapGrowth = 512 << 20
-	maxGarbage    = 128 << 20
-	// maxStackGrowth bounds by how much its stacks may.
-	maxStackGrowth = 128 << 20
-	// guardInterval is how often a call that takes long is looked at.
-	guardInterval = 2 * time.Millisecond
-	// measureInterval is how old what is known of the memory before a call may be.
-	measureInterval = 50 * time.Millisecond
-)
+// DefaultTimeout bounds one call, as MongoDB's internalQueryJavaScriptFnTimeoutMillis does.
+const DefaultTimeout = 5 * time.Second
 
 // Options bound a function. The zero Options have the defaults.
 type Options struct {
@@ -44,141 +24,87 @@ type Options struct {
 	Stored func() ([]bsonx.Doc, error)
 }
 
-// codeDisabled is MongoDB's answer to JavaScript where the server has none.
+// Refused reports whether every function is refused: JavaScript is disabled, or the program has no engine.
+func (o *Options) Refused() bool { return o.Disabled || installed == nil }
+
+// Engine compiles and runs JavaScript. It is safe for concurrent use.
+type Engine interface {
+	// Name returns the name of the engine.
+	Name() string
+	// New compiles code: a function, an expression, or the statements of a function's body.
+	New(code string, opts Options) (Func, error)
+	// NewInterp returns an Interp without functions.
+	NewInterp(opts Options) (Interp, error)
+}
+
+// Func is a compiled function. It is safe for concurrent use.
+type Func interface {
+	// Call calls the function with `this` (missing for undefined) and arguments, and converts its result. It ends when
+	// the operation of the function's Options does.
+	Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error)
+	// Test calls the function as $where does, with the document as `this` and as the global obj, and tells whether its
+	// result is true in JavaScript.
+	Test(doc bsonx.Doc) (bool, error)
+}
+
+// Interp is one engine in which several functions share their globals, as the functions of one mapReduce do. It belongs
+// to one goroutine, and is not used after a failure.
+type Interp interface {
+	// SetGlobal makes a value known to all functions by a name.
+	SetGlobal(name string, v bsonx.Value) error
+	// Define makes a Go function known to all functions by a name. Its error ends the call that called it.
+	Define(name string, fn func(args []bsonx.Value) error) error
+	// Compile makes a function of code; see Engine.
+	Compile(code string) (Routine, error)
+	// Call calls a function with `this` (missing for undefined) and arguments, and converts its result.
+	Call(ctx context.Context, fn Routine, this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error)
+	// Run calls a function for what it does, and drops its result.
+	Run(ctx context.Context, fn Routine, this bsonx.Value, args ...bsonx.Value) error
+	// Fold calls a function with a state and the elements of each array in turn. The result of a call is the state of
+	// the next one, and no state leaves the engine before the last, which Fold returns.
+	Fold(ctx context.Context, fn Routine, state bsonx.Value, inputs []bsonx.Value) (bsonx.Value, error)
+}
+
+// Routine is a function of the Interp that compiled it, and only for it.
+type Routine any
+
+// installed is the program's engine, nil in a program without JavaScript.
+var installed Engine
+
+// Use installs the program's engine. Only an init function calls it.
+func Use(e Engine) { installed = e }
+
+// EngineName returns the name of the program's engine, "none" without one: what buildInfo shows.
+func EngineName() string {
+	if installed == nil {
+		return "none"
+	}
+	return installed.Name()
+}
+
+// codeDisabled is MongoDB's code for JavaScript on a server whose JavaScript is disabled.
 const codeDisabled = mongoerr.Code(31264)
 
+// check returns MongoDB's error for a server whose JavaScript is disabled, where every function is refused.
 func (o *Options) check() error {
-	if o.Disabled {
+	if o.Refused() {
 		return mongoerr.New(codeDisabled, "Cannot run server-side javascript without the javascript engine enabled")
 	}
 	return nil
 }
 
-// timeout returns how long one call may take.
-func (o *Options) timeout() time.Duration {
-	if o.Timeout > 0 {
-		return o.Timeout
-	}
-	return DefaultTimeout
-}
-
-// Func is a compiled function. It is safe for concurrent use.
-type Func struct {
-	source  string
-	opts    Options
-	stored  []bsonx.Doc
-	engines sync.Pool
-}
-
-// New compiles code: a function, an expression, or the statements of a function's body.
-func New(code string, opts Options) (*Func, error) {
+// New compiles code with the program's engine; see Engine.
+func New(code string, opts Options) (Func, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
-	source, err := functionSource(code)
-	if err != nil {
+	return installed.New(code, opts)
+}
+
+// NewInterp returns an Interp of the program's engine; see Engine.
+func NewInterp(opts Options) (Interp, error) {
+	if err := opts.check(); err != nil {
 		return nil, err
 	}
-	stored, err := opts.stored()
-	if err != nil {
-		return nil, err
-	}
-	f := &Func{source: source, opts: opts, stored: stored}
-	e, err := f.newEngine()
-	if err != nil {
-		return nil, err
-	}
-	f.engines.Put(e)
-	return f, nil
-}
-
-// functionSource makes the source of a function expression.
-func functionSource(code string) (string, error) {
-	if err := checkSource(code); err != nil {
-		return "", err
-	}
-	trimmed := strings.TrimRight(strings.TrimSpace(code), "; \t\r\n")
-	switch expr := onlyExpression("(" + trimmed + "\n)"); expr.(type) {
-	case nil:
-	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral:
-		return "(" + trimmed + "\n)", nil
-	default:
-		return "(function() { return (" + trimmed + "\n); })", nil
-	}
-	source := "(function() {" + withLastValue(code) + "\n})"
-	if _, ok := onlyExpression(source).(*ast.FunctionLiteral); ok {
-		return source, nil
-	}
-	_, err := parser.ParseFile(nil, "", source, 0)
-	if err == nil {
-		err = errors.New("unexpected token")
-	}
-	return "", failure("SyntaxError: %v", err)
-}
-
-// onlyExpression returns the expression of a program that is nothing else.
-func onlyExpression(source string) ast.Expression {
-	program, err := parser.ParseFile(nil, "", source, 0)
-	if err != nil || len(program.Body) != 1 {
-		return nil
-	}
-	statement, ok := program.Body[0].(*ast.ExpressionStatement)
-	if !ok {
-		return nil
-	}
-	return statement.Expression
-}
-
-func (f *Func) newEngine() (*engine, error) {
-	e, err := newEngine()
-	if err != nil {
-		return nil, err
-	}
-	if err := e.define(f.stored); err != nil {
-		return nil, err
-	}
-	e.fn, err = e.function(f.source)
-	return e, err
-}
-
-func (f *Func) engine() (*engine, error) {
-	if e, ok := f.engines.Get().(*engine); ok {
-		return e, nil
-	}
-	return f.newEngine()
-}
-
-// Call calls the function with `this` (missing for undefined) and arguments, and converts its result. It ends when the
-// operation of the function's Options does.
-func (f *Func) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
-	var result bsonx.Value
-	err := f.call(this, args, func(e *engine, v goja.Value) (err error) {
-		result, err = e.convert.toBSON(v)
-		return err
-	})
-	return result, err
-}
-
-// Test calls the function as $where does, with the document as `this` and as the global obj, and tells whether its
-// result is true in JavaScript.
-func (f *Func) Test(doc bsonx.Doc) (bool, error) {
-	result := false
-	err := f.call(bsonx.Document(doc), nil, func(_ *engine, v goja.Value) error {
-		result = v.ToBoolean()
-		return nil
-	})
-	return result, err
-}
-
-func (f *Func) call(this bsonx.Value, args []bsonx.Value, use func(*engine, goja.Value) error) error {
-	e, err := f.engine()
-	if err != nil {
-		return err
-	}
-	if err := e.call(f.opts.Running.Context(), &f.opts, e.fn, this, args, use); err != nil {
-		// An engine that failed is not used again: it may hold what made it fail.
-		return err
-	}
-	f.engines.Put(e)
-	return nil
+	return installed.NewInterp(opts)
 }

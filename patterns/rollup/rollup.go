@@ -56,6 +56,7 @@ type Config struct {
 	Keep time.Duration
 	// MapReduce sums up by the command mapReduce instead of aggregate. Then one process at a time
 	// may update.
+	// A program that embeds Sheaf needs the import github.com/sheafdb/sheaf/js for it.
 	MapReduce bool
 }
 

@@ -1,0 +1,3 @@
+package adversarial
+
+import _ "github.com/sheafdb/sheaf/js" // the tests run JavaScript

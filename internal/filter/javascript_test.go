@@ -1,0 +1,3 @@
+package filter
+
+import _ "github.com/sheafdb/sheaf/js" // the tests run JavaScript

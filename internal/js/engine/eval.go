@@ -1,0 +1,354 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/unistring"
+)
+
+// A direct eval sees the variables of its caller. The engine's own eval compiles a text as it is,
+// with sums that nothing checks, so that no script gets it: evalName is what a script calls eval.
+//
+// A direct call `eval(text)` becomes ` run(eval( code( eval, text)))`. code parses the text and
+// returns another one, which the engine's own eval runs: functions that read and set the variables
+// that the text names. run compiles the text itself with its checks, and runs it in a with-statement
+// whose object has these variables.
+const (
+	evalName  = " eval"
+	codeName  = " code"
+	runName   = " run"
+	scopeName = " scope"
+	thisName  = " this"
+	// maxNames bounds the different names in a text of a direct eval. Each becomes two functions.
+	maxNames = 10_000
+)
+
+// renameEval gives a script's eval its other name.
+func renameEval(node any) {
+	switch n := node.(type) {
+	case *ast.Identifier:
+		if n.Name == "eval" {
+			n.Name = evalName
+		}
+	case *ast.PropertyShort:
+		if n.Name.Name == "eval" {
+			n.Name.Name = evalName
+		}
+	}
+}
+
+// directEval returns the replacement of a direct call of eval, nil for another call.
+func directEval(e *ast.CallExpression) ast.Expression {
+	callee, ok := e.Callee.(*ast.Identifier)
+	if !ok || callee.Name != evalName {
+		return nil
+	}
+	code := callOf(codeName, e, append([]ast.Expression{callee}, e.ArgumentList...)...)
+	return callOf(runName, e, callOf("eval", e, code))
+}
+
+// variablesSource returns the source that describes the scope of a text: the text, whether the
+// scope is strict, its this, and a getter and a setter for each name in the text.
+func variablesSource(text string) (string, error) {
+	program, err := parseEval(text)
+	if err != nil {
+		return "", err
+	}
+	names, err := namesOf(program)
+	if err != nil {
+		return "", err
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return "", err
+	}
+	value := "$v"
+	for slices.Contains(names, value) {
+		value += "_"
+	}
+	var b strings.Builder
+	if declared := declaredNames(program); len(declared) > 0 {
+		fmt.Fprintf(&b, "var %s; ", strings.Join(declared, ", "))
+	}
+	fmt.Fprintf(&b, "[%s, (function() { return this === undefined })(), () => this, [", quoted)
+	for _, name := range names {
+		set := fmt.Sprintf("(%s) => { %s = %s }", value, name, value)
+		if name == "arguments" {
+			set = "undefined" // strict code cannot even name an assignment to it
+		}
+		fmt.Fprintf(&b, "[%q, () => %s, %s],", name, name, set)
+	}
+	b.WriteString("]]")
+	return b.String(), nil
+}
+
+// parseEval parses a text of eval within the limits.
+func parseEval(text string) (*ast.Program, error) {
+	if err := checkSource(text); err != nil {
+		return nil, err
+	}
+	return goja.Parse("", text)
+}
+
+// namesOf returns the names of all variables in a program, whatever declares them.
+func namesOf(program *ast.Program) ([]string, error) {
+	names := map[string]bool{}
+	visit(reflect.ValueOf(program.Body), func(v reflect.Value) bool {
+		switch n := v.Interface().(type) {
+		case *ast.Identifier:
+			names[n.Name.String()] = true
+		case *ast.PropertyShort:
+			names[n.Name.Name.String()] = true
+		}
+		return true
+	})
+	delete(names, "eval") // the engine's own
+	if len(names) > maxNames {
+		return nil, failure("RangeError: the text of eval has more than %d names", maxNames)
+	}
+	return slices.Sorted(maps.Keys(names)), nil
+}
+
+// declaredNames returns what a program declares in the function that calls eval.
+func declaredNames(program *ast.Program) []string {
+	var names []string
+	for _, statement := range program.Body {
+		if f, ok := statement.(*ast.FunctionDeclaration); ok {
+			names = append(names, f.Function.Name.Name.String())
+		}
+	}
+	for _, declaration := range program.DeclarationList {
+		for _, binding := range declaration.List {
+			names = appendBound(names, binding.Target)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "eval" })
+}
+
+// appendBound appends the names that a pattern binds.
+func appendBound(names []string, target ast.Expression) []string {
+	switch t := target.(type) {
+	case *ast.Identifier:
+		return append(names, t.Name.String())
+	case *ast.AssignExpression: // with a default
+		return appendBound(names, t.Left)
+	case *ast.ArrayPattern:
+		for _, element := range t.Elements {
+			names = appendBound(names, element)
+		}
+		return appendBound(names, t.Rest)
+	case *ast.ObjectPattern:
+		for _, property := range t.Properties {
+			switch p := property.(type) {
+			case *ast.PropertyShort:
+				names = append(names, p.Name.Name.String())
+			case *ast.PropertyKeyed:
+				names = appendBound(names, p.Value)
+			}
+		}
+		return appendBound(names, t.Rest)
+	}
+	return names
+}
+
+// compileInScope compiles the text of a direct eval for the scope that scopeName returns.
+func compileInScope(text string, strict bool) (*script, error) {
+	program, err := parseEval(text)
+	if err != nil {
+		return nil, err
+	}
+	if hasWith(program) {
+		return nil, failure("SyntaxError: with is not supported in the text of eval")
+	}
+	body := withoutDeclarations(program.Body)
+	if strict || isStrict(program) {
+		if body, err = strictBody(text); err != nil {
+			return nil, err
+		}
+	}
+	program.DeclarationList = nil
+	scope := callOf(scopeName, &ast.Identifier{Idx: 1})
+	program.Body = []ast.Statement{&ast.WithStatement{Object: scope, Body: &ast.BlockStatement{List: body}}}
+	renameThis(program)
+	return compileTree(program, false)
+}
+
+// withoutDeclarations turns functions that are declared at the top into values of variables, which
+// come first. The caller has the variables.
+func withoutDeclarations(body []ast.Statement) []ast.Statement {
+	var functions, others []ast.Statement
+	for _, statement := range body {
+		f, ok := statement.(*ast.FunctionDeclaration)
+		if !ok {
+			others = append(others, statement)
+			continue
+		}
+		value := *f.Function
+		value.Name = nil // else the name inside is another variable
+		functions = append(functions, &ast.VariableStatement{
+			Var: f.Idx0(), List: []*ast.Binding{{Target: f.Function.Name, Initializer: &value}},
+		})
+	}
+	return append(functions, others...)
+}
+
+// strictBody returns a call of a strict function with the text as its body, which keeps its
+// variables for itself.
+func strictBody(text string) ([]ast.Statement, error) {
+	program, err := goja.Parse("", "(() => {'use strict';"+withLastValue(text)+"\n})")
+	if err != nil {
+		return nil, err
+	}
+	statement, ok := program.Body[0].(*ast.ExpressionStatement)
+	if !ok {
+		return nil, failure("SyntaxError: unexpected token")
+	}
+	call := &ast.CallExpression{Callee: statement.Expression}
+	return []ast.Statement{&ast.ExpressionStatement{Expression: call}}, nil
+}
+
+func isStrict(program *ast.Program) bool {
+	for _, statement := range program.Body {
+		s, ok := statement.(*ast.ExpressionStatement)
+		if !ok {
+			return false
+		}
+		text, ok := s.Expression.(*ast.StringLiteral)
+		if !ok {
+			return false
+		}
+		if text.Value == "use strict" {
+			return true
+		}
+	}
+	return false
+}
+
+func hasWith(program *ast.Program) bool {
+	found := false
+	visit(reflect.ValueOf(program.Body), func(v reflect.Value) bool {
+		if _, ok := v.Interface().(*ast.WithStatement); ok {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// renameThis lets the scope give the value of this. A call of one of its functions has none: the
+// functions are no methods of the scope.
+func renameThis(program *ast.Program) {
+	visit(reflect.ValueOf(program.Body), func(v reflect.Value) bool {
+		switch n := v.Interface().(type) {
+		case *ast.CallExpression:
+			n.Callee = detached(n.Callee)
+		case *ast.TemplateLiteral:
+			n.Tag = detached(n.Tag)
+		}
+		return true
+	})
+	visit(reflect.ValueOf(program.Body), func(v reflect.Value) bool {
+		switch n := v.Interface().(type) {
+		case *ast.ThisExpression:
+			if v.Kind() == reflect.Interface {
+				v.Set(reflect.ValueOf(&ast.Identifier{Name: thisName, Idx: n.Idx}))
+			}
+			return false
+		case *ast.FunctionLiteral, *ast.FieldDefinition, *ast.ClassStaticBlock: // have their own
+			return false
+		}
+		return true
+	})
+}
+
+// detached returns a callee that is called without this: (0, f) for f.
+func detached(callee ast.Expression) ast.Expression {
+	switch c := callee.(type) {
+	case *ast.Identifier:
+		if c.Name == "eval" || strings.HasPrefix(string(c.Name), " ") {
+			return c
+		}
+		zero := &ast.NumberLiteral{Idx: c.Idx, Literal: "0", Value: int64(0)}
+		return &ast.SequenceExpression{Sequence: []ast.Expression{zero, c}}
+	case *ast.Optional:
+		c.Expression = detached(c.Expression)
+	}
+	return callee
+}
+
+// visit calls f with the nodes of a syntax tree, whose nesting is bounded: outer ones first, each as
+// an interface, where it is one, and as a pointer. It leaves out what is in a node if f returns
+// false.
+func visit(v reflect.Value, f func(reflect.Value) bool) {
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if !v.IsNil() && f(v) {
+			visit(v.Elem(), f)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			visit(v.Index(i), f)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if isNode(v.Type().Field(i)) {
+				visit(v.Field(i), f)
+			}
+		}
+	default:
+	}
+}
+
+// isNode reports whether a field of a node is a part of it: a File is the source, and a
+// DeclarationList repeats what the body has.
+func isNode(f reflect.StructField) bool {
+	return f.IsExported() && f.Name != "File" && f.Name != "DeclarationList"
+}
+
+// setEval hides the engine's own eval behind a name that only replaced calls have.
+func (e *engine) setEval() error {
+	if _, err := e.rt.RunString("let eval = globalThis.eval"); err != nil {
+		return err
+	}
+	return e.defineHidden(scopeName, e.rt.ToValue(func(goja.FunctionCall) goja.Value {
+		scope := e.scope
+		e.scope = nil
+		return scope
+	}))
+}
+
+// defineHidden defines a global function that no script can name or change.
+func (e *engine) defineHidden(name unistring.String, v goja.Value) error {
+	return e.rt.GlobalObject().DefineDataProperty(name.String(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+}
+
+// variables returns a list with variablesSource, or the message of a syntax error.
+func (e *engine) variables(text string) any {
+	source, err := variablesSource(text)
+	if err != nil {
+		return syntaxMessage(err)
+	}
+	return []string{source}
+}
+
+// compileDirect compiles the text of a direct eval. It returns the message of a syntax error.
+func (e *engine) compileDirect(text string, strict bool) any {
+	s, err := compileInScope(text, strict)
+	if err != nil {
+		return syntaxMessage(err)
+	}
+	return s
+}
+
+// runDirect runs a program of compileDirect with an object that has the caller's variables.
+func (e *engine) runDirect(s *script, scope goja.Value) goja.Value {
+	e.scope = scope
+	return e.runText(s)
+}

@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/parser"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/js"
+)
+
+const (
+	// maxCallStack bounds recursion.
+	maxCallStack = 2000
+	// maxHeapGrowth bounds by how much the process's heap may grow while a call runs, beside the garbage that there may
+	// be: as much as what is kept, and no more than maxGarbage. Their sum bounds chains of prototypes, too: see maxStack.
+	maxHeapGrowth = 512 << 20
+	maxGarbage    = 128 << 20
+	// maxStackGrowth bounds by how much its stacks may.
+	maxStackGrowth = 128 << 20
+	// guardInterval is how often a call that takes long is looked at.
+	guardInterval = 2 * time.Millisecond
+	// measureInterval is how old what is known of the memory before a call may be.
+	measureInterval = 50 * time.Millisecond
+)
+
+// Engine runs functions on goja. It implements js.Engine.
+type Engine struct{}
+
+// Name implements js.Engine.
+func (Engine) Name() string { return "goja" }
+
+// New implements js.Engine.
+func (Engine) New(code string, opts js.Options) (js.Func, error) {
+	f, err := New(code, opts)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// NewInterp implements js.Engine.
+func (Engine) NewInterp(opts js.Options) (js.Interp, error) {
+	i, err := NewInterp(opts)
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// timeout returns how long one call may take.
+func timeout(o *js.Options) time.Duration {
+	if o.Timeout > 0 {
+		return o.Timeout
+	}
+	return js.DefaultTimeout
+}
+
+// Func is a compiled function. It is safe for concurrent use.
+type Func struct {
+	source  string
+	opts    js.Options
+	stored  []bsonx.Doc
+	engines sync.Pool
+}
+
+// New compiles code: a function, an expression, or the statements of a function's body.
+func New(code string, opts js.Options) (*Func, error) {
+	source, err := functionSource(code)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := storedScripts(&opts)
+	if err != nil {
+		return nil, err
+	}
+	f := &Func{source: source, opts: opts, stored: stored}
+	e, err := f.newEngine()
+	if err != nil {
+		return nil, err
+	}
+	f.engines.Put(e)
+	return f, nil
+}
+
+// functionSource makes the source of a function expression.
+func functionSource(code string) (string, error) {
+	if err := checkSource(code); err != nil {
+		return "", err
+	}
+	trimmed := strings.TrimRight(strings.TrimSpace(code), "; \t\r\n")
+	switch expr := onlyExpression("(" + trimmed + "\n)"); expr.(type) {
+	case nil:
+	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral:
+		return "(" + trimmed + "\n)", nil
+	default:
+		return "(function() { return (" + trimmed + "\n); })", nil
+	}
+	source := "(function() {" + withLastValue(code) + "\n})"
+	if _, ok := onlyExpression(source).(*ast.FunctionLiteral); ok {
+		return source, nil
+	}
+	_, err := parser.ParseFile(nil, "", source, 0)
+	if err == nil {
+		err = errors.New("unexpected token")
+	}
+	return "", failure("SyntaxError: %v", err)
+}
+
+// onlyExpression returns the expression of a program that is nothing else.
+func onlyExpression(source string) ast.Expression {
+	program, err := parser.ParseFile(nil, "", source, 0)
+	if err != nil || len(program.Body) != 1 {
+		return nil
+	}
+	statement, ok := program.Body[0].(*ast.ExpressionStatement)
+	if !ok {
+		return nil
+	}
+	return statement.Expression
+}
+
+func (f *Func) newEngine() (*engine, error) {
+	e, err := newEngine()
+	if err != nil {
+		return nil, err
+	}
+	if err := e.define(f.stored); err != nil {
+		return nil, err
+	}
+	e.fn, err = e.function(f.source)
+	return e, err
+}
+
+func (f *Func) engine() (*engine, error) {
+	if e, ok := f.engines.Get().(*engine); ok {
+		return e, nil
+	}
+	return f.newEngine()
+}
+
+// Call calls the function with `this` (missing for undefined) and arguments, and converts its result. It ends when the
+// operation of the function's Options does.
+func (f *Func) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
+	var result bsonx.Value
+	err := f.call(this, args, func(e *engine, v goja.Value) (err error) {
+		result, err = e.convert.toBSON(v)
+		return err
+	})
+	return result, err
+}
+
+// Test calls the function as $where does, with the document as `this` and as the global obj, and tells whether its
+// result is true in JavaScript.
+func (f *Func) Test(doc bsonx.Doc) (bool, error) {
+	result := false
+	err := f.call(bsonx.Document(doc), nil, func(_ *engine, v goja.Value) error {
+		result = v.ToBoolean()
+		return nil
+	})
+	return result, err
+}
+
+func (f *Func) call(this bsonx.Value, args []bsonx.Value, use func(*engine, goja.Value) error) error {
+	e, err := f.engine()
+	if err != nil {
+		return err
+	}
+	if err := e.call(f.opts.Running.Context(), &f.opts, e.fn, this, args, use); err != nil {
+		// An engine that failed is not used again: it may hold what made it fail.
+		return err
+	}
+	f.engines.Put(e)
+	return nil
+}

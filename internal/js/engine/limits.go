@@ -1,0 +1,179 @@
+package engine
+
+import (
+	_ "embed" // for the limits
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dlclark/regexp2/v2"
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/unistring"
+
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+//go:embed limits.js
+var limitsSource string
+
+const (
+	// regexTimeout ends one match of a regular expression that goja leaves to regexp2, which backtracks and would not notice
+	// an interrupt.
+	regexTimeout = 100 * time.Millisecond
+	// regexTick is how exactly regexp2 measures the time.
+	regexTick = 10 * time.Millisecond
+	// maxSearched bounds the characters that a regular expression searches.
+	maxSearched = 1 << 23
+	// maxSource bounds the text of a function, maxNesting how deep what the parser may recurse into nests in it, which
+	// takes up to 4 KiB of stack a level.
+	maxSource  = 1 << 20
+	maxNesting = 20_000
+	// maxListLength bounds lists that a function of the language goes through: a document
+	// has hardly more elements.
+	maxListLength = 1_000_000
+	// maxTextNesting bounds the nesting of JSON's text and of values that become text; maxTextBytes
+	// their length; maxTextValues the values in a text of JSON, each of which takes up to 600 ns.
+	maxTextNesting = 1000
+	maxTextBytes   = 16 << 20
+	maxTextValues  = 1 << 18
+	// valueSize stands for the time that the text of even an empty value takes.
+	valueSize = 24
+	// maxChars bounds a text.
+	maxChars = 1 << 25
+	// maxWideMade bounds a text with characters beyond ASCII that a script makes: the language takes
+	// 20 to 40 ns a character to convert one, for example to a number.
+	maxWideMade = 1 << 22
+	// maxPretended bounds a list that is no array: to read or set an element of one takes half a
+	// microsecond.
+	maxPretended = 200_000
+	// maxLooks bounds how often one call looks for elements in a list and its prototypes. A look takes
+	// up to 30 ns.
+	maxLooks = 1 << 23
+	// large is the number of characters or elements from which the memory is checked before they
+	// are made.
+	large = 1 << 14
+	// elementSize is the memory of an element of a list, in bytes.
+	elementSize = 16
+)
+
+// limits is compiled once. regexp2's default for all regular expressions is used by nothing else in the process.
+var limits = sync.OnceValues(func() (*goja.Program, error) {
+	regexp2.DefaultMatchTimeout = regexTimeout
+	regexp2.SetTimeoutCheckPeriod(regexTick)
+	return goja.Compile("limits.js", limitsSource, true)
+})
+
+// limiter bounds the functions of an engine that go through lists and texts.
+type limiter struct {
+	rt    *goja.Runtime
+	watch *watch
+	// rangeError is the language's class of errors, whatever a script makes of it.
+	rangeError goja.Value
+	// checkPlain refuses a list whose length may change by itself.
+	checkPlain goja.Callable
+	// walked are the lists that methods of arrays go through.
+	walked []walked
+	// joins is how deep calls of join are nested.
+	joins int
+}
+
+// setLimits bounds the engine's own functions.
+func (e *engine) setLimits() error {
+	l := &e.limits
+	l.rangeError = e.rt.GlobalObject().Get("RangeError")
+	if err := l.setIterators(); err != nil {
+		return err
+	}
+	if err := errors.Join(l.setArrays(), l.setGenerators(), e.setEval()); err != nil {
+		return err
+	}
+	natives, err := nativeObject(e.rt, map[string]any{
+		"maxLength":      maxListLength,
+		"countKeys":      countKeys,
+		"isWide":         func(call goja.FunctionCall) goja.Value { return e.rt.ToValue(isWide(call.Argument(0))) },
+		"checkSize":      l.checked(l.checkText),
+		"checkText":      l.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
+		"checkSource":    l.checked(func(v goja.Value) error { return checkSource(v.String()) }),
+		"compile":        e.compileText,
+		"run":            e.runText,
+		"variables":      e.variables,
+		"compileDirect":  e.compileDirect,
+		"runDirect":      e.runDirect,
+		"defineHidden":   func(name string, v goja.Value) error { return e.defineHidden(unistring.NewFromString(name), v) },
+		"room":           e.watch.room,
+		"checkWide":      l.checkWide,
+		"trim":           l.trim,
+		"join":           l.join,
+		"compareNumbers": l.compareNumbers,
+		"heard":          l.heard,
+		"checkChain":     l.checkChain,
+		"relinked":       l.relinked,
+		"setCheckPlain":  func(f goja.Callable) { l.checkPlain = f },
+		"checkChars":     e.checkChars,
+		"large":          large,
+		"elementSize":    elementSize,
+	})
+	if err != nil {
+		return err
+	}
+	tools, err := callProgram(e.rt, limits, e.rt.GlobalObject(), natives)
+	if err != nil {
+		return err
+	}
+	return e.regexps.define(e.checkChars, tools)
+}
+
+// compileText compiles the text of eval or Function. It returns the message of a syntax error.
+func (e *engine) compileText(source string) any {
+	s, err := compileChecked(source, false)
+	if err != nil {
+		return syntaxMessage(err)
+	}
+	return s
+}
+
+// syntaxMessage returns the message of a SyntaxError.
+func syntaxMessage(err error) string {
+	var refused *mongoerr.Error
+	if errors.As(err, &refused) {
+		return strings.TrimPrefix(refused.Message, "SyntaxError: ")
+	}
+	return err.Error()
+}
+
+// runText runs a program of compileText and passes its exception on.
+func (e *engine) runText(s *script) goja.Value {
+	v, err := e.runScript(s)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// refusal returns the error that a script gets for a limit: a RangeError if its text says so.
+func (l *limiter) refusal(err error) goja.Value {
+	var refused *mongoerr.Error
+	if !errors.As(err, &refused) {
+		return l.rt.NewGoError(err)
+	}
+	text, ok := strings.CutPrefix(refused.Message, "RangeError: ")
+	if !ok {
+		return l.rt.NewGoError(err)
+	}
+	v, err := l.rt.New(l.rangeError, l.rt.ToValue(text))
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// checked makes a function of a check: its error is thrown.
+func (l *limiter) checked(check func(goja.Value) error) func(goja.FunctionCall) goja.Value {
+	return func(call goja.FunctionCall) goja.Value {
+		if err := check(call.Argument(0)); err != nil {
+			panic(l.refusal(err))
+		}
+		return goja.Undefined()
+	}
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"math/big"
+	"reflect"
+	"regexp"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/parser"
+)
+
+// checkSource refuses code that would make the parser or the compiler recurse too deeply. It counts what may nest (brackets,
+// operators, words) since the last end of a statement or element on each level, wherever it stands: a string that is full
+// of brackets counts as well.
+func checkSource(source string) error {
+	if len(source) > maxSource {
+		return failure("SyntaxError: a function is longer than %d bytes", maxSource)
+	}
+	var open []int // the chain before each bracket that is open
+	depth, chain, word := 0, 0, false
+	for i := range len(source) {
+		inWord := false
+		switch c := source[i]; c {
+		case '(', '[', '{':
+			depth += chain + 1
+			open = append(open, chain)
+			chain = 0
+		case ')', ']', '}':
+			if n := len(open); n > 0 {
+				chain = open[n-1] + 1
+				depth -= open[n-1] + 1
+				open = open[:n-1]
+			}
+		case ';', ',':
+			chain = 0
+		case ' ', '\t', '\r', '\n':
+		case '!', '~', '-', '+', '*', '/', '%', '=', '?', ':', '>', '<', '&', '|', '^', '.', '`':
+			chain++
+		default:
+			if inWord = true; !word {
+				chain++
+			}
+		}
+		word = inWord
+		if depth+chain > maxNesting {
+			return failure("SyntaxError: too much nesting")
+		}
+	}
+	return checkLiterals(source)
+}
+
+var bigLiteral = regexp.MustCompile(`[0-9a-fA-F]n\b`)
+
+// checkLiterals refuses big integers, whose operators compute without bound.
+func checkLiterals(source string) error {
+	if !bigLiteral.MatchString(source) {
+		return nil
+	}
+	// It is a program, an expression or the body of a function. The compiler tells what else is wrong with it.
+	for _, form := range []string{source, "(" + source + "\n)", "(function() {" + source + "\n})"} {
+		program, err := parser.ParseFile(nil, "", form, 0)
+		if err == nil && hasBigInt(reflect.ValueOf(program.Body)) {
+			return failure("SyntaxError: big integers are not supported")
+		}
+	}
+	return nil
+}
+
+// hasBigInt looks for a literal in a syntax tree, whose nesting is bounded.
+func hasBigInt(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			return false
+		}
+		if n, ok := v.Interface().(*ast.NumberLiteral); ok {
+			_, big := n.Value.(*big.Int)
+			return big
+		}
+		return hasBigInt(v.Elem())
+	case reflect.Slice:
+		for i := range v.Len() {
+			if hasBigInt(v.Index(i)) {
+				return true
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Field(i); f.CanInterface() && v.Type().Field(i).Name != "File" && hasBigInt(f) {
+				return true
+			}
+		}
+	default:
+	}
+	return false
+}
