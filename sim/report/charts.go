@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
@@ -19,9 +17,9 @@ func second(s *result.Scenario, i float64) float64 {
 }
 
 // over makes the points of a figure of the slots.
-func over(s *result.Scenario, slots int, value func(*result.Slot) float64) (out plotter.XYs) {
+func over(s *result.Scenario, slots int, value func(*result.Slot) float64) (out []point) {
 	for i, slot := range s.Series[:slots] {
-		out = append(out, plotter.XY{X: second(s, float64(i)+0.5), Y: value(slot)})
+		out = append(out, point{X: second(s, float64(i)+0.5), Y: value(slot)})
 	}
 	return out
 }
@@ -92,9 +90,9 @@ func percentileChart(title string, ones []one) *chart {
 		}
 		last := nines(100 * (1 - 1/float64(max(2, o.s.Latency.Count()))))
 		for x := 0.0; x < last; x += 0.02 {
-			l.points = append(l.points, plotter.XY{X: x, Y: quantile(o.s.Latency, 100*(1-math.Pow(10, -x)))})
+			l.points = append(l.points, point{X: x, Y: quantile(o.s.Latency, 100*(1-math.Pow(10, -x)))})
 		}
-		l.points = append(l.points, plotter.XY{X: last, Y: max(0.001, result.Millis(o.s.Latency.Max()))})
+		l.points = append(l.points, point{X: last, Y: max(0.001, result.Millis(o.s.Latency.Max()))})
 		furthest = max(furthest, last)
 		c.lines = append(c.lines, l)
 		c.Header = append(c.Header, o.name+" ms")
@@ -160,7 +158,7 @@ func histogramChart(s *result.Scenario) *chart {
 		share := 100 * float64(n) / float64(s.Latency.Count())
 		most = max(most, share)
 		gap := math.Pow(high/low, 0.1/bars)
-		c.bars = append(c.bars, plotter.HistogramBin{Min: edge(i) * gap, Max: edge(i+1) / gap, Weight: share})
+		c.bars = append(c.bars, bin{Min: edge(i) * gap, Max: edge(i+1) / gap, Weight: share})
 		if n > 0 {
 			c.Lines = append(c.Lines, chartLine{Cells: []string{fixed(edge(i)), fixed(edge(i + 1)), fmt.Sprint(n), fmt.Sprintf("%.2f", share)}, at: math.Sqrt(edge(i) * edge(i+1))})
 		}
@@ -171,7 +169,7 @@ func histogramChart(s *result.Scenario) *chart {
 
 // throughputChart is how many users started, ended and failed in each second.
 func throughputChart(s *result.Scenario) *chart {
-	rate := func(of func(*result.Slot) int64) plotter.XYs {
+	rate := func(of func(*result.Slot) int64) []point {
 		return over(s, len(s.Series), func(slot *result.Slot) float64 {
 			return float64(of(slot)) * 1000 / float64(max(1, s.Load.ResolutionMillis))
 		})

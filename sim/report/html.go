@@ -41,20 +41,14 @@ func (p Page) HTML(w io.Writer, results ...*result.Result) error {
 	}
 	several := len(results) > 1
 	for i, r := range results {
-		run, err := newRunView(r, i, several, p.Book)
-		if err != nil {
-			return err
-		}
+		run := newRunView(r, i, several, p.Book)
 		v.Runs = append(v.Runs, run)
 	}
 	compare := comparisons
 	if p.Designs {
 		compare = designs
 	}
-	var err error
-	if v.Comparisons, err = compare(results); err != nil {
-		return err
-	}
+	v.Comparisons = compare(results)
 	t, err := template.New("page").Funcs(template.FuncMap{"numeric": func(i, texts int) bool { return i > 0 && i < texts }}).Parse(pageHTML)
 	if err != nil {
 		return fmt.Errorf("the page of the report: %w", err)
@@ -130,7 +124,7 @@ type pairView struct {
 // letter names a run: a, b, c and so on.
 func letter(i int) string { return string(rune('a' + i%26)) }
 
-func newRunView(r *result.Result, i int, several, book bool) (runView, error) {
+func newRunView(r *result.Result, i int, several, book bool) runView {
 	v := runView{ID: "run-" + letter(i), Title: titleOf(r), Summary: summary(r), Notes: Notes(r), Facts: Facts(r), Badges: badges(r)}
 	if several {
 		v.Letter = letter(i)
@@ -141,10 +135,7 @@ func newRunView(r *result.Result, i int, several, book bool) (runView, error) {
 		color := ink{inkSeries, 100, uint8(j)}
 		colors[s.Label] = template.CSS(color.css())
 		o := newOne(s.Label, color, s, r.Options)
-		sv, err := newScenarioView(s, o, fmt.Sprintf("%s-%d", v.ID, j))
-		if err != nil {
-			return v, err
-		}
+		sv := newScenarioView(s, o, fmt.Sprintf("%s-%d", v.ID, j))
 		v.Scenarios = append(v.Scenarios, sv)
 		if s.Latency.Count() > 0 {
 			ones = append(ones, o)
@@ -159,9 +150,7 @@ func newRunView(r *result.Result, i int, several, book bool) (runView, error) {
 	}
 	if len(ones) > 1 {
 		v.Overview = percentileChart("Percentiles of all scenarios", ones)
-		if err := v.Overview.draw(); err != nil {
-			return v, err
-		}
+		v.Overview.draw()
 	}
 	if r.Limit != nil {
 		v.Limit, v.ProbeColumns, v.Probes = limitText(r.Limit), probeColumns, probeLines(r.Limit)
@@ -176,7 +165,8 @@ func newRunView(r *result.Result, i int, several, book bool) (runView, error) {
 			v.Book = append(v.Book, rowView{Step: row.step, Cells: row.cells})
 		}
 	}
-	return v, drawAll(v.Server)
+	drawAll(v.Server)
+	return v
 }
 
 func badges(r *result.Result) (out []badge) {
@@ -193,7 +183,7 @@ func badges(r *result.Result) (out []badge) {
 	return out
 }
 
-func newScenarioView(s *result.Scenario, o one, id string) (scenarioView, error) {
+func newScenarioView(s *result.Scenario, o one, id string) scenarioView {
 	v := scenarioView{
 		ID: id, Color: template.CSS(o.color.css()), S: s, Load: loadText(s.Load), Check: checkOf(s.Check), CheckOK: s.Check.OK(),
 		Params: pairs(s.Params), Counts: pairs(s.Counts), Errors: pairs(s.Errors),
@@ -212,25 +202,23 @@ func newScenarioView(s *result.Scenario, o one, id string) (scenarioView, error)
 	if s.Lateness.Count() > 0 {
 		v.Tiles = append(v.Tiles, Fact{"late start, p99", span(s.Lateness.Percentile(99))})
 	}
-	return v, drawAll(v.Charts)
+	drawAll(v.Charts)
+	return v
 }
 
 // comparisons compares results with the first of them.
-func comparisons(results []*result.Result) (out []comparisonView, err error) {
+func comparisons(results []*result.Result) (out []comparisonView) {
 	for i := 1; i < len(results); i++ {
 		c := Compare(results[0], results[i])
-		v, err := newComparisonView(c.Pairs, 0, i, [2]string{letter(0), letter(i)})
-		if err != nil {
-			return nil, err
-		}
+		v := newComparisonView(c.Pairs, 0, i, [2]string{letter(0), letter(i)})
 		v.Title, v.Sentences = letter(i)+" beside "+letter(0), c.sentences(letter(0), letter(i))
 		out = append(out, v)
 	}
-	return out, nil
+	return out
 }
 
 // designs compares all scenarios with the first.
-func designs(results []*result.Result) ([]comparisonView, error) {
+func designs(results []*result.Result) []comparisonView {
 	var all []*result.Scenario
 	for _, r := range results {
 		if len(results) > 1 { // the others are companions
@@ -242,21 +230,18 @@ func designs(results []*result.Result) ([]comparisonView, error) {
 	out := comparisonView{Title: "The designs", Columns: ratioColumns}
 	for i := 1; i < len(all); i++ {
 		p := CompareScenarios(all[0], all[i])
-		v, err := newComparisonView([]Pair{p}, 0, i, [2]string{p.A.Label, p.B.Label})
-		if err != nil {
-			return nil, err
-		}
+		v := newComparisonView([]Pair{p}, 0, i, [2]string{p.A.Label, p.B.Label})
 		v.Pairs[0].Label = p.B.Label + " (b) beside " + p.A.Label + " (a)"
 		out.Lines, out.Pairs, out.Sentences = append(out.Lines, v.Lines...), append(out.Pairs, v.Pairs...), append(out.Sentences, p.sentences()...)
 	}
 	if len(out.Pairs) == 0 {
-		return nil, nil
+		return nil
 	}
-	return []comparisonView{out}, nil
+	return []comparisonView{out}
 }
 
 // newComparisonView shows pairs; a and b choose the colours.
-func newComparisonView(pairs []Pair, a, b int, names [2]string) (comparisonView, error) {
+func newComparisonView(pairs []Pair, a, b int, names [2]string) comparisonView {
 	v := comparisonView{Columns: append([]string{}, ratioColumns...)}
 	for i, name := range v.Columns {
 		v.Columns[i] = map[string]string{"a": names[0], "b": names[1], "b/a": names[1] + "/" + names[0], "b is": names[1] + " is"}[name]
@@ -277,18 +262,13 @@ func newComparisonView(pairs []Pair, a, b int, names [2]string) (comparisonView,
 			pv.Charts = append(pv.Charts, compareCharts(ones)...)
 		}
 		v.Pairs = append(v.Pairs, pv)
-		if err := drawAll(pv.Charts); err != nil {
-			return v, err
-		}
+		drawAll(pv.Charts)
 	}
-	return v, nil
+	return v
 }
 
-func drawAll(charts []*chart) error {
+func drawAll(charts []*chart) {
 	for _, c := range charts {
-		if err := c.draw(); err != nil {
-			return err
-		}
+		c.draw()
 	}
-	return nil
 }

@@ -3,29 +3,27 @@ package report
 import (
 	"fmt"
 	"math"
-
-	"gonum.org/v1/plot"
 )
 
 // timeTicks are the ticks of an axis of milliseconds on a logarithmic scale: 1, 2 and 5 of each decade, or fewer if there are many.
 type timeTicks struct{}
 
-// Ticks implements plot.Ticker.
-func (timeTicks) Ticks(low, high float64) (out []plot.Tick) {
+// Ticks implements ticker.
+func (timeTicks) Ticks(low, high float64) (out []tick) {
 	decades := math.Log10(high / low)
 	for exponent := math.Floor(math.Log10(low)); exponent <= math.Ceil(math.Log10(high)); exponent++ {
 		for digit := 1.0; digit < 10; digit++ {
-			tick := plot.Tick{Value: digit * math.Pow(10, exponent)}
-			if tick.Value < low*0.999 || tick.Value > high*1.001 {
+			t := tick{Value: digit * math.Pow(10, exponent)}
+			if t.Value < low*0.999 || t.Value > high*1.001 {
 				continue
 			}
 			switch {
 			case digit == 1 && (decades <= 6 || math.Mod(exponent, 2) == 0), decades < 2.2 && (digit == 2 || digit == 5):
-				tick.Label = milliText(tick.Value)
+				t.Label = milliText(t.Value)
 			case decades > 4:
 				continue
 			}
-			out = append(out, tick)
+			out = append(out, t)
 		}
 	}
 	return out
@@ -76,11 +74,11 @@ func nines(percentile float64) float64 { return -math.Log10(1 - percentile/100) 
 // nineTicks are the ticks of such an axis.
 type nineTicks struct{}
 
-// Ticks implements plot.Ticker.
-func (nineTicks) Ticks(low, high float64) (out []plot.Tick) {
+// Ticks implements ticker.
+func (nineTicks) Ticks(low, high float64) (out []tick) {
 	for _, p := range []float64{0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999} {
 		if x := nines(p); x >= low-1e-9 && x <= high+1e-9 {
-			out = append(out, plot.Tick{Value: x, Label: fmt.Sprintf("%g %%", p)})
+			out = append(out, tick{Value: x, Label: fmt.Sprintf("%g %%", p)})
 		}
 	}
 	return out
@@ -89,13 +87,13 @@ func (nineTicks) Ticks(low, high float64) (out []plot.Tick) {
 // plainTicks are round numbers, with thousands set apart.
 type plainTicks struct{ unit string }
 
-// Ticks implements plot.Ticker.
-func (t plainTicks) Ticks(low, high float64) (out []plot.Tick) {
+// Ticks implements ticker.
+func (t plainTicks) Ticks(low, high float64) (out []tick) {
 	const most = 7
 	step := roundUp((high - low) / most)
 	for i := int(math.Ceil(low/step - 1e-9)); float64(i)*step <= high*1.000001; i++ { // whole: there is no -0 among them
 		value := float64(i) * step
-		out = append(out, plot.Tick{Value: value, Label: plain(value) + t.unit})
+		out = append(out, tick{Value: value, Label: plain(value) + t.unit})
 	}
 	return out
 }
@@ -115,15 +113,15 @@ func plain(x float64) string {
 // ratioTicks are those of a logarithmic axis of ratios.
 type ratioTicks struct{}
 
-// Ticks implements plot.Ticker.
-func (ratioTicks) Ticks(low, high float64) (out []plot.Tick) {
+// Ticks implements ticker.
+func (ratioTicks) Ticks(low, high float64) (out []tick) {
 	for _, r := range []float64{0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000} {
 		wide := math.Log10(high / low)
 		between := r > 0.5 && r < 2 && r != 1
 		if r < low || r > high || between && wide > 0.9 || (r == 0.9 || r == 1.1) && wide > 0.35 {
 			continue
 		}
-		out = append(out, plot.Tick{Value: r, Label: fmt.Sprintf("×%g", r)})
+		out = append(out, tick{Value: r, Label: fmt.Sprintf("×%g", r)})
 	}
 	return out
 }

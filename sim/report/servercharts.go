@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
@@ -82,7 +79,7 @@ func serverChart(title, note string, samples []result.ServerSample, unit string)
 func (c *chart) sampled(name string, color ink, samples []result.ServerSample, value func(result.ServerSample) float64) {
 	l := line{name: name, color: color, width: 2, area: name == ""}
 	for i, s := range samples {
-		l.points = append(l.points, plotter.XY{X: s.Second, Y: value(s)})
+		l.points = append(l.points, point{X: s.Second, Y: value(s)})
 		c.Lines[i].Cells = append(c.Lines[i].Cells, digits3(value(s)))
 	}
 	c.lines = append(c.lines, l)
@@ -123,14 +120,14 @@ func forestChart(p Pair, names [2]string) *chart {
 		Title: "Ratios", Note: fmt.Sprintf("%s divided by %s, with 95 %% intervals; left of ×1 %s has less", names[1], names[0], names[1]), x: axis{log: true, ticks: ratioTicks{}},
 		marks: []mark{{at: 1}},
 	}
-	var ticks plot.ConstantTicks
+	var ticks fixedTicks
 	low, high := 0.8, 1.25
 	for _, r := range p.Ratios {
 		if r.Low <= 0 || r.Ratio <= 0 {
 			continue
 		}
 		y := -float64(len(ticks))
-		ticks = append(ticks, plot.Tick{Value: y, Label: r.Figure})
+		ticks = append(ticks, tick{Value: y, Label: r.Figure})
 		color := ink{inkMuted, 100, 0}
 		switch r.Verdict {
 		case Better:
@@ -139,8 +136,8 @@ func forestChart(p Pair, names [2]string) *chart {
 			color = ink{inkBad, 100, 0}
 		default: // nothing is said
 		}
-		c.lines = append(c.lines, line{color: color, width: 2.5, points: plotter.XYs{{X: r.Low, Y: y}, {X: r.High, Y: y}}},
-			line{color: color, width: 4, points: plotter.XYs{{X: r.Ratio, Y: y}}})
+		c.lines = append(c.lines, line{color: color, width: 2.5, points: []point{{X: r.Low, Y: y}, {X: r.High, Y: y}}},
+			line{color: color, width: 4, points: []point{{X: r.Ratio, Y: y}}})
 		low, high = min(low, r.Low/1.05), max(high, r.High*1.05)
 	}
 	if len(ticks) == 0 {
