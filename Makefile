@@ -37,6 +37,10 @@ help: ## list the targets
 build: ## build bin/sheaf
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o bin/sheaf ./cmd/sheaf
 
+.PHONY: sizes
+sizes: ## fail if the server or an embedding program has grown above its limit (docs/performance.md)
+	$(GO) run ./tools/sizes
+
 .PHONY: cross
 cross: ## compile for other platforms (CROSS)
 	@for p in $(CROSS); do \
@@ -137,4 +141,4 @@ conformance: build ## run the drivers' suites, mongosh and Mongoose against bin/
 	cd conformance && SHEAF_BIN=$(CURDIR)/bin/sheaf $(GO) test -p 1 -count=1 -timeout 30m -v ./...
 
 .PHONY: ci
-ci: build fmt-check lint cross test-long test-race race-patterns fuzz generate-check ## everything that a change must pass
+ci: build sizes fmt-check lint cross test-long test-race race-patterns fuzz generate-check ## everything that a change must pass
