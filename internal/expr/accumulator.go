@@ -189,9 +189,8 @@ func ObjectFields(e Expr) (names []string, values []Expr, ok bool) {
 // NewObject returns an expression that builds a document of these fields.
 func NewObject(names []string, values []Expr) Expr { return &objectExpr{names: names, values: values} }
 
-// accumulatorOperators are the accumulators that are expressions too: over their operands, or over the elements of
-// one operand that is an array.
-func accumulatorOperators(c *collation.Collator) []definition {
+// accumulatorOperators are the accumulators that are expressions too.
+func accumulatorOperators() []definition {
 	var defs []definition
 	for _, a := range plainAccumulators()[:operatorCount] {
 		how := assocNone
@@ -199,28 +198,33 @@ func accumulatorOperators(c *collation.Collator) []definition {
 		case "$sum", "$min", "$max":
 			how = commutable
 		}
-		defs = append(defs, watchAssociative(a.name, "accumulator", how, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
-			list := args
-			if len(args) == 1 && args[0].Type == bsonx.TypeArray {
-				var err error
-				if list, err = elements(args[0].Doc(), running); err != nil {
-					return bsonx.Missing, err
-				}
-			}
-			acc := a.make(c)
-			var meter interrupt.Meter
-			for _, v := range list {
-				if err := meter.Did(interrupt.Step, running); err != nil {
-					return bsonx.Missing, err
-				}
-				if err := acc.Add(v); err != nil {
-					return bsonx.Missing, err
-				}
-			}
-			return acc.Result(), nil
-		}))
+		defs = append(defs, collateAssociative(a.name, "accumulator", how, a.over))
 	}
 	return defs
+}
+
+// over returns the accumulator as a function of its operands, or of the elements of one that is an array.
+func (a accumulator) over(c *collation.Collator) watchingN {
+	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+		list := args
+		if len(args) == 1 && args[0].Type == bsonx.TypeArray {
+			var err error
+			if list, err = elements(args[0].Doc(), running); err != nil {
+				return bsonx.Missing, err
+			}
+		}
+		acc := a.make(c)
+		var meter interrupt.Meter
+		for _, v := range list {
+			if err := meter.Did(interrupt.Step, running); err != nil {
+				return bsonx.Missing, err
+			}
+			if err := acc.Add(v); err != nil {
+				return bsonx.Missing, err
+			}
+		}
+		return acc.Result(), nil
+	}
 }
 
 // arrayOf returns an array of the values.

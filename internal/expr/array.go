@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func arrayOperators(c *collation.Collator) []definition {
+func arrayOperators() []definition {
 	return []definition{
 		opN("$arrayElemAt", "array", 2, 2, arrayElemAt),
 		op1("$first", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$first", v, 0) }),
@@ -19,11 +19,11 @@ func arrayOperators(c *collation.Collator) []definition {
 		lazily(watchAssociative("$concatArrays", "array", assocFull, concatArrays), 1),
 		total(op1("$isArray", "array", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(v.Type == bsonx.TypeArray), nil })),
 		make1("$size", "array", size),
-		watch2("$in", "array", in(c)),
+		collate2("$in", "array", in),
 		lazily(watchN("$slice", "array", 2, 3, slice), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),
 		watch1("$reverseArray", "array", reverseArray),
 		lazily(watchN("$range", "array", 2, 3, rangeOf), 2, bsonx.Missing, bsonx.Missing, bsonx.Int32(1)),
-		lazily(indexOfArrayOperator(c), 1, bsonx.Missing, bsonx.Int32(0), bsonx.Int32(0), bsonx.Int32(0)),
+		lazily(indexOfArrayOperator(), 1, bsonx.Missing, bsonx.Int32(0), bsonx.Int32(0), bsonx.Int32(0)),
 	}
 }
 
@@ -292,8 +292,8 @@ func rangeBound(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 
 // indexOfArrayOperator defines $indexOfArray. An array that is constant is looked at when it is compiled. What is sought is evaluated
 // after the bounds, as within MongoDB: where both fail it is their error.
-func indexOfArrayOperator(c *collation.Collator) definition {
-	def := watchN("$indexOfArray", "array", 2, 4, indexOfArray(c))
+func indexOfArrayOperator() definition {
+	def := collateN("$indexOfArray", "array", 2, 4, indexOfArray)
 	parse := def.parse
 	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)

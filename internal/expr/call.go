@@ -265,6 +265,11 @@ func makeN(name, family string, minArgs, maxArgs int, fn funcN) definition {
 
 // opAssociative defines an operator of any number of operands, runs of which may be combined.
 func opAssociative(name, family string, how association, fn funcN) definition {
+	return associative(name, family, how, func(*Vars) funcN { return fn })
+}
+
+// associative is opAssociative for a function that depends on the scope.
+func associative(name, family string, how association, in func(vars *Vars) funcN) definition {
 	return definition{
 		name: name, family: family, max: -1,
 		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -272,7 +277,7 @@ func opAssociative(name, family string, how association, fn funcN) definition {
 			if err != nil {
 				return nil, err
 			}
-			call := &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: fn}
+			call := &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: in(vars)}
 			return call, call.combine(how, vars)
 		},
 	}

@@ -85,13 +85,16 @@ func missingRank(v bsonx.Value) int {
 	}
 }
 
-func comparisonOperators(c *collation.Collator) []definition {
+func comparisonOperators() []definition {
 	return []definition{
 		comparison("$eq", Eq), comparison("$ne", Ne), comparison("$gt", Gt),
 		comparison("$gte", Gte), comparison("$lt", Lt), comparison("$lte", Lte),
-		swapped(total(make2("$cmp", "comparison", func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
-			order := compare(c, a, b)
-			return out.Int32(int32(sign(order))), c.Ended(a, b)
+		swapped(total(watched(make2("$cmp", "comparison", nil), func(call *call2, vars *Vars) {
+			c := vars.Collation()
+			call.fn = func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
+				order := compare(c, a, b)
+				return out.Int32(int32(sign(order))), c.Ended(a, b)
+			}
 		}))),
 	}
 }

@@ -17,10 +17,8 @@ const maxDepth = 200
 // operators' own parsers used would be an initialisation cycle.
 type parser struct {
 	table map[string]*definition
-	// collated are those of them that compare values, by the collation; nil before there is one.
-	collated map[string]*definition
-	depth    int
-	meter    interrupt.Meter
+	depth int
+	meter interrupt.Meter
 }
 
 // operandWork is the work of compiling an operand.
@@ -133,14 +131,6 @@ func (p *parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 	}
 	if def.parse == nil {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the expression %s is not implemented", name)
-	}
-	if c := vars.Collation(); c != nil {
-		if p.collated == nil {
-			p.collated = collated(c)
-		}
-		if d, ok := p.collated[name]; ok && d.parse != nil {
-			def = d
-		}
 	}
 	e, err := def.parse(p, def, arg, vars)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/collation"
 )
 
 // Status says what happens to a use of an operator.
@@ -63,29 +62,14 @@ var registry = sync.OnceValue(func() map[string]*definition {
 	return table
 })
 
-// comparing are the families with operators that compare values by a collation.
-func comparing(c *collation.Collator) [][]definition {
-	return [][]definition{comparisonOperators(c), arrayOperators(c), setOperators(c), accumulatorOperators(c)}
-}
-
-// collated returns the operators that compare values, by a collation.
-func collated(c *collation.Collator) map[string]*definition {
-	table := map[string]*definition{}
-	for _, defs := range comparing(c) {
-		for i := range defs {
-			table[defs[i].name] = &defs[i]
-		}
-	}
-	return table
-}
-
 func families() [][]definition {
-	return append(comparing(nil), [][]definition{
+	return [][]definition{
+		comparisonOperators(), arrayOperators(), setOperators(), accumulatorOperators(),
 		booleanOperators(), conditionalOperators(), literalOperators(),
 		scopeOperators(), objectOperators(), typeOperators(), arithmeticOperators(),
 		trigOperators(), conversionOperators(), dateOperators(), stringOperators(), trimOperators(), miscOperators(),
 		sortArrayOperators(), firstNOperators(), zipOperators(), regexOperators(), hashOperators(), percentileOperators(), functionOperators(),
-	}...)
+	}
 }
 
 // Operators lists all operators of MongoDB 8.0 by name.

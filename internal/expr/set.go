@@ -10,20 +10,25 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func setOperators(c *collation.Collator) []definition {
-	s := sets{collation: c}
+func setOperators() []definition {
 	return []definition{
-		lazily(watchAssociative("$setUnion", "set", commutable, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
-			return s.serving(running).union(args)
+		lazily(collateAssociative("$setUnion", "set", commutable, func(c *collation.Collator) watchingN {
+			return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+				return sets{c, running}.union(args)
+			}
 		}), 1),
-		lazily(watchAssociative("$setIntersection", "set", commutable, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
-			return s.serving(running).intersection(args)
+		lazily(collateAssociative("$setIntersection", "set", commutable, func(c *collation.Collator) watchingN {
+			return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+				return sets{c, running}.intersection(args)
+			}
 		}), 1),
-		watch2("$setDifference", "set", func(a, b bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
-			return s.serving(running).difference(a, b)
+		collate2("$setDifference", "set", func(c *collation.Collator) watching2 {
+			return func(a, b bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+				return sets{c, running}.difference(a, b)
+			}
 		}),
-		{name: "$setEquals", family: "set", min: 2, max: -1, parse: s.parseEquals},
-		lazily(s.isSubsetOperator(), 1, bsonx.Missing, bsonx.NewArray()),
+		{name: "$setEquals", family: "set", min: 2, max: -1, parse: parseEquals},
+		lazily(isSubsetOperator(), 1, bsonx.Missing, bsonx.NewArray()),
 		watch1("$allElementsTrue", "set", allElementsTrue),
 		watch1("$anyElementTrue", "set", anyElementTrue),
 	}
@@ -34,9 +39,6 @@ type sets struct {
 	collation *collation.Collator
 	running   *interrupt.Running // the operation; nil never ends
 }
-
-// serving returns the sets of an operation.
-func (s sets) serving(running *interrupt.Running) sets { return sets{s.collation, running} }
 
 // sorted returns the distinct elements of an array in order.
 func (s sets) sorted(array bsonx.Value) ([]bsonx.Value, error) {
@@ -181,7 +183,7 @@ func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 	return listOf(out, s.running)
 }
 
-func (s sets) parseEquals(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseEquals(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	args, err := p.operands(arg, vars)
 	if err != nil {
 		return nil, err
@@ -199,7 +201,7 @@ func (s sets) parseEquals(p *parser, def *definition, arg bsonx.Value, vars *Var
 		moved = constantFirst(args)
 	}
 	return &callN{
-		op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(sets{s.collation, vars.Scripts().Running}.equals(moved)), lazy: &laziness{from: 1, refutes: true},
+		op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(sets{vars.Collation(), vars.Scripts().Running}.equals(moved)), lazy: &laziness{from: 1, refutes: true},
 	}, nil
 }
 
@@ -275,9 +277,11 @@ func placeBefore(i, moved int) int {
 }
 
 // isSubsetOperator defines $setIsSubset. A second operand that is constant is looked at when it is compiled.
-func (s sets) isSubsetOperator() definition {
-	def := watchN("$setIsSubset", "set", 2, 2, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
-		return s.serving(running).isSubset(args[0], args[1])
+func isSubsetOperator() definition {
+	def := collateN("$setIsSubset", "set", 2, 2, func(c *collation.Collator) watchingN {
+		return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+			return sets{c, running}.isSubset(args[0], args[1])
+		}
 	})
 	parse := def.parse
 	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {

@@ -31,7 +31,8 @@ func trim(name string, left, right bool) definition {
 		notObjectText: "%s only supports an object as an argument, found %s", missingText: "%s requires an '%s' field",
 	}
 	def := opNamed(name, "string", codes, 1, []string{"input", "chars"}, nil)
-	def = watched(def, func(call *callN, running *interrupt.Running) {
+	def = watched(def, func(call *callN, vars *Vars) {
+		running := vars.Scripts().Running
 		given := call.args[1] != nil
 		call.fn = plainN(func(args []bsonx.Value) (bsonx.Value, error) {
 			text, set, err := trimArguments(name, args, given, running)

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
@@ -15,13 +16,13 @@ type (
 )
 
 // watched calls set for each parsed call of an operator. set gives the call its function, which
-// looks at the operation.
-func watched[C Expr](def definition, set func(call C, running *interrupt.Running)) definition {
+// looks at the operation of the scope and compares by its collation.
+func watched[C Expr](def definition, set func(call C, vars *Vars)) definition {
 	parse := def.parse
 	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
 		if call, ok := e.(C); ok {
-			set(call, vars.Scripts().Running)
+			set(call, vars)
 		}
 		return e, err
 	}
@@ -30,14 +31,21 @@ func watched[C Expr](def definition, set func(call C, running *interrupt.Running
 
 // watch1 is op1 for a function that looks at its operation.
 func watch1(name, family string, fn watching1) definition {
-	return watched(make1(name, family, nil), func(call *call1, running *interrupt.Running) {
+	return watched(make1(name, family, nil), func(call *call1, vars *Vars) {
+		running := vars.Scripts().Running
 		call.fn = plain1(func(v bsonx.Value) (bsonx.Value, error) { return fn(v, running) })
 	})
 }
 
 // watch2 is op2 for a function that looks at its operation.
 func watch2(name, family string, fn watching2) definition {
-	return watched(make2(name, family, nil), func(call *call2, running *interrupt.Running) {
+	return collate2(name, family, func(*collation.Collator) watching2 { return fn })
+}
+
+// collate2 is watch2 for a function that compares by the collation of the scope.
+func collate2(name, family string, collated func(c *collation.Collator) watching2) definition {
+	return watched(make2(name, family, nil), func(call *call2, vars *Vars) {
+		fn, running := collated(vars.Collation()), vars.Scripts().Running
 		call.fn = plain2(func(a, b bsonx.Value) (bsonx.Value, error) { return fn(a, b, running) })
 	})
 }
@@ -47,11 +55,24 @@ func watchN(name, family string, minArgs, maxArgs int, fn watchingN) definition 
 	return watchedN(makeN(name, family, minArgs, maxArgs, nil), fn)
 }
 
+// collateN is watchN for a function that compares by the collation of the scope.
+func collateN(name, family string, minArgs, maxArgs int, collated func(c *collation.Collator) watchingN) definition {
+	return collatedN(makeN(name, family, minArgs, maxArgs, nil), collated)
+}
+
 // watchAssociative is opAssociative for a function that looks at its operation. There is no
 // operation while the expression is compiled and constant operands are combined.
 func watchAssociative(name, family string, how association, fn watchingN) definition {
-	combine := plainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, nil) })
-	return watchedN(opAssociative(name, family, how, combine), fn)
+	return collateAssociative(name, family, how, func(*collation.Collator) watchingN { return fn })
+}
+
+// collateAssociative is watchAssociative for a function that compares by the collation of the scope.
+func collateAssociative(name, family string, how association, collated func(c *collation.Collator) watchingN) definition {
+	def := associative(name, family, how, func(vars *Vars) funcN {
+		fn := collated(vars.Collation())
+		return plainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, nil) })
+	})
+	return collatedN(def, collated)
 }
 
 // watchNamed is opNamed for a function that looks at its operation.
@@ -60,7 +81,12 @@ func watchNamed(name, family string, codes namedCodes, required int, names []str
 }
 
 func watchedN(def definition, fn watchingN) definition {
-	return watched(def, func(call *callN, running *interrupt.Running) {
+	return collatedN(def, func(*collation.Collator) watchingN { return fn })
+}
+
+func collatedN(def definition, collated func(c *collation.Collator) watchingN) definition {
+	return watched(def, func(call *callN, vars *Vars) {
+		fn, running := collated(vars.Collation()), vars.Scripts().Running
 		call.fn = plainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, running) })
 	})
 }
