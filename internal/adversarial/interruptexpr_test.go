@@ -109,7 +109,7 @@ var named = map[string][]string{
 func interruptExpressions(t *testing.T, db *mongo.Database) {
 	m := newMeasure(t, db)
 	kinds := []string{"numbers", "texts", "object", "pairs", "text"}
-	for n, op := range expr.Operators() {
+	for n, op := range expr.Expressions().List() {
 		if op.Status == expr.Known {
 			continue
 		}

@@ -70,7 +70,7 @@ func badEnum(req *Request, field string, v bsonx.Value) error {
 // validatorVars returns the scope of a validator that serves an operation, which may be nil. Without
 // an order $$CLUSTER_TIME is refused.
 func validatorVars(co *collation.Collator, running *interrupt.Running, order *storage.Order) *expr.Vars {
-	vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: running})
+	vars := expr.Scope().WithScripts(js.Options{Running: running})
 	if order != nil {
 		vars = vars.WithClusterTime(func() bsonx.Value { return oplog.Timestamp(order.Visible()) })
 	}

@@ -45,7 +45,7 @@ func sections() []section {
 		{title: "Aggregation stages", entries: fromExpr(pipeline.Stages())},
 		{title: "Accumulators of $group", entries: fromExpr(expr.Accumulators())},
 		{title: "Window functions", entries: fromExpr(pipeline.WindowFunctions())},
-		{title: "Aggregation expressions", entries: fromExpr(expr.Operators())},
+		{title: "Aggregation expressions", entries: fromExpr(expr.Expressions().List())},
 		{title: "Types of index", entries: indexTypes(), text: indexText},
 		{title: "Locales of collations", entries: locales(), text: collationText},
 	}

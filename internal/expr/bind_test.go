@@ -17,7 +17,7 @@ func TestBindFieldsEnds(t *testing.T) {
 	list := make([]expr.Expr, 1<<14)
 	for i := range list {
 		var err error
-		if list[i], err = expr.Parse(bsonx.String(fmt.Sprintf("$f%d", i)), nil); err != nil {
+		if list[i], err = expr.Parse(bsonx.String(fmt.Sprintf("$f%d", i)), expr.Scope()); err != nil {
 			t.Fatal(err)
 		}
 	}

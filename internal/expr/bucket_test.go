@@ -53,7 +53,7 @@ func checkBucket(t *testing.T, boundaries []bsonx.Value, otherwise bsonx.Value, 
 	}
 	evaluate := func(parse func(*expr.Vars) (expr.Expr, error)) string {
 		var failures expr.Failures
-		e, err := parse((*expr.Vars)(nil).WithFailures(&failures))
+		e, err := parse(expr.Scope().WithFailures(&failures))
 		if err != nil {
 			t.Fatal(err)
 		}

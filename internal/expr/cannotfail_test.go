@@ -24,7 +24,7 @@ func TestCannotFail(t *testing.T) {
 	}
 	check := func(texts []string, want bool) {
 		for _, text := range texts {
-			e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), nil)
+			e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), expr.Scope())
 			if err != nil {
 				t.Errorf("%s: %v", text, err)
 				continue

@@ -46,7 +46,9 @@ func (v *Vars) WithFailures(f *Failures) *Vars {
 	if v.Failures() == f {
 		return v
 	}
-	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), failures: f, collation: v.Collation()}
+	scope := v.child()
+	scope.failures = f
+	return scope
 }
 
 // Failures returns what notes the failures of the scope, or nil.

@@ -32,7 +32,7 @@ func TestConstantsCount(t *testing.T) {
 		op.Use(budget)
 		var running interrupt.Running
 		running.Set(operationContext{t.Context(), op})
-		vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: &running})
+		vars := expr.Scope().WithScripts(js.Options{Running: &running})
 		_, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
 		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "ExceededMemoryLimit") {
 			t.Errorf("%.80s: %v", text, err)
@@ -69,7 +69,7 @@ func TestResultsCount(t *testing.T) {
 			op.Use(budget)
 			var running interrupt.Running
 			running.Set(operationContext{t.Context(), op})
-			vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: &running})
+			vars := expr.Scope().WithScripts(js.Options{Running: &running})
 			e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
 			if err != nil {
 				t.Fatal(err)

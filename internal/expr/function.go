@@ -89,7 +89,9 @@ func functionBody(p *parser, v bsonx.Value, vars *Vars) (string, error) {
 
 // WithScripts returns the scope with limits for the JavaScript in expressions; without, they are the defaults.
 func (v *Vars) WithScripts(opts js.Options) *Vars {
-	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), scripts: &opts, failures: v.Failures(), collation: v.Collation()}
+	scope := v.child()
+	scope.scripts = &opts
+	return scope
 }
 
 // Scripts returns the limits of the innermost scope that has any.

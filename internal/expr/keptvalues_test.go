@@ -54,7 +54,7 @@ func evalWithin(t *testing.T, budget *memory.Budget, text string) (bsonx.Value, 
 	defer op.Release()
 	running := &interrupt.Running{}
 	running.Set(context.WithValue(t.Context(), memory.OperationKey(), op))
-	vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: running})
+	vars := expr.Scope().WithScripts(js.Options{Running: running})
 	e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
 	if err != nil {
 		t.Fatal(err)

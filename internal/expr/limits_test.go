@@ -59,7 +59,7 @@ func TestLoopsEndWithTheirOperation(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	running.Set(ctx)
-	vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: running})
+	vars := expr.Scope().WithScripts(js.Options{Running: running})
 	for _, text := range []string{
 		loop, `{"$filter": {"input": {"$range": ["$zero", 1000000]}, "cond": {"$gt": ["$$this", 5]}}}`,
 		`{"$reduce": {"input": {"$range": ["$zero", 1000000]}, "initialValue": 0, "in": {"$add": ["$$value", 1]}}}`,

@@ -50,7 +50,7 @@ func TestLooks(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
 	doc := largeOperands()
-	for _, op := range expr.Operators() {
+	for _, op := range expr.Expressions().List() {
 		if op.Status == expr.Known || !slices.Contains([]string{"array", "set", "object"}, op.Family) && loops[op.Name] == "" || quick[op.Name] != "" {
 			continue
 		}
@@ -72,7 +72,7 @@ func looksOf(t *testing.T, text string, doc bsonx.Doc) int {
 	t.Helper()
 	op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 	running.Set(op)
-	e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), (*expr.Vars)(nil).WithScripts(js.Options{Running: running}))
+	e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), expr.Scope().WithScripts(js.Options{Running: running}))
 	if err != nil {
 		t.Fatal(err)
 	}

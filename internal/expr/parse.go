@@ -13,10 +13,8 @@ import (
 // maxDepth bounds the nesting of an expression; BSON from a client cannot be deeper.
 const maxDepth = 200
 
-// parser is the state of one Parse. The table of operators is reached through it, because a package variable that the
-// operators' own parsers used would be an initialisation cycle.
+// parser is the state of one Parse.
 type parser struct {
-	table map[string]*definition
 	depth int
 	meter interrupt.Meter
 }
@@ -27,13 +25,13 @@ const operandWork = 16 * interrupt.Step
 // Parse compiles an expression: a field path or variable in a string, an operator or an object expression in a document,
 // an array, or a literal. vars may be nil.
 func Parse(v bsonx.Value, vars *Vars) (Expr, error) {
-	p := &parser{table: registry()}
+	p := &parser{}
 	return p.operand(v, vars)
 }
 
 // ParseOperator compiles the operator name with its argument, as {name: arg}.
 func ParseOperator(name string, arg bsonx.Value, vars *Vars) (Expr, error) {
-	p := &parser{table: registry()}
+	p := &parser{}
 	return p.operator(name, arg, vars)
 }
 
@@ -125,8 +123,8 @@ func (p *parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
 }
 
 func (p *parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error) {
-	def, ok := p.table[name]
-	if !ok {
+	def := vars.Operators().find(name)
+	if def == nil {
 		return nil, mongoerr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
 	}
 	if def.parse == nil {

@@ -3,7 +3,6 @@ package expr
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
@@ -49,33 +48,50 @@ type definition struct {
 	late     bool   // MongoDB does not evaluate it before the first document, even if its operands are constant
 }
 
-// registry is the table of all operators, built on first use.
-var registry = sync.OnceValue(func() map[string]*definition {
-	table := map[string]*definition{}
-	for _, defs := range families() {
-		for i := range defs {
-			if old := table[defs[i].name]; old == nil || old.parse == nil {
-				table[defs[i].name] = &defs[i]
-			}
-		}
-	}
-	return table
-})
-
-func families() [][]definition {
-	return [][]definition{
-		comparisonOperators(), arrayOperators(), setOperators(), accumulatorOperators(),
-		booleanOperators(), conditionalOperators(), literalOperators(),
-		scopeOperators(), objectOperators(), typeOperators(), arithmeticOperators(),
-		trigOperators(), conversionOperators(), dateOperators(), stringOperators(), trimOperators(), miscOperators(),
-		sortArrayOperators(), firstNOperators(), zipOperators(), regexOperators(), hashOperators(), percentileOperators(), functionOperators(),
-	}
+// Table has the operators that expressions may use. It is immutable.
+type Table struct {
+	byName map[string]*definition
+	scope  *Vars
 }
 
-// Operators lists all operators of MongoDB 8.0 by name.
-func Operators() []OperatorInfo {
+// NewTable joins the operators of several families. It panics if a name stands twice.
+func NewTable(families ...[]definition) *Table {
+	t := &Table{byName: map[string]*definition{}}
+	t.scope = &Vars{slot: constSlot, operators: t}
+	for _, defs := range families {
+		for i := range defs {
+			if t.byName[defs[i].name] != nil {
+				panic("expr: " + defs[i].name + " is defined twice")
+			}
+			t.byName[defs[i].name] = &defs[i]
+		}
+	}
+	return t
+}
+
+// Scope returns the outermost scope: of the system variables and these operators.
+func (t *Table) Scope() *Vars {
+	if t == nil {
+		return nil
+	}
+	return t.scope
+}
+
+// Has reports whether name, with its dollar, is an operator, supported or not.
+func (t *Table) Has(name string) bool { return t.find(name) != nil }
+
+// find returns the definition of an operator, or nil if there is none.
+func (t *Table) find(name string) *definition {
+	if t == nil {
+		panic("expr: " + name + " in a scope that was made without operators")
+	}
+	return t.byName[name]
+}
+
+// List describes the operators in the order of their names.
+func (t *Table) List() []OperatorInfo {
 	var out []OperatorInfo
-	for _, def := range registry() {
+	for _, def := range t.byName {
 		status := Supported
 		if def.parse == nil {
 			status = Known
@@ -84,12 +100,6 @@ func Operators() []OperatorInfo {
 	}
 	slices.SortFunc(out, func(a, b OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out
-}
-
-// IsOperator reports whether name, with its dollar, is an expression operator of MongoDB, supported or not.
-func IsOperator(name string) bool {
-	_, ok := registry()[name]
-	return ok
 }
 
 func literalOperators() []definition {

@@ -124,7 +124,9 @@ func (v *Vars) above(other *Vars) *Vars {
 	if other.nextSlot() == v.nextSlot() {
 		return v
 	}
-	return &Vars{parent: v, slot: constSlot, next: other.nextSlot(), failures: v.Failures()}
+	scope := v.child()
+	scope.next, scope.collation = other.nextSlot(), nil
+	return scope
 }
 
 // iterate is what $map, $filter and $reduce have in common: an input and a body that sees its elements.

@@ -185,12 +185,12 @@ func (s serialScope) path(text string) serial {
 }
 
 // folded is an operator whose operands are known; it is computed where all of them are constants.
-func folded(name string, arg bsonx.Value, constants bool) serial {
+func (s serialScope) folded(name string, arg bsonx.Value, constants bool) serial {
 	op := operation(name, arg)
 	if !constants {
 		return shown(op)
 	}
-	e, err := Parse(op, nil)
+	e, err := Parse(op, s.Vars.Operators().Scope())
 	if err != nil {
 		return shown(op)
 	}

@@ -15,7 +15,7 @@ import (
 // accumulator takes uses of accumulators. The variable $$c is the constant 7.
 func TestSerialize(t *testing.T) {
 	t.Parallel()
-	vars := (*expr.Vars)(nil).WithConst("c", bsonx.Int32(7))
+	vars := expr.Scope().WithConst("c", bsonx.Int32(7))
 	s := expr.Serializer{Vars: vars, Now: time.Unix(0, 0)}
 	datadriven.RunTest(t, "testdata/serialize/forms", func(t *testing.T, d *datadriven.TestData) string {
 		var out strings.Builder
@@ -31,7 +31,7 @@ func TestSerialize(t *testing.T) {
 				v = s.Expression(v)
 			}
 			out.WriteString(bsonx.FormatShell(v) + "\n")
-			if _, err := expr.Parse(v, nil); d.Cmd == "expression" && err != nil && !strings.Contains(line, "$toString") {
+			if _, err := expr.Parse(v, expr.Scope()); d.Cmd == "expression" && err != nil && !strings.Contains(line, "$toString") {
 				t.Errorf("%s: the form is no expression: %v", line, err)
 			}
 		}

@@ -120,7 +120,7 @@ func sole(arg bsonx.Value) bsonx.Value {
 func (s serialScope) conversion(op string, arg bsonx.Value, to string) serial {
 	input := s.expression(arg)
 	if input.constant {
-		if v := folded(op, bsonx.NewArray(input.value()), true); v.constant {
+		if v := s.folded(op, bsonx.NewArray(input.value()), true); v.constant {
 			return v
 		}
 	}
@@ -135,7 +135,7 @@ func (s serialScope) unsetField(args bsonx.Doc) serial {
 	input := s.expression(args.Lookup("input"))
 	field := s.expression(args.Lookup("field"))
 	if input.constant {
-		return folded("$unsetField", bsonx.Document(bsonx.NewDoc("field", field.value(), "input", input.value())), true)
+		return s.folded("$unsetField", bsonx.Document(bsonx.NewDoc("field", field.value(), "input", input.value())), true)
 	}
 	return shown(operation("$setField", bsonx.Document(bsonx.NewDoc("field", field.value(), "input", input.value(), "value", "$$REMOVE"))))
 }
@@ -164,7 +164,7 @@ func (s serialScope) named(op string, args bsonx.Doc, names []string) serial {
 		}
 	}
 	b.End()
-	return folded(op, bsonx.Document(b.Bytes()), constants)
+	return s.folded(op, bsonx.Document(b.Bytes()), constants)
 }
 
 // positional serialises an operator whose operands are an array.
@@ -175,21 +175,21 @@ func (s serialScope) positional(op string, arg bsonx.Value) serial {
 	}
 	args := s.all(list)
 	if !allConstant(args) {
-		args = joinConstants(op, args)
+		args = s.joinConstants(op, args)
 	}
-	return folded(op, forms(args), allConstant(args))
+	return s.folded(op, forms(args), allConstant(args))
 }
 
 // joinConstants computes what operands of an associative operator give together: those that stand side by side, of $add
 // and $multiply only the first ones, and all of them where their order does not matter.
-func joinConstants(op string, args []serial) []serial {
+func (s serialScope) joinConstants(op string, args []serial) []serial {
 	switch op {
 	case "$add", "$multiply":
 		n := 0
 		for args[n].constant {
 			n++
 		}
-		return append(joined(op, args[:n]), args[n:]...)
+		return append(s.joined(op, args[:n]), args[n:]...)
 	case "$concat", "$concatArrays":
 		var out []serial
 		for i := 0; i < len(args); {
@@ -197,7 +197,7 @@ func joinConstants(op string, args []serial) []serial {
 			for n < len(args) && args[n].constant {
 				n++
 			}
-			out = append(out, joined(op, args[i:n])...)
+			out = append(out, s.joined(op, args[i:n])...)
 			if n < len(args) {
 				out = append(out, args[n])
 			}
@@ -213,18 +213,18 @@ func joinConstants(op string, args []serial) []serial {
 				others = append(others, a)
 			}
 		}
-		return append(others, joined(op, constants)...)
+		return append(others, s.joined(op, constants)...)
 	default:
 		return args
 	}
 }
 
 // joined returns one constant for several, or these where they cannot be computed.
-func joined(op string, constants []serial) []serial {
+func (s serialScope) joined(op string, constants []serial) []serial {
 	if len(constants) < 2 {
 		return append([]serial(nil), constants...)
 	}
-	if v := folded(op, forms(constants), true); v.constant {
+	if v := s.folded(op, forms(constants), true); v.constant {
 		return []serial{v}
 	}
 	return append([]serial(nil), constants...)

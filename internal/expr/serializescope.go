@@ -152,7 +152,7 @@ func (s serialScope) iteration(op string, args bsonx.Doc, body string) serial {
 		b.Value("limit", limit.value())
 	}
 	b.End()
-	return folded(op, bsonx.Document(b.Bytes()), constants)
+	return s.folded(op, bsonx.Document(b.Bytes()), constants)
 }
 
 func (s serialScope) reduce(arg bsonx.Value) serial {
@@ -160,7 +160,7 @@ func (s serialScope) reduce(arg bsonx.Value) serial {
 	input, initial := s.expression(d.Lookup("input")), s.expression(d.Lookup("initialValue"))
 	in := s.bind("this", serial{}).bind("value", serial{}).expression(d.Lookup("in"))
 	form := bsonx.Document(bsonx.NewDoc("input", input.value(), "initialValue", initial.value(), "in", in.value()))
-	return folded("$reduce", form, input.constant && initial.constant && in.constant)
+	return s.folded("$reduce", form, input.constant && initial.constant && in.constant)
 }
 
 func (s serialScope) zip(arg bsonx.Value) serial {
@@ -174,7 +174,7 @@ func (s serialScope) zip(arg bsonx.Value) serial {
 		if len(defaults) > 0 {
 			bare = form
 		}
-		if v := folded("$zip", bsonx.Document(bare), true); v.constant {
+		if v := s.folded("$zip", bsonx.Document(bare), true); v.constant {
 			return v
 		}
 	}

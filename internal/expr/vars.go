@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/memory"
@@ -14,7 +13,7 @@ import (
 )
 
 // Vars is the scope in which expressions are parsed. It is immutable: binding a variable makes a new scope. A nil
-// *Vars has the system variables only.
+// *Vars has the system variables only, and no operators.
 type Vars struct {
 	parent  *Vars
 	name    string
@@ -28,17 +27,33 @@ type Vars struct {
 	// collation is nil where strings are compared as bytes.
 	collation *collation.Collator
 
+	// operators are those of the language; nil where only paths and literals are parsed.
+	operators *Table
+
 	stable   bool      // this scope and those below it are limited to the stable API
 	failures *Failures // of this scope and those below it; nil notes none
 }
 
 const constSlot = -3
 
-// NewVars returns the scope of a command's `let` document. The values are expressions without field paths, computed
-// here once; every later one sees the system variables only.
-func NewVars(let bsonx.Doc) (*Vars, error) { return (*Vars)(nil).WithLet(let, clock.System{}.Now()) }
+// child returns a scope within v that changes nothing yet.
+func (v *Vars) child() *Vars {
+	if v == nil {
+		return &Vars{slot: constSlot}
+	}
+	return &Vars{parent: v, slot: constSlot, next: v.next, failures: v.failures, collation: v.collation, operators: v.operators}
+}
 
-// WithLet returns the scope with the variables of `let`, whose values see no other variables than the scope's.
+// Operators returns the operators of the scope, which may be nil.
+func (v *Vars) Operators() *Table {
+	if v == nil {
+		return nil
+	}
+	return v.operators
+}
+
+// WithLet returns the scope with the variables of a command's `let`. The values are expressions without field
+// paths, computed here once; they see no other variables than the scope's.
 // The scope may be nil.
 func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
 	if let.IsEmpty() {
@@ -124,7 +139,9 @@ func readsDocument(e Expr) bool {
 
 // WithConst returns the scope with one more variable, whose value is known.
 func (v *Vars) WithConst(name string, value bsonx.Value) *Vars {
-	return &Vars{parent: v, name: name, value: value, slot: constSlot, next: v.nextSlot(), failures: v.Failures(), collation: v.Collation()}
+	scope := v.child()
+	scope.name, scope.value = name, value
+	return scope
 }
 
 // WithCollation returns the scope in which strings are compared by a collation, nil for bytes.
@@ -132,17 +149,23 @@ func (v *Vars) WithCollation(c *collation.Collator) *Vars {
 	if c = c.Serving(v.Scripts().Running); v.Collation() == c {
 		return v
 	}
-	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), failures: v.Failures(), collation: c}
+	scope := v.child()
+	scope.collation = c
+	return scope
 }
 
 // WithClusterTime returns the scope in which $$CLUSTER_TIME is what now tells when an expression is compiled.
 func (v *Vars) WithClusterTime(now func() bsonx.Value) *Vars {
-	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), clusterTime: now, failures: v.Failures(), collation: v.Collation()}
+	scope := v.child()
+	scope.clusterTime = now
+	return scope
 }
 
 // WithStableAPI returns the scope in which what the stable API does not have is refused.
 func (v *Vars) WithStableAPI() *Vars {
-	return &Vars{parent: v, slot: constSlot, next: v.nextSlot(), stable: true, failures: v.Failures(), collation: v.Collation()}
+	scope := v.child()
+	scope.stable = true
+	return scope
 }
 
 // CheckMeta refuses metadata that the stable API does not have, where the scope is limited to it.
@@ -179,7 +202,9 @@ func (v *Vars) Collation() *collation.Collator {
 // WithSlot returns the scope with one more variable and the slot that Context.Bind gives its value in.
 func (v *Vars) WithSlot(name string) (*Vars, int) {
 	slot := v.nextSlot()
-	return &Vars{parent: v, name: name, slot: slot, next: slot + 1, failures: v.Failures(), collation: v.Collation()}, slot
+	scope := v.child()
+	scope.name, scope.slot, scope.next = name, slot, slot+1
+	return scope, slot
 }
 
 func (v *Vars) nextSlot() int {

@@ -232,9 +232,9 @@ func checkFind(t *testing.T, name string, docs []bsonx.Doc, cmd, reply bsonx.Doc
 }
 
 func runFind(docs []bsonx.Doc, cmd bsonx.Doc) ([]bsonx.Doc, error) {
-	opts := FindOptions(nil, time.Unix(1_700_000_000, 0))
+	opts := FindOptions(expr.Scope(), time.Unix(1_700_000_000, 0))
 	if let := cmd.Lookup("let"); !let.IsMissing() {
-		vars, err := expr.NewVars(let.Doc())
+		vars, err := expr.Scope().WithLet(let.Doc(), time.Now())
 		if err != nil {
 			return nil, err
 		}

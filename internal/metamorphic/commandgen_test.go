@@ -85,7 +85,7 @@ func (s *commandSource) newGen(seed uint64) *commandGen {
 
 // operatorNames lists the operators of all languages.
 func operatorNames() (operators, stages []string) {
-	for _, op := range expr.Operators() {
+	for _, op := range expr.Expressions().List() {
 		operators = append(operators, op.Name)
 	}
 	for _, op := range filter.Operators() {

@@ -114,11 +114,11 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 func parseSortValue(key index.Field, opts Options) (expr.Expr, error) {
 	switch key.Path {
 	case index.ScorePath:
-		return expr.ParseOperator("$meta", bsonx.String(scoreKind), nil)
+		return expr.ParseOperator("$meta", bsonx.String(scoreKind), opts.Vars.Operators().Scope())
 	case index.DistancePath:
-		return expr.ParseOperator("$meta", bsonx.String(distanceKind), nil)
+		return expr.ParseOperator("$meta", bsonx.String(distanceKind), opts.Vars.Operators().Scope())
 	case index.RandomPath:
-		return expr.ParseOperator("$meta", bsonx.String(randomKind), nil)
+		return expr.ParseOperator("$meta", bsonx.String(randomKind), opts.Vars.Operators().Scope())
 	default:
 		return expr.Parse(bsonx.String("$"+key.Path), opts.Vars)
 	}

@@ -39,7 +39,7 @@ func TestLargeFiltersAreCounted(t *testing.T) {
 		running.Set(ctx)
 		q := f.query(`{}`)
 		var err error
-		vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: running})
+		vars := expr.Scope().WithScripts(js.Options{Running: running})
 		if q.Filter, err = filter.Parse(doc(text), filter.FindOptions(vars, time.Time{})); err == nil {
 			err = f.open(ctx, q)
 		}

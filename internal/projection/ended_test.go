@@ -22,7 +22,7 @@ func TestEndedOperationEvaluatesOnce(t *testing.T) {
 		cancel()
 		return bsonx.Missing, ctx.Err()
 	})
-	opts := Options{Vars: (*expr.Vars)(nil).WithScripts(js.Options{Running: &running})}
+	opts := Options{Vars: expr.Scope().WithScripts(js.Options{Running: &running})}
 	p, err := newProjection(addition, bsonx.Empty, &node{fields: []field{{name: "x", action: compute, value: long}}}, &opts)
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func TestCompiledFormIsCounted(t *testing.T) { //nolint:paralleltest // see abov
 			defer op.Release()
 			var running interrupt.Running
 			running.Set(context.WithValue(t.Context(), memory.OperationKey(), op))
-			vars := (*expr.Vars)(nil).WithScripts(js.Options{Running: &running}).WithFailures(&expr.Failures{})
+			vars := expr.Scope().WithScripts(js.Options{Running: &running}).WithFailures(&expr.Failures{})
 			p, err = c.parse(c.spec, projection.Options{Vars: vars})
 			return op.HandOver(), p, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -32,7 +33,7 @@ func TestProductOfFieldsAndElements(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running interrupt.Running
 	running.Set(ctx)
-	vars, err := expr.NewVars(bsonx.Empty)
+	vars, err := expr.Scope().WithLet(bsonx.Empty, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

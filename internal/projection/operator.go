@@ -41,7 +41,7 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 	if name == "$elemMatch" {
 		return mongoerr.New(mongoerr.InvalidPipelineOperator, "Cannot use $elemMatch in this context")
 	}
-	if !expr.IsOperator(name) {
+	if !p.opts.Vars.Operators().Has(name) {
 		return mongoerr.New(31325, "Unknown expression %s", name)
 	}
 	if p.kind == exclusion && name != "$meta" {

@@ -37,7 +37,7 @@ type OperatorCounts struct {
 }
 
 func (c *OperatorCounts) init() {
-	c.expressions = namesOf(expr.Operators())
+	c.expressions = namesOf(expr.Expressions().List())
 	c.groups = namesOf(expr.Accumulators())
 	c.windows = namesOf(pipeline.WindowFunctions())
 	c.stages = namesOf(pipeline.Stages())

@@ -30,7 +30,7 @@ type Scripting struct {
 // NewScripting returns the scope for the commands of a connection.
 func (e *Engine) NewScripting() *Scripting {
 	s := &Scripting{engine: e}
-	s.vars = (*expr.Vars)(nil).WithScripts(js.Options{
+	s.vars = expr.Scope().WithScripts(js.Options{
 		Disabled: e.NoScripting, Running: &s.Running,
 		Stored: func() ([]bsonx.Doc, error) { return e.StoredScripts(s.Running.Context(), s.db) },
 	})

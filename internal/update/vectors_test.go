@@ -281,7 +281,7 @@ func (w *collection) inserts(cmd bsonx.Doc) (bsonx.Doc, error) {
 }
 
 func (w *collection) updates(cmd bsonx.Doc) (bsonx.Doc, error) {
-	vars, err := expr.NewVars(cmd.Lookup("let").Doc())
+	vars, err := expr.Scope().WithLet(cmd.Lookup("let").Doc(), time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -450,7 +450,7 @@ func (w *collection) findAndModify(cmd bsonx.Doc) (bsonx.Doc, error) {
 	if cmd.Lookup("update").IsMissing() {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
 	}
-	vars, err := expr.NewVars(cmd.Lookup("let").Doc())
+	vars, err := expr.Scope().WithLet(cmd.Lookup("let").Doc(), time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -477,7 +477,7 @@ func (w *collection) findAndModify(cmd bsonx.Doc) (bsonx.Doc, error) {
 }
 
 func (w *collection) find(cmd bsonx.Doc) (bsonx.Doc, error) {
-	f, err := filter.Parse(cmd.Lookup("filter").Doc(), filter.FindOptions(nil, now))
+	f, err := filter.Parse(cmd.Lookup("filter").Doc(), filter.FindOptions(expr.Scope(), now))
 	if err != nil {
 		return nil, err
 	}

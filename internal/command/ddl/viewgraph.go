@@ -20,7 +20,7 @@ func checkViewPipeline(r *command.Request, name string, stages bsonx.Value) erro
 	// An expression that fails is an error of the view's readers.
 	running := &interrupt.Running{}
 	running.Set(r.Op)
-	vars := (*expr.Vars)(nil).WithFailures(&expr.Failures{}).WithScripts(js.Options{Running: running})
+	vars := expr.Scope().WithFailures(&expr.Failures{}).WithScripts(js.Options{Running: running})
 	if r.Service.Replicates() {
 		vars = vars.WithClusterTime(func() bsonx.Value { return oplog.Timestamp(r.Service.Order.Visible()) })
 	}

@@ -195,11 +195,11 @@ func TestInterruptedConversion(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.rt.Interrupt("the operation ended")
-	if err := e.run(func() error { e.toJS(bsonx.Document(doc)); return nil }); mongoerr.CodeOf(asFailure(err)) != mongoerr.JSInterpreterFailure {
+	if err := e.run(func() error { e.convert.toJS(bsonx.Document(doc)); return nil }); mongoerr.CodeOf(asFailure(err)) != mongoerr.JSInterpreterFailure {
 		t.Error(err)
 	}
 	e.rt.ClearInterrupt()
-	if err := e.run(func() error { e.toJS(bsonx.Document(doc)); return nil }); err != nil {
+	if err := e.run(func() error { e.convert.toJS(bsonx.Document(doc)); return nil }); err != nil {
 		t.Error(err)
 	}
 }
