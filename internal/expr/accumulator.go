@@ -177,18 +177,6 @@ func ParseAccumulator(name string, arg bsonx.Value, vars *Vars) (*Accumulation, 
 	return &Accumulation{Name: name, Arg: e, FixedSize: a.fixed, Unordered: a.unordered, Once: name == "$first", Collation: c, plain: plain}, nil
 }
 
-// ObjectFields returns the fields of an expression that builds a document, {a: …, b: …}.
-func ObjectFields(e Expr) (names []string, values []Expr, ok bool) {
-	o, ok := e.(*objectExpr)
-	if !ok {
-		return nil, nil, false
-	}
-	return o.names, o.values, true
-}
-
-// NewObject returns an expression that builds a document of these fields.
-func NewObject(names []string, values []Expr) Expr { return &objectExpr{names: names, values: values} }
-
 // accumulatorOperators are the accumulators that are expressions too.
 func accumulatorOperators() []definition {
 	var defs []definition
@@ -226,6 +214,3 @@ func (a accumulator) over(c *collation.Collator) watchingN {
 		return acc.Result(), nil
 	}
 }
-
-// arrayOf returns an array of the values.
-func arrayOf(values []bsonx.Value) bsonx.Value { return bsonx.ValueOf(values) }

@@ -132,8 +132,8 @@ func (a *firstN) Add(v bsonx.Value) error {
 	return a.push(v)
 }
 
-func (a *firstN) Result() bsonx.Value           { return arrayOf(a.values) }
-func (a *firstN) State() bsonx.Value            { return arrayOf(a.values) }
+func (a *firstN) Result() bsonx.Value           { return bsonx.ValueOf(a.values) }
+func (a *firstN) State() bsonx.Value            { return bsonx.ValueOf(a.values) }
 func (a *firstN) Merge(state bsonx.Value) error { return addAll(a, state) }
 
 // lastN keeps its values in a ring.
@@ -159,7 +159,7 @@ func (a *lastN) Add(v bsonx.Value) error {
 }
 
 func (a *lastN) Result() bsonx.Value {
-	return arrayOf(append(slices.Clone(a.values[a.oldest:]), a.values[:a.oldest]...))
+	return bsonx.ValueOf(append(slices.Clone(a.values[a.oldest:]), a.values[:a.oldest]...))
 }
 func (a *lastN) State() bsonx.Value            { return a.Result() }
 func (a *lastN) Merge(state bsonx.Value) error { return addAll(a, state) }
@@ -252,7 +252,7 @@ func (a *extremesN) Finish(bool) error {
 	return a.collation.EndedIn(a.bytes)
 }
 
-func (a *extremesN) Result() bsonx.Value { return arrayOf(a.result) }
+func (a *extremesN) Result() bsonx.Value { return bsonx.ValueOf(a.result) }
 
 func (a *extremesN) Bytes() int                    { return 64 + a.bytes }
 func (a *extremesN) State() bsonx.Value            { return a.Result() }

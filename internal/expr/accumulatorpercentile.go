@@ -104,7 +104,7 @@ func (p *percentiles) result(of func(p float64) float64) bsonx.Value {
 	if p.median {
 		return values[0]
 	}
-	return arrayOf(values)
+	return bsonx.ValueOf(values)
 }
 
 func parsePercentiles(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {

@@ -34,9 +34,9 @@ func (a *pushAccumulator) push(name string, v bsonx.Value) error {
 	return nil
 }
 
-func (a *pushAccumulator) Result() bsonx.Value { return arrayOf(a.values) }
+func (a *pushAccumulator) Result() bsonx.Value { return bsonx.ValueOf(a.values) }
 func (a *pushAccumulator) Bytes() int          { return a.bytes }
-func (a *pushAccumulator) State() bsonx.Value  { return arrayOf(a.values) }
+func (a *pushAccumulator) State() bsonx.Value  { return bsonx.ValueOf(a.values) }
 
 func (a *pushAccumulator) Merge(state bsonx.Value) error { return addAll(a, state) }
 

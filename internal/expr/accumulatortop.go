@@ -22,7 +22,7 @@ func parseTop(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
 		return nil, err
 	}
 	top := &topValue{}
-	if top.keys, err = parseTopKeys(raw[1], vars.Collation()); err != nil {
+	if top.keys, err = parseTopKeys(raw[1], vars); err != nil {
 		return nil, err
 	}
 	if top.output, err = Parse(raw[0], vars); err != nil {
@@ -86,29 +86,29 @@ type topKey struct {
 	collation *collation.Collator
 }
 
-func parseTopKeys(sortBy bsonx.Value, c *collation.Collator) ([]topKey, error) {
+func parseTopKeys(sortBy bsonx.Value, vars *Vars) ([]topKey, error) {
 	if sortBy.Doc().IsEmpty() {
 		return nil, mongoerr.New(9657900, "Value for 'sortBy' must be a non-empty object")
 	}
 	var keys []topKey
 	for it := sortBy.Doc().Iter(); it.Next(); {
-		key, err := parseTopKey(string(it.Key()), it.Value())
+		key, err := parseTopKey(string(it.Key()), it.Value(), vars.Operators())
 		if err != nil {
 			return nil, err
 		}
-		key.collation = c
+		key.collation = vars.Collation()
 		keys = append(keys, key)
 	}
 	return keys, nil
 }
 
-func parseTopKey(name string, v bsonx.Value) (topKey, error) {
+func parseTopKey(name string, v bsonx.Value, operators *Table) (topKey, error) {
 	if v.Type == bsonx.TypeDocument {
 		kind := v.Doc().Lookup("$meta")
 		if kind.IsMissing() {
 			return topKey{}, mongoerr.New(17312, "$meta is the only expression supported by $sort right now")
 		}
-		meta, err := Parse(v, nil)
+		meta, err := Parse(v, operators.Scope())
 		return topKey{meta: meta, desc: true}, err
 	}
 	if !v.Type.IsNumber() {
@@ -134,7 +134,7 @@ func (t *topValue) children() []Expr {
 		if k.meta != nil {
 			list = append(list, k.meta)
 		} else {
-			list = append(list, &Path{slot: rootSlot, parts: k.path, dotted: strings.Join(k.path, ".")})
+			list = append(list, NewPath(k.path))
 		}
 	}
 	return list
@@ -366,7 +366,7 @@ func (a *topAccumulator) Result() bsonx.Value {
 	for i, e := range a.result {
 		values[i] = orNull(e.output)
 	}
-	return arrayOf(values)
+	return bsonx.ValueOf(values)
 }
 
 func (a *topAccumulator) Bytes() int { return 96 + a.bytes }
@@ -376,7 +376,7 @@ func (a *topAccumulator) State() bsonx.Value {
 	for i, e := range a.result {
 		values[i] = bsonx.NewArray(bsonx.Binary(0, e.key), orNull(e.output))
 	}
-	return arrayOf(values)
+	return bsonx.ValueOf(values)
 }
 
 func (a *topAccumulator) Merge(state bsonx.Value) error { return addAll(a, state) }

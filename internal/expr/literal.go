@@ -85,3 +85,15 @@ func (a *arrayExpr) children() []Expr { return a.elems }
 func parseLiteral(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error) {
 	return &Const{arg.Clone()}, nil
 }
+
+// ObjectFields returns the fields of an expression that builds a document, {a: …, b: …}.
+func ObjectFields(e Expr) (names []string, values []Expr, ok bool) {
+	o, ok := e.(*objectExpr)
+	if !ok {
+		return nil, nil, false
+	}
+	return o.names, o.values, true
+}
+
+// NewObject returns an expression that builds a document of these fields.
+func NewObject(names []string, values []Expr) Expr { return &objectExpr{names: names, values: values} }

@@ -30,6 +30,11 @@ type Path struct {
 	running *interrupt.Running // the operation; nil never ends
 }
 
+// NewPath returns the expression that reads a path of the document.
+func NewPath(parts []string) *Path {
+	return &Path{slot: rootSlot, parts: parts, dotted: strings.Join(parts, ".")}
+}
+
 // FieldPath returns the dotted path if e reads a field of the document itself ("$a.b"), without variables.
 func FieldPath(e Expr) (string, bool) {
 	p, ok := e.(*Path)

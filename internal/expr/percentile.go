@@ -25,7 +25,7 @@ func parsePercentile(p *parser, def *definition, arg bsonx.Value, vars *Vars) (E
 	args, err := parsePercentileArguments(def.name, arg, 7436200, func(v bsonx.Value) (Expr, error) {
 		e, err := p.operand(v, vars.unoptimized())
 		if err == nil && vars.inlines(v) {
-			e = &letExpr{in: e} // no constant when p is read
+			e = Bound(e) // no constant when p is read
 		}
 		return e, err
 	})

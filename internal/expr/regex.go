@@ -69,7 +69,7 @@ func parseRegex(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, 
 	case "$regexFind":
 		e.run, e.none = (*regexExpr).find, bsonx.Null
 	case "$regexFindAll":
-		e.run, e.none = (*regexExpr).findAll, arrayOf(nil)
+		e.run, e.none = (*regexExpr).findAll, bsonx.ValueOf(nil)
 	default:
 		e.run, e.none = (*regexExpr).match, bsonx.False
 	}

@@ -24,6 +24,9 @@ type letExpr struct {
 	running *interrupt.Running
 }
 
+// Bound returns the expression as one that is no constant, because MongoDB binds its variables for each document.
+func Bound(e Expr) Expr { return &letExpr{in: e} }
+
 func (l *letExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	kept := ctx.kept
 	v, err := l.eval(ctx)
