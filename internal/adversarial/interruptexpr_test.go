@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
 // generic are the arguments of operators without names, with a large value wherever one may stand,
@@ -109,7 +110,7 @@ var named = map[string][]string{
 func interruptExpressions(t *testing.T, db *mongo.Database) {
 	m := newMeasure(t, db)
 	kinds := []string{"numbers", "texts", "object", "pairs", "text"}
-	for n, op := range expr.Expressions().List() {
+	for n, op := range expressions.Table().List() {
 		if op.Status == expr.Known {
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -85,7 +85,7 @@ func changedPolicy(p slowPolicy, req *Request) (slowPolicy, error) {
 		return p, mongoerr.New(mongoerr.BadValue, "Expected an object, or the string 'unset'.")
 	default:
 		spec := v.Doc().Clone()
-		f, err := filter.Parse(spec, filter.Options{AllowExpr: true, Now: req.Now, Vars: expr.Scope()})
+		f, err := filter.Parse(spec, filter.Options{AllowExpr: true, Now: req.Now, Vars: expressions.Scope()})
 		if err != nil {
 			return p, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
@@ -70,7 +71,7 @@ func badEnum(req *Request, field string, v bsonx.Value) error {
 // validatorVars returns the scope of a validator that serves an operation, which may be nil. Without
 // an order $$CLUSTER_TIME is refused.
 func validatorVars(co *collation.Collator, running *interrupt.Running, order *storage.Order) *expr.Vars {
-	vars := expr.Scope().WithScripts(js.Options{Running: running})
+	vars := expressions.Scope().WithScripts(js.Options{Running: running})
 	if order != nil {
 		vars = vars.WithClusterTime(func() bsonx.Value { return oplog.Timestamp(order.Visible()) })
 	}

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -43,9 +45,9 @@ func sections() []section {
 		{title: "Projection", entries: fromExpr(projection.Operators())},
 		{title: "Update operators", entries: updates()},
 		{title: "Aggregation stages", entries: fromExpr(pipeline.Stages())},
-		{title: "Accumulators of $group", entries: fromExpr(expr.Accumulators())},
+		{title: "Accumulators of $group", entries: fromExpr(accumulator.Accumulators())},
 		{title: "Window functions", entries: fromExpr(pipeline.WindowFunctions())},
-		{title: "Aggregation expressions", entries: fromExpr(expr.Expressions().List())},
+		{title: "Aggregation expressions", entries: fromExpr(expressions.Table().List())},
 		{title: "Types of index", entries: indexTypes(), text: indexText},
 		{title: "Locales of collations", entries: locales(), text: collationText},
 	}

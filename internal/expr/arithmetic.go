@@ -12,8 +12,8 @@ const arithmetic = "arithmetic"
 
 var one = bsonx.Int32(1)
 
-func arithmeticOperators() []definition {
-	return []definition{
+func ArithmeticOperators() []Definition {
+	return []Definition{
 		lazily(opAssociative("$add", arithmetic, assocLeft, add), 1),
 		swapped(make2("$subtract", arithmetic, subtract)),
 		lazily(opAssociative("$multiply", arithmetic, assocLeft, multiply), 1),
@@ -31,9 +31,9 @@ func arithmeticOperators() []definition {
 }
 
 // function makes an operator of one number: null stays null, other types are an error.
-func function(name string, fn func1) definition {
+func function(name string, fn func1) Definition {
 	return make1(name, arithmetic, func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
-		if nullish(v) {
+		if Nullish(v) {
 			return bsonx.Null, nil
 		}
 		if !v.Type.IsNumber() {
@@ -51,7 +51,7 @@ func add(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	for _, v := range args {
 		var err error
 		switch {
-		case nullish(v):
+		case Nullish(v):
 			return bsonx.Null, nil
 		case v.Type == bsonx.TypeDate && !date.IsMissing():
 			return bsonx.Missing, mongoerr.New(16612, "only one date allowed in an $add expression")
@@ -100,7 +100,7 @@ func roundedInt64(v bsonx.Value) (int64, bool) {
 
 func subtract(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	switch {
-	case nullish(a) || nullish(b):
+	case Nullish(a) || Nullish(b):
 		return bsonx.Null, nil
 	case a.Type.IsNumber() && b.Type.IsNumber():
 		return numeric.SubtractIn(out, a, b)
@@ -118,7 +118,7 @@ func multiply(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	product := one
 	for i, v := range args {
 		switch {
-		case nullish(v):
+		case Nullish(v):
 			return bsonx.Null, nil
 		case !v.Type.IsNumber():
 			return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$multiply only supports numeric types, not %s", v.Type)
@@ -138,7 +138,7 @@ func divide(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	switch {
 	case a.Type.IsNumber() && b.Type.IsNumber():
 		return numeric.DivideIn(out, a, b)
-	case nullish(a) || nullish(b):
+	case Nullish(a) || Nullish(b):
 		return bsonx.Null, nil
 	}
 	return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$divide only supports numeric types, not %s and %s", a.Type, b.Type)
@@ -151,7 +151,7 @@ func mod(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 			return bsonx.Missing, mongoerr.New(5733415, "can't $mod by zero")
 		}
 		return numeric.ModIn(out, a, b)
-	case nullish(a) || nullish(b):
+	case Nullish(a) || Nullish(b):
 		return bsonx.Null, nil
 	}
 	return bsonx.Missing, mongoerr.New(16611, "$mod only supports numeric types, not %s and %s", a.Type, b.Type)
@@ -159,7 +159,7 @@ func mod(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 
 func logarithm(v, base bsonx.Value) (bsonx.Value, error) {
 	switch {
-	case nullish(v) || nullish(base):
+	case Nullish(v) || Nullish(base):
 		return bsonx.Null, nil
 	case !v.Type.IsNumber():
 		return bsonx.Missing, mongoerr.New(28756, "$log's argument must be numeric, not %s", v.Type)
@@ -171,7 +171,7 @@ func logarithm(v, base bsonx.Value) (bsonx.Value, error) {
 
 func power(base, exponent bsonx.Value) (bsonx.Value, error) {
 	switch {
-	case nullish(base) || nullish(exponent):
+	case Nullish(base) || Nullish(exponent):
 		return bsonx.Null, nil
 	case !base.Type.IsNumber():
 		return bsonx.Missing, mongoerr.New(28762, "$pow's base must be numeric, not %s", base.Type)
@@ -182,17 +182,17 @@ func power(base, exponent bsonx.Value) (bsonx.Value, error) {
 }
 
 // atPlace makes $round and $trunc: the second operand is a decimal place from -20 to 100.
-func atPlace(name string, fn func(out *bsonx.Arena, v bsonx.Value, place int) (bsonx.Value, error)) definition {
+func atPlace(name string, fn func(out *bsonx.Arena, v bsonx.Value, place int) (bsonx.Value, error)) Definition {
 	def := makeN(name, arithmetic, 1, 2, func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 		v, place := args[0], 0
-		if nullish(v) {
+		if Nullish(v) {
 			return bsonx.Null, nil
 		}
 		if !v.Type.IsNumber() {
 			return bsonx.Missing, mongoerr.New(51081, "%s only supports numeric types, not %s", name, v.Type)
 		}
 		if len(args) == 2 {
-			if nullish(args[1]) {
+			if Nullish(args[1]) {
 				return bsonx.Null, nil
 			}
 			var err error
@@ -212,8 +212,8 @@ func outOfRange(v bsonx.Value) string {
 	return "value " + numeric.Format(v)
 }
 
-// errOutOfLong refuses a number that no int64 is near to.
-func errOutOfLong(v bsonx.Value) error {
+// ErrOutOfLong refuses a number that no int64 is near to.
+func ErrOutOfLong(v bsonx.Value) error {
 	return mongoerr.New(31109, "Can't coerce out of range %s to long", outOfRange(v))
 }
 
@@ -222,7 +222,7 @@ func placeOf(name string, v bsonx.Value) (int, error) {
 		return 0, mongoerr.New(16004, "can't convert from BSON type %s to long", v.Type)
 	}
 	if _, ok := v.AsInt64(); !ok {
-		return 0, errOutOfLong(v)
+		return 0, ErrOutOfLong(v)
 	}
 	n, ok := asInt32(v)
 	if !ok {
@@ -235,8 +235,8 @@ func placeOf(name string, v bsonx.Value) (int, error) {
 }
 
 // bitwise combines int32 and int64 values, beginning with the operation's neutral element.
-func bitwise(name string, op numeric.BitOp, neutral int32) definition {
-	def := opAssociative(name, arithmetic, commutable, func(_ *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+func bitwise(name string, op numeric.BitOp, neutral int32) Definition {
+	def := opAssociative(name, arithmetic, Commutable, func(_ *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 		result := bsonx.Int32(neutral)
 		for _, v := range args {
 			switch v.Type {
@@ -246,7 +246,7 @@ func bitwise(name string, op numeric.BitOp, neutral int32) definition {
 					return bsonx.Missing, err
 				}
 			default:
-				if !nullish(v) {
+				if !Nullish(v) {
 					return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "%s only supports int and long operands.", name)
 				}
 				return bsonx.Null, nil
@@ -259,7 +259,7 @@ func bitwise(name string, op numeric.BitOp, neutral int32) definition {
 
 func bitNot(v bsonx.Value) (bsonx.Value, error) {
 	switch {
-	case nullish(v):
+	case Nullish(v):
 		return bsonx.Null, nil
 	case !v.Type.IsNumber():
 		return bsonx.Missing, mongoerr.New(28765, "$bitNot only supports numeric types, not %s", v.Type)

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func arrayOperators() []definition {
-	return []definition{
+func ArrayOperators() []Definition {
+	return []Definition{
 		opN("$arrayElemAt", "array", 2, 2, arrayElemAt),
 		op1("$first", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$first", v, 0) }),
 		op1("$last", "array", func(v bsonx.Value) (bsonx.Value, error) { return elementOf("$last", v, -1) }),
@@ -35,7 +35,7 @@ func asInt32(v bsonx.Value) (int, bool) {
 
 func arrayElemAt(args []bsonx.Value) (bsonx.Value, error) {
 	array, at := args[0], args[1]
-	if nullish(array) || nullish(at) {
+	if Nullish(array) || Nullish(at) {
 		return bsonx.Null, nil
 	}
 	if array.Type != bsonx.TypeArray {
@@ -63,7 +63,7 @@ func elementAt(array bsonx.Doc, i int) bsonx.Value {
 }
 
 func elementOf(name string, v bsonx.Value, i int) (bsonx.Value, error) {
-	if nullish(v) {
+	if Nullish(v) {
 		return bsonx.Null, nil
 	}
 	if v.Type != bsonx.TypeArray {
@@ -80,7 +80,7 @@ func concatArrays(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, 
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for _, v := range args {
-		if nullish(v) {
+		if Nullish(v) {
 			return bsonx.Null, nil
 		}
 		if v.Type != bsonx.TypeArray {
@@ -128,7 +128,7 @@ func in(c *collation.Collator) watching2 {
 
 func slice(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	array, n := args[0], args[1]
-	if nullish(array) || nullish(n) {
+	if Nullish(array) || Nullish(n) {
 		return bsonx.Null, nil
 	}
 	if array.Type != bsonx.TypeArray {
@@ -144,11 +144,11 @@ func slice(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) 
 	length := array.Doc().Len()
 	if len(args) == 2 {
 		if at < 0 {
-			return subArray(array.Doc(), max(0, length+at), length, running)
+			return SubArray(array.Doc(), max(0, length+at), length, running)
 		}
-		return subArray(array.Doc(), 0, min(at, length), running)
+		return SubArray(array.Doc(), 0, min(at, length), running)
 	}
-	if nullish(args[2]) {
+	if Nullish(args[2]) {
 		return bsonx.Null, nil
 	}
 	count, err := sliceCount(args[2])
@@ -159,7 +159,7 @@ func slice(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) 
 		at = max(0, length+at)
 	}
 	at = min(at, length)
-	return subArray(array.Doc(), at, min(at+count, length), running)
+	return SubArray(array.Doc(), at, min(at+count, length), running)
 }
 
 func sliceCount(v bsonx.Value) (int, error) {
@@ -176,7 +176,7 @@ func sliceCount(v bsonx.Value) (int, error) {
 	return count, nil
 }
 
-func subArray(array bsonx.Doc, from, to int, running *interrupt.Running) (bsonx.Value, error) {
+func SubArray(array bsonx.Doc, from, to int, running *interrupt.Running) (bsonx.Value, error) {
 	var meter interrupt.Meter
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
@@ -194,18 +194,18 @@ func subArray(array bsonx.Doc, from, to int, running *interrupt.Running) (bsonx.
 }
 
 func reverseArray(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
-	if nullish(v) {
+	if Nullish(v) {
 		return bsonx.Null, nil
 	}
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(34435, "The argument to $reverseArray must be an array, but was of type: %s", v.Type)
 	}
-	values, err := elements(v.Doc(), running)
+	values, err := Elements(v.Doc(), running)
 	if err != nil {
 		return bsonx.Missing, err
 	}
 	slices.Reverse(values)
-	return listOf(values, running)
+	return ListOf(values, running)
 }
 
 func rangeOf(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
@@ -292,10 +292,10 @@ func rangeBound(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 
 // indexOfArrayOperator defines $indexOfArray. An array that is constant is looked at when it is compiled. What is sought is evaluated
 // after the bounds, as within MongoDB: where both fail it is their error.
-func indexOfArrayOperator() definition {
+func indexOfArrayOperator() Definition {
 	def := collateN("$indexOfArray", "array", 2, 4, indexOfArray)
-	parse := def.parse
-	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	parse := def.Parse
+	def.Parse = func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
 		if err != nil {
 			return e, err
@@ -304,12 +304,12 @@ func indexOfArrayOperator() definition {
 			sought := call.args[1]
 			call.args = append(slices.Delete(call.args, 1, 2), sought)
 		}
-		if allConst(e.children()) {
+		if allConst(e.Children()) {
 			return e, nil
 		}
-		c, ok := e.children()[0].(*Const)
+		c, ok := e.Children()[0].(*Const)
 		switch {
-		case ok && nullish(c.Value):
+		case ok && Nullish(c.Value):
 			return &Const{bsonx.Null}, nil
 		case ok && c.Value.Type != bsonx.TypeArray:
 			vars.Failures().Add(mongoerr.New(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s", c.Value.Type))
@@ -320,9 +320,9 @@ func indexOfArrayOperator() definition {
 }
 
 // indexOfArray searches an array, the first operand, between bounds that may follow it for the last operand.
-func indexOfArray(c *collation.Collator) watchingN {
+func indexOfArray(c *collation.Collator) WatchingN {
 	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
-		if nullish(args[0]) {
+		if Nullish(args[0]) {
 			return bsonx.Null, nil
 		}
 		if args[0].Type != bsonx.TypeArray {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
@@ -17,7 +18,7 @@ func TestBindFieldsEnds(t *testing.T) {
 	list := make([]expr.Expr, 1<<14)
 	for i := range list {
 		var err error
-		if list[i], err = expr.Parse(bsonx.String(fmt.Sprintf("$f%d", i)), expr.Scope()); err != nil {
+		if list[i], err = expr.Parse(bsonx.String(fmt.Sprintf("$f%d", i)), expressions.Scope()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -19,7 +19,7 @@ func (a *And) Eval(ctx *Context) (bsonx.Value, error) {
 	return bsonx.True, nil
 }
 
-func (a *And) children() []Expr { return a.Args }
+func (a *And) Children() []Expr { return a.Args }
 
 // Or is true if one operand is; it stops there.
 type Or struct{ Args []Expr }
@@ -38,10 +38,10 @@ func (o *Or) Eval(ctx *Context) (bsonx.Value, error) {
 	return bsonx.False, nil
 }
 
-func (o *Or) children() []Expr { return o.Args }
+func (o *Or) Children() []Expr { return o.Args }
 
-func booleanOperators() []definition {
-	return []definition{
+func BooleanOperators() []Definition {
+	return []Definition{
 		logical("$and", false, func(args []Expr) Expr { return &And{args} }),
 		logical("$or", true, func(args []Expr) Expr { return &Or{args} }),
 		total(op1("$not", "boolean", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(!v.Truthy()), nil })),
@@ -50,10 +50,10 @@ func booleanOperators() []definition {
 
 // logical defines $and or $or. A constant that decides the result makes the whole a constant, whatever the others do, where MongoDB
 // optimises; those that do not are left out.
-func logical(name string, decides bool, node func(args []Expr) Expr) definition {
-	return definition{
-		name: name, family: "boolean", max: -1,
-		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func logical(name string, decides bool, node func(args []Expr) Expr) Definition {
+	return Definition{
+		Name: name, Family: "boolean", max: -1,
+		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
 				return nil, err

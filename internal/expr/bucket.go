@@ -68,7 +68,7 @@ func (b *bucket) Eval(ctx *Context) (bsonx.Value, error) {
 	return b.otherwise.Eval(ctx)
 }
 
-func (b *bucket) children() []Expr {
+func (b *bucket) Children() []Expr {
 	if b.otherwise == nil {
 		return []Expr{b.input}
 	}

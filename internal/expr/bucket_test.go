@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
 // TestBucket compares Bucket with the $switch that it stands for.
@@ -53,7 +54,7 @@ func checkBucket(t *testing.T, boundaries []bsonx.Value, otherwise bsonx.Value, 
 	}
 	evaluate := func(parse func(*expr.Vars) (expr.Expr, error)) string {
 		var failures expr.Failures
-		e, err := parse(expr.Scope().WithFailures(&failures))
+		e, err := parse(expressions.Scope().WithFailures(&failures))
 		if err != nil {
 			t.Fatal(err)
 		}

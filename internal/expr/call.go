@@ -40,14 +40,14 @@ func (c *call1) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if err := ctx.read(len(v.Data), c.running); err != nil {
+	if err := ctx.Read(len(v.Data), c.running); err != nil {
 		return bsonx.Missing, err
 	}
 	made, err := c.fn(&ctx.arena, v)
 	return made, ctx.made(made, err, c.running)
 }
 
-func (c *call1) children() []Expr { return []Expr{c.arg} }
+func (c *call1) Children() []Expr { return []Expr{c.arg} }
 
 type call2 struct {
 	a, b  Expr
@@ -86,14 +86,14 @@ func (c *Context) both(first, second Expr) (a, b bsonx.Value, err error) {
 
 // of calls the function with its operands.
 func (c *call2) of(ctx *Context, a, b bsonx.Value) (bsonx.Value, error) {
-	if err := ctx.read(len(a.Data)+len(b.Data), c.running); err != nil {
+	if err := ctx.Read(len(a.Data)+len(b.Data), c.running); err != nil {
 		return bsonx.Missing, err
 	}
 	made, err := c.fn(&ctx.arena, a, b)
 	return made, ctx.made(made, err, c.running)
 }
 
-func (c *call2) children() []Expr { return []Expr{c.a, c.b} }
+func (c *call2) Children() []Expr { return []Expr{c.a, c.b} }
 
 type callN struct {
 	op   string
@@ -128,7 +128,7 @@ func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
 		ctx.kept = kept + size
 	}
 	ctx.kept = kept
-	if err := ctx.read(size, c.running); err != nil {
+	if err := ctx.Read(size, c.running); err != nil {
 		ctx.stack = ctx.stack[:base]
 		return bsonx.Missing, err
 	}
@@ -153,12 +153,12 @@ func (c *callN) decided(ctx *Context, base int, failure error) (bsonx.Value, err
 	return bsonx.Missing, failure
 }
 
-func (c *callN) children() []Expr { return present(c.args) }
+func (c *callN) Children() []Expr { return present(c.args) }
 
 // lazily makes an operator of callN lazy.
-func lazily(def definition, from int, rest ...bsonx.Value) definition {
-	parse, lazy := def.parse, &laziness{from: from, rest: rest}
-	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func lazily(def Definition, from int, rest ...bsonx.Value) Definition {
+	parse, lazy := def.Parse, &laziness{from: from, rest: rest}
+	def.Parse = func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
 		if call, ok := e.(*callN); ok {
 			call.lazy = lazy
@@ -194,15 +194,15 @@ func present(list []Expr) []Expr {
 }
 
 // op1 defines an operator of exactly one operand.
-func op1(name, family string, fn func(bsonx.Value) (bsonx.Value, error)) definition {
+func op1(name, family string, fn func(bsonx.Value) (bsonx.Value, error)) Definition {
 	return make1(name, family, plain1(fn))
 }
 
 // make1 is op1 for a function that makes its result in an arena.
-func make1(name, family string, fn func1) definition {
-	return definition{
-		name: name, family: family, min: 1, max: 1,
-		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func make1(name, family string, fn func1) Definition {
+	return Definition{
+		Name: name, Family: family, min: 1, max: 1,
+		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
 				return nil, err
@@ -213,15 +213,15 @@ func make1(name, family string, fn func1) definition {
 }
 
 // op2 defines an operator of exactly two operands.
-func op2(name, family string, fn func(a, b bsonx.Value) (bsonx.Value, error)) definition {
+func op2(name, family string, fn func(a, b bsonx.Value) (bsonx.Value, error)) Definition {
 	return make2(name, family, plain2(fn))
 }
 
 // make2 is op2 for a function that makes its result in an arena.
-func make2(name, family string, fn func2) definition {
-	return definition{
-		name: name, family: family, min: 2, max: 2,
-		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func make2(name, family string, fn func2) Definition {
+	return Definition{
+		Name: name, Family: family, min: 2, max: 2,
+		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
 				return nil, err
@@ -232,9 +232,9 @@ func make2(name, family string, fn func2) definition {
 }
 
 // swapped makes an operator of call2 evaluate its second operand first.
-func swapped(def definition) definition {
-	parse := def.parse
-	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func swapped(def Definition) Definition {
+	parse := def.Parse
+	def.Parse = func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
 		if call, ok := e.(*call2); ok {
 			call.swapped = true
@@ -245,39 +245,39 @@ func swapped(def definition) definition {
 }
 
 // opN defines an operator of min to max operands; max -1 is no limit.
-func opN(name, family string, minArgs, maxArgs int, fn func(args []bsonx.Value) (bsonx.Value, error)) definition {
+func opN(name, family string, minArgs, maxArgs int, fn func(args []bsonx.Value) (bsonx.Value, error)) Definition {
 	return makeN(name, family, minArgs, maxArgs, plainN(fn))
 }
 
 // makeN is opN for a function that makes its result in an arena.
-func makeN(name, family string, minArgs, maxArgs int, fn funcN) definition {
-	return definition{
-		name: name, family: family, min: minArgs, max: maxArgs,
-		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func makeN(name, family string, minArgs, maxArgs int, fn funcN) Definition {
+	return Definition{
+		Name: name, Family: family, min: minArgs, max: maxArgs,
+		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
 				return nil, err
 			}
-			return &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: fn}, nil
+			return &callN{op: def.Name, args: args, running: vars.Scripts().Running, fn: fn}, nil
 		},
 	}
 }
 
 // opAssociative defines an operator of any number of operands, runs of which may be combined.
-func opAssociative(name, family string, how association, fn funcN) definition {
+func opAssociative(name, family string, how association, fn funcN) Definition {
 	return associative(name, family, how, func(*Vars) funcN { return fn })
 }
 
 // associative is opAssociative for a function that depends on the scope.
-func associative(name, family string, how association, in func(vars *Vars) funcN) definition {
-	return definition{
-		name: name, family: family, max: -1,
-		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func associative(name, family string, how association, in func(vars *Vars) funcN) Definition {
+	return Definition{
+		Name: name, Family: family, max: -1,
+		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
 				return nil, err
 			}
-			call := &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: in(vars)}
+			call := &callN{op: def.Name, args: args, running: vars.Scripts().Running, fn: in(vars)}
 			return call, call.combine(how, vars)
 		},
 	}
@@ -288,15 +288,15 @@ func associative(name, family string, how association, in func(vars *Vars) funcN
 // that is absent.
 func opNamed(name, family string, codes namedCodes, required int, names []string,
 	fn func(args []bsonx.Value) (bsonx.Value, error),
-) definition {
-	return definition{
-		name: name, family: family, min: 1, max: 1,
-		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+) Definition {
+	return Definition{
+		Name: name, Family: family, min: 1, max: 1,
+		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.parseNamed(def, arg, vars, codes, required, names)
 			if err != nil {
 				return nil, err
 			}
-			return &callN{op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(fn)}, nil
+			return &callN{op: def.Name, args: args, running: vars.Scripts().Running, fn: plainN(fn)}, nil
 		},
 	}
 }
@@ -312,19 +312,19 @@ type namedCodes struct {
 	notObjectText, missingText string
 }
 
-func (c *namedCodes) refuse(def *definition, arg bsonx.Value) error {
+func (c *namedCodes) refuse(def *Definition, arg bsonx.Value) error {
 	if c.notObjectText != "" {
-		return mongoerr.New(c.notObject, c.notObjectText, def.name, arg.Type)
+		return mongoerr.New(c.notObject, c.notObjectText, def.Name, arg.Type)
 	}
-	return mongoerr.New(c.notObject, "%s only supports an object as its argument", def.name)
+	return mongoerr.New(c.notObject, "%s only supports an object as its argument", def.Name)
 }
 
 // parseNamed compiles named arguments in the order of the document, and misses the first required ones among names then.
-func (p *parser) parseNamed(def *definition, arg bsonx.Value, vars *Vars, codes namedCodes, required int, names []string) ([]Expr, error) {
+func (p *Parser) parseNamed(def *Definition, arg bsonx.Value, vars *Vars, codes namedCodes, required int, names []string) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, codes.refuse(def, arg)
 	}
-	args, err := p.namedArgs(arg, vars, codes.unknown, def.name, names...)
+	args, err := p.namedArgs(arg, vars, codes.unknown, def.Name, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -337,11 +337,11 @@ func (p *parser) parseNamed(def *definition, arg bsonx.Value, vars *Vars, codes 
 }
 
 // parseNamedLate is parseNamed for operators that MongoDB compiles once it has all arguments: the last of names first.
-func (p *parser) parseNamedLate(def *definition, arg bsonx.Value, vars *Vars, codes namedCodes, required int, names []string) ([]Expr, error) {
+func (p *Parser) parseNamedLate(def *Definition, arg bsonx.Value, vars *Vars, codes namedCodes, required int, names []string) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, codes.refuse(def, arg)
 	}
-	raw, err := rawArgs(arg, codes.unknown, def.name, names...)
+	raw, err := rawArgs(arg, codes.unknown, def.Name, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -353,10 +353,10 @@ func (p *parser) parseNamedLate(def *definition, arg bsonx.Value, vars *Vars, co
 	return p.argsIn(fromLast(len(raw)), raw, vars)
 }
 
-func (c *namedCodes) miss(def *definition, names []string, i int) error {
+func (c *namedCodes) miss(def *Definition, names []string, i int) error {
 	code := c.missing[min(i, len(c.missing)-1)]
 	if c.missingText != "" {
-		return mongoerr.New(code, c.missingText, def.name, names[i])
+		return mongoerr.New(code, c.missingText, def.Name, names[i])
 	}
-	return mongoerr.New(code, "Missing '%s' parameter to %s", names[i], def.name)
+	return mongoerr.New(code, "Missing '%s' parameter to %s", names[i], def.Name)
 }

@@ -33,9 +33,9 @@ func isTotal(e Expr) bool {
 }
 
 // total marks an operator of one or two operands whose function returns no error.
-func total(def definition) definition {
-	parse := def.parse
-	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func total(def Definition) Definition {
+	parse := def.Parse
+	def.Parse = func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
 		switch e := e.(type) {
 		case *call1:

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
 func TestCannotFail(t *testing.T) {
@@ -24,7 +25,7 @@ func TestCannotFail(t *testing.T) {
 	}
 	check := func(texts []string, want bool) {
 		for _, text := range texts {
-			e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), expr.Scope())
+			e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), expressions.Scope())
 			if err != nil {
 				t.Errorf("%s: %v", text, err)
 				continue

@@ -38,14 +38,14 @@ func (c *Comparison) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if err := ctx.read(len(a.Data)+len(b.Data), c.running); err != nil {
+	if err := ctx.Read(len(a.Data)+len(b.Data), c.running); err != nil {
 		return bsonx.Missing, err
 	}
 	order := compare(c.collation, a, b)
 	return bsonx.Bool(c.Op.holds(order)), c.collation.Ended(a, b)
 }
 
-func (c *Comparison) children() []Expr { return []Expr{c.Left, c.Right} }
+func (c *Comparison) Children() []Expr { return []Expr{c.Left, c.Right} }
 
 func (op CompareOp) holds(c int) bool {
 	switch op {
@@ -85,8 +85,8 @@ func missingRank(v bsonx.Value) int {
 	}
 }
 
-func comparisonOperators() []definition {
-	return []definition{
+func ComparisonOperators() []Definition {
+	return []Definition{
 		comparison("$eq", Eq), comparison("$ne", Ne), comparison("$gt", Gt),
 		comparison("$gte", Gte), comparison("$lt", Lt), comparison("$lte", Lte),
 		swapped(total(watched(make2("$cmp", "comparison", nil), func(call *call2, vars *Vars) {
@@ -99,10 +99,10 @@ func comparisonOperators() []definition {
 	}
 }
 
-func comparison(name string, op CompareOp) definition {
-	return definition{
-		name: name, family: "comparison", min: 2, max: 2,
-		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func comparison(name string, op CompareOp) Definition {
+	return Definition{
+		Name: name, Family: "comparison", min: 2, max: 2,
+		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
 				return nil, err

@@ -5,11 +5,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func conditionalOperators() []definition {
-	return []definition{
-		{name: "$cond", family: "conditional", min: 3, max: 3, parse: parseCond},
-		{name: "$ifNull", family: "conditional", min: 2, max: -1, parse: parseIfNull},
-		{name: "$switch", family: "conditional", min: 1, max: 1, parse: parseSwitch},
+func ConditionalOperators() []Definition {
+	return []Definition{
+		{Name: "$cond", Family: "conditional", min: 3, max: 3, Parse: parseCond},
+		{Name: "$ifNull", Family: "conditional", min: 2, max: -1, Parse: parseIfNull},
+		{Name: "$switch", Family: "conditional", min: 1, max: 1, Parse: parseSwitch},
 	}
 }
 
@@ -35,7 +35,7 @@ func (s *switchExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	return s.otherwise.Eval(ctx)
 }
 
-func (s *switchExpr) children() []Expr {
+func (s *switchExpr) Children() []Expr {
 	all := append(append([]Expr(nil), s.cases...), s.thens...)
 	if s.otherwise != nil {
 		all = append(all, s.otherwise)
@@ -43,7 +43,7 @@ func (s *switchExpr) children() []Expr {
 	return all
 }
 
-func parseCond(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseCond(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	var args []Expr
 	var err error
 	if arg.Type == bsonx.TypeDocument {
@@ -63,7 +63,7 @@ func parseCond(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, e
 	return &switchExpr{args[:1], args[1:2], args[2]}, nil
 }
 
-func (p *parser) parseNamedCond(arg bsonx.Value, vars *Vars) ([]Expr, error) {
+func (p *Parser) parseNamedCond(arg bsonx.Value, vars *Vars) ([]Expr, error) {
 	names := []string{"if", "then", "else"}
 	args, err := p.namedArgs(arg, vars, unknownArgument{17083, unrecognizedParameter}, "$cond", names...)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *parser) parseNamedCond(arg bsonx.Value, vars *Vars) ([]Expr, error) {
 	return args, nil
 }
 
-func parseSwitch(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseSwitch(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40060, "$switch requires an object as an argument, found: %s", arg.Type)
 	}
@@ -88,7 +88,7 @@ func parseSwitch(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, e
 		case "branches":
 			err = p.parseBranches(s, it.Value(), vars)
 		case "default":
-			s.otherwise, err = p.operand(it.Value(), vars)
+			s.otherwise, err = p.Operand(it.Value(), vars)
 		default:
 			err = mongoerr.New(40067, "$switch found an unknown argument: %s", it.Key())
 		}
@@ -126,7 +126,7 @@ func (s *switchExpr) simplified(failures *Failures) Expr {
 	return s
 }
 
-func (p *parser) parseBranches(s *switchExpr, list bsonx.Value, vars *Vars) error {
+func (p *Parser) parseBranches(s *switchExpr, list bsonx.Value, vars *Vars) error {
 	if list.Type != bsonx.TypeArray {
 		return mongoerr.New(40061, "$switch expected an array for 'branches', found: %s", list.Type)
 	}
@@ -147,11 +147,11 @@ func (p *parser) parseBranches(s *switchExpr, list bsonx.Value, vars *Vars) erro
 
 // parseBranch compiles a branch and returns the scope of those after it. What a case of a constant cuts off is not optimised: its own
 // result, or what follows.
-func (p *parser) parseBranch(s *switchExpr, rawWhen, rawThen bsonx.Value, vars *Vars) (*Vars, error) {
+func (p *Parser) parseBranch(s *switchExpr, rawWhen, rawThen bsonx.Value, vars *Vars) (*Vars, error) {
 	if rawWhen.IsMissing() {
 		return nil, mongoerr.New(40064, "$switch requires each branch have a 'case' expression")
 	}
-	when, err := p.operand(rawWhen, vars)
+	when, err := p.Operand(rawWhen, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -161,15 +161,15 @@ func (p *parser) parseBranch(s *switchExpr, rawWhen, rawThen bsonx.Value, vars *
 	constant, isConstant := when.(*Const)
 	inner := vars
 	if isConstant && !constant.Value.Truthy() {
-		inner = vars.unoptimized()
+		inner = vars.Unoptimized()
 	}
-	then, err := p.operand(rawThen, inner)
+	then, err := p.Operand(rawThen, inner)
 	if err != nil {
 		return nil, err
 	}
 	s.cases, s.thens = append(s.cases, when), append(s.thens, then)
 	if isConstant && constant.Value.Truthy() {
-		vars = vars.unoptimized()
+		vars = vars.Unoptimized()
 	}
 	return vars, nil
 }
@@ -184,21 +184,21 @@ func (n *ifNull) Eval(ctx *Context) (bsonx.Value, error) {
 		if v, err = e.Eval(ctx); err != nil {
 			return bsonx.Missing, err
 		}
-		if !nullish(v) {
+		if !Nullish(v) {
 			break
 		}
 	}
 	return v, nil
 }
 
-func (n *ifNull) children() []Expr { return n.args }
+func (n *ifNull) Children() []Expr { return n.args }
 
 // simplified drops the constants that are null, and what follows one that is not. The last operand stays.
 func (n *ifNull) simplified() Expr {
 	var kept []Expr
 	for i, e := range n.args {
 		c, ok := e.(*Const)
-		if ok && nullish(c.Value) && i < len(n.args)-1 {
+		if ok && Nullish(c.Value) && i < len(n.args)-1 {
 			continue
 		}
 		kept = append(kept, e)
@@ -212,7 +212,7 @@ func (n *ifNull) simplified() Expr {
 	return &ifNull{kept}
 }
 
-func parseIfNull(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseIfNull(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	args, err := p.operands(arg, vars)
 	if err != nil {
 		return nil, err

@@ -16,9 +16,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-func conversionOperators() []definition {
-	return []definition{
-		{name: "$convert", family: "conversion", min: 1, max: 1, parse: parseConvert},
+func ConversionOperators() []Definition {
+	return []Definition{
+		{Name: "$convert", Family: "conversion", min: 1, max: 1, Parse: parseConvert},
 		conversionTo("$toBool", converter{to: bsonx.TypeBool}), conversionTo("$toDate", converter{to: bsonx.TypeDate}),
 		conversionTo("$toDecimal", converter{to: bsonx.TypeDecimal128}), conversionTo("$toDouble", converter{to: bsonx.TypeDouble}),
 		conversionTo("$toInt", converter{to: bsonx.TypeInt32}), conversionTo("$toLong", converter{to: bsonx.TypeInt64}),
@@ -29,16 +29,16 @@ func conversionOperators() []definition {
 }
 
 // conversionTo defines $toX.
-func conversionTo(name string, how converter) definition {
-	return definition{
-		name: name, family: "conversion", min: 1, max: 1,
-		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func conversionTo(name string, how converter) Definition {
+	return Definition{
+		Name: name, Family: "conversion", min: 1, max: 1,
+		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.operands(arg, vars)
 			if err != nil {
 				return nil, err
 			}
 			if len(args) != 1 {
-				return nil, mongoerr.New(50723, "%s requires a single argument, got %d", def.name, len(args))
+				return nil, mongoerr.New(50723, "%s requires a single argument, got %d", def.Name, len(args))
 			}
 			return &convertTo{args[0], how, vars.Scripts().Running}, nil
 		},
@@ -52,14 +52,14 @@ type convertTo struct {
 	running *interrupt.Running // the operation; nil never ends
 }
 
-func (c *convertTo) children() []Expr { return []Expr{c.input} }
+func (c *convertTo) Children() []Expr { return []Expr{c.input} }
 
 func (c *convertTo) Eval(ctx *Context) (bsonx.Value, error) {
 	v, err := c.input.Eval(ctx)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if nullish(v) {
+	if Nullish(v) {
 		return bsonx.Null, nil
 	}
 	return c.how.convert(v, ctx.converting(c.running))
@@ -72,7 +72,7 @@ type convertExpr struct {
 	running *interrupt.Running // the operation; nil never ends
 }
 
-func (c *convertExpr) children() []Expr {
+func (c *convertExpr) Children() []Expr {
 	return present([]Expr{c.input, c.to, c.onError, c.onNull, c.format, c.byteOrder, c.base})
 }
 
@@ -89,7 +89,7 @@ func (c *convertExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if nullish(input) {
+	if Nullish(input) {
 		if c.onNull != nil {
 			return c.onNull.Eval(ctx)
 		}
@@ -142,7 +142,7 @@ func targetType(v bsonx.Value) (t bsonx.Type, null bool, err error) {
 		v = v.Doc().Lookup("type")
 	}
 	switch {
-	case nullish(v) && !inner:
+	case Nullish(v) && !inner:
 		return 0, true, nil
 	case v.Type == bsonx.TypeString:
 		t, ok := bsonx.TypeByAlias(v.Str())
@@ -170,11 +170,11 @@ func targetType(v bsonx.Value) (t bsonx.Type, null bool, err error) {
 	return 0, false, mongoerr.New(mongoerr.FailedToParse, "$convert's 'to' argument must be a string or number, but is %s", v.Type)
 }
 
-func parseConvert(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseConvert(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$convert expects an object of named arguments but found: %s", arg.Type)
 	}
-	args, err := p.namedArgs(arg, vars, unknownArgument{mongoerr.FailedToParse, foundUnknown}, def.name, "input", "to", "onError", "onNull", "format", "byteOrder", "base")
+	args, err := p.namedArgs(arg, vars, unknownArgument{mongoerr.FailedToParse, foundUnknown}, def.Name, "input", "to", "onError", "onNull", "format", "byteOrder", "base")
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ type converter struct {
 
 // readFormat reads the argument format; null is none.
 func readFormat(v bsonx.Value) (string, error) {
-	if nullish(v) {
+	if Nullish(v) {
 		return "", nil
 	}
 	if v.Type != bsonx.TypeString {
@@ -53,7 +53,7 @@ func readFormat(v bsonx.Value) (string, error) {
 
 // readByteOrder reads the argument byteOrder; null is little-endian.
 func readByteOrder(v bsonx.Value) (bigEndian bool, err error) {
-	if nullish(v) {
+	if Nullish(v) {
 		return false, nil
 	}
 	if v.Type != bsonx.TypeString {
@@ -69,7 +69,7 @@ func readByteOrder(v bsonx.Value) (bigEndian bool, err error) {
 
 // readBase reads the argument base; null is none.
 func readBase(v bsonx.Value) (int, error) {
-	if nullish(v) {
+	if Nullish(v) {
 		return 0, nil
 	}
 	n, ok := asInt32(v)

@@ -11,8 +11,8 @@ import (
 
 const dateFamily = "date"
 
-func dateOperators() []definition {
-	return []definition{
+func DateOperators() []Definition {
+	return []Definition{
 		datePart("$year", func(w wall) int64 { year, _, _ := dateOfDays(w.days); return year }, false),
 		datePart("$month", func(w wall) int64 { _, month, _ := dateOfDays(w.days); return month }, false),
 		datePart("$dayOfMonth", func(w wall) int64 { _, _, day := dateOfDays(w.days); return day }, false),
@@ -28,12 +28,12 @@ func dateOperators() []definition {
 		datePart("$isoWeekYear", func(w wall) int64 { year, _ := isoWeek(w.days); return year }, true),
 		timestampPart("$tsSecond", 5687301, func(t, _ uint32) uint32 { return t }),
 		timestampPart("$tsIncrement", 5687302, func(_, i uint32) uint32 { return i }),
-		{name: "$dateFromParts", family: dateFamily, min: 1, max: 1, parse: parseDateFromParts},
-		{name: "$dateToParts", family: dateFamily, min: 1, max: 1, parse: parseDateToParts},
-		{name: "$dateToString", family: dateFamily, min: 1, max: 1, parse: parseDateToString},
-		{name: "$dateFromString", family: dateFamily, min: 1, max: 1, parse: parseDateFromString},
-		{name: dateDiffName, family: dateFamily, min: 1, max: 1, parse: parseDateDiff},
-		{name: "$dateTrunc", family: dateFamily, min: 1, max: 1, parse: parseDateTrunc},
+		{Name: "$dateFromParts", Family: dateFamily, min: 1, max: 1, Parse: parseDateFromParts},
+		{Name: "$dateToParts", Family: dateFamily, min: 1, max: 1, Parse: parseDateToParts},
+		{Name: "$dateToString", Family: dateFamily, min: 1, max: 1, Parse: parseDateToString},
+		{Name: "$dateFromString", Family: dateFamily, min: 1, max: 1, Parse: parseDateFromString},
+		{Name: dateDiffName, Family: dateFamily, min: 1, max: 1, Parse: parseDateDiff},
+		{Name: "$dateTrunc", Family: dateFamily, min: 1, max: 1, Parse: parseDateTrunc},
 		dateArithmetic("$dateAdd", 1), dateArithmetic("$dateSubtract", -1),
 	}
 }
@@ -78,14 +78,14 @@ type datePartExpr struct {
 	long bool
 }
 
-func (d *datePartExpr) children() []Expr { return present([]Expr{d.date, d.zone.expr}) }
+func (d *datePartExpr) Children() []Expr { return present([]Expr{d.date, d.zone.expr}) }
 
 func (d *datePartExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	date, err := d.date.Eval(ctx)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if nullish(date) {
+	if Nullish(date) {
 		return bsonx.Null, nil
 	}
 	millis, ok := millisOf(date)
@@ -105,10 +105,10 @@ func (d *datePartExpr) Eval(ctx *Context) (bsonx.Value, error) {
 }
 
 // datePart makes an operator of a date, given alone or as {date, timezone}, whose result is an int, or a long where long is.
-func datePart(name string, part func(wall) int64, long bool) definition {
-	return definition{
-		name: name, family: dateFamily, min: 1, max: 1,
-		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func datePart(name string, part func(wall) int64, long bool) Definition {
+	return Definition{
+		Name: name, Family: dateFamily, min: 1, max: 1,
+		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.dateArguments(def, arg, vars)
 			if err != nil {
 				return nil, err
@@ -119,24 +119,24 @@ func datePart(name string, part func(wall) int64, long bool) definition {
 }
 
 // dateArguments compiles the operands of a date part: the date and the time zone, which may be nil.
-func (p *parser) dateArguments(def *definition, arg bsonx.Value, vars *Vars) ([]Expr, error) {
+func (p *Parser) dateArguments(def *Definition, arg bsonx.Value, vars *Vars) ([]Expr, error) {
 	if arg.Type == bsonx.TypeDocument && !strings.HasPrefix(string(arg.Doc().First().Key), "$") {
-		args, err := p.namedArgs(arg, vars, unknownArgument{40535, `unrecognized option to %s: "%s"`}, def.name, "date", "timezone")
+		args, err := p.namedArgs(arg, vars, unknownArgument{40535, `unrecognized option to %s: "%s"`}, def.Name, "date", "timezone")
 		if err == nil && args[0] == nil {
-			err = mongoerr.New(40539, "missing 'date' argument to %s, provided: %s", def.name, showElement(def.name, arg))
+			err = mongoerr.New(40539, "missing 'date' argument to %s, provided: %s", def.Name, ShowElement(def.Name, arg))
 		}
 		return args, err
 	}
 	args, err := p.operands(arg, vars)
 	if err == nil && len(args) != 1 {
-		err = mongoerr.New(40536, "%s accepts exactly one argument if given an array, but was given %d", def.name, len(args))
+		err = mongoerr.New(40536, "%s accepts exactly one argument if given an array, but was given %d", def.Name, len(args))
 	}
 	return append(args, nil), err
 }
 
-func timestampPart(name string, code mongoerr.Code, part func(t, i uint32) uint32) definition {
+func timestampPart(name string, code mongoerr.Code, part func(t, i uint32) uint32) Definition {
 	return make1(name, dateFamily, func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
-		if nullish(v) {
+		if Nullish(v) {
 			return bsonx.Null, nil
 		}
 		if v.Type != bsonx.TypeTimestamp {

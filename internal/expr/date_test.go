@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -21,7 +22,7 @@ func TestDateConstantsAreCompiled(t *testing.T) {
 		`{"$dateDiff": {"startDate": "$d", "endDate": "$d", "unit": "eon"}}`: mongoerr.FailedToParse,
 	} {
 		failures := &expr.Failures{}
-		_, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), expr.Scope().WithFailures(failures))
+		_, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope().WithFailures(failures))
 		if err != nil || mongoerr.CodeOf(failures.Err()) != code {
 			t.Errorf("%s: %v, %v", text, err, failures.Err())
 		}
@@ -31,7 +32,7 @@ func TestDateConstantsAreCompiled(t *testing.T) {
 // TestDateZonePerDocument reads the zone of each document, one after the other with the same Context.
 func TestDateZonePerDocument(t *testing.T) {
 	t.Parallel()
-	e, err := expr.Parse(parseJSON(t, `{"v": {"$hour": {"date": "$d", "timezone": "$z"}}}`).Lookup("v"), expr.Scope())
+	e, err := expr.Parse(parseJSON(t, `{"v": {"$hour": {"date": "$d", "timezone": "$z"}}}`).Lookup("v"), expressions.Scope())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func FuzzDateFromString(f *testing.F) {
 			bsonx.NewDoc("dateString", text), bsonx.NewDoc("dateString", text, "format", format),
 			bsonx.NewDoc("dateString", text, "timezone", "Europe/Berlin"),
 		} {
-			e, err := expr.ParseOperator("$dateFromString", bsonx.Document(args), expr.Scope())
+			e, err := expr.ParseOperator("$dateFromString", bsonx.Document(args), expressions.Scope())
 			if err == nil {
 				_, err = e.Eval(&expr.Context{})
 			}
@@ -89,7 +90,7 @@ func BenchmarkDate(b *testing.B) {
 		{"fromString/free", `{"$dateFromString": {"dateString": "$t"}}`},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			e, err := expr.Parse(parseJSON(b, `{"v":`+bench.text+`}`).Lookup("v"), expr.Scope())
+			e, err := expr.Parse(parseJSON(b, `{"v":`+bench.text+`}`).Lookup("v"), expressions.Scope())
 			if err != nil {
 				b.Fatal(err)
 			}

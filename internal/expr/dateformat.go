@@ -65,7 +65,7 @@ type formatArg struct {
 
 // compileFormat prepares a constant. MongoDB looks at a format only where it uses it: a bad one is no error until then.
 func compileFormat(arg formatArg, running *interrupt.Running) formatArg {
-	if v, ok := arg.expr.(*Const); ok && !nullish(v.Value) {
+	if v, ok := arg.expr.(*Const); ok && !Nullish(v.Value) {
 		if format, err := arg.check(v.Value, new(Context).converting(running)); err == nil {
 			arg.fixed = format
 		}
@@ -86,7 +86,7 @@ func (f *formatArg) eval(ctx *Context, running *interrupt.Running) (format []byt
 		return f.fixed, false, nil
 	}
 	v, err := f.expr.Eval(ctx)
-	if err != nil || nullish(v) {
+	if err != nil || Nullish(v) {
 		return nil, true, err
 	}
 	format, err = f.check(v, ctx.converting(running))
@@ -101,19 +101,19 @@ type dateToStringExpr struct {
 	running      *interrupt.Running // the operation; nil never ends
 }
 
-func parseDateToString(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseDateToString(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	codes := namedCodes{notObject: 18629, unknown: unknownArgument{18534, unrecognizedArgument}, missing: []mongoerr.Code{18628}}
 	args, err := p.parseNamedLate(def, arg, vars, codes, 1, []string{"date", "format", "timezone", "onNull"})
 	if err != nil {
 		return nil, err
 	}
 	e := &dateToStringExpr{date: args[0], onNull: args[3], running: vars.Scripts().Running}
-	e.format = compileFormat(formatArg{op: def.name, code: 18533, allowed: printSpecifiers, expr: args[1]}, e.running)
+	e.format = compileFormat(formatArg{op: def.Name, code: 18533, allowed: printSpecifiers, expr: args[1]}, e.running)
 	e.zone = compileZone("", args[2], operandFailures(args, vars))
 	return e, nil
 }
 
-func (d *dateToStringExpr) children() []Expr {
+func (d *dateToStringExpr) Children() []Expr {
 	return present([]Expr{d.date, d.format.expr, d.zone.expr, d.onNull})
 }
 
@@ -130,7 +130,7 @@ func (d *dateToStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if nullish(date) {
+	if Nullish(date) {
 		if d.onNull != nil {
 			return d.onNull.Eval(ctx)
 		}

@@ -46,7 +46,7 @@ type unitArg struct {
 
 func compileUnit(op string, e Expr, failures *Failures) unitArg {
 	arg := unitArg{op: op, expr: e}
-	if v, ok := ConstValue(e); ok && !nullish(v) {
+	if v, ok := ConstValue(e); ok && !Nullish(v) {
 		var err error
 		arg.fixed, err = unitOf(op, v)
 		failures.Add(err)
@@ -60,7 +60,7 @@ func (u unitArg) eval(ctx *Context) (timeUnit, error) {
 		return u.fixed, nil
 	}
 	v, err := u.expr.Eval(ctx)
-	if err != nil || nullish(v) {
+	if err != nil || Nullish(v) {
 		return unitNone, err
 	}
 	return unitOf(u.op, v)
@@ -94,7 +94,7 @@ func compileStartOfWeek(op string, e Expr, failures *Failures) weekArg {
 		arg.fixed = sunday
 		return arg
 	}
-	if v, ok := ConstValue(e); ok && !nullish(v) {
+	if v, ok := ConstValue(e); ok && !Nullish(v) {
 		var err error
 		arg.fixed, err = startOfWeekOf(op, v)
 		failures.Add(err)
@@ -117,7 +117,7 @@ func (w weekArg) eval(ctx *Context) (int64, error) {
 		return w.fixed, nil
 	}
 	v, err := w.expr.Eval(ctx)
-	if err != nil || nullish(v) {
+	if err != nil || Nullish(v) {
 		return 0, err
 	}
 	return startOfWeekOf(w.op, v)
@@ -155,19 +155,19 @@ type dateAddExpr struct {
 	zone   zoneArg
 }
 
-func dateArithmetic(name string, sign int64) definition {
-	return definition{
-		name: name, family: dateFamily, min: 1, max: 1,
-		parse: func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func dateArithmetic(name string, sign int64) Definition {
+	return Definition{
+		Name: name, Family: dateFamily, min: 1, max: 1,
+		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			if arg.Type != bsonx.TypeDocument {
-				return nil, mongoerr.New(5166400, "%s expects an object as its argument", def.name)
+				return nil, mongoerr.New(5166400, "%s expects an object as its argument", def.Name)
 			}
-			args, err := p.namedArgs(arg, vars, unknownArgument{5166401, unrecognizedArgument + ". Expected arguments are startDate, unit, amount, and optionally timezone."}, def.name, "startDate", "unit", "amount", "timezone")
+			args, err := p.namedArgs(arg, vars, unknownArgument{5166401, unrecognizedArgument + ". Expected arguments are startDate, unit, amount, and optionally timezone."}, def.Name, "startDate", "unit", "amount", "timezone")
 			if err != nil {
 				return nil, err
 			}
 			if args[0] == nil || args[1] == nil || args[2] == nil {
-				return nil, mongoerr.New(5166402, "%s requires startDate, unit, and amount to be present", def.name)
+				return nil, mongoerr.New(5166402, "%s requires startDate, unit, and amount to be present", def.Name)
 			}
 			e := &dateAddExpr{name: name, sign: sign, start: args[0], amount: args[2]}
 			failures := operandFailures(args, vars)
@@ -178,13 +178,13 @@ func dateArithmetic(name string, sign int64) definition {
 	}
 }
 
-func (d *dateAddExpr) children() []Expr {
+func (d *dateAddExpr) Children() []Expr {
 	return present([]Expr{d.start, d.unit.expr, d.amount, d.zone.expr})
 }
 
 func (d *dateAddExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	start, err := d.start.Eval(ctx)
-	if err != nil || nullish(start) {
+	if err != nil || Nullish(start) {
 		return bsonx.Null, err
 	}
 	unit, err := d.unit.eval(ctx)
@@ -192,7 +192,7 @@ func (d *dateAddExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		return bsonx.Null, err
 	}
 	amount, err := d.amount.Eval(ctx)
-	if err != nil || nullish(amount) {
+	if err != nil || Nullish(amount) {
 		return bsonx.Null, err
 	}
 	zone, err := d.zone.eval(ctx)
@@ -295,7 +295,7 @@ type dateDiffExpr struct {
 
 const dateDiffName = "$dateDiff"
 
-func parseDateDiff(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseDateDiff(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	codes := namedCodes{notObject: 5166301, unknown: unknownArgument{5166302, unrecognizedArgument}, missing: []mongoerr.Code{5166303, 5166304, 5166305}}
 	args, err := p.parseNamedLate(def, arg, vars, codes, 3, []string{"startDate", "endDate", "unit", "timezone", "startOfWeek"})
 	if err != nil {
@@ -303,23 +303,23 @@ func parseDateDiff(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Exp
 	}
 	e := &dateDiffExpr{start: args[0], end: args[1]}
 	failures := operandFailures(args, vars)
-	e.unit = compileUnit(def.name, args[2], failures)
-	e.week = compileStartOfWeek(def.name, args[4], failures)
-	e.zone = compileZone(def.name, args[3], failures)
+	e.unit = compileUnit(def.Name, args[2], failures)
+	e.week = compileStartOfWeek(def.Name, args[4], failures)
+	e.zone = compileZone(def.Name, args[3], failures)
 	return e, nil
 }
 
-func (d *dateDiffExpr) children() []Expr {
+func (d *dateDiffExpr) Children() []Expr {
 	return present([]Expr{d.start, d.end, d.unit.expr, d.zone.expr, d.week.expr})
 }
 
 func (d *dateDiffExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	start, err := d.start.Eval(ctx)
-	if err != nil || nullish(start) {
+	if err != nil || Nullish(start) {
 		return bsonx.Null, err
 	}
 	end, err := d.end.Eval(ctx)
-	if err != nil || nullish(end) {
+	if err != nil || Nullish(end) {
 		return bsonx.Null, err
 	}
 	unit, err := d.unit.eval(ctx)

@@ -242,7 +242,7 @@ type dateFromStringExpr struct {
 	running               *interrupt.Running // the operation; nil never ends
 }
 
-func parseDateFromString(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseDateFromString(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	codes := namedCodes{
 		notObject: 40540, unknown: unknownArgument{40541, unrecognizedArgument}, missing: []mongoerr.Code{40542},
 		notObjectText: "%s only supports an object as an argument, found: %s",
@@ -252,12 +252,12 @@ func parseDateFromString(p *parser, def *definition, arg bsonx.Value, vars *Vars
 		return nil, err
 	}
 	e := &dateFromStringExpr{text: args[0], onNull: args[3], onError: args[4], running: vars.Scripts().Running}
-	e.format = compileFormat(formatArg{op: def.name, code: 40684, allowed: parseSpecifiers, expr: args[2]}, e.running)
+	e.format = compileFormat(formatArg{op: def.Name, code: 40684, allowed: parseSpecifiers, expr: args[2]}, e.running)
 	e.zone = compileZone("", args[1], operandFailures(args, vars))
 	return e, nil
 }
 
-func (d *dateFromStringExpr) children() []Expr {
+func (d *dateFromStringExpr) Children() []Expr {
 	return present([]Expr{d.text, d.format.expr, d.zone.expr, d.onError, d.onNull})
 }
 
@@ -274,7 +274,7 @@ func (d *dateFromStringExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if nullish(text) {
+	if Nullish(text) {
 		if d.onNull != nil {
 			return d.onNull.Eval(ctx)
 		}

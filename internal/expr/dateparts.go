@@ -33,11 +33,11 @@ type dateFromPartsExpr struct {
 	zone  zoneArg
 }
 
-func parseDateFromParts(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseDateFromParts(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(40519, "%s only supports an object as its argument", def.name)
+		return nil, mongoerr.New(40519, "%s only supports an object as its argument", def.Name)
 	}
-	raw, err := rawArgs(arg, unknownArgument{40518, unrecognizedArgument}, def.name, datePartNames...)
+	raw, err := rawArgs(arg, unknownArgument{40518, unrecognizedArgument}, def.Name, datePartNames...)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +46,11 @@ func parseDateFromParts(p *parser, def *definition, arg bsonx.Value, vars *Vars)
 	}
 	switch {
 	case !given(partYear, partISOYear):
-		return nil, mongoerr.New(40516, "%s requires either 'year' or 'isoWeekYear' to be present", def.name)
+		return nil, mongoerr.New(40516, "%s requires either 'year' or 'isoWeekYear' to be present", def.Name)
 	case given(partYear) && given(partISOYear, partISOWeek, partISODay):
-		return nil, mongoerr.New(40489, "%s does not allow mixing natural dates with ISO dates", def.name)
+		return nil, mongoerr.New(40489, "%s does not allow mixing natural dates with ISO dates", def.Name)
 	case given(partISOYear) && given(partMonth, partDay):
-		return nil, mongoerr.New(40525, "%s does not allow mixing ISO dates with natural dates", def.name)
+		return nil, mongoerr.New(40525, "%s does not allow mixing ISO dates with natural dates", def.Name)
 	}
 	args, err := p.argsIn(fromLast(len(raw)), raw, vars)
 	if err != nil {
@@ -59,7 +59,7 @@ func parseDateFromParts(p *parser, def *definition, arg bsonx.Value, vars *Vars)
 	return &dateFromPartsExpr{args[:partZone], compileZone("", args[partZone], operandFailures(args, vars))}, nil
 }
 
-func (d *dateFromPartsExpr) children() []Expr {
+func (d *dateFromPartsExpr) Children() []Expr {
 	return append(present(d.parts), present([]Expr{d.zone.expr})...)
 }
 
@@ -116,7 +116,7 @@ func (d *dateFromPartsExpr) evalParts(ctx *Context, parts *[partZone]int64, whic
 			continue
 		}
 		v, err := d.parts[i].Eval(ctx)
-		if err != nil || nullish(v) {
+		if err != nil || Nullish(v) {
 			return false, err
 		}
 		n, whole := integral64(v)
@@ -138,7 +138,7 @@ type dateToPartsExpr struct {
 	zone      zoneArg
 }
 
-func parseDateToParts(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseDateToParts(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	codes := namedCodes{notObject: 40524, unknown: unknownArgument{40520, unrecognizedArgument}, missing: []mongoerr.Code{40522}}
 	args, err := p.parseNamedLate(def, arg, vars, codes, 1, []string{"date", "timezone", "iso8601"})
 	if err != nil {
@@ -147,7 +147,7 @@ func parseDateToParts(p *parser, def *definition, arg bsonx.Value, vars *Vars) (
 	return &dateToPartsExpr{args[0], args[2], compileZone("", args[1], operandFailures(args, vars))}, nil
 }
 
-func (d *dateToPartsExpr) children() []Expr { return present([]Expr{d.date, d.zone.expr, d.iso}) }
+func (d *dateToPartsExpr) Children() []Expr { return present([]Expr{d.date, d.zone.expr, d.iso}) }
 
 func (d *dateToPartsExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	date, err := d.date.Eval(ctx)
@@ -161,7 +161,7 @@ func (d *dateToPartsExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	iso := false
 	if d.iso != nil {
 		v, err := d.iso.Eval(ctx)
-		if err != nil || nullish(v) {
+		if err != nil || Nullish(v) {
 			return bsonx.Null, err
 		}
 		if v.Type != bsonx.TypeBool {
@@ -169,7 +169,7 @@ func (d *dateToPartsExpr) Eval(ctx *Context) (bsonx.Value, error) {
 		}
 		iso = v.Bool()
 	}
-	if nullish(date) {
+	if Nullish(date) {
 		return bsonx.Null, nil
 	}
 	w, err := wallOf(date, zone)

@@ -23,7 +23,7 @@ type dateTruncExpr struct {
 	week weekArg
 }
 
-func parseDateTrunc(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseDateTrunc(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	codes := namedCodes{notObject: 5439007, unknown: unknownArgument{5439008, unrecognizedArgument + ". Expected arguments are date, unit, and optionally, binSize, timezone, startOfWeek"}, missing: []mongoerr.Code{5439009, 5439010}}
 	args, err := p.parseNamedLate(def, arg, vars, codes, 2, []string{"date", "unit", "binSize", "timezone", "startOfWeek"})
 	if err != nil {
@@ -34,10 +34,10 @@ func parseDateTrunc(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Ex
 		e.size = 1
 	}
 	failures := operandFailures(args, vars)
-	e.unit = compileUnit(def.name, args[1], failures)
-	e.week = compileStartOfWeek(def.name, args[4], failures)
-	e.zone = compileZone(def.name, args[3], failures)
-	if v, ok := e.bin.(*Const); ok && !nullish(v.Value) {
+	e.unit = compileUnit(def.Name, args[1], failures)
+	e.week = compileStartOfWeek(def.Name, args[4], failures)
+	e.zone = compileZone(def.Name, args[3], failures)
+	if v, ok := e.bin.(*Const); ok && !Nullish(v.Value) {
 		e.size, err = binSizeOf(v.Value)
 		failures.Add(err)
 	}
@@ -55,19 +55,19 @@ func binSizeOf(v bsonx.Value) (int64, error) {
 	return n, nil
 }
 
-func (d *dateTruncExpr) children() []Expr {
+func (d *dateTruncExpr) Children() []Expr {
 	return present([]Expr{d.date, d.unit.expr, d.bin, d.zone.expr, d.week.expr})
 }
 
 func (d *dateTruncExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	date, err := d.date.Eval(ctx)
-	if err != nil || nullish(date) {
+	if err != nil || Nullish(date) {
 		return bsonx.Null, err
 	}
 	size := d.size
 	if size == 0 {
 		v, err := d.bin.Eval(ctx)
-		if err != nil || nullish(v) {
+		if err != nil || Nullish(v) {
 			return bsonx.Null, err
 		}
 		if size, err = binSizeOf(v); err != nil {

@@ -98,7 +98,7 @@ func compileZone(op string, e Expr, failures *Failures) zoneArg {
 		return zoneArg{fixed: time.UTC}
 	}
 	z := zoneArg{op: op, expr: e}
-	if v, ok := ConstValue(e); ok && !nullish(v) {
+	if v, ok := ConstValue(e); ok && !Nullish(v) {
 		var err error
 		z.fixed, err = z.zoneOf(v)
 		failures.Add(err)
@@ -123,7 +123,7 @@ func (z zoneArg) eval(ctx *Context) (*time.Location, error) {
 		return z.fixed, nil
 	}
 	v, err := z.expr.Eval(ctx)
-	if err != nil || nullish(v) {
+	if err != nil || Nullish(v) {
 		return nil, err
 	}
 	if v.Type == bsonx.TypeString {

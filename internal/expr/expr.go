@@ -13,7 +13,7 @@ type Expr interface {
 	// Eval computes the expression for the document in ctx. The result may borrow the document's bytes.
 	Eval(ctx *Context) (bsonx.Value, error)
 	// children returns the direct sub-expressions, for folding and dependency analysis.
-	children() []Expr
+	Children() []Expr
 }
 
 // Context is the state in which an expression is evaluated. It is reused for many documents (set Root for each) and
@@ -91,7 +91,7 @@ type Const struct{ Value bsonx.Value }
 // Eval returns the value.
 func (c *Const) Eval(*Context) (bsonx.Value, error) { return c.Value, nil }
 
-func (c *Const) children() []Expr { return nil }
+func (c *Const) Children() []Expr { return nil }
 
 // ConstValue returns the value of an expression that is constant.
 func ConstValue(e Expr) (bsonx.Value, bool) {
@@ -106,7 +106,7 @@ func Walk(e Expr, f func(Expr) bool) {
 	if !f(e) {
 		return
 	}
-	for _, child := range e.children() {
+	for _, child := range e.Children() {
 		Walk(child, f)
 	}
 }
@@ -150,5 +150,5 @@ func (d *Dependencies) Depend(e Expr) {
 	})
 }
 
-// nullish reports whether MongoDB's operators treat v as null: missing, null and undefined.
-func nullish(v bsonx.Value) bool { return v.IsNull() || v.Type == bsonx.TypeUndefined }
+// Nullish reports whether MongoDB's operators treat v as null: missing, null and undefined.
+func Nullish(v bsonx.Value) bool { return v.IsNull() || v.Type == bsonx.TypeUndefined }

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -67,7 +68,7 @@ func evaluate(t *testing.T, v bsonx.Value, doc bsonx.Doc) string {
 }
 
 func eval(t *testing.T, v bsonx.Value, doc bsonx.Doc) (string, error) {
-	vars, err := expr.Scope().WithLet(nil, time.Now())
+	vars, err := expressions.Scope().WithLet(nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestUnknownOperators(t *testing.T) {
 	for name, code := range map[string]mongoerr.Code{
 		"$dinosaur": mongoerr.InvalidPipelineOperator,
 	} {
-		_, err := expr.Parse(bsonx.Document(bsonx.NewDoc(name, 1)), expr.Scope())
+		_, err := expr.Parse(bsonx.Document(bsonx.NewDoc(name, 1)), expressions.Scope())
 		if mongoerr.CodeOf(err) != code {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -120,7 +121,7 @@ func TestUnknownOperators(t *testing.T) {
 
 func TestLet(t *testing.T) {
 	t.Parallel()
-	vars, err := expr.Scope().WithLet(parseJSON(t, `{"a": {"$add": [1, 2]}, "b": {"c": 5}}`), time.Now())
+	vars, err := expressions.Scope().WithLet(parseJSON(t, `{"a": {"$add": [1, 2]}, "b": {"c": 5}}`), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,10 +132,10 @@ func TestLet(t *testing.T) {
 	if v, ok := expr.ConstValue(e); !ok || v.Int32() != 8 {
 		t.Errorf("let variables were not folded: %v", v)
 	}
-	if _, err := expr.Scope().WithLet(parseJSON(t, `{"a": "$x"}`), time.Now()); mongoerr.CodeOf(err) != 4890500 {
+	if _, err := expressions.Scope().WithLet(parseJSON(t, `{"a": "$x"}`), time.Now()); mongoerr.CodeOf(err) != 4890500 {
 		t.Errorf("a field path in let: %v", err)
 	}
-	if _, err := expr.Scope().WithLet(parseJSON(t, `{"A": 1}`), time.Now()); mongoerr.CodeOf(err) != mongoerr.FailedToParse {
+	if _, err := expressions.Scope().WithLet(parseJSON(t, `{"A": 1}`), time.Now()); mongoerr.CodeOf(err) != mongoerr.FailedToParse {
 		t.Errorf("a bad name in let: %v", err)
 	}
 }
@@ -155,14 +156,14 @@ func TestDepthIsBounded(t *testing.T) {
 	for range 300 {
 		v = bsonx.Document(bsonx.NewDoc("$not", bsonx.NewArray(v)))
 	}
-	if _, err := expr.Parse(v, expr.Scope()); mongoerr.CodeOf(err) != mongoerr.Overflow {
+	if _, err := expr.Parse(v, expressions.Scope()); mongoerr.CodeOf(err) != mongoerr.Overflow {
 		t.Error(err)
 	}
 }
 
 func TestDependencies(t *testing.T) {
 	t.Parallel()
-	e, err := expr.Parse(parseJSON(t, `{"v": {"$map": {"input": "$a.b", "in": {"$add": ["$$this.x", "$c"]}}}}`).Lookup("v"), expr.Scope())
+	e, err := expr.Parse(parseJSON(t, `{"v": {"$map": {"input": "$a.b", "in": {"$add": ["$$this.x", "$c"]}}}}`).Lookup("v"), expressions.Scope())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func FuzzParse(f *testing.F) {
 			t.Skip()
 		}
 		doc := bsonx.Doc(data)
-		e, err := expr.Parse(doc.First().Value, expr.Scope())
+		e, err := expr.Parse(doc.First().Value, expressions.Scope())
 		if err != nil {
 			return
 		}
@@ -204,7 +205,7 @@ func FuzzParse(f *testing.F) {
 
 func BenchmarkAddFields(b *testing.B) {
 	doc := parseJSON(b, `{"_id": 1, "price": 12.5, "qty": 3, "name": "x"}`)
-	e, err := expr.Parse(parseJSON(b, `{"v": {"$multiply": ["$price", "$qty"]}}`).Lookup("v"), expr.Scope())
+	e, err := expr.Parse(parseJSON(b, `{"v": {"$multiply": ["$price", "$qty"]}}`).Lookup("v"), expressions.Scope())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func BenchmarkAddFields(b *testing.B) {
 
 func BenchmarkComparison(b *testing.B) {
 	doc := parseJSON(b, `{"_id": 1, "price": 12.5, "qty": 3, "name": "x"}`)
-	e, err := expr.Parse(parseJSON(b, `{"v": {"$and": [{"$gt": ["$price", 10]}, {"$lt": ["$qty", 5]}]}}`).Lookup("v"), expr.Scope())
+	e, err := expr.Parse(parseJSON(b, `{"v": {"$and": [{"$gt": ["$price", 10]}, {"$lt": ["$qty", 5]}]}}`).Lookup("v"), expressions.Scope())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (g *getField) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if nullish(input) {
+	if Nullish(input) {
 		if input.IsMissing() {
 			return bsonx.Missing, nil
 		}
@@ -35,25 +35,25 @@ func (g *getField) Eval(ctx *Context) (bsonx.Value, error) {
 	if input.Type != bsonx.TypeDocument {
 		return bsonx.Missing, nil
 	}
-	if err := ctx.read(len(input.Data), g.running); err != nil {
+	if err := ctx.Read(len(input.Data), g.running); err != nil {
 		return bsonx.Missing, err
 	}
 	return input.Doc().Lookup(name.Str()), nil
 }
 
-func (g *getField) children() []Expr { return []Expr{g.field, g.input} }
+func (g *getField) Children() []Expr { return []Expr{g.field, g.input} }
 
-func parseGetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	vars = vars.unoptimized()
+func parseGetField(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	vars = vars.Unoptimized()
 	if arg.Type != bsonx.TypeDocument || strings.HasPrefix(string(arg.Doc().First().Key), "$") {
-		field, err := p.operand(arg, vars)
+		field, err := p.Operand(arg, vars)
 		if err != nil {
 			return nil, err
 		}
 		input, err := vars.reference("CURRENT", nil, "")
 		return &getField{field, input, vars.Scripts().Running}, err
 	}
-	args, err := p.namedArgs(arg, vars, unknownArgument{3041701, foundUnknown}, def.name, "field", "input")
+	args, err := p.namedArgs(arg, vars, unknownArgument{3041701, foundUnknown}, def.Name, "field", "input")
 	switch {
 	case err != nil:
 		return nil, err
@@ -105,7 +105,7 @@ func (s *setField) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if nullish(input) {
+	if Nullish(input) {
 		return bsonx.Null, nil
 	}
 	if input.Type != bsonx.TypeDocument {
@@ -115,7 +115,7 @@ func (s *setField) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if err := ctx.read(len(input.Data)+len(value.Data), s.running); err != nil {
+	if err := ctx.Read(len(input.Data)+len(value.Data), s.running); err != nil {
 		return bsonx.Missing, err
 	}
 	if err := checkBytes(s.op, len(input.Data)+len(value.Data)); err != nil {
@@ -143,22 +143,22 @@ func (s *setField) Eval(ctx *Context) (bsonx.Value, error) {
 	return bsonx.Document(b.Bytes()), nil
 }
 
-func (s *setField) children() []Expr { return []Expr{s.input, s.value} }
+func (s *setField) Children() []Expr { return []Expr{s.input, s.value} }
 
-func parseSetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseSetField(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	return p.setField(def, arg, vars, []string{"field", "input", "value"})
 }
 
-func parseUnsetField(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseUnsetField(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	return p.setField(def, arg, vars, []string{"field", "input"})
 }
 
-func (p *parser) setField(def *definition, arg bsonx.Value, vars *Vars, names []string) (Expr, error) {
+func (p *Parser) setField(def *Definition, arg bsonx.Value, vars *Vars, names []string) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(4161100, "%s only supports an object as its argument", def.name)
+		return nil, mongoerr.New(4161100, "%s only supports an object as its argument", def.Name)
 	}
-	raw, order, unknownErr := orderedArgs(arg, unknownArgument{4161101, foundUnknown}, def.name, names)
-	args, err := p.argsIn(order, raw, vars.unoptimized())
+	raw, order, unknownErr := orderedArgs(arg, unknownArgument{4161101, foundUnknown}, def.Name, names)
+	args, err := p.argsIn(order, raw, vars.Unoptimized())
 	if err == nil {
 		err = unknownErr
 	}
@@ -168,14 +168,14 @@ func (p *parser) setField(def *definition, arg bsonx.Value, vars *Vars, names []
 	codes := []mongoerr.Code{4161102, 4161109, 4161103}
 	for _, i := range []int{0, 2, 1} { // the order in which MongoDB misses them
 		if i < len(raw) && raw[i].IsMissing() {
-			return nil, mongoerr.New(codes[i], "%s requires '%s' to be specified", def.name, names[i])
+			return nil, mongoerr.New(codes[i], "%s requires '%s' to be specified", def.Name, names[i])
 		}
 	}
-	name, err := constantName(def.name, raw[0])
+	name, err := constantName(def.Name, raw[0])
 	if err != nil {
 		return nil, err
 	}
-	set := &setField{name: name, op: def.name, badInput: 4161105, input: args[1], value: &Const{bsonx.Missing}, running: vars.Scripts().Running}
+	set := &setField{name: name, op: def.Name, badInput: 4161105, input: args[1], value: &Const{bsonx.Missing}, running: vars.Scripts().Running}
 	if len(args) == 3 {
 		set.value = args[2]
 	}

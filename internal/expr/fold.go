@@ -59,13 +59,13 @@ func (v *Vars) Failures() *Failures {
 	return v.failures
 }
 
-// unoptimized is the scope of operands that MongoDB does not optimise: they fail only where they are evaluated.
-func (v *Vars) unoptimized() *Vars { return v.WithFailures(nil) }
+// Unoptimized is the scope of operands that MongoDB does not optimise: they fail only where they are evaluated.
+func (v *Vars) Unoptimized() *Vars { return v.WithFailures(nil) }
 
 // fold replaces an expression of constants by its value. One that fails is noted, and stays. fold
 // fails where the value exceeds the memory that the operation may hold.
 func fold(e Expr, vars *Vars) (Expr, error) {
-	kids := e.children()
+	kids := e.Children()
 	if _, isCall := e.(*callN); len(kids) == 0 && !isCall || !allConst(kids) {
 		return e, nil
 	}
@@ -80,7 +80,7 @@ func fold(e Expr, vars *Vars) (Expr, error) {
 // constantOr folds also a node without children, such as an empty array. A value that cannot be
 // computed is not noted.
 func constantOr(e Expr, vars *Vars) (Expr, error) {
-	kids := e.children()
+	kids := e.Children()
 	if !allConst(kids) {
 		return e, nil
 	}
@@ -139,10 +139,10 @@ func allConst(args []Expr) bool {
 type association byte
 
 const (
-	assocNone  association = iota
+	AssocNone  association = iota
 	assocLeft              // constants at the beginning: the order of additions changes a sum of doubles
 	assocFull              // constants beside each other
-	commutable             // all constants, which are moved to the end
+	Commutable             // all constants, which are moved to the end
 )
 
 // combine evaluates runs of two and more constants among the operands of a call, as far as its operator is associative. It
@@ -150,7 +150,7 @@ const (
 // first operand that is null or wrong decides.
 // It fails where a value exceeds the memory that the operation may hold.
 func (c *callN) combine(how association, vars *Vars) error {
-	if how == assocNone || how == commutable && vars.Failures() == nil || allConst(c.args) {
+	if how == AssocNone || how == Commutable && vars.Failures() == nil || allConst(c.args) {
 		return nil
 	}
 	var out, run []Expr
@@ -167,7 +167,7 @@ func (c *callN) combine(how association, vars *Vars) error {
 			run = append(run, e)
 			continue
 		}
-		if how != commutable {
+		if how != Commutable {
 			flush()
 		}
 		out = append(out, e)

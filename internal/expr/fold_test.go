@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -44,7 +45,7 @@ func TestConstantFailures(t *testing.T) {
 		`{"$dateTrunc": {"date": null, "unit": "eon"}}`:                                                      0,
 	} {
 		failures := &expr.Failures{}
-		_, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), expr.Scope().WithFailures(failures))
+		_, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope().WithFailures(failures))
 		if err != nil || mongoerr.CodeOf(failures.Err()) != code {
 			t.Errorf("%s: %v, %v, want %d", text, err, failures.Err(), code)
 		}
@@ -85,7 +86,7 @@ func TestNotOptimised(t *testing.T) {
 		`{"$setIntersection": ["$none", 1]}`: 0,
 		`{"$setEquals": [["$none"], [], 1]}`: 0,
 	} {
-		e, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), expr.Scope())
+		e, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,7 @@ func TestNotOptimised(t *testing.T) {
 func TestCopied(t *testing.T) {
 	t.Parallel()
 	for copied, want := range map[bool]mongoerr.Code{false: 0, true: 17044} {
-		vars := expr.Scope().WithFailures(&expr.Failures{Copied: copied})
+		vars := expressions.Scope().WithFailures(&expr.Failures{Copied: copied})
 		e, err := expr.Parse(parseJSON(t, `{"v": {"$setEquals": [["$none"], "$none", []]}}`).Lookup("v"), vars)
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +150,7 @@ func TestFirstMistake(t *testing.T) {
 		`{"$reduce": {"input": {"$sqrt": -1}, "initialValue": {"$ln": -1}, "in": {"$add": ["x", null]}}}`: 28714,
 	} {
 		failures := &expr.Failures{}
-		_, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), expr.Scope().WithFailures(failures))
+		_, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope().WithFailures(failures))
 		if err == nil {
 			err = failures.Err()
 		}

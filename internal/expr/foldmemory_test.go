@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/memory"
@@ -32,7 +33,7 @@ func TestConstantsCount(t *testing.T) {
 		op.Use(budget)
 		var running interrupt.Running
 		running.Set(operationContext{t.Context(), op})
-		vars := expr.Scope().WithScripts(js.Options{Running: &running})
+		vars := expressions.Scope().WithScripts(js.Options{Running: &running})
 		_, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
 		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "ExceededMemoryLimit") {
 			t.Errorf("%.80s: %v", text, err)
@@ -69,7 +70,7 @@ func TestResultsCount(t *testing.T) {
 			op.Use(budget)
 			var running interrupt.Running
 			running.Set(operationContext{t.Context(), op})
-			vars := expr.Scope().WithScripts(js.Options{Running: &running})
+			vars := expressions.Scope().WithScripts(js.Options{Running: &running})
 			e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
 			if err != nil {
 				t.Fatal(err)

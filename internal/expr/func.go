@@ -8,4 +8,4 @@ type Func func(ctx *Context) (bsonx.Value, error)
 // Eval calls the function.
 func (f Func) Eval(ctx *Context) (bsonx.Value, error) { return f(ctx) }
 
-func (f Func) children() []Expr { return nil }
+func (f Func) Children() []Expr { return nil }

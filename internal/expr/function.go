@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func functionOperators() []definition {
-	return []definition{{name: "$function", family: "miscellaneous", min: 1, max: 1, parse: parseFunction}}
+func FunctionOperators() []Definition {
+	return []Definition{{Name: "$function", Family: "miscellaneous", min: 1, max: 1, Parse: parseFunction}}
 }
 
 // functionExpr is $function: a JavaScript function of arguments.
@@ -28,8 +28,8 @@ func (f *functionExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	return f.fn.Call(bsonx.Missing, args.Doc().Values()...)
 }
 
-// children has more than the arguments: two calls of a function may differ, so that none is folded.
-func (f *functionExpr) children() []Expr { return []Expr{f.args, notConstant{}} }
+// Children has more than the arguments: two calls of a function may differ, so that none is folded.
+func (f *functionExpr) Children() []Expr { return []Expr{f.args, notConstant{}} }
 
 // notConstant keeps the expression that it belongs to from being folded.
 type notConstant struct{}
@@ -37,9 +37,9 @@ type notConstant struct{}
 // Eval is never called.
 func (notConstant) Eval(*Context) (bsonx.Value, error) { return bsonx.Missing, nil }
 
-func (notConstant) children() []Expr { return nil }
+func (notConstant) Children() []Expr { return nil }
 
-func parseFunction(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseFunction(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(31260, "$function requires an object as an argument, found: %s", arg.Type)
 	}
@@ -51,7 +51,7 @@ func parseFunction(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr,
 	if spec.Lookup("args").IsMissing() {
 		return nil, mongoerr.New(31263, "The args field must be specified.")
 	}
-	args, err := p.operand(spec.Lookup("args"), vars.unoptimized())
+	args, err := p.Operand(spec.Lookup("args"), vars.Unoptimized())
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +69,11 @@ func parseFunction(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr,
 }
 
 // functionBody computes the source of the function, which must be known when the expression is compiled.
-func functionBody(p *parser, v bsonx.Value, vars *Vars) (string, error) {
+func functionBody(p *Parser, v bsonx.Value, vars *Vars) (string, error) {
 	if v.IsMissing() {
 		return "", mongoerr.New(31261, "The body function must be specified.")
 	}
-	e, err := p.operand(v, vars)
+	e, err := p.Operand(v, vars)
 	if err != nil {
 		return "", err
 	}

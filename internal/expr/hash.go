@@ -5,13 +5,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
-func hashOperators() []definition {
-	return []definition{{name: "$toHashedIndexKey", family: "miscellaneous", parse: parseHashedKey, late: true}}
+func HashOperators() []Definition {
+	return []Definition{{Name: "$toHashedIndexKey", Family: "miscellaneous", Parse: parseHashedKey, Late: true}}
 }
 
 // parseHashedKey takes an array as it stands: it is the value, not a list of operands.
-func parseHashedKey(p *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	e, err := p.operand(arg, vars.unoptimized())
+func parseHashedKey(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	e, err := p.Operand(arg, vars.Unoptimized())
 	if err != nil {
 		return nil, err
 	}

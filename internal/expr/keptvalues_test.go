@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/memory"
@@ -54,7 +55,7 @@ func evalWithin(t *testing.T, budget *memory.Budget, text string) (bsonx.Value, 
 	defer op.Release()
 	running := &interrupt.Running{}
 	running.Set(context.WithValue(t.Context(), memory.OperationKey(), op))
-	vars := expr.Scope().WithScripts(js.Options{Running: running})
+	vars := expressions.Scope().WithScripts(js.Options{Running: running})
 	e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
 	if err != nil {
 		t.Fatal(err)

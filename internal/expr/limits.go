@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// maxExpressionBytes is how large an array or a document within an expression may be, as MongoDB's limit for $range and
+	// MaxExpressionBytes is how large an array or a document within an expression may be, as MongoDB's limit for $range and
 	// $reduce. What leaves the expression has the smaller limit of a document.
-	maxExpressionBytes = 100 << 20
+	MaxExpressionBytes = 100 << 20
 	// maxReduceDepth bounds the nesting of what $reduce gathers: a loop of it could make any.
 	maxReduceDepth = 2 * bsonx.DefaultMaxDepth
 	// depthInterval is after how many steps of $reduce that is looked at.
@@ -37,11 +37,11 @@ func checkText(n int) error {
 
 // checkBytes refuses an array or a document of n bytes that is too large.
 func checkBytes(op string, n int) error {
-	if n <= maxExpressionBytes {
+	if n <= MaxExpressionBytes {
 		return nil
 	}
 	return mongoerr.New(mongoerr.ExceededMemoryLimit, "%s would use too much memory (%d bytes) and cannot spill to disk. Memory limit: %d bytes",
-		op, n, maxExpressionBytes)
+		op, n, MaxExpressionBytes)
 }
 
 // checkReduced refuses what $reduce has gathered where it is nested too deeply.
@@ -64,7 +64,7 @@ func totalBytes(values []bsonx.Value) int {
 // Built counts n bytes of the document that is being built around expressions. It fails where the document becomes too large,
 // and now and then returns the error of an operation that has ended.
 func (c *Context) Built(n int) error {
-	if c.built += n; c.built > maxExpressionBytes {
+	if c.built += n; c.built > MaxExpressionBytes {
 		return checkBytes("A document", c.built)
 	}
 	if c.work += n + stepWork; c.work < maxUnchecked {
@@ -116,11 +116,11 @@ func (c *Context) grow(op string, size, made int, running *interrupt.Running) er
 	return c.worked(stepWork+made, running)
 }
 
-// read counts an operator and the n bytes of its operands: an expression within a loop may read a
+// Read counts an operator and the n bytes of its operands: an expression within a loop may read a
 // whole document for each step, and one step may compute thousands of operators. Now and then it
 // returns the error of an operation that has ended. Large operands count in the memory, too: what
 // is made of them is seldom larger.
-func (c *Context) read(n int, running *interrupt.Running) error {
+func (c *Context) Read(n int, running *interrupt.Running) error {
 	if c.work += n + callWork; c.work < maxUnchecked {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -59,7 +60,7 @@ func TestLoopsEndWithTheirOperation(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	running.Set(ctx)
-	vars := expr.Scope().WithScripts(js.Options{Running: running})
+	vars := expressions.Scope().WithScripts(js.Options{Running: running})
 	for _, text := range []string{
 		loop, `{"$filter": {"input": {"$range": ["$zero", 1000000]}, "cond": {"$gt": ["$$this", 5]}}}`,
 		`{"$reduce": {"input": {"$range": ["$zero", 1000000]}, "initialValue": 0, "in": {"$add": ["$$value", 1]}}}`,

@@ -39,10 +39,10 @@ func (o *objectExpr) eval(ctx *Context) (bsonx.Value, error) {
 		ctx.kept = kept + b.Len()
 	}
 	b.End()
-	return bsonx.Document(b.Bytes()), ctx.read(b.Len(), o.running)
+	return bsonx.Document(b.Bytes()), ctx.Read(b.Len(), o.running)
 }
 
-func (o *objectExpr) children() []Expr { return o.values }
+func (o *objectExpr) Children() []Expr { return o.values }
 
 // arrayExpr builds an array; elements whose value is missing become null.
 type arrayExpr struct {
@@ -77,12 +77,12 @@ func (a *arrayExpr) eval(ctx *Context) (bsonx.Value, error) {
 		ctx.kept = kept + b.Len()
 	}
 	b.End()
-	return bsonx.Array(b.Bytes()), ctx.read(b.Len(), a.running)
+	return bsonx.Array(b.Bytes()), ctx.Read(b.Len(), a.running)
 }
 
-func (a *arrayExpr) children() []Expr { return a.elems }
+func (a *arrayExpr) Children() []Expr { return a.elems }
 
-func parseLiteral(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error) {
+func parseLiteral(_ *Parser, _ *Definition, arg bsonx.Value, _ *Vars) (Expr, error) {
 	return &Const{arg.Clone()}, nil
 }
 

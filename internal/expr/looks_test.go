@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
@@ -50,7 +51,7 @@ func TestLooks(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
 	doc := largeOperands()
-	for _, op := range expr.Expressions().List() {
+	for _, op := range expressions.Table().List() {
 		if op.Status == expr.Known || !slices.Contains([]string{"array", "set", "object"}, op.Family) && loops[op.Name] == "" || quick[op.Name] != "" {
 			continue
 		}
@@ -72,7 +73,7 @@ func looksOf(t *testing.T, text string, doc bsonx.Doc) int {
 	t.Helper()
 	op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 	running.Set(op)
-	e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), expr.Scope().WithScripts(js.Options{Running: running}))
+	e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), expressions.Scope().WithScripts(js.Options{Running: running}))
 	if err != nil {
 		t.Fatal(err)
 	}

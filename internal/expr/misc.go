@@ -5,10 +5,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func miscOperators() []definition {
-	return []definition{
-		{name: "$rand", family: "miscellaneous", parse: parseRand},
-		{name: "$meta", family: "miscellaneous", min: 1, max: 1, parse: parseMeta},
+func MiscOperators() []Definition {
+	return []Definition{
+		{Name: "$rand", Family: "miscellaneous", Parse: parseRand},
+		{Name: "$meta", Family: "miscellaneous", min: 1, max: 1, Parse: parseMeta},
 	}
 }
 
@@ -16,9 +16,9 @@ type randExpr struct{}
 
 func (randExpr) Eval(ctx *Context) (bsonx.Value, error) { return ctx.arena.Double(ctx.random()), nil }
 
-func (randExpr) children() []Expr { return nil }
+func (randExpr) Children() []Expr { return nil }
 
-func parseRand(_ *parser, _ *definition, arg bsonx.Value, _ *Vars) (Expr, error) {
+func parseRand(_ *Parser, _ *Definition, arg bsonx.Value, _ *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument && arg.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(10065, "invalid parameter: expected an object ($rand)")
 	}
@@ -42,7 +42,7 @@ func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	return m.read(ctx.Meta), nil
 }
 
-func (m *metaExpr) children() []Expr { return nil }
+func (m *metaExpr) Children() []Expr { return nil }
 
 // NoMeta returns the error of a $meta, or of a sort by one, that does not find a kind of metadata.
 // It returns nil for the kinds that $meta reads as missing.
@@ -90,7 +90,7 @@ var unstableMeta = map[string]bool{
 	"textScore": true, "indexKey": true, "searchScore": true, "searchHighlights": true, "searchScoreDetails": true, "searchSequenceToken": true,
 }
 
-func parseMeta(_ *parser, _ *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseMeta(_ *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeString {
 		return nil, mongoerr.New(17307, "$meta only supports string arguments")
 	}

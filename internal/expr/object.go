@@ -8,14 +8,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func objectOperators() []definition {
-	return []definition{
+func ObjectOperators() []Definition {
+	return []Definition{
 		lazily(watchN("$mergeObjects", "object", 0, -1, mergeObjects), 1),
 		watch1("$objectToArray", "object", objectToArray),
 		watch1("$arrayToObject", "object", arrayToObject),
-		{name: "$getField", family: "object", min: 1, max: 1, parse: parseGetField, late: true},
-		{name: "$setField", family: "object", min: 1, max: 1, parse: parseSetField, late: true},
-		{name: "$unsetField", family: "object", min: 1, max: 1, parse: parseUnsetField, late: true},
+		{Name: "$getField", Family: "object", min: 1, max: 1, Parse: parseGetField, Late: true},
+		{Name: "$setField", Family: "object", min: 1, max: 1, Parse: parseSetField, Late: true},
+		{Name: "$unsetField", Family: "object", min: 1, max: 1, Parse: parseUnsetField, Late: true},
 		op1("$bsonSize", "object", bsonSize),
 		op1("$binarySize", "object", binarySize),
 	}
@@ -25,7 +25,7 @@ func mergeObjects(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, 
 	if err := checkBytes("$mergeObjects", totalBytes(args)); err != nil {
 		return bsonx.Missing, err
 	}
-	var merged objectBuilder
+	var merged ObjectBuilder
 	var meter interrupt.Meter
 	if len(args) == 1 && args[0].Type == bsonx.TypeArray {
 		for it := args[0].Doc().Iter(); it.Next(); {
@@ -33,22 +33,22 @@ func mergeObjects(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, 
 				return bsonx.Missing, err
 			}
 		}
-		return merged.document(&meter, running)
+		return merged.Document(&meter, running)
 	}
 	for _, v := range args {
 		if err := merged.merge(v, &meter, running); err != nil {
 			return bsonx.Missing, err
 		}
 	}
-	return merged.document(&meter, running)
+	return merged.Document(&meter, running)
 }
 
 // mergeWork is the work of merging a field.
 const mergeWork = 2 * interrupt.Step
 
 // merge sets the fields of an operand of $mergeObjects.
-func (o *objectBuilder) merge(v bsonx.Value, meter *interrupt.Meter, running *interrupt.Running) error {
-	if nullish(v) {
+func (o *ObjectBuilder) merge(v bsonx.Value, meter *interrupt.Meter, running *interrupt.Running) error {
+	if Nullish(v) {
 		return nil
 	}
 	if v.Type != bsonx.TypeDocument {
@@ -58,18 +58,18 @@ func (o *objectBuilder) merge(v bsonx.Value, meter *interrupt.Meter, running *in
 		if err := meter.Did(mergeWork, running); err != nil {
 			return err
 		}
-		o.set(it.Key(), it.Value())
+		o.Set(it.Key(), it.Value())
 	}
 	return nil
 }
 
-// objectBuilder is a document whose fields are replaced where they stand.
-type objectBuilder struct {
+// ObjectBuilder is a document whose fields are replaced where they stand.
+type ObjectBuilder struct {
 	fields []bsonx.Elem
 	index  map[string]int
 }
 
-func (o *objectBuilder) set(key []byte, v bsonx.Value) {
+func (o *ObjectBuilder) Set(key []byte, v bsonx.Value) {
 	if o.index == nil {
 		o.index = map[string]int{}
 	}
@@ -81,7 +81,7 @@ func (o *objectBuilder) set(key []byte, v bsonx.Value) {
 	o.fields = append(o.fields, bsonx.Elem{Key: key, Value: v})
 }
 
-func (o *objectBuilder) document(meter *interrupt.Meter, running *interrupt.Running) (bsonx.Value, error) {
+func (o *ObjectBuilder) Document(meter *interrupt.Meter, running *interrupt.Running) (bsonx.Value, error) {
 	size := 5 // the length and the end
 	for _, f := range o.fields {
 		size += len(f.Key) + len(f.Value.Data) + 2
@@ -99,7 +99,7 @@ func (o *objectBuilder) document(meter *interrupt.Meter, running *interrupt.Runn
 }
 
 func objectToArray(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
-	if nullish(v) {
+	if Nullish(v) {
 		return bsonx.Null, nil
 	}
 	if v.Type != bsonx.TypeDocument {
@@ -125,13 +125,13 @@ func objectToArray(v bsonx.Value, running *interrupt.Running) (bsonx.Value, erro
 }
 
 func arrayToObject(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
-	if nullish(v) {
+	if Nullish(v) {
 		return bsonx.Null, nil
 	}
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(40386, "$arrayToObject requires an array input, found: %s", v.Type)
 	}
-	var out objectBuilder
+	var out ObjectBuilder
 	var meter interrupt.Meter
 	kind := bsonx.TypeMissing
 	for it := v.Doc().Iter(); it.Next(); {
@@ -149,9 +149,9 @@ func arrayToObject(v bsonx.Value, running *interrupt.Running) (bsonx.Value, erro
 		if bytes.IndexByte(key.StrBytes(), 0) >= 0 {
 			return bsonx.Missing, mongoerr.New(4940400, "Key field cannot contain an embedded null byte")
 		}
-		out.set(key.StrBytes(), value)
+		out.Set(key.StrBytes(), value)
 	}
-	return out.document(&meter, running)
+	return out.Document(&meter, running)
 }
 
 // keyAndValue reads an element of $arrayToObject, which has the form of the first: a pair or {k, v}.
@@ -191,7 +191,7 @@ func fieldsKV(d bsonx.Doc) (key, value bsonx.Value, err error) {
 }
 
 func bsonSize(v bsonx.Value) (bsonx.Value, error) {
-	if nullish(v) {
+	if Nullish(v) {
 		return bsonx.Null, nil
 	}
 	if v.Type != bsonx.TypeDocument {
@@ -202,7 +202,7 @@ func bsonSize(v bsonx.Value) (bsonx.Value, error) {
 
 func binarySize(v bsonx.Value) (bsonx.Value, error) {
 	switch {
-	case nullish(v):
+	case Nullish(v):
 		return bsonx.Null, nil
 	case v.Type == bsonx.TypeString:
 		return bsonx.Int32(int32(len(v.StrBytes()))), nil

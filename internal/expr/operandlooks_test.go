@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
@@ -92,7 +93,7 @@ var large = map[string][]string{
 func TestLargeOperandsCount(t *testing.T) {
 	t.Parallel()
 	vars := largeVariables()
-	for _, op := range expr.Expressions().List() {
+	for _, op := range expressions.Table().List() {
 		if op.Status == expr.Known || small[op.Name] != "" || slices.Contains(numeric, op.Family) || slices.Contains(dates, op.Name) {
 			continue
 		}
@@ -147,7 +148,7 @@ func largeVariables() *expr.Vars {
 	object.End()
 	array.End()
 	pairs.End()
-	vars := expr.Scope()
+	vars := expressions.Scope()
 	for name, v := range map[string]bsonx.Value{
 		"text": bsonx.String(strings.Repeat("a", operandBytes)), "other": bsonx.String(strings.Repeat("b", operandBytes)),
 		"digits": bsonx.String(strings.Repeat("0", operandBytes) + "1"), "blank": bsonx.String(strings.Repeat(" ", operandBytes) + "2020-01-01"),
@@ -224,7 +225,7 @@ func TestLongLoopsLook(t *testing.T) {
 		}
 		op, running := interrupttest.EndAfter(t.Context(), 5), &interrupt.Running{}
 		running.Set(op)
-		compiled, err := expr.Parse(parseJSON(t, `{"v": `+e+`}`).Lookup("v"), expr.Scope().WithScripts(js.Options{Running: running}))
+		compiled, err := expr.Parse(parseJSON(t, `{"v": `+e+`}`).Lookup("v"), expressions.Scope().WithScripts(js.Options{Running: running}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 // maxDepth bounds the nesting of an expression; BSON from a client cannot be deeper.
 const maxDepth = 200
 
-// parser is the state of one Parse.
-type parser struct {
+// Parser is the state of one Parse.
+type Parser struct {
 	depth int
 	meter interrupt.Meter
 }
@@ -25,17 +25,17 @@ const operandWork = 16 * interrupt.Step
 // Parse compiles an expression: a field path or variable in a string, an operator or an object expression in a document,
 // an array, or a literal. vars may be nil.
 func Parse(v bsonx.Value, vars *Vars) (Expr, error) {
-	p := &parser{}
-	return p.operand(v, vars)
+	p := &Parser{}
+	return p.Operand(v, vars)
 }
 
 // ParseOperator compiles the operator name with its argument, as {name: arg}.
 func ParseOperator(name string, arg bsonx.Value, vars *Vars) (Expr, error) {
-	p := &parser{}
+	p := &Parser{}
 	return p.operator(name, arg, vars)
 }
 
-func (p *parser) operand(v bsonx.Value, vars *Vars) (Expr, error) {
+func (p *Parser) Operand(v bsonx.Value, vars *Vars) (Expr, error) {
 	if err := p.meter.Did(operandWork, vars.Scripts().Running); err != nil {
 		return nil, err
 	}
@@ -64,9 +64,9 @@ func (p *parser) operand(v bsonx.Value, vars *Vars) (Expr, error) {
 }
 
 // operands compiles the arguments of an operator: the elements of an array, or one value.
-func (p *parser) operands(v bsonx.Value, vars *Vars) ([]Expr, error) {
+func (p *Parser) operands(v bsonx.Value, vars *Vars) ([]Expr, error) {
 	if v.Type != bsonx.TypeArray {
-		e, err := p.operand(v, vars)
+		e, err := p.Operand(v, vars)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func (p *parser) operands(v bsonx.Value, vars *Vars) ([]Expr, error) {
 	}
 	var args []Expr
 	for it := v.Doc().Iter(); it.Next(); {
-		e, err := p.operand(it.Value(), vars)
+		e, err := p.Operand(it.Value(), vars)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func (p *parser) operands(v bsonx.Value, vars *Vars) ([]Expr, error) {
 	return args, nil
 }
 
-func (p *parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
+func (p *Parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > maxDepth {
@@ -112,7 +112,7 @@ func (p *parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
 			return nil, mongoerr.New(16406, "duplicate field name specified in object literal: %s", bsonx.FormatShell(bsonx.Document(d)))
 		}
 		seen[name] = true
-		e, err := p.operand(it.Value(), vars)
+		e, err := p.Operand(it.Value(), vars)
 		if err != nil {
 			return nil, err
 		}
@@ -122,26 +122,26 @@ func (p *parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
 	return constantOr(obj, vars)
 }
 
-func (p *parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error) {
+func (p *Parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error) {
 	def := vars.Operators().find(name)
 	if def == nil {
 		return nil, mongoerr.New(mongoerr.InvalidPipelineOperator, "Unrecognized expression '%s'", name)
 	}
-	if def.parse == nil {
+	if def.Parse == nil {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the expression %s is not implemented", name)
 	}
-	e, err := def.parse(p, def, arg, vars)
+	e, err := def.Parse(p, def, arg, vars)
 	if err != nil {
 		return nil, err
 	}
-	if def.late {
+	if def.Late {
 		return e, nil
 	}
 	return fold(e, vars)
 }
 
 // arguments compiles the operands of def and checks how many there are.
-func (p *parser) arguments(def *definition, arg bsonx.Value, vars *Vars) ([]Expr, error) {
+func (p *Parser) arguments(def *Definition, arg bsonx.Value, vars *Vars) ([]Expr, error) {
 	args, err := p.operands(arg, vars)
 	if err != nil {
 		return nil, err
@@ -149,8 +149,8 @@ func (p *parser) arguments(def *definition, arg bsonx.Value, vars *Vars) ([]Expr
 	return args, def.checkArity(len(args))
 }
 
-func (d *definition) checkArity(n int) error {
-	name := cmp.Or(d.called, d.name)
+func (d *Definition) checkArity(n int) error {
+	name := cmp.Or(d.called, d.Name)
 	switch {
 	case d.max == d.min && n != d.min:
 		return mongoerr.New(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, d.min, n)
@@ -164,7 +164,7 @@ func (d *definition) checkArity(n int) error {
 // namedArgs reads an operator's document of named arguments, and compiles them in the order of the document: which of several mistakes is
 // reported depends on it. Each name of the document must be in names; the results stand in the order of names, nil where the argument is
 // absent.
-func (p *parser) namedArgs(arg bsonx.Value, vars *Vars, unknown unknownArgument, op string, names ...string) ([]Expr, error) {
+func (p *Parser) namedArgs(arg bsonx.Value, vars *Vars, unknown unknownArgument, op string, names ...string) ([]Expr, error) {
 	raw, order, unknownErr := orderedArgs(arg, unknown, op, names)
 	out, err := p.argsIn(order, raw, vars)
 	if err != nil {
@@ -175,7 +175,7 @@ func (p *parser) namedArgs(arg bsonx.Value, vars *Vars, unknown unknownArgument,
 
 // argsIn compiles arguments in an order; those that are missing are nil. The first has the first scope, and so on; the last scope is that of
 // all that are left. What fails of them is noted in their own order, in which MongoDB optimises them.
-func (p *parser) argsIn(order []int, raw []bsonx.Value, scopes ...*Vars) ([]Expr, error) {
+func (p *Parser) argsIn(order []int, raw []bsonx.Value, scopes ...*Vars) ([]Expr, error) {
 	out := make([]Expr, len(raw))
 	failures := make([]Failures, len(raw))
 	noted := scopes[0].Failures()
@@ -188,7 +188,7 @@ func (p *parser) argsIn(order []int, raw []bsonx.Value, scopes ...*Vars) ([]Expr
 			vars = vars.WithFailures(&failures[i])
 		}
 		var err error
-		if out[i], err = p.operand(raw[i], vars); err != nil {
+		if out[i], err = p.Operand(raw[i], vars); err != nil {
 			return nil, err
 		}
 	}

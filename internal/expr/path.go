@@ -71,10 +71,10 @@ func (p *Path) Eval(ctx *Context) (bsonx.Value, error) {
 			return bsonx.Missing, err
 		}
 	}
-	return v, ctx.read(len(v.Data), p.running)
+	return v, ctx.Read(len(v.Data), p.running)
 }
 
-func (p *Path) children() []Expr { return nil }
+func (p *Path) Children() []Expr { return nil }
 
 // walk returns the value at a path, and counts the documents and arrays on the way. It counts the
 // fields behind the value too, because one look more costs less than knowing where the value is.
@@ -82,7 +82,7 @@ func (c *Context) walk(v bsonx.Value, parts []string, running *interrupt.Running
 	for i, part := range parts {
 		switch v.Type {
 		case bsonx.TypeDocument:
-			if err := c.read(len(v.Data), running); err != nil {
+			if err := c.Read(len(v.Data), running); err != nil {
 				return bsonx.Missing, err
 			}
 			v = v.Doc().Lookup(part)
@@ -112,7 +112,7 @@ func (c *Context) walkElements(array bsonx.Value, parts []string, running *inter
 		}
 	}
 	b.End()
-	return bsonx.Array(b.Bytes()), c.read(len(array.Data), running)
+	return bsonx.Array(b.Bytes()), c.Read(len(array.Data), running)
 }
 
 // walkPath returns the value at a path of a constant.
@@ -122,7 +122,7 @@ func walkPath(v bsonx.Value, parts []string) bsonx.Value {
 }
 
 // parsePath parses "$a.b", "$$var" and "$$var.a".
-func (p *parser) parsePath(text string, vars *Vars) (Expr, error) {
+func (p *Parser) parsePath(text string, vars *Vars) (Expr, error) {
 	if text == "$" {
 		return nil, mongoerr.New(16872, "'$' by itself is not a valid FieldPath")
 	}
@@ -147,7 +147,7 @@ func (p *parser) parsePath(text string, vars *Vars) (Expr, error) {
 	return vars.reference(name, parts, rest)
 }
 
-func (p *parser) currentPath(path string, vars *Vars) (Expr, error) {
+func (p *Parser) currentPath(path string, vars *Vars) (Expr, error) {
 	parts, err := SplitFieldPath(path)
 	if err != nil {
 		return nil, err

@@ -12,11 +12,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/pcre"
 )
 
-func regexOperators() []definition {
-	return []definition{
-		{name: "$regexFind", family: "string", parse: parseRegex, late: true},
-		{name: "$regexFindAll", family: "string", parse: parseRegex, late: true},
-		{name: "$regexMatch", family: "string", parse: parseRegex, late: true},
+func RegexOperators() []Definition {
+	return []Definition{
+		{Name: "$regexFind", Family: "string", Parse: parseRegex, Late: true},
+		{Name: "$regexFindAll", Family: "string", Parse: parseRegex, Late: true},
+		{Name: "$regexMatch", Family: "string", Parse: parseRegex, Late: true},
 	}
 }
 
@@ -48,24 +48,24 @@ type compiledRegex struct {
 	re               *pcre.Regexp
 }
 
-func (e *regexExpr) children() []Expr { return present([]Expr{e.input, e.regex, e.options}) }
+func (e *regexExpr) Children() []Expr { return present([]Expr{e.input, e.regex, e.options}) }
 
-func parseRegex(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseRegex(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(51103, "%s expects an object of named arguments but found: %s", def.name, arg.Type)
+		return nil, mongoerr.New(51103, "%s expects an object of named arguments but found: %s", def.Name, arg.Type)
 	}
-	args, err := p.namedArgs(arg, vars, unknownArgument{31024, foundUnknown}, def.name, "input", "regex", "options")
+	args, err := p.namedArgs(arg, vars, unknownArgument{31024, foundUnknown}, def.Name, "input", "regex", "options")
 	if err != nil {
 		return nil, err
 	}
 	if args[0] == nil {
-		return nil, mongoerr.New(31022, "%s requires 'input' parameter", def.name)
+		return nil, mongoerr.New(31022, "%s requires 'input' parameter", def.Name)
 	}
 	if args[1] == nil {
-		return nil, mongoerr.New(31023, "%s requires 'regex' parameter", def.name)
+		return nil, mongoerr.New(31023, "%s requires 'regex' parameter", def.Name)
 	}
-	e := &regexExpr{name: def.name, input: args[0], regex: args[1], options: args[2], running: vars.Scripts().Running, last: &atomic.Pointer[compiledRegex]{}}
-	switch def.name {
+	e := &regexExpr{name: def.Name, input: args[0], regex: args[1], options: args[2], running: vars.Scripts().Running, last: &atomic.Pointer[compiledRegex]{}}
+	switch def.Name {
 	case "$regexFind":
 		e.run, e.none = (*regexExpr).find, bsonx.Null
 	case "$regexFindAll":
@@ -107,13 +107,13 @@ func (e *regexExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if !nullish(input) && input.Type != bsonx.TypeString {
+	if !Nullish(input) && input.Type != bsonx.TypeString {
 		return bsonx.Missing, mongoerr.New(51104, "%s needs 'input' to be of type string", e.name)
 	}
-	if nullish(input) || re == nil {
+	if Nullish(input) || re == nil {
 		return e.none, nil
 	}
-	if err := ctx.read(len(input.Data), e.running); err != nil {
+	if err := ctx.Read(len(input.Data), e.running); err != nil {
 		return bsonx.Missing, err
 	}
 	if !utf8.Valid(input.StrBytes()) {
@@ -124,25 +124,25 @@ func (e *regexExpr) Eval(ctx *Context) (bsonx.Value, error) {
 
 // compile returns nil where the pattern is null.
 func (e *regexExpr) compile(regex, options bsonx.Value) (*pcre.Regexp, error) {
-	if !nullish(regex) && regex.Type != bsonx.TypeString && regex.Type != bsonx.TypeRegex {
+	if !Nullish(regex) && regex.Type != bsonx.TypeString && regex.Type != bsonx.TypeRegex {
 		return nil, mongoerr.New(51105, "%s needs 'regex' to be of type string or regex", e.name)
 	}
-	if !nullish(options) && options.Type != bsonx.TypeString {
+	if !Nullish(options) && options.Type != bsonx.TypeString {
 		return nil, mongoerr.New(51106, "%s needs 'options' to be of type string", e.name)
 	}
-	if nullish(regex) {
+	if Nullish(regex) {
 		return nil, nil
 	}
 	var pattern, letters string
 	if regex.Type == bsonx.TypeRegex {
 		pattern, letters = regex.Regex()
-		if letters != "" && !nullish(options) {
+		if letters != "" && !Nullish(options) {
 			return nil, mongoerr.New(51107, "%s: found regex option(s) specified in both 'regex' and 'option' fields", e.name)
 		}
 	} else {
 		pattern = regex.Str()
 	}
-	if !nullish(options) {
+	if !Nullish(options) {
 		letters = options.Str()
 	}
 	if last := e.last.Load(); last != nil && last.pattern == pattern && last.options == letters {

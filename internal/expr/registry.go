@@ -37,33 +37,33 @@ type OperatorInfo struct {
 	Note   string
 }
 
-// definition is one operator. A nil parse means that it is known and not implemented.
-type definition struct {
-	name     string
-	family   string
+// Definition is one operator. A nil parse means that it is known and not implemented.
+type Definition struct {
+	Name     string
+	Family   string
 	min, max int // operands; max is -1 where there is no limit
-	parse    func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error)
+	Parse    func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error)
 	note     string
 	called   string // its name in MongoDB's messages, where that is another
-	late     bool   // MongoDB does not evaluate it before the first document, even if its operands are constant
+	Late     bool   // MongoDB does not evaluate it before the first document, even if its operands are constant
 }
 
 // Table has the operators that expressions may use. It is immutable.
 type Table struct {
-	byName map[string]*definition
+	byName map[string]*Definition
 	scope  *Vars
 }
 
 // NewTable joins the operators of several families. It panics if a name stands twice.
-func NewTable(families ...[]definition) *Table {
-	t := &Table{byName: map[string]*definition{}}
+func NewTable(families ...[]Definition) *Table {
+	t := &Table{byName: map[string]*Definition{}}
 	t.scope = &Vars{slot: constSlot, operators: t}
 	for _, defs := range families {
 		for i := range defs {
-			if t.byName[defs[i].name] != nil {
-				panic("expr: " + defs[i].name + " is defined twice")
+			if t.byName[defs[i].Name] != nil {
+				panic("expr: " + defs[i].Name + " is defined twice")
 			}
-			t.byName[defs[i].name] = &defs[i]
+			t.byName[defs[i].Name] = &defs[i]
 		}
 	}
 	return t
@@ -81,7 +81,7 @@ func (t *Table) Scope() *Vars {
 func (t *Table) Has(name string) bool { return t.find(name) != nil }
 
 // find returns the definition of an operator, or nil if there is none.
-func (t *Table) find(name string) *definition {
+func (t *Table) find(name string) *Definition {
 	if t == nil {
 		panic("expr: " + name + " in a scope that was made without operators")
 	}
@@ -93,18 +93,18 @@ func (t *Table) List() []OperatorInfo {
 	var out []OperatorInfo
 	for _, def := range t.byName {
 		status := Supported
-		if def.parse == nil {
+		if def.Parse == nil {
 			status = Known
 		}
-		out = append(out, OperatorInfo{Name: def.name, Family: def.family, Status: status, Note: def.note})
+		out = append(out, OperatorInfo{Name: def.Name, Family: def.Family, Status: status, Note: def.note})
 	}
 	slices.SortFunc(out, func(a, b OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
-func literalOperators() []definition {
-	return []definition{
-		{name: "$literal", family: "literal", parse: parseLiteral},
-		{name: "$const", family: "literal", parse: parseLiteral, note: "internal alias of $literal"},
+func LiteralOperators() []Definition {
+	return []Definition{
+		{Name: "$literal", Family: "literal", Parse: parseLiteral},
+		{Name: "$const", Family: "literal", Parse: parseLiteral, note: "internal alias of $literal"},
 	}
 }

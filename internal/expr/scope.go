@@ -8,12 +8,12 @@ import (
 
 // The operators here bind variables for a sub-expression.
 
-func scopeOperators() []definition {
-	return []definition{
-		{name: "$let", family: "variable", min: 1, max: 1, parse: parseLet, late: true}, // what is constant in it is folded already
-		{name: "$map", family: "array", min: 1, max: 1, parse: parseMap, late: true},
-		{name: "$filter", family: "array", min: 1, max: 1, parse: parseFilter, late: true},
-		{name: "$reduce", family: "array", min: 1, max: 1, parse: parseReduce, late: true},
+func ScopeOperators() []Definition {
+	return []Definition{
+		{Name: "$let", Family: "variable", min: 1, max: 1, Parse: parseLet, Late: true}, // what is constant in it is folded already
+		{Name: "$map", Family: "array", min: 1, max: 1, Parse: parseMap, Late: true},
+		{Name: "$filter", Family: "array", min: 1, max: 1, Parse: parseFilter, Late: true},
+		{Name: "$reduce", Family: "array", min: 1, max: 1, Parse: parseReduce, Late: true},
 	}
 }
 
@@ -49,13 +49,13 @@ func (l *letExpr) eval(ctx *Context) (bsonx.Value, error) {
 	return l.in.Eval(ctx)
 }
 
-func (l *letExpr) children() []Expr { return append(append([]Expr(nil), l.values...), l.in) }
+func (l *letExpr) Children() []Expr { return append(append([]Expr(nil), l.values...), l.in) }
 
-func parseLet(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseLet(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(16874, "$let only supports an object as its argument")
 	}
-	raw, err := rawArgs(arg, unknownArgument{16875, unrecognizedParameter}, def.name, "vars", "in")
+	raw, err := rawArgs(arg, unknownArgument{16875, unrecognizedParameter}, def.Name, "vars", "in")
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func parseLet(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 		}
 		// The values see the outer scope, but may bind slots of their own: these lie above the slots of let.
 		outer := vars.above(inner)
-		e, err := p.operand(it.Value(), outer)
+		e, err := p.Operand(it.Value(), outer)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func parseLet(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 		let.slots = append(let.slots, slot)
 		let.values = append(let.values, e)
 	}
-	if let.in, err = p.operand(in, inner); err != nil {
+	if let.in, err = p.Operand(in, inner); err != nil {
 		return nil, err
 	}
 	if vars.Failures() != nil { // else MongoDB does not optimise, and computes them all
@@ -139,7 +139,7 @@ type iterate struct {
 	running     *interrupt.Running
 }
 
-func (m *iterate) children() []Expr { return []Expr{m.input, m.body} }
+func (m *iterate) Children() []Expr { return []Expr{m.input, m.body} }
 
 // array evaluates the input. done is true where it is null.
 func (m *iterate) array(ctx *Context, name string, code mongoerr.Code) (array bsonx.Doc, done bool, err error) {
@@ -147,7 +147,7 @@ func (m *iterate) array(ctx *Context, name string, code mongoerr.Code) (array bs
 	if err != nil {
 		return nil, false, err
 	}
-	if nullish(v) {
+	if Nullish(v) {
 		return nil, true, nil
 	}
 	if v.Type != bsonx.TypeArray {
@@ -197,11 +197,11 @@ func (m *mapExpr) each(ctx *Context, array bsonx.Doc, kept int) (bsonx.Value, er
 	return bsonx.Array(b.Bytes()), nil
 }
 
-func parseMap(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseMap(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(16878, "$map only supports an object as its argument")
 	}
-	raw, err := rawArgs(arg, unknownArgument{16879, unrecognizedParameter}, def.name, "input", "in", "as")
+	raw, err := rawArgs(arg, unknownArgument{16879, unrecognizedParameter}, def.Name, "input", "in", "as")
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func parseMap(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 }
 
 // iteration compiles an input, a body that sees its elements, and perhaps a limit.
-func (p *parser) iteration(input, body, limit, as bsonx.Value, vars *Vars) (iterate, Expr, error) {
+func (p *Parser) iteration(input, body, limit, as bsonx.Value, vars *Vars) (iterate, Expr, error) {
 	name := "this"
 	if !as.IsMissing() {
 		name = "" // MongoDB's reading of what is no string
@@ -239,9 +239,9 @@ type filterExpr struct {
 	limit Expr // nil where there is none
 }
 
-func (f *filterExpr) children() []Expr {
+func (f *filterExpr) Children() []Expr {
 	if f.limit == nil {
-		return f.iterate.children()
+		return f.iterate.Children()
 	}
 	return []Expr{f.input, f.body, f.limit}
 }
@@ -298,7 +298,7 @@ func (f *filterExpr) limitOf(ctx *Context) (int, error) {
 		return -1, nil
 	}
 	v, err := f.limit.Eval(ctx)
-	if err != nil || nullish(v) {
+	if err != nil || Nullish(v) {
 		return -1, err
 	}
 	n, ok := asInt32(v)
@@ -311,11 +311,11 @@ func (f *filterExpr) limitOf(ctx *Context) (int, error) {
 	return n, nil
 }
 
-func parseFilter(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseFilter(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(28646, "$filter only supports an object as its argument")
 	}
-	raw, err := rawArgs(arg, unknownArgument{28647, unrecognizedParameter}, def.name, "input", "cond", "as", "limit")
+	raw, err := rawArgs(arg, unknownArgument{28647, unrecognizedParameter}, def.Name, "input", "cond", "as", "limit")
 	if err != nil {
 		return nil, err
 	}
@@ -335,7 +335,7 @@ type reduceExpr struct {
 	valueSlot int
 }
 
-func (r *reduceExpr) children() []Expr { return []Expr{r.input, r.initial, r.body} }
+func (r *reduceExpr) Children() []Expr { return []Expr{r.input, r.initial, r.body} }
 
 func (r *reduceExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	array, null, err := r.array(ctx, "$reduce", 40080)
@@ -375,12 +375,12 @@ func (r *reduceExpr) each(ctx *Context, array bsonx.Doc, value bsonx.Value, kept
 	return value, checkReduced(value)
 }
 
-func parseReduce(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseReduce(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40075, "$reduce requires an object as an argument, found: %s", arg.Type)
 	}
 	names := []string{"input", "initialValue", "in"}
-	raw, err := rawArgs(arg, unknownArgument{40076, foundUnknown}, def.name, names...)
+	raw, err := rawArgs(arg, unknownArgument{40076, foundUnknown}, def.Name, names...)
 	if err != nil {
 		return nil, err
 	}

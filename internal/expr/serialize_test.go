@@ -9,13 +9,14 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
 // TestSerialize runs testdata/serialize/forms: one expression per line, in extended JSON, gives the form of explain. The command
 // accumulator takes uses of accumulators. The variable $$c is the constant 7.
 func TestSerialize(t *testing.T) {
 	t.Parallel()
-	vars := expr.Scope().WithConst("c", bsonx.Int32(7))
+	vars := expressions.Scope().WithConst("c", bsonx.Int32(7))
 	s := expr.Serializer{Vars: vars, Now: time.Unix(0, 0)}
 	datadriven.RunTest(t, "testdata/serialize/forms", func(t *testing.T, d *datadriven.TestData) string {
 		var out strings.Builder
@@ -31,7 +32,7 @@ func TestSerialize(t *testing.T) {
 				v = s.Expression(v)
 			}
 			out.WriteString(bsonx.FormatShell(v) + "\n")
-			if _, err := expr.Parse(v, expr.Scope()); d.Cmd == "expression" && err != nil && !strings.Contains(line, "$toString") {
+			if _, err := expr.Parse(v, expressions.Scope()); d.Cmd == "expression" && err != nil && !strings.Contains(line, "$toString") {
 				t.Errorf("%s: the form is no expression: %v", line, err)
 			}
 		}

@@ -73,7 +73,7 @@ func (s serialScope) ifNull(arg bsonx.Value) serial {
 	var open []serial
 	for i, v := range args {
 		last := i == len(args)-1
-		if v.constant && nullish(v.form) && !last {
+		if v.constant && Nullish(v.form) && !last {
 			continue
 		}
 		open = append(open, v)

@@ -10,14 +10,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func setOperators() []definition {
-	return []definition{
-		lazily(collateAssociative("$setUnion", "set", commutable, func(c *collation.Collator) watchingN {
+func SetOperators() []Definition {
+	return []Definition{
+		lazily(CollateAssociative("$setUnion", "set", Commutable, func(c *collation.Collator) WatchingN {
 			return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 				return sets{c, running}.union(args)
 			}
 		}), 1),
-		lazily(collateAssociative("$setIntersection", "set", commutable, func(c *collation.Collator) watchingN {
+		lazily(CollateAssociative("$setIntersection", "set", Commutable, func(c *collation.Collator) WatchingN {
 			return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 				return sets{c, running}.intersection(args)
 			}
@@ -27,7 +27,7 @@ func setOperators() []definition {
 				return sets{c, running}.difference(a, b)
 			}
 		}),
-		{name: "$setEquals", family: "set", min: 2, max: -1, parse: parseEquals},
+		{Name: "$setEquals", Family: "set", min: 2, max: -1, Parse: parseEquals},
 		lazily(isSubsetOperator(), 1, bsonx.Missing, bsonx.NewArray()),
 		watch1("$allElementsTrue", "set", allElementsTrue),
 		watch1("$anyElementTrue", "set", anyElementTrue),
@@ -42,7 +42,7 @@ type sets struct {
 
 // sorted returns the distinct elements of an array in order.
 func (s sets) sorted(array bsonx.Value) ([]bsonx.Value, error) {
-	values, err := elements(array.Doc(), s.running)
+	values, err := Elements(array.Doc(), s.running)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (s sets) union(args []bsonx.Value) (bsonx.Value, error) {
 	var all []bsonx.Value
 	var err error
 	for _, v := range args {
-		if nullish(v) {
+		if Nullish(v) {
 			return bsonx.Null, nil
 		}
 		if v.Type != bsonx.TypeArray {
@@ -86,13 +86,13 @@ func (s sets) union(args []bsonx.Value) (bsonx.Value, error) {
 	if all, err = s.distinct(all); err != nil {
 		return bsonx.Missing, err
 	}
-	return listOf(all, s.running)
+	return ListOf(all, s.running)
 }
 
 func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
 	var common []bsonx.Value
 	for i, v := range args {
-		if nullish(v) {
+		if Nullish(v) {
 			return bsonx.Null, nil
 		}
 		if v.Type != bsonx.TypeArray {
@@ -113,7 +113,7 @@ func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
 			return bsonx.Missing, err
 		}
 	}
-	return listOf(common, s.running)
+	return ListOf(common, s.running)
 }
 
 // both returns the elements of a, which it changes, that b has too.
@@ -133,7 +133,7 @@ func (s sets) both(a, b []bsonx.Value) ([]bsonx.Value, error) {
 
 // difference keeps the order of the first operand.
 func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
-	if nullish(a) || nullish(b) {
+	if Nullish(a) || Nullish(b) {
 		return bsonx.Null, nil
 	}
 	if a.Type != bsonx.TypeArray {
@@ -146,7 +146,7 @@ func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	values, err := elements(a.Doc(), s.running)
+	values, err := Elements(a.Doc(), s.running)
 	if err != nil {
 		return bsonx.Missing, err
 	}
@@ -180,10 +180,10 @@ func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 	if err := by.Ended(); err != nil {
 		return bsonx.Missing, err
 	}
-	return listOf(out, s.running)
+	return ListOf(out, s.running)
 }
 
-func parseEquals(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseEquals(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	args, err := p.operands(arg, vars)
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func parseEquals(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr,
 		moved = constantFirst(args)
 	}
 	return &callN{
-		op: def.name, args: args, running: vars.Scripts().Running, fn: plainN(sets{vars.Collation(), vars.Scripts().Running}.equals(moved)), lazy: &laziness{from: 1, refutes: true},
+		op: def.Name, args: args, running: vars.Scripts().Running, fn: plainN(sets{vars.Collation(), vars.Scripts().Running}.equals(moved)), lazy: &laziness{from: 1, refutes: true},
 	}, nil
 }
 
@@ -277,19 +277,19 @@ func placeBefore(i, moved int) int {
 }
 
 // isSubsetOperator defines $setIsSubset. A second operand that is constant is looked at when it is compiled.
-func isSubsetOperator() definition {
-	def := collateN("$setIsSubset", "set", 2, 2, func(c *collation.Collator) watchingN {
+func isSubsetOperator() Definition {
+	def := collateN("$setIsSubset", "set", 2, 2, func(c *collation.Collator) WatchingN {
 		return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 			return sets{c, running}.isSubset(args[0], args[1])
 		}
 	})
-	parse := def.parse
-	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+	parse := def.Parse
+	def.Parse = func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
-		if err != nil || allConst(e.children()) {
+		if err != nil || allConst(e.Children()) {
 			return e, err
 		}
-		if c, ok := e.children()[1].(*Const); ok && c.Value.Type != bsonx.TypeArray {
+		if c, ok := e.Children()[1].(*Const); ok && c.Value.Type != bsonx.TypeArray {
 			vars.Failures().Add(mongoerr.New(17311, "both operands of $setIsSubset must be arrays. Second argument is of type: %s", c.Value.Type))
 		}
 		return e, nil

@@ -93,5 +93,5 @@ func ShowNumber(v bsonx.Value) string {
 	return numeric.FormatDouble(f)
 }
 
-// showElement prints a field of a command, as MongoDB shows an argument that it refuses: $firstN: [ "$a" ].
-func showElement(name string, v bsonx.Value) string { return name + ": " + bsonx.FormatShell(v) }
+// ShowElement prints a field of a command, as MongoDB shows an argument that it refuses: $firstN: [ "$a" ].
+func ShowElement(name string, v bsonx.Value) string { return name + ": " + bsonx.FormatShell(v) }

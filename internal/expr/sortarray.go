@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func sortArrayOperators() []definition {
-	return []definition{{name: "$sortArray", family: "array", parse: parseSortArray, late: true}}
+func SortArrayOperators() []Definition {
+	return []Definition{{Name: "$sortArray", Family: "array", Parse: parseSortArray, Late: true}}
 }
 
 // sortArray sorts elements as a whole, or by fields of the documents among them.
@@ -27,19 +27,19 @@ type sortField struct {
 	descend bool
 }
 
-func parseSortArray(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseSortArray(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(2942500, "$sortArray requires an object as an argument, found: %s", arg.Type)
 	}
 	names := []string{"input", "sortBy"}
-	raw, order, unknown := orderedArgs(arg, unknownArgument{2942501, foundUnknown}, def.name, names)
+	raw, order, unknown := orderedArgs(arg, unknownArgument{2942501, foundUnknown}, def.Name, names)
 	s := &sortArray{compare: vars.Collation().CompareValues, running: vars.Scripts().Running}
 	for _, i := range order {
 		var err error
 		if i == 1 {
 			err = s.parsePattern(raw[i])
 		} else {
-			s.input, err = p.operand(raw[i], vars)
+			s.input, err = p.Operand(raw[i], vars)
 		}
 		if err != nil {
 			return nil, err
@@ -92,23 +92,23 @@ func sortOrder(v bsonx.Value) (descend, ok bool) {
 	return i == -1, exact && v.Type.IsNumber() && (i == 1 || i == -1)
 }
 
-func (s *sortArray) children() []Expr { return []Expr{s.input} }
+func (s *sortArray) Children() []Expr { return []Expr{s.input} }
 
 func (s *sortArray) Eval(ctx *Context) (bsonx.Value, error) {
 	v, err := s.input.Eval(ctx)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if nullish(v) {
+	if Nullish(v) {
 		return bsonx.Null, nil
 	}
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(2942504, "The input argument to $sortArray must be an array, but was of type: %s", v.Type)
 	}
-	if err := ctx.read(len(v.Data), s.running); err != nil {
+	if err := ctx.Read(len(v.Data), s.running); err != nil {
 		return bsonx.Missing, err
 	}
-	values, err := elements(v.Doc(), s.running)
+	values, err := Elements(v.Doc(), s.running)
 	if err != nil {
 		return bsonx.Missing, err
 	}
@@ -118,7 +118,7 @@ func (s *sortArray) Eval(ctx *Context) (bsonx.Value, error) {
 		if err != nil {
 			return bsonx.Missing, err
 		}
-		return listOf(values, s.running)
+		return ListOf(values, s.running)
 	}
 	return s.byFields(values)
 }
@@ -160,7 +160,7 @@ func (s *sortArray) byFields(values []bsonx.Value) (bsonx.Value, error) {
 	for i, at := range order {
 		out[i] = values[at]
 	}
-	return listOf(out, s.running)
+	return ListOf(out, s.running)
 }
 
 // elementAtPath follows a path through documents, and through arrays by position only. What is absent is null, and so

@@ -14,8 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func stringOperators() []definition {
-	return []definition{
+func StringOperators() []Definition {
+	return []Definition{
 		lazily(opAssociative("$concat", "string", assocFull, concat), 1),
 		mapASCII("$toLower", 'A', 'Z'),
 		mapASCII("$toUpper", 'a', 'z'),
@@ -32,7 +32,7 @@ func stringOperators() []definition {
 }
 
 // calledElse names an operator by another name in messages, because it is the same as that one.
-func calledElse(def definition, name string) definition {
+func calledElse(def Definition, name string) Definition {
 	def.called = name
 	return def
 }
@@ -40,7 +40,7 @@ func calledElse(def definition, name string) definition {
 func concat(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	n := 0
 	for _, v := range args {
-		if nullish(v) {
+		if Nullish(v) {
 			return bsonx.Null, nil
 		}
 		if v.Type != bsonx.TypeString {
@@ -84,7 +84,7 @@ func coerceText(v bsonx.Value) (string, error) {
 }
 
 // mapASCII makes an operator that changes the case of the letters from low to high; other characters stay.
-func mapASCII(name string, low, high byte) definition {
+func mapASCII(name string, low, high byte) Definition {
 	return make1(name, "string", func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 		text, err := textOf(v)
 		if err != nil {
@@ -155,11 +155,11 @@ func substrBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	}
 	start, ok := evenInt64(args[1])
 	if !ok {
-		return bsonx.Missing, errOutOfLong(args[1])
+		return bsonx.Missing, ErrOutOfLong(args[1])
 	}
 	length, ok := evenInt64(args[2])
 	if !ok {
-		return bsonx.Missing, errOutOfLong(args[2])
+		return bsonx.Missing, ErrOutOfLong(args[2])
 	}
 	if start < 0 {
 		return bsonx.Missing, mongoerr.New(50752, "$substrBytes:  starting index must be non-negative (got: %d)", start)
@@ -281,7 +281,7 @@ func strLenCP(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 }
 
 func split(text, separator bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
-	if nullish(text) || nullish(separator) {
+	if Nullish(text) || Nullish(separator) {
 		return bsonx.Null, nil
 	}
 	if text.Type != bsonx.TypeString {
@@ -317,7 +317,7 @@ func split(text, separator bsonx.Value, running *interrupt.Running) (bsonx.Value
 func splitBytes(text, separator []byte) int {
 	parts := 1 + bytes.Count(text, separator)
 	index := len(strconv.Itoa(parts))
-	return min(len(text)+parts*(index+stringRoom), maxExpressionBytes) + stringRoom
+	return min(len(text)+parts*(index+stringRoom), MaxExpressionBytes) + stringRoom
 }
 
 // stringRoom is what an element that is a string takes in an array beside its bytes and its index:
@@ -364,7 +364,7 @@ func indexOfCodePoints(text, sought []byte, from, to int) int {
 func indexOf(out *bsonx.Arena, name string, code mongoerr.Code, args []bsonx.Value,
 	length func([]byte) int, search func(text, sought []byte, from, to int) int,
 ) (bsonx.Value, error) {
-	if nullish(args[0]) {
+	if Nullish(args[0]) {
 		return bsonx.Null, nil
 	}
 	if args[0].Type != bsonx.TypeString {

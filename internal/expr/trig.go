@@ -8,9 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-func trigOperators() []definition {
+func TrigOperators() []Definition {
 	inf := math.Inf(1)
-	return []definition{
+	return []Definition{
 		bounded("$acos", math.Acos, numeric.Acos, -1, 1), bounded("$asin", math.Asin, numeric.Asin, -1, 1),
 		bounded("$acosh", math.Acosh, numeric.Acosh, 1, inf), bounded("$atanh", math.Atanh, numeric.Atanh, -1, 1),
 		bounded("$atan", math.Atan, numeric.Atan, -inf, inf), bounded("$asinh", math.Asinh, numeric.Asinh, -inf, inf),
@@ -24,7 +24,7 @@ func trigOperators() []definition {
 }
 
 // bounded makes an operator that is defined between two bounds. It computes doubles and decimals each in their precision.
-func bounded(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value, low, high float64) definition {
+func bounded(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value, low, high float64) Definition {
 	least, most := bsonx.Double(low), bsonx.Double(high)
 	domain := "[" + numeric.FormatDouble(low) + "," + numeric.FormatDouble(high) + "]"
 	return trigonometric(name, domain, double, decimal, func(v bsonx.Value) bool {
@@ -33,13 +33,13 @@ func bounded(name string, double func(float64) float64, decimal func(bsonx.Value
 }
 
 // finite makes an operator that is not defined for infinities.
-func finite(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value) definition {
+func finite(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value) Definition {
 	return trigonometric(name, "(-inf,inf)", double, decimal, func(v bsonx.Value) bool { return !numeric.IsInfinite(v) })
 }
 
-func trigonometric(name, domain string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value, defined func(bsonx.Value) bool) definition {
+func trigonometric(name, domain string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value, defined func(bsonx.Value) bool) Definition {
 	return op1(name, "trigonometry", func(v bsonx.Value) (bsonx.Value, error) {
-		if nullish(v) {
+		if Nullish(v) {
 			return bsonx.Null, nil
 		}
 		if !v.Type.IsNumber() {
@@ -65,14 +65,14 @@ func showDomain(v bsonx.Value) string {
 }
 
 // scaled makes an operator that multiplies by a constant, which is given as a double and as a decimal.
-func scaled(name string, factor float64, decimal string) definition {
+func scaled(name string, factor float64, decimal string) Definition {
 	exact, err := bsonx.ParseDecimal(decimal)
 	if err != nil {
 		panic(err) // the text is ours
 	}
 	return op1(name, "trigonometry", func(v bsonx.Value) (bsonx.Value, error) {
 		switch {
-		case nullish(v):
+		case Nullish(v):
 			return bsonx.Null, nil
 		case v.Type == bsonx.TypeDecimal128:
 			return numeric.Multiply(v, exact)
@@ -86,7 +86,7 @@ func scaled(name string, factor float64, decimal string) definition {
 
 func atan2(args []bsonx.Value) (bsonx.Value, error) {
 	for i, v := range args {
-		if nullish(v) {
+		if Nullish(v) {
 			return bsonx.Null, nil
 		}
 		if !v.Type.IsNumber() {

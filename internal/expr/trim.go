@@ -18,14 +18,14 @@ var whitespace = sync.OnceValue(func() *charSet {
 	return set
 })
 
-func trimOperators() []definition {
-	return []definition{
+func TrimOperators() []Definition {
+	return []Definition{
 		trim("$trim", true, true), trim("$ltrim", true, false), trim("$rtrim", false, true),
 		replace("$replaceOne", 1), replace("$replaceAll", -1),
 	}
 }
 
-func trim(name string, left, right bool) definition {
+func trim(name string, left, right bool) Definition {
 	codes := namedCodes{
 		notObject: 50696, unknown: unknownArgument{50694, foundUnknown}, missing: []mongoerr.Code{50695},
 		notObjectText: "%s only supports an object as an argument, found %s", missingText: "%s requires an '%s' field",
@@ -48,7 +48,7 @@ func trim(name string, left, right bool) definition {
 // trimArguments reads the text and what is removed from it, which is nil if the result is null.
 func trimArguments(name string, args []bsonx.Value, given bool, running *interrupt.Running) (text []byte, set *charSet, err error) {
 	input, chars := args[0], args[1]
-	if nullish(input) {
+	if Nullish(input) {
 		return nil, nil, nil
 	}
 	if input.Type != bsonx.TypeString {
@@ -57,7 +57,7 @@ func trimArguments(name string, args []bsonx.Value, given bool, running *interru
 	if !given {
 		return input.StrBytes(), whitespace(), nil
 	}
-	if nullish(chars) {
+	if Nullish(chars) {
 		return nil, nil, nil
 	}
 	if chars.Type != bsonx.TypeString {
@@ -127,7 +127,7 @@ func (s *charSet) trim(text []byte, left, right bool, running *interrupt.Running
 }
 
 // replace makes $replaceOne and $replaceAll; n is how many occurrences, -1 for all.
-func replace(name string, n int) definition {
+func replace(name string, n int) Definition {
 	codes := namedCodes{
 		notObject: 51751, unknown: unknownArgument{51750, foundUnknown}, missing: []mongoerr.Code{51749, 51748, 51747},
 		notObjectText: "%s requires an object as an argument, found: %s", missingText: "%s requires '%s' to be specified",
@@ -136,7 +136,7 @@ func replace(name string, n int) definition {
 	def := watchNamed(name, "string", codes, 3, names, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		null := false
 		for i, v := range args {
-			if nullish(v) {
+			if Nullish(v) {
 				null = true
 			} else if v.Type != bsonx.TypeString {
 				return bsonx.Missing, mongoerr.New(mongoerr.Code(51746-i), "%s requires that '%s' be a string, found: %s", name, names[i], v.Type)
@@ -156,7 +156,7 @@ func replace(name string, n int) definition {
 		}
 		return bsonx.String(r.text(size, watch)), watch.Ended()
 	})
-	def.late = true
+	def.Late = true
 	return def
 }
 

@@ -247,8 +247,8 @@ func (v *Vars) reference(name string, parts []string, dotted string) (Expr, erro
 	return nil, mongoerr.New(17276, "Use of undefined variable: %s", name)
 }
 
-// inlines reports whether a value refers to a variable of $let that is inlined.
-func (v *Vars) inlines(value bsonx.Value) bool {
+// Inlines reports whether a value refers to a variable of $let that is inlined.
+func (v *Vars) Inlines(value bsonx.Value) bool {
 	switch value.Type {
 	case bsonx.TypeString:
 		name, ok := strings.CutPrefix(value.Str(), "$$")
@@ -260,7 +260,7 @@ func (v *Vars) inlines(value bsonx.Value) bool {
 		}
 	case bsonx.TypeArray, bsonx.TypeDocument:
 		for it := value.Doc().Iter(); it.Next(); {
-			if v.inlines(it.Value()) {
+			if v.Inlines(it.Value()) {
 				return true
 			}
 		}

@@ -12,14 +12,14 @@ import (
 type (
 	watching1 func(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
 	watching2 func(a, b bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
-	watchingN func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
+	WatchingN func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
 )
 
 // watched calls set for each parsed call of an operator. set gives the call its function, which
 // looks at the operation of the scope and compares by its collation.
-func watched[C Expr](def definition, set func(call C, vars *Vars)) definition {
-	parse := def.parse
-	def.parse = func(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func watched[C Expr](def Definition, set func(call C, vars *Vars)) Definition {
+	parse := def.Parse
+	def.Parse = func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
 		if call, ok := e.(C); ok {
 			set(call, vars)
@@ -30,7 +30,7 @@ func watched[C Expr](def definition, set func(call C, vars *Vars)) definition {
 }
 
 // watch1 is op1 for a function that looks at its operation.
-func watch1(name, family string, fn watching1) definition {
+func watch1(name, family string, fn watching1) Definition {
 	return watched(make1(name, family, nil), func(call *call1, vars *Vars) {
 		running := vars.Scripts().Running
 		call.fn = plain1(func(v bsonx.Value) (bsonx.Value, error) { return fn(v, running) })
@@ -38,12 +38,12 @@ func watch1(name, family string, fn watching1) definition {
 }
 
 // watch2 is op2 for a function that looks at its operation.
-func watch2(name, family string, fn watching2) definition {
+func watch2(name, family string, fn watching2) Definition {
 	return collate2(name, family, func(*collation.Collator) watching2 { return fn })
 }
 
 // collate2 is watch2 for a function that compares by the collation of the scope.
-func collate2(name, family string, collated func(c *collation.Collator) watching2) definition {
+func collate2(name, family string, collated func(c *collation.Collator) watching2) Definition {
 	return watched(make2(name, family, nil), func(call *call2, vars *Vars) {
 		fn, running := collated(vars.Collation()), vars.Scripts().Running
 		call.fn = plain2(func(a, b bsonx.Value) (bsonx.Value, error) { return fn(a, b, running) })
@@ -51,23 +51,23 @@ func collate2(name, family string, collated func(c *collation.Collator) watching
 }
 
 // watchN is opN for a function that looks at its operation.
-func watchN(name, family string, minArgs, maxArgs int, fn watchingN) definition {
+func watchN(name, family string, minArgs, maxArgs int, fn WatchingN) Definition {
 	return watchedN(makeN(name, family, minArgs, maxArgs, nil), fn)
 }
 
 // collateN is watchN for a function that compares by the collation of the scope.
-func collateN(name, family string, minArgs, maxArgs int, collated func(c *collation.Collator) watchingN) definition {
+func collateN(name, family string, minArgs, maxArgs int, collated func(c *collation.Collator) WatchingN) Definition {
 	return collatedN(makeN(name, family, minArgs, maxArgs, nil), collated)
 }
 
 // watchAssociative is opAssociative for a function that looks at its operation. There is no
 // operation while the expression is compiled and constant operands are combined.
-func watchAssociative(name, family string, how association, fn watchingN) definition {
-	return collateAssociative(name, family, how, func(*collation.Collator) watchingN { return fn })
+func watchAssociative(name, family string, how association, fn WatchingN) Definition {
+	return CollateAssociative(name, family, how, func(*collation.Collator) WatchingN { return fn })
 }
 
-// collateAssociative is watchAssociative for a function that compares by the collation of the scope.
-func collateAssociative(name, family string, how association, collated func(c *collation.Collator) watchingN) definition {
+// CollateAssociative is watchAssociative for a function that compares by the collation of the scope.
+func CollateAssociative(name, family string, how association, collated func(c *collation.Collator) WatchingN) Definition {
 	def := associative(name, family, how, func(vars *Vars) funcN {
 		fn := collated(vars.Collation())
 		return plainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, nil) })
@@ -76,15 +76,15 @@ func collateAssociative(name, family string, how association, collated func(c *c
 }
 
 // watchNamed is opNamed for a function that looks at its operation.
-func watchNamed(name, family string, codes namedCodes, required int, names []string, fn watchingN) definition {
+func watchNamed(name, family string, codes namedCodes, required int, names []string, fn WatchingN) Definition {
 	return watchedN(opNamed(name, family, codes, required, names, nil), fn)
 }
 
-func watchedN(def definition, fn watchingN) definition {
-	return collatedN(def, func(*collation.Collator) watchingN { return fn })
+func watchedN(def Definition, fn WatchingN) Definition {
+	return collatedN(def, func(*collation.Collator) WatchingN { return fn })
 }
 
-func collatedN(def definition, collated func(c *collation.Collator) watchingN) definition {
+func collatedN(def Definition, collated func(c *collation.Collator) WatchingN) Definition {
 	return watched(def, func(call *callN, vars *Vars) {
 		fn, running := collated(vars.Collation()), vars.Scripts().Running
 		call.fn = plainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, running) })
@@ -103,13 +103,13 @@ func appendElements(dst []bsonx.Value, array bsonx.Doc, running *interrupt.Runni
 	return dst, nil
 }
 
-// elements returns the elements of an array.
-func elements(array bsonx.Doc, running *interrupt.Running) ([]bsonx.Value, error) {
+// Elements returns the elements of an array.
+func Elements(array bsonx.Doc, running *interrupt.Running) ([]bsonx.Value, error) {
 	return appendElements(make([]bsonx.Value, 0, array.Len()), array, running)
 }
 
-// listOf makes an array of values.
-func listOf(values []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+// ListOf makes an array of values.
+func ListOf(values []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	var meter interrupt.Meter
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
@@ -144,7 +144,7 @@ func (t *task) stopped(work int) bool {
 		return false
 	}
 	if t.ended == nil {
-		t.ended = t.ctx.read(work, t.running)
+		t.ended = t.ctx.Read(work, t.running)
 	}
 	return t.ended != nil
 }

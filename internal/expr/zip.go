@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func zipOperators() []definition {
-	return []definition{{name: "$zip", family: "array", parse: parseZip, late: true}}
+func ZipOperators() []Definition {
+	return []Definition{{Name: "$zip", Family: "array", Parse: parseZip, Late: true}}
 }
 
 // zip transposes arrays.
@@ -17,13 +17,13 @@ type zip struct {
 	running          *interrupt.Running
 }
 
-func (z *zip) children() []Expr { return append(append([]Expr(nil), z.inputs...), z.defaults...) }
+func (z *zip) Children() []Expr { return append(append([]Expr(nil), z.inputs...), z.defaults...) }
 
-func parseZip(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+func parseZip(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(34460, "$zip only supports an object as an argument, found %s", arg.Type)
 	}
-	raw, order, unknown := orderedArgs(arg, unknownArgument{34464, foundUnknown}, def.name, []string{"inputs", "defaults", "useLongestLength"})
+	raw, order, unknown := orderedArgs(arg, unknownArgument{34464, foundUnknown}, def.Name, []string{"inputs", "defaults", "useLongestLength"})
 	z := &zip{running: vars.Scripts().Running}
 	for _, i := range order {
 		if err := z.argument(p, i, raw[i], vars); err != nil {
@@ -45,7 +45,7 @@ func parseZip(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, er
 }
 
 // argument compiles inputs, defaults or useLongestLength.
-func (z *zip) argument(p *parser, i int, v bsonx.Value, vars *Vars) (err error) {
+func (z *zip) argument(p *Parser, i int, v bsonx.Value, vars *Vars) (err error) {
 	switch {
 	case i == 2 && v.Type != bsonx.TypeBool:
 		return mongoerr.New(34463, "useLongestLength must be a bool, found object") // MongoDB names the type of the whole argument
@@ -76,13 +76,13 @@ func (z *zip) eval(ctx *Context) (bsonx.Value, error) {
 		if err != nil {
 			return bsonx.Missing, err
 		}
-		if nullish(v) {
+		if Nullish(v) {
 			return bsonx.Null, nil
 		}
 		if v.Type != bsonx.TypeArray {
 			return bsonx.Missing, mongoerr.New(34468, "$zip found a non-array expression in input: %s", Show(v))
 		}
-		if err := ctx.read(len(v.Data), z.running); err != nil {
+		if err := ctx.Read(len(v.Data), z.running); err != nil {
 			return bsonx.Missing, err
 		}
 		ctx.kept += len(v.Data)

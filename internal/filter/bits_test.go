@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
@@ -64,7 +64,7 @@ func TestBitsModel(t *testing.T) {
 		}
 		for name, mask := range bitMasks(positions) {
 			for op, of := range bitsOps {
-				f, err := Parse(bsonx.NewDoc("a", bsonx.NewDoc(of.name, mask)), Options{Vars: expr.Scope()})
+				f, err := Parse(bsonx.NewDoc("a", bsonx.NewDoc(of.name, mask)), Options{Vars: expressions.Scope()})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -132,7 +132,7 @@ func TestBitsMemory(t *testing.T) { //nolint:paralleltest // it reads how much t
 			spec = bsonx.NewDoc("$and", []bsonx.Doc{spec, spec})
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			f, err := Parse(spec, Options{Vars: expr.Scope(), Borrow: true})
+			f, err := Parse(spec, Options{Vars: expressions.Scope(), Borrow: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +163,7 @@ func TestBitsCount(t *testing.T) {
 		ctx := context.WithValue(t.Context(), memory.OperationKey(), &op)
 		running := &interrupt.Running{}
 		running.Set(ctx)
-		opts := Options{Vars: expr.Scope().WithScripts(js.Options{Running: running})}
+		opts := Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})}
 		f, err := Parse(bsonx.NewDoc("a", bsonx.NewDoc("$bitsAnySet", mask)), opts)
 		if err == nil {
 			_, err = SerializeWithin(ctx, f.Root)
@@ -181,7 +181,7 @@ func TestBitsLooks(t *testing.T) {
 	for name, mask := range largeMasks() {
 		op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 		running.Set(op)
-		opts := Options{Vars: expr.Scope().WithScripts(js.Options{Running: running})}
+		opts := Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})}
 		looks := func(what string, want int, do func() error) {
 			t.Helper()
 			before := op.Looks

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
 // testdata/recorded/details.jsonl holds what a MongoDB engine answered: a validator v, a document d, and the details of
@@ -33,7 +33,7 @@ func TestExplain121Recorded(t *testing.T) {
 // checkDetails compares the details; doubles that the recording could not tell from ints are compared by value.
 func checkDetails(t *testing.T, name string, validator, doc, want bsonx.Doc) {
 	t.Helper()
-	f, err := Parse(validator, Options{Vars: expr.Scope(), AllowExpr: true, Now: time.Unix(0, 0)})
+	f, err := Parse(validator, Options{Vars: expressions.Scope(), AllowExpr: true, Now: time.Unix(0, 0)})
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return

@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
 func mustParse(t testing.TB, doc bsonx.Doc) *Filter {
 	t.Helper()
-	f, err := Parse(doc, FindOptions(expr.Scope(), time.Time{}))
+	f, err := Parse(doc, FindOptions(expressions.Scope(), time.Time{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestParseCopies(t *testing.T) {
 	for _, borrow := range []bool{false, true} {
 		for _, query := range []bsonx.Doc{bsonx.NewDoc("a", "x"), bsonx.NewDoc("a", bsonx.NewDoc("$gte", "x", "$lte", "x"))} {
 			spec := query.Clone()
-			f, err := Parse(spec, Options{Vars: expr.Scope(), Borrow: borrow})
+			f, err := Parse(spec, Options{Vars: expressions.Scope(), Borrow: borrow})
 			if err != nil {
 				t.Fatal(err)
 			}

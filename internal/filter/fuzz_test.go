@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
 // fuzzDocs are matched against every filter that the fuzzer finds.
@@ -42,7 +42,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil || bsonx.Validate(data, bsonx.Limits{}) != nil {
 			return
 		}
-		opts := Options{Vars: expr.Scope(), Now: time.Unix(0, 0)}
+		opts := Options{Vars: expressions.Scope(), Now: time.Unix(0, 0)}
 		filter, err := Parse(data, opts)
 		if err != nil {
 			return
@@ -139,11 +139,11 @@ func FuzzJSONSchema(f *testing.F) {
 			return
 		}
 		schema := bsonx.NewDoc("$jsonSchema", data)
-		filter, err := Parse(schema, Options{Vars: expr.Scope()})
+		filter, err := Parse(schema, Options{Vars: expressions.Scope()})
 		if err != nil {
 			return
 		}
-		negated, err := Parse(bsonx.NewDoc("$nor", []bsonx.Doc{schema}), Options{Vars: expr.Scope()})
+		negated, err := Parse(bsonx.NewDoc("$nor", []bsonx.Doc{schema}), Options{Vars: expressions.Scope()})
 		if err != nil {
 			t.Fatal(err)
 		}

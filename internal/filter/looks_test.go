@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
@@ -27,7 +27,7 @@ func TestInLooks(t *testing.T) {
 	list.End()
 	op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 	running.Set(op)
-	opts := Options{Vars: expr.Scope().WithScripts(js.Options{Running: running})}
+	opts := Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})}
 	if _, err := Parse(bsonx.NewDoc("a", bsonx.NewDoc("$in", bsonx.Array(list.Bytes()))), opts); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestDependencyLooks(t *testing.T) {
 	list.End()
 	op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 	running.Set(op)
-	opts := Options{Vars: expr.Scope().WithScripts(js.Options{Running: running})}
+	opts := Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})}
 	schema := bsonx.NewDoc("dependencies", bsonx.NewDoc("a", bsonx.Array(list.Bytes())))
 	if _, err := Parse(bsonx.NewDoc("$jsonSchema", schema), opts); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestShapeLooks(t *testing.T) {
 		bsonx.NewDoc("$or", bsonx.NewArray(plain...)),
 		bsonx.NewDoc("$expr", bsonx.NewDoc("$or", bsonx.NewArray(computed...))),
 	} {
-		f, err := Parse(spec, FindOptions(expr.Scope(), time.Time{}))
+		f, err := Parse(spec, FindOptions(expressions.Scope(), time.Time{}))
 		if err != nil {
 			t.Fatal(err)
 		}

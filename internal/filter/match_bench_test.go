@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
 // BenchmarkMatch measures filters on a document of 1 KB and ten fields that stays in the processor's cache.
@@ -25,7 +25,7 @@ func BenchmarkMatch(b *testing.B) {
 		bsonx.NewDoc("g", bsonx.NewDoc("$in", []bsonx.Value{bsonx.Int32(1), bsonx.Int32(2), bsonx.Int32(3)})),
 		bsonx.NewDoc("missing", bsonx.NewDoc("$exists", true)),
 	} {
-		f, err := Parse(query, FindOptions(expr.Scope(), time.Time{}))
+		f, err := Parse(query, FindOptions(expressions.Scope(), time.Time{}))
 		if err != nil {
 			b.Fatal(err)
 		}

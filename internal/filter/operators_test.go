@@ -14,7 +14,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/errortext"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -100,7 +100,7 @@ func find(filter bsonx.Doc) bson.D {
 }
 
 func planOutput(t *testing.T, server *errortext.Server, filter bsonx.Doc) string {
-	f, err := Parse(filter, FindOptions(expr.Scope(), time.Time{}))
+	f, err := Parse(filter, FindOptions(expressions.Scope(), time.Time{}))
 	if err != nil {
 		return server.Of(t, err, find(filter))
 	}
@@ -108,7 +108,7 @@ func planOutput(t *testing.T, server *errortext.Server, filter bsonx.Doc) string
 }
 
 func detailsOutput(docs []bsonx.Doc, validator bsonx.Doc) string {
-	f, err := Parse(validator, Options{Vars: expr.Scope(), AllowExpr: true})
+	f, err := Parse(validator, Options{Vars: expressions.Scope(), AllowExpr: true})
 	if err != nil {
 		return errortext.Of(err)
 	}
@@ -133,7 +133,7 @@ func TestEveryOperatorHasTests(t *testing.T) {
 			}
 			continue
 		}
-		_, err := Parse(bsonx.NewDoc("a", bsonx.NewDoc(op.Name, 1)), FindOptions(expr.Scope(), time.Time{}))
+		_, err := Parse(bsonx.NewDoc("a", bsonx.NewDoc(op.Name, 1)), FindOptions(expressions.Scope(), time.Time{}))
 		if mongoerr.CodeOf(err) != mongoerr.NotImplemented {
 			t.Errorf("%s: %v", op.Name, err)
 		}

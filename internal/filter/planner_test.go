@@ -9,7 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -65,7 +65,7 @@ func TestSubsetOf(t *testing.T) {
 		{`{"a":{"$type":"number"}}`, `{"a":{"$type":"int"}}`, false},
 		{`{"a":1}`, `{}`, true},
 	} {
-		a, b := parseFilter(t, c.a, Options{Vars: expr.Scope()}).Normalize(), parseFilter(t, c.b, Options{Vars: expr.Scope()}).Normalize()
+		a, b := parseFilter(t, c.a, Options{Vars: expressions.Scope()}).Normalize(), parseFilter(t, c.b, Options{Vars: expressions.Scope()}).Normalize()
 		if got := SubsetOf(a.Root, b.Root); got != c.want {
 			t.Errorf("%s in %s: %v", c.a, c.b, got)
 		}
@@ -89,7 +89,7 @@ func TestShapeKey(t *testing.T) {
 		{`{"$or":[{"a":1},{"b":1}]}`, `{"$or":[{"b":3},{"a":2}]}`, true},
 		{`{"$or":[{"a":1},{"b":1}]}`, `{"a":1,"b":1}`, false},
 	} {
-		same := bytes.Equal(parseFilter(t, c.a, Options{Vars: expr.Scope()}).AppendShapeKey(nil), parseFilter(t, c.b, Options{Vars: expr.Scope()}).AppendShapeKey(nil))
+		same := bytes.Equal(parseFilter(t, c.a, Options{Vars: expressions.Scope()}).AppendShapeKey(nil), parseFilter(t, c.b, Options{Vars: expressions.Scope()}).AppendShapeKey(nil))
 		if same != c.same {
 			t.Errorf("%s and %s: %v", c.a, c.b, same)
 		}
@@ -98,12 +98,12 @@ func TestShapeKey(t *testing.T) {
 
 func TestDependsOn(t *testing.T) {
 	t.Parallel()
-	paths, whole := DependsOn(parseFilter(t, `{"a.b":1,"c":{"$elemMatch":{"d":1}},"$or":[{"a.b":2},{"$expr":{"$eq":["$e.f",1]}}]}`, FindOptions(expr.Scope(), zeroTime)).Root)
+	paths, whole := DependsOn(parseFilter(t, `{"a.b":1,"c":{"$elemMatch":{"d":1}},"$or":[{"a.b":2},{"$expr":{"$eq":["$e.f",1]}}]}`, FindOptions(expressions.Scope(), zeroTime)).Root)
 	slices.Sort(paths)
 	if want := []string{"a.b", "c", "e.f"}; !slices.Equal(paths, want) || whole {
 		t.Fatal(paths, whole)
 	}
-	if _, whole := DependsOn(parseFilter(t, `{"$where":"this.a"}`, FindOptions(expr.Scope(), zeroTime)).Root); !whole {
+	if _, whole := DependsOn(parseFilter(t, `{"$where":"this.a"}`, FindOptions(expressions.Scope(), zeroTime)).Root); !whole {
 		t.Fatal("a function may read anything")
 	}
 }
@@ -163,7 +163,7 @@ func TestCollation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := Options{Vars: expr.Scope(), Collation: fold}
+	opts := Options{Vars: expressions.Scope(), Collation: fold}
 	doc := bsonx.NewDoc("a", "Abc", "b", bsonx.NewArray("X", bsonx.NewDoc("k", "Y")))
 	for text, want := range map[string]bool{
 		`{"a":"aBC"}`: true, `{"a":{"$in":["ABC"]}}`: true, `{"a":{"$gt":"abb"}}`: true, `{"b":{"k":"y"}}`: true,
@@ -173,7 +173,7 @@ func TestCollation(t *testing.T) {
 			t.Errorf("%s: %v", text, ok)
 		}
 	}
-	plain := parseFilter(t, `{"a":"abc"}`, Options{Vars: expr.Scope()})
+	plain := parseFilter(t, `{"a":"abc"}`, Options{Vars: expressions.Scope()})
 	if SubsetOf(parseFilter(t, `{"a":"abc"}`, opts).Root, plain.Root) {
 		t.Error("collations differ")
 	}
@@ -188,10 +188,10 @@ func TestDepthLimit(t *testing.T) {
 		}
 		return doc
 	}
-	if _, err := Parse(nested(maxDepth), Options{Vars: expr.Scope()}); err != nil {
+	if _, err := Parse(nested(maxDepth), Options{Vars: expressions.Scope()}); err != nil {
 		t.Error(err)
 	}
-	if _, err := Parse(nested(maxDepth+1), Options{Vars: expr.Scope()}); mongoerr.CodeOf(err) != mongoerr.BadValue {
+	if _, err := Parse(nested(maxDepth+1), Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != mongoerr.BadValue {
 		t.Error(err)
 	}
 	deep := bsonx.NewDoc("$gt", 1)
@@ -201,7 +201,7 @@ func TestDepthLimit(t *testing.T) {
 		schema = bsonx.NewDoc("not", schema)
 	}
 	for _, doc := range []bsonx.Doc{bsonx.NewDoc("a", deep), bsonx.NewDoc("$jsonSchema", schema)} {
-		if _, err := Parse(doc, Options{Vars: expr.Scope()}); mongoerr.CodeOf(err) != mongoerr.BadValue {
+		if _, err := Parse(doc, Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != mongoerr.BadValue {
 			t.Error(err)
 		}
 	}
@@ -214,13 +214,13 @@ func TestContexts(t *testing.T) {
 		`{"a":{"$near":[1,1]}}`: 5626500, `{"a":{"$geoWithin":{}}}`: mongoerr.BadValue,
 	} {
 		doc, _ := extJSON(text)
-		if _, err := Parse(doc, Options{Vars: expr.Scope()}); mongoerr.CodeOf(err) != code {
+		if _, err := Parse(doc, Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != code {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	for text, code := range map[string]mongoerr.Code{`{"$expr":{"$lt":[{"$rand":{}},1]}}`: 3040500, `{"$expr":{"$function":{}}}`: 4660800} {
 		doc, _ := extJSON(text)
-		if _, err := Parse(doc, Options{Vars: expr.Scope(), AllowExpr: true, Validator: true}); mongoerr.CodeOf(err) != code {
+		if _, err := Parse(doc, Options{Vars: expressions.Scope(), AllowExpr: true, Validator: true}); mongoerr.CodeOf(err) != code {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -229,7 +229,7 @@ func TestContexts(t *testing.T) {
 func TestSampleRateUsesGenerator(t *testing.T) {
 	t.Parallel()
 	next := 0.0
-	f := parseFilter(t, `{"$sampleRate":0.5}`, Options{Vars: expr.Scope(), Random: func() float64 { return next }})
+	f := parseFilter(t, `{"$sampleRate":0.5}`, Options{Vars: expressions.Scope(), Random: func() float64 { return next }})
 	for value, want := range map[float64]bool{0.1: true, 0.9: false} {
 		next = value
 		if ok, _ := f.Match(bsonx.Empty); ok != want {
@@ -240,7 +240,7 @@ func TestSampleRateUsesGenerator(t *testing.T) {
 
 func TestRegexTimeLimitIsAnError(t *testing.T) {
 	t.Parallel()
-	f := parseFilter(t, `{"a":{"$not":{"$regex":"(?=(a+)+$)(a+)+\\1b"}}}`, Options{Vars: expr.Scope()})
+	f := parseFilter(t, `{"a":{"$not":{"$regex":"(?=(a+)+$)(a+)+\\1b"}}}`, Options{Vars: expressions.Scope()})
 	if _, err := f.Match(bsonx.NewDoc("a", strings.Repeat("a", 5000)+"!")); err == nil {
 		t.Fatal("no error")
 	}

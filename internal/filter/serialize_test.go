@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
 // TestSerializeEnds writes large filters for an operation that has ended.
@@ -22,7 +22,7 @@ func TestSerializeEnds(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, spec := range []bsonx.Doc{bsonx.NewDoc("a", bsonx.NewDoc("$in", list)), bsonx.NewDoc("$or", branches)} {
-		f, err := Parse(spec, Options{Vars: expr.Scope()})
+		f, err := Parse(spec, Options{Vars: expressions.Scope()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -232,9 +232,9 @@ func checkFind(t *testing.T, name string, docs []bsonx.Doc, cmd, reply bsonx.Doc
 }
 
 func runFind(docs []bsonx.Doc, cmd bsonx.Doc) ([]bsonx.Doc, error) {
-	opts := FindOptions(expr.Scope(), time.Unix(1_700_000_000, 0))
+	opts := FindOptions(expressions.Scope(), time.Unix(1_700_000_000, 0))
 	if let := cmd.Lookup("let"); !let.IsMissing() {
-		vars, err := expr.Scope().WithLet(let.Doc(), time.Now())
+		vars, err := expressions.Scope().WithLet(let.Doc(), time.Now())
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/argtest"
 	"github.com/sheafdb/sheaf/internal/commands"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	updates "github.com/sheafdb/sheaf/internal/update"
@@ -85,7 +85,7 @@ func (s *commandSource) newGen(seed uint64) *commandGen {
 
 // operatorNames lists the operators of all languages.
 func operatorNames() (operators, stages []string) {
-	for _, op := range expr.Expressions().List() {
+	for _, op := range expressions.Table().List() {
 		operators = append(operators, op.Name)
 	}
 	for _, op := range filter.Operators() {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/extsort"
@@ -33,12 +34,12 @@ type bucketPart struct {
 	read   reader
 }
 
-func (p *bucketPart) addAccumulator(place int, acc *expr.Accumulation) {
+func (p *bucketPart) addAccumulator(place int, acc *accumulator.Accumulation) {
 	p.places, p.fields = append(p.places, place), append(p.fields, acc)
 }
 
 // start begins to read documents for the part's accumulators, which are some of those given.
-func (p *bucketPart) start(ctx *expr.Context, all []expr.Accumulator) bucketReading {
+func (p *bucketPart) start(ctx *expr.Context, all []accumulator.Accumulator) bucketReading {
 	r := bucketReading{part: p, reading: p.read.start(ctx)}
 	for _, i := range p.places {
 		r.accs = append(r.accs, all[i])
@@ -49,7 +50,7 @@ func (p *bucketPart) start(ctx *expr.Context, all []expr.Accumulator) bucketRead
 // bucketReading gathers documents in the accumulators of a part.
 type bucketReading struct {
 	part    *bucketPart
-	accs    []expr.Accumulator
+	accs    []accumulator.Accumulator
 	reading *reading
 }
 
@@ -113,7 +114,7 @@ func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
 }
 
 // goesByOrder reports whether an accumulator takes the documents of a bucket in the order in which they came, as within MongoDB.
-func goesByOrder(acc *expr.Accumulation) bool {
+func goesByOrder(acc *accumulator.Accumulation) bool {
 	switch acc.Name {
 	case "$first", "$last", "$firstN", "$lastN", "$push", "$mergeObjects":
 		return true
@@ -357,7 +358,7 @@ func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 type bucketFiller struct {
 	s        *bucketAutoSource
 	ctx      context.Context
-	accs     []expr.Accumulator
+	accs     []accumulator.Accumulator
 	byValue  bucketReading
 	byOrder  bucketReading
 	min, max bsonx.Value

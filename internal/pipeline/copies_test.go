@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
@@ -40,7 +40,7 @@ func TestCopiesAreCounted(t *testing.T) {
 		env := fakeCollections{"f": docs}.env()
 		env.Memory, env.MemoryLimit, env.AllowDiskUse, env.TempDir = budget, c.memoryLimit, true, t.TempDir()
 		ctx := context.WithValue(t.Context(), memory.OperationKey(), &op)
-		src := mustParse(t, c.stages, pipeline.Options{Vars: expr.Scope()}).Run(&pipeline.SliceSource{Docs: docs}, env)
+		src := mustParse(t, c.stages, pipeline.Options{Vars: expressions.Scope()}).Run(&pipeline.SliceSource{Docs: docs}, env)
 		if err := pipeline.Drain(ctx, src, func(bsonx.Doc) error { return nil }); err != nil {
 			t.Error(err)
 		}

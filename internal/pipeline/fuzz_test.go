@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
@@ -48,7 +48,7 @@ func FuzzPipeline(f *testing.F) {
 		if bson.UnmarshalExtJSON([]byte(`{"v": `+text+`}`), false, &spec) != nil || bsonx.Validate([]byte(spec), bsonx.Limits{}) != nil {
 			t.Skip()
 		}
-		p, err := pipeline.Parse(bsonx.Doc(spec).First().Value, pipeline.Options{Vars: expr.Scope(), Now: time.Unix(1_700_000_000, 0)})
+		p, err := pipeline.Parse(bsonx.Doc(spec).First().Value, pipeline.Options{Vars: expressions.Scope(), Now: time.Unix(1_700_000_000, 0)})
 		if err != nil {
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -34,7 +35,7 @@ type group struct {
 // outputs are the fields that stages compute with accumulators.
 type outputs struct {
 	names  []string
-	fields []*expr.Accumulation
+	fields []*accumulator.Accumulation
 	meter  interrupt.Meter // while they are compiled
 }
 
@@ -111,7 +112,7 @@ func (o *outputs) addField(name string, v bsonx.Value, opts Options) error {
 		return mongoerr.New(40238, "The field '%s' must specify one accumulator: %s: %s", name, name, bsonx.FormatShell(v))
 	}
 	op := v.Doc().First()
-	acc, err := expr.ParseAccumulator(string(op.Key), op.Value, opts.Vars)
+	acc, err := accumulator.ParseAccumulator(string(op.Key), op.Value, opts.Vars)
 	if err != nil {
 		return err
 	}
@@ -130,8 +131,8 @@ func (o *outputs) args() []expr.Expr {
 }
 
 // start returns new accumulators for a group, and how much memory they take.
-func (o *outputs) start(ctx *expr.Context, id bsonx.Value) ([]expr.Accumulator, int, error) {
-	accs, bytes := make([]expr.Accumulator, len(o.fields)), 0
+func (o *outputs) start(ctx *expr.Context, id bsonx.Value) ([]accumulator.Accumulator, int, error) {
+	accs, bytes := make([]accumulator.Accumulator, len(o.fields)), 0
 	for i, f := range o.fields {
 		if err := lookAt(i, ctx.Running); err != nil {
 			return nil, 0, err
@@ -147,13 +148,13 @@ func (o *outputs) start(ctx *expr.Context, id bsonx.Value) ([]expr.Accumulator, 
 }
 
 // add gives a document's values, from the n-th of r, to the accumulators, and returns how much more memory they take.
-func (o *outputs) add(accs []expr.Accumulator, r *reading, n int) (grown int, err error) {
+func (o *outputs) add(accs []accumulator.Accumulator, r *reading, n int) (grown int, err error) {
 	for i, acc := range accs {
 		if err := lookAt(i, r.ctx.Running); err != nil {
 			return 0, err
 		}
 		if o.fields[i].Once {
-			if s, ok := acc.(expr.Sater); ok && s.Sated() {
+			if s, ok := acc.(accumulator.Sater); ok && s.Sated() {
 				continue
 			}
 		}
@@ -189,7 +190,7 @@ func lookAt(i int, running *interrupt.Running) error {
 }
 
 // document writes a result: the _id and what the accumulators gathered.
-func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []expr.Accumulator, running *interrupt.Running) (bsonx.Doc, error) {
+func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []accumulator.Accumulator, running *interrupt.Running) (bsonx.Doc, error) {
 	b.Reset(b.Bytes()[:0])
 	b.StartDoc()
 	b.Value("_id", id)
@@ -197,10 +198,10 @@ func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []expr.Accumul
 		if err := lookAt(i, running); err != nil {
 			return nil, err
 		}
-		if err := expr.Finish(acc, true); err != nil {
+		if err := accumulator.Finish(acc, true); err != nil {
 			return nil, err
 		}
-		if err := o.append(b, i, acc, expr.Accumulator.Result, running); err != nil {
+		if err := o.append(b, i, acc, accumulator.Accumulator.Result, running); err != nil {
 			return nil, err
 		}
 	}
@@ -214,7 +215,7 @@ func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []expr.Accumul
 
 // append appends what an accumulator has gathered, the i-th of a group. A large value is there
 // three times for a moment, of which the accumulator's own is counted elsewhere.
-func (o *outputs) append(b *bsonx.Builder, i int, acc expr.Accumulator, of func(expr.Accumulator) bsonx.Value, running *interrupt.Running) error {
+func (o *outputs) append(b *bsonx.Builder, i int, acc accumulator.Accumulator, of func(accumulator.Accumulator) bsonx.Value, running *interrupt.Running) error {
 	n := acc.Bytes()
 	if n < memory.LargeValue {
 		b.Value(o.names[i], of(acc))
@@ -274,7 +275,7 @@ type groupMemory struct {
 type groupEntry struct {
 	key    string
 	id     bsonx.Value
-	values []expr.Accumulator
+	values []accumulator.Accumulator
 }
 
 type groupSource struct {
@@ -499,10 +500,10 @@ func (s *groupSource) writeRun() error {
 			if err := lookAt(i, &s.running); err != nil {
 				return err
 			}
-			if err := expr.Finish(acc, false); err != nil {
+			if err := accumulator.Finish(acc, false); err != nil {
 				return err
 			}
-			if err := s.group.append(s.out, i, acc, expr.Accumulator.State, &s.running); err != nil {
+			if err := s.group.append(s.out, i, acc, accumulator.Accumulator.State, &s.running); err != nil {
 				return err
 			}
 		}
@@ -559,7 +560,7 @@ func (s *groupSource) nextMerged(ctx context.Context) (bsonx.Doc, error) {
 }
 
 // holdMerged counts a group that is joined of its parts. It cannot be written to the disk again.
-func (s *groupSource) holdMerged(accs []expr.Accumulator) error {
+func (s *groupSource) holdMerged(accs []accumulator.Accumulator) error {
 	n := 0
 	for _, a := range accs {
 		n += a.Bytes()

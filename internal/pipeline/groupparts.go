@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/accumulator"
 )
 
 // groupParts are the groups of several goroutines that read parts of the same documents.
@@ -75,7 +75,7 @@ func (s *groupSource) absorb(part *groupSource) error {
 			continue
 		}
 		for i, acc := range own.values {
-			if err := expr.Finish(e.values[i], false); err != nil {
+			if err := accumulator.Finish(e.values[i], false); err != nil {
 				return err
 			}
 			if err := acc.Merge(e.values[i].State()); err != nil {

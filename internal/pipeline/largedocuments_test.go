@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -32,7 +32,7 @@ func TestLargeDocumentsAreHeld(t *testing.T) {
 		`[{"$setWindowFields": {"sortBy": {"_id": 1}, "output": {"r": {"$shift": {"output": "$s", "by": -1}}}}}]`: 2,
 		`[{"$setWindowFields": {"sortBy": {"_id": 1}, "output": {"r": {"$last": "$s"}}}}]`:                        2,
 	} {
-		p := mustParse(t, stages, pipeline.Options{Vars: expr.Scope()})
+		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
 		run := func(docs []bsonx.Doc, limit int64) (peak int64, err error) {
 			budget := memory.New(limit)
 			src := p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{AllowDiskUse: true, TempDir: t.TempDir(), Memory: budget})

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
@@ -86,7 +86,7 @@ func TestLookupUnwindLong(t *testing.T) {
 			t.Errorf("the %d-th is %d, with index %d", i, id, n)
 		}
 	}
-	p := mustParse(t, `[`+lookup+`]`, pipeline.Options{Vars: expr.Scope()})
+	p := mustParse(t, `[`+lookup+`]`, pipeline.Options{Vars: expressions.Scope()})
 	if _, err := p.Run(&pipeline.SliceSource{Docs: docs}, colls.env()).Next(context.Background()); mongoerr.CodeOf(err) != 4568 {
 		t.Error(err)
 	}
@@ -98,7 +98,7 @@ func TestUnwindAllocatesNothing(t *testing.T) {
 	for i := range docs {
 		docs[i] = parseJSON(t, fmt.Sprintf(`{"_id": %d, "a": "text", "items": [{"sku": "a", "qty": 1}, {"sku": "b", "qty": 2}, {"sku": "c", "qty": 3}], "z": 1}`, i))
 	}
-	p := mustParse(t, `[{"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "n": {"$sum": "$items.qty"}}}]`, pipeline.Options{Vars: expr.Scope()})
+	p := mustParse(t, `[{"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "n": {"$sum": "$items.qty"}}}]`, pipeline.Options{Vars: expressions.Scope()})
 	allocs := testing.AllocsPerRun(5, func() {
 		drain(t, p, docs, nil)
 	})
@@ -124,7 +124,7 @@ func benchmarkOrders(b *testing.B, stages string) {
 		customers[i] = bsonx.NewDoc("_id", int32(i), "name", strings.Repeat("n", 50), "country", fmt.Sprint("country", i%25))
 	}
 	env := fakeCollections{"customers": customers}.env()
-	p := mustParse(b, stages, pipeline.Options{Vars: expr.Scope()})
+	p := mustParse(b, stages, pipeline.Options{Vars: expressions.Scope()})
 	b.ReportAllocs()
 	for b.Loop() {
 		drain(b, p, docs, env)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
@@ -27,7 +27,7 @@ type outcome struct {
 }
 
 func outcomeOf(stages bsonx.Value, docs []bsonx.Doc, disable pipeline.Rule, env *pipeline.Env) outcome {
-	p, err := pipeline.Parse(stages, pipeline.Options{Vars: expr.Scope(), Disable: disable})
+	p, err := pipeline.Parse(stages, pipeline.Options{Vars: expressions.Scope(), Disable: disable})
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -118,7 +118,7 @@ func readsGroupOrder(stages bsonx.Value) bool {
 // checkNeeds runs a pipeline over documents that have only the fields that it says it needs.
 func checkNeeds(t *testing.T, stages bsonx.Value, docs []bsonx.Doc, want outcome) {
 	t.Helper()
-	p, err := pipeline.Parse(stages, pipeline.Options{Vars: expr.Scope()})
+	p, err := pipeline.Parse(stages, pipeline.Options{Vars: expressions.Scope()})
 	if err != nil || want.err != nil {
 		return
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
@@ -59,7 +59,7 @@ func TestOptimize(t *testing.T) {
 		{`[{"$match": {}}, {"$skip": 0}, {"$addFields": {"x": 1}}, {"$limit": 5}, {"$limit": 3}]`, "", "$addFields"},
 		{`[{"$group": {"_id": "$a"}}, {"$skip": 2}, {"$skip": 3}, {"$limit": 9}, {"$limit": 4}, {"$limit": 7}]`, "", "$group,$skip,$limit"},
 	} {
-		lead, rest := mustParse(t, c.stages, pipeline.Options{Vars: expr.Scope()}).Split()
+		lead, rest := mustParse(t, c.stages, pipeline.Options{Vars: expressions.Scope()}).Split()
 		filter := ""
 		if lead.Filter != nil {
 			filter = print(t, lead.Filter)
@@ -76,7 +76,7 @@ func TestUnionMatched(t *testing.T) {
 	colls := fakeCollections{"f": {parseJSON(t, `{"_id": 1, "q": 1}`)}}
 	const stages = `[{"$unionWith": {"coll": "f", "pipeline": [{"$set": {"v": {"$setUnion": "$q"}}}]}}, {"$match": {"none": 1}}]`
 	for disabled, want := range map[pipeline.Rule]mongoerr.Code{0: 0, pipeline.RuleMoveMatch: 17043} {
-		got := drained(t, mustParse(t, stages, pipeline.Options{Vars: expr.Scope(), DB: "db", Disable: disabled}), &pipeline.SliceSource{}, colls.env())
+		got := drained(t, mustParse(t, stages, pipeline.Options{Vars: expressions.Scope(), DB: "db", Disable: disabled}), &pipeline.SliceSource{}, colls.env())
 		if mongoerr.CodeOf(got.err) != want || len(got.docs) > 0 {
 			t.Errorf("without the rules %v: %v %v", disabled, got.docs, got.err)
 		}
@@ -115,7 +115,7 @@ func TestNeeds(t *testing.T) {
 		`[{"$count": "n"}]`:               "",
 		`[{"$sort": {"k": 1}}, {"$replaceWith": {"a": "$a", "b": "$a.b"}}]`: "a,k",
 	} {
-		p := mustParse(t, stages, pipeline.Options{Vars: expr.Scope()})
+		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
 		got := ""
 		if fields, _ := p.Needs(); fields != nil {
 			paths, _ := fields.Fields()

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/projection"
@@ -75,7 +76,7 @@ func (a *absorber) group(g *group) *group {
 	if out.plain == nil {
 		out.plain = g
 	}
-	out.fields = make([]*expr.Accumulation, len(g.fields))
+	out.fields = make([]*accumulator.Accumulation, len(g.fields))
 	var ok bool
 	if out.id, ok = a.id(g); !ok {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
@@ -39,7 +39,7 @@ func TestAbsorb(t *testing.T) {
 // TestUnabsorbed runs a pipeline in which each stage does its own work again, beside the one that it was.
 func TestUnabsorbed(t *testing.T) {
 	t.Parallel()
-	p := mustParse(t, `[{"$addFields": {"y": {"$add": ["$d", 1]}, "z": "$e"}}, {"$unset": "q"}, {"$group": {"_id": "$y"}}]`, pipeline.Options{Vars: expr.Scope()})
+	p := mustParse(t, `[{"$addFields": {"y": {"$add": ["$d", 1]}, "z": "$e"}}, {"$unset": "q"}, {"$group": {"_id": "$y"}}]`, pipeline.Options{Vars: expressions.Scope()})
 	docs := []bsonx.Doc{parseJSON(t, `{"d": 1}`), parseJSON(t, `{"d": 1, "e": 5}`)}
 	for _, c := range []struct {
 		p     *pipeline.Pipeline

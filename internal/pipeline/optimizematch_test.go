@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
@@ -19,7 +19,7 @@ func BenchmarkMoveMatches(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			stages := strings.TrimSuffix(strings.Repeat(bench.stage+`, `+match+`, `, n), ", ")
-			p, err := pipeline.Compile(parseJSON(b, `{"v": [`+stages+`]}`).Lookup("v"), pipeline.Options{Vars: expr.Scope()})
+			p, err := pipeline.Compile(parseJSON(b, `{"v": [`+stages+`]}`).Lookup("v"), pipeline.Options{Vars: expressions.Scope()})
 			if err != nil {
 				b.Fatal(err)
 			}

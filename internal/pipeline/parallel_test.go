@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
@@ -71,7 +71,7 @@ func TestParallelGroup(t *testing.T) {
 			stages := parseJSON(t, `{"v":`+c.stages+`}`).Lookup("v")
 			want := outcomeOf(stages, docs, pipeline.RuleParallel, env)
 			src := &sharedSource{borrowedSource: borrowedSource{docs: docs}}
-			got := drained(t, mustParse(t, c.stages, pipeline.Options{Vars: expr.Scope()}), src, env)
+			got := drained(t, mustParse(t, c.stages, pipeline.Options{Vars: expressions.Scope()}), src, env)
 			if (src.shares > 0) != c.shared {
 				t.Errorf("%s: shared %d times", c.stages, src.shares)
 			}
@@ -103,14 +103,14 @@ func TestParallelGroupErrors(t *testing.T) {
 	}
 	docs[20] = parseJSON(t, `{"_id": 20, "a": "x", "b": 1}`)
 	docs[80] = parseJSON(t, `{"_id": 80, "a": 1, "b": 0}`)
-	p := mustParse(t, `[{"$project": {"v": {"$divide": ["$a", "$b"]}}}, {"$group": {"_id": "$v", "n": {"$sum": 1}}}]`, pipeline.Options{Vars: expr.Scope()})
+	p := mustParse(t, `[{"$project": {"v": {"$divide": ["$a", "$b"]}}}, {"$group": {"_id": "$v", "n": {"$sum": 1}}}]`, pipeline.Options{Vars: expressions.Scope()})
 	for range 20 {
 		got := drained(t, p, &sharedSource{borrowedSource: borrowedSource{docs: docs}}, nil)
 		if mongoerr.CodeOf(got.err) != mongoerr.TypeMismatch {
 			t.Fatal(got.err)
 		}
 	}
-	p = mustParse(t, `[{"$group": {"_id": "$a", "n": {"$sum": 1}}}]`, pipeline.Options{Vars: expr.Scope()})
+	p = mustParse(t, `[{"$group": {"_id": "$a", "n": {"$sum": 1}}}]`, pipeline.Options{Vars: expressions.Scope()})
 	alone := func(limit int) outcome {
 		return drained(t, p, &borrowedSource{docs: docs}, &pipeline.Env{MemoryLimit: limit})
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
@@ -23,7 +23,7 @@ func TestSortSpills(t *testing.T) {
 		`[{"$sort": {"a": 1}}]`, `[{"$sort": {"s": -1, "a": 1}}]`, `[{"$sort": {"a": -1}}, {"$limit": 2000}]`,
 		`[{"$sort": {"a": 1}}, {"$skip": 1500}, {"$limit": 700}]`, `[{"$sort": {"a": 1}}, {"$limit": 3}]`,
 	} {
-		p := mustParse(t, stages, pipeline.Options{Vars: expr.Scope()})
+		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
 		want := drainAll(t, p.Run(&pipeline.SliceSource{Docs: docs}, nil))
 		got := drainAll(t, p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{MemoryLimit: 50_000, AllowDiskUse: true, TempDir: t.TempDir()}))
 		if got != want {
@@ -65,7 +65,7 @@ func benchmarkSort(b *testing.B, stages string, n, memory int) {
 	for i := range docs {
 		docs[i] = bsonx.NewDoc("_id", i, "a", i*7919%1000, "b", float64(i%13), "s", strings.Repeat("s", 200))
 	}
-	p := mustParse(b, stages, pipeline.Options{Vars: expr.Scope()})
+	p := mustParse(b, stages, pipeline.Options{Vars: expressions.Scope()})
 	env := &pipeline.Env{MemoryLimit: memory, AllowDiskUse: true, TempDir: b.TempDir()}
 	b.ReportAllocs()
 	for b.Loop() {

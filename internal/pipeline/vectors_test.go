@@ -15,6 +15,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -203,7 +204,7 @@ func (w world) aggregate(coll string, cmd bsonx.Doc) (bsonx.Doc, error) {
 	if name := cmd.First().Value; name.Type != bsonx.TypeString || cmd.Lookup("cursor").Type != bsonx.TypeDocument || cmd.Lookup("cursor").Doc().Len() > 0 {
 		return nil, errSkip
 	}
-	vars, err := expr.Scope().WithLet(cmd.Lookup("let").Doc(), time.Now())
+	vars, err := expressions.Scope().WithLet(cmd.Lookup("let").Doc(), time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +230,7 @@ func (w world) find(coll string, cmd bsonx.Doc) (bsonx.Doc, error) {
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "not an object")
 		}
 	}
-	vars, err := expr.Scope().WithLet(cmd.Lookup("let").Doc(), time.Now())
+	vars, err := expressions.Scope().WithLet(cmd.Lookup("let").Doc(), time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +253,7 @@ func (w world) find(coll string, cmd bsonx.Doc) (bsonx.Doc, error) {
 	if s := cmd.Lookup("limit"); s.Truthy() {
 		stages = append(stages, bsonx.NewDoc("$limit", s))
 	}
-	rest, err := pipeline.Parse(bsonx.NewArray(stages...), pipeline.Options{Vars: expr.Scope()})
+	rest, err := pipeline.Parse(bsonx.NewArray(stages...), pipeline.Options{Vars: expressions.Scope()})
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +283,7 @@ func (w world) update(coll string, cmd bsonx.Doc) (bsonx.Doc, error) {
 			return nil, errSkip
 		}
 	}
-	vars, err := expr.Scope().WithLet(cmd.Lookup("let").Doc(), time.Now())
+	vars, err := expressions.Scope().WithLet(cmd.Lookup("let").Doc(), time.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -27,7 +27,7 @@ func watched(t *testing.T) (*looked, pipeline.Options) {
 	t.Helper()
 	op, running := &looked{Context: t.Context()}, &interrupt.Running{}
 	running.Set(op)
-	return op, pipeline.Options{Vars: expr.Scope().WithScripts(js.Options{Running: running})}
+	return op, pipeline.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})}
 }
 
 // TestWideArgumentLooks counts how often the operation is looked at while a stage with a long list
@@ -104,11 +104,11 @@ func TestManyNeeds(t *testing.T) {
 		`{"$project": {` + wide(5000, `"f#": 1`) + `}}`, `{"$replaceWith": {` + wide(5000, `"f#": "$x#"`) + `}}`,
 		`{"$setWindowFields": {"output": {` + wide(5000, `"f#": {"$sum": "$x#"}`) + `}}}, {"$count": "n"}`,
 	} {
-		if _, spec := mustParse(t, `[`+stage+`]`, pipeline.Options{Vars: expr.Scope()}).Needs(); spec != nil {
+		if _, spec := mustParse(t, `[`+stage+`]`, pipeline.Options{Vars: expressions.Scope()}).Needs(); spec != nil {
 			t.Errorf("%.40s: a projection to %d fields", stage, spec.Len())
 		}
 	}
-	if _, spec := mustParse(t, `[{"$group": {"_id": null, `+wide(100, `"f#": {"$sum": "$x#"}`)+`}}]`, pipeline.Options{Vars: expr.Scope()}).Needs(); spec.Len() != 101 {
+	if _, spec := mustParse(t, `[{"$group": {"_id": null, `+wide(100, `"f#": {"$sum": "$x#"}`)+`}}]`, pipeline.Options{Vars: expressions.Scope()}).Needs(); spec.Len() != 101 {
 		t.Errorf("a projection to %d fields, want 100 and no _id", spec.Len())
 	}
 }

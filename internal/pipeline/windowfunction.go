@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -159,7 +160,7 @@ func bounded(name string, spec bsonx.Doc, order *windowSort, compile func(arg bs
 }
 
 func parseWindowAccumulator(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
-	var acc *expr.Accumulation
+	var acc *accumulator.Accumulation
 	bounds, err := bounded(name, spec, order, func(arg bsonx.Value) (err error) {
 		acc, err = windowAccumulation(name, arg, opts)
 		return err
@@ -191,14 +192,14 @@ func parseWindowAccumulator(name string, spec bsonx.Doc, order *windowSort, opts
 }
 
 // windowAccumulation compiles an accumulator. An array is its operand here, which $group refuses.
-func windowAccumulation(name string, arg bsonx.Value, opts Options) (*expr.Accumulation, error) {
+func windowAccumulation(name string, arg bsonx.Value, opts Options) (*accumulator.Accumulation, error) {
 	if name == "$count" && (arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty()) {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$count only accepts an empty object as input")
 	}
 	if arg.Type != bsonx.TypeArray {
-		return expr.ParseAccumulator(name, arg, opts.Vars)
+		return accumulator.ParseAccumulator(name, arg, opts.Vars)
 	}
-	acc, err := expr.ParseAccumulator(name, bsonx.Null, opts.Vars)
+	acc, err := accumulator.ParseAccumulator(name, bsonx.Null, opts.Vars)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +210,7 @@ func windowAccumulation(name string, arg bsonx.Value, opts Options) (*expr.Accum
 }
 
 // checkInit reports what is wrong with an accumulator's parameters, such as n.
-func checkInit(acc *expr.Accumulation, ctx *expr.Context) error {
+func checkInit(acc *accumulator.Accumulation, ctx *expr.Context) error {
 	_, err := acc.New(ctx, bsonx.Missing)
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -12,7 +13,7 @@ import (
 )
 
 // accumulated is an accumulator over a window that begins with the partition: nothing leaves it.
-type accumulated struct{ acc expr.Accumulator }
+type accumulated struct{ acc accumulator.Accumulator }
 
 func (a *accumulated) add(e windowEntry) error      { return a.acc.Add(e.value) }
 func (a *accumulated) remove(windowEntry) error     { return nil }
@@ -20,15 +21,15 @@ func (a *accumulated) result() (bsonx.Value, error) { return finished(a.acc) }
 func (a *accumulated) bytes() int                   { return a.acc.Bytes() }
 
 // finished returns the result of an accumulator.
-func finished(acc expr.Accumulator) (bsonx.Value, error) {
-	if err := expr.Finish(acc, true); err != nil {
+func finished(acc accumulator.Accumulator) (bsonx.Value, error) {
+	if err := accumulator.Finish(acc, true); err != nil {
 		return bsonx.Missing, err
 	}
 	return acc.Result(), nil
 }
 
 // removableState returns the state of an accumulator in a window whose documents leave. Results look at the operation.
-func removableState(acc *expr.Accumulation, running *interrupt.Running) windowState {
+func removableState(acc *accumulator.Accumulation, running *interrupt.Running) windowState {
 	switch acc.Name {
 	case "$sum", "$count":
 		return &slidingSum{}
@@ -63,7 +64,7 @@ func (w *windowValues) bytes() int { return 32 * len(w.values) }
 // recomputed accumulates the whole window again for each document.
 type recomputed struct {
 	windowValues
-	make    *expr.Accumulation
+	make    *accumulator.Accumulation
 	ctx     expr.Context
 	running *interrupt.Running
 	meter   interrupt.Meter

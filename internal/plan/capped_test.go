@@ -6,7 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -61,7 +61,7 @@ func TestCappedPlans(t *testing.T) {
 			q.DB, q.Name, q.Coll = "db", "capped", f.coll
 			q.Filter = mustFilter(t, c.filter)
 			if c.project != nil {
-				p, err := projection.Parse(c.project, projection.Options{Vars: expr.Scope(), Filter: q.Filter})
+				p, err := projection.Parse(c.project, projection.Options{Vars: expressions.Scope(), Filter: q.Filter})
 				if err != nil {
 					t.Fatal(err)
 				}

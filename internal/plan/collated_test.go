@@ -10,7 +10,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -56,7 +56,7 @@ func TestCollatedPlansAgreeWithScan(t *testing.T) {
 			q := f.query(text, pick(r, "sort", []string{"", `{"b": 1}`, `{"a": -1}`}))
 			if rapid.IntRange(0, 3).Draw(r, "collated query") > 0 {
 				q.Collation = co
-				if q.Filter, err = filter.Parse(doc(text), filter.Options{Vars: expr.Scope(), Collation: co}); err != nil {
+				if q.Filter, err = filter.Parse(doc(text), filter.Options{Vars: expressions.Scope(), Collation: co}); err != nil {
 					r.Fatal(err)
 				}
 			}

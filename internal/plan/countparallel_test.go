@@ -10,7 +10,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -90,7 +90,7 @@ func TestParallelCountErrors(t *testing.T) {
 			t.Errorf("error %v, want %v", err, want)
 		}
 	}
-	options := filter.FindOptions(expr.Scope(), time.Time{})
+	options := filter.FindOptions(expressions.Scope(), time.Time{})
 	options.JSTimeout = 20 * time.Millisecond
 	slow, err := filter.Parse(doc(`{"_id": {"$gte": 15000}, "$where": "while (true) {}"}`), options)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -71,7 +71,7 @@ func checkOneOf(t *testing.T, f *fixture, query func() *query.Query, field, fiel
 		q := query()
 		last := last && len(q.Sort) > 0
 		if fields != "" {
-			p, err := projection.Parse(doc(fields), projection.Options{Vars: expr.Scope()})
+			p, err := projection.Parse(doc(fields), projection.Options{Vars: expressions.Scope()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
@@ -43,7 +43,7 @@ func largeFilter(t *testing.T, form [2]string, n int, running *interrupt.Running
 		parts[i] = fmt.Sprintf(form[1]+"%[3]s", i, i+1, "")
 	}
 	spec := doc(fmt.Sprintf(`{"%s": [%s]}`, form[0], strings.Join(parts, ",")))
-	vars := expr.Scope().WithScripts(js.Options{Running: running})
+	vars := expressions.Scope().WithScripts(js.Options{Running: running})
 	f, err := filter.Parse(spec, filter.FindOptions(vars, time.Time{}))
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestResidualServesItsOperation(t *testing.T) {
 		ends := interrupttest.New(t.Context())
 		running.Set(ends)
 		var err error
-		q.Filter, err = filter.Parse(doc(query), filter.FindOptions(expr.Scope().WithScripts(js.Options{Running: running}), time.Time{}))
+		q.Filter, err = filter.Parse(doc(query), filter.FindOptions(expressions.Scope().WithScripts(js.Options{Running: running}), time.Time{}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -343,7 +343,7 @@ func (f *fixture) compareCovered(t *rapid.T, q *query.Query, total int, describe
 		return
 	}
 	spec := pick(t, "projection", []string{`{"_id": 0, "a": 1, "b": 1, "c": 1}`, `{"_id": 0, "a": 1}`, `{"_id": 0, "b": 1}`, `{"_id": 0, "a": 1, "b": 1}`, `{"_id": 0, "o.p": 1}`, `{"_id": 1}`, `{"_id": 0, "o": 1}`})
-	p, err := projection.Parse(doc(spec), projection.Options{Vars: expr.Scope()})
+	p, err := projection.Parse(doc(spec), projection.Options{Vars: expressions.Scope()})
 	if err != nil {
 		t.Fatal(err)
 	}

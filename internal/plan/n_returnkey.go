@@ -3,7 +3,7 @@ package plan
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
@@ -42,7 +42,7 @@ func returnedKey(q *query.Query) exec.Projector {
 	if !q.ReturnsSortKey() {
 		return key
 	}
-	p, err := projection.Parse(sortKeyFields(q.ShownProjection()), projection.Options{Vars: expr.Scope()})
+	p, err := projection.Parse(sortKeyFields(q.ShownProjection()), projection.Options{Vars: expressions.Scope()})
 	if err != nil {
 		return func(dst []byte, _ *exec.Row) ([]byte, error) { return dst, err }
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -22,7 +22,7 @@ func TestOptionalProjection(t *testing.T) {
 		`{"_id": 0, "a": 1, "c": 1}`: `{ _id: 3, a: 3, b: -3, c: "x" }`,
 	} {
 		q := f.query(`{"a": 3}`)
-		p, err := projection.Parse(doc(fields), projection.Options{Vars: expr.Scope()})
+		p, err := projection.Parse(doc(fields), projection.Options{Vars: expressions.Scope()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -26,7 +26,7 @@ import (
 type compiler struct{}
 
 func (compiler) Partial(doc bsonx.Doc, co *collation.Collator) (table.Predicate, error) {
-	return filter.Parse(doc, filter.Options{Vars: expr.Scope(), Collation: co})
+	return filter.Parse(doc, filter.Options{Vars: expressions.Scope(), Collation: co})
 }
 
 func (compiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, error) { return nil, nil }
@@ -92,7 +92,7 @@ func (f *fixture) query(filterJSON string, more ...string) *query.Query {
 	}
 	if len(more) > 1 && more[1] != "" {
 		q.ProjectionSpec = doc(more[1])
-		p, err := projection.Parse(q.ProjectionSpec, projection.Options{Vars: expr.Scope()})
+		p, err := projection.Parse(q.ProjectionSpec, projection.Options{Vars: expressions.Scope()})
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func (f *fixture) query(filterJSON string, more ...string) *query.Query {
 
 func mustFilter(t testing.TB, d bsonx.Doc) *filter.Filter {
 	t.Helper()
-	parsed, err := filter.Parse(d, filter.FindOptions(expr.Scope(), time.Time{}))
+	parsed, err := filter.Parse(d, filter.FindOptions(expressions.Scope(), time.Time{}))
 	if err != nil {
 		t.Fatal(err)
 	}

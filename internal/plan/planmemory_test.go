@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
@@ -39,7 +39,7 @@ func TestLargeFiltersAreCounted(t *testing.T) {
 		running.Set(ctx)
 		q := f.query(`{}`)
 		var err error
-		vars := expr.Scope().WithScripts(js.Options{Running: running})
+		vars := expressions.Scope().WithScripts(js.Options{Running: running})
 		if q.Filter, err = filter.Parse(doc(text), filter.FindOptions(vars, time.Time{})); err == nil {
 			err = f.open(ctx, q)
 		}

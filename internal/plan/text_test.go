@@ -13,7 +13,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -178,7 +178,7 @@ func (f *fixture) compareText(t *rapid.T, docs []bsonx.Doc) {
 	sortText := pick(t, "sort", []string{``, `{"z": {"$meta": "textScore"}, "_id": 1}`, `{"k": 1, "z": {"$meta": "textScore"}, "_id": -1}`, `{"_id": -1}`})
 	q := f.query(filterText, sortText)
 	var err error
-	if q.Projection, err = projection.Parse(doc(`{"z": {"$meta": "textScore"}}`), projection.Options{Vars: expr.Scope()}); err != nil {
+	if q.Projection, err = projection.Parse(doc(`{"z": {"$meta": "textScore"}}`), projection.Options{Vars: expressions.Scope()}); err != nil {
 		t.Fatal(err)
 	}
 	if rapid.Bool().Draw(t, "unscored") && !strings.Contains(sortText, "$meta") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 )
@@ -22,7 +23,7 @@ func TestEndedOperationEvaluatesOnce(t *testing.T) {
 		cancel()
 		return bsonx.Missing, ctx.Err()
 	})
-	opts := Options{Vars: expr.Scope().WithScripts(js.Options{Running: &running})}
+	opts := Options{Vars: expressions.Scope().WithScripts(js.Options{Running: &running})}
 	p, err := newProjection(addition, bsonx.Empty, &node{fields: []field{{name: "x", action: compute, value: long}}}, &opts)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/memory"
@@ -55,7 +56,7 @@ func TestCompiledFormIsCounted(t *testing.T) { //nolint:paralleltest // see abov
 			defer op.Release()
 			var running interrupt.Running
 			running.Set(context.WithValue(t.Context(), memory.OperationKey(), op))
-			vars := expr.Scope().WithScripts(js.Options{Running: &running}).WithFailures(&expr.Failures{})
+			vars := expressions.Scope().WithScripts(js.Options{Running: &running}).WithFailures(&expr.Failures{})
 			p, err = c.parse(c.spec, projection.Options{Vars: vars})
 			return op.HandOver(), p, err
 		}

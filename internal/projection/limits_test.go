@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -33,7 +33,7 @@ func TestProductOfFieldsAndElements(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running interrupt.Running
 	running.Set(ctx)
-	vars, err := expr.Scope().WithLet(bsonx.Empty, time.Now())
+	vars, err := expressions.Scope().WithLet(bsonx.Empty, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
@@ -53,7 +54,7 @@ func TestProjections(t *testing.T) {
 }
 
 func project(t *testing.T, server *errortext.Server, kind, line string, query bsonx.Doc, docs []bsonx.Doc) string {
-	f, err := filter.Parse(query, filter.Options{Vars: expr.Scope()})
+	f, err := filter.Parse(query, filter.Options{Vars: expressions.Scope()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,15 +62,15 @@ func project(t *testing.T, server *errortext.Server, kind, line string, query bs
 	var p *projection.Projection
 	switch kind {
 	case "find":
-		p, err = projection.Parse(spec.Doc(), projection.Options{Vars: expr.Scope(), Filter: f})
+		p, err = projection.Parse(spec.Doc(), projection.Options{Vars: expressions.Scope(), Filter: f})
 	case "stage":
-		p, err = projection.ParseStage(spec.Doc(), projection.Options{Vars: expr.Scope()})
+		p, err = projection.ParseStage(spec.Doc(), projection.Options{Vars: expressions.Scope()})
 	case "addFields":
-		p, err = projection.ParseAddFields(spec.Doc(), projection.Options{Vars: expr.Scope()})
+		p, err = projection.ParseAddFields(spec.Doc(), projection.Options{Vars: expressions.Scope()})
 	case "unset":
 		var paths []string
 		if paths, err = projection.UnsetPaths(spec); err == nil {
-			p, err = projection.ParseUnset(paths, projection.Options{Vars: expr.Scope()})
+			p, err = projection.ParseUnset(paths, projection.Options{Vars: expressions.Scope()})
 		}
 	default:
 		t.Fatalf("unknown command %q", kind)
@@ -139,7 +140,7 @@ func TestFields(t *testing.T) {
 		{`{"a": {"$slice": 1}}`, "", false},
 		{`{}`, "", false},
 	} {
-		p, err := projection.Parse(parseJSON(t, c.spec), projection.Options{Vars: expr.Scope()})
+		p, err := projection.Parse(parseJSON(t, c.spec), projection.Options{Vars: expressions.Scope()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ func TestReads(t *testing.T) {
 		`{"a": 0}`:                        "",
 		`{"a": 1, "s": {"$slice": 1}}`:    "",
 	} {
-		p, err := projection.Parse(parseJSON(t, spec), projection.Options{Vars: expr.Scope()})
+		p, err := projection.Parse(parseJSON(t, spec), projection.Options{Vars: expressions.Scope()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,11 +178,11 @@ func TestReads(t *testing.T) {
 
 func TestMetaAndDetails(t *testing.T) {
 	t.Parallel()
-	f, err := filter.Parse(parseJSON(t, `{"a": 2}`), filter.Options{Vars: expr.Scope()})
+	f, err := filter.Parse(parseJSON(t, `{"a": 2}`), filter.Options{Vars: expressions.Scope()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := projection.Parse(parseJSON(t, `{"a.$": 1}`), projection.Options{Vars: expr.Scope(), Filter: f})
+	p, err := projection.Parse(parseJSON(t, `{"a.$": 1}`), projection.Options{Vars: expressions.Scope(), Filter: f})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ func TestMetaAndDetails(t *testing.T) {
 	if err != nil || bsonx.Doc(got).Lookup("a").Doc().Index(0).Int32() != 1 {
 		t.Errorf("%v %v", got, err)
 	}
-	p, err = projection.Parse(parseJSON(t, `{"r": {"$meta": "recordId"}}`), projection.Options{Vars: expr.Scope()})
+	p, err = projection.Parse(parseJSON(t, `{"r": {"$meta": "recordId"}}`), projection.Options{Vars: expressions.Scope()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +207,7 @@ func TestMetaAndDetails(t *testing.T) {
 func TestPlainAllocatesNothing(t *testing.T) {
 	doc := parseJSON(t, `{"_id": 1, "a": 1, "b": "x", "c": [1, {"d": 1}], "e": {"f": 1, "g": 2}}`)
 	for _, spec := range []string{`{"a": 1}`, `{"b": 0}`, `{"e.f": 1, "c.d": 1}`, `{"_id": 0}`} {
-		p, err := projection.Parse(parseJSON(t, spec), projection.Options{Vars: expr.Scope()})
+		p, err := projection.Parse(parseJSON(t, spec), projection.Options{Vars: expressions.Scope()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +232,7 @@ func FuzzParse(f *testing.F) {
 		for _, parse := range []func(bsonx.Doc, projection.Options) (*projection.Projection, error){
 			projection.Parse, projection.ParseStage, projection.ParseAddFields,
 		} {
-			p, err := parse(spec, projection.Options{Vars: expr.Scope()})
+			p, err := parse(spec, projection.Options{Vars: expressions.Scope()})
 			if err != nil {
 				continue
 			}
@@ -248,7 +249,7 @@ func FuzzParse(f *testing.F) {
 
 func benchmark(b *testing.B, spec string) {
 	doc := bsonx.NewDoc("_id", 1, "a", 5, "b", strings.Repeat("x", 400), "c", bsonx.NewDoc("d", 1, "e", 2), "f", strings.Repeat("y", 400), "g", 9)
-	p, err := projection.Parse(parseJSON(b, spec), projection.Options{Vars: expr.Scope()})
+	p, err := projection.Parse(parseJSON(b, spec), projection.Options{Vars: expressions.Scope()})
 	if err != nil {
 		b.Fatal(err)
 	}

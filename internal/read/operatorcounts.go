@@ -5,8 +5,10 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
@@ -37,8 +39,8 @@ type OperatorCounts struct {
 }
 
 func (c *OperatorCounts) init() {
-	c.expressions = namesOf(expr.Expressions().List())
-	c.groups = namesOf(expr.Accumulators())
+	c.expressions = namesOf(expressions.Table().List())
+	c.groups = namesOf(accumulator.Accumulators())
 	c.windows = namesOf(pipeline.WindowFunctions())
 	c.stages = namesOf(pipeline.Stages())
 	c.match = nameCounts{}

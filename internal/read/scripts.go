@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
@@ -30,7 +31,7 @@ type Scripting struct {
 // NewScripting returns the scope for the commands of a connection.
 func (e *Engine) NewScripting() *Scripting {
 	s := &Scripting{engine: e}
-	s.vars = expr.Scope().WithScripts(js.Options{
+	s.vars = expressions.Scope().WithScripts(js.Options{
 		Disabled: e.NoScripting, Running: &s.Running,
 		Stored: func() ([]bsonx.Doc, error) { return e.StoredScripts(s.Running.Context(), s.db) },
 	})

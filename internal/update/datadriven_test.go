@@ -14,7 +14,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/errortext"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/update"
 )
 
@@ -53,7 +53,7 @@ func runUpdate(t *testing.T, server *errortext.Server, d *datadriven.TestData, l
 	if text, ok := strings.CutPrefix(lines[0], "filters "); ok {
 		filters, lines = parseJSON(t, text), lines[1:]
 	}
-	opts := options(expr.Scope(), filters)
+	opts := options(expressions.Scope(), filters)
 	if d.HasArg("nocase") {
 		opts.Compare = compareNoCase
 	}
@@ -103,7 +103,7 @@ func runUpdate(t *testing.T, server *errortext.Server, d *datadriven.TestData, l
 func runUpsert(t *testing.T, server *errortext.Server, lines []string) string {
 	command := asUpdate(parseJSON(t, lines[1]), bsonx.Missing, true, parseJSON(t, lines[0]).Doc())
 	server.Fill(t, "c")
-	u, err := update.Parse(parseJSON(t, lines[1]), options(expr.Scope(), bsonx.Missing))
+	u, err := update.Parse(parseJSON(t, lines[1]), options(expressions.Scope(), bsonx.Missing))
 	if err != nil {
 		return server.Of(t, err, command) + "\n"
 	}

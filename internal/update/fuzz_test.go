@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/update"
 )
@@ -37,9 +37,9 @@ func FuzzApply(f *testing.F) {
 		if err != nil {
 			return
 		}
-		u, err := update.Parse(bsonx.Doc(rawUpdate).First().Value, options(expr.Scope(), bsonx.NewArray(bsonx.NewDoc("x", bsonx.NewDoc("$gte", 1)))))
+		u, err := update.Parse(bsonx.Doc(rawUpdate).First().Value, options(expressions.Scope(), bsonx.NewArray(bsonx.NewDoc("x", bsonx.NewDoc("$gte", 1)))))
 		if err != nil {
-			u, err = update.Parse(bsonx.Doc(rawUpdate).First().Value, options(expr.Scope(), bsonx.Missing))
+			u, err = update.Parse(bsonx.Doc(rawUpdate).First().Value, options(expressions.Scope(), bsonx.Missing))
 		}
 		if err != nil {
 			return

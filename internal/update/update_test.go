@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/update"
 )
 
 func parse(t testing.TB, text string) *update.Update {
 	t.Helper()
-	u, err := update.Parse(parseJSON(t, text), options(expr.Scope(), bsonx.Missing))
+	u, err := update.Parse(parseJSON(t, text), options(expressions.Scope(), bsonx.Missing))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -281,7 +282,7 @@ func (w *collection) inserts(cmd bsonx.Doc) (bsonx.Doc, error) {
 }
 
 func (w *collection) updates(cmd bsonx.Doc) (bsonx.Doc, error) {
-	vars, err := expr.Scope().WithLet(cmd.Lookup("let").Doc(), time.Now())
+	vars, err := expressions.Scope().WithLet(cmd.Lookup("let").Doc(), time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -450,7 +451,7 @@ func (w *collection) findAndModify(cmd bsonx.Doc) (bsonx.Doc, error) {
 	if cmd.Lookup("update").IsMissing() {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "Either an update or remove=true must be specified")
 	}
-	vars, err := expr.Scope().WithLet(cmd.Lookup("let").Doc(), time.Now())
+	vars, err := expressions.Scope().WithLet(cmd.Lookup("let").Doc(), time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -477,7 +478,7 @@ func (w *collection) findAndModify(cmd bsonx.Doc) (bsonx.Doc, error) {
 }
 
 func (w *collection) find(cmd bsonx.Doc) (bsonx.Doc, error) {
-	f, err := filter.Parse(cmd.Lookup("filter").Doc(), filter.FindOptions(expr.Scope(), now))
+	f, err := filter.Parse(cmd.Lookup("filter").Doc(), filter.FindOptions(expressions.Scope(), now))
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -36,7 +36,7 @@ func TestStatementsLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	writes := write.New(store, plan.New(plan.Options{}))
-	f, err := filter.Parse(bsonx.NewDoc("_id", 1), filter.Options{Vars: expr.Scope()})
+	f, err := filter.Parse(bsonx.NewDoc("_id", 1), filter.Options{Vars: expressions.Scope()})
 	if err != nil {
 		t.Fatal(err)
 	}

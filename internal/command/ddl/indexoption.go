@@ -7,7 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -190,7 +190,7 @@ func checkProjection(doc bsonx.Doc) error {
 	if err := checkPlain(doc); err != nil {
 		return err
 	}
-	_, err := projection.Parse(doc, projection.Options{Vars: expr.Scope()})
+	_, err := projection.Parse(doc, projection.Options{Vars: expressions.Scope()})
 	return err
 }
 

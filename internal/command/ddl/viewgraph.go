@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -20,7 +21,7 @@ func checkViewPipeline(r *command.Request, name string, stages bsonx.Value) erro
 	// An expression that fails is an error of the view's readers.
 	running := &interrupt.Running{}
 	running.Set(r.Op)
-	vars := expr.Scope().WithFailures(&expr.Failures{}).WithScripts(js.Options{Running: running})
+	vars := expressions.Scope().WithFailures(&expr.Failures{}).WithScripts(js.Options{Running: running})
 	if r.Service.Replicates() {
 		vars = vars.WithClusterTime(func() bsonx.Value { return oplog.Timestamp(r.Service.Order.Visible()) })
 	}

@@ -1,23 +1,11 @@
-package expr
+package accumulator
 
 import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
-
-// parseCount compiles {$count: {}}, which is {$sum: 1}.
-func parseCount(name string, arg bsonx.Value, _ *Vars) (*Accumulation, error) {
-	if arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty() {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "$count takes no arguments, i.e. $count:{}")
-	}
-	return &Accumulation{
-		Name: name, Arg: &Const{bsonx.Int32(1)}, FixedSize: true, Unordered: true,
-		plain: func() Accumulator { return &sumAccumulator{} },
-	}, nil
-}
 
 // removableSum is a sum from which numbers can be taken away again: what is not finite, and what decides on the type
 // of the result, is counted.
@@ -164,54 +152,4 @@ func (r *removableSum) merge(state bsonx.Value) (count int64) {
 		*n += added
 	}
 	return count
-}
-
-// sumAccumulator is $sum and $count.
-type sumAccumulator struct{ removableSum }
-
-func (a *sumAccumulator) Add(v bsonx.Value) error    { a.add(v); return nil }
-func (a *sumAccumulator) Remove(v bsonx.Value) error { return a.remove(v) }
-func (a *sumAccumulator) Result() bsonx.Value        { return a.result() }
-func (a *sumAccumulator) Bytes() int                 { return 160 }
-func (a *sumAccumulator) State() bsonx.Value         { return a.state(0) }
-
-func (a *sumAccumulator) Merge(state bsonx.Value) error {
-	a.merge(state)
-	return nil
-}
-
-// avgAccumulator is $avg.
-type avgAccumulator struct {
-	removableSum
-	count int64
-}
-
-func (a *avgAccumulator) Add(v bsonx.Value) error {
-	if v.Type.IsNumber() {
-		a.add(v)
-		a.count++
-	}
-	return nil
-}
-
-func (a *avgAccumulator) Remove(v bsonx.Value) error {
-	if v.Type.IsNumber() {
-		a.count--
-	}
-	return a.remove(v)
-}
-
-func (a *avgAccumulator) Result() bsonx.Value {
-	if a.count == 0 {
-		return bsonx.Null
-	}
-	return a.average(a.count)
-}
-
-func (a *avgAccumulator) Bytes() int         { return 168 }
-func (a *avgAccumulator) State() bsonx.Value { return a.state(a.count) }
-
-func (a *avgAccumulator) Merge(state bsonx.Value) error {
-	a.count += a.merge(state)
-	return nil
 }

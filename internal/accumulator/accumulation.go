@@ -1,4 +1,4 @@
-package expr
+package accumulator
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -58,9 +59,9 @@ type Remover interface {
 type Accumulation struct {
 	Name string
 	// Arg is what Add takes, computed for each document.
-	Arg Expr
+	Arg expr.Expr
 	// Init is computed once for each group, with the group's _id as the document; nil where there is nothing to compute.
-	Init Expr
+	Init expr.Expr
 	// FixedSize says that Bytes is always the same.
 	FixedSize bool
 	// Unordered says that the order of the documents does not show in the result: but for which of several equal numbers it
@@ -78,7 +79,7 @@ type Accumulation struct {
 }
 
 // New returns an accumulator for the group with the given _id. The context's document is set anew.
-func (a *Accumulation) New(ctx *Context, id bsonx.Value) (Accumulator, error) {
+func (a *Accumulation) New(ctx *expr.Context, id bsonx.Value) (Accumulator, error) {
 	if a.plain != nil {
 		return a.plain(), nil
 	}
@@ -93,11 +94,11 @@ func (a *Accumulation) New(ctx *Context, id bsonx.Value) (Accumulator, error) {
 	return a.start(init)
 }
 
-// accumulator is the definition of one accumulator: one operand and no more, or a parser of its own.
-type accumulator struct {
+// Definition is the definition of one accumulator: one operand and no more, or a parser of its own.
+type Definition struct {
 	name  string
 	make  func(c *collation.Collator) Accumulator
-	parse func(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error)
+	parse func(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error)
 	fixed bool
 	// unordered is Accumulation.Unordered.
 	unordered bool
@@ -106,8 +107,8 @@ type accumulator struct {
 const operatorCount = 6
 
 // plainAccumulators are those that take one operand; the first operatorCount are operators too.
-func plainAccumulators() []accumulator {
-	return []accumulator{
+func plainAccumulators() []Definition {
+	return []Definition{
 		{name: "$sum", make: func(*collation.Collator) Accumulator { return &sumAccumulator{} }, fixed: true, unordered: true},
 		{name: "$avg", make: func(*collation.Collator) Accumulator { return &avgAccumulator{} }, fixed: true, unordered: true},
 		{name: "$min", make: func(c *collation.Collator) Accumulator { return &extreme{sign: -1, collation: c} }, unordered: true},
@@ -122,12 +123,12 @@ func plainAccumulators() []accumulator {
 	}
 }
 
-var accumulators = sync.OnceValue(func() map[string]accumulator {
-	table := map[string]accumulator{}
+var accumulators = sync.OnceValue(func() map[string]Definition {
+	table := map[string]Definition{}
 	for _, a := range plainAccumulators() {
 		table[a.name] = a
 	}
-	for name, parse := range map[string]func(string, bsonx.Value, *Vars) (*Accumulation, error){
+	for name, parse := range map[string]func(string, bsonx.Value, *expr.Vars) (*Accumulation, error){
 		"$accumulator": parseScripted,
 		"$bottom":      parseTop,
 		"$bottomN":     parseTop,
@@ -141,23 +142,23 @@ var accumulators = sync.OnceValue(func() map[string]accumulator {
 		"$top":         parseTop,
 		"$topN":        parseTop,
 	} {
-		table[name] = accumulator{name: name, parse: parse}
+		table[name] = Definition{name: name, parse: parse}
 	}
 	return table
 })
 
 // Accumulators lists the accumulators of MongoDB 8.0 by name.
-func Accumulators() []OperatorInfo {
-	var out []OperatorInfo
+func Accumulators() []expr.OperatorInfo {
+	var out []expr.OperatorInfo
 	for name := range accumulators() {
-		out = append(out, OperatorInfo{Name: name, Family: "accumulator"})
+		out = append(out, expr.OperatorInfo{Name: name, Family: "accumulator"})
 	}
-	slices.SortFunc(out, func(a, b OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b expr.OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
 // ParseAccumulator compiles {name: arg} as a field of $group.
-func ParseAccumulator(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
+func ParseAccumulator(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
 	if arg.Type == bsonx.TypeArray {
 		return nil, mongoerr.New(40237, "The %s accumulator is a unary operator", name)
 	}
@@ -168,7 +169,7 @@ func ParseAccumulator(name string, arg bsonx.Value, vars *Vars) (*Accumulation, 
 	if a.parse != nil {
 		return a.parse(name, arg, vars)
 	}
-	e, err := Parse(arg, vars)
+	e, err := expr.Parse(arg, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -177,27 +178,27 @@ func ParseAccumulator(name string, arg bsonx.Value, vars *Vars) (*Accumulation, 
 	return &Accumulation{Name: name, Arg: e, FixedSize: a.fixed, Unordered: a.unordered, Once: name == "$first", Collation: c, plain: plain}, nil
 }
 
-// accumulatorOperators are the accumulators that are expressions too.
-func accumulatorOperators() []definition {
-	var defs []definition
+// AccumulatorOperators are the accumulators that are expressions too.
+func AccumulatorOperators() []expr.Definition {
+	var defs []expr.Definition
 	for _, a := range plainAccumulators()[:operatorCount] {
-		how := assocNone
+		how := expr.AssocNone
 		switch a.name {
 		case "$sum", "$min", "$max":
-			how = commutable
+			how = expr.Commutable
 		}
-		defs = append(defs, collateAssociative(a.name, "accumulator", how, a.over))
+		defs = append(defs, expr.CollateAssociative(a.name, "accumulator", how, a.over))
 	}
 	return defs
 }
 
 // over returns the accumulator as a function of its operands, or of the elements of one that is an array.
-func (a accumulator) over(c *collation.Collator) watchingN {
+func (a Definition) over(c *collation.Collator) expr.WatchingN {
 	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		list := args
 		if len(args) == 1 && args[0].Type == bsonx.TypeArray {
 			var err error
-			if list, err = elements(args[0].Doc(), running); err != nil {
+			if list, err = expr.Elements(args[0].Doc(), running); err != nil {
 				return bsonx.Missing, err
 			}
 		}

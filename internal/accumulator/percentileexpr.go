@@ -1,17 +1,18 @@
-package expr
+package accumulator
 
 import (
 	"cmp"
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-func percentileOperators() []definition {
-	return []definition{
-		{name: "$percentile", family: "accumulator", parse: parsePercentile, late: true},
-		{name: "$median", family: "accumulator", parse: parsePercentile, late: true},
+func PercentileOperators() []expr.Definition {
+	return []expr.Definition{
+		{Name: "$percentile", Family: "accumulator", Parse: parsePercentile, Late: true},
+		{Name: "$median", Family: "accumulator", Parse: parsePercentile, Late: true},
 	}
 }
 
@@ -21,11 +22,11 @@ type percentileExpr struct {
 	running *interrupt.Running
 }
 
-func parsePercentile(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	args, err := parsePercentileArguments(def.name, arg, 7436200, func(v bsonx.Value) (Expr, error) {
-		e, err := p.operand(v, vars.unoptimized())
-		if err == nil && vars.inlines(v) {
-			e = Bound(e) // no constant when p is read
+func parsePercentile(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
+	args, err := parsePercentileArguments(def.Name, arg, 7436200, func(v bsonx.Value) (expr.Expr, error) {
+		e, err := p.Operand(v, vars.Unoptimized())
+		if err == nil && vars.Inlines(v) {
+			e = expr.Bound(e) // no constant when p is read
 		}
 		return e, err
 	})
@@ -35,16 +36,16 @@ func parsePercentile(p *parser, def *definition, arg bsonx.Value, vars *Vars) (E
 	return &percentileExpr{args, vars.Scripts().Running}, nil
 }
 
-func (e *percentileExpr) children() []Expr { return []Expr{e.input} }
+func (e *percentileExpr) Children() []expr.Expr { return []expr.Expr{e.input} }
 
 // Eval takes a number as it is, and the numbers of an array; NaN among them does not count. The results are numbers of the
 // array: the smallest that has at least the wanted share of all at or below it.
-func (e *percentileExpr) Eval(ctx *Context) (bsonx.Value, error) {
+func (e *percentileExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	v, err := e.input.Eval(ctx)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	if err := ctx.read(len(v.Data), e.running); err != nil {
+	if err := ctx.Read(len(v.Data), e.running); err != nil {
 		return bsonx.Missing, err
 	}
 	if f, ok := v.AsFloat64(); ok {

@@ -1,4 +1,4 @@
-package expr
+package accumulator
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -14,21 +15,21 @@ import (
 
 // percentiles are the parsed arguments.
 type percentiles struct {
-	input  Expr
+	input  expr.Expr
 	p      []float64
 	median bool
 }
 
 // parsePercentileArguments reads {input, p, method}; operand compiles the expressions among them.
 func parsePercentileArguments(name string, arg bsonx.Value, notObject mongoerr.Code,
-	operand func(bsonx.Value) (Expr, error),
+	operand func(bsonx.Value) (expr.Expr, error),
 ) (*percentiles, error) {
 	out := &percentiles{median: name == "$median", p: []float64{0.5}}
 	if arg.Type != bsonx.TypeDocument {
 		if out.median {
 			notObject++
 		}
-		return nil, mongoerr.New(notObject, "specification must be an object; found %s", showElement(name, arg))
+		return nil, mongoerr.New(notObject, "specification must be an object; found %s", expr.ShowElement(name, arg))
 	}
 	var input, p, method bsonx.Value
 	for it := arg.Doc().Iter(); it.Next(); {
@@ -66,26 +67,26 @@ func parsePercentileArguments(name string, arg bsonx.Value, notObject mongoerr.C
 }
 
 // parseP returns the values of p, which must be constant.
-func parseP(v bsonx.Value, operand func(bsonx.Value) (Expr, error)) ([]float64, error) {
+func parseP(v bsonx.Value, operand func(bsonx.Value) (expr.Expr, error)) ([]float64, error) {
 	e, err := operand(v)
 	if err != nil {
 		return nil, err
 	}
-	array, ok := ConstValue(e)
+	array, ok := expr.ConstValue(e)
 	if !ok {
 		return nil, mongoerr.New(7750300, "The $percentile 'p' field must be an array of constant values, but found value: %s.", bsonx.FormatShell(v))
 	}
 	if array.Type != bsonx.TypeArray || array.Doc().IsEmpty() {
-		return nil, mongoerr.New(7750301, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0], but found: %s", Show(array))
+		return nil, mongoerr.New(7750301, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0], but found: %s", expr.Show(array))
 	}
 	var out []float64
 	for it := array.Doc().Iter(); it.Next(); {
 		f, ok := it.Value().AsFloat64()
 		if !ok {
-			return nil, mongoerr.New(7750302, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0], but found: %s", Show(it.Value()))
+			return nil, mongoerr.New(7750302, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0], but found: %s", expr.Show(it.Value()))
 		}
 		if !(f >= 0 && f <= 1) {
-			return nil, mongoerr.New(7750303, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0], but found: %s", Show(it.Value()))
+			return nil, mongoerr.New(7750303, "The $percentile 'p' field must be an array of numbers from [0.0, 1.0], but found: %s", expr.Show(it.Value()))
 		}
 		out = append(out, f)
 	}
@@ -107,12 +108,12 @@ func (p *percentiles) result(of func(p float64) float64) bsonx.Value {
 	return bsonx.ValueOf(values)
 }
 
-func parsePercentiles(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
+func parsePercentiles(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
 	notObject := mongoerr.Code(7429703)
 	if name == "$median" {
 		notObject = 7436100 - 1
 	}
-	p, err := parsePercentileArguments(name, arg, notObject, func(v bsonx.Value) (Expr, error) { return Parse(v, vars) })
+	p, err := parsePercentileArguments(name, arg, notObject, func(v bsonx.Value) (expr.Expr, error) { return expr.Parse(v, vars) })
 	if err != nil {
 		return nil, err
 	}

@@ -1,32 +1,33 @@
-package expr
+package accumulator
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // The operators here pick some elements of one array. Their twins that gather over a group are accumulators.
 
-func firstNOperators() []definition {
-	return []definition{
-		{name: "$firstN", family: "array", parse: parsePick, late: true},
-		{name: "$lastN", family: "array", parse: parsePick, late: true},
-		{name: "$minN", family: "array", parse: parsePick, late: true},
-		{name: "$maxN", family: "array", parse: parsePick, late: true},
+func FirstNOperators() []expr.Definition {
+	return []expr.Definition{
+		{Name: "$firstN", Family: "array", Parse: parsePick, Late: true},
+		{Name: "$lastN", Family: "array", Parse: parsePick, Late: true},
+		{Name: "$minN", Family: "array", Parse: parsePick, Late: true},
+		{Name: "$maxN", Family: "array", Parse: parsePick, Late: true},
 	}
 }
 
 // pick is $firstN, $lastN, $minN or $maxN.
 type pick struct {
-	n, input Expr
+	n, input expr.Expr
 	of       func(array bsonx.Doc, n int64) (bsonx.Value, error)
 	running  *interrupt.Running // the operation; nil never ends
 }
 
-func (e *pick) children() []Expr { return []Expr{e.n, e.input} }
+func (e *pick) Children() []expr.Expr { return []expr.Expr{e.n, e.input} }
 
-func (e *pick) Eval(ctx *Context) (bsonx.Value, error) {
+func (e *pick) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	count, err := e.n.Eval(ctx)
 	if err != nil {
 		return bsonx.Missing, err
@@ -42,7 +43,7 @@ func (e *pick) Eval(ctx *Context) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Missing, mongoerr.New(5788200, "Input must be an array")
 	}
-	if err := ctx.read(len(v.Data), e.running); err != nil {
+	if err := ctx.Read(len(v.Data), e.running); err != nil {
 		return bsonx.Missing, err
 	}
 	return e.of(v.Doc(), n)
@@ -65,28 +66,28 @@ func checkLong(v bsonx.Value) error {
 	if f, ok := v.AsFloat64(); ok && f < 1<<63 && f >= -1<<63 {
 		return nil
 	}
-	return errOutOfLong(v)
+	return expr.ErrOutOfLong(v)
 }
 
-func parsePick(p *parser, def *definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	input, n, err := nArguments(def.name, arg, func(v bsonx.Value) (Expr, error) { return p.operand(v, vars.unoptimized()) })
+func parsePick(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
+	input, n, err := nArguments(def.Name, arg, func(v bsonx.Value) (expr.Expr, error) { return p.Operand(v, vars.Unoptimized()) })
 	if err != nil {
 		return nil, err
 	}
 	running := vars.Scripts().Running
 	e := &pick{n: n, input: input, running: running}
-	switch def.name {
+	switch def.Name {
 	case "$firstN":
-		e.of = func(array bsonx.Doc, n int64) (bsonx.Value, error) { return subArray(array, 0, int(n), running) }
+		e.of = func(array bsonx.Doc, n int64) (bsonx.Value, error) { return expr.SubArray(array, 0, int(n), running) }
 	case "$lastN":
 		e.of = func(array bsonx.Doc, n int64) (bsonx.Value, error) {
 			length := array.Len()
-			return subArray(array, max(0, length-int(n)), length, running)
+			return expr.SubArray(array, max(0, length-int(n)), length, running)
 		}
 	case "$minN":
-		e.of = extremes(extremesN{name: def.name, sign: 1, collation: vars.Collation(), running: running})
+		e.of = extremes(extremesN{name: def.Name, sign: 1, collation: vars.Collation(), running: running})
 	default:
-		e.of = extremes(extremesN{name: def.name, sign: -1, collation: vars.Collation(), running: running})
+		e.of = extremes(extremesN{name: def.Name, sign: -1, collation: vars.Collation(), running: running})
 	}
 	return e, nil
 }
@@ -108,6 +109,6 @@ func extremes(empty extremesN) func(array bsonx.Doc, n int64) (bsonx.Value, erro
 		if err := acc.Finish(true); err != nil {
 			return bsonx.Missing, err
 		}
-		return listOf(acc.result, acc.running)
+		return expr.ListOf(acc.result, acc.running)
 	}
 }

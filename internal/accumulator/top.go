@@ -1,4 +1,4 @@
-package expr
+package accumulator
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -16,7 +17,7 @@ import (
 
 // $top, $topN, $bottom and $bottomN.
 
-func parseTop(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
+func parseTop(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
 	raw, err := topArguments(name, arg)
 	if err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func parseTop(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
 	if top.keys, err = parseTopKeys(raw[1], vars); err != nil {
 		return nil, err
 	}
-	if top.output, err = Parse(raw[0], vars); err != nil {
+	if top.output, err = expr.Parse(raw[0], vars); err != nil {
 		return nil, err
 	}
 	running := vars.Scripts().Running
@@ -37,7 +38,7 @@ func parseTop(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
 		}
 		return out, nil
 	}
-	if out.Init, err = Parse(raw[2], vars); err != nil {
+	if out.Init, err = expr.Parse(raw[2], vars); err != nil {
 		return nil, err
 	}
 	out.startN(func(n int) Accumulator { return &topAccumulator{name: name, n: n, bottom: bottom, running: running} })
@@ -47,7 +48,7 @@ func parseTop(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
 // topArguments returns the raw output, sortBy and n.
 func topArguments(name string, arg bsonx.Value) (raw [3]bsonx.Value, err error) {
 	if arg.Type != bsonx.TypeDocument {
-		return raw, mongoerr.New(5788001, "specification must be an object; found %s", showElement(name, arg))
+		return raw, mongoerr.New(5788001, "specification must be an object; found %s", expr.ShowElement(name, arg))
 	}
 	hasN := strings.HasSuffix(name, "N")
 	for it := arg.Doc().Iter(); it.Next(); {
@@ -80,13 +81,13 @@ func topArguments(name string, arg bsonx.Value) (raw [3]bsonx.Value, err error) 
 // topKey is one part of sortBy: a path, or metadata.
 type topKey struct {
 	path []string
-	meta Expr
+	meta expr.Expr
 	desc bool
 
 	collation *collation.Collator
 }
 
-func parseTopKeys(sortBy bsonx.Value, vars *Vars) ([]topKey, error) {
+func parseTopKeys(sortBy bsonx.Value, vars *expr.Vars) ([]topKey, error) {
 	if sortBy.Doc().IsEmpty() {
 		return nil, mongoerr.New(9657900, "Value for 'sortBy' must be a non-empty object")
 	}
@@ -102,13 +103,13 @@ func parseTopKeys(sortBy bsonx.Value, vars *Vars) ([]topKey, error) {
 	return keys, nil
 }
 
-func parseTopKey(name string, v bsonx.Value, operators *Table) (topKey, error) {
+func parseTopKey(name string, v bsonx.Value, operators *expr.Table) (topKey, error) {
 	if v.Type == bsonx.TypeDocument {
 		kind := v.Doc().Lookup("$meta")
 		if kind.IsMissing() {
 			return topKey{}, mongoerr.New(17312, "$meta is the only expression supported by $sort right now")
 		}
-		meta, err := Parse(v, operators.Scope())
+		meta, err := expr.Parse(v, operators.Scope())
 		return topKey{meta: meta, desc: true}, err
 	}
 	if !v.Type.IsNumber() {
@@ -118,29 +119,29 @@ func parseTopKey(name string, v bsonx.Value, operators *Table) (topKey, error) {
 	if !ok || n != 1 && n != -1 {
 		return topKey{}, mongoerr.New(15975, "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
 	}
-	path, err := SplitFieldPath(name)
+	path, err := expr.SplitFieldPath(name)
 	return topKey{path: path, desc: n < 0}, err
 }
 
 // topValue is what $top and its kin gather: an array of the sort key, whose bytes have the order, and the output.
 type topValue struct {
 	keys   []topKey
-	output Expr
+	output expr.Expr
 }
 
-func (t *topValue) children() []Expr {
-	list := []Expr{t.output}
+func (t *topValue) Children() []expr.Expr {
+	list := []expr.Expr{t.output}
 	for _, k := range t.keys {
 		if k.meta != nil {
 			list = append(list, k.meta)
 		} else {
-			list = append(list, NewPath(k.path))
+			list = append(list, expr.NewPath(k.path))
 		}
 	}
 	return list
 }
 
-func (t *topValue) Eval(ctx *Context) (bsonx.Value, error) {
+func (t *topValue) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	key, err := t.appendKey(make([]byte, 0, 64), ctx)
 	if err != nil {
 		return bsonx.Missing, err
@@ -157,7 +158,7 @@ func (t *topValue) Eval(ctx *Context) (bsonx.Value, error) {
 	return bsonx.Array(b.Bytes()), nil
 }
 
-func (t *topValue) appendKey(key []byte, ctx *Context) ([]byte, error) {
+func (t *topValue) appendKey(key []byte, ctx *expr.Context) ([]byte, error) {
 	array := "" // the path to the array that the keys go through
 	for i := range t.keys {
 		k := &t.keys[i]
@@ -322,7 +323,7 @@ func (a *topAccumulator) Add(v bsonx.Value) error {
 	if full {
 		a.bytes -= a.entries[0].bytes()
 	}
-	if a.bytes > maxExpressionBytes {
+	if a.bytes > expr.MaxExpressionBytes {
 		return tooMuchMemory(a.name)
 	}
 	if full {

@@ -1,8 +1,8 @@
-package expr
+package accumulator
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -12,7 +12,7 @@ const valueBytes = 32
 // tooMuchMemory is what accumulators that keep values answer beyond the limit, which writing to disk cannot help.
 func tooMuchMemory(name string) error {
 	return mongoerr.New(mongoerr.ExceededMemoryLimit,
-		"%s used too much memory and spilling to disk cannot reduce memory consumption any further. Memory limit: %d bytes", name, maxExpressionBytes)
+		"%s used too much memory and spilling to disk cannot reduce memory consumption any further. Memory limit: %d bytes", name, expr.MaxExpressionBytes)
 }
 
 // pushAccumulator is $push.
@@ -28,7 +28,7 @@ func (a *pushAccumulator) push(name string, v bsonx.Value) error {
 		return nil
 	}
 	a.values = append(a.values, v.Clone())
-	if a.bytes += valueBytes + len(v.Data); a.bytes > maxExpressionBytes {
+	if a.bytes += valueBytes + len(v.Data); a.bytes > expr.MaxExpressionBytes {
 		return tooMuchMemory(name)
 	}
 	return nil
@@ -49,41 +49,3 @@ func addAll(a Accumulator, array bsonx.Value) error {
 	}
 	return nil
 }
-
-// setAccumulator is $addToSet. It keeps its values in the order in which they came.
-type setAccumulator struct {
-	pushAccumulator
-	heads map[uint64]int // by hash: one more than the index of the last value that has it
-	next  []int          // of each value: the same for the one before with that hash
-
-	collation *collation.Collator
-}
-
-func (a *setAccumulator) Add(v bsonx.Value) error {
-	if v.IsMissing() {
-		return nil
-	}
-	folded, err := a.collation.Fold(v, nil)
-	if err != nil {
-		return err
-	}
-	hash := bsonx.Hash64(folded)
-	head := a.heads[hash]
-	for i := head; i > 0; i = a.next[i-1] {
-		if a.collation.CompareValues(a.values[i-1], v) == 0 {
-			return a.collation.Ended(a.values[i-1], v)
-		}
-	}
-	if a.heads == nil {
-		a.heads = map[uint64]int{}
-	}
-	if err := a.push("$addToSet", v); err != nil {
-		return err
-	}
-	a.next = append(a.next, head)
-	a.heads[hash] = len(a.values)
-	a.bytes += valueBytes
-	return nil
-}
-
-func (a *setAccumulator) Merge(state bsonx.Value) error { return addAll(a, state) }

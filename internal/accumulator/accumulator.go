@@ -1,9 +1,10 @@
-package expr
+package accumulator
 
 import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -64,7 +65,7 @@ func (s *scripted) use(call func(*scriptedEngine) (bsonx.Value, error)) (bsonx.V
 // start calls the init function for a group.
 func (s *scripted) start(args bsonx.Value) (Accumulator, error) {
 	if args.Type != bsonx.TypeArray {
-		return nil, mongoerr.New(4544711, "$accumulator initArgs must evaluate to an array: %s", Show(args))
+		return nil, mongoerr.New(4544711, "$accumulator initArgs must evaluate to an array: %s", expr.Show(args))
 	}
 	state, err := s.use(func(e *scriptedEngine) (bsonx.Value, error) {
 		return e.interp.Call(s.opts.Running.Context(), e.init, bsonx.Missing, args.Doc().Values()...)
@@ -97,7 +98,7 @@ const (
 // Add takes the arguments of the accumulate function, an array.
 func (a *scriptedAccumulator) Add(v bsonx.Value) error {
 	if v.Type != bsonx.TypeArray {
-		return mongoerr.New(4544712, "$accumulator accumulateArgs must evaluate to an array: %s", Show(v))
+		return mongoerr.New(4544712, "$accumulator accumulateArgs must evaluate to an array: %s", expr.Show(v))
 	}
 	return a.wait(v, false)
 }
@@ -168,12 +169,12 @@ func (a *scriptedAccumulator) Bytes() int { return scriptedBytes + len(a.state.D
 // scriptedBytes is about what a scriptedAccumulator takes beside its values.
 const scriptedBytes = 160
 
-func parseScripted(name string, arg bsonx.Value, vars *Vars) (*Accumulation, error) {
+func parseScripted(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(4544703, "$accumulator expects an object as an argument; found: %s", arg.Type)
 	}
 	s := &scripted{opts: vars.Scripts()}
-	out := &Accumulation{Name: name, Init: &Const{bsonx.NewArray()}, start: s.start}
+	out := &Accumulation{Name: name, Init: &expr.Const{Value: bsonx.NewArray()}, start: s.start}
 	for it := arg.Doc().Iter(); it.Next(); {
 		v := it.Value()
 		var err error
@@ -187,9 +188,9 @@ func parseScripted(name string, arg bsonx.Value, vars *Vars) (*Accumulation, err
 		case "finalize":
 			s.finalize, err = scriptOf(key, v, vars)
 		case "initArgs":
-			out.Init, err = Parse(v, vars)
+			out.Init, err = expr.Parse(v, vars)
 		case "accumulateArgs":
-			out.Arg, err = Parse(v, vars)
+			out.Arg, err = expr.Parse(v, vars)
 		case "lang":
 			err = checkLanguage(v)
 		default:
@@ -212,12 +213,12 @@ func parseScripted(name string, arg bsonx.Value, vars *Vars) (*Accumulation, err
 }
 
 // scriptOf returns the text of a function, a constant string or code.
-func scriptOf(field string, v bsonx.Value, vars *Vars) (string, error) {
-	e, err := Parse(v, vars)
+func scriptOf(field string, v bsonx.Value, vars *expr.Vars) (string, error) {
+	e, err := expr.Parse(v, vars)
 	if err != nil {
 		return "", err
 	}
-	code, ok := ConstValue(e)
+	code, ok := expr.ConstValue(e)
 	if !ok {
 		return "", mongoerr.New(4544701, "$accumulator '%s' must be a constant expression", field)
 	}
@@ -238,7 +239,7 @@ func checkLanguage(v bsonx.Value) error {
 }
 
 // checkScripted reports what is missing. The language is not: MongoDB takes a specification without.
-func checkScripted(s *scripted, args Expr) error {
+func checkScripted(s *scripted, args expr.Expr) error {
 	missing := func(code mongoerr.Code, name string) error {
 		return mongoerr.New(code, "$accumulator missing required argument '%s'", name)
 	}

@@ -1,33 +1,34 @@
-package expr
+package accumulator
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // mergeAccumulator is $mergeObjects.
 type mergeAccumulator struct {
-	merged objectBuilder
+	merged expr.ObjectBuilder
 	bytes  int
 }
 
 func (a *mergeAccumulator) Add(v bsonx.Value) error {
-	if nullish(v) {
+	if expr.Nullish(v) {
 		return nil
 	}
 	if v.Type != bsonx.TypeDocument {
-		return mongoerr.New(40400, "$mergeObjects requires object inputs, but input %s is of type %s", Show(v), v.Type)
+		return mongoerr.New(40400, "$mergeObjects requires object inputs, but input %s is of type %s", expr.Show(v), v.Type)
 	}
 	v = v.Clone()
-	if a.bytes += len(v.Data); a.bytes > maxExpressionBytes {
+	if a.bytes += len(v.Data); a.bytes > expr.MaxExpressionBytes {
 		a.compact()
-		if a.bytes > maxExpressionBytes {
+		if a.bytes > expr.MaxExpressionBytes {
 			return tooMuchMemory("$mergeObjects")
 		}
 	}
 	for it := v.Doc().Iter(); it.Next(); {
-		a.merged.set(it.Key(), it.Value())
+		a.merged.Set(it.Key(), it.Value())
 	}
 	return nil
 }
@@ -35,16 +36,16 @@ func (a *mergeAccumulator) Add(v bsonx.Value) error {
 // compact lets go of the documents whose fields were replaced.
 func (a *mergeAccumulator) compact() {
 	doc := a.Result()
-	a.merged, a.bytes = objectBuilder{}, len(doc.Data)
+	a.merged, a.bytes = expr.ObjectBuilder{}, len(doc.Data)
 	for it := doc.Doc().Iter(); it.Next(); {
-		a.merged.set(it.Key(), it.Value())
+		a.merged.Set(it.Key(), it.Value())
 	}
 }
 
 // Result implements Accumulator.
 func (a *mergeAccumulator) Result() bsonx.Value {
 	var meter interrupt.Meter
-	doc, _ := a.merged.document(&meter, nil) // only an operation that ends would be an error
+	doc, _ := a.merged.Document(&meter, nil) // only an operation that ends would be an error
 	return doc
 }
 

@@ -1,0 +1,44 @@
+package accumulator
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+)
+
+// setAccumulator is $addToSet. It keeps its values in the order in which they came.
+type setAccumulator struct {
+	pushAccumulator
+	heads map[uint64]int // by hash: one more than the index of the last value that has it
+	next  []int          // of each value: the same for the one before with that hash
+
+	collation *collation.Collator
+}
+
+func (a *setAccumulator) Add(v bsonx.Value) error {
+	if v.IsMissing() {
+		return nil
+	}
+	folded, err := a.collation.Fold(v, nil)
+	if err != nil {
+		return err
+	}
+	hash := bsonx.Hash64(folded)
+	head := a.heads[hash]
+	for i := head; i > 0; i = a.next[i-1] {
+		if a.collation.CompareValues(a.values[i-1], v) == 0 {
+			return a.collation.Ended(a.values[i-1], v)
+		}
+	}
+	if a.heads == nil {
+		a.heads = map[uint64]int{}
+	}
+	if err := a.push("$addToSet", v); err != nil {
+		return err
+	}
+	a.next = append(a.next, head)
+	a.heads[hash] = len(a.values)
+	a.bytes += valueBytes
+	return nil
+}
+
+func (a *setAccumulator) Merge(state bsonx.Value) error { return addAll(a, state) }

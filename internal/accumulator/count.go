@@ -1,0 +1,18 @@
+package accumulator
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// parseCount compiles {$count: {}}, which is {$sum: 1}.
+func parseCount(name string, arg bsonx.Value, _ *expr.Vars) (*Accumulation, error) {
+	if arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty() {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "$count takes no arguments, i.e. $count:{}")
+	}
+	return &Accumulation{
+		Name: name, Arg: &expr.Const{Value: bsonx.Int32(1)}, FixedSize: true, Unordered: true,
+		plain: func() Accumulator { return &sumAccumulator{} },
+	}, nil
+}

@@ -1,0 +1,74 @@
+package accumulator
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// endsN is what $firstN and $lastN keep. A missing value counts as null.
+type endsN struct {
+	name   string
+	n      int
+	values []bsonx.Value
+	bytes  int
+}
+
+func (a *endsN) push(v bsonx.Value) error {
+	if v.IsMissing() {
+		v = bsonx.Null
+	}
+	a.values = append(a.values, v.Clone())
+	if a.bytes += valueBytes + len(v.Data); a.bytes > expr.MaxExpressionBytes {
+		return tooMuchMemory(a.name)
+	}
+	return nil
+}
+
+func (a *endsN) Bytes() int { return 64 + a.bytes }
+
+type firstN struct{ endsN }
+
+func (a *firstN) Add(v bsonx.Value) error {
+	if len(a.values) >= a.n {
+		return nil
+	}
+	return a.push(v)
+}
+
+func (a *firstN) Result() bsonx.Value { return bsonx.ValueOf(a.values) }
+
+func (a *firstN) State() bsonx.Value { return bsonx.ValueOf(a.values) }
+
+func (a *firstN) Merge(state bsonx.Value) error { return addAll(a, state) }
+
+// lastN keeps its values in a ring.
+type lastN struct {
+	endsN
+	oldest int
+}
+
+func (a *lastN) Add(v bsonx.Value) error {
+	if len(a.values) < a.n {
+		return a.push(v)
+	}
+	if v.IsMissing() {
+		v = bsonx.Null
+	}
+	old := &a.values[a.oldest]
+	if a.bytes += len(v.Data) - len(old.Data); a.bytes > expr.MaxExpressionBytes {
+		return tooMuchMemory(a.name)
+	}
+	*old = v.Clone()
+	a.oldest = (a.oldest + 1) % a.n
+	return nil
+}
+
+func (a *lastN) Result() bsonx.Value {
+	return bsonx.ValueOf(append(slices.Clone(a.values[a.oldest:]), a.values[:a.oldest]...))
+}
+
+func (a *lastN) State() bsonx.Value { return a.Result() }
+
+func (a *lastN) Merge(state bsonx.Value) error { return addAll(a, state) }

@@ -1,0 +1,41 @@
+package accumulator
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
+)
+
+// extreme is $min and $max, which ignore null.
+type extreme struct {
+	sign      int
+	best      bsonx.Value
+	collation *collation.Collator
+}
+
+func (a *extreme) Add(v bsonx.Value) error {
+	if expr.Nullish(v) {
+		return nil
+	}
+	greater := a.best.IsMissing() || a.collation.CompareValues(v, a.best)*a.sign > 0
+	if err := a.collation.Ended(v, a.best); err != nil {
+		return err
+	}
+	if greater {
+		keep(&a.best, v)
+	}
+	return nil
+}
+
+func (a *extreme) Result() bsonx.Value {
+	if a.best.IsMissing() {
+		return bsonx.Null
+	}
+	return a.best.Clone()
+}
+
+func (a *extreme) Bytes() int { return 32 + cap(a.best.Data) }
+
+func (a *extreme) State() bsonx.Value { return a.Result() }
+
+func (a *extreme) Merge(state bsonx.Value) error { return a.Add(state) }

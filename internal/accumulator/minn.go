@@ -1,0 +1,106 @@
+package accumulator
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+)
+
+// $firstN, $lastN, $minN and $maxN as accumulators; the operators of these names are in firstn.go.
+
+// extremesN is $minN and $maxN, which ignore null. It keeps a heap with the worst value on top. Values that are equal
+// and differ in type show the heap's order in the result, so it moves values as the C++ library's heap does, which the
+// server uses.
+type extremesN struct {
+	name  string
+	n     int
+	sign  int // 1 for the least values, -1 for the greatest
+	heap  []bsonx.Value
+	bytes int
+
+	collation *collation.Collator
+	running   *interrupt.Running
+	result    []bsonx.Value // of Finish; nil after another value
+}
+
+// worse reports whether a comes after b in the result.
+func (a *extremesN) worse(x, y bsonx.Value) bool { return a.collation.CompareValues(x, y)*a.sign > 0 }
+
+func (a *extremesN) Add(v bsonx.Value) error {
+	if expr.Nullish(v) {
+		return nil
+	}
+	a.result = nil
+	if len(a.heap) == a.n {
+		if !a.worse(a.heap[0], v) {
+			return a.collation.Ended(a.heap[0], v)
+		}
+		a.pop(a.heap)
+		last := len(a.heap) - 1
+		a.bytes -= valueBytes + len(a.heap[last].Data)
+		a.heap = a.heap[:last]
+	}
+	if a.bytes += valueBytes + len(v.Data); a.bytes > expr.MaxExpressionBytes {
+		return tooMuchMemory(a.name)
+	}
+	a.heap = append(a.heap, v.Clone())
+	a.up(a.heap, len(a.heap)-1, a.heap[len(a.heap)-1])
+	return a.collation.EndedIn(a.bytes)
+}
+
+// up puts v at i or above.
+func (a *extremesN) up(h []bsonx.Value, i int, v bsonx.Value) {
+	for i > 0 && a.worse(v, h[(i-1)/2]) {
+		h[i] = h[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	h[i] = v
+}
+
+// pop moves the top to the end: the hole sinks to the bottom first, then the last value rises from there.
+func (a *extremesN) pop(h []bsonx.Value) {
+	last := len(h) - 1
+	if last == 0 {
+		return
+	}
+	v := h[last]
+	h[last] = h[0]
+	hole := 0
+	for child := 2; child <= last; child = 2*hole + 2 {
+		if child == last || a.worse(h[child-1], h[child]) {
+			child--
+		}
+		h[hole], hole = h[child], child
+	}
+	a.up(h[:last], hole, v)
+}
+
+// popWork is the work on a value that leaves the heap.
+const popWork = 8 * interrupt.Step
+
+// Finish implements Finisher: it brings the values into their order.
+func (a *extremesN) Finish(bool) error {
+	sorted := slices.Clone(a.heap)
+	var meter interrupt.Meter
+	for n := len(sorted); n > 1; n-- {
+		a.pop(sorted[:n])
+		work := popWork
+		if a.collation != nil {
+			work += popWork * len(sorted[n-1].Data) / 16
+		}
+		if err := meter.Did(work, a.running); err != nil {
+			return err
+		}
+	}
+	a.result = sorted
+	return a.collation.EndedIn(a.bytes)
+}
+
+func (a *extremesN) Result() bsonx.Value { return bsonx.ValueOf(a.result) }
+
+func (a *extremesN) Bytes() int                    { return 64 + a.bytes }
+func (a *extremesN) State() bsonx.Value            { return a.Result() }
+func (a *extremesN) Merge(state bsonx.Value) error { return addAll(a, state) }
