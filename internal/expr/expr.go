@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
@@ -57,6 +58,21 @@ type Meta struct {
 	SearchScore bsonx.Value
 	SearchHighs bsonx.Value
 	VectorScore bsonx.Value
+}
+
+// SortMeta returns what documents are sorted by among metadata that may be nil, null where there is none.
+func (m *Meta) SortMeta() index.SortMeta {
+	out := index.SortMeta{Score: bsonx.Null, Distance: bsonx.Null, Random: bsonx.Null}
+	if m != nil && !m.TextScore.IsMissing() {
+		out.Score = m.TextScore
+	}
+	if m != nil && !m.GeoDistance.IsMissing() {
+		out.Distance = m.GeoDistance
+	}
+	if m != nil && !m.RandVal.IsMissing() {
+		out.Random = m.RandVal
+	}
+	return out
 }
 
 // Rewind lets the memory of the values that were computed so far be used again: the caller has copied what it keeps, and has

@@ -94,7 +94,7 @@ func (s *densifySource) Next(ctx context.Context) (bsonx.Doc, error) {
 func (s *densifySource) take(doc bsonx.Doc) (bsonx.Doc, error) {
 	s.ctx.Root = bsonx.Document(doc)
 	v := doc.LookupPath(s.stage.path...)
-	if nullishValue(v) {
+	if expr.Nullish(v) {
 		return doc, nil
 	}
 	if err := s.stage.check(v); err != nil {

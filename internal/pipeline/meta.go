@@ -54,7 +54,7 @@ func (s *countSource) Meta() *expr.Meta { return withoutScore(s.src) }
 func (s *facetSource) Meta() *expr.Meta { return withoutScore(s.src) }
 
 // Meta implements MetaSource.
-func (s *windowSource) Meta() *expr.Meta { return s.part.meta() }
+func (s *windowSource) Meta() *expr.Meta { return s.part.Meta() }
 
 // Meta implements MetaSource: what is left of a document has its distance, by which $geoNear sorted
 // it, but neither score nor point.
@@ -100,24 +100,8 @@ func (s *sort) metaKey(src Source) func(dst []byte, doc bsonx.Doc) ([]byte, erro
 		if scored && (m == nil || !m.Searched) {
 			return nil, errNoScore
 		}
-		return gen.Append(dst, doc, sortMetaOf(m))
+		return gen.Append(dst, doc, m.SortMeta())
 	}
-}
-
-// sortMetaOf returns what documents are sorted by among metadata that may be nil, null where there
-// is none.
-func sortMetaOf(m *expr.Meta) index.SortMeta {
-	out := index.SortMeta{Score: bsonx.Null, Distance: bsonx.Null, Random: bsonx.Null}
-	if m != nil && !m.TextScore.IsMissing() {
-		out.Score = m.TextScore
-	}
-	if m != nil && !m.GeoDistance.IsMissing() {
-		out.Distance = m.GeoDistance
-	}
-	if m != nil && !m.RandVal.IsMissing() {
-		out.Random = m.RandVal
-	}
-	return out
 }
 
 // keptMeta is the metadata of a document that waits in a stage. It is written behind the end of the

@@ -78,17 +78,8 @@ func idlObject(name string, v bsonx.Value, required bool) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'", name, v.Type)
 }
 
-// windowSort is what functions and bounds want to know of sortBy.
-type windowSort struct {
-	fields int
-	by     expr.Expr // the value of the field, where there is one
-	key    index.Field
-}
-
-func (s *windowSort) single() bool { return s.fields == 1 }
-
 func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
-	order := &windowSort{}
+	order := &windowSort{collation: opts.Collation}
 	if sortBy.IsNull() {
 		return order, nil
 	}
@@ -186,7 +177,7 @@ func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *windowSort) error {
 		if it.Value().Type != bsonx.TypeDocument {
 			return mongoerr.New(mongoerr.FailedToParse, "The field '%s' must be an object", name)
 		}
-		f, err := parseWindowFunction(it.Value().Doc(), order, w.opts)
+		f, err := parseWindowFunction(it.Value().Doc(), order, w.opts.Vars)
 		if err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ func (s *sortingSource) meta(doc bsonx.Doc) (*expr.Meta, error) {
 	if s.noted == nil {
 		return m, nil
 	}
-	values, err := s.noted.Values(doc, sortMetaOf(m))
+	values, err := s.noted.Values(doc, m.SortMeta())
 	if err != nil {
 		return nil, err
 	}

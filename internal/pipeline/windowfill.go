@@ -10,12 +10,12 @@ import (
 )
 
 // parseGapFill compiles $locf and $linearFill.
-func parseGapFill(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+func parseGapFill(name string, spec bsonx.Doc, order *windowSort, vars *expr.Vars) (*windowFunction, error) {
 	arg, err := onlyArgument(name, spec)
 	if err != nil {
 		return nil, err
 	}
-	e, err := expr.Parse(arg, opts.Vars)
+	e, err := expr.Parse(arg, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -37,15 +37,15 @@ type locf struct {
 	last bsonx.Value
 }
 
-func (l *locf) value(_ context.Context, p *windowPartition, i int) (bsonx.Value, error) {
-	v, err := p.eval(l.arg, i)
-	if err == nil && !nullishValue(v) {
+func (l *locf) Value(_ context.Context, p partition, i int) (bsonx.Value, error) {
+	v, err := p.Eval(l.arg, i)
+	if err == nil && !expr.Nullish(v) {
 		l.last = v.Clone()
 	}
 	return l.last, err
 }
 
-func (l *locf) kept() int64 { return int64(len(l.last.Data)) }
+func (l *locf) Kept() int64 { return int64(len(l.last.Data)) }
 
 // linearFill interpolates between the values before and after a gap.
 type linearFill struct {
@@ -55,7 +55,7 @@ type linearFill struct {
 	lastKey     bsonx.Value
 }
 
-func (l *linearFill) value(ctx context.Context, p *windowPartition, i int) (bsonx.Value, error) {
+func (l *linearFill) Value(ctx context.Context, p partition, i int) (bsonx.Value, error) {
 	e, err := l.entry(p, i)
 	if err != nil {
 		return bsonx.Missing, err
@@ -64,7 +64,7 @@ func (l *linearFill) value(ctx context.Context, p *windowPartition, i int) (bson
 		return bsonx.Missing, mongoerr.New(6050106, "There can be no repeated values in the sort field")
 	}
 	l.lastKey = e.key
-	if !nullishValue(e.value) {
+	if !expr.Nullish(e.value) {
 		l.left = e
 		return e.value, nil
 	}
@@ -83,11 +83,11 @@ func (l *linearFill) value(ctx context.Context, p *windowPartition, i int) (bson
 }
 
 // findRight finds the first value from document i on.
-func (l *linearFill) findRight(ctx context.Context, p *windowPartition, i int) error {
+func (l *linearFill) findRight(ctx context.Context, p partition, i int) error {
 	l.right = windowEntry{}
 	for ; ; i++ {
 		l.next = i
-		ok, err := p.has(ctx, i)
+		ok, err := p.Has(ctx, i)
 		if !ok || err != nil {
 			return err
 		}
@@ -95,24 +95,24 @@ func (l *linearFill) findRight(ctx context.Context, p *windowPartition, i int) e
 		if err != nil {
 			return err
 		}
-		if !nullishValue(e.value) {
+		if !expr.Nullish(e.value) {
 			l.right = e
 			return nil
 		}
 	}
 }
 
-func (l *linearFill) entry(p *windowPartition, i int) (e windowEntry, err error) {
-	if e.key, err = p.eval(l.by, i); err != nil {
+func (l *linearFill) entry(p partition, i int) (e windowEntry, err error) {
+	if e.key, err = p.Eval(l.by, i); err != nil {
 		return e, err
 	}
 	if !e.key.Type.IsNumber() && e.key.Type != bsonx.TypeDate {
 		return e, mongoerr.New(mongoerr.TypeMismatch, "Value of the sortBy field must be numeric or a date, but found %s", e.key.Type)
 	}
-	if e.value, err = p.eval(l.arg, i); err != nil {
+	if e.value, err = p.Eval(l.arg, i); err != nil {
 		return e, err
 	}
-	if !nullishValue(e.value) && !e.value.Type.IsNumber() {
+	if !expr.Nullish(e.value) && !e.value.Type.IsNumber() {
 		return e, mongoerr.New(mongoerr.TypeMismatch, "Value to be filled must be numeric or nullish, but found %s", e.value.Type)
 	}
 	return e, nil

@@ -1,14 +1,48 @@
 package pipeline
 
 import (
+	"context"
 	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
+
+// partition is the documents of a partition. Functions ask for them in order.
+type partition interface {
+	// Has reports whether there is a document i, and reads up to it.
+	Has(ctx context.Context, i int) (bool, error)
+	// Document returns document i, which is valid until the next call.
+	Document(i int) (bsonx.Doc, error)
+	// Meta returns the metadata of the document that was read last.
+	Meta() *expr.Meta
+	// Eval computes an expression for document i.
+	Eval(e expr.Expr, i int) (bsonx.Value, error)
+	// Reserve holds n bytes that are about to be copied, and are counted with Grow after that.
+	Reserve(n int) error
+	// Grow counts n bytes, which may be negative, that a function keeps.
+	Grow(n int) error
+	// Shrink takes back n bytes that were counted.
+	Shrink(n int)
+	// Did counts work, and now and then returns the error of an operation that has ended.
+	Did(work int) error
+}
+
+// windowExec computes a window function over one partition. If it keeps a value of a document that may have
+// been released, it is a memory.Keeper.
+type windowExec interface {
+	// Value returns the function's value at document i. It is called for all documents in order, and reads documents
+	// from i on only: what it needs of earlier ones it keeps.
+	Value(ctx context.Context, p partition, i int) (bsonx.Value, error)
+}
+
+// resettable is a windowExec that goes on with the next partition.
+type resettable interface{ Reset() }
 
 // windowFunction is a compiled window function.
 type windowFunction struct {
@@ -17,8 +51,18 @@ type windowFunction struct {
 	reads   []expr.Expr                             // what it computes of documents
 }
 
+// windowSort is what functions and bounds want to know of sortBy.
+type windowSort struct {
+	fields    int
+	by        expr.Expr // the value of the field, where there is one
+	key       index.Field
+	collation *collation.Collator
+}
+
+func (s *windowSort) single() bool { return s.fields == 1 }
+
 // windowParser compiles a function of that name; spec is the whole object, in which window may be beside the function.
-type windowParser func(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error)
+type windowParser func(name string, spec bsonx.Doc, order *windowSort, vars *expr.Vars) (*windowFunction, error)
 
 // windowFunctions is the table of all window functions.
 func windowFunctions() []windowDefinition {
@@ -57,12 +101,12 @@ func windowAccumulators() []windowDefinition {
 }
 
 // WindowFunctions lists the functions of $setWindowFields by name.
-func WindowFunctions() []OperatorInfo {
-	var out []OperatorInfo
+func WindowFunctions() []expr.OperatorInfo {
+	var out []expr.OperatorInfo
 	for _, def := range windowFunctions() {
-		out = append(out, OperatorInfo{Name: def.name, Family: "window"})
+		out = append(out, expr.OperatorInfo{Name: def.name, Family: "window"})
 	}
-	slices.SortFunc(out, func(a, b OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b expr.OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -75,7 +119,7 @@ func windowParserOf(name string) windowParser {
 	return nil
 }
 
-func parseWindowFunction(spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+func parseWindowFunction(spec bsonx.Doc, order *windowSort, vars *expr.Vars) (*windowFunction, error) {
 	for it := spec.Iter(); it.Next(); {
 		name := string(it.Key())
 		if !strings.HasPrefix(name, "$") {
@@ -85,7 +129,7 @@ func parseWindowFunction(spec bsonx.Doc, order *windowSort, opts Options) (*wind
 		if parse == nil {
 			return nil, mongoerr.New(mongoerr.FailedToParse, "Unrecognized window function, %s", name)
 		}
-		return parse(name, spec, order, opts)
+		return parse(name, spec, order, vars)
 	}
 	return nil, mongoerr.New(mongoerr.FailedToParse, "Expected a $-prefixed window function")
 }
@@ -159,10 +203,10 @@ func bounded(name string, spec bsonx.Doc, order *windowSort, compile func(arg bs
 	return bounds, err
 }
 
-func parseWindowAccumulator(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+func parseWindowAccumulator(name string, spec bsonx.Doc, order *windowSort, vars *expr.Vars) (*windowFunction, error) {
 	var acc *accumulator.Accumulation
 	bounds, err := bounded(name, spec, order, func(arg bsonx.Value) (err error) {
-		acc, err = windowAccumulation(name, arg, opts)
+		acc, err = windowAccumulation(name, arg, vars)
 		return err
 	})
 	if err != nil {
@@ -192,18 +236,18 @@ func parseWindowAccumulator(name string, spec bsonx.Doc, order *windowSort, opts
 }
 
 // windowAccumulation compiles an accumulator. An array is its operand here, which $group refuses.
-func windowAccumulation(name string, arg bsonx.Value, opts Options) (*accumulator.Accumulation, error) {
+func windowAccumulation(name string, arg bsonx.Value, vars *expr.Vars) (*accumulator.Accumulation, error) {
 	if name == "$count" && (arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty()) {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$count only accepts an empty object as input")
 	}
 	if arg.Type != bsonx.TypeArray {
-		return accumulator.ParseAccumulator(name, arg, opts.Vars)
+		return accumulator.ParseAccumulator(name, arg, vars)
 	}
-	acc, err := accumulator.ParseAccumulator(name, bsonx.Null, opts.Vars)
+	acc, err := accumulator.ParseAccumulator(name, bsonx.Null, vars)
 	if err != nil {
 		return nil, err
 	}
-	e, err := expr.Parse(arg, opts.Vars)
+	e, err := expr.Parse(arg, vars)
 	whole := *acc
 	whole.Arg = e
 	return &whole, err

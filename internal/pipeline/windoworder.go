@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -15,7 +16,7 @@ import (
 // The functions here go by the order of a partition and have no window.
 
 // parseRank compiles $rank, $denseRank and $documentNumber.
-func parseRank(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+func parseRank(name string, spec bsonx.Doc, order *windowSort, vars *expr.Vars) (*windowFunction, error) {
 	arg, _, err := windowArguments(name, spec)
 	switch {
 	case err != nil || spec.Len() > 1:
@@ -27,14 +28,14 @@ func parseRank(name string, spec bsonx.Doc, order *windowSort, opts Options) (*w
 	}
 	reads := order.by
 	if path := order.key.Path; path != "" && !order.key.IsMeta() {
-		if reads, err = expr.Parse(bsonx.String("$"+top(path)), opts.Vars); err != nil { // a sort tells apart what a path does not
+		if reads, err = expr.Parse(bsonx.String("$"+topField(path)), vars); err != nil { // a sort tells apart what a path does not
 			return nil, err
 		}
 	}
 	open := func(*expr.Context) (windowExec, error) {
 		r := &rank{name: name}
 		if order.key.Path != "" { // else it is metadata that no document has
-			r.keys = index.NewMetaSortGen(index.Pattern{order.key}, opts.Collation)
+			r.keys = index.NewMetaSortGen(index.Pattern{order.key}, order.collation)
 		}
 		return r, nil
 	}
@@ -49,18 +50,18 @@ type rank struct {
 	rank      int64
 }
 
-func (r *rank) kept() int64 { return int64(len(r.key) + len(r.last)) }
+func (r *rank) Kept() int64 { return int64(len(r.key) + len(r.last)) }
 
-func (r *rank) value(_ context.Context, p *windowPartition, i int) (bsonx.Value, error) {
+func (r *rank) Value(_ context.Context, p partition, i int) (bsonx.Value, error) {
 	if r.name == "$documentNumber" {
 		return numeric.IntOrLong(int64(i) + 1), nil
 	}
 	if r.keys != nil {
-		doc, err := p.document(i)
+		doc, err := p.Document(i)
 		if err != nil {
 			return bsonx.Missing, err
 		}
-		if r.key, err = r.keys.Append(r.key[:0], doc, sortMetaOf(p.meta())); err != nil {
+		if r.key, err = r.keys.Append(r.key[:0], doc, p.Meta().SortMeta()); err != nil {
 			return bsonx.Missing, err
 		}
 	}
@@ -73,7 +74,7 @@ func (r *rank) value(_ context.Context, p *windowPartition, i int) (bsonx.Value,
 	return numeric.IntOrLong(r.rank), nil
 }
 
-func parseShift(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+func parseShift(name string, spec bsonx.Doc, order *windowSort, vars *expr.Vars) (*windowFunction, error) {
 	arg, err := onlyArgument(name, spec)
 	if err != nil {
 		return nil, err
@@ -89,11 +90,11 @@ func parseShift(name string, spec bsonx.Doc, order *windowSort, opts Options) (*
 	for it := arg.Doc().Iter(); it.Next(); {
 		switch string(it.Key()) {
 		case "output":
-			s.arg, err = expr.Parse(it.Value(), opts.Vars)
+			s.arg, err = expr.Parse(it.Value(), vars)
 		case "by":
 			by = it.Value()
 		case "default":
-			s.fallback, err = constantOf(it.Value(), opts)
+			s.fallback, err = constantOf(it.Value(), vars)
 		default:
 			err = mongoerr.New(mongoerr.FailedToParse, "Unknown argument in $shift")
 		}
@@ -114,8 +115,8 @@ func parseShift(name string, spec bsonx.Doc, order *windowSort, opts Options) (*
 	return &windowFunction{streams: s.by == 0, reads: []expr.Expr{s.arg}, open: func(*expr.Context) (windowExec, error) { exec := s; return &exec, nil }}, nil
 }
 
-func constantOf(v bsonx.Value, opts Options) (bsonx.Value, error) {
-	e, err := expr.Parse(v, opts.Vars)
+func constantOf(v bsonx.Value, vars *expr.Vars) (bsonx.Value, error) {
+	e, err := expr.Parse(v, vars)
 	if err != nil {
 		return bsonx.Missing, err
 	}
@@ -133,9 +134,9 @@ type shift struct {
 	past     []bsonx.Value // of the documents before the current one, as many as are looked back
 }
 
-func (s *shift) value(ctx context.Context, p *windowPartition, i int) (bsonx.Value, error) {
+func (s *shift) Value(ctx context.Context, p partition, i int) (bsonx.Value, error) {
 	if s.by >= 0 {
-		ok, err := p.has(ctx, i+s.by)
+		ok, err := p.Has(ctx, i+s.by)
 		if !ok || err != nil {
 			return s.fallback, err
 		}
@@ -145,29 +146,29 @@ func (s *shift) value(ctx context.Context, p *windowPartition, i int) (bsonx.Val
 	if err != nil {
 		return v, err
 	}
-	if err := p.reserve(len(v.Data)); err != nil {
+	if err := p.Reserve(len(v.Data)); err != nil {
 		return bsonx.Missing, err
 	}
 	v = v.Clone()
 	s.past = append(s.past, v)
 	if len(s.past) <= -s.by {
-		return s.fallback, p.grow(windowEntryBytes + len(v.Data))
+		return s.fallback, p.Grow(windowEntryBytes + len(v.Data))
 	}
 	old := s.past[0]
 	s.past = s.past[1:]
-	return old, p.grow(len(v.Data) - len(old.Data))
+	return old, p.Grow(len(v.Data) - len(old.Data))
 }
 
 // at returns the value at a document that is there; a missing one is as one outside of the partition.
-func (s *shift) at(p *windowPartition, i int) (bsonx.Value, error) {
-	v, err := p.eval(s.arg, i)
+func (s *shift) at(p partition, i int) (bsonx.Value, error) {
+	v, err := p.Eval(s.arg, i)
 	if v.IsMissing() {
 		v = s.fallback
 	}
 	return v, err
 }
 
-func parseExpMovingAvg(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+func parseExpMovingAvg(name string, spec bsonx.Doc, order *windowSort, vars *expr.Vars) (*windowFunction, error) {
 	arg := spec.Lookup(name)
 	switch {
 	case order.fields == 0:
@@ -192,7 +193,7 @@ func parseExpMovingAvg(name string, spec bsonx.Doc, order *windowSort, opts Opti
 	if err != nil {
 		return nil, err
 	}
-	e, err := expr.Parse(input, opts.Vars)
+	e, err := expr.Parse(input, vars)
 	return &windowFunction{streams: true, reads: []expr.Expr{e}, open: func(*expr.Context) (windowExec, error) { return &expMovingAvg{arg: e, weight: weight, rest: rest}, nil }}, err
 }
 
@@ -246,10 +247,10 @@ type expMovingAvg struct {
 	decimal      bool
 }
 
-func (x *expMovingAvg) reset() { x.current = bsonx.Missing }
+func (x *expMovingAvg) Reset() { x.current = bsonx.Missing }
 
-func (x *expMovingAvg) value(_ context.Context, p *windowPartition, i int) (bsonx.Value, error) {
-	v, err := p.eval(x.arg, i)
+func (x *expMovingAvg) Value(_ context.Context, p partition, i int) (bsonx.Value, error) {
+	v, err := p.Eval(x.arg, i)
 	if err != nil {
 		return v, err
 	}
@@ -285,4 +286,10 @@ func (x *expMovingAvg) next(v bsonx.Value) error {
 	}
 	x.current, err = numeric.Add(fresh, old)
 	return err
+}
+
+// topField returns the first part of a path.
+func topField(path string) string {
+	name, _, _ := strings.Cut(path, ".")
+	return name
 }

@@ -20,10 +20,10 @@ type covariance struct {
 	failed  error
 }
 
-func parseCovariance(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+func parseCovariance(name string, spec bsonx.Doc, order *windowSort, vars *expr.Vars) (*windowFunction, error) {
 	var e expr.Expr
 	bounds, err := bounded(name, spec, order, func(arg bsonx.Value) (err error) {
-		e, err = expr.Parse(arg, opts.Vars)
+		e, err = expr.Parse(arg, vars)
 		return err
 	})
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *covariance) result() (bsonx.Value, error) {
 func (c *covariance) bytes() int { return 0 }
 
 // parseSlope compiles $derivative and $integral: {input, unit} over a window, which $derivative must have.
-func parseSlope(name string, spec bsonx.Doc, order *windowSort, opts Options) (*windowFunction, error) {
+func parseSlope(name string, spec bsonx.Doc, order *windowSort, vars *expr.Vars) (*windowFunction, error) {
 	arg, window, err := windowArguments(name, spec)
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func parseSlope(name string, spec bsonx.Doc, order *windowSort, opts Options) (*
 			return nil, err
 		}
 	}
-	input, unit, err := parseSlopeArgument(name, arg, opts)
+	input, unit, err := parseSlopeArgument(name, arg, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func parseSlope(name string, spec bsonx.Doc, order *windowSort, opts Options) (*
 }
 
 // parseSlopeArgument returns the input and the unit in milliseconds, 0 where none is given.
-func parseSlopeArgument(name string, arg bsonx.Value, opts Options) (expr.Expr, int64, error) {
+func parseSlopeArgument(name string, arg bsonx.Value, vars *expr.Vars) (expr.Expr, int64, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, 0, mongoerr.New(mongoerr.FailedToParse, "%s expects an object, but got a %s: %s: %s", name, arg.Type, name, bsonx.FormatShell(arg))
 	}
@@ -191,7 +191,7 @@ func parseSlopeArgument(name string, arg bsonx.Value, opts Options) (expr.Expr, 
 		v := it.Value()
 		switch string(it.Key()) {
 		case "input":
-			input, err = expr.Parse(v, opts.Vars)
+			input, err = expr.Parse(v, vars)
 		case "unit":
 			if v.Type != bsonx.TypeString {
 				return nil, 0, mongoerr.New(mongoerr.FailedToParse, "unit' must be a string, but got %s", v.Type)
@@ -267,7 +267,7 @@ func (d *derivative) result() (bsonx.Value, error) {
 			return bsonx.Missing, err
 		}
 	}
-	if nullishValue(first.value) || nullishValue(last.value) {
+	if expr.Nullish(first.value) || expr.Nullish(last.value) {
 		return bsonx.Missing, mongoerr.New(5624903, "$derivative input must not be null or missing")
 	}
 	dx, err := subtractValues(last.key, first.key)

@@ -91,7 +91,7 @@ func (f *windowFunction) endsOnly() *windowFunction {
 // windowEntryBytes is about what an entry costs beside the bytes of its values.
 const windowEntryBytes = 64
 
-func (x *slidingExec) value(ctx context.Context, p *windowPartition, i int) (bsonx.Value, error) {
+func (x *slidingExec) Value(ctx context.Context, p partition, i int) (bsonx.Value, error) {
 	if x.done {
 		return x.result, nil
 	}
@@ -103,7 +103,7 @@ func (x *slidingExec) value(ctx context.Context, p *windowPartition, i int) (bso
 	if err := x.move(p, lower, upper); err != nil {
 		return bsonx.Missing, err
 	}
-	if err := p.grow(x.state.bytes() - before); err != nil {
+	if err := p.Grow(x.state.bytes() - before); err != nil {
 		return bsonx.Missing, err
 	}
 	v, err := x.state.result()
@@ -121,13 +121,13 @@ func (x *slidingExec) value(ctx context.Context, p *windowPartition, i int) (bso
 const accumulateWork = 4 * interrupt.Step
 
 // move lets documents into the window and out of it. The order is MongoDB's: it shows in the last digits of sums.
-func (x *slidingExec) move(p *windowPartition, lower, upper int) error {
+func (x *slidingExec) move(p partition, lower, upper int) error {
 	came := x.added
 	for x.added = max(x.added, lower); x.added <= upper; {
 		err := x.state.add(x.queue[x.added-x.first])
 		x.added++
 		if err == nil {
-			err = p.meter.Did(accumulateWork, &p.running)
+			err = p.Did(accumulateWork)
 		}
 		if err != nil {
 			return err
@@ -140,12 +140,12 @@ func (x *slidingExec) move(p *windowPartition, lower, upper int) error {
 }
 
 // leave takes the documents before lower out. Those from came on have never been in: the window went past them.
-func (x *slidingExec) leave(p *windowPartition, lower, came int) error {
+func (x *slidingExec) leave(p partition, lower, came int) error {
 	for ; x.first < lower && len(x.queue) > 0; x.pop(p) {
 		if x.first < came {
 			err := x.state.remove(x.queue[0])
 			if err == nil {
-				err = p.meter.Did(accumulateWork, &p.running)
+				err = p.Did(accumulateWork)
 			}
 			if err != nil {
 				return err
@@ -155,9 +155,9 @@ func (x *slidingExec) leave(p *windowPartition, lower, came int) error {
 	return nil
 }
 
-func (x *slidingExec) pop(p *windowPartition) {
+func (x *slidingExec) pop(p partition) {
 	e := &x.queue[0]
-	p.bytes -= windowEntryBytes + len(e.value.Data) + len(e.key.Data)
+	p.Shrink(windowEntryBytes + len(e.value.Data) + len(e.key.Data))
 	*e = windowEntry{}
 	if len(x.queue) == 1 {
 		x.queue = x.queue[:0]
@@ -168,34 +168,34 @@ func (x *slidingExec) pop(p *windowPartition) {
 }
 
 // fetch reads up to document i and reports whether it is there.
-func (x *slidingExec) fetch(ctx context.Context, p *windowPartition, i int) (bool, error) {
+func (x *slidingExec) fetch(ctx context.Context, p partition, i int) (bool, error) {
 	for x.fetched <= i {
-		ok, err := p.has(ctx, x.fetched)
+		ok, err := p.Has(ctx, x.fetched)
 		if !ok || err != nil {
 			return false, err
 		}
 		var e windowEntry
 		if x.bounds.byRange && x.fetched == 0 { // whose sort value is looked at before anything is computed
-			if e.key, err = p.eval(x.key, 0); err == nil {
+			if e.key, err = p.Eval(x.key, 0); err == nil {
 				err = x.bounds.check(e.key)
 			}
 			if err != nil {
 				return false, err
 			}
 		}
-		if e.value, err = p.eval(x.arg, x.fetched); err != nil {
+		if e.value, err = p.Eval(x.arg, x.fetched); err != nil {
 			if !x.ends {
 				return false, err
 			}
 			e.value = x.failure(err)
 		}
 		if x.key != nil {
-			if e.key, err = p.eval(x.key, x.fetched); err != nil {
+			if e.key, err = p.Eval(x.key, x.fetched); err != nil {
 				return false, err
 			}
 		}
 		if x.keeps {
-			if err := p.reserve(len(e.value.Data) + len(e.key.Data)); err != nil {
+			if err := p.Reserve(len(e.value.Data) + len(e.key.Data)); err != nil {
 				return false, err
 			}
 			x.copy(&e.value)
@@ -203,7 +203,7 @@ func (x *slidingExec) fetch(ctx context.Context, p *windowPartition, i int) (boo
 		}
 		x.queue = append(x.queue, e)
 		x.fetched++
-		if err := p.grow(windowEntryBytes + len(e.value.Data) + len(e.key.Data)); err != nil {
+		if err := p.Grow(windowEntryBytes + len(e.value.Data) + len(e.key.Data)); err != nil {
 			return false, err
 		}
 	}
@@ -227,7 +227,7 @@ const (
 )
 
 // window returns the first and the last document of the window of document i, which have been read.
-func (x *slidingExec) window(ctx context.Context, p *windowPartition, i int) (lower, upper int, err error) {
+func (x *slidingExec) window(ctx context.Context, p partition, i int) (lower, upper int, err error) {
 	if _, err := x.fetch(ctx, p, i); err != nil {
 		return 0, 0, err
 	}
@@ -249,8 +249,8 @@ func (x *slidingExec) window(ctx context.Context, p *windowPartition, i int) (lo
 	return lower, min(upper, x.fetched-1), err
 }
 
-func (x *slidingExec) rangeWindow(ctx context.Context, p *windowPartition, i int) (lower, upper int, err error) {
-	base, err := p.eval(x.key, i)
+func (x *slidingExec) rangeWindow(ctx context.Context, p partition, i int) (lower, upper int, err error) {
+	base, err := p.Eval(x.key, i)
 	if err != nil {
 		return 0, 0, err
 	}

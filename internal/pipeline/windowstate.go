@@ -166,7 +166,7 @@ type slidingExtreme struct {
 
 func (s *slidingExtreme) add(e windowEntry) error {
 	s.entered++
-	if nullishValue(e.value) {
+	if expr.Nullish(e.value) {
 		return nil
 	}
 	for n := len(s.best); n > 0; n-- {
@@ -201,8 +201,6 @@ func (s *slidingExtreme) result() (bsonx.Value, error) {
 }
 
 func (s *slidingExtreme) bytes() int { return 40 * len(s.best) }
-
-func nullishValue(v bsonx.Value) bool { return v.IsNull() || v.Type == bsonx.TypeUndefined }
 
 // slidingSum is a sum from which numbers are taken out again. As in MongoDB it is a decimal or a double while one of
 // them is in it, and else an int where it fits.

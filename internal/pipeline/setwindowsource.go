@@ -11,19 +11,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/spill"
 )
 
-// windowExec computes a window function over one partition.
-type windowExec interface {
-	// value returns the function's value at document i. It is called for all documents in order, and reads documents
-	// from i on only: what it needs of earlier ones it keeps.
-	value(ctx context.Context, p *windowPartition, i int) (bsonx.Value, error)
-}
-
-// resettable is a windowExec that goes on with the next partition.
-type resettable interface{ reset() }
-
-// valueKeeper is a windowExec that keeps a value of a document that may have been released.
-type valueKeeper interface{ kept() int64 }
-
 // windowSource is $setWindowFields over documents that are sorted.
 type windowSource struct {
 	input
@@ -46,7 +33,7 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 			return nil, err
 		}
 	}
-	ok, err := s.part.has(ctx, s.next)
+	ok, err := s.part.Has(ctx, s.next)
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +49,14 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		if err := lookAt(i, &s.part.running); err != nil {
 			return nil, err
 		}
-		if s.out.values[i], err = e.value(ctx, &s.part, s.next); err != nil {
+		if s.out.values[i], err = e.Value(ctx, &s.part, s.next); err != nil {
 			return nil, err
 		}
 		if s.out.values[i].IsMissing() {
 			s.out.values[i] = bsonx.Null
 		}
 	}
-	doc, err := s.part.document(s.next)
+	doc, err := s.part.Document(s.next)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +81,8 @@ func (s *windowSource) Save() {
 func (s *windowSource) Kept() int64 {
 	var values int64
 	for _, e := range s.execs {
-		if k, ok := e.(valueKeeper); ok {
-			values += k.kept()
+		if k, ok := e.(memory.Keeper); ok {
+			values += k.Kept()
 		}
 	}
 	return values + s.part.held.Beyond(int64(s.part.bytes)+s.part.docs.Held()) + int64(len(s.part.pending)) + s.input.Kept()
@@ -116,7 +103,7 @@ func (s *windowSource) start() error {
 			return err
 		}
 		if e, ok := s.execs[i].(resettable); ok {
-			e.reset()
+			e.Reset()
 			continue
 		}
 		var err error
@@ -151,8 +138,8 @@ type windowPartition struct {
 	bytes   int // of what functions keep
 }
 
-// has reports whether the partition has a document i, and reads up to it.
-func (p *windowPartition) has(ctx context.Context, i int) (bool, error) {
+// Has implements window.Partition: it reports whether the partition has a document i, and reads up to it.
+func (p *windowPartition) Has(ctx context.Context, i int) (bool, error) {
 	for p.docs.End() <= i {
 		if p.ended {
 			return false, nil
@@ -182,7 +169,7 @@ func (p *windowPartition) take(doc bsonx.Doc) error {
 		return err
 	}
 	if !p.stage.streams {
-		if err := p.reserve(len(doc)); err != nil {
+		if err := p.Reserve(len(doc)); err != nil {
 			return err
 		}
 		doc = p.docs.Copy(p.kept.join(doc, p.src))
@@ -228,11 +215,11 @@ func (p *windowPartition) same(key bsonx.Value) (bool, error) {
 
 func (p *windowPartition) keep(doc bsonx.Doc) error {
 	p.docs.Push(doc)
-	return p.grow(0)
+	return p.Grow(0)
 }
 
-// grow counts memory of functions, which may be negative. Documents can be spilled, and what functions keep cannot.
-func (p *windowPartition) grow(n int) error {
+// Grow counts memory of functions, which may be negative. Documents can be spilled, and what functions keep cannot.
+func (p *windowPartition) Grow(n int) error {
 	p.bytes += n
 	if p.bytes+p.docs.Bytes() <= p.limit {
 		ok, err := fits(&p.held, p.bytes+p.docs.Bytes(), p.env != nil && p.env.AllowDiskUse && p.docs.Bytes() > p.bytes)
@@ -251,9 +238,9 @@ func (p *windowPartition) grow(n int) error {
 	return p.docs.Spill(p.env.TempDir)
 }
 
-// reserve holds n bytes, which are about to be copied and are counted after that. It does nothing for
+// Reserve holds n bytes, which are about to be copied and are counted after that. It does nothing for
 // less than largeDocument.
-func (p *windowPartition) reserve(n int) error {
+func (p *windowPartition) Reserve(n int) error {
 	if n < largeDocument {
 		return nil
 	}
@@ -268,8 +255,8 @@ func (p *windowPartition) reserve(n int) error {
 	return p.held.Hold(int64(p.bytes + n))
 }
 
-// document returns document i, whose metadata meta returns until the next call.
-func (p *windowPartition) document(i int) (bsonx.Doc, error) {
+// Document returns document i, whose metadata Meta returns until the next call.
+func (p *windowPartition) Document(i int) (bsonx.Doc, error) {
 	record, err := p.docs.Record(i)
 	if err != nil || p.stage.streams {
 		return record, err
@@ -277,20 +264,27 @@ func (p *windowPartition) document(i int) (bsonx.Doc, error) {
 	return p.kept.split(record), nil
 }
 
-func (p *windowPartition) meta() *expr.Meta {
+// Shrink takes back n bytes that a function does not keep any more.
+func (p *windowPartition) Shrink(n int) { p.bytes -= n }
+
+// Did counts work, and now and then returns the error of an operation that has ended.
+func (p *windowPartition) Did(work int) error { return p.meter.Did(work, &p.running) }
+
+// Meta returns the metadata of the document that was read last.
+func (p *windowPartition) Meta() *expr.Meta {
 	if p.stage.streams {
 		return metaOf(p.src)
 	}
 	return p.kept.Meta()
 }
 
-// eval computes an expression for document i.
-func (p *windowPartition) eval(e expr.Expr, i int) (bsonx.Value, error) {
-	doc, err := p.document(i)
+// Eval computes an expression for document i.
+func (p *windowPartition) Eval(e expr.Expr, i int) (bsonx.Value, error) {
+	doc, err := p.Document(i)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	p.ctx.Root, p.ctx.Meta = bsonx.Document(doc), p.meta()
+	p.ctx.Root, p.ctx.Meta = bsonx.Document(doc), p.Meta()
 	return e.Eval(&p.ctx)
 }
 
