@@ -18,6 +18,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/update"
+	"github.com/sheafdb/sheaf/internal/window"
 )
 
 // entry is one name of a section.
@@ -46,7 +47,7 @@ func sections() []section {
 		{title: "Update operators", entries: updates()},
 		{title: "Aggregation stages", entries: fromExpr(pipeline.Stages())},
 		{title: "Accumulators of $group", entries: fromExpr(accumulator.Accumulators())},
-		{title: "Window functions", entries: fromExpr(pipeline.WindowFunctions())},
+		{title: "Window functions", entries: fromExpr(window.Functions())},
 		{title: "Aggregation expressions", entries: fromExpr(expressions.Table().List())},
 		{title: "Types of index", entries: indexTypes(), text: indexText},
 		{title: "Locales of collations", entries: locales(), text: collationText},

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
+	"github.com/sheafdb/sheaf/internal/window"
 )
 
 // densifyRange says between which values $densify makes documents.
@@ -28,7 +29,7 @@ type densify struct {
 	kind         densifyRange
 	lower, upper bsonx.Value
 	step         bsonx.Value
-	unit         timeUnit
+	unit         window.TimeUnit
 	collation    *collation.Collator
 }
 
@@ -119,7 +120,7 @@ func (d *densify) parseRange(spec bsonx.Doc) error {
 	}
 	d.step = step.Clone()
 	if !unit.IsNull() {
-		if d.unit, err = parseTimeUnit(unit.Str()); err != nil {
+		if d.unit, err = window.ParseTimeUnit(unit.Str()); err != nil {
 			return err
 		}
 		if _, whole := step.AsExactInt64(); !whole {
@@ -161,9 +162,9 @@ func (d *densify) parsePair(pair bsonx.Doc) error {
 		return mongoerr.New(5733402, "A bounding array must be an ascending array of either two dates or two numbers")
 	case numbers != upper.Type.IsNumber() || dates != (upper.Type == bsonx.TypeDate):
 		return mongoerr.New(5733406, "A bounding array must contain either both dates or both numeric types")
-	case numbers && d.unit != noUnit:
+	case numbers && d.unit != window.NoUnit:
 		return mongoerr.New(5733409, "Numeric bounds may not have unit parameter")
-	case dates && d.unit == noUnit:
+	case dates && d.unit == window.NoUnit:
 		return mongoerr.New(5733410, "A bounding array of dates must specify a unit")
 	case numbers && (lower.Type != upper.Type || lower.Type != d.step.Type):
 		return mongoerr.New(5876900, "Upper bound, lower bound, and step must all have the same type")
@@ -195,9 +196,9 @@ func (d *densify) check(v bsonx.Value) error {
 	switch {
 	case !v.Type.IsNumber() && v.Type != bsonx.TypeDate:
 		return mongoerr.New(5733201, "Densify field type must be numeric or a date")
-	case v.Type.IsNumber() && d.unit != noUnit:
+	case v.Type.IsNumber() && d.unit != window.NoUnit:
 		return mongoerr.New(6053600, "Encountered numeric densify value in collection when step has a date unit")
-	case v.Type == bsonx.TypeDate && d.unit == noUnit:
+	case v.Type == bsonx.TypeDate && d.unit == window.NoUnit:
 		return mongoerr.New(6053600, "Encountered date densify value in collection when step does not have a date unit")
 	}
 	return nil
@@ -205,16 +206,16 @@ func (d *densify) check(v bsonx.Value) error {
 
 // following returns the value one step after another.
 func (d *densify) following(v bsonx.Value) (bsonx.Value, error) {
-	if d.unit != noUnit {
+	if d.unit != window.NoUnit {
 		n, _ := d.step.AsInt64()
-		return d.unit.add(v, n)
+		return d.unit.Plus(v, n)
 	}
 	return numeric.Add(v, d.step)
 }
 
 // widened returns a value with the type that it has with steps added to it.
 func (d *densify) widened(v bsonx.Value) (bsonx.Value, error) {
-	if d.unit != noUnit {
+	if d.unit != window.NoUnit {
 		return v, nil
 	}
 	none, err := numeric.Subtract(d.step, d.step)

@@ -223,7 +223,7 @@ func (w *setWindowFields) needs(n *needs) {
 		n.expr(w.partition)
 	}
 	for _, f := range w.functions {
-		for _, e := range f.reads {
+		for _, e := range f.Reads {
 			n.expr(e)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/spill"
+	"github.com/sheafdb/sheaf/internal/window"
 )
 
 // partitionField holds the value of a partition that is no plain field while documents are sorted.
@@ -78,8 +79,8 @@ func idlObject(name string, v bsonx.Value, required bool) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'", name, v.Type)
 }
 
-func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
-	order := &windowSort{collation: opts.Collation}
+func parseWindowSort(sortBy bsonx.Value, opts Options) (*window.Order, error) {
+	order := &window.Order{Collation: opts.Collation}
 	if sortBy.IsNull() {
 		return order, nil
 	}
@@ -92,11 +93,11 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*windowSort, error) {
 		if err != nil {
 			return nil, err
 		}
-		if order.by, err = parseSortValue(key, opts); err != nil {
+		if order.By, err = parseSortValue(key, opts); err != nil {
 			return nil, err
 		}
-		order.fields++
-		order.key = key
+		order.Fields++
+		order.Key = key
 	}
 	return order, nil
 }
@@ -121,7 +122,7 @@ type setWindowFields struct {
 	spec          []bsonx.Value // partitionBy, sortBy and output, for explain
 	partition     expr.Expr     // nil where all documents are one partition
 	computed      bool          // the partition is in partitionField
-	functions     []*windowFunction
+	functions     []*window.Function
 	output        *outputNode
 	constantArray bool // the partition is, which is refused behind mistakes in the output
 	streams       bool // no function needs other documents than the current one
@@ -161,7 +162,7 @@ const functionWork = 64 * interrupt.Step
 // functionBytes is about what a window function takes, with what it keeps of its window at least.
 const functionBytes = 1024
 
-func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *windowSort) error {
+func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *window.Order) error {
 	w.output = &outputNode{value: noValue}
 	w.streams = true
 	var meter interrupt.Meter
@@ -177,7 +178,7 @@ func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *windowSort) error {
 		if it.Value().Type != bsonx.TypeDocument {
 			return mongoerr.New(mongoerr.FailedToParse, "The field '%s' must be an object", name)
 		}
-		f, err := parseWindowFunction(it.Value().Doc(), order, w.opts.Vars)
+		f, err := window.Parse(it.Value().Doc(), order, w.opts.Vars)
 		if err != nil {
 			return err
 		}
@@ -188,7 +189,7 @@ func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *windowSort) error {
 			return err
 		}
 		w.functions = append(w.functions, f)
-		w.streams = w.streams && f.streams
+		w.streams = w.streams && f.Streams
 	}
 	if w.computed {
 		w.output.append(&outputNode{name: partitionField, value: dropValue})
@@ -246,7 +247,7 @@ func wrapped(v bsonx.Value) bsonx.Value {
 func (w *setWindowFields) open(src Source, env *Env) Source {
 	s := &windowSource{
 		input: input{src}, stage: w, out: newOutputWriter(make([]bsonx.Value, len(w.functions))),
-		execs: make([]windowExec, len(w.functions)),
+		execs: make([]window.Exec, len(w.functions)),
 	}
 	s.part = windowPartition{src: src, stage: w, env: env, limit: env.memoryLimit(), held: env.hold(), docs: spill.NewDeque(env.hold())}
 	s.part.ctx.Now, s.part.ctx.Running = w.opts.Now, &s.part.running

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/spill"
+	"github.com/sheafdb/sheaf/internal/window"
 )
 
 // windowSource is $setWindowFields over documents that are sorted.
@@ -16,7 +17,7 @@ type windowSource struct {
 	input
 	stage  *setWindowFields
 	part   windowPartition
-	execs  []windowExec
+	execs  []window.Exec
 	out    *outputWriter
 	next   int
 	opened bool
@@ -102,12 +103,12 @@ func (s *windowSource) start() error {
 		if err := lookAt(i, &s.part.running); err != nil {
 			return err
 		}
-		if e, ok := s.execs[i].(resettable); ok {
+		if e, ok := s.execs[i].(window.Resettable); ok {
 			e.Reset()
 			continue
 		}
 		var err error
-		if s.execs[i], err = f.open(&s.part.ctx); err != nil {
+		if s.execs[i], err = f.Open(&s.part.ctx); err != nil {
 			return err
 		}
 	}

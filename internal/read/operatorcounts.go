@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/window"
 )
 
 // nameCounts counts by name. The names are known from the start, so that counting takes no lock.
@@ -41,7 +42,7 @@ type OperatorCounts struct {
 func (c *OperatorCounts) init() {
 	c.expressions = namesOf(expressions.Table().List())
 	c.groups = namesOf(accumulator.Accumulators())
-	c.windows = namesOf(pipeline.WindowFunctions())
+	c.windows = namesOf(window.Functions())
 	c.stages = namesOf(pipeline.Stages())
 	c.match = nameCounts{}
 	for _, o := range filter.Operators() {

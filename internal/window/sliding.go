@@ -1,4 +1,4 @@
-package pipeline
+package window
 
 import (
 	"context"
@@ -9,32 +9,32 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// windowEntry is what a window has of a document: the function's argument, and the sort value where it is needed.
-type windowEntry struct{ value, key bsonx.Value }
+// entry is what a window has of a document: the function's argument, and the sort value where it is needed.
+type entry struct{ value, key bsonx.Value }
 
-// windowState is the value of a function over the documents of its window, which come in order and leave in order.
-type windowState interface {
-	add(e windowEntry) error
-	remove(e windowEntry) error // the one that was added first
+// state is the value of a function over the documents of its window, which come in order and leave in order.
+type state interface {
+	add(e entry) error
+	remove(e entry) error // the one that was added first
 	result() (bsonx.Value, error)
 	// bytes is about how much memory is kept.
 	bytes() int
 }
 
 // slidingFunction is a function over a window. The key is the sort value, nil where only a range needs it.
-func slidingFunction(bounds windowBounds, arg, key expr.Expr, order *windowSort, open func(*expr.Context) (windowState, error)) *windowFunction {
+func slidingFunction(bounds frame, arg, key expr.Expr, order *Order, open func(*expr.Context) (state, error)) *Function {
 	if bounds.byRange {
-		key = order.by
+		key = order.By
 	}
 	reads := []expr.Expr{arg}
 	if key != nil {
 		reads = append(reads, key)
 	}
 	keeps := !bounds.lower.unbounded || bounds.byRange || bounds.upper.offset < 0
-	return &windowFunction{
-		streams: bounds.lower.unbounded && !bounds.upper.unbounded && !bounds.byRange && bounds.upper.offset == 0,
-		reads:   reads,
-		open: func(ctx *expr.Context) (windowExec, error) {
+	return &Function{
+		Streams: bounds.lower.unbounded && !bounds.upper.unbounded && !bounds.byRange && bounds.upper.offset == 0,
+		Reads:   reads,
+		Open: func(ctx *expr.Context) (Exec, error) {
 			state, err := open(ctx)
 			return &slidingExec{bounds: bounds, arg: arg, key: key, state: state, keeps: keeps}, err
 		},
@@ -44,13 +44,13 @@ func slidingFunction(bounds windowBounds, arg, key expr.Expr, order *windowSort,
 // slidingExec moves a window over a partition. It reads documents up to the end of the window, or to the current one
 // where the window ends before it, and keeps their entries in a queue until the window has passed them.
 type slidingExec struct {
-	bounds   windowBounds
+	bounds   frame
 	arg, key expr.Expr
-	state    windowState
+	state    state
 
-	queue   []windowEntry // of the documents from first up to fetched
-	keeps   bool          // entries stay longer than their documents are in memory
-	chunk   []byte        // where the values of such entries are copied to
+	queue   []entry // of the documents from first up to fetched
+	keeps   bool    // entries stay longer than their documents are in memory
+	chunk   []byte  // where the values of such entries are copied to
 	first   int
 	added   int // the next document to come into the window
 	fetched int // the next document to read
@@ -76,9 +76,9 @@ func (x *slidingExec) failed(v bsonx.Value) error {
 }
 
 // endsOnly makes a sliding function one whose errors count where the result is theirs.
-func (f *windowFunction) endsOnly() *windowFunction {
-	open := f.open
-	f.open = func(ctx *expr.Context) (windowExec, error) {
+func (f *Function) endsOnly() *Function {
+	open := f.Open
+	f.Open = func(ctx *expr.Context) (Exec, error) {
 		exec, err := open(ctx)
 		if x, ok := exec.(*slidingExec); ok {
 			x.ends = true
@@ -88,10 +88,10 @@ func (f *windowFunction) endsOnly() *windowFunction {
 	return f
 }
 
-// windowEntryBytes is about what an entry costs beside the bytes of its values.
-const windowEntryBytes = 64
+// entryBytes is about what an entry costs beside the bytes of its values.
+const entryBytes = 64
 
-func (x *slidingExec) Value(ctx context.Context, p partition, i int) (bsonx.Value, error) {
+func (x *slidingExec) Value(ctx context.Context, p Partition, i int) (bsonx.Value, error) {
 	if x.done {
 		return x.result, nil
 	}
@@ -121,7 +121,7 @@ func (x *slidingExec) Value(ctx context.Context, p partition, i int) (bsonx.Valu
 const accumulateWork = 4 * interrupt.Step
 
 // move lets documents into the window and out of it. The order is MongoDB's: it shows in the last digits of sums.
-func (x *slidingExec) move(p partition, lower, upper int) error {
+func (x *slidingExec) move(p Partition, lower, upper int) error {
 	came := x.added
 	for x.added = max(x.added, lower); x.added <= upper; {
 		err := x.state.add(x.queue[x.added-x.first])
@@ -140,7 +140,7 @@ func (x *slidingExec) move(p partition, lower, upper int) error {
 }
 
 // leave takes the documents before lower out. Those from came on have never been in: the window went past them.
-func (x *slidingExec) leave(p partition, lower, came int) error {
+func (x *slidingExec) leave(p Partition, lower, came int) error {
 	for ; x.first < lower && len(x.queue) > 0; x.pop(p) {
 		if x.first < came {
 			err := x.state.remove(x.queue[0])
@@ -155,10 +155,10 @@ func (x *slidingExec) leave(p partition, lower, came int) error {
 	return nil
 }
 
-func (x *slidingExec) pop(p partition) {
+func (x *slidingExec) pop(p Partition) {
 	e := &x.queue[0]
-	p.Shrink(windowEntryBytes + len(e.value.Data) + len(e.key.Data))
-	*e = windowEntry{}
+	p.Shrink(entryBytes + len(e.value.Data) + len(e.key.Data))
+	*e = entry{}
 	if len(x.queue) == 1 {
 		x.queue = x.queue[:0]
 	} else {
@@ -168,13 +168,13 @@ func (x *slidingExec) pop(p partition) {
 }
 
 // fetch reads up to document i and reports whether it is there.
-func (x *slidingExec) fetch(ctx context.Context, p partition, i int) (bool, error) {
+func (x *slidingExec) fetch(ctx context.Context, p Partition, i int) (bool, error) {
 	for x.fetched <= i {
 		ok, err := p.Has(ctx, x.fetched)
 		if !ok || err != nil {
 			return false, err
 		}
-		var e windowEntry
+		var e entry
 		if x.bounds.byRange && x.fetched == 0 { // whose sort value is looked at before anything is computed
 			if e.key, err = p.Eval(x.key, 0); err == nil {
 				err = x.bounds.check(e.key)
@@ -203,7 +203,7 @@ func (x *slidingExec) fetch(ctx context.Context, p partition, i int) (bool, erro
 		}
 		x.queue = append(x.queue, e)
 		x.fetched++
-		if err := p.Grow(windowEntryBytes + len(e.value.Data) + len(e.key.Data)); err != nil {
+		if err := p.Grow(entryBytes + len(e.value.Data) + len(e.key.Data)); err != nil {
 			return false, err
 		}
 	}
@@ -227,7 +227,7 @@ const (
 )
 
 // window returns the first and the last document of the window of document i, which have been read.
-func (x *slidingExec) window(ctx context.Context, p partition, i int) (lower, upper int, err error) {
+func (x *slidingExec) window(ctx context.Context, p Partition, i int) (lower, upper int, err error) {
 	if _, err := x.fetch(ctx, p, i); err != nil {
 		return 0, 0, err
 	}
@@ -249,7 +249,7 @@ func (x *slidingExec) window(ctx context.Context, p partition, i int) (lower, up
 	return lower, min(upper, x.fetched-1), err
 }
 
-func (x *slidingExec) rangeWindow(ctx context.Context, p partition, i int) (lower, upper int, err error) {
+func (x *slidingExec) rangeWindow(ctx context.Context, p Partition, i int) (lower, upper int, err error) {
 	base, err := p.Eval(x.key, i)
 	if err != nil {
 		return 0, 0, err
@@ -293,3 +293,5 @@ func (x *slidingExec) rangeWindow(ctx context.Context, p partition, i int) (lowe
 		}
 	}
 }
+
+func (e entry) clone() entry { return entry{e.value.Clone(), e.key.Clone()} }

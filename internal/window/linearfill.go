@@ -1,4 +1,4 @@
-package pipeline
+package window
 
 import (
 	"context"
@@ -9,53 +9,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// parseGapFill compiles $locf and $linearFill.
-func parseGapFill(name string, spec bsonx.Doc, order *windowSort, vars *expr.Vars) (*windowFunction, error) {
-	arg, err := onlyArgument(name, spec)
-	if err != nil {
-		return nil, err
-	}
-	e, err := expr.Parse(arg, vars)
-	if err != nil {
-		return nil, err
-	}
-	if name == "$locf" {
-		return &windowFunction{streams: true, reads: []expr.Expr{e}, open: func(*expr.Context) (windowExec, error) { return &locf{arg: e}, nil }}, nil
-	}
-	if !order.single() {
-		return nil, mongoerr.New(605001, "$linearFill must be specified with a top level sortBy expression with exactly one element")
-	}
-	if order.key.Path == "" || order.key.IsMeta() {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "$linearFill requires a non-expression sortBy")
-	}
-	return &windowFunction{reads: []expr.Expr{e, order.by}, open: func(*expr.Context) (windowExec, error) { return &linearFill{arg: e, by: order.by}, nil }}, nil
-}
-
-// locf carries the last value forward over null and missing ones.
-type locf struct {
-	arg  expr.Expr
-	last bsonx.Value
-}
-
-func (l *locf) Value(_ context.Context, p partition, i int) (bsonx.Value, error) {
-	v, err := p.Eval(l.arg, i)
-	if err == nil && !expr.Nullish(v) {
-		l.last = v.Clone()
-	}
-	return l.last, err
-}
-
-func (l *locf) Kept() int64 { return int64(len(l.last.Data)) }
-
 // linearFill interpolates between the values before and after a gap.
 type linearFill struct {
 	arg, by     expr.Expr
-	left, right windowEntry // around the gap; missing values where the partition ends
-	next        int         // the document of right
+	left, right entry // around the gap; missing values where the partition ends
+	next        int   // the document of right
 	lastKey     bsonx.Value
 }
 
-func (l *linearFill) Value(ctx context.Context, p partition, i int) (bsonx.Value, error) {
+func (l *linearFill) Value(ctx context.Context, p Partition, i int) (bsonx.Value, error) {
 	e, err := l.entry(p, i)
 	if err != nil {
 		return bsonx.Missing, err
@@ -83,8 +45,8 @@ func (l *linearFill) Value(ctx context.Context, p partition, i int) (bsonx.Value
 }
 
 // findRight finds the first value from document i on.
-func (l *linearFill) findRight(ctx context.Context, p partition, i int) error {
-	l.right = windowEntry{}
+func (l *linearFill) findRight(ctx context.Context, p Partition, i int) error {
+	l.right = entry{}
 	for ; ; i++ {
 		l.next = i
 		ok, err := p.Has(ctx, i)
@@ -102,7 +64,7 @@ func (l *linearFill) findRight(ctx context.Context, p partition, i int) error {
 	}
 }
 
-func (l *linearFill) entry(p partition, i int) (e windowEntry, err error) {
+func (l *linearFill) entry(p Partition, i int) (e entry, err error) {
 	if e.key, err = p.Eval(l.by, i); err != nil {
 		return e, err
 	}

@@ -1,4 +1,4 @@
-package pipeline
+package window
 
 import (
 	"time"
@@ -7,44 +7,44 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// timeUnit is a unit of time: some milliseconds, or some months.
-type timeUnit struct {
+// TimeUnit is a unit of time: some milliseconds, or some months.
+type TimeUnit struct {
 	millis int64
 	months int
 }
 
-var noUnit = timeUnit{}
+var NoUnit = TimeUnit{}
 
-func parseTimeUnit(name string) (timeUnit, error) {
+func ParseTimeUnit(name string) (TimeUnit, error) {
 	const second = 1000
 	switch name {
 	case "millisecond":
-		return timeUnit{millis: 1}, nil
+		return TimeUnit{millis: 1}, nil
 	case "second":
-		return timeUnit{millis: second}, nil
+		return TimeUnit{millis: second}, nil
 	case "minute":
-		return timeUnit{millis: 60 * second}, nil
+		return TimeUnit{millis: 60 * second}, nil
 	case "hour":
-		return timeUnit{millis: 3600 * second}, nil
+		return TimeUnit{millis: 3600 * second}, nil
 	case "day":
-		return timeUnit{millis: 24 * 3600 * second}, nil
+		return TimeUnit{millis: 24 * 3600 * second}, nil
 	case "week":
-		return timeUnit{millis: 7 * 24 * 3600 * second}, nil
+		return TimeUnit{millis: 7 * 24 * 3600 * second}, nil
 	case "month":
-		return timeUnit{months: 1}, nil
+		return TimeUnit{months: 1}, nil
 	case "quarter":
-		return timeUnit{months: 3}, nil
+		return TimeUnit{months: 3}, nil
 	case "year":
-		return timeUnit{months: 12}, nil
+		return TimeUnit{months: 12}, nil
 	}
-	return noUnit, mongoerr.New(mongoerr.FailedToParse, "unknown time unit value: %s", name)
+	return NoUnit, mongoerr.New(mongoerr.FailedToParse, "unknown time unit value: %s", name)
 }
 
 // maxUnits bounds how many units are added, far beyond the years that a date can have.
 const maxUnits = 1 << 40
 
-// add adds n units to a date, as $dateAdd in UTC: a day that a month does not have becomes its last one.
-func (u timeUnit) add(date bsonx.Value, n int64) (bsonx.Value, error) {
+// Plus adds n units to a date, as $dateAdd in UTC: a day that a month does not have becomes its last one.
+func (u TimeUnit) Plus(date bsonx.Value, n int64) (bsonx.Value, error) {
 	millis := date.Int64()
 	if n > maxUnits || n < -maxUnits {
 		return bsonx.Missing, errDateOverflow()

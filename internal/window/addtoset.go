@@ -1,0 +1,35 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+)
+
+// slidingSet is $addToSet, whose values come in their order here.
+type slidingSet struct {
+	valueQueue
+	collation *collation.Collator
+	running   *interrupt.Running
+	meter     interrupt.Meter
+}
+
+func (s *slidingSet) result() (bsonx.Value, error) {
+	set := slices.DeleteFunc(slices.Clone(s.values), bsonx.Value.IsMissing)
+	if err := s.collation.Sort(set, &s.meter, s.running); err != nil {
+		return bsonx.Missing, err
+	}
+	set, err := s.collation.Compact(set, &s.meter, s.running)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartArray()
+	for _, v := range set {
+		b.Elem(v)
+	}
+	b.End()
+	return bsonx.Array(b.Bytes()), nil
+}

@@ -1,0 +1,145 @@
+package window
+
+import (
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/numeric"
+)
+
+// covariance is $covariancePop and $covarianceSamp by the incremental method, over values that are pairs of numbers. A pair
+// with one that is not finite is not counted: it makes an infinity or NaN of the sum where there are enough others.
+type covariance struct {
+	sample  bool
+	x, y    slidingAvg
+	sum     slidingSum // of products of deviations
+	strange slidingSum // of the numbers of the pairs that are not counted
+	count   int64
+	failed  error
+}
+
+func parseCovariance(name string, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	var e expr.Expr
+	bounds, err := bounded(name, spec, order, func(arg bsonx.Value) (err error) {
+		e, err = expr.Parse(arg, vars)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slidingFunction(bounds, e, nil, order, func(*expr.Context) (state, error) {
+		return &covariance{sample: name == "$covarianceSamp"}, nil
+	}), nil
+}
+
+// pair returns the two numbers of a value, and whether they are finite.
+func (c *covariance) pair(v bsonx.Value) (x, y bsonx.Value, finite, ok bool) {
+	if v.Type != bsonx.TypeArray || v.Doc().Len() != 2 {
+		return x, y, false, false
+	}
+	x, y = v.Doc().Index(0), v.Doc().Index(1)
+	if !x.Type.IsNumber() || !y.Type.IsNumber() {
+		return x, y, false, false
+	}
+	return x, y, numeric.IsFinite(x) && numeric.IsFinite(y), true
+}
+
+func (c *covariance) add(e entry) error {
+	x, y, finite, ok := c.pair(e.value)
+	if !ok {
+		return nil
+	}
+	if !finite {
+		c.special(x, 1)
+		c.special(y, 1)
+		return nil
+	}
+	dx := c.deviation(x, &c.x)
+	c.x.change(x, 1)
+	c.y.change(y, 1)
+	if c.count++; c.count > 1 { // the first deviates by nothing, nor has the sum its type
+		c.sum.update(c.product(dx, c.deviation(y, &c.y)), 1)
+	}
+	return c.failed
+}
+
+func (c *covariance) remove(e entry) error {
+	x, y, finite, ok := c.pair(e.value)
+	if !ok {
+		return nil
+	}
+	if !finite {
+		c.special(x, -1)
+		c.special(y, -1)
+		return nil
+	}
+	if c.count == 1 {
+		*c = covariance{sample: c.sample, strange: c.strange}
+		return nil
+	}
+	c.x.change(x, -1)
+	c.sum.update(c.product(c.deviation(x, &c.x), c.deviation(y, &c.y)), -1)
+	c.y.change(y, -1)
+	c.count--
+	return c.failed
+}
+
+// special notes a number of a pair that is not finite. A NaN makes no decimal of the sum.
+func (c *covariance) special(v bsonx.Value, quantity int) {
+	if numeric.IsNaN(v) {
+		v = bsonx.Double(math.NaN())
+	}
+	c.strange.update(v, quantity)
+}
+
+// deviation returns how far a number is from a mean, which is 0 at first.
+func (c *covariance) deviation(v bsonx.Value, mean *slidingAvg) bsonx.Value {
+	if mean.count == 0 {
+		return v
+	}
+	m, err := mean.result()
+	if err == nil {
+		v, err = numeric.Subtract(v, m)
+	}
+	c.fail(err)
+	return v
+}
+
+func (c *covariance) product(a, b bsonx.Value) bsonx.Value {
+	v, err := numeric.Multiply(a, b)
+	c.fail(err)
+	return v
+}
+
+func (c *covariance) fail(err error) {
+	if c.failed == nil {
+		c.failed = err
+	}
+}
+
+func (c *covariance) result() (bsonx.Value, error) {
+	n := c.count
+	if c.sample {
+		n--
+	}
+	switch {
+	case n <= 0:
+		return bsonx.Null, nil
+	case c.count == 1:
+		return bsonx.Double(0), nil
+	}
+	total := &c.sum
+	if _, ok := c.strange.special(); ok {
+		total = &slidingSum{}
+		*total = c.strange
+		total.decimals += c.sum.decimals
+	}
+	sum, err := total.result()
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	return numeric.Divide(sum, bsonx.Double(float64(n)))
+}
+
+func (c *covariance) bytes() int { return 0 }

@@ -1,0 +1,46 @@
+package window
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// endState is $first and $last in a window that begins with the partition.
+type endState struct {
+	last, seen bool
+	value      bsonx.Value
+}
+
+func (s *endState) add(e entry) error {
+	if s.last || !s.seen {
+		s.seen = true
+		s.value = bsonx.Value{Type: e.value.Type, Data: append(s.value.Data[:0], e.value.Data...)}
+	}
+	return nil
+}
+
+func (s *endState) remove(entry) error { return nil }
+
+func (s *endState) result() (bsonx.Value, error) {
+	if !s.seen {
+		return bsonx.Null, nil
+	}
+	return s.value.Clone(), nil
+}
+
+func (s *endState) bytes() int { return 32 + cap(s.value.Data) }
+
+// slidingEnd is $first and $last in other windows.
+type slidingEnd struct {
+	valueQueue
+	last bool
+}
+
+func (s *slidingEnd) result() (bsonx.Value, error) {
+	switch {
+	case len(s.values) == 0:
+		return bsonx.Null, nil
+	case s.last:
+		return s.values[len(s.values)-1], nil
+	}
+	return s.values[0], nil
+}

@@ -1,0 +1,78 @@
+package window
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/numeric"
+)
+
+// parseRank compiles $rank, $denseRank and $documentNumber.
+func parseRank(name string, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	arg, _, err := arguments(name, spec)
+	switch {
+	case err != nil || spec.Len() > 1:
+		return nil, mongoerr.New(5371601, "Rank style window functions take no other arguments")
+	case !order.single():
+		return nil, mongoerr.New(5371602, "%s must be specified with a top level sortBy expression with exactly one element", name)
+	case arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty():
+		return nil, mongoerr.New(5371603, "%s must be specified with '{}' as the value", name)
+	}
+	reads := order.By
+	if path := order.Key.Path; path != "" && !order.Key.IsMeta() {
+		if reads, err = expr.Parse(bsonx.String("$"+topField(path)), vars); err != nil { // a sort tells apart what a path does not
+			return nil, err
+		}
+	}
+	open := func(*expr.Context) (Exec, error) {
+		r := &rank{name: name}
+		if order.Key.Path != "" { // else it is metadata that no document has
+			r.keys = index.NewMetaSortGen(index.Pattern{order.Key}, order.Collation)
+		}
+		return r, nil
+	}
+	return &Function{Streams: true, Reads: []expr.Expr{reads}, Open: open}, nil
+}
+
+// rank gives equal numbers to documents that the sort does not tell apart: of an array the least or the greatest element counts.
+type rank struct {
+	name      string
+	keys      *index.MetaSortGen // nil where all documents are alike
+	last, key []byte
+	rank      int64
+}
+
+func (r *rank) Kept() int64 { return int64(len(r.key) + len(r.last)) }
+
+func (r *rank) Value(_ context.Context, p Partition, i int) (bsonx.Value, error) {
+	if r.name == "$documentNumber" {
+		return numeric.IntOrLong(int64(i) + 1), nil
+	}
+	if r.keys != nil {
+		doc, err := p.Document(i)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		if r.key, err = r.keys.Append(r.key[:0], doc, p.Meta().SortMeta()); err != nil {
+			return bsonx.Missing, err
+		}
+	}
+	if i == 0 || !bytes.Equal(r.key, r.last) {
+		r.last = append(r.last[:0], r.key...)
+		if r.rank++; r.name == "$rank" {
+			r.rank = int64(i) + 1
+		}
+	}
+	return numeric.IntOrLong(r.rank), nil
+}
+
+// topField returns the first part of a path.
+func topField(path string) string {
+	name, _, _ := strings.Cut(path, ".")
+	return name
+}
