@@ -7,33 +7,37 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func accumulators() []Definition {
-	var defs []Definition
-	for _, name := range []string{
-		"$sum", "$avg", "$min", "$max", "$first", "$last", "$push", "$addToSet", "$stdDevPop", "$stdDevSamp", "$count",
-		"$mergeObjects", "$top", "$topN", "$bottom", "$bottomN", "$firstN", "$lastN", "$minN", "$maxN", "$median", "$percentile",
-	} {
-		defs = append(defs, Definition{name, parseAccumulator})
+// accumulatorFunctions are the accumulators without a form for sliding windows.
+func accumulatorFunctions() []Definition {
+	return []Definition{
+		{Name: "$push", Parse: parseAccumulator},
+		{Name: "$mergeObjects", Parse: parseAccumulator, Unremovable: true},
+		{Name: "$top", Parse: parseAccumulator, OwnParser: true},
+		{Name: "$topN", Parse: parseAccumulator, OwnParser: true},
+		{Name: "$bottom", Parse: parseAccumulator, OwnParser: true},
+		{Name: "$bottomN", Parse: parseAccumulator, OwnParser: true},
+		{Name: "$firstN", Parse: parseAccumulator, OwnParser: true},
+		{Name: "$lastN", Parse: parseAccumulator, OwnParser: true},
+		{Name: "$minN", Parse: parseAccumulator, OwnParser: true},
+		{Name: "$maxN", Parse: parseAccumulator, OwnParser: true},
+		{Name: "$median", Parse: parseAccumulator, OwnParser: true},
+		{Name: "$percentile", Parse: parseAccumulator, OwnParser: true},
 	}
-	return defs
 }
 
-func parseAccumulator(name string, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
-	var acc *accumulator.Accumulation
-	bounds, err := bounded(name, spec, order, func(arg bsonx.Value) (err error) {
-		acc, err = accumulation(name, arg, vars)
+// boundedAccumulation compiles an accumulator and its window.
+func (d *Definition) boundedAccumulation(spec bsonx.Doc, order *Order, vars *expr.Vars) (acc *accumulator.Accumulation, bounds frame, err error) {
+	bounds, err = d.bounded(spec, order, func(arg bsonx.Value) (err error) {
+		acc, err = accumulation(d.Name, arg, vars)
 		return err
 	})
+	return acc, bounds, err
+}
+
+func parseAccumulator(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	acc, bounds, err := def.boundedAccumulation(spec, order, vars)
 	if err != nil {
 		return nil, err
-	}
-	if name == "$first" || name == "$last" {
-		return slidingFunction(bounds, acc.Arg, nil, order, func(*expr.Context) (state, error) {
-			if bounds.lower.unbounded {
-				return &endState{last: name == "$last"}, nil
-			}
-			return &slidingEnd{last: name == "$last"}, nil
-		}).endsOnly(), nil
 	}
 	// The functions that MongoDB accumulates and never takes back are those whose windows begin with the partition.
 	if bounds.lower.unbounded {
@@ -43,10 +47,10 @@ func parseAccumulator(name string, spec bsonx.Doc, order *Order, vars *expr.Vars
 		}), nil
 	}
 	return slidingFunction(bounds, acc.Arg, nil, order, func(ctx *expr.Context) (state, error) {
-		if name == "$mergeObjects" {
-			return nil, mongoerr.New(5461500, "Window function %s is not supported with a removable window", name)
+		if def.Unremovable {
+			return nil, mongoerr.New(5461500, "Window function %s is not supported with a removable window", def.Name)
 		}
-		return removableState(acc, ctx.Running), checkInit(acc, ctx)
+		return def.slide(acc, ctx.Running), checkInit(acc, ctx)
 	}), nil
 }
 

@@ -3,10 +3,22 @@ package window
 import (
 	"slices"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
+
+func addToSetFunctions() []Definition {
+	return []Definition{
+		{
+			Name: "$addToSet", Parse: parseAccumulator,
+			Slide: func(acc *accumulator.Accumulation, running *interrupt.Running) state {
+				return &slidingSet{collation: acc.Collation, running: running}
+			},
+		},
+	}
+}
 
 // slidingSet is $addToSet, whose values come in their order here.
 type slidingSet struct {

@@ -1,9 +1,20 @@
 package window
 
 import (
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
+
+func avgFunctions() []Definition {
+	return []Definition{
+		{
+			Name: "$avg", Parse: parseAccumulator,
+			Slide: func(*accumulator.Accumulation, *interrupt.Running) state { return &slidingAvg{} },
+		},
+	}
+}
 
 // slidingAvg is $avg.
 type slidingAvg struct {

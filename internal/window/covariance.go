@@ -8,6 +8,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func covarianceFunctions() []Definition {
+	return []Definition{
+		{Name: "$covariancePop", Parse: parseCovariance},
+		{Name: "$covarianceSamp", Parse: parseCovariance},
+	}
+}
+
 // covariance is $covariancePop and $covarianceSamp by the incremental method, over values that are pairs of numbers. A pair
 // with one that is not finite is not counted: it makes an infinity or NaN of the sum where there are enough others.
 type covariance struct {
@@ -19,9 +26,10 @@ type covariance struct {
 	failed  error
 }
 
-func parseCovariance(name string, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+func parseCovariance(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	name := def.Name
 	var e expr.Expr
-	bounds, err := bounded(name, spec, order, func(arg bsonx.Value) (err error) {
+	bounds, err := def.bounded(spec, order, func(arg bsonx.Value) (err error) {
 		e, err = expr.Parse(arg, vars)
 		return err
 	})

@@ -7,9 +7,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func derivativeFunctions() []Definition {
+	return []Definition{
+		{Name: "$derivative", Parse: parseSlope},
+	}
+}
+
 // parseSlope compiles $derivative and $integral: {input, unit} over a window, which $derivative must have.
-func parseSlope(name string, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
-	arg, window, err := arguments(name, spec)
+func parseSlope(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	name := def.Name
+	arg, window, err := def.arguments(spec)
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func expMovingAvgFunctions() []Definition {
+	return []Definition{
+		{Name: "$expMovingAvg", Parse: parseExpMovingAvg},
+	}
+}
+
 // The functions here go by the order of a partition and have no window.
 
-func parseExpMovingAvg(name string, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+func parseExpMovingAvg(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	name := def.Name
 	arg := spec.Lookup(name)
 	switch {
 	case order.Fields == 0:

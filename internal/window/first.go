@@ -2,7 +2,29 @@ package window
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 )
+
+func firstFunctions() []Definition {
+	return []Definition{
+		{Name: "$first", Parse: parseEnd, OwnParser: true},
+		{Name: "$last", Parse: parseEnd, OwnParser: true},
+	}
+}
+
+func parseEnd(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	acc, bounds, err := def.boundedAccumulation(spec, order, vars)
+	if err != nil {
+		return nil, err
+	}
+	last := def.Name == "$last"
+	return slidingFunction(bounds, acc.Arg, nil, order, func(*expr.Context) (state, error) {
+		if bounds.lower.unbounded {
+			return &endState{last: last}, nil
+		}
+		return &slidingEnd{last: last}, nil
+	}).endsOnly(), nil
+}
 
 // endState is $first and $last in a window that begins with the partition.
 type endState struct {

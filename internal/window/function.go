@@ -1,8 +1,8 @@
 package window
 
 import (
+	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -40,138 +40,90 @@ type Exec interface {
 	Value(ctx context.Context, p Partition, i int) (bsonx.Value, error)
 }
 
-// Resettable is a windowExec that goes on with the next partition.
+// Resettable is an Exec that goes on with the next partition.
 type Resettable interface{ Reset() }
 
 // Function is a compiled window function.
 type Function struct {
-	Open    func(*expr.Context) (Exec, error) // for one partition
-	Streams bool                              // it looks at the current document only
-	Reads   []expr.Expr                       // what it computes of documents
+	// Open begins a partition.
+	Open func(*expr.Context) (Exec, error)
+	// Streams says that the function looks at the current document only.
+	Streams bool
+	// Reads are the expressions that the function computes for documents.
+	Reads []expr.Expr
 }
 
-// Order is what functions and bounds want to know of sortBy.
+// Order is the sortBy of the stage, as functions and bounds need it.
 type Order struct {
-	Fields    int
-	By        expr.Expr // the value of the field, where there is one
+	// Fields is the number of fields.
+	Fields int
+	// By is the value of the last field.
+	By expr.Expr
+	// Key is the last field.
 	Key       index.Field
 	Collation *collation.Collator
 }
 
 func (s *Order) single() bool { return s.Fields == 1 }
 
-// parser compiles a function of that name; spec is the whole object, in which window may be beside the function.
-type parser func(name string, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error)
-
-// functions is the table of all window functions.
-func functions() []Definition {
-	return slices.Concat(
-		[]Definition{
-			{"$covariancePop", parseCovariance},
-			{"$covarianceSamp", parseCovariance},
-			{"$derivative", parseSlope},
-			{"$integral", parseSlope},
-			{"$rank", parseRank},
-			{"$denseRank", parseRank},
-			{"$documentNumber", parseRank},
-			{"$shift", parseShift},
-			{"$expMovingAvg", parseExpMovingAvg},
-			{"$locf", parseGapFill},
-			{"$linearFill", parseGapFill},
-		},
-		accumulators(),
-	)
-}
-
-type Definition struct {
-	name  string
-	parse parser
-}
-
-// Functions lists the functions of $setWindowFields by name.
-func Functions() []expr.OperatorInfo {
-	var out []expr.OperatorInfo
-	for _, def := range functions() {
-		out = append(out, expr.OperatorInfo{Name: def.name, Family: "window"})
-	}
-	slices.SortFunc(out, func(a, b expr.OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
-	return out
-}
-
-func parserOf(name string) parser {
-	for _, def := range functions() {
-		if def.name == name {
-			return def.parse
-		}
-	}
-	return nil
-}
-
+// Parse compiles the use of a function, {$sum: "$a", window: …}, in the order of sortBy.
 func Parse(spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	for it := spec.Iter(); it.Next(); {
 		name := string(it.Key())
 		if !strings.HasPrefix(name, "$") {
 			continue
 		}
-		parse := parserOf(name)
-		if parse == nil {
+		def := find(name)
+		if def == nil {
 			return nil, mongoerr.New(mongoerr.FailedToParse, "Unrecognized window function, %s", name)
 		}
-		return parse(name, spec, order, vars)
+		return def.Parse(def, spec, order, vars)
 	}
 	return nil, mongoerr.New(mongoerr.FailedToParse, "Expected a $-prefixed window function")
 }
 
 // arguments returns the argument of the function and its window, which is missing where none is given.
-func arguments(name string, spec bsonx.Doc) (arg, window bsonx.Value, err error) {
+func (d *Definition) arguments(spec bsonx.Doc) (arg, window bsonx.Value, err error) {
 	seen := false
 	for it := spec.Iter(); it.Next(); {
 		key := string(it.Key())
 		switch {
 		case key == "window":
 			window = it.Value()
-		case key == name && !seen:
+		case key == d.Name && !seen:
 			arg, seen = it.Value(), true
-		case parserOf(key) != nil:
+		case find(key) != nil:
 			return arg, window, mongoerr.New(mongoerr.FailedToParse, "Cannot specify two functions in window function spec")
 		default:
-			return arg, window, mongoerr.New(mongoerr.FailedToParse, unknownBeside(name), key)
+			return arg, window, d.unknown(key)
 		}
 	}
 	return arg, window, nil
 }
 
-// unknownBeside is the text about a field beside a window function. Functions with a parser of their own within MongoDB have their own.
-func unknownBeside(name string) string {
-	switch name {
-	case "$top", "$topN", "$bottom", "$bottomN", "$first", "$last", "$firstN", "$lastN", "$minN", "$maxN", "$median", "$percentile":
-		return name + " got unexpected argument: %s"
+// unknown is the error for a field beside the function.
+func (d *Definition) unknown(field string) error {
+	if d.OwnParser {
+		return mongoerr.New(mongoerr.FailedToParse, "%s got unexpected argument: %s", d.Name, field)
 	}
-	return "Window function found an unknown argument: %s"
+	return mongoerr.New(mongoerr.FailedToParse, "Window function found an unknown argument: %s", field)
 }
 
-func noWindow(name string) string {
-	if name == "$shift" {
-		return "%s does not accept a 'window' field"
-	}
-	return "'window' field is not allowed in %s"
-}
-
-// onlyArgument is windowArguments for a function that takes no window.
-func onlyArgument(name string, spec bsonx.Doc) (bsonx.Value, error) {
-	arg, window, err := arguments(name, spec)
+// onlyArgument is arguments for a function that takes no window.
+func (d *Definition) onlyArgument(spec bsonx.Doc) (bsonx.Value, error) {
+	arg, window, err := d.arguments(spec)
 	if err == nil && !window.IsMissing() {
-		err = mongoerr.New(mongoerr.FailedToParse, noWindow(name), name)
+		err = mongoerr.New(mongoerr.FailedToParse, cmp.Or(d.NoWindow, "'window' field is not allowed in %s"), d.Name)
 	}
 	return arg, err
 }
 
 // bounded compiles the argument and the window, which is the whole partition where none is given. Of two mistakes the first counts.
-func bounded(name string, spec bsonx.Doc, order *Order, compile func(arg bsonx.Value) error) (frame, error) {
+func (d *Definition) bounded(spec bsonx.Doc, order *Order, compile func(arg bsonx.Value) error) (frame, error) {
 	bounds := wholePartition()
-	arg, window, err := arguments(name, spec)
+	arg, window, err := d.arguments(spec)
 	it := spec.Iter()
-	argumentFirst := it.Next() && string(it.Key()) == name
+	argumentFirst := it.Next() && string(it.Key()) == d.Name
 	if argumentFirst {
 		if err := compile(arg); err != nil {
 			return bounds, err

@@ -8,6 +8,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func integralFunctions() []Definition {
+	return []Definition{
+		{Name: "$integral", Parse: parseSlope},
+	}
+}
+
 // integral is the area under the line through the documents of a window.
 type integral struct {
 	unit       int64

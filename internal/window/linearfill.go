@@ -9,6 +9,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func linearFillFunctions() []Definition {
+	return []Definition{
+		{Name: "$linearFill", Parse: parseGapFill},
+	}
+}
+
 // linearFill interpolates between the values before and after a gap.
 type linearFill struct {
 	arg, by     expr.Expr

@@ -8,9 +8,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func locfFunctions() []Definition {
+	return []Definition{
+		{Name: "$locf", Parse: parseGapFill},
+	}
+}
+
 // parseGapFill compiles $locf and $linearFill.
-func parseGapFill(name string, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
-	arg, err := onlyArgument(name, spec)
+func parseGapFill(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	name := def.Name
+	arg, err := def.onlyArgument(spec)
 	if err != nil {
 		return nil, err
 	}

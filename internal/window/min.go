@@ -1,10 +1,29 @@
 package window
 
 import (
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 )
+
+func minFunctions() []Definition {
+	return []Definition{
+		{
+			Name: "$min", Parse: parseAccumulator,
+			Slide: func(acc *accumulator.Accumulation, _ *interrupt.Running) state {
+				return &slidingExtreme{sign: -1, collation: acc.Collation}
+			},
+		},
+		{
+			Name: "$max", Parse: parseAccumulator,
+			Slide: func(acc *accumulator.Accumulation, _ *interrupt.Running) state {
+				return &slidingExtreme{sign: 1, collation: acc.Collation}
+			},
+		},
+	}
+}
 
 // slidingExtreme is $min and $max: the values that can still become the extreme one, each better than those after it.
 type slidingExtreme struct {

@@ -12,9 +12,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func rankFunctions() []Definition {
+	return []Definition{
+		{Name: "$rank", Parse: parseRank},
+		{Name: "$denseRank", Parse: parseRank},
+		{Name: "$documentNumber", Parse: parseRank},
+	}
+}
+
 // parseRank compiles $rank, $denseRank and $documentNumber.
-func parseRank(name string, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
-	arg, _, err := arguments(name, spec)
+func parseRank(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	name := def.Name
+	arg, _, err := def.arguments(spec)
 	switch {
 	case err != nil || spec.Len() > 1:
 		return nil, mongoerr.New(5371601, "Rank style window functions take no other arguments")

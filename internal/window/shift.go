@@ -9,8 +9,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func parseShift(name string, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
-	arg, err := onlyArgument(name, spec)
+func shiftFunctions() []Definition {
+	return []Definition{
+		{Name: "$shift", Parse: parseShift, NoWindow: "%s does not accept a 'window' field"},
+	}
+}
+
+func parseShift(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	arg, err := def.onlyArgument(spec)
 	if err != nil {
 		return nil, err
 	}

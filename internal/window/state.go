@@ -23,21 +23,10 @@ func finished(acc accumulator.Accumulator) (bsonx.Value, error) {
 	return acc.Result(), nil
 }
 
-// removableState returns the state of an accumulator in a window whose documents leave. Results look at the operation.
-func removableState(acc *accumulator.Accumulation, running *interrupt.Running) state {
-	switch acc.Name {
-	case "$sum", "$count":
-		return &slidingSum{}
-	case "$avg":
-		return &slidingAvg{}
-	case "$stdDevPop", "$stdDevSamp":
-		return &slidingDeviation{sample: acc.Name == "$stdDevSamp"}
-	case "$min":
-		return &slidingExtreme{sign: -1, collation: acc.Collation}
-	case "$max":
-		return &slidingExtreme{sign: 1, collation: acc.Collation}
-	case "$addToSet":
-		return &slidingSet{collation: acc.Collation, running: running}
+// slide returns the state of an accumulator in a window whose documents leave.
+func (d *Definition) slide(acc *accumulator.Accumulation, running *interrupt.Running) state {
+	if d.Slide != nil {
+		return d.Slide(acc, running)
 	}
 	return &recomputed{make: acc, running: running}
 }

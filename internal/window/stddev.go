@@ -3,9 +3,24 @@ package window
 import (
 	"math"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
+
+func stdDevFunctions() []Definition {
+	return []Definition{
+		{
+			Name: "$stdDevPop", Parse: parseAccumulator,
+			Slide: func(*accumulator.Accumulation, *interrupt.Running) state { return &slidingDeviation{} },
+		},
+		{
+			Name: "$stdDevSamp", Parse: parseAccumulator,
+			Slide: func(*accumulator.Accumulation, *interrupt.Running) state { return &slidingDeviation{sample: true} },
+		},
+	}
+}
 
 // slidingDeviation is $stdDevPop and $stdDevSamp, by the same steps as MongoDB's.
 type slidingDeviation struct {

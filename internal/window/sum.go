@@ -3,9 +3,20 @@ package window
 import (
 	"math"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
+
+func sumFunctions() []Definition {
+	return []Definition{
+		{Name: "$sum", Parse: parseAccumulator, Slide: slideSum},
+		{Name: "$count", Parse: parseAccumulator, Slide: slideSum},
+	}
+}
+
+func slideSum(*accumulator.Accumulation, *interrupt.Running) state { return &slidingSum{} }
 
 // slidingSum is a sum from which numbers are taken out again. As in MongoDB it is a decimal or a double while one of
 // them is in it, and else an int where it fits.

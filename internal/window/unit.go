@@ -13,8 +13,10 @@ type TimeUnit struct {
 	months int
 }
 
+// NoUnit is the unit of a number.
 var NoUnit = TimeUnit{}
 
+// ParseTimeUnit returns the unit of a name, such as "month".
 func ParseTimeUnit(name string) (TimeUnit, error) {
 	const second = 1000
 	switch name {

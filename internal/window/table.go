@@ -1,0 +1,59 @@
+package window
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/accumulator"
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+)
+
+// Definition is one window function.
+type Definition struct {
+	Name string
+	// Parse compiles a use. spec is the whole object, in which window may stand beside the function.
+	Parse func(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error)
+	// Slide returns the state of an accumulator in a window whose documents leave it. If it is nil,
+	// the accumulator is computed again for each document.
+	Slide func(acc *accumulator.Accumulation, running *interrupt.Running) state
+	// Unremovable says that the window of an accumulator must begin with the partition.
+	Unremovable bool
+	// OwnParser says that MongoDB parses the function apart, and names it in the error about an
+	// unknown field.
+	OwnParser bool
+	// NoWindow is the text about a window, other than the usual one, for a function that takes none.
+	NoWindow string
+}
+
+// definitions lists the definition of every function.
+func definitions() []Definition {
+	return slices.Concat(
+		covarianceFunctions(), derivativeFunctions(), integralFunctions(), rankFunctions(), shiftFunctions(),
+		expMovingAvgFunctions(), locfFunctions(), linearFillFunctions(),
+		sumFunctions(), avgFunctions(), minFunctions(), firstFunctions(), addToSetFunctions(), stdDevFunctions(),
+		accumulatorFunctions(),
+	)
+}
+
+// find returns the definition of a function, or nil.
+func find(name string) *Definition {
+	defs := definitions()
+	for i := range defs {
+		if defs[i].Name == name {
+			return &defs[i]
+		}
+	}
+	return nil
+}
+
+// Functions lists the functions of $setWindowFields by name.
+func Functions() []expr.OperatorInfo {
+	var out []expr.OperatorInfo
+	for _, def := range definitions() {
+		out = append(out, expr.OperatorInfo{Name: def.Name, Family: "window"})
+	}
+	slices.SortFunc(out, func(a, b expr.OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
