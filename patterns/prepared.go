@@ -84,7 +84,7 @@ func (p *Prepared) CheckKind(ctx context.Context, coll *mongo.Collection, kind K
 		return nil
 	}
 	ctx = mongo.NewSessionContext(ctx, nil)
-	specs, err := coll.Database().ListCollectionSpecifications(ctx, bson.D{{Key: "name", Value: coll.Name()}})
+	specs, err := coll.Database().ListCollectionSpecifications(ctx, bson.D{{"name", coll.Name()}})
 	switch {
 	case isUnauthorized(err):
 	case err != nil:

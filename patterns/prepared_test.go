@@ -146,7 +146,7 @@ func TestIndexWithoutItsPromise(t *testing.T) {
 // weaken makes all unique and TTL indexes of a database ordinary ones, and returns their number.
 func weaken(t *testing.T, db *mongo.Database) (n int) {
 	t.Helper()
-	names, err := db.ListCollectionNames(t.Context(), bson.D{{Key: "type", Value: "collection"}})
+	names, err := db.ListCollectionNames(t.Context(), bson.D{{"type", "collection"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestUseWithoutEnsureIndexes(t *testing.T) {
 			if err := u.use(t.Context()); !errors.Is(err, patterns.ErrNotPrepared) {
 				t.Fatalf("the first use without indexes: %v", err)
 			}
-			names, err := db.ListCollectionNames(t.Context(), bson.D{{Key: "name", Value: bson.D{{Key: "$not", Value: bson.Regex{Pattern: "^system|state$"}}}}})
+			names, err := db.ListCollectionNames(t.Context(), bson.D{{"name", bson.D{{"$not", bson.Regex{Pattern: "^system|state$"}}}}})
 			if err != nil || len(names) > 0 {
 				t.Errorf("the refused use has made %v, %v", names, err)
 			}

@@ -23,12 +23,12 @@ func Shard(ctx context.Context, db *mongo.Database, keys []ShardKey) error {
 		return ErrNotSharded
 	}
 	admin := db.Client().Database("admin")
-	if err := admin.RunCommand(ctx, bson.D{{Key: "enableSharding", Value: db.Name()}}).Err(); err != nil {
+	if err := admin.RunCommand(ctx, bson.D{{"enableSharding", db.Name()}}).Err(); err != nil {
 		return fmt.Errorf("enable sharding of %s: %w", db.Name(), err)
 	}
 	for _, k := range keys {
 		ns := db.Name() + "." + k.Collection
-		cmd := bson.D{{Key: "shardCollection", Value: ns}, {Key: "key", Value: k.Key}, {Key: "unique", Value: k.Unique}}
+		cmd := bson.D{{"shardCollection", ns}, {"key", k.Key}, {"unique", k.Unique}}
 		if err := admin.RunCommand(ctx, cmd).Err(); err != nil {
 			return fmt.Errorf("shard %s by %v: %w", ns, k.Key, err)
 		}
@@ -41,7 +41,7 @@ func isRouter(ctx context.Context, db *mongo.Database) (bool, error) {
 	var hello struct {
 		Msg string `bson:"msg"`
 	}
-	if err := db.RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
+	if err := db.RunCommand(ctx, bson.D{{"hello", 1}}).Decode(&hello); err != nil {
 		return false, fmt.Errorf("ask the server what it is: %w", err)
 	}
 	return hello.Msg == "isdbgrid", nil

@@ -168,14 +168,14 @@ func (a *Ads) Campaign(ctx context.Context, id bson.ObjectID) (Campaign, error) 
 
 // Extend gives a campaign more budget, or less: what was spent stays spent.
 func (a *Ads) Extend(ctx context.Context, id bson.ObjectID, by int64) error {
-	enough := append(byID(id), bson.E{Key: "budget", Value: bson.D{{Key: "$gt", Value: max(0, -by)}}})
-	return a.changeCampaign(ctx, id, enough, bson.D{{Key: "$inc", Value: bson.D{{Key: "budget", Value: by}}}})
+	enough := append(byID(id), bson.E{"budget", bson.D{{"$gt", max(0, -by)}}})
+	return a.changeCampaign(ctx, id, enough, bson.D{{"$inc", bson.D{{"budget", by}}}})
 }
 
 // Stop ends a campaign: nothing of it is served once Stop has returned, nor when it was broken off
 // behind its first write. Its advertisements are taken out of all zones.
 func (a *Ads) Stop(ctx context.Context, id bson.ObjectID) error {
-	if err := a.changeCampaign(ctx, id, byID(id), bson.D{{Key: "$set", Value: bson.D{{Key: "stopped", Value: true}}}}); err != nil {
+	if err := a.changeCampaign(ctx, id, byID(id), bson.D{{"$set", bson.D{{"stopped", true}}}}); err != nil {
 		return err
 	}
 	_, err := a.withdraw(ctx, []bson.ObjectID{id})
@@ -198,9 +198,9 @@ func (a *Ads) changeCampaign(ctx context.Context, id bson.ObjectID, when, change
 
 // withdraw takes the advertisements of campaigns out of all zones, and returns of how many.
 func (a *Ads) withdraw(ctx context.Context, campaigns []bson.ObjectID) (int, error) {
-	in := bson.D{{Key: "$in", Value: campaigns}}
-	res, err := a.zones.UpdateMany(ctx, bson.D{{Key: "ads.campaign", Value: in}},
-		bson.D{{Key: "$pull", Value: bson.D{{Key: "ads", Value: bson.D{{Key: "campaign", Value: in}}}}}})
+	in := bson.D{{"$in", campaigns}}
+	res, err := a.zones.UpdateMany(ctx, bson.D{{"ads.campaign", in}},
+		bson.D{{"$pull", bson.D{{"ads", bson.D{{"campaign", in}}}}}})
 	if err != nil {
 		return 0, fmt.Errorf("ads: withdraw: %w", err)
 	}
@@ -222,12 +222,12 @@ func (a *Ads) Put(ctx context.Context, at Place, ad Ad) error {
 		return err
 	}
 	room := bson.D{
-		{Key: "_id", Value: at},
-		{Key: "ads._id", Value: bson.D{{Key: "$ne", Value: ad.ID}}},
-		{Key: fmt.Sprintf("ads.%d", MaxAds-1), Value: bson.D{{Key: "$exists", Value: false}}},
+		{"_id", at},
+		{"ads._id", bson.D{{"$ne", ad.ID}}},
+		{fmt.Sprintf("ads.%d", MaxAds-1), bson.D{{"$exists", false}}},
 	}
-	push := bson.D{{Key: "$push", Value: bson.D{{Key: "ads", Value: bson.D{
-		{Key: "$each", Value: bson.A{ad}}, {Key: "$sort", Value: bson.D{{Key: "cost", Value: -1}}},
+	push := bson.D{{"$push", bson.D{{"ads", bson.D{
+		{"$each", bson.A{ad}}, {"$sort", bson.D{{"cost", -1}}},
 	}}}}}
 	for {
 		_, err := a.zones.UpdateOne(ctx, room, push, options.UpdateOne().SetUpsert(true))
@@ -272,15 +272,15 @@ func (a *Ads) zone(ctx context.Context, at Place) (*zone, error) {
 
 // Remove takes an advertisement out of a zone. That it is not there is no error.
 func (a *Ads) Remove(ctx context.Context, at Place, ad bson.ObjectID) error {
-	_, err := a.zones.UpdateOne(ctx, bson.D{{Key: "_id", Value: at}},
-		bson.D{{Key: "$pull", Value: bson.D{{Key: "ads", Value: byID(ad)}}}})
+	_, err := a.zones.UpdateOne(ctx, bson.D{{"_id", at}},
+		bson.D{{"$pull", bson.D{{"ads", byID(ad)}}}})
 	if err != nil {
 		return fmt.Errorf("ads: remove %s from %v: %w", ad.Hex(), at, err)
 	}
 	return nil
 }
 
-func byID(id any) bson.D { return bson.D{{Key: "_id", Value: id}} }
+func byID(id any) bson.D { return bson.D{{"_id", id}} }
 
 // Indexes returns what the advertisements need.
 func (a *Ads) Indexes() []patterns.Index {
@@ -288,10 +288,10 @@ func (a *Ads) Indexes() []patterns.Index {
 		return options.Index().SetExpireAfterSeconds(int32(min(d/time.Second, 1<<31-1)))
 	}
 	return []patterns.Index{
-		{Collection: a.zones.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "ads.campaign", Value: 1}}}},
-		{Collection: a.profiles.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "at", Value: 1}}, Options: after(a.cfg.Remember)}},
-		{Collection: a.clicks.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "campaign", Value: 1}, {Key: "ad", Value: 1}}}},
-		{Collection: a.clicks.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "at", Value: 1}}, Options: after(a.cfg.Clicks)}},
+		{Collection: a.zones.Name(), Model: mongo.IndexModel{Keys: bson.D{{"ads.campaign", 1}}}},
+		{Collection: a.profiles.Name(), Model: mongo.IndexModel{Keys: bson.D{{"at", 1}}, Options: after(a.cfg.Remember)}},
+		{Collection: a.clicks.Name(), Model: mongo.IndexModel{Keys: bson.D{{"campaign", 1}, {"ad", 1}}}},
+		{Collection: a.clicks.Name(), Model: mongo.IndexModel{Keys: bson.D{{"at", 1}}, Options: after(a.cfg.Clicks)}},
 	}
 }
 
@@ -307,7 +307,7 @@ func (a *Ads) ready(ctx context.Context) error {
 
 // ShardKeys returns how the documents are distributed over shards.
 func (a *Ads) ShardKeys() []patterns.ShardKey {
-	hashed := bson.D{{Key: "_id", Value: "hashed"}}
+	hashed := bson.D{{"_id", "hashed"}}
 	return []patterns.ShardKey{
 		{Collection: a.zones.Name(), Key: hashed},
 		{Collection: a.campaigns.Name(), Key: hashed},

@@ -262,7 +262,7 @@ func TestFull(t *testing.T) {
 	for range ads.MaxAds {
 		many = append(many, ads.Ad{ID: bson.NewObjectID(), Campaign: ids[0], Cost: 1})
 	}
-	_, err := db.Collection("zones").InsertOne(t.Context(), bson.D{{Key: "_id", Value: front}, {Key: "ads", Value: many}})
+	_, err := db.Collection("zones").InsertOne(t.Context(), bson.D{{"_id", front}, {"ads", many}})
 	n.must(err)
 	if err := n.Put(t.Context(), front, ads.Ad{ID: ids[1], Campaign: ids[0], Cost: 1}); !errors.Is(err, ads.ErrFull) {
 		t.Errorf("one more: %v", err)
@@ -379,7 +379,7 @@ func TestCrashPut(t *testing.T) {
 			if err := a.Put(ctx, front, ads.Ad{ID: ids[3], Campaign: ids[0], Cost: 10, Content: "new"}); err != nil {
 				return err
 			}
-			if _, err := db.Collection("campaigns").UpdateByID(ctx, ids[1], bson.D{{Key: "$set", Value: bson.D{{Key: "stopped", Value: true}}}}); err != nil {
+			if _, err := db.Collection("campaigns").UpdateByID(ctx, ids[1], bson.D{{"$set", bson.D{{"stopped", true}}}}); err != nil {
 				return err
 			}
 			_, err = a.Repair(ctx)
@@ -419,7 +419,7 @@ func TestRun(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- n.Run(ctx) }()
 	for {
-		left, err := db.Collection("zones").CountDocuments(t.Context(), bson.D{{Key: "ads.campaign", Value: ids[0]}})
+		left, err := db.Collection("zones").CountDocuments(t.Context(), bson.D{{"ads.campaign", ids[0]}})
 		n.must(err)
 		if left == 0 {
 			break
@@ -458,13 +458,13 @@ func TestNoScans(t *testing.T) {
 func TestViolations(t *testing.T) {
 	t.Parallel()
 	set := func(key string, value any) bson.D {
-		return bson.D{{Key: "$set", Value: bson.D{{Key: key, Value: value}}}}
+		return bson.D{{"$set", bson.D{{key, value}}}}
 	}
 	one := ads.Ad{ID: ids[1], Campaign: ids[0], Cost: 10, Cap: 1, Window: time.Hour}
 	dear := ads.Ad{ID: ids[2], Campaign: ids[0], Cost: 20}
 	at := func(minutes ...int) (out bson.A) {
 		for _, m := range minutes {
-			out = append(out, bson.D{{Key: "at", Value: patterntest.NewClock().Now().Add(time.Duration(m) * time.Minute)}})
+			out = append(out, bson.D{{"at", patterntest.NewClock().Now().Add(time.Duration(m) * time.Minute)}})
 		}
 		return out
 	}

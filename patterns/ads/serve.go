@@ -101,11 +101,11 @@ func (a *Ads) running(ctx context.Context, ads []Ad, now time.Time) (map[bson.Ob
 		}
 	}
 	cur, err := a.campaigns.Find(ctx, bson.D{
-		{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}},
-		{Key: "stopped", Value: false},
-		{Key: "from", Value: bson.D{{Key: "$lte", Value: now}}},
-		{Key: "to", Value: bson.D{{Key: "$gt", Value: now}}},
-	}, options.Find().SetProjection(bson.D{{Key: "budget", Value: 1}, {Key: "from", Value: 1}, {Key: "to", Value: 1}, {Key: "even", Value: 1}}))
+		{"_id", bson.D{{"$in", ids}}},
+		{"stopped", false},
+		{"from", bson.D{{"$lte", now}}},
+		{"to", bson.D{{"$gt", now}}},
+	}, options.Find().SetProjection(bson.D{{"budget", 1}, {"from", 1}, {"to", 1}, {"even", 1}}))
 	if err != nil {
 		return nil, err
 	}
@@ -141,14 +141,14 @@ func (a *Ads) try(ctx context.Context, i *Impression, c *Campaign, user string, 
 // Cap are kept: the first of them tells whether it may be shown again.
 func (a *Ads) see(ctx context.Context, i *Impression, user string, now time.Time) (bool, error) {
 	field := seenField(i)
-	may := append(byID(user), bson.E{Key: "$or", Value: bson.A{
-		bson.D{{Key: fmt.Sprintf("%s.%d", field, i.Ad.Cap-1), Value: bson.D{{Key: "$exists", Value: false}}}},
-		bson.D{{Key: field + ".0.at", Value: bson.D{{Key: "$lte", Value: now.Add(-i.Ad.Window)}}}},
+	may := append(byID(user), bson.E{"$or", bson.A{
+		bson.D{{fmt.Sprintf("%s.%d", field, i.Ad.Cap-1), bson.D{{"$exists", false}}}},
+		bson.D{{field + ".0.at", bson.D{{"$lte", now.Add(-i.Ad.Window)}}}},
 	}})
-	entry := bson.D{{Key: "id", Value: i.ID}, {Key: "at", Value: now}}
+	entry := bson.D{{"id", i.ID}, {"at", now}}
 	note := bson.D{
-		{Key: "$push", Value: bson.D{{Key: field, Value: bson.D{{Key: "$each", Value: bson.A{entry}}, {Key: "$slice", Value: -i.Ad.Cap}}}}},
-		{Key: "$set", Value: bson.D{{Key: "at", Value: now}}},
+		{"$push", bson.D{{field, bson.D{{"$each", bson.A{entry}}, {"$slice", -i.Ad.Cap}}}}},
+		{"$set", bson.D{{"at", now}}},
 	}
 	for range 2 { // a second time where the profile came to be at the same moment
 		_, err := a.profiles.UpdateOne(ctx, may, note, options.UpdateOne().SetUpsert(true))
@@ -167,7 +167,7 @@ func seenField(i *Impression) string { return "seen." + i.Ad.ID.Hex() }
 // unsee takes back what see has noted. What see dropped for it was older than the window.
 func (a *Ads) unsee(ctx context.Context, i *Impression, user string) error {
 	_, err := a.profiles.UpdateOne(ctx, byID(user),
-		bson.D{{Key: "$pull", Value: bson.D{{Key: seenField(i), Value: bson.D{{Key: "id", Value: i.ID}}}}}})
+		bson.D{{"$pull", bson.D{{seenField(i), bson.D{{"id", i.ID}}}}}})
 	if err != nil {
 		return fmt.Errorf("take back what %s saw: %w", user, err)
 	}
@@ -176,15 +176,15 @@ func (a *Ads) unsee(ctx context.Context, i *Impression, user string) error {
 
 // pay has an impression paid by its campaign, unless there is no money left.
 func (a *Ads) pay(ctx context.Context, ad *Ad, c *Campaign, now time.Time) (bool, error) {
-	served := append(byID(c.ID), bson.E{Key: "stopped", Value: false})
+	served := append(byID(c.ID), bson.E{"stopped", false})
 	if limit := c.allowed(now); limit < math.MaxInt64 {
-		served = append(served, bson.E{Key: "spent", Value: bson.D{{Key: "$lte", Value: limit - ad.Cost}}})
+		served = append(served, bson.E{"spent", bson.D{{"$lte", limit - ad.Cost}}})
 	}
 	var count bson.D
 	for _, prefix := range []string{"", "ads." + ad.ID.Hex() + ".", "days." + now.Format("20060102") + "."} {
-		count = append(count, bson.E{Key: prefix + "spent", Value: ad.Cost}, bson.E{Key: prefix + "impressions", Value: int64(1)})
+		count = append(count, bson.E{prefix + "spent", ad.Cost}, bson.E{prefix + "impressions", int64(1)})
 	}
-	res, err := a.campaigns.UpdateOne(ctx, served, bson.D{{Key: "$inc", Value: count}})
+	res, err := a.campaigns.UpdateOne(ctx, served, bson.D{{"$inc", count}})
 	if err != nil {
 		return false, fmt.Errorf("pay for %s: %w", ad.ID.Hex(), err)
 	}
@@ -209,7 +209,7 @@ func (a *Ads) Click(ctx context.Context, i Impression, user string) error {
 		return err
 	}
 	_, err := a.clicks.InsertOne(ctx, bson.D{
-		{Key: "_id", Value: i.ID}, {Key: "campaign", Value: i.Ad.Campaign}, {Key: "ad", Value: i.Ad.ID}, {Key: "user", Value: user}, {Key: "at", Value: a.Now()},
+		{"_id", i.ID}, {"campaign", i.Ad.Campaign}, {"ad", i.Ad.ID}, {"user", user}, {"at", a.Now()},
 	})
 	if err != nil && !mongo.IsDuplicateKeyError(err) {
 		return fmt.Errorf("ads: click on %s: %w", i.Ad.ID.Hex(), err)
@@ -220,8 +220,8 @@ func (a *Ads) Click(ctx context.Context, i Impression, user string) error {
 // Clicks returns how often the advertisements of a campaign were clicked on.
 func (a *Ads) Clicks(ctx context.Context, campaign bson.ObjectID) (map[bson.ObjectID]int64, error) {
 	cur, err := a.clicks.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{{Key: "campaign", Value: campaign}}}},
-		{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$ad"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int64(1)}}}}}},
+		{{"$match", bson.D{{"campaign", campaign}}}},
+		{{"$group", bson.D{{"_id", "$ad"}, {"n", bson.D{{"$sum", int64(1)}}}}}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ads: clicks: %w", err)
@@ -244,12 +244,12 @@ func (a *Ads) Clicks(ctx context.Context, campaign bson.ObjectID) (map[bson.Obje
 // zones, and returns the number of zones.
 func (a *Ads) Repair(ctx context.Context) (int, error) {
 	var ids []bson.ObjectID
-	if err := a.zones.Distinct(ctx, "ads.campaign", bson.D{{Key: "ads.campaign", Value: bson.D{{Key: "$exists", Value: true}}}}).Decode(&ids); err != nil {
+	if err := a.zones.Distinct(ctx, "ads.campaign", bson.D{{"ads.campaign", bson.D{{"$exists", true}}}}).Decode(&ids); err != nil {
 		return 0, fmt.Errorf("ads: repair: %w", err)
 	}
 	var live []bson.ObjectID
 	err := a.campaigns.Distinct(ctx, "_id", bson.D{
-		{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}, {Key: "stopped", Value: false}, {Key: "to", Value: bson.D{{Key: "$gt", Value: a.Now()}}},
+		{"_id", bson.D{{"$in", ids}}}, {"stopped", false}, {"to", bson.D{{"$gt", a.Now()}}},
 	}).Decode(&live)
 	if err != nil {
 		return 0, fmt.Errorf("ads: repair: %w", err)

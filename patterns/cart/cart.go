@@ -107,11 +107,11 @@ func NewID() string { return rand.Text() }
 
 // Indexes returns the indexes that a shop needs.
 func (s *Shop) Indexes() []patterns.Index {
-	due := options.Index().SetPartialFilterExpression(bson.D{{Key: "deadline", Value: bson.D{{Key: "$exists", Value: true}}}})
+	due := options.Index().SetPartialFilterExpression(bson.D{{"deadline", bson.D{{"$exists", true}}}})
 	return []patterns.Index{
-		{Collection: s.cfg.Carts, Model: mongo.IndexModel{Keys: bson.D{{Key: "deadline", Value: 1}}, Options: due}},
+		{Collection: s.cfg.Carts, Model: mongo.IndexModel{Keys: bson.D{{"deadline", 1}}, Options: due}},
 		{Collection: s.cfg.Inventories, Model: mongo.IndexModel{
-			Keys: bson.D{{Key: "reservations.0.at", Value: 1}}, Options: options.Index().SetSparse(true),
+			Keys: bson.D{{"reservations.0.at", 1}}, Options: options.Index().SetSparse(true),
 		}},
 	}
 }
@@ -124,7 +124,7 @@ func (s *Shop) EnsureIndexes(ctx context.Context) error {
 // ShardKeys returns how the collections are distributed over shards.
 func (s *Shop) ShardKeys() (keys []patterns.ShardKey) {
 	for _, coll := range []string{s.cfg.Inventories, s.cfg.Carts, s.cfg.Orders} {
-		keys = append(keys, patterns.ShardKey{Collection: coll, Key: bson.D{{Key: "_id", Value: "hashed"}}})
+		keys = append(keys, patterns.ShardKey{Collection: coll, Key: bson.D{{"_id", "hashed"}}})
 	}
 	return keys
 }
@@ -135,7 +135,7 @@ func (s *Shop) Shard(ctx context.Context) error { return patterns.Shard(ctx, s.d
 // find reads a document by its _id.
 func find[T any](ctx context.Context, coll *mongo.Collection, id string) (*T, error) {
 	doc := new(T)
-	err := coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(doc)
+	err := coll.FindOne(ctx, bson.D{{"_id", id}}).Decode(doc)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, fmt.Errorf("%w: %s %s", ErrNotFound, coll.Name(), id)
 	}

@@ -166,8 +166,8 @@ func TestLittle(t *testing.T) {
 		} else {
 			wantStock(t, s, mobile.SKU, 1000, 0, 0)
 		}
-		shipping := bson.D{{Key: "name", Value: "Joe Dow"}, {Key: "address", Value: "Some street 1, NY 11223"}}
-		payment := bson.D{{Key: "method", Value: "visa"}, {Key: "transaction_id", Value: "2312213312XXXTD"}}
+		shipping := bson.D{{"name", "Joe Dow"}, {"address", "Some street 1, NY 11223"}}
+		payment := bson.D{{"method", "visa"}, {"transaction_id", "2312213312XXXTD"}}
 		paid := 0
 		for range 2 {
 			order, err := s.Checkout(ctx, "1", shipping, func(_ context.Context, c *cart.Cart) (any, error) {
@@ -272,7 +272,7 @@ func TestRefused(t *testing.T) {
 		wantErr(t, s.Adjust(ctx, "A", -20), cart.ErrInsufficientStock)
 		wantErr(t, s.Adjust(ctx, "A", -19), nil)
 		wantStock(t, s, "A", 0, 0, 0)
-		full := bson.D{{Key: "$set", Value: bson.D{{Key: "lines", Value: make([]cart.Line, cart.MaxLines)}}}}
+		full := bson.D{{"$set", bson.D{{"lines", make([]cart.Line, cart.MaxLines)}}}}
 		if _, err := db.Collection("carts").UpdateByID(ctx, "1", full); err != nil {
 			t.Fatal(err)
 		}
@@ -379,10 +379,10 @@ func TestNoScans(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	set := func(field string, value any) bson.D {
-		return bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}}
+		return bson.D{{"$set", bson.D{{field, value}}}}
 	}
 	twice := func(field string) mongo.Pipeline {
-		return mongo.Pipeline{set(field, bson.D{{Key: "$concatArrays", Value: bson.A{"$" + field, "$" + field}}})}
+		return mongo.Pipeline{set(field, bson.D{{"$concatArrays", bson.A{"$" + field, "$" + field}}})}
 	}
 	for i, c := range []struct {
 		collection, id string
@@ -430,7 +430,7 @@ func TestCheckOrphans(t *testing.T) {
 	db := patterntest.Open(t)
 	s, ctx := openShop(t, db, cart.OnAdd, nil), t.Context()
 	wantErr(t, s.Add(ctx, "left", a, 1), nil)
-	end := bson.D{{Key: "$set", Value: bson.D{{Key: "state", Value: cart.Expired}}}, {Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}}
+	end := bson.D{{"$set", bson.D{{"state", cart.Expired}}}, {"$unset", bson.D{{"deadline", ""}}}}
 	_, err1 := db.Collection("carts").UpdateByID(ctx, "left", end)
 	_, err2 := db.Collection("orders").InsertOne(ctx, cart.Order{ID: "none"})
 	wantErr(t, errors.Join(err1, err2), nil)

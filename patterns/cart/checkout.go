@@ -79,9 +79,9 @@ func (s *Shop) done(ctx context.Context, c *Cart, payment any) (*Cart, error) {
 
 // with sets a deadline, and a field if there is something to say.
 func with(field string, value any, deadline time.Time) bson.D {
-	set := bson.D{{Key: "deadline", Value: deadline}}
+	set := bson.D{{"deadline", deadline}}
 	if value != nil {
-		set = append(set, bson.E{Key: field, Value: value})
+		set = append(set, bson.E{field, value})
 	}
 	return set
 }
@@ -125,20 +125,20 @@ func (s *Shop) reopen(ctx context.Context, c *Cart) error {
 			return err
 		}
 	}
-	_, err := s.step(ctx, asIs(c), Active, bson.D{{Key: "deadline", Value: s.Now().Add(s.cfg.HoldTime)}})
+	_, err := s.step(ctx, asIs(c), Active, bson.D{{"deadline", s.Now().Add(s.cfg.HoldTime)}})
 	return err
 }
 
 // asIs selects a cart that nobody has changed.
 func asIs(c *Cart) bson.D {
-	return bson.D{{Key: "_id", Value: c.ID}, {Key: "state", Value: c.State}, {Key: "rev", Value: c.Rev}}
+	return bson.D{{"_id", c.ID}, {"state", c.State}, {"rev", c.Rev}}
 }
 
 // step brings the cart that a condition selects into a state; it returns nil where there is none.
 func (s *Shop) step(ctx context.Context, from bson.D, to State, set bson.D) (*Cart, error) {
-	set = append(set, bson.E{Key: "state", Value: to}, bson.E{Key: "modified", Value: s.Now()})
+	set = append(set, bson.E{"state", to}, bson.E{"modified", s.Now()})
 	return s.update(ctx, from, bson.D{
-		{Key: "$set", Value: set}, {Key: "$inc", Value: bson.D{{Key: "rev", Value: int64(1)}}},
+		{"$set", set}, {"$inc", bson.D{{"rev", int64(1)}}},
 	})
 }
 
@@ -161,14 +161,14 @@ func (s *Shop) finish(ctx context.Context, c *Cart) error {
 	if _, err := s.changeBy(ctx, c, c.Lines, quick, model); err != nil {
 		return err
 	}
-	_, err := s.carts.UpdateOne(ctx, asIs(c), bson.D{{Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}})
+	_, err := s.carts.UpdateOne(ctx, asIs(c), bson.D{{"$unset", bson.D{{"deadline", ""}}}})
 	return wrap(err, "end cart %s", c.ID)
 }
 
 // Cancel gives up an active cart and what it has reserved. Canceling it again is no error.
 func (s *Shop) Cancel(ctx context.Context, cart string) error {
-	is := bson.D{{Key: "_id", Value: cart}, {Key: "state", Value: Active}}
-	c, err := s.step(ctx, is, Canceled, bson.D{{Key: "deadline", Value: s.Now().Add(s.cfg.Timeout)}})
+	is := bson.D{{"_id", cart}, {"state", Active}}
+	c, err := s.step(ctx, is, Canceled, bson.D{{"deadline", s.Now().Add(s.cfg.Timeout)}})
 	if err != nil {
 		return err
 	}

@@ -95,8 +95,8 @@ func (s *Shop) Add(ctx context.Context, cart string, item Item, quantity int64) 
 		if c != nil {
 			return s.follow(ctx, c, item.SKU, 0)
 		}
-		inc := bson.D{{Key: "$inc", Value: bson.D{{Key: "lines.$.quantity", Value: quantity}}}}
-		room := bson.D{{Key: "sku", Value: item.SKU}, {Key: "quantity", Value: bson.D{{Key: "$lte", Value: MaxQuantity - quantity}}}}
+		inc := bson.D{{"$inc", bson.D{{"lines.$.quantity", quantity}}}}
+		room := bson.D{{"sku", item.SKU}, {"quantity", bson.D{{"$lte", MaxQuantity - quantity}}}}
 		if c, err = s.alter(ctx, cart, room, inc); err != nil {
 			return err
 		}
@@ -117,11 +117,11 @@ const maxTurns = 50
 func (s *Shop) push(ctx context.Context, cart string, item Item, quantity int64) (*Cart, error) {
 	now := s.Now()
 	without := append(active(cart, now),
-		bson.E{Key: "lines.sku", Value: bson.D{{Key: "$ne", Value: item.SKU}}},
-		bson.E{Key: fmt.Sprintf("lines.%d", MaxLines-1), Value: bson.D{{Key: "$exists", Value: false}}})
+		bson.E{"lines.sku", bson.D{{"$ne", item.SKU}}},
+		bson.E{fmt.Sprintf("lines.%d", MaxLines-1), bson.D{{"$exists", false}}})
 	add := s.touch(now, bson.D{
-		{Key: "$push", Value: bson.D{{Key: "lines", Value: Line{Item: item, Quantity: quantity, Hold: bson.NewObjectID()}}}},
-		{Key: "$setOnInsert", Value: bson.D{{Key: "created", Value: now}}},
+		{"$push", bson.D{{"lines", Line{Item: item, Quantity: quantity, Hold: bson.NewObjectID()}}}},
+		{"$setOnInsert", bson.D{{"created", now}}},
 	})
 	c := &Cart{}
 	opts := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
@@ -137,13 +137,13 @@ func (s *Shop) push(ctx context.Context, cart string, item Item, quantity int64)
 
 // active selects a cart that can be changed.
 func active(cart string, now time.Time) bson.D {
-	return bson.D{{Key: "_id", Value: cart}, {Key: "state", Value: Active}, {Key: "deadline", Value: bson.D{{Key: "$gt", Value: now}}}}
+	return bson.D{{"_id", cart}, {"state", Active}, {"deadline", bson.D{{"$gt", now}}}}
 }
 
 // touch completes a change of an active cart.
 func (s *Shop) touch(now time.Time, change bson.D) bson.D {
-	times := bson.D{{Key: "modified", Value: now}, {Key: "deadline", Value: now.Add(s.cfg.HoldTime)}}
-	return merge(merge(change, "$set", times), "$inc", bson.D{{Key: "rev", Value: int64(1)}})
+	times := bson.D{{"modified", now}, {"deadline", now.Add(s.cfg.HoldTime)}}
+	return merge(merge(change, "$set", times), "$inc", bson.D{{"rev", int64(1)}})
 }
 
 // merge adds fields to what an operator of a change does.
@@ -154,13 +154,13 @@ func merge(change bson.D, operator string, fields bson.D) bson.D {
 			return change
 		}
 	}
-	return append(change, bson.E{Key: operator, Value: fields})
+	return append(change, bson.E{operator, fields})
 }
 
 // alter changes a line of an active cart; it returns nil where there is none.
 func (s *Shop) alter(ctx context.Context, cart string, line, change bson.D) (*Cart, error) {
 	now := s.Now()
-	with := append(active(cart, now), bson.E{Key: "lines", Value: bson.D{{Key: "$elemMatch", Value: line}}})
+	with := append(active(cart, now), bson.E{"lines", bson.D{{"$elemMatch", line}}})
 	return s.update(ctx, with, s.touch(now, change))
 }
 
@@ -211,12 +211,12 @@ func (s *Shop) follow(ctx context.Context, c *Cart, sku string, was int64) error
 		s.Metrics.Add("cart.reserved", int64(n))
 		return err
 	}
-	back := bson.D{{Key: "$pull", Value: bson.D{{Key: "lines", Value: bson.D{{Key: "hold", Value: l.Hold}}}}}}
+	back := bson.D{{"$pull", bson.D{{"lines", bson.D{{"hold", l.Hold}}}}}}
 	if was > 0 {
-		back = bson.D{{Key: "$set", Value: bson.D{{Key: "lines.$.quantity", Value: was}}}}
+		back = bson.D{{"$set", bson.D{{"lines.$.quantity", was}}}}
 	}
 	// Where somebody has changed the line meanwhile, it is theirs to reserve.
-	unchanged := bson.D{{Key: "hold", Value: l.Hold}, {Key: "quantity", Value: l.Quantity}}
+	unchanged := bson.D{{"hold", l.Hold}, {"quantity", l.Quantity}}
 	if _, err := s.alter(ctx, c.ID, unchanged, back); err != nil {
 		return err
 	}
@@ -236,8 +236,8 @@ func (s *Shop) SetQuantity(ctx context.Context, cart, sku string, quantity int64
 		if err != nil {
 			return err
 		}
-		set := bson.D{{Key: "$set", Value: bson.D{{Key: "lines.$.quantity", Value: quantity}}}}
-		same := bson.D{{Key: "hold", Value: l.Hold}, {Key: "quantity", Value: l.Quantity}}
+		set := bson.D{{"$set", bson.D{{"lines.$.quantity", quantity}}}}
+		same := bson.D{{"hold", l.Hold}, {"quantity", l.Quantity}}
 		c, err := s.alter(ctx, cart, same, set)
 		if err != nil {
 			return err
@@ -271,8 +271,8 @@ func (s *Shop) Remove(ctx context.Context, cart, sku string) error {
 	if err != nil {
 		return err
 	}
-	gone := bson.D{{Key: "$pull", Value: bson.D{{Key: "lines", Value: bson.D{{Key: "hold", Value: l.Hold}}}}}}
-	c, err := s.alter(ctx, cart, bson.D{{Key: "hold", Value: l.Hold}}, gone)
+	gone := bson.D{{"$pull", bson.D{{"lines", bson.D{{"hold", l.Hold}}}}}}
+	c, err := s.alter(ctx, cart, bson.D{{"hold", l.Hold}}, gone)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (s *Shop) Repair(ctx context.Context) (int64, error) {
 
 func (s *Shop) repairCarts(ctx context.Context) (n int64, err error) {
 	var failed []error
-	err = patterns.Each(ctx, s.carts, bson.D{{Key: "deadline", Value: bson.D{{Key: "$lte", Value: s.Now()}}}}, func(c *Cart) error {
+	err = patterns.Each(ctx, s.carts, bson.D{{"deadline", bson.D{{"$lte", s.Now()}}}}, func(c *Cart) error {
 		if err := s.drive(ctx, c); err != nil {
 			failed = append(failed, fmt.Errorf("cart %s: %w", c.ID, err))
 			return nil
@@ -37,7 +37,7 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 	var err error
 	switch c.State {
 	case Active:
-		next, err = s.step(ctx, asIs(c), Expired, bson.D{{Key: "deadline", Value: s.Now().Add(s.cfg.Timeout)}})
+		next, err = s.step(ctx, asIs(c), Expired, bson.D{{"deadline", s.Now().Add(s.cfg.Timeout)}})
 	case Paying:
 		var payment any
 		paid := false
@@ -70,7 +70,7 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
 	old := s.Now().Add(-s.cfg.HoldTime)
 	// The first reservation is the oldest: new ones are appended. An index of that one has an entry for a product, not one for each reservation.
-	found, err := s.inventories.Find(ctx, bson.D{{Key: "reservations.0.at", Value: bson.D{{Key: "$lte", Value: old}}}})
+	found, err := s.inventories.Find(ctx, bson.D{{"reservations.0.at", bson.D{{"$lte", old}}}})
 	if err != nil {
 		return 0, wrap(err, "look for stock that is reserved for nobody")
 	}

@@ -40,14 +40,14 @@ func (s *Shop) Adjust(ctx context.Context, sku string, n int64) error {
 	if n > MaxQuantity*MaxReservations || n < -MaxQuantity*MaxReservations {
 		return fmt.Errorf("%w: %d", ErrQuantity, n)
 	}
-	filter := bson.D{{Key: "_id", Value: sku}}
+	filter := bson.D{{"_id", sku}}
 	if n < 0 {
-		filter = append(filter, bson.E{Key: "quantity", Value: bson.D{{Key: "$gte", Value: -n}}})
+		filter = append(filter, bson.E{"quantity", bson.D{{"$gte", -n}}})
 	}
-	change := bson.D{{Key: "$inc", Value: bson.D{{Key: "stock", Value: n}, {Key: "quantity", Value: n}}}}
+	change := bson.D{{"$inc", bson.D{{"stock", n}, {"quantity", n}}}}
 	if n >= 0 {
-		fresh := bson.D{{Key: "sold", Value: int64(0)}, {Key: "reservations", Value: bson.A{}}}
-		change = append(change, bson.E{Key: "$setOnInsert", Value: fresh})
+		fresh := bson.D{{"sold", int64(0)}, {"reservations", bson.A{}}}
+		change = append(change, bson.E{"$setOnInsert", fresh})
 	}
 	res, err := s.inventories.UpdateOne(ctx, filter, change, options.UpdateOne().SetUpsert(n >= 0))
 	if err != nil {
@@ -61,21 +61,21 @@ func (s *Shop) Adjust(ctx context.Context, sku string, n int64) error {
 
 // Expressions about the reservation of one line.
 func mine(hold bson.ObjectID) bson.D {
-	return bson.D{{Key: "$filter", Value: bson.D{
-		{Key: "input", Value: "$reservations"}, {Key: "cond", Value: bson.D{{Key: "$eq", Value: bson.A{"$$this._id", hold}}}},
+	return bson.D{{"$filter", bson.D{
+		{"input", "$reservations"}, {"cond", bson.D{{"$eq", bson.A{"$$this._id", hold}}}},
 	}}}
 }
 
 func others(hold bson.ObjectID) bson.D {
-	return bson.D{{Key: "$filter", Value: bson.D{
-		{Key: "input", Value: "$reservations"}, {Key: "cond", Value: bson.D{{Key: "$ne", Value: bson.A{"$$this._id", hold}}}},
+	return bson.D{{"$filter", bson.D{
+		{"input", "$reservations"}, {"cond", bson.D{{"$ne", bson.A{"$$this._id", hold}}}},
 	}}}
 }
 
 // sum adds up a field of a reservation; it is zero where there is none.
 func sum(hold bson.ObjectID, field string) bson.D {
-	return bson.D{{Key: "$sum", Value: bson.D{{Key: "$map", Value: bson.D{
-		{Key: "input", Value: mine(hold)}, {Key: "in", Value: "$$this." + field},
+	return bson.D{{"$sum", bson.D{{"$map", bson.D{
+		{"input", mine(hold)}, {"in", "$$this." + field},
 	}}}}}
 }
 
@@ -85,16 +85,16 @@ type way func(*Cart, Line) mongo.WriteModel
 // reserve makes the reservation of a line what the line says, if there is as much, and if no later change has made it something else. It looks at all
 // reservations of the product several times, and writes them anew: the others below do most of what is to be done with less.
 func (s *Shop) reserve(c *Cart, l Line) mongo.WriteModel {
-	all := bson.D{{Key: "$add", Value: bson.A{"$quantity", sum(l.Hold, "quantity")}}}
-	can := bson.D{{Key: "_id", Value: l.SKU}, {Key: "$expr", Value: bson.D{{Key: "$and", Value: bson.A{
-		bson.D{{Key: "$gte", Value: bson.A{all, l.Quantity}}},
-		bson.D{{Key: "$lte", Value: bson.A{sum(l.Hold, "rev"), c.Rev}}},
-		bson.D{{Key: "$lt", Value: bson.A{bson.D{{Key: "$size", Value: others(l.Hold)}}, MaxReservations}}},
+	all := bson.D{{"$add", bson.A{"$quantity", sum(l.Hold, "quantity")}}}
+	can := bson.D{{"_id", l.SKU}, {"$expr", bson.D{{"$and", bson.A{
+		bson.D{{"$gte", bson.A{all, l.Quantity}}},
+		bson.D{{"$lte", bson.A{sum(l.Hold, "rev"), c.Rev}}},
+		bson.D{{"$lt", bson.A{bson.D{{"$size", others(l.Hold)}}, MaxReservations}}},
 	}}}}}
-	return mongo.NewUpdateOneModel().SetFilter(can).SetUpdate(mongo.Pipeline{{{Key: "$set", Value: bson.D{
-		{Key: "quantity", Value: bson.D{{Key: "$subtract", Value: bson.A{all, l.Quantity}}}},
-		{Key: "reservations", Value: bson.D{{Key: "$concatArrays", Value: bson.A{
-			others(l.Hold), bson.A{bson.D{{Key: "$literal", Value: s.reservation(c, l)}}},
+	return mongo.NewUpdateOneModel().SetFilter(can).SetUpdate(mongo.Pipeline{{{"$set", bson.D{
+		{"quantity", bson.D{{"$subtract", bson.A{all, l.Quantity}}}},
+		{"reservations", bson.D{{"$concatArrays", bson.A{
+			others(l.Hold), bson.A{bson.D{{"$literal", s.reservation(c, l)}}},
 		}}}},
 	}}}})
 }
@@ -106,27 +106,27 @@ func (s *Shop) reservation(c *Cart, l Line) Reservation {
 // reserveNew is reserve for a line that has no reservation yet.
 func (s *Shop) reserveNew(c *Cart, l Line) mongo.WriteModel {
 	can := bson.D{
-		{Key: "_id", Value: l.SKU},
-		{Key: "quantity", Value: bson.D{{Key: "$gte", Value: l.Quantity}}},
-		{Key: fmt.Sprintf("reservations.%d", MaxReservations-1), Value: bson.D{{Key: "$exists", Value: false}}},
-		{Key: "reservations._id", Value: bson.D{{Key: "$ne", Value: l.Hold}}},
+		{"_id", l.SKU},
+		{"quantity", bson.D{{"$gte", l.Quantity}}},
+		{fmt.Sprintf("reservations.%d", MaxReservations-1), bson.D{{"$exists", false}}},
+		{"reservations._id", bson.D{{"$ne", l.Hold}}},
 	}
 	return mongo.NewUpdateOneModel().SetFilter(can).SetUpdate(bson.D{
-		{Key: "$inc", Value: bson.D{{Key: "quantity", Value: -l.Quantity}}}, {Key: "$push", Value: bson.D{{Key: "reservations", Value: s.reservation(c, l)}}},
+		{"$inc", bson.D{{"quantity", -l.Quantity}}}, {"$push", bson.D{{"reservations", s.reservation(c, l)}}},
 	})
 }
 
 // reserveSame is reserve for a line whose reservation is what it says. Its time stays, so that the oldest reservation is the first.
 func (*Shop) reserveSame(c *Cart, l Line) mongo.WriteModel {
-	return mongo.NewUpdateOneModel().SetFilter(exactly(c, l)).SetUpdate(bson.D{{Key: "$set", Value: bson.D{{Key: "reservations.$.rev", Value: c.Rev}}}})
+	return mongo.NewUpdateOneModel().SetFilter(exactly(c, l)).SetUpdate(bson.D{{"$set", bson.D{{"reservations.$.rev", c.Rev}}}})
 }
 
 // exactly selects the product whose reservation of a line is what the line says, and no later than c.
 func exactly(c *Cart, l Line) bson.D {
 	this := bson.D{
-		{Key: "_id", Value: l.Hold}, {Key: "cart", Value: c.ID}, {Key: "quantity", Value: l.Quantity}, {Key: "rev", Value: bson.D{{Key: "$lte", Value: c.Rev}}},
+		{"_id", l.Hold}, {"cart", c.ID}, {"quantity", l.Quantity}, {"rev", bson.D{{"$lte", c.Rev}}},
 	}
-	return bson.D{{Key: "_id", Value: l.SKU}, {Key: "reservations", Value: bson.D{{Key: "$elemMatch", Value: this}}}}
+	return bson.D{{"_id", l.SKU}, {"reservations", bson.D{{"$elemMatch", this}}}}
 }
 
 // free gives back what is reserved for a line, unless a later change than c has reserved it.
@@ -141,17 +141,17 @@ func (*Shop) sellSame(c *Cart, l Line) mongo.WriteModel { return takenSame(c, l,
 
 // taken ends a reservation, unless it was made by a later change than c, and adds what it had to a field.
 func taken(c *Cart, l Line, field string) mongo.WriteModel {
-	exactly := bson.D{{Key: "_id", Value: l.Hold}, {Key: "cart", Value: c.ID}, {Key: "rev", Value: bson.D{{Key: "$lte", Value: c.Rev}}}}
-	reserved := bson.D{{Key: "_id", Value: l.SKU}, {Key: "reservations", Value: bson.D{{Key: "$elemMatch", Value: exactly}}}}
-	return mongo.NewUpdateOneModel().SetFilter(reserved).SetUpdate(mongo.Pipeline{{{Key: "$set", Value: bson.D{
-		{Key: field, Value: bson.D{{Key: "$add", Value: bson.A{"$" + field, sum(l.Hold, "quantity")}}}},
-		{Key: "reservations", Value: others(l.Hold)},
+	exactly := bson.D{{"_id", l.Hold}, {"cart", c.ID}, {"rev", bson.D{{"$lte", c.Rev}}}}
+	reserved := bson.D{{"_id", l.SKU}, {"reservations", bson.D{{"$elemMatch", exactly}}}}
+	return mongo.NewUpdateOneModel().SetFilter(reserved).SetUpdate(mongo.Pipeline{{{"$set", bson.D{
+		{field, bson.D{{"$add", bson.A{"$" + field, sum(l.Hold, "quantity")}}}},
+		{"reservations", others(l.Hold)},
 	}}}})
 }
 
 func takenSame(c *Cart, l Line, field string) mongo.WriteModel {
 	return mongo.NewUpdateOneModel().SetFilter(exactly(c, l)).SetUpdate(bson.D{
-		{Key: "$inc", Value: bson.D{{Key: field, Value: l.Quantity}}}, {Key: "$pull", Value: bson.D{{Key: "reservations", Value: bson.D{{Key: "_id", Value: l.Hold}}}}},
+		{"$inc", bson.D{{field, l.Quantity}}}, {"$pull", bson.D{{"reservations", bson.D{{"_id", l.Hold}}}}},
 	})
 }
 

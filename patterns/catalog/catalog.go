@@ -141,18 +141,18 @@ func (c *Catalog) Indexes() []patterns.Index {
 	for _, t := range c.cfg.Types {
 		order := bson.D{}
 		if t.sort != "" {
-			order = bson.D{{Key: t.sort, Value: -1}}
+			order = bson.D{{t.sort, -1}}
 			// The title is last, so that it is compared in the index, in the order that is asked for.
-			keys = append(keys, bson.D{{Key: "type", Value: 1}, {Key: t.sort, Value: -1}, {Key: "title", Value: 1}})
+			keys = append(keys, bson.D{{"type", 1}, {t.sort, -1}, {"title", 1}})
 		}
 		for _, f := range t.facets {
-			keys = append(keys, append(bson.D{{Key: "type", Value: 1}, {Key: f, Value: 1}}, order...))
+			keys = append(keys, append(bson.D{{"type", 1}, {f, 1}}, order...))
 		}
 	}
 	keys = append(keys,
-		bson.D{{Key: "type", Value: 1}, {Key: "title", Value: 1}},
-		bson.D{{Key: "type", Value: 1}, {Key: "pricing.pct_savings", Value: 1}},
-		bson.D{{Key: "pricing.pct_savings", Value: 1}})
+		bson.D{{"type", 1}, {"title", 1}},
+		bson.D{{"type", 1}, {"pricing.pct_savings", 1}},
+		bson.D{{"pricing.pct_savings", 1}})
 	out := c.schema.Indexes()
 	seen := map[string]bool{}
 	for _, k := range keys {
@@ -161,11 +161,11 @@ func (c *Catalog) Indexes() []patterns.Index {
 			out = append(out, patterns.Index{Collection: c.products.Name(), Model: mongo.IndexModel{Keys: k}})
 		}
 	}
-	out = append(out, patterns.Index{Collection: c.rules.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "until", Value: 1}}}})
+	out = append(out, patterns.Index{Collection: c.rules.Name(), Model: mongo.IndexModel{Keys: bson.D{{"until", 1}}}})
 	if len(c.cfg.Text) > 0 {
 		fields := bson.D{}
 		for _, f := range sortedKeys(c.cfg.Text) {
-			fields = append(fields, bson.E{Key: f, Value: "text"})
+			fields = append(fields, bson.E{f, "text"})
 		}
 		model := mongo.IndexModel{Keys: fields, Options: options.Index().SetName("text").SetWeights(c.cfg.Text)}
 		out = append(out, patterns.Index{Collection: c.products.Name(), Model: model})
@@ -201,7 +201,7 @@ func (c *Catalog) EnsureIndexes(ctx context.Context) error {
 
 // ShardKeys returns how products are distributed over shards.
 func (c *Catalog) ShardKeys() []patterns.ShardKey {
-	return []patterns.ShardKey{{Collection: c.products.Name(), Key: bson.D{{Key: "type", Value: 1}, {Key: "_id", Value: 1}}}}
+	return []patterns.ShardKey{{Collection: c.products.Name(), Key: bson.D{{"type", 1}, {"_id", 1}}}}
 }
 
 // Shard distributes the products over the shards of a cluster.

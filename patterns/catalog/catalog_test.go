@@ -135,7 +135,7 @@ func TestQueries(t *testing.T) {
 	c := open(t, patterntest.Open(t))
 	stock(t, c)
 	ctx := t.Context()
-	where := func(path string, v any) catalog.Query { return catalog.Query{Where: bson.D{{Key: path, Value: v}}} }
+	where := func(path string, v any) catalog.Query { return catalog.Query{Where: bson.D{{path, v}}} }
 	for name, got := range map[string][2]string{
 		"genre":       {skus(catalog.Find[Album](ctx, c, where("details.genre", "Jazz"))), "a1 a3 a2 "},
 		"genre case":  {skus(catalog.Find[Album](ctx, c, where("details.genre", "jazz"))), ""}, // W079
@@ -171,7 +171,7 @@ func TestBook(t *testing.T) {
 	if want := (catalog.Pricing{List: 1200, Retail: 1100, Savings: 100, PctSavings: 8}); love.Pricing != want || love.Rev != 1 {
 		t.Errorf("%+v", love)
 	}
-	raw, err := db.Collection("products").FindOne(t.Context(), bson.D{{Key: "_id", Value: "00e8da9d"}}).Raw()
+	raw, err := db.Collection("products").FindOne(t.Context(), bson.D{{"_id", "00e8da9d"}}).Raw()
 	if err != nil || raw.Lookup("shipping").String() != "{}" || raw.Lookup("pricing").String() != "{}" {
 		t.Errorf("%v, %v", raw, err)
 	}
@@ -391,7 +391,7 @@ func TestEvolution(t *testing.T) {
 	db := patterntest.Open(t)
 	save(t, open(t, db), film("f1", "Hackers", 10, 5, 1995), film("f2", "Hackers 2", 10, 5, 1996))
 	if _, err := db.Collection("products").UpdateMany(t.Context(), bson.D{}, bson.D{
-		{Key: "$unset", Value: bson.D{{Key: "schema", Value: ""}}}, {Key: "$rename", Value: bson.D{{Key: "title", Value: "name"}}},
+		{"$unset", bson.D{{"schema", ""}}}, {"$rename", bson.D{{"title", "name"}}},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -424,11 +424,11 @@ func TestCheck(t *testing.T) {
 	db := patterntest.Open(t)
 	c := open(t, db)
 	for rule, change := range map[string]bson.D{
-		catalog.RuleRoot:    {{Key: "$unset", Value: bson.D{{Key: "shipping", Value: ""}}}},
-		catalog.RulePricing: {{Key: "$set", Value: bson.D{{Key: "pricing.pct_savings", Value: 9}}}},
-		catalog.RuleType:    {{Key: "$set", Value: bson.D{{Key: "type", Value: "Book"}}}},
-		catalog.RuleDetails: {{Key: "$set", Value: bson.D{{Key: "details.title", Value: ""}}}},
-		schema.RuleVersion:  {{Key: "$set", Value: bson.D{{Key: "schema", Value: 7}}}},
+		catalog.RuleRoot:    {{"$unset", bson.D{{"shipping", ""}}}},
+		catalog.RulePricing: {{"$set", bson.D{{"pricing.pct_savings", 9}}}},
+		catalog.RuleType:    {{"$set", bson.D{{"type", "Book"}}}},
+		catalog.RuleDetails: {{"$set", bson.D{{"details.title", ""}}}},
+		schema.RuleVersion:  {{"$set", bson.D{{"schema", 7}}}},
 	} {
 		save(t, c, film("f1", "x", 1200, 1100, 2000))
 		mustBeRight(t, c)
@@ -443,7 +443,7 @@ func TestCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := db.Collection("price_rules").InsertOne(t.Context(), bson.D{{Key: "_id", Value: "x"}, {Key: "percent", Value: 500}}); err != nil {
+	if _, err := db.Collection("price_rules").InsertOne(t.Context(), bson.D{{"_id", "x"}, {"percent", 500}}); err != nil {
 		t.Fatal(err)
 	}
 	if violations, err := c.Check(t.Context()); err != nil || len(violations) != 1 || violations[0].Rule != catalog.RuleRule {
@@ -479,7 +479,7 @@ func TestCrash(t *testing.T) {
 			if refused, err := catalog.Import(t.Context(), c, list); err != nil || len(refused) > 0 {
 				t.Errorf("%v, %v", refused, err)
 			}
-			n, err := db.Collection("products").CountDocuments(t.Context(), bson.D{{Key: "title", Value: "imported"}})
+			n, err := db.Collection("products").CountDocuments(t.Context(), bson.D{{"title", "imported"}})
 			if n != 501 || err != nil {
 				t.Errorf("%d products, %v", n, err)
 			}
@@ -538,14 +538,14 @@ func TestNoScans(t *testing.T) {
 		}
 		var all []error
 		for _, q := range []catalog.Query{
-			{}, {Where: bson.D{{Key: "details.actor", Value: "Keanu Reeves"}}}, {Title: "hack"}, {MinDiscount: 25}, {Text: "hackers"},
+			{}, {Where: bson.D{{"details.actor", "Keanu Reeves"}}}, {Title: "hack"}, {MinDiscount: 25}, {Text: "hackers"},
 		} {
 			_, err := catalog.Find[Film](ctx, c, q)
 			_, err2 := catalog.Search[Film](ctx, c, q, catalog.Facet{Path: "details.actor"})
 			all = append(all, err, err2)
 		}
 		_, err = catalog.Find[catalog.Any](ctx, c, catalog.Query{MinDiscount: 25})
-		_, err2 := catalog.Find[Album](ctx, c, catalog.Query{Where: bson.D{{Key: "details.genre", Value: "Jazz"}}})
+		_, err2 := catalog.Find[Album](ctx, c, catalog.Query{Where: bson.D{{"details.genre", "Jazz"}}})
 		p, err3 := catalog.Get[Film](ctx, c, "f1")
 		_, err4 := c.Rules(ctx, *year(2026))
 		_, err5 := catalog.Import(ctx, c, []catalog.Product[Film]{*film("f9", "x", 1, 1, 1)})

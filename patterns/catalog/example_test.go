@@ -57,7 +57,7 @@ func Example() {
 		}
 	}
 	page, err := catalog.Search[Book](ctx, c,
-		catalog.Query{Where: bson.D{{Key: "details.author", Value: "Jane Austen"}}}, catalog.Facet{Path: "details.genre"})
+		catalog.Query{Where: bson.D{{"details.author", "Jane Austen"}}}, catalog.Facet{Path: "details.genre"})
 	if err != nil {
 		log.Fatal(err)
 	}

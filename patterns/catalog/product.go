@@ -83,7 +83,7 @@ func document[D Details](c *Catalog, p *Product[D], rev int64) (bson.D, error) {
 	if err := bson.Unmarshal(data, &doc); err != nil {
 		return nil, fmt.Errorf("catalog: product %s: %w", p.SKU, err)
 	}
-	return append(doc, bson.E{Key: schema.DefaultField, Value: c.schema.Version()}), nil
+	return append(doc, bson.E{schema.DefaultField, c.schema.Version()}), nil
 }
 
 // Save stores a product: a new one, if its Rev is 0, or else the next revision of the one that was read. It sets Type, Rev and what
@@ -97,7 +97,7 @@ func Save[D Details](ctx context.Context, c *Catalog, p *Product[D]) error {
 		_, err = c.products.InsertOne(ctx, doc)
 	} else {
 		var res *mongo.UpdateResult
-		filter := bson.D{{Key: "_id", Value: p.SKU}, {Key: "type", Value: p.Details.Type()}, {Key: "rev", Value: p.Rev}}
+		filter := bson.D{{"_id", p.SKU}, {"type", p.Details.Type()}, {"rev", p.Rev}}
 		res, err = c.products.ReplaceOne(ctx, filter, doc)
 		if err == nil && res.MatchedCount == 0 {
 			return ErrConflict
@@ -116,7 +116,7 @@ func Save[D Details](ctx context.Context, c *Catalog, p *Product[D]) error {
 
 // Get returns a product.
 func Get[D Details](ctx context.Context, c *Catalog, sku string) (*Product[D], error) {
-	raw, err := c.products.FindOne(ctx, bson.D{{Key: "_id", Value: sku}}).Raw()
+	raw, err := c.products.FindOne(ctx, bson.D{{"_id", sku}}).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, ErrNotFound
 	}
@@ -145,7 +145,7 @@ func (c *Catalog) SetPrice(ctx context.Context, sku string, list, retail int64) 
 		return err
 	}
 	err = c.schema.Update(ctx, sku, bson.D{
-		{Key: "$set", Value: bson.D{{Key: "pricing", Value: p}}}, {Key: "$inc", Value: bson.D{{Key: "rev", Value: int64(1)}}},
+		{"$set", bson.D{{"pricing", p}}}, {"$inc", bson.D{{"rev", int64(1)}}},
 	})
 	if errors.Is(err, schema.ErrNotFound) {
 		return ErrNotFound
@@ -155,7 +155,7 @@ func (c *Catalog) SetPrice(ctx context.Context, sku string, list, retail int64) 
 
 // Delete removes a product.
 func (c *Catalog) Delete(ctx context.Context, sku string) error {
-	res, err := c.products.DeleteOne(ctx, bson.D{{Key: "_id", Value: sku}})
+	res, err := c.products.DeleteOne(ctx, bson.D{{"_id", sku}})
 	if err != nil {
 		return fmt.Errorf("catalog: delete %s: %w", sku, err)
 	}
@@ -181,10 +181,10 @@ func Import[D Details](ctx context.Context, c *Catalog, products []Product[D]) (
 				refused[some[i].SKU] = err
 				continue
 			}
-			next := bson.D{{Key: "rev", Value: bson.D{{Key: "$add", Value: bson.A{bson.D{{Key: "$ifNull", Value: bson.A{"$rev", int64(0)}}}, int64(1)}}}}}
-			filter := bson.D{{Key: "_id", Value: some[i].SKU}, {Key: "type", Value: some[i].Details.Type()}}
-			update := mongo.Pipeline{{{Key: "$replaceWith", Value: bson.D{{Key: "$mergeObjects", Value: bson.A{
-				bson.D{{Key: "$literal", Value: doc}}, next,
+			next := bson.D{{"rev", bson.D{{"$add", bson.A{bson.D{{"$ifNull", bson.A{"$rev", int64(0)}}}, int64(1)}}}}}
+			filter := bson.D{{"_id", some[i].SKU}, {"type", some[i].Details.Type()}}
+			update := mongo.Pipeline{{{"$replaceWith", bson.D{{"$mergeObjects", bson.A{
+				bson.D{{"$literal", doc}}, next,
 			}}}}}}
 			writes = append(writes, mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(update).SetUpsert(true))
 			skus = append(skus, some[i].SKU)

@@ -40,9 +40,9 @@ func (c *Catalog) SetRule(ctx context.Context, r Rule) error {
 	if !r.valid() {
 		return fmt.Errorf("%w: %+v", ErrRule, r)
 	}
-	_, err := c.rules.ReplaceOne(ctx, bson.D{{Key: "_id", Value: r.Name}}, r, options.Replace().SetUpsert(true))
+	_, err := c.rules.ReplaceOne(ctx, bson.D{{"_id", r.Name}}, r, options.Replace().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) { // it has just been made
-		_, err = c.rules.ReplaceOne(ctx, bson.D{{Key: "_id", Value: r.Name}}, r)
+		_, err = c.rules.ReplaceOne(ctx, bson.D{{"_id", r.Name}}, r)
 	}
 	if err != nil {
 		return fmt.Errorf("catalog: set the price rule %s: %w", r.Name, err)
@@ -52,7 +52,7 @@ func (c *Catalog) SetRule(ctx context.Context, r Rule) error {
 
 // RemoveRule removes a rule, if it is there.
 func (c *Catalog) RemoveRule(ctx context.Context, name string) error {
-	if _, err := c.rules.DeleteOne(ctx, bson.D{{Key: "_id", Value: name}}); err != nil {
+	if _, err := c.rules.DeleteOne(ctx, bson.D{{"_id", name}}); err != nil {
 		return fmt.Errorf("catalog: remove the price rule %s: %w", name, err)
 	}
 	return nil
@@ -63,8 +63,8 @@ type Rules struct{ list []Rule }
 
 // Rules reads the rules that hold at a time: once for all products of a page, or of a cart.
 func (c *Catalog) Rules(ctx context.Context, at time.Time) (*Rules, error) {
-	holds := bson.D{{Key: "until", Value: bson.D{{Key: "$gt", Value: at}}}, {Key: "from", Value: bson.D{{Key: "$lte", Value: at}}}}
-	cur, err := c.rules.Find(ctx, holds, options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+	holds := bson.D{{"until", bson.D{{"$gt", at}}}, {"from", bson.D{{"$lte", at}}}}
+	cur, err := c.rules.Find(ctx, holds, options.Find().SetSort(bson.D{{"_id", 1}}))
 	if err != nil {
 		return nil, fmt.Errorf("catalog: read the price rules: %w", err)
 	}

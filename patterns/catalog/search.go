@@ -29,22 +29,22 @@ type Query struct {
 func (c *Catalog) Filter(typeName string, q Query) (filter, order bson.D) {
 	filter = bson.D{}
 	if typeName != "" {
-		filter = append(filter, bson.E{Key: "type", Value: typeName})
+		filter = append(filter, bson.E{"type", typeName})
 	}
 	filter = append(filter, q.Where...)
 	if q.Title != "" {
-		filter = append(filter, bson.E{Key: "title", Value: bson.Regex{Pattern: regexp.QuoteMeta(q.Title), Options: "i"}})
+		filter = append(filter, bson.E{"title", bson.Regex{Pattern: regexp.QuoteMeta(q.Title), Options: "i"}})
 	}
 	if sort := c.types[typeName].sort; sort != "" {
-		order = bson.D{{Key: sort, Value: -1}}
+		order = bson.D{{sort, -1}}
 	}
 	if q.MinDiscount > 0 {
-		filter = append(filter, bson.E{Key: "pricing.pct_savings", Value: bson.D{{Key: "$gt", Value: q.MinDiscount}}})
-		order = bson.D{{Key: "pricing.pct_savings", Value: -1}}
+		filter = append(filter, bson.E{"pricing.pct_savings", bson.D{{"$gt", q.MinDiscount}}})
+		order = bson.D{{"pricing.pct_savings", -1}}
 	}
 	if q.Text != "" {
-		filter = append(filter, bson.E{Key: "$text", Value: bson.D{{Key: "$search", Value: q.Text}}})
-		order = bson.D{{Key: "score", Value: bson.D{{Key: "$meta", Value: "textScore"}}}}
+		filter = append(filter, bson.E{"$text", bson.D{{"$search", q.Text}}})
+		order = bson.D{{"score", bson.D{{"$meta", "textScore"}}}}
 	}
 	return filter, order
 }
@@ -128,18 +128,18 @@ type Page[D Details] struct {
 func Search[D Details](ctx context.Context, c *Catalog, q Query, facets ...Facet) (*Page[D], error) {
 	var zero D
 	filter, order := c.Filter(zero.Type(), q)
-	pipeline := mongo.Pipeline{{{Key: "$match", Value: filter}}}
+	pipeline := mongo.Pipeline{{{"$match", filter}}}
 	if len(order) > 0 {
-		pipeline = append(pipeline, bson.D{{Key: "$sort", Value: order}}) // before the facets: an index may have it
+		pipeline = append(pipeline, bson.D{{"$sort", order}}) // before the facets: an index may have it
 	}
 	stages := bson.D{
-		{Key: "products", Value: bson.A{bson.D{{Key: "$limit", Value: q.limit()}}}},
-		{Key: "total", Value: bson.A{bson.D{{Key: "$count", Value: "n"}}}},
+		{"products", bson.A{bson.D{{"$limit", q.limit()}}}},
+		{"total", bson.A{bson.D{{"$count", "n"}}}},
 	}
 	for i, f := range facets {
-		stages = append(stages, bson.E{Key: fmt.Sprint("f", i), Value: f.stages()})
+		stages = append(stages, bson.E{fmt.Sprint("f", i), f.stages()})
 	}
-	pipeline = append(pipeline, bson.D{{Key: "$facet", Value: stages}})
+	pipeline = append(pipeline, bson.D{{"$facet", stages}})
 	cur, err := c.products.Aggregate(ctx, pipeline, options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {
 		return nil, failed(err)
@@ -157,11 +157,11 @@ func Search[D Details](ctx context.Context, c *Catalog, q Query, facets ...Facet
 // stages counts by a facet.
 func (f Facet) stages() bson.A {
 	if len(f.Bounds) > 0 {
-		return bson.A{bson.D{{Key: "$bucket", Value: bson.D{
-			{Key: "groupBy", Value: "$" + f.Path},
-			{Key: "boundaries", Value: f.Bounds},
-			{Key: "default", Value: Other},
-			{Key: "output", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$sum", Value: int64(1)}}}}},
+		return bson.A{bson.D{{"$bucket", bson.D{
+			{"groupBy", "$" + f.Path},
+			{"boundaries", f.Bounds},
+			{"default", Other},
+			{"output", bson.D{{"n", bson.D{{"$sum", int64(1)}}}}},
 		}}}}
 	}
 	limit := f.Limit
@@ -169,10 +169,10 @@ func (f Facet) stages() bson.A {
 		limit = DefaultCounts
 	}
 	return bson.A{
-		bson.D{{Key: "$unwind", Value: "$" + f.Path}}, // a product without a value is in none
-		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$" + f.Path}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int64(1)}}}}}},
-		bson.D{{Key: "$sort", Value: bson.D{{Key: "n", Value: -1}, {Key: "_id", Value: 1}}}},
-		bson.D{{Key: "$limit", Value: limit}},
+		bson.D{{"$unwind", "$" + f.Path}}, // a product without a value is in none
+		bson.D{{"$group", bson.D{{"_id", "$" + f.Path}, {"n", bson.D{{"$sum", int64(1)}}}}}},
+		bson.D{{"$sort", bson.D{{"n", -1}, {"_id", 1}}}},
+		bson.D{{"$limit", limit}},
 	}
 }
 

@@ -19,25 +19,25 @@ func TestW082(t *testing.T) {
 	for i, r := range [][2]string{
 		{"type", "Audio Album"}, {"title", "A Love Supreme"}, {"artist", "John Coltrane"}, {"genre", "Jazz"}, {"genre", "General"},
 	} {
-		rows = append(rows, bson.D{{Key: "_id", Value: i}, {Key: "entity", Value: "sku_00e8da9b"}, {Key: "attribute", Value: r[0]}, {Key: "value", Value: r[1]}})
+		rows = append(rows, bson.D{{"_id", i}, {"entity", "sku_00e8da9b"}, {"attribute", r[0]}, {"value", r[1]}})
 	}
 	if _, err := db.Collection("rows").InsertMany(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
 	group := func(by any, into string, what any) bson.D {
-		return bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: by}, {Key: into, Value: bson.D{{Key: "$push", Value: what}}}}}}
+		return bson.D{{"$group", bson.D{{"_id", by}, {into, bson.D{{"$push", what}}}}}}
 	}
-	one := bson.D{{Key: "$cond", Value: bson.A{
-		bson.D{{Key: "$eq", Value: bson.A{bson.D{{Key: "$size", Value: "$values"}}, 1}}},
-		bson.D{{Key: "$arrayElemAt", Value: bson.A{"$values", 0}}},
+	one := bson.D{{"$cond", bson.A{
+		bson.D{{"$eq", bson.A{bson.D{{"$size", "$values"}}, 1}}},
+		bson.D{{"$arrayElemAt", bson.A{"$values", 0}}},
 		"$values",
 	}}}
 	cur, err := db.Collection("rows").Aggregate(t.Context(), mongo.Pipeline{
-		{{Key: "$sort", Value: bson.D{{Key: "_id", Value: 1}}}},
-		group(bson.D{{Key: "entity", Value: "$entity"}, {Key: "attribute", Value: "$attribute"}}, "values", "$value"),
-		group("$_id.entity", "fields", bson.D{{Key: "k", Value: "$_id.attribute"}, {Key: "v", Value: one}}),
-		{{Key: "$replaceWith", Value: bson.D{{Key: "$mergeObjects", Value: bson.A{
-			bson.D{{Key: "sku", Value: "$_id"}}, bson.D{{Key: "$arrayToObject", Value: "$fields"}},
+		{{"$sort", bson.D{{"_id", 1}}}},
+		group(bson.D{{"entity", "$entity"}, {"attribute", "$attribute"}}, "values", "$value"),
+		group("$_id.entity", "fields", bson.D{{"k", "$_id.attribute"}, {"v", one}}),
+		{{"$replaceWith", bson.D{{"$mergeObjects", bson.A{
+			bson.D{{"sku", "$_id"}}, bson.D{{"$arrayToObject", "$fields"}},
 		}}}}},
 	})
 	if err != nil {

@@ -22,15 +22,15 @@ func (ancestors) derive(n, parent *node) {
 
 func (ancestors) derived(n *node) bson.D {
 	if n.Ancestors == nil {
-		return bson.D{{Key: "ancestors", Value: bson.A{}}}
+		return bson.D{{"ancestors", bson.A{}}}
 	}
-	return bson.D{{Key: "ancestors", Value: n.Ancestors}}
+	return bson.D{{"ancestors", n.Ancestors}}
 }
 
 func (ancestors) depth(n *node) int { return len(n.Ancestors) + 1 }
 
 func (ancestors) subtree(n *node) bson.D {
-	return bson.D{{Key: "$or", Value: bson.A{bson.D{{Key: "_id", Value: n.ID}}, bson.D{{Key: "ancestors._id", Value: n.ID}}}}}
+	return bson.D{{"$or", bson.A{bson.D{{"_id", n.ID}}, bson.D{{"ancestors._id", n.ID}}}}}
 }
 
 func (ancestors) crumbs(_ context.Context, n *node) ([]Crumb, error) {
@@ -43,13 +43,13 @@ func (ancestors) tag(n *node) any { return n.ID }
 
 func (a ancestors) tagged(ctx context.Context, n *node, below bool) (bson.D, error) {
 	if !below {
-		return bson.D{{Key: a.cfg.Field, Value: n.ID}}, nil
+		return bson.D{{a.cfg.Field, n.ID}}, nil
 	}
 	var ids []bson.ObjectID
 	if err := a.categories.Distinct(ctx, "_id", a.subtree(n)).Decode(&ids); err != nil {
 		return nil, err
 	}
-	return bson.D{{Key: a.cfg.Field, Value: bson.D{{Key: "$in", Value: ids}}}}, nil
+	return bson.D{{a.cfg.Field, bson.D{{"$in", ids}}}}, nil
 }
 
 func (ancestors) retag(*node) []mongo.WriteModel { return nil }
@@ -58,7 +58,7 @@ func (ancestors) tagID() string { return "" }
 
 func (a ancestors) indexes() []patterns.Index {
 	return []patterns.Index{
-		{Collection: a.categories.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "ancestors._id", Value: 1}}}},
-		{Collection: a.products.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: a.cfg.Field, Value: 1}}}},
+		{Collection: a.categories.Name(), Model: mongo.IndexModel{Keys: bson.D{{"ancestors._id", 1}}}},
+		{Collection: a.products.Name(), Model: mongo.IndexModel{Keys: bson.D{{a.cfg.Field, 1}}}},
 	}
 }

@@ -196,10 +196,10 @@ func checkSlug(slug string) error {
 func (t *Tree) Indexes() []patterns.Index {
 	name := t.categories.Name()
 	return append([]patterns.Index{
-		{Collection: name, Model: unique(bson.D{{Key: "slug", Value: 1}})},
+		{Collection: name, Model: unique(bson.D{{"slug", 1}})},
 		// With all that a menu shows: it is read from the index alone.
 		{Collection: name, Model: mongo.IndexModel{Keys: bson.D{
-			{Key: "parent", Value: 1}, {Key: "rank", Value: 1}, {Key: "slug", Value: 1}, {Key: "name", Value: 1}, {Key: "_id", Value: 1},
+			{"parent", 1}, {"rank", 1}, {"slug", 1}, {"name", 1}, {"_id", 1},
 		}}},
 	}, t.design.indexes()...)
 }
@@ -216,7 +216,7 @@ func (t *Tree) ready(ctx context.Context) error {
 
 // ShardKeys returns how the categories are distributed over shards, if they are so many that it is worth it.
 func (t *Tree) ShardKeys() []patterns.ShardKey {
-	return []patterns.ShardKey{{Collection: t.categories.Name(), Key: bson.D{{Key: "_id", Value: 1}}}}
+	return []patterns.ShardKey{{Collection: t.categories.Name(), Key: bson.D{{"_id", 1}}}}
 }
 
 // Shard distributes the categories over the shards of a cluster. A unique index of slugs cannot exist there: see the package's text.

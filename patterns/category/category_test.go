@@ -79,7 +79,7 @@ func (s *shop) add(parent, slug, name string) {
 
 func (s *shop) product(name string, slugs ...string) {
 	s.t.Helper()
-	if _, err := s.db.Collection("products").InsertOne(s.t.Context(), bson.D{{Key: "_id", Value: name}}); err != nil {
+	if _, err := s.db.Collection("products").InsertOne(s.t.Context(), bson.D{{"_id", name}}); err != nil {
 		s.t.Fatal(err)
 	}
 	ids := make([]bson.ObjectID, len(slugs))
@@ -136,7 +136,7 @@ func slugs(all []category.Category, sorted bool) string {
 
 func (s *shop) products(slug string, scope category.Scope) string {
 	s.t.Helper()
-	cur, err := s.Products(s.t.Context(), s.id[slug], scope, options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+	cur, err := s.Products(s.t.Context(), s.id[slug], scope, options.Find().SetSort(bson.D{{"_id", 1}}))
 	if err != nil {
 		return err.Error()
 	}
@@ -308,7 +308,7 @@ func TestCrash(t *testing.T) {
 			return s.Assign(ctx, "kind-of-blue", s.id["bop"], s.id["swing"])
 		}, "Ragtime > Bop"},
 		"repair": {func(ctx context.Context, s *shop) error {
-			if _, err := s.db.Collection("categories.state").UpdateOne(ctx, bson.D{{Key: "_id", Value: "tree"}}, s.begun()); err != nil {
+			if _, err := s.db.Collection("categories.state").UpdateOne(ctx, bson.D{{"_id", "tree"}}, s.begun()); err != nil {
 				return err
 			}
 			s.clock.Advance(time.Minute)
@@ -364,11 +364,11 @@ func TestCrash(t *testing.T) {
 // begun is what somebody has written who moves bop below swing.
 func (s *shop) begun() bson.D {
 	return bson.D{
-		{Key: "$set", Value: bson.D{
-			{Key: "change", Value: bson.D{{Key: "op", Value: "move"}, {Key: "id", Value: s.id["bop"]}, {Key: "parent", Value: s.id["swing"]}}},
-			{Key: "until", Value: s.clock.Now().Add(time.Minute)},
+		{"$set", bson.D{
+			{"change", bson.D{{"op", "move"}, {"id", s.id["bop"]}, {"parent", s.id["swing"]}}},
+			{"until", s.clock.Now().Add(time.Minute)},
 		}},
-		{Key: "$inc", Value: bson.D{{Key: "seq", Value: int64(1)}}},
+		{"$inc", bson.D{{"seq", int64(1)}}},
 	}
 }
 
@@ -377,7 +377,7 @@ func TestTakenOver(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		db := patterntest.Open(t)
 		s := genres(t, db, d)
-		_, err := db.Collection("categories.state").UpdateOne(t.Context(), bson.D{{Key: "_id", Value: "tree"}}, s.begun())
+		_, err := db.Collection("categories.state").UpdateOne(t.Context(), bson.D{{"_id", "tree"}}, s.begun())
 		s.must(err)
 		short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
@@ -486,12 +486,12 @@ func TestCovered(t *testing.T) {
 				Returned int `bson:"nReturned"`
 			} `bson:"executionStats"`
 		}
-		s.must(s.db.RunCommand(t.Context(), bson.D{{Key: "explain", Value: bson.D{
-			{Key: "find", Value: "categories"},
-			{Key: "filter", Value: bson.D{{Key: "parent", Value: s.id["ragtime"]}}},
-			{Key: "sort", Value: bson.D{{Key: "rank", Value: 1}, {Key: "slug", Value: 1}}},
-			{Key: "projection", Value: bson.D{{Key: "parent", Value: 1}, {Key: "rank", Value: 1}, {Key: "slug", Value: 1}, {Key: "name", Value: 1}, {Key: "_id", Value: 1}}},
-		}}, {Key: "verbosity", Value: "executionStats"}}).Decode(&plan))
+		s.must(s.db.RunCommand(t.Context(), bson.D{{"explain", bson.D{
+			{"find", "categories"},
+			{"filter", bson.D{{"parent", s.id["ragtime"]}}},
+			{"sort", bson.D{{"rank", 1}, {"slug", 1}}},
+			{"projection", bson.D{{"parent", 1}, {"rank", 1}, {"slug", 1}, {"name", 1}, {"_id", 1}}},
+		}}, {"verbosity", "executionStats"}}).Decode(&plan))
 		if plan.ExecutionStats.Docs != 0 || plan.ExecutionStats.Returned != 2 {
 			t.Errorf("%d documents were read for %d", plan.ExecutionStats.Docs, plan.ExecutionStats.Returned)
 		}
@@ -500,39 +500,39 @@ func TestCovered(t *testing.T) {
 
 // TestViolations breaks each rule, sees it told, and mended where that is possible.
 func TestViolations(t *testing.T) {
-	set := func(fields ...bson.E) bson.D { return bson.D{{Key: "$set", Value: bson.D(fields)}} }
+	set := func(fields ...bson.E) bson.D { return bson.D{{"$set", bson.D(fields)}} }
 	for _, broken := range []struct {
 		rule  string
 		wrong func(s *shop) (coll string, id any, change bson.D)
 	}{
 		{category.RuleParent, func(s *shop) (string, any, bson.D) {
-			return "categories", s.id["bop"], set(bson.E{Key: "parent", Value: bson.NewObjectID()})
+			return "categories", s.id["bop"], set(bson.E{"parent", bson.NewObjectID()})
 		}},
 		{category.RuleCycle, func(s *shop) (string, any, bson.D) {
-			return "categories", s.id["ragtime"], set(bson.E{Key: "parent", Value: s.id["bop"]})
+			return "categories", s.id["ragtime"], set(bson.E{"parent", s.id["bop"]})
 		}},
 		{category.RuleCopies, func(s *shop) (string, any, bson.D) {
-			return "categories", s.id["modal-jazz"], set(bson.E{Key: "ancestors", Value: bson.A{}}, bson.E{Key: "path", Value: "/modal-jazz/"})
+			return "categories", s.id["modal-jazz"], set(bson.E{"ancestors", bson.A{}}, bson.E{"path", "/modal-jazz/"})
 		}},
 		{category.RuleCopies, func(s *shop) (string, any, bson.D) { // of the name, or of a sibling whose slug begins alike
 			if s.design == category.Paths {
-				return "categories", s.id["bop"], set(bson.E{Key: "path", Value: "/ragtimes/bop/"})
+				return "categories", s.id["bop"], set(bson.E{"path", "/ragtimes/bop/"})
 			}
-			return "categories", s.id["bop"], set(bson.E{Key: "ancestors.0.name", Value: "Rag"})
+			return "categories", s.id["bop"], set(bson.E{"ancestors.0.name", "Rag"})
 		}},
 		{category.RuleProduct, func(s *shop) (string, any, bson.D) {
 			tags := bson.A{bson.NewObjectID()}
 			if s.design == category.Paths {
 				tags = bson.A{
-					bson.D{{Key: "_id", Value: bson.NewObjectID()}, {Key: "path", Value: "/gone/"}},
-					bson.D{{Key: "_id", Value: s.id["bop"]}, {Key: "path", Value: "/"}},
+					bson.D{{"_id", bson.NewObjectID()}, {"path", "/gone/"}},
+					bson.D{{"_id", s.id["bop"]}, {"path", "/"}},
 				}
 			}
-			return "products", "birdland", set(bson.E{Key: "categories", Value: tags})
+			return "products", "birdland", set(bson.E{"categories", tags})
 		}},
 		{category.RuleChange, func(s *shop) (string, any, bson.D) {
-			return "categories.state", "tree", set(bson.E{Key: "until", Value: s.clock.Now()},
-				bson.E{Key: "change", Value: bson.D{{Key: "op", Value: "remove"}, {Key: "id", Value: s.id["swing"]}}})
+			return "categories.state", "tree", set(bson.E{"until", s.clock.Now()},
+				bson.E{"change", bson.D{{"op", "remove"}, {"id", s.id["swing"]}}})
 		}},
 	} {
 		rule := broken.rule
@@ -565,7 +565,7 @@ func TestSlugAndDepthViolations(t *testing.T) {
 		s.add("", "a", "A")
 		s.add("a", "b", "B")
 		s.must(s.db.Collection("categories").Indexes().DropOne(t.Context(), "slug_1"))
-		_, err := s.db.Collection("categories").UpdateByID(t.Context(), s.id["b"], bson.D{{Key: "$set", Value: bson.D{{Key: "slug", Value: "a"}}}})
+		_, err := s.db.Collection("categories").UpdateByID(t.Context(), s.id["b"], bson.D{{"$set", bson.D{{"slug", "a"}}}})
 		s.must(err)
 		if got := rules(t, s); !slices.Contains(got, category.RuleSlug) {
 			t.Errorf("told: %v", got)

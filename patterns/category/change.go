@@ -68,10 +68,10 @@ func (t *Tree) do(ctx context.Context, c change) (*state, error) {
 
 // begin writes a change down. It fails with a duplicate key while there is another one.
 func (t *Tree) begin(ctx context.Context, c *change) (*state, error) {
-	idle := bson.D{{Key: "_id", Value: stateID}, {Key: "change", Value: nil}}
+	idle := bson.D{{"_id", stateID}, {"change", nil}}
 	return t.take(ctx, idle, bson.D{
-		{Key: "$set", Value: bson.D{{Key: "change", Value: c}, {Key: "until", Value: t.Now().Add(t.cfg.Lease)}}},
-		{Key: "$inc", Value: bson.D{{Key: "seq", Value: int64(1)}}},
+		{"$set", bson.D{{"change", c}, {"until", t.Now().Add(t.cfg.Lease)}}},
+		{"$inc", bson.D{{"seq", int64(1)}}},
 	}, true)
 }
 
@@ -79,11 +79,11 @@ func (t *Tree) begin(ctx context.Context, c *change) (*state, error) {
 func (t *Tree) help(ctx context.Context) (bool, error) {
 	now := t.Now()
 	dead := bson.D{
-		{Key: "_id", Value: stateID},
-		{Key: "change", Value: bson.D{{Key: "$ne", Value: nil}}},
-		{Key: "until", Value: bson.D{{Key: "$lte", Value: now}}},
+		{"_id", stateID},
+		{"change", bson.D{{"$ne", nil}}},
+		{"until", bson.D{{"$lte", now}}},
 	}
-	s, err := t.take(ctx, dead, bson.D{{Key: "$set", Value: bson.D{{Key: "until", Value: now.Add(t.cfg.Lease)}}}}, false)
+	s, err := t.take(ctx, dead, bson.D{{"$set", bson.D{{"until", now.Add(t.cfg.Lease)}}}}, false)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return false, nil
 	}
@@ -123,8 +123,8 @@ func (t *Tree) finish(ctx context.Context, s *state) error {
 	if err != nil && !refused(err) {
 		return fmt.Errorf("category: %s %s: %w", s.Change.Op, s.Change.ID.Hex(), err)
 	}
-	mine := bson.D{{Key: "_id", Value: stateID}, {Key: "seq", Value: s.Seq}}
-	if _, clear := t.state.UpdateOne(ctx, mine, bson.D{{Key: "$set", Value: bson.D{{Key: "change", Value: nil}}}}); clear != nil {
+	mine := bson.D{{"_id", stateID}, {"seq", s.Seq}}
+	if _, clear := t.state.UpdateOne(ctx, mine, bson.D{{"$set", bson.D{{"change", nil}}}}); clear != nil {
 		return errors.Join(err, fmt.Errorf("category: end change %d: %w", s.Seq, clear))
 	}
 	return err
@@ -160,9 +160,9 @@ func (t *Tree) carryOut(ctx context.Context, s *state) error {
 			return err
 		}
 	}
-	set := append(t.design.derived(n), bson.E{Key: "slug", Value: n.Slug}, bson.E{Key: "name", Value: n.Name},
-		bson.E{Key: "parent", Value: n.Parent}, bson.E{Key: "change", Value: s.Seq})
-	if _, err := t.categories.UpdateOne(ctx, notLater(n.ID, s.Seq), bson.D{{Key: "$set", Value: set}}); err != nil {
+	set := append(t.design.derived(n), bson.E{"slug", n.Slug}, bson.E{"name", n.Name},
+		bson.E{"parent", n.Parent}, bson.E{"change", s.Seq})
+	if _, err := t.categories.UpdateOne(ctx, notLater(n.ID, s.Seq), bson.D{{"$set", set}}); err != nil {
 		return slugError(err, n)
 	}
 	return t.rewrite(ctx, n, below, s.Seq)
@@ -197,7 +197,7 @@ func (t *Tree) changed(ctx context.Context, s *state) (n, parent *node, err erro
 // notLater selects a node unless a later change has written it: a process that sleeps in the middle of a change and goes on when others
 // have finished it changes nothing.
 func notLater(id bson.ObjectID, seq int64) bson.D {
-	return bson.D{{Key: "_id", Value: id}, {Key: "change", Value: bson.D{{Key: "$lte", Value: seq}}}}
+	return bson.D{{"_id", id}, {"change", bson.D{{"$lte", seq}}}}
 }
 
 // slugError names the error of a slug that another category has.
@@ -221,17 +221,17 @@ func (t *Tree) insert(ctx context.Context, n *node) error {
 
 func (n *node) document(d design) bson.D {
 	return append(bson.D{
-		{Key: "_id", Value: n.ID},
-		{Key: "slug", Value: n.Slug},
-		{Key: "name", Value: n.Name},
-		{Key: "parent", Value: n.Parent},
-		{Key: "rank", Value: n.Rank},
-		{Key: "change", Value: n.Change},
+		{"_id", n.ID},
+		{"slug", n.Slug},
+		{"name", n.Name},
+		{"parent", n.Parent},
+		{"rank", n.Rank},
+		{"change", n.Change},
 	}, d.derived(n)...)
 }
 
 func (t *Tree) carryOutRemove(ctx context.Context, c *change) error {
-	err := t.categories.FindOne(ctx, bson.D{{Key: "parent", Value: c.ID}}, options.FindOne().SetProjection(bson.D{{Key: "_id", Value: 1}})).Err()
+	err := t.categories.FindOne(ctx, bson.D{{"parent", c.ID}}, options.FindOne().SetProjection(bson.D{{"_id", 1}})).Err()
 	if err == nil {
 		return ErrHasChildren
 	}
@@ -242,7 +242,7 @@ func (t *Tree) carryOutRemove(ctx context.Context, c *change) error {
 	if _, err := t.untag(ctx, c.ID); err != nil {
 		return err
 	}
-	res, err := t.categories.DeleteOne(ctx, bson.D{{Key: "_id", Value: c.ID}})
+	res, err := t.categories.DeleteOne(ctx, bson.D{{"_id", c.ID}})
 	if err == nil && res.DeletedCount == 0 {
 		return ErrNotFound
 	}
@@ -253,10 +253,10 @@ func (t *Tree) carryOutRemove(ctx context.Context, c *change) error {
 func (t *Tree) untag(ctx context.Context, id bson.ObjectID) (int, error) {
 	var pulled any = id
 	if t.design.tagID() != "" {
-		pulled = bson.D{{Key: "_id", Value: id}}
+		pulled = bson.D{{"_id", id}}
 	}
-	res, err := t.products.UpdateMany(ctx, bson.D{{Key: t.cfg.Field + t.design.tagID(), Value: id}},
-		bson.D{{Key: "$pull", Value: bson.D{{Key: t.cfg.Field, Value: pulled}}}})
+	res, err := t.products.UpdateMany(ctx, bson.D{{t.cfg.Field + t.design.tagID(), id}},
+		bson.D{{"$pull", bson.D{{t.cfg.Field, pulled}}}})
 	if err != nil {
 		return 0, err
 	}

@@ -65,7 +65,7 @@ func (t *Tree) Check(ctx context.Context) ([]patterns.Violation, error) {
 		return nil, fmt.Errorf("category: check the products: %w", err)
 	}
 	var s state
-	err = t.state.FindOne(ctx, bson.D{{Key: "_id", Value: stateID}}).Decode(&s)
+	err = t.state.FindOne(ctx, bson.D{{"_id", stateID}}).Decode(&s)
 	if err == nil && s.Change != nil && !s.Until.After(t.Now()) {
 		violate(RuleChange, t.state, stateID, "%s of %s since %v", s.Change.Op, s.Change.ID.Hex(), s.Until.Add(-t.cfg.Lease))
 	}
@@ -87,7 +87,7 @@ func (t *Tree) Repair(ctx context.Context) (int, error) {
 }
 
 func (t *Tree) carryOutRepair(ctx context.Context, s *state) error {
-	all, err := t.nodes(ctx, bson.D{}, options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+	all, err := t.nodes(ctx, bson.D{}, options.Find().SetSort(bson.D{{"_id", 1}}))
 	if err != nil {
 		return err
 	}
@@ -95,13 +95,13 @@ func (t *Tree) carryOutRepair(ctx context.Context, s *state) error {
 	var writes []mongo.WriteModel
 	for _, n := range all {
 		want := t.rederived(n, f.settle(n))
-		set := append(t.design.derived(want), bson.E{Key: "parent", Value: n.Parent}, bson.E{Key: "change", Value: s.Seq})
+		set := append(t.design.derived(want), bson.E{"parent", n.Parent}, bson.E{"change", s.Seq})
 		var differs bson.A
 		for _, e := range set[:len(set)-1] {
-			differs = append(differs, bson.D{{Key: e.Key, Value: bson.D{{Key: "$ne", Value: e.Value}}}})
+			differs = append(differs, bson.D{{e.Key, bson.D{{"$ne", e.Value}}}})
 		}
-		wrong := append(notLater(n.ID, s.Seq), bson.E{Key: "$or", Value: differs})
-		writes = append(writes, mongo.NewUpdateOneModel().SetFilter(wrong).SetUpdate(bson.D{{Key: "$set", Value: set}}))
+		wrong := append(notLater(n.ID, s.Seq), bson.E{"$or", differs})
+		writes = append(writes, mongo.NewUpdateOneModel().SetFilter(wrong).SetUpdate(bson.D{{"$set", set}}))
 		*n = *want
 	}
 	if err := t.mend(ctx, s, t.categories, writes); err != nil {
@@ -173,9 +173,9 @@ func sameCopies(a, b *node) bool {
 func (t *Tree) eachTag(ctx context.Context, fn func(tag bson.RawValue, product any)) error {
 	field := "$" + t.cfg.Field
 	cur, err := t.products.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{{Key: t.cfg.Field + t.design.tagID(), Value: bson.D{{Key: "$exists", Value: true}}}}}},
-		{{Key: "$unwind", Value: field}},
-		{{Key: "$group", Value: bson.D{{Key: "_id", Value: field}, {Key: "product", Value: bson.D{{Key: "$first", Value: "$_id"}}}}}},
+		{{"$match", bson.D{{t.cfg.Field + t.design.tagID(), bson.D{{"$exists", true}}}}}},
+		{{"$unwind", field}},
+		{{"$group", bson.D{{"_id", field}, {"product", bson.D{{"$first", "$_id"}}}}}},
 	}, options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {
 		return err

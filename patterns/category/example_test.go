@@ -40,7 +40,7 @@ func Example() {
 	arduino := add(embedded, "arduino", "Arduino")
 	diy := add(category.Top, "diy", "Do it yourself")
 
-	if _, err := db.Collection("products").InsertOne(ctx, bson.D{{Key: "_id", Value: "uno"}}); err != nil {
+	if _, err := db.Collection("products").InsertOne(ctx, bson.D{{"_id", "uno"}}); err != nil {
 		log.Fatal(err)
 	}
 	if err := tree.Assign(ctx, "uno", arduino); err != nil {

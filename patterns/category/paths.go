@@ -24,14 +24,14 @@ func (paths) derive(n, parent *node) {
 	n.Path = above + n.Slug + "/"
 }
 
-func (paths) derived(n *node) bson.D { return bson.D{{Key: "path", Value: n.Path}} }
+func (paths) derived(n *node) bson.D { return bson.D{{"path", n.Path}} }
 
 func (paths) depth(n *node) int { return strings.Count(n.Path, "/") - 1 }
 
 // below is the condition on a path that it is the node's or begins with it. It is anchored and case-sensitive: a range of an index.
 func below(n *node) bson.Regex { return bson.Regex{Pattern: "^" + regexp.QuoteMeta(n.Path)} }
 
-func (paths) subtree(n *node) bson.D { return bson.D{{Key: "path", Value: below(n)}} }
+func (paths) subtree(n *node) bson.D { return bson.D{{"path", below(n)}} }
 
 func (p paths) crumbs(ctx context.Context, n *node) ([]Crumb, error) {
 	var above []string
@@ -43,8 +43,8 @@ func (p paths) crumbs(ctx context.Context, n *node) ([]Crumb, error) {
 	if len(above) == 0 {
 		return nil, nil
 	}
-	cur, err := p.categories.Find(ctx, bson.D{{Key: "path", Value: bson.D{{Key: "$in", Value: above}}}},
-		options.Find().SetSort(bson.D{{Key: "path", Value: 1}})) // a prefix sorts before what it begins
+	cur, err := p.categories.Find(ctx, bson.D{{"path", bson.D{{"$in", above}}}},
+		options.Find().SetSort(bson.D{{"path", 1}})) // a prefix sorts before what it begins
 	if err != nil {
 		return nil, err
 	}
@@ -62,27 +62,27 @@ func (paths) tag(n *node) any { return pathTag{n.ID, n.Path} }
 
 func (p paths) tagged(_ context.Context, n *node, all bool) (bson.D, error) {
 	if !all {
-		return bson.D{{Key: p.cfg.Field + "._id", Value: n.ID}}, nil
+		return bson.D{{p.cfg.Field + "._id", n.ID}}, nil
 	}
-	return bson.D{{Key: p.cfg.Field + ".path", Value: below(n)}}, nil
+	return bson.D{{p.cfg.Field + ".path", below(n)}}, nil
 }
 
 func (p paths) retag(n *node) []mongo.WriteModel {
-	stale := bson.D{{Key: p.cfg.Field, Value: bson.D{{Key: "$elemMatch", Value: bson.D{
-		{Key: "_id", Value: n.ID}, {Key: "path", Value: bson.D{{Key: "$ne", Value: n.Path}}},
+	stale := bson.D{{p.cfg.Field, bson.D{{"$elemMatch", bson.D{
+		{"_id", n.ID}, {"path", bson.D{{"$ne", n.Path}}},
 	}}}}}
 	return []mongo.WriteModel{mongo.NewUpdateManyModel().SetFilter(stale).
-		SetUpdate(bson.D{{Key: "$set", Value: bson.D{{Key: p.cfg.Field + ".$[c].path", Value: n.Path}}}}).
-		SetArrayFilters([]any{bson.D{{Key: "c._id", Value: n.ID}}})}
+		SetUpdate(bson.D{{"$set", bson.D{{p.cfg.Field + ".$[c].path", n.Path}}}}).
+		SetArrayFilters([]any{bson.D{{"c._id", n.ID}}})}
 }
 
 func (paths) tagID() string { return "._id" }
 
 func (p paths) indexes() []patterns.Index {
 	return []patterns.Index{
-		{Collection: p.categories.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "path", Value: 1}}}},
-		{Collection: p.products.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: p.cfg.Field + "._id", Value: 1}}}},
-		{Collection: p.products.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: p.cfg.Field + ".path", Value: 1}}}},
+		{Collection: p.categories.Name(), Model: mongo.IndexModel{Keys: bson.D{{"path", 1}}}},
+		{Collection: p.products.Name(), Model: mongo.IndexModel{Keys: bson.D{{p.cfg.Field + "._id", 1}}}},
+		{Collection: p.products.Name(), Model: mongo.IndexModel{Keys: bson.D{{p.cfg.Field + ".path", 1}}}},
 	}
 }
 

@@ -30,8 +30,8 @@ func (t *Tree) Assign(ctx context.Context, product any, categories ...bson.Objec
 		for i, n := range nodes {
 			tags[i] = t.design.tag(n)
 		}
-		res, err := t.products.UpdateOne(ctx, bson.D{{Key: "_id", Value: product}},
-			bson.D{{Key: "$set", Value: bson.D{{Key: t.cfg.Field, Value: tags}}}})
+		res, err := t.products.UpdateOne(ctx, bson.D{{"_id", product}},
+			bson.D{{"$set", bson.D{{t.cfg.Field, tags}}}})
 		if err != nil {
 			return fmt.Errorf("category: assign %v: %w", product, err)
 		}
@@ -49,7 +49,7 @@ func (t *Tree) tagsOf(ctx context.Context, ids []bson.ObjectID) ([]*node, error)
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	found, err := t.nodes(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, options.Find())
+	found, err := t.nodes(ctx, bson.D{{"_id", bson.D{{"$in", ids}}}}, options.Find())
 	if err != nil {
 		return nil, err
 	}

@@ -56,8 +56,8 @@ func (t *Tree) Reorder(ctx context.Context, parent bson.ObjectID, children ...bs
 	}
 	writes := make([]mongo.WriteModel, len(children))
 	for i, id := range children {
-		writes[i] = mongo.NewUpdateOneModel().SetFilter(bson.D{{Key: "_id", Value: id}, {Key: "parent", Value: ref(parent)}}).
-			SetUpdate(bson.D{{Key: "$set", Value: bson.D{{Key: "rank", Value: i}}}})
+		writes[i] = mongo.NewUpdateOneModel().SetFilter(bson.D{{"_id", id}, {"parent", ref(parent)}}).
+			SetUpdate(bson.D{{"$set", bson.D{{"rank", i}}}})
 	}
 	res, err := t.categories.BulkWrite(ctx, writes)
 	if err == nil && res.MatchedCount < int64(len(children)) {
@@ -80,7 +80,7 @@ func (t *Tree) Get(ctx context.Context, id bson.ObjectID) (Category, error) {
 
 // Find returns a category by its slug, with those above it, the top first.
 func (t *Tree) Find(ctx context.Context, slug string) (Category, []Crumb, error) {
-	n, err := t.findNode(ctx, bson.D{{Key: "slug", Value: slug}})
+	n, err := t.findNode(ctx, bson.D{{"slug", slug}})
 	if err != nil {
 		return Category{}, nil, err
 	}
@@ -93,9 +93,9 @@ func (t *Tree) Find(ctx context.Context, slug string) (Category, []Crumb, error)
 
 // Children returns the categories directly below one, or at the Top, in their order. It is read from an index alone.
 func (t *Tree) Children(ctx context.Context, id bson.ObjectID) ([]Category, error) {
-	opts := options.Find().SetSort(bson.D{{Key: "rank", Value: 1}, {Key: "slug", Value: 1}}).
-		SetProjection(bson.D{{Key: "parent", Value: 1}, {Key: "rank", Value: 1}, {Key: "slug", Value: 1}, {Key: "name", Value: 1}, {Key: "_id", Value: 1}})
-	return t.list(ctx, bson.D{{Key: "parent", Value: ref(id)}}, opts)
+	opts := options.Find().SetSort(bson.D{{"rank", 1}, {"slug", 1}}).
+		SetProjection(bson.D{{"parent", 1}, {"rank", 1}, {"slug", 1}, {"name", 1}, {"_id", 1}})
+	return t.list(ctx, bson.D{{"parent", ref(id)}}, opts)
 }
 
 // Subtree returns a category and all below it, in no order.
@@ -132,7 +132,7 @@ func (t *Tree) nodes(ctx context.Context, filter bson.D, opts *options.FindOptio
 }
 
 func (t *Tree) node(ctx context.Context, id bson.ObjectID) (*node, error) {
-	return t.findNode(ctx, bson.D{{Key: "_id", Value: id}})
+	return t.findNode(ctx, bson.D{{"_id", id}})
 }
 
 func (t *Tree) findNode(ctx context.Context, filter bson.D) (*node, error) {
@@ -152,7 +152,7 @@ func (t *Tree) findNode(ctx context.Context, filter bson.D) (*node, error) {
 func (t *Tree) descendants(ctx context.Context, n *node) (levels [][]*node, err error) {
 	seen := map[bson.ObjectID]bool{n.ID: true}
 	for ids := []bson.ObjectID{n.ID}; ; {
-		level, err := t.nodes(ctx, bson.D{{Key: "parent", Value: bson.D{{Key: "$in", Value: ids}}}}, options.Find())
+		level, err := t.nodes(ctx, bson.D{{"parent", bson.D{{"$in", ids}}}}, options.Find())
 		if err != nil || len(level) == 0 {
 			return levels, err
 		}
@@ -195,8 +195,8 @@ func (t *Tree) rewrite(ctx context.Context, n *node, below [][]*node, seq int64)
 		for _, child := range level {
 			byID[child.ID] = child
 			t.design.derive(child, byID[*child.Parent])
-			set := append(t.design.derived(child), bson.E{Key: "change", Value: seq})
-			writes = append(writes, mongo.NewUpdateOneModel().SetFilter(notLater(child.ID, seq)).SetUpdate(bson.D{{Key: "$set", Value: set}}))
+			set := append(t.design.derived(child), bson.E{"change", seq})
+			writes = append(writes, mongo.NewUpdateOneModel().SetFilter(notLater(child.ID, seq)).SetUpdate(bson.D{{"$set", set}}))
 			products = append(products, t.design.retag(child)...)
 		}
 	}

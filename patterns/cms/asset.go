@@ -43,9 +43,9 @@ func (c *CMS) Upload(ctx context.Context, base Node, name, contentType string, s
 	n, err := c.upload(ctx, base, v, source)
 	if err != nil {
 		// Best effort: the sweep does it otherwise. First the fence, then the file.
-		drop := bson.D{{Key: "$pull", Value: bson.D{{Key: "uploads", Value: bson.D{{Key: "file", Value: v.File}}}}}}
+		drop := bson.D{{"$pull", bson.D{{"uploads", bson.D{{"file", v.File}}}}}}
 		clean := context.WithoutCancel(ctx)
-		if _, failed := c.nodes.UpdateOne(clean, bson.D{{Key: "_id", Value: base.ID}}, drop); failed == nil && !c.attached(clean, v.File) {
+		if _, failed := c.nodes.UpdateOne(clean, bson.D{{"_id", base.ID}}, drop); failed == nil && !c.attached(clean, v.File) {
 			_ = c.remove(clean, v.File)
 		}
 	}
@@ -55,9 +55,9 @@ func (c *CMS) Upload(ctx context.Context, base Node, name, contentType string, s
 // register tells everyone that an upload is in progress.
 func (c *CMS) register(ctx context.Context, base Node, file bson.ObjectID) error {
 	when := append(base.unchanged(), bson.E{
-		Key: fmt.Sprintf("uploads.%d", MaxUploads-1), Value: bson.D{{Key: "$exists", Value: false}},
+		fmt.Sprintf("uploads.%d", MaxUploads-1), bson.D{{"$exists", false}},
 	})
-	push := bson.D{{Key: "$push", Value: bson.D{{Key: "uploads", Value: upload{File: file, Until: c.Now().Add(c.cfg.Lease)}}}}}
+	push := bson.D{{"$push", bson.D{{"uploads", upload{File: file, Until: c.Now().Add(c.cfg.Lease)}}}}}
 	res, err := c.nodes.UpdateOne(ctx, when, push)
 	if err != nil {
 		return fmt.Errorf("cms: register an upload for %s: %w", base.ID.Hex(), err)
@@ -74,7 +74,7 @@ func (c *CMS) register(ctx context.Context, base Node, file bson.ObjectID) error
 
 // upload writes the file, and makes it the node's.
 func (c *CMS) upload(ctx context.Context, base Node, v Version, source io.Reader) (Node, error) {
-	meta := options.GridFSUpload().SetMetadata(bson.D{{Key: "node", Value: base.ID}, {Key: "type", Value: v.Type}})
+	meta := options.GridFSUpload().SetMetadata(bson.D{{"node", base.ID}, {"type", v.Type}})
 	stream, err := c.bucket().OpenUploadStreamWithID(ctx, v.File, v.Name, meta)
 	if err != nil {
 		return Node{}, fmt.Errorf("cms: upload %s: %w", v.Name, err)
@@ -96,10 +96,10 @@ func (c *CMS) upload(ctx context.Context, base Node, v Version, source io.Reader
 func (c *CMS) attach(ctx context.Context, base Node, v Version) (Node, error) {
 	yours := base
 	yours.File, yours.Versions = v.File, append(append([]Version(nil), base.Versions...), v)
-	n, err := c.save(ctx, yours, append(base.unchanged(), bson.E{Key: "uploads.file", Value: v.File}), bson.D{
-		{Key: "$set", Value: bson.D{{Key: "file", Value: v.File}}},
-		{Key: "$push", Value: bson.D{{Key: "versions", Value: bson.D{{Key: "$each", Value: []Version{v}}, {Key: "$slice", Value: -c.cfg.Versions}}}}},
-		{Key: "$pull", Value: bson.D{{Key: "uploads", Value: bson.D{{Key: "file", Value: v.File}}}}},
+	n, err := c.save(ctx, yours, append(base.unchanged(), bson.E{"uploads.file", v.File}), bson.D{
+		{"$set", bson.D{{"file", v.File}}},
+		{"$push", bson.D{{"versions", bson.D{{"$each", []Version{v}}, {"$slice", -c.cfg.Versions}}}}},
+		{"$pull", bson.D{{"uploads", bson.D{{"file", v.File}}}}},
 	})
 	if errors.Is(err, ErrBase) { // the nonce is the same: then it is not registered any more
 		return Node{}, ErrUploadLost
@@ -109,7 +109,7 @@ func (c *CMS) attach(ctx context.Context, base Node, v Version) (Node, error) {
 
 // attached reports whether a file that was to be given up is a node's after all: the answer to attach was lost.
 func (c *CMS) attached(ctx context.Context, file bson.ObjectID) bool {
-	n, err := c.nodes.CountDocuments(ctx, bson.D{{Key: "versions.file", Value: file}}, options.Count().SetLimit(1))
+	n, err := c.nodes.CountDocuments(ctx, bson.D{{"versions.file", file}}, options.Count().SetLimit(1))
 	return err != nil || n > 0
 }
 
@@ -128,8 +128,8 @@ func (k *keeper) Write(p []byte) (int, error) {
 	if now.Before(k.renew) {
 		return len(p), nil
 	}
-	mine := bson.D{{Key: "_id", Value: k.node}, {Key: "uploads.file", Value: k.file}}
-	until := bson.D{{Key: "$set", Value: bson.D{{Key: "uploads.$.until", Value: now.Add(k.cms.cfg.Lease)}}}}
+	mine := bson.D{{"_id", k.node}, {"uploads.file", k.file}}
+	until := bson.D{{"$set", bson.D{{"uploads.$.until", now.Add(k.cms.cfg.Lease)}}}}
 	res, err := k.cms.nodes.UpdateOne(k.ctx, mine, until)
 	if err != nil {
 		return 0, fmt.Errorf("cms: renew an upload: %w", err)
@@ -145,8 +145,8 @@ func (k *keeper) Write(p []byte) (int, error) {
 func (c *CMS) Revert(ctx context.Context, base Node, file bson.ObjectID) (Node, error) {
 	yours := base
 	yours.File = file
-	n, err := c.save(ctx, yours, append(base.unchanged(), bson.E{Key: "versions.file", Value: file}),
-		bson.D{{Key: "$set", Value: bson.D{{Key: "file", Value: file}}}})
+	n, err := c.save(ctx, yours, append(base.unchanged(), bson.E{"versions.file", file}),
+		bson.D{{"$set", bson.D{{"file", file}}}})
 	if errors.Is(err, ErrBase) {
 		return Node{}, ErrNoVersion
 	}

@@ -73,7 +73,7 @@ func (k *checker) versionsSound(ctx context.Context, n *Node) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	found, err := k.files.Find(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}})
+	found, err := k.files.Find(ctx, bson.D{{"_id", bson.D{{"$in", ids}}}})
 	if err != nil {
 		return fmt.Errorf("cms: check the versions of %s: %w", n.ID.Hex(), err)
 	}
@@ -95,11 +95,11 @@ func (k *checker) versionsSound(ctx context.Context, n *Node) error {
 // filesSound compares files with their chunks, which the server counts.
 func (k *checker) filesSound(ctx context.Context) error {
 	found, err := k.chunks.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$group", Value: bson.D{
-			{Key: "_id", Value: "$files_id"},
-			{Key: "chunks", Value: bson.D{{Key: "$sum", Value: int64(1)}}},
-			{Key: "last", Value: bson.D{{Key: "$max", Value: "$n"}}},
-			{Key: "length", Value: bson.D{{Key: "$sum", Value: bson.D{{Key: "$binarySize", Value: "$data"}}}}},
+		{{"$group", bson.D{
+			{"_id", "$files_id"},
+			{"chunks", bson.D{{"$sum", int64(1)}}},
+			{"last", bson.D{{"$max", "$n"}}},
+			{"length", bson.D{{"$sum", bson.D{{"$binarySize", "$data"}}}}},
 		}}},
 	}, options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {

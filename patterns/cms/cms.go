@@ -113,8 +113,8 @@ func (c *CMS) Indexes() []patterns.Index {
 	index := func(coll *mongo.Collection, opts *options.IndexOptionsBuilder, keys ...bson.E) patterns.Index {
 		return patterns.Index{Collection: coll.Name(), Model: mongo.IndexModel{Keys: bson.D(keys), Options: opts}}
 	}
-	up := func(field string) bson.E { return bson.E{Key: field, Value: 1} }
-	newest := []bson.E{{Key: publishOn, Value: -1}, {Key: "_id", Value: -1}}
+	up := func(field string) bson.E { return bson.E{field, 1} }
+	newest := []bson.E{{publishOn, -1}, {"_id", -1}}
 	return []patterns.Index{
 		index(c.nodes, options.Index().SetUnique(true), up("metadata.section"), up("metadata.slug")),
 		index(c.nodes, nil, append([]bson.E{up("metadata.section"), up("metadata.nodetype")}, newest...)...),
@@ -141,9 +141,9 @@ func (c *CMS) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{
 		{
 			Collection: c.nodes.Name(), Unique: true,
-			Key: bson.D{{Key: "metadata.section", Value: 1}, {Key: "metadata.slug", Value: 1}},
+			Key: bson.D{{"metadata.section", 1}, {"metadata.slug", 1}},
 		},
-		{Collection: c.chunks.Name(), Unique: true, Key: bson.D{{Key: "files_id", Value: 1}, {Key: "n", Value: 1}}},
+		{Collection: c.chunks.Name(), Unique: true, Key: bson.D{{"files_id", 1}, {"n", 1}}},
 	}
 }
 

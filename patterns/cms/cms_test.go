@@ -406,11 +406,11 @@ func TestForeign(t *testing.T) {
 	db := patterntest.Open(t)
 	e := open(t, db)
 	bucket := db.GridFSBucket(options.GridFSBucket().SetName("assets").SetChunkSizeBytes(1 << 20))
-	stream, err := bucket.OpenUploadStreamWithID(t.Context(), bson.D{{Key: "a", Value: 1}}, "foreign")
+	stream, err := bucket.OpenUploadStreamWithID(t.Context(), bson.D{{"a", 1}}, "foreign")
 	e.must(err)
 	_, err = stream.Write(bytes.Repeat([]byte("x"), 16<<20)) // what the driver sends at once
 	e.must(err)
-	_, err = db.Collection("assets.chunks").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: "ageless"}, {Key: "n", Value: 0}})
+	_, err = db.Collection("assets.chunks").InsertOne(t.Context(), bson.D{{"_id", 1}, {"files_id", "ageless"}, {"n", 0}})
 	e.must(err)
 	e.clock.Advance(max(0, time.Since(e.clock.Now())))
 	if done, err := e.Sweep(t.Context()); err != nil || done != (cms.Swept{}) {
@@ -634,13 +634,13 @@ func TestBroken(t *testing.T) {
 	nodes, files, chunks := db.Collection("nodes"), db.Collection("assets.files"), db.Collection("assets.chunks")
 	ctx := t.Context()
 	set := func(coll *mongo.Collection, id any, field string, value any) {
-		_, err := coll.UpdateOne(ctx, bson.D{{Key: "_id", Value: id}}, bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}})
+		_, err := coll.UpdateOne(ctx, bson.D{{"_id", id}}, bson.D{{"$set", bson.D{{field, value}}}})
 		e.must(err)
 	}
 	e.must(nodes.Indexes().DropAll(ctx))
 	chunk := func(field string, value any) func(n, _ cms.Node) {
 		return func(n, _ cms.Node) {
-			_, err := chunks.UpdateOne(ctx, bson.D{{Key: "files_id", Value: n.File}}, bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}})
+			_, err := chunks.UpdateOne(ctx, bson.D{{"files_id", n.File}}, bson.D{{"$set", bson.D{{field, value}}}})
 			e.must(err)
 		}
 	}
@@ -654,25 +654,25 @@ func TestBroken(t *testing.T) {
 		{cms.RuleVersion, func(n, _ cms.Node) { set(nodes, n.ID, "file", bson.NewObjectID()) }},
 		{cms.RuleFile, func(n, _ cms.Node) { set(nodes, n.ID, "versions.0.length", 7) }},
 		{cms.RuleFile, func(n, _ cms.Node) {
-			_, err := files.DeleteOne(ctx, bson.D{{Key: "_id", Value: n.File}})
+			_, err := files.DeleteOne(ctx, bson.D{{"_id", n.File}})
 			e.must(err)
-			_, err = chunks.DeleteMany(ctx, bson.D{{Key: "files_id", Value: n.File}})
+			_, err = chunks.DeleteMany(ctx, bson.D{{"files_id", n.File}})
 			e.must(err)
 		}},
 		{cms.RuleChunks, chunk("n", 9)},
 		{cms.RuleChunks, chunk("data", []byte("12"))},
 		{cms.RuleChunks, func(n, _ cms.Node) {
-			_, err := chunks.DeleteMany(ctx, bson.D{{Key: "files_id", Value: n.File}})
+			_, err := chunks.DeleteMany(ctx, bson.D{{"files_id", n.File}})
 			e.must(err)
 		}},
 		{cms.RuleOwner, func(n, _ cms.Node) {
-			_, err := nodes.UpdateOne(ctx, bson.D{{Key: "_id", Value: n.ID}}, bson.D{{Key: "$unset", Value: bson.D{{Key: "file", Value: 1}, {Key: "versions", Value: 1}}}})
+			_, err := nodes.UpdateOne(ctx, bson.D{{"_id", n.ID}}, bson.D{{"$unset", bson.D{{"file", 1}, {"versions", 1}}}})
 			e.must(err)
 		}},
 		{cms.RuleOrphan, func(n, _ cms.Node) {
-			_, err := files.DeleteOne(ctx, bson.D{{Key: "_id", Value: n.File}})
+			_, err := files.DeleteOne(ctx, bson.D{{"_id", n.File}})
 			e.must(err)
-			_, err = nodes.DeleteOne(ctx, bson.D{{Key: "_id", Value: n.ID}})
+			_, err = nodes.DeleteOne(ctx, bson.D{{"_id", n.ID}})
 			e.must(err)
 		}},
 	} {

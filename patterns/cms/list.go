@@ -31,7 +31,7 @@ func (c *CMS) List(ctx context.Context, q Query) ([]Node, error) {
 	if q.Limit <= 0 {
 		q.Limit = pageSize
 	}
-	newest := bson.D{{Key: publishOn, Value: -1}, {Key: "_id", Value: -1}}
+	newest := bson.D{{publishOn, -1}, {"_id", -1}}
 	found, err := c.nodes.Find(ctx, q.filter(c.published()), options.Find().SetSort(newest).SetLimit(q.Limit))
 	if err != nil {
 		return nil, fmt.Errorf("cms: list nodes: %w", err)
@@ -45,25 +45,25 @@ func (c *CMS) List(ctx context.Context, q Query) ([]Node, error) {
 
 // published is the condition of what has appeared.
 func (c *CMS) published() bson.E {
-	return bson.E{Key: publishOn, Value: bson.D{{Key: "$lte", Value: c.Now()}}}
+	return bson.E{publishOn, bson.D{{"$lte", c.Now()}}}
 }
 
 func (q *Query) filter(published bson.E) bson.D {
 	filter := bson.D{published}
 	if q.Tag != "" {
-		filter = append(filter, bson.E{Key: "metadata.tags", Value: q.Tag})
+		filter = append(filter, bson.E{"metadata.tags", q.Tag})
 	}
 	if q.Tag == "" || q.Section != "" {
-		filter = append(filter, bson.E{Key: "metadata.section", Value: q.Section})
+		filter = append(filter, bson.E{"metadata.section", q.Section})
 	}
 	if q.Kind != "" {
-		filter = append(filter, bson.E{Key: "metadata.nodetype", Value: q.Kind})
+		filter = append(filter, bson.E{"metadata.nodetype", q.Kind})
 	}
 	if q.After != nil {
 		at := q.After.Metadata.Detail.PublishOn
-		filter = append(filter, bson.E{Key: "$or", Value: bson.A{
-			bson.D{{Key: publishOn, Value: bson.D{{Key: "$lt", Value: at}}}},
-			bson.D{{Key: publishOn, Value: at}, {Key: "_id", Value: bson.D{{Key: "$lt", Value: q.After.ID}}}},
+		filter = append(filter, bson.E{"$or", bson.A{
+			bson.D{{publishOn, bson.D{{"$lt", at}}}},
+			bson.D{{publishOn, at}, {"_id", bson.D{{"$lt", q.After.ID}}}},
 		}})
 	}
 	return filter
@@ -78,11 +78,11 @@ type TagCount struct {
 // Tags returns the tags, the most used ones first.
 func (c *CMS) Tags(ctx context.Context, limit int64) ([]TagCount, error) {
 	found, err := c.nodes.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{{Key: "metadata.tags", Value: bson.D{{Key: "$gte", Value: ""}}}, c.published()}}},
-		{{Key: "$unwind", Value: "$metadata.tags"}},
-		{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$metadata.tags"}, {Key: "nodes", Value: bson.D{{Key: "$sum", Value: int64(1)}}}}}},
-		{{Key: "$sort", Value: bson.D{{Key: "nodes", Value: -1}, {Key: "_id", Value: 1}}}},
-		{{Key: "$limit", Value: max(limit, 1)}},
+		{{"$match", bson.D{{"metadata.tags", bson.D{{"$gte", ""}}}, c.published()}}},
+		{{"$unwind", "$metadata.tags"}},
+		{{"$group", bson.D{{"_id", "$metadata.tags"}, {"nodes", bson.D{{"$sum", int64(1)}}}}}},
+		{{"$sort", bson.D{{"nodes", -1}, {"_id", 1}}}},
+		{{"$limit", max(limit, 1)}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cms: count the tags: %w", err)

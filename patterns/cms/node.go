@@ -128,15 +128,15 @@ func (m *Metadata) valid() error {
 
 // Get returns a node, for instance to edit it.
 func (c *CMS) Get(ctx context.Context, id bson.ObjectID) (Node, error) {
-	return c.find(ctx, bson.D{{Key: "_id", Value: id}})
+	return c.find(ctx, bson.D{{"_id", id}})
 }
 
 // BySlug returns a node that is published.
 func (c *CMS) BySlug(ctx context.Context, section, slug string) (Node, error) {
 	return c.find(ctx, bson.D{
-		{Key: "metadata.section", Value: section},
-		{Key: "metadata.slug", Value: slug},
-		{Key: publishOn, Value: bson.D{{Key: "$lte", Value: c.Now()}}},
+		{"metadata.section", section},
+		{"metadata.slug", slug},
+		{publishOn, bson.D{{"$lte", c.Now()}}},
 	})
 }
 
@@ -159,28 +159,28 @@ func (c *CMS) Edit(ctx context.Context, base Node, m Metadata) (Node, error) {
 	}
 	yours := base
 	yours.Metadata = m
-	return c.save(ctx, yours, base.unchanged(), bson.D{{Key: "$set", Value: bson.D{{Key: "metadata", Value: m}}}})
+	return c.save(ctx, yours, base.unchanged(), bson.D{{"$set", bson.D{{"metadata", m}}}})
 }
 
 // unchanged is the condition that a node is as it was read. Its section and slug are there for the shard key: the nonce is enough.
 func (n *Node) unchanged() bson.D {
 	return bson.D{
-		{Key: "_id", Value: n.ID},
-		{Key: "nonce", Value: n.Nonce},
-		{Key: "metadata.section", Value: n.Metadata.Section},
-		{Key: "metadata.slug", Value: n.Metadata.Slug},
+		{"_id", n.ID},
+		{"nonce", n.Nonce},
+		{"metadata.section", n.Metadata.Section},
+		{"metadata.slug", n.Metadata.Slug},
 	}
 }
 
 // save changes a node under a condition, and gives it a new nonce. yours is for the error.
 func (c *CMS) save(ctx context.Context, yours Node, when, change bson.D) (Node, error) {
-	set := bson.D{{Key: "nonce", Value: bson.NewObjectID()}, {Key: "edited", Value: c.Now()}}
+	set := bson.D{{"nonce", bson.NewObjectID()}, {"edited", c.Now()}}
 	for i, op := range change {
 		if op.Key == "$set" {
 			change[i].Value = append(set, op.Value.(bson.D)...)
 		}
 	}
-	change = append(change, bson.E{Key: "$inc", Value: bson.D{{Key: "revision", Value: int64(1)}}})
+	change = append(change, bson.E{"$inc", bson.D{{"revision", int64(1)}}})
 	var n Node
 	err := c.nodes.FindOneAndUpdate(ctx, when, change, options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(&n)
 	switch {

@@ -27,12 +27,12 @@ type Orphan struct {
 func (c *CMS) Orphans(ctx context.Context) ([]Orphan, error) {
 	// Chunks are seen before their file is asked for: one that is found to have none has not had it when it was seen.
 	found, err := c.chunks.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$sort", Value: bson.D{{Key: "files_id", Value: 1}, {Key: "n", Value: 1}}}},
-		{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$files_id"}, {Key: "chunks", Value: bson.D{{Key: "$sum", Value: int64(1)}}}}}},
-		{{Key: "$lookup", Value: bson.D{
-			{Key: "from", Value: c.files.Name()}, {Key: "localField", Value: "_id"}, {Key: "foreignField", Value: "_id"}, {Key: "as", Value: "files"},
+		{{"$sort", bson.D{{"files_id", 1}, {"n", 1}}}},
+		{{"$group", bson.D{{"_id", "$files_id"}, {"chunks", bson.D{{"$sum", int64(1)}}}}}},
+		{{"$lookup", bson.D{
+			{"from", c.files.Name()}, {"localField", "_id"}, {"foreignField", "_id"}, {"as", "files"},
 		}}},
-		{{Key: "$match", Value: bson.D{{Key: "files", Value: bson.A{}}}}},
+		{{"$match", bson.D{{"files", bson.A{}}}}},
 	}, options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {
 		return nil, fmt.Errorf("cms: look for orphans: %w", err)
@@ -61,8 +61,8 @@ func (c *CMS) Orphans(ctx context.Context) ([]Orphan, error) {
 
 // newest returns when the last chunk of a file was written: the driver numbers them as it writes.
 func (c *CMS) newest(ctx context.Context, file any) (time.Time, error) {
-	last := options.FindOne().SetSort(bson.D{{Key: "n", Value: -1}}).SetProjection(bson.D{{Key: "_id", Value: 1}})
-	raw, err := c.chunks.FindOne(ctx, bson.D{{Key: "files_id", Value: bson.D{{Key: "$eq", Value: file}}}}, last).Raw()
+	last := options.FindOne().SetSort(bson.D{{"n", -1}}).SetProjection(bson.D{{"_id", 1}})
+	raw, err := c.chunks.FindOne(ctx, bson.D{{"files_id", bson.D{{"$eq", file}}}}, last).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) { // removed meanwhile
 		return time.Time{}, nil
 	}
@@ -84,8 +84,8 @@ func (c *CMS) old(o Orphan) bool {
 func (c *CMS) owned(ctx context.Context, files []bson.ObjectID) (map[bson.ObjectID]bool, error) {
 	owned := map[bson.ObjectID]bool{}
 	for _, field := range []string{"uploads", "versions"} { // in this order: attach moves a file from the first to the second
-		found, err := c.nodes.Find(ctx, bson.D{{Key: field + ".file", Value: bson.D{{Key: "$in", Value: files}}}},
-			options.Find().SetProjection(bson.D{{Key: "uploads", Value: 1}, {Key: "versions", Value: 1}}))
+		found, err := c.nodes.Find(ctx, bson.D{{field + ".file", bson.D{{"$in", files}}}},
+			options.Find().SetProjection(bson.D{{"uploads", 1}, {"versions", 1}}))
 		if err != nil {
 			return nil, fmt.Errorf("cms: look for the owners of files: %w", err)
 		}
@@ -119,9 +119,9 @@ func (c *CMS) Sweep(ctx context.Context) (Swept, error) {
 	// The fence: an upload that is not registered any more can not become the node's.
 	now := c.Now()
 	res, err := c.nodes.UpdateMany(ctx, bson.D{
-		{Key: "uploads.file", Value: bson.D{{Key: "$exists", Value: true}}},
-		{Key: "uploads.until", Value: bson.D{{Key: "$lte", Value: now}}},
-	}, bson.D{{Key: "$pull", Value: bson.D{{Key: "uploads", Value: bson.D{{Key: "until", Value: bson.D{{Key: "$lte", Value: now}}}}}}}})
+		{"uploads.file", bson.D{{"$exists", true}}},
+		{"uploads.until", bson.D{{"$lte", now}}},
+	}, bson.D{{"$pull", bson.D{{"uploads", bson.D{{"until", bson.D{{"$lte", now}}}}}}}})
 	if err != nil {
 		return done, fmt.Errorf("cms: give up uploads: %w", err)
 	}
@@ -145,7 +145,7 @@ func (c *CMS) Sweep(ctx context.Context) (Swept, error) {
 			continue
 		}
 		// The driver does not offer to delete chunks without a file.
-		if _, err := c.chunks.DeleteMany(ctx, bson.D{{Key: "files_id", Value: bson.D{{Key: "$eq", Value: o.File}}}}); err != nil {
+		if _, err := c.chunks.DeleteMany(ctx, bson.D{{"files_id", bson.D{{"$eq", o.File}}}}); err != nil {
 			return done, fmt.Errorf("cms: delete the chunks of %v: %w", o.File, err)
 		}
 		done.Orphans++
@@ -179,9 +179,9 @@ func (c *CMS) unowned(ctx context.Context) (out []bson.ObjectID, err error) {
 	last := bson.NilObjectID
 	for {
 		// A file is registered before it exists, and never again later: one that has no owner when it was seen will never have one.
-		next := append(ours(), bson.E{Key: "_id", Value: bson.D{{Key: "$gt", Value: last}}})
+		next := append(ours(), bson.E{"_id", bson.D{{"$gt", last}}})
 		found, err := c.files.Find(ctx, next,
-			options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}).SetLimit(sweepBatch))
+			options.Find().SetSort(bson.D{{"_id", 1}}).SetLimit(sweepBatch))
 		if err != nil {
 			return nil, fmt.Errorf("cms: read the files: %w", err)
 		}
@@ -219,5 +219,5 @@ type file struct {
 
 // ours is the condition of files that this package has written.
 func ours() bson.D {
-	return bson.D{{Key: "metadata.node", Value: bson.D{{Key: "$type", Value: "objectId"}}}}
+	return bson.D{{"metadata.node", bson.D{{"$type", "objectId"}}}}
 }

@@ -249,12 +249,12 @@ func (c *Comments) Edit(ctx context.Context, on Target, id ID, text string) erro
 	if err := c.checkText(text); err != nil {
 		return err
 	}
-	return c.change(ctx, on, id, bson.D{{Key: "text", Value: text}, {Key: "edited", Value: c.Now()}})
+	return c.change(ctx, on, id, bson.D{{"text", text}, {"edited", c.Now()}})
 }
 
 // Delete takes the text and the author of a comment away. Its place stays, and the replies to it.
 func (c *Comments) Delete(ctx context.Context, on Target, id ID) error {
-	return c.change(ctx, on, id, bson.D{{Key: "text", Value: ""}, {Key: "author", Value: ""}, {Key: "deleted", Value: true}})
+	return c.change(ctx, on, id, bson.D{{"text", ""}, {"author", ""}, {"deleted", true}})
 }
 
 func (c *Comments) change(ctx context.Context, on Target, id ID, fields bson.D) error {

@@ -387,21 +387,21 @@ func TestViolations(t *testing.T) {
 	names := strings.NewReplacer("a", id("a"), "b", id("b"), "c", id("c"))
 	one := func(id, parent, path string) bson.D {
 		return bson.D{
-			{Key: "_id", Value: names.Replace(id)},
-			{Key: "parent", Value: names.Replace(parent)},
-			{Key: "path", Value: names.Replace(path)},
-			{Key: "text", Value: "x"},
+			{"_id", names.Replace(id)},
+			{"parent", names.Replace(parent)},
+			{"path", names.Replace(path)},
+			{"text", "x"},
 		}
 	}
-	posted := func(c bson.D) bson.D { return append(c, bson.E{Key: "posted", Value: time.UnixMilli(1)}) }
-	on := bson.D{{Key: "kind", Value: "posts"}, {Key: "id", Value: 1}}
+	posted := func(c bson.D) bson.D { return append(c, bson.E{"posted", time.UnixMilli(1)}) }
+	on := bson.D{{"kind", "posts"}, {"id", 1}}
 	page := func(number, count int, list ...any) bson.D {
-		return bson.D{{Key: "target", Value: on}, {Key: "page", Value: number}, {Key: "count", Value: count}, {Key: "comments", Value: bson.A(list)}}
+		return bson.D{{"target", on}, {"page", number}, {"count", count}, {"comments", bson.A(list)}}
 	}
 	discussion := func(count int, list ...any) bson.D {
-		return bson.D{{Key: "_id", Value: on}, {Key: "count", Value: count}, {Key: "comments", Value: bson.A(list)}}
+		return bson.D{{"_id", on}, {"count", count}, {"comments", bson.A(list)}}
 	}
-	document := func(c bson.D) bson.D { return append(c, bson.E{Key: "target", Value: on}) }
+	document := func(c bson.D) bson.D { return append(c, bson.E{"target", on}) }
 	for name, c := range map[string]struct {
 		design comments.Design
 		stored []any

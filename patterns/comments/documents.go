@@ -24,7 +24,7 @@ func (d documents) insert(ctx context.Context, on Target, c *Comment) error {
 	return err
 }
 
-func one(on Target, id ID) bson.D { return bson.D{{Key: "_id", Value: id}, {Key: "target", Value: on}} }
+func one(on Target, id ID) bson.D { return bson.D{{"_id", id}, {"target", on}} }
 
 func (d documents) find(ctx context.Context, on Target, id ID) (*Comment, error) {
 	var c Comment
@@ -32,18 +32,18 @@ func (d documents) find(ctx context.Context, on Target, id ID) (*Comment, error)
 }
 
 func (d documents) change(ctx context.Context, on Target, id ID, fields bson.D) (bool, error) {
-	live := append(one(on, id), bson.E{Key: "deleted", Value: nil})
-	res, err := d.coll.UpdateOne(ctx, live, bson.D{{Key: "$set", Value: fields}})
+	live := append(one(on, id), bson.E{"deleted", nil})
+	res, err := d.coll.UpdateOne(ctx, live, bson.D{{"$set", fields}})
 	return err == nil && res.MatchedCount > 0, err
 }
 
 func (d documents) page(ctx context.Context, on Target, r Range) ([]Comment, error) {
-	filter := bson.D{{Key: "target", Value: on}}
+	filter := bson.D{{"target", on}}
 	if r.After != "" {
 		if _, err := d.find(ctx, on, r.After); err != nil {
 			return nil, err
 		}
-		filter = append(filter, bson.E{Key: "_id", Value: bson.D{{Key: "$gt", Value: r.After}}})
+		filter = append(filter, bson.E{"_id", bson.D{{"$gt", r.After}}})
 		r.Skip = 0
 	}
 	return d.list(ctx, filter, "_id", r)
@@ -53,25 +53,25 @@ func (d documents) thread(ctx context.Context, on Target, root string, r Range) 
 	var within bson.D
 	if root != "" {
 		// A digit of an ID is greater than the slash: what begins with the path and a slash is below path + "0".
-		within = bson.D{{Key: "$gte", Value: root}, {Key: "$lt", Value: root + "0"}}
+		within = bson.D{{"$gte", root}, {"$lt", root + "0"}}
 	}
 	if r.After != "" {
 		after, err := d.find(ctx, on, r.After)
 		if err != nil {
 			return nil, err
 		}
-		within = append(within, bson.E{Key: "$gt", Value: after.Path})
+		within = append(within, bson.E{"$gt", after.Path})
 		r.Skip = 0
 	}
-	filter := bson.D{{Key: "target", Value: on}}
+	filter := bson.D{{"target", on}}
 	if within != nil {
-		filter = append(filter, bson.E{Key: "path", Value: within})
+		filter = append(filter, bson.E{"path", within})
 	}
 	return d.list(ctx, filter, "path", r)
 }
 
 func (d documents) list(ctx context.Context, filter bson.D, order string, r Range) ([]Comment, error) {
-	cur, err := d.coll.Find(ctx, filter, options.Find().SetSort(bson.D{{Key: order, Value: 1}}).SetSkip(int64(r.Skip)).SetLimit(int64(r.Limit)))
+	cur, err := d.coll.Find(ctx, filter, options.Find().SetSort(bson.D{{order, 1}}).SetSkip(int64(r.Skip)).SetLimit(int64(r.Limit)))
 	if err != nil {
 		return nil, err
 	}
@@ -80,11 +80,11 @@ func (d documents) list(ctx context.Context, filter bson.D, order string, r Rang
 }
 
 func (d documents) count(ctx context.Context, on Target) (int64, error) {
-	return d.coll.CountDocuments(ctx, bson.D{{Key: "target", Value: on}, {Key: "deleted", Value: nil}})
+	return d.coll.CountDocuments(ctx, bson.D{{"target", on}, {"deleted", nil}})
 }
 
 func (d documents) check(ctx context.Context, visit func(Target, []Comment), _ func(string, any, string)) error {
-	cur, err := d.coll.Find(ctx, bson.D{}, options.Find().SetSort(bson.D{{Key: "target", Value: 1}, {Key: "_id", Value: 1}}))
+	cur, err := d.coll.Find(ctx, bson.D{}, options.Find().SetSort(bson.D{{"target", 1}, {"_id", 1}}))
 	if err != nil {
 		return err
 	}
@@ -114,9 +114,9 @@ func (d documents) check(ctx context.Context, visit func(Target, []Comment), _ f
 
 func (d documents) indexes() []patterns.Index {
 	return []patterns.Index{
-		{Collection: d.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "target", Value: 1}, {Key: "_id", Value: 1}, {Key: "deleted", Value: 1}}}},
-		{Collection: d.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "target", Value: 1}, {Key: "path", Value: 1}}}},
+		{Collection: d.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{"target", 1}, {"_id", 1}, {"deleted", 1}}}},
+		{Collection: d.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{"target", 1}, {"path", 1}}}},
 	}
 }
 
-func (documents) shardKey() bson.D { return bson.D{{Key: "target", Value: 1}, {Key: "_id", Value: 1}} }
+func (documents) shardKey() bson.D { return bson.D{{"target", 1}, {"_id", 1}} }

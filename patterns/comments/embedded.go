@@ -23,19 +23,19 @@ type discussion struct {
 	Comments []Comment `bson:"comments"`
 }
 
-func of(on Target) bson.D { return bson.D{{Key: "_id", Value: on}} }
+func of(on Target) bson.D { return bson.D{{"_id", on}} }
 
 func (e embedded) insert(ctx context.Context, on Target, c *Comment) error {
-	room := append(of(on), bson.E{Key: "count", Value: bson.D{{Key: "$lt", Value: e.cfg.Limit}}})
+	room := append(of(on), bson.E{"count", bson.D{{"$lt", e.cfg.Limit}}})
 	_, err := e.coll.UpdateOne(ctx, room, bson.D{
-		{Key: "$push", Value: bson.D{{Key: "comments", Value: c}}},
-		{Key: "$inc", Value: bson.D{{Key: "count", Value: 1}}},
+		{"$push", bson.D{{"comments", c}}},
+		{"$inc", bson.D{{"count", 1}}},
 	}, options.UpdateOne().SetUpsert(true))
 	if !mongo.IsDuplicateKeyError(err) {
 		return err
 	}
 	// There is a document, which is full, or which another one made at this moment.
-	full, err := e.coll.CountDocuments(ctx, append(of(on), bson.E{Key: "count", Value: bson.D{{Key: "$gte", Value: e.cfg.Limit}}}))
+	full, err := e.coll.CountDocuments(ctx, append(of(on), bson.E{"count", bson.D{{"$gte", e.cfg.Limit}}}))
 	switch {
 	case err != nil:
 		return err
@@ -47,13 +47,13 @@ func (e embedded) insert(ctx context.Context, on Target, c *Comment) error {
 }
 
 func (e embedded) find(ctx context.Context, on Target, id ID) (*Comment, error) {
-	return first(ctx, e.coll, append(of(on), bson.E{Key: "comments._id", Value: id}))
+	return first(ctx, e.coll, append(of(on), bson.E{"comments._id", id}))
 }
 
 // first returns the comment of an array that a filter finds.
 func first(ctx context.Context, coll *mongo.Collection, filter bson.D) (*Comment, error) {
 	var doc discussion
-	err := coll.FindOne(ctx, filter, options.FindOne().SetProjection(bson.D{{Key: "_id", Value: 0}, {Key: "comments.$", Value: 1}})).Decode(&doc)
+	err := coll.FindOne(ctx, filter, options.FindOne().SetProjection(bson.D{{"_id", 0}, {"comments.$", 1}})).Decode(&doc)
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +68,11 @@ func (e embedded) change(ctx context.Context, on Target, id ID, fields bson.D) (
 func changeIn(ctx context.Context, coll *mongo.Collection, filter bson.D, id ID, fields bson.D) (bool, error) {
 	set := make(bson.D, len(fields))
 	for i, f := range fields {
-		set[i] = bson.E{Key: "comments.$." + f.Key, Value: f.Value}
+		set[i] = bson.E{"comments.$." + f.Key, f.Value}
 	}
-	live := bson.D{{Key: "_id", Value: id}, {Key: "deleted", Value: nil}}
-	filter = append(filter, bson.E{Key: "comments", Value: bson.D{{Key: "$elemMatch", Value: live}}})
-	res, err := coll.UpdateOne(ctx, filter, bson.D{{Key: "$set", Value: set}})
+	live := bson.D{{"_id", id}, {"deleted", nil}}
+	filter = append(filter, bson.E{"comments", bson.D{{"$elemMatch", live}}})
+	res, err := coll.UpdateOne(ctx, filter, bson.D{{"$set", set}})
 	return err == nil && res.MatchedCount > 0, err
 }
 
@@ -81,13 +81,13 @@ func (e embedded) page(ctx context.Context, on Target, r Range) ([]Comment, erro
 	var from any = r.Skip
 	filter := of(on)
 	if r.After != "" {
-		filter = append(filter, bson.E{Key: "comments._id", Value: r.After})
-		at := bson.D{{Key: "$indexOfArray", Value: bson.A{"$comments._id", r.After}}}
-		from = bson.D{{Key: "$add", Value: bson.A{at, 1}}}
+		filter = append(filter, bson.E{"comments._id", r.After})
+		at := bson.D{{"$indexOfArray", bson.A{"$comments._id", r.After}}}
+		from = bson.D{{"$add", bson.A{at, 1}}}
 	}
 	cur, err := e.coll.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: filter}},
-		{{Key: "$project", Value: bson.D{{Key: "comments", Value: bson.D{{Key: "$slice", Value: bson.A{"$comments", from, r.Limit}}}}}}},
+		{{"$match", filter}},
+		{{"$project", bson.D{{"comments", bson.D{{"$slice", bson.A{"$comments", from, r.Limit}}}}}}},
 	})
 	if err != nil {
 		return nil, err
@@ -141,9 +141,9 @@ func cut(all []Comment, r Range) []Comment {
 
 // live is the expression of how many comments of an array are not deleted.
 func live() bson.D {
-	return bson.D{{Key: "$size", Value: bson.D{{Key: "$filter", Value: bson.D{
-		{Key: "input", Value: "$comments"},
-		{Key: "cond", Value: bson.D{{Key: "$not", Value: bson.A{"$$this.deleted"}}}},
+	return bson.D{{"$size", bson.D{{"$filter", bson.D{
+		{"input", "$comments"},
+		{"cond", bson.D{{"$not", bson.A{"$$this.deleted"}}}},
 	}}}}}
 }
 
@@ -153,8 +153,8 @@ func (e embedded) count(ctx context.Context, on Target) (int64, error) {
 
 func countIn(ctx context.Context, coll *mongo.Collection, filter bson.D) (int64, error) {
 	cur, err := coll.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: filter}},
-		{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "n", Value: bson.D{{Key: "$sum", Value: live()}}}}}},
+		{{"$match", filter}},
+		{{"$group", bson.D{{"_id", nil}, {"n", bson.D{{"$sum", live()}}}}}},
 	})
 	if err != nil {
 		return 0, err
@@ -182,4 +182,4 @@ func (e embedded) check(ctx context.Context, visit func(Target, []Comment), viol
 
 func (embedded) indexes() []patterns.Index { return nil }
 
-func (embedded) shardKey() bson.D { return bson.D{{Key: "_id", Value: "hashed"}} }
+func (embedded) shardKey() bson.D { return bson.D{{"_id", "hashed"}} }

@@ -28,10 +28,10 @@ type page struct {
 func (p pages) insert(ctx context.Context, on Target, c *Comment) error {
 	last, err := p.last(ctx, on)
 	for err == nil {
-		room := bson.D{{Key: "target", Value: on}, {Key: "page", Value: last}, {Key: "count", Value: bson.D{{Key: "$lt", Value: p.cfg.PageSize}}}}
+		room := bson.D{{"target", on}, {"page", last}, {"count", bson.D{{"$lt", p.cfg.PageSize}}}}
 		_, err = p.coll.UpdateOne(ctx, room, bson.D{
-			{Key: "$push", Value: bson.D{{Key: "comments", Value: c}}},
-			{Key: "$inc", Value: bson.D{{Key: "count", Value: 1}}},
+			{"$push", bson.D{{"comments", c}}},
+			{"$inc", bson.D{{"count", 1}}},
 		}, options.UpdateOne().SetUpsert(true))
 		if !mongo.IsDuplicateKeyError(err) {
 			return err
@@ -47,8 +47,8 @@ func (p pages) insert(ctx context.Context, on Target, c *Comment) error {
 // last returns the number of the last page, or of the first one to be.
 func (p pages) last(ctx context.Context, on Target) (int, error) {
 	var doc page
-	err := p.coll.FindOne(ctx, bson.D{{Key: "target", Value: on}}, options.FindOne().SetSort(bson.D{{Key: "page", Value: -1}}).
-		SetProjection(bson.D{{Key: "page", Value: 1}, {Key: "_id", Value: 0}})).Decode(&doc)
+	err := p.coll.FindOne(ctx, bson.D{{"target", on}}, options.FindOne().SetSort(bson.D{{"page", -1}}).
+		SetProjection(bson.D{{"page", 1}, {"_id", 0}})).Decode(&doc)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return 1, nil
 	}
@@ -57,13 +57,13 @@ func (p pages) last(ctx context.Context, on Target) (int, error) {
 
 func (p pages) full(ctx context.Context, on Target, number int) (bool, error) {
 	n, err := p.coll.CountDocuments(ctx, bson.D{
-		{Key: "target", Value: on}, {Key: "page", Value: number}, {Key: "count", Value: bson.D{{Key: "$gte", Value: p.cfg.PageSize}}},
+		{"target", on}, {"page", number}, {"count", bson.D{{"$gte", p.cfg.PageSize}}},
 	})
 	return n > 0, err
 }
 
 func holds(on Target, id ID) bson.D {
-	return bson.D{{Key: "target", Value: on}, {Key: "comments._id", Value: id}}
+	return bson.D{{"target", on}, {"comments._id", id}}
 }
 
 func (p pages) find(ctx context.Context, on Target, id ID) (*Comment, error) {
@@ -71,7 +71,7 @@ func (p pages) find(ctx context.Context, on Target, id ID) (*Comment, error) {
 }
 
 func (p pages) change(ctx context.Context, on Target, id ID, fields bson.D) (bool, error) {
-	return changeIn(ctx, p.coll, bson.D{{Key: "target", Value: on}}, id, fields)
+	return changeIn(ctx, p.coll, bson.D{{"target", on}}, id, fields)
 }
 
 // page computes where a list begins, since all pages before the last one are full, and reads the pages that it spans.
@@ -79,7 +79,7 @@ func (p pages) page(ctx context.Context, on Target, r Range) ([]Comment, error) 
 	from, within := r.Skip/p.cfg.PageSize+1, r.Skip%p.cfg.PageSize
 	if r.After != "" {
 		var doc page
-		err := p.coll.FindOne(ctx, holds(on, r.After), options.FindOne().SetProjection(bson.D{{Key: "page", Value: 1}, {Key: "comments._id", Value: 1}})).Decode(&doc)
+		err := p.coll.FindOne(ctx, holds(on, r.After), options.FindOne().SetProjection(bson.D{{"page", 1}, {"comments._id", 1}})).Decode(&doc)
 		if err != nil {
 			return nil, err
 		}
@@ -100,8 +100,8 @@ func (p pages) page(ctx context.Context, on Target, r Range) ([]Comment, error) 
 
 // read returns the comments of so many pages, of all if limit is zero.
 func (p pages) read(ctx context.Context, on Target, from int, limit int64) ([]Comment, error) {
-	cur, err := p.coll.Find(ctx, bson.D{{Key: "target", Value: on}, {Key: "page", Value: bson.D{{Key: "$gte", Value: from}}}},
-		options.Find().SetSort(bson.D{{Key: "page", Value: 1}}).SetLimit(limit))
+	cur, err := p.coll.Find(ctx, bson.D{{"target", on}, {"page", bson.D{{"$gte", from}}}},
+		options.Find().SetSort(bson.D{{"page", 1}}).SetLimit(limit))
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +125,11 @@ func (p pages) thread(ctx context.Context, on Target, root string, r Range) ([]C
 }
 
 func (p pages) count(ctx context.Context, on Target) (int64, error) {
-	return countIn(ctx, p.coll, bson.D{{Key: "target", Value: on}})
+	return countIn(ctx, p.coll, bson.D{{"target", on}})
 }
 
 func (p pages) check(ctx context.Context, visit func(Target, []Comment), violate func(string, any, string)) error {
-	cur, err := p.coll.Find(ctx, bson.D{}, options.Find().SetSort(bson.D{{Key: "target", Value: 1}, {Key: "page", Value: 1}}))
+	cur, err := p.coll.Find(ctx, bson.D{}, options.Find().SetSort(bson.D{{"target", 1}, {"page", 1}}))
 	if err != nil {
 		return err
 	}
@@ -169,10 +169,10 @@ func (p pages) check(ctx context.Context, visit func(Target, []Comment), violate
 func (p pages) indexes() []patterns.Index {
 	return []patterns.Index{
 		{Collection: p.coll.Name(), Model: mongo.IndexModel{
-			Keys: bson.D{{Key: "target", Value: 1}, {Key: "page", Value: 1}}, Options: options.Index().SetUnique(true),
+			Keys: bson.D{{"target", 1}, {"page", 1}}, Options: options.Index().SetUnique(true),
 		}},
-		{Collection: p.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "target", Value: 1}, {Key: "comments._id", Value: 1}}}},
+		{Collection: p.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{"target", 1}, {"comments._id", 1}}}},
 	}
 }
 
-func (pages) shardKey() bson.D { return bson.D{{Key: "target", Value: 1}, {Key: "page", Value: 1}} }
+func (pages) shardKey() bson.D { return bson.D{{"target", 1}, {"page", 1}} }

@@ -27,7 +27,7 @@ func (l *Log) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	}
 	c, rotates := rotation(l.keeps)
 	for _, coll := range places {
-		wrong := bson.D{{Key: "time", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$type", Value: "date"}}}}}}
+		wrong := bson.D{{"time", bson.D{{"$not", bson.D{{"$type", "date"}}}}}}
 		if out, err = list(ctx, coll, RuleTime, wrong, out); err != nil {
 			return nil, err
 		}
@@ -39,10 +39,10 @@ func (l *Log) Check(ctx context.Context) (out []patterns.Violation, err error) {
 			return nil, err
 		}
 		other := bson.A{
-			bson.D{{Key: "time", Value: bson.D{{Key: "$lt", Value: start}}}},
-			bson.D{{Key: "time", Value: bson.D{{Key: "$gte", Value: start.Add(c.Period)}}}},
+			bson.D{{"time", bson.D{{"$lt", start}}}},
+			bson.D{{"time", bson.D{{"$gte", start.Add(c.Period)}}}},
 		}
-		if out, err = list(ctx, coll, RulePlace, bson.D{{Key: "$or", Value: other}}, out); err != nil {
+		if out, err = list(ctx, coll, RulePlace, bson.D{{"$or", other}}, out); err != nil {
 			return nil, err
 		}
 		if start.Add(c.Period).Before(c.over(l)) { // Maintain has had a period's time
@@ -82,7 +82,7 @@ func (l *Log) startOf(coll *mongo.Collection) (time.Time, error) {
 const listed = 100
 
 func list(ctx context.Context, coll *mongo.Collection, rule string, filter bson.D, out []patterns.Violation) ([]patterns.Violation, error) {
-	found, err := coll.Find(ctx, filter, options.Find().SetLimit(listed).SetProjection(bson.D{{Key: "time", Value: 1}}))
+	found, err := coll.Find(ctx, filter, options.Find().SetLimit(listed).SetProjection(bson.D{{"time", 1}}))
 	if err != nil {
 		return nil, fmt.Errorf("eventlog: check %s: %w", coll.Name(), err)
 	}

@@ -260,9 +260,9 @@ func (l *Log) indexes(coll *mongo.Collection) []patterns.Index {
 	model := func(opts *options.IndexOptionsBuilder, keys ...bson.E) patterns.Index {
 		return patterns.Index{Collection: coll.Name(), Model: mongo.IndexModel{Keys: bson.D(keys), Options: opts}}
 	}
-	byTime := bson.E{Key: "time", Value: 1}
+	byTime := bson.E{"time", 1}
 	return []patterns.Index{
-		model(l.keeps.timeIndex(), byTime), model(nil, bson.E{Key: "host", Value: 1}, byTime), model(nil, bson.E{Key: "path", Value: 1}, byTime),
+		model(l.keeps.timeIndex(), byTime), model(nil, bson.E{"host", 1}, byTime), model(nil, bson.E{"path", 1}, byTime),
 	}
 }
 
@@ -318,7 +318,7 @@ func (l *Log) ShardKeys() []patterns.ShardKey {
 		return nil
 	}
 	coll, _ := l.keeps.place(l, l.Now())
-	return []patterns.ShardKey{{Collection: coll.Name(), Key: bson.D{{Key: "path", Value: 1}, {Key: "_id", Value: "hashed"}}}}
+	return []patterns.ShardKey{{Collection: coll.Name(), Key: bson.D{{"path", 1}, {"_id", "hashed"}}}}
 }
 
 // Shard distributes the collections for events of now and of the next period over the shards of a cluster. It is called in each

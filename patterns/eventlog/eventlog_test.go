@@ -180,18 +180,18 @@ func TestW066(t *testing.T) {
 	if n := len(find(t, l, eventlog.Query{Host: "127.0.0.1", From: day, To: day.AddDate(0, 0, 1)})); n != 11 {
 		t.Errorf("%d events", n)
 	}
-	byTime := bson.D{{Key: "time", Value: 1}, {Key: "host", Value: 1}}
+	byTime := bson.D{{"time", 1}, {"host", 1}}
 	_, err := db.Collection("events").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: byTime})
 	must(t, err)
 	keys := func(hint bson.D) (n int32) {
-		when := bson.D{{Key: "$gte", Value: day}, {Key: "$lt", Value: day.AddDate(0, 0, 1)}}
-		find := bson.D{{Key: "find", Value: "events"}, {Key: "filter", Value: bson.D{{Key: "host", Value: "127.0.0.1"}, {Key: "time", Value: when}}}, {Key: "hint", Value: hint}}
+		when := bson.D{{"$gte", day}, {"$lt", day.AddDate(0, 0, 1)}}
+		find := bson.D{{"find", "events"}, {"filter", bson.D{{"host", "127.0.0.1"}, {"time", when}}}, {"hint", hint}}
 		var out bson.Raw
-		must(t, db.RunCommand(t.Context(), bson.D{{Key: "explain", Value: find}, {Key: "verbosity", Value: "executionStats"}}).Decode(&out))
+		must(t, db.RunCommand(t.Context(), bson.D{{"explain", find}, {"verbosity", "executionStats"}}).Decode(&out))
 		return out.Lookup("executionStats", "totalKeysExamined").Int32()
 	}
 	// The one behind the last is looked at too; and skipping to the next host of a minute costs a step each.
-	if n := keys(bson.D{{Key: "host", Value: 1}, {Key: "time", Value: 1}}); n != 11 && n != 12 {
+	if n := keys(bson.D{{"host", 1}, {"time", 1}}); n != 11 && n != 12 {
 		t.Errorf("by host and time %d keys are looked at", n)
 	}
 	if n := keys(byTime); n < 1285 {
@@ -247,7 +247,7 @@ func TestClasses(t *testing.T) {
 	if got, err := l.Losses(t.Context(), eventlog.Query{}); err != nil || len(got) != 1 || got[0].Stored != sent || got[0].Lost != 0 {
 		t.Errorf("%v %v", got, err)
 	}
-	_, err := db.Collection("events").DeleteMany(t.Context(), bson.D{{Key: "number", Value: bson.D{{Key: "$in", Value: bson.A{3, 7, 8}}}}})
+	_, err := db.Collection("events").DeleteMany(t.Context(), bson.D{{"number", bson.D{{"$in", bson.A{3, 7, 8}}}}})
 	must(t, err)
 	if got, err := l.Losses(t.Context(), eventlog.Query{}); err != nil || len(got) != 1 || got[0].Stored != sent-3 || got[0].Lost != 3 {
 		t.Errorf("%v %v", got, err)
@@ -488,7 +488,7 @@ func TestBroken(t *testing.T) {
 		if tt.coll == "" {
 			coll = db.Client().Database(db.Name() + "_202605011200").Collection("events")
 		}
-		_, err := coll.InsertOne(t.Context(), bson.D{{Key: "time", Value: tt.time}})
+		_, err := coll.InsertOne(t.Context(), bson.D{{"time", tt.time}})
 		must(t, err)
 		violations, err := l.Check(t.Context())
 		if err != nil || len(violations) != 1 || violations[0].Rule != tt.want {

@@ -26,19 +26,19 @@ type Query struct {
 func (q Query) filter() bson.D {
 	filter, when := bson.D{}, bson.D{}
 	if q.Host != "" {
-		filter = append(filter, bson.E{Key: "host", Value: q.Host})
+		filter = append(filter, bson.E{"host", q.Host})
 	}
 	if q.Path != "" {
-		filter = append(filter, bson.E{Key: "path", Value: q.Path})
+		filter = append(filter, bson.E{"path", q.Path})
 	}
 	if !q.From.IsZero() {
-		when = append(when, bson.E{Key: "$gte", Value: q.From})
+		when = append(when, bson.E{"$gte", q.From})
 	}
 	if !q.To.IsZero() {
-		when = append(when, bson.E{Key: "$lt", Value: q.To})
+		when = append(when, bson.E{"$lt", q.To})
 	}
 	if len(when) > 0 {
-		filter = append(filter, bson.E{Key: "time", Value: when})
+		filter = append(filter, bson.E{"time", when})
 	}
 	return filter
 }
@@ -67,7 +67,7 @@ func (l *Log) Find(ctx context.Context, q Query) iter.Seq2[*Event, error] {
 
 // find yields the events of one collection.
 func find(ctx context.Context, coll *mongo.Collection, q Query, limit int64, yield func(*Event, error) bool) (n int64, more bool) {
-	found, err := coll.Find(ctx, q.filter(), options.Find().SetSort(bson.D{{Key: "time", Value: 1}}).SetLimit(limit))
+	found, err := coll.Find(ctx, q.filter(), options.Find().SetSort(bson.D{{"time", 1}}).SetLimit(limit))
 	if err != nil {
 		yield(nil, fmt.Errorf("eventlog: find in %s: %w", coll.Name(), err))
 		return 0, false
@@ -100,12 +100,12 @@ type DayCount struct {
 
 // CountByDay counts events by day and path, in this order. It does not look at Limit.
 func (l *Log) CountByDay(ctx context.Context, q Query) ([]DayCount, error) {
-	day := bson.D{{Key: "$dateToString", Value: bson.D{{Key: "date", Value: "$time"}, {Key: "format", Value: "%Y-%m-%d"}}}}
+	day := bson.D{{"$dateToString", bson.D{{"date", "$time"}, {"format", "%Y-%m-%d"}}}}
 	type entry struct{ Day, Path string }
 	counts := map[entry]int64{}
-	err := l.aggregate(ctx, q, mongo.Pipeline{{{Key: "$group", Value: bson.D{
-		{Key: "_id", Value: bson.D{{Key: "day", Value: day}, {Key: "path", Value: "$path"}}},
-		{Key: "n", Value: bson.D{{Key: "$sum", Value: int64(1)}}},
+	err := l.aggregate(ctx, q, mongo.Pipeline{{{"$group", bson.D{
+		{"_id", bson.D{{"day", day}, {"path", "$path"}}},
+		{"n", bson.D{{"$sum", int64(1)}}},
 	}}}}, func(doc bson.Raw) {
 		path, _ := doc.Lookup("_id", "path").StringValueOK()
 		counts[entry{doc.Lookup("_id", "day").StringValue(), path}] += doc.Lookup("n").AsInt64()
@@ -131,7 +131,7 @@ func (l *Log) aggregate(ctx context.Context, q Query, stages mongo.Pipeline, f f
 	if err != nil {
 		return err
 	}
-	stages = append(mongo.Pipeline{{{Key: "$match", Value: q.filter()}}}, stages...)
+	stages = append(mongo.Pipeline{{{"$match", q.filter()}}}, stages...)
 	for _, coll := range places {
 		found, err := coll.Aggregate(ctx, stages, options.Aggregate().SetAllowDiskUse(true))
 		if err != nil {
@@ -161,12 +161,12 @@ func (l *Log) Losses(ctx context.Context, q Query) ([]Loss, error) {
 	type seen struct{ first, last, n int64 }
 	sources := map[string]seen{}
 	err := l.aggregate(ctx, q, mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{{Key: "number", Value: bson.D{{Key: "$gt", Value: 0}}}}}},
-		{{Key: "$group", Value: bson.D{
-			{Key: "_id", Value: "$source"},
-			{Key: "first", Value: bson.D{{Key: "$min", Value: "$number"}}},
-			{Key: "last", Value: bson.D{{Key: "$max", Value: "$number"}}},
-			{Key: "n", Value: bson.D{{Key: "$sum", Value: int64(1)}}},
+		{{"$match", bson.D{{"number", bson.D{{"$gt", 0}}}}}},
+		{{"$group", bson.D{
+			{"_id", "$source"},
+			{"first", bson.D{{"$min", "$number"}}},
+			{"last", bson.D{{"$max", "$number"}}},
+			{"n", bson.D{{"$sum", int64(1)}}},
 		}}},
 	}, func(doc bson.Raw) {
 		source, _ := doc.Lookup("_id").StringValueOK()
@@ -199,7 +199,7 @@ func (l *Log) IndexSizes(ctx context.Context) (map[string]int64, error) {
 		var stats struct {
 			IndexSizes map[string]int64 `bson:"indexSizes"`
 		}
-		if err := coll.Database().RunCommand(ctx, bson.D{{Key: "collStats", Value: coll.Name()}}).Decode(&stats); err != nil {
+		if err := coll.Database().RunCommand(ctx, bson.D{{"collStats", coll.Name()}}).Decode(&stats); err != nil {
 			return nil, fmt.Errorf("eventlog: ask for the sizes of %s: %w", coll.Name(), err)
 		}
 		for name, size := range stats.IndexSizes {

@@ -144,7 +144,7 @@ func (c Collections) overlapping(prefix string, names []string, from, to time.Ti
 
 // named is the condition of names of periods.
 func named(prefix string) bson.D {
-	return bson.D{{Key: "name", Value: bson.Regex{Pattern: "^" + regexp.QuoteMeta(prefix) + `_\d{12}$`}}}
+	return bson.D{{"name", bson.Regex{Pattern: "^" + regexp.QuoteMeta(prefix) + `_\d{12}$`}}}
 }
 
 func (c Collections) names(ctx context.Context, l *Log, from, to time.Time) ([]string, error) {

@@ -33,11 +33,11 @@ func ExampleFailover_Write() {
 	order := failover.Write{
 		Repeat: failover.Ask,
 		Do: func(ctx context.Context, db *mongo.Database) error {
-			_, err := db.Collection("orders").InsertOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "item", Value: "pen"}})
+			_, err := db.Collection("orders").InsertOne(ctx, bson.D{{"_id", id}, {"item", "pen"}})
 			return err
 		},
 		Done: func(ctx context.Context, db *mongo.Database) (bool, error) {
-			n, err := db.Collection("orders").CountDocuments(ctx, bson.D{{Key: "_id", Value: id}})
+			n, err := db.Collection("orders").CountDocuments(ctx, bson.D{{"_id", id}})
 			return n > 0, err
 		},
 	}
@@ -73,7 +73,7 @@ func ExampleFailover_Session() {
 	var cookie []byte
 	for _, operation := range []failover.Func{
 		func(ctx context.Context, db *mongo.Database) error {
-			_, err := db.Collection("posts").InsertOne(ctx, bson.D{{Key: "text", Value: "hello"}})
+			_, err := db.Collection("posts").InsertOne(ctx, bson.D{{"text", "hello"}})
 			return err
 		},
 		func(ctx context.Context, db *mongo.Database) error {

@@ -190,21 +190,21 @@ func read(ctx context.Context, db *mongo.Database) error {
 
 func insert(id any) failover.Func {
 	return func(ctx context.Context, db *mongo.Database) error {
-		_, err := db.Collection("c").InsertOne(ctx, bson.D{{Key: "_id", Value: id}})
+		_, err := db.Collection("c").InsertOne(ctx, bson.D{{"_id", id}})
 		return err
 	}
 }
 
 func inserted(id any) func(ctx context.Context, db *mongo.Database) (bool, error) {
 	return func(ctx context.Context, db *mongo.Database) (bool, error) {
-		n, err := db.Collection("c").CountDocuments(ctx, bson.D{{Key: "_id", Value: id}})
+		n, err := db.Collection("c").CountDocuments(ctx, bson.D{{"_id", id}})
 		return n > 0, err
 	}
 }
 
 func increase(ctx context.Context, db *mongo.Database) error {
-	inc := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}}
-	_, err := db.Collection("counters").UpdateOne(ctx, bson.D{{Key: "_id", Value: 1}}, inc, options.UpdateOne().SetUpsert(true))
+	inc := bson.D{{"$inc", bson.D{{"n", 1}}}}
+	_, err := db.Collection("counters").UpdateOne(ctx, bson.D{{"_id", 1}}, inc, options.UpdateOne().SetUpsert(true))
 	return err
 }
 
@@ -310,9 +310,9 @@ func TestLostAnswer(t *testing.T) {
 	s.gate.loseAnswer("insert")
 	s.must(s.Write(ctx, failover.Write{Do: insert("asked"), Repeat: failover.Ask, Done: inserted("asked")}))
 	s.gate.loseAnswer("update")
-	set := bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 1}}}}
+	set := bson.D{{"$set", bson.D{{"a", 1}}}}
 	s.must(s.Write(ctx, failover.Write{Repeat: failover.Always, Do: func(ctx context.Context, db *mongo.Database) error {
-		_, err := db.Collection("c").UpdateOne(ctx, bson.D{{Key: "_id", Value: "asked"}}, set)
+		_, err := db.Collection("c").UpdateOne(ctx, bson.D{{"_id", "asked"}}, set)
 		return err
 	}}))
 	s.gate.loseAnswer("aggregate")

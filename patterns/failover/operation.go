@@ -43,7 +43,7 @@ func (f *Failover) once(ctx context.Context, db *mongo.Database, fn Func) error 
 
 // hello asks a member whether it is there.
 func hello(ctx context.Context, db *mongo.Database) error {
-	return db.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
+	return db.RunCommand(ctx, bson.D{{"ping", 1}}).Err()
 }
 
 // Read executes a read. fn may be called several times, with the primary or with any member; in a session (Session.Context) it sees what the

@@ -125,7 +125,7 @@ func (g *Game) next(ctx context.Context, b *Battle, version int64) (*Battle, err
 	if problem := b.problem(); problem != "" {
 		return nil, fmt.Errorf("%w move: %s", ErrInvalid, problem)
 	}
-	res, err := g.battles.ReplaceOne(ctx, append(byID(b.ID), bson.E{Key: "version", Value: version}), b)
+	res, err := g.battles.ReplaceOne(ctx, append(byID(b.ID), bson.E{"version", version}), b)
 	if err != nil {
 		return nil, wrap(err, "play")
 	}

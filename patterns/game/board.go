@@ -32,16 +32,16 @@ func Daily(name string, t time.Time) string { return name + "/" + t.UTC().Format
 
 func entry(board, player string) bson.D {
 	return bson.D{
-		{Key: "_id", Value: bson.D{{Key: "board", Value: board}, {Key: "player", Value: player}}},
-		{Key: "board", Value: board},
-		{Key: "player", Value: player},
+		{"_id", bson.D{{"board", board}, {"player", player}}},
+		{"board", board},
+		{"player", player},
 	}
 }
 
 // Best notes a score, if it is better than what the player has. It reports whether it is.
 func (g *Game) Best(ctx context.Context, board, player string, score int64) (bool, error) {
-	less := append(entry(board, player), bson.E{Key: "score", Value: is("$lt", score)})
-	better := is("$set", bson.D{{Key: "score", Value: score}, {Key: "at", Value: g.Now()}})
+	less := append(entry(board, player), bson.E{"score", is("$lt", score)})
+	better := is("$set", bson.D{{"score", score}, {"at", g.Now()}})
 	for range 2 {
 		_, err := g.scores.UpdateOne(ctx, less, better, options.UpdateOne().SetUpsert(true))
 		if err == nil {
@@ -57,7 +57,7 @@ func (g *Game) Best(ctx context.Context, board, player string, score int64) (boo
 
 // Add adds to a score, which is zero at first.
 func (g *Game) Add(ctx context.Context, board, player string, n int64) error {
-	add := bson.D{{Key: "$inc", Value: bson.D{{Key: "score", Value: n}}}, {Key: "$set", Value: bson.D{{Key: "at", Value: g.Now()}}}}
+	add := bson.D{{"$inc", bson.D{{"score", n}}}, {"$set", bson.D{{"at", g.Now()}}}}
 	for {
 		_, err := g.scores.UpdateOne(ctx, entry(board, player), add, options.UpdateOne().SetUpsert(true))
 		if !mongo.IsDuplicateKeyError(err) { // of two that add the first, one is told so
@@ -77,14 +77,14 @@ func (g *Game) Rank(ctx context.Context, board, player string) (*Score, error) {
 
 // rank counts those who have more.
 func (g *Game) rank(ctx context.Context, s *Score) error {
-	n, err := g.scores.CountDocuments(ctx, bson.D{{Key: "board", Value: s.Board}, {Key: "score", Value: is("$gt", s.Score)}})
+	n, err := g.scores.CountDocuments(ctx, bson.D{{"board", s.Board}, {"score", is("$gt", s.Score)}})
 	s.Rank = n + 1
 	return wrap(err, "rank a score")
 }
 
 // Top returns the first n of a board.
 func (g *Game) Top(ctx context.Context, board string, n int64) ([]Score, error) {
-	out, err := g.page(ctx, bson.D{{Key: "board", Value: board}}, 1, n)
+	out, err := g.page(ctx, bson.D{{"board", board}}, 1, n)
 	for i := range out {
 		out[i].Rank = int64(i) + 1
 	}
@@ -143,11 +143,11 @@ func level(out []Score) []Score {
 
 // beyond is the condition of those on one side of a score, in the order of the board.
 func beyond(s *Score, score, rest string) bson.D {
-	same := bson.E{Key: "score", Value: s.Score}
-	return bson.D{{Key: "board", Value: s.Board}, {Key: "$or", Value: bson.A{
-		bson.D{{Key: "score", Value: is(score, s.Score)}},
-		bson.D{same, {Key: "at", Value: is(rest, s.At)}},
-		bson.D{same, {Key: "at", Value: s.At}, {Key: "player", Value: is(rest, s.Player)}},
+	same := bson.E{"score", s.Score}
+	return bson.D{{"board", s.Board}, {"$or", bson.A{
+		bson.D{{"score", is(score, s.Score)}},
+		bson.D{same, {"at", is(rest, s.At)}},
+		bson.D{same, {"at", s.At}, {"player", is(rest, s.Player)}},
 	}}}
 }
 
@@ -155,7 +155,7 @@ func (g *Game) page(ctx context.Context, filter bson.D, direction int, n int64) 
 	if n <= 0 {
 		return nil, nil
 	}
-	order := bson.D{{Key: "score", Value: -direction}, {Key: "at", Value: direction}, {Key: "player", Value: direction}}
+	order := bson.D{{"score", -direction}, {"at", direction}, {"player", direction}}
 	found, err := g.scores.Find(ctx, filter, options.Find().SetSort(order).SetLimit(n))
 	if err == nil {
 		err = found.All(ctx, &out)

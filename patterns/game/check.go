@@ -67,7 +67,7 @@ func (g *Game) Check(ctx context.Context) (out []patterns.Violation, err error) 
 	if err != nil {
 		return nil, err
 	}
-	wrong := bson.D{{Key: "$expr", Value: op("$ne", "$_id", bson.D{{Key: "board", Value: "$board"}, {Key: "player", Value: "$player"}})}}
+	wrong := bson.D{{"$expr", op("$ne", "$_id", bson.D{{"board", "$board"}, {"player", "$player"}})}}
 	err = patterns.Each(ctx, g.scores, wrong, func(s *Score) error {
 		report(RuleScore, g.scores.Name(), s.Player, "board %s", s.Board)
 		return nil

@@ -80,30 +80,30 @@ func (g *Game) take(ctx context.Context, d *deal, i int) error {
 	room := max(len(s.Items), len(d.Sides[1-i].Items))
 	occupied := op("$add", is("$size", "$items"), op("$sum", "$escrow.room"), room-len(s.Items))
 	filter := append(byID(s.ID),
-		bson.E{Key: "gold", Value: is("$gte", s.Gold)},
-		bson.E{Key: "escrow.deal", Value: is("$ne", d.ID)},
-		bson.E{Key: "$expr", Value: op("$lte", occupied, g.cfg.MaxItems)},
+		bson.E{"gold", is("$gte", s.Gold)},
+		bson.E{"escrow.deal", is("$ne", d.ID)},
+		bson.E{"$expr", op("$lte", occupied, g.cfg.MaxItems)},
 	)
 	if len(s.Items) > 0 {
-		filter = append(filter, bson.E{Key: "items.id", Value: is("$all", s.Items)})
+		filter = append(filter, bson.E{"items.id", is("$all", s.Items)})
 	}
 	if s.where != nil {
-		filter = bson.D{{Key: "$and", Value: bson.A{filter, s.where}}}
+		filter = bson.D{{"$and", bson.A{filter, s.where}}}
 	}
 	given := op("$in", "$$this.id", is("$literal", orEmpty(s.Items)))
 	entry := bson.D{
-		{Key: "deal", Value: d.ID},
-		{Key: "items", Value: filtered("$items", given)},
-		{Key: "gold", Value: is("$literal", s.Gold)},
-		{Key: "room", Value: is("$literal", room)},
+		{"deal", d.ID},
+		{"items", filtered("$items", given)},
+		{"gold", is("$literal", s.Gold)},
+		{"room", is("$literal", room)},
 	}
 	change := mongo.Pipeline{is("$set", bson.D{
-		{Key: "escrow", Value: op("$concatArrays", op("$ifNull", "$escrow", bson.A{}), bson.A{entry})},
-		{Key: "items", Value: filtered("$items", is("$not", bson.A{given}))},
-		{Key: "gold", Value: op("$subtract", "$gold", s.Gold)},
+		{"escrow", op("$concatArrays", op("$ifNull", "$escrow", bson.A{}), bson.A{entry})},
+		{"items", filtered("$items", is("$not", bson.A{given}))},
+		{"gold", op("$subtract", "$gold", s.Gold)},
 	})}
 	h := &holder{}
-	opts := options.FindOneAndUpdate().SetReturnDocument(options.After).SetProjection(bson.D{{Key: "escrow", Value: 1}})
+	opts := options.FindOneAndUpdate().SetReturnDocument(options.After).SetProjection(bson.D{{"escrow", 1}})
 	err := g.coll(s.Coll).FindOneAndUpdate(ctx, filter, change, opts).Decode(h)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return g.reason(ctx, s, room)
@@ -159,8 +159,8 @@ func (g *Game) commit(ctx context.Context, d *deal) error {
 			d.Sides[i].Gives[j].Price = 0 // what was for sale is somebody's now
 		}
 	}
-	open := append(byID(d.ID), bson.E{Key: "state", Value: stateOpen})
-	res, err := g.deals.UpdateOne(ctx, open, is("$set", bson.D{{Key: "state", Value: stateDone}, {Key: "sides", Value: d.Sides}}))
+	open := append(byID(d.ID), bson.E{"state", stateOpen})
+	res, err := g.deals.UpdateOne(ctx, open, is("$set", bson.D{{"state", stateDone}, {"sides", d.Sides}}))
 	if err != nil {
 		return wrap(err, "decide a deal")
 	}
@@ -185,7 +185,7 @@ func (g *Game) finish(ctx context.Context, d *deal) error {
 
 // giveUp ends a deal that has not happened. It has no effect on one that has.
 func (g *Game) giveUp(ctx context.Context, d *deal) error {
-	open := append(byID(d.ID), bson.E{Key: "state", Value: stateOpen})
+	open := append(byID(d.ID), bson.E{"state", stateOpen})
 	if _, err := g.deals.DeleteOne(ctx, open); err != nil {
 		return wrap(err, "give up a deal")
 	}
@@ -209,19 +209,19 @@ func (g *Game) restore(ctx context.Context, d *deal) error {
 func (g *Game) giveBack(ctx context.Context, s *side, d bson.ObjectID) error {
 	mine := filtered("$escrow", op("$eq", "$$this.deal", d))
 	items := is("$reduce", bson.D{
-		{Key: "input", Value: mine}, {Key: "initialValue", Value: "$items"}, {Key: "in", Value: op("$concatArrays", "$$value", "$$this.items")},
+		{"input", mine}, {"initialValue", "$items"}, {"in", op("$concatArrays", "$$value", "$$this.items")},
 	})
-	gold := op("$add", "$gold", is("$sum", is("$map", bson.D{{Key: "input", Value: mine}, {Key: "as", Value: "this"}, {Key: "in", Value: "$$this.gold"}})))
+	gold := op("$add", "$gold", is("$sum", is("$map", bson.D{{"input", mine}, {"as", "this"}, {"in", "$$this.gold"}})))
 	return g.settle(ctx, s, d, items, gold)
 }
 
 // settle replaces a side's escrow, if it is there, by items and gold.
 func (g *Game) settle(ctx context.Context, s *side, d bson.ObjectID, items, gold bson.D) error {
-	there := append(byID(s.ID), bson.E{Key: "escrow.deal", Value: d})
+	there := append(byID(s.ID), bson.E{"escrow.deal", d})
 	rest := filtered("$escrow", op("$ne", "$$this.deal", d))
 	last := op("$eq", is("$size", rest), 0)
 	change := mongo.Pipeline{is("$set", bson.D{
-		{Key: "items", Value: items}, {Key: "gold", Value: gold}, {Key: "escrow", Value: op("$cond", last, "$$REMOVE", rest)},
+		{"items", items}, {"gold", gold}, {"escrow", op("$cond", last, "$$REMOVE", rest)},
 	})}
 	_, err := g.coll(s.Coll).UpdateOne(ctx, there, change)
 	return wrap(err, "take out of escrow what "+s.ID+" gets")
@@ -229,7 +229,7 @@ func (g *Game) settle(ctx context.Context, s *side, d bson.ObjectID, items, gold
 
 // filtered is the members of an array for which a condition on $$this holds.
 func filtered(array string, cond bson.D) bson.D {
-	return is("$filter", bson.D{{Key: "input", Value: array}, {Key: "as", Value: "this"}, {Key: "cond", Value: cond}})
+	return is("$filter", bson.D{{"input", array}, {"as", "this"}, {"cond", cond}})
 }
 
 // orEmpty is an empty array where there is none.

@@ -88,7 +88,7 @@ func (g *Game) Indexes() []patterns.Index {
 	index := func(coll *mongo.Collection, fields ...bson.E) patterns.Index {
 		return patterns.Index{Collection: coll.Name(), Model: mongo.IndexModel{Keys: bson.D(fields)}}
 	}
-	up := func(field string) bson.E { return bson.E{Key: field, Value: 1} }
+	up := func(field string) bson.E { return bson.E{field, 1} }
 	escrow := func(coll *mongo.Collection) patterns.Index {
 		ix := index(coll, up("escrow.deal"))
 		ix.Model.Options = options.Index().SetSparse(true)
@@ -101,7 +101,7 @@ func (g *Game) Indexes() []patterns.Index {
 		escrow(g.players),
 		escrow(g.places),
 		index(g.deals, up("deadline")),
-		index(g.scores, up("board"), bson.E{Key: "score", Value: -1}, up("at"), up("player")),
+		index(g.scores, up("board"), bson.E{"score", -1}, up("at"), up("player")),
 	}
 }
 
@@ -113,9 +113,9 @@ func (g *Game) EnsureIndexes(ctx context.Context) error {
 // ShardKeys returns how the collections are best distributed.
 func (g *Game) ShardKeys() (out []patterns.ShardKey) {
 	for _, coll := range []*mongo.Collection{g.players, g.places, g.deals, g.battles} {
-		out = append(out, patterns.ShardKey{Collection: coll.Name(), Key: bson.D{{Key: "_id", Value: "hashed"}}})
+		out = append(out, patterns.ShardKey{Collection: coll.Name(), Key: bson.D{{"_id", "hashed"}}})
 	}
-	return append(out, patterns.ShardKey{Collection: g.scores.Name(), Key: bson.D{{Key: "board", Value: 1}, {Key: "player", Value: 1}}})
+	return append(out, patterns.ShardKey{Collection: g.scores.Name(), Key: bson.D{{"board", 1}, {"player", 1}}})
 }
 
 // Shard distributes the collections over the shards of a cluster.
@@ -123,13 +123,13 @@ func (g *Game) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, g.players.Database(), g.ShardKeys())
 }
 
-func byID(id any) bson.D { return bson.D{{Key: "_id", Value: id}} }
+func byID(id any) bson.D { return bson.D{{"_id", id}} }
 
 // op is an operator with its arguments.
-func op(name string, args ...any) bson.D { return bson.D{{Key: name, Value: bson.A(args)}} }
+func op(name string, args ...any) bson.D { return bson.D{{name, bson.A(args)}} }
 
 // is is an operator with one argument that is no list.
-func is(name string, arg any) bson.D { return bson.D{{Key: name, Value: arg}} }
+func is(name string, arg any) bson.D { return bson.D{{name, arg}} }
 
 // wrap says what failed, if anything did.
 func wrap(err error, what string) error {

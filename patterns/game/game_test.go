@@ -152,10 +152,10 @@ func TestSamples(t *testing.T) {
 		item bson.D
 		n    int
 	}{
-		{bson.D{{Key: "damage", Value: bson.D{{Key: "$gt", Value: 20}}}}, 1},
-		{bson.D{{Key: "damage", Value: bson.D{{Key: "$gt", Value: 20}}}, {Key: "ranged", Value: true}}, 1},
-		{bson.D{{Key: "damage", Value: bson.D{{Key: "$gt", Value: 30}}}, {Key: "ranged", Value: true}}, 0},
-		{bson.D{{Key: "type", Value: "jar"}, {Key: "contains", Value: "fairy"}}, 1},
+		{bson.D{{"damage", bson.D{{"$gt", 20}}}}, 1},
+		{bson.D{{"damage", bson.D{{"$gt", 20}}}, {"ranged", true}}, 1},
+		{bson.D{{"damage", bson.D{{"$gt", 30}}}, {"ranged", true}}, 0},
+		{bson.D{{"type", "jar"}, {"contains", "fairy"}}, 1},
 	} {
 		if got, err := g.Holding(ctx, c.item); err != nil || len(got) != c.n || c.n == 1 && got[0].ID != "fred" {
 			t.Errorf("%v: %v %v", c.item, got, err)
@@ -511,9 +511,9 @@ func TestScans(t *testing.T) {
 		_, err := g.Craft(ctx, "ann", game.Recipe{Needs: map[string]int{"wood": 1}, Makes: game.Item{Type: "chair"}})
 		wantErr(t, err, nil)
 		wantErr(t, g.Move(ctx, "ann", "cave", "forest"), nil)
-		_, err = g.Holding(ctx, bson.D{{Key: "damage", Value: bson.D{{Key: "$gt", Value: 20}}}, {Key: "ranged", Value: true}})
+		_, err = g.Holding(ctx, bson.D{{"damage", bson.D{{"$gt", 20}}}, {"ranged", true}})
 		wantErr(t, err, nil)
-		_, err = g.Holding(ctx, bson.D{{Key: "type", Value: "jar"}})
+		_, err = g.Holding(ctx, bson.D{{"type", "jar"}})
 		wantErr(t, err, nil)
 		_, err = g.Able(ctx, "str", 3)
 		wantErr(t, err, nil)
@@ -554,10 +554,10 @@ func TestBroken(t *testing.T) {
 		"debts":   {"places", game.Place{ID: "x", Gold: -1}, game.RuleGold, true},
 		"unnamed": {"places", game.Place{ID: "x", Items: []game.Item{{Type: "jar"}}}, game.RuleItem, true},
 		"full":    {"places", game.Place{ID: "x", Items: stones}, game.RuleRoom, true},
-		"escrow": {"players", bson.D{{Key: "_id", Value: "x"}, {Key: "gold", Value: 0}, {Key: "items", Value: bson.A{}}, {Key: "escrow", Value: bson.A{
-			bson.D{{Key: "deal", Value: deal}, {Key: "items", Value: bson.A{game.Item{ID: "y"}}}, {Key: "gold", Value: 1}, {Key: "room", Value: 1}},
+		"escrow": {"players", bson.D{{"_id", "x"}, {"gold", 0}, {"items", bson.A{}}, {"escrow", bson.A{
+			bson.D{{"deal", deal}, {"items", bson.A{game.Item{ID: "y"}}}, {"gold", 1}, {"room", 1}},
 		}}}, game.RuleDeal, false},
-		"deal":   {"deals", bson.D{{Key: "_id", Value: deal}, {Key: "state", Value: "open"}, {Key: "deadline", Value: past}}, game.RuleDeal, false},
+		"deal":   {"deals", bson.D{{"_id", deal}, {"state", "open"}, {"deadline", past}}, game.RuleDeal, false},
 		"battle": {"battles", game.Battle{ID: "x", Turn: 1, Fighters: []game.Fighter{{"a", 1}, {"b", 0}, {"c", 1}}}, game.RuleBattle, true},
 		"twins":  {"battles", game.Battle{ID: "x", Fighters: []game.Fighter{{"a", 1}, {"a", 1}}}, game.RuleBattle, true},
 		"ghost":  {"battles", game.Battle{ID: "x", Fighters: []game.Fighter{{"a", 1}, {"b", 1}, {"c", -1}}}, game.RuleBattle, true},

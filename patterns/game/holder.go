@@ -105,12 +105,12 @@ func (g *Game) Place(ctx context.Context, id string) (*Place, error) {
 // Holding returns the players with an item that meets all the conditions: {damage: {$gt: 20}, ranged: true}. One of them should be about its damage or its
 // type, which have indexes.
 func (g *Game) Holding(ctx context.Context, item bson.D) ([]Player, error) {
-	return g.find(ctx, bson.D{{Key: "items", Value: is("$elemMatch", item)}})
+	return g.find(ctx, bson.D{{"items", is("$elemMatch", item)}})
 }
 
 // Able returns the players with at least so much of an ability.
 func (g *Game) Able(ctx context.Context, ability string, least int64) ([]Player, error) {
-	return g.find(ctx, bson.D{{Key: "abilities." + ability, Value: is("$gte", least)}})
+	return g.find(ctx, bson.D{{"abilities." + ability, is("$gte", least)}})
 }
 
 func (g *Game) find(ctx context.Context, filter bson.D) (out []Player, err error) {
@@ -123,12 +123,12 @@ func (g *Game) find(ctx context.Context, filter bson.D) (out []Player, err error
 
 // Move lets a player go from where it is to a place that can be reached from there.
 func (g *Game) Move(ctx context.Context, player, from, to string) error {
-	exit := append(byID(from), bson.E{Key: "exits", Value: to})
+	exit := append(byID(from), bson.E{"exits", to})
 	if err := g.places.FindOne(ctx, exit).Err(); err != nil {
 		return wrap(err, "find the way from "+from+" to "+to)
 	}
-	there := append(byID(player), bson.E{Key: "location", Value: from})
-	res, err := g.players.UpdateOne(ctx, there, is("$set", bson.D{{Key: "location", Value: to}}))
+	there := append(byID(player), bson.E{"location", from})
+	res, err := g.players.UpdateOne(ctx, there, is("$set", bson.D{{"location", to}}))
 	if err == nil && res.MatchedCount == 0 {
 		return ErrElsewhere
 	}

@@ -12,7 +12,7 @@ import (
 
 // Repair ends the deals of processes that died. It may run anywhere, at any time, any number of times at once. It returns how many things it has mended.
 func (g *Game) Repair(ctx context.Context) (n int64, err error) {
-	err = patterns.Each(ctx, g.deals, bson.D{{Key: "deadline", Value: is("$lte", g.Now())}}, func(d *deal) error {
+	err = patterns.Each(ctx, g.deals, bson.D{{"deadline", is("$lte", g.Now())}}, func(d *deal) error {
 		n++
 		g.Logger.Info("a deal was ended for its process", "deal", d.ID, "state", d.State)
 		if d.State == stateDone {
@@ -21,7 +21,7 @@ func (g *Game) Repair(ctx context.Context) (n int64, err error) {
 		return g.giveUp(ctx, d)
 	})
 	for _, kind := range []string{kindPlayer, kindPlace} {
-		err = errors.Join(err, patterns.Each(ctx, g.coll(kind), bson.D{{Key: "escrow.deal", Value: is("$exists", true)}}, func(h *holder) error {
+		err = errors.Join(err, patterns.Each(ctx, g.coll(kind), bson.D{{"escrow.deal", is("$exists", true)}}, func(h *holder) error {
 			m, err := g.repairEscrow(ctx, kind, h)
 			n += m
 			return err

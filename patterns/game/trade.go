@@ -19,7 +19,7 @@ type Offer struct {
 // PickUp lets a player take an item without a price that lies where the player is. ErrGone says that somebody was faster.
 func (g *Game) PickUp(ctx context.Context, player, place, item string) error {
 	return g.exchange(ctx,
-		side{Coll: kindPlace, ID: place, Items: []string{item}, where: lies(item, bson.E{Key: "price", Value: is("$exists", false)}), not: ErrGone},
+		side{Coll: kindPlace, ID: place, Items: []string{item}, where: lies(item, bson.E{"price", is("$exists", false)}), not: ErrGone},
 		side{Coll: kindPlayer, ID: player, where: at(place), not: ErrElsewhere})
 }
 
@@ -34,7 +34,7 @@ func (g *Game) Buy(ctx context.Context, player, place, item string, price int64)
 		return fmt.Errorf("%w price %d", ErrInvalid, price)
 	}
 	return g.exchange(ctx,
-		side{Coll: kindPlace, ID: place, Items: []string{item}, where: lies(item, bson.E{Key: "price", Value: price}), not: ErrGone},
+		side{Coll: kindPlace, ID: place, Items: []string{item}, where: lies(item, bson.E{"price", price}), not: ErrGone},
 		side{Coll: kindPlayer, ID: player, Gold: price, where: at(place), not: ErrElsewhere})
 }
 
@@ -47,10 +47,10 @@ func (g *Game) Trade(ctx context.Context, a, b Offer) error {
 		side{Coll: kindPlayer, ID: a.Player, Items: a.Items, Gold: a.Gold}, side{Coll: kindPlayer, ID: b.Player, Items: b.Items, Gold: b.Gold})
 }
 
-func at(place string) bson.D { return bson.D{{Key: "location", Value: place}} }
+func at(place string) bson.D { return bson.D{{"location", place}} }
 
 func lies(item string, cond bson.E) bson.D {
-	return bson.D{{Key: "items", Value: is("$elemMatch", bson.D{{Key: "id", Value: item}, cond})}}
+	return bson.D{{"items", is("$elemMatch", bson.D{{"id", item}, cond})}}
 }
 
 // Recipe says what is made of what.
@@ -109,14 +109,14 @@ func (g *Game) make(ctx context.Context, player string, used []string, r Recipe)
 	item := r.Makes
 	item.ID = bson.NewObjectID().Hex()
 	occupied := op("$add", is("$size", "$items"), op("$sum", "$escrow.room"), 1-len(used))
-	filter := append(byID(player), bson.E{Key: "gold", Value: is("$gte", r.Gold)}, bson.E{Key: "$expr", Value: op("$lte", occupied, g.cfg.MaxItems)})
+	filter := append(byID(player), bson.E{"gold", is("$gte", r.Gold)}, bson.E{"$expr", op("$lte", occupied, g.cfg.MaxItems)})
 	if len(used) > 0 {
-		filter = append(filter, bson.E{Key: "items.id", Value: is("$all", used)})
+		filter = append(filter, bson.E{"items.id", is("$all", used)})
 	}
 	rest := filtered("$items", is("$not", bson.A{op("$in", "$$this.id", is("$literal", used))}))
 	change := mongo.Pipeline{is("$set", bson.D{
-		{Key: "items", Value: op("$concatArrays", rest, is("$literal", []Item{item}))},
-		{Key: "gold", Value: op("$subtract", "$gold", r.Gold)},
+		{"items", op("$concatArrays", rest, is("$literal", []Item{item}))},
+		{"gold", op("$subtract", "$gold", r.Gold)},
 	})}
 	res, err := g.players.UpdateOne(ctx, filter, change)
 	if err != nil {

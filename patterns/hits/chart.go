@@ -41,12 +41,12 @@ func (c *Counters) Chart(ctx context.Context, site, name string, g Granularity, 
 	if g == Day && c.cfg.WithoutMonths {
 		g = dayWithoutMonths
 	}
-	coll, first, fields := c.daily, c.dayOf(from), bson.D{{Key: "metadata.date", Value: 1}, {Key: fieldOf[g], Value: 1}}
+	coll, first, fields := c.daily, c.dayOf(from), bson.D{{"metadata.date", 1}, {fieldOf[g], 1}}
 	if g == Day || g == Month {
 		coll, first = c.monthly, c.monthOf(from)
 	}
-	when := bson.D{{Key: "$gte", Value: first}, {Key: "$lt", Value: to}}
-	filter := bson.D{{Key: "metadata.site", Value: site}, {Key: "metadata.page", Value: name}, {Key: "metadata.date", Value: when}}
+	when := bson.D{{"$gte", first}, {"$lt", to}}
+	filter := bson.D{{"metadata.site", site}, {"metadata.page", name}, {"metadata.date", when}}
 	found, err := coll.Find(ctx, filter, options.Find().SetProjection(fields))
 	if err != nil {
 		return nil, fmt.Errorf("hits: read a chart from %s: %w", coll.Name(), err)
@@ -165,12 +165,12 @@ type PageTotal struct {
 
 // Top returns the pages of a site that were hit most on the days that begin in [from, to).
 func (c *Counters) Top(ctx context.Context, site string, from, to time.Time, limit int) ([]PageTotal, error) {
-	when := bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}
+	when := bson.D{{"$gte", from}, {"$lt", to}}
 	found, err := c.daily.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{{Key: "metadata.site", Value: site}, {Key: "metadata.date", Value: when}}}},
-		{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$metadata.page"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: "$daily"}}}}}},
-		{{Key: "$sort", Value: bson.D{{Key: "n", Value: -1}, {Key: "_id", Value: 1}}}},
-		{{Key: "$limit", Value: limit}},
+		{{"$match", bson.D{{"metadata.site", site}, {"metadata.date", when}}}},
+		{{"$group", bson.D{{"_id", "$metadata.page"}, {"n", bson.D{{"$sum", "$daily"}}}}}},
+		{{"$sort", bson.D{{"n", -1}, {"_id", 1}}}},
+		{{"$limit", limit}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("hits: find the pages of %s: %w", site, err)

@@ -25,19 +25,19 @@ const (
 // also lists days that their months are just about to learn of. Of the form Flat it compares the
 // minutes with the day only.
 func (c *Counters) Check(ctx context.Context) (out []patterns.Violation, err error) {
-	wrongMinutes := bson.D{{Key: "$ne", Value: bson.A{"$daily", sumOf("$minute")}}}
+	wrongMinutes := bson.D{{"$ne", bson.A{"$daily", sumOf("$minute")}}}
 	if c.cfg.Form == Hierarchical {
 		hours := func(doc string) bson.D { return eachOf(doc, bson.A{"$$this.k", sumOfField()}) }
-		wrongMinutes = bson.D{{Key: "$not", Value: bson.A{bson.D{{Key: "$setEquals", Value: bson.A{hours("$hourly"), hours("$minute")}}}}}}
+		wrongMinutes = bson.D{{"$not", bson.A{bson.D{{"$setEquals", bson.A{hours("$hourly"), hours("$minute")}}}}}}
 	}
-	wrongDay := bson.D{{Key: "$or", Value: bson.A{bson.D{{Key: "$ne", Value: bson.A{"$daily", sumOf("$hourly")}}}, wrongMinutes}}}
-	wrongMonth := bson.D{{Key: "$ne", Value: bson.A{"$monthly", sumOf("$daily")}}}
+	wrongDay := bson.D{{"$or", bson.A{bson.D{{"$ne", bson.A{"$daily", sumOf("$hourly")}}}, wrongMinutes}}}
+	wrongMonth := bson.D{{"$ne", bson.A{"$monthly", sumOf("$daily")}}}
 	for _, rule := range []struct {
 		name, layout string
 		coll         *mongo.Collection
 		wrong        bson.D
 	}{{RuleDay, dayLayout, c.daily, wrongDay}, {RuleMonth, monthLayout, c.monthly, wrongMonth}} {
-		found, err := rule.coll.Find(ctx, bson.D{{Key: "$expr", Value: rule.wrong}})
+		found, err := rule.coll.Find(ctx, bson.D{{"$expr", rule.wrong}})
 		if err != nil {
 			return nil, fmt.Errorf("hits: check %s: %w", rule.coll.Name(), err)
 		}
@@ -71,7 +71,7 @@ func (c *Counters) Check(ctx context.Context) (out []patterns.Violation, err err
 // checkNames lists the documents whose _id does not follow from what they count: another one may
 // count the same.
 func (c *Counters) checkNames(ctx context.Context, coll *mongo.Collection, layout string) (out []patterns.Violation, err error) {
-	found, err := coll.Find(ctx, bson.D{}, options.Find().SetProjection(bson.D{{Key: "metadata", Value: 1}}))
+	found, err := coll.Find(ctx, bson.D{}, options.Find().SetProjection(bson.D{{"metadata", 1}}))
 	if err != nil {
 		return nil, fmt.Errorf("hits: check %s: %w", coll.Name(), err)
 	}
@@ -107,14 +107,14 @@ func (d *comparison) month(loc *time.Location) int64 {
 
 // compare calls f for all days.
 func (c *Counters) compare(ctx context.Context, f func(comparison) error) error {
-	month := bson.D{{Key: "$concat", Value: bson.A{
-		bson.D{{Key: "$substrBytes", Value: bson.A{"$_id", 0, len(monthLayout)}}},
-		bson.D{{Key: "$substrBytes", Value: bson.A{"$_id", len(dayLayout), -1}}},
+	month := bson.D{{"$concat", bson.A{
+		bson.D{{"$substrBytes", bson.A{"$_id", 0, len(monthLayout)}}},
+		bson.D{{"$substrBytes", bson.A{"$_id", len(dayLayout), -1}}},
 	}}}
 	found, err := c.daily.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$project", Value: bson.D{{Key: "metadata", Value: 1}, {Key: "daily", Value: 1}, {Key: "month", Value: month}}}},
-		{{Key: "$lookup", Value: bson.D{
-			{Key: "from", Value: c.monthly.Name()}, {Key: "localField", Value: "month"}, {Key: "foreignField", Value: "_id"}, {Key: "as", Value: "months"},
+		{{"$project", bson.D{{"metadata", 1}, {"daily", 1}, {"month", month}}}},
+		{{"$lookup", bson.D{
+			{"from", c.monthly.Name()}, {"localField", "month"}, {"foreignField", "_id"}, {"as", "months"},
 		}}},
 	})
 	if err != nil {
@@ -152,10 +152,10 @@ func (c *Counters) Repair(ctx context.Context) (n int, err error) {
 		}
 	}
 	past := bson.D{
-		{Key: "metadata.date", Value: bson.D{{Key: "$lt", Value: c.Now().Add(-forget)}}},
-		{Key: "writers", Value: bson.D{{Key: "$exists", Value: true}}},
+		{"metadata.date", bson.D{{"$lt", c.Now().Add(-forget)}}},
+		{"writers", bson.D{{"$exists", true}}},
 	}
-	if _, err := c.daily.UpdateMany(ctx, past, bson.D{{Key: "$unset", Value: bson.D{{Key: "writers", Value: ""}}}}); err != nil {
+	if _, err := c.daily.UpdateMany(ctx, past, bson.D{{"$unset", bson.D{{"writers", ""}}}}); err != nil {
 		return n, fmt.Errorf("hits: forget writers: %w", err)
 	}
 	if n > 0 {
@@ -166,10 +166,10 @@ func (c *Counters) Repair(ctx context.Context) (n int, err error) {
 
 // Indexes returns what charts are read by, and what removes old days.
 func (c *Counters) Indexes() []patterns.Index {
-	byPage := bson.D{{Key: "metadata.site", Value: 1}, {Key: "metadata.page", Value: 1}, {Key: "metadata.date", Value: 1}}
+	byPage := bson.D{{"metadata.site", 1}, {"metadata.page", 1}, {"metadata.date", 1}}
 	out := []patterns.Index{
 		{Collection: c.daily.Name(), Model: mongo.IndexModel{Keys: byPage}},
-		{Collection: c.daily.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "metadata.site", Value: 1}, {Key: "metadata.date", Value: 1}}}},
+		{Collection: c.daily.Name(), Model: mongo.IndexModel{Keys: bson.D{{"metadata.site", 1}, {"metadata.date", 1}}}},
 	}
 	if !c.cfg.WithoutMonths {
 		out = append(out, patterns.Index{Collection: c.monthly.Name(), Model: mongo.IndexModel{Keys: byPage}})
@@ -177,7 +177,7 @@ func (c *Counters) Indexes() []patterns.Index {
 	if c.cfg.Keep > 0 {
 		ttl := options.Index().SetExpireAfterSeconds(int32(min(c.cfg.Keep/time.Second, 1<<31-1)))
 		out = append(out, patterns.Index{
-			Collection: c.daily.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "metadata.date", Value: 1}}, Options: ttl},
+			Collection: c.daily.Name(), Model: mongo.IndexModel{Keys: bson.D{{"metadata.date", 1}}, Options: ttl},
 		})
 	}
 	return out
@@ -199,7 +199,7 @@ func (c *Counters) ready(ctx context.Context) error {
 
 // ShardKeys returns how documents are distributed over shards: a page's stay together.
 func (c *Counters) ShardKeys() []patterns.ShardKey {
-	byPage := bson.D{{Key: "metadata.site", Value: 1}, {Key: "metadata.page", Value: 1}, {Key: "metadata.date", Value: 1}}
+	byPage := bson.D{{"metadata.site", 1}, {"metadata.page", 1}, {"metadata.date", 1}}
 	return []patterns.ShardKey{{Collection: c.daily.Name(), Key: byPage}, {Collection: c.monthly.Name(), Key: byPage}}
 }
 

@@ -151,10 +151,10 @@ const (
 // exist.
 func (c *Counters) document(p page, start time.Time, layout string) bson.D {
 	return bson.D{
-		{Key: "_id", Value: start.In(c.cfg.Location).Format(layout) + "/" + p.site + p.name},
-		{Key: "metadata.date", Value: start},
-		{Key: "metadata.site", Value: p.site},
-		{Key: "metadata.page", Value: p.name},
+		{"_id", start.In(c.cfg.Location).Format(layout) + "/" + p.site + p.name},
+		{"metadata.date", start},
+		{"metadata.site", p.site},
+		{"metadata.page", p.name},
 	}
 }
 
@@ -174,12 +174,12 @@ func (c *Counters) increments(minutes map[int]int64) bson.D {
 		if c.cfg.Form == Hierarchical {
 			path = "minute." + strconv.Itoa(minute/60) + "." + strconv.Itoa(minute)
 		}
-		inc = append(inc, bson.E{Key: path, Value: n})
+		inc = append(inc, bson.E{path, n})
 	}
 	for hour, n := range hours {
-		inc = append(inc, bson.E{Key: "hourly." + strconv.Itoa(hour), Value: n})
+		inc = append(inc, bson.E{"hourly." + strconv.Itoa(hour), n})
 	}
-	inc[0] = bson.E{Key: "daily", Value: total}
+	inc[0] = bson.E{"daily", total}
 	return inc
 }
 
@@ -200,7 +200,7 @@ func (c *Counters) Add(ctx context.Context, hits ...Hit) error {
 	}
 	var models []mongo.WriteModel
 	for key, minutes := range b {
-		inc := bson.D{{Key: "$inc", Value: c.increments(minutes)}}
+		inc := bson.D{{"$inc", c.increments(minutes)}}
 		models = append(models, mongo.NewUpdateOneModel().SetFilter(c.day(key)).SetUpdate(inc).SetUpsert(true))
 	}
 	if err := patterns.Upsert(ctx, c.daily, models); err != nil {
@@ -224,18 +224,18 @@ func (c *Counters) Preallocate(ctx context.Context, site, name string, day time.
 	hourly, flat, hierarchical := bson.D{}, bson.D{}, bson.D{}
 	for minute := range minutes {
 		if minute%60 == 0 {
-			hourly = append(hourly, bson.E{Key: strconv.Itoa(minute / 60), Value: int64(0)})
-			hierarchical = append(hierarchical, bson.E{Key: strconv.Itoa(minute / 60), Value: bson.D{}})
+			hourly = append(hourly, bson.E{strconv.Itoa(minute / 60), int64(0)})
+			hierarchical = append(hierarchical, bson.E{strconv.Itoa(minute / 60), bson.D{}})
 		}
-		zero := bson.E{Key: strconv.Itoa(minute), Value: int64(0)}
+		zero := bson.E{strconv.Itoa(minute), int64(0)}
 		flat = append(flat, zero)
 		hierarchical[minute/60].Value = append(hierarchical[minute/60].Value.(bson.D), zero)
 	}
 	if c.cfg.Form == Hierarchical {
 		flat = hierarchical
 	}
-	zeros := bson.D{{Key: "$setOnInsert", Value: bson.D{
-		{Key: "daily", Value: int64(0)}, {Key: "hourly", Value: hourly}, {Key: "minute", Value: flat},
+	zeros := bson.D{{"$setOnInsert", bson.D{
+		{"daily", int64(0)}, {"hourly", hourly}, {"minute", flat},
 	}}}
 	_, err := c.daily.UpdateOne(ctx, c.document(page{site, name}, start, dayLayout), zeros, options.UpdateOne().SetUpsert(true))
 	if err != nil && !mongo.IsDuplicateKeyError(err) { // which another process has just made

@@ -76,7 +76,7 @@ var day = time.Date(2000, 10, 10, 0, 0, 0, 0, time.UTC)
 
 func find(t testing.TB, coll *mongo.Collection, id string) (doc bson.M) {
 	t.Helper()
-	must(t, coll.FindOne(context.Background(), bson.D{{Key: "_id", Value: id}}).Decode(&doc))
+	must(t, coll.FindOne(context.Background(), bson.D{{"_id", id}}).Decode(&doc))
 	return doc
 }
 
@@ -87,11 +87,11 @@ func TestW042(t *testing.T) {
 	c := newCounters(t, db, hits.Config{Form: hits.Flat})
 	const id = "20001010/site-1/apache_pb.gif"
 	_, err := db.Collection("hits.daily").InsertOne(t.Context(), bson.D{
-		{Key: "_id", Value: id},
-		{Key: "metadata", Value: bson.D{{Key: "date", Value: day}, {Key: "site", Value: "site-1"}, {Key: "page", Value: "/apache_pb.gif"}}},
-		{Key: "daily", Value: 5468426},
-		{Key: "hourly", Value: bson.D{{Key: "0", Value: 227850}, {Key: "1", Value: 210231}, {Key: "23", Value: 20457}}},
-		{Key: "minute", Value: bson.D{{Key: "0", Value: 3612}, {Key: "1", Value: 3241}, {Key: "1439", Value: 2819}}},
+		{"_id", id},
+		{"metadata", bson.D{{"date", day}, {"site", "site-1"}, {"page", "/apache_pb.gif"}}},
+		{"daily", 5468426},
+		{"hourly", bson.D{{"0", 227850}, {"1", 210231}, {"23", 20457}}},
+		{"minute", bson.D{{"0", 3612}, {"1", 3241}, {"1439", 2819}}},
 	})
 	must(t, err)
 	must(t, c.Add(t.Context(), hits.Hit{Site: "site-1", Page: "/apache_pb.gif", At: day.Add(time.Minute)}))
@@ -495,7 +495,7 @@ func TestForget(t *testing.T) {
 	must(t, errors.Join(w.Hit(hits.Hit{Site: "s", Page: "/"}), w.Hit(hits.Hit{Site: "s", Page: "/", At: day}), w.Flush(t.Context())))
 	_, err := c.Repair(t.Context())
 	must(t, err)
-	n, err := db.Collection("hits.daily").CountDocuments(t.Context(), bson.D{{Key: "writers", Value: bson.D{{Key: "$exists", Value: true}}}})
+	n, err := db.Collection("hits.daily").CountDocuments(t.Context(), bson.D{{"writers", bson.D{{"$exists", true}}}})
 	if err != nil || n != 1 {
 		t.Errorf("%d documents have writers: %v", n, err)
 	}

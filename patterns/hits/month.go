@@ -36,8 +36,8 @@ func (c *Counters) raise(ctx context.Context, b batch) error {
 	for key := range b {
 		ids = append(ids, c.day(key)[0].Value)
 	}
-	totals := bson.D{{Key: "metadata", Value: 1}, {Key: "daily", Value: 1}}
-	found, err := c.daily.Find(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, options.Find().SetProjection(totals))
+	totals := bson.D{{"metadata", 1}, {"daily", 1}}
+	found, err := c.daily.Find(ctx, bson.D{{"_id", bson.D{{"$in", ids}}}}, options.Find().SetProjection(totals))
 	if err != nil {
 		return fmt.Errorf("hits: read the totals of days: %w", err)
 	}
@@ -58,13 +58,13 @@ func (c *Counters) raiseTo(ctx context.Context, days []dayTotal) error {
 	for _, d := range days {
 		key := dayKey{page: page{d.Metadata.Site, d.Metadata.Page}, start: c.monthOf(d.Metadata.Date).UnixMilli()}
 		path := "daily." + strconv.Itoa(d.Metadata.Date.In(c.cfg.Location).Day())
-		months[key] = append(months[key], bson.E{Key: path, Value: bson.D{{Key: "$max", Value: bson.A{"$" + path, d.Daily}}}})
+		months[key] = append(months[key], bson.E{path, bson.D{{"$max", bson.A{"$" + path, d.Daily}}}})
 	}
 	var models []mongo.WriteModel
 	for key, set := range months {
 		change := mongo.Pipeline{
-			{{Key: "$set", Value: set}},
-			{{Key: "$set", Value: bson.D{{Key: "monthly", Value: bson.D{{Key: "$toLong", Value: sumOf("$daily")}}}}}},
+			{{"$set", set}},
+			{{"$set", bson.D{{"monthly", bson.D{{"$toLong", sumOf("$daily")}}}}}},
 		}
 		month := c.document(key.page, time.UnixMilli(key.start), monthLayout)
 		models = append(models, mongo.NewUpdateOneModel().SetFilter(month).SetUpdate(change).SetUpsert(true))
@@ -76,19 +76,19 @@ func (c *Counters) raiseTo(ctx context.Context, days []dayTotal) error {
 }
 
 // sumOf is the expression for the sum of a document's fields, and of those of documents in it.
-func sumOf(doc string) bson.D { return bson.D{{Key: "$sum", Value: eachOf(doc, sumOfField())}} }
+func sumOf(doc string) bson.D { return bson.D{{"$sum", eachOf(doc, sumOfField())}} }
 
 // sumOfField is the value of $$this, a field, or where that is a document, its sum.
 func sumOfField() bson.D {
-	return bson.D{{Key: "$cond", Value: bson.A{
-		bson.D{{Key: "$eq", Value: bson.A{bson.D{{Key: "$type", Value: "$$this.v"}}, "object"}}},
-		bson.D{{Key: "$sum", Value: eachOf("$$this.v", "$$this.v")}},
+	return bson.D{{"$cond", bson.A{
+		bson.D{{"$eq", bson.A{bson.D{{"$type", "$$this.v"}}, "object"}}},
+		bson.D{{"$sum", eachOf("$$this.v", "$$this.v")}},
 		"$$this.v",
 	}}}
 }
 
 // eachOf is what an expression makes of each field of a document, which is $$this.
 func eachOf(doc string, field any) bson.D {
-	fields := bson.D{{Key: "$objectToArray", Value: bson.D{{Key: "$ifNull", Value: bson.A{doc, bson.D{}}}}}}
-	return bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: fields}, {Key: "in", Value: field}}}}
+	fields := bson.D{{"$objectToArray", bson.D{{"$ifNull", bson.A{doc, bson.D{}}}}}}
+	return bson.D{{"$map", bson.D{{"input", fields}, {"in", field}}}}
 }

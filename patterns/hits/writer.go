@@ -180,12 +180,12 @@ func (c *Counters) apply(ctx context.Context, b batch, writer string, seq int64)
 	for key, minutes := range b {
 		day := c.day(key)
 		change := bson.D{
-			{Key: "$inc", Value: c.increments(minutes)},
-			{Key: "$set", Value: bson.D{{Key: has, Value: seq}}},
+			{"$inc", c.increments(minutes)},
+			{"$set", bson.D{{has, seq}}},
 		}
-		without := append(day[:len(day):len(day)], bson.E{Key: has, Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gte", Value: seq}}}}})
+		without := append(day[:len(day):len(day)], bson.E{has, bson.D{{"$not", bson.D{{"$gte", seq}}}}})
 		models = append(models, mongo.NewUpdateOneModel().SetFilter(without).SetUpdate(change))
-		empty := bson.D{{Key: "$setOnInsert", Value: bson.D{{Key: "daily", Value: int64(0)}}}}
+		empty := bson.D{{"$setOnInsert", bson.D{{"daily", int64(0)}}}}
 		missing = append(missing, mongo.NewUpdateOneModel().SetFilter(day).SetUpdate(empty).SetUpsert(true))
 	}
 	unordered := options.BulkWrite().SetOrdered(false)

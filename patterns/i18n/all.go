@@ -17,12 +17,12 @@ func (t *Texts) Missing(ctx context.Context, locale string, limit int64) ([]any,
 	if err != nil {
 		return nil, err
 	}
-	without := bson.D{{Key: "names." + locale, Value: bson.D{{Key: "$exists", Value: false}}}}
+	without := bson.D{{"names." + locale, bson.D{{"$exists", false}}}}
 	return t.ids(ctx, without, limit)
 }
 
 func (t *Texts) ids(ctx context.Context, filter bson.D, limit int64) ([]any, error) {
-	opts := options.Find().SetProjection(bson.D{{Key: "_id", Value: 1}}).SetSort(bson.D{{Key: "_id", Value: 1}}).SetLimit(limit)
+	opts := options.Find().SetProjection(bson.D{{"_id", 1}}).SetSort(bson.D{{"_id", 1}}).SetLimit(limit)
 	found, err := t.coll.Find(ctx, filter, opts)
 	if err != nil {
 		return nil, fmt.Errorf("i18n: find texts: %w", err)
@@ -76,7 +76,7 @@ func (t *Texts) Drop(ctx context.Context, locale string) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	ids, err := t.ids(ctx, bson.D{{Key: "names." + locale, Value: bson.D{{Key: "$exists", Value: true}}}}, 0)
+	ids, err := t.ids(ctx, bson.D{{"names." + locale, bson.D{{"$exists", true}}}}, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -92,7 +92,7 @@ func (t *Texts) Drop(ctx context.Context, locale string) (n int, err error) {
 // Repair ends the changes that a process has left, and brings copies up to their texts that a process left when it added them; it returns
 // how many texts those were of. Changes that are under way are not disturbed. It reads all documents that have copies.
 func (t *Texts) Repair(ctx context.Context) (n int, err error) {
-	found, err := t.coll.Find(ctx, bson.D{{Key: "pending", Value: true}})
+	found, err := t.coll.Find(ctx, bson.D{{"pending", true}})
 	if err != nil {
 		return 0, fmt.Errorf("i18n: find what is pending: %w", err)
 	}
@@ -138,7 +138,7 @@ const (
 // Check lists copies that do not say what their texts say, and changes that have not come to their end. It reads all documents; where
 // changes are under way, it lists them too.
 func (t *Texts) Check(ctx context.Context) ([]patterns.Violation, error) {
-	ids, err := t.ids(ctx, bson.D{{Key: "pending", Value: true}}, 0)
+	ids, err := t.ids(ctx, bson.D{{"pending", true}}, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -171,15 +171,15 @@ type wrongCopy struct {
 
 // wrong compares the copies of a collection with their texts.
 func (t *Texts) wrong(ctx context.Context, c Copy) (out []wrongCopy, err error) {
-	copyNames, textNames := "$copy.names", bson.D{{Key: "$arrayElemAt", Value: bson.A{"$text.names", 0}}}
+	copyNames, textNames := "$copy.names", bson.D{{"$arrayElemAt", bson.A{"$text.names", 0}}}
 	found, err := t.in(c).Aggregate(ctx, bson.A{
-		bson.D{{Key: "$match", Value: bson.D{{Key: c.Array + "._id", Value: bson.D{{Key: "$exists", Value: true}}}}}},
-		bson.D{{Key: "$project", Value: bson.D{{Key: "copy", Value: "$" + c.Array}}}},
-		bson.D{{Key: "$unwind", Value: "$copy"}},
-		bson.D{{Key: "$lookup", Value: bson.D{
-			{Key: "from", Value: t.coll.Name()}, {Key: "localField", Value: "copy._id"}, {Key: "foreignField", Value: "_id"}, {Key: "as", Value: "text"},
+		bson.D{{"$match", bson.D{{c.Array + "._id", bson.D{{"$exists", true}}}}}},
+		bson.D{{"$project", bson.D{{"copy", "$" + c.Array}}}},
+		bson.D{{"$unwind", "$copy"}},
+		bson.D{{"$lookup", bson.D{
+			{"from", t.coll.Name()}, {"localField", "copy._id"}, {"foreignField", "_id"}, {"as", "text"},
 		}}},
-		bson.D{{Key: "$match", Value: bson.D{{Key: "$expr", Value: bson.D{{Key: "$not", Value: bson.A{sameFields(copyNames, textNames)}}}}}}},
+		bson.D{{"$match", bson.D{{"$expr", bson.D{{"$not", bson.A{sameFields(copyNames, textNames)}}}}}}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("i18n: check %s: %w", c.Collection, err)
@@ -192,8 +192,8 @@ func (t *Texts) wrong(ctx context.Context, c Copy) (out []wrongCopy, err error) 
 
 // sameFields is the expression that two documents have the same fields in any order.
 func sameFields(a, b any) bson.D {
-	return bson.D{{Key: "$setEquals", Value: bson.A{
-		bson.D{{Key: "$ifNull", Value: bson.A{bson.D{{Key: "$objectToArray", Value: a}}, bson.A{}}}},
-		bson.D{{Key: "$ifNull", Value: bson.A{bson.D{{Key: "$objectToArray", Value: b}}, bson.A{nil}}}},
+	return bson.D{{"$setEquals", bson.A{
+		bson.D{{"$ifNull", bson.A{bson.D{{"$objectToArray", a}}, bson.A{}}}},
+		bson.D{{"$ifNull", bson.A{bson.D{{"$objectToArray", b}}, bson.A{nil}}}},
 	}}}
 }

@@ -28,7 +28,7 @@ func Example() {
 		func() error { return texts.EnsureIndexes(ctx) },
 		func() error { return texts.Set(ctx, "cars", "en-us", "car") },
 		func() error {
-			_, err := shop.Collection("products").InsertOne(ctx, bson.D{{Key: "_id", Value: 7}, {Key: "cost", Value: 100}})
+			_, err := shop.Collection("products").InsertOne(ctx, bson.D{{"_id", 7}, {"cost", 100}})
 			return err
 		},
 		func() error { return texts.Attach(ctx, 0, 7, "cars") },
@@ -42,7 +42,7 @@ func Example() {
 	var product struct {
 		Categories []i18n.Text `bson:"categories"`
 	}
-	if err := shop.Collection("products").FindOne(ctx, bson.D{{Key: "_id", Value: 7}}).Decode(&product); err != nil {
+	if err := shop.Collection("products").FindOne(ctx, bson.D{{"_id", 7}}).Decode(&product); err != nil {
 		log.Fatal(err)
 	}
 	name, _ := product.Categories[0].Names.In("de-at", "de-de", "en-us")

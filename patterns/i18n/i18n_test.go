@@ -32,7 +32,7 @@ func newTexts(t testing.TB, db *mongo.Database) *i18n.Texts {
 func products(t testing.TB, db *mongo.Database, n int) {
 	t.Helper()
 	for id := range n {
-		doc := bson.D{{Key: "_id", Value: id}, {Key: "cost", Value: 100}}
+		doc := bson.D{{"_id", id}, {"cost", 100}}
 		if _, err := db.Collection("products").InsertOne(context.Background(), doc); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func mustHold(t testing.TB, texts *i18n.Texts) {
 func copies(t testing.TB, db *mongo.Database, product, category int) i18n.Names {
 	t.Helper()
 	var doc struct{ Categories []i18n.Text }
-	must(t, db.Collection("products").FindOne(context.Background(), bson.D{{Key: "_id", Value: product}}).Decode(&doc))
+	must(t, db.Collection("products").FindOne(context.Background(), bson.D{{"_id", product}}).Decode(&doc))
 	for _, c := range doc.Categories {
 		if c.ID == int32(category) {
 			return c.Names
@@ -129,9 +129,9 @@ func TestRefused(t *testing.T) {
 	}
 	full := bson.D{}
 	for i := range i18n.MaxLocales {
-		full = append(full, bson.E{Key: fmt.Sprintf("x-%d", i), Value: "x"})
+		full = append(full, bson.E{fmt.Sprintf("x-%d", i), "x"})
 	}
-	_, err := db.Collection("categories").InsertOne(ctx, bson.D{{Key: "_id", Value: 3}, {Key: "names", Value: full}, {Key: "rev", Value: int64(1)}})
+	_, err := db.Collection("categories").InsertOne(ctx, bson.D{{"_id", 3}, {"names", full}, {"rev", int64(1)}})
 	must(t, err)
 	if err := texts.Set(ctx, 3, "y", "y"); !errors.Is(err, i18n.ErrFull) {
 		t.Error(err)
@@ -282,7 +282,7 @@ func TestLate(t *testing.T) {
 		old, err := texts.Get(t.Context(), 1)
 		must(t, err)
 		must(t, texts.Set(t.Context(), 1, "de", "Auto"))
-		add := bson.D{{Key: "$push", Value: bson.D{{Key: "categories", Value: old}}}}
+		add := bson.D{{"$push", bson.D{{"categories", old}}}}
 		_, err = db.Collection("products").UpdateByID(t.Context(), 1, add)
 		must(t, err)
 		must(t, mend(texts))

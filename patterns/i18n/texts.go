@@ -69,7 +69,7 @@ func New(db *mongo.Database, cfg Config) (*Texts, error) {
 // Get returns a text.
 func (t *Texts) Get(ctx context.Context, id any) (*Text, error) {
 	text := &Text{}
-	err := t.coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(text)
+	err := t.coll.FindOne(ctx, bson.D{{"_id", id}}).Decode(text)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, ErrNotFound
 	}
@@ -86,14 +86,14 @@ func (t *Texts) Set(ctx context.Context, id any, locale, translation string) err
 		return err
 	}
 	// The text may have the locale already, or has room for another one.
-	count := bson.D{{Key: "$size", Value: bson.D{{Key: "$objectToArray", Value: bson.D{{Key: "$ifNull", Value: bson.A{"$names", bson.D{}}}}}}}}
-	room := bson.D{{Key: "$or", Value: bson.A{
-		bson.D{{Key: "names." + locale, Value: bson.D{{Key: "$exists", Value: true}}}},
-		bson.D{{Key: "$expr", Value: bson.D{{Key: "$lt", Value: bson.A{count, MaxLocales}}}}},
+	count := bson.D{{"$size", bson.D{{"$objectToArray", bson.D{{"$ifNull", bson.A{"$names", bson.D{}}}}}}}}
+	room := bson.D{{"$or", bson.A{
+		bson.D{{"names." + locale, bson.D{{"$exists", true}}}},
+		bson.D{{"$expr", bson.D{{"$lt", bson.A{count, MaxLocales}}}}},
 	}}}
-	set := bson.E{Key: "$set", Value: bson.D{{Key: "names." + locale, Value: translation}, {Key: "pending", Value: true}}}
-	existing := append(bson.D{{Key: "_id", Value: id}}, room...)
-	none := bson.D{{Key: "_id", Value: id}, {Key: "rev", Value: bson.D{{Key: "$exists", Value: false}}}}
+	set := bson.E{"$set", bson.D{{"names." + locale, translation}, {"pending", true}}}
+	existing := append(bson.D{{"_id", id}}, room...)
+	none := bson.D{{"_id", id}, {"rev", bson.D{{"$exists", false}}}}
 	for range 2 { // the second time is for a text that was made meanwhile
 		if err := t.change(ctx, existing, false, set); !errors.Is(err, ErrNotFound) {
 			return err
@@ -111,15 +111,15 @@ func (t *Texts) Unset(ctx context.Context, id any, locale string) error {
 	if err != nil {
 		return err
 	}
-	return t.change(ctx, bson.D{{Key: "_id", Value: id}}, false,
-		bson.E{Key: "$unset", Value: bson.D{{Key: "names." + locale, Value: ""}}},
-		bson.E{Key: "$set", Value: bson.D{{Key: "pending", Value: true}}})
+	return t.change(ctx, bson.D{{"_id", id}}, false,
+		bson.E{"$unset", bson.D{{"names." + locale, ""}}},
+		bson.E{"$set", bson.D{{"pending", true}}})
 }
 
 // change updates a text and then its copies.
 func (t *Texts) change(ctx context.Context, filter bson.D, upsert bool, update ...bson.E) error {
 	text := &Text{}
-	next := append(bson.D{{Key: "$inc", Value: bson.D{{Key: "rev", Value: int64(1)}}}}, update...)
+	next := append(bson.D{{"$inc", bson.D{{"rev", int64(1)}}}}, update...)
 	opts := options.FindOneAndUpdate().SetUpsert(upsert).SetReturnDocument(options.After)
 	err := t.coll.FindOneAndUpdate(ctx, filter, next, opts).Decode(text)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -133,20 +133,20 @@ func (t *Texts) change(ctx context.Context, filter bson.D, upsert bool, update .
 
 // spread writes a text into its copies, as far as those are older, and ends the change if there is no later one.
 func (t *Texts) spread(ctx context.Context, text *Text) error {
-	older := bson.D{{Key: "_id", Value: text.ID}, {Key: "rev", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gte", Value: text.Rev}}}}}}
+	older := bson.D{{"_id", text.ID}, {"rev", bson.D{{"$not", bson.D{{"$gte", text.Rev}}}}}}
 	for _, c := range t.copies {
-		with := bson.D{{Key: c.Array + "._id", Value: text.ID}, {Key: c.Array, Value: bson.D{{Key: "$elemMatch", Value: older}}}}
-		set := bson.D{{Key: "$set", Value: bson.D{
-			{Key: c.Array + ".$[old].names", Value: text.Names}, {Key: c.Array + ".$[old].rev", Value: text.Rev},
+		with := bson.D{{c.Array + "._id", text.ID}, {c.Array, bson.D{{"$elemMatch", older}}}}
+		set := bson.D{{"$set", bson.D{
+			{c.Array + ".$[old].names", text.Names}, {c.Array + ".$[old].rev", text.Rev},
 		}}}
-		old := bson.D{{Key: "old._id", Value: text.ID}, {Key: "old.rev", Value: older[1].Value}}
+		old := bson.D{{"old._id", text.ID}, {"old.rev", older[1].Value}}
 		_, err := t.in(c).UpdateMany(ctx, with, set, options.UpdateMany().SetArrayFilters([]any{old}))
 		if err != nil {
 			return fmt.Errorf("i18n: change the copies of %v in %s: %w", text.ID, c.Collection, err)
 		}
 	}
-	this := bson.D{{Key: "_id", Value: text.ID}, {Key: "rev", Value: text.Rev}}
-	if _, err := t.coll.UpdateOne(ctx, this, bson.D{{Key: "$unset", Value: bson.D{{Key: "pending", Value: ""}}}}); err != nil {
+	this := bson.D{{"_id", text.ID}, {"rev", text.Rev}}
+	if _, err := t.coll.UpdateOne(ctx, this, bson.D{{"$unset", bson.D{{"pending", ""}}}}); err != nil {
 		return fmt.Errorf("i18n: end the change of %v: %w", text.ID, err)
 	}
 	return nil
@@ -161,8 +161,8 @@ func (t *Texts) Attach(ctx context.Context, i int, doc, id any) error {
 		return err
 	}
 	c := t.copies[i]
-	without := bson.D{{Key: "_id", Value: doc}, {Key: c.Array + "._id", Value: bson.D{{Key: "$ne", Value: id}}}}
-	res, err := t.in(c).UpdateOne(ctx, without, bson.D{{Key: "$push", Value: bson.D{{Key: c.Array, Value: text}}}})
+	without := bson.D{{"_id", doc}, {c.Array + "._id", bson.D{{"$ne", id}}}}
+	res, err := t.in(c).UpdateOne(ctx, without, bson.D{{"$push", bson.D{{c.Array, text}}}})
 	if err != nil {
 		return fmt.Errorf("i18n: add a copy of %v to %v of %s: %w", id, doc, c.Collection, err)
 	}
@@ -176,10 +176,10 @@ func (t *Texts) Attach(ctx context.Context, i int, doc, id any) error {
 
 // Indexes returns what the changes of copies, and Repair, find documents by.
 func (t *Texts) Indexes() []patterns.Index {
-	pending := options.Index().SetPartialFilterExpression(bson.D{{Key: "pending", Value: true}})
-	out := []patterns.Index{{Collection: t.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "pending", Value: 1}}, Options: pending}}}
+	pending := options.Index().SetPartialFilterExpression(bson.D{{"pending", true}})
+	out := []patterns.Index{{Collection: t.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{"pending", 1}}, Options: pending}}}
 	for _, c := range t.copies {
-		out = append(out, patterns.Index{Collection: c.Collection, Model: mongo.IndexModel{Keys: bson.D{{Key: c.Array + "._id", Value: 1}}}})
+		out = append(out, patterns.Index{Collection: c.Collection, Model: mongo.IndexModel{Keys: bson.D{{c.Array + "._id", 1}}}})
 	}
 	return out
 }
@@ -191,7 +191,7 @@ func (t *Texts) EnsureIndexes(ctx context.Context) error {
 
 // ShardKeys returns how the texts are distributed over shards.
 func (t *Texts) ShardKeys() []patterns.ShardKey {
-	return []patterns.ShardKey{{Collection: t.coll.Name(), Key: bson.D{{Key: "_id", Value: "hashed"}}}}
+	return []patterns.ShardKey{{Collection: t.coll.Name(), Key: bson.D{{"_id", "hashed"}}}}
 }
 
 // Shard distributes the texts over the shards of a cluster.

@@ -12,13 +12,13 @@ import (
 )
 
 func doc(id, kind, value, user string, more ...bson.E) bson.D {
-	return append(bson.D{{Key: "_id", Value: id}, {Key: "kind", Value: kind}, {Key: "value", Value: value}, {Key: "user", Value: user}}, more...)
+	return append(bson.D{{"_id", id}, {"kind", kind}, {"value", value}, {"user", user}}, more...)
 }
 
 // TestBroken has documents that others have written.
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	mark := bson.E{Key: "claim", Value: bson.NewObjectID()}
+	mark := bson.E{"claim", bson.NewObjectID()}
 	for name, c := range map[string]struct {
 		coll string
 		doc  bson.D
@@ -29,11 +29,11 @@ func TestBroken(t *testing.T) {
 		"other form":   {"identities", doc("login:X", "name", "X", "mary"), identity.RuleForm, true},
 		"no kind":      {"identities", doc("x", "eye", "x", "mary"), identity.RuleForm, true},
 		"mark":         {"identities", doc("login:x", "name", "x", "mary", mark), identity.RuleClaim, false},
-		"unborn":       {"users", bson.D{{Key: "_id", Value: "x"}, mark}, identity.RuleClaim, false},
-		"claim":        {"claims", bson.D{{Key: "_id", Value: mark.Value}, {Key: "ids", Value: bson.A{"x"}}, {Key: "state", Value: "open"}, {Key: "deadline", Value: patterntest.NewClock().Now()}}, identity.RuleClaim, false},
-		"merged":       {"users", bson.D{{Key: "_id", Value: "x"}, {Key: "mergedInto", Value: "gone"}}, identity.RuleMerge, false},
-		"merging":      {"users", bson.D{{Key: "_id", Value: "x"}, {Key: "mergedInto", Value: "mary"}, {Key: "merging", Value: "decided"}}, identity.RuleMerge, false},
-		"merging none": {"users", bson.D{{Key: "_id", Value: "x"}, {Key: "mergedInto", Value: "gone"}, {Key: "merging", Value: "begun"}}, identity.RuleMerge, false},
+		"unborn":       {"users", bson.D{{"_id", "x"}, mark}, identity.RuleClaim, false},
+		"claim":        {"claims", bson.D{{"_id", mark.Value}, {"ids", bson.A{"x"}}, {"state", "open"}, {"deadline", patterntest.NewClock().Now()}}, identity.RuleClaim, false},
+		"merged":       {"users", bson.D{{"_id", "x"}, {"mergedInto", "gone"}}, identity.RuleMerge, false},
+		"merging":      {"users", bson.D{{"_id", "x"}, {"mergedInto", "mary"}, {"merging", "decided"}}, identity.RuleMerge, false},
+		"merging none": {"users", bson.D{{"_id", "x"}, {"mergedInto", "gone"}, {"merging", "begun"}}, identity.RuleMerge, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -120,7 +120,7 @@ func (s *Identities) open(ctx context.Context, user string, docs []document, reg
 // mark takes the identities for a claim, in order: of two claims for the same, the one that has the first of these has all.
 func (s *Identities) mark(ctx context.Context, c *claim, newUser bson.D) error {
 	if newUser != nil {
-		_, err := s.users.InsertOne(ctx, append(newUser, bson.E{Key: "claim", Value: c.ID}))
+		_, err := s.users.InsertOne(ctx, append(newUser, bson.E{"claim", c.ID}))
 		if mongo.IsDuplicateKeyError(err) {
 			return ErrUserExists
 		}
@@ -180,8 +180,8 @@ func (s *Identities) insert(ctx context.Context, doc *document) (mine bool, err 
 
 // commit is the moment at which a claim happens.
 func (s *Identities) commit(ctx context.Context, c *claim) error {
-	open := append(byID(c.ID), bson.E{Key: "state", Value: stateOpen})
-	res, err := s.claimed.UpdateOne(ctx, open, set(bson.E{Key: "state", Value: stateDone}))
+	open := append(byID(c.ID), bson.E{"state", stateOpen})
+	res, err := s.claimed.UpdateOne(ctx, open, set(bson.E{"state", stateDone}))
 	if err != nil {
 		return wrap(err, "decide a claim")
 	}
@@ -195,7 +195,7 @@ func (s *Identities) commit(ctx context.Context, c *claim) error {
 func (s *Identities) finish(ctx context.Context, c *claim) error {
 	_, err := s.coll.UpdateMany(ctx, s.marked(c), unset("claim"))
 	if err == nil && c.Register {
-		_, err = s.users.UpdateOne(ctx, append(byID(c.User), bson.E{Key: "claim", Value: c.ID}), unset("claim"))
+		_, err = s.users.UpdateOne(ctx, append(byID(c.User), bson.E{"claim", c.ID}), unset("claim"))
 	}
 	if err == nil {
 		_, err = s.claimed.DeleteOne(ctx, byID(c.ID))
@@ -205,7 +205,7 @@ func (s *Identities) finish(ctx context.Context, c *claim) error {
 
 // giveUp ends a claim that has not happened. It has no effect on one that has.
 func (s *Identities) giveUp(ctx context.Context, c *claim) error {
-	open := append(byID(c.ID), bson.E{Key: "state", Value: stateOpen})
+	open := append(byID(c.ID), bson.E{"state", stateOpen})
 	if _, err := s.claimed.DeleteOne(ctx, open); err != nil {
 		return wrap(err, "give up a claim")
 	}
@@ -220,14 +220,14 @@ func (s *Identities) giveUp(ctx context.Context, c *claim) error {
 func (s *Identities) clear(ctx context.Context, c *claim) error {
 	_, err := s.coll.DeleteMany(ctx, s.marked(c))
 	if err == nil && c.Register {
-		_, err = s.users.DeleteOne(ctx, append(byID(c.User), bson.E{Key: "claim", Value: c.ID}))
+		_, err = s.users.DeleteOne(ctx, append(byID(c.User), bson.E{"claim", c.ID}))
 	}
 	return wrap(err, "give up a claim")
 }
 
 // marked is the condition of a claim's identities.
 func (s *Identities) marked(c *claim) bson.D {
-	return bson.D{{Key: "_id", Value: in(c.IDs)}, {Key: "claim", Value: c.ID}}
+	return bson.D{{"_id", in(c.IDs)}, {"claim", c.ID}}
 }
 
 // settled returns an identity after its claim, if that can be, has been decided: one with a mark belongs to nobody yet. It is nil if there is none.
@@ -243,7 +243,7 @@ func (s *Identities) settled(ctx context.Context, key string) (*document, error)
 			return nil, err
 		case c == nil:
 			// A claim that has happened is removed after its marks: if this one is still there, the claim was given up.
-			_, err = s.coll.DeleteOne(ctx, bson.D{{Key: "_id", Value: key}, {Key: "claim", Value: *doc.Claim}})
+			_, err = s.coll.DeleteOne(ctx, bson.D{{"_id", key}, {"claim", *doc.Claim}})
 			err = wrap(err, "remove the mark of a claim that was given up")
 		case c.State == stateDone:
 			err = s.finish(ctx, c)

@@ -32,7 +32,7 @@ var operations = map[string]operation{
 	},
 	"register": {
 		do: func(ctx context.Context, s *identity.Identities) error {
-			_, err := s.Register(ctx, "ada", bson.D{{Key: "since", Value: 1}}, phone, oauth)
+			_, err := s.Register(ctx, "ada", bson.D{{"since", 1}}, phone, oauth)
 			return err
 		},
 		before: map[identity.Identity]string{phone: "", oauth: ""}, behind: map[identity.Identity]string{phone: "ada", oauth: "ada"}, points: 16,

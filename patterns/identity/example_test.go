@@ -24,7 +24,7 @@ func ExampleIdentities_Register() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = users.Register(ctx, "peter", bson.D{{Key: "city", Value: "Hamburg"}}, identity.Name("Peter"), identity.Email("Peter@Example.com"))
+	_, err = users.Register(ctx, "peter", bson.D{{"city", "Hamburg"}}, identity.Name("Peter"), identity.Email("Peter@Example.com"))
 	fmt.Println(err)
 	_, err = users.Register(ctx, "", nil, identity.Name("pan"), identity.Email("peter@example.com"))
 	fmt.Println(errors.Is(err, identity.ErrTaken))

@@ -80,7 +80,7 @@ func (s *Identities) follow(ctx context.Context, id string) (string, bson.Raw, e
 
 // List returns the identities of a user, as they were typed. It asks all shards.
 func (s *Identities) List(ctx context.Context, user string) ([]Identity, error) {
-	found, err := s.coll.Find(ctx, bson.D{{Key: "user", Value: user}}, options.Find().SetSort(byID(1)))
+	found, err := s.coll.Find(ctx, bson.D{{"user", user}}, options.Find().SetSort(byID(1)))
 	var docs []document
 	if err == nil {
 		err = found.All(ctx, &docs)

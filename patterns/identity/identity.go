@@ -131,17 +131,17 @@ func (u *user) merged() bool { return u.MergedInto != "" && u.Merging != mergeBe
 func (s *Identities) Indexes() []patterns.Index {
 	sparse := func(coll, field string) patterns.Index {
 		return patterns.Index{Collection: coll, Model: mongo.IndexModel{
-			Keys: bson.D{{Key: field, Value: 1}}, Options: options.Index().SetSparse(true),
+			Keys: bson.D{{field, 1}}, Options: options.Index().SetSparse(true),
 		}}
 	}
 	return []patterns.Index{
-		{Collection: s.cfg.Collection, Model: mongo.IndexModel{Keys: bson.D{{Key: "user", Value: 1}}}},
+		{Collection: s.cfg.Collection, Model: mongo.IndexModel{Keys: bson.D{{"user", 1}}}},
 		sparse(s.cfg.Collection, "claim"),
 		sparse(s.cfg.Users, "claim"),
 		sparse(s.cfg.Users, "mergedInto"),
 		sparse(s.cfg.Users, "merging"),
 		sparse(s.cfg.Users, "leaving"),
-		{Collection: s.cfg.Claims, Model: mongo.IndexModel{Keys: bson.D{{Key: "deadline", Value: 1}}}},
+		{Collection: s.cfg.Claims, Model: mongo.IndexModel{Keys: bson.D{{"deadline", 1}}}},
 	}
 }
 
@@ -152,7 +152,7 @@ func (s *Identities) EnsureIndexes(ctx context.Context) error {
 
 // ShardKeys returns how the collections are best distributed.
 func (s *Identities) ShardKeys() []patterns.ShardKey {
-	hashed := bson.D{{Key: "_id", Value: "hashed"}}
+	hashed := bson.D{{"_id", "hashed"}}
 	return []patterns.ShardKey{
 		{Collection: s.cfg.Collection, Key: hashed}, {Collection: s.cfg.Users, Key: hashed}, {Collection: s.cfg.Claims, Key: hashed},
 	}
@@ -163,16 +163,16 @@ func (s *Identities) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, s.coll.Database(), s.ShardKeys())
 }
 
-func byID(id any) bson.D { return bson.D{{Key: "_id", Value: id}} }
+func byID(id any) bson.D { return bson.D{{"_id", id}} }
 
-func in(values any) bson.D { return bson.D{{Key: "$in", Value: values}} }
+func in(values any) bson.D { return bson.D{{"$in", values}} }
 
-func exists(is bool) bson.D { return bson.D{{Key: "$exists", Value: is}} }
+func exists(is bool) bson.D { return bson.D{{"$exists", is}} }
 
-func set(fields ...bson.E) bson.D { return bson.D{{Key: "$set", Value: bson.D(fields)}} }
+func set(fields ...bson.E) bson.D { return bson.D{{"$set", bson.D(fields)}} }
 
 func unset(field string) bson.D {
-	return bson.D{{Key: "$unset", Value: bson.D{{Key: field, Value: ""}}}}
+	return bson.D{{"$unset", bson.D{{field, ""}}}}
 }
 
 // wrap says what failed, if anything did.

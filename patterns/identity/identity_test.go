@@ -32,7 +32,7 @@ func open(t testing.TB, db *mongo.Database, clock patterns.Clock) *identity.Iden
 	s := newIdentities(t, db, clock)
 	wantErr(t, s.EnsureIndexes(context.Background()), nil)
 	for _, user := range []string{"peter", "mary"} {
-		_, err := s.Register(context.Background(), user, bson.D{{Key: "since", Value: 2026}}, identity.Name(user), identity.Email(user+"@example.com"))
+		_, err := s.Register(context.Background(), user, bson.D{{"since", 2026}}, identity.Name(user), identity.Email(user+"@example.com"))
 		wantErr(t, err, nil)
 	}
 	return s
@@ -105,7 +105,7 @@ func TestRegister(t *testing.T) {
 	_, err = s.Register(ctx, "mary2", nil, identity.Name("mary2"), identity.Email("MARY@example.com"))
 	wantErr(t, err, identity.ErrTaken)
 	wantErr(t, s.Claim(ctx, "mary2", oauth), identity.ErrNoUser)
-	id, err := s.Register(ctx, "", bson.D{{Key: "city", Value: "Berlin"}}, identity.Name("mary2"))
+	id, err := s.Register(ctx, "", bson.D{{"city", "Berlin"}}, identity.Name("mary2"))
 	wantErr(t, err, nil)
 	var doc bson.M
 	got, err := s.Find(ctx, identity.Name(" Mary2 "), &doc)
@@ -155,7 +155,7 @@ func TestMergeChain(t *testing.T) {
 	mustHold(t, s)
 	wantErr(t, s.Delete(ctx, "peter"), nil)
 	mustHold(t, s)
-	n, err := db.Collection("users").CountDocuments(ctx, bson.D{{Key: "mergedInto", Value: bson.D{{Key: "$exists", Value: true}}}})
+	n, err := db.Collection("users").CountDocuments(ctx, bson.D{{"mergedInto", bson.D{{"$exists", true}}}})
 	if n != 0 || err != nil {
 		t.Errorf("%d users are left, %v", n, err)
 	}
@@ -218,7 +218,7 @@ func TestSample(t *testing.T) {
 	if owner != "peter" || user.ID != "peter" || user.Since != 2026 || err != nil {
 		t.Errorf("%q %+v %v", owner, user, err)
 	}
-	_, err = db.Collection("identities").InsertOne(ctx, bson.D{{Key: "_id", Value: "login:peter@example.com"}})
+	_, err = db.Collection("identities").InsertOne(ctx, bson.D{{"_id", "login:peter@example.com"}})
 	if !mongo.IsDuplicateKeyError(err) {
 		t.Error(err)
 	}

@@ -33,7 +33,7 @@ func (s *Identities) Run(ctx context.Context) error {
 
 // recover goes on with claims, merges and deletions that were left.
 func (s *Identities) recover(ctx context.Context) (n int64, err error) {
-	late := bson.D{{Key: "deadline", Value: bson.D{{Key: "$lte", Value: s.Now()}}}}
+	late := bson.D{{"deadline", bson.D{{"$lte", s.Now()}}}}
 	for _, job := range []func() error{
 		func() error {
 			return patterns.Each(ctx, s.claimed, late, func(c *claim) error {
@@ -46,7 +46,7 @@ func (s *Identities) recover(ctx context.Context) (n int64, err error) {
 			})
 		},
 		func() error {
-			return patterns.Each(ctx, s.coll, bson.D{{Key: "claim", Value: exists(true)}}, func(d *document) error {
+			return patterns.Each(ctx, s.coll, bson.D{{"claim", exists(true)}}, func(d *document) error {
 				now, err := s.settled(ctx, d.ID)
 				if err == nil && (now == nil || now.Claim == nil) {
 					n++
@@ -55,16 +55,16 @@ func (s *Identities) recover(ctx context.Context) (n int64, err error) {
 			})
 		},
 		func() error {
-			return patterns.Each(ctx, s.users, bson.D{{Key: "claim", Value: exists(true)}}, s.unborn(ctx, &n))
+			return patterns.Each(ctx, s.users, bson.D{{"claim", exists(true)}}, s.unborn(ctx, &n))
 		},
 		func() error {
-			return patterns.Each(ctx, s.users, bson.D{{Key: "merging", Value: exists(true)}}, func(u *user) error {
+			return patterns.Each(ctx, s.users, bson.D{{"merging", exists(true)}}, func(u *user) error {
 				n++
 				return s.finishMerge(ctx, u)
 			})
 		},
 		func() error {
-			return patterns.Each(ctx, s.users, bson.D{{Key: "leaving", Value: exists(true)}}, func(u *user) error {
+			return patterns.Each(ctx, s.users, bson.D{{"leaving", exists(true)}}, func(u *user) error {
 				n++
 				return s.delete(ctx, u.ID)
 			})
@@ -96,7 +96,7 @@ func (s *Identities) unborn(ctx context.Context, n *int64) func(*user) error {
 		if err != nil || c != nil {
 			return err
 		}
-		res, err := s.users.DeleteOne(ctx, bson.D{{Key: "_id", Value: u.ID}, {Key: "claim", Value: *u.Claim}})
+		res, err := s.users.DeleteOne(ctx, bson.D{{"_id", u.ID}, {"claim", *u.Claim}})
 		if err == nil {
 			*n += res.DeletedCount
 		}
@@ -112,7 +112,7 @@ func (s *Identities) sweep(ctx context.Context) (n int64, err error) {
 		n, batch = n+m, batch[:0]
 		return err
 	}
-	err = patterns.Each(ctx, s.coll, bson.D{{Key: "claim", Value: exists(false)}}, func(d *document) error {
+	err = patterns.Each(ctx, s.coll, bson.D{{"claim", exists(false)}}, func(d *document) error {
 		if batch = append(batch, *d); len(batch) == sweepBatch {
 			return flush()
 		}
@@ -123,7 +123,7 @@ func (s *Identities) sweep(ctx context.Context) (n int64, err error) {
 
 // sweepMerged removes the documents of users that were merged into one that is deleted.
 func (s *Identities) sweepMerged(ctx context.Context) (n int64, err error) {
-	merged := bson.D{{Key: "mergedInto", Value: exists(true)}, {Key: "merging", Value: exists(false)}}
+	merged := bson.D{{"mergedInto", exists(true)}, {"merging", exists(false)}}
 	err = patterns.Each(ctx, s.users, merged, func(u *user) error {
 		to, err := s.user(ctx, u.MergedInto)
 		if err != nil || to != nil {
@@ -146,7 +146,7 @@ func (s *Identities) sweepSome(ctx context.Context, batch []document) (n int64, 
 	}
 	slices.Sort(ids)
 	users := map[string]*user{}
-	err = patterns.Each(ctx, s.users, bson.D{{Key: "_id", Value: in(slices.Compact(ids))}}, func(u *user) error { users[u.ID] = u; return nil })
+	err = patterns.Each(ctx, s.users, bson.D{{"_id", in(slices.Compact(ids))}}, func(u *user) error { users[u.ID] = u; return nil })
 	for _, d := range batch {
 		u := users[d.User]
 		switch {

@@ -27,7 +27,7 @@ func (s *Identities) Release(ctx context.Context, user string, ids ...Identity) 
 func (s *Identities) release(ctx context.Context, user, key string) error {
 	holder := user
 	for {
-		mine := bson.D{{Key: "_id", Value: key}, {Key: "user", Value: holder}, {Key: "claim", Value: exists(false)}}
+		mine := bson.D{{"_id", key}, {"user", holder}, {"claim", exists(false)}}
 		res, err := s.coll.DeleteOne(ctx, mine)
 		if err != nil || res.DeletedCount > 0 {
 			return wrap(err, "release an identity")
@@ -64,8 +64,8 @@ func (s *Identities) Merge(ctx context.Context, into, from string) error {
 		return fmt.Errorf("%w merge of user %q into itself", ErrInvalid, from)
 	}
 	absent := exists(false)
-	free := append(byID(from), bson.E{Key: "mergedInto", Value: absent}, bson.E{Key: "leaving", Value: absent}, bson.E{Key: "claim", Value: absent})
-	begin := set(bson.E{Key: "mergedInto", Value: into}, bson.E{Key: "merging", Value: mergeBegun})
+	free := append(byID(from), bson.E{"mergedInto", absent}, bson.E{"leaving", absent}, bson.E{"claim", absent})
+	begin := set(bson.E{"mergedInto", into}, bson.E{"merging", mergeBegun})
 	res, err := s.users.UpdateOne(ctx, free, begin)
 	if err != nil {
 		return wrap(err, "merge user "+from)
@@ -87,16 +87,16 @@ func (s *Identities) decide(ctx context.Context, from, into string) error {
 	if err != nil {
 		return err
 	}
-	begun := append(byID(from), bson.E{Key: "mergedInto", Value: into}, bson.E{Key: "merging", Value: mergeBegun})
+	begun := append(byID(from), bson.E{"mergedInto", into}, bson.E{"merging", mergeBegun})
 	if err := to.may(); err != nil || to.Claim != nil {
-		undo := bson.D{{Key: "$unset", Value: bson.D{{Key: "mergedInto", Value: ""}, {Key: "merging", Value: ""}}}}
+		undo := bson.D{{"$unset", bson.D{{"mergedInto", ""}, {"merging", ""}}}}
 		_, err2 := s.users.UpdateOne(ctx, begun, undo)
 		if err == nil {
 			err = ErrBusy // it is about to be registered
 		}
 		return errors.Join(err, wrap(err2, "take back a merge"))
 	}
-	res, err := s.users.UpdateOne(ctx, begun, set(bson.E{Key: "merging", Value: mergeDecided}))
+	res, err := s.users.UpdateOne(ctx, begun, set(bson.E{"merging", mergeDecided}))
 	if err != nil {
 		return wrap(err, "decide a merge")
 	}
@@ -112,7 +112,7 @@ func (s *Identities) decide(ctx context.Context, from, into string) error {
 
 // move moves the identities of a user that is merged.
 func (s *Identities) move(ctx context.Context, from, into string) error {
-	if _, err := s.coll.UpdateMany(ctx, ownedBy(from), set(bson.E{Key: "user", Value: into})); err != nil {
+	if _, err := s.coll.UpdateMany(ctx, ownedBy(from), set(bson.E{"user", into})); err != nil {
 		return wrap(err, "move identities")
 	}
 	// Whoever has them now may have been deleted or merged meanwhile, by someone who has not seen them.
@@ -120,7 +120,7 @@ func (s *Identities) move(ctx context.Context, from, into string) error {
 	if err != nil {
 		return err
 	}
-	this := append(byID(from), bson.E{Key: "mergedInto", Value: into})
+	this := append(byID(from), bson.E{"mergedInto", into})
 	switch {
 	case to == nil || to.Leaving:
 		if err := s.delete(ctx, into); err != nil {
@@ -147,21 +147,21 @@ func (s *Identities) forget(ctx context.Context, from, into string) error {
 	if err := s.forgetMerged(ctx, from); err != nil {
 		return err
 	}
-	_, err := s.users.DeleteOne(ctx, append(byID(from), bson.E{Key: "mergedInto", Value: into}))
+	_, err := s.users.DeleteOne(ctx, append(byID(from), bson.E{"mergedInto", into}))
 	return wrap(err, "delete user "+from)
 }
 
 // forgetMerged removes the documents of users that were merged into one, and into those, the last of a chain first. Those whose merge is not finished are
 // left to who finishes it.
 func (s *Identities) forgetMerged(ctx context.Context, into string) error {
-	merged := bson.D{{Key: "mergedInto", Value: into}, {Key: "merging", Value: exists(false)}}
+	merged := bson.D{{"mergedInto", into}, {"merging", exists(false)}}
 	return patterns.Each(ctx, s.users, merged, func(u *user) error { return s.forget(ctx, u.ID, into) })
 }
 
 // Delete removes a user, all identities, and the documents of users that were merged into this one.
 func (s *Identities) Delete(ctx context.Context, user string) error {
-	there := append(byID(user), bson.E{Key: "mergedInto", Value: exists(false)}, bson.E{Key: "claim", Value: exists(false)})
-	res, err := s.users.UpdateOne(ctx, there, set(bson.E{Key: "leaving", Value: true}))
+	there := append(byID(user), bson.E{"mergedInto", exists(false)}, bson.E{"claim", exists(false)})
+	res, err := s.users.UpdateOne(ctx, there, set(bson.E{"leaving", true}))
 	if err != nil {
 		return wrap(err, "delete user "+user)
 	}
@@ -178,9 +178,9 @@ func (s *Identities) delete(ctx context.Context, user string) error {
 		err = s.forgetMerged(ctx, user)
 	}
 	if err == nil {
-		_, err = s.users.DeleteOne(ctx, append(byID(user), bson.E{Key: "leaving", Value: true}))
+		_, err = s.users.DeleteOne(ctx, append(byID(user), bson.E{"leaving", true}))
 	}
 	return wrap(err, "delete user "+user)
 }
 
-func ownedBy(user string) bson.D { return bson.D{{Key: "user", Value: user}} }
+func ownedBy(user string) bson.D { return bson.D{{"user", user}} }

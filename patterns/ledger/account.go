@@ -70,7 +70,7 @@ func (l *Ledger) Open(ctx context.Context, a Account) error {
 // Account returns an account, or ErrNoAccount.
 func (l *Ledger) Account(ctx context.Context, id string) (*Account, error) {
 	a := &Account{}
-	err := l.accounts.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(a)
+	err := l.accounts.FindOne(ctx, bson.D{{"_id", id}}).Decode(a)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, ErrNoAccount
 	}
@@ -85,11 +85,11 @@ func (l *Ledger) SetLimits(ctx context.Context, id string, floor, ceiling Amount
 	if floor < NoFloor || ceiling > NoCeiling || floor > ceiling {
 		return fmt.Errorf("%w: limits %d and %d", ErrAmount, floor, ceiling)
 	}
-	within := bson.D{{Key: "_id", Value: id}, {Key: "$expr", Value: bson.D{{Key: "$and", Value: bson.A{
-		bson.D{{Key: "$gte", Value: bson.A{bson.D{{Key: "$subtract", Value: bson.A{"$balance", "$outgoing"}}}, floor}}},
-		bson.D{{Key: "$lte", Value: bson.A{bson.D{{Key: "$add", Value: bson.A{"$balance", "$incoming"}}}, ceiling}}},
+	within := bson.D{{"_id", id}, {"$expr", bson.D{{"$and", bson.A{
+		bson.D{{"$gte", bson.A{bson.D{{"$subtract", bson.A{"$balance", "$outgoing"}}}, floor}}},
+		bson.D{{"$lte", bson.A{bson.D{{"$add", bson.A{"$balance", "$incoming"}}}, ceiling}}},
 	}}}}}
-	set := bson.D{{Key: "$set", Value: bson.D{{Key: "floor", Value: floor}, {Key: "ceiling", Value: ceiling}}}}
+	set := bson.D{{"$set", bson.D{{"floor", floor}, {"ceiling", ceiling}}}}
 	res, err := l.accounts.UpdateOne(ctx, within, set)
 	if err != nil || res.MatchedCount > 0 {
 		return wrap(err, "set the limits of account %s", id)
@@ -106,8 +106,8 @@ func (l *Ledger) SetLimits(ctx context.Context, id string, floor, ceiling Amount
 
 // Close closes an account for ever. It must be empty, and nothing under way on it.
 func (l *Ledger) Close(ctx context.Context, id string) error {
-	empty := bson.D{{Key: "_id", Value: id}, {Key: "balance", Value: Amount(0)}, {Key: "pending", Value: bson.A{}}}
-	res, err := l.accounts.UpdateOne(ctx, empty, bson.D{{Key: "$set", Value: bson.D{{Key: "closed", Value: true}}}})
+	empty := bson.D{{"_id", id}, {"balance", Amount(0)}, {"pending", bson.A{}}}
+	res, err := l.accounts.UpdateOne(ctx, empty, bson.D{{"$set", bson.D{{"closed", true}}}})
 	if err != nil || res.MatchedCount > 0 {
 		return wrap(err, "close account %s", id)
 	}

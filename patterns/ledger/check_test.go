@@ -16,9 +16,9 @@ import (
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	set := func(field string, value any) bson.D {
-		return bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}}
+		return bson.D{{"$set", bson.D{{field, value}}}}
 	}
-	inc := func(field string, n int) bson.D { return bson.D{{Key: "$inc", Value: bson.D{{Key: field, Value: n}}}} }
+	inc := func(field string, n int) bson.D { return bson.D{{"$inc", bson.D{{field, n}}}} }
 	for i, c := range []struct {
 		collection, id string
 		change         bson.D
@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 		{"accounts", "peter", inc("incoming", -1), []string{ledger.RuleReserved}},
 		{"accounts", "joe", inc("floor", 2000), []string{ledger.RuleLimits}},
 		{"accounts", "peter", set("ceiling", 1129), []string{ledger.RuleLimits}},
-		{"accounts", "anna", bson.D{{Key: "$push", Value: bson.D{{Key: "pending", Value: bson.NewObjectID()}}}}, []string{ledger.RulePending}},
+		{"accounts", "anna", bson.D{{"$push", bson.D{{"pending", bson.NewObjectID()}}}}, []string{ledger.RulePending}},
 		{"transfers", "held", set("run", bson.NewObjectID()), []string{ledger.RuleHeld, ledger.RulePending, ledger.RuleReserved}},
 		{"transfers", "held", set("state", "canceled"), []string{ledger.RulePending, ledger.RuleReserved}},
 		{"transfers", "held", set("state", "done"), []string{ledger.RulePending, ledger.RuleReserved}},
@@ -80,8 +80,8 @@ func TestCheckTwice(t *testing.T) {
 	db := patterntest.Open(t)
 	l, ctx := openBank(t, db, ledger.Config{}, nil), t.Context()
 	_, err1 := l.Hold(ctx, "held", 0, pay(10))
-	twice := bson.D{{Key: "$concatArrays", Value: bson.A{"$pending", "$pending"}}}
-	_, err2 := db.Collection("accounts").UpdateByID(ctx, "joe", mongo.Pipeline{{{Key: "$set", Value: bson.D{{Key: "pending", Value: twice}}}}})
+	twice := bson.D{{"$concatArrays", bson.A{"$pending", "$pending"}}}
+	_, err2 := db.Collection("accounts").UpdateByID(ctx, "joe", mongo.Pipeline{{{"$set", bson.D{{"pending", twice}}}}})
 	violations, err := l.Check(ctx)
 	if err1 != nil || err2 != nil || err != nil || len(violations) != 1 || violations[0].Rule != ledger.RulePending {
 		t.Error(err1, err2, err, violations)

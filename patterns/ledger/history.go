@@ -25,12 +25,12 @@ func (l *Ledger) BalanceAt(ctx context.Context, account string, at time.Time) (A
 		return 0, err
 	}
 	found, err := l.transfers.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{
-			{Key: "legs.account", Value: account}, {Key: "committed", Value: bson.D{{Key: "$lt", Value: at}}},
+		{{"$match", bson.D{
+			{"legs.account", account}, {"committed", bson.D{{"$lt", at}}},
 		}}},
-		{{Key: "$unwind", Value: "$legs"}},
-		{{Key: "$match", Value: bson.D{{Key: "legs.account", Value: account}}}},
-		{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "sum", Value: bson.D{{Key: "$sum", Value: "$legs.posted"}}}}}},
+		{{"$unwind", "$legs"}},
+		{{"$match", bson.D{{"legs.account", account}}}},
+		{{"$group", bson.D{{"_id", nil}, {"sum", bson.D{{"$sum", "$legs.posted"}}}}}},
 	})
 	if err != nil {
 		return 0, wrap(err, "add up the transfers of %s", account)
@@ -54,9 +54,9 @@ func (l *Ledger) History(ctx context.Context, account string, from, to time.Time
 			return
 		}
 		between := bson.D{
-			{Key: "legs.account", Value: account}, {Key: "committed", Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}},
+			{"legs.account", account}, {"committed", bson.D{{"$gte", from}, {"$lt", to}}},
 		}
-		order := bson.D{{Key: "committed", Value: 1}, {Key: "_id", Value: 1}}
+		order := bson.D{{"committed", 1}, {"_id", 1}}
 		found, err := l.transfers.Find(ctx, between, options.Find().SetSort(order))
 		if err != nil {
 			yield(Entry{}, wrap(err, "read the history of %s", account))

@@ -136,11 +136,11 @@ func or[T comparable](value, otherwise T) T {
 
 // Indexes returns the indexes that the ledger needs.
 func (l *Ledger) Indexes() []patterns.Index {
-	underWay := options.Index().SetPartialFilterExpression(bson.D{{Key: "deadline", Value: bson.D{{Key: "$exists", Value: true}}}})
+	underWay := options.Index().SetPartialFilterExpression(bson.D{{"deadline", bson.D{{"$exists", true}}}})
 	return []patterns.Index{
-		{Collection: l.cfg.Transfers, Model: mongo.IndexModel{Keys: bson.D{{Key: "state", Value: 1}, {Key: "deadline", Value: 1}}, Options: underWay}},
+		{Collection: l.cfg.Transfers, Model: mongo.IndexModel{Keys: bson.D{{"state", 1}, {"deadline", 1}}, Options: underWay}},
 		{Collection: l.cfg.Transfers, Model: mongo.IndexModel{Keys: bson.D{
-			{Key: "legs.account", Value: 1}, {Key: "committed", Value: 1}, {Key: "_id", Value: 1},
+			{"legs.account", 1}, {"committed", 1}, {"_id", 1},
 		}}},
 	}
 }
@@ -152,7 +152,7 @@ func (l *Ledger) EnsureIndexes(ctx context.Context) error {
 
 // ShardKeys returns how accounts and transfers are distributed over shards.
 func (l *Ledger) ShardKeys() []patterns.ShardKey {
-	hashed := bson.D{{Key: "_id", Value: "hashed"}}
+	hashed := bson.D{{"_id", "hashed"}}
 	return []patterns.ShardKey{{Collection: l.cfg.Accounts, Key: hashed}, {Collection: l.cfg.Transfers, Key: hashed}}
 }
 

@@ -325,13 +325,13 @@ func TestBusy(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
 	l, ctx := openBank(t, db, ledger.Config{}, nil), t.Context()
-	full := bson.D{{Key: "$set", Value: bson.D{{Key: "pending", Value: make([]bson.ObjectID, ledger.MaxPending)}}}}
+	full := bson.D{{"$set", bson.D{{"pending", make([]bson.ObjectID, ledger.MaxPending)}}}}
 	if _, err := db.Collection("accounts").UpdateByID(ctx, "joe", full); err != nil {
 		t.Fatal(err)
 	}
 	_, err := l.Transfer(ctx, "a", pay(1))
 	wantErr(t, err, ledger.ErrBusy)
-	empty := bson.D{{Key: "$set", Value: bson.D{{Key: "pending", Value: bson.A{}}}}}
+	empty := bson.D{{"$set", bson.D{{"pending", bson.A{}}}}}
 	if _, err := db.Collection("accounts").UpdateByID(ctx, "joe", empty); err != nil {
 		t.Fatal(err)
 	}

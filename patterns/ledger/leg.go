@@ -9,16 +9,16 @@ import (
 
 // allows is the condition under which an account takes part in a transfer.
 func allows(leg Leg) bson.D {
-	limit := bson.D{{Key: "$lte", Value: bson.A{bson.D{{Key: "$add", Value: bson.A{"$balance", "$incoming", leg.Amount}}}, "$ceiling"}}}
+	limit := bson.D{{"$lte", bson.A{bson.D{{"$add", bson.A{"$balance", "$incoming", leg.Amount}}}, "$ceiling"}}}
 	if leg.Amount < 0 {
-		rest := bson.D{{Key: "$add", Value: bson.A{bson.D{{Key: "$subtract", Value: bson.A{"$balance", "$outgoing"}}}, leg.Amount}}}
-		limit = bson.D{{Key: "$gte", Value: bson.A{rest, "$floor"}}}
+		rest := bson.D{{"$add", bson.A{bson.D{{"$subtract", bson.A{"$balance", "$outgoing"}}}, leg.Amount}}}
+		limit = bson.D{{"$gte", bson.A{rest, "$floor"}}}
 	}
 	return bson.D{
-		{Key: "_id", Value: leg.Account},
-		{Key: "currency", Value: leg.Currency},
-		{Key: "closed", Value: false},
-		{Key: "$expr", Value: limit},
+		{"_id", leg.Account},
+		{"currency", leg.Currency},
+		{"closed", false},
+		{"$expr", limit},
 	}
 }
 
@@ -34,39 +34,39 @@ func reserved(leg Leg) (string, Amount) {
 func reserve(run bson.ObjectID, leg Leg) mongo.WriteModel {
 	field, amount := reserved(leg)
 	free := append(allows(leg),
-		bson.E{Key: "pending", Value: bson.D{{Key: "$ne", Value: run}}},
-		bson.E{Key: "fences", Value: bson.D{{Key: "$ne", Value: run}}},
-		bson.E{Key: fmt.Sprintf("pending.%d", MaxPending-1), Value: bson.D{{Key: "$exists", Value: false}}})
+		bson.E{"pending", bson.D{{"$ne", run}}},
+		bson.E{"fences", bson.D{{"$ne", run}}},
+		bson.E{fmt.Sprintf("pending.%d", MaxPending-1), bson.D{{"$exists", false}}})
 	return mongo.NewUpdateOneModel().SetFilter(free).SetUpdate(bson.D{
-		{Key: "$inc", Value: bson.D{{Key: field, Value: amount}}},
-		{Key: "$push", Value: bson.D{{Key: "pending", Value: run}}},
+		{"$inc", bson.D{{field, amount}}},
+		{"$push", bson.D{{"pending", run}}},
 	})
 }
 
 // move changes the balance by what is posted and ends the reservation, once.
 func move(run bson.ObjectID, leg Leg) mongo.WriteModel {
 	field, amount := reserved(leg)
-	mine := bson.D{{Key: "_id", Value: leg.Account}, {Key: "pending", Value: run}}
+	mine := bson.D{{"_id", leg.Account}, {"pending", run}}
 	return mongo.NewUpdateOneModel().SetFilter(mine).SetUpdate(bson.D{
-		{Key: "$inc", Value: bson.D{{Key: "balance", Value: leg.Posted}, {Key: field, Value: -amount}}},
-		{Key: "$pull", Value: bson.D{{Key: "pending", Value: run}}},
+		{"$inc", bson.D{{"balance", leg.Posted}, {field, -amount}}},
+		{"$pull", bson.D{{"pending", run}}},
 	})
 }
 
 // release ends the reservation if there is one. There will be none from then on.
 func release(run bson.ObjectID, leg Leg) mongo.WriteModel {
 	field, amount := reserved(leg)
-	open := bson.D{{Key: "_id", Value: leg.Account}, {Key: "fences", Value: bson.D{{Key: "$ne", Value: run}}}}
-	less := bson.D{{Key: "$subtract", Value: bson.A{"$" + field, amount}}}
-	return mongo.NewUpdateOneModel().SetFilter(open).SetUpdate(mongo.Pipeline{{{Key: "$set", Value: bson.D{
-		{Key: field, Value: bson.D{{Key: "$cond", Value: bson.A{
-			bson.D{{Key: "$in", Value: bson.A{run, "$pending"}}}, less, "$" + field,
+	open := bson.D{{"_id", leg.Account}, {"fences", bson.D{{"$ne", run}}}}
+	less := bson.D{{"$subtract", bson.A{"$" + field, amount}}}
+	return mongo.NewUpdateOneModel().SetFilter(open).SetUpdate(mongo.Pipeline{{{"$set", bson.D{
+		{field, bson.D{{"$cond", bson.A{
+			bson.D{{"$in", bson.A{run, "$pending"}}}, less, "$" + field,
 		}}}},
-		{Key: "pending", Value: bson.D{{Key: "$filter", Value: bson.D{
-			{Key: "input", Value: "$pending"}, {Key: "cond", Value: bson.D{{Key: "$ne", Value: bson.A{"$$this", run}}}},
+		{"pending", bson.D{{"$filter", bson.D{
+			{"input", "$pending"}, {"cond", bson.D{{"$ne", bson.A{"$$this", run}}}},
 		}}}},
-		{Key: "fences", Value: bson.D{{Key: "$slice", Value: bson.A{
-			bson.D{{Key: "$concatArrays", Value: bson.A{"$fences", bson.A{run}}}}, -MaxFences,
+		{"fences", bson.D{{"$slice", bson.A{
+			bson.D{{"$concatArrays", bson.A{"$fences", bson.A{run}}}}, -MaxFences,
 		}}}},
 	}}}})
 }
@@ -74,6 +74,6 @@ func release(run bson.ObjectID, leg Leg) mongo.WriteModel {
 // apply changes the balance at once. It is for transactions, in which all accounts change together.
 func apply(leg Leg) mongo.WriteModel {
 	return mongo.NewUpdateOneModel().SetFilter(allows(leg)).SetUpdate(bson.D{
-		{Key: "$inc", Value: bson.D{{Key: "balance", Value: leg.Posted}}},
+		{"$inc", bson.D{{"balance", leg.Posted}}},
 	})
 }

@@ -18,8 +18,8 @@ const batch = 100
 // any time, any number of times at once. It returns how many transfers it has ended.
 func (l *Ledger) Repair(ctx context.Context) (int64, error) {
 	return l.repair(ctx, bson.D{
-		{Key: "state", Value: bson.D{{Key: "$in", Value: bson.A{Pending, Canceling, Committed, Held}}}},
-		{Key: "deadline", Value: bson.D{{Key: "$lte", Value: l.Now()}}},
+		{"state", bson.D{{"$in", bson.A{Pending, Canceling, Committed, Held}}}},
+		{"deadline", bson.D{{"$lte", l.Now()}}},
 	})
 }
 
@@ -30,9 +30,9 @@ func (l *Ledger) RecoverOwn(ctx context.Context) (int64, error) {
 		return 0, errors.New("ledger: the application has no name")
 	}
 	return l.repair(ctx, bson.D{
-		{Key: "state", Value: bson.D{{Key: "$in", Value: bson.A{Pending, Canceling, Committed}}}},
-		{Key: "deadline", Value: bson.D{{Key: "$exists", Value: true}}},
-		{Key: "app", Value: l.cfg.App},
+		{"state", bson.D{{"$in", bson.A{Pending, Canceling, Committed}}}},
+		{"deadline", bson.D{{"$exists", true}}},
+		{"app", l.cfg.App},
 	})
 }
 
@@ -76,14 +76,14 @@ func (l *Ledger) drive(ctx context.Context, t *Record) error {
 // error of a transfer that was refused is with the transfer.
 func (l *Ledger) Work(ctx context.Context) (*Record, error) {
 	now := l.Now()
-	due := bson.D{{Key: "state", Value: Initial}, {Key: "deadline", Value: bson.D{{Key: "$lte", Value: now}}}}
-	claim := bson.D{{Key: "$set", Value: bson.D{
-		{Key: "state", Value: Pending},
-		{Key: "app", Value: l.cfg.App},
-		{Key: "run", Value: bson.NewObjectID()},
-		{Key: "deadline", Value: now.Add(l.cfg.Timeout)},
+	due := bson.D{{"state", Initial}, {"deadline", bson.D{{"$lte", now}}}}
+	claim := bson.D{{"$set", bson.D{
+		{"state", Pending},
+		{"app", l.cfg.App},
+		{"run", bson.NewObjectID()},
+		{"deadline", now.Add(l.cfg.Timeout)},
 	}}}
-	t, err := l.step(ctx, due, claim, bson.D{{Key: "deadline", Value: 1}})
+	t, err := l.step(ctx, due, claim, bson.D{{"deadline", 1}})
 	if t == nil || err != nil {
 		return nil, err
 	}

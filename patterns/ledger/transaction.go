@@ -45,14 +45,14 @@ func (e inTransaction) execute(ctx context.Context, t *Record) error {
 // post implements engine.
 func (e inTransaction) post(ctx context.Context, t *Record, posted []Leg) error {
 	change := doneNow(e.Ledger)
-	change[0].Value = append(change[0].Value.(bson.D), bson.E{Key: "legs", Value: posted})
+	change[0].Value = append(change[0].Value.(bson.D), bson.E{"legs", posted})
 	return e.together(ctx, t, withState(change, Done), posted, func(leg Leg) mongo.WriteModel { return move(t.Run, leg) })
 }
 
 func doneNow(l *Ledger) bson.D {
 	return bson.D{
-		{Key: "$set", Value: bson.D{{Key: "committed", Value: l.Now()}}},
-		{Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}},
+		{"$set", bson.D{{"committed", l.Now()}}},
+		{"$unset", bson.D{{"deadline", ""}}},
 	}
 }
 

@@ -59,7 +59,7 @@ func (l *Ledger) Submit(ctx context.Context, id string, from time.Time, moves ..
 // Get returns a transfer, or ErrNoTransfer.
 func (l *Ledger) Get(ctx context.Context, id string) (*Record, error) {
 	t := &Record{}
-	err := l.transfers.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(t)
+	err := l.transfers.FindOne(ctx, bson.D{{"_id", id}}).Decode(t)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, ErrNoTransfer
 	}
@@ -122,20 +122,20 @@ func (l *Ledger) run(ctx context.Context, t *Record, again func(reason string) b
 
 // take makes a transfer that stands still, as old says, the caller's with the run of t. It returns nil where another was faster.
 func (l *Ledger) take(ctx context.Context, old, t *Record) (*Record, error) {
-	still := bson.D{{Key: "_id", Value: old.ID}, {Key: "state", Value: old.State}, {Key: "run", Value: old.Run}}
+	still := bson.D{{"_id", old.ID}, {"state", old.State}, {"run", old.Run}}
 	set := bson.D{
-		{Key: "state", Value: Pending},
-		{Key: "run", Value: t.Run},
-		{Key: "app", Value: l.cfg.App},
-		{Key: "deadline", Value: l.Now().Add(l.cfg.Timeout)},
+		{"state", Pending},
+		{"run", t.Run},
+		{"app", l.cfg.App},
+		{"deadline", l.Now().Add(l.cfg.Timeout)},
 	}
-	gone := bson.D{{Key: "reason", Value: ""}}
+	gone := bson.D{{"reason", ""}}
 	if t.HoldUntil.IsZero() {
-		gone = append(gone, bson.E{Key: "holdUntil", Value: ""})
+		gone = append(gone, bson.E{"holdUntil", ""})
 	} else {
-		set = append(set, bson.E{Key: "holdUntil", Value: t.HoldUntil})
+		set = append(set, bson.E{"holdUntil", t.HoldUntil})
 	}
-	return l.step(ctx, still, bson.D{{Key: "$set", Value: set}, {Key: "$unset", Value: gone}}, nil)
+	return l.step(ctx, still, bson.D{{"$set", set}, {"$unset", gone}}, nil)
 }
 
 func (l *Ledger) executeTaken(ctx context.Context, t *Record, err error) (*Record, error) {

@@ -30,8 +30,8 @@ func (e twoPhase) execute(ctx context.Context, t *Record) error {
 		return e.decide(ctx, t, Held, heldUntil(t))
 	}
 	now := e.Now()
-	set := bson.D{{Key: "committed", Value: now}, {Key: "deadline", Value: now.Add(e.cfg.Timeout)}}
-	if err := e.decide(ctx, t, Committed, bson.D{{Key: "$set", Value: set}}); err != nil || t.State != Committed {
+	set := bson.D{{"committed", now}, {"deadline", now.Add(e.cfg.Timeout)}}
+	if err := e.decide(ctx, t, Committed, bson.D{{"$set", set}}); err != nil || t.State != Committed {
 		return err
 	}
 	return e.settle(ctx, t)
@@ -40,9 +40,9 @@ func (e twoPhase) execute(ctx context.Context, t *Record) error {
 // heldUntil sets when a hold expires.
 func heldUntil(t *Record) bson.D {
 	if t.HoldUntil.IsZero() {
-		return bson.D{{Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}}
+		return bson.D{{"$unset", bson.D{{"deadline", ""}}}}
 	}
-	return bson.D{{Key: "$set", Value: bson.D{{Key: "deadline", Value: t.HoldUntil}}}}
+	return bson.D{{"$set", bson.D{{"deadline", t.HoldUntil}}}}
 }
 
 // post implements engine.
@@ -55,8 +55,8 @@ func (e twoPhase) post(ctx context.Context, t *Record, posted []Leg) error {
 
 func postChange(l *Ledger, posted []Leg) bson.D {
 	now := l.Now()
-	return bson.D{{Key: "$set", Value: bson.D{
-		{Key: "committed", Value: now}, {Key: "deadline", Value: now.Add(l.cfg.Timeout)}, {Key: "legs", Value: posted},
+	return bson.D{{"$set", bson.D{
+		{"committed", now}, {"deadline", now.Add(l.cfg.Timeout)}, {"legs", posted},
 	}}}
 }
 
@@ -92,19 +92,19 @@ func (l *Ledger) lookAgain(ctx context.Context, t *Record) error {
 
 // asIs selects a transfer as long as nobody else has changed its state.
 func asIs(t *Record) bson.D {
-	return bson.D{{Key: "_id", Value: t.ID}, {Key: "state", Value: t.State}, {Key: "run", Value: t.Run}}
+	return bson.D{{"_id", t.ID}, {"state", t.State}, {"run", t.Run}}
 }
 
 // withState adds a state to what a change sets.
 func withState(change bson.D, to State) bson.D {
-	state := bson.E{Key: "state", Value: to}
+	state := bson.E{"state", to}
 	for i, op := range change {
 		if set, ok := op.Value.(bson.D); ok && op.Key == "$set" {
 			change[i].Value = append(set, state)
 			return change
 		}
 	}
-	return append(change, bson.E{Key: "$set", Value: bson.D{state}})
+	return append(change, bson.E{"$set", bson.D{state}})
 }
 
 // settle makes balances of what a committed transfer has reserved.
@@ -117,8 +117,8 @@ func (l *Ledger) settle(ctx context.Context, t *Record) error {
 
 // abandon gives back what a transfer has reserved, or can still reserve.
 func (l *Ledger) abandon(ctx context.Context, t *Record, reason string) error {
-	set := bson.D{{Key: "reason", Value: reason}, {Key: "deadline", Value: l.Now().Add(l.cfg.Timeout)}}
-	if err := l.decide(ctx, t, Canceling, bson.D{{Key: "$set", Value: set}}); err != nil || t.State != Canceling {
+	set := bson.D{{"reason", reason}, {"deadline", l.Now().Add(l.cfg.Timeout)}}
+	if err := l.decide(ctx, t, Canceling, bson.D{{"$set", set}}); err != nil || t.State != Canceling {
 		return err
 	}
 	return l.giveBack(ctx, t)
@@ -137,11 +137,11 @@ func (l *Ledger) giveBack(ctx context.Context, t *Record) error {
 
 // end brings a transfer into its last state, or back to the first one.
 func (l *Ledger) end(ctx context.Context, t *Record, state State) error {
-	change := bson.D{{Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}}
+	change := bson.D{{"$unset", bson.D{{"deadline", ""}}}}
 	if state == Initial {
 		change = bson.D{
-			{Key: "$set", Value: bson.D{{Key: "deadline", Value: l.Now()}}},
-			{Key: "$unset", Value: bson.D{{Key: "reason", Value: ""}, {Key: "app", Value: ""}}},
+			{"$set", bson.D{{"deadline", l.Now()}}},
+			{"$unset", bson.D{{"reason", ""}, {"app", ""}}},
 		}
 	}
 	if _, err := l.transfers.UpdateOne(ctx, asIs(t), withState(change, state)); err != nil {

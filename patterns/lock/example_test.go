@@ -49,13 +49,13 @@ func ExampleLease_Guard() {
 		log.Fatal(err)
 	}
 	prices := db.Client().Database("shop").Collection("prices")
-	if _, err := prices.InsertOne(ctx, bson.D{{Key: "_id", Value: "tea"}}); err != nil {
+	if _, err := prices.InsertOne(ctx, bson.D{{"_id", "tea"}}); err != nil {
 		log.Fatal(err)
 	}
 	set := func(lease *lock.Lease, price int) {
 		when, fence := lease.Guard("fence")
-		res, err := prices.UpdateOne(ctx, append(when, bson.E{Key: "_id", Value: "tea"}),
-			bson.D{{Key: "$set", Value: append(fence, bson.E{Key: "price", Value: price})}})
+		res, err := prices.UpdateOne(ctx, append(when, bson.E{"_id", "tea"}),
+			bson.D{{"$set", append(fence, bson.E{"price", price})}})
 		if err != nil {
 			log.Fatal(err)
 		}

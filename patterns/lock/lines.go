@@ -66,8 +66,8 @@ func (l *Lines) Add(ctx context.Context, id any, sku string, qty int64) error {
 
 // increase changes a line and the sum, if the line exists.
 func (l *Lines) increase(ctx context.Context, id any, sku string, qty int64) (bool, error) {
-	with := bson.D{{Key: "_id", Value: id}, {Key: "items.sku", Value: sku}}
-	res, err := l.coll.UpdateOne(ctx, with, bson.D{{Key: "$inc", Value: bson.D{{Key: "items.$.qty", Value: qty}, {Key: "total", Value: qty}}}})
+	with := bson.D{{"_id", id}, {"items.sku", sku}}
+	res, err := l.coll.UpdateOne(ctx, with, bson.D{{"$inc", bson.D{{"items.$.qty", qty}, {"total", qty}}}})
 	if err != nil {
 		return false, fmt.Errorf("lock: increase line %s of %v: %w", sku, id, err)
 	}
@@ -77,13 +77,13 @@ func (l *Lines) increase(ctx context.Context, id any, sku string, qty int64) (bo
 // push adds a line, if it does not exist. done is false where somebody has added it meanwhile.
 func (l *Lines) push(ctx context.Context, id any, sku string, qty int64) (done bool, err error) {
 	without := bson.D{
-		{Key: "_id", Value: id},
-		{Key: "items.sku", Value: bson.D{{Key: "$ne", Value: sku}}},
-		{Key: fmt.Sprintf("items.%d", l.max-1), Value: bson.D{{Key: "$exists", Value: false}}},
+		{"_id", id},
+		{"items.sku", bson.D{{"$ne", sku}}},
+		{fmt.Sprintf("items.%d", l.max-1), bson.D{{"$exists", false}}},
 	}
 	add := bson.D{
-		{Key: "$push", Value: bson.D{{Key: "items", Value: bson.D{{Key: "sku", Value: sku}, {Key: "qty", Value: qty}}}}},
-		{Key: "$inc", Value: bson.D{{Key: "total", Value: qty}}},
+		{"$push", bson.D{{"items", bson.D{{"sku", sku}, {"qty", qty}}}}},
+		{"$inc", bson.D{{"total", qty}}},
 	}
 	// A document that exists but does not match makes the upsert fail: the line is there by now, or the document is full.
 	_, err = l.coll.UpdateOne(ctx, without, add, options.UpdateOne().SetUpsert(true))
@@ -93,7 +93,7 @@ func (l *Lines) push(ctx context.Context, id any, sku string, qty int64) (done b
 		}
 		return true, nil
 	}
-	n, err := l.coll.CountDocuments(ctx, bson.D{{Key: "_id", Value: id}, {Key: "items.sku", Value: sku}})
+	n, err := l.coll.CountDocuments(ctx, bson.D{{"_id", id}, {"items.sku", sku}})
 	if err != nil {
 		return false, fmt.Errorf("lock: look for line %s of %v: %w", sku, id, err)
 	}
@@ -108,11 +108,11 @@ const RuleLines = "the sum is that of the lines, and each kind has one line"
 
 // Check lists the documents whose sum is not that of their lines, or with two lines of one kind.
 func (l *Lines) Check(ctx context.Context) ([]patterns.Violation, error) {
-	skus := bson.D{{Key: "$ifNull", Value: bson.A{"$items.sku", bson.A{}}}}
-	wrong := bson.D{{Key: "$expr", Value: bson.D{{Key: "$or", Value: bson.A{
-		bson.D{{Key: "$ne", Value: bson.A{"$total", bson.D{{Key: "$sum", Value: "$items.qty"}}}}},
-		bson.D{{Key: "$ne", Value: bson.A{
-			bson.D{{Key: "$size", Value: skus}}, bson.D{{Key: "$size", Value: bson.D{{Key: "$setUnion", Value: bson.A{skus}}}}},
+	skus := bson.D{{"$ifNull", bson.A{"$items.sku", bson.A{}}}}
+	wrong := bson.D{{"$expr", bson.D{{"$or", bson.A{
+		bson.D{{"$ne", bson.A{"$total", bson.D{{"$sum", "$items.qty"}}}}},
+		bson.D{{"$ne", bson.A{
+			bson.D{{"$size", skus}}, bson.D{{"$size", bson.D{{"$setUnion", bson.A{skus}}}}},
 		}}},
 	}}}}}
 	found, err := l.coll.Find(ctx, wrong)

@@ -82,10 +82,10 @@ func (l *Lease) Expires() time.Time { return l.doc.Expires }
 // Acquire takes a lock, or fails with ErrHeld.
 func (l *Locks) Acquire(ctx context.Context, name string) (*Lease, error) {
 	now := l.Now()
-	free := bson.D{{Key: "_id", Value: name}, {Key: "expires", Value: bson.D{{Key: "$lte", Value: now}}}}
+	free := bson.D{{"_id", name}, {"expires", bson.D{{"$lte", now}}}}
 	take := bson.D{
-		{Key: "$set", Value: bson.D{{Key: "owner", Value: rand.Text()}, {Key: "expires", Value: now.Add(l.lease)}}},
-		{Key: "$inc", Value: bson.D{{Key: "token", Value: int64(1)}}},
+		{"$set", bson.D{{"owner", rand.Text()}, {"expires", now.Add(l.lease)}}},
+		{"$inc", bson.D{{"token", int64(1)}}},
 	}
 	lease := &Lease{locks: l}
 	opts := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
@@ -116,8 +116,8 @@ func (l *Locks) Wait(ctx context.Context, name string, pace time.Duration) (*Lea
 // Renew begins the lease anew. It fails with ErrLost where it has ended: the holder must stop its work.
 func (l *Lease) Renew(ctx context.Context) error {
 	now := l.locks.Now()
-	mine := append(l.mine(), bson.E{Key: "expires", Value: bson.D{{Key: "$gt", Value: now}}})
-	renew := bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: now.Add(l.locks.lease)}}}}
+	mine := append(l.mine(), bson.E{"expires", bson.D{{"$gt", now}}})
+	renew := bson.D{{"$set", bson.D{{"expires", now.Add(l.locks.lease)}}}}
 	opts := options.FindOneAndUpdate().SetReturnDocument(options.After)
 	err := l.locks.coll.FindOneAndUpdate(ctx, mine, renew, opts).Decode(&l.doc)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -131,7 +131,7 @@ func (l *Lease) Renew(ctx context.Context) error {
 
 // Release gives the lock back. A lease that has ended already is no error.
 func (l *Lease) Release(ctx context.Context) error {
-	end := bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: time.Unix(0, 0)}}}}
+	end := bson.D{{"$set", bson.D{{"expires", time.Unix(0, 0)}}}}
 	if _, err := l.locks.coll.UpdateOne(ctx, l.mine(), end); err != nil {
 		return fmt.Errorf("lock: release %s: %w", l.doc.Name, err)
 	}
@@ -139,7 +139,7 @@ func (l *Lease) Release(ctx context.Context) error {
 }
 
 func (l *Lease) mine() bson.D {
-	return bson.D{{Key: "_id", Value: l.doc.Name}, {Key: "owner", Value: l.doc.Owner}}
+	return bson.D{{"_id", l.doc.Name}, {"owner", l.doc.Owner}}
 }
 
 // Guard returns the condition by which a write on behalf of the lock has no effect once a later holder has written, and what the
@@ -149,8 +149,8 @@ func (l *Lease) mine() bson.D {
 //	res, err := reports.UpdateOne(ctx, append(bson.D{{"_id", id}}, when...), bson.D{{"$set", append(set, bson.E{"total", total})}})
 func (l *Lease) Guard(field string) (when, set bson.D) {
 	// A document that was never written under the lock has no such field; $not also takes those.
-	when = bson.D{{Key: field, Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gt", Value: l.doc.Token}}}}}}
-	return when, bson.D{{Key: field, Value: l.doc.Token}}
+	when = bson.D{{field, bson.D{{"$not", bson.D{{"$gt", l.doc.Token}}}}}}
+	return when, bson.D{{field, l.doc.Token}}
 }
 
 // Do runs fn while it holds a lock, which it renews three times a lease. The context of fn ends when the lease is lost.
@@ -201,12 +201,12 @@ const (
 // Check lists the locks that nobody could ever acquire, or not for longer than Config.Lease: only something else than this package can make
 // them so.
 func (l *Locks) Check(ctx context.Context) (out []patterns.Violation, err error) {
-	ends := bson.D{{Key: "$type", Value: "date"}, {Key: "$lte", Value: l.Now().Add(l.lease)}}
+	ends := bson.D{{"$type", "date"}, {"$lte", l.Now().Add(l.lease)}}
 	for _, rule := range []struct {
 		name, field string
 		holds       bson.D
-	}{{RuleEnds, "expires", ends}, {RuleToken, "token", bson.D{{Key: "$gte", Value: 1}}}} {
-		wrong := bson.D{{Key: rule.field, Value: bson.D{{Key: "$not", Value: rule.holds}}}}
+	}{{RuleEnds, "expires", ends}, {RuleToken, "token", bson.D{{"$gte", 1}}}} {
+		wrong := bson.D{{rule.field, bson.D{{"$not", rule.holds}}}}
 		err := patterns.Each(ctx, l.coll, wrong, func(doc *bson.Raw) error {
 			out = append(out, patterns.Violation{Rule: rule.name, Collection: l.coll.Name(), ID: doc.Lookup("_id"), Detail: doc.String()})
 			return nil
@@ -226,7 +226,7 @@ func (l *Locks) EnsureIndexes(context.Context) error { return nil }
 
 // ShardKeys returns how locks are distributed over shards.
 func (l *Locks) ShardKeys() []patterns.ShardKey {
-	return []patterns.ShardKey{{Collection: l.coll.Name(), Key: bson.D{{Key: "_id", Value: "hashed"}}}}
+	return []patterns.ShardKey{{Collection: l.coll.Name(), Key: bson.D{{"_id", "hashed"}}}}
 }
 
 // Shard distributes the locks over the shards of a cluster.

@@ -78,13 +78,13 @@ func TestGuard(t *testing.T) {
 	clock := patterntest.NewClock()
 	db := patterntest.Open(t)
 	locks, coll := newLocks(t, db, clock), db.Collection("reports")
-	if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {
+	if _, err := coll.InsertOne(t.Context(), bson.D{{"_id", 1}}); err != nil {
 		t.Fatal(err)
 	}
 	write := func(lease *lock.Lease, total int) int64 {
 		when, set := lease.Guard("fence")
-		res, err := coll.UpdateOne(t.Context(), append(when, bson.E{Key: "_id", Value: 1}),
-			bson.D{{Key: "$set", Value: append(set, bson.E{Key: "total", Value: total})}})
+		res, err := coll.UpdateOne(t.Context(), append(when, bson.E{"_id", 1}),
+			bson.D{{"$set", append(set, bson.E{"total", total})}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,18 +209,18 @@ func TestNoScans(t *testing.T) {
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
-	lease := bson.E{Key: "expires", Value: clock.Now().Add(time.Minute)}
-	token := bson.E{Key: "token", Value: int64(7)}
+	lease := bson.E{"expires", clock.Now().Add(time.Minute)}
+	token := bson.E{"token", int64(7)}
 	for name, c := range map[string]struct {
 		doc  bson.D
 		rule string
 	}{
-		"no end":   {bson.D{{Key: "_id", Value: "x"}, token}, lock.RuleEnds},
-		"no date":  {bson.D{{Key: "_id", Value: "x"}, token, {Key: "expires", Value: "never"}}, lock.RuleEnds},
-		"far":      {bson.D{{Key: "_id", Value: "x"}, token, {Key: "expires", Value: clock.Now().Add(time.Hour)}}, lock.RuleEnds},
-		"no token": {bson.D{{Key: "_id", Value: "x"}, lease}, lock.RuleToken},
-		"a text":   {bson.D{{Key: "_id", Value: "x"}, lease, {Key: "token", Value: "7"}}, lock.RuleToken},
-		"negative": {bson.D{{Key: "_id", Value: "x"}, lease, {Key: "token", Value: -1}}, lock.RuleToken},
+		"no end":   {bson.D{{"_id", "x"}, token}, lock.RuleEnds},
+		"no date":  {bson.D{{"_id", "x"}, token, {"expires", "never"}}, lock.RuleEnds},
+		"far":      {bson.D{{"_id", "x"}, token, {"expires", clock.Now().Add(time.Hour)}}, lock.RuleEnds},
+		"no token": {bson.D{{"_id", "x"}, lease}, lock.RuleToken},
+		"a text":   {bson.D{{"_id", "x"}, lease, {"token", "7"}}, lock.RuleToken},
+		"negative": {bson.D{{"_id", "x"}, lease, {"token", -1}}, lock.RuleToken},
 	} {
 		db := patterntest.Open(t)
 		locks := newLocks(t, db, clock)

@@ -63,14 +63,14 @@ func (t *Tallies) Add(ctx context.Context, id any, kind string, n int64) (*Tally
 	}
 	path := "counts." + kind
 	// Without the kind there is nothing to take from.
-	filter := bson.D{{Key: "_id", Value: id}}
+	filter := bson.D{{"_id", id}}
 	if n < 0 {
-		filter = append(filter, bson.E{Key: path, Value: bson.D{{Key: "$gte", Value: -n}}})
+		filter = append(filter, bson.E{path, bson.D{{"$gte", -n}}})
 	}
-	count := bson.D{{Key: "$add", Value: bson.A{bson.D{{Key: "$ifNull", Value: bson.A{"$" + path, int64(0)}}}, n}}}
-	gone := bson.D{{Key: "$eq", Value: bson.A{count, int64(0)}}}
+	count := bson.D{{"$add", bson.A{bson.D{{"$ifNull", bson.A{"$" + path, int64(0)}}}, n}}}
+	gone := bson.D{{"$eq", bson.A{count, int64(0)}}}
 	change := mongo.Pipeline{
-		{{Key: "$set", Value: bson.D{{Key: path, Value: bson.D{{Key: "$cond", Value: bson.A{gone, "$$REMOVE", count}}}}}}},
+		{{"$set", bson.D{{path, bson.D{{"$cond", bson.A{gone, "$$REMOVE", count}}}}}}},
 		sums(),
 	}
 	opts := options.FindOneAndUpdate().SetUpsert(n > 0).SetReturnDocument(options.After)
@@ -90,22 +90,22 @@ func (t *Tallies) Add(ctx context.Context, id any, kind string, n int64) (*Tally
 
 // sums is the stage that computes what follows from the counts.
 func sums() bson.D {
-	values := bson.D{{Key: "$objectToArray", Value: bson.D{{Key: "$ifNull", Value: bson.A{"$counts", bson.D{}}}}}}
-	return bson.D{{Key: "$set", Value: bson.D{
-		{Key: "total", Value: bson.D{{Key: "$toLong", Value: bson.D{{Key: "$sum", Value: bson.D{{Key: "$map", Value: bson.D{
-			{Key: "input", Value: values}, {Key: "in", Value: "$$this.v"},
+	values := bson.D{{"$objectToArray", bson.D{{"$ifNull", bson.A{"$counts", bson.D{}}}}}}
+	return bson.D{{"$set", bson.D{
+		{"total", bson.D{{"$toLong", bson.D{{"$sum", bson.D{{"$map", bson.D{
+			{"input", values}, {"in", "$$this.v"},
 		}}}}}}}},
-		{Key: "kinds", Value: bson.D{{Key: "$size", Value: values}}},
+		{"kinds", bson.D{{"$size", values}}},
 	}}}
 }
 
 // wrong is the condition of tallies whose sums do not follow from their counts.
 func wrong() bson.D {
-	values := bson.D{{Key: "$objectToArray", Value: bson.D{{Key: "$ifNull", Value: bson.A{"$counts", bson.D{}}}}}}
-	amounts := bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: values}, {Key: "in", Value: "$$this.v"}}}}
-	return bson.D{{Key: "$expr", Value: bson.D{{Key: "$or", Value: bson.A{
-		bson.D{{Key: "$ne", Value: bson.A{"$total", bson.D{{Key: "$sum", Value: amounts}}}}},
-		bson.D{{Key: "$ne", Value: bson.A{"$kinds", bson.D{{Key: "$size", Value: values}}}}},
+	values := bson.D{{"$objectToArray", bson.D{{"$ifNull", bson.A{"$counts", bson.D{}}}}}}
+	amounts := bson.D{{"$map", bson.D{{"input", values}, {"in", "$$this.v"}}}}
+	return bson.D{{"$expr", bson.D{{"$or", bson.A{
+		bson.D{{"$ne", bson.A{"$total", bson.D{{"$sum", amounts}}}}},
+		bson.D{{"$ne", bson.A{"$kinds", bson.D{{"$size", values}}}}},
 	}}}}}
 }
 

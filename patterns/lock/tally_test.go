@@ -135,11 +135,11 @@ func TestTallyBroken(t *testing.T) {
 	if _, err := tallies.Add(t.Context(), 0, "a", 1); err != nil {
 		t.Fatal(err)
 	}
-	counts := bson.D{{Key: "a", Value: 2}, {Key: "b", Value: 3}}
+	counts := bson.D{{"a", 2}, {"b", 3}}
 	_, err := db.Collection("tallies").InsertMany(t.Context(), []bson.D{
-		{{Key: "_id", Value: 1}, {Key: "counts", Value: counts}, {Key: "total", Value: 6}, {Key: "kinds", Value: 2}},
-		{{Key: "_id", Value: 2}, {Key: "counts", Value: counts}, {Key: "total", Value: 5}, {Key: "kinds", Value: 3}},
-		{{Key: "_id", Value: 3}, {Key: "counts", Value: counts}, {Key: "total", Value: 5}, {Key: "kinds", Value: 2}},
+		{{"_id", 1}, {"counts", counts}, {"total", 6}, {"kinds", 2}},
+		{{"_id", 2}, {"counts", counts}, {"total", 5}, {"kinds", 3}},
+		{{"_id", 3}, {"counts", counts}, {"total", 5}, {"kinds", 2}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -203,11 +203,11 @@ func TestLinesCrash(t *testing.T) {
 func TestLinesBroken(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
-	line := bson.D{{Key: "sku", Value: "a"}, {Key: "qty", Value: 1}}
+	line := bson.D{{"sku", "a"}, {"qty", 1}}
 	_, err := db.Collection("lines").InsertMany(t.Context(), []bson.D{
-		{{Key: "_id", Value: 1}, {Key: "items", Value: bson.A{line}}, {Key: "total", Value: 2}},
-		{{Key: "_id", Value: 2}, {Key: "items", Value: bson.A{line, line}}, {Key: "total", Value: 2}},
-		{{Key: "_id", Value: 3}, {Key: "items", Value: bson.A{line}}, {Key: "total", Value: 1}},
+		{{"_id", 1}, {"items", bson.A{line}}, {"total", 2}},
+		{{"_id", 2}, {"items", bson.A{line, line}}, {"total", 2}},
+		{{"_id", 3}, {"items", bson.A{line}}, {"total", 1}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -21,46 +21,46 @@ func (array) checkValue(any) error { return nil }
 
 // all is the array; empty where there is none.
 func (a array) all() bson.D {
-	return bson.D{{Key: "$ifNull", Value: bson.A{"$" + a.field, bson.A{}}}}
+	return bson.D{{"$ifNull", bson.A{"$" + a.field, bson.A{}}}}
 }
 
 // keys are those of the array.
 func (a array) keys() bson.D {
-	return bson.D{{Key: "$ifNull", Value: bson.A{"$" + a.field + ".key", bson.A{}}}}
+	return bson.D{{"$ifNull", bson.A{"$" + a.field + ".key", bson.A{}}}}
 }
 
-func literal(v any) bson.D { return bson.D{{Key: "$literal", Value: v}} }
+func literal(v any) bson.D { return bson.D{{"$literal", v}} }
 
-func (a array) size() bson.D { return bson.D{{Key: "$size", Value: a.all()}} }
+func (a array) size() bson.D { return bson.D{{"$size", a.all()}} }
 
 func (a array) has(key string) bson.D {
-	return bson.D{{Key: "$in", Value: bson.A{literal(key), a.keys()}}}
+	return bson.D{{"$in", bson.A{literal(key), a.keys()}}}
 }
 
 // set replaces the first entry of the key where it stands, drops others of it, and appends one where there is none.
 func (a array) set(key string, value any) mongo.Pipeline {
-	entry := literal(bson.D{{Key: "key", Value: key}, {Key: "value", Value: value}})
-	at := bson.D{{Key: "$indexOfArray", Value: bson.A{a.keys(), literal(key)}}}
+	entry := literal(bson.D{{"key", key}, {"value", value}})
+	at := bson.D{{"$indexOfArray", bson.A{a.keys(), literal(key)}}}
 	others := func(from any) bson.D {
-		return bson.D{{Key: "$filter", Value: bson.D{
-			{Key: "input", Value: from},
-			{Key: "cond", Value: bson.D{{Key: "$ne", Value: bson.A{"$$this.key", literal(key)}}}},
+		return bson.D{{"$filter", bson.D{
+			{"input", from},
+			{"cond", bson.D{{"$ne", bson.A{"$$this.key", literal(key)}}}},
 		}}}
 	}
-	size := bson.D{{Key: "$size", Value: "$$all"}}
+	size := bson.D{{"$size", "$$all"}}
 	// $slice takes no length of zero.
-	head := bson.D{{Key: "$cond", Value: bson.A{bson.D{{Key: "$gt", Value: bson.A{"$$at", 0}}}, bson.D{{Key: "$slice", Value: bson.A{"$$all", "$$at"}}}, bson.A{}}}}
-	tail := others(bson.D{{Key: "$slice", Value: bson.A{"$$all", "$$at", bson.D{{Key: "$add", Value: bson.A{size, 1}}}}}})
-	replaced := bson.D{{Key: "$concatArrays", Value: bson.A{head, bson.A{entry}, tail}}}
-	appended := bson.D{{Key: "$concatArrays", Value: bson.A{"$$all", bson.A{entry}}}}
-	return mongo.Pipeline{{{Key: "$set", Value: bson.D{{Key: a.field, Value: bson.D{{Key: "$let", Value: bson.D{
-		{Key: "vars", Value: bson.D{{Key: "all", Value: a.all()}, {Key: "at", Value: at}}},
-		{Key: "in", Value: bson.D{{Key: "$cond", Value: bson.A{bson.D{{Key: "$gte", Value: bson.A{"$$at", 0}}}, replaced, appended}}}},
+	head := bson.D{{"$cond", bson.A{bson.D{{"$gt", bson.A{"$$at", 0}}}, bson.D{{"$slice", bson.A{"$$all", "$$at"}}}, bson.A{}}}}
+	tail := others(bson.D{{"$slice", bson.A{"$$all", "$$at", bson.D{{"$add", bson.A{size, 1}}}}}})
+	replaced := bson.D{{"$concatArrays", bson.A{head, bson.A{entry}, tail}}}
+	appended := bson.D{{"$concatArrays", bson.A{"$$all", bson.A{entry}}}}
+	return mongo.Pipeline{{{"$set", bson.D{{a.field, bson.D{{"$let", bson.D{
+		{"vars", bson.D{{"all", a.all()}, {"at", at}}},
+		{"in", bson.D{{"$cond", bson.A{bson.D{{"$gte", bson.A{"$$at", 0}}}, replaced, appended}}}},
 	}}}}}}}}
 }
 
 func (a array) unset(key string) bson.D {
-	return bson.D{{Key: "$pull", Value: bson.D{{Key: a.field, Value: bson.D{{Key: "key", Value: key}}}}}}
+	return bson.D{{"$pull", bson.D{{a.field, bson.D{{"key", key}}}}}}
 }
 
 func (a array) attributes(doc bson.Raw) ([]Attribute, error) {
@@ -77,20 +77,20 @@ func (a array) attributes(doc bson.Raw) ([]Attribute, error) {
 
 // where puts the key and the value's condition into one $elemMatch: both bounds of the compound index hold for the same entry.
 func (a array) where(c Condition) bson.D {
-	entry := bson.D{{Key: "key", Value: c.key}}
+	entry := bson.D{{"key", c.key}}
 	if c.value[0].Key != "$exists" {
-		entry = append(entry, bson.E{Key: "value", Value: c.value})
+		entry = append(entry, bson.E{"value", c.value})
 	}
-	return bson.D{{Key: a.field, Value: bson.D{{Key: "$elemMatch", Value: entry}}}}
+	return bson.D{{a.field, bson.D{{"$elemMatch", entry}}}}
 }
 
 func (a array) entries() any {
-	return bson.D{{Key: "$map", Value: bson.D{
-		{Key: "input", Value: a.all()},
-		{Key: "in", Value: bson.D{{Key: "k", Value: "$$this.key"}, {Key: "v", Value: "$$this.value"}}},
+	return bson.D{{"$map", bson.D{
+		{"input", a.all()},
+		{"in", bson.D{{"k", "$$this.key"}, {"v", "$$this.value"}}},
 	}}}
 }
 
 func (a array) index() mongo.IndexModel {
-	return mongo.IndexModel{Keys: bson.D{{Key: a.field + ".key", Value: 1}, {Key: a.field + ".value", Value: 1}}}
+	return mongo.IndexModel{Keys: bson.D{{a.field + ".key", 1}, {a.field + ".value", 1}}}
 }

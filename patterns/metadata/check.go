@@ -19,8 +19,8 @@ const (
 
 // Check reads the attributes of all documents.
 func (s *Store) Check(ctx context.Context) ([]patterns.Violation, error) {
-	cur, err := s.coll.Find(ctx, bson.D{{Key: s.cfg.Field, Value: bson.D{{Key: "$exists", Value: true}}}},
-		options.Find().SetProjection(bson.D{{Key: s.cfg.Field, Value: 1}}))
+	cur, err := s.coll.Find(ctx, bson.D{{s.cfg.Field, bson.D{{"$exists", true}}}},
+		options.Find().SetProjection(bson.D{{s.cfg.Field, 1}}))
 	if err != nil {
 		return nil, fmt.Errorf("metadata: check: %w", err)
 	}

@@ -10,22 +10,22 @@ type Condition struct {
 
 // Equal is met by documents with a value of a key. Values of different types are different, but numbers of all types compare.
 func Equal(key string, value any) Condition {
-	return Condition{key, bson.D{{Key: "$eq", Value: value}}}
+	return Condition{key, bson.D{{"$eq", value}}}
 }
 
 // In is met by documents with one of several values of a key.
 func In(key string, values ...any) Condition {
-	return Condition{key, bson.D{{Key: "$in", Value: bson.A(values)}}}
+	return Condition{key, bson.D{{"$in", bson.A(values)}}}
 }
 
 // Between is met by documents with a value from low to below high. A bound that is nil is none; with neither, it is Exists.
 func Between(key string, low, high any) Condition {
 	var value bson.D
 	if low != nil {
-		value = append(value, bson.E{Key: "$gte", Value: low})
+		value = append(value, bson.E{"$gte", low})
 	}
 	if high != nil {
-		value = append(value, bson.E{Key: "$lt", Value: high})
+		value = append(value, bson.E{"$lt", high})
 	}
 	if value == nil {
 		return Exists(key)
@@ -35,5 +35,5 @@ func Between(key string, low, high any) Condition {
 
 // Exists is met by documents that have a key.
 func Exists(key string) Condition {
-	return Condition{key, bson.D{{Key: "$exists", Value: true}}}
+	return Condition{key, bson.D{{"$exists", true}}}
 }

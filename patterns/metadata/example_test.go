@@ -28,7 +28,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for i, camera := range []string{"Canon", "Canon", "Leica"} {
-		if _, err := db.Collection("objects").InsertOne(ctx, bson.D{{Key: "_id", Value: i}}); err != nil {
+		if _, err := db.Collection("objects").InsertOne(ctx, bson.D{{"_id", i}}); err != nil {
 			log.Fatal(err)
 		}
 		for key, value := range map[string]any{"camera": camera, "aperture": 2.8 + float64(i)} {

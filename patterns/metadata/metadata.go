@@ -120,10 +120,10 @@ func (s *Store) Set(ctx context.Context, id any, key string, value any) error {
 	if err := s.design.checkValue(value); err != nil {
 		return err
 	}
-	room := bson.D{{Key: "$expr", Value: bson.D{{Key: "$or", Value: bson.A{
-		bson.D{{Key: "$lt", Value: bson.A{s.design.size(), s.cfg.Limit}}}, s.design.has(key),
+	room := bson.D{{"$expr", bson.D{{"$or", bson.A{
+		bson.D{{"$lt", bson.A{s.design.size(), s.cfg.Limit}}}, s.design.has(key),
 	}}}}}
-	res, err := s.coll.UpdateOne(ctx, append(bson.D{{Key: "_id", Value: id}}, room...), s.design.set(key, value))
+	res, err := s.coll.UpdateOne(ctx, append(bson.D{{"_id", id}}, room...), s.design.set(key, value))
 	if err != nil {
 		return fmt.Errorf("metadata: set %s of %v: %w", key, id, err)
 	}
@@ -141,7 +141,7 @@ func (s *Store) Unset(ctx context.Context, id any, key string) error {
 	if err := s.design.checkKey(key); err != nil {
 		return err
 	}
-	res, err := s.coll.UpdateOne(ctx, bson.D{{Key: "_id", Value: id}}, s.design.unset(key))
+	res, err := s.coll.UpdateOne(ctx, bson.D{{"_id", id}}, s.design.unset(key))
 	if err != nil {
 		return fmt.Errorf("metadata: unset %s of %v: %w", key, id, err)
 	}
@@ -153,8 +153,8 @@ func (s *Store) Unset(ctx context.Context, id any, key string) error {
 
 // Get returns the attributes of a document in the order in which they were first set.
 func (s *Store) Get(ctx context.Context, id any) ([]Attribute, error) {
-	doc, err := s.coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}},
-		options.FindOne().SetProjection(bson.D{{Key: s.cfg.Field, Value: 1}})).Raw()
+	doc, err := s.coll.FindOne(ctx, bson.D{{"_id", id}},
+		options.FindOne().SetProjection(bson.D{{s.cfg.Field, 1}})).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, ErrNotFound
 	}
@@ -180,7 +180,7 @@ func (s *Store) Filter(conditions ...Condition) (bson.D, error) {
 	case 1:
 		return s.design.where(conditions[0]), nil
 	default:
-		return bson.D{{Key: "$and", Value: all}}, nil
+		return bson.D{{"$and", all}}, nil
 	}
 }
 
@@ -211,17 +211,17 @@ func (s *Store) Facets(ctx context.Context, keys []string, limit int, conditions
 		return nil, err
 	}
 	cur, err := s.coll.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: filter}},
-		{{Key: "$project", Value: bson.D{{Key: "_id", Value: 0}, {Key: "e", Value: s.design.entries()}}}},
-		{{Key: "$unwind", Value: "$e"}},
-		{{Key: "$match", Value: bson.D{{Key: "e.k", Value: bson.D{{Key: "$in", Value: keys}}}}}},
-		{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$e"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: int64(1)}}}}}},
-		{{Key: "$sort", Value: bson.D{{Key: "n", Value: -1}, {Key: "_id.v", Value: 1}}}},
-		{{Key: "$group", Value: bson.D{
-			{Key: "_id", Value: "$_id.k"},
-			{Key: "all", Value: bson.D{{Key: "$push", Value: bson.D{{Key: "value", Value: "$_id.v"}, {Key: "count", Value: "$n"}}}}},
+		{{"$match", filter}},
+		{{"$project", bson.D{{"_id", 0}, {"e", s.design.entries()}}}},
+		{{"$unwind", "$e"}},
+		{{"$match", bson.D{{"e.k", bson.D{{"$in", keys}}}}}},
+		{{"$group", bson.D{{"_id", "$e"}, {"n", bson.D{{"$sum", int64(1)}}}}}},
+		{{"$sort", bson.D{{"n", -1}, {"_id.v", 1}}}},
+		{{"$group", bson.D{
+			{"_id", "$_id.k"},
+			{"all", bson.D{{"$push", bson.D{{"value", "$_id.v"}, {"count", "$n"}}}}},
 		}}},
-		{{Key: "$set", Value: bson.D{{Key: "all", Value: bson.D{{Key: "$slice", Value: bson.A{"$all", limit}}}}}}},
+		{{"$set", bson.D{{"all", bson.D{{"$slice", bson.A{"$all", limit}}}}}}},
 	}, options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {
 		return nil, fmt.Errorf("metadata: facets: %w", err)
@@ -252,9 +252,9 @@ func (s *Store) EnsureIndexes(ctx context.Context) error {
 
 // ShardKeys returns how the documents are distributed over shards: by their owner, never by an attribute.
 func (s *Store) ShardKeys() []patterns.ShardKey {
-	key := bson.D{{Key: s.cfg.Owner, Value: 1}}
+	key := bson.D{{s.cfg.Owner, 1}}
 	if s.cfg.Owner != "_id" {
-		key = append(key, bson.E{Key: "_id", Value: 1})
+		key = append(key, bson.E{"_id", 1})
 	}
 	return []patterns.ShardKey{{Collection: s.coll.Name(), Key: key}}
 }

@@ -48,7 +48,7 @@ var picture = []metadata.Attribute{
 	{"File name", "img_1771"},
 	{"File size", int32(32764)},
 	{"MIME type", "image/jpeg"},
-	{"Image size", bson.D{{Key: "width", Value: int32(480)}, {Key: "height", Value: int32(360)}}},
+	{"Image size", bson.D{{"width", int32(480)}, {"height", int32(360)}}},
 	{"Camera make", "Canon"},
 	{"Camera model", "Canon PowerShot S40"},
 	{"Image timestamp", bson.NewDateTimeFromTime(time.Date(2014, 4, 14, 13, 1, 0, 0, time.UTC))},
@@ -61,7 +61,7 @@ var picture = []metadata.Attribute{
 
 func insert(t testing.TB, db *mongo.Database, s *metadata.Store, id any, attributes ...metadata.Attribute) {
 	t.Helper()
-	if _, err := db.Collection("objects").InsertOne(t.Context(), bson.D{{Key: "_id", Value: id}, {Key: "owner", Value: "peter"}}); err != nil {
+	if _, err := db.Collection("objects").InsertOne(t.Context(), bson.D{{"_id", id}, {"owner", "peter"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range attributes {
@@ -114,7 +114,7 @@ func TestFind(t *testing.T) {
 			"any":               {[]metadata.Condition{metadata.Between("File size", nil, nil)}, "img other"},
 			"of strings":        {[]metadata.Condition{metadata.Between("File size", "", nil)}, "other"},
 			"a document":        {[]metadata.Condition{metadata.Equal("Image size", picture[3].Value)}, "img"},
-			"another document":  {[]metadata.Condition{metadata.Equal("Image size", bson.D{{Key: "width", Value: 480}})}, ""},
+			"another document":  {[]metadata.Condition{metadata.Equal("Image size", bson.D{{"width", 480}})}, ""},
 			"a value elsewhere": {[]metadata.Condition{metadata.Equal("Camera make", "image/jpeg")}, ""},
 			"two of one key":    {[]metadata.Condition{metadata.Between("Aperture", 4, nil), metadata.Between("Aperture", nil, 5)}, "img"},
 			"a date":            {[]metadata.Condition{metadata.Between("Image timestamp", time.Date(2014, 1, 1, 0, 0, 0, 0, time.UTC), nil)}, "img"},
@@ -144,7 +144,7 @@ func TestSet(t *testing.T) {
 			want[i].Value = v
 		}
 		set(0, "$a.field")
-		set(5, bson.D{{Key: "$add", Value: "x"}}) // values are not expressions
+		set(5, bson.D{{"$add", "x"}}) // values are not expressions
 		set(11, nil)
 		must(s.Unset(t.Context(), 1, want[1].Key))
 		want = slices.Delete(want, 1, 2)
@@ -242,12 +242,12 @@ func TestIntersection(t *testing.T) {
 		fields := bson.D{}
 		for _, key := range []string{"a", "b", "c"} {
 			if v := []any{nil, 1, 2, 2.5, "x", "1", true}[rng.IntN(7)]; rng.IntN(4) > 0 {
-				entries = append(entries, bson.D{{Key: "key", Value: key}, {Key: "value", Value: v}})
-				fields = append(fields, bson.E{Key: key, Value: v})
+				entries = append(entries, bson.D{{"key", key}, {"value", v}})
+				fields = append(fields, bson.E{key, v})
 			}
 		}
 		for name, v := range map[string]any{"array": entries, "wildcard": fields} {
-			if _, err := db.Collection(name).InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "metadata", Value: v}}); err != nil {
+			if _, err := db.Collection(name).InsertOne(t.Context(), bson.D{{"_id", i}, {"metadata", v}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -360,7 +360,7 @@ func TestNoScans(t *testing.T) {
 
 func TestViolations(t *testing.T) {
 	t.Parallel()
-	entry := func(key, value any) bson.D { return bson.D{{Key: "key", Value: key}, {Key: "value", Value: value}} }
+	entry := func(key, value any) bson.D { return bson.D{{"key", key}, {"value", value}} }
 	for name, c := range map[string]struct {
 		design metadata.Design
 		stored any
@@ -371,9 +371,9 @@ func TestViolations(t *testing.T) {
 		"no array":       {metadata.Array, "x", metadata.RuleShape},
 		"too many":       {metadata.Array, bson.A{entry("a", 1), entry("b", 1), entry("c", 1)}, metadata.RuleLimit},
 		"no document":    {metadata.Wildcard, 7, metadata.RuleShape},
-		"an array":       {metadata.Wildcard, bson.D{{Key: "a", Value: bson.A{1}}}, metadata.RuleShape},
-		"too many, too":  {metadata.Wildcard, bson.D{{Key: "a", Value: 1}, {Key: "b", Value: 1}, {Key: "c", Value: 1}}, metadata.RuleLimit},
-		"a key with dot": {metadata.Wildcard, bson.D{{Key: "a.b", Value: 1}}, metadata.RuleShape},
+		"an array":       {metadata.Wildcard, bson.D{{"a", bson.A{1}}}, metadata.RuleShape},
+		"too many, too":  {metadata.Wildcard, bson.D{{"a", 1}, {"b", 1}, {"c", 1}}, metadata.RuleLimit},
+		"a key with dot": {metadata.Wildcard, bson.D{{"a.b", 1}}, metadata.RuleShape},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -382,7 +382,7 @@ func TestViolations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := db.Collection("objects").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}, {Key: "metadata", Value: c.stored}}); err != nil {
+			if _, err := db.Collection("objects").InsertOne(t.Context(), bson.D{{"_id", 1}, {"metadata", c.stored}}); err != nil {
 				t.Fatal(err)
 			}
 			violations, err := s.Check(t.Context())

@@ -26,23 +26,23 @@ func (wildcard) checkValue(v any) error {
 }
 
 func (w wildcard) doc() bson.D {
-	return bson.D{{Key: "$ifNull", Value: bson.A{"$" + w.field, bson.D{{Key: "$literal", Value: bson.D{}}}}}}
+	return bson.D{{"$ifNull", bson.A{"$" + w.field, bson.D{{"$literal", bson.D{}}}}}}
 }
 
-func (w wildcard) size() bson.D { return bson.D{{Key: "$size", Value: w.entries()}} }
+func (w wildcard) size() bson.D { return bson.D{{"$size", w.entries()}} }
 
 func (w wildcard) has(key string) bson.D {
-	return bson.D{{Key: "$ne", Value: bson.A{bson.D{{Key: "$type", Value: "$" + w.field + "." + key}}, "missing"}}}
+	return bson.D{{"$ne", bson.A{bson.D{{"$type", "$" + w.field + "." + key}}, "missing"}}}
 }
 
 func (w wildcard) set(key string, value any) mongo.Pipeline {
-	return mongo.Pipeline{{{Key: "$set", Value: bson.D{{Key: w.field, Value: bson.D{{Key: "$mergeObjects", Value: bson.A{
-		"$" + w.field, literal(bson.D{{Key: key, Value: value}}),
+	return mongo.Pipeline{{{"$set", bson.D{{w.field, bson.D{{"$mergeObjects", bson.A{
+		"$" + w.field, literal(bson.D{{key, value}}),
 	}}}}}}}}
 }
 
 func (w wildcard) unset(key string) bson.D {
-	return bson.D{{Key: "$unset", Value: bson.D{{Key: w.field + "." + key, Value: ""}}}}
+	return bson.D{{"$unset", bson.D{{w.field + "." + key, ""}}}}
 }
 
 func (w wildcard) attributes(doc bson.Raw) ([]Attribute, error) {
@@ -62,11 +62,11 @@ func (w wildcard) attributes(doc bson.Raw) ([]Attribute, error) {
 }
 
 func (w wildcard) where(c Condition) bson.D {
-	return bson.D{{Key: w.field + "." + c.key, Value: c.value}}
+	return bson.D{{w.field + "." + c.key, c.value}}
 }
 
-func (w wildcard) entries() any { return bson.D{{Key: "$objectToArray", Value: w.doc()}} }
+func (w wildcard) entries() any { return bson.D{{"$objectToArray", w.doc()}} }
 
 func (w wildcard) index() mongo.IndexModel {
-	return mongo.IndexModel{Keys: bson.D{{Key: w.field + ".$**", Value: 1}}}
+	return mongo.IndexModel{Keys: bson.D{{w.field + ".$**", 1}}}
 }

@@ -34,7 +34,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	pages, err := paging.New[Post](album, paging.Config{
-		Collection: "posts", Equal: bson.D{{Key: "thread", Value: 7}}, Sort: bson.D{{Key: "date", Value: 1}}, Size: 2,
+		Collection: "posts", Equal: bson.D{{"thread", 7}}, Sort: bson.D{{"date", 1}}, Size: 2,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -69,7 +69,7 @@ func ExamplePager_Parse() {
 	if _, err := album.Collection("posts").InsertMany(ctx, []Post{{1, 7, 1, "first"}, {2, 7, 2, "second"}, {3, 7, 3, "third"}}); err != nil {
 		log.Fatal(err)
 	}
-	pages, err := paging.New[Post](album, paging.Config{Collection: "posts", Sort: bson.D{{Key: "date", Value: -1}}, Size: 1})
+	pages, err := paging.New[Post](album, paging.Config{Collection: "posts", Sort: bson.D{{"date", -1}}, Size: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

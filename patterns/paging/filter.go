@@ -10,7 +10,7 @@ import (
 func (p *Pager[T]) filter(from *Cursor, backward bool) (bson.D, error) {
 	filter := append(bson.D{}, p.cfg.Equal...)
 	if len(p.cfg.Filter) > 0 {
-		filter = append(filter, bson.E{Key: "$and", Value: bson.A{p.cfg.Filter}})
+		filter = append(filter, bson.E{"$and", bson.A{p.cfg.Filter}})
 	}
 	if from == nil {
 		return filter, nil
@@ -25,12 +25,12 @@ func (p *Pager[T]) filter(from *Cursor, backward bool) (bson.D, error) {
 		for _, beyond := range beyond(k.path, from.values[i], k.desc != backward) {
 			ranges = append(ranges, append(append(bson.D{}, same...), beyond))
 		}
-		same = append(same, bson.E{Key: k.path, Value: from.values[i]})
+		same = append(same, bson.E{k.path, from.values[i]})
 	}
 	if len(ranges) == 0 { // behind the greatest value of all
-		ranges = bson.A{bson.D{{Key: "$nor", Value: bson.A{bson.D{}}}}}
+		ranges = bson.A{bson.D{{"$nor", bson.A{bson.D{}}}}}
 	}
-	return append(filter, bson.E{Key: "$or", Value: ranges}), nil
+	return append(filter, bson.E{"$or", ranges}), nil
 }
 
 // classes are the types of values in the order in which MongoDB compares them, by the names that $type takes.
@@ -90,7 +90,7 @@ func classOf(v bson.RawValue) (int, bool) {
 func beyond(path string, v bson.RawValue, less bool) (out []bson.E) {
 	class, _ := classOf(v)
 	for _, own := range beyondInClass(class, v, less) {
-		out = append(out, bson.E{Key: path, Value: own})
+		out = append(out, bson.E{path, own})
 	}
 	others := classes[class+1:]
 	if less {
@@ -99,7 +99,7 @@ func beyond(path string, v bson.RawValue, less bool) (out []bson.E) {
 	var names bson.A
 	for _, other := range others {
 		if other[0] == classes[nullClass][0] {
-			out = append(out, bson.E{Key: path, Value: nil}) // and what is missing
+			out = append(out, bson.E{path, nil}) // and what is missing
 			continue
 		}
 		for _, name := range other {
@@ -107,7 +107,7 @@ func beyond(path string, v bson.RawValue, less bool) (out []bson.E) {
 		}
 	}
 	if len(names) > 0 {
-		out = append(out, bson.E{Key: path, Value: bson.D{{Key: "$type", Value: names}}})
+		out = append(out, bson.E{path, bson.D{{"$type", names}}})
 	}
 	return out
 }
@@ -121,13 +121,13 @@ func beyondInClass(class int, v bson.RawValue, less bool) []any {
 	case number && isNaN(v) && less: // it is the least number, and is neither greater nor less than others to $gt and $lt
 		return nil
 	case number && isNaN(v):
-		return []any{bson.D{{Key: "$gte", Value: math.Inf(-1)}}}
+		return []any{bson.D{{"$gte", math.Inf(-1)}}}
 	case number && less:
-		return []any{bson.D{{Key: "$lt", Value: v}}, math.NaN()}
+		return []any{bson.D{{"$lt", v}}, math.NaN()}
 	case less:
-		return []any{bson.D{{Key: "$lt", Value: v}}}
+		return []any{bson.D{{"$lt", v}}}
 	default:
-		return []any{bson.D{{Key: "$gt", Value: v}}}
+		return []any{bson.D{{"$gt", v}}}
 	}
 }
 

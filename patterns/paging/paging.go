@@ -185,7 +185,7 @@ func (p *Pager[T]) sort(backward bool) bson.D {
 		if k.desc != backward {
 			direction = -1
 		}
-		sort = append(sort, bson.E{Key: k.path, Value: direction})
+		sort = append(sort, bson.E{k.path, direction})
 	}
 	return sort
 }
@@ -194,7 +194,7 @@ func (p *Pager[T]) sort(backward bool) bson.D {
 func (p *Pager[T]) Indexes() []patterns.Index {
 	var keys bson.D
 	for _, e := range p.cfg.Equal {
-		keys = append(keys, bson.E{Key: e.Key, Value: 1})
+		keys = append(keys, bson.E{e.Key, 1})
 	}
 	keys = append(keys, p.sort(false)...)
 	if len(keys) == 1 { // _id has one

@@ -59,7 +59,7 @@ func values() []any {
 		bson.MinKey{},
 		nil, math.NaN(), math.Inf(-1), int32(-3), int64(5), 5.0, 7.5, math.Inf(1), "", "a", "b", bson.Symbol("a"),
 		bson.D{},
-		bson.D{{Key: "x", Value: 1}},
+		bson.D{{"x", 1}},
 		bson.Binary{Data: []byte{1}},
 		oid,
 		bson.ObjectID{2},
@@ -82,10 +82,10 @@ func TestWalk(t *testing.T) {
 		}
 		var docs []any
 		for i := range rapid.IntRange(0, 40).Draw(rt, "documents") {
-			doc := bson.D{{Key: "_id", Value: i}, {Key: "thread", Value: i % 2}}
+			doc := bson.D{{"_id", i}, {"thread", i % 2}}
 			for _, path := range []string{"a", "b"} {
 				if v := rapid.IntRange(0, len(all)).Draw(rt, path); v < len(all) {
-					doc = append(doc, bson.E{Key: path, Value: all[v]})
+					doc = append(doc, bson.E{path, all[v]})
 				}
 			}
 			docs = append(docs, doc)
@@ -97,12 +97,12 @@ func TestWalk(t *testing.T) {
 		}
 		direction := rapid.SampledFrom([]int{1, -1})
 		cfg := paging.Config{
-			Sort:  bson.D{{Key: "a", Value: direction.Draw(rt, "a's")}, {Key: "b", Value: direction.Draw(rt, "b's")}},
-			Equal: bson.D{{Key: "thread", Value: 1}},
+			Sort:  bson.D{{"a", direction.Draw(rt, "a's")}, {"b", direction.Draw(rt, "b's")}},
+			Equal: bson.D{{"thread", 1}},
 			Size:  rapid.IntRange(1, 7).Draw(rt, "size"),
 		}
 		p := newPager(t, server.Database(), cfg)
-		sort := append(cfg.Sort, bson.E{Key: "_id", Value: cfg.Sort[1].Value})
+		sort := append(cfg.Sort, bson.E{"_id", cfg.Sort[1].Value})
 		want := ids(find(t, coll, cfg.Equal, sort))
 		if got := forwards(t, p); !slices.Equal(got, want) {
 			rt.Fatalf("forwards %v\nwant %v", got, want)
@@ -166,15 +166,15 @@ func TestMoving(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
 	for i := range 10 {
-		insert(t, db, bson.D{{Key: "_id", Value: i}, {Key: "date", Value: i / 3}})
+		insert(t, db, bson.D{{"_id", i}, {"date", i / 3}})
 	}
-	p := newPager(t, db, paging.Config{Sort: bson.D{{Key: "date", Value: 1}}, Size: 4})
+	p := newPager(t, db, paging.Config{Sort: bson.D{{"date", 1}}, Size: 4})
 	first, err := p.First(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	insert(t, db, bson.D{{Key: "_id", Value: -1}, {Key: "date", Value: 0}}, bson.D{{Key: "_id", Value: 20}, {Key: "date", Value: 1}})
-	if _, err := db.Collection(collection).DeleteOne(t.Context(), bson.D{{Key: "_id", Value: 3}}); err != nil { // at the border
+	insert(t, db, bson.D{{"_id", -1}, {"date", 0}}, bson.D{{"_id", 20}, {"date", 1}})
+	if _, err := db.Collection(collection).DeleteOne(t.Context(), bson.D{{"_id", 3}}); err != nil { // at the border
 		t.Fatal(err)
 	}
 	second, err := p.After(t.Context(), first.Next)
@@ -196,11 +196,11 @@ func TestMoving(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
-	p := newPager(t, db, paging.Config{Sort: bson.D{{Key: "a", Value: -1}}, Size: 1})
+	p := newPager(t, db, paging.Config{Sort: bson.D{{"a", -1}}, Size: 1})
 	other := newPager(t, db, paging.Config{Size: 1})
-	insert(t, db, bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "_id", Value: 2}}, bson.D{{Key: "_id", Value: 3}})
+	insert(t, db, bson.D{{"_id", 1}}, bson.D{{"_id", 2}}, bson.D{{"_id", 3}})
 	for _, v := range []any{bson.A{1}, bson.Regex{Pattern: "x"}, bson.JavaScript("x")} {
-		if _, err := db.Collection(collection).UpdateByID(t.Context(), 3, bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: v}}}}); err != nil {
+		if _, err := db.Collection(collection).UpdateByID(t.Context(), 3, bson.D{{"$set", bson.D{{"a", v}}}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := p.First(t.Context()); !errors.Is(err, paging.ErrType) {
@@ -219,7 +219,7 @@ func TestRefused(t *testing.T) {
 	if _, err := p.After(t.Context(), page.Next); !errors.Is(err, paging.ErrCursor) {
 		t.Errorf("the cursor of another pager: %v", err)
 	}
-	for _, cfg := range []paging.Config{{}, {Collection: "c", Size: -1}, {Collection: "c", Sort: bson.D{{Key: "a", Value: "up"}}}} {
+	for _, cfg := range []paging.Config{{}, {Collection: "c", Size: -1}, {Collection: "c", Sort: bson.D{{"a", "up"}}}} {
 		if _, err := paging.New[bson.D](db, cfg); err == nil {
 			t.Errorf("%+v is accepted", cfg)
 		}
@@ -230,9 +230,9 @@ func TestNoScans(t *testing.T) {
 	t.Parallel()
 	server := patterntest.Start(t)
 	for i := range 20 {
-		insert(t, server.Database(), bson.D{{Key: "_id", Value: i}, {Key: "thread", Value: i % 2}, {Key: "date", Value: time.UnixMilli(int64(i / 3))}})
+		insert(t, server.Database(), bson.D{{"_id", i}, {"thread", i % 2}, {"date", time.UnixMilli(int64(i / 3))}})
 	}
-	cfg := paging.Config{Equal: bson.D{{Key: "thread", Value: 1}}, Sort: bson.D{{Key: "date", Value: 1}}, Size: 3}
+	cfg := paging.Config{Equal: bson.D{{"thread", 1}}, Sort: bson.D{{"date", 1}}, Size: 3}
 	newPager(t, server.Database(), cfg)
 	n := server.NoScans(t, func(_ context.Context, db *mongo.Database) {
 		p := newPager(t, db, cfg)
@@ -249,10 +249,10 @@ func TestW078(t *testing.T) {
 	t.Parallel()
 	server := patterntest.Start(t)
 	for i := range 45 {
-		insert(t, server.Database(), bson.D{{Key: "_id", Value: 100 - i}, {Key: "threadId", Value: 1}, {Key: "date", Value: time.UnixMilli(int64(i / 2))}})
+		insert(t, server.Database(), bson.D{{"_id", 100 - i}, {"threadId", 1}, {"date", time.UnixMilli(int64(i / 2))}})
 	}
-	insert(t, server.Database(), bson.D{{Key: "_id", Value: 0}, {Key: "threadId", Value: 2}, {Key: "date", Value: time.UnixMilli(3)}})
-	cfg := paging.Config{Equal: bson.D{{Key: "threadId", Value: 1}}, Sort: bson.D{{Key: "date", Value: 1}}, Size: 20}
+	insert(t, server.Database(), bson.D{{"_id", 0}, {"threadId", 2}, {"date", time.UnixMilli(3)}})
+	cfg := paging.Config{Equal: bson.D{{"threadId", 1}}, Sort: bson.D{{"date", 1}}, Size: 20}
 	newPager(t, server.Database(), cfg)
 	var sizes []int
 	n := server.NoScans(t, func(ctx context.Context, db *mongo.Database) {
@@ -272,8 +272,8 @@ func TestW078(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	db := patterntest.Open(f)
-	p := newPager(f, db, paging.Config{Sort: bson.D{{Key: "a", Value: 1}}, Size: 1})
-	insert(f, db, bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "_id", Value: 2}})
+	p := newPager(f, db, paging.Config{Sort: bson.D{{"a", 1}}, Size: 1})
+	insert(f, db, bson.D{{"_id", 1}}, bson.D{{"_id", 2}})
 	page, err := p.First(context.Background())
 	if err != nil {
 		f.Fatal(err)

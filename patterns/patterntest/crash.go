@@ -139,7 +139,7 @@ func (s *sessions) end(t *testing.T, db *mongo.Database) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, lsid := range s.seen {
-		if err := db.RunCommand(t.Context(), bson.D{{Key: "killSessions", Value: bson.A{lsid}}}).Err(); err != nil {
+		if err := db.RunCommand(t.Context(), bson.D{{"killSessions", bson.A{lsid}}}).Err(); err != nil {
 			t.Errorf("end the transactions of the process that died: %v", err)
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Server) explain(t *testing.T, cmd bson.Raw, except []string) (explained
 	}
 	for _, one := range statements(t, cmd) {
 		var plan bson.Raw
-		explain := bson.D{{Key: "explain", Value: one}, {Key: "verbosity", Value: "queryPlanner"}}
+		explain := bson.D{{"explain", one}, {"verbosity", "queryPlanner"}}
 		if err := s.db.RunCommand(t.Context(), explain).Decode(&plan); err != nil {
 			t.Fatalf("explain %v: %v", one, err)
 		}
@@ -83,7 +83,7 @@ func statements(t *testing.T, cmd bson.Raw) (out []bson.D) {
 			list, listName = e.Value().Array(), key
 		default:
 			if !strings.HasPrefix(key, "$") {
-				plain = append(plain, bson.E{Key: key, Value: e.Value()})
+				plain = append(plain, bson.E{key, e.Value()})
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func statements(t *testing.T, cmd bson.Raw) (out []bson.D) {
 		t.Fatal(err)
 	}
 	for _, v := range values {
-		out = append(out, append(append(bson.D(nil), plain...), bson.E{Key: listName, Value: bson.A{v}}))
+		out = append(out, append(append(bson.D(nil), plain...), bson.E{listName, bson.A{v}}))
 	}
 	return out
 }

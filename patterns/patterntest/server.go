@@ -60,7 +60,7 @@ func ReplicaSet(tb testing.TB, db *mongo.Database) bool {
 	var hello struct {
 		SetName string `bson:"setName"`
 	}
-	if err := db.RunCommand(context.Background(), bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
+	if err := db.RunCommand(context.Background(), bson.D{{"hello", 1}}).Decode(&hello); err != nil {
 		tb.Fatalf("patterntest: ask the server what it is: %v", err)
 	}
 	return hello.SetName != ""

@@ -64,14 +64,14 @@ func (q *Queue) PutBatch(ctx context.Context, b Batch) error {
 // tell lets the job that follows a batch know that one of the batch's jobs has succeeded. The last one opens it. It comes before the job
 // itself is ended: if the process dies in between, the job is done again, and telling twice is telling once.
 func (q *Queue) tell(ctx context.Context, t *Taken) error {
-	others := bson.D{{Key: "$filter", Value: bson.D{
-		{Key: "input", Value: "$waits"},
-		{Key: "cond", Value: bson.D{{Key: "$ne", Value: bson.A{"$$this", bson.D{{Key: "$literal", Value: t.ID}}}}}},
+	others := bson.D{{"$filter", bson.D{
+		{"input", "$waits"},
+		{"cond", bson.D{{"$ne", bson.A{"$$this", bson.D{{"$literal", t.ID}}}}}},
 	}}}
-	last := bson.D{{Key: "$eq", Value: bson.A{bson.D{{Key: "$size", Value: "$waits"}}, 0}}}
-	_, err := t.lane.UpdateOne(ctx, bson.D{{Key: "_id", Value: t.Next}, {Key: "state", Value: Held}}, mongo.Pipeline{
-		{{Key: "$set", Value: bson.D{{Key: "waits", Value: others}}}},
-		{{Key: "$set", Value: bson.D{{Key: "state", Value: bson.D{{Key: "$cond", Value: bson.A{last, Open, Held}}}}}}},
+	last := bson.D{{"$eq", bson.A{bson.D{{"$size", "$waits"}}, 0}}}
+	_, err := t.lane.UpdateOne(ctx, bson.D{{"_id", t.Next}, {"state", Held}}, mongo.Pipeline{
+		{{"$set", bson.D{{"waits", others}}}},
+		{{"$set", bson.D{{"state", bson.D{{"$cond", bson.A{last, Open, Held}}}}}}},
 	})
 	if err != nil {
 		return fmt.Errorf("queue: tell job %s that %s is done: %w", t.Next, t.ID, err)
@@ -82,8 +82,8 @@ func (q *Queue) tell(ctx context.Context, t *Taken) error {
 // Progress returns how many jobs of a batch are in each state, with the one that follows.
 func (q *Queue) Progress(ctx context.Context, batch string) (map[State]int, error) {
 	found, err := q.lane(batch).Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{{Key: "batch", Value: batch}}}},
-		{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$state"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}}}}},
+		{{"$match", bson.D{{"batch", batch}}}},
+		{{"$group", bson.D{{"_id", "$state"}, {"n", bson.D{{"$sum", 1}}}}}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("queue: count batch %s: %w", batch, err)
@@ -104,7 +104,7 @@ func (q *Queue) Progress(ctx context.Context, batch string) (map[State]int, erro
 
 // CancelBatch cancels what has not ended of a batch, as Cancel does, and returns how many jobs those were.
 func (q *Queue) CancelBatch(ctx context.Context, batch string) (int64, error) {
-	filter := bson.D{{Key: "batch", Value: batch}, {Key: "state", Value: bson.D{{Key: "$in", Value: bson.A{Open, Held}}}}}
+	filter := bson.D{{"batch", batch}, {"state", bson.D{{"$in", bson.A{Open, Held}}}}}
 	res, err := q.lane(batch).UpdateMany(ctx, filter, q.cancelling())
 	if err != nil {
 		return 0, fmt.Errorf("queue: cancel batch %s: %w", batch, err)

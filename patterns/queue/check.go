@@ -32,22 +32,22 @@ type rule struct {
 
 // rules are the invariants that one document shows.
 func rules() []rule {
-	date, ended := bson.D{{Key: "$type", Value: "date"}}, bson.A{Done, Dead, Cancelled}
-	not := func(cond bson.D) bson.D { return bson.D{{Key: "$not", Value: cond}} }
-	exists := func(yes bool) bson.D { return bson.D{{Key: "$exists", Value: yes}} }
-	in := func(states ...any) bson.D { return bson.D{{Key: "$in", Value: bson.A(states)}} }
-	more := bson.D{{Key: "$gt", Value: bson.A{"$attempt", "$max"}}}
-	less := bson.D{{Key: "$gt", Value: bson.A{"$attempt", "$token"}}}
+	date, ended := bson.D{{"$type", "date"}}, bson.A{Done, Dead, Cancelled}
+	not := func(cond bson.D) bson.D { return bson.D{{"$not", cond}} }
+	exists := func(yes bool) bson.D { return bson.D{{"$exists", yes}} }
+	in := func(states ...any) bson.D { return bson.D{{"$in", bson.A(states)}} }
+	more := bson.D{{"$gt", bson.A{"$attempt", "$max"}}}
+	less := bson.D{{"$gt", bson.A{"$attempt", "$token"}}}
 	return []rule{
-		{RuleState, bson.D{{Key: "state", Value: bson.D{{Key: "$nin", Value: states[:]}}}}},
-		{RuleTime, bson.D{{Key: "at", Value: not(date)}}},
-		{RuleEnded, bson.D{{Key: "state", Value: in(ended...)}, {Key: "ended", Value: not(date)}}},
-		{RuleGoing, bson.D{{Key: "state", Value: in(Open, Held)}, {Key: "ended", Value: exists(true)}}},
-		{RuleKept, bson.D{{Key: "state", Value: in(Open, Held)}, {Key: "expires", Value: exists(true)}}},
-		{RuleOwner, bson.D{{Key: "state", Value: bson.D{{Key: "$ne", Value: Open}}}, {Key: "owner", Value: exists(true)}}},
-		{RuleHeld, bson.D{{Key: "state", Value: Held}, {Key: "waits.0", Value: exists(false)}}},
-		{RuleAttempts, bson.D{{Key: "state", Value: in(Done, Dead)}, {Key: "$expr", Value: more}}},
-		{RuleToken, bson.D{{Key: "$expr", Value: less}}},
+		{RuleState, bson.D{{"state", bson.D{{"$nin", states[:]}}}}},
+		{RuleTime, bson.D{{"at", not(date)}}},
+		{RuleEnded, bson.D{{"state", in(ended...)}, {"ended", not(date)}}},
+		{RuleGoing, bson.D{{"state", in(Open, Held)}, {"ended", exists(true)}}},
+		{RuleKept, bson.D{{"state", in(Open, Held)}, {"expires", exists(true)}}},
+		{RuleOwner, bson.D{{"state", bson.D{{"$ne", Open}}}, {"owner", exists(true)}}},
+		{RuleHeld, bson.D{{"state", Held}, {"waits.0", exists(false)}}},
+		{RuleAttempts, bson.D{{"state", in(Done, Dead)}, {"$expr", more}}},
+		{RuleToken, bson.D{{"$expr", less}}},
 	}
 }
 
@@ -56,7 +56,7 @@ func (q *Queue) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
 	for _, lane := range q.lanes {
 		for _, r := range rules() {
-			found, err := violations(ctx, lane, r.name, mongo.Pipeline{{{Key: "$match", Value: r.broken}}})
+			found, err := violations(ctx, lane, r.name, mongo.Pipeline{{{"$match", r.broken}}})
 			if err != nil {
 				return nil, err
 			}
@@ -73,18 +73,18 @@ func (q *Queue) Check(ctx context.Context) ([]patterns.Violation, error) {
 
 // orphans finds the held jobs that wait for one that does not exist, or is done and has not told them.
 func orphans(lane string) mongo.Pipeline {
-	there := bson.D{{Key: "$size", Value: bson.D{{Key: "$filter", Value: bson.D{
-		{Key: "input", Value: "$found"}, {Key: "cond", Value: bson.D{{Key: "$ne", Value: bson.A{"$$this.state", Done}}}},
+	there := bson.D{{"$size", bson.D{{"$filter", bson.D{
+		{"input", "$found"}, {"cond", bson.D{{"$ne", bson.A{"$$this.state", Done}}}},
 	}}}}}
 	return mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{{Key: "state", Value: Held}, {Key: "waits.0", Value: bson.D{{Key: "$exists", Value: true}}}}}},
-		{{Key: "$lookup", Value: bson.D{
-			{Key: "from", Value: lane}, {Key: "localField", Value: "waits"}, {Key: "foreignField", Value: "_id"}, {Key: "as", Value: "found"},
+		{{"$match", bson.D{{"state", Held}, {"waits.0", bson.D{{"$exists", true}}}}}},
+		{{"$lookup", bson.D{
+			{"from", lane}, {"localField", "waits"}, {"foreignField", "_id"}, {"as", "found"},
 		}}},
-		{{Key: "$match", Value: bson.D{{Key: "$expr", Value: bson.D{
-			{Key: "$ne", Value: bson.A{bson.D{{Key: "$size", Value: "$waits"}}, there}},
+		{{"$match", bson.D{{"$expr", bson.D{
+			{"$ne", bson.A{bson.D{{"$size", "$waits"}}, there}},
 		}}}}},
-		{{Key: "$unset", Value: "found"}},
+		{{"$unset", "found"}},
 	}
 }
 

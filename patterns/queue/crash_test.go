@@ -200,7 +200,7 @@ func TestCrashDoneWith(t *testing.T) {
 				return err
 			}
 			return job.DoneWith(ctx, func(ctx context.Context) error {
-				_, err := db.Collection("others").InsertOne(ctx, bson.D{{Key: "_id", Value: "a"}})
+				_, err := db.Collection("others").InsertOne(ctx, bson.D{{"_id", "a"}})
 				return err
 			})
 		},
@@ -275,13 +275,13 @@ func TestFewKeys(t *testing.T) {
 	var plan struct {
 		ExecutionStats struct{ TotalKeysExamined, TotalDocsExamined int }
 	}
-	order := bson.D{{Key: "priority", Value: -1}, {Key: "at", Value: 1}, {Key: "_id", Value: 1}}
-	must(t, db.RunCommand(t.Context(), bson.D{{Key: "explain", Value: bson.D{
-		{Key: "findAndModify", Value: queue.DefaultName},
-		{Key: "query", Value: bson.D{{Key: "state", Value: queue.Open}, {Key: "at", Value: bson.D{{Key: "$lte", Value: q.Now()}}}}},
-		{Key: "sort", Value: order},
-		{Key: "update", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "owner", Value: "me"}}}}},
-	}}, {Key: "verbosity", Value: "executionStats"}}).Decode(&plan))
+	order := bson.D{{"priority", -1}, {"at", 1}, {"_id", 1}}
+	must(t, db.RunCommand(t.Context(), bson.D{{"explain", bson.D{
+		{"findAndModify", queue.DefaultName},
+		{"query", bson.D{{"state", queue.Open}, {"at", bson.D{{"$lte", q.Now()}}}}},
+		{"sort", order},
+		{"update", bson.D{{"$set", bson.D{{"owner", "me"}}}}},
+	}}, {"verbosity", "executionStats"}}).Decode(&plan))
 	if s := plan.ExecutionStats; s.TotalKeysExamined > 20 || s.TotalDocsExamined > 1 {
 		t.Errorf("%+v", s)
 	}
@@ -294,8 +294,8 @@ func TestBroken(t *testing.T) {
 	q := newQueue(t, db, patterntest.NewClock())
 	at := q.Now()
 	job := func(fields ...bson.E) bson.D {
-		d := bson.D{{Key: "kind", Value: ""}, {Key: "priority", Value: 0}, {Key: "max", Value: 3}}
-		defaults := bson.D{{Key: "state", Value: queue.Open}, {Key: "at", Value: at}, {Key: "attempt", Value: 0}, {Key: "token", Value: 0}}
+		d := bson.D{{"kind", ""}, {"priority", 0}, {"max", 3}}
+		defaults := bson.D{{"state", queue.Open}, {"at", at}, {"attempt", 0}, {"token", 0}}
 		for _, e := range defaults {
 			if !slices.ContainsFunc(fields, func(f bson.E) bool { return f.Key == e.Key }) {
 				d = append(d, e)
@@ -303,7 +303,7 @@ func TestBroken(t *testing.T) {
 		}
 		return append(d, fields...)
 	}
-	set := func(key string, v any) bson.E { return bson.E{Key: key, Value: v} }
+	set := func(key string, v any) bson.E { return bson.E{key, v} }
 	for rule, doc := range map[string]bson.D{
 		queue.RuleState: job(set("state", "lost")),
 		queue.RuleTime:  job(set("at", nil)),
@@ -318,7 +318,7 @@ func TestBroken(t *testing.T) {
 		queue.RuleWaits: job(set("state", queue.Held), set("waits", bson.A{"nobody"})),
 	} {
 		jobs := db.Collection(queue.DefaultName)
-		doc = append(bson.D{{Key: "_id", Value: rule}}, doc...)
+		doc = append(bson.D{{"_id", rule}}, doc...)
 		if _, err := jobs.InsertOne(t.Context(), doc); err != nil {
 			t.Fatal(err)
 		}

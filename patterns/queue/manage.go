@@ -16,7 +16,7 @@ import (
 func (q *Queue) Get(ctx context.Context, id string) (*Job, error) {
 	for _, lane := range q.lanes {
 		job := &Job{}
-		err := lane.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(job)
+		err := lane.FindOne(ctx, bson.D{{"_id", id}}).Decode(job)
 		if err == nil {
 			return job, nil
 		}
@@ -42,12 +42,12 @@ func (q *Queue) Jobs(ctx context.Context, which Query) iter.Seq2[*Job, error] {
 	}
 	return func(yield func(*Job, error) bool) {
 		for _, state := range list {
-			filter := bson.D{{Key: "state", Value: state}}
+			filter := bson.D{{"state", state}}
 			if which.Kind != "" {
-				filter = append(filter, bson.E{Key: "kind", Value: which.Kind})
+				filter = append(filter, bson.E{"kind", which.Kind})
 			}
 			if which.Batch != "" {
-				filter = append(filter, bson.E{Key: "batch", Value: which.Batch})
+				filter = append(filter, bson.E{"batch", which.Batch})
 			}
 			for _, lane := range q.lanes {
 				if !q.find(ctx, lane, filter, yield) {
@@ -86,25 +86,25 @@ func (q *Queue) find(ctx context.Context, lane *mongo.Collection, filter bson.D,
 // cancelling is the update that takes a job back.
 func (q *Queue) cancelling() bson.D {
 	now := q.Now()
-	set := bson.D{{Key: "state", Value: Cancelled}, {Key: "ended", Value: now}, {Key: "expires", Value: now.Add(q.cfg.KeepDone)}}
-	return bson.D{{Key: "$set", Value: set}, noOwner}
+	set := bson.D{{"state", Cancelled}, {"ended", now}, {"expires", now.Add(q.cfg.KeepDone)}}
+	return bson.D{{"$set", set}, noOwner}
 }
 
 // Cancel takes a job back that has not ended. One that is being worked on is cancelled at once: what its worker writes about it has no
 // effect any more, and the context of its handler ends with the next heartbeat.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
-	filter := bson.D{{Key: "_id", Value: id}, {Key: "state", Value: bson.D{{Key: "$in", Value: bson.A{Open, Held}}}}}
+	filter := bson.D{{"_id", id}, {"state", bson.D{{"$in", bson.A{Open, Held}}}}}
 	return q.update(ctx, "cancel", id, filter, q.cancelling())
 }
 
 // Requeue opens a job that has ended again, with all its attempts before it. Its errors and notes stay. It fails with ErrExists where
 // another open job has its Unique meanwhile.
 func (q *Queue) Requeue(ctx context.Context, id string) error {
-	filter := bson.D{{Key: "_id", Value: id}, {Key: "state", Value: bson.D{{Key: "$in", Value: bson.A{Done, Dead, Cancelled}}}}}
-	gone := bson.D{{Key: "ended", Value: ""}, {Key: "expires", Value: ""}, {Key: "result", Value: ""}, {Key: "waits", Value: ""}}
+	filter := bson.D{{"_id", id}, {"state", bson.D{{"$in", bson.A{Done, Dead, Cancelled}}}}}
+	gone := bson.D{{"ended", ""}, {"expires", ""}, {"result", ""}, {"waits", ""}}
 	return q.update(ctx, "requeue", id, filter, bson.D{
-		{Key: "$set", Value: bson.D{{Key: "state", Value: Open}, {Key: "at", Value: q.Now()}, {Key: "attempt", Value: 0}}},
-		{Key: "$unset", Value: gone},
+		{"$set", bson.D{{"state", Open}, {"at", q.Now()}, {"attempt", 0}}},
+		{"$unset", gone},
 	})
 }
 
@@ -147,7 +147,7 @@ func (q *Queue) Purge(ctx context.Context, state State, before time.Time) (n int
 	if state == Open || state == Held {
 		return 0, fmt.Errorf("queue: jobs that are %s have not ended", state)
 	}
-	filter := bson.D{{Key: "state", Value: state}, {Key: "ended", Value: bson.D{{Key: "$lt", Value: before}}}}
+	filter := bson.D{{"state", state}, {"ended", bson.D{{"$lt", before}}}}
 	for _, lane := range q.lanes {
 		res, err := lane.DeleteMany(ctx, filter)
 		if err != nil {
@@ -185,13 +185,13 @@ func (q *Queue) Stats(ctx context.Context) (*Stats, error) {
 }
 
 func (s *Stats) count(ctx context.Context, lane *mongo.Collection, now time.Time) error {
-	due := bson.D{{Key: "$lte", Value: bson.A{"$at", now}}}
+	due := bson.D{{"$lte", bson.A{"$at", now}}}
 	found, err := lane.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{{Key: "state", Value: bson.D{{Key: "$in", Value: states[:]}}}}}},
-		{{Key: "$group", Value: bson.D{
-			{Key: "_id", Value: bson.D{{Key: "state", Value: "$state"}, {Key: "due", Value: due}}},
-			{Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}},
-			{Key: "first", Value: bson.D{{Key: "$min", Value: "$at"}}},
+		{{"$match", bson.D{{"state", bson.D{{"$in", states[:]}}}}}},
+		{{"$group", bson.D{
+			{"_id", bson.D{{"state", "$state"}, {"due", due}}},
+			{"n", bson.D{{"$sum", 1}}},
+			{"first", bson.D{{"$min", "$at"}}},
 		}}},
 	})
 	if err != nil {
@@ -209,7 +209,7 @@ func (s *Stats) count(ctx context.Context, lane *mongo.Collection, now time.Time
 		return err
 	}
 	running, err := lane.CountDocuments(ctx, bson.D{
-		{Key: "state", Value: Open}, {Key: "at", Value: bson.D{{Key: "$gt", Value: now}}}, {Key: "owner", Value: bson.D{{Key: "$exists", Value: true}}},
+		{"state", Open}, {"at", bson.D{{"$gt", now}}}, {"owner", bson.D{{"$exists", true}}},
 	})
 	if err != nil {
 		return err

@@ -134,28 +134,28 @@ func (q *Queue) lane(key string) *mongo.Collection {
 // order is the order in which jobs are taken.
 func (q *Queue) order() bson.D {
 	if q.cfg.Order == ByTime {
-		return bson.D{{Key: "at", Value: 1}, {Key: "_id", Value: 1}}
+		return bson.D{{"at", 1}, {"_id", 1}}
 	}
-	return bson.D{{Key: "priority", Value: -1}, {Key: "at", Value: 1}, {Key: "_id", Value: 1}}
+	return bson.D{{"priority", -1}, {"at", 1}, {"_id", 1}}
 }
 
 // Indexes returns what each collection of the queue needs: the order of its jobs, the uniqueness of the open ones, batches, and the end
 // of those that are kept no longer.
 func (q *Queue) Indexes() (out []patterns.Index) {
-	exists := bson.D{{Key: "$exists", Value: true}}
+	exists := bson.D{{"$exists", true}}
 	for _, lane := range q.lanes {
 		for _, m := range []mongo.IndexModel{
-			{Keys: append(bson.D{{Key: "state", Value: 1}}, q.order()...)},
+			{Keys: append(bson.D{{"state", 1}}, q.order()...)},
 			{
-				Keys: bson.D{{Key: "unique", Value: 1}},
+				Keys: bson.D{{"unique", 1}},
 				Options: options.Index().SetUnique(true).
-					SetPartialFilterExpression(bson.D{{Key: "state", Value: Open}, {Key: "unique", Value: exists}}),
+					SetPartialFilterExpression(bson.D{{"state", Open}, {"unique", exists}}),
 			},
 			{
-				Keys:    bson.D{{Key: "batch", Value: 1}},
-				Options: options.Index().SetPartialFilterExpression(bson.D{{Key: "batch", Value: exists}}),
+				Keys:    bson.D{{"batch", 1}},
+				Options: options.Index().SetPartialFilterExpression(bson.D{{"batch", exists}}),
 			},
-			{Keys: bson.D{{Key: "expires", Value: 1}}, Options: options.Index().SetExpireAfterSeconds(0)},
+			{Keys: bson.D{{"expires", 1}}, Options: options.Index().SetExpireAfterSeconds(0)},
 		} {
 			out = append(out, patterns.Index{Collection: lane.Name(), Model: m})
 		}

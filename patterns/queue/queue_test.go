@@ -398,13 +398,13 @@ func TestOnce(t *testing.T) {
 	put(t, q, queue.Spec{})
 	job := take(t, q)
 	accounts := db.Collection("accounts")
-	if _, err := accounts.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}, {Key: "balance", Value: 10}}); err != nil {
+	if _, err := accounts.InsertOne(t.Context(), bson.D{{"_id", 1}, {"balance", 10}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []int64{1, 0} {
 		when, remember := job.Once("jobs")
-		res, err := accounts.UpdateOne(t.Context(), bson.D{{Key: "_id", Value: 1}, when},
-			bson.D{{Key: "$inc", Value: bson.D{{Key: "balance", Value: 5}}}, remember})
+		res, err := accounts.UpdateOne(t.Context(), bson.D{{"_id", 1}, when},
+			bson.D{{"$inc", bson.D{{"balance", 5}}}, remember})
 		if err != nil || res.ModifiedCount != want {
 			t.Fatalf("%+v %v", res, err)
 		}

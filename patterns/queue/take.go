@@ -49,10 +49,10 @@ func (q *Queue) takeFrom(ctx context.Context, lane *mongo.Collection) (*Taken, e
 	opts := options.FindOneAndUpdate().SetSort(q.order()).SetReturnDocument(options.After)
 	for {
 		now := q.Now()
-		due := bson.D{{Key: "state", Value: Open}, {Key: "at", Value: bson.D{{Key: "$lte", Value: now}}}}
+		due := bson.D{{"state", Open}, {"at", bson.D{{"$lte", now}}}}
 		take := bson.D{
-			{Key: "$set", Value: bson.D{{Key: "at", Value: now.Add(q.cfg.Lease)}, {Key: "owner", Value: q.owner}, {Key: "started", Value: now}}},
-			{Key: "$inc", Value: bson.D{{Key: "attempt", Value: 1}, {Key: "token", Value: int64(1)}}},
+			{"$set", bson.D{{"at", now.Add(q.cfg.Lease)}, {"owner", q.owner}, {"started", now}}},
+			{"$inc", bson.D{{"attempt", 1}, {"token", int64(1)}}},
 		}
 		job := &Taken{queue: q, lane: lane}
 		err := lane.FindOneAndUpdate(ctx, due, take, opts).Decode(&job.Job)
@@ -78,7 +78,7 @@ var errAbandoned = errors.New("queue: the workers died")
 
 // change is an update on the condition that the job is held.
 func (t *Taken) change(ctx context.Context, what string, update bson.D) error {
-	mine := bson.D{{Key: "_id", Value: t.ID}, {Key: "token", Value: t.Token}, {Key: "state", Value: Open}, {Key: "owner", Value: t.Owner}}
+	mine := bson.D{{"_id", t.ID}, {"token", t.Token}, {"state", Open}, {"owner", t.Owner}}
 	res, err := t.lane.UpdateOne(ctx, mine, update)
 	if err != nil {
 		return fmt.Errorf("queue: %s job %s: %w", what, t.ID, err)
@@ -90,12 +90,12 @@ func (t *Taken) change(ctx context.Context, what string, update bson.D) error {
 }
 
 // noOwner belongs to every update by which a job is held no more.
-var noOwner = bson.E{Key: "$unset", Value: bson.D{{Key: "owner", Value: ""}}}
+var noOwner = bson.E{"$unset", bson.D{{"owner", ""}}}
 
 // Extend begins the lease anew: the heartbeat. A Worker does it for its jobs.
 func (t *Taken) Extend(ctx context.Context) error {
-	until := bson.D{{Key: "at", Value: t.queue.Now().Add(t.queue.cfg.Lease)}}
-	return t.change(ctx, "extend", bson.D{{Key: "$set", Value: until}})
+	until := bson.D{{"at", t.queue.Now().Add(t.queue.cfg.Lease)}}
+	return t.change(ctx, "extend", bson.D{{"$set", until}})
 }
 
 // SetResult sets what Done stores as the job's result.
@@ -110,11 +110,11 @@ func (t *Taken) Done(ctx context.Context) error {
 		}
 	}
 	now := t.queue.Now()
-	set := bson.D{{Key: "state", Value: Done}, {Key: "ended", Value: now}, {Key: "expires", Value: now.Add(t.queue.cfg.KeepDone)}}
+	set := bson.D{{"state", Done}, {"ended", now}, {"expires", now.Add(t.queue.cfg.KeepDone)}}
 	if t.result != nil {
-		set = append(set, bson.E{Key: "result", Value: t.result})
+		set = append(set, bson.E{"result", t.result})
 	}
-	if err := t.change(ctx, "end", bson.D{{Key: "$set", Value: set}, noOwner}); err != nil {
+	if err := t.change(ctx, "end", bson.D{{"$set", set}, noOwner}); err != nil {
 		return err
 	}
 	t.ended = true
@@ -164,7 +164,7 @@ func (t *Taken) Fail(ctx context.Context, cause error) error {
 		return t.bury(ctx, cause)
 	}
 	at := t.queue.Now().Add(t.queue.cfg.Backoff(t.Attempt))
-	again := bson.D{{Key: "$set", Value: bson.D{{Key: "at", Value: at}}}, noOwner, t.failure(cause)}
+	again := bson.D{{"$set", bson.D{{"at", at}}}, noOwner, t.failure(cause)}
 	if err := t.change(ctx, "fail", again); err != nil {
 		return err
 	}
@@ -176,11 +176,11 @@ func (t *Taken) Fail(ctx context.Context, cause error) error {
 // bury brings the job to the dead letters.
 func (t *Taken) bury(ctx context.Context, cause error) error {
 	now := t.queue.Now()
-	set := bson.D{{Key: "state", Value: Dead}, {Key: "ended", Value: now}, {Key: "attempt", Value: t.Attempt}}
+	set := bson.D{{"state", Dead}, {"ended", now}, {"attempt", t.Attempt}}
 	if keep := t.queue.cfg.KeepDead; keep > 0 {
-		set = append(set, bson.E{Key: "expires", Value: now.Add(keep)})
+		set = append(set, bson.E{"expires", now.Add(keep)})
 	}
-	if err := t.change(ctx, "bury", bson.D{{Key: "$set", Value: set}, noOwner, t.failure(cause)}); err != nil {
+	if err := t.change(ctx, "bury", bson.D{{"$set", set}, noOwner, t.failure(cause)}); err != nil {
 		return err
 	}
 	t.ended = true
@@ -199,25 +199,25 @@ func (t *Taken) failure(cause error) bson.E {
 		text = text[:maxErrorLength]
 	}
 	f := Failure{Attempt: t.Attempt, At: t.queue.Now(), Error: strings.ToValidUTF8(text, "?")}
-	return bson.E{Key: "$push", Value: bson.D{{Key: "errors", Value: bson.D{
-		{Key: "$each", Value: bson.A{f}}, {Key: "$slice", Value: -maxErrors},
+	return bson.E{"$push", bson.D{{"errors", bson.D{
+		{"$each", bson.A{f}}, {"$slice", -maxErrors},
 	}}}}
 }
 
 // Release gives the job back as if it had not been taken: the attempt does not count.
 func (t *Taken) Release(ctx context.Context) error {
-	return t.putBack(ctx, bson.E{Key: "at", Value: t.queue.Now()})
+	return t.putBack(ctx, bson.E{"at", t.queue.Now()})
 }
 
 // snooze gives the job back for a later time; the attempt does not count.
 func (t *Taken) snooze(ctx context.Context, d time.Duration) error {
-	return t.putBack(ctx, bson.E{Key: "at", Value: t.queue.Now().Add(d)})
+	return t.putBack(ctx, bson.E{"at", t.queue.Now().Add(d)})
 }
 
 // putBack ends an attempt that does not count.
 func (t *Taken) putBack(ctx context.Context, at bson.E) error {
 	err := t.change(ctx, "release", bson.D{
-		{Key: "$set", Value: bson.D{at}}, noOwner, {Key: "$inc", Value: bson.D{{Key: "attempt", Value: -1}}},
+		{"$set", bson.D{at}}, noOwner, {"$inc", bson.D{{"attempt", -1}}},
 	})
 	if err == nil {
 		t.ended = true
@@ -228,8 +228,8 @@ func (t *Taken) putBack(ctx context.Context, at bson.E) error {
 // Note keeps a value with the job, for the next attempt to go on from, or for people to see how far it is; and extends the lease. The
 // name is that of a field. Notes are part of the job's document, which may have 16 MiB.
 func (t *Taken) Note(ctx context.Context, name string, v any) error {
-	set := bson.D{{Key: "notes." + name, Value: v}, {Key: "at", Value: t.queue.Now().Add(t.queue.cfg.Lease)}}
-	return t.change(ctx, "note something of", bson.D{{Key: "$set", Value: set}})
+	set := bson.D{{"notes." + name, v}, {"at", t.queue.Now().Add(t.queue.cfg.Lease)}}
+	return t.change(ctx, "note something of", bson.D{{"$set", set}})
 }
 
 // Noted reads a value that an earlier attempt has kept, and reports whether there is one.
@@ -256,8 +256,8 @@ const onceKept = 100
 //	when, remember := job.Once("jobs")
 //	res, err := accounts.UpdateOne(ctx, bson.D{{"_id", id}, when}, bson.D{{"$inc", bson.D{{"balance", 5}}}, remember})
 func (j *Job) Once(field string) (when, remember bson.E) {
-	return bson.E{Key: field, Value: bson.D{{Key: "$ne", Value: j.ID}}},
-		bson.E{Key: "$push", Value: bson.D{{Key: field, Value: bson.D{
-			{Key: "$each", Value: bson.A{j.ID}}, {Key: "$slice", Value: -onceKept},
+	return bson.E{field, bson.D{{"$ne", j.ID}}},
+		bson.E{"$push", bson.D{{field, bson.D{
+			{"$each", bson.A{j.ID}}, {"$slice", -onceKept},
 		}}}}
 }

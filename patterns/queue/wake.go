@@ -71,14 +71,14 @@ func (w *Worker) follow(ctx context.Context) error {
 		names = append(names, lane.Name())
 	}
 	stream, err := w.queue.db.Watch(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{
-			{Key: "ns.coll", Value: bson.D{{Key: "$in", Value: names}}},
-			{Key: "$or", Value: bson.A{
-				bson.D{{Key: "operationType", Value: "insert"}},
-				bson.D{{Key: "updateDescription.updatedFields.state", Value: Open}},
+		{{"$match", bson.D{
+			{"ns.coll", bson.D{{"$in", names}}},
+			{"$or", bson.A{
+				bson.D{{"operationType", "insert"}},
+				bson.D{{"updateDescription.updatedFields.state", Open}},
 			}},
 		}}},
-		{{Key: "$project", Value: bson.D{{Key: "_id", Value: 1}}}},
+		{{"$project", bson.D{{"_id", 1}}}},
 	})
 	if err != nil {
 		return err

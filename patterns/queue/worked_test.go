@@ -14,7 +14,7 @@ import (
 // startTime, priority and createdOn.
 func TestW067(t *testing.T) {
 	t.Parallel()
-	priority := bson.D{{Key: "priority", Value: -1}, {Key: "at", Value: 1}, {Key: "_id", Value: 1}}
+	priority := bson.D{{"priority", -1}, {"at", 1}, {"_id", 1}}
 	for _, c := range []struct {
 		order queue.Order
 		sort  bson.D
@@ -28,11 +28,11 @@ func TestW067(t *testing.T) {
 		must(t, err)
 		must(t, q.EnsureIndexes(t.Context()))
 		put(t, q, queue.Spec{})
-		plan, err := db.RunCommand(t.Context(), bson.D{{Key: "explain", Value: bson.D{
-			{Key: "find", Value: queue.DefaultName},
-			{Key: "filter", Value: bson.D{{Key: "state", Value: queue.Open}, {Key: "at", Value: bson.D{{Key: "$lte", Value: q.Now()}}}}},
-			{Key: "sort", Value: c.sort},
-			{Key: "limit", Value: 1},
+		plan, err := db.RunCommand(t.Context(), bson.D{{"explain", bson.D{
+			{"find", queue.DefaultName},
+			{"filter", bson.D{{"state", queue.Open}, {"at", bson.D{{"$lte", q.Now()}}}}},
+			{"sort", c.sort},
+			{"limit", 1},
 		}}}).Raw()
 		must(t, err)
 		winner := plan.Lookup("queryPlanner", "winningPlan").String()

@@ -290,10 +290,10 @@ func TestExactlyOnce(t *testing.T) {
 	q := newQueue(t, db, nil)
 	accounts := db.Collection("accounts")
 	book := func(ctx context.Context) error {
-		_, err := accounts.UpdateOne(ctx, bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "$inc", Value: bson.D{{Key: "balance", Value: 5}}}})
+		_, err := accounts.UpdateOne(ctx, bson.D{{"_id", 1}}, bson.D{{"$inc", bson.D{{"balance", 5}}}})
 		return err
 	}
-	if _, err := accounts.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}, {Key: "balance", Value: 10}}); err != nil {
+	if _, err := accounts.InsertOne(t.Context(), bson.D{{"_id", 1}, {"balance", 10}}); err != nil {
 		t.Fatal(err)
 	}
 	put(t, q, queue.Spec{})
@@ -346,7 +346,7 @@ func put2(ctx context.Context, t *testing.T, q *queue.Queue) {
 func TestRemoved(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d") // how often a server looks is its owner's business
-	often := bson.D{{Key: "setParameter", Value: 1}, {Key: "ttlMonitorSleepSecs", Value: 1}}
+	often := bson.D{{"setParameter", 1}, {"ttlMonitorSleepSecs", 1}}
 	must(t, db.Client().Database("admin").RunCommand(t.Context(), often).Err())
 	q := newQueue(t, db, nil, func(c *queue.Config) { c.KeepDone = time.Millisecond })
 	done, waits := put(t, q, queue.Spec{Priority: 1}), put(t, q, queue.Spec{})

@@ -47,7 +47,7 @@ func NewBuckets(db *mongo.Database, cfg BucketConfig) (*Bucketed, error) {
 
 // Indexes returns the indexes that buckets need.
 func (b *Bucketed) Indexes() []patterns.Index {
-	return []patterns.Index{{Collection: b.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "owner", Value: 1}, {Key: "page", Value: -1}}}}}
+	return []patterns.Index{{Collection: b.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{"owner", 1}, {"page", -1}}}}}
 }
 
 // EnsureIndexes creates the indexes that do not exist.
@@ -57,7 +57,7 @@ func (b *Bucketed) EnsureIndexes(ctx context.Context) error {
 
 // ShardKeys returns how the buckets are best distributed.
 func (b *Bucketed) ShardKeys() []patterns.ShardKey {
-	return []patterns.ShardKey{{Collection: b.coll.Name(), Key: bson.D{{Key: "owner", Value: 1}, {Key: "page", Value: 1}}}}
+	return []patterns.ShardKey{{Collection: b.coll.Name(), Key: bson.D{{"owner", 1}, {"page", 1}}}}
 }
 
 // Shard distributes the buckets over the shards of a cluster.
@@ -76,9 +76,9 @@ type bucket struct {
 // at is the condition of a bucket.
 func at(owner any, page int64) bson.D {
 	return bson.D{
-		{Key: "_id", Value: bson.D{{Key: "owner", Value: owner}, {Key: "page", Value: page}}},
-		{Key: "owner", Value: owner},
-		{Key: "page", Value: page},
+		{"_id", bson.D{{"owner", owner}, {"page", page}}},
+		{"owner", owner},
+		{"page", page},
 	}
 }
 
@@ -93,11 +93,11 @@ func (b *Bucketed) Add(ctx context.Context, owner, item any) (page int64, err er
 		page++
 	}
 	add := bson.D{
-		{Key: "$push", Value: bson.D{{Key: "items", Value: item}}},
-		{Key: "$inc", Value: bson.D{{Key: "count", Value: 1}}},
+		{"$push", bson.D{{"items", item}}},
+		{"$inc", bson.D{{"count", 1}}},
 	}
 	for first := true; ; {
-		free := append(at(owner, page), bson.E{Key: "count", Value: bson.D{{Key: "$lt", Value: b.size}}})
+		free := append(at(owner, page), bson.E{"count", bson.D{{"$lt", b.size}}})
 		_, err := b.coll.UpdateOne(ctx, free, add, options.UpdateOne().SetUpsert(true))
 		switch {
 		case err == nil:
@@ -113,9 +113,9 @@ func (b *Bucketed) Add(ctx context.Context, owner, item any) (page int64, err er
 }
 
 func (b *Bucketed) last(ctx context.Context, owner any) (*bucket, error) {
-	opts := options.FindOne().SetSort(bson.D{{Key: "page", Value: -1}}).SetProjection(bson.D{{Key: "items", Value: 0}})
+	opts := options.FindOne().SetSort(bson.D{{"page", -1}}).SetProjection(bson.D{{"items", 0}})
 	last := &bucket{}
-	err := b.coll.FindOne(ctx, bson.D{{Key: "owner", Value: owner}}, opts).Decode(last)
+	err := b.coll.FindOne(ctx, bson.D{{"owner", owner}}, opts).Decode(last)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return last, nil
 	}
@@ -142,7 +142,7 @@ func (b *Bucketed) Page(ctx context.Context, owner any, page int64, items any) e
 
 // Check lists what contradicts the rules. It reads everything in the order of the index.
 func (b *Bucketed) Check(ctx context.Context) (out []patterns.Violation, err error) {
-	found, err := b.coll.Find(ctx, bson.D{}, options.Find().SetSort(bson.D{{Key: "owner", Value: 1}, {Key: "page", Value: -1}}))
+	found, err := b.coll.Find(ctx, bson.D{}, options.Find().SetSort(bson.D{{"owner", 1}, {"page", -1}}))
 	if err != nil {
 		return nil, wrap(err, "check the buckets")
 	}

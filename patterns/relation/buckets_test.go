@@ -26,7 +26,7 @@ func TestBuckets(t *testing.T) {
 	b, ctx := newBuckets(t, patterntest.Open(t), 0), t.Context()
 	wantErr(t, b.EnsureIndexes(ctx), nil)
 	for i := range 51 {
-		page, err := b.Add(ctx, "post", bson.D{{Key: "n", Value: i}})
+		page, err := b.Add(ctx, "post", bson.D{{"n", i}})
 		wantErr(t, err, nil)
 		want(t, page, 1+i/50)
 	}
@@ -92,11 +92,11 @@ func TestBucketsBroken(t *testing.T) {
 	t.Parallel()
 	bucket := func(page, count, items int) any {
 		return bson.D{
-			{Key: "_id", Value: bson.D{{Key: "owner", Value: 1}, {Key: "page", Value: page}}},
-			{Key: "owner", Value: 1},
-			{Key: "page", Value: page},
-			{Key: "count", Value: count},
-			{Key: "items", Value: make([]int, items)},
+			{"_id", bson.D{{"owner", 1}, {"page", page}}},
+			{"owner", 1},
+			{"page", page},
+			{"count", count},
+			{"items", make([]int, items)},
 		}
 	}
 	for name, c := range map[string]struct {

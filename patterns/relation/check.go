@@ -108,19 +108,19 @@ func (r *Relations) Repair(ctx context.Context) (n int64, err error) {
 // once leaves the first of equal references, in one update.
 func once(ctx context.Context, e end, id, ref bson.RawValue) error {
 	list := "$" + e.field
-	same := bson.D{{Key: "$eq", Value: bson.A{"$$this", bson.D{{Key: "$literal", Value: ref}}}}}
-	has := bson.D{{Key: "$in", Value: bson.A{"$$this", "$$value"}}}
-	unique := bson.D{{Key: "$reduce", Value: bson.D{
-		{Key: "input", Value: list},
-		{Key: "initialValue", Value: bson.A{}},
-		{Key: "in", Value: bson.D{{Key: "$cond", Value: bson.A{
-			bson.D{{Key: "$and", Value: bson.A{same, has}}},
+	same := bson.D{{"$eq", bson.A{"$$this", bson.D{{"$literal", ref}}}}}
+	has := bson.D{{"$in", bson.A{"$$this", "$$value"}}}
+	unique := bson.D{{"$reduce", bson.D{
+		{"input", list},
+		{"initialValue", bson.A{}},
+		{"in", bson.D{{"$cond", bson.A{
+			bson.D{{"$and", bson.A{same, has}}},
 			"$$value",
-			bson.D{{Key: "$concatArrays", Value: bson.A{"$$value", bson.A{"$$this"}}}},
+			bson.D{{"$concatArrays", bson.A{"$$value", bson.A{"$$this"}}}},
 		}}}},
 	}}}
-	change := mongo.Pipeline{{{Key: "$set", Value: bson.D{{Key: e.field, Value: unique}}}}}
-	_, err := e.coll.UpdateOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: e.field, Value: ref}}, change)
+	change := mongo.Pipeline{{{"$set", bson.D{{e.field, unique}}}}}
+	_, err := e.coll.UpdateOne(ctx, bson.D{{"_id", id}, {e.field, ref}}, change)
 	return wrap(err, "remove repeated references")
 }
 
@@ -135,7 +135,7 @@ func (r *Relations) read(ctx context.Context) (*references, error) {
 }
 
 func (r *Relations) readSide(ctx context.Context, refs *references, e end, docs map[string]bson.RawValue, add func(id, ref string)) error {
-	found, err := e.coll.Find(ctx, bson.D{}, options.Find().SetProjection(bson.D{{Key: e.field, Value: 1}}))
+	found, err := e.coll.Find(ctx, bson.D{}, options.Find().SetProjection(bson.D{{e.field, 1}}))
 	if err != nil {
 		return wrap(err, "read "+e.coll.Name())
 	}

@@ -21,8 +21,8 @@ func ExampleRelations_Link() {
 	}
 	defer func() { _ = db.Close() }()
 	ctx, library := context.Background(), db.Client().Database("library")
-	_, err = library.Collection("authors").InsertOne(ctx, bson.D{{Key: "_id", Value: "ada"}})
-	_, err2 := library.Collection("books").InsertOne(ctx, bson.D{{Key: "_id", Value: "notes"}, {Key: "title", Value: "Notes by the Translator"}})
+	_, err = library.Collection("authors").InsertOne(ctx, bson.D{{"_id", "ada"}})
+	_, err2 := library.Collection("books").InsertOne(ctx, bson.D{{"_id", "notes"}, {"title", "Notes by the Translator"}})
 	r, err3 := relation.New(library, relation.Config{})
 	if err := errors.Join(err, err2, err3); err != nil {
 		log.Fatal(err)
@@ -111,12 +111,12 @@ func ExampleOneToOne() {
 	}
 	users, addresses := db.Collection("users"), db.Collection("addresses")
 	for _, id := range []string{"ann", "joe"} {
-		if _, err := users.InsertOne(ctx, bson.D{{Key: "_id", Value: id}}); err != nil {
+		if _, err := users.InsertOne(ctx, bson.D{{"_id", id}}); err != nil {
 			log.Fatal(err)
 		}
 	}
 	for range 2 {
-		_, err := addresses.InsertOne(ctx, bson.D{{Key: "user_id", Value: "ann"}, {Key: "city", Value: "Nevermore"}})
+		_, err := addresses.InsertOne(ctx, bson.D{{"user_id", "ann"}, {"city", "Nevermore"}})
 		fmt.Println("a second address:", mongo.IsDuplicateKeyError(err))
 	}
 	violations, err := pairs.Check(ctx)

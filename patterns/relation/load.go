@@ -53,7 +53,7 @@ func Load[K comparable, T any](ctx context.Context, coll *mongo.Collection, ids 
 }
 
 func in[T, K any](ctx context.Context, coll *mongo.Collection, field string, values []K) (out []T, err error) {
-	found, err := coll.Find(ctx, bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: values}}}})
+	found, err := coll.Find(ctx, bson.D{{field, bson.D{{"$in", values}}}})
 	if err == nil {
 		err = found.All(ctx, &out)
 	}

@@ -44,7 +44,7 @@ func (o *OneToOne) Indexes() []patterns.Index {
 	if o.ref == "_id" {
 		return nil
 	}
-	keys := bson.D{{Key: o.ref, Value: 1}}
+	keys := bson.D{{o.ref, 1}}
 	return []patterns.Index{{Collection: o.parts.Name(), Model: mongo.IndexModel{Keys: keys, Options: options.Index().SetUnique(true)}}}
 }
 
@@ -57,8 +57,8 @@ func (o *OneToOne) EnsureIndexes(ctx context.Context) error {
 // the key.
 func (o *OneToOne) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{
-		{Collection: o.owners.Name(), Key: bson.D{{Key: "_id", Value: "hashed"}}},
-		{Collection: o.parts.Name(), Key: bson.D{{Key: o.ref, Value: 1}}},
+		{Collection: o.owners.Name(), Key: bson.D{{"_id", "hashed"}}},
+		{Collection: o.parts.Name(), Key: bson.D{{o.ref, 1}}},
 	}
 }
 
@@ -88,12 +88,12 @@ func (o *OneToOne) Check(ctx context.Context) ([]patterns.Violation, error) {
 // without finds the documents of a collection that do not have exactly one in another.
 func (o *OneToOne) without(ctx context.Context, rule string, in *mongo.Collection, field string, other *mongo.Collection, ref string) ([]patterns.Violation, error) {
 	found, err := in.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$project", Value: bson.D{{Key: field, Value: 1}}}},
-		{{Key: "$lookup", Value: bson.D{
-			{Key: "from", Value: other.Name()}, {Key: "localField", Value: field}, {Key: "foreignField", Value: ref}, {Key: "as", Value: "found"},
+		{{"$project", bson.D{{field, 1}}}},
+		{{"$lookup", bson.D{
+			{"from", other.Name()}, {"localField", field}, {"foreignField", ref}, {"as", "found"},
 		}}},
-		{{Key: "$match", Value: bson.D{{Key: "found", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$size", Value: 1}}}}}}}},
-		{{Key: "$project", Value: bson.D{{Key: "found._id", Value: 1}}}},
+		{{"$match", bson.D{{"found", bson.D{{"$not", bson.D{{"$size", 1}}}}}}}},
+		{{"$project", bson.D{{"found._id", 1}}}},
 	})
 	if err != nil {
 		return nil, wrap(err, "check "+in.Name())

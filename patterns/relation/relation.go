@@ -76,8 +76,8 @@ func New(db *mongo.Database, cfg Config) (*Relations, error) {
 // Indexes returns the indexes that relations need.
 func (r *Relations) Indexes() []patterns.Index {
 	return []patterns.Index{
-		{Collection: r.left.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: r.left.field, Value: 1}}}},
-		{Collection: r.right.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: r.right.field, Value: 1}}}},
+		{Collection: r.left.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{r.left.field, 1}}}},
+		{Collection: r.right.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{r.right.field, 1}}}},
 	}
 }
 
@@ -88,7 +88,7 @@ func (r *Relations) EnsureIndexes(ctx context.Context) error {
 
 // ShardKeys returns how the collections are best distributed.
 func (r *Relations) ShardKeys() []patterns.ShardKey {
-	hashed := bson.D{{Key: "_id", Value: "hashed"}}
+	hashed := bson.D{{"_id", "hashed"}}
 	return []patterns.ShardKey{{Collection: r.left.coll.Name(), Key: hashed}, {Collection: r.right.coll.Name(), Key: hashed}}
 }
 
@@ -158,8 +158,8 @@ func (r *Relations) sync(ctx context.Context, left, right any) error {
 
 // linked asks the right side.
 func (r *Relations) linked(ctx context.Context, left, right any) (bool, error) {
-	filter := bson.D{{Key: "_id", Value: right}, {Key: r.right.field, Value: left}}
-	err := r.right.coll.FindOne(ctx, filter, options.FindOne().SetProjection(bson.D{{Key: "_id", Value: 1}})).Err()
+	filter := bson.D{{"_id", right}, {r.right.field, left}}
+	err := r.right.coll.FindOne(ctx, filter, options.FindOne().SetProjection(bson.D{{"_id", 1}})).Err()
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return false, nil
 	}
@@ -168,20 +168,20 @@ func (r *Relations) linked(ctx context.Context, left, right any) (bool, error) {
 
 // add adds a reference, if there is room.
 func (r *Relations) add(ctx context.Context, e end, id, ref any) error {
-	room := bson.D{{Key: "_id", Value: id}, {Key: "$or", Value: bson.A{
-		bson.D{{Key: e.field, Value: ref}},
-		bson.D{{Key: fmt.Sprintf("%s.%d", e.field, r.max-1), Value: bson.D{{Key: "$exists", Value: false}}}},
+	room := bson.D{{"_id", id}, {"$or", bson.A{
+		bson.D{{e.field, ref}},
+		bson.D{{fmt.Sprintf("%s.%d", e.field, r.max-1), bson.D{{"$exists", false}}}},
 	}}}
 	// Not $addToSet: a program's empty list may be stored as null.
-	list := bson.D{{Key: "$ifNull", Value: bson.A{"$" + e.field, bson.A{}}}}
-	ours := bson.D{{Key: "$literal", Value: ref}}
-	with := bson.D{{Key: "$concatArrays", Value: bson.A{list, bson.A{ours}}}}
-	once := bson.D{{Key: "$cond", Value: bson.A{bson.D{{Key: "$in", Value: bson.A{ours, list}}}, list, with}}}
-	res, err := e.coll.UpdateOne(ctx, room, mongo.Pipeline{{{Key: "$set", Value: bson.D{{Key: e.field, Value: once}}}}})
+	list := bson.D{{"$ifNull", bson.A{"$" + e.field, bson.A{}}}}
+	ours := bson.D{{"$literal", ref}}
+	with := bson.D{{"$concatArrays", bson.A{list, bson.A{ours}}}}
+	once := bson.D{{"$cond", bson.A{bson.D{{"$in", bson.A{ours, list}}}, list, with}}}
+	res, err := e.coll.UpdateOne(ctx, room, mongo.Pipeline{{{"$set", bson.D{{e.field, once}}}}})
 	if err != nil || res.MatchedCount > 0 {
 		return wrap(err, "add a reference to "+e.coll.Name())
 	}
-	err = e.coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Err()
+	err = e.coll.FindOne(ctx, bson.D{{"_id", id}}).Err()
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return ErrNotFound
@@ -193,17 +193,17 @@ func (r *Relations) add(ctx context.Context, e end, id, ref any) error {
 }
 
 func (r *Relations) remove(ctx context.Context, e end, id, ref any) error {
-	_, err := e.coll.UpdateOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: e.field, Value: ref}}, pull(e.field, ref))
+	_, err := e.coll.UpdateOne(ctx, bson.D{{"_id", id}, {e.field, ref}}, pull(e.field, ref))
 	return wrap(err, "remove a reference from "+e.coll.Name())
 }
 
 func pull(field string, ref any) bson.D {
-	return bson.D{{Key: "$pull", Value: bson.D{{Key: field, Value: ref}}}}
+	return bson.D{{"$pull", bson.D{{field, ref}}}}
 }
 
 // Rights decodes the right documents of a left one into docs, which is a pointer to a slice.
 func (r *Relations) Rights(ctx context.Context, left, docs any) error {
-	return follow(ctx, r.left, r.right, left, bson.D{{Key: r.right.field, Value: left}}, docs)
+	return follow(ctx, r.left, r.right, left, bson.D{{r.right.field, left}}, docs)
 }
 
 // Lefts decodes the left documents of a right one into docs, which is a pointer to a slice.
@@ -212,7 +212,7 @@ func (r *Relations) Lefts(ctx context.Context, right, docs any) error {
 }
 
 func follow(ctx context.Context, from, to end, id any, cond bson.D, docs any) error {
-	raw, err := from.coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}}, options.FindOne().SetProjection(bson.D{{Key: from.field, Value: 1}})).Raw()
+	raw, err := from.coll.FindOne(ctx, bson.D{{"_id", id}}, options.FindOne().SetProjection(bson.D{{from.field, 1}})).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return ErrNotFound
 	}
@@ -223,8 +223,8 @@ func follow(ctx context.Context, from, to end, id any, cond bson.D, docs any) er
 	if list := raw.Lookup(from.field); list.Type == bson.TypeArray {
 		refs = list
 	}
-	filter := append(bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: refs}}}}, cond...)
-	found, err := to.coll.Find(ctx, filter, options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+	filter := append(bson.D{{"_id", bson.D{{"$in", refs}}}}, cond...)
+	found, err := to.coll.Find(ctx, filter, options.Find().SetSort(bson.D{{"_id", 1}}))
 	if err == nil {
 		err = found.All(ctx, docs)
 	}
@@ -242,11 +242,11 @@ func (r *Relations) RemoveRight(ctx context.Context, right any) error {
 }
 
 func drop(ctx context.Context, of, other end, id any) error {
-	res, err := of.coll.DeleteOne(ctx, bson.D{{Key: "_id", Value: id}})
+	res, err := of.coll.DeleteOne(ctx, bson.D{{"_id", id}})
 	if err != nil {
 		return wrap(err, "delete from "+of.coll.Name())
 	}
-	if _, err := other.coll.UpdateMany(ctx, bson.D{{Key: other.field, Value: id}}, pull(other.field, id)); err != nil {
+	if _, err := other.coll.UpdateMany(ctx, bson.D{{other.field, id}}, pull(other.field, id)); err != nil {
 		return wrap(err, "remove references from "+other.coll.Name())
 	}
 	if res.DeletedCount == 0 {

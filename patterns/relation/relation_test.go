@@ -68,7 +68,7 @@ func library(t testing.TB, db *mongo.Database, limit int) *relation.Relations {
 	t.Helper()
 	r := newRelations(t, db, limit)
 	wantErr(t, r.EnsureIndexes(context.Background()), nil)
-	insert(t, db, "authors", author{ID: 1, Name: "Peter Standford", Books: []int{1, 2}}, author{ID: 2, Name: "Georg Peterson"}, bson.D{{Key: "_id", Value: 3}})
+	insert(t, db, "authors", author{ID: 1, Name: "Peter Standford", Books: []int{1, 2}}, author{ID: 2, Name: "Georg Peterson"}, bson.D{{"_id", 3}})
 	insert(t, db, "books", book{ID: 1, Title: "A tale of two people", Authors: []int{1}}, book{ID: 2, Authors: []int{1}}, book{ID: 3})
 	mustHold(t, r)
 	return r
@@ -107,8 +107,8 @@ func TestLinks(t *testing.T) {
 	r, ctx := newRelations(t, db, 2), t.Context()
 	wantErr(t, r.EnsureIndexes(ctx), nil)
 	for i := 1; i <= 3; i++ {
-		insert(t, db, "authors", bson.D{{Key: "_id", Value: i}})
-		insert(t, db, "books", bson.D{{Key: "_id", Value: i}})
+		insert(t, db, "authors", bson.D{{"_id", i}})
+		insert(t, db, "books", bson.D{{"_id", i}})
 	}
 	wantErr(t, r.Link(ctx, 1, 1), nil)
 	wantErr(t, r.Link(ctx, 1, 2), nil)
@@ -183,7 +183,7 @@ func TestForms(t *testing.T) {
 	db, ctx := patterntest.Open(t), t.Context()
 	whole := contact{3, "Jenny", "01209", []string{"555-333-3456", "555-334-3411"}}
 	insert(t, db, "embedded", whole)
-	insert(t, db, "contacts", bson.D{{Key: "_id", Value: 3}, {Key: "name", Value: "Jenny"}, {Key: "zip_code", Value: "01209"}})
+	insert(t, db, "contacts", bson.D{{"_id", 3}, {"name", "Jenny"}, {"zip_code", "01209"}})
 	insert(t, db, "numbers", number{3, "555-333-3456"}, number{3, "555-334-3411"}, number{4, "555"})
 	joined, err := relation.Load(ctx, db.Collection("contacts"), []int{3, 3, 5}, func(c contact) int { return c.ID })
 	wantErr(t, err, nil)
@@ -222,13 +222,13 @@ func TestW084(t *testing.T) {
 	pairs := newPairs(t, db, "user_id")
 	whole := user{1, "Peter Wilkinson", 27, address{"100 some road", "Nevermore"}}
 	insert(t, db, "embedded", whole)
-	insert(t, db, "users", bson.D{{Key: "_id", Value: 1}, {Key: "name", Value: "Peter Wilkinson"}, {Key: "age", Value: 27}})
+	insert(t, db, "users", bson.D{{"_id", 1}, {"name", "Peter Wilkinson"}, {"age", 27}})
 	insert(t, db, "addresses", linkedAddress{1, "100 some road", "Nevermore"})
 	var embedded, linked user
-	wantErr(t, db.Collection("embedded").FindOne(ctx, bson.D{{Key: "_id", Value: 1}}).Decode(&embedded), nil)
-	wantErr(t, db.Collection("users").FindOne(ctx, bson.D{{Key: "_id", Value: 1}}).Decode(&linked), nil)
+	wantErr(t, db.Collection("embedded").FindOne(ctx, bson.D{{"_id", 1}}).Decode(&embedded), nil)
+	wantErr(t, db.Collection("users").FindOne(ctx, bson.D{{"_id", 1}}).Decode(&linked), nil)
 	var part linkedAddress
-	wantErr(t, db.Collection("addresses").FindOne(ctx, bson.D{{Key: "user_id", Value: linked.ID}}).Decode(&part), nil)
+	wantErr(t, db.Collection("addresses").FindOne(ctx, bson.D{{"user_id", linked.ID}}).Decode(&part), nil)
 	linked.Address = address{part.Street, part.City}
 	if linked != whole || embedded != whole {
 		t.Errorf("%v and %v, want %v", linked, embedded, whole)
@@ -250,8 +250,8 @@ func newPairs(t testing.TB, db *mongo.Database, ref string) *relation.OneToOne {
 // TestOneToOneBroken has pairs that others have written.
 func TestOneToOneBroken(t *testing.T) {
 	t.Parallel()
-	id := func(id int) bson.D { return bson.D{{Key: "_id", Value: id}} }
-	of := func(user int) bson.D { return bson.D{{Key: "user_id", Value: user}} }
+	id := func(id int) bson.D { return bson.D{{"_id", id}} }
+	of := func(user int) bson.D { return bson.D{{"user_id", user}} }
 	for name, c := range map[string]struct {
 		ref   string
 		users []any
@@ -341,8 +341,8 @@ func TestTogether(t *testing.T) {
 	db, ctx := patterntest.Open(t), t.Context()
 	r := newRelations(t, db, 2)
 	for i := range 3 {
-		insert(t, db, "authors", bson.D{{Key: "_id", Value: i}})
-		insert(t, db, "books", bson.D{{Key: "_id", Value: i}})
+		insert(t, db, "authors", bson.D{{"_id", i}})
+		insert(t, db, "books", bson.D{{"_id", i}})
 	}
 	var wg sync.WaitGroup
 	for w := range 6 {
@@ -390,7 +390,7 @@ func TestCrash(t *testing.T) {
 				Setup: func(t *testing.T, db *mongo.Database) {
 					library(t, db, 0)
 					if name == "repair" { // half a link is there
-						half := bson.D{{Key: "$push", Value: bson.D{{Key: "authors", Value: 2}}}}
+						half := bson.D{{"$push", bson.D{{"authors", 2}}}}
 						_, err := db.Collection("books").UpdateByID(t.Context(), 1, half)
 						wantErr(t, err, nil)
 					}
@@ -487,7 +487,7 @@ func TestBroken(t *testing.T) {
 	}
 	db := patterntest.Open(t)
 	r, ctx := library(t, db, 0), t.Context()
-	_, err := db.Collection("authors").UpdateByID(ctx, 1, bson.D{{Key: "$set", Value: bson.D{{Key: "books", Value: bson.A{1, 2, 1}}}}})
+	_, err := db.Collection("authors").UpdateByID(ctx, 1, bson.D{{"$set", bson.D{{"books", bson.A{1, 2, 1}}}}})
 	wantErr(t, err, nil)
 	violations, err := r.Check(ctx)
 	if err != nil || len(violations) != 1 || violations[0].Rule != relation.RuleOnce {

@@ -72,13 +72,13 @@ func (r *Rollup) countEvents(ctx context.Context) (table, error) {
 	if err != nil {
 		return nil, err
 	}
-	settled := bson.D{{Key: "$cond", Value: bson.A{bson.D{{Key: "$lt", Value: bson.A{"$" + r.cfg.ArrivalField, until}}}, int64(1), int64(0)}}}
+	settled := bson.D{{"$cond", bson.A{bson.D{{"$lt", bson.A{"$" + r.cfg.ArrivalField, until}}}, int64(1), int64(0)}}}
 	found, err := r.events.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$group", Value: bson.D{
-			{Key: "_id", Value: bson.D{{Key: "u", Value: "$" + r.cfg.KeyField}, {Key: "d", Value: quarterOf("$" + r.cfg.TimeField)}}},
-			{Key: "total", Value: bson.D{{Key: "$sum", Value: "$" + r.cfg.ValueField}}},
-			{Key: "count", Value: bson.D{{Key: "$sum", Value: int64(1)}}},
-			{Key: "settled", Value: bson.D{{Key: "$sum", Value: settled}}},
+		{{"$group", bson.D{
+			{"_id", bson.D{{"u", "$" + r.cfg.KeyField}, {"d", quarterOf("$" + r.cfg.TimeField)}}},
+			{"total", bson.D{{"$sum", "$" + r.cfg.ValueField}}},
+			{"count", bson.D{{"$sum", int64(1)}}},
+			{"settled", bson.D{{"$sum", settled}}},
 		}}},
 	}, options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *Rollup) compare(level Level, want, got table) (out []patterns.Violation
 		if g.count < least || g.count > w.count || g.count == w.count && g.total != w.total {
 			id := any(g.id)
 			if g.id.IsZero() {
-				id = bson.D{{Key: "u", Value: bson.RawValue{Type: bson.Type(e.key[0]), Value: []byte(e.key[1:])}}, {Key: "d", Value: time.UnixMilli(e.start).UTC()}}
+				id = bson.D{{"u", bson.RawValue{Type: bson.Type(e.key[0]), Value: []byte(e.key[1:])}}, {"d", time.UnixMilli(e.start).UTC()}}
 			}
 			detail := fmt.Sprintf("total %d, count %d, of %d, %d", g.total, g.count, w.total, w.count)
 			out = append(out, patterns.Violation{Rule: rule, Collection: r.target(level).Name(), ID: id, Detail: detail})

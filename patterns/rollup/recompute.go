@@ -40,17 +40,17 @@ const quarter = 15 * time.Minute
 
 // quarterOf is the expression for the quarter of an hour that a time is in.
 func quarterOf(at string) bson.D {
-	since := bson.D{{Key: "$subtract", Value: bson.A{at, time.UnixMilli(0)}}}
-	n := bson.D{{Key: "$floor", Value: bson.D{{Key: "$divide", Value: bson.A{since, quarter.Milliseconds()}}}}}
-	return bson.D{{Key: "$add", Value: bson.A{time.UnixMilli(0), bson.D{{Key: "$multiply", Value: bson.A{n, quarter.Milliseconds()}}}}}}
+	since := bson.D{{"$subtract", bson.A{at, time.UnixMilli(0)}}}
+	n := bson.D{{"$floor", bson.D{{"$divide", bson.A{since, quarter.Milliseconds()}}}}}
+	return bson.D{{"$add", bson.A{time.UnixMilli(0), bson.D{{"$multiply", bson.A{n, quarter.Milliseconds()}}}}}}
 }
 
 // touched returns the hours in which events happened whose field is in [from, to).
 func (r *Rollup) touched(ctx context.Context, field string, from, to time.Time) (touched, error) {
 	found, err := r.events.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{{Key: field, Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}}}}},
-		{{Key: "$group", Value: bson.D{{Key: "_id", Value: bson.D{
-			{Key: "u", Value: "$" + r.cfg.KeyField}, {Key: "d", Value: quarterOf("$" + r.cfg.TimeField)},
+		{{"$match", bson.D{{field, bson.D{{"$gte", from}, {"$lt", to}}}}}},
+		{{"$group", bson.D{{"_id", bson.D{
+			{"u", "$" + r.cfg.KeyField}, {"d", quarterOf("$" + r.cfg.TimeField)},
 		}}}}},
 	}, options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {
@@ -102,12 +102,12 @@ func (r *Rollup) recompute(ctx context.Context, hours touched) error {
 const keysAtOnce = 1000
 
 func (r *Rollup) sumUp(ctx context.Context, level Level, start time.Time, keys []bson.RawValue) error {
-	span := bson.D{{Key: "$gte", Value: start}, {Key: "$lt", Value: r.End(level, start)}}
+	span := bson.D{{"$gte", start}, {"$lt", r.End(level, start)}}
 	key, when := "_id.u", "_id.d"
 	if levels[level].from == events {
 		key, when = r.cfg.KeyField, r.cfg.TimeField
 	}
-	match := bson.D{{Key: key, Value: bson.D{{Key: "$in", Value: keys}}}, {Key: when, Value: span}}
+	match := bson.D{{key, bson.D{{"$in", keys}}}, {when, span}}
 	if r.cfg.MapReduce {
 		return r.mapReduce(ctx, level, start, match)
 	}
@@ -134,25 +134,25 @@ func (r *Rollup) aggregate(ctx context.Context, level Level, start time.Time, ma
 	if levels[level].from == events {
 		key, total, count = "$"+r.cfg.KeyField, "$"+r.cfg.ValueField, int64(1)
 	}
-	mean := bson.D{{Key: "$divide", Value: bson.A{"$total", "$count"}}}
-	newer := bson.D{{Key: "$gt", Value: bson.A{"$$new.value.count", "$value.count"}}}
+	mean := bson.D{{"$divide", bson.A{"$total", "$count"}}}
+	newer := bson.D{{"$gt", bson.A{"$$new.value.count", "$value.count"}}}
 	found, err := r.source(level).Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$match", Value: match}},
-		{{Key: "$group", Value: bson.D{
-			{Key: "_id", Value: key},
-			{Key: "total", Value: bson.D{{Key: "$sum", Value: total}}},
-			{Key: "count", Value: bson.D{{Key: "$sum", Value: count}}},
+		{{"$match", match}},
+		{{"$group", bson.D{
+			{"_id", key},
+			{"total", bson.D{{"$sum", total}}},
+			{"count", bson.D{{"$sum", count}}},
 		}}},
-		{{Key: "$project", Value: bson.D{
-			{Key: "_id", Value: bson.D{{Key: "u", Value: "$_id"}, {Key: "d", Value: start}}},
-			{Key: "value", Value: bson.D{
-				{Key: "total", Value: "$total"}, {Key: "count", Value: "$count"}, {Key: "mean", Value: mean}, {Key: "ts", Value: r.Now()},
+		{{"$project", bson.D{
+			{"_id", bson.D{{"u", "$_id"}, {"d", start}}},
+			{"value", bson.D{
+				{"total", "$total"}, {"count", "$count"}, {"mean", mean}, {"ts", r.Now()},
 			}},
 		}}},
-		{{Key: "$merge", Value: bson.D{
-			{Key: "into", Value: r.target(level).Name()},
-			{Key: "whenMatched", Value: mongo.Pipeline{
-				{{Key: "$replaceWith", Value: bson.D{{Key: "$cond", Value: bson.A{newer, "$$new", "$$ROOT"}}}}},
+		{{"$merge", bson.D{
+			{"into", r.target(level).Name()},
+			{"whenMatched", mongo.Pipeline{
+				{{"$replaceWith", bson.D{{"$cond", bson.A{newer, "$$new", "$$ROOT"}}}}},
 			}},
 		}}},
 	}, options.Aggregate().SetAllowDiskUse(true))
@@ -180,18 +180,18 @@ func (r *Rollup) mapReduce(ctx context.Context, level Level, start time.Time, ma
 		mapper = mapEvent
 	}
 	err := r.db.RunCommand(ctx, bson.D{
-		{Key: "mapReduce", Value: r.source(level).Name()},
-		{Key: "map", Value: bson.JavaScript(mapper)},
-		{Key: "reduce", Value: bson.JavaScript(reduceSums)},
-		{Key: "finalize", Value: bson.JavaScript(finalizeSum)},
-		{Key: "query", Value: match},
-		{Key: "scope", Value: bson.D{
-			{Key: "start", Value: start},
-			{Key: "now", Value: r.Now()},
-			{Key: "keyField", Value: r.cfg.KeyField},
-			{Key: "valueField", Value: r.cfg.ValueField},
+		{"mapReduce", r.source(level).Name()},
+		{"map", bson.JavaScript(mapper)},
+		{"reduce", bson.JavaScript(reduceSums)},
+		{"finalize", bson.JavaScript(finalizeSum)},
+		{"query", match},
+		{"scope", bson.D{
+			{"start", start},
+			{"now", r.Now()},
+			{"keyField", r.cfg.KeyField},
+			{"valueField", r.cfg.ValueField},
 		}},
-		{Key: "out", Value: bson.D{{Key: "merge", Value: r.target(level).Name()}}},
+		{"out", bson.D{{"merge", r.target(level).Name()}}},
 	}).Err()
 	var failed mongo.ServerError
 	if errors.As(err, &failed) && failed.HasErrorCode(commandNotFound) {

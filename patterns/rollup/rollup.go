@@ -145,11 +145,11 @@ func (r *Rollup) Record(ctx context.Context, events ...Event) error {
 			e.At = now
 		}
 		docs[i] = bson.D{
-			{Key: "_id", Value: e.ID},
-			{Key: r.cfg.KeyField, Value: e.Key},
-			{Key: r.cfg.TimeField, Value: e.At},
-			{Key: r.cfg.ValueField, Value: e.Value},
-			{Key: r.cfg.ArrivalField, Value: now},
+			{"_id", e.ID},
+			{r.cfg.KeyField, e.Key},
+			{r.cfg.TimeField, e.At},
+			{r.cfg.ValueField, e.Value},
+			{r.cfg.ArrivalField, now},
 		}
 	}
 	if err := r.ready(ctx); err != nil {
@@ -195,7 +195,7 @@ type state struct {
 
 func (r *Rollup) until(ctx context.Context) (time.Time, error) {
 	var s state
-	err := r.state.FindOne(ctx, bson.D{{Key: "_id", Value: stateID}}).Decode(&s)
+	err := r.state.FindOne(ctx, bson.D{{"_id", stateID}}).Decode(&s)
 	if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
 		return time.Time{}, fmt.Errorf("rollup: read how far events are summed up: %w", err)
 	}
@@ -204,9 +204,9 @@ func (r *Rollup) until(ctx context.Context) (time.Time, error) {
 
 // advance notes how far arrivals are summed up. Another process may have come further.
 func (r *Rollup) advance(ctx context.Context, until time.Time) error {
-	change := bson.D{{Key: "$max", Value: state{until}}}
+	change := bson.D{{"$max", state{until}}}
 	err := patterns.Upsert(ctx, r.state, []mongo.WriteModel{
-		mongo.NewUpdateOneModel().SetFilter(bson.D{{Key: "_id", Value: stateID}}).SetUpdate(change).SetUpsert(true),
+		mongo.NewUpdateOneModel().SetFilter(bson.D{{"_id", stateID}}).SetUpdate(change).SetUpsert(true),
 	})
 	if err != nil {
 		return fmt.Errorf("rollup: note how far events are summed up: %w", err)
@@ -227,8 +227,8 @@ func (r *Rollup) Update(ctx context.Context) (n int, err error) {
 	}
 	for {
 		var next bson.Raw
-		since := bson.D{{Key: r.cfg.ArrivalField, Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: cutoff}}}}
-		opts := options.FindOne().SetSort(bson.D{{Key: r.cfg.ArrivalField, Value: 1}}).SetProjection(bson.D{{Key: r.cfg.ArrivalField, Value: 1}})
+		since := bson.D{{r.cfg.ArrivalField, bson.D{{"$gte", from}, {"$lt", cutoff}}}}
+		opts := options.FindOne().SetSort(bson.D{{r.cfg.ArrivalField, 1}}).SetProjection(bson.D{{r.cfg.ArrivalField, 1}})
 		err := r.events.FindOne(ctx, since, opts).Decode(&next)
 		if errors.Is(err, mongo.ErrNoDocuments) {
 			return n, nil

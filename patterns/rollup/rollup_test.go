@@ -132,14 +132,14 @@ func TestW045(t *testing.T) {
 		for _, part := range parts {
 			must(t, db.Collection("in").Drop(t.Context()))
 			for _, n := range part {
-				_, err := db.Collection("in").InsertOne(t.Context(), bson.D{{Key: "n", Value: n}})
+				_, err := db.Collection("in").InsertOne(t.Context(), bson.D{{"n", n}})
 				must(t, err)
 			}
 			must(t, db.RunCommand(t.Context(), bson.D{
-				{Key: "mapReduce", Value: "in"},
-				{Key: "map", Value: bson.JavaScript(`function() { emit("k", {total: this.n, count: 1}); }`)},
-				{Key: "reduce", Value: bson.JavaScript(reduce)},
-				{Key: "out", Value: bson.D{{Key: "reduce", Value: "out"}}},
+				{"mapReduce", "in"},
+				{"map", bson.JavaScript(`function() { emit("k", {total: this.n, count: 1}); }`)},
+				{"reduce", bson.JavaScript(reduce)},
+				{"out", bson.D{{"reduce", "out"}}},
 			}).Err())
 		}
 		var doc struct{ Value struct{ Total, Count int } }
@@ -164,7 +164,7 @@ func everything(t testing.TB, db *mongo.Database, prefix string) (out [][]bson.M
 	t.Helper()
 	for _, level := range levels {
 		found, err := db.Collection(prefix+level.String()).Find(context.Background(), bson.D{},
-			options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}).SetProjection(bson.D{{Key: "value.ts", Value: 0}}))
+			options.Find().SetSort(bson.D{{"_id", 1}}).SetProjection(bson.D{{"value.ts", 0}}))
 		must(t, err)
 		var docs []bson.M
 		must(t, found.All(context.Background(), &docs))
@@ -402,7 +402,7 @@ func TestKeep(t *testing.T) {
 	must(t, r.Record(t.Context(), w044()...))
 	clock.Advance(time.Hour)
 	update(t, r)
-	_, err := db.Collection("events").DeleteMany(t.Context(), bson.D{{Key: "_id", Value: bson.D{{Key: "$lt", Value: 3}}}})
+	_, err := db.Collection("events").DeleteMany(t.Context(), bson.D{{"_id", bson.D{{"$lt", 3}}}})
 	must(t, err)
 	if _, err := r.Recompute(t.Context(), day, day.AddDate(0, 0, 1)); err != nil {
 		t.Error(err)
@@ -447,7 +447,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	// Documents of other programs that lack something are left out.
-	_, err := db.Collection("events").InsertOne(t.Context(), bson.D{{Key: "userid", Value: 1}, {Key: "at", Value: time.Unix(0, 0)}})
+	_, err := db.Collection("events").InsertOne(t.Context(), bson.D{{"userid", 1}, {"at", time.Unix(0, 0)}})
 	must(t, err)
 	update(t, r)
 }

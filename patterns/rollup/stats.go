@@ -29,8 +29,8 @@ type Stat struct {
 
 // Stats returns what begins in [from, to), in order. Where nothing happened, there is nothing.
 func (r *Rollup) Stats(ctx context.Context, level Level, key any, from, to time.Time) ([]Stat, error) {
-	filter := bson.D{{Key: "_id.u", Value: key}, {Key: "_id.d", Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: to}}}}
-	found, err := r.target(level).Find(ctx, filter, options.Find().SetSort(bson.D{{Key: "_id.d", Value: 1}}))
+	filter := bson.D{{"_id.u", key}, {"_id.d", bson.D{{"$gte", from}, {"$lt", to}}}}
+	found, err := r.target(level).Find(ctx, filter, options.Find().SetSort(bson.D{{"_id.d", 1}}))
 	if err != nil {
 		return nil, fmt.Errorf("rollup: read %v of %v: %w", level, key, err)
 	}
@@ -50,7 +50,7 @@ func (r *Rollup) Indexes() []patterns.Index {
 	index := func(coll string, opts *options.IndexOptionsBuilder, fields ...string) patterns.Index {
 		keys := bson.D{}
 		for _, f := range fields {
-			keys = append(keys, bson.E{Key: f, Value: 1})
+			keys = append(keys, bson.E{f, 1})
 		}
 		return patterns.Index{Collection: coll, Model: mongo.IndexModel{Keys: keys, Options: opts}}
 	}
@@ -82,10 +82,10 @@ func (r *Rollup) ready(ctx context.Context) error {
 // ShardKeys returns how documents are distributed over shards.
 func (r *Rollup) ShardKeys() []patterns.ShardKey {
 	out := []patterns.ShardKey{{
-		Collection: r.events.Name(), Key: bson.D{{Key: r.cfg.KeyField, Value: 1}, {Key: r.cfg.TimeField, Value: 1}},
+		Collection: r.events.Name(), Key: bson.D{{r.cfg.KeyField, 1}, {r.cfg.TimeField, 1}},
 	}}
 	for level := range levels {
-		out = append(out, patterns.ShardKey{Collection: r.target(Level(level)).Name(), Key: bson.D{{Key: "_id", Value: 1}}})
+		out = append(out, patterns.ShardKey{Collection: r.target(Level(level)).Name(), Key: bson.D{{"_id", 1}}})
 	}
 	return out
 }

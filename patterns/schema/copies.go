@@ -85,57 +85,57 @@ func (c Copies) paths() []string { return slices.Sorted(maps.Keys(c.Fields)) }
 
 func (c Copies) pipeline() mongo.Pipeline {
 	var have, want bson.D
-	differ := bson.A{bson.D{{Key: "$eq", Value: bson.A{"$source", bson.A{}}}}}
+	differ := bson.A{bson.D{{"$eq", bson.A{"$source", bson.A{}}}}}
 	for i, from := range c.paths() {
 		name := fmt.Sprint("f", i)
-		have = append(have, bson.E{Key: name, Value: "$" + c.Fields[from]})
-		want = append(want, bson.E{Key: name, Value: "$$one." + from})
+		have = append(have, bson.E{name, "$" + c.Fields[from]})
+		want = append(want, bson.E{name, "$$one." + from})
 	}
 	one := func(fields bson.D) bson.D {
-		return bson.D{{Key: "$let", Value: bson.D{
-			{Key: "vars", Value: bson.D{{Key: "one", Value: bson.D{{Key: "$arrayElemAt", Value: bson.A{"$source", 0}}}}}},
-			{Key: "in", Value: fields},
+		return bson.D{{"$let", bson.D{
+			{"vars", bson.D{{"one", bson.D{{"$arrayElemAt", bson.A{"$source", 0}}}}}},
+			{"in", fields},
 		}}}
 	}
-	differ = append(differ, bson.D{{Key: "$ne", Value: bson.A{have, one(want)}}})
+	differ = append(differ, bson.D{{"$ne", bson.A{have, one(want)}}})
 	return mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{{Key: c.Ref, Value: bson.D{{Key: "$ne", Value: nil}}}}}},
-		{{Key: "$lookup", Value: bson.D{
-			{Key: "from", Value: c.From}, {Key: "localField", Value: c.Ref}, {Key: "foreignField", Value: "_id"}, {Key: "as", Value: "source"},
+		{{"$match", bson.D{{c.Ref, bson.D{{"$ne", nil}}}}}},
+		{{"$lookup", bson.D{
+			{"from", c.From}, {"localField", c.Ref}, {"foreignField", "_id"}, {"as", "source"},
 		}}},
-		{{Key: "$match", Value: bson.D{{Key: "$expr", Value: bson.D{{Key: "$or", Value: differ}}}}}},
-		{{Key: "$project", Value: bson.D{
-			{Key: "ref", Value: "$" + c.Ref},
-			{Key: "found", Value: bson.D{{Key: "$ne", Value: bson.A{"$source", bson.A{}}}}},
-			{Key: "have", Value: one(have)},
-			{Key: "want", Value: one(want)},
+		{{"$match", bson.D{{"$expr", bson.D{{"$or", differ}}}}}},
+		{{"$project", bson.D{
+			{"ref", "$" + c.Ref},
+			{"found", bson.D{{"$ne", bson.A{"$source", bson.A{}}}}},
+			{"have", one(have)},
+			{"want", one(want)},
 		}}},
 	}
 }
 
 // correct sets the copies of a document, if they are still as they were seen: what somebody wrote meanwhile is newer.
 func (c Copies) correct(s stale) mongo.WriteModel {
-	filter := bson.D{{Key: "_id", Value: s.ID}, {Key: c.Ref, Value: s.Ref}}
+	filter := bson.D{{"_id", s.ID}, {c.Ref, s.Ref}}
 	var set, unset bson.D
 	for i, from := range c.paths() {
 		name, to := fmt.Sprint("f", i), c.Fields[from]
 		if have, err := s.Have.LookupErr(name); err == nil {
-			filter = append(filter, bson.E{Key: to, Value: bson.D{{Key: "$eq", Value: have}}})
+			filter = append(filter, bson.E{to, bson.D{{"$eq", have}}})
 		} else {
-			filter = append(filter, bson.E{Key: to, Value: bson.D{{Key: "$exists", Value: false}}})
+			filter = append(filter, bson.E{to, bson.D{{"$exists", false}}})
 		}
 		if want, err := s.Want.LookupErr(name); err == nil {
-			set = append(set, bson.E{Key: to, Value: want})
+			set = append(set, bson.E{to, want})
 		} else {
-			unset = append(unset, bson.E{Key: to, Value: ""})
+			unset = append(unset, bson.E{to, ""})
 		}
 	}
 	var update bson.D
 	if len(set) > 0 {
-		update = append(update, bson.E{Key: "$set", Value: set})
+		update = append(update, bson.E{"$set", set})
 	}
 	if len(unset) > 0 {
-		update = append(update, bson.E{Key: "$unset", Value: unset})
+		update = append(update, bson.E{"$unset", unset})
 	}
 	return mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(update)
 }

@@ -26,7 +26,7 @@ func Example() {
 	ctx := context.Background()
 	db, done := open()
 	defer done()
-	if _, err := db.Collection("products").InsertOne(ctx, bson.D{{Key: "_id", Value: 7}, {Key: "name", Value: "Blue Train"}}); err != nil {
+	if _, err := db.Collection("products").InsertOne(ctx, bson.D{{"_id", 7}, {"name", "Blue Train"}}); err != nil {
 		log.Fatal(err)
 	}
 	products, err := schema.New(db, schema.Config{Collection: "products", Steps: []schema.Step{
@@ -61,8 +61,8 @@ func ExampleJobs() {
 	db, done := open()
 	defer done()
 	for coll, doc := range map[string]bson.D{
-		"users": {{Key: "_id", Value: "ann"}, {Key: "name", Value: "Ann Lee"}},
-		"posts": {{Key: "_id", Value: 1}, {Key: "author", Value: "ann"}, {Key: "authorName", Value: "Ann Smith"}},
+		"users": {{"_id", "ann"}, {"name", "Ann Lee"}},
+		"posts": {{"_id", 1}, {"author", "ann"}, {"authorName", "Ann Smith"}},
 	} {
 		if _, err := db.Collection(coll).InsertOne(ctx, doc); err != nil {
 			log.Fatal(err)
@@ -93,9 +93,9 @@ func ExampleNames() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	filter, err := names.Shorten(bson.D{{Key: "pricing.list", Value: bson.D{{Key: "$lt", Value: 1200}}}})
+	filter, err := names.Shorten(bson.D{{"pricing.list", bson.D{{"$lt", 1200}}}})
 	fmt.Println(filter, err)
-	doc, err := names.Lengthen(bson.D{{Key: "t", Value: "Blue Train"}, {Key: "p", Value: bson.D{{Key: "l", Value: 1100}}}})
+	doc, err := names.Lengthen(bson.D{{"t", "Blue Train"}, {"p", bson.D{{"l", 1100}}}})
 	fmt.Println(doc, err)
 	// Output:
 	// {"p.l":{"$lt":{"$numberInt":"1200"}}} <nil>

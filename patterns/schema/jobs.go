@@ -139,7 +139,7 @@ func (j *Jobs) Status(ctx context.Context) (map[string]Status, error) {
 	for i, job := range j.cfg.Jobs {
 		names[i] = job.Name
 	}
-	cur, err := j.coll.Find(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: names}}}})
+	cur, err := j.coll.Find(ctx, bson.D{{"_id", bson.D{{"$in", names}}}})
 	if err != nil {
 		return nil, fmt.Errorf("schema: read the jobs: %w", err)
 	}
@@ -223,12 +223,12 @@ func (j *Jobs) execute(ctx context.Context, job Job, lease *lock.Lease) error {
 	j.Metrics.Observe("schema.job."+job.Name, ended.Sub(started))
 	when, set := lease.Guard("fence")
 	set = append(set,
-		bson.E{Key: "due", Value: started.Add(job.Every)}, bson.E{Key: "started", Value: started}, bson.E{Key: "ended", Value: ended},
-		bson.E{Key: "found", Value: report.Found}, bson.E{Key: "changed", Value: report.Changed})
-	change := bson.D{{Key: "$unset", Value: bson.D{{Key: "error", Value: ""}}}}
+		bson.E{"due", started.Add(job.Every)}, bson.E{"started", started}, bson.E{"ended", ended},
+		bson.E{"found", report.Found}, bson.E{"changed", report.Changed})
+	change := bson.D{{"$unset", bson.D{{"error", ""}}}}
 	if err != nil {
 		j.Logger.Error("a job has failed", "job", job.Name, "error", err)
-		set, change = append(set, bson.E{Key: "error", Value: err.Error()}), nil
+		set, change = append(set, bson.E{"error", err.Error()}), nil
 	}
 	if report.Found+report.Changed > 0 {
 		j.Logger.Warn("a job has found something", "job", job.Name, "found", report.Found, "changed", report.Changed)
@@ -236,8 +236,8 @@ func (j *Jobs) execute(ctx context.Context, job Job, lease *lock.Lease) error {
 	if j.cfg.Notify != nil {
 		j.cfg.Notify(ctx, job.Name, report)
 	}
-	change = append(change, bson.E{Key: "$set", Value: set})
-	filter := append(bson.D{{Key: "_id", Value: job.Name}}, when...)
+	change = append(change, bson.E{"$set", set})
+	filter := append(bson.D{{"_id", job.Name}}, when...)
 	_, err = j.coll.UpdateOne(ctx, filter, change, options.UpdateOne().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) {
 		return lock.ErrLost // a later holder has noted its own execution

@@ -26,20 +26,20 @@ func chores() []schema.Job {
 		{Name: "structure", Every: time.Hour, Task: schema.Structure{
 			Collection: "users",
 			Schema:     parseRule(`{"required":["name","active"],"properties":{"name":{"bsonType":"string"}}}`),
-			Fix:        mongo.Pipeline{{{Key: "$set", Value: bson.D{{Key: "active", Value: bson.D{{Key: "$ifNull", Value: bson.A{"$active", true}}}}}}}},
+			Fix:        mongo.Pipeline{{{"$set", bson.D{{"active", bson.D{{"$ifNull", bson.A{"$active", true}}}}}}}},
 		}},
 		{Name: "duplicates", Every: time.Hour, Task: schema.Duplicates{Collection: "users", Fields: []string{"email", "home.city"}}},
 		{Name: "prepare", Every: time.Hour, Task: schema.Prepare{Collection: "hits", Documents: func(now time.Time) (docs []bson.D) {
 			for h := range 3 {
 				at := now.Truncate(time.Hour).Add(time.Duration(h) * time.Hour)
-				docs = append(docs, bson.D{{Key: "_id", Value: at}, {Key: "n", Value: 0}})
+				docs = append(docs, bson.D{{"_id", at}, {"n", 0}})
 			}
 			return docs
 		}}},
 		{Name: "summary", Every: time.Hour, Task: schema.Summary{Collection: "posts", Pipeline: func(time.Time) mongo.Pipeline {
 			return mongo.Pipeline{
-				{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$author"}, {Key: "posts", Value: bson.D{{Key: "$sum", Value: 1}}}}}},
-				{{Key: "$merge", Value: bson.D{{Key: "into", Value: "counts"}}}},
+				{{"$group", bson.D{{"_id", "$author"}, {"posts", bson.D{{"$sum", 1}}}}}},
+				{{"$merge", bson.D{{"into", "counts"}}}},
 			}
 		}}},
 	}
@@ -65,7 +65,7 @@ func disorder(t *testing.T, db *mongo.Database) {
 		parseRule(`{"_id":3,"author":"joe","authorName":"Joe","authorCity":"Paris"}`),
 		parseRule(`{"_id":4,"author":"gone","authorName":"Gone"}`),
 		parseRule(`{"_id":5,"authorName":"nobody"}`))
-	insert(t, db, "hits", bson.D{{Key: "_id", Value: patterntest.NewClock().Now()}, {Key: "n", Value: 9}})
+	insert(t, db, "hits", bson.D{{"_id", patterntest.NewClock().Now()}, {"n", 9}})
 }
 
 func newJobs(t *testing.T, db *mongo.Database, cfg schema.JobsConfig) *schema.Jobs {
@@ -89,7 +89,7 @@ func mustBeInOrder(t *testing.T, db *mongo.Database) {
 			`{"_id":{"$date":"2026-05-01T14:00:00Z"},"n":0}`,
 		"counts": `{"_id":null,"posts":1}{"_id":"ann","posts":2}{"_id":"gone","posts":1}{"_id":"joe","posts":1}`,
 	} {
-		cur, err := db.Collection(coll).Aggregate(t.Context(), mongo.Pipeline{{{Key: "$sort", Value: bson.D{{Key: "_id", Value: 1}}}}})
+		cur, err := db.Collection(coll).Aggregate(t.Context(), mongo.Pipeline{{{"$sort", bson.D{{"_id", 1}}}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func (s *Schema) Get(ctx context.Context, id, v any) error {
 }
 
 func (s *Schema) read(ctx context.Context, id any) (bson.Raw, error) {
-	doc, err := s.coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Raw()
+	doc, err := s.coll.FindOne(ctx, bson.D{{"_id", id}}).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, ErrNotFound
 	}
@@ -49,9 +49,9 @@ func (s *Schema) read(ctx context.Context, id any) (bson.Raw, error) {
 // update that others made meanwhile is not lost. It takes one update for a document of the current form, and a find and two updates
 // more for another one.
 func (s *Schema) Update(ctx context.Context, id, update any) error {
-	current := bson.D{{Key: "_id", Value: id}, {Key: s.cfg.Field, Value: s.Version()}}
+	current := bson.D{{"_id", id}, {s.cfg.Field, s.Version()}}
 	if s.Version() == 0 {
-		current[1].Value = bson.D{{Key: "$in", Value: bson.A{0, nil}}}
+		current[1].Value = bson.D{{"$in", bson.A{0, nil}}}
 	}
 	for ctx.Err() == nil {
 		res, err := s.coll.UpdateOne(ctx, current, update)
@@ -82,7 +82,7 @@ func (s *Schema) Update(ctx context.Context, id, update any) error {
 // unchanged is the condition that a document is as it was read.
 func (s *Schema) unchanged(doc bson.Raw) bson.D {
 	return bson.D{
-		{Key: "_id", Value: doc.Lookup("_id")},
-		{Key: "$expr", Value: bson.D{{Key: "$eq", Value: bson.A{"$$ROOT", bson.D{{Key: "$literal", Value: doc}}}}}},
+		{"_id", doc.Lookup("_id")},
+		{"$expr", bson.D{{"$eq", bson.A{"$$ROOT", bson.D{{"$literal", doc}}}}}},
 	}
 }

@@ -26,9 +26,9 @@ type Result struct {
 
 // old is the condition of documents that are of an older form.
 func (s *Schema) old() bson.D {
-	return bson.D{{Key: "$or", Value: bson.A{
-		bson.D{{Key: s.cfg.Field, Value: nil}},
-		bson.D{{Key: s.cfg.Field, Value: bson.D{{Key: "$lt", Value: s.Version()}}}},
+	return bson.D{{"$or", bson.A{
+		bson.D{{s.cfg.Field, nil}},
+		bson.D{{s.cfg.Field, bson.D{{"$lt", s.Version()}}}},
 	}}}
 }
 
@@ -86,7 +86,7 @@ func (s *Schema) batch(ctx context.Context, without []Failure) ([]bson.Raw, erro
 		for i, f := range without {
 			ids[i] = f.ID
 		}
-		filter = append(filter, bson.E{Key: "_id", Value: bson.D{{Key: "$nin", Value: ids}}})
+		filter = append(filter, bson.E{"_id", bson.D{{"$nin", ids}}})
 	}
 	cur, err := s.coll.Find(ctx, filter, options.Find().SetLimit(int64(s.cfg.Batch)).SetBatchSize(int32(s.cfg.Batch)))
 	if err != nil {

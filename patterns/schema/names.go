@@ -153,7 +153,7 @@ func (n *names) fieldsOf(doc bson.D, depth int) (bson.D, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = bson.E{Key: name, Value: value}
+		out[i] = bson.E{name, value}
 	}
 	return out, nil
 }

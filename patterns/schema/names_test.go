@@ -139,7 +139,7 @@ func TestNamesRoundTrip(t *testing.T) {
 						v = bson.A{v, document(depth - 1)}
 					}
 				}
-				d = append(d, bson.E{Key: k, Value: v})
+				d = append(d, bson.E{k, v})
 			}
 			return d
 		}

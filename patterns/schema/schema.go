@@ -151,7 +151,7 @@ func (s *Schema) stamp(doc bson.D) bson.D {
 			return doc
 		}
 	}
-	return append(doc, bson.E{Key: s.cfg.Field, Value: s.Version()})
+	return append(doc, bson.E{s.cfg.Field, s.Version()})
 }
 
 // Decode is Upgrade and bson.Unmarshal in one.
@@ -168,7 +168,7 @@ func (s *Schema) Decode(doc bson.Raw, v any) error {
 
 // Indexes returns the one by which a migration finds what it has to do.
 func (s *Schema) Indexes() []patterns.Index {
-	return []patterns.Index{{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: s.cfg.Field, Value: 1}}}}}
+	return []patterns.Index{{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{s.cfg.Field, 1}}}}}
 }
 
 // EnsureIndexes creates the index.

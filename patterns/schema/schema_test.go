@@ -60,10 +60,10 @@ func seed(t *testing.T, db *mongo.Database, n int) {
 	t.Helper()
 	for i := range n {
 		insert(t, db, "products",
-			bson.D{{Key: "_id", Value: fmt.Sprint("zero", i)}, {Key: "name", Value: "a"}, {Key: "n", Value: 0}},
-			bson.D{{Key: "_id", Value: fmt.Sprint("null", i)}, {Key: "name", Value: "a"}, {Key: "schema", Value: nil}, {Key: "n", Value: 0}},
-			bson.D{{Key: "_id", Value: fmt.Sprint("one", i)}, {Key: "title", Value: "a"}, {Key: "schema", Value: int64(1)}, {Key: "n", Value: 0}},
-			bson.D{{Key: "_id", Value: fmt.Sprint("two", i)}, {Key: "title", Value: "a!"}, {Key: "schema", Value: 2.0}, {Key: "n", Value: 0}})
+			bson.D{{"_id", fmt.Sprint("zero", i)}, {"name", "a"}, {"n", 0}},
+			bson.D{{"_id", fmt.Sprint("null", i)}, {"name", "a"}, {"schema", nil}, {"n", 0}},
+			bson.D{{"_id", fmt.Sprint("one", i)}, {"title", "a"}, {"schema", int64(1)}, {"n", 0}},
+			bson.D{{"_id", fmt.Sprint("two", i)}, {"title", "a!"}, {"schema", 2.0}, {"n", 0}})
 	}
 }
 
@@ -119,14 +119,14 @@ func TestGetAndUpdate(t *testing.T) {
 		t.Errorf("reading has migrated: %d are old, %v", n, err)
 	}
 	for _, id := range []string{"zero0", "null0", "one0", "two0"} {
-		if err := s.Update(t.Context(), id, bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}}); err != nil {
+		if err := s.Update(t.Context(), id, bson.D{{"$inc", bson.D{{"n", 1}}}}); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
 	if sum := mustBeCurrent(t, db, s, 4); sum != 4 {
 		t.Errorf("%d updates", sum)
 	}
-	if err := s.Insert(t.Context(), bson.D{{Key: "_id", Value: "new"}, {Key: "title", Value: "a!"}}); err != nil {
+	if err := s.Insert(t.Context(), bson.D{{"_id", "new"}, {"title", "a!"}}); err != nil {
 		t.Error(err)
 	}
 	mustBeCurrent(t, db, s, 5)
@@ -134,14 +134,14 @@ func TestGetAndUpdate(t *testing.T) {
 	if err := s.Get(t.Context(), "none", &p); !errors.Is(err, schema.ErrNotFound) {
 		t.Errorf("a document that does not exist: %v", err)
 	}
-	if err := s.Update(t.Context(), "none", bson.D{{Key: "$set", Value: bson.D{{Key: "n", Value: 1}}}}); !errors.Is(err, schema.ErrNotFound) {
+	if err := s.Update(t.Context(), "none", bson.D{{"$set", bson.D{{"n", 1}}}}); !errors.Is(err, schema.ErrNotFound) {
 		t.Errorf("a document that does not exist: %v", err)
 	}
 	older := products(t, db, schema.Config{Steps: steps()[:1]})
 	if err := older.Get(t.Context(), "new", &p); !errors.Is(err, schema.ErrNewer) {
 		t.Errorf("a document from the future: %v", err)
 	}
-	if err := older.Update(t.Context(), "new", bson.D{{Key: "$set", Value: bson.D{{Key: "n", Value: 1}}}}); !errors.Is(err, schema.ErrNewer) {
+	if err := older.Update(t.Context(), "new", bson.D{{"$set", bson.D{{"n", 1}}}}); !errors.Is(err, schema.ErrNewer) {
 		t.Errorf("a document from the future: %v", err)
 	}
 }
@@ -153,12 +153,12 @@ func TestZeroConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Insert(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {
+	if err := s.Insert(t.Context(), bson.D{{"_id", 1}}); err != nil {
 		t.Error(err)
 	}
-	insert(t, db, schema.DefaultCollection, bson.D{{Key: "_id", Value: 2}})
+	insert(t, db, schema.DefaultCollection, bson.D{{"_id", 2}})
 	for id := 1; id <= 2; id++ {
-		if err := s.Update(t.Context(), id, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}); err != nil {
+		if err := s.Update(t.Context(), id, bson.D{{"$set", bson.D{{"x", 1}}}}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -204,8 +204,8 @@ func TestFailures(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
 	seed(t, db, 2)
-	for _, id := range []any{1, "x", bson.NewObjectID(), bson.D{{Key: "a", Value: 1}}} {
-		insert(t, db, "products", bson.D{{Key: "_id", Value: id}})
+	for _, id := range []any{1, "x", bson.NewObjectID(), bson.D{{"a", 1}}} {
+		insert(t, db, "products", bson.D{{"_id", id}})
 	}
 	s := products(t, db, schema.Config{Batch: 2})
 	res, err := s.Migrate(t.Context())
@@ -222,7 +222,7 @@ func TestFailures(t *testing.T) {
 	}
 	moves := schema.Step{Name: "another _id", Up: func(doc bson.D) (bson.D, error) { doc[0].Value = "y"; return doc, nil }}
 	if _, _, err := products(t, db, schema.Config{Steps: []schema.Step{moves}}).
-		Upgrade(mustMarshal(t, bson.D{{Key: "_id", Value: 1}})); !errors.Is(err, schema.ErrID) {
+		Upgrade(mustMarshal(t, bson.D{{"_id", 1}})); !errors.Is(err, schema.ErrID) {
 		t.Errorf("a step that changes the _id: %v", err)
 	}
 }
@@ -242,7 +242,7 @@ func TestCheckVersion(t *testing.T) {
 	for _, version := range []any{"1", -1, 0.5, 3} {
 		db := patterntest.Open(t)
 		s := products(t, db, schema.Config{})
-		insert(t, db, "products", bson.D{{Key: "_id", Value: 1}, {Key: "title", Value: "a"}, {Key: "schema", Value: version}})
+		insert(t, db, "products", bson.D{{"_id", 1}, {"title", "a"}, {"schema", version}})
 		violations, err := s.Check(t.Context())
 		if err != nil || len(violations) != 1 || violations[0].Rule != schema.RuleVersion {
 			t.Errorf("%v: %v, %v", version, violations, err)
@@ -262,7 +262,7 @@ func TestCrashMigrate(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := s.Update(ctx, "zero0", bson.D{{Key: "$set", Value: bson.D{{Key: "n", Value: 1}}}}); err != nil {
+			if err := s.Update(ctx, "zero0", bson.D{{"$set", bson.D{{"n", 1}}}}); err != nil {
 				return err
 			}
 			_, err = s.Migrate(ctx)
@@ -295,7 +295,7 @@ func TestTogether(t *testing.T) {
 	const migrators, writers, rounds, docs = 2, 3, 40, 10
 	db := patterntest.Open(t)
 	seed(t, db, docs)
-	inc := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}}
+	inc := bson.D{{"$inc", bson.D{{"n", 1}}}}
 	var wg sync.WaitGroup
 	for range migrators {
 		s := products(t, db, schema.Config{Batch: 4})
@@ -312,7 +312,7 @@ func TestTogether(t *testing.T) {
 				id := fmt.Sprint([]string{"zero", "null", "one", "two"}[i%4], i%docs)
 				var err error
 				if w == 0 { // an older program, which knows nothing of versions
-					_, err = db.Collection("products").UpdateOne(t.Context(), bson.D{{Key: "_id", Value: id}}, inc)
+					_, err = db.Collection("products").UpdateOne(t.Context(), bson.D{{"_id", id}}, inc)
 				} else {
 					err = s.Update(t.Context(), id, inc)
 				}
@@ -337,7 +337,7 @@ func TestNoScans(t *testing.T) {
 	server := patterntest.Start(t)
 	products(t, server.Database(), schema.Config{})
 	seed(t, server.Database(), 3)
-	insert(t, server.Database(), "products", bson.D{{Key: "_id", Value: "bad"}})
+	insert(t, server.Database(), "products", bson.D{{"_id", "bad"}})
 	n := server.NoScans(t, func(ctx context.Context, db *mongo.Database) {
 		s, err := schema.New(db, schema.Config{Collection: "products", Steps: steps(), Batch: 4})
 		if err != nil {
@@ -346,7 +346,7 @@ func TestNoScans(t *testing.T) {
 		var p product
 		if err := errors.Join(
 			s.Get(ctx, "zero0", &p),
-			s.Update(ctx, "zero0", bson.D{{Key: "$set", Value: bson.D{{Key: "n", Value: 1}}}}),
+			s.Update(ctx, "zero0", bson.D{{"$set", bson.D{{"n", 1}}}}),
 		); err != nil {
 			t.Error(err)
 		}
@@ -417,7 +417,7 @@ func TestInspected(t *testing.T) {
 	for _, f := range []string{
 		"_id", "name", "email", "twitter", "screenname", "facebook", "linkedin", "phone", "street", "city", "state", "zip", "fax",
 	} {
-		flat = append(flat, bson.E{Key: f, Value: f})
+		flat = append(flat, bson.E{f, f})
 	}
 	s := products(t, patterntest.Open(t), schema.Config{Steps: []schema.Step{
 		schema.Group("online", "email", "twitter", "screenname", "facebook", "linkedin"),
@@ -437,7 +437,7 @@ func TestInspected(t *testing.T) {
 		{mustMarshal(t, flat), "_id", 1},
 		{mustMarshal(t, flat), "none", 13},
 		{mustMarshal(t, flat), "name.first", 2},
-		{mustMarshal(t, bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: bson.A{5, bson.D{{Key: "b", Value: 1}}}}}), "a.1.b", 5},
+		{mustMarshal(t, bson.D{{"_id", 1}, {"a", bson.A{5, bson.D{{"b", 1}}}}}), "a.1.b", 5},
 	} {
 		if got, err := schema.Inspected(c.doc, c.path); got != c.want || err != nil {
 			t.Errorf("%s: %d, %v, want %d", c.path, got, err, c.want)
@@ -445,11 +445,11 @@ func TestInspected(t *testing.T) {
 	}
 	// The book puts tele behind address; here the group is where its first field was, so that is compared too.
 	levels := mustMarshal(t, bson.D{
-		{Key: "_id", Value: 1},
-		{Key: "name", Value: ""},
-		{Key: "online", Value: bson.D{}},
-		{Key: "address", Value: up.Lookup("address")},
-		{Key: "tele", Value: bson.D{}},
+		{"_id", 1},
+		{"name", ""},
+		{"online", bson.D{}},
+		{"address", up.Lookup("address")},
+		{"tele", bson.D{}},
 	})
 	if got, err := schema.Inspected(levels, "address.zip"); got != 8 || err != nil {
 		t.Errorf("in levels: %d, %v", got, err)
@@ -462,8 +462,8 @@ func TestW046(t *testing.T) {
 	db := patterntest.Open(t)
 	s := products(t, db, schema.Config{Steps: []schema.Step{schema.Default("short_description", "")}})
 	insert(t, db, "products",
-		bson.D{{Key: "_id", Value: "a"}, {Key: "title", Value: "x"}},
-		bson.D{{Key: "_id", Value: "b"}, {Key: "short_description", Value: "long"}})
+		bson.D{{"_id", "a"}, {"title", "x"}},
+		bson.D{{"_id", "b"}, {"short_description", "long"}})
 	read := func(want string) {
 		t.Helper()
 		got := ""
@@ -474,7 +474,7 @@ func TestW046(t *testing.T) {
 			if err := s.Get(t.Context(), id, &p); err != nil || p.Short == nil {
 				t.Fatalf("%s: %v, %v", id, p.Short, err)
 			}
-			stored, err := db.Collection("products").FindOne(t.Context(), bson.D{{Key: "_id", Value: id}}).Raw()
+			stored, err := db.Collection("products").FindOne(t.Context(), bson.D{{"_id", id}}).Raw()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,7 +17,7 @@ func find(doc bson.D, field string) int {
 func Default(field string, value any) Step {
 	return Step{Name: "default of " + field, Up: func(doc bson.D) (bson.D, error) {
 		if find(doc, field) < 0 {
-			doc = append(doc, bson.E{Key: field, Value: value})
+			doc = append(doc, bson.E{field, value})
 		}
 		return doc, nil
 	}}
@@ -68,7 +68,7 @@ func Group(name string, fields ...string) Step {
 		if at < 0 {
 			return out, nil
 		}
-		return slices.Insert(out, at, bson.E{Key: name, Value: group}), nil
+		return slices.Insert(out, at, bson.E{name, group}), nil
 	}}
 }
 

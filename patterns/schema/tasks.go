@@ -48,7 +48,7 @@ type Structure struct {
 // Run implements Task.
 func (s Structure) Run(ctx context.Context, db *mongo.Database, _ patterns.Env) (r Report, err error) {
 	coll := db.Collection(s.Collection)
-	wrong := bson.D{{Key: "$nor", Value: bson.A{bson.D{{Key: "$jsonSchema", Value: s.Schema}}}}}
+	wrong := bson.D{{"$nor", bson.A{bson.D{{"$jsonSchema", s.Schema}}}}}
 	if len(s.Fix) > 0 {
 		res, err := coll.UpdateMany(ctx, wrong, s.Fix)
 		if err != nil {
@@ -92,13 +92,13 @@ func (d Duplicates) Run(ctx context.Context, db *mongo.Database, _ patterns.Env)
 		key[i] = "$" + f
 	}
 	cur, err := db.Collection(d.Collection).Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$group", Value: bson.D{
-			{Key: "_id", Value: key},
-			{Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}},
-			{Key: "first", Value: bson.D{{Key: "$min", Value: "$_id"}}},
+		{{"$group", bson.D{
+			{"_id", key},
+			{"n", bson.D{{"$sum", 1}}},
+			{"first", bson.D{{"$min", "$_id"}}},
 		}}},
-		{{Key: "$match", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$gt", Value: 1}}}}}},
-		{{Key: "$sort", Value: bson.D{{Key: "first", Value: 1}}}},
+		{{"$match", bson.D{{"n", bson.D{{"$gt", 1}}}}}},
+		{{"$sort", bson.D{{"first", 1}}}},
 	}, options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {
 		return r, fmt.Errorf("schema: find duplicates in %s: %w", d.Collection, err)

@@ -68,8 +68,8 @@ func (s *Seating) Receipt(ctx context.Context, cart string) (*Receipt, error) {
 // Hold holds seats of a session, all or none, for a cart, which is made where there is none of that id. The cart's time begins anew.
 func (s *Seating) Hold(ctx context.Context, cart, session string, seats ...Seat) (*Hold, error) {
 	show := &Session{}
-	prices := options.FindOne().SetProjection(bson.D{{Key: "plan", Value: 1}, {Key: "prices", Value: 1}})
-	err := s.sessions.FindOne(ctx, bson.D{{Key: "_id", Value: session}}, prices).Decode(show)
+	prices := options.FindOne().SetProjection(bson.D{{"plan", 1}, {"prices", 1}})
+	err := s.sessions.FindOne(ctx, bson.D{{"_id", session}}, prices).Decode(show)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, fmt.Errorf("%w: session %s", ErrNotFound, session)
 	}
@@ -105,12 +105,12 @@ func (s *Seating) hold(ctx context.Context, cart string, show *Session, seats []
 // name has an active cart name a hold.
 func (s *Seating) name(ctx context.Context, cart string, h Hold) error {
 	now := s.Now()
-	active := append(s.active(cart, now), bson.E{Key: fmt.Sprintf("holds.%d", MaxHolds-1), Value: bson.D{{Key: "$exists", Value: false}}})
+	active := append(s.active(cart, now), bson.E{fmt.Sprintf("holds.%d", MaxHolds-1), bson.D{{"$exists", false}}})
 	add := bson.D{
-		{Key: "$push", Value: bson.D{{Key: "holds", Value: h}}},
-		{Key: "$inc", Value: bson.D{{Key: "total", Value: h.Total}}},
-		{Key: "$set", Value: bson.D{{Key: "modified", Value: now}, {Key: "deadline", Value: now.Add(s.cfg.HoldTime)}}},
-		{Key: "$setOnInsert", Value: bson.D{{Key: "created", Value: now}}},
+		{"$push", bson.D{{"holds", h}}},
+		{"$inc", bson.D{{"total", h.Total}}},
+		{"$set", bson.D{{"modified", now}, {"deadline", now.Add(s.cfg.HoldTime)}}},
+		{"$setOnInsert", bson.D{{"created", now}}},
 	}
 	_, err := s.carts.UpdateOne(ctx, active, add, options.UpdateOne().SetUpsert(true))
 	if !mongo.IsDuplicateKeyError(err) {
@@ -129,18 +129,18 @@ func (s *Seating) name(ctx context.Context, cart string, h Hold) error {
 // active selects a cart that can be changed.
 func (s *Seating) active(cart string, now time.Time) bson.D {
 	return bson.D{
-		{Key: "_id", Value: cart}, {Key: "state", Value: Active}, {Key: "deadline", Value: bson.D{{Key: "$gt", Value: now}}},
+		{"_id", cart}, {"state", Active}, {"deadline", bson.D{{"$gt", now}}},
 	}
 }
 
 // take marks the seats of a hold, if all are free.
 func (s *Seating) take(ctx context.Context, cart string, h Hold) (bool, error) {
-	are := bson.D{{Key: "_id", Value: h.Session}, {Key: "reservations._id", Value: bson.D{{Key: "$ne", Value: h.ID}}}}
+	are := bson.D{{"_id", h.Session}, {"reservations._id", bson.D{{"$ne", h.ID}}}}
 	r := Reservation{ID: h.ID, Cart: cart, Seats: h.Seats, Total: h.Total, At: s.Now()}
 	res, err := s.sessions.UpdateOne(ctx, append(are, places(h.Seats, free)...), bson.D{
-		{Key: "$set", Value: places(h.Seats, taken)},
-		{Key: "$inc", Value: bson.D{{Key: "seatsAvailable", Value: -int64(len(h.Seats))}}},
-		{Key: "$push", Value: bson.D{{Key: "reservations", Value: r}}},
+		{"$set", places(h.Seats, taken)},
+		{"$inc", bson.D{{"seatsAvailable", -int64(len(h.Seats))}}},
+		{"$push", bson.D{{"reservations", r}}},
 	})
 	if err != nil {
 		return false, wrap(err, "hold seats of %s", h.Session)
@@ -151,7 +151,7 @@ func (s *Seating) take(ctx context.Context, cart string, h Hold) (bool, error) {
 // places are the paths of seats with a value.
 func places(seats []Seat, value int32) (d bson.D) {
 	for _, seat := range seats {
-		d = append(d, bson.E{Key: fmt.Sprintf("seats.%d.%d", seat[0], seat[1]), Value: value})
+		d = append(d, bson.E{fmt.Sprintf("seats.%d.%d", seat[0], seat[1]), value})
 	}
 	return d
 }
@@ -159,10 +159,10 @@ func places(seats []Seat, value int32) (d bson.D) {
 // forget has an active cart no longer name a hold.
 func (s *Seating) forget(ctx context.Context, cart string, h Hold) (bool, error) {
 	now := s.Now()
-	res, err := s.carts.UpdateOne(ctx, append(s.active(cart, now), bson.E{Key: "holds._id", Value: h.ID}), bson.D{
-		{Key: "$pull", Value: bson.D{{Key: "holds", Value: bson.D{{Key: "_id", Value: h.ID}}}}},
-		{Key: "$inc", Value: bson.D{{Key: "total", Value: -h.Total}}},
-		{Key: "$set", Value: bson.D{{Key: "modified", Value: now}, {Key: "deadline", Value: now.Add(s.cfg.HoldTime)}}},
+	res, err := s.carts.UpdateOne(ctx, append(s.active(cart, now), bson.E{"holds._id", h.ID}), bson.D{
+		{"$pull", bson.D{{"holds", bson.D{{"_id", h.ID}}}}},
+		{"$inc", bson.D{{"total", -h.Total}}},
+		{"$set", bson.D{{"modified", now}, {"deadline", now.Add(s.cfg.HoldTime)}}},
 	})
 	if err != nil {
 		return false, wrap(err, "take from cart %s", cart)
@@ -204,21 +204,21 @@ func (s *Seating) update(ctx context.Context, holds []Hold, model func(Hold) mon
 // release frees the seats of a cart's holds, each once.
 func release(cart string) func(Hold) mongo.WriteModel {
 	return func(h Hold) mongo.WriteModel {
-		exactly := bson.D{{Key: "_id", Value: h.ID}, {Key: "cart", Value: cart}, {Key: "seats", Value: h.Seats}}
-		held := bson.D{{Key: "_id", Value: h.Session}, {Key: "reservations", Value: bson.D{{Key: "$elemMatch", Value: exactly}}}}
+		exactly := bson.D{{"_id", h.ID}, {"cart", cart}, {"seats", h.Seats}}
+		held := bson.D{{"_id", h.Session}, {"reservations", bson.D{{"$elemMatch", exactly}}}}
 		return mongo.NewUpdateOneModel().SetFilter(held).SetUpdate(bson.D{
-			{Key: "$set", Value: places(h.Seats, free)},
-			{Key: "$inc", Value: bson.D{{Key: "seatsAvailable", Value: int64(len(h.Seats))}}},
-			{Key: "$pull", Value: bson.D{{Key: "reservations", Value: bson.D{{Key: "_id", Value: h.ID}}}}},
+			{"$set", places(h.Seats, free)},
+			{"$inc", bson.D{{"seatsAvailable", int64(len(h.Seats))}}},
+			{"$pull", bson.D{{"reservations", bson.D{{"_id", h.ID}}}}},
 		})
 	}
 }
 
 // sell says that the seats of a hold are sold.
 func sell(h Hold) mongo.WriteModel {
-	held := bson.D{{Key: "_id", Value: h.Session}, {Key: "reservations._id", Value: h.ID}}
+	held := bson.D{{"_id", h.Session}, {"reservations._id", h.ID}}
 	return mongo.NewUpdateOneModel().SetFilter(held).SetUpdate(bson.D{
-		{Key: "$set", Value: bson.D{{Key: "reservations.$.sold", Value: true}}},
-		{Key: "$unset", Value: bson.D{{Key: "reservations.$.at", Value: ""}}},
+		{"$set", bson.D{{"reservations.$.sold", true}}},
+		{"$unset", bson.D{{"reservations.$.at", ""}}},
 	})
 }

@@ -16,7 +16,7 @@ import (
 // Of a cart that was checked out before, the receipt is returned, and pay is not called.
 func (s *Seating) Checkout(ctx context.Context, cart string, pay func(ctx context.Context, c *Cart) error) (*Receipt, error) {
 	now := s.Now()
-	c, err := s.step(ctx, s.active(cart, now), Paying, bson.D{{Key: "deadline", Value: now.Add(s.cfg.Timeout)}})
+	c, err := s.step(ctx, s.active(cart, now), Paying, bson.D{{"deadline", now.Add(s.cfg.Timeout)}})
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *Seating) Checkout(ctx context.Context, cart string, pay func(ctx contex
 			return nil, errors.Join(fmt.Errorf("seating: pay cart %s: %w", cart, err), s.reopen(ctx, c, c.Holds))
 		}
 	}
-	done, err := s.step(ctx, asIs(c), Done, bson.D{{Key: "deadline", Value: s.Now().Add(s.cfg.Timeout)}})
+	done, err := s.step(ctx, asIs(c), Done, bson.D{{"deadline", s.Now().Add(s.cfg.Timeout)}})
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func (s *Seating) complete(ctx context.Context, c *Cart) error {
 	for _, h := range c.Holds {
 		ids = append(ids, h.Session)
 	}
-	mine := options.Find().SetProjection(bson.D{{Key: "reservations._id", Value: 1}})
-	found, err := s.sessions.Find(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, mine)
+	mine := options.Find().SetProjection(bson.D{{"reservations._id", 1}})
+	found, err := s.sessions.Find(ctx, bson.D{{"_id", bson.D{{"$in", ids}}}}, mine)
 	if err != nil {
 		return wrap(err, "look for the seats of cart %s", c.ID)
 	}
@@ -110,19 +110,19 @@ func (s *Seating) reopen(ctx context.Context, c *Cart, holds []Hold) error {
 		total += h.Total
 	}
 	_, err := s.step(ctx, asIs(c), Active, bson.D{
-		{Key: "holds", Value: holds}, {Key: "total", Value: total}, {Key: "deadline", Value: s.Now().Add(s.cfg.HoldTime)},
+		{"holds", holds}, {"total", total}, {"deadline", s.Now().Add(s.cfg.HoldTime)},
 	})
 	return err
 }
 
 // asIs selects a cart whose state nobody has changed.
 func asIs(c *Cart) bson.D {
-	return bson.D{{Key: "_id", Value: c.ID}, {Key: "state", Value: c.State}, {Key: "deadline", Value: c.Deadline}}
+	return bson.D{{"_id", c.ID}, {"state", c.State}, {"deadline", c.Deadline}}
 }
 
 // step brings the cart that a condition selects into a state; it returns nil where there is none.
 func (s *Seating) step(ctx context.Context, from bson.D, to State, set bson.D) (*Cart, error) {
-	change := bson.D{{Key: "$set", Value: append(set, bson.E{Key: "state", Value: to}, bson.E{Key: "modified", Value: s.Now()})}}
+	change := bson.D{{"$set", append(set, bson.E{"state", to}, bson.E{"modified", s.Now()})}}
 	c := &Cart{}
 	err := s.carts.FindOneAndUpdate(ctx, from, change, options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(c)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -151,12 +151,12 @@ func (s *Seating) finish(ctx context.Context, c *Cart) error {
 		return err
 	}
 	if c.State == Returned {
-		returned := bson.D{{Key: "$set", Value: bson.D{{Key: "returned", Value: c.Modified}}}}
+		returned := bson.D{{"$set", bson.D{{"returned", c.Modified}}}}
 		if _, err := s.receipts.UpdateByID(ctx, c.ID, returned); err != nil {
 			return wrap(err, "write the receipt of cart %s", c.ID)
 		}
 	}
-	_, err := s.carts.UpdateOne(ctx, asIs(c), bson.D{{Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}})
+	_, err := s.carts.UpdateOne(ctx, asIs(c), bson.D{{"$unset", bson.D{{"deadline", ""}}}})
 	return wrap(err, "end cart %s", c.ID)
 }
 
@@ -175,8 +175,8 @@ func (s *Seating) Return(ctx context.Context, cart string) error {
 }
 
 func (s *Seating) end(ctx context.Context, cart string, from, to State) error {
-	is := bson.D{{Key: "_id", Value: cart}, {Key: "state", Value: from}}
-	c, err := s.step(ctx, is, to, bson.D{{Key: "deadline", Value: s.Now().Add(s.cfg.Timeout)}})
+	is := bson.D{{"_id", cart}, {"state", from}}
+	c, err := s.step(ctx, is, to, bson.D{{"deadline", s.Now().Add(s.cfg.Timeout)}})
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func (s *Seating) Repair(ctx context.Context) (int64, error) {
 
 func (s *Seating) repairCarts(ctx context.Context) (n int64, err error) {
 	var failed []error
-	err = patterns.Each(ctx, s.carts, bson.D{{Key: "deadline", Value: bson.D{{Key: "$lte", Value: s.Now()}}}}, func(c *Cart) error {
+	err = patterns.Each(ctx, s.carts, bson.D{{"deadline", bson.D{{"$lte", s.Now()}}}}, func(c *Cart) error {
 		if err := s.drive(ctx, c); err != nil {
 			failed = append(failed, fmt.Errorf("cart %s: %w", c.ID, err))
 			return nil
@@ -52,7 +52,7 @@ func (s *Seating) drive(ctx context.Context, c *Cart) error {
 	case Done, Canceled, Expired, Returned:
 		return s.finish(ctx, c)
 	}
-	next, err := s.step(ctx, asIs(c), to, bson.D{{Key: "deadline", Value: s.Now().Add(s.cfg.Timeout)}})
+	next, err := s.step(ctx, asIs(c), to, bson.D{{"deadline", s.Now().Add(s.cfg.Timeout)}})
 	if next == nil || err != nil { // its owner was faster
 		return err
 	}
@@ -65,8 +65,8 @@ func (s *Seating) drive(ctx context.Context, c *Cart) error {
 // one that does not will not.
 func (s *Seating) repairSessions(ctx context.Context) (n int64, err error) {
 	old := s.Now().Add(-s.cfg.HoldTime)
-	found, err := s.sessions.Find(ctx, bson.D{{Key: "reservations.at", Value: bson.D{{Key: "$lte", Value: old}}}},
-		options.Find().SetProjection(bson.D{{Key: "reservations", Value: 1}}))
+	found, err := s.sessions.Find(ctx, bson.D{{"reservations.at", bson.D{{"$lte", old}}}},
+		options.Find().SetProjection(bson.D{{"reservations", 1}}))
 	if err != nil {
 		return 0, wrap(err, "look for seats that are held by nobody")
 	}

@@ -101,11 +101,11 @@ func New(db *mongo.Database, cfg Config) (*Seating, error) {
 
 // Indexes returns the indexes that seating needs.
 func (s *Seating) Indexes() []patterns.Index {
-	due := options.Index().SetPartialFilterExpression(bson.D{{Key: "deadline", Value: bson.D{{Key: "$exists", Value: true}}}})
+	due := options.Index().SetPartialFilterExpression(bson.D{{"deadline", bson.D{{"$exists", true}}}})
 	return []patterns.Index{
-		{Collection: s.cfg.Carts, Model: mongo.IndexModel{Keys: bson.D{{Key: "deadline", Value: 1}}, Options: due}},
+		{Collection: s.cfg.Carts, Model: mongo.IndexModel{Keys: bson.D{{"deadline", 1}}, Options: due}},
 		{Collection: s.cfg.Sessions, Model: mongo.IndexModel{
-			Keys: bson.D{{Key: "reservations.at", Value: 1}}, Options: options.Index().SetSparse(true),
+			Keys: bson.D{{"reservations.at", 1}}, Options: options.Index().SetSparse(true),
 		}},
 	}
 }
@@ -118,7 +118,7 @@ func (s *Seating) EnsureIndexes(ctx context.Context) error {
 // ShardKeys returns how the collections are distributed over shards.
 func (s *Seating) ShardKeys() (keys []patterns.ShardKey) {
 	for _, coll := range []string{s.cfg.Layouts, s.cfg.Sessions, s.cfg.Carts, s.cfg.Receipts} {
-		keys = append(keys, patterns.ShardKey{Collection: coll, Key: bson.D{{Key: "_id", Value: "hashed"}}})
+		keys = append(keys, patterns.ShardKey{Collection: coll, Key: bson.D{{"_id", "hashed"}}})
 	}
 	return keys
 }
@@ -129,7 +129,7 @@ func (s *Seating) Shard(ctx context.Context) error { return patterns.Shard(ctx, 
 // find reads a document by its _id.
 func find[T any](ctx context.Context, coll *mongo.Collection, id string) (*T, error) {
 	doc := new(T)
-	err := coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(doc)
+	err := coll.FindOne(ctx, bson.D{{"_id", id}}).Decode(doc)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, fmt.Errorf("%w: %s %s", ErrNotFound, coll.Name(), id)
 	}

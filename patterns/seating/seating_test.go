@@ -374,10 +374,10 @@ func TestNoScans(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	set := func(field string, value any) bson.D {
-		return bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}}
+		return bson.D{{"$set", bson.D{{field, value}}}}
 	}
 	twice := func(field string) mongo.Pipeline {
-		return mongo.Pipeline{set(field, bson.D{{Key: "$concatArrays", Value: bson.A{"$" + field, "$" + field}}})}
+		return mongo.Pipeline{set(field, bson.D{{"$concatArrays", bson.A{"$" + field, "$" + field}}})}
 	}
 	for i, c := range []struct {
 		collection, id string
@@ -431,7 +431,7 @@ func TestCheckOrphans(t *testing.T) {
 	db := patterntest.Open(t)
 	s, ctx := openHouse(t, db, nil), t.Context()
 	_, err := s.Hold(ctx, "left", "s1", seating.Seat{0, 0})
-	end := bson.D{{Key: "$set", Value: bson.D{{Key: "state", Value: seating.Expired}}}, {Key: "$unset", Value: bson.D{{Key: "deadline", Value: ""}}}}
+	end := bson.D{{"$set", bson.D{{"state", seating.Expired}}}, {"$unset", bson.D{{"deadline", ""}}}}
 	_, err1 := db.Collection("carts").UpdateByID(ctx, "left", end)
 	_, err2 := db.Collection("receipts").InsertOne(ctx, seating.Receipt{ID: "none"})
 	wantErr(t, errors.Join(err, err1, err2), nil)

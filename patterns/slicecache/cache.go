@@ -84,7 +84,7 @@ func (c *Cache[T]) Get(ctx context.Context, key string, load Load[T]) (value T, 
 	}
 	for {
 		s, now := slot[T]{}, c.Now()
-		err := c.coll.FindOne(ctx, bson.D{{Key: "_id", Value: key}}, options.FindOne().SetProjection(bson.D{{Key: "loader", Value: 0}})).Decode(&s)
+		err := c.coll.FindOne(ctx, bson.D{{"_id", key}}, options.FindOne().SetProjection(bson.D{{"loader", 0}})).Decode(&s)
 		if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
 			return value, fmt.Errorf("slicecache: get %s: %w", key, err)
 		}
@@ -116,13 +116,13 @@ func (c *Cache[T]) lease(ctx context.Context, key string, now time.Time) (token 
 	token = bson.NewObjectID()
 	until := now.Add(c.cfg.Lease)
 	free := bson.D{
-		{Key: "_id", Value: key},
-		{Key: "fresh", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gt", Value: now}}}}},
-		{Key: "loader.until", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gt", Value: now}}}}},
+		{"_id", key},
+		{"fresh", bson.D{{"$not", bson.D{{"$gt", now}}}}},
+		{"loader.until", bson.D{{"$not", bson.D{{"$gt", now}}}}},
 	}
 	_, err = c.coll.UpdateOne(ctx, free, bson.D{
-		{Key: "$set", Value: bson.D{{Key: "loader", Value: bson.D{{Key: "token", Value: token}, {Key: "until", Value: until}}}}},
-		{Key: "$max", Value: bson.D{{Key: "expires", Value: until}}},
+		{"$set", bson.D{{"loader", bson.D{{"token", token}, {"until", until}}}}},
+		{"$max", bson.D{{"expires", until}}},
 	}, options.UpdateOne().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) { // the key is there, and not free
 		return bson.NilObjectID, nil
@@ -135,12 +135,12 @@ func (c *Cache[T]) lease(ctx context.Context, key string, now time.Time) (token 
 
 // load makes a value and keeps it, unless the key was removed or given to another one meanwhile.
 func (c *Cache[T]) load(ctx context.Context, key string, token bson.ObjectID, load Load[T]) (T, error) {
-	mine := bson.D{{Key: "_id", Value: key}, {Key: "loader.token", Value: token}}
+	mine := bson.D{{"_id", key}, {"loader.token", token}}
 	started := c.Clock.Now()
 	value, tags, err := load(ctx)
 	c.Metrics.Observe("slicecache.load", c.Clock.Now().Sub(started))
 	if err != nil {
-		release := bson.D{{Key: "$unset", Value: bson.D{{Key: "loader", Value: ""}}}}
+		release := bson.D{{"$unset", bson.D{{"loader", ""}}}}
 		if _, e := c.coll.UpdateOne(context.WithoutCancel(ctx), mine, release); e != nil {
 			err = errors.Join(err, fmt.Errorf("slicecache: give up %s: %w", key, e))
 		}
@@ -155,14 +155,14 @@ func (c *Cache[T]) load(ctx context.Context, key string, token bson.ObjectID, lo
 // put is the update that gives a key a value.
 func (c *Cache[T]) put(value T, tags []string) bson.D {
 	fresh := c.Now().Add(c.cfg.TTL)
-	set := bson.D{{Key: "value", Value: value}, {Key: "fresh", Value: fresh}, {Key: "expires", Value: fresh.Add(c.cfg.Stale)}}
-	unset := bson.D{{Key: "loader", Value: ""}}
+	set := bson.D{{"value", value}, {"fresh", fresh}, {"expires", fresh.Add(c.cfg.Stale)}}
+	unset := bson.D{{"loader", ""}}
 	if len(tags) > 0 {
-		set = append(set, bson.E{Key: "tags", Value: tags})
+		set = append(set, bson.E{"tags", tags})
 	} else {
-		unset = append(unset, bson.E{Key: "tags", Value: ""})
+		unset = append(unset, bson.E{"tags", ""})
 	}
-	return bson.D{{Key: "$set", Value: set}, {Key: "$unset", Value: unset}}
+	return bson.D{{"$set", set}, {"$unset", unset}}
 }
 
 // Set gives a key a value. Who is loading one meanwhile does not replace it.
@@ -170,7 +170,7 @@ func (c *Cache[T]) Set(ctx context.Context, key string, value T, tags ...string)
 	if err := c.ready(ctx); err != nil {
 		return err
 	}
-	put := mongo.NewUpdateOneModel().SetFilter(bson.D{{Key: "_id", Value: key}}).SetUpdate(c.put(value, tags)).SetUpsert(true)
+	put := mongo.NewUpdateOneModel().SetFilter(bson.D{{"_id", key}}).SetUpdate(c.put(value, tags)).SetUpsert(true)
 	if err := patterns.Upsert(ctx, c.coll, []mongo.WriteModel{put}); err != nil {
 		return fmt.Errorf("slicecache: set %s: %w", key, err)
 	}
@@ -179,12 +179,12 @@ func (c *Cache[T]) Set(ctx context.Context, key string, value T, tags ...string)
 
 // Delete removes keys. Values that are being loaded meanwhile are not kept.
 func (c *Cache[T]) Delete(ctx context.Context, keys ...string) error {
-	return c.remove(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: append([]string{}, keys...)}}}})
+	return c.remove(ctx, bson.D{{"_id", bson.D{{"$in", append([]string{}, keys...)}}}})
 }
 
 // DeleteTag removes all keys whose values have a tag.
 func (c *Cache[T]) DeleteTag(ctx context.Context, tag string) error {
-	return c.remove(ctx, bson.D{{Key: "tags", Value: tag}})
+	return c.remove(ctx, bson.D{{"tags", tag}})
 }
 
 func (c *Cache[T]) remove(ctx context.Context, filter bson.D) error {
@@ -203,25 +203,25 @@ const (
 // Check lists what contradicts the rules. It reads all entries.
 func (c *Cache[T]) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	isDate := func(field string) bson.D {
-		return bson.D{{Key: "$eq", Value: bson.A{bson.D{{Key: "$type", Value: field}}, "date"}}}
+		return bson.D{{"$eq", bson.A{bson.D{{"$type", field}}, "date"}}}
 	}
 	has := func(field string) bson.D {
-		return bson.D{{Key: "$ne", Value: bson.A{bson.D{{Key: "$type", Value: field}}, "missing"}}}
+		return bson.D{{"$ne", bson.A{bson.D{{"$type", field}}, "missing"}}}
 	}
-	not := func(e bson.D) bson.D { return bson.D{{Key: "$not", Value: bson.A{e}}} }
+	not := func(e bson.D) bson.D { return bson.D{{"$not", bson.A{e}}} }
 	for rule, wrong := range map[string]bson.A{
 		RuleExpires: {
 			not(isDate("$expires")),
-			bson.D{{Key: "$and", Value: bson.A{has("$value"), bson.D{{Key: "$or", Value: bson.A{
-				not(isDate("$fresh")), bson.D{{Key: "$gt", Value: bson.A{"$fresh", "$expires"}}},
+			bson.D{{"$and", bson.A{has("$value"), bson.D{{"$or", bson.A{
+				not(isDate("$fresh")), bson.D{{"$gt", bson.A{"$fresh", "$expires"}}},
 			}}}}}},
 		},
-		RuleLoader: {bson.D{{Key: "$and", Value: bson.A{has("$loader"), bson.D{{Key: "$or", Value: bson.A{
-			not(isDate("$loader.until")), bson.D{{Key: "$gt", Value: bson.A{"$loader.until", c.Now().Add(c.cfg.Lease)}}},
+		RuleLoader: {bson.D{{"$and", bson.A{has("$loader"), bson.D{{"$or", bson.A{
+			not(isDate("$loader.until")), bson.D{{"$gt", bson.A{"$loader.until", c.Now().Add(c.cfg.Lease)}}},
 		}}}}}}},
 	} {
-		found, err := c.coll.Find(ctx, bson.D{{Key: "$expr", Value: bson.D{{Key: "$or", Value: wrong}}}},
-			options.Find().SetProjection(bson.D{{Key: "value", Value: 0}}))
+		found, err := c.coll.Find(ctx, bson.D{{"$expr", bson.D{{"$or", wrong}}}},
+			options.Find().SetProjection(bson.D{{"value", 0}}))
 		if err != nil {
 			return nil, fmt.Errorf("slicecache: check %s: %w", c.coll.Name(), err)
 		}
@@ -241,9 +241,9 @@ func (c *Cache[T]) Indexes() []patterns.Index {
 	byTag := options.Index().SetSparse(true)
 	return []patterns.Index{
 		{Collection: c.coll.Name(), Model: mongo.IndexModel{
-			Keys: bson.D{{Key: "expires", Value: 1}}, Options: options.Index().SetExpireAfterSeconds(0),
+			Keys: bson.D{{"expires", 1}}, Options: options.Index().SetExpireAfterSeconds(0),
 		}},
-		{Collection: c.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: "tags", Value: 1}}, Options: byTag}},
+		{Collection: c.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{"tags", 1}}, Options: byTag}},
 	}
 }
 
@@ -259,7 +259,7 @@ func (c *Cache[T]) ready(ctx context.Context) error {
 
 // ShardKeys returns how entries are distributed over shards.
 func (c *Cache[T]) ShardKeys() []patterns.ShardKey {
-	return []patterns.ShardKey{{Collection: c.coll.Name(), Key: bson.D{{Key: "_id", Value: "hashed"}}}}
+	return []patterns.ShardKey{{Collection: c.coll.Name(), Key: bson.D{{"_id", "hashed"}}}}
 }
 
 // Shard distributes the entries over the shards of a cluster.

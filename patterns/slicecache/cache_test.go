@@ -276,7 +276,7 @@ func TestCacheBroken(t *testing.T) {
 func TestW064(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
-	fast := bson.D{{Key: "setParameter", Value: 1}, {Key: "ttlMonitorSleepSecs", Value: 1}}
+	fast := bson.D{{"setParameter", 1}, {"ttlMonitorSleepSecs", 1}}
 	if err := db.Client().Database("admin").RunCommand(t.Context(), fast).Err(); err != nil {
 		t.Skip(err) // it would take a minute
 	}
@@ -288,7 +288,7 @@ func TestW064(t *testing.T) {
 	must(t, old.Set(t.Context(), "old", "v"))
 	clock.Advance(901 * time.Second)
 	must(t, old.Set(t.Context(), "young", "v"))
-	_, err = db.Collection("cache").InsertMany(t.Context(), []bson.D{{{Key: "_id", Value: "none"}}, {{Key: "_id", Value: "text"}, {Key: "expires", Value: "x"}}})
+	_, err = db.Collection("cache").InsertMany(t.Context(), []bson.D{{{"_id", "none"}}, {{"_id", "text"}, {"expires", "x"}}})
 	must(t, err)
 	left := func() (out []string) {
 		must(t, db.Collection("cache").Distinct(t.Context(), "_id", bson.D{}).Decode(&out))

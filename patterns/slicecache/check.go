@@ -50,7 +50,7 @@ func (l *Latest[T]) Repair(ctx context.Context) (n int, err error) {
 		return n, err
 	}
 	for _, o := range orphans {
-		if _, err := l.items.DeleteOne(ctx, bson.D{{Key: "_id", Value: o.ID}}); err != nil {
+		if _, err := l.items.DeleteOne(ctx, bson.D{{"_id", o.ID}}); err != nil {
 			return n, fmt.Errorf("slicecache: remove an item without a parent: %w", err)
 		}
 		n++
@@ -64,32 +64,32 @@ func (l *Latest[T]) Repair(ctx context.Context) (n int, err error) {
 // wrong calls f for the parents that do not show what they should.
 func (l *Latest[T]) wrong(ctx context.Context, f func(parent bson.RawValue, shown, latest int, rule string) error) error {
 	newest := mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{{Key: "$expr", Value: bson.D{{Key: "$eq", Value: bson.A{"$parent", "$$parent"}}}}}}},
-		{{Key: "$sort", Value: bson.D{{Key: "at", Value: -1}, {Key: "_id", Value: -1}}}},
-		{{Key: "$limit", Value: l.cfg.Max}},
-		{{Key: "$sort", Value: order}},
-		{{Key: "$project", Value: bson.D{{Key: "parent", Value: 0}}}},
+		{{"$match", bson.D{{"$expr", bson.D{{"$eq", bson.A{"$parent", "$$parent"}}}}}}},
+		{{"$sort", bson.D{{"at", -1}, {"_id", -1}}}},
+		{{"$limit", l.cfg.Max}},
+		{{"$sort", order}},
+		{{"$project", bson.D{{"parent", 0}}}},
 	}
-	shown := bson.D{{Key: "$ifNull", Value: bson.A{"$" + l.cfg.Field, bson.A{}}}}
-	items := bson.D{{Key: "$filter", Value: bson.D{ // without templates
-		{Key: "input", Value: "$shown"}, {Key: "cond", Value: bson.D{{Key: "$ne", Value: bson.A{"$$this._id", nil}}}},
+	shown := bson.D{{"$ifNull", bson.A{"$" + l.cfg.Field, bson.A{}}}}
+	items := bson.D{{"$filter", bson.D{ // without templates
+		{"input", "$shown"}, {"cond", bson.D{{"$ne", bson.A{"$$this._id", nil}}}},
 	}}}
-	tooMany := bson.D{{Key: "$gt", Value: bson.A{bson.D{{Key: "$size", Value: "$shown"}}, l.cfg.Max}}}
+	tooMany := bson.D{{"$gt", bson.A{bson.D{{"$size", "$shown"}}, l.cfg.Max}}}
 	found, err := l.parents.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$project", Value: bson.D{{Key: "shown", Value: shown}}}},
-		{{Key: "$lookup", Value: bson.D{
-			{Key: "from", Value: l.items.Name()},
-			{Key: "let", Value: bson.D{{Key: "parent", Value: "$_id"}}},
-			{Key: "pipeline", Value: newest},
-			{Key: "as", Value: "latest"},
+		{{"$project", bson.D{{"shown", shown}}}},
+		{{"$lookup", bson.D{
+			{"from", l.items.Name()},
+			{"let", bson.D{{"parent", "$_id"}}},
+			{"pipeline", newest},
+			{"as", "latest"},
 		}}},
-		{{Key: "$match", Value: bson.D{{Key: "$expr", Value: bson.D{{Key: "$or", Value: bson.A{
-			tooMany, bson.D{{Key: "$ne", Value: bson.A{items, "$latest"}}},
+		{{"$match", bson.D{{"$expr", bson.D{{"$or", bson.A{
+			tooMany, bson.D{{"$ne", bson.A{items, "$latest"}}},
 		}}}}}}},
-		{{Key: "$project", Value: bson.D{
-			{Key: "shown", Value: bson.D{{Key: "$size", Value: items}}},
-			{Key: "latest", Value: bson.D{{Key: "$size", Value: "$latest"}}},
-			{Key: "tooMany", Value: tooMany},
+		{{"$project", bson.D{
+			{"shown", bson.D{{"$size", items}}},
+			{"latest", bson.D{{"$size", "$latest"}}},
+			{"tooMany", tooMany},
 		}}},
 	})
 	if err != nil {
@@ -123,11 +123,11 @@ type orphan struct {
 
 func (l *Latest[T]) orphans(ctx context.Context) (out []orphan, err error) {
 	found, err := l.items.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$project", Value: bson.D{{Key: "parent", Value: 1}}}},
-		{{Key: "$lookup", Value: bson.D{
-			{Key: "from", Value: l.parents.Name()}, {Key: "localField", Value: "parent"}, {Key: "foreignField", Value: "_id"}, {Key: "as", Value: "found"},
+		{{"$project", bson.D{{"parent", 1}}}},
+		{{"$lookup", bson.D{
+			{"from", l.parents.Name()}, {"localField", "parent"}, {"foreignField", "_id"}, {"as", "found"},
 		}}},
-		{{Key: "$match", Value: bson.D{{Key: "found", Value: bson.D{{Key: "$size", Value: 0}}}}}},
+		{{"$match", bson.D{{"found", bson.D{{"$size", 0}}}}}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("slicecache: find items without parents: %w", err)
@@ -140,7 +140,7 @@ func (l *Latest[T]) orphans(ctx context.Context) (out []orphan, err error) {
 
 // Indexes returns what the items of a parent are found by. Parents need none.
 func (l *Latest[T]) Indexes() []patterns.Index {
-	keys := bson.D{{Key: "parent", Value: 1}, {Key: "at", Value: 1}, {Key: "_id", Value: 1}}
+	keys := bson.D{{"parent", 1}, {"at", 1}, {"_id", 1}}
 	return []patterns.Index{{Collection: l.items.Name(), Model: mongo.IndexModel{Keys: keys}}}
 }
 
@@ -151,7 +151,7 @@ func (l *Latest[T]) EnsureIndexes(ctx context.Context) error {
 
 // ShardKeys returns how items are distributed over shards. Parents are by what else they are used for.
 func (l *Latest[T]) ShardKeys() []patterns.ShardKey {
-	return []patterns.ShardKey{{Collection: l.items.Name(), Key: bson.D{{Key: "parent", Value: 1}, {Key: "_id", Value: 1}}}}
+	return []patterns.ShardKey{{Collection: l.items.Name(), Key: bson.D{{"parent", 1}, {"_id", 1}}}}
 }
 
 // Shard distributes the items over the shards of a cluster.

@@ -20,7 +20,7 @@ func ExampleLatest() {
 	}
 	defer func() { _ = db.Close() }()
 	blog := db.Client().Database("blog")
-	if _, err := blog.Collection("posts").InsertOne(ctx, bson.D{{Key: "_id", Value: 7}, {Key: "title", Value: "Slices"}}); err != nil {
+	if _, err := blog.Collection("posts").InsertOne(ctx, bson.D{{"_id", 7}, {"title", "Slices"}}); err != nil {
 		log.Fatal(err)
 	}
 	comments, err := slicecache.NewLatest(blog, slicecache.LatestConfig[string]{Max: 2})

@@ -88,7 +88,7 @@ func NewLatest[T any](db *mongo.Database, cfg LatestConfig[T]) (*Latest[T], erro
 }
 
 // order is that of items in a cache: the oldest first.
-var order = bson.D{{Key: "at", Value: 1}, {Key: "_id", Value: 1}}
+var order = bson.D{{"at", 1}, {"_id", 1}}
 
 // Add adds an item to a parent. It gives it an ID and the present time where it has none; after an error the same item may be added
 // again.
@@ -102,11 +102,11 @@ func (l *Latest[T]) Add(ctx context.Context, parent any, item *Item[T]) error {
 	if _, err := l.items.InsertOne(ctx, stored[T]{*item, parent}); err != nil && !mongo.IsDuplicateKeyError(err) {
 		return fmt.Errorf("slicecache: add an item to %v: %w", parent, err)
 	}
-	without := bson.D{{Key: "_id", Value: parent}, {Key: l.cfg.Field + "._id", Value: bson.D{{Key: "$ne", Value: item.ID}}}}
-	push := bson.D{{Key: "$each", Value: bson.A{item}}, {Key: "$sort", Value: order}, {Key: "$slice", Value: -l.cfg.Max}}
+	without := bson.D{{"_id", parent}, {l.cfg.Field + "._id", bson.D{{"$ne", item.ID}}}}
+	push := bson.D{{"$each", bson.A{item}}, {"$sort", order}, {"$slice", -l.cfg.Max}}
 	res, err := l.parents.UpdateOne(ctx, without, bson.D{
-		{Key: "$push", Value: bson.D{{Key: l.cfg.Field, Value: push}}},
-		{Key: "$inc", Value: bson.D{{Key: l.rev, Value: int64(1)}}},
+		{"$push", bson.D{{l.cfg.Field, push}}},
+		{"$inc", bson.D{{l.rev, int64(1)}}},
 	})
 	if err != nil {
 		return fmt.Errorf("slicecache: show an item in %v: %w", parent, err)
@@ -114,11 +114,11 @@ func (l *Latest[T]) Add(ctx context.Context, parent any, item *Item[T]) error {
 	if res.MatchedCount > 0 {
 		return nil
 	}
-	err = l.parents.FindOne(ctx, bson.D{{Key: "_id", Value: parent}}, options.FindOne().SetProjection(bson.D{{Key: "_id", Value: 1}})).Err()
+	err = l.parents.FindOne(ctx, bson.D{{"_id", parent}}, options.FindOne().SetProjection(bson.D{{"_id", 1}})).Err()
 	if !errors.Is(err, mongo.ErrNoDocuments) {
 		return err // nil: it is there already
 	}
-	if _, err := l.items.DeleteOne(ctx, bson.D{{Key: "_id", Value: item.ID}}); err != nil {
+	if _, err := l.items.DeleteOne(ctx, bson.D{{"_id", item.ID}}); err != nil {
 		return fmt.Errorf("slicecache: remove an item without a parent: %w", err)
 	}
 	return ErrNoParent
@@ -126,10 +126,10 @@ func (l *Latest[T]) Add(ctx context.Context, parent any, item *Item[T]) error {
 
 // Prepare fills the cache of a parent that has none with templates.
 func (l *Latest[T]) Prepare(ctx context.Context, parent any) error {
-	without := bson.D{{Key: "_id", Value: parent}, {Key: l.cfg.Field, Value: bson.D{{Key: "$exists", Value: false}}}}
+	without := bson.D{{"_id", parent}, {l.cfg.Field, bson.D{{"$exists", false}}}}
 	_, err := l.parents.UpdateOne(ctx, without, bson.D{
-		{Key: "$set", Value: bson.D{{Key: l.cfg.Field, Value: l.padded(nil)}}},
-		{Key: "$inc", Value: bson.D{{Key: l.rev, Value: int64(1)}}},
+		{"$set", bson.D{{l.cfg.Field, l.padded(nil)}}},
+		{"$inc", bson.D{{l.rev, int64(1)}}},
 	})
 	if err != nil {
 		return fmt.Errorf("slicecache: prepare %v: %w", parent, err)
@@ -167,9 +167,9 @@ type cache[T any] struct {
 }
 
 func (l *Latest[T]) read(ctx context.Context, parent any) (c cache[T], err error) {
-	fields := options.FindOne().SetProjection(bson.D{{Key: l.cfg.Field, Value: 1}, {Key: l.rev, Value: 1}})
+	fields := options.FindOne().SetProjection(bson.D{{l.cfg.Field, 1}, {l.rev, 1}})
 	var doc bson.Raw
-	err = l.parents.FindOne(ctx, bson.D{{Key: "_id", Value: parent}}, fields).Decode(&doc)
+	err = l.parents.FindOne(ctx, bson.D{{"_id", parent}}, fields).Decode(&doc)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return c, ErrNoParent
 	}
@@ -187,9 +187,9 @@ func (l *Latest[T]) read(ctx context.Context, parent any) (c cache[T], err error
 
 // newest returns the items that a parent should show, the oldest first.
 func (l *Latest[T]) newest(ctx context.Context, parent any) ([]Item[T], error) {
-	opts := options.Find().SetSort(bson.D{{Key: "at", Value: -1}, {Key: "_id", Value: -1}}).SetLimit(int64(l.cfg.Max)).
-		SetProjection(bson.D{{Key: "parent", Value: 0}})
-	found, err := l.items.Find(ctx, bson.D{{Key: "parent", Value: parent}}, opts)
+	opts := options.Find().SetSort(bson.D{{"at", -1}, {"_id", -1}}).SetLimit(int64(l.cfg.Max)).
+		SetProjection(bson.D{{"parent", 0}})
+	found, err := l.items.Find(ctx, bson.D{{"parent", parent}}, opts)
 	if err != nil {
 		return nil, fmt.Errorf("slicecache: find the items of %v: %w", parent, err)
 	}
@@ -215,12 +215,12 @@ func (l *Latest[T]) Rebuild(ctx context.Context, parent any) error {
 		if err != nil {
 			return err
 		}
-		same := bson.D{{Key: "_id", Value: parent}, {Key: l.rev, Value: before.rev}}
+		same := bson.D{{"_id", parent}, {l.rev, before.rev}}
 		if before.rev == 0 { // there is none, or it was never changed
-			same[1].Value = bson.D{{Key: "$in", Value: bson.A{nil, 0}}}
+			same[1].Value = bson.D{{"$in", bson.A{nil, 0}}}
 		}
-		res, err := l.parents.UpdateOne(ctx, same, bson.D{{Key: "$set", Value: bson.D{
-			{Key: l.cfg.Field, Value: l.padded(items)}, {Key: l.rev, Value: before.rev + 1},
+		res, err := l.parents.UpdateOne(ctx, same, bson.D{{"$set", bson.D{
+			{l.cfg.Field, l.padded(items)}, {l.rev, before.rev + 1},
 		}}})
 		if err != nil {
 			return fmt.Errorf("slicecache: rebuild %v: %w", parent, err)
@@ -234,16 +234,16 @@ func (l *Latest[T]) Rebuild(ctx context.Context, parent any) error {
 
 // Edit changes the body of an item, and the cache of its parent if it is there.
 func (l *Latest[T]) Edit(ctx context.Context, id any, body T) error {
-	set := bson.D{{Key: "$set", Value: bson.D{{Key: "body", Value: body}}}}
-	return l.rebuilt(ctx, l.items.FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: id}}, set, options.FindOneAndUpdate().SetProjection(parentOnly)))
+	set := bson.D{{"$set", bson.D{{"body", body}}}}
+	return l.rebuilt(ctx, l.items.FindOneAndUpdate(ctx, bson.D{{"_id", id}}, set, options.FindOneAndUpdate().SetProjection(parentOnly)))
 }
 
 // Delete removes an item; the cache of its parent shows the next older one instead.
 func (l *Latest[T]) Delete(ctx context.Context, id any) error {
-	return l.rebuilt(ctx, l.items.FindOneAndDelete(ctx, bson.D{{Key: "_id", Value: id}}, options.FindOneAndDelete().SetProjection(parentOnly)))
+	return l.rebuilt(ctx, l.items.FindOneAndDelete(ctx, bson.D{{"_id", id}}, options.FindOneAndDelete().SetProjection(parentOnly)))
 }
 
-var parentOnly = bson.D{{Key: "parent", Value: 1}}
+var parentOnly = bson.D{{"parent", 1}}
 
 // rebuilt rebuilds the cache of the parent of an item that was changed.
 func (l *Latest[T]) rebuilt(ctx context.Context, changed *mongo.SingleResult) error {

@@ -44,7 +44,7 @@ func newLatest(t testing.TB, db *mongo.Database, cfg config) *latest {
 func insertParents(t testing.TB, db *mongo.Database, n int) {
 	t.Helper()
 	for id := range n {
-		_, err := db.Collection("posts").InsertOne(context.Background(), bson.D{{Key: "_id", Value: id}, {Key: "title", Value: "a post"}})
+		_, err := db.Collection("posts").InsertOne(context.Background(), bson.D{{"_id", id}, {"title", "a post"}})
 		must(t, err)
 	}
 }
@@ -112,13 +112,13 @@ func TestW031(t *testing.T) {
 		{bson.A{40, 50, 60}, bson.A{80, 78, 86}, -5, "[50 60 80 78 86]"},
 		{bson.A{89, 90}, bson.A{100, 20}, 3, "[89 90 100]"},
 	} {
-		_, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "a", Value: tt.in}})
+		_, err := coll.InsertOne(t.Context(), bson.D{{"_id", i}, {"a", tt.in}})
 		must(t, err)
-		push := bson.D{{Key: "$each", Value: tt.each}, {Key: "$slice", Value: tt.slice}}
-		_, err = coll.UpdateByID(t.Context(), i, bson.D{{Key: "$push", Value: bson.D{{Key: "a", Value: push}}}})
+		push := bson.D{{"$each", tt.each}, {"$slice", tt.slice}}
+		_, err = coll.UpdateByID(t.Context(), i, bson.D{{"$push", bson.D{{"a", push}}}})
 		must(t, err)
 		var doc struct{ A []int }
-		must(t, coll.FindOne(t.Context(), bson.D{{Key: "_id", Value: i}}).Decode(&doc))
+		must(t, coll.FindOne(t.Context(), bson.D{{"_id", i}}).Decode(&doc))
 		if got := fmt.Sprint(doc.A); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
@@ -379,9 +379,9 @@ func TestCrashRepair(t *testing.T) {
 			for i := range 6 {
 				must(t, l.Add(t.Context(), i%2, &item{ID: i, Body: fmt.Sprint(i)}))
 			}
-			_, err := db.Collection("posts").UpdateMany(t.Context(), bson.D{}, bson.D{{Key: "$pop", Value: bson.D{{Key: "latest", Value: 1}}}})
+			_, err := db.Collection("posts").UpdateMany(t.Context(), bson.D{}, bson.D{{"$pop", bson.D{{"latest", 1}}}})
 			must(t, err)
-			_, err = db.Collection("comments").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 9}, {Key: "parent", Value: 7}})
+			_, err = db.Collection("comments").InsertOne(t.Context(), bson.D{{"_id", 9}, {"parent", 7}})
 			must(t, err)
 		},
 		Operation: func(ctx context.Context, db *mongo.Database) error {

@@ -31,24 +31,24 @@ type finding struct {
 	find mongo.Pipeline
 }
 
-func match(cond any) bson.D { return bson.D{{Key: "$match", Value: cond}} }
+func match(cond any) bson.D { return bson.D{{"$match", cond}} }
 
-func expr(e any) bson.D { return match(bson.D{{Key: "$expr", Value: e}}) }
+func expr(e any) bson.D { return match(bson.D{{"$expr", e}}) }
 
-func op(name string, args ...any) bson.D { return bson.D{{Key: name, Value: bson.A(args)}} }
+func op(name string, args ...any) bson.D { return bson.D{{name, bson.A(args)}} }
 
 func (n *Network) findings() []finding {
-	late := match(bson.D{{Key: "until", Value: bson.D{{Key: "$lte", Value: n.Now()}}}})
+	late := match(bson.D{{"until", bson.D{{"$lte", n.Now()}}}})
 	out := []finding{
 		{RuleBlocked, n.blocks, n.together("from", "to")},
 		{RuleBlocked, n.blocks, n.together("to", "from")},
 		{RuleDelivered, n.messages.out, mongo.Pipeline{
-			match(bson.D{{Key: "state", Value: sent}}),
-			bson.D{{Key: "$lookup", Value: bson.D{
-				{Key: "from", Value: n.messages.boxes.Name()},
-				{Key: "localField", Value: "_id"},
-				{Key: "foreignField", Value: "items._id"},
-				{Key: "as", Value: "boxes"},
+			match(bson.D{{"state", sent}}),
+			bson.D{{"$lookup", bson.D{
+				{"from", n.messages.boxes.Name()},
+				{"localField", "_id"},
+				{"foreignField", "items._id"},
+				{"as", "boxes"},
 			}}},
 			expr(op("$not", op("$setIsSubset", "$to", "$boxes.owner"))),
 		}},
@@ -59,10 +59,10 @@ func (n *Network) findings() []finding {
 			finding{RuleBucket, ch.boxes, mongo.Pipeline{expr(op("$or",
 				op("$ne", "$n", size), op("$gt", "$n", BucketSize), op("$ne", "$open", op("$lt", "$n", BucketSize))))}},
 			finding{RuleUnread, ch.boxes, mongo.Pipeline{expr(op("$or", op("$lt", "$unread", 0), op("$gt", "$unread", "$n")))}},
-			finding{RuleOpen, ch.boxes, mongo.Pipeline{match(bson.D{{Key: "open", Value: true}}), count("$owner"), twice()}},
+			finding{RuleOpen, ch.boxes, mongo.Pipeline{match(bson.D{{"open", true}}), count("$owner"), twice()}},
 			finding{RuleOnce, ch.boxes, mongo.Pipeline{
-				{{Key: "$unwind", Value: "$items"}},
-				count(bson.D{{Key: "owner", Value: "$owner"}, {Key: "item", Value: "$items._id"}}), twice(),
+				{{"$unwind", "$items"}},
+				count(bson.D{{"owner", "$owner"}, {"item", "$items._id"}}), twice(),
 			}},
 			finding{RuleFinished, ch.out, mongo.Pipeline{late}},
 			finding{RuleDeleted, ch.boxes, n.orphans(ch)})
@@ -74,32 +74,32 @@ func (n *Network) findings() []finding {
 func (n *Network) together(from, to string) mongo.Pipeline {
 	follows := expr(op("$and", op("$eq", "$from", "$$a"), op("$eq", "$to", "$$b")))
 	return mongo.Pipeline{
-		{{Key: "$lookup", Value: bson.D{
-			{Key: "from", Value: n.follows.Name()},
-			{Key: "let", Value: bson.D{{Key: "a", Value: "$" + from}, {Key: "b", Value: "$" + to}}},
-			{Key: "pipeline", Value: mongo.Pipeline{follows}},
-			{Key: "as", Value: "follows"},
+		{{"$lookup", bson.D{
+			{"from", n.follows.Name()},
+			{"let", bson.D{{"a", "$" + from}, {"b", "$" + to}}},
+			{"pipeline", mongo.Pipeline{follows}},
+			{"as", "follows"},
 		}}},
-		match(bson.D{{Key: "follows", Value: bson.D{{Key: "$ne", Value: bson.A{}}}}}),
+		match(bson.D{{"follows", bson.D{{"$ne", bson.A{}}}}}),
 	}
 }
 
 func count(by any) bson.D {
-	return bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: by}, {Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}}}}}
+	return bson.D{{"$group", bson.D{{"_id", by}, {"n", bson.D{{"$sum", 1}}}}}}
 }
 
-func twice() bson.D { return match(bson.D{{Key: "n", Value: bson.D{{Key: "$gt", Value: 1}}}}) }
+func twice() bson.D { return match(bson.D{{"n", bson.D{{"$gt", 1}}}}) }
 
 // orphans finds copies, by the _id of what they are copies of, that is not there.
 func (n *Network) orphans(ch channel) mongo.Pipeline {
 	return mongo.Pipeline{
-		{{Key: "$unwind", Value: "$items"}},
-		match(bson.D{{Key: "items.gone", Value: bson.D{{Key: "$ne", Value: true}}}}),
-		{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$items._id"}}}},
-		bson.D{{Key: "$lookup", Value: bson.D{
-			{Key: "from", Value: ch.out.Name()}, {Key: "localField", Value: "_id"}, {Key: "foreignField", Value: "_id"}, {Key: "as", Value: "of"},
+		{{"$unwind", "$items"}},
+		match(bson.D{{"items.gone", bson.D{{"$ne", true}}}}),
+		{{"$group", bson.D{{"_id", "$items._id"}}}},
+		bson.D{{"$lookup", bson.D{
+			{"from", ch.out.Name()}, {"localField", "_id"}, {"foreignField", "_id"}, {"as", "of"},
 		}}},
-		match(bson.D{{Key: "of", Value: bson.A{}}}),
+		match(bson.D{{"of", bson.A{}}}),
 	}
 }
 
@@ -138,7 +138,7 @@ func each(ctx context.Context, coll *mongo.Collection, p mongo.Pipeline, fn func
 // from as many processes as you like.
 func (n *Network) Finish(ctx context.Context) (done int, err error) {
 	for _, ch := range n.channels() {
-		late := mongo.Pipeline{match(bson.D{{Key: "until", Value: bson.D{{Key: "$lte", Value: n.Now()}}}})}
+		late := mongo.Pipeline{match(bson.D{{"until", bson.D{{"$lte", n.Now()}}}})}
 		err := each(ctx, ch.out, late, func(doc bson.Raw) error {
 			done++
 			return n.finish(ctx, ch, doc)
@@ -192,6 +192,6 @@ func (n *Network) finish(ctx context.Context, ch channel, doc bson.Raw) error {
 	if _, err := empty(ctx, ch, l.ID); err != nil {
 		return err
 	}
-	_, err := ch.out.DeleteOne(ctx, bson.D{{Key: "_id", Value: l.ID}})
+	_, err := ch.out.DeleteOne(ctx, bson.D{{"_id", l.ID}})
 	return err
 }

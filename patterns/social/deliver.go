@@ -65,7 +65,7 @@ func (n *Network) send(ctx context.Context, ch channel, l *letter) error {
 	}
 	_, err := ch.out.InsertOne(ctx, l)
 	if mongo.IsDuplicateKeyError(err) { // it is sent again: as it was written down
-		err = ch.out.FindOne(ctx, bson.D{{Key: "_id", Value: l.ID}, {Key: "author", Value: l.Author}}).Decode(l)
+		err = ch.out.FindOne(ctx, bson.D{{"_id", l.ID}, {"author", l.Author}}).Decode(l)
 	}
 	if err != nil {
 		return fmt.Errorf("social: write %s: %w", l.ID.Hex(), err)
@@ -82,8 +82,8 @@ func (n *Network) distribute(ctx context.Context, ch channel, l *letter) error {
 		return nil
 	}
 	err := n.recipients(ctx, l, func(owners []string) error {
-		renew := bson.D{{Key: "$set", Value: bson.D{{Key: "until", Value: n.lease()}}}}
-		res, err := ch.out.UpdateOne(ctx, bson.D{{Key: "_id", Value: l.ID}, {Key: "state", Value: sending}}, renew)
+		renew := bson.D{{"$set", bson.D{{"until", n.lease()}}}}
+		res, err := ch.out.UpdateOne(ctx, bson.D{{"_id", l.ID}, {"state", sending}}, renew)
 		if err != nil || res.MatchedCount == 0 { // it was deleted, or somebody else has sent it
 			return err
 		}
@@ -93,9 +93,9 @@ func (n *Network) distribute(ctx context.Context, ch channel, l *letter) error {
 		return fmt.Errorf("social: send %s: %w", l.ID.Hex(), err)
 	}
 	done := bson.D{
-		{Key: "$set", Value: bson.D{{Key: "state", Value: sent}}}, {Key: "$unset", Value: bson.D{{Key: "until", Value: ""}}},
+		{"$set", bson.D{{"state", sent}}}, {"$unset", bson.D{{"until", ""}}},
 	}
-	if _, err = ch.out.UpdateOne(ctx, bson.D{{Key: "_id", Value: l.ID}, {Key: "state", Value: sending}}, done); err != nil {
+	if _, err = ch.out.UpdateOne(ctx, bson.D{{"_id", l.ID}, {"state", sending}}, done); err != nil {
 		return fmt.Errorf("social: send %s: %w", l.ID.Hex(), err)
 	}
 	return nil
@@ -111,11 +111,11 @@ func (n *Network) recipients(ctx context.Context, l *letter, fn func(owners []st
 		}
 		return nil
 	}
-	filter := bson.D{{Key: "to", Value: l.Author}}
+	filter := bson.D{{"to", l.Author}}
 	if len(l.Circles) > 0 {
-		filter = append(filter, bson.E{Key: "circles", Value: bson.D{{Key: "$in", Value: l.Circles}}})
+		filter = append(filter, bson.E{"circles", bson.D{{"$in", l.Circles}}})
 	}
-	cur, err := n.follows.Find(ctx, filter, options.Find().SetProjection(bson.D{{Key: "from", Value: 1}}))
+	cur, err := n.follows.Find(ctx, filter, options.Find().SetProjection(bson.D{{"from", 1}}))
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (n *Network) deliver(ctx context.Context, ch channel, l *letter, owners []s
 		writes := make([]mongo.WriteModel, len(owners))
 		for i, owner := range owners {
 			filter := bson.D{
-				{Key: "owner", Value: owner}, {Key: "open", Value: true}, {Key: "items._id", Value: bson.D{{Key: "$ne", Value: l.ID}}},
+				{"owner", owner}, {"open", true}, {"items._id", bson.D{{"$ne", l.ID}}},
 			}
 			writes[i] = mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(push(l.item())).SetUpsert(true)
 		}
@@ -170,17 +170,17 @@ func (n *Network) deliver(ctx context.Context, ch channel, l *letter, owners []s
 // push is the update that adds an item to a bucket.
 func push(it Item) mongo.Pipeline {
 	plus := func(field string) bson.D {
-		return bson.D{{Key: "$add", Value: bson.A{bson.D{{Key: "$ifNull", Value: bson.A{"$" + field, 0}}}, 1}}}
+		return bson.D{{"$add", bson.A{bson.D{{"$ifNull", bson.A{"$" + field, 0}}}, 1}}}
 	}
 	return mongo.Pipeline{
-		{{Key: "$set", Value: bson.D{
-			{Key: "n", Value: plus("n")},
-			{Key: "unread", Value: plus("unread")},
-			{Key: "items", Value: bson.D{{Key: "$concatArrays", Value: bson.A{
-				bson.D{{Key: "$ifNull", Value: bson.A{"$items", bson.A{}}}}, bson.A{bson.D{{Key: "$literal", Value: it}}},
+		{{"$set", bson.D{
+			{"n", plus("n")},
+			{"unread", plus("unread")},
+			{"items", bson.D{{"$concatArrays", bson.A{
+				bson.D{{"$ifNull", bson.A{"$items", bson.A{}}}}, bson.A{bson.D{{"$literal", it}}},
 			}}}},
 		}}},
-		{{Key: "$set", Value: bson.D{{Key: "open", Value: bson.D{{Key: "$lt", Value: bson.A{"$n", BucketSize}}}}}}},
+		{{"$set", bson.D{{"open", bson.D{{"$lt", bson.A{"$n", BucketSize}}}}}}},
 	}
 }
 
@@ -190,7 +190,7 @@ func (n *Network) without(ctx context.Context, ch channel, id bson.ObjectID, own
 		return nil, nil
 	}
 	var have []string
-	filter := bson.D{{Key: "owner", Value: bson.D{{Key: "$in", Value: owners}}}, {Key: "items._id", Value: id}}
+	filter := bson.D{{"owner", bson.D{{"$in", owners}}}, {"items._id", id}}
 	if err := ch.boxes.Distinct(ctx, "owner", filter).Decode(&have); err != nil {
 		return nil, err
 	}
@@ -199,10 +199,10 @@ func (n *Network) without(ctx context.Context, ch channel, id bson.ObjectID, own
 
 // remove marks a letter as deleted, and makes its copies empty. What another process copies at this moment is found by Repair.
 func (n *Network) remove(ctx context.Context, ch channel, author string, id bson.ObjectID) error {
-	mark := bson.D{{Key: "$set", Value: bson.D{
-		{Key: "state", Value: deleting}, {Key: "until", Value: n.lease()}, {Key: "text", Value: ""},
+	mark := bson.D{{"$set", bson.D{
+		{"state", deleting}, {"until", n.lease()}, {"text", ""},
 	}}}
-	res, err := ch.out.UpdateOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "author", Value: author}}, mark)
+	res, err := ch.out.UpdateOne(ctx, bson.D{{"_id", id}, {"author", author}}, mark)
 	if err != nil {
 		return fmt.Errorf("social: delete %s: %w", id.Hex(), err)
 	}
@@ -216,10 +216,10 @@ func (n *Network) remove(ctx context.Context, ch channel, author string, id bson
 // empty takes the text out of all copies. The items stay, so that nobody delivers them again.
 func empty(ctx context.Context, ch channel, id bson.ObjectID) (int64, error) {
 	gone := bson.D{
-		{Key: "$set", Value: bson.D{{Key: "items.$[i].gone", Value: true}, {Key: "items.$[i].text", Value: ""}}},
+		{"$set", bson.D{{"items.$[i].gone", true}, {"items.$[i].text", ""}}},
 	}
-	opts := options.UpdateMany().SetArrayFilters([]any{bson.D{{Key: "i._id", Value: id}}})
-	res, err := ch.boxes.UpdateMany(ctx, bson.D{{Key: "items._id", Value: id}}, gone, opts)
+	opts := options.UpdateMany().SetArrayFilters([]any{bson.D{{"i._id", id}}})
+	res, err := ch.boxes.UpdateMany(ctx, bson.D{{"items._id", id}}, gone, opts)
 	if err != nil {
 		return 0, fmt.Errorf("social: delete the copies of %s: %w", id.Hex(), err)
 	}

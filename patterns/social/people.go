@@ -22,8 +22,8 @@ func (n *Network) SetProfile(ctx context.Context, p Profile) error {
 	if len(p.Name)+len(p.About) > MaxText {
 		return ErrTooLong
 	}
-	set := bson.D{{Key: "$set", Value: bson.D{{Key: "name", Value: p.Name}, {Key: "about", Value: p.About}}}}
-	if _, err := n.users.UpdateOne(ctx, bson.D{{Key: "_id", Value: p.ID}}, set, options.UpdateOne().SetUpsert(true)); err != nil {
+	set := bson.D{{"$set", bson.D{{"name", p.Name}, {"about", p.About}}}}
+	if _, err := n.users.UpdateOne(ctx, bson.D{{"_id", p.ID}}, set, options.UpdateOne().SetUpsert(true)); err != nil {
 		return fmt.Errorf("social: set the profile of %s: %w", p.ID, err)
 	}
 	return nil
@@ -32,7 +32,7 @@ func (n *Network) SetProfile(ctx context.Context, p Profile) error {
 // Profile returns a profile.
 func (n *Network) Profile(ctx context.Context, id string) (Profile, error) {
 	var p Profile
-	err := n.users.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(&p)
+	err := n.users.FindOne(ctx, bson.D{{"_id", id}}).Decode(&p)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return p, ErrNotFound
 	}
@@ -50,17 +50,17 @@ type follow struct {
 }
 
 func pair(from, to string) bson.D {
-	return bson.D{{Key: "from", Value: from}, {Key: "to", Value: to}}
+	return bson.D{{"from", from}, {"to", to}}
 }
 
 // either is the condition that a document is about two users, in whatever direction.
 func either(a, b string) bson.D {
-	return bson.D{{Key: "$or", Value: bson.A{pair(a, b), pair(b, a)}}}
+	return bson.D{{"$or", bson.A{pair(a, b), pair(b, a)}}}
 }
 
 // link makes the document of a pair, if it does not exist.
 func link(ctx context.Context, coll *mongo.Collection, from, to string, fields bson.D) error {
-	_, err := coll.UpdateOne(ctx, pair(from, to), bson.D{{Key: "$setOnInsert", Value: fields}}, options.UpdateOne().SetUpsert(true))
+	_, err := coll.UpdateOne(ctx, pair(from, to), bson.D{{"$setOnInsert", fields}}, options.UpdateOne().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) {
 		return nil // it has just been made
 	}
@@ -78,7 +78,7 @@ func (n *Network) Follow(ctx context.Context, from, to string) error {
 	if err := n.notBlocked(ctx, from, to); err != nil {
 		return err
 	}
-	if err := link(ctx, n.follows, from, to, bson.D{{Key: "circles", Value: bson.A{}}}); err != nil {
+	if err := link(ctx, n.follows, from, to, bson.D{{"circles", bson.A{}}}); err != nil {
 		return fmt.Errorf("social: follow %s: %w", to, err)
 	}
 	err := n.notBlocked(ctx, from, to)
@@ -112,7 +112,7 @@ func (n *Network) SetCircles(ctx context.Context, user, follower string, circles
 	if circles == nil {
 		circles = []string{}
 	}
-	set := bson.D{{Key: "$set", Value: bson.D{{Key: "circles", Value: circles}}}}
+	set := bson.D{{"$set", bson.D{{"circles", circles}}}}
 	res, err := n.follows.UpdateOne(ctx, pair(follower, user), set)
 	if err != nil {
 		return fmt.Errorf("social: circles of %s: %w", user, err)
@@ -132,7 +132,7 @@ func (n *Network) Block(ctx context.Context, user, other string) error {
 	if err := n.ready(ctx); err != nil {
 		return err
 	}
-	if err := link(ctx, n.blocks, user, other, bson.D{{Key: "at", Value: n.Now()}}); err != nil {
+	if err := link(ctx, n.blocks, user, other, bson.D{{"at", n.Now()}}); err != nil {
 		return fmt.Errorf("social: block %s: %w", other, err)
 	}
 	if _, err := n.follows.DeleteMany(ctx, either(user, other)); err != nil {
@@ -151,7 +151,7 @@ func (n *Network) Unblock(ctx context.Context, user, other string) error {
 
 // Followers returns how many follow a user.
 func (n *Network) Followers(ctx context.Context, user string) (int64, error) {
-	c, err := n.follows.CountDocuments(ctx, bson.D{{Key: "to", Value: user}})
+	c, err := n.follows.CountDocuments(ctx, bson.D{{"to", user}})
 	if err != nil {
 		return 0, fmt.Errorf("social: followers of %s: %w", user, err)
 	}

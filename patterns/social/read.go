@@ -26,7 +26,7 @@ func (n *Network) Post(ctx context.Context, p Post) (bson.ObjectID, error) {
 		return bson.ObjectID{}, ErrTooLong
 	}
 	many := options.Count().SetLimit(int64(n.cfg.PushLimit) + 1)
-	followers, err := n.follows.CountDocuments(ctx, bson.D{{Key: "to", Value: p.Author}}, many)
+	followers, err := n.follows.CountDocuments(ctx, bson.D{{"to", p.Author}}, many)
 	if err != nil {
 		return bson.ObjectID{}, fmt.Errorf("social: followers of %s: %w", p.Author, err)
 	}
@@ -56,7 +56,7 @@ func (n *Network) Send(ctx context.Context, m Message) (bson.ObjectID, error) {
 		return bson.ObjectID{}, ErrTooLong
 	}
 	var by []string
-	filter := bson.D{{Key: "from", Value: bson.D{{Key: "$in", Value: to}}}, {Key: "to", Value: m.From}}
+	filter := bson.D{{"from", bson.D{{"$in", to}}}, {"to", m.From}}
 	if err := n.blocks.Distinct(ctx, "from", filter).Decode(&by); err != nil {
 		return bson.ObjectID{}, fmt.Errorf("social: who has blocked %s: %w", m.From, err)
 	}
@@ -81,8 +81,8 @@ func (n *Network) Inbox(ctx context.Context, user string) ([]Item, error) {
 
 // latest reads the two newest buckets.
 func (n *Network) latest(ctx context.Context, ch channel, owner string) ([]Item, error) {
-	opts := options.Find().SetSort(bson.D{{Key: "_id", Value: -1}}).SetLimit(2)
-	cur, err := ch.boxes.Find(ctx, bson.D{{Key: "owner", Value: owner}}, opts)
+	opts := options.Find().SetSort(bson.D{{"_id", -1}}).SetLimit(2)
+	cur, err := ch.boxes.Find(ctx, bson.D{{"owner", owner}}, opts)
 	if err != nil {
 		return nil, fmt.Errorf("social: read what %s has got: %w", owner, err)
 	}
@@ -108,8 +108,8 @@ func (n *Network) Unread(ctx context.Context, user string) (messages, posts int6
 	var sums [2]int64
 	for i, ch := range []channel{n.messages, n.posts} {
 		cur, err := ch.boxes.Aggregate(ctx, mongo.Pipeline{
-			{{Key: "$match", Value: bson.D{{Key: "owner", Value: user}}}},
-			{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "n", Value: bson.D{{Key: "$sum", Value: "$unread"}}}}}},
+			{{"$match", bson.D{{"owner", user}}}},
+			{{"$group", bson.D{{"_id", nil}, {"n", bson.D{{"$sum", "$unread"}}}}}},
 		})
 		if err != nil {
 			return 0, 0, fmt.Errorf("social: unread of %s: %w", user, err)
@@ -128,8 +128,8 @@ func (n *Network) Unread(ctx context.Context, user string) (messages, posts int6
 // MarkRead says that a user has read all messages and posts.
 func (n *Network) MarkRead(ctx context.Context, user string) error {
 	for _, ch := range n.channels() {
-		filter := bson.D{{Key: "owner", Value: user}, {Key: "unread", Value: bson.D{{Key: "$gt", Value: 0}}}}
-		if _, err := ch.boxes.UpdateMany(ctx, filter, bson.D{{Key: "$set", Value: bson.D{{Key: "unread", Value: 0}}}}); err != nil {
+		filter := bson.D{{"owner", user}, {"unread", bson.D{{"$gt", 0}}}}
+		if _, err := ch.boxes.UpdateMany(ctx, filter, bson.D{{"$set", bson.D{{"unread", 0}}}}); err != nil {
 			return fmt.Errorf("social: mark as read: %w", err)
 		}
 	}
@@ -139,7 +139,7 @@ func (n *Network) MarkRead(ctx context.Context, user string) error {
 // Feed returns the latest posts of those whom a user follows, the latest first: those that were copied, and those of authors with too many
 // followers for that.
 func (n *Network) Feed(ctx context.Context, user string) ([]Item, error) {
-	cur, err := n.follows.Find(ctx, bson.D{{Key: "from", Value: user}})
+	cur, err := n.follows.Find(ctx, bson.D{{"from", user}})
 	if err != nil {
 		return nil, fmt.Errorf("social: whom %s follows: %w", user, err)
 	}
@@ -160,7 +160,7 @@ func (n *Network) Feed(ctx context.Context, user string) ([]Item, error) {
 		return nil, err
 	}
 	out = slices.DeleteFunc(out, func(it Item) bool { _, follows := circles[it.Author]; return !follows })
-	pulled, err := n.read(ctx, bson.D{{Key: "author", Value: bson.D{{Key: "$in", Value: authors}}}, {Key: "pull", Value: true}})
+	pulled, err := n.read(ctx, bson.D{{"author", bson.D{{"$in", authors}}}, {"pull", true}})
 	if err != nil {
 		return nil, err
 	}
@@ -183,8 +183,8 @@ func visible(l *letter, circles []string) bool {
 
 // read returns the newest posts that meet a condition.
 func (n *Network) read(ctx context.Context, filter bson.D) ([]letter, error) {
-	filter = append(filter, bson.E{Key: "state", Value: bson.D{{Key: "$ne", Value: deleting}}})
-	cur, err := n.posts.out.Find(ctx, filter, options.Find().SetSort(bson.D{{Key: "_id", Value: -1}}).SetLimit(2*BucketSize))
+	filter = append(filter, bson.E{"state", bson.D{{"$ne", deleting}}})
+	cur, err := n.posts.out.Find(ctx, filter, options.Find().SetSort(bson.D{{"_id", -1}}).SetLimit(2*BucketSize))
 	if err != nil {
 		return nil, fmt.Errorf("social: read posts: %w", err)
 	}
@@ -198,9 +198,9 @@ func (n *Network) read(ctx context.Context, filter bson.D) ([]letter, error) {
 // Wall returns what an author has posted, as far as a viewer may see it, the latest first: up to 100 posts, those before one if before
 // is not zero. ErrBlocked says that the two are kept apart.
 func (n *Network) Wall(ctx context.Context, author, viewer string, before bson.ObjectID) ([]Item, error) {
-	filter := bson.D{{Key: "author", Value: author}}
+	filter := bson.D{{"author", author}}
 	if !before.IsZero() {
-		filter = append(filter, bson.E{Key: "_id", Value: bson.D{{Key: "$lt", Value: before}}})
+		filter = append(filter, bson.E{"_id", bson.D{{"$lt", before}}})
 	}
 	if viewer != author {
 		if err := n.notBlocked(ctx, author, viewer); err != nil {
@@ -219,9 +219,9 @@ func (n *Network) Wall(ctx context.Context, author, viewer string, before bson.O
 		if err := cur.Err(); err != nil {
 			return nil, fmt.Errorf("social: circles of %s: %w", viewer, err)
 		}
-		public := bson.D{{Key: "circles", Value: nil}}
-		within := bson.D{{Key: "circles", Value: bson.D{{Key: "$in", Value: append([]string{}, in.Circles...)}}}}
-		filter = append(filter, bson.E{Key: "$or", Value: bson.A{public, within}})
+		public := bson.D{{"circles", nil}}
+		within := bson.D{{"circles", bson.D{{"$in", append([]string{}, in.Circles...)}}}}
+		filter = append(filter, bson.E{"$or", bson.A{public, within}})
 	}
 	letters, err := n.read(ctx, filter)
 	if err != nil {

@@ -82,20 +82,20 @@ func (n *Network) Indexes() []patterns.Index {
 		out = append(out, patterns.Index{Collection: coll.Name(), Model: mongo.IndexModel{Keys: keys, Options: opts}})
 	}
 	for _, coll := range []*mongo.Collection{n.follows, n.blocks} {
-		add(coll, bson.D{{Key: "from", Value: 1}, {Key: "to", Value: 1}}, options.Index().SetUnique(true))
-		add(coll, bson.D{{Key: "to", Value: 1}, {Key: "from", Value: 1}}, nil)
+		add(coll, bson.D{{"from", 1}, {"to", 1}}, options.Index().SetUnique(true))
+		add(coll, bson.D{{"to", 1}, {"from", 1}}, nil)
 	}
-	add(n.posts.out, bson.D{{Key: "author", Value: 1}, {Key: "_id", Value: -1}}, nil)
-	add(n.posts.out, bson.D{{Key: "author", Value: 1}, {Key: "pull", Value: 1}, {Key: "_id", Value: -1}}, nil)
+	add(n.posts.out, bson.D{{"author", 1}, {"_id", -1}}, nil)
+	add(n.posts.out, bson.D{{"author", 1}, {"pull", 1}, {"_id", -1}}, nil)
 	for _, ch := range n.channels() {
-		unfinished := bson.D{{Key: "until", Value: bson.D{{Key: "$exists", Value: true}}}}
-		add(ch.out, bson.D{{Key: "until", Value: 1}}, options.Index().SetPartialFilterExpression(unfinished))
-		open := bson.D{{Key: "open", Value: true}}
-		add(ch.boxes, bson.D{{Key: "owner", Value: 1}}, options.Index().SetUnique(true).SetPartialFilterExpression(open))
+		unfinished := bson.D{{"until", bson.D{{"$exists", true}}}}
+		add(ch.out, bson.D{{"until", 1}}, options.Index().SetPartialFilterExpression(unfinished))
+		open := bson.D{{"open", true}}
+		add(ch.boxes, bson.D{{"owner", 1}}, options.Index().SetUnique(true).SetPartialFilterExpression(open))
 		// No two buckets of an owner have the same item, whoever delivers it, however often.
-		add(ch.boxes, bson.D{{Key: "owner", Value: 1}, {Key: "items._id", Value: 1}}, options.Index().SetUnique(true))
-		add(ch.boxes, bson.D{{Key: "owner", Value: 1}, {Key: "_id", Value: -1}}, nil)
-		add(ch.boxes, bson.D{{Key: "items._id", Value: 1}}, nil)
+		add(ch.boxes, bson.D{{"owner", 1}, {"items._id", 1}}, options.Index().SetUnique(true))
+		add(ch.boxes, bson.D{{"owner", 1}, {"_id", -1}}, nil)
+		add(ch.boxes, bson.D{{"items._id", 1}}, nil)
 	}
 	return out
 }
@@ -115,7 +115,7 @@ func (n *Network) ready(ctx context.Context) error {
 // ShardKeys returns how the collections are distributed over shards.
 func (n *Network) ShardKeys() []patterns.ShardKey {
 	by := func(coll *mongo.Collection, field string) patterns.ShardKey {
-		return patterns.ShardKey{Collection: coll.Name(), Key: bson.D{{Key: field, Value: 1}}}
+		return patterns.ShardKey{Collection: coll.Name(), Key: bson.D{{field, 1}}}
 	}
 	return []patterns.ShardKey{
 		by(n.posts.boxes, "owner"), by(n.messages.boxes, "owner"), by(n.posts.out, "author"), by(n.follows, "from"), by(n.blocks, "from"),

@@ -158,7 +158,7 @@ func TestInbox(t *testing.T) {
 	if len(items) != 70 || items[0].Text != "119" || items[69].Text != "50" {
 		t.Errorf("%d messages, %s to %s", len(items), items[0].Text, items[len(items)-1].Text)
 	}
-	if c, err := db.Collection("inbox").CountDocuments(ctx, bson.D{{Key: "owner", Value: "joe"}}); c != 3 || err != nil {
+	if c, err := db.Collection("inbox").CountDocuments(ctx, bson.D{{"owner", "joe"}}); c != 3 || err != nil {
 		t.Errorf("%d buckets, %v", c, err)
 	}
 	if m, p, err := n.Unread(ctx, "joe"); m != 20 || p != 0 || err != nil {
@@ -242,20 +242,20 @@ func TestShardKeys(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	id, now := bson.NewObjectID(), patterntest.NewClock().Now()
-	it := bson.D{{Key: "_id", Value: id}}
+	it := bson.D{{"_id", id}}
 	bucket := func(open bool, count, unread int, items ...any) bson.D {
 		return bson.D{
-			{Key: "owner", Value: "joe"},
-			{Key: "open", Value: open},
-			{Key: "n", Value: count},
-			{Key: "unread", Value: unread},
-			{Key: "items", Value: append(bson.A{}, items...)},
+			{"owner", "joe"},
+			{"open", open},
+			{"n", count},
+			{"unread", unread},
+			{"items", append(bson.A{}, items...)},
 		}
 	}
-	letter := bson.D{{Key: "_id", Value: id}, {Key: "state", Value: "sent"}, {Key: "to", Value: bson.A{}}}
+	letter := bson.D{{"_id", id}, {"state", "sent"}, {"to", bson.A{}}}
 	var many []any
 	for i := range 51 {
-		many = append(many, bson.D{{Key: "_id", Value: i}, {Key: "gone", Value: true}})
+		many = append(many, bson.D{{"_id", i}, {"gone", true}})
 	}
 	for _, c := range []struct {
 		rule string
@@ -268,12 +268,12 @@ func TestCheck(t *testing.T) {
 		{social.RuleOnce, map[string][]bson.D{"feeds": {bucket(true, 2, 0, it, it)}, "posts": {letter}}},
 		{social.RuleUnread, map[string][]bson.D{"feeds": {bucket(true, 0, 1)}}},
 		{social.RuleUnread, map[string][]bson.D{"feeds": {bucket(true, 0, -1)}}},
-		{social.RuleFinished, map[string][]bson.D{"posts": {{{Key: "state", Value: "sending"}, {Key: "until", Value: now}}}}},
-		{social.RuleDelivered, map[string][]bson.D{"messages": {{{Key: "state", Value: "sent"}, {Key: "to", Value: bson.A{"joe"}}}}}},
+		{social.RuleFinished, map[string][]bson.D{"posts": {{{"state", "sending"}, {"until", now}}}}},
+		{social.RuleDelivered, map[string][]bson.D{"messages": {{{"state", "sent"}, {"to", bson.A{"joe"}}}}}},
 		{social.RuleDeleted, map[string][]bson.D{"feeds": {bucket(true, 1, 0, it)}}},
 		{social.RuleBlocked, map[string][]bson.D{
-			"blocks":  {{{Key: "from", Value: "a"}, {Key: "to", Value: "b"}}},
-			"follows": {{{Key: "from", Value: "b"}, {Key: "to", Value: "a"}}},
+			"blocks":  {{{"from", "a"}, {"to", "b"}}},
+			"follows": {{{"from", "b"}, {"to", "a"}}},
 		}},
 	} {
 		db := patterntest.Open(t)

@@ -44,9 +44,9 @@ func New(db *mongo.Database, cfg Config) (*Buckets, error) {
 	b.zeros = func() bson.D {
 		var slots bson.D
 		for i := range b.slots {
-			slots = append(slots, bson.E{Key: strconv.Itoa(i), Value: int64(0)})
+			slots = append(slots, bson.E{strconv.Itoa(i), int64(0)})
 		}
-		return bson.D{{Key: "total", Value: int64(0)}, {Key: b.field, Value: slots}}
+		return bson.D{{"total", int64(0)}, {b.field, slots}}
 	}
 	return b, nil
 }
@@ -70,10 +70,10 @@ func (b *Buckets) Add(ctx context.Context, samples ...Sample) error {
 		inc := bson.D{{}}
 		for slot, n := range slots {
 			total += n
-			inc = append(inc, bson.E{Key: b.field + "." + strconv.Itoa(slot), Value: n})
+			inc = append(inc, bson.E{b.field + "." + strconv.Itoa(slot), n})
 		}
-		inc[0] = bson.E{Key: "total", Value: total}
-		models = append(models, mongo.NewUpdateOneModel().SetFilter(k.filter()).SetUpdate(bson.D{{Key: "$inc", Value: inc}}).SetUpsert(true))
+		inc[0] = bson.E{"total", total}
+		models = append(models, mongo.NewUpdateOneModel().SetFilter(k.filter()).SetUpdate(bson.D{{"$inc", inc}}).SetUpsert(true))
 	}
 	if err := patterns.Upsert(ctx, b.coll, models); err != nil {
 		return fmt.Errorf("timeseries: add samples: %w", err)
@@ -89,20 +89,20 @@ func (b *Buckets) Query(ctx context.Context, tag string, from, to time.Time, ste
 		return nil, err
 	}
 	if step%b.span == 0 {
-		totals := bson.D{{Key: "at", Value: "$" + timeField}, {Key: "n", Value: "$total"}}
-		return q.run(ctx, b.coll, mongo.Pipeline{q.match(b.span), {{Key: "$project", Value: totals}}})
+		totals := bson.D{{"at", "$" + timeField}, {"n", "$total"}}
+		return q.run(ctx, b.coll, mongo.Pipeline{q.match(b.span), {{"$project", totals}}})
 	}
-	slots := bson.D{{Key: timeField, Value: 1}, {Key: "slot", Value: bson.D{{Key: "$objectToArray", Value: "$" + b.field}}}}
-	slot := bson.D{{Key: "at", Value: at(bson.D{{Key: "$toInt", Value: "$slot.k"}}, b.slot)}, {Key: "n", Value: "$slot.v"}}
+	slots := bson.D{{timeField, 1}, {"slot", bson.D{{"$objectToArray", "$" + b.field}}}}
+	slot := bson.D{{"at", at(bson.D{{"$toInt", "$slot.k"}}, b.slot)}, {"n", "$slot.v"}}
 	return q.run(ctx, b.coll, mongo.Pipeline{
-		q.match(b.span), {{Key: "$project", Value: slots}}, {{Key: "$unwind", Value: "$slot"}}, {{Key: "$project", Value: slot}},
+		q.match(b.span), {{"$project", slots}}, {{"$unwind", "$slot"}}, {{"$project", slot}},
 	})
 }
 
 // Last implements Series.
 func (b *Buckets) Last(ctx context.Context, tag string) (Point, error) {
 	var doc bson.Raw
-	if err := b.last(ctx, tag, bson.E{Key: "total", Value: bson.D{{Key: "$ne", Value: 0}}}, &doc); err != nil {
+	if err := b.last(ctx, tag, bson.E{"total", bson.D{{"$ne", 0}}}, &doc); err != nil {
 		return Point{}, err
 	}
 	start, _ := doc.Lookup(timeField).TimeOK()
@@ -129,16 +129,16 @@ const RuleTotal = "the slots of a bucket are its own, and sum up to its total"
 
 // Check implements Series. It reads all documents.
 func (b *Buckets) Check(ctx context.Context) ([]patterns.Violation, error) {
-	slots := bson.D{{Key: "$objectToArray", Value: bson.D{{Key: "$ifNull", Value: bson.A{"$" + b.field, bson.D{}}}}}}
+	slots := bson.D{{"$objectToArray", bson.D{{"$ifNull", bson.A{"$" + b.field, bson.D{}}}}}}
 	each := func(name string) bson.D {
-		return bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: slots}, {Key: "in", Value: "$$this." + name}}}}
+		return bson.D{{"$map", bson.D{{"input", slots}, {"in", "$$this." + name}}}}
 	}
 	var own bson.A
 	for i := range b.slots {
 		own = append(own, strconv.Itoa(i))
 	}
-	return b.check(ctx, RuleTotal, bson.D{{Key: "$or", Value: bson.A{
-		bson.D{{Key: "$ne", Value: bson.A{"$total", bson.D{{Key: "$sum", Value: each("v")}}}}},
-		bson.D{{Key: "$not", Value: bson.A{bson.D{{Key: "$setIsSubset", Value: bson.A{each("k"), own}}}}}},
+	return b.check(ctx, RuleTotal, bson.D{{"$or", bson.A{
+		bson.D{{"$ne", bson.A{"$total", bson.D{{"$sum", each("v")}}}}},
+		bson.D{{"$not", bson.A{bson.D{{"$setIsSubset", bson.A{each("k"), own}}}}}},
 	}}})
 }

@@ -74,13 +74,13 @@ func (s *Native) ready(ctx context.Context) error {
 
 // Indexes returns what samples are found by. Servers from 6.3 on have this index by themselves.
 func (s *Native) Indexes() []patterns.Index {
-	byTag := bson.D{{Key: tagField, Value: 1}, {Key: timeField, Value: 1}}
+	byTag := bson.D{{tagField, 1}, {timeField, 1}}
 	return []patterns.Index{{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: byTag}}}
 }
 
 // ShardKeys returns how samples are distributed over shards.
 func (s *Native) ShardKeys() []patterns.ShardKey {
-	return []patterns.ShardKey{{Collection: s.coll.Name(), Key: bson.D{{Key: tagField, Value: 1}, {Key: timeField, Value: 1}}}}
+	return []patterns.ShardKey{{Collection: s.coll.Name(), Key: bson.D{{tagField, 1}, {timeField, 1}}}}
 }
 
 // Shard distributes the samples over the shards of a cluster.
@@ -98,7 +98,7 @@ func (s *Native) Add(ctx context.Context, samples ...Sample) error {
 	}
 	docs := make([]bson.D, len(samples))
 	for i, sample := range samples {
-		docs[i] = bson.D{{Key: timeField, Value: sample.At}, {Key: tagField, Value: sample.Tag}, {Key: "n", Value: sample.N}}
+		docs[i] = bson.D{{timeField, sample.At}, {tagField, sample.Tag}, {"n", sample.N}}
 	}
 	if _, err := s.coll.InsertMany(ctx, docs, options.InsertMany().SetOrdered(false)); err != nil {
 		return fmt.Errorf("timeseries: add samples: %w", err)
@@ -112,7 +112,7 @@ func (s *Native) Query(ctx context.Context, tag string, from, to time.Time, step
 	if err != nil {
 		return nil, err
 	}
-	samples := bson.D{{Key: "$project", Value: bson.D{{Key: "at", Value: "$" + timeField}, {Key: "n", Value: 1}}}}
+	samples := bson.D{{"$project", bson.D{{"at", "$" + timeField}, {"n", 1}}}}
 	return q.run(ctx, s.coll, mongo.Pipeline{q.match(time.Millisecond), samples})
 }
 
@@ -122,8 +122,8 @@ func (s *Native) Last(ctx context.Context, tag string) (Point, error) {
 		At time.Time `bson:"timestamp"`
 		N  int64     `bson:"n"`
 	}
-	opts := options.FindOne().SetSort(bson.D{{Key: timeField, Value: -1}})
-	filter := bson.D{{Key: tagField, Value: tag}, {Key: "n", Value: bson.D{{Key: "$ne", Value: 0}}}}
+	opts := options.FindOne().SetSort(bson.D{{timeField, -1}})
+	filter := bson.D{{tagField, tag}, {"n", bson.D{{"$ne", 0}}}}
 	err := lastError(tag, s.coll.FindOne(ctx, filter, opts).Decode(&sample))
 	return Point{Start: sample.At.UTC(), N: sample.N}, err
 }

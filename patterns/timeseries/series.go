@@ -115,11 +115,11 @@ func floor(t time.Time, d time.Duration) time.Time {
 
 // floorOf is the expression of floor.
 func floorOf(at any, d time.Duration) bson.D {
-	since := bson.D{{Key: "$subtract", Value: bson.A{at, time.UnixMilli(0)}}}
-	whole := bson.D{{Key: "$multiply", Value: bson.A{
-		bson.D{{Key: "$floor", Value: bson.D{{Key: "$divide", Value: bson.A{since, d.Milliseconds()}}}}}, d.Milliseconds(),
+	since := bson.D{{"$subtract", bson.A{at, time.UnixMilli(0)}}}
+	whole := bson.D{{"$multiply", bson.A{
+		bson.D{{"$floor", bson.D{{"$divide", bson.A{since, d.Milliseconds()}}}}}, d.Milliseconds(),
 	}}}
-	return bson.D{{Key: "$add", Value: bson.A{time.UnixMilli(0), whole}}}
+	return bson.D{{"$add", bson.A{time.UnixMilli(0), whole}}}
 }
 
 // query is a rounded query.
@@ -145,15 +145,15 @@ func newQuery(tag string, from, to time.Time, step, resolution time.Duration) (*
 
 // match selects the documents of a query, where each of them covers a span of time.
 func (q *query) match(span time.Duration) bson.D {
-	when := bson.D{{Key: "$gte", Value: floor(q.from, span)}, {Key: "$lt", Value: q.to}}
-	return bson.D{{Key: "$match", Value: bson.D{{Key: tagField, Value: q.tag}, {Key: timeField, Value: when}}}}
+	when := bson.D{{"$gte", floor(q.from, span)}, {"$lt", q.to}}
+	return bson.D{{"$match", bson.D{{tagField, q.tag}, {timeField, when}}}}
 }
 
 // run sums up what stages leave: n at the time at. Points without a sum are zero.
 func (q *query) run(ctx context.Context, coll *mongo.Collection, stages mongo.Pipeline) ([]Point, error) {
 	stages = append(stages,
-		bson.D{{Key: "$match", Value: bson.D{{Key: "at", Value: bson.D{{Key: "$gte", Value: q.from}, {Key: "$lt", Value: q.to}}}}}},
-		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: floorOf("$at", q.step)}, {Key: "n", Value: bson.D{{Key: "$sum", Value: "$n"}}}}}})
+		bson.D{{"$match", bson.D{{"at", bson.D{{"$gte", q.from}, {"$lt", q.to}}}}}},
+		bson.D{{"$group", bson.D{{"_id", floorOf("$at", q.step)}, {"n", bson.D{{"$sum", "$n"}}}}}})
 	found, err := coll.Aggregate(ctx, stages)
 	if err != nil {
 		return nil, fmt.Errorf("timeseries: sum up %s: %w", coll.Name(), err)
@@ -177,6 +177,6 @@ func (q *query) run(ctx context.Context, coll *mongo.Collection, stages mongo.Pi
 
 // at is the expression for a time in a document.
 func at(offset any, unit time.Duration) bson.D {
-	millis := bson.D{{Key: "$multiply", Value: bson.A{offset, unit.Milliseconds()}}}
-	return bson.D{{Key: "$add", Value: bson.A{"$" + timeField, millis}}}
+	millis := bson.D{{"$multiply", bson.A{offset, unit.Milliseconds()}}}
+	return bson.D{{"$add", bson.A{"$" + timeField, millis}}}
 }

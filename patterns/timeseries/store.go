@@ -37,7 +37,7 @@ func (s *store) key(sample Sample) key {
 }
 
 func (k key) filter() bson.D {
-	return bson.D{{Key: tagField, Value: k.tag}, {Key: timeField, Value: time.UnixMilli(k.start)}}
+	return bson.D{{tagField, k.tag}, {timeField, time.UnixMilli(k.start)}}
 }
 
 // Preallocate makes the documents of a tag that begin in [from, to), with zeros, as far as they do not exist: what is counted already
@@ -49,14 +49,14 @@ func (s *store) Preallocate(ctx context.Context, tag string, from, to time.Time)
 	var models []mongo.WriteModel
 	first := floor(from.Add(s.span-1), s.span)
 	for start := first; start.Before(to); start = start.Add(s.span) {
-		zeros := bson.D{{Key: "$setOnInsert", Value: s.zeros()}}
+		zeros := bson.D{{"$setOnInsert", s.zeros()}}
 		models = append(models, mongo.NewUpdateOneModel().SetFilter(key{tag, start.UnixMilli()}.filter()).SetUpdate(zeros).SetUpsert(true))
 	}
 	if err := patterns.Upsert(ctx, s.coll, models); err != nil {
 		return 0, fmt.Errorf("timeseries: make documents of %s: %w", tag, err)
 	}
-	when := bson.D{{Key: "$gte", Value: first}, {Key: "$lt", Value: to}}
-	n, err := s.coll.CountDocuments(ctx, bson.D{{Key: tagField, Value: tag}, {Key: timeField, Value: when}})
+	when := bson.D{{"$gte", first}, {"$lt", to}}
+	n, err := s.coll.CountDocuments(ctx, bson.D{{tagField, tag}, {timeField, when}})
 	if err != nil {
 		return 0, fmt.Errorf("timeseries: count the documents of %s: %w", tag, err)
 	}
@@ -86,7 +86,7 @@ func (s *store) next() time.Time { return floor(s.Now(), s.ahead).Add(s.ahead) }
 // spreads this over the time that is left until half of Lead. It returns how many tags that were.
 func (s *store) PreallocateNext(ctx context.Context) (tags int, err error) {
 	next := s.next()
-	now := bson.D{{Key: timeField, Value: bson.D{{Key: "$gte", Value: next.Add(-s.ahead)}, {Key: "$lt", Value: next}}}}
+	now := bson.D{{timeField, bson.D{{"$gte", next.Add(-s.ahead)}, {"$lt", next}}}}
 	var active []string
 	if err := s.coll.Distinct(ctx, tagField, now).Decode(&active); err != nil {
 		return 0, fmt.Errorf("timeseries: find the tags of the hour: %w", err)
@@ -129,10 +129,10 @@ func (s *store) Indexes() []patterns.Index {
 	if s.cfg.Keep > 0 {
 		byTime.SetExpireAfterSeconds(seconds(s.cfg.Keep))
 	}
-	byTag := bson.D{{Key: tagField, Value: 1}, {Key: timeField, Value: 1}}
+	byTag := bson.D{{tagField, 1}, {timeField, 1}}
 	return []patterns.Index{
 		{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: byTag, Options: options.Index().SetUnique(true)}},
-		{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{Key: timeField, Value: 1}}, Options: byTime}},
+		{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{timeField, 1}}, Options: byTime}},
 	}
 }
 
@@ -150,7 +150,7 @@ func (s *store) ready(ctx context.Context) error {
 
 // ShardKeys returns how documents are distributed over shards: a tag's stay together until they are many.
 func (s *store) ShardKeys() []patterns.ShardKey {
-	byTag := bson.D{{Key: tagField, Value: 1}, {Key: timeField, Value: 1}}
+	byTag := bson.D{{tagField, 1}, {timeField, 1}}
 	return []patterns.ShardKey{{Collection: s.coll.Name(), Key: byTag, Unique: true}}
 }
 
@@ -161,8 +161,8 @@ func (s *store) Shard(ctx context.Context) error {
 
 // last finds a tag's last document that meets a condition.
 func (s *store) last(ctx context.Context, tag string, condition bson.E, doc any) error {
-	opts := options.FindOne().SetSort(bson.D{{Key: timeField, Value: -1}})
-	return lastError(tag, s.coll.FindOne(ctx, bson.D{{Key: tagField, Value: tag}, condition}, opts).Decode(doc))
+	opts := options.FindOne().SetSort(bson.D{{timeField, -1}})
+	return lastError(tag, s.coll.FindOne(ctx, bson.D{{tagField, tag}, condition}, opts).Decode(doc))
 }
 
 // RuleOne is a rule of Check of both Buckets and Windows.
@@ -170,19 +170,19 @@ const RuleOne = "a tag has one document for each span of time, which begins with
 
 // check lists the documents that wrong is true of, by the rule it breaks, and those that break RuleOne.
 func (s *store) check(ctx context.Context, rule string, wrong any) (out []patterns.Violation, err error) {
-	misplaced := bson.D{{Key: "$ne", Value: bson.A{"$" + timeField, floorOf("$"+timeField, s.span)}}}
+	misplaced := bson.D{{"$ne", bson.A{"$" + timeField, floorOf("$"+timeField, s.span)}}}
 	for _, r := range []struct {
 		rule   string
 		stages mongo.Pipeline
 	}{
-		{rule, mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "$expr", Value: wrong}}}}}},
-		{RuleOne, mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "$expr", Value: misplaced}}}}}},
+		{rule, mongo.Pipeline{{{"$match", bson.D{{"$expr", wrong}}}}}},
+		{RuleOne, mongo.Pipeline{{{"$match", bson.D{{"$expr", misplaced}}}}}},
 		{RuleOne, mongo.Pipeline{
-			{{Key: "$group", Value: bson.D{
-				{Key: "_id", Value: bson.D{{Key: "tag", Value: "$" + tagField}, {Key: "time", Value: "$" + timeField}}},
-				{Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}},
+			{{"$group", bson.D{
+				{"_id", bson.D{{"tag", "$" + tagField}, {"time", "$" + timeField}}},
+				{"n", bson.D{{"$sum", 1}}},
 			}}},
-			{{Key: "$match", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$gt", Value: 1}}}}}},
+			{{"$match", bson.D{{"n", bson.D{{"$gt", 1}}}}}},
 		}},
 	} {
 		found, err := s.coll.Aggregate(ctx, r.stages, options.Aggregate().SetAllowDiskUse(true))

@@ -381,7 +381,7 @@ func TestPrefill(t *testing.T) {
 	now := clock.Now() // 12:00
 	db := patterntest.Open(t)
 	count := func(coll string, from time.Time) int64 {
-		n, err := db.Collection(coll).CountDocuments(t.Context(), bson.D{{Key: "timestamp", Value: bson.D{{Key: "$gte", Value: from}}}})
+		n, err := db.Collection(coll).CountDocuments(t.Context(), bson.D{{"timestamp", bson.D{{"$gte", from}}}})
 		must(t, err)
 		return n
 	}

@@ -36,7 +36,7 @@ func NewWindows(db *mongo.Database, cfg Config) (*Windows, error) {
 		for h := range minutes {
 			minutes[h] = hour
 		}
-		return bson.D{{Key: "visits", Value: bson.D{{Key: "minutes", Value: minutes}, {Key: "hours", Value: make([]int64, windowHours)}}}}
+		return bson.D{{"visits", bson.D{{"minutes", minutes}, {"hours", make([]int64, windowHours)}}}}
 	}
 	return w, nil
 }
@@ -59,7 +59,7 @@ func (w *Windows) Add(ctx context.Context, samples ...Sample) error {
 		sums[k]["visits.hours."+hour] += s.N
 	}
 	for k, inc := range sums {
-		if err := w.add(ctx, k, bson.D{{Key: "$inc", Value: inc}}); err != nil {
+		if err := w.add(ctx, k, bson.D{{"$inc", inc}}); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (w *Windows) add(ctx context.Context, k key, change bson.D) error {
 		if res.MatchedCount > 0 {
 			return nil
 		}
-		zeros := bson.D{{Key: "$setOnInsert", Value: w.zeros()}}
+		zeros := bson.D{{"$setOnInsert", w.zeros()}}
 		_, err = w.coll.UpdateOne(ctx, k.filter(), zeros, options.UpdateOne().SetUpsert(true))
 		if err != nil && !mongo.IsDuplicateKeyError(err) {
 			return fmt.Errorf("timeseries: make a window of %s: %w", k.tag, err)
@@ -95,7 +95,7 @@ func (w *Windows) Query(ctx context.Context, tag string, from, to time.Time, ste
 		return nil, err
 	}
 	unwind := func(path, index string) bson.D {
-		return bson.D{{Key: "$unwind", Value: bson.D{{Key: "path", Value: path}, {Key: "includeArrayIndex", Value: index}}}}
+		return bson.D{{"$unwind", bson.D{{"path", path}, {"includeArrayIndex", index}}}}
 	}
 	stages := mongo.Pipeline{q.match(w.span)}
 	when, n := at("$h", time.Hour), "$visits.hours"
@@ -103,10 +103,10 @@ func (w *Windows) Query(ctx context.Context, tag string, from, to time.Time, ste
 		stages = append(stages, unwind("$visits.hours", "h"))
 	} else {
 		stages = append(stages, unwind("$visits.minutes", "h"), unwind("$visits.minutes", "m"))
-		minutes := bson.D{{Key: "$multiply", Value: bson.A{"$m", time.Minute.Milliseconds()}}}
-		when, n = bson.D{{Key: "$add", Value: bson.A{when, minutes}}}, "$visits.minutes"
+		minutes := bson.D{{"$multiply", bson.A{"$m", time.Minute.Milliseconds()}}}
+		when, n = bson.D{{"$add", bson.A{when, minutes}}}, "$visits.minutes"
 	}
-	stages = append(stages, bson.D{{Key: "$project", Value: bson.D{{Key: "at", Value: when}, {Key: "n", Value: n}}}})
+	stages = append(stages, bson.D{{"$project", bson.D{{"at", when}, {"n", n}}}})
 	return q.run(ctx, w.coll, stages)
 }
 
@@ -121,7 +121,7 @@ type window struct {
 // Last implements Series.
 func (w *Windows) Last(ctx context.Context, tag string) (Point, error) {
 	var doc window
-	if err := w.last(ctx, tag, bson.E{Key: "visits.hours", Value: bson.D{{Key: "$elemMatch", Value: bson.D{{Key: "$ne", Value: 0}}}}}, &doc); err != nil {
+	if err := w.last(ctx, tag, bson.E{"visits.hours", bson.D{{"$elemMatch", bson.D{{"$ne", 0}}}}}, &doc); err != nil {
 		return Point{}, err
 	}
 	for h := len(doc.Visits.Minutes) - 1; h >= 0; h-- {
@@ -140,17 +140,17 @@ const RuleHours = "a window has six hours of sixty minutes, which sum up to the 
 // Check implements Series. It reads all documents.
 func (w *Windows) Check(ctx context.Context) ([]patterns.Violation, error) {
 	array := func(v string) bson.D { // an increment without a template would have made a document
-		return bson.D{{Key: "$cond", Value: bson.A{bson.D{{Key: "$isArray", Value: v}}, v, bson.A{}}}}
+		return bson.D{{"$cond", bson.A{bson.D{{"$isArray", v}}, v, bson.A{}}}}
 	}
 	each := func(in any) bson.D {
-		return bson.D{{Key: "$map", Value: bson.D{{Key: "input", Value: array("$visits.minutes")}, {Key: "in", Value: in}}}}
+		return bson.D{{"$map", bson.D{{"input", array("$visits.minutes")}, {"in", in}}}}
 	}
 	sizes := make([]int, windowHours)
 	for i := range sizes {
 		sizes[i] = 60
 	}
-	return w.check(ctx, RuleHours, bson.D{{Key: "$or", Value: bson.A{
-		bson.D{{Key: "$ne", Value: bson.A{sizes, each(bson.D{{Key: "$size", Value: array("$$this")}})}}},
-		bson.D{{Key: "$ne", Value: bson.A{"$visits.hours", each(bson.D{{Key: "$sum", Value: "$$this"}})}}},
+	return w.check(ctx, RuleHours, bson.D{{"$or", bson.A{
+		bson.D{{"$ne", bson.A{sizes, each(bson.D{{"$size", array("$$this")}})}}},
+		bson.D{{"$ne", bson.A{"$visits.hours", each(bson.D{{"$sum", "$$this"}})}}},
 	}}})
 }

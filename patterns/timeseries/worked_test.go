@@ -76,9 +76,9 @@ func TestW040(t *testing.T) {
 func TestW041(t *testing.T) {
 	t.Parallel()
 	coll := patterntest.Open(t).Collection("c")
-	_, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 123}, {Key: "a", Value: 1}, {Key: "garbage", Value: "xxxxxxxxxxxx"}})
+	_, err := coll.InsertOne(t.Context(), bson.D{{"_id", 123}, {"a", 1}, {"garbage", "xxxxxxxxxxxx"}})
 	must(t, err)
-	_, err = coll.UpdateOne(t.Context(), bson.D{{Key: "_id", Value: 123}}, bson.D{{Key: "$unset", Value: bson.D{{Key: "garbage", Value: 1}}}})
+	_, err = coll.UpdateOne(t.Context(), bson.D{{"_id", 123}}, bson.D{{"$unset", bson.D{{"garbage", 1}}}})
 	must(t, err)
 	var doc bson.D
 	must(t, coll.FindOne(t.Context(), bson.D{}).Decode(&doc))

@@ -26,17 +26,17 @@ func (t *Topics) Check(ctx context.Context) ([]patterns.Violation, error) {
 	if err != nil {
 		return nil, err
 	}
-	date, exists := bson.D{{Key: "$type", Value: "date"}}, bson.D{{Key: "$type", Value: "string"}}
-	stamp, object := bson.D{{Key: "$type", Value: "timestamp"}}, bson.D{{Key: "$type", Value: "object"}}
-	not := func(cond bson.D) bson.D { return bson.D{{Key: "$not", Value: cond}} }
+	date, exists := bson.D{{"$type", "date"}}, bson.D{{"$type", "string"}}
+	stamp, object := bson.D{{"$type", "timestamp"}}, bson.D{{"$type", "object"}}
+	not := func(cond bson.D) bson.D { return bson.D{{"$not", cond}} }
 	for _, rule := range []struct {
 		name, coll string
 		broken     bson.D
 	}{
-		{RuleTopic, t.coll.Name(), bson.D{{Key: "topic", Value: not(exists)}}},
-		{RuleTime, t.coll.Name(), bson.D{{Key: "at", Value: not(date)}}},
-		{RulePlace, t.coll.Name(), bson.D{{Key: "seq", Value: not(stamp)}}},
-		{RulePosition, t.subscribers.Name(), bson.D{{Key: "position", Value: not(object)}}},
+		{RuleTopic, t.coll.Name(), bson.D{{"topic", not(exists)}}},
+		{RuleTime, t.coll.Name(), bson.D{{"at", not(date)}}},
+		{RulePlace, t.coll.Name(), bson.D{{"seq", not(stamp)}}},
+		{RulePosition, t.subscribers.Name(), bson.D{{"position", not(object)}}},
 	} {
 		found, err := t.coll.Database().Collection(rule.coll).Find(ctx, rule.broken)
 		if err != nil {
@@ -64,7 +64,7 @@ func (t *Topics) checkRing(ctx context.Context) (out []patterns.Violation, err e
 		Count  int64
 		Size   int64
 	}
-	if err := t.coll.Database().RunCommand(ctx, bson.D{{Key: "collStats", Value: t.cfg.Name}}).Decode(&stats); err != nil {
+	if err := t.coll.Database().RunCommand(ctx, bson.D{{"collStats", t.cfg.Name}}).Decode(&stats); err != nil {
 		return nil, fmt.Errorf("topic: ask for the size of %s: %w", t.cfg.Name, err)
 	}
 	add := func(rule string, broken bool) {

@@ -106,9 +106,9 @@ func (t *Topics) store(ctx context.Context, lease *lock.Lease, name string, p Po
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.cfg.Lease)
 	defer cancel()
 	when, set := lease.Guard("fence")
-	set = append(set, bson.E{Key: "position", Value: p}, bson.E{Key: "updated", Value: t.Now()})
-	change := bson.D{{Key: "$set", Value: set}, {Key: "$inc", Value: bson.D{{Key: "handled", Value: int64(handled)}}}}
-	_, err := t.subscribers.UpdateOne(ctx, append(bson.D{{Key: "_id", Value: name}}, when...), change, options.UpdateOne().SetUpsert(true))
+	set = append(set, bson.E{"position", p}, bson.E{"updated", t.Now()})
+	change := bson.D{{"$set", set}, {"$inc", bson.D{{"handled", int64(handled)}}}}
+	_, err := t.subscribers.UpdateOne(ctx, append(bson.D{{"_id", name}}, when...), change, options.UpdateOne().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) {
 		return lock.ErrLost
 	}
@@ -121,7 +121,7 @@ func (t *Topics) store(ctx context.Context, lease *lock.Lease, name string, p Po
 // Subscriber returns a durable subscriber.
 func (t *Topics) Subscriber(ctx context.Context, name string) (*Subscriber, error) {
 	s := &Subscriber{}
-	err := t.subscribers.FindOne(ctx, bson.D{{Key: "_id", Value: name}}).Decode(s)
+	err := t.subscribers.FindOne(ctx, bson.D{{"_id", name}}).Decode(s)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, ErrNotFound
 	}
@@ -155,7 +155,7 @@ func (t *Topics) Reset(ctx context.Context, name string, from Start) error {
 
 // Forget removes a durable subscriber, if there is one.
 func (t *Topics) Forget(ctx context.Context, name string) error {
-	if _, err := t.subscribers.DeleteOne(ctx, bson.D{{Key: "_id", Value: name}}); err != nil {
+	if _, err := t.subscribers.DeleteOne(ctx, bson.D{{"_id", name}}); err != nil {
 		return fmt.Errorf("topic: forget subscriber %s: %w", name, err)
 	}
 	return nil

@@ -43,7 +43,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer all.Close(ctx)
-	dear, err := topics.Subscribe(ctx, topic.Interest{Filter: bson.D{{Key: "data.price", Value: bson.D{{Key: "$gt", Value: 100}}}}})
+	dear, err := topics.Subscribe(ctx, topic.Interest{Filter: bson.D{{"data.price", bson.D{{"$gt", 100}}}}})
 	if err != nil {
 		log.Fatal(err)
 	}

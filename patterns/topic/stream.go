@@ -98,11 +98,11 @@ func (s *stream) watch(ctx context.Context, first *Message) (err error) {
 // events' _id, which are their places.
 func wanted(cond bson.D) mongo.Pipeline {
 	return mongo.Pipeline{
-		{{Key: "$match", Value: bson.D{{Key: "operationType", Value: "insert"}}}},
-		{{Key: "$replaceWith", Value: bson.D{{Key: "$mergeObjects", Value: bson.A{
-			"$fullDocument", bson.D{{Key: "_id", Value: "$_id"}, {Key: "id", Value: "$fullDocument._id"}},
+		{{"$match", bson.D{{"operationType", "insert"}}}},
+		{{"$replaceWith", bson.D{{"$mergeObjects", bson.A{
+			"$fullDocument", bson.D{{"_id", "$_id"}, {"id", "$fullDocument._id"}},
 		}}}}},
-		{{Key: "$match", Value: cond}},
+		{{"$match", cond}},
 	}
 }
 

@@ -72,10 +72,10 @@ func (in *Interest) condition() bson.D {
 				names = append(names, name)
 			}
 		}
-		cond = append(cond, bson.E{Key: "topic", Value: bson.D{{Key: "$in", Value: names}}})
+		cond = append(cond, bson.E{"topic", bson.D{{"$in", names}}})
 	}
 	if len(in.Filter) > 0 {
-		cond = append(cond, bson.E{Key: "$and", Value: bson.A{in.Filter}})
+		cond = append(cond, bson.E{"$and", bson.A{in.Filter}})
 	}
 	return cond
 }
@@ -206,7 +206,7 @@ func (t *Topics) lag(ctx context.Context, p Position) (*Lag, error) {
 	if err != nil || newest == nil {
 		return &Lag{}, err
 	}
-	n, err := t.coll.CountDocuments(ctx, bson.D{{Key: "seq", Value: bson.D{{Key: "$gt", Value: p.p.Seq}}}})
+	n, err := t.coll.CountDocuments(ctx, bson.D{{"seq", bson.D{{"$gt", p.p.Seq}}}})
 	if err != nil {
 		return nil, fmt.Errorf("topic: count the messages behind %v: %w", p.At(), err)
 	}
@@ -219,12 +219,12 @@ func (t *Topics) lag(ctx context.Context, p Position) (*Lag, error) {
 
 // newest returns the message that was published last; nil where there is none.
 func (t *Topics) newest(ctx context.Context) (*Message, error) {
-	return t.one(ctx, bson.D{}, bson.D{{Key: t.order(), Value: -1}})
+	return t.one(ctx, bson.D{}, bson.D{{t.order(), -1}})
 }
 
 // oldest returns the message that was published first of those that are there; nil where there is none.
 func (t *Topics) oldest(ctx context.Context) (*Message, error) {
-	return t.one(ctx, bson.D{}, bson.D{{Key: t.order(), Value: 1}})
+	return t.one(ctx, bson.D{}, bson.D{{t.order(), 1}})
 }
 
 // order is what messages are sorted by: a capped collection has them in their order.

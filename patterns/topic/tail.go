@@ -45,8 +45,8 @@ func (t *Topics) openTail(ctx context.Context, in Interest) (source, error) {
 		}
 		var first *Message
 		if in.From.kind == fromTime {
-			since := bson.D{{Key: "at", Value: bson.D{{Key: "$gte", Value: in.From.time}}}, {Key: "$and", Value: bson.A{s.cond}}}
-			if first, err = t.one(ctx, since, bson.D{{Key: "$natural", Value: 1}}); err != nil {
+			since := bson.D{{"at", bson.D{{"$gte", in.From.time}}}, {"$and", bson.A{s.cond}}}
+			if first, err = t.one(ctx, since, bson.D{{"$natural", 1}}); err != nil {
 				return nil, err
 			}
 		}
@@ -109,9 +109,9 @@ func (s *tail) open(ctx context.Context) error {
 		}
 		from := s.pos.p.Seq
 		from.T -= min(skew, from.T)
-		own := bson.D{{Key: "_id", Value: s.pos.p.ID}}
+		own := bson.D{{"_id", s.pos.p.ID}}
 		cond = bson.D{
-			{Key: "seq", Value: bson.D{{Key: "$gte", Value: from}}}, {Key: "$or", Value: bson.A{own, s.cond}},
+			{"seq", bson.D{{"$gte", from}}}, {"$or", bson.A{own, s.cond}},
 		}
 	}
 	opts := options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(s.topics.cfg.Await)
@@ -125,7 +125,7 @@ func (s *tail) open(ctx context.Context) error {
 
 // there fails where the message of the place is overwritten.
 func (s *tail) there(ctx context.Context) error {
-	m, err := s.topics.one(ctx, bson.D{{Key: "_id", Value: s.pos.p.ID}}, bson.D{})
+	m, err := s.topics.one(ctx, bson.D{{"_id", s.pos.p.ID}}, bson.D{})
 	if err != nil || m != nil {
 		return err
 	}

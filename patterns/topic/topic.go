@@ -107,11 +107,11 @@ func New(db *mongo.Database, cfg Config) (*Topics, error) {
 
 // Indexes returns that of the order of the messages, and of an ordinary collection that of their age.
 func (t *Topics) Indexes() []patterns.Index {
-	out := []patterns.Index{{Collection: t.cfg.Name, Model: mongo.IndexModel{Keys: bson.D{{Key: "seq", Value: 1}}}}}
+	out := []patterns.Index{{Collection: t.cfg.Name, Model: mongo.IndexModel{Keys: bson.D{{"seq", 1}}}}}
 	if t.cfg.Form == ByStream {
 		age := options.Index().SetExpireAfterSeconds(int32(t.cfg.Keep / time.Second))
 		out = append(out, patterns.Index{
-			Collection: t.cfg.Name, Model: mongo.IndexModel{Keys: bson.D{{Key: "at", Value: 1}}, Options: age},
+			Collection: t.cfg.Name, Model: mongo.IndexModel{Keys: bson.D{{"at", 1}}, Options: age},
 		})
 	}
 	return out
@@ -153,7 +153,7 @@ func (t *Topics) ShardKeys() []patterns.ShardKey {
 	if t.cfg.Form == ByTail {
 		return nil
 	}
-	return []patterns.ShardKey{{Collection: t.cfg.Name, Key: bson.D{{Key: "_id", Value: "hashed"}}}}
+	return []patterns.ShardKey{{Collection: t.cfg.Name, Key: bson.D{{"_id", "hashed"}}}}
 }
 
 // Shard distributes the messages over the shards of a cluster.

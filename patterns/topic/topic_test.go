@@ -139,7 +139,7 @@ func TestInterest(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
 		topics := open(nil)
-		even := bson.D{{Key: "data", Value: bson.D{{Key: "$mod", Value: bson.A{2, 0}}}}}
+		even := bson.D{{"data", bson.D{{"$mod", bson.A{2, 0}}}}}
 		subs := map[*topic.Subscription][]int64{
 			subscribe(t, topics, topic.Interest{Topics: []string{"ticker.PIP"}}):      {1, 5},
 			subscribe(t, topics, topic.Interest{Topics: []string{"ticker.*"}}):        {1, 2, 5},
@@ -314,14 +314,14 @@ func TestBroken(t *testing.T) {
 	check(other(topic.Config{Size: 20}), topic.RuleSize)
 	check(other(topic.Config{Max: 2}), topic.RuleCount)
 	_, err := db.Collection("plain").InsertOne(t.Context(), bson.D{
-		{Key: "topic", Value: "a"}, {Key: "at", Value: topics.Now()}, {Key: "seq", Value: bson.Timestamp{}},
+		{"topic", "a"}, {"at", topics.Now()}, {"seq", bson.Timestamp{}},
 	})
 	must(t, err)
 	check(other(topic.Config{Name: "plain"}), topic.RuleCapped)
 	for rule, doc := range map[string]bson.D{
-		topic.RuleTopic: {{Key: "at", Value: topics.Now()}, {Key: "seq", Value: bson.Timestamp{}}},
-		topic.RuleTime:  {{Key: "topic", Value: "a"}, {Key: "seq", Value: bson.Timestamp{}}},
-		topic.RulePlace: {{Key: "topic", Value: "a"}, {Key: "at", Value: topics.Now()}},
+		topic.RuleTopic: {{"at", topics.Now()}, {"seq", bson.Timestamp{}}},
+		topic.RuleTime:  {{"topic", "a"}, {"seq", bson.Timestamp{}}},
+		topic.RulePlace: {{"topic", "a"}, {"at", topics.Now()}},
 	} {
 		name := fmt.Sprint("of ", rule)
 		topics := newTopics(t, db, func(c *topic.Config) { c.Name = name })
@@ -329,7 +329,7 @@ func TestBroken(t *testing.T) {
 		must(t, err)
 		check(topics, rule)
 	}
-	_, err = db.Collection("topics_subscribers").InsertOne(t.Context(), bson.D{{Key: "_id", Value: "me"}})
+	_, err = db.Collection("topics_subscribers").InsertOne(t.Context(), bson.D{{"_id", "me"}})
 	must(t, err)
 	check(topics, topic.RulePosition)
 }
@@ -352,9 +352,9 @@ func TestNoScans(t *testing.T) {
 		must(t, topics.Forget(context.Background(), "me"))
 	}, topic.DefaultName)
 	var plan bson.Raw
-	must(t, s.Database().RunCommand(t.Context(), bson.D{{Key: "explain", Value: bson.D{
-		{Key: "count", Value: topic.DefaultName},
-		{Key: "query", Value: bson.D{{Key: "seq", Value: bson.D{{Key: "$gt", Value: bson.Timestamp{T: 1}}}}}},
+	must(t, s.Database().RunCommand(t.Context(), bson.D{{"explain", bson.D{
+		{"count", topic.DefaultName},
+		{"query", bson.D{{"seq", bson.D{{"$gt", bson.Timestamp{T: 1}}}}}},
 	}}}).Decode(&plan))
 	if text := plan.String(); strings.Contains(text, "COLLSCAN") {
 		t.Error(text)

@@ -73,7 +73,7 @@ func (m *Moat) apply(ctx context.Context, batch []Write, by lease) (rejected map
 
 // made reports whether a write has been made before.
 func made(ctx context.Context, coll *mongo.Collection, w Write, by lease) (bool, error) {
-	raw, err := coll.FindOne(ctx, bson.D{{Key: "_id", Value: w.Document}}).Raw()
+	raw, err := coll.FindOne(ctx, bson.D{{"_id", w.Document}}).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return false, nil
 	}
@@ -95,13 +95,13 @@ func made(ctx context.Context, coll *mongo.Collection, w Write, by lease) (bool,
 func model(w *Write, by lease) (mongo.WriteModel, error) {
 	last := mark{Write: w.ID, Token: by.token}
 	filter := bson.D{
-		{Key: "_id", Value: w.Document},
-		{Key: by.field + ".token", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gt", Value: by.token}}}}},
+		{"_id", w.Document},
+		{by.field + ".token", bson.D{{"$not", bson.D{{"$gt", by.token}}}}},
 	}
 	if w.Op == OpDelete {
 		return mongo.NewDeleteOneModel().SetFilter(filter), nil
 	}
-	filter = append(filter, bson.E{Key: by.field + ".write", Value: bson.D{{Key: "$ne", Value: w.ID}}})
+	filter = append(filter, bson.E{by.field + ".write", bson.D{{"$ne", w.ID}}})
 	v, err := bson.Raw(w.Data).LookupErr("v")
 	if err != nil {
 		return nil, fmt.Errorf("there is nothing to %s: %w", w.Op, err)
@@ -149,7 +149,7 @@ func markedDocument(v bson.RawValue, field string, id bson.RawValue, last mark) 
 		return nil, err
 	}
 	outer, name, _ := strings.Cut(field, ".")
-	if doc, err = withField(doc, outer, bson.D{{Key: name, Value: last}}); err != nil {
+	if doc, err = withField(doc, outer, bson.D{{name, last}}); err != nil {
 		return nil, err
 	}
 	return withField(doc, "_id", id)
@@ -158,16 +158,16 @@ func markedDocument(v bson.RawValue, field string, id bson.RawValue, last mark) 
 // replacement is an update that makes a document another one, but for the marks of all moats.
 func replacement(doc bson.Raw, field string, last mark) bson.A {
 	outer, name, _ := strings.Cut(field, ".")
-	own := bson.D{{Key: name, Value: bson.D{{Key: "$literal", Value: last}}}}
-	marks := bson.D{{Key: "$mergeObjects", Value: bson.A{"$" + outer, own}}}
-	return bson.A{bson.D{{Key: "$replaceWith", Value: bson.D{{Key: "$mergeObjects", Value: bson.A{
-		bson.D{{Key: "$literal", Value: doc}}, bson.D{{Key: outer, Value: marks}},
+	own := bson.D{{name, bson.D{{"$literal", last}}}}
+	marks := bson.D{{"$mergeObjects", bson.A{"$" + outer, own}}}
+	return bson.A{bson.D{{"$replaceWith", bson.D{{"$mergeObjects", bson.A{
+		bson.D{{"$literal", doc}}, bson.D{{outer, marks}},
 	}}}}}}
 }
 
 // markedUpdate returns an update that also sets the mark.
 func markedUpdate(v bson.RawValue, field string, last mark) (any, error) {
-	set := bson.E{Key: field, Value: last}
+	set := bson.E{field, last}
 	if stages, ok := v.ArrayOK(); ok {
 		values, err := stages.Values()
 		if err != nil {
@@ -181,7 +181,7 @@ func markedUpdate(v bson.RawValue, field string, last mark) (any, error) {
 			}
 			pipeline = append(pipeline, doc)
 		}
-		return append(pipeline, bson.D{{Key: "$set", Value: bson.D{{Key: set.Key, Value: bson.D{{Key: "$literal", Value: last}}}}}}), nil
+		return append(pipeline, bson.D{{"$set", bson.D{{set.Key, bson.D{{"$literal", last}}}}}}), nil
 	}
 	var update bson.D
 	if err := v.Unmarshal(&update); err != nil {
@@ -196,5 +196,5 @@ func markedUpdate(v bson.RawValue, field string, last mark) (any, error) {
 			return update, nil
 		}
 	}
-	return append(update, bson.E{Key: "$set", Value: bson.D{set}}), nil
+	return append(update, bson.E{"$set", bson.D{set}}), nil
 }

@@ -33,8 +33,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	err = m.Write(ctx,
-		moat.Insert("sales", bson.D{{Key: "_id", Value: "sale-1"}, {Key: "sku", Value: "pen"}}),
-		moat.Upsert("stock", "pen", bson.D{{Key: "$inc", Value: bson.D{{Key: "qty", Value: -1}}}}),
+		moat.Insert("sales", bson.D{{"_id", "sale-1"}, {"sku", "pen"}}),
+		moat.Upsert("stock", "pen", bson.D{{"$inc", bson.D{{"qty", -1}}}}),
 	)
 	if err != nil {
 		log.Fatal(err)
@@ -45,7 +45,7 @@ func Example() {
 	// A program runs m.Run(ctx) beside its work.
 	fmt.Println(m.Replay(ctx))
 	var pens struct{ Qty int }
-	fmt.Println(office.Client().Database("shop").Collection("stock").FindOne(ctx, bson.D{{Key: "_id", Value: "pen"}}).Decode(&pens), pens.Qty)
+	fmt.Println(office.Client().Database("shop").Collection("stock").FindOne(ctx, bson.D{{"_id", "pen"}}).Decode(&pens), pens.Qty)
 	// Output:
 	// kept: 2
 	// <nil>

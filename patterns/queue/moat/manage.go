@@ -23,7 +23,7 @@ type Stats struct {
 func (m *Moat) Stats(ctx context.Context) (*Stats, error) {
 	out := &Stats{}
 	for state, n := range map[State]*int64{Waiting: &out.Waiting, Rejected: &out.Rejected} {
-		count, err := m.coll.CountDocuments(ctx, bson.D{{Key: "state", Value: state}})
+		count, err := m.coll.CountDocuments(ctx, bson.D{{"state", state}})
 		if err != nil {
 			return nil, fmt.Errorf("moat: count the writes: %w", err)
 		}
@@ -41,8 +41,8 @@ func (m *Moat) Stats(ctx context.Context) (*Stats, error) {
 
 // find returns the first writes of a state, or the last ones.
 func (m *Moat) find(ctx context.Context, state State, direction int, limit int64) (out []Write, err error) {
-	sort := bson.D{{Key: "seq", Value: direction}, {Key: "_id", Value: direction}}
-	found, err := m.coll.Find(ctx, bson.D{{Key: "state", Value: state}}, options.Find().SetSort(sort).SetLimit(limit))
+	sort := bson.D{{"seq", direction}, {"_id", direction}}
+	found, err := m.coll.Find(ctx, bson.D{{"state", state}}, options.Find().SetSort(sort).SetLimit(limit))
 	if err != nil {
 		return nil, fmt.Errorf("moat: find writes: %w", err)
 	}
@@ -60,9 +60,9 @@ func (m *Moat) Rejected(ctx context.Context, limit int64) ([]Write, error) {
 // Retry lets a rejected write be made again, before all that wait.
 func (m *Moat) Retry(ctx context.Context, id bson.ObjectID) error {
 	again := bson.D{
-		{Key: "$set", Value: bson.D{{Key: "state", Value: Waiting}}}, {Key: "$unset", Value: bson.D{{Key: "error", Value: ""}}},
+		{"$set", bson.D{{"state", Waiting}}}, {"$unset", bson.D{{"error", ""}}},
 	}
-	res, err := m.coll.UpdateOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "state", Value: Rejected}}, again)
+	res, err := m.coll.UpdateOne(ctx, bson.D{{"_id", id}, {"state", Rejected}}, again)
 	if err != nil {
 		return fmt.Errorf("moat: retry write %s: %w", id.Hex(), err)
 	}
@@ -74,7 +74,7 @@ func (m *Moat) Retry(ctx context.Context, id bson.ObjectID) error {
 
 // Drop gives a rejected write up.
 func (m *Moat) Drop(ctx context.Context, id bson.ObjectID) error {
-	res, err := m.coll.DeleteOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "state", Value: Rejected}})
+	res, err := m.coll.DeleteOne(ctx, bson.D{{"_id", id}, {"state", Rejected}})
 	if err != nil {
 		return fmt.Errorf("moat: drop write %s: %w", id.Hex(), err)
 	}

@@ -105,8 +105,8 @@ func (m *Moat) marks(ctx context.Context) (string, error) {
 	var doc struct{ Name string }
 	names := m.coll.Database().Collection(m.cfg.Collection + "_locks")
 	opts := options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)
-	madeUp := bson.D{{Key: "$setOnInsert", Value: bson.D{{Key: "name", Value: strings.ToLower(rand.Text()[:nameLength])}}}}
-	if err := names.FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: "name"}}, madeUp, opts).Decode(&doc); err != nil {
+	madeUp := bson.D{{"$setOnInsert", bson.D{{"name", strings.ToLower(rand.Text()[:nameLength])}}}}
+	if err := names.FindOneAndUpdate(ctx, bson.D{{"_id", "name"}}, madeUp, opts).Decode(&doc); err != nil {
 		return "", fmt.Errorf("moat: ask for the name of the moat: %w", err)
 	}
 	field := m.cfg.Field + "." + doc.Name
@@ -120,8 +120,8 @@ const nameLength = 10
 // Indexes returns that of the order in which writes are made, and that by which those that were
 // made are forgotten.
 func (m *Moat) Indexes() []patterns.Index {
-	keys := bson.D{{Key: "state", Value: 1}, {Key: "seq", Value: 1}, {Key: "_id", Value: 1}}
-	forget := mongo.IndexModel{Keys: bson.D{{Key: "expires", Value: 1}}, Options: options.Index().SetExpireAfterSeconds(0)}
+	keys := bson.D{{"state", 1}, {"seq", 1}, {"_id", 1}}
+	forget := mongo.IndexModel{Keys: bson.D{{"expires", 1}}, Options: options.Index().SetExpireAfterSeconds(0)}
 	return []patterns.Index{{Collection: m.coll.Name(), Model: mongo.IndexModel{Keys: keys}}, {Collection: m.coll.Name(), Model: forget}}
 }
 

@@ -52,7 +52,7 @@ func mustHold(t testing.TB, m *moat.Moat) {
 	}
 }
 
-func inc(n int) bson.D { return bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: n}}}} }
+func inc(n int) bson.D { return bson.D{{"$inc", bson.D{{"n", n}}}} }
 
 // line is a switchable line to a server.
 type line struct {
@@ -115,7 +115,7 @@ func TestAway(t *testing.T) {
 	m := newMoat(t, s.Database(), far, nil)
 	must(t, m.EnsureIndexes(t.Context()))
 	line.set(true)
-	must(t, m.Write(t.Context(), moat.Insert("orders", bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: 0}})))
+	must(t, m.Write(t.Context(), moat.Insert("orders", bson.D{{"_id", 1}, {"n", 0}})))
 	if err := m.Replay(t.Context()); !errors.Is(err, moat.ErrAway) {
 		t.Errorf("%v", err)
 	}
@@ -149,7 +149,7 @@ func TestBadLine(t *testing.T) {
 	must(t, m.EnsureIndexes(t.Context()))
 	run(t, m)
 	run(t, newMoat(t, s.Database(), far, nil)) // another process stands by
-	push := func(v int) bson.D { return bson.D{{Key: "$push", Value: bson.D{{Key: "all", Value: v}}}} }
+	push := func(v int) bson.D { return bson.D{{"$push", bson.D{{"all", v}}}} }
 	for i := range writes {
 		if i%10 == 0 {
 			line.set(i%20 == 0)
@@ -161,7 +161,7 @@ func TestBadLine(t *testing.T) {
 	must(t, m.Flush(t.Context()))
 	for id := range 3 {
 		var order struct{ All []int }
-		must(t, s.Database().Collection("orders").FindOne(t.Context(), bson.D{{Key: "_id", Value: id}}).Decode(&order))
+		must(t, s.Database().Collection("orders").FindOne(t.Context(), bson.D{{"_id", id}}).Decode(&order))
 		if len(order.All) != writes/3 || !slices.IsSorted(order.All) {
 			t.Errorf("document %d: %v", id, order.All)
 		}
@@ -184,28 +184,28 @@ func TestSame(t *testing.T) {
 			var err error
 			switch rapid.IntRange(0, 5).Draw(rt, "op") {
 			case 0:
-				doc := bson.D{{Key: "_id", Value: id}, {Key: "n", Value: n}}
+				doc := bson.D{{"_id", id}, {"n", n}}
 				writes = append(writes, moat.Insert(coll, doc))
 				if _, err = plain.InsertOne(ctx, doc); mongo.IsDuplicateKeyError(err) {
 					err = nil
 				}
 			case 1:
-				writes = append(writes, moat.Replace(coll, id, bson.D{{Key: "r", Value: n}}))
-				_, err = plain.ReplaceOne(ctx, bson.D{{Key: "_id", Value: id}}, bson.D{{Key: "r", Value: n}}, options.Replace().SetUpsert(true))
+				writes = append(writes, moat.Replace(coll, id, bson.D{{"r", n}}))
+				_, err = plain.ReplaceOne(ctx, bson.D{{"_id", id}}, bson.D{{"r", n}}, options.Replace().SetUpsert(true))
 			case 2:
 				writes = append(writes, moat.Update(coll, id, inc(n)))
-				_, err = plain.UpdateOne(ctx, bson.D{{Key: "_id", Value: id}}, inc(n))
+				_, err = plain.UpdateOne(ctx, bson.D{{"_id", id}}, inc(n))
 			case 3:
-				set := append(inc(n), bson.E{Key: "$set", Value: bson.D{{Key: "s", Value: n}}})
+				set := append(inc(n), bson.E{"$set", bson.D{{"s", n}}})
 				writes = append(writes, moat.Upsert(coll, id, set))
-				_, err = plain.UpdateOne(ctx, bson.D{{Key: "_id", Value: id}}, set, options.UpdateOne().SetUpsert(true))
+				_, err = plain.UpdateOne(ctx, bson.D{{"_id", id}}, set, options.UpdateOne().SetUpsert(true))
 			case 4:
-				stages := mongo.Pipeline{{{Key: "$set", Value: bson.D{{Key: "p", Value: bson.D{{Key: "$add", Value: bson.A{"$n", n}}}}}}}}
+				stages := mongo.Pipeline{{{"$set", bson.D{{"p", bson.D{{"$add", bson.A{"$n", n}}}}}}}}
 				writes = append(writes, moat.Update(coll, id, stages))
-				_, err = plain.UpdateOne(ctx, bson.D{{Key: "_id", Value: id}}, stages)
+				_, err = plain.UpdateOne(ctx, bson.D{{"_id", id}}, stages)
 			default:
 				writes = append(writes, moat.Delete(coll, id))
-				_, err = plain.DeleteOne(ctx, bson.D{{Key: "_id", Value: id}})
+				_, err = plain.DeleteOne(ctx, bson.D{{"_id", id}})
 			}
 			must(t, err)
 		}
@@ -224,7 +224,7 @@ func TestSame(t *testing.T) {
 // contents returns all documents of a collection without their marks.
 func contents(t testing.TB, coll *mongo.Collection) string {
 	t.Helper()
-	opts := options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}).SetProjection(bson.D{{Key: moat.DefaultField, Value: 0}})
+	opts := options.Find().SetSort(bson.D{{"_id", 1}}).SetProjection(bson.D{{moat.DefaultField, 0}})
 	found, err := coll.Find(context.Background(), bson.D{}, opts)
 	must(t, err)
 	var docs []map[string]any
@@ -248,7 +248,7 @@ func TestSeveralMoats(t *testing.T) {
 	}
 	for range 3 {
 		for i, m := range moats {
-			must(t, m.Write(t.Context(), moat.Upsert("stock", "pen", inc(1)), moat.Replace("stock", "ink", bson.D{{Key: "r", Value: i}})))
+			must(t, m.Write(t.Context(), moat.Upsert("stock", "pen", inc(1)), moat.Replace("stock", "ink", bson.D{{"r", i}})))
 			must(t, m.Replay(t.Context()))
 		}
 	}
@@ -256,9 +256,9 @@ func TestSeveralMoats(t *testing.T) {
 	last := moat.Upsert("stock", "pen", inc(1))
 	must(t, moats[0].Write(t.Context(), last))
 	must(t, moats[0].Replay(t.Context()))
-	must(t, moats[1].Write(t.Context(), moat.Replace("stock", "pen", bson.D{{Key: "n", Value: 6}})))
+	must(t, moats[1].Write(t.Context(), moat.Replace("stock", "pen", bson.D{{"n", 6}})))
 	must(t, moats[1].Replay(t.Context()))
-	_, err := db.Collection("moat0").DeleteOne(t.Context(), bson.D{{Key: "_id", Value: last.ID}})
+	_, err := db.Collection("moat0").DeleteOne(t.Context(), bson.D{{"_id", last.ID}})
 	must(t, err)
 	must(t, moats[0].Write(t.Context(), last))
 	must(t, moats[0].Replay(t.Context()))
@@ -272,10 +272,10 @@ func TestRejected(t *testing.T) {
 	t.Parallel()
 	m, db := open(t)
 	orders := db.Collection("orders")
-	_, err := orders.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: "text"}})
+	_, err := orders.InsertOne(t.Context(), bson.D{{"_id", 1}, {"n", "text"}})
 	must(t, err)
 	bad := moat.Update("orders", 1, inc(1))
-	twice := moat.Insert("orders", bson.D{{Key: "_id", Value: 1}})
+	twice := moat.Insert("orders", bson.D{{"_id", 1}})
 	must(t, m.Write(t.Context(), bad, moat.Upsert("orders", 2, inc(1)), twice, moat.Upsert("orders", 3, inc(1))))
 	must(t, m.Replay(t.Context()))
 	rejected, err := m.Rejected(t.Context(), 10)
@@ -286,7 +286,7 @@ func TestRejected(t *testing.T) {
 		t.Errorf("%d documents", n)
 	}
 	mustHold(t, m)
-	_, err = orders.UpdateOne(t.Context(), bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "$set", Value: bson.D{{Key: "n", Value: 1}}}})
+	_, err = orders.UpdateOne(t.Context(), bson.D{{"_id", 1}}, bson.D{{"$set", bson.D{{"n", 1}}}})
 	must(t, err)
 	must(t, m.Retry(t.Context(), bad.ID))
 	must(t, m.Drop(t.Context(), twice.ID))
@@ -311,7 +311,7 @@ func TestRefused(t *testing.T) {
 		moat.Insert("c", 7),
 		moat.Replace("c", 1, inc(1)),
 		moat.Replace("c", 1, nil),
-		moat.Update("c", 1, bson.D{{Key: "n", Value: 1}}),
+		moat.Update("c", 1, bson.D{{"n", 1}}),
 		moat.Update("c", make(chan int), inc(1)),
 	} {
 		if err := m.Write(t.Context(), w); err == nil {
@@ -332,9 +332,9 @@ func TestLateReplayer(t *testing.T) {
 	must(t, m.Write(t.Context(), moat.Upsert("orders", 1, inc(1))))
 	// As a later holder of the lease has left it.
 	var name struct{ Name string }
-	must(t, db.Collection("moat_locks").FindOne(t.Context(), bson.D{{Key: "_id", Value: "name"}}).Decode(&name))
-	mark := bson.D{{Key: name.Name, Value: bson.D{{Key: "write", Value: bson.NewObjectID()}, {Key: "token", Value: int64(9)}}}}
-	_, err := db.Collection("orders").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: 5}, {Key: "moat", Value: mark}})
+	must(t, db.Collection("moat_locks").FindOne(t.Context(), bson.D{{"_id", "name"}}).Decode(&name))
+	mark := bson.D{{name.Name, bson.D{{"write", bson.NewObjectID()}, {"token", int64(9)}}}}
+	_, err := db.Collection("orders").InsertOne(t.Context(), bson.D{{"_id", 1}, {"n", 5}, {"moat", mark}})
 	must(t, err)
 	if err := m.Replay(t.Context()); err == nil {
 		t.Error("it does not notice")
@@ -354,10 +354,10 @@ func now(later time.Duration) *patterntest.Clock {
 // TestCrash lets the process die at every point of keeping and making writes.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	first := moat.Insert("orders", bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: 1}})
+	first := moat.Insert("orders", bson.D{{"_id", 1}, {"n", 1}})
 	others := []moat.Write{
 		moat.Update("orders", 1, inc(1)), moat.Upsert("orders", 2, inc(1)), moat.Update("orders", 1, inc(1)),
-		moat.Delete("orders", 2), moat.Insert("orders", bson.D{{Key: "_id", Value: 2}, {Key: "n", Value: 7}}),
+		moat.Delete("orders", 2), moat.Insert("orders", bson.D{{"_id", 2}, {"n", 7}}),
 	}
 	patterntest.Crash(t, patterntest.Scenario{
 		Setup: func(t *testing.T, db *mongo.Database) {
@@ -390,7 +390,7 @@ func TestNoScans(t *testing.T) {
 	must(t, newMoat(t, s.Database(), s.Database(), nil).EnsureIndexes(t.Context()))
 	s.NoScans(t, func(ctx context.Context, db *mongo.Database) {
 		m := newMoat(t, db, db, nil)
-		bad := moat.Insert("orders", bson.D{{Key: "_id", Value: 1}})
+		bad := moat.Insert("orders", bson.D{{"_id", 1}})
 		must(t, m.Write(ctx, moat.Upsert("orders", 1, inc(1)), bad, moat.Update("orders", 1, inc(1)), moat.Delete("orders", 1)))
 		must(t, m.Replay(ctx))
 		_, err := m.Stats(ctx)
@@ -423,7 +423,7 @@ func TestBroken(t *testing.T) {
 		_, err := coll.InsertOne(t.Context(), w)
 		must(t, err)
 		if change == nil {
-			_, err := coll.UpdateOne(t.Context(), bson.D{}, bson.D{{Key: "$unset", Value: bson.D{{Key: "seq", Value: ""}}}})
+			_, err := coll.UpdateOne(t.Context(), bson.D{}, bson.D{{"$unset", bson.D{{"seq", ""}}}})
 			must(t, err)
 		}
 		violations, err := m.Check(t.Context())

@@ -90,7 +90,7 @@ func (m *Moat) some(ctx context.Context, token int64) (int, error) {
 		return 0, err
 	}
 	opts := options.Find().SetSort(order).SetLimit(maxBatch)
-	found, err := m.coll.Find(ctx, bson.D{{Key: "state", Value: Waiting}}, opts)
+	found, err := m.coll.Find(ctx, bson.D{{"state", Waiting}}, opts)
 	if err != nil {
 		return 0, fmt.Errorf("moat: look for writes: %w", err)
 	}
@@ -108,7 +108,7 @@ func (m *Moat) some(ctx context.Context, token int64) (int, error) {
 	return len(writes), nil
 }
 
-var order = bson.D{{Key: "seq", Value: 1}, {Key: "_id", Value: 1}}
+var order = bson.D{{"seq", 1}, {"_id", 1}}
 
 // together returns the first writes that may be made by one command: they are of one collection,
 // and of different documents. Should the process die before the moat says that they were made, each
@@ -142,10 +142,10 @@ func (m *Moat) make(ctx context.Context, batch []Write, by lease) error {
 		ids = append(ids, w.ID)
 	}
 	done := bson.D{
-		{Key: "$set", Value: bson.D{{Key: "state", Value: Made}, {Key: "expires", Value: m.Now().Add(m.cfg.Keep)}}},
-		{Key: "$unset", Value: bson.D{{Key: "data", Value: ""}}},
+		{"$set", bson.D{{"state", Made}, {"expires", m.Now().Add(m.cfg.Keep)}}},
+		{"$unset", bson.D{{"data", ""}}},
 	}
-	if _, err := m.coll.UpdateMany(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, done); err != nil {
+	if _, err := m.coll.UpdateMany(ctx, bson.D{{"_id", bson.D{{"$in", ids}}}}, done); err != nil {
 		return fmt.Errorf("moat: say that writes were made: %w", err)
 	}
 	m.Metrics.Add("moat.made", int64(len(ids)))
@@ -154,8 +154,8 @@ func (m *Moat) make(ctx context.Context, batch []Write, by lease) error {
 
 // reject keeps a write that was refused.
 func (m *Moat) reject(ctx context.Context, w Write, why string) error {
-	set := bson.D{{Key: "state", Value: Rejected}, {Key: "error", Value: why}}
-	if _, err := m.coll.UpdateOne(ctx, bson.D{{Key: "_id", Value: w.ID}}, bson.D{{Key: "$set", Value: set}}); err != nil {
+	set := bson.D{{"state", Rejected}, {"error", why}}
+	if _, err := m.coll.UpdateOne(ctx, bson.D{{"_id", w.ID}}, bson.D{{"$set", set}}); err != nil {
 		return fmt.Errorf("moat: reject write %s: %w", w.ID.Hex(), err)
 	}
 	m.Metrics.Add("moat.rejected", 1)

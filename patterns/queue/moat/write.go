@@ -99,7 +99,7 @@ func newWrite(collection string, op Op, id, data any) Write {
 	if op == OpDelete {
 		return w
 	}
-	if w.Data, w.err = bson.Marshal(bson.D{{Key: "v", Value: data}}); w.err != nil {
+	if w.Data, w.err = bson.Marshal(bson.D{{"v", data}}); w.err != nil {
 		return w
 	}
 	_, w.err = model(&w, lease{field: DefaultField + ".name"})
@@ -108,14 +108,14 @@ func newWrite(collection string, op Op, id, data any) Write {
 
 // withField returns a document with a field in front.
 func withField(data bson.Raw, name string, v any) (bson.Raw, error) {
-	doc := bson.D{{Key: name, Value: v}}
+	doc := bson.D{{name, v}}
 	elements, err := data.Elements()
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range elements {
 		if e.Key() != name {
-			doc = append(doc, bson.E{Key: e.Key(), Value: e.Value()})
+			doc = append(doc, bson.E{e.Key(), e.Value()})
 		}
 	}
 	return bson.Marshal(doc)
