@@ -25,7 +25,7 @@ func TestBatchesOfClients(t *testing.T) {
 	docs := make([]any, batchDocuments)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range docs {
-		docs[i] = bson.D{{Key: "_id", Value: i}, {Key: "p", Value: payload(i, 1<<rng.IntN(16))}}
+		docs[i] = bson.D{{"_id", i}, {"p", payload(i, 1<<rng.IntN(16))}}
 	}
 	if _, err := c.InsertMany(t.Context(), docs); err != nil {
 		t.Fatal(err)
@@ -46,8 +46,8 @@ func payload(id, size int) []byte { return bytes.Repeat([]byte{byte(id)}, size) 
 
 // readBatches reads up to limit documents from one on.
 func readBatches(t *testing.T, c *mongo.Collection, from, limit, batch int) {
-	opts := options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}).SetLimit(int64(limit)).SetBatchSize(int32(batch))
-	cursor, err := c.Find(t.Context(), bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: from}}}}, opts)
+	opts := options.Find().SetSort(bson.D{{"_id", 1}}).SetLimit(int64(limit)).SetBatchSize(int32(batch))
+	cursor, err := c.Find(t.Context(), bson.D{{"_id", bson.D{{"$gte", from}}}}, opts)
 	if err != nil {
 		t.Error(err)
 		return

@@ -19,7 +19,7 @@ func TestConstantsOfStatements(t *testing.T) {
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{RequestMemory: 32 << 20})
 	d := db.Client().Database("d")
 	for i := range documents {
-		if _, err := d.Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}}); err != nil {
+		if _, err := d.Collection("c").InsertOne(t.Context(), bson.D{{"_id", i}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -29,19 +29,19 @@ func TestConstantsOfStatements(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range documents {
-		updates = append(updates, bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: i}}}, {Key: "u", Value: bson.A{bson.D{{Key: "$set", Value: size}}}}})
-		deletes = append(deletes, bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: i}, {Key: "$expr", Value: bson.D{{Key: "$lt", Value: bson.A{size["x"], 0}}}}}}, {Key: "limit", Value: 0}})
+		updates = append(updates, bson.D{{"q", bson.D{{"_id", i}}}, {"u", bson.A{bson.D{{"$set", size}}}}})
+		deletes = append(deletes, bson.D{{"q", bson.D{{"_id", i}, {"$expr", bson.D{{"$lt", bson.A{size["x"], 0}}}}}}, {"limit", 0}})
 	}
 	pipeline := func(text string) bson.D {
 		var stage bson.D
 		if err := bson.UnmarshalExtJSON([]byte(text), false, &stage); err != nil {
 			t.Fatal(err)
 		}
-		return bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: bson.A{stage}}, {Key: "cursor", Value: bson.D{}}}
+		return bson.D{{"aggregate", "c"}, {"pipeline", bson.A{stage}}, {"cursor", bson.D{}}}
 	}
 	for name, cmd := range map[string]bson.D{
-		"update": {{Key: "update", Value: "c"}, {Key: "updates", Value: updates}},
-		"delete": {{Key: "delete", Value: "c"}, {Key: "deletes", Value: deletes}},
+		"update": {{"update", "c"}, {"updates", updates}},
+		"delete": {{"delete", "c"}, {"deletes", deletes}},
 		"$lookup": pipeline(`{"$lookup": {"from": "c", "let": {"i": "$_id"}, "as": "r", "pipeline": [{"$limit": 1},
 			{"$match": {"$expr": {"$eq": ["$_id", {"$arrayElemAt": [{"$concatArrays": [["$$i"], ` + constant + `]}, 0]}]}}}]}}`),
 		"$merge": pipeline(`{"$merge": {"into": "c", "whenMatched": [{"$set": {"y": {"$arrayElemAt": [{"$concatArrays": [["$_id"], ` + constant + `]}, 0]}}}]}}`),
@@ -69,7 +69,7 @@ func TestConstantsOfCursors(t *testing.T) {
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{RequestMemory: 256 << 20})
 	d := db.Client().Database("d")
 	for i := range 4 {
-		if _, err := d.Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "a", Value: bson.A{1, 2, 3}}}); err != nil {
+		if _, err := d.Collection("c").InsertOne(t.Context(), bson.D{{"_id", i}, {"a", bson.A{1, 2, 3}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestConstantsOfCursors(t *testing.T) {
 		if counted := requestMemory(t, db).UsedBytes - before; counted < 4*least {
 			t.Errorf("%s: %d bytes are counted for four cursors", name, counted)
 		}
-		if err := d.RunCommand(t.Context(), bson.D{{Key: "killCursors", Value: "c"}, {Key: "cursors", Value: ids}}).Err(); err != nil {
+		if err := d.RunCommand(t.Context(), bson.D{{"killCursors", "c"}, {"cursors", ids}}).Err(); err != nil {
 			t.Error(err)
 		}
 		if left := requestMemory(t, db).UsedBytes - before; left > least {

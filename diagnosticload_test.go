@@ -47,10 +47,10 @@ func newDiagnosticLoad(t *testing.T) *diagnosticLoad {
 	t.Cleanup(cancel) // before the database is closed
 	l.ended = ctx
 	l.insert(t, 0, 50)
-	l.must(t, "d", bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{
-		bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a_1"}},
-		bson.D{{Key: "key", Value: bson.D{{Key: "b", Value: 1}, {Key: "a", Value: 1}}}, {Key: "name", Value: "b_1_a_1"}},
-		bson.D{{Key: "key", Value: bson.D{{Key: "tags", Value: 1}}}, {Key: "name", Value: "tags_1"}},
+	l.must(t, "d", bson.D{{"createIndexes", "c"}, {"indexes", bson.A{
+		bson.D{{"key", bson.D{{"a", 1}}}, {"name", "a_1"}},
+		bson.D{{"key", bson.D{{"b", 1}, {"a", 1}}}, {"name", "b_1_a_1"}},
+		bson.D{{"key", bson.D{{"tags", 1}}}, {"name", "tags_1"}},
 	}}})
 	return l
 }
@@ -93,7 +93,7 @@ func (l *diagnosticLoad) must(t *testing.T, db string, cmd bson.D) bson.Raw {
 // send sends a command with a session of its own, which a driver would replace.
 func (l *diagnosticLoad) send(t *testing.T, db string, cmd bson.D) *rawConn {
 	t.Helper()
-	doc, err := bson.Marshal(append(append(bson.D{}, cmd...), bson.E{Key: "$db", Value: db}))
+	doc, err := bson.Marshal(append(append(bson.D{}, cmd...), bson.E{"$db", db}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func (l *diagnosticLoad) fails(t *testing.T, db string, code int, cmd bson.D) {
 
 func (l *diagnosticLoad) set(t *testing.T, name string, v any) {
 	t.Helper()
-	l.must(t, "admin", bson.D{{Key: "setParameter", Value: 1}, {Key: name, Value: v}})
+	l.must(t, "admin", bson.D{{"setParameter", 1}, {name, v}})
 }
 
 // status returns a number of serverStatus.
@@ -153,11 +153,11 @@ func (l *diagnosticLoad) insert(t *testing.T, from, to int) {
 	var docs []any
 	for i := from; i < to; i++ {
 		docs = append(docs, bson.D{
-			{Key: "_id", Value: i},
-			{Key: "a", Value: i % 10},
-			{Key: "b", Value: i},
-			{Key: "tags", Value: bson.A{i % 10, i % 10, i % 7}},
-			{Key: "pad", Value: strings.Repeat(fmt.Sprint(i*7919), 40)},
+			{"_id", i},
+			{"a", i % 10},
+			{"b", i},
+			{"tags", bson.A{i % 10, i % 10, i % 7}},
+			{"pad", strings.Repeat(fmt.Sprint(i*7919), 40)},
 		})
 	}
 	if _, err := l.client.Database("d").Collection("c").InsertMany(t.Context(), docs); err != nil {
@@ -182,8 +182,8 @@ func (l *diagnosticLoad) run(t *testing.T) {
 	l.catalog(t)
 	l.compression(t)
 	l.expire(t)
-	l.must(t, "admin", bson.D{{Key: "replSetResizeOplog", Value: 1}, {Key: "size", Value: 1000}, {Key: "minRetentionHours", Value: 1}})
-	l.must(t, "admin", bson.D{{Key: "replSetStepDown", Value: 1}, {Key: "force", Value: true}})
+	l.must(t, "admin", bson.D{{"replSetResizeOplog", 1}, {"size", 1000}, {"minRetentionHours", 1}})
+	l.must(t, "admin", bson.D{{"replSetStepDown", 1}, {"force", true}})
 	l.hold(t)
 }
 
@@ -192,16 +192,16 @@ func (l *diagnosticLoad) write(t *testing.T) {
 	ctx := t.Context()
 	c := l.client.Database("d").Collection("c")
 	l.insert(t, 50, 6000)
-	if _, err := c.UpdateMany(ctx, bson.D{{Key: "a", Value: 3}}, bson.D{{Key: "$inc", Value: bson.D{{Key: "b", Value: 1}}}}); err != nil {
+	if _, err := c.UpdateMany(ctx, bson.D{{"a", 3}}, bson.D{{"$inc", bson.D{{"b", 1}}}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.DeleteMany(ctx, bson.D{{Key: "a", Value: 4}}); err != nil {
+	if _, err := c.DeleteMany(ctx, bson.D{{"a", 4}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.ReplaceOne(ctx, bson.D{{Key: "_id", Value: -1}}, bson.D{{Key: "z", Value: 1}}, options.Replace().SetUpsert(true)); err != nil {
+	if _, err := c.ReplaceOne(ctx, bson.D{{"_id", -1}}, bson.D{{"z", 1}}, options.Replace().SetUpsert(true)); err != nil {
 		t.Fatal(err)
 	}
-	l.must(t, "d", bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: -2}}}}, {Key: "writeConcern", Value: bson.D{{Key: "w", Value: 1}}}})
+	l.must(t, "d", bson.D{{"insert", "c"}, {"documents", bson.A{bson.D{{"_id", -2}}}}, {"writeConcern", bson.D{{"w", 1}}}})
 }
 
 func (l *diagnosticLoad) read(t *testing.T) {
@@ -209,13 +209,13 @@ func (l *diagnosticLoad) read(t *testing.T) {
 	c := l.client.Database("d").Collection("c")
 	for i := range 5 {
 		for range 5 {
-			l.all(t, c, bson.D{{Key: "a", Value: 3}, {Key: "b", Value: bson.D{{Key: "$lt", Value: 200 * i}}}}, nil)
+			l.all(t, c, bson.D{{"a", 3}, {"b", bson.D{{"$lt", 200 * i}}}}, nil)
 		}
 	}
-	l.all(t, c, bson.D{{Key: "_id", Value: 7}}, nil)
-	l.all(t, c, bson.D{{Key: "tags", Value: bson.D{{Key: "$gte", Value: 0}}}}, options.Find().SetHint("tags_1"))
-	l.all(t, c, bson.D{{Key: "pad", Value: "none"}}, options.Find().SetSort(bson.D{{Key: "pad", Value: 1}}))
-	l.all(t, c, bson.D{}, options.Find().SetSort(bson.D{{Key: "pad", Value: 1}}))
+	l.all(t, c, bson.D{{"_id", 7}}, nil)
+	l.all(t, c, bson.D{{"tags", bson.D{{"$gte", 0}}}}, options.Find().SetHint("tags_1"))
+	l.all(t, c, bson.D{{"pad", "none"}}, options.Find().SetSort(bson.D{{"pad", 1}}))
+	l.all(t, c, bson.D{}, options.Find().SetSort(bson.D{{"pad", 1}}))
 }
 
 func (l *diagnosticLoad) all(t *testing.T, c *mongo.Collection, filter bson.D, opts *options.FindOptionsBuilder) {
@@ -233,14 +233,14 @@ func (l *diagnosticLoad) all(t *testing.T, c *mongo.Collection, filter bson.D, o
 // inTransaction runs a command in a transaction, and ends that with a command unless it is "".
 func (l *diagnosticLoad) inTransaction(t *testing.T, concern, cmd bson.D, end string) (fields bson.D) {
 	t.Helper()
-	fields = newSession(bson.E{Key: "autocommit", Value: false})
-	first := append(append(append(bson.D{}, cmd...), fields...), bson.E{Key: "startTransaction", Value: true})
+	fields = newSession(bson.E{"autocommit", false})
+	first := append(append(append(bson.D{}, cmd...), fields...), bson.E{"startTransaction", true})
 	if concern != nil {
-		first = append(first, bson.E{Key: "readConcern", Value: concern})
+		first = append(first, bson.E{"readConcern", concern})
 	}
 	l.inSession(t, "d", 0, first)
 	if end != "" {
-		l.inSession(t, "admin", 0, append(bson.D{{Key: end, Value: 1}}, fields...))
+		l.inSession(t, "admin", 0, append(bson.D{{end, 1}}, fields...))
 	}
 	return fields
 }
@@ -250,28 +250,28 @@ func newSession(more ...bson.E) bson.D {
 	var id [16]byte
 	_, _ = rand.Read(id[:])
 	return append(bson.D{
-		{Key: "lsid", Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id[:]}}}},
-		{Key: "txnNumber", Value: int64(1)},
+		{"lsid", bson.D{{"id", bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id[:]}}}},
+		{"txnNumber", int64(1)},
 	}, more...)
 }
 
 // transactions commits one, aborts one, and makes two conflict.
 func (l *diagnosticLoad) transactions(t *testing.T) {
 	t.Helper()
-	insert := bson.D{{Key: "insert", Value: "t"}, {Key: "documents", Value: bson.A{bson.D{{Key: "x", Value: 1}}}}}
+	insert := bson.D{{"insert", "t"}, {"documents", bson.A{bson.D{{"x", 1}}}}}
 	l.inTransaction(t, nil, insert, "commitTransaction")
 	l.inTransaction(t, nil, insert, "abortTransaction")
-	update := bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{
-		bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: 5}}}, {Key: "u", Value: bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}}}},
+	update := bson.D{{"update", "c"}, {"updates", bson.A{
+		bson.D{{"q", bson.D{{"_id", 5}}}, {"u", bson.D{{"$inc", bson.D{{"n", 1}}}}}},
 	}}}
 	first := l.inTransaction(t, nil, update, "")
 	l.inSession(t, "d", 112, append(append(bson.D{}, update...),
-		newSession(bson.E{Key: "autocommit", Value: false}, bson.E{Key: "startTransaction", Value: true})...))
+		newSession(bson.E{"autocommit", false}, bson.E{"startTransaction", true})...))
 	// A write outside of transactions waits for the first one.
 	done := make(chan error, 1)
 	go func() { done <- l.client.Database("d").RunCommand(l.ended, update).Err() }()
 	l.await(t, 1, "storage", "transactions", "lockWaits")
-	l.inSession(t, "admin", 0, append(bson.D{{Key: "abortTransaction", Value: 1}}, first...))
+	l.inSession(t, "admin", 0, append(bson.D{{"abortTransaction", 1}}, first...))
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -281,8 +281,8 @@ func (l *diagnosticLoad) transactions(t *testing.T) {
 func (l *diagnosticLoad) retries(t *testing.T) {
 	t.Helper()
 	for _, cmd := range []bson.D{
-		{{Key: "insert", Value: "t"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: "once"}}}}},
-		{{Key: "findAndModify", Value: "t"}, {Key: "query", Value: bson.D{{Key: "_id", Value: "once"}}}, {Key: "remove", Value: true}},
+		{{"insert", "t"}, {"documents", bson.A{bson.D{{"_id", "once"}}}}},
+		{{"findAndModify", "t"}, {"query", bson.D{{"_id", "once"}}}, {"remove", true}},
 	} {
 		cmd = append(cmd, newSession()...)
 		l.inSession(t, "d", 0, cmd)
@@ -293,28 +293,28 @@ func (l *diagnosticLoad) retries(t *testing.T) {
 // concerns reads with each read concern, by the command and by the default, outside of transactions and in one.
 func (l *diagnosticLoad) concerns(t *testing.T) {
 	t.Helper()
-	find := bson.D{{Key: "find", Value: "c"}, {Key: "limit", Value: 1}}
+	find := bson.D{{"find", "c"}, {"limit", 1}}
 	with := func(level bson.D) bson.D {
-		return append(append(bson.D{}, find...), bson.E{Key: "readConcern", Value: level})
+		return append(append(bson.D{}, find...), bson.E{"readConcern", level})
 	}
 	l.must(t, "d", find)
 	l.inTransaction(t, nil, find, "commitTransaction")
 	for _, level := range []string{"local", "available", "majority", "snapshot", "linearizable"} {
-		concern := bson.D{{Key: "level", Value: level}}
+		concern := bson.D{{"level", level}}
 		reply := l.must(t, "d", with(concern))
 		inside := level == "local" || level == "majority" || level == "snapshot"
 		if inside {
 			l.inTransaction(t, concern, find, "commitTransaction")
 		}
 		if level == "snapshot" {
-			at := append(concern, bson.E{Key: "atClusterTime", Value: reply.Lookup("$clusterTime", "clusterTime")})
+			at := append(concern, bson.E{"atClusterTime", reply.Lookup("$clusterTime", "clusterTime")})
 			l.must(t, "d", with(at))
 			l.inTransaction(t, at, find, "commitTransaction")
 		}
 		if level == "snapshot" || level == "linearizable" {
 			continue
 		}
-		l.must(t, "admin", bson.D{{Key: "setDefaultRWConcern", Value: 1}, {Key: "defaultReadConcern", Value: concern}})
+		l.must(t, "admin", bson.D{{"setDefaultRWConcern", 1}, {"defaultReadConcern", concern}})
 		l.must(t, "d", find)
 		l.inTransaction(t, nil, find, "commitTransaction")
 	}
@@ -324,22 +324,22 @@ func (l *diagnosticLoad) concerns(t *testing.T) {
 func (l *diagnosticLoad) cursors(t *testing.T) {
 	t.Helper()
 	l.set(t, "cursorTimeoutMillis", 1)
-	l.must(t, "d", bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 1}})
+	l.must(t, "d", bson.D{{"find", "c"}, {"batchSize", 1}})
 	l.await(t, 1, "metrics", "cursor", "timedOut")
 	l.set(t, "cursorTimeoutMillis", 600_000)
 }
 
 // sleeps finds with a predicate that takes a second for each of thousands of documents.
 func sleeps(more ...bson.E) bson.D {
-	return append(bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "$where", Value: "sleep(1000); true"}}}}, more...)
+	return append(bson.D{{"find", "c"}, {"filter", bson.D{{"$where", "sleep(1000); true"}}}}, more...)
 }
 
 // limits ends operations by their time limit, by the default one, and by the end of their client.
 func (l *diagnosticLoad) limits(t *testing.T) {
 	t.Helper()
-	l.fails(t, "d", 50, sleeps(bson.E{Key: "maxTimeMS", Value: 20}))
+	l.fails(t, "d", 50, sleeps(bson.E{"maxTimeMS", 20}))
 	limit := func(ms int) {
-		l.must(t, "admin", bson.D{{Key: "setClusterParameter", Value: bson.D{{Key: "defaultMaxTimeMS", Value: bson.D{{Key: "readOperations", Value: ms}}}}}})
+		l.must(t, "admin", bson.D{{"setClusterParameter", bson.D{{"defaultMaxTimeMS", bson.D{{"readOperations", ms}}}}}})
 	}
 	limit(20)
 	l.fails(t, "d", 50, sleeps())
@@ -355,21 +355,21 @@ func (l *diagnosticLoad) limits(t *testing.T) {
 // failures runs commands that fail: by the user, for want of memory, by a fault of the server.
 func (l *diagnosticLoad) failures(t *testing.T) {
 	t.Helper()
-	l.fails(t, "d", 2, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "$none", Value: 1}}}})
-	l.fails(t, "d", 59, bson.D{{Key: "noSuchCommand", Value: 1}})
-	l.fails(t, "d", 48, bson.D{{Key: "create", Value: "c"}, {Key: "capped", Value: true}, {Key: "size", Value: 4096}})
-	group := bson.D{{Key: "_id", Value: nil}}
+	l.fails(t, "d", 2, bson.D{{"find", "c"}, {"filter", bson.D{{"$none", 1}}}})
+	l.fails(t, "d", 59, bson.D{{"noSuchCommand", 1}})
+	l.fails(t, "d", 48, bson.D{{"create", "c"}, {"capped", true}, {"size", 4096}})
+	group := bson.D{{"_id", nil}}
 	for i := range 8 {
-		group = append(group, bson.E{Key: fmt.Sprint("all", i), Value: bson.D{{Key: "$push", Value: bson.D{{Key: "d", Value: "$$ROOT"}, {Key: "i", Value: i}}}}})
+		group = append(group, bson.E{fmt.Sprint("all", i), bson.D{{"$push", bson.D{{"d", "$$ROOT"}, {"i", i}}}}})
 	}
-	l.fails(t, "d", 146, bson.D{{Key: "aggregate", Value: "c"}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{bson.D{{Key: "$group", Value: group}}}}})
+	l.fails(t, "d", 146, bson.D{{"aggregate", "c"}, {"cursor", bson.D{}}, {"pipeline", bson.A{bson.D{{"$group", group}}}}})
 	l.must(t, "admin", bson.D{
-		{Key: "configureFailPoint", Value: "failCommand"},
-		{Key: "mode", Value: bson.D{{Key: "times", Value: 1}}},
-		{Key: "data", Value: bson.D{{Key: "failCommands", Value: bson.A{"ping"}}, {Key: "errorCode", Value: 1}}},
+		{"configureFailPoint", "failCommand"},
+		{"mode", bson.D{{"times", 1}}},
+		{"data", bson.D{{"failCommands", bson.A{"ping"}}, {"errorCode", 1}}},
 	})
-	l.fails(t, "d", 1, bson.D{{Key: "ping", Value: 1}})
-	commands, err := l.must(t, "admin", bson.D{{Key: "listCommands", Value: 1}}).Lookup("commands").Document().Elements()
+	l.fails(t, "d", 1, bson.D{{"ping", 1}})
+	commands, err := l.must(t, "admin", bson.D{{"listCommands", 1}}).Lookup("commands").Document().Elements()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,15 +382,15 @@ func (l *diagnosticLoad) failures(t *testing.T) {
 func (l *diagnosticLoad) failOnce(t *testing.T, name string) {
 	t.Helper()
 	if name == "configureFailPoint" { // no fail point stops it
-		l.fails(t, "admin", 0, bson.D{{Key: name, Value: "none"}, {Key: "mode", Value: "off"}})
+		l.fails(t, "admin", 0, bson.D{{name, "none"}, {"mode", "off"}})
 		return
 	}
 	l.must(t, "admin", bson.D{
-		{Key: "configureFailPoint", Value: "failCommand"},
-		{Key: "mode", Value: bson.D{{Key: "times", Value: 1}}},
-		{Key: "data", Value: bson.D{{Key: "failCommands", Value: bson.A{name}}, {Key: "errorCode", Value: 1}, {Key: "failInternalCommands", Value: true}}},
+		{"configureFailPoint", "failCommand"},
+		{"mode", bson.D{{"times", 1}}},
+		{"data", bson.D{{"failCommands", bson.A{name}}, {"errorCode", 1}, {"failInternalCommands", true}}},
 	})
-	l.fails(t, "admin", 1, bson.D{{Key: name, Value: 1}})
+	l.fails(t, "admin", 1, bson.D{{name, 1}})
 }
 
 // refusals opens connections beyond the limit of their number, and beyond that of their rate.
@@ -434,29 +434,29 @@ func (l *diagnosticLoad) refusals(t *testing.T) {
 // hold opens what gauges count: cursors, transactions, operations that run or wait.
 func (l *diagnosticLoad) hold(t *testing.T) {
 	t.Helper()
-	l.must(t, "d", bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 1}})
-	l.must(t, "d", bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 1}, {Key: "noCursorTimeout", Value: true}, {Key: "sort", Value: bson.D{{Key: "pad", Value: 1}}}})
-	insert := bson.D{{Key: "insert", Value: "t"}, {Key: "documents", Value: bson.A{bson.D{{Key: "x", Value: 1}}}}}
+	l.must(t, "d", bson.D{{"find", "c"}, {"batchSize", 1}})
+	l.must(t, "d", bson.D{{"find", "c"}, {"batchSize", 1}, {"noCursorTimeout", true}, {"sort", bson.D{{"pad", 1}}}})
+	insert := bson.D{{"insert", "t"}, {"documents", bson.A{bson.D{{"x", 1}}}}}
 	l.inTransaction(t, nil, insert, "")
 	running := l.inTransaction(t, nil, insert, "")
 	l.send(t, "d", sleeps(running...))
 	l.await(t, 1, "transactions", "currentActive")
-	stream := l.inSession(t, "d", 0, bson.D{{Key: "aggregate", Value: "quiet"}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
-		bson.D{{Key: "$changeStream", Value: bson.D{}}},
+	stream := l.inSession(t, "d", 0, bson.D{{"aggregate", "quiet"}, {"cursor", bson.D{}}, {"pipeline", bson.A{
+		bson.D{{"$changeStream", bson.D{}}},
 	}}})
 	id, _ := stream.LookupPath("cursor", "id").AsInt64()
 	l.send(t, "d", bson.D{
-		{Key: "getMore", Value: id},
-		{Key: "collection", Value: "quiet"},
-		{Key: "maxTimeMS", Value: 10 * patience.Milliseconds()},
+		{"getMore", id},
+		{"collection", "quiet"},
+		{"maxTimeMS", 10 * patience.Milliseconds()},
 	})
 	l.await(t, 1, "metrics", "cursor", "open", "pinned")
 	hello := l.dial(t)
 	version := hello.run("hello", 1).Lookup("topologyVersion")
 	hello.send(wire.FlagExhaustAllowed, "hello", 1, "topologyVersion", version, "maxAwaitTimeMS", 10*patience.Milliseconds())
 	l.await(t, 1, "connections", "awaitingTopologyChanges")
-	l.start(t, "d", bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{
-		bson.D{{Key: "q", Value: bson.D{{Key: "$where", Value: "sleep(1000); false"}}}, {Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}}},
+	l.start(t, "d", bson.D{{"update", "c"}, {"updates", bson.A{
+		bson.D{{"q", bson.D{{"$where", "sleep(1000); false"}}}, {"u", bson.D{{"$set", bson.D{{"x", 1}}}}}},
 	}}})
 	l.await(t, 1, "globalLock", "activeClients", "writers")
 }
@@ -464,12 +464,12 @@ func (l *diagnosticLoad) hold(t *testing.T) {
 // lock keeps writers out, of which one waits, for lack of one that works.
 func (l *diagnosticLoad) lock(t *testing.T) {
 	t.Helper()
-	l.must(t, "admin", bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: l.writer(t)}})
-	l.must(t, "admin", bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}})
+	l.must(t, "admin", bson.D{{"killOp", 1}, {"op", l.writer(t)}})
+	l.must(t, "admin", bson.D{{"fsync", 1}, {"lock", true}})
 	t.Cleanup(func() {
-		_ = l.db.Client().Database("admin").RunCommand(context.Background(), bson.D{{Key: "fsyncUnlock", Value: 1}}).Err()
+		_ = l.db.Client().Database("admin").RunCommand(context.Background(), bson.D{{"fsyncUnlock", 1}}).Err()
 	})
-	l.start(t, "d", bson.D{{Key: "insert", Value: "t"}, {Key: "documents", Value: bson.A{bson.D{{Key: "x", Value: 1}}}}})
+	l.start(t, "d", bson.D{{"insert", "t"}, {"documents", bson.A{bson.D{{"x", 1}}}}})
 	l.await(t, 1, "globalLock", "currentQueue", "writers")
 }
 
@@ -487,8 +487,8 @@ func (l *diagnosticLoad) writer(t *testing.T) int64 {
 func (l *diagnosticLoad) endSession(t *testing.T) {
 	t.Helper()
 	session := newSession()[:1]
-	l.inSession(t, "d", 0, append(bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 1}}, session...))
-	l.inSession(t, "admin", 0, bson.D{{Key: "endSessions", Value: bson.A{session[0].Value}}})
+	l.inSession(t, "d", 0, append(bson.D{{"find", "c"}, {"batchSize", 1}}, session...))
+	l.inSession(t, "admin", 0, bson.D{{"endSessions", bson.A{session[0].Value}}})
 }
 
 // start runs a command that does not end by itself before the test does.

@@ -183,12 +183,12 @@ func TestOperatorsAreCounted(t *testing.T) {
 	t.Parallel()
 	client := mustOpen(t, sheaf.Memory, nil).Client()
 	mustRun(t, client.Database("d"), "aggregate", "c", "cursor", bson.D{}, "pipeline", bson.A{
-		bson.D{{Key: "$match", Value: bson.D{{Key: "a", Value: bson.D{{Key: "$gt", Value: 1}}}, {Key: "$or", Value: bson.A{bson.D{{Key: "b", Value: 1}}}}}}},
-		bson.D{{Key: "$project", Value: bson.D{{Key: "x", Value: bson.D{{Key: "$add", Value: bson.A{1, bson.D{{Key: "$abs", Value: "$a"}}}}}}}}},
-		bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "n", Value: bson.D{{Key: "$sum", Value: "$x"}}}}}},
-		bson.D{{Key: "$setWindowFields", Value: bson.D{{Key: "output", Value: bson.D{{Key: "m", Value: bson.D{{Key: "$max", Value: "$n"}}}}}}}},
+		bson.D{{"$match", bson.D{{"a", bson.D{{"$gt", 1}}}, {"$or", bson.A{bson.D{{"b", 1}}}}}}},
+		bson.D{{"$project", bson.D{{"x", bson.D{{"$add", bson.A{1, bson.D{{"$abs", "$a"}}}}}}}}},
+		bson.D{{"$group", bson.D{{"_id", nil}, {"n", bson.D{{"$sum", "$x"}}}}}},
+		bson.D{{"$setWindowFields", bson.D{{"output", bson.D{{"m", bson.D{{"$max", "$n"}}}}}}}},
 	})
-	mustRun(t, client.Database("d"), "find", "c", "filter", bson.D{{Key: "a", Value: bson.D{{Key: "$lt", Value: 1}}}})
+	mustRun(t, client.Database("d"), "find", "c", "filter", bson.D{{"a", bson.D{{"$lt", 1}}}})
 	status := mustRun(t, client.Database("admin"), "serverStatus", 1)
 	for _, name := range []string{
 		"aggStageCounters/$match", "aggStageCounters/$project", "aggStageCounters/$group", "aggStageCounters/$setWindowFields",

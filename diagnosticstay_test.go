@@ -129,10 +129,10 @@ func union(lists ...map[string]string) map[string]string {
 func diagnostics() []diagnostic {
 	oneBatch := map[string]string{"cursor/id": "all is in the first batch"}
 	command := func(name, db string, arg any, stay map[string]string, more ...bson.E) diagnostic {
-		return diagnostic{name: name, db: db, cmd: append(bson.D{{Key: name, Value: arg}}, more...), stay: union(mayStay, stay)}
+		return diagnostic{name: name, db: db, cmd: append(bson.D{{name, arg}}, more...), stay: union(mayStay, stay)}
 	}
 	stage := func(name, db string, coll, arg any, stay map[string]string) diagnostic {
-		d := command("aggregate", db, coll, stay, bson.E{Key: "cursor", Value: bson.D{}}, bson.E{Key: "pipeline", Value: bson.A{bson.D{{Key: name, Value: arg}}}})
+		d := command("aggregate", db, coll, stay, bson.E{"cursor", bson.D{}}, bson.E{"pipeline", bson.A{bson.D{{name, arg}}}})
 		d.name = name
 		return d
 	}
@@ -148,10 +148,10 @@ func diagnostics() []diagnostic {
 			},
 		)),
 		command("collStats", "d", "c", collStatsMayStay),
-		command("dbStats", "d", 1, map[string]string{"fsTotalSize": "of the disk", "*reeStorageSize": "a compaction may have freed what the deletions left", "fsUsedSize": "other programs may free as much", "scaleFactor": "the argument"}, bson.E{Key: "freeStorage", Value: 1}),
+		command("dbStats", "d", 1, map[string]string{"fsTotalSize": "of the disk", "*reeStorageSize": "a compaction may have freed what the deletions left", "fsUsedSize": "other programs may free as much", "scaleFactor": "the argument"}, bson.E{"freeStorage", 1}),
 		command("listDatabases", "admin", 1, nil),
 		command("replSetGetStatus", "admin", 1, memberMayStay),
-		command("explain", "d", bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "tags", Value: bson.D{{Key: "$gte", Value: 0}}}, {Key: "b", Value: bson.D{{Key: "$ne", Value: 13}}}}}, {Key: "hint", Value: "tags_1"}}, explainMayStay),
+		command("explain", "d", bson.D{{"find", "c"}, {"filter", bson.D{{"tags", bson.D{{"$gte", 0}}}, {"b", bson.D{{"$ne", 13}}}}}, {"hint", "tags_1"}}, explainMayStay),
 		command("connPoolStats", "admin", 1, map[string]string{
 			"num*": "the server connects to no other member and no shard", "total*": "the server connects to no other member and no shard",
 		}),
@@ -165,13 +165,13 @@ func diagnostics() []diagnostic {
 		command("dataSize", "d", "d.c", map[string]string{"millis": "the counters are read in less than a millisecond"}),
 		command("top", "admin", 1, nil),
 		command("lockInfo", "admin", 1, nil),
-		command("currentOp", "admin", 1, nil, bson.E{Key: "$all", Value: true}),
-		stage("$currentOp", "admin", 1, bson.D{{Key: "allUsers", Value: true}, {Key: "idleCursors", Value: true}}, oneBatch),
+		command("currentOp", "admin", 1, nil, bson.E{"$all", true}),
+		stage("$currentOp", "admin", 1, bson.D{{"allUsers", true}, {"idleCursors", true}}, oneBatch),
 		stage("$collStats", "d", "c", bson.D{
-			{Key: "latencyStats", Value: bson.D{{Key: "histograms", Value: true}}},
-			{Key: "storageStats", Value: bson.D{}},
-			{Key: "count", Value: bson.D{}},
-			{Key: "queryExecStats", Value: bson.D{}},
+			{"latencyStats", bson.D{{"histograms", true}}},
+			{"storageStats", bson.D{}},
+			{"count", bson.D{}},
+			{"queryExecStats", bson.D{}},
 		}, union(oneBatch, below("cursor/firstBatch/0/storageStats", collStatsMayStay), map[string]string{
 			"cursor/firstBatch/0/latencyStats/*/histogram/**": "an operation is counted in one of the buckets; recorded.TestShapesOfDiagnostics has their form",
 			"cursor/firstBatch/0/latencyStats/transactions/*": "MongoDB counts whole transactions for the server only, too",
@@ -181,6 +181,6 @@ func diagnostics() []diagnostic {
 			"cursor/firstBatch/*/spec/**": "of the index",
 		})),
 		stage("$planCacheStats", "d", "c", bson.D{}, oneBatch),
-		stage("$listLocalSessions", "d", 1, bson.D{{Key: "allUsers", Value: true}}, oneBatch),
+		stage("$listLocalSessions", "d", 1, bson.D{{"allUsers", true}}, oneBatch),
 	}
 }

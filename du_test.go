@@ -46,7 +46,7 @@ func TestSizesAddUpToTheDirectory(t *testing.T) {
 				}
 				var docs bson.A
 				for n := range c.documents {
-					doc := bson.D{{Key: "_id", Value: n}, {Key: "pad", Value: c.pad(random, c.bytes*(i+1)/2)}}
+					doc := bson.D{{"_id", n}, {"pad", c.pad(random, c.bytes*(i+1)/2)}}
 					docs = append(docs, append(doc, keysOf(n, c.indexes)...))
 				}
 				if _, err := d.Collection(coll).InsertMany(t.Context(), docs); err != nil {
@@ -94,7 +94,7 @@ func differences(t *testing.T, db *sheaf.DB, dir string) string {
 	t.Helper()
 	admin := db.Client().Database("admin")
 	var list struct{ TotalSize int64 }
-	if err := admin.RunCommand(t.Context(), bson.D{{Key: "listDatabases", Value: 1}}).Decode(&list); err != nil {
+	if err := admin.RunCommand(t.Context(), bson.D{{"listDatabases", 1}}).Decode(&list); err != nil {
 		t.Fatal(err)
 	}
 	var status struct {
@@ -102,7 +102,7 @@ func differences(t *testing.T, db *sheaf.DB, dir string) string {
 			Disk struct{ Bytes, TableBytes, LogBytes, FreeBytes, OtherBytes, UnflushedBytes int64 }
 		}
 	}
-	if err := admin.RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status); err != nil {
+	if err := admin.RunCommand(t.Context(), bson.D{{"serverStatus", 1}}).Decode(&status); err != nil {
 		t.Fatal(err)
 	}
 	disk := status.Storage.Disk

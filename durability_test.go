@@ -24,53 +24,53 @@ type durableCommand struct {
 // durableCommands lists the commands that write documents.
 var durableCommands = []durableCommand{
 	{"insert", func(ctx context.Context, c *mongo.Collection, i int) error {
-		_, err := c.InsertOne(ctx, bson.D{{Key: "_id", Value: i}})
+		_, err := c.InsertOne(ctx, bson.D{{"_id", i}})
 		return err
 	}, true},
 	{"insert of many", func(ctx context.Context, c *mongo.Collection, i int) error {
 		var docs []bson.D
 		for j := range 20 {
-			docs = append(docs, bson.D{{Key: "_id", Value: 1000*(i+1) + j}})
+			docs = append(docs, bson.D{{"_id", 1000*(i+1) + j}})
 		}
 		_, err := c.InsertMany(ctx, docs)
 		return err
 	}, true},
 	{"update", func(ctx context.Context, c *mongo.Collection, i int) error {
-		_, err := c.UpdateOne(ctx, bson.D{{Key: "_id", Value: "a"}}, bson.D{{Key: "$set", Value: bson.D{{Key: "n", Value: i}}}})
+		_, err := c.UpdateOne(ctx, bson.D{{"_id", "a"}}, bson.D{{"$set", bson.D{{"n", i}}}})
 		return err
 	}, true},
 	{"update of many", func(ctx context.Context, c *mongo.Collection, i int) error {
-		_, err := c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "m", Value: i}}}})
+		_, err := c.UpdateMany(ctx, bson.D{}, bson.D{{"$set", bson.D{{"m", i}}}})
 		return err
 	}, true},
 	{"upsert", func(ctx context.Context, c *mongo.Collection, i int) error {
-		_, err := c.ReplaceOne(ctx, bson.D{{Key: "_id", Value: fmt.Sprint("u", i)}}, bson.D{}, options.Replace().SetUpsert(true))
+		_, err := c.ReplaceOne(ctx, bson.D{{"_id", fmt.Sprint("u", i)}}, bson.D{}, options.Replace().SetUpsert(true))
 		return err
 	}, true},
 	{"findAndModify", func(ctx context.Context, c *mongo.Collection, i int) error {
-		return c.FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: "a"}}, bson.D{{Key: "$set", Value: bson.D{{Key: "f", Value: i}}}}).Err()
+		return c.FindOneAndUpdate(ctx, bson.D{{"_id", "a"}}, bson.D{{"$set", bson.D{{"f", i}}}}).Err()
 	}, true},
 	{"delete", func(ctx context.Context, c *mongo.Collection, i int) error {
-		_, err := c.DeleteOne(ctx, bson.D{{Key: "_id", Value: i}})
+		_, err := c.DeleteOne(ctx, bson.D{{"_id", i}})
 		return err
 	}, true},
 	{"delete of many", func(ctx context.Context, c *mongo.Collection, i int) error {
-		_, err := c.DeleteMany(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: 1000 * (i + 1)}, {Key: "$lt", Value: 1000 * (i + 2)}}}})
+		_, err := c.DeleteMany(ctx, bson.D{{"_id", bson.D{{"$gte", 1000 * (i + 1)}, {"$lt", 1000 * (i + 2)}}}})
 		return err
 	}, true},
 	{"bulkWrite", func(ctx context.Context, c *mongo.Collection, i int) error {
 		var models []mongo.WriteModel
 		for j := range 10 {
-			models = append(models, mongo.NewInsertOneModel().SetDocument(bson.D{{Key: "_id", Value: fmt.Sprint("b", i, "-", j)}}))
+			models = append(models, mongo.NewInsertOneModel().SetDocument(bson.D{{"_id", fmt.Sprint("b", i, "-", j)}}))
 		}
 		_, err := c.BulkWrite(ctx, models)
 		return err
 	}, true},
 	{"$merge", func(ctx context.Context, c *mongo.Collection, i int) error {
 		cursor, err := c.Aggregate(ctx, bson.A{
-			bson.D{{Key: "$match", Value: bson.D{{Key: "_id", Value: "a"}}}},
-			bson.D{{Key: "$set", Value: bson.D{{Key: "_id", Value: fmt.Sprint(c.Name(), i)}}}},
-			bson.D{{Key: "$merge", Value: "merged"}},
+			bson.D{{"$match", bson.D{{"_id", "a"}}}},
+			bson.D{{"$set", bson.D{{"_id", fmt.Sprint(c.Name(), i)}}}},
+			bson.D{{"$merge", "merged"}},
 		})
 		if err != nil {
 			return err
@@ -84,9 +84,9 @@ var durableCommands = []durableCommand{
 		}
 		defer s.EndSession(ctx)
 		_, err = s.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-			_, err := c.InsertOne(ctx, bson.D{{Key: "_id", Value: fmt.Sprint("t", i)}})
+			_, err := c.InsertOne(ctx, bson.D{{"_id", fmt.Sprint("t", i)}})
 			if err == nil {
-				_, err = c.InsertOne(ctx, bson.D{{Key: "_id", Value: fmt.Sprint("s", i)}})
+				_, err = c.InsertOne(ctx, bson.D{{"_id", fmt.Sprint("s", i)}})
 			}
 			return nil, err
 		}, options.Transaction().SetWriteConcern(sessionConcern(c)))
@@ -144,8 +144,8 @@ func TestSyncs(t *testing.T) {
 			for _, concern := range concerns {
 				c := db.Client().Database("test").Collection(concern.name, options.Collection().SetWriteConcern(concern.wc))
 				for _, name := range []string{concern.name, "merged"} {
-					_, err := db.Client().Database("test").Collection(name).UpdateOne(t.Context(), bson.D{{Key: "_id", Value: "a"}},
-						bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}, options.UpdateOne().SetUpsert(true))
+					_, err := db.Client().Database("test").Collection(name).UpdateOne(t.Context(), bson.D{{"_id", "a"}},
+						bson.D{{"$set", bson.D{{"x", 1}}}}, options.UpdateOne().SetUpsert(true))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -196,7 +196,7 @@ func TestAnnouncedDefault(t *testing.T) {
 			DefaultWriteConcern       struct{ W any }
 			DefaultWriteConcernSource string
 		}
-		if err := admin.RunCommand(t.Context(), bson.D{{Key: "getDefaultRWConcern", Value: 1}}).Decode(&reply); err != nil {
+		if err := admin.RunCommand(t.Context(), bson.D{{"getDefaultRWConcern", 1}}).Decode(&reply); err != nil {
 			t.Fatal(err)
 		}
 		if reply.DefaultWriteConcern.W != want || reply.DefaultWriteConcernSource != "implicit" {
@@ -206,12 +206,12 @@ func TestAnnouncedDefault(t *testing.T) {
 			continue
 		}
 		c := db.Client().Database("test").Collection("c")
-		other, n := bson.E{Key: "w", Value: 1}, int64(0)
+		other, n := bson.E{"w", 1}, int64(0)
 		if policy == sheaf.SyncOnRequest {
-			other, n = bson.E{Key: "w", Value: "majority"}, 1
+			other, n = bson.E{"w", "majority"}, 1
 		}
 		if err := admin.RunCommand(t.Context(), bson.D{
-			{Key: "setDefaultRWConcern", Value: 1}, {Key: "defaultWriteConcern", Value: bson.D{other}},
+			{"setDefaultRWConcern", 1}, {"defaultWriteConcern", bson.D{other}},
 		}).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestDurableTimeIsMeasured(t *testing.T) {
 				DurableOpTime optime `bson:"durableOpTime"`
 			}
 		}
-		err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "replSetGetStatus", Value: 1}}).Decode(&status)
+		err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{"replSetGetStatus", 1}}).Decode(&status)
 		if err != nil {
 			t.Fatal(err)
 		}

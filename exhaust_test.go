@@ -102,7 +102,7 @@ func fillCollection(t *testing.T, c *mongo.Collection, n, size int) {
 	t.Helper()
 	docs := make([]bson.D, n)
 	for i := range docs {
-		docs[i] = bson.D{{Key: "_id", Value: int32(i)}, {Key: "pad", Value: strings.Repeat("x", size)}}
+		docs[i] = bson.D{{"_id", int32(i)}, {"pad", strings.Repeat("x", size)}}
 	}
 	if _, err := c.InsertMany(t.Context(), docs); err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestExhaustAwait(t *testing.T) {
 	t.Parallel()
 	db, connect := serveRaw(t)
 	test := db.Client().Database("test")
-	if err := test.RunCommand(t.Context(), bson.D{{Key: "create", Value: "log"}, {Key: "capped", Value: true}, {Key: "size", Value: 1 << 20}}).Err(); err != nil {
+	if err := test.RunCommand(t.Context(), bson.D{{"create", "log"}, {"capped", true}, {"size", 1 << 20}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	fillCollection(t, test.Collection("log"), 1, 1)
@@ -240,7 +240,7 @@ func TestExhaustAtTheEnd(t *testing.T) {
 	t.Parallel()
 	db, connect := serveRaw(t)
 	test := db.Client().Database("test")
-	if err := test.RunCommand(t.Context(), bson.D{{Key: "create", Value: "log"}, {Key: "capped", Value: true}, {Key: "size", Value: 1 << 20}}).Err(); err != nil {
+	if err := test.RunCommand(t.Context(), bson.D{{"create", "log"}, {"capped", true}, {"size", 1 << 20}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	fillCollection(t, test.Collection("log"), 3, 1)

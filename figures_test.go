@@ -13,42 +13,42 @@ import (
 )
 
 // slowly is a predicate that takes long for each document.
-var slowly = bson.E{Key: "$where", Value: "sleep(1000); true"}
+var slowly = bson.E{"$where", "sleep(1000); true"}
 
 // runningCommands are commands that run a plan, and how it is summed up while it runs.
 func runningCommands() map[string]struct {
 	cmd  bson.D
 	plan string
 } {
-	byIndex, all := bson.D{{Key: "a", Value: 1}, slowly}, bson.D{slowly}
+	byIndex, all := bson.D{{"a", 1}, slowly}, bson.D{slowly}
 	// $where does not stand in $match.
-	byFunction := bson.D{{Key: "a", Value: 1}, {Key: "$expr", Value: bson.D{{Key: "$function", Value: bson.D{
-		{Key: "body", Value: "function() { sleep(1000); return true }"},
-		{Key: "args", Value: bson.A{}},
-		{Key: "lang", Value: "js"},
+	byFunction := bson.D{{"a", 1}, {"$expr", bson.D{{"$function", bson.D{
+		{"body", "function() { sleep(1000); return true }"},
+		{"args", bson.A{}},
+		{"lang", "js"},
 	}}}}}
-	set := bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}
+	set := bson.D{{"$set", bson.D{{"x", 1}}}}
 	type running = struct {
 		cmd  bson.D
 		plan string
 	}
 	return map[string]running{
-		"find":      {bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: byIndex}}, "IXSCAN { a: 1 }"},
-		"find all":  {bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: all}}, "COLLSCAN"},
-		"count":     {bson.D{{Key: "count", Value: "c"}, {Key: "query", Value: byIndex}}, "IXSCAN { a: 1 }"},
-		"distinct":  {bson.D{{Key: "distinct", Value: "c"}, {Key: "key", Value: "x"}, {Key: "query", Value: byIndex}}, "IXSCAN { a: 1 }"},
-		"aggregate": {bson.D{{Key: "aggregate", Value: "c"}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{bson.D{{Key: "$match", Value: byFunction}}}}}, "IXSCAN { a: 1 }"},
-		"update": {bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{
-			bson.D{{Key: "q", Value: byIndex}, {Key: "u", Value: set}, {Key: "multi", Value: true}},
+		"find":      {bson.D{{"find", "c"}, {"filter", byIndex}}, "IXSCAN { a: 1 }"},
+		"find all":  {bson.D{{"find", "c"}, {"filter", all}}, "COLLSCAN"},
+		"count":     {bson.D{{"count", "c"}, {"query", byIndex}}, "IXSCAN { a: 1 }"},
+		"distinct":  {bson.D{{"distinct", "c"}, {"key", "x"}, {"query", byIndex}}, "IXSCAN { a: 1 }"},
+		"aggregate": {bson.D{{"aggregate", "c"}, {"cursor", bson.D{}}, {"pipeline", bson.A{bson.D{{"$match", byFunction}}}}}, "IXSCAN { a: 1 }"},
+		"update": {bson.D{{"update", "c"}, {"updates", bson.A{
+			bson.D{{"q", byIndex}, {"u", set}, {"multi", true}},
 		}}}, "IXSCAN { a: 1 }"},
-		"delete":        {bson.D{{Key: "delete", Value: "c"}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: byIndex}, {Key: "limit", Value: 0}}}}}, "IXSCAN { a: 1 }"},
-		"findAndModify": {bson.D{{Key: "findAndModify", Value: "c"}, {Key: "query", Value: byIndex}, {Key: "update", Value: set}}, "IXSCAN { a: 1 }"},
+		"delete":        {bson.D{{"delete", "c"}, {"deletes", bson.A{bson.D{{"q", byIndex}, {"limit", 0}}}}}, "IXSCAN { a: 1 }"},
+		"findAndModify": {bson.D{{"findAndModify", "c"}, {"query", byIndex}, {"update", set}}, "IXSCAN { a: 1 }"},
 		"mapReduce": {bson.D{
-			{Key: "mapReduce", Value: "c"},
-			{Key: "query", Value: byIndex},
-			{Key: "map", Value: "function() { emit(1, 1) }"},
-			{Key: "reduce", Value: "function() { return 1 }"},
-			{Key: "out", Value: bson.D{{Key: "inline", Value: 1}}},
+			{"mapReduce", "c"},
+			{"query", byIndex},
+			{"map", "function() { emit(1, 1) }"},
+			{"reduce", "function() { return 1 }"},
+			{"out", bson.D{{"inline", 1}}},
 		}, "IXSCAN { a: 1 }"},
 	}
 }
@@ -60,20 +60,20 @@ func TestPlanSummaryOfRunningOperations(t *testing.T) {
 	d, admin := db.Client().Database("d"), db.Client().Database("admin")
 	var docs bson.A
 	for i := range 100 {
-		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: 1}})
+		docs = append(docs, bson.D{{"_id", i}, {"a", 1}})
 	}
 	mustRun(t, d, "insert", "c", "documents", docs)
-	mustRun(t, d, "createIndexes", "c", "indexes", bson.A{bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a"}}})
+	mustRun(t, d, "createIndexes", "c", "indexes", bson.A{bson.D{{"key", bson.D{{"a", 1}}}, {"name", "a"}}})
 	for name, c := range runningCommands() {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_ = d.RunCommand(ctx, append(c.cmd, bson.E{Key: "comment", Value: name})).Err()
+			_ = d.RunCommand(ctx, append(c.cmd, bson.E{"comment", name})).Err()
 		}()
 		var op bson.Raw
 		for deadline := time.Now().Add(patience); op == nil && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-			values, err := mustRun(t, admin, "currentOp", 1, "command.comment", name, "planSummary", bson.D{{Key: "$exists", Value: true}}).Lookup("inprog").Array().Values()
+			values, err := mustRun(t, admin, "currentOp", 1, "command.comment", name, "planSummary", bson.D{{"$exists", true}}).Lookup("inprog").Array().Values()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,23 +99,23 @@ func TestBulkWriteIsShownOnItsCollection(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, nil)
 	d, admin := db.Client().Database("d"), db.Client().Database("admin")
-	mustRun(t, d, "insert", "c", "documents", bson.A{bson.D{{Key: "_id", Value: 1}}})
+	mustRun(t, d, "insert", "c", "documents", bson.A{bson.D{{"_id", 1}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		_ = admin.RunCommand(ctx, bson.D{
-			{Key: "bulkWrite", Value: 1},
-			{Key: "ops", Value: bson.A{
-				bson.D{{Key: "insert", Value: 1}, {Key: "document", Value: bson.D{{Key: "_id", Value: 1}}}},
+			{"bulkWrite", 1},
+			{"ops", bson.A{
+				bson.D{{"insert", 1}, {"document", bson.D{{"_id", 1}}}},
 				bson.D{
-					{Key: "update", Value: 0},
-					{Key: "filter", Value: bson.D{{Key: "$where", Value: "while (true) {}"}}},
-					{Key: "updateMods", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}},
+					{"update", 0},
+					{"filter", bson.D{{"$where", "while (true) {}"}}},
+					{"updateMods", bson.D{{"$set", bson.D{{"x", 1}}}}},
 				},
 			}},
-			{Key: "nsInfo", Value: bson.A{bson.D{{Key: "ns", Value: "d.c"}}, bson.D{{Key: "ns", Value: "d.e"}}}},
+			{"nsInfo", bson.A{bson.D{{"ns", "d.c"}}, bson.D{{"ns", "d.e"}}}},
 		}).Err()
 	}()
 	var op bson.Raw
@@ -143,14 +143,14 @@ func TestExplainTellsTheWork(t *testing.T) {
 	d := mustOpen(t, sheaf.Memory, nil).Client().Database("d")
 	var docs bson.A
 	for i := range 6 {
-		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i}})
+		docs = append(docs, bson.D{{"_id", i}, {"a", i}})
 	}
 	mustRun(t, d, "insert", "c", "documents", docs)
-	mustRun(t, d, "createIndexes", "c", "indexes", bson.A{bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a"}}})
-	where := bson.E{Key: "$where", Value: "sleep(20); return this._id % 2 == 0"}
+	mustRun(t, d, "createIndexes", "c", "indexes", bson.A{bson.D{{"key", bson.D{{"a", 1}}}, {"name", "a"}}})
+	where := bson.E{"$where", "sleep(20); return this._id % 2 == 0"}
 	stats := func(filter bson.D) bson.Raw {
 		t.Helper()
-		return mustRun(t, d, "explain", bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: filter}}).Lookup("executionStats").Document()
+		return mustRun(t, d, "explain", bson.D{{"find", "c"}, {"filter", filter}}).Lookup("executionStats").Document()
 	}
 	for name, c := range map[string]struct {
 		filter bson.D
@@ -159,12 +159,12 @@ func TestExplainTellsTheWork(t *testing.T) {
 	}{
 		"scan": {bson.D{where}, []string{"executionStages"}, map[string]int64{"nReturned": 3, "works": 7, "advanced": 3, "needTime": 3, "isEOF": 1, "docsExamined": 6}},
 		"fetch": {
-			bson.D{{Key: "a", Value: bson.D{{Key: "$gte", Value: 1}}}, where},
+			bson.D{{"a", bson.D{{"$gte", 1}}}, where},
 			[]string{"executionStages"},
 			map[string]int64{"nReturned": 2, "works": 6, "advanced": 2, "needTime": 3, "isEOF": 1, "docsExamined": 5},
 		},
 		"keys": {
-			bson.D{{Key: "a", Value: bson.D{{Key: "$gte", Value: 1}}}, where},
+			bson.D{{"a", bson.D{{"$gte", 1}}}, where},
 			[]string{"executionStages", "inputStage"},
 			map[string]int64{"nReturned": 5, "works": 6, "advanced": 5, "needTime": 0, "isEOF": 1, "keysExamined": 5, "seeks": 1},
 		},
@@ -195,7 +195,7 @@ func TestExplainPrintsTheLimits(t *testing.T) {
 	client := mustOpen(t, sheaf.Memory, nil).Client()
 	limits := func() bson.Raw {
 		t.Helper()
-		return mustRun(t, client.Database("d"), "explain", bson.D{{Key: "find", Value: "c"}}).Lookup("serverParameters").Document()
+		return mustRun(t, client.Database("d"), "explain", bson.D{{"find", "c"}}).Lookup("serverParameters").Document()
 	}
 	elements, err := limits().Elements()
 	if err != nil || len(elements) == 0 {
@@ -228,10 +228,10 @@ func TestMechanisms(t *testing.T) {
 	admin := mustOpen(t, sheaf.Memory, nil).Client().Database("admin")
 	for _, name := range []string{"hello", "isMaster"} {
 		reply := mustRun(t, admin, name, 1, "saslSupportedMechs", "admin.user", "speculativeAuthenticate", bson.D{
-			{Key: "saslStart", Value: 1},
-			{Key: "mechanism", Value: "SCRAM-SHA-256"},
-			{Key: "payload", Value: bson.Binary{Data: []byte("n,,n=user,r=x")}},
-			{Key: "db", Value: "admin"},
+			{"saslStart", 1},
+			{"mechanism", "SCRAM-SHA-256"},
+			{"payload", bson.Binary{Data: []byte("n,,n=user,r=x")}},
+			{"db", "admin"},
 		})
 		for _, field := range []string{"saslSupportedMechs", "speculativeAuthenticate"} {
 			if v, err := reply.LookupErr(field); err == nil {
@@ -262,8 +262,8 @@ func TestDurableOpTime(t *testing.T) {
 		t.Helper()
 		mustRun(t, db.Client().Database("d"), "insert", "c", "documents", bson.A{bson.D{}}, "writeConcern", concern)
 	}
-	write(bson.D{{Key: "w", Value: "majority"}})
-	write(bson.D{{Key: "w", Value: 1}})
+	write(bson.D{{"w", "majority"}})
+	write(bson.D{{"w", 1}})
 	if applied, durable, recovery := times(); durable.Equal(applied) || !recovery.Equal(durable) {
 		t.Errorf("before a sync: applied %v, durable %v, recovery %v", applied, durable, recovery)
 	}
@@ -310,20 +310,20 @@ func TestValidateCounts(t *testing.T) {
 	t.Parallel()
 	d := mustOpen(t, sheaf.Memory, nil).Client().Database("d")
 	index := func(name string, key bson.D, more ...bson.E) bson.D {
-		return append(bson.D{{Key: "name", Value: name}, {Key: "key", Value: key}}, more...)
+		return append(bson.D{{"name", name}, {"key", key}}, more...)
 	}
 	mustRun(t, d, "createIndexes", "c", "indexes", bson.A{
-		index("plain", bson.D{{Key: "a", Value: 1}}),
-		index("sparse", bson.D{{Key: "s", Value: 1}}, bson.E{Key: "sparse", Value: true}),
-		index("partial", bson.D{{Key: "a", Value: -1}}, bson.E{Key: "partialFilterExpression", Value: bson.D{{Key: "a", Value: bson.D{{Key: "$lt", Value: 3}}}}}),
-		index("multikey", bson.D{{Key: "tags", Value: 1}}),
-		index("text", bson.D{{Key: "words", Value: "text"}}),
+		index("plain", bson.D{{"a", 1}}),
+		index("sparse", bson.D{{"s", 1}}, bson.E{"sparse", true}),
+		index("partial", bson.D{{"a", -1}}, bson.E{"partialFilterExpression", bson.D{{"a", bson.D{{"$lt", 3}}}}}),
+		index("multikey", bson.D{{"tags", 1}}),
+		index("text", bson.D{{"words", "text"}}),
 	})
 	var docs bson.A
 	for i := range 10 {
-		doc := bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i}, {Key: "tags", Value: bson.A{1, 2, 2, i + 10}}, {Key: "words", Value: fmt.Sprintf("red green red%d", i)}}
+		doc := bson.D{{"_id", i}, {"a", i}, {"tags", bson.A{1, 2, 2, i + 10}}, {"words", fmt.Sprintf("red green red%d", i)}}
 		if i%2 == 0 {
-			doc = append(doc, bson.E{Key: "s", Value: i})
+			doc = append(doc, bson.E{"s", i})
 		}
 		docs = append(docs, doc)
 	}
@@ -352,7 +352,7 @@ func TestValidateCounts(t *testing.T) {
 	healthy := map[string]int64{"nrecords": 10, "nIndexes": 6, "nInvalidDocuments": 0, "nNonCompliantDocuments": 0}
 	check(false, healthy, 0)
 	check(true, healthy, 0)
-	mustRun(t, d, "collMod", "c", "validator", bson.D{{Key: "a", Value: bson.D{{Key: "$lt", Value: 6}}}})
+	mustRun(t, d, "collMod", "c", "validator", bson.D{{"a", bson.D{{"$lt", 6}}}})
 	refused := map[string]int64{"nrecords": 10, "nInvalidDocuments": 0, "nNonCompliantDocuments": 4}
 	check(false, refused, 1)
 	mustRun(t, d, "collMod", "c", "validationLevel", "off")

@@ -47,7 +47,7 @@ func publish(ctx context.Context, topic *mongo.Collection, n, publishers int) er
 	for by := range publishers {
 		go func() {
 			for i := by; i < n; i += publishers {
-				message := bson.D{{Key: "by", Value: int32(by)}, {Key: "n", Value: int32(i / publishers)}, {Key: "text", Value: "what happened, in a few words"}}
+				message := bson.D{{"by", int32(by)}, {"n", int32(i / publishers)}, {"text", "what happened, in a few words"}}
 				if _, err := topic.InsertOne(ctx, message); err != nil {
 					errs <- err
 					return
@@ -78,7 +78,7 @@ func deliver(tb testing.TB, db *sheaf.DB, listeners, n, publishers int, started 
 		tb.Fatal(err)
 	}
 	topic := d.Collection("topic")
-	if _, err := topic.InsertOne(tb.Context(), bson.D{{Key: "by", Value: int32(-1)}, {Key: "n", Value: int32(0)}}); err != nil {
+	if _, err := topic.InsertOne(tb.Context(), bson.D{{"by", int32(-1)}, {"n", int32(0)}}); err != nil {
 		tb.Fatal(err)
 	}
 	var seen atomic.Int64

@@ -18,17 +18,17 @@ import (
 // tenth must cost what those of the first did. Let it run for more than the ten seconds of the history.
 func BenchmarkQueue(b *testing.B) {
 	b.Run("fifo", func(b *testing.B) {
-		benchQueue(b, bson.D{{Key: "createdOn", Value: 1}})
+		benchQueue(b, bson.D{{"createdOn", 1}})
 	})
 	b.Run("priority", func(b *testing.B) {
-		benchQueue(b, bson.D{{Key: "priority", Value: -1}, {Key: "createdOn", Value: 1}})
+		benchQueue(b, bson.D{{"priority", -1}, {"createdOn", 1}})
 	})
 }
 
 func benchQueue(b *testing.B, order bson.D) {
 	const workers, waiting = 8, 1000
 	c := openStreams(b, workers).Collection("queue")
-	keys := append(bson.D{{Key: "startTime", Value: 1}}, order...)
+	keys := append(bson.D{{"startTime", 1}}, order...)
 	if _, err := c.Indexes().CreateOne(b.Context(), mongo.IndexModel{Keys: keys}); err != nil {
 		b.Fatal(err)
 	}
@@ -36,11 +36,11 @@ func benchQueue(b *testing.B, order bson.D) {
 	publish := func(ctx context.Context) error {
 		n := last.Add(1)
 		_, err := c.InsertOne(ctx, bson.D{
-			{Key: "_id", Value: n},
-			{Key: "startTime", Value: nil},
-			{Key: "createdOn", Value: n},
-			{Key: "priority", Value: n * 7 % 5},
-			{Key: "text", Value: "what is to be done, in a few words"},
+			{"_id", n},
+			{"startTime", nil},
+			{"createdOn", n},
+			{"priority", n * 7 % 5},
+			{"text", "what is to be done, in a few words"},
 		})
 		return err
 	}
@@ -60,7 +60,7 @@ func benchQueue(b *testing.B, order bson.D) {
 	for range workers {
 		working.Go(func() {
 			for n := taken.Add(1); n <= int64(b.N); n = taken.Add(1) {
-				job, err := c.FindOneAndUpdate(b.Context(), bson.D{{Key: "startTime", Value: nil}}, setField("startTime", n), opts).Raw()
+				job, err := c.FindOneAndUpdate(b.Context(), bson.D{{"startTime", nil}}, setField("startTime", n), opts).Raw()
 				if err == nil {
 					_, err = c.UpdateByID(b.Context(), job.Lookup("_id"), setField("endTime", n))
 				}
@@ -93,5 +93,5 @@ func cpuTime(b *testing.B) time.Duration {
 }
 
 func setField(name string, value any) bson.D {
-	return bson.D{{Key: "$set", Value: bson.D{{Key: name, Value: value}}}}
+	return bson.D{{"$set", bson.D{{name, value}}}}
 }

@@ -22,7 +22,7 @@ func TestOperationsEndForWantOfMemory(t *testing.T) {
 	defer runtime.KeepAlive(ballast)
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{ProcessMemory: 1 << 20, RequestMemory: 1 << 20})
 	// Before it is served: on a busy machine an insert may run for a while, too.
-	if _, err := db.Client().Database("d").Collection("c").InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}); err != nil {
+	if _, err := db.Client().Database("d").Collection("c").InsertOne(ctx, bson.D{{"_id", 1}}); err != nil {
 		t.Fatal(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,7 +35,7 @@ func TestOperationsEndForWantOfMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Disconnect(ctx) })
-	_, err = client.Database("d").Collection("c").Find(ctx, bson.D{{Key: "$where", Value: "sleep(600000); return true"}})
+	_, err = client.Database("d").Collection("c").Find(ctx, bson.D{{"$where", "sleep(600000); return true"}})
 	if refused, ok := err.(mongo.CommandError); !ok || refused.Code != 146 { //nolint:errorlint // the driver returns it as it is
 		t.Fatalf("a command without end: %v", err)
 	}

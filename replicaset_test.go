@@ -38,7 +38,7 @@ func writeThrough(t *testing.T, opts *options.ClientOptions) error {
 		return err
 	}
 	defer func() { _ = client.Disconnect(context.Background()) }()
-	_, err = client.Database("d").Collection("c").InsertOne(t.Context(), bson.D{{Key: "from", Value: t.Name()}})
+	_, err = client.Database("d").Collection("c").InsertOne(t.Context(), bson.D{{"from", t.Name()}})
 	return err
 }
 
@@ -123,7 +123,7 @@ func TestForwardedPort(t *testing.T) {
 		}
 	}
 	var hello struct{ Me string }
-	if err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
+	if err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{"hello", 1}}).Decode(&hello); err != nil {
 		t.Fatal(err)
 	}
 	if hello.Me != "sheaf.memory:27017" {
@@ -160,7 +160,7 @@ func TestStandalone(t *testing.T) {
 	if err := writeThrough(t, options.Client().ApplyURI("mongodb://"+address)); err != nil {
 		t.Error(err)
 	}
-	reply, err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "hello", Value: 1}}).Raw()
+	reply, err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{"hello", 1}}).Raw()
 	if err != nil {
 		t.Fatal(err)
 	}

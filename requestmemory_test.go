@@ -18,7 +18,7 @@ func requestMemory(t *testing.T, db *sheaf.DB) (m struct {
 },
 ) {
 	t.Helper()
-	raw, err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+	raw, err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{"serverStatus", 1}}).Raw()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +39,12 @@ func TestRequestMemoryIsTold(t *testing.T) {
 	}
 	coll := db.Client().Database("d").Collection("c")
 	for range 24 {
-		if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "p", Value: strings.Repeat("x", 1<<20)}}); err != nil {
+		if _, err := coll.InsertOne(t.Context(), bson.D{{"p", strings.Repeat("x", 1<<20)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all := bson.D{{Key: "_id", Value: 1}, {Key: "all", Value: bson.D{{Key: "$push", Value: "$p"}}}}
-	_, err := coll.Aggregate(t.Context(), mongo.Pipeline{{{Key: "$group", Value: all}}})
+	all := bson.D{{"_id", 1}, {"all", bson.D{{"$push", "$p"}}}}
+	_, err := coll.Aggregate(t.Context(), mongo.Pipeline{{{"$group", all}}})
 	var refused mongo.CommandError
 	if !errors.As(err, &refused) || refused.Code != 146 {
 		t.Errorf("a group of 24 MiB: %v", err)
@@ -68,7 +68,7 @@ func TestLargeSortsAlone(t *testing.T) {
 	coll := db.Client().Database("d").Collection("c")
 	for i := range 12 {
 		text := strings.Repeat([]string{"aa", "xa"}[i%2], size/2)
-		if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "s", Value: text}}); err != nil {
+		if _, err := coll.InsertOne(t.Context(), bson.D{{"_id", i}, {"s", text}}); err != nil {
 			t.Fatal(err)
 		}
 		if i == 4 || i == 11 {
@@ -81,14 +81,14 @@ func TestLargeSortsAlone(t *testing.T) {
 func sortLarge(t *testing.T, coll *mongo.Collection, documents int) {
 	t.Helper()
 	for _, field := range []string{"s", "n"} {
-		sort := bson.D{{Key: field, Value: 1}}
+		sort := bson.D{{field, 1}}
 		found, err := coll.Find(t.Context(), bson.D{}, options.Find().SetSort(sort))
 		mustCount(t, "find by "+field, documents, found, err)
 		for name, last := range map[string]bson.D{
-			"whole documents": {{Key: "$match", Value: bson.D{}}},
-			"numbers":         {{Key: "$project", Value: bson.D{{Key: "s", Value: 0}}}},
+			"whole documents": {{"$match", bson.D{}}},
+			"numbers":         {{"$project", bson.D{{"s", 0}}}},
 		} {
-			found, err := coll.Aggregate(t.Context(), mongo.Pipeline{{{Key: "$unwind", Value: "$_id"}}, {{Key: "$sort", Value: sort}}, last})
+			found, err := coll.Aggregate(t.Context(), mongo.Pipeline{{{"$unwind", "$_id"}}, {{"$sort", sort}}, last})
 			mustCount(t, name+" by "+field, documents, found, err)
 		}
 	}

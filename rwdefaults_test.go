@@ -36,19 +36,19 @@ func TestDefaultConcerns(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	get := func() (d rwDefaults) {
-		if err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "getDefaultRWConcern", Value: 1}}).Decode(&d); err != nil {
+		if err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{"getDefaultRWConcern", 1}}).Decode(&d); err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
 	set := func(args ...bson.E) error {
-		return db.Client().Database("admin").RunCommand(t.Context(), append(bson.D{{Key: "setDefaultRWConcern", Value: 1}}, args...)).Err()
+		return db.Client().Database("admin").RunCommand(t.Context(), append(bson.D{{"setDefaultRWConcern", 1}}, args...)).Err()
 	}
 	if d := get(); d.ReadSource != "implicit" || d.WriteSource != "implicit" || d.WriteConcern["w"] != "majority" ||
 		d.ReadConcern["level"] != "local" || !d.OpTime.IsZero() {
 		t.Errorf("%+v", d)
 	}
-	if err := set(bson.E{Key: "defaultWriteConcern", Value: bson.D{}}); err != nil {
+	if err := set(bson.E{"defaultWriteConcern", bson.D{}}); err != nil {
 		t.Error(err)
 	}
 	if n := durableCommits(t, db); n != 1 {
@@ -58,26 +58,26 @@ func TestDefaultConcerns(t *testing.T) {
 		arg  bson.E
 		code int32
 	}{
-		"nothing":      {bson.E{Key: "comment", Value: 1}, 2},
-		"snapshot":     {bson.E{Key: "defaultReadConcern", Value: bson.D{{Key: "level", Value: "snapshot"}}}, 2},
-		"linearizable": {bson.E{Key: "defaultReadConcern", Value: bson.D{{Key: "level", Value: "linearizable"}}}, 2},
-		"a time": {bson.E{Key: "defaultReadConcern", Value: bson.D{
-			{Key: "level", Value: "local"}, {Key: "afterClusterTime", Value: bson.Timestamp{T: 1}},
+		"nothing":      {bson.E{"comment", 1}, 2},
+		"snapshot":     {bson.E{"defaultReadConcern", bson.D{{"level", "snapshot"}}}, 2},
+		"linearizable": {bson.E{"defaultReadConcern", bson.D{{"level", "linearizable"}}}, 2},
+		"a time": {bson.E{"defaultReadConcern", bson.D{
+			{"level", "local"}, {"afterClusterTime", bson.Timestamp{T: 1}},
 		}}, 2},
-		"w 0":    {bson.E{Key: "defaultWriteConcern", Value: bson.D{{Key: "w", Value: 0}}}, 2},
-		"w 2":    {bson.E{Key: "defaultWriteConcern", Value: bson.D{{Key: "w", Value: 2}}}, 100},
-		"a mode": {bson.E{Key: "defaultWriteConcern", Value: bson.D{{Key: "w", Value: "dc"}}}, 79},
-		"w 1":    {bson.E{Key: "defaultWriteConcern", Value: bson.D{{Key: "w", Value: 1}, {Key: "j", Value: true}}}, 0},
+		"w 0":    {bson.E{"defaultWriteConcern", bson.D{{"w", 0}}}, 2},
+		"w 2":    {bson.E{"defaultWriteConcern", bson.D{{"w", 2}}}, 100},
+		"a mode": {bson.E{"defaultWriteConcern", bson.D{{"w", "dc"}}}, 79},
+		"w 1":    {bson.E{"defaultWriteConcern", bson.D{{"w", 1}, {"j", true}}}, 0},
 	} {
 		if err := set(c.arg); code(err) != c.code {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := set(bson.E{Key: "defaultReadConcern", Value: bson.D{{Key: "level", Value: "majority"}}},
-		bson.E{Key: "defaultWriteConcern", Value: bson.D{{Key: "w", Value: "majority"}}}); err != nil {
+	if err := set(bson.E{"defaultReadConcern", bson.D{{"level", "majority"}}},
+		bson.E{"defaultWriteConcern", bson.D{{"w", "majority"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := set(bson.E{Key: "defaultWriteConcern", Value: bson.D{}}); code(err) != 20 {
+	if err := set(bson.E{"defaultWriteConcern", bson.D{}}); code(err) != 20 {
 		t.Errorf("the default was taken back: %v", err)
 	}
 	if err := db.Close(); err != nil {

@@ -20,7 +20,7 @@ func run(t *testing.T, db *mongo.Database, cmd ...any) (bson.Raw, error) {
 	t.Helper()
 	doc := bson.D{}
 	for i := 0; i < len(cmd); i += 2 {
-		doc = append(doc, bson.E{Key: cmd[i].(string), Value: cmd[i+1]})
+		doc = append(doc, bson.E{cmd[i].(string), cmd[i+1]})
 	}
 	return db.RunCommand(t.Context(), doc).Raw()
 }
@@ -47,16 +47,16 @@ func TestParametersTakeEffect(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{SlowOperation: time.Hour})
 	admin, d := db.Client().Database("admin"), db.Client().Database("d")
-	mustRun(t, d, "insert", "c", "documents", bson.A{bson.D{{Key: "a", Value: 1}}})
+	mustRun(t, d, "insert", "c", "documents", bson.A{bson.D{{"a", 1}}})
 	set := func(name string, v any) { t.Helper(); mustRun(t, admin, "setParameter", 1, name, v) }
 
 	set("notablescan", true)
-	_, err := run(t, d, "find", "c", "filter", bson.D{{Key: "a", Value: 1}})
+	_, err := run(t, d, "find", "c", "filter", bson.D{{"a", 1}})
 	wantCode(t, err, 291)
 	mustRun(t, d, "find", "c")
-	mustRun(t, d, "find", "c", "filter", bson.D{{Key: "_id", Value: 1}})
+	mustRun(t, d, "find", "c", "filter", bson.D{{"_id", 1}})
 	set("notablescan", false)
-	mustRun(t, d, "find", "c", "filter", bson.D{{Key: "a", Value: 1}})
+	mustRun(t, d, "find", "c", "filter", bson.D{{"a", 1}})
 
 	set("requireApiVersion", true)
 	_, err = run(t, d, "find", "c")
@@ -78,21 +78,21 @@ func TestParametersTakeEffect(t *testing.T) {
 		t.Error("logLevel 1 does not log operations")
 	}
 	set("logLevel", 0)
-	set("logComponentVerbosity", bson.D{{Key: "command", Value: bson.D{{Key: "verbosity", Value: 2}}}})
+	set("logComponentVerbosity", bson.D{{"command", bson.D{{"verbosity", 2}}}})
 	if !logged("component-2") {
 		t.Error("logComponentVerbosity does not log operations")
 	}
-	set("logComponentVerbosity", bson.D{{Key: "command", Value: bson.D{{Key: "verbosity", Value: -1}}}})
+	set("logComponentVerbosity", bson.D{{"command", bson.D{{"verbosity", -1}}}})
 	if logged("inherited") {
 		t.Error("a component without a verbosity of its own is verbose")
 	}
-	for _, bad := range []any{bson.D{{Key: "none", Value: 1}}, bson.D{{Key: "command", Value: 6}}, 1} {
+	for _, bad := range []any{bson.D{{"none", 1}}, bson.D{{"command", 6}}, 1} {
 		if _, err := run(t, admin, "setParameter", 1, "logComponentVerbosity", bad); err == nil {
 			t.Errorf("logComponentVerbosity %v is accepted", bad)
 		}
 	}
 
-	mustRun(t, admin, "profile", 0, "filter", bson.D{{Key: "command.comment", Value: "by-filter"}})
+	mustRun(t, admin, "profile", 0, "filter", bson.D{{"command.comment", "by-filter"}})
 	if logged("other") || !logged("by-filter") {
 		t.Error("the filter of profile does not choose what is logged")
 	}
@@ -208,7 +208,7 @@ func TestCommandLineIsTheServers(t *testing.T) {
 		t.Errorf("embedded: argv %s, parsed %s", argv, parsed)
 	}
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{
-		CommandLine: []string{"sheaf", "serve"}, Settings: bson.D{{Key: "net", Value: bson.D{{Key: "port", Value: 1}}}},
+		CommandLine: []string{"sheaf", "serve"}, Settings: bson.D{{"net", bson.D{{"port", 1}}}},
 	})
 	served := mustRun(t, db.Client().Database("admin"), "getCmdLineOpts", 1)
 	if got := served.Lookup("parsed", "net", "port").AsInt64(); got != 1 || !strings.Contains(served.Lookup("argv").String(), "serve") {
@@ -232,7 +232,7 @@ func TestParametersAreDocumented(t *testing.T) {
 		}
 	}
 	admin := mustOpen(t, sheaf.Memory, nil).Client().Database("admin")
-	elements, err := mustRun(t, admin, "getParameter", bson.D{{Key: "allParameters", Value: true}, {Key: "showDetails", Value: true}}).Elements()
+	elements, err := mustRun(t, admin, "getParameter", bson.D{{"allParameters", true}, {"showDetails", true}}).Elements()
 	if err != nil {
 		t.Fatal(err)
 	}

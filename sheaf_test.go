@@ -40,7 +40,7 @@ func TestReopen(t *testing.T) {
 		if n, err := coll.CountDocuments(t.Context(), bson.D{}); err != nil || n != int64(i) {
 			t.Fatalf("%d documents at the %d. opening: %v", n, i, err)
 		}
-		if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}}); err != nil {
+		if _, err := coll.InsertOne(t.Context(), bson.D{{"_id", i}}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -110,7 +110,7 @@ func TestServeBesideTheEmbeddedClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doc := bson.D{{Key: "_id", Value: 1}}
+		doc := bson.D{{"_id", 1}}
 		if _, err := outside.Database("d").Collection("c").InsertOne(t.Context(), doc); err != nil {
 			t.Fatal(err)
 		}
@@ -132,10 +132,10 @@ func TestContextEndsACommand(t *testing.T) {
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{TestCommands: true})
 	admin := db.Client().Database("admin")
 	block := bson.D{
-		{Key: "configureFailPoint", Value: "failCommand"},
-		{Key: "mode", Value: "alwaysOn"},
-		{Key: "data", Value: bson.D{
-			{Key: "failCommands", Value: bson.A{"find"}}, {Key: "blockConnection", Value: true}, {Key: "blockTimeMS", Value: 60_000},
+		{"configureFailPoint", "failCommand"},
+		{"mode", "alwaysOn"},
+		{"data", bson.D{
+			{"failCommands", bson.A{"find"}}, {"blockConnection", true}, {"blockTimeMS", 60_000},
 		}},
 	}
 	if err := admin.RunCommand(t.Context(), block).Err(); err != nil {

@@ -46,7 +46,7 @@ func TestSizesOfOneCollection(t *testing.T) {
 			for from := 0; from < c.documents; from += c.batch {
 				var docs bson.A
 				for i := from; i < from+c.batch; i++ {
-					docs = append(docs, append(bson.D{{Key: "_id", Value: i}, {Key: "pad", Value: c.pad(random)}}, keysOf(i, c.indexes)...))
+					docs = append(docs, append(bson.D{{"_id", i}, {"pad", c.pad(random)}}, keysOf(i, c.indexes)...))
 				}
 				mustRun(t, d, "insert", "c", "documents", docs)
 			}
@@ -54,7 +54,7 @@ func TestSizesOfOneCollection(t *testing.T) {
 			db = reopened(t, db, dir, opts)
 			compareTables(t, db, dir, "flushed")
 			mustRun(t, db.Client().Database("d"), "delete", "c", "deletes", bson.A{bson.D{
-				{Key: "q", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$lt", Value: c.documents / 2}}}}}, {Key: "limit", Value: 0},
+				{"q", bson.D{{"_id", bson.D{{"$lt", c.documents / 2}}}}}, {"limit", 0},
 			}})
 			compareTables(t, db, dir, "half deleted")
 			compareTables(t, reopened(t, db, dir, opts), dir, "half deleted and flushed")
@@ -66,7 +66,7 @@ func TestSizesOfOneCollection(t *testing.T) {
 func indexesOn(n int) (specs bson.A) {
 	for i := range n {
 		name := fmt.Sprint("k", i)
-		specs = append(specs, bson.D{{Key: "key", Value: bson.D{{Key: name, Value: 1}}}, {Key: "name", Value: name}})
+		specs = append(specs, bson.D{{"key", bson.D{{name, 1}}}, {"name", name}})
 	}
 	return specs
 }
@@ -79,7 +79,7 @@ func keysOf(i, n int) (fields bson.D) {
 		if k%2 == 1 {
 			key = fmt.Sprint("key", i*7919, k)
 		}
-		fields = append(fields, bson.E{Key: fmt.Sprint("k", k), Value: key})
+		fields = append(fields, bson.E{fmt.Sprint("k", k), key})
 	}
 	return fields
 }

@@ -55,7 +55,7 @@ var slowCommands = []struct {
 }{
 	{
 		"find by an index",
-		bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "a", Value: 3}}}},
+		bson.D{{"find", "c"}, {"filter", bson.D{{"a", 3}}}},
 		map[string]any{
 			"type": "query", "ns": "d.c", "planSummary": "IXSCAN { a: 1 }", "keysExamined": 10.0, "docsExamined": 10.0, "nreturned": 10.0,
 			"queryHash": nil, "planCacheShapeHash": nil, "planCacheKey": nil, "cursorExhausted": true, "reslen": nil, "durationMillis": nil,
@@ -65,107 +65,107 @@ var slowCommands = []struct {
 	},
 	{
 		"find with a sort",
-		bson.D{{Key: "find", Value: "c"}, {Key: "sort", Value: bson.D{{Key: "b", Value: -1}}}, {Key: "batchSize", Value: 7}},
+		bson.D{{"find", "c"}, {"sort", bson.D{{"b", -1}}}, {"batchSize", 7}},
 		map[string]any{"planSummary": "COLLSCAN", "hasSortStage": true, "docsExamined": 100.0, "nreturned": 7.0, "cursorid": nil},
 		[]string{"usedDisk"},
 	},
 	{
 		"find by _id",
-		bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "_id", Value: 3}}}},
+		bson.D{{"find", "c"}, {"filter", bson.D{{"_id", 3}}}},
 		map[string]any{"planSummary": "IDHACK", "keysExamined": nil, "docsExamined": 1.0, "nreturned": 1.0},
 		nil,
 	},
 	{
 		"aggregate",
-		bson.D{{Key: "aggregate", Value: "c"}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
-			bson.D{{Key: "$match", Value: bson.D{{Key: "a", Value: 3}}}},
-			bson.D{{Key: "$lookup", Value: bson.D{{Key: "from", Value: "c"}, {Key: "localField", Value: "a"}, {Key: "foreignField", Value: "_id"}, {Key: "as", Value: "x"}}}},
+		bson.D{{"aggregate", "c"}, {"cursor", bson.D{}}, {"pipeline", bson.A{
+			bson.D{{"$match", bson.D{{"a", 3}}}},
+			bson.D{{"$lookup", bson.D{{"from", "c"}, {"localField", "a"}, {"foreignField", "_id"}, {"as", "x"}}}},
 		}}},
 		map[string]any{"planSummary": "IXSCAN { a: 1 }", "docsExamined": 11.0, "nreturned": 10.0, "queryHash": nil},
 		nil,
 	},
 	{
 		"group of all",
-		bson.D{{Key: "aggregate", Value: "c"}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
-			bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$pad"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}}}}},
+		bson.D{{"aggregate", "c"}, {"cursor", bson.D{}}, {"pipeline", bson.A{
+			bson.D{{"$group", bson.D{{"_id", "$pad"}, {"n", bson.D{{"$sum", 1}}}}}},
 		}}},
 		map[string]any{"planSummary": "COLLSCAN", "docsExamined": 100.0, "keysExamined": 0.0},
 		nil,
 	},
 	{
 		"count",
-		bson.D{{Key: "count", Value: "c"}, {Key: "query", Value: bson.D{{Key: "pad", Value: "x"}}}},
+		bson.D{{"count", "c"}, {"query", bson.D{{"pad", "x"}}}},
 		map[string]any{"planSummary": "COLLSCAN", "docsExamined": 100.0},
 		nil,
 	},
 	{
 		"distinct",
-		bson.D{{Key: "distinct", Value: "c"}, {Key: "key", Value: "pad"}},
+		bson.D{{"distinct", "c"}, {"key", "pad"}},
 		map[string]any{"planSummary": "COLLSCAN", "docsExamined": 100.0},
 		nil,
 	},
 	{
 		"update",
-		bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{bson.D{
-			{Key: "q", Value: bson.D{{Key: "a", Value: 4}}}, {Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}}, {Key: "multi", Value: true},
+		bson.D{{"update", "c"}, {"updates", bson.A{bson.D{
+			{"q", bson.D{{"a", 4}}}, {"u", bson.D{{"$set", bson.D{{"x", 1}}}}}, {"multi", true},
 		}}}},
 		map[string]any{"docsExamined": 10.0, "keysExamined": 10.0, "nMatched": 10.0, "nModified": 10.0},
 		[]string{"nreturned"},
 	},
 	{
 		"update by _id",
-		bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{bson.D{
-			{Key: "q", Value: bson.D{{Key: "_id", Value: 4}}}, {Key: "u", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 2}}}}},
+		bson.D{{"update", "c"}, {"updates", bson.A{bson.D{
+			{"q", bson.D{{"_id", 4}}}, {"u", bson.D{{"$set", bson.D{{"x", 2}}}}},
 		}}}},
 		map[string]any{"planSummary": "IDHACK", "docsExamined": 1.0, "nModified": 1.0},
 		nil,
 	},
 	{
 		"delete",
-		bson.D{{Key: "delete", Value: "c"}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: bson.D{{Key: "a", Value: 5}}}, {Key: "limit", Value: 1}}}}},
+		bson.D{{"delete", "c"}, {"deletes", bson.A{bson.D{{"q", bson.D{{"a", 5}}}, {"limit", 1}}}}},
 		map[string]any{"docsExamined": 1.0, "ndeleted": 1.0},
 		nil,
 	},
 	{
 		"findAndModify",
-		bson.D{{Key: "findAndModify", Value: "c"}, {Key: "query", Value: bson.D{{Key: "a", Value: 6}}}, {Key: "remove", Value: true}},
+		bson.D{{"findAndModify", "c"}, {"query", bson.D{{"a", 6}}}, {"remove", true}},
 		map[string]any{"planSummary": "IXSCAN { a: 1 }", "docsExamined": 1.0, "ndeleted": 1.0, "nreturned": 1.0},
 		nil,
 	},
 	{
 		"findAndModify that updates",
-		bson.D{{Key: "findAndModify", Value: "c"}, {Key: "query", Value: bson.D{{Key: "_id", Value: 7}}}, {Key: "update", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 3}}}}}},
+		bson.D{{"findAndModify", "c"}, {"query", bson.D{{"_id", 7}}}, {"update", bson.D{{"$set", bson.D{{"x", 3}}}}}},
 		map[string]any{"nMatched": 1.0, "nModified": 1.0, "nUpserted": 0.0, "nreturned": 1.0},
 		nil,
 	},
 	{
 		"bulkWrite",
-		bson.D{{Key: "bulkWrite", Value: 1}, {Key: "ops", Value: bson.A{
-			bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: bson.D{{Key: "_id", Value: -2}}}},
-			bson.D{{Key: "update", Value: 0}, {Key: "filter", Value: bson.D{{Key: "_id", Value: -2}}}, {Key: "updateMods", Value: bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}}},
-			bson.D{{Key: "delete", Value: 0}, {Key: "filter", Value: bson.D{{Key: "_id", Value: -2}}}},
-		}}, {Key: "nsInfo", Value: bson.A{bson.D{{Key: "ns", Value: "d.c"}}}}},
+		bson.D{{"bulkWrite", 1}, {"ops", bson.A{
+			bson.D{{"insert", 0}, {"document", bson.D{{"_id", -2}}}},
+			bson.D{{"update", 0}, {"filter", bson.D{{"_id", -2}}}, {"updateMods", bson.D{{"$set", bson.D{{"x", 1}}}}}},
+			bson.D{{"delete", 0}, {"filter", bson.D{{"_id", -2}}}},
+		}}, {"nsInfo", bson.A{bson.D{{"ns", "d.c"}}}}},
 		map[string]any{"ns": "d.c", "ninserted": 1.0, "nMatched": 1.0, "nModified": 1.0, "ndeleted": 1.0},
 		[]string{"namespaces"},
 	},
 	{
 		"bulkWrite of two collections",
-		bson.D{{Key: "bulkWrite", Value: 1}, {Key: "ops", Value: bson.A{
-			bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: bson.D{{Key: "_id", Value: -3}}}},
-			bson.D{{Key: "insert", Value: 1}, {Key: "document", Value: bson.D{{Key: "_id", Value: -3}}}},
-		}}, {Key: "nsInfo", Value: bson.A{bson.D{{Key: "ns", Value: "d.c"}}, bson.D{{Key: "ns", Value: "d.e"}}}}},
+		bson.D{{"bulkWrite", 1}, {"ops", bson.A{
+			bson.D{{"insert", 0}, {"document", bson.D{{"_id", -3}}}},
+			bson.D{{"insert", 1}, {"document", bson.D{{"_id", -3}}}},
+		}}, {"nsInfo", bson.A{bson.D{{"ns", "d.c"}}, bson.D{{"ns", "d.e"}}}}},
 		map[string]any{"ns": "admin.$cmd.bulkWrite", "ninserted": 2.0},
 		nil,
 	},
 	{
 		"insert",
-		bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: -1}}}}},
+		bson.D{{"insert", "c"}, {"documents", bson.A{bson.D{{"_id", -1}}}}},
 		map[string]any{"ninserted": 1.0},
 		[]string{"planSummary", "keysExamined", "docsExamined"},
 	},
 	{
 		"an error",
-		bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "$bad", Value: 1}}}},
+		bson.D{{"find", "c"}, {"filter", bson.D{{"$bad", 1}}}},
 		map[string]any{"ok": false, "errName": "BadValue", "errCode": 2.0, "errMsg": nil},
 		nil,
 	},
@@ -183,14 +183,14 @@ func TestSlowQueryLines(t *testing.T) {
 	d, admin := client.Database("d"), client.Database("admin")
 	var docs bson.A
 	for i := range 100 {
-		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i % 10}, {Key: "b", Value: i}, {Key: "pad", Value: "x"}})
+		docs = append(docs, bson.D{{"_id", i}, {"a", i % 10}, {"b", i}, {"pad", "x"}})
 	}
 	mustRun(t, d, "insert", "c", "documents", docs)
-	mustRun(t, d, "createIndexes", "c", "indexes", bson.A{bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a_1"}}})
+	mustRun(t, d, "createIndexes", "c", "indexes", bson.A{bson.D{{"key", bson.D{{"a", 1}}}, {"name", "a_1"}}})
 	mustRun(t, admin, "profile", 0, "slowms", -1)
 	mustRun(t, admin, "setParameter", 1, "logLevel", 1)
 	for _, c := range slowCommands {
-		cmd := append(slices.Clone(c.cmd), bson.E{Key: "comment", Value: "mark: " + c.name})
+		cmd := append(slices.Clone(c.cmd), bson.E{"comment", "mark: " + c.name})
 		before := scanned(t, admin)
 		on := d
 		if cmd[0].Key == "bulkWrite" {
@@ -227,7 +227,7 @@ func TestSlowQueryLines(t *testing.T) {
 			t.Errorf("the namespaces of the bulkWrite are %v", line["namespaces"])
 		}
 	}
-	more := mustRun(t, d, "find", "c", "batchSize", 2, "sort", bson.D{{Key: "a", Value: 1}}).Lookup("cursor", "id").AsInt64()
+	more := mustRun(t, d, "find", "c", "batchSize", 2, "sort", bson.D{{"a", 1}}).Lookup("cursor", "id").AsInt64()
 	mustRun(t, d, "getMore", more, "collection", "c", "batchSize", 3, "comment", "mark: more")
 	line := log.lines(t, "Slow query", "mark: more")
 	if len(line) != 1 || line[0]["type"] != "getmore" || line[0]["planSummary"] != "IXSCAN { a: 1 }" || line[0]["nreturned"] != 3.0 ||
@@ -265,8 +265,8 @@ func TestLargeCommandsAreCut(t *testing.T) {
 	for i := range 10_000 {
 		list = append(list, i)
 	}
-	find := bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "a", Value: bson.D{{Key: "$in", Value: list}}}}}}
-	for _, cmd := range []bson.D{find, {{Key: "explain", Value: find}}, {{Key: "explain", Value: bson.D{{Key: "nosuch", Value: find}}}}} {
+	find := bson.D{{"find", "c"}, {"filter", bson.D{{"a", bson.D{{"$in", list}}}}}}
+	for _, cmd := range []bson.D{find, {{"explain", find}}, {{"explain", bson.D{{"nosuch", find}}}}} {
 		_ = client.Database("d").RunCommand(t.Context(), cmd).Err() // one of them fails on purpose
 	}
 	var shown []string

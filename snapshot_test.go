@@ -21,7 +21,7 @@ var snapshotReads = map[string]func(ctx context.Context, c *mongo.Collection) (i
 		return drain(ctx, cur, err)
 	},
 	"aggregate": func(ctx context.Context, c *mongo.Collection) (int, error) {
-		cur, err := c.Aggregate(ctx, bson.A{bson.D{{Key: "$match", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: 0}}}}}}},
+		cur, err := c.Aggregate(ctx, bson.A{bson.D{{"$match", bson.D{{"_id", bson.D{{"$gte", 0}}}}}}},
 			options.Aggregate().SetBatchSize(2))
 		return drain(ctx, cur, err)
 	},
@@ -31,12 +31,12 @@ var snapshotReads = map[string]func(ctx context.Context, c *mongo.Collection) (i
 	},
 	"lookup": func(ctx context.Context, c *mongo.Collection) (int, error) {
 		cur, err := c.Database().Aggregate(ctx, bson.A{
-			bson.D{{Key: "$documents", Value: bson.A{bson.D{{Key: "a", Value: 1}}, bson.D{{Key: "a", Value: 2}}}}},
-			bson.D{{Key: "$lookup", Value: bson.D{
-				{Key: "from", Value: c.Name()}, {Key: "pipeline", Value: bson.A{}}, {Key: "as", Value: "all"},
+			bson.D{{"$documents", bson.A{bson.D{{"a", 1}}, bson.D{{"a", 2}}}}},
+			bson.D{{"$lookup", bson.D{
+				{"from", c.Name()}, {"pipeline", bson.A{}}, {"as", "all"},
 			}}},
-			bson.D{{Key: "$match", Value: bson.D{{Key: "a", Value: 2}}}},
-			bson.D{{Key: "$unwind", Value: "$all"}},
+			bson.D{{"$match", bson.D{{"a", 2}}}},
+			bson.D{{"$unwind", "$all"}},
 		}, options.Aggregate().SetBatchSize(1))
 		return drain(ctx, cur, err)
 	},
@@ -91,7 +91,7 @@ func TestSnapshotSessions(t *testing.T) {
 
 func mustInsert(t *testing.T, c *mongo.Collection, id any) {
 	t.Helper()
-	if _, err := c.InsertOne(t.Context(), bson.D{{Key: "_id", Value: id}}); err != nil {
+	if _, err := c.InsertOne(t.Context(), bson.D{{"_id", id}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -119,42 +119,42 @@ func TestSnapshotCursor(t *testing.T) {
 	}
 	find := func(concern ...bson.E) bson.D {
 		return bson.D{
-			{Key: "find", Value: "c"},
-			{Key: "batchSize", Value: 2},
-			{Key: "readConcern", Value: append(bson.D{{Key: "level", Value: "snapshot"}}, concern...)},
+			{"find", "c"},
+			{"batchSize", 2},
+			{"readConcern", append(bson.D{{"level", "snapshot"}}, concern...)},
 		}
 	}
 	first, err := run(find())
 	if err != nil || first.Cursor.Time.IsZero() || len(first.Cursor.FirstBatch) != 2 {
 		t.Fatalf("%+v: %v", first, err)
 	}
-	at := bson.E{Key: "atClusterTime", Value: first.Cursor.Time}
-	if _, err := c.UpdateMany(t.Context(), bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "new", Value: 1}}}}); err != nil {
+	at := bson.E{"atClusterTime", first.Cursor.Time}
+	if _, err := c.UpdateMany(t.Context(), bson.D{}, bson.D{{"$set", bson.D{{"new", 1}}}}); err != nil {
 		t.Fatal(err)
 	}
 	mustInsert(t, c, 5)
 	if again, err := run(find(at)); err != nil || fmt.Sprint(again.Cursor.FirstBatch) != fmt.Sprint(first.Cursor.FirstBatch) {
 		t.Errorf("at the cursor's time: %+v: %v", again, err)
 	}
-	more := bson.D{{Key: "getMore", Value: first.Cursor.ID}, {Key: "collection", Value: "c"}}
+	more := bson.D{{"getMore", first.Cursor.ID}, {"collection", "c"}}
 	next, err := run(more)
 	if err != nil || len(next.Cursor.NextBatch) != 3 || len(next.Cursor.NextBatch[2]) != 1 || next.Cursor.Time != first.Cursor.Time {
 		t.Errorf("the next batch: %+v: %v", next, err)
 	}
-	if _, err := run(find(bson.E{Key: "atClusterTime", Value: bson.Timestamp{T: 1, I: 1}})); code(err) != 239 {
+	if _, err := run(find(bson.E{"atClusterTime", bson.Timestamp{T: 1, I: 1}})); code(err) != 239 {
 		t.Errorf("a time long ago: %v", err)
 	}
 	last, err := run(find())
 	if err != nil || len(last.Cursor.FirstBatch[0]) != 2 {
 		t.Errorf("the newest snapshot: %+v: %v", last, err)
 	}
-	if now, err := run(find(bson.E{Key: "atClusterTime", Value: last.OperationTime})); err != nil || len(now.Cursor.FirstBatch[0]) != 2 {
+	if now, err := run(find(bson.E{"atClusterTime", last.OperationTime})); err != nil || len(now.Cursor.FirstBatch[0]) != 2 {
 		t.Errorf("the present time: %+v: %v", now, err)
 	}
 	if err := db.Drop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run(find(bson.E{Key: "atClusterTime", Value: last.Cursor.Time})); code(err) != 239 && code(err) != 246 {
+	if _, err := run(find(bson.E{"atClusterTime", last.Cursor.Time})); code(err) != 239 && code(err) != 246 {
 		t.Errorf("a dropped collection: %v", err)
 	}
 }

@@ -85,7 +85,7 @@ func insertMany(b *testing.B, c *mongo.Collection, n int) {
 	for w := range writers {
 		writing.Go(func() {
 			for i := w; i < n; i += writers {
-				if _, err := c.InsertOne(b.Context(), bson.D{{Key: "_id", Value: i}, {Key: "text", Value: "what happened, in a few words"}}); err != nil {
+				if _, err := c.InsertOne(b.Context(), bson.D{{"_id", i}, {"text", "what happened, in a few words"}}); err != nil {
 					b.Error(err)
 					return
 				}
@@ -114,7 +114,7 @@ func BenchmarkStreamDelivery(b *testing.B) {
 			for i := w; i < b.N; i += writers {
 				time.Sleep(time.Until(start.Add(time.Duration(i) * every)))
 				sent[i] = time.Now()
-				if _, err := c.InsertOne(b.Context(), bson.D{{Key: "_id", Value: int32(i)}, {Key: "text", Value: "what happened, in a few words"}}); err != nil {
+				if _, err := c.InsertOne(b.Context(), bson.D{{"_id", int32(i)}, {"text", "what happened, in a few words"}}); err != nil {
 					b.Error(err)
 					return
 				}

@@ -23,9 +23,9 @@ func TestValidateOfDamage(t *testing.T) {
 	d := db.Client().Database("d")
 	mustRun(t, d, "createIndexes", "c", "indexes", indexesOn(1))
 	mustRun(t, d, "insert", "c", "documents", bson.A{
-		bson.D{{Key: "_id", Value: 1}, {Key: "k0", Value: 1}},
-		bson.D{{Key: "_id", Value: 2}, {Key: "k0", Value: 2}},
-		bson.D{{Key: "_id", Value: 3}, {Key: "k0", Value: 3}},
+		bson.D{{"_id", 1}, {"k0", 1}},
+		bson.D{{"_id", 2}, {"k0", 2}},
+		bson.D{{"_id", 3}, {"k0", 3}},
 	})
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestValidateOfDamage(t *testing.T) {
 			"extraIndexEntries":   `[{"indexName": "k0","count": 1}]`,
 			"corruptRecords":      `["2b06"]`,
 		} {
-			got, err := bson.MarshalExtJSON(bson.D{{Key: "v", Value: reply.Lookup(field)}}, false, false)
+			got, err := bson.MarshalExtJSON(bson.D{{"v", reply.Lookup(field)}}, false, false)
 			if err != nil {
 				t.Fatal(err)
 			}

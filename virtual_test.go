@@ -32,7 +32,7 @@ func TestVirtualCollections(t *testing.T) {
 		useSessions(t, client, standalone)
 		for _, v := range virtualNames {
 			c := client.Database(v.db).Collection(v.name)
-			listed, err := client.Database(v.db).ListCollectionNames(t.Context(), bson.D{{Key: "type", Value: "collection"}})
+			listed, err := client.Database(v.db).ListCollectionNames(t.Context(), bson.D{{"type", "collection"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +50,7 @@ func TestVirtualCollections(t *testing.T) {
 func useSessions(t *testing.T, client *mongo.Client, standalone bool) {
 	t.Helper()
 	c := client.Database("d").Collection("c")
-	if _, err := c.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil || standalone {
+	if _, err := c.InsertOne(t.Context(), bson.D{{"_id", 1}}); err != nil || standalone {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func useSessions(t *testing.T, client *mongo.Client, standalone bool) {
 		t.Fatal(err)
 	}
 	// The driver takes another session for this: a session's newer number would take the place of the older one's records.
-	if err := c.FindOneAndDelete(t.Context(), bson.D{{Key: "_id", Value: 1}}).Err(); err != nil {
+	if err := c.FindOneAndDelete(t.Context(), bson.D{{"_id", 1}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.CommitTransaction(t.Context()); err != nil {
@@ -99,9 +99,9 @@ func readVirtual(t *testing.T, c *mongo.Collection) {
 		"collStats": mustRun(t, db, "collStats", c.Name()).Lookup("count").AsInt64(),
 		"validate":  mustRun(t, db, "validate", c.Name()).Lookup("nrecords").AsInt64(),
 		"dataSize":  mustRun(t, db, "dataSize", name).Lookup("numObjects").AsInt64(),
-		"aggregate": aggregated(t, c, bson.D{{Key: "$match", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$exists", Value: true}}}}}}, bson.D{{Key: "$count", Value: "n"}}),
-		"$collStats": aggregated(t, c, bson.D{{Key: "$collStats", Value: bson.D{{Key: "count", Value: bson.D{}}}}},
-			bson.D{{Key: "$project", Value: bson.D{{Key: "n", Value: "$count"}}}}),
+		"aggregate": aggregated(t, c, bson.D{{"$match", bson.D{{"_id", bson.D{{"$exists", true}}}}}}, bson.D{{"$count", "n"}}),
+		"$collStats": aggregated(t, c, bson.D{{"$collStats", bson.D{{"count", bson.D{}}}}},
+			bson.D{{"$project", bson.D{{"n", "$count"}}}}),
 	}
 	for how, got := range counts {
 		if got != n {
@@ -115,7 +115,7 @@ func readVirtual(t *testing.T, c *mongo.Collection) {
 	mustRun(t, db, "distinct", c.Name(), "key", "_id")
 	mustRun(t, db, "listIndexes", c.Name())
 	for _, verbosity := range []string{"queryPlanner", "executionStats"} {
-		mustRun(t, db, "explain", bson.D{{Key: "find", Value: c.Name()}}, "verbosity", verbosity)
+		mustRun(t, db, "explain", bson.D{{"find", c.Name()}}, "verbosity", verbosity)
 	}
 }
 
@@ -135,17 +135,17 @@ func aggregated(t *testing.T, c *mongo.Collection, stages ...bson.D) int64 {
 func refuseWrites(t *testing.T, c *mongo.Collection) {
 	t.Helper()
 	db, name := c.Database(), c.Name()
-	doc := bson.D{{Key: "_id", Value: 1}}
+	doc := bson.D{{"_id", 1}}
 	for _, cmd := range [][]any{
 		{"insert", name, "documents", bson.A{doc}},
-		{"update", name, "updates", bson.A{bson.D{{Key: "q", Value: doc}, {Key: "u", Value: doc}, {Key: "upsert", Value: true}}}},
-		{"delete", name, "deletes", bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "limit", Value: 0}}}},
+		{"update", name, "updates", bson.A{bson.D{{"q", doc}, {"u", doc}, {"upsert", true}}}},
+		{"delete", name, "deletes", bson.A{bson.D{{"q", bson.D{}}, {"limit", 0}}}},
 		{"findAndModify", name, "remove", true},
 		{"create", name},
 		{"create", name, "viewOn", "x", "pipeline", bson.A{}},
 		{"drop", name},
 		{"collMod", name},
-		{"createIndexes", name, "indexes", bson.A{bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a"}}}},
+		{"createIndexes", name, "indexes", bson.A{bson.D{{"key", bson.D{{"a", 1}}}, {"name", "a"}}}},
 		{"dropIndexes", name, "index", "*"},
 		{"convertToCapped", name, "size", 4096},
 	} {
@@ -176,13 +176,13 @@ func TestRecordsAreShown(t *testing.T) {
 		TxnNum        int64
 		LastWriteDate time.Time
 	}
-	if err := config.Collection("transactions").FindOne(t.Context(), bson.D{{Key: "state", Value: "committed"}}).Decode(&committed); err != nil {
+	if err := config.Collection("transactions").FindOne(t.Context(), bson.D{{"state", "committed"}}).Decode(&committed); err != nil {
 		t.Fatal(err)
 	}
 	if committed.ID.ID.Subtype != 4 || len(committed.ID.UID.Data) != 32 || committed.TxnNum < 1 || time.Since(committed.LastWriteDate) > time.Hour {
 		t.Errorf("the transaction is shown as %+v", committed)
 	}
-	image, err := config.Collection("image_collection").FindOne(t.Context(), bson.D{{Key: "imageKind", Value: "preImage"}}).Raw()
+	image, err := config.Collection("image_collection").FindOne(t.Context(), bson.D{{"imageKind", "preImage"}}).Raw()
 	if err != nil || image.Lookup("image", "_id").AsInt64() != 1 {
 		t.Errorf("the image is %v: %v", image, err)
 	}
@@ -210,7 +210,7 @@ func TestStartsAreLogged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for i, line := range [][]string{{"sheaf", "serve"}, nil, {"sheaf", "serve"}} {
-		db := mustOpen(t, dir, &sheaf.Options{CommandLine: line, Settings: bson.D{{Key: "net", Value: bson.D{{Key: "port", Value: 1}}}}})
+		db := mustOpen(t, dir, &sheaf.Options{CommandLine: line, Settings: bson.D{{"net", bson.D{{"port", 1}}}}})
 		local := db.Client().Database("local")
 		n := mustRun(t, local, "count", "startup_log").Lookup("n").AsInt64()
 		if want := int64(i/2 + 1); n != want {
@@ -231,12 +231,12 @@ func TestTop(t *testing.T) {
 	t.Parallel()
 	client := mustOpen(t, sheaf.Memory, nil).Client()
 	d, admin := client.Database("d"), client.Database("admin")
-	mustRun(t, d, "insert", "c", "documents", bson.A{bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "_id", Value: 2}}})
-	mustRun(t, d, "update", "c", "updates", bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: bson.D{{Key: "a", Value: 1}}}}})
+	mustRun(t, d, "insert", "c", "documents", bson.A{bson.D{{"_id", 1}}, bson.D{{"_id", 2}}})
+	mustRun(t, d, "update", "c", "updates", bson.A{bson.D{{"q", bson.D{}}, {"u", bson.D{{"a", 1}}}}})
 	id := mustRun(t, d, "find", "c", "batchSize", 1).Lookup("cursor", "id").AsInt64()
 	mustRun(t, d, "getMore", id, "collection", "c")
 	mustRun(t, d, "find", "c")
-	mustRun(t, d, "delete", "c", "deletes", bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "limit", Value: 1}}})
+	mustRun(t, d, "delete", "c", "deletes", bson.A{bson.D{{"q", bson.D{}}, {"limit", 1}}})
 	mustRun(t, d, "count", "c")
 	totals := mustRun(t, admin, "top", 1).Lookup("totals").Document()
 	for field, want := range map[string]int64{
@@ -307,12 +307,12 @@ func TestValidateDBMetadata(t *testing.T) {
 	t.Parallel()
 	client := mustOpen(t, sheaf.Memory, nil).Client()
 	d := client.Database("d")
-	mustRun(t, d, "createIndexes", "texts", "indexes", bson.A{bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: "text"}}}, {Key: "name", Value: "t"}}})
-	mustRun(t, d, "create", "uses", "viewOn", "texts", "pipeline", bson.A{bson.D{{Key: "$indexStats", Value: bson.D{}}}})
-	mustRun(t, d, "create", "fine", "viewOn", "texts", "pipeline", bson.A{bson.D{{Key: "$match", Value: bson.D{}}}})
+	mustRun(t, d, "createIndexes", "texts", "indexes", bson.A{bson.D{{"key", bson.D{{"a", "text"}}}, {"name", "t"}}})
+	mustRun(t, d, "create", "uses", "viewOn", "texts", "pipeline", bson.A{bson.D{{"$indexStats", bson.D{}}}})
+	mustRun(t, d, "create", "fine", "viewOn", "texts", "pipeline", bson.A{bson.D{{"$match", bson.D{}}}})
 	check := func(strict bool, more ...any) []string {
 		t.Helper()
-		reply := mustRun(t, d, append([]any{"validateDBMetadata", 1, "apiParameters", bson.D{{Key: "version", Value: "1"}, {Key: "strict", Value: strict}}}, more...)...)
+		reply := mustRun(t, d, append([]any{"validateDBMetadata", 1, "apiParameters", bson.D{{"version", "1"}, {"strict", strict}}}, more...)...)
 		values, err := reply.Lookup("apiVersionErrors").Array().Values()
 		if err != nil {
 			t.Fatal(err)
@@ -342,8 +342,8 @@ func TestCollStatsOfViews(t *testing.T) {
 	_, err := run(t, d, "collStats", "v")
 	wantCode(t, err, 166)
 	for _, part := range []string{"storageStats", "count", "queryExecStats"} {
-		_, err = run(t, d, "aggregate", "v", "cursor", bson.D{}, "pipeline", bson.A{bson.D{{Key: "$collStats", Value: bson.D{{Key: part, Value: bson.D{}}}}}})
+		_, err = run(t, d, "aggregate", "v", "cursor", bson.D{}, "pipeline", bson.A{bson.D{{"$collStats", bson.D{{part, bson.D{}}}}}})
 		wantCode(t, err, 166)
 	}
-	mustRun(t, d, "aggregate", "v", "cursor", bson.D{}, "pipeline", bson.A{bson.D{{Key: "$collStats", Value: bson.D{{Key: "latencyStats", Value: bson.D{}}}}}})
+	mustRun(t, d, "aggregate", "v", "cursor", bson.D{}, "pipeline", bson.A{bson.D{{"$collStats", bson.D{{"latencyStats", bson.D{}}}}}})
 }

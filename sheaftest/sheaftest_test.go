@@ -12,7 +12,7 @@ func TestNewIsIsolated(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	a, b := sheaftest.New(t), sheaftest.New(t)
-	if _, err := a.Database("d").Collection("c").InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}); err != nil {
+	if _, err := a.Database("d").Collection("c").InsertOne(ctx, bson.D{{"_id", 1}}); err != nil {
 		t.Fatal(err)
 	}
 	n, err := b.Database("d").Collection("c").CountDocuments(ctx, bson.D{})

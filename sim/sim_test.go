@@ -50,7 +50,7 @@ func (v *visits) Run(ctx context.Context, u *scenario.User) error {
 	if v.lose && u.Number%2 == 0 {
 		return nil
 	}
-	_, err := v.book.InsertOne(ctx, bson.D{{Key: "_id", Value: u.Number}})
+	_, err := v.book.InsertOne(ctx, bson.D{{"_id", u.Number}})
 	return err
 }
 

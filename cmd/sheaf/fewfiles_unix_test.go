@@ -77,7 +77,7 @@ func TestManyConnectionsOfFewFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	coll := client.Database("d").Collection("c")
-	if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 0}}); err != nil {
+	if _, err := coll.InsertOne(t.Context(), bson.D{{"_id", 0}}); err != nil {
 		t.Fatal(err)
 	}
 	at, err := url.Parse(ready.URI)
@@ -93,7 +93,7 @@ func TestManyConnectionsOfFewFiles(t *testing.T) {
 		if i%40 != 0 {
 			continue
 		}
-		if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: i + 1}}); err != nil {
+		if _, err := coll.InsertOne(t.Context(), bson.D{{"_id", i + 1}}); err != nil {
 			t.Fatalf("beside %d connections: %v", i, err)
 		}
 	}

@@ -43,7 +43,7 @@ func parsedOptions(flags *pflag.FlagSet) bson.D {
 // place puts a value at a path of documents.
 func place(doc bson.D, path []string, v any) bson.D {
 	if len(path) == 1 {
-		return append(doc, bson.E{Key: path[0], Value: v})
+		return append(doc, bson.E{path[0], v})
 	}
 	for i := range doc {
 		if doc[i].Key == path[0] {
@@ -52,7 +52,7 @@ func place(doc bson.D, path []string, v any) bson.D {
 			return doc
 		}
 	}
-	return append(doc, bson.E{Key: path[0], Value: place(nil, path[1:], v)})
+	return append(doc, bson.E{path[0], place(nil, path[1:], v)})
 }
 
 func flagValue(f *pflag.Flag) any {

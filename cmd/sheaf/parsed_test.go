@@ -17,10 +17,10 @@ func TestParsedOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := bson.D{
-		{Key: "net", Value: bson.D{{Key: "bindIp", Value: "::1"}, {Key: "port", Value: int32(0)}}},
-		{Key: "storage", Value: bson.D{{Key: "dbPath", Value: "/d"}}},
-		{Key: "sheaf", Value: bson.D{{Key: "memory", Value: true}}},
-		{Key: "operationProfiling", Value: bson.D{{Key: "slowOpThresholdMs", Value: int32(7)}}},
+		{"net", bson.D{{"bindIp", "::1"}, {"port", int32(0)}}},
+		{"storage", bson.D{{"dbPath", "/d"}}},
+		{"sheaf", bson.D{{"memory", true}}},
+		{"operationProfiling", bson.D{{"slowOpThresholdMs", int32(7)}}},
 	}
 	if got := parsedOptions(cmd.Flags()); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)

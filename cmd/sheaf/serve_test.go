@@ -64,7 +64,7 @@ func pingURI(t *testing.T, uri string, more ...bson.E) error {
 		t.Fatal(err)
 	}
 	defer func() { _ = client.Disconnect(context.Background()) }()
-	return client.Database("admin").RunCommand(t.Context(), append(bson.D{{Key: "ping", Value: 1}}, more...)).Err()
+	return client.Database("admin").RunCommand(t.Context(), append(bson.D{{"ping", 1}}, more...)).Err()
 }
 
 func TestServe(t *testing.T) {
@@ -96,19 +96,19 @@ func TestShutdownCommandStopsTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = client.Disconnect(context.Background()) }()
-	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "logRotate", Value: 1}}).Err(); err != nil {
+	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{"logRotate", 1}}).Err(); err != nil {
 		t.Error(err)
 	}
 	if logs, err := filepath.Glob(logFile + "*"); err != nil || len(logs) != 2 {
 		t.Errorf("logs after a rotation: %v %v", logs, err)
 	}
 	// It does not wait for the lock that keeps writers out.
-	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}}).Err(); err != nil {
+	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{"fsync", 1}, {"lock", true}}).Err(); err != nil {
 		t.Error(err)
 	}
 	go func() { _, _ = client.Database("d").Collection("c").InsertOne(context.Background(), bson.D{}) }()
 	_ = client.Database("admin").RunCommand(t.Context(), bson.D{
-		{Key: "shutdown", Value: 1}, {Key: "force", Value: true}, {Key: "timeoutSecs", Value: 5},
+		{"shutdown", 1}, {"force", true}, {"timeoutSecs", 5},
 	}).Err()
 	select {
 	case err := <-done:
@@ -330,7 +330,7 @@ func TestExposedServerWarns(t *testing.T) {
 			Total int      `bson:"totalLinesWritten"`
 			Log   []string `bson:"log"`
 		}
-		err = client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "getLog", Value: "startupWarnings"}}).Decode(&reply)
+		err = client.Database("admin").RunCommand(t.Context(), bson.D{{"getLog", "startupWarnings"}}).Decode(&reply)
 		if err != nil || reply.Total != want || len(reply.Log) != want {
 			t.Errorf("--bind %s: %+v, %v", bind, reply, err)
 		}

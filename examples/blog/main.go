@@ -23,7 +23,7 @@ import (
 func main() { demo.Main("blog", run) }
 
 func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
-	if _, err := db.Collection("sections").InsertOne(ctx, bson.D{{Key: "_id", Value: "news"}}); err != nil {
+	if _, err := db.Collection("sections").InsertOne(ctx, bson.D{{"_id", "news"}}); err != nil {
 		return err
 	}
 	for _, step := range []func(context.Context, io.Writer, *mongo.Database) error{edit, discuss, show, translate} {
@@ -163,7 +163,7 @@ func translate(ctx context.Context, out io.Writer, db *mongo.Database) error {
 		}
 	}
 	var section struct{ Labels []i18n.Text }
-	if err := db.Collection("sections").FindOne(ctx, bson.D{{Key: "_id", Value: "news"}}).Decode(&section); err != nil {
+	if err := db.Collection("sections").FindOne(ctx, bson.D{{"_id", "news"}}).Decode(&section); err != nil {
 		return err
 	}
 	for _, locale := range []string{"de-at", "fr"} {

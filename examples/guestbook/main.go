@@ -37,7 +37,7 @@ func (s *signing) Setup(context.Context) error { return nil }
 
 // Run implements scenario.Scenario: a user signs.
 func (s *signing) Run(ctx context.Context, u *scenario.User) error {
-	_, err := s.book.InsertOne(ctx, bson.D{{Key: "_id", Value: u.Number}})
+	_, err := s.book.InsertOne(ctx, bson.D{{"_id", u.Number}})
 	if err == nil {
 		u.Count("signed", 1)
 	}

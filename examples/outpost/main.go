@@ -31,7 +31,7 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	office := store.Client().Database("office")
-	_, err = office.Collection("products").InsertOne(ctx, bson.D{{Key: "_id", Value: "pen"}, {Key: "price", Value: 250}, {Key: "stock", Value: 10}})
+	_, err = office.Collection("products").InsertOne(ctx, bson.D{{"_id", "pen"}, {"price", 250}, {"stock", 10}})
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *stall) work(ctx context.Context, line *line, office *mongo.Database) er
 	go func() { ended <- s.sales.Run(replaying) }()
 	err := errors.Join(s.sell(ctx, "sale-1"), s.sales.Flush(ctx), s.say(ctx, office, "the line is there"))
 	line.cut()
-	_, change := office.Collection("products").UpdateByID(ctx, "pen", bson.D{{Key: "$set", Value: bson.D{{Key: "price", Value: 300}}}})
+	_, change := office.Collection("products").UpdateByID(ctx, "pen", bson.D{{"$set", bson.D{{"price", 300}}}})
 	err = errors.Join(err, change, s.sell(ctx, "sale-2"), s.sell(ctx, "sale-3"), s.say(ctx, office, "it is cut"))
 	line.mend()
 	if err == nil {
@@ -91,15 +91,15 @@ func (s *stall) work(ctx context.Context, line *line, office *mongo.Database) er
 // sell keeps two writes: the sale, and what it takes from the stock.
 func (s *stall) sell(ctx context.Context, id string) error {
 	return s.sales.Write(ctx,
-		moat.Insert("sales", bson.D{{Key: "_id", Value: id}, {Key: "product", Value: "pen"}}),
-		moat.Update("products", "pen", bson.D{{Key: "$inc", Value: bson.D{{Key: "stock", Value: -1}}}}))
+		moat.Insert("sales", bson.D{{"_id", id}, {"product", "pen"}}),
+		moat.Update("products", "pen", bson.D{{"$inc", bson.D{{"stock", -1}}}}))
 }
 
 // price is what the stall shows.
 func (s *stall) price(ctx context.Context) (failover.Cached[int64], error) {
 	return failover.Answer(ctx, s.office, "price of the pen", func(ctx context.Context, db *mongo.Database) (int64, error) {
 		var pen struct{ Price int64 }
-		err := db.Collection("products").FindOne(ctx, bson.D{{Key: "_id", Value: "pen"}}).Decode(&pen)
+		err := db.Collection("products").FindOne(ctx, bson.D{{"_id", "pen"}}).Decode(&pen)
 		return pen.Price, err
 	})
 }
@@ -126,7 +126,7 @@ func (s *stall) say(ctx context.Context, office *mongo.Database, when string) er
 		return err
 	}
 	var pen struct{ Price, Stock int64 }
-	if err := office.Collection("products").FindOne(ctx, bson.D{{Key: "_id", Value: "pen"}}).Decode(&pen); err != nil {
+	if err := office.Collection("products").FindOne(ctx, bson.D{{"_id", "pen"}}).Decode(&pen); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.out, "%s: the stall says %d (old: %v) and keeps %d writes; the office has %d pens at %d\n",

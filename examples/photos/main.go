@@ -68,7 +68,7 @@ func search(ctx context.Context, out io.Writer, db *mongo.Database) error {
 		return err
 	}
 	for i, camera := range []string{"Canon", "Canon", "Leica", "Canon", "Leica"} {
-		if _, err := db.Collection("photos").InsertOne(ctx, bson.D{{Key: "_id", Value: i}, {Key: "taken", Value: 2020 - i/2}}); err != nil {
+		if _, err := db.Collection("photos").InsertOne(ctx, bson.D{{"_id", i}, {"taken", 2020 - i/2}}); err != nil {
 			return err
 		}
 		err := errors.Join(attributes.Set(ctx, i, "camera", camera), attributes.Set(ctx, i, "aperture", 2.8+float64(i)))
@@ -99,7 +99,7 @@ type photo struct {
 
 // turn shows pages of two, while a picture is added before what was shown already.
 func turn(ctx context.Context, out io.Writer, db *mongo.Database) error {
-	pages, err := paging.New[photo](db, paging.Config{Collection: "photos", Sort: bson.D{{Key: "taken", Value: 1}}, Size: 2})
+	pages, err := paging.New[photo](db, paging.Config{Collection: "photos", Sort: bson.D{{"taken", 1}}, Size: 2})
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func turn(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	if err != nil {
 		return err
 	}
-	if _, err := db.Collection("photos").InsertOne(ctx, bson.D{{Key: "_id", Value: 9}, {Key: "taken", Value: 1999}}); err != nil {
+	if _, err := db.Collection("photos").InsertOne(ctx, bson.D{{"_id", 9}, {"taken", 1999}}); err != nil {
 		return err
 	}
 	for {

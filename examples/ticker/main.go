@@ -45,7 +45,7 @@ func listen(ctx context.Context, out io.Writer, topics *topic.Topics) error {
 		return err
 	}
 	defer all.Close(ctx)
-	dear, err := topics.Subscribe(ctx, topic.Interest{Filter: bson.D{{Key: "data.price", Value: bson.D{{Key: "$gt", Value: 100}}}}})
+	dear, err := topics.Subscribe(ctx, topic.Interest{Filter: bson.D{{"data.price", bson.D{{"$gt", 100}}}}})
 	if err != nil {
 		return err
 	}

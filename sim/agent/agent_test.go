@@ -83,7 +83,7 @@ func (s *visits) Run(ctx context.Context, u *scenario.User) error {
 		return err
 	}
 	return u.Time("insert", func() error {
-		_, err := s.docs.InsertOne(ctx, bson.D{{Key: "_id", Value: u.Number}, {Key: "random", Value: u.Rand.Int64()}})
+		_, err := s.docs.InsertOne(ctx, bson.D{{"_id", u.Number}, {"random", u.Rand.Int64()}})
 		if err == nil {
 			u.Count("inserted", 1)
 		}
@@ -109,7 +109,7 @@ type watchers struct {
 
 func (s *watchers) Run(ctx context.Context, u *scenario.User) error {
 	<-ctx.Done()
-	if err := s.docs.FindOne(context.WithoutCancel(ctx), bson.D{{Key: "_id", Value: s.until}}).Err(); err != nil {
+	if err := s.docs.FindOne(context.WithoutCancel(ctx), bson.D{{"_id", s.until}}).Err(); err != nil {
 		return err
 	}
 	u.Count("seen", 1)
@@ -264,7 +264,7 @@ func all(t *testing.T, uri, database string) (out []bson.D) {
 		t.Fatal(err)
 	}
 	defer end()
-	cur, err := client.Database(database).Collection("docs").Aggregate(t.Context(), bson.A{bson.D{{Key: "$sort", Value: bson.D{{Key: "_id", Value: 1}}}}})
+	cur, err := client.Database(database).Collection("docs").Aggregate(t.Context(), bson.A{bson.D{{"$sort", bson.D{{"_id", 1}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

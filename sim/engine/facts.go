@@ -42,7 +42,7 @@ func server(ctx context.Context, client *mongo.Client) (name, version, topology 
 		} `bson:"sheaf"`
 	}
 	admin := client.Database("admin")
-	_ = admin.RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Decode(&info)
+	_ = admin.RunCommand(ctx, bson.D{{"buildInfo", 1}}).Decode(&info)
 	name, version = "MongoDB", info.Version
 	if info.Sheaf.Version != "" {
 		name, version = "Sheaf", info.Sheaf.Version+" (MongoDB "+info.Version+")"
@@ -51,7 +51,7 @@ func server(ctx context.Context, client *mongo.Client) (name, version, topology 
 		Set string `bson:"setName"`
 		Msg string `bson:"msg"`
 	}
-	_ = admin.RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&hello)
+	_ = admin.RunCommand(ctx, bson.D{{"hello", 1}}).Decode(&hello)
 	switch {
 	case hello.Msg == "isdbgrid":
 		topology = "sharded cluster"

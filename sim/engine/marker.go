@@ -22,7 +22,7 @@ func claim(ctx context.Context, db *mongo.Database, force bool) error {
 		return fmt.Errorf("sim: look into the database %s: %w", db.Name(), err)
 	}
 	if len(names) > 0 && !force {
-		err := db.Collection(MarkerCollection).FindOne(ctx, bson.D{{Key: "_id", Value: "marker"}}).Err()
+		err := db.Collection(MarkerCollection).FindOne(ctx, bson.D{{"_id", "marker"}}).Err()
 		if errors.Is(err, mongo.ErrNoDocuments) {
 			return fmt.Errorf("%w: %s; choose another name, or use --force to lose what is in it", ErrNotOurs, db.Name())
 		}
@@ -33,7 +33,7 @@ func claim(ctx context.Context, db *mongo.Database, force bool) error {
 	if err := db.Drop(ctx); err != nil {
 		return fmt.Errorf("sim: empty the database %s: %w", db.Name(), err)
 	}
-	marker := bson.D{{Key: "_id", Value: "marker"}, {Key: "about", Value: "This database belongs to the workload simulator, which empties it."}}
+	marker := bson.D{{"_id", "marker"}, {"about", "This database belongs to the workload simulator, which empties it."}}
 	if _, err := db.Collection(MarkerCollection).InsertOne(ctx, marker); err != nil {
 		return fmt.Errorf("sim: mark the database %s: %w", db.Name(), err)
 	}

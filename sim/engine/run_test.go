@@ -29,7 +29,7 @@ type inserts struct {
 }
 
 func (s *inserts) Setup(ctx context.Context) error {
-	_, err := s.coll.InsertOne(ctx, bson.D{{Key: "_id", Value: "first"}})
+	_, err := s.coll.InsertOne(ctx, bson.D{{"_id", "first"}})
 	return err
 }
 
@@ -43,7 +43,7 @@ func (s *inserts) Run(ctx context.Context, u *scenario.User) error {
 		}
 	}
 	return u.Time("insert", func() error {
-		_, err := s.coll.InsertOne(ctx, bson.D{{Key: "_id", Value: u.Number}})
+		_, err := s.coll.InsertOne(ctx, bson.D{{"_id", u.Number}})
 		u.Count("inserted", 1)
 		return err
 	})
@@ -165,7 +165,7 @@ func TestForeignDatabase(t *testing.T) {
 		}
 	}
 	foreign(func(c *mongo.Collection) {
-		if _, err := c.InsertOne(t.Context(), bson.D{{Key: "total", Value: 7}}); err != nil {
+		if _, err := c.InsertOne(t.Context(), bson.D{{"total", 7}}); err != nil {
 			t.Error(err)
 		}
 	})

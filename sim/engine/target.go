@@ -97,7 +97,7 @@ func (s Settings) open(ctx context.Context) (*target, error) {
 		return nil, errors.Join(s.explain(err), t.close())
 	}
 	// Ping needs no rights; this does.
-	if err := t.client.Database("admin").RunCommand(ctx, bson.D{{Key: "listDatabases", Value: 1}, {Key: "nameOnly", Value: true}}).Err(); err != nil {
+	if err := t.client.Database("admin").RunCommand(ctx, bson.D{{"listDatabases", 1}, {"nameOnly", true}}).Err(); err != nil {
 		return nil, errors.Join(s.explain(err), t.close())
 	}
 	return t, nil

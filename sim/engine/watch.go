@@ -114,7 +114,7 @@ func (r *running) status(ctx context.Context) (*status, error) {
 			System float64 `bson:"system_time_us"`
 		} `bson:"extra_info"`
 	}
-	if err := r.watcher.Database("admin").RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Decode(&doc); err != nil {
+	if err := r.watcher.Database("admin").RunCommand(ctx, bson.D{{"serverStatus", 1}}).Decode(&doc); err != nil {
 		return nil, err
 	}
 	s := &status{

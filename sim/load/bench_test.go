@@ -36,7 +36,7 @@ func command(tb testing.TB) func(ctx context.Context, u *scenario.User) error {
 	}
 	docs := client.Database("sim").Collection("docs")
 	return func(ctx context.Context, u *scenario.User) error {
-		_, err := docs.InsertOne(ctx, bson.D{{Key: "_id", Value: u.Number}})
+		_, err := docs.InsertOne(ctx, bson.D{{"_id", u.Number}})
 		return err
 	}
 }

@@ -15,17 +15,17 @@ import (
 func stub(tb testing.TB) (uri string) {
 	tb.Helper()
 	reply, err := bson.Marshal(bson.D{
-		{Key: "helloOk", Value: true},
-		{Key: "ismaster", Value: true},
-		{Key: "isWritablePrimary", Value: true},
-		{Key: "maxBsonObjectSize", Value: int32(16 << 20)},
-		{Key: "maxMessageSizeBytes", Value: int32(48_000_000)},
-		{Key: "maxWriteBatchSize", Value: int32(100_000)},
-		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
-		{Key: "minWireVersion", Value: int32(0)},
-		{Key: "maxWireVersion", Value: int32(25)},
-		{Key: "n", Value: int32(1)},
-		{Key: "ok", Value: 1.0},
+		{"helloOk", true},
+		{"ismaster", true},
+		{"isWritablePrimary", true},
+		{"maxBsonObjectSize", int32(16 << 20)},
+		{"maxMessageSizeBytes", int32(48_000_000)},
+		{"maxWriteBatchSize", int32(100_000)},
+		{"logicalSessionTimeoutMinutes", int32(30)},
+		{"minWireVersion", int32(0)},
+		{"maxWireVersion", int32(25)},
+		{"n", int32(1)},
+		{"ok", 1.0},
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -91,10 +91,10 @@ func (s *carts) Setup(ctx context.Context) error {
 	random := s.env.Rand()
 	err := fill(ctx, s.db.Collection("products"), s.products, func(i int) any {
 		return bson.D{
-			{Key: "_id", Value: productName(i)},
-			{Key: "name", Value: fmt.Sprintf("product %d", i)},
-			{Key: "price", Value: int64(100 + random.IntN(10_000))},
-			{Key: "text", Value: letters(random, s.size)},
+			{"_id", productName(i)},
+			{"name", fmt.Sprintf("product %d", i)},
+			{"price", int64(100 + random.IntN(10_000))},
+			{"text", letters(random, s.size)},
 		}
 	})
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *carts) fill(ctx context.Context, u *scenario.User, id string) error {
 	for _, n := range u.Rand.Perm(s.products)[:s.items] {
 		item := cart.Item{}
 		err := u.Time("look", func() error {
-			return s.db.Collection("products").FindOne(ctx, bson.D{{Key: "_id", Value: productName(n)}}).Decode(&item)
+			return s.db.Collection("products").FindOne(ctx, bson.D{{"_id", productName(n)}}).Decode(&item)
 		})
 		if err != nil {
 			return fmt.Errorf("look at a product: %w", err)
@@ -187,7 +187,7 @@ func (s *carts) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violati
 	if err != nil {
 		return nil, err
 	}
-	expired, err := countOf(ctx, s.db.Collection("carts"), bson.D{{Key: "state", Value: cart.Expired}})
+	expired, err := countOf(ctx, s.db.Collection("carts"), bson.D{{"state", cart.Expired}})
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func (s *shelf) Run(ctx context.Context, u *scenario.User) error {
 	}
 	genre := u.Rand.IntN(s.genres)
 	page, err := catalog.Search[album](ctx, s.catalog,
-		catalog.Query{Where: bson.D{{Key: "details.genre", Value: genreName(genre)}}, Limit: 20},
+		catalog.Query{Where: bson.D{{"details.genre", genreName(genre)}}, Limit: 20},
 		catalog.Facet{Path: "details.genre"}, catalog.Facet{Path: "pricing.retail", Bounds: []any{0, 1000, 2000, 3000, 4000, 5000}})
 	if err != nil {
 		return err

@@ -147,25 +147,25 @@ func (s *categories) path(n int) string {
 // document makes a category as the pattern stores it: to add thousands of them one by one would take longer than a run.
 func (s *categories) document(n int) bson.D {
 	doc := bson.D{
-		{Key: "_id", Value: idOf(n)},
-		{Key: "slug", Value: s.slug(n)},
-		{Key: "name", Value: "Category " + s.label(n)[1:]},
-		{Key: "parent", Value: nil},
-		{Key: "rank", Value: (n-1)%s.width + 1},
-		{Key: "change", Value: int64(0)},
+		{"_id", idOf(n)},
+		{"slug", s.slug(n)},
+		{"name", "Category " + s.label(n)[1:]},
+		{"parent", nil},
+		{"rank", (n-1)%s.width + 1},
+		{"change", int64(0)},
 	}
 	above := s.chain(n)[1:]
 	if len(above) > 0 {
 		doc[3].Value = idOf(above[0])
 	}
 	if s.design == category.Paths {
-		return append(doc, bson.E{Key: "path", Value: s.path(n)})
+		return append(doc, bson.E{"path", s.path(n)})
 	}
 	crumbs := make([]category.Crumb, len(above))
 	for i, c := range above {
 		crumbs[i] = category.Crumb{ID: idOf(c), Slug: s.slug(c), Name: "Category " + s.label(c)[1:]}
 	}
-	return append(doc, bson.E{Key: "ancestors", Value: crumbs})
+	return append(doc, bson.E{"ancestors", crumbs})
 }
 
 // stride deals products out so that neighbours are far from each other.
@@ -178,13 +178,13 @@ func (s *categories) product(i int) any {
 	n := s.categoryOf(i)
 	tag := any(idOf(n))
 	if s.design == category.Paths {
-		tag = bson.D{{Key: "_id", Value: idOf(n)}, {Key: "path", Value: s.path(n)}}
+		tag = bson.D{{"_id", idOf(n)}, {"path", s.path(n)}}
 	}
 	return bson.D{
-		{Key: "_id", Value: i},
-		{Key: "name", Value: fmt.Sprint("Product ", i)},
-		{Key: "price", Value: i * 100},
-		{Key: category.DefaultField, Value: bson.A{tag}},
+		{"_id", i},
+		{"name", fmt.Sprint("Product ", i)},
+		{"price", i * 100},
+		{category.DefaultField, bson.A{tag}},
 	}
 }
 
@@ -276,7 +276,7 @@ func (s *categories) readProductsOfChildren(ctx context.Context, n int) (got, wa
 	if s.design == category.Paths {
 		field += "._id"
 	}
-	cur, err := s.products.Find(ctx, bson.D{{Key: field, Value: bson.D{{Key: "$in", Value: ids}}}})
+	cur, err := s.products.Find(ctx, bson.D{{field, bson.D{{"$in", ids}}}})
 	if err != nil {
 		return 0, 0, fmt.Errorf("find the products of %d categories: %w", len(ids), err)
 	}

@@ -115,18 +115,18 @@ func (s *discussions) discuss(ctx context.Context) error {
 		return fill(ctx, s.collection(), s.posts*s.each, func(i int) any {
 			one := comment(i)
 			return bson.D{
-				{Key: "_id", Value: one.ID},
-				{Key: "target", Value: postOf(i / s.each)},
-				{Key: "parent", Value: ""},
-				{Key: "path", Value: one.Path},
-				{Key: "author", Value: one.Author},
-				{Key: "text", Value: one.Text},
-				{Key: "posted", Value: one.Posted},
+				{"_id", one.ID},
+				{"target", postOf(i / s.each)},
+				{"parent", ""},
+				{"path", one.Path},
+				{"author", one.Author},
+				{"text", one.Text},
+				{"posted", one.Posted},
 			}
 		})
 	case comments.Embedded:
 		return fill(ctx, s.collection(), s.posts, func(i int) any {
-			return bson.D{{Key: "_id", Value: postOf(i)}, {Key: "count", Value: s.each}, {Key: "comments", Value: list(s.each)}}
+			return bson.D{{"_id", postOf(i)}, {"count", s.each}, {"comments", list(s.each)}}
 		})
 	default:
 		pages := (s.each + pageSize - 1) / pageSize
@@ -135,7 +135,7 @@ func (s *discussions) discuss(ctx context.Context) error {
 			n := min(pageSize, s.each-page*pageSize)
 			all := list(page*pageSize + n)
 			return bson.D{
-				{Key: "target", Value: postOf(i / pages)}, {Key: "page", Value: page + 1}, {Key: "count", Value: n}, {Key: "comments", Value: all[page*pageSize:]},
+				{"target", postOf(i / pages)}, {"page", page + 1}, {"count", n}, {"comments", all[page*pageSize:]},
 			}
 		})
 	}

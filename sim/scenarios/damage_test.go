@@ -18,7 +18,7 @@ func damages() map[string][]damage {
 		{"readers change nothing", gone("products", bson.D{})},
 	}
 	slice := []damage{
-		{"a parent shows its latest items", one("posts", where("latest._id", bson.D{{Key: "$type", Value: "objectId"}}), set("latest", bson.A{}))},
+		{"a parent shows its latest items", one("posts", where("latest._id", bson.D{{"$type", "objectId"}}), set("latest", bson.A{}))},
 		{"an item that was added is there", gone("comments", bson.D{})},
 	}
 	names := []damage{
@@ -64,7 +64,7 @@ func damages() map[string][]damage {
 			{"what was added is counted", one("tallies", bson.D{}, inc("total", 1))},
 		},
 		"metadata-find": {
-			{"a document has a key once", one("objects", bson.D{}, bson.D{{Key: "$push", Value: where("metadata", bson.D{{Key: "key", Value: "make"}, {Key: "value", Value: 1}})}})},
+			{"a document has a key once", one("objects", bson.D{}, bson.D{{"$push", where("metadata", bson.D{{"key", "make"}, {"value", 1}})}})},
 			{"readers change nothing", gone("objects", bson.D{})},
 		},
 		"queue-publish":        {job, {"a job that was put is there", gone("jobs", where("kind", "sim"))}},
@@ -74,12 +74,12 @@ func damages() map[string][]damage {
 		"rollup":               sums, "rollup-update": sums,
 		"slice": slice, "slice-plain": slice,
 		"timeseries": {
-			{"sum up to its total", one("series", where("total", bson.D{{Key: "$gt", Value: 0}}), inc("total", 1))},
+			{"sum up to its total", one("series", where("total", bson.D{{"$gt", 0}}), inc("total", 1))},
 			{"the sums have all that was added", one("series", bson.D{}, inc("total", 1))},
 		},
 		"topic-publish": {message},
 		"topic-listen": {
-			{"no message is left out", one("listeners", where("received", bson.D{{Key: "$gt", Value: 2}}), set("from", bson.Binary{}))},
+			{"no message is left out", one("listeners", where("received", bson.D{{"$gt", 2}}), set("from", bson.Binary{}))},
 			{"a message is delivered once", one("listeners", bson.D{}, set("twice", 1))},
 			message,
 		},
@@ -87,7 +87,7 @@ func damages() map[string][]damage {
 }
 
 func inc(field string, n int) bson.D {
-	return bson.D{{Key: "$inc", Value: bson.D{{Key: field, Value: int64(n)}}}}
+	return bson.D{{"$inc", bson.D{{field, int64(n)}}}}
 }
 
 // again notes of a value that it was made while it was being made.

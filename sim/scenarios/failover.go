@@ -43,18 +43,18 @@ type orders struct {
 func (s *orders) Setup(ctx context.Context) error {
 	random := s.env.Rand()
 	return fill(ctx, s.env.DB.Collection("articles"), s.articles, func(i int) any {
-		return bson.D{{Key: "_id", Value: i}, {Key: "text", Value: letters(random, 500)}}
+		return bson.D{{"_id", i}, {"text", letters(random, 500)}}
 	})
 }
 
 // Run implements scenario.Scenario.
 func (s *orders) Run(ctx context.Context, u *scenario.User) error {
 	article := u.Rand.IntN(s.articles)
-	byID := bson.D{{Key: "_id", Value: article}}
+	byID := bson.D{{"_id", article}}
 	err := u.Time("front page", func() error {
 		page, err := failover.Answer(ctx, s.failover, "front page", func(ctx context.Context, db *mongo.Database) (bson.D, error) {
 			var doc bson.D
-			return doc, db.Collection("articles").FindOne(ctx, bson.D{{Key: "_id", Value: 0}}).Decode(&doc)
+			return doc, db.Collection("articles").FindOne(ctx, bson.D{{"_id", 0}}).Decode(&doc)
 		})
 		if err == nil && page.Stale {
 			u.Count("stale", 1)
@@ -85,11 +85,11 @@ func (s *orders) order(ctx context.Context, u *scenario.User, article int) error
 		return s.failover.Write(ctx, failover.Write{
 			Repeat: failover.Ask,
 			Do: func(ctx context.Context, db *mongo.Database) error {
-				_, err := db.Collection("orders").InsertOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "article", Value: article}})
+				_, err := db.Collection("orders").InsertOne(ctx, bson.D{{"_id", id}, {"article", article}})
 				return err
 			},
 			Done: func(ctx context.Context, db *mongo.Database) (bool, error) {
-				n, err := db.Collection("orders").CountDocuments(ctx, bson.D{{Key: "_id", Value: id}})
+				n, err := db.Collection("orders").CountDocuments(ctx, bson.D{{"_id", id}})
 				return n > 0, err
 			},
 		})

@@ -73,11 +73,11 @@ func (s *players) Setup(ctx context.Context) error {
 		now := s.env.Patterns.WithDefaults().Now()
 		return fill(ctx, s.env.DB.Collection("scores"), s.players, func(i int) any {
 			return bson.D{
-				{Key: "_id", Value: bson.D{{Key: "board", Value: board}, {Key: "player", Value: playerName(i)}}},
-				{Key: "board", Value: board},
-				{Key: "player", Value: playerName(i)},
-				{Key: "score", Value: int64(0)},
-				{Key: "at", Value: now},
+				{"_id", bson.D{{"board", board}, {"player", playerName(i)}}},
+				{"board", board},
+				{"player", playerName(i)},
+				{"score", int64(0)},
+				{"at", now},
 			}
 		})
 	}

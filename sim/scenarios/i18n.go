@@ -92,7 +92,7 @@ func (s *translating) Setup(ctx context.Context) error {
 		for c := range copies {
 			copies[c] = texts[(i+c)%len(texts)]
 		}
-		return bson.D{{Key: "_id", Value: i}, {Key: "cost", Value: i * 100}, {Key: "categories", Value: copies}}
+		return bson.D{{"_id", i}, {"cost", i * 100}, {"categories", copies}}
 	})
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func (s *signups) Run(ctx context.Context, u *scenario.User) error {
 	name, address := identity.Name(fmt.Sprintf("name%d", u.Rand.IntN(s.names))), identity.Email(fmt.Sprintf("user%d@example.com", u.Number))
 	var user string
 	err := u.Time("sign up", func() (err error) {
-		user, err = s.identities.Register(ctx, "", bson.D{{Key: "joined", Value: u.Now()}}, name, address)
+		user, err = s.identities.Register(ctx, "", bson.D{{"joined", u.Now()}}, name, address)
 		return err
 	})
 	if anyOf(err, identity.ErrTaken, identity.ErrBusy) {

@@ -46,7 +46,7 @@ type insert struct {
 
 // Setup implements scenario.Scenario.
 func (s *insert) Setup(ctx context.Context) error {
-	keys := []bson.D{{{Key: "name", Value: 1}}, {{Key: "city", Value: 1}, {Key: "age", Value: 1}}, {{Key: "tags", Value: 1}}}
+	keys := []bson.D{{{"name", 1}}, {{"city", 1}, {"age", 1}}, {{"tags", 1}}}
 	var indexes []patterns.Index
 	for _, k := range keys[:s.indexes] {
 		indexes = append(indexes, patterns.Index{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: k}})
@@ -74,16 +74,16 @@ const rest = 210
 func (s *insert) document(u *scenario.User, i int) bson.D {
 	text := letters(u.Rand, max(0, s.size-rest))
 	return bson.D{
-		{Key: "_id", Value: bson.NewObjectID()},
-		{Key: "user", Value: u.Number},
-		{Key: "n", Value: i},
-		{Key: "name", Value: letters(u.Rand, 8)},
-		{Key: "age", Value: u.Rand.IntN(100)},
-		{Key: "city", Value: letters(u.Rand, 2)},
-		{Key: "tags", Value: bson.A{letters(u.Rand, 6), letters(u.Rand, 6)}},
-		{Key: "born", Value: u.Now()},
-		{Key: "text", Value: text},
-		{Key: "sum", Value: int64(crc32.ChecksumIEEE([]byte(text)))},
+		{"_id", bson.NewObjectID()},
+		{"user", u.Number},
+		{"n", i},
+		{"name", letters(u.Rand, 8)},
+		{"age", u.Rand.IntN(100)},
+		{"city", letters(u.Rand, 2)},
+		{"tags", bson.A{letters(u.Rand, 6), letters(u.Rand, 6)}},
+		{"born", u.Now()},
+		{"text", text},
+		{"sum", int64(crc32.ChecksumIEEE([]byte(text)))},
 	}
 }
 

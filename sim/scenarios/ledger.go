@@ -102,17 +102,17 @@ func (s *transfers) Setup(ctx context.Context) error {
 	}
 	return fill(ctx, s.db.Collection("accounts"), s.accounts, func(i int) any {
 		return bson.D{
-			{Key: "_id", Value: accountName(i)},
-			{Key: "currency", Value: "USD"},
-			{Key: "opening", Value: int64(s.initial)},
-			{Key: "balance", Value: int64(s.initial)},
-			{Key: "outgoing", Value: int64(0)},
-			{Key: "incoming", Value: int64(0)},
-			{Key: "floor", Value: int64(0)},
-			{Key: "ceiling", Value: int64(ledger.NoCeiling)},
-			{Key: "closed", Value: false},
-			{Key: "pending", Value: bson.A{}},
-			{Key: "fences", Value: bson.A{}},
+			{"_id", accountName(i)},
+			{"currency", "USD"},
+			{"opening", int64(s.initial)},
+			{"balance", int64(s.initial)},
+			{"outgoing", int64(0)},
+			{"incoming", int64(0)},
+			{"floor", int64(0)},
+			{"ceiling", int64(ledger.NoCeiling)},
+			{"closed", false},
+			{"pending", bson.A{}},
+			{"fences", bson.A{}},
 		}
 	})
 }

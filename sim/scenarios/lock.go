@@ -134,12 +134,12 @@ func (s *locking) acquire(ctx context.Context, u *scenario.User, name string) (*
 // change reads a number and writes the next one. Without the lock, two that do so at once would lose one of their changes.
 func (s *locking) change(ctx context.Context, lease *lock.Lease, name string) error {
 	c := counter{}
-	if err := s.protected.FindOne(ctx, bson.D{{Key: "_id", Value: name}}).Decode(&c); err != nil {
+	if err := s.protected.FindOne(ctx, bson.D{{"_id", name}}).Decode(&c); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	when, set := lease.Guard("fence")
-	res, err := s.protected.UpdateOne(ctx, append(bson.D{{Key: "_id", Value: name}}, when...),
-		bson.D{{Key: "$set", Value: append(set, bson.E{Key: "n", Value: c.N + 1})}})
+	res, err := s.protected.UpdateOne(ctx, append(bson.D{{"_id", name}}, when...),
+		bson.D{{"$set", append(set, bson.E{"n", c.N + 1})}})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}

@@ -70,13 +70,13 @@ func (s *finding) Setup(ctx context.Context) error {
 	err := fill(ctx, s.coll, s.objects, func(i int) any {
 		attributes := s.object(i)
 		if s.design == metadata.Array {
-			return bson.D{{Key: "_id", Value: i}, {Key: metadata.DefaultField, Value: attributes}}
+			return bson.D{{"_id", i}, {metadata.DefaultField, attributes}}
 		}
 		fields := bson.D{}
 		for _, a := range attributes {
-			fields = append(fields, bson.E{Key: a.Key, Value: a.Value})
+			fields = append(fields, bson.E{a.Key, a.Value})
 		}
-		return bson.D{{Key: "_id", Value: i}, {Key: metadata.DefaultField, Value: fields}}
+		return bson.D{{"_id", i}, {metadata.DefaultField, fields}}
 	})
 	if err != nil {
 		return err

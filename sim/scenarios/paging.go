@@ -47,7 +47,7 @@ type entry struct {
 
 func (s *walkers) pager(thread int) (*paging.Pager[entry], error) {
 	return paging.New[entry](s.env.DB, paging.Config{
-		Env: s.env.Patterns, Collection: "entries", Sort: bson.D{{Key: "date", Value: -1}}, Equal: bson.D{{Key: "thread", Value: thread}}, Size: s.size,
+		Env: s.env.Patterns, Collection: "entries", Sort: bson.D{{"date", -1}}, Equal: bson.D{{"thread", thread}}, Size: s.size,
 	})
 }
 
@@ -63,7 +63,7 @@ func (s *walkers) Setup(ctx context.Context) error {
 	random, first := s.env.Rand(), s.env.Patterns.WithDefaults().Now()
 	return fill(ctx, s.env.DB.Collection("entries"), s.threads*s.entries, func(i int) any {
 		date := first.Add(time.Duration(random.IntN(s.entries/2+1)) * time.Second)
-		return bson.D{{Key: "_id", Value: i}, {Key: "thread", Value: i % s.threads}, {Key: "date", Value: date}, {Key: "text", Value: letters(random, 200)}}
+		return bson.D{{"_id", i}, {"thread", i % s.threads}, {"date", date}, {"text", letters(random, 200)}}
 	})
 }
 

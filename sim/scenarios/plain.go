@@ -38,8 +38,8 @@ func (s *plain) Setup(context.Context) error { return nil }
 
 // Run implements scenario.Scenario. Of two who make the same counter at once, one is refused, and then finds it.
 func (s *plain) Run(ctx context.Context, u *scenario.User) error {
-	page := bson.D{{Key: "_id", Value: fmt.Sprintf("/page-%d.html", popular(u.Rand, s.pages))}}
-	one := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: int64(1)}}}}
+	page := bson.D{{"_id", fmt.Sprintf("/page-%d.html", popular(u.Rand, s.pages))}}
+	one := bson.D{{"$inc", bson.D{{"n", int64(1)}}}}
 	_, err := s.coll.UpdateOne(ctx, page, one, options.UpdateOne().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) {
 		_, err = s.coll.UpdateOne(ctx, page, one)

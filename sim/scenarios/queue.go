@@ -108,7 +108,7 @@ func (j *jobs) Setup(ctx context.Context) error {
 	for from := 0; from < j.at0; from += fillBatch {
 		specs := make([]queue.Spec, min(fillBatch, j.at0-from))
 		for i := range specs {
-			specs[i] = queue.Spec{Kind: kindSetup, Priority: (from + i) % j.priorities, Payload: bson.D{{Key: "n", Value: from + i}}}
+			specs[i] = queue.Spec{Kind: kindSetup, Priority: (from + i) % j.priorities, Payload: bson.D{{"n", from + i}}}
 		}
 		if _, err := j.PutMany(ctx, specs); err != nil {
 			return err
@@ -147,7 +147,7 @@ type publish struct{ *jobs }
 func (s *publish) Run(ctx context.Context, u *scenario.User) error {
 	_, err := s.Put(ctx, queue.Spec{
 		Kind: kindUser, Priority: u.Rand.IntN(s.priorities),
-		Payload: bson.D{{Key: "by", Value: u.Number}, {Key: "text", Value: letters(u.Rand, s.payload)}},
+		Payload: bson.D{{"by", u.Number}, {"text", letters(u.Rand, s.payload)}},
 	})
 	if err == nil {
 		u.Count("published", 1)
@@ -161,7 +161,7 @@ func (s *publish) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.count(ctx, bson.D{{Key: "kind", Value: kindUser}})
+	n, err := s.count(ctx, bson.D{{"kind", kindUser}})
 	return append(out, counted("a job that was put is there", queue.DefaultName, n, t.Together["published"], unsure(t, 1))...), err
 }
 
@@ -212,7 +212,7 @@ func (s *fetch) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violati
 	}
 	readers, found := map[int64]any{}, int64(0)
 	for _, lane := range s.lanes() {
-		err := patterns.Each(ctx, lane, bson.D{{Key: "state", Value: queue.Done}, {Key: "result.scenario", Value: s.name}}, func(job *queue.Job) error {
+		err := patterns.Each(ctx, lane, bson.D{{"state", queue.Done}, {"result.scenario", s.name}}, func(job *queue.Job) error {
 			var by ending
 			if err := job.Result.Unmarshal(&by); err != nil {
 				return fmt.Errorf("the result of job %s: %w", job.ID, err)
@@ -295,7 +295,7 @@ func (s *work) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violatio
 			return nil, err
 		}
 	}
-	held, err := s.count(ctx, bson.D{{Key: "state", Value: queue.Open}, {Key: "owner", Value: bson.D{{Key: "$exists", Value: true}}}})
+	held, err := s.count(ctx, bson.D{{"state", queue.Open}, {"owner", bson.D{{"$exists", true}}}})
 	if err != nil {
 		return nil, err
 	}

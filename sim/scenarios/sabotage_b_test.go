@@ -100,7 +100,7 @@ type sabotage struct {
 	rule           string
 }
 
-func field(key string, value any) bson.D { return bson.D{{Key: key, Value: value}} }
+func field(key string, value any) bson.D { return bson.D{{key, value}} }
 
 func add(key string, n any) bson.D { return field("$inc", field(key, n)) }
 
@@ -167,7 +167,7 @@ func sabotages() []sabotage {
 		{
 			"", "cart-reserve-failure", scarce, "inventories",
 			bson.D{},
-			field("$inc", bson.D{{Key: "stock", Value: -1}, {Key: "quantity", Value: -1}}),
+			field("$inc", bson.D{{"stock", -1}, {"quantity", -1}}),
 			"what nobody has bought is in stock",
 		},
 		{"", "cart-checkout-failure", scarce, "carts", done, field("$set", field("state", "canceled")), "a finished cart has its order"},

@@ -270,10 +270,10 @@ func gone(coll string, filter bson.D) func(context.Context, *mongo.Database) err
 }
 
 func set(field string, value any) bson.D {
-	return bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}}
+	return bson.D{{"$set", bson.D{{field, value}}}}
 }
 
-func where(field string, value any) bson.D { return bson.D{{Key: field, Value: value}} }
+func where(field string, value any) bson.D { return bson.D{{field, value}} }
 
 // TestTexts looks at what people read of the scenarios.
 func TestTexts(t *testing.T) {

@@ -52,14 +52,14 @@ func (s *migrants) Setup(ctx context.Context) error {
 	old := int(s.env.Params.Float("old") * float64(s.documents))
 	return fill(ctx, s.env.DB.Collection(schema.DefaultCollection), s.documents, func(i int) any {
 		if i < old {
-			return bson.D{{Key: "_id", Value: i}, {Key: "fullname", Value: fullName(i)}, {Key: "visits", Value: 0}}
+			return bson.D{{"_id", i}, {"fullname", fullName(i)}, {"visits", 0}}
 		}
 		return bson.D{
-			{Key: "_id", Value: i},
-			{Key: "name", Value: fullName(i)},
-			{Key: "visits", Value: 0},
-			{Key: "tags", Value: bson.A{}},
-			{Key: schema.DefaultField, Value: s.schema.Version()},
+			{"_id", i},
+			{"name", fullName(i)},
+			{"visits", 0},
+			{"tags", bson.A{}},
+			{schema.DefaultField, s.schema.Version()},
 		}
 	})
 }
@@ -86,7 +86,7 @@ func (s *migrants) Run(ctx context.Context, u *scenario.User) error {
 		return nil
 	}
 	err := u.Time("update", func() error {
-		return s.schema.Update(ctx, id, bson.D{{Key: "$inc", Value: bson.D{{Key: "visits", Value: 1}}}})
+		return s.schema.Update(ctx, id, bson.D{{"$inc", bson.D{{"visits", 1}}}})
 	})
 	if err == nil {
 		u.Count("visits", 1)

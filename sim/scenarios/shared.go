@@ -145,8 +145,8 @@ func drain(ctx context.Context, cur *mongo.Cursor) (n int, err error) {
 // sumOf sums up an expression over all documents of a collection.
 func sumOf(ctx context.Context, coll *mongo.Collection, of any) (int64, error) {
 	found, err := coll.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$group", Value: bson.D{{Key: "_id", Value: nil}, {Key: "n", Value: bson.D{{Key: "$sum", Value: of}}}}}},
-		{{Key: "$project", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$toLong", Value: "$n"}}}}}},
+		{{"$group", bson.D{{"_id", nil}, {"n", bson.D{{"$sum", of}}}}}},
+		{{"$project", bson.D{{"n", bson.D{{"$toLong", "$n"}}}}}},
 	})
 	if err != nil {
 		return 0, fmt.Errorf("sum up %s: %w", coll.Name(), err)
@@ -167,7 +167,7 @@ func isFull(ctx context.Context, coll *mongo.Collection, size int64) (bool, erro
 		Size       int64 `bson:"size"`
 		AvgObjSize int64 `bson:"avgObjSize"`
 	}
-	if err := coll.Database().RunCommand(ctx, bson.D{{Key: "collStats", Value: coll.Name()}}).Decode(&stats); err != nil {
+	if err := coll.Database().RunCommand(ctx, bson.D{{"collStats", coll.Name()}}).Decode(&stats); err != nil {
 		return false, fmt.Errorf("ask for the size of %s: %w", coll.Name(), err)
 	}
 	return stats.Size+2*stats.AvgObjSize > size, nil

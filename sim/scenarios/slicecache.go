@@ -86,7 +86,7 @@ func newSlice(env scenario.Env) (scenario.Scenario, error) {
 
 // Setup implements scenario.Scenario.
 func (s *slice) Setup(ctx context.Context) error {
-	if err := fill(ctx, s.parents, s.objects, func(i int) any { return bson.D{{Key: "_id", Value: i}} }); err != nil {
+	if err := fill(ctx, s.parents, s.objects, func(i int) any { return bson.D{{"_id", i}} }); err != nil {
 		return err
 	}
 	if err := s.EnsureIndexes(ctx); err != nil || !s.preallocate {
@@ -184,7 +184,7 @@ func (s *cacheGet) load(ctx context.Context, u *scenario.User, key string) (v ca
 	if err := s.patterns.Clock.Sleep(ctx, s.loading); err != nil {
 		return v, nil, err
 	}
-	_, err = s.loads.InsertOne(ctx, bson.D{{Key: "key", Value: key}, {Key: "from", Value: from}, {Key: "to", Value: u.Now().UnixNano()}})
+	_, err = s.loads.InsertOne(ctx, bson.D{{"key", key}, {"from", from}, {"to", u.Now().UnixNano()}})
 	if err != nil {
 		return v, nil, fmt.Errorf("note that %s is made: %w", key, err)
 	}
@@ -204,7 +204,7 @@ func (s *cacheGet) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viol
 		To   int64  `bson:"to"`
 	}
 	before, n := load{}, int64(0)
-	order := bson.D{{Key: "key", Value: 1}, {Key: "from", Value: 1}}
+	order := bson.D{{"key", 1}, {"from", 1}}
 	err = patterns.Each(ctx, s.loads, bson.D{}, func(l *load) error {
 		if n++; l.Key == before.Key && l.From < before.To {
 			detail := fmt.Sprintf("%s was made from %d on, while it was being made until %d", l.Key, l.From, before.To)

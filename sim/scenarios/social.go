@@ -71,7 +71,7 @@ func (s *members) Setup(ctx context.Context) error {
 	err = fill(ctx, s.env.DB.Collection("follows"), s.members*s.followers, func(i int) any {
 		to, nth := i/s.followers, i%s.followers
 		return bson.D{
-			{Key: "from", Value: memberName((to + nth + 1) % s.members)}, {Key: "to", Value: memberName(to)}, {Key: "circles", Value: bson.A{}},
+			{"from", memberName((to + nth + 1) % s.members)}, {"to", memberName(to)}, {"circles", bson.A{}},
 		}
 	})
 	if err != nil {

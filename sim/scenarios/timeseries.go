@@ -65,7 +65,7 @@ func newSampling(env scenario.Env) (scenario.Scenario, error) {
 		return s, err
 	case "windows":
 		series, err := timeseries.NewWindows(env.DB, cfg)
-		s.Series, s.total, s.span = series, bson.D{{Key: "$sum", Value: "$visits.hours"}}, 6*time.Hour
+		s.Series, s.total, s.span = series, bson.D{{"$sum", "$visits.hours"}}, 6*time.Hour
 		if p.Bool("preAllocate") && err == nil {
 			s.preallocate = series.Preallocate
 		}

@@ -196,7 +196,7 @@ func (h *heard) hear(publisher int64) {
 
 // note stores what a listener has received.
 func (s *listening) note(ctx context.Context, h *heard) error {
-	_, err := s.listeners.ReplaceOne(ctx, bson.D{{Key: "_id", Value: h.Listener}}, h, options.Replace().SetUpsert(true))
+	_, err := s.listeners.ReplaceOne(ctx, bson.D{{"_id", h.Listener}}, h, options.Replace().SetUpsert(true))
 	if err != nil {
 		return fmt.Errorf("note what listener %d has received: %w", h.Listener, err)
 	}
@@ -235,9 +235,9 @@ type place struct {
 
 // places returns the places of the messages that are there, for each topic by their publishers.
 func (s *listening) places(ctx context.Context) (map[string]map[int64]place, error) {
-	order := bson.D{{Key: "$natural", Value: 1}}
+	order := bson.D{{"$natural", 1}}
 	if s.form == topic.ByStream {
-		order = bson.D{{Key: "seq", Value: 1}}
+		order = bson.D{{"seq", 1}}
 	}
 	out := map[string]map[int64]place{}
 	err := patterns.Each(ctx, s.ring, bson.D{}, func(m *topic.Message) error {
