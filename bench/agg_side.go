@@ -54,7 +54,7 @@ func (s *mongoSide) loadOrders(ctx context.Context, d orders) error {
 		return err
 	}
 	_, err = c.Indexes().CreateMany(ctx, []mongo.IndexModel{
-		{Keys: bson.D{{Key: "status", Value: 1}}}, {Keys: bson.D{{Key: "customer", Value: 1}}},
+		{Keys: bson.D{{"status", 1}}}, {Keys: bson.D{{"customer", 1}}},
 	})
 	return err
 }

@@ -48,19 +48,19 @@ func (d dataset) perGroup() int { return d.size / groups }
 func (d dataset) fields(i int) bson.D {
 	rng := rand.New(rand.NewPCG(uint64(i), 1))
 	doc := bson.D{
-		{Key: "_id", Value: int64(i)},
-		{Key: "n", Value: int64(0)},
-		{Key: "s", Value: d.text(i)},
-		{Key: "r", Value: int64(d.permuted(i))},
-		{Key: "g", Value: int64(i % groups)},
-		{Key: "c", Value: fmt.Sprintf("category%02d", i%categories)},
-		{Key: "u", Value: rng.Int64N(uniform)},
+		{"_id", int64(i)},
+		{"n", int64(0)},
+		{"s", d.text(i)},
+		{"r", int64(d.permuted(i))},
+		{"g", int64(i % groups)},
+		{"c", fmt.Sprintf("category%02d", i%categories)},
+		{"u", rng.Int64N(uniform)},
 	}
 	// What is left of 1 KB after the fields above (100 bytes with frame) and the frames of three texts (9 each).
 	const rest = documentSize - 100 - 3*9
 	lengths := [3]int{rest / 4, rest / 4, rest - 2*(rest/4)}
 	for j, n := range lengths {
-		doc = append(doc, bson.E{Key: fmt.Sprintf("p%d", j+1), Value: letters(rng, n)})
+		doc = append(doc, bson.E{fmt.Sprintf("p%d", j+1), letters(rng, n)})
 	}
 	return doc
 }

@@ -35,29 +35,29 @@ type floorServer struct {
 
 func newFloorServer(d dataset) (*floorServer, error) {
 	hello := bson.D{
-		{Key: "helloOk", Value: true},
-		{Key: "ismaster", Value: true},
-		{Key: "isWritablePrimary", Value: true},
-		{Key: "maxBsonObjectSize", Value: int32(16 << 20)},
-		{Key: "maxMessageSizeBytes", Value: int32(48_000_000)},
-		{Key: "maxWriteBatchSize", Value: int32(100_000)},
-		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
-		{Key: "connectionId", Value: int32(1)},
-		{Key: "minWireVersion", Value: int32(0)},
-		{Key: "maxWireVersion", Value: int32(25)},
-		{Key: "readOnly", Value: false},
-		{Key: "ok", Value: 1.0},
+		{"helloOk", true},
+		{"ismaster", true},
+		{"isWritablePrimary", true},
+		{"maxBsonObjectSize", int32(16 << 20)},
+		{"maxMessageSizeBytes", int32(48_000_000)},
+		{"maxWriteBatchSize", int32(100_000)},
+		{"logicalSessionTimeoutMinutes", int32(30)},
+		{"connectionId", int32(1)},
+		{"minWireVersion", int32(0)},
+		{"maxWireVersion", int32(25)},
+		{"readOnly", false},
+		{"ok", 1.0},
 	}
 	doc, err := d.document(0)
 	if err != nil {
 		return nil, err
 	}
-	one := bson.E{Key: "n", Value: int32(1)}
-	ok := bson.E{Key: "ok", Value: 1.0}
+	one := bson.E{"n", int32(1)}
+	ok := bson.E{"ok", 1.0}
 	found := bson.D{
-		{Key: "firstBatch", Value: bson.A{doc}},
-		{Key: "id", Value: int64(0)},
-		{Key: "ns", Value: "bench.docs"},
+		{"firstBatch", bson.A{doc}},
+		{"id", int64(0)},
+		{"ns", "bench.docs"},
 	}
 	batch := make(bson.A, scanMean)
 	for i := range batch {
@@ -65,17 +65,17 @@ func newFloorServer(d dataset) (*floorServer, error) {
 			return nil, err
 		}
 	}
-	scan := bson.D{{Key: "firstBatch", Value: batch}, {Key: "id", Value: int64(0)}, {Key: "ns", Value: database + "." + scanTable}}
+	scan := bson.D{{"firstBatch", batch}, {"id", int64(0)}, {"ns", database + "." + scanTable}}
 	s := &floorServer{
 		hello:  message(hello),
 		legacy: legacyReply(hello),
 		ok:     message(bson.D{ok}),
 		replies: map[string][]byte{
 			"insert": message(bson.D{one, ok}),
-			"update": message(bson.D{one, {Key: "nModified", Value: int32(1)}, ok}),
-			"find":   message(bson.D{{Key: "cursor", Value: found}, ok}),
+			"update": message(bson.D{one, {"nModified", int32(1)}, ok}),
+			"find":   message(bson.D{{"cursor", found}, ok}),
 		},
-		scan: message(bson.D{{Key: "cursor", Value: scan}, ok}),
+		scan: message(bson.D{{"cursor", scan}, ok}),
 	}
 	s.replies["hello"], s.replies["isMaster"], s.replies["ismaster"] = s.hello, s.hello, s.hello
 	return s, nil

@@ -112,7 +112,7 @@ func (s *mongoSide) localPID(ctx context.Context, uri string) (int, bool) {
 	if !localURI.MatchString(uri) {
 		return 0, false
 	}
-	status, err := s.client.Database("admin").RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+	status, err := s.client.Database("admin").RunCommand(ctx, bson.D{{"serverStatus", 1}}).Raw()
 	if err != nil {
 		return 0, false
 	}
@@ -159,10 +159,10 @@ func (s *mongoSide) load(ctx context.Context, d dataset) error {
 		}
 	}
 	_, err := s.docs.Indexes().CreateMany(ctx, []mongo.IndexModel{
-		{Keys: bson.D{{Key: "s", Value: 1}}},
-		{Keys: bson.D{{Key: "r", Value: 1}}},
-		{Keys: bson.D{{Key: "g", Value: 1}, {Key: "r", Value: -1}}},
-		{Keys: bson.D{{Key: "c", Value: 1}}},
+		{Keys: bson.D{{"s", 1}}},
+		{Keys: bson.D{{"r", 1}}},
+		{Keys: bson.D{{"g", 1}, {"r", -1}}},
+		{Keys: bson.D{{"c", 1}}},
 	})
 	return err
 }
@@ -229,11 +229,11 @@ func (s *mongoSide) do(op operation) func(context.Context, *worker) error {
 }
 
 func (s *mongoSide) ping(ctx context.Context, _ *worker) error {
-	return s.client.Database(database).RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
+	return s.client.Database(database).RunCommand(ctx, bson.D{{"ping", 1}}).Err()
 }
 
 func (s *mongoSide) findID(ctx context.Context, w *worker) error {
-	return s.docs.FindOne(ctx, bson.D{{Key: "_id", Value: w.anyID()}}).Err()
+	return s.docs.FindOne(ctx, bson.D{{"_id", w.anyID()}}).Err()
 }
 
 func (s *mongoSide) insert(of concern) func(context.Context, *worker) error {
@@ -257,7 +257,7 @@ func (s *mongoSide) insertMany(ctx context.Context, w *worker) error {
 func (s *mongoSide) updateInc(of concern) func(context.Context, *worker) error {
 	c := s.docs.Clone(options.Collection().SetWriteConcern(of.writeConcern()))
 	return func(ctx context.Context, w *worker) error {
-		r, err := c.UpdateOne(ctx, bson.D{{Key: "_id", Value: w.anyID()}}, bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}})
+		r, err := c.UpdateOne(ctx, bson.D{{"_id", w.anyID()}}, bson.D{{"$inc", bson.D{{"n", 1}}}})
 		if err == nil && r.MatchedCount != 1 {
 			return fmt.Errorf("%d documents updated", r.MatchedCount)
 		}
@@ -266,24 +266,24 @@ func (s *mongoSide) updateInc(of concern) func(context.Context, *worker) error {
 }
 
 func (s *mongoSide) indexEqual(ctx context.Context, w *worker) error {
-	return s.docs.FindOne(ctx, bson.D{{Key: "s", Value: w.data.text(int(w.anyID()))}}).Err()
+	return s.docs.FindOne(ctx, bson.D{{"s", w.data.text(int(w.anyID()))}}).Err()
 }
 
 func (s *mongoSide) indexRange(ctx context.Context, w *worker) error {
 	from := w.rng.Int64N(int64(w.data.size - rangeSize))
-	filter := bson.D{{Key: "r", Value: bson.D{{Key: "$gte", Value: from}, {Key: "$lt", Value: from + rangeSize}}}}
+	filter := bson.D{{"r", bson.D{{"$gte", from}, {"$lt", from + rangeSize}}}}
 	return expect(ctx, s.docs, rangeSize, filter, options.Find())
 }
 
 func (s *mongoSide) compoundSort(ctx context.Context, w *worker) error {
-	filter := bson.D{{Key: "g", Value: w.rng.Int64N(groups)}}
-	opts := options.Find().SetSort(bson.D{{Key: "r", Value: -1}}).SetLimit(sortLimit)
+	filter := bson.D{{"g", w.rng.Int64N(groups)}}
+	opts := options.Find().SetSort(bson.D{{"r", -1}}).SetLimit(sortLimit)
 	return expect(ctx, s.docs, min(sortLimit, w.data.perGroup()), filter, opts)
 }
 
 func (s *mongoSide) scanCount(ctx context.Context, w *worker) error {
-	filter := bson.D{{Key: "u", Value: bson.D{{Key: "$lt", Value: rareBelow}}}}
-	raw, err := s.docs.Database().RunCommand(ctx, bson.D{{Key: "count", Value: s.docs.Name()}, {Key: "query", Value: filter}}).Raw()
+	filter := bson.D{{"u", bson.D{{"$lt", rareBelow}}}}
+	raw, err := s.docs.Database().RunCommand(ctx, bson.D{{"count", s.docs.Name()}, {"query", filter}}).Raw()
 	if err != nil {
 		return err
 	}
@@ -300,12 +300,12 @@ func plausibleCount(n int64, ok bool, d dataset) error {
 }
 
 func (s *mongoSide) sortTop(ctx context.Context, w *worker) error {
-	opts := options.Find().SetSort(bson.D{{Key: "u", Value: 1}}).SetLimit(topSize)
+	opts := options.Find().SetSort(bson.D{{"u", 1}}).SetLimit(topSize)
 	return expect(ctx, s.half, min(topSize, w.data.half()), bson.D{}, opts)
 }
 
 func (s *mongoSide) sortAll(ctx context.Context, w *worker) error {
-	opts := options.Find().SetSort(bson.D{{Key: "u", Value: 1}}).SetProjection(bson.D{{Key: "_id", Value: 1}})
+	opts := options.Find().SetSort(bson.D{{"u", 1}}).SetProjection(bson.D{{"_id", 1}})
 	return expect(ctx, s.half, w.data.half(), bson.D{}, opts)
 }
 

@@ -17,8 +17,8 @@ const (
 
 // picture is the i-th picture with properties of which one array holds all.
 func picture(i int) bson.D {
-	property := func(key, value string) bson.D { return bson.D{{Key: "key", Value: key}, {Key: "value", Value: value}} }
-	return bson.D{{Key: "_id", Value: int64(i)}, {Key: "user", Value: int64(i % 321)}, {Key: "metadata", Value: bson.A{
+	property := func(key, value string) bson.D { return bson.D{{"key", key}, {"value", value}} }
+	return bson.D{{"_id", int64(i)}, {"user", int64(i % 321)}, {"metadata", bson.A{
 		property("Camera", camera(i)), property("Flash", flash(i/cameras)), property("ISO", fmt.Sprint(100*(i%17))),
 		property("MIME type", "image/jpeg"), property("Author", fmt.Sprintf("author%03d", i%500)),
 	}}}
@@ -37,12 +37,12 @@ func metadata(ctx context.Context, db *mongo.Database) (*routine, error) {
 		return nil, err
 	}
 	match := func(key, value string) bson.D {
-		return field("$elemMatch", bson.D{{Key: "key", Value: key}, {Key: "value", Value: value}})
+		return field("$elemMatch", bson.D{{"key", key}, {"value", value}})
 	}
 	return repeat(func(ctx context.Context, w *worker) error {
 		filter := field("metadata", field("$all", bson.A{match("Camera", camera(w.rng.IntN(cameras))), match("Flash", flash(w.rng.IntN(2)))}))
 		return expect(ctx, c, picturesFound, filter, options.Find())
-	}), indexOn(ctx, c, bson.D{{Key: "metadata.key", Value: 1}, {Key: "metadata.value", Value: 1}})
+	}), indexOn(ctx, c, bson.D{{"metadata.key", 1}, {"metadata.value", 1}})
 }
 
 func pgMetadata(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
@@ -69,7 +69,7 @@ func categoryDocs() []bson.D {
 	add := func(parent, name string) string {
 		path := parent + "/" + name
 		docs = append(docs, bson.D{
-			{Key: "_id", Value: int64(len(docs))}, {Key: "name", Value: name}, {Key: "parent", Value: parent + "/"}, {Key: "category", Value: path + "/"},
+			{"_id", int64(len(docs))}, {"name", name}, {"parent", parent + "/"}, {"category", path + "/"},
 		})
 		return path
 	}
@@ -145,22 +145,22 @@ func localeName(i int64) string { return fmt.Sprintf("lang-%02d", i) }
 func names(category, n int) bson.D {
 	d := bson.D{}
 	for i := range n {
-		d = append(d, bson.E{Key: localeName(int64(i)), Value: fmt.Sprintf("name %d of %d", i, category)})
+		d = append(d, bson.E{localeName(int64(i)), fmt.Sprintf("name %d of %d", i, category)})
 	}
 	return d
 }
 
 func namedCategory(n int) func(i int) bson.D {
-	return func(i int) bson.D { return bson.D{{Key: "_id", Value: int64(i)}, {Key: "names", Value: names(i, n)}} }
+	return func(i int) bson.D { return bson.D{{"_id", int64(i)}, {"names", names(i, n)}} }
 }
 
 func namedProduct(n int) func(i int) bson.D {
 	return func(i int) bson.D {
 		c := i / productsPerNamed
 		return bson.D{
-			{Key: "_id", Value: int64(i)},
-			{Key: "cost", Value: int64(i % 97)},
-			{Key: "categories", Value: bson.A{bson.D{{Key: "_id", Value: int64(c)}, {Key: "names", Value: names(c, n)}}}},
+			{"_id", int64(i)},
+			{"cost", int64(i % 97)},
+			{"categories", bson.A{bson.D{{"_id", int64(c)}, {"names", names(c, n)}}}},
 		}
 	}
 }

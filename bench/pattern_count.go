@@ -29,7 +29,7 @@ func timeseriesInc(_ context.Context, db *mongo.Database) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		page, second := hit(w)
 		_, err := c.UpdateOne(ctx, field("_id", fmt.Sprintf("page%d/%d", page, second/60)),
-			field("$inc", bson.D{{Key: fmt.Sprintf("seconds.%d", second%60), Value: int64(1)}, {Key: "totalViews", Value: int64(1)}}), upsert)
+			field("$inc", bson.D{{fmt.Sprintf("seconds.%d", second%60), int64(1)}, {"totalViews", int64(1)}}), upsert)
 		return err
 	}), nil
 }
@@ -52,9 +52,9 @@ func hits(_ context.Context, db *mongo.Database) (*routine, error) {
 		page, second := hit(w)
 		minute, day := second/60%1440, second/86400
 		_, err := daily.UpdateOne(ctx, field("_id", fmt.Sprintf("day%d/site-1/page%d", day, page)), field("$inc", bson.D{
-			{Key: "daily", Value: int64(1)},
-			{Key: fmt.Sprintf("hourly.%d", minute/60), Value: int64(1)},
-			{Key: fmt.Sprintf("minute.%d.%d", minute/60, minute), Value: int64(1)},
+			{"daily", int64(1)},
+			{fmt.Sprintf("hourly.%d", minute/60), int64(1)},
+			{fmt.Sprintf("minute.%d.%d", minute/60, minute), int64(1)},
 		}), upsert)
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 )
 
 // field makes a document of one field.
-func field(name string, value any) bson.D { return bson.D{{Key: name, Value: value}} }
+func field(name string, value any) bson.D { return bson.D{{name, value}} }
 
 // fill inserts n documents.
 func fill(ctx context.Context, c *mongo.Collection, n int, document func(i int) bson.D) error {

@@ -22,7 +22,7 @@ const (
 )
 
 func comment(n int64) bson.D {
-	return bson.D{{Key: "_id", Value: n}, {Key: "publishedOn", Value: n}, {Key: "message", Value: somethingSaid}}
+	return bson.D{{"_id", n}, {"publishedOn", n}, {"message", somethingSaid}}
 }
 
 // article has its latest comments from the beginning, or none.
@@ -34,7 +34,7 @@ func article(full bool) func(i int) bson.D {
 				list = append(list, comment(0))
 			}
 		}
-		return bson.D{{Key: "_id", Value: int64(i)}, {Key: "title", Value: fmt.Sprintf("article %d", i)}, {Key: "content", Value: jobPayload}, {Key: "latestComments", Value: list}}
+		return bson.D{{"_id", int64(i)}, {"title", fmt.Sprintf("article %d", i)}, {"content", jobPayload}, {"latestComments", list}}
 	}
 }
 
@@ -42,7 +42,7 @@ func sliceCache(full bool) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		c := db.Collection("articles")
 		return repeat(func(ctx context.Context, w *worker) error {
-			push := bson.D{{Key: "$each", Value: bson.A{comment(w.ids.Add(1))}}, {Key: "$slice", Value: -latest}}
+			push := bson.D{{"$each", bson.A{comment(w.ids.Add(1))}}, {"$slice", -latest}}
 			return changeOne(ctx, c, field("_id", w.rng.Int64N(articles)), field("$push", field("latestComments", push)))
 		}), fill(ctx, c, articles, article(full))
 	}
@@ -78,7 +78,7 @@ func commentBucket(ctx context.Context, db *mongo.Database) (*routine, error) {
 		}
 		page := (raw.Lookup("comments").AsInt64() - 1) / bucketSize
 		_, err = buckets.UpdateOne(ctx, field("_id", fmt.Sprintf("%d/%d", id, page)), bson.D{
-			{Key: "$inc", Value: field("count", int64(1))}, {Key: "$push", Value: field("comments", comment(w.ids.Add(1)))},
+			{"$inc", field("count", int64(1))}, {"$push", field("comments", comment(w.ids.Add(1)))},
 		}, upsert)
 		return err
 	}), fill(ctx, c, articles, article(false))
@@ -120,13 +120,13 @@ func inbox(ctx context.Context, db *mongo.Database) (*routine, error) {
 			if err != nil {
 				return err
 			}
-			filter := bson.D{{Key: "owner", Value: owner}, {Key: "sequence", Value: raw.Lookup("msg_count").AsInt64() / bucketSize}}
+			filter := bson.D{{"owner", owner}, {"sequence", raw.Lookup("msg_count").AsInt64() / bucketSize}}
 			if _, err := boxes.UpdateOne(ctx, filter, field("$push", field("messages", comment(w.ids.Add(1)))), upsert); err != nil {
 				return err
 			}
 		}
 		return nil
-	}), uniqueIndex(ctx, boxes, bson.D{{Key: "owner", Value: 1}, {Key: "sequence", Value: 1}})
+	}), uniqueIndex(ctx, boxes, bson.D{{"owner", 1}, {"sequence", 1}})
 }
 
 func uniqueIndex(ctx context.Context, c *mongo.Collection, keys bson.D) error {
@@ -168,16 +168,16 @@ func pgInbox(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 
 func event(n int64) bson.D {
 	return bson.D{
-		{Key: "_id", Value: n},
-		{Key: "host", Value: fmt.Sprintf("10.0.%d.%d", n%7, n%251)},
-		{Key: "user", Value: "frank"},
-		{Key: "time", Value: n},
-		{Key: "path", Value: fmt.Sprintf("/page%d.gif", n%pages)},
-		{Key: "request", Value: "GET /page.gif HTTP/1.0"},
-		{Key: "status", Value: int32(200)},
-		{Key: "response_size", Value: int32(2326)},
-		{Key: "referrer", Value: "http://www.example.com/start.html"},
-		{Key: "user_agent", Value: "Mozilla/4.08 [en] (Win98; I ;Nav)"},
+		{"_id", n},
+		{"host", fmt.Sprintf("10.0.%d.%d", n%7, n%251)},
+		{"user", "frank"},
+		{"time", n},
+		{"path", fmt.Sprintf("/page%d.gif", n%pages)},
+		{"request", "GET /page.gif HTTP/1.0"},
+		{"status", int32(200)},
+		{"response_size", int32(2326)},
+		{"referrer", "http://www.example.com/start.html"},
+		{"user_agent", "Mozilla/4.08 [en] (Win98; I ;Nav)"},
 	}
 }
 
@@ -186,7 +186,7 @@ func eventLog(ctx context.Context, db *mongo.Database) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		_, err := c.InsertOne(ctx, event(w.ids.Add(1)))
 		return err
-	}), indexOn(ctx, c, field("path", 1), bson.D{{Key: "host", Value: 1}, {Key: "time", Value: 1}})
+	}), indexOn(ctx, c, field("path", 1), bson.D{{"host", 1}, {"time", 1}})
 }
 
 func pgEventLog(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
@@ -212,9 +212,9 @@ const (
 func zone(i int) bson.D {
 	var ads bson.A
 	for a := range adsPerZone {
-		ads = append(ads, bson.D{{Key: "id", Value: fmt.Sprintf("ad%d", (i+a)%37)}, {Key: "campaign", Value: fmt.Sprint("campaign", a)}, {Key: "ecpm", Value: int64(1000 - 50*a)}, {Key: "impressions", Value: int64(0)}})
+		ads = append(ads, bson.D{{"id", fmt.Sprintf("ad%d", (i+a)%37)}, {"campaign", fmt.Sprint("campaign", a)}, {"ecpm", int64(1000 - 50*a)}, {"impressions", int64(0)}})
 	}
-	return bson.D{{Key: "_id", Value: int64(i)}, {Key: "site", Value: int64(i / 10)}, {Key: "zone", Value: int64(i % 10)}, {Key: "ads", Value: ads}}
+	return bson.D{{"_id", int64(i)}, {"site", int64(i / 10)}, {"zone", int64(i % 10)}, {"ads", ads}}
 }
 
 // chooseAd takes the first advertisement that a profile, which may be missing, allows.
@@ -234,12 +234,12 @@ func chooseAd(z, profile bson.Raw) (string, error) {
 
 func adServe(ctx context.Context, db *mongo.Database) (*routine, error) {
 	c, profiles := db.Collection("zones"), db.Collection("profiles")
-	if err := uniqueIndex(ctx, c, bson.D{{Key: "site", Value: 1}, {Key: "zone", Value: 1}}); err != nil {
+	if err := uniqueIndex(ctx, c, bson.D{{"site", 1}, {"zone", 1}}); err != nil {
 		return nil, err
 	}
 	return repeat(func(ctx context.Context, w *worker) error {
 		n, user := w.rng.IntN(zones), field("_id", w.rng.Int64N(adUsers))
-		place := bson.D{{Key: "site", Value: int64(n / 10)}, {Key: "zone", Value: int64(n % 10)}}
+		place := bson.D{{"site", int64(n / 10)}, {"zone", int64(n % 10)}}
 		z, err := c.FindOne(ctx, place).Raw()
 		if err != nil {
 			return err
@@ -255,7 +255,7 @@ func adServe(ctx context.Context, db *mongo.Database) (*routine, error) {
 		if _, err := profiles.UpdateOne(ctx, user, field("$inc", field("impressions."+ad, int64(1))), upsert); err != nil {
 			return err
 		}
-		return changeOne(ctx, c, append(place, bson.E{Key: "ads.id", Value: ad}), field("$inc", field("ads.$.impressions", int64(1))))
+		return changeOne(ctx, c, append(place, bson.E{"ads.id", ad}), field("$inc", field("ads.$.impressions", int64(1))))
 	}), fill(ctx, c, zones, zone)
 }
 

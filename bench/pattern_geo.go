@@ -102,7 +102,7 @@ var country = [][2]float64{
 }
 
 func geoPoint(c city) bson.D {
-	return bson.D{{Key: "type", Value: "Point"}, {Key: "coordinates", Value: bson.A{c.lng, c.lat}}}
+	return bson.D{{"type", "Point"}, {"coordinates", bson.A{c.lng, c.lat}}}
 }
 
 // loadCities fills a collection, with its index or without.
@@ -116,14 +116,14 @@ func loadCities(ctx context.Context, db *mongo.Database, indexed bool) (*mongo.C
 	for begin := 0; begin < len(all); begin += batch {
 		docs := make([]any, 0, batch)
 		for i, c := range all[begin:min(begin+batch, len(all))] {
-			docs = append(docs, bson.D{{Key: "_id", Value: begin + i}, {Key: "name", Value: c.name}, {Key: "loc", Value: geoPoint(c)}})
+			docs = append(docs, bson.D{{"_id", begin + i}, {"name", c.name}, {"loc", geoPoint(c)}})
 		}
 		if _, err := coll.InsertMany(ctx, docs); err != nil {
 			return nil, nil, err
 		}
 	}
 	if indexed {
-		_, err = coll.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "loc", Value: "2dsphere"}}})
+		_, err = coll.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{"loc", "2dsphere"}}})
 	}
 	return coll, all, err
 }
@@ -131,19 +131,19 @@ func loadCities(ctx context.Context, db *mongo.Database, indexed bool) (*mongo.C
 func cityByID(ctx context.Context, db *mongo.Database) (*routine, error) {
 	coll, all, err := loadCities(ctx, db, true)
 	return repeat(func(ctx context.Context, w *worker) error {
-		return coll.FindOne(ctx, bson.D{{Key: "_id", Value: w.rng.IntN(len(all))}}).Err()
+		return coll.FindOne(ctx, bson.D{{"_id", w.rng.IntN(len(all))}}).Err()
 	}), err
 }
 
 func citiesNear(ctx context.Context, db *mongo.Database) (*routine, error) {
 	coll, all, err := loadCities(ctx, db, true)
 	return repeat(func(ctx context.Context, w *worker) error {
-		near := bson.D{{Key: "$geometry", Value: geoPoint(all[w.rng.IntN(len(all))])}}
-		filter := bson.D{{Key: "loc", Value: bson.D{{Key: "$near", Value: near}}}}
+		near := bson.D{{"$geometry", geoPoint(all[w.rng.IntN(len(all))])}}
+		filter := bson.D{{"loc", bson.D{{"$near", near}}}}
 		var out struct {
 			Cursor struct{ FirstBatch []bson.Raw }
 		}
-		find := bson.D{{Key: "find", Value: coll.Name()}, {Key: "filter", Value: filter}, {Key: "limit", Value: nearest}, {Key: "singleBatch", Value: true}}
+		find := bson.D{{"find", coll.Name()}, {"filter", filter}, {"limit", nearest}, {"singleBatch", true}}
 		if err := db.RunCommand(ctx, find).Decode(&out); err != nil {
 			return err
 		}
@@ -159,8 +159,8 @@ func citiesWithin(ctx context.Context, db *mongo.Database) (*routine, error) {
 	if err != nil {
 		return nil, err
 	}
-	polygon := bson.D{{Key: "type", Value: "Polygon"}, {Key: "coordinates", Value: bson.A{country}}}
-	filter := bson.D{{Key: "loc", Value: bson.D{{Key: "$geoWithin", Value: bson.D{{Key: "$geometry", Value: polygon}}}}}}
+	polygon := bson.D{{"type", "Polygon"}, {"coordinates", bson.A{country}}}
+	filter := bson.D{{"loc", bson.D{{"$geoWithin", bson.D{{"$geometry", polygon}}}}}}
 	count := func(ctx context.Context) (int64, error) { return coll.CountDocuments(ctx, filter) }
 	n, err := count(ctx)
 	return &routine{units: float64(n), do: func(ctx context.Context, _ *worker) error {
@@ -172,7 +172,7 @@ func citiesWithin(ctx context.Context, db *mongo.Database) (*routine, error) {
 func citiesIndex(ctx context.Context, db *mongo.Database) (*routine, error) {
 	coll, all, err := loadCities(ctx, db, false)
 	return &routine{units: float64(len(all)), do: func(ctx context.Context, _ *worker) error {
-		name, err := coll.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "loc", Value: "2dsphere"}}})
+		name, err := coll.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{"loc", "2dsphere"}}})
 		if err != nil {
 			return err
 		}

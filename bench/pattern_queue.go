@@ -26,19 +26,19 @@ const (
 // job is the n-th job.
 func job(n int64) bson.D {
 	return bson.D{
-		{Key: "_id", Value: n},
-		{Key: "startTime", Value: nil},
-		{Key: "endTime", Value: nil},
-		{Key: "createdOn", Value: n},
-		{Key: "priority", Value: n * stride % priorities},
-		{Key: "payload", Value: bson.D{{Key: "picture", Value: n}, {Key: "what", Value: jobPayload}}},
+		{"_id", n},
+		{"startTime", nil},
+		{"endTime", nil},
+		{"createdOn", n},
+		{"priority", n * stride % priorities},
+		{"payload", bson.D{{"picture", n}, {"what", jobPayload}}},
 	}
 }
 
 // indexQueue makes the indexes of a queue.
 func indexQueue(ctx context.Context, c *mongo.Collection) error {
-	return indexOn(ctx, c, bson.D{{Key: "startTime", Value: 1}, {Key: "createdOn", Value: 1}},
-		bson.D{{Key: "startTime", Value: 1}, {Key: "priority", Value: -1}, {Key: "createdOn", Value: 1}})
+	return indexOn(ctx, c, bson.D{{"startTime", 1}, {"createdOn", 1}},
+		bson.D{{"startTime", 1}, {"priority", -1}, {"createdOn", 1}})
 }
 
 func queuePublish(ctx context.Context, db *mongo.Database) (*routine, error) {
@@ -75,7 +75,7 @@ func queueTake(order ...string) mongoPattern {
 		if name == "priority" {
 			direction = -1
 		}
-		sort = append(sort, bson.E{Key: name, Value: direction})
+		sort = append(sort, bson.E{name, direction})
 	}
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		c := db.Collection("queue")
@@ -136,7 +136,7 @@ const (
 
 // tickerMessage is the n-th message of a topic.
 func tickerMessage(n int64) bson.D {
-	return bson.D{{Key: "_id", Value: n}, {Key: "ticker", Value: "PIP"}, {Key: "price", Value: float64(n*stride%100_000) / 1000}}
+	return bson.D{{"_id", n}, {"ticker", "PIP"}, {"price", float64(n*stride%100_000) / 1000}}
 }
 
 // audience are listeners that run until they are ended, and count what they receive.

@@ -19,7 +19,7 @@ const (
 )
 
 func inventory(i int) bson.D {
-	return bson.D{{Key: "_id", Value: int64(i)}, {Key: "quantity", Value: plenty}, {Key: "reservations", Value: bson.A{}}}
+	return bson.D{{"_id", int64(i)}, {"quantity", plenty}, {"reservations", bson.A{}}}
 }
 
 // basket chooses the different products of a cart.
@@ -33,7 +33,7 @@ func basket(w *worker) [cartItems]int64 {
 }
 
 func cartProduct(id int64) bson.D {
-	return bson.D{{Key: "_id", Value: id}, {Key: "quantity", Value: int64(1)}, {Key: "name", Value: fmt.Sprintf("product %d", id)}, {Key: "price", Value: id % 100}}
+	return bson.D{{"_id", id}, {"quantity", int64(1)}, {"name", fmt.Sprintf("product %d", id)}, {"price", id % 100}}
 }
 
 func cartOrder(cart int64, b [cartItems]int64) bson.D {
@@ -41,7 +41,7 @@ func cartOrder(cart int64, b [cartItems]int64) bson.D {
 	for _, id := range b {
 		list = append(list, cartProduct(id))
 	}
-	return bson.D{{Key: "_id", Value: cart}, {Key: "shipping", Value: "by post"}, {Key: "products", Value: list}}
+	return bson.D{{"_id", cart}, {"shipping", "by post"}, {"products", list}}
 }
 
 // shop is a shop's collections.
@@ -51,16 +51,16 @@ type shop struct {
 
 // add puts a product into a cart, which is made where it is missing.
 func (s *shop) add(ctx context.Context, cart, product, now int64) error {
-	update := bson.D{{Key: "$set", Value: field("modifiedOn", now)}, {Key: "$push", Value: field("products", cartProduct(product))}}
-	_, err := s.carts.UpdateOne(ctx, bson.D{{Key: "_id", Value: cart}, {Key: "state", Value: "active"}}, update, options.UpdateOne().SetUpsert(true))
+	update := bson.D{{"$set", field("modifiedOn", now)}, {"$push", field("products", cartProduct(product))}}
+	_, err := s.carts.UpdateOne(ctx, bson.D{{"_id", cart}, {"state", "active"}}, update, options.UpdateOne().SetUpsert(true))
 	return err
 }
 
 // reserve takes a product out of stock for a cart.
 func (s *shop) reserve(ctx context.Context, cart, product, now int64) error {
-	reservation := bson.D{{Key: "_id", Value: cart}, {Key: "quantity", Value: int64(1)}, {Key: "createdOn", Value: now}}
-	return changeOne(ctx, s.inventories, bson.D{{Key: "_id", Value: product}, {Key: "quantity", Value: field("$gte", int64(1))}},
-		bson.D{{Key: "$inc", Value: field("quantity", int64(-1))}, {Key: "$push", Value: field("reservations", reservation)}})
+	reservation := bson.D{{"_id", cart}, {"quantity", int64(1)}, {"createdOn", now}}
+	return changeOne(ctx, s.inventories, bson.D{{"_id", product}, {"quantity", field("$gte", int64(1))}},
+		bson.D{{"$inc", field("quantity", int64(-1))}, {"$push", field("reservations", reservation)}})
 }
 
 // checkOut makes an order of a cart and forgets its reservations.
@@ -68,7 +68,7 @@ func (s *shop) checkOut(ctx context.Context, cart int64, b [cartItems]int64) err
 	if _, err := s.orders.InsertOne(ctx, cartOrder(cart, b)); err != nil {
 		return err
 	}
-	active := bson.D{{Key: "_id", Value: cart}, {Key: "state", Value: "active"}}
+	active := bson.D{{"_id", cart}, {"state", "active"}}
 	if err := changeOne(ctx, s.carts, active, field("$set", field("state", "complete"))); err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ const (
 )
 
 func account(i int) bson.D {
-	return bson.D{{Key: "_id", Value: int64(i)}, {Key: "balance", Value: plenty}, {Key: "txns", Value: bson.A{}}}
+	return bson.D{{"_id", int64(i)}, {"balance", plenty}, {"txns", bson.A{}}}
 }
 
 // pair chooses two accounts.
@@ -195,8 +195,8 @@ func pair(w *worker) (from, to int64) {
 func transferBySteps(ctx context.Context, db *mongo.Database) (*routine, error) {
 	acc, txns := db.Collection("accounts"), db.Collection("transactions")
 	move := func(ctx context.Context, account, txn, by int64) error {
-		filter := bson.D{{Key: "_id", Value: account}, {Key: "txns", Value: field("$ne", txn)}}
-		return changeOne(ctx, acc, filter, bson.D{{Key: "$inc", Value: field("balance", by)}, {Key: "$push", Value: field("txns", txn)}})
+		filter := bson.D{{"_id", account}, {"txns", field("$ne", txn)}}
+		return changeOne(ctx, acc, filter, bson.D{{"$inc", field("balance", by)}, {"$push", field("txns", txn)}})
 	}
 	retire := func(ctx context.Context, account, txn int64) error {
 		return changeOne(ctx, acc, field("_id", account), field("$pull", field("txns", txn)))
@@ -204,7 +204,7 @@ func transferBySteps(ctx context.Context, db *mongo.Database) (*routine, error) 
 	do := func(ctx context.Context, w *worker) error {
 		from, to := pair(w)
 		txn := w.ids.Add(1)
-		doc := bson.D{{Key: "_id", Value: txn}, {Key: "state", Value: "new"}, {Key: "src", Value: from}, {Key: "dst", Value: to}, {Key: "amt", Value: amount}}
+		doc := bson.D{{"_id", txn}, {"state", "new"}, {"src", from}, {"dst", to}, {"amt", amount}}
 		if _, err := txns.InsertOne(ctx, doc); err != nil {
 			return err
 		}
@@ -214,7 +214,7 @@ func transferBySteps(ctx context.Context, db *mongo.Database) (*routine, error) 
 		if err := move(ctx, to, txn, amount); err != nil {
 			return err
 		}
-		if err := changeOne(ctx, txns, bson.D{{Key: "_id", Value: txn}, {Key: "state", Value: "new"}}, field("$set", field("state", "commit"))); err != nil {
+		if err := changeOne(ctx, txns, bson.D{{"_id", txn}, {"state", "new"}}, field("$set", field("state", "commit"))); err != nil {
 			return err
 		}
 		if err := retire(ctx, from, txn); err != nil {

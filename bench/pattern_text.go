@@ -59,11 +59,11 @@ var texts = sync.OnceValue(func() []string {
 const textsDatabase = "sheaf_texts"
 
 func textModel() mongo.IndexModel {
-	return mongo.IndexModel{Keys: bson.D{{Key: "text", Value: "text"}}}
+	return mongo.IndexModel{Keys: bson.D{{"text", "text"}}}
 }
 
 func fillTexts(ctx context.Context, coll *mongo.Collection, n int) error {
-	return fill(ctx, coll, n, func(i int) bson.D { return bson.D{{Key: "_id", Value: i}, {Key: "text", Value: texts()[i]}} })
+	return fill(ctx, coll, n, func(i int) bson.D { return bson.D{{"_id", i}, {"text", texts()[i]}} })
 }
 
 func textSearch(words [2]uint64) mongoPattern {
@@ -84,9 +84,9 @@ func textSearch(words [2]uint64) mongoPattern {
 				return nil, err
 			}
 		}
-		score := bson.D{{Key: "score", Value: bson.D{{Key: "$meta", Value: "textScore"}}}}
+		score := bson.D{{"score", bson.D{{"$meta", "textScore"}}}}
 		opts := options.Find().SetProjection(score).SetSort(score).SetLimit(textBest)
-		filter := bson.D{{Key: "$text", Value: field("$search", textWord(words[0])+" "+textWord(words[1]))}}
+		filter := bson.D{{"$text", field("$search", textWord(words[0])+" "+textWord(words[1]))}}
 		return repeat(func(ctx context.Context, _ *worker) error {
 			cursor, err := coll.Find(ctx, filter, opts)
 			if err != nil {

@@ -30,12 +30,12 @@ func emptySession(i int) bson.D {
 		rows[r] = row
 	}
 	return bson.D{
-		{Key: "_id", Value: int64(i)},
-		{Key: "name", Value: "Action Movie 5"},
-		{Key: "price", Value: int32(10)},
-		{Key: "seatsAvailable", Value: int32(seatRows * seatsInRow)},
-		{Key: "seats", Value: rows},
-		{Key: "reservations", Value: bson.A{}},
+		{"_id", int64(i)},
+		{"name", "Action Movie 5"},
+		{"price", int32(10)},
+		{"seatsAvailable", int32(seatRows * seatsInRow)},
+		{"seats", rows},
+		{"reservations", bson.A{}},
 	}
 }
 
@@ -50,7 +50,7 @@ func nextSeats(w *worker) (cart, session int64, row, first int, err error) {
 }
 
 func theaterCart(id int64) bson.D {
-	return bson.D{{Key: "_id", Value: id}, {Key: "state", Value: "active"}, {Key: "total", Value: int32(0)}, {Key: "reservations", Value: bson.A{}}}
+	return bson.D{{"_id", id}, {"state", "active"}, {"total", int32(0)}, {"reservations", bson.A{}}}
 }
 
 // reservation is one as the session and the cart have it.
@@ -59,7 +59,7 @@ func reservation(key string, id int64, row, first int) bson.D {
 	for s := first; s < first+seatsTogether; s++ {
 		seats = append(seats, bson.A{int32(row), int32(s)})
 	}
-	return bson.D{{Key: key, Value: id}, {Key: "seats", Value: seats}, {Key: "price", Value: int32(10)}, {Key: "total", Value: int32(10 * seatsTogether)}}
+	return bson.D{{key, id}, {"seats", seats}, {"price", int32(10)}, {"total", int32(10 * seatsTogether)}}
 }
 
 func theater(ctx context.Context, db *mongo.Database) (*routine, error) {
@@ -81,20 +81,20 @@ func theater(ctx context.Context, db *mongo.Database) (*routine, error) {
 		filter, taken := field("_id", session), bson.D{}
 		for s := first; s < first+seatsTogether; s++ {
 			path := fmt.Sprintf("seats.%d.%d", row, s)
-			filter, taken = append(filter, bson.E{Key: path, Value: int32(0)}), append(taken, bson.E{Key: path, Value: int32(1)})
+			filter, taken = append(filter, bson.E{path, int32(0)}), append(taken, bson.E{path, int32(1)})
 		}
 		err = changeOne(ctx, c, filter, bson.D{
-			{Key: "$set", Value: taken},
-			{Key: "$inc", Value: field("seatsAvailable", int32(-seatsTogether))},
-			{Key: "$push", Value: field("reservations", reservation("_id", id, row, first))},
+			{"$set", taken},
+			{"$inc", field("seatsAvailable", int32(-seatsTogether))},
+			{"$push", field("reservations", reservation("_id", id, row, first))},
 		})
 		if err != nil {
 			return err
 		}
 		return changeOne(ctx, carts, field("_id", id), bson.D{
-			{Key: "$push", Value: field("reservations", reservation("sessionId", session, row, first))},
-			{Key: "$inc", Value: field("total", int32(10*seatsTogether))},
-			{Key: "$set", Value: field("modifiedOn", id)},
+			{"$push", field("reservations", reservation("sessionId", session, row, first))},
+			{"$inc", field("total", int32(10*seatsTogether))},
+			{"$set", field("modifiedOn", id)},
 		})
 	}), fill(ctx, c, sessions, emptySession)
 }

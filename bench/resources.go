@@ -142,7 +142,7 @@ func connect(ctx context.Context, uri string, n int) ([]net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	hello := message(bson.D{{Key: "hello", Value: 1}, {Key: "$db", Value: "admin"}})
+	hello := message(bson.D{{"hello", 1}, {"$db", "admin"}})
 	conns := make([]net.Conn, 0, max(n, 0))
 	reply := make([]byte, 16<<10)
 	for range n {

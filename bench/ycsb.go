@@ -54,14 +54,14 @@ func scanFieldsOf(i int) bson.D {
 		if f == 0 {
 			n += rest % scanFields
 		}
-		doc = append(doc, bson.E{Key: "field" + strconv.Itoa(f), Value: letters(rng, n)})
+		doc = append(doc, bson.E{"field" + strconv.Itoa(f), letters(rng, n)})
 	}
 	return doc
 }
 
 // scanDocument returns document i with a key.
 func scanDocument(i int, key string) (bson.Raw, error) {
-	raw, err := bson.Marshal(append(bson.D{{Key: "_id", Value: key}}, scanFieldsOf(i)...))
+	raw, err := bson.Marshal(append(bson.D{{"_id", key}}, scanFieldsOf(i)...))
 	if err == nil && len(raw) != documentSize {
 		return nil, fmt.Errorf("document %d of the scans has %d bytes, not %d", i, len(raw), documentSize)
 	}
@@ -137,8 +137,8 @@ func (s *mongoSide) scans(of concern) func(context.Context, *worker) error {
 			return err
 		}
 		from, limit := w.nextScan()
-		n, err := countFound(ctx, c, bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: from}}}},
-			options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}).SetLimit(int64(limit)))
+		n, err := countFound(ctx, c, bson.D{{"_id", bson.D{{"$gte", from}}}},
+			options.Find().SetSort(bson.D{{"_id", 1}}).SetLimit(int64(limit)))
 		if err != nil || s.canned {
 			return err
 		}

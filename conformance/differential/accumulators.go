@@ -10,14 +10,14 @@ import (
 func (g *generator) accumulators() bson.D {
 	d := bson.D{}
 	for i := range 1 + g.rnd.IntN(2) {
-		d = append(d, bson.E{Key: fmt.Sprintf("v%d", i), Value: g.accumulator()})
+		d = append(d, bson.E{fmt.Sprintf("v%d", i), g.accumulator()})
 	}
 	return d
 }
 
 func (g *generator) accumulator() any {
 	by := func() any {
-		return bson.D{{Key: pick(g, []string{"n", "s", "d"}), Value: int32(1)}, {Key: "_id", Value: int32(-1)}}
+		return bson.D{{pick(g, []string{"n", "s", "d"}), int32(1)}, {"_id", int32(-1)}}
 	}
 	if !g.repeated && g.chance(5) {
 		output := g.leaf(anyKind)

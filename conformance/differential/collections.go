@@ -56,7 +56,7 @@ func (g *generator) pipelineScenario() scenario {
 		steps = append(steps, g.createView(viewName, collection), g.createView(viewOnView, viewName))
 	}
 	if g.families.has(familyOutput) && g.chance(2) {
-		steps = append(steps, createIndex(otherCollection, bson.D{{Key: "q", Value: int32(1)}}, true))
+		steps = append(steps, createIndex(otherCollection, bson.D{{"q", int32(1)}}, true))
 	}
 	for range 30 {
 		steps = append(steps, g.pipelineQuestion())
@@ -79,17 +79,17 @@ func createIndex(name string, key bson.D, unique bool) bson.D {
 	for _, e := range key {
 		text += e.Key + "_"
 	}
-	spec := bson.D{{Key: "key", Value: key}, {Key: "name", Value: text}}
+	spec := bson.D{{"key", key}, {"name", text}}
 	if unique {
-		spec = append(spec, bson.E{Key: "unique", Value: true})
+		spec = append(spec, bson.E{"unique", true})
 	}
-	return bson.D{{Key: "createIndexes", Value: name}, {Key: "indexes", Value: bson.A{spec}}}
+	return bson.D{{"createIndexes", name}, {"indexes", bson.A{spec}}}
 }
 
 func (g *generator) typedIndex() bson.D {
-	key := bson.D{{Key: pick(g, []string{"n", "s", "l", "g", "t.n", "o.n", "q"}), Value: pick(g, []any{int32(1), int32(-1)})}}
+	key := bson.D{{pick(g, []string{"n", "s", "l", "g", "t.n", "o.n", "q"}), pick(g, []any{int32(1), int32(-1)})}}
 	if second := pick(g, []string{"q", "_id", "i", "g"}); g.chance(3) && !hasField(key, second) {
-		key = append(key, bson.E{Key: second, Value: int32(1)})
+		key = append(key, bson.E{second, int32(1)})
 	}
 	return createIndex(pick(g, []string{collection, collection, foreignCollection}), key, false)
 }
@@ -104,17 +104,17 @@ func (g *generator) createView(name, on string) bson.D {
 		}
 	}
 	stages = append(stages, pick(g, []any{
-		op("$addFields", bson.D{{Key: "v", Value: op("$ifNull", bson.A{"$n", "$s", "none"})}}),
-		op("$project", bson.D{{Key: "n", Value: int32(1)}, {Key: "g", Value: int32(1)}, {Key: "q", Value: "$q"}, {Key: "t", Value: int32(1)}, {Key: "s", Value: "$o.s"}}),
+		op("$addFields", bson.D{{"v", op("$ifNull", bson.A{"$n", "$s", "none"})}}),
+		op("$project", bson.D{{"n", int32(1)}, {"g", int32(1)}, {"q", "$q"}, {"t", int32(1)}, {"s", "$o.s"}}),
 		op("$unset", bson.A{"a", "o.s"}),
 		op("$limit", int32(7)),
-		op("$sort", bson.D{{Key: "g", Value: int32(-1)}, {Key: "_id", Value: int32(1)}}),
+		op("$sort", bson.D{{"g", int32(-1)}, {"_id", int32(1)}}),
 	}))
 	if g.chance(6) {
-		stages = append(stages, op("$group", bson.D{{Key: "_id", Value: "$g"}, {Key: "n", Value: op("$sum", "$q")}, {Key: "l", Value: op("$push", "$n")}}))
+		stages = append(stages, op("$group", bson.D{{"_id", "$g"}, {"n", op("$sum", "$q")}, {"l", op("$push", "$n")}}))
 		stages = append(stages, g.byID()...)
 	}
-	return bson.D{{Key: "create", Value: name}, {Key: "viewOn", Value: on}, {Key: "pipeline", Value: stages}}
+	return bson.D{{"create", name}, {"viewOn", on}, {"pipeline", stages}}
 }
 
 // source names what a command reads: the collection or a view.
@@ -133,7 +133,7 @@ func (g *generator) collectionless() bson.D {
 	}
 	list := any(docs)
 	if g.chance(4) {
-		list = pick(g, []any{g.expression(arrayKind, 1), op("$map", fields("input", op("$range", bson.A{int32(0), int32(4)}), "in", bson.D{{Key: "_id", Value: "$$this"}, {Key: "n", Value: "$$this"}}))})
+		list = pick(g, []any{g.expression(arrayKind, 1), op("$map", fields("input", op("$range", bson.A{int32(0), int32(4)}), "in", bson.D{{"_id", "$$this"}, {"n", "$$this"}}))})
 	}
 	return aggregateOn(int32(1), append(bson.A{op("$documents", list)}, g.pipeline(1+g.rnd.IntN(2))...))
 }
@@ -142,7 +142,7 @@ func (g *generator) collectionless() bson.D {
 func (g *generator) withLet(command func() bson.D) bson.D {
 	var c bson.D
 	g.within([]string{"x", "y"}, func() any { c = command(); return nil })
-	return append(c, bson.E{Key: "let", Value: bson.D{{Key: "x", Value: g.constant(anyKind)}, {Key: "y", Value: op("$add", bson.A{int32(1), int32(g.rnd.IntN(3))})}}})
+	return append(c, bson.E{"let", bson.D{{"x", g.constant(anyKind)}, {"y", op("$add", bson.A{int32(1), int32(g.rnd.IntN(3))})}}})
 }
 
 // output writes the results to another collection.
@@ -153,8 +153,8 @@ func (g *generator) output() bson.D {
 	matched := func() any {
 		return pick(g, []any{
 			"replace", "keepExisting", "merge", "fail",
-			bson.A{op("$set", bson.D{{Key: "n", Value: "$$new.n"}})},
-			bson.A{op("$addFields", bson.D{{Key: "w", Value: g.expression(anyKind, 1)}, {Key: "z", Value: op("$mergeObjects", bson.A{"$$new.o", "$o"})}}), op("$unset", "s")},
+			bson.A{op("$set", bson.D{{"n", "$$new.n"}})},
+			bson.A{op("$addFields", bson.D{{"w", g.expression(anyKind, 1)}, {"z", op("$mergeObjects", bson.A{"$$new.o", "$o"})}}), op("$unset", "s")},
 			bson.A{op("$replaceWith", op("$mergeObjects", bson.A{"$$ROOT", "$$new"}))},
 		})
 	}
@@ -166,12 +166,12 @@ func (g *generator) output() bson.D {
 // computedFind is a find with expressions in its filter and projection, on the collection or a view.
 func (g *generator) computedFind() bson.D {
 	make := func() bson.D {
-		c := bson.D{{Key: "find", Value: g.source()}, {Key: "filter", Value: g.typedFilter()}}
+		c := bson.D{{"find", g.source()}, {"filter", g.typedFilter()}}
 		if !g.chance(3) {
-			c = append(c, bson.E{Key: "projection", Value: g.projectStage()})
+			c = append(c, bson.E{"projection", g.projectStage()})
 		}
 		if g.chance(2) {
-			c = append(c, bson.E{Key: "sort", Value: g.typedSort()})
+			c = append(c, bson.E{"sort", g.typedSort()})
 		}
 		return c
 	}
@@ -182,12 +182,12 @@ func (g *generator) computedFind() bson.D {
 }
 
 func (g *generator) typedCount() bson.D {
-	c := bson.D{{Key: "count", Value: g.source()}, {Key: "query", Value: g.typedFilter()}}
+	c := bson.D{{"count", g.source()}, {"query", g.typedFilter()}}
 	return append(c, fields("skip", g.maybe(4, func() any { return int32(g.rnd.IntN(4)) }), "limit", g.maybe(4, func() any { return int32(g.rnd.IntN(4)) }))...)
 }
 
 func (g *generator) typedDistinct() bson.D {
-	return bson.D{{Key: "distinct", Value: g.source()}, {Key: "key", Value: g.typedPath()}, {Key: "query", Value: g.typedFilter()}}
+	return bson.D{{"distinct", g.source()}, {"key", g.typedPath()}, {"query", g.typedFilter()}}
 }
 
 // updatePipeline returns the stages of an update.
@@ -209,21 +209,21 @@ func (g *generator) updatePipeline() bson.A {
 }
 
 func (g *generator) updateOneByPipeline() bson.D {
-	stmt := bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: g.anyID()}}}, {Key: "u", Value: g.updatePipeline()}}
+	stmt := bson.D{{"q", bson.D{{"_id", g.anyID()}}}, {"u", g.updatePipeline()}}
 	if g.chance(4) {
-		stmt = append(stmt, bson.E{Key: "upsert", Value: true})
+		stmt = append(stmt, bson.E{"upsert", true})
 	}
 	if g.chance(4) {
-		stmt = append(stmt, bson.E{Key: "c", Value: bson.D{{Key: "x", Value: g.constant(anyKind)}}})
+		stmt = append(stmt, bson.E{"c", bson.D{{"x", g.constant(anyKind)}}})
 	}
 	return updateCommand(stmt, nil)
 }
 
 func (g *generator) updateManyByPipeline() bson.D {
-	return updateCommand(bson.D{{Key: "q", Value: g.typedFilter()}, {Key: "u", Value: g.updatePipeline()}, {Key: "multi", Value: true}}, nil)
+	return updateCommand(bson.D{{"q", g.typedFilter()}, {"u", g.updatePipeline()}, {"multi", true}}, nil)
 }
 
 func (g *generator) modifyByPipeline() bson.D {
-	return append(bson.D{{Key: "findAndModify", Value: collection}, {Key: "query", Value: bson.D{{Key: "_id", Value: g.anyID()}}}, {Key: "update", Value: g.updatePipeline()}},
+	return append(bson.D{{"findAndModify", collection}, {"query", bson.D{{"_id", g.anyID()}}}, {"update", g.updatePipeline()}},
 		fields("new", g.chance(2), "fields", g.maybe(3, func() any { return g.projectStage() }), "upsert", g.maybe(4, func() any { return true }))...)
 }

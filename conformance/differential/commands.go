@@ -35,7 +35,7 @@ func (g *generator) scenario() scenario {
 	for range 5 + g.rnd.IntN(30) {
 		docs = append(docs, g.document())
 	}
-	steps := []bson.D{append(insertCommand(docs...), bson.E{Key: "ordered", Value: false})}
+	steps := []bson.D{append(insertCommand(docs...), bson.E{"ordered", false})}
 	for range g.rnd.IntN(4) {
 		steps = append(steps, g.index())
 	}
@@ -65,39 +65,39 @@ func (g *generator) index() bson.D {
 			continue
 		}
 		direction := pick(g, []any{int32(1), int32(-1)})
-		key = append(key, bson.E{Key: path, Value: direction})
+		key = append(key, bson.E{path, direction})
 		name += fmt.Sprintf("%s_%d_", path, direction)
 	}
-	spec := bson.D{{Key: "key", Value: key}, {Key: "name", Value: name}}
+	spec := bson.D{{"key", key}, {"name", name}}
 	switch {
 	case !g.scanB && g.chance(8):
-		spec = append(spec, bson.E{Key: "unique", Value: true})
+		spec = append(spec, bson.E{"unique", true})
 	case g.chance(6):
-		spec = append(spec, bson.E{Key: "sparse", Value: true})
+		spec = append(spec, bson.E{"sparse", true})
 	case g.chance(6):
 		condition := pick(g, []any{op("$exists", true), op("$gt", int32(1)), op("$type", "string"), int32(1)})
-		spec = append(spec, bson.E{Key: "partialFilterExpression", Value: bson.D{{Key: g.path(), Value: condition}}})
+		spec = append(spec, bson.E{"partialFilterExpression", bson.D{{g.path(), condition}}})
 	}
-	return bson.D{{Key: "createIndexes", Value: collection}, {Key: "indexes", Value: bson.A{spec}}}
+	return bson.D{{"createIndexes", collection}, {"indexes", bson.A{spec}}}
 }
 
 func (g *generator) find() bson.D {
-	c := bson.D{{Key: "find", Value: collection}, {Key: "filter", Value: g.filter(2)}}
+	c := bson.D{{"find", collection}, {"filter", g.filter(2)}}
 	if g.chance(3) {
-		c = append(c, bson.E{Key: "projection", Value: g.projection()})
+		c = append(c, bson.E{"projection", g.projection()})
 	}
 	if g.chance(2) {
 		sort := g.sort()
-		c = append(withoutPositions(c, sort), bson.E{Key: "sort", Value: sort})
+		c = append(withoutPositions(c, sort), bson.E{"sort", sort})
 	}
 	if g.chance(5) {
-		c = append(c, bson.E{Key: "skip", Value: int32(g.rnd.IntN(5))})
+		c = append(c, bson.E{"skip", int32(g.rnd.IntN(5))})
 	}
 	if g.chance(5) {
-		c = append(c, bson.E{Key: "limit", Value: int32(1 + g.rnd.IntN(6))})
+		c = append(c, bson.E{"limit", int32(1 + g.rnd.IntN(6))})
 	}
 	if g.chance(8) {
-		c = append(c, bson.E{Key: "batchSize", Value: int32(g.rnd.IntN(4))})
+		c = append(c, bson.E{"batchSize", int32(g.rnd.IntN(4))})
 	}
 	return c
 }
@@ -115,40 +115,40 @@ func withoutPositions(cmd, sort bson.D) bson.D {
 }
 
 func (g *generator) count() bson.D {
-	c := bson.D{{Key: "count", Value: collection}, {Key: "query", Value: g.filter(2)}}
+	c := bson.D{{"count", collection}, {"query", g.filter(2)}}
 	if g.chance(4) {
-		c = append(c, bson.E{Key: "skip", Value: int32(g.rnd.IntN(5))})
+		c = append(c, bson.E{"skip", int32(g.rnd.IntN(5))})
 	}
 	if g.chance(4) {
-		c = append(c, bson.E{Key: "limit", Value: int32(g.rnd.IntN(6))})
+		c = append(c, bson.E{"limit", int32(g.rnd.IntN(6))})
 	}
 	return c
 }
 
 func (g *generator) distinct() bson.D {
-	return bson.D{{Key: "distinct", Value: collection}, {Key: "key", Value: g.path()}, {Key: "query", Value: g.filter(1)}}
+	return bson.D{{"distinct", collection}, {"key", g.path()}, {"query", g.filter(1)}}
 }
 
 func updateCommand(stmt bson.D, filters bson.A) bson.D {
 	if filters != nil {
-		stmt = append(stmt, bson.E{Key: "arrayFilters", Value: filters})
+		stmt = append(stmt, bson.E{"arrayFilters", filters})
 	}
-	return bson.D{{Key: "update", Value: collection}, {Key: "updates", Value: bson.A{stmt}}}
+	return bson.D{{"update", collection}, {"updates", bson.A{stmt}}}
 }
 
 // updateOne names the document by its _id, so that it does not depend on the plan which one is changed.
 func (g *generator) updateOne() bson.D {
 	u, filters := g.update(false)
-	q := bson.D{{Key: "_id", Value: g.anyID()}}
+	q := bson.D{{"_id", g.anyID()}}
 	if g.chance(3) {
 		q = g.addClause(q, 1)
 	}
-	stmt := bson.D{{Key: "q", Value: q}, {Key: "u", Value: u}}
+	stmt := bson.D{{"q", q}, {"u", u}}
 	if g.chance(3) {
 		if g.chance(3) {
 			stmt[0].Value = g.upsertFilter()
 		}
-		stmt = append(stmt, bson.E{Key: "upsert", Value: !mayBeFalse(stmt[0].Value)})
+		stmt = append(stmt, bson.E{"upsert", !mayBeFalse(stmt[0].Value)})
 	}
 	return updateCommand(stmt, filters)
 }
@@ -172,7 +172,7 @@ func mayBeFalse(v any) bool {
 
 // upsertFilter matches no document: what it says about equality goes into the new one.
 func (g *generator) upsertFilter() bson.D {
-	f := bson.D{{Key: "none", Value: "here"}}
+	f := bson.D{{"none", "here"}}
 	for range g.rnd.IntN(3) {
 		f = g.addClause(f, 1)
 	}
@@ -181,40 +181,40 @@ func (g *generator) upsertFilter() bson.D {
 
 func (g *generator) updateMany() bson.D {
 	u, filters := g.update(true)
-	return updateCommand(bson.D{{Key: "q", Value: g.filter(1)}, {Key: "u", Value: u}, {Key: "multi", Value: true}}, filters)
+	return updateCommand(bson.D{{"q", g.filter(1)}, {"u", u}, {"multi", true}}, filters)
 }
 
 func (g *generator) updatePositional() bson.D {
 	q, u := g.positional()
-	return updateCommand(bson.D{{Key: "q", Value: q}, {Key: "u", Value: u}}, nil)
+	return updateCommand(bson.D{{"q", q}, {"u", u}}, nil)
 }
 
 func (g *generator) findAndModify() bson.D {
-	c := bson.D{{Key: "findAndModify", Value: collection}, {Key: "query", Value: g.filter(1)}, {Key: "sort", Value: g.sort()}}
+	c := bson.D{{"findAndModify", collection}, {"query", g.filter(1)}, {"sort", g.sort()}}
 	if g.chance(6) {
-		c = append(c, bson.E{Key: "remove", Value: true})
+		c = append(c, bson.E{"remove", true})
 	} else {
 		u, filters := g.update(false)
-		c = append(c, bson.E{Key: "update", Value: u}, bson.E{Key: "new", Value: g.chance(2)})
+		c = append(c, bson.E{"update", u}, bson.E{"new", g.chance(2)})
 		if g.chance(6) {
-			c = append(c, bson.E{Key: "upsert", Value: !mayBeFalse(c[1].Value)})
+			c = append(c, bson.E{"upsert", !mayBeFalse(c[1].Value)})
 		}
 		if filters != nil {
-			c = append(c, bson.E{Key: "arrayFilters", Value: filters})
+			c = append(c, bson.E{"arrayFilters", filters})
 		}
 	}
 	if g.chance(4) {
-		c = append(c, bson.E{Key: "fields", Value: g.projection()})
+		c = append(c, bson.E{"fields", g.projection()})
 	}
 	return c
 }
 
 func (g *generator) remove() bson.D {
-	stmt := bson.D{{Key: "q", Value: g.filter(2)}, {Key: "limit", Value: int32(0)}}
+	stmt := bson.D{{"q", g.filter(2)}, {"limit", int32(0)}}
 	if g.chance(2) {
-		stmt = bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: g.anyID()}}}, {Key: "limit", Value: int32(1)}}
+		stmt = bson.D{{"q", bson.D{{"_id", g.anyID()}}}, {"limit", int32(1)}}
 	}
-	return bson.D{{Key: "delete", Value: collection}, {Key: "deletes", Value: bson.A{stmt}}}
+	return bson.D{{"delete", collection}, {"deletes", bson.A{stmt}}}
 }
 
 func (g *generator) insert() bson.D {
@@ -230,5 +230,5 @@ func insertCommand(docs ...bson.D) bson.D {
 	for i, d := range docs {
 		list[i] = d
 	}
-	return bson.D{{Key: "insert", Value: collection}, {Key: "documents", Value: list}}
+	return bson.D{{"insert", collection}, {"documents", list}}
 }

@@ -80,9 +80,9 @@ func isOK(reply bson.D) bool {
 // normalise reduces a raw reply to what is compared.
 func normalise(raw bson.D) bson.D {
 	if !isOK(raw) {
-		return bson.D{{Key: "ok", Value: int32(0)}, {Key: "code", Value: olderCode(lookup(raw, "code"))}}
+		return bson.D{{"ok", int32(0)}, {"code", olderCode(lookup(raw, "code"))}}
 	}
-	out := bson.D{{Key: "ok", Value: int32(1)}}
+	out := bson.D{{"ok", int32(1)}}
 	for _, key := range kept {
 		v := lookup(raw, key)
 		switch {
@@ -104,7 +104,7 @@ func normalise(raw bson.D) bson.D {
 		if key == "values" {
 			v = unique(v.(bson.A))
 		}
-		out = append(out, bson.E{Key: key, Value: v})
+		out = append(out, bson.E{key, v})
 	}
 	return out
 }
@@ -115,7 +115,7 @@ func mark(v any) any {
 	case bson.D:
 		out := make(bson.D, len(v))
 		for i, e := range v {
-			out[i] = bson.E{Key: e.Key, Value: mark(e.Value)}
+			out[i] = bson.E{e.Key, mark(e.Value)}
 		}
 		return out
 	case bson.A:
@@ -159,7 +159,7 @@ func only(v any, keys ...string) any {
 	out := bson.D{}
 	for _, key := range keys {
 		if v := lookup(doc, key); v != nil {
-			out = append(out, bson.E{Key: key, Value: v})
+			out = append(out, bson.E{key, v})
 		}
 	}
 	return out

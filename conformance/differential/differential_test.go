@@ -34,9 +34,9 @@ func TestScenarioRepeats(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	rows := func(v ...any) bson.D { return bson.D{{Key: "ok", Value: int32(1)}, {Key: "rows", Value: bson.A(v)}} }
+	rows := func(v ...any) bson.D { return bson.D{{"ok", int32(1)}, {"rows", bson.A(v)}} }
 	values := func(v ...any) bson.D {
-		return bson.D{{Key: "ok", Value: int32(1)}, {Key: "values", Value: bson.A(v)}}
+		return bson.D{{"ok", int32(1)}, {"values", bson.A(v)}}
 	}
 	cases := []struct {
 		name    string
@@ -61,7 +61,7 @@ func TestCompare(t *testing.T) {
 }
 
 func TestSimplerIsSmaller(t *testing.T) {
-	cmd := bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "a", Value: bson.A{1.5, "xy"}}}}}
+	cmd := bson.D{{"find", "c"}, {"filter", bson.D{{"a", bson.A{1.5, "xy"}}}}}
 	for range 100 {
 		next := simplerCommands(cmd)
 		if len(next) == 0 {

@@ -135,7 +135,7 @@ func (g *generator) leaf(k kind) any {
 	case g.chance(6):
 		return op("$literal", g.value(1))
 	case k == anyKind && g.chance(6):
-		return pick(g, []any{"$$ROOT", "$$CURRENT.n", "$$REMOVE", nil, bson.D{{Key: "x", Value: "$n"}}, bson.A{"$s", int32(1)}})
+		return pick(g, []any{"$$ROOT", "$$CURRENT.n", "$$REMOVE", nil, bson.D{{"x", "$n"}}, bson.A{"$s", int32(1)}})
 	}
 	return g.constant(k)
 }
@@ -201,7 +201,7 @@ func (g *generator) fieldValue(k kind) any {
 	case g.chance(12):
 		return g.value(1)
 	case k == objectKind:
-		return bson.D{{Key: "n", Value: g.number()}, {Key: "s", Value: pick(g, texts)}, {Key: pick(g, fieldNames), Value: g.scalar()}}
+		return bson.D{{"n", g.number()}, {"s", pick(g, texts)}, {pick(g, fieldNames), g.scalar()}}
 	case k == integerKind:
 		return pick(g, []any{int32(0), int32(1), int32(2), int32(7), int64(-3), int32(40), int64(1) << 40, 3.0})
 	}
@@ -210,7 +210,7 @@ func (g *generator) fieldValue(k kind) any {
 
 // typedDocument returns a document whose fields have the types that their names promise, most of the time.
 func (g *generator) typedDocument(id int32) bson.D {
-	d := bson.D{{Key: "_id", Value: id}}
+	d := bson.D{{"_id", id}}
 	for _, f := range []struct {
 		name string
 		kind kind
@@ -231,13 +231,13 @@ func (g *generator) typedDocument(id int32) bson.D {
 		{"f", boolKind},
 	} {
 		if !g.chance(10) {
-			d = append(d, bson.E{Key: f.name, Value: g.fieldValue(f.kind)})
+			d = append(d, bson.E{f.name, g.fieldValue(f.kind)})
 		}
 	}
 	list := bson.A{}
 	for range g.rnd.IntN(4) {
 		list = append(list, g.fieldValue(objectKind))
 	}
-	return append(d, bson.E{Key: "t", Value: list}, bson.E{Key: "a", Value: g.value(2)}, bson.E{Key: "c", Value: g.value(1)},
-		bson.E{Key: "g", Value: int32(g.rnd.IntN(4))}, bson.E{Key: "q", Value: int32(g.rnd.IntN(40))})
+	return append(d, bson.E{"t", list}, bson.E{"a", g.value(2)}, bson.E{"c", g.value(1)},
+		bson.E{"g", int32(g.rnd.IntN(4))}, bson.E{"q", int32(g.rnd.IntN(40))})
 }

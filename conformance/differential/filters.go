@@ -20,7 +20,7 @@ func predicateTable() []predicate {
 		{10, func(g *generator, _ int) any { return op(pick(g, []string{"$eq", "$ne"}), g.operand()) }},
 		{20, func(g *generator, _ int) any { return op(pick(g, []string{"$gt", "$gte", "$lt", "$lte"}), g.operand()) }},
 		{10, func(g *generator, _ int) any {
-			return bson.D{{Key: pick(g, []string{"$gt", "$gte"}), Value: g.operand()}, {Key: pick(g, []string{"$lt", "$lte"}), Value: g.operand()}}
+			return bson.D{{pick(g, []string{"$gt", "$gte"}), g.operand()}, {pick(g, []string{"$lt", "$lte"}), g.operand()}}
 		}},
 		{10, func(g *generator, _ int) any { return op(pick(g, []string{"$in", "$in", "$nin"}), g.operands()) }},
 		{6, func(g *generator, _ int) any {
@@ -40,7 +40,7 @@ func predicateTable() []predicate {
 	}
 }
 
-func op(name string, v any) bson.D { return bson.D{{Key: name, Value: v}} }
+func op(name string, v any) bson.D { return bson.D{{name, v}} }
 
 // filter returns a query document.
 func (g *generator) filter(depth int) bson.D {
@@ -69,15 +69,15 @@ func (g *generator) clause(depth int) bson.E {
 		for range 1 + g.rnd.IntN(3) {
 			list = append(list, g.filter(depth-1))
 		}
-		return bson.E{Key: pick(g, []string{"$and", "$or", "$or", "$nor"}), Value: list}
+		return bson.E{pick(g, []string{"$and", "$or", "$or", "$nor"}), list}
 	}
 	switch {
 	case g.chance(25):
-		return bson.E{Key: "$jsonSchema", Value: g.schema(2)}
+		return bson.E{"$jsonSchema", g.schema(2)}
 	case g.chance(25):
-		return bson.E{Key: "$expr", Value: g.comparison()}
+		return bson.E{"$expr", g.comparison()}
 	case g.chance(12):
-		return bson.E{Key: "_id", Value: pick(g, []any{g.anyID(), op("$in", bson.A{g.anyID(), g.anyID()}), op("$gte", g.anyID()), op("$ne", g.anyID())})}
+		return bson.E{"_id", pick(g, []any{g.anyID(), op("$in", bson.A{g.anyID(), g.anyID()}), op("$gte", g.anyID()), op("$ne", g.anyID())})}
 	}
 	return guarded(g.path(), g.predicate(depth))
 }
@@ -85,11 +85,11 @@ func (g *generator) clause(depth int) bson.E {
 // guarded returns a predicate on a path. Where it compares what stands behind a dot with null, it excludes arrays without documents
 // before the dot: the 9.0 engine finds {a: []} and {a: [1]} by {"a.x": null}, up to 8.0 an array without documents has no a.x.
 func guarded(path string, predicate any) bson.E {
-	own := bson.E{Key: path, Value: predicate}
+	own := bson.E{path, predicate}
 	if !strings.Contains(path, ".") || !isNullish(predicate) && !mentions(predicate, "", func(_, _ string, value any) bool { return isNullish(value) }) {
 		return own
 	}
-	return bson.E{Key: "$and", Value: append(bson.A{bson.D{own}}, withDocuments(path)...)}
+	return bson.E{"$and", append(bson.A{bson.D{own}}, withDocuments(path)...)}
 }
 
 // withDocuments are predicates that no array before a dot of a path is empty or has elements that are no documents.
@@ -172,7 +172,7 @@ func (g *generator) regex() any {
 	if g.chance(2) {
 		return primitive.Regex{Pattern: pattern, Options: options}
 	}
-	return bson.D{{Key: "$regex", Value: pattern}, {Key: "$options", Value: options}}
+	return bson.D{{"$regex", pattern}, {"$options", options}}
 }
 
 func (g *generator) all(depth int) any {
@@ -194,7 +194,7 @@ func isElemMatch(v any) bool {
 
 func (g *generator) elemMatch(depth int) any {
 	if depth > 0 && g.chance(2) {
-		return op("$elemMatch", bson.D{{Key: pick(g, fieldNames), Value: g.predicate(depth - 1)}})
+		return op("$elemMatch", bson.D{{pick(g, fieldNames), g.predicate(depth - 1)}})
 	}
 	for {
 		// In a $match behind another stage the 9.0 engine writes {$elemMatch: {$all: [1]}} down without its path, and cannot read it.
@@ -224,8 +224,8 @@ func (g *generator) brokenPredicate() any {
 		op("$size", int32(-1)), op("$size", 1.5), op("$size", "a"), op("$mod", bson.A{int32(0), int32(0)}), op("$mod", bson.A{int32(1)}), op("$mod", int32(1)),
 		op("$in", int32(1)), op("$all", "a"), op("$type", "nothing"), op("$type", int32(99)), op("$elemMatch", int32(1)), op("$not", int32(1)),
 		op("$not", bson.D{}), op("$unknown", int32(1)), op("$bitsAllSet", -1.0), op("$bitsAllSet", "a"), op("$bitsAllSet", bson.A{int32(-1)}),
-		bson.D{{Key: "$options", Value: "i"}},
-		bson.D{{Key: "$regex", Value: "a"}, {Key: "$options", Value: "q"}},
+		bson.D{{"$options", "i"}},
+		bson.D{{"$regex", "a"}, {"$options", "q"}},
 		op("$regex", int32(1)), op("$regex", "("),
 		op("$in", bson.A{op("$gt", int32(1))}), op("$exists", bson.D{}), op("$eq", primitive.Regex{Pattern: "a"}), op("$gt", primitive.Regex{Pattern: "a"}),
 		op("$mod", bson.A{int32(1), int32(2), int32(3)}), op("$mod", bson.A{"a", int32(0)}), op("$all", bson.A{op("$gt", int32(1))}),
@@ -246,31 +246,31 @@ func (g *generator) comparison() any {
 // schema returns a JSON schema.
 func (g *generator) schema(depth int) bson.D {
 	keywords := []bson.E{
-		{Key: "bsonType", Value: pick(g, []any{"object", "array", "int", "number", "string", bson.A{"string", "null"}})},
-		{Key: "required", Value: bson.A{pick(g, fieldNames)}},
-		{Key: "minimum", Value: pick(g, []any{int32(0), 1.5, int64(2)})},
-		{Key: "maximum", Value: pick(g, []any{int32(2), 1.5})},
-		{Key: "minLength", Value: int32(g.rnd.IntN(3))},
-		{Key: "maxLength", Value: int32(g.rnd.IntN(3))},
-		{Key: "pattern", Value: pick(g, patterns)},
-		{Key: "minItems", Value: int32(g.rnd.IntN(3))},
-		{Key: "uniqueItems", Value: true},
-		{Key: "minProperties", Value: int32(g.rnd.IntN(4))},
-		{Key: "additionalProperties", Value: g.chance(2)},
-		{Key: "enum", Value: bson.A{g.scalar(), g.scalar()}},
-		{Key: "multipleOf", Value: pick(g, []any{int32(2), 0.5})},
+		{"bsonType", pick(g, []any{"object", "array", "int", "number", "string", bson.A{"string", "null"}})},
+		{"required", bson.A{pick(g, fieldNames)}},
+		{"minimum", pick(g, []any{int32(0), 1.5, int64(2)})},
+		{"maximum", pick(g, []any{int32(2), 1.5})},
+		{"minLength", int32(g.rnd.IntN(3))},
+		{"maxLength", int32(g.rnd.IntN(3))},
+		{"pattern", pick(g, patterns)},
+		{"minItems", int32(g.rnd.IntN(3))},
+		{"uniqueItems", true},
+		{"minProperties", int32(g.rnd.IntN(4))},
+		{"additionalProperties", g.chance(2)},
+		{"enum", bson.A{g.scalar(), g.scalar()}},
+		{"multipleOf", pick(g, []any{int32(2), 0.5})},
 	}
 	s := bson.D{}
 	for _, i := range g.rnd.Perm(len(keywords))[:1+g.rnd.IntN(2)] {
 		s = append(s, keywords[i])
 	}
 	if depth > 0 {
-		s = append(s, bson.E{Key: "properties", Value: bson.D{{Key: pick(g, []string{"a", "b", "x"}), Value: g.schema(depth - 1)}}})
+		s = append(s, bson.E{"properties", bson.D{{pick(g, []string{"a", "b", "x"}), g.schema(depth - 1)}}})
 		if g.chance(3) {
-			s = append(s, bson.E{Key: pick(g, []string{"anyOf", "allOf", "oneOf"}), Value: bson.A{g.schema(depth - 1), g.schema(0)}})
+			s = append(s, bson.E{pick(g, []string{"anyOf", "allOf", "oneOf"}), bson.A{g.schema(depth - 1), g.schema(0)}})
 		}
 		if g.chance(4) {
-			s = append(s, bson.E{Key: "items", Value: g.schema(0)})
+			s = append(s, bson.E{"items", g.schema(0)})
 		}
 	}
 	return s

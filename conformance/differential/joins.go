@@ -19,25 +19,25 @@ func (g *generator) found(stage bson.D, as string, open bool) bson.A {
 	if !open {
 		return bson.A{stage}
 	}
-	return bson.A{stage, op("$addFields", bson.D{{Key: as, Value: op("$sortArray", fields("input", "$"+as, "sortBy", bson.D{{Key: "_id", Value: int32(1)}}))}})}
+	return bson.A{stage, op("$addFields", bson.D{{as, op("$sortArray", fields("input", "$"+as, "sortBy", bson.D{{"_id", int32(1)}}))}})}
 }
 
 func (g *generator) lookupStage() bson.A {
 	paths := []string{"g", "n", "s", "l", "_id", "t.n", "q", "a", "o.n", "none"}
 	spec := bson.D{}
 	if from := g.from(); from != "" {
-		spec = append(spec, bson.E{Key: "from", Value: from})
+		spec = append(spec, bson.E{"from", from})
 	}
 	equality := fields("localField", pick(g, paths), "foreignField", pick(g, paths))
 	pipeline := func() bson.D {
-		return fields("let", bson.D{{Key: "x", Value: g.expression(numberKind, 1)}, {Key: "y", Value: g.leaf(anyKind)}}, "pipeline", g.within([]string{"x", "y"}, func() any { return g.joinedPipeline() }))
+		return fields("let", bson.D{{"x", g.expression(numberKind, 1)}, {"y", g.leaf(anyKind)}}, "pipeline", g.within([]string{"x", "y"}, func() any { return g.joinedPipeline() }))
 	}
 	as := "v"
 	switch g.rnd.IntN(5) {
 	case 0, 1:
 		spec = append(spec, equality...)
 		if path, _ := equality[1].Value.(string); strings.Contains(path, ".") { // see guarded
-			spec = append(spec, bson.E{Key: "pipeline", Value: bson.A{op("$match", op("$and", withDocuments(path)))}})
+			spec = append(spec, bson.E{"pipeline", bson.A{op("$match", op("$and", withDocuments(path)))}})
 		}
 	case 2, 3:
 		spec = append(spec, pipeline()...)
@@ -50,7 +50,7 @@ func (g *generator) lookupStage() bson.A {
 	if !g.indexed {
 		as = pick(g, []string{"v", "o.v", "n", "t.v"})
 	}
-	stages := g.found(op("$lookup", append(spec, bson.E{Key: "as", Value: as})), as, g.indexed)
+	stages := g.found(op("$lookup", append(spec, bson.E{"as", as})), as, g.indexed)
 	if dotted, _ := lookup(spec, "foreignField").(string); g.chance(3) && !strings.Contains(dotted, ".") {
 		stages = append(stages, op("$unwind", g.unwoundAs("$"+as)))
 		if g.chance(2) {
@@ -79,15 +79,15 @@ func (g *generator) joinedPipeline() bson.A {
 		stages = append(stages, g.byID()...)
 	}
 	if g.chance(4) {
-		return append(stages, op("$project", bson.D{{Key: "v", Value: g.expression(anyKind, 1)}}))
+		return append(stages, op("$project", bson.D{{"v", g.expression(anyKind, 1)}}))
 	}
-	return append(stages, op("$project", bson.D{{Key: "q", Value: int32(1)}}))
+	return append(stages, op("$project", bson.D{{"q", int32(1)}}))
 }
 
 // graphLookup sorts what is found, because MongoDB keeps it in a hash table.
 func (g *generator) graphLookup() bson.A {
 	to := pick(g, []string{"_id", "g", "s", "l", "o.n"})
-	restriction := g.maybe(4, func() any { return bson.D{{Key: "g", Value: op("$gt", int32(0))}} })
+	restriction := g.maybe(4, func() any { return bson.D{{"g", op("$gt", int32(0))}} })
 	if to == "o.n" { // see guarded
 		restriction = op("$and", withDocuments(to))
 	}
@@ -128,11 +128,11 @@ var rangeBounds = []any{
 
 func (g *generator) window() any {
 	ranged := g.chance(3)
-	by, unit := bson.D{{Key: "q", Value: int32(1)}, {Key: "_id", Value: int32(1)}}, any(nil)
+	by, unit := bson.D{{"q", int32(1)}, {"_id", int32(1)}}, any(nil)
 	if ranged {
-		by = bson.D{{Key: "q", Value: int32(1)}}
+		by = bson.D{{"q", int32(1)}}
 		if g.chance(2) {
-			by, unit = bson.D{{Key: "d", Value: int32(1)}}, pick(g, []any{"day", "month", "hour"})
+			by, unit = bson.D{{"d", int32(1)}}, pick(g, []any{"day", "month", "hour"})
 		}
 	}
 	function := func() bson.D {
@@ -142,7 +142,7 @@ func (g *generator) window() any {
 			if name != "$count" {
 				argument = g.expression(numberKind, 1)
 			}
-			return bson.D{{Key: name, Value: argument}, {Key: "window", Value: fields("range", pick(g, rangeBounds), "unit", unit)}}
+			return bson.D{{name, argument}, {"window", fields("range", pick(g, rangeBounds), "unit", unit)}}
 		}
 		if ranged {
 			return op(pick(g, []string{"$rank", "$denseRank"}), bson.D{})
@@ -151,7 +151,7 @@ func (g *generator) window() any {
 		switch {
 		case isRankLike(call[0].Key):
 		case g.chance(2):
-			call = append(call, bson.E{Key: "window", Value: fields("documents", pick(g, windowBounds))})
+			call = append(call, bson.E{"window", fields("documents", pick(g, windowBounds))})
 		}
 		return call
 	}
@@ -205,6 +205,6 @@ func (g *generator) fill() any {
 	if g.chance(2) {
 		return fields("output", fields("none", fields("value", g.expression(anyKind, 1)), "n", fields("value", int32(7))))
 	}
-	return fields("sortBy", bson.D{{Key: "_id", Value: int32(1)}}, "partitionBy", g.maybe(3, func() any { return "$g" }), "partitionByFields", g.maybe(3, func() any { return bson.A{"g"} }),
+	return fields("sortBy", bson.D{{"_id", int32(1)}}, "partitionBy", g.maybe(3, func() any { return "$g" }), "partitionByFields", g.maybe(3, func() any { return bson.A{"g"} }),
 		"output", fields(pick(g, []string{"n", "i", "s"}), fields("method", pick(g, []string{"linear", "locf"}))))
 }

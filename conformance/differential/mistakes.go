@@ -161,7 +161,7 @@ func stageName(stage any) string {
 // expanded returns the pipeline with those of the views that it reads before it.
 func (p *pair) expanded(ctx context.Context, question bson.D) bson.D {
 	for range maxViews {
-		reply, err := send(ctx, p.a, bson.D{{Key: "listCollections", Value: int32(1)}, {Key: "filter", Value: fields("name", question[0].Value, "type", "view")}})
+		reply, err := send(ctx, p.a, bson.D{{"listCollections", int32(1)}, {"filter", fields("name", question[0].Value, "type", "view")}})
 		if err != nil {
 			break
 		}
@@ -185,7 +185,7 @@ const maxViews = 5
 
 // ids returns the _id values of the collection on server A.
 func (p *pair) ids(ctx context.Context) bson.A {
-	reply, err := send(ctx, p.a, bson.D{{Key: "distinct", Value: collection}, {Key: "key", Value: "_id"}})
+	reply, err := send(ctx, p.a, bson.D{{"distinct", collection}, {"key", "_id"}})
 	if err != nil {
 		return nil
 	}
@@ -229,7 +229,7 @@ func asAggregate(cmd bson.D) (bson.D, bool) {
 	}
 	out := aggregateOn(cmd[0].Value, stages)
 	if let := lookup(cmd, "let"); let != nil {
-		out = append(out, bson.E{Key: "let", Value: let})
+		out = append(out, bson.E{"let", let})
 	}
 	return out, true
 }
@@ -323,7 +323,7 @@ func (p *prober) variants(cmd bson.D) []bson.D {
 		return out
 	}
 	for _, id := range p.ids {
-		out = append(out, with(append(bson.A{op("$match", bson.D{{Key: "_id", Value: id}})}, stages...)))
+		out = append(out, with(append(bson.A{op("$match", bson.D{{"_id", id}})}, stages...)))
 	}
 	return out
 }

@@ -15,7 +15,7 @@ func fields(pairs ...any) bson.D {
 	d := bson.D{}
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != nil {
-			d = append(d, bson.E{Key: pairs[i].(string), Value: pairs[i+1]})
+			d = append(d, bson.E{pairs[i].(string), pairs[i+1]})
 		}
 	}
 	return d
@@ -52,9 +52,9 @@ func arrayOperators() []operator {
 		}},
 		{name: "$reduce", result: anyKind, make: func(g *generator, d int) any {
 			return op("$reduce", bson.D{
-				{Key: "input", Value: g.expression(arrayKind, d-1)},
-				{Key: "initialValue", Value: g.expression(numberKind, d-1)},
-				{Key: "in", Value: g.within([]string{"this", "value"}, func() any { return g.expression(numberKind, d-1) })},
+				{"input", g.expression(arrayKind, d-1)},
+				{"initialValue", g.expression(numberKind, d-1)},
+				{"in", g.within([]string{"this", "value"}, func() any { return g.expression(numberKind, d-1) })},
 			})
 		}},
 		{name: "$zip", result: arrayKind, make: func(g *generator, d int) any {
@@ -63,7 +63,7 @@ func arrayOperators() []operator {
 				"defaults", g.maybe(6, func() any { return bson.A{int32(0), "x"} })))
 		}},
 		{name: "$sortArray", result: arrayKind, make: func(g *generator, d int) any {
-			by := pick(g, []any{int32(1), int32(-1), bson.D{{Key: "n", Value: int32(1)}}, bson.D{{Key: "s", Value: int32(-1)}, {Key: "n", Value: int32(1)}}})
+			by := pick(g, []any{int32(1), int32(-1), bson.D{{"n", int32(1)}}, bson.D{{"s", int32(-1)}, {"n", int32(1)}}})
 			return op("$sortArray", fields("input", g.expression(arrayKind, d-1), "sortBy", by))
 		}},
 	}
@@ -136,7 +136,7 @@ func otherOperators() []operator {
 			return fields("branches", branches, "default", g.maybe(2, func() any { return g.expression(anyKind, 0) }))
 		},
 		"$let": func(g *generator, d int) any {
-			return fields("vars", bson.D{{Key: "v", Value: g.expression(anyKind, d-1)}},
+			return fields("vars", bson.D{{"v", g.expression(anyKind, d-1)}},
 				"in", g.within([]string{"v"}, func() any { return g.expression(anyKind, d-1) }))
 		},
 		"$cond": func(g *generator, d int) any {
@@ -238,7 +238,7 @@ var dateOperators = map[string]func(g *generator, d int) any{
 	},
 	"$dateFromParts": func(g *generator, _ int) any {
 		part := func(values ...any) any { return g.maybe(2, func() any { return pick(g, append(values, "$i")) }) }
-		first := bson.D{{Key: "year", Value: pick(g, []any{int32(2020), int32(1999), int32(1), int32(9999), int32(10000), "$i"})}}
+		first := bson.D{{"year", pick(g, []any{int32(2020), int32(1999), int32(1), int32(9999), int32(10000), "$i"})}}
 		if g.chance(4) {
 			first[0].Key = "isoWeekYear"
 			return append(first, fields("isoWeek", part(int32(1), int32(53)), "isoDayOfWeek", part(int32(1), int32(7), int32(9)), "timezone", g.timezone())...)

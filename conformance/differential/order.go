@@ -13,10 +13,10 @@ var unordering = []string{"$group", "$sortByCount", "$sort", "$densify", "$setWi
 
 // fixedOrder are stages that sort their input by all that it is.
 var fixedOrder = bson.A{
-	op("$group", bson.D{{Key: "_id", Value: nil}, {Key: "all", Value: op("$push", "$$ROOT")}}),
-	op("$project", bson.D{{Key: "all", Value: sortedArray("$all")}}),
+	op("$group", bson.D{{"_id", nil}, {"all", op("$push", "$$ROOT")}}),
+	op("$project", bson.D{{"all", sortedArray("$all")}}),
 	op("$unwind", "$all"),
-	op("$replaceRoot", bson.D{{Key: "newRoot", Value: "$all"}}),
+	op("$replaceRoot", bson.D{{"newRoot", "$all"}}),
 }
 
 func sortedArray(v any) bson.D { return op("$sortArray", fields("input", v, "sortBy", int32(1))) }
@@ -49,7 +49,7 @@ func (p *pair) settlesOutput(ctx context.Context, c *asked) bool {
 	if d, err := p.compare(ctx, words); err != nil || !isOK(d.A) || !isOK(d.B) {
 		return false
 	}
-	d, err := p.compare(ctx, bson.D{{Key: "find", Value: otherCollection}})
+	d, err := p.compare(ctx, bson.D{{"find", otherCollection}})
 	return err == nil && d.equal(false)
 }
 
@@ -75,7 +75,7 @@ func settledWithin(stage any) any {
 		inner, isPipeline := e.Value.(bson.A)
 		switch by, _ := e.Value.(bson.D); {
 		case e.Key == "sortBy" && (name == "$setWindowFields" || name == "$fill") && !hasField(by, "_id"):
-			out[i].Value = append(slices.Clone(by), bson.E{Key: "_id", Value: int32(1)})
+			out[i].Value = append(slices.Clone(by), bson.E{"_id", int32(1)})
 		case !isPipeline:
 		case name == "$facet":
 			out[i].Value = slices.Concat(settled(inner), fixedOrder)
@@ -99,7 +99,7 @@ func arraysOf(stage any) bson.D {
 	switch name {
 	case "$graphLookup":
 		as, _ := lookup(spec, "as").(string)
-		return bson.D{{Key: as, Value: sortedArray("$" + as)}}
+		return bson.D{{as, sortedArray("$" + as)}}
 	case "$bucketAuto", "$setWindowFields", "$bucket":
 		spec, _ = lookup(spec, "output").(bson.D)
 	case "$group":
@@ -109,7 +109,7 @@ func arraysOf(stage any) bson.D {
 	var out bson.D
 	for _, e := range spec {
 		if acc, _ := e.Value.(bson.D); hasField(acc, "$addToSet") {
-			out = append(out, bson.E{Key: e.Key, Value: sortedArray("$" + e.Key)})
+			out = append(out, bson.E{e.Key, sortedArray("$" + e.Key)})
 		}
 	}
 	return out
@@ -134,8 +134,8 @@ func (p *pair) hasTiedNumbers(ctx context.Context, c *asked) bool {
 		field, _ := name.(string)
 		ties := slices.Clone(question)
 		ties[1].Value = slices.Concat(stages[:i], bson.A{
-			op("$group", bson.D{{Key: "_id", Value: "$" + field}, {Key: "types", Value: op("$addToSet", op("$type", "$"+field))}}),
-			op("$match", bson.D{{Key: "types.1", Value: op("$exists", true)}}),
+			op("$group", bson.D{{"_id", "$" + field}, {"types", op("$addToSet", op("$type", "$"+field))}}),
+			op("$match", bson.D{{"types.1", op("$exists", true)}}),
 		})
 		reply, _, err := p.ask(ctx, p.b, ties)
 		if rows, _ := lookup(reply, "rows").(bson.A); err == nil && len(rows) > 0 {

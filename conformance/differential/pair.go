@@ -130,7 +130,7 @@ func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
 	if failed && target == otherCollection {
 		return nil, p.forget(ctx, target) // what it holds depends on how many documents are written at once
 	}
-	d, err = p.compare(ctx, bson.D{{Key: "find", Value: target}})
+	d, err = p.compare(ctx, bson.D{{"find", target}})
 	if err != nil || d.equal(false) {
 		return nil, err
 	}
@@ -155,8 +155,8 @@ func (p *pair) rewind(ctx context.Context) error {
 
 // forget empties a collection on both servers.
 func (p *pair) forget(ctx context.Context, name string) error {
-	all := bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "limit", Value: int32(0)}}}
-	_, err := p.compare(ctx, bson.D{{Key: "delete", Value: name}, {Key: "deletes", Value: all}})
+	all := bson.A{bson.D{{"q", bson.D{}}, {"limit", int32(0)}}}
+	_, err := p.compare(ctx, bson.D{{"delete", name}, {"deletes", all}})
 	return err
 }
 
@@ -231,7 +231,7 @@ func (p *pair) ask(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D,
 	namespace, _ := lookup(cursor, "ns").(string)
 	_, name, _ := strings.Cut(namespace, ".")
 	for id, _ := lookup(cursor, "id").(int64); id != 0; {
-		more, err := send(ctx, db, bson.D{{Key: "getMore", Value: id}, {Key: "collection", Value: name}})
+		more, err := send(ctx, db, bson.D{{"getMore", id}, {"collection", name}})
 		if err != nil {
 			return nil, "", err
 		}
@@ -244,7 +244,7 @@ func (p *pair) ask(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D,
 		rows = append(rows, batch...)
 		id, _ = lookup(next, "id").(int64)
 	}
-	return bson.D{{Key: "ok", Value: int32(1)}, {Key: "rows", Value: mark(rows)}}, "", nil
+	return bson.D{{"ok", int32(1)}, {"rows", mark(rows)}}, "", nil
 }
 
 // send runs one command and returns the raw reply, be it success or failure. An error means that no reply came.

@@ -8,9 +8,9 @@ import (
 
 func TestParts(t *testing.T) {
 	rows := func(values ...any) bson.D {
-		return bson.D{{Key: "ok", Value: int32(1)}, {Key: "rows", Value: bson.A(values)}}
+		return bson.D{{"ok", int32(1)}, {"rows", bson.A(values)}}
 	}
-	a, b := bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "_id", Value: 2}}
+	a, b := bson.D{{"_id", 1}}, bson.D{{"_id", 2}}
 	for _, c := range []struct {
 		part, whole bson.D
 		want        bool
@@ -21,11 +21,11 @@ func TestParts(t *testing.T) {
 			t.Errorf("%v of %v: %v", c.part, c.whole, got)
 		}
 	}
-	limited := bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{}}, {Key: "skip", Value: int32(1)}, {Key: "limit", Value: int32(2)}}
+	limited := bson.D{{"find", "c"}, {"filter", bson.D{}}, {"skip", int32(1)}, {"limit", int32(2)}}
 	if got := withoutPart(limited); len(got) != 2 {
 		t.Errorf("without skip and limit: %v", got)
 	}
-	if got := withoutPart(append(limited, bson.E{Key: "sort", Value: bson.D{{Key: "_id", Value: 1}}})); got != nil {
+	if got := withoutPart(append(limited, bson.E{"sort", bson.D{{"_id", 1}}})); got != nil {
 		t.Errorf("a sorted find has no open part: %v", got)
 	}
 }

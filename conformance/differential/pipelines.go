@@ -46,7 +46,7 @@ func stageTable() []stageMaker {
 }
 
 // byID puts the documents into one order.
-func (g *generator) byID() bson.A { return bson.A{op("$sort", bson.D{{Key: "_id", Value: int32(1)}})} }
+func (g *generator) byID() bson.A { return bson.A{op("$sort", bson.D{{"_id", int32(1)}})} }
 
 // unordered returns a stage whose results have no order but an _id each, put into one.
 func (g *generator) unordered(stage bson.D) bson.A {
@@ -72,7 +72,7 @@ func (g *generator) cut() bson.A {
 }
 
 func aggregateOn(source any, stages bson.A) bson.D {
-	return bson.D{{Key: "aggregate", Value: source}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+	return bson.D{{"aggregate", source}, {"pipeline", stages}, {"cursor", bson.D{}}}
 }
 
 func aggregateCommand(stages bson.A) bson.D { return aggregateOn(collection, stages) }
@@ -119,10 +119,10 @@ func (g *generator) ordered(stages bson.A) bson.A {
 func (g *generator) oneExpression() bson.A {
 	stages := bson.A{}
 	if !g.chance(4) {
-		stages = append(stages, op("$match", bson.D{{Key: "_id", Value: g.anyID()}}))
+		stages = append(stages, op("$match", bson.D{{"_id", g.anyID()}}))
 	}
 	o := pick(g, g.calls)
-	return append(stages, op("$project", bson.D{{Key: "v", Value: g.call(o, 1+g.rnd.IntN(2))}}))
+	return append(stages, op("$project", bson.D{{"v", g.call(o, 1+g.rnd.IntN(2))}}))
 }
 
 // pipeline returns so many stages.
@@ -165,13 +165,13 @@ func (g *generator) nested(indexed bool) bson.A {
 	}
 	return append(stages, pick(g, []func() bson.A{
 		func() bson.A {
-			return bson.A{op("$project", bson.D{{Key: "n", Value: int32(1)}, {Key: "v", Value: g.expression(anyKind, 1)}})}
+			return bson.A{op("$project", bson.D{{"n", int32(1)}, {"v", g.expression(anyKind, 1)}})}
 		},
 		func() bson.A {
-			return append(bson.A{op("$group", bson.D{{Key: "_id", Value: "$g"}, {Key: "n", Value: op("$sum", "$n")}})}, g.byID()...)
+			return append(bson.A{op("$group", bson.D{{"_id", "$g"}, {"n", op("$sum", "$n")}})}, g.byID()...)
 		},
 		func() bson.A {
-			return bson.A{op("$sort", bson.D{{Key: "g", Value: int32(1)}, {Key: "_id", Value: int32(-1)}})}
+			return bson.A{op("$sort", bson.D{{"g", int32(1)}, {"_id", int32(-1)}})}
 		},
 		func() bson.A { return bson.A{op("$limit", int32(3))} },
 		func() bson.A { return bson.A{op("$addFields", g.computed())} },
@@ -185,7 +185,7 @@ func (g *generator) typedPath() string { return pick(g, typedFields[anyKind]) }
 
 func (g *generator) typedFilter() bson.D {
 	if g.chance(4) {
-		return bson.D{{Key: "$expr", Value: g.expression(boolKind, 2)}}
+		return bson.D{{"$expr", g.expression(boolKind, 2)}}
 	}
 	return bson.D{guarded(g.typedPath(), g.predicate(1))}
 }
@@ -194,10 +194,10 @@ func (g *generator) typedSort() bson.D {
 	s := bson.D{}
 	for range 1 + g.rnd.IntN(2) {
 		if path := pick(g, []string{"n", "s", "d", "g", "i", "o.n", "l"}); !hasField(s, path) {
-			s = append(s, bson.E{Key: path, Value: pick(g, []any{int32(1), int32(-1)})})
+			s = append(s, bson.E{path, pick(g, []any{int32(1), int32(-1)})})
 		}
 	}
-	return append(s, bson.E{Key: "_id", Value: int32(1)})
+	return append(s, bson.E{"_id", int32(1)})
 }
 
 func (g *generator) projectStage() any {
@@ -205,10 +205,10 @@ func (g *generator) projectStage() any {
 		g.repeated = true
 		return g.projection()
 	}
-	p := bson.D{{Key: "w", Value: g.expression(anyKind, 2)}}
+	p := bson.D{{"w", g.expression(anyKind, 2)}}
 	for range g.rnd.IntN(3) {
 		if path := pick(g, projectPaths); !hasField(p, path) {
-			p = append(p, bson.E{Key: path, Value: pick(g, []any{int32(1), true, int32(1), g.expression(anyKind, 1), bson.D{{Key: "n", Value: int32(1)}, {Key: "y", Value: g.expression(anyKind, 1)}}})})
+			p = append(p, bson.E{path, pick(g, []any{int32(1), true, int32(1), g.expression(anyKind, 1), bson.D{{"n", int32(1)}, {"y", g.expression(anyKind, 1)}}})})
 		}
 	}
 	return p
@@ -232,9 +232,9 @@ func (g *generator) computed() any {
 			if path != "n" && path != "v" {
 				empty = op("$literal", bson.D{})
 			}
-			value = pick(g, []any{"$$REMOVE", empty, bson.D{{Key: "p", Value: value}, {Key: "q", Value: "$n"}}, bson.A{value}})
+			value = pick(g, []any{"$$REMOVE", empty, bson.D{{"p", value}, {"q", "$n"}}, bson.A{value}})
 		}
-		d = append(d, bson.E{Key: path, Value: value})
+		d = append(d, bson.E{path, value})
 	}
 	return d
 }
@@ -272,8 +272,8 @@ func (g *generator) unwind() any {
 }
 
 func (g *generator) group() any {
-	id := pick(g, []any{"$g", nil, "$b", "$s", "$o.n", "$t.n", bson.D{{Key: "x", Value: bson.D{{Key: "y", Value: "$g"}}}}, bson.D{}, bson.D{{Key: "g", Value: "$g"}, {Key: "b", Value: "$b"}}, g.expression(anyKind, 1)})
-	return append(bson.D{{Key: "_id", Value: id}}, g.accumulators()...)
+	id := pick(g, []any{"$g", nil, "$b", "$s", "$o.n", "$t.n", bson.D{{"x", bson.D{{"y", "$g"}}}}, bson.D{}, bson.D{{"g", "$g"}, {"b", "$b"}}, g.expression(anyKind, 1)})
+	return append(bson.D{{"_id", id}}, g.accumulators()...)
 }
 
 func (g *generator) bucket() any {

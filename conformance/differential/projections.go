@@ -15,7 +15,7 @@ func (g *generator) projection() bson.D {
 		return pick(g, []any{int32(0), false, 0.0, int64(0)})
 	}
 	if g.chance(3) {
-		p = append(p, bson.E{Key: "_id", Value: flag(g.chance(2))})
+		p = append(p, bson.E{"_id", flag(g.chance(2))})
 	}
 	for range 1 + g.rnd.IntN(3) {
 		path := g.path()
@@ -24,17 +24,17 @@ func (g *generator) projection() bson.D {
 		}
 		switch {
 		case g.chance(8):
-			p = append(p, bson.E{Key: path, Value: op("$slice", pick(g, []any{int32(1), int32(-2), int32(0), bson.A{int32(1), int32(2)}, bson.A{int32(-2), int32(1)}}))})
+			p = append(p, bson.E{path, op("$slice", pick(g, []any{int32(1), int32(-2), int32(0), bson.A{int32(1), int32(2)}, bson.A{int32(-2), int32(1)}}))})
 		case g.chance(8):
 			if field := pick(g, []string{"a", "b", "c"}); !hasField(p, field) {
-				p = append(p, bson.E{Key: field, Value: g.elemMatch(1)})
+				p = append(p, bson.E{field, g.elemMatch(1)})
 			}
 		case include && g.chance(10):
-			p = append(p, bson.E{Key: path, Value: pick(g, []any{"$a", "$b.x", "text", op("$literal", int32(5)), bson.D{{Key: "x", Value: "$a"}}})})
+			p = append(p, bson.E{path, pick(g, []any{"$a", "$b.x", "text", op("$literal", int32(5)), bson.D{{"x", "$a"}}})})
 		case g.chance(25):
-			p = append(p, bson.E{Key: path, Value: flag(!include)}) // mixes inclusion and exclusion: mostly refused
+			p = append(p, bson.E{path, flag(!include)}) // mixes inclusion and exclusion: mostly refused
 		default:
-			p = append(p, bson.E{Key: path, Value: flag(include)})
+			p = append(p, bson.E{path, flag(include)})
 		}
 	}
 	return p
@@ -47,8 +47,8 @@ func (g *generator) sort() bson.D {
 	for range g.rnd.IntN(3) {
 		path := g.path()
 		if !hasField(s, path) {
-			s = append(s, bson.E{Key: path, Value: direction()})
+			s = append(s, bson.E{path, direction()})
 		}
 	}
-	return append(s, bson.E{Key: "_id", Value: direction()})
+	return append(s, bson.E{"_id", direction()})
 }

@@ -214,7 +214,7 @@ func rewriteCalls(v any, call func(name string, arg any) any) (any, bool) {
 		out, changed := make(bson.D, len(v)), false
 		for i, e := range v {
 			inner, within := rewriteCalls(e.Value, call)
-			out[i], changed = bson.E{Key: e.Key, Value: inner}, changed || within
+			out[i], changed = bson.E{e.Key, inner}, changed || within
 		}
 		if len(out) == 1 {
 			if made := call(out[0].Key, out[0].Value); made != nil {
@@ -284,7 +284,7 @@ func rebuilt(v string, depth int) any {
 		return v
 	}
 	name := "r" + strconv.Itoa(depth)
-	field := bson.D{{Key: "k", Value: "$$" + name + ".k"}, {Key: "v", Value: rebuilt("$$"+name+".v", depth-1)}}
+	field := bson.D{{"k", "$$" + name + ".k"}, {"v", rebuilt("$$"+name+".v", depth-1)}}
 	object := op("$arrayToObject", op("$map", fields("input", op("$objectToArray", v), "as", name, "in", field)))
 	array := op("$map", fields("input", v, "as", name, "in", rebuilt("$$"+name, depth-1)))
 	return cond(typeIn(v, "object"), object, cond(typeIn(v, "array"), array, v))
@@ -306,7 +306,7 @@ func roundDoubles(name string, arg any) any {
 		return nil
 	}
 	rounded := cond(typeIn("$$result", "double"), op("$toDouble", op("$toDecimal", "$$result")), "$$result")
-	return op("$let", fields("vars", bson.D{{Key: "result", Value: op(name, arg)}}, "in", rounded))
+	return op("$let", fields("vars", bson.D{{"result", op(name, arg)}}, "in", rounded))
 }
 
 // roundThrice is roundDoubles but that it rounds three times a result.
@@ -316,7 +316,7 @@ func roundThrice(name string, arg any) any {
 	}
 	three := op("$multiply", bson.A{"$$result", int32(3)})
 	rounded := cond(typeIn("$$result", "double"), op("$toDouble", op("$toDecimal", three)), "$$result")
-	return op("$let", fields("vars", bson.D{{Key: "result", Value: op(name, arg)}}, "in", rounded))
+	return op("$let", fields("vars", bson.D{{"result", op(name, arg)}}, "in", rounded))
 }
 
 // nearDoubles is equalValue but for decimals, and texts of numbers, that differ by less than the last bits of a double.
@@ -363,7 +363,7 @@ func mergedLater(stages bson.A) bson.A {
 			acc, _ := e.Value.(bson.D)
 			if v := lookup(acc, "$mergeObjects"); v != nil {
 				pushed[i].Value = op("$push", v)
-				merged = append(merged, bson.E{Key: e.Key, Value: op("$mergeObjects", "$"+e.Key)})
+				merged = append(merged, bson.E{e.Key, op("$mergeObjects", "$"+e.Key)})
 			}
 		}
 		if len(merged) == 0 {

@@ -69,8 +69,8 @@ func TestNearDoubles(t *testing.T) {
 		{"last digit of a text", "-0.848925964814655", "-0.8489259648146551", true},
 		{"another number", "-0.848925964814655", "-0.848925964814755", false},
 		{"another text", "a", "b", false},
-		{"nested", bson.D{{Key: "v", Value: bson.A{"1.0000000000000001"}}}, bson.D{{Key: "v", Value: bson.A{"1"}}}, true},
-		{"another name", bson.D{{Key: "v", Value: 1}}, bson.D{{Key: "w", Value: 1}}, false},
+		{"nested", bson.D{{"v", bson.A{"1.0000000000000001"}}}, bson.D{{"v", bson.A{"1"}}}, true},
+		{"another name", bson.D{{"v", 1}}, bson.D{{"w", 1}}, false},
 	}
 	for _, c := range cases {
 		if got := nearDoubles(c.a, c.b); got != c.near {
@@ -149,7 +149,7 @@ func TestSettled(t *testing.T) {
 }
 
 func TestSettledOutput(t *testing.T) {
-	sort, merge := op("$sort", bson.D{{Key: "a", Value: int32(1)}}), op("$merge", "o")
+	sort, merge := op("$sort", bson.D{{"a", int32(1)}}), op("$merge", "o")
 	for _, c := range []struct{ in, want bson.A }{
 		{bson.A{sort, merge}, slices.Concat(bson.A{sort}, fixedOrder, bson.A{merge})},
 		{bson.A{op("$match", bson.D{}), merge}, nil},
@@ -180,15 +180,15 @@ func TestSameMade(t *testing.T) {
 }
 
 func TestMergedLater(t *testing.T) {
-	stages := bson.A{op("$bucketAuto", fields("groupBy", "$q", "output", bson.D{{Key: "v", Value: op("$mergeObjects", "$o")}, {Key: "n", Value: op("$sum", "$q")}}))}
+	stages := bson.A{op("$bucketAuto", fields("groupBy", "$q", "output", bson.D{{"v", op("$mergeObjects", "$o")}, {"n", op("$sum", "$q")}}))}
 	want := bson.A{
-		op("$bucketAuto", fields("groupBy", "$q", "output", bson.D{{Key: "v", Value: op("$push", "$o")}, {Key: "n", Value: op("$sum", "$q")}})),
-		op("$set", bson.D{{Key: "v", Value: op("$mergeObjects", "$v")}}),
+		op("$bucketAuto", fields("groupBy", "$q", "output", bson.D{{"v", op("$push", "$o")}, {"n", op("$sum", "$q")}})),
+		op("$set", bson.D{{"v", op("$mergeObjects", "$v")}}),
 	}
 	if got := mergedLater(stages); show(op("v", got)) != show(op("v", want)) {
 		t.Errorf("%s", show(op("v", got)))
 	}
-	others := bson.A{op("$match", bson.D{}), op("$group", bson.D{{Key: "v", Value: op("$mergeObjects", "$o")}})}
+	others := bson.A{op("$match", bson.D{}), op("$group", bson.D{{"v", op("$mergeObjects", "$o")}})}
 	if got := mergedLater(others); show(op("v", got)) != show(op("v", others)) {
 		t.Errorf("%s", show(op("v", got)))
 	}
@@ -196,7 +196,7 @@ func TestMergedLater(t *testing.T) {
 
 func TestFiniteCovariances(t *testing.T) {
 	window := func(pair any) bson.A {
-		return bson.A{op("$setWindowFields", fields("output", bson.D{{Key: "v", Value: fields("$covariancePop", pair, "window", bson.D{})}, {Key: "n", Value: op("$sum", "$q")}}))}
+		return bson.A{op("$setWindowFields", fields("output", bson.D{{"v", fields("$covariancePop", pair, "window", bson.D{})}, {"n", op("$sum", "$q")}}))}
 	}
 	finite := func(v any) bson.D {
 		return cond(op("$in", bson.A{v, bson.A{math.NaN(), math.Inf(1), math.Inf(-1)}}), nil, v)
@@ -231,7 +231,7 @@ func TestNearHalf(t *testing.T) {
 }
 
 func TestJoinedFirst(t *testing.T) {
-	match := op("$match", bson.D{{Key: "t.n", Value: int32(1)}})
+	match := op("$match", bson.D{{"t.n", int32(1)}})
 	below, beside := op("$lookup", fields("from", "a", "as", "t.v")), op("$lookup", fields("from", "a", "as", "t"))
 	for _, c := range []struct{ in, want bson.A }{
 		{bson.A{below, match}, bson.A{below, op("$limit", int64(1)<<40), match}},

@@ -118,7 +118,7 @@ func (p *pair) scansAlike(ctx context.Context, c *asked) bool {
 	if c.cmd[0].Key != "distinct" || hasField(c.cmd, "hint") || !isOK(c.A) || !isOK(c.B) {
 		return false
 	}
-	scan := append(slices.Clone(c.cmd), bson.E{Key: "hint", Value: op("$natural", int32(1))})
+	scan := append(slices.Clone(c.cmd), bson.E{"hint", op("$natural", int32(1))})
 	reply, _, err := p.ask(ctx, p.a, scan)
 	return err == nil && equalReply(reply, c.B, false)
 }

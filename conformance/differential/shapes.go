@@ -45,7 +45,7 @@ func sortFields(v any) any {
 	case bson.D:
 		out := make(bson.D, len(v))
 		for i, e := range v {
-			out[i] = bson.E{Key: e.Key, Value: sortFields(e.Value)}
+			out[i] = bson.E{e.Key, sortFields(e.Value)}
 		}
 		slices.SortStableFunc(out, func(a, b bson.E) int { return strings.Compare(a.Key, b.Key) })
 		return out
@@ -77,7 +77,7 @@ func sortArrays(v any) any {
 	case bson.D:
 		out := make(bson.D, len(v))
 		for i, e := range v {
-			out[i] = bson.E{Key: e.Key, Value: sortArrays(e.Value)}
+			out[i] = bson.E{e.Key, sortArrays(e.Value)}
 		}
 		return out
 	case bson.A:
@@ -86,7 +86,7 @@ func sortArrays(v any) any {
 			out[i] = sortArrays(e)
 		}
 		slices.SortStableFunc(out, func(a, b any) int {
-			return strings.Compare(show(bson.D{{Key: "", Value: a}}), show(bson.D{{Key: "", Value: b}}))
+			return strings.Compare(show(bson.D{{"", a}}), show(bson.D{{"", b}}))
 		})
 		return out
 	}

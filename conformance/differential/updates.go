@@ -39,7 +39,7 @@ var modifiers = []modifier{
 		case 1:
 			return g.operatorPredicate(1)
 		}
-		return bson.D{{Key: pick(g, fieldNames), Value: g.predicate(1)}}
+		return bson.D{{pick(g, fieldNames), g.predicate(1)}}
 	}},
 	{"$pullAll", func(g *generator) any { return g.array(1) }},
 	{"$bit", func(g *generator) any {
@@ -62,15 +62,15 @@ func (g *generator) push() any {
 	if g.chance(2) {
 		return g.value(1)
 	}
-	p := bson.D{{Key: "$each", Value: g.array(1)}}
+	p := bson.D{{"$each", g.array(1)}}
 	if g.chance(3) {
-		p = append(p, bson.E{Key: "$position", Value: pick(g, []any{int32(0), int32(1), int32(-1), int64(100)})})
+		p = append(p, bson.E{"$position", pick(g, []any{int32(0), int32(1), int32(-1), int64(100)})})
 	}
 	if g.chance(3) {
-		p = append(p, bson.E{Key: "$slice", Value: pick(g, []any{int32(0), int32(2), int32(-2), 1.0})})
+		p = append(p, bson.E{"$slice", pick(g, []any{int32(0), int32(2), int32(-2), 1.0})})
 	}
 	if g.chance(3) {
-		p = append(p, bson.E{Key: "$sort", Value: pick(g, []any{int32(1), int32(-1), bson.D{{Key: "x", Value: int32(1)}}, bson.D{{Key: "a", Value: int32(-1)}, {Key: "b", Value: int32(1)}}})})
+		p = append(p, bson.E{"$sort", pick(g, []any{int32(1), int32(-1), bson.D{{"x", int32(1)}}, bson.D{{"a", int32(-1)}, {"b", int32(1)}}})})
 	}
 	return p
 }
@@ -96,7 +96,7 @@ func (g *generator) target(filters *bson.A) string {
 
 func (g *generator) arrayFilter() bson.D {
 	if g.chance(2) {
-		return bson.D{{Key: "e", Value: g.predicate(1)}}
+		return bson.D{{"e", g.predicate(1)}}
 	}
 	return bson.D{guarded("e."+pick(g, fieldNames), g.predicate(1))}
 }
@@ -116,14 +116,14 @@ func (g *generator) operators() (bson.D, bson.A) {
 			}
 			return g.target(&filters)
 		}
-		args := bson.D{{Key: target(), Value: m.make(g)}}
+		args := bson.D{{target(), m.make(g)}}
 		if g.chance(5) {
 			second := target()
 			if second != args[0].Key {
-				args = append(args, bson.E{Key: second, Value: m.make(g)})
+				args = append(args, bson.E{second, m.make(g)})
 			}
 		}
-		u = append(u, bson.E{Key: m.name, Value: args})
+		u = append(u, bson.E{m.name, args})
 	}
 	return u, filters
 }
@@ -133,11 +133,11 @@ func (g *generator) update(multi bool) (any, bson.A) {
 	switch {
 	case g.chance(40):
 		return pick(g, []any{
-			op("$set", int32(1)), op("$unknown", bson.D{{Key: "a", Value: int32(1)}}),
-			bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: int32(1)}}}, {Key: "b", Value: int32(1)}},
-			op("$set", bson.D{{Key: "a", Value: int32(1)}, {Key: "a.b", Value: int32(1)}}), op("$set", bson.D{{Key: "_id", Value: int32(77)}}),
-			op("$push", bson.D{{Key: "a", Value: bson.D{{Key: "$each", Value: int32(1)}}}}), op("$set", bson.D{{Key: "a..b", Value: int32(1)}}), op("$rename", bson.D{{Key: "a", Value: "a"}}),
-			op("$set", bson.D{{Key: "", Value: int32(1)}}), op("$pop", bson.D{{Key: "a", Value: "x"}}), op("$bit", bson.D{{Key: "a", Value: op("not", int32(1))}}),
+			op("$set", int32(1)), op("$unknown", bson.D{{"a", int32(1)}}),
+			bson.D{{"$set", bson.D{{"a", int32(1)}}}, {"b", int32(1)}},
+			op("$set", bson.D{{"a", int32(1)}, {"a.b", int32(1)}}), op("$set", bson.D{{"_id", int32(77)}}),
+			op("$push", bson.D{{"a", bson.D{{"$each", int32(1)}}}}), op("$set", bson.D{{"a..b", int32(1)}}), op("$rename", bson.D{{"a", "a"}}),
+			op("$set", bson.D{{"", int32(1)}}), op("$pop", bson.D{{"a", "x"}}), op("$bit", bson.D{{"a", op("not", int32(1))}}),
 			bson.D{},
 		}), nil
 	case !multi && g.chance(8):
@@ -149,7 +149,7 @@ func (g *generator) update(multi bool) (any, bson.A) {
 // positional returns a filter on an array and an update of the element that it found.
 func (g *generator) positional() (bson.D, bson.D) {
 	path := pick(g, []string{"a", "b", "a.b"})
-	f := bson.D{{Key: "_id", Value: g.anyID()}}
+	f := bson.D{{"_id", g.anyID()}}
 	scalar := func() any {
 		v := g.scalar()
 		for isNullish(v) && path == "a.b" { // see guarded
@@ -159,16 +159,16 @@ func (g *generator) positional() (bson.D, bson.D) {
 	}
 	switch g.rnd.IntN(3) {
 	case 0:
-		f = append(f, bson.E{Key: path, Value: scalar()})
+		f = append(f, bson.E{path, scalar()})
 	case 1:
-		f = append(f, bson.E{Key: path, Value: op("$elemMatch", g.operatorPredicate(0))})
+		f = append(f, bson.E{path, op("$elemMatch", g.operatorPredicate(0))})
 	default:
-		f = append(f, bson.E{Key: path, Value: op("$gte", scalar())})
+		f = append(f, bson.E{path, op("$gte", scalar())})
 	}
 	m := pick(g, modifiers[:8])
 	target := path + ".$"
 	if g.chance(4) {
 		target += "." + pick(g, fieldNames)
 	}
-	return f, op(m.name, bson.D{{Key: target, Value: m.make(g)}})
+	return f, op(m.name, bson.D{{target, m.make(g)}})
 }

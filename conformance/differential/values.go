@@ -87,7 +87,7 @@ var rareScalars = []any{
 	primitive.MaxKey{},
 	primitive.Undefined{},
 	primitive.Symbol("a"), primitive.JavaScript("f"),
-	primitive.CodeWithScope{Code: "f", Scope: bson.D{{Key: "x", Value: int32(1)}}},
+	primitive.CodeWithScope{Code: "f", Scope: bson.D{{"x", int32(1)}}},
 	primitive.DBPointer{DB: "d.c", Pointer: generatorID(1)},
 	primitive.Regex{Pattern: "a", Options: ""},
 	primitive.Regex{Pattern: "^a", Options: "i"},
@@ -149,7 +149,7 @@ func (g *generator) array(depth int) bson.A {
 func (g *generator) subdocument(depth int) bson.D {
 	d := bson.D{}
 	for _, name := range g.names(g.rnd.IntN(4)) {
-		d = append(d, bson.E{Key: name, Value: g.value(depth)})
+		d = append(d, bson.E{name, g.value(depth)})
 	}
 	return d
 }
@@ -168,10 +168,10 @@ func (g *generator) names(n int) []string {
 func (g *generator) document() bson.D {
 	id := g.freshID()
 	g.ids = append(g.ids, id)
-	d := bson.D{{Key: "_id", Value: id}}
+	d := bson.D{{"_id", id}}
 	for _, name := range []string{"a", "b", "c"} {
 		if !g.chance(6) {
-			d = append(d, bson.E{Key: name, Value: g.value(3)})
+			d = append(d, bson.E{name, g.value(3)})
 		}
 	}
 	return d
@@ -187,7 +187,7 @@ func (g *generator) freshID() any {
 	case 2:
 		return "id" + string(rune('a'+n%26)) + string(rune('a'+n/26))
 	case 3:
-		return bson.D{{Key: "n", Value: int32(n)}}
+		return bson.D{{"n", int32(n)}}
 	case 4:
 		return generatorID(byte(n))
 	}

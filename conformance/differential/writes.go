@@ -13,7 +13,7 @@ func (p *pair) writesOneByOne(ctx context.Context, c *asked) bool {
 	if !isMulti(c.cmd) || !c.Failed && (!hasErrors(c.A) || !hasErrors(c.B)) {
 		return false
 	}
-	all := bson.D{{Key: "find", Value: collection}}
+	all := bson.D{{"find", collection}}
 	left, err := p.compare(ctx, all)
 	if err != nil || p.rewind(ctx) != nil {
 		return false
@@ -39,7 +39,7 @@ func (p *pair) updateEach(ctx context.Context, cmd bson.D, documents bson.D) ([]
 		stmt := slices.Clone(firstStatement(cmd, "updates"))
 		for i := range stmt {
 			if stmt[i].Key == "q" {
-				stmt[i].Value = op("$and", bson.A{stmt[i].Value, bson.D{{Key: "_id", Value: lookup(row.(bson.D), "_id")}}})
+				stmt[i].Value = op("$and", bson.A{stmt[i].Value, bson.D{{"_id", lookup(row.(bson.D), "_id")}}})
 			}
 		}
 		one := slices.Clone(cmd)
@@ -75,7 +75,7 @@ func (p *pair) refusesOneByOne(ctx context.Context, c *asked) bool {
 	if a == 0 || b == 0 || c.cmd[0].Key != "createIndexes" && c.cmd[0].Key != "find" && c.cmd[0].Key != "findAndModify" {
 		return false
 	}
-	rows, _, err := p.ask(ctx, p.a, bson.D{{Key: "find", Value: c.cmd[0].Value}})
+	rows, _, err := p.ask(ctx, p.a, bson.D{{"find", c.cmd[0].Value}})
 	if err != nil {
 		return false
 	}
@@ -101,7 +101,7 @@ func (p *pair) refuseAlone(ctx context.Context, cmd, document bson.D) (*differen
 	alone := slices.Clone(cmd)
 	alone[0].Value = aloneCollection
 	var d *difference
-	for _, step := range []bson.D{{{Key: "drop", Value: aloneCollection}}, insert, alone} {
+	for _, step := range []bson.D{{{"drop", aloneCollection}}, insert, alone} {
 		var err error
 		if d, err = p.compare(ctx, step); err != nil {
 			return nil, err

@@ -295,7 +295,7 @@ func emptyServer(ctx context.Context, t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = client.Disconnect(ctx) }()
-	names, err := client.ListDatabaseNames(ctx, bson.D{{Key: "name", Value: bson.D{{Key: "$nin", Value: bson.A{"admin", "config", "local"}}}}})
+	names, err := client.ListDatabaseNames(ctx, bson.D{{"name", bson.D{{"$nin", bson.A{"admin", "config", "local"}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
