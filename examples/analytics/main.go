@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/examples/internal/demo"
+	"github.com/sheafdb/sheaf/patterns"
 	"github.com/sheafdb/sheaf/patterns/eventlog"
 	"github.com/sheafdb/sheaf/patterns/hits"
 	"github.com/sheafdb/sheaf/patterns/rollup"
@@ -149,7 +150,7 @@ func sumUp(ctx context.Context, out io.Writer, db *mongo.Database, events []*eve
 		if err := traffic.Record(ctx, part...); err != nil {
 			return err
 		}
-		if err := traffic.Clock.Sleep(ctx, 3*settle); err != nil {
+		if err := (patterns.SystemClock{}).Sleep(ctx, 3*settle); err != nil {
 			return err
 		}
 		if _, err := traffic.Update(ctx); err != nil {

@@ -110,7 +110,7 @@ type Place struct {
 
 // Ads serves advertisements. It is safe for concurrent use.
 type Ads struct {
-	patterns.Env
+	env       patterns.Env
 	cfg       Config
 	campaigns *mongo.Collection
 	zones     *mongo.Collection
@@ -129,7 +129,7 @@ func New(db *mongo.Database, cfg Config) (*Ads, error) {
 	cfg.Sweep = cmp.Or(cfg.Sweep, time.Minute)
 	cfg.Env = cfg.WithDefaults()
 	return &Ads{
-		Env: cfg.Env, cfg: cfg,
+		env: cfg.Env, cfg: cfg,
 		campaigns: db.Collection(cfg.Prefix + "campaigns"),
 		zones:     db.Collection(cfg.Prefix + "zones"),
 		profiles:  db.Collection(cfg.Prefix + "profiles"),
@@ -302,7 +302,7 @@ func (a *Ads) EnsureIndexes(ctx context.Context) error {
 
 // ready fails before the first use without EnsureIndexes: profiles and clicks would never go.
 func (a *Ads) ready(ctx context.Context) error {
-	return a.prepared.Check(ctx, a.zones.Database(), a.Logger, a.Indexes)
+	return a.prepared.Check(ctx, a.zones.Database(), a.env.Logger, a.Indexes)
 }
 
 // ShardKeys returns how the documents are distributed over shards.

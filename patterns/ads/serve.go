@@ -42,7 +42,7 @@ func (a *Ads) Serve(ctx context.Context, r Request) (*Impression, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ads: serve %v: %w", r.Place, err)
 	}
-	now := a.Now()
+	now := a.env.Now()
 	candidates := choose(z.Ads, r.Keywords)
 	campaigns, err := a.running(ctx, candidates, now)
 	if err != nil {
@@ -59,11 +59,11 @@ func (a *Ads) Serve(ctx context.Context, r Request) (*Impression, error) {
 			return nil, fmt.Errorf("ads: serve %v: %w", r.Place, err)
 		}
 		if served {
-			a.Metrics.Add("ads.served", 1)
+			a.env.Metrics.Add("ads.served", 1)
 			return i, nil
 		}
 	}
-	a.Metrics.Add("ads.empty", 1)
+	a.env.Metrics.Add("ads.empty", 1)
 	return nil, ErrNoAd
 }
 
@@ -209,7 +209,7 @@ func (a *Ads) Click(ctx context.Context, i Impression, user string) error {
 		return err
 	}
 	_, err := a.clicks.InsertOne(ctx, bson.D{
-		{"_id", i.ID}, {"campaign", i.Ad.Campaign}, {"ad", i.Ad.ID}, {"user", user}, {"at", a.Now()},
+		{"_id", i.ID}, {"campaign", i.Ad.Campaign}, {"ad", i.Ad.ID}, {"user", user}, {"at", a.env.Now()},
 	})
 	if err != nil && !mongo.IsDuplicateKeyError(err) {
 		return fmt.Errorf("ads: click on %s: %w", i.Ad.ID.Hex(), err)
@@ -249,7 +249,7 @@ func (a *Ads) Repair(ctx context.Context) (int, error) {
 	}
 	var live []bson.ObjectID
 	err := a.campaigns.Distinct(ctx, "_id", bson.D{
-		{"_id", bson.D{{"$in", ids}}}, {"stopped", false}, {"to", bson.D{{"$gt", a.Now()}}},
+		{"_id", bson.D{{"$in", ids}}}, {"stopped", false}, {"to", bson.D{{"$gt", a.env.Now()}}},
 	}).Decode(&live)
 	if err != nil {
 		return 0, fmt.Errorf("ads: repair: %w", err)
@@ -266,12 +266,12 @@ func (a *Ads) Run(ctx context.Context) error {
 	for {
 		n, err := a.Repair(ctx)
 		if err != nil && ctx.Err() == nil {
-			a.Logger.Warn("the sweep of campaigns failed", "error", err)
+			a.env.Logger.Warn("the sweep of campaigns failed", "error", err)
 		}
 		if n > 0 {
-			a.Logger.Info("campaigns that are over were taken out of zones", "zones", n)
+			a.env.Logger.Info("campaigns that are over were taken out of zones", "zones", n)
 		}
-		if err := a.Clock.Sleep(ctx, a.cfg.Sweep); err != nil {
+		if err := a.env.Clock.Sleep(ctx, a.cfg.Sweep); err != nil {
 			return err
 		}
 	}

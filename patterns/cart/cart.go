@@ -79,7 +79,7 @@ type Config struct {
 
 // Shop has carts, orders and stock. It is safe for concurrent use.
 type Shop struct {
-	patterns.Env
+	env                        patterns.Env
 	cfg                        Config
 	db                         *mongo.Database
 	inventories, carts, orders *mongo.Collection
@@ -97,7 +97,7 @@ func New(db *mongo.Database, cfg Config) (*Shop, error) {
 	cfg.Timeout = cmp.Or(cfg.Timeout, DefaultTimeout)
 	cfg.Pace = cmp.Or(cfg.Pace, DefaultPace)
 	return &Shop{
-		Env: cfg.WithDefaults(), cfg: cfg, db: db,
+		env: cfg.WithDefaults(), cfg: cfg, db: db,
 		inventories: db.Collection(cfg.Inventories), carts: db.Collection(cfg.Carts), orders: db.Collection(cfg.Orders),
 	}, nil
 }

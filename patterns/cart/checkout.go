@@ -34,7 +34,7 @@ type Pay func(ctx context.Context, c *Cart) (payment any, err error)
 //
 // Of a cart that was checked out before, the order is returned, and pay is not called.
 func (s *Shop) Checkout(ctx context.Context, cart string, shipping any, pay Pay) (*Order, error) {
-	now := s.Now()
+	now := s.env.Now()
 	c, err := s.step(ctx, active(cart, now), Paying, with("shipping", shipping, now.Add(s.cfg.Timeout)))
 	if err != nil {
 		return nil, err
@@ -68,13 +68,13 @@ func (s *Shop) Checkout(ctx context.Context, cart string, shipping any, pay Pay)
 	if err := s.finish(ctx, done); err != nil {
 		return nil, err
 	}
-	s.Metrics.Add("cart.sold", 1)
+	s.env.Metrics.Add("cart.sold", 1)
 	return orderOf(done), nil
 }
 
 // done decides that a cart is bought.
 func (s *Shop) done(ctx context.Context, c *Cart, payment any) (*Cart, error) {
-	return s.step(ctx, asIs(c), Done, with("payment", payment, s.Now().Add(s.cfg.Timeout)))
+	return s.step(ctx, asIs(c), Done, with("payment", payment, s.env.Now().Add(s.cfg.Timeout)))
 }
 
 // with sets a deadline, and a field if there is something to say.
@@ -125,7 +125,7 @@ func (s *Shop) reopen(ctx context.Context, c *Cart) error {
 			return err
 		}
 	}
-	_, err := s.step(ctx, asIs(c), Active, bson.D{{"deadline", s.Now().Add(s.cfg.HoldTime)}})
+	_, err := s.step(ctx, asIs(c), Active, bson.D{{"deadline", s.env.Now().Add(s.cfg.HoldTime)}})
 	return err
 }
 
@@ -136,7 +136,7 @@ func asIs(c *Cart) bson.D {
 
 // step brings the cart that a condition selects into a state; it returns nil where there is none.
 func (s *Shop) step(ctx context.Context, from bson.D, to State, set bson.D) (*Cart, error) {
-	set = append(set, bson.E{"state", to}, bson.E{"modified", s.Now()})
+	set = append(set, bson.E{"state", to}, bson.E{"modified", s.env.Now()})
 	return s.update(ctx, from, bson.D{
 		{"$set", set}, {"$inc", bson.D{{"rev", int64(1)}}},
 	})
@@ -168,7 +168,7 @@ func (s *Shop) finish(ctx context.Context, c *Cart) error {
 // Cancel gives up an active cart and what it has reserved. Canceling it again is no error.
 func (s *Shop) Cancel(ctx context.Context, cart string) error {
 	is := bson.D{{"_id", cart}, {"state", Active}}
-	c, err := s.step(ctx, is, Canceled, bson.D{{"deadline", s.Now().Add(s.cfg.Timeout)}})
+	c, err := s.step(ctx, is, Canceled, bson.D{{"deadline", s.env.Now().Add(s.cfg.Timeout)}})
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ var operations = map[string]func(ctx context.Context, s *cart.Shop) error{
 		if _, err := s.Push(ctx, "1", cart.Item{SKU: "C", Price: 1}, 1); err != nil {
 			return err
 		}
-		s.Clock.(*patterntest.Clock).Advance(time.Hour)
+		s.Clock().(*patterntest.Clock).Advance(time.Hour)
 		_, err := s.Repair(ctx)
 		return err
 	},

@@ -1,6 +1,10 @@
 package cart
 
-import "context"
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
 
 // Reserve does what a process does that was asleep since it changed a cart.
 func (s *Shop) Reserve(ctx context.Context, c *Cart, sku string) (int, error) {
@@ -16,3 +20,6 @@ func (s *Shop) Free(ctx context.Context, c *Cart, l Line) (int, error) {
 func (s *Shop) Push(ctx context.Context, cart string, item Item, quantity int64) (*Cart, error) {
 	return s.push(ctx, cart, item, quantity)
 }
+
+// Clock returns the clock of the Config.
+func (s *Shop) Clock() patterns.Clock { return s.env.Clock }

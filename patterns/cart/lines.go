@@ -115,7 +115,7 @@ const maxTurns = 50
 
 // push adds a line to a cart without one of that product. It returns nil where that is not possible.
 func (s *Shop) push(ctx context.Context, cart string, item Item, quantity int64) (*Cart, error) {
-	now := s.Now()
+	now := s.env.Now()
 	without := append(active(cart, now),
 		bson.E{"lines.sku", bson.D{{"$ne", item.SKU}}},
 		bson.E{fmt.Sprintf("lines.%d", MaxLines-1), bson.D{{"$exists", false}}})
@@ -159,7 +159,7 @@ func merge(change bson.D, operator string, fields bson.D) bson.D {
 
 // alter changes a line of an active cart; it returns nil where there is none.
 func (s *Shop) alter(ctx context.Context, cart string, line, change bson.D) (*Cart, error) {
-	now := s.Now()
+	now := s.env.Now()
 	with := append(active(cart, now), bson.E{"lines", bson.D{{"$elemMatch", line}}})
 	return s.update(ctx, with, s.touch(now, change))
 }
@@ -185,7 +185,7 @@ func (s *Shop) whyNot(ctx context.Context, cart, sku string, quantity int64) err
 		return nil
 	case err != nil:
 		return err
-	case c.State != Active || !s.Now().Before(c.Deadline):
+	case c.State != Active || !s.env.Now().Before(c.Deadline):
 		return ErrInactive
 	case l != nil && l.Quantity > MaxQuantity-quantity:
 		return ErrQuantity
@@ -208,7 +208,7 @@ func (s *Shop) follow(ctx context.Context, c *Cart, sku string, was int64) error
 	}
 	n, err := s.changeBy(ctx, c, []Line{l}, quick, s.reserve)
 	if n > 0 || err != nil {
-		s.Metrics.Add("cart.reserved", int64(n))
+		s.env.Metrics.Add("cart.reserved", int64(n))
 		return err
 	}
 	back := bson.D{{"$pull", bson.D{{"lines", bson.D{{"hold", l.Hold}}}}}}
@@ -255,7 +255,7 @@ func (s *Shop) lineOf(ctx context.Context, cart, sku string) (*Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.State != Active || !s.Now().Before(c.Deadline) {
+	if c.State != Active || !s.env.Now().Before(c.Deadline) {
 		return nil, ErrInactive
 	}
 	l := c.line(sku)

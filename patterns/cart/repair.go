@@ -20,7 +20,7 @@ func (s *Shop) Repair(ctx context.Context) (int64, error) {
 
 func (s *Shop) repairCarts(ctx context.Context) (n int64, err error) {
 	var failed []error
-	err = patterns.Each(ctx, s.carts, bson.D{{"deadline", bson.D{{"$lte", s.Now()}}}}, func(c *Cart) error {
+	err = patterns.Each(ctx, s.carts, bson.D{{"deadline", bson.D{{"$lte", s.env.Now()}}}}, func(c *Cart) error {
 		if err := s.drive(ctx, c); err != nil {
 			failed = append(failed, fmt.Errorf("cart %s: %w", c.ID, err))
 			return nil
@@ -37,7 +37,7 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 	var err error
 	switch c.State {
 	case Active:
-		next, err = s.step(ctx, asIs(c), Expired, bson.D{{"deadline", s.Now().Add(s.cfg.Timeout)}})
+		next, err = s.step(ctx, asIs(c), Expired, bson.D{{"deadline", s.env.Now().Add(s.cfg.Timeout)}})
 	case Paying:
 		var payment any
 		paid := false
@@ -60,15 +60,15 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 	if next == nil || err != nil { // its owner was faster
 		return err
 	}
-	s.Logger.Info("a cart was ended for its process", "cart", c.ID, "was", c.State, "is", next.State)
-	s.Metrics.Add("cart.repaired", 1)
+	s.env.Logger.Info("a cart was ended for its process", "cart", c.ID, "was", c.State, "is", next.State)
+	s.env.Metrics.Add("cart.repaired", 1)
 	return s.finish(ctx, next)
 }
 
 // repairStock gives back what is reserved for no cart. The reservation is read before the cart: as a cart names what is reserved for it before
 // that is done, one that does not will not.
 func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
-	old := s.Now().Add(-s.cfg.HoldTime)
+	old := s.env.Now().Add(-s.cfg.HoldTime)
 	// The first reservation is the oldest: new ones are appended. An index of that one has an entry for a product, not one for each reservation.
 	found, err := s.inventories.Find(ctx, bson.D{{"reservations.0.at", bson.D{{"$lte", old}}}})
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
 			if _, err := s.change(ctx, seen, []Line{{Item: Item{SKU: stock.SKU}, Hold: r.ID}}, s.free); err != nil {
 				return n, err
 			}
-			s.Logger.Warn("stock was reserved for nobody", "product", stock.SKU, "cart", r.Cart, "quantity", r.Quantity)
+			s.env.Logger.Warn("stock was reserved for nobody", "product", stock.SKU, "cart", r.Cart, "quantity", r.Quantity)
 			n++
 		}
 	}
@@ -117,7 +117,7 @@ func (c *Cart) names(hold bson.ObjectID) bool {
 
 // Run repairs, again and again, until ctx ends.
 func (s *Shop) Run(ctx context.Context) error {
-	return patterns.Repeat(ctx, s.Env, s.cfg.Pace, "repair failed", func(ctx context.Context) error {
+	return patterns.Repeat(ctx, s.env, s.cfg.Pace, "repair failed", func(ctx context.Context) error {
 		_, err := s.Repair(ctx)
 		return err
 	})

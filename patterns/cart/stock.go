@@ -100,7 +100,7 @@ func (s *Shop) reserve(c *Cart, l Line) mongo.WriteModel {
 }
 
 func (s *Shop) reservation(c *Cart, l Line) Reservation {
-	return Reservation{ID: l.Hold, Cart: c.ID, Quantity: l.Quantity, Rev: c.Rev, At: s.Now()}
+	return Reservation{ID: l.Hold, Cart: c.ID, Quantity: l.Quantity, Rev: c.Rev, At: s.env.Now()}
 }
 
 // reserveNew is reserve for a line that has no reservation yet.

@@ -88,7 +88,7 @@ type Config struct {
 
 // Catalog is a catalogue of products. It is safe for concurrent use.
 type Catalog struct {
-	patterns.Env
+	env      patterns.Env
 	cfg      Config
 	types    map[string]Type
 	products *mongo.Collection
@@ -120,7 +120,7 @@ func New(db *mongo.Database, cfg Config) (*Catalog, error) {
 		return nil, err
 	}
 	return &Catalog{
-		Env: cfg.Env, cfg: cfg, types: types, products: db.Collection(cfg.Collection), rules: db.Collection(cfg.Rules), schema: s,
+		env: cfg.Env, cfg: cfg, types: types, products: db.Collection(cfg.Collection), rules: db.Collection(cfg.Rules), schema: s,
 	}, nil
 }
 
@@ -193,7 +193,7 @@ func (c *Catalog) EnsureIndexes(ctx context.Context) error {
 	var refused mongo.ServerError
 	if errors.As(err, &refused) && !refused.HasErrorCode(codeOptionsConflict) && !refused.HasErrorCode(codeKeySpecs) &&
 		!refused.HasErrorLabel("RetryableWriteError") {
-		c.Logger.Warn("there is no text index", "collection", c.products.Name(), "error", err)
+		c.env.Logger.Warn("there is no text index", "collection", c.products.Name(), "error", err)
 		return nil
 	}
 	return err

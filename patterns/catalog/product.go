@@ -205,7 +205,7 @@ func (c *Catalog) write(ctx context.Context, writes []mongo.WriteModel, skus []s
 		if err != nil && (!errors.As(err, &failed) || failed.WriteConcernError != nil) {
 			return fmt.Errorf("catalog: import: %w", err)
 		}
-		c.Metrics.Add("catalog.imported", int64(len(writes)-len(failed.WriteErrors)))
+		c.env.Metrics.Add("catalog.imported", int64(len(writes)-len(failed.WriteErrors)))
 		var writesLeft []mongo.WriteModel
 		var skusLeft []string
 		for _, e := range failed.WriteErrors {

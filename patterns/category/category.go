@@ -98,7 +98,7 @@ type Crumb struct {
 
 // Tree is a tree of categories. It is safe for concurrent use.
 type Tree struct {
-	patterns.Env
+	env        patterns.Env
 	cfg        Config
 	design     design
 	categories *mongo.Collection
@@ -114,7 +114,7 @@ func New(db *mongo.Database, cfg Config) (*Tree, error) {
 	}
 	cfg = cfg.withDefaults()
 	t := &Tree{
-		Env:        cfg.Env,
+		env:        cfg.Env,
 		cfg:        cfg,
 		categories: db.Collection(cfg.Collection),
 		products:   db.Collection(cfg.Products),
@@ -211,7 +211,7 @@ func (t *Tree) EnsureIndexes(ctx context.Context) error {
 
 // ready fails before the first use without the indexes: two categories could have one slug.
 func (t *Tree) ready(ctx context.Context) error {
-	return t.prepared.Check(ctx, t.categories.Database(), t.Logger, t.Indexes)
+	return t.prepared.Check(ctx, t.categories.Database(), t.env.Logger, t.Indexes)
 }
 
 // ShardKeys returns how the categories are distributed over shards, if they are so many that it is worth it.

@@ -60,7 +60,7 @@ func (t *Tree) do(ctx context.Context, c change) (*state, error) {
 		} else if helped {
 			continue
 		}
-		if err := t.Clock.Sleep(ctx, pace); err != nil {
+		if err := t.env.Clock.Sleep(ctx, pace); err != nil {
 			return nil, err
 		}
 	}
@@ -70,14 +70,14 @@ func (t *Tree) do(ctx context.Context, c change) (*state, error) {
 func (t *Tree) begin(ctx context.Context, c *change) (*state, error) {
 	idle := bson.D{{"_id", stateID}, {"change", nil}}
 	return t.take(ctx, idle, bson.D{
-		{"$set", bson.D{{"change", c}, {"until", t.Now().Add(t.cfg.Lease)}}},
+		{"$set", bson.D{{"change", c}, {"until", t.env.Now().Add(t.cfg.Lease)}}},
 		{"$inc", bson.D{{"seq", int64(1)}}},
 	}, true)
 }
 
 // help carries out a change whose author has not ended it in time. It reports whether there was one.
 func (t *Tree) help(ctx context.Context) (bool, error) {
-	now := t.Now()
+	now := t.env.Now()
 	dead := bson.D{
 		{"_id", stateID},
 		{"change", bson.D{{"$ne", nil}}},
@@ -90,8 +90,8 @@ func (t *Tree) help(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("category: take over a change: %w", err)
 	}
-	t.Logger.Warn("a change of the category tree is finished for another", "op", s.Change.Op, "category", s.Change.ID.Hex())
-	t.Metrics.Add("category.helped", 1)
+	t.env.Logger.Warn("a change of the category tree is finished for another", "op", s.Change.Op, "category", s.Change.ID.Hex())
+	t.env.Metrics.Add("category.helped", 1)
 	if err := t.finish(ctx, s); err != nil && !refused(err) {
 		return false, err
 	}
@@ -132,7 +132,7 @@ func (t *Tree) finish(ctx context.Context, s *state) error {
 
 // withinLease ends the work of one who would be taken for dead.
 func (t *Tree) withinLease(ctx context.Context, s *state) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, s.Until.Sub(t.Now()))
+	return context.WithTimeout(ctx, s.Until.Sub(t.env.Now()))
 }
 
 func (t *Tree) carryOut(ctx context.Context, s *state) error {

@@ -66,7 +66,7 @@ func (t *Tree) Check(ctx context.Context) ([]patterns.Violation, error) {
 	}
 	var s state
 	err = t.state.FindOne(ctx, bson.D{{"_id", stateID}}).Decode(&s)
-	if err == nil && s.Change != nil && !s.Until.After(t.Now()) {
+	if err == nil && s.Change != nil && !s.Until.After(t.env.Now()) {
 		violate(RuleChange, t.state, stateID, "%s of %s since %v", s.Change.Op, s.Change.ID.Hex(), s.Until.Add(-t.cfg.Lease))
 	}
 	if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
@@ -146,7 +146,7 @@ func (t *Tree) mend(ctx context.Context, s *state, coll *mongo.Collection, write
 		return err
 	}
 	if res.ModifiedCount > 0 {
-		t.Logger.Warn("a category tree was mended", "collection", coll.Name(), "documents", res.ModifiedCount)
+		t.env.Logger.Warn("a category tree was mended", "collection", coll.Name(), "documents", res.ModifiedCount)
 	}
 	s.mended += int(res.ModifiedCount)
 	return nil

@@ -57,7 +57,7 @@ func (c *CMS) register(ctx context.Context, base Node, file bson.ObjectID) error
 	when := append(base.unchanged(), bson.E{
 		fmt.Sprintf("uploads.%d", MaxUploads-1), bson.D{{"$exists", false}},
 	})
-	push := bson.D{{"$push", bson.D{{"uploads", upload{File: file, Until: c.Now().Add(c.cfg.Lease)}}}}}
+	push := bson.D{{"$push", bson.D{{"uploads", upload{File: file, Until: c.env.Now().Add(c.cfg.Lease)}}}}}
 	res, err := c.nodes.UpdateOne(ctx, when, push)
 	if err != nil {
 		return fmt.Errorf("cms: register an upload for %s: %w", base.ID.Hex(), err)
@@ -80,7 +80,7 @@ func (c *CMS) upload(ctx context.Context, base Node, v Version, source io.Reader
 		return Node{}, fmt.Errorf("cms: upload %s: %w", v.Name, err)
 	}
 	sum := sha256.New()
-	lease := &keeper{cms: c, ctx: ctx, node: base.ID, file: v.File, renew: c.Now().Add(c.cfg.Lease / 3)}
+	lease := &keeper{cms: c, ctx: ctx, node: base.ID, file: v.File, renew: c.env.Now().Add(c.cfg.Lease / 3)}
 	v.Length, err = io.Copy(io.MultiWriter(lease, sum, stream), source)
 	if err == nil {
 		err = stream.Close()
@@ -88,7 +88,7 @@ func (c *CMS) upload(ctx context.Context, base Node, v Version, source io.Reader
 	if err != nil {
 		return Node{}, fmt.Errorf("cms: upload %s: %w", v.Name, err)
 	}
-	v.SHA256, v.At = hex.EncodeToString(sum.Sum(nil)), c.Now()
+	v.SHA256, v.At = hex.EncodeToString(sum.Sum(nil)), c.env.Now()
 	return c.attach(ctx, base, v)
 }
 
@@ -124,7 +124,7 @@ type keeper struct {
 
 // Write implements io.Writer.
 func (k *keeper) Write(p []byte) (int, error) {
-	now := k.cms.Now()
+	now := k.cms.env.Now()
 	if now.Before(k.renew) {
 		return len(p), nil
 	}

@@ -57,7 +57,7 @@ type Config struct {
 
 // CMS keeps content. It is safe for concurrent use.
 type CMS struct {
-	patterns.Env
+	env    patterns.Env
 	cfg    Config
 	db     *mongo.Database
 	nodes  *mongo.Collection
@@ -96,7 +96,7 @@ func New(db *mongo.Database, cfg Config) (*CMS, error) {
 		return nil, err
 	}
 	return &CMS{
-		Env: cfg.Env, cfg: cfg, db: db, locks: locks,
+		env: cfg.Env, cfg: cfg, db: db, locks: locks,
 		nodes:  db.Collection(cfg.Prefix + "nodes"),
 		files:  db.Collection(cfg.Prefix + "assets.files"),
 		chunks: db.Collection(cfg.Prefix + "assets.chunks"),
@@ -133,7 +133,7 @@ func (c *CMS) EnsureIndexes(ctx context.Context) error {
 
 // ready fails before the first use without the indexes: two pages could have one address.
 func (c *CMS) ready(ctx context.Context) error {
-	return c.prepared.Check(ctx, c.db, c.Logger, c.Indexes)
+	return c.prepared.Check(ctx, c.db, c.env.Logger, c.Indexes)
 }
 
 // ShardKeys returns how content is distributed over shards.

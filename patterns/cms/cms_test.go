@@ -477,7 +477,7 @@ func TestCrash(t *testing.T) {
 			if _, err := c.Upload(ctx, n, "f", "", broken); !errors.Is(err, io.ErrUnexpectedEOF) {
 				return errors.Join(errors.New("it was not broken"), err)
 			}
-			(&editor{CMS: c, clock: c.Clock.(*patterntest.Clock)}).later()
+			(&editor{CMS: c, clock: c.Clock().(*patterntest.Clock)}).later()
 			_, err := c.Sweep(ctx)
 			return err
 		},

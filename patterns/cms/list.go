@@ -45,7 +45,7 @@ func (c *CMS) List(ctx context.Context, q Query) ([]Node, error) {
 
 // published is the condition of what has appeared.
 func (c *CMS) published() bson.E {
-	return bson.E{publishOn, bson.D{{"$lte", c.Now()}}}
+	return bson.E{publishOn, bson.D{{"$lte", c.env.Now()}}}
 }
 
 func (q *Query) filter(published bson.E) bson.D {

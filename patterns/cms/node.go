@@ -88,7 +88,7 @@ func (c *CMS) Create(ctx context.Context, m Metadata) (Node, error) {
 	if err := c.ready(ctx); err != nil {
 		return Node{}, err
 	}
-	now := c.Now()
+	now := c.env.Now()
 	n := Node{ID: bson.NewObjectID(), Nonce: bson.NewObjectID(), Revision: 1, Created: now, Edited: now, Metadata: m}
 	for try := 2; ; try++ {
 		_, err := c.nodes.InsertOne(ctx, n)
@@ -136,7 +136,7 @@ func (c *CMS) BySlug(ctx context.Context, section, slug string) (Node, error) {
 	return c.find(ctx, bson.D{
 		{"metadata.section", section},
 		{"metadata.slug", slug},
-		{publishOn, bson.D{{"$lte", c.Now()}}},
+		{publishOn, bson.D{{"$lte", c.env.Now()}}},
 	})
 }
 
@@ -174,7 +174,7 @@ func (n *Node) unchanged() bson.D {
 
 // save changes a node under a condition, and gives it a new nonce. yours is for the error.
 func (c *CMS) save(ctx context.Context, yours Node, when, change bson.D) (Node, error) {
-	set := bson.D{{"nonce", bson.NewObjectID()}, {"edited", c.Now()}}
+	set := bson.D{{"nonce", bson.NewObjectID()}, {"edited", c.env.Now()}}
 	for i, op := range change {
 		if op.Key == "$set" {
 			change[i].Value = append(set, op.Value.(bson.D)...)
@@ -185,7 +185,7 @@ func (c *CMS) save(ctx context.Context, yours Node, when, change bson.D) (Node, 
 	err := c.nodes.FindOneAndUpdate(ctx, when, change, options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(&n)
 	switch {
 	case err == nil:
-		c.Metrics.Add("cms.saved", 1)
+		c.env.Metrics.Add("cms.saved", 1)
 		return n, nil
 	case mongo.IsDuplicateKeyError(err):
 		return Node{}, ErrSlug
@@ -204,7 +204,7 @@ func (c *CMS) conflict(ctx context.Context, yours Node) error {
 	if theirs.Nonce == yours.Nonce {
 		return ErrBase
 	}
-	c.Metrics.Add("cms.conflicts", 1)
+	c.env.Metrics.Add("cms.conflicts", 1)
 	return &ConflictError{Yours: yours, Theirs: theirs}
 }
 

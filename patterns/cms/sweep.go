@@ -77,7 +77,7 @@ func (c *CMS) newest(ctx context.Context, file any) (time.Time, error) {
 
 // old reports whether an orphan may be removed.
 func (c *CMS) old(o Orphan) bool {
-	return !o.Newest.IsZero() && o.Newest.Before(c.Now().Add(-c.cfg.Grace))
+	return !o.Newest.IsZero() && o.Newest.Before(c.env.Now().Add(-c.cfg.Grace))
 }
 
 // owned returns those of some files that a node has, had lately, or is about to have.
@@ -117,7 +117,7 @@ type Swept struct {
 func (c *CMS) Sweep(ctx context.Context) (Swept, error) {
 	var done Swept
 	// The fence: an upload that is not registered any more can not become the node's.
-	now := c.Now()
+	now := c.env.Now()
 	res, err := c.nodes.UpdateMany(ctx, bson.D{
 		{"uploads.file", bson.D{{"$exists", true}}},
 		{"uploads.until", bson.D{{"$lte", now}}},
@@ -151,7 +151,7 @@ func (c *CMS) Sweep(ctx context.Context) (Swept, error) {
 		done.Orphans++
 	}
 	if done != (Swept{}) {
-		c.Logger.Info("assets were swept", "uploads", done.Uploads, "files", done.Files, "orphans", done.Orphans)
+		c.env.Logger.Info("assets were swept", "uploads", done.Uploads, "files", done.Files, "orphans", done.Orphans)
 	}
 	return done, nil
 }
@@ -165,11 +165,11 @@ func (c *CMS) Repair(ctx context.Context) (int64, error) {
 // Run sweeps from time to time, until ctx ends, whose error it returns.
 func (c *CMS) Run(ctx context.Context) error {
 	for {
-		if err := c.Clock.Sleep(ctx, c.cfg.Every); err != nil {
+		if err := c.env.Clock.Sleep(ctx, c.cfg.Every); err != nil {
 			return err
 		}
 		if _, err := c.Sweep(ctx); err != nil {
-			c.Logger.Error("the assets could not be swept", "error", err)
+			c.env.Logger.Error("the assets could not be swept", "error", err)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func (c *CMS) unowned(ctx context.Context) (out []bson.ObjectID, err error) {
 			return nil, err
 		}
 		for _, f := range files {
-			if !owned[f.ID] && f.At.Before(c.Now().Add(-c.cfg.Grace)) {
+			if !owned[f.ID] && f.At.Before(c.env.Now().Add(-c.cfg.Grace)) {
 				out = append(out, f.ID)
 			}
 		}

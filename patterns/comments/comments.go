@@ -128,7 +128,7 @@ type Range struct {
 
 // Comments are the comments of a collection. It is safe for concurrent use.
 type Comments struct {
-	patterns.Env
+	env    patterns.Env
 	cfg    Config
 	coll   *mongo.Collection
 	store  store
@@ -159,7 +159,7 @@ func New(db *mongo.Database, cfg Config) (*Comments, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Comments{Env: cfg.Env, cfg: cfg, coll: db.Collection(cfg.Collection)}
+	c := &Comments{env: cfg.Env, cfg: cfg, coll: db.Collection(cfg.Collection)}
 	switch cfg.Design {
 	case Embedded:
 		c.store = embedded{c}
@@ -198,7 +198,7 @@ func (c *Comments) post(ctx context.Context, on Target, parent *Comment, author,
 	if err := c.ready(ctx); err != nil {
 		return Comment{}, err
 	}
-	now := c.Now()
+	now := c.env.Now()
 	one := Comment{ID: c.newID(now), Author: author, Text: text, Posted: now}
 	one.Path = string(one.ID)
 	if parent != nil {
@@ -207,7 +207,7 @@ func (c *Comments) post(ctx context.Context, on Target, parent *Comment, author,
 	if err := c.store.insert(ctx, on, &one); err != nil {
 		return Comment{}, fmt.Errorf("comments: post on %v: %w", on, err)
 	}
-	c.Metrics.Add("comments.posted", 1)
+	c.env.Metrics.Add("comments.posted", 1)
 	return one, nil
 }
 
@@ -249,7 +249,7 @@ func (c *Comments) Edit(ctx context.Context, on Target, id ID, text string) erro
 	if err := c.checkText(text); err != nil {
 		return err
 	}
-	return c.change(ctx, on, id, bson.D{{"text", text}, {"edited", c.Now()}})
+	return c.change(ctx, on, id, bson.D{{"text", text}, {"edited", c.env.Now()}})
 }
 
 // Delete takes the text and the author of a comment away. Its place stays, and the replies to it.
@@ -340,7 +340,7 @@ func (c *Comments) EnsureIndexes(ctx context.Context) error {
 
 // ready fails before the first use without the indexes: a target could have two pages of one number.
 func (c *Comments) ready(ctx context.Context) error {
-	return c.prepared.Check(ctx, c.coll.Database(), c.Logger, c.Indexes)
+	return c.prepared.Check(ctx, c.coll.Database(), c.env.Logger, c.Indexes)
 }
 
 // ShardKeys returns how the comments are distributed over shards.

@@ -91,7 +91,7 @@ type Config struct {
 
 // Log is a log of events. It is safe for concurrent use.
 type Log struct {
-	patterns.Env
+	env    patterns.Env
 	db     *mongo.Database
 	name   string
 	keeps  Retention
@@ -114,7 +114,7 @@ func New(db *mongo.Database, cfg Config) (*Log, error) {
 		return nil, err
 	}
 	return &Log{
-		Env: cfg.WithDefaults(), db: db, name: cfg.Collection, keeps: cfg.Retention,
+		env: cfg.WithDefaults(), db: db, name: cfg.Collection, keeps: cfg.Retention,
 		source: bson.NewObjectID().Hex(), ready: map[string]bool{},
 	}, nil
 }
@@ -176,7 +176,7 @@ func (l *Log) Append(ctx context.Context, class Class, events ...*Event) error {
 		}
 	}
 	if len(failed.Failures) > 0 {
-		l.Metrics.Add("eventlog.failed", int64(len(failed.Failures)))
+		l.env.Metrics.Add("eventlog.failed", int64(len(failed.Failures)))
 		return failed
 	}
 	return nil
@@ -188,7 +188,7 @@ func (l *Log) complete(class Class, e *Event) {
 		e.ID = bson.NewObjectID()
 	}
 	if e.Time.IsZero() {
-		e.Time = l.Now()
+		e.Time = l.env.Now()
 	}
 	if class == Sent && e.Number == 0 {
 		e.Source, e.Number = l.source, l.number.Add(1)
@@ -268,13 +268,13 @@ func (l *Log) indexes(coll *mongo.Collection) []patterns.Index {
 
 // Indexes returns the indexes of the collection for events of now. Others have the same.
 func (l *Log) Indexes() []patterns.Index {
-	coll, _ := l.keeps.place(l, l.Now()) // now is never too old
+	coll, _ := l.keeps.place(l, l.env.Now()) // now is never too old
 	return l.indexes(coll)
 }
 
 // EnsureIndexes makes the collections for events of now, and of the next period, with their indexes.
 func (l *Log) EnsureIndexes(ctx context.Context) error {
-	for _, at := range []time.Time{l.Now(), l.Now().Add(l.keeps.period())} {
+	for _, at := range []time.Time{l.env.Now(), l.env.Now().Add(l.keeps.period())} {
 		coll, err := l.keeps.place(l, at)
 		if err != nil {
 			return err
@@ -302,11 +302,11 @@ func (l *Log) Run(ctx context.Context) error {
 	}
 	for {
 		if n, err := l.Maintain(ctx); err != nil && ctx.Err() == nil {
-			l.Logger.Warn("the log was not maintained", "error", err)
+			l.env.Logger.Warn("the log was not maintained", "error", err)
 		} else if n > 0 {
-			l.Logger.Info("old events were removed", "collections", n)
+			l.env.Logger.Info("old events were removed", "collections", n)
 		}
-		if err := l.Clock.Sleep(ctx, every); err != nil {
+		if err := l.env.Clock.Sleep(ctx, every); err != nil {
 			return err
 		}
 	}
@@ -317,7 +317,7 @@ func (l *Log) ShardKeys() []patterns.ShardKey {
 	if _, capped := l.keeps.(Capped); capped {
 		return nil
 	}
-	coll, _ := l.keeps.place(l, l.Now())
+	coll, _ := l.keeps.place(l, l.env.Now())
 	return []patterns.ShardKey{{Collection: coll.Name(), Key: bson.D{{"path", 1}, {"_id", "hashed"}}}}
 }
 
@@ -328,7 +328,7 @@ func (l *Log) Shard(ctx context.Context) error {
 	if keys == nil {
 		return ErrCapped
 	}
-	for _, at := range []time.Time{l.Now(), l.Now().Add(l.keeps.period())} {
+	for _, at := range []time.Time{l.env.Now(), l.env.Now().Add(l.keeps.period())} {
 		coll, err := l.keeps.place(l, at)
 		if err != nil {
 			return err

@@ -119,7 +119,7 @@ func (c Collections) start(at time.Time) time.Time {
 
 // suffix returns what the name for events of a time ends with.
 func (c Collections) suffix(l *Log, at time.Time) (string, error) {
-	if at.Before(l.Now().Add(-c.Keep)) {
+	if at.Before(l.env.Now().Add(-c.Keep)) {
 		return "", ErrTooOld
 	}
 	return "_" + c.start(at).Format(stamp), nil
@@ -171,7 +171,7 @@ func (c Collections) period() time.Duration                 { return c.Period }
 
 // over returns until when periods must have begun to be dropped: they ended one Period, in which an event on its way may still come,
 // and Keep ago.
-func (c Collections) over(l *Log) time.Time { return c.start(l.Now().Add(-c.Keep - c.Period)) }
+func (c Collections) over(l *Log) time.Time { return c.start(l.env.Now().Add(-c.Keep - c.Period)) }
 
 func (c Collections) expire(ctx context.Context, l *Log) (n int, err error) {
 	names, err := c.names(ctx, l, time.Time{}, c.over(l))

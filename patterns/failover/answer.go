@@ -35,7 +35,7 @@ type Cached[T any] struct {
 // Answer reads a value, and remembers it by its key. Where no member of the deployment answers it returns what it remembers, of whatever age,
 // and ErrEmergency where that is nothing. Values are stored as BSON.
 func Answer[T any](ctx context.Context, f *Failover, key string, read func(ctx context.Context, db *mongo.Database) (T, error)) (Cached[T], error) {
-	answer := Cached[T]{At: f.Now()}
+	answer := Cached[T]{At: f.env.Now()}
 	failed := f.Read(ctx, func(ctx context.Context, db *mongo.Database) (err error) {
 		answer.Value, err = read(ctx, db)
 		return err
@@ -43,7 +43,7 @@ func Answer[T any](ctx context.Context, f *Failover, key string, read func(ctx c
 	if failed == nil {
 		if f.due(key, answer.At) {
 			if err := save(f, key, answer); err != nil { // the answer is right all the same
-				f.Logger.Error("an answer could not be remembered", "key", key, "error", err)
+				f.env.Logger.Error("an answer could not be remembered", "key", key, "error", err)
 			}
 		}
 		return answer, nil
@@ -63,7 +63,7 @@ func Answer[T any](ctx context.Context, f *Failover, key string, read func(ctx c
 		return Cached[T]{}, errors.Join(failed, fmt.Errorf("failover: what is remembered of %s: %w", key, err))
 	}
 	remembered.Stale = true
-	f.Metrics.Add("failover.stale", 1)
+	f.env.Metrics.Add("failover.stale", 1)
 	return remembered, nil
 }
 

@@ -83,7 +83,7 @@ const longestPause = time.Second
 
 // Failover executes operations of a database as the state of its deployment allows. It is safe for concurrent use.
 type Failover struct {
-	patterns.Env
+	env     patterns.Env
 	cfg     Config
 	primary *mongo.Database
 	any     *mongo.Database
@@ -123,7 +123,7 @@ func New(db *mongo.Database, cfg Config) (*Failover, error) {
 			SetReadConcern(readconcern.Majority()).SetWriteConcern(writeconcern.Majority()))
 	}
 	return &Failover{
-		Env: cfg.Env, cfg: cfg, kept: map[string]time.Time{},
+		env: cfg.Env, cfg: cfg, kept: map[string]time.Time{},
 		primary: handle(readpref.Primary()), any: handle(readpref.Nearest()),
 	}, nil
 }
@@ -151,8 +151,8 @@ func (f *Failover) change(set func()) {
 	if from == to {
 		return
 	}
-	f.Logger.Warn("the mode of the deployment has changed", "database", f.primary.Name(), "from", from.String(), "to", to.String())
-	f.Metrics.Add("failover."+to.String(), 1)
+	f.env.Logger.Warn("the mode of the deployment has changed", "database", f.primary.Name(), "from", from.String(), "to", to.String())
+	f.env.Metrics.Add("failover."+to.String(), 1)
 	if f.cfg.OnMode != nil {
 		f.cfg.OnMode(from, to)
 	}
@@ -174,7 +174,7 @@ func (f *Failover) seen(at *mongo.Database) {
 func (f *Failover) missed(mode Mode) {
 	f.change(func() {
 		f.mode = max(f.mode, mode)
-		f.probe = f.Now().Add(f.cfg.Probe)
+		f.probe = f.env.Now().Add(f.cfg.Probe)
 	})
 }
 
@@ -182,7 +182,7 @@ func (f *Failover) missed(mode Mode) {
 func (f *Failover) turn() (mode Mode, probe bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	mode, now := max(f.mode, f.forced), f.Now()
+	mode, now := max(f.mode, f.forced), f.env.Now()
 	if f.mode == Normal || f.forced == Emergency || now.Before(f.probe) {
 		return mode, false
 	}
@@ -199,7 +199,7 @@ func (f *Failover) refused() bool {
 
 // attempts calls fn until it is done or leads nowhere, ctx ends or the patience does.
 func (f *Failover) attempts(ctx context.Context, fn func() (done, stop bool, err error)) (done bool, err error) {
-	until := f.Now().Add(f.cfg.Patience)
+	until := f.env.Now().Add(f.cfg.Patience)
 	for pause := f.cfg.Pause; ; pause = min(2*pause, longestPause) {
 		var stop bool
 		if done, stop, err = fn(); done || stop || ctx.Err() != nil {
@@ -207,11 +207,11 @@ func (f *Failover) attempts(ctx context.Context, fn func() (done, stop bool, err
 		}
 		// Between half of it and all: those who failed together do not come back together.
 		wait := pause/2 + rand.N(pause/2+1) //nolint:gosec // no secret
-		if f.Now().Add(wait).After(until) {
+		if f.env.Now().Add(wait).After(until) {
 			return false, err
 		}
-		f.Metrics.Add("failover.repeated", 1)
-		if slept := f.Clock.Sleep(ctx, wait); slept != nil {
+		f.env.Metrics.Add("failover.repeated", 1)
+		if slept := f.env.Clock.Sleep(ctx, wait); slept != nil {
 			return false, err
 		}
 	}

@@ -50,7 +50,7 @@ func (e *StaleError) Error() string {
 
 // StartBattle starts a fight, in which the fighters have their turns in the order given.
 func (g *Game) StartBattle(ctx context.Context, id string, fighters ...Fighter) (*Battle, error) {
-	b := &Battle{ID: id, Fighters: fighters, Deadline: g.Now().Add(g.cfg.TurnTime)}
+	b := &Battle{ID: id, Fighters: fighters, Deadline: g.env.Now().Add(g.cfg.TurnTime)}
 	if problem := b.problem(); problem != "" || len(fighters) < 2 || len(fighters) > MaxFighters {
 		return nil, fmt.Errorf("%w battle of %d: %s", ErrInvalid, len(fighters), problem)
 	}
@@ -86,7 +86,7 @@ func (g *Game) Skip(ctx context.Context, id string, version int64) (*Battle, err
 	if err != nil {
 		return nil, err
 	}
-	if b.Deadline.After(g.Now()) {
+	if b.Deadline.After(g.env.Now()) {
 		return nil, ErrTurn
 	}
 	return g.next(ctx, b, version)
@@ -121,7 +121,7 @@ func (g *Game) next(ctx context.Context, b *Battle, version int64) (*Battle, err
 			break
 		}
 	}
-	b.Version, b.Deadline = version+1, g.Now().Add(g.cfg.TurnTime)
+	b.Version, b.Deadline = version+1, g.env.Now().Add(g.cfg.TurnTime)
 	if problem := b.problem(); problem != "" {
 		return nil, fmt.Errorf("%w move: %s", ErrInvalid, problem)
 	}

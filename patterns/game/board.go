@@ -41,7 +41,7 @@ func entry(board, player string) bson.D {
 // Best notes a score, if it is better than what the player has. It reports whether it is.
 func (g *Game) Best(ctx context.Context, board, player string, score int64) (bool, error) {
 	less := append(entry(board, player), bson.E{"score", is("$lt", score)})
-	better := is("$set", bson.D{{"score", score}, {"at", g.Now()}})
+	better := is("$set", bson.D{{"score", score}, {"at", g.env.Now()}})
 	for range 2 {
 		_, err := g.scores.UpdateOne(ctx, less, better, options.UpdateOne().SetUpsert(true))
 		if err == nil {
@@ -57,7 +57,7 @@ func (g *Game) Best(ctx context.Context, board, player string, score int64) (boo
 
 // Add adds to a score, which is zero at first.
 func (g *Game) Add(ctx context.Context, board, player string, n int64) error {
-	add := bson.D{{"$inc", bson.D{{"score", n}}}, {"$set", bson.D{{"at", g.Now()}}}}
+	add := bson.D{{"$inc", bson.D{{"score", n}}}, {"$set", bson.D{{"at", g.env.Now()}}}}
 	for {
 		_, err := g.scores.UpdateOne(ctx, entry(board, player), add, options.UpdateOne().SetUpsert(true))
 		if !mongo.IsDuplicateKeyError(err) { // of two that add the first, one is told so

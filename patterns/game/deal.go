@@ -58,7 +58,7 @@ func (g *Game) exchange(ctx context.Context, a, b side) error {
 	if err := g.commit(ctx, d); err != nil {
 		return err
 	}
-	g.Metrics.Add("game.deals", 1)
+	g.env.Metrics.Add("game.deals", 1)
 	return g.finish(ctx, d)
 }
 
@@ -69,7 +69,7 @@ func (g *Game) open(ctx context.Context, sides ...side) (*deal, error) {
 			return nil, fmt.Errorf("%w deal: %d gold, %d items", ErrInvalid, s.Gold, len(s.Items))
 		}
 	}
-	d := &deal{ID: bson.NewObjectID(), State: stateOpen, Deadline: g.Now().Add(g.cfg.Timeout), Sides: sides}
+	d := &deal{ID: bson.NewObjectID(), State: stateOpen, Deadline: g.env.Now().Add(g.cfg.Timeout), Sides: sides}
 	_, err := g.deals.InsertOne(ctx, d)
 	return d, wrap(err, "write a deal")
 }

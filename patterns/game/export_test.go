@@ -1,6 +1,10 @@
 package game
 
-import "context"
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
 
 // Slow is a deal whose process goes on step by step.
 type Slow struct {
@@ -20,3 +24,6 @@ func (s *Slow) Take(ctx context.Context, i int) error { return s.g.take(ctx, s.d
 
 // Commit decides, and hands nothing out.
 func (s *Slow) Commit(ctx context.Context) error { return s.g.commit(ctx, s.d) }
+
+// Clock returns the clock of the Config.
+func (g *Game) Clock() patterns.Clock { return g.env.Clock }

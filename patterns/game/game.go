@@ -57,7 +57,7 @@ type Config struct {
 
 // Game is the state of a game. It is safe for concurrent use.
 type Game struct {
-	patterns.Env
+	env                                     patterns.Env
 	cfg                                     Config
 	players, places, deals, battles, scores *mongo.Collection
 }
@@ -78,7 +78,7 @@ func New(db *mongo.Database, cfg Config) (*Game, error) {
 	}
 	coll := func(name string) *mongo.Collection { return db.Collection(cfg.Prefix + name) }
 	return &Game{
-		Env: cfg.WithDefaults(), cfg: cfg,
+		env: cfg.WithDefaults(), cfg: cfg,
 		players: coll("players"), places: coll("places"), deals: coll("deals"), battles: coll("battles"), scores: coll("scores"),
 	}, nil
 }

@@ -401,7 +401,7 @@ func TestCrash(t *testing.T) {
 			if err := errors.Join(err, s.Take(ctx, 0), s.Take(ctx, 1), s.Commit(ctx)); err != nil {
 				return err
 			}
-			g.Clock.(*patterntest.Clock).Advance(time.Hour)
+			g.Clock().(*patterntest.Clock).Advance(time.Hour)
 			_, err = g.Repair(ctx)
 			return err
 		}, "8 [slingshot sword wood] 3 [pot string] 0 [jar rope]"},

@@ -12,9 +12,9 @@ import (
 
 // Repair ends the deals of processes that died. It may run anywhere, at any time, any number of times at once. It returns how many things it has mended.
 func (g *Game) Repair(ctx context.Context) (n int64, err error) {
-	err = patterns.Each(ctx, g.deals, bson.D{{"deadline", is("$lte", g.Now())}}, func(d *deal) error {
+	err = patterns.Each(ctx, g.deals, bson.D{{"deadline", is("$lte", g.env.Now())}}, func(d *deal) error {
 		n++
-		g.Logger.Info("a deal was ended for its process", "deal", d.ID, "state", d.State)
+		g.env.Logger.Info("a deal was ended for its process", "deal", d.ID, "state", d.State)
 		if d.State == stateDone {
 			return g.finish(ctx, d)
 		}
@@ -50,7 +50,7 @@ func (g *Game) repairEscrow(ctx context.Context, kind string, h *holder) (n int6
 
 // Run repairs, again and again, until ctx ends.
 func (g *Game) Run(ctx context.Context) error {
-	return patterns.Repeat(ctx, g.Env, g.cfg.Timeout, "repair of deals failed", func(ctx context.Context) error {
+	return patterns.Repeat(ctx, g.env, g.cfg.Timeout, "repair of deals failed", func(ctx context.Context) error {
 		_, err := g.Repair(ctx)
 		return err
 	})

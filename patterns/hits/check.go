@@ -152,14 +152,14 @@ func (c *Counters) Repair(ctx context.Context) (n int, err error) {
 		}
 	}
 	past := bson.D{
-		{"metadata.date", bson.D{{"$lt", c.Now().Add(-forget)}}},
+		{"metadata.date", bson.D{{"$lt", c.env.Now().Add(-forget)}}},
 		{"writers", bson.D{{"$exists", true}}},
 	}
 	if _, err := c.daily.UpdateMany(ctx, past, bson.D{{"$unset", bson.D{{"writers", ""}}}}); err != nil {
 		return n, fmt.Errorf("hits: forget writers: %w", err)
 	}
 	if n > 0 {
-		c.Logger.Info("months were brought up to their days", "days", n)
+		c.env.Logger.Info("months were brought up to their days", "days", n)
 	}
 	return n, nil
 }
@@ -194,7 +194,7 @@ func (c *Counters) ready(ctx context.Context) error {
 	if c.cfg.Keep == 0 {
 		return nil
 	}
-	return c.prepared.Check(ctx, c.daily.Database(), c.Logger, c.Indexes)
+	return c.prepared.Check(ctx, c.daily.Database(), c.env.Logger, c.Indexes)
 }
 
 // ShardKeys returns how documents are distributed over shards: a page's stay together.

@@ -63,7 +63,7 @@ type Config struct {
 
 // Counters count hits of pages. It is safe for concurrent use.
 type Counters struct {
-	patterns.Env
+	env            patterns.Env
 	daily, monthly *mongo.Collection
 	cfg            Config
 	prepared       patterns.Prepared
@@ -90,7 +90,7 @@ func New(db *mongo.Database, cfg Config) (*Counters, error) {
 	if cfg.Location == nil {
 		cfg.Location = time.UTC
 	}
-	return &Counters{Env: cfg.WithDefaults(), daily: db.Collection(cfg.Daily), monthly: db.Collection(cfg.Monthly), cfg: cfg}, nil
+	return &Counters{env: cfg.WithDefaults(), daily: db.Collection(cfg.Daily), monthly: db.Collection(cfg.Monthly), cfg: cfg}, nil
 }
 
 // page is whose day or month a document counts.
@@ -111,7 +111,7 @@ func (c *Counters) note(b batch, h Hit) (int64, error) {
 		return 0, fmt.Errorf("%w: %q %q %d", ErrHit, h.Site, h.Page, h.N)
 	}
 	if h.At.IsZero() {
-		h.At = c.Now()
+		h.At = c.env.Now()
 	}
 	n := max(h.N, 1)
 	start := c.dayOf(h.At)
@@ -250,7 +250,7 @@ func (c *Counters) prefill(ctx context.Context, b batch) {
 	if c.cfg.Prefill == 0 {
 		return
 	}
-	today := c.dayOf(c.Now())
+	today := c.dayOf(c.env.Now())
 	for key, minutes := range b {
 		var total int64
 		for _, n := range minutes {
@@ -260,9 +260,9 @@ func (c *Counters) prefill(ctx context.Context, b batch) {
 			continue
 		}
 		if err := c.Preallocate(ctx, key.site, key.name, c.nextDay(today)); err != nil {
-			c.Logger.Warn("tomorrow's document of a page was not made", "site", key.site, "page", key.name, "error", err)
+			c.env.Logger.Warn("tomorrow's document of a page was not made", "site", key.site, "page", key.name, "error", err)
 			continue
 		}
-		c.Metrics.Add("hits.prefilled", 1)
+		c.env.Metrics.Add("hits.prefilled", 1)
 	}
 }

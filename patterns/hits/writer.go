@@ -68,7 +68,7 @@ func (w *Writer) Hit(h Hit) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting+max(h.N, 1) > w.cfg.MaxPending {
-		w.c.Metrics.Add("hits.dropped", max(h.N, 1))
+		w.c.env.Metrics.Add("hits.dropped", max(h.N, 1))
 		return ErrFull
 	}
 	n, err := w.c.note(w.pending, h)
@@ -117,15 +117,15 @@ func (w *Writer) wait(ctx context.Context) {
 		case <-sleep.Done():
 		}
 	}()
-	_ = w.c.Clock.Sleep(sleep, w.cfg.Interval) // an error says that it was woken
+	_ = w.c.env.Clock.Sleep(sleep, w.cfg.Interval) // an error says that it was woken
 }
 
 func (w *Writer) try(ctx context.Context) {
-	started := w.c.Clock.Now()
+	started := w.c.env.Clock.Now()
 	if err := w.Flush(ctx); err != nil {
-		w.c.Logger.Warn("hits were not written; they are kept", "waiting", w.Waiting(), "error", err)
+		w.c.env.Logger.Warn("hits were not written; they are kept", "waiting", w.Waiting(), "error", err)
 	}
-	w.c.Metrics.Observe("hits.flush", w.c.Clock.Now().Sub(started))
+	w.c.env.Metrics.Observe("hits.flush", w.c.env.Clock.Now().Sub(started))
 }
 
 // Flush writes what waits. After an error it is kept, and the next Flush goes on: no hit is counted
@@ -163,7 +163,7 @@ func (w *Writer) write(ctx context.Context) error {
 	w.mu.Lock()
 	w.waiting -= written
 	w.mu.Unlock()
-	w.c.Metrics.Add("hits.written", written)
+	w.c.env.Metrics.Add("hits.written", written)
 	return nil
 }
 

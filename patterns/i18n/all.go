@@ -104,7 +104,7 @@ func (t *Texts) Repair(ctx context.Context) (n int, err error) {
 		if err := t.spread(ctx, &texts[i]); err != nil {
 			return n, err
 		}
-		t.Logger.Info("a change of a text was ended", "id", texts[i].ID, "rev", texts[i].Rev)
+		t.env.Logger.Info("a change of a text was ended", "id", texts[i].ID, "rev", texts[i].Rev)
 		n++
 	}
 	for _, c := range t.copies {
@@ -120,7 +120,7 @@ func (t *Texts) Repair(ctx context.Context) (n int, err error) {
 			if err := t.spread(ctx, &w.Text[0]); err != nil {
 				return n, err
 			}
-			t.Logger.Info("copies of a text were brought up", "id", w.Copy.ID, "rev", w.Text[0].Rev)
+			t.env.Logger.Info("copies of a text were brought up", "id", w.Copy.ID, "rev", w.Text[0].Rev)
 			done[fmt.Sprint(w.Copy.ID)] = true
 			n++
 		}

@@ -41,7 +41,7 @@ type Copy struct {
 
 // Texts are the texts of a collection. It is safe for concurrent use.
 type Texts struct {
-	patterns.Env
+	env    patterns.Env
 	coll   *mongo.Collection
 	copies []Copy
 }
@@ -63,7 +63,7 @@ func New(db *mongo.Database, cfg Config) (*Texts, error) {
 	if cfg.Collection == "" {
 		cfg.Collection = "categories"
 	}
-	return &Texts{Env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), copies: cfg.Copies}, nil
+	return &Texts{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), copies: cfg.Copies}, nil
 }
 
 // Get returns a text.

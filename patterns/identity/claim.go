@@ -66,7 +66,7 @@ func (s *Identities) documents(user string, ids []Identity) ([]document, error) 
 		if err != nil {
 			return nil, err
 		}
-		docs = append(docs, document{ID: key, Kind: id.Kind, Value: id.Value, User: user, At: s.Now()})
+		docs = append(docs, document{ID: key, Kind: id.Kind, Value: id.Value, User: user, At: s.env.Now()})
 	}
 	slices.SortStableFunc(docs, func(a, b document) int { return strings.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(docs, func(a, b document) bool { return a.ID == b.ID }), nil
@@ -102,13 +102,13 @@ func (s *Identities) claimAll(ctx context.Context, user string, docs []document,
 	if err := s.commit(ctx, c); err != nil {
 		return err
 	}
-	s.Metrics.Add("identity.claimed", int64(len(docs)))
+	s.env.Metrics.Add("identity.claimed", int64(len(docs)))
 	return s.finish(ctx, c)
 }
 
 // open writes down what is wanted.
 func (s *Identities) open(ctx context.Context, user string, docs []document, register bool) (*claim, error) {
-	c := &claim{ID: bson.NewObjectID(), User: user, State: stateOpen, Deadline: s.Now().Add(s.cfg.Timeout), Register: register, docs: docs}
+	c := &claim{ID: bson.NewObjectID(), User: user, State: stateOpen, Deadline: s.env.Now().Add(s.cfg.Timeout), Register: register, docs: docs}
 	for i := range docs {
 		docs[i].Claim = &c.ID
 		c.IDs = append(c.IDs, docs[i].ID)
@@ -247,7 +247,7 @@ func (s *Identities) settled(ctx context.Context, key string) (*document, error)
 			err = wrap(err, "remove the mark of a claim that was given up")
 		case c.State == stateDone:
 			err = s.finish(ctx, c)
-		case c.Deadline.After(s.Now()):
+		case c.Deadline.After(s.env.Now()):
 			return doc, nil
 		default:
 			err = s.giveUp(ctx, c)

@@ -59,7 +59,7 @@ var operations = map[string]operation{
 			if err := errors.Join(err, c.Mark(ctx), c.Commit(ctx)); err != nil {
 				return err
 			}
-			s.Clock.(*patterntest.Clock).Advance(time.Hour)
+			s.Clock().(*patterntest.Clock).Advance(time.Hour)
 			_, err = s.Repair(ctx)
 			return err
 		},

@@ -1,6 +1,10 @@
 package identity
 
-import "context"
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/patterns"
+)
 
 // Slow is a claim whose process goes on step by step.
 type Slow struct {
@@ -23,3 +27,6 @@ func (c *Slow) Mark(ctx context.Context) error { return c.s.mark(ctx, c.c, nil) 
 
 // Commit decides, and leaves the marks.
 func (c *Slow) Commit(ctx context.Context) error { return c.s.commit(ctx, c.c) }
+
+// Clock returns the clock of the Config.
+func (s *Identities) Clock() patterns.Clock { return s.env.Clock }

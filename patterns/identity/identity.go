@@ -58,7 +58,7 @@ type Config struct {
 
 // Identities are the identities of the users of a database. It is safe for concurrent use.
 type Identities struct {
-	patterns.Env
+	env                  patterns.Env
 	cfg                  Config
 	coll, users, claimed *mongo.Collection
 }
@@ -88,7 +88,7 @@ func New(db *mongo.Database, cfg Config) (*Identities, error) {
 		cfg.Kinds = DefaultKinds()
 	}
 	return &Identities{
-		Env: cfg.WithDefaults(), cfg: cfg,
+		env: cfg.WithDefaults(), cfg: cfg,
 		coll: db.Collection(cfg.Collection), users: db.Collection(cfg.Users), claimed: db.Collection(cfg.Claims),
 	}, nil
 }

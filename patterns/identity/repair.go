@@ -25,7 +25,7 @@ func (s *Identities) Repair(ctx context.Context) (int64, error) {
 
 // Run does the part of Repair that needs no look at all identities, again and again, until ctx ends.
 func (s *Identities) Run(ctx context.Context) error {
-	return patterns.Repeat(ctx, s.Env, s.cfg.Pace, "repair of identities failed", func(ctx context.Context) error {
+	return patterns.Repeat(ctx, s.env, s.cfg.Pace, "repair of identities failed", func(ctx context.Context) error {
 		_, err := s.recover(ctx)
 		return err
 	})
@@ -33,12 +33,12 @@ func (s *Identities) Run(ctx context.Context) error {
 
 // recover goes on with claims, merges and deletions that were left.
 func (s *Identities) recover(ctx context.Context) (n int64, err error) {
-	late := bson.D{{"deadline", bson.D{{"$lte", s.Now()}}}}
+	late := bson.D{{"deadline", bson.D{{"$lte", s.env.Now()}}}}
 	for _, job := range []func() error{
 		func() error {
 			return patterns.Each(ctx, s.claimed, late, func(c *claim) error {
 				n++
-				s.Logger.Info("a claim was ended for its process", "user", c.User, "state", c.State)
+				s.env.Logger.Info("a claim was ended for its process", "user", c.User, "state", c.State)
 				if c.State == stateDone {
 					return s.finish(ctx, c)
 				}
@@ -130,7 +130,7 @@ func (s *Identities) sweepMerged(ctx context.Context) (n int64, err error) {
 			return err
 		}
 		n++
-		s.Logger.Warn("a user was merged into one that is deleted", "user", u.ID, "into", u.MergedInto)
+		s.env.Logger.Warn("a user was merged into one that is deleted", "user", u.ID, "into", u.MergedInto)
 		return s.forget(ctx, u.ID, u.MergedInto)
 	})
 	return n, err
@@ -153,7 +153,7 @@ func (s *Identities) sweepSome(ctx context.Context, batch []document) (n int64, 
 		case err != nil:
 		case u == nil || u.Leaving:
 			n++
-			s.Logger.Warn("an identity had no user", "identity", d.ID, "user", d.User)
+			s.env.Logger.Warn("an identity had no user", "identity", d.ID, "user", d.User)
 			_, err = s.coll.DeleteOne(ctx, append(byID(d.ID), ownedBy(d.User)...))
 		case u.merged():
 			n++

@@ -76,7 +76,7 @@ func (s *Identities) Merge(ctx context.Context, into, from string) error {
 	if err := s.decide(ctx, from, into); err != nil {
 		return err
 	}
-	s.Metrics.Add("identity.merged", 1)
+	s.env.Metrics.Add("identity.merged", 1)
 	return s.move(ctx, from, into)
 }
 

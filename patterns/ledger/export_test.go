@@ -20,7 +20,7 @@ func (l *Ledger) Half(ctx context.Context, id string, state State, mask int, mov
 		t.Hold, t.HoldUntil = true, t.Deadline
 		err = l.Reserve(ctx, t, -1)
 	case Committed:
-		t.Committed = l.Now()
+		t.Committed = l.env.Now()
 		if err = l.Reserve(ctx, t, -1); err == nil {
 			err = l.some(ctx, t, mask, func(leg Leg) mongo.WriteModel { return move(t.Run, leg) })
 		}

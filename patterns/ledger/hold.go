@@ -50,7 +50,7 @@ func (l *Ledger) post(ctx context.Context, id string, legs func(*Record) ([]Leg,
 				return t, ErrKeyReused
 			}
 			return t, nil
-		case !t.HoldUntil.IsZero() && !l.Now().Before(t.HoldUntil):
+		case !t.HoldUntil.IsZero() && !l.env.Now().Before(t.HoldUntil):
 			if err := l.abandon(ctx, t, reasonOf(ErrExpired)); err != nil {
 				return nil, err
 			}

@@ -83,7 +83,7 @@ type Config struct {
 
 // Ledger holds accounts and moves amounts between them. It is safe for concurrent use.
 type Ledger struct {
-	patterns.Env
+	env       patterns.Env
 	cfg       Config
 	db        *mongo.Database
 	accounts  *mongo.Collection
@@ -115,7 +115,7 @@ func New(db *mongo.Database, cfg Config) (*Ledger, error) {
 	opts := options.Collection().SetRegistry(registry(cfg.Decimals)).SetWriteConcern(writeconcern.Majority()).
 		SetReadPreference(readpref.Primary())
 	l := &Ledger{
-		Env: cfg.WithDefaults(), cfg: cfg, db: db,
+		env: cfg.WithDefaults(), cfg: cfg, db: db,
 		accounts: db.Collection(cfg.Accounts, opts), transfers: db.Collection(cfg.Transfers, opts),
 	}
 	l.engine = twoPhase{l}

@@ -157,7 +157,7 @@ func (l *Ledger) newRecord(id string, moves []Move) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := l.Now()
+	now := l.env.Now()
 	return &Record{
 		ID: id, State: Pending, Run: bson.NewObjectID(), App: l.cfg.App,
 		Created: now, Deadline: now.Add(l.cfg.Timeout), Moves: moves, Legs: legs,

@@ -19,7 +19,7 @@ const batch = 100
 func (l *Ledger) Repair(ctx context.Context) (int64, error) {
 	return l.repair(ctx, bson.D{
 		{"state", bson.D{{"$in", bson.A{Pending, Canceling, Committed, Held}}}},
-		{"deadline", bson.D{{"$lte", l.Now()}}},
+		{"deadline", bson.D{{"$lte", l.env.Now()}}},
 	})
 }
 
@@ -45,8 +45,8 @@ func (l *Ledger) repair(ctx context.Context, filter bson.D) (n int64, err error)
 			failed = append(failed, fmt.Errorf("transfer %s: %w", t.ID, err))
 			return nil
 		}
-		l.Logger.Info("a transfer was ended for another process", "transfer", t.ID, "was", was, "is", t.State)
-		l.Metrics.Add("ledger.repaired", 1)
+		l.env.Logger.Info("a transfer was ended for another process", "transfer", t.ID, "was", was, "is", t.State)
+		l.env.Metrics.Add("ledger.repaired", 1)
 		n++
 		return nil
 	}, options.Find().SetBatchSize(batch))
@@ -59,7 +59,7 @@ func (l *Ledger) drive(ctx context.Context, t *Record) error {
 	case Pending:
 		return l.abandon(ctx, t, reasonInterrupted)
 	case Held:
-		if t.HoldUntil.IsZero() || l.Now().Before(t.HoldUntil) {
+		if t.HoldUntil.IsZero() || l.env.Now().Before(t.HoldUntil) {
 			return nil
 		}
 		return l.abandon(ctx, t, reasonOf(ErrExpired))
@@ -75,7 +75,7 @@ func (l *Ledger) drive(ctx context.Context, t *Record) error {
 // Work executes one of the transfers that were submitted, the one that is due for longest. It returns nil where there is none; the
 // error of a transfer that was refused is with the transfer.
 func (l *Ledger) Work(ctx context.Context) (*Record, error) {
-	now := l.Now()
+	now := l.env.Now()
 	due := bson.D{{"state", Initial}, {"deadline", bson.D{{"$lte", now}}}}
 	claim := bson.D{{"$set", bson.D{
 		{"state", Pending},
@@ -98,18 +98,18 @@ func (l *Ledger) Work(ctx context.Context) (*Record, error) {
 func (l *Ledger) Run(ctx context.Context) error {
 	for {
 		if _, err := l.Repair(ctx); err != nil && ctx.Err() == nil {
-			l.Logger.Error("repair failed", "error", err)
+			l.env.Logger.Error("repair failed", "error", err)
 		}
 		for {
 			t, err := l.Work(ctx)
 			if err != nil && ctx.Err() == nil {
-				l.Logger.Error("a transfer failed", "error", err)
+				l.env.Logger.Error("a transfer failed", "error", err)
 			}
 			if t == nil || err != nil {
 				break
 			}
 		}
-		if err := l.Clock.Sleep(ctx, l.cfg.Pace); err != nil {
+		if err := l.env.Clock.Sleep(ctx, l.cfg.Pace); err != nil {
 			return err
 		}
 	}

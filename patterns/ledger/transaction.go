@@ -51,7 +51,7 @@ func (e inTransaction) post(ctx context.Context, t *Record, posted []Leg) error 
 
 func doneNow(l *Ledger) bson.D {
 	return bson.D{
-		{"$set", bson.D{{"committed", l.Now()}}},
+		{"$set", bson.D{{"committed", l.env.Now()}}},
 		{"$unset", bson.D{{"deadline", ""}}},
 	}
 }
@@ -107,7 +107,7 @@ func (e inTransaction) transact(ctx context.Context, f func(context.Context) err
 		if err == nil || !errors.As(err, &labeled) || !labeled.HasErrorLabel("TransientTransactionError") || ctx.Err() != nil {
 			return err
 		}
-		if err := e.Clock.Sleep(ctx, time.Duration(rand.Int64N(int64(time.Millisecond)<<min(turn, maxShift)))); err != nil {
+		if err := e.env.Clock.Sleep(ctx, time.Duration(rand.Int64N(int64(time.Millisecond)<<min(turn, maxShift)))); err != nil {
 			return err
 		}
 	}

@@ -98,7 +98,7 @@ func (l *Ledger) run(ctx context.Context, t *Record, again func(reason string) b
 		if err != nil {
 			return nil, err
 		}
-		late := !old.Deadline.IsZero() && !l.Now().Before(old.Deadline)
+		late := !old.Deadline.IsZero() && !l.env.Now().Before(old.Deadline)
 		switch {
 		case old.State == Done || old.State == Committed || old.State == Held && !late:
 			return old, nil
@@ -127,7 +127,7 @@ func (l *Ledger) take(ctx context.Context, old, t *Record) (*Record, error) {
 		{"state", Pending},
 		{"run", t.Run},
 		{"app", l.cfg.App},
-		{"deadline", l.Now().Add(l.cfg.Timeout)},
+		{"deadline", l.env.Now().Add(l.cfg.Timeout)},
 	}
 	gone := bson.D{{"reason", ""}}
 	if t.HoldUntil.IsZero() {
@@ -164,11 +164,11 @@ func (l *Ledger) step(ctx context.Context, from, change, sort bson.D) (*Record, 
 
 // execute executes a transfer that is the caller's. Where that does not come to an end, it says what is known.
 func (l *Ledger) execute(ctx context.Context, t *Record) (*Record, error) {
-	started := l.Now()
+	started := l.env.Now()
 	err := l.engine.execute(ctx, t)
 	if err == nil {
-		l.Metrics.Add("ledger."+string(t.State), 1)
-		l.Metrics.Observe("ledger.transfer", l.Now().Sub(started))
+		l.env.Metrics.Add("ledger."+string(t.State), 1)
+		l.env.Metrics.Observe("ledger.transfer", l.env.Now().Sub(started))
 		return t, t.outcome()
 	}
 	// It is not known what was done. If this process lives it need not wait for Repair: what is left tells how to go on.

@@ -29,7 +29,7 @@ func (e twoPhase) execute(ctx context.Context, t *Record) error {
 	if t.Hold {
 		return e.decide(ctx, t, Held, heldUntil(t))
 	}
-	now := e.Now()
+	now := e.env.Now()
 	set := bson.D{{"committed", now}, {"deadline", now.Add(e.cfg.Timeout)}}
 	if err := e.decide(ctx, t, Committed, bson.D{{"$set", set}}); err != nil || t.State != Committed {
 		return err
@@ -54,7 +54,7 @@ func (e twoPhase) post(ctx context.Context, t *Record, posted []Leg) error {
 }
 
 func postChange(l *Ledger, posted []Leg) bson.D {
-	now := l.Now()
+	now := l.env.Now()
 	return bson.D{{"$set", bson.D{
 		{"committed", now}, {"deadline", now.Add(l.cfg.Timeout)}, {"legs", posted},
 	}}}
@@ -117,7 +117,7 @@ func (l *Ledger) settle(ctx context.Context, t *Record) error {
 
 // abandon gives back what a transfer has reserved, or can still reserve.
 func (l *Ledger) abandon(ctx context.Context, t *Record, reason string) error {
-	set := bson.D{{"reason", reason}, {"deadline", l.Now().Add(l.cfg.Timeout)}}
+	set := bson.D{{"reason", reason}, {"deadline", l.env.Now().Add(l.cfg.Timeout)}}
 	if err := l.decide(ctx, t, Canceling, bson.D{{"$set", set}}); err != nil || t.State != Canceling {
 		return err
 	}
@@ -140,7 +140,7 @@ func (l *Ledger) end(ctx context.Context, t *Record, state State) error {
 	change := bson.D{{"$unset", bson.D{{"deadline", ""}}}}
 	if state == Initial {
 		change = bson.D{
-			{"$set", bson.D{{"deadline", l.Now()}}},
+			{"$set", bson.D{{"deadline", l.env.Now()}}},
 			{"$unset", bson.D{{"reason", ""}, {"app", ""}}},
 		}
 	}
@@ -149,7 +149,7 @@ func (l *Ledger) end(ctx context.Context, t *Record, state State) error {
 	}
 	// Where nothing was changed, somebody else has ended it.
 	if t.State, t.Deadline = state, (time.Time{}); state == Initial {
-		t.Deadline = l.Now()
+		t.Deadline = l.env.Now()
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ var ErrFull = fmt.Errorf("lock: the document has as many lines as it may")
 // changes line and sum together; where it finds nothing, another update with the opposite condition adds the line. Each update is
 // atomic, so that the sum is always right, whoever else writes and wherever the process dies. It is safe for concurrent use.
 type Lines struct {
-	patterns.Env
+	env  patterns.Env
 	coll *mongo.Collection
 	max  int
 }
@@ -47,7 +47,7 @@ func NewLines(db *mongo.Database, cfg LinesConfig) (*Lines, error) {
 	if cfg.Max == 0 {
 		cfg.Max = DefaultMaxLines
 	}
-	return &Lines{Env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), max: cfg.Max}, nil
+	return &Lines{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), max: cfg.Max}, nil
 }
 
 // Add increases the quantity of a line, which is made where it does not exist, as is the document. It takes one update for a line that

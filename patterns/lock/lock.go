@@ -40,7 +40,7 @@ type Config struct {
 
 // Locks are the locks of a collection. It is safe for concurrent use.
 type Locks struct {
-	patterns.Env
+	env   patterns.Env
 	coll  *mongo.Collection
 	lease time.Duration
 }
@@ -56,7 +56,7 @@ func New(db *mongo.Database, cfg Config) (*Locks, error) {
 	if cfg.Lease == 0 {
 		cfg.Lease = DefaultLease
 	}
-	return &Locks{Env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), lease: cfg.Lease}, nil
+	return &Locks{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), lease: cfg.Lease}, nil
 }
 
 // Lease is a lock that is held.
@@ -81,7 +81,7 @@ func (l *Lease) Expires() time.Time { return l.doc.Expires }
 
 // Acquire takes a lock, or fails with ErrHeld.
 func (l *Locks) Acquire(ctx context.Context, name string) (*Lease, error) {
-	now := l.Now()
+	now := l.env.Now()
 	free := bson.D{{"_id", name}, {"expires", bson.D{{"$lte", now}}}}
 	take := bson.D{
 		{"$set", bson.D{{"owner", rand.Text()}, {"expires", now.Add(l.lease)}}},
@@ -96,7 +96,7 @@ func (l *Locks) Acquire(ctx context.Context, name string) (*Lease, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock: acquire %s: %w", name, err)
 	}
-	l.Metrics.Add("lock.acquired", 1)
+	l.env.Metrics.Add("lock.acquired", 1)
 	return lease, nil
 }
 
@@ -107,7 +107,7 @@ func (l *Locks) Wait(ctx context.Context, name string, pace time.Duration) (*Lea
 		if !errors.Is(err, ErrHeld) {
 			return lease, err
 		}
-		if err := l.Clock.Sleep(ctx, pace); err != nil {
+		if err := l.env.Clock.Sleep(ctx, pace); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +115,7 @@ func (l *Locks) Wait(ctx context.Context, name string, pace time.Duration) (*Lea
 
 // Renew begins the lease anew. It fails with ErrLost where it has ended: the holder must stop its work.
 func (l *Lease) Renew(ctx context.Context) error {
-	now := l.locks.Now()
+	now := l.locks.env.Now()
 	mine := append(l.mine(), bson.E{"expires", bson.D{{"$gt", now}}})
 	renew := bson.D{{"$set", bson.D{{"expires", now.Add(l.locks.lease)}}}}
 	opts := options.FindOneAndUpdate().SetReturnDocument(options.After)
@@ -181,12 +181,12 @@ func (l *Locks) Do(ctx context.Context, name string, fn func(ctx context.Context
 // keep renews the lease until ctx ends, and returns why it could not.
 func (l *Lease) keep(ctx context.Context) error {
 	for {
-		if err := l.locks.Clock.Sleep(ctx, l.locks.lease/3); err != nil {
+		if err := l.locks.env.Clock.Sleep(ctx, l.locks.lease/3); err != nil {
 			return err
 		}
 		// One that fails for another reason is tried again: the lease tells when it is too late.
-		if err := l.Renew(ctx); errors.Is(err, ErrLost) || !l.locks.Now().Before(l.doc.Expires) {
-			l.locks.Logger.Warn("a lock was lost", "lock", l.doc.Name, "token", l.doc.Token)
+		if err := l.Renew(ctx); errors.Is(err, ErrLost) || !l.locks.env.Now().Before(l.doc.Expires) {
+			l.locks.env.Logger.Warn("a lock was lost", "lock", l.doc.Name, "token", l.doc.Token)
 			return ErrLost
 		}
 	}
@@ -201,7 +201,7 @@ const (
 // Check lists the locks that nobody could ever acquire, or not for longer than Config.Lease: only something else than this package can make
 // them so.
 func (l *Locks) Check(ctx context.Context) (out []patterns.Violation, err error) {
-	ends := bson.D{{"$type", "date"}, {"$lte", l.Now().Add(l.lease)}}
+	ends := bson.D{{"$type", "date"}, {"$lte", l.env.Now().Add(l.lease)}}
 	for _, rule := range []struct {
 		name, field string
 		holds       bson.D

@@ -35,7 +35,7 @@ type TallyConfig struct {
 // Each change is one update by a pipeline, which sees the document as it is: no lock is needed, nothing is guessed and mended later. A
 // kind whose count becomes zero is removed. It is safe for concurrent use.
 type Tallies struct {
-	patterns.Env
+	env  patterns.Env
 	coll *mongo.Collection
 }
 
@@ -52,7 +52,7 @@ func NewTallies(db *mongo.Database, cfg TallyConfig) (*Tallies, error) {
 	if cfg.Collection == "" {
 		cfg.Collection = "tallies"
 	}
-	return &Tallies{Env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection)}, nil
+	return &Tallies{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection)}, nil
 }
 
 // Add changes the count of a kind by n, which may be negative, and returns the tally as it is then. A tally, or a kind in it, that does

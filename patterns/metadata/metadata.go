@@ -71,7 +71,7 @@ type Attribute struct {
 
 // Store keeps attributes in the documents of a collection. It is safe for concurrent use.
 type Store struct {
-	patterns.Env
+	env    patterns.Env
 	cfg    Config
 	coll   *mongo.Collection
 	design design
@@ -87,7 +87,7 @@ func New(db *mongo.Database, cfg Config) (*Store, error) {
 	cfg.Owner = cmp.Or(cfg.Owner, "_id")
 	cfg.Limit = cmp.Or(cfg.Limit, DefaultLimit)
 	cfg.Env = cfg.WithDefaults()
-	s := &Store{Env: cfg.Env, cfg: cfg, coll: db.Collection(cfg.Collection), design: array{cfg.Field}}
+	s := &Store{env: cfg.Env, cfg: cfg, coll: db.Collection(cfg.Collection), design: array{cfg.Field}}
 	if cfg.Design == Wildcard {
 		s.design = wildcard{cfg.Field}
 	}

@@ -46,7 +46,7 @@ type Config struct {
 
 // Pager reads pages of documents of type T. It is safe for concurrent use.
 type Pager[T any] struct {
-	patterns.Env
+	env  patterns.Env
 	coll *mongo.Collection
 	cfg  Config
 	keys []key
@@ -81,7 +81,7 @@ func New[T any](db *mongo.Database, cfg Config) (*Pager[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pager[T]{Env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), cfg: cfg, keys: keys}, nil
+	return &Pager[T]{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), cfg: cfg, keys: keys}, nil
 }
 
 // keysOf reads an order and ends it with _id.

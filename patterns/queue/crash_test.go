@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/patterns"
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 	"github.com/sheafdb/sheaf/patterns/queue"
 )
@@ -25,9 +26,10 @@ func later(t *testing.T, db *mongo.Database) *queue.Queue {
 // withIndexes is a queue on a database that Setup has prepared: its commands count.
 func withIndexes(t *testing.T, db *mongo.Database) *queue.Queue {
 	t.Helper()
-	q, err := queue.New(db, queue.Config{Lease: time.Minute, MaxAttempts: 3})
+	q, err := queue.New(db, queue.Config{
+		Env: patterns.Env{Clock: patterntest.NewClock()}, Lease: time.Minute, MaxAttempts: 3,
+	})
 	must(t, err)
-	q.Clock = patterntest.NewClock()
 	return q
 }
 
@@ -78,7 +80,7 @@ func TestCrash(t *testing.T) {
 				if _, err := takeOne(ctx, q); err != nil {
 					return err
 				}
-				q.Clock.(*patterntest.Clock).Advance(time.Minute)
+				q.Clock().(*patterntest.Clock).Advance(time.Minute)
 				_, err := q.Take(ctx) // buries it, and asks again
 				return err
 			},
@@ -267,7 +269,7 @@ func TestFewKeys(t *testing.T) {
 	q := newQueue(t, db, nil)
 	specs := make([]queue.Spec, 1000)
 	for i := range specs {
-		specs[i] = queue.Spec{Priority: 1 + i%5, At: q.Now().Add(time.Hour)}
+		specs[i] = queue.Spec{Priority: 1 + i%5, At: time.Now().Add(time.Hour)}
 	}
 	_, err := q.PutMany(t.Context(), specs)
 	must(t, err)
@@ -278,7 +280,7 @@ func TestFewKeys(t *testing.T) {
 	order := bson.D{{"priority", -1}, {"at", 1}, {"_id", 1}}
 	must(t, db.RunCommand(t.Context(), bson.D{{"explain", bson.D{
 		{"findAndModify", queue.DefaultName},
-		{"query", bson.D{{"state", queue.Open}, {"at", bson.D{{"$lte", q.Now()}}}}},
+		{"query", bson.D{{"state", queue.Open}, {"at", bson.D{{"$lte", time.Now()}}}}},
 		{"sort", order},
 		{"update", bson.D{{"$set", bson.D{{"owner", "me"}}}}},
 	}}, {"verbosity", "executionStats"}}).Decode(&plan))
@@ -292,7 +294,7 @@ func TestBroken(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
 	q := newQueue(t, db, patterntest.NewClock())
-	at := q.Now()
+	at := q.Clock().Now()
 	job := func(fields ...bson.E) bson.D {
 		d := bson.D{{"kind", ""}, {"priority", 0}, {"max", 3}}
 		defaults := bson.D{{"state", queue.Open}, {"at", at}, {"attempt", 0}, {"token", 0}}

@@ -74,7 +74,7 @@ func ExampleQueue_Take() {
 	for _, spec := range []queue.Spec{
 		{ID: "newsletter", Priority: 1},
 		{ID: "password", Priority: 5},
-		{ID: "reminder", Priority: 9, At: jobs.Now().Add(time.Hour)},
+		{ID: "reminder", Priority: 9, At: time.Now().Add(time.Hour)},
 	} {
 		if _, err := jobs.Put(ctx, spec); err != nil {
 			log.Fatal(err)

@@ -101,7 +101,7 @@ func (q *Queue) job(s *Spec) (*Job, error) {
 	if s.ID == "" {
 		s.ID = bson.NewObjectID().Hex()
 	}
-	now := q.Now()
+	now := q.env.Now()
 	job := &Job{
 		ID: s.ID, Kind: s.Kind, State: Open, Priority: s.Priority, At: s.At, Created: now, MaxAttempts: s.MaxAttempts, Unique: s.Unique,
 		Payload: payload,
@@ -144,7 +144,7 @@ func (q *Queue) Put(ctx context.Context, s Spec) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("queue: put job %s: %w", job.ID, err)
 	}
-	q.Metrics.Add("queue.put", 1)
+	q.env.Metrics.Add("queue.put", 1)
 	return job.ID, nil
 }
 
@@ -189,7 +189,7 @@ func (q *Queue) insert(ctx context.Context, lane *mongo.Collection, jobs []*Job)
 	if err != nil {
 		return 0, fmt.Errorf("queue: put %d jobs: %w", len(jobs), err)
 	}
-	q.Metrics.Add("queue.put", int64(put))
+	q.env.Metrics.Add("queue.put", int64(put))
 	return put, nil
 }
 

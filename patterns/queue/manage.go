@@ -85,7 +85,7 @@ func (q *Queue) find(ctx context.Context, lane *mongo.Collection, filter bson.D,
 
 // cancelling is the update that takes a job back.
 func (q *Queue) cancelling() bson.D {
-	now := q.Now()
+	now := q.env.Now()
 	set := bson.D{{"state", Cancelled}, {"ended", now}, {"expires", now.Add(q.cfg.KeepDone)}}
 	return bson.D{{"$set", set}, noOwner}
 }
@@ -103,7 +103,7 @@ func (q *Queue) Requeue(ctx context.Context, id string) error {
 	filter := bson.D{{"_id", id}, {"state", bson.D{{"$in", bson.A{Done, Dead, Cancelled}}}}}
 	gone := bson.D{{"ended", ""}, {"expires", ""}, {"result", ""}, {"waits", ""}}
 	return q.update(ctx, "requeue", id, filter, bson.D{
-		{"$set", bson.D{{"state", Open}, {"at", q.Now()}, {"attempt", 0}}},
+		{"$set", bson.D{{"state", Open}, {"at", q.env.Now()}, {"attempt", 0}}},
 		{"$unset", gone},
 	})
 }
@@ -175,7 +175,7 @@ type Stats struct {
 // Stats counts the jobs: two commands for each collection, of which the first reads the index alone, and the second the open jobs that
 // are not due.
 func (q *Queue) Stats(ctx context.Context) (*Stats, error) {
-	out, now := &Stats{}, q.Now()
+	out, now := &Stats{}, q.env.Now()
 	for _, lane := range q.lanes {
 		if err := out.count(ctx, lane, now); err != nil {
 			return nil, fmt.Errorf("queue: count the jobs of %s: %w", lane.Name(), err)

@@ -70,7 +70,7 @@ type Config struct {
 
 // Queue is a queue of jobs. It is safe for concurrent use.
 type Queue struct {
-	patterns.Env
+	env   patterns.Env
 	cfg   Config
 	db    *mongo.Database
 	lanes []*mongo.Collection
@@ -101,7 +101,7 @@ func New(db *mongo.Database, cfg Config) (*Queue, error) {
 	if cfg.Backoff == nil {
 		cfg.Backoff = Exponential(time.Second, time.Hour)
 	}
-	q := &Queue{Env: cfg.WithDefaults(), cfg: cfg, db: db, owner: processName()}
+	q := &Queue{env: cfg.WithDefaults(), cfg: cfg, db: db, owner: processName()}
 	for i := range max(cfg.Spread, 1) {
 		name := cfg.Name
 		if i > 0 {
@@ -170,7 +170,7 @@ func (q *Queue) EnsureIndexes(ctx context.Context) error {
 
 // ready fails before the first use without the indexes: Unique would not hold.
 func (q *Queue) ready(ctx context.Context) error {
-	return q.prepared.Check(ctx, q.db, q.Logger, q.Indexes)
+	return q.prepared.Check(ctx, q.db, q.env.Logger, q.Indexes)
 }
 
 // ShardKeys returns none: a job is taken by one update of the first of all that are due, which no key distributes. The collections of

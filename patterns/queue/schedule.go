@@ -36,7 +36,7 @@ func (q *Queue) Schedule(ctx context.Context, periodics ...Periodic) error {
 		}
 	}
 	for ctx.Err() == nil {
-		now := q.Now()
+		now := q.env.Now()
 		first := now.Add(time.Minute)
 		for _, p := range periodics {
 			at := p.next(now)
@@ -44,15 +44,15 @@ func (q *Queue) Schedule(ctx context.Context, periodics ...Periodic) error {
 				return fmt.Errorf("queue: the time of %s behind %v is %v", p.Name, now, at)
 			}
 			if err := q.putPeriodic(ctx, p, at); err != nil {
-				q.Logger.Error("a periodic job cannot be put", "name", p.Name, "at", at, "error", err)
+				q.env.Logger.Error("a periodic job cannot be put", "name", p.Name, "at", at, "error", err)
 				at = now.Add(time.Second)
 			}
 			if at.Before(first) {
 				first = at
 			}
 		}
-		if wait := first.Sub(q.Now()); wait > 0 {
-			if err := q.Clock.Sleep(ctx, wait); err != nil {
+		if wait := first.Sub(q.env.Now()); wait > 0 {
+			if err := q.env.Clock.Sleep(ctx, wait); err != nil {
 				return err
 			}
 		}

@@ -48,7 +48,7 @@ func (q *Queue) Take(ctx context.Context) (*Taken, error) {
 func (q *Queue) takeFrom(ctx context.Context, lane *mongo.Collection) (*Taken, error) {
 	opts := options.FindOneAndUpdate().SetSort(q.order()).SetReturnDocument(options.After)
 	for {
-		now := q.Now()
+		now := q.env.Now()
 		due := bson.D{{"state", Open}, {"at", bson.D{{"$lte", now}}}}
 		take := bson.D{
 			{"$set", bson.D{{"at", now.Add(q.cfg.Lease)}, {"owner", q.owner}, {"started", now}}},
@@ -63,11 +63,11 @@ func (q *Queue) takeFrom(ctx context.Context, lane *mongo.Collection) (*Taken, e
 			return nil, fmt.Errorf("queue: take from %s: %w", lane.Name(), err)
 		}
 		if job.Attempt <= job.MaxAttempts {
-			q.Metrics.Add("queue.taken", 1)
+			q.env.Metrics.Add("queue.taken", 1)
 			return job, nil
 		}
 		job.Attempt = job.MaxAttempts // the one that begins here does not take place
-		q.Logger.Warn("the workers of a job have died", "job", job.ID, "kind", job.Kind, "attempts", job.Attempt)
+		q.env.Logger.Warn("the workers of a job have died", "job", job.ID, "kind", job.Kind, "attempts", job.Attempt)
 		if err := job.bury(ctx, errAbandoned); err != nil && !errors.Is(err, ErrLost) {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ var noOwner = bson.E{"$unset", bson.D{{"owner", ""}}}
 
 // Extend begins the lease anew: the heartbeat. A Worker does it for its jobs.
 func (t *Taken) Extend(ctx context.Context) error {
-	until := bson.D{{"at", t.queue.Now().Add(t.queue.cfg.Lease)}}
+	until := bson.D{{"at", t.queue.env.Now().Add(t.queue.cfg.Lease)}}
 	return t.change(ctx, "extend", bson.D{{"$set", until}})
 }
 
@@ -109,7 +109,7 @@ func (t *Taken) Done(ctx context.Context) error {
 			return err
 		}
 	}
-	now := t.queue.Now()
+	now := t.queue.env.Now()
 	set := bson.D{{"state", Done}, {"ended", now}, {"expires", now.Add(t.queue.cfg.KeepDone)}}
 	if t.result != nil {
 		set = append(set, bson.E{"result", t.result})
@@ -118,7 +118,7 @@ func (t *Taken) Done(ctx context.Context) error {
 		return err
 	}
 	t.ended = true
-	t.queue.Metrics.Add("queue.done", 1)
+	t.queue.env.Metrics.Add("queue.done", 1)
 	return nil
 }
 
@@ -163,19 +163,19 @@ func (t *Taken) Fail(ctx context.Context, cause error) error {
 	if t.Attempt >= t.MaxAttempts || errors.As(cause, &discard) {
 		return t.bury(ctx, cause)
 	}
-	at := t.queue.Now().Add(t.queue.cfg.Backoff(t.Attempt))
+	at := t.queue.env.Now().Add(t.queue.cfg.Backoff(t.Attempt))
 	again := bson.D{{"$set", bson.D{{"at", at}}}, noOwner, t.failure(cause)}
 	if err := t.change(ctx, "fail", again); err != nil {
 		return err
 	}
 	t.ended = true
-	t.queue.Metrics.Add("queue.failed", 1)
+	t.queue.env.Metrics.Add("queue.failed", 1)
 	return nil
 }
 
 // bury brings the job to the dead letters.
 func (t *Taken) bury(ctx context.Context, cause error) error {
-	now := t.queue.Now()
+	now := t.queue.env.Now()
 	set := bson.D{{"state", Dead}, {"ended", now}, {"attempt", t.Attempt}}
 	if keep := t.queue.cfg.KeepDead; keep > 0 {
 		set = append(set, bson.E{"expires", now.Add(keep)})
@@ -184,8 +184,8 @@ func (t *Taken) bury(ctx context.Context, cause error) error {
 		return err
 	}
 	t.ended = true
-	t.queue.Metrics.Add("queue.dead", 1)
-	t.queue.Logger.Warn("a job is dead", "job", t.ID, "kind", t.Kind, "attempts", t.Attempt, "error", cause)
+	t.queue.env.Metrics.Add("queue.dead", 1)
+	t.queue.env.Logger.Warn("a job is dead", "job", t.ID, "kind", t.Kind, "attempts", t.Attempt, "error", cause)
 	return nil
 }
 
@@ -198,7 +198,7 @@ func (t *Taken) failure(cause error) bson.E {
 	if len(text) > maxErrorLength {
 		text = text[:maxErrorLength]
 	}
-	f := Failure{Attempt: t.Attempt, At: t.queue.Now(), Error: strings.ToValidUTF8(text, "?")}
+	f := Failure{Attempt: t.Attempt, At: t.queue.env.Now(), Error: strings.ToValidUTF8(text, "?")}
 	return bson.E{"$push", bson.D{{"errors", bson.D{
 		{"$each", bson.A{f}}, {"$slice", -maxErrors},
 	}}}}
@@ -206,12 +206,12 @@ func (t *Taken) failure(cause error) bson.E {
 
 // Release gives the job back as if it had not been taken: the attempt does not count.
 func (t *Taken) Release(ctx context.Context) error {
-	return t.putBack(ctx, bson.E{"at", t.queue.Now()})
+	return t.putBack(ctx, bson.E{"at", t.queue.env.Now()})
 }
 
 // snooze gives the job back for a later time; the attempt does not count.
 func (t *Taken) snooze(ctx context.Context, d time.Duration) error {
-	return t.putBack(ctx, bson.E{"at", t.queue.Now().Add(d)})
+	return t.putBack(ctx, bson.E{"at", t.queue.env.Now().Add(d)})
 }
 
 // putBack ends an attempt that does not count.
@@ -228,7 +228,7 @@ func (t *Taken) putBack(ctx context.Context, at bson.E) error {
 // Note keeps a value with the job, for the next attempt to go on from, or for people to see how far it is; and extends the lease. The
 // name is that of a field. Notes are part of the job's document, which may have 16 MiB.
 func (t *Taken) Note(ctx context.Context, name string, v any) error {
-	set := bson.D{{"notes." + name, v}, {"at", t.queue.Now().Add(t.queue.cfg.Lease)}}
+	set := bson.D{{"notes." + name, v}, {"at", t.queue.env.Now().Add(t.queue.cfg.Lease)}}
 	return t.change(ctx, "note something of", bson.D{{"$set", set}})
 }
 

@@ -26,7 +26,7 @@ func (w *Worker) wait(ctx context.Context) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = w.queue.Clock.Sleep(sleep, w.cfg.Poll) // it ends early when ctx does
+		_ = w.queue.env.Clock.Sleep(sleep, w.cfg.Poll) // it ends early when ctx does
 	}()
 	select {
 	case <-w.kick:
@@ -54,13 +54,13 @@ func (w *Worker) listen(ctx context.Context) {
 		err := w.follow(ctx)
 		var server mongo.ServerError
 		if errors.As(err, &server) && server.HasErrorCode(noChangeStreams) {
-			w.queue.Logger.Debug("the server has no change streams: jobs are found by polling")
+			w.queue.env.Logger.Debug("the server has no change streams: jobs are found by polling")
 			return
 		}
 		if ctx.Err() == nil {
-			w.queue.Logger.Warn("the changes of a queue cannot be followed", "error", err)
+			w.queue.env.Logger.Warn("the changes of a queue cannot be followed", "error", err)
 		}
-		_ = w.queue.Clock.Sleep(ctx, streamPause) // it ends early when ctx does; jobs are found by polling meanwhile
+		_ = w.queue.env.Clock.Sleep(ctx, streamPause) // it ends early when ctx does; jobs are found by polling meanwhile
 	}
 }
 

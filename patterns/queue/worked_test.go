@@ -3,6 +3,7 @@ package queue_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -30,7 +31,7 @@ func TestW067(t *testing.T) {
 		put(t, q, queue.Spec{})
 		plan, err := db.RunCommand(t.Context(), bson.D{{"explain", bson.D{
 			{"find", queue.DefaultName},
-			{"filter", bson.D{{"state", queue.Open}, {"at", bson.D{{"$lte", q.Now()}}}}},
+			{"filter", bson.D{{"state", queue.Open}, {"at", bson.D{{"$lte", time.Now()}}}}},
 			{"sort", c.sort},
 			{"limit", 1},
 		}}}).Raw()

@@ -103,7 +103,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		case <-hard.Done():
 			return
 		}
-		if w.queue.Clock.Sleep(hard, w.cfg.Grace) == nil {
+		if w.queue.env.Clock.Sleep(hard, w.cfg.Grace) == nil {
 			kill(ErrStopped)
 		}
 	})
@@ -122,7 +122,7 @@ func (w *Worker) slot(ctx, hard context.Context) {
 		job, err := w.queue.Take(hard)
 		if err == nil && ctx.Err() != nil { // told to stop meanwhile
 			if err := job.Release(hard); err != nil {
-				w.queue.Logger.Warn("a job could not be given back", "job", job.ID, "error", err)
+				w.queue.env.Logger.Warn("a job could not be given back", "job", job.ID, "error", err)
 			}
 			return
 		}
@@ -132,7 +132,7 @@ func (w *Worker) slot(ctx, hard context.Context) {
 			continue
 		}
 		if !errors.Is(err, ErrEmpty) {
-			w.queue.Logger.Error("no job can be taken", "error", err)
+			w.queue.env.Logger.Error("no job can be taken", "error", err)
 		}
 		w.wait(ctx)
 	}
@@ -146,14 +146,14 @@ func (w *Worker) do(hard context.Context, job *Taken) {
 	keepers.Go(func() { w.beat(ctx, job, cancel) })
 	if w.cfg.Timeout > 0 {
 		keepers.Go(func() {
-			if q.Clock.Sleep(ctx, w.cfg.Timeout) == nil {
+			if q.env.Clock.Sleep(ctx, w.cfg.Timeout) == nil {
 				cancel(ErrTimeout)
 			}
 		})
 	}
-	begin := q.Clock.Now()
+	begin := q.env.Clock.Now()
 	err := w.call(ctx, job)
-	q.Metrics.Observe("queue.run", q.Clock.Now().Sub(begin))
+	q.env.Metrics.Observe("queue.run", q.env.Clock.Now().Sub(begin))
 	cause := context.Cause(ctx)
 	cancel(nil)
 	keepers.Wait()
@@ -161,7 +161,7 @@ func (w *Worker) do(hard context.Context, job *Taken) {
 	defer end()
 	said := job.ended // by the handler, if the transaction in which it did so has not failed
 	if err := w.conclude(last, job, err, cause); err != nil && !(said && errors.Is(err, ErrLost)) {
-		q.Logger.Warn("what became of a job could not be said", "job", job.ID, "kind", job.Kind, "error", err)
+		q.env.Logger.Warn("what became of a job could not be said", "job", job.ID, "kind", job.Kind, "error", err)
 	}
 }
 
@@ -190,7 +190,7 @@ func (w *Worker) conclude(ctx context.Context, job *Taken, err, cause error) err
 func (w *Worker) call(ctx context.Context, job *Taken) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			w.queue.Logger.Error("a handler panicked", "job", job.ID, "kind", job.Kind, "panic", r, "stack", string(debug.Stack()))
+			w.queue.env.Logger.Error("a handler panicked", "job", job.ID, "kind", job.Kind, "panic", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("queue: the handler panicked: %v", r)
 		}
 	}()
@@ -200,9 +200,9 @@ func (w *Worker) call(ctx context.Context, job *Taken) (err error) {
 // beat extends the lease three times in its length, until ctx ends or the job is lost.
 func (w *Worker) beat(ctx context.Context, job *Taken, cancel context.CancelCauseFunc) {
 	q := w.queue
-	until := q.Now().Add(q.cfg.Lease)
-	for q.Clock.Sleep(ctx, q.cfg.Lease/3) == nil {
-		now := q.Now()
+	until := q.env.Now().Add(q.cfg.Lease)
+	for q.env.Clock.Sleep(ctx, q.cfg.Lease/3) == nil {
+		now := q.env.Now()
 		err := job.Extend(ctx)
 		switch {
 		case err == nil:
@@ -210,7 +210,7 @@ func (w *Worker) beat(ctx context.Context, job *Taken, cancel context.CancelCaus
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, ErrLost) || !now.Before(until): // one that fails for another reason is tried again while the lease lasts
-			q.Logger.Warn("a job was lost", "job", job.ID, "kind", job.Kind, "error", err)
+			q.env.Logger.Warn("a job was lost", "job", job.ID, "kind", job.Kind, "error", err)
 			cancel(ErrLost)
 			return
 		}

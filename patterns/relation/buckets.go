@@ -26,7 +26,7 @@ const DefaultSize = 50
 
 // Bucketed are the many of one-to-many, in documents of a page each. It is safe for concurrent use.
 type Bucketed struct {
-	patterns.Env
+	env  patterns.Env
 	coll *mongo.Collection
 	size int
 }
@@ -42,7 +42,7 @@ func NewBuckets(db *mongo.Database, cfg BucketConfig) (*Bucketed, error) {
 	if cfg.Size < 0 {
 		return nil, fmt.Errorf("relation: buckets of %d", cfg.Size)
 	}
-	return &Bucketed{Env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), size: cfg.Size}, nil
+	return &Bucketed{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), size: cfg.Size}, nil
 }
 
 // Indexes returns the indexes that buckets need.

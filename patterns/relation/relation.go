@@ -36,7 +36,7 @@ type Config struct {
 
 // Relations are the references between the documents of two collections, in both directions. It is safe for concurrent use.
 type Relations struct {
-	patterns.Env
+	env         patterns.Env
 	left, right end
 	max         int
 }
@@ -68,7 +68,7 @@ func New(db *mongo.Database, cfg Config) (*Relations, error) {
 		return nil, fmt.Errorf("relation: at most %d references between %s.%s and %s.%s", cfg.Max, cfg.Left, cfg.Rights, cfg.Right, cfg.Lefts)
 	}
 	return &Relations{
-		Env: cfg.WithDefaults(), max: cfg.Max,
+		env: cfg.WithDefaults(), max: cfg.Max,
 		left: end{db.Collection(cfg.Left), cfg.Rights}, right: end{db.Collection(cfg.Right), cfg.Lefts},
 	}, nil
 }

@@ -132,7 +132,7 @@ func (r *Rollup) compare(level Level, want, got table) (out []patterns.Violation
 	for e, g := range got {
 		w, rule, least := want.at(e), RuleSums, want.at(e).count
 		if level == Hourly {
-			if r.cfg.Keep > 0 && time.UnixMilli(e.start).Before(r.Now().Add(-r.cfg.Keep)) {
+			if r.cfg.Keep > 0 && time.UnixMilli(e.start).Before(r.env.Now().Add(-r.cfg.Keep)) {
 				continue
 			}
 			rule, least = RuleEvents, w.settled

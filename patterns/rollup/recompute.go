@@ -62,7 +62,7 @@ func (r *Rollup) touched(ctx context.Context, field string, from, to time.Time) 
 		at, ok := id.Document().Lookup("d").TimeOK()
 		key, err := id.Document().LookupErr("u")
 		if !ok || err != nil {
-			r.Logger.Warn("events without a time or a key are not summed up", "id", id.String())
+			r.env.Logger.Warn("events without a time or a key are not summed up", "id", id.String())
 			continue
 		}
 		key.Value = slices.Clone(key.Value)
@@ -146,7 +146,7 @@ func (r *Rollup) aggregate(ctx context.Context, level Level, start time.Time, ma
 		{{"$project", bson.D{
 			{"_id", bson.D{{"u", "$_id"}, {"d", start}}},
 			{"value", bson.D{
-				{"total", "$total"}, {"count", "$count"}, {"mean", mean}, {"ts", r.Now()},
+				{"total", "$total"}, {"count", "$count"}, {"mean", mean}, {"ts", r.env.Now()},
 			}},
 		}}},
 		{{"$merge", bson.D{
@@ -187,7 +187,7 @@ func (r *Rollup) mapReduce(ctx context.Context, level Level, start time.Time, ma
 		{"query", match},
 		{"scope", bson.D{
 			{"start", start},
-			{"now", r.Now()},
+			{"now", r.env.Now()},
 			{"keyField", r.cfg.KeyField},
 			{"valueField", r.cfg.ValueField},
 		}},

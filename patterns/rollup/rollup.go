@@ -62,7 +62,7 @@ type Config struct {
 
 // Rollup sums up events. It is safe for concurrent use.
 type Rollup struct {
-	patterns.Env
+	env    patterns.Env
 	cfg    Config
 	db     *mongo.Database
 	events *mongo.Collection
@@ -104,7 +104,7 @@ func New(db *mongo.Database, cfg Config) (*Rollup, error) {
 		cfg.Interval = DefaultInterval
 	}
 	return &Rollup{
-		Env: cfg.WithDefaults(), cfg: cfg, db: db,
+		env: cfg.WithDefaults(), cfg: cfg, db: db,
 		events: db.Collection(cfg.Events), state: db.Collection(cfg.Prefix + "state"),
 	}, nil
 }
@@ -132,7 +132,7 @@ func (r *Rollup) Record(ctx context.Context, events ...Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	now := r.Now()
+	now := r.env.Now()
 	docs := make([]bson.D, len(events))
 	for i, e := range events {
 		if e.Key == nil {
@@ -176,10 +176,10 @@ func (r *Rollup) Run(ctx context.Context) error {
 	for {
 		n, err := r.Update(ctx)
 		if err != nil && ctx.Err() == nil {
-			r.Logger.Warn("events were not summed up", "error", err)
+			r.env.Logger.Warn("events were not summed up", "error", err)
 		}
-		r.Metrics.Add("rollup.hours", int64(n))
-		if err := r.Clock.Sleep(ctx, r.cfg.Interval); err != nil {
+		r.env.Metrics.Add("rollup.hours", int64(n))
+		if err := r.env.Clock.Sleep(ctx, r.cfg.Interval); err != nil {
 			return err
 		}
 	}
@@ -220,7 +220,7 @@ func (r *Rollup) Update(ctx context.Context) (n int, err error) {
 	if err := r.ready(ctx); err != nil {
 		return 0, err
 	}
-	cutoff := r.Now().Add(-r.cfg.Settle)
+	cutoff := r.env.Now().Add(-r.cfg.Settle)
 	from, err := r.until(ctx)
 	if err != nil {
 		return 0, err

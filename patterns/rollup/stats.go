@@ -76,7 +76,7 @@ func (r *Rollup) ready(ctx context.Context) error {
 	if r.cfg.Keep == 0 {
 		return nil
 	}
-	return r.prepared.Check(ctx, r.db, r.Logger, r.Indexes)
+	return r.prepared.Check(ctx, r.db, r.env.Logger, r.Indexes)
 }
 
 // ShardKeys returns how documents are distributed over shards.

@@ -81,7 +81,7 @@ type JobsConfig struct {
 
 // Jobs are executed by one of the processes that have them. It is safe for concurrent use.
 type Jobs struct {
-	patterns.Env
+	env   patterns.Env
 	cfg   JobsConfig
 	db    *mongo.Database
 	coll  *mongo.Collection
@@ -117,7 +117,7 @@ func NewJobs(db *mongo.Database, cfg JobsConfig) (*Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Jobs{Env: cfg.Env, cfg: cfg, db: db, coll: db.Collection(cfg.Collection), locks: locks}, nil
+	return &Jobs{env: cfg.Env, cfg: cfg, db: db, coll: db.Collection(cfg.Collection), locks: locks}, nil
 }
 
 // Status is what is known of a job, as it is stored.
@@ -162,7 +162,7 @@ func (j *Jobs) Run(ctx context.Context) error {
 				if _, err := j.due(ctx, lease); err != nil {
 					return err
 				}
-				if err := j.Clock.Sleep(ctx, j.cfg.Pace); err != nil {
+				if err := j.env.Clock.Sleep(ctx, j.cfg.Pace); err != nil {
 					return err
 				}
 			}
@@ -171,9 +171,9 @@ func (j *Jobs) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if !errors.Is(err, lock.ErrHeld) {
-			j.Logger.Warn("the jobs are no longer run by this process", "error", err)
+			j.env.Logger.Warn("the jobs are no longer run by this process", "error", err)
 		}
-		if err := j.Clock.Sleep(ctx, j.cfg.Pace); err != nil {
+		if err := j.env.Clock.Sleep(ctx, j.cfg.Pace); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,7 @@ func (j *Jobs) due(ctx context.Context, lease *lock.Lease) (ran int, err error) 
 		return 0, err
 	}
 	for _, job := range j.cfg.Jobs {
-		if known[job.Name].Due.After(j.Now()) {
+		if known[job.Name].Due.After(j.env.Now()) {
 			continue
 		}
 		if err := j.execute(ctx, job, lease); err != nil {
@@ -213,25 +213,25 @@ func (j *Jobs) due(ctx context.Context, lease *lock.Lease) (ran int, err error) 
 
 // execute executes a job and notes what came of it. A task that fails is no error of the jobs: it is tried again when it is due again.
 func (j *Jobs) execute(ctx context.Context, job Job, lease *lock.Lease) error {
-	started := j.Now()
-	report, err := job.Task.Run(ctx, j.db, j.Env)
+	started := j.env.Now()
+	report, err := job.Task.Run(ctx, j.db, j.env)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	ended := j.Now()
-	j.Metrics.Add("schema.jobs", 1)
-	j.Metrics.Observe("schema.job."+job.Name, ended.Sub(started))
+	ended := j.env.Now()
+	j.env.Metrics.Add("schema.jobs", 1)
+	j.env.Metrics.Observe("schema.job."+job.Name, ended.Sub(started))
 	when, set := lease.Guard("fence")
 	set = append(set,
 		bson.E{"due", started.Add(job.Every)}, bson.E{"started", started}, bson.E{"ended", ended},
 		bson.E{"found", report.Found}, bson.E{"changed", report.Changed})
 	change := bson.D{{"$unset", bson.D{{"error", ""}}}}
 	if err != nil {
-		j.Logger.Error("a job has failed", "job", job.Name, "error", err)
+		j.env.Logger.Error("a job has failed", "job", job.Name, "error", err)
 		set, change = append(set, bson.E{"error", err.Error()}), nil
 	}
 	if report.Found+report.Changed > 0 {
-		j.Logger.Warn("a job has found something", "job", job.Name, "found", report.Found, "changed", report.Changed)
+		j.env.Logger.Warn("a job has found something", "job", job.Name, "found", report.Found, "changed", report.Changed)
 	}
 	if j.cfg.Notify != nil {
 		j.cfg.Notify(ctx, job.Name, report)
@@ -269,7 +269,7 @@ func (j *Jobs) Check(ctx context.Context) ([]patterns.Violation, error) {
 		violate := func(rule, detail string) {
 			out = append(out, patterns.Violation{Rule: rule, Collection: j.coll.Name(), ID: job.Name, Detail: detail})
 		}
-		if late := j.Now().Sub(s.Due); late > job.Every+j.cfg.Lease {
+		if late := j.env.Now().Sub(s.Due); late > job.Every+j.cfg.Lease {
 			violate(RuleDue, fmt.Sprintf("it is late by %v", late))
 		}
 		if s.Error != "" {

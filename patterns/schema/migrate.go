@@ -58,7 +58,7 @@ func (s *Schema) Migrate(ctx context.Context) (Result, error) {
 			up, _, err := s.Upgrade(doc)
 			if err != nil {
 				res.Failed = append(res.Failed, Failure{doc.Lookup("_id"), err})
-				s.Logger.Warn("a document cannot be migrated", "collection", s.coll.Name(), "id", doc.Lookup("_id").String(), "error", err)
+				s.env.Logger.Warn("a document cannot be migrated", "collection", s.coll.Name(), "id", doc.Lookup("_id").String(), "error", err)
 				continue
 			}
 			writes = append(writes, mongo.NewReplaceOneModel().SetFilter(s.unchanged(doc)).SetReplacement(up))
@@ -71,7 +71,7 @@ func (s *Schema) Migrate(ctx context.Context) (Result, error) {
 		if err != nil {
 			return res, err
 		}
-		if err := s.Clock.Sleep(ctx, s.cfg.Pause); err != nil {
+		if err := s.env.Clock.Sleep(ctx, s.cfg.Pause); err != nil {
 			return res, err
 		}
 	}
@@ -108,7 +108,7 @@ func (s *Schema) write(ctx context.Context, writes []mongo.WriteModel) (int64, e
 	if err != nil {
 		return 0, fmt.Errorf("schema: migrate: %w", err)
 	}
-	s.Metrics.Add("schema.migrated", res.MatchedCount)
+	s.env.Metrics.Add("schema.migrated", res.MatchedCount)
 	return res.MatchedCount, nil
 }
 

@@ -62,7 +62,7 @@ type Config struct {
 
 // Schema is the current form of the documents of a collection. It is safe for concurrent use.
 type Schema struct {
-	patterns.Env
+	env  patterns.Env
 	cfg  Config
 	coll *mongo.Collection
 }
@@ -92,7 +92,7 @@ func New(db *mongo.Database, cfg Config) (*Schema, error) {
 	if cfg.MaxFailures == 0 {
 		cfg.MaxFailures = DefaultMaxFailures
 	}
-	return &Schema{Env: cfg.WithDefaults(), cfg: cfg, coll: db.Collection(cfg.Collection)}, nil
+	return &Schema{env: cfg.WithDefaults(), cfg: cfg, coll: db.Collection(cfg.Collection)}, nil
 }
 
 // Version is that of the documents that this program writes.

@@ -98,13 +98,13 @@ func (s *Seating) hold(ctx context.Context, cart string, show *Session, seats []
 		}
 		return nil, ErrTaken
 	}
-	s.Metrics.Add("seating.held", int64(len(seats)))
+	s.env.Metrics.Add("seating.held", int64(len(seats)))
 	return &h, nil
 }
 
 // name has an active cart name a hold.
 func (s *Seating) name(ctx context.Context, cart string, h Hold) error {
-	now := s.Now()
+	now := s.env.Now()
 	active := append(s.active(cart, now), bson.E{fmt.Sprintf("holds.%d", MaxHolds-1), bson.D{{"$exists", false}}})
 	add := bson.D{
 		{"$push", bson.D{{"holds", h}}},
@@ -136,7 +136,7 @@ func (s *Seating) active(cart string, now time.Time) bson.D {
 // take marks the seats of a hold, if all are free.
 func (s *Seating) take(ctx context.Context, cart string, h Hold) (bool, error) {
 	are := bson.D{{"_id", h.Session}, {"reservations._id", bson.D{{"$ne", h.ID}}}}
-	r := Reservation{ID: h.ID, Cart: cart, Seats: h.Seats, Total: h.Total, At: s.Now()}
+	r := Reservation{ID: h.ID, Cart: cart, Seats: h.Seats, Total: h.Total, At: s.env.Now()}
 	res, err := s.sessions.UpdateOne(ctx, append(are, places(h.Seats, free)...), bson.D{
 		{"$set", places(h.Seats, taken)},
 		{"$inc", bson.D{{"seatsAvailable", -int64(len(h.Seats))}}},
@@ -158,7 +158,7 @@ func places(seats []Seat, value int32) (d bson.D) {
 
 // forget has an active cart no longer name a hold.
 func (s *Seating) forget(ctx context.Context, cart string, h Hold) (bool, error) {
-	now := s.Now()
+	now := s.env.Now()
 	res, err := s.carts.UpdateOne(ctx, append(s.active(cart, now), bson.E{"holds._id", h.ID}), bson.D{
 		{"$pull", bson.D{{"holds", bson.D{{"_id", h.ID}}}}},
 		{"$inc", bson.D{{"total", -h.Total}}},

@@ -15,7 +15,7 @@ import (
 //
 // Of a cart that was checked out before, the receipt is returned, and pay is not called.
 func (s *Seating) Checkout(ctx context.Context, cart string, pay func(ctx context.Context, c *Cart) error) (*Receipt, error) {
-	now := s.Now()
+	now := s.env.Now()
 	c, err := s.step(ctx, s.active(cart, now), Paying, bson.D{{"deadline", now.Add(s.cfg.Timeout)}})
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *Seating) Checkout(ctx context.Context, cart string, pay func(ctx contex
 			return nil, errors.Join(fmt.Errorf("seating: pay cart %s: %w", cart, err), s.reopen(ctx, c, c.Holds))
 		}
 	}
-	done, err := s.step(ctx, asIs(c), Done, bson.D{{"deadline", s.Now().Add(s.cfg.Timeout)}})
+	done, err := s.step(ctx, asIs(c), Done, bson.D{{"deadline", s.env.Now().Add(s.cfg.Timeout)}})
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Seating) Checkout(ctx context.Context, cart string, pay func(ctx contex
 	if err := s.finish(ctx, done); err != nil {
 		return nil, err
 	}
-	s.Metrics.Add("seating.sold", 1)
+	s.env.Metrics.Add("seating.sold", 1)
 	return s.Receipt(ctx, cart)
 }
 
@@ -110,7 +110,7 @@ func (s *Seating) reopen(ctx context.Context, c *Cart, holds []Hold) error {
 		total += h.Total
 	}
 	_, err := s.step(ctx, asIs(c), Active, bson.D{
-		{"holds", holds}, {"total", total}, {"deadline", s.Now().Add(s.cfg.HoldTime)},
+		{"holds", holds}, {"total", total}, {"deadline", s.env.Now().Add(s.cfg.HoldTime)},
 	})
 	return err
 }
@@ -122,7 +122,7 @@ func asIs(c *Cart) bson.D {
 
 // step brings the cart that a condition selects into a state; it returns nil where there is none.
 func (s *Seating) step(ctx context.Context, from bson.D, to State, set bson.D) (*Cart, error) {
-	change := bson.D{{"$set", append(set, bson.E{"state", to}, bson.E{"modified", s.Now()})}}
+	change := bson.D{{"$set", append(set, bson.E{"state", to}, bson.E{"modified", s.env.Now()})}}
 	c := &Cart{}
 	err := s.carts.FindOneAndUpdate(ctx, from, change, options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(c)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -176,7 +176,7 @@ func (s *Seating) Return(ctx context.Context, cart string) error {
 
 func (s *Seating) end(ctx context.Context, cart string, from, to State) error {
 	is := bson.D{{"_id", cart}, {"state", from}}
-	c, err := s.step(ctx, is, to, bson.D{{"deadline", s.Now().Add(s.cfg.Timeout)}})
+	c, err := s.step(ctx, is, to, bson.D{{"deadline", s.env.Now().Add(s.cfg.Timeout)}})
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ var operations = map[string]operation{
 		if _, err := s.Name(ctx, "1", "s1", 10, seating.Seat{3, 3}); err != nil {
 			return err
 		}
-		s.Clock.(*patterntest.Clock).Advance(time.Hour)
+		s.Clock().(*patterntest.Clock).Advance(time.Hour)
 		_, err := s.Repair(ctx)
 		return err
 	}, []bool{false}},

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/patterns"
 )
 
 // Name has a cart name seats that are not held yet, as the first half of Hold.
@@ -16,3 +18,6 @@ func (s *Seating) Name(ctx context.Context, cart, session string, total int64, s
 func (s *Seating) Take(ctx context.Context, cart string, h *Hold) (bool, error) {
 	return s.take(ctx, cart, *h)
 }
+
+// Clock returns the clock of the Config.
+func (s *Seating) Clock() patterns.Clock { return s.env.Clock }

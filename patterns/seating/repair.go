@@ -21,7 +21,7 @@ func (s *Seating) Repair(ctx context.Context) (int64, error) {
 
 func (s *Seating) repairCarts(ctx context.Context) (n int64, err error) {
 	var failed []error
-	err = patterns.Each(ctx, s.carts, bson.D{{"deadline", bson.D{{"$lte", s.Now()}}}}, func(c *Cart) error {
+	err = patterns.Each(ctx, s.carts, bson.D{{"deadline", bson.D{{"$lte", s.env.Now()}}}}, func(c *Cart) error {
 		if err := s.drive(ctx, c); err != nil {
 			failed = append(failed, fmt.Errorf("cart %s: %w", c.ID, err))
 			return nil
@@ -52,19 +52,19 @@ func (s *Seating) drive(ctx context.Context, c *Cart) error {
 	case Done, Canceled, Expired, Returned:
 		return s.finish(ctx, c)
 	}
-	next, err := s.step(ctx, asIs(c), to, bson.D{{"deadline", s.Now().Add(s.cfg.Timeout)}})
+	next, err := s.step(ctx, asIs(c), to, bson.D{{"deadline", s.env.Now().Add(s.cfg.Timeout)}})
 	if next == nil || err != nil { // its owner was faster
 		return err
 	}
-	s.Logger.Info("a cart was ended for its process", "cart", c.ID, "was", c.State, "is", next.State)
-	s.Metrics.Add("seating."+string(to), 1)
+	s.env.Logger.Info("a cart was ended for its process", "cart", c.ID, "was", c.State, "is", next.State)
+	s.env.Metrics.Add("seating."+string(to), 1)
 	return s.finish(ctx, next)
 }
 
 // repairSessions frees what is held by no cart. The reservation is read before the cart: as carts name what they hold before they hold it,
 // one that does not will not.
 func (s *Seating) repairSessions(ctx context.Context) (n int64, err error) {
-	old := s.Now().Add(-s.cfg.HoldTime)
+	old := s.env.Now().Add(-s.cfg.HoldTime)
 	found, err := s.sessions.Find(ctx, bson.D{{"reservations.at", bson.D{{"$lte", old}}}},
 		options.Find().SetProjection(bson.D{{"reservations", 1}}))
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Seating) repairSessions(ctx context.Context) (n int64, err error) {
 			if err := s.update(ctx, []Hold{{ID: r.ID, Session: session.ID, Seats: r.Seats}}, release(r.Cart)); err != nil {
 				return n, err
 			}
-			s.Logger.Warn("seats were held by nobody", "session", session.ID, "cart", r.Cart)
+			s.env.Logger.Warn("seats were held by nobody", "session", session.ID, "cart", r.Cart)
 			n++
 		}
 	}
@@ -112,7 +112,7 @@ func (c *Cart) owns(hold bson.ObjectID) bool {
 
 // Run repairs, again and again, until ctx ends.
 func (s *Seating) Run(ctx context.Context) error {
-	return patterns.Repeat(ctx, s.Env, s.cfg.Pace, "repair failed", func(ctx context.Context) error {
+	return patterns.Repeat(ctx, s.env, s.cfg.Pace, "repair failed", func(ctx context.Context) error {
 		_, err := s.Repair(ctx)
 		return err
 	})

@@ -65,7 +65,7 @@ type Config struct {
 
 // Seating holds and sells seats. It is safe for concurrent use.
 type Seating struct {
-	patterns.Env
+	env                                patterns.Env
 	cfg                                Config
 	db                                 *mongo.Database
 	layouts, sessions, carts, receipts *mongo.Collection
@@ -93,7 +93,7 @@ func New(db *mongo.Database, cfg Config) (*Seating, error) {
 		}
 	}
 	return &Seating{
-		Env: cfg.WithDefaults(), cfg: cfg, db: db,
+		env: cfg.WithDefaults(), cfg: cfg, db: db,
 		layouts: db.Collection(cfg.Layouts), sessions: db.Collection(cfg.Sessions),
 		carts: db.Collection(cfg.Carts), receipts: db.Collection(cfg.Receipts),
 	}, nil

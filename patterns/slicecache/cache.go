@@ -41,7 +41,7 @@ type CacheConfig struct {
 // miss the same value at the same time, one makes it and the others wait. It is safe for concurrent
 // use.
 type Cache[T any] struct {
-	patterns.Env
+	env      patterns.Env
 	coll     *mongo.Collection
 	cfg      CacheConfig
 	prepared patterns.Prepared
@@ -63,7 +63,7 @@ func NewCache[T any](db *mongo.Database, cfg CacheConfig) (*Cache[T], error) {
 			*d.value = d.without
 		}
 	}
-	return &Cache[T]{Env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), cfg: cfg}, nil
+	return &Cache[T]{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), cfg: cfg}, nil
 }
 
 // slot is an entry of the cache: a value, somebody who loads one, or both.
@@ -83,13 +83,13 @@ func (c *Cache[T]) Get(ctx context.Context, key string, load Load[T]) (value T, 
 		return value, err
 	}
 	for {
-		s, now := slot[T]{}, c.Now()
+		s, now := slot[T]{}, c.env.Now()
 		err := c.coll.FindOne(ctx, bson.D{{"_id", key}}, options.FindOne().SetProjection(bson.D{{"loader", 0}})).Decode(&s)
 		if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
 			return value, fmt.Errorf("slicecache: get %s: %w", key, err)
 		}
 		if s.Value != nil && now.Before(s.Fresh) {
-			c.Metrics.Add("slicecache.hits", 1)
+			c.env.Metrics.Add("slicecache.hits", 1)
 			return *s.Value, nil
 		}
 		token, err := c.lease(ctx, key, now)
@@ -97,14 +97,14 @@ func (c *Cache[T]) Get(ctx context.Context, key string, load Load[T]) (value T, 
 			return value, err
 		}
 		if !token.IsZero() {
-			c.Metrics.Add("slicecache.misses", 1)
+			c.env.Metrics.Add("slicecache.misses", 1)
 			return c.load(ctx, key, token, load)
 		}
 		if s.Value != nil && now.Before(s.Fresh.Add(c.cfg.Stale)) {
-			c.Metrics.Add("slicecache.stale", 1)
+			c.env.Metrics.Add("slicecache.stale", 1)
 			return *s.Value, nil
 		}
-		if err := c.Clock.Sleep(ctx, c.cfg.Poll/2+rand.N(c.cfg.Poll)); err != nil {
+		if err := c.env.Clock.Sleep(ctx, c.cfg.Poll/2+rand.N(c.cfg.Poll)); err != nil {
 			return value, err
 		}
 	}
@@ -136,9 +136,9 @@ func (c *Cache[T]) lease(ctx context.Context, key string, now time.Time) (token 
 // load makes a value and keeps it, unless the key was removed or given to another one meanwhile.
 func (c *Cache[T]) load(ctx context.Context, key string, token bson.ObjectID, load Load[T]) (T, error) {
 	mine := bson.D{{"_id", key}, {"loader.token", token}}
-	started := c.Clock.Now()
+	started := c.env.Clock.Now()
 	value, tags, err := load(ctx)
-	c.Metrics.Observe("slicecache.load", c.Clock.Now().Sub(started))
+	c.env.Metrics.Observe("slicecache.load", c.env.Clock.Now().Sub(started))
 	if err != nil {
 		release := bson.D{{"$unset", bson.D{{"loader", ""}}}}
 		if _, e := c.coll.UpdateOne(context.WithoutCancel(ctx), mine, release); e != nil {
@@ -154,7 +154,7 @@ func (c *Cache[T]) load(ctx context.Context, key string, token bson.ObjectID, lo
 
 // put is the update that gives a key a value.
 func (c *Cache[T]) put(value T, tags []string) bson.D {
-	fresh := c.Now().Add(c.cfg.TTL)
+	fresh := c.env.Now().Add(c.cfg.TTL)
 	set := bson.D{{"value", value}, {"fresh", fresh}, {"expires", fresh.Add(c.cfg.Stale)}}
 	unset := bson.D{{"loader", ""}}
 	if len(tags) > 0 {
@@ -217,7 +217,7 @@ func (c *Cache[T]) Check(ctx context.Context) (out []patterns.Violation, err err
 			}}}}}},
 		},
 		RuleLoader: {bson.D{{"$and", bson.A{has("$loader"), bson.D{{"$or", bson.A{
-			not(isDate("$loader.until")), bson.D{{"$gt", bson.A{"$loader.until", c.Now().Add(c.cfg.Lease)}}},
+			not(isDate("$loader.until")), bson.D{{"$gt", bson.A{"$loader.until", c.env.Now().Add(c.cfg.Lease)}}},
 		}}}}}}},
 	} {
 		found, err := c.coll.Find(ctx, bson.D{{"$expr", bson.D{{"$or", wrong}}}},
@@ -254,7 +254,7 @@ func (c *Cache[T]) EnsureIndexes(ctx context.Context) error {
 
 // ready fails before the first use without EnsureIndexes: entries would never go.
 func (c *Cache[T]) ready(ctx context.Context) error {
-	return c.prepared.Check(ctx, c.coll.Database(), c.Logger, c.Indexes)
+	return c.prepared.Check(ctx, c.coll.Database(), c.env.Logger, c.Indexes)
 }
 
 // ShardKeys returns how entries are distributed over shards.

@@ -56,7 +56,7 @@ func (l *Latest[T]) Repair(ctx context.Context) (n int, err error) {
 		n++
 	}
 	if n > 0 {
-		l.Logger.Info("caches of latest items were mended", "count", n)
+		l.env.Logger.Info("caches of latest items were mended", "count", n)
 	}
 	return n, nil
 }

@@ -59,7 +59,7 @@ type stored[T any] struct {
 // Latest keeps the latest items of each parent inside the parent's document, beside the collection that has all of them. It is safe for
 // concurrent use.
 type Latest[T any] struct {
-	patterns.Env
+	env            patterns.Env
 	parents, items *mongo.Collection
 	cfg            LatestConfig[T]
 	rev            string // the field that counts changes of the cache
@@ -83,7 +83,7 @@ func NewLatest[T any](db *mongo.Database, cfg LatestConfig[T]) (*Latest[T], erro
 		cfg.Field = "latest"
 	}
 	return &Latest[T]{
-		Env: cfg.WithDefaults(), parents: db.Collection(cfg.Parents), items: db.Collection(cfg.Items), cfg: cfg, rev: cfg.Field + "Rev",
+		env: cfg.WithDefaults(), parents: db.Collection(cfg.Parents), items: db.Collection(cfg.Items), cfg: cfg, rev: cfg.Field + "Rev",
 	}, nil
 }
 
@@ -97,7 +97,7 @@ func (l *Latest[T]) Add(ctx context.Context, parent any, item *Item[T]) error {
 		item.ID = bson.NewObjectID()
 	}
 	if item.At.IsZero() {
-		item.At = l.Now()
+		item.At = l.env.Now()
 	}
 	if _, err := l.items.InsertOne(ctx, stored[T]{*item, parent}); err != nil && !mongo.IsDuplicateKeyError(err) {
 		return fmt.Errorf("slicecache: add an item to %v: %w", parent, err)

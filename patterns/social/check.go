@@ -38,7 +38,7 @@ func expr(e any) bson.D { return match(bson.D{{"$expr", e}}) }
 func op(name string, args ...any) bson.D { return bson.D{{name, bson.A(args)}} }
 
 func (n *Network) findings() []finding {
-	late := match(bson.D{{"until", bson.D{{"$lte", n.Now()}}}})
+	late := match(bson.D{{"until", bson.D{{"$lte", n.env.Now()}}}})
 	out := []finding{
 		{RuleBlocked, n.blocks, n.together("from", "to")},
 		{RuleBlocked, n.blocks, n.together("to", "from")},
@@ -138,7 +138,7 @@ func each(ctx context.Context, coll *mongo.Collection, p mongo.Pipeline, fn func
 // from as many processes as you like.
 func (n *Network) Finish(ctx context.Context) (done int, err error) {
 	for _, ch := range n.channels() {
-		late := mongo.Pipeline{match(bson.D{{"until", bson.D{{"$lte", n.Now()}}}})}
+		late := mongo.Pipeline{match(bson.D{{"until", bson.D{{"$lte", n.env.Now()}}}})}
 		err := each(ctx, ch.out, late, func(doc bson.Raw) error {
 			done++
 			return n.finish(ctx, ch, doc)
@@ -185,7 +185,7 @@ func (n *Network) finish(ctx context.Context, ch channel, doc bson.Raw) error {
 	if err := bson.Unmarshal(doc, &l); err != nil {
 		return err
 	}
-	n.Logger.Warn("a letter is finished by another process", "collection", ch.out.Name(), "id", l.ID.Hex(), "state", l.State)
+	n.env.Logger.Warn("a letter is finished by another process", "collection", ch.out.Name(), "id", l.ID.Hex(), "state", l.State)
 	if l.State != deleting {
 		return n.distribute(ctx, ch, &l)
 	}

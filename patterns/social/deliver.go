@@ -47,7 +47,7 @@ type Item struct {
 func (l *letter) item() Item { return Item{ID: l.ID, Author: l.Author, At: l.At, Text: l.Text} }
 
 func (n *Network) lease() *time.Time {
-	until := n.Now().Add(n.cfg.Lease)
+	until := n.env.Now().Add(n.cfg.Lease)
 	return &until
 }
 
@@ -59,7 +59,7 @@ func (n *Network) send(ctx context.Context, ch channel, l *letter) error {
 	if l.ID.IsZero() {
 		l.ID = bson.NewObjectID()
 	}
-	l.At, l.State, l.Until = n.Now(), sending, n.lease()
+	l.At, l.State, l.Until = n.env.Now(), sending, n.lease()
 	if l.Pull {
 		l.State, l.Until = sent, nil
 	}
@@ -159,7 +159,7 @@ func (n *Network) deliver(ctx context.Context, ch channel, l *letter, owners []s
 			}
 			left = append(left, owners[e.Index])
 		}
-		n.Metrics.Add("social.copies", int64(len(owners)-len(left)))
+		n.env.Metrics.Add("social.copies", int64(len(owners)-len(left)))
 		if owners, err = n.without(ctx, ch, l.ID, left); err != nil {
 			return err
 		}

@@ -132,7 +132,7 @@ func (n *Network) Block(ctx context.Context, user, other string) error {
 	if err := n.ready(ctx); err != nil {
 		return err
 	}
-	if err := link(ctx, n.blocks, user, other, bson.D{{"at", n.Now()}}); err != nil {
+	if err := link(ctx, n.blocks, user, other, bson.D{{"at", n.env.Now()}}); err != nil {
 		return fmt.Errorf("social: block %s: %w", other, err)
 	}
 	if _, err := n.follows.DeleteMany(ctx, either(user, other)); err != nil {

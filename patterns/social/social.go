@@ -46,7 +46,7 @@ type Config struct {
 
 // Network is a social network. It is safe for concurrent use.
 type Network struct {
-	patterns.Env
+	env                    patterns.Env
 	cfg                    Config
 	db                     *mongo.Database
 	users, follows, blocks *mongo.Collection
@@ -70,7 +70,7 @@ func New(db *mongo.Database, cfg Config) (*Network, error) {
 	}
 	coll := func(name string) *mongo.Collection { return db.Collection(cfg.Prefix + name) }
 	return &Network{
-		Env: cfg.WithDefaults(), cfg: cfg, db: db, users: coll("users"), follows: coll("follows"), blocks: coll("blocks"),
+		env: cfg.WithDefaults(), cfg: cfg, db: db, users: coll("users"), follows: coll("follows"), blocks: coll("blocks"),
 		posts: channel{coll("posts"), coll("feeds")}, messages: channel{coll("messages"), coll("inbox")},
 	}, nil
 }
@@ -109,7 +109,7 @@ func (n *Network) EnsureIndexes(ctx context.Context) error {
 
 // ready fails before the first use without the indexes: pairs and letters would be there twice.
 func (n *Network) ready(ctx context.Context) error {
-	return n.prepared.Check(ctx, n.db, n.Logger, n.Indexes)
+	return n.prepared.Check(ctx, n.db, n.env.Logger, n.Indexes)
 }
 
 // ShardKeys returns how the collections are distributed over shards.

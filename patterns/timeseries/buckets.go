@@ -30,7 +30,7 @@ func New(db *mongo.Database, cfg Config) (*Buckets, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Buckets{store: store{Env: cfg.Env, coll: db.Collection(cfg.Collection), cfg: cfg, ahead: time.Hour}}
+	b := &Buckets{store: store{env: cfg.Env, coll: db.Collection(cfg.Collection), cfg: cfg, ahead: time.Hour}}
 	switch cfg.Resolution {
 	case Seconds:
 		b.slot, b.slots, b.field = time.Second, 60, "seconds"

@@ -16,7 +16,7 @@ import (
 // Native is a series in a time-series collection, in which the server keeps the single samples, compressed. It is safe for concurrent
 // use.
 type Native struct {
-	patterns.Env
+	env  patterns.Env
 	coll *mongo.Collection
 	cfg  Config
 
@@ -31,7 +31,7 @@ func NewNative(db *mongo.Database, cfg Config) (*Native, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Native{Env: cfg.Env, coll: db.Collection(cfg.Collection), cfg: cfg}, nil
+	return &Native{env: cfg.Env, coll: db.Collection(cfg.Collection), cfg: cfg}, nil
 }
 
 // Codes of errors.

@@ -16,7 +16,7 @@ import (
 // store is what Buckets and Windows have in common: a document for each tag and span of time, which is made with zeros beforehand, or
 // when it is first needed.
 type store struct {
-	patterns.Env
+	env   patterns.Env
 	coll  *mongo.Collection
 	cfg   Config
 	span  time.Duration
@@ -74,13 +74,13 @@ func (s *store) prefill(ctx context.Context, samples []Sample) {
 			continue
 		}
 		if _, err := s.Preallocate(ctx, sample.Tag, next, next.Add(s.ahead)); err != nil {
-			s.Logger.Warn("the next documents of a tag were not made", "tag", sample.Tag, "error", err)
+			s.env.Logger.Warn("the next documents of a tag were not made", "tag", sample.Tag, "error", err)
 		}
 	}
 }
 
 // next returns when the next documents begin.
-func (s *store) next() time.Time { return floor(s.Now(), s.ahead).Add(s.ahead) }
+func (s *store) next() time.Time { return floor(s.env.Now(), s.ahead).Add(s.ahead) }
 
 // PreallocateNext makes the next hour's documents (the next six hours', in Windows) of all tags that have samples in the current one, and
 // spreads this over the time that is left until half of Lead. It returns how many tags that were.
@@ -96,8 +96,8 @@ func (s *store) PreallocateNext(ctx context.Context) (tags int, err error) {
 			return i, err
 		}
 		left := time.Duration(len(active) - 1 - i)
-		if pause := next.Sub(s.Now()) - s.cfg.Lead/2; pause > 0 && left > 0 {
-			if err := s.Clock.Sleep(ctx, pause/(left+1)); err != nil {
+		if pause := next.Sub(s.env.Now()) - s.cfg.Lead/2; pause > 0 && left > 0 {
+			if err := s.env.Clock.Sleep(ctx, pause/(left+1)); err != nil {
 				return i, err
 			}
 		}
@@ -109,15 +109,15 @@ func (s *store) PreallocateNext(ctx context.Context) (tags int, err error) {
 func (s *store) Run(ctx context.Context) error {
 	for {
 		next := s.next()
-		if err := s.Clock.Sleep(ctx, next.Add(-s.cfg.Lead).Sub(s.Now())); err != nil {
+		if err := s.env.Clock.Sleep(ctx, next.Add(-s.cfg.Lead).Sub(s.env.Now())); err != nil {
 			return err
 		}
 		n, err := s.PreallocateNext(ctx)
 		if err != nil && ctx.Err() == nil {
-			s.Logger.Warn("the next documents were not made", "error", err)
+			s.env.Logger.Warn("the next documents were not made", "error", err)
 		}
-		s.Metrics.Add("timeseries.preallocated", int64(n))
-		if err := s.Clock.Sleep(ctx, next.Sub(s.Now())); err != nil {
+		s.env.Metrics.Add("timeseries.preallocated", int64(n))
+		if err := s.env.Clock.Sleep(ctx, next.Sub(s.env.Now())); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,7 @@ func NewWindows(db *mongo.Database, cfg Config) (*Windows, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Windows{store{Env: cfg.Env, coll: db.Collection(cfg.Collection), cfg: cfg, span: windowHours * time.Hour}}
+	w := &Windows{store{env: cfg.Env, coll: db.Collection(cfg.Collection), cfg: cfg, span: windowHours * time.Hour}}
 	w.ahead = w.span
 	w.zeros = func() bson.D {
 		hour := make([]int64, 60)

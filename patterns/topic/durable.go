@@ -50,7 +50,7 @@ func (t *Topics) Consume(ctx context.Context, name string, in Interest, handle H
 		if !standby {
 			return err
 		}
-		if err := t.Clock.Sleep(ctx, t.cfg.Await); err != nil {
+		if err := t.env.Clock.Sleep(ctx, t.cfg.Await); err != nil {
 			return err
 		}
 		failed = nil
@@ -77,7 +77,7 @@ func (t *Topics) consume(ctx context.Context, lease *lock.Lease, name string, in
 			return err
 		}
 	}
-	saved := t.Now()
+	saved := t.env.Now()
 	for {
 		m, err := sub.poll(ctx)
 		if err != nil {
@@ -90,7 +90,7 @@ func (t *Topics) consume(ctx context.Context, lease *lock.Lease, name string, in
 			}
 			handled = 1
 		}
-		now, p := t.Now(), sub.Position()
+		now, p := t.env.Now(), sub.Position()
 		if handled > 0 || now.Sub(saved) >= idleTime && !p.equal(last) {
 			if err := t.store(ctx, lease, name, p, handled); err != nil {
 				return err
@@ -106,7 +106,7 @@ func (t *Topics) store(ctx context.Context, lease *lock.Lease, name string, p Po
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.cfg.Lease)
 	defer cancel()
 	when, set := lease.Guard("fence")
-	set = append(set, bson.E{"position", p}, bson.E{"updated", t.Now()})
+	set = append(set, bson.E{"position", p}, bson.E{"updated", t.env.Now()})
 	change := bson.D{{"$set", set}, {"$inc", bson.D{{"handled", int64(handled)}}}}
 	_, err := t.subscribers.UpdateOne(ctx, append(bson.D{{"_id", name}}, when...), change, options.UpdateOne().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) {

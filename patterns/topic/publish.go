@@ -44,7 +44,7 @@ func (t *Topics) PublishAll(ctx context.Context, drafts []Draft) (published int,
 		published += known
 		messages = messages[known+1:]
 	}
-	t.Metrics.Add("topic.published", int64(published))
+	t.env.Metrics.Add("topic.published", int64(published))
 	return published, nil
 }
 
@@ -56,7 +56,7 @@ func (t *Topics) message(d *Draft) (*Message, error) {
 	if d.ID == "" {
 		d.ID = bson.NewObjectID().Hex()
 	}
-	m := &Message{ID: d.ID, Topic: d.Topic, At: t.Now(), Data: bson.RawValue{Type: bson.TypeNull}}
+	m := &Message{ID: d.ID, Topic: d.Topic, At: t.env.Now(), Data: bson.RawValue{Type: bson.TypeNull}}
 	if d.Data != nil {
 		kind, data, err := bson.MarshalValue(d.Data)
 		if err != nil {

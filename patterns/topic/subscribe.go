@@ -107,7 +107,7 @@ func (t *Topics) Subscribe(ctx context.Context, in Interest) (*Subscription, err
 	if err := t.ready(ctx); err != nil {
 		return nil, err
 	}
-	s := &Subscription{topics: t, asked: t.Now()}
+	s := &Subscription{topics: t, asked: t.env.Now()}
 	if in.From.kind == fromTime {
 		s.since = in.From.time
 	}
@@ -157,14 +157,14 @@ func (s *Subscription) poll(ctx context.Context) (*Message, error) {
 		return nil, nil
 	}
 	s.since = time.Time{}
-	s.topics.Metrics.Add("topic.delivered", 1)
+	s.topics.env.Metrics.Add("topic.delivered", 1)
 	return m, nil
 }
 
 // lookAhead asks from time to time which message is the newest: a subscriber whose messages are rare would otherwise seem to be where the
 // last of them was, which may have been overwritten long ago.
 func (s *Subscription) lookAhead(ctx context.Context) (*Message, error) {
-	now := s.topics.Now()
+	now := s.topics.env.Now()
 	if now.Sub(s.asked) < idleTime {
 		return nil, nil
 	}

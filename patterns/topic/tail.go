@@ -142,8 +142,8 @@ func (t *Topics) overrun(ctx context.Context, after Position) error {
 	if oldest != nil {
 		e.Oldest = oldest.Position()
 	}
-	t.Metrics.Add("topic.overrun", 1)
-	t.Logger.Warn("messages were lost to a subscriber that was too slow", "after", after.At(), "oldest", e.Oldest.At())
+	t.env.Metrics.Add("topic.overrun", 1)
+	t.env.Logger.Warn("messages were lost to a subscriber that was too slow", "after", after.At(), "oldest", e.Oldest.At())
 	return e
 }
 
@@ -167,7 +167,7 @@ func (s *tail) interrupted(ctx context.Context) error {
 	case errors.As(err, &server) && server.HasErrorCode(cappedPositionLost):
 		return s.topics.overrun(ctx, s.pos)
 	case err != nil:
-		s.topics.Logger.Warn("a topic is followed anew", "error", err)
+		s.topics.env.Logger.Warn("a topic is followed anew", "error", err)
 	}
-	return s.topics.Clock.Sleep(ctx, pause)
+	return s.topics.env.Clock.Sleep(ctx, pause)
 }

@@ -66,7 +66,7 @@ type Config struct {
 
 // Topics are the topics of a collection. It is safe for concurrent use.
 type Topics struct {
-	patterns.Env
+	env         patterns.Env
 	cfg         Config
 	coll        *mongo.Collection
 	subscribers *mongo.Collection
@@ -101,7 +101,7 @@ func New(db *mongo.Database, cfg Config) (*Topics, error) {
 		return nil, err
 	}
 	return &Topics{
-		Env: cfg.Env, cfg: cfg, coll: db.Collection(cfg.Name), subscribers: db.Collection(cfg.Name + "_subscribers"), locks: locks,
+		env: cfg.Env, cfg: cfg, coll: db.Collection(cfg.Name), subscribers: db.Collection(cfg.Name + "_subscribers"), locks: locks,
 	}, nil
 }
 
@@ -145,7 +145,7 @@ func (t *Topics) ready(ctx context.Context) error {
 	if t.cfg.Form == ByTail {
 		return t.prepared.CheckKind(ctx, t.coll, patterns.Capped)
 	}
-	return t.prepared.Check(ctx, t.coll.Database(), t.Logger, t.Indexes)
+	return t.prepared.Check(ctx, t.coll.Database(), t.env.Logger, t.Indexes)
 }
 
 // ShardKeys returns how an ordinary collection is distributed over shards. A capped one cannot be.

@@ -314,14 +314,14 @@ func TestBroken(t *testing.T) {
 	check(other(topic.Config{Size: 20}), topic.RuleSize)
 	check(other(topic.Config{Max: 2}), topic.RuleCount)
 	_, err := db.Collection("plain").InsertOne(t.Context(), bson.D{
-		{"topic", "a"}, {"at", topics.Now()}, {"seq", bson.Timestamp{}},
+		{"topic", "a"}, {"at", time.Now()}, {"seq", bson.Timestamp{}},
 	})
 	must(t, err)
 	check(other(topic.Config{Name: "plain"}), topic.RuleCapped)
 	for rule, doc := range map[string]bson.D{
-		topic.RuleTopic: {{"at", topics.Now()}, {"seq", bson.Timestamp{}}},
+		topic.RuleTopic: {{"at", time.Now()}, {"seq", bson.Timestamp{}}},
 		topic.RuleTime:  {{"topic", "a"}, {"seq", bson.Timestamp{}}},
-		topic.RulePlace: {{"topic", "a"}, {"at", topics.Now()}},
+		topic.RulePlace: {{"topic", "a"}, {"at", time.Now()}},
 	} {
 		name := fmt.Sprint("of ", rule)
 		topics := newTopics(t, db, func(c *topic.Config) { c.Name = name })

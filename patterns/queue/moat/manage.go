@@ -34,7 +34,7 @@ func (m *Moat) Stats(ctx context.Context) (*Stats, error) {
 		return nil, err
 	}
 	if len(first) > 0 {
-		out.Oldest = m.Now().Sub(first[0].At)
+		out.Oldest = m.env.Now().Sub(first[0].At)
 	}
 	return out, nil
 }
@@ -98,7 +98,7 @@ func (m *Moat) Flush(ctx context.Context) error {
 		if len(first) == 0 || first[0].Seq.After(last[0].Seq) {
 			return nil
 		}
-		if err := m.Clock.Sleep(ctx, m.cfg.Pace/10); err != nil {
+		if err := m.env.Clock.Sleep(ctx, m.cfg.Pace/10); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,7 @@ type Config struct {
 
 // Moat keeps writes for another deployment. It is safe for concurrent use.
 type Moat struct {
-	patterns.Env
+	env    patterns.Env
 	cfg    Config
 	coll   *mongo.Collection
 	remote *mongo.Database
@@ -92,7 +92,7 @@ func New(local, remote *mongo.Database, cfg Config) (*Moat, error) {
 		return nil, err
 	}
 	return &Moat{
-		Env: cfg.Env, cfg: cfg, coll: local.Collection(cfg.Collection), remote: remote, locks: locks, kick: make(chan struct{}, 1),
+		env: cfg.Env, cfg: cfg, coll: local.Collection(cfg.Collection), remote: remote, locks: locks, kick: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -132,7 +132,7 @@ func (m *Moat) EnsureIndexes(ctx context.Context) error {
 
 // ready fails before the first use without EnsureIndexes: writes that were made would never go.
 func (m *Moat) ready(ctx context.Context) error {
-	return m.prepared.Check(ctx, m.coll.Database(), m.Logger, m.Indexes)
+	return m.prepared.Check(ctx, m.coll.Database(), m.env.Logger, m.Indexes)
 }
 
 // ShardKeys returns none: the writes are in one order, which is that of one server.

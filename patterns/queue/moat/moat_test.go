@@ -412,7 +412,7 @@ func TestBroken(t *testing.T) {
 		moat.RuleWhole:  func(w *moat.Write) { w.Data = nil },
 		moat.RuleReason: func(w *moat.Write) { w.State = moat.Rejected },
 		moat.RuleWaits:  func(w *moat.Write) { w.Error = "no" },
-		moat.RuleKept:   func(w *moat.Write) { w.Expires = m.Now().Add(time.Hour) },
+		moat.RuleKept:   func(w *moat.Write) { w.Expires = time.Now().Add(time.Hour) },
 		moat.RulePlace:  nil,
 	} {
 		w := good

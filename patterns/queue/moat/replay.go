@@ -23,9 +23,9 @@ func (m *Moat) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := m.locks.Do(ctx, lockName, m.replay)
 		if err != nil && !errors.Is(err, lock.ErrHeld) && ctx.Err() == nil {
-			m.Logger.Error("the replay of writes was interrupted", "error", err)
+			m.env.Logger.Error("the replay of writes was interrupted", "error", err)
 		}
-		_ = m.Clock.Sleep(ctx, m.cfg.Pace) // it ends early when ctx does
+		_ = m.env.Clock.Sleep(ctx, m.cfg.Pace) // it ends early when ctx does
 	}
 	return ctx.Err()
 }
@@ -49,16 +49,16 @@ func (m *Moat) replay(ctx context.Context, lease *lock.Lease) error {
 		switch {
 		case errors.Is(err, ErrAway):
 			if !m.away.Swap(true) {
-				m.Logger.Warn("the remote deployment is away", "error", err)
+				m.env.Logger.Warn("the remote deployment is away", "error", err)
 			}
-			_ = m.Clock.Sleep(ctx, m.cfg.Pace) // it ends early when ctx does
+			_ = m.env.Clock.Sleep(ctx, m.cfg.Pace) // it ends early when ctx does
 		case err != nil:
 			return err
 		case n == 0:
 			m.wait(ctx)
 		default:
 			if m.away.Swap(false) {
-				m.Logger.Info("the remote deployment is back")
+				m.env.Logger.Info("the remote deployment is back")
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func (m *Moat) wait(ctx context.Context) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = m.Clock.Sleep(sleep, m.cfg.Pace) // it ends early when ctx does
+		_ = m.env.Clock.Sleep(sleep, m.cfg.Pace) // it ends early when ctx does
 	}()
 	select {
 	case <-m.kick:
@@ -142,13 +142,13 @@ func (m *Moat) make(ctx context.Context, batch []Write, by lease) error {
 		ids = append(ids, w.ID)
 	}
 	done := bson.D{
-		{"$set", bson.D{{"state", Made}, {"expires", m.Now().Add(m.cfg.Keep)}}},
+		{"$set", bson.D{{"state", Made}, {"expires", m.env.Now().Add(m.cfg.Keep)}}},
 		{"$unset", bson.D{{"data", ""}}},
 	}
 	if _, err := m.coll.UpdateMany(ctx, bson.D{{"_id", bson.D{{"$in", ids}}}}, done); err != nil {
 		return fmt.Errorf("moat: say that writes were made: %w", err)
 	}
-	m.Metrics.Add("moat.made", int64(len(ids)))
+	m.env.Metrics.Add("moat.made", int64(len(ids)))
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (m *Moat) reject(ctx context.Context, w Write, why string) error {
 	if _, err := m.coll.UpdateOne(ctx, bson.D{{"_id", w.ID}}, bson.D{{"$set", set}}); err != nil {
 		return fmt.Errorf("moat: reject write %s: %w", w.ID.Hex(), err)
 	}
-	m.Metrics.Add("moat.rejected", 1)
-	m.Logger.Warn("a write was rejected", "write", w.ID.Hex(), "collection", w.Collection, "op", w.Op, "error", why)
+	m.env.Metrics.Add("moat.rejected", 1)
+	m.env.Logger.Warn("a write was rejected", "write", w.ID.Hex(), "collection", w.Collection, "op", w.Op, "error", why)
 	return nil
 }

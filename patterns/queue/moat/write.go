@@ -136,7 +136,7 @@ func (m *Moat) Write(ctx context.Context, writes ...Write) error {
 		if w.Collection == "" {
 			return errors.New("moat: a write has no collection")
 		}
-		w.State, w.At = Waiting, m.Now()
+		w.State, w.At = Waiting, m.env.Now()
 	}
 	if err := m.ready(ctx); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (m *Moat) Write(ctx context.Context, writes ...Write) error {
 	if err != nil {
 		return fmt.Errorf("moat: keep %d writes: %w", len(writes), err)
 	}
-	m.Metrics.Add("moat.kept", int64(len(writes)))
+	m.env.Metrics.Add("moat.kept", int64(len(writes)))
 	select {
 	case m.kick <- struct{}{}:
 	default: // the replayer is about to look
