@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
 // Errors of carts.
@@ -32,6 +33,8 @@ var (
 	// ErrUnsettled is returned by Checkout where a payment was made, and the cart was no more what was paid for: it took too long.
 	ErrUnsettled = errors.New("cart: the cart was paid, and is not sold")
 )
+
+var errs = carts.Errors{Package: "cart", Missing: ErrNotFound}
 
 // The defaults, and the bounds of documents.
 const (
@@ -107,9 +110,8 @@ func NewID() string { return rand.Text() }
 
 // Indexes returns the indexes that a shop needs.
 func (s *Shop) Indexes() []patterns.Index {
-	due := options.Index().SetPartialFilterExpression(bson.D{{"deadline", bson.D{{"$exists", true}}}})
 	return []patterns.Index{
-		{Collection: s.cfg.Carts, Model: mongo.IndexModel{Keys: bson.D{{"deadline", 1}}, Options: due}},
+		carts.ByDeadline(s.cfg.Carts),
 		{Collection: s.cfg.Inventories, Model: mongo.IndexModel{
 			Keys: bson.D{{"reservations.0.at", 1}}, Options: options.Index().SetSparse(true),
 		}},
@@ -122,33 +124,9 @@ func (s *Shop) EnsureIndexes(ctx context.Context) error {
 }
 
 // ShardKeys returns how the collections are distributed over shards.
-func (s *Shop) ShardKeys() (keys []patterns.ShardKey) {
-	for _, coll := range []string{s.cfg.Inventories, s.cfg.Carts, s.cfg.Orders} {
-		keys = append(keys, patterns.ShardKey{Collection: coll, Key: bson.D{{"_id", "hashed"}}})
-	}
-	return keys
+func (s *Shop) ShardKeys() []patterns.ShardKey {
+	return carts.Hashed(s.cfg.Inventories, s.cfg.Carts, s.cfg.Orders)
 }
 
 // Shard distributes the collections over the shards of a cluster.
 func (s *Shop) Shard(ctx context.Context) error { return patterns.Shard(ctx, s.db, s.ShardKeys()) }
-
-// find reads a document by its _id.
-func find[T any](ctx context.Context, coll *mongo.Collection, id string) (*T, error) {
-	doc := new(T)
-	err := coll.FindOne(ctx, bson.D{{"_id", id}}).Decode(doc)
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return nil, fmt.Errorf("%w: %s %s", ErrNotFound, coll.Name(), id)
-	}
-	if err != nil {
-		return nil, wrap(err, "read %s %s", coll.Name(), id)
-	}
-	return doc, nil
-}
-
-// wrap says what was done when an error of the database occurred.
-func wrap(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("cart: %s: %w", fmt.Sprintf(format, args...), err)
-}

@@ -2,12 +2,12 @@ package cart
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
 // The rules that Check looks after.
@@ -26,7 +26,7 @@ type audit struct {
 	reserved map[bson.ObjectID]*reserved
 	sold     map[string]int64
 	orders   map[string]*Order
-	found    []patterns.Violation
+	carts.Violations
 }
 
 // reserved is a reservation and its product.
@@ -54,26 +54,22 @@ func (s *Shop) Check(ctx context.Context) ([]patterns.Violation, error) {
 	}
 	for _, r := range a.reserved {
 		if !r.named {
-			a.report(RuleReservation, s.cfg.Inventories, r.sku, "cart %s does not name %v", r.Cart, r.ID)
+			a.Report(RuleReservation, s.cfg.Inventories, r.sku, "cart %s does not name %v", r.Cart, r.ID)
 		}
 	}
 	for sku, stock := range a.stocks {
 		if stock.Sold != a.sold[sku] {
-			a.report(RuleSold, s.cfg.Inventories, sku, "%d are sold, %d were bought", stock.Sold, a.sold[sku])
+			a.Report(RuleSold, s.cfg.Inventories, sku, "%d are sold, %d were bought", stock.Sold, a.sold[sku])
 		}
 		delete(a.sold, sku)
 	}
 	for sku, n := range a.sold {
-		a.report(RuleSold, s.cfg.Inventories, sku, "%d were bought of what there is no stock of", n)
+		a.Report(RuleSold, s.cfg.Inventories, sku, "%d were bought of what there is no stock of", n)
 	}
 	for id := range a.orders {
-		a.report(RuleOrder, s.cfg.Orders, id, "there is no finished cart")
+		a.Report(RuleOrder, s.cfg.Orders, id, "there is no finished cart")
 	}
-	return a.found, nil
-}
-
-func (a *audit) report(rule, collection string, id any, format string, args ...any) {
-	a.found = append(a.found, patterns.Violation{Rule: rule, Collection: collection, ID: id, Detail: fmt.Sprintf(format, args...)})
+	return a.Violations, nil
 }
 
 func (a *audit) stock(s *Stock) {
@@ -82,12 +78,12 @@ func (a *audit) stock(s *Stock) {
 	for _, r := range s.Reservations {
 		total += r.Quantity
 		if other := a.reserved[r.ID]; other != nil {
-			a.report(RuleReservation, a.cfg.Inventories, s.SKU, "reservation %v is there twice: also of %s", r.ID, other.sku)
+			a.Report(RuleReservation, a.cfg.Inventories, s.SKU, "reservation %v is there twice: also of %s", r.ID, other.sku)
 		}
 		a.reserved[r.ID] = &reserved{Reservation: r, sku: s.SKU}
 	}
 	if total != s.Stock || s.Quantity < 0 {
-		a.report(RuleStock, a.cfg.Inventories, s.SKU, "%+v", *s)
+		a.Report(RuleStock, a.cfg.Inventories, s.SKU, "%+v", *s)
 	}
 }
 
@@ -97,10 +93,10 @@ func (a *audit) cart(c *Cart) {
 	switch {
 	case c.State == Done && (order != nil || c.Deadline.IsZero()):
 		if order == nil || order.Total != c.Total() || !slices.Equal(order.Lines, c.Lines) {
-			a.report(RuleOrder, a.cfg.Carts, c.ID, "order %+v of cart %+v", order, c)
+			a.Report(RuleOrder, a.cfg.Carts, c.ID, "order %+v of cart %+v", order, c)
 		}
 	case order != nil:
-		a.report(RuleOrder, a.cfg.Carts, c.ID, "it is %s and has an order", c.State)
+		a.Report(RuleOrder, a.cfg.Carts, c.ID, "it is %s and has an order", c.State)
 	}
 	for _, l := range c.Lines {
 		a.line(c, l)
@@ -116,8 +112,8 @@ func (a *audit) line(c *Cart, l Line) {
 	case c.State == Done && (r == nil || c.Deadline.IsZero()):
 		a.sold[l.SKU] += l.Quantity
 	case c.State == Done && r.Quantity != l.Quantity:
-		a.report(RuleSold, a.cfg.Carts, c.ID, "%d of %s are reserved of %d", r.Quantity, l.SKU, l.Quantity)
+		a.Report(RuleSold, a.cfg.Carts, c.ID, "%d of %s are reserved of %d", r.Quantity, l.SKU, l.Quantity)
 	case c.State == Active && a.cfg.Reserve == OnAdd && (r == nil || r.Quantity != l.Quantity):
-		a.report(RuleLine, a.cfg.Carts, c.ID, "%d of %s: %+v", l.Quantity, l.SKU, r)
+		a.Report(RuleLine, a.cfg.Carts, c.ID, "%d of %s: %+v", l.Quantity, l.SKU, r)
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
 // Order is what was bought, as it was when it was bought.
@@ -22,7 +24,7 @@ type Order struct {
 
 // Order returns the order of a cart, or ErrNotFound.
 func (s *Shop) Order(ctx context.Context, cart string) (*Order, error) {
-	return find[Order](ctx, s.orders, cart)
+	return carts.ByID[Order](ctx, errs, s.orders, cart)
 }
 
 // Pay collects the money for a cart, whose ID identifies the payment. What it returns is kept in the order. Its context ends when the time for
@@ -35,7 +37,7 @@ type Pay func(ctx context.Context, c *Cart) (payment any, err error)
 // Of a cart that was checked out before, the order is returned, and pay is not called.
 func (s *Shop) Checkout(ctx context.Context, cart string, shipping any, pay Pay) (*Order, error) {
 	now := s.env.Now()
-	c, err := s.step(ctx, active(cart, now), Paying, with("shipping", shipping, now.Add(s.cfg.Timeout)))
+	c, err := s.step(ctx, carts.IsActive(cart, now), Paying, with("shipping", shipping, now.Add(s.cfg.Timeout)))
 	if err != nil {
 		return nil, err
 	}
@@ -155,14 +157,14 @@ func (s *Shop) finish(ctx context.Context, c *Cart) error {
 	if c.State == Done {
 		quick, model = s.sellSame, s.sell
 		if _, err := s.orders.InsertOne(ctx, orderOf(c)); err != nil && !mongo.IsDuplicateKeyError(err) {
-			return wrap(err, "write the order of cart %s", c.ID)
+			return errs.Wrap(err, "write the order of cart %s", c.ID)
 		}
 	}
 	if _, err := s.changeBy(ctx, c, c.Lines, quick, model); err != nil {
 		return err
 	}
 	_, err := s.carts.UpdateOne(ctx, asIs(c), bson.D{{"$unset", bson.D{{"deadline", ""}}}})
-	return wrap(err, "end cart %s", c.ID)
+	return errs.Wrap(err, "end cart %s", c.ID)
 }
 
 // Cancel gives up an active cart and what it has reserved. Canceling it again is no error.

@@ -9,6 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
 // State is how far a cart has come.
@@ -77,7 +79,7 @@ func (c *Cart) line(sku string) *Line {
 
 // Cart returns a cart, or ErrNotFound.
 func (s *Shop) Cart(ctx context.Context, id string) (*Cart, error) {
-	return find[Cart](ctx, s.carts, id)
+	return carts.ByID[Cart](ctx, errs, s.carts, id)
 }
 
 // Add puts a product into a cart, which is made where there is none of that name. If the product is in it already, there is more of it, at
@@ -116,7 +118,7 @@ const maxTurns = 50
 // push adds a line to a cart without one of that product. It returns nil where that is not possible.
 func (s *Shop) push(ctx context.Context, cart string, item Item, quantity int64) (*Cart, error) {
 	now := s.env.Now()
-	without := append(active(cart, now),
+	without := append(carts.IsActive(cart, now),
 		bson.E{"lines.sku", bson.D{{"$ne", item.SKU}}},
 		bson.E{fmt.Sprintf("lines.%d", MaxLines-1), bson.D{{"$exists", false}}})
 	add := s.touch(now, bson.D{
@@ -130,14 +132,9 @@ func (s *Shop) push(ctx context.Context, cart string, item Item, quantity int64)
 		return nil, nil
 	}
 	if err != nil {
-		return nil, wrap(err, "add %s to cart %s", item.SKU, cart)
+		return nil, errs.Wrap(err, "add %s to cart %s", item.SKU, cart)
 	}
 	return c, nil
-}
-
-// active selects a cart that can be changed.
-func active(cart string, now time.Time) bson.D {
-	return bson.D{{"_id", cart}, {"state", Active}, {"deadline", bson.D{{"$gt", now}}}}
 }
 
 // touch completes a change of an active cart.
@@ -160,21 +157,14 @@ func merge(change bson.D, operator string, fields bson.D) bson.D {
 // alter changes a line of an active cart; it returns nil where there is none.
 func (s *Shop) alter(ctx context.Context, cart string, line, change bson.D) (*Cart, error) {
 	now := s.env.Now()
-	with := append(active(cart, now), bson.E{"lines", bson.D{{"$elemMatch", line}}})
+	with := append(carts.IsActive(cart, now), bson.E{"lines", bson.D{{"$elemMatch", line}}})
 	return s.update(ctx, with, s.touch(now, change))
 }
 
 // update changes the cart that a condition selects; it returns nil where there is none.
 func (s *Shop) update(ctx context.Context, from, change bson.D) (*Cart, error) {
-	c := &Cart{}
-	err := s.carts.FindOneAndUpdate(ctx, from, change, options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(c)
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, wrap(err, "change a cart")
-	}
-	return c, nil
+	c, err := carts.Change[Cart](ctx, s.carts, from, change)
+	return c, errs.Wrap(err, "change a cart")
 }
 
 // whyNot says why a cart could not be changed; nothing where that may have changed meanwhile.

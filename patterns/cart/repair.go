@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
 // Repair lets carts expire whose time is over, ends what others have begun, and gives back what is reserved for no cart. It may run anywhere, at any
@@ -18,17 +19,13 @@ func (s *Shop) Repair(ctx context.Context) (int64, error) {
 	return n + m, errors.Join(err, err2)
 }
 
-func (s *Shop) repairCarts(ctx context.Context) (n int64, err error) {
-	var failed []error
-	err = patterns.Each(ctx, s.carts, bson.D{{"deadline", bson.D{{"$lte", s.env.Now()}}}}, func(c *Cart) error {
+func (s *Shop) repairCarts(ctx context.Context) (int64, error) {
+	return carts.Overdue(ctx, errs, s.carts, s.env.Now(), func(c *Cart) error {
 		if err := s.drive(ctx, c); err != nil {
-			failed = append(failed, fmt.Errorf("cart %s: %w", c.ID, err))
-			return nil
+			return fmt.Errorf("cart %s: %w", c.ID, err)
 		}
-		n++
 		return nil
 	})
-	return n, errors.Join(append(failed, wrap(err, "look for carts that were left"))...)
 }
 
 // drive goes on with a cart whose time is over.
@@ -72,13 +69,13 @@ func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
 	// The first reservation is the oldest: new ones are appended. An index of that one has an entry for a product, not one for each reservation.
 	found, err := s.inventories.Find(ctx, bson.D{{"reservations.0.at", bson.D{{"$lte", old}}}})
 	if err != nil {
-		return 0, wrap(err, "look for stock that is reserved for nobody")
+		return 0, errs.Wrap(err, "look for stock that is reserved for nobody")
 	}
 	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
 	for found.Next(ctx) {
 		stock := &Stock{}
 		if err := found.Decode(stock); err != nil {
-			return n, wrap(err, "read the stock of a product")
+			return n, errs.Wrap(err, "read the stock of a product")
 		}
 		for _, r := range stock.Reservations {
 			if r.At.After(old) {
@@ -99,7 +96,7 @@ func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
 			n++
 		}
 	}
-	return n, wrap(found.Err(), "look for stock that is reserved for nobody")
+	return n, errs.Wrap(found.Err(), "look for stock that is reserved for nobody")
 }
 
 // names reports whether a reservation is the cart's. Once a cart has ended, and the stock has followed, it has none.

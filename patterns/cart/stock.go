@@ -8,6 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
 // Stock is what there is of a product.
@@ -31,7 +33,7 @@ type Reservation struct {
 
 // Stock returns what there is of a product, or ErrNotFound.
 func (s *Shop) Stock(ctx context.Context, sku string) (*Stock, error) {
-	return find[Stock](ctx, s.inventories, sku)
+	return carts.ByID[Stock](ctx, errs, s.inventories, sku)
 }
 
 // Adjust adds to the stock of a product, which is made if need be, or takes from it what is neither reserved nor sold. Unlike the other operations
@@ -51,7 +53,7 @@ func (s *Shop) Adjust(ctx context.Context, sku string, n int64) error {
 	}
 	res, err := s.inventories.UpdateOne(ctx, filter, change, options.UpdateOne().SetUpsert(n >= 0))
 	if err != nil {
-		return wrap(err, "adjust the stock of %s", sku)
+		return errs.Wrap(err, "adjust the stock of %s", sku)
 	}
 	if res.MatchedCount == 0 && res.UpsertedCount == 0 {
 		return ErrInsufficientStock
@@ -174,7 +176,7 @@ func (s *Shop) change(ctx context.Context, c *Cart, lines []Line, model way) (in
 	}
 	res, err := s.inventories.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
 	if err != nil {
-		return 0, wrap(err, "change the stock of %d products", len(lines))
+		return 0, errs.Wrap(err, "change the stock of %d products", len(lines))
 	}
 	return int(res.MatchedCount), nil
 }

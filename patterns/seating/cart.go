@@ -10,6 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
 // State is how far a cart has come.
@@ -57,12 +59,12 @@ type Receipt struct {
 
 // Cart returns a cart, or ErrNotFound.
 func (s *Seating) Cart(ctx context.Context, id string) (*Cart, error) {
-	return find[Cart](ctx, s.carts, id)
+	return carts.ByID[Cart](ctx, errs, s.carts, id)
 }
 
 // Receipt returns the receipt of a cart, or ErrNotFound.
 func (s *Seating) Receipt(ctx context.Context, cart string) (*Receipt, error) {
-	return find[Receipt](ctx, s.receipts, cart)
+	return carts.ByID[Receipt](ctx, errs, s.receipts, cart)
 }
 
 // Hold holds seats of a session, all or none, for a cart, which is made where there is none of that id. The cart's time begins anew.
@@ -74,7 +76,7 @@ func (s *Seating) Hold(ctx context.Context, cart, session string, seats ...Seat)
 		return nil, fmt.Errorf("%w: session %s", ErrNotFound, session)
 	}
 	if err != nil {
-		return nil, wrap(err, "read session %s", session)
+		return nil, errs.Wrap(err, "read session %s", session)
 	}
 	return s.hold(ctx, cart, show, seats)
 }
@@ -105,7 +107,7 @@ func (s *Seating) hold(ctx context.Context, cart string, show *Session, seats []
 // name has an active cart name a hold.
 func (s *Seating) name(ctx context.Context, cart string, h Hold) error {
 	now := s.env.Now()
-	active := append(s.active(cart, now), bson.E{fmt.Sprintf("holds.%d", MaxHolds-1), bson.D{{"$exists", false}}})
+	active := append(carts.IsActive(cart, now), bson.E{fmt.Sprintf("holds.%d", MaxHolds-1), bson.D{{"$exists", false}}})
 	add := bson.D{
 		{"$push", bson.D{{"holds", h}}},
 		{"$inc", bson.D{{"total", h.Total}}},
@@ -114,7 +116,7 @@ func (s *Seating) name(ctx context.Context, cart string, h Hold) error {
 	}
 	_, err := s.carts.UpdateOne(ctx, active, add, options.UpdateOne().SetUpsert(true))
 	if !mongo.IsDuplicateKeyError(err) {
-		return wrap(err, "add to cart %s", cart)
+		return errs.Wrap(err, "add to cart %s", cart)
 	}
 	c, err := s.Cart(ctx, cart)
 	if err != nil {
@@ -124,13 +126,6 @@ func (s *Seating) name(ctx context.Context, cart string, h Hold) error {
 		return ErrFull
 	}
 	return ErrInactive
-}
-
-// active selects a cart that can be changed.
-func (s *Seating) active(cart string, now time.Time) bson.D {
-	return bson.D{
-		{"_id", cart}, {"state", Active}, {"deadline", bson.D{{"$gt", now}}},
-	}
 }
 
 // take marks the seats of a hold, if all are free.
@@ -143,7 +138,7 @@ func (s *Seating) take(ctx context.Context, cart string, h Hold) (bool, error) {
 		{"$push", bson.D{{"reservations", r}}},
 	})
 	if err != nil {
-		return false, wrap(err, "hold seats of %s", h.Session)
+		return false, errs.Wrap(err, "hold seats of %s", h.Session)
 	}
 	return res.ModifiedCount > 0, nil
 }
@@ -159,13 +154,13 @@ func places(seats []Seat, value int32) (d bson.D) {
 // forget has an active cart no longer name a hold.
 func (s *Seating) forget(ctx context.Context, cart string, h Hold) (bool, error) {
 	now := s.env.Now()
-	res, err := s.carts.UpdateOne(ctx, append(s.active(cart, now), bson.E{"holds._id", h.ID}), bson.D{
+	res, err := s.carts.UpdateOne(ctx, append(carts.IsActive(cart, now), bson.E{"holds._id", h.ID}), bson.D{
 		{"$pull", bson.D{{"holds", bson.D{{"_id", h.ID}}}}},
 		{"$inc", bson.D{{"total", -h.Total}}},
 		{"$set", bson.D{{"modified", now}, {"deadline", now.Add(s.cfg.HoldTime)}}},
 	})
 	if err != nil {
-		return false, wrap(err, "take from cart %s", cart)
+		return false, errs.Wrap(err, "take from cart %s", cart)
 	}
 	return res.ModifiedCount > 0, nil
 }
@@ -198,7 +193,7 @@ func (s *Seating) update(ctx context.Context, holds []Hold, model func(Hold) mon
 		models[i] = model(h)
 	}
 	_, err := s.sessions.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
-	return wrap(err, "change the sessions of %d holds", len(holds))
+	return errs.Wrap(err, "change the sessions of %d holds", len(holds))
 }
 
 // release frees the seats of a cart's holds, each once.

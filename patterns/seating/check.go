@@ -2,12 +2,12 @@ package seating
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
 // The rules that Check looks after.
@@ -28,7 +28,7 @@ type audit struct {
 	sessions map[string]*Session
 	holds    map[bson.ObjectID]where
 	receipts map[string]*Receipt
-	found    []patterns.Violation
+	carts.Violations
 }
 
 // where is a reservation and its session.
@@ -59,38 +59,34 @@ func (s *Seating) Check(ctx context.Context) ([]patterns.Violation, error) {
 	}
 	for id, w := range a.holds {
 		if !w.inCart {
-			a.report(RuleCart, s.cfg.Sessions, w.session, "cart %s has no hold %v", w.reservation.Cart, id)
+			a.Report(RuleCart, s.cfg.Sessions, w.session, "cart %s has no hold %v", w.reservation.Cart, id)
 		}
 	}
 	for id := range a.receipts {
-		a.report(RuleReceipt, s.cfg.Receipts, id, "there is no finished cart")
+		a.Report(RuleReceipt, s.cfg.Receipts, id, "there is no finished cart")
 	}
-	return a.found, nil
-}
-
-func (a *audit) report(rule, collection string, id any, format string, args ...any) {
-	a.found = append(a.found, patterns.Violation{Rule: rule, Collection: collection, ID: id, Detail: fmt.Sprintf(format, args...)})
+	return a.Violations, nil
 }
 
 func (a *audit) session(s *Session) {
 	a.sessions[s.ID] = s
 	layout := a.layouts[s.Layout]
 	if want, _ := empty(s.Plan); layout == nil || !slices.Equal(layout.Plan, s.Plan) || !sameShape(want, s.Seats) {
-		a.report(RuleShape, a.cfg.Sessions, s.ID, "plan %q of layout %s, seats %v", s.Plan, s.Layout, s.Seats)
+		a.Report(RuleShape, a.cfg.Sessions, s.ID, "plan %q of layout %s, seats %v", s.Plan, s.Layout, s.Seats)
 		return
 	}
 	owners := map[Seat]int{}
 	for i := range s.Reservations {
 		r := &s.Reservations[i]
 		if other, twice := a.holds[r.ID]; twice {
-			a.report(RuleCart, a.cfg.Sessions, s.ID, "reservation %v is there twice: also in %s", r.ID, other.session)
+			a.Report(RuleCart, a.cfg.Sessions, s.ID, "reservation %v is there twice: also in %s", r.ID, other.session)
 		}
 		a.holds[r.ID] = where{session: s.ID, reservation: r}
 		for _, seat := range r.Seats {
 			owners[seat]++
 		}
 		if total, err := s.price(r.Seats); err != nil || total != r.Total {
-			a.report(RuleTotal, a.cfg.Sessions, s.ID, "reservation %v: %d, want %d, %v", r.ID, r.Total, total, err)
+			a.Report(RuleTotal, a.cfg.Sessions, s.ID, "reservation %v: %d, want %d, %v", r.ID, r.Total, total, err)
 		}
 	}
 	available := int64(0)
@@ -101,12 +97,12 @@ func (a *audit) session(s *Session) {
 				available++
 			}
 			if is == taken && n != 1 || is != taken && n != 0 {
-				a.report(RuleOwner, a.cfg.Sessions, s.ID, "seat %d in row %d is %d and has %d reservations", c, r, is, n)
+				a.Report(RuleOwner, a.cfg.Sessions, s.ID, "seat %d in row %d is %d and has %d reservations", c, r, is, n)
 			}
 		}
 	}
 	if available != s.SeatsAvailable {
-		a.report(RuleAvailable, a.cfg.Sessions, s.ID, "%d, want %d", s.SeatsAvailable, available)
+		a.Report(RuleAvailable, a.cfg.Sessions, s.ID, "%d, want %d", s.SeatsAvailable, available)
 	}
 }
 
@@ -124,17 +120,17 @@ func (a *audit) cart(c *Cart) {
 		a.hold(c, h)
 	}
 	if total != c.Total {
-		a.report(RuleTotal, a.cfg.Carts, c.ID, "%d, want %d", c.Total, total)
+		a.Report(RuleTotal, a.cfg.Carts, c.ID, "%d, want %d", c.Total, total)
 	}
 	receipt := a.receipts[c.ID]
 	delete(a.receipts, c.ID)
 	switch {
 	case c.State == Done && c.ended() || c.State == Returned:
 		if receipt == nil || receipt.Total != c.Total || !slices.EqualFunc(receipt.Holds, c.Holds, sameHold) {
-			a.report(RuleReceipt, a.cfg.Carts, c.ID, "receipt %+v of cart %+v", receipt, c)
+			a.Report(RuleReceipt, a.cfg.Carts, c.ID, "receipt %+v of cart %+v", receipt, c)
 		}
 	case receipt != nil && c.State != Done:
-		a.report(RuleReceipt, a.cfg.Carts, c.ID, "it is %s and has a receipt", c.State)
+		a.Report(RuleReceipt, a.cfg.Carts, c.ID, "it is %s and has a receipt", c.State)
 	}
 }
 
@@ -146,16 +142,16 @@ func (a *audit) hold(c *Cart, h Hold) {
 	w, there := a.holds[h.ID]
 	there = there && w.session == h.Session && w.reservation.Cart == c.ID && slices.Equal(w.reservation.Seats, h.Seats)
 	if there && w.inCart {
-		a.report(RuleCart, a.cfg.Carts, c.ID, "it has hold %v twice", h.ID)
+		a.Report(RuleCart, a.cfg.Carts, c.ID, "it has hold %v twice", h.ID)
 	}
 	if there && (c.owns(h.ID) || !c.ended()) {
 		w.inCart = true
 		a.holds[h.ID] = w
 		if w.reservation.Total != h.Total {
-			a.report(RuleTotal, a.cfg.Carts, c.ID, "hold %v: %d, reserved for %d", h.ID, h.Total, w.reservation.Total)
+			a.Report(RuleTotal, a.cfg.Carts, c.ID, "hold %v: %d, reserved for %d", h.ID, h.Total, w.reservation.Total)
 		}
 	}
 	if c.State == Done && (!there || c.ended() && !w.reservation.Sold) || there && w.reservation.Sold && c.State != Done && c.State != Returned {
-		a.report(RuleSold, a.cfg.Carts, c.ID, "hold %v of a cart that is %s: reservation %+v", h.ID, c.State, w.reservation)
+		a.Report(RuleSold, a.cfg.Carts, c.ID, "hold %v of a cart that is %s: reservation %+v", h.ID, c.State, w.reservation)
 	}
 }

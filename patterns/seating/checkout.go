@@ -8,6 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
 // Checkout sells what an active cart holds. pay collects the money; it is called with the cart, whose ID identifies the payment, and with
@@ -16,7 +18,7 @@ import (
 // Of a cart that was checked out before, the receipt is returned, and pay is not called.
 func (s *Seating) Checkout(ctx context.Context, cart string, pay func(ctx context.Context, c *Cart) error) (*Receipt, error) {
 	now := s.env.Now()
-	c, err := s.step(ctx, s.active(cart, now), Paying, bson.D{{"deadline", now.Add(s.cfg.Timeout)}})
+	c, err := s.step(ctx, carts.IsActive(cart, now), Paying, bson.D{{"deadline", now.Add(s.cfg.Timeout)}})
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +81,11 @@ func (s *Seating) complete(ctx context.Context, c *Cart) error {
 	mine := options.Find().SetProjection(bson.D{{"reservations._id", 1}})
 	found, err := s.sessions.Find(ctx, bson.D{{"_id", bson.D{{"$in", ids}}}}, mine)
 	if err != nil {
-		return wrap(err, "look for the seats of cart %s", c.ID)
+		return errs.Wrap(err, "look for the seats of cart %s", c.ID)
 	}
 	var sessions []Session
 	if err := found.All(ctx, &sessions); err != nil {
-		return wrap(err, "look for the seats of cart %s", c.ID)
+		return errs.Wrap(err, "look for the seats of cart %s", c.ID)
 	}
 	there := map[bson.ObjectID]bool{}
 	for _, session := range sessions {
@@ -123,15 +125,8 @@ func asIs(c *Cart) bson.D {
 // step brings the cart that a condition selects into a state; it returns nil where there is none.
 func (s *Seating) step(ctx context.Context, from bson.D, to State, set bson.D) (*Cart, error) {
 	change := bson.D{{"$set", append(set, bson.E{"state", to}, bson.E{"modified", s.env.Now()})}}
-	c := &Cart{}
-	err := s.carts.FindOneAndUpdate(ctx, from, change, options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(c)
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, wrap(err, "make a cart %s", to)
-	}
-	return c, nil
+	c, err := carts.Change[Cart](ctx, s.carts, from, change)
+	return c, errs.Wrap(err, "make a cart %s", to)
 }
 
 // finish has the sessions follow the state of a cart.
@@ -144,7 +139,7 @@ func (s *Seating) finish(ctx context.Context, c *Cart) error {
 		model = sell
 		receipt := Receipt{ID: c.ID, Created: c.Modified, Holds: c.Holds, Total: c.Total}
 		if _, err := s.receipts.InsertOne(ctx, receipt); err != nil && !mongo.IsDuplicateKeyError(err) {
-			return wrap(err, "write the receipt of cart %s", c.ID)
+			return errs.Wrap(err, "write the receipt of cart %s", c.ID)
 		}
 	}
 	if err := s.update(ctx, c.Holds, model); err != nil {
@@ -153,11 +148,11 @@ func (s *Seating) finish(ctx context.Context, c *Cart) error {
 	if c.State == Returned {
 		returned := bson.D{{"$set", bson.D{{"returned", c.Modified}}}}
 		if _, err := s.receipts.UpdateByID(ctx, c.ID, returned); err != nil {
-			return wrap(err, "write the receipt of cart %s", c.ID)
+			return errs.Wrap(err, "write the receipt of cart %s", c.ID)
 		}
 	}
 	_, err := s.carts.UpdateOne(ctx, asIs(c), bson.D{{"$unset", bson.D{{"deadline", ""}}}})
-	return wrap(err, "end cart %s", c.ID)
+	return errs.Wrap(err, "end cart %s", c.ID)
 }
 
 // Cancel gives up an active cart and frees its seats. Canceling it again is no error.

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
 // Repair lets carts expire whose time is over, ends what others have begun, and frees seats that no cart names. It may run anywhere, at any time, any
@@ -19,17 +20,13 @@ func (s *Seating) Repair(ctx context.Context) (int64, error) {
 	return n + m, errors.Join(err, err2)
 }
 
-func (s *Seating) repairCarts(ctx context.Context) (n int64, err error) {
-	var failed []error
-	err = patterns.Each(ctx, s.carts, bson.D{{"deadline", bson.D{{"$lte", s.env.Now()}}}}, func(c *Cart) error {
+func (s *Seating) repairCarts(ctx context.Context) (int64, error) {
+	return carts.Overdue(ctx, errs, s.carts, s.env.Now(), func(c *Cart) error {
 		if err := s.drive(ctx, c); err != nil {
-			failed = append(failed, fmt.Errorf("cart %s: %w", c.ID, err))
-			return nil
+			return fmt.Errorf("cart %s: %w", c.ID, err)
 		}
-		n++
 		return nil
 	})
-	return n, errors.Join(append(failed, wrap(err, "look for carts that were left"))...)
 }
 
 // drive goes on with a cart whose time is over.
@@ -68,13 +65,13 @@ func (s *Seating) repairSessions(ctx context.Context) (n int64, err error) {
 	found, err := s.sessions.Find(ctx, bson.D{{"reservations.at", bson.D{{"$lte", old}}}},
 		options.Find().SetProjection(bson.D{{"reservations", 1}}))
 	if err != nil {
-		return 0, wrap(err, "look for seats that are held by nobody")
+		return 0, errs.Wrap(err, "look for seats that are held by nobody")
 	}
 	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }()
 	for found.Next(ctx) {
 		session := &Session{}
 		if err := found.Decode(session); err != nil {
-			return n, wrap(err, "read a session")
+			return n, errs.Wrap(err, "read a session")
 		}
 		for _, r := range session.Reservations {
 			if r.Sold || r.At.After(old) {
@@ -94,7 +91,7 @@ func (s *Seating) repairSessions(ctx context.Context) (n int64, err error) {
 			n++
 		}
 	}
-	return n, wrap(found.Err(), "look for seats that are held by nobody")
+	return n, errs.Wrap(found.Err(), "look for seats that are held by nobody")
 }
 
 // owns reports whether a hold is the cart's, for now or for good.

@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/patterns"
+	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
 // Errors of seating.
@@ -36,6 +37,8 @@ var (
 	// ErrPlan is returned for plans and prices that are not possible.
 	ErrPlan = errors.New("seating: not a possible plan")
 )
+
+var errs = carts.Errors{Package: "seating", Missing: ErrNotFound}
 
 // The defaults, and the bounds of documents.
 const (
@@ -101,9 +104,8 @@ func New(db *mongo.Database, cfg Config) (*Seating, error) {
 
 // Indexes returns the indexes that seating needs.
 func (s *Seating) Indexes() []patterns.Index {
-	due := options.Index().SetPartialFilterExpression(bson.D{{"deadline", bson.D{{"$exists", true}}}})
 	return []patterns.Index{
-		{Collection: s.cfg.Carts, Model: mongo.IndexModel{Keys: bson.D{{"deadline", 1}}, Options: due}},
+		carts.ByDeadline(s.cfg.Carts),
 		{Collection: s.cfg.Sessions, Model: mongo.IndexModel{
 			Keys: bson.D{{"reservations.at", 1}}, Options: options.Index().SetSparse(true),
 		}},
@@ -116,33 +118,9 @@ func (s *Seating) EnsureIndexes(ctx context.Context) error {
 }
 
 // ShardKeys returns how the collections are distributed over shards.
-func (s *Seating) ShardKeys() (keys []patterns.ShardKey) {
-	for _, coll := range []string{s.cfg.Layouts, s.cfg.Sessions, s.cfg.Carts, s.cfg.Receipts} {
-		keys = append(keys, patterns.ShardKey{Collection: coll, Key: bson.D{{"_id", "hashed"}}})
-	}
-	return keys
+func (s *Seating) ShardKeys() []patterns.ShardKey {
+	return carts.Hashed(s.cfg.Layouts, s.cfg.Sessions, s.cfg.Carts, s.cfg.Receipts)
 }
 
 // Shard distributes the collections over the shards of a cluster.
 func (s *Seating) Shard(ctx context.Context) error { return patterns.Shard(ctx, s.db, s.ShardKeys()) }
-
-// find reads a document by its _id.
-func find[T any](ctx context.Context, coll *mongo.Collection, id string) (*T, error) {
-	doc := new(T)
-	err := coll.FindOne(ctx, bson.D{{"_id", id}}).Decode(doc)
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return nil, fmt.Errorf("%w: %s %s", ErrNotFound, coll.Name(), id)
-	}
-	if err != nil {
-		return nil, wrap(err, "read %s %s", coll.Name(), id)
-	}
-	return doc, nil
-}
-
-// wrap says what was done when an error of the database occurred.
-func wrap(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("seating: %s: %w", fmt.Sprintf(format, args...), err)
-}

@@ -9,6 +9,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
 // Layout is where the seats of a house are.
@@ -75,9 +77,9 @@ func (s *Seating) AddLayout(ctx context.Context, l Layout) error {
 	}
 	_, err := s.layouts.InsertOne(ctx, l)
 	if !mongo.IsDuplicateKeyError(err) {
-		return wrap(err, "add layout %s", l.ID)
+		return errs.Wrap(err, "add layout %s", l.ID)
 	}
-	old, err := find[Layout](ctx, s.layouts, l.ID)
+	old, err := carts.ByID[Layout](ctx, errs, s.layouts, l.ID)
 	if err == nil && (old.Name != l.Name || !slices.Equal(old.Plan, l.Plan)) {
 		err = ErrExists
 	}
@@ -86,7 +88,7 @@ func (s *Seating) AddLayout(ctx context.Context, l Layout) error {
 
 // AddSession stores a session with the seats of its layout, all free. Storing it again is no error; ErrExists says that it is another one.
 func (s *Seating) AddSession(ctx context.Context, session Session) error {
-	layout, err := find[Layout](ctx, s.layouts, session.Layout)
+	layout, err := carts.ByID[Layout](ctx, errs, s.layouts, session.Layout)
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func (s *Seating) AddSession(ctx context.Context, session Session) error {
 	}
 	_, err = s.sessions.InsertOne(ctx, session)
 	if !mongo.IsDuplicateKeyError(err) {
-		return wrap(err, "add session %s", session.ID)
+		return errs.Wrap(err, "add session %s", session.ID)
 	}
 	old, err := s.Session(ctx, session.ID)
 	if err == nil && (old.Layout != session.Layout || old.Name != session.Name || !old.Start.Equal(session.Start.Truncate(time.Millisecond))) {
@@ -111,7 +113,7 @@ func (s *Seating) AddSession(ctx context.Context, session Session) error {
 
 // Session returns a session, or ErrNotFound.
 func (s *Seating) Session(ctx context.Context, id string) (*Session, error) {
-	return find[Session](ctx, s.sessions, id)
+	return carts.ByID[Session](ctx, errs, s.sessions, id)
 }
 
 // empty returns the seats of a plan when nobody has come.
