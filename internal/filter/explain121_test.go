@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expressions"
+	"github.com/sheafdb/sheaf/internal/recorded"
 )
 
 // testdata/recorded/details.jsonl holds what a MongoDB engine answered: a validator v, a document d, and the details of
@@ -49,16 +50,18 @@ func checkDetails(t *testing.T, name string, validator, doc, want bsonx.Doc) {
 
 func TestExplain121Vectors(t *testing.T) {
 	t.Parallel()
-	for _, c := range readCases(t, "validator") {
-		create := c.Lookup("setup").Doc().Index(0).Doc()
-		validator := create.Lookup("validator")
-		for _, step := range c.Lookup("run").Doc().Values() {
-			want := step.Doc().Lookup("reply").Doc().Lookup("writeErrors.0.errInfo.details")
+	for _, v := range recorded.Vectors(t, "validator") {
+		if len(v.Setup) == 0 {
+			continue
+		}
+		validator := bsonx.Doc(v.Setup[0]).Lookup("validator")
+		for _, step := range v.Run {
+			want := bsonx.Doc(step.Reply).Lookup("writeErrors.0.errInfo.details")
 			if want.IsMissing() || validator.IsMissing() {
 				continue
 			}
-			doc := step.Doc().LookupPath("command", "documents").Doc().Index(0).Doc()
-			checkDetails(t, c.Lookup("name").Str(), validator.Doc(), doc, want.Doc())
+			doc := bsonx.Doc(step.Command).Lookup("documents").Doc().Index(0).Doc()
+			checkDetails(t, v.Name, validator.Doc(), doc, want.Doc())
 		}
 	}
 }

@@ -253,3 +253,12 @@ func BenchmarkGroup(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(docs)*b.N)/b.Elapsed().Seconds(), "docs/s")
 }
+
+func batch(src pipeline.Source) (bsonx.Doc, error) {
+	docs := []bsonx.Doc{}
+	err := pipeline.Drain(context.Background(), src, func(d bsonx.Doc) error {
+		docs = append(docs, d.Clone())
+		return nil
+	})
+	return bsonx.NewDoc("batch", docs), err
+}
