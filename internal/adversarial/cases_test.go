@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -220,7 +221,7 @@ func attackAll(t *testing.T, family string) {
 		}
 		for _, a := range all {
 			start := time.Now()
-			code, message := run(t, db, parse(t, a.cmd))
+			code, message := run(t, db, bsonxtest.ParseD(t, a.cmd))
 			t.Logf("%s: %d after %v", a.name, code, time.Since(start))
 			if !slices.Contains(a.want, code) {
 				t.Errorf("%s: code %d (%.200s), want one of %v", a.name, code, message, a.want)

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -53,7 +54,7 @@ func readAll(t *testing.T, db *mongo.Database, cmd bson.D, want int) {
 func TestCursorOverTenMillion(t *testing.T) {
 	needsLong(t)
 	db := served(t, sheaftest.Open(t, nil)).Database("d")
-	readAll(t, db, parse(t, pipelineOver(`[{}]`, times(10_000)...)), 10_000_000)
+	readAll(t, db, bsonxtest.ParseD(t, pipelineOver(`[{}]`, times(10_000)...)), 10_000_000)
 }
 
 func TestCursorOverStoredDocuments(t *testing.T) {
@@ -69,6 +70,6 @@ func TestCursorOverStoredDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	readAll(t, db, parse(t, `{"find": "many", "batchSize": 1000}`), documents)
-	readAll(t, db, parse(t, `{"aggregate": "many", "cursor": {}, "pipeline": [{"$set": {"j": {"$range": [0, 10]}}}, {"$unwind": "$j"}]}`), 10*documents)
+	readAll(t, db, bsonxtest.ParseD(t, `{"find": "many", "batchSize": 1000}`), documents)
+	readAll(t, db, bsonxtest.ParseD(t, `{"aggregate": "many", "cursor": {}, "pipeline": [{"$set": {"j": {"$range": [0, 10]}}}, {"$unwind": "$j"}]}`), 10*documents)
 }

@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -69,7 +70,7 @@ func wanted(name string) bool { return strings.Contains(name, *only) }
 func (m *measure) checkText(name, cmd string) {
 	m.t.Helper()
 	if wanted(name) {
-		m.check(name, parse(m.t, cmd))
+		m.check(name, bsonxtest.ParseD(m.t, cmd))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
@@ -125,7 +126,7 @@ func interruptExpressions(t *testing.T, db *mongo.Database) {
 		compiled := false
 		for i, arg := range forms {
 			e := bound(fmt.Sprintf(`{"%s": %s}`, op.Name, arg))
-			if !compiles(t, db.RunCommand(t.Context(), parse(t, `{"explain": `+over("none", typed(e))+`}`)).Err()) {
+			if !compiles(t, db.RunCommand(t.Context(), bsonxtest.ParseD(t, `{"explain": `+over("none", typed(e))+`}`)).Err()) {
 				continue
 			}
 			compiled = true

@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
@@ -97,12 +98,12 @@ func reaches(t *testing.T, db *mongo.Database, stage, cmd string) string {
 	t.Helper()
 	var reply explained
 	if stage == "$merge" || stage == "$out" { // explain refuses to run them
-		if code, message := run(t, db, parse(t, cmd)); code != 0 && code != noUniqueIndex {
+		if code, message := run(t, db, bsonxtest.ParseD(t, cmd)); code != 0 && code != noUniqueIndex {
 			return message
 		}
 		return ""
 	}
-	err := db.RunCommand(t.Context(), bson.D{{Key: "explain", Value: parse(t, cmd)}, {Key: "verbosity", Value: "executionStats"}}).Decode(&reply)
+	err := db.RunCommand(t.Context(), bson.D{{Key: "explain", Value: bsonxtest.ParseD(t, cmd)}, {Key: "verbosity", Value: "executionStats"}}).Decode(&reply)
 	if err != nil {
 		return err.Error()
 	}

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/sheaftest"
@@ -87,7 +88,7 @@ func fillKept(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	do := func(cmds ...string) {
 		for _, cmd := range cmds {
-			if err := db.RunCommand(t.Context(), parse(t, cmd)).Err(); err != nil {
+			if err := db.RunCommand(t.Context(), bsonxtest.ParseD(t, cmd)).Err(); err != nil {
 				t.Fatalf("%.200s: %v", cmd, err)
 			}
 		}
@@ -178,7 +179,7 @@ func (m *keptMeter) kill(ids bson.A) {
 // check opens cursors and fails where they keep more than is counted. It reports whether cursors stayed open.
 func (m *keptMeter) check(cmd string) bool {
 	m.t.Helper()
-	ids, err := m.open(1, parse(m.t, cmd)) // caches and pools are filled
+	ids, err := m.open(1, bsonxtest.ParseD(m.t, cmd)) // caches and pools are filled
 	if err != nil {
 		m.t.Errorf("%.300s: %v", cmd, err)
 	}
@@ -207,7 +208,7 @@ func (m *keptMeter) check(cmd string) bool {
 func (m *keptMeter) keep(cmd string) (kept, counted int64) {
 	m.t.Helper()
 	live, used := liveBytes(), m.used()
-	ids, err := m.open(keptBehind, parse(m.t, cmd))
+	ids, err := m.open(keptBehind, bsonxtest.ParseD(m.t, cmd))
 	if err != nil {
 		m.t.Errorf("%.300s: %v", cmd, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/sheaftest"
@@ -102,7 +103,7 @@ func TestStatementsAreCounted(t *testing.T) {
 	if _, err := db.Collection("c").InsertMany(t.Context(), docs); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.RunCommand(t.Context(), parse(t, `{"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a"}]}`)).Err(); err != nil {
+	if err := db.RunCommand(t.Context(), bsonxtest.ParseD(t, `{"createIndexes": "c", "indexes": [{"key": {"a": 1}, "name": "a"}]}`)).Err(); err != nil {
 		t.Fatal(err)
 	}
 	m := &keptMeter{t: t, db: db}

@@ -70,16 +70,6 @@ func served(t *testing.T, db *sheaf.DB) *mongo.Client {
 	return client
 }
 
-// parse reads a command in Extended JSON.
-func parse(t *testing.T, text string) bson.D {
-	t.Helper()
-	var cmd bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &cmd); err != nil {
-		t.Fatalf("%.200s: %v", text, err)
-	}
-	return cmd
-}
-
 // run runs a command and a cursor's batches to the end. It returns the code of the error, 0 where there is none.
 func run(t *testing.T, db *mongo.Database, cmd bson.D) (code int32, message string) {
 	t.Helper()

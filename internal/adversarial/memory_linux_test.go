@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
@@ -142,7 +143,7 @@ func commandEach(cmds ...string) func(*testing.T, *container, *mongo.Collection)
 			t.Fatal(err)
 		}
 		together(attackers, func(i int) {
-			cmd := parse(t, strings.ReplaceAll(cmds[i%len(cmds)], "COLL", coll.Name()))
+			cmd := bsonxtest.ParseD(t, strings.ReplaceAll(cmds[i%len(cmds)], "COLL", coll.Name()))
 			_ = coll.Database().RunCommand(t.Context(), append(cmd, bson.E{Key: "maxTimeMS", Value: 20_000})).Err()
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -65,7 +66,7 @@ func endless() string {
 
 func blockingCommand(t *testing.T, stages string) bson.D {
 	t.Helper()
-	return parse(t, blockingText(stages, endless()))
+	return bsonxtest.ParseD(t, blockingText(stages, endless()))
 }
 
 // blockingText is a command whose documents are made by the stages of source.

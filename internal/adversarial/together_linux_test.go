@@ -11,6 +11,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // TestAttacksTogether runs every attack by 16 connections at once on a server in a container: it lives, stays within its
@@ -35,7 +37,7 @@ func TestAttacksTogether(t *testing.T) {
 			stop := c.watchPings(t)
 			before := int64(0)
 			for _, a := range families[family]() {
-				cmd := append(parse(t, a.cmd), bson.E{Key: "maxTimeMS", Value: limit.Milliseconds()})
+				cmd := append(bsonxtest.ParseD(t, a.cmd), bson.E{Key: "maxTimeMS", Value: limit.Milliseconds()})
 				codes := attackTogether(t, db, a.name, cmd)
 				peak := c.status(t, "VmHWM")
 				if peak > before {

@@ -7,13 +7,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
 // pipelineOf reads the stages of a pipeline in extended JSON.
 func pipelineOf(t *testing.T, text string) bson.A {
 	t.Helper()
-	stages, _ := extJSON(t, []byte(`{"v":`+text+`}`))[0].Value.(bson.A)
+	stages, _ := bsonxtest.ParseD(t, `{"v":`+text+`}`)[0].Value.(bson.A)
 	return stages
 }
 

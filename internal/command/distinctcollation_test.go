@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -16,7 +17,7 @@ func TestDistinctByCollation(t *testing.T) {
 	db := sheaftest.New(t).Database("d")
 	run := func(command string) bson.Raw {
 		t.Helper()
-		out, err := db.RunCommand(t.Context(), extJSON(t, []byte(command))).Raw()
+		out, err := db.RunCommand(t.Context(), bsonxtest.ParseD(t, command)).Raw()
 		if err != nil {
 			t.Fatalf("%s: %v", command, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -59,7 +60,7 @@ func explainInput(t *testing.T, d *datadriven.TestData, line string) bson.D {
 		}
 		line = `{"explain": {"aggregate": "c", "pipeline": ` + line + `, "cursor": {}}, "verbosity": "` + verbosity + `"}`
 	}
-	return extJSON(t, []byte(line))
+	return bsonxtest.ParseD(t, line)
 }
 
 func fieldNames(d bsonx.Doc) string {

@@ -10,22 +10,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
-
-// extended turns extended JSON into a document.
-func extended(t *testing.T, text string) bson.D {
-	t.Helper()
-	var doc bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return doc
-}
 
 // expectCode runs a command of a database and checks the code that it answers, 0 for none.
 func expectCode(t *testing.T, c *mongo.Collection, text string, want int32) bson.Raw {
 	t.Helper()
-	raw, err := run(t, c, extended(t, text))
+	raw, err := run(t, c, bsonxtest.ParseD(t, text))
 	if code := errorCode(t, err); code != want {
 		t.Errorf("%s: %v, want code %d", text, err, want)
 	}

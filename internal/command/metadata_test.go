@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -17,7 +18,7 @@ func TestMetadata(t *testing.T) {
 	db := sheaftest.New(t).Database("d")
 	run := func(command string) string {
 		var out bson.Raw
-		if err := db.RunCommand(t.Context(), extJSON(t, []byte(command))).Decode(&out); err != nil {
+		if err := db.RunCommand(t.Context(), bsonxtest.ParseD(t, command)).Decode(&out); err != nil {
 			return strconv.Itoa(int(errorCode(t, err)))
 		}
 		batch, err := bson.MarshalExtJSON(bson.D{{Key: "v", Value: out.Lookup("cursor", "firstBatch")}}, false, false)
@@ -34,7 +35,7 @@ func TestMetadata(t *testing.T) {
 		`{"createIndexes":"p","indexes":[{"key":{"l":"2d"},"name":"l"}]}`,
 		`{"createIndexes":"i","indexes":[{"key":{"a":1},"name":"a"},{"key":{"b":1},"name":"b"},{"key":{"c":1,"d":1},"name":"cd"}]}`,
 	} {
-		if err := db.RunCommand(t.Context(), extJSON(t, []byte(setup))).Err(); err != nil {
+		if err := db.RunCommand(t.Context(), bsonxtest.ParseD(t, setup)).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +98,7 @@ func TestMetadata(t *testing.T) {
 		{`{"findAndModify":"i","query":{"a":1},"update":{"$set":{"q":1}},"fields":{"_id":1,"k":{"$meta":"indexKey"}}}`, `{"_id":1,"k":{"a":1}}`},
 	} {
 		var out bson.Raw
-		if err := db.RunCommand(t.Context(), extJSON(t, []byte(tc.command))).Decode(&out); err != nil {
+		if err := db.RunCommand(t.Context(), bsonxtest.ParseD(t, tc.command)).Decode(&out); err != nil {
 			t.Errorf("%s: %v", tc.command, err)
 			continue
 		}

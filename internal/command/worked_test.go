@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -43,15 +44,15 @@ func TestWorkedExamples(t *testing.T) {
 			number, _, _ := strings.Cut(e.Name, " ")
 			c := db.Collection(number)
 			for _, line := range e.In {
-				insert(t, c, extJSON(t, line))
+				insert(t, c, bsonxtest.ParseD(t, string(line)))
 			}
-			stages, _ := extJSON(t, []byte(`{"v":`+string(e.Pipeline)+`}`))[0].Value.(bson.A)
+			stages, _ := bsonxtest.ParseD(t, `{"v":`+string(e.Pipeline)+`}`)[0].Value.(bson.A)
 			got := aggregate(t, c, stages)
 			if len(got) != len(e.Out) {
 				t.Fatalf("%d results, not %d: %v", len(got), len(e.Out), got)
 			}
 			for i, line := range e.Out {
-				want := extJSON(t, line)
+				want := bsonxtest.ParseD(t, string(line))
 				if e.Sets {
 					sortArrays(want)
 					sortArrays(got[i])
@@ -62,15 +63,6 @@ func TestWorkedExamples(t *testing.T) {
 			}
 		})
 	}
-}
-
-func extJSON(t *testing.T, text []byte) bson.D {
-	t.Helper()
-	var d bson.D
-	if err := bson.UnmarshalExtJSON(text, false, &d); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return d
 }
 
 func insert(t *testing.T, c *mongo.Collection, docs ...any) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
@@ -18,11 +19,11 @@ func TestBucket(t *testing.T) {
 		inputs = append(inputs, fmt.Sprintf(`{"a": %d}`, i-1), fmt.Sprintf(`{"a": %d.5}`, i-1))
 	}
 	for _, text := range []string{`[0, 1]`, `[0, 3, 4, 9]`, `["a", "x", "z"]`, `[null, {"$undefined": true}]`, `[{"$numberDouble": "NaN"}, 0, 5]`, `[[0], [3], [4]]`} {
-		boundaries := parseJSON(t, `{"v": `+text+`}`).Lookup("v").Doc().Values()
+		boundaries := bsonxtest.Parse(t, `{"v": `+text+`}`).Lookup("v").Doc().Values()
 		for _, otherwise := range []bsonx.Value{bsonx.Missing, bsonx.String("other")} {
 			for _, input := range []string{"$a", ""} {
 				for _, doc := range inputs {
-					checkBucket(t, boundaries, otherwise, input, parseJSON(t, doc))
+					checkBucket(t, boundaries, otherwise, input, bsonxtest.Parse(t, doc))
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package expr_test
 import (
 	"testing"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
@@ -25,7 +26,7 @@ func TestCannotFail(t *testing.T) {
 	}
 	check := func(texts []string, want bool) {
 		for _, text := range texts {
-			e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), expressions.Scope())
+			e, err := expr.Parse(bsonxtest.Parse(t, `{"v": `+text+`}`).Lookup("v"), expressions.Scope())
 			if err != nil {
 				t.Errorf("%s: %v", text, err)
 				continue

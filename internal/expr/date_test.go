@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -22,7 +23,7 @@ func TestDateConstantsAreCompiled(t *testing.T) {
 		`{"$dateDiff": {"startDate": "$d", "endDate": "$d", "unit": "eon"}}`: mongoerr.FailedToParse,
 	} {
 		failures := &expr.Failures{}
-		_, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope().WithFailures(failures))
+		_, err := expr.Parse(bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope().WithFailures(failures))
 		if err != nil || mongoerr.CodeOf(failures.Err()) != code {
 			t.Errorf("%s: %v, %v", text, err, failures.Err())
 		}
@@ -32,7 +33,7 @@ func TestDateConstantsAreCompiled(t *testing.T) {
 // TestDateZonePerDocument reads the zone of each document, one after the other with the same Context.
 func TestDateZonePerDocument(t *testing.T) {
 	t.Parallel()
-	e, err := expr.Parse(parseJSON(t, `{"v": {"$hour": {"date": "$d", "timezone": "$z"}}}`).Lookup("v"), expressions.Scope())
+	e, err := expr.Parse(bsonxtest.Parse(t, `{"v": {"$hour": {"date": "$d", "timezone": "$z"}}}`).Lookup("v"), expressions.Scope())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func BenchmarkDate(b *testing.B) {
 		{"fromString/free", `{"$dateFromString": {"dateString": "$t"}}`},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			e, err := expr.Parse(parseJSON(b, `{"v":`+bench.text+`}`).Lookup("v"), expressions.Scope())
+			e, err := expr.Parse(bsonxtest.Parse(b, `{"v":`+bench.text+`}`).Lookup("v"), expressions.Scope())
 			if err != nil {
 				b.Fatal(err)
 			}

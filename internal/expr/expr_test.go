@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
@@ -31,13 +32,13 @@ func TestOperators(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "doc":
-				doc = parseJSON(t, d.Input)
+				doc = bsonxtest.Parse(t, d.Input)
 				server.Fill(t, "c", doc)
 				return ""
 			case "eval":
 				var out strings.Builder
 				for line := range strings.Lines(d.Input) {
-					v := parseJSON(t, `{"v":`+strings.TrimSpace(line)+`}`).Lookup("v")
+					v := bsonxtest.Parse(t, `{"v":`+strings.TrimSpace(line)+`}`).Lookup("v")
 					got, err := eval(t, v, doc)
 					if err != nil {
 						got = server.Of(t, err, asCommand(v))
@@ -94,19 +95,6 @@ func eval(t *testing.T, v bsonx.Value, doc bsonx.Doc) (string, error) {
 	return strings.TrimSuffix(strings.TrimPrefix(string(raw), `{"v":`), "}"), nil
 }
 
-func parseJSON(t testing.TB, text string) bsonx.Doc {
-	t.Helper()
-	var d bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	raw, err := bson.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
 func TestUnknownOperators(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]mongoerr.Code{
@@ -121,21 +109,21 @@ func TestUnknownOperators(t *testing.T) {
 
 func TestLet(t *testing.T) {
 	t.Parallel()
-	vars, err := expressions.Scope().WithLet(parseJSON(t, `{"a": {"$add": [1, 2]}, "b": {"c": 5}}`), time.Now())
+	vars, err := expressions.Scope().WithLet(bsonxtest.Parse(t, `{"a": {"$add": [1, 2]}, "b": {"c": 5}}`), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := expr.Parse(bsonx.Document(parseJSON(t, `{"$add": ["$$a", "$$b.c"]}`)), vars)
+	e, err := expr.Parse(bsonx.Document(bsonxtest.Parse(t, `{"$add": ["$$a", "$$b.c"]}`)), vars)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v, ok := expr.ConstValue(e); !ok || v.Int32() != 8 {
 		t.Errorf("let variables were not folded: %v", v)
 	}
-	if _, err := expressions.Scope().WithLet(parseJSON(t, `{"a": "$x"}`), time.Now()); mongoerr.CodeOf(err) != 4890500 {
+	if _, err := expressions.Scope().WithLet(bsonxtest.Parse(t, `{"a": "$x"}`), time.Now()); mongoerr.CodeOf(err) != 4890500 {
 		t.Errorf("a field path in let: %v", err)
 	}
-	if _, err := expressions.Scope().WithLet(parseJSON(t, `{"A": 1}`), time.Now()); mongoerr.CodeOf(err) != mongoerr.FailedToParse {
+	if _, err := expressions.Scope().WithLet(bsonxtest.Parse(t, `{"A": 1}`), time.Now()); mongoerr.CodeOf(err) != mongoerr.FailedToParse {
 		t.Errorf("a bad name in let: %v", err)
 	}
 }
@@ -143,9 +131,9 @@ func TestLet(t *testing.T) {
 // TestNestedLet pins that inner bindings do not overwrite outer ones that are still to be evaluated.
 func TestNestedLet(t *testing.T) {
 	t.Parallel()
-	v := parseJSON(t, `{"v": {"$let": {"vars": {"a": 1, "b": {"$let": {"vars": {"z": 7}, "in": {"$add": ["$$z", "$x"]}}}},
+	v := bsonxtest.Parse(t, `{"v": {"$let": {"vars": {"a": 1, "b": {"$let": {"vars": {"z": 7}, "in": {"$add": ["$$z", "$x"]}}}},
 		"in": {"$map": {"input": [1, 2], "in": {"$add": ["$$this", "$$a", "$$b"]}}}}}}`).Lookup("v")
-	if got := evaluate(t, v, parseJSON(t, `{"x": 10}`)); got != `[{"$numberInt":"19"},{"$numberInt":"20"}]` {
+	if got := evaluate(t, v, bsonxtest.Parse(t, `{"x": 10}`)); got != `[{"$numberInt":"19"},{"$numberInt":"20"}]` {
 		t.Error(got)
 	}
 }
@@ -163,7 +151,7 @@ func TestDepthIsBounded(t *testing.T) {
 
 func TestDependencies(t *testing.T) {
 	t.Parallel()
-	e, err := expr.Parse(parseJSON(t, `{"v": {"$map": {"input": "$a.b", "in": {"$add": ["$$this.x", "$c"]}}}}`).Lookup("v"), expressions.Scope())
+	e, err := expr.Parse(bsonxtest.Parse(t, `{"v": {"$map": {"input": "$a.b", "in": {"$add": ["$$this.x", "$c"]}}}}`).Lookup("v"), expressions.Scope())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +170,7 @@ func FuzzParse(f *testing.F) {
 		`{"v": {"$reduce": {"input": [1], "initialValue": 0, "in": {"$add": ["$$value", "$$this"]}}}}`,
 		`{"v": {"$switch": {"branches": [{"case": true, "then": 1}]}}}`, `{"v": {"$substrCP": ["é", 0, 1]}}`,
 	} {
-		f.Add([]byte(parseJSON(f, seed)))
+		f.Add([]byte(bsonxtest.Parse(f, seed)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if bsonx.Validate(data, bsonx.Limits{}) != nil {
@@ -204,8 +192,8 @@ func FuzzParse(f *testing.F) {
 }
 
 func BenchmarkAddFields(b *testing.B) {
-	doc := parseJSON(b, `{"_id": 1, "price": 12.5, "qty": 3, "name": "x"}`)
-	e, err := expr.Parse(parseJSON(b, `{"v": {"$multiply": ["$price", "$qty"]}}`).Lookup("v"), expressions.Scope())
+	doc := bsonxtest.Parse(b, `{"_id": 1, "price": 12.5, "qty": 3, "name": "x"}`)
+	e, err := expr.Parse(bsonxtest.Parse(b, `{"v": {"$multiply": ["$price", "$qty"]}}`).Lookup("v"), expressions.Scope())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -219,8 +207,8 @@ func BenchmarkAddFields(b *testing.B) {
 }
 
 func BenchmarkComparison(b *testing.B) {
-	doc := parseJSON(b, `{"_id": 1, "price": 12.5, "qty": 3, "name": "x"}`)
-	e, err := expr.Parse(parseJSON(b, `{"v": {"$and": [{"$gt": ["$price", 10]}, {"$lt": ["$qty", 5]}]}}`).Lookup("v"), expressions.Scope())
+	doc := bsonxtest.Parse(b, `{"_id": 1, "price": 12.5, "qty": 3, "name": "x"}`)
+	e, err := expr.Parse(bsonxtest.Parse(b, `{"v": {"$and": [{"$gt": ["$price", 10]}, {"$lt": ["$qty", 5]}]}}`).Lookup("v"), expressions.Scope())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -45,7 +46,7 @@ func TestConstantFailures(t *testing.T) {
 		`{"$dateTrunc": {"date": null, "unit": "eon"}}`:                                                      0,
 	} {
 		failures := &expr.Failures{}
-		_, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope().WithFailures(failures))
+		_, err := expr.Parse(bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope().WithFailures(failures))
 		if err != nil || mongoerr.CodeOf(failures.Err()) != code {
 			t.Errorf("%s: %v, %v, want %d", text, err, failures.Err(), code)
 		}
@@ -68,7 +69,7 @@ func TestSimplified(t *testing.T) {
 		`{"$add": [1, 2, "$zero", 3]}`:                 `{"$numberInt":"6"}`,
 		`{"$switch": {"branches": [{"case": "$zero", "then": 1}, {"case": 1, "then": 2}], "default": ` + bad + `}}`: `{"$numberInt":"2"}`,
 	} {
-		if got := evaluate(t, parseJSON(t, `{"v":`+text+`}`).Lookup("v"), doc); got != want {
+		if got := evaluate(t, bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"), doc); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
@@ -86,7 +87,7 @@ func TestNotOptimised(t *testing.T) {
 		`{"$setIntersection": ["$none", 1]}`: 0,
 		`{"$setEquals": [["$none"], [], 1]}`: 0,
 	} {
-		e, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope())
+		e, err := expr.Parse(bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +102,7 @@ func TestCopied(t *testing.T) {
 	t.Parallel()
 	for copied, want := range map[bool]mongoerr.Code{false: 0, true: 17044} {
 		vars := expressions.Scope().WithFailures(&expr.Failures{Copied: copied})
-		e, err := expr.Parse(parseJSON(t, `{"v": {"$setEquals": [["$none"], "$none", []]}}`).Lookup("v"), vars)
+		e, err := expr.Parse(bsonxtest.Parse(t, `{"v": {"$setEquals": [["$none"], "$none", []]}}`).Lookup("v"), vars)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func TestFirstMistake(t *testing.T) {
 		`{"$reduce": {"input": {"$sqrt": -1}, "initialValue": {"$ln": -1}, "in": {"$add": ["x", null]}}}`: 28714,
 	} {
 		failures := &expr.Failures{}
-		_, err := expr.Parse(parseJSON(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope().WithFailures(failures))
+		_, err := expr.Parse(bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope().WithFailures(failures))
 		if err == nil {
 			err = failures.Err()
 		}
@@ -165,7 +166,7 @@ func TestFirstFailure(t *testing.T) {
 	t.Parallel()
 	doc := bsonx.NewDoc("text", "x")
 	for _, op := range []string{"$subtract", "$divide", "$mod", "$cmp", "$eq", "$ne", "$gt", "$gte", "$lt", "$lte"} {
-		if got := evaluate(t, parseJSON(t, `{"v": {"`+op+`": [{"$ln": "$text"}, {"$year": "$text"}]}}`).Lookup("v"), doc); got != "error Location16006" {
+		if got := evaluate(t, bsonxtest.Parse(t, `{"v": {"`+op+`": [{"$ln": "$text"}, {"$year": "$text"}]}}`).Lookup("v"), doc); got != "error Location16006" {
 			t.Errorf("%s: %s", op, got)
 		}
 	}
@@ -174,7 +175,7 @@ func TestFirstFailure(t *testing.T) {
 		`{"$add": [{"$ln": "$text"}, {"$year": "$text"}]}`:                    "error Location28765",
 		`{"$convert": {"input": {"$ln": "$text"}, "to": {"$year": "$text"}}}`: "error Location16006",
 	} {
-		if got := evaluate(t, parseJSON(t, `{"v":`+text+`}`).Lookup("v"), doc); got != want {
+		if got := evaluate(t, bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"), doc); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}

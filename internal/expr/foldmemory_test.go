@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -34,7 +35,7 @@ func TestConstantsCount(t *testing.T) {
 		var running interrupt.Running
 		running.Set(operationContext{t.Context(), op})
 		vars := expressions.Scope().WithScripts(js.Options{Running: &running})
-		_, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
+		_, err := expr.Parse(bsonxtest.Parse(t, `{"v": `+text+`}`).Lookup("v"), vars)
 		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "ExceededMemoryLimit") {
 			t.Errorf("%.80s: %v", text, err)
 		}
@@ -71,7 +72,7 @@ func TestResultsCount(t *testing.T) {
 			var running interrupt.Running
 			running.Set(operationContext{t.Context(), op})
 			vars := expressions.Scope().WithScripts(js.Options{Running: &running})
-			e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
+			e, err := expr.Parse(bsonxtest.Parse(t, `{"v": `+text+`}`).Lookup("v"), vars)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -56,11 +57,11 @@ func evalWithin(t *testing.T, budget *memory.Budget, text string) (bsonx.Value, 
 	running := &interrupt.Running{}
 	running.Set(context.WithValue(t.Context(), memory.OperationKey(), op))
 	vars := expressions.Scope().WithScripts(js.Options{Running: running})
-	e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
+	e, err := expr.Parse(bsonxtest.Parse(t, `{"v": `+text+`}`).Lookup("v"), vars)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.Eval(&expr.Context{Root: bsonx.Document(parseJSON(t, `{"zero": 0, "x": 1}`))})
+	return e.Eval(&expr.Context{Root: bsonx.Document(bsonxtest.Parse(t, `{"zero": 0, "x": 1}`))})
 }
 
 func mustEval(t *testing.T, budget *memory.Budget, text string) bsonx.Value {

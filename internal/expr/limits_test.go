@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -43,7 +44,7 @@ func TestGrowthIsBounded(t *testing.T) {
 		`{"$reduce": {"input": {"$range": ["$zero", 1000000]}, "initialValue": 1, "in": ["$$value"]}}`:        mongoerr.Overflow,
 		`{"$size": {"$reduce": {"input": {"$range": ["$zero", 399]}, "initialValue": 1, "in": ["$$value"]}}}`: 0,
 	} {
-		if got, want := evaluate(t, parseJSON(t, `{"v":`+text+`}`).Lookup("v"), parseJSON(t, `{"zero": 0, "x": "0123456789"}`)), "error "+code.Name(); code != 0 && got != want {
+		if got, want := evaluate(t, bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"), bsonxtest.Parse(t, `{"zero": 0, "x": "0123456789"}`)), "error "+code.Name(); code != 0 && got != want {
 			t.Errorf("%s: %.100s, want %s", text, got, want)
 		}
 	}
@@ -65,11 +66,11 @@ func TestLoopsEndWithTheirOperation(t *testing.T) {
 		loop, `{"$filter": {"input": {"$range": ["$zero", 1000000]}, "cond": {"$gt": ["$$this", 5]}}}`,
 		`{"$reduce": {"input": {"$range": ["$zero", 1000000]}, "initialValue": 0, "in": {"$add": ["$$value", 1]}}}`,
 	} {
-		e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), vars)
+		e, err := expr.Parse(bsonxtest.Parse(t, `{"v": `+text+`}`).Lookup("v"), vars)
 		if err != nil {
 			t.Fatal(err)
 		}
-		eval := &expr.Context{Root: bsonx.Document(parseJSON(t, `{"zero": 0}`))}
+		eval := &expr.Context{Root: bsonx.Document(bsonxtest.Parse(t, `{"zero": 0}`))}
 		if _, err := e.Eval(eval); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", text, err)
 		}

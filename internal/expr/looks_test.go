@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -73,7 +74,7 @@ func looksOf(t *testing.T, text string, doc bsonx.Doc) int {
 	t.Helper()
 	op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 	running.Set(op)
-	e, err := expr.Parse(parseJSON(t, `{"v": `+text+`}`).Lookup("v"), expressions.Scope().WithScripts(js.Options{Running: running}))
+	e, err := expr.Parse(bsonxtest.Parse(t, `{"v": `+text+`}`).Lookup("v"), expressions.Scope().WithScripts(js.Options{Running: running}))
 	if err != nil {
 		t.Fatal(err)
 	}

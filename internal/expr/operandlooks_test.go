@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -118,13 +119,13 @@ func counted(t *testing.T, e string, vars *expr.Vars) {
 	text := fmt.Sprintf(`{"v": {"$map": {"input": {"$range": ["$zero", %d]}, "in": {"$cond": [%s, 1, 0]}}}}`, times, e)
 	op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 	running.Set(op)
-	compiled, err := expr.Parse(parseJSON(t, text).Lookup("v"), vars.WithScripts(js.Options{Running: running}))
+	compiled, err := expr.Parse(bsonxtest.Parse(t, text).Lookup("v"), vars.WithScripts(js.Options{Running: running}))
 	if err != nil {
 		t.Errorf("%s: %v", e, err)
 		return
 	}
 	op.Looks = 0
-	root := parseJSON(t, `{"zero": 0, "one": 1, "date": {"$date": "2020-01-01T00:00:00Z"}}`)
+	root := bsonxtest.Parse(t, `{"zero": 0, "one": 1, "date": {"$date": "2020-01-01T00:00:00Z"}}`)
 	if _, err := compiled.Eval(&expr.Context{Root: bsonx.Document(root)}); err != nil {
 		t.Errorf("%s: %v", e, err)
 	}
@@ -225,7 +226,7 @@ func TestLongLoopsLook(t *testing.T) {
 		}
 		op, running := interrupttest.EndAfter(t.Context(), 5), &interrupt.Running{}
 		running.Set(op)
-		compiled, err := expr.Parse(parseJSON(t, `{"v": `+e+`}`).Lookup("v"), expressions.Scope().WithScripts(js.Options{Running: running}))
+		compiled, err := expr.Parse(bsonxtest.Parse(t, `{"v": `+e+`}`).Lookup("v"), expressions.Scope().WithScripts(js.Options{Running: running}))
 		if err != nil {
 			t.Fatal(err)
 		}

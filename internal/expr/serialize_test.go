@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
@@ -21,7 +22,7 @@ func TestSerialize(t *testing.T) {
 	datadriven.RunTest(t, "testdata/serialize/forms", func(t *testing.T, d *datadriven.TestData) string {
 		var out strings.Builder
 		for line := range strings.Lines(d.Input) {
-			v := parseJSON(t, `{"v":`+strings.TrimSpace(line)+`}`).Lookup("v")
+			v := bsonxtest.Parse(t, `{"v":`+strings.TrimSpace(line)+`}`).Lookup("v")
 			if d.Cmd == "accumulator" {
 				use := v.Doc().First()
 				v = s.Accumulator(string(use.Key), use.Value)

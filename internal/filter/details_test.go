@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"os"
 	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // testdata/recorded/positional.jsonl holds documents d, queries q and the index of the element that {$set: {"a.$": …}}
@@ -16,7 +18,7 @@ func TestMatchDetailsRecorded(t *testing.T) {
 	}
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		c, err := extJSON(lines.Text())
+		c, err := bsonxtest.TryParse(lines.Text())
 		if err != nil {
 			t.Fatal(err)
 		}

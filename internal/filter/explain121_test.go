@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/recorded"
 )
@@ -23,7 +24,7 @@ func TestExplain121Recorded(t *testing.T) {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		c, err := extJSON(lines.Text())
+		c, err := bsonxtest.TryParse(lines.Text())
 		if err != nil {
 			t.Fatal(err)
 		}

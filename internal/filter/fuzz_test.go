@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
@@ -38,7 +39,7 @@ func FuzzParse(f *testing.F) {
 		if !json.Valid([]byte(input)) {
 			return // the driver's parser does not end on some malformed texts
 		}
-		data, err := extJSON(input)
+		data, err := bsonxtest.TryParse(input)
 		if err != nil || bsonx.Validate(data, bsonx.Limits{}) != nil {
 			return
 		}
@@ -109,7 +110,7 @@ func parseDocs(t testing.TB, texts []string) []bsonx.Doc {
 	t.Helper()
 	var docs []bsonx.Doc
 	for _, text := range texts {
-		doc, err := extJSON(text)
+		doc, err := bsonxtest.TryParse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +135,7 @@ func FuzzJSONSchema(f *testing.F) {
 		if !json.Valid([]byte(input)) {
 			return // the driver's parser does not end on some malformed texts
 		}
-		data, err := extJSON(input)
+		data, err := bsonxtest.TryParse(input)
 		if err != nil || bsonx.Validate(data, bsonx.Limits{}) != nil {
 			return
 		}

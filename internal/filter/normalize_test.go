@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // testdata/recorded/parsedquery.jsonl holds queries x and their parsedQuery in explain, as a MongoDB engine answered.
@@ -17,7 +18,7 @@ func TestParsedQueryRecorded(t *testing.T) {
 	}
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		c, err := extJSON(lines.Text())
+		c, err := bsonxtest.TryParse(lines.Text())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func TestNormalizeOfCanonical(t *testing.T) {
 		{`{"a": {"$elemMatch": {"$lt": 2, "$gt": 1}}}`, true},
 		{`{"a": {"$elemMatch": {"$gt": 1, "$lt": 2}}}`, false},
 	} {
-		doc, err := extJSON(c.filter)
+		doc, err := bsonxtest.TryParse(c.filter)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -63,7 +64,7 @@ func families() []Family {
 func readLines(t *testing.T, d *datadriven.TestData) []bsonx.Doc {
 	var docs []bsonx.Doc
 	for line := range strings.Lines(d.Input) {
-		doc, err := extJSON(line)
+		doc, err := bsonxtest.TryParse(line)
 		if err != nil {
 			d.Fatalf(t, "%s: %v", line, err)
 		}

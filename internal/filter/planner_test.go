@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -15,7 +16,7 @@ import (
 
 func parseFilter(t testing.TB, text string, opts Options) *Filter {
 	t.Helper()
-	doc, err := extJSON(text)
+	doc, err := bsonxtest.TryParse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,13 +214,13 @@ func TestContexts(t *testing.T) {
 		`{"$where":"1"}`: mongoerr.BadValue, `{"$expr":true}`: mongoerr.QueryFeatureNotAllowed, `{"$text":{"$search":"x"}}`: mongoerr.BadValue,
 		`{"a":{"$near":[1,1]}}`: 5626500, `{"a":{"$geoWithin":{}}}`: mongoerr.BadValue,
 	} {
-		doc, _ := extJSON(text)
+		doc, _ := bsonxtest.TryParse(text)
 		if _, err := Parse(doc, Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != code {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	for text, code := range map[string]mongoerr.Code{`{"$expr":{"$lt":[{"$rand":{}},1]}}`: 3040500, `{"$expr":{"$function":{}}}`: 4660800} {
-		doc, _ := extJSON(text)
+		doc, _ := bsonxtest.TryParse(text)
 		if _, err := Parse(doc, Options{Vars: expressions.Scope(), AllowExpr: true, Validator: true}); mongoerr.CodeOf(err) != code {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -44,15 +44,6 @@ func TestCanonicalOnVectors(t *testing.T) {
 	t.Logf("%d filters", filters)
 }
 
-func extJSON(text string) (bsonx.Doc, error) {
-	var d bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
-		return nil, err
-	}
-	raw, err := bson.Marshal(d)
-	return bsonx.Doc(raw), err
-}
-
 func toJSON(doc bsonx.Doc) string {
 	text, err := bson.MarshalExtJSON(bson.Raw(doc), false, false)
 	if err != nil {

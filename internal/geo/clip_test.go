@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 func region(t testing.TB, text string) *Region {
 	t.Helper()
-	r, err := ParseRegion("$geometry", value(t, text), nil)
+	r, err := ParseRegion("$geometry", bsonxtest.ParseValue(t, text), nil)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -72,7 +74,7 @@ func drawGeometry(t *rapid.T) (text string, g Geometry, ok bool) {
 		ring := drawPlaces(t, 3, 5)
 		text = `{"type":"Polygon","coordinates":[[` + strings.Join(append(ring, ring[0]), ",") + `]]}`
 	}
-	err := g.ParseStored(value(t, text), nil)
+	err := g.ParseStored(bsonxtest.ParseValue(t, text), nil)
 	return text, g, err == nil
 }
 
@@ -85,11 +87,11 @@ func TestWithinIntersects(t *testing.T) {
 		if !ok || !ok2 {
 			t.Skip("a ring crosses itself")
 		}
-		r, err := ParseRegion("$geometry", value(t, text), nil)
+		r, err := ParseRegion("$geometry", bsonxtest.ParseValue(t, text), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := ParseRegion("$geometry", value(t, other), nil)
+		s, err := ParseRegion("$geometry", bsonxtest.ParseValue(t, other), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,13 +110,13 @@ func TestReversedLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ring := drawPlaces(t, 3, 5)
 		text := `{"type":"Polygon","coordinates":[[` + strings.Join(append(ring, ring[0]), ",") + `]]}`
-		r, err := ParseRegion("$geometry", value(t, text), nil)
+		r, err := ParseRegion("$geometry", bsonxtest.ParseValue(t, text), nil)
 		if err != nil {
 			t.Skip("a ring crosses itself")
 		}
 		ends := drawPlaces(t, 2, 2)
 		var there, back Geometry
-		if there.ParseStored(value(t, lineOf(ends[0], ends[1])), nil) != nil || back.ParseStored(value(t, lineOf(ends[1], ends[0])), nil) != nil {
+		if there.ParseStored(bsonxtest.ParseValue(t, lineOf(ends[0], ends[1])), nil) != nil || back.ParseStored(bsonxtest.ParseValue(t, lineOf(ends[1], ends[0])), nil) != nil {
 			t.Fatal("no line")
 		}
 		shared := false

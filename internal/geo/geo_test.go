@@ -11,27 +11,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
-
-// failer is a test or an attempt of rapid.
-type failer interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
-
-func value(t failer, text string) bsonx.Value {
-	t.Helper()
-	var raw bson.Raw
-	if err := bson.UnmarshalExtJSON([]byte(`{"v":`+text+`}`), false, &raw); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return bsonx.Doc(raw).Lookup("v")
-}
 
 func geometry(t testing.TB, text string) *Geometry {
 	t.Helper()
 	var g Geometry
-	if err := g.ParseStored(value(t, text), nil); err != nil {
+	if err := g.ParseStored(bsonxtest.ParseValue(t, text), nil); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return &g
@@ -50,7 +36,7 @@ func TestDistances(t *testing.T) {
 		{`[0,0]`, `[-6,8.5]`, 10.404326023342406},
 		{`[0,0]`, `[0,-2]`, 2},
 	} {
-		p, err := ParsePoint(value(t, c.from))
+		p, err := ParsePoint(bsonxtest.ParseValue(t, c.from))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +72,7 @@ func TestInvalid(t *testing.T) {
 		`{"type":"Point","coordinates":[1,1],"crs":{"type":"name","properties":{"name":"urn:x-mongodb:crs:strictwinding:EPSG:4326"}}}`: "only supported by polygon",
 	} {
 		var g Geometry
-		err := g.ParseStored(value(t, text), nil)
+		err := g.ParseStored(bsonxtest.ParseValue(t, text), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
@@ -182,13 +168,13 @@ func FuzzGeometry(f *testing.F) {
 	var fixed []*Region
 	for _, text := range fuzzed {
 		f.Add(text)
-		r, err := ParseRegion("$geometry", value(f, text), nil)
+		r, err := ParseRegion("$geometry", bsonxtest.ParseValue(f, text), nil)
 		if err != nil {
 			f.Fatalf("%s: %v", text, err)
 		}
 		fixed = append(fixed, r)
 	}
-	center, err := ParsePoint(value(f, fuzzed[2]))
+	center, err := ParsePoint(bsonxtest.ParseValue(f, fuzzed[2]))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // TestRaster: what the fields of a region tell of a point is what the region says.
@@ -33,13 +35,13 @@ func TestRaster(t *testing.T) {
 		if rng.IntN(3) == 0 {
 			shape = fmt.Sprintf(`{"type":"MultiPolygon","coordinates":[%s,[%s]]}`, polygon, ring(wrap(lng+3*radius), lat, radius))
 		}
-		r, err := ParseRegion("$geometry", value(t, shape), nil)
+		r, err := ParseRegion("$geometry", bsonxtest.ParseValue(t, shape), nil)
 		if err != nil {
 			t.Fatal(shape, err)
 		}
 		for range 1500 {
 			text := fmt.Sprintf(`{"type":"Point","coordinates":[%v,%v]}`, wrap(lng+3*radius*(rng.Float64()-0.5)), lat+3*radius*(rng.Float64()-0.5))
-			has, known := r.HasPoint(value(t, text))
+			has, known := r.HasPoint(bsonxtest.ParseValue(t, text))
 			if !known {
 				unknown++
 				continue

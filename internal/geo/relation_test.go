@@ -10,6 +10,7 @@ import (
 	"github.com/golang/geo/s2"
 	"pgregory.net/rapid"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 )
@@ -88,7 +89,7 @@ func TestManyPolygonsLook(t *testing.T) {
 		fmt.Fprintf(&areas, ",[[[%v,%v],[%v,%v],[%v,%v],[%v,%v]]]", x, y, x+.5, y, x+.25, y+.5, x, y)
 	}
 	polygons := `{"type":"MultiPolygon","coordinates":[` + areas.String()[1:] + `]}`
-	region, err := ParseRegion("$geometry", value(t, polygons), nil)
+	region, err := ParseRegion("$geometry", bsonxtest.ParseValue(t, polygons), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestManyPolygonsLook(t *testing.T) {
 	} {
 		op, r := interrupttest.New(t.Context()), &interrupt.Running{}
 		r.Set(op)
-		if err := asked(value(t, text), r, func(g *Geometry) { region.Contains(g) }); err != nil {
+		if err := asked(bsonxtest.ParseValue(t, text), r, func(g *Geometry) { region.Contains(g) }); err != nil {
 			t.Fatal(err)
 		}
 		if op.Looks < many/20 {
@@ -117,14 +118,14 @@ func BenchmarkPolygonWithin(b *testing.B) {
 		fmt.Fprintf(&s, ",[%v,%v]", lo, -1+lo/10)
 		return `{"type":"Polygon","coordinates":[[` + s.String() + `]]}`
 	}
-	region, err := ParseRegion("$geometry", value(b, polygon(50_000, 0, 100, 20)), nil)
+	region, err := ParseRegion("$geometry", bsonxtest.ParseValue(b, polygon(50_000, 0, 100, 20)), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	var r interrupt.Running
 	r.Set(context.Background())
 	var g Geometry
-	if err := g.ParseStored(value(b, polygon(10_000, 1, 99, 19.999)), &r); err != nil {
+	if err := g.ParseStored(bsonxtest.ParseValue(b, polygon(10_000, 1, 99, 19.999)), &r); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("edges", func(b *testing.B) {

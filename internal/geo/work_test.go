@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/torture"
@@ -41,12 +42,12 @@ func TestLooksAtOperation(t *testing.T) {
 		"polygon": `{"type":"Polygon","coordinates":[` + ring(n, 21) + `]}`,
 		"big":     `{"type":"Polygon","coordinates":[` + ring(n, 21) + `],` + strict + `}`,
 	}
-	center, err := ParsePoint(value(t, `{"type":"Point","coordinates":[3,4]}`))
+	center, err := ParsePoint(bsonxtest.ParseValue(t, `{"type":"Point","coordinates":[3,4]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for regionName, text := range regions {
-		shape := value(t, text)
+		shape := bsonxtest.ParseValue(t, text)
 		looksAt(t, regionName, func(r *interrupt.Running) error {
 			_, err := ParseRegion("$geometry", shape, r)
 			return err
@@ -56,7 +57,7 @@ func TestLooksAtOperation(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, text := range stored {
-			v := value(t, text)
+			v := bsonxtest.ParseValue(t, text)
 			for what, ask := range map[string]func(*Geometry){
 				"nothing":    func(*Geometry) {},
 				"Contains":   func(g *Geometry) { region.Contains(g) },

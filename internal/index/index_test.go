@@ -102,7 +102,7 @@ func TestSortKeys(t *testing.T) {
 			[]any{1, 5},
 		},
 	} {
-		got, err := index.NewSortKeyGen(tc.pattern, nil).Append([]byte("p"), parse(t, quoteNames(tc.doc)))
+		got, err := index.NewSortKeyGen(tc.pattern, nil).Append([]byte("p"), bsonxtest.Parse(t, quoteNames(tc.doc)))
 		want := []byte("p")
 		for i, v := range tc.want {
 			want = keystring.Append(want, bsonx.ValueOf(v), tc.pattern[i].Desc)
@@ -111,7 +111,7 @@ func TestSortKeys(t *testing.T) {
 			t.Errorf("%s: %x, want %x (%v)", tc.name, got, want, err)
 		}
 	}
-	_, err := index.NewSortKeyGen(index.Pattern{{Path: "a"}, {Path: "b"}}, nil).Append(nil, parse(t, `{"a": [1], "b": [2]}`))
+	_, err := index.NewSortKeyGen(index.Pattern{{Path: "a"}, {Path: "b"}}, nil).Append(nil, bsonxtest.Parse(t, `{"a": [1], "b": [2]}`))
 	if mongoerr.CodeOf(err) != mongoerr.BadValue || !strings.Contains(err.Error(), "cannot sort with keys that are parallel arrays") {
 		t.Errorf("parallel arrays: %v", err)
 	}
@@ -143,7 +143,7 @@ func TestMultikeyPaths(t *testing.T) {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	docs := []bsonx.Doc{parse(t, flatDoc), parse(t, arrayDoc)}
+	docs := []bsonx.Doc{bsonxtest.Parse(t, flatDoc), bsonxtest.Parse(t, arrayDoc)}
 	gen := index.NewKeyGen(index.Pattern{{Path: "tags"}, {Path: "n", Desc: true}}, false, nil)
 	sorter := index.NewSortKeyGen(index.Pattern{{Path: "tags"}}, nil)
 	var keys index.Keys
@@ -180,7 +180,7 @@ func BenchmarkGenerate(b *testing.B) {
 		{"array of five", index.Pattern{{Path: "tags"}}, arrayDoc},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
-			gen, doc := index.NewKeyGen(bm.pattern, false, nil), parse(b, bm.doc)
+			gen, doc := index.NewKeyGen(bm.pattern, false, nil), bsonxtest.Parse(b, bm.doc)
 			var keys index.Keys
 			b.ReportAllocs()
 			for b.Loop() {
@@ -194,7 +194,7 @@ func BenchmarkGenerate(b *testing.B) {
 }
 
 func BenchmarkSortKey(b *testing.B) {
-	gen, doc := index.NewSortKeyGen(index.Pattern{{Path: "n", Desc: true}}, nil), parse(b, flatDoc)
+	gen, doc := index.NewSortKeyGen(index.Pattern{{Path: "n", Desc: true}}, nil), bsonxtest.Parse(b, flatDoc)
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {

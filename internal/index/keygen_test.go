@@ -7,21 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
-
-func parse(t testing.TB, text string) bsonx.Doc {
-	t.Helper()
-	var raw bson.Raw
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &raw); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return bsonx.Doc(raw)
-}
 
 func pattern(d bsonx.Doc) index.Pattern {
 	var p index.Pattern
@@ -44,7 +34,7 @@ func TestRecordedKeys(t *testing.T) {
 	lines := bufio.NewScanner(f)
 	var keys index.Keys
 	for lines.Scan() {
-		c := parse(t, lines.Text())
+		c := bsonxtest.Parse(t, lines.Text())
 		p := pattern(c.Lookup("pattern").Doc())
 		keys.Reset()
 		err := index.NewKeyGen(p, c.Lookup("sparse").Bool(), nil).Generate(c.Lookup("doc").Doc(), &keys)

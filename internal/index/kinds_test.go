@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -22,7 +23,7 @@ func TestKinds(t *testing.T) {
 		var gen index.Generator
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "index" {
-				spec := parse(t, d.Input)
+				spec := bsonxtest.Parse(t, d.Input)
 				s := index.Spec{Key: spec.Lookup("key").Doc(), Sparse: spec.Lookup("sparse").Truthy(), Options: spec}
 				if v := spec.Lookup("collation"); !v.IsMissing() {
 					var err error
@@ -38,7 +39,7 @@ func TestKinds(t *testing.T) {
 			}
 			var out strings.Builder
 			for line := range strings.Lines(d.Input) {
-				out.WriteString(keysOf(t, pattern, gen, parse(t, line)))
+				out.WriteString(keysOf(t, pattern, gen, bsonxtest.Parse(t, line)))
 			}
 			return out.String()
 		})
@@ -74,11 +75,11 @@ func BenchmarkKinds(b *testing.B) {
 		{"compound wildcard", `{"n": 1, "$**": 1}`, `{"wildcardProjection": {"n": 0}}`, flatDoc},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
-			_, gen, err := index.Compile(index.Spec{Key: parse(b, bm.key), Options: parse(b, bm.options)})
+			_, gen, err := index.Compile(index.Spec{Key: bsonxtest.Parse(b, bm.key), Options: bsonxtest.Parse(b, bm.options)})
 			if err != nil {
 				b.Fatal(err)
 			}
-			doc := parse(b, bm.doc)
+			doc := bsonxtest.Parse(b, bm.doc)
 			var keys index.Keys
 			b.ReportAllocs()
 			for b.Loop() {

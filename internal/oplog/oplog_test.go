@@ -11,17 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
-
-func doc(t testing.TB, text string) bsonx.Doc {
-	t.Helper()
-	var raw bson.Raw
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &raw); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return bsonx.Doc(raw)
-}
 
 func TestDiff(t *testing.T) {
 	for _, test := range []struct{ name, old, doc, want string }{
@@ -41,7 +33,7 @@ func TestDiff(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var d Differ
-			old, changed, want := doc(t, test.old), doc(t, test.doc), doc(t, test.want)
+			old, changed, want := bsonxtest.Parse(t, test.old), bsonxtest.Parse(t, test.doc), bsonxtest.Parse(t, test.want)
 			diff, err := d.Append(nil, old, changed)
 			if err != nil {
 				t.Fatal(err)
@@ -103,7 +95,7 @@ func TestDiffApplies(t *testing.T) {
 
 func TestApplyRefuses(t *testing.T) {
 	for _, diff := range []string{`{"x": {}}`, `{"u": 1}`, `{"": {}}`, `{"sa": {"u": {"b": 1}}}`, `{"sb": {"a": true, "u1000000": 1}}`} {
-		if _, err := Apply(nil, doc(t, `{"a": 1, "b": []}`), doc(t, diff)); err == nil {
+		if _, err := Apply(nil, bsonxtest.Parse(t, `{"a": 1, "b": []}`), bsonxtest.Parse(t, diff)); err == nil {
 			t.Errorf("%s: no error", diff)
 		}
 	}
@@ -112,13 +104,13 @@ func TestApplyRefuses(t *testing.T) {
 func TestEntry(t *testing.T) {
 	uuid := [16]byte{1}
 	op := &Operation{
-		Kind: Update, Namespace: "d.c", UUID: &uuid, O: doc(t, `{"$v": 2, "diff": {"u": {"a": 1}}}`), O2: doc(t, `{"_id": 1}`),
-		By: &Writer{Session: doc(t, `{"id": 1}`), TxnNumber: 5, StmtID: 2},
+		Kind: Update, Namespace: "d.c", UUID: &uuid, O: bsonxtest.Parse(t, `{"$v": 2, "diff": {"u": {"a": 1}}}`), O2: bsonxtest.Parse(t, `{"_id": 1}`),
+		By: &Writer{Session: bsonxtest.Parse(t, `{"id": 1}`), TxnNumber: 5, StmtID: 2},
 	}
 	buf, at := AppendEntry([]byte("before"), op, 1000)
 	entry := bsonx.Doc(buf[len("before"):])
 	binary.LittleEndian.PutUint64(entry[at:], 7<<32|3)
-	want := doc(t, `{"lsid": {"id": 1}, "txnNumber": {"$numberLong": "5"}, "op": "u", "ns": "d.c",
+	want := bsonxtest.Parse(t, `{"lsid": {"id": 1}, "txnNumber": {"$numberLong": "5"}, "op": "u", "ns": "d.c",
 		"ui": {"$binary": {"base64": "AQAAAAAAAAAAAAAAAAAAAA==", "subType": "04"}}, "o": {"$v": 2, "diff": {"u": {"a": 1}}}, "o2": {"_id": 1}, "stmtId": 2,
 		"ts": {"$timestamp": {"t": 7, "i": 3}}, "t": {"$numberLong": "1"}, "v": {"$numberLong": "2"}, "wall": {"$date": "1970-01-01T00:00:01Z"}}`)
 	if !entry.Equal(want) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -61,9 +62,9 @@ func TestLookupPlansAgree(t *testing.T) {
 	var docs []bsonx.Doc
 	values := `1|2.0|null|[]|[1,2]|[[1,2]]|[null]|{"b":1}|[{"b":1},{"c":2}]|"a"|[[]]|{"$numberLong":"1"}|{"$numberDecimal":"2"}|{"b":[1,2]}|true`
 	for i, v := range strings.Split(values, "|") {
-		docs = append(docs, parseJSON(t, fmt.Sprintf(`{"_id": %d, "k": %s}`, i, v)))
+		docs = append(docs, bsonxtest.Parse(t, fmt.Sprintf(`{"_id": %d, "k": %s}`, i, v)))
 	}
-	docs = append(docs, parseJSON(t, `{"_id": 99}`))
+	docs = append(docs, bsonxtest.Parse(t, `{"_id": 99}`))
 	for _, paths := range [][2]string{{"k", "k"}, {"k.b", "k"}, {"k", "k.b"}, {"k.b", "k.b"}, {"k.0", "k"}, {"k", "k.0"}} {
 		stages := fmt.Sprintf(`[{"$lookup": {"from": "%%s", "localField": %q, "foreignField": %q, "as": "r"}}, {"$project": {"r._id": 1}}]`, paths[0], paths[1])
 		colls := fakeCollections{"f": docs, "indexedF": docs}
@@ -169,7 +170,7 @@ func TestNestedSubPipelines(t *testing.T) {
 		for range n {
 			stages = `[{"$lookup": {"from": "c", "pipeline": ` + stages + `, "as": "r"}}]`
 		}
-		return parseJSON(t, `{"v":`+stages+`}`).Lookup("v")
+		return bsonxtest.Parse(t, `{"v":`+stages+`}`).Lookup("v")
 	}
 	if _, err := pipeline.Parse(nest(20), pipeline.Options{Vars: expressions.Scope()}); err != nil {
 		t.Error(err)

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -39,9 +40,9 @@ func FuzzPipeline(f *testing.F) {
 		f.Add(seed)
 	}
 	docs := []bsonx.Doc{
-		parseJSON(f, `{"_id": 1, "a": [{"b": 1}, 2, [3]], "b": {"c": 1}, "n": 1, "g": 1, "s": "aaab", "d": {"$date": "2024-02-29T12:00:00Z"}}`),
-		parseJSON(f, `{"_id": 2, "a": [], "n": 2.5, "g": 1, "s": "ü", "d": null}`),
-		parseJSON(f, `{"_id": 3, "n": {"$numberDecimal": "4"}, "g": 2, "d": {"$date": "2024-04-01T00:00:00Z"}}`),
+		bsonxtest.Parse(f, `{"_id": 1, "a": [{"b": 1}, 2, [3]], "b": {"c": 1}, "n": 1, "g": 1, "s": "aaab", "d": {"$date": "2024-02-29T12:00:00Z"}}`),
+		bsonxtest.Parse(f, `{"_id": 2, "a": [], "n": 2.5, "g": 1, "s": "ü", "d": null}`),
+		bsonxtest.Parse(f, `{"_id": 3, "n": {"$numberDecimal": "4"}, "g": 2, "d": {"$date": "2024-04-01T00:00:00Z"}}`),
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var spec bson.Raw

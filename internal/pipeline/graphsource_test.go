@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/torture"
@@ -31,7 +32,7 @@ func TestGraphLookupSpills(t *testing.T) {
 	docs := []bsonx.Doc{bsonx.NewDoc("_id", 1, "start", 0), bsonx.NewDoc("_id", 2, "start", 1499), bsonx.NewDoc("_id", 3, "start", "no such")}
 	graph := `{"$graphLookup": {"from": "f", "startWith": "$start", "connectFromField": "to", "connectToField": "_id", "as": "r", "depthField": "d"}}`
 	for _, unwind := range []string{`"$r"`, `{"path": "$r", "preserveNullAndEmptyArrays": true, "includeArrayIndex": "i"}`} {
-		stages := parseJSON(t, `{"v": [`+graph+`, {"$unwind": `+unwind+`}]}`).Lookup("v")
+		stages := bsonxtest.Parse(t, `{"v": [`+graph+`, {"$unwind": `+unwind+`}]}`).Lookup("v")
 		want := outcomeOf(stages, docs, pipeline.AllRules, colls.env())
 		if want.err != nil || len(want.docs) < 3000 {
 			t.Fatal(len(want.docs), want.err)
@@ -53,7 +54,7 @@ func TestGraphLookupSpills(t *testing.T) {
 	// An array is in memory as a whole; what the search remembers may still go to the disk.
 	env := colls.env()
 	env.MemoryLimit, env.AllowDiskUse, env.TempDir = 30_000, true, t.TempDir()
-	stages := parseJSON(t, `{"v": [`+graph+`]}`).Lookup("v")
+	stages := bsonxtest.Parse(t, `{"v": [`+graph+`]}`).Lookup("v")
 	if got := outcomeOf(stages, docs, 0, env); mongoerr.CodeOf(got.err) != 40099 {
 		t.Error(got.err)
 	}
@@ -69,7 +70,7 @@ func TestGraphLookupUnwind(t *testing.T) {
 	t.Parallel()
 	colls := fakeCollections{"f": graphDocs(20)}
 	docs := []bsonx.Doc{
-		parseJSON(t, `{"_id": 1, "start": [3, 4], "r": "old", "o": {"a": 1, "r": 2, "b": 3}}`), parseJSON(t, `{"_id": 2, "start": 77, "o": {"r": []}}`), parseJSON(t, `{"_id": 3}`),
+		bsonxtest.Parse(t, `{"_id": 1, "start": [3, 4], "r": "old", "o": {"a": 1, "r": 2, "b": 3}}`), bsonxtest.Parse(t, `{"_id": 2, "start": 77, "o": {"r": []}}`), bsonxtest.Parse(t, `{"_id": 3}`),
 	}
 	for _, as := range []string{"r", "n", "o.r", "o.x.y"} {
 		for _, unwind := range []string{
@@ -79,7 +80,7 @@ func TestGraphLookupUnwind(t *testing.T) {
 			for _, rest := range []string{``, `, {"$match": {"%[1]s.d": {"$gt": 0}}}`, `, {"$limit": 3}`, `, {"$project": {"o": 1, "i": 1}}`, `, {"$sort": {"%[1]s._id": 1}}, {"$skip": 2}`} {
 				text := fmt.Sprintf(`{"v": [{"$graphLookup": {"from": "f", "startWith": "$start", "connectFromField": "to", "connectToField": "_id", "as": "%[1]s", "maxDepth": 2, "depthField": "d"}},
 					{"$unwind": `+unwind+`}`+rest+`]}`, as)
-				stages := parseJSON(t, text).Lookup("v")
+				stages := bsonxtest.Parse(t, text).Lookup("v")
 				want := outcomeOf(stages, docs, pipeline.AllRules, colls.env())
 				got := outcomeOf(stages, docs, 0, colls.env())
 				if got.err != nil || want.err != nil || !slices.EqualFunc(got.docs, want.docs, equalDocs) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
@@ -52,7 +53,7 @@ func TestWideStageLooks(t *testing.T) {
 func TestWideOutputLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 7
-	doc := parseJSON(t, `{"v": [`+wide(n*n, `{"a": #}`)+`]}`)
+	doc := bsonxtest.Parse(t, `{"v": [`+wide(n*n, `{"a": #}`)+`]}`)
 	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(n, `"v.f#": {"$sum": 1}`)+`}}}]`, pipeline.Options{Vars: expressions.Scope()})
 	src := p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc}}, &pipeline.Env{})
 	defer src.Close()
@@ -69,7 +70,7 @@ func TestWideOutputLooks(t *testing.T) {
 func TestWideOutputMemory(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
-	doc := parseJSON(t, `{"v": [`+wide(1<<14, `{"a": #}`)+`]}`)
+	doc := bsonxtest.Parse(t, `{"v": [`+wide(1<<14, `{"a": #}`)+`]}`)
 	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(1<<10, `"v.f#": {"$sum": 1}`)+`}}}]`, pipeline.Options{Vars: expressions.Scope()})
 	_, err := batch(p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc}}, &pipeline.Env{}))
 	if err == nil || !strings.Contains(err.Error(), "would use too much memory") {
@@ -87,7 +88,7 @@ func TestMovingMatchLooks(t *testing.T) {
 		op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 		running.Set(op)
 		opts := pipeline.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})}
-		p, err := pipeline.Compile(parseJSON(t, `{"v": [`+strings.Repeat(stage+`, `+match+`, `, n-1)+stage+`]}`).Lookup("v"), opts)
+		p, err := pipeline.Compile(bsonxtest.Parse(t, `{"v": [`+strings.Repeat(stage+`, `+match+`, `, n-1)+stage+`]}`).Lookup("v"), opts)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -19,10 +20,10 @@ func TestLookupUnwind(t *testing.T) {
 	t.Parallel()
 	var docs, foreign []bsonx.Doc
 	for i, k := range []string{`1`, `2.0`, `null`, `[1, 2]`, `"x"`, `[]`, `{"p": 1}`} {
-		docs = append(docs, parseJSON(t, fmt.Sprintf(`{"_id": %d, "k": %s, "r": "old", "o": {"a": 1, "r": 2, "b": 3}, "z": %d}`, i, k, i)))
-		foreign = append(foreign, parseJSON(t, fmt.Sprintf(`{"_id": %d, "k": %s, "q": {"n": %d}, "l": [{"n": %d}, 7]}`, 10+i, k, i, i%2)))
+		docs = append(docs, bsonxtest.Parse(t, fmt.Sprintf(`{"_id": %d, "k": %s, "r": "old", "o": {"a": 1, "r": 2, "b": 3}, "z": %d}`, i, k, i)))
+		foreign = append(foreign, bsonxtest.Parse(t, fmt.Sprintf(`{"_id": %d, "k": %s, "q": {"n": %d}, "l": [{"n": %d}, 7]}`, 10+i, k, i, i%2)))
 	}
-	docs = append(docs, parseJSON(t, `{"k": 1, "r": [], "_id": 50}`))
+	docs = append(docs, bsonxtest.Parse(t, `{"k": 1, "r": [], "_id": 50}`))
 	colls := fakeCollections{"f": foreign, "indexedF": foreign}
 	joins := []string{
 		`{"from": "f", "localField": "k", "foreignField": "k", "as": "%[1]s"}`,
@@ -51,7 +52,7 @@ func TestLookupUnwind(t *testing.T) {
 			for _, unwind := range unwinds {
 				for _, rest := range rests {
 					text := fmt.Sprintf(`{"v": [{"$lookup": `+join+`}, {"$unwind": `+unwind+`}`+rest+`]}`, as)
-					stages := parseJSON(t, strings.TrimSuffix(text, "%!(EXTRA string="+as+")")).Lookup("v")
+					stages := bsonxtest.Parse(t, strings.TrimSuffix(text, "%!(EXTRA string="+as+")")).Lookup("v")
 					want := outcomeOf(stages, docs, pipeline.AllRules, colls.env())
 					for _, rules := range []pipeline.Rule{0, pipeline.AllRules &^ pipeline.RuleFuse, pipeline.AllRules &^ pipeline.RuleNarrow} {
 						got := outcomeOf(stages, docs, rules, colls.env())
@@ -76,7 +77,7 @@ func TestLookupUnwindLong(t *testing.T) {
 	colls := fakeCollections{"f": foreign}
 	docs := []bsonx.Doc{bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", 2)}
 	lookup := `{"$lookup": {"from": "f", "localField": "a", "foreignField": "b", "as": "r"}}`
-	stages := parseJSON(t, `{"v": [`+lookup+`, {"$unwind": {"path": "$r", "includeArrayIndex": "i"}}]}`).Lookup("v")
+	stages := bsonxtest.Parse(t, `{"v": [`+lookup+`, {"$unwind": {"path": "$r", "includeArrayIndex": "i"}}]}`).Lookup("v")
 	got := outcomeOf(stages, docs, 0, colls.env())
 	if got.err != nil || len(got.docs) != 40 {
 		t.Fatal(len(got.docs), got.err)
@@ -96,7 +97,7 @@ func TestLookupUnwindLong(t *testing.T) {
 func TestUnwindAllocatesNothing(t *testing.T) {
 	docs := make([]bsonx.Doc, 500)
 	for i := range docs {
-		docs[i] = parseJSON(t, fmt.Sprintf(`{"_id": %d, "a": "text", "items": [{"sku": "a", "qty": 1}, {"sku": "b", "qty": 2}, {"sku": "c", "qty": 3}], "z": 1}`, i))
+		docs[i] = bsonxtest.Parse(t, fmt.Sprintf(`{"_id": %d, "a": "text", "items": [{"sku": "a", "qty": 1}, {"sku": "b", "qty": 2}, {"sku": "c", "qty": 3}], "z": 1}`, i))
 	}
 	p := mustParse(t, `[{"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "n": {"$sum": "$items.qty"}}}]`, pipeline.Options{Vars: expressions.Scope()})
 	allocs := testing.AllocsPerRun(5, func() {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/torture"
@@ -160,13 +161,13 @@ func TestRandomPipelines(t *testing.T) {
 		g := generator{rand.New(rand.NewPCG(seed, 7))}
 		docs := make([]bsonx.Doc, 1+g.IntN(25))
 		for j := range docs {
-			docs[j] = parseJSON(t, g.document(j))
+			docs[j] = bsonxtest.Parse(t, g.document(j))
 		}
 		var stages []string
 		for range 1 + g.IntN(6) {
 			stages = append(stages, g.stages()...)
 		}
-		checkMatrix(t, parseJSON(t, `{"v": [`+strings.Join(stages, ", ")+`]}`).Lookup("v"), docs)
+		checkMatrix(t, bsonxtest.Parse(t, `{"v": [`+strings.Join(stages, ", ")+`]}`).Lookup("v"), docs)
 		if t.Failed() {
 			t.Fatalf("run it again with -pipeline.seed=%d -pipeline.runs=1 over\n%s", seed, show(t, docs))
 		}

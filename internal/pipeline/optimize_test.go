@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -73,7 +74,7 @@ func TestOptimize(t *testing.T) {
 // TestUnionMatched: a $match behind $unionWith is moved into its pipeline, in which it leaves out what would be computed for nothing.
 func TestUnionMatched(t *testing.T) {
 	t.Parallel()
-	colls := fakeCollections{"f": {parseJSON(t, `{"_id": 1, "q": 1}`)}}
+	colls := fakeCollections{"f": {bsonxtest.Parse(t, `{"_id": 1, "q": 1}`)}}
 	const stages = `[{"$unionWith": {"coll": "f", "pipeline": [{"$set": {"v": {"$setUnion": "$q"}}}]}}, {"$match": {"none": 1}}]`
 	for disabled, want := range map[pipeline.Rule]mongoerr.Code{0: 0, pipeline.RuleMoveMatch: 17043} {
 		got := drained(t, mustParse(t, stages, pipeline.Options{Vars: expressions.Scope(), DB: "db", Disable: disabled}), &pipeline.SliceSource{}, colls.env())

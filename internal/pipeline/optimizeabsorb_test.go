@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
@@ -14,7 +15,7 @@ import (
 func TestAbsorb(t *testing.T) {
 	t.Parallel()
 	var docs []bsonx.Doc
-	for _, v := range parseJSON(t, `{"v": [{"_id": 1, "a": 1, "b": 2, "o": {"p": 1}}, {"_id": 2, "a": 1.0, "l": [1, {"p": 2}]}, {"_id": 3, "b": null}, {"_id": 4, "a": "x", "o": 3}]}`).Lookup("v").Doc().Values() {
+	for _, v := range bsonxtest.Parse(t, `{"v": [{"_id": 1, "a": 1, "b": 2, "o": {"p": 1}}, {"_id": 2, "a": 1.0, "l": [1, {"p": 2}]}, {"_id": 3, "b": null}, {"_id": 4, "a": "x", "o": 3}]}`).Lookup("v").Doc().Values() {
 		docs = append(docs, v.Doc())
 	}
 	for _, before := range []string{
@@ -31,7 +32,7 @@ func TestAbsorb(t *testing.T) {
 			`{"_id": null, "x": {"$push": "$x"}, "k": {"$push": "$x.k"}, "a": {"$push": "$a"}, "b": {"$push": {"$ifNull": ["$b", "$_id"]}}}`,
 			`{"_id": "$$ROOT"}`,
 		} {
-			checkMatrix(t, parseJSON(t, `{"v": [`+before+`, {"$group": `+group+`}, {"$sort": {"_id": 1}}]}`).Lookup("v"), docs)
+			checkMatrix(t, bsonxtest.Parse(t, `{"v": [`+before+`, {"$group": `+group+`}, {"$sort": {"_id": 1}}]}`).Lookup("v"), docs)
 		}
 	}
 }
@@ -40,7 +41,7 @@ func TestAbsorb(t *testing.T) {
 func TestUnabsorbed(t *testing.T) {
 	t.Parallel()
 	p := mustParse(t, `[{"$addFields": {"y": {"$add": ["$d", 1]}, "z": "$e"}}, {"$unset": "q"}, {"$group": {"_id": "$y"}}]`, pipeline.Options{Vars: expressions.Scope()})
-	docs := []bsonx.Doc{parseJSON(t, `{"d": 1}`), parseJSON(t, `{"d": 1, "e": 5}`)}
+	docs := []bsonx.Doc{bsonxtest.Parse(t, `{"d": 1}`), bsonxtest.Parse(t, `{"d": 1, "e": 5}`)}
 	for _, c := range []struct {
 		p     *pipeline.Pipeline
 		needs string
@@ -63,7 +64,7 @@ func TestUnabsorbed(t *testing.T) {
 // TestErrorsStay runs pipelines in which a stage fails whose result no later stage reads: the rules keep the error.
 func TestErrorsStay(t *testing.T) {
 	t.Parallel()
-	docs := []bsonx.Doc{parseJSON(t, `{"_id": 1, "a": 1, "l": [1, 2]}`), parseJSON(t, `{"_id": 2, "a": 0}`), parseJSON(t, `{"_id": 3, "a": 1}`)}
+	docs := []bsonx.Doc{bsonxtest.Parse(t, `{"_id": 1, "a": 1, "l": [1, 2]}`), bsonxtest.Parse(t, `{"_id": 2, "a": 0}`), bsonxtest.Parse(t, `{"_id": 3, "a": 1}`)}
 	fails := `{"$divide": [6, "$a"]}`
 	for _, stages := range []string{
 		`{"$set": {"x": ` + fails + `}}, {"$group": {"_id": null, "n": {"$sum": 1}}}`,
@@ -85,7 +86,7 @@ func TestErrorsStay(t *testing.T) {
 		`{"$group": {"_id": ` + fails + `}}, {"$match": {"$alwaysFalse": 1}}`,
 		`{"$match": {"$expr": ` + fails + `}}, {"$skip": 1}, {"$match": {"x": {"$in": []}}}`,
 	} {
-		list := parseJSON(t, `{"v": [`+stages+`]}`).Lookup("v")
+		list := bsonxtest.Parse(t, `{"v": [`+stages+`]}`).Lookup("v")
 		for _, rule := range append(pipeline.Rules(), 0, pipeline.AllRules) {
 			if got := outcomeOf(list, docs, rule, nil); got.err == nil {
 				t.Errorf("%s\nwithout %q: no error", stages, rule)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
@@ -19,7 +20,7 @@ func BenchmarkMoveMatches(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			stages := strings.TrimSuffix(strings.Repeat(bench.stage+`, `+match+`, `, n), ", ")
-			p, err := pipeline.Compile(parseJSON(b, `{"v": [`+stages+`]}`).Lookup("v"), pipeline.Options{Vars: expressions.Scope()})
+			p, err := pipeline.Compile(bsonxtest.Parse(b, `{"v": [`+stages+`]}`).Lookup("v"), pipeline.Options{Vars: expressions.Scope()})
 			if err != nil {
 				b.Fatal(err)
 			}

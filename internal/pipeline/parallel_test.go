@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -44,7 +45,7 @@ func TestParallelGroup(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	docs := make([]bsonx.Doc, 700)
 	for i := range docs {
-		docs[i] = parseJSON(t, fmt.Sprintf(`{"_id": %d, "a": %d, "s": "s%d", "l": [{"n": %d}, {"n": %d}, {}], "x": %d.25}`,
+		docs[i] = bsonxtest.Parse(t, fmt.Sprintf(`{"_id": %d, "a": %d, "s": "s%d", "l": [{"n": %d}, {"n": %d}, {}], "x": %d.25}`,
 			i, random.IntN(40), random.IntN(7), random.IntN(5), random.IntN(90), random.IntN(1000)))
 	}
 	colls := fakeCollections{"f": docs[:30], "indexedF": docs[:30]}
@@ -68,7 +69,7 @@ func TestParallelGroup(t *testing.T) {
 		for _, limit := range []int{0, 3000} {
 			env := colls.env()
 			env.MemoryLimit, env.AllowDiskUse, env.TempDir = limit, true, t.TempDir()
-			stages := parseJSON(t, `{"v":`+c.stages+`}`).Lookup("v")
+			stages := bsonxtest.Parse(t, `{"v":`+c.stages+`}`).Lookup("v")
 			want := outcomeOf(stages, docs, pipeline.RuleParallel, env)
 			src := &sharedSource{borrowedSource: borrowedSource{docs: docs}}
 			got := drained(t, mustParse(t, c.stages, pipeline.Options{Vars: expressions.Scope()}), src, env)
@@ -99,10 +100,10 @@ func TestParallelGroupErrors(t *testing.T) {
 	t.Parallel()
 	docs := make([]bsonx.Doc, 90)
 	for i := range docs {
-		docs[i] = parseJSON(t, fmt.Sprintf(`{"_id": %d, "a": %d, "b": 1}`, i, i%9))
+		docs[i] = bsonxtest.Parse(t, fmt.Sprintf(`{"_id": %d, "a": %d, "b": 1}`, i, i%9))
 	}
-	docs[20] = parseJSON(t, `{"_id": 20, "a": "x", "b": 1}`)
-	docs[80] = parseJSON(t, `{"_id": 80, "a": 1, "b": 0}`)
+	docs[20] = bsonxtest.Parse(t, `{"_id": 20, "a": "x", "b": 1}`)
+	docs[80] = bsonxtest.Parse(t, `{"_id": 80, "a": 1, "b": 0}`)
 	p := mustParse(t, `[{"$project": {"v": {"$divide": ["$a", "$b"]}}}, {"$group": {"_id": "$v", "n": {"$sum": 1}}}]`, pipeline.Options{Vars: expressions.Scope()})
 	for range 20 {
 		got := drained(t, p, &sharedSource{borrowedSource: borrowedSource{docs: docs}}, nil)

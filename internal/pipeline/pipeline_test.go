@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -39,23 +40,23 @@ func TestStages(t *testing.T) {
 			case "docs":
 				docs = nil
 				for line := range strings.Lines(d.Input) {
-					docs = append(docs, parseJSON(t, line))
+					docs = append(docs, bsonxtest.Parse(t, line))
 				}
 				server.Fill(t, "c", docs...)
 			case "collection":
 				name := d.CmdArgs[0].Key
 				colls[name] = nil
 				for line := range strings.Lines(d.Input) {
-					colls[name] = append(colls[name], parseJSON(t, line))
+					colls[name] = append(colls[name], bsonxtest.Parse(t, line))
 				}
 				server.Fill(t, name, colls[name]...)
 			case "run":
 				for line := range strings.Lines(d.Input) {
-					out.WriteString(strings.TrimSpace(line) + "\n" + run(t, server, parseJSON(t, `{"v":`+line+`}`).Lookup("v"), docs, colls))
+					out.WriteString(strings.TrimSpace(line) + "\n" + run(t, server, bsonxtest.Parse(t, `{"v":`+line+`}`).Lookup("v"), docs, colls))
 				}
 			case "update":
 				for line := range strings.Lines(d.Input) {
-					out.WriteString(strings.TrimSpace(line) + "\n" + update(t, server, parseJSON(t, `{"v":`+line+`}`).Lookup("v"), docs))
+					out.WriteString(strings.TrimSpace(line) + "\n" + update(t, server, bsonxtest.Parse(t, `{"v":`+line+`}`).Lookup("v"), docs))
 				}
 			default:
 				t.Fatalf("unknown command %q", d.Cmd)
@@ -118,22 +119,9 @@ func print(t *testing.T, d bsonx.Doc) string {
 	return string(raw)
 }
 
-func parseJSON(t testing.TB, text string) bsonx.Doc {
-	t.Helper()
-	var d bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	raw, err := bson.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
 func mustParse(t testing.TB, stages string, opts pipeline.Options) *pipeline.Pipeline {
 	t.Helper()
-	p, err := pipeline.Parse(parseJSON(t, `{"v":`+stages+`}`).Lookup("v"), opts)
+	p, err := pipeline.Parse(bsonxtest.Parse(t, `{"v":`+stages+`}`).Lookup("v"), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +197,7 @@ func TestTooManyStages(t *testing.T) {
 	t.Parallel()
 	stages := strings.Repeat(`{"$skip": 1},`, 1000)
 	mustParse(t, "["+strings.TrimSuffix(stages, ",")+"]", pipeline.Options{Vars: expressions.Scope()})
-	_, err := pipeline.Parse(parseJSON(t, `{"v":[`+stages+`{"$skip":1}]}`).Lookup("v"), pipeline.Options{Vars: expressions.Scope()})
+	_, err := pipeline.Parse(bsonxtest.Parse(t, `{"v":[`+stages+`{"$skip":1}]}`).Lookup("v"), pipeline.Options{Vars: expressions.Scope()})
 	if mongoerr.CodeOf(err) != 7749501 {
 		t.Error(err)
 	}
@@ -221,9 +209,9 @@ func FuzzParse(f *testing.F) {
 		`{"v": [{"$match": {"a": 1}}]}`, `{"v": [{"$group": {"_id": "$a", "n": {"$sum": 1}}}]}`, `{"v": [{"$unwind": {"path": "$a", "includeArrayIndex": "i.j"}}]}`,
 		`{"v": [{"$sort": {"a.b": -1}}, {"$replaceWith": "$a"}]}`,
 	} {
-		f.Add([]byte(parseJSON(f, seed)))
+		f.Add([]byte(bsonxtest.Parse(f, seed)))
 	}
-	doc := parseJSON(f, `{"_id": 1, "a": [{"b": 1}, 2], "b": {"c": 1}}`)
+	doc := bsonxtest.Parse(f, `{"_id": 1, "a": [{"b": 1}, 2], "b": {"c": 1}}`)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if bsonx.Validate(data, bsonx.Limits{}) != nil {
 			t.Skip()

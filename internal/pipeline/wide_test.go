@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
@@ -58,7 +59,7 @@ func TestWideSortLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 14
 	op, opts := watched(t)
-	stage := parseJSON(t, `{"p": [{"$setWindowFields": {"sortBy": {`+wide(n, `"f#": 1`)+`}, "output": {"x": {"$sum": 1}}}}]}`)
+	stage := bsonxtest.Parse(t, `{"p": [{"$setWindowFields": {"sortBy": {`+wide(n, `"f#": 1`)+`}, "output": {"x": {"$sum": 1}}}}]}`)
 	if _, err := pipeline.Parse(stage.Lookup("p"), opts); err == nil {
 		t.Error("too many sort keys are accepted")
 	}
@@ -72,7 +73,7 @@ func TestWideSortLooks(t *testing.T) {
 func TestWideRunLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 13
-	doc := parseJSON(t, `{"n": 1, `+wide(n, `"f#": 1`)+`}`)
+	doc := bsonxtest.Parse(t, `{"n": 1, `+wide(n, `"f#": 1`)+`}`)
 	sums := wide(n, `"f#": {"$sum": "$f#"}`)
 	for stage, looks := range map[string]int{
 		`{"$group": {"_id": null, ` + sums + `}}`:                                                                              3,

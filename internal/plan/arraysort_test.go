@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // TestArraySortsAgreeWithScan sorts by fields of array elements, by several indexes and by a scan,
@@ -26,9 +27,9 @@ func TestArraySortsAgreeWithScan(t *testing.T) {
 		defer f.store.Close()
 		var docs []bsonx.Doc
 		for i := range rapid.IntRange(2, 25).Draw(t, "documents") {
-			docs = append(docs, doc(fmt.Sprintf(`{"_id": %d, "a": %s, "c": %d}`, i, genElements(t), rapid.IntRange(0, 2).Draw(t, "c"))))
+			docs = append(docs, bsonxtest.MustParse(fmt.Sprintf(`{"_id": %d, "a": %s, "c": %d}`, i, genElements(t), rapid.IntRange(0, 2).Draw(t, "c"))))
 		}
-		f.index("i", doc(pick(t, "key", keys)))
+		f.index("i", bsonxtest.MustParse(pick(t, "key", keys)))
 		docs = f.insertValid(docs, 0)
 		for range 12 {
 			var sort []string

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -22,7 +23,7 @@ func benchFixture(b *testing.B, n int) *fixture {
 	}
 	b.Cleanup(func() { _ = engine.Close() })
 	f := newFixtureOn(b, engine)
-	f.index("a_1", doc(`{"a": 1}`))
+	f.index("a_1", bsonxtest.MustParse(`{"a": 1}`))
 	pad := strings.Repeat("x", 880)
 	for from := 0; from < n; from += 1000 {
 		var docs []bsonx.Doc

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/plan"
 )
 
@@ -11,8 +12,8 @@ import (
 func TestKnownIndexesFollow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.index("a", doc(`{"a": 1}`))
-	f.insert(doc(`{"_id": 1, "a": 4}`))
+	f.index("a", bsonxtest.MustParse(`{"a": 1}`))
+	f.insert(bsonxtest.MustParse(`{"_id": 1, "a": 4}`))
 	found := func(filter string, want int) {
 		t.Helper()
 		got, err := f.find(f.query(filter), 0)
@@ -29,11 +30,11 @@ func TestKnownIndexesFollow(t *testing.T) {
 	}
 	found(`{"a": {"$gt": 5, "$lt": 3}}`, 0)
 	planned(`{"a": 1}`, `"isMultiKey":false`)
-	f.insert(doc(`{"_id": 2, "a": [1, 10]}`))
+	f.insert(bsonxtest.MustParse(`{"_id": 2, "a": [1, 10]}`))
 	found(`{"a": {"$gt": 5, "$lt": 3}}`, 1) // the bounds of both may not meet in one key any more
 	planned(`{"a": 1}`, `"isMultiKey":true`)
 
 	planned(`{"b": 1}`, `"COLLSCAN"`)
-	f.index("b", doc(`{"b": 1}`))
+	f.index("b", bsonxtest.MustParse(`{"b": 1}`))
 	planned(`{"b": 1}`, `"indexName":"b"`)
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -41,7 +42,7 @@ func TestCollatedPlansAgreeWithScan(t *testing.T) {
 					d += `, "` + name + `": ` + pick(r, "value", values)
 				}
 			}
-			f.insert(doc(d + "}"))
+			f.insert(bsonxtest.MustParse(d + "}"))
 		}
 		var options []any
 		if rapid.Bool().Draw(r, "collated index") {
@@ -51,12 +52,12 @@ func TestCollatedPlansAgreeWithScan(t *testing.T) {
 			options = append(options, "sparse", true)
 		}
 		f.planner.SetCollatedRegex(rapid.Bool().Draw(r, "collated regex"))
-		f.index("i", doc(pick(r, "key", []string{`{"a": 1}`, `{"a": 1, "b": -1}`, `{"b": 1, "a": 1}`})), options...)
+		f.index("i", bsonxtest.MustParse(pick(r, "key", []string{`{"a": 1}`, `{"a": 1, "b": -1}`, `{"b": 1, "a": 1}`})), options...)
 		for _, text := range filters {
 			q := f.query(text, pick(r, "sort", []string{"", `{"b": 1}`, `{"a": -1}`}))
 			if rapid.IntRange(0, 3).Draw(r, "collated query") > 0 {
 				q.Collation = co
-				if q.Filter, err = filter.Parse(doc(text), filter.Options{Vars: expressions.Scope(), Collation: co}); err != nil {
+				if q.Filter, err = filter.Parse(bsonxtest.MustParse(text), filter.Options{Vars: expressions.Scope(), Collation: co}); err != nil {
 					r.Fatal(err)
 				}
 			}
@@ -75,9 +76,9 @@ func TestCollatedRegex(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for i, a := range []string{`"abc"`, `"ABd"`, `5`, `"b"`, `["abx", "c"]`} {
-		f.insert(doc(fmt.Sprintf(`{"_id": %d, "a": %s}`, i, a)))
+		f.insert(bsonxtest.MustParse(fmt.Sprintf(`{"_id": %d, "a": %s}`, i, a)))
 	}
-	f.index("i", doc(`{"a": 1}`), "collation", bsonx.NewDoc("locale", "en", "strength", 2))
+	f.index("i", bsonxtest.MustParse(`{"a": 1}`), "collation", bsonx.NewDoc("locale", "en", "strength", 2))
 	for _, c := range []struct {
 		on   bool
 		want string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -92,7 +93,7 @@ func TestParallelCountErrors(t *testing.T) {
 	}
 	options := filter.FindOptions(expressions.Scope(), time.Time{})
 	options.JSTimeout = 20 * time.Millisecond
-	slow, err := filter.Parse(doc(`{"_id": {"$gte": 15000}, "$where": "while (true) {}"}`), options)
+	slow, err := filter.Parse(bsonxtest.MustParse(`{"_id": {"$gte": 15000}, "$where": "while (true) {}"}`), options)
 	if err != nil {
 		t.Fatal(err)
 	}

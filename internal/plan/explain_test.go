@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -29,11 +30,11 @@ func TestExplain(t *testing.T) {
 			case "new":
 				f = newFixture(t)
 				for _, line := range lines(d.Input) {
-					f.insert(doc(line))
+					f.insert(bsonxtest.MustParse(line))
 				}
 				return ""
 			case "index":
-				f.index(indexName(d.Input), doc(d.Input), indexOptions(d)...)
+				f.index(indexName(d.Input), bsonxtest.MustParse(d.Input), indexOptions(d)...)
 				return ""
 			default:
 				return f.runExplain(t, d)
@@ -54,7 +55,7 @@ func indexOptions(d *datadriven.TestData) []any {
 	var out []any
 	for _, arg := range d.CmdArgs {
 		if arg.Key == "partial" {
-			out = append(out, "partialFilterExpression", doc(strings.Join(arg.Vals, ", ")))
+			out = append(out, "partialFilterExpression", bsonxtest.MustParse(strings.Join(arg.Vals, ", ")))
 			continue
 		}
 		out = append(out, arg.Key, true)
@@ -102,13 +103,13 @@ func (f *fixture) readQuery(t *testing.T, input string) *query.Query {
 	for name, value := range options {
 		switch name {
 		case "hint":
-			q.Hint = doc(`{"v": ` + value + `}`).Lookup("v")
+			q.Hint = bsonxtest.MustParse(`{"v": ` + value + `}`).Lookup("v")
 		case "min":
-			q.Min = doc(value)
+			q.Min = bsonxtest.MustParse(value)
 		case "max":
-			q.Max = doc(value)
+			q.Max = bsonxtest.MustParse(value)
 		case "skip", "limit":
-			n, ok := doc(`{"v": ` + value + `}`).Lookup("v").AsInt64()
+			n, ok := bsonxtest.MustParse(`{"v": ` + value + `}`).Lookup("v").AsInt64()
 			if !ok {
 				t.Fatalf("%s: not a number", name)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -39,7 +40,7 @@ func TestExplainLooks(t *testing.T) {
 	list = strings.TrimSuffix(fmt.Sprintf(list, numbers...), ",")
 	f := largeFixture(t)
 	for field, want := range map[string]int{"a": 9, "x": 2} {
-		parsed, err := filter.Parse(doc(fmt.Sprintf(`{"%s": {"$in": [%s]}}`, field, list)), filter.FindOptions(expressions.Scope(), time.Time{}))
+		parsed, err := filter.Parse(bsonxtest.MustParse(fmt.Sprintf(`{"%s": {"$in": [%s]}}`, field, list)), filter.FindOptions(expressions.Scope(), time.Time{}))
 		if err != nil {
 			t.Fatal(err)
 		}

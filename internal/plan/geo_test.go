@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/geo"
 )
 
@@ -129,7 +130,7 @@ func TestGeoBoundsLoseNothing(t *testing.T) {
 			gen = genPairs
 		}
 		rapid.Check(t, func(rt *rapid.T) {
-			c := genGeoCase(rt, t, doc(key), gen)
+			c := genGeoCase(rt, t, bsonxtest.MustParse(key), gen)
 			for range 4 {
 				filter := bsonx.NewDoc("loc", genRegion(rt), "k", bsonx.NewDoc("$lte", rapid.IntRange(0, 4).Draw(rt, "k")))
 				got, want := c.find(rt, c.indexed, filter, 3), c.find(rt, c.plain, filter, 0)
@@ -152,7 +153,7 @@ func TestNearIsSortedByDistance(t *testing.T) {
 			gen = genPairs
 		}
 		rapid.Check(t, func(rt *rapid.T) {
-			c := genGeoCase(rt, t, doc(key), gen)
+			c := genGeoCase(rt, t, bsonxtest.MustParse(key), gen)
 			center := genPlace(rt, 180)
 			low, high := rapid.Float64Range(0, 3e6).Draw(rt, "min"), rapid.Float64Range(0, 2e7).Draw(rt, "max")
 			limits := bsonx.NewDoc("$geometry", geoJSON("Point", center), "$minDistance", low, "$maxDistance", high)

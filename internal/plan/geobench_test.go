@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/exec"
 )
 
@@ -23,7 +24,7 @@ func placesFixture(b *testing.B, size int) *fixture {
 		docs[i] = bsonx.NewDoc("_id", i, "name", "a place", "loc", bsonx.Document(bsonx.NewDoc("type", "Point", "coordinates", at)))
 	}
 	f.insert(docs...)
-	f.index("geo", doc(`{"loc":"2dsphere"}`))
+	f.index("geo", bsonxtest.MustParse(`{"loc":"2dsphere"}`))
 	return f
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -25,7 +26,7 @@ func TestOneOf(t *testing.T) {
 		f := newFixture(t)
 		for i, key := range []string{`{"a": 1}`, `{"a": 1, "b": -1}`, `{"a": -1, "b": 1}`, `{"b": 1, "a": 1}`, `{"o.p": 1, "b": 1}`} {
 			if rng.IntN(2) == 0 {
-				f.index(fmt.Sprint("ix", i), doc(key), "sparse", rng.IntN(6) == 0)
+				f.index(fmt.Sprint("ix", i), bsonxtest.MustParse(key), "sparse", rng.IntN(6) == 0)
 			}
 		}
 		values := []string{"1", "1.0", "2", `"x"`, "null", `{"q": 1}`, "true", `{"$numberDecimal": "2.0"}`}
@@ -40,7 +41,7 @@ func TestOneOf(t *testing.T) {
 				}
 			}
 			text += fmt.Sprintf(`, "o": {"p": %s}}`, pick(values...))
-			f.insertValid([]bsonx.Doc{doc(text)}, 0)
+			f.insertValid([]bsonx.Doc{bsonxtest.MustParse(text)}, 0)
 		}
 		for range 20 {
 			field := pick("a", "b", "o.p")
@@ -71,11 +72,11 @@ func checkOneOf(t *testing.T, f *fixture, query func() *query.Query, field, fiel
 		q := query()
 		last := last && len(q.Sort) > 0
 		if fields != "" {
-			p, err := projection.Parse(doc(fields), projection.Options{Vars: expressions.Scope()})
+			p, err := projection.Parse(bsonxtest.MustParse(fields), projection.Options{Vars: expressions.Scope()})
 			if err != nil {
 				t.Fatal(err)
 			}
-			q.Projection, q.ProjectionSpec, q.OptionalProjection = p, doc(fields), true
+			q.Projection, q.ProjectionSpec, q.OptionalProjection = p, bsonxtest.MustParse(fields), true
 		}
 		if i == 1 {
 			q.OneOf, q.LastOf = field, last

@@ -1,16 +1,20 @@
 package plan_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
+)
 
 // BenchmarkKinds finds documents by equality, ten for each value, through the kinds of index.
 func BenchmarkKinds(b *testing.B) {
 	f := benchFixture(b, 20_000)
-	f.index("h", doc(`{"b": "hashed"}`))
-	f.index("w", doc(`{"$**": 1}`), "wildcardProjection", doc(`{"b": 1, "g": 1, "d": 1}`))
-	f.index("cw", doc(`{"c": 1, "$**": 1}`), "wildcardProjection", doc(`{"g": 1, "b": 1}`))
-	f.index("g_1", doc(`{"g": 1}`))
-	f.index("g_hashed", doc(`{"g": "hashed"}`))
-	f.index("cg", doc(`{"c": 1, "g": 1}`))
+	f.index("h", bsonxtest.MustParse(`{"b": "hashed"}`))
+	f.index("w", bsonxtest.MustParse(`{"$**": 1}`), "wildcardProjection", bsonxtest.MustParse(`{"b": 1, "g": 1, "d": 1}`))
+	f.index("cw", bsonxtest.MustParse(`{"c": 1, "$**": 1}`), "wildcardProjection", bsonxtest.MustParse(`{"g": 1, "b": 1}`))
+	f.index("g_1", bsonxtest.MustParse(`{"g": 1}`))
+	f.index("g_hashed", bsonxtest.MustParse(`{"g": "hashed"}`))
+	f.index("cg", bsonxtest.MustParse(`{"c": 1, "g": 1}`))
 	for _, bm := range []struct{ name, filter, hint string }{
 		{"One/Ordered", `{"g": "4711"}`, "g_1"},
 		{"One/Hashed", `{"g": "4711"}`, "g_hashed"},
@@ -22,7 +26,7 @@ func BenchmarkKinds(b *testing.B) {
 	} {
 		b.Run(bm.name, func(b *testing.B) {
 			q := f.query(bm.filter)
-			q.Hint = doc(`{"v": "` + bm.hint + `"}`).Lookup("v")
+			q.Hint = bsonxtest.MustParse(`{"v": "` + bm.hint + `"}`).Lookup("v")
 			b.ReportAllocs()
 			for b.Loop() {
 				f.exhaust(b, q)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -42,7 +43,7 @@ func largeFilter(t *testing.T, form [2]string, n int, running *interrupt.Running
 	for i := range parts {
 		parts[i] = fmt.Sprintf(form[1]+"%[3]s", i, i+1, "")
 	}
-	spec := doc(fmt.Sprintf(`{"%s": [%s]}`, form[0], strings.Join(parts, ",")))
+	spec := bsonxtest.MustParse(fmt.Sprintf(`{"%s": [%s]}`, form[0], strings.Join(parts, ",")))
 	vars := expressions.Scope().WithScripts(js.Options{Running: running})
 	f, err := filter.Parse(spec, filter.FindOptions(vars, time.Time{}))
 	if err != nil {
@@ -54,10 +55,10 @@ func largeFilter(t *testing.T, form [2]string, n int, running *interrupt.Running
 func largeFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := newFixture(t)
-	f.index("a_1_b_1", doc(`{"a": 1, "b": 1}`))
-	f.index("b_1", doc(`{"b": 1}`))
-	f.index("m_1", doc(`{"m": 1}`))
-	f.insert(doc(`{"_id": 1, "a": 1, "m": [1, 2]}`))
+	f.index("a_1_b_1", bsonxtest.MustParse(`{"a": 1, "b": 1}`))
+	f.index("b_1", bsonxtest.MustParse(`{"b": 1}`))
+	f.index("m_1", bsonxtest.MustParse(`{"m": 1}`))
+	f.insert(bsonxtest.MustParse(`{"_id": 1, "a": 1, "m": [1, 2]}`))
 	return f
 }
 
@@ -133,13 +134,13 @@ func TestPlanningStops(t *testing.T) {
 func TestResidualServesItsOperation(t *testing.T) {
 	t.Parallel()
 	f := largeFixture(t)
-	f.insert(doc(fmt.Sprintf(`{"_id": 5, "a": 5, "s": "%s"}`, strings.Repeat("word1 word2 ", 30_000))))
+	f.insert(bsonxtest.MustParse(fmt.Sprintf(`{"_id": 5, "a": 5, "s": "%s"}`, strings.Repeat("word1 word2 ", 30_000))))
 	for _, query := range []string{`{"_id": 5, "s": {"$not": {"$regex": "(.*7){25}$"}}}`, `{"a": 5, "s": {"$regex": "(.*7){25}$"}}`} {
 		q, running := f.query(`{}`), &interrupt.Running{}
 		ends := interrupttest.New(t.Context())
 		running.Set(ends)
 		var err error
-		q.Filter, err = filter.Parse(doc(query), filter.FindOptions(expressions.Scope().WithScripts(js.Options{Running: running}), time.Time{}))
+		q.Filter, err = filter.Parse(bsonxtest.MustParse(query), filter.FindOptions(expressions.Scope().WithScripts(js.Options{Running: running}), time.Time{}))
 		if err != nil {
 			t.Fatal(err)
 		}

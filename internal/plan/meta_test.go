@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
@@ -204,7 +205,7 @@ func TestPlansAgreeWithScan(t *testing.T) {
 		calm := rapid.Bool().Draw(t, "calm")
 		var docs []bsonx.Doc
 		for i := range rapid.IntRange(1, 30).Draw(t, "documents") {
-			docs = append(docs, doc(genDoc(t, i, calm)))
+			docs = append(docs, bsonxtest.MustParse(genDoc(t, i, calm)))
 		}
 		docs = f.insertValid(docs, genIndexes(t, f))
 		for range 12 {
@@ -232,7 +233,7 @@ func genIndexes(t *rapid.T, f *fixture) int {
 		case 0:
 			options = []any{"sparse", true}
 		case 1:
-			options = []any{"partialFilterExpression", doc(pick(t, "partial", partials))}
+			options = []any{"partialFilterExpression", bsonxtest.MustParse(pick(t, "partial", partials))}
 		}
 		from := keys
 		if rapid.IntRange(0, 3).Draw(t, "kind of index") == 0 {
@@ -240,9 +241,9 @@ func genIndexes(t *rapid.T, f *fixture) int {
 		}
 		key := pick(t, "key", from)
 		if strings.HasPrefix(key, `{"$**"`) && rapid.Bool().Draw(t, "projected") {
-			options = append(options, "wildcardProjection", doc(pick(t, "wildcardProjection", projections)))
+			options = append(options, "wildcardProjection", bsonxtest.MustParse(pick(t, "wildcardProjection", projections)))
 		}
-		f.index(fmt.Sprintf("i%d", i), doc(key), options...)
+		f.index(fmt.Sprintf("i%d", i), bsonxtest.MustParse(key), options...)
 	}
 	return n
 }
@@ -343,7 +344,7 @@ func (f *fixture) compareCovered(t *rapid.T, q *query.Query, total int, describe
 		return
 	}
 	spec := pick(t, "projection", []string{`{"_id": 0, "a": 1, "b": 1, "c": 1}`, `{"_id": 0, "a": 1}`, `{"_id": 0, "b": 1}`, `{"_id": 0, "a": 1, "b": 1}`, `{"_id": 0, "o.p": 1}`, `{"_id": 1}`, `{"_id": 0, "o": 1}`})
-	p, err := projection.Parse(doc(spec), projection.Options{Vars: expressions.Scope()})
+	p, err := projection.Parse(bsonxtest.MustParse(spec), projection.Options{Vars: expressions.Scope()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,7 +360,7 @@ func (f *fixture) compareCovered(t *rapid.T, q *query.Query, total int, describe
 		}
 		projected = append(projected, canonicalText(out))
 	}
-	q.Projection, q.ProjectionSpec = p, doc(spec)
+	q.Projection, q.ProjectionSpec = p, bsonxtest.MustParse(spec)
 	got, err := f.find(q, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/exec"
 )
 
@@ -11,10 +12,10 @@ import (
 // Queries with several candidates are repeated until the plan cache knows them.
 func BenchmarkOpen(b *testing.B) {
 	f := newFixture(b)
-	f.index("n", doc(`{"n": 1}`))
-	f.index("k", doc(`{"k": 1}`))
-	f.index("kn", doc(`{"k": 1, "n": 1}`))
-	f.index("s", doc(`{"s": 1, "n": -1}`))
+	f.index("n", bsonxtest.MustParse(`{"n": 1}`))
+	f.index("k", bsonxtest.MustParse(`{"k": 1}`))
+	f.index("kn", bsonxtest.MustParse(`{"k": 1, "n": 1}`))
+	f.index("s", bsonxtest.MustParse(`{"s": 1, "n": -1}`))
 	tests := []struct {
 		name, filter, sort, projection string
 		limit                          int64

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
@@ -22,11 +23,11 @@ func TestOptionalProjection(t *testing.T) {
 		`{"_id": 0, "a": 1, "c": 1}`: `{ _id: 3, a: 3, b: -3, c: "x" }`,
 	} {
 		q := f.query(`{"a": 3}`)
-		p, err := projection.Parse(doc(fields), projection.Options{Vars: expressions.Scope()})
+		p, err := projection.Parse(bsonxtest.MustParse(fields), projection.Options{Vars: expressions.Scope()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.Projection, q.ProjectionSpec, q.OptionalProjection = p, doc(fields), true
+		q.Projection, q.ProjectionSpec, q.OptionalProjection = p, bsonxtest.MustParse(fields), true
 		got, err := f.find(q, 0)
 		if err != nil || len(got) != 1 {
 			t.Fatal(got, err)

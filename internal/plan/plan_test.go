@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/expressions"
@@ -86,12 +87,12 @@ func (f *fixture) index(name string, key bsonx.Doc, options ...any) {
 func (f *fixture) query(filterJSON string, more ...string) *query.Query {
 	f.t.Helper()
 	q := &query.Query{DB: "db", Name: "c", Coll: f.store.Current(f.coll), AllowDiskUse: true}
-	q.Filter = mustFilter(f.t, doc(filterJSON))
+	q.Filter = mustFilter(f.t, bsonxtest.MustParse(filterJSON))
 	if len(more) > 0 && more[0] != "" {
-		q.Sort = doc(more[0])
+		q.Sort = bsonxtest.MustParse(more[0])
 	}
 	if len(more) > 1 && more[1] != "" {
-		q.ProjectionSpec = doc(more[1])
+		q.ProjectionSpec = bsonxtest.MustParse(more[1])
 		p, err := projection.Parse(q.ProjectionSpec, projection.Options{Vars: expressions.Scope()})
 		if err != nil {
 			f.t.Fatal(err)
@@ -156,19 +157,6 @@ func (f *fixture) tryExplain(req *plan.ExplainRequest) (*plan.Explanation, error
 func (f *fixture) records() (int64, error) {
 	n, err := f.store.Count(f.coll)
 	return n.Count, err
-}
-
-// doc parses extended JSON.
-func doc(text string) bsonx.Doc {
-	var d bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
-		panic(err)
-	}
-	b, err := bson.Marshal(d)
-	if err != nil {
-		panic(err)
-	}
-	return bsonx.Doc(b)
 }
 
 // text prints a document as extended JSON.

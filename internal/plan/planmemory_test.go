@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -21,8 +22,8 @@ func TestLargeFiltersAreCounted(t *testing.T) {
 	t.Parallel()
 	const n = 3000
 	f := newFixture(t)
-	f.index("a_1_b_1", doc(`{"a": 1, "b": 1}`))
-	f.index("a_1_p", doc(`{"a": 1, "p": "2dsphere"}`))
+	f.index("a_1_b_1", bsonxtest.MustParse(`{"a": 1, "b": 1}`))
+	f.index("a_1_p", bsonxtest.MustParse(`{"a": 1, "p": "2dsphere"}`))
 	each := func(form string) string {
 		parts := make([]string, n)
 		for i := range parts {
@@ -40,7 +41,7 @@ func TestLargeFiltersAreCounted(t *testing.T) {
 		q := f.query(`{}`)
 		var err error
 		vars := expressions.Scope().WithScripts(js.Options{Running: running})
-		if q.Filter, err = filter.Parse(doc(text), filter.FindOptions(vars, time.Time{})); err == nil {
+		if q.Filter, err = filter.Parse(bsonxtest.MustParse(text), filter.FindOptions(vars, time.Time{})); err == nil {
 			err = f.open(ctx, q)
 		}
 		return budget.Stats().Peak, err

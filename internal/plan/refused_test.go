@@ -3,6 +3,7 @@ package plan_test
 import (
 	"testing"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/plan/describe"
@@ -17,7 +18,7 @@ func TestDescribeArrays(t *testing.T) {
 		`{"$or": [{"a": 1}, {"$expr": ["$a"]}]}`:    "$or\n    a $eq 1\n    $expr [\"$a\"]\n",
 		`{"$nor": [{"a": {"$in": [1, 2]}}]}`:        "$nor\n    a $in [ 1 2]\n",
 	} {
-		f, err := filter.Parse(doc(query), filter.Options{Vars: expressions.Scope(), AllowExpr: true})
+		f, err := filter.Parse(bsonxtest.MustParse(query), filter.Options{Vars: expressions.Scope(), AllowExpr: true})
 		if err != nil {
 			t.Fatal(query, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -23,9 +24,9 @@ func TestLongBoundsAreCounted(t *testing.T) {
 	peak := func(indexes int, limit int64) (int64, error) {
 		f := newFixture(t)
 		for i := range indexes {
-			f.index(fmt.Sprint("i", i), doc(fmt.Sprintf(`{"a": 1, "b%d": 1}`, i)))
+			f.index(fmt.Sprint("i", i), bsonxtest.MustParse(fmt.Sprintf(`{"a": 1, "b%d": 1}`, i)))
 		}
-		f.insert(doc(`{"_id": 1, "a": 1}`))
+		f.insert(bsonxtest.MustParse(`{"_id": 1, "a": 1}`))
 		budget, op := memory.New(limit), &memory.Operation{}
 		op.Use(budget)
 		defer op.Release()

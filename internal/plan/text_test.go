@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -102,19 +103,19 @@ func TestTextAgreesWithDocuments(t *testing.T) {
 		spec := rapid.SampledFrom(textSpecs).Draw(t, "spec")
 		first := rapid.Bool().Draw(t, "index first")
 		index := func() {
-			o := doc("{" + spec.options + "}")
+			o := bsonxtest.MustParse("{" + spec.options + "}")
 			var options []any
 			for it := o.Iter(); it.Next(); {
 				options = append(options, string(it.Key()), it.Value())
 			}
-			f.index("t", doc(spec.key), options...)
+			f.index("t", bsonxtest.MustParse(spec.key), options...)
 		}
 		if first {
 			index()
 		}
 		var docs []bsonx.Doc
 		for i := range rapid.IntRange(1, 20).Draw(t, "documents") {
-			docs = append(docs, doc(genTextDoc(t, i)))
+			docs = append(docs, bsonxtest.MustParse(genTextDoc(t, i)))
 			f.insert(docs[i])
 		}
 		if !first {
@@ -152,7 +153,7 @@ func (f *fixture) rewrite(t *rapid.T, docs []bsonx.Doc) []bsonx.Doc {
 		if what == 0 {
 			err = w.Delete(key, old)
 		} else {
-			changed := doc(genTextDoc(t, i))
+			changed := bsonxtest.MustParse(genTextDoc(t, i))
 			out = append(out, changed)
 			err = w.Update(context.Background(), key, old, changed, table.Replacement)
 		}
@@ -178,7 +179,7 @@ func (f *fixture) compareText(t *rapid.T, docs []bsonx.Doc) {
 	sortText := pick(t, "sort", []string{``, `{"z": {"$meta": "textScore"}, "_id": 1}`, `{"k": 1, "z": {"$meta": "textScore"}, "_id": -1}`, `{"_id": -1}`})
 	q := f.query(filterText, sortText)
 	var err error
-	if q.Projection, err = projection.Parse(doc(`{"z": {"$meta": "textScore"}}`), projection.Options{Vars: expressions.Scope()}); err != nil {
+	if q.Projection, err = projection.Parse(bsonxtest.MustParse(`{"z": {"$meta": "textScore"}}`), projection.Options{Vars: expressions.Scope()}); err != nil {
 		t.Fatal(err)
 	}
 	if rapid.Bool().Draw(t, "unscored") && !strings.Contains(sortText, "$meta") {
@@ -305,7 +306,7 @@ func TestTextOrMemory(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.planner = plan.New(plan.Options{SortMemory: 4 << 10})
-	f.index("t", doc(`{"_fts": "text", "_ftsx": 1}`), "weights", doc(`{"s": 1}`))
+	f.index("t", bsonxtest.MustParse(`{"_fts": "text", "_ftsx": 1}`), "weights", bsonxtest.MustParse(`{"s": 1}`))
 	for i := range 200 {
 		f.insert(bsonx.NewDoc("_id", i, "s", fmt.Sprintf("tea %d", i)))
 	}
@@ -323,7 +324,7 @@ func TestTextOrMemory(t *testing.T) {
 func TestRankedSearchStops(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.index("t", doc(`{"_fts": "text", "_ftsx": 1}`), "weights", doc(`{"s": 1}`))
+	f.index("t", bsonxtest.MustParse(`{"_fts": "text", "_ftsx": 1}`), "weights", bsonxtest.MustParse(`{"s": 1}`))
 	for i := range 300 {
 		f.insert(bsonx.NewDoc("_id", i, "s", "tea"+strings.Repeat(" pot", i)))
 	}
@@ -352,8 +353,8 @@ func TestRankedSearchStops(t *testing.T) {
 func TestSearchOfNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.index("t", doc(`{"k": 1, "_fts": "text", "_ftsx": 1}`), "weights", doc(`{"s": 1}`))
-	f.insert(doc(`{"_id": 1, "k": 1, "s": "tea"}`))
+	f.index("t", bsonxtest.MustParse(`{"k": 1, "_fts": "text", "_ftsx": 1}`), "weights", bsonxtest.MustParse(`{"s": 1}`))
+	f.insert(bsonxtest.MustParse(`{"_id": 1, "k": 1, "s": "tea"}`))
 	for _, never := range []string{`{"$nor": [{}], "$text": {"$search": "tea"}}`, `{"k": 1, "$and": [{"$nor": [{}]}], "$text": {"$search": "tea"}}`} {
 		if n, err := f.count(f.query(never)); err != nil || n != 0 {
 			t.Errorf("%s: %d, %v", never, n, err)
@@ -365,7 +366,7 @@ func TestSearchOfNothing(t *testing.T) {
 func TestBestTexts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.index("t", doc(`{"_fts": "text", "_ftsx": 1, "n": -1}`), "weights", doc(`{"s": 1, "t": 3}`))
+	f.index("t", bsonxtest.MustParse(`{"_fts": "text", "_ftsx": 1, "n": -1}`), "weights", bsonxtest.MustParse(`{"s": 1, "t": 3}`))
 	rng := rand.New(rand.NewPCG(3, 4))
 	words := []string{"tea", "coffee", "milk", "rice", "salt", "pepper", "bread", "corn", "bean"}
 	docs := make([]bsonx.Doc, 3000)

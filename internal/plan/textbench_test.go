@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
@@ -47,7 +48,7 @@ func BenchmarkText(b *testing.B) {
 		f.insert(docs...)
 	}
 	start := time.Now()
-	f.index("t", doc(`{"_fts": "text", "_ftsx": 1}`), "weights", doc(`{"s": 1}`))
+	f.index("t", bsonxtest.MustParse(`{"_fts": "text", "_ftsx": 1}`), "weights", bsonxtest.MustParse(`{"s": 1}`))
 	b.Logf("built at %.0f documents a second", n/time.Since(start).Seconds())
 	if err := engine.Checkpoint(""); err != nil {
 		b.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 var (
@@ -31,10 +32,10 @@ func TestUnionsAgreeWithScan(t *testing.T) {
 		var docs []bsonx.Doc
 		arrays := rapid.IntRange(0, 3).Draw(t, "arrays") == 0
 		for i := range rapid.IntRange(5, 40).Draw(t, "documents") {
-			docs = append(docs, doc(genFlatDoc(t, i, arrays)))
+			docs = append(docs, bsonxtest.MustParse(genFlatDoc(t, i, arrays)))
 		}
 		for i := range rapid.IntRange(1, 3).Draw(t, "indexes") {
-			f.index(fmt.Sprintf("i%d", i), doc(pick(t, "key", unionKeys)))
+			f.index(fmt.Sprintf("i%d", i), bsonxtest.MustParse(pick(t, "key", unionKeys)))
 		}
 		docs = f.insertValid(docs, 0)
 		for range 12 {
@@ -49,8 +50,8 @@ func TestMergeOfHashedFields(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{`{"a": "hashed"}`, `{"a": "hashed", "b": 1}`} {
 		f := newFixture(t)
-		f.index("i", doc(key))
-		f.insert(doc(`{"_id": 1, "a": 1, "b": 2}`), doc(`{"_id": 2, "a": 2, "b": 3}`))
+		f.index("i", bsonxtest.MustParse(key))
+		f.insert(bsonxtest.MustParse(`{"_id": 1, "a": 1, "b": 2}`), bsonxtest.MustParse(`{"_id": 2, "a": 2, "b": 3}`))
 		for sort, first := range map[string]int64{
 			`{"a": 1}`: 1, `{"a": -1}`: 2, `{"a": 1, "b": -1}`: 1, `{"a": -1, "b": 1}`: 2,
 		} {

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
@@ -36,12 +37,12 @@ func TestProjections(t *testing.T) {
 			case "docs":
 				docs = nil
 				for line := range strings.Lines(d.Input) {
-					docs = append(docs, parseJSON(t, line))
+					docs = append(docs, bsonxtest.Parse(t, line))
 				}
 				server.Fill(t, "c", docs...)
 				return ""
 			case "filter":
-				query = parseJSON(t, d.Input)
+				query = bsonxtest.Parse(t, d.Input)
 				return ""
 			}
 			var out strings.Builder
@@ -58,7 +59,7 @@ func project(t *testing.T, server *errortext.Server, kind, line string, query bs
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := parseJSON(t, `{"v":`+line+`}`).Lookup("v")
+	spec := bsonxtest.Parse(t, `{"v":`+line+`}`).Lookup("v")
 	var p *projection.Projection
 	switch kind {
 	case "find":
@@ -112,19 +113,6 @@ func asCommand(kind string, spec bsonx.Value, query bsonx.Doc) bson.D {
 	}
 }
 
-func parseJSON(t testing.TB, text string) bsonx.Doc {
-	t.Helper()
-	var d bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	raw, err := bson.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
 func TestFields(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -140,7 +128,7 @@ func TestFields(t *testing.T) {
 		{`{"a": {"$slice": 1}}`, "", false},
 		{`{}`, "", false},
 	} {
-		p, err := projection.Parse(parseJSON(t, c.spec), projection.Options{Vars: expressions.Scope()})
+		p, err := projection.Parse(bsonxtest.Parse(t, c.spec), projection.Options{Vars: expressions.Scope()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +152,7 @@ func TestReads(t *testing.T) {
 		`{"a": 0}`:                        "",
 		`{"a": 1, "s": {"$slice": 1}}`:    "",
 	} {
-		p, err := projection.Parse(parseJSON(t, spec), projection.Options{Vars: expressions.Scope()})
+		p, err := projection.Parse(bsonxtest.Parse(t, spec), projection.Options{Vars: expressions.Scope()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,26 +166,26 @@ func TestReads(t *testing.T) {
 
 func TestMetaAndDetails(t *testing.T) {
 	t.Parallel()
-	f, err := filter.Parse(parseJSON(t, `{"a": 2}`), filter.Options{Vars: expressions.Scope()})
+	f, err := filter.Parse(bsonxtest.Parse(t, `{"a": 2}`), filter.Options{Vars: expressions.Scope()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := projection.Parse(parseJSON(t, `{"a.$": 1}`), projection.Options{Vars: expressions.Scope(), Filter: f})
+	p, err := projection.Parse(bsonxtest.Parse(t, `{"a.$": 1}`), projection.Options{Vars: expressions.Scope(), Filter: f})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !p.NeedsDetails() || !p.Dependencies().WholeDocument {
 		t.Error("the positional operator needs the query")
 	}
-	got, err := p.Apply(nil, parseJSON(t, `{"a": [1, 2]}`), &projection.Meta{ArrayIndex: 0, HasArrayIndex: true})
+	got, err := p.Apply(nil, bsonxtest.Parse(t, `{"a": [1, 2]}`), &projection.Meta{ArrayIndex: 0, HasArrayIndex: true})
 	if err != nil || bsonx.Doc(got).Lookup("a").Doc().Index(0).Int32() != 1 {
 		t.Errorf("%v %v", got, err)
 	}
-	p, err = projection.Parse(parseJSON(t, `{"r": {"$meta": "recordId"}}`), projection.Options{Vars: expressions.Scope()})
+	p, err = projection.Parse(bsonxtest.Parse(t, `{"r": {"$meta": "recordId"}}`), projection.Options{Vars: expressions.Scope()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err = p.Apply(nil, parseJSON(t, `{"a": 1}`), &projection.Meta{Meta: expr.Meta{RecordID: bsonx.Int64(7)}})
+	got, err = p.Apply(nil, bsonxtest.Parse(t, `{"a": 1}`), &projection.Meta{Meta: expr.Meta{RecordID: bsonx.Int64(7)}})
 	if err != nil || len(p.MetaKinds()) == 0 || bsonx.Doc(got).Lookup("r").Int64() != 7 || bsonx.Doc(got).Lookup("a").IsMissing() {
 		t.Errorf("%v %v", got, err)
 	}
@@ -205,9 +193,9 @@ func TestMetaAndDetails(t *testing.T) {
 
 // TestPlainAllocatesNothing pins invariant 4.
 func TestPlainAllocatesNothing(t *testing.T) {
-	doc := parseJSON(t, `{"_id": 1, "a": 1, "b": "x", "c": [1, {"d": 1}], "e": {"f": 1, "g": 2}}`)
+	doc := bsonxtest.Parse(t, `{"_id": 1, "a": 1, "b": "x", "c": [1, {"d": 1}], "e": {"f": 1, "g": 2}}`)
 	for _, spec := range []string{`{"a": 1}`, `{"b": 0}`, `{"e.f": 1, "c.d": 1}`, `{"_id": 0}`} {
-		p, err := projection.Parse(parseJSON(t, spec), projection.Options{Vars: expressions.Scope()})
+		p, err := projection.Parse(bsonxtest.Parse(t, spec), projection.Options{Vars: expressions.Scope()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +211,7 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"a": 1}`, `{"a.b": 0, "_id": 1}`, `{"a": {"$slice": [1, 2]}}`, `{"a": {"$elemMatch": {"b": 1}}}`, `{"a": {"b": {"c": "$x"}}}`,
 	} {
-		f.Add([]byte(parseJSON(f, seed)), []byte(parseJSON(f, `{"_id": 1, "a": [{"b": 1}, [2], {"b": {"c": [1, 2]}}]}`)))
+		f.Add([]byte(bsonxtest.Parse(f, seed)), []byte(bsonxtest.Parse(f, `{"_id": 1, "a": [{"b": 1}, [2], {"b": {"c": [1, 2]}}]}`)))
 	}
 	f.Fuzz(func(t *testing.T, spec, doc []byte) {
 		if bsonx.Validate(spec, bsonx.Limits{}) != nil || bsonx.Validate(doc, bsonx.Limits{}) != nil {
@@ -249,7 +237,7 @@ func FuzzParse(f *testing.F) {
 
 func benchmark(b *testing.B, spec string) {
 	doc := bsonx.NewDoc("_id", 1, "a", 5, "b", strings.Repeat("x", 400), "c", bsonx.NewDoc("d", 1, "e", 2), "f", strings.Repeat("y", 400), "g", 9)
-	p, err := projection.Parse(parseJSON(b, spec), projection.Options{Vars: expressions.Scope()})
+	p, err := projection.Parse(bsonxtest.Parse(b, spec), projection.Options{Vars: expressions.Scope()})
 	if err != nil {
 		b.Fatal(err)
 	}

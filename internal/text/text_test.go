@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
-	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
@@ -60,7 +60,7 @@ func (s *state) line(d *datadriven.TestData, line string) string {
 		q := parseQuery(s.t, search, l)
 		return fmt.Sprintf("bounds %q terms %q not %q phrases %q not %q", q.Bounds, q.Terms, q.Negated, q.Phrases, q.NegatedPhrases)
 	case "spec":
-		spec, err := NewSpec(parseJSON(s.t, line))
+		spec, err := NewSpec(bsonxtest.Parse(s.t, line))
 		if err != nil {
 			return err.Error()
 		}
@@ -78,7 +78,7 @@ func (s *state) line(d *datadriven.TestData, line string) string {
 }
 
 func (s *state) score(line string) string {
-	s.doc = parseJSON(s.t, line)
+	s.doc = bsonxtest.Parse(s.t, line)
 	if err := s.sc.Score(s.spec, s.doc); err != nil {
 		return err.Error()
 	}
@@ -99,18 +99,6 @@ func terms(l *Language, str string) []string {
 		}
 	}
 	return out
-}
-
-func parseJSON(t *testing.T, line string) bsonx.Doc {
-	var d bson.D
-	if err := bson.UnmarshalExtJSON([]byte(line), false, &d); err != nil {
-		t.Fatal(err)
-	}
-	b, err := bson.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // TestLanguages: every language has a name, a code and stop words.

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -51,15 +52,15 @@ func TestData(t *testing.T) {
 func runUpdate(t *testing.T, server *errortext.Server, d *datadriven.TestData, lines []string) string {
 	filters := bsonx.Missing
 	if text, ok := strings.CutPrefix(lines[0], "filters "); ok {
-		filters, lines = parseJSON(t, text), lines[1:]
+		filters, lines = bsonxtest.ParseValue(t, text), lines[1:]
 	}
 	opts := options(expressions.Scope(), filters)
 	if d.HasArg("nocase") {
 		opts.Compare = compareNoCase
 	}
-	u, err := update.Parse(parseJSON(t, lines[0]), opts)
+	u, err := update.Parse(bsonxtest.ParseValue(t, lines[0]), opts)
 	if err != nil {
-		return server.Of(t, err, asUpdate(parseJSON(t, lines[0]), filters, false, bsonx.Empty)) + "\n"
+		return server.Of(t, err, asUpdate(bsonxtest.ParseValue(t, lines[0]), filters, false, bsonx.Empty)) + "\n"
 	}
 	if d.HasArg("insert") || d.HasArg("nocase") || d.HasArg("matched") {
 		server = nil // the command would need a query as well
@@ -71,12 +72,12 @@ func runUpdate(t *testing.T, server *errortext.Server, d *datadriven.TestData, l
 	}
 	var out strings.Builder
 	for _, line := range lines[1:] {
-		doc := parseJSON(t, line).Doc()
+		doc := bsonxtest.ParseValue(t, line).Doc()
 		before := doc.Clone()
 		after, changed, err := u.Apply(doc, env)
 		switch {
 		case err != nil:
-			command := asUpdate(parseJSON(t, lines[0]), filters, false, bsonx.Empty)
+			command := asUpdate(bsonxtest.ParseValue(t, lines[0]), filters, false, bsonx.Empty)
 			out.WriteString(askAbout(t, server, err, doc, command))
 		case !changed:
 			out.WriteString("same\n")
@@ -101,14 +102,14 @@ func runUpdate(t *testing.T, server *errortext.Server, d *datadriven.TestData, l
 }
 
 func runUpsert(t *testing.T, server *errortext.Server, lines []string) string {
-	command := asUpdate(parseJSON(t, lines[1]), bsonx.Missing, true, parseJSON(t, lines[0]).Doc())
+	command := asUpdate(bsonxtest.ParseValue(t, lines[1]), bsonx.Missing, true, bsonxtest.ParseValue(t, lines[0]).Doc())
 	server.Fill(t, "c")
-	u, err := update.Parse(parseJSON(t, lines[1]), options(expressions.Scope(), bsonx.Missing))
+	u, err := update.Parse(bsonxtest.ParseValue(t, lines[1]), options(expressions.Scope(), bsonx.Missing))
 	if err != nil {
 		return server.Of(t, err, command) + "\n"
 	}
 	env := update.Env{Now: now, NewID: func() bsonx.Value { return bsonx.String("new") }}
-	doc, err := update.UpsertDoc(parseJSON(t, lines[0]).Doc(), u, env)
+	doc, err := update.UpsertDoc(bsonxtest.ParseValue(t, lines[0]).Doc(), u, env)
 	if err != nil {
 		return server.Of(t, err, command) + "\n"
 	}
@@ -118,10 +119,10 @@ func runUpsert(t *testing.T, server *errortext.Server, lines []string) string {
 func runInsert(t *testing.T, server *errortext.Server, lines []string) string {
 	var out strings.Builder
 	for _, line := range lines {
-		doc, err := update.PrepareInsert(parseJSON(t, line).Doc(),
+		doc, err := update.PrepareInsert(bsonxtest.ParseValue(t, line).Doc(),
 			func() bsonx.Value { return bsonx.String("new") }, func() (t, i uint32) { return 5, 6 })
 		if err != nil {
-			insert := bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{raw(parseJSON(t, line))}}}
+			insert := bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{raw(bsonxtest.ParseValue(t, line))}}}
 			out.WriteString(server.Of(t, err, insert) + "\n")
 			continue
 		}
@@ -157,20 +158,6 @@ func askAbout(t *testing.T, server *errortext.Server, err error, doc bsonx.Doc, 
 }
 
 func raw(v bsonx.Value) bson.RawValue { return bson.RawValue{Type: bson.Type(v.Type), Value: v.Data} }
-
-// parseJSON reads Extended JSON: a document or an array.
-func parseJSON(t testing.TB, text string) bsonx.Value {
-	t.Helper()
-	var d bson.D
-	if err := bson.UnmarshalExtJSON([]byte(`{"v":`+text+`}`), false, &d); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	raw, err := bson.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bsonx.Doc(raw).Lookup("v")
-}
 
 // text writes a document as Extended JSON in which plain integers are int32 and fractions double.
 func text(t *testing.T, doc bsonx.Doc) string {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -26,7 +27,7 @@ func FuzzApply(f *testing.F) {
 	}
 	for _, d := range docs {
 		for _, u := range updates {
-			f.Add([]byte(parseJSON(f, d).Doc()), []byte(bsonx.NewDoc("u", parseJSON(f, u))), uint8(1))
+			f.Add([]byte(bsonxtest.ParseValue(f, d).Doc()), []byte(bsonx.NewDoc("u", bsonxtest.ParseValue(f, u))), uint8(1))
 		}
 	}
 	f.Fuzz(func(t *testing.T, rawDoc, rawUpdate []byte, flags uint8) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/update"
@@ -13,7 +14,7 @@ import (
 
 func parse(t testing.TB, text string) *update.Update {
 	t.Helper()
-	u, err := update.Parse(parseJSON(t, text), options(expressions.Scope(), bsonx.Missing))
+	u, err := update.Parse(bsonxtest.ParseValue(t, text), options(expressions.Scope(), bsonx.Missing))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestRecord(t *testing.T) {
 		kind := [...]string{"set ", "remove ", "append "}[m.Kind]
 		got = append(got, kind+m.Path+" "+bsonx.FormatShell(m.Value))
 	}}
-	if _, _, err := u.Apply(parseJSON(t, `{"_id":1,"a":{"b":0},"x":1,"l":[1],"i":1,"p":[1,2],"l2":[1,0]}`).Doc(), env); err != nil {
+	if _, _, err := u.Apply(bsonxtest.ParseValue(t, `{"_id":1,"a":{"b":0},"x":1,"l":[1],"i":1,"p":[1,2],"l2":[1,0]}`).Doc(), env); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"set a.b 1", "append l [ 3 ]", "set l2.0 2", "set n.m 2", "set p [ 1 ]", "remove x"}
