@@ -52,13 +52,16 @@ func Example() {
 		}
 	}
 	c, err := network.Campaign(ctx, campaign)
-	fmt.Println(c.Impressions, "impressions,", c.Spent, "spent", err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Impressions, "impressions,", c.Spent, "spent")
 	// Output:
 	// ada sees New shoes!
 	// ada sees nothing
 	// bob sees New shoes!
 	// cyd sees nothing
-	// 2 impressions, 200 spent <nil>
+	// 2 impressions, 200 spent
 }
 
 // openExample returns a network with a campaign of a day, and the place "news front".
@@ -122,15 +125,22 @@ func ExampleAds_Stop() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(network.Click(ctx, *shown, "ada"), network.Click(ctx, *shown, "ada"))
+	for range 2 {
+		if err := network.Click(ctx, *shown, "ada"); err != nil {
+			log.Fatal(err)
+		}
+	}
 	clicks, err := network.Clicks(ctx, campaign)
-	fmt.Println(clicks[ad], "click", err)
-	fmt.Println(network.Stop(ctx, campaign))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(clicks[ad], "click")
+	if err := network.Stop(ctx, campaign); err != nil {
+		log.Fatal(err)
+	}
 	_, err = network.Serve(ctx, ads.Request{Place: place, User: "bob"})
-	fmt.Println(err)
+	fmt.Println("nothing to show:", errors.Is(err, ads.ErrNoAd))
 	// Output:
-	// <nil> <nil>
-	// 1 click <nil>
-	// <nil>
-	// ads: nothing to show here
+	// 1 click
+	// nothing to show: true
 }

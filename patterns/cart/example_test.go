@@ -15,12 +15,28 @@ import (
 
 // Two customers want the last lamp: who puts it into the cart has it.
 func Example() {
-	shop, end := openExample(cart.OnAdd)
-	defer end()
 	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("shop")
+
+	shop, err := cart.New(db, cart.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := errors.Join(shop.EnsureIndexes(ctx), shop.Adjust(ctx, "lamp", 1)); err != nil {
+		log.Fatal(err)
+	}
 	lamp := cart.Item{SKU: "lamp", Name: "Desk lamp", Price: 39_90}
-	fmt.Println("Anna:", shop.Add(ctx, "anna", lamp, 1))
-	fmt.Println("Joe is late:", errors.Is(shop.Add(ctx, "joe", lamp, 1), cart.ErrInsufficientStock))
+	if err := shop.Add(ctx, "anna", lamp, 1); err != nil {
+		log.Fatal(err)
+	}
+	err = shop.Add(ctx, "joe", lamp, 1)
+	fmt.Println("Joe is late:", errors.Is(err, cart.ErrInsufficientStock))
+
 	order, err := shop.Checkout(ctx, "anna", "Some street 1", func(_ context.Context, c *cart.Cart) (any, error) {
 		return fmt.Sprintf("visa, %d cents for %s", c.Total(), c.ID), nil
 	})
@@ -29,38 +45,40 @@ func Example() {
 	}
 	fmt.Println(order.Lines[0].Name, order.Total, order.Payment)
 	// Output:
-	// Anna: <nil>
 	// Joe is late: true
 	// Desk lamp 3990 visa, 3990 cents for anna
 }
 
 // Two customers want the last lamp: who pays has it.
 func Example_atCheckout() {
-	shop, end := openExample(cart.AtCheckout)
+	shop, end := openExample()
 	defer end()
 	ctx := context.Background()
 	lamp := cart.Item{SKU: "lamp", Name: "Desk lamp", Price: 39_90}
 	for _, name := range []string{"anna", "joe"} {
-		fmt.Println(name, shop.Add(ctx, name, lamp, 1))
+		if err := shop.Add(ctx, name, lamp, 1); err != nil {
+			log.Fatal(err)
+		}
 	}
-	_, err := shop.Checkout(ctx, "joe", nil, nil)
-	fmt.Println("Joe:", err)
+	order, err := shop.Checkout(ctx, "joe", nil, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("Joe pays", order.Total)
 	_, err = shop.Checkout(ctx, "anna", nil, nil)
 	fmt.Println("Anna is late:", errors.Is(err, cart.ErrInsufficientStock))
 	// Output:
-	// anna <nil>
-	// joe <nil>
-	// Joe: <nil>
+	// Joe pays 3990
 	// Anna is late: true
 }
 
-// openExample returns a shop with one lamp.
-func openExample(reserve cart.Policy) (*cart.Shop, func()) {
+// openExample returns a shop with one lamp, which reserves when a customer pays.
+func openExample() (*cart.Shop, func()) {
 	db, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	shop, err := cart.New(db.Client().Database("shop"), cart.Config{Reserve: reserve})
+	shop, err := cart.New(db.Client().Database("shop"), cart.Config{Reserve: cart.AtCheckout})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -90,13 +108,22 @@ func ExampleShop_Repair() {
 	}
 	clock.Advance(2 * time.Hour)
 	n, err := shop.Repair(ctx)
-	fmt.Println(n, "ended", err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n, "ended")
 	stock, err := shop.Stock(ctx, "lamp")
-	fmt.Println(stock.Quantity, "in stock", err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(stock.Quantity, "in stock")
 	c, err := shop.Cart(ctx, "anna")
-	fmt.Println(c.State, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.State)
 	// Output:
-	// 1 ended <nil>
-	// 1 in stock <nil>
-	// expired <nil>
+	// 1 ended
+	// 1 in stock
+	// expired
 }

@@ -127,14 +127,20 @@ func ExampleSave_conflict() {
 	anna, bob := emma, emma
 	anna.Description = "A comedy"
 	bob.Title = "Emma. A novel"
-	fmt.Println("Anna:", catalog.Save(ctx, c, &anna))
-	fmt.Println("Bob:", errors.Is(catalog.Save(ctx, c, &bob), catalog.ErrConflict))
-	fmt.Println("price:", c.SetPrice(ctx, "b1", 1200, 600))
+	if err := catalog.Save(ctx, c, &anna); err != nil {
+		log.Fatal(err)
+	}
+	err = catalog.Save(ctx, c, &bob)
+	fmt.Println("Bob is late:", errors.Is(err, catalog.ErrConflict))
+	if err := c.SetPrice(ctx, "b1", 1200, 600); err != nil {
+		log.Fatal(err)
+	}
 	now, err := catalog.Get[Book](ctx, c, "b1")
-	fmt.Println(now.Title, now.Description, now.Pricing.PctSavings, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(now.Title, now.Description, now.Pricing.PctSavings)
 	// Output:
-	// Anna: <nil>
-	// Bob: true
-	// price: <nil>
-	// Emma A comedy 50 <nil>
+	// Bob is late: true
+	// Emma A comedy 50
 }

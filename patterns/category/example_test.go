@@ -2,6 +2,7 @@ package category_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"strings"
@@ -59,13 +60,16 @@ func Example() {
 	}
 	fmt.Println(found.Name)
 	n, err := tree.CountProducts(ctx, diy, category.AndBelow)
-	fmt.Println("products below Do it yourself:", n, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("products below Do it yourself:", n)
 	err = tree.Move(ctx, diy, arduino)
-	fmt.Println(err)
+	fmt.Println("below itself:", errors.Is(err, category.ErrCycle))
 	// Output:
 	// Do it yourself > Embedded > Arduino
-	// products below Do it yourself: 1 <nil>
-	// category: a category cannot be moved below itself
+	// products below Do it yourself: 1
+	// below itself: true
 }
 
 // A menu: the categories at the top, and those below one, in the order of the shop.

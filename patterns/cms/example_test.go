@@ -44,16 +44,20 @@ func ExampleCMS_Edit() {
 	}
 	_, err = c.Edit(ctx, page, bob)
 	var conflict *cms.ConflictError
-	if errors.As(err, &conflict) {
-		fmt.Println("Bob hears:", conflict.Yours.Metadata.Title, "/", conflict.Theirs.Metadata.Detail.Text)
-		merged := conflict.Theirs.Metadata
-		merged.Title = conflict.Yours.Metadata.Title
-		page, err = c.Edit(ctx, conflict.Theirs, merged)
+	if !errors.As(err, &conflict) {
+		log.Fatal("Bob has overwritten what Alice wrote: ", err)
 	}
-	fmt.Println(page.Metadata.Title, "/", page.Metadata.Detail.Text, err)
+	fmt.Println("Bob hears:", conflict.Yours.Metadata.Title, "/", conflict.Theirs.Metadata.Detail.Text)
+	merged := conflict.Theirs.Metadata
+	merged.Title = conflict.Yours.Metadata.Title
+	page, err = c.Edit(ctx, conflict.Theirs, merged)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(page.Metadata.Title, "/", page.Metadata.Detail.Text)
 	// Output:
 	// Bob hears: About / We are three.
-	// About / We are three. <nil>
+	// About / We are three.
 }
 
 // A photo and its second version.
@@ -72,10 +76,13 @@ func ExampleCMS_Upload() {
 	}
 	fmt.Println(photo.Metadata.Slug, len(photo.Versions), "versions, the last one of", photo.Versions[1].Length, "bytes")
 	photo, err = c.Revert(ctx, photo, photo.Versions[0].File)
-	fmt.Println(photo.File == photo.Versions[0].File, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(photo.File == photo.Versions[0].File)
 	// Output:
 	// kyoto-in-autumn 2 versions, the last one of 12 bytes
-	// true <nil>
+	// true
 }
 
 // The newest posts for feed readers.
@@ -97,6 +104,9 @@ func ExampleCMS_Feed() {
 		log.Fatal(err)
 	}
 	atom, err := feed.ToAtom()
-	fmt.Println(strings.Contains(atom, `<link href="https://example.com/blog/hello-world" rel="alternate"></link>`), err)
-	// Output: true <nil>
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(strings.Contains(atom, `<link href="https://example.com/blog/hello-world" rel="alternate"></link>`))
+	// Output: true
 }

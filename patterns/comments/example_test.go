@@ -51,12 +51,15 @@ func Example() {
 		fmt.Println(strings.Repeat("  ", one.Depth()) + text)
 	}
 	n, err := c.Count(ctx, on)
-	fmt.Println(n, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n)
 	// Output:
 	// (deleted)
 	//   cyd: Indeed.
 	// bob: Well written.
-	// 2 <nil>
+	// 2
 }
 
 // A list is read in parts: the next one begins after the last comment of the one before.

@@ -2,6 +2,7 @@ package eventlog_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"strings"
@@ -79,10 +80,13 @@ func ExampleCollections() {
 	}
 	now := time.Now()
 	for _, age := range []time.Duration{0, 3 * day, 30 * day} {
-		fmt.Println(events.Append(ctx, eventlog.Acknowledged, &eventlog.Event{Time: now.Add(-age), Path: "/"}))
+		err := events.Append(ctx, eventlog.Acknowledged, &eventlog.Event{Time: now.Add(-age), Path: "/"})
+		switch {
+		case errors.Is(err, eventlog.ErrTooOld):
+			fmt.Println("too old:", age)
+		case err != nil:
+			log.Fatal(err)
+		}
 	}
-	// Output:
-	// <nil>
-	// <nil>
-	// eventlog: 1 events were not stored; of the first: eventlog: the event is older than what is kept
+	// Output: too old: 720h0m0s
 }

@@ -27,9 +27,19 @@ func shop() (*failover.Failover, func()) {
 
 // An order that must not be placed twice, and that tells whether it was placed: by its _id, which is made before.
 func ExampleFailover_Write() {
-	f, end := shop()
-	defer end()
-	ctx, id := context.Background(), bson.NewObjectID()
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("shop")
+
+	f, err := failover.New(db, failover.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	id := bson.NewObjectID()
 	order := failover.Write{
 		Repeat: failover.Ask,
 		Do: func(ctx context.Context, db *mongo.Database) error {
@@ -41,12 +51,13 @@ func ExampleFailover_Write() {
 			return n > 0, err
 		},
 	}
-	fmt.Println(f.Write(ctx, order))
+	if err := f.Write(ctx, order); err != nil {
+		log.Fatal(err)
+	}
 	f.Switch(failover.ReadOnly) // as if there were no primary
-	fmt.Println(errors.Is(f.Write(ctx, order), failover.ErrReadOnly))
-	// Output:
-	// <nil>
-	// true
+	err = f.Write(ctx, order)
+	fmt.Println("refused:", errors.Is(err, failover.ErrReadOnly))
+	// Output: refused: true
 }
 
 // A front page that is shown even where the deployment does not answer.
@@ -59,11 +70,14 @@ func ExampleAnswer() {
 	for _, mode := range []failover.Mode{failover.Normal, failover.Emergency} {
 		f.Switch(mode)
 		answer, err := failover.Answer(context.Background(), f, "offers", offers)
-		fmt.Println(mode, answer.Value, answer.Stale, err)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(mode, answer.Value, "stale:", answer.Stale)
 	}
 	// Output:
-	// normal 0 false <nil>
-	// emergency 0 true <nil>
+	// normal 0 stale: false
+	// emergency 0 stale: true
 }
 
 // Two requests of one user, to two processes; the token is in a cookie.

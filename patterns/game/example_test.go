@@ -28,18 +28,26 @@ func ExampleGame_Trade() {
 		g.AddPlayer(ctx, game.Player{ID: "fred", Location: "cave"}),
 		g.AddPlayer(ctx, game.Player{ID: "ann", Location: "cave", Gold: 20}),
 	)
-	fmt.Println(err)
-	fmt.Println(g.PickUp(ctx, "fred", "cave", "7"))
-	fmt.Println(g.PickUp(ctx, "ann", "cave", "7"))
-	fmt.Println(g.Trade(ctx, game.Offer{Player: "fred", Items: []string{"7"}}, game.Offer{Player: "ann", Gold: 15}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := g.PickUp(ctx, "fred", "cave", "7"); err != nil {
+		log.Fatal(err)
+	}
+	err = g.PickUp(ctx, "ann", "cave", "7")
+	fmt.Println("Ann is late:", errors.Is(err, game.ErrGone))
+	err = g.Trade(ctx, game.Offer{Player: "fred", Items: []string{"7"}}, game.Offer{Player: "ann", Gold: 15})
+	if err != nil {
+		log.Fatal(err)
+	}
 	ann, err := g.Player(ctx, "ann")
-	fmt.Println(ann.Gold, ann.Items[0].Type, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(ann.Gold, ann.Items[0].Type)
 	// Output:
-	// <nil>
-	// <nil>
-	// game: the item is gone
-	// <nil>
-	// 5 sword <nil>
+	// Ann is late: true
+	// 5 sword
 }
 
 // A client that has not seen the last turn gets the battle as it is.
@@ -59,15 +67,15 @@ func ExampleGame_Play() {
 		log.Fatal(err)
 	}
 	strike := func(b *game.Battle) error { b.Fighters[1].HP -= 4; return nil }
-	_, err = g.Play(ctx, "1", "fred", b.Version, strike)
-	fmt.Println(err)
+	if _, err := g.Play(ctx, "1", "fred", b.Version, strike); err != nil {
+		log.Fatal(err)
+	}
 	_, err = g.Play(ctx, "1", "fred", b.Version, strike) // a second click
 	stale := &game.StaleError{}
 	if errors.As(err, &stale) {
 		fmt.Println(err, "with", stale.Now.Fighters)
 	}
 	// Output:
-	// <nil>
 	// game: battle 1 is at version 1 with [{fred 10} {ann 6}]
 }
 
@@ -90,10 +98,15 @@ func ExampleGame_Top() {
 		}
 	}
 	top, err := g.Top(ctx, week, 10)
-	for _, s := range top {
-		fmt.Print(s.Rank, " with ", s.Score, "; ")
+	if err != nil {
+		log.Fatal(err)
 	}
-	fmt.Println(err)
+	for _, s := range top {
+		fmt.Println(s.Rank, "with", s.Score)
+	}
 	// Output:
-	// 1 with 90; 2 with 80; 2 with 80; 4 with 70; <nil>
+	// 1 with 90
+	// 2 with 80
+	// 2 with 80
+	// 4 with 70
 }

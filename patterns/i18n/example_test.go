@@ -45,7 +45,10 @@ func Example() {
 	if err := shop.Collection("products").FindOne(ctx, bson.D{{"_id", 7}}).Decode(&product); err != nil {
 		log.Fatal(err)
 	}
-	name, _ := product.Categories[0].Names.In("de-at", "de-de", "en-us")
+	name, found := product.Categories[0].Names.In("de-at", "de-de", "en-us")
+	if !found {
+		log.Fatal("the category has no name in these languages")
+	}
 	fmt.Println(name)
 	// Output: Auto
 }
@@ -73,6 +76,9 @@ func ExampleTexts_Fill() {
 		log.Fatal(err)
 	}
 	missing, err := texts.Missing(ctx, "fr", 10)
-	fmt.Println(n, missing, err)
-	// Output: 1 [bikes] <nil>
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n, missing)
+	// Output: 1 [bikes]
 }

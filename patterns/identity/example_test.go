@@ -25,20 +25,24 @@ func ExampleIdentities_Register() {
 		log.Fatal(err)
 	}
 	_, err = users.Register(ctx, "peter", bson.D{{"city", "Hamburg"}}, identity.Name("Peter"), identity.Email("Peter@Example.com"))
-	fmt.Println(err)
+	if err != nil {
+		log.Fatal(err)
+	}
 	_, err = users.Register(ctx, "", nil, identity.Name("pan"), identity.Email("peter@example.com"))
-	fmt.Println(errors.Is(err, identity.ErrTaken))
+	fmt.Println("the address is taken:", errors.Is(err, identity.ErrTaken))
 	_, err = users.Owner(ctx, identity.Name("pan"))
-	fmt.Println(errors.Is(err, identity.ErrNotFound))
+	fmt.Println("the name is free:", errors.Is(err, identity.ErrNotFound))
 
 	var user struct{ City string }
 	id, err := users.Find(ctx, identity.Email("PETER@example.com"), &user)
-	fmt.Println(id, user.City, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(id, user.City)
 	// Output:
-	// <nil>
-	// true
-	// true
-	// peter Hamburg <nil>
+	// the address is taken: true
+	// the name is free: true
+	// peter Hamburg
 }
 
 // Somebody has registered twice, by address and by an account elsewhere.
@@ -53,17 +57,29 @@ func ExampleIdentities_Merge() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = users.Register(ctx, "u1", nil, identity.Email("ada@example.com"))
-	_, err2 := users.Register(ctx, "u2", nil, identity.OAuth("github", "1815"), identity.Phone("+44 20 7946 0000"))
-	fmt.Println(errors.Join(err, err2, users.Merge(ctx, "u1", "u2")))
+	if _, err := users.Register(ctx, "u1", nil, identity.Email("ada@example.com")); err != nil {
+		log.Fatal(err)
+	}
+	_, err = users.Register(ctx, "u2", nil, identity.OAuth("github", "1815"), identity.Phone("+44 20 7946 0000"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := users.Merge(ctx, "u1", "u2"); err != nil {
+		log.Fatal(err)
+	}
 	owner, err := users.Owner(ctx, identity.OAuth("GitHub", "1815"))
-	fmt.Println(owner, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(owner)
 	ids, err := users.List(ctx, "u1")
-	fmt.Println(ids, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(ids)
 	// Output:
-	// <nil>
-	// u1 <nil>
-	// [{phone +44 20 7946 0000} {email ada@example.com} {oauth github/1815}] <nil>
+	// u1
+	// [{phone +44 20 7946 0000} {email ada@example.com} {oauth github/1815}]
 }
 
 // A user confirms a second address, and gives the first one up; somebody else may have that from then on.
@@ -83,13 +99,23 @@ func ExampleIdentities_Claim() {
 	if err := errors.Join(err1, err2); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(errors.Is(users.Claim(ctx, "eve", identity.Email("Ada@example.com")), identity.ErrTaken))
-	fmt.Println(users.Claim(ctx, "ada", identity.Email("ada@example.org")))
-	fmt.Println(users.Release(ctx, "ada", identity.Email("ada@example.com")))
-	fmt.Println(users.Claim(ctx, "eve", identity.Email("Ada@example.com")))
+	err = users.Claim(ctx, "eve", identity.Email("Ada@example.com"))
+	fmt.Println("taken:", errors.Is(err, identity.ErrTaken))
+	if err := users.Claim(ctx, "ada", identity.Email("ada@example.org")); err != nil {
+		log.Fatal(err)
+	}
+	if err := users.Release(ctx, "ada", identity.Email("ada@example.com")); err != nil {
+		log.Fatal(err)
+	}
+	if err := users.Claim(ctx, "eve", identity.Email("Ada@example.com")); err != nil {
+		log.Fatal(err)
+	}
+	owner, err := users.Owner(ctx, identity.Email("ada@example.com"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(owner)
 	// Output:
-	// true
-	// <nil>
-	// <nil>
-	// <nil>
+	// taken: true
+	// eve
 }

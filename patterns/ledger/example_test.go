@@ -54,15 +54,18 @@ func ExampleLedger_Transfer() {
 	defer func() { _ = end() }()
 	for range 2 {
 		t, err := bank.Transfer(context.Background(), "rent-5", ledger.Move{From: "joe", To: "peter", Amount: 100_00, Currency: "USD"})
-		fmt.Println(t.State, err)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(t.State)
 	}
 	_, err := bank.Transfer(context.Background(), "car", ledger.Move{From: "joe", To: "peter", Amount: 2000_00, Currency: "USD"})
-	fmt.Println(errors.Is(err, ledger.ErrInsufficientFunds))
+	fmt.Println("too dear:", errors.Is(err, ledger.ErrInsufficientFunds))
 	show(bank, "joe", "peter")
 	// Output:
-	// done <nil>
-	// done <nil>
-	// true
+	// done
+	// done
+	// too dear: true
 	// joe: 900.00, can spend 900.00
 	// peter: 100.00, can spend 100.00
 }
@@ -126,10 +129,11 @@ func ExampleLedger_Transfer_linked() {
 	_, err = bank.Transfer(ctx, "holidays",
 		ledger.Move{From: "joe", To: "exchange USD", Amount: 500_00, Currency: "USD"},
 		ledger.Move{From: "exchange EUR", To: "joe EUR", Amount: 460_00, Currency: "EUR"})
-	fmt.Println(err)
+	if err != nil {
+		log.Fatal(err)
+	}
 	show(bank, "joe", "joe EUR")
 	// Output:
-	// <nil>
 	// joe: 500.00, can spend 500.00
 	// joe EUR: 460.00, can spend 460.00
 }

@@ -29,11 +29,12 @@ func ExampleLocks_Do() {
 		fmt.Println("meanwhile another one hears:", errors.Is(err, lock.ErrHeld))
 		return nil
 	})
-	fmt.Println(err)
+	if err != nil {
+		log.Fatal(err)
+	}
 	// Output:
 	// reporting, token 1
 	// meanwhile another one hears: true
-	// <nil>
 }
 
 // A holder that was asleep while its lease ended cannot undo the work of the next one.
@@ -102,10 +103,10 @@ func ExampleTallies() {
 	}
 	fmt.Println(basket.Total, "of", basket.Kinds, "kinds")
 	_, err = baskets.Add(ctx, "basket-7", "apples", -21)
-	fmt.Println(errors.Is(err, lock.ErrNegative))
+	fmt.Println("too many:", errors.Is(err, lock.ErrNegative))
 	// Output:
 	// 26 of 3 kinds
-	// true
+	// too many: true
 }
 
 // The sum of an order changes in the update that changes its lines.

@@ -48,6 +48,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	facets, err := meta.Facets(ctx, []string{"camera"}, 10)
-	fmt.Println(found, facets["camera"], err)
-	// Output: [{1}] [{Canon 2} {Leica 1}] <nil>
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(found, facets["camera"])
+	// Output: [{1}] [{Canon 2} {Leica 1}]
 }

@@ -40,7 +40,10 @@ func Example() {
 		log.Fatal(err)
 	}
 	page, err := pages.First(ctx)
-	for err == nil {
+	for {
+		if err != nil {
+			log.Fatal(err)
+		}
 		for _, post := range page.Items {
 			fmt.Println(post.Text)
 		}

@@ -49,14 +49,18 @@ func Example() {
 			return nil
 		}),
 	}.Handle, queue.WorkerConfig{})
-	fmt.Println(worker.Run(ctx))
+	if err := worker.Run(ctx); !errors.Is(err, context.Canceled) {
+		log.Fatal(err)
+	}
 
 	stats, err := jobs.Stats(context.Background())
-	fmt.Println(stats.Done, "done", err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(stats.Done, "done")
 	// Output:
 	// cat.png becomes cat.jpg
-	// context canceled
-	// 1 done <nil>
+	// 1 done
 }
 
 // The most urgent job is taken first; one that is not due yet is not taken at all.
@@ -88,11 +92,14 @@ func ExampleQueue_Take() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(job.ID, job.Done(ctx))
+		fmt.Println(job.ID)
+		if err := job.Done(ctx); err != nil {
+			log.Fatal(err)
+		}
 	}
 	// Output:
-	// password <nil>
-	// newsletter <nil>
+	// password
+	// newsletter
 }
 
 // What a job writes, and that it is done, happen together: exactly once, however often the job is tried.
@@ -119,9 +126,15 @@ func ExampleTaken_DoneWith() {
 		_, err := invoices.InsertOne(ctx, map[string]any{"of": job.ID})
 		return err
 	})
-	n, _ := invoices.EstimatedDocumentCount(ctx)
-	fmt.Println(err, n)
-	// Output: <nil> 1
+	if err != nil {
+		log.Fatal(err)
+	}
+	n, err := invoices.EstimatedDocumentCount(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n, "invoice")
+	// Output: 1 invoice
 }
 
 // A report is made when all the parts of an import are done.
@@ -150,12 +163,18 @@ func ExampleQueue_PutBatch() {
 			log.Fatal(err)
 		}
 		var what string
-		fmt.Println(job.ID, job.Decode(&what), what, job.Done(ctx))
+		if err := job.Decode(&what); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(job.ID, what)
+		if err := job.Done(ctx); err != nil {
+			log.Fatal(err)
+		}
 	}
 	// Output:
-	// import-2026-05/0 <nil> a.csv <nil>
-	// import-2026-05/1 <nil> b.csv <nil>
-	// import-2026-05/then <nil> report <nil>
+	// import-2026-05/0 a.csv
+	// import-2026-05/1 b.csv
+	// import-2026-05/then report
 }
 
 // Dead letters are looked at, and put back.
@@ -177,13 +196,21 @@ func ExampleQueue_RequeueDead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(job.Fail(ctx, errors.New("no such host")))
-	for dead, err := range jobs.Jobs(ctx, queue.Query{State: queue.Dead}) {
-		fmt.Println(dead.ID, dead.Errors[0].Error, err)
+	if err := job.Fail(ctx, errors.New("no such host")); err != nil {
+		log.Fatal(err)
 	}
-	fmt.Println(jobs.RequeueDead(ctx, ""))
+	for dead, err := range jobs.Jobs(ctx, queue.Query{State: queue.Dead}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(dead.ID, dead.Errors[0].Error)
+	}
+	n, err := jobs.RequeueDead(ctx, "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n, "put back")
 	// Output:
-	// <nil>
-	// mail-3 no such host <nil>
-	// 1 <nil>
+	// mail-3 no such host
+	// 1 put back
 }

@@ -2,7 +2,6 @@ package relation_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 
@@ -21,21 +20,33 @@ func ExampleRelations_Link() {
 	}
 	defer func() { _ = db.Close() }()
 	ctx, library := context.Background(), db.Client().Database("library")
-	_, err = library.Collection("authors").InsertOne(ctx, bson.D{{"_id", "ada"}})
-	_, err2 := library.Collection("books").InsertOne(ctx, bson.D{{"_id", "notes"}, {"title", "Notes by the Translator"}})
-	r, err3 := relation.New(library, relation.Config{})
-	if err := errors.Join(err, err2, err3); err != nil {
+	if _, err := library.Collection("authors").InsertOne(ctx, bson.D{{"_id", "ada"}}); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(r.Link(ctx, "ada", "notes"))
+	notes := bson.D{{"_id", "notes"}, {"title", "Notes by the Translator"}}
+	if _, err := library.Collection("books").InsertOne(ctx, notes); err != nil {
+		log.Fatal(err)
+	}
+	r, err := relation.New(library, relation.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := r.Link(ctx, "ada", "notes"); err != nil {
+		log.Fatal(err)
+	}
 	var books []struct{ Title string }
-	fmt.Println(r.Rights(ctx, "ada", &books), books)
+	if err := r.Rights(ctx, "ada", &books); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(books)
 	violations, err := r.Check(ctx)
-	fmt.Println(violations, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(violations)
 	// Output:
-	// <nil>
-	// <nil> [{Notes by the Translator}]
-	// [] <nil>
+	// [{Notes by the Translator}]
+	// []
 }
 
 // The authors of many comments are read with one query.
@@ -55,8 +66,11 @@ func ExampleLoader() {
 	}
 	loader := relation.NewLoader(users, func(u user) string { return u.ID })
 	found, err := loader.Many(ctx, "carl", "ada", "carl", "nobody")
-	fmt.Println(found[0].City, found[1].City, found[2].City, found[3], err)
-	// Output: Göttingen London Göttingen <nil> <nil>
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(found[0].City, found[1].City, found[2].City, found[3])
+	// Output: Göttingen London Göttingen <nil>
 }
 
 // The comments of a post, in pages.
@@ -73,15 +87,21 @@ func ExampleBucketed() {
 	}
 	for _, text := range []string{"first", "second", "third"} {
 		page, err := comments.Add(ctx, "post-1", text)
-		fmt.Println(page, err)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(text, "is on page", page)
 	}
 	var page []string
-	fmt.Println(comments.Page(ctx, "post-1", 1, &page), page)
+	if err := comments.Page(ctx, "post-1", 1, &page); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(page)
 	// Output:
-	// 1 <nil>
-	// 1 <nil>
-	// 2 <nil>
-	// <nil> [first second]
+	// first is on page 1
+	// second is on page 1
+	// third is on page 2
+	// [first second]
 }
 
 // How to store comments: they grow with the post, and are read by pages.
@@ -120,9 +140,12 @@ func ExampleOneToOne() {
 		fmt.Println("a second address:", mongo.IsDuplicateKeyError(err))
 	}
 	violations, err := pairs.Check(ctx)
-	fmt.Println(violations, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(violations)
 	// Output:
 	// a second address: false
 	// a second address: true
-	// [a document has exactly one partner: users "joe": in addresses it has []] <nil>
+	// [a document has exactly one partner: users "joe": in addresses it has []]
 }

@@ -43,16 +43,24 @@ func Example() {
 		Title string
 		Stock int
 	}
-	err = products.Get(ctx, 7, &p)
-	fmt.Println(p.Title, p.Stock, err)
+	if err := products.Get(ctx, 7, &p); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(p.Title, p.Stock)
 	res, err := products.Migrate(ctx)
-	fmt.Println("migrated:", res.Migrated, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("migrated:", res.Migrated)
 	doc, err := db.Collection("products").FindOne(ctx, bson.D{}).Raw()
-	fmt.Println(doc, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(doc)
 	// Output:
-	// Blue Train 0 <nil>
-	// migrated: 1 <nil>
-	// {"_id": {"$numberInt":"7"},"title": "Blue Train","stock": {"$numberInt":"0"},"schema": {"$numberInt":"2"}} <nil>
+	// Blue Train 0
+	// migrated: 1
+	// {"_id": {"$numberInt":"7"},"title": "Blue Train","stock": {"$numberInt":"0"},"schema": {"$numberInt":"2"}}
 }
 
 // A job that corrects the copies of authors' names; a program started by a timer calls RunDue, a server Run.
@@ -79,12 +87,17 @@ func ExampleJobs() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(jobs.RunDue(ctx))
-	fmt.Println(jobs.RunDue(ctx)) // an hour has not passed
+	for range 2 { // the second time an hour has not passed
+		n, err := jobs.RunDue(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(n, "run")
+	}
 	// Output:
 	// names of authors: 1 changed
-	// 1 <nil>
-	// 0 <nil>
+	// 1 run
+	// 0 run
 }
 
 // Names that are long in programs and short in the store.
@@ -94,10 +107,16 @@ func ExampleNames() {
 		log.Fatal(err)
 	}
 	filter, err := names.Shorten(bson.D{{"pricing.list", bson.D{{"$lt", 1200}}}})
-	fmt.Println(filter, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(filter)
 	doc, err := names.Lengthen(bson.D{{"t", "Blue Train"}, {"p", bson.D{{"l", 1100}}}})
-	fmt.Println(doc, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(doc)
 	// Output:
-	// {"p.l":{"$lt":{"$numberInt":"1200"}}} <nil>
-	// {"title":"Blue Train","pricing":{"list":{"$numberInt":"1100"}}} <nil>
+	// {"p.l":{"$lt":{"$numberInt":"1200"}}}
+	// {"title":"Blue Train","pricing":{"list":{"$numberInt":"1100"}}}
 }

@@ -49,10 +49,13 @@ func Example() {
 		log.Fatal(err)
 	}
 	show, err := house.Session(ctx, "macbeth-1")
-	fmt.Println("sold for", receipt.Total, "and left:", show.SeatsAvailable, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("sold for", receipt.Total, "and left:", show.SeatsAvailable)
 	// Output:
 	// seats [[1 2] [1 3] [1 4]]
 	// another one hears: true
 	// charge 9000 for cart-7
-	// sold for 9000 and left: 15 <nil>
+	// sold for 9000 and left: 15
 }

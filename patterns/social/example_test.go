@@ -42,14 +42,20 @@ func Example() {
 	}
 	for _, reader := range []string{"joe", "sam"} {
 		items, err := n.Feed(ctx, reader)
-		fmt.Println(reader, "reads", len(items), err)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(reader, "reads", len(items))
 	}
 	messages, posts, err := n.Unread(ctx, "joe")
-	fmt.Println("unread:", messages, posts, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("unread:", messages, posts)
 	// Output:
-	// joe reads 2 <nil>
-	// sam reads 1 <nil>
-	// unread: 0 2 <nil>
+	// joe reads 2
+	// sam reads 1
+	// unread: 0 2
 }
 
 // A message is in the inboxes of all whom it was sent to, until its author deletes it.
@@ -80,13 +86,21 @@ func ExampleNetwork_Send() {
 			log.Fatal(err)
 		}
 		unread, _, err := n.Unread(ctx, reader)
-		fmt.Println(reader, "has", items[0].Text, "- unread:", unread, err)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(reader, "has", items[0].Text, "- unread:", unread)
 	}
-	err = n.DeleteMessage(ctx, "ann", id)
-	items, _ := n.Inbox(ctx, "sam")
-	fmt.Println("deleted:", len(items), err)
+	if err := n.DeleteMessage(ctx, "ann", id); err != nil {
+		log.Fatal(err)
+	}
+	items, err := n.Inbox(ctx, "sam")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("deleted:", len(items))
 	// Output:
-	// joe has See you at eight - unread: 0 <nil>
-	// sam has See you at eight - unread: 1 <nil>
-	// deleted: 0 <nil>
+	// joe has See you at eight - unread: 0
+	// sam has See you at eight - unread: 1
+	// deleted: 0
 }

@@ -63,6 +63,9 @@ func ExampleWindows() {
 	}
 	tomorrow := time.Date(2026, 5, 2, 0, 0, 0, 0, time.UTC)
 	n, err := views.Preallocate(ctx, "/index.htm", tomorrow, tomorrow.AddDate(0, 0, 1))
-	fmt.Println(n, err)
-	// Output: 4 <nil>
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n)
+	// Output: 4
 }

@@ -2,6 +2,7 @@ package topic_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 
@@ -56,7 +57,10 @@ func Example() {
 	}
 	for m, err := range all.All(ctx) {
 		var q Quote
-		if err != nil || m.Decode(&q) != nil {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if err := m.Decode(&q); err != nil {
 			log.Fatal(err)
 		}
 		fmt.Println(m.Topic, q.Price)
@@ -95,13 +99,19 @@ func ExampleTopics_Consume() {
 			}
 			return nil
 		})
-		lag, _ := topics.Lag(context.Background(), "billing")
-		fmt.Println(err, lag.Messages, "behind")
+		if !errors.Is(err, context.Canceled) {
+			log.Fatal(err)
+		}
+		lag, err := topics.Lag(context.Background(), "billing")
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(lag.Messages, "behind")
 	}
 	// Output:
 	// bill 1
 	// bill 2
-	// context canceled 1 behind
+	// 1 behind
 	// bill 3
-	// context canceled 0 behind
+	// 0 behind
 }

@@ -39,15 +39,23 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	stats, _ := m.Stats(ctx)
+	stats, err := m.Stats(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println("kept:", stats.Waiting)
 
 	// A program runs m.Run(ctx) beside its work.
-	fmt.Println(m.Replay(ctx))
+	if err := m.Replay(ctx); err != nil {
+		log.Fatal(err)
+	}
 	var pens struct{ Qty int }
-	fmt.Println(office.Client().Database("shop").Collection("stock").FindOne(ctx, bson.D{{"_id", "pen"}}).Decode(&pens), pens.Qty)
+	stock := office.Client().Database("shop").Collection("stock")
+	if err := stock.FindOne(ctx, bson.D{{"_id", "pen"}}).Decode(&pens); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("pens:", pens.Qty)
 	// Output:
 	// kept: 2
-	// <nil>
-	// <nil> -1
+	// pens: -1
 }
