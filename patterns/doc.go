@@ -1,15 +1,20 @@
-// Package patterns is what the packages below it have in common: applied design patterns for MongoDB, each as a package that a
-// program imports. They run on any MongoDB from 4.4 on, and on Sheaf, embedded or served; they depend on the official driver alone.
+// Package patterns has what its packages share: applied design patterns for MongoDB, one importable
+// package each. All of them are used like this one:
 //
-// Every pattern has the same outline:
+//	jobs, err := queue.New(db, queue.Config{}) // the zero Config works
+//	if err != nil {
+//		return err
+//	}
+//	if err := jobs.EnsureIndexes(ctx); err != nil { // once when a program starts, or any number of times
+//		return err
+//	}
+//	_, err = jobs.Put(ctx, queue.Spec{Kind: "convert"}) // the pattern's own operations
 //
-//	q, err := queue.New(db, queue.Config{})
-//	err = q.EnsureIndexes(ctx) // once, at a program's start; it may run any number of times
-//	…                          // the pattern's own operations
-//	violations, err := q.Check(ctx)
-//	n, err := q.Repair(ctx)
+// db is a *mongo.Database of the official driver, the only dependency: of MongoDB from 4.4 on, or of Sheaf,
+// embedded or served.
 //
-// The zero Config works. Env, which is part of every Config, brings the surroundings: a clock, a logger, counters. Indexes and
-// ShardKeys tell what the pattern needs, for those who create it by other means. Check reads everything and lists what contradicts
-// the pattern's invariants; Repair mends what a process that died in the middle of an operation can leave behind.
+// A Config embeds Env: the clock, the logger and the counters that the pattern uses.
+//
+// Indexes and ShardKeys list what a pattern needs, for those who create it by other means. Check reads all documents and
+// lists violations of the pattern's invariants. Repair ends the operations that a process began and did not finish because it died.
 package patterns

@@ -13,7 +13,8 @@ var (
 	spaces      = regexp.MustCompile(`\s+(// ?)?`)
 )
 
-// TestEveryPackageIsAChapter: a newcomer finds the same parts in the text of each package, and an Example.
+// TestEveryPackageIsAChapter: the documentation of each package begins with code, which an Example runs,
+// and has the same parts.
 func TestEveryPackageIsAChapter(t *testing.T) {
 	nested, err := filepath.Glob("*/*/doc.go")
 	if err != nil {
@@ -46,8 +47,11 @@ func TestEveryPackageIsAChapter(t *testing.T) {
 		if !regexp.MustCompile(`crash|dies|died|Repair`).MatchString(text) {
 			t.Errorf("%s does not say what is left where a process dies", file)
 		}
-		if !hasExample(t, dir) {
-			t.Errorf("%s has no Example", dir)
+		switch code := firstCode(text); {
+		case code == "":
+			t.Errorf("%s does not begin with code", file)
+		case !strings.Contains(examples(t, dir), code):
+			t.Errorf("the code at the beginning of %s is no part of an Example:\n%s", file, code)
 		}
 	}
 	if chapters < 26 {
@@ -55,20 +59,38 @@ func TestEveryPackageIsAChapter(t *testing.T) {
 	}
 }
 
-func hasExample(t *testing.T, dir string) bool {
+// firstCode returns the code between the first paragraph of a package's documentation and the first
+// heading, indented as in a function.
+func firstCode(doc string) string {
+	head, _, _ := strings.Cut(doc, "\n// # ")
+	_, code, _ := strings.Cut(head, "\n//\n//\t")
+	if code == "" {
+		return ""
+	}
+	var b strings.Builder
+	for line := range strings.Lines("//\t" + strings.TrimSuffix(code, "\n//") + "\n") {
+		line = strings.TrimPrefix(line, "//")
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// examples returns the Examples of a package.
+func examples(t *testing.T, dir string) string {
 	t.Helper()
 	tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	var b strings.Builder
 	for _, file := range tests {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if exampleFunc.Match(text) {
-			return true
+			b.Write(text)
 		}
 	}
-	return false
+	return b.String()
 }

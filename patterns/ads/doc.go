@@ -1,5 +1,20 @@
-// Package ads chooses what is shown at a place of a site: the most profitable advertisement that fits, that its campaign can pay for, and
-// that the user has not seen too often.
+// Package ads chooses the advertisement for a place of a site: the dearest one that fits, that its
+// campaign can pay, and that the user has not seen too often.
+//
+//	network, err := ads.New(db, ads.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := network.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	now := time.Now()
+//	campaign, err := network.Book(ctx, ads.Campaign{
+//		Name: "Spring", Budget: 200, From: now.Add(-time.Minute), To: now.Add(24 * time.Hour),
+//	})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

@@ -21,7 +21,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	network, err := ads.New(store.Client().Database("ads"), ads.Config{})
+	db := store.Client().Database("ads")
+
+	network, err := ads.New(db, ads.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -29,7 +31,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	now := time.Now()
-	campaign, err := network.Book(ctx, ads.Campaign{Name: "Spring", Budget: 200, From: now.Add(-time.Minute), To: now.Add(24 * time.Hour)})
+	campaign, err := network.Book(ctx, ads.Campaign{
+		Name: "Spring", Budget: 200, From: now.Add(-time.Minute), To: now.Add(24 * time.Hour),
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,5 +1,19 @@
-// Package cart is a shopping cart and the stock behind it: what was promised to somebody is not sold to another, and what nobody buys
-// comes back.
+// Package cart keeps shopping carts and the stock for them. A reserved piece is not sold to
+// somebody else, and a cart that is left gives its pieces back.
+//
+//	shop, err := cart.New(db, cart.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := errors.Join(shop.EnsureIndexes(ctx), shop.Adjust(ctx, "lamp", 1)); err != nil {
+//		log.Fatal(err)
+//	}
+//	lamp := cart.Item{SKU: "lamp", Name: "Desk lamp", Price: 39_90}
+//	if err := shop.Add(ctx, "anna", lamp, 1); err != nil {
+//		log.Fatal(err)
+//	}
+//	err = shop.Add(ctx, "joe", lamp, 1)
+//	fmt.Println("Joe is late:", errors.Is(err, cart.ErrInsufficientStock))
 //
 // # The problem
 //

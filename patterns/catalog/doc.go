@@ -1,5 +1,22 @@
-// Package catalog keeps products of many types in one collection: fields that all have, details that each type has of its own, as Go
-// types, and the searches of a shop with an index for each.
+// Package catalog keeps products of many types in one collection. All products have some fields in
+// common, and each type has its own, as a Go struct. An index serves each search of a shop.
+//
+//	c, err := catalog.New(db, catalog.Config{
+//		Types: []catalog.Type{catalog.TypeOf[Book]("details.year", "details.genre", "details.author")},
+//	})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := c.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	err = catalog.Save(ctx, c, &catalog.Product[Book]{
+//		SKU: "b1", Title: "Emma", Pricing: catalog.Pricing{List: 1200, Retail: 900},
+//		Details: Book{"Jane Austen", []string{"novel", "comedy"}, 1815},
+//	})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

@@ -39,7 +39,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	c, err := catalog.New(store.Client().Database("shop"), catalog.Config{
+	db := store.Client().Database("shop")
+
+	c, err := catalog.New(db, catalog.Config{
 		Types: []catalog.Type{catalog.TypeOf[Book]("details.year", "details.genre", "details.author")},
 	})
 	if err != nil {
@@ -48,13 +50,19 @@ func Example() {
 	if err := c.EnsureIndexes(ctx); err != nil {
 		log.Fatal(err)
 	}
-	for _, p := range []catalog.Product[Book]{
-		{SKU: "b1", Title: "Emma", Pricing: catalog.Pricing{List: 1200, Retail: 900}, Details: Book{"Jane Austen", []string{"novel", "comedy"}, 1815}},
-		{SKU: "b2", Title: "Persuasion", Pricing: catalog.Pricing{List: 1000, Retail: 950}, Details: Book{"Jane Austen", []string{"novel"}, 1817}},
-	} {
-		if err := catalog.Save(ctx, c, &p); err != nil {
-			log.Fatal(err)
-		}
+	err = catalog.Save(ctx, c, &catalog.Product[Book]{
+		SKU: "b1", Title: "Emma", Pricing: catalog.Pricing{List: 1200, Retail: 900},
+		Details: Book{"Jane Austen", []string{"novel", "comedy"}, 1815},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = catalog.Save(ctx, c, &catalog.Product[Book]{
+		SKU: "b2", Title: "Persuasion", Pricing: catalog.Pricing{List: 1000, Retail: 950},
+		Details: Book{"Jane Austen", []string{"novel"}, 1817},
+	})
+	if err != nil {
+		log.Fatal(err)
 	}
 	page, err := catalog.Search[Book](ctx, c,
 		catalog.Query{Where: bson.D{{"details.author", "Jane Austen"}}}, catalog.Facet{Path: "details.genre"})

@@ -1,5 +1,21 @@
-// Package category keeps trees of categories, as shops have them, in documents from which bread crumbs, menus and the products of a whole
-// branch are read with one or two queries.
+// Package category keeps trees of categories, as shops have them. One or two queries read the bread
+// crumbs, a menu, or the products of a whole branch.
+//
+//	tree, err := category.New(db, category.Config{Design: category.Paths})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := tree.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	add := func(parent bson.ObjectID, slug, name string) bson.ObjectID {
+//		c, err := tree.Add(ctx, parent, slug, name)
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		return c.ID
+//	}
+//	electronics := add(category.Top, "electronics", "Electronics")
 //
 // # The problem
 //

@@ -22,6 +22,7 @@ func Example() {
 	}
 	defer func() { _ = store.Close() }()
 	db := store.Client().Database("shop")
+
 	tree, err := category.New(db, category.Config{Design: category.Paths})
 	if err != nil {
 		log.Fatal(err)

@@ -1,4 +1,19 @@
-// Package cms keeps the content of a web site: pages, posts and photos that several people edit, with files of any size, tags and feeds.
+// Package cms keeps the content of a web site: pages, posts and photos that several people edit,
+// with files of any size, tags and feeds.
+//
+//	c, err := cms.New(db, cms.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := c.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	page, err := c.Create(ctx, cms.Metadata{
+//		Kind: cms.Page, Title: "About us", Detail: cms.Detail{Text: "We are two."},
+//	})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

@@ -29,10 +29,24 @@ func site() (*cms.CMS, func()) {
 
 // Alice and Bob edit the same page.
 func ExampleCMS_Edit() {
-	c, end := site()
-	defer end()
 	ctx := context.Background()
-	page, err := c.Create(ctx, cms.Metadata{Kind: cms.Page, Title: "About us", Detail: cms.Detail{Text: "We are two."}})
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("site")
+
+	c, err := cms.New(db, cms.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := c.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
+	page, err := c.Create(ctx, cms.Metadata{
+		Kind: cms.Page, Title: "About us", Detail: cms.Detail{Text: "We are two."},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,4 +1,18 @@
-// Package comments keeps discussions on anything: posts, replies to replies, edits, deletions, lists by time or by thread.
+// Package comments keeps discussions on anything: posts, replies to replies, edits, deletions,
+// lists by time or by thread.
+//
+//	c, err := comments.New(db, comments.Config{Design: comments.Pages})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := c.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	on := comments.Target{Kind: "posts", ID: "hello-world"}
+//	first, err := c.Post(ctx, on, "ada", "First!")
+//	if err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

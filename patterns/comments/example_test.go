@@ -18,7 +18,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	c, err := comments.New(store.Client().Database("blog"), comments.Config{Design: comments.Pages})
+	db := store.Client().Database("blog")
+
+	c, err := comments.New(db, comments.Config{Design: comments.Pages})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,4 +1,21 @@
-// Package eventlog stores events, such as the requests of web servers, as fast as their worth allows, and removes them again.
+// Package eventlog stores events, such as the requests of a web server, and removes them after a
+// time. The caller says how durable each event must be.
+//
+//	events, err := eventlog.New(db, eventlog.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	var batch []*eventlog.Event
+//	for e, err := range eventlog.Parse(strings.NewReader(accessLog)) {
+//		if err != nil {
+//			fmt.Println(err)
+//			continue
+//		}
+//		batch = append(batch, e)
+//	}
+//	if err := events.Append(ctx, eventlog.Journaled, batch...); err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

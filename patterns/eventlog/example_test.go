@@ -21,12 +21,14 @@ not a line of a log
 // An access log is read into the database, and asked for the requests of each day.
 func Example() {
 	ctx := context.Background()
-	db, err := sheaf.Open(sheaf.Memory, nil)
+	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
-	events, err := eventlog.New(db.Client().Database("logs"), eventlog.Config{})
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("logs")
+
+	events, err := eventlog.New(db, eventlog.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

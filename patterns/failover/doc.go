@@ -1,4 +1,25 @@
-// Package failover decides what a program does while its deployment changes its primary, has none, or does not answer at all.
+// Package failover decides what a program does while its deployment changes its primary, has no
+// primary, or does not answer at all.
+//
+//	f, err := failover.New(db, failover.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	id := bson.NewObjectID()
+//	order := failover.Write{
+//		Repeat: failover.Ask,
+//		Do: func(ctx context.Context, db *mongo.Database) error {
+//			_, err := db.Collection("orders").InsertOne(ctx, bson.D{{"_id", id}, {"item", "pen"}})
+//			return err
+//		},
+//		Done: func(ctx context.Context, db *mongo.Database) (bool, error) {
+//			n, err := db.Collection("orders").CountDocuments(ctx, bson.D{{"_id", id}})
+//			return n > 0, err
+//		},
+//	}
+//	if err := f.Write(ctx, order); err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

@@ -1,5 +1,21 @@
-// Package game keeps the state of a game of many players: what they have and where they are, trades that happen as a whole, fights in turns, and
-// leaderboards.
+// Package game keeps the state of a game of many players: their items and places, trades that
+// happen as a whole, fights in turns, and leaderboards.
+//
+//	g, err := game.New(db, game.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	err = errors.Join(
+//		g.AddPlace(ctx, game.Place{ID: "cave", Items: []game.Item{{ID: "7", Type: "sword", Damage: 50}}}),
+//		g.AddPlayer(ctx, game.Player{ID: "fred", Location: "cave"}),
+//		g.AddPlayer(ctx, game.Player{ID: "ann", Location: "cave", Gold: 20}),
+//	)
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := g.PickUp(ctx, "fred", "cave", "7"); err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

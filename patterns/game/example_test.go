@@ -13,13 +13,15 @@ import (
 
 // Two players reach for the same sword, and then one buys it from the other.
 func ExampleGame_Trade() {
-	db, err := sheaf.Open(sheaf.Memory, nil)
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
-	ctx := context.Background()
-	g, err := game.New(db.Client().Database("dungeon"), game.Config{})
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("dungeon")
+
+	g, err := game.New(db, game.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,5 +1,20 @@
-// Package hits counts hits of pages, or of anything else that happens often, so that charts by minute, hour, day and month are read and
-// not computed.
+// Package hits counts hits of pages, or other frequent events, by minute, hour, day and month. A
+// chart reads these counters and computes nothing.
+//
+//	counters, err := hits.New(db, hits.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := counters.EnsureIndexes(context.Background()); err != nil {
+//		log.Fatal(err)
+//	}
+//	writer, err := counters.NewWriter(hits.WriterConfig{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	ctx, stop := context.WithCancel(context.Background())
+//	done := make(chan error)
+//	go func() { done <- writer.Run(ctx) }()
 //
 // # The problem
 //

@@ -12,12 +12,14 @@ import (
 
 // A server counts the views of an auction in memory, writes them every second, and shows a chart of the day.
 func Example() {
-	db, err := sheaf.Open(sheaf.Memory, nil)
+	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
-	counters, err := hits.New(db.Client().Database("auctions"), hits.Config{})
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("auctions")
+
+	counters, err := hits.New(db, hits.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,4 +1,18 @@
-// Package i18n keeps the translations of a text inside documents, and in the copies of them that other documents hold.
+// Package i18n keeps the translations of a text inside documents, and in the copies that other
+// documents hold.
+//
+//	texts, err := i18n.New(db, i18n.Config{
+//		Copies: []i18n.Copy{{Collection: "products", Array: "categories"}},
+//	})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := texts.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := texts.Set(ctx, "cars", "en-us", "car"); err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

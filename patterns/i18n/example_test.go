@@ -14,35 +14,38 @@ import (
 // A category gets a German name; the product that shows it has it too.
 func Example() {
 	ctx := context.Background()
-	db, err := sheaf.Open(sheaf.Memory, nil)
+	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
-	shop := db.Client().Database("shop")
-	texts, err := i18n.New(shop, i18n.Config{Copies: []i18n.Copy{{Collection: "products", Array: "categories"}}})
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("shop")
+
+	texts, err := i18n.New(db, i18n.Config{
+		Copies: []i18n.Copy{{Collection: "products", Array: "categories"}},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	steps := []func() error{
-		func() error { return texts.EnsureIndexes(ctx) },
-		func() error { return texts.Set(ctx, "cars", "en-us", "car") },
-		func() error {
-			_, err := shop.Collection("products").InsertOne(ctx, bson.D{{"_id", 7}, {"cost", 100}})
-			return err
-		},
-		func() error { return texts.Attach(ctx, 0, 7, "cars") },
-		func() error { return texts.Set(ctx, "cars", "de-de", "Auto") },
+	if err := texts.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			log.Fatal(err)
-		}
+	if err := texts.Set(ctx, "cars", "en-us", "car"); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := db.Collection("products").InsertOne(ctx, bson.D{{"_id", 7}, {"cost", 100}}); err != nil {
+		log.Fatal(err)
+	}
+	if err := texts.Attach(ctx, 0, 7, "cars"); err != nil {
+		log.Fatal(err)
+	}
+	if err := texts.Set(ctx, "cars", "de-de", "Auto"); err != nil {
+		log.Fatal(err)
 	}
 	var product struct {
 		Categories []i18n.Text `bson:"categories"`
 	}
-	if err := shop.Collection("products").FindOne(ctx, bson.D{{"_id", 7}}).Decode(&product); err != nil {
+	if err := db.Collection("products").FindOne(ctx, bson.D{{"_id", 7}}).Decode(&product); err != nil {
 		log.Fatal(err)
 	}
 	name, found := product.Categories[0].Names.In("de-at", "de-de", "en-us")

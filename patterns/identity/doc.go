@@ -1,5 +1,17 @@
-// Package identity lets a user be found by many identities: a name, e-mail addresses, phone numbers, accounts elsewhere. Each belongs to one
-// user at most, at every moment.
+// Package identity finds a user by many identities: a name, e-mail addresses, phone numbers,
+// accounts elsewhere. Each identity belongs to one user at most, at every moment.
+//
+//	users, err := identity.New(db, identity.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	_, err = users.Register(ctx, "peter", bson.D{{"city", "Hamburg"}},
+//		identity.Name("Peter"), identity.Email("Peter@Example.com"))
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	_, err = users.Register(ctx, "", nil, identity.Name("pan"), identity.Email("peter@example.com"))
+//	fmt.Println("the address is taken:", errors.Is(err, identity.ErrTaken))
 //
 // # The problem
 //

@@ -14,17 +14,20 @@ import (
 
 // A sign-up takes the name and the address, or neither; people are found by whatever they type.
 func ExampleIdentities_Register() {
-	db, err := sheaf.Open(sheaf.Memory, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
 	ctx := context.Background()
-	users, err := identity.New(db.Client().Database("site"), identity.Config{})
+	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = users.Register(ctx, "peter", bson.D{{"city", "Hamburg"}}, identity.Name("Peter"), identity.Email("Peter@Example.com"))
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("site")
+
+	users, err := identity.New(db, identity.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = users.Register(ctx, "peter", bson.D{{"city", "Hamburg"}},
+		identity.Name("Peter"), identity.Email("Peter@Example.com"))
 	if err != nil {
 		log.Fatal(err)
 	}

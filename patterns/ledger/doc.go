@@ -1,5 +1,21 @@
-// Package ledger moves money, or anything that is counted, between accounts: each transfer happens as a whole or not at all, once, and
-// no balance passes its limits, whoever dies in the middle.
+// Package ledger moves money, or anything that is counted, between accounts. Each transfer happens
+// as a whole and once, or not at all, and no balance passes its limits, even if a process dies in
+// the middle.
+//
+//	bank, err := ledger.New(db, ledger.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	err = errors.Join(
+//		bank.EnsureIndexes(ctx),
+//		bank.Open(ctx, ledger.Account{ID: "joe", Currency: "USD", Opening: 1000_00}),
+//		bank.Open(ctx, ledger.Account{ID: "peter", Currency: "USD"}),
+//	)
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	rent := ledger.Move{From: "joe", To: "peter", Amount: 100_00, Currency: "USD"}
+//	if _, err := bank.Transfer(ctx, "rent-5", rent); err != nil { // sent again, it happens once
 //
 // # The problem
 //

@@ -48,6 +48,38 @@ func show(bank *ledger.Ledger, ids ...string) {
 	}
 }
 
+// Joe pays his rent.
+func Example() {
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("bank")
+
+	bank, err := ledger.New(db, ledger.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = errors.Join(
+		bank.EnsureIndexes(ctx),
+		bank.Open(ctx, ledger.Account{ID: "joe", Currency: "USD", Opening: 1000_00}),
+		bank.Open(ctx, ledger.Account{ID: "peter", Currency: "USD"}),
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	rent := ledger.Move{From: "joe", To: "peter", Amount: 100_00, Currency: "USD"}
+	if _, err := bank.Transfer(ctx, "rent-5", rent); err != nil { // sent again, it happens once
+		log.Fatal(err)
+	}
+	show(bank, "joe", "peter")
+	// Output:
+	// joe: 900.00, can spend 900.00
+	// peter: 100.00, can spend 100.00
+}
+
 // A transfer that is sent twice happens once, and one that is not possible changes nothing.
 func ExampleLedger_Transfer() {
 	bank, end := open()

@@ -1,4 +1,19 @@
-// Package lock gives one process at a time the right to do something: locks that are documents, with leases and fencing tokens.
+// Package lock gives one process at a time the right to do something. Its locks are documents with
+// leases and fencing tokens.
+//
+//	locks, err := lock.New(db, lock.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	err = locks.Do(ctx, "nightly-report", func(ctx context.Context, lease *lock.Lease) error {
+//		fmt.Println("reporting, token", lease.Token())
+//		_, err := locks.Acquire(ctx, "nightly-report")
+//		fmt.Println("meanwhile another one hears:", errors.Is(err, lock.ErrHeld))
+//		return nil
+//	})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

@@ -14,16 +14,19 @@ import (
 
 // A job that must run on one machine at a time.
 func ExampleLocks_Do() {
-	db, err := sheaf.Open(sheaf.Memory, nil)
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
-	locks, err := lock.New(db.Client().Database("shop"), lock.Config{})
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("shop")
+
+	locks, err := lock.New(db, lock.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = locks.Do(context.Background(), "nightly-report", func(ctx context.Context, lease *lock.Lease) error {
+	err = locks.Do(ctx, "nightly-report", func(ctx context.Context, lease *lock.Lease) error {
 		fmt.Println("reporting, token", lease.Token())
 		_, err := locks.Acquire(ctx, "nightly-report")
 		fmt.Println("meanwhile another one hears:", errors.Is(err, lock.ErrHeld))

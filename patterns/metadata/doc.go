@@ -1,4 +1,19 @@
-// Package metadata keeps attributes whose names are not known in advance, and finds documents by any combination of them with one index.
+// Package metadata keeps attributes whose names are not known in advance, and finds documents by
+// any combination of attributes with one index.
+//
+//	meta, err := metadata.New(db, metadata.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := meta.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	for i, camera := range []string{"Canon", "Canon", "Leica"} {
+//		err := errors.Join(meta.Set(ctx, i, "camera", camera), meta.Set(ctx, i, "aperture", 2.8+float64(i)))
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//	}
 //
 // # The problem
 //

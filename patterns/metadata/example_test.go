@@ -2,6 +2,7 @@ package metadata_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 
@@ -20,6 +21,13 @@ func Example() {
 	}
 	defer func() { _ = store.Close() }()
 	db := store.Client().Database("pictures")
+
+	for i := range 3 {
+		if _, err := db.Collection("objects").InsertOne(ctx, bson.D{{"_id", i}}); err != nil {
+			log.Fatal(err)
+		}
+	}
+
 	meta, err := metadata.New(db, metadata.Config{})
 	if err != nil {
 		log.Fatal(err)
@@ -28,13 +36,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	for i, camera := range []string{"Canon", "Canon", "Leica"} {
-		if _, err := db.Collection("objects").InsertOne(ctx, bson.D{{"_id", i}}); err != nil {
+		err := errors.Join(meta.Set(ctx, i, "camera", camera), meta.Set(ctx, i, "aperture", 2.8+float64(i)))
+		if err != nil {
 			log.Fatal(err)
-		}
-		for key, value := range map[string]any{"camera": camera, "aperture": 2.8 + float64(i)} {
-			if err := meta.Set(ctx, i, key, value); err != nil {
-				log.Fatal(err)
-			}
 		}
 	}
 	cur, err := meta.Find(ctx, metadata.Equal("camera", "Canon"), metadata.Between("aperture", 3, nil))

@@ -1,5 +1,21 @@
 // Package paging walks through sorted documents page by page, forwards and backwards, without skip.
 //
+//	pages, err := paging.New[Post](db, paging.Config{
+//		Collection: "posts", Equal: bson.D{{"thread", 7}}, Sort: bson.D{{"date", 1}}, Size: 2,
+//	})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	page, err := pages.First(ctx)
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	fmt.Println(page.Items[0].Text, page.Items[1].Text)
+//	page, err = pages.After(ctx, page.Next) // Next is nil after the last page
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//
 // # The problem
 //
 // find().sort().skip(20 * page).limit(20) reads and throws away all that stands before the page, and shows a document twice, or never,

@@ -23,41 +23,36 @@ type Post struct {
 // The pages of a thread, oldest posts first; two posts have the same date.
 func Example() {
 	ctx := context.Background()
-	db, err := sheaf.Open(sheaf.Memory, nil)
+	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
-	album := db.Client().Database("album")
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("album")
+
 	posts := []Post{{1, 7, 1, "first"}, {2, 7, 2, "second"}, {3, 7, 2, "third"}, {4, 8, 2, "elsewhere"}}
-	if _, err := album.Collection("posts").InsertMany(ctx, posts); err != nil {
+	if _, err := db.Collection("posts").InsertMany(ctx, posts); err != nil {
 		log.Fatal(err)
 	}
-	pages, err := paging.New[Post](album, paging.Config{
+	pages, err := paging.New[Post](db, paging.Config{
 		Collection: "posts", Equal: bson.D{{"thread", 7}}, Sort: bson.D{{"date", 1}}, Size: 2,
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	page, err := pages.First(ctx)
-	for {
-		if err != nil {
-			log.Fatal(err)
-		}
-		for _, post := range page.Items {
-			fmt.Println(post.Text)
-		}
-		if page.Next == nil {
-			break
-		}
-		fmt.Println("--")
-		page, err = pages.After(ctx, page.Next)
+	if err != nil {
+		log.Fatal(err)
 	}
+	fmt.Println(page.Items[0].Text, page.Items[1].Text)
+	page, err = pages.After(ctx, page.Next) // Next is nil after the last page
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(page.Items[0].Text, page.Next)
 	// Output:
-	// first
-	// second
-	// --
-	// third
+	// first second
+	// third <nil>
 }
 
 // A web page gets cursors as text, in its links to the newer and the older posts, and brings one back.

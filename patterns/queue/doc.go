@@ -1,4 +1,27 @@
-// Package queue hands work over to those who do it: jobs that are documents, taken for a lease, tried again when they fail.
+// Package queue stores jobs and gives each to one worker at a time. A worker takes a job for a
+// lease; a job that fails, or whose worker dies, is tried again.
+//
+//	jobs, err := queue.New(db, queue.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := jobs.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	if _, err := jobs.Put(ctx, queue.Spec{Kind: "convert", Payload: Image{"cat.png", "cat.jpg"}}); err != nil {
+//		log.Fatal(err)
+//	}
+//
+//	worker := jobs.NewWorker(queue.Kinds{
+//		"convert": queue.Typed(func(ctx context.Context, job *queue.Taken, image Image) error {
+//			fmt.Println(image.Source, "becomes", image.Output)
+//			cancel() // stop when this one is done
+//			return nil
+//		}),
+//	}.Handle, queue.WorkerConfig{})
+//	if err := worker.Run(ctx); !errors.Is(err, context.Canceled) {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

@@ -1,5 +1,18 @@
-// Package relation is about documents that belong to each other: which of them to embed, how to keep references in both directions the same,
-// and how to load what is referred to without a query for each.
+// Package relation helps with documents that belong to each other: whether to embed them, how to
+// keep references in both directions alike, and how to load referenced documents without a query
+// for each.
+//
+//	r, err := relation.New(db, relation.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := r.Link(ctx, "ada", "notes"); err != nil {
+//		log.Fatal(err)
+//	}
+//	var books []struct{ Title string }
+//	if err := r.Rights(ctx, "ada", &books); err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

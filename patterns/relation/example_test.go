@@ -14,20 +14,22 @@ import (
 
 // Authors and books refer to each other.
 func ExampleRelations_Link() {
-	db, err := sheaf.Open(sheaf.Memory, nil)
+	ctx := context.Background()
+	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
-	ctx, library := context.Background(), db.Client().Database("library")
-	if _, err := library.Collection("authors").InsertOne(ctx, bson.D{{"_id", "ada"}}); err != nil {
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("library")
+
+	if _, err := db.Collection("authors").InsertOne(ctx, bson.D{{"_id", "ada"}}); err != nil {
 		log.Fatal(err)
 	}
 	notes := bson.D{{"_id", "notes"}, {"title", "Notes by the Translator"}}
-	if _, err := library.Collection("books").InsertOne(ctx, notes); err != nil {
+	if _, err := db.Collection("books").InsertOne(ctx, notes); err != nil {
 		log.Fatal(err)
 	}
-	r, err := relation.New(library, relation.Config{})
+	r, err := relation.New(db, relation.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

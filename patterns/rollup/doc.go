@@ -1,5 +1,22 @@
-// Package rollup sums up events by hour, day, week, month and year, step by step: events to hours, hours to days, days to weeks and
-// months, months to years.
+// Package rollup sums up events by hour, day, week, month and year, step by step: it sums events to
+// hours, hours to days, days to weeks and months, and months to years.
+//
+//	sessions, err := rollup.New(db, rollup.Config{Env: patterns.Env{Clock: clock}}) // a program leaves Env out
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := sessions.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	for _, event := range events {
+//		if err := sessions.Record(ctx, event); err != nil {
+//			log.Fatal(err)
+//		}
+//		clock.Advance(time.Hour)
+//		if _, err := sessions.Update(ctx); err != nil { // programs have Run do so
+//			log.Fatal(err)
+//		}
+//	}
 //
 // # The problem
 //

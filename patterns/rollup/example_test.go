@@ -15,26 +15,29 @@ import (
 // Sessions of users are summed up, also one that is reported a day late.
 func Example() {
 	ctx := context.Background()
-	db, err := sheaf.Open(sheaf.Memory, nil)
+	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
-	clock := patterntest.NewClock() // programs leave Env out
-	sessions, err := rollup.New(db.Client().Database("analytics"), rollup.Config{Env: patterns.Env{Clock: clock}})
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("analytics")
+
+	day := time.Date(2026, 4, 30, 0, 0, 0, 0, time.UTC)
+	events := []rollup.Event{
+		{ID: 1, Key: "u1", At: day.Add(10 * time.Hour), Value: 10},
+		{ID: 2, Key: "u1", At: day.Add(34 * time.Hour), Value: 20},
+		{ID: 2, Key: "u1", At: day.Add(34 * time.Hour), Value: 20}, // sent again
+		{ID: 3, Key: "u1", At: day.Add(11 * time.Hour), Value: 60},
+	}
+	clock := patterntest.NewClock()
+	sessions, err := rollup.New(db, rollup.Config{Env: patterns.Env{Clock: clock}}) // a program leaves Env out
 	if err != nil {
 		log.Fatal(err)
 	}
 	if err := sessions.EnsureIndexes(ctx); err != nil {
 		log.Fatal(err)
 	}
-	day := time.Date(2026, 4, 30, 0, 0, 0, 0, time.UTC)
-	for _, event := range []rollup.Event{
-		{ID: 1, Key: "u1", At: day.Add(10 * time.Hour), Value: 10},
-		{ID: 2, Key: "u1", At: day.Add(34 * time.Hour), Value: 20},
-		{ID: 2, Key: "u1", At: day.Add(34 * time.Hour), Value: 20}, // sent again
-		{ID: 3, Key: "u1", At: day.Add(11 * time.Hour), Value: 60},
-	} {
+	for _, event := range events {
 		if err := sessions.Record(ctx, event); err != nil {
 			log.Fatal(err)
 		}

@@ -1,6 +1,24 @@
-// Package schema lets the form of documents change while programs run: versions with defaults for those who read, migration when a
-// document is written, or in batches that may be interrupted; names of fields that are short where they are stored; and the jobs that
-// look after documents that no server checks.
+// Package schema lets documents change their form while programs run. Readers get the newest form,
+// and documents are migrated when they are written, or in batches that may be interrupted. The
+// package also shortens field names in the store, and runs jobs that check and mend documents.
+//
+//	products, err := schema.New(db, schema.Config{Collection: "products", Steps: []schema.Step{
+//		schema.Rename("name", "title"),
+//		schema.Default("stock", 0),
+//	}})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := products.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	var p struct {
+//		Title string
+//		Stock int
+//	}
+//	if err := products.Get(ctx, 7, &p); err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

@@ -1,4 +1,18 @@
-// Package seating sells seats: several at once or none, held for a while in a cart, and never one seat twice.
+// Package seating sells seats. It holds several seats together or none, keeps them in a cart for a
+// while, and never sells a seat twice.
+//
+//	house, err := seating.New(db, seating.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	err = errors.Join(house.EnsureIndexes(ctx), house.AddLayout(ctx, small), house.AddSession(ctx, macbeth))
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	hold, err := house.HoldBest(ctx, "cart-7", "macbeth-1", 3, "B")
+//	if err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

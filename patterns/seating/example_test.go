@@ -12,25 +12,27 @@ import (
 
 // Three friends want to sit together, and pay.
 func Example() {
-	db, err := sheaf.Open(sheaf.Memory, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
 	ctx := context.Background()
-	house, err := seating.New(db.Client().Database("booking"), seating.Config{})
+	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = errors.Join(
-		house.EnsureIndexes(ctx),
-		house.AddLayout(ctx, seating.Layout{ID: "small", Plan: []string{
-			"AAA AAA",
-			"BBBBBBB",
-			" BBBBB ",
-		}}),
-		house.AddSession(ctx, seating.Session{ID: "macbeth-1", Layout: "small", Prices: map[string]int64{"A": 50_00, "B": 30_00}}),
-	)
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("booking")
+
+	small := seating.Layout{ID: "small", Plan: []string{
+		"AAA AAA",
+		"BBBBBBB",
+		" BBBBB ",
+	}}
+	prices := map[string]int64{"A": 50_00, "B": 30_00} // of the zones A and B
+	macbeth := seating.Session{ID: "macbeth-1", Layout: "small", Prices: prices}
+
+	house, err := seating.New(db, seating.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = errors.Join(house.EnsureIndexes(ctx), house.AddLayout(ctx, small), house.AddSession(ctx, macbeth))
 	if err != nil {
 		log.Fatal(err)
 	}

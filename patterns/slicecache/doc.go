@@ -1,5 +1,21 @@
-// Package slicecache has two caches that are documents: Latest, the newest items of something inside its own document, and Cache, values
-// that expire.
+// Package slicecache has two caches that are documents: Latest keeps the newest items of something
+// inside its own document, and Cache keeps values that expire.
+//
+//	comments, err := slicecache.NewLatest(db, slicecache.LatestConfig[string]{Max: 2})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := comments.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	for i, text := range []string{"first", "second", "third"} {
+//		if err := comments.Add(ctx, 7, &slicecache.Item[string]{ID: i, Body: text}); err != nil {
+//			log.Fatal(err)
+//		}
+//	}
+//	if err := comments.Delete(ctx, 2); err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

@@ -14,16 +14,17 @@ import (
 // A post shows its two latest comments.
 func ExampleLatest() {
 	ctx := context.Background()
-	db, err := sheaf.Open(sheaf.Memory, nil)
+	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
-	blog := db.Client().Database("blog")
-	if _, err := blog.Collection("posts").InsertOne(ctx, bson.D{{"_id", 7}, {"title", "Slices"}}); err != nil {
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("blog")
+
+	if _, err := db.Collection("posts").InsertOne(ctx, bson.D{{"_id", 7}, {"title", "Slices"}}); err != nil {
 		log.Fatal(err)
 	}
-	comments, err := slicecache.NewLatest(blog, slicecache.LatestConfig[string]{Max: 2})
+	comments, err := slicecache.NewLatest(db, slicecache.LatestConfig[string]{Max: 2})
 	if err != nil {
 		log.Fatal(err)
 	}

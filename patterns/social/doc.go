@@ -1,5 +1,21 @@
-// Package social is what a social network consists of: profiles, followers in circles, posts on walls and in news feeds, messages in
-// inboxes, unread counts, and users who are kept apart.
+// Package social has the parts of a social network: profiles, followers in circles, posts on walls
+// and in news feeds, messages in inboxes, unread counts, and blocked users.
+//
+//	n, err := social.New(db, social.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := n.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	for _, follower := range []string{"joe", "sam"} {
+//		if err := n.Follow(ctx, follower, "ann"); err != nil {
+//			log.Fatal(err)
+//		}
+//	}
+//	if err := n.SetCircles(ctx, "ann", "joe", "family"); err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

@@ -17,7 +17,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	n, err := social.New(store.Client().Database("network"), social.Config{})
+	db := store.Client().Database("network")
+
+	n, err := social.New(db, social.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,4 +1,20 @@
-// Package timeseries keeps sums over time, such as views, bytes or cents by second or minute, and reads them back in any coarser steps.
+// Package timeseries keeps sums over time, such as views, bytes or cents by second or minute, and
+// reads them back in any coarser steps.
+//
+//	views, err := timeseries.New(db, timeseries.Config{Keep: 30 * 24 * time.Hour})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := views.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	from := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+//	for second := range 40 {
+//		view := timeseries.Sample{Tag: "/index.htm", At: from.Add(time.Duration(second) * time.Second), N: 1}
+//		if err := views.Add(ctx, view); err != nil {
+//			log.Fatal(err)
+//		}
+//	}
 //
 // # The problem
 //

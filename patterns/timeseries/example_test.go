@@ -13,12 +13,14 @@ import (
 // Views of a page by the second, shown by the quarter of a minute.
 func Example() {
 	ctx := context.Background()
-	db, err := sheaf.Open(sheaf.Memory, nil)
+	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
-	views, err := timeseries.New(db.Client().Database("analytics"), timeseries.Config{Keep: 30 * 24 * time.Hour})
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("analytics")
+
+	views, err := timeseries.New(db, timeseries.Config{Keep: 30 * 24 * time.Hour})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,4 +1,17 @@
-// Package topic delivers messages to everyone who listens: publish and subscribe, with messages that can be replayed.
+// Package topic delivers messages to everyone who listens. Subscribers that were away can replay
+// the messages that they missed.
+//
+//	topics, err := topic.New(db, topic.Config{Name: "ticker", Size: 100_000})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := topics.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	all, err := topics.Subscribe(ctx, topic.Interest{Topics: []string{"shares.*"}})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //

@@ -37,8 +37,20 @@ func ticker() (topics *topic.Topics, end func()) {
 // A stock ticker: every listener hears each price that it is interested in.
 func Example() {
 	ctx := context.Background()
-	topics, end := ticker()
-	defer end()
+	store, err := sheaf.Open(sheaf.Memory, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	db := store.Client().Database("finance")
+
+	topics, err := topic.New(db, topic.Config{Name: "ticker", Size: 100_000})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := topics.EnsureIndexes(ctx); err != nil {
+		log.Fatal(err)
+	}
 	all, err := topics.Subscribe(ctx, topic.Interest{Topics: []string{"shares.*"}})
 	if err != nil {
 		log.Fatal(err)

@@ -1,4 +1,20 @@
-// Package moat keeps writes for a deployment that may be away: a queue in front of it, in another one, from which they are made in their order.
+// Package moat keeps writes for a deployment that may be away. It queues them in a second
+// deployment and applies them later, in their order.
+//
+//	m, err := moat.New(till.Client().Database("till"), office.Client().Database("shop"), moat.Config{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	if err := m.EnsureIndexes(ctx); err != nil {
+//		log.Fatal(err)
+//	}
+//	err = m.Write(ctx,
+//		moat.Insert("sales", bson.D{{"_id", "sale-1"}, {"sku", "pen"}}),
+//		moat.Upsert("stock", "pen", bson.D{{"$inc", bson.D{{"qty", -1}}}}),
+//	)
+//	if err != nil {
+//		log.Fatal(err)
+//	}
 //
 // # The problem
 //
