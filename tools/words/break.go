@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"slices"
+	"strings"
+)
+
+// maxRounds bounds how often a line is divided.
+const maxRounds = 12
+
+// breakCode returns a file with lines of code over maxCode divided: after a comma, an operator or
+// the dot of a chain of calls, as far outside of brackets and as far to the right as possible. A
+// comment after such a line moves above it. Lines that may be wide, and lines without a place to
+// divide, stay as they are.
+func breakCode(path string, src []byte) ([]byte, error) {
+	if generated.Match(src) {
+		return src, nil
+	}
+	for range maxRounds {
+		divided, err := breakOnce(path, src)
+		if err != nil || bytes.Equal(divided, src) {
+			return src, err
+		}
+		src = divided
+	}
+	return src, nil
+}
+
+func breakOnce(path string, src []byte) ([]byte, error) {
+	wide, err := wideLines(path, src)
+	if err != nil || len(wide) == 0 {
+		return src, err
+	}
+	places, err := placesToBreak(path, src)
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(string(src), "\n")
+	for n := range wide {
+		lines[n-1] = divideLine(lines[n-1], places[n])
+	}
+	return format.Source([]byte(strings.Join(lines, "\n")))
+}
+
+// wideLines returns the lines of code that are too wide.
+func wideLines(path string, src []byte) (map[int]bool, error) {
+	found, err := goFile(path, src, false)
+	wide := map[int]bool{}
+	for _, f := range found {
+		if f.name == wideCode && !strings.HasPrefix(f.text, "//") {
+			wide[f.line] = true
+		}
+	}
+	return wide, err
+}
+
+// place is a byte of a line before which the line can be divided. The least depth is best.
+type place struct {
+	at, depth int
+	comment   bool // a comment begins here
+}
+
+func divideLine(line string, places []place) string {
+	indent := line[:len(line)-len(strings.TrimLeft(line, "\t"))]
+	for _, p := range places {
+		if p.comment {
+			return indent + line[p.at:] + "\n" + strings.TrimRight(line[:p.at], " \t")
+		}
+	}
+	at := bestPlace(line, places, minRest)
+	if at == 0 {
+		at = bestPlace(line, places, 0)
+	}
+	if at == 0 {
+		return line
+	}
+	return line[:at] + "\n" + indent + "\t" + strings.TrimLeft(line[at:], " ")
+}
+
+// minRest is how much of a line should move to the next one, in columns.
+const minRest = 30
+
+// bestPlace returns the last of the places of the least depth that leave at least rest columns,
+// or 0.
+func bestPlace(line string, places []place, rest int) int {
+	best := place{depth: 1 << 30}
+	least := columns(line) - columns(strings.TrimLeft(line, "\t")) + maxCode/5
+	for _, p := range places {
+		width := columns(line[:p.at])
+		if width >= least && width <= maxCode && columns(line)-width >= rest && p.depth <= best.depth {
+			best = p
+		}
+	}
+	return best.at
+}
+
+// breaker collects the places of a file.
+type breaker struct {
+	literals map[token.Pos]bool // the opening braces of composite literals
+	places   map[int][]place
+	line     int       // the line of the token before
+	first    int       // the depth of brackets at its start
+	list     bool      // its commas outside of brackets divide a list
+	open     []bool    // of each open bracket, whether commas in it divide a list
+	last     [2]string // the two tokens before
+}
+
+func placesToBreak(path string, src []byte) (map[int][]place, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, path, src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	b := breaker{literals: map[token.Pos]bool{}, places: map[int][]place{}}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.CompositeLit); ok {
+			b.literals[lit.Lbrace] = true
+		}
+		return true
+	})
+	tokens := fset.AddFile(path, -1, len(src))
+	var s scanner.Scanner
+	s.Init(tokens, src, nil, scanner.ScanComments)
+	parsed := fset.File(file.Pos())
+	for {
+		pos, tok, text := s.Scan()
+		if tok == token.EOF {
+			return b.places, nil
+		}
+		at := fset.Position(pos)
+		b.token(at, parsed.Pos(at.Offset), tok, text)
+	}
+}
+
+func (b *breaker) token(at token.Position, pos token.Pos, tok token.Token, text string) {
+	if tok == token.SEMICOLON && text == "\n" {
+		return
+	}
+	if at.Line != b.line {
+		b.line, b.first = at.Line, len(b.open)
+		b.list = tok == token.RETURN || tok == token.CASE || len(b.open) > 0 && b.open[len(b.open)-1]
+	} else if rank := b.rank(tok); rank >= 0 {
+		depth := ranks*(len(b.open)-b.first) + rank
+		b.places[at.Line] = append(b.places[at.Line], place{at: at.Column - 1, depth: depth})
+	}
+	switch {
+	case tok == token.LPAREN || tok == token.LBRACK:
+		b.open = append(b.open, true)
+	case tok == token.LBRACE:
+		b.open = append(b.open, b.literals[pos])
+	case tok == token.RPAREN || tok == token.RBRACK || tok == token.RBRACE:
+		b.open = b.open[:max(len(b.open)-1, 0)]
+		b.first = min(b.first, len(b.open))
+	case strings.HasPrefix(text, "//") && !directive.MatchString(text):
+		b.places[at.Line] = append(b.places[at.Line], place{at: at.Column - 1, comment: true})
+	}
+	b.last = [2]string{b.last[1], tok.String()}
+}
+
+// ranks is how many ranks there are of places outside of the same brackets.
+const ranks = 5
+
+// rank returns how bad it is to divide the line before the token, or -1 if that is impossible.
+func (b *breaker) rank(tok token.Token) int {
+	inBrackets := len(b.open) > b.first
+	switch last := b.last[1]; {
+	case tok == token.COMMENT:
+		return -1
+	case last == "," && (b.list || inBrackets):
+		return 0
+	case last == "||":
+		return 0
+	case last == "{" && len(b.open) > 0 && !b.open[len(b.open)-1] && tok != token.RBRACE:
+		return 0
+	case last == "&&":
+		return 1
+	case last == "." && b.last[0] == ")" && tok == token.IDENT && !inBrackets:
+		return 0
+	case last == "." && b.last[0] == ")" && tok == token.IDENT:
+		return 3
+	case (last == "+" || last == "|") && b.last[0] != "(" && b.last[0] != ",":
+		return 4
+	}
+	return -1
+}
+
+// sameTokens reports whether two files differ in comments, white space and semicolons only.
+func sameTokens(a, b []byte) bool {
+	return slices.Equal(tokensOf(a), tokensOf(b))
+}
+
+func tokensOf(src []byte) (list []string) {
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(src)), src, nil, 0)
+	for {
+		_, tok, text := s.Scan()
+		if tok == token.EOF {
+			return list
+		}
+		if tok != token.SEMICOLON {
+			list = append(list, tok.String()+" "+text)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+// Words looks for constructions that make comments and documents hard to read, and for lines that
+// are too wide. It reads the Go files and Markdown documents that git tracks.
+//
+//	go run ./tools/words                  the findings outside the folders that are not clean yet
+//	go run ./tools/words -all             all findings
+//	go run ./tools/words -all docs sim    the findings in these files and folders
+//	go run ./tools/words -count           how many findings there are, by folder and by pattern
+//	go run ./tools/words -wrap sim        rewraps wide comments and divides wide lines in these Go files
+//
+// A finding is a line "file:line: pattern: text (the better form)". The program exits with 1 if
+// there is a finding outside the folders of notClean, or if one of those folders is clean and must
+// leave the list.
+//
+// Patterns are looked for in comments and in Markdown, and in cmd, sim, patterns and the root
+// package in the texts of string literals too, tests aside. The texts of internal/ imitate MongoDB,
+// and are not ours to write. Code blocks, directives, headings and the expected output of examples
+// are not text.
+//
+// A line of a comment has at most 100 columns, a line of code at most 120, also in a code block or
+// table inside a comment. A tab counts as four columns, the spaces of an alignment as one. Lines
+// may be wider if they
+//   - are in a folder testdata, or in a generated file;
+//   - hold a string literal of 60 columns or more, or part of one that spans lines: dividing a text
+//     hides it from a search;
+//   - are a comment with a URL, a directive, or the expected output of an example: they cannot be
+//     divided.
+//
+// Documents have no limit of width: they have a sentence a line, or are wrapped.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// finding is one thing to rewrite.
+type finding struct {
+	path         string
+	line         int
+	name, better string
+	text         string
+}
+
+const (
+	wideComment = "wide-comment"
+	wideCode    = "wide-code"
+	// maxShown bounds the text of a finding that is printed, in bytes.
+	maxShown = 160
+)
+
+func (f finding) String() string {
+	text := f.text
+	if len(text) > maxShown {
+		text = text[:maxShown] + "…"
+	}
+	return fmt.Sprintf("%s:%d: %s: %s (%s)", f.path, f.line, f.name, text, f.better)
+}
+
+func main() {
+	all := flag.Bool("all", false, "print the findings of every folder, and exit with 1 if there are any")
+	count := flag.Bool("count", false, "print the number of findings for each folder and pattern")
+	wrap := flag.Bool("wrap", false, "rewrap wide comments and divide wide lines of code in the named Go files and folders")
+	flag.Parse()
+	if err := run(*all, *count, *wrap, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "words:", err)
+		os.Exit(1)
+	}
+}
+
+func run(all, count, wrap bool, paths []string) error {
+	files, err := tracked(paths)
+	if err != nil {
+		return err
+	}
+	if wrap {
+		return wrapFiles(files)
+	}
+	found, err := scan(files)
+	if err != nil {
+		return err
+	}
+	if count {
+		printCounts(found)
+		return nil
+	}
+	shown := found
+	var clean []string
+	if !all {
+		shown, clean = divide(found, notClean)
+	}
+	if len(paths) > 0 {
+		clean = nil // the findings of the folders may be in files that were not read
+	}
+	for _, f := range shown {
+		fmt.Println(f)
+	}
+	for _, folder := range clean {
+		fmt.Printf("%s is clean: take it off the list notClean in tools/words\n", folder)
+	}
+	if n := len(shown); n > 0 || len(clean) > 0 {
+		return fmt.Errorf("%d findings, %d folders to take off the list", n, len(clean))
+	}
+	return nil
+}
+
+// tracked lists the files that git knows under the paths, or all of them.
+func tracked(paths []string) ([]string, error) {
+	out, err := exec.Command("git", append([]string{"ls-files", "-z", "--"}, paths...)...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("git ls-files: %w", err)
+	}
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), nil
+}
+
+func scan(files []string) (found []finding, err error) {
+	for _, path := range files {
+		if ext := filepath.Ext(path); ext != ".go" && ext != ".md" || strings.Contains("/"+path, "/testdata/") {
+			continue
+		}
+		src, err := os.ReadFile(path)
+		if os.IsNotExist(err) {
+			continue // deleted, but git does not know yet
+		} else if err != nil {
+			return nil, err
+		}
+		if filepath.Ext(path) == ".md" {
+			found = append(found, markdownFile(path, src)...)
+			continue
+		}
+		some, err := goFile(path, src, ownTexts(path))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	sort.SliceStable(found, func(i, j int) bool {
+		return found[i].path < found[j].path || found[i].path == found[j].path && found[i].line < found[j].line
+	})
+	return found, nil
+}
+
+// ownTexts reports whether the strings of a file are our own words, and not an imitation of
+// MongoDB's.
+func ownTexts(path string) bool {
+	if strings.HasSuffix(path, "_test.go") {
+		return false
+	}
+	folder, _, deep := strings.Cut(path, "/")
+	return !deep || folder == "cmd" || folder == "sim" || folder == "patterns" || folder == "sheaftest"
+}
+
+func printCounts(found []finding) {
+	byFolder, byName := map[string]int{}, map[string]int{}
+	for _, f := range found {
+		byFolder[filepath.Dir(f.path)]++
+		byName[f.name]++
+	}
+	for _, counts := range []map[string]int{byFolder, byName} {
+		var keys []string
+		for k := range counts {
+			keys = append(keys, k)
+		}
+		sort.Strings(keys)
+		for _, k := range keys {
+			fmt.Printf("%6d %s\n", counts[k], k)
+		}
+		fmt.Println()
+	}
+	fmt.Printf("%6d in all\n", len(found))
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	code       = regexp.MustCompile("`[^`]*`")
+	linkTarget = regexp.MustCompile(`\]\([^)]*\)`)
+)
+
+// markdownFile finds the patterns of a document, outside code, headings and comments of the
+// document.
+func markdownFile(path string, src []byte) (found []finding) {
+	var block paragraph
+	end := func() {
+		found = append(found, block.findings(path)...)
+		block = paragraph{}
+	}
+	fenced := ""
+	for i, line := range strings.Split(string(src), "\n") {
+		text := strings.TrimSpace(line)
+		switch {
+		case fenced != "":
+			if strings.HasPrefix(text, fenced) {
+				fenced = ""
+			}
+			continue
+		case strings.HasPrefix(text, "```"):
+			fenced = "```"
+			end()
+			continue
+		case text == "" || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "<!--"),
+			block.text == "" && strings.HasPrefix(line, "    "):
+			end()
+			continue
+		case strings.HasPrefix(text, "|"):
+			end()
+			for _, cell := range strings.Split(strings.Trim(prose(text), "|"), "|") {
+				block.add(i+1, strings.TrimSpace(cell))
+				end()
+			}
+			continue
+		case item.MatchString(line):
+			end()
+			text = marker.ReplaceAllString(line, "")
+		}
+		block.add(i+1, prose(text))
+	}
+	end()
+	return found
+}
+
+// prose returns a line with names in place of code, so that no pattern is found in it.
+func prose(line string) string {
+	line = linkTarget.ReplaceAllString(line, "]")
+	line = code.ReplaceAllStringFunc(line, func(s string) string { return strings.Repeat("x", len(s)) })
+	return strings.NewReplacer("**", "", "[", "", "]", "").Replace(line)
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+)
+
+// notClean lists the folders whose findings do not count yet, without the folders inside them. It
+// may only get shorter: a folder without a finding must leave it.
+var notClean = []string{
+	".",
+	"CHANGELOG.md",
+	"bench",
+	"cmd/sheaf",
+	"conformance",
+	"conformance/differential",
+	"conformance/driver",
+	"conformance/driver2",
+	"conformance/internal/npm",
+	"conformance/internal/target",
+	"conformance/node",
+	"conformance/pages",
+	"conformance/report",
+	"docs",
+	"docs/decisions",
+	"docs/operations",
+	"examples",
+	"examples/analytics",
+	"examples/bank",
+	"examples/billboard",
+	"examples/blog",
+	"examples/bookshop",
+	"examples/dungeon",
+	"examples/guestbook",
+	"examples/internal/demo",
+	"examples/outpost",
+	"examples/photos",
+	"examples/shop",
+	"examples/theatre",
+	"examples/ticker",
+	"internal/adversarial",
+	"internal/bsonx",
+	"internal/bsonx/bsonxtest",
+	"internal/catalog",
+	"internal/changestream",
+	"internal/clock",
+	"internal/collation",
+	"internal/command",
+	"internal/command/admin",
+	"internal/command/argtest",
+	"internal/command/crud",
+	"internal/command/ddl",
+	"internal/compat",
+	"internal/concurrencytest",
+	"internal/crashtest",
+	"internal/errortext",
+	"internal/exec",
+	"internal/expr",
+	"internal/filter",
+	"internal/geo",
+	"internal/index",
+	"internal/interrupt",
+	"internal/js",
+	"internal/keystring",
+	"internal/memory",
+	"internal/metamorphic",
+	"internal/mongoerr",
+	"internal/numeric",
+	"internal/oplog",
+	"internal/oplog/oplogtest",
+	"internal/pcre",
+	"internal/pipeline",
+	"internal/plan",
+	"internal/projection",
+	"internal/recorded",
+	"internal/retryable",
+	"internal/server",
+	"internal/session",
+	"internal/spill",
+	"internal/storage",
+	"internal/storage/lock",
+	"internal/storage/mem",
+	"internal/storage/pebble",
+	"internal/storage/storagetest",
+	"internal/table",
+	"internal/tempfile",
+	"internal/text",
+	"internal/timeseries",
+	"internal/torture",
+	"internal/transfer",
+	"internal/ttl",
+	"internal/update",
+	"internal/wire",
+	"internal/write",
+	"patterns",
+	"patterns/ads",
+	"patterns/cart",
+	"patterns/catalog",
+	"patterns/category",
+	"patterns/cms",
+	"patterns/comments",
+	"patterns/eventlog",
+	"patterns/failover",
+	"patterns/game",
+	"patterns/hits",
+	"patterns/i18n",
+	"patterns/identity",
+	"patterns/internal/picture",
+	"patterns/ledger",
+	"patterns/lock",
+	"patterns/metadata",
+	"patterns/paging",
+	"patterns/patterntest",
+	"patterns/queue",
+	"patterns/queue/moat",
+	"patterns/relation",
+	"patterns/rollup",
+	"patterns/schema",
+	"patterns/seating",
+	"patterns/slicecache",
+	"patterns/social",
+	"patterns/timeseries",
+	"patterns/topic",
+	"sim",
+	"sim/agent",
+	"sim/engine",
+	"sim/load",
+	"sim/report",
+	"sim/result",
+	"sim/scenario",
+	"sim/scenarios",
+}
+
+// changelog is listed like a folder.
+const changelog = "CHANGELOG.md"
+
+// divide returns the findings outside the folders, and the folders without a finding.
+func divide(found []finding, folders []string) (counted []finding, clean []string) {
+	dirty := map[string]bool{}
+	for _, f := range found {
+		folder := filepath.Dir(f.path)
+		if f.path == changelog {
+			folder = changelog
+		}
+		if !slices.Contains(folders, folder) {
+			counted = append(counted, f)
+		}
+		dirty[folder] = true
+	}
+	for _, folder := range folders {
+		if !dirty[folder] {
+			clean = append(clean, folder)
+		}
+	}
+	return counted, clean
+}

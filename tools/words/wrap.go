@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// wrapFiles divides wide lines of code and rewraps wide comments in the Go files among these.
+func wrapFiles(files []string) error {
+	for _, path := range files {
+		if filepath.Ext(path) != ".go" || strings.Contains("/"+path, "/testdata/") {
+			continue
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		wrapped, err := breakCode(path, src)
+		if err == nil {
+			wrapped, err = wrapComments(path, wrapped)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if bytes.Equal(src, wrapped) {
+			continue
+		}
+		if !sameTokens(src, wrapped) {
+			return fmt.Errorf("%s: its code would change", path)
+		}
+		if err := os.WriteFile(path, wrapped, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrapComments returns a file with each paragraph and each item of a list in a comment that has a
+// line over maxComment wrapped anew. Paragraphs without such a line stay as they are, and so do
+// code, tables, directives, headings, the output of examples, comments in /* */, and comments that
+// follow code on their line.
+func wrapComments(path string, src []byte) ([]byte, error) {
+	if generated.Match(src) {
+		return src, nil
+	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, path, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(string(src), "\n")
+	var out []string
+	next := 0 // the first line that is not in out
+	for _, group := range file.Comments {
+		first := fset.Position(group.Pos()).Line - 1
+		if !strings.HasPrefix(strings.TrimSpace(lines[first]), "//") || first < next {
+			continue
+		}
+		out = append(out, lines[next:first]...)
+		indent, _, _ := strings.Cut(lines[first], "//")
+		for _, text := range wrapGroup(group, maxComment-columns(indent)-len("// ")) {
+			out = append(out, indent+text)
+		}
+		next = first + len(group.List)
+	}
+	wrapped := []byte(strings.Join(append(out, lines[next:]...), "\n"))
+	if bytes.Equal(src, wrapped) {
+		return src, nil
+	}
+	return format.Source(wrapped)
+}
+
+// wrapGroup returns the lines of a comment, with their markers.
+func wrapGroup(group *ast.CommentGroup, width int) (out []string) {
+	lines := commentLines(group)
+	for start := 0; start < len(lines); {
+		kind, end := kindOf(lines[start]), blockEnd(lines, start)
+		if (kind == lineText || kind == lineItem) && tooWide(lines[start:end], width) {
+			out = append(out, wrapBlock(lines[start:end], width)...)
+		} else {
+			for _, c := range group.List[start:end] {
+				out = append(out, c.Text)
+			}
+		}
+		start = end
+	}
+	return out
+}
+
+// wrapBlock wraps a paragraph or an item of a list. The marker of an item stands before its first
+// line only.
+func wrapBlock(block []string, width int) (out []string) {
+	first := marker.FindString(block[0])
+	words := strings.Fields(block[0][len(first):])
+	for _, line := range block[1:] {
+		words = append(words, strings.Fields(line)...)
+	}
+	prefix := first
+	for _, line := range fill(words, width-len(first)) {
+		out = append(out, "// "+prefix+line)
+		prefix = strings.Repeat(" ", len(first))
+	}
+	return out
+}
+
+// tooWide reports whether a line of a block is too wide, unless the block has columns of its own.
+func tooWide(lines []string, width int) bool {
+	wide := false
+	for _, line := range lines {
+		text := strings.TrimSpace(marker.ReplaceAllString(line, ""))
+		if strings.Contains(text, "  ") || strings.Contains(text, "\t") {
+			return false
+		}
+		wide = wide || columns(line) > width
+	}
+	return wide
+}
+
+// fill divides words into lines. No line begins with a word that would look like the marker of an
+// item.
+func fill(words []string, width int) (lines []string) {
+	line := ""
+	for i, word := range words {
+		need := word
+		if i+1 < len(words) && marker.MatchString(words[i+1]+" ") {
+			need += " " + words[i+1]
+		}
+		switch {
+		case line == "":
+			line = word
+		case columns(line)+1+columns(need) > width && !marker.MatchString(word+" "):
+			lines = append(lines, line)
+			line = word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
