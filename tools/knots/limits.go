@@ -13,7 +13,8 @@ const (
 	facadesRoot = "patterns/"
 )
 
-// knotLimits bound the files of a package's largest knot, by the package's name or, with a slash at the end, by its folder.
+// knotLimits bound the files of a package's largest knot, by the package's name or, with a slash at
+// the end, by its folder.
 var knotLimits = map[string]int{
 	"command": 15, "command/": 15, "plan": 15, "table": 15, "write": 15,
 	"pipeline": 30, "expr": 30, "filter": 30, "update": 30,
@@ -26,10 +27,12 @@ func exceeded(figures []figure) (out []string) {
 			out = append(out, fmt.Sprintf("%s: a knot of %d files, more than %d", f.pkg, len(f.knot), n))
 		}
 		if f.longest > maxFile {
-			out = append(out, fmt.Sprintf("%s: %s has %d lines, more than %d", f.pkg, f.longestFile, f.longest, maxFile))
+			out = append(out, fmt.Sprintf("%s: %s has %d lines, more than %d", f.pkg,
+				f.longestFile, f.longest, maxFile))
 		}
 		if f.methods > maxMethods && !strings.HasPrefix(f.pkg, facadesRoot) {
-			out = append(out, fmt.Sprintf("%s: %s has %d methods, more than %d", f.pkg, f.methodsOf, f.methods, maxMethods))
+			out = append(out, fmt.Sprintf("%s: %s has %d methods, more than %d", f.pkg,
+				f.methodsOf, f.methods, maxMethods))
 		}
 		if strings.Contains(f.path, "/internal/") && f.lines > maxLines {
 			out = append(out, fmt.Sprintf("%s: %d lines, more than %d", f.pkg, f.lines, maxLines))

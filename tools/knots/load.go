@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// listed is what go list says of a package.
+// listed is the part of go list's output for a package that is used here.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
@@ -38,7 +38,8 @@ func (p *pkg) name() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.path, p.module+"/"), "internal/")
 }
 
-// load reads and checks the packages of the module that match a pattern. What they import comes from the compiler.
+// load reads and type-checks the packages of the module that match a pattern. It imports their
+// dependencies from the compiler's export data.
 func load(pattern string) ([]*pkg, error) {
 	cmd := exec.Command("go", "list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles,DepOnly,Module", pattern)
 	cmd.Stderr = os.Stderr

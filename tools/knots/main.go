@@ -52,7 +52,8 @@ func show(figures []figure) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "package\tfiles\tlines\tknot\tlongest file\tmost methods")
 	for _, f := range figures {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d %s\t%d %s\n", f.pkg, f.files, f.lines, len(f.knot), f.longest, f.longestFile, f.methods, f.methodsOf)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d %s\t%d %s\n", f.pkg, f.files, f.lines, len(f.knot), f.longest,
+			f.longestFile, f.methods, f.methodsOf)
 	}
 	_ = w.Flush()
 }

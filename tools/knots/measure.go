@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// figure is what is measured of a package.
+// figure holds the measurements of a package.
 type figure struct {
 	pkg, path    string
 	files, lines int
@@ -76,7 +76,8 @@ func receiver(t ast.Expr) string {
 	}
 }
 
-// graph finds the uses of identifiers, methods and fields that another file of the package declares.
+// graph finds the uses of identifiers, methods and fields that another file of the package
+// declares.
 func (p *pkg) graph() graph {
 	g := graph{}
 	for _, file := range p.files {
@@ -100,7 +101,8 @@ func (p *pkg) graph() graph {
 	return g
 }
 
-// origin returns the declaration of what may be an instance of a generic function, method or field.
+// origin returns the declaration of a function, method or field. The object may be an instance of a
+// generic one.
 func origin(o types.Object) types.Object {
 	switch x := o.(type) {
 	case *types.Func:
@@ -112,8 +114,8 @@ func origin(o types.Object) types.Object {
 	}
 }
 
-// largest returns the largest set of files of which each reaches every other one, sorted. It is Tarjan's algorithm for
-// strongly connected components (SIAM Journal on Computing 1(2), 1972).
+// largest returns the largest set of files of which each reaches every other one, sorted. It is
+// Tarjan's algorithm for strongly connected components (SIAM Journal on Computing 1(2), 1972).
 func largest(g graph) []string {
 	var (
 		best, stack []string

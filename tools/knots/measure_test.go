@@ -31,7 +31,8 @@ func TestLargest(t *testing.T) {
 	}
 }
 
-// TestUses loads this package: main.go uses the others, and measure.go and load.go hang together by the type pkg.
+// TestUses loads this package: main.go uses the others, and measure.go and load.go hang together by
+// the type pkg.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	pkgs, err := load(".")
@@ -42,7 +43,8 @@ func TestUses(t *testing.T) {
 		t.Fatalf("%d packages", len(pkgs))
 	}
 	g := pkgs[0].graph()
-	if !slices.Contains(g["main.go"]["load.go"], "load") || !slices.Contains(g["limits.go"]["measure.go"], "knot") || len(g["measure.go"]["main.go"]) > 0 {
+	if !slices.Contains(g["main.go"]["load.go"], "load") || !slices.Contains(g["limits.go"]["measure.go"], "knot") ||
+		len(g["measure.go"]["main.go"]) > 0 {
 		t.Errorf("%v", g)
 	}
 	if f := measure(pkgs[0]); f.files != 4 || len(f.knot) != 1 || f.lines == 0 || f.longestFile == "" {

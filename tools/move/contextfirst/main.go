@@ -36,7 +36,7 @@ type swapper struct {
 	fset    *token.FileSet
 	wanted  map[string]bool // where the functions are declared
 	pairs   map[string]map[pair]bool
-	values  []string // uses that are no calls
+	values  []string // uses that are not calls
 }
 
 func run(root string, folders []string) error {
@@ -44,10 +44,14 @@ func run(root string, folders []string) error {
 	if err != nil {
 		return err
 	}
-	s := &swapper{root: root, folders: folders, fset: token.NewFileSet(), wanted: map[string]bool{}, pairs: map[string]map[pair]bool{}}
+	s := &swapper{
+		root: root, folders: folders, fset: token.NewFileSet(), wanted: map[string]bool{},
+		pairs: map[string]map[pair]bool{},
+	}
 	pkgs, err := packages.Load(&packages.Config{
 		Dir: root, Fset: s.fset, Tests: true,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes |
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles |
+			packages.NeedSyntax | packages.NeedTypes |
 			packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
 	}, "./...")
 	if err != nil {

@@ -219,8 +219,8 @@ func (m *mover) add() error {
 	return os.WriteFile(m.target, out, 0o644)
 }
 
-// importDecl lists the standard library, other modules and the project's packages apart. What is
-// not used is removed later.
+// importDecl lists the standard library, other modules and the project's packages apart. Unused
+// imports are removed later.
 func (m *mover) importDecl() string {
 	var groups [3][]string
 	for _, line := range slices.Sorted(maps.Keys(m.imports)) {

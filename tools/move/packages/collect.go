@@ -140,7 +140,7 @@ func (m *mover) used(s *source) {
 // inside reports whether a file belongs to the package that a declaration goes to.
 func inside(s *source, d *decl) bool { return s.target == d.src.target && s.external == d.src.external }
 
-// report prints how often each new package uses another one; it is what would be an import.
+// report prints how often each new package uses another one. Each such use would be an import.
 func (m *mover) report(filter string) {
 	type pair struct{ from, to string }
 	counts := map[pair]map[string][]string{}
@@ -159,7 +159,8 @@ func (m *mover) report(filter string) {
 		pos := m.fset.Position(u.id.Pos())
 		counts[p][key] = append(counts[p][key], fmt.Sprintf("%s:%d", filepath.Base(pos.Filename), pos.Line))
 	}
-	keys := slices.SortedFunc(maps.Keys(counts), func(a, b pair) int { return strings.Compare(a.from+a.to, b.from+b.to) })
+	keys := slices.SortedFunc(maps.Keys(counts),
+		func(a, b pair) int { return strings.Compare(a.from+a.to, b.from+b.to) })
 	for _, p := range keys {
 		n := 0
 		for _, at := range counts[p] {

@@ -62,10 +62,14 @@ func load(root string, p *plan) (*mover, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mover{plan: p, root: abs, fset: token.NewFileSet(), sources: map[string]*source{}, decls: map[place]*decl{}, forTests: map[string]bool{}}
+	m := &mover{
+		plan: p, root: abs, fset: token.NewFileSet(), sources: map[string]*source{},
+		decls: map[place]*decl{}, forTests: map[string]bool{},
+	}
 	conf := &packages.Config{
 		Dir: abs, Fset: m.fset, Tests: true,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes |
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles |
+			packages.NeedSyntax | packages.NeedTypes |
 			packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps | packages.NeedModule,
 	}
 	pkgs, err := packages.Load(conf, "./...")
@@ -118,7 +122,8 @@ func (m *mover) placeOf(o types.Object) place {
 	return place(fmt.Sprintf("%s:%d:%d", rel, pos.Line, pos.Column))
 }
 
-// origin returns the declaration of what may be an instance of a generic function, method or field.
+// origin returns the declaration of a function, method or field. The object may be an instance of a
+// generic one.
 func origin(o types.Object) types.Object {
 	switch x := o.(type) {
 	case *types.Func:

@@ -9,7 +9,7 @@
 //
 //	internal/command/crud find.go count.go    these files move to this folder
 //	rename NAME NEW                           what is declared as NAME, or as TYPE.NAME, is renamed
-//	outside FILE_test.go                      the test leaves its package for that of its outside tests
+//	outside FILE_test.go                      the test moves to the package of the outside tests
 //
 // It refuses names that would stand twice, local names that hide a package, methods that are used
 // as values, and methods of interfaces that would have another name than the interface. It prints

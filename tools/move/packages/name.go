@@ -93,7 +93,8 @@ func (m *mover) checkNames(places []place) {
 			continue
 		}
 		if (d.method && !d.detached || d.field) && d.of != nil {
-			if o, _, _ := types.LookupFieldOrMethod(types.NewPointer(d.of.Type()), true, d.object.Pkg(), d.name); o != nil {
+			if o, _, _ := types.LookupFieldOrMethod(types.NewPointer(d.of.Type()), true,
+				d.object.Pkg(), d.name); o != nil {
 				m.failed = append(m.failed, fmt.Sprintf("%s: %s.%s exists", at, d.of.Name(), d.name))
 			}
 		}

@@ -12,7 +12,7 @@ type plan struct {
 	dir     string            // the package, relative to the module
 	to      map[string]string // file name to folder
 	renames map[string]string
-	outside map[string]bool // tests that leave their package for that of its outside tests
+	outside map[string]bool // tests that move to the package of the outside tests
 }
 
 func readPlan(file, dir string) (*plan, error) {

@@ -256,8 +256,8 @@ func (e *editor) leaves(o types.Object, name string) bool {
 	return d != nil && (d.name != name || d.src.target != e.s.target)
 }
 
-// nameIn is what the file calls a declaration, without its package. An outside test sees names that
-// export_test.go has to export.
+// nameIn returns the name of a declaration in the file, without its package. An outside test sees
+// names that export_test.go has to export.
 func (e *editor) nameIn(d *decl) string {
 	if inside(e.s, d) || ast.IsExported(d.name) {
 		return d.name
@@ -308,7 +308,7 @@ func (m *mover) save(s *source) error {
 		if a.start != b.start {
 			return a.start - b.start
 		}
-		// insertions come before what replaces the bytes there
+		// an insertion comes before a replacement at the same byte
 		return min(a.end-a.start, 1) - min(b.end-b.start, 1)
 	})
 	var out strings.Builder
@@ -362,5 +362,6 @@ func (m *mover) fix(s *source, text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return imports.Process(s.rel, text, &imports.Options{Comments: true, TabIndent: true, TabWidth: 8, FormatOnly: true})
+	return imports.Process(s.rel, text,
+		&imports.Options{Comments: true, TabIndent: true, TabWidth: 8, FormatOnly: true})
 }
