@@ -20,7 +20,7 @@ func read(t *testing.T, path string) string {
 
 var repositoryPath = regexp.MustCompile(`\b(?:internal|cmd|docs|conformance|bench|tools|sheaftest)(?:/[a-zA-Z0-9_.-]*[a-zA-Z0-9])*`)
 
-// TestArchitecturePathsExist: every path that architecture.md and the decisions name is there.
+// TestArchitecturePathsExist: every path that architecture.md and the decisions name exists.
 func TestArchitecturePathsExist(t *testing.T) {
 	pages, err := filepath.Glob("decisions/*.md")
 	if err != nil {
@@ -43,7 +43,7 @@ func TestArchitecturePathsExist(t *testing.T) {
 	}
 }
 
-// TestArchitectureNamesEveryPackage: a newcomer finds each package of internal/ on the page.
+// TestArchitectureNamesEveryPackage: architecture.md names each package of internal/.
 func TestArchitectureNamesEveryPackage(t *testing.T) {
 	text := read(t, "architecture.md")
 	packages, err := filepath.Glob("../internal/*")
@@ -62,7 +62,10 @@ var link = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 // TestLinksLead: every relative link of the documents leads to a file.
 func TestLinksLead(t *testing.T) {
 	var pages []string
-	for _, pattern := range []string{"*.md", "decisions/*.md", "operations/*.md", "../*.md", "../conformance/*.md", "../bench/*.md"} {
+	for _, pattern := range []string{
+		"*.md", "decisions/*.md", "operations/*.md", "../*.md",
+		"../conformance/*.md", "../bench/*.md",
+	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +81,8 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// TestOperationsAreListed: the index of the operations leads to each of its pages, and each page says what is to be known.
+// TestOperationsAreListed: the index of the operations links each page, and each page has all
+// parts.
 func TestOperationsAreListed(t *testing.T) {
 	index := read(t, "operations/README.md")
 	pages, err := filepath.Glob("operations/*.md")
@@ -94,7 +98,10 @@ func TestOperationsAreListed(t *testing.T) {
 			t.Errorf("operations/README.md does not lead to %s", name)
 		}
 		text := read(t, page)
-		for _, part := range []string{"## The problem", "## On Sheaf today", "## The design", "## When not", "## Source"} {
+		for _, part := range []string{
+			"## The problem", "## On Sheaf today",
+			"## The design", "## When not", "## Source",
+		} {
 			if !strings.Contains(text, "\n"+part+"\n") {
 				t.Errorf("%s has no part %q", page, part)
 			}
@@ -111,7 +118,8 @@ var (
 	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 )
 
-// TestNamedTestsExist: every test that guarantees.md and invariants.md name is there, and where they link one, in the file that they link to.
+// TestNamedTestsExist: every test that guarantees.md and invariants.md name exists. If they link a
+// test, it is in the linked file.
 func TestNamedTestsExist(t *testing.T) {
 	inFile, all := map[string]map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
@@ -148,7 +156,8 @@ var (
 	ruleName     = regexp.MustCompile("`(\\w+\\.[Rr]ule\\w+)`")
 )
 
-// rules returns the text of each rule that the packages of patterns have, as "ledger.RuleSum", and the tests of its package.
+// rules returns the text of each rule of the packages of patterns by its name, such as
+// "ledger.RuleSum", and the source of the tests by package.
 func rules(t *testing.T) (texts, tests map[string]string) {
 	t.Helper()
 	texts, tests = map[string]string{}, map[string]string{}
@@ -169,7 +178,7 @@ func rules(t *testing.T) (texts, tests map[string]string) {
 	return texts, tests
 }
 
-// TestNamedRulesExist: every rule that invariants.md names is one of the patterns.
+// TestNamedRulesExist: every rule that invariants.md names is a constant of a pattern.
 func TestNamedRulesExist(t *testing.T) {
 	texts, _ := rules(t)
 	for _, m := range ruleName.FindAllStringSubmatch(read(t, "invariants.md"), -1) {
@@ -179,7 +188,8 @@ func TestNamedRulesExist(t *testing.T) {
 	}
 }
 
-// TestEachRuleIsBroken: every rule that a Check of the patterns can report is named by a test of its package.
+// TestEachRuleIsBroken: for every rule that a Check of the patterns can report, a test of its
+// package names the rule.
 func TestEachRuleIsBroken(t *testing.T) {
 	texts, tests := rules(t)
 	for name, text := range texts {
@@ -195,7 +205,8 @@ func TestEachRuleIsBroken(t *testing.T) {
 
 var heading = regexp.MustCompile(`(?m)^## (.+)$`)
 
-// TestEachPromiseIsExplained: the table of guarantees.md leads to a section of each promise, which names its limit and its attackers.
+// TestEachPromiseIsExplained: the table of guarantees.md links a section for each promise. The
+// section names the limit and the attacking tests.
 func TestEachPromiseIsExplained(t *testing.T) {
 	text := read(t, "guarantees.md")
 	sections := heading.FindAllStringSubmatchIndex(text, -1)
@@ -218,7 +229,7 @@ func TestEachPromiseIsExplained(t *testing.T) {
 
 const maxLines = 600
 
-// TestFilesAreShort keeps the rule of the house that a file has at most 600 lines.
+// TestFilesAreShort enforces the rule that a file has at most 600 lines.
 func TestFilesAreShort(t *testing.T) {
 	err := filepath.WalkDir("..", func(path string, entry os.DirEntry, err error) error {
 		if err != nil {

@@ -34,14 +34,20 @@ var filesOf = map[string]testFiles{
 	},
 	"Update operators": {
 		dir: "../update/testdata", name: updateFile,
-		others: []string{"document/conflict", "document/insert", "document/pipeline", "document/replacement", "document/upsert"},
+		others: []string{
+			"document/conflict", "document/insert", "document/pipeline",
+			"document/replacement", "document/upsert",
+		},
 	},
 	"Aggregation stages": {
 		dir: "../pipeline/testdata/stage", name: func(e entry) string { return strings.ToLower(bare(e.name)) },
 		others: []string{"pipeline", "update"},
 	},
-	"Accumulators of $group": {dir: "../pipeline/testdata/accumulator", name: func(e entry) string { return bare(e.name) }},
-	"Window functions":       {dir: "../pipeline/testdata/window", name: func(e entry) string { return bare(e.name) }},
+	"Accumulators of $group": {
+		dir:  "../pipeline/testdata/accumulator",
+		name: func(e entry) string { return bare(e.name) },
+	},
+	"Window functions": {dir: "../pipeline/testdata/window", name: func(e entry) string { return bare(e.name) }},
 	"Aggregation expressions": {
 		dir: "../expr/testdata", name: inFamily,
 		others: []string{"path/path", "serialize/forms"},
@@ -67,11 +73,12 @@ func updateFile(e entry) string {
 	return strings.ToLower(inFamily(e))
 }
 
-// aliases are names that another name's file tests too.
+// aliases lists names that are tested by the file of another name.
 var aliases = map[string]string{
 	"Aggregation stages $set":        "addfields",
 	"Aggregation expressions $const": "literal/literal",
-	// What a projection's $meta gives needs indexes that there are none of; its errors are the expression's.
+	// The values of a projection's $meta need indexes, which these tests do not have. Its errors
+	// are the expression's.
 	"Projection $meta": "computed",
 }
 
@@ -79,12 +86,14 @@ func (f *testFiles) of(section string, e entry) string {
 	return cmp.Or(aliases[section+" "+e.name], f.name(e))
 }
 
-// TestNamesHaveTestFiles: what is supported has its file, and each file belongs to what is supported.
+// TestNamesHaveTestFiles: each supported name has its test file, and each test file belongs to a
+// supported name.
 func TestNamesHaveTestFiles(t *testing.T) {
 	for _, s := range sections() {
 		files, ok := filesOf[s.title]
 		if !ok {
-			if !slices.Contains([]string{"Commands", "Types of index", "Locales of collations"}, s.title) { // their tests are Go
+			// their tests are Go
+			if !slices.Contains([]string{"Commands", "Types of index", "Locales of collations"}, s.title) {
 				t.Errorf("%s: no test files", s.title)
 			}
 			continue
@@ -117,7 +126,7 @@ func TestNamesHaveTestFiles(t *testing.T) {
 	}
 }
 
-// listFiles returns the files below a directory, but for what fuzzing left there.
+// listFiles returns the files below a directory, without files that fuzzing left there.
 func listFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	var files []string
@@ -138,8 +147,8 @@ func listFiles(t *testing.T, dir string) []string {
 	return files
 }
 
-// TestPageListsNames reads the page as a user does: each name of the registries stands in its section, once in its family
-// and under its status, and nothing else does.
+// TestPageListsNames reads the page as a user does: each name of the registries stands in its
+// section, once in its family and under its status, and nothing else does.
 func TestPageListsNames(t *testing.T) {
 	page, err := os.ReadFile("../../docs/compatibility.md")
 	if err != nil {
@@ -165,12 +174,13 @@ var (
 	pageName = regexp.MustCompile("`([^`]+)`(?: \\(([^()]*|\\([^()]*\\))*\\))?")
 )
 
-// readPage returns the statuses of names, by section, family and name. Families that the page does not name are taken from
-// the section.
+// readPage returns the statuses of names, by section, family and name. Families that the page does
+// not name are taken from the section.
 func readPage(t *testing.T, page string) map[string]string {
 	t.Helper()
 	families := map[string]string{
-		"Commands": "command", "Projection": "projection", "Aggregation stages": "stage", "Accumulators of $group": "accumulator",
+		"Commands": "command", "Projection": "projection", "Aggregation stages": "stage",
+		"Accumulators of $group":  "accumulator",
 		"Aggregation expressions": "accumulator", "Window functions": "window", "Locales of collations": "locale",
 	}
 	statuses := map[string]string{}

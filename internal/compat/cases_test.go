@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// What every test file has cases of.
+// Every test file has these cases.
 const (
 	caseTypes   = "values of four types"
 	caseNull    = "null"
@@ -19,7 +19,7 @@ const (
 	caseError   = "an error"
 )
 
-// withoutCases are the files that lack a case by nature, and why.
+// withoutCases lists the files that cannot have a case, with the reason.
 var withoutCases = map[string]map[string]string{
 	"filter/testdata/element/exists":                      {caseError: "any operand is true or false"},
 	"expr/testdata/literal/literal":                       {caseError: "any operand is a literal"},
@@ -35,7 +35,8 @@ var withoutCases = map[string]map[string]string{
 
 const readsNothing = "the stage reads no field"
 
-// TestFilesHaveCases: the file of each operator has cases of types, null, missing fields, arrays and errors.
+// TestFilesHaveCases: the file of each operator has cases of types, null, missing fields, arrays
+// and errors.
 func TestFilesHaveCases(t *testing.T) {
 	var wrong []string
 	for _, s := range sections() {
@@ -102,7 +103,8 @@ func readCases(t *testing.T, path string) map[string]bool {
 	return c.has
 }
 
-// parseLines parses documents, one to a line. What is none is a pipeline or an expression, and becomes the field v.
+// parseLines parses documents, one on each line. A line that does not hold a document is a pipeline
+// or an expression, and becomes the field v.
 func parseLines(t *testing.T, text string) []bson.Raw {
 	t.Helper()
 	var docs []bson.Raw
@@ -124,11 +126,11 @@ func parseLines(t *testing.T, text string) []bson.Raw {
 	return docs
 }
 
-// isNoDoc reports whether a line was no document; see parseLines.
+// isNoDoc reports whether a line was not a document; see parseLines.
 func isNoDoc(line bson.Raw) bool { return !line.Lookup("v").IsZero() }
 
-// setDocs sets the documents that paths refer to. All fields of several documents take part in their cases; of a single
-// one that expressions read, those that are read.
+// setDocs sets the documents that paths refer to. All fields of several documents take part in
+// their cases; of a single one that expressions read, those that are read.
 func (c *cases) setDocs(docs []bson.Raw, several bool) {
 	c.docs = docs
 	if several {
@@ -158,7 +160,8 @@ func (c *cases) noteOperations(lines []bson.Raw) {
 	}
 }
 
-// noteValue notes a value and those in it. The arrays of operations may be lists of operands: one in another is a value.
+// noteValue notes a value and those in it. The arrays of operations may be lists of operands: one
+// in another is a value.
 func (c *cases) noteValue(v bson.RawValue, operation bool) {
 	c.types[v.Type] = true
 	switch v.Type {
@@ -178,7 +181,9 @@ func (c *cases) noteValue(v bson.RawValue, operation bool) {
 	case bson.TypeEmbeddedDocument:
 		elements, _ := v.Document().Elements()
 		for _, e := range elements {
-			if operation && e.Value().Type == bson.TypeArray && (e.Key() == "$literal" || !strings.HasPrefix(e.Key(), "$") && e.Key() != "v") {
+			if operation && e.Value().
+				Type == bson.TypeArray &&
+				(e.Key() == "$literal" || !strings.HasPrefix(e.Key(), "$") && e.Key() != "v") {
 				c.has[caseArray] = true
 			}
 			c.noteValue(e.Value(), operation)

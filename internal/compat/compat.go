@@ -21,7 +21,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/window"
 )
 
-// entry is one name of a section.
+// entry is a name in a section.
 type entry struct {
 	name   string
 	family string
@@ -29,14 +29,14 @@ type entry struct {
 	note   string
 }
 
-// statuses are what a name can be, in the order of the page.
+// statuses lists the statuses of a name in the order of the page.
 var statuses = []string{"supported", "refused", "known", "absent"}
 
-// section is a kind of names.
+// section holds the names of one kind.
 type section struct {
 	title   string
 	entries []entry
-	text    string // what is to be said of all of them
+	text    string // precedes the names
 }
 
 func sections() []section {
@@ -80,8 +80,8 @@ func commandEntries() []entry {
 	return out
 }
 
-const indexText = `All of them with the options of the manual; [indexes](indexes.md) has an example of each. A wildcard index is not used for positions in
-arrays, nor for comparisons with MinKey and MaxKey that match what is missing: the results would lack documents.
+const indexText = `Each type has the options of the manual; [indexes](indexes.md) has examples. Positions in arrays never use a wildcard index.
+Nor do comparisons with MinKey and MaxKey that match missing fields: their results would lack documents.
 `
 
 func indexTypes() []entry {
@@ -92,9 +92,11 @@ func indexTypes() []entry {
 	return out
 }
 
-const collationText = `All fields of a collation are supported, in everything that compares strings. The order is that of ICU 57.1, as MongoDB has it, but for
-the characters that came to Unicode after version 6.2 (2012), which stand behind all letters, and for marks on a letter that are not in
-canonical order, which are put in order even where "normalization" is false.
+const collationText = `All fields of a collation are supported, wherever strings are compared. Strings have the order of ICU 57.1, as in MongoDB, with two
+exceptions:
+
+- Characters that Unicode added after version 6.2 (2012) sort after all letters.
+- Marks on a letter are put in canonical order, even if "normalization" is false.
 `
 
 func locales() []entry {
@@ -135,13 +137,14 @@ func fromExpr(infos []expr.OperatorInfo) []entry {
 
 const introduction = `# Compatibility
 
-What of MongoDB 8.0 Sheaf supports. This page is generated from the registries that the server itself reads (` + "`make generate`" + `).
+This page lists the features of MongoDB 8.0, and says which of them Sheaf supports. ` + "`make generate`" + ` writes it from the registries that
+the server itself reads.
 
-- **supported**: answers as MongoDB does; differences known to us are bugs.
-- **refused**: a MongoDB server of this kind (the only member of a replica set, outside of a cluster, without users) answers every call with an error,
-  and so does Sheaf.
-- **known**: MongoDB has it, Sheaf does not yet. A use of it is answered with an error, never with silence or a wrong result.
-- **absent**: it exists in other kinds of MongoDB servers only (sharded clusters, Atlas), and is answered as a standalone mongod answers it.
+- **supported**: Sheaf answers like MongoDB. If you find a difference, it is a bug.
+- **refused**: a MongoDB server of the same kind (the only member of a replica set, not in a sharded cluster, without users) answers every call
+  with an error, and so does Sheaf.
+- **known**: MongoDB has it, but Sheaf does not have it yet. Using it is an error; it never has no effect or a wrong result.
+- **absent**: only other kinds of MongoDB servers have it (sharded clusters, Atlas). Sheaf answers like a standalone mongod.
 `
 
 // Write writes the page.
@@ -181,7 +184,8 @@ func writeSection(b *strings.Builder, s section) {
 				return
 			}
 			label := family
-			if strings.EqualFold(label, "command") || label == "stage" || label == "accumulator" || label == "projection" || label == "window" || label == "locale" {
+			if strings.EqualFold(label, "command") || label == "stage" || label == "accumulator" ||
+				label == "projection" || label == "window" || label == "locale" {
 				label = status
 			} else {
 				label = status + ", " + label

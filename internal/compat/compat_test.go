@@ -21,7 +21,8 @@ func TestPageIsUpToDate(t *testing.T) {
 	}
 }
 
-// TestEntriesAreWhole: every name has a status that the page explains, and stands in its section once.
+// TestEntriesAreWhole: every name has a status that the page explains, and stands in its section
+// once.
 func TestEntriesAreWhole(t *testing.T) {
 	for _, s := range sections() {
 		if len(s.entries) == 0 {
