@@ -5,7 +5,7 @@
 //	go run ./tools/words -all             all findings
 //	go run ./tools/words -all docs sim    the findings in these files and folders
 //	go run ./tools/words -count           how many findings there are, by folder and by pattern
-//	go run ./tools/words -wrap sim        rewraps wide comments and divides wide lines in these Go files
+//	go run ./tools/words -wrap sim        rewraps comments and documents, and divides lines of code
 //
 // A finding is a line "file:line: pattern: text (the better form)". The program exits with 1 if
 // there is a finding outside the folders of notClean, or if one of those folders is clean and must
@@ -25,7 +25,8 @@
 //   - are a comment with a URL, a directive, or the expected output of an example: they cannot be
 //     divided.
 //
-// Documents have no limit of width: they have a sentence a line, or are wrapped.
+// A line of a document has at most 100 columns, or is a single sentence. Code, tables, headings and
+// pictures have no limit.
 package main
 
 import (
@@ -47,8 +48,9 @@ type finding struct {
 }
 
 const (
-	wideComment = "wide-comment"
-	wideCode    = "wide-code"
+	wideComment  = "wide-comment"
+	wideDocument = "wide-document"
+	wideCode     = "wide-code"
 	// maxShown bounds the text of a finding that is printed, in bytes.
 	maxShown = 160
 )
@@ -64,7 +66,7 @@ func (f finding) String() string {
 func main() {
 	all := flag.Bool("all", false, "print the findings of every folder, and exit with 1 if there are any")
 	count := flag.Bool("count", false, "print the number of findings for each folder and pattern")
-	wrap := flag.Bool("wrap", false, "rewrap wide comments and divide wide lines of code in the named Go files and folders")
+	wrap := flag.Bool("wrap", false, "rewrap wide comments and documents, and divide wide lines of code, in the named files and folders")
 	flag.Parse()
 	if err := run(*all, *count, *wrap, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "words:", err)

@@ -18,17 +18,11 @@ func markdownFile(path string, src []byte) (found []finding) {
 		found = append(found, block.findings(path)...)
 		block = paragraph{}
 	}
-	fenced := ""
+	var p page
 	for i, line := range strings.Split(string(src), "\n") {
 		text := strings.TrimSpace(line)
 		switch {
-		case fenced != "":
-			if strings.HasPrefix(text, fenced) {
-				fenced = ""
-			}
-			continue
-		case strings.HasPrefix(text, "```"):
-			fenced = "```"
+		case p.skips(text):
 			end()
 			continue
 		case text == "" || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "<!--"),
@@ -49,6 +43,24 @@ func markdownFile(path string, src []byte) (found []finding) {
 		block.add(i+1, prose(text))
 	}
 	end()
+	return append(found, wideText(path, src)...)
+}
+
+// wideText finds the lines of a document that are too wide.
+func wideText(path string, src []byte) (found []finding) {
+	p := page{lines: strings.Split(string(src), "\n")}
+	for start := 0; start < len(p.lines); {
+		end, text := p.next(start)
+		for n := start; text && n < end; n++ {
+			if isWide(p.lines[n]) {
+				found = append(found, finding{
+					path: path, line: n + 1, name: wideDocument, text: strings.TrimSpace(p.lines[n]),
+					better: "a sentence a line, or at most 100 columns",
+				})
+			}
+		}
+		start = end
+	}
 	return found
 }
 

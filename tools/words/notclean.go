@@ -21,6 +21,7 @@ var notClean = []string{
 	"conformance/node",
 	"conformance/pages",
 	"conformance/report",
+	"docs",
 	"examples",
 	"examples/analytics",
 	"examples/bank",

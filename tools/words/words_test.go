@@ -218,3 +218,26 @@ func TestBreakCode(t *testing.T) {
 		}
 	}
 }
+
+func TestWrapMarkdown(t *testing.T) {
+	t.Parallel()
+	long := strings.TrimSpace(strings.Repeat("word ", 22))
+	for _, c := range []struct{ name, in, want string }{
+		{"a paragraph", long + ". " + "More.\n", long[:99] + "\n" + long[100:] + ". More.\n"},
+		{"an item", "- " + long + ". More.\n- b\n", "- " + long[:94] + "\n  " + long[95:] + ". More.\n- b\n"},
+		{"a sentence", long + ".\n", ""},
+		{"a table", "| " + long + ". More. |\n", ""},
+		{"a code block", "```\n" + long + ". More.\n```\n", ""},
+		{"indented code", "x\n\n    " + long + ". More.\n", ""},
+	} {
+		want := c.want
+		if want == "" {
+			want = c.in
+		} else if found := markdownFile("x.md", []byte(c.in)); !slices.Contains(names(found), wideDocument) {
+			t.Errorf("%s: no finding", c.name)
+		}
+		if got := string(wrapMarkdown([]byte(c.in))); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -12,34 +13,43 @@ import (
 	"strings"
 )
 
-// wrapFiles divides wide lines of code and rewraps wide comments in the Go files among these.
+// wrapFiles divides wide lines of code, and rewraps wide comments and documents.
 func wrapFiles(files []string) error {
 	for _, path := range files {
-		if filepath.Ext(path) != ".go" || strings.Contains("/"+path, "/testdata/") {
+		ext := filepath.Ext(path)
+		if ext != ".go" && ext != ".md" || strings.Contains("/"+path, "/testdata/") {
 			continue
 		}
 		src, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		wrapped, err := breakCode(path, src)
-		if err == nil {
-			wrapped, err = wrapComments(path, wrapped)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+		wrapped := wrapMarkdown(src)
+		if ext == ".go" {
+			if wrapped, err = wrapGo(path, src); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
 		}
 		if bytes.Equal(src, wrapped) {
 			continue
-		}
-		if !sameTokens(src, wrapped) {
-			return fmt.Errorf("%s: its code would change", path)
 		}
 		if err := os.WriteFile(path, wrapped, 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func wrapGo(path string, src []byte) ([]byte, error) {
+	wrapped, err := breakCode(path, src)
+	if err != nil {
+		return nil, err
+	}
+	wrapped, err = wrapComments(path, wrapped)
+	if err == nil && !sameTokens(src, wrapped) {
+		err = errors.New("its code would change")
+	}
+	return wrapped, err
 }
 
 // wrapComments returns a file with each paragraph and each item of a list in a comment that has a

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+)
+
+// page divides a document into blocks: paragraphs, items of lists, and all else.
+type page struct {
+	lines []string
+	until string // the start of the line that ends a part that is not text, or empty
+}
+
+// next returns the end of the block that begins at a line, and whether it is text that can be
+// wrapped.
+func (p *page) next(start int) (end int, text bool) {
+	line := p.lines[start]
+	if p.skips(strings.TrimSpace(line)) {
+		return start + 1, false
+	}
+	if !isProse(line) || strings.HasPrefix(line, "    ") && !item.MatchString(line) {
+		return start + 1, false
+	}
+	end = start + 1
+	for end < len(p.lines) && isProse(p.lines[end]) && !item.MatchString(p.lines[end]) {
+		end++
+	}
+	return end, true
+}
+
+// skips reports whether a line belongs to a code block, or to a part that a program writes.
+func (p *page) skips(line string) bool {
+	switch {
+	case p.until != "":
+		if strings.HasPrefix(line, p.until) {
+			p.until = ""
+		}
+		return true
+	case strings.HasPrefix(line, "```"):
+		p.until = "```"
+	case writtenBy.MatchString(line):
+		p.until = "<!-- end of "
+	}
+	return p.until != ""
+}
+
+var writtenBy = regexp.MustCompile(`^<!-- .*written by`)
+
+var notProse = regexp.MustCompile("^\\s*(?:$|#|\\||<|>|```|!\\[)")
+
+func isProse(line string) bool { return !notProse.MatchString(line) }
+
+var sentence = regexp.MustCompile(`[.!?] +[A-Z*]`)
+
+// isWide reports whether a line of a document is too wide. A line that is one sentence, or one
+// word, may be as wide as it is.
+func isWide(line string) bool {
+	return columns(line) > maxComment && sentence.MatchString(line)
+}
+
+// wrapMarkdown returns a document with each paragraph and item that has a line over maxComment
+// wrapped anew, unless each of its lines is a sentence. Tables, code and headings stay.
+func wrapMarkdown(src []byte) []byte {
+	p := page{lines: strings.Split(string(src), "\n")}
+	var out []string
+	for start := 0; start < len(p.lines); {
+		end, text := p.next(start)
+		block := p.lines[start:end]
+		if text && anyWide(block) {
+			block = wrapProse(block)
+		}
+		out = append(out, block...)
+		start = end
+	}
+	return []byte(strings.Join(out, "\n"))
+}
+
+// anyWide reports whether a block has a line that is too wide, and no line that ends with a line
+// break of Markdown.
+func anyWide(block []string) bool {
+	wide := false
+	for _, line := range block {
+		if strings.HasSuffix(line, "  ") || strings.HasSuffix(line, "\\") {
+			return false
+		}
+		wide = wide || columns(line) > maxComment && (len(block) > 1 || isWide(line))
+	}
+	return wide
+}
+
+func wrapProse(block []string) (out []string) {
+	first := marker.FindString(block[0])
+	if first == "" {
+		first = block[0][:len(block[0])-len(strings.TrimLeft(block[0], " "))]
+	}
+	words := strings.Fields(block[0][len(first):])
+	for _, line := range block[1:] {
+		words = append(words, strings.Fields(line)...)
+	}
+	prefix := first
+	for _, line := range fill(words, maxComment-len(first)) {
+		out = append(out, prefix+line)
+		prefix = strings.Repeat(" ", len(first))
+	}
+	return out
+}
