@@ -80,8 +80,9 @@ func commandEntries() []entry {
 	return out
 }
 
-const indexText = `Each type has the options of the manual; [indexes](indexes.md) has examples. Positions in arrays never use a wildcard index.
-Nor do comparisons with MinKey and MaxKey that match missing fields: their results would lack documents.
+const indexText = `Each type has the options of the manual; [indexes](indexes.md) has examples. A query never uses a
+wildcard index for positions in arrays, or for comparisons with MinKey and MaxKey that match missing
+fields, because the index would miss documents.
 `
 
 func indexTypes() []entry {
@@ -92,8 +93,8 @@ func indexTypes() []entry {
 	return out
 }
 
-const collationText = `All fields of a collation are supported, wherever strings are compared. Strings have the order of ICU 57.1, as in MongoDB, with two
-exceptions:
+const collationText = `All fields of a collation are supported, wherever strings are compared. Strings have the order of
+ICU 57.1, as in MongoDB, with two exceptions:
 
 - Characters that Unicode added after version 6.2 (2012) sort after all letters.
 - Marks on a letter are put in canonical order, even if "normalization" is false.
@@ -137,14 +138,16 @@ func fromExpr(infos []expr.OperatorInfo) []entry {
 
 const introduction = `# Compatibility
 
-This page lists the features of MongoDB 8.0, and says which of them Sheaf supports. ` + "`make generate`" + ` writes it from the registries that
-the server itself reads.
+This page lists the features of MongoDB 8.0, and says which of them Sheaf supports. ` + "`make generate`" + `
+writes it from the registries that the server itself reads.
 
 - **supported**: Sheaf answers like MongoDB. If you find a difference, it is a bug.
-- **refused**: a MongoDB server of the same kind (the only member of a replica set, not in a sharded cluster, without users) answers every call
-  with an error, and so does Sheaf.
-- **known**: MongoDB has it, but Sheaf does not have it yet. Using it is an error; it never has no effect or a wrong result.
-- **absent**: only other kinds of MongoDB servers have it (sharded clusters, Atlas). Sheaf answers like a standalone mongod.
+- **refused**: a MongoDB server of the same kind (the only member of a replica set, not in a sharded
+  cluster, without users) answers every call with an error, and so does Sheaf.
+- **known**: MongoDB has it, but Sheaf does not have it yet. Using it returns an error, never silence
+  or a wrong result.
+- **absent**: only other kinds of MongoDB servers have it (sharded clusters, Atlas). Sheaf answers
+  like a standalone mongod.
 `
 
 // Write writes the page.
