@@ -103,6 +103,7 @@ func bestPlace(line string, places []place, rest int) int {
 // breaker collects the places of a file.
 type breaker struct {
 	literals map[token.Pos]bool // the opening braces of composite literals
+	grouped  map[token.Pos]bool // parameters and fields that share the type of the name before
 	places   map[int][]place
 	line     int       // the line of the token before
 	first    int       // the depth of brackets at its start
@@ -117,13 +118,8 @@ func placesToBreak(path string, src []byte) (map[int][]place, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := breaker{literals: map[token.Pos]bool{}, places: map[int][]place{}}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.CompositeLit); ok {
-			b.literals[lit.Lbrace] = true
-		}
-		return true
-	})
+	b := breaker{literals: map[token.Pos]bool{}, grouped: map[token.Pos]bool{}, places: map[int][]place{}}
+	ast.Inspect(file, b.note)
 	tokens := fset.AddFile(path, -1, len(src))
 	var s scanner.Scanner
 	s.Init(tokens, src, nil, scanner.ScanComments)
@@ -138,6 +134,18 @@ func placesToBreak(path string, src []byte) (map[int][]place, error) {
 	}
 }
 
+func (b *breaker) note(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.CompositeLit:
+		b.literals[n.Lbrace] = true
+	case *ast.Field:
+		for i, name := range n.Names {
+			b.grouped[name.Pos()] = i > 0
+		}
+	}
+	return true
+}
+
 func (b *breaker) token(at token.Position, pos token.Pos, tok token.Token, text string) {
 	if tok == token.SEMICOLON && text == "\n" {
 		return
@@ -145,7 +153,7 @@ func (b *breaker) token(at token.Position, pos token.Pos, tok token.Token, text 
 	if at.Line != b.line {
 		b.line, b.first = at.Line, len(b.open)
 		b.list = tok == token.RETURN || tok == token.CASE || len(b.open) > 0 && b.open[len(b.open)-1]
-	} else if rank := b.rank(tok); rank >= 0 {
+	} else if rank := b.rank(tok); rank >= 0 && !b.grouped[pos] {
 		depth := ranks*(len(b.open)-b.first) + rank
 		b.places[at.Line] = append(b.places[at.Line], place{at: at.Column - 1, depth: depth})
 	}

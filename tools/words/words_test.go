@@ -198,6 +198,11 @@ func TestBreakCode(t *testing.T) {
 			"\t// " + strings.TrimSpace(strings.Repeat("word ", 30)) + "\n\tf(1)",
 		},
 		{
+			"parameters that share a type",
+			"\tx := func(" + long(70) + " int, b, " + long(40) + " string) {}",
+			"\tx := func(" + long(70) + " int,\n\t\tb, " + long(40) + " string) {\n\t}",
+		},
+		{
 			"a literal function", "\tx := " + long(70) + "(func() { return " + long(40) + " })",
 			"\tx := " + long(70) + "(func() {\n\t\treturn " + long(40) + "\n\t})",
 		},
