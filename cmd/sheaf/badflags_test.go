@@ -17,17 +17,18 @@ import (
 
 // badFlag has values that a flag must refuse.
 type badFlag struct {
-	// values are below the bounds, above them, or not in the list. FILE is a file, and DIR a directory, that exist.
+	// values are below the bounds, above them, or not in the list. FILE is an existing file, and
+	// DIR an existing directory.
 	values []string
-	// with are further arguments, without which the flag means nothing.
+	// with holds further arguments, without which the flag has no meaning.
 	with []string
-	// want is in the error; empty: the flag's name.
+	// want is part of the error. If it is empty, the error must name the flag.
 	want string
-	// free says why there is no bad value.
+	// free says why the flag has no bad value.
 	free string
 }
 
-// Paths that are in the way of what a flag names.
+// These paths block the path that a flag names.
 var (
 	badReport  = badFlag{values: []string{"FILE/x", "missing/x", "DIR"}}
 	badOut     = badFlag{values: []string{"FILE/x", "missing/x"}}
@@ -36,7 +37,7 @@ var (
 	badColumns = badFlag{values: []string{"", "a.nosuch()", "a,a"}, want: "column"}
 )
 
-// badFlags has a case for each flag whose type does not refuse what is wrong.
+// badFlags has a case for each flag whose type alone does not refuse bad values.
 func badFlags() map[string]map[string]badFlag {
 	return map[string]map[string]badFlag{
 		"sheaf serve":       badServeFlags(),
@@ -55,10 +56,13 @@ func badFlags() map[string]map[string]badFlag {
 
 func badServeFlags() map[string]badFlag {
 	return map[string]badFlag{
-		"dir":             badStore,
-		"bind":            {values: []string{"", "127.0.0.1,", "192.0.2.1"}},
-		"port":            {values: []string{"-2", "65536"}},
-		"unix-socket":     {values: []string{"FILE", "DIR", "missing/s.sock", "/tmp/" + strings.Repeat("a", 200)}, want: "socket"},
+		"dir":  badStore,
+		"bind": {values: []string{"", "127.0.0.1,", "192.0.2.1"}},
+		"port": {values: []string{"-2", "65536"}},
+		"unix-socket": {values: []string{
+			"FILE", "DIR", "missing/s.sock",
+			"/tmp/" + strings.Repeat("a", 200),
+		}, want: "socket"},
 		"memory-budget":   {values: []string{"1KiB", "-1", "0", "nan", "inf", "1e300", "512 apples"}},
 		"oplog-size":      {values: []string{"1MiB", "-1", "0", "nan", "1e300"}},
 		"log-level":       {values: []string{"", "loud", "info+2"}},
@@ -94,7 +98,7 @@ func badImportFlags() map[string]badFlag {
 
 func badExportFlags() map[string]badFlag {
 	all := badTargetFlags()
-	all["dir"] = badFlag{values: []string{"", "FILE", "FILE/x", "missing"}} // an export makes no store
+	all["dir"] = badFlag{values: []string{"", "FILE", "FILE/x", "missing"}} // an export does not create a store
 	all["columns"] = badFlag{values: []string{"", "a.nosuch()"}, want: "column"}
 	for _, document := range []string{"query", "sort", "projection"} {
 		all[document] = badFlag{values: []string{"x", "[]", "{"}}
@@ -147,7 +151,7 @@ func badVersusFlags() map[string]badFlag {
 	return all
 }
 
-// commandsWithFlags returns the commands that have flags of their own.
+// commandsWithFlags returns the commands that have their own flags.
 func commandsWithFlags(cmd *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	if cmd.Runnable() && cmd.Flags().HasFlags() {
@@ -159,8 +163,8 @@ func commandsWithFlags(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// TestEachFlagRefusesBadValues gives every flag of every command values out of its bounds and of a wrong type. A new flag without a
-// case fails. What is refused leaves no file behind.
+// TestEachFlagRefusesBadValues gives every flag of every command values out of its bounds and of a
+// wrong type. A flag without a case fails the test. A refused command must leave no file behind.
 func TestEachFlagRefusesBadValues(t *testing.T) {
 	cases := badFlags()
 	for _, cmd := range commandsWithFlags(newRoot()) {
@@ -207,7 +211,7 @@ func TestEachFlagRefusesBadValues(t *testing.T) {
 	}
 }
 
-// wrongType is a value that the flag's type refuses, or empty for text.
+// wrongType returns a value that the type of the flag refuses, or "" for text.
 func wrongType(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "bool":
@@ -219,17 +223,17 @@ func wrongType(f *pflag.Flag) string {
 	}
 }
 
-// places are what FILE and DIR stand for.
+// places replaces FILE and DIR.
 type places struct{ file, dir string }
 
 func (p places) fill(text string) string {
 	return strings.NewReplacer("FILE", p.file, "DIR", p.dir).Replace(text)
 }
 
-// store is a directory with a store.
+// store returns a directory with a store.
 func (p places) store() string { return filepath.Join(p.dir, "..", "store") }
 
-// usual are arguments with which a command would run, without those that a flag excludes.
+// usual returns arguments with which a command would run, without those that the flag excludes.
 func (p places) usual(cmd *cobra.Command, flag string) []string {
 	switch name := cmd.Name(); name {
 	case "serve":
@@ -277,7 +281,7 @@ func (p places) usual(cmd *cobra.Command, flag string) []string {
 	}
 }
 
-// expectRefusal runs a command with a flag's value and expects an error that names what is wrong.
+// expectRefusal runs a command with a flag's value, and expects an error that names the mistake.
 func expectRefusal(t *testing.T, cmd *cobra.Command, p places, flag, value string, c badFlag) {
 	t.Helper()
 	args := append(strings.Fields(cmd.CommandPath())[1:], p.usual(cmd, flag)...)
@@ -300,7 +304,7 @@ func expectRefusal(t *testing.T, cmd *cobra.Command, p places, flag, value strin
 	}
 }
 
-// TestFlagsThatWouldDoNothingAreRefused gives flags whose effect another flag takes away.
+// TestFlagsThatWouldDoNothingAreRefused sets flags whose effect another flag cancels.
 func TestFlagsThatWouldDoNothingAreRefused(t *testing.T) {
 	file := writeFile(t, "in.json", "{}")
 	for want, args := range map[string]string{

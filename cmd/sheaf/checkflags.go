@@ -15,20 +15,20 @@ import (
 
 const (
 	maxPort = 1<<16 - 1
-	// minMemoryBudget is the least with which caches and memtables work.
+	// minMemoryBudget is the smallest budget with which caches and memtables work.
 	minMemoryBudget = 16 << 20
-	// minOplogSize holds a few of the largest entries.
+	// minOplogSize has room for a few of the largest entries.
 	minOplogSize = 64 << 20
-	// maxConnections is more than any system lets a process open.
+	// maxConnections is more connections than any system allows a process to open.
 	maxConnections = 10_000_000
-	// maxSlowMillis is 24 days.
+	// maxSlowMillis is about 24 days.
 	maxSlowMillis = math.MaxInt32
-	// maxReplSet is longer than any name in use, and short enough for each reply to hello to carry it.
+	// maxReplSet is longer than any name in use, but short enough for every reply to hello.
 	maxReplSet = 128
 )
 
-// check refuses values that no server can run with. given reports whether a flag was set on the command line, in the
-// environment or in the file.
+// check refuses values with which no server can run. given reports whether a flag was set on the
+// command line, in the environment or in the file.
 func (f *serveFlags) check(given func(flag string) bool) error {
 	switch {
 	case f.port < -1 || f.port > maxPort:
@@ -38,17 +38,17 @@ func (f *serveFlags) check(given func(flag string) bool) error {
 	case f.slowMillis < -1 || f.slowMillis > maxSlowMillis:
 		return fmt.Errorf("--slow-ms %d: it must be between 0 and %d milliseconds, or -1 for none", f.slowMillis, maxSlowMillis)
 	case f.memory && f.salvage:
-		return errors.New("--salvage opens a damaged directory, and --memory has none: leave out one of them")
+		return errors.New("--salvage opens a damaged directory, but --memory uses no directory: leave out one of them")
 	case f.memory && given("dir"):
-		return errors.New("--memory keeps nothing in a directory: leave out --memory or --dir")
+		return errors.New("--memory stores nothing in a directory: leave out --memory or --dir")
 	case !f.memory && f.dir == "":
-		return errors.New("--dir is empty: name a directory, or give --memory")
+		return errors.New("--dir is empty: name a directory, or use --memory")
 	case f.standalone && given("replSet"):
-		return errors.New("--standalone is no member of a replica set: leave out --standalone or --replSet")
+		return errors.New("--standalone means no replica set: leave out --standalone or --replSet")
 	case f.standalone && given("oplog-size"):
-		return errors.New("--standalone keeps no oplog: leave out --standalone or --oplog-size")
+		return errors.New("--standalone has no oplog: leave out --standalone or --oplog-size")
 	case f.replSet == "":
-		return errors.New("--replSet is empty: name the set, or give --standalone")
+		return errors.New("--replSet is empty: name the set, or use --standalone")
 	case len(f.replSet) > maxReplSet || strings.ContainsFunc(f.replSet, notInSetName):
 		return fmt.Errorf("--replSet %s: it must be at most %d characters, without spaces, commas and slashes", f.replSet, maxReplSet)
 	case given("log-rotate") && f.logFile == "":
@@ -61,21 +61,21 @@ func (f *serveFlags) check(given func(flag string) bool) error {
 	return errors.Join(errs[0], f.checkBudget(), errs[1], syncErr, checkAdvertise(f.advertise))
 }
 
-// checkBudget refuses a budget above the memory of the control group or the machine: the server
-// would be killed before it noticed that it has no more.
+// checkBudget refuses a budget above the memory of the control group or the machine. The system
+// would kill such a server before it noticed a lack of memory.
 func (f *serveFlags) checkBudget() error {
 	if available := command.AvailableMemory(); available > 0 && f.budget > available {
-		return fmt.Errorf("--memory-budget %s: there are only %dMiB of memory here", f.memoryBudget, available>>20)
+		return fmt.Errorf("--memory-budget %s: this machine or container has only %dMiB of memory", f.memoryBudget, available>>20)
 	}
 	return nil
 }
 
-// notInSetName reports whether a character would break the name of a set in a URI or in NAME/HOST,HOST.
+// notInSetName reports whether a character would break a set's name in a URI or in NAME/HOST,HOST.
 func notInSetName(r rune) bool {
 	return strings.ContainsRune(`,/\?&#`, r) || unicode.IsSpace(r) || !unicode.IsPrint(r)
 }
 
-// syncPolicy reads --sync.
+// syncPolicy parses --sync.
 func syncPolicy(text string) (sheaf.SyncPolicy, error) {
 	switch text {
 	case "default":
@@ -91,7 +91,8 @@ func syncPolicy(text string) (sheaf.SyncPolicy, error) {
 	}
 }
 
-// sizeOf reads the size that a flag gives, 0 for an empty text, and refuses one that is too small to work with.
+// sizeOf parses the size that a flag gives. It returns 0 for an empty text, and refuses a size
+// below least.
 func sizeOf(flag, text string, least int64) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -112,7 +113,8 @@ func checkAdvertise(address string) error {
 	}
 	host, port, err := net.SplitHostPort(address)
 	n, portErr := strconv.Atoi(port)
-	if err != nil || host == "" || strings.ContainsFunc(host, unicode.IsSpace) || portErr != nil || n < 1 || n > maxPort {
+	if err != nil || host == "" || strings.ContainsFunc(host, unicode.IsSpace) ||
+		portErr != nil || n < 1 || n > maxPort {
 		return fmt.Errorf("--advertise %s: it must be a host and a port, such as db.example.com:27017", address)
 	}
 	return nil

@@ -15,11 +15,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// envPrefix begins the names of the environment variables: --max-connections is SHEAF_MAX_CONNECTIONS.
+// envPrefix begins the name of each environment variable: SHEAF_MAX_CONNECTIONS sets
+// --max-connections.
 const envPrefix = "SHEAF_"
 
-// applyConfig gives every flag that was not set on the command line its value from the environment or, after that, from
-// the YAML file that --config names. The file's keys are the flags' names.
+// applyConfig sets every flag that the command line did not set, from the environment or otherwise
+// from the YAML file that --config names. The keys of the file are the names of the flags.
 func applyConfig(cmd *cobra.Command) error {
 	flags := cmd.Flags()
 	if err := setFromEnvironment(flags); err != nil {
@@ -47,45 +48,44 @@ func setFromEnvironment(flags *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// simVariables begins the names of the environment variables of sheaf sim, which serve does not
-// read.
+// simVariables begins the names of the environment variables of sheaf sim. serve does not read
+// them.
 const simVariables = envPrefix + "SIM_"
 
-// strayVariable is an environment variable that begins like the variable of a flag and names none.
+// strayVariable is an environment variable that begins with envPrefix, but sets no flag.
 type strayVariable struct{ name, nearest string }
 
-// strayVariables finds variables that set nothing. A misspelt one would leave its setting at the
-// default in silence.
+// strayVariables finds variables that set nothing. Without a warning, a misspelt variable would
+// leave its setting at the default.
 func strayVariables(flags *pflag.FlagSet, environ []string) (stray []strayVariable) {
 	known := namesOf(flags, variableOf)
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		if strings.HasPrefix(name, envPrefix) && !strings.HasPrefix(name, simVariables) && !slices.Contains(known, name) {
+		if strings.HasPrefix(name, envPrefix) && !strings.HasPrefix(name, simVariables) &&
+			!slices.Contains(known, name) {
 			stray = append(stray, strayVariable{name, nearest(name, known)})
 		}
 	}
 	return stray
 }
 
-// warnOfVariables logs the variables that set nothing.
 func (f *serveFlags) warnOfVariables(log *slog.Logger) {
 	for _, v := range f.stray {
 		log.Warn("An environment variable has no effect: no setting has this name", "c", "CONTROL", "variable", v.name, "nearest", v.nearest)
 	}
 }
 
-// variableOf returns the environment variable that sets a flag.
 func variableOf(f *pflag.Flag) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
-// namesOf returns a name of each flag.
+// namesOf returns a name for each flag.
 func namesOf(flags *pflag.FlagSet, name func(*pflag.Flag) string) (names []string) {
 	flags.VisitAll(func(f *pflag.Flag) { names = append(names, name(f)) })
 	return names
 }
 
-// nearest returns the name that takes the fewest changes to get from text.
+// nearest returns the name with the smallest edit distance to text.
 func nearest(text string, names []string) string {
 	return slices.MinFunc(names, func(a, b string) int {
 		return levenshtein.ComputeDistance(text, a) - levenshtein.ComputeDistance(text, b)
@@ -118,7 +118,7 @@ func setFromFile(flags *pflag.FlagSet, path string) error {
 	return nil
 }
 
-// settingText turns a YAML value into a flag's text; a list becomes comma-separated.
+// settingText converts a YAML value to the text of a flag. A list becomes comma-separated.
 func settingText(v any) string {
 	list, ok := v.([]any)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMisspeltVariableIsWarnedOf sets variables of the environment that name no setting of serve.
+// TestMisspeltVariableIsWarnedOf sets environment variables that name no setting of serve.
 func TestMisspeltVariableIsWarnedOf(t *testing.T) {
 	for _, name := range []string{"SHEAF_MAX_CONECTIONS", "SHEAF_SIM_TOKEN"} {
 		t.Setenv(name, "5")
@@ -30,7 +30,7 @@ func TestMisspeltVariableIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestUnknownSettingNamesTheNearest has a misspelt key in the file of settings.
+// TestUnknownSettingNamesTheNearest has a misspelt key in the configuration file.
 func TestUnknownSettingNamesTheNearest(t *testing.T) {
 	_, _, err := sheafCommand(t, "serve", "--config", writeFile(t, "sheaf.yaml", "max-conections: 5\n"))
 	if err == nil || !strings.Contains(err.Error(), "did you mean max-connections?") {

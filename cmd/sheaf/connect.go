@@ -15,10 +15,10 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// connectTimeout is how long a server may take to answer.
+// connectTimeout bounds how long a server may take to answer.
 const connectTimeout = 10 * time.Second
 
-// targetFlags name a collection of a server or of a directory.
+// targetFlags name a collection, on a server or in a directory.
 type targetFlags struct {
 	uri        string
 	dir        string
@@ -28,17 +28,21 @@ type targetFlags struct {
 
 func (f *targetFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.uri, "uri", "mongodb://127.0.0.1:27017/?directConnection=true", "the server")
-	flags.StringVar(&f.dir, "dir", "", "open the data of this directory itself, in place of a server")
-	flags.StringVarP(&f.database, "db", "d", "test", "the database")
-	flags.StringVarP(&f.collection, "collection", "c", "", "the collection (required)")
+	flags.StringVar(&f.uri, "uri", "mongodb://127.0.0.1:27017/?directConnection=true",
+		"connection string of the server")
+	flags.StringVar(&f.dir, "dir", "", "open this data directory directly, instead of connecting to a server")
+	flags.StringVarP(&f.database, "db", "d", "test", "database")
+	flags.StringVarP(&f.collection, "collection", "c", "", "collection (required)")
 	cmd.MarkFlagsMutuallyExclusive("uri", "dir")
 	_ = cmd.MarkFlagRequired("collection")
 }
 
-// check refuses names that are empty: a forgotten variable of a script must not lead to another place.
+// check refuses empty names. Otherwise an unset variable in a script would select another target.
 func (f *targetFlags) check(given func(flag string) bool) error {
-	for flag, value := range map[string]string{"uri": f.uri, "dir": f.dir, "db": f.database, "collection": f.collection} {
+	for flag, value := range map[string]string{
+		"uri": f.uri, "dir": f.dir,
+		"db": f.database, "collection": f.collection,
+	} {
 		if value == "" && given(flag) {
 			return fmt.Errorf("--%s is empty: give it a value, or leave it out", flag)
 		}
@@ -46,7 +50,7 @@ func (f *targetFlags) check(given func(flag string) bool) error {
 	return nil
 }
 
-// checkStore refuses a directory without a store: a command that only reads makes none.
+// checkStore refuses a directory without a store. A command that only reads must not create one.
 func (f *targetFlags) checkStore() error {
 	if f.dir == "" {
 		return nil
@@ -61,7 +65,7 @@ func (f *targetFlags) checkStore() error {
 	return nil
 }
 
-// checkAcknowledged refuses a URI by which a server answers no write: failures would be lost.
+// checkAcknowledged refuses a URI with w=0: the server would not report failed writes.
 func (f *targetFlags) checkAcknowledged() error {
 	if f.dir != "" {
 		return nil
@@ -72,7 +76,7 @@ func (f *targetFlags) checkAcknowledged() error {
 	return nil
 }
 
-// open returns the collection, and a function that ends the connection.
+// open returns the collection, and a function that closes the connection.
 func (f *targetFlags) open(ctx context.Context) (*mongo.Collection, func() error, error) {
 	if f.dir != "" {
 		db, err := sheaf.Open(f.dir, nil)
@@ -95,7 +99,7 @@ func (f *targetFlags) open(ctx context.Context) (*mongo.Collection, func() error
 	return client.Database(f.database).Collection(f.collection), disconnect, nil
 }
 
-// withoutPassword hides what stands between the scheme and the hosts.
+// withoutPassword removes the credentials from a URI: the part between the scheme and the hosts.
 func withoutPassword(uri string) string {
 	scheme, rest, ok := strings.Cut(uri, "://")
 	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {

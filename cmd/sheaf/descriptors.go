@@ -6,19 +6,22 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// What a server needs descriptors for, beside its connections.
+// A server needs file descriptors for these purposes, in addition to its connections.
 const (
-	// storeFiles is how many data files the store keeps open where it may, leastStoreFiles where it must.
+	// storeFiles is how many data files the store keeps open if the limit allows it.
+	// leastStoreFiles is the minimum.
 	storeFiles      = 1000
 	leastStoreFiles = 100
-	// otherFiles are the log, the manifest, files of flushes and compactions, listeners, spilled sorts.
+	// otherFiles counts the log, the manifest, files of flushes and compactions, listeners and
+	// spilled sorts.
 	otherFiles = 100
-	// leastConnections is with how many connections a server is of use.
+	// leastConnections is the smallest number of connections that makes a server useful.
 	leastConnections = 24
 )
 
-// limitFiles divides the descriptors of the process, of which there are limit, between the store and the connections: a client
-// that opens many must not take those that the store writes with. limit is 0 where it is not known.
+// limitFiles divides the file descriptors of the process between the store and the connections. So
+// a client that opens many connections cannot take the descriptors that the store needs for
+// writing. A limit of 0 means unknown.
 func limitFiles(o *sheaf.Options, limit int) error {
 	if limit == 0 {
 		return nil

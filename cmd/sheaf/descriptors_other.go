@@ -2,5 +2,5 @@
 
 package main
 
-// fileLimit returns how many files the process may open, 0 where that is not known.
+// fileLimit returns how many files the process may open, or 0 if that is unknown.
 func fileLimit() int { return 0 }

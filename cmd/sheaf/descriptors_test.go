@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestLimitFiles: whatever the limit, either the server refuses to start, or store and connections fit into it.
+// TestLimitFiles: with any limit, either the server refuses to start, or store and connections stay
+// within it.
 func TestLimitFiles(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1, 16, 40, 223, 224, 256, 1024, 4096, 20_000, 1 << 20} {
@@ -14,7 +15,8 @@ func TestLimitFiles(t *testing.T) {
 		err := limitFiles(&o, limit)
 		if refused := limit < 224; refused != (err != nil) {
 			t.Errorf("limit %d: %v", limit, err)
-		} else if !refused && (o.MaxOpenFiles+o.MaxConnections+otherFiles > limit || o.MaxConnections < leastConnections) {
+		} else if !refused && (o.MaxOpenFiles+o.MaxConnections+otherFiles > limit ||
+			o.MaxConnections < leastConnections) {
 			t.Errorf("limit %d: %d files and %d connections", limit, o.MaxOpenFiles, o.MaxConnections)
 		}
 	}

@@ -4,7 +4,7 @@ package main
 
 import "syscall"
 
-// fileLimit returns how many files the process may open, 0 where that is not known.
+// fileLimit returns how many files the process may open, or 0 if that is unknown.
 func fileLimit() int {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {

@@ -19,11 +19,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/transfer"
 )
 
-// exportFlags are the settings of sheaf export.
+// exportFlags holds the settings of sheaf export.
 type exportFlags struct {
 	target     targetFlags
 	format     string
-	parsed     transfer.Format // check sets it
+	parsed     transfer.Format // set by check
 	columns    []string
 	canonical  bool
 	query      string
@@ -39,10 +39,11 @@ func newExport() *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export FILE",
-		Short: "Write the documents of a collection into a file",
-		Long: "Write the documents of a collection into a file (- for the standard output): JSON lines, a JSON array, CSV or TSV, in\n" +
-			"MongoDB Extended JSON v2. Names that end in .csv, .tsv, .json, .jsonl and .ndjson tell which. With --canonical every type is kept exactly. JSON cannot hold text\n" +
-			"that is not UTF-8: the export stops and names the document, or with --replace-invalid replaces the bytes. CSV keeps them.",
+		Short: "Write the documents of a collection to a file",
+		Long: "Write the documents of a collection to a file (- for standard output): JSON lines, a JSON array, CSV or TSV, in\n" +
+			"MongoDB Extended JSON v2. The ending of the name selects the format: .csv, .tsv, .json, .jsonl or .ndjson.\n\n" +
+			"With --canonical, every type is kept exactly. JSON cannot hold text that is not UTF-8: the export stops and names\n" +
+			"the document; with --replace-invalid it replaces the bytes. CSV keeps them.",
 		Example: "  sheaf export cities.json --db geo --collection cities --query '{\"country\": \"NO\"}'\n" +
 			"  sheaf export people.csv --dir ~/data -d app -c people --columns 'name,born.date(2006-01-02),address.city'",
 		Args: cobra.ExactArgs(1),
@@ -55,20 +56,20 @@ func newExport() *cobra.Command {
 	}
 	f.target.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "json (lines), jsonarray, csv or tsv (default: told by the file's name)")
-	flags.StringSliceVar(&f.columns, "columns", nil, "the columns of a CSV file, with types if you like")
-	flags.BoolVar(&f.canonical, "canonical", false, "write canonical Extended JSON in place of relaxed")
-	flags.StringVar(&f.query, "query", "{}", "which documents, in Extended JSON")
-	flags.StringVar(&f.sort, "sort", "", "in which order, in Extended JSON")
-	flags.StringVar(&f.projection, "projection", "", "which fields, in Extended JSON")
-	flags.Int64Var(&f.skip, "skip", 0, "leave out so many documents first")
-	flags.Int64Var(&f.limit, "limit", 0, "write at most so many documents")
-	flags.BoolVar(&f.replace, "replace-invalid", false, "in JSON, write U+FFFD in place of bytes that are not UTF-8, rather than stop")
+	flags.StringVar(&f.format, "format", "", "json (lines), jsonarray, csv or tsv (default: by the file's name)")
+	flags.StringSliceVar(&f.columns, "columns", nil, "columns of a CSV file, optionally with types")
+	flags.BoolVar(&f.canonical, "canonical", false, "write canonical instead of relaxed Extended JSON")
+	flags.StringVar(&f.query, "query", "{}", "filter, in Extended JSON")
+	flags.StringVar(&f.sort, "sort", "", "sort order, in Extended JSON")
+	flags.StringVar(&f.projection, "projection", "", "projection, in Extended JSON")
+	flags.Int64Var(&f.skip, "skip", 0, "number of documents to skip first")
+	flags.Int64Var(&f.limit, "limit", 0, "maximum number of documents; 0 for no limit")
+	flags.BoolVar(&f.replace, "replace-invalid", false, "in JSON, replace bytes that are not UTF-8 with U+FFFD, instead of stopping")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing but errors")
 	return cmd
 }
 
-// check refuses flags that would do nothing, and values that no export can run with.
+// check refuses flags that would have no effect, and values with which no export can run.
 func (f *exportFlags) check(given func(flag string) bool, path string) (err error) {
 	f.parsed, err = transfer.ParseFormat(f.format, path)
 	switch {
@@ -77,7 +78,7 @@ func (f *exportFlags) check(given func(flag string) bool, path string) (err erro
 	case f.skip < 0:
 		return fmt.Errorf("--skip %d: it must be 0 or more", f.skip)
 	case f.limit < 0:
-		return fmt.Errorf("--limit %d: it must be 0 or more; 0 is no limit", f.limit)
+		return fmt.Errorf("--limit %d: it must be 0 or more; 0 means no limit", f.limit)
 	}
 	_, err = transfer.NewWriter(io.Discard, f.parsed, f.writerOptions())
 	isCSV := f.parsed.IsTable()
@@ -89,7 +90,7 @@ func (f *exportFlags) writerOptions() transfer.WriterOptions {
 	return transfer.WriterOptions{Canonical: f.canonical, Columns: f.columns, Replace: f.replace}
 }
 
-// findOptions reads the flags that say what is exported.
+// findOptions parses the flags that select and order the documents.
 func (f *exportFlags) findOptions() (bson.D, *options.FindOptionsBuilder, error) {
 	opts := options.Find().SetSkip(f.skip).SetLimit(f.limit)
 	query, err := parseFlag("query", f.query)
@@ -169,12 +170,13 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 		return nil
 	}
 	took := time.Since(started)
-	fmt.Fprintf(stderr, "%s: %d documents exported in %s (%.0f/s)\n", path, n, took.Round(time.Millisecond), float64(n)/max(took.Seconds(), 1e-3))
+	fmt.Fprintf(stderr, "%s: %d documents exported in %s (%.0f/s)\n", path, n, took.Round(time.Millisecond),
+		float64(n)/max(took.Seconds(), 1e-3))
 	return nil
 }
 
-// leftByExport says what an interrupted export of about so many documents has done; of an unknown
-// number if negative.
+// leftByExport says how far an interrupted export got. steps is the approximate number of
+// documents, negative if unknown.
 func leftByExport(path string, done, steps int64) string {
 	how := fmt.Sprintf("%d documents", done)
 	if steps >= 0 {
@@ -192,16 +194,16 @@ func leftByExport(path string, done, steps int64) string {
 	return fmt.Sprintf("%s were read, and %s %s", how, path, what)
 }
 
-// sayFormat says which format was taken where neither a flag nor the file's name tells one.
+// sayFormat prints the format that was chosen, if neither a flag nor the file's name selects it.
 func sayFormat(stderr io.Writer, path, done string) {
 	if format, told := transfer.FormatOf(path); !told && path != "-" {
 		fmt.Fprintf(stderr, "%s: %s as %s, since its name tells no format; --format does\n", path, done, strings.ToUpper(string(format)))
 	}
 }
 
-// toFile calls write with a file that takes its name only when it is complete and on the disk, or
-// with the standard output for "-". A device or a named pipe is written itself. Only the owner may
-// read a file, as with the store that its documents come from.
+// toFile calls write with a file, or with standard output for "-". The file gets its name only when
+// it is complete and synced. Only its owner can read it, like the store that its documents come
+// from. A device or a named pipe is written directly.
 func toFile(path string, stdout io.Writer, write func(io.Writer) error) error {
 	if path == "-" {
 		out := bufio.NewWriterSize(stdout, 1<<16)
@@ -224,7 +226,7 @@ func toFile(path string, stdout io.Writer, write func(io.Writer) error) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-// toDevice writes into what stands at path and is no file.
+// toDevice writes to an existing path that is not a regular file.
 func toDevice(path string, write func(io.Writer) error) error {
 	device, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// serveWithFiles returns a server process that may have so many files open.
+// serveWithFiles returns a server process that may open only so many files.
 func serveWithFiles(t *testing.T, files int) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	self, err := os.Executable()
@@ -36,23 +36,25 @@ func serveWithFiles(t *testing.T, files int) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, log
 }
 
-// TestFewFiles starts servers that may open few files: below what a store needs they say so and end.
+// TestFewFiles starts servers that may open few files. With fewer than a store needs, they say so
+// and end.
 func TestFewFiles(t *testing.T) {
 	t.Parallel()
 	for _, files := range []int{16, 40, leastStoreFiles + otherFiles} {
 		cmd, log := serveWithFiles(t, files)
-		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() < 1 || strings.Contains(log.String(), "goroutine ") {
+		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() < 1 ||
+			strings.Contains(log.String(), "goroutine ") {
 			t.Errorf("%d files: %v\n%s", files, err, log)
 		}
-		// With 16 the Go runtime itself may have none left.
+		// With 16, the Go runtime itself may have none left.
 		if files > 16 && !strings.Contains(log.String(), "raise the limit") {
 			t.Errorf("%d files: %s", files, log)
 		}
 	}
 }
 
-// TestManyConnectionsOfFewFiles opens more connections than a server has files for: who is connected goes on, writes included,
-// and the log stays short.
+// TestManyConnectionsOfFewFiles opens more connections than the server has files for. Connected
+// clients must be able to continue, also with writes, and the log must stay short.
 func TestManyConnectionsOfFewFiles(t *testing.T) {
 	t.Parallel()
 	cmd, log := serveWithFiles(t, 300)
@@ -87,7 +89,7 @@ func TestManyConnectionsOfFewFiles(t *testing.T) {
 	for i := range 400 {
 		conn, err := net.Dial("tcp", at.Host)
 		if err != nil {
-			break // refused is right
+			break // refused, as expected
 		}
 		defer conn.Close()
 		if i%40 != 0 {
@@ -97,7 +99,7 @@ func TestManyConnectionsOfFewFiles(t *testing.T) {
 			t.Fatalf("beside %d connections: %v", i, err)
 		}
 	}
-	if err := client.Disconnect(t.Context()); err != nil { // later it would look for the server
+	if err := client.Disconnect(t.Context()); err != nil { // later, Disconnect would look for the server
 		t.Error(err)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/transfer"
 )
 
-// shownFailures is how many bad records are printed; the rest is counted.
+// shownFailures is how many bad records are printed. More are only counted.
 const shownFailures = 100
 
-// importFlags are the settings of sheaf import.
+// importFlags holds the settings of sheaf import.
 type importFlags struct {
 	target       targetFlags
 	format       string
-	parsed       transfer.Format // check sets it
+	parsed       transfer.Format // set by check
 	columns      []string
 	delimiter    string
 	ignoreBlanks bool
@@ -39,16 +39,17 @@ func newImport() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Put the documents of a file into a collection",
-		Long: "Put the documents of a file (- for the standard input) into a collection: JSON lines, a JSON array, CSV or TSV, in\n" +
-			"MongoDB Extended JSON v2. Names that end in .csv, .tsv, .json, .jsonl and .ndjson tell which. A bad record is reported with its line, and the rest goes in.\n\n" +
-			"The first line of a CSV file names the columns, each with a type if you like: name,pop.int32(),born.date(2006-01-02),\n" +
-			"address.city. A cell of type auto becomes a number if the number, printed again, has the same text: 10, -3, 1.5, 2.0\n" +
-			"and 1e-05 do; 007, 1.10 and 1E5 stay text. Types: auto, string, int32, int64, double, decimal, boolean, date(layout),\n" +
-			"objectid, binary(hex), json.\n\n" +
-			"No number loses digits unasked. In JSON a number that neither a 64-bit integer nor a double keeps is a bad record:\n" +
-			"{\"$numberDecimal\": \"…\"} keeps 34 digits, and --round-numbers stores the nearest double. In CSV files a column of type\n" +
-			"double rounds, as does json(round). Dates have milliseconds.",
+		Short: "Insert the documents of a file into a collection",
+		Long: "Insert the documents of a file (- for standard input) into a collection: JSON lines, a JSON array, CSV or TSV, in\n" +
+			"MongoDB Extended JSON v2. The ending of the name selects the format: .csv, .tsv, .json, .jsonl or .ndjson. A bad record is\n" +
+			"reported with its line, and the rest is imported.\n\n" +
+			"The first line of a CSV file names the columns, optionally with types: name,pop.int32(),born.date(2006-01-02),\n" +
+			"address.city. A cell of type auto becomes a number only if that number, printed again, has the same text: 10, -3, 1.5,\n" +
+			"2.0 and 1e-05 become numbers; 007, 1.10 and 1E5 stay text. Types: auto, string, int32, int64, double, decimal, boolean,\n" +
+			"date(layout), objectid, binary(hex), json.\n\n" +
+			"No number loses digits silently. In JSON, a number that neither a 64-bit integer nor a double can hold makes a bad\n" +
+			"record: {\"$numberDecimal\": \"…\"} keeps 34 digits, and --round-numbers stores the nearest double. In CSV files, columns\n" +
+			"of type double and json(round) round. Dates have milliseconds.",
 		Example: "  sheaf import cities.json --db geo --collection cities --drop\n" +
 			"  sheaf import people.csv --dir ~/data -d app -c people --upsert-fields email",
 		Args: cobra.ExactArgs(1),
@@ -61,18 +62,18 @@ func newImport() *cobra.Command {
 	}
 	f.target.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "json, csv or tsv (default: told by the file's name)")
-	flags.StringSliceVar(&f.columns, "columns", nil, "the columns of a CSV file that has no header line")
-	flags.StringVar(&f.delimiter, "delimiter", "", "what separates the cells of a CSV file, such as ; or tab (default: told by the header line)")
-	flags.BoolVar(&f.ignoreBlanks, "ignore-blanks", false, "leave out the fields of empty CSV cells")
-	flags.BoolVar(&f.roundNumbers, "round-numbers", false, "store the nearest double of a JSON number that no type keeps")
+	flags.StringVar(&f.format, "format", "", "json, csv or tsv (default: by the file's name)")
+	flags.StringSliceVar(&f.columns, "columns", nil, "columns of a CSV file that has no header line")
+	flags.StringVar(&f.delimiter, "delimiter", "", "separator of the cells of a CSV file, such as ; or tab (default: by the header line)")
+	flags.BoolVar(&f.ignoreBlanks, "ignore-blanks", false, "omit fields whose CSV cell is empty")
+	flags.BoolVar(&f.roundNumbers, "round-numbers", false, "round JSON numbers that no type can hold to the nearest double")
 	flags.BoolVar(&f.drop, "drop", false, "drop the collection first")
-	flags.StringSliceVar(&f.upsertFields, "upsert-fields", nil, "replace the document that is equal in these fields, if there is one")
+	flags.StringSliceVar(&f.upsertFields, "upsert-fields", nil, "replace the document that has the same values in these fields, if it exists")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd
 }
 
-// check refuses flags that would do nothing, and values that no import can run with.
+// check refuses flags that would have no effect, and values with which no import can run.
 func (f *importFlags) check(given func(flag string) bool, path string) error {
 	if err := cmp.Or(f.target.check(given), f.target.checkAcknowledged()); err != nil {
 		return err
@@ -96,7 +97,7 @@ func (f *importFlags) check(given func(flag string) bool, path string) error {
 	return nil
 }
 
-// onlyFor refuses flags of one format where another is read or written.
+// onlyFor refuses the flags of one format if another format is read or written.
 func onlyFor(given func(flag string) bool, is bool, format string, flags ...string) error {
 	for _, flag := range flags {
 		if !is && given(flag) {
@@ -106,10 +107,12 @@ func onlyFor(given func(flag string) bool, is bool, format string, flags ...stri
 	return nil
 }
 
-// isNoPath reports whether a text is no path of fields.
+// isNoPath reports whether a text is not a path of fields.
 func isNoPath(text string) bool { return slices.Contains(strings.Split(text, "."), "") }
 
-func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader,
+	stdout, stderr io.Writer,
+) (err error) {
 	delimiter, err := parseDelimiter(f.delimiter)
 	if err != nil {
 		return err
@@ -137,7 +140,7 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if f.drop { // not before the file is known to be readable
+	if f.drop { // only after the file is known to be readable
 		if err := coll.Drop(ctx); err != nil {
 			return fmt.Errorf("drop %s: %w", coll.Name(), err)
 		}
@@ -168,12 +171,13 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 	return nil
 }
 
-// leftByImport says what an interrupted import has done.
+// leftByImport says how far an interrupted import got.
 func leftByImport(coll *mongo.Collection, res transfer.Result, err error) string {
-	return fmt.Sprintf("the %d documents imported so far stay in %s.%s; %v", res.Inserted+res.Replaced, coll.Database().Name(), coll.Name(), err)
+	return fmt.Sprintf("the %d documents imported so far stay in %s.%s; %v", res.Inserted+res.Replaced,
+		coll.Database().Name(), coll.Name(), err)
 }
 
-// parseDelimiter reads --delimiter: one character, or the word tab.
+// parseDelimiter parses --delimiter: one character, or the word tab.
 func parseDelimiter(text string) (rune, error) {
 	if text == "tab" || text == `\t` {
 		return '\t', nil
@@ -190,7 +194,8 @@ func parseDelimiter(text string) (rune, error) {
 
 func printImport(out io.Writer, path string, res transfer.Result, took time.Duration) {
 	total := res.Inserted + res.Replaced
-	fmt.Fprintf(out, "%s: %d documents imported in %s (%.0f/s)", path, total, took.Round(time.Millisecond), float64(total)/max(took.Seconds(), 1e-3))
+	fmt.Fprintf(out, "%s: %d documents imported in %s (%.0f/s)", path, total, took.Round(time.Millisecond),
+		float64(total)/max(took.Seconds(), 1e-3))
 	if res.Replaced > 0 {
 		fmt.Fprintf(out, ", %d of them replaced", res.Replaced)
 	}
@@ -200,7 +205,7 @@ func printImport(out io.Writer, path string, res transfer.Result, took time.Dura
 	fmt.Fprintln(out)
 }
 
-// openInput opens a file, or the standard input for "-", whose size is -1.
+// openInput opens a file, or standard input for "-". It returns the size, -1 for standard input.
 func openInput(path string, stdin io.Reader) (io.ReadCloser, int64, error) {
 	if path == "-" {
 		return io.NopCloser(stdin), -1, nil
@@ -214,7 +219,8 @@ func openInput(path string, stdin io.Reader) (io.ReadCloser, int64, error) {
 		return nil, 0, errors.Join(err, f.Close())
 	}
 	if info.IsDir() {
-		return nil, 0, errors.Join(fmt.Errorf("%s is a directory: name a file, or - for the standard input", path), f.Close())
+		return nil, 0, errors.Join(fmt.Errorf("%s is a directory: name a file, or - for standard input", path),
+			f.Close())
 	}
 	return f, info.Size(), nil
 }

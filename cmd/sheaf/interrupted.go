@@ -7,26 +7,26 @@ import (
 	"io"
 )
 
-// interruptedError says that a signal ended a command, and what the command leaves.
+// interruptedError says that a signal ended a command, and what the command left behind.
 type interruptedError struct {
-	cause error // of the context: it names the signal
+	cause error // of the context; it names the signal
 	left  string
 }
 
-// Error names the signal before what is left.
+// Error returns the signal first, and then what is left.
 func (e interruptedError) Error() string {
 	return fmt.Sprintf("interrupted (%v): %s", e.cause, e.left)
 }
 
-// Unwrap makes the error a context.Canceled.
+// Unwrap makes errors.Is report a context.Canceled.
 func (e interruptedError) Unwrap() error { return context.Canceled }
 
-// isInterrupted reports whether a command ended because its context did.
+// isInterrupted reports whether a command ended because its context was canceled.
 func isInterrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
-// explainInterrupt names the signal in the error of a command that does not do so itself.
+// explainInterrupt adds the signal to an error that does not name it.
 func explainInterrupt(ctx context.Context, err error) error {
 	var told interruptedError
 	if !isInterrupted(ctx, err) || errors.As(err, &told) {
@@ -39,8 +39,8 @@ func explainInterrupt(ctx context.Context, err error) error {
 	return interruptedError{context.Cause(ctx), left}
 }
 
-// interruptible returns a reader whose reads end with ctx, even where nothing is there to read. What
-// the last read would have got is lost.
+// interruptible returns a reader whose reads end with ctx, even while they wait for input. The data
+// of the last read is then lost.
 func interruptible(ctx context.Context, in io.Reader) io.Reader {
 	return &interruptibleReader{ctx: ctx, in: in, done: make(chan readResult, 1)}
 }
@@ -65,7 +65,7 @@ func (r *interruptibleReader) Read(p []byte) (int, error) {
 	if len(r.buf) < len(p) {
 		r.buf = make([]byte, len(p))
 	}
-	buf := r.buf[:len(p)] // not p, which the caller may use again while a read hangs
+	buf := r.buf[:len(p)] // not p: the caller may reuse p while a read hangs
 	go func() {
 		n, err := r.in.Read(buf)
 		r.done <- readResult{n, err}

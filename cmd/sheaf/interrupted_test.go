@@ -18,8 +18,8 @@ import (
 	"testing"
 )
 
-// TestInterruptedImportSaysHowFarItGot interrupts an import whose input goes on. What it says is in
-// the collection is there, and nothing else.
+// TestInterruptedImportSaysHowFarItGot interrupts an import whose input does not end. Exactly the
+// reported documents must be in the collection.
 func TestInterruptedImportSaysHowFarItGot(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -78,7 +78,7 @@ func (w *cancelWriter) Write(p []byte) (int, error) {
 	return w.text.Write(p)
 }
 
-// TestInterruptedExportSaysHowFarItGot interrupts an export to the standard output.
+// TestInterruptedExportSaysHowFarItGot interrupts an export to standard output.
 func TestInterruptedExportSaysHowFarItGot(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -99,13 +99,14 @@ func TestInterruptedExportSaysHowFarItGot(t *testing.T) {
 	}
 }
 
-// TestInterruptedCommandsNameTheSignal: an interrupt before and after the work has begun has its
+// TestInterruptedCommandsNameTheSignal: an interrupt before or after the work has begun has its own
 // text, and other errors keep theirs.
 func TestInterruptedCommandsNameTheSignal(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	other := errors.New("the disk is full")
-	if err := explainInterrupt(ctx, context.Canceled); !errors.Is(err, context.Canceled) || err.Error() != "context canceled" {
+	if err := explainInterrupt(ctx, context.Canceled); !errors.Is(err, context.Canceled) ||
+		err.Error() != "context canceled" {
 		t.Errorf("nobody interrupted it: %v", err)
 	}
 	cancel(errors.New("hangup signal received"))
@@ -121,7 +122,8 @@ func TestInterruptedCommandsNameTheSignal(t *testing.T) {
 	old := writeFile(t, "old.json", "{}\n")
 	for path, want := range map[string]string{
 		old: "7 of about 9 documents were read, and " + old + " is as it was before",
-		filepath.Join(filepath.Dir(old), "new.json"): "7 of about 9 documents were read, and " + filepath.Join(filepath.Dir(old), "new.json") + " was not made",
+		filepath.Join(filepath.Dir(old), "new.json"): "7 of about 9 documents were read, and " +
+			filepath.Join(filepath.Dir(old), "new.json") + " was not made",
 	} {
 		if got := leftByExport(path, 7, 9); got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -132,14 +134,16 @@ func TestInterruptedCommandsNameTheSignal(t *testing.T) {
 	}
 }
 
-// TestDropWaitsForAReadableFile: a file that cannot be read leaves the collection as it is.
+// TestDropWaitsForAReadableFile: if the file cannot be read, the collection stays.
 func TestDropWaitsForAReadableFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	if _, stderr, err := sheafCommand(t, "import", writeFile(t, "a.json", "{\"_id\":1}\n"), "--dir", dir, "-c", "c"); err != nil {
+	if _, stderr, err := sheafCommand(t, "import", writeFile(t, "a.json", "{\"_id\":1}\n"),
+		"--dir", dir, "-c", "c"); err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
-	if _, _, err := sheafCommand(t, "import", writeFile(t, "a.csv", "a,a\n1,2\n"), "--dir", dir, "-c", "c", "--drop"); err == nil {
+	if _, _, err := sheafCommand(t, "import", writeFile(t, "a.csv", "a,a\n1,2\n"), "--dir", dir,
+		"-c", "c", "--drop"); err == nil {
 		t.Error("a file with a column twice was imported")
 	}
 	expect(t, stored(t, dir), `{"_id":1}`)

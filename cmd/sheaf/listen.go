@@ -12,10 +12,10 @@ import (
 	"syscall"
 )
 
-// allAddresses is what --bind takes for every address of the machine, as mongod does.
+// allAddresses makes --bind listen on every address of the machine, as in mongod.
 const allAddresses = "*"
 
-// listen opens all listeners before the store is opened: a port that is taken costs nothing.
+// listen opens all listeners. It runs before the store is opened, so a port in use fails fast.
 func (f *serveFlags) listen(ctx context.Context) ([]net.Listener, error) {
 	var out []net.Listener
 	if f.port >= 0 {
@@ -34,21 +34,22 @@ func (f *serveFlags) listen(ctx context.Context) ([]net.Listener, error) {
 		out = append(out, l)
 	}
 	if len(out) == 0 {
-		return nil, errors.New("nothing to listen on: give a --port or a --unix-socket")
+		return nil, errors.New("nothing to listen on: set --port or --unix-socket")
 	}
 	return out, nil
 }
 
-// bindAddress is an address to listen on.
 type bindAddress struct {
 	net.IPAddr
-	// oneOfMany marks an address of a name, or of all. The machine may lack it, as long as it has another.
+	// oneOfMany marks an address that came from a name or from "*". The machine may lack it if it
+	// has another one.
 	oneOfMany bool
 }
 
 func (a bindAddress) isIPv4() bool { return a.IP.To4() != nil }
 
-// listenTCP listens on one port of each address. A port of 0 becomes the same free port on all of them.
+// listenTCP listens on one port of each address. If port is 0, all addresses get the same free
+// port.
 func listenTCP(ctx context.Context, bind string, port int) ([]net.Listener, error) {
 	addresses, err := resolveBind(ctx, bind)
 	if err != nil {
@@ -78,7 +79,8 @@ func listenTCP(ctx context.Context, bind string, port int) ([]net.Listener, erro
 	return out, nil
 }
 
-// resolveBind turns --bind into addresses. A name stands for all of its addresses, and each address counts once.
+// resolveBind resolves --bind to addresses. A name stands for all of its addresses. Duplicates are
+// removed.
 func resolveBind(ctx context.Context, bind string) ([]bindAddress, error) {
 	var out []bindAddress
 	add := func(oneOfMany bool, ips ...net.IPAddr) {
@@ -100,15 +102,15 @@ func resolveBind(ctx context.Context, bind string) ([]bindAddress, error) {
 		}
 		found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 		if err != nil {
-			return nil, fmt.Errorf("--bind %s: this machine does not know the name; give an address such as 127.0.0.1: %w", host, err)
+			return nil, fmt.Errorf("--bind %s: this machine cannot resolve the name; use an address such as 127.0.0.1: %w", host, err)
 		}
 		add(len(found) > 1, found...)
 	}
 	return out, nil
 }
 
-// networkOf returns the network to listen on. The IPv6 wildcard alone also takes IPv4 connections, as usual; beside an
-// IPv4 address it must not, because both would then claim the same port.
+// networkOf returns the network to listen on. Alone, the IPv6 wildcard also takes IPv4 connections,
+// as usual. With an IPv4 address in the list it must not, because both would claim the same port.
 func networkOf(a bindAddress, all []bindAddress) string {
 	switch {
 	case a.isIPv4():
@@ -120,8 +122,8 @@ func networkOf(a bindAddress, all []bindAddress) string {
 	}
 }
 
-// listenUnix listens on a socket file that only its owner may use. It replaces the socket that a dead server left behind,
-// and no other kind of file.
+// listenUnix listens on a socket file that only its owner can use. It replaces the socket of a
+// server that has ended, but no other kind of file.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	lc := net.ListenConfig{Control: ownerOnly}
 	l, err := lc.Listen(ctx, "unix", path)
@@ -140,7 +142,7 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	return l, nil
 }
 
-// socketMode lets the owner connect, and nobody else.
+// socketMode lets only the owner connect.
 const socketMode = 0o700
 
 // removeDeadSocket removes the socket of a server that has ended.
@@ -169,7 +171,7 @@ func closeAll(ls []net.Listener) {
 	}
 }
 
-// explainListen says what to do about an address that cannot be had.
+// explainListen says what to do if an address cannot be used.
 func explainListen(host string, port int, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):

@@ -13,17 +13,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/server"
 )
 
-// logFile is a file that the log is appended to. It can be begun anew while it is written.
+// logFile is a file to which the log is appended. It can be rotated while it is in use.
 type logFile struct {
 	path   string
-	reopen bool // rotating only opens the path again: another program has moved the file away
+	reopen bool // rotate only opens the path again, because another program has moved the file
 	clock  clock.Clock
 
 	mu sync.Mutex
 	f  *os.File
 }
 
-// The ways of --log-rotate.
+// The values of --log-rotate.
 const (
 	rotateByRename = "rename"
 	rotateByReopen = "reopen"
@@ -54,7 +54,7 @@ func (l *logFile) Write(p []byte) (int, error) {
 	return l.f.Write(p)
 }
 
-// rotate gives the file that was written so far the time as a suffix, as mongod does, and begins a new one.
+// rotate renames the current file, with the time as a suffix like mongod, and starts a new file.
 func (l *logFile) rotate() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +69,7 @@ func (l *logFile) rotate() error {
 	}
 	f, err := l.open()
 	if err != nil {
-		return err // what is open is written on
+		return err // the open file stays in use
 	}
 	before := l.f
 	l.f = f
@@ -83,7 +83,8 @@ func (l *logFile) Close() error {
 	return l.f.Close()
 }
 
-// logWriter returns what the log is written to, and how it is begun anew, nil for standard error.
+// logWriter returns the writer of the log, and a function that rotates it. That function is nil for
+// standard error.
 func (f *serveFlags) logWriter(stderr io.Writer) (w io.Writer, rotate func() error, closeLog func(), err error) {
 	if f.logFile == "" {
 		return stderr, nil, func() {}, nil
@@ -95,10 +96,11 @@ func (f *serveFlags) logWriter(stderr io.Writer) (w io.Writer, rotate func() err
 	return l, l.rotate, func() { _ = l.Close() }, nil
 }
 
-// logger returns the logger of the flags. People read text on a terminal; programs read mongod's lines.
+// logger returns the logger that the flags ask for. By default, terminals get text, and programs
+// get lines like mongod's.
 func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
 	var level slog.Level
-	// slog would also take "info+2".
+	// slog would also accept "info+2".
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil || strings.ContainsAny(f.logLevel, "+-") {
 		return nil, fmt.Errorf("--log-level %s: it must be debug, info, warn or error", f.logLevel)
 	}

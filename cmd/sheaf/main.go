@@ -15,7 +15,6 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenarios"
 )
 
-// exitFailure is the exit status after an error.
 const exitFailure = 1
 
 func main() {
@@ -26,32 +25,32 @@ func main() {
 	}
 }
 
-// untilSignal returns a context that ends with the first signal, which ends the work in good order.
-// From then on Ctrl-C and SIGTERM act as usual, so that the second one ends the process even if
-// something hangs.
+// untilSignal returns a context that the first signal cancels, for a graceful end. After that,
+// Ctrl-C and SIGTERM have their usual effect, so the second one ends the process even if something
+// hangs.
 //
-// SIGHUP says that the terminal was closed. It counts once: the kernel and the shell may each send
-// one. A process that was started with nohup ignores it.
+// SIGHUP means that the terminal was closed. It counts once, because the kernel and the shell may
+// each send one. A process that was started with nohup ignores it.
 func untilSignal() context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // to the end of the process
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // until the process ends
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, stop)
 	return ctx
 }
 
-// libraryError shows an error of package sheaf without the name of the package. The program prints
-// that name before each error.
+// libraryError prints an error of package sheaf without the package's name. The program prints that
+// name before each error.
 type libraryError struct{ err error }
 
 func (e libraryError) Error() string { return strings.TrimPrefix(e.err.Error(), "sheaf: ") }
 
 func (e libraryError) Unwrap() error { return e.err }
 
-// newRoot returns the command with its subcommands, each of which stands in its own file.
+// newRoot returns the root command with its subcommands. Each subcommand has its own file.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sheaf",

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// asSheaf in the environment makes the test's program run main.
+// asSheaf, as an environment variable, makes the test's program run main.
 const asSheaf = "TEST_RUNS_SHEAF"
 
 func TestMain(m *testing.M) {
@@ -55,8 +55,8 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 	}
 }
 
-// TestSecondInterruptEndsTheProcess interrupts an import that waits for a writer of a named pipe,
-// which the first signal cannot end.
+// TestSecondInterruptEndsTheProcess interrupts an import that waits for the writer of a named pipe.
+// The first signal cannot end that wait.
 func TestSecondInterruptEndsTheProcess(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -66,7 +66,8 @@ func TestSecondInterruptEndsTheProcess(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, "import", pipe, "--dir", filepath.Join(t.TempDir(), "data"), "-c", "c")
+	cmd := exec.CommandContext(t.Context(), self, "import", pipe, "--dir",
+		filepath.Join(t.TempDir(), "data"), "-c", "c")
 	cmd.Env = append(os.Environ(), asSheaf+"=1")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -80,7 +81,8 @@ func TestSecondInterruptEndsTheProcess(t *testing.T) {
 			if !errors.As(err, &exit) {
 				t.Fatalf("the process ended with %v", err)
 			}
-			if status, ok := exit.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGINT {
+			if status, ok := exit.Sys().(syscall.WaitStatus); !ok || !status.Signaled() ||
+				status.Signal() != syscall.SIGINT {
 				t.Errorf("the process ended with %v", err)
 			}
 			return
@@ -92,7 +94,7 @@ func TestSecondInterruptEndsTheProcess(t *testing.T) {
 	}
 }
 
-// TestLastLineNamesTheSignal stops servers by signals, as a terminal and a service manager do.
+// TestLastLineNamesTheSignal stops servers by signals, like a terminal and a service manager.
 func TestLastLineNamesTheSignal(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -139,7 +141,7 @@ func TestLastLineNamesTheSignal(t *testing.T) {
 	}
 }
 
-// TestNohupKeepsTheServer starts a server that ignores SIGHUP, as nohup does: it runs on.
+// TestNohupKeepsTheServer starts a server that ignores SIGHUP, as with nohup. It must keep running.
 func TestNohupKeepsTheServer(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -181,8 +183,8 @@ func TestNohupKeepsTheServer(t *testing.T) {
 	}
 }
 
-// TestServerOutlivesTheReaderOfItsLog closes the pipe that a server logs to and stops the server:
-// its shutdown goes to the end.
+// TestServerOutlivesTheReaderOfItsLog closes the pipe to which a server logs, and stops the server.
+// Its shutdown must complete.
 func TestServerOutlivesTheReaderOfItsLog(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

@@ -10,42 +10,45 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 )
 
-// The served budget is a share of what the process may use. A container is the server's own, a machine is shared.
+// The server's budget is a share of the memory that the process can use. A container belongs to the
+// server alone; a machine is shared.
 const (
 	machineShare  = 4
 	maxBudget     = 1 << 30
 	unknownBudget = 256 << 20
 )
 
-// What a budget is divided into, in eighths: the store's caches and memtables, and what requests
-// hold, which the caches use while no request needs it. The rest is for garbage, and for what
-// flushes and compactions take.
+// The budget is divided in eighths between the caches and memtables of the store, and the requests.
+// The caches also use the requests' part while no request needs it. The rest is for garbage,
+// flushes and compactions.
 const (
 	storeEighths   = 2
 	requestEighths = 3
-	// minRequests lets a document of 16 MB in, whatever the budget.
+	// minRequests has room for a document of 16 MB, whatever the budget.
 	minRequests = 64 << 20
-	// programBytes is about what the process takes outside of Go's memory, at most programShare of a
-	// budget: the pages of the program that were read. The kernel counts them, the collector does not.
+	// programBytes is about the memory of the process outside of Go's memory: the pages of the
+	// program that were read. The kernel counts them, but the garbage collector does not. It is at
+	// most 1/programShare of a budget.
 	programBytes = 32 << 20
 	programShare = 8
 )
 
-// smallBudget is the least budget that ordinary loads keep to, up to a quarter. Below it the parts that do not shrink, such as
-// the room for one document of 16 MB, take more than their share.
+// smallBudget is the smallest budget that ordinary loads keep, or exceed by at most a quarter.
+// Below it, parts of fixed size take more than their share, such as the room for one document of 16
+// MB.
 const smallBudget = 192 << 20
 
-// warnOfBudget says that a server with a store on the disk will take more than a small budget.
+// warnOfBudget warns that a server with a store on disk will exceed a small budget.
 func (f *serveFlags) warnOfBudget(log *slog.Logger, budget int64) {
 	if f.memory || budget >= smallBudget {
 		return
 	}
-	log.Warn("The memory budget is small: large documents, aggregations and messages take more than it", "c", "CONTROL",
+	log.Warn("The memory budget is small: large documents, aggregations and messages will exceed it", "c", "CONTROL",
 		"budgetBytes", budget, "smallestThatHoldsBytes", int64(smallBudget))
 }
 
-// memoryBudget returns what --memory-budget gives. Where that is 0 the budget is GOMEMLIMIT, or half of the limit of the
-// control group, or a quarter of the machine's memory.
+// memoryBudget returns the value of --memory-budget. If that is 0, it returns GOMEMLIMIT, half of
+// the limit of the control group, or a quarter of the machine's memory.
 func memoryBudget(given int64) int64 {
 	if given > 0 {
 		return given
@@ -63,8 +66,9 @@ func memoryBudget(given int64) int64 {
 	return min(available/machineShare, maxBudget)
 }
 
-// limitMemory divides a budget among the parts of the server, and makes Go's collector keep to it. A store in memory only
-// grows with its data: its budget is for the rest, and the collector's limit follows the data.
+// limitMemory divides a budget among the parts of the server, and sets the memory limit of Go's
+// garbage collector. A store in memory grows with its data. Then the budget is for the rest, and
+// the collector's limit follows the data.
 func (f *serveFlags) limitMemory(o *sheaf.Options, budget int64) {
 	o.MemoryBudget = budget / 8 * storeEighths
 	o.RequestMemory = max(budget/8*requestEighths, minRequests)

@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 )
 
-// TestSmallBudgetIsWarnedOf warns below the budget that docs/server.md names, and not of a store in memory.
+// TestSmallBudgetIsWarnedOf: there is a warning below the budget that docs/server.md names, but not
+// for a store in memory.
 func TestSmallBudgetIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -28,7 +29,8 @@ func TestSmallBudgetIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestProgramIsInTheBudget leaves room in the budget for what Go's collector does not count.
+// TestProgramIsInTheBudget: the budget leaves room for memory that Go's garbage collector does not
+// count.
 func TestProgramIsInTheBudget(t *testing.T) {
 	given := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(given)

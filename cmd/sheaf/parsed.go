@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// mongoNames are the places of flags in the configuration that getCmdLineOpts shows, by MongoDB's names where it has the
-// option. What is Sheaf's alone stands under sheaf.
+// mongoNames maps flags to their places in the configuration that getCmdLineOpts shows. These are
+// MongoDB's names if it has the option; other flags are under sheaf.
 var mongoNames = map[string]string{
 	"dir":                  "storage.dbPath",
 	"bind":                 "net.bindIp",
@@ -26,8 +26,8 @@ var mongoNames = map[string]string{
 	"config":               "config",
 }
 
-// parsedOptions returns the settings that are not defaults, whatever gave them: the command line, the environment or the
-// configuration file.
+// parsedOptions returns the settings that are not defaults, whether they come from the command
+// line, the environment or the configuration file.
 func parsedOptions(flags *pflag.FlagSet) bson.D {
 	var doc bson.D
 	flags.Visit(func(f *pflag.Flag) {

@@ -13,7 +13,10 @@ func TestParsedOptions(t *testing.T) {
 	if got := parsedOptions(cmd.Flags()); len(got) != 0 {
 		t.Errorf("defaults are shown: %v", got)
 	}
-	if err := cmd.Flags().Parse([]string{"--port", "0", "--dir=/d", "--bind=::1", "--memory", "--slow-ms=7"}); err != nil {
+	if err := cmd.Flags().Parse([]string{
+		"--port", "0", "--dir=/d", "--bind=::1",
+		"--memory", "--slow-ms=7",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	want := bson.D{

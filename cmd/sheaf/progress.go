@@ -10,19 +10,19 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows how far a transfer is, with rate and time left, where a person looks on.
+// progress shows the progress of a transfer on a terminal, with rate and remaining time.
 type progress struct {
-	bar     *progressbar.ProgressBar // nil: nobody looks on
+	bar     *progressbar.ProgressBar // nil: not on a terminal
 	started time.Time
-	held    int64 // steps that the bar was not told of yet
+	held    int64 // steps that the bar does not show yet
 }
 
-// firstShown is when a bar is first drawn. A rate of less time says nothing: the first read fills a
-// buffer within microseconds.
+// firstShown is when a bar is first drawn. Earlier rates would be meaningless, because the first
+// read fills a buffer within microseconds.
 const firstShown = 600 * time.Millisecond
 
-// newProgress returns a bar of so many steps, of an unknown number if negative, on out if that is a
-// terminal.
+// newProgress returns a bar on out, if that is a terminal. A negative number of steps means
+// unknown.
 func newProgress(out io.Writer, quiet bool, steps int64, countsBytes bool) *progress {
 	if quiet || !isTerminal(out) {
 		return &progress{}
@@ -42,10 +42,9 @@ func newProgress(out io.Writer, quiet bool, steps int64, countsBytes bool) *prog
 	return &progress{bar: bar, started: time.Now()}
 }
 
-// shown reports whether it is time to draw the bar.
 func (p *progress) shown() bool { return p.bar != nil && time.Since(p.started) >= firstShown }
 
-// showRate shows the documents of a second. A bar of bytes has a rate of its own.
+// showRate shows documents per second. A bar of bytes has its own rate.
 func showRate(documents bool) progressbar.Option {
 	if documents {
 		return progressbar.OptionShowIts()
@@ -53,13 +52,13 @@ func showRate(documents bool) progressbar.Option {
 	return func(*progressbar.ProgressBar) {}
 }
 
-// isTerminal reports whether a person reads what is written.
+// isTerminal reports whether out is a terminal.
 func isTerminal(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// documents says how many documents have passed.
+// documents shows how many documents have passed.
 func (p *progress) documents(n int64) {
 	if p.shown() {
 		p.flush()
@@ -67,14 +66,14 @@ func (p *progress) documents(n int64) {
 	}
 }
 
-// set moves the bar.
+// set moves the bar to a step.
 func (p *progress) set(n int64) {
 	if p.shown() {
 		_ = p.bar.Set64(n)
 	}
 }
 
-// reader moves the bar by what is read from r.
+// reader moves the bar by the bytes that are read from r.
 func (p *progress) reader(r io.Reader) io.Reader {
 	if p.bar == nil {
 		return r
@@ -82,7 +81,7 @@ func (p *progress) reader(r io.Reader) io.Reader {
 	return io.TeeReader(r, p)
 }
 
-// Write implements io.Writer for reader: it moves the bar by the length of b.
+// Write implements io.Writer for reader. It moves the bar by the length of b.
 func (p *progress) Write(b []byte) (int, error) {
 	p.held += int64(len(b))
 	if p.shown() {
@@ -91,13 +90,13 @@ func (p *progress) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// flush tells the bar of the steps that were held back.
+// flush adds the held steps to the bar.
 func (p *progress) flush() {
 	_ = p.bar.Add64(p.held)
 	p.held = 0
 }
 
-// clear takes the bar off the screen, so that a line can be printed in its place.
+// clear removes the bar from the screen, so that a line can be printed in its place.
 func (p *progress) clear() {
 	if p.bar != nil {
 		_ = p.bar.Clear()

@@ -31,7 +31,7 @@ import (
 // shutdownPatience is how long running commands may take to finish after a signal.
 const shutdownPatience = admin.ShutdownPatience
 
-// serveFlags are the settings of sheaf serve.
+// serveFlags holds the settings of sheaf serve.
 type serveFlags struct {
 	dir            string
 	bind           string
@@ -53,7 +53,8 @@ type serveFlags struct {
 	standalone     bool
 	replSet        string
 	oplogSize      string
-	// budget and oplogBytes are what check read of memoryBudget and oplogSize, 0 for defaults.
+	// budget and oplogBytes are the parsed memoryBudget and oplogSize, 0 for the default. check
+	// sets them.
 	budget, oplogBytes int64
 	advertise          string
 	config             string
@@ -69,8 +70,8 @@ func newServe() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the server",
 		Long: "Run the server until it is interrupted.\n\nEvery flag can also be set in the environment (SHEAF_PORT for --port)" +
-			" and in a YAML file\n(--config) whose keys are the flags' names. The command line wins over the environment, and that" +
-			" over the file.",
+			" and in a YAML file\n(--config), whose keys are the names of the flags. The command line overrides the environment, and the" +
+			" environment\noverrides the file.",
 		Example: "  sheaf serve --dir ~/data --port 27018\n  sheaf serve --memory-budget 256MiB --bind '*'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -80,8 +81,8 @@ func newServe() *cobra.Command {
 			if err := f.check(cmd.Flags().Changed); err != nil {
 				return err
 			}
-			// The reader of the log may end before the server does, as tee does in "sheaf serve | tee log". Without
-			// this the next line to be logged would end the process in the middle of its shutdown.
+			// The reader of the log may end before the server, for example tee in "sheaf serve |
+			// tee log". Without this, the next log line would end the process during its shutdown.
 			signal.Ignore(syscall.SIGPIPE)
 			f.settings = parsedOptions(cmd.Flags())
 			f.stray = strayVariables(cmd.Flags(), os.Environ())
@@ -94,33 +95,34 @@ func newServe() *cobra.Command {
 
 func (f *serveFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.dir, "dir", "sheaf-data", "directory of the data, made where there is none")
+	flags.StringVar(&f.dir, "dir", "sheaf-data", "data directory; created if it does not exist")
 	flags.StringVar(&f.bind, "bind", "127.0.0.1", "addresses to listen on, separated by commas; * for all")
 	flags.IntVar(&f.port, "port", 27017, "TCP port; 0 for a free one, -1 for none")
-	flags.StringVar(&f.unixSocket, "unix-socket", "", "path of a Unix socket to listen on too")
-	flags.BoolVar(&f.memory, "memory", false, "keep the data in memory only and lose it at the end")
+	flags.StringVar(&f.unixSocket, "unix-socket", "", "path of a Unix socket on which to listen as well")
+	flags.BoolVar(&f.memory, "memory", false, "keep the data only in memory, and lose it at the end")
 	flags.StringVar(&f.memoryBudget, "memory-budget", "",
 		"memory for caches, writes and requests together, such as 512MiB (default: GOMEMLIMIT, or half of a container's"+
 			" memory, or a quarter of the machine's, at most 1 GiB)")
 	flags.BoolVar(&f.readyJSON, "ready-json", false, "print one line of JSON with address and uri when ready")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
-	flags.StringVar(&f.logFormat, "log-format", "", "json (mongod's lines) or text (default: text on a terminal, else json)")
+	flags.StringVar(&f.logFormat, "log-format", "", "json (lines like mongod's) or text (default: text on a terminal, else json)")
 	flags.StringVar(&f.logFile, "log-file", "", "file to append the log to (default: standard error)")
-	flags.StringVar(&f.logRotate, "log-rotate", rotateByRename, "what the command logRotate does with the log file: rename it, or reopen its path")
-	flags.IntVar(&f.maxConnections, "max-connections", server.DefaultMaxConnections, "largest number of connections")
-	flags.IntVar(&f.slowMillis, "slow-ms", 100, "log operations that take at least so many milliseconds; -1 for none")
+	flags.StringVar(&f.logRotate, "log-rotate", rotateByRename, "effect of the command logRotate on the log file: rename it, or reopen its path")
+	flags.IntVar(&f.maxConnections, "max-connections", server.DefaultMaxConnections, "maximum number of connections")
+	flags.IntVar(&f.slowMillis, "slow-ms", 100, "log operations that take at least this many milliseconds; -1 for none")
 	flags.StringVar(&f.sync, "sync", "default",
-		"which writes wait for the disk: default (those without a write concern, with j: true or w: majority), on-request (j: true or w: majority), "+
+		"which writes wait for the disk: default (no write concern, j: true or w: majority), on-request (j: true or w: majority), "+
 			"always, never")
-	flags.BoolVar(&f.salvage, "salvage", false, "open a damaged store up to the damage, and lose what was written later")
+	flags.BoolVar(&f.salvage, "salvage", false, "open a damaged store up to the damage, and lose later writes")
 	flags.BoolVar(&f.testCommands, "enable-test-commands", false, "enable commands for tests of drivers, such as configureFailPoint")
 	flags.BoolVar(&f.noScripting, "no-scripting", false, "refuse JavaScript: $where, $function, $accumulator and mapReduce")
-	flags.StringVar(&f.replSet, "replSet", command.DefaultReplicaSet, "name of the replica set whose only member the server is")
+	flags.StringVar(&f.replSet, "replSet", command.DefaultReplicaSet,
+		"name of the replica set; the server is its only member")
 	flags.StringVar(&f.oplogSize, "oplog-size", "",
-		"size of the log of changes of a directory that is made now, such as 2GiB (default: 512MiB); later, replSetResizeOplog changes it")
-	flags.BoolVar(&f.standalone, "standalone", false, "be no replica set: no transactions, retryable writes and change streams")
+		"size of the oplog of a new directory, such as 2GiB (default: 512MiB); later, replSetResizeOplog changes it")
+	flags.BoolVar(&f.standalone, "standalone", false, "do not be a replica set: no transactions, retryable writes or change streams")
 	flags.StringVar(&f.advertise, "advertise", "",
-		"host:port by which clients reach the server, where it is not the address that their connections come to")
+		"host:port at which clients reach the server, if connections arrive at another address")
 	flags.StringVar(&f.config, "config", "", "YAML file with settings")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no greeting, and log warnings and errors only")
 }
@@ -177,10 +179,10 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	return err
 }
 
-// errShutdownCommand says that a client stopped the server.
+// errShutdownCommand is the cause if a client stopped the server.
 var errShutdownCommand = errors.New("a client sent the shutdown command")
 
-// reasonOf says why a server stops: which signal came, that a client asked for it, or what failed.
+// reasonOf returns why a server stops: a signal, a client's command, or a failure.
 func reasonOf(ctx context.Context) string {
 	cause := context.Cause(ctx)
 	if cause == context.Canceled { //nolint:errorlint // the cause that names a signal is also a context.Canceled
@@ -189,7 +191,7 @@ func reasonOf(ctx context.Context) string {
 	return cause.Error()
 }
 
-// farewell is the last line of the log: why the server stopped, and whether its data is whole.
+// farewell logs the last line: why the server stopped, and whether its data is complete.
 func (f *serveFlags) farewell(log *slog.Logger, stderr io.Writer, reason string, err error) {
 	if err != nil {
 		log.Error("Now exiting", "c", "CONTROL", "id", 23138, "exitCode", exitFailure, "reason", reason, "error", err)
@@ -212,7 +214,7 @@ func (f *serveFlags) directory() string {
 	return f.dir
 }
 
-// options turns the flags into the library's options.
+// options converts the flags to the library's options.
 func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 	log, err := f.logger(logTo)
 	if err != nil {
@@ -220,7 +222,8 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 	}
 	o := &sheaf.Options{
 		Logger: log, MaxConnections: f.maxConnections, TestCommands: f.testCommands,
-		NoScripting: f.noScripting, Salvage: f.salvage, Standalone: f.standalone, ReplicaSet: f.replSet, Advertise: f.advertise,
+		NoScripting: f.noScripting, Salvage: f.salvage, Standalone: f.standalone,
+		ReplicaSet: f.replSet, Advertise: f.advertise,
 		SlowOperation: time.Duration(f.slowMillis) * time.Millisecond, CommandLine: os.Args, Settings: f.settings,
 		OplogSize: f.oplogBytes,
 	}
@@ -244,13 +247,14 @@ type ready struct {
 	PID       int      `json:"pid"`
 }
 
-// announce tells where the server can be reached.
+// announce prints and logs the addresses of the server.
 func (f *serveFlags) announce(ls []net.Listener, log *slog.Logger, stdout, stderr io.Writer) {
 	r := ready{PID: os.Getpid(), URI: uriOf(ls[0].Addr()), Address: ls[0].Addr().String()}
 	for _, l := range ls {
 		r.Addresses = append(r.Addresses, l.Addr().String())
 		if tcp, ok := l.Addr().(*net.TCPAddr); ok {
-			log.Info("Waiting for connections", "c", "NETWORK", "id", 23016, "ctx", "listener", "port", tcp.Port, "ssl", "off")
+			log.Info("Waiting for connections", "c", "NETWORK", "id", 23016, "ctx", "listener",
+				"port", tcp.Port, "ssl", "off")
 		}
 	}
 	if f.readyJSON {
@@ -270,7 +274,7 @@ func (f *serveFlags) announce(ls []net.Listener, log *slog.Logger, stdout, stder
 	fmt.Fprintf(stderr, "Sheaf %s is ready. Connect with\n\n    mongosh \"%s\"\n\nData: %s. Stop with Ctrl-C.\n", sheaf.Version, r.URI, where)
 }
 
-// uriOf returns a connection string; an address of all interfaces becomes the loopback address.
+// uriOf returns a connection string. For an address of all interfaces, it has the loopback address.
 func uriOf(a net.Addr) string {
 	host := a.String()
 	switch a := a.(type) {
@@ -284,14 +288,14 @@ func uriOf(a net.Addr) string {
 	return "mongodb://" + host + "/?directConnection=true"
 }
 
-// explainOpen says what to do about a store that cannot be opened.
+// explainOpen says what to do if a store cannot be opened.
 func explainOpen(dir string, err error) error {
 	err = libraryError{err}
 	switch {
 	case errors.Is(err, sheaf.ErrLocked):
 		return fmt.Errorf("%w; or give another --dir", err)
 	case errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("--dir %s: it is not a directory, or lies below a file (%w)", dir, err)
+		return fmt.Errorf("--dir %s: it is not a directory, or is below a file (%w)", dir, err)
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("no permission to use %s: give another --dir (%w)", dir, err)
 	default:

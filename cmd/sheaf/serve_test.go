@@ -24,7 +24,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// start runs sheaf serve with arguments until the test ends and returns its ready line.
+// start runs sheaf serve with arguments until the test ends, and returns its ready line.
 func start(t *testing.T, args ...string) (ready, context.CancelFunc, <-chan error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -59,7 +59,8 @@ func start(t *testing.T, args ...string) (ready, context.CancelFunc, <-chan erro
 
 func pingURI(t *testing.T, uri string, more ...bson.E) error {
 	t.Helper()
-	client, err := mongo.Connect(options.Client().ApplyURI(uri).SetServerMonitoringMode(options.ServerMonitoringModePoll))
+	client, err := mongo.Connect(options.Client().ApplyURI(uri).
+		SetServerMonitoringMode(options.ServerMonitoringModePoll))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +91,9 @@ func TestServe(t *testing.T) {
 func TestShutdownCommandStopsTheServer(t *testing.T) {
 	logFile := filepath.Join(t.TempDir(), "sheaf.log")
 	r, _, done := start(t, "--memory", "--log-file", logFile)
-	client, err := mongo.Connect(options.Client().ApplyURI(r.URI).SetServerMonitoringMode(options.ServerMonitoringModePoll).
-		SetServerSelectionTimeout(time.Second)) // Disconnect looks for the server that was stopped
+	client, err := mongo.Connect(options.Client().ApplyURI(r.URI).
+		SetServerMonitoringMode(options.ServerMonitoringModePoll).
+		SetServerSelectionTimeout(time.Second)) // Disconnect looks for the stopped server
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,8 +104,9 @@ func TestShutdownCommandStopsTheServer(t *testing.T) {
 	if logs, err := filepath.Glob(logFile + "*"); err != nil || len(logs) != 2 {
 		t.Errorf("logs after a rotation: %v %v", logs, err)
 	}
-	// It does not wait for the lock that keeps writers out.
-	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{"fsync", 1}, {"lock", true}}).Err(); err != nil {
+	// It does not wait for the lock that blocks writers.
+	if err := client.Database("admin").
+		RunCommand(t.Context(), bson.D{{"fsync", 1}, {"lock", true}}).Err(); err != nil {
 		t.Error(err)
 	}
 	go func() { _, _ = client.Database("d").Collection("c").InsertOne(context.Background(), bson.D{}) }()
@@ -221,7 +224,7 @@ func TestFlagsOutOfRangeAreRefused(t *testing.T) {
 		"--advertise here: it must be a host and a port":    {"--advertise", "here"},
 		"--advertise h:70000: it must be a host and a port": {"--advertise", "h:70000"},
 		`--bind "127.0.0.1," has an empty address`:          {"--bind", "127.0.0.1,"},
-		"this machine does not know the name":               {"--bind", "no-such-host.invalid"},
+		"this machine cannot resolve the name":              {"--bind", "no-such-host.invalid"},
 	} {
 		if !slices.Contains(args, "--dir") {
 			args = append(args, "--memory")
@@ -250,9 +253,13 @@ func TestBudgetAboveTheMemoryIsRefused(t *testing.T) {
 		budget  int64
 		refused bool
 	}{{available, false}, {available + 1, true}, {1 << 50, true}} {
-		f := serveFlags{memory: true, replSet: "rs0", maxConnections: 1, sync: "default", memoryBudget: strconv.FormatInt(c.budget, 10)}
+		f := serveFlags{
+			memory: true, replSet: "rs0", maxConnections: 1, sync: "default",
+			memoryBudget: strconv.FormatInt(c.budget, 10),
+		}
 		err := f.check(func(string) bool { return false })
-		if refused := err != nil && strings.Contains(err.Error(), "there are only"); refused != c.refused || err != nil && !refused {
+		if refused := err != nil &&
+			strings.Contains(err.Error(), "has only"); refused != c.refused || err != nil && !refused {
 			t.Errorf("%d bytes of %d: %v", c.budget, available, err)
 		}
 	}
@@ -281,11 +288,12 @@ func TestUnixSocketReplacesOnlyADeadSocket(t *testing.T) {
 	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != socketMode {
 		t.Errorf("mode of the socket: %v, %v", info.Mode(), err)
 	}
-	if _, err := listenUnix(t.Context(), socket); err == nil || !strings.Contains(err.Error(), "another server listens") {
+	if _, err := listenUnix(t.Context(), socket); err == nil ||
+		!strings.Contains(err.Error(), "another server listens") {
 		t.Errorf("a socket in use: %v", err)
 	}
 	if unix, ok := l.(*net.UnixListener); ok {
-		unix.SetUnlinkOnClose(false) // as a server that was killed
+		unix.SetUnlinkOnClose(false) // like a server that was killed
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -302,7 +310,10 @@ func TestBindSeveralAddresses(t *testing.T) {
 	} else if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for bind, want := range map[string]int{"0.0.0.0,::": 2, "*": 2, "::": 1, "127.0.0.1,::": 2, "127.0.0.1,127.0.0.1": 1, "127.0.0.1,[::1]": 2} {
+	for bind, want := range map[string]int{
+		"0.0.0.0,::": 2, "*": 2, "::": 1, "127.0.0.1,::": 2,
+		"127.0.0.1,127.0.0.1": 1, "127.0.0.1,[::1]": 2,
+	} {
 		ls, err := listenTCP(t.Context(), bind, 0)
 		if err != nil {
 			t.Errorf("--bind %s: %v", bind, err)
@@ -322,7 +333,8 @@ func TestBindSeveralAddresses(t *testing.T) {
 func TestExposedServerWarns(t *testing.T) {
 	for bind, want := range map[string]int{"127.0.0.1": 0, "0.0.0.0": 1} {
 		r, _, _ := start(t, "--memory", "--bind", bind)
-		client, err := mongo.Connect(options.Client().ApplyURI(r.URI).SetServerMonitoringMode(options.ServerMonitoringModePoll))
+		client, err := mongo.Connect(options.Client().ApplyURI(r.URI).
+			SetServerMonitoringMode(options.ServerMonitoringModePoll))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +342,8 @@ func TestExposedServerWarns(t *testing.T) {
 			Total int      `bson:"totalLinesWritten"`
 			Log   []string `bson:"log"`
 		}
-		err = client.Database("admin").RunCommand(t.Context(), bson.D{{"getLog", "startupWarnings"}}).Decode(&reply)
+		err = client.Database("admin").
+			RunCommand(t.Context(), bson.D{{"getLog", "startupWarnings"}}).Decode(&reply)
 		if err != nil || reply.Total != want || len(reply.Log) != want {
 			t.Errorf("--bind %s: %+v, %v", bind, reply, err)
 		}
@@ -379,7 +392,8 @@ func TestVersionNamesTheCommit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := "(commit " + strings.TrimSpace(string(head)); !strings.HasPrefix(string(out), "sheaf ") || !strings.Contains(string(out), want) {
+		if want := "(commit " + strings.TrimSpace(string(head)); !strings.HasPrefix(string(out), "sheaf ") ||
+			!strings.Contains(string(out), want) {
 			t.Errorf("%s prints %q without %q", arg, out, want)
 		}
 	}

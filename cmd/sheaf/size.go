@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// parseSize reads a number of bytes with an optional unit.
+// parseSize parses a number of bytes with an optional unit.
 func parseSize(text string) (int64, error) {
 	units := []struct {
 		suffix string

@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// ownerOnly does nothing: this system has no modes of sockets.
+// ownerOnly does nothing, because sockets have no modes on this system.
 func ownerOnly(string, string, syscall.RawConn) error { return nil }

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal returns the two ends of a pseudo terminal: the one that a person sees and the one
-// that a program writes to.
+// openTerminal returns the two ends of a pseudo terminal: the screen that a person sees, and the
+// device that a program writes to.
 func openTerminal(t *testing.T) (screen, tty *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -40,8 +40,8 @@ func openTerminal(t *testing.T) (screen, tty *os.File) {
 	return screen, tty
 }
 
-// onTerminal runs sheaf with its standard error on a terminal and returns the output. It calls seen
-// with all output so far whenever more arrives.
+// onTerminal runs sheaf with standard error on a terminal, and returns the output. Whenever output
+// arrives, it calls seen with all output so far.
 func onTerminal(t *testing.T, stdin io.Reader, seen func(text string, p *os.Process), args ...string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -62,7 +62,7 @@ func onTerminal(t *testing.T, stdin io.Reader, seen func(text string, p *os.Proc
 	for buf := make([]byte, 4<<10); ; {
 		n, err := screen.Read(buf)
 		if err != nil {
-			break // nobody has the other end any more
+			break // the other end is closed
 		}
 		text.Write(buf[:n])
 		seen(text.String(), cmd.Process)
@@ -73,7 +73,7 @@ func onTerminal(t *testing.T, stdin io.Reader, seen func(text string, p *os.Proc
 	return text.String()
 }
 
-// TestLogOnATerminal logs text for people, unless another format or a file is asked for.
+// TestLogOnATerminal: a terminal gets text, unless a flag asks for another format or a file.
 func TestLogOnATerminal(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "log")
@@ -104,8 +104,7 @@ func TestLogOnATerminal(t *testing.T) {
 	}
 }
 
-// TestImportShowsProgressOnATerminal imports until there is progress to see, in bytes and
-// documents.
+// TestImportShowsProgressOnATerminal imports until progress is shown, in bytes and in documents.
 func TestImportShowsProgressOnATerminal(t *testing.T) {
 	t.Parallel()
 	in, out := io.Pipe()
@@ -122,18 +121,20 @@ func TestImportShowsProgressOnATerminal(t *testing.T) {
 		}
 	}
 	text := onTerminal(t, in, done, "import", "-", "--dir", filepath.Join(t.TempDir(), "data"), "-c", "c")
-	// No import reads gigabytes a second: such a rate is that of a buffer that was filled.
+	// No import reads gigabytes a second. Such a rate would only measure how fast a buffer was
+	// filled.
 	if !strings.Contains(text, "B/s") || strings.Contains(text, "it/s") || strings.Contains(text, "GB/s") {
 		t.Errorf("the terminal shows %q", text)
 	}
 }
 
-// TestQuietImportShowsNoProgress imports so many documents that a progress bar would be shown, with
-// --quiet: there is none.
+// TestQuietImportShowsNoProgress imports enough documents for a progress bar with --quiet. No bar
+// must appear.
 func TestQuietImportShowsNoProgress(t *testing.T) {
 	t.Parallel()
 	lines := strings.NewReader(strings.Repeat("{\"a\": 1}\n", 1000))
-	text := onTerminal(t, lines, func(string, *os.Process) {}, "import", "-", "--quiet", "--dir", filepath.Join(t.TempDir(), "data"), "-c", "c")
+	text := onTerminal(t, lines, func(string, *os.Process) {}, "import", "-", "--quiet", "--dir",
+		filepath.Join(t.TempDir(), "data"), "-c", "c")
 	if text != "" {
 		t.Errorf("the terminal shows %q", text)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/transfer"
 )
 
-// sheafCommand runs a command line and returns what it printed.
+// sheafCommand runs a command line and returns its output.
 func sheafCommand(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -85,13 +85,15 @@ func TestImportReportsBadLinesAndGoesOn(t *testing.T) {
 	if !strings.Contains(stdout, "2 documents imported") || !strings.Contains(stdout, "2 records failed") {
 		t.Errorf("stdout %q", stdout)
 	}
-	if !strings.Contains(stderr, "people.json:2: not a JSON document") || !strings.Contains(stderr, "people.json:3: E11000") {
+	if !strings.Contains(stderr, "people.json:2: not a JSON document") ||
+		!strings.Contains(stderr, "people.json:3: E11000") {
 		t.Errorf("stderr %q", stderr)
 	}
 	expect(t, stored(t, dir), `{"_id":1,"a":"x"}`, `{"_id":2}`)
 }
 
-// TestImportRoundsNumbersWhenAsked reports a number that loses digits, and rounds it with the flag.
+// TestImportRoundsNumbersWhenAsked reports a number that would lose digits, and rounds it with the
+// flag.
 func TestImportRoundsNumbersWhenAsked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -118,7 +120,8 @@ func TestImportDropAndUpsert(t *testing.T) {
 			t.Fatalf("%v: %v\n%s", args, err, stderr)
 		}
 	}
-	expect(t, stored(t, dir), `{"_id":1,"k":{"n":1},"v":"old"}`, `{"_id":2,"k":{"n":2},"v":"new"}`, `{"k":{"n":3},"v":"new"}`)
+	expect(t, stored(t, dir), `{"_id":1,"k":{"n":1},"v":"old"}`,
+		`{"_id":2,"k":{"n":2},"v":"new"}`, `{"k":{"n":3},"v":"new"}`)
 	if _, stderr, err := sheafCommand(t, "import", second, "--dir", dir, "-c", "c", "--drop"); err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
@@ -137,13 +140,22 @@ func TestExport(t *testing.T) {
 		want string
 	}{
 		{"relaxed", []string{"--sort", `{"_id":-1}`, "--limit", "2"}, "{\"_id\":3}\n{\"_id\":2,\"a\":2.5}\n"},
-		{"canonical", []string{"--canonical", "--query", `{"_id":1}`, "--projection", `{"_id":0,"a":1}`}, "{\"a\":{\"$numberLong\":\"5\"}}\n"},
+		{
+			"canonical",
+			[]string{"--canonical", "--query", `{"_id":1}`, "--projection", `{"_id":0,"a":1}`},
+			"{\"a\":{\"$numberLong\":\"5\"}}\n",
+		},
 		{"array", []string{"--format", "jsonarray", "--skip", "2"}, "[\n{\"_id\":3}\n]\n"},
-		{"csv", []string{"--format", "csv", "--columns", "_id,t.date(02.01.2006),a"}, "_id,t.date(02.01.2006),a\n1,02.01.2020,5\n2,,2.5\n3,,\n"},
+		{
+			"csv",
+			[]string{"--format", "csv", "--columns", "_id,t.date(02.01.2006),a"},
+			"_id,t.date(02.01.2006),a\n1,02.01.2020,5\n2,,2.5\n3,,\n",
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			stdout, stderr, err := sheafCommand(t, append([]string{"export", "-", "--dir", dir, "-c", "c"}, c.args...)...)
+			stdout, stderr, err := sheafCommand(t,
+				append([]string{"export", "-", "--dir", dir, "-c", "c"}, c.args...)...)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, stderr)
 			}
@@ -163,8 +175,8 @@ func TestExport(t *testing.T) {
 	expect(t, stored(t, again), stored(t, dir)...)
 }
 
-// TestFormatsByName imports and exports files whose names tell the format. Of a name that tells
-// none the commands say what they took it for.
+// TestFormatsByName imports and exports files whose names select the format. For other names, the
+// commands must print the format that they chose.
 func TestFormatsByName(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -182,7 +194,8 @@ func TestFormatsByName(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		_, stderr, err := sheafCommand(t, "import", writeFile(t, c.name, c.text), "--dir", dir, "-c", "c")
-		if err != nil || strings.Contains(stderr, c.name+": read as JSON, since its name tells no format") != c.guessed {
+		if err != nil || strings.Contains(stderr,
+			c.name+": read as JSON, since its name tells no format") != c.guessed {
 			t.Errorf("%s: %v\n%s", c.name, err, stderr)
 		}
 		expect(t, stored(t, dir), `{"_id":1,"a":"x"}`)
@@ -192,7 +205,8 @@ func TestFormatsByName(t *testing.T) {
 		}
 		out := filepath.Join(t.TempDir(), c.name)
 		_, stderr, err = sheafCommand(t, append([]string{"export", out}, args...)...)
-		if err != nil || strings.Contains(stderr, c.name+": written as JSON, since its name tells no format") != c.guessed {
+		if err != nil || strings.Contains(stderr,
+			c.name+": written as JSON, since its name tells no format") != c.guessed {
 			t.Errorf("%s: %v\n%s", c.name, err, stderr)
 		}
 		if text, err := os.ReadFile(out); err != nil || string(text) != c.text {
@@ -208,13 +222,31 @@ func TestTransferErrorsSayWhatToDo(t *testing.T) {
 	}{
 		{[]string{"import", "missing.json", "-c", "c"}, "missing.json"},
 		{[]string{"import", "x.json"}, `"collection" not set`},
-		{[]string{"import", writeFile(t, "x.json", "{}"), "-c", "c", "--uri", "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50"}, "sheaf serve"},
-		{[]string{"import", writeFile(t, "x.json", "{}"), "-c", "c", "--format", "xml"}, "use json, jsonarray, csv or tsv"},
-		{[]string{"import", writeFile(t, "x.json", "{}"), "-c", "c", "--uri", "mongodb://127.0.0.1:1/?w=0"}, "leave w=0 out"},
-		{[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", "{"}, "--query is not a document in Extended JSON"},
-		{[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", `{"a": 0.12345678901234567890}`}, "a double does not keep the number 0.12345678901234567890"},
+		{[]string{
+			"import", writeFile(t, "x.json", "{}"), "-c", "c", "--uri",
+			"mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50",
+		}, "sheaf serve"},
+		{
+			[]string{"import", writeFile(t, "x.json", "{}"), "-c", "c", "--format", "xml"},
+			"use json, jsonarray, csv or tsv",
+		},
+		{[]string{
+			"import", writeFile(t, "x.json", "{}"), "-c", "c", "--uri",
+			"mongodb://127.0.0.1:1/?w=0",
+		}, "leave w=0 out"},
+		{
+			[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", "{"},
+			"--query is not a document in Extended JSON",
+		},
+		{
+			[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", `{"a": 0.12345678901234567890}`},
+			"a double does not keep the number 0.12345678901234567890",
+		},
 		{[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", `{"a": 18446744073709551616}`}, "the integer 18446744073709551616 does not fit into 64 bits"},
-		{[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", `{} {}`}, "--query is not a document in Extended JSON"},
+		{
+			[]string{"export", "-", "-c", "c", "--dir", t.TempDir(), "--query", `{} {}`},
+			"--query is not a document in Extended JSON",
+		},
 		{[]string{"export", "x.tsv", "-c", "c", "--dir", t.TempDir()}, "names of its columns"},
 		{[]string{"export", "x.csv", "-c", "c", "--dir", t.TempDir()}, "names of its columns"},
 	}
@@ -225,8 +257,8 @@ func TestTransferErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestUpsertOfRecordsWithoutKey keeps each record that has none of the fields: there is nothing
-// that it could replace.
+// TestUpsertOfRecordsWithoutKey keeps each record that has none of the fields, because it cannot
+// replace any document.
 func TestUpsertOfRecordsWithoutKey(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	in := writeFile(t, "in.json", `{"n":1}
@@ -235,7 +267,8 @@ func TestUpsertOfRecordsWithoutKey(t *testing.T) {
 {"email":"a","n":4}
 {"email":null,"n":5}
 `)
-	if out, _, err := sheafCommand(t, "import", in, "--dir", dir, "-c", "c", "--upsert-fields", "email"); err != nil || !strings.Contains(out, "5 documents imported") {
+	if out, _, err := sheafCommand(t, "import", in, "--dir", dir, "-c", "c", "--upsert-fields", "email"); err != nil ||
+		!strings.Contains(out, "5 documents imported") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	got := stored(t, dir)
@@ -243,15 +276,16 @@ func TestUpsertOfRecordsWithoutKey(t *testing.T) {
 	expect(t, got, `{"email":"a","n":4}`, `{"email":null,"n":5}`, `{"n":1}`, `{"n":2}`)
 }
 
-// TestBadRecordsCostNoOthers: one record that cannot go in keeps no other of its batch out, and is
-// reported with its line, whether documents are inserted or replaced.
+// TestBadRecordsCostNoOthers: a bad record does not prevent other records of its batch, and is
+// reported with its line, for inserts and for replacements.
 func TestBadRecordsCostNoOthers(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	large := strings.Repeat("x", 16<<20)
 	in := writeFile(t, "in.json", strings.Join([]string{
-		`{"_id":1,"k":1}`, `{"$a":1,"k":5}`, `{"n":1,"_id":2}`, `{"_id":1}`, `{"k":2,"_id":1}`, `{"k":3,"t":"` + large + `"}`,
+		`{"_id":1,"k":1}`, `{"$a":1,"k":5}`, `{"n":1,"_id":2}`, `{"_id":1}`, `{"k":2,"_id":1}`,
+		`{"k":3,"t":"` + large + `"}`,
 		`{"t":"` + large + `"}`, `{"_id":3,"k":7}`, `{"_id":3}`,
 	}, "\n"))
 	stdout, stderr, err := sheafCommand(t, "import", in, "--dir", dir, "-c", "c", "--upsert-fields", "k")
@@ -261,7 +295,8 @@ func TestBadRecordsCostNoOthers(t *testing.T) {
 	reported := regexp.MustCompile(`in\.json:\d+`).FindAllString(stderr, -1)
 	slices.Sort(reported)
 	got := stored(t, dir)
-	if len(got)+len(reported) != 9 || !slices.Contains(reported, "in.json:2") || !slices.Contains(reported, "in.json:6") || !slices.Contains(reported, "in.json:7") {
+	if len(got)+len(reported) != 9 || !slices.Contains(reported, "in.json:2") ||
+		!slices.Contains(reported, "in.json:6") || !slices.Contains(reported, "in.json:7") {
 		t.Errorf("stored %.200v, reported %v\n%s", got, reported, stderr)
 	}
 	for line, doc := range map[string]string{
@@ -274,12 +309,12 @@ func TestBadRecordsCostNoOthers(t *testing.T) {
 	}
 }
 
-// TestExportIntoWhatIsNoFile writes into a named pipe and through a symbolic link, and leaves both as
-// they are.
+// TestExportIntoWhatIsNoFile writes into a named pipe and through a symbolic link. Both must stay.
 func TestExportIntoWhatIsNoFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	if _, stderr, err := sheafCommand(t, "import", writeFile(t, "a.json", "{\"_id\":1}\n"), "--dir", dir, "-c", "c"); err != nil {
+	if _, stderr, err := sheafCommand(t, "import", writeFile(t, "a.json", "{\"_id\":1}\n"),
+		"--dir", dir, "-c", "c"); err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
 	target := writeFile(t, "target.json", "old")
@@ -296,7 +331,8 @@ func TestExportIntoWhatIsNoFile(t *testing.T) {
 	if text, err := os.ReadFile(target); err != nil || string(text) != "{\"_id\":1}\n" {
 		t.Errorf("the link's target has %q, %v", text, err)
 	}
-	if _, stderr, err := sheafCommand(t, "export", os.DevNull, "--dir", dir, "-c", "c", "--format", "json"); err != nil {
+	if _, stderr, err := sheafCommand(t, "export", os.DevNull, "--dir", dir, "-c", "c",
+		"--format", "json"); err != nil {
 		t.Errorf("%v\n%s", err, stderr)
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
@@ -304,11 +340,12 @@ func TestExportIntoWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// TestExportReadsOnly makes no store where there is none.
+// TestExportReadsOnly: an export does not create a store.
 func TestExportReadsOnly(t *testing.T) {
 	dir := t.TempDir()
 	for _, of := range []string{dir, filepath.Join(dir, "missing")} {
-		if _, _, err := sheafCommand(t, "export", "-", "--dir", of, "-c", "c"); err == nil || !strings.Contains(err.Error(), "--dir "+of) {
+		if _, _, err := sheafCommand(t, "export", "-", "--dir", of, "-c", "c"); err == nil ||
+			!strings.Contains(err.Error(), "--dir "+of) {
 			t.Errorf("%s: %v", of, err)
 		}
 	}

@@ -21,7 +21,7 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// versionText names the version, and the commit that the program was built from.
+// versionText returns the version, and the commit from which the program was built.
 func versionText() string {
 	return fmt.Sprintf("sheaf %s (commit %s, MongoDB 8.0 compatible, %s, %s/%s)",
 		sheaf.Version, sheaf.Revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -11,7 +11,6 @@ var notClean = []string{
 	".",
 	"CHANGELOG.md",
 	"bench",
-	"cmd/sheaf",
 	"conformance",
 	"conformance/differential",
 	"conformance/driver",
