@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// ErrOptions says that an option of Open is out of its bounds.
+// ErrOptions is returned by Open if an option is out of its bounds.
 var ErrOptions = errors.New("sheaf: an option is out of its bounds")
 
-// check refuses values that no database can run with. Zero is a default.
+// check refuses values with which no database can run. Zero means the default.
 func (o *Options) check() error {
 	for _, option := range []struct {
 		name  string

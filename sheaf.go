@@ -1,4 +1,4 @@
-// Package sheaf is a document database that speaks MongoDB, to embed in a Go program.
+// Package sheaf is an embedded document database that speaks MongoDB's protocol.
 //
 //	db, err := sheaf.Open("data", nil)
 //	if err != nil {
@@ -7,9 +7,10 @@
 //	defer db.Close()
 //	people := db.Client().Database("app").Collection("people")
 //
-// Client is an ordinary client of MongoDB's official driver whose connections are in memory: no port is opened. The same
-// store can be served to other programs with Serve. Several databases may be open in one process, each in a directory of
-// its own; sheaf.Memory stands for a store in memory that ends with Close.
+// Client returns an ordinary client of MongoDB's official driver. Its connections are in memory, so
+// no port is opened. Serve gives other programs access to the same store. A process can open
+// several databases, each in its own directory. With sheaf.Memory in place of a directory, the
+// store is in memory and ends with Close.
 package sheaf
 
 import (
@@ -28,7 +29,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
-	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -41,91 +41,99 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// Memory is the directory that stands for a store in memory.
+// Memory, in place of a directory, opens a store in memory.
 const Memory = ":memory:"
 
-// DefaultMemoryBudget is what an embedded store takes for its cache and unsorted writes.
+// DefaultMemoryBudget is the memory for the cache and the memtables of an embedded store, in bytes.
 const DefaultMemoryBudget = 64 << 20
 
-// DefaultRequestMemory is what all requests of a database may hold together.
+// DefaultRequestMemory is the memory that all requests of a database may hold together, in bytes.
 const DefaultRequestMemory = 512 << 20
 
 // closeTimeout is how long Close lets running commands finish.
 const closeTimeout = 30 * time.Second
 
-// ErrLocked is returned by Open where the directory is open already, in this or another process.
+// ErrLocked is returned by Open if this or another process has the directory open.
 var ErrLocked = storage.ErrLocked
 
 // ErrClosed is returned by Serve after Close.
 var ErrClosed = server.ErrClosed
 
-// SyncPolicy says which writes wait until they are safe from a loss of power. All acknowledged writes survive the death
-// of the process.
+// SyncPolicy says which writes wait until they survive a loss of power. Every acknowledged write
+// survives the death of the process.
 type SyncPolicy int
 
 const (
-	// SyncDefault waits for writes without a write concern, and for those with j: true or w: "majority", as MongoDB's default does. With
-	// Standalone it is SyncOnRequest.
+	// SyncDefault syncs writes without a write concern, and writes with j: true or w: "majority",
+	// like MongoDB's default. With Standalone it means SyncOnRequest.
 	SyncDefault SyncPolicy = iota
-	// SyncOnRequest waits for writes with j: true or w: "majority" only: w: 1 is the write concern of those without one.
+	// SyncOnRequest syncs only writes with j: true or w: "majority". The default write concern is
+	// then w: 1.
 	SyncOnRequest
-	// SyncAlways waits for every write.
+	// SyncAlways syncs every write.
 	SyncAlways
-	// SyncNever waits for none.
+	// SyncNever syncs no write.
 	SyncNever
 )
 
-// Options configure a DB. The zero value is what Open takes for nil.
+// Options configure a DB. Open uses the zero value for nil.
 type Options struct {
-	// MemoryBudget bounds cache and memtables in bytes; DefaultMemoryBudget if zero.
+	// MemoryBudget bounds the cache and the memtables, in bytes. Zero means DefaultMemoryBudget.
 	MemoryBudget int64
-	// RequestMemory bounds what all requests hold together in bytes: messages, replies, sorts, cursors, transactions and the like.
-	// One that finds no room fails with ExceededMemoryLimit. DefaultRequestMemory if zero, no bound if negative.
+	// RequestMemory bounds the memory that all requests hold together, in bytes: messages, replies,
+	// sorts, cursors, transactions and so on. A request that exceeds it fails with
+	// ExceededMemoryLimit. Zero means DefaultRequestMemory, a negative value no limit.
 	RequestMemory int64
-	// ProcessMemory is for a process that does nothing but serve the database: where Go's memory
-	// comes to exceed it, in bytes, requests are ended, but not below the 80 MiB that one large
-	// request needs. The data of a store in memory come on top. Zero is no bound. It does not set
-	// the collector's limit, which is the program's (debug.SetMemoryLimit).
+	// ProcessMemory is for a process that only serves the database, in bytes. When Go's memory
+	// exceeds it, and exceeds the 80 MiB that one large request needs, requests are ended. The data
+	// of a store in memory is added to it. Zero means no limit. ProcessMemory does not set the
+	// limit of Go's garbage collector; that is up to the program (debug.SetMemoryLimit).
 	ProcessMemory int64
-	// CollectorLimit, unless nil, is called with the sum of ProcessMemory and the data of a store in memory when it changes by much:
-	// debug.SetMemoryLimit, say.
+	// CollectorLimit, if not nil, is called with the sum of ProcessMemory and the data of a store
+	// in memory, whenever that sum changes by much. For example, it can be debug.SetMemoryLimit.
 	CollectorLimit func(bytes int64)
-	// Logger gets what happens; nil discards it.
+	// Logger receives the log; nil discards it.
 	Logger *slog.Logger
-	// Sync says which writes wait for the disk.
+	// Sync says which writes are synced to disk.
 	Sync SyncPolicy
-	// Salvage opens a store whose log of writes is damaged up to the damage, where Open returns an error otherwise. What comes after
-	// is lost; the damaged files are kept, with the ending ".damaged", and the Logger says what was cut.
+	// Salvage opens a store with a damaged write-ahead log up to the damage. Without it, Open
+	// returns an error. Later writes are lost. The damaged files are kept, with the ending
+	// ".damaged", and the Logger reports what was cut.
 	Salvage bool
-	// MaxConnections bounds the connections of Serve; 1,000,000 if zero.
+	// MaxConnections bounds the connections of Serve. Zero means 1,000,000.
 	MaxConnections int
-	// MaxOpenFiles is how many data files are kept open, 1,000 if zero. Connections need descriptors beside them.
+	// MaxOpenFiles is how many data files are kept open. Zero means 1,000. Connections need further
+	// descriptors.
 	MaxOpenFiles int
-	// SlowOperation is from when on an operation is logged as slow; 100 ms if zero, none if negative.
+	// SlowOperation is the duration from which an operation is logged as slow. Zero means 100 ms, a
+	// negative value never.
 	SlowOperation time.Duration
-	// Standalone lets the server present itself without a replica set: it has no log of changes, and refuses what needs one, such
-	// as transactions, retryable writes and change streams.
+	// Standalone makes the server a standalone instead of a replica set: it has no oplog, and
+	// refuses features that need one, such as transactions, retryable writes and change streams.
 	Standalone bool
-	// OplogSize is how many bytes of changes are kept for those who follow them, in a database that is made now; 512 MiB if zero. The
+	// OplogSize is the size of the oplog of a new database, in bytes. Zero means 512 MiB. The
 	// command replSetResizeOplog changes it later.
 	OplogSize int64
-	// TestCommands enables commands that make others fail, for tests of drivers.
+	// TestCommands enables commands that make other commands fail, for tests of drivers.
 	TestCommands bool
 	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce. A program that does not import
 	// github.com/sheafdb/sheaf/js has no JavaScript to refuse.
 	NoScripting bool
-	// ReplicaSet is the name of the replica set that the server presents itself as the only member of; "rs0" if empty.
+	// ReplicaSet is the name of the replica set, whose only member is the server. Empty means
+	// "rs0".
 	ReplicaSet string
-	// Advertise is the host and port by which other programs reach what Serve listens on, where they cannot by the address that
-	// their connections come to: behind a forwarded port, unless they connect with directConnection=true.
+	// Advertise is the host and port at which other programs reach the listener of Serve. It is
+	// needed only if connections arrive at another address, for example behind a forwarded port,
+	// and clients do not use directConnection=true.
 	Advertise string
-	// OnShutdown is called when a client on this machine runs the shutdown command, with the time that running commands have to
-	// finish; without it the command is refused.
+	// OnShutdown is called when a client on this machine runs the shutdown command. Running
+	// commands have the time patience to finish. Without OnShutdown the command is refused.
 	OnShutdown func(patience time.Duration)
-	// RotateLog begins the log anew for the command logRotate; without it the command does nothing.
+	// RotateLog starts a new log for the command logRotate. Without it the command has no effect.
 	RotateLog func() error
-	// CommandLine and Settings are what the command getCmdLineOpts shows: the program's arguments, and what they say by the names
-	// of MongoDB's configuration. Without them it shows nothing, because an embedding program's arguments are not for clients.
+	// CommandLine and Settings are the reply to the command getCmdLineOpts: the arguments of the
+	// program, and their meaning under the names of MongoDB's configuration. By default the reply
+	// is empty, because the arguments of an embedding program are not for clients.
 	CommandLine []string
 	Settings    bson.D
 }
@@ -143,7 +151,9 @@ type DB struct {
 	closed bool
 }
 
-// Open opens the database in a directory and makes it where there is none. It fails with ErrOptions if an option is out of its bounds.
+// Open opens the database in a directory, and creates it if it does not exist. It fails with
+// ErrOptions if an option is out of its bounds, and with ErrLocked if the directory is already
+// open.
 func Open(dir string, opts *Options) (*DB, error) {
 	var o Options
 	if opts != nil {
@@ -170,11 +180,13 @@ func Open(dir string, opts *Options) (*DB, error) {
 	return db, nil
 }
 
-// tempName is the directory, inside of a store's own, of what operations write because their memory has no room for it.
+// tempName is the directory for temporary files inside of the store's directory. Operations use it
+// when their memory is not enough.
 const tempName = "_tmp"
 
-// prepareTemp returns the directory for temporary files, without those of a killed process: beside the data, since the system's
-// is a part of the memory on many machines. A store in memory has the system's.
+// prepareTemp returns the directory for temporary files, and removes the files of a killed process.
+// The directory is next to the data, because the system's directory is in memory on many machines.
+// A store in memory uses the system's directory.
 func prepareTemp(dir string) (string, error) {
 	if dir == Memory {
 		return "", nil
@@ -186,7 +198,7 @@ func prepareTemp(dir string) (string, error) {
 	return dir, nil
 }
 
-// logger also keeps the newest lines for getLog.
+// logger returns a logger that also keeps the newest lines for getLog.
 func logger(to *slog.Logger, lines *command.LogBuffer, verbosity *command.Verbosity) *slog.Logger {
 	keep := verbosity.Handler(server.NewLogHandler(lines, slog.LevelInfo))
 	if to == nil {
@@ -206,7 +218,8 @@ func openEngine(dir string, o *Options) (storage.Engine, error) {
 		o.MemoryBudget = DefaultMemoryBudget
 	}
 	engine, err := pebble.Open(dir, pebble.Options{
-		MemoryBudget: o.MemoryBudget, SpareMemory: spareMemory(o), Frugal: o.ProcessMemory > 0, Keep: keyspace.IsRecord, MaxOpenFiles: o.MaxOpenFiles, Logger: o.Logger,
+		MemoryBudget: o.MemoryBudget, SpareMemory: spareMemory(o), Frugal: o.ProcessMemory > 0, Keep: keyspace.IsRecord,
+		MaxOpenFiles: o.MaxOpenFiles, Logger: o.Logger,
 		Salvage: o.Salvage,
 	})
 	if err != nil {
@@ -215,7 +228,8 @@ func openEngine(dir string, o *Options) (storage.Engine, error) {
 	return withSync(engine, o.Sync), nil
 }
 
-func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogBuffer, verbosity *command.Verbosity) (*DB, error) {
+func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogBuffer,
+	verbosity *command.Verbosity) (*DB, error) {
 	parsed, err := bson.Marshal(append(bson.D{}, o.Settings...))
 	if err != nil {
 		return nil, fmt.Errorf("sheaf: Options.Settings: %w", err)
@@ -263,7 +277,7 @@ func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogB
 	return db, nil
 }
 
-// requestMemory returns what bounds the requests, negative for nothing.
+// requestMemory returns the limit for requests, negative for none.
 func requestMemory(o *Options) int64 {
 	if o.RequestMemory == 0 {
 		return DefaultRequestMemory
@@ -279,12 +293,12 @@ func requestBudget(o *Options) *memory.Budget {
 	return nil
 }
 
-// sharedEighths is how much of a process's memory the store and the requests have together; the
-// rest is for garbage.
+// sharedEighths is the part of a process's memory that the store and the requests share, in
+// eighths. The rest is for garbage.
 const sharedEighths = 5
 
-// spareMemory returns how much of the requests' memory the store's caches use as long as no request
-// needs it. Only what the collector counts can go from one to the other: memory outside of Go stays
+// spareMemory returns how much of the requests' memory the store's caches may use while no request
+// needs it. Only memory that Go's garbage collector counts can be lent: memory outside of Go stays
 // with the process when it is freed.
 func spareMemory(o *Options) int64 {
 	if pebble.OutsideGo || o.ProcessMemory <= 0 {
@@ -294,15 +308,15 @@ func spareMemory(o *Options) int64 {
 }
 
 const (
-	// bareMemory is what Go's memory takes, at most, while no request runs.
+	// bareMemory is the most that Go's memory takes while no request runs.
 	bareMemory = 16 << 20
-	// largeRequest is what one request with a document of 16 MB takes.
+	// largeRequest is the memory of one request with a document of 16 MB.
 	largeRequest = 64 << 20
 )
 
-// reliefLimit returns where Go's memory makes the server end requests, 0 for nowhere. It is not
-// below what one large request needs, if RequestMemory admits that request and the container's
-// memory, group, has room for it. A group of 0 is no container.
+// reliefLimit returns the size of Go's memory at which the server ends requests, or 0 for never. It
+// is not below the memory of one large request, if RequestMemory allows such a request and the
+// container's memory, group, has room for it. A group of 0 means no container.
 func reliefLimit(o *Options, group int64) int64 {
 	if o.ProcessMemory <= 0 || o.RequestMemory < 0 {
 		return max(o.ProcessMemory, 0)
@@ -319,7 +333,8 @@ func inMemory(engine storage.Engine) bool {
 	return ok
 }
 
-// dataMemory returns what tells the memory of a store in memory, nil for one on the disk.
+// dataMemory returns a function that reports the memory of a store in memory. It is nil for a store
+// on disk.
 func dataMemory(engine storage.Engine) func() int64 {
 	if !inMemory(engine) {
 		return nil
@@ -345,7 +360,7 @@ func openStore(engine storage.Engine, o *Options) (*table.Store, error) {
 	return schema.OpenLogged(engine, compiler, o.Logger, table.OplogOptions{Size: o.OplogSize})
 }
 
-// replicaSet returns the name of the set, empty for none.
+// replicaSet returns the name of the replica set, empty for none.
 func replicaSet(o *Options) string {
 	switch {
 	case o.Standalone:
@@ -364,14 +379,14 @@ func slowMillis(d time.Duration) int64 {
 	return d.Milliseconds()
 }
 
-// memoryHost is no host that exists: the client's dialer ignores it.
+// memoryHost does not exist: the client's dialer ignores it.
 const (
 	memoryHost = "sheaf.memory:27017"
 	clientURI  = "mongodb://" + memoryHost + "/?directConnection=true"
 )
 
-// Client returns the client of this process: the same one at each call. Close disconnects it. From then on its operations
-// fail at once with mongo.ErrClientDisconnected.
+// Client returns the client of this process, the same one at each call. Close disconnects it. After
+// that, its operations fail at once with mongo.ErrClientDisconnected.
 func (db *DB) Client() *mongo.Client {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -388,7 +403,7 @@ func (db *DB) Client() *mongo.Client {
 	return db.client
 }
 
-// disconnect ends a client. A client that the program has disconnected itself is no error.
+// disconnect ends a client. It is not an error if the program has disconnected the client itself.
 func disconnect(ctx context.Context, client *mongo.Client) error {
 	if err := client.Disconnect(ctx); !errors.Is(err, mongo.ErrClientDisconnected) {
 		return err
@@ -396,26 +411,30 @@ func disconnect(ctx context.Context, client *mongo.Client) error {
 	return nil
 }
 
-// ClientOptions returns options for a further client over connections in memory, for programs that need other settings
-// (an encoding registry, monitors, pool sizes). The caller disconnects such a client before Close.
+// ClientOptions returns options for a further client with connections in memory, for programs that
+// need other settings, such as an encoding registry, monitors or pool sizes. The caller must
+// disconnect such a client before Close.
 func (db *DB) ClientOptions() *options.ClientOptions {
-	// Polling saves the connections that drivers keep for news of the server, of which an embedded database has none. It
-	// also lets Disconnect end at once: a driver that streams sometimes waits 10 s for the answer to its last question.
-	return options.Client().ApplyURI(clientURI).SetDialer(db.memory).SetServerMonitoringMode(options.ServerMonitoringModePoll)
+	// Drivers keep connections to be told about changes of the server. An embedded database has
+	// none, so polling saves these connections. It also lets Disconnect end at once: a driver that
+	// streams sometimes waits 10 s for the reply to its last hello.
+	return options.Client().ApplyURI(clientURI).SetDialer(db.memory).
+		SetServerMonitoringMode(options.ServerMonitoringModePoll)
 }
 
-// Serve accepts connections from other programs until ctx ends or the database is closed. Connections that were accepted
-// live on after ctx; Close ends them.
+// Serve accepts connections from other programs until ctx ends or the database is closed. When ctx
+// ends, accepted connections stay open; Close ends them.
 func (db *DB) Serve(ctx context.Context, l net.Listener) error { return db.server.Serve(ctx, l) }
 
-// Close lets running commands finish, disconnects Client and every other connection, and makes all writes durable.
+// Close waits for running commands, disconnects Client and all other connections, and syncs all
+// writes.
 func (db *DB) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return db.Shutdown(ctx)
 }
 
-// Shutdown is Close with the caller's patience: commands that still run when ctx ends are interrupted.
+// Shutdown is like Close, but interrupts commands that still run when ctx ends.
 func (db *DB) Shutdown(ctx context.Context) error {
 	db.mu.Lock()
 	if db.closed {
@@ -426,7 +445,8 @@ func (db *DB) Shutdown(ctx context.Context) error {
 	client := db.client
 	db.mu.Unlock()
 
-	// The client ends beside the server: each may wait for the other's last answer.
+	// The client and the server must end at the same time: each may wait for the other's last
+	// reply.
 	disconnected := make(chan error, 1)
 	go func() {
 		if client == nil {

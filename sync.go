@@ -2,7 +2,8 @@ package sheaf
 
 import "github.com/sheafdb/sheaf/internal/storage"
 
-// withSync lets a policy replace what single commits ask for.
+// withSync returns an engine that applies a policy to every commit, in place of the commit's own
+// request for a sync.
 func withSync(engine storage.Engine, policy SyncPolicy) storage.Engine {
 	switch policy {
 	case SyncAlways:

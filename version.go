@@ -2,10 +2,11 @@ package sheaf
 
 import "runtime/debug"
 
-// Version is Sheaf's version.
+// Version is the version of Sheaf.
 const Version = "0.1.0"
 
-// Revision returns the commit that the program was built from, or "unknown" if the build did not record it.
+// Revision returns the commit from which the program was built, or "unknown" if the build did not
+// record it.
 func Revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,4 +1,4 @@
-// Package sheaftest gives each test a database of its own, in memory.
+// Package sheaftest gives each test its own database in memory.
 package sheaftest
 
 import (
@@ -9,13 +9,15 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// New returns a client of an empty database that no other test sees. It ends with the test.
+// New returns a client of an empty database that no other test sees. The database is closed when
+// the test ends.
 func New(tb testing.TB) *mongo.Client {
 	tb.Helper()
 	return Open(tb, nil).Client()
 }
 
-// Open is New for tests that want the database itself, or other options.
+// Open is like New, but returns the database itself, and accepts options. Nil options mean the
+// defaults.
 func Open(tb testing.TB, opts *sheaf.Options) *sheaf.DB {
 	tb.Helper()
 	db, err := sheaf.Open(sheaf.Memory, opts)
