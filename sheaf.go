@@ -29,6 +29,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -229,7 +230,8 @@ func openEngine(dir string, o *Options) (storage.Engine, error) {
 }
 
 func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogBuffer,
-	verbosity *command.Verbosity) (*DB, error) {
+	verbosity *command.Verbosity,
+) (*DB, error) {
 	parsed, err := bson.Marshal(append(bson.D{}, o.Settings...))
 	if err != nil {
 		return nil, fmt.Errorf("sheaf: Options.Settings: %w", err)

@@ -12,7 +12,6 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// fleet drives the load with agents.
 func (f *runFlags) fleet() engine.Driver {
 	return &agent.Fleet{Addresses: f.agents, Token: f.resolvedToken()}
 }

@@ -14,11 +14,12 @@ import (
 	"github.com/sheafdb/sheaf/sim/load"
 )
 
-// maxRepeats bounds --repeats: each of them is a run.
+// maxRepeats bounds --repeats. Each repeat is a run.
 const maxRepeats = 1000
 
-// check refuses values that no run can have, before anything runs. It names the flags; the plan's own check, which covers plan
-// files too, does not know them. A zero that was given is refused where it would mean the default.
+// check refuses values that no run can have, before anything runs. Its errors name the flags. The
+// check of the plan covers plan files too, so it does not know the flags. A given zero is refused
+// if it would mean the default.
 func (f *runFlags) check(args []string) error {
 	p, l := &f.plan, &f.load
 	err := cmp.Or(
@@ -52,7 +53,7 @@ func (f *runFlags) check(args []string) error {
 	return f.output.check()
 }
 
-// checkSearch refuses bounds of a search that cannot be, and those of one that nobody asked for.
+// checkSearch refuses impossible bounds of a search, and bounds without --find-limit.
 func checkSearch(s engine.Search, find bool, given func(flag string) bool) error {
 	for _, flag := range []string{"p99", "repeats", "max-users"} {
 		if given(flag) && !find {
@@ -66,7 +67,7 @@ func checkSearch(s engine.Search, find bool, given func(flag string) bool) error
 	)
 }
 
-// within refuses a value of a flag that was given and is out of its bounds.
+// within refuses the value of a given flag if it is out of its bounds.
 func within[T int | time.Duration](given func(flag string) bool, flag string, value, least, most T) error {
 	if !given(flag) || least <= value && value <= most {
 		return nil
@@ -74,7 +75,7 @@ func within[T int | time.Duration](given func(flag string) bool, flag string, va
 	return fmt.Errorf("--%s %v: it must be between %v and %v", flag, value, least, most)
 }
 
-// oneOf refuses a value of a flag that was given and is not one of those that there are.
+// oneOf refuses the value of a given flag if it is not in a list.
 func oneOf(given func(flag string) bool, flag, value string, values ...string) error {
 	if !given(flag) || slices.Contains(values, value) {
 		return nil

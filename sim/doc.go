@@ -1,6 +1,8 @@
-// Package sim is the workload simulator as a program: what `sheaf sim` runs, for a binary of one's own with scenarios of one's own.
+// Package sim is the workload simulator as a program. Use it to build your own program with the
+// commands of `sheaf sim` and your own scenarios:
 //
 //	func main() { sim.Main(append(scenarios.All(), mine)...) }
 //
-// Package scenario says what a scenario is, package engine runs plans of them, package report shows what they have measured.
+// Package scenario defines what a scenario is, package engine runs plans of scenarios, and package
+// report shows the results.
 package sim

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// runFlags are the flags of the commands that run something. Those that are given replace what a plan file says.
+// runFlags are the flags of the commands that run scenarios. A given flag overrides the plan file.
 type runFlags struct {
 	uri, dir string
 	memory   bool
@@ -65,7 +65,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	f.changed = flags.Changed
 }
 
-// makePlan returns the plan of a file, or of scenarios, with the flags.
+// makePlan returns the plan of a file or of scenarios, with the flags applied.
 func (f *runFlags) makePlan(set scenario.Set, args []string) (*engine.Plan, error) {
 	if err := f.check(args); err != nil {
 		return nil, err
@@ -96,14 +96,17 @@ func (f *runFlags) makePlan(set scenario.Set, args []string) (*engine.Plan, erro
 }
 
 // loadFlags are the flags that choose a load.
-var loadFlags = []string{"book", "users", "iterations", "resolution", "shape", "from", "steps", "spread", "delay", "warm-up", "cool-down"}
+var loadFlags = []string{
+	"book", "users", "iterations", "resolution", "shape", "from", "steps", "spread",
+	"delay", "warm-up", "cool-down",
+}
 
-// loadIsOpen reports whether nobody has chosen a load: neither the flags nor a plan file.
+// loadIsOpen reports whether neither a flag nor a plan file chooses a load.
 func (f *runFlags) loadIsOpen(args []string) bool {
 	return !slices.ContainsFunc(loadFlags, f.changed) && !slices.ContainsFunc(args, isFile)
 }
 
-// titleOf names a plan that has no title by its scenarios.
+// titleOf returns the scenarios' names for a plan without a title.
 func titleOf(p *engine.Plan) string {
 	names := make([]string, len(p.Scenarios))
 	for i, e := range p.Scenarios {
@@ -115,12 +118,13 @@ func titleOf(p *engine.Plan) string {
 	return strings.Join(names, ", ")
 }
 
-// isFile tells a plan file from the name of a scenario.
+// isFile reports whether an argument is a plan file, and not the name of a scenario.
 func isFile(arg string) bool {
-	return strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") || strings.ContainsRune(arg, os.PathSeparator)
+	return strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") ||
+		strings.ContainsRune(arg, os.PathSeparator)
 }
 
-// addCompanions adds what usually runs beside the scenarios of a plan, in their databases.
+// addCompanions adds the companions of a plan's scenarios, in the same databases.
 func addCompanions(set scenario.Set, p *engine.Plan) error {
 	var all []engine.Entry
 	for _, e := range p.Scenarios {
@@ -141,7 +145,8 @@ func addCompanions(set scenario.Set, p *engine.Plan) error {
 	}
 	for i, e := range all { // a companion that was asked for belongs to the same database
 		for _, o := range all {
-			if d, err := set.Find(o.Scenario); err == nil && slices.Contains(d.Companion, e.Scenario) && e.Database == "" {
+			if d, err := set.Find(o.Scenario); err == nil &&
+				slices.Contains(d.Companion, e.Scenario) && e.Database == "" {
 				all[i].Database = o.Database
 			}
 		}
@@ -150,7 +155,7 @@ func addCompanions(set scenario.Set, p *engine.Plan) error {
 	return nil
 }
 
-// apply sets what was given on the command line.
+// apply applies the flags of the command line to a plan.
 func (f *runFlags) apply(p *engine.Plan) {
 	switch {
 	case f.uri != "":
@@ -191,7 +196,8 @@ func (f *runFlags) apply(p *engine.Plan) {
 	}
 }
 
-// addParams gives parameters to the scenarios that have them. One that none has is a mistake.
+// addParams sets parameters of the scenarios that have them. A parameter of no scenario is an
+// error.
 func (f *runFlags) addParams(set scenario.Set, p *engine.Plan) error {
 	for _, text := range f.params {
 		name, value, ok := strings.Cut(text, "=")
@@ -243,5 +249,5 @@ func (f *runFlags) resolvedToken() string {
 	return os.Getenv(tokenVariable)
 }
 
-// tokenVariable is the environment variable that has the agents' token.
+// tokenVariable is the environment variable that holds the agents' token.
 const tokenVariable = "SHEAF_SIM_TOKEN"

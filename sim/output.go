@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// output is where results go.
+// output says where results go.
 type output struct {
 	out, html, markdown string
 	json, quiet, book   bool
@@ -31,7 +31,7 @@ func (o *output) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.book, "book", false, "put the books' figures beside: of another machine and era")
 }
 
-// write shows results, and stores them where it was asked for.
+// write prints results, and stores them if a flag asks for it.
 func (o *output) write(cmd *cobra.Command, results ...*result.Result) error {
 	stdout := cmd.OutOrStdout()
 	for _, r := range results {
@@ -56,7 +56,10 @@ func (o *output) write(cmd *cobra.Command, results ...*result.Result) error {
 		}
 	}
 	if o.html != "" {
-		if err := toFile(o.html, func(w io.Writer) error { return report.Page{Book: o.book, Designs: o.designs}.HTML(w, results...) }); err != nil {
+		if err := toFile(o.html,
+			func(w io.Writer) error {
+				return report.Page{Book: o.book, Designs: o.designs}.HTML(w, results...)
+			}); err != nil {
 			return err
 		}
 	}
@@ -76,7 +79,7 @@ func (o *output) write(cmd *cobra.Command, results ...*result.Result) error {
 	return nil
 }
 
-// store writes one result to a file, several, or one, to a directory, each under its scenarios' names.
+// store writes one result to a file, or several to a directory, each under its scenarios' names.
 func (o *output) store(results []*result.Result) error {
 	if len(results) == 1 && !isDir(o.out) {
 		return toFile(o.out, results[0].Write)
@@ -96,7 +99,7 @@ func (o *output) store(results []*result.Result) error {
 	return nil
 }
 
-// toFile writes a file; one that cannot be written whole is said.
+// toFile writes a file, and returns an error if it cannot be written completely.
 func toFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -168,7 +171,9 @@ func newCompare() *cobra.Command {
 				return err
 			}
 			if html != "" {
-				if err := toFile(html, func(w io.Writer) error { return report.Page{Book: book}.HTML(w, results...) }); err != nil {
+				if err := toFile(html, func(w io.Writer) error {
+					return report.Page{Book: book}.HTML(w, results...)
+				}); err != nil {
 					return err
 				}
 			}

@@ -77,12 +77,12 @@ func newRun(with withSet) *cobra.Command {
 	return cmd
 }
 
-// defaultMemory is what a run whose load nobody has chosen may take of Go's memory: 512 MB with
-// what the store allocates beside it. At the limit it collects garbage more often.
+// defaultMemory bounds Go's memory in a run without a given load. With the store's other memory,
+// the process takes 512 MB. At the limit, Go collects garbage more often.
 const defaultMemory = 384 << 20
 
-// boundMemory lets the process keep to defaultMemory, unless GOMEMLIMIT says otherwise, until the
-// returned function is called.
+// boundMemory sets the limit of Go's memory to defaultMemory, unless GOMEMLIMIT is set. The
+// returned function resets it.
 func boundMemory() (release func()) {
 	before := debug.SetMemoryLimit(-1)
 	if before != math.MaxInt64 {
@@ -92,7 +92,7 @@ func boundMemory() (release func()) {
 	return func() { debug.SetMemoryLimit(before) }
 }
 
-// runner returns what runs plans, with what shows them.
+// runner returns a Runner that prints notes and progress.
 func (f *runFlags) runner(cmd *cobra.Command, set scenario.Set) engine.Runner {
 	r := engine.Runner{Set: set}
 	if !f.quiet {
@@ -116,15 +116,17 @@ func (f *runFlags) run(cmd *cobra.Command, set scenario.Set, p *engine.Plan) (*r
 	return f.runner(cmd, set).Run(cmd.Context(), p)
 }
 
-// runOrSearch runs a plan, or searches its limit.
-func (f *runFlags) runOrSearch(cmd *cobra.Command, set scenario.Set, p *engine.Plan, find bool, search engine.Search) (*result.Result, error) {
+// runOrSearch runs a plan, or searches for its limit.
+func (f *runFlags) runOrSearch(cmd *cobra.Command, set scenario.Set, p *engine.Plan, find bool,
+	search engine.Search,
+) (*result.Result, error) {
 	if find {
 		return f.runner(cmd, set).FindLimit(cmd.Context(), p, search)
 	}
 	return f.run(cmd, set, p)
 }
 
-// verdict is an error if a result is not whole or not right.
+// verdict returns an error if a result is partial or wrong.
 func verdict(results ...*result.Result) error {
 	for _, r := range results {
 		if wrong := r.Wrong(); len(wrong) > 0 {
@@ -140,15 +142,17 @@ func verdict(results ...*result.Result) error {
 	return nil
 }
 
-// failures is an error if users failed. Residents are cut at the end of every run: that is no
-// failure.
+// failures returns an error if users failed. Residents are cut at the end of every run, which is
+// not a failure.
 func failures(r *result.Result) error {
 	for _, s := range r.Scenarios {
 		if s.Failed > 0 {
-			return fmt.Errorf("%w: %d of %d users of %s; see the column errors", ErrFailed, s.Failed, s.Started, s.Label)
+			return fmt.Errorf("%w: %d of %d users of %s; see the column errors",
+				ErrFailed, s.Failed, s.Started, s.Label)
 		}
 		if s.Cut > 0 && !s.Load.Resident {
-			return fmt.Errorf("%w: %d of %d users of %s did not end within the grace", ErrFailed, s.Cut, s.Started, s.Label)
+			return fmt.Errorf("%w: %d of %d users of %s did not end within the grace",
+				ErrFailed, s.Cut, s.Started, s.Label)
 		}
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// Main runs the simulator with these scenarios and ends the program. Its exit code is 0 if the run was whole,
-// no user failed, and the invariants held.
+// Main runs the simulator with these scenarios and ends the program. Its exit code is 0 if the run
+// was complete, no user failed, and the invariants held.
 func Main(definitions ...*scenario.Definition) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	cmd := Command(definitions...)
@@ -28,13 +28,14 @@ func Main(definitions ...*scenario.Definition) {
 	stop()
 }
 
-// Errors that say that a run has measured something, but not what was asked for.
+// These errors mean that a run has measurements, but is not valid.
 var (
-	// ErrPartial says that the run is not whole.
+	// ErrPartial is returned if the run was not complete.
 	ErrPartial = errors.New("the run is partial")
-	// ErrWrong says that invariants do not hold behind the run: whatever it has measured, the design is not right.
+	// ErrWrong is returned if invariants are broken after the run. The design is then wrong,
+	// whatever the figures are.
 	ErrWrong = engine.ErrWrong
-	// ErrFailed says that users failed, or did not come to an end in time.
+	// ErrFailed is returned if users failed, or did not end in time.
 	ErrFailed = errors.New("users failed")
 )
 
@@ -50,7 +51,7 @@ func Command(definitions ...*scenario.Definition) *cobra.Command {
 			"  sheaf sim run transfer --uri mongodb://127.0.0.1:27017 --find-limit\n" +
 			"  sheaf sim versus cart",
 		SilenceUsage: true,
-		Args:         cobra.NoArgs, // or a subcommand that does not exist would print the help and succeed
+		Args:         cobra.NoArgs, // otherwise an unknown subcommand would print the help and succeed
 		RunE:         func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	set, err := scenario.NewSet(definitions...)
@@ -62,9 +63,10 @@ func Command(definitions ...*scenario.Definition) *cobra.Command {
 			return fn(set, cmd, args)
 		}
 	}
-	cmd.AddCommand(newList(with), newShow(with), newRun(with), newReport(), newCompare(), newVersus(with), newAgent(with))
+	cmd.AddCommand(newList(with), newShow(with), newRun(with), newReport(), newCompare(),
+		newVersus(with), newAgent(with))
 	return cmd
 }
 
-// withSet makes what runs a command of a function that knows the scenarios.
+// withSet turns a function that needs the scenarios into a function that runs a command.
 type withSet = func(func(scenario.Set, *cobra.Command, []string) error) func(*cobra.Command, []string) error

@@ -26,7 +26,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenarios"
 )
 
-// visits is a scenario of one's own: users leave their names in a book. With lose, one in two is
+// visits is a custom scenario: users leave their names in a book. With lose, every second name is
 // lost.
 type visits struct {
 	book *mongo.Collection
@@ -36,7 +36,7 @@ type visits struct {
 
 func (v *visits) Setup(context.Context) error { return nil }
 
-// bounded says that a user has seen a memory limit.
+// bounded says that a user has found a memory limit set.
 var bounded atomic.Bool
 
 func (v *visits) Run(ctx context.Context, u *scenario.User) error {
@@ -59,25 +59,35 @@ func (v *visits) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violat
 	if err != nil || n == t.Counts["signed"] {
 		return nil, err
 	}
-	return []patterns.Violation{{Rule: "everybody who signed is in the book", Collection: "book", Detail: fmt.Sprintf("%d of %d", n, t.Counts["signed"])}}, nil
+	return []patterns.Violation{{
+		Rule: "everybody who signed is in the book", Collection: "book",
+		Detail: fmt.Sprintf("%d of %d", n, t.Counts["signed"]),
+	}}, nil
 }
 
 func (v *visits) Teardown(context.Context) error { return nil }
 
 func definitions() []*scenario.Definition {
 	open := func(env scenario.Env) (scenario.Scenario, error) {
-		return &visits{book: env.DB.Collection("book"), lose: env.Params.Bool("lose"), fail: env.Params.Bool("fail")}, nil
+		return &visits{
+			book: env.DB.Collection("book"), lose: env.Params.Bool("lose"),
+			fail: env.Params.Bool("fail"),
+		}, nil
 	}
 	lose := scenario.Param{Name: "lose", Doc: "lose every second signature", Default: false}
 	fail := scenario.Param{Name: "fail", Doc: "one user fails", Default: false}
 	return []*scenario.Definition{
 		{
-			Name: "guest-book", Aliases: []string{"visitors"}, Title: "sign a guest book", Doc: "A user signs.", Group: "guests", Users: 10,
+			Name: "guest-book", Aliases: []string{"visitors"}, Title: "sign a guest book",
+			Doc: "A user signs.", Group: "guests", Users: 10,
 			Params: []scenario.Param{lose, fail}, New: open,
 		},
 		{
-			Name: "guest-host", Title: "a host", Doc: "Stays.", Group: "guests", Users: 1, Resident: true, Companion: []string{"guest-book"}, Params: []scenario.Param{lose},
-			New: func(env scenario.Env) (scenario.Scenario, error) { return &host{book: env.DB.Collection("book")}, nil },
+			Name: "guest-host", Title: "a host", Doc: "Stays.", Group: "guests", Users: 1, Resident: true,
+			Companion: []string{"guest-book"}, Params: []scenario.Param{lose},
+			New: func(env scenario.Env) (scenario.Scenario, error) {
+				return &host{book: env.DB.Collection("book")}, nil
+			},
 		},
 	}
 }
@@ -102,7 +112,7 @@ func (h *host) Check(_ context.Context, t scenario.Tally) ([]patterns.Violation,
 
 func (h *host) Teardown(context.Context) error { return nil }
 
-// run runs the command, and returns what it printed.
+// run runs the command, and returns its output.
 func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	cmd := sim.Command(definitions()...)
@@ -114,16 +124,17 @@ func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	return out.String(), errOut.String(), err
 }
 
-// short is a run of 20 users.
+// short returns the arguments of a run with 20 users.
 func short(args ...string) []string {
 	return append([]string{"run", "--memory", "--iterations", "2", "--resolution", "20ms"}, args...)
 }
 
-// TestListAndShow name what there is.
+// TestListAndShow: list and show print the scenarios.
 func TestListAndShow(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"list": "guest-book", "list guests": "guest-host", "show visitors": "lose every second signature", "show guest-host": "Runs beside: guest-book",
+		"list": "guest-book", "list guests": "guest-host", "show visitors": "lose every second signature",
+		"show guest-host": "Runs beside: guest-book",
 	} {
 		out, _, err := run(t, strings.Fields(args)...)
 		if err != nil || !strings.Contains(out, want) {
@@ -132,7 +143,7 @@ func TestListAndShow(t *testing.T) {
 	}
 }
 
-// TestMistakes say what would be right.
+// TestMistakes: the error for a mistake says what would be right.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ args, want string }{
@@ -181,12 +192,13 @@ func TestRunAndReport(t *testing.T) {
 	if out, _, err := run(t, "compare", stored, stored); err != nil || !strings.Contains(out, "guest-book") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, errOut, err := run(t, short("guest-book", "--json", "--quiet")...); err != nil || errOut != "" || !strings.HasPrefix(out, "{") {
+	if out, errOut, err := run(t, short("guest-book", "--json", "--quiet")...); err != nil || errOut != "" ||
+		!strings.HasPrefix(out, "{") {
 		t.Errorf("%v\n%s\n%s", err, out, errOut)
 	}
 }
 
-// TestWrong has a scenario that loses half of its documents, fast: it fails.
+// TestWrong: a scenario that loses half of its documents fails, however fast it is.
 func TestWrong(t *testing.T) {
 	t.Parallel()
 	out, _, err := run(t, short("guest-book", "-p", "guest-book.lose=true")...)
@@ -195,7 +207,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestFailedUsers makes the exit code say that users failed.
+// TestFailedUsers: the exit code says that users failed.
 func TestFailedUsers(t *testing.T) {
 	t.Parallel()
 	out, _, err := run(t, short("guest-book", "-p", "fail=true")...)
@@ -204,13 +216,14 @@ func TestFailedUsers(t *testing.T) {
 	}
 }
 
-// TestDefaultRun chooses its load, says how long it takes, and has the whole load only if asked for
-// it.
+// TestDefaultRun: the run chooses its load and prints how long it takes. It uses the whole load
+// only if a flag asks for it.
 func TestDefaultRun(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
 	out, notes, err := run(t, "run", "guest-book", "--memory")
-	if err != nil || !strings.Contains(notes, "the run takes about 12 s") || !strings.Contains(out, "for a schedule of 10.0 s") {
+	if err != nil || !strings.Contains(notes, "the run takes about 12 s") ||
+		!strings.Contains(out, "for a schedule of 10.0 s") {
 		t.Errorf("%v\n%s\n%s", err, notes, out)
 	}
 	if !bounded.Load() {
@@ -218,7 +231,7 @@ func TestDefaultRun(t *testing.T) {
 	}
 }
 
-// TestContestsAreListed by versus without a name.
+// TestContestsAreListed: versus without a name lists the contests.
 func TestContestsAreListed(t *testing.T) {
 	t.Parallel()
 	out, _, err := run(t, "versus")
@@ -227,18 +240,20 @@ func TestContestsAreListed(t *testing.T) {
 	}
 }
 
-// TestCompanions run beside what needs them, unless it is to be alone.
+// TestCompanions: companions run together with the scenarios that need them, unless a flag says
+// otherwise.
 func TestCompanions(t *testing.T) {
 	t.Parallel()
 	if out, _, err := run(t, short("guest-host")...); err != nil || !strings.Contains(out, "guest-book") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, _, err := run(t, short("guest-host", "--alone")...); !errors.Is(err, sim.ErrWrong) || strings.Contains(out, "guest-book") {
+	if out, _, err := run(t, short("guest-host", "--alone")...); !errors.Is(err, sim.ErrWrong) ||
+		strings.Contains(out, "guest-book") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// TestPlanFile reads a plan; flags win.
+// TestPlanFile: flags override a plan file.
 func TestPlanFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "plan.yaml")
@@ -252,7 +267,8 @@ func TestPlanFile(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	r, err := result.ReadFile(stored)
-	if err != nil || r.Title != "two books" || r.Scenarios[0].Started != 6 || r.Scenarios[1].Started != 6 || r.Scenarios[1].Latency.Count() != 5 || r.Options.Seed != 7 {
+	if err != nil || r.Title != "two books" || r.Scenarios[0].Started != 6 || r.Scenarios[1].Started != 6 ||
+		r.Scenarios[1].Latency.Count() != 5 || r.Options.Seed != 7 {
 		t.Errorf("%v %+v", err, r)
 	}
 	if err := os.WriteFile(file, []byte("scenarois: []\n"), 0o600); err != nil {
@@ -303,7 +319,7 @@ func TestVersus(t *testing.T) {
 	}
 }
 
-// TestAgent drives a load by an agent of the command line.
+// TestAgent runs a load with an agent started from the command line.
 func TestAgent(t *testing.T) {
 	t.Parallel()
 	db, err := sheaf.Open(sheaf.Memory, nil)
@@ -330,7 +346,10 @@ func TestAgent(t *testing.T) {
 	if _, err := fmt.Fscanf(out, "agent on %s\ntoken %s\n", &address, &token); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"run", "guest-book", "--uri", "mongodb://" + l.Addr().String(), "--iterations", "2", "--resolution", "20ms", "--json", "--agents", address, "--token"}
+	args := []string{
+		"run", "guest-book", "--uri", "mongodb://" + l.Addr().String(), "--iterations", "2",
+		"--resolution", "20ms", "--json", "--agents", address, "--token",
+	}
 	text, _, err := run(t, append(args, token)...)
 	if err != nil || !strings.Contains(text, address) {
 		t.Errorf("%v\n%s", err, text)

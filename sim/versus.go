@@ -19,7 +19,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenarios"
 )
 
-// maxRounds bounds --rounds: a round takes at least a second for each design.
+// maxRounds bounds --rounds. A round takes at least a second for each design.
 const maxRounds = 1000
 
 func newVersus(with withSet) *cobra.Command {
@@ -83,8 +83,10 @@ func findContest(name string) (scenarios.Contest, error) {
 	return scenarios.Contest{}, fmt.Errorf("there is no contest %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// contest runs the variants, in rounds, and returns a result for each.
-func (f *runFlags) contest(cmd *cobra.Command, set scenario.Set, c scenarios.Contest, rounds int) ([]*result.Result, error) {
+// contest runs the variants in rounds, and returns a result for each.
+func (f *runFlags) contest(cmd *cobra.Command, set scenario.Set, c scenarios.Contest,
+	rounds int,
+) ([]*result.Result, error) {
 	plans, err := f.plans(cmd, set, c)
 	if err != nil {
 		return nil, err
@@ -93,7 +95,7 @@ func (f *runFlags) contest(cmd *cobra.Command, set scenario.Set, c scenarios.Con
 	for round := range rounds {
 		for k := range c.Variants {
 			i := (k + round) % len(c.Variants)
-			if results[i] != nil || k > 0 { // the first run follows nothing
+			if results[i] != nil || k > 0 { // nothing ran before the first run
 				if err := rest(cmd.Context()); err != nil {
 					return nil, err
 				}
@@ -112,10 +114,11 @@ func (f *runFlags) contest(cmd *cobra.Command, set scenario.Set, c scenarios.Con
 	return results, nil
 }
 
-// rest lets what the run before has left behind (compactions, closed connections) come to an end.
+// rest waits for the after-effects of the preceding run: compactions and closed connections.
 func rest(ctx context.Context) error { return patterns.SystemClock{}.Sleep(ctx, time.Second) }
 
-// plans returns the plans of the variants. If nobody has chosen a load, all get the least of those that they bear.
+// plans returns the plans of the variants. Without a given load, all get the smallest load among
+// their limits.
 func (f *runFlags) plans(cmd *cobra.Command, set scenario.Set, c scenarios.Contest) ([]*engine.Plan, error) {
 	plans, least := make([]*engine.Plan, len(c.Variants)), 0
 	for i := range c.Variants {
@@ -156,7 +159,7 @@ func (f *runFlags) variant(set scenario.Set, c scenarios.Contest, i int) (*engin
 	return p, nil
 }
 
-// addRound adds what a further round has measured.
+// addRound adds the measurements of a further round.
 func addRound(to, r *result.Result) {
 	for i, s := range r.Scenarios {
 		t := to.Scenarios[i]
@@ -178,7 +181,7 @@ func addRound(to, r *result.Result) {
 	}
 }
 
-// measure is something that designs are compared by: less is better.
+// measure is a figure for the comparison of designs; less is better.
 type measure struct {
 	name string
 	of   func(*result.Result) time.Duration
@@ -206,7 +209,8 @@ func measures() []measure {
 	}
 }
 
-// standing tells which design wins where, and what the overlap test says about each pair with the winner.
+// standing prints which design is best in each figure, and the result of the overlap test for each
+// pair with the winner.
 func standing(out io.Writer, results []*result.Result) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprint(w, "\n")

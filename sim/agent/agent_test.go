@@ -31,7 +31,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// token is that of all agents of these tests.
+// token is the token of all agents of these tests.
 const token = "the token of the tests"
 
 // agentEnv makes the test binary an agent, for a test that kills it.
@@ -48,7 +48,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is an agent until its standard input ends, which is when its test does. It prints where it listens.
+// process runs an agent until its standard input ends, that is, until the test ends. It prints its
+// address.
 func process() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,7 +68,8 @@ func process() error {
 	return agent.Serve(ctx, l, agent.Config{Token: token, Set: set})
 }
 
-// visits is a scenario whose users insert a document each, after a rest, which for every other one is twice as long; every tenth fails.
+// visits is a scenario whose users each insert a document after a rest. Every second user rests
+// twice as long; every tenth fails.
 type visits struct {
 	docs *mongo.Collection
 	rest time.Duration
@@ -94,14 +96,17 @@ func (s *visits) Run(ctx context.Context, u *scenario.User) error {
 func (s *visits) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	n, err := s.docs.CountDocuments(ctx, bson.D{})
 	if want := t.Counts["inserted"]; n < want || n > want+t.Cut {
-		return []patterns.Violation{{Rule: "all are there", Detail: fmt.Sprintf("%d, not %d to %d", n, want, want+t.Cut)}}, err
+		return []patterns.Violation{{
+			Rule:   "all are there",
+			Detail: fmt.Sprintf("%d, not %d to %d", n, want, want+t.Cut),
+		}}, err
 	}
 	return nil, err
 }
 
 func (s *visits) Teardown(context.Context) error { return nil }
 
-// watchers are residents who find the last document of the visitors when they leave.
+// watchers are residents who, when they leave, look for the last document of the visitors.
 type watchers struct {
 	visits
 	until int64
@@ -118,7 +123,10 @@ func (s *watchers) Run(ctx context.Context, u *scenario.User) error {
 
 func (s *watchers) Check(_ context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	if t.Counts["seen"] != t.Started {
-		return []patterns.Violation{{Rule: "all have seen the last", Detail: fmt.Sprintf("%d of %d", t.Counts["seen"], t.Started)}}, nil
+		return []patterns.Violation{{
+			Rule:   "all have seen the last",
+			Detail: fmt.Sprintf("%d of %d", t.Counts["seen"], t.Started),
+		}}, nil
 	}
 	return nil, nil
 }
@@ -126,12 +134,19 @@ func (s *watchers) Check(_ context.Context, t scenario.Tally) ([]patterns.Violat
 func scenarios() (scenario.Set, error) {
 	rest := scenario.Param{Name: "rest", Default: time.Duration(0), Max: 60}
 	return scenario.NewSet(
-		&scenario.Definition{Name: "visit", Users: 20, Params: []scenario.Param{rest}, New: func(env scenario.Env) (scenario.Scenario, error) {
-			return &visits{env.DB.Collection("docs"), env.Params.Duration("rest")}, nil
-		}},
-		&scenario.Definition{Name: "watch", Users: 3, Resident: true, Params: []scenario.Param{{Name: "until", Default: 0}}, New: func(env scenario.Env) (scenario.Scenario, error) {
-			return &watchers{visits{docs: env.DB.Collection("docs")}, int64(env.Params.Int("until"))}, nil
-		}},
+		&scenario.Definition{
+			Name: "visit", Users: 20, Params: []scenario.Param{rest},
+			New: func(env scenario.Env) (scenario.Scenario, error) {
+				return &visits{env.DB.Collection("docs"), env.Params.Duration("rest")}, nil
+			},
+		},
+		&scenario.Definition{
+			Name: "watch", Users: 3, Resident: true,
+			Params: []scenario.Param{{Name: "until", Default: 0}},
+			New: func(env scenario.Env) (scenario.Scenario, error) {
+				return &watchers{visits{docs: env.DB.Collection("docs")}, int64(env.Params.Int("until"))}, nil
+			},
+		},
 	)
 }
 
@@ -147,7 +162,8 @@ func set(t *testing.T) scenario.Set {
 // serve serves a database, and returns its URI.
 func serve(t *testing.T) string {
 	t.Helper()
-	return listen(t, sheaftest.Open(t, &sheaf.Options{}).Serve, func(addr string) string { return "mongodb://" + addr + "/?directConnection=true" })
+	return listen(t, sheaftest.Open(t, &sheaf.Options{}).Serve,
+		func(addr string) string { return "mongodb://" + addr + "/?directConnection=true" })
 }
 
 // listen serves on loopback until the test ends.
@@ -206,10 +222,13 @@ func spawn(t *testing.T) (address string, p *os.Process) {
 }
 
 func plan(uri, rest string, l load.Load) *engine.Plan {
-	return &engine.Plan{Target: uri, Seed: 3, Scenarios: []engine.Entry{{Scenario: "visit", Parameters: map[string]any{"rest": rest}, Load: l}}}
+	return &engine.Plan{
+		Target: uri, Seed: 3,
+		Scenarios: []engine.Entry{{Scenario: "visit", Parameters: map[string]any{"rest": rest}, Load: l}},
+	}
 }
 
-// TestSameTotals runs a plan in one process, and with two agents: both measure the same users.
+// TestSameTotals: one process and two agents measure the same users of a plan.
 func TestSameTotals(t *testing.T) {
 	t.Parallel()
 	uri := serve(t)
@@ -229,19 +248,25 @@ func TestSameTotals(t *testing.T) {
 		docs[i] = all(t, uri, p.Scenarios[0].Database)
 	}
 	want, fleet := got[0].Scenarios[0], got[1].Scenarios[0]
-	if fleet.Started != want.Started || fleet.Succeeded != want.Succeeded || fleet.Failed != want.Failed || fleet.Cut != 0 || fleet.Counts["inserted"] != want.Counts["inserted"] {
+	if fleet.Started != want.Started || fleet.Succeeded != want.Succeeded || fleet.Failed != want.Failed ||
+		fleet.Cut != 0 || fleet.Counts["inserted"] != want.Counts["inserted"] {
 		t.Errorf("%+v\nnot\n%+v", fleet.Measured, want.Measured)
 	}
-	if !fleet.Check.OK() || !want.Check.OK() || got[1].Partial != "" || fleet.Errors["no luck"] != want.Errors["no luck"] {
+	if !fleet.Check.OK() || !want.Check.OK() || got[1].Partial != "" ||
+		fleet.Errors["no luck"] != want.Errors["no luck"] {
 		t.Errorf("%+v %+v %q %v", fleet.Check, want.Check, got[1].Partial, fleet.Errors)
 	}
-	if fleet.Latency.Count() != want.Latency.Count() || fleet.Steps["insert"].Count() != want.Steps["insert"].Count() || fleet.Lateness.Count() != want.Lateness.Count() {
+	if fleet.Latency.Count() != want.Latency.Count() ||
+		fleet.Steps["insert"].Count() != want.Steps["insert"].Count() ||
+		fleet.Lateness.Count() != want.Lateness.Count() {
 		t.Errorf("%d latencies, not %d", fleet.Latency.Count(), want.Latency.Count())
 	}
 	ended := int64(0)
 	for i, s := range fleet.Series {
 		ended += s.Ended
-		if i < len(want.Series) && i < l.Iterations && (s.Started != want.Series[i].Started || s.Failed != want.Series[i].Failed || s.Latency.Count() != want.Series[i].Latency.Count()) {
+		if i < len(want.Series) && i < l.Iterations &&
+			(s.Started != want.Series[i].Started || s.Failed != want.Series[i].Failed ||
+				s.Latency.Count() != want.Series[i].Latency.Count()) {
 			t.Errorf("slot %d: %+v, not %+v", i, s, want.Series[i])
 		}
 	}
@@ -251,7 +276,8 @@ func TestSameTotals(t *testing.T) {
 	if !slices.EqualFunc(docs[0], docs[1], func(a, b bson.D) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
 		t.Errorf("other documents: %d and %d", len(docs[0]), len(docs[1]))
 	}
-	if a := got[1].Agents; len(a) != 2 || a[0].Address != one || a[0].Lost != "" || a[1].Lost != "" || got[1].ClientCPUSeconds != a[0].CPUSeconds+a[1].CPUSeconds {
+	if a := got[1].Agents; len(a) != 2 || a[0].Address != one || a[0].Lost != "" || a[1].Lost != "" ||
+		got[1].ClientCPUSeconds != a[0].CPUSeconds+a[1].CPUSeconds {
 		t.Errorf("%+v", a)
 	}
 }
@@ -264,7 +290,8 @@ func all(t *testing.T, uri, database string) (out []bson.D) {
 		t.Fatal(err)
 	}
 	defer end()
-	cur, err := client.Database(database).Collection("docs").Aggregate(t.Context(), bson.A{bson.D{{"$sort", bson.D{{"_id", 1}}}}})
+	cur, err := client.Database(database).Collection("docs").
+		Aggregate(t.Context(), bson.A{bson.D{{"$sort", bson.D{{"_id", 1}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +301,8 @@ func all(t *testing.T, uri, database string) (out []bson.D) {
 	return out
 }
 
-// TestKilled kills one of two agents in the middle: the other goes on, and the report says what is not known.
+// TestKilled kills one of two agents during a run. The other continues, and the report says which
+// users are unknown.
 func TestKilled(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -293,7 +321,7 @@ func TestKilled(t *testing.T) {
 					t.Error(err)
 				}
 			case killed > 0 && p.Elapsed > at+2*time.Second && p.Parts[0].Started > killed:
-				cancel() // the other has gone on
+				cancel() // the other has continued
 			}
 		},
 	}.Run(ctx, plan(uri, "200ms", load.Load{Iterations: 600, Users: 40}))
@@ -305,7 +333,8 @@ func TestKilled(t *testing.T) {
 		t.Errorf("killed after %d: %+v", killed, s.Measured)
 	}
 	a := r.Agents
-	if len(a) != 2 || !strings.Contains(a[0].Lost, "is not known") || !strings.HasPrefix(a[0].Lost, "after ") || a[1].Lost != "" || !strings.Contains(r.Partial, "1 of 2 agents lost: "+victim) {
+	if len(a) != 2 || !strings.Contains(a[0].Lost, "is not known") || !strings.HasPrefix(a[0].Lost, "after ") ||
+		a[1].Lost != "" || !strings.Contains(r.Partial, "1 of 2 agents lost: "+victim) {
 		t.Errorf("%+v %q", a, r.Partial)
 	}
 	if !s.Check.OK() {
@@ -320,7 +349,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestEndedAgent ends an agent as Ctrl-C does: what it has measured is whole.
+// TestEndedAgent ends an agent like Ctrl-C. Its measurements are complete.
 func TestEndedAgent(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -335,25 +364,30 @@ func TestEndedAgent(t *testing.T) {
 	}, func(addr string) string { return addr })
 	ctx, cancel := context.WithCancel(t.Context())
 	left := time.Duration(0)
-	r, err := engine.Runner{Set: all, Driver: &agent.Fleet{Addresses: []string{address, other}, Token: token}, Progress: func(p load.Progress) {
-		switch {
-		case left == 0 && p.Parts[0].Started > 10:
-			left = p.Elapsed
-			close(leaving)
-		case left > 0 && p.Elapsed > left+2*time.Second:
-			cancel()
-		}
-	}}.Run(ctx, plan(uri, "100ms", load.Load{Iterations: 600, Users: 20}))
+	r, err := engine.Runner{
+		Set: all, Driver: &agent.Fleet{Addresses: []string{address, other}, Token: token},
+		Progress: func(p load.Progress) {
+			switch {
+			case left == 0 && p.Parts[0].Started > 10:
+				left = p.Elapsed
+				close(leaving)
+			case left > 0 && p.Elapsed > left+2*time.Second:
+				cancel()
+			}
+		},
+	}.Run(ctx, plan(uri, "100ms", load.Load{Iterations: 600, Users: 20}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := r.Scenarios[0]
-	if !strings.Contains(r.Agents[0].Lost, "ended on its own machine") || r.Agents[1].Lost != "" || s.Started != s.Succeeded+s.Failed+s.Cut || !s.Check.OK() || r.Partial == "" {
+	if !strings.Contains(r.Agents[0].Lost, "ended on its own machine") || r.Agents[1].Lost != "" ||
+		s.Started != s.Succeeded+s.Failed+s.Cut || !s.Check.OK() || r.Partial == "" {
 		t.Errorf("%+v %+v %+v %q", r.Agents, s.Measured, s.Check, r.Partial)
 	}
 }
 
-// TestInterrupted stops the monitor: what all have measured is whole, and the agents take the next job.
+// TestInterrupted stops the monitor. The measurements of all agents are complete, and the agents
+// accept the next job.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	uri := serve(t)
@@ -368,31 +402,42 @@ func TestInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := r.Scenarios[0]
-	if r.Partial != "interrupted" || s.Started <= 10 || s.Started >= 1200 || s.Cut == 0 || s.Started != s.Succeeded+s.Failed+s.Cut || !s.Check.OK() || r.Agents[0].Lost+r.Agents[1].Lost != "" {
+	if r.Partial != "interrupted" || s.Started <= 10 || s.Started >= 1200 || s.Cut == 0 ||
+		s.Started != s.Succeeded+s.Failed+s.Cut || !s.Check.OK() || r.Agents[0].Lost+r.Agents[1].Lost != "" {
 		t.Errorf("%q %+v %+v %+v", r.Partial, s.Measured, s.Check, r.Agents)
 	}
-	r, err = engine.Runner{Set: set(t), Driver: fleet}.Run(t.Context(), plan(uri, "0s", load.Load{Iterations: 1, Resolution: 100 * time.Millisecond, Users: 20}))
+	r, err = engine.Runner{Set: set(t), Driver: fleet}.Run(t.Context(),
+		plan(uri, "0s", load.Load{Iterations: 1, Resolution: 100 * time.Millisecond, Users: 20}))
 	if err != nil || r.Scenarios[0].Started != 20 || r.Partial != "" {
 		t.Error(r, err)
 	}
 }
 
-// TestResidents lets residents stay until the visitors of all agents have left: those of the second agent leave a second later than those of the first.
+// TestResidents: residents stay until the visitors of all agents have left. The visitors of the
+// second agent leave a second later than the visitors of the first.
 func TestResidents(t *testing.T) {
 	t.Parallel()
 	p := plan(serve(t), "1s", load.Load{Iterations: 2, Resolution: 500 * time.Millisecond, Users: 4})
 	p.Scenarios[0].Database = "shared"
-	p.Scenarios = append(p.Scenarios, engine.Entry{Scenario: "watch", Database: "shared", Parameters: map[string]any{"until": 7}, Load: load.Load{Users: 5}})
-	r, err := engine.Runner{Set: set(t), Driver: &agent.Fleet{Addresses: []string{start(t), start(t)}, Token: token}}.Run(t.Context(), p)
+	p.Scenarios = append(p.Scenarios,
+		engine.Entry{
+			Scenario: "watch", Database: "shared",
+			Parameters: map[string]any{"until": 7}, Load: load.Load{Users: 5},
+		})
+	r, err := engine.Runner{
+		Set:    set(t),
+		Driver: &agent.Fleet{Addresses: []string{start(t), start(t)}, Token: token},
+	}.Run(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := r.Scenarios[1]; !w.Check.OK() || w.Started != 5 || w.Succeeded != 5 || r.Partial != "" || r.Scenarios[0].Succeeded != 8 {
+	if w := r.Scenarios[1]; !w.Check.OK() || w.Started != 5 || w.Succeeded != 5 || r.Partial != "" ||
+		r.Scenarios[0].Succeeded != 8 {
 		t.Errorf("%+v %+v %q", w.Measured, w.Check, r.Partial)
 	}
 }
 
-// TestRefused is refused before anything happens.
+// TestRefused: invalid jobs are refused before anything happens.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	uri, good := serve(t), start(t)
@@ -410,21 +455,32 @@ func TestRefused(t *testing.T) {
 		target string
 		want   string
 	}{
-		"embedded":    {agent.Fleet{Addresses: []string{good}, Token: token}, engine.Embedded, `cannot reach the target "embedded"`},
-		"memory":      {agent.Fleet{Addresses: []string{good}, Token: token}, engine.Memory, "sheaf serve"},
-		"no token":    {agent.Fleet{Addresses: []string{good}}, uri, "invalid token"},
-		"wrong token": {agent.Fleet{Addresses: []string{good}, Token: "another one, as long"}, uri, good + ": sim: invalid token"},
-		"no agents":   {agent.Fleet{Token: token}, uri, "no address"},
-		"twice":       {agent.Fleet{Addresses: []string{good, good}, Token: token}, uri, "one twice"},
-		"gone":        {agent.Fleet{Addresses: []string{good, host(gone)}, Token: token}, uri, "refused"},
-		"no agent":    {agent.Fleet{Addresses: []string{host(none)}, Token: token}, uri, "it is no agent"},
-		"build":       {agent.Fleet{Addresses: []string{good, host(other)}, Token: token}, uri, `it is build "another"`},
+		"embedded": {
+			agent.Fleet{Addresses: []string{good}, Token: token},
+			engine.Embedded,
+			`cannot reach the target "embedded"`,
+		},
+		"memory":   {agent.Fleet{Addresses: []string{good}, Token: token}, engine.Memory, "sheaf serve"},
+		"no token": {agent.Fleet{Addresses: []string{good}}, uri, "invalid token"},
+		"wrong token": {
+			agent.Fleet{Addresses: []string{good}, Token: "another one, as long"},
+			uri,
+			good + ": sim: invalid token",
+		},
+		"no agents": {agent.Fleet{Token: token}, uri, "no address"},
+		"twice":     {agent.Fleet{Addresses: []string{good, good}, Token: token}, uri, "one twice"},
+		"gone":      {agent.Fleet{Addresses: []string{good, host(gone)}, Token: token}, uri, "refused"},
+		"no agent":  {agent.Fleet{Addresses: []string{host(none)}, Token: token}, uri, "it is no agent"},
+		"build":     {agent.Fleet{Addresses: []string{good, host(other)}, Token: token}, uri, `it is build "another"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := plan(c.target, "0s", load.Load{Iterations: 1, Resolution: 10 * time.Millisecond, Users: 1})
 			p.Scenarios[0].Database = "refused"
-			r, err := engine.Runner{Set: set(t), Driver: &c.fleet, Note: func(line string) { t.Error(line) }}.Run(t.Context(), p)
+			r, err := engine.Runner{
+				Set: set(t), Driver: &c.fleet,
+				Note: func(line string) { t.Error(line) },
+			}.Run(t.Context(), p)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v %v", r, err)
 			}
@@ -442,19 +498,21 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestBusy takes one job at a time, and ends it when its monitor has gone.
+// TestBusy: an agent accepts one job at a time, and ends it when its monitor is gone.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	uri, address := serve(t), start(t)
 	job := engine.Job{Settings: engine.Settings{Target: uri, PoolSize: 1}, Shares: 1, Parts: []engine.JobPart{{
-		Scenario: "visit", Label: "visit", Database: "busy", Load: load.Load{Iterations: 600, Users: 10}.WithDefaults(1),
+		Scenario: "visit", Label: "visit", Database: "busy",
+		Load: load.Load{Iterations: 600, Users: 10}.WithDefaults(1),
 	}}}
 	post := func(ctx context.Context, path string, body any) *http.Response {
 		text, err := json.Marshal(body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+path, strings.NewReader(string(text)))
+		q, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+path,
+			strings.NewReader(string(text)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -471,7 +529,10 @@ func TestBusy(t *testing.T) {
 	if a := post(monitor, "/v1/job", ask); a.StatusCode != http.StatusOK {
 		t.Fatal(a.Status)
 	}
-	for path, want := range map[string]int{"/v1/job/two/stop": http.StatusNotFound, "/v1/job/one/dance": http.StatusNotFound, "/v1/job/one/start": http.StatusNoContent} {
+	for path, want := range map[string]int{
+		"/v1/job/two/stop":  http.StatusNotFound,
+		"/v1/job/one/dance": http.StatusNotFound, "/v1/job/one/start": http.StatusNoContent,
+	} {
 		if a := post(t.Context(), path, nil); a.StatusCode != want {
 			t.Errorf("%s: %s", path, a.Status)
 		}
@@ -480,12 +541,14 @@ func TestBusy(t *testing.T) {
 		t.Error(a.Status)
 	}
 	die()
-	for post(t.Context(), "/v1/job/one/start", nil).StatusCode != http.StatusNotFound { // until the agent has seen it
+	// until the agent has noticed it
+	for post(t.Context(), "/v1/job/one/start", nil).StatusCode != http.StatusNotFound {
 		time.Sleep(20 * time.Millisecond)
 	}
 	job.Settings.Target = "/etc"
 	for name, body := range map[string]any{
-		"directory": map[string]any{"id": "one", "job": job}, "no id": map[string]any{"job": job}, "no job": "job", "field": map[string]any{"id": "one", "jobs": 1},
+		"directory": map[string]any{"id": "one", "job": job}, "no id": map[string]any{"job": job}, "no job": "job",
+		"field": map[string]any{"id": "one", "jobs": 1},
 		"large": strings.Repeat("x", 5<<20),
 	} {
 		if a := post(t.Context(), "/v1/job", body); a.StatusCode != http.StatusBadRequest {
@@ -494,7 +557,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestSilent loses an agent that says nothing any more.
+// TestSilent: an agent that sends nothing counts as lost.
 func TestSilent(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -503,7 +566,10 @@ func TestSilent(t *testing.T) {
 	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/v1/about":
-			_ = json.NewEncoder(w).Encode(agent.About{Protocol: agent.Protocol, Format: result.Format, Build: engine.Build(), Scenarios: []string{"visit"}})
+			_ = json.NewEncoder(w).Encode(agent.About{
+				Protocol: agent.Protocol, Format: result.Format,
+				Build: engine.Build(), Scenarios: []string{"visit"},
+			})
 		case r.URL.Path == "/v1/job":
 			_, _ = io.Copy(io.Discard, r.Body)
 			_, _ = io.WriteString(w, `{"type":"ready"}`+"\n")
@@ -514,13 +580,18 @@ func TestSilent(t *testing.T) {
 		}
 	}))
 	t.Cleanup(silent.Close)
-	fleet := &agent.Fleet{Addresses: []string{good, strings.TrimPrefix(silent.URL, "http://")}, Token: token, Silence: 5 * time.Second}
-	r, err := engine.Runner{Set: set(t), Driver: fleet}.Run(t.Context(), plan(uri, "0s", load.Load{Iterations: 2, Resolution: 100 * time.Millisecond, Users: 10}))
+	fleet := &agent.Fleet{
+		Addresses: []string{good, strings.TrimPrefix(silent.URL, "http://")},
+		Token:     token, Silence: 5 * time.Second,
+	}
+	r, err := engine.Runner{Set: set(t), Driver: fleet}.Run(t.Context(),
+		plan(uri, "0s", load.Load{Iterations: 2, Resolution: 100 * time.Millisecond, Users: 10}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-started
-	if s := r.Scenarios[0]; s.Started != 10 || !strings.Contains(r.Agents[1].Lost, "it was silent for 5s") || !strings.Contains(r.Partial, "1 of 2 agents") || !s.Check.OK() {
+	if s := r.Scenarios[0]; s.Started != 10 || !strings.Contains(r.Agents[1].Lost, "it was silent for 5s") ||
+		!strings.Contains(r.Partial, "1 of 2 agents") || !s.Check.OK() {
 		t.Errorf("%+v %+v %q", s.Measured, r.Agents, r.Partial)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// drive is a load that agents drive.
+// drive is a load that agents run.
 type drive struct {
 	*Fleet
 	job    engine.Job
@@ -24,14 +24,14 @@ type drive struct {
 
 	begun    bool
 	begin    time.Time
-	released bool // the residents
+	released bool // the residents were told to leave
 	unheard  []int64
 }
 
-// loop listens to the agents until all have ended.
+// loop handles the messages of the agents until all agents have ended.
 func (d *drive) loop(ctx context.Context) error {
 	stop := ctx.Done()
-	var late <-chan time.Time // when agents that were told to stop have had time enough
+	var late <-chan time.Time // fires when stopped agents have had enough time
 	for !d.every(ended) {
 		select {
 		case e := <-d.events:
@@ -54,7 +54,7 @@ func (d *drive) loop(ctx context.Context) error {
 	return nil
 }
 
-// every says whether all agents are at least so far.
+// every reports whether all agents have reached a state.
 func (d *drive) every(s state) bool {
 	for _, r := range d.all {
 		if r.state < s {
@@ -64,7 +64,8 @@ func (d *drive) every(s state) bool {
 	return true
 }
 
-// tell tells all agents something, at once, and does not wait: who does not hear it will be missed by its stream.
+// tell sends a command to all agents at once. It does not wait: if an agent misses the command, its
+// stream shows that.
 func (d *drive) tell(what string) {
 	for _, r := range d.all {
 		if r.state < ended {
@@ -77,7 +78,8 @@ func (d *drive) tell(what string) {
 	}
 }
 
-// take notes what an agent has said. Before the load has begun, one that cannot take part ends it.
+// take handles the message of an agent. If the load has not begun, an agent that cannot take part
+// ends it.
 func (d *drive) take(e event) error {
 	r := e.from
 	if r.state == ended {
@@ -98,7 +100,8 @@ func (d *drive) take(e event) error {
 	case e.err != nil:
 		d.lose(r, e.err)
 	case e.said.Type == typeDone && e.said.Ended != "":
-		r.lost = fmt.Sprintf("after %.1f s: %s; what it had measured is in the result", d.elapsed().Seconds(), e.said.Ended)
+		r.lost = fmt.Sprintf("after %.1f s: %s; what it had measured is in the result",
+			d.elapsed().Seconds(), e.said.Ended)
 	}
 	if e.err != nil || e.said.Parts != nil {
 		d.report(d.progress())
@@ -106,7 +109,7 @@ func (d *drive) take(e event) error {
 	return nil
 }
 
-// hear takes a message.
+// hear stores the measurements of a message.
 func (r *remote) hear(m message, at time.Duration) error {
 	if m.Parts != nil {
 		measured, err := unpack(m.Parts, r.measured)
@@ -126,7 +129,8 @@ func (r *remote) hear(m message, at time.Duration) error {
 	return nil
 }
 
-// next starts the users when all agents are ready, and lets the residents go when all visitors have left.
+// next starts the users when all agents are ready, and ends the residents when all visitors have
+// left.
 func (d *drive) next() {
 	switch {
 	case !d.begun && d.every(waiting):
@@ -141,7 +145,7 @@ func (d *drive) next() {
 	}
 }
 
-// elapsed is the time since the start.
+// elapsed returns the time since the start.
 func (d *drive) elapsed() time.Duration {
 	if !d.begun {
 		return 0
@@ -149,7 +153,8 @@ func (d *drive) elapsed() time.Duration {
 	return d.clock.Now().Sub(d.begin)
 }
 
-// lose gives an agent up. Users who were under way when it last told count as cut; of those it may have started since then, nothing is known.
+// lose gives up an agent. The users that were active in its last message count as cut. Users that
+// it started after that are unknown.
 func (d *drive) lose(r *remote, why error) {
 	if r.state == ended {
 		return
@@ -173,13 +178,13 @@ func (d *drive) lose(r *remote, why error) {
 	r.cancel(why)
 }
 
-// share is how many users an agent starts at most: visitors, or residents.
+// share returns the largest number of users that an agent starts: visitors or residents.
 func (d *drive) share(part, number int) int64 {
 	l, n := d.job.Parts[part].Load, len(d.all)
 	return max(l.Total(d.job.Seed, number, n), int64((l.Users+n-1-number)/n))
 }
 
-// merged adds up what agents have measured.
+// merged adds up the measurements of agents.
 func merged(all [][]*result.Measured) []*result.Measured {
 	out := make([]*result.Measured, len(all[0]))
 	for i := range out {
@@ -191,7 +196,7 @@ func merged(all [][]*result.Measured) []*result.Measured {
 	return out
 }
 
-// states is what was heard of each agent. Nobody changes it any more.
+// states returns the newest measurements of each agent. They do not change any more.
 func (d *drive) states() [][]*result.Measured {
 	out := make([][]*result.Measured, len(d.all))
 	for i, r := range d.all {
@@ -220,7 +225,7 @@ func (d *drive) progress() load.Progress {
 	return p
 }
 
-// driven is what all have measured.
+// driven returns the measurements of all agents.
 func (d *drive) driven() engine.Driven {
 	out := engine.Driven{Parts: merged(d.states()), Unheard: d.unheard}
 	var lost []string

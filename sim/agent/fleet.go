@@ -20,19 +20,20 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// DefaultSilence is after how long without a word an agent is lost.
+// DefaultSilence is how long an agent may send nothing before it counts as lost.
 const DefaultSilence = 15 * time.Second
 
-// ErrAgents says that a load cannot be driven by agents, or not by these.
+// ErrAgents is returned if agents cannot run a load, or these agents cannot.
 var ErrAgents = errors.New("sim: agents")
 
-// Fleet is several agents that drive a load together. It implements engine.Driver.
+// Fleet is a group of agents that run a load together. It implements engine.Driver.
 type Fleet struct {
-	// Addresses are hosts, with the port if it is not DefaultPort.
+	// Addresses are the hosts of the agents, each with its port if that is not DefaultPort.
 	Addresses []string
-	// Token is that of all agents.
+	// Token is the token of all agents.
 	Token string
-	// Silence is after how long without a word an agent is lost; zero: DefaultSilence.
+	// Silence is how long an agent may send nothing before it counts as lost. Zero means
+	// DefaultSilence.
 	Silence time.Duration
 	Clock   patterns.Clock
 }
@@ -44,14 +45,18 @@ func (f *Fleet) silence() time.Duration {
 	return DefaultSilence
 }
 
-// errNotReachable says that a target is in the process of the monitor, where agents cannot reach it.
+// errNotReachable is the error for a target in the process of the monitor, which agents cannot
+// reach.
 func errNotReachable(s engine.Settings) error {
 	return fmt.Errorf("%w: they cannot reach the target %q: start a server ('sheaf serve') and give its URI (mongodb://…), as all agents reach it", ErrAgents, s.Name())
 }
 
-// remotes are the agents. The second result ends their connections.
+// remotes returns the agents, and a function that closes their connections.
 func (f *Fleet) remotes(ctx context.Context) ([]*remote, func()) {
-	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: patience}).DialContext, ResponseHeaderTimeout: f.silence()}
+	transport := &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: patience}).DialContext,
+		ResponseHeaderTimeout: f.silence(),
+	}
 	out := make([]*remote, len(f.Addresses))
 	for i, address := range f.Addresses {
 		r := &remote{f: f, number: i, address: address, client: &http.Client{Transport: transport}, id: rand.Text()}
@@ -66,7 +71,7 @@ func (f *Fleet) remotes(ctx context.Context) ([]*remote, func()) {
 	}
 }
 
-// each calls fn for all of them at once, and joins what goes wrong.
+// each calls fn for all agents at once, and joins the errors.
 func each(all []*remote, fn func(*remote) error) error {
 	errs := make([]error, len(all))
 	var done sync.WaitGroup
@@ -81,7 +86,8 @@ func each(all []*remote, fn func(*remote) error) error {
 	return errors.Join(errs...)
 }
 
-// Prepare implements engine.Preparer: it looks whether every agent answers, is of this version, and has the scenarios.
+// Prepare implements engine.Preparer. It checks that every agent answers, has this version, and has
+// the scenarios.
 func (f *Fleet) Prepare(ctx context.Context, job engine.Job) error {
 	if err := checkToken(f.Token); err != nil {
 		return err
@@ -89,7 +95,8 @@ func (f *Fleet) Prepare(ctx context.Context, job engine.Job) error {
 	if !job.Settings.IsURI() {
 		return errNotReachable(job.Settings)
 	}
-	if sorted := slices.Sorted(slices.Values(f.Addresses)); len(sorted) == 0 || len(slices.Compact(sorted)) < len(f.Addresses) {
+	if sorted := slices.Sorted(slices.Values(f.Addresses)); len(sorted) == 0 ||
+		len(slices.Compact(sorted)) < len(f.Addresses) {
 		return fmt.Errorf("%w: no address, or one twice: %s", ErrAgents, strings.Join(f.Addresses, ", "))
 	}
 	all, end := f.remotes(ctx)
@@ -103,7 +110,7 @@ func (f *Fleet) Prepare(ctx context.Context, job engine.Job) error {
 	})
 }
 
-// suits says whether an agent measures as this program would.
+// suits reports why an agent would not measure like this program, or nil.
 func suits(a About, job engine.Job) error {
 	if a.Protocol != Protocol || a.Format != result.Format || a.Build != engine.Build() {
 		return fmt.Errorf("it is build %q (protocol %d, format %d), this is %q (%d, %d): run the same program everywhere",
@@ -117,12 +124,14 @@ func suits(a About, job engine.Job) error {
 	return nil
 }
 
-// Drive implements engine.Driver. The client of this process has no part in it.
-func (f *Fleet) Drive(ctx context.Context, _ *mongo.Client, job engine.Job, report func(load.Progress)) (engine.Driven, error) {
+// Drive implements engine.Driver. It does not use the client of this process.
+func (f *Fleet) Drive(ctx context.Context, _ *mongo.Client, job engine.Job,
+	report func(load.Progress),
+) (engine.Driven, error) {
 	if err := f.Prepare(ctx, job); err != nil {
 		return engine.Driven{}, err
 	}
-	// The end of ctx stops the agents; only then their streams end.
+	// The end of ctx stops the agents. Their streams must stay open until they have ended.
 	all, end := f.remotes(context.WithoutCancel(ctx))
 	d := &drive{Fleet: f, job: job, all: all, events: make(chan event), report: report, clock: f.Clock}
 	if d.clock == nil {

@@ -15,17 +15,17 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// errStopped is why a job ends that its monitor has stopped.
+// errStopped is the reason why a job ended that its monitor has stopped.
 var errStopped = errors.New("the monitor has stopped it")
 
-// job is a job under way at an agent.
+// job is a job that an agent executes.
 type job struct {
 	*server
 	id     string
 	job    engine.Job
-	ctx    context.Context // ends with the connection, with Serve, and when the monitor says so
+	ctx    context.Context // ends with the connection, with Serve, or by the monitor's command
 	cancel context.CancelCauseFunc
-	// starts and leaves end when the monitor has said start and leave.
+	// starts and leaves end when the monitor sends start and leave.
 	starts, leaves context.Context
 	started, left  context.CancelFunc
 
@@ -38,14 +38,17 @@ type job struct {
 }
 
 func newJob(s *server, w http.ResponseWriter, r *http.Request, in request) *job {
-	j := &job{server: s, id: in.ID, job: in.Job, to: json.NewEncoder(w), stream: http.NewResponseController(w), sent: make([][]*result.Slot, len(in.Job.Parts))}
+	j := &job{
+		server: s, id: in.ID, job: in.Job, to: json.NewEncoder(w), stream: http.NewResponseController(w),
+		sent: make([][]*result.Slot, len(in.Job.Parts)),
+	}
 	j.ctx, j.cancel = context.WithCancelCause(r.Context())
 	j.starts, j.started = context.WithCancel(context.Background())
 	j.leaves, j.left = context.WithCancel(context.Background())
 	return j
 }
 
-// run does the job, and says how it ended.
+// run executes the job, and returns how it ended.
 func (j *job) run() (how string) {
 	defer j.started()
 	defer j.left()
@@ -73,7 +76,7 @@ func (j *job) run() (how string) {
 	return "done"
 }
 
-// drive drives the load, and returns the last message.
+// drive runs the load, and returns the last message.
 func (j *job) drive() message {
 	client, disconnect, err := j.job.Settings.Connect(j.ctx)
 	if err != nil {
@@ -96,7 +99,7 @@ func (j *job) drive() message {
 	return out
 }
 
-// ready says that all is prepared, and waits for the start.
+// ready tells the monitor that everything is prepared, and waits for the start.
 func (j *job) ready(ctx context.Context) error {
 	j.send(message{Type: typeReady})
 	select {
@@ -107,7 +110,8 @@ func (j *job) ready(ctx context.Context) error {
 	}
 }
 
-// stay says that the visitors have left, and waits for those of the other agents.
+// stay tells the monitor that the visitors have left, and waits for the visitors of the other
+// agents.
 func (j *job) stay(ctx context.Context) {
 	j.send(message{Type: typeVisited})
 	select {
@@ -116,7 +120,7 @@ func (j *job) stay(ctx context.Context) {
 	}
 }
 
-// report sends what was measured so far, once a second.
+// report sends the measurements so far, at most once a second.
 func (j *job) report(p load.Progress) {
 	if p.Elapsed-j.reported < beatPace {
 		return
@@ -125,7 +129,7 @@ func (j *job) report(p load.Progress) {
 	j.send(message{Type: typeProgress, Parts: pack(p.Snapshot(), j.sent), CPUSeconds: engine.CPUSeconds() - j.before})
 }
 
-// send sends a message. If it cannot, there is no monitor any more, and the job ends.
+// send sends a message. If that fails, the monitor is gone, and the job ends.
 func (j *job) send(m message) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

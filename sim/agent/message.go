@@ -9,28 +9,28 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// Protocol is the version of what monitors and agents say to each other.
+// Protocol is the version of the protocol between monitors and agents.
 const Protocol = 1
 
-// DefaultPort is where agents listen.
+// DefaultPort is the port on which agents listen.
 const DefaultPort = "27900"
 
-// MinToken is how long a token is at least.
+// MinToken is the minimum length of a token.
 const MinToken = 16
 
-// ErrToken says that a token is missing, too short or wrong.
+// ErrToken is returned if a token is missing, too short or wrong.
 var ErrToken = errors.New("sim: invalid token of agents")
 
 const (
-	// beatPace is how often an agent says something, at least.
+	// beatPace is the longest time between two messages of an agent.
 	beatPace = time.Second
-	// patience is how long a request, an answer or a message may be on its way.
+	// patience bounds the time for sending a request, an answer or a message.
 	patience = 10 * time.Second
-	// maxSlots bounds the time series that a message can ask for.
+	// maxSlots bounds the time series of a message.
 	maxSlots = 1 << 22
 )
 
-// About is what an agent says of itself.
+// About describes an agent.
 type About struct {
 	Protocol  int      `json:"protocol"`
 	Format    int      `json:"format"`
@@ -38,7 +38,7 @@ type About struct {
 	Scenarios []string `json:"scenarios"`
 }
 
-// request asks for a job.
+// request asks an agent to execute a job.
 type request struct {
 	ID  string     `json:"id"`
 	Job engine.Job `json:"job"`
@@ -47,31 +47,33 @@ type request struct {
 // The types of messages.
 const (
 	typeBeat     = "beat"     // the agent lives
-	typeReady    = "ready"    // it waits for the start
-	typeProgress = "progress" // what it has measured so far
-	typeVisited  = "visited"  // its visitors have left
-	typeDone     = "done"     // all that it has measured
-	typeFailed   = "failed"   // it cannot do the job
+	typeReady    = "ready"    // the agent waits for the start
+	typeProgress = "progress" // the measurements so far
+	typeVisited  = "visited"  // the agent's visitors have left
+	typeDone     = "done"     // all measurements
+	typeFailed   = "failed"   // the agent cannot do the job
 )
 
 // message is a line of a job's stream.
 type message struct {
 	Type string `json:"type"`
-	// Parts and CPUSeconds are what was measured so far, in progress and done.
+	// Parts and CPUSeconds are the measurements so far. Only progress and done have them.
 	Parts      []part  `json:"parts,omitempty"`
 	CPUSeconds float64 `json:"cpuSeconds,omitempty"`
-	// Ended says why the job is done before its time.
+	// Ended says why the job ended early.
 	Ended string `json:"ended,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
-// part is what was measured of a part: all but the series, of which Slots has what has changed since the message before.
+// part holds the measurements of one part of a job. Its series is not complete: Slots has only the
+// slots that changed since the preceding message.
 type part struct {
 	Measured *result.Measured     `json:"measured"`
 	Slots    map[int]*result.Slot `json:"slots,omitempty"`
 }
 
-// pack makes the parts of a message. Sent is what those before it had of the series, and is brought up to date.
+// pack returns the parts of a message. sent holds the slots that earlier messages sent; pack
+// updates it.
 func pack(measured []*result.Measured, sent [][]*result.Slot) []part {
 	out := make([]part, len(measured))
 	for i, m := range measured {
@@ -91,7 +93,8 @@ func pack(measured []*result.Measured, sent [][]*result.Slot) []part {
 	return out
 }
 
-// unpack makes of a message, and of what those before it had, what was measured so far. It changes none of them.
+// unpack combines a message with the measurements of the earlier messages, and returns all
+// measurements so far. It changes none of its arguments.
 func unpack(parts []part, before []*result.Measured) ([]*result.Measured, error) {
 	if len(parts) != len(before) {
 		return nil, fmt.Errorf("a message has %d parts, not %d", len(parts), len(before))

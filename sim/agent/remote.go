@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// errSilent says that an agent was not heard of for too long.
+// errSilent is the reason why an agent is lost that sent nothing for too long.
 var errSilent = errors.New("it was silent")
 
 // remote is an agent as its monitor sees it.
@@ -29,26 +29,26 @@ type remote struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	// What is below belongs to the loop of the drive.
+	// Only the loop of the drive uses the fields below.
 	state    state
 	measured []*result.Measured
-	heard    time.Duration // when measured was
+	heard    time.Duration // when measured was received
 	cpu      float64
 	lost     string
 }
 
-// state is how far an agent is.
+// state is the progress of an agent.
 type state int
 
 const (
 	preparing state = iota
-	waiting         // for the start
+	waiting         // waits for the start
 	running
 	visited // its visitors have left
 	ended   // done, or lost
 )
 
-// event is what an agent has said, or how its stream has ended.
+// event is a message of an agent, or the end of its stream.
 type event struct {
 	from *remote
 	said message
@@ -95,7 +95,7 @@ func (r *remote) do(ctx context.Context, method, path string, body any) (*http.R
 	return nil, fmt.Errorf("it answers %s: %s", a.Status, why.Error)
 }
 
-// about asks the agent what it is.
+// about asks the agent for its description.
 func (r *remote) about(ctx context.Context) (out About, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -110,7 +110,7 @@ func (r *remote) about(ctx context.Context) (out About, err error) {
 	return out, nil
 }
 
-// control tells the agent to start, leave or stop.
+// control sends the agent the command to start, leave or stop.
 func (r *remote) control(what string) error {
 	ctx, cancel := context.WithTimeout(r.ctx, patience)
 	defer cancel()
@@ -121,7 +121,8 @@ func (r *remote) control(what string) error {
 	return a.Body.Close()
 }
 
-// run asks for the job, and tells all that the agent says, until it is done or no longer heard.
+// run starts the job on the agent, and passes on all of its messages, until it is done or no longer
+// heard.
 func (r *remote) run(job engine.Job, tell func(event)) {
 	alarm := time.AfterFunc(r.f.silence(), func() { r.cancel(fmt.Errorf("%w for %v", errSilent, r.f.silence())) })
 	defer alarm.Stop()
@@ -145,7 +146,7 @@ func (r *remote) run(job engine.Job, tell func(event)) {
 	}
 }
 
-// why is the cause of an error.
+// why returns the cause of an error.
 func (r *remote) why(err error) error {
 	if cause := context.Cause(r.ctx); cause != nil {
 		return cause

@@ -22,18 +22,18 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// The limits of what an agent reads.
+// The limits of the requests that an agent reads.
 const (
 	maxBody   = 4 << 20
 	maxHeader = 16 << 10
 	idleTime  = 2 * time.Minute
 )
 
-// Config is how an agent is set up.
+// Config configures an agent.
 type Config struct {
-	// Token is what a monitor must know, at least MinToken characters.
+	// Token is the secret that a monitor must know. It has at least MinToken characters.
 	Token string
-	// Set is the scenarios that it has.
+	// Set holds the scenarios of the agent.
 	Set scenario.Set
 	Env patterns.Env
 }
@@ -56,10 +56,11 @@ type server struct {
 	token [sha256.Size]byte
 
 	mu  sync.Mutex
-	job *job // under way, or nil
+	job *job // the running job, or nil
 }
 
-// Serve serves monitors until ctx ends. A job that is under way then is ended, and its monitor gets what was measured.
+// Serve serves monitors until ctx ends. It then ends a running job, and its monitor gets the
+// measurements.
 func Serve(ctx context.Context, l net.Listener, cfg Config) error {
 	if err := checkToken(cfg.Token); err != nil {
 		return errors.Join(err, l.Close())
@@ -67,7 +68,8 @@ func Serve(ctx context.Context, l net.Listener, cfg Config) error {
 	cfg.Env = cfg.Env.WithDefaults()
 	s := &server{Config: cfg, ctx: ctx, token: sha256.Sum256([]byte(cfg.Token))}
 	h := &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: patience, ReadTimeout: 3 * patience, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: s.handler(), ReadHeaderTimeout: patience, ReadTimeout: 3 * patience,
+		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ErrorLog:    slog.NewLogLogger(cfg.Env.Logger.Handler(), slog.LevelWarn),
 	}
@@ -86,7 +88,7 @@ func Serve(ctx context.Context, l net.Listener, cfg Config) error {
 	return nil
 }
 
-// handler lets only those who know the token do anything.
+// handler refuses every request without the token.
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/about", s.about)
@@ -106,7 +108,7 @@ func (s *server) handler() http.Handler {
 	})
 }
 
-// refusal is the body of an answer that is an error.
+// refusal is the body of an error reply.
 type refusal struct {
 	Error string `json:"error"`
 }
@@ -114,7 +116,7 @@ type refusal struct {
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(refusal{text}) // who has gone needs no answer
+	_ = json.NewEncoder(w).Encode(refusal{text}) // the client may have gone
 }
 
 func (s *server) about(w http.ResponseWriter, _ *http.Request) {
@@ -123,10 +125,10 @@ func (s *server) about(w http.ResponseWriter, _ *http.Request) {
 		a.Scenarios = append(a.Scenarios, d.Name)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(a) // who has gone needs no answer
+	_ = json.NewEncoder(w).Encode(a) // the client may have gone
 }
 
-// start runs a job, and streams what it measures.
+// start runs a job, and streams its measurements.
 func (s *server) start(w http.ResponseWriter, r *http.Request) {
 	in, d := request{}, json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
@@ -149,7 +151,8 @@ func (s *server) start(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusConflict, "a job is under way; there is one at a time")
 		return
 	}
-	s.Env.Logger.Info("a job begins", "from", r.RemoteAddr, "target", in.Job.Settings.Name(), "share", in.Job.Share+1, "of", in.Job.Shares)
+	s.Env.Logger.Info("a job begins", "from", r.RemoteAddr, "target", in.Job.Settings.Name(), "share",
+		in.Job.Share+1, "of", in.Job.Shares)
 	ended := j.run()
 	s.mu.Lock()
 	s.job = nil
@@ -157,7 +160,8 @@ func (s *server) start(w http.ResponseWriter, r *http.Request) {
 	s.Env.Logger.Info("the job has ended", "from", r.RemoteAddr, "how", ended)
 }
 
-// validate refuses what an agent cannot do, or should not: a target without a URI would be a directory of its machine.
+// validate refuses a job that an agent cannot or must not do. A target without a URI would be a
+// directory of the agent's machine.
 func (s *server) validate(in request) error {
 	j := in.Job
 	switch {
@@ -169,7 +173,8 @@ func (s *server) validate(in request) error {
 		return fmt.Errorf("share %d of %d", j.Share, j.Shares)
 	case len(j.Parts) == 0:
 		return errors.New("the job has no parts")
-	case j.MaxInFlight < 0 || j.Grace < 0 || j.WarmUp < 0 || j.CoolDown < 0 || j.Settings.PoolSize < 0 || j.MaxInFlight > load.MaxUsers:
+	case j.MaxInFlight < 0 || j.Grace < 0 || j.WarmUp < 0 || j.CoolDown < 0 || j.Settings.PoolSize < 0 ||
+		j.MaxInFlight > load.MaxUsers:
 		return errors.New("a number of the job is out of bounds")
 	}
 	for _, p := range j.Parts {
@@ -183,7 +188,7 @@ func (s *server) validate(in request) error {
 	return nil
 }
 
-// control tells the job under way to start, to let its residents leave, or to stop.
+// control tells the running job to start, to end its residents, or to stop.
 func (s *server) control(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	j := s.job

@@ -1,4 +1,6 @@
-// Package engine runs plans: it opens the target, prepares databases, drives the load, checks the invariants, and assembles the result.
+// Package engine runs plans: it opens the target, prepares databases, runs the load, checks the
+// invariants, and assembles the result.
 //
-// It removes nothing that is not its own: a database that it uses is empty, or carries its marker, a document in the collection MarkerCollection.
+// It deletes only its own data: it uses a database only if that is empty, or carries the engine's
+// marker, a document in the collection MarkerCollection.
 package engine

@@ -17,9 +17,13 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// environment gathers the facts of where a run takes place. What cannot be learnt is left out.
+// environment gathers facts about the target, the server and the machine. Unknown facts are left
+// out.
 func environment(ctx context.Context, client *mongo.Client, s Settings) result.Environment {
-	e := result.Environment{Target: s.Name(), GoVersion: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), SimulatorBuild: Build()}
+	e := result.Environment{
+		Target: s.Name(), GoVersion: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		Cores: runtime.NumCPU(), SimulatorBuild: Build(),
+	}
 	if infos, err := cpu.InfoWithContext(ctx); err == nil && len(infos) > 0 {
 		e.CPU = infos[0].ModelName
 	}
@@ -33,7 +37,7 @@ func environment(ctx context.Context, client *mongo.Client, s Settings) result.E
 	return e
 }
 
-// server tells what kind of server it is.
+// server returns the name, the version and the topology of the server.
 func server(ctx context.Context, client *mongo.Client) (name, version, topology string) {
 	var info struct {
 		Version string `bson:"version"`
@@ -63,7 +67,7 @@ func server(ctx context.Context, client *mongo.Client) (name, version, topology 
 	return name, version, topology
 }
 
-// Build is the version of this program.
+// Build returns the version of this program.
 func Build() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -77,7 +81,7 @@ func Build() string {
 	return info.Main.Version
 }
 
-// CPUSeconds is the processor time that this process has used.
+// CPUSeconds returns the processor time that this process has used.
 func CPUSeconds() float64 {
 	p, err := process.NewProcess(int32(os.Getpid()))
 	if err != nil {

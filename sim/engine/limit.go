@@ -19,23 +19,23 @@ const (
 )
 
 // Search says when a server keeps up with a load: the run takes hardly longer than its schedule,
-// and 99 of 100 users not longer than P99.
+// and 99 of 100 users take at most P99.
 type Search struct {
 	P99 time.Duration
-	// Repeats is how many runs at the limit must keep up before it is called one.
+	// Repeats is how many runs at the limit must keep up to confirm it.
 	Repeats int
-	// MaxUsers ends the search; zero: load.MaxUsers.
+	// MaxUsers ends the search. Zero means load.MaxUsers.
 	MaxUsers int
 }
 
-// ErrNoLimit says that not even the least load was kept up with.
+// ErrNoLimit is returned if the server does not keep up with the smallest load.
 var ErrNoLimit = errors.New("sim: the server does not keep up with one user an iteration")
 
-// errNoRate says that a plan has no users whose number could be searched.
+// errNoRate is returned if a plan has only residents, so there is no number of users to search.
 var errNoRate = fmt.Errorf("%w: all its scenarios are residents, which have no rate", ErrPlan)
 
-// searching is a search under way. Loads are measured in the users of the first scenario that is no
-// resident; the others keep their share.
+// searching is a running search. It counts a load in the users of the first scenario that has
+// visitors. The other scenarios keep their share.
 type searching struct {
 	Runner
 	Search
@@ -45,9 +45,9 @@ type searching struct {
 	last  *result.Result // of the last probe that kept up
 }
 
-// FindLimit searches the greatest number of users of an iteration that the server keeps up with:
-// doubled from the plan's until it does not, then narrowed to a tenth, then confirmed by repeats.
-// The result is that of the last probe that kept up.
+// FindLimit searches for the greatest number of users per iteration with which the server keeps up.
+// It doubles the plan's number until the server does not keep up, narrows the limit to a tenth, and
+// confirms it by repeats. It returns the result of the last probe that kept up.
 func (r Runner) FindLimit(ctx context.Context, p *Plan, search Search) (*result.Result, error) {
 	s, err := r.withDefaults().search(p, search)
 	if err != nil {
@@ -99,7 +99,10 @@ func (r Runner) search(p *Plan, search Search) (*searching, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &searching{Runner: r, Search: search, plan: p, limit: &result.Limit{Repeats: search.Repeats, P99Millis: result.Millis(search.P99)}}
+	s := &searching{
+		Runner: r, Search: search, plan: p,
+		limit: &result.Limit{Repeats: search.Repeats, P99Millis: result.Millis(search.P99)},
+	}
 	for _, e := range entries {
 		users := e.Users
 		if e.definition.Resident {
@@ -113,7 +116,7 @@ func (r Runner) search(p *Plan, search Search) (*searching, error) {
 	return s, nil
 }
 
-// first is the number of users that the plan begins with.
+// first returns the number of users with which the plan begins.
 func (s *searching) first() int {
 	for _, n := range s.base {
 		if n > 0 {
@@ -141,7 +144,8 @@ func (s *searching) total(n int) (sum int) {
 	return sum
 }
 
-// bracket returns a load that was kept up with (0: none), and one that was not (0: none).
+// bracket returns a load with which the server kept up, and one with which it did not. 0 means that
+// there is no such load.
 func (s *searching) bracket(ctx context.Context) (low, high int, err error) {
 	for n := s.first(); ; {
 		kept, err := s.probe(ctx, n)
@@ -164,7 +168,7 @@ func (s *searching) bracket(ctx context.Context) (low, high int, err error) {
 	}
 }
 
-// probe runs the plan with so many users, and says whether the server kept up.
+// probe runs the plan with n users, and reports whether the server kept up.
 func (s *searching) probe(ctx context.Context, n int) (bool, error) {
 	if len(s.limit.Probes) >= maxProbes {
 		return false, fmt.Errorf("sim: no limit was found in %d probes: the server is not steady enough", maxProbes)
@@ -203,8 +207,9 @@ func (s *searching) with(n int) *Plan {
 	return &p
 }
 
-// judge says whether a run kept up, and whether what did not was the generator. When residents end
-// says nothing: they stay until all users have ended, and then as long as their last wait takes.
+// judge decides whether a run kept up, and if not, whether the load generator was the cause. It
+// ignores when residents end: they stay until all users have ended, and then until their last wait
+// is over.
 func (s *searching) judge(r *result.Result) (p result.Probe, generator bool) {
 	var failed int64
 	for i, sc := range r.Scenarios {
@@ -232,7 +237,7 @@ func (s *searching) judge(r *result.Result) (p result.Probe, generator bool) {
 	return p, generator && !p.KeptUp
 }
 
-// confirm repeats a load, and returns how often the server kept up, until once it did not.
+// confirm repeats a load until the server does not keep up, and returns how often it did.
 func (s *searching) confirm(ctx context.Context, n int) (int, error) {
 	s.limit.Confirmed = 0
 	for s.limit.Confirmed < s.Repeats {

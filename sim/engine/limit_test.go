@@ -14,16 +14,18 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// capacity drives nothing: it answers as a server would that keeps up with so many users an
-// iteration.
+// capacity does not run a load. It returns the result of a server that keeps up with a given number
+// of users per iteration.
 type capacity struct {
 	mu     sync.Mutex
 	users  int
 	drives int
-	shaky  int // the first so many drives at the very limit fail
+	shaky  int // this many drives at the exact limit fail first
 }
 
-func (c *capacity) Drive(_ context.Context, _ *mongo.Client, job engine.Job, _ func(load.Progress)) (engine.Driven, error) {
+func (c *capacity) Drive(_ context.Context, _ *mongo.Client, job engine.Job,
+	_ func(load.Progress),
+) (engine.Driven, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drives++
@@ -50,7 +52,7 @@ func (c *capacity) Drive(_ context.Context, _ *mongo.Client, job engine.Job, _ f
 	return driven, nil
 }
 
-// TestResidentsMayEndLater finds the same load beside residents, who end some time after the users.
+// TestResidentsMayEndLater: residents, who end some time after the users, do not change the limit.
 func TestResidentsMayEndLater(t *testing.T) {
 	t.Parallel()
 	p := plan(nil)
@@ -62,7 +64,7 @@ func TestResidentsMayEndLater(t *testing.T) {
 	}
 }
 
-// TestFindLimit finds what a server can do, to a tenth.
+// TestFindLimit finds the limit of a server to a tenth.
 func TestFindLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -76,7 +78,8 @@ func TestFindLimit(t *testing.T) {
 				t.Fatal(err)
 			}
 			l := r.Limit
-			if l.Users > c.can || float64(l.Users) < 0.8*float64(c.can) || l.Confirmed != 3 || len(l.Probes) != driver.drives {
+			if l.Users > c.can || float64(l.Users) < 0.8*float64(c.can) || l.Confirmed != 3 ||
+				len(l.Probes) != driver.drives {
 				t.Errorf("%d of %d: %+v", l.Users, c.can, l)
 			}
 		})
@@ -85,13 +88,15 @@ func TestFindLimit(t *testing.T) {
 	if !errors.Is(err, engine.ErrNoLimit) {
 		t.Error(err)
 	}
-	r, err := engine.Runner{Set: set(t), Driver: &capacity{users: 1 << 30}}.FindLimit(t.Context(), plan(nil), engine.Search{MaxUsers: 1000})
+	r, err := engine.Runner{Set: set(t), Driver: &capacity{users: 1 << 30}}.FindLimit(t.Context(), plan(nil),
+		engine.Search{MaxUsers: 1000})
 	if err != nil || r.Limit.Users != 1000 || r.Limit.Over != 0 {
 		t.Errorf("%v %+v", err, r)
 	}
 }
 
-// TestSizeLeaves keeps a share for what users leave to be done later, which no probe sees.
+// TestSizeLeaves: a part of the load is reserved for work that users leave for later, which no
+// probe measures.
 func TestSizeLeaves(t *testing.T) {
 	t.Parallel()
 	leaving := set(t)
@@ -102,7 +107,10 @@ func TestSizeLeaves(t *testing.T) {
 	}
 	d.Leaves = true
 	p.Scenarios[0].Users = 1000
-	sized, err := engine.Runner{Set: leaving, Driver: &capacity{users: 5000}, Note: func(string) {}}.Size(t.Context(), p)
+	sized, err := engine.Runner{
+		Set: leaving, Driver: &capacity{users: 5000},
+		Note: func(string) {},
+	}.Size(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,11 +119,11 @@ func TestSizeLeaves(t *testing.T) {
 	}
 }
 
-// TestSize chooses a load that the server bears, at most the scenario's own, without more than a
-// few probes.
+// TestSize: a few probes find a load with which the server keeps up, at most the scenario's own
+// load.
 func TestSize(t *testing.T) {
 	t.Parallel()
-	// A probe takes more than a second, so that there is time for about five.
+	// A probe takes more than a second, so there is time for about five.
 	for name, c := range map[string]struct{ own, can, low, high, drives int }{
 		"all of it":        {1000, 5000, 1000, 1000, 5},
 		"nearly all of it": {1000, 900, 300, 900, 6},
@@ -129,12 +137,16 @@ func TestSize(t *testing.T) {
 			p := plan(nil)
 			p.Scenarios[0].Users = c.own
 			var notes []string
-			sized, err := engine.Runner{Set: set(t), Driver: driver, Note: func(n string) { notes = append(notes, n) }}.Size(t.Context(), p)
+			sized, err := engine.Runner{
+				Set: set(t), Driver: driver,
+				Note: func(n string) { notes = append(notes, n) },
+			}.Size(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
 			}
 			e := sized.Scenarios[0]
-			if e.Users < c.low || e.Users > c.high || e.Iterations != 10 || e.Resolution != time.Second || driver.drives > c.drives {
+			if e.Users < c.low || e.Users > c.high || e.Iterations != 10 ||
+				e.Resolution != time.Second || driver.drives > c.drives {
 				t.Errorf("%d users for %d x %v after %d probes", e.Users, e.Iterations, e.Resolution, driver.drives)
 			}
 			if len(notes) != 2 || p.Scenarios[0].Users != c.own {

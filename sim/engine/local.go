@@ -11,12 +11,13 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// Local drives a job in this process.
+// Local runs a job in this process.
 type Local struct {
 	Set   scenario.Set
 	Clock patterns.Clock
 	Env   patterns.Env
-	// Ready is called when all is made, before the load begins; Stay as load.Config has it. Nil: nothing is to wait for.
+	// Ready is called before the load begins, when everything is prepared. Stay is load.Config's.
+	// Nil means not to wait.
 	Ready func(ctx context.Context) error
 	Stay  func(ctx context.Context)
 }
@@ -27,7 +28,7 @@ func (l *Local) Drive(ctx context.Context, client *mongo.Client, job Job, report
 	var made []scenario.Scenario
 	defer func() {
 		for _, s := range made {
-			_ = s.Teardown(context.WithoutCancel(ctx)) // nothing was set up by it
+			_ = s.Teardown(context.WithoutCancel(ctx)) // it has set up nothing
 		}
 	}()
 	for _, p := range job.Parts {
@@ -60,7 +61,8 @@ func (l *Local) Drive(ctx context.Context, client *mongo.Client, job Job, report
 	}
 	before := CPUSeconds()
 	cfg := load.Config{
-		WarmUp: job.WarmUp, CoolDown: job.CoolDown, Grace: job.Grace, MaxInFlight: job.MaxInFlight, Seed: job.Seed, Share: job.Share, Shares: job.Shares,
+		WarmUp: job.WarmUp, CoolDown: job.CoolDown, Grace: job.Grace, MaxInFlight: job.MaxInFlight, Seed: job.Seed,
+		Share: job.Share, Shares: job.Shares,
 		Clock: l.Clock, Report: report, Stay: l.Stay,
 	}
 	return Driven{Parts: load.Drive(ctx, cfg, parts), CPUSeconds: CPUSeconds() - before}, nil

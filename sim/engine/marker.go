@@ -9,13 +9,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// MarkerCollection is where a database of the simulator says that it is one.
+// MarkerCollection is the collection that marks a database as the simulator's.
 const MarkerCollection = "sheaf_simulator"
 
-// ErrNotOurs says that a database is not the simulator's to empty.
+// ErrNotOurs is returned if a database is not the simulator's, so it must not be emptied.
 var ErrNotOurs = errors.New("sim: the database holds data that is not the simulator's")
 
-// claim empties a database, which is then marked. One with documents of somebody else is refused, unless force is set.
+// claim empties and marks a database. It refuses a database with other data, unless force is set.
 func claim(ctx context.Context, db *mongo.Database, force bool) error {
 	names, err := db.ListCollectionNames(ctx, bson.D{})
 	if err != nil {

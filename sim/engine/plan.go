@@ -20,10 +20,10 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// ErrPlan says that a plan is not valid.
+// ErrPlan is returned for an invalid plan.
 var ErrPlan = errors.New("sim: invalid plan")
 
-// DefaultPoolSize is how many connections a process has, the books' 4 x 50.
+// DefaultPoolSize is the number of connections of a process, the books' 4 x 50.
 const DefaultPoolSize = 200
 
 // Bounds of a plan.
@@ -31,31 +31,34 @@ const (
 	MaxPoolSize = 65_536
 	MaxInFlight = load.MaxUsers
 	MaxGrace    = 24 * time.Hour
-	// maxNodes is MongoDB's greatest number of w.
+	// maxNodes is the greatest w that MongoDB accepts.
 	maxNodes = 50
 )
 
-// Plan says what is run. It is what a plan file has.
+// Plan says what to run. It is the content of a plan file.
 type Plan struct {
 	Title string `yaml:"title,omitempty"`
-	// Target is where: Embedded (also if empty), Memory, a directory, or a URI.
+	// Target is Embedded (also if empty), Memory, a directory, or a URI.
 	Target string `yaml:"target,omitempty"`
-	// PoolSize is how many connections a process opens at most.
+	// PoolSize is the maximum number of connections of a process.
 	PoolSize int `yaml:"poolSize,omitempty"`
-	// WriteConcern is a number, "majority" or empty; Journal asks for j: true.
+	// WriteConcern is a number, "majority" or empty. Journal asks for j: true.
 	WriteConcern string `yaml:"writeConcern,omitempty"`
 	Journal      bool   `yaml:"journal,omitempty"`
-	// ReadConcern and ReadPreference are as in a URI.
+	// ReadConcern and ReadPreference have the values of a URI.
 	ReadConcern    string `yaml:"readConcern,omitempty"`
 	ReadPreference string `yaml:"readPreference,omitempty"`
-	// WarmUp and CoolDown are iterations of every scenario that are not measured.
+	// WarmUp and CoolDown are the numbers of iterations, at the start and the end of every
+	// scenario, that are not measured.
 	WarmUp   int `yaml:"warmUp,omitempty"`
 	CoolDown int `yaml:"coolDown,omitempty"`
-	// Grace is how long users may go on after the last has started; zero: load.DefaultGrace.
+	// Grace is how long users may continue after the last user has started. Zero means
+	// load.DefaultGrace.
 	Grace       time.Duration `yaml:"grace,omitempty"`
 	MaxInFlight int           `yaml:"maxInFlight,omitempty"`
 	Seed        uint64        `yaml:"seed,omitempty"`
-	// Keep leaves the databases as they are at the end; Force uses those that are not the simulator's, and empties them.
+	// Keep leaves the databases in place at the end. Force allows databases that are not the
+	// simulator's, and empties them.
 	Keep      bool    `yaml:"keep,omitempty"`
 	Force     bool    `yaml:"force,omitempty"`
 	Scenarios []Entry `yaml:"scenarios"`
@@ -64,15 +67,16 @@ type Plan struct {
 // Entry is a scenario of a plan.
 type Entry struct {
 	Scenario string `yaml:"scenario"`
-	// Label tells it from others of the plan; empty: the scenario's name.
+	// Label distinguishes the entry from others of the plan. Empty means the scenario's name.
 	Label string `yaml:"label,omitempty"`
-	// Database is "sim_" and the label if empty. Entries of one database share what the first of them has set up.
+	// Database is "sim_" and the label if empty. Entries with the same database share the setup of
+	// the first one.
 	Database   string         `yaml:"database,omitempty"`
 	Parameters map[string]any `yaml:"parameters,omitempty"`
 	load.Load  `yaml:",inline"`
 }
 
-// ReadPlan reads a plan file. A field that it does not know is an error.
+// ReadPlan reads a plan file. An unknown field is an error.
 func ReadPlan(path string) (*Plan, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -96,7 +100,7 @@ type resolved struct {
 
 var databaseName = regexp.MustCompile(`[^a-z0-9_]+`)
 
-// resolve finds the scenarios of a plan, and sets what is left open.
+// resolve finds the scenarios of a plan, and sets defaults.
 func (p *Plan) resolve(set scenario.Set) ([]resolved, error) {
 	if len(p.Scenarios) == 0 {
 		return nil, fmt.Errorf("%w: it has no scenarios", ErrPlan)
@@ -123,7 +127,7 @@ func (p *Plan) resolve(set scenario.Set) ([]resolved, error) {
 	return out, nil
 }
 
-// validate says what is wrong with the settings that all scenarios share. Zero is a default.
+// validate checks the settings that all scenarios share. Zero means the default.
 func (p *Plan) validate() error {
 	concerns := []string{"", "local", "available", "majority", "linearizable", "snapshot"}
 	w, notNumber := strconv.Atoi(p.WriteConcern)

@@ -14,30 +14,30 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// ErrWrong says that invariants do not hold behind the run: whatever it has measured, the design is
-// not right.
+// ErrWrong is returned if invariants are broken after the run. The design is then wrong, whatever
+// the figures are.
 var ErrWrong = errors.New("the run is wrong")
 
 // checkTime is how long a scenario's Check may take.
 const checkTime = 5 * time.Minute
 
-// DefaultSilence is how long a server may give no answer.
+// DefaultSilence is how long a server may fail to answer.
 const DefaultSilence = 15 * time.Second
 
 // MaxViolations is how many violations a result keeps.
 const MaxViolations = 100
 
-// Job is what a load generator is asked to do: this process, or an agent.
+// Job is the work of a load generator: of this process, or of an agent.
 type Job struct {
 	Settings Settings      `json:"settings"`
 	Parts    []JobPart     `json:"parts"`
 	WarmUp   int           `json:"warmUp"`
 	CoolDown int           `json:"coolDown"`
 	Grace    time.Duration `json:"grace"`
-	// MaxInFlight bounds the users of a part that are under way in one process.
+	// MaxInFlight bounds the active users of a part in one process.
 	MaxInFlight int    `json:"maxInFlight"`
 	Seed        uint64 `json:"seed"`
-	// Share of Shares: see load.Config.
+	// Share and Shares are explained at load.Config.
 	Share  int `json:"share"`
 	Shares int `json:"shares"`
 }
@@ -51,25 +51,25 @@ type JobPart struct {
 	Load     load.Load         `json:"load"`
 }
 
-// Driven is what load generators have measured.
+// Driven holds the measurements of the load generators.
 type Driven struct {
-	Parts []*result.Measured // in the order of the job's
-	// Partial says why they did not do all of it.
+	Parts []*result.Measured // in the order of the job's parts
+	// Partial says why they did not do the whole job.
 	Partial    string
 	CPUSeconds float64
 	Agents     []result.Agent
-	// Unheard is, for each part, how many users agents may have started of whom nothing was heard
-	// any more; nil: none. What they have done is not known.
+	// Unheard is, for each part, how many users agents may have started without reporting them.
+	// Their work is unknown. Nil means none.
 	Unheard []int64
 }
 
-// Driver drives a job. When ctx ends it returns what was measured until then. The client is that of
+// Driver runs a job. When ctx ends, it returns the measurements so far. The client is the client of
 // this process.
 type Driver interface {
 	Drive(ctx context.Context, client *mongo.Client, job Job, report func(load.Progress)) (Driven, error)
 }
 
-// Preparer is a Driver that can say, before anything happens, that it cannot drive a job.
+// Preparer is a Driver that can refuse a job before anything happens.
 type Preparer interface {
 	Prepare(ctx context.Context, job Job) error
 }
@@ -79,12 +79,13 @@ type Runner struct {
 	Set scenario.Set
 	// Driver is Local if nil.
 	Driver Driver
-	// Note is told what happens, in a line; Progress how far the load is. Nil: nobody is.
+	// Note, if not nil, is called with a line about each step. Progress, if not nil, is called with
+	// the progress of the load.
 	Note     func(line string)
 	Progress func(load.Progress)
 	Clock    patterns.Clock
 	Env      patterns.Env
-	// Silence is how long a server may give no answer before the run ends; zero: 15 s.
+	// Silence is how long a server may fail to answer before the run ends. Zero means 15 s.
 	Silence time.Duration
 }
 
@@ -107,8 +108,8 @@ func (r Runner) withDefaults() Runner {
 	return r
 }
 
-// Run runs a plan. When ctx ends in the middle of the load, the result has what was measured, and
-// says that it is partial; before that, it is an error.
+// Run runs a plan. If ctx ends during the load, the result has the measurements so far, and says
+// that it is partial. If ctx ends earlier, Run returns an error.
 func (r Runner) Run(ctx context.Context, p *Plan) (res *result.Result, err error) {
 	r = r.withDefaults()
 	entries, err := p.resolve(r.Set)
@@ -134,13 +135,13 @@ func (r Runner) Run(ctx context.Context, p *Plan) (res *result.Result, err error
 	return res, errors.Join(err, run.clear(context.WithoutCancel(ctx)))
 }
 
-// running is a run under way.
+// running is the state of a run.
 type running struct {
 	Runner
 	plan     *Plan
 	entries  []resolved
 	settings Settings
-	// client is that of the users; watcher has connections of its own.
+	// client is the users' client. watcher has its own connections.
 	client, watcher *mongo.Client
 	scenarios       []scenario.Scenario
 }
@@ -173,7 +174,7 @@ func (r *running) prepare(ctx context.Context) error {
 	return nil
 }
 
-// measure drives the load and judges what it has left.
+// measure runs the load, and then checks the invariants.
 func (r *running) measure(ctx context.Context) (*result.Result, error) {
 	res := r.empty(ctx)
 	watch := r.watch(ctx)
@@ -207,21 +208,25 @@ func partialText(cause error) string {
 	return cause.Error()
 }
 
-// empty is the result of a run that has measured nothing yet.
+// empty returns the result of a run without measurements.
 func (r *running) empty(ctx context.Context) *result.Result {
 	res := &result.Result{
-		Format: result.Format, Title: r.plan.Title, Started: r.Clock.Now().UTC(), Environment: environment(ctx, r.client, r.settings),
+		Format: result.Format, Title: r.plan.Title, Started: r.Clock.Now().UTC(),
+		Environment: environment(ctx, r.client, r.settings),
 		Options: result.Options{
-			PoolSize: r.settings.PoolSize, WriteConcern: r.settings.WriteConcern, ReadConcern: r.settings.ReadConcern, ReadPreference: r.settings.ReadPreference,
-			WarmUp: r.plan.WarmUp, CoolDown: r.plan.CoolDown, Seed: r.plan.Seed, MaxInFlight: r.plan.MaxInFlight,
+			PoolSize: r.settings.PoolSize, WriteConcern: r.settings.WriteConcern, ReadConcern: r.settings.ReadConcern,
+			ReadPreference: r.settings.ReadPreference,
+			WarmUp:         r.plan.WarmUp, CoolDown: r.plan.CoolDown, Seed: r.plan.Seed, MaxInFlight: r.plan.MaxInFlight,
 		},
 	}
 	for _, e := range r.entries {
 		res.ScheduleSeconds = max(res.ScheduleSeconds, e.Schedule().Seconds())
 		res.Scenarios = append(res.Scenarios, &result.Scenario{
-			Name: e.definition.Name, Label: e.Label, Title: e.definition.Title, Group: e.definition.Group, Params: e.given, Database: e.Database,
+			Name: e.definition.Name, Label: e.Label, Title: e.definition.Title, Group: e.definition.Group,
+			Params: e.given, Database: e.Database,
 			Load: result.Load{
-				Iterations: e.Iterations, ResolutionMillis: e.Resolution.Milliseconds(), Users: e.Users, Shape: e.Shape, From: e.From, Steps: e.Steps,
+				Iterations: e.Iterations, ResolutionMillis: e.Resolution.Milliseconds(), Users: e.Users,
+				Shape: e.Shape, From: e.From, Steps: e.Steps,
 				Spread: e.Spread, DelayMillis: e.Delay.Milliseconds(), Resident: e.definition.Resident,
 				MeasuredIteration: e.Iterations - r.plan.WarmUp - r.plan.CoolDown,
 			},
@@ -233,16 +238,18 @@ func (r *running) empty(ctx context.Context) *result.Result {
 
 func (r *running) job() Job {
 	j := Job{
-		Settings: r.settings, WarmUp: r.plan.WarmUp, CoolDown: r.plan.CoolDown, Grace: r.plan.Grace, MaxInFlight: r.plan.MaxInFlight, Seed: r.plan.Seed, Shares: 1,
+		Settings: r.settings, WarmUp: r.plan.WarmUp, CoolDown: r.plan.CoolDown, Grace: r.plan.Grace,
+		MaxInFlight: r.plan.MaxInFlight, Seed: r.plan.Seed, Shares: 1,
 	}
 	for _, e := range r.entries {
-		j.Parts = append(j.Parts, JobPart{Scenario: e.definition.Name, Label: e.Label, Database: e.Database, Params: e.given, Load: e.Load})
+		j.Parts = append(j.Parts,
+			JobPart{Scenario: e.definition.Name, Label: e.Label, Database: e.Database, Params: e.given, Load: e.Load})
 	}
 	return j
 }
 
-// check asks the scenario whether its invariants hold. Users of whom nothing was heard may have
-// done all, half or nothing of their work, as those who were cut.
+// check asks the scenario whether its invariants hold. Unheard users may have done all, half or
+// nothing of their work, like users that were cut.
 func (r *running) check(ctx context.Context, i int, res *result.Result, unheard []int64) result.Check {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -260,7 +267,8 @@ func (r *running) check(ctx context.Context, i int, res *result.Result, unheard 
 		cut += unheard[i]
 	}
 	violations, err := r.scenarios[i].Check(ctx, scenario.Tally{
-		Started: s.Started, Succeeded: s.Succeeded, Failed: s.Failed, Cut: cut, Counts: s.Counts, Together: together, Params: r.entries[i].values,
+		Started: s.Started, Succeeded: s.Succeeded, Failed: s.Failed, Cut: cut, Counts: s.Counts,
+		Together: together, Params: r.entries[i].values,
 	})
 	if err != nil {
 		return result.Check{Error: err.Error()}

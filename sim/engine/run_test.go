@@ -52,7 +52,10 @@ func (s *inserts) Run(ctx context.Context, u *scenario.User) error {
 func (s *inserts) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	n, err := s.coll.CountDocuments(ctx, bson.D{})
 	if n != t.Counts["inserted"]+1 {
-		return []patterns.Violation{{Rule: "all are there", Detail: fmt.Sprintf("%d, not %d", n, t.Counts["inserted"]+1)}}, err
+		return []patterns.Violation{{
+			Rule:   "all are there",
+			Detail: fmt.Sprintf("%d, not %d", n, t.Counts["inserted"]+1),
+		}}, err
 	}
 	return nil, err
 }
@@ -71,7 +74,10 @@ func set(t *testing.T) scenario.Set {
 		Name: "insert", Title: "inserts", Group: "test", Users: 10,
 		Params: []scenario.Param{{Name: "rest", Default: time.Duration(0), Max: 60}, {Name: "fail", Default: 0}},
 		New: func(env scenario.Env) (scenario.Scenario, error) {
-			return &inserts{coll: env.DB.Collection("docs"), rest: env.Params.Duration("rest"), fail: env.Params.Int("fail")}, nil
+			return &inserts{
+				coll: env.DB.Collection("docs"), rest: env.Params.Duration("rest"),
+				fail: env.Params.Int("fail"),
+			}, nil
 		},
 	}, stay)
 	if err != nil {
@@ -82,7 +88,8 @@ func set(t *testing.T) scenario.Set {
 
 func plan(params map[string]any) *engine.Plan {
 	return &engine.Plan{Target: engine.Memory, Scenarios: []engine.Entry{{
-		Scenario: "insert", Parameters: params, Load: load.Load{Iterations: 4, Resolution: 50 * time.Millisecond, Users: 20},
+		Scenario: "insert", Parameters: params,
+		Load: load.Load{Iterations: 4, Resolution: 50 * time.Millisecond, Users: 20},
 	}}}
 }
 
@@ -100,7 +107,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("nobody said how long it takes: %q", notes)
 	}
 	s := r.Scenarios[0]
-	if s.Started != 80 || s.Succeeded != 70 || s.Failed != 10 || s.Errors["no luck: user #"]+s.Errors["no luck: user ##"] != 10 {
+	if s.Started != 80 || s.Succeeded != 70 || s.Failed != 10 ||
+		s.Errors["no luck: user #"]+s.Errors["no luck: user ##"] != 10 {
 		t.Errorf("%+v", s.Measured)
 	}
 	if s.Latency.Count() != 35 || s.Steps["insert"].Count() != 35 || s.Lateness.Count() != 40 {
@@ -109,13 +117,14 @@ func TestRun(t *testing.T) {
 	if !s.Check.OK() || r.Partial != "" || len(r.Wrong()) != 0 {
 		t.Errorf("%+v %q", s.Check, r.Partial)
 	}
-	if r.Environment.Server != "Sheaf" || r.ScheduleSeconds != 0.2 || r.RuntimeSeconds < 0.18 || r.Server == nil || r.Server.Deltas["opcounters.insert"] < 70 {
+	if r.Environment.Server != "Sheaf" || r.ScheduleSeconds != 0.2 || r.RuntimeSeconds < 0.18 || r.Server == nil ||
+		r.Server.Deltas["opcounters.insert"] < 70 {
 		t.Errorf("%+v %v %v %+v", r.Environment, r.ScheduleSeconds, r.RuntimeSeconds, r.Server)
 	}
 }
 
-// TestInterrupted ends a run in its middle: it has what was measured, says so, and its check knows
-// who was cut.
+// TestInterrupted: an interrupted run has the measurements so far, and says that it is partial. Its
+// check knows the users who were cut.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -124,18 +133,20 @@ func TestInterrupted(t *testing.T) {
 			cancel()
 		}
 	}}.Run(ctx, &engine.Plan{Target: engine.Memory, Scenarios: []engine.Entry{{
-		Scenario: "insert", Parameters: map[string]any{"rest": "300ms"}, Load: load.Load{Iterations: 100, Resolution: 50 * time.Millisecond, Users: 5},
+		Scenario: "insert", Parameters: map[string]any{"rest": "300ms"},
+		Load: load.Load{Iterations: 100, Resolution: 50 * time.Millisecond, Users: 5},
 	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := r.Scenarios[0]
-	if r.Partial != "interrupted" || s.Started < 10 || s.Started >= 500 || s.Cut == 0 || s.Started != s.Succeeded+s.Failed+s.Cut || !s.Check.OK() {
+	if r.Partial != "interrupted" || s.Started < 10 || s.Started >= 500 || s.Cut == 0 ||
+		s.Started != s.Succeeded+s.Failed+s.Cut || !s.Check.OK() {
 		t.Errorf("%q %+v %+v", r.Partial, s.Measured, s.Check)
 	}
 }
 
-// TestOpenLoop has a server that stalls: everyone who was due meanwhile has waited.
+// TestOpenLoop: if the server stalls, all users who were due meanwhile have waited.
 func TestOpenLoop(t *testing.T) {
 	t.Parallel()
 	p := plan(map[string]any{"rest": "100ms"})
@@ -145,12 +156,13 @@ func TestOpenLoop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := r.Scenarios[0]; s.Latency.Max() < 1500*time.Millisecond || s.Latency.Min() < 100*time.Millisecond || r.RuntimeSeconds < 2 {
+	if s := r.Scenarios[0]; s.Latency.Max() < 1500*time.Millisecond ||
+		s.Latency.Min() < 100*time.Millisecond || r.RuntimeSeconds < 2 {
 		t.Errorf("max %v, min %v, runtime %v", s.Latency.Max(), s.Latency.Min(), r.RuntimeSeconds)
 	}
 }
 
-// TestForeignDatabase does not lose what is not the simulator's.
+// TestForeignDatabase: the simulator does not delete foreign data.
 func TestForeignDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -180,7 +192,7 @@ func TestForeignDatabase(t *testing.T) {
 		}
 	})
 	p.Force, p.Keep = true, true
-	for range 2 { // the second time it is marked
+	for range 2 { // the second time, the database is marked
 		if _, err := (engine.Runner{Set: set(t)}).Run(t.Context(), p); err != nil {
 			t.Error(err)
 		}
@@ -191,22 +203,27 @@ func TestForeignDatabase(t *testing.T) {
 		t.Error(err)
 	}
 	foreign(func(c *mongo.Collection) {
-		if names, err := c.Database().Client().ListDatabaseNames(t.Context(), bson.D{}); slices.Contains(names, "shop") || err != nil {
+		if names, err := c.Database().Client().
+			ListDatabaseNames(t.Context(), bson.D{}); slices.Contains(names, "shop") || err != nil {
 			t.Error(names, err)
 		}
 	})
 }
 
-// TestBadPlans are refused before anything happens.
+// TestBadPlans: invalid plans are refused before anything happens.
 func TestBadPlans(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*engine.Plan)
 		want   error
 	}{
-		"scenario":  {func(p *engine.Plan) { p.Scenarios[0].Scenario = "inserts" }, scenario.ErrUnknown},
-		"parameter": {func(p *engine.Plan) { p.Scenarios[0].Parameters = map[string]any{"fial": 1} }, scenario.ErrParameter},
-		"range":     {func(p *engine.Plan) { p.Scenarios[0].Parameters = map[string]any{"fail": -1} }, scenario.ErrParameter},
+		"scenario": {func(p *engine.Plan) { p.Scenarios[0].Scenario = "inserts" }, scenario.ErrUnknown},
+		"parameter": {func(p *engine.Plan) {
+			p.Scenarios[0].Parameters = map[string]any{"fial": 1}
+		}, scenario.ErrParameter},
+		"range": {func(p *engine.Plan) {
+			p.Scenarios[0].Parameters = map[string]any{"fail": -1}
+		}, scenario.ErrParameter},
 		"shape":     {func(p *engine.Plan) { p.Scenarios[0].Shape = "round" }, load.ErrLoad},
 		"users":     {func(p *engine.Plan) { p.Scenarios[0].Users = -1 }, load.ErrLoad},
 		"warm-up":   {func(p *engine.Plan) { p.WarmUp = 4 }, engine.ErrPlan},
@@ -234,8 +251,8 @@ func TestBadPlans(t *testing.T) {
 	}
 }
 
-// TestServerLost ends the server in the middle of a run: the result has what was measured, and says
-// why there is no more.
+// TestServerLost ends the server during a run. The result has the measurements so far, and says why
+// there are no more.
 func TestServerLost(t *testing.T) {
 	t.Parallel()
 	db, err := sheaf.Open(sheaf.Memory, nil)
@@ -261,7 +278,8 @@ func TestServerLost(t *testing.T) {
 		t.Fatalf("%v, %v", r, err)
 	}
 	s := r.Scenarios[0]
-	if !strings.Contains(r.Partial, "not answered") || s.Succeeded < 50 || s.Started >= 40_000 || s.Check.Error == "" || len(r.Wrong()) != 1 {
+	if !strings.Contains(r.Partial, "not answered") || s.Succeeded < 50 || s.Started >= 40_000 ||
+		s.Check.Error == "" || len(r.Wrong()) != 1 {
 		t.Errorf("%q %+v %+v", r.Partial, s.Measured, s.Check)
 	}
 	<-served

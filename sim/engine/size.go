@@ -11,30 +11,30 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// The load of a run that nobody has chosen a load for. With them a run takes under half a minute,
-// and little memory.
+// These constants choose a load if the user gives none. The run then takes under half a minute, and
+// little memory.
 const (
 	sizedIterations = 10
 	sizedInFlight   = 1000
 	sizedGrace      = 5 * time.Second
 	probeGrace      = 2 * time.Second
-	// sizingTime is for how long new probes begin.
+	// sizingTime is how long new probes may begin.
 	sizingTime = 7 * time.Second
-	// sizingSpread is by how much the first probe is below the scenario's own load.
+	// sizingSpread is the ratio of the scenario's own load to the load of the first probe.
 	sizingSpread = 64
-	// sizingP99 is how long 99 of 100 users may take in a probe that the server keeps up with.
+	// sizingP99 is the highest p99 of a probe with which the server keeps up.
 	sizingP99 = 250 * time.Millisecond
-	// idle is how many times faster than that a server is that has little to do.
+	// idle is how many times faster than sizingP99 a mostly idle server is.
 	idle = 8
-	// headroom is the share of what the server kept up with that the run uses.
+	// headroom is the part of the server's limit that the run uses.
 	headroom = 0.7
-	// leftRoom is that share for scenarios whose users leave work for later.
+	// leftRoom is the same part for scenarios whose users leave work for later.
 	leftRoom = 0.25
 )
 
-// Size returns the plan with a load that the server keeps up with: at most that of the scenarios,
-// in fewer iterations. It finds the load by probes of a second each, which double the users until
-// the server does not keep up. A probe whose invariants do not hold is an error.
+// Size returns the plan with a load with which the server keeps up: at most the load of the
+// scenarios, in fewer iterations. It finds the load by probes of one second each, which double the
+// users until the server does not keep up. A probe with broken invariants is an error.
 func (r Runner) Size(ctx context.Context, p *Plan) (*Plan, error) {
 	r = r.withDefaults()
 	sized := *p
@@ -55,18 +55,19 @@ func (r Runner) Size(ctx context.Context, p *Plan) (*Plan, error) {
 	if r.leaves(p) {
 		bears = "the run has %s of the scenario's own load of %d users/s: its users leave work for later"
 	}
-	r.Note(fmt.Sprintf(bears+"; the run takes about %d s (--book: the whole load)", percent(out.users(), own), own, sizedIterations+2))
+	r.Note(fmt.Sprintf(bears+"; the run takes about %d s (--book: the whole load)",
+		percent(out.users(), own), own, sizedIterations+2))
 	return out, nil
 }
 
-// probeUsers returns how many users each scenario may have, and how many start in each second by
-// the scenarios' own load.
+// probeUsers returns the largest number of users of each scenario, and how many users start each
+// second with the scenarios' own load.
 func (r Runner) probeUsers(ctx context.Context, p *Plan) (users []int, own int, err error) {
 	quiet := r
 	quiet.Note, quiet.Progress = func(string) {}, func(load.Progress) {}
 	s, err := quiet.search(p, Search{P99: sizingP99})
 	if errors.Is(err, errNoRate) {
-		return nil, 0, nil // residents only: they are as many as they are
+		return nil, 0, nil // only residents, whose number is fixed
 	}
 	if err != nil {
 		return nil, 0, err
@@ -86,8 +87,8 @@ func (r Runner) probeUsers(ctx context.Context, p *Plan) (users []int, own int, 
 	return users, s.total(s.first()), nil
 }
 
-// share is what part of the load that a probe bore a run uses. limited says that the server bore
-// no more.
+// share returns the part of the probe's load that a run uses. limited says that the server could
+// not serve more.
 func (r Runner) share(p *Plan, limited bool) float64 {
 	switch {
 	case r.leaves(p):
@@ -99,7 +100,7 @@ func (r Runner) share(p *Plan, limited bool) float64 {
 	}
 }
 
-// leaves reports whether users of a scenario leave work for later.
+// leaves reports whether the users of a scenario leave work for later.
 func (r Runner) leaves(p *Plan) bool {
 	for _, e := range p.Scenarios {
 		if d, err := r.Set.Find(e.Scenario); err == nil && d.Leaves {
@@ -110,11 +111,11 @@ func (r Runner) leaves(p *Plan) bool {
 }
 
 // climb raises the users until the server does not keep up or the time is over, and returns the
-// greatest number that it kept up with. It quadruples them while the server has little to do, or
-// the time would be over before the server's limit, and doubles them then. A machine that is busy
-// otherwise may miss a probe, so a missed one is repeated once.
+// greatest number with which it kept up. It quadruples the users while the server is mostly idle,
+// or if the time would otherwise end before the server's limit. After that it doubles them. A busy
+// machine may miss a probe, so a missed probe is repeated once.
 func (s *searching) climb(ctx context.Context, end time.Time) (kept int, err error) {
-	n, missed, over := max(1, s.first()/sizingSpread), false, math.MaxInt // over was too much
+	n, missed, over := max(1, s.first()/sizingSpread), false, math.MaxInt // over is the smallest load that was too much
 	for {
 		probe, err := s.measure(ctx, n)
 		late := s.Clock.Now().After(end)
@@ -143,8 +144,8 @@ func (s *searching) climb(ctx context.Context, end time.Time) (kept int, err err
 	}
 }
 
-// measure runs the plan with n users of the first scenario. Invariants that do not hold, and a run
-// that is not whole, are errors.
+// measure runs the plan with n users of the first scenario. It returns an error if invariants are
+// broken or the run is partial.
 func (s *searching) measure(ctx context.Context, n int) (result.Probe, error) {
 	r, err := s.Run(ctx, s.with(n))
 	if err != nil {
@@ -160,8 +161,8 @@ func (s *searching) measure(ctx context.Context, n int) (result.Probe, error) {
 	return probe, nil
 }
 
-// withLoad returns the plan with a load of so many iterations of a second. Users of 0 stay as they
-// are.
+// withLoad returns the plan with iterations of one second and these users. A number of 0 leaves the
+// users of a scenario unchanged.
 func (p *Plan) withLoad(iterations int, users []int) *Plan {
 	out := *p
 	out.Scenarios = append([]Entry(nil), p.Scenarios...)
@@ -175,7 +176,7 @@ func (p *Plan) withLoad(iterations int, users []int) *Plan {
 	return &out
 }
 
-// users is how many users start in each iteration, of the scenarios whose number was chosen.
+// users returns how many users start in each iteration, over the scenarios with a given number.
 func (p *Plan) users() (sum int) {
 	for _, e := range p.Scenarios {
 		sum += e.Users

@@ -19,16 +19,16 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// The targets that are no URI.
+// The targets that are not a URI or a directory.
 const (
 	Embedded = "embedded" // a store in a temporary directory, in this process
-	Memory   = "memory"   // a store without a disk, in this process
+	Memory   = "memory"   // a store in memory, in this process
 )
 
-// answerTime is how long a server may take to be found.
+// answerTime is how long it may take to find a server.
 const answerTime = 10 * time.Second
 
-// Settings are what the clients of a run have in common.
+// Settings are shared by all clients of a run.
 type Settings struct {
 	Target         string `json:"target"`
 	PoolSize       int    `json:"poolSize"`
@@ -38,9 +38,12 @@ type Settings struct {
 	ReadPreference string `json:"readPreference"`
 }
 
-// Settings returns the plan's.
+// Settings returns the settings of the plan.
 func (p *Plan) Settings() Settings {
-	s := Settings{Target: p.Target, PoolSize: p.PoolSize, WriteConcern: p.WriteConcern, Journal: p.Journal, ReadConcern: p.ReadConcern, ReadPreference: p.ReadPreference}
+	s := Settings{
+		Target: p.Target, PoolSize: p.PoolSize, WriteConcern: p.WriteConcern, Journal: p.Journal,
+		ReadConcern: p.ReadConcern, ReadPreference: p.ReadPreference,
+	}
 	if s.PoolSize == 0 {
 		s.PoolSize = DefaultPoolSize
 	}
@@ -50,12 +53,12 @@ func (p *Plan) Settings() Settings {
 	return s
 }
 
-// IsURI says whether the target is a server, which agents can reach, too.
+// IsURI reports whether the target is a server, which agents can reach, too.
 func (s Settings) IsURI() bool {
 	return strings.HasPrefix(s.Target, "mongodb://") || strings.HasPrefix(s.Target, "mongodb+srv://")
 }
 
-// Name is the target without a password.
+// Name returns the target without a password.
 func (s Settings) Name() string {
 	scheme, rest, ok := strings.Cut(s.Target, "://")
 	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
@@ -64,7 +67,7 @@ func (s Settings) Name() string {
 	return s.Target
 }
 
-// Connect opens the target. The second result ends the connection, and removes what was temporary.
+// Connect opens the target. The second result closes the connection, and removes temporary files.
 func (s Settings) Connect(ctx context.Context) (*mongo.Client, func() error, error) {
 	t, err := s.open(ctx)
 	if err != nil {
@@ -73,14 +76,15 @@ func (s Settings) Connect(ctx context.Context) (*mongo.Client, func() error, err
 	return t.client, t.close, nil
 }
 
-// target is a target that is open.
+// target is an open target.
 type target struct {
-	// client is the users', whose connections they wait for; watcher has one of its own, to see that the server is there.
+	// client is the users' client, for whose connections they wait. watcher has its own connection,
+	// to check that the server answers.
 	client, watcher *mongo.Client
 	end             func() error
 }
 
-// open opens the target, and sees that it may be used.
+// open opens the target, and checks that it may be used.
 func (s Settings) open(ctx context.Context) (*target, error) {
 	o, end, err := s.options()
 	if err != nil {
@@ -96,14 +100,15 @@ func (s Settings) open(ctx context.Context) (*target, error) {
 	if err := t.client.Ping(ctx, nil); err != nil {
 		return nil, errors.Join(s.explain(err), t.close())
 	}
-	// Ping needs no rights; this does.
-	if err := t.client.Database("admin").RunCommand(ctx, bson.D{{"listDatabases", 1}, {"nameOnly", true}}).Err(); err != nil {
+	// Ping needs no privileges, but this command does.
+	if err := t.client.Database("admin").
+		RunCommand(ctx, bson.D{{"listDatabases", 1}, {"nameOnly", true}}).Err(); err != nil {
 		return nil, errors.Join(s.explain(err), t.close())
 	}
 	return t, nil
 }
 
-// close ends the connections, and an embedded store.
+// close closes the connections, and an embedded store.
 func (t *target) close() error {
 	var errs []error
 	for _, client := range []*mongo.Client{t.client, t.watcher} {
@@ -114,16 +119,17 @@ func (t *target) close() error {
 	return errors.Join(append(errs, t.end())...)
 }
 
-// explain says what to do when a server cannot be used.
+// explain says what to do if a server cannot be used.
 func (s Settings) explain(err error) error {
 	var command mongo.CommandError
-	if errors.As(err, &command) && (command.Code == 13 || command.Code == 18) || strings.Contains(err.Error(), "auth error") {
+	if errors.As(err, &command) && (command.Code == 13 || command.Code == 18) ||
+		strings.Contains(err.Error(), "auth error") {
 		return fmt.Errorf("sim: %s refuses this user; check the name and the password in the URI: %w", s.Name(), err)
 	}
 	return fmt.Errorf("sim: no server answers at %s; start one with 'sheaf serve', or leave the target out to run embedded: %w", s.Name(), err)
 }
 
-// options returns the options of the client. The second result ends an embedded store.
+// options returns the options of the client. The second result closes an embedded store.
 func (s Settings) options() (*options.ClientOptions, func() error, error) {
 	o, end, err := s.base()
 	if err != nil {
@@ -163,10 +169,11 @@ func (s Settings) writeConcern() *writeconcern.WriteConcern {
 	return wc
 }
 
-// base opens the store of an embedded target, or reads the URI.
+// base opens the store of an embedded target, or parses the URI.
 func (s Settings) base() (*options.ClientOptions, func() error, error) {
 	if s.IsURI() {
-		return options.Client().SetServerSelectionTimeout(answerTime).ApplyURI(s.Target), func() error { return nil }, nil
+		return options.Client().SetServerSelectionTimeout(answerTime).ApplyURI(s.Target),
+			func() error { return nil }, nil
 	}
 	dir, remove := s.Target, func() error { return nil }
 	switch s.Target {
@@ -181,7 +188,7 @@ func (s Settings) base() (*options.ClientOptions, func() error, error) {
 	}
 	db, err := sheaf.Open(dir, nil)
 	if err != nil {
-		return nil, nil, errors.Join(err, remove()) // which names the directory
+		return nil, nil, errors.Join(err, remove()) // the error names the directory
 	}
 	return db.ClientOptions(), func() error { return errors.Join(db.Close(), remove()) }, nil
 }

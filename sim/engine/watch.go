@@ -12,15 +12,15 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// watchPace is how often the server is looked at.
+// watchPace is the time between two samples of the server.
 const watchPace = time.Second
 
 var errEnded = errors.New("sim: the load has ended")
 
-// watch looks at the server while the load goes on.
+// watch samples the server during the load.
 type watch struct {
 	*running
-	ctx    context.Context // ends with the load, or when the server has not answered for long
+	ctx    context.Context // ends with the load, or if the server does not answer for too long
 	cancel context.CancelCauseFunc
 	done   sync.WaitGroup
 
@@ -31,7 +31,7 @@ type watch struct {
 	samples []result.ServerSample
 }
 
-// status is the counters of a server at a moment.
+// status holds the counters of a server at a moment.
 type status struct {
 	counters    map[string]int64
 	cpuSeconds  float64
@@ -64,7 +64,10 @@ func (w *watch) look() {
 }
 
 func (w *watch) sample(now *status, at time.Time) {
-	s := result.ServerSample{Second: at.Sub(w.began).Seconds(), Rates: map[string]float64{}, ResidentBytes: now.resident, Connections: now.connections}
+	s := result.ServerSample{
+		Second: at.Sub(w.began).Seconds(), Rates: map[string]float64{},
+		ResidentBytes: now.resident, Connections: now.connections,
+	}
 	if dt := at.Sub(w.at).Seconds(); w.last != nil && dt > 0 {
 		for name, n := range now.counters {
 			s.Rates[name] = float64(n-w.last.counters[name]) / dt
@@ -75,7 +78,7 @@ func (w *watch) sample(now *status, at time.Time) {
 	w.samples = append(w.samples, s)
 }
 
-// end ends the watch; it is nil if the server tells nothing.
+// end ends the watch. It returns nil if the server has no counters.
 func (w *watch) end() *result.Server {
 	last, err := w.status(context.WithoutCancel(w.ctx))
 	w.cancel(errEnded)
@@ -86,7 +89,10 @@ func (w *watch) end() *result.Server {
 	if w.first == nil || last == nil {
 		return nil
 	}
-	out := &result.Server{Deltas: map[string]int64{}, Samples: w.samples, CPUSeconds: max(0, last.cpuSeconds-w.first.cpuSeconds)}
+	out := &result.Server{
+		Deltas: map[string]int64{}, Samples: w.samples,
+		CPUSeconds: max(0, last.cpuSeconds-w.first.cpuSeconds),
+	}
 	for name, n := range last.counters {
 		out.Deltas[name] = n - w.first.counters[name]
 	}
@@ -114,13 +120,18 @@ func (r *running) status(ctx context.Context) (*status, error) {
 			System float64 `bson:"system_time_us"`
 		} `bson:"extra_info"`
 	}
-	if err := r.watcher.Database("admin").RunCommand(ctx, bson.D{{"serverStatus", 1}}).Decode(&doc); err != nil {
+	if err := r.watcher.Database("admin").
+		RunCommand(ctx, bson.D{{"serverStatus", 1}}).Decode(&doc); err != nil {
 		return nil, err
 	}
 	s := &status{
-		counters: map[string]int64{}, cpuSeconds: (doc.Extra.User + doc.Extra.System) / 1e6, resident: int64(doc.Mem.Resident * (1 << 20)), connections: doc.Connections.Current,
+		counters: map[string]int64{}, cpuSeconds: (doc.Extra.User + doc.Extra.System) / 1e6,
+		resident: int64(doc.Mem.Resident * (1 << 20)), connections: doc.Connections.Current,
 	}
-	for group, values := range map[string]map[string]any{"opcounters": doc.Opcounters, "network": doc.Network, "document": doc.Metrics.Document} {
+	for group, values := range map[string]map[string]any{
+		"opcounters": doc.Opcounters, "network": doc.Network,
+		"document": doc.Metrics.Document,
+	} {
 		for name, value := range values {
 			if n, ok := whole(value); ok {
 				s.counters[group+"."+name] = n

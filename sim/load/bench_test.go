@@ -17,13 +17,13 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// connections is the size of the driver's pool, which is that of a plan by default.
+// connections is the size of the driver's pool, a plan's default.
 const connections = 200
 
-// nothing is what a user does who costs the generator itself only.
+// nothing is a user that costs only the generator's own time.
 func nothing(context.Context, *scenario.User) error { return nil }
 
-// command returns what a user does who sends a command to the server that does nothing.
+// command returns a user that sends a command to the server that does nothing.
 func command(tb testing.TB) func(ctx context.Context, u *scenario.User) error {
 	tb.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(stub(tb)).SetMaxPoolSize(connections))
@@ -42,27 +42,37 @@ func command(tb testing.TB) func(ctx context.Context, u *scenario.User) error {
 }
 
 // drive drives a part and fails if its users do.
-func drive(b *testing.B, inFlight int, l load.Load, run func(ctx context.Context, u *scenario.User) error) *result.Measured {
+func drive(b *testing.B, inFlight int, l load.Load,
+	run func(ctx context.Context, u *scenario.User) error,
+) *result.Measured {
 	b.Helper()
-	m := load.Drive(b.Context(), load.Config{MaxInFlight: inFlight, Report: func(load.Progress) {}}, []load.Part{{Label: "bench", Load: l.WithDefaults(1), Run: run}})[0]
+	m := load.Drive(b.Context(), load.Config{MaxInFlight: inFlight, Report: func(load.Progress) {}},
+		[]load.Part{{Label: "bench", Load: l.WithDefaults(1), Run: run}})[0]
 	if m.Succeeded != m.Started || m.Started == 0 {
 		b.Fatalf("%d of %d: %v", m.Succeeded, m.Started, m.Errors)
 	}
 	return m
 }
 
-// BenchmarkStarts starts users who are all due at once: how many the generator can start, and bring to their end, in a second. With as many under way as
-// there are connections, and with a crowd of them.
+// BenchmarkStarts starts users who are all due at once. It measures how many the generator can
+// start and finish in a second, with as many active users as connections, and with a crowd.
 func BenchmarkStarts(b *testing.B) {
 	insert := command(b)
 	for _, c := range []struct {
 		name     string
 		inFlight int
 		run      func(ctx context.Context, u *scenario.User) error
-	}{{"nothing", load.DefaultMaxInFlight, nothing}, {"insert", connections, insert}, {"insert-crowd", load.DefaultMaxInFlight, insert}} {
+	}{
+		{"nothing", load.DefaultMaxInFlight, nothing},
+		{"insert", connections, insert},
+		{"insert-crowd", load.DefaultMaxInFlight, insert},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
-			l := load.Load{Iterations: (b.N + load.MaxUsers - 1) / load.MaxUsers, Resolution: time.Millisecond, Spread: load.Burst}
+			l := load.Load{
+				Iterations: (b.N + load.MaxUsers - 1) / load.MaxUsers,
+				Resolution: time.Millisecond, Spread: load.Burst,
+			}
 			l.Users = b.N / l.Iterations
 			m := drive(b, c.inFlight, l, c.run)
 			b.ReportMetric(float64(m.Started)/m.RuntimeSeconds, "starts/s")
@@ -70,14 +80,20 @@ func BenchmarkStarts(b *testing.B) {
 	}
 }
 
-// BenchmarkRate starts users at a rate for five seconds: how late they are, by the generator's own fault, and what they cost the processors.
+// BenchmarkRate starts users at a rate for five seconds. It measures how late the generator starts
+// them, and their processor time.
 func BenchmarkRate(b *testing.B) {
 	insert := command(b)
 	for _, c := range []struct {
 		name  string
 		users int
 		run   func(ctx context.Context, u *scenario.User) error
-	}{{"nothing/1000", 1000, nothing}, {"nothing/30000", 30_000, nothing}, {"insert/1000", 1000, insert}, {"insert/10000", 10_000, insert}} {
+	}{
+		{"nothing/1000", 1000, nothing},
+		{"nothing/30000", 30_000, nothing},
+		{"insert/1000", 1000, insert},
+		{"insert/10000", 10_000, insert},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
 				m := drive(b, 0, load.Load{Iterations: 5, Users: c.users}, c.run)
@@ -90,7 +106,8 @@ func BenchmarkRate(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory measures what a result of some slots holds, each with 1,000 users whose latencies are 1.1 ms on average, and its file.
+// BenchmarkMemory measures the memory of a result, and the size of its file. Each slot has 1,000
+// users whose latencies are 1.1 ms on average.
 func BenchmarkMemory(b *testing.B) {
 	for name, slots := range map[string]int{"25": 25, "3600": 3600} {
 		b.Run(name, func(b *testing.B) {

@@ -16,11 +16,12 @@ const (
 	DefaultMaxInFlight = 20_000
 	DefaultGrace       = 5 * time.Minute
 	reportPace         = 250 * time.Millisecond
-	// linger is how long residents stay when the last visitor has left: messages are still on their way.
+	// linger is how long residents stay after the last visitor has left, because messages are still
+	// on their way.
 	linger = 500 * time.Millisecond
 )
 
-// Part is the users of one scenario.
+// Part holds the users of one scenario.
 type Part struct {
 	Label    string
 	Load     Load
@@ -28,34 +29,41 @@ type Part struct {
 	Run      func(ctx context.Context, u *scenario.User) error
 }
 
-// Config says how parts are driven. The zero value works.
+// Config configures a drive. The zero value works.
 type Config struct {
-	// WarmUp and CoolDown are how many iterations at the beginning and at the end are not measured.
+	// WarmUp and CoolDown are the numbers of iterations at the beginning and at the end that are
+	// not measured.
 	WarmUp, CoolDown int
-	// Grace is how long users of a part may go on after the last of them has started, before they are cut.
+	// Grace is how long the users of a part may continue after the last of them has started. Then
+	// they are cut.
 	Grace time.Duration
-	// MaxInFlight is how many users of a part are under way at most; those that are due meanwhile wait, and their time runs.
+	// MaxInFlight bounds the active users of a part. Users who are due meanwhile wait, and their
+	// time runs.
 	MaxInFlight int
 	Seed        uint64
-	// Share of Shares: this process starts every Shares-th user only. Together the processes start those that one would.
+	// Share is the number of this process among Shares processes: it starts every Shares-th user
+	// only. Together the processes start the same users as one process would.
 	Share, Shares int
 	Clock         patterns.Clock
-	// Report is called about four times a second, and at the end, with what has been measured so far, part by part; nil: never.
+	// Report, if not nil, is called about four times a second, and at the end, with the
+	// measurements of each part so far.
 	Report func(Progress)
-	// Stay is called where there are residents, when the last visitor of this process has left: it returns when those of the others have, or when ctx ends.
-	// Nil: there are no other processes.
+	// Stay is called if there are residents, when the last visitor of this process has left. It
+	// must return when the visitors of all processes have left, or when ctx ends. Nil means that
+	// there are no other processes.
 	Stay func(ctx context.Context)
 }
 
-// Progress is how far a drive is.
+// Progress is the progress of a drive.
 type Progress struct {
 	Elapsed, Schedule time.Duration
 	Parts             []PartProgress
-	// Snapshot returns everything that was measured so far, which is not to be changed. It takes its time.
+	// Snapshot returns all measurements so far. The caller must not change them. The call is
+	// expensive.
 	Snapshot func() []*result.Measured
 }
 
-// PartProgress is how far a part is.
+// PartProgress is the progress of a part.
 type PartProgress struct {
 	Label                             string
 	Started, Succeeded, Failed, Ended int64
@@ -81,19 +89,19 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// driver is a drive under way.
+// driver is a running drive.
 type driver struct {
 	Config
 	begin  time.Time
 	meters []*meter
 }
 
-// Drive starts the users of all parts when they are due, and returns what was measured when the last has ended. When ctx ends nobody starts any more,
-// and those who are under way are cut.
+// Drive starts the users of all parts when they are due, and returns the measurements when the last
+// user has ended. When ctx ends, it starts no more users, and cuts the active ones.
 func Drive(ctx context.Context, cfg Config, parts []Part) []*result.Measured {
 	d := &driver{Config: cfg.withDefaults()}
 	d.begin = d.Clock.Now()
-	guests, leave := context.WithCancel(ctx) // the residents
+	guests, leave := context.WithCancel(ctx) // of the residents
 	defer leave()
 	var visitors, residents sync.WaitGroup
 	schedule, open, housed := time.Duration(0), false, false
@@ -124,7 +132,8 @@ func Drive(ctx context.Context, cfg Config, parts []Part) []*result.Measured {
 	return d.snapshot()
 }
 
-// dispatch starts the users of a part, each when it is due, and waits for them: until ctx ends, or their grace. Then they are cut.
+// dispatch starts each user of a part when it is due. It waits for the users until ctx ends, or for
+// their grace. Then it cuts them.
 func (d *driver) dispatch(ctx context.Context, m *meter) {
 	ctx, cut := context.WithCancel(ctx)
 	defer cut()
@@ -157,7 +166,7 @@ func (d *driver) dispatch(ctx context.Context, m *meter) {
 	<-ended
 }
 
-// due is a user that is to start.
+// due is a user that is due to start.
 type due struct {
 	number    int64
 	iteration int
@@ -184,7 +193,7 @@ func (d *driver) start(ctx context.Context, m *meter, fn func(due) bool) {
 	}
 }
 
-// house keeps the residents of a part until ctx ends.
+// house runs the residents of a part until ctx ends.
 func (d *driver) house(ctx context.Context, m *meter) {
 	if d.Clock.Sleep(ctx, m.part.Load.Delay) != nil {
 		return
@@ -196,7 +205,7 @@ func (d *driver) house(ctx context.Context, m *meter) {
 	users.Wait()
 }
 
-// report calls Report at a pace, until the function that it returns is called.
+// report calls Report regularly, until the returned function is called.
 func (d *driver) report(schedule time.Duration) (stop func()) {
 	if d.Report == nil {
 		return func() {}
@@ -231,7 +240,7 @@ func (d *driver) snapshot() []*result.Measured {
 	return out
 }
 
-// run calls a scenario. Should it panic, that is its error.
+// run runs a user. A panic of the scenario becomes its error.
 func run(ctx context.Context, p *Part, u *scenario.User) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -15,28 +15,29 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// within runs a test in a time of its own, which passes when everybody waits.
+// within runs a test with a simulated clock, which advances when all goroutines wait.
 func within(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, test)
 }
 
-// bubble is the clock of such a time: the kernel's timers, which the system's clock brings, do not know of it.
+// bubble is a clock for such tests. The timers of the kernel, which the system's clock uses, do not
+// follow the simulated time.
 type bubble struct{ patterns.SystemClock }
 
-// driveAll drives parts by that clock.
+// driveAll drives parts with that clock.
 func driveAll(ctx context.Context, cfg load.Config, parts []load.Part) []*result.Measured {
 	cfg.Clock = bubble{}
 	return load.Drive(ctx, cfg, parts)
 }
 
-// rest is a user who does nothing for d.
+// rest returns a user who does nothing for d.
 func rest(d time.Duration) func(context.Context, *scenario.User) error {
 	return func(ctx context.Context, _ *scenario.User) error { return patterns.SystemClock{}.Sleep(ctx, d) }
 }
 
-// start is when a user started, from the beginning of the drive.
+// start says when a user started, counted from the beginning of the drive.
 type start struct {
 	at     time.Duration
 	number int64
@@ -49,12 +50,13 @@ func starts(t *testing.T, cfg load.Config, l load.Load) []start {
 	var mu sync.Mutex
 	var out []start
 	begin := time.Now()
-	m := driveAll(t.Context(), cfg, []load.Part{{Load: l.WithDefaults(10), Run: func(_ context.Context, u *scenario.User) error {
-		mu.Lock()
-		defer mu.Unlock()
-		out = append(out, start{time.Since(begin), u.Number, u.Rand.Uint64()})
-		return nil
-	}}})[0]
+	m := driveAll(t.Context(), cfg,
+		[]load.Part{{Load: l.WithDefaults(10), Run: func(_ context.Context, u *scenario.User) error {
+			mu.Lock()
+			defer mu.Unlock()
+			out = append(out, start{time.Since(begin), u.Number, u.Rand.Uint64()})
+			return nil
+		}}})[0]
 	if int(m.Started) != len(out) || m.Succeeded != m.Started || m.Lateness.Max() != 0 {
 		t.Errorf("%d started, %d succeeded of %d; %v late", m.Started, m.Succeeded, len(out), m.Lateness.Max())
 	}
@@ -73,7 +75,8 @@ func perSecond(all []start) (out []int) {
 	return out
 }
 
-// TestShapes has as many users in each iteration as its shape says, and starts them when it says.
+// TestShapes: each iteration has the number of users that the shape defines, and starts them on
+// time.
 func TestShapes(t *testing.T) {
 	within(t, func(t *testing.T) {
 		for name, c := range map[string]struct {
@@ -105,7 +108,8 @@ func TestShapes(t *testing.T) {
 func TestSpreads(t *testing.T) {
 	within(t, func(t *testing.T) {
 		for spread, gap := range map[string]time.Duration{load.Slice: 100 * time.Millisecond, load.Burst: 0} {
-			for i, s := range starts(t, load.Config{}, load.Load{Iterations: 2, Resolution: 500 * time.Millisecond, Users: 5, Spread: spread}) {
+			for i, s := range starts(t, load.Config{},
+				load.Load{Iterations: 2, Resolution: 500 * time.Millisecond, Users: 5, Spread: spread}) {
 				if want := time.Duration(i/5)*500*time.Millisecond + time.Duration(i%5)*gap; s.at != want {
 					t.Errorf("%s: user %d at %v, not %v", spread, i, s.at, want)
 				}
@@ -114,11 +118,13 @@ func TestSpreads(t *testing.T) {
 	})
 }
 
-// TestPoisson has as many users as it says on average, with the variance of independent ones; the same seed gives the same users and moments.
+// TestPoisson: the mean number of users is as configured, with the variance of independent users.
+// The same seed gives the same users and moments.
 func TestPoisson(t *testing.T) {
 	within(t, func(t *testing.T) {
 		l := load.Load{Iterations: 400, Users: 30, Shape: load.Poisson}
-		one, again, other := starts(t, load.Config{Seed: 1}, l), starts(t, load.Config{Seed: 1}, l), starts(t, load.Config{Seed: 2}, l)
+		one, again, other := starts(t, load.Config{Seed: 1}, l), starts(t, load.Config{Seed: 1},
+			l), starts(t, load.Config{Seed: 2}, l)
 		if !slices.Equal(one, again) {
 			t.Error("the same seed gives others")
 		}
@@ -133,13 +139,15 @@ func TestPoisson(t *testing.T) {
 		if mean < 28 || mean > 32 || variance < 22 || variance > 38 {
 			t.Errorf("mean %v, variance %v", mean, variance)
 		}
-		if big := starts(t, load.Config{}, load.Load{Iterations: 5, Users: 2_000, Shape: load.Poisson}); len(big) < 9_500 || len(big) > 10_500 {
+		if big := starts(t, load.Config{},
+			load.Load{Iterations: 5, Users: 2_000, Shape: load.Poisson}); len(big) < 9_500 || len(big) > 10_500 {
 			t.Errorf("%d of 10,000", len(big))
 		}
 	})
 }
 
-// TestShares starts in several processes those users whom one would start, at the same moments, with the same randomness.
+// TestShares: several processes together start the same users as one process, at the same moments,
+// with the same random numbers.
 func TestShares(t *testing.T) {
 	within(t, func(t *testing.T) {
 		for _, shape := range []string{load.Constant, load.Poisson} {
@@ -153,7 +161,8 @@ func TestShares(t *testing.T) {
 				for share := range shares {
 					part := starts(t, load.Config{Seed: 5, Share: share, Shares: shares}, l)
 					if int64(len(part)) != l.WithDefaults(1).Total(5, share, shares) {
-						t.Errorf("%s: share %d of %d has %d users, not %d", shape, share, shares, len(part), l.WithDefaults(1).Total(5, share, shares))
+						t.Errorf("%s: share %d of %d has %d users, not %d", shape, share, shares, len(part),
+							l.WithDefaults(1).Total(5, share, shares))
 					}
 					sum = append(sum, part...)
 				}
@@ -166,56 +175,70 @@ func TestShares(t *testing.T) {
 	})
 }
 
-// TestWarmUp measures the iterations between warm-up and cool-down only, but counts all.
+// TestWarmUp: only the iterations between warm-up and cool-down are measured, but all are counted.
 func TestWarmUp(t *testing.T) {
 	within(t, func(t *testing.T) {
-		m := driveAll(t.Context(), load.Config{WarmUp: 2, CoolDown: 1}, []load.Part{{Load: load.Load{Iterations: 10, Users: 4}.WithDefaults(1), Run: func(_ context.Context, u *scenario.User) error {
-			u.Count("all", 1)
-			u.Record("step", time.Second)
-			return nil
-		}}})[0]
-		if m.Started != 40 || m.Counts["all"] != 40 || m.Latency.Count() != 28 || m.Steps["step"].Count() != 28 || m.Lateness.Count() != 28 {
+		m := driveAll(t.Context(), load.Config{WarmUp: 2, CoolDown: 1},
+			[]load.Part{{
+				Load: load.Load{Iterations: 10, Users: 4}.WithDefaults(1),
+				Run: func(_ context.Context, u *scenario.User) error {
+					u.Count("all", 1)
+					u.Record("step", time.Second)
+					return nil
+				},
+			}})[0]
+		if m.Started != 40 || m.Counts["all"] != 40 || m.Latency.Count() != 28 ||
+			m.Steps["step"].Count() != 28 || m.Lateness.Count() != 28 {
 			t.Errorf("%+v: %d latencies, %d steps", m, m.Latency.Count(), m.Steps["step"].Count())
 		}
 		for i, s := range m.Series {
-			if want := int64(4); s.Started != want || s.Ended != want || (s.Latency.Count() == want) != (i >= 2 && i < 9) {
+			if want := int64(4); s.Started != want || s.Ended != want ||
+				(s.Latency.Count() == want) != (i >= 2 && i < 9) {
 				t.Errorf("slot %d: %+v", i, s)
 			}
 		}
 	})
 }
 
-// TestLatency counts from the moment at which a user was due, and in that slot; its end counts where it ends.
+// TestLatency: a latency starts when the user was due, and counts in that slot. The end counts in
+// the slot where the user ends.
 func TestLatency(t *testing.T) {
 	within(t, func(t *testing.T) {
-		m := driveAll(t.Context(), load.Config{MaxInFlight: 1}, []load.Part{{Load: load.Load{Iterations: 2, Users: 2}.WithDefaults(1), Run: rest(2 * time.Second)}})[0]
+		m := driveAll(t.Context(), load.Config{MaxInFlight: 1},
+			[]load.Part{{Load: load.Load{Iterations: 2, Users: 2}.WithDefaults(1), Run: rest(2 * time.Second)}})[0]
 		// Due at 0, 0.5, 1 and 1.5 s, they end at 2, 4, 6 and 8 s.
-		if m.Latency.Min() != 2*time.Second || m.Latency.Max() != 6500*time.Millisecond || m.Latency.Mean() != 4250*time.Millisecond || m.RuntimeSeconds != 8 {
-			t.Errorf("from %v to %v, %v, runtime %v", m.Latency.Min(), m.Latency.Max(), m.Latency.Mean(), m.RuntimeSeconds)
+		if m.Latency.Min() != 2*time.Second || m.Latency.Max() != 6500*time.Millisecond ||
+			m.Latency.Mean() != 4250*time.Millisecond || m.RuntimeSeconds != 8 {
+			t.Errorf("from %v to %v, %v, runtime %v", m.Latency.Min(), m.Latency.Max(),
+				m.Latency.Mean(), m.RuntimeSeconds)
 		}
-		if m.Lateness.Max() != 4500*time.Millisecond || len(m.Series) != 9 || m.Series[1].Latency.Count() != 2 || m.Series[8].Ended != 1 || m.Series[0].Ended != 0 {
+		if m.Lateness.Max() != 4500*time.Millisecond || len(m.Series) != 9 || m.Series[1].Latency.Count() != 2 ||
+			m.Series[8].Ended != 1 || m.Series[0].Ended != 0 {
 			t.Errorf("%v late; %d slots", m.Lateness.Max(), len(m.Series))
 		}
 	})
 }
 
-// TestInFlight keeps the bound of each part for itself.
+// TestInFlight: the bound applies to each part separately.
 func TestInFlight(t *testing.T) {
 	within(t, func(t *testing.T) {
 		var mu sync.Mutex
 		now, most := [2]int{}, [2]int{}
 		part := func(i int) load.Part {
-			return load.Part{Load: load.Load{Iterations: 3, Users: 20}.WithDefaults(1), Run: func(ctx context.Context, _ *scenario.User) error {
-				add := func(n int) {
-					mu.Lock()
-					defer mu.Unlock()
-					now[i] += n
-					most[i] = max(most[i], now[i])
-				}
-				add(1)
-				defer add(-1)
-				return rest(time.Second)(ctx, nil)
-			}}
+			return load.Part{
+				Load: load.Load{Iterations: 3, Users: 20}.WithDefaults(1),
+				Run: func(ctx context.Context, _ *scenario.User) error {
+					add := func(n int) {
+						mu.Lock()
+						defer mu.Unlock()
+						now[i] += n
+						most[i] = max(most[i], now[i])
+					}
+					add(1)
+					defer add(-1)
+					return rest(time.Second)(ctx, nil)
+				},
+			}
 		}
 		for _, m := range driveAll(t.Context(), load.Config{MaxInFlight: 3}, []load.Part{part(0), part(1)}) {
 			if m.Succeeded != 60 || m.RuntimeSeconds < 20 {
@@ -228,13 +251,15 @@ func TestInFlight(t *testing.T) {
 	})
 }
 
-// TestGrace cuts the users of a part whose grace is over, and nobody else.
+// TestGrace: only the users of a part whose grace is over are cut.
 func TestGrace(t *testing.T) {
 	within(t, func(t *testing.T) {
 		short := load.Load{Iterations: 1, Users: 3}.WithDefaults(1)
 		long := load.Load{Iterations: 60, Users: 2}.WithDefaults(1)
-		m := driveAll(t.Context(), load.Config{Grace: 10 * time.Second}, []load.Part{{Load: short, Run: rest(time.Hour)}, {Load: long, Run: rest(time.Second)}})
-		if m[0].Cut != 3 || m[0].Started != 3 || m[0].Latency.Count() != 0 || m[0].RuntimeSeconds < 10 || m[0].RuntimeSeconds > 12 {
+		m := driveAll(t.Context(), load.Config{Grace: 10 * time.Second},
+			[]load.Part{{Load: short, Run: rest(time.Hour)}, {Load: long, Run: rest(time.Second)}})
+		if m[0].Cut != 3 || m[0].Started != 3 || m[0].Latency.Count() != 0 ||
+			m[0].RuntimeSeconds < 10 || m[0].RuntimeSeconds > 12 {
 			t.Errorf("%+v", m[0])
 		}
 		if m[1].Cut != 0 || m[1].Succeeded != 120 || m[1].RuntimeSeconds != 60.5 {
@@ -243,12 +268,16 @@ func TestGrace(t *testing.T) {
 	})
 }
 
-// TestCanceled starts nobody any more, and cuts those under way; who has come to an end counts.
+// TestCanceled: after the end of ctx no user starts, active users are cut, and ended users count.
 func TestCanceled(t *testing.T) {
 	within(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
 		defer cancel()
-		m := driveAll(ctx, load.Config{}, []load.Part{{Load: load.Load{Iterations: 100, Users: 1}.WithDefaults(1), Run: rest(2200 * time.Millisecond)}})[0]
+		m := driveAll(ctx, load.Config{},
+			[]load.Part{{
+				Load: load.Load{Iterations: 100, Users: 1}.WithDefaults(1),
+				Run:  rest(2200 * time.Millisecond),
+			}})[0]
 		if m.Started != 4 || m.Succeeded != 2 || m.Cut != 2 || m.Failed != 0 || m.RuntimeSeconds != 3.5 {
 			t.Errorf("%+v", m)
 		}
@@ -258,22 +287,28 @@ func TestCanceled(t *testing.T) {
 // TestErrors counts failures by kind, and a panic as one.
 func TestErrors(t *testing.T) {
 	within(t, func(t *testing.T) {
-		m := driveAll(t.Context(), load.Config{}, []load.Part{{Load: load.Load{Iterations: 3, Users: 10}.WithDefaults(1), Run: func(_ context.Context, u *scenario.User) error {
-			switch u.Number % 10 {
-			case 0:
-				panic("out of luck")
-			case 1, 2:
-				return errors.New("sold out: seat 12: row 3")
-			}
-			return nil
-		}}})[0]
-		if m.Failed != 9 || m.Succeeded != 21 || m.Errors["panic: out of luck"] != 3 || m.Errors["sold out: seat ##"] != 6 || m.Series[1].Failed != 3 || m.Latency.Count() != 21 {
+		m := driveAll(t.Context(), load.Config{},
+			[]load.Part{{
+				Load: load.Load{Iterations: 3, Users: 10}.WithDefaults(1),
+				Run: func(_ context.Context, u *scenario.User) error {
+					switch u.Number % 10 {
+					case 0:
+						panic("out of luck")
+					case 1, 2:
+						return errors.New("sold out: seat 12: row 3")
+					}
+					return nil
+				},
+			}})[0]
+		if m.Failed != 9 || m.Succeeded != 21 || m.Errors["panic: out of luck"] != 3 ||
+			m.Errors["sold out: seat ##"] != 6 || m.Series[1].Failed != 3 || m.Latency.Count() != 21 {
 			t.Errorf("%+v", m)
 		}
 	})
 }
 
-// TestResidents stay until the last visitor has left, and a little longer; what they measure outside the measured time does not count.
+// TestResidents: residents stay a little longer than the last visitor. Their measurements outside
+// the measured time do not count.
 func TestResidents(t *testing.T) {
 	within(t, func(t *testing.T) {
 		listener := func(ctx context.Context, u *scenario.User) error {
@@ -289,22 +324,29 @@ func TestResidents(t *testing.T) {
 			_ = rest(stayed)(ctx, nil)
 		}}
 		visits := load.Load{Iterations: 10, Users: 1}.WithDefaults(1)
-		m := driveAll(t.Context(), cfg, []load.Part{{Load: load.Load{Iterations: 10, Users: 3}.WithDefaults(1), Resident: true, Run: listener}, {Load: visits, Run: rest(2100 * time.Millisecond)}})
-		// The last visitor leaves at 11.1 s, those of the others 5 s later.
-		if r := m[0]; r.Started != 3 || r.Succeeded != 3 || r.Counts["messages"] != 3*16 || r.Steps["message"].Count() != 3*8 || r.RuntimeSeconds != 16.6 || r.Cut != 0 {
+		m := driveAll(t.Context(), cfg,
+			[]load.Part{
+				{Load: load.Load{Iterations: 10, Users: 3}.WithDefaults(1), Resident: true, Run: listener},
+				{Load: visits, Run: rest(2100 * time.Millisecond)},
+			})
+		// The last visitor leaves at 11.1 s, the visitors of the other processes leave 5 s later.
+		if r := m[0]; r.Started != 3 || r.Succeeded != 3 || r.Counts["messages"] != 3*16 ||
+			r.Steps["message"].Count() != 3*8 || r.RuntimeSeconds != 16.6 || r.Cut != 0 {
 			t.Errorf("%+v, %d steps", r, r.Steps["message"].Count())
 		}
 		if m[1].Succeeded != 10 || m[1].RuntimeSeconds != 11.1 || stayed == 0 {
 			t.Errorf("%+v", m[1])
 		}
-		alone := driveAll(t.Context(), load.Config{Share: 1, Shares: 2}, []load.Part{{Load: load.Load{Iterations: 4, Users: 3}.WithDefaults(1), Resident: true, Run: listener}})[0]
+		alone := driveAll(t.Context(), load.Config{Share: 1, Shares: 2},
+			[]load.Part{{Load: load.Load{Iterations: 4, Users: 3}.WithDefaults(1), Resident: true, Run: listener}})[0]
 		if alone.Started != 1 || alone.RuntimeSeconds != 4 {
 			t.Errorf("%+v", alone)
 		}
 	})
 }
 
-// TestProgress reports about four times a second and at the end; each report adds to the one before, and the last is what is returned.
+// TestProgress: there is a report about four times a second, and at the end. Each one includes the
+// preceding one, and the last one equals the returned measurements.
 func TestProgress(t *testing.T) {
 	within(t, func(t *testing.T) {
 		var all []load.Progress
@@ -316,22 +358,29 @@ func TestProgress(t *testing.T) {
 			if s := last[0]; s.Started < p.Parts[0].Started || s.Succeeded < p.Parts[0].Succeeded {
 				t.Errorf("%+v, but the snapshot has %d and %d", p.Parts[0], s.Started, s.Succeeded)
 			}
-		}}, []load.Part{{Label: "visit", Load: load.Load{Iterations: 4, Users: 10}.WithDefaults(1), Run: rest(50 * time.Millisecond)}})[0]
-		if len(all) != 16 || all[0].Schedule != 4*time.Second || all[1].Elapsed != 500*time.Millisecond || all[1].Parts[0].Label != "visit" {
+		}}, []load.Part{{
+			Label: "visit", Load: load.Load{Iterations: 4, Users: 10}.WithDefaults(1),
+			Run: rest(50 * time.Millisecond),
+		}})[0]
+		if len(all) != 16 || all[0].Schedule != 4*time.Second || all[1].Elapsed != 500*time.Millisecond ||
+			all[1].Parts[0].Label != "visit" {
 			t.Errorf("%d reports: %+v", len(all), all[:2])
 		}
 		for i := 1; i < len(all); i++ {
-			if a, b := all[i-1].Parts[0], all[i].Parts[0]; b.Started < a.Started || b.Ended < a.Ended || b.Ended > b.Started {
+			if a, b := all[i-1].Parts[0], all[i].Parts[0]; b.Started < a.Started ||
+				b.Ended < a.Ended || b.Ended > b.Started {
 				t.Errorf("%+v after %+v", b, a)
 			}
 		}
-		if end := all[len(all)-1].Parts[0]; end.Started != 40 || end.Ended != 40 || end.P99 != m.Latency.Percentile(99) || last[0].Started != 40 || last[0].Succeeded != 40 || last[0].Latency.Mean() != m.Latency.Mean() {
+		if end := all[len(all)-1].Parts[0]; end.Started != 40 || end.Ended != 40 ||
+			end.P99 != m.Latency.Percentile(99) || last[0].Started != 40 || last[0].Succeeded != 40 ||
+			last[0].Latency.Mean() != m.Latency.Mean() {
 			t.Errorf("%+v", end)
 		}
 	})
 }
 
-// TestMerged adds what two shares have measured up to what one process measures.
+// TestMerged: the sum of two shares equals the measurements of one process.
 func TestMerged(t *testing.T) {
 	within(t, func(t *testing.T) {
 		run := func(ctx context.Context, u *scenario.User) error {
@@ -339,20 +388,24 @@ func TestMerged(t *testing.T) {
 			return u.Time("rest", func() error { return rest(time.Duration(u.Number%7)*100*time.Millisecond)(ctx, u) })
 		}
 		driven := func(share, shares int) *result.Measured {
-			return driveAll(t.Context(), load.Config{Share: share, Shares: shares}, []load.Part{{Load: load.Load{Iterations: 5, Users: 20}.WithDefaults(1), Run: run}})[0]
+			return driveAll(t.Context(), load.Config{Share: share, Shares: shares},
+				[]load.Part{{Load: load.Load{Iterations: 5, Users: 20}.WithDefaults(1), Run: run}})[0]
 		}
 		want, sum := driven(0, 1), result.NewMeasured()
 		for share := range 3 {
 			sum.Merge(driven(share, 3))
 		}
-		if sum.Started != want.Started || sum.Succeeded != want.Succeeded || sum.Counts["sum"] != want.Counts["sum"] || sum.RuntimeSeconds != want.RuntimeSeconds || len(sum.Series) != len(want.Series) {
+		if sum.Started != want.Started || sum.Succeeded != want.Succeeded || sum.Counts["sum"] != want.Counts["sum"] ||
+			sum.RuntimeSeconds != want.RuntimeSeconds || len(sum.Series) != len(want.Series) {
 			t.Errorf("%+v, not %+v", sum, want)
 		}
-		if !slices.Equal(sum.Latency.Bars(), want.Latency.Bars()) || !slices.Equal(sum.Steps["rest"].Bars(), want.Steps["rest"].Bars()) {
+		if !slices.Equal(sum.Latency.Bars(), want.Latency.Bars()) ||
+			!slices.Equal(sum.Steps["rest"].Bars(), want.Steps["rest"].Bars()) {
 			t.Error("other latencies")
 		}
 		for i, s := range want.Series {
-			if g := sum.Series[i]; g.Started != s.Started || g.Ended != s.Ended || !slices.Equal(g.Latency.Bars(), s.Latency.Bars()) {
+			if g := sum.Series[i]; g.Started != s.Started || g.Ended != s.Ended ||
+				!slices.Equal(g.Latency.Bars(), s.Latency.Bars()) {
 				t.Errorf("slot %d: %+v, not %+v", i, g, s)
 			}
 		}
@@ -363,9 +416,12 @@ func TestMerged(t *testing.T) {
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]load.Load{
-		"iterations": {Iterations: load.MaxIterations + 1}, "negative": {Iterations: -1}, "resolution": {Resolution: time.Microsecond}, "hours": {Resolution: 2 * time.Hour},
-		"users": {Users: load.MaxUsers + 1}, "from": {From: -1}, "delay": {Delay: -1}, "shape": {Shape: "round"}, "spread": {Spread: "thick"},
-		"no steps": {Shape: load.Steps}, "many steps": {Shape: load.Steps, Iterations: 1, Steps: []int{1, 2}}, "negative step": {Shape: load.Steps, Steps: []int{-1}},
+		"iterations": {Iterations: load.MaxIterations + 1}, "negative": {Iterations: -1},
+		"resolution": {Resolution: time.Microsecond}, "hours": {Resolution: 2 * time.Hour},
+		"users": {Users: load.MaxUsers + 1}, "from": {From: -1}, "delay": {Delay: -1},
+		"shape": {Shape: "round"}, "spread": {Spread: "thick"},
+		"no steps": {Shape: load.Steps}, "many steps": {Shape: load.Steps, Iterations: 1, Steps: []int{1, 2}},
+		"negative step": {Shape: load.Steps, Steps: []int{-1}},
 	} {
 		if err := l.WithDefaults(1).Validate(); !errors.Is(err, load.ErrLoad) {
 			t.Errorf("%s: %v", name, err)
@@ -376,16 +432,20 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestNeverEarly starts users by the system's clock, and its finest timer: each when it is due, or later.
+// TestNeverEarly: with the system's clock and its finest timer, no user starts before it is due.
 func TestNeverEarly(t *testing.T) {
 	t.Parallel()
 	before := time.Now()
-	m := load.Drive(t.Context(), load.Config{}, []load.Part{{Load: load.Load{Iterations: 4, Resolution: 25 * time.Millisecond, Users: 10}.WithDefaults(1), Run: func(_ context.Context, u *scenario.User) error {
-		if due := time.Duration(u.Number) * 2500 * time.Microsecond; time.Since(before) < due {
-			return errors.New("too early")
-		}
-		return nil
-	}}})[0]
+	m := load.Drive(t.Context(), load.Config{},
+		[]load.Part{{
+			Load: load.Load{Iterations: 4, Resolution: 25 * time.Millisecond, Users: 10}.WithDefaults(1),
+			Run: func(_ context.Context, u *scenario.User) error {
+				if due := time.Duration(u.Number) * 2500 * time.Microsecond; time.Since(before) < due {
+					return errors.New("too early")
+				}
+				return nil
+			},
+		}})[0]
 	if m.Succeeded != 40 {
 		t.Errorf("%+v", m)
 	}

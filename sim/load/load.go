@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrLoad says that a load is not valid.
+// ErrLoad is returned for an invalid load.
 var ErrLoad = errors.New("load: invalid load")
 
 // The shapes of a load: how many users start in each iteration.
@@ -20,31 +20,32 @@ const (
 	Poisson  = "poisson"  // Users on average, independently of each other
 )
 
-// How the users of an iteration are spread over it.
+// The spread of the users over an iteration.
 const (
-	Slice = "slice" // evenly, as those of the books' slicetime
+	Slice = "slice" // evenly, as in the books' slicetime
 	Burst = "burst" // all at its beginning
 )
 
-// The defaults of a load: those of the books.
+// The defaults of a load, from the books.
 const (
 	DefaultIterations = 25
 	DefaultResolution = time.Second
 )
 
-// Bounds of what can be asked for.
+// Bounds of a load.
 const (
 	MaxIterations = 100_000
 	MaxUsers      = 1_000_000
 	MaxDelay      = 24 * time.Hour
 )
 
-// Load says how many users start, and when. It is open: users start whether or not those before them have come to an end.
+// Load says how many users start, and when. It is open: users start whether or not earlier users
+// have ended.
 type Load struct {
-	// Iterations of a Resolution each; zero: 25 of one second.
+	// Iterations is their number, and Resolution the length of each. Zero means 25 of one second.
 	Iterations int           `yaml:"iterations,omitempty" json:"iterations"`
 	Resolution time.Duration `yaml:"resolution,omitempty" json:"resolution"`
-	// Users start in each iteration. Of residents there are Users in all.
+	// Users is how many users start in each iteration. For residents, it is their total number.
 	Users int `yaml:"users,omitempty" json:"users"`
 	// Shape is Constant if empty.
 	Shape string `yaml:"shape,omitempty" json:"shape,omitempty"`
@@ -52,11 +53,11 @@ type Load struct {
 	Steps []int  `yaml:"steps,omitempty" json:"steps,omitempty"`
 	// Spread is Slice if empty.
 	Spread string `yaml:"spread,omitempty" json:"spread,omitempty"`
-	// Delay is how long after the run's beginning the first iteration begins.
+	// Delay is the time from the start of the run to the first iteration.
 	Delay time.Duration `yaml:"delay,omitempty" json:"delay,omitempty"`
 }
 
-// WithDefaults returns the load with nothing left open.
+// WithDefaults returns the load with defaults in place of zero values.
 func (l Load) WithDefaults(users int) Load {
 	if l.Iterations == 0 {
 		l.Iterations = DefaultIterations
@@ -76,7 +77,7 @@ func (l Load) WithDefaults(users int) Load {
 	return l
 }
 
-// Validate says what is wrong with a load whose defaults are set.
+// Validate returns an error for an invalid load. The defaults must be set.
 func (l Load) Validate() error {
 	switch {
 	case l.Iterations < 1 || l.Iterations > MaxIterations:
@@ -101,10 +102,11 @@ func (l Load) Validate() error {
 	return nil
 }
 
-// Schedule is how long the iterations of a load take: a server that keeps up needs not much longer.
+// Schedule returns how long the iterations of a load take. If the server keeps up, the run does not
+// take much longer.
 func (l Load) Schedule() time.Duration { return l.Delay + time.Duration(l.Iterations)*l.Resolution }
 
-// Total returns how many users a load starts, or a share of shares of them.
+// Total returns how many users a load starts. With shares over 1, it counts only one share of them.
 func (l Load) Total(seed uint64, share, shares int) int64 {
 	n := int64(0)
 	for i := range l.Iterations {
@@ -113,10 +115,10 @@ func (l Load) Total(seed uint64, share, shares int) int64 {
 	return (n + int64(shares-1-share)) / int64(shares)
 }
 
-// random is the randomness of iteration i.
+// random returns the random numbers of iteration i.
 func (l Load) random(i int, seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i))) }
 
-// usersOf returns how many users start in iteration i. The generator is used by Poisson only.
+// usersOf returns how many users start in iteration i. Only Poisson uses the random numbers.
 func (l Load) usersOf(i int, random *rand.Rand) int {
 	switch l.Shape {
 	case Ramp:
@@ -133,7 +135,8 @@ func (l Load) usersOf(i int, random *rand.Rand) int {
 	}
 }
 
-// offsets returns the moments, from the beginning of iteration i, at which its users start. The same seed gives the same moments.
+// offsets returns the start times of the users of iteration i, counted from its beginning. The same
+// seed gives the same times.
 func (l Load) offsets(i int, seed uint64) []time.Duration {
 	random := l.random(i, seed)
 	out := make([]time.Duration, l.usersOf(i, random))
@@ -151,8 +154,9 @@ func (l Load) offsets(i int, seed uint64) []time.Duration {
 	return out
 }
 
-// poisson draws a number of events of which there are mean on average: by counting the exponentially distributed waits that fit (Knuth, The Art
-// of Computer Programming, volume 2, 3.4.1), in parts, as the product of many is no number any more.
+// poisson draws a number of events with a given mean. It counts how many exponentially distributed
+// waits fit (Knuth, The Art of Computer Programming, volume 2, 3.4.1). It does so in parts, because
+// the product of many waits would underflow.
 func poisson(random *rand.Rand, mean float64) int {
 	n, left := 0, mean
 	for left > 0 {

@@ -18,11 +18,11 @@ type meter struct {
 	mu    sync.Mutex
 	m     *result.Measured
 	ended int64
-	// copied are the slots as they were copied last.
+	// copied holds the last copy of each slot.
 	copied []*result.Slot
-	// from and to bound the time that is measured.
+	// from and to bound the measured time.
 	from, to time.Time
-	// Where users report to who are due in that time, who are not, and residents.
+	// These sinks are for users who are due in that time, for other users, and for residents.
 	inside, outside, resident sink
 }
 
@@ -36,7 +36,7 @@ func newMeter(d *driver, p Part) *meter {
 	return m
 }
 
-// visit lets a user do its work, and notes how long that took since it was due.
+// visit runs a user, and records the time from its due moment to its end.
 func (m *meter) visit(ctx context.Context, u due) {
 	started := m.d.Clock.Now()
 	measured := !u.at.Before(m.from) && u.at.Before(m.to)
@@ -83,7 +83,7 @@ func (m *meter) end(ctx context.Context, u due, measured bool, err error) {
 	}
 }
 
-// reside lets a resident stay until ctx ends.
+// reside runs a resident until ctx ends.
 func (m *meter) reside(ctx context.Context, number int64) {
 	m.mu.Lock()
 	m.m.Started++
@@ -106,7 +106,8 @@ func (m *meter) inTime() bool {
 	return !now.Before(m.from) && now.Before(m.to)
 }
 
-// copy returns what was measured so far. Nobody may change it: slots that are as they were are those of the copy before, as a long run has thousands.
+// copy returns the measurements so far. The caller must not change them: unchanged slots are shared
+// with the preceding copy, because a long run has thousands.
 func (m *meter) copy() *result.Measured {
 	out := result.NewMeasured()
 	m.mu.Lock()
@@ -129,12 +130,15 @@ func (m *meter) copy() *result.Measured {
 func (m *meter) progress() PartProgress {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p := PartProgress{Label: m.part.Label, Started: m.m.Started, Succeeded: m.m.Succeeded, Failed: m.m.Failed, Ended: m.ended}
+	p := PartProgress{
+		Label: m.part.Label, Started: m.m.Started, Succeeded: m.m.Succeeded,
+		Failed: m.m.Failed, Ended: m.ended,
+	}
 	p.P50, p.P99 = m.m.Latency.Percentile(50), m.m.Latency.Percentile(99)
 	return p
 }
 
-// sink is where a user's measurements go.
+// sink receives the measurements of users.
 type sink struct {
 	*meter
 	measured func() bool
@@ -150,7 +154,8 @@ func (s *sink) Step(name string, d time.Duration) {
 	s.m.Step(name).Add(d)
 }
 
-// Count implements scenario.Sink. What Check compares with counts everything.
+// Count implements scenario.Sink. It counts all users, because Check compares the counts with the
+// database.
 func (s *sink) Count(name string, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// stub serves MongoDB's protocol and does nothing: it answers every message alike, with what a server says of itself and ok. What a load generator
-// reaches beside it is what it can do itself, with the driver and TCP.
+// stub serves MongoDB's protocol without doing anything: it answers every message with the same
+// hello reply. So a load against it measures the limit of the load generator, the driver and TCP.
 func stub(tb testing.TB) (uri string) {
 	tb.Helper()
 	reply, err := bson.Marshal(bson.D{
@@ -47,7 +47,8 @@ func stub(tb testing.TB) (uri string) {
 	return "mongodb://" + l.Addr().String() + "/?directConnection=true"
 }
 
-// answer answers the messages of a connection: as OP_REPLY what came as OP_QUERY, else as OP_MSG.
+// answer answers the messages of a connection: an OP_QUERY with an OP_REPLY, other messages with an
+// OP_MSG.
 func answer(conn net.Conn, reply []byte) {
 	defer conn.Close()
 	const head, query = 16, 2004

@@ -7,10 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fineTimer is a timer of the kernel, which wakes the runtime's poller when it is due, to some microseconds.
+// fineTimer is a timer of the kernel. It wakes the runtime's poller with a precision of some
+// microseconds.
 type fineTimer struct{ file *os.File }
 
-// newFineTimer returns nil where the kernel has none.
+// newFineTimer returns nil if the kernel has no such timer.
 func newFineTimer() *fineTimer {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {

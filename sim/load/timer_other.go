@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// fineTimer is for Linux; the runtime's timers of other systems are finer.
+// fineTimer is used on Linux only; on other systems, the runtime's timers are precise enough.
 type fineTimer struct{}
 
 func newFineTimer() *fineTimer { return nil }

@@ -7,14 +7,15 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// coarse is how long before a moment the runtime's timers are left for a fine one.
+// coarse is how long before a moment a waiter switches from the runtime's timers to a fine timer.
 const coarse = 2 * time.Millisecond
 
-// waiter waits for the moments at which users are due, more exactly than timers of the runtime do: those of a process that is idle are late by up to a
-// millisecond on Linux, which is what its poller counts in.
+// waiter waits for the moments at which users are due. It is more precise than the runtime's
+// timers: in an idle process on Linux, these are late by up to a millisecond, the resolution of the
+// runtime's poller.
 type waiter struct {
 	clock patterns.Clock
-	fine  *fineTimer // nil: there is none
+	fine  *fineTimer // nil if the system has none
 }
 
 func newWaiter(clock patterns.Clock) *waiter {
@@ -25,7 +26,7 @@ func newWaiter(clock patterns.Clock) *waiter {
 	return w
 }
 
-// until waits for a moment, or until ctx ends, whose error it then returns.
+// until waits for a moment. If ctx ends earlier, it returns the error of ctx.
 func (w *waiter) until(ctx context.Context, at time.Time) error {
 	wait := at.Sub(w.clock.Now())
 	if wait <= 0 {

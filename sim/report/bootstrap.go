@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	leastSlots = 8 // with fewer, intervals of a bootstrap are too narrow
+	leastSlots = 8 // with fewer slots, the intervals of a bootstrap are too narrow
 	resamples  = 1000
-	least      = 1e-6 // stands for a figure of nothing
+	least      = 1e-6 // replaces a figure of 0
 	confidence = 0.95
 )
 
-// sample is a scenario's slots, ready to be drawn many times.
+// sample holds the slots of a scenario, prepared for many draws.
 type sample struct {
 	values []float64 // the milliseconds of the histograms' bars, ascending
 	slots  []slot
-	second float64 // how long a slot is
+	second float64 // the length of a slot
 }
 
-// slot is what a sample keeps of one.
+// slot holds the part of a slot that a sample needs.
 type slot struct {
 	bars  []bar
 	n     int64
@@ -33,13 +33,14 @@ type slot struct {
 	ended int64
 }
 
-// bar is how often a value, by its number, was measured.
+// bar says how often a value, given by its index, was measured.
 type bar struct{ value, count int32 }
 
-// scheduled is how many of the slots are in the schedule; those behind have only ends.
+// scheduled returns how many slots belong to the schedule. In later slots, users only end.
 func scheduled(s *result.Scenario) int { return min(max(s.Load.Iterations, 0), len(s.Series)) }
 
-// slotsOf are the slots that were measured: from the first that has a latency to the last of the schedule that has one.
+// slotsOf returns the measured slots: from the first with a latency to the last one of the schedule
+// with a latency.
 func slotsOf(s *result.Scenario) []*result.Slot {
 	slots := s.Series[:scheduled(s)]
 	for len(slots) > 0 && slots[0].Latency.Count() == 0 {
@@ -77,14 +78,14 @@ func newSample(s *result.Scenario) *sample {
 
 func middle(b result.Bar) float64 { return (result.Millis(b.From) + result.Millis(b.To)) / 2 }
 
-// figures are what is compared, of a choice of slots.
+// figures are the compared figures of a selection of slots.
 type figures struct{ mean, p50, p75, p95, p99, throughput float64 }
 
 func (f figures) list() []float64 {
 	return []float64{f.mean, f.p50, f.p75, f.p95, f.p99, f.throughput}
 }
 
-// of returns the figures of the slots of these numbers.
+// of returns the figures of the slots with these indexes.
 func (s *sample) of(choice []int) (f figures) {
 	counts, n, ended := make([]int64, len(s.values)), int64(0), int64(0)
 	for _, i := range choice {
@@ -113,7 +114,7 @@ func (s *sample) of(choice []int) (f figures) {
 	return f
 }
 
-// drawSlots chooses as many slots as there are, in circular blocks.
+// drawSlots selects as many slots as there are, in circular blocks.
 func drawSlots(random *rand.Rand, n int) []int {
 	length := blockLength(n)
 	out := make([]int, 0, n+length)
@@ -126,7 +127,8 @@ func drawSlots(random *rand.Rand, n int) []int {
 	return out[:n]
 }
 
-// ratios compares what two scenarios have measured, with an interval for what there are slots of.
+// ratios compares the measurements of two scenarios. A figure has an interval if it can be computed
+// from slots.
 func ratios(a, b *result.Scenario) (out []Ratio) {
 	if a.Latency.Count() > 0 && b.Latency.Count() > 0 {
 		out = latencyRatios(a, b)
@@ -155,8 +157,10 @@ func latencyRatios(a, b *result.Scenario) (out []Ratio) {
 	median := func(s *result.Scenario) float64 { return result.Millis(s.Latency.Percentile(50)) }
 	whole := func(s *sample) float64 { return s.of(every(len(s.slots))).throughput }
 	out = []Ratio{
-		newRatio("mean", "ms", ta[0], tb[0]), newRatio("p50", "ms", median(a), median(b)), newRatio("p75", "ms", ta[2], tb[2]),
-		newRatio("p95", "ms", ta[3], tb[3]), newRatio("p99", "ms", ta[4], tb[4]), newRatio("throughput", "/s", whole(sa), whole(sb)),
+		newRatio("mean", "ms", ta[0], tb[0]), newRatio("p50", "ms", median(a), median(b)),
+		newRatio("p75", "ms", ta[2], tb[2]),
+		newRatio("p95", "ms", ta[3], tb[3]), newRatio("p99", "ms", ta[4], tb[4]),
+		newRatio("throughput", "/s", whole(sa), whole(sb)),
 	}
 	paired := (a.Load.Shape == "ramp" || a.Load.Shape == "steps") && len(sa.slots) == len(sb.slots)
 	drawn := bootstrap(sa, sb, paired)
@@ -175,12 +179,13 @@ func latencyRatios(a, b *result.Scenario) (out []Ratio) {
 	return out
 }
 
-// bootstrap draws the slots of both again and again, and returns the logarithms of the ratios of the figures of each draw. With paired, both get the same slots.
+// bootstrap draws the slots of both scenarios many times. It returns the logarithms of the ratios
+// of the figures of each draw. With paired, both get the same slots.
 func bootstrap(a, b *sample, paired bool) (out [][]float64) {
 	if min(len(a.slots), len(b.slots)) < leastSlots {
 		return nil
 	}
-	random := rand.New(rand.NewPCG(1, uint64(len(a.slots)))) // the same results give the same intervals
+	random := rand.New(rand.NewPCG(1, uint64(len(a.slots)))) // the same results always give the same intervals
 	for range resamples {
 		choice := drawSlots(random, len(a.slots))
 		other := choice
@@ -197,10 +202,11 @@ func bootstrap(a, b *sample, paired bool) (out [][]float64) {
 	return out
 }
 
-// blockLength is how many of n slots that follow each other are drawn together.
+// blockLength returns how many consecutive slots of n are drawn together.
 func blockLength(n int) int { return max(1, int(math.Round(math.Sqrt(float64(n))))) }
 
-// margin is how far the logarithm of a ratio may be from what was measured, from those of the draws and the numbers of slots.
+// margin returns how far the logarithm of a ratio may be from the measured one. It computes this
+// from the draws and the numbers of slots.
 func margin(drawn []float64, a, b int, paired bool) float64 {
 	blocks := func(n int) float64 { return float64(n) / float64(blockLength(n)) }
 	fewest := min(blocks(a), blocks(b))
@@ -238,7 +244,7 @@ func every(n int) []int {
 	return out
 }
 
-// judge says what the interval allows.
+// judge sets the verdict that the interval supports.
 func (r *Ratio) judge() {
 	less, more := Better, Worse
 	if r.Unit == "/s" {

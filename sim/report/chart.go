@@ -6,11 +6,11 @@ import (
 	"math"
 )
 
-// chart is what is drawn, and the numbers beneath.
+// chart holds a drawing, and the table of numbers below it.
 type chart struct {
 	Title, Note string
 	Legend      []legend
-	// Header and Lines are the numbers; a line's X places it on the chart for the read-out.
+	// Header and Lines are the table. A line's X is its position on the chart, for the read-out.
 	Header []string
 	Lines  []chartLine
 
@@ -35,7 +35,7 @@ type chartLine struct {
 	at    float64
 }
 
-// axis is a direction of a chart. Min and max bound it; if they are the same, what is drawn does.
+// axis is an axis of a chart. Min and max bound it. If they are equal, the drawing does.
 type axis struct {
 	label    string
 	log      bool
@@ -43,7 +43,7 @@ type axis struct {
 	ticks    ticker
 }
 
-// line is a line of a chart; NaN interrupts it.
+// line is a line of a chart. NaN interrupts it.
 type line struct {
 	name   string
 	color  ink
@@ -53,7 +53,7 @@ type line struct {
 	area   bool // filled down to the axis
 }
 
-// mark is a vertical line with a word, or, with a width, a region.
+// mark is a vertical line with a word. With a width, it is a region.
 type mark struct {
 	at, to float64
 	text   string

@@ -11,7 +11,8 @@ import (
 
 var none = math.NaN()
 
-// second is when slot i of a scenario begins; the middle of what it measures is half a slot later.
+// second returns when slot i of a scenario begins, in seconds. The middle of the slot is half a
+// slot later.
 func second(s *result.Scenario, i float64) float64 {
 	return (float64(s.Load.DelayMillis) + i*float64(s.Load.ResolutionMillis)) / 1000
 }
@@ -24,7 +25,8 @@ func over(s *result.Scenario, slots int, value func(*result.Slot) float64) (out 
 	return out
 }
 
-// at returns a percentile of a slot in milliseconds; 0 is the mean of none, and interrupts the line.
+// at returns a function that computes a percentile of a slot in milliseconds. A slot without
+// latencies interrupts the line.
 func at(p float64) func(*result.Slot) float64 {
 	return func(s *result.Slot) float64 {
 		if s.Latency.Count() == 0 {
@@ -41,7 +43,7 @@ func greatest(s *result.Slot) float64 {
 	return max(0.001, result.Millis(s.Latency.Max()))
 }
 
-// latencyChart is the latency by the slot in which users were to start.
+// latencyChart shows the latency over the slots in which users were due.
 func latencyChart(o one) *chart {
 	s, n := o.s, o.s.Load.Iterations
 	c := &chart{
@@ -50,8 +52,14 @@ func latencyChart(o one) *chart {
 		y:      axis{log: true, ticks: timeTicks{}},
 		Header: []string{"second", "users", "p50 ms", "p95 ms", "p99 ms", "max ms"},
 		lines: []line{
-			{name: "max", color: ink{inkMuted, 100, 0}, width: 1.2, dashes: dotted, points: over(s, scheduled(s), greatest)},
-			{name: "p99", color: ink{inkAccent, 85, 0}, width: 1.6, dashes: dashed, points: over(s, scheduled(s), at(99))},
+			{
+				name: "max", color: ink{inkMuted, 100, 0}, width: 1.2, dashes: dotted,
+				points: over(s, scheduled(s), greatest),
+			},
+			{
+				name: "p99", color: ink{inkAccent, 85, 0}, width: 1.6, dashes: dashed,
+				points: over(s, scheduled(s), at(99)),
+			},
 			{name: "p95", color: ink{inkAccent, 55, 0}, width: 1.8, points: over(s, scheduled(s), at(95))},
 			{name: "p50", color: ink{inkAccent, 100, 0}, width: 2.4, points: over(s, scheduled(s), at(50))},
 		},
@@ -79,9 +87,14 @@ func orNone(x float64) string {
 	return fixed(x)
 }
 
-// percentileChart is the distribution of the latencies of scenarios, or of a scenario in several runs.
+// percentileChart shows the distribution of the latencies of several scenarios, or of a scenario in
+// several runs.
 func percentileChart(title string, ones []one) *chart {
-	c := &chart{Title: title, Note: "so many percent of the users were not slower", x: axis{label: "percentile", ticks: nineTicks{}}, y: axis{log: true, ticks: timeTicks{}}, Header: []string{"percentile"}}
+	c := &chart{
+		Title: title, Note: "so many percent of the users were not slower",
+		x: axis{label: "percentile", ticks: nineTicks{}}, y: axis{log: true, ticks: timeTicks{}},
+		Header: []string{"percentile"},
+	}
 	furthest := 0.0
 	for _, o := range ones {
 		l := line{name: o.name, color: o.color, width: 2.2}
@@ -111,7 +124,8 @@ func percentileChart(title string, ones []one) *chart {
 	return c
 }
 
-// stepsChart is the distributions of the steps of a scenario; nil if it has none.
+// stepsChart shows the distributions of the steps of a scenario. It returns nil if there are no
+// steps.
 func stepsChart(s *result.Scenario) *chart {
 	var ones []one
 	for _, name := range slices.Sorted(maps.Keys(s.Steps)) {
@@ -138,14 +152,16 @@ func quantile(t *result.Timing, p float64) float64 {
 	return max(0.001, result.Millis(t.Percentile(p)))
 }
 
-// histogramChart is how many users took how long, in bars of equal width on the logarithmic axis.
+// histogramChart shows how many users took how long, in bars of equal width on a logarithmic axis.
 func histogramChart(s *result.Scenario) *chart {
 	const bars = 48
 	c := &chart{
 		Title: "Histogram", Note: "share of the users by latency", color: ink{inkAccent, 80, 0},
-		x: axis{label: "latency", log: true, ticks: timeTicks{}}, y: axis{ticks: plainTicks{unit: " %"}}, Header: []string{"from ms", "to ms", "users", "share %"},
+		x: axis{label: "latency", log: true, ticks: timeTicks{}}, y: axis{ticks: plainTicks{unit: " %"}},
+		Header: []string{"from ms", "to ms", "users", "share %"},
 	}
-	low, high := roundDown(max(0.001, result.Millis(s.Latency.Min()))), roundUp(max(0.01, result.Millis(s.Latency.Max())))
+	low, high := roundDown(max(0.001, result.Millis(s.Latency.Min()))), roundUp(max(0.01,
+		result.Millis(s.Latency.Max())))
 	c.x.min, c.x.max = low, high
 	edge := func(i int) float64 { return low * math.Pow(high/low, float64(i)/bars) }
 	counts := make([]int64, bars)
@@ -160,14 +176,18 @@ func histogramChart(s *result.Scenario) *chart {
 		gap := math.Pow(high/low, 0.1/bars)
 		c.bars = append(c.bars, bin{Min: edge(i) * gap, Max: edge(i+1) / gap, Weight: share})
 		if n > 0 {
-			c.Lines = append(c.Lines, chartLine{Cells: []string{fixed(edge(i)), fixed(edge(i + 1)), fmt.Sprint(n), fmt.Sprintf("%.2f", share)}, at: math.Sqrt(edge(i) * edge(i+1))})
+			c.Lines = append(c.Lines,
+				chartLine{Cells: []string{
+					fixed(edge(i)), fixed(edge(i + 1)), fmt.Sprint(n),
+					fmt.Sprintf("%.2f", share),
+				}, at: math.Sqrt(edge(i) * edge(i+1))})
 		}
 	}
 	c.y.min, c.y.max = 0, 1.06*most
 	return c
 }
 
-// throughputChart is how many users started, ended and failed in each second.
+// throughputChart shows how many users started, ended and failed in each second.
 func throughputChart(s *result.Scenario) *chart {
 	rate := func(of func(*result.Slot) int64) []point {
 		return over(s, len(s.Series), func(slot *result.Slot) float64 {
@@ -177,7 +197,11 @@ func throughputChart(s *result.Scenario) *chart {
 	started, ended := func(s *result.Slot) int64 { return s.Started }, func(s *result.Slot) int64 { return s.Ended }
 	c := &chart{
 		Title: "Throughput", Note: "users for each second of the run",
-		x: axis{label: "seconds since the beginning", min: 0, max: second(s, float64(max(len(s.Series), s.Load.Iterations))), ticks: plainTicks{}}, y: axis{ticks: plainTicks{unit: "/s"}},
+		x: axis{
+			label: "seconds since the beginning", min: 0,
+			max: second(s, float64(max(len(s.Series), s.Load.Iterations))), ticks: plainTicks{},
+		},
+		y:      axis{ticks: plainTicks{unit: "/s"}},
 		Header: []string{"second", "started", "ended", "failed"},
 		lines: []line{
 			{name: "started", color: ink{inkMuted, 100, 0}, width: 1.6, dashes: dashed, points: rate(started)},
@@ -185,14 +209,21 @@ func throughputChart(s *result.Scenario) *chart {
 		},
 	}
 	if s.Failed > 0 {
-		c.lines = append(c.lines, line{name: "failed", color: ink{inkBad, 100, 0}, width: 1.8, points: rate(func(s *result.Slot) int64 { return s.Failed })})
+		c.lines = append(c.lines,
+			line{
+				name: "failed", color: ink{inkBad, 100, 0}, width: 1.8,
+				points: rate(func(s *result.Slot) int64 { return s.Failed }),
+			})
 	}
 	if len(s.Series) > s.Load.Iterations {
 		c.marks = append(c.marks, mark{at: second(s, float64(s.Load.Iterations)), text: "end of the schedule"})
 	}
 	for i, slot := range s.Series {
 		c.Lines = append(c.Lines, chartLine{
-			Cells: []string{digits3(second(s, float64(i))), fmt.Sprint(slot.Started), fmt.Sprint(slot.Ended), fmt.Sprint(slot.Failed)}, at: second(s, float64(i)+0.5),
+			Cells: []string{
+				digits3(second(s, float64(i))), fmt.Sprint(slot.Started), fmt.Sprint(slot.Ended),
+				fmt.Sprint(slot.Failed),
+			}, at: second(s, float64(i)+0.5),
 		})
 	}
 	return c

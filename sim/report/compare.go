@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// Verdict is what the evidence allows to say of b beside a.
+// Verdict says which conclusion about b, compared with a, the evidence supports.
 type Verdict string
 
 // The verdicts.
@@ -16,48 +16,52 @@ const (
 	Worse  Verdict = "worse"
 	// Same says that any difference is smaller than Margin.
 	Same Verdict = "no difference"
-	// Open says that the evidence does not suffice for any of the others.
+	// Open says that the evidence supports no other verdict.
 	Open Verdict = "cannot be told"
-	// None says that no verdict was tried: the Pair's Doubts say why.
+	// None says that there is no verdict; the Pair's Doubts say why.
 	None Verdict = "–"
 )
 
-// Margin is the ratio up to which two figures are of no difference to anybody.
+// Margin is the largest ratio of two figures whose difference does not matter.
 const Margin = 1.05
 
-// Ratio is a figure of two scenarios.
+// Ratio compares a figure of two scenarios.
 type Ratio struct {
 	// Figure is mean, p50, p75, p95, p99, throughput, or the name of a step.
 	Figure string
 	Unit   string // "ms" or "/s"
 	A, B   float64
-	// Ratio is B/A. Low and High bound it with 95 % confidence; both are zero if there is no such interval.
+	// Ratio is B/A. Low and High bound it with 95 % confidence; both are zero if there is no such
+	// interval.
 	Ratio, Low, High float64
 	Verdict          Verdict
 }
 
-// Pair is a scenario in two runs, or two designs in one.
+// Pair compares a scenario in two runs, or two designs in one run.
 type Pair struct {
 	A, B *result.Scenario
-	// Differs says in what the two are not the same scenario, parameters or load. Compare then leaves Ratios empty.
+	// Differs lists differences in scenario, parameters or load. If it is not empty, Compare leaves
+	// Ratios empty.
 	Differs []string
-	// Doubts say why there are no verdicts, whatever the ratios are.
+	// Doubts say why there are no verdicts.
 	Doubts []string
 	Ratios []Ratio
 }
 
-// Comparison is two results side by side.
+// Comparison compares two results.
 type Comparison struct {
 	A, B *result.Result
-	// Differs says in what the runs were not the same: server, machine, options. That may be what the comparison is for.
+	// Differs lists differences between the runs: server, machine, options. They may be the purpose
+	// of the comparison.
 	Differs []string
 	Pairs   []Pair
-	// OnlyA and OnlyB are the labels of scenarios that the other does not have.
+	// OnlyA and OnlyB are the labels of scenarios that the other result does not have.
 	OnlyA, OnlyB []string
 }
 
-// Compare compares the scenarios that two results have in common, by their labels; if each has one only, those.
-// Scenarios whose parameters or load differ are not compared: their Pair says what differs. CompareScenarios does it all the same.
+// Compare compares the scenarios that two results have in common, by their labels. If each result
+// has a single scenario, it compares these. It does not compare scenarios whose parameters or load
+// differ: their Pair lists the differences. CompareScenarios compares them anyway.
 func Compare(a, b *result.Result) *Comparison {
 	c := &Comparison{A: a, B: b, Differs: differentRuns(a, b)}
 	alone := len(a.Scenarios) == 1 && len(b.Scenarios) == 1
@@ -89,22 +93,30 @@ func Compare(a, b *result.Result) *Comparison {
 	return c
 }
 
-// CompareScenarios compares two scenarios even if they differ: two designs for one problem. What differs, other than their names, is said; if the load
-// does, there are no verdicts.
+// CompareScenarios compares two scenarios even if they differ, such as two designs for one problem.
+// The Pair lists their differences, except their names. If the loads differ, there are no verdicts.
 //
-// The interval of a ratio comes from a bootstrap whose units are slots, not single latencies: users of the same second share its stalls, so that
-// thousands of latencies are far less evidence than as many independent ones would be. Slots that follow each other are drawn together, in circular
-// blocks of the square root of their number, as a backlog passes from one to the next (H. R. Künsch, The jackknife and the bootstrap for general
-// stationary observations, Annals of Statistics 17, 1989; D. N. Politis and J. P. Romano, A circular block-resampling procedure for stationary data,
-// 1992). If the load changes from slot to slot, both scenarios get the same slots. The interval is the deviation of the logarithm of the ratio over the
-// draws times Student's t, for as many independent observations as there are blocks: the plain percentiles of the draws (B. Efron, 1979) are too narrow
-// for 25 slots. Of two runs of the same kind, one in twenty to ten is then called better or worse, the more the slots depend on each other.
+// The interval of a ratio comes from a bootstrap over slots, not over single latencies. Users of
+// the same second share its stalls, so thousands of latencies are much weaker evidence than as many
+// independent ones. A backlog passes from one slot to the next, so consecutive slots are drawn
+// together, in circular blocks of the square root of their number (H. R. Künsch, The jackknife and
+// the bootstrap for general stationary observations, Annals of Statistics 17, 1989; D. N. Politis
+// and J. P. Romano, A circular block-resampling procedure for stationary data, 1992). If the load
+// changes from slot to slot, both scenarios get the same slots.
 //
-// A figure is better or worse if the whole interval is on one side of 1, and of no difference if all of it is within Margin (equivalence by the
-// inclusion of the interval: D. J. Schuirmann, 1987). Otherwise it cannot be told. What the interval does not know is how much one run differs from the
-// next of the same kind: repeat a run, and compare it with itself, to see that.
+// The half-width of the interval is the standard deviation of the logarithm of the ratio over the
+// draws, times Student's t for as many independent observations as there are blocks. The plain
+// percentiles of the draws (B. Efron, 1979) are too narrow for 25 slots. Of two runs of the same
+// kind, one in twenty to one in ten is called better or worse; the rate rises if slots depend on
+// each other more.
+//
+// A figure is better or worse if the whole interval is on one side of 1. There is no difference if
+// the whole interval is within Margin (equivalence by inclusion of the interval: D. J. Schuirmann,
+// 1987). Otherwise the verdict is open. The interval does not show how much runs of the same kind
+// differ. To see that, repeat a run and compare the two results.
 func CompareScenarios(a, b *result.Scenario) Pair {
-	p := Pair{A: a, B: b, Differs: append(differentLoads(a.Load, b.Load), differentMaps("parameter ", a.Params, b.Params)...)}
+	p := Pair{A: a, B: b, Differs: append(differentLoads(a.Load, b.Load),
+		differentMaps("parameter ", a.Params, b.Params)...)}
 	p.Ratios = ratios(a, b)
 	if len(differentLoads(a.Load, b.Load)) > 0 {
 		p.doubt("they had different loads")
@@ -140,7 +152,7 @@ func failures(s *result.Scenario) float64 {
 	return float64(s.Failed) / float64(s.Started)
 }
 
-// differentRuns says in what two runs differ.
+// differentRuns lists the differences between two runs.
 func differentRuns(a, b *result.Result) (out []string) {
 	fa, fb := facts(a), facts(b)
 	for _, f := range pairs(fa) {
@@ -156,9 +168,12 @@ func differentRuns(a, b *result.Result) (out []string) {
 	return out
 }
 
-// facts are those that two runs should have in common.
+// facts returns the facts that two runs should have in common.
 func facts(r *result.Result) map[string]string {
-	out := map[string]string{"Agents": fmt.Sprint(len(r.Agents)), "Users under way at most": fmt.Sprint(r.Options.MaxInFlight)}
+	out := map[string]string{
+		"Agents":                  fmt.Sprint(len(r.Agents)),
+		"Users under way at most": fmt.Sprint(r.Options.MaxInFlight),
+	}
 	for _, f := range Facts(r) {
 		switch f.Name {
 		case "Processor time of the load generator", "Processor time of the server":

@@ -20,8 +20,8 @@ func verdicts(p report.Pair) map[string]report.Verdict {
 	return out
 }
 
-// TestCompare has a run twice as fast as the other but for one stall, which is what its p99 shows; the same run; and one so little faster that nobody
-// can tell.
+// TestCompare compares a run with three others: one that is twice as fast except for a stall, which
+// shows in its p99; the same run; and one that is faster by too little for a verdict.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	a := synthetic(1, 1)
@@ -29,7 +29,10 @@ func TestCompare(t *testing.T) {
 	if len(c.Pairs) != 2 || len(c.Differs)+len(c.Pairs[0].Doubts)+len(c.Pairs[0].Differs) > 0 {
 		t.Fatalf("%+v", c)
 	}
-	for figure, want := range map[string]report.Verdict{"mean": report.Better, "p50": report.Better, "p99": report.Open, "throughput": report.Same, "write, mean": report.None} {
+	for figure, want := range map[string]report.Verdict{
+		"mean": report.Better, "p50": report.Better,
+		"p99": report.Open, "throughput": report.Same, "write, mean": report.None,
+	} {
 		if got := verdicts(c.Pairs[0])[figure]; got != want {
 			t.Errorf("%s is %s, want %s", figure, got, want)
 		}
@@ -45,18 +48,23 @@ func TestCompare(t *testing.T) {
 	if got := verdicts(report.Compare(a, a).Pairs[0])["p99"]; got != report.Open {
 		t.Errorf("the p99 of a run and itself, with a stall, is %s", got)
 	}
-	if got := verdicts(report.Compare(a, synthetic(1, 0.97)).Pairs[0])["mean"]; got == report.Better || got == report.Worse {
+	if got := verdicts(report.Compare(a, synthetic(1, 0.97)).
+		Pairs[0])["mean"]; got == report.Better || got == report.Worse {
 		t.Errorf("three percent are %s", got)
 	}
 	text1 := text(t, func(b *strings.Builder) error { return c.Text(b) })
-	want(t, text1, "a: carts and queues", "b: ", "a: FAILURES, cart-reserve", "scenario", "b/a", "95 % interval", "b is", "cart-reserve", "mean", "better", "queue-publish")
-	want(t, text(t, func(b *strings.Builder) error { return c.Markdown(b) }), "- a: ", "| cart-reserve | mean | ms |", "×0.5")
-	if again := text(t, func(b *strings.Builder) error { return report.Compare(a, synthetic(100, 0.5)).Text(b) }); again != text1 {
+	want(t, text1, "a: carts and queues", "b: ", "a: FAILURES, cart-reserve", "scenario", "b/a", "95 % interval",
+		"b is", "cart-reserve", "mean", "better", "queue-publish")
+	want(t, text(t, func(b *strings.Builder) error { return c.Markdown(b) }), "- a: ",
+		"| cart-reserve | mean | ms |", "×0.5")
+	if again := text(t, func(b *strings.Builder) error {
+		return report.Compare(a, synthetic(100, 0.5)).Text(b)
+	}); again != text1 {
 		t.Error("the same results give another comparison")
 	}
 }
 
-// TestCompareRefuses compares what is not the same, and says so.
+// TestCompareRefuses: comparing different scenarios lists their differences.
 func TestCompareRefuses(t *testing.T) {
 	t.Parallel()
 	a, b := synthetic(1, 1), synthetic(100, 0.5)
@@ -79,10 +87,11 @@ func TestCompareRefuses(t *testing.T) {
 	if verdicts(p)["mean"] != report.Better || len(p.Differs) != 1 {
 		t.Errorf("two designs: %+v", p)
 	}
-	want(t, text(t, func(w *strings.Builder) error { return report.PairsText(w, p) }), "cart-reserve differ in parameter", "better")
+	want(t, text(t, func(w *strings.Builder) error { return report.PairsText(w, p) }),
+		"cart-reserve differ in parameter", "better")
 }
 
-// TestCompareDoubts has runs of which no verdict is honest.
+// TestCompareDoubts: some runs allow no honest verdict.
 func TestCompareDoubts(t *testing.T) {
 	t.Parallel()
 	spoil := map[string]func(r *result.Result){
@@ -108,7 +117,8 @@ func TestCompareDoubts(t *testing.T) {
 	}
 }
 
-// TestCompareIsHonest compares runs of the same kind, in which what slows a slot slows the next, too: few may be called better or worse.
+// TestCompareIsHonest compares runs of the same kind, in which a slow slot also slows the next. Few
+// may be called better or worse.
 func TestCompareIsHonest(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -128,10 +138,14 @@ func TestCompareIsHonest(t *testing.T) {
 	}
 }
 
-// sluggish returns a run whose slots are slower or faster together: each has a third of the one before.
+// sluggish returns a run whose consecutive slots are slow or fast together: each inherits a third
+// of the preceding slot.
 func sluggish(seed uint64) *result.Scenario {
 	random, slow := rand.New(rand.NewPCG(seed, 99)), 0.0
-	s := &result.Scenario{Measured: *result.NewMeasured(), Check: result.Check{Done: true}, Load: result.Load{Iterations: 25, ResolutionMillis: 1000, Users: 100}}
+	s := &result.Scenario{
+		Measured: *result.NewMeasured(), Check: result.Check{Done: true},
+		Load: result.Load{Iterations: 25, ResolutionMillis: 1000, Users: 100},
+	}
 	for i := range 25 {
 		slow = 0.33*slow + 0.94*random.NormFloat64()
 		slot := s.Slot(i)

@@ -8,14 +8,17 @@ import (
 
 var ratioColumns = []string{"scenario", "figure", "unit", "a", "b", "b/a", "95 % interval", "b is"}
 
-// lines are the ratios of a pair as cells.
+// lines returns the ratios of a pair as cells.
 func (p Pair) lines() (out [][]string) {
 	name := p.A.Label
 	if p.B.Label != name {
 		name += " and " + p.B.Label
 	}
 	for _, r := range p.Ratios {
-		out = append(out, []string{name, r.Figure, r.Unit, fixed(r.A), fixed(r.B), ratioText(r), interval(r), string(r.Verdict)})
+		out = append(out, []string{
+			name, r.Figure, r.Unit, fixed(r.A), fixed(r.B), ratioText(r),
+			interval(r), string(r.Verdict),
+		})
 		name = ""
 	}
 	return out
@@ -38,7 +41,8 @@ func interval(r Ratio) string {
 // Text writes a comparison for a terminal.
 func (c *Comparison) Text(w io.Writer) error {
 	b := &strings.Builder{}
-	fmt.Fprintf(b, "a: %s · %s\nb: %s · %s\n", titleOf(c.A), strings.Join(summary(c.A), " · "), titleOf(c.B), strings.Join(summary(c.B), " · "))
+	fmt.Fprintf(b, "a: %s · %s\nb: %s · %s\n", titleOf(c.A), strings.Join(summary(c.A), " · "), titleOf(c.B),
+		strings.Join(summary(c.B), " · "))
 	for _, s := range c.sentences("a", "b") {
 		b.WriteString(s + "\n")
 	}
@@ -75,7 +79,8 @@ func writePairs(b *strings.Builder, pairs []Pair) {
 func (c *Comparison) Markdown(w io.Writer) error {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "### %s (a) and %s (b)\n\n", escape(titleOf(c.A)), escape(titleOf(c.B)))
-	fmt.Fprintf(b, "- a: %s\n- b: %s\n", escape(strings.Join(summary(c.A), " · ")), escape(strings.Join(summary(c.B), " · ")))
+	fmt.Fprintf(b, "- a: %s\n- b: %s\n", escape(strings.Join(summary(c.A), " · ")),
+		escape(strings.Join(summary(c.B), " · ")))
 	for _, s := range c.sentences("a", "b") {
 		fmt.Fprintf(b, "- %s\n", escape(s))
 	}
@@ -109,7 +114,7 @@ func markdownPairs(b *strings.Builder, pairs []Pair) {
 	}
 }
 
-// sentences say what is to be known before the ratios of a comparison.
+// sentences returns the text before the ratios of a comparison.
 func (c *Comparison) sentences(a, b string) (out []string) {
 	for _, n := range Notes(c.A) {
 		out = append(out, fmt.Sprintf("%s: %s, %s", a, n.Level, n.Text))

@@ -1,6 +1,7 @@
-// Package report shows results of the simulator: live in a terminal, as a table, as Markdown for a pull request, and as one HTML file with charts
-// that needs nothing else. It also compares two results, and puts the figures of the books beside one.
+// Package report shows results of the simulator: live in a terminal, as a table, as Markdown for a
+// pull request, and as one self-contained HTML file with charts. It also compares two results, and
+// compares a result with the figures of the books.
 //
-// All of them say first what makes figures worthless or weak: a run whose invariants are violated, one that is not whole, a server that was
-// overloaded, a load generator that was late.
+// Every report first says what makes its figures invalid or weak: broken invariants, a partial run,
+// an overloaded server, or a late load generator.
 package report

@@ -12,7 +12,7 @@ import (
 // Fact is a line about a run.
 type Fact struct{ Name, Value string }
 
-// Facts are where and how a run took place: those that are known.
+// Facts returns the known facts about where and how a run took place.
 func Facts(r *result.Result) []Fact {
 	e, o := r.Environment, r.Options
 	out := []Fact{
@@ -79,7 +79,7 @@ func cpuTime(seconds, runtime float64) string {
 	return fmt.Sprintf("%.1f s, %.2f cores", seconds, seconds/runtime)
 }
 
-// shortLoad is users × iterations, and how long those are if it is not a second.
+// shortLoad returns users × iterations, and the length of an iteration if it is not one second.
 func shortLoad(l result.Load) string {
 	text := fmt.Sprintf("%d × %d", l.Users, l.Iterations)
 	switch {
@@ -94,7 +94,7 @@ func shortLoad(l result.Load) string {
 	return text
 }
 
-// loadText says in words what load a scenario had.
+// loadText describes the load of a scenario in words.
 func loadText(l result.Load) string {
 	if l.Resident {
 		return fmt.Sprintf("%d residents", l.Users)
@@ -119,7 +119,7 @@ func loadText(l result.Load) string {
 	return text
 }
 
-// pairs are the entries of a map in the order of their names.
+// pairs returns the entries of a map, ordered by name.
 func pairs[V any](m map[string]V) (out []Fact) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		out = append(out, Fact{name, fmt.Sprint(m[name])})

@@ -1,7 +1,7 @@
 package report
 
 import (
-	_ "embed" // the page's parts
+	_ "embed" // for the parts of the page
 	"fmt"
 	"html/template"
 	"io"
@@ -21,21 +21,25 @@ var pageJS string
 
 // Page is an HTML report. The zero value works.
 type Page struct {
-	// Title is that of the page; empty: the first result's.
+	// Title is the title of the page. If it is empty, the first result's title is used.
 	Title string
-	// Book puts the figures of the books beside the results.
+	// Book adds the figures of the books to the results.
 	Book bool
-	// Designs compares all scenarios with the first, instead of the results: designs for one problem, which ran together or one after the other. Of
-	// several results only the first scenarios are taken: the others are companions.
+	// Designs compares designs for one problem: all scenarios with the first one. With several
+	// results, it compares only the first scenario of each, because the others are companions.
 	Designs bool
 }
 
-// HTML writes results as one HTML file that needs nothing else: no network, no fonts, no scripts of others. With several, each is compared with the first.
+// HTML writes results as one self-contained HTML file: it loads no fonts and no scripts, and works
+// offline. With several results, each is compared with the first.
 func HTML(w io.Writer, results ...*result.Result) error { return Page{}.HTML(w, results...) }
 
-// HTML writes results as HTML does.
+// HTML writes results like the function HTML.
 func (p Page) HTML(w io.Writer, results ...*result.Result) error {
-	v := view{Title: p.Title, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Columns: columns, Texts: len(columns) - 2}
+	v := view{
+		Title: p.Title, CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
+		Columns: columns, Texts: len(columns) - 2,
+	}
 	if v.Title == "" && len(results) > 0 {
 		v.Title = titleOf(results[0])
 	}
@@ -59,13 +63,13 @@ func (p Page) HTML(w io.Writer, results ...*result.Result) error {
 	return nil
 }
 
-// view is what the page shows.
+// view is the content of the page.
 type view struct {
 	Title       string
 	CSS         template.CSS
 	JS          template.JS
 	Columns     []string
-	Texts       int // the column from which on there are texts
+	Texts       int // the first column that holds text
 	Runs        []runView
 	Comparisons []comparisonView
 }
@@ -93,7 +97,7 @@ type badge struct{ Class, Text string }
 
 type rowView struct {
 	Step  bool
-	Color template.CSS // of the scenario; empty: none
+	Color template.CSS // of the scenario; empty means none
 	Cells []string
 }
 
@@ -185,7 +189,8 @@ func badges(r *result.Result) (out []badge) {
 
 func newScenarioView(s *result.Scenario, o one, id string) scenarioView {
 	v := scenarioView{
-		ID: id, Color: template.CSS(o.color.css()), S: s, Load: loadText(s.Load), Check: checkOf(s.Check), CheckOK: s.Check.OK(),
+		ID: id, Color: template.CSS(o.color.css()), S: s, Load: loadText(s.Load),
+		Check: checkOf(s.Check), CheckOK: s.Check.OK(),
 		Params: pairs(s.Params), Counts: pairs(s.Counts), Errors: pairs(s.Errors),
 	}
 	if s.Latency.Count() > 0 {
@@ -193,7 +198,11 @@ func newScenarioView(s *result.Scenario, o one, id string) scenarioView {
 			v.Tiles = append(v.Tiles, Fact{fmt.Sprintf("p%g", p), span(s.Latency.Percentile(p))})
 		}
 		v.Tiles = append(v.Tiles, Fact{"max", span(s.Latency.Max())})
-		v.Charts = []*chart{latencyChart(o), percentileChart("Percentiles", []one{{name: "latency", color: ink{inkAccent, 100, 0}, s: s}}), throughputChart(o.s), histogramChart(s)}
+		v.Charts = []*chart{
+			latencyChart(o),
+			percentileChart("Percentiles", []one{{name: "latency", color: ink{inkAccent, 100, 0}, s: s}}),
+			throughputChart(o.s), histogramChart(s),
+		}
 	}
 	if c := stepsChart(s); c != nil {
 		v.Charts = append(v.Charts, c)
@@ -232,7 +241,8 @@ func designs(results []*result.Result) []comparisonView {
 		p := CompareScenarios(all[0], all[i])
 		v := newComparisonView([]Pair{p}, 0, i, [2]string{p.A.Label, p.B.Label})
 		v.Pairs[0].Label = p.B.Label + " (b) beside " + p.A.Label + " (a)"
-		out.Lines, out.Pairs, out.Sentences = append(out.Lines, v.Lines...), append(out.Pairs, v.Pairs...), append(out.Sentences, p.sentences()...)
+		out.Lines, out.Pairs, out.Sentences = append(out.Lines, v.Lines...), append(out.Pairs,
+			v.Pairs...), append(out.Sentences, p.sentences()...)
 	}
 	if len(out.Pairs) == 0 {
 		return nil
@@ -244,7 +254,10 @@ func designs(results []*result.Result) []comparisonView {
 func newComparisonView(pairs []Pair, a, b int, names [2]string) comparisonView {
 	v := comparisonView{Columns: append([]string{}, ratioColumns...)}
 	for i, name := range v.Columns {
-		v.Columns[i] = map[string]string{"a": names[0], "b": names[1], "b/a": names[1] + "/" + names[0], "b is": names[1] + " is"}[name]
+		v.Columns[i] = map[string]string{
+			"a": names[0], "b": names[1], "b/a": names[1] + "/" + names[0],
+			"b is": names[1] + " is",
+		}[name]
 		if v.Columns[i] == "" {
 			v.Columns[i] = name
 		}
@@ -257,7 +270,8 @@ func newComparisonView(pairs []Pair, a, b int, names [2]string) comparisonView {
 		}
 		if len(p.Ratios) > 0 && p.A.Latency.Count() > 0 && p.B.Latency.Count() > 0 {
 			ones := []one{
-				newOne(names[0], ink{inkSeries, 100, uint8(a)}, p.A, result.Options{}), newOne(names[1], ink{inkSeries, 100, uint8(b)}, p.B, result.Options{}),
+				newOne(names[0], ink{inkSeries, 100, uint8(a)}, p.A, result.Options{}),
+				newOne(names[1], ink{inkSeries, 100, uint8(b)}, p.B, result.Options{}),
 			}
 			pv.Charts = append(pv.Charts, compareCharts(ones)...)
 		}

@@ -15,12 +15,15 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// pages are the reports that the tests look at; those in a browser (conformance/report), too.
+// pages returns the reports for the tests, including the browser tests (conformance/report).
 func pages() map[string]func(w io.Writer) error {
 	spoilt := synthetic(3, 1)
 	spoilt.Partial = "interrupted after 20 iterations"
 	bad, slow := spoilt.Scenarios[0], spoilt.Scenarios[1]
-	bad.Check = result.Check{Done: true, Total: 2, Violations: []string{"stock adds up: product 7 has 3, not 4", "<script>alert(1)</script>"}}
+	bad.Check = result.Check{
+		Done: true, Total: 2,
+		Violations: []string{"stock adds up: product 7 has 3, not 4", "<script>alert(1)</script>"},
+	}
 	bad.Errors["<b>not markup</b>"] = 3
 	slow.RuntimeSeconds = 40.2
 	for i := range 14 {
@@ -33,13 +36,23 @@ func pages() map[string]func(w io.Writer) error {
 	resident.Scenarios[0].Latency, resident.Scenarios[0].Series = result.NewTiming(3), nil
 	other := synthetic(100, 0.5)
 	other.Title, other.Environment.ServerVersion = "carts and queues, after", "0.4.0 (MongoDB 8.0.0)"
-	empty := &result.Result{Format: result.Format, Title: "nothing", Started: time.Unix(0, 0), Scenarios: []*result.Scenario{
-		{Name: "x", Label: "x", Measured: *result.NewMeasured(), Load: result.Load{Iterations: 5, ResolutionMillis: 1000, Users: 1}},
-	}}
+	empty := &result.Result{
+		Format: result.Format, Title: "nothing", Started: time.Unix(0, 0),
+		Scenarios: []*result.Scenario{
+			{
+				Name: "x", Label: "x", Measured: *result.NewMeasured(),
+				Load: result.Load{Iterations: 5, ResolutionMillis: 1000, Users: 1},
+			},
+		},
+	}
 	searched := synthetic(7, 1)
-	searched.Limit = &result.Limit{Users: 500, Over: 550, Confirmed: 2, Repeats: 3, P99Millis: 50, Generator: true, Probes: []result.Probe{
-		{Users: 500, RuntimeSeconds: 25.1, P99Millis: 21, KeptUp: true}, {Users: 1000, RuntimeSeconds: 61.5, P99Millis: 20100, Why: "it took 61.5 s, not 25.0 s"},
-	}}
+	searched.Limit = &result.Limit{
+		Users: 500, Over: 550, Confirmed: 2, Repeats: 3, P99Millis: 50,
+		Generator: true, Probes: []result.Probe{
+			{Users: 500, RuntimeSeconds: 25.1, P99Millis: 21, KeptUp: true},
+			{Users: 1000, RuntimeSeconds: 61.5, P99Millis: 20100, Why: "it took 61.5 s, not 25.0 s"},
+		},
+	}
 	searched.Scenarios[1] = users(8, "cart-checkout", "Check out a cart", "cart", 200, 2)
 	long := synthetic(9, 1)
 	for _, s := range long.Scenarios {
@@ -61,7 +74,7 @@ func pages() map[string]func(w io.Writer) error {
 	}
 }
 
-// TestHTML writes reports, whole and odd ones. SHEAF_REPORTS names a folder that keeps them.
+// TestHTML writes ordinary and odd reports. SHEAF_REPORTS names a folder in which to keep them.
 func TestHTML(t *testing.T) {
 	t.Parallel()
 	outside := regexp.MustCompile(`(?i)(src|href|url)\s*[=(]\s*"?\s*(https?:|//|file:)|@import`)
@@ -86,21 +99,25 @@ func TestHTML(t *testing.T) {
 		}
 	}
 	p := pages()
-	want(t, text(t, func(b *strings.Builder) error { return p["one"](b) }), "<title>carts and queues", "CHECKED", "cart-reserve", "Latency over time", "<path", "warm-up", "Histogram", "Server", "Beside the books", "88.241")
-	want(t, text(t, func(b *strings.Builder) error { return p["two"](b) }), "b beside a", "b/a", "better", "Ratios", "p99 over time", "0.4.0")
-	want(t, text(t, func(b *strings.Builder) error { return p["designs"](b) }), "The designs", "cart-reserve and cart-checkout differ in parameter", "better",
+	want(t, text(t, func(b *strings.Builder) error { return p["one"](b) }), "<title>carts and queues", "CHECKED",
+		"cart-reserve", "Latency over time", "<path", "warm-up", "Histogram", "Server", "Beside the books", "88.241")
+	want(t, text(t, func(b *strings.Builder) error { return p["two"](b) }), "b beside a", "b/a", "better",
+		"Ratios", "p99 over time", "0.4.0")
+	want(t, text(t, func(b *strings.Builder) error { return p["designs"](b) }), "The designs",
+		"cart-reserve and cart-checkout differ in parameter", "better",
 		"500 users for each iteration were kept up with, 550 were too many; 2 of 3 repeats confirm it; the bound was a p99 of 50 ms; it was the LOAD GENERATOR", "no: it took 61.5 s")
 	if n := strings.Count(text(t, func(b *strings.Builder) error { return p["long"](b) }), "<tr data-x"); n > 3000 {
 		t.Errorf("a run of 5000 slots has %d rows", n)
 	}
 	spoilt := text(t, func(b *strings.Builder) error { return p["spoilt"](b) })
-	want(t, spoilt, "badge wrong", "WRONG", "PARTIAL", "OVERLOADED", "2 violations", "&lt;script&gt;alert", "&lt;b&gt;not markup", "end of the schedule")
+	want(t, spoilt, "badge wrong", "WRONG", "PARTIAL", "OVERLOADED", "2 violations", "&lt;script&gt;alert",
+		"&lt;b&gt;not markup", "end of the schedule")
 	if strings.Contains(spoilt, "<script>alert") {
 		t.Error("a violation became a script")
 	}
 }
 
-// TestHTMLOfOddities shows loads that no run has, but a file may.
+// TestHTMLOfOddities shows loads that no run has, but that a file may contain.
 func TestHTMLOfOddities(t *testing.T) {
 	t.Parallel()
 	odd := synthetic(11, 1)

@@ -8,7 +8,7 @@ import (
 // ink is a colour of a chart that the page decides on: one for light screens, another for dark ones.
 type ink struct {
 	kind    inkKind
-	percent uint8 // how opaque it is
+	percent uint8 // opacity
 	index   uint8 // of a series
 }
 
@@ -17,18 +17,21 @@ type inkKind uint8
 const (
 	inkText   inkKind = iota + 1 // labels
 	inkGrid                      // lines of the grid
-	inkMuted                     // what stands behind
+	inkMuted                     // background
 	inkAccent                    // the scenario of the section
 	inkSeries                    // one of several scenarios or runs
 	inkBad                       // failures
-	inkGood                      // what is better
+	inkGood                      // better figures
 )
 
 // css is the colour as the page knows it.
 func (i ink) css() string {
 	name := "--s" + strconv.Itoa(int(i.index)%palette)
 	if i.kind != inkSeries {
-		name = map[inkKind]string{inkText: "--text-2", inkGrid: "--grid", inkMuted: "--muted", inkAccent: "--accent", inkBad: "--bad", inkGood: "--good"}[i.kind]
+		name = map[inkKind]string{
+			inkText: "--text-2", inkGrid: "--grid", inkMuted: "--muted", inkAccent: "--accent",
+			inkBad: "--bad", inkGood: "--good",
+		}[i.kind]
 	}
 	if i.percent >= 100 {
 		return "var(" + name + ")"
@@ -36,5 +39,5 @@ func (i ink) css() string {
 	return fmt.Sprintf("color-mix(in srgb, var(%s) %d%%, transparent)", name, i.percent)
 }
 
-// palette is how many colours of series there are.
+// palette is the number of colours for series.
 const palette = 8

@@ -9,7 +9,7 @@ import (
 
 var probeColumns = []string{"users", "runtime s", "p99 ms", "kept up"}
 
-// limitText says what a search for the greatest load has found.
+// limitText describes the result of a search for the greatest load.
 func limitText(l *result.Limit) string {
 	var out []string
 	switch {
@@ -32,7 +32,7 @@ func limitText(l *result.Limit) string {
 	return strings.Join(out, "; ") + "."
 }
 
-// probeLines are the runs of a search.
+// probeLines returns the runs of a search as cells.
 func probeLines(l *result.Limit) (out [][]string) {
 	for _, p := range l.Probes {
 		kept := "yes"

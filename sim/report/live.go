@@ -13,26 +13,27 @@ import (
 	"github.com/sheafdb/sheaf/sim/load"
 )
 
-// The pace of lines where no person looks on, and over which time rates are measured.
+// The time between two lines if out is not a terminal, and the time over which rates are measured.
 const (
 	linePace   = 5 * time.Second
 	rateWindow = time.Second
 )
 
-// Live shows how a run goes: a view that is drawn anew where out is a terminal, a line every few seconds where it is a file or a pipe.
+// Live shows the progress of a run. On a terminal it redraws a view. To a file or a pipe it writes
+// a line every few seconds.
 type Live struct {
 	out   io.Writer
-	width func() int // of the terminal; nil: out is none
+	width func() int // of the terminal; nil if out is not a terminal
 	bar   *progressbar.ProgressBar
 	drawn int // lines on the screen
 
 	said   time.Duration // when the last line was written
 	rates  []float64     // users that ended, per second
-	marked time.Duration // when the rates were taken, and how many had ended then
+	marked time.Duration // when the rates were measured, and how many users had ended then
 	ended  []int64
 }
 
-// NewLive returns one that writes to out.
+// NewLive returns a Live that writes to out.
 func NewLive(out io.Writer) *Live {
 	l := &Live{out: out}
 	if f, ok := out.(interface{ Fd() uintptr }); ok && term.IsTerminal(int(f.Fd())) {
@@ -47,7 +48,8 @@ func NewLive(out io.Writer) *Live {
 	return l
 }
 
-// Show shows how far a run is; it is a load.Config's Report. Not safe for concurrent use.
+// Show shows the progress of a run. It can be the Report of a load.Config. It is not safe for
+// concurrent use.
 func (l *Live) Show(p load.Progress) {
 	l.measure(p)
 	if l.width != nil {
@@ -65,7 +67,7 @@ func (l *Live) Show(p load.Progress) {
 	fmt.Fprintf(l.out, "%.0f s of %.0f s: %s\n", p.Elapsed.Seconds(), p.Schedule.Seconds(), strings.Join(parts, "; "))
 }
 
-// Finish takes the view off the screen: the report follows.
+// Finish removes the view from the screen, before the report is printed.
 func (l *Live) Finish() {
 	if l.drawn > 0 {
 		fmt.Fprint(l.out, l.home())
@@ -73,7 +75,7 @@ func (l *Live) Finish() {
 	}
 }
 
-// measure takes the rates once in a rateWindow.
+// measure computes the rates, at most once in each rateWindow.
 func (l *Live) measure(p load.Progress) {
 	if len(l.ended) == len(p.Parts) && p.Elapsed-l.marked < rateWindow {
 		return
@@ -93,10 +95,11 @@ func (l *Live) measure(p load.Progress) {
 }
 
 func (l *Live) counts(i int, p load.PartProgress) string {
-	return fmt.Sprintf("%d started, %d ended, %d failed, %.0f/s, p50 %s, p99 %s", p.Started, p.Ended, p.Failed, l.rates[i], span(p.P50), span(p.P99))
+	return fmt.Sprintf("%d started, %d ended, %d failed, %.0f/s, p50 %s, p99 %s", p.Started, p.Ended, p.Failed,
+		l.rates[i], span(p.P50), span(p.P99))
 }
 
-// home goes to the first line that was drawn, and clears from there on.
+// home moves the cursor to the first drawn line, and clears the screen from there.
 func (l *Live) home() string { return fmt.Sprintf("\r\x1b[%dA\x1b[J", l.drawn) }
 
 func (l *Live) draw(p load.Progress) {
@@ -104,7 +107,8 @@ func (l *Live) draw(p load.Progress) {
 	lines := [][]string{{"", "started", "ended", "failed", "rate/s", "p50", "p99"}}
 	for i, part := range p.Parts {
 		lines = append(lines, []string{
-			part.Label, fmt.Sprint(part.Started), fmt.Sprint(part.Ended), fmt.Sprint(part.Failed), fmt.Sprintf("%.0f", l.rates[i]), span(part.P50), span(part.P99),
+			part.Label, fmt.Sprint(part.Started), fmt.Sprint(part.Ended), fmt.Sprint(part.Failed),
+			fmt.Sprintf("%.0f", l.rates[i]), span(part.P50), span(part.P99),
 		})
 	}
 	b := &strings.Builder{}
@@ -120,7 +124,8 @@ func (l *Live) draw(p load.Progress) {
 	}
 }
 
-// render draws the bar. Users who are late have their own words: the bar is full, and they are not.
+// render draws the bar. Late users are shown in words, because the bar is full although they have
+// not ended.
 func (l *Live) render(p load.Progress, width int) string {
 	if p.Elapsed >= p.Schedule {
 		open := int64(0)
@@ -130,11 +135,13 @@ func (l *Live) render(p load.Progress, width int) string {
 		return fmt.Sprintf("%.1f s over the schedule of %.0f s: %d users have not ended", (p.Elapsed - p.Schedule).Seconds(), p.Schedule.Seconds(), open)
 	}
 	if l.bar == nil {
-		l.bar = progressbar.NewOptions64(p.Schedule.Milliseconds(), progressbar.OptionSetWriter(io.Discard), progressbar.OptionSetWidth(max(10, min(50, width-40))),
+		l.bar = progressbar.NewOptions64(p.Schedule.Milliseconds(), progressbar.OptionSetWriter(io.Discard),
+			progressbar.OptionSetWidth(max(10, min(50, width-40))),
 			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false))
 	}
 	_ = l.bar.Set64(p.Elapsed.Milliseconds())
-	return fmt.Sprintf("%s  %.0f s of %.0f s, %.0f s left", strings.TrimSpace(l.bar.String()), p.Elapsed.Seconds(), p.Schedule.Seconds(), (p.Schedule - p.Elapsed).Seconds())
+	return fmt.Sprintf("%s  %.0f s of %.0f s, %.0f s left", strings.TrimSpace(l.bar.String()), p.Elapsed.Seconds(),
+		p.Schedule.Seconds(), (p.Schedule - p.Elapsed).Seconds())
 }
 
 func cut(line string, width int) string {

@@ -42,7 +42,7 @@ func Markdown(w io.Writer, results ...*result.Result) error {
 	return err
 }
 
-// pipes writes a table of Markdown; the columns from texts on, and the first, hold text.
+// pipes writes a Markdown table. The first column, and the columns from texts on, hold text.
 func pipes(b *strings.Builder, lines [][]string, texts int) {
 	for n, cells := range lines {
 		b.WriteByte('|')
@@ -65,7 +65,8 @@ func pipes(b *strings.Builder, lines [][]string, texts int) {
 	}
 }
 
-// escape makes text harmless in Markdown: what an error says is not markup.
+// escape escapes text for Markdown, because error messages may contain markup.
 func escape(text string) string {
-	return strings.NewReplacer("\n", " ", "\r", " ", `\`, `\\`, "|", `\|`, "<", "&lt;", "&", "&amp;", "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`).Replace(text)
+	return strings.NewReplacer("\n", " ", "\r", " ", `\`, `\\`, "|", `\|`, "<", "&lt;", "&", "&amp;", "`", "\\`", "*",
+		`\*`, "_", `\_`, "[", `\[`).Replace(text)
 }

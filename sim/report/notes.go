@@ -8,29 +8,30 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// Level is how bad a Note is.
+// Level is the severity of a Note.
 type Level string
 
 // The levels, the worst first.
 const (
-	Wrong      Level = "WRONG"      // the invariants do not hold: the figures say nothing
-	Partial    Level = "PARTIAL"    // the run is not whole
-	Unchecked  Level = "UNCHECKED"  // nobody has looked whether it was right
+	Wrong      Level = "WRONG"      // invariants are broken: the figures mean nothing
+	Partial    Level = "PARTIAL"    // the run is not complete
+	Unchecked  Level = "UNCHECKED"  // the invariants were not checked
 	Overloaded Level = "OVERLOADED" // the server did not keep up
 	Late       Level = "LATE"       // the load generator did not keep up
-	Failures   Level = "FAILURES"   // users failed; latencies are those of the others
+	Failures   Level = "FAILURES"   // users failed; latencies exclude them
 )
 
-// Note is what a reader must know before the figures.
+// Note is a warning that a reader needs before the figures.
 type Note struct {
 	Level Level
 	Text  string
 }
 
-// lateness at p99 above this is said; a run of the generator alone stays below it.
+// lateness is the p99 from which a note reports lateness. Without a server, the generator alone
+// stays below it.
 const lateness = time.Millisecond
 
-// Notes says what a reader must know before the figures of a run, the worst first.
+// Notes returns the warnings that a reader needs before the figures of a run, the worst first.
 func Notes(r *result.Result) (out []Note) {
 	add := func(level Level, format string, a ...any) { out = append(out, Note{level, fmt.Sprintf(format, a...)}) }
 	for _, text := range r.Wrong() {
@@ -67,7 +68,7 @@ func Notes(r *result.Result) (out []Note) {
 	return out
 }
 
-// lateText says how late the users of which scenarios were; empty: those of none.
+// lateText says which scenarios' users were late, and how late. It is empty if none were.
 func lateText(r *result.Result) string {
 	var out []string
 	for _, s := range r.Scenarios {
@@ -78,19 +79,20 @@ func lateText(r *result.Result) string {
 	return strings.Join(out, ", ")
 }
 
-// Schedule is how long the load of a scenario takes by itself.
+// Schedule returns how long the load of a scenario takes if the server keeps up.
 func Schedule(s *result.Scenario) time.Duration {
 	return time.Duration(s.Load.DelayMillis+int64(s.Load.Iterations)*s.Load.ResolutionMillis) * time.Millisecond
 }
 
-// IsOverloaded says that the server did not keep up with a scenario: its users took longer than the schedule. A twentieth, and the time of the
-// median user who comes last, is let pass.
+// IsOverloaded reports whether the server did not keep up with a scenario: its users took longer
+// than the schedule. It tolerates a twentieth of the schedule and the median time of a user,
+// because the last user starts at the end.
 func IsOverloaded(s *result.Scenario) bool {
 	schedule := Schedule(s).Seconds()
 	return !s.Load.Resident && s.RuntimeSeconds > 1.05*schedule+s.Latency.Percentile(50).Seconds()
 }
 
-// endedAfter is how many users ended after the schedule.
+// endedAfter returns how many users ended after the schedule.
 func endedAfter(s *result.Scenario) (n int64) {
 	for i, slot := range s.Series {
 		if i >= s.Load.Iterations {
@@ -111,7 +113,7 @@ func percent(n, of int64) string {
 	return fmt.Sprintf("%.1f %%", p)
 }
 
-// span is a duration for people, in three digits and a unit.
+// span formats a duration for people, with three digits and a unit.
 func span(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -127,7 +129,7 @@ func span(d time.Duration) string {
 	}
 }
 
-// digits3 is a number in three digits, or all those before the point.
+// digits3 formats a number with three digits, or with all digits before the point.
 func digits3(x float64) string {
 	switch {
 	case x >= 99.95 || x == 0:

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// timeTicks are the ticks of an axis of milliseconds on a logarithmic scale: 1, 2 and 5 of each decade, or fewer if there are many.
+// timeTicks are the ticks of a logarithmic axis of milliseconds: 1, 2 and 5 of each decade, or
+// fewer if there would be too many.
 type timeTicks struct{}
 
 // Ticks implements ticker.
@@ -29,7 +30,7 @@ func (timeTicks) Ticks(low, high float64) (out []tick) {
 	return out
 }
 
-// milliText is a round time: 20 ms, 5 s.
+// milliText formats a round time: 20 ms, 5 s.
 func milliText(ms float64) string {
 	switch {
 	case ms < 0.9995:
@@ -68,7 +69,8 @@ func roundUp(x float64) float64 {
 	return 10 * base
 }
 
-// nines places a percentile on the axis of an HdrHistogram's plot: each further nine takes as much room as the one before.
+// nines returns the position of a percentile on the axis of an HdrHistogram plot. Each further nine
+// takes as much room as the preceding one.
 func nines(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
 
 // nineTicks are the ticks of such an axis.
@@ -84,21 +86,21 @@ func (nineTicks) Ticks(low, high float64) (out []tick) {
 	return out
 }
 
-// plainTicks are round numbers, with thousands set apart.
+// plainTicks are round numbers with separated thousands.
 type plainTicks struct{ unit string }
 
 // Ticks implements ticker.
 func (t plainTicks) Ticks(low, high float64) (out []tick) {
 	const most = 7
 	step := roundUp((high - low) / most)
-	for i := int(math.Ceil(low/step - 1e-9)); float64(i)*step <= high*1.000001; i++ { // whole: there is no -0 among them
+	for i := int(math.Ceil(low/step - 1e-9)); float64(i)*step <= high*1.000001; i++ { // an integer, so there is no -0
 		value := float64(i) * step
 		out = append(out, tick{Value: value, Label: plain(value) + t.unit})
 	}
 	return out
 }
 
-// plain is a number without more digits than it needs, with thin spaces between thousands.
+// plain formats a number with as few digits as possible, and with thin spaces between thousands.
 func plain(x float64) string {
 	if math.Abs(x) < 1000 {
 		return fmt.Sprintf("%.4g", x)
@@ -110,7 +112,7 @@ func plain(x float64) string {
 	return text
 }
 
-// ratioTicks are those of a logarithmic axis of ratios.
+// ratioTicks are the ticks of a logarithmic axis of ratios.
 type ratioTicks struct{}
 
 // Ticks implements ticker.

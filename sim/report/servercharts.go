@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// serverCharts are the counters of a server over a run.
+// serverCharts returns charts of the server's counters over a run.
 func serverCharts(r *result.Result) (out []*chart) {
 	if r.Server == nil || len(r.Server.Samples) == 0 {
 		return nil
@@ -23,7 +23,8 @@ func serverCharts(r *result.Result) (out []*chart) {
 	if names := operations(samples); len(names) > 0 {
 		c := serverChart("Operations of the server", "by its own counters", samples, "/s")
 		for i, name := range names {
-			c.sampled(strings.TrimPrefix(name, "opcounters."), ink{inkSeries, 100, uint8(i)}, samples, func(s result.ServerSample) float64 { return s.Rates[name] })
+			c.sampled(strings.TrimPrefix(name, "opcounters."), ink{inkSeries, 100, uint8(i)}, samples,
+				func(s result.ServerSample) float64 { return s.Rates[name] })
 		}
 		out = append(out, c)
 	}
@@ -45,7 +46,8 @@ func serverCharts(r *result.Result) (out []*chart) {
 	return out
 }
 
-// operations are the counters that are not always 0, those of commands last: it counts the simulator's looking, too.
+// operations returns the names of the counters that are not always 0. Commands come last, because
+// that counter includes the simulator's own samples.
 func operations(samples []result.ServerSample) (out []string) {
 	seen := map[string]float64{}
 	for _, s := range samples {
@@ -67,7 +69,10 @@ func operations(samples []result.ServerSample) (out []string) {
 func serverChart(title, note string, samples []result.ServerSample, unit string) *chart {
 	c := &chart{
 		Title: title, Note: note, Header: []string{"second"},
-		x: axis{label: "seconds since the beginning", min: 0, max: max(1, samples[len(samples)-1].Second), ticks: plainTicks{}}, y: axis{ticks: plainTicks{unit: unit}},
+		x: axis{
+			label: "seconds since the beginning", min: 0, max: max(1, samples[len(samples)-1].Second),
+			ticks: plainTicks{},
+		}, y: axis{ticks: plainTicks{unit: unit}},
 	}
 	for _, s := range samples {
 		c.Lines = append(c.Lines, chartLine{Cells: []string{fmt.Sprintf("%.1f", s.Second)}, at: s.Second})
@@ -76,7 +81,9 @@ func serverChart(title, note string, samples []result.ServerSample, unit string)
 }
 
 // sampled adds a line of the samples, and its column.
-func (c *chart) sampled(name string, color ink, samples []result.ServerSample, value func(result.ServerSample) float64) {
+func (c *chart) sampled(name string, color ink, samples []result.ServerSample,
+	value func(result.ServerSample) float64,
+) {
 	l := line{name: name, color: color, width: 2, area: name == ""}
 	for i, s := range samples {
 		l.points = append(l.points, point{X: s.Second, Y: value(s)})
@@ -86,7 +93,7 @@ func (c *chart) sampled(name string, color ink, samples []result.ServerSample, v
 	c.Header = append(c.Header, name)
 }
 
-// compareCharts are a scenario in several runs: its distribution, and its p99 over time.
+// compareCharts shows a scenario in several runs: its distribution, and its p99 over time.
 func compareCharts(ones []one) []*chart {
 	c := &chart{
 		Title: "p99 over time", Note: "by the second at which users were due", Header: []string{"second"},
@@ -97,7 +104,8 @@ func compareCharts(ones []one) []*chart {
 		n := o.s.Load.Iterations
 		longest = max(longest, scheduled(o.s))
 		c.x.max = max(c.x.max, second(o.s, float64(n)))
-		c.lines = append(c.lines, line{name: o.name, color: o.color, width: 2, points: over(o.s, scheduled(o.s), at(99))})
+		c.lines = append(c.lines,
+			line{name: o.name, color: o.color, width: 2, points: over(o.s, scheduled(o.s), at(99))})
 		c.Header = append(c.Header, o.name+" ms")
 	}
 	for i := range longest {
@@ -114,7 +122,8 @@ func compareCharts(ones []one) []*chart {
 	return []*chart{percentileChart("Percentiles", ones), c}
 }
 
-// forestChart is the ratios of a pair with their intervals; nil if there are none.
+// forestChart shows the ratios of a pair with their intervals. It returns nil if no ratio has an
+// interval.
 func forestChart(p Pair, names [2]string) *chart {
 	c := &chart{
 		Title: "Ratios", Note: fmt.Sprintf("%s divided by %s, with 95 %% intervals; left of ×1 %s has less", names[1], names[0], names[1]), x: axis{log: true, ticks: ratioTicks{}},
@@ -134,7 +143,7 @@ func forestChart(p Pair, names [2]string) *chart {
 			color = ink{inkGood, 100, 0}
 		case Worse:
 			color = ink{inkBad, 100, 0}
-		default: // nothing is said
+		default: // no verdict
 		}
 		c.lines = append(c.lines, line{color: color, width: 2.5, points: []point{{X: r.Low, Y: y}, {X: r.High, Y: y}}},
 			line{color: color, width: 4, points: []point{{X: r.Ratio, Y: y}}})

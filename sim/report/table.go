@@ -13,30 +13,31 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// columns are those of the books, and what tells whether the figures count.
+// columns are the columns of the books, and further columns that say whether the figures are valid.
 var columns = []string{
-	"scenario", runtimeColumn, "mean", "std dev", "p75", "p95", "p99", "min", "max", "users", "ok", "failed", "errors", "check",
+	"scenario", runtimeColumn, "mean", "std dev", "p75", "p95", "p99", "min", "max", "users",
+	"ok", "failed", "errors", "check",
 }
 
 const runtimeColumn = "runtime s"
 
-// spelling is how the times of a table are written.
+// spelling formats the times of a table.
 type spelling struct {
-	// millis writes a time in milliseconds, seconds one in seconds.
+	// millis formats a time in milliseconds, seconds a time in seconds.
 	millis, seconds func(float64) string
 }
 
 var (
-	// fixedTimes are numbers without units, for reports that say the units and for programs.
+	// fixedTimes are numbers without units, for programs, and for reports that state the units.
 	fixedTimes = spelling{millis: fixed, seconds: fixed}
-	// readTimes have the unit that suits each time, for people.
+	// readTimes have a suitable unit for each time, for people.
 	readTimes = spelling{millis: readable, seconds: func(s float64) string { return readable(1000 * s) }}
 )
 
-// Readable writes a time as the tables for a terminal do: with three digits and a unit.
+// Readable formats a time like the tables for a terminal: with three digits and a unit.
 func Readable(d time.Duration) string { return readable(result.Millis(d)) }
 
-// readable writes milliseconds with three digits and a unit: 812 µs, 1.23 ms, 45.6 s, 8.5 min.
+// readable formats milliseconds with three digits and a unit: 812 µs, 1.23 ms, 45.6 s, 8.5 min.
 func readable(millis float64) string {
 	const second, minute = 1000, 60_000
 	digits := func(x float64, unit string) string {
@@ -63,18 +64,20 @@ func readable(millis float64) string {
 	}
 }
 
-// row is a line of a table: a scenario, or a step of one.
+// row is a line of a table: a scenario, or a step of a scenario.
 type row struct {
 	step  bool
 	cells []string
 }
 
-// rows are the lines of a result in the order of columns. Steps follow their scenario.
+// rows returns the lines of a result, with cells in the order of columns. Steps follow their
+// scenario.
 func rows(r *result.Result, as spelling) (out []row) {
 	for _, s := range r.Scenarios {
 		cells := append([]string{s.Label, as.seconds(s.RuntimeSeconds)}, times(s.Latency, as)...)
 		out = append(out, row{cells: append(cells,
-			strconv.FormatInt(s.Started, 10), strconv.FormatInt(s.Succeeded, 10), strconv.FormatInt(s.Failed, 10), errorsOf(s), checkOf(s.Check))})
+			strconv.FormatInt(s.Started, 10), strconv.FormatInt(s.Succeeded, 10), strconv.FormatInt(s.Failed, 10),
+			errorsOf(s), checkOf(s.Check))})
 		for _, name := range slices.Sorted(maps.Keys(s.Steps)) {
 			t := s.Steps[name]
 			cells := append([]string{name, ""}, times(t, as)...)
@@ -84,7 +87,7 @@ func rows(r *result.Result, as spelling) (out []row) {
 	return out
 }
 
-// times are mean to max.
+// times returns the cells from mean to max.
 func times(t *result.Timing, as spelling) []string {
 	if t == nil || t.Count() == 0 {
 		return slices.Repeat([]string{"–"}, 7)
@@ -96,10 +99,12 @@ func times(t *result.Timing, as spelling) []string {
 	return out
 }
 
-// timesOf are the times that the books tell, in milliseconds: mean, deviation, p75, p95, p99, min, max.
+// timesOf returns the times that the books print, in milliseconds: mean, deviation, p75, p95, p99,
+// min, max.
 func timesOf(t *result.Timing) [7]float64 {
 	return [7]float64{
-		result.Millis(t.Mean()), result.Millis(t.StdDev()), result.Millis(t.Percentile(75)), result.Millis(t.Percentile(95)), result.Millis(t.Percentile(99)),
+		result.Millis(t.Mean()), result.Millis(t.StdDev()), result.Millis(t.Percentile(75)),
+		result.Millis(t.Percentile(95)), result.Millis(t.Percentile(99)),
 		result.Millis(t.Min()), result.Millis(t.Max()),
 	}
 }
@@ -137,7 +142,8 @@ func checkOf(c result.Check) string {
 	}
 }
 
-// Table writes a result for a terminal: what must be known first, then the columns of the books, users, errors and the check. Each time has its unit. Steps of a scenario stand below it, indented.
+// Table writes a result for a terminal: first the notes, then the columns of the books, users,
+// errors and the check. Each time has its unit. The steps of a scenario are indented below it.
 func Table(w io.Writer, r *result.Result) error {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "%s · %s\n", titleOf(r), strings.Join(summary(r), " · "))
@@ -163,7 +169,8 @@ func Table(w io.Writer, r *result.Result) error {
 	return err
 }
 
-// grid aligns cells: the first column and those from the column texts on to the left, numbers to the right. Columns in which there is nothing are left out.
+// grid aligns cells: the first column, and the columns from texts on, to the left, numbers to the
+// right. Empty columns are left out.
 func grid(b *strings.Builder, lines [][]string, texts int) {
 	widths := make([]int, len(lines[0]))
 	empty := make([]bool, len(widths))
@@ -199,7 +206,7 @@ func titleOf(r *result.Result) string {
 	return "simulation"
 }
 
-// summary is where and when a run took place, in few words.
+// summary says in few words where and when a run took place.
 func summary(r *result.Result) (out []string) {
 	out = append(out, strings.TrimSpace(r.Environment.Server+" "+r.Environment.ServerVersion))
 	if r.Environment.Target != "" {

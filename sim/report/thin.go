@@ -2,19 +2,20 @@ package report
 
 import "github.com/sheafdb/sheaf/sim/result"
 
-// mostSlots is how many points a line of a chart has at most, and how many rows the table beneath.
+// mostSlots bounds the points of a chart's line, and the rows of the table below it.
 const mostSlots = 400
 
-// one is a scenario of a run under a name, for charts of several.
+// one is a scenario of a run with a name, for charts of several.
 type one struct {
 	name  string
 	color ink
 	s     *result.Scenario
-	// warm and cool are how many slots of s at the beginning and the end are not measured.
+	// warm and cool are the numbers of slots of s, at the beginning and the end, that are not
+	// measured.
 	warm, cool float64
 }
 
-// newOne puts the slots of a long run together.
+// newOne merges the slots of a long run.
 func newOne(name string, color ink, s *result.Scenario, o result.Options) one {
 	n := (len(s.Series) + mostSlots - 1) / mostSlots
 	if n <= 1 {
@@ -34,7 +35,7 @@ func newOne(name string, color ink, s *result.Scenario, o result.Options) one {
 	return one{name, color, &thin, float64(o.WarmUp) / float64(n), float64(o.CoolDown) / float64(n)}
 }
 
-// thinned are at most about mostSlots of the samples of a server, evenly spread.
+// thinned returns at most about mostSlots of a server's samples, evenly spread.
 func thinned(samples []result.ServerSample) (out []result.ServerSample) {
 	n := max(1, (len(samples)+mostSlots-1)/mostSlots)
 	for i := 0; i < len(samples); i += n {

@@ -1,20 +1,22 @@
 package result
 
-// Measured is what the users of a scenario have done, in one process or several.
+// Measured holds the measurements of the users of a scenario, in one process or several.
 type Measured struct {
-	// RuntimeSeconds is from the beginning of the run to the last end of this scenario's users.
+	// RuntimeSeconds is the time from the start of the run to the end of the scenario's last user.
 	RuntimeSeconds float64 `json:"runtimeSeconds"`
-	// Started … Cut count all users; Latency has those of the iterations that are measured: neither warm-up nor cool-down.
+	// The counts from Started to Cut include all users. Latency excludes warm-up and cool-down.
 	Started   int64 `json:"started"`
 	Succeeded int64 `json:"succeeded"`
 	Failed    int64 `json:"failed"`
-	// Cut users were ended by the simulator, because the run was, or its grace; or they were under way when an agent was last heard of.
+	// Cut counts users that the simulator ended, because the run or their grace was over. It also
+	// counts users that were active in the last message of a lost agent.
 	Cut int64 `json:"cut,omitempty"`
 	// Errors counts failures by kind.
 	Errors map[string]int64 `json:"errors,omitempty"`
-	// Counts are the scenario's own.
+	// Counts holds the scenario's own counters.
 	Counts map[string]int64 `json:"counts,omitempty"`
-	// Latency is from the moment at which a user should have started to its end, of those that succeeded.
+	// Latency is the time from the moment when a user was due to its end. It includes only users
+	// that succeeded.
 	Latency *Timing `json:"latency"`
 	// Lateness is how much later than intended users started: the generator's own error.
 	Lateness *Timing            `json:"lateness"`
@@ -22,9 +24,10 @@ type Measured struct {
 	Series   []*Slot            `json:"series"`
 }
 
-// Slot is what happened in one iteration's time.
+// Slot holds the events in the time of one iteration.
 type Slot struct {
-	// Started users, Failed ones and Latency count for the slot in which they were to start, Ended for that in which they ended.
+	// Started, Failed and Latency count a user in the slot in which the user was due. Ended counts
+	// it in the slot in which it ended.
 	Started int64   `json:"started"`
 	Ended   int64   `json:"ended"`
 	Failed  int64   `json:"failed"`
@@ -37,7 +40,7 @@ const (
 	slotDigits = 2
 )
 
-// NewMeasured returns one that has measured nothing.
+// NewMeasured returns an empty Measured.
 func NewMeasured() *Measured {
 	return &Measured{
 		Errors: map[string]int64{}, Counts: map[string]int64{}, Steps: map[string]*Timing{},
@@ -45,7 +48,7 @@ func NewMeasured() *Measured {
 	}
 }
 
-// Slot returns the slot of a number, after those before it have been made.
+// Slot returns the slot with an index. It creates it and the preceding slots if necessary.
 func (m *Measured) Slot(i int) *Slot {
 	for len(m.Series) <= i {
 		m.Series = append(m.Series, &Slot{Latency: NewTiming(slotDigits)})
@@ -63,7 +66,7 @@ func (m *Measured) Step(name string) *Timing {
 	return t
 }
 
-// Merge adds what another process has measured. What is nil in it counts as empty.
+// Merge adds the measurements of another process. A nil field counts as empty.
 func (m *Measured) Merge(o *Measured) {
 	m.RuntimeSeconds = max(m.RuntimeSeconds, o.RuntimeSeconds)
 	m.Started += o.Started
@@ -86,12 +89,14 @@ func (m *Measured) Merge(o *Measured) {
 	}
 }
 
-// Same says whether two states of a slot are the same: it only ever counts more.
+// Same reports whether two states of a slot are the same. Comparing counts is enough, because they
+// only grow.
 func (s *Slot) Same(o *Slot) bool {
-	return s.Started == o.Started && s.Ended == o.Ended && s.Failed == o.Failed && s.Latency.Count() == o.Latency.Count()
+	return s.Started == o.Started && s.Ended == o.Ended && s.Failed == o.Failed &&
+		s.Latency.Count() == o.Latency.Count()
 }
 
-// Clone returns a copy.
+// Clone returns a deep copy.
 func (s *Slot) Clone() *Slot {
 	out := &Slot{Latency: NewTiming(slotDigits)}
 	out.merge(s)
@@ -108,7 +113,7 @@ func (s *Slot) merge(o *Slot) {
 	s.Latency.Merge(o.Latency)
 }
 
-// whole returns m with nothing left nil, as what was read from a file can be.
+// whole returns m with empty values in place of nil, which a file can contain.
 func (m *Measured) whole() Measured {
 	out := NewMeasured()
 	out.Merge(m)

@@ -1,7 +1,9 @@
-// Package result is what a run of the simulator has measured: as it is stored, read again and added up.
+// Package result defines the measurements of a run of the simulator: how they are stored, read and
+// added up.
 //
-// A result is a JSON document with a version of its format; docs/simulator.md describes its fields. Times are in milliseconds, unless a name says
-// otherwise; histograms are in the text form of HdrHistogram (V2, compressed), in microseconds.
+// A result is a JSON document with a version of its format; docs/simulator.md describes its fields.
+// Times are in milliseconds, unless a name says otherwise. Histograms are in the text form of
+// HdrHistogram (V2, compressed), in microseconds.
 package result
 
 import (
@@ -14,46 +16,50 @@ import (
 	"time"
 )
 
-// Format is the version of the form of results. It changes when a program that reads the earlier form would misread the new one.
+// Format is the version of the format of results. It changes when a program that reads the older
+// format would misread the new one.
 const Format = 1
 
-// ErrFormat says that a file is not a result, or of a form that this version does not know.
+// ErrFormat is returned if a file is not a result, or has a format that this version does not know.
 var ErrFormat = errors.New("sim: not a result")
 
-// Result is what a run has measured.
+// Result holds the measurements of a run.
 type Result struct {
 	Format  int       `json:"format"`
 	Title   string    `json:"title"`
 	Started time.Time `json:"started"`
-	// RuntimeSeconds is from the first start to the last end; ScheduleSeconds what the load alone takes. Much more says that the server did not keep up.
+	// RuntimeSeconds is the time from the first start to the last end. ScheduleSeconds is the time
+	// of the load alone. If the runtime is much longer, the server did not keep up.
 	RuntimeSeconds  float64 `json:"runtimeSeconds"`
 	ScheduleSeconds float64 `json:"scheduleSeconds"`
-	// Partial says why the run is not whole; empty if it is.
+	// Partial says why the run is not complete. It is empty if the run is complete.
 	Partial     string      `json:"partial,omitempty"`
 	Environment Environment `json:"environment"`
 	Options     Options     `json:"options"`
 	Scenarios   []*Scenario `json:"scenarios"`
-	// Server has its counters over the run; nil where it does not tell.
+	// Server holds the server's counters over the run. It is nil if the server has none.
 	Server *Server `json:"server,omitempty"`
-	// ClientCPUSeconds is the processor time of the load generators. With an embedded store it has the store's in it.
+	// ClientCPUSeconds is the processor time of the load generators. With an embedded store, it
+	// includes the store.
 	ClientCPUSeconds float64 `json:"clientCpuSeconds"`
 	Agents           []Agent `json:"agents,omitempty"`
-	// Limit is set where the run is the last of a search for the greatest load.
+	// Limit is set if the run is the last one of a search for the greatest load.
 	Limit *Limit `json:"limit,omitempty"`
 }
 
-// Limit is what a search for the greatest load that a server keeps up with has found.
+// Limit is the result of a search for the greatest load with which a server keeps up.
 type Limit struct {
-	// Users is the greatest number of users of an iteration with which every probe kept up, summed over the scenarios; 0: there is none. Over is the least
-	// with which one did not; 0: none was tried.
+	// Users is the greatest number of users per iteration with which every probe kept up, summed
+	// over the scenarios; 0 if no probe kept up. Over is the smallest number with which a probe did
+	// not keep up; 0 if every probe did.
 	Users int `json:"users"`
 	Over  int `json:"over"`
-	// Confirmed is how many of the Repeats at Users kept up, the last of the search.
+	// Confirmed is how many of the Repeats at Users kept up, at the end of the search.
 	Confirmed int `json:"confirmed"`
 	Repeats   int `json:"repeats"`
-	// P99Millis is the bound of the latency's 99th percentile.
+	// P99Millis is the bound for the 99th percentile of the latency.
 	P99Millis float64 `json:"p99Millis"`
-	// Generator says that it was the load generator, not the server, that could not do more.
+	// Generator says that the load generator, not the server, was the limit.
 	Generator bool    `json:"generator,omitempty"`
 	Probes    []Probe `json:"probes"`
 }
@@ -64,11 +70,11 @@ type Probe struct {
 	RuntimeSeconds float64 `json:"runtimeSeconds"`
 	P99Millis      float64 `json:"p99Millis"`
 	KeptUp         bool    `json:"keptUp"`
-	// Why says what was exceeded.
+	// Why says which bound was exceeded.
 	Why string `json:"why,omitempty"`
 }
 
-// Environment is the facts of where a run took place.
+// Environment holds facts about where a run took place.
 type Environment struct {
 	// Target is "embedded", "memory", or the URI without a password.
 	Target         string `json:"target"`
@@ -91,7 +97,8 @@ type Options struct {
 	WriteConcern   string `json:"writeConcern,omitempty"`
 	ReadConcern    string `json:"readConcern,omitempty"`
 	ReadPreference string `json:"readPreference,omitempty"`
-	// WarmUp and CoolDown are how many iterations at the beginning and the end are not measured.
+	// WarmUp and CoolDown are the numbers of iterations, at the beginning and the end, that are not
+	// measured.
 	WarmUp      int    `json:"warmUp"`
 	CoolDown    int    `json:"coolDown"`
 	Seed        uint64 `json:"seed"`
@@ -112,9 +119,9 @@ type Load struct {
 	MeasuredIteration int    `json:"measuredIterations"`
 }
 
-// Scenario is what was measured of a scenario.
+// Scenario holds the measurements of a scenario.
 type Scenario struct {
-	// Name is the scenario's; Label tells several of the same apart.
+	// Name is the scenario's name. Label distinguishes several runs of the same scenario.
 	Name     string            `json:"name"`
 	Label    string            `json:"label"`
 	Title    string            `json:"title"`
@@ -126,10 +133,10 @@ type Scenario struct {
 	Check Check `json:"check"`
 }
 
-// Check is what the scenario's Check said.
+// Check is the outcome of the scenario's Check.
 type Check struct {
 	Done bool `json:"done"`
-	// Violations are the first hundred; Total is how many there were.
+	// Violations holds the first hundred violations; Total counts all.
 	Violations []string `json:"violations,omitempty"`
 	Total      int      `json:"total"`
 	Error      string   `json:"error,omitempty"`
@@ -142,21 +149,21 @@ func (c Check) first() string {
 	return c.Violations[0]
 }
 
-// OK says that the check was made and found nothing.
+// OK reports whether the check ran and found no violation.
 func (c Check) OK() bool { return c.Done && c.Total == 0 && c.Error == "" }
 
-// Server is the counters of the server over a run.
+// Server holds the counters of the server over a run.
 type Server struct {
-	// CPUSeconds is the server's processor time, where it tells.
+	// CPUSeconds is the server's processor time, if the server reports it.
 	CPUSeconds float64          `json:"cpuSeconds,omitempty"`
 	Deltas     map[string]int64 `json:"deltas"` // "opcounters.insert": how many in the run
 	Samples    []ServerSample   `json:"samples,omitempty"`
 }
 
-// ServerSample is the server at one moment.
+// ServerSample describes the server at one moment.
 type ServerSample struct {
 	Second float64 `json:"second"`
-	// Rates are per second since the sample before.
+	// Rates are per second since the preceding sample.
 	Rates         map[string]float64 `json:"rates"`
 	CPU           float64            `json:"cpu,omitempty"` // cores in use
 	ResidentBytes int64              `json:"residentBytes,omitempty"`
@@ -166,12 +173,13 @@ type ServerSample struct {
 // Agent is one of several load generators.
 type Agent struct {
 	Address string `json:"address"`
-	// Lost says why, and at which second, the monitor heard no more of it.
+	// Lost says why, and at which second, the monitor lost the agent.
 	Lost       string  `json:"lost,omitempty"`
 	CPUSeconds float64 `json:"cpuSeconds"`
 }
 
-// Wrong lists what makes the run a wrong one, however fast it was: violated invariants, checks that could not be made.
+// Wrong lists what makes the run invalid, however fast it was: broken invariants, and checks that
+// could not run.
 func (r *Result) Wrong() (out []string) {
 	for _, s := range r.Scenarios {
 		switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// measured is what users with these numbers, from 0 on, have measured.
+// measured returns the measurements of users with these numbers, which start at 0.
 func measured(users ...int) *result.Measured {
 	m := result.NewMeasured()
 	for _, n := range users {
@@ -53,13 +53,15 @@ func numbers(n int) []int {
 	return out
 }
 
-// sameMeasured compares what two have measured.
+// sameMeasured compares two sets of measurements.
 func sameMeasured(t *testing.T, got, want *result.Measured) {
 	t.Helper()
-	if got.RuntimeSeconds != want.RuntimeSeconds || got.Started != want.Started || got.Succeeded != want.Succeeded || got.Failed != want.Failed || got.Cut != want.Cut {
+	if got.RuntimeSeconds != want.RuntimeSeconds || got.Started != want.Started || got.Succeeded != want.Succeeded ||
+		got.Failed != want.Failed || got.Cut != want.Cut {
 		t.Errorf("%+v, not %+v", got, want)
 	}
-	if !reflect.DeepEqual(got.Errors, want.Errors) || !reflect.DeepEqual(got.Counts, want.Counts) || len(got.Steps) != len(want.Steps) {
+	if !reflect.DeepEqual(got.Errors, want.Errors) || !reflect.DeepEqual(got.Counts, want.Counts) ||
+		len(got.Steps) != len(want.Steps) {
 		t.Errorf("%v %v %v, not %v %v %v", got.Errors, got.Counts, got.Steps, want.Errors, want.Counts, want.Steps)
 	}
 	same(t, got.Latency, want.Latency)
@@ -78,7 +80,8 @@ func sameMeasured(t *testing.T, got, want *result.Measured) {
 	}
 }
 
-// TestMerge adds the parts of processes, which start every second or third user, up to what one process would have measured.
+// TestMerge: processes start every second or third user. The sum of their measurements equals the
+// measurements of one process.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	whole := measured(numbers(1000)...)
@@ -98,13 +101,19 @@ func TestMerge(t *testing.T) {
 
 func example() *result.Result {
 	return &result.Result{
-		Format: result.Format, Title: "an example", Started: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), RuntimeSeconds: 3, ScheduleSeconds: 2.5, Partial: "interrupted",
+		Format: result.Format, Title: "an example", Started: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC),
+		RuntimeSeconds: 3, ScheduleSeconds: 2.5, Partial: "interrupted",
 		Environment: result.Environment{Target: "embedded", Server: "Sheaf", Cores: 2},
 		Scenarios: []*result.Scenario{{
-			Name: "insert", Label: "insert", Params: map[string]string{"size": "10"}, Load: result.Load{Iterations: 10, Users: 100, Shape: "constant"},
-			Measured: *measured(numbers(1000)...), Check: result.Check{Done: true, Total: 1, Violations: []string{"one is gone"}},
+			Name: "insert", Label: "insert", Params: map[string]string{"size": "10"},
+			Load:     result.Load{Iterations: 10, Users: 100, Shape: "constant"},
+			Measured: *measured(numbers(1000)...),
+			Check:    result.Check{Done: true, Total: 1, Violations: []string{"one is gone"}},
 		}},
-		Server: &result.Server{Deltas: map[string]int64{"opcounters.insert": 1000}, Samples: []result.ServerSample{{Second: 1, Rates: map[string]float64{"opcounters.insert": 400}}}},
+		Server: &result.Server{
+			Deltas:  map[string]int64{"opcounters.insert": 1000},
+			Samples: []result.ServerSample{{Second: 1, Rates: map[string]float64{"opcounters.insert": 400}}},
+		},
 		Agents: []result.Agent{{Address: "db1:27900", Lost: "after 2 s: silent"}},
 	}
 }
@@ -135,18 +144,20 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRefused reads what is no result, or a later one.
+// TestRefused reads files that are not results, or have a later format.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", "{}", "[]", "null", `{"format":`, `{"format":-1}`, `{"format":2}`, `{"format":"1"}`, `{"format":1,"scenarios":[null]}`,
+		"", "{}", "[]", "null", `{"format":`, `{"format":-1}`, `{"format":2}`, `{"format":"1"}`,
+		`{"format":1,"scenarios":[null]}`,
 		`{"format":1,"scenarios":[{"latency":{"count":1,"digits":3}}]}`,
 	} {
 		if r, err := result.Read(strings.NewReader(text)); !errors.Is(err, result.ErrFormat) {
 			t.Errorf("%s: %+v %v", text, r, err)
 		}
 	}
-	if _, err := result.Read(strings.NewReader(`{"format":2}`)); err == nil || !strings.Contains(err.Error(), "format 2, known are up to 1") {
+	if _, err := result.Read(strings.NewReader(`{"format":2}`)); err == nil ||
+		!strings.Contains(err.Error(), "format 2, known are up to 1") {
 		t.Error(err)
 	}
 	if _, err := result.ReadFile(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
@@ -154,7 +165,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSparse reads a result with everything left out that can be.
+// TestSparse reads a result without its optional fields.
 func TestSparse(t *testing.T) {
 	t.Parallel()
 	r, err := result.Read(strings.NewReader(`{"format":1,"scenarios":[{"label":"a","series":[null,{}],"steps":{"b":null},"check":{"total":3}}]}`))
@@ -162,7 +173,8 @@ func TestSparse(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := r.Scenarios[0]
-	if s.Latency.Percentile(99) != 0 || s.Lateness.Count() != 0 || s.Series[1].Latency.Count() != 0 || s.Step("b").Count() != 0 || s.Errors == nil {
+	if s.Latency.Percentile(99) != 0 || s.Lateness.Count() != 0 || s.Series[1].Latency.Count() != 0 || s.Step("b").
+		Count() != 0 || s.Errors == nil {
 		t.Errorf("%+v", s)
 	}
 	if wrong := r.Wrong(); len(wrong) != 1 || wrong[0] != "a: 3 violations, the first: not known" {
@@ -170,7 +182,8 @@ func TestSparse(t *testing.T) {
 	}
 }
 
-// FuzzRead reads anything: what it accepts can be asked, added up, written and read again.
+// FuzzRead reads arbitrary bytes. An accepted result can be queried, added up, written and read
+// again.
 func FuzzRead(f *testing.F) {
 	small := example()
 	small.Scenarios[0].Measured = *measured(numbers(30)...)

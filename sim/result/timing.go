@@ -10,11 +10,12 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The longest time that a histogram tells from longer ones: an hour, in microseconds.
+// longest is the longest time that a histogram can represent: an hour, in microseconds.
 const longest = int64(time.Hour / time.Microsecond)
 
-// Timing is a distribution of times. Mean and deviation, least and greatest are exact; percentiles are to its number of digits. It keeps what it has
-// seen only, so that a run can have thousands. Not safe for concurrent use.
+// Timing is a distribution of times. Mean, standard deviation, minimum and maximum are exact.
+// Percentiles have its number of digits. It stores only values that occurred, so a run can have
+// thousands of Timings. It is not safe for concurrent use.
 type Timing struct {
 	n         int64
 	sum       float64 // seconds
@@ -30,12 +31,12 @@ const (
 	maxDigits = 5
 )
 
-// NewTiming returns an empty one whose percentiles have 1 to 5 significant digits.
+// NewTiming returns an empty Timing whose percentiles have 1 to 5 significant digits.
 func NewTiming(digits int) *Timing {
 	return &Timing{digits: min(max(digits, minDigits), maxDigits)}
 }
 
-// Add adds a time. A negative one is none.
+// Add adds a time. A negative time counts as 0.
 func (t *Timing) Add(d time.Duration) {
 	d = max(d, 0)
 	if t.n == 0 || d < t.low {
@@ -50,13 +51,13 @@ func (t *Timing) Add(d time.Duration) {
 
 func (t *Timing) hdr() *hdrhistogram.PackedHistogram {
 	if t.histogram == nil {
-		t.digits = max(t.digits, minDigits) // of one that NewTiming did not make
+		t.digits = max(t.digits, minDigits) // the zero value has no digits
 		t.histogram = hdrhistogram.NewPacked(1, longest, t.digits)
 	}
 	return t.histogram
 }
 
-// Merge adds what another has. Its digits may be others.
+// Merge adds the times of another Timing, which may have other digits.
 func (t *Timing) Merge(o *Timing) {
 	if o == nil || o.n == 0 {
 		return
@@ -71,10 +72,10 @@ func (t *Timing) Merge(o *Timing) {
 	t.hdr().Merge(o.hdr())
 }
 
-// Count is how many times there are.
+// Count returns the number of times.
 func (t *Timing) Count() int64 { return t.n }
 
-// Mean returns the mean.
+// Mean returns the mean, or 0 if there are no times.
 func (t *Timing) Mean() time.Duration {
 	if t.n == 0 {
 		return 0
@@ -82,7 +83,7 @@ func (t *Timing) Mean() time.Duration {
 	return seconds(t.sum / float64(t.n))
 }
 
-// StdDev returns the standard deviation of all (not of a sample).
+// StdDev returns the standard deviation of all times (not of a sample).
 func (t *Timing) StdDev() time.Duration {
 	if t.n == 0 {
 		return 0
@@ -91,10 +92,10 @@ func (t *Timing) StdDev() time.Duration {
 	return seconds(math.Sqrt(max(0, t.squares/float64(t.n)-mean*mean)))
 }
 
-// Min returns the least time.
+// Min returns the shortest time.
 func (t *Timing) Min() time.Duration { return t.low }
 
-// Max returns the greatest time.
+// Max returns the longest time.
 func (t *Timing) Max() time.Duration { return t.high }
 
 // Percentile returns the time that p percent do not exceed.
@@ -112,7 +113,8 @@ type Bar struct {
 	Count    int64
 }
 
-// Bars returns how many times are in each of the ranges that the histogram tells apart; empty ones are left out.
+// Bars returns how many times are in each range that the histogram distinguishes. Empty ranges are
+// left out.
 func (t *Timing) Bars() (out []Bar) {
 	if t.n == 0 {
 		return nil
@@ -121,7 +123,10 @@ func (t *Timing) Bars() (out []Bar) {
 	t.hdr().MergeInto(dense)
 	for _, b := range dense.Distribution() {
 		if b.Count > 0 {
-			out = append(out, Bar{From: time.Duration(b.From) * time.Microsecond, To: time.Duration(b.To) * time.Microsecond, Count: b.Count})
+			out = append(out, Bar{
+				From: time.Duration(b.From) * time.Microsecond,
+				To:   time.Duration(b.To) * time.Microsecond, Count: b.Count,
+			})
 		}
 	}
 	return out
@@ -129,7 +134,7 @@ func (t *Timing) Bars() (out []Bar) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// stored is a Timing as it is stored: milliseconds for people, the histogram for programs.
+// stored is the stored form of a Timing: milliseconds for people, the histogram for programs.
 type stored struct {
 	Count     int64   `json:"count"`
 	Mean      float64 `json:"mean"`
@@ -157,8 +162,10 @@ func millis(ms float64) time.Duration {
 // MarshalJSON implements json.Marshaler.
 func (t *Timing) MarshalJSON() ([]byte, error) {
 	s := stored{
-		Count: t.n, Mean: Millis(t.Mean()), StdDev: Millis(t.StdDev()), Min: Millis(t.low), Max: Millis(t.high), Sum: t.sum, Squares: t.squares, Digits: t.digits,
-		P50: Millis(t.Percentile(50)), P75: Millis(t.Percentile(75)), P95: Millis(t.Percentile(95)), P99: Millis(t.Percentile(99)), P999: Millis(t.Percentile(99.9)),
+		Count: t.n, Mean: Millis(t.Mean()), StdDev: Millis(t.StdDev()), Min: Millis(t.low), Max: Millis(t.high),
+		Sum: t.sum, Squares: t.squares, Digits: t.digits,
+		P50: Millis(t.Percentile(50)), P75: Millis(t.Percentile(75)), P95: Millis(t.Percentile(95)),
+		P99: Millis(t.Percentile(99)), P999: Millis(t.Percentile(99.9)),
 	}
 	if t.n > 0 {
 		text, err := t.hdr().Encode()
@@ -192,7 +199,7 @@ func (t *Timing) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// errTiming says that the figures of a stored Timing cannot be those of any.
+// errTiming is returned if the stored figures of a Timing contradict each other.
 var errTiming = errors.New("not a distribution of times")
 
 func (s *stored) valid() error {
@@ -200,20 +207,23 @@ func (s *stored) valid() error {
 	case s.Count == 0 && s.Histogram == "":
 		return nil
 	case s.Count <= 0 || s.Min < 0 || s.Max < s.Min || s.Max > Millis(math.MaxInt64) || s.Sum < 0 || s.Squares < 0:
-		return fmt.Errorf("%w: count %d, min %v, max %v, sum %v, sum of squares %v", errTiming, s.Count, s.Min, s.Max, s.Sum, s.Squares)
+		return fmt.Errorf("%w: count %d, min %v, max %v, sum %v, sum of squares %v", errTiming, s.Count,
+			s.Min, s.Max, s.Sum, s.Squares)
 	case s.Digits < minDigits || s.Digits > maxDigits:
 		return fmt.Errorf("%w: percentiles of %d digits", errTiming, s.Digits)
 	}
 	return nil
 }
 
-// decode reads the histogram, which has to be of the form that NewTiming gives it: others would lose counts when they are added up.
+// decode parses the histogram. It must have the form that NewTiming gives it; other forms would
+// lose counts when they are added up.
 func (s *stored) decode() (*hdrhistogram.PackedHistogram, error) {
 	h, err := hdrhistogram.DecodePacked([]byte(s.Histogram))
 	if err != nil {
 		return nil, err
 	}
-	if h.LowestTrackableValue() != 1 || h.HighestTrackableValue() != longest || h.SignificantFigures() != int64(s.Digits) {
+	if h.LowestTrackableValue() != 1 || h.HighestTrackableValue() != longest ||
+		h.SignificantFigures() != int64(s.Digits) {
 		return nil, fmt.Errorf("%w: from %d to %d µs with %d digits, not 1 to %d with %d",
 			errTiming, h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures(), longest, s.Digits)
 	}

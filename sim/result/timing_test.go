@@ -30,12 +30,12 @@ func timing(digits int, of ...time.Duration) *result.Timing {
 	return t
 }
 
-// near says whether two numbers differ by less than a part of the second.
+// near reports whether two durations differ by less than a part of the second one.
 func near(got, want time.Duration, part float64) bool {
 	return math.Abs(float64(got-want)) <= part*float64(want)+float64(2*time.Nanosecond)
 }
 
-// TestTiming compares with what all times, sorted, say.
+// TestTiming compares a Timing with the figures of the sorted times.
 func TestTiming(t *testing.T) {
 	t.Parallel()
 	all := times(1, 20_000)
@@ -53,13 +53,16 @@ func TestTiming(t *testing.T) {
 		if got.Count() != int64(len(all)) || got.Min() != sorted[0] || got.Max() != sorted[len(all)-1] {
 			t.Errorf("%d digits: count %d, min %v, max %v", digits, got.Count(), got.Min(), got.Max())
 		}
-		if deviation := time.Duration(math.Sqrt(squares / float64(len(all)))); !near(got.Mean(), time.Duration(mean), 1e-9) || !near(got.StdDev(), deviation, 1e-9) {
-			t.Errorf("%d digits: mean %v, not %v; deviation %v, not %v", digits, got.Mean(), time.Duration(mean), got.StdDev(), deviation)
+		if deviation := time.Duration(math.Sqrt(squares / float64(len(all)))); !near(got.Mean(), time.Duration(mean),
+			1e-9) || !near(got.StdDev(), deviation, 1e-9) {
+			t.Errorf("%d digits: mean %v, not %v; deviation %v, not %v", digits, got.Mean(),
+				time.Duration(mean), got.StdDev(), deviation)
 		}
 		for _, p := range []float64{1, 50, 75, 95, 99, 99.9, 100} {
 			want := sorted[int(math.Ceil(p/100*float64(len(all))-1e-6))-1]
-			// A microsecond is what the histogram counts in.
-			if d := got.Percentile(p); !near(d, want, math.Pow10(-digits)) && d.Truncate(time.Microsecond) != want.Truncate(time.Microsecond) {
+			// The histogram counts in microseconds.
+			if d := got.Percentile(p); !near(d, want, math.Pow10(-digits)) &&
+				d.Truncate(time.Microsecond) != want.Truncate(time.Microsecond) {
 				t.Errorf("%d digits: p%v is %v, not %v", digits, p, d, want)
 			}
 		}
@@ -76,7 +79,7 @@ func TestTiming(t *testing.T) {
 	}
 }
 
-// TestTimingEdges has none, one, negative and very long times.
+// TestTimingEdges adds no time, one, negative and very long times.
 func TestTimingEdges(t *testing.T) {
 	t.Parallel()
 	none := timing(3)
@@ -87,17 +90,18 @@ func TestTimingEdges(t *testing.T) {
 	if one.Mean() != 1234567 || one.StdDev() != 0 || one.Percentile(50) != 1234567 || one.Min() != one.Max() {
 		t.Errorf("mean %v, deviation %v, p50 %v", one.Mean(), one.StdDev(), one.Percentile(50))
 	}
-	if odd := timing(3, -time.Second, 3*time.Hour); odd.Min() != 0 || odd.Max() != 3*time.Hour || odd.Mean() != 90*time.Minute || odd.Percentile(100) > 3*time.Hour {
+	if odd := timing(3, -time.Second, 3*time.Hour); odd.Min() != 0 || odd.Max() != 3*time.Hour ||
+		odd.Mean() != 90*time.Minute || odd.Percentile(100) > 3*time.Hour {
 		t.Errorf("min %v, max %v, mean %v", odd.Min(), odd.Max(), odd.Mean())
 	}
-	for _, digits := range []int{-1, 0, 9} { // the nearest that there is
+	for _, digits := range []int{-1, 0, 9} { // the nearest valid number of digits is used
 		if got := timing(digits, time.Second); got.Count() != 1 || len(got.Bars()) != 1 {
 			t.Errorf("%d digits: %+v", digits, got)
 		}
 	}
 }
 
-// TestTimingMerge adds parts up to the whole, also of other digits.
+// TestTimingMerge: merged parts equal the whole, also with other digits.
 func TestTimingMerge(t *testing.T) {
 	t.Parallel()
 	all := times(2, 3_000)
@@ -118,11 +122,13 @@ func TestTimingMerge(t *testing.T) {
 	}
 }
 
-// same compares two timings by everything that they tell.
+// same compares two timings by all their figures.
 func same(t *testing.T, got, want *result.Timing) {
 	t.Helper()
-	if got.Count() != want.Count() || got.Min() != want.Min() || got.Max() != want.Max() || !near(got.Mean(), want.Mean(), 1e-12) || !near(got.StdDev(), want.StdDev(), 1e-9) {
-		t.Errorf("%d from %v to %v, %v ± %v; want %d from %v to %v, %v ± %v", got.Count(), got.Min(), got.Max(), got.Mean(), got.StdDev(),
+	if got.Count() != want.Count() || got.Min() != want.Min() || got.Max() != want.Max() ||
+		!near(got.Mean(), want.Mean(), 1e-12) || !near(got.StdDev(), want.StdDev(), 1e-9) {
+		t.Errorf("%d from %v to %v, %v ± %v; want %d from %v to %v, %v ± %v", got.Count(), got.Min(),
+			got.Max(), got.Mean(), got.StdDev(),
 			want.Count(), want.Min(), want.Max(), want.Mean(), want.StdDev())
 	}
 	for _, p := range []float64{0, 50, 75, 95, 99, 99.9, 100} {
@@ -135,7 +141,10 @@ func same(t *testing.T, got, want *result.Timing) {
 // TestTimingJSON writes and reads.
 func TestTimingJSON(t *testing.T) {
 	t.Parallel()
-	for _, want := range []*result.Timing{timing(3), timing(3, time.Minute), timing(2, times(3, 1_000)...), timing(3, times(4, 1_000)...), timing(0, time.Second)} {
+	for _, want := range []*result.Timing{
+		timing(3), timing(3, time.Minute), timing(2, times(3, 1_000)...),
+		timing(3, times(4, 1_000)...), timing(0, time.Second),
+	} {
 		text, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
@@ -145,14 +154,14 @@ func TestTimingJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, got, want)
-		got.Add(time.Second) // it can go on
+		got.Add(time.Second) // it accepts further times
 		if got.Count() != want.Count()+1 {
 			t.Error(got.Count())
 		}
 	}
 }
 
-// TestTimingRefused reads what cannot be a distribution of times.
+// TestTimingRefused reads figures that contradict each other.
 func TestTimingRefused(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(timing(3, time.Second, time.Minute))

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Label names the kind of an error in few words, so that errors can be counted: the server's name of it, "timeout", "network", or the
-// first words of its text.
+// Label names the kind of an error in few words, so that errors can be counted: the server's name
+// for it, "timeout", "network", or the first words of its text.
 func Label(err error) string {
 	var command mongo.CommandError
 	var write mongo.WriteException
@@ -29,7 +29,8 @@ func Label(err error) string {
 	return shortened(err.Error())
 }
 
-// shortened is a text without what differs from one error to the next: everything behind the second colon, and numbers.
+// shortened removes the parts of a text that differ between errors of the same kind: numbers, and
+// everything after the second colon.
 func shortened(text string) string {
 	parts := strings.SplitN(text, ":", 3)
 	text = strings.Join(parts[:min(2, len(parts))], ":")

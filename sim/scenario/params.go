@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// ErrParameter says that a parameter is unknown, or its value not valid.
+// ErrParameter is returned for an unknown parameter, or an invalid value.
 var ErrParameter = errors.New("scenario: invalid parameter")
 
 // Param is a parameter of a scenario.
 type Param struct {
 	Name string
 	Doc  string
-	// Default has the parameter's type: int, float64, bool, string or time.Duration.
+	// Default has the type of the parameter: int, float64, bool, string or time.Duration.
 	Default any
-	// Min and Max bound a number, or the seconds of a duration. Max 0 is no bound.
+	// Min and Max bound a number, or a duration in seconds. If Max is 0, there is no upper bound.
 	Min, Max float64
-	// OneOf are the values that a string may have; none: any.
+	// OneOf lists the valid values of a string. If it is empty, any value is valid.
 	OneOf []string
 }
 
-// Values are the values of parameters by their names.
+// Values maps the names of parameters to their values.
 type Values map[string]any
 
 // Int returns the value of a parameter whose default is an int.
@@ -43,7 +43,8 @@ func (v Values) String(name string) string { return v[name].(string) }
 // Duration returns the value of a parameter whose default is a time.Duration.
 func (v Values) Duration(name string) time.Duration { return v[name].(time.Duration) }
 
-// Values reads the parameters that somebody has given, as a command line (strings) or a file (numbers, too) has them, and adds the defaults of the others.
+// Values parses the given parameters, and adds the defaults of the others. Given values are strings
+// (from a command line), or numbers too (from a file).
 func (d *Definition) Values(given map[string]any) (Values, error) {
 	out := Values{}
 	for _, p := range d.Params {
@@ -71,10 +72,11 @@ func (d *Definition) unknown(name string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("%w: %s has none, and so no %q", ErrParameter, d.Name, name)
 	}
-	return fmt.Errorf("%w: %s has no %q; did you mean %s? It has %s", ErrParameter, d.Name, name, strings.Join(nearest(name, names), " or "), strings.Join(names, ", "))
+	return fmt.Errorf("%w: %s has no %q; did you mean %s? It has %s", ErrParameter, d.Name, name,
+		strings.Join(nearest(name, names), " or "), strings.Join(names, ", "))
 }
 
-// parse returns a value of the type of the default.
+// parse returns a value with the type of the default.
 func (p Param) parse(raw any) (any, error) {
 	text := strings.TrimSpace(fmt.Sprint(raw))
 	value, n, err := p.convert(text)
@@ -87,7 +89,7 @@ func (p Param) parse(raw any) (any, error) {
 	return value, nil
 }
 
-// convert returns the value and, for what has a range, its number.
+// convert returns the value and, if the parameter has a range, its number.
 func (p Param) convert(text string) (value any, n float64, err error) {
 	switch p.Default.(type) {
 	case int:
@@ -109,7 +111,7 @@ func (p Param) convert(text string) (value any, n float64, err error) {
 	}
 }
 
-// Range says which values are valid.
+// Range describes the valid values.
 func (p Param) Range() string {
 	kind, unit := "", ""
 	switch p.Default.(type) {

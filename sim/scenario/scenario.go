@@ -12,74 +12,75 @@ import (
 
 // Scenario is a workload over a database.
 type Scenario interface {
-	// Setup makes the indexes and documents that Run needs, in an empty database.
+	// Setup creates the indexes and documents that Run needs, in an empty database.
 	Setup(ctx context.Context) error
-	// Run is what one user does. Its error counts as a failure under its Label; what a scenario is
-	// meant to meet (seats that are taken) is none. It is safe for concurrent use. For a resident
-	// scenario it returns nil when ctx ends.
+	// Run executes one user. An error counts as a failure under its Label. Expected results, such
+	// as a seat that is taken, must not be errors. Run must be safe for concurrent use. For a
+	// resident scenario it returns nil when ctx ends.
 	Run(ctx context.Context, u *User) error
-	// Check verifies the invariants of the pattern, and what the users have counted. It may end
-	// what users could not.
+	// Check verifies the invariants of the pattern, and compares the users' counts with the
+	// database. It may finish work that users could not finish.
 	Check(ctx context.Context, t Tally) ([]patterns.Violation, error)
-	// Teardown ends what New began. Documents are the simulator's to remove.
+	// Teardown stops whatever New started. The simulator removes the documents.
 	Teardown(ctx context.Context) error
 }
 
 // Definition describes a scenario.
 type Definition struct {
-	// Name is how it is chosen: "cart-reserve". Aliases are other names that find it.
+	// Name identifies the scenario, for example "cart-reserve". Aliases are other names that find
+	// it.
 	Name    string
 	Aliases []string
-	// Title is a line of text, Doc what a user does, step by step, and what the documents are.
+	// Title is one line of text. Doc describes the steps of a user and the documents.
 	Title string
 	Doc   string
-	// Group is the pattern: "cart".
+	// Group is the pattern, for example "cart".
 	Group  string
 	Params []Param
-	// Users is the usual number of users of an iteration; of residents, how many there are.
+	// Users is the usual number of users in an iteration. For residents, it is their total number.
 	Users int
-	// Resident says that users start with the run and stay until it ends: listeners, workers. What
-	// they measure are steps.
+	// Resident says that users start with the run and stay until it ends, like listeners and
+	// workers. They measure steps.
 	Resident bool
-	// Leaves says that users leave work behind that is done seconds later: carts that expire,
-	// transfers to repair. A probe of a second does not see what it costs, so that a run whose
-	// load nobody has chosen uses a smaller share of what the probe bore.
+	// Leaves says that users leave work that is done seconds later, such as carts that expire, or
+	// transfers to repair. A probe of one second does not measure the cost of this work. So if no
+	// load is given, the run uses a smaller part of the probe's load.
 	Leaves bool
-	// Companion names the scenarios that usually run beside it, in the same database: the
-	// publishers of listeners.
+	// Companion names the scenarios that usually run at the same time in the same database, such as
+	// the publishers for listeners.
 	Companion []string
-	// New makes the scenario.
+	// New creates the scenario.
 	New func(env Env) (Scenario, error)
 }
 
-// Env is what a scenario runs in.
+// Env is the environment of a scenario.
 type Env struct {
 	DB     *mongo.Database
 	Params Values
-	// Seed makes the documents of Setup. Users have their own randomness.
+	// Seed determines the documents of Setup. Users have their own random numbers.
 	Seed uint64
 	// Patterns is for the Config of a pattern.
 	Patterns patterns.Env
 }
 
-// Rand returns the randomness of Setup: the same for the same seed.
+// Rand returns the random numbers for Setup: the same for the same seed.
 func (e Env) Rand() *rand.Rand { return rand.New(rand.NewPCG(e.Seed, 0)) }
 
-// User is one that executes a scenario.
+// User executes a scenario once.
 type User struct {
-	// Number counts the users of a scenario in a run, from 0 on, over all processes.
+	// Number counts the users of a scenario in a run, starting at 0, over all processes.
 	Number int64
-	// Rand is the user's own: the same for the same seed and number.
+	// Rand is the user's own source of random numbers: the same for the same seed and number.
 	Rand *rand.Rand
 
 	clock patterns.Clock
 	sink  Sink
-	// What Rand is made of, here that a user is one piece of memory.
+	// Rand points to it, so a user is a single allocation.
 	random rand.Rand
 	source rand.PCG
 }
 
-// Sink takes what users measure. It is safe for concurrent use.
+// Sink receives the measurements of users. It must be safe for concurrent use.
 type Sink interface {
 	Step(name string, d time.Duration)
 	Count(name string, n int64)
@@ -94,7 +95,7 @@ func NewUser(number int64, seed uint64, clock patterns.Clock, sink Sink) *User {
 	return u
 }
 
-// Time measures fn as a step of the user's work. Of one that fails the time is not noted.
+// Time measures fn as a step of the user's work. It records no time if fn fails.
 func (u *User) Time(step string, fn func() error) error {
 	from := u.clock.Now()
 	if err := fn(); err != nil {
@@ -104,26 +105,26 @@ func (u *User) Time(step string, fn func() error) error {
 	return nil
 }
 
-// Now is the time by the clock of the run.
+// Now returns the time of the run's clock.
 func (u *User) Now() time.Time { return u.clock.Now() }
 
-// Record notes how long a step took that was measured otherwise: the way of a message from one
-// user to another.
+// Record records the time of a step that was measured in another way, such as the time of a message
+// from one user to another.
 func (u *User) Record(step string, d time.Duration) { u.sink.Step(step, d) }
 
-// Count adds to a counter, which Check gets.
+// Count adds n to a counter. Check gets the sum.
 func (u *User) Count(name string, n int64) { u.sink.Count(name, n) }
 
-// Tally is what the users of a run have done, warm-up and all.
+// Tally counts what the users of a run have done, including warm-up and cool-down.
 type Tally struct {
-	// Started is how many users began, Succeeded and Failed how many came to an end, Cut how many
-	// were ended by the simulator or lost with an agent: what those have done may be half of it.
-	// With a lost agent Cut has users, too, who may never have started.
+	// Started counts the users who began. Succeeded and Failed count the users who ended by
+	// themselves. Cut counts users who were ended by the simulator or lost with an agent; they may
+	// have done a part of their work. With a lost agent, Cut includes users who may never have
+	// started.
 	Started, Succeeded, Failed, Cut int64
 	Counts                          map[string]int64
-	// Together are the counts of all scenarios of the same database, this one's with those beside
-	// it.
+	// Together holds the counts of all scenarios of the same database, including this one.
 	Together map[string]int64
-	// Params are those of the run.
+	// Params holds the parameters of the run.
 	Params Values
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// ErrUnknown says that there is no scenario of a name.
+// ErrUnknown is returned if no scenario has a name.
 var ErrUnknown = errors.New("scenario: unknown scenario")
 
-// Set is the scenarios that can be chosen from, in the order of their names.
+// Set holds the scenarios to choose from, ordered by name.
 type Set []*Definition
 
-// NewSet returns the set of definitions. Two of one name, or one that is not complete, are a mistake of whoever wrote them.
+// NewSet returns the set of definitions. It returns an error if two have the same name, or one is
+// not complete.
 func NewSet(definitions ...*Definition) (Set, error) {
 	seen := map[string]bool{}
 	for _, d := range definitions {
@@ -46,7 +47,7 @@ func (d *Definition) defaults() (Values, error) {
 	return d.Values(given)
 }
 
-// Find returns the scenario of a name or an alias.
+// Find returns the scenario with a name or an alias.
 func (s Set) Find(name string) (*Definition, error) {
 	names := make([]string, 0, len(s))
 	for _, d := range s {
@@ -68,7 +69,7 @@ func (s Set) Group(group string) (out Set) {
 	return out
 }
 
-// nearest returns up to three of names that are most like name.
+// nearest returns up to three names that are most similar to name.
 func nearest(name string, names []string) []string {
 	names = slices.Clone(names)
 	distance := func(other string) int {

@@ -59,7 +59,8 @@ func (s *readers) Setup(ctx context.Context) error {
 	for i := range campaigns {
 		var err error
 		campaigns[i], err = s.ads.Book(ctx, ads.Campaign{
-			Name: fmt.Sprintf("campaign %d", i), Budget: int64(p.Int("budget")), From: now.Add(-time.Hour), To: now.Add(90 * 24 * time.Hour),
+			Name: fmt.Sprintf("campaign %d", i), Budget: int64(p.Int("budget")), From: now.Add(-time.Hour),
+			To: now.Add(90 * 24 * time.Hour),
 		})
 		if err != nil {
 			return err
@@ -68,7 +69,8 @@ func (s *readers) Setup(ctx context.Context) error {
 	for zone := range p.Int("numberOfZones") {
 		for i := range p.Int("adsPerZone") {
 			ad := ads.Ad{
-				ID: bson.NewObjectID(), Campaign: campaigns[random.IntN(len(campaigns))], Cost: int64(1 + random.IntN(100)), Cap: p.Int("cap"),
+				ID: bson.NewObjectID(), Campaign: campaigns[random.IntN(len(campaigns))],
+				Cost: int64(1 + random.IntN(100)), Cap: p.Int("cap"),
 				Content: fmt.Sprintf("advertisement %d", i),
 			}
 			if ad.Cap > 0 {
@@ -87,7 +89,8 @@ func (s *readers) Run(ctx context.Context, u *scenario.User) error {
 	reader := fmt.Sprintf("reader-%d", u.Rand.IntN(s.env.Params.Int("numberOfReaders")))
 	var shown *ads.Impression
 	err := u.Time("serve", func() (err error) {
-		shown, err = s.ads.Serve(ctx, ads.Request{Place: zoneOf(u.Rand.IntN(s.env.Params.Int("numberOfZones"))), User: reader})
+		shown, err = s.ads.Serve(ctx,
+			ads.Request{Place: zoneOf(u.Rand.IntN(s.env.Params.Int("numberOfZones"))), User: reader})
 		return err
 	})
 	if anyOf(err, ads.ErrNoAd) {
@@ -116,7 +119,8 @@ func (s *readers) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		return nil, err
 	}
 	var shown, spent int64
-	err = patterns.EachOf(ctx, s.env.DB.Collection("campaigns"), func(c *ads.Campaign) { shown, spent = shown+c.Impressions, spent+c.Spent })
+	err = patterns.EachOf(ctx, s.env.DB.Collection("campaigns"),
+		func(c *ads.Campaign) { shown, spent = shown+c.Impressions, spent+c.Spent })
 	if err != nil {
 		return nil, err
 	}
@@ -127,5 +131,6 @@ func (s *readers) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 	const dearest = 100
 	out = append(out, counted("what was shown is counted", "campaigns", shown, t.Counts["shown"], unsure(t, 1))...)
 	out = append(out, counted("what was shown is paid", "campaigns", spent, t.Counts["spent"], unsure(t, dearest))...)
-	return append(out, counted("what was clicked on is noted", "clicks", clicks, t.Counts["clicks"], unsure(t, 1))...), nil
+	return append(out, counted("what was clicked on is noted", "clicks", clicks,
+		t.Counts["clicks"], unsure(t, 1))...), nil
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// appScenarios returns the scenarios of applications: shops, accounts, theaters, and what else people build.
+// appScenarios returns the scenarios of applications: shops, accounts, theaters, and what else
+// people build.
 func appScenarios() []*scenario.Definition {
 	return slices.Concat(
 		adsScenarios(),

@@ -27,18 +27,28 @@ func cartScenarios() []*scenario.Definition {
 	stock := func(n int) scenario.Param {
 		return whole("stock", "how many pieces there are of each product", n, 0, 1e9)
 	}
-	hold := scenario.Param{Name: "holdTime", Doc: "when a cart expires that is left", Default: 5 * time.Second, Min: 0.001, Max: 86400}
+	hold := scenario.Param{
+		Name: "holdTime", Doc: "when a cart expires that is left",
+		Default: 5 * time.Second, Min: 0.001, Max: 86400,
+	}
 	var out []*scenario.Definition
 	for _, d := range []struct {
 		name, alias, how, when string
 		reserve                cart.Policy
 	}{
-		{"cart-reserve", "cart_reservation_successful", "what is put into the cart is reserved at once", "when it is put into the cart", cart.OnAdd},
-		{"cart-checkout", "cart_no_reservation_successful", "what is in the cart is reserved when it is paid", "at the checkout", cart.AtCheckout},
+		{
+			"cart-reserve", "cart_reservation_successful", "what is put into the cart is reserved at once",
+			"when it is put into the cart", cart.OnAdd,
+		},
+		{
+			"cart-checkout", "cart_no_reservation_successful", "what is in the cart is reserved when it is paid",
+			"at the checkout", cart.AtCheckout,
+		},
 	} {
 		define := func(suffix, title, doc string, leave bool, params ...scenario.Param) *scenario.Definition {
 			return &scenario.Definition{
-				Name: d.name + suffix, Group: "cart", Users: 1000, Title: title + ": " + d.how, Doc: doc + cartDocuments, Leaves: leave,
+				Name: d.name + suffix, Group: "cart", Users: 1000, Title: title + ": " + d.how,
+				Doc: doc + cartDocuments, Leaves: leave,
 				Params: append([]scenario.Param{items, products, size}, params...),
 				New:    func(env scenario.Env) (scenario.Scenario, error) { return newCarts(env, d.reserve, leave) },
 			}
@@ -70,7 +80,8 @@ type carts struct {
 func newCarts(env scenario.Env, reserve cart.Policy, leave bool) (scenario.Scenario, error) {
 	s := &carts{
 		cfg: cart.Config{Env: env.Patterns, Reserve: reserve}, db: env.DB, env: env, leave: leave,
-		products: env.Params.Int("numberOfProducts"), size: env.Params.Int("sizeOfProductsInBytes"), stock: int64(env.Params.Int("stock")),
+		products: env.Params.Int("numberOfProducts"), size: env.Params.Int("sizeOfProductsInBytes"),
+		stock: int64(env.Params.Int("stock")),
 	}
 	s.items = min(env.Params.Int("numberOfItems"), s.products)
 	if leave {
@@ -116,7 +127,8 @@ func (s *carts) Run(ctx context.Context, u *scenario.User) error {
 	err := s.fill(ctx, u, id)
 	if err == nil && !s.leave {
 		err = u.Time("checkout", func() error {
-			_, err := s.shop.Checkout(ctx, id, nil, func(context.Context, *cart.Cart) (any, error) { return "paid", nil })
+			_, err := s.shop.Checkout(ctx, id, nil,
+				func(context.Context, *cart.Cart) (any, error) { return "paid", nil })
 			return err
 		})
 	}
@@ -180,7 +192,8 @@ func (s *carts) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violati
 		return nil, err
 	}
 	var there, sold int64
-	if err := patterns.EachOf(ctx, s.db.Collection("inventories"), func(stock *cart.Stock) { there, sold = there+stock.Quantity, sold+stock.Sold }); err != nil {
+	if err := patterns.EachOf(ctx, s.db.Collection("inventories"),
+		func(stock *cart.Stock) { there, sold = there+stock.Quantity, sold+stock.Sold }); err != nil {
 		return nil, err
 	}
 	orders, err := countOf(ctx, s.db.Collection("orders"), bson.D{})
@@ -193,6 +206,8 @@ func (s *carts) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violati
 	}
 	out = append(out, counted("what was paid is an order", "orders", orders, t.Counts["orders"], unsure(t, 1))...)
 	out = append(out, counted("what was paid is sold", "inventories", sold, t.Counts["items"], unsure(t, s.items))...)
-	out = append(out, counted("what nobody has bought is in stock", "inventories", there, int64(s.products)*s.stock-sold, 0)...)
-	return append(out, counted("what was left has expired", "carts", expired, t.Counts["left"], t.Counts["late"]+unsure(t, 1))...), nil
+	out = append(out, counted("what nobody has bought is in stock", "inventories", there,
+		int64(s.products)*s.stock-sold, 0)...)
+	return append(out, counted("what was left has expired", "carts", expired, t.Counts["left"],
+		t.Counts["late"]+unsure(t, 1))...), nil
 }

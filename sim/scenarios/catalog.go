@@ -23,7 +23,8 @@ func catalogScenarios() []*scenario.Definition {
 		whole("numberOfGenres", "how many genres there are, of which each product has two", 20, 2, 1000),
 	}
 	return []*scenario.Definition{{
-		Name: "catalog-search", Group: "catalog", Users: 500, Title: "Search products of a genre, with counts by facets",
+		Name: "catalog-search", Group: "catalog", Users: 500,
+		Title: "Search products of a genre, with counts by facets",
 		Doc: `A user searches the products of a genre: the first twenty, how many there are, and how many of them have which other genre and are of which
 price. The number must be right.` + catalogDocuments,
 		Params: params,
@@ -65,10 +66,14 @@ type shelf struct {
 }
 
 func newShelf(env scenario.Env, search bool) (scenario.Scenario, error) {
-	s := &shelf{env: env, products: env.Params.Int("numberOfProducts"), genres: env.Params.Int("numberOfGenres"), search: search}
+	s := &shelf{
+		env: env, products: env.Params.Int("numberOfProducts"),
+		genres: env.Params.Int("numberOfGenres"), search: search,
+	}
 	var err error
 	s.catalog, err = catalog.New(env.DB, catalog.Config{
-		Env: env.Patterns, Types: []catalog.Type{catalog.TypeOf[album]("details.year", "details.genre", "pricing.retail")},
+		Env: env.Patterns, Types: []catalog.Type{catalog.TypeOf[album]("details.year",
+			"details.genre", "pricing.retail")},
 	})
 	return s, err
 }
@@ -88,7 +93,8 @@ func (s *shelf) Setup(ctx context.Context) error {
 			SKU: productName(i), Title: fmt.Sprintf("Album %d", i), Description: letters(random, 100),
 			Pricing: catalog.Pricing{List: list, Retail: list - int64(random.IntN(500))},
 			Details: album{
-				Artist: fmt.Sprintf("artist-%d", i%100), Genre: []string{genreName(i % s.genres), genreName((i + 1) % s.genres)}, Year: 1950 + i%70,
+				Artist: fmt.Sprintf("artist-%d", i%100),
+				Genre:  []string{genreName(i % s.genres), genreName((i + 1) % s.genres)}, Year: 1950 + i%70,
 			},
 		}
 	}
@@ -117,7 +123,8 @@ func (s *shelf) Run(ctx context.Context, u *scenario.User) error {
 	genre := u.Rand.IntN(s.genres)
 	page, err := catalog.Search[album](ctx, s.catalog,
 		catalog.Query{Where: bson.D{{"details.genre", genreName(genre)}}, Limit: 20},
-		catalog.Facet{Path: "details.genre"}, catalog.Facet{Path: "pricing.retail", Bounds: []any{0, 1000, 2000, 3000, 4000, 5000}})
+		catalog.Facet{Path: "details.genre"},
+		catalog.Facet{Path: "pricing.retail", Bounds: []any{0, 1000, 2000, 3000, 4000, 5000}})
 	if err != nil {
 		return err
 	}

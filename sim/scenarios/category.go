@@ -31,9 +31,12 @@ func categoryScenarios() []*scenario.Definition {
 		whole("numberOfProducts", "how many products there are", 1000, 0, 10_000_000),
 		choice("design", "how categories know what is above them", "ancestors", "paths"),
 	}
-	define := func(name, alias, title, doc string, users int, read func(s *categories) categoryRead) *scenario.Definition {
+	define := func(name, alias, title, doc string, users int,
+		read func(s *categories) categoryRead,
+	) *scenario.Definition {
 		return &scenario.Definition{
-			Name: name, Aliases: []string{alias}, Group: "category", Users: users, Params: params, Title: title, Doc: doc + categoryDoc,
+			Name: name, Aliases: []string{alias}, Group: "category", Users: users, Params: params,
+			Title: title, Doc: doc + categoryDoc,
 			New: func(env scenario.Env) (scenario.Scenario, error) { return newCategories(env, read) },
 		}
 	}
@@ -47,21 +50,24 @@ func categoryScenarios() []*scenario.Definition {
 		define("category-products", "retrieve_products_by_category", "Read the products of a category",
 			"A user reads the products of a category: 1 find of the category, 1 find of its products.", 500,
 			func(s *categories) categoryRead { return s.readProducts }),
-		define("category-products-children", "retrieve_products_by_categories_direct_children", "Read the products of the children of a category",
+		define("category-products-children", "retrieve_products_by_categories_direct_children",
+			"Read the products of the children of a category",
 			"A user reads the products of the categories directly below one: 1 find of these, 1 find of their products.", 500,
 			func(s *categories) categoryRead { return s.readProductsOfChildren }),
-		define("category-products-subtree", "retrieve_products_by_category_subtree", "Read the products of a category and of all below it",
+		define("category-products-subtree", "retrieve_products_by_category_subtree",
+			"Read the products of a category and of all below it",
 			`A user reads the products of a whole branch: 1 find of the category, then with design ancestors 1 distinct of the categories below it and
 1 find of their products, with design paths 1 find of a range of paths.`, 500,
 			func(s *categories) categoryRead { return s.readProductsOfSubtree }),
 	}
 }
 
-// categoryRead reads what belongs to a category, and returns how many documents that were and how many it must be.
+// categoryRead reads what belongs to a category, and returns how many documents that were and how
+// many it must be.
 type categoryRead func(ctx context.Context, n int) (got, want int, err error)
 
-// categories is a scenario that reads a tree. Its categories are numbered level by level, the root of all being a category 0 that does not
-// exist: the children of n are n*width+1 to n*width+width.
+// categories is a scenario that reads a tree. Its categories are numbered level by level, the root
+// of all being a category 0 that does not exist: the children of n are n*width+1 to n*width+width.
 type categories struct {
 	still
 	*category.Tree
@@ -76,8 +82,10 @@ type categories struct {
 func newCategories(env scenario.Env, read func(s *categories) categoryRead) (scenario.Scenario, error) {
 	p := env.Params
 	s := &categories{
-		categories: env.DB.Collection(category.DefaultCollection), products: env.DB.Collection(category.DefaultProducts),
-		depth: p.Int("depth"), width: p.Int("width"), level: p.Int("level"), numberOfProducts: p.Int("numberOfProducts"),
+		categories: env.DB.Collection(category.DefaultCollection),
+		products:   env.DB.Collection(category.DefaultProducts),
+		depth:      p.Int("depth"), width: p.Int("width"), level: p.Int("level"),
+		numberOfProducts: p.Int("numberOfProducts"),
 	}
 	if s.level > s.depth {
 		return nil, fmt.Errorf("a tree of depth %d has no level %d", s.depth, s.level)
@@ -98,7 +106,8 @@ func newCategories(env scenario.Env, read func(s *categories) categoryRead) (sce
 	return s, err
 }
 
-// upTo is how many categories there are on the levels from 1 on; a great number where they are very many.
+// upTo is how many categories there are on the levels from 1 on; a great number where they are very
+// many.
 func (s *categories) upTo(levels int) (n int) {
 	each := 1
 	for range levels {
@@ -126,7 +135,8 @@ func (s *categories) chain(n int) (out []int) {
 	return out
 }
 
-// label is what the slug and the name of a category end with: the places of the categories that lead to it.
+// label is what the slug and the name of a category end with: the places of the categories that
+// lead to it.
 func (s *categories) label(n int) (out string) {
 	for _, c := range s.chain(n) {
 		out = fmt.Sprintf("-%d", (c-1)%s.width+1) + out
@@ -144,7 +154,8 @@ func (s *categories) path(n int) string {
 	return out
 }
 
-// document makes a category as the pattern stores it: to add thousands of them one by one would take longer than a run.
+// document makes a category as the pattern stores it: to add thousands of them one by one would
+// take longer than a run.
 func (s *categories) document(n int) bson.D {
 	doc := bson.D{
 		{"_id", idOf(n)},

@@ -50,10 +50,14 @@ func pageSlug(i int) string { return fmt.Sprintf("page-%d", i) }
 func (s *editors) Setup(ctx context.Context) error {
 	random, now := s.env.Rand(), s.env.Patterns.WithDefaults().Now()
 	err := fill(ctx, s.env.DB.Collection("nodes"), s.pages, func(i int) any {
-		return cms.Node{ID: bson.NewObjectID(), Nonce: bson.NewObjectID(), Revision: 1, Created: now, Edited: now, Metadata: cms.Metadata{
-			Kind: cms.Page, Section: section, Slug: pageSlug(i), Title: fmt.Sprintf("Page %d", i), Author: "somebody", Tags: []string{"a", "b"},
-			Detail: cms.Detail{Text: letters(random, s.size), PublishOn: now},
-		}}
+		return cms.Node{
+			ID: bson.NewObjectID(), Nonce: bson.NewObjectID(), Revision: 1, Created: now,
+			Edited: now, Metadata: cms.Metadata{
+				Kind: cms.Page, Section: section, Slug: pageSlug(i), Title: fmt.Sprintf("Page %d", i),
+				Author: "somebody", Tags: []string{"a", "b"},
+				Detail: cms.Detail{Text: letters(random, s.size), PublishOn: now},
+			},
+		}
 	})
 	if err != nil {
 		return err
@@ -104,5 +108,6 @@ func (s *editors) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 	}
 	var revisions int64
 	err = patterns.EachOf(ctx, s.env.DB.Collection("nodes"), func(n *cms.Node) { revisions += n.Revision })
-	return append(out, counted("each save is a revision", "nodes", revisions, int64(s.pages)+t.Counts["saved"], unsure(t, 1))...), err
+	return append(out, counted("each save is a revision", "nodes", revisions,
+		int64(s.pages)+t.Counts["saved"], unsure(t, 1))...), err
 }

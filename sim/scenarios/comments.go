@@ -61,7 +61,10 @@ const (
 
 func newDiscussions(env scenario.Env, read bool) (scenario.Scenario, error) {
 	p := env.Params
-	s := &discussions{env: env, posts: p.Int("numberOfPosts"), each: p.Int("commentsPerPost"), size: p.Int("sizeOfCommentInBytes")}
+	s := &discussions{
+		env: env, posts: p.Int("numberOfPosts"), each: p.Int("commentsPerPost"),
+		size: p.Int("sizeOfCommentInBytes"),
+	}
 	if read {
 		s.show = p.Int("show")
 	}
@@ -74,12 +77,16 @@ func newDiscussions(env scenario.Env, read bool) (scenario.Scenario, error) {
 		s.each = min(s.each, limit)
 	}
 	var err error
-	s.comments, err = comments.New(env.DB, comments.Config{Env: env.Patterns, Design: s.design, Limit: limit, PageSize: pageSize})
+	s.comments, err = comments.New(env.DB,
+		comments.Config{Env: env.Patterns, Design: s.design, Limit: limit, PageSize: pageSize})
 	return s, err
 }
 
 func (s *discussions) collection() *mongo.Collection {
-	name := map[comments.Design]string{comments.Documents: "comments", comments.Embedded: "discussions", comments.Pages: "comment_pages"}
+	name := map[comments.Design]string{
+		comments.Documents: "comments", comments.Embedded: "discussions",
+		comments.Pages: "comment_pages",
+	}
 	return s.env.DB.Collection(name[s.design])
 }
 
@@ -101,7 +108,10 @@ func (s *discussions) discuss(ctx context.Context) error {
 	comment := func(i int) comments.Comment {
 		at := first.Add(time.Duration(i) * time.Millisecond)
 		id := comments.ID(fmt.Sprintf("%016x%08x", at.UnixMilli()<<16, i))
-		return comments.Comment{ID: id, Path: string(id), Author: fmt.Sprintf("user-%d", i), Text: letters(random, s.size), Posted: at}
+		return comments.Comment{
+			ID: id, Path: string(id), Author: fmt.Sprintf("user-%d", i),
+			Text: letters(random, s.size), Posted: at,
+		}
 	}
 	list := func(n int) []comments.Comment {
 		out := make([]comments.Comment, n)
@@ -126,7 +136,11 @@ func (s *discussions) discuss(ctx context.Context) error {
 		})
 	case comments.Embedded:
 		return fill(ctx, s.collection(), s.posts, func(i int) any {
-			return bson.D{{"_id", postOf(i)}, {"count", s.each}, {"comments", list(s.each)}}
+			return bson.D{
+				{"_id", postOf(i)},
+				{"count", s.each},
+				{"comments", list(s.each)},
+			}
 		})
 	default:
 		pages := (s.each + pageSize - 1) / pageSize
@@ -135,7 +149,10 @@ func (s *discussions) discuss(ctx context.Context) error {
 			n := min(pageSize, s.each-page*pageSize)
 			all := list(page*pageSize + n)
 			return bson.D{
-				{"target", postOf(i / pages)}, {"page", page + 1}, {"count", n}, {"comments", all[page*pageSize:]},
+				{"target", postOf(i / pages)},
+				{"page", page + 1},
+				{"count", n},
+				{"comments", all[page*pageSize:]},
 			}
 		})
 	}
@@ -224,5 +241,6 @@ func (s *discussions) Check(ctx context.Context, t scenario.Tally) ([]patterns.V
 	if err != nil {
 		return nil, err
 	}
-	return append(out, counted("what was posted is there", s.collection().Name(), n, int64(s.posts*s.each)+t.Counts["posted"], unsure(t, 1))...), nil
+	return append(out, counted("what was posted is there", s.collection().Name(), n,
+		int64(s.posts*s.each)+t.Counts["posted"], unsure(t, 1))...), nil
 }

@@ -18,7 +18,8 @@ type Variant struct {
 	Params   map[string]any
 }
 
-// designs returns the variants of a scenario that differ in one parameter, by whose values they are called.
+// designs returns the variants of a scenario that differ in one parameter, by whose values they are
+// called.
 func designs(name, parameter string, values ...string) []Variant {
 	out := make([]Variant, len(values))
 	for i, v := range values {

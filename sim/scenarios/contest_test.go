@@ -14,7 +14,8 @@ func TestContests(t *testing.T) {
 	t.Parallel()
 	set, names := allOf(t), map[string]bool{}
 	for _, c := range scenarios.Contests() {
-		if c.Title == "" || strings.HasSuffix(c.Title, ".") || len(c.Title) > 110 || len(c.Doc) < 80 || len(c.Variants) < 2 || names[c.Name] {
+		if c.Title == "" || strings.HasSuffix(c.Title, ".") || len(c.Title) > 110 || len(c.Doc) < 80 ||
+			len(c.Variants) < 2 || names[c.Name] {
 			t.Errorf("%+v", c)
 		}
 		names[c.Name] = true
@@ -38,15 +39,18 @@ func TestContests(t *testing.T) {
 			}
 			labels[v.Label] = true
 			for name, value := range values {
-				if other, ok := first[name]; ok && other != value && v.Params[name] == nil && c.Variants[0].Params[name] == nil {
-					t.Errorf("%s: %s is %v for %s, and %v for %s", c.Name, name, value, v.Label, other, c.Variants[0].Label)
+				if other, ok := first[name]; ok && other != value && v.Params[name] == nil &&
+					c.Variants[0].Params[name] == nil {
+					t.Errorf("%s: %s is %v for %s, and %v for %s", c.Name, name, value,
+						v.Label, other, c.Variants[0].Label)
 				}
 			}
 		}
 	}
 }
 
-// TestContestants lets the same users run each variant of a contest: what they have done is the same.
+// TestContestants lets the same users run each variant of a contest: what they have done is the
+// same.
 func TestContestants(t *testing.T) {
 	t.Parallel()
 	for _, c := range scenarios.Contests() {

@@ -13,12 +13,21 @@ func damages() map[string][]damage {
 	counted := damage{"a job that was fetched is done", gone("jobs", where("state", "done"))}
 	message := damage{"a message has a topic", one("topics", bson.D{}, set("topic", 1))}
 	tree := []damage{
-		{"ancestors and paths follow from the parents", one("categories", where("ancestors.slug", "c-1"), set("ancestors.0.slug", "other"))},
-		{"what products hold of a category is right", one("products", bson.D{}, set("categories", bson.A{bson.NewObjectID()}))},
+		{
+			"ancestors and paths follow from the parents",
+			one("categories", where("ancestors.slug", "c-1"), set("ancestors.0.slug", "other")),
+		},
+		{
+			"what products hold of a category is right",
+			one("products", bson.D{}, set("categories", bson.A{bson.NewObjectID()})),
+		},
 		{"readers change nothing", gone("products", bson.D{})},
 	}
 	slice := []damage{
-		{"a parent shows its latest items", one("posts", where("latest._id", bson.D{{"$type", "objectId"}}), set("latest", bson.A{}))},
+		{
+			"a parent shows its latest items",
+			one("posts", where("latest._id", bson.D{{"$type", "objectId"}}), set("latest", bson.A{})),
+		},
 		{"an item that was added is there", gone("comments", bson.D{})},
 	}
 	names := []damage{
@@ -37,7 +46,8 @@ func damages() map[string][]damage {
 			{"what was made is noted", gone("loads", bson.D{})},
 			{"one at a time makes a value", again},
 		},
-		"category-children": tree, "category-subtree": tree, "category-products": tree, "category-products-children": tree, "category-products-subtree": tree,
+		"category-children": tree, "category-subtree": tree, "category-products": tree,
+		"category-products-children": tree, "category-products-subtree": tree,
 		"eventlog": {
 			{"what was appended is there", gone("events", bson.D{})},
 			{"an event has a time", one("events", bson.D{}, set("time", 1))},
@@ -64,14 +74,22 @@ func damages() map[string][]damage {
 			{"what was added is counted", one("tallies", bson.D{}, inc("total", 1))},
 		},
 		"metadata-find": {
-			{"a document has a key once", one("objects", bson.D{}, bson.D{{"$push", where("metadata", bson.D{{"key", "make"}, {"value", 1}})}})},
+			{
+				"a document has a key once",
+				one("objects", bson.D{},
+					bson.D{{"$push", where("metadata",
+						bson.D{{"key", "make"}, {"value", 1}})}}),
+			},
 			{"readers change nothing", gone("objects", bson.D{})},
 		},
 		"queue-publish":        {job, {"a job that was put is there", gone("jobs", where("kind", "sim"))}},
 		"queue-fetch-fifo":     {counted, job},
 		"queue-fetch-priority": {counted, job},
-		"queue-work":           {{"a job that was worked on is done", gone("jobs", where("state", "done"))}, {"a job has a time", one("jobs", bson.D{}, set("at", 1))}},
-		"rollup":               sums, "rollup-update": sums,
+		"queue-work": {
+			{"a job that was worked on is done", gone("jobs", where("state", "done"))},
+			{"a job has a time", one("jobs", bson.D{}, set("at", 1))},
+		},
+		"rollup": sums, "rollup-update": sums,
 		"slice": slice, "slice-plain": slice,
 		"timeseries": {
 			{"sum up to its total", one("series", where("total", bson.D{{"$gt", 0}}), inc("total", 1))},
@@ -79,7 +97,10 @@ func damages() map[string][]damage {
 		},
 		"topic-publish": {message},
 		"topic-listen": {
-			{"no message is left out", one("listeners", where("received", bson.D{{"$gt", 2}}), set("from", bson.Binary{}))},
+			{
+				"no message is left out",
+				one("listeners", where("received", bson.D{{"$gt", 2}}), set("from", bson.Binary{})),
+			},
 			{"a message is delivered once", one("listeners", bson.D{}, set("twice", 1))},
 			message,
 		},

@@ -22,7 +22,8 @@ when a capped collection is full, by a TTL index, or with the collection of thei
   events: {_id, time: ISODate("…"), host: "10.0.0.7", method: "GET", path: "/page-7.html", protocol: "HTTP/1.1", status: 200, size: NumberLong(2326)}`,
 		Params: []scenario.Param{
 			whole("batch", "how many events are appended together", 10, 1, 10_000),
-			choice("class", "what has to be true of an event when it is appended", "acknowledged", "sent", "journaled", "replicated", "replicatedJournaled"),
+			choice("class", "what has to be true of an event when it is appended", "acknowledged", "sent", "journaled",
+				"replicated", "replicatedJournaled"),
 			choice("retention", "how old events go", "ttl", "capped", "collections"),
 			whole("cappedSize", "how many bytes a capped log has", 1<<28, 4096, 0),
 		},
@@ -43,7 +44,8 @@ type logging struct {
 func newLogging(env scenario.Env) (scenario.Scenario, error) {
 	p := env.Params
 	classes := map[string]eventlog.Class{
-		"acknowledged": eventlog.Acknowledged, "sent": eventlog.Sent, "journaled": eventlog.Journaled, "replicated": eventlog.Replicated,
+		"acknowledged": eventlog.Acknowledged, "sent": eventlog.Sent, "journaled": eventlog.Journaled,
+		"replicated":          eventlog.Replicated,
 		"replicatedJournaled": eventlog.ReplicatedJournaled,
 	}
 	s := &logging{db: env.DB, batch: p.Int("batch"), class: classes[p.String("class")]}
@@ -70,8 +72,10 @@ func (s *logging) Run(ctx context.Context, u *scenario.User) error {
 	events := make([]*eventlog.Event, s.batch)
 	for i := range events {
 		events[i] = &eventlog.Event{
-			Time: u.Now().UTC(), Host: fmt.Sprintf("10.0.%d.%d", u.Rand.IntN(256), u.Rand.IntN(256)), Method: "GET", Path: fmt.Sprintf("/page-%d.html", popular(u.Rand, 1000)),
-			Protocol: "HTTP/1.1", Status: 200, Size: u.Rand.Int64N(100_000), UserAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36",
+			Time: u.Now().UTC(), Host: fmt.Sprintf("10.0.%d.%d", u.Rand.IntN(256), u.Rand.IntN(256)), Method: "GET",
+			Path:     fmt.Sprintf("/page-%d.html", popular(u.Rand, 1000)),
+			Protocol: "HTTP/1.1", Status: 200, Size: u.Rand.Int64N(100_000),
+			UserAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36",
 		}
 	}
 	if err := s.Append(ctx, s.class, events...); err != nil {
@@ -103,7 +107,8 @@ func (s *logging) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		}
 	}
 	if lost {
-		return append(out, counted("what was appended is there", "events", found, 0, appended+unsure(t, s.batch))...), nil
+		return append(out, counted("what was appended is there", "events", found, 0,
+			appended+unsure(t, s.batch))...), nil
 	}
 	return append(out, counted("what was appended is there", "events", found, appended, unsure(t, s.batch))...), nil
 }

@@ -14,7 +14,8 @@ import (
 
 func failoverScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
-		Name: "failover-read", Group: "failover", Users: 500, Title: "Read and write through whatever happens to the server",
+		Name: "failover-read", Group: "failover", Users: 500,
+		Title: "Read and write through whatever happens to the server",
 		Doc: `A user reads the front page, which is remembered for the time when no server answers, and an article. One user of ten writes an order, which
 must be there once, also where an answer was lost. Users who learn that nothing can be written, or that it is not known whether it was, are counted;
 that is no failure. Restart the server, or have its set elect, while this runs: what was confirmed must be there.
@@ -52,10 +53,11 @@ func (s *orders) Run(ctx context.Context, u *scenario.User) error {
 	article := u.Rand.IntN(s.articles)
 	byID := bson.D{{"_id", article}}
 	err := u.Time("front page", func() error {
-		page, err := failover.Answer(ctx, s.failover, "front page", func(ctx context.Context, db *mongo.Database) (bson.D, error) {
-			var doc bson.D
-			return doc, db.Collection("articles").FindOne(ctx, bson.D{{"_id", 0}}).Decode(&doc)
-		})
+		page, err := failover.Answer(ctx, s.failover, "front page",
+			func(ctx context.Context, db *mongo.Database) (bson.D, error) {
+				var doc bson.D
+				return doc, db.Collection("articles").FindOne(ctx, bson.D{{"_id", 0}}).Decode(&doc)
+			})
 		if err == nil && page.Stale {
 			u.Count("stale", 1)
 		}
@@ -85,7 +87,8 @@ func (s *orders) order(ctx context.Context, u *scenario.User, article int) error
 		return s.failover.Write(ctx, failover.Write{
 			Repeat: failover.Ask,
 			Do: func(ctx context.Context, db *mongo.Database) error {
-				_, err := db.Collection("orders").InsertOne(ctx, bson.D{{"_id", id}, {"article", article}})
+				_, err := db.Collection("orders").
+					InsertOne(ctx, bson.D{{"_id", id}, {"article", article}})
 				return err
 			},
 			Done: func(ctx context.Context, db *mongo.Database) (bool, error) {
@@ -110,5 +113,6 @@ func (s *orders) order(ctx context.Context, u *scenario.User, article int) error
 // Check implements scenario.Scenario.
 func (s *orders) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	n, err := countOf(ctx, s.env.DB.Collection("orders"), bson.D{})
-	return counted("what was confirmed is there", "orders", n, t.Counts["ordered"], t.Counts["uncertain"]+unsure(t, 1)), err
+	return counted("what was confirmed is there", "orders", n, t.Counts["ordered"],
+		t.Counts["uncertain"]+unsure(t, 1)), err
 }

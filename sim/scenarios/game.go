@@ -82,9 +82,13 @@ func (s *players) Setup(ctx context.Context) error {
 		})
 	}
 	return fill(ctx, s.env.DB.Collection("players"), s.players, func(i int) any {
-		p := game.Player{ID: playerName(i), Location: "market", Gold: s.gold, Abilities: map[string]int64{"str": int64(random.IntN(20))}}
+		p := game.Player{
+			ID: playerName(i), Location: "market", Gold: s.gold,
+			Abilities: map[string]int64{"str": int64(random.IntN(20))},
+		}
 		for n := range s.items {
-			p.Items = append(p.Items, game.Item{ID: fmt.Sprintf("item-%d-%d", i, n), Type: "sword", Damage: 1 + random.IntN(50)})
+			p.Items = append(p.Items,
+				game.Item{ID: fmt.Sprintf("item-%d-%d", i, n), Type: "sword", Damage: 1 + random.IntN(50)})
 		}
 		return p
 	})
@@ -111,7 +115,8 @@ func (s *players) Run(ctx context.Context, u *scenario.User) error {
 	}
 	item, price := bag.Items[u.Rand.IntN(len(bag.Items))].ID, int64(1+u.Rand.IntN(s.env.Params.Int("price")))
 	err = u.Time("trade", func() error {
-		return s.game.Trade(ctx, game.Offer{Player: seller, Items: []string{item}}, game.Offer{Player: buyer, Gold: price})
+		return s.game.Trade(ctx, game.Offer{Player: seller, Items: []string{item}},
+			game.Offer{Player: buyer, Gold: price})
 	})
 	if anyOf(err, game.ErrGone, game.ErrPoor, game.ErrFull, game.ErrExpired) {
 		u.Count("refused", 1)
@@ -133,7 +138,8 @@ func (s *players) win(ctx context.Context, u *scenario.User, player string) erro
 		return err
 	}
 	u.Count("points", points)
-	err := u.Time("rank", func() error { // where the player wins more at the same moment, its newer score is among those with more
+	// where the player wins more at the same moment, its newer score is among those with more
+	err := u.Time("rank", func() error {
 		score, err := s.game.Rank(ctx, board, player)
 		if err == nil && (score.Score < points || score.Rank < 1 || score.Rank > int64(s.players)+1) {
 			return fmt.Errorf("%s has won %d points, has %d, and is number %d", player, points, score.Score, score.Rank)
@@ -173,10 +179,12 @@ func (s *players) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 	if !s.trade {
 		var points int64
 		err := patterns.EachOf(ctx, s.env.DB.Collection("scores"), func(score *game.Score) { points += score.Score })
-		return append(out, counted("what was won is in the scores", "scores", points, t.Counts["points"], unsure(t, 100))...), err
+		return append(out, counted("what was won is in the scores", "scores", points,
+			t.Counts["points"], unsure(t, 100))...), err
 	}
 	var gold, items int64
-	err = patterns.EachOf(ctx, s.env.DB.Collection("players"), func(p *game.Player) { gold, items = gold+p.Gold, items+int64(len(p.Items)) })
+	err = patterns.EachOf(ctx, s.env.DB.Collection("players"),
+		func(p *game.Player) { gold, items = gold+p.Gold, items+int64(len(p.Items)) })
 	out = append(out, counted("no gold is lost", "players", gold, int64(s.players)*s.gold, 0)...)
 	return append(out, counted("no item is lost", "players", items, int64(s.players*s.items), 0)...), err
 }

@@ -47,7 +47,10 @@ type hitting struct {
 func newHits(env scenario.Env) (scenario.Scenario, error) {
 	const daily, monthly = "hits.daily", "hits.monthly"
 	p := env.Params
-	s := &hitting{daily: env.DB.Collection(daily), monthly: env.DB.Collection(monthly), pages: p.Int("pages"), months: p.Bool("months"), stop: func() {}}
+	s := &hitting{
+		daily: env.DB.Collection(daily), monthly: env.DB.Collection(monthly), pages: p.Int("pages"),
+		months: p.Bool("months"), stop: func() {},
+	}
 	cfg := hits.Config{Env: env.Patterns, Daily: daily, Monthly: monthly, WithoutMonths: !s.months}
 	if p.String("form") == "flat" {
 		cfg.Form = hits.Flat

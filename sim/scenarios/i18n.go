@@ -58,7 +58,8 @@ func newTranslating(env scenario.Env, remove bool) (scenario.Scenario, error) {
 	s.holding = min(p.Int("categoriesPerProduct"), s.numberOfCategories)
 	var err error
 	s.Texts, err = i18n.New(env.DB, i18n.Config{
-		Env: env.Patterns, Collection: s.categories.Name(), Copies: []i18n.Copy{{Collection: s.products.Name(), Array: "categories"}},
+		Env: env.Patterns, Collection: s.categories.Name(),
+		Copies: []i18n.Copy{{Collection: s.products.Name(), Array: "categories"}},
 	})
 	return s, err
 }
@@ -137,9 +138,13 @@ func (s *translating) Check(ctx context.Context, t scenario.Tally) ([]patterns.V
 		for locale, name := range c.Names {
 			if want := fmt.Sprintf("%d in %s", c.ID, locale); name != want {
 				detail := fmt.Sprintf("its name in %s is %q, not %q", locale, name, want)
-				out = append(out, patterns.Violation{Rule: "a name is that of its category and locale", Collection: s.categories.Name(), ID: c.ID, Detail: detail})
+				out = append(out, patterns.Violation{
+					Rule:       "a name is that of its category and locale",
+					Collection: s.categories.Name(), ID: c.ID, Detail: detail,
+				})
 			}
 		}
 	})
-	return append(out, counted("every change was made once", s.categories.Name(), changes, t.Together["changes"], unsure(t, 1))...), err
+	return append(out, counted("every change was made once", s.categories.Name(), changes,
+		t.Together["changes"], unsure(t, 1))...), err
 }

@@ -20,7 +20,8 @@ Where the name belongs to another one, or somebody else is about to take it, tha
   users:      {_id, joined: ISODate("…")}
   identities: {_id: "login:name17", kind: "name", value: "name17", user, at}, {_id: "login:user12@example.com", kind: "email", …}
   claims:     {_id, user, ids: […], state: "open", deadline}, as long as somebody signs up`,
-		Params: []scenario.Param{whole("numberOfNames", "how many names there are to choose from", 100_000, 1, 1_000_000_000)},
+		Params: []scenario.Param{whole("numberOfNames",
+			"how many names there are to choose from", 100_000, 1, 1_000_000_000)},
 		New: func(env scenario.Env) (scenario.Scenario, error) {
 			s := &signups{env: env, names: env.Params.Int("numberOfNames")}
 			var err error
@@ -43,7 +44,8 @@ func (s *signups) Setup(ctx context.Context) error { return s.identities.EnsureI
 
 // Run implements scenario.Scenario.
 func (s *signups) Run(ctx context.Context, u *scenario.User) error {
-	name, address := identity.Name(fmt.Sprintf("name%d", u.Rand.IntN(s.names))), identity.Email(fmt.Sprintf("user%d@example.com", u.Number))
+	name, address := identity.Name(fmt.Sprintf("name%d",
+		u.Rand.IntN(s.names))), identity.Email(fmt.Sprintf("user%d@example.com", u.Number))
 	var user string
 	err := u.Time("sign up", func() (err error) {
 		user, err = s.identities.Register(ctx, "", bson.D{{"joined", u.Now()}}, name, address)

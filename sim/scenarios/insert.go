@@ -29,8 +29,9 @@ does at least for anything that is stored; compare others with it.
 		},
 		New: func(env scenario.Env) (scenario.Scenario, error) {
 			return &insert{
-				coll: env.DB.Collection("documents"), batch: env.Params.Int("batchSize"), ordered: env.Params.Bool("ordered"),
-				size: env.Params.Int("documentSize"), indexes: env.Params.Int("indexes"),
+				coll: env.DB.Collection("documents"), batch: env.Params.Int("batchSize"),
+				ordered: env.Params.Bool("ordered"),
+				size:    env.Params.Int("documentSize"), indexes: env.Params.Int("indexes"),
 			}, nil
 		},
 	}}
@@ -46,7 +47,11 @@ type insert struct {
 
 // Setup implements scenario.Scenario.
 func (s *insert) Setup(ctx context.Context) error {
-	keys := []bson.D{{{"name", 1}}, {{"city", 1}, {"age", 1}}, {{"tags", 1}}}
+	keys := []bson.D{
+		{{"name", 1}},
+		{{"city", 1}, {"age", 1}},
+		{{"tags", 1}},
+	}
 	var indexes []patterns.Index
 	for _, k := range keys[:s.indexes] {
 		indexes = append(indexes, patterns.Index{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: k}})
@@ -104,16 +109,23 @@ func (s *insert) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violat
 	var out []patterns.Violation
 	err := patterns.EachOf(ctx, s.coll, func(d *document) {
 		if sum := int64(crc32.ChecksumIEEE([]byte(d.Text))); sum != d.Sum {
-			out = append(out, patterns.Violation{Rule: "a document is as it was inserted", Collection: s.coll.Name(), ID: d.ID, Detail: "its sum is wrong"})
+			out = append(out, patterns.Violation{
+				Rule: "a document is as it was inserted", Collection: s.coll.Name(),
+				ID: d.ID, Detail: "its sum is wrong",
+			})
 		}
 		p := place{d.User, d.N}
 		if seen[p] {
-			out = append(out, patterns.Violation{Rule: "a document is there once", Collection: s.coll.Name(), ID: d.ID, Detail: fmt.Sprintf("%+v", p)})
+			out = append(out, patterns.Violation{
+				Rule: "a document is there once", Collection: s.coll.Name(), ID: d.ID,
+				Detail: fmt.Sprintf("%+v", p),
+			})
 		}
 		seen[p] = true
 	})
 	if err != nil {
 		return nil, err
 	}
-	return append(out, counted("what was inserted is there", s.coll.Name(), int64(len(seen)), t.Counts["inserted"], unsure(t, s.batch))...), nil
+	return append(out, counted("what was inserted is there", s.coll.Name(), int64(len(seen)),
+		t.Counts["inserted"], unsure(t, s.batch))...), nil
 }

@@ -25,7 +25,9 @@ const maxRounds = 10
 
 // settled repairs what users have left, by clocks that are each a day further ahead, until there
 // is nothing more. What was given back to its user, who is gone, is so ended by the next round.
-func settled(ctx context.Context, env patterns.Env, repair func(ctx context.Context, env patterns.Env) (int64, error)) error {
+func settled(ctx context.Context, env patterns.Env,
+	repair func(ctx context.Context, env patterns.Env) (int64, error),
+) error {
 	env = env.WithDefaults()
 	clock := env.Clock
 	for i := range maxRounds {

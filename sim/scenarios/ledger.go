@@ -32,19 +32,22 @@ const (
 func ledgerScenarios() []*scenario.Definition {
 	shared := func() []scenario.Param {
 		return []scenario.Param{
-			whole("initialAccountSum", "the balance of each account at first, in cents", 1_000_000, 0, 1_000_000_000_000),
+			whole("initialAccountSum", "the balance of each account at first, in cents",
+				1_000_000, 0, 1_000_000_000_000),
 			whole("transactionSize", "what a user transfers, in cents", 100, 1, 1_000_000_000),
 			whole("numberOfAccounts", "how many accounts there are", 1000, 2, 1_000_000),
 			choice("design", "whether accounts are changed one by one, or in a transaction of the server", "twophase", "transaction"),
 		}
 	}
 	return []*scenario.Definition{{
-		Name: "transfer", Aliases: []string{"account_transaction_successful"}, Group: "ledger", Users: 1000, Title: "Transfer money between two accounts",
+		Name: "transfer", Aliases: []string{"account_transaction_successful"}, Group: "ledger", Users: 1000,
+		Title: "Transfer money between two accounts",
 		Doc: `A user transfers an amount from one account to another, both chosen at random. Who has not enough is refused, which is no failure. The sum of
 all accounts stays the same.` + ledgerDocuments,
 		Params: shared(), New: newTransfers,
 	}, {
-		Name: "transfer-failure", Group: "ledger", Users: 1000, Leaves: true, Title: "Begin transfers that come to nothing",
+		Name: "transfer-failure", Group: "ledger", Users: 1000, Leaves: true,
+		Title: "Begin transfers that come to nothing",
 		Doc: `A user begins a transfer between two accounts chosen at random, which does not come to its end, by the parameter step:
 
   funds        the account has not enough: the transfer is refused
@@ -58,9 +61,16 @@ What the last three leave is ended by Repair: one user of 100 looks for it. In t
 With design transaction a user who is gone anywhere can leave a transaction that the server ends after a minute; until then others wait for its accounts.` +
 			ledgerDocuments,
 		Params: append(shared(),
-			choice("step", "where the transfer ends", stepReserve, stepStore, stepAnywhere, stepFunds, stepDestination, stepCancel),
-			scenario.Param{Name: "timeout", Doc: "how long a transfer is under way before others end it", Default: time.Second, Min: 0.001, Max: 3600},
-			scenario.Param{Name: "patience", Doc: "of step anywhere: a user is gone after less than this", Default: 5 * time.Millisecond, Min: 0.0001, Max: 3600},
+			choice("step", "where the transfer ends", stepReserve, stepStore, stepAnywhere,
+				stepFunds, stepDestination, stepCancel),
+			scenario.Param{
+				Name: "timeout", Doc: "how long a transfer is under way before others end it",
+				Default: time.Second, Min: 0.001, Max: 3600,
+			},
+			scenario.Param{
+				Name: "patience", Doc: "of step anywhere: a user is gone after less than this",
+				Default: 5 * time.Millisecond, Min: 0.0001, Max: 3600,
+			},
 		), New: newTransfers,
 	}}
 }
@@ -83,7 +93,8 @@ func newTransfers(env scenario.Env) (scenario.Scenario, error) {
 	p := env.Params
 	s := &transfers{
 		cfg: ledger.Config{Env: env.Patterns, Transactions: p.String("design") == "transaction"}, db: env.DB, env: env,
-		accounts: p.Int("numberOfAccounts"), initial: ledger.Amount(p.Int("initialAccountSum")), size: ledger.Amount(p.Int("transactionSize")),
+		accounts: p.Int("numberOfAccounts"), initial: ledger.Amount(p.Int("initialAccountSum")),
+		size: ledger.Amount(p.Int("transactionSize")),
 	}
 	if _, fails := p["step"]; fails {
 		s.step, s.cfg.Timeout, s.patience = p.String("step"), p.Duration("timeout"), p.Duration("patience")
@@ -122,7 +133,8 @@ func (s *transfers) Run(ctx context.Context, u *scenario.User) error {
 	id := fmt.Sprintf("transfer-%d", u.Number)
 	from := u.Rand.IntN(s.accounts)
 	move := ledger.Move{
-		From: accountName(from), To: accountName((from + 1 + u.Rand.IntN(s.accounts-1)) % s.accounts), Amount: s.size, Currency: "USD",
+		From: accountName(from), To: accountName((from + 1 + u.Rand.IntN(s.accounts-1)) % s.accounts),
+		Amount: s.size, Currency: "USD",
 	}
 	if s.step == "" {
 		_, err := s.ledger.Transfer(ctx, id, move)
@@ -206,7 +218,8 @@ func (s *transfers) interrupt(ctx context.Context, u *scenario.User, id string, 
 	return s.outcome(u, err)
 }
 
-// The ledger looks at the clock when it makes a transfer, when it has stored it, and when the amounts are reserved and the transfer is about to be committed.
+// The ledger looks at the clock when it makes a transfer, when it has stored it, and when the
+// amounts are reserved and the transfer is about to be committed.
 const (
 	looksStored   = 2
 	looksReserved = 3
@@ -256,10 +269,12 @@ func (s *transfers) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vio
 		return nil, err
 	}
 	states := map[ledger.State]int64{}
-	if err := patterns.EachOf(ctx, s.db.Collection("transfers"), func(r *ledger.Record) { states[r.State]++ }); err != nil {
+	if err := patterns.EachOf(ctx, s.db.Collection("transfers"),
+		func(r *ledger.Record) { states[r.State]++ }); err != nil {
 		return nil, err
 	}
-	out = append(out, counted("the sum of all accounts stays the same", "accounts", int64(sum), int64(s.initial)*int64(s.accounts), 0)...)
+	out = append(out, counted("the sum of all accounts stays the same", "accounts", int64(sum),
+		int64(s.initial)*int64(s.accounts), 0)...)
 	done, canceled := states[ledger.Done], states[ledger.Canceled]
 	maybe := unsure(t, 1)
 	if s.step == stepAnywhere {
@@ -274,7 +289,10 @@ func (s *transfers) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vio
 	delete(states, ledger.Done)
 	delete(states, ledger.Canceled)
 	for state, n := range states {
-		out = append(out, patterns.Violation{Rule: "nothing stays under way", Collection: "transfers", Detail: fmt.Sprintf("%d are %s", n, state)})
+		out = append(out, patterns.Violation{
+			Rule: "nothing stays under way", Collection: "transfers",
+			Detail: fmt.Sprintf("%d are %s", n, state),
+		})
 	}
 	return out, nil
 }

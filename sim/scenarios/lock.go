@@ -28,8 +28,14 @@ goes away, and is counted as "held". No change may be lost. Compare lock-tally a
   protected: {_id: "counter-7", n: NumberLong(7), fence: NumberLong(7)}`,
 			Params: []scenario.Param{
 				locks,
-				{Name: "lease", Doc: "how long a lock is held without being renewed", Default: lock.DefaultLease, Min: 0.01, Max: 3600},
-				{Name: "patience", Doc: "how long a user tries to acquire the lock", Default: 5 * time.Second, Max: 3600},
+				{
+					Name: "lease", Doc: "how long a lock is held without being renewed",
+					Default: lock.DefaultLease, Min: 0.01, Max: 3600,
+				},
+				{
+					Name: "patience", Doc: "how long a user tries to acquire the lock",
+					Default: 5 * time.Second, Max: 3600,
+				},
 				{Name: "pace", Doc: "how long a user waits before it tries again; twice as long each time", Default: 5 * time.Millisecond, Min: 0.0001, Max: 60},
 			},
 			New: newLocking,
@@ -50,11 +56,17 @@ is left to take, the user is refused, and counted as "refused".
 			Doc: `A user adds to one of the lines of a document: 1 update that takes for granted that there is the line, and another one that adds it where there is not.
 
   lines: {_id: "counter-7", items: [{sku: "kind-3", qty: NumberLong(3)}], total: NumberLong(3)}`,
-			Params: []scenario.Param{locks, whole("kinds", "how many lines a document has", 10, 1, lock.DefaultMaxLines)},
+			Params: []scenario.Param{
+				locks,
+				whole("kinds", "how many lines a document has", 10, 1, lock.DefaultMaxLines),
+			},
 			New: func(env scenario.Env) (scenario.Scenario, error) {
 				const name = "lines"
 				l, err := lock.NewLines(env.DB, lock.LinesConfig{Env: env.Patterns, Collection: name})
-				return &lining{Lines: l, coll: env.DB.Collection(name), documents: env.Params.Int("locks"), kinds: env.Params.Int("kinds")}, err
+				return &lining{
+					Lines: l, coll: env.DB.Collection(name), documents: env.Params.Int("locks"),
+					kinds: env.Params.Int("kinds"),
+				}, err
 			},
 		},
 	}
@@ -116,8 +128,8 @@ func (s *locking) Run(ctx context.Context, u *scenario.User) error {
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }
 
-// acquire tries to acquire a lock until the patience ends. It waits longer each time: many who try again at a steady pace would keep the holders
-// themselves from coming to an end.
+// acquire tries to acquire a lock until the patience ends. It waits longer each time: many who try
+// again at a steady pace would keep the holders themselves from coming to an end.
 func (s *locking) acquire(ctx context.Context, u *scenario.User, name string) (*lock.Lease, error) {
 	end := u.Now().Add(s.patience)
 	for wait := s.pace; ; wait *= 2 {
@@ -131,7 +143,8 @@ func (s *locking) acquire(ctx context.Context, u *scenario.User, name string) (*
 	}
 }
 
-// change reads a number and writes the next one. Without the lock, two that do so at once would lose one of their changes.
+// change reads a number and writes the next one. Without the lock, two that do so at once would
+// lose one of their changes.
 func (s *locking) change(ctx context.Context, lease *lock.Lease, name string) error {
 	c := counter{}
 	if err := s.protected.FindOne(ctx, bson.D{{"_id", name}}).Decode(&c); err != nil {
@@ -170,7 +183,10 @@ type tallying struct {
 func newTallying(env scenario.Env) (scenario.Scenario, error) {
 	const name = "tallies"
 	t, err := lock.NewTallies(env.DB, lock.TallyConfig{Env: env.Patterns, Collection: name})
-	return &tallying{Tallies: t, coll: env.DB.Collection(name), documents: env.Params.Int("locks"), kinds: env.Params.Int("kinds")}, err
+	return &tallying{
+		Tallies: t, coll: env.DB.Collection(name), documents: env.Params.Int("locks"),
+		kinds: env.Params.Int("kinds"),
+	}, err
 }
 
 // Setup implements scenario.Scenario.
@@ -220,7 +236,8 @@ func (s *lining) Setup(context.Context) error { return nil }
 
 // Run implements scenario.Scenario.
 func (s *lining) Run(ctx context.Context, u *scenario.User) error {
-	if err := s.Add(ctx, counterOf(u.Rand.IntN(s.documents)), fmt.Sprint("kind-", u.Rand.IntN(s.kinds)), 1); err != nil {
+	if err := s.Add(ctx, counterOf(u.Rand.IntN(s.documents)),
+		fmt.Sprint("kind-", u.Rand.IntN(s.kinds)), 1); err != nil {
 		return err
 	}
 	u.Count("added", 1)

@@ -29,7 +29,8 @@ objects in an answer is compared with what it must be.
 		},
 		New: func(env scenario.Env) (scenario.Scenario, error) {
 			s := &finding{
-				coll: env.DB.Collection(metadata.DefaultCollection), objects: env.Params.Int("numberOfObjects"), group: env.Params.Int("groupSize"),
+				coll: env.DB.Collection(metadata.DefaultCollection), objects: env.Params.Int("numberOfObjects"),
+				group:      env.Params.Int("groupSize"),
 				attributes: env.Params.Int("attributes"),
 			}
 			if env.Params.String("design") == "wildcard" {
@@ -57,7 +58,9 @@ const makes = 2
 // object returns the attributes of the i-th object.
 func (s *finding) object(i int) []metadata.Attribute {
 	out := []metadata.Attribute{
-		{Key: "group", Value: i / s.group}, {Key: "make", Value: fmt.Sprint("make-", i%makes)}, {Key: "size", Value: int64(i * 3571 % 10_000_000)},
+		{Key: "group", Value: i / s.group},
+		{Key: "make", Value: fmt.Sprint("make-", i%makes)},
+		{Key: "size", Value: int64(i * 3571 % 10_000_000)},
 	}
 	for len(out) < s.attributes {
 		out = append(out, metadata.Attribute{Key: fmt.Sprint("attribute-", (i+len(out)*7)%1000), Value: i % 17})

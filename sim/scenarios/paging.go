@@ -26,7 +26,10 @@ All documents of the thread must be seen once, and in order; many have the same 
 		},
 		New: func(env scenario.Env) (scenario.Scenario, error) {
 			p := env.Params
-			return &walkers{env: env, threads: p.Int("numberOfThreads"), entries: p.Int("entriesPerThread"), size: p.Int("pageSize")}, nil
+			return &walkers{
+				env: env, threads: p.Int("numberOfThreads"),
+				entries: p.Int("entriesPerThread"), size: p.Int("pageSize"),
+			}, nil
 		},
 	}}
 }
@@ -47,7 +50,8 @@ type entry struct {
 
 func (s *walkers) pager(thread int) (*paging.Pager[entry], error) {
 	return paging.New[entry](s.env.DB, paging.Config{
-		Env: s.env.Patterns, Collection: "entries", Sort: bson.D{{"date", -1}}, Equal: bson.D{{"thread", thread}}, Size: s.size,
+		Env: s.env.Patterns, Collection: "entries", Sort: bson.D{{"date", -1}},
+		Equal: bson.D{{"thread", thread}}, Size: s.size,
 	})
 }
 
@@ -63,7 +67,12 @@ func (s *walkers) Setup(ctx context.Context) error {
 	random, first := s.env.Rand(), s.env.Patterns.WithDefaults().Now()
 	return fill(ctx, s.env.DB.Collection("entries"), s.threads*s.entries, func(i int) any {
 		date := first.Add(time.Duration(random.IntN(s.entries/2+1)) * time.Second)
-		return bson.D{{"_id", i}, {"thread", i % s.threads}, {"date", date}, {"text", letters(random, 200)}}
+		return bson.D{
+			{"_id", i},
+			{"thread", i % s.threads},
+			{"date", date},
+			{"text", letters(random, 200)},
+		}
 	})
 }
 
@@ -101,7 +110,9 @@ func (s *walkers) Run(ctx context.Context, u *scenario.User) error {
 }
 
 // next reads the page behind one, the first behind none.
-func (s *walkers) next(ctx context.Context, p *paging.Pager[entry], page *paging.Page[entry]) (*paging.Page[entry], error) {
+func (s *walkers) next(ctx context.Context, p *paging.Pager[entry],
+	page *paging.Page[entry],
+) (*paging.Page[entry], error) {
 	if page == nil {
 		return p.First(ctx)
 	}
@@ -116,5 +127,6 @@ func (s *walkers) next(ctx context.Context, p *paging.Pager[entry], page *paging
 func (s *walkers) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	n, err := countOf(ctx, s.env.DB.Collection("entries"), bson.D{})
 	out := counted("all entries are there", "entries", n, int64(s.threads*s.entries), 0)
-	return append(out, counted("all entries were seen", "entries", t.Counts["seen"], t.Succeeded*int64(s.entries), 0)...), err
+	return append(out, counted("all entries were seen", "entries", t.Counts["seen"],
+		t.Succeeded*int64(s.entries), 0)...), err
 }

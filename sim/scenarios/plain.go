@@ -36,7 +36,8 @@ type plain struct {
 // Setup implements scenario.Scenario.
 func (s *plain) Setup(context.Context) error { return nil }
 
-// Run implements scenario.Scenario. Of two who make the same counter at once, one is refused, and then finds it.
+// Run implements scenario.Scenario. Of two who make the same counter at once, one is refused, and
+// then finds it.
 func (s *plain) Run(ctx context.Context, u *scenario.User) error {
 	page := bson.D{{"_id", fmt.Sprintf("/page-%d.html", popular(u.Rand, s.pages))}}
 	one := bson.D{{"$inc", bson.D{{"n", int64(1)}}}}

@@ -32,7 +32,8 @@ func queueScenarios() []*scenario.Definition {
 	}
 	fetch := func(name, alias, how string, order queue.Order) *scenario.Definition {
 		return &scenario.Definition{
-			Name: name, Aliases: []string{alias}, Group: "queue", Users: 300, Companion: []string{"queue-publish"}, Params: params(),
+			Name: name, Aliases: []string{alias}, Group: "queue", Users: 300,
+			Companion: []string{"queue-publish"}, Params: params(),
 			Title: "Take a job from a queue by " + how + ", and end it",
 			Doc: "A reader takes the first job by " + how + ` (step "take": 1 findAndModify) and ends it (step "done": 1 update). An empty queue is no
 error: the reader goes away, and is counted as "empty".` + queueDoc,
@@ -41,7 +42,8 @@ error: the reader goes away, and is counted as "empty".` + queueDoc,
 	}
 	return []*scenario.Definition{
 		{
-			Name: "queue-publish", Aliases: []string{"publish_to_queues"}, Group: "queue", Users: 1000, Params: params(),
+			Name: "queue-publish", Aliases: []string{"publish_to_queues"}, Group: "queue",
+			Users: 1000, Params: params(),
 			Title: "Put a job into a queue",
 			Doc:   `A publisher puts one job with a random priority into the queue: 1 insert.` + queueDoc,
 			New: func(env scenario.Env) (scenario.Scenario, error) {
@@ -60,7 +62,10 @@ time from a job's putting to the beginning of its work.` + queueDoc,
 			Params: params(
 				choice("order", "which job is taken first", "fifo", "priority"),
 				scenario.Param{Name: "work", Doc: "how long a job takes", Default: time.Duration(0), Max: 3600},
-				scenario.Param{Name: "lease", Doc: "how long a worker holds a job without extending", Default: queue.DefaultLease, Min: 0.01, Max: 3600},
+				scenario.Param{
+					Name: "lease", Doc: "how long a worker holds a job without extending",
+					Default: queue.DefaultLease, Min: 0.01, Max: 3600,
+				},
 				whole("failing", "how many of 100 attempts fail", 0, 0, 90),
 			),
 			New: newWork,
@@ -108,7 +113,10 @@ func (j *jobs) Setup(ctx context.Context) error {
 	for from := 0; from < j.at0; from += fillBatch {
 		specs := make([]queue.Spec, min(fillBatch, j.at0-from))
 		for i := range specs {
-			specs[i] = queue.Spec{Kind: kindSetup, Priority: (from + i) % j.priorities, Payload: bson.D{{"n", from + i}}}
+			specs[i] = queue.Spec{
+				Kind: kindSetup, Priority: (from + i) % j.priorities,
+				Payload: bson.D{{"n", from + i}},
+			}
 		}
 		if _, err := j.PutMany(ctx, specs); err != nil {
 			return err
@@ -162,7 +170,8 @@ func (s *publish) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		return nil, err
 	}
 	n, err := s.count(ctx, bson.D{{"kind", kindUser}})
-	return append(out, counted("a job that was put is there", queue.DefaultName, n, t.Together["published"], unsure(t, 1))...), err
+	return append(out, counted("a job that was put is there", queue.DefaultName, n,
+		t.Together["published"], unsure(t, 1))...), err
 }
 
 // fetch is a scenario of readers who take one job each.
@@ -212,24 +221,32 @@ func (s *fetch) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violati
 	}
 	readers, found := map[int64]any{}, int64(0)
 	for _, lane := range s.lanes() {
-		err := patterns.Each(ctx, lane, bson.D{{"state", queue.Done}, {"result.scenario", s.name}}, func(job *queue.Job) error {
-			var by ending
-			if err := job.Result.Unmarshal(&by); err != nil {
-				return fmt.Errorf("the result of job %s: %w", job.ID, err)
-			}
-			if other, twice := readers[by.User]; twice {
-				detail := fmt.Sprintf("reader %d has also %v", by.User, other)
-				out = append(out, patterns.Violation{Rule: "a reader has one job", Collection: lane.Name(), ID: job.ID, Detail: detail})
-			}
-			readers[by.User] = job.ID
-			found++
-			return nil
-		})
+		err := patterns.Each(ctx, lane,
+			bson.D{
+				{"state", queue.Done},
+				{"result.scenario", s.name},
+			}, func(job *queue.Job) error {
+				var by ending
+				if err := job.Result.Unmarshal(&by); err != nil {
+					return fmt.Errorf("the result of job %s: %w", job.ID, err)
+				}
+				if other, twice := readers[by.User]; twice {
+					detail := fmt.Sprintf("reader %d has also %v", by.User, other)
+					out = append(out, patterns.Violation{
+						Rule:       "a reader has one job",
+						Collection: lane.Name(), ID: job.ID, Detail: detail,
+					})
+				}
+				readers[by.User] = job.ID
+				found++
+				return nil
+			})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return append(out, counted("a job that was fetched is done", queue.DefaultName, found, t.Counts["fetched"], unsure(t, 1))...), nil
+	return append(out, counted("a job that was fetched is done", queue.DefaultName, found,
+		t.Counts["fetched"], unsure(t, 1))...), nil
 }
 
 // work is the scenario queue-work.
@@ -276,7 +293,8 @@ func (s *work) Run(ctx context.Context, u *scenario.User) error {
 	return err
 }
 
-// Check implements scenario.Scenario. A job whose lease has ended in the middle is worked on twice, and done once.
+// Check implements scenario.Scenario. A job whose lease has ended in the middle is worked on twice,
+// and done once.
 func (s *work) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	out, err := s.Queue.Check(ctx)
 	if err != nil || len(out) > 0 { // such jobs may not even be read
@@ -295,10 +313,12 @@ func (s *work) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violatio
 			return nil, err
 		}
 	}
-	held, err := s.count(ctx, bson.D{{"state", queue.Open}, {"owner", bson.D{{"$exists", true}}}})
+	held, err := s.count(ctx,
+		bson.D{{"state", queue.Open}, {"owner", bson.D{{"$exists", true}}}})
 	if err != nil {
 		return nil, err
 	}
 	sure := max(t.Counts["worked"]-again-held, 0)
-	return append(out, counted("a job that was worked on is done", queue.DefaultName, done, sure, t.Counts["worked"]-sure)...), nil
+	return append(out, counted("a job that was worked on is done", queue.DefaultName, done, sure,
+		t.Counts["worked"]-sure)...), nil
 }

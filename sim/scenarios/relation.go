@@ -13,7 +13,8 @@ import (
 
 func relationScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
-		Name: "relation-load", Group: "relation", Users: 500, Title: "Read what many documents refer to, with few queries",
+		Name: "relation-load", Group: "relation", Users: 500,
+		Title: "Read what many documents refer to, with few queries",
 		Doc: `A user reads the books of an author chosen at random, the authors of all these books by one query, and all that each of those has written by
 another one, and finds each where it should be. One user of twenty links an author and a book, or separates them again.
 
@@ -53,7 +54,8 @@ type book struct {
 	Authors []int  `bson:"authors"`
 }
 
-// Setup implements scenario.Scenario. An author has written the book of the same number, and those behind it.
+// Setup implements scenario.Scenario. An author has written the book of the same number, and those
+// behind it.
 func (s *library) Setup(ctx context.Context) error {
 	if err := s.relations.EnsureIndexes(ctx); err != nil {
 		return err
@@ -65,11 +67,13 @@ func (s *library) Setup(ctx context.Context) error {
 		}
 		return out
 	}
-	err := fill(ctx, s.env.DB.Collection("authors"), s.authors, func(i int) any { return author{i, fmt.Sprintf("Author %d", i), list(i, 1)} })
+	err := fill(ctx, s.env.DB.Collection("authors"), s.authors,
+		func(i int) any { return author{i, fmt.Sprintf("Author %d", i), list(i, 1)} })
 	if err != nil {
 		return err
 	}
-	return fill(ctx, s.env.DB.Collection("books"), s.authors, func(i int) any { return book{i, fmt.Sprintf("Book %d", i), list(i, -1)} })
+	return fill(ctx, s.env.DB.Collection("books"), s.authors,
+		func(i int) any { return book{i, fmt.Sprintf("Book %d", i), list(i, -1)} })
 }
 
 // Run implements scenario.Scenario.
@@ -102,7 +106,8 @@ func (s *library) Run(ctx context.Context, u *scenario.User) error {
 	}
 	var of map[int][]book
 	err = u.Time("their books", func() (err error) {
-		of, err = relation.Children(ctx, s.env.DB.Collection("books"), "authors", ids, func(b book) []int { return b.Authors })
+		of, err = relation.Children(ctx, s.env.DB.Collection("books"), "authors", ids,
+			func(b book) []int { return b.Authors })
 		return err
 	})
 	if err == nil && len(of[id]) < s.each {
@@ -139,5 +144,6 @@ func (s *library) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 	) {
 		links += int64(len(b.Authors))
 	})
-	return append(out, counted("what was linked and separated is as before", "books", links, int64(s.authors*s.each), unsure(t, 1))...), err
+	return append(out, counted("what was linked and separated is as before", "books", links,
+		int64(s.authors*s.each), unsure(t, 1))...), err
 }

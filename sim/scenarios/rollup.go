@@ -23,7 +23,10 @@ func rollupScenarios() []*scenario.Definition {
 		whole("days", "how many days back events happened at most", 1, 1, 366),
 		whole("batch", "how many events are recorded together", 1, 1, 10_000),
 		{Name: "settle", Doc: "how long after its time of arrival an event may not be seen yet", Default: 500 * time.Millisecond, Min: 0.001, Max: 60},
-		{Name: "interval", Doc: "the time between two updates of the sums", Default: time.Second, Min: 0.001, Max: 3600},
+		{
+			Name: "interval", Doc: "the time between two updates of the sums",
+			Default: time.Second, Min: 0.001, Max: 3600,
+		},
 	}
 	return []*scenario.Definition{
 		{
@@ -34,7 +37,8 @@ hour, day, week, month and year, once.` + doc,
 			New: func(env scenario.Env) (scenario.Scenario, error) { return newRollup(env, false) },
 		},
 		{
-			Name: "rollup-update", Group: "rollup", Users: 1, Resident: true, Companion: []string{"rollup"}, Params: params,
+			Name: "rollup-update", Group: "rollup", Users: 1, Resident: true,
+			Companion: []string{"rollup"}, Params: params,
 			Title: "Sum up what has arrived as long as the run lasts",
 			Doc: `A process sums up again and again what has arrived since the last time: for each hour, day, week, month and year in which something has changed 1
 aggregate with $merge (step "update").` + doc,
@@ -59,7 +63,8 @@ func newRollup(env scenario.Env, update bool) (scenario.Scenario, error) {
 	p := env.Params
 	s := &summing{
 		yearly: env.DB.Collection(prefix + rollup.Yearly.String()), patterns: env.Patterns.WithDefaults(),
-		keys: p.Int("keys"), days: p.Int("days"), batch: p.Int("batch"), settle: p.Duration("settle"), interval: p.Duration("interval"), update: update,
+		keys: p.Int("keys"), days: p.Int("days"), batch: p.Int("batch"), settle: p.Duration("settle"),
+		interval: p.Duration("interval"), update: update,
 	}
 	var err error
 	s.Rollup, err = rollup.New(env.DB, rollup.Config{Env: env.Patterns, Prefix: prefix, Settle: s.settle})
@@ -80,7 +85,10 @@ func (s *summing) Run(ctx context.Context, u *scenario.User) error {
 	events, sum := make([]rollup.Event, s.batch), int64(0)
 	for i := range events {
 		ago := time.Duration(u.Rand.Int64N(int64(s.days) * int64(24*time.Hour)))
-		events[i] = rollup.Event{Key: fmt.Sprint("user-", u.Rand.IntN(s.keys)), At: u.Now().Add(-ago), Value: 1 + u.Rand.Int64N(mostOfEvent)}
+		events[i] = rollup.Event{
+			Key: fmt.Sprint("user-", u.Rand.IntN(s.keys)), At: u.Now().Add(-ago),
+			Value: 1 + u.Rand.Int64N(mostOfEvent),
+		}
 		sum += events[i].Value
 	}
 	if err := s.Record(ctx, events...); err != nil {
@@ -127,5 +135,6 @@ func (s *summing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 	if err != nil || s.update && t.Together["recorded"] == 0 { // nobody beside it says how much it must be
 		return out, err
 	}
-	return append(out, counted("every event is summed up once", s.yearly.Name(), sum, t.Together["recorded"], unsure(t, s.batch*mostOfEvent))...), nil
+	return append(out, counted("every event is summed up once", s.yearly.Name(), sum, t.Together["recorded"],
+		unsure(t, s.batch*mostOfEvent))...), nil
 }

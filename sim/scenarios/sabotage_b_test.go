@@ -112,7 +112,8 @@ func small(params ...any) map[string]any {
 	return out
 }
 
-// TestSabotage damages a document behind a scenario's back: its Check, which has found nothing before, says so.
+// TestSabotage damages a document behind a scenario's back: its Check, which has found nothing
+// before, says so.
 func TestSabotage(t *testing.T) {
 	t.Parallel()
 	for _, c := range sabotages() {
@@ -145,7 +146,8 @@ func TestSabotage(t *testing.T) {
 				t.Fatalf("%d documents were damaged", n)
 			}
 			found := p.check(t)
-			if !slices.ContainsFunc(found, func(s string) bool { return len(s) >= len(c.rule) && s[:len(c.rule)] == c.rule }) {
+			if !slices.ContainsFunc(found,
+				func(s string) bool { return len(s) >= len(c.rule) && s[:len(c.rule)] == c.rule }) {
 				t.Errorf("%q is not among %q", c.rule, found)
 			}
 		})
@@ -163,16 +165,32 @@ func sabotages() []sabotage {
 	done := field("state", "done")
 	return []sabotage{
 		{"an order is lost", "cart-reserve", stock, "orders", bson.D{}, nil, "what was paid is an order"},
-		{"", "cart-checkout", stock, "inventories", bson.D{}, add("sold", 1), "the stock is what is there, reserved and sold"},
+		{
+			"", "cart-checkout", stock, "inventories",
+			bson.D{},
+			add("sold", 1),
+			"the stock is what is there, reserved and sold",
+		},
 		{
 			"", "cart-reserve-failure", scarce, "inventories",
 			bson.D{},
 			field("$inc", bson.D{{"stock", -1}, {"quantity", -1}}),
 			"what nobody has bought is in stock",
 		},
-		{"", "cart-checkout-failure", scarce, "carts", done, field("$set", field("state", "canceled")), "a finished cart has its order"},
-		{"", "cart-reserve-expiry", small("numberOfProducts", 10, "holdTime", "1m"), "carts", field("state", "expired"), nil, "what was left has expired"},
-		{"", "cart-checkout-expiry", small("numberOfProducts", 10), "inventories", bson.D{}, add("quantity", 1), "what nobody has bought is in stock"},
+		{
+			"", "cart-checkout-failure", scarce, "carts", done, field("$set", field("state", "canceled")),
+			"a finished cart has its order",
+		},
+		{
+			"", "cart-reserve-expiry", small("numberOfProducts", 10, "holdTime", "1m"), "carts",
+			field("state", "expired"), nil, "what was left has expired",
+		},
+		{
+			"", "cart-checkout-expiry", small("numberOfProducts", 10), "inventories",
+			bson.D{},
+			add("quantity", 1),
+			"what nobody has bought is in stock",
+		},
 		{"", "theater", house, "sessions", bson.D{}, add("seatsAvailable", 5), "seats are sold or free"},
 		{"", "theater-failure", house, "receipts", bson.D{}, nil, "who has paid has a receipt"},
 		{
@@ -182,18 +200,62 @@ func sabotages() []sabotage {
 			"seatsAvailable is the number of free seats",
 		},
 		{"", "transfer", bank, "accounts", bson.D{}, add("balance", 1), "the sum of all accounts stays the same"},
-		{"in transactions", "transfer", small("numberOfAccounts", 50, "design", "transaction"), "transfers", done, nil, "what was transferred is done"},
-		{"funds", "transfer-failure", failing("funds"), "accounts", bson.D{}, add("outgoing", 5), "what is reserved is what transfers under way reserve"},
-		{"destination", "transfer-failure", failing("destination"), "transfers", bson.D{}, field("$set", field("state", "held")), "nothing stays under way"},
-		{"cancel", "transfer-failure", failing("cancel"), "transfers", bson.D{}, nil, "what came to nothing is canceled"},
+		{
+			"in transactions", "transfer",
+			small("numberOfAccounts", 50, "design", "transaction"), "transfers", done, nil,
+			"what was transferred is done",
+		},
+		{
+			"funds", "transfer-failure", failing("funds"), "accounts",
+			bson.D{},
+			add("outgoing", 5),
+			"what is reserved is what transfers under way reserve",
+		},
+		{
+			"destination", "transfer-failure", failing("destination"), "transfers",
+			bson.D{},
+			field("$set", field("state", "held")), "nothing stays under way",
+		},
+		{
+			"cancel", "transfer-failure", failing("cancel"), "transfers",
+			bson.D{},
+			nil,
+			"what came to nothing is canceled",
+		},
 		{"store", "transfer-failure", failing("store"), "transfers", bson.D{}, nil, "what came to nothing is canceled"},
-		{"reserve", "transfer-failure", failing("reserve"), "accounts", bson.D{}, add("incoming", 5), "what is reserved is what transfers under way reserve"},
-		{"anywhere", "transfer-failure", failing("anywhere"), "accounts", bson.D{}, add("balance", 1), "the sum of all accounts stays the same"},
-		{"", "ads-serve", small("numberOfCampaigns", 3, "numberOfZones", 3, "adsPerZone", 3), "campaigns", bson.D{}, add("impressions", 1), "what was shown is counted"},
+		{
+			"reserve", "transfer-failure", failing("reserve"), "accounts",
+			bson.D{},
+			add("incoming", 5),
+			"what is reserved is what transfers under way reserve",
+		},
+		{
+			"anywhere", "transfer-failure", failing("anywhere"), "accounts",
+			bson.D{},
+			add("balance", 1),
+			"the sum of all accounts stays the same",
+		},
+		{
+			"", "ads-serve", small("numberOfCampaigns", 3, "numberOfZones", 3, "adsPerZone", 3), "campaigns",
+			bson.D{},
+			add("impressions", 1), "what was shown is counted",
+		},
 		{"", "catalog-search", small("numberOfProducts", 50), "products", bson.D{}, nil, "all products are there"},
-		{"", "catalog-lookup", small("numberOfProducts", 50), "products", bson.D{}, add("pricing.savings", 1), "savings follow from the list price and the retail price"},
-		{"", "cms-edit", small("numberOfPages", 4, "sizeOfTextInBytes", 50), "nodes", bson.D{}, add("revision", -1), "each save is a revision"},
-		{"documents", "comments-post", small("numberOfPosts", 5), "comments", field("parent", ""), nil, "what was posted is there"},
+		{
+			"", "catalog-lookup", small("numberOfProducts", 50), "products",
+			bson.D{},
+			add("pricing.savings", 1),
+			"savings follow from the list price and the retail price",
+		},
+		{
+			"", "cms-edit", small("numberOfPages", 4, "sizeOfTextInBytes", 50), "nodes",
+			bson.D{},
+			add("revision", -1), "each save is a revision",
+		},
+		{
+			"documents", "comments-post", small("numberOfPosts", 5), "comments", field("parent", ""),
+			nil, "what was posted is there",
+		},
 		{
 			"embedded", "comments-post", small("numberOfPosts", 5, "design", "embedded"), "discussions",
 			bson.D{},
@@ -206,23 +268,66 @@ func sabotages() []sabotage {
 			field("$set", field("page", 7)),
 			"pages are numbered from 1",
 		},
-		{"documents", "comments-read", small("numberOfPosts", 5), "comments", bson.D{}, nil, "what was posted is there"},
-		{"embedded", "comments-read", small("numberOfPosts", 5, "design", "embedded"), "discussions", bson.D{}, nil, "what was posted is there"},
-		{"pages", "comments-read", small("numberOfPosts", 5, "commentsPerPost", 150, "design", "pages"), "comment_pages", bson.D{}, nil, "what was posted is there"},
+		{
+			"documents", "comments-read", small("numberOfPosts", 5), "comments",
+			bson.D{},
+			nil, "what was posted is there",
+		},
+		{
+			"embedded", "comments-read", small("numberOfPosts", 5, "design", "embedded"), "discussions",
+			bson.D{},
+			nil, "what was posted is there",
+		},
+		{
+			"pages", "comments-read", small("numberOfPosts", 5, "commentsPerPost", 150, "design", "pages"),
+			"comment_pages",
+			bson.D{},
+			nil, "what was posted is there",
+		},
 		{"", "failover-read", small("numberOfArticles", 5), "orders", bson.D{}, nil, "what was confirmed is there"},
 		{"", "game-trade", small("numberOfPlayers", 10), "players", bson.D{}, add("gold", 1), "no gold is lost"},
-		{"", "game-board", small("numberOfPlayers", 10), "scores", bson.D{}, add("score", 1), "what was won is in the scores"},
+		{
+			"", "game-board", small("numberOfPlayers", 10), "scores",
+			bson.D{},
+			add("score", 1),
+			"what was won is in the scores",
+		},
 		{"", "hits-plain", small("pages", 10), "counters", bson.D{}, add("n", 1), "every hit is counted once"},
-		{"", "identity-signup", small("numberOfNames", 30), "identities", field("kind", "email"), nil, "each user has both identities"},
-		{"", "paging-walk", small("numberOfThreads", 3, "entriesPerThread", 25, "pageSize", 10), "entries", bson.D{}, nil, "all entries are there"},
-		{"", "relation-load", small("numberOfAuthors", 20), "books", bson.D{}, field("$pop", field("authors", 1)), "a refers to b exactly if b refers to a"},
-		{"", "schema-read", small("numberOfDocuments", 10), "documents", bson.D{}, add("visits", 1), "each change is there"},
-		{"", "social-post", small("numberOfMembers", 10, "followers", 3, "postsAtFirst", 5), "feeds", bson.D{}, field("$pop", field("items", 1)), "a bucket has as many items as it says"},
-		{"", "social-feed", small("numberOfMembers", 10, "followers", 3, "postsAtFirst", 20), "feeds", bson.D{}, add("unread", 60), "unread items are among those of the bucket"},
+		{
+			"", "identity-signup", small("numberOfNames", 30), "identities", field("kind", "email"), nil,
+			"each user has both identities",
+		},
+		{
+			"", "paging-walk", small("numberOfThreads", 3, "entriesPerThread", 25, "pageSize", 10), "entries",
+			bson.D{},
+			nil, "all entries are there",
+		},
+		{
+			"", "relation-load", small("numberOfAuthors", 20), "books",
+			bson.D{},
+			field("$pop", field("authors", 1)),
+			"a refers to b exactly if b refers to a",
+		},
+		{
+			"", "schema-read", small("numberOfDocuments", 10), "documents",
+			bson.D{},
+			add("visits", 1), "each change is there",
+		},
+		{
+			"", "social-post", small("numberOfMembers", 10, "followers", 3, "postsAtFirst", 5), "feeds",
+			bson.D{},
+			field("$pop", field("items", 1)), "a bucket has as many items as it says",
+		},
+		{
+			"", "social-feed", small("numberOfMembers", 10, "followers", 3, "postsAtFirst", 20), "feeds",
+			bson.D{},
+			add("unread", 60), "unread items are among those of the bucket",
+		},
 	}
 }
 
-// TestInterruptedTransfers looks at what interrupted users leave: a transfer that is stored, and reserves nothing yet; one whose amounts are reserved.
+// TestInterruptedTransfers looks at what interrupted users leave: a transfer that is stored, and
+// reserves nothing yet; one whose amounts are reserved.
 func TestInterruptedTransfers(t *testing.T) {
 	t.Parallel()
 	for step, reserved := range map[string]int64{"store": 0, "reserve": 10} {

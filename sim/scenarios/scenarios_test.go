@@ -25,11 +25,16 @@ import (
 
 // few are the values of parameters in tests, where a scenario has them.
 var few = map[string]any{
-	"documentSize": 300, "jobs": 3, "topics": 2, "numberOfObjects": 50, "depth": 3, "width": 3, "level": 2, "numberOfProducts": 40,
-	"numberOfCategories": 10, "numberOfTimeSeries": 10, "numberOfCacheObjects": 10, "initialCacheSize": 5, "settle": "20ms", "loading": "1ms",
-	"pages": 20, "keys": 10, "locks": 2, "numberOfTheaters": 2, "numberOfSessions": 2, "rows": 20, "seats": 20, "numberOfAccounts": 20,
-	"numberOfMembers": 20, "followers": 3, "postsAtFirst": 5, "numberOfCampaigns": 3, "numberOfZones": 3, "commentsPerPost": 5, "numberOfPages": 5,
-	"numberOfPlayers": 10, "numberOfThreads": 3, "entriesPerThread": 20, "numberOfAuthors": 20, "numberOfDocuments": 20, "numberOfGenres": 5,
+	"documentSize": 300, "jobs": 3, "topics": 2, "numberOfObjects": 50, "depth": 3, "width": 3,
+	"level": 2, "numberOfProducts": 40,
+	"numberOfCategories": 10, "numberOfTimeSeries": 10, "numberOfCacheObjects": 10, "initialCacheSize": 5,
+	"settle": "20ms", "loading": "1ms",
+	"pages": 20, "keys": 10, "locks": 2, "numberOfTheaters": 2, "numberOfSessions": 2, "rows": 20,
+	"seats": 20, "numberOfAccounts": 20,
+	"numberOfMembers": 20, "followers": 3, "postsAtFirst": 5, "numberOfCampaigns": 3, "numberOfZones": 3,
+	"commentsPerPost": 5, "numberOfPages": 5,
+	"numberOfPlayers": 10, "numberOfThreads": 3, "entriesPerThread": 20, "numberOfAuthors": 20,
+	"numberOfDocuments": 20, "numberOfGenres": 5,
 }
 
 // damage breaks something that a scenario's Check must notice.
@@ -39,7 +44,8 @@ type damage struct {
 	apply func(ctx context.Context, db *mongo.Database) error
 }
 
-// sabotaged is a scenario whose Check, when it has found nothing, finds out what the next one finds behind each damage.
+// sabotaged is a scenario whose Check, when it has found nothing, finds out what the next one finds
+// behind each damage.
 type sabotaged struct {
 	scenario.Scenario
 	db      *mongo.Database
@@ -61,7 +67,10 @@ func (s *sabotaged) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vio
 			return nil, err
 		}
 		if !slices.ContainsFunc(found, func(v patterns.Violation) bool { return strings.Contains(v.Rule, d.rule) }) {
-			out = append(out, patterns.Violation{Rule: "a damage is noticed", Detail: fmt.Sprintf("%q; there is %v", d.rule, found)})
+			out = append(out, patterns.Violation{
+				Rule:   "a damage is noticed",
+				Detail: fmt.Sprintf("%q; there is %v", d.rule, found),
+			})
 		}
 	}
 	return out, nil
@@ -129,16 +138,19 @@ func run(t *testing.T, set scenario.Set, name string, params map[string]any) *re
 			t.Errorf("%s: %+v", s.Name, s.Check)
 		}
 		if s.Failed+s.Cut > 0 || s.Started == 0 || s.Succeeded != s.Started {
-			t.Errorf("%s: started %d, succeeded %d, failed %d, cut %d: %v", s.Name, s.Started, s.Succeeded, s.Failed, s.Cut, s.Errors)
+			t.Errorf("%s: started %d, succeeded %d, failed %d, cut %d: %v", s.Name, s.Started,
+				s.Succeeded, s.Failed, s.Cut, s.Errors)
 		}
 	}
 	return r
 }
 
-// gate lets some runs go at a time: they wait most of the time, and so more than there are processors.
+// gate lets some runs go at a time: they wait most of the time, and so more than there are
+// processors.
 var gate = make(chan struct{}, 8)
 
-// TestAll runs every scenario with its companions; its Check finds nothing, and then what was damaged.
+// TestAll runs every scenario with its companions; its Check finds nothing, and then what was
+// damaged.
 func TestAll(t *testing.T) {
 	t.Parallel()
 	damages := damages()
@@ -203,7 +215,8 @@ func TestVariants(t *testing.T) {
 	wg.Wait()
 }
 
-// TestInterrupted ends runs in their middle, at whatever moment that is: what users leave half done is no violation.
+// TestInterrupted ends runs in their middle, at whatever moment that is: what users leave half done
+// is no violation.
 func TestInterrupted(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()

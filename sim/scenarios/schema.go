@@ -105,10 +105,12 @@ func (s *migrants) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viol
 		var doc visitor
 		if err := s.schema.Decode(*raw, &doc); err != nil || doc.Name != fullName(doc.ID) {
 			out = append(out, patterns.Violation{
-				Rule: "a document keeps what it says", Collection: schema.DefaultCollection, ID: doc.ID, Detail: fmt.Sprintf("%+v, %v", doc, err),
+				Rule: "a document keeps what it says", Collection: schema.DefaultCollection, ID: doc.ID,
+				Detail: fmt.Sprintf("%+v, %v", doc, err),
 			})
 		}
 		visits += doc.Visits
 	})
-	return append(out, counted("each change is there", schema.DefaultCollection, visits, t.Counts["visits"], unsure(t, 1))...), err
+	return append(out, counted("each change is there", schema.DefaultCollection, visits,
+		t.Counts["visits"], unsure(t, 1))...), err
 }

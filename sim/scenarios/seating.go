@@ -31,11 +31,15 @@ func seatingScenarios() []*scenario.Definition {
 			whole("numberOfTickets", "how many seats next to each other a user wants", 5, 1, 50),
 		}
 	}
-	hold := scenario.Param{Name: "holdTime", Doc: "when a cart expires that is left", Default: 5 * time.Second, Min: 0.001, Max: 86400}
+	hold := scenario.Param{
+		Name: "holdTime", Doc: "when a cart expires that is left",
+		Default: 5 * time.Second, Min: 0.001, Max: 86400,
+	}
 	define := func(name, title, doc string, mode theaterMode, params []scenario.Param) *scenario.Definition {
 		return &scenario.Definition{
-			Name: name, Group: "seating", Users: 1000, Title: title, Doc: doc + theaterDocuments, Params: params, Leaves: mode == theaterExpiry,
-			New: func(env scenario.Env) (scenario.Scenario, error) { return newTheater(env, mode) },
+			Name: name, Group: "seating", Users: 1000, Title: title, Doc: doc + theaterDocuments, Params: params,
+			Leaves: mode == theaterExpiry,
+			New:    func(env scenario.Env) (scenario.Scenario, error) { return newTheater(env, mode) },
 		}
 	}
 	success := define("theater", "Buy seats that nobody else wants",
@@ -76,7 +80,8 @@ type theater struct {
 func newTheater(env scenario.Env, mode theaterMode) (scenario.Scenario, error) {
 	p := env.Params
 	s := &theater{
-		mode: mode, cfg: seating.Config{Env: env.Patterns}, db: env.DB, env: env, theaters: p.Int("numberOfTheaters"), rows: p.Int("rows"),
+		mode: mode, cfg: seating.Config{Env: env.Patterns}, db: env.DB, env: env,
+		theaters: p.Int("numberOfTheaters"), rows: p.Int("rows"),
 		seats: p.Int("seats"), sessions: p.Int("numberOfSessions"),
 	}
 	s.together = min(p.Int("numberOfTickets"), s.seats)
@@ -116,8 +121,9 @@ func (s *theater) Setup(ctx context.Context) error {
 	start := s.env.Patterns.WithDefaults().Now()
 	return fill(ctx, s.db.Collection("sessions"), s.sessions, func(i int) any {
 		return seating.Session{
-			ID: sessionName(i), Layout: layout(i), Name: sessionName(i), Start: start, End: start.Add(2 * time.Hour), Prices: map[string]int64{"A": seatPrice},
-			Plan: plan, Seats: free, SeatsAvailable: int64(s.rows * s.seats), Reservations: []seating.Reservation{},
+			ID: sessionName(i), Layout: layout(i), Name: sessionName(i), Start: start, End: start.Add(2 * time.Hour),
+			Prices: map[string]int64{"A": seatPrice},
+			Plan:   plan, Seats: free, SeatsAvailable: int64(s.rows * s.seats), Reservations: []seating.Reservation{},
 		}
 	})
 }
@@ -165,7 +171,8 @@ func (s *theater) hold(ctx context.Context, u *scenario.User, id string) error {
 	case theaterSuccess:
 		number := int(u.Number)
 		block, perRow := number/s.sessions%(s.rows*(s.seats/s.together)), s.seats/s.together
-		_, err = s.seating.Hold(ctx, id, sessionName(number%s.sessions), s.block(block/perRow, block%perRow*s.together)...)
+		_, err = s.seating.Hold(ctx, id, sessionName(number%s.sessions),
+			s.block(block/perRow, block%perRow*s.together)...)
 	case theaterFailure:
 		seats := s.block(u.Rand.IntN(s.rows), u.Rand.IntN(s.seats-s.together+1))
 		_, err = s.seating.Hold(ctx, id, sessionName(u.Rand.IntN(s.sessions)), seats...)
@@ -205,7 +212,8 @@ func (s *theater) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		return nil, err
 	}
 	var free int64
-	if err := patterns.EachOf(ctx, s.db.Collection("sessions"), func(session *seating.Session) { free += session.SeatsAvailable }); err != nil {
+	if err := patterns.EachOf(ctx, s.db.Collection("sessions"),
+		func(session *seating.Session) { free += session.SeatsAvailable }); err != nil {
 		return nil, err
 	}
 	receipts, err := countOf(ctx, s.db.Collection("receipts"), bson.D{})
@@ -213,6 +221,8 @@ func (s *theater) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		return nil, err
 	}
 	sold := int64(s.sessions*s.rows*s.seats) - free
-	out = append(out, counted("who has paid has a receipt", "receipts", receipts, t.Counts["receipts"], unsure(t, 1))...)
-	return append(out, counted("seats are sold or free", "sessions", sold, t.Counts["seats"], unsure(t, s.together))...), nil
+	out = append(out, counted("who has paid has a receipt", "receipts", receipts,
+		t.Counts["receipts"], unsure(t, 1))...)
+	return append(out, counted("seats are sold or free", "sessions", sold, t.Counts["seats"],
+		unsure(t, s.together))...), nil
 }

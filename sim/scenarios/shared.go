@@ -64,10 +64,12 @@ func letters(r *rand.Rand, n int) string {
 	return string(out)
 }
 
-// unsure returns how much of what users do, each of them so often, may be done or not: those that failed or were cut do not know.
+// unsure returns how much of what users do, each of them so often, may be done or not: those that
+// failed or were cut do not know.
 func unsure(t scenario.Tally, each int) int64 { return (t.Failed + t.Cut) * int64(each) }
 
-// counted compares a figure that was found with what users have counted. What is between that and as many more as they are unsure of is right.
+// counted compares a figure that was found with what users have counted. What is between that and
+// as many more as they are unsure of is right.
 func counted(rule, where string, found, counted, unsure int64) []patterns.Violation {
 	if found >= counted && found <= counted+unsure {
 		return nil
@@ -161,13 +163,15 @@ func sumOf(ctx context.Context, coll *mongo.Collection, of any) (int64, error) {
 	return sums[0].N, nil
 }
 
-// isFull reports whether a capped collection has hardly room for another document without an older one going.
+// isFull reports whether a capped collection has hardly room for another document without an older
+// one going.
 func isFull(ctx context.Context, coll *mongo.Collection, size int64) (bool, error) {
 	var stats struct {
 		Size       int64 `bson:"size"`
 		AvgObjSize int64 `bson:"avgObjSize"`
 	}
-	if err := coll.Database().RunCommand(ctx, bson.D{{"collStats", coll.Name()}}).Decode(&stats); err != nil {
+	if err := coll.Database().
+		RunCommand(ctx, bson.D{{"collStats", coll.Name()}}).Decode(&stats); err != nil {
 		return false, fmt.Errorf("ask for the size of %s: %w", coll.Name(), err)
 	}
 	return stats.Size+2*stats.AvgObjSize > size, nil

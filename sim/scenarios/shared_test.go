@@ -66,7 +66,10 @@ func TestCategoryNumbers(t *testing.T) {
 	if n := s.upTo(3); n != s.size {
 		t.Errorf("%d categories", n)
 	}
-	for n, want := range map[int]string{1: "/c-1/", 3: "/c-3/", 4: "/c-1/c-1-1/", 12: "/c-3/c-3-3/", 39: "/c-3/c-3-3/c-3-3-3/"} {
+	for n, want := range map[int]string{
+		1: "/c-1/", 3: "/c-3/", 4: "/c-1/c-1-1/",
+		12: "/c-3/c-3-3/", 39: "/c-3/c-3-3/c-3-3-3/",
+	} {
 		if got := s.path(n); got != want {
 			t.Errorf("%d: %s, not %s", n, got, want)
 		}

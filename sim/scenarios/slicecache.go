@@ -74,11 +74,13 @@ func newSlice(env scenario.Env) (scenario.Scenario, error) {
 	p := env.Params
 	s := &slice{
 		parents: env.DB.Collection("posts"), items: env.DB.Collection("comments"),
-		objects: p.Int("numberOfCacheObjects"), reads: p.Int("reads"), bytes: p.Int("sizeOfItem"), preallocate: p.Bool("preAllocate"),
+		objects: p.Int("numberOfCacheObjects"), reads: p.Int("reads"), bytes: p.Int("sizeOfItem"),
+		preallocate: p.Bool("preAllocate"),
 	}
 	var err error
 	s.Latest, err = slicecache.NewLatest(env.DB, slicecache.LatestConfig[note]{
-		Env: env.Patterns, Parents: s.parents.Name(), Items: s.items.Name(), Max: p.Int("initialCacheSize"), Preallocate: s.preallocate,
+		Env: env.Patterns, Parents: s.parents.Name(), Items: s.items.Name(),
+		Max: p.Int("initialCacheSize"), Preallocate: s.preallocate,
 		Template: note{letters(env.Rand(), s.bytes)},
 	})
 	return s, err
@@ -123,7 +125,8 @@ func (s *slice) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violati
 		return nil, err
 	}
 	n, err := countOf(ctx, s.items, bson.D{})
-	return append(out, counted("an item that was added is there", s.items.Name(), n, t.Counts["added"], unsure(t, 1))...), err
+	return append(out, counted("an item that was added is there", s.items.Name(), n,
+		t.Counts["added"], unsure(t, 1))...), err
 }
 
 // cached is a value of a cache.
@@ -145,10 +148,12 @@ type cacheGet struct {
 func newCacheGet(env scenario.Env) (scenario.Scenario, error) {
 	p := env.Params
 	s := &cacheGet{
-		loads: env.DB.Collection("loads"), patterns: env.Patterns.WithDefaults(), keys: p.Int("keys"), bytes: p.Int("sizeOfValue"), loading: p.Duration("loading"),
+		loads: env.DB.Collection("loads"), patterns: env.Patterns.WithDefaults(), keys: p.Int("keys"),
+		bytes: p.Int("sizeOfValue"), loading: p.Duration("loading"),
 	}
 	var err error
-	s.Cache, err = slicecache.NewCache[cached](env.DB, slicecache.CacheConfig{Env: env.Patterns, TTL: p.Duration("ttl"), Stale: p.Duration("stale")})
+	s.Cache, err = slicecache.NewCache[cached](env.DB,
+		slicecache.CacheConfig{Env: env.Patterns, TTL: p.Duration("ttl"), Stale: p.Duration("stale")})
 	return s, err
 }
 
@@ -184,7 +189,8 @@ func (s *cacheGet) load(ctx context.Context, u *scenario.User, key string) (v ca
 	if err := s.patterns.Clock.Sleep(ctx, s.loading); err != nil {
 		return v, nil, err
 	}
-	_, err = s.loads.InsertOne(ctx, bson.D{{"key", key}, {"from", from}, {"to", u.Now().UnixNano()}})
+	_, err = s.loads.InsertOne(ctx,
+		bson.D{{"key", key}, {"from", from}, {"to", u.Now().UnixNano()}})
 	if err != nil {
 		return v, nil, fmt.Errorf("note that %s is made: %w", key, err)
 	}
@@ -208,7 +214,10 @@ func (s *cacheGet) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viol
 	err = patterns.Each(ctx, s.loads, bson.D{}, func(l *load) error {
 		if n++; l.Key == before.Key && l.From < before.To {
 			detail := fmt.Sprintf("%s was made from %d on, while it was being made until %d", l.Key, l.From, before.To)
-			out = append(out, patterns.Violation{Rule: "one at a time makes a value", Collection: s.loads.Name(), ID: l.ID, Detail: detail})
+			out = append(out, patterns.Violation{
+				Rule:       "one at a time makes a value",
+				Collection: s.loads.Name(), ID: l.ID, Detail: detail,
+			})
 		}
 		before = *l
 		return nil

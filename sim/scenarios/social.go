@@ -32,7 +32,8 @@ func socialScenarios() []*scenario.Definition {
 		Params: params,
 		New:    func(env scenario.Env) (scenario.Scenario, error) { return newMembers(env, false) },
 	}, {
-		Name: "social-feed", Group: "social", Users: 500, Title: "Read the feed of a member", Companion: []string{"social-post"},
+		Name: "social-feed", Group: "social", Users: 500, Title: "Read the feed of a member",
+		Companion: []string{"social-post"},
 		Doc: `A member chosen at random reads its feed, and sees how much of it is new. What is in it is of those whom the member follows, the newest first.` +
 			socialDocuments,
 		Params: params,
@@ -51,7 +52,10 @@ type members struct {
 
 func newMembers(env scenario.Env, read bool) (scenario.Scenario, error) {
 	p := env.Params
-	s := &members{env: env, members: p.Int("numberOfMembers"), size: p.Int("sizeOfPostInBytes"), first: p.Int("postsAtFirst"), read: read}
+	s := &members{
+		env: env, members: p.Int("numberOfMembers"), size: p.Int("sizeOfPostInBytes"),
+		first: p.Int("postsAtFirst"), read: read,
+	}
 	s.followers = min(p.Int("followers"), s.members-1)
 	var err error
 	s.network, err = social.New(env.DB, social.Config{Env: env.Patterns})
@@ -60,7 +64,8 @@ func newMembers(env scenario.Env, read bool) (scenario.Scenario, error) {
 
 func memberName(i int) string { return fmt.Sprintf("member-%d", i) }
 
-// Setup implements scenario.Scenario. The followers of a member are those who are numbered behind it.
+// Setup implements scenario.Scenario. The followers of a member are those who are numbered behind
+// it.
 func (s *members) Setup(ctx context.Context) error {
 	err := fill(ctx, s.env.DB.Collection("users"), s.members, func(i int) any {
 		return social.Profile{ID: memberName(i), Name: fmt.Sprintf("Member %d", i), About: "a member"}
@@ -71,7 +76,9 @@ func (s *members) Setup(ctx context.Context) error {
 	err = fill(ctx, s.env.DB.Collection("follows"), s.members*s.followers, func(i int) any {
 		to, nth := i/s.followers, i%s.followers
 		return bson.D{
-			{"from", memberName((to + nth + 1) % s.members)}, {"to", memberName(to)}, {"circles", bson.A{}},
+			{"from", memberName((to + nth + 1) % s.members)},
+			{"to", memberName(to)},
+			{"circles", bson.A{}},
 		}
 	})
 	if err != nil {
@@ -82,7 +89,8 @@ func (s *members) Setup(ctx context.Context) error {
 	}
 	random := s.env.Rand()
 	for range s.first {
-		if _, err := s.network.Post(ctx, social.Post{Author: memberName(random.IntN(s.members)), Text: letters(random, s.size)}); err != nil {
+		if _, err := s.network.Post(ctx,
+			social.Post{Author: memberName(random.IntN(s.members)), Text: letters(random, s.size)}); err != nil {
 			return err
 		}
 	}
@@ -93,7 +101,8 @@ func (s *members) Setup(ctx context.Context) error {
 func (s *members) Run(ctx context.Context, u *scenario.User) error {
 	number := u.Rand.IntN(s.members)
 	if !s.read {
-		if _, err := s.network.Post(ctx, social.Post{Author: memberName(number), Text: letters(u.Rand, s.size)}); err != nil {
+		if _, err := s.network.Post(ctx,
+			social.Post{Author: memberName(number), Text: letters(u.Rand, s.size)}); err != nil {
 			return err
 		}
 		u.Count("posted", 1)
@@ -146,5 +155,6 @@ func (s *members) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		return out, err
 	}
 	n, err := countOf(ctx, s.env.DB.Collection("posts"), bson.D{})
-	return append(out, counted("what was posted is there", "posts", n, int64(s.first)+t.Counts["posted"], unsure(t, 1))...), err
+	return append(out, counted("what was posted is there", "posts", n,
+		int64(s.first)+t.Counts["posted"], unsure(t, 1))...), err
 }

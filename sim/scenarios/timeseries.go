@@ -37,18 +37,22 @@ a bucket, with design native 1 insert. With preAllocate the documents of the pre
 type sampling struct {
 	still
 	timeseries.Series
-	coll        *mongo.Collection
-	patterns    patterns.Env
-	series      int
-	total       any // the expression of what a document sums up to
-	span        time.Duration
-	preallocate func(ctx context.Context, tag string, from, to time.Time) (int64, error) // nil: nothing is made beforehand
+	coll     *mongo.Collection
+	patterns patterns.Env
+	series   int
+	total    any // the expression of what a document sums up to
+	span     time.Duration
+	// nil: nothing is made beforehand
+	preallocate func(ctx context.Context, tag string, from, to time.Time) (int64, error)
 }
 
 func newSampling(env scenario.Env) (scenario.Scenario, error) {
 	const name = "series"
 	p := env.Params
-	s := &sampling{coll: env.DB.Collection(name), patterns: env.Patterns.WithDefaults(), series: p.Int("numberOfTimeSeries")}
+	s := &sampling{
+		coll: env.DB.Collection(name), patterns: env.Patterns.WithDefaults(),
+		series: p.Int("numberOfTimeSeries"),
+	}
 	cfg := timeseries.Config{Env: env.Patterns, Collection: name}
 	switch p.String("resolution") {
 	case "minute":
@@ -114,5 +118,6 @@ func (s *sampling) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viol
 		return nil, err
 	}
 	sum, err := sumOf(ctx, s.coll, s.total)
-	return append(out, counted("the sums have all that was added", s.coll.Name(), sum, t.Counts["added"], unsure(t, mostOfSample))...), err
+	return append(out, counted("the sums have all that was added", s.coll.Name(), sum, t.Counts["added"],
+		unsure(t, mostOfSample))...), err
 }

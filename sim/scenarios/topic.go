@@ -41,7 +41,8 @@ func topicScenarios() []*scenario.Definition {
 			},
 		},
 		{
-			Name: "topic-listen", Aliases: []string{"fetch_from_topics"}, Group: "topic", Users: 40, Resident: true, Companion: []string{"topic-publish"}, Params: params,
+			Name: "topic-listen", Aliases: []string{"fetch_from_topics"}, Group: "topic", Users: 40, Resident: true,
+			Companion: []string{"topic-publish"}, Params: params,
 			Title: "Listen to messages as long as the run lasts",
 			Doc: `A listener subscribes to one of the topics and receives what is published from then on. The step "delivered" is the time from a message's
 publishing to its delivery, by the publisher's clock and the listener's. A listener that was too slow for the ring is told, counts an
@@ -125,7 +126,8 @@ func (s *publishing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vi
 			published = found
 		}
 	}
-	return append(out, counted("a message that was published is there", s.ring.Name(), found, published, unsure(t, 1))...), nil
+	return append(out, counted("a message that was published is there", s.ring.Name(), found,
+		published, unsure(t, 1))...), nil
 }
 
 // listening is the scenario topic-listen.
@@ -224,7 +226,8 @@ func (s *listening) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vio
 	if err != nil || t.Failed > 0 { // those that failed have noted nothing
 		return out, err
 	}
-	return append(out, counted("what was received is noted", s.listeners.Name(), total, t.Counts["received"], 0)...), nil
+	return append(out, counted("what was received is noted", s.listeners.Name(), total,
+		t.Counts["received"], 0)...), nil
 }
 
 // place is that of a message among those of its topic.
@@ -254,10 +257,14 @@ func (s *listening) places(ctx context.Context) (map[string]map[int64]place, err
 	return out, err
 }
 
-// check looks for messages between the first and the last that a listener has received, which it has not.
+// check looks for messages between the first and the last that a listener has received, which it
+// has not.
 func (s *listening) check(h *heard, places map[int64]place) (out []patterns.Violation) {
 	if h.Twice > 0 {
-		out = append(out, patterns.Violation{Rule: "a message is delivered once", Detail: fmt.Sprintf("%d were delivered again", h.Twice)})
+		out = append(out, patterns.Violation{
+			Rule:   "a message is delivered once",
+			Detail: fmt.Sprintf("%d were delivered again", h.Twice),
+		})
 	}
 	first, there := places[h.First]
 	last, alsoThere := places[h.Last]
@@ -267,7 +274,8 @@ func (s *listening) check(h *heard, places map[int64]place) (out []patterns.Viol
 	missing := 0
 	for publisher, p := range places {
 		between := first.index < p.index && p.index < last.index
-		if s.form == topic.ByStream { // delivered in the order of commits, which that of the timestamps follows but for a moment
+		// delivered in the order of commits, which that of the timestamps follows but for a moment
+		if s.form == topic.ByStream {
 			between = first.second+1 < p.second && p.second+1 < last.second
 		}
 		if between && !h.From.has(publisher) {
