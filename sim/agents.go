@@ -21,8 +21,8 @@ func newAgent(with withSet) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Generate load for a run on another machine (sim run --agents)",
-		Long: "Generate load for a run on another machine. Whoever knows the token can have this agent run its scenarios against any server that it reaches:\n" +
-			"it listens on the loopback interface unless told otherwise; to cross a network that is not yours, use an SSH tunnel.",
+		Long: "Generate load for a run on another machine. Anyone who knows the token can make this agent run its scenarios against any server that it can reach:\n" +
+			"by default it listens on the loopback interface. To cross a network that others use, use an SSH tunnel.",
 		Example: "  sheaf sim agent --listen 127.0.0.1:27900\n  sheaf sim run transfer --uri mongodb://db/ --agents a,b --token TOKEN",
 		Args:    cobra.NoArgs,
 		RunE: with(func(set scenario.Set, cmd *cobra.Command, _ []string) error {
@@ -32,8 +32,8 @@ func newAgent(with withSet) *cobra.Command {
 			return serveAgent(cmd.Context(), cmd, set, address, token)
 		}),
 	}
-	cmd.Flags().StringVar(&address, "listen", "127.0.0.1:27900", "the address")
-	cmd.Flags().StringVar(&token, "token", "", "what a monitor must know, at least 16 characters (default: $"+tokenVariable+", else one is made and printed)")
+	cmd.Flags().StringVar(&address, "listen", "127.0.0.1:27900", "address to listen on")
+	cmd.Flags().StringVar(&token, "token", "", "secret that a monitor must know, at least 16 characters (default: $"+tokenVariable+", or a new one, which is printed)")
 	return cmd
 }
 

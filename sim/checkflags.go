@@ -48,7 +48,7 @@ func (f *runFlags) check(args []string) error {
 	case f.changed("from") && l.Shape != load.Ramp && (f.changed("shape") || !slices.ContainsFunc(args, isFile)):
 		return fmt.Errorf("--from is for the shape %s, not %s: give --shape %s, or leave it out", load.Ramp, l.Shape, load.Ramp)
 	case f.changed("agents") && (len(f.agents) == 0 || slices.Contains(f.agents, "")):
-		return fmt.Errorf("--agents %s: it must be addresses, such as 10.0.0.1:27900", strings.Join(f.agents, ","))
+		return fmt.Errorf("--agents %s: it must be a list of addresses, such as 10.0.0.1:27900", strings.Join(f.agents, ","))
 	}
 	return f.output.check()
 }
@@ -57,7 +57,7 @@ func (f *runFlags) check(args []string) error {
 func checkSearch(s engine.Search, find bool, given func(flag string) bool) error {
 	for _, flag := range []string{"p99", "repeats", "max-users"} {
 		if given(flag) && !find {
-			return fmt.Errorf("--%s is for --find-limit: give both, or none", flag)
+			return fmt.Errorf("--%s is for --find-limit: use both, or neither", flag)
 		}
 	}
 	return cmp.Or(

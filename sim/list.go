@@ -17,7 +17,7 @@ import (
 func newList(with withSet) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [GROUP]",
-		Short: "List the scenarios, or those of a pattern",
+		Short: "List all scenarios, or the scenarios of a pattern",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: with(func(set scenario.Set, cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -66,7 +66,7 @@ func users(d *scenario.Definition) string {
 func newShow(with withSet) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show what a scenario does, and its parameters",
+		Short: "Describe a scenario and its parameters",
 		Args:  cobra.ExactArgs(1),
 		RunE: with(func(set scenario.Set, cmd *cobra.Command, args []string) error {
 			d, err := set.Find(args[0])
@@ -85,7 +85,7 @@ func show(out io.Writer, d *scenario.Definition) error {
 		fmt.Fprintf(out, "Also known as: %s\n", strings.Join(d.Aliases, ", "))
 	}
 	if len(d.Companion) > 0 {
-		fmt.Fprintf(out, "Runs beside: %s\n", strings.Join(d.Companion, ", "))
+		fmt.Fprintf(out, "Runs together with: %s\n", strings.Join(d.Companion, ", "))
 	}
 	if len(d.Params) == 0 {
 		return nil

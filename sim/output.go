@@ -23,12 +23,12 @@ type output struct {
 
 func (o *output) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&o.out, "out", "o", "", "store the result in this file, as JSON (docs/simulator.md); several, in this directory")
+	flags.StringVarP(&o.out, "out", "o", "", "store the result as JSON in this file, or several results in this directory (docs/simulator.md)")
 	flags.StringVar(&o.html, "html", "", "write a report with charts to this file")
 	flags.StringVar(&o.markdown, "markdown", "", "write a report for a pull request to this file")
-	flags.BoolVar(&o.json, "json", false, "print the result as JSON in place of a table")
-	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
-	flags.BoolVar(&o.book, "book", false, "put the books' figures beside: of another machine and era")
+	flags.BoolVar(&o.json, "json", false, "print the result as JSON instead of a table")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
+	flags.BoolVar(&o.book, "book", false, "compare with the books' figures, which are from another machine and era")
 }
 
 // write prints results, and stores them if a flag asks for it.
@@ -126,7 +126,7 @@ func newReport() *cobra.Command {
 	o := &output{}
 	cmd := &cobra.Command{
 		Use:   "report RESULT.json…",
-		Short: "Show results that were stored: as a table, HTML with charts, Markdown",
+		Short: "Show stored results as a table, as HTML with charts, or as Markdown",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
@@ -150,7 +150,7 @@ func newCompare() *cobra.Command {
 	html, markdown, book := "", "", false
 	cmd := &cobra.Command{
 		Use:   "compare A.json [B.json]",
-		Short: "Compare two results; with --book, one with the books' figures",
+		Short: "Compare two results, or with --book one result with the books' figures",
 		Args:  cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := (&output{html: html, markdown: markdown}).check(); err != nil {

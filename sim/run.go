@@ -20,12 +20,12 @@ func newRun(with withSet) *cobra.Command {
 	f, search, find, each := &runFlags{}, engine.Search{}, false, false
 	cmd := &cobra.Command{
 		Use:   "run FILE.yaml|NAME…",
-		Short: "Run scenarios, or a plan that a file describes",
-		Long: "Run scenarios, or a plan that a file describes. Users start whether or not the server keeps up; their time counts from the moment at which they\n" +
-			"should have started. Behind the run the invariants of the pattern are checked: a run that violates them is reported as wrong, and fails.\n\n" +
-			"Without a load (--users, --iterations and the like) the run first finds out what the machine bears, takes less than half a minute, and\n" +
-			"says so beforehand. --book runs the whole load of each scenario, which is that of the books, however long it takes.\n\n" +
-			"The exit code is 1 if users failed or an invariant does not hold.",
+		Short: "Run scenarios, or the plan in a file",
+		Long: "Run scenarios, or the plan in a file. Users start on schedule, whether or not the server keeps up. The time of a user counts from the\n" +
+			"moment when the user should have started. After the run, the invariants of the pattern are checked; if one is broken, the run fails.\n\n" +
+			"Without a load (--users, --iterations and so on), the run first finds a load that the machine can serve, and prints it. It takes less\n" +
+			"than half a minute. --book runs the whole load of each scenario, as in the books, however long it takes.\n\n" +
+			"The exit code is 1 if users failed or an invariant is broken.",
 		Example: "  sheaf sim run cart-reserve --users 200 --iterations 10\n" +
 			"  sheaf sim run queue-publish queue-fetch-fifo --out queue.json --html queue.html\n" +
 			"  sheaf sim run theater -p numberOfTickets=3 --uri mongodb://127.0.0.1:27017 --find-limit --p99 50ms",
@@ -69,11 +69,11 @@ func newRun(with withSet) *cobra.Command {
 	}
 	f.register(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&each, "each", false, "run the arguments one after the other, not together; NAME+NAME run together")
-	flags.BoolVar(&find, "find-limit", false, "search the greatest number of users that the server keeps up with")
-	flags.DurationVar(&search.P99, "p99", engine.DefaultP99, "the bound of the 99th percentile in the search")
-	flags.IntVar(&search.Repeats, "repeats", engine.DefaultRepeats, "how many runs at the limit must keep up")
-	flags.IntVar(&search.MaxUsers, "max-users", 0, "end the search here (default: 1000000)")
+	flags.BoolVar(&each, "each", false, "run the arguments one after the other; NAME+NAME run at the same time")
+	flags.BoolVar(&find, "find-limit", false, "search for the greatest number of users with which the server keeps up")
+	flags.DurationVar(&search.P99, "p99", engine.DefaultP99, "bound of the 99th percentile in the search")
+	flags.IntVar(&search.Repeats, "repeats", engine.DefaultRepeats, "number of runs at the limit that must keep up")
+	flags.IntVar(&search.MaxUsers, "max-users", 0, "end the search at this number of users (default: 1000000)")
 	return cmd
 }
 

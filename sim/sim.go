@@ -43,9 +43,9 @@ var (
 func Command(definitions ...*scenario.Definition) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sim",
-		Short: "Measure designs under load on this machine before building on them",
-		Long: "Measure designs under load on this machine before building on them: scenarios of users who start whether or not the server keeps up,\n" +
-			"on an embedded store or any MongoDB, with their invariants checked behind each run.",
+		Short: "Measure designs under load before you build on them",
+		Long: "Measure designs under load before you build on them. The users of a scenario start on schedule, whether or not the server keeps\n" +
+			"up. Scenarios run on an embedded store or on any MongoDB, and their invariants are checked after each run.",
 		Example: "  sheaf sim list\n" +
 			"  sheaf sim run cart-reserve --users 200 --html report.html\n" +
 			"  sheaf sim run transfer --uri mongodb://127.0.0.1:27017 --find-limit\n" +

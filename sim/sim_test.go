@@ -134,7 +134,7 @@ func TestListAndShow(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"list": "guest-book", "list guests": "guest-host", "show visitors": "lose every second signature",
-		"show guest-host": "Runs beside: guest-book",
+		"show guest-host": "Runs together with: guest-book",
 	} {
 		out, _, err := run(t, strings.Fields(args)...)
 		if err != nil || !strings.Contains(out, want) {

@@ -26,9 +26,9 @@ func newVersus(with withSet) *cobra.Command {
 	f, rounds := &runFlags{}, 0
 	cmd := &cobra.Command{
 		Use:   "versus [CONTEST]",
-		Short: "Run the designs of one problem under the same load, and tell which wins where; without a name, list the contests",
-		Long: "Run the designs of one problem under the same load, one after the other, in several rounds whose order turns, and tell which wins where.\n" +
-			"Without a load (--users, --iterations and the like) all get the load that the slowest of them bears.\n\n" +
+		Short: "Compare the designs for a problem under the same load; without a name, list the contests",
+		Long: "Run the designs for a problem under the same load, one after the other, in several rounds with changing order. Print which design is\n" +
+			"best in each figure. Without a load (--users, --iterations and so on), all get the load that the slowest can serve.\n\n" +
 			contestList(),
 		Example: "  sheaf sim versus cart --users 300\n  sheaf sim versus comments --uri mongodb://127.0.0.1:27017 --html comments.html",
 		Args:    cobra.MaximumNArgs(1),

@@ -470,7 +470,7 @@ func TestRefused(t *testing.T) {
 		"no agents": {agent.Fleet{Token: token}, uri, "no address"},
 		"twice":     {agent.Fleet{Addresses: []string{good, good}, Token: token}, uri, "one twice"},
 		"gone":      {agent.Fleet{Addresses: []string{good, host(gone)}, Token: token}, uri, "refused"},
-		"no agent":  {agent.Fleet{Addresses: []string{host(none)}, Token: token}, uri, "it is no agent"},
+		"no agent":  {agent.Fleet{Addresses: []string{host(none)}, Token: token}, uri, "it is not an agent"},
 		"build":     {agent.Fleet{Addresses: []string{good, host(other)}, Token: token}, uri, `it is build "another"`},
 	} {
 		t.Run(name, func(t *testing.T) {

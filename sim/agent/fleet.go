@@ -48,7 +48,7 @@ func (f *Fleet) silence() time.Duration {
 // errNotReachable is the error for a target in the process of the monitor, which agents cannot
 // reach.
 func errNotReachable(s engine.Settings) error {
-	return fmt.Errorf("%w: they cannot reach the target %q: start a server ('sheaf serve') and give its URI (mongodb://…), as all agents reach it", ErrAgents, s.Name())
+	return fmt.Errorf("%w: they cannot reach the target %q: start a server ('sheaf serve') and use a URI (mongodb://…) at which all agents reach it", ErrAgents, s.Name())
 }
 
 // remotes returns the agents, and a function that closes their connections.

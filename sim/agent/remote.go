@@ -87,7 +87,7 @@ func (r *remote) do(ctx context.Context, method, path string, body any) (*http.R
 	defer func() { _ = a.Body.Close() }() // only read
 	why := refusal{}
 	if err := json.NewDecoder(io.LimitReader(a.Body, maxHeader)).Decode(&why); err != nil || why.Error == "" {
-		why.Error = "it is no agent, or not one of this version"
+		why.Error = "it is not an agent, or has another version"
 	}
 	if a.StatusCode == http.StatusUnauthorized {
 		return nil, fmt.Errorf("%w: %s", ErrToken, why.Error)
@@ -105,7 +105,7 @@ func (r *remote) about(ctx context.Context) (out About, err error) {
 	}
 	defer func() { _ = a.Body.Close() }() // only read
 	if err := json.NewDecoder(io.LimitReader(a.Body, maxBody)).Decode(&out); err != nil {
-		return out, fmt.Errorf("it is no agent: %w", err)
+		return out, fmt.Errorf("it is not an agent: %w", err)
 	}
 	return out, nil
 }

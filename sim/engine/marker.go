@@ -24,7 +24,7 @@ func claim(ctx context.Context, db *mongo.Database, force bool) error {
 	if len(names) > 0 && !force {
 		err := db.Collection(MarkerCollection).FindOne(ctx, bson.D{{"_id", "marker"}}).Err()
 		if errors.Is(err, mongo.ErrNoDocuments) {
-			return fmt.Errorf("%w: %s; choose another name, or use --force to lose what is in it", ErrNotOurs, db.Name())
+			return fmt.Errorf("%w: %s; choose another name, or use --force to delete its content", ErrNotOurs, db.Name())
 		}
 		if err != nil {
 			return fmt.Errorf("sim: look for the marker of %s: %w", db.Name(), err)

@@ -135,13 +135,13 @@ func (p *Plan) validate() error {
 	case p.PoolSize < 0 || p.PoolSize > MaxPoolSize:
 		return fmt.Errorf("%w: a pool of %d connections; there can be 1 to %d", ErrPlan, p.PoolSize, MaxPoolSize)
 	case p.MaxInFlight < 0 || p.MaxInFlight > MaxInFlight:
-		return fmt.Errorf("%w: %d users under way at most; there can be 1 to %d", ErrPlan, p.MaxInFlight, MaxInFlight)
+		return fmt.Errorf("%w: a maximum of %d active users; it can be 1 to %d", ErrPlan, p.MaxInFlight, MaxInFlight)
 	case p.Grace < 0 || p.Grace > MaxGrace:
 		return fmt.Errorf("%w: a grace of %v; it can be up to %v", ErrPlan, p.Grace, MaxGrace)
 	case p.WarmUp < 0 || p.CoolDown < 0:
 		return fmt.Errorf("%w: %d iterations of warm-up and %d of cool-down", ErrPlan, p.WarmUp, p.CoolDown)
 	case notNumber == nil && (w < 1 || w > maxNodes):
-		return fmt.Errorf("%w: write concern %d; it can be 1 to %d, or majority: a write that nobody acknowledges cannot be measured", ErrPlan, w, maxNodes)
+		return fmt.Errorf("%w: write concern %d; it can be 1 to %d, or majority: a write without an acknowledgement cannot be measured", ErrPlan, w, maxNodes)
 	case !slices.Contains(concerns, p.ReadConcern):
 		return fmt.Errorf("%w: read concern %q; it can be%s", ErrPlan, p.ReadConcern, strings.Join(concerns, " "))
 	case strings.Contains(p.Target, "://") && !(Settings{Target: p.Target}).IsURI():

@@ -51,9 +51,9 @@ func (r Runner) Size(ctx context.Context, p *Plan) (*Plan, error) {
 		return nil, err
 	}
 	out := sized.withLoad(sizedIterations, users)
-	bears := "this machine bears %s of the scenario's own load of %d users/s"
+	bears := "this machine can serve %s of the scenario's own load of %d users/s"
 	if r.leaves(p) {
-		bears = "the run has %s of the scenario's own load of %d users/s: its users leave work for later"
+		bears = "the run uses %s of the scenario's own load of %d users/s: its users leave work for later"
 	}
 	r.Note(fmt.Sprintf(bears+"; the run takes about %d s (--book: the whole load)",
 		percent(out.users(), own), own, sizedIterations+2))
@@ -72,7 +72,7 @@ func (r Runner) probeUsers(ctx context.Context, p *Plan) (users []int, own int, 
 	if err != nil {
 		return nil, 0, err
 	}
-	r.Note(fmt.Sprintf("find out what this machine bears: about %d s", int(sizingTime.Seconds())))
+	r.Note(fmt.Sprintf("find the load that this machine can serve: about %d s", int(sizingTime.Seconds())))
 	kept, err := s.climb(ctx, r.Clock.Now().Add(sizingTime))
 	if err != nil {
 		return nil, 0, err

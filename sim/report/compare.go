@@ -81,7 +81,7 @@ func Compare(a, b *result.Result) *Comparison {
 			p.Ratios = nil
 		}
 		if a.Partial != "" || b.Partial != "" {
-			p.doubt("not both runs are whole")
+			p.doubt("at least one run is partial")
 		}
 		c.Pairs = append(c.Pairs, p)
 	}
@@ -126,11 +126,11 @@ func CompareScenarios(a, b *result.Scenario) Pair {
 		case s.Check.Error != "" || s.Check.Total > 0:
 			p.doubt(fmt.Sprintf("%s is wrong (%d violations %s)", s.Label, s.Check.Total, s.Check.Error))
 		case s.Cut > 0:
-			p.doubt(fmt.Sprintf("%s has %d users who were cut: their latencies, the longest, are not known", s.Label, s.Cut))
+			p.doubt(fmt.Sprintf("%s has %d users who were cut: their latencies, the longest ones, are unknown", s.Label, s.Cut))
 		}
 	}
 	if failed := failures(a) - failures(b); failed > 0.01 || failed < -0.01 {
-		p.doubt(fmt.Sprintf("%.1f %% and %.1f %% of the users failed: latencies are those of the others", 100*failures(a), 100*failures(b)))
+		p.doubt(fmt.Sprintf("%.1f %% and %.1f %% of the users failed: latencies exclude them", 100*failures(a), 100*failures(b)))
 	}
 	if n := min(len(slotsOf(a)), len(slotsOf(b))); n < leastSlots && !a.Load.Resident {
 		p.doubt(fmt.Sprintf("%d iterations are too few for verdicts; %d are enough", n, leastSlots))

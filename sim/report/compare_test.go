@@ -102,7 +102,7 @@ func TestCompareDoubts(t *testing.T) {
 		"were cut":       func(r *result.Result) { r.Scenarios[0].Cut = 3 },
 		"users failed":   func(r *result.Result) { r.Scenarios[0].Failed = 400 },
 		"are too few":    func(r *result.Result) { r.Scenarios[0].Series = r.Scenarios[0].Series[:6] },
-		"runs are whole": func(r *result.Result) { r.Partial = "interrupted" },
+		"run is partial": func(r *result.Result) { r.Partial = "interrupted" },
 	}
 	for doubt, fn := range spoil {
 		b := synthetic(100, 0.5)

@@ -53,16 +53,16 @@ func Notes(r *result.Result) (out []Note) {
 	for _, s := range r.Scenarios {
 		if IsOverloaded(s) {
 			after := endedAfter(s)
-			add(Overloaded, "%s took %.1f s for a schedule of %.1f s; %d of %d users (%s) ended after it. Fewer users for each iteration, until the two are the same, is what this server sustains",
+			add(Overloaded, "%s took %.1f s for a schedule of %.1f s; %d of %d users (%s) ended after it. The server can sustain a load whose two times are equal: use fewer users",
 				s.Label, s.RuntimeSeconds, Schedule(s).Seconds(), after, s.Started, percent(after, s.Started))
 		}
 	}
 	if late := lateText(r); late != "" {
-		add(Late, "users started later than intended: at p99 %s. Latencies have that in them; a load generator on a machine of its own, or several agents, are on time", late)
+		add(Late, "users started later than intended: at p99 %s. Latencies include this. Use a separate machine for the load generator, or several agents", late)
 	}
 	for _, s := range r.Scenarios {
 		if s.Failed > 0 {
-			add(Failures, "%s: %d of %d users (%s) failed. Latencies are those of the users who succeeded", s.Label, s.Failed, s.Started, percent(s.Failed, s.Started))
+			add(Failures, "%s: %d of %d users (%s) failed. Latencies include only the users who succeeded", s.Label, s.Failed, s.Started, percent(s.Failed, s.Started))
 		}
 	}
 	return out
