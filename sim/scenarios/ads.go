@@ -14,10 +14,10 @@ import (
 
 func adsScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
-		Name: "ads-serve", Group: "ads", Users: 500, Title: "Choose an advertisement, have it paid, and show it",
-		Doc: `A reader opens a page with one of the zones, and is shown the most profitable advertisement that the reader has not seen too often, and whose
-campaign has budget. One reader of twenty clicks. That nothing is left to show is no failure. No campaign may spend more than its budget, and what
-it has spent is what was shown.
+		Name: "ads-serve", Group: "ads", Users: 500, Title: "Choose an advertisement, charge its campaign, and show it",
+		Doc: `A reader opens a page with one of the zones. It shows the most profitable advertisement that the reader has not seen too often and whose campaign
+has budget. One reader of twenty clicks. It is not a failure if there is nothing left to show. No campaign may spend more than its budget, and its
+spending must equal the price of the shown advertisements.
 
   campaigns: {_id, name, budget, from, to, spent, impressions, ads: {"…": {impressions, spent}}, days: {…}}
   zones:     {_id: {site: "site", zone: "zone-7"}, ads: [{_id, campaign, cost, cap: 3, window, content: "…"}, …]}
@@ -28,8 +28,8 @@ it has spent is what was shown.
 			whole("numberOfZones", "how many zones there are", 50, 1, 10_000),
 			whole("adsPerZone", "how many advertisements a zone has", 10, 1, 100),
 			whole("numberOfReaders", "how many readers there are", 10_000, 1, 10_000_000),
-			whole("budget", "what a campaign can spend, in cents; each advertisement costs 1 to 100", 1_000_000, 1, 1_000_000_000),
-			whole("cap", "how often a reader sees an advertisement in an hour; zero is as often as there are pages", 3, 0, ads.MaxCap),
+			whole("budget", "budget of a campaign in cents; each advertisement costs 1 to 100", 1_000_000, 1, 1_000_000_000),
+			whole("cap", "how often a reader may see an advertisement in an hour; zero means no limit", 3, 0, ads.MaxCap),
 		},
 		New: func(env scenario.Env) (scenario.Scenario, error) {
 			s := &readers{env: env}
@@ -40,7 +40,7 @@ it has spent is what was shown.
 	}}
 }
 
-// readers is the scenario ads-serve.
+// readers implements the scenario ads-serve.
 type readers struct {
 	still
 	ads *ads.Ads

@@ -1,9 +1,9 @@
-// Package scenarios has the scenarios that come with the simulator: those of the books, and one or
-// more for each package of patterns. They are written on these packages, so that what is measured
-// is what people import.
+// Package scenarios holds the scenarios that come with the simulator: the books' scenarios, and at
+// least one for each package of patterns. They use these packages, so they measure the same code
+// that applications import.
 //
-// A file has the scenarios of one pattern, and a function that returns them for All. What several
-// of them need is in shared.go.
+// A file has the scenarios of one pattern, and a function that returns them for All. Shared code is
+// in shared.go.
 package scenarios
 
 import (

@@ -6,8 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// appScenarios returns the scenarios of applications: shops, accounts, theaters, and what else
-// people build.
+// appScenarios returns the scenarios of applications, such as shops, accounts and theaters.
 func appScenarios() []*scenario.Definition {
 	return slices.Concat(
 		adsScenarios(),

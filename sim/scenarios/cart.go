@@ -28,7 +28,7 @@ func cartScenarios() []*scenario.Definition {
 		return whole("stock", "how many pieces there are of each product", n, 0, 1e9)
 	}
 	hold := scenario.Param{
-		Name: "holdTime", Doc: "when a cart expires that is left",
+		Name: "holdTime", Doc: "when an abandoned cart expires",
 		Default: 5 * time.Second, Min: 0.001, Max: 86400,
 	}
 	var out []*scenario.Definition
@@ -56,15 +56,16 @@ func cartScenarios() []*scenario.Definition {
 		success := define("", "Buy what is in a cart", "A user looks at products at random, puts one piece of each into a cart, pays, and gets an order.", false, stock(1_000_000))
 		success.Aliases = []string{d.alias}
 		out = append(out, success,
-			define("-failure", "Want more than there is", "As "+d.name+", with so little of each product that most users are refused "+d.when+
-				". They give the cart up, which is no failure; nothing may stay reserved.", false, stock(20)),
-			define("-expiry", "Leave a cart", "A user fills a cart as in "+d.name+
-				", and leaves it. It expires; one user of 100 looks for carts whose time is over. All that was reserved comes back.", true, stock(1_000_000), hold))
+			define("-failure", "Order more than the stock",
+				"Like "+d.name+", but with so little stock that most users are refused "+d.when+
+					". They give the cart up, which is not a failure; nothing may stay reserved.", false, stock(20)),
+			define("-expiry", "Abandon a cart", "A user fills a cart as in "+d.name+
+				", and abandons it. It expires; one user of 100 looks for expired carts. All reserved stock returns.", true, stock(1_000_000), hold))
 	}
 	return out
 }
 
-// carts is the scenarios of package cart.
+// carts implements the scenarios of package cart.
 type carts struct {
 	still
 	cfg             cart.Config
@@ -153,7 +154,7 @@ func (s *carts) Run(ctx context.Context, u *scenario.User) error {
 	return nil
 }
 
-// fill puts different products into a cart.
+// fill puts several different products into a cart.
 func (s *carts) fill(ctx context.Context, u *scenario.User, id string) error {
 	for _, n := range u.Rand.Perm(s.products)[:s.items] {
 		item := cart.Item{}

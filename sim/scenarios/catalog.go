@@ -20,25 +20,25 @@ const catalogDocuments = `
 func catalogScenarios() []*scenario.Definition {
 	params := []scenario.Param{
 		whole("numberOfProducts", "how many products there are", 2000, 1, 1_000_000),
-		whole("numberOfGenres", "how many genres there are, of which each product has two", 20, 2, 1000),
+		whole("numberOfGenres", "how many genres there are; each product has two", 20, 2, 1000),
 	}
 	return []*scenario.Definition{{
 		Name: "catalog-search", Group: "catalog", Users: 500,
 		Title: "Search products of a genre, with counts by facets",
-		Doc: `A user searches the products of a genre: the first twenty, how many there are, and how many of them have which other genre and are of which
-price. The number must be right.` + catalogDocuments,
+		Doc: `A user searches the products of a genre: the first twenty, the total number, and the numbers by other genre and by price. The total number must be
+right.` + catalogDocuments,
 		Params: params,
 		New:    func(env scenario.Env) (scenario.Scenario, error) { return newShelf(env, true) },
 	}, {
 		Name: "catalog-lookup", Group: "catalog", Users: 1000, Title: "Look a product up by its number; now and then its price changes",
-		Doc: `A user reads a product by its _id. One user of twenty gives it another price, too. What a product saves must follow from its prices.` +
+		Doc: `A user reads a product by its _id. One user of twenty also changes its price. The savings of a product must agree with its prices.` +
 			catalogDocuments,
 		Params: params,
 		New:    func(env scenario.Env) (scenario.Scenario, error) { return newShelf(env, false) },
 	}}
 }
 
-// album is what the products of the scenarios are.
+// album holds the details of the scenarios' products.
 type album struct {
 	Artist string   `bson:"artist"`
 	Genre  []string `bson:"genre"`
@@ -56,7 +56,7 @@ func (a album) Validate() error {
 	return nil
 }
 
-// shelf is the scenarios of package catalog.
+// shelf implements the scenarios of package catalog.
 type shelf struct {
 	still
 	catalog          *catalog.Catalog
@@ -105,7 +105,8 @@ func (s *shelf) Setup(ctx context.Context) error {
 	return err
 }
 
-// of is how many products have a genre: those that are numbered like it, and those before them.
+// of returns how many products have a genre. Each product has the genre of its own number, and the
+// next genre.
 func (s *shelf) of(genre int) (n int64) {
 	for _, first := range []int{genre, (genre - 1 + s.genres) % s.genres} {
 		if first < s.products {
@@ -135,7 +136,7 @@ func (s *shelf) Run(ctx context.Context, u *scenario.User) error {
 	return nil
 }
 
-// look reads a product, and changes its price now and then.
+// look reads a product, and sometimes changes its price.
 func (s *shelf) look(ctx context.Context, u *scenario.User) error {
 	sku := productName(u.Rand.IntN(s.products))
 	var p *catalog.Product[album]

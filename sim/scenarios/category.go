@@ -13,11 +13,11 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// categoryDoc says what the documents of all category scenarios are.
+// categoryDoc describes the documents of all category scenarios.
 const categoryDoc = `
 
-The tree has so many levels, and so many children below each category. Products are dealt out to all categories in turn. The number of documents in an
-answer is compared with what it must be.
+The parameters give the number of levels, and of children of each category. Products are distributed evenly over all categories. The number of documents
+in an answer is checked.
 
   categories: {_id, slug: "c-1-3", name: "Category 1-3", parent, rank: 3, change: 0, ancestors: [{_id, slug: "c-1", name: "Category 1"}]}
   categories: {…, path: "/c-1/c-1-3/"}                                                     with design paths
@@ -27,9 +27,9 @@ func categoryScenarios() []*scenario.Definition {
 	params := []scenario.Param{
 		whole("depth", "how many levels the tree has", 5, 1, 12),
 		whole("width", "how many children a category has", 5, 1, 100),
-		whole("level", "on which level the categories are that users pick; the top is 1, and 0 any level", 3, 0, 12),
+		whole("level", "level of the categories that users pick; 1 is the top, and 0 means any level", 3, 0, 12),
 		whole("numberOfProducts", "how many products there are", 1000, 0, 10_000_000),
-		choice("design", "how categories know what is above them", "ancestors", "paths"),
+		choice("design", "how a category stores its ancestors", "ancestors", "paths"),
 	}
 	define := func(name, alias, title, doc string, users int,
 		read func(s *categories) categoryRead,
@@ -62,12 +62,12 @@ func categoryScenarios() []*scenario.Definition {
 	}
 }
 
-// categoryRead reads what belongs to a category, and returns how many documents that were and how
-// many it must be.
+// categoryRead reads the documents that belong to a category. It returns the number of documents,
+// and the right number.
 type categoryRead func(ctx context.Context, n int) (got, want int, err error)
 
-// categories is a scenario that reads a tree. Its categories are numbered level by level, the root
-// of all being a category 0 that does not exist: the children of n are n*width+1 to n*width+width.
+// categories is a scenario that reads a tree. Its categories are numbered level by level. The root
+// is category 0, which does not exist; the children of n are n*width+1 to n*width+width.
 type categories struct {
 	still
 	*category.Tree
@@ -106,8 +106,8 @@ func newCategories(env scenario.Env, read func(s *categories) categoryRead) (sce
 	return s, err
 }
 
-// upTo is how many categories there are on the levels from 1 on; a great number where they are very
-// many.
+// upTo returns the number of categories on the first levels. If it is huge, the result is only a
+// large number.
 func (s *categories) upTo(levels int) (n int) {
 	each := 1
 	for range levels {
@@ -127,7 +127,7 @@ func idOf(n int) (id bson.ObjectID) {
 	return id
 }
 
-// chain returns a category and those above it, nearest first.
+// chain returns a category and its ancestors, nearest first.
 func (s *categories) chain(n int) (out []int) {
 	for ; n > 0; n = (n - 1) / s.width {
 		out = append(out, n)
@@ -135,8 +135,7 @@ func (s *categories) chain(n int) (out []int) {
 	return out
 }
 
-// label is what the slug and the name of a category end with: the places of the categories that
-// lead to it.
+// label returns the end of a category's slug and name: the positions of its ancestors and its own.
 func (s *categories) label(n int) (out string) {
 	for _, c := range s.chain(n) {
 		out = fmt.Sprintf("-%d", (c-1)%s.width+1) + out
@@ -154,8 +153,8 @@ func (s *categories) path(n int) string {
 	return out
 }
 
-// document makes a category as the pattern stores it: to add thousands of them one by one would
-// take longer than a run.
+// document returns a category as the pattern stores it. Adding thousands of categories through the
+// pattern would take longer than a run.
 func (s *categories) document(n int) bson.D {
 	doc := bson.D{
 		{"_id", idOf(n)},
@@ -179,10 +178,10 @@ func (s *categories) document(n int) bson.D {
 	return append(doc, bson.E{"ancestors", crumbs})
 }
 
-// stride deals products out so that neighbours are far from each other.
+// stride distributes products, so that neighbours are in distant categories.
 const stride = 7919
 
-// categoryOf is that of a product.
+// categoryOf returns the category of a product.
 func (s *categories) categoryOf(product int) int { return product*stride%s.size + 1 }
 
 func (s *categories) product(i int) any {
@@ -230,7 +229,7 @@ func (s *categories) readChildren(ctx context.Context, n int) (got, want int, er
 	return len(found), len(s.children(n)), err
 }
 
-// children returns those directly below a category.
+// children returns the categories directly below a category.
 func (s *categories) children(n int) (out []int) {
 	for c := n*s.width + 1; c <= n*s.width+s.width && c <= s.size; c++ {
 		out = append(out, c)
@@ -243,7 +242,7 @@ func (s *categories) readSubtree(ctx context.Context, n int) (got, want int, err
 	return len(found), s.below(n, func(int) int { return 1 }), err
 }
 
-// below adds up something of a category and of all below it.
+// below adds up the values of a category and of all categories below it.
 func (s *categories) below(n int, of func(n int) int) (sum int) {
 	for first, last := n, n; first <= s.size; first, last = first*s.width+1, last*s.width+s.width {
 		for c := first; c <= last && c <= s.size; c++ {
@@ -253,7 +252,7 @@ func (s *categories) below(n int, of func(n int) int) (sum int) {
 	return sum
 }
 
-// productsOf is how many products a category has.
+// productsOf returns how many products a category has.
 func (s *categories) productsOf(n int) int { return s.stocked[n-1] }
 
 func (s *categories) readProducts(ctx context.Context, n int) (got, want int, err error) {

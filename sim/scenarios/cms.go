@@ -14,9 +14,9 @@ import (
 
 func cmsScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
-		Name: "cms-edit", Group: "cms", Users: 500, Title: "Edit pages that others edit, too",
-		Doc: `A user finds a page by its slug, rewrites its text, and saves it. Where somebody else has saved it meanwhile, the user hears of it, gets both
-versions, and saves again, up to ten times. No save may be lost: a page's revision counts them.
+		Name: "cms-edit", Group: "cms", Users: 500, Title: "Edit pages that other users edit at the same time",
+		Doc: `A user finds a page by its slug, rewrites its text, and saves it. If another user has saved it meanwhile, the user gets an error with both
+versions, and saves again, up to ten times. No save may be lost: the revision of a page counts its saves.
 
   nodes: {_id, nonce, revision: NumberLong(4), created, edited, metadata: {nodetype: "page", section: "news", slug: "page-7", title: "Page 7",
           author: "user-12", tags: ["a", "b"], detail: {text: "…", publish_on: ISODate("…")}}}`,
@@ -33,7 +33,7 @@ versions, and saves again, up to ten times. No save may be lost: a page's revisi
 	}}
 }
 
-// editors is the scenario cms-edit.
+// editors implements the scenario cms-edit.
 type editors struct {
 	still
 	cms         *cms.CMS
@@ -41,7 +41,7 @@ type editors struct {
 	pages, size int
 }
 
-// section is where the pages are.
+// section contains the pages.
 const section = "news"
 
 func pageSlug(i int) string { return fmt.Sprintf("page-%d", i) }
@@ -65,7 +65,7 @@ func (s *editors) Setup(ctx context.Context) error {
 	return s.cms.EnsureIndexes(ctx)
 }
 
-// maxSaves is how often a user saves a page that others save, too.
+// maxSaves bounds how often a user tries to save a page that others save, too.
 const maxSaves = 10
 
 // Run implements scenario.Scenario.

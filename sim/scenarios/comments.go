@@ -22,7 +22,7 @@ const commentsDocuments = `
 func commentsScenarios() []*scenario.Definition {
 	params := func(each int, more ...scenario.Param) []scenario.Param {
 		return append([]scenario.Param{
-			choice("design", "whether a comment is a document, or part of one for all, or of one for each hundred", "documents", "embedded", "pages"),
+			choice("design", "whether each comment is a document, all comments of a post are in one document, or a hundred comments are in one document", "documents", "embedded", "pages"),
 			whole("numberOfPosts", "how many posts there are to comment on", 100, 1, 100_000),
 			whole("commentsPerPost", "how many comments each has at first", each, 0, 100_000),
 			whole("sizeOfCommentInBytes", "how long a comment is", 256, 1, comments.DefaultMaxText),
@@ -30,20 +30,19 @@ func commentsScenarios() []*scenario.Definition {
 	}
 	return []*scenario.Definition{{
 		Name: "comments-post", Group: "comments", Users: 1000, Title: "Comment on a post, or reply to a comment",
-		Doc: `A user comments on a post chosen at random. One user of four reads the latest comments first, and replies to one of them. Where a discussion
-cannot have more comments (design embedded, a thousand) the user is refused, which is no failure.` + commentsDocuments,
+		Doc: `A user comments on a post chosen at random. One user of four reads the latest comments first, and replies to one of them. If a discussion
+is full (design embedded, a thousand comments), the user is refused, which is not a failure.` + commentsDocuments,
 		Params: params(10),
 		New:    func(env scenario.Env) (scenario.Scenario, error) { return newDiscussions(env, false) },
 	}, {
 		Name: "comments-read", Group: "comments", Users: 1000, Title: "Read a part of a discussion",
-		Doc: `A user reads a part of the comments on a post chosen at random, in their order, from anywhere in them. There must be as many as there are,
-and in their order.` + commentsDocuments,
+		Doc:    `A user reads some consecutive comments on a post chosen at random, from a random place. Their number and their order must be right.` + commentsDocuments,
 		Params: params(100, whole("show", "how many comments are read", 25, 1, 1000)),
 		New:    func(env scenario.Env) (scenario.Scenario, error) { return newDiscussions(env, true) },
 	}}
 }
 
-// discussions is the scenarios of package comments.
+// discussions implements the scenarios of package comments.
 type discussions struct {
 	still
 	comments          *comments.Comments
@@ -102,7 +101,7 @@ func (s *discussions) Setup(ctx context.Context) error {
 	return s.comments.EnsureIndexes(ctx)
 }
 
-// discuss inserts the comments that there are at first.
+// discuss inserts the first comments.
 func (s *discussions) discuss(ctx context.Context) error {
 	random, first := s.env.Rand(), s.env.Patterns.WithDefaults().Now().Add(-24*time.Hour)
 	comment := func(i int) comments.Comment {
@@ -176,7 +175,7 @@ func (s *discussions) Run(ctx context.Context, u *scenario.User) error {
 	return err
 }
 
-// latest is how many comments a user looks at before replying to one of them.
+// latest is how many comments a user reads before replying to one of them.
 const latest = 10
 
 func (s *discussions) write(ctx context.Context, u *scenario.User, on comments.Target, author, text string) error {
@@ -202,7 +201,7 @@ func (s *discussions) write(ctx context.Context, u *scenario.User, on comments.T
 	})
 }
 
-// read reads comments from anywhere in a discussion, and looks whether they are in order.
+// read reads comments from a random place of a discussion, and checks their order.
 func (s *discussions) read(ctx context.Context, u *scenario.User, on comments.Target) error {
 	skip := u.Rand.IntN(max(1, s.each-s.show+1))
 	found, err := s.comments.Page(ctx, on, comments.Range{Skip: skip, Limit: s.show})

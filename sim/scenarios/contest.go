@@ -1,10 +1,10 @@
 package scenarios
 
-// Contest is a problem that has several designs, which are to be compared under the same load.
+// Contest is a problem with several designs, to be compared under the same load.
 type Contest struct {
-	// Name is how it is chosen: "cart".
+	// Name identifies the contest, for example "cart".
 	Name string
-	// Title is a line of text, Doc what speaks for which design before anything is measured.
+	// Title is one line of text. Doc says what speaks for each design before any measurement.
 	Title, Doc string
 	Variants   []Variant
 }
@@ -13,13 +13,12 @@ type Contest struct {
 type Variant struct {
 	// Label names the design.
 	Label string
-	// Scenario is what its users do, with these parameters.
+	// Scenario is the scenario that users execute, with these parameters.
 	Scenario string
 	Params   map[string]any
 }
 
-// designs returns the variants of a scenario that differ in one parameter, by whose values they are
-// called.
+// designs returns variants of a scenario that differ in one parameter. Its values are their labels.
 func designs(name, parameter string, values ...string) []Variant {
 	out := make([]Variant, len(values))
 	for i, v := range values {
@@ -35,19 +34,19 @@ func Contests() []Contest {
 
 func writeContests() []Contest {
 	return []Contest{{
-		Name: "cart", Title: "Stock reserved when it is put into the cart, or when it is paid",
-		Doc: `With a reservation the customer learns at once what is gone, and each product is written for each cart that has it, twice. Without one the stock is
-changed once, for all products of the cart together, and carts that are left keep nothing.`,
+		Name: "cart", Title: "Reserve stock when it is put into the cart, or when it is paid",
+		Doc: `With a reservation, the customer learns at once if a product is sold out. But each product is written twice for each cart that contains it. Without
+a reservation, the stock changes once, for all products of the cart together, and abandoned carts reserve nothing.`,
 		Variants: []Variant{{"reserve", "cart-reserve", nil}, {"checkout", "cart-checkout", nil}},
 	}, {
 		Name: "comments", Title: "Write comments: as documents, into one for all, or into pages of a hundred",
-		Doc: `A comment that is a document is one insert. Inside of another document it makes the server write that one as a whole, which grows with the discussion;
-a page bounds that, and has to be found.`,
+		Doc: `A comment in its own document is one insert. A comment inside of another document makes the server rewrite that whole document, which grows with the
+discussion. A page bounds this, but must be found first.`,
 		Variants: designs("comments-post", "design", "documents", "embedded", "pages"),
 	}, {
 		Name: "counters", Title: "Count hits: one number, or a document of a day, flat or in levels, with months or without",
-		Doc: `One number answers how many there were, and nothing else. A document of a day has each minute and hour, so that charts are read; in levels the
-server passes fewer names to find a minute. Months cost a find and an update more. A writer that gathers hits pays once for many.`,
+		Doc: `One number stores only the total. A document for each day has each minute and hour, for charts; with levels, the server skips fewer names to find a
+minute. Months cost one more find and update. A writer that gathers hits pays once for many of them.`,
 		Variants: []Variant{
 			{"plain", "hits-plain", nil},
 			{"levels", "hits", map[string]any{"months": false}},
@@ -56,17 +55,17 @@ server passes fewer names to find a minute. Months cost a find and an update mor
 			{"gathered", "hits", map[string]any{"writer": "gather"}},
 		},
 	}, {
-		Name: "slice", Title: "The latest items in their parent, with room made beforehand or not",
-		Doc: `A document that has its size from the beginning does not grow. That mattered to an engine that kept documents in their place; one that writes them anew
-each time writes the room as well.`,
+		Name: "slice", Title: "The latest items in their parent, with or without preallocated space",
+		Doc: `A document that has its full size from the beginning does not grow. That mattered to storage engines that updated documents in place. An engine that
+rewrites documents writes the unused space, too.`,
 		Variants: []Variant{
 			{"room made", "slice", map[string]any{"preAllocate": true}},
 			{"as it grows", "slice", map[string]any{"preAllocate": false}},
 		},
 	}, {
-		Name: "timeseries", Title: "Samples in buckets made beforehand or not, in windows, or in a time-series collection of the server",
-		Doc: `A bucket is incremented, so its size is that of its time, however many samples there are. The server's own collections keep each sample, compressed, and
-need no update at all.`,
+		Name: "timeseries", Title: "Samples in buckets (preallocated or not), in windows, or in a time-series collection of the server",
+		Doc: `Samples increment a bucket, so its size depends only on its period, however many samples there are. The server's time-series collections keep each
+sample, compressed, and need no updates.`,
 		Variants: []Variant{
 			{"buckets made", "timeseries", map[string]any{"preAllocate": true}},
 			{"buckets", "timeseries", map[string]any{"preAllocate": false}},
@@ -75,20 +74,20 @@ need no update at all.`,
 		},
 	}, {
 		Name: "transfer", Title: "A transfer in two phases, or in a transaction of the server",
-		Doc: `Two phases are five commands, each of which changes single documents, and work on any server. A transaction has fewer commands, and is tried again where
-others change the same account at the same time. It needs a replica set.`,
+		Doc: `Two phases take five commands. Each changes single documents, and works on any server. A transaction takes fewer commands, but is retried if others
+change the same account at the same time. It needs a replica set.`,
 		Variants: designs("transfer", "design", "twophase", "transaction"),
 	}}
 }
 
 func readContests() []Contest {
-	const tree = `Ancestors in an array give the bread crumbs with the category. A path finds a whole branch by one range of an index.`
+	const tree = `With ancestors in an array, reading a category also returns its breadcrumbs. With a path, one range of an index finds a whole branch.`
 	return []Contest{{
 		Name: "category", Title: "Read a branch of a tree: by ancestors, or by paths", Doc: tree,
 		Variants: designs("category-subtree", "design", "ancestors", "paths"),
 	}, {
 		Name: "category-children", Title: "Read the children of a category: by ancestors, or by paths",
-		Doc:      "Both designs read the same index alone. What differs is the size of the documents, which is not read.",
+		Doc:      "Both designs read only the same index. The documents differ in size, but they are not read.",
 		Variants: designs("category-children", "design", "ancestors", "paths"),
 	}, {
 		Name: "category-products", Title: "Read the products of a branch: by ancestors, or by paths", Doc: tree +
@@ -96,13 +95,13 @@ func readContests() []Contest {
 		Variants: designs("category-products-subtree", "design", "ancestors", "paths"),
 	}, {
 		Name: "comments-read", Title: "Read comments: from documents, from one for all, or from pages of a hundred",
-		Doc: `Twenty-five comments are twenty-five documents, or a part of one or two. Of a document with all comments the server reads all, to cut a few out;
-of pages only those that are shown.`,
+		Doc: `Twenty-five comments are twenty-five documents, or a part of one or two documents. To return a few comments of a document with all comments, the server
+reads the whole document. With pages, it reads only the shown ones.`,
 		Variants: designs("comments-read", "design", "documents", "embedded", "pages"),
 	}, {
 		Name: "metadata", Title: "Find objects by any attribute: an array of keys and values, or fields under a wildcard index",
-		Doc: `The array has one compound index of keys and values, whose entries begin with the key. The wildcard index has the same entries for fields; both serve one of
-several conditions, and the others are compared with the documents.`,
+		Doc: `The array has one compound index of keys and values. The wildcard index has the same entries for fields. Both can serve one of several conditions; the
+server checks the other conditions on the documents.`,
 		Variants: designs("metadata-find", "design", "array", "wildcard"),
 	}}
 }

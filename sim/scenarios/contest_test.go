@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenarios"
 )
 
-// TestContests looks at what people read of the contests, and at what their variants are.
+// TestContests checks the texts and the variants of the contests.
 func TestContests(t *testing.T) {
 	t.Parallel()
 	set, names := allOf(t), map[string]bool{}
@@ -49,8 +49,7 @@ func TestContests(t *testing.T) {
 	}
 }
 
-// TestContestants lets the same users run each variant of a contest: what they have done is the
-// same.
+// TestContestants: the same users do the same work with each variant of a contest.
 func TestContestants(t *testing.T) {
 	t.Parallel()
 	for _, c := range scenarios.Contests() {

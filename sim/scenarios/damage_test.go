@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// damages returns what is broken of each scenario.
+// damages returns the damages for each scenario.
 func damages() map[string][]damage {
 	job := damage{"a job is in one of the states", one("jobs", where("state", "open"), set("state", "odd"))}
 	counted := damage{"a job that was fetched is done", gone("jobs", where("state", "done"))}
@@ -32,7 +32,7 @@ func damages() map[string][]damage {
 	}
 	names := []damage{
 		{"each copy says what its text says", one("products", bson.D{}, set("categories.0.names.l0", "other"))},
-		{"a name is that of its category and locale", one("categories", bson.D{}, set("names.l1", "other"))},
+		{"a name agrees with its category and locale", one("categories", bson.D{}, set("names.l1", "other"))},
 		{"every change was made once", one("categories", bson.D{}, inc("rev", 1))},
 	}
 	sums := []damage{
@@ -111,7 +111,7 @@ func inc(field string, n int) bson.D {
 	return bson.D{{"$inc", bson.D{{field, int64(n)}}}}
 }
 
-// again notes of a value that it was made while it was being made.
+// again records that a value was computed twice at the same time.
 func again(ctx context.Context, db *mongo.Database) error {
 	loads := db.Collection("loads")
 	first := bson.D{}

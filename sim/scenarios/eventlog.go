@@ -16,29 +16,29 @@ func eventlogScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
 		Name: "eventlog", Group: "eventlog", Users: 300,
 		Title: "Append requests of a web server to a log",
-		Doc: `A user appends some events to the log: 1 unordered insert, with as much waiting as the events are worth. The retention says how old events go:
-when a capped collection is full, by a TTL index, or with the collection of their minute.
+		Doc: `A user appends some events to the log: 1 unordered insert. The class says what the insert waits for. The retention says how old events are
+removed: when a capped collection is full, by a TTL index, or with the collection of their minute.
 
   events: {_id, time: ISODate("…"), host: "10.0.0.7", method: "GET", path: "/page-7.html", protocol: "HTTP/1.1", status: 200, size: NumberLong(2326)}`,
 		Params: []scenario.Param{
 			whole("batch", "how many events are appended together", 10, 1, 10_000),
-			choice("class", "what has to be true of an event when it is appended", "acknowledged", "sent", "journaled",
+			choice("class", "how safe an event is when its append returns", "acknowledged", "sent", "journaled",
 				"replicated", "replicatedJournaled"),
-			choice("retention", "how old events go", "ttl", "capped", "collections"),
+			choice("retention", "how old events are removed", "ttl", "capped", "collections"),
 			whole("cappedSize", "how many bytes a capped log has", 1<<28, 4096, 0),
 		},
 		New: newLogging,
 	}}
 }
 
-// logging is the scenario eventlog.
+// logging implements the scenario eventlog.
 type logging struct {
 	still
 	*eventlog.Log
 	db     *mongo.Database
 	batch  int
 	class  eventlog.Class
-	capped int64 // how many bytes there are; 0: as many as are needed
+	capped int64 // the size of the capped collection; 0 means not capped
 }
 
 func newLogging(env scenario.Env) (scenario.Scenario, error) {
@@ -88,7 +88,7 @@ func (s *logging) Run(ctx context.Context, u *scenario.User) error {
 // Check implements scenario.Scenario.
 func (s *logging) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	out, err := s.Log.Check(ctx)
-	if err != nil || len(out) > 0 { // such events may not even be counted
+	if err != nil || len(out) > 0 { // counting would fail on such events
 		return out, err
 	}
 	days, err := s.CountByDay(ctx, eventlog.Query{})
@@ -100,7 +100,7 @@ func (s *logging) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		found += d.N
 	}
 	appended := t.Counts["appended"]
-	lost := s.class == eventlog.Sent // some may be, silently
+	lost := s.class == eventlog.Sent // some events may be lost silently
 	if s.capped > 0 && found < appended {
 		if lost, err = isFull(ctx, s.db.Collection("events"), s.capped); err != nil {
 			return nil, err

@@ -15,10 +15,10 @@ import (
 func failoverScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
 		Name: "failover-read", Group: "failover", Users: 500,
-		Title: "Read and write through whatever happens to the server",
-		Doc: `A user reads the front page, which is remembered for the time when no server answers, and an article. One user of ten writes an order, which
-must be there once, also where an answer was lost. Users who learn that nothing can be written, or that it is not known whether it was, are counted;
-that is no failure. Restart the server, or have its set elect, while this runs: what was confirmed must be there.
+		Title: "Read and write through failures of the server",
+		Doc: `A user reads an article and the front page, which is cached for times when no server answers. One user of ten writes an order, which must be stored
+exactly once, even if the answer was lost. If a user learns that nothing can be written, or that the outcome is unknown, it is counted, but that is not
+a failure. Restart the server, or make its set elect, during the run: confirmed orders must not be lost.
 
   articles: {_id: 7, text: "…"}
   orders:   {_id: "order-12", article: 7}`,
@@ -32,7 +32,7 @@ that is no failure. Restart the server, or have its set elect, while this runs: 
 	}}
 }
 
-// orders is the scenario failover-read.
+// orders implements the scenario failover-read.
 type orders struct {
 	still
 	failover *failover.Failover
@@ -80,7 +80,7 @@ func (s *orders) Run(ctx context.Context, u *scenario.User) error {
 	return s.order(ctx, u, article)
 }
 
-// order writes an order that must be there once.
+// order writes an order that must be stored exactly once.
 func (s *orders) order(ctx context.Context, u *scenario.User, article int) error {
 	id := fmt.Sprintf("order-%d", u.Number)
 	err := u.Time("order", func() error {

@@ -15,8 +15,8 @@ func gameScenarios() []*scenario.Definition {
 	players := whole("numberOfPlayers", "how many players there are", 1000, 2, 1_000_000)
 	return []*scenario.Definition{{
 		Name: "game-trade", Group: "game", Users: 300, Title: "Trade an item for gold with another player",
-		Doc: `A user looks into the bag of a player chosen at random, and trades an item of it for the gold of another player: both change hands, or neither.
-That the item is gone meanwhile, or the gold not enough, is no failure. No item and no gold may be lost, or be there twice.
+		Doc: `A user looks into the bag of a player chosen at random, and trades an item for the gold of another player: both change hands, or neither. It is not a
+failure if the item is gone meanwhile, or the gold is not enough. No item and no gold may be lost or duplicated.
 
   players: {_id: "player-7", location: "market", gold: NumberLong(100), items: [{id: "item-7-0", type: "sword", damage: 12, ranged: false}, …]}
   deals:   {_id, state: "open", deadline, sides: […]}, as long as a trade is under way`,
@@ -24,12 +24,12 @@ That the item is gone meanwhile, or the gold not enough, is no failure. No item 
 			players,
 			whole("itemsPerPlayer", "how many items each has at first", 10, 1, 100),
 			whole("goldPerPlayer", "how much gold each has at first", 100, 0, 1_000_000_000),
-			whole("price", "what an item costs at most", 20, 1, 1_000_000_000),
+			whole("price", "highest price of an item", 20, 1, 1_000_000_000),
 		},
 		New: func(env scenario.Env) (scenario.Scenario, error) { return newPlayers(env, true) },
 	}, {
 		Name: "game-board", Group: "game", Users: 500, Title: "Win points, and look at the leaderboard",
-		Doc: `A player chosen at random wins points, which are added to its score, and looks at its rank and at the first ten.
+		Doc: `A player chosen at random wins points, which are added to its score, and reads its rank and the first ten.
 
   scores: {_id: {board: "arena", player: "player-7"}, board, player, score: NumberLong(900), at}`,
 		Params: []scenario.Param{players},
@@ -37,7 +37,7 @@ That the item is gone meanwhile, or the gold not enough, is no failure. No item 
 	}}
 }
 
-// players is the scenarios of package game.
+// players implements the scenarios of package game.
 type players struct {
 	still
 	game    *game.Game
@@ -131,14 +131,14 @@ func (s *players) Run(ctx context.Context, u *scenario.User) error {
 // top is how many of a leaderboard are shown.
 const top = 10
 
-// win adds points to a player's score, and looks at the leaderboard.
+// win adds points to a player's score, and reads the leaderboard.
 func (s *players) win(ctx context.Context, u *scenario.User, player string) error {
 	points := int64(1 + u.Rand.IntN(100))
 	if err := u.Time("add", func() error { return s.game.Add(ctx, board, player, points) }); err != nil {
 		return err
 	}
 	u.Count("points", points)
-	// where the player wins more at the same moment, its newer score is among those with more
+	// if the player wins more at the same moment, its newer score counts as a better one
 	err := u.Time("rank", func() error {
 		score, err := s.game.Rank(ctx, board, player)
 		if err == nil && (score.Score < points || score.Rank < 1 || score.Rank > int64(s.players)+1) {

@@ -16,9 +16,9 @@ func hitsScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
 		Name: "hits", Group: "hits", Users: 1000,
 		Title: "Count a hit of a page, by minute, hour, day and month",
-		Doc: `A user hits one of the pages of a site, some of which are hit much more often than others. With writer direct the hit is counted at once: 1 update
-of the page's day, 1 find of its total, 1 update of its month. With writer gather a process keeps hits in memory, and writes them together
-about once a second: the user waits for nothing.
+		Doc: `A user hits one of the pages of a site; some pages are hit much more often than others. With writer direct, the hit is counted at once: 1 update
+of the page's day, 1 find of its total, 1 update of its month. With writer gather, the process collects hits in memory, and writes them together
+about once a second: the user does not wait.
 
   hits.daily:   {_id: "20260501/site-1/page-7.html", metadata: {…}, daily: 21, hourly: {"14": 21}, minute: {"14": {"841": 3, …}}}
   hits.monthly: {_id: "202605/site-1/page-7.html", metadata: {…}, monthly: 21, daily: {"1": 21}}`,
@@ -32,7 +32,7 @@ about once a second: the user waits for nothing.
 	}}
 }
 
-// hitting is the scenario hits.
+// hitting implements the scenario hits.
 type hitting struct {
 	*hits.Counters
 	daily, monthly *mongo.Collection
@@ -111,7 +111,7 @@ func (s *hitting) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 	return out, nil
 }
 
-// Teardown implements scenario.Scenario: what was gathered is written.
+// Teardown implements scenario.Scenario. It writes the collected hits.
 func (s *hitting) Teardown(context.Context) error {
 	s.stop()
 	s.running.Wait()

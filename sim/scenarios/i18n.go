@@ -14,7 +14,7 @@ import (
 
 func i18nScenarios() []*scenario.Definition {
 	const doc = `: 1 findAndModify of the category, 1 update of all products that hold a copy of its names, 1 update that ends the
-change. In the end every copy says what its category says.
+change. In the end, every copy has the names of its category.
 
   categories: {_id: 1, names: {"l3": "17 in l3", …}, rev: NumberLong(2)}
   products:   {_id: 7, cost: 700, categories: [{_id: 1, names: {…}, rev: NumberLong(2)}]}`
@@ -38,7 +38,7 @@ change. In the end every copy says what its category says.
 	}
 }
 
-// translating are the scenarios of names in several languages.
+// translating implements the scenarios of package i18n.
 type translating struct {
 	still
 	*i18n.Texts
@@ -68,7 +68,7 @@ func localeOf(n int) string { return fmt.Sprint("l", n) }
 
 func translation(category, locale int) string { return fmt.Sprintf("%d in l%d", category, locale) }
 
-// text is a category as it is at the beginning.
+// text returns the initial state of a category.
 func (s *translating) text(category int) i18n.Text {
 	names := i18n.Names{localeOf(0): translation(category, 0)}
 	if s.remove {
@@ -139,7 +139,7 @@ func (s *translating) Check(ctx context.Context, t scenario.Tally) ([]patterns.V
 			if want := fmt.Sprintf("%d in %s", c.ID, locale); name != want {
 				detail := fmt.Sprintf("its name in %s is %q, not %q", locale, name, want)
 				out = append(out, patterns.Violation{
-					Rule:       "a name is that of its category and locale",
+					Rule:       "a name agrees with its category and locale",
 					Collection: s.categories.Name(), ID: c.ID, Detail: detail,
 				})
 			}

@@ -14,12 +14,12 @@ import (
 func identityScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
 		Name: "identity-signup", Group: "identity", Users: 300, Title: "Sign up with a name and an address, each of which only one user can have",
-		Doc: `Somebody signs up with a name, chosen at random from a number of them, and an e-mail address: both are claimed, or neither, and the user is made.
-Where the name belongs to another one, or somebody else is about to take it, that is no failure. Who has signed up logs in by the address.
+		Doc: `A user signs up with a name, chosen at random from a limited number, and an e-mail address: both are claimed, or neither, and the user is created. It
+is not a failure if the name belongs to another user, or another user is about to claim it. After signing up, the user logs in with the address.
 
   users:      {_id, joined: ISODate("…")}
   identities: {_id: "login:name17", kind: "name", value: "name17", user, at}, {_id: "login:user12@example.com", kind: "email", …}
-  claims:     {_id, user, ids: […], state: "open", deadline}, as long as somebody signs up`,
+  claims:     {_id, user, ids: […], state: "open", deadline}, while somebody signs up`,
 		Params: []scenario.Param{whole("numberOfNames",
 			"how many names there are to choose from", 100_000, 1, 1_000_000_000)},
 		New: func(env scenario.Env) (scenario.Scenario, error) {
@@ -31,7 +31,7 @@ Where the name belongs to another one, or somebody else is about to take it, tha
 	}}
 }
 
-// signups is the scenario identity-signup.
+// signups implements the scenario identity-signup.
 type signups struct {
 	still
 	identities *identity.Identities

@@ -16,9 +16,9 @@ import (
 func insertScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
 		Name: "insert", Group: "insert", Users: 2000,
-		Title: "Insert documents, and do nothing else",
-		Doc: `A user inserts documents of a person: a name, an age, a city, tags, a date, and text up to the size that is asked for. It is what a server
-does at least for anything that is stored; compare others with it.
+		Title: "Only insert documents",
+		Doc: `A user inserts documents of a person: a name, an age, a city, tags, a date, and text up to the given size. It is the least
+work of a server for any stored data; compare other scenarios with it.
 
   documents: {_id, user: 7, n: 0, name: "kvetuzba", age: 31, city: "qo", tags: ["…", "…"], born: ISODate("…"), text: "…", sum: 1234567}`,
 		Params: []scenario.Param{
@@ -37,7 +37,7 @@ does at least for anything that is stored; compare others with it.
 	}}
 }
 
-// insert is the scenario insert.
+// insert implements the scenario insert.
 type insert struct {
 	still
 	coll                 *mongo.Collection
@@ -72,10 +72,10 @@ func (s *insert) Run(ctx context.Context, u *scenario.User) error {
 	return nil
 }
 
-// rest is about how many bytes a document has without its text.
+// rest is the approximate size of a document without its text, in bytes.
 const rest = 210
 
-// document makes the i-th document of a user.
+// document returns the i-th document of a user.
 func (s *insert) document(u *scenario.User, i int) bson.D {
 	text := letters(u.Rand, max(0, s.size-rest))
 	return bson.D{

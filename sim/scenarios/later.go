@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// later is a clock that is ahead of another one: what is left to expire has expired by it.
+// later is a clock that is ahead of another one, so that pending data has expired.
 type later struct {
 	patterns.Clock
 	by time.Duration
@@ -20,11 +20,12 @@ type later struct {
 // Now implements patterns.Clock.
 func (c later) Now() time.Time { return c.Clock.Now().Add(c.by) }
 
-// maxRounds bounds how often settled looks again.
+// maxRounds bounds the rounds of settled.
 const maxRounds = 10
 
-// settled repairs what users have left, by clocks that are each a day further ahead, until there
-// is nothing more. What was given back to its user, who is gone, is so ended by the next round.
+// settled repairs unfinished work of the users until there is no more. Each round uses a clock that
+// is one day further ahead. A round may return things to users who are gone; the next round then
+// ends them.
 func settled(ctx context.Context, env patterns.Env,
 	repair func(ctx context.Context, env patterns.Env) (int64, error),
 ) error {
@@ -40,7 +41,7 @@ func settled(ctx context.Context, env patterns.Env,
 	return errors.New("scenarios: there is always more to repair")
 }
 
-// anyOf says whether an error is one of those that a user is meant to meet.
+// anyOf reports whether an error is one of the expected errors of a user.
 func anyOf(err error, expected ...error) bool {
 	for _, e := range expected {
 		if errors.Is(err, e) {
@@ -51,15 +52,15 @@ func anyOf(err error, expected ...error) bool {
 }
 
 const (
-	// sweepers is the number of users of which one looks for what others have left.
+	// sweepers is the number of users of which one repairs the unfinished work of others.
 	sweepers = 100
-	// sweepTime is how long it repairs at most. Without a limit sweepers that do not keep up with
-	// what is left would still repair when the run ends.
+	// sweepTime bounds this repair. Without a limit, sweepers that do not keep up would still be
+	// busy when the run ends.
 	sweepTime = 250 * time.Millisecond
 )
 
-// sweep repairs what others have left, for at most sweepTime. What is cut off in the middle is
-// left to the next sweeper, as if the process had ended there.
+// sweep repairs unfinished work of others, for at most sweepTime. It may stop in the middle, as if
+// the process had died; the next sweeper continues.
 func sweep(ctx context.Context, u *scenario.User, repair func(ctx context.Context) (int64, error)) error {
 	return u.Time("repair", func() error {
 		limited, cancel := context.WithTimeout(ctx, sweepTime)

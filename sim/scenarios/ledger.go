@@ -19,7 +19,7 @@ const ledgerDocuments = `
   accounts:  {_id: "account-3", currency: "USD", opening: …, balance: …, outgoing: …, incoming: …, floor: 0, ceiling: …, pending: […], fences: […]}
   transfers: {_id: "transfer-17", state: "done", run, moves: [{from: "account-3", to: "account-8", amount: 100, currency: "USD"}], legs: […], …}`
 
-// The steps at which a transfer can come to nothing.
+// The steps at which a transfer can fail.
 const (
 	stepFunds       = "funds"
 	stepDestination = "destination"
@@ -34,48 +34,48 @@ func ledgerScenarios() []*scenario.Definition {
 		return []scenario.Param{
 			whole("initialAccountSum", "the balance of each account at first, in cents",
 				1_000_000, 0, 1_000_000_000_000),
-			whole("transactionSize", "what a user transfers, in cents", 100, 1, 1_000_000_000),
+			whole("transactionSize", "amount of a transfer, in cents", 100, 1, 1_000_000_000),
 			whole("numberOfAccounts", "how many accounts there are", 1000, 2, 1_000_000),
-			choice("design", "whether accounts are changed one by one, or in a transaction of the server", "twophase", "transaction"),
+			choice("design", "whether accounts are changed one after the other, or in a transaction of the server", "twophase", "transaction"),
 		}
 	}
 	return []*scenario.Definition{{
 		Name: "transfer", Aliases: []string{"account_transaction_successful"}, Group: "ledger", Users: 1000,
 		Title: "Transfer money between two accounts",
-		Doc: `A user transfers an amount from one account to another, both chosen at random. Who has not enough is refused, which is no failure. The sum of
-all accounts stays the same.` + ledgerDocuments,
+		Doc: `A user transfers an amount from one account to another, both chosen at random. A transfer without enough money is refused, which is not a failure. The sum
+of all accounts stays the same.` + ledgerDocuments,
 		Params: shared(), New: newTransfers,
 	}, {
 		Name: "transfer-failure", Group: "ledger", Users: 1000, Leaves: true,
-		Title: "Begin transfers that come to nothing",
-		Doc: `A user begins a transfer between two accounts chosen at random, which does not come to its end, by the parameter step:
+		Title: "Begin transfers that do not complete",
+		Doc: `A user begins a transfer between two accounts chosen at random. The transfer does not complete, for the reason that the parameter step gives:
 
-  funds        the account has not enough: the transfer is refused
-  destination  there is no such account to transfer to: the transfer is refused
-  cancel       the amount is held, and given back
-  store        the user is gone when the transfer is stored
-  reserve      the user is gone when the amounts are reserved
-  anywhere     the user is gone at a moment at random
+    funds        the account does not have enough money: the transfer is refused
+  destination  the other account does not exist: the transfer is refused
+  cancel       the amount is reserved, and returned
+  store        the user disappears when the transfer is stored
+  reserve      the user disappears when the amounts are reserved
+  anywhere     the user disappears at a random moment
 
-What the last three leave is ended by Repair: one user of 100 looks for it. In the end nothing is under way, and the sum of all accounts is the same.
-With design transaction a user who is gone anywhere can leave a transaction that the server ends after a minute; until then others wait for its accounts.` +
+Repair finishes the transfers that the last three leave: one user of 100 calls it. In the end, no transfer is pending, and the sum of all accounts is the
+same. With design transaction and step anywhere, a user can leave a transaction that the server ends after a minute; until then, others wait for its accounts.` +
 			ledgerDocuments,
 		Params: append(shared(),
 			choice("step", "where the transfer ends", stepReserve, stepStore, stepAnywhere,
 				stepFunds, stepDestination, stepCancel),
 			scenario.Param{
-				Name: "timeout", Doc: "how long a transfer is under way before others end it",
+				Name: "timeout", Doc: "how long a transfer is pending before others end it",
 				Default: time.Second, Min: 0.001, Max: 3600,
 			},
 			scenario.Param{
-				Name: "patience", Doc: "of step anywhere: a user is gone after less than this",
+				Name: "patience", Doc: "of step anywhere: a user disappears within this time",
 				Default: 5 * time.Millisecond, Min: 0.0001, Max: 3600,
 			},
 		), New: newTransfers,
 	}}
 }
 
-// transfers is the scenarios of package ledger.
+// transfers implements the scenarios of package ledger.
 type transfers struct {
 	still
 	cfg      ledger.Config
@@ -148,13 +148,13 @@ func (s *transfers) Run(ctx context.Context, u *scenario.User) error {
 	return s.fail(ctx, u, id, move)
 }
 
-// outcome counts what became of a transfer that was not interrupted.
+// outcome counts the outcome of a transfer that was not interrupted.
 func (s *transfers) outcome(u *scenario.User, err error) error {
 	if anyOf(err, ledger.ErrInsufficientFunds, ledger.ErrNoAccount) {
 		u.Count("refused", 1)
 		return nil
 	}
-	if s.step != "" && anyOf(err, ledger.ErrInterrupted) { // it took so long that others have ended it
+	if s.step != "" && anyOf(err, ledger.ErrInterrupted) { // it took so long that another user has ended it
 		u.Count("interrupted", 1)
 		return nil
 	}
@@ -164,7 +164,7 @@ func (s *transfers) outcome(u *scenario.User, err error) error {
 	return err
 }
 
-// fail begins a transfer that comes to nothing at the configured step.
+// fail begins a transfer that fails at the configured step.
 func (s *transfers) fail(ctx context.Context, u *scenario.User, id string, move ledger.Move) error {
 	switch s.step {
 	case stepFunds:
@@ -187,7 +187,7 @@ func (s *transfers) fail(ctx context.Context, u *scenario.User, id string, move 
 	return s.outcome(u, err)
 }
 
-// interrupt executes a transfer whose user is gone before it ends.
+// interrupt executes a transfer whose user disappears before it ends.
 func (s *transfers) interrupt(ctx context.Context, u *scenario.User, id string, move ledger.Move) error {
 	alive, die := context.WithCancel(ctx)
 	defer die()
@@ -218,14 +218,14 @@ func (s *transfers) interrupt(ctx context.Context, u *scenario.User, id string, 
 	return s.outcome(u, err)
 }
 
-// The ledger looks at the clock when it makes a transfer, when it has stored it, and when the
-// amounts are reserved and the transfer is about to be committed.
+// The ledger reads the clock when it creates a transfer, when it has stored the transfer, and when
+// the amounts are reserved, before it commits.
 const (
 	looksStored   = 2
 	looksReserved = 3
 )
 
-// fuse is a clock by which a process dies when it looks at it for the last time.
+// fuse is a clock that makes the user disappear at its last reading.
 type fuse struct {
 	patterns.Clock
 	left int32
@@ -242,7 +242,7 @@ func (f *fuse) Now() time.Time {
 
 // Check implements scenario.Scenario.
 func (s *transfers) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
-	out, err := s.ledger.Check(ctx) // it holds before what is left is repaired, too
+	out, err := s.ledger.Check(ctx) // it also holds before the repair
 	if err != nil {
 		return nil, err
 	}

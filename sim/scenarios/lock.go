@@ -20,9 +20,9 @@ func lockScenarios() []*scenario.Definition {
 		{
 			Name: "lock", Group: "lock", Users: 300,
 			Title: "Change a document under a lock, by reading and writing it",
-			Doc: `A user acquires the lock of a document (step "acquire": 1 findAndModify, again while another one holds it), reads a number, writes the next one on the
-condition that no later holder has written (step "change"), and releases the lock: 4 commands. Who does not get the lock within the patience
-goes away, and is counted as "held". No change may be lost. Compare lock-tally and lock-lines, which do without a lock.
+			Doc: `A user acquires the lock of a document (step "acquire": 1 findAndModify, repeated while another user holds it), reads a number, writes the next one if
+no later holder has written (step "change"), and releases the lock: 4 commands. A user that does not get the lock within the patience gives up, and is
+counted as "held". No change may be lost. Compare lock-tally and lock-lines, which need no lock.
 
   locks:     {_id: "counter-7", owner: "8f14…", token: NumberLong(7), expires: ISODate("…")}
   protected: {_id: "counter-7", n: NumberLong(7), fence: NumberLong(7)}`,
@@ -43,7 +43,7 @@ goes away, and is counted as "held". No change may be lost. Compare lock-tally a
 		{
 			Name: "lock-tally", Group: "lock", Users: 300,
 			Title: "Change a document with its sums, by an update that computes them",
-			Doc: `A user adds to one of the kinds that a document counts, or takes from it: 1 findAndModify with a pipeline, which also computes the sums. Where nothing
+			Doc: `A user adds to one of the kinds that a document counts, or takes from it: 1 findAndModify with a pipeline, which also computes the sums. If nothing
 is left to take, the user is refused, and counted as "refused".
 
   tallies: {_id: "counter-7", counts: {kind-3: NumberLong(3)}, total: NumberLong(3), kinds: 1}`,
@@ -53,7 +53,7 @@ is left to take, the user is refused, and counted as "refused".
 		{
 			Name: "lock-lines", Group: "lock", Users: 300,
 			Title: "Change a line of a document with its sum, by an update with a condition",
-			Doc: `A user adds to one of the lines of a document: 1 update that takes for granted that there is the line, and another one that adds it where there is not.
+			Doc: `A user adds to one of the lines of a document: 1 update for an existing line, and if the line does not exist, another one that adds it.
 
   lines: {_id: "counter-7", items: [{sku: "kind-3", qty: NumberLong(3)}], total: NumberLong(3)}`,
 			Params: []scenario.Param{
@@ -74,7 +74,7 @@ is left to take, the user is refused, and counted as "refused".
 
 func counterOf(n int) string { return fmt.Sprint("counter-", n) }
 
-// locking is the scenario lock.
+// locking implements the scenario lock.
 type locking struct {
 	still
 	*lock.Locks
@@ -128,8 +128,8 @@ func (s *locking) Run(ctx context.Context, u *scenario.User) error {
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }
 
-// acquire tries to acquire a lock until the patience ends. It waits longer each time: many who try
-// again at a steady pace would keep the holders themselves from coming to an end.
+// acquire tries to acquire a lock until the patience ends. It waits longer each time, because many
+// users that retry at a steady pace would slow down the holders.
 func (s *locking) acquire(ctx context.Context, u *scenario.User, name string) (*lock.Lease, error) {
 	end := u.Now().Add(s.patience)
 	for wait := s.pace; ; wait *= 2 {
@@ -143,8 +143,8 @@ func (s *locking) acquire(ctx context.Context, u *scenario.User, name string) (*
 	}
 }
 
-// change reads a number and writes the next one. Without the lock, two that do so at once would
-// lose one of their changes.
+// change reads a number and writes the next one. Without the lock, one of two concurrent changes
+// would be lost.
 func (s *locking) change(ctx context.Context, lease *lock.Lease, name string) error {
 	c := counter{}
 	if err := s.protected.FindOne(ctx, bson.D{{"_id", name}}).Decode(&c); err != nil {
@@ -172,7 +172,7 @@ func (s *locking) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 	return append(out, counted("no change is lost", s.protected.Name(), n, t.Counts["changed"], unsure(t, 1))...), err
 }
 
-// tallying is the scenario lock-tally.
+// tallying implements the scenario lock-tally.
 type tallying struct {
 	still
 	*lock.Tallies
@@ -192,7 +192,7 @@ func newTallying(env scenario.Env) (scenario.Scenario, error) {
 // Setup implements scenario.Scenario.
 func (s *tallying) Setup(context.Context) error { return nil }
 
-// mostOfTally is how much a user adds or takes at most.
+// mostOfTally is the largest number that a user adds or takes.
 const mostOfTally = 3
 
 // Run implements scenario.Scenario.
@@ -223,7 +223,7 @@ func (s *tallying) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viol
 	return append(out, counted("what was added is counted", s.coll.Name(), n, t.Counts["added"]-open, 2*open)...), err
 }
 
-// lining is the scenario lock-lines.
+// lining implements the scenario lock-lines.
 type lining struct {
 	still
 	*lock.Lines

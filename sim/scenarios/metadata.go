@@ -15,9 +15,9 @@ import (
 func metadataScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
 		Name: "metadata-find", Aliases: []string{"metadata"}, Group: "metadata", Users: 1000,
-		Title: "Find objects by attributes that nobody has foreseen",
+		Title: "Find objects by attributes that were not planned",
 		Doc: `A user finds the objects of a group that were taken by one of two makes of camera: 1 find with two conditions on attributes. The number of
-objects in an answer is compared with what it must be.
+objects in an answer is checked.
 
   objects: {_id: 7, metadata: [{key: "group", value: 7}, {key: "make", value: "make-1"}, …]}    with design array
   objects: {_id: 7, metadata: {group: 7, make: "make-1", …}}                                      with design wildcard`,
@@ -43,7 +43,7 @@ objects in an answer is compared with what it must be.
 	}}
 }
 
-// finding is the scenario metadata-find.
+// finding implements the scenario metadata-find.
 type finding struct {
 	still
 	*metadata.Store
@@ -52,7 +52,7 @@ type finding struct {
 	design                     metadata.Design
 }
 
-// makes is how many makes of cameras there are.
+// makes is the number of camera makes.
 const makes = 2
 
 // object returns the attributes of the i-th object.
@@ -105,7 +105,7 @@ func (s *finding) Run(ctx context.Context, u *scenario.User) error {
 	return nil
 }
 
-// members is how many objects of a group are of a make.
+// members returns how many objects of a group have a make.
 func (s *finding) members(group, brand int) (n int) {
 	for i := group * s.group; i < min((group+1)*s.group, s.objects); i++ {
 		if i%makes == brand {

@@ -15,8 +15,8 @@ import (
 func pagingScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
 		Name: "paging-walk", Group: "paging", Users: 300, Title: "Walk through the pages of a thread, from one end to the other",
-		Doc: `A user reads the pages of a thread chosen at random, the newest first, each from the cursor of the one before, which has been text in between.
-All documents of the thread must be seen once, and in order; many have the same date.
+		Doc: `A user reads the pages of a thread chosen at random, the newest first. Each page starts at the cursor of the preceding page, which was converted to text
+and back. The user must see all documents of the thread once, and in order; many have the same date.
 
   entries: {_id: 1007, thread: 7, date: ISODate("…"), text: "…"}`,
 		Params: []scenario.Param{
@@ -34,14 +34,14 @@ All documents of the thread must be seen once, and in order; many have the same 
 	}}
 }
 
-// walkers is the scenario paging-walk.
+// walkers implements the scenario paging-walk.
 type walkers struct {
 	still
 	env                    scenario.Env
 	threads, entries, size int
 }
 
-// entry is what the pages show.
+// entry is a document on the pages.
 type entry struct {
 	ID   int       `bson:"_id"`
 	Date time.Time `bson:"date"`
@@ -109,7 +109,7 @@ func (s *walkers) Run(ctx context.Context, u *scenario.User) error {
 	return nil
 }
 
-// next reads the page behind one, the first behind none.
+// next reads the page after a page, or the first page.
 func (s *walkers) next(ctx context.Context, p *paging.Pager[entry],
 	page *paging.Page[entry],
 ) (*paging.Page[entry], error) {

@@ -15,8 +15,8 @@ import (
 func plainScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
 		Name: "hits-plain", Group: "hits", Users: 1000, Title: "Count a hit of a page in one number",
-		Doc: `A user hits one of the pages of a site, as in hits, and nothing but the number of all hits of that page is kept: 1 update with upsert. It is what the
-other counters are compared with.
+		Doc: `A user hits one of the pages of a site, as in hits. Only the total number of hits of that page is stored: 1 update with upsert. Compare the other counters
+with it.
 
   counters: {_id: "/page-7.html", n: NumberLong(21)}`,
 		Params: []scenario.Param{whole("pages", "how many pages the site has", 1000, 1, 10_000_000)},
@@ -26,7 +26,7 @@ other counters are compared with.
 	}}
 }
 
-// plain is the scenario hits-plain.
+// plain implements the scenario hits-plain.
 type plain struct {
 	still
 	coll  *mongo.Collection
@@ -36,8 +36,8 @@ type plain struct {
 // Setup implements scenario.Scenario.
 func (s *plain) Setup(context.Context) error { return nil }
 
-// Run implements scenario.Scenario. Of two who make the same counter at once, one is refused, and
-// then finds it.
+// Run implements scenario.Scenario. If two users create the same counter at the same time, one is
+// refused, and then finds it.
 func (s *plain) Run(ctx context.Context, u *scenario.User) error {
 	page := bson.D{{"_id", fmt.Sprintf("/page-%d.html", popular(u.Rand, s.pages))}}
 	one := bson.D{{"$inc", bson.D{{"n", int64(1)}}}}

@@ -14,20 +14,20 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// queueDoc says what the documents of all queue scenarios are.
+// queueDoc describes the documents of all queue scenarios.
 const queueDoc = `
 
   jobs: {_id: "6632…", kind: "sim", state: "open", priority: 7, at: ISODate("…"), payload: {by: 17, text: "…"}, …}
 
-There are the indexes of both orders, so that readers by time and by priority may run beside the same publishers.`
+The queue has the indexes of both orders, so readers by time and by priority can run with the same publishers.`
 
 func queueScenarios() []*scenario.Definition {
 	params := func(more ...scenario.Param) []scenario.Param {
 		return append([]scenario.Param{
 			whole("priorityRange", "jobs have a priority from 0 to one less", 10, 1, 1000),
 			whole("payloadSize", "how many bytes of text a job has", 128, 0, 1<<20),
-			whole("jobs", "how many jobs are there at the beginning", 0, 0, 1_000_000),
-			whole("spread", "over how many collections the jobs are spread", 1, 1, 64),
+			whole("jobs", "how many jobs the queue has at the beginning", 0, 0, 1_000_000),
+			whole("spread", "how many collections hold the jobs", 1, 1, 64),
 		}, more...)
 	}
 	fetch := func(name, alias, how string, order queue.Order) *scenario.Definition {
@@ -35,8 +35,8 @@ func queueScenarios() []*scenario.Definition {
 			Name: name, Aliases: []string{alias}, Group: "queue", Users: 300,
 			Companion: []string{"queue-publish"}, Params: params(),
 			Title: "Take a job from a queue by " + how + ", and end it",
-			Doc: "A reader takes the first job by " + how + ` (step "take": 1 findAndModify) and ends it (step "done": 1 update). An empty queue is no
-error: the reader goes away, and is counted as "empty".` + queueDoc,
+			Doc: "A reader takes the first job by " + how + ` (step "take": 1 findAndModify) and ends it (step "done": 1 update). An empty queue is not
+an error: the reader gives up, and is counted as "empty".` + queueDoc,
 			New: func(env scenario.Env) (scenario.Scenario, error) { return newFetch(env, name, order) },
 		}
 	}
@@ -56,9 +56,9 @@ error: the reader goes away, and is counted as "empty".` + queueDoc,
 		{
 			Name: "queue-work", Group: "queue", Users: 8, Resident: true, Companion: []string{"queue-publish"},
 			Title: "Work on the jobs of a queue as long as the run lasts",
-			Doc: `A worker takes one job after the other for a lease, which it extends while it works, works for a while, and ends it. Some attempts may fail: the
-job is tried again. Without jobs a worker waits until a change stream, or a look once in a while, tells it of one. The step "waited" is the
-time from a job's putting to the beginning of its work.` + queueDoc,
+			Doc: `A worker takes one job after the other. It extends the lease of the job while it works, and then ends the job. Some attempts may fail: the job is
+tried again. Without jobs, a worker waits until a change stream or an occasional check finds one. The step "waited" is the time from adding a job
+to the start of its work.` + queueDoc,
 			Params: params(
 				choice("order", "which job is taken first", "fifo", "priority"),
 				scenario.Param{Name: "work", Doc: "how long a job takes", Default: time.Duration(0), Max: 3600},
@@ -73,7 +73,7 @@ time from a job's putting to the beginning of its work.` + queueDoc,
 	}
 }
 
-// jobs is what the scenarios of a queue have in common.
+// jobs is the common part of the queue scenarios.
 type jobs struct {
 	still
 	*queue.Queue
@@ -125,7 +125,7 @@ func (j *jobs) Setup(ctx context.Context) error {
 	return nil
 }
 
-// lanes are the collections of the jobs.
+// lanes returns the collections of the jobs.
 func (j *jobs) lanes() []*mongo.Collection {
 	var out []*mongo.Collection
 	for _, ix := range j.Indexes() {
@@ -148,7 +148,7 @@ func (j *jobs) count(ctx context.Context, filter bson.D) (n int64, err error) {
 	return n, nil
 }
 
-// publish is the scenario queue-publish.
+// publish implements the scenario queue-publish.
 type publish struct{ *jobs }
 
 // Run implements scenario.Scenario.
@@ -174,7 +174,7 @@ func (s *publish) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		t.Together["published"], unsure(t, 1))...), err
 }
 
-// fetch is a scenario of readers who take one job each.
+// fetch implements the scenarios of readers who each take one job.
 type fetch struct {
 	*jobs
 	name string
@@ -185,7 +185,7 @@ func newFetch(env scenario.Env, name string, order queue.Order) (scenario.Scenar
 	return &fetch{j, name}, err
 }
 
-// ending is the result of a job: who has done it.
+// ending is the result of a job: the user who has done it.
 type ending struct {
 	Scenario string `bson:"scenario"`
 	User     int64  `bson:"user"`
@@ -249,7 +249,7 @@ func (s *fetch) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violati
 		t.Counts["fetched"], unsure(t, 1))...), nil
 }
 
-// work is the scenario queue-work.
+// work implements the scenario queue-work.
 type work struct {
 	*jobs
 	takes   time.Duration
@@ -293,11 +293,11 @@ func (s *work) Run(ctx context.Context, u *scenario.User) error {
 	return err
 }
 
-// Check implements scenario.Scenario. A job whose lease has ended in the middle is worked on twice,
-// and done once.
+// Check implements scenario.Scenario. A job whose lease has expired during the work is worked on
+// twice, but done once.
 func (s *work) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	out, err := s.Queue.Check(ctx)
-	if err != nil || len(out) > 0 { // such jobs may not even be read
+	if err != nil || len(out) > 0 { // reading would fail on such jobs
 		return out, err
 	}
 	var done, again int64

@@ -14,9 +14,9 @@ import (
 func relationScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
 		Name: "relation-load", Group: "relation", Users: 500,
-		Title: "Read what many documents refer to, with few queries",
-		Doc: `A user reads the books of an author chosen at random, the authors of all these books by one query, and all that each of those has written by
-another one, and finds each where it should be. One user of twenty links an author and a book, or separates them again.
+		Title: "Read the documents that many documents refer to, with few queries",
+		Doc: `A user reads the books of an author chosen at random, the authors of all these books in one query, and all books of these authors in another. Each
+must be in the right place. One user of twenty links an author and a book, or separates them again.
 
   authors: {_id: 7, name: "Author 7", books: [7, 8, 9]}
   books:   {_id: 9, title: "Book 9", authors: [7, 8, 9]}`,
@@ -34,7 +34,7 @@ another one, and finds each where it should be. One user of twenty links an auth
 	}}
 }
 
-// library is the scenario relation-load.
+// library implements the scenario relation-load.
 type library struct {
 	still
 	relations     *relation.Relations
@@ -54,8 +54,8 @@ type book struct {
 	Authors []int  `bson:"authors"`
 }
 
-// Setup implements scenario.Scenario. An author has written the book of the same number, and those
-// behind it.
+// Setup implements scenario.Scenario. An author has written the book with the same number, and the
+// following books.
 func (s *library) Setup(ctx context.Context) error {
 	if err := s.relations.EnsureIndexes(ctx); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *library) Run(ctx context.Context, u *scenario.User) error {
 		return err
 	}
 	if _, there := authors[id]; !there {
-		return fmt.Errorf("author %d is not among those of its books", id)
+		return fmt.Errorf("author %d is not among the authors of its books", id)
 	}
 	var of map[int][]book
 	err = u.Time("their books", func() (err error) {
@@ -117,9 +117,9 @@ func (s *library) Run(ctx context.Context, u *scenario.User) error {
 	return err
 }
 
-// change links an author and a book that has others, and separates them again.
+// change links an author and a book of other authors, and separates them again.
 func (s *library) change(ctx context.Context, u *scenario.User, id int) error {
-	other := (id + s.each + u.Rand.IntN(s.authors-2*s.each+1)) % s.authors // none of its own
+	other := (id + s.each + u.Rand.IntN(s.authors-2*s.each+1)) % s.authors // not a book of this author
 	if err := u.Time("link", func() error { return s.relations.Link(ctx, id, other) }); err != nil {
 		return err
 	}

@@ -19,10 +19,10 @@ func rollupScenarios() []*scenario.Definition {
   stats.hourly: {_id: {u: "user-7", d: ISODate("…")}, value: {total: 30, count: 2, mean: 15.0, ts: ISODate("…")}}
   stats.daily, stats.weekly, stats.monthly, stats.yearly: likewise`
 	params := []scenario.Param{
-		whole("keys", "how many users events are of", 1000, 1, 1_000_000),
-		whole("days", "how many days back events happened at most", 1, 1, 366),
+		whole("keys", "how many users the events belong to", 1000, 1, 1_000_000),
+		whole("days", "age of the oldest events in days", 1, 1, 366),
 		whole("batch", "how many events are recorded together", 1, 1, 10_000),
-		{Name: "settle", Doc: "how long after its time of arrival an event may not be seen yet", Default: 500 * time.Millisecond, Min: 0.001, Max: 60},
+		{Name: "settle", Doc: "how long after its arrival time an event may still be invisible", Default: 500 * time.Millisecond, Min: 0.001, Max: 60},
 		{
 			Name: "interval", Doc: "the time between two updates of the sums",
 			Default: time.Second, Min: 0.001, Max: 3600,
@@ -32,22 +32,22 @@ func rollupScenarios() []*scenario.Definition {
 		{
 			Name: "rollup", Group: "rollup", Users: 1000, Params: params,
 			Title: "Record an event, to be summed up later",
-			Doc: `A user records events that happened some time ago: 1 insert. When the run is over all are summed up, and every event must be in the sums of its
-hour, day, week, month and year, once.` + doc,
+			Doc: `A user records events that happened some time ago: 1 insert. After the run all events are summed up, and every event must be in the sums of its
+hour, day, week, month and year exactly once.` + doc,
 			New: func(env scenario.Env) (scenario.Scenario, error) { return newRollup(env, false) },
 		},
 		{
 			Name: "rollup-update", Group: "rollup", Users: 1, Resident: true,
 			Companion: []string{"rollup"}, Params: params,
-			Title: "Sum up what has arrived as long as the run lasts",
-			Doc: `A process sums up again and again what has arrived since the last time: for each hour, day, week, month and year in which something has changed 1
-aggregate with $merge (step "update").` + doc,
+			Title: "Sum up new events during the whole run",
+			Doc: `A process repeatedly sums up the events that have arrived since the last time: 1 aggregate with $merge for each changed hour, day, week, month and
+year (step "update").` + doc,
 			New: func(env scenario.Env) (scenario.Scenario, error) { return newRollup(env, true) },
 		},
 	}
 }
 
-// summing are the scenarios of sums by time.
+// summing implements the scenarios of package rollup.
 type summing struct {
 	still
 	*rollup.Rollup
@@ -98,7 +98,7 @@ func (s *summing) Run(ctx context.Context, u *scenario.User) error {
 	return nil
 }
 
-// keepUpdating is the scenario rollup-update.
+// keepUpdating is the user of the scenario rollup-update.
 func (s *summing) keepUpdating(ctx context.Context, u *scenario.User) error {
 	for {
 		err := u.Time("update", func() error {
@@ -132,7 +132,8 @@ func (s *summing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		return nil, err
 	}
 	sum, err := sumOf(ctx, s.yearly, "$value.total")
-	if err != nil || s.update && t.Together["recorded"] == 0 { // nobody beside it says how much it must be
+	// without a scenario that records events, the right sum is unknown
+	if err != nil || s.update && t.Together["recorded"] == 0 {
 		return out, err
 	}
 	return append(out, counted("every event is summed up once", s.yearly.Name(), sum, t.Together["recorded"],

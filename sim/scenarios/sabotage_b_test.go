@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// counts is a sink that keeps what is counted.
+// counts is a sink that stores the counts.
 type counts struct {
 	mu sync.Mutex
 	of map[string]int64
@@ -31,7 +31,7 @@ func (c *counts) Count(name string, n int64) {
 	c.of[name] += n
 }
 
-// played is a scenario whose users have been there.
+// played is a scenario after its users have run.
 type played struct {
 	db    *mongo.Database
 	s     scenario.Scenario
@@ -91,7 +91,7 @@ func play(t *testing.T, name string, given map[string]any, users int) *played {
 	return p
 }
 
-// sabotage is a scenario, and a write behind its back that its Check must see.
+// sabotage is a scenario, and a write outside of it that its Check must detect.
 type sabotage struct {
 	name, scenario string
 	params         map[string]any
@@ -112,8 +112,8 @@ func small(params ...any) map[string]any {
 	return out
 }
 
-// TestSabotage damages a document behind a scenario's back: its Check, which has found nothing
-// before, says so.
+// TestSabotage damages a document after a run. The Check, which found nothing before, must detect
+// it.
 func TestSabotage(t *testing.T) {
 	t.Parallel()
 	for _, c := range sabotages() {
@@ -326,8 +326,8 @@ func sabotages() []sabotage {
 	}
 }
 
-// TestInterruptedTransfers looks at what interrupted users leave: a transfer that is stored, and
-// reserves nothing yet; one whose amounts are reserved.
+// TestInterruptedTransfers: interrupted users leave a transfer that is stored but has reserved
+// nothing yet, or one whose amounts are reserved.
 func TestInterruptedTransfers(t *testing.T) {
 	t.Parallel()
 	for step, reserved := range map[string]int64{"store": 0, "reserve": 10} {

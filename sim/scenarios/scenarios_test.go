@@ -23,7 +23,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenarios"
 )
 
-// few are the values of parameters in tests, where a scenario has them.
+// few holds the values of parameters in tests, for scenarios that have them.
 var few = map[string]any{
 	"documentSize": 300, "jobs": 3, "topics": 2, "numberOfObjects": 50, "depth": 3, "width": 3,
 	"level": 2, "numberOfProducts": 40,
@@ -37,15 +37,15 @@ var few = map[string]any{
 	"numberOfDocuments": 20, "numberOfGenres": 5,
 }
 
-// damage breaks something that a scenario's Check must notice.
+// damage breaks an invariant that a scenario's Check must notice.
 type damage struct {
-	// rule is a part of the rule that is then broken.
+	// rule is a part of the broken rule.
 	rule  string
 	apply func(ctx context.Context, db *mongo.Database) error
 }
 
-// sabotaged is a scenario whose Check, when it has found nothing, finds out what the next one finds
-// behind each damage.
+// sabotaged is a scenario with damages. If its Check finds nothing, it runs the Check again after
+// each damage.
 type sabotaged struct {
 	scenario.Scenario
 	db      *mongo.Database
@@ -76,7 +76,7 @@ func (s *sabotaged) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vio
 	return out, nil
 }
 
-// with returns the scenarios, of which one is sabotaged.
+// with returns the scenarios, with one of them sabotaged.
 func with(t *testing.T, name string, damages []damage) scenario.Set {
 	t.Helper()
 	all := scenarios.All()
@@ -98,7 +98,7 @@ func with(t *testing.T, name string, damages []damage) scenario.Set {
 	return set
 }
 
-// entry is a scenario with a small load.
+// entry returns a scenario with a small load.
 func entry(d *scenario.Definition, params map[string]any) engine.Entry {
 	given := map[string]any{}
 	for _, p := range d.Params {
@@ -145,12 +145,12 @@ func run(t *testing.T, set scenario.Set, name string, params map[string]any) *re
 	return r
 }
 
-// gate lets some runs go at a time: they wait most of the time, and so more than there are
-// processors.
+// gate bounds the concurrent runs. There are more of them than processors, because they mostly
+// wait.
 var gate = make(chan struct{}, 8)
 
-// TestAll runs every scenario with its companions; its Check finds nothing, and then what was
-// damaged.
+// TestAll runs every scenario with its companions. Its Check must find nothing first, and then each
+// damage.
 func TestAll(t *testing.T) {
 	t.Parallel()
 	damages := damages()
@@ -215,8 +215,8 @@ func TestVariants(t *testing.T) {
 	wg.Wait()
 }
 
-// TestInterrupted ends runs in their middle, at whatever moment that is: what users leave half done
-// is no violation.
+// TestInterrupted interrupts runs at random moments. Unfinished work of users must not count as a
+// violation.
 func TestInterrupted(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -240,7 +240,7 @@ func TestInterrupted(t *testing.T) {
 	wg.Wait()
 }
 
-// interrupt runs a scenario and ends it when some of its users have come to their end.
+// interrupt runs a scenario and ends it when some of its users have ended.
 func interrupt(t *testing.T, all scenario.Set, d *scenario.Definition) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -288,7 +288,7 @@ func set(field string, value any) bson.D {
 
 func where(field string, value any) bson.D { return bson.D{{field, value}} }
 
-// TestTexts looks at what people read of the scenarios.
+// TestTexts checks the texts of the scenarios.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	damaged := map[string]bool{}

@@ -13,15 +13,16 @@ import (
 
 func schemaScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
-		Name: "schema-read", Group: "schema", Users: 1000, Title: "Read documents of an old form, and migrate those that are changed",
-		Doc: `A user reads a document chosen at random in the form that the program knows, whatever form it is stored in. One user of ten changes it, which
-migrates it. Nothing may be lost on the way.
+		Name: "schema-read", Group: "schema", Users: 1000,
+		Title: "Read documents of an old schema, and migrate changed ones",
+		Doc: `A user reads a document chosen at random in the program's current schema, whatever schema it is stored in. One user of ten changes the document, which
+migrates it. No data may be lost.
 
   version 0  {_id: 7, fullname: "Member 7", visits: 0}
   version 2  {_id: 7, name: "Member 7", visits: 3, tags: [], schema: 2}`,
 		Params: []scenario.Param{
 			whole("numberOfDocuments", "how many documents there are", 2000, 1, 1_000_000),
-			{Name: "old", Doc: "how many of them have the old form at first, of one", Default: 1.0, Min: 0, Max: 1},
+			{Name: "old", Doc: "which part of them has the old schema at first, from 0 to 1", Default: 1.0, Min: 0, Max: 1},
 		},
 		New: func(env scenario.Env) (scenario.Scenario, error) {
 			s := &migrants{env: env, documents: env.Params.Int("numberOfDocuments")}
@@ -34,7 +35,7 @@ migrates it. Nothing may be lost on the way.
 	}}
 }
 
-// migrants is the scenario schema-read.
+// migrants implements the scenario schema-read.
 type migrants struct {
 	still
 	schema    *schema.Schema
@@ -64,7 +65,7 @@ func (s *migrants) Setup(ctx context.Context) error {
 	})
 }
 
-// visitor is a document in its current form.
+// visitor is a document of the current schema.
 type visitor struct {
 	ID     int      `bson:"_id"`
 	Name   string   `bson:"name"`

@@ -28,11 +28,11 @@ func seatingScenarios() []*scenario.Definition {
 			whole("rows", "how many rows a theater has", rows, 1, 200),
 			whole("seats", "how many seats a row has", seats, 1, 100),
 			whole("numberOfSessions", "how many sessions there are, in all theaters together", sessions, 1, 100_000),
-			whole("numberOfTickets", "how many seats next to each other a user wants", 5, 1, 50),
+			whole("numberOfTickets", "how many adjacent seats a user wants", 5, 1, 50),
 		}
 	}
 	hold := scenario.Param{
-		Name: "holdTime", Doc: "when a cart expires that is left",
+		Name: "holdTime", Doc: "when an abandoned cart expires",
 		Default: 5 * time.Second, Min: 0.001, Max: 86400,
 	}
 	define := func(name, title, doc string, mode theaterMode, params []scenario.Param) *scenario.Definition {
@@ -43,21 +43,21 @@ func seatingScenarios() []*scenario.Definition {
 		}
 	}
 	success := define("theater", "Buy seats that nobody else wants",
-		`A user holds seats next to each other in a session, all or none, and buys them. Which ones follows from the user's number, so that no two
-want the same until the house is sold out; who comes later is refused, and gives up.`, theaterSuccess, house(100, 100, 30, 100))
+		`A user holds adjacent seats in a session, all or none, and buys them. The user's number selects the seats, so no two users want the same until the
+house is sold out. Later users are refused, and give up.`, theaterSuccess, house(100, 100, 30, 100))
 	success.Aliases = []string{"theater_reservation_successful"}
 	return []*scenario.Definition{
 		success,
 		define("theater-failure", "Want seats that others want, too",
-			`A user holds seats at random in a few small houses, and buys them. Where one of them is taken, the user is refused, and gives up, which
-is no failure: no seat may be sold twice, and none be lost.`, theaterFailure, house(10, 20, 20, 10)),
+			`A user holds random seats in a few small houses, and buys them. If one of them is taken, the user is refused, and gives up, which is not a failure. No
+seat may be sold twice or lost.`, theaterFailure, house(10, 20, 20, 10)),
 		define("theater-expiry", "Hold seats, and leave",
-			`A user holds the best seats of a session, and leaves. The cart expires; one user of 100 looks for carts whose time is over, and frees
-their seats. In the end all seats are free again.`, theaterExpiry, append(house(100, 100, 30, 100), hold)),
+			`A user holds the best seats of a session, and leaves. The cart expires. One user of 100 looks for expired carts, and frees their seats. In the end all
+seats are free again.`, theaterExpiry, append(house(100, 100, 30, 100), hold)),
 	}
 }
 
-// theaterMode is what users of a theater do.
+// theaterMode selects the actions of the users of a theater.
 type theaterMode int
 
 const (
@@ -66,7 +66,7 @@ const (
 	theaterExpiry
 )
 
-// theater is the scenarios of package seating.
+// theater implements the scenarios of package seating.
 type theater struct {
 	still
 	mode                                      theaterMode
@@ -93,7 +93,7 @@ func newTheater(env scenario.Env, mode theaterMode) (scenario.Scenario, error) {
 	return s, err
 }
 
-// seatPrice is what a seat costs.
+// seatPrice is the price of a seat.
 const seatPrice = 1000
 
 func sessionName(i int) string { return fmt.Sprintf("session-%d", i) }
@@ -182,7 +182,7 @@ func (s *theater) hold(ctx context.Context, u *scenario.User, id string) error {
 	return err
 }
 
-// block returns seats next to each other.
+// block returns adjacent seats.
 func (s *theater) block(row, first int) []seating.Seat {
 	out := make([]seating.Seat, s.together)
 	for i := range out {

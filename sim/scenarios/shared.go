@@ -15,28 +15,28 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// still is part of scenarios that have nothing to end.
+// still is embedded in scenarios whose Teardown has nothing to do.
 type still struct{}
 
 // Teardown implements scenario.Scenario.
 func (still) Teardown(context.Context) error { return nil }
 
-// whole is a parameter that is a whole number from low on. A high of 0 is no bound.
+// whole returns an integer parameter between low and high. If high is 0, there is no upper bound.
 func whole(name, doc string, value, low, high int) scenario.Param {
 	return scenario.Param{Name: name, Doc: doc, Default: value, Min: float64(low), Max: float64(high)}
 }
 
-// flag is a parameter that is true or false.
+// flag returns a boolean parameter.
 func flag(name, doc string, value bool) scenario.Param {
 	return scenario.Param{Name: name, Doc: doc, Default: value}
 }
 
-// choice is a parameter that is one of several texts; the first is the default.
+// choice returns a parameter with several valid texts. The first is the default.
 func choice(name, doc string, values ...string) scenario.Param {
 	return scenario.Param{Name: name, Doc: doc, Default: values[0], OneOf: values}
 }
 
-// fillBatch is how many documents one insert of a Setup has at most.
+// fillBatch bounds the documents of an insert of a Setup.
 const fillBatch = 1000
 
 // fill inserts n documents.
@@ -55,7 +55,7 @@ func fill(ctx context.Context, coll *mongo.Collection, n int, document func(i in
 	return nil
 }
 
-// letters returns a text of n bytes.
+// letters returns a random text of n bytes.
 func letters(r *rand.Rand, n int) string {
 	out := make([]byte, n)
 	for i := range out {
@@ -64,12 +64,12 @@ func letters(r *rand.Rand, n int) string {
 	return string(out)
 }
 
-// unsure returns how much of what users do, each of them so often, may be done or not: those that
-// failed or were cut do not know.
+// unsure returns how many actions have an unknown outcome: the actions of users who failed or were
+// cut. A user has each actions.
 func unsure(t scenario.Tally, each int) int64 { return (t.Failed + t.Cut) * int64(each) }
 
-// counted compares a figure that was found with what users have counted. What is between that and
-// as many more as they are unsure of is right.
+// counted compares a figure of the database with the count of the users. The figure is right if it
+// is at least the count, and at most the count plus unsure.
 func counted(rule, where string, found, counted, unsure int64) []patterns.Violation {
 	if found >= counted && found <= counted+unsure {
 		return nil
@@ -90,7 +90,7 @@ func countOf(ctx context.Context, coll *mongo.Collection, filter bson.D) (int64,
 	return n, nil
 }
 
-// set is a set of small numbers, such as those of users, as its bits.
+// set is a set of small numbers, such as user numbers, stored as bits.
 type set []byte
 
 // add adds a number, and reports whether it is new.
@@ -112,7 +112,7 @@ func (s *set) has(n int64) bool {
 	return at < len(*s) && (*s)[at]&(1<<(n%8)) != 0
 }
 
-// popular picks one of n, of which the first are picked more often than the others.
+// popular returns a random number below n. Smaller numbers are more frequent.
 func popular(r *rand.Rand, n int) int {
 	if n == 1 {
 		return 0
@@ -120,7 +120,7 @@ func popular(r *rand.Rand, n int) int {
 	return int(rand.NewZipf(r, 1.1, 1, uint64(n-1)).Uint64())
 }
 
-// setupWorkers is how many goroutines a Setup has.
+// setupWorkers is the number of goroutines of a Setup.
 const setupWorkers = 8
 
 // eachOf calls fn for 0 to n-1, several at a time.
@@ -133,7 +133,7 @@ func eachOf(ctx context.Context, n int, fn func(ctx context.Context, i int) erro
 	return g.Wait()
 }
 
-// drain reads what a cursor has, and returns how many documents that were.
+// drain reads a cursor to its end, and returns the number of documents.
 func drain(ctx context.Context, cur *mongo.Cursor) (n int, err error) {
 	for cur.Next(ctx) {
 		n++
@@ -163,8 +163,8 @@ func sumOf(ctx context.Context, coll *mongo.Collection, of any) (int64, error) {
 	return sums[0].N, nil
 }
 
-// isFull reports whether a capped collection has hardly room for another document without an older
-// one going.
+// isFull reports whether a capped collection is so full that another document would probably remove
+// an old one.
 func isFull(ctx context.Context, coll *mongo.Collection, size int64) (bool, error) {
 	var stats struct {
 		Size       int64 `bson:"size"`

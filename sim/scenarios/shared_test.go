@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// TestCounted compares what is found with what was counted, and what nobody is sure of.
+// TestCounted compares found figures with counts and unknown outcomes.
 func TestCounted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -42,7 +42,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestPopular picks all of few, the first most often.
+// TestPopular: all of few numbers occur, the first most often.
 func TestPopular(t *testing.T) {
 	t.Parallel()
 	r, picked := rand.New(rand.NewPCG(1, 2)), make([]int, 5)
@@ -59,7 +59,7 @@ func TestPopular(t *testing.T) {
 	}
 }
 
-// TestCategoryNumbers looks at how a tree is numbered.
+// TestCategoryNumbers checks the numbers of the categories of a tree.
 func TestCategoryNumbers(t *testing.T) {
 	t.Parallel()
 	s := &categories{depth: 3, width: 3, size: 39}

@@ -19,16 +19,16 @@ func slicecacheScenarios() []*scenario.Definition {
 		return &scenario.Definition{
 			Name: name, Aliases: []string{alias}, Group: "slicecache", Users: 1000, Title: title,
 			Doc: `A user adds an item to one of many parents, which shows the latest of its items in its own document: 1 insert, and 1 update that pushes, sorts
-and cuts. With preAllocate the array is full of templates from the beginning, so that the document keeps its size.
+and cuts. With preAllocate, the array is full of templates from the beginning, so the document keeps its size.
 
   posts:    {_id: 7, latest: [{_id, at: ISODate("…"), body: {message: "…"}}, …], latestRev: NumberLong(31)}
   comments: {_id, at: ISODate("…"), body: {message: "…"}, parent: 7}`,
 			Params: []scenario.Param{
 				whole("numberOfCacheObjects", "how many parents there are", 1000, 1, 1_000_000),
 				whole("initialCacheSize", "how many items a parent shows", 256, 1, 10_000),
-				flag("preAllocate", "whether parents have room for all their items from the beginning", preallocate),
+				flag("preAllocate", "whether parents have space for all their items from the beginning", preallocate),
 				whole("sizeOfItem", "how many bytes of text an item has", 32, 0, 100_000),
-				whole("reads", "how many of 100 users read what a parent shows instead", 0, 0, 100),
+				whole("reads", "how many of 100 users read the items of a parent instead", 0, 0, 100),
 			},
 			New: newSlice,
 		}
@@ -39,8 +39,8 @@ and cuts. With preAllocate the array is full of templates from the beginning, so
 		{
 			Name: "cache-get", Group: "slicecache", Users: 1000,
 			Title: "Get a value from a cache whose values expire",
-			Doc: `A user gets a value, some of which are asked for much more often than others: 1 find. Where it is missing or has expired, one of those who
-want it makes it, which takes some time, and the others wait, or get the old one. No value is made twice at once.
+			Doc: `A user gets a value; some values are requested much more often than others: 1 find. If the value is missing or has expired, one of the users computes
+it, which takes some time. The others wait, or get the old value. No value is computed twice at the same time.
 
   cache: {_id: "key-7", value: {key: "key-7", text: "…"}, fresh: ISODate("…"), expires: ISODate("…")}
   loads: {_id, key: "key-7", from: NumberLong(…), to: NumberLong(…)}      when each value was made`,
@@ -48,8 +48,8 @@ want it makes it, which takes some time, and the others wait, or get the old one
 				whole("keys", "how many values there are", 1000, 1, 10_000_000),
 				whole("sizeOfValue", "how many bytes of text a value has", 1024, 0, 1<<20),
 				{Name: "ttl", Doc: "how long a value is fresh", Default: 5 * time.Second, Min: 0.001, Max: 86400},
-				{Name: "stale", Doc: "how long an old value is given out while a new one is made", Default: time.Duration(0), Max: 86400},
-				{Name: "loading", Doc: "how long it takes to make a value", Default: 20 * time.Millisecond, Max: 20},
+				{Name: "stale", Doc: "how long an old value is returned while a new one is computed", Default: time.Duration(0), Max: 86400},
+				{Name: "loading", Doc: "how long it takes to compute a value", Default: 20 * time.Millisecond, Max: 20},
 			},
 			New: newCacheGet,
 		},
@@ -61,7 +61,7 @@ type note struct {
 	Message string `bson:"message"`
 }
 
-// slice are the scenarios of parents with their latest items.
+// slice implements the scenarios of parents with their latest items.
 type slice struct {
 	still
 	*slicecache.Latest[note]
@@ -135,7 +135,7 @@ type cached struct {
 	Text string `bson:"text"`
 }
 
-// cacheGet is the scenario cache-get.
+// cacheGet implements the scenario cache-get.
 type cacheGet struct {
 	still
 	*slicecache.Cache[cached]
@@ -183,7 +183,7 @@ func (s *cacheGet) Run(ctx context.Context, u *scenario.User) error {
 	return nil
 }
 
-// load makes a value, and notes when.
+// load computes a value, and records when.
 func (s *cacheGet) load(ctx context.Context, u *scenario.User, key string) (v cached, tags []string, err error) {
 	from := u.Now().UnixNano()
 	if err := s.patterns.Clock.Sleep(ctx, s.loading); err != nil {

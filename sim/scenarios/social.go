@@ -34,14 +34,14 @@ func socialScenarios() []*scenario.Definition {
 	}, {
 		Name: "social-feed", Group: "social", Users: 500, Title: "Read the feed of a member",
 		Companion: []string{"social-post"},
-		Doc: `A member chosen at random reads its feed, and sees how much of it is new. What is in it is of those whom the member follows, the newest first.` +
+		Doc: `A member chosen at random reads its feed, and the number of new posts. The feed has the posts of the members that it follows, the newest first.` +
 			socialDocuments,
 		Params: params,
 		New:    func(env scenario.Env) (scenario.Scenario, error) { return newMembers(env, true) },
 	}}
 }
 
-// members is the scenarios of package social.
+// members implements the scenarios of package social.
 type members struct {
 	still
 	network                         *social.Network
@@ -64,8 +64,7 @@ func newMembers(env scenario.Env, read bool) (scenario.Scenario, error) {
 
 func memberName(i int) string { return fmt.Sprintf("member-%d", i) }
 
-// Setup implements scenario.Scenario. The followers of a member are those who are numbered behind
-// it.
+// Setup implements scenario.Scenario. The followers of a member have the following numbers.
 func (s *members) Setup(ctx context.Context) error {
 	err := fill(ctx, s.env.DB.Collection("users"), s.members, func(i int) any {
 		return social.Profile{ID: memberName(i), Name: fmt.Sprintf("Member %d", i), About: "a member"}

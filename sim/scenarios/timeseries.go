@@ -17,32 +17,32 @@ func timeseriesScenarios() []*scenario.Definition {
 	return []*scenario.Definition{{
 		Name: "timeseries", Group: "timeseries", Users: 1000,
 		Title: "Add a sample to a time series",
-		Doc: `A user adds an amount to what one of the series has for the present second (or minute, or hour): 1 update that increments the sum of
-a bucket, with design native 1 insert. With preAllocate the documents of the present and the next bucket are there before, with zeros.
+		Doc: `A user adds an amount to the value of a series for the current second (or minute, or hour): 1 update that increments the sum of a bucket; with design
+native, 1 insert. With preAllocate, the documents of the current and the next bucket exist in advance, with zeros.
 
   buckets  {tag: "series-7", timestamp: ISODate("2014-01-01T10:01:00Z"), total: 3, seconds: {"2": 1, "59": 2}}
   windows  {tag, timestamp, visits: {minutes: [[0, 3, …], … 6 arrays of 60], hours: [3, 0, 0, 0, 0, 0]}}
   native   {tag, timestamp, n: 1}, in a time-series collection`,
 		Params: []scenario.Param{
 			whole("numberOfTimeSeries", "how many series there are", 1000, 1, 1_000_000),
-			choice("resolution", "the time of a bucket, which has sums for its seconds, minutes or hours", "minute", "hour", "day"),
-			flag("preAllocate", "whether buckets or windows are made beforehand", true),
+			choice("resolution", "period of a bucket, which has sums for its seconds, minutes or hours", "minute", "hour", "day"),
+			flag("preAllocate", "whether buckets or windows are created in advance", true),
 			choice("design", "how series are stored", "buckets", "windows", "native"),
 		},
 		New: newSampling,
 	}}
 }
 
-// sampling is the scenario timeseries.
+// sampling implements the scenario timeseries.
 type sampling struct {
 	still
 	timeseries.Series
 	coll     *mongo.Collection
 	patterns patterns.Env
 	series   int
-	total    any // the expression of what a document sums up to
+	total    any // the expression for the sum of a document
 	span     time.Duration
-	// nil: nothing is made beforehand
+	// nil: nothing is preallocated
 	preallocate func(ctx context.Context, tag string, from, to time.Time) (int64, error)
 }
 
@@ -98,7 +98,7 @@ func (s *sampling) Setup(ctx context.Context) error {
 	})
 }
 
-// mostOfSample is the greatest amount of a sample.
+// mostOfSample is the largest amount of a sample.
 const mostOfSample = 10
 
 // Run implements scenario.Scenario.

@@ -15,12 +15,12 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// topicDoc says what the documents of both topic scenarios are.
+// topicDoc describes the documents of both topic scenarios.
 const topicDoc = `
 
   topics: {_id: "6632…", topic: "topic-0", at: ISODate("…"), seq: Timestamp(…), data: {by: 17, sent: NumberLong(…), text: "…"}}
 
-With form "tail" this is a capped collection that listeners follow by tailable cursors, with "stream" an ordinary one that they follow by
+With form "tail", this is a capped collection that listeners read with tailable cursors. With "stream", it is an ordinary collection that they read with
 change streams.`
 
 func topicScenarios() []*scenario.Definition {
@@ -33,7 +33,7 @@ func topicScenarios() []*scenario.Definition {
 	return []*scenario.Definition{
 		{
 			Name: "topic-publish", Aliases: []string{"publish_to_topics"}, Group: "topic", Users: 1000, Params: params,
-			Title: "Publish a message to everyone who listens",
+			Title: "Publish a message to all listeners",
 			Doc:   `A publisher publishes one message to one of the topics: 1 insert.` + topicDoc,
 			New: func(env scenario.Env) (scenario.Scenario, error) {
 				m, err := newMessages(env)
@@ -43,11 +43,10 @@ func topicScenarios() []*scenario.Definition {
 		{
 			Name: "topic-listen", Aliases: []string{"fetch_from_topics"}, Group: "topic", Users: 40, Resident: true,
 			Companion: []string{"topic-publish"}, Params: params,
-			Title: "Listen to messages as long as the run lasts",
-			Doc: `A listener subscribes to one of the topics and receives what is published from then on. The step "delivered" is the time from a message's
-publishing to its delivery, by the publisher's clock and the listener's. A listener that was too slow for the ring is told, counts an
-"overrun", and goes on from the oldest message. At its end it notes what it has received, for the check: each message once, and none left
-out.` + topicDoc,
+			Title: "Listen to messages during the whole run",
+			Doc: `A listener subscribes to one of the topics and receives all later messages. The step "delivered" is the time from publishing a message to its delivery, by
+the clocks of the publisher and the listener. A listener that was too slow for the ring gets an error, counts an "overrun", and continues with the oldest
+message. At its end it records the received messages for the check: each message once, and none missing.` + topicDoc,
 			New: func(env scenario.Env) (scenario.Scenario, error) {
 				m, err := newMessages(env)
 				return &listening{m}, err
@@ -56,7 +55,7 @@ out.` + topicDoc,
 	}
 }
 
-// messages is what both scenarios have in common.
+// messages is the common part of both scenarios.
 type messages struct {
 	still
 	*topic.Topics
@@ -90,7 +89,7 @@ type message struct {
 	Text string `bson:"text"`
 }
 
-// publishing is the scenario topic-publish.
+// publishing implements the scenario topic-publish.
 type publishing struct{ *messages }
 
 // Run implements scenario.Scenario.
@@ -130,10 +129,11 @@ func (s *publishing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vi
 		published, unsure(t, 1))...), nil
 }
 
-// listening is the scenario topic-listen.
+// listening implements the scenario topic-listen.
 type listening struct{ *messages }
 
-// heard is what a listener notes at its end. First and Last are publishers, and From all of them.
+// heard is the record that a listener stores at its end. First and Last are publishers, and From
+// holds all publishers.
 type heard struct {
 	Listener int64 `bson:"_id"`
 	Received int64 `bson:"received"`
@@ -189,14 +189,15 @@ func (h *heard) hear(publisher int64) {
 	if h.Received == 0 {
 		h.First = publisher
 	}
-	if !h.From.add(publisher) && h.Overruns == 0 { // behind an overrun it begins with the oldest, which it may know
+	// after an overrun it continues with the oldest message, which it may already know
+	if !h.From.add(publisher) && h.Overruns == 0 {
 		h.Twice++
 	}
 	h.Received++
 	h.Last = publisher
 }
 
-// note stores what a listener has received.
+// note stores the record of a listener.
 func (s *listening) note(ctx context.Context, h *heard) error {
 	_, err := s.listeners.ReplaceOne(ctx, bson.D{{"_id", h.Listener}}, h, options.Replace().SetUpsert(true))
 	if err != nil {
@@ -208,7 +209,7 @@ func (s *listening) note(ctx context.Context, h *heard) error {
 // Check implements scenario.Scenario.
 func (s *listening) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	out, err := s.Topics.Check(ctx)
-	if err != nil || len(out) > 0 { // such messages may not even be read
+	if err != nil || len(out) > 0 { // reading would fail on such messages
 		return out, err
 	}
 	places, err := s.places(ctx)
@@ -223,20 +224,20 @@ func (s *listening) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vio
 			out = append(out, v)
 		}
 	})
-	if err != nil || t.Failed > 0 { // those that failed have noted nothing
+	if err != nil || t.Failed > 0 { // listeners that failed have stored no record
 		return out, err
 	}
 	return append(out, counted("what was received is noted", s.listeners.Name(), total,
 		t.Counts["received"], 0)...), nil
 }
 
-// place is that of a message among those of its topic.
+// place is the position of a message in its topic.
 type place struct {
 	index  int64
 	second uint32 // of the server's time
 }
 
-// places returns the places of the messages that are there, for each topic by their publishers.
+// places returns the places of the stored messages, by topic and publisher.
 func (s *listening) places(ctx context.Context) (map[string]map[int64]place, error) {
 	order := bson.D{{"$natural", 1}}
 	if s.form == topic.ByStream {
@@ -257,8 +258,8 @@ func (s *listening) places(ctx context.Context) (map[string]map[int64]place, err
 	return out, err
 }
 
-// check looks for messages between the first and the last that a listener has received, which it
-// has not.
+// check looks for messages that a listener has missed, between the first and the last one that it
+// received.
 func (s *listening) check(h *heard, places map[int64]place) (out []patterns.Violation) {
 	if h.Twice > 0 {
 		out = append(out, patterns.Violation{
@@ -269,12 +270,12 @@ func (s *listening) check(h *heard, places map[int64]place) (out []patterns.Viol
 	first, there := places[h.First]
 	last, alsoThere := places[h.Last]
 	if h.Received == 0 || h.Overruns > 0 || !there || !alsoThere {
-		return out // the ring does not have them any more
+		return out // the ring no longer has them
 	}
 	missing := 0
 	for publisher, p := range places {
 		between := first.index < p.index && p.index < last.index
-		// delivered in the order of commits, which that of the timestamps follows but for a moment
+		// delivered in the order of commits; the timestamps may differ from it by a moment
 		if s.form == topic.ByStream {
 			between = first.second+1 < p.second && p.second+1 < last.second
 		}

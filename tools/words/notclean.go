@@ -117,14 +117,6 @@ var notClean = []string{
 	"patterns/social",
 	"patterns/timeseries",
 	"patterns/topic",
-	"sim",
-	"sim/agent",
-	"sim/engine",
-	"sim/load",
-	"sim/report",
-	"sim/result",
-	"sim/scenario",
-	"sim/scenarios",
 }
 
 // changelog is listed like a folder.
