@@ -101,7 +101,7 @@ func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.
 	}
 	scale := int64(1)
 	if v := arg.Lookup("scale"); v.Type.IsNumber() {
-		scale = max(SaturatingInt64(v), 1)
+		scale = max(bsonx.SaturatingInt64(v), 1)
 	}
 	b.StartDocField(part)
 	defer b.End()

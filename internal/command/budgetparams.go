@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
@@ -38,7 +39,7 @@ const SortMemoryParam = "internalQueryMaxBlockingSortMemoryUsageBytes"
 
 // disabledRules are the rules of the optimiser that a fail point switches off.
 func (s *Service) disabledRules() pipeline.Rule {
-	if s.FailPoints.isOn(disableOptimization) {
+	if s.FailPoints.IsOn(failpoint.DisableOptimization) {
 		return pipeline.AllRules
 	}
 	return 0

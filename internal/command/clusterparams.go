@@ -186,7 +186,7 @@ func parseImagePolicy(doc bsonx.Doc, at storage.Stamp) (*imagePolicy, error) {
 		}
 		return &imagePolicy{at: at}, nil
 	}
-	n := SaturatingInt64(expire)
+	n := bsonx.SaturatingInt64(expire)
 	if n <= 0 {
 		return nil, mongoerr.New(mongoerr.BadValue, "Numeric value of 'expireAfterSeconds' should be positive")
 	}

@@ -261,7 +261,7 @@ func (w *WriteConcern) setW(v bsonx.Value) error {
 	w.noW = v.IsNull() || v.Type == bsonx.TypeUndefined
 	switch {
 	case v.Type.IsNumber():
-		n := SaturatingInt64(v)
+		n := bsonx.SaturatingInt64(v)
 		if n < 0 || n > maxMembers {
 			return mongoerr.New(mongoerr.FailedToParse,
 				"w has to be a non-negative number and not greater than %d; found: %d", maxMembers, n)
@@ -378,7 +378,7 @@ func setReadPreference(g *Generic, _ string, v bsonx.Value) error {
 		case "tags":
 			tags = !v.Doc().IsEmpty() && !(v.Doc().Len() == 1 && v.Doc().Index(0).Type == bsonx.TypeDocument && v.Doc().Index(0).Doc().IsEmpty())
 		case "maxStalenessSeconds":
-			n := SaturatingInt64(v)
+			n := bsonx.SaturatingInt64(v)
 			staleness = n > 0
 			if n < 0 {
 				return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds value can not be negative")
@@ -398,12 +398,4 @@ func setReadPreference(g *Generic, _ string, v bsonx.Value) error {
 		}
 	}
 	return err
-}
-
-// numberText prints a number as it stands in messages.
-func numberText(v bsonx.Value) string {
-	if f, ok := v.AsFloat64(); ok {
-		return strings.TrimSuffix(formatFloat(f), ".0")
-	}
-	return v.Type.String()
 }

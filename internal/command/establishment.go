@@ -33,7 +33,8 @@ type establishmentCounts struct {
 	waited                                  time.Duration
 }
 
-func newEstablishment() *Establishment {
+// NewEstablishment returns a limiter that is off.
+func NewEstablishment() *Establishment {
 	return &Establishment{perSecond: math.MaxFloat64, burst: math.MaxFloat64, tokens: math.MaxFloat64}
 }
 
@@ -93,7 +94,8 @@ func (e *Establishment) set(change func()) {
 	change()
 }
 
-func (e *Establishment) params() []Param {
+// Params returns the parameters of the limit.
+func (e *Establishment) Params() []Param {
 	return []Param{
 		BoolParam("ingressConnectionEstablishmentRateLimiterEnabled", false, e.enabled.Store),
 		DoubleParam("ingressConnectionEstablishmentRatePerSec", math.MaxFloat64, 1, func(v float64) {

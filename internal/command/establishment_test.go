@@ -8,7 +8,7 @@ import (
 // TestEstablishment: as many connections as the burst allows come at once, the queue's wait a token's time each, others are refused.
 func TestEstablishment(t *testing.T) {
 	t.Parallel()
-	e := newEstablishment()
+	e := NewEstablishment()
 	now := time.Unix(1, 0)
 	if wait, ok := e.Admit(now); wait != 0 || !ok {
 		t.Fatalf("without a limit: %v, %v", wait, ok)

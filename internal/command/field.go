@@ -140,7 +140,7 @@ func AtLeast(min int64) func(string, bsonx.Value) error {
 // Between returns a Check for numbers that must lie in [min, max].
 func Between(min, max int64) func(string, bsonx.Value) error {
 	return func(name string, v bsonx.Value) error {
-		n := SaturatingInt64(v)
+		n := bsonx.SaturatingInt64(v)
 		if n < min {
 			return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= %d, actual value '%d'", name, min, n)
 		}
@@ -218,15 +218,4 @@ func fieldIndex(fields []Field, key []byte) int {
 		}
 	}
 	return -1
-}
-
-// SaturatingInt64 converts a number or a boolean as MongoDB's safeNumberLong.
-func SaturatingInt64(v bsonx.Value) int64 {
-	if v.Type == bsonx.TypeBool {
-		if v.Bool() {
-			return 1
-		}
-		return 0
-	}
-	return v.SaturatingInt64()
 }

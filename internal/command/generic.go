@@ -267,3 +267,6 @@ func (s *Service) checkGeneric(d *Definition, g *Generic) error {
 	}
 	return s.checkWriteConcern(d, &g.WriteConcern)
 }
+
+// inTransaction reports whether the command belongs to a multi-document transaction.
+func (g *Generic) inTransaction() bool { return g.HasTxnNumber && g.Autocommit != BoolAbsent }

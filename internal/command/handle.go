@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/wire"
@@ -39,10 +40,10 @@ func (s *Service) Handle(ctx context.Context, conn *Conn, msg *wire.Message, out
 	w := beginReply(&c.builder, conn, msg, out)
 	req.Reply.start = w.body
 	e, err := s.resolve(req, msg)
-	var fp failure
+	var fp failpoint.Failure
 	if err == nil {
 		conn.Op.Begin(ctx, conn.ids.take(s.Ops), req.Now)
-		if fp, err = s.FailPoints.match(req); err == nil {
+		if fp, err = s.matchFailPoint(req); err == nil {
 			err = s.execute(e, req, &c.builder)
 		} else {
 			req.begin(e)
@@ -146,7 +147,7 @@ func (s *Service) execute(e *entry, req *Request, reply *bsonx.Builder) (err err
 	op := &req.Conn.Op
 	op.SetInfo(func(info *session.OpInfo) { opInfo(e, req, info) })
 	if ms := s.timeLimit(e, req); ms > 0 {
-		counts, err := s.FailPoints.timeLimit()
+		counts, err := s.FailPoints.TimeLimit()
 		if err != nil {
 			return err
 		}
@@ -377,4 +378,33 @@ func (r *Request) finishParse(e *entry, seen uint64) error {
 		return err
 	}
 	return r.Service.checkGeneric(e.Definition, &r.Generic)
+}
+
+// timeLimit returns after how many milliseconds a command ends, 0 for no limit. Its own maxTimeMS counts before the default of reads,
+// also where it is 0.
+func (s *Service) timeLimit(e *entry, req *Request) int64 {
+	switch {
+	case e.OwnMaxTime:
+		return 0
+	case req.Generic.HasMaxTime || !e.TimedRead || req.mayWrite():
+		return req.Generic.MaxTimeMillis
+	}
+	return s.readLimit.Load().millis
+}
+
+// enterWrites waits until the request may write. In a transaction, which would hold its locks
+// meanwhile, it waits no longer than maxTransactionLockRequestTimeoutMillis; a negative one is no
+// limit.
+func (s *Service) enterWrites(req *Request) error {
+	limit := s.switches.lockMillis.Load()
+	if !req.Generic.inTransaction() || limit < 0 || !s.Gate.Locked() {
+		return s.Gate.enter(req.Op, req.Op.SetWaiting)
+	}
+	ctx, cancel := context.WithTimeout(req.Op, time.Duration(limit)*time.Millisecond)
+	defer cancel()
+	err := s.Gate.enter(ctx, req.Op.SetWaiting)
+	if errors.Is(err, context.DeadlineExceeded) && req.Op.Err() == nil {
+		return mongoerr.New(mongoerr.LockTimeout, "Unable to acquire IX lock on '{%s: Global}' within %dms.", req.DB, limit)
+	}
+	return err
 }

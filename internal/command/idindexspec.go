@@ -20,7 +20,7 @@ func ClusteredIndexSpec(options bsonx.Doc) bsonx.Doc {
 	b.Value("name", spec.Lookup("name"))
 	b.Bool("unique", true)
 	if v := options.Lookup("expireAfterSeconds"); !v.IsMissing() {
-		b.Int32("expireAfterSeconds", int32(SaturatingInt64(v)))
+		b.Int32("expireAfterSeconds", int32(bsonx.SaturatingInt64(v)))
 	}
 	b.Bool("clustered", true)
 	b.End()

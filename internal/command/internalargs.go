@@ -41,7 +41,7 @@ func CheckQuorum(_ string, v bsonx.Value) error {
 	case v.Type == bsonx.TypeString:
 		return nil
 	}
-	if n := SaturatingInt64(v); n < 0 || n > maxQuorum {
+	if n := bsonx.SaturatingInt64(v); n < 0 || n > maxQuorum {
 		return mongoerr.New(mongoerr.FailedToParse, "commitQuorum has to be a non-negative number and not greater than %d", maxQuorum)
 	}
 	return nil
@@ -56,7 +56,7 @@ func (r *Request) CheckQuorum() error {
 		return nil
 	case !r.Service.Replicates():
 		return mongoerr.New(mongoerr.BadValue, "Standalones can't specify commitQuorum")
-	case v.Type != bsonx.TypeString && SaturatingInt64(v) > 1:
+	case v.Type != bsonx.TypeString && bsonx.SaturatingInt64(v) > 1:
 		return mongoerr.New(mongoerr.UnsatisfiableCommitQuorum, "Not enough data-bearing nodes")
 	case v.Type == bsonx.TypeString && v.Str() != modeMajority && v.Str() != "votingMembers":
 		return mongoerr.New(mongoerr.UnknownReplWriteConcern, "No write concern mode named '%s' found in replica set configuration", v.Str())

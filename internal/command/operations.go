@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"math"
-	"strconv"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -216,14 +215,11 @@ func shownCommand(cmd bsonx.Doc) bsonx.Doc {
 // maxTruncated bounds the fields that are shown of a command that is not shown whole.
 const maxTruncated = 1000
 
-// ConnName names a connection in logs as mongod does.
-func ConnName(id int64) string { return "conn" + strconv.FormatInt(id, 10) }
-
 const codeOpID = mongoerr.Code(26823)
 
 func runKillOp(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	v := req.Get("op")
-	id := SaturatingInt64(v)
+	id := bsonx.SaturatingInt64(v)
 	if whole, ok := v.AsFloat64(); !ok || whole != math.Trunc(whole) || math.Abs(whole) > math.MaxInt64 {
 		return mongoerr.New(mongoerr.BadValue, "Expected field \"op\" to have a value exactly representable as a 64-bit integer, but found op: %s",
 			bsonx.FormatShell(v))

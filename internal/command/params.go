@@ -2,10 +2,6 @@ package command
 
 import (
 	"context"
-	"math"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -13,157 +9,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 )
-
-// Param is a server parameter.
-type Param struct {
-	Name string
-	// Get returns the current value.
-	Get func() bsonx.Value
-	// Set changes it at run time; nil for a parameter that cannot be.
-	Set func(v bsonx.Value) error
-	// TestOnly parameters exist only with test commands.
-	TestOnly bool
-}
-
-// Params is the registry of server parameters. It is safe for concurrent use.
-type Params struct {
-	mu sync.RWMutex
-	m  map[string]Param
-}
-
-// NewParams returns an empty registry.
-func NewParams() *Params { return &Params{m: make(map[string]Param)} }
-
-// Add registers parameters; one of the same name is replaced.
-func (p *Params) Add(params ...Param) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, param := range params {
-		p.m[param.Name] = param
-	}
-}
-
-// Lookup returns the parameter with a name.
-func (p *Params) Lookup(name string) (Param, bool) {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	param, ok := p.m[name]
-	return param, ok
-}
-
-func (p *Params) names() []string {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	out := make([]string, 0, len(p.m))
-	for name := range p.m {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// Constant returns a parameter that only tells a value.
-func Constant(name string, v bsonx.Value) Param {
-	return Param{Name: name, Get: func() bsonx.Value { return v }}
-}
-
-// heldParam returns a parameter that holds a value. parse judges a new one, and changed is called with it.
-func heldParam[T any](name string, value T, parse func(bsonx.Value) (T, error), show func(T) bsonx.Value, changed func(T)) Param {
-	var current atomic.Pointer[T]
-	current.Store(&value)
-	return Param{
-		Name: name,
-		Get:  func() bsonx.Value { return show(*current.Load()) },
-		Set: func(v bsonx.Value) error {
-			next, err := parse(v)
-			if err != nil {
-				return err
-			}
-			current.Store(&next)
-			changed(next)
-			return nil
-		},
-	}
-}
-
-func notCoerced(name, kind string) error {
-	return mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to %s", name, kind)
-}
-
-// coerced converts the value of a parameter to a whole number. Booleans count as 0 and 1.
-func coerced(name string, v bsonx.Value) (int64, error) {
-	x, number := v.AsFloat64()
-	switch {
-	case v.Type == bsonx.TypeBool:
-	case !number:
-		return 0, notCoerced(name, "integral type")
-	case math.IsNaN(x) || math.IsInf(x, 0):
-		return 0, mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce NaN/Inf to integral type", name)
-	case v.Type != bsonx.TypeInt64 && math.Abs(x) >= 1<<63:
-		return 0, mongoerr.New(mongoerr.BadValue, "Failed validating %s: Out of bounds coercing to integral value", name)
-	}
-	return SaturatingInt64(v), nil
-}
-
-// IntParam returns a parameter that holds a whole number in [min, max] and calls changed when it is set.
-func IntParam(name string, value, min, max int64, changed func(int64)) Param {
-	parse := func(v bsonx.Value) (int64, error) {
-		n, err := coerced(name, v)
-		switch {
-		case err != nil:
-			return 0, err
-		case n < min:
-			return 0, mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not greater than or equal to %d", name, n, min)
-		case n > max:
-			return 0, mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %d is not less than or equal to %d", name, n, max)
-		}
-		return n, nil
-	}
-	return heldParam(name, value, parse, bsonx.Int64, changed)
-}
-
-// DoubleParam returns a parameter that holds a number of at least min and calls changed when it is set.
-func DoubleParam(name string, value, min float64, changed func(float64)) Param {
-	parse := func(v bsonx.Value) (float64, error) {
-		x, _ := v.AsFloat64()
-		switch {
-		case !v.Type.IsNumber():
-			return 0, notCoerced(name, "double")
-		case !(x >= min):
-			return 0, mongoerr.New(mongoerr.BadValue, "Invalid value for parameter %s: %g is not greater than or equal to %g", name, x, min)
-		}
-		return x, nil
-	}
-	return heldParam(name, value, parse, bsonx.Double, changed)
-}
-
-// BoolParam returns a parameter that is on or off and calls changed when it is set. As in
-// MongoDB, every value is one or the other.
-func BoolParam(name string, value bool, changed func(bool)) Param {
-	parse := func(v bsonx.Value) (bool, error) { return v.Truthy(), nil }
-	return heldParam(name, value, parse, bsonx.Bool, changed)
-}
-
-// EnumParam returns a parameter that holds one of the values. At the start it holds the first.
-func EnumParam(name string, values ...string) Param {
-	parse := func(v bsonx.Value) (string, error) {
-		var text string
-		switch {
-		case v.Type == bsonx.TypeString:
-			text = v.Str()
-		case v.Type.IsNumber():
-			text = numberText(v)
-		default:
-			return "", mongoerr.New(mongoerr.BadValue, "Unsupported type %s (value: '%s: %s') for setParameter: %s",
-				v.Type, name, bsonx.FormatShell(v), name)
-		}
-		if !slices.Contains(values, text) {
-			return "", mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s' is not a valid value.", text, name)
-		}
-		return text, nil
-	}
-	return heldParam(name, values[0], parse, bsonx.String, func(string) {})
-}
 
 // builtinParams are the parameters of this package and those that clients ask every server for.
 func (s *Service) builtinParams() []Param {
@@ -242,18 +87,6 @@ func runGetParameter(_ context.Context, req *Request, reply *bsonx.Builder) erro
 		return mongoerr.New(mongoerr.InvalidOptions, "no option found to get")
 	}
 	return nil
-}
-
-func (p *Param) append(reply *bsonx.Builder, details bool) {
-	if !details {
-		reply.Value(p.Name, p.Get())
-		return
-	}
-	reply.StartDocField(p.Name)
-	reply.Value("value", p.Get())
-	reply.Bool("settableAtRuntime", p.Set != nil)
-	reply.Bool("settableAtStartup", false)
-	reply.End()
 }
 
 func runSetParameter(_ context.Context, req *Request, reply *bsonx.Builder) error {

@@ -2,35 +2,12 @@ package command
 
 import (
 	"context"
-	"math/rand/v2"
-	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
-
-// slowPolicy says which operations are logged, beside slowms: the arguments of the command profile. It is immutable.
-type slowPolicy struct {
-	// sampleRate is the share of the slow operations that is logged.
-	sampleRate float64
-	// filter, where not nil, decides alone: slowms and sampleRate do not count then.
-	filter *filter.Filter
-	spec   bsonx.Doc
-}
-
-// logs reports whether an operation is logged that took so long and is described by entry.
-func (p *slowPolicy) logs(took time.Duration, slowMillis int64, entry func() bsonx.Doc) bool {
-	if p.filter != nil {
-		ok, err := p.filter.Match(entry())
-		return ok && err == nil
-	}
-	if slowMillis < 0 || took < time.Duration(slowMillis)*time.Millisecond {
-		return false
-	}
-	return p.sampleRate >= 1 || rand.Float64() < p.sampleRate
-}
 
 // maxProfileLevel is the profiler's highest level.
 const maxProfileLevel = 2
@@ -41,7 +18,7 @@ func RunProfile(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	if !v.Type.IsNumber() {
 		return WrongType("profile.profile", v.Type, SafeInt)
 	}
-	level := SaturatingInt64(v)
+	level := bsonx.SaturatingInt64(v)
 	if level > 0 && level <= maxProfileLevel {
 		return mongoerr.New(mongoerr.NotImplemented, "the profiler is not implemented by Sheaf yet; slow operations are logged")
 	}
@@ -92,37 +69,4 @@ func changedPolicy(p slowPolicy, req *Request) (slowPolicy, error) {
 		p.filter, p.spec = f, spec
 	}
 	return p, nil
-}
-
-// slowEntry describes an operation as MongoDB's profiler does, for the filter of profile.
-func slowEntry(req *Request, took time.Duration, err error) bsonx.Doc {
-	d := &req.Conn.Op.Debug
-	b := bsonx.NewBuilder(nil)
-	b.StartDoc()
-	b.String("op", kindOf(req))
-	b.String("ns", req.namespace())
-	if !req.Def.Secret {
-		b.Doc("command", req.Body)
-	}
-	if d.PlanSummary != nil {
-		b.String("planSummary", d.PlanSummary.Summary())
-	}
-	for _, n := range d.Counts() {
-		if n.Value >= 0 {
-			b.Int64(n.Name, n.Value)
-		}
-	}
-	if err != nil {
-		e := mongoerr.CodeOf(err)
-		b.String("errMsg", err.Error())
-		b.String("errName", e.Name())
-		b.Int32("errCode", int32(e))
-	}
-	b.Int64("responseLength", int64(d.ResponseLength))
-	b.Int64("millis", took.Milliseconds())
-	b.Date("ts", req.Now.UnixMilli())
-	b.String("client", req.Conn.Remote)
-	b.String("appName", req.Conn.ClientApp)
-	b.End()
-	return b.Bytes()
 }

@@ -21,7 +21,7 @@ var readLimitFields = []Field{{Name: "readOperations", Type: SafeInt, Check: Bet
 func parseReadLimit(doc bsonx.Doc, at storage.Stamp) (*readLimit, error) {
 	limit := &readLimit{at: at}
 	err := ParseFields(defaultMaxTime, doc, readLimitFields, func(_ int, v bsonx.Value) error {
-		limit.millis = SaturatingInt64(v)
+		limit.millis = bsonx.SaturatingInt64(v)
 		return nil
 	})
 	var malformed *mongoerr.Error
@@ -37,16 +37,4 @@ func (l *readLimit) hold(s *Service) { s.readLimit.Store(l) }
 // document implements clusterValue.
 func (l *readLimit) document() bsonx.Doc {
 	return bsonx.NewDoc("_id", defaultMaxTime, "clusterParameterTime", oplog.Timestamp(l.at), "readOperations", l.millis)
-}
-
-// timeLimit returns after how many milliseconds a command ends, 0 for no limit. Its own maxTimeMS counts before the default of reads,
-// also where it is 0.
-func (s *Service) timeLimit(e *entry, req *Request) int64 {
-	switch {
-	case e.OwnMaxTime:
-		return 0
-	case req.Generic.HasMaxTime || !e.TimedRead || req.mayWrite():
-		return req.Generic.MaxTimeMillis
-	}
-	return s.readLimit.Load().millis
 }

@@ -161,7 +161,7 @@ func (r *Request) ListBatch() (int64, error) {
 		return size, nil
 	}
 	err := ParseFields(r.Def.Name+".cursor", cursor, CursorFields, func(_ int, v bsonx.Value) error {
-		size = SaturatingInt64(v)
+		size = bsonx.SaturatingInt64(v)
 		return nil
 	})
 	return size, err

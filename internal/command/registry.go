@@ -180,3 +180,10 @@ func (r *Registry) Definitions() []*Definition {
 	}
 	return out
 }
+
+func isHello(d *Definition) bool { return d.Name == "hello" || d.Name == "isMaster" }
+
+// endsTransaction tells the commands that commit and abort from those that transactions are made of.
+func endsTransaction(d *Definition) bool {
+	return d.Name == "commitTransaction" || d.Name == "abortTransaction" || d.Name == "coordinateCommitTransaction"
+}

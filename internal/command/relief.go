@@ -2,12 +2,16 @@ package command
 
 import (
 	"context"
+	"log/slog"
 	"math"
 	"runtime"
 	"runtime/metrics"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -39,7 +43,22 @@ var unrelieved = map[string]bool{
 
 var errRelief = mongoerr.New(mongoerr.ExceededMemoryLimit, "operation was interrupted because the server has no memory left")
 
-// MemoryLimits are what RelieveMemory keeps to.
+// Relief ends operations and idle cursors if the server has no memory left. It is safe for
+// concurrent use; the first fields are set before its first use.
+type Relief struct {
+	Memory  *memory.Budget
+	Ops     *session.Ops
+	Cursors *session.Cursors
+	Clock   clock.Clock
+	Logger  *slog.Logger
+
+	// Operations and IdleCursors count what was ended.
+	Operations, IdleCursors atomic.Int64
+
+	overload atomic.Int64 // the bytes of Go's memory above the amount that lets large messages in
+}
+
+// MemoryLimits are the limits that Run enforces.
 type MemoryLimits struct {
 	// Process is how much memory Go may take beside the data of a store in memory.
 	Process int64
@@ -72,9 +91,9 @@ func (l *MemoryLimits) beside() int64 {
 	return l.Beside()
 }
 
-// RelieveMemory runs until ctx ends. While Go's memory exceeds its limit in spite of garbage collection, it ends operations.
+// Run runs until ctx ends. While Go's memory exceeds its limit in spite of garbage collection, it ends operations.
 // The budget of requests counts what is worth counting, and not every value that an expression makes.
-func (s *Service) RelieveMemory(ctx context.Context, limits MemoryLimits) {
+func (r *Relief) Run(ctx context.Context, limits MemoryLimits) {
 	limit, told, most := limits.Process, int64(0), containerMost()
 	timer := time.NewTimer(calmInterval)
 	defer timer.Stop()
@@ -89,16 +108,16 @@ func (s *Service) RelieveMemory(ctx context.Context, limits MemoryLimits) {
 		data := limits.data(&told)
 		live -= data
 		overload := live - limit/pressShare*(pressShare-1)
-		s.overload.Store(overload)
-		s.Memory.Press(overload > 0)
+		r.overload.Store(overload)
+		r.Memory.Press(overload > 0)
 		if used <= min(limit+limit/reliefMargin+data+limits.beside(), most) {
 			over = 0
 		} else if over++; over > 1 {
-			s.endIdleCursors(overload)
-			s.relieve()
+			r.endIdleCursors(overload)
+			r.relieve()
 		}
-		s.Memory.Relend()
-		if collections.due(overload > 0 && s.Memory.Stats().Waiting > 0) {
+		r.Memory.Relend()
+		if collections.due(overload > 0 && r.Memory.Stats().Waiting > 0) {
 			runtime.GC()
 		}
 		timer.Reset(untilCheck(limit + data - used))
@@ -122,10 +141,10 @@ func untilCheck(free int64) time.Duration {
 }
 
 // relieve ends the older half of the operations that have run for a while and do not only wait.
-func (s *Service) relieve() {
+func (r *Relief) relieve() {
 	var running []session.Snapshot
-	now := s.Clock.Now()
-	s.Ops.Each(func(op *session.Op) {
+	now := r.Clock.Now()
+	r.Ops.Each(func(op *session.Op) {
 		o := op.Snapshot()
 		if mayHoldMemory(&o) && now.Sub(o.Started) >= reliefAge {
 			running = append(running, o)
@@ -133,9 +152,9 @@ func (s *Service) relieve() {
 	})
 	slices.SortFunc(running, func(a, b session.Snapshot) int { return a.Started.Compare(b.Started) })
 	for _, o := range running[:(len(running)+1)/2] {
-		if s.Ops.End(o.ID, errRelief) {
-			s.Stats.Relieved.Add(1)
-			s.Logger.Warn("Operation ended because the server has no memory left", "c", "COMMAND", "opid", o.ID, "ns", o.Namespace())
+		if r.Ops.End(o.ID, errRelief) {
+			r.Operations.Add(1)
+			r.Logger.Warn("Operation ended because the server has no memory left", "c", "COMMAND", "opid", o.ID, "ns", o.Namespace())
 		}
 	}
 }

@@ -284,7 +284,7 @@ func runResizeOplog(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	store := req.Service.Store
 	size, retention := store.OplogLimits()
 	if v := req.Get("size"); !v.IsMissing() {
-		n := SaturatingInt64(v)
+		n := bsonx.SaturatingInt64(v)
 		if n < minOplogMegabytes || n > maxOplogMegabytes {
 			return mongoerr.New(mongoerr.BadValue, "BSON field 'size' value must be >= %d and <= %d, actual value '%d'",
 				minOplogMegabytes, int64(maxOplogMegabytes), n)
@@ -294,7 +294,7 @@ func runResizeOplog(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	if v := req.Get("minRetentionHours"); !v.IsMissing() {
 		hours, _ := v.AsFloat64()
 		if !(hours >= 0) || hours > float64(math.MaxInt64/time.Hour) {
-			return mongoerr.New(mongoerr.BadValue, "BSON field 'minRetentionHours' value must be >= 0, actual value '%s'", numberText(v))
+			return mongoerr.New(mongoerr.BadValue, "BSON field 'minRetentionHours' value must be >= 0, actual value '%s'", bsonx.NumberText(v))
 		}
 		retention = time.Duration(hours * float64(time.Hour))
 	}

@@ -3,11 +3,9 @@ package command
 import (
 	"context"
 	"errors"
-	"strings"
-	"syscall"
-	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/wire"
@@ -64,7 +62,7 @@ func (e *entry) checkSize(req *Request, size int) error {
 }
 
 // finishReply completes the reply, or replaces it by an error's.
-func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, err error, fp failure) Result {
+func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, err error, fp failpoint.Failure) Result {
 	b := w.b
 	if err != nil {
 		s.logInternal(req, err)
@@ -88,7 +86,7 @@ func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, er
 	}
 	b.End()
 	out := b.Bytes()
-	lost := fp.closeConn || req.Reply.lost
+	lost := fp.CloseConn || req.Reply.lost
 	res := Result{Close: req.Reply.closeConn || lost, Retained: req.retain}
 	switch {
 	case lost:
@@ -136,54 +134,12 @@ func (s *Service) appendError(b *bsonx.Builder, err error) {
 	}
 }
 
-// detailsOf returns the fields that an error adds to a reply. It returns nil if the reply would be
-// too large with them.
-func detailsOf(e *mongoerr.Error) bsonx.Doc {
-	if len(e.Message)+len(e.Info) > maxErrorInfo {
-		return nil
-	}
-	return e.Info
-}
-
 // appendRemoved is appendError for a legacy read: its client looks for $err.
 func appendRemoved(b *bsonx.Builder, err error) {
 	e := UserError(err)
 	b.String("$err", e.Message)
 	b.Int32("code", int32(e.Code))
 	b.Double("ok", 0)
-}
-
-// UserError returns the error that a client gets. An error of the storage gets the code that
-// MongoDB has for it, and one that is not known InternalError.
-func UserError(err error) *mongoerr.Error {
-	var e *mongoerr.Error
-	code := mongoerr.InternalError
-	switch {
-	case storage.IsCorruption(err):
-		code = mongoerr.DataCorruptionDetected // whatever else was wrong because of it
-	case errors.As(err, &e):
-		return legible(e)
-	case errors.Is(err, storage.ErrConflict):
-		return errWriteConflict
-	case errors.Is(err, storage.ErrNoSpace), errors.Is(err, syscall.ENOSPC):
-		code = mongoerr.OutOfDiskSpace
-	case errors.Is(err, storage.ErrLongKeys):
-		code = mongoerr.ExceededMemoryLimit
-	case errors.Is(err, storage.ErrClosed):
-		code = mongoerr.InterruptedAtShutdown
-	}
-	return mongoerr.New(code, "%s", err.Error())
-}
-
-// legible makes a message UTF-8 that quotes data which is not: drivers refuse a reply with such a
-// message.
-func legible(e *mongoerr.Error) *mongoerr.Error {
-	if utf8.ValidString(e.Message) {
-		return e
-	}
-	out := *e
-	out.Message = strings.ToValidUTF8(e.Message, "\uFFFD")
-	return &out
 }
 
 // logInternal logs an error that is no user error: the client sees its text only.
@@ -235,11 +191,24 @@ func (s *Service) ErrorReply(conn *Conn, msg *wire.Message, out []byte, err erro
 	return wire.FinishMsg(b.Bytes(), w.start)
 }
 
-// AppendNumber appends an int32 where the number fits, else an int64, as mongod does for sizes.
-func AppendNumber(b *bsonx.Builder, key string, n int64) {
-	if int64(int32(n)) == n {
-		b.Int32(key, int32(n))
-	} else {
-		b.Int64(key, n)
+// appendWriteConcernErrors appends the write concern error of a reply, be it the command's own or a fail point's, and its label.
+func (r *Request) appendWriteConcernErrors(b *bsonx.Builder, f failpoint.Failure) {
+	var code mongoerr.Code
+	switch e := r.Reply.writeConcernError; {
+	case f.WCError != nil:
+		b.Doc("writeConcernError", f.WCError)
+		n, _ := f.WCError.Lookup("code").AsInt64()
+		code = mongoerr.Code(n)
+	case e != nil:
+		r.appendWriteConcernError(b)
+		code = e.Code
+	default:
+		return
+	}
+	switch {
+	case f.Labels != nil:
+		appendLabels(b, f.Labels)
+	case r.mayRetry() && isRetriable(code):
+		appendLabels(b, []string{labelRetryable})
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
@@ -112,7 +114,7 @@ func (r *Request) BoolOr(name string, absent bool) bool {
 // no such argument it returns absent.
 func (r *Request) Int64(name string, absent int64) int64 {
 	if v := r.Get(name); !v.IsMissing() {
-		return SaturatingInt64(v)
+		return bsonx.SaturatingInt64(v)
 	}
 	return absent
 }
@@ -286,4 +288,68 @@ func (r *Request) Owner() session.Owner {
 		o.InTransaction, o.TxnNumber = true, r.Generic.TxnNumber
 	}
 	return o
+}
+
+// work is what an open transaction of a session consists of.
+type work struct {
+	*table.Txn
+	service *Service
+	open    *session.Transaction
+	// cursors says that there may be cursors that read from the transaction.
+	cursors bool
+}
+
+// Abort implements session.Work.
+func (w *work) Abort() {
+	w.closeCursors()
+	w.Txn.Abort()
+}
+
+func (w *work) closeCursors() {
+	if w.cursors {
+		w.service.Cursors.KillTransaction(w.open.Session.ID, w.open.Number)
+	}
+}
+
+// Txn returns the transaction that the request reads and writes, nil outside of transactions.
+func (r *Request) Txn() *table.Txn {
+	if r.Work == nil {
+		return nil
+	}
+	return r.Work.Txn
+}
+
+// clientName returns the name of the client's application. The first hello of a connection brings it along.
+func (r *Request) clientName() string {
+	if r.Conn.ClientApp == "" && isHello(r.Def) {
+		if name := r.Body.LookupPath("client", "application", "name"); name.Type == bsonx.TypeString {
+			return name.Str()
+		}
+	}
+	return r.Conn.ClientApp
+}
+
+// mayWrite reports whether a command that was parsed may change something: those that read do so
+// only with $out, $merge or an output collection.
+func (r *Request) mayWrite() bool {
+	switch {
+	case !r.Def.Write:
+		return false
+	case !r.Def.Read:
+		return true
+	case r.Has("out"):
+		return r.Doc("out").Lookup("inline").IsMissing()
+	}
+	stages := r.Get("pipeline")
+	if stages.Type != bsonx.TypeArray {
+		return false
+	}
+	last := bsonx.Value{}
+	for it := stages.Doc().Iter(); it.Next(); {
+		last = it.Value()
+	}
+	if last.Type != bsonx.TypeDocument {
+		return false
+	}
+	return pipeline.Writes(string(last.Doc().First().Key))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -72,9 +73,9 @@ type Deps struct {
 type Service struct {
 	Deps
 	Commands   *Registry
-	FailPoints failPoints
+	FailPoints failpoint.Points
 	Read       read.Engine
-	overload   atomic.Int64 // the bytes that Go's memory has beyond what lets large messages in
+	Relief     Relief
 	Topology   topology
 	Gate       writeGate
 	ttl        *ttl.Monitor // nil without a store
@@ -106,7 +107,7 @@ type Service struct {
 
 // NewService checks the table of commands and returns a service.
 func NewService(deps Deps) (*Service, error) {
-	s := &Service{Deps: deps, Establishment: newEstablishment()}
+	s := &Service{Deps: deps, Establishment: NewEstablishment()}
 	s.setDefaults()
 	registry, err := NewRegistry(deps.Definitions)
 	if err != nil {
@@ -121,7 +122,7 @@ func NewService(deps Deps) (*Service, error) {
 	s.Params.Add(s.builtinParams()...)
 	s.Params.Add(s.budgetParams()...)
 	s.Params.Add(s.switchParams()...)
-	s.Params.Add(s.Establishment.params()...)
+	s.Params.Add(s.Establishment.Params()...)
 	s.Params.Add(s.Verbosity.params()...)
 	s.Started = s.Clock.Now()
 	if err := s.addVirtual(); err != nil {
@@ -129,6 +130,7 @@ func NewService(deps Deps) (*Service, error) {
 	}
 	s.Topology.init(s.Started)
 	s.Gate.init()
+	s.Relief.Memory, s.Relief.Ops, s.Relief.Cursors, s.Relief.Clock, s.Relief.Logger = s.Memory, s.Ops, s.Cursors, s.Clock, s.Logger
 	s.initRead()
 	if s.Replicates() {
 		s.Order.Advance(storage.StampAt(s.Started))

@@ -22,9 +22,6 @@ const (
 	maxLoggedSpaces = 100
 )
 
-// SetSlowMillis changes from when on operations are logged; a negative number logs none.
-func (s *Service) SetSlowMillis(ms int64) { s.slow.Store(ms) }
-
 // afterRun counts the command and logs it when it was slow.
 func (s *Service) afterRun(e *entry, req *Request, err error) {
 	if req.begun && e.Counter != CountNone {
@@ -168,4 +165,37 @@ func shortened(v bsonx.Value) bsonx.Value {
 	default:
 	}
 	return bsonx.String("...")
+}
+
+// slowEntry describes an operation as MongoDB's profiler does, for the filter of profile.
+func slowEntry(req *Request, took time.Duration, err error) bsonx.Doc {
+	d := &req.Conn.Op.Debug
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("op", kindOf(req))
+	b.String("ns", req.namespace())
+	if !req.Def.Secret {
+		b.Doc("command", req.Body)
+	}
+	if d.PlanSummary != nil {
+		b.String("planSummary", d.PlanSummary.Summary())
+	}
+	for _, n := range d.Counts() {
+		if n.Value >= 0 {
+			b.Int64(n.Name, n.Value)
+		}
+	}
+	if err != nil {
+		e := mongoerr.CodeOf(err)
+		b.String("errMsg", err.Error())
+		b.String("errName", e.Name())
+		b.Int32("errCode", int32(e))
+	}
+	b.Int64("responseLength", int64(d.ResponseLength))
+	b.Int64("millis", took.Milliseconds())
+	b.Date("ts", req.Now.UnixMilli())
+	b.String("client", req.Conn.Remote)
+	b.String("appName", req.Conn.ClientApp)
+	b.End()
+	return b.Bytes()
 }

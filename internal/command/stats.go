@@ -39,10 +39,7 @@ type stats struct {
 	ConnsCurrent  atomic.Int64
 	ConnsTotal    atomic.Int64
 	ConnsRejected atomic.Int64
-	Relieved      atomic.Int64 // operations that were ended for want of memory
-	// cursorsRelieved are idle cursors that were.
-	CursorsRelieved atomic.Int64
-	ConnsMax        atomic.Int64
+	ConnsMax      atomic.Int64
 }
 
 // pipelineWrites count the writes of pipelines, which are no commands: opcounters and metrics.document have both.

@@ -1,10 +1,7 @@
 package command
 
 import (
-	"context"
-	"errors"
 	"sync/atomic"
-	"time"
 
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -43,23 +40,6 @@ func (s *Service) checkRequiredAPI(g *Generic) error {
 			"The apiVersion parameter is required, please configure your MongoClient's API version")
 	}
 	return nil
-}
-
-// enterWrites waits until the request may write. In a transaction, which would hold its locks
-// meanwhile, it waits no longer than maxTransactionLockRequestTimeoutMillis; a negative one is no
-// limit.
-func (s *Service) enterWrites(req *Request) error {
-	limit := s.switches.lockMillis.Load()
-	if !req.Generic.inTransaction() || limit < 0 || !s.Gate.Locked() {
-		return s.Gate.enter(req.Op, req.Op.SetWaiting)
-	}
-	ctx, cancel := context.WithTimeout(req.Op, time.Duration(limit)*time.Millisecond)
-	defer cancel()
-	err := s.Gate.enter(ctx, req.Op.SetWaiting)
-	if errors.Is(err, context.DeadlineExceeded) && req.Op.Err() == nil {
-		return mongoerr.New(mongoerr.LockTimeout, "Unable to acquire IX lock on '{%s: Global}' within %dms.", req.DB, limit)
-	}
-	return err
 }
 
 const (

@@ -18,3 +18,12 @@ func PrefixError(err error, format string, args ...any) error {
 
 // FormatDoc prints a document for logs.
 func FormatDoc(d bsonx.Doc) string { return bsonx.FormatShell(bsonx.Document(d)) }
+
+// AppendNumber appends an int32 where the number fits, else an int64, as mongod does for sizes.
+func AppendNumber(b *bsonx.Builder, key string, n int64) {
+	if int64(int32(n)) == n {
+		b.Int32(key, int32(n))
+	} else {
+		b.Int64(key, n)
+	}
+}

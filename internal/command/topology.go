@@ -81,7 +81,7 @@ func (s *Service) AwaitTopology(ctx context.Context, req *Request) error {
 		return mongoerr.New(codeAwaitIncomplete, "A request with 'maxAwaitTimeMS' must include a 'topologyVersion'")
 	case wait.IsMissing():
 		return mongoerr.New(codeAwaitIncomplete, "A request with a 'topologyVersion' must include 'maxAwaitTimeMS'")
-	case SaturatingInt64(wait) < 0:
+	case bsonx.SaturatingInt64(wait) < 0:
 		return mongoerr.New(codeNegativeAwait, "maxAwaitTimeMS must be a non-negative integer")
 	}
 	known, err := parseTopologyVersion(tv)
@@ -104,7 +104,7 @@ func (s *Service) AwaitTopology(ctx context.Context, req *Request) error {
 	}
 	t.Waiting.Add(1)
 	defer t.Waiting.Add(-1)
-	return waitFor(ctx, req, changed, time.Duration(SaturatingInt64(wait))*time.Millisecond)
+	return waitFor(ctx, req, changed, time.Duration(bsonx.SaturatingInt64(wait))*time.Millisecond)
 }
 
 func waitFor(ctx context.Context, req *Request, changed <-chan struct{}, d time.Duration) error {
@@ -145,5 +145,3 @@ const (
 	codeAwaitIncomplete = mongoerr.Code(51760)
 	codeTopologyFuture  = mongoerr.Code(31382)
 )
-
-func isHello(d *Definition) bool { return d.Name == "hello" || d.Name == "isMaster" }

@@ -5,14 +5,10 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // What may run in a transaction, and which labels errors get.
-
-// inTransaction reports whether the command belongs to a multi-document transaction.
-func (g *Generic) inTransaction() bool { return g.HasTxnNumber && g.Autocommit != BoolAbsent }
 
 // checkTransaction applies the rules of mongod's session options.
 func (r *Request) checkTransaction(d *Definition) error {
@@ -115,9 +111,6 @@ func (r *Request) checkTransactionNamespace(d *Definition) error {
 	return nil
 }
 
-// BulkWriteCursor is the name of the collection, of admin, that the cursor of a bulkWrite has.
-const BulkWriteCursor = "$cmd.bulkWrite"
-
 // continuesBulkWrite reports whether a command is about the cursor with the results of a bulkWrite.
 func (r *Request) continuesBulkWrite(d *Definition) bool {
 	switch {
@@ -141,11 +134,6 @@ func CheckTransactionDatabase(db string) error {
 		return NotInTransaction("Cannot run command against the '%s' database in a transaction.", db)
 	}
 	return nil
-}
-
-// endsTransaction tells the commands that commit and abort from those that transactions are made of.
-func endsTransaction(d *Definition) bool {
-	return d.Name == "commitTransaction" || d.Name == "abortTransaction" || d.Name == "coordinateCommitTransaction"
 }
 
 // checkTransactionConcerns lets the first command have a read concern, and the last one a write concern.
@@ -184,42 +172,6 @@ func CheckTransactionStages(stages bsonx.Value) error {
 		return nil
 	})
 }
-
-// eachStage calls a function with the stages of a pipeline that may not be well formed, and those of its sub-pipelines, until it
-// fails.
-func eachStage(stages bsonx.Value, fn func(stage bsonx.Elem) error) error {
-	if stages.Type != bsonx.TypeArray {
-		return nil
-	}
-	for it := stages.Doc().Iter(); it.Next(); {
-		if it.Value().Type != bsonx.TypeDocument || it.Value().Doc().IsEmpty() {
-			continue
-		}
-		stage := it.Value().Doc().First()
-		if err := fn(stage); err != nil {
-			return err
-		}
-		if stage.Value.Type != bsonx.TypeDocument {
-			continue
-		}
-		if err := eachStage(stage.Value.Doc().Lookup("pipeline"), fn); err != nil {
-			return err
-		}
-		if string(stage.Key) != "$facet" {
-			continue
-		}
-		for _, sub := range read.Elements(stage.Value) {
-			if err := eachStage(sub, fn); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// errWriteConflict is the user error for storage.ErrConflict.
-var errWriteConflict = mongoerr.New(mongoerr.WriteConflict, "Caused by :: Write conflict during plan execution and yielding is disabled. :: "+
-	"Please retry your operation or multi-document transaction.")
 
 const (
 	labelTransient = "TransientTransactionError"
@@ -272,18 +224,6 @@ func (r *Request) mayRetry() bool {
 		return false
 	}
 	return endsTransaction(r.Def) || r.Def.Retryable && r.Body.Lookup("autocommit").IsMissing()
-}
-
-// isTransient reports whether a transaction that failed with a code had no effect, and may succeed when it is tried again.
-// ending is for the errors of its commit or abort.
-func isTransient(code mongoerr.Code, ending bool) bool {
-	switch code {
-	case mongoerr.WriteConflict, mongoerr.LockTimeout, mongoerr.PreparedTransactionInProgress, mongoerr.SnapshotTooOld,
-		mongoerr.SnapshotUnavailable, mongoerr.MigrationConflict, mongoerr.NoSuchTransaction:
-		return true
-	default:
-		return !ending && isRetriable(code)
-	}
 }
 
 // isResumable reports whether a change stream that failed with a code may be resumed.

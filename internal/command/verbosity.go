@@ -139,7 +139,7 @@ func verbosityOf(name string, v bsonx.Value, least int64) (int64, error) {
 	if !v.Type.IsNumber() {
 		return 0, mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to integral type", name)
 	}
-	n := SaturatingInt64(v)
+	n := bsonx.SaturatingInt64(v)
 	if n < least || n > maxVerbosity {
 		return 0, mongoerr.New(mongoerr.BadValue, "Invalid value for %s: %s; it must be a number from %d to %d",
 			name, bsonx.FormatShell(v), least, maxVerbosity)

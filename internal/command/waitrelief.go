@@ -24,22 +24,22 @@ const (
 // MemoryWatch frees memory for the messages that wait for it. One goroutine uses it, from the first
 // message that waits until no message waits.
 type MemoryWatch struct {
-	service *Service
+	relief  *Relief
 	granted int64
 	running map[int64]bool // the operations that ran at the last look
 	still   int            // looks since a share was granted
 	idle    int            // looks since a share was granted or something ran
 }
 
-// WatchMemory returns a new MemoryWatch.
-func (s *Service) WatchMemory() *MemoryWatch {
-	return &MemoryWatch{service: s, granted: s.Memory.Queue().Granted}
+// Watch returns a new MemoryWatch.
+func (r *Relief) Watch() *MemoryWatch {
+	return &MemoryWatch{relief: r, granted: r.Memory.Queue().Granted}
 }
 
 // Look reports whether memory is expected: a message was admitted since the last look, or an
 // operation runs that may hold memory. If no message is admitted for long, Look ends idle cursors.
 func (w *MemoryWatch) Look() (expected bool) {
-	s := w.service
+	s := w.relief
 	q := s.Memory.Queue()
 	busy := w.busy() || q.Admitted > 0
 	moved := q.Granted != w.granted
@@ -69,7 +69,7 @@ func due(looks, after int) bool { return looks >= after && (looks-after)%awaitRe
 // busy reports whether an operation runs that ran at the last look, too.
 func (w *MemoryWatch) busy() bool {
 	now, busy := make(map[int64]bool), false
-	w.service.Ops.Each(func(op *session.Op) {
+	w.relief.Ops.Each(func(op *session.Op) {
 		if o := op.Snapshot(); mayHoldMemory(&o) {
 			now[o.ID] = true
 			busy = busy || w.running[o.ID]
@@ -100,13 +100,13 @@ func (p *Patience) Look(expected bool) bool {
 
 // endIdleCursors ends idle cursors that take n bytes, if they do. Their next getMore does not find
 // them.
-func (s *Service) endIdleCursors(n int64) bool {
-	ended, freed := s.Cursors.EndIdle(n)
+func (r *Relief) endIdleCursors(n int64) bool {
+	ended, freed := r.Cursors.EndIdle(n)
 	if ended == 0 {
 		return false
 	}
-	s.Stats.CursorsRelieved.Add(int64(ended))
-	s.Logger.Warn("Idle cursors ended because the server has no memory left", "c", "COMMAND", "cursors", ended, "bytes", freed)
+	r.IdleCursors.Add(int64(ended))
+	r.Logger.Warn("Idle cursors ended because the server has no memory left", "c", "COMMAND", "cursors", ended, "bytes", freed)
 	return true
 }
 

@@ -2,10 +2,12 @@ package command
 
 import (
 	"context"
+	"log/slog"
 	"runtime"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -19,19 +21,19 @@ func (noSource) Save()                                   {}
 func (noSource) Restore(context.Context) error           { return nil }
 func (noSource) Close()                                  {}
 
-// waiterFixture is a service of which cursors have the memory.
+// waiterFixture is a server whose memory is held by cursors.
 type waiterFixture struct {
-	*Service
+	*Relief
 	t *testing.T
 }
 
 func newWaiterFixture(t *testing.T, limit int64) *waiterFixture {
 	t.Helper()
-	s, err := NewService(Deps{TestCommands: true, Memory: memory.New(limit)})
-	if err != nil {
-		t.Fatal(err)
+	r := &Relief{
+		Memory: memory.New(limit), Ops: session.NewOps(), Cursors: session.NewCursors(clock.System{}),
+		Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler),
 	}
-	return &waiterFixture{s, t}
+	return &waiterFixture{r, t}
 }
 
 // open opens an idle cursor that takes n bytes.
@@ -99,7 +101,7 @@ func TestIdleCursorsEndForWaiters(t *testing.T) {
 			op := &session.Op{}
 			f.Ops.Add(op)
 			op.Begin(t.Context(), 1, f.Clock.Now())
-			w := f.WatchMemory()
+			w := f.Watch()
 			looks := 0
 			for f.isOpen(largest) {
 				if looks == c.busy {
@@ -121,7 +123,7 @@ func TestIdleCursorsEndForWaiters(t *testing.T) {
 			if err := <-got; err != nil {
 				t.Error(err)
 			}
-			if n := f.Stats.CursorsRelieved.Load(); n != 1 {
+			if n := f.IdleCursors.Load(); n != 1 {
 				t.Errorf("%d cursors are told to be ended", n)
 			}
 			h.Release()
@@ -137,7 +139,7 @@ func TestIdleCursorsStayWhereTheyDoNotHelp(t *testing.T) {
 	other, h := f.Memory.Hold(), f.Memory.Hold()
 	other.Force(60 << 20)
 	got := f.wait(&h, 16<<20)
-	w, p := f.WatchMemory(), Patience{}
+	w, p := f.Watch(), Patience{}
 	looks := 1
 	for p.Look(w.Look()) {
 		looks++

@@ -6,10 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
 // writeGate keeps writers out while fsyncLock is held. Who passes it costs two additions; who
@@ -130,28 +128,3 @@ func (g *writeGate) Unlock() (left int64, ok bool) {
 }
 
 func (g *writeGate) Locked() bool { return g.closed.Load() }
-
-// mayWrite reports whether a command that was parsed may change something: those that read do so
-// only with $out, $merge or an output collection.
-func (r *Request) mayWrite() bool {
-	switch {
-	case !r.Def.Write:
-		return false
-	case !r.Def.Read:
-		return true
-	case r.Has("out"):
-		return r.Doc("out").Lookup("inline").IsMissing()
-	}
-	stages := r.Get("pipeline")
-	if stages.Type != bsonx.TypeArray {
-		return false
-	}
-	last := bsonx.Value{}
-	for it := stages.Doc().Iter(); it.Next(); {
-		last = it.Value()
-	}
-	if last.Type != bsonx.TypeDocument {
-		return false
-	}
-	return pipeline.Writes(string(last.Doc().First().Key))
-}

@@ -77,7 +77,7 @@ func (q *queue) list() ([]*waiting, bool) {
 func (s *Server) watchQueue() {
 	ticker := time.NewTicker(awaitInterval)
 	defer ticker.Stop()
-	w := s.service.WatchMemory()
+	w := s.service.Relief.Watch()
 	for {
 		<-ticker.C
 		all, some := s.queue.list()

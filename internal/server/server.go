@@ -92,7 +92,7 @@ func New(opts Options) *Server {
 	s.running.Go(func() { s.service.Expire(s.base) })
 	if opts.ProcessMemory > 0 {
 		s.running.Go(func() {
-			s.service.RelieveMemory(s.base, command.MemoryLimits{
+			s.service.Relief.Run(s.base, command.MemoryLimits{
 				Process: opts.ProcessMemory, Data: opts.Data, Beside: opts.Beside, Collector: opts.CollectorLimit,
 			})
 		})

@@ -50,7 +50,7 @@ func runShutdown(_ context.Context, req *command.Request, _ *bsonx.Builder) erro
 	}
 	patience := ShutdownPatience
 	if seconds := req.Get("timeoutSecs"); !seconds.IsMissing() {
-		patience = time.Duration(min(command.SaturatingInt64(seconds), int64(maxShutdownPatience.Seconds()))) * time.Second
+		patience = time.Duration(min(bsonx.SaturatingInt64(seconds), int64(maxShutdownPatience.Seconds()))) * time.Second
 	}
 	req.Service.Logger.Info("Shutdown requested", "c", "CONTROL", "ctx", command.ConnName(req.Conn.ID), "timeoutSecs", patience.Seconds(),
 		"force", req.Bool("force"))

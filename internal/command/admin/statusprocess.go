@@ -57,8 +57,8 @@ func (x *statusSample) statusRequestMemory(b *bsonx.Builder) {
 	b.Int64("requestedBytes", m.Requested)
 	b.Int64("waiting", int64(m.Waiting))
 	b.Int64("refused", m.Refused)
-	b.Int64("ended", x.Stats.Relieved.Load())
-	b.Int64("endedCursors", x.Stats.CursorsRelieved.Load())
+	b.Int64("ended", x.Relief.Operations.Load())
+	b.Int64("endedCursors", x.Relief.IdleCursors.Load())
 }
 
 // statusGlobalLock counts operations as MongoDB does by the global lock: readers and writers that work, and those that wait until

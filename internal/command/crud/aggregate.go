@@ -140,7 +140,7 @@ func aggregateBatchSize(req *command.Request) (int64, error) {
 	}
 	size := int64(command.DefaultFirstBatch)
 	err := command.ParseFields("cursor", cursor, command.CursorFields, func(_ int, v bsonx.Value) error {
-		size = command.SaturatingInt64(v)
+		size = bsonx.SaturatingInt64(v)
 		return nil
 	})
 	return size, err

@@ -189,7 +189,7 @@ const bulkOps = "bulkWrite.ops"
 
 // spaceIndex returns a number as the index of a namespace, which is 32 bits wide.
 func spaceIndex(v bsonx.Value) int32 {
-	return int32(max(math.MinInt32, min(command.SaturatingInt64(v), math.MaxInt32)))
+	return int32(max(math.MinInt32, min(bsonx.SaturatingInt64(v), math.MaxInt32)))
 }
 
 // checkSpace refuses an index that is less than 0.

@@ -54,7 +54,7 @@ func checkExchangeBuffer(_ string, v bsonx.Value) error {
 // different from none.
 func checkExchange(r *command.Request, batchSize int64) error {
 	doc := r.Doc(exchange.Name)
-	switch consumers := command.SaturatingInt64(doc.Lookup("consumers")); {
+	switch consumers := bsonx.SaturatingInt64(doc.Lookup("consumers")); {
 	case doc == nil:
 		return nil
 	case doc.Lookup("policy").Str() == "keyRange" && int64(doc.Lookup("boundaries").Doc().Len()) != consumers+1:

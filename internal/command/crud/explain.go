@@ -110,14 +110,14 @@ func appendServer(s *command.Service, reply *bsonx.Builder) {
 		"internalDocumentSourceGroupMaxMemoryBytes", command.SortMemoryParam, "internalDocumentSourceSetWindowFieldsMaxMemoryBytes",
 	} {
 		if p, ok := s.Params.Lookup(name); ok {
-			command.AppendNumber(reply, name, command.SaturatingInt64(p.Get()))
+			command.AppendNumber(reply, name, bsonx.SaturatingInt64(p.Get()))
 		}
 	}
 	if p, ok := s.Params.Lookup(command.QueryFrameworkParam); ok {
 		reply.Value(command.QueryFrameworkParam, p.Get())
 	}
 	if p, ok := s.Params.Lookup(command.CollationRegexParam); ok {
-		command.AppendNumber(reply, command.CollationRegexParam, command.SaturatingInt64(p.Get()))
+		command.AppendNumber(reply, command.CollationRegexParam, bsonx.SaturatingInt64(p.Get()))
 	}
 	reply.End()
 }

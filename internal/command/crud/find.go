@@ -143,9 +143,9 @@ func (a *findArgs) set(arg *bsonx.Elem) {
 	case "hint":
 		q.Hint = v
 	case "skip":
-		q.Skip = command.SaturatingInt64(v)
+		q.Skip = bsonx.SaturatingInt64(v)
 	case "limit":
-		q.Limit = command.SaturatingInt64(v)
+		q.Limit = bsonx.SaturatingInt64(v)
 	case "min":
 		if q.Min = v.Doc(); q.Min.IsEmpty() {
 			q.Min = nil

@@ -71,7 +71,7 @@ func runGetMore(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 		}
 	}
 	_, req.Reply.Changes = src.(read.Resumable)
-	if err := req.Service.FailPoints.GetMore(req); err != nil {
+	if err := req.FailGetMore(); err != nil {
 		cursors.Remove(cursor)
 		return err
 	}

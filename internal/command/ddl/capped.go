@@ -44,7 +44,7 @@ func checkCappedSize(name string, v bsonx.Value) error {
 }
 
 func checkCappedMax(name string, v bsonx.Value) error {
-	if n := command.SaturatingInt64(v); n > maxCappedDocuments {
+	if n := bsonx.SaturatingInt64(v); n > maxCappedDocuments {
 		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be < %d, actual value '%d'", name, maxCappedDocuments+1, n)
 	}
 	return nil
@@ -52,7 +52,7 @@ func checkCappedMax(name string, v bsonx.Value) error {
 
 // cappedMax returns the max option that is kept for the one that was sent.
 func cappedMax(v bsonx.Value) int64 {
-	if n := command.SaturatingInt64(v); n > 0 {
+	if n := bsonx.SaturatingInt64(v); n > 0 {
 		return n
 	}
 	return maxCappedDocuments
@@ -112,7 +112,7 @@ func checkModifyCapped(req *command.Request, c *table.Collection) error {
 func modifyCapped(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool) {
 	size, limit := req.Get("cappedSize"), req.Get("cappedMax")
 	if !size.IsMissing() {
-		options = options.With("size", number(command.SaturatingInt64(size)))
+		options = options.With("size", number(bsonx.SaturatingInt64(size)))
 	}
 	if !limit.IsMissing() {
 		options = options.With("max", number(cappedMax(limit)))

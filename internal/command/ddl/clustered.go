@@ -74,7 +74,7 @@ func checkClusteredIndex(spec bsonx.Doc) error {
 				return mongoerr.New(codeClusteredNotUnique, "The clusteredIndex option requires unique: true to be specified")
 			}
 		case "v":
-			if n := command.SaturatingInt64(v); n != 2 {
+			if n := bsonx.SaturatingInt64(v); n != 2 {
 				return mongoerr.New(codeClusteredVersion, "Invalid clusteredIndex specification %s; cannot create a clusteredIndex with v=%d",
 					bsonx.FormatShell(bsonx.Document(spec)), n)
 			}

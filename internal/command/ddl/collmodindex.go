@@ -86,8 +86,8 @@ func modifiedSpec(ix *catalog.Index, set map[string]bsonx.Value, reply *bsonx.Bu
 		if err := checkIndexTTL(v, ix.Key); err != nil {
 			return nil, err
 		}
-		appendChange(reply, "expireAfterSeconds", changed.Lookup("expireAfterSeconds"), bsonx.Int64(command.SaturatingInt64(v)))
-		changed = changed.With("expireAfterSeconds", bsonx.Int32(int32(command.SaturatingInt64(v))))
+		appendChange(reply, "expireAfterSeconds", changed.Lookup("expireAfterSeconds"), bsonx.Int64(bsonx.SaturatingInt64(v)))
+		changed = changed.With("expireAfterSeconds", bsonx.Int32(int32(bsonx.SaturatingInt64(v))))
 	}
 	if v, ok := set["hidden"]; ok {
 		appendChange(reply, "hidden", bsonx.Bool(ix.Hidden), bsonx.Bool(v.Truthy()))

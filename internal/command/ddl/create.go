@@ -190,7 +190,7 @@ func createOptions(req *command.Request) (bsonx.Doc, error) {
 				b.Value(name, co)
 			}
 		case "idIndex":
-			if command.SaturatingInt64(arg.Value.Doc().Lookup("v")) == 1 { // the version is all that a client can choose
+			if bsonx.SaturatingInt64(arg.Value.Doc().Lookup("v")) == 1 { // the version is all that a client can choose
 				b.Doc(name, command.OldIDIndexSpec)
 			}
 		case "autoIndexId":
@@ -211,7 +211,7 @@ func createOptions(req *command.Request) (bsonx.Doc, error) {
 				b.Doc(name, clusteredIndexOption(arg.Value.Doc()))
 			}
 		case "expireAfterSeconds":
-			b.Int64(name, command.SaturatingInt64(arg.Value))
+			b.Int64(name, bsonx.SaturatingInt64(arg.Value))
 		case imagesOption:
 			if imagesEnabled(req) {
 				b.Value(name, arg.Value)

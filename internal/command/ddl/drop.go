@@ -87,7 +87,7 @@ func dropByName(req *command.Request, name string) (c, buckets *table.Collection
 const codeNotOne = mongoerr.Code(5255100)
 
 func runDropDatabase(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
-	if command.SaturatingInt64(req.CommandValue()) != 1 {
+	if bsonx.SaturatingInt64(req.CommandValue()) != 1 {
 		return mongoerr.New(codeNotOne, "Have to pass 1 as 'drop' parameter")
 	}
 	if catalog.IsInternalDatabase(req.DB) {

@@ -469,7 +469,7 @@ func (s *IndexSpec) stored(fallback *collation.Collator) bsonx.Doc {
 				b.Bool(name, true)
 			}
 		case "expireAfterSeconds":
-			b.Int32(name, int32(command.SaturatingInt64(v)))
+			b.Int32(name, int32(bsonx.SaturatingInt64(v)))
 		default:
 			if s.text == nil || !slices.Contains(textOptions, name) {
 				b.Value(name, v)

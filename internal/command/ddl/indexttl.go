@@ -18,7 +18,7 @@ func checkTTLIndex(s *IndexSpec) error {
 		return nil
 	}
 	wrong := ""
-	n := command.SaturatingInt64(s.ttl)
+	n := bsonx.SaturatingInt64(s.ttl)
 	switch {
 	case !s.ttl.Type.IsNumber():
 		wrong = "TTL index 'expireAfterSeconds' option must be numeric, but received a type of '" + s.ttl.Type.String() + "'"
@@ -43,7 +43,7 @@ func isNaN(v bsonx.Value) bool {
 
 // checkIndexTTL judges an expireAfterSeconds that collMod gives an index.
 func checkIndexTTL(v bsonx.Value, key bsonx.Doc) error {
-	switch n := command.SaturatingInt64(v); {
+	switch n := bsonx.SaturatingInt64(v); {
 	case isNaN(v):
 		return mongoerr.New(mongoerr.InvalidOptions, "TTL index 'expireAfterSeconds' option must not be NaN")
 	case n < 0:
@@ -62,7 +62,7 @@ func checkIndexTTL(v bsonx.Value, key bsonx.Doc) error {
 // checkCollectionTTL judges an expireAfterSeconds of a whole collection: nothing expires that is
 // older than the epoch.
 func checkCollectionTTL(req *command.Request, v bsonx.Value) error {
-	switch n := command.SaturatingInt64(v); {
+	switch n := bsonx.SaturatingInt64(v); {
 	case n < 0:
 		return mongoerr.New(mongoerr.InvalidOptions, "TTL index 'expireAfterSeconds' option cannot be less than 0")
 	case n > req.Now.Unix():
@@ -111,6 +111,6 @@ func modifyTTL(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool) {
 	case v.Type == bsonx.TypeString:
 		return options.With("expireAfterSeconds", bsonx.Missing), true
 	default:
-		return options.With("expireAfterSeconds", bsonx.Int64(command.SaturatingInt64(v))), true
+		return options.With("expireAfterSeconds", bsonx.Int64(bsonx.SaturatingInt64(v))), true
 	}
 }

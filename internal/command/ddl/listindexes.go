@@ -87,7 +87,7 @@ func listedOption(name string, v bsonx.Value) bsonx.Value {
 		f, _ := v.AsFloat64()
 		return bsonx.Double(f)
 	case "bits", "textIndexVersion", "2dsphereIndexVersion", "coarsestIndexedLevel", "finestIndexedLevel":
-		return bsonx.Int32(int32(command.SaturatingInt64(v)))
+		return bsonx.Int32(int32(bsonx.SaturatingInt64(v)))
 	default:
 		return v
 	}

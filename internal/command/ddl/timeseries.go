@@ -48,9 +48,9 @@ func ParseSeries(path string, doc bsonx.Doc, fields []command.Field) (*SeriesSpe
 			s.granularity = v.Str()
 			return checkGranularity(path+".granularity", v)
 		case "bucketMaxSpanSeconds":
-			s.span = command.SaturatingInt64(v)
+			s.span = bsonx.SaturatingInt64(v)
 		case "bucketRoundingSeconds":
-			s.rounding = command.SaturatingInt64(v)
+			s.rounding = bsonx.SaturatingInt64(v)
 		}
 		return nil
 	})
@@ -168,7 +168,7 @@ func seriesOptions(req *command.Request) (bsonx.Doc, error) {
 		b.Doc(indexDefaults, v)
 	}
 	if v := req.Get("expireAfterSeconds"); !v.IsMissing() {
-		b.Int64("expireAfterSeconds", command.SaturatingInt64(v))
+		b.Int64("expireAfterSeconds", bsonx.SaturatingInt64(v))
 	}
 	if co.Doc().Len() > 1 {
 		b.Value("collation", co)

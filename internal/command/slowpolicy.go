@@ -1,0 +1,33 @@
+package command
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// slowPolicy says which operations are logged, beside slowms: the arguments of the command profile. It is immutable.
+type slowPolicy struct {
+	// sampleRate is the share of the slow operations that is logged.
+	sampleRate float64
+	// filter, where not nil, decides alone: slowms and sampleRate do not count then.
+	filter *filter.Filter
+	spec   bsonx.Doc
+}
+
+// logs reports whether an operation is logged that took so long and is described by entry.
+func (p *slowPolicy) logs(took time.Duration, slowMillis int64, entry func() bsonx.Doc) bool {
+	if p.filter != nil {
+		ok, err := p.filter.Match(entry())
+		return ok && err == nil
+	}
+	if slowMillis < 0 || took < time.Duration(slowMillis)*time.Millisecond {
+		return false
+	}
+	return p.sampleRate >= 1 || rand.Float64() < p.sampleRate
+}
+
+// SetSlowMillis changes from when on operations are logged; a negative number logs none.
+func (s *Service) SetSlowMillis(ms int64) { s.slow.Store(ms) }

@@ -1,0 +1,156 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/retryable"
+	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// rememberCommit puts the record by which the commit of a transaction can be sent again after the server was started anew.
+func (r *Request) rememberCommit() error {
+	name := retrySession(r.Session.ID)
+	r.Service.Stats.sessionRecords.Add(1)
+	rec := retryable.Record{
+		TxnNumber: r.Generic.TxnNumber, Statement: retryable.Whole, Count: 1, Kind: retryable.Commit, Time: r.Now.UnixMilli(),
+	}
+	return r.Work.Remember(rec.AppendKey(nil, &name), rec.AppendValue(nil))
+}
+
+// TransactionCommands returns the commands that end transactions.
+func TransactionCommands() []Definition {
+	token := Field{Name: "recoveryToken", Type: Object}
+	return []Definition{
+		{
+			Name: "commitTransaction", Help: "Makes the changes of a transaction visible.", AdminOnly: true, Write: true, API1: true,
+			InTransaction: true, Run: runCommitTransaction, Fields: []Field{token, {Name: "commitTimestamp", Type: Timestamp, Unstable: true}},
+		},
+		{
+			Name: "abortTransaction", Help: "Undoes a transaction.", AdminOnly: true, Write: true, API1: true,
+			InTransaction: true, Run: runAbortTransaction, Fields: []Field{token},
+		},
+		{
+			Name: "coordinateCommitTransaction", Help: "Commits a transaction over several shards; there are none.", AdminOnly: true,
+			Write: true, Hidden: true, Loose: true, InTransaction: true, Refuse: refuseCoordinateCommit,
+		},
+	}
+}
+
+// sessionDoc returns the document that names a session.
+func sessionDoc(id session.SessionID) bsonx.Doc {
+	return bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:]))
+}
+
+func runCommitTransaction(ctx context.Context, req *Request, _ *bsonx.Builder) error {
+	if req.Work == nil {
+		return mongoerr.New(mongoerr.CommandFailed, "commitTransaction must be run within a transaction")
+	}
+	req.Work.closeCursors()
+	if err := req.rememberCommit(); err != nil {
+		return err
+	}
+	if err := req.Work.Commit(req.durability(storage.Durable)); err != nil {
+		return err
+	}
+	storage.ReportStamp(ctx, req.Work.Stamp())
+	req.Service.Transactions.Committed(req.Work.open)
+	return nil
+}
+
+func runAbortTransaction(_ context.Context, req *Request, _ *bsonx.Builder) error {
+	if req.Work == nil {
+		return mongoerr.New(mongoerr.CommandFailed, "abortTransaction must be run within a transaction")
+	}
+	req.Service.Transactions.Abort(req.Work.open)
+	return nil
+}
+
+func refuseCoordinateCommit(*Request) error {
+	return mongoerr.New(mongoerr.ShardingStateNotInitialized,
+		"Cannot accept sharding commands if sharding state has not been initialized with a shardIdentity document")
+}
+
+// StatusTransactions is a section of serverStatus.
+func (s *Service) StatusTransactions(b *bsonx.Builder) {
+	st := s.Transactions.Stats()
+	b.Int64("retriedCommandsCount", s.Stats.retriedCommands.Load())
+	b.Int64("retriedStatementsCount", s.Stats.retriedStatements.Load())
+	b.Int64("transactionsCollectionWriteCount", s.Stats.sessionRecords.Load())
+	b.Int64("currentActive", int64(st.Active))
+	b.Int64("currentInactive", int64(st.Open-st.Active))
+	b.Int64("currentOpen", int64(st.Open))
+	b.Int64("totalAborted", st.Aborted)
+	b.Int64("totalCommitted", st.Committed)
+	b.Int64("totalStarted", st.Started)
+	for _, name := range [...]string{"totalPrepared", "totalPreparedThenCommitted", "totalPreparedThenAborted", "currentPrepared"} {
+		b.Int64(name, 0)
+	}
+}
+
+// openTransactions returns the transactions of sessions that currentOp shows, by session.
+func (s *Service) openTransactions() map[session.SessionID]session.TransactionInfo {
+	open := s.Transactions.Open(s.Clock.Now())
+	if len(open) == 0 {
+		return nil
+	}
+	out := make(map[session.SessionID]session.TransactionInfo, len(open))
+	for _, t := range open {
+		out[t.SessionID] = t
+	}
+	return out
+}
+
+// wallFormat is how currentOp shows times.
+const wallFormat = "2006-01-02T15:04:05.000-07:00"
+
+// appendTransaction appends what currentOp shows of a transaction.
+func appendTransaction(b *bsonx.Builder, t *session.TransactionInfo) {
+	b.StartDocField("transaction")
+	b.StartDocField("parameters")
+	b.Int64("txnNumber", t.Number)
+	b.Bool("autocommit", false)
+	if t.ReadConcern != "" {
+		b.Doc("readConcern", bsonx.NewDoc("level", t.ReadConcern))
+	}
+	b.End()
+	b.String("startWallClockTime", t.Started.Format(wallFormat))
+	b.Int64("timeOpenMicros", t.Open.Microseconds())
+	b.Int64("timeActiveMicros", t.ActiveFor.Microseconds())
+	b.Int64("timeInactiveMicros", (t.Open - t.ActiveFor).Microseconds())
+	b.String("expiryTime", t.Expires.Format(wallFormat))
+	b.End()
+}
+
+// idleSessionDoc is currentOp's document of a session with a transaction that no operation works on.
+func (s *Service) idleSessionDoc(t *session.TransactionInfo, now time.Time) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("type", "idleSession")
+	b.String("host", s.HostAndPort())
+	b.String("desc", "inactive transaction")
+	b.String("client", t.Client.Remote)
+	b.Int64("connectionId", t.Client.ConnectionID)
+	if t.Client.AppName != "" {
+		b.String("appName", t.Client.AppName)
+	}
+	if len(t.Client.Metadata) > 0 {
+		b.Doc("clientMetadata", t.Client.Metadata)
+	}
+	b.Doc("lsid", sessionDoc(t.SessionID))
+	b.Bool("active", false)
+	b.String("currentOpTime", now.Format(wallFormat))
+	appendTransaction(b, t)
+	b.Bool("waitingForLock", false)
+	b.Doc("locks", bsonx.Empty)
+	b.Doc("lockStats", bsonx.Empty)
+	b.End()
+	return b.Bytes()
+}
+
+// defaultTransactionSize is how many bytes a transaction may change where nothing else is said: they are kept in memory until
+// it ends.
+const defaultTransactionSize = 256 << 20
