@@ -32,6 +32,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/relief"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/server"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -269,7 +270,7 @@ func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogB
 	db := &DB{
 		engine: engine, store: store, service: service,
 		server: server.New(server.Options{
-			Service: service, Logger: o.Logger, ProcessMemory: reliefLimit(o, command.GroupMemory()),
+			Service: service, Logger: o.Logger, ProcessMemory: reliefLimit(o, relief.GroupMemory()),
 			Data: dataMemory(engine), Beside: besideMemory(engine), CollectorLimit: o.CollectorLimit,
 			MaxConnections: o.MaxConnections, Advertise: o.Advertise, LogConnections: true,
 		}),

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/sheafdb/sheaf"
-	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/relief"
 )
 
 const (
@@ -64,7 +64,7 @@ func (f *serveFlags) check(given func(flag string) bool) error {
 // checkBudget refuses a budget above the memory of the control group or the machine. The system
 // would kill such a server before it noticed a lack of memory.
 func (f *serveFlags) checkBudget() error {
-	if available := command.AvailableMemory(); available > 0 && f.budget > available {
+	if available := relief.AvailableMemory(); available > 0 && f.budget > available {
 		return fmt.Errorf("--memory-budget %s: this machine or container has only %dMiB of memory", f.memoryBudget, available>>20)
 	}
 	return nil

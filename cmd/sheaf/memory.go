@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/sheafdb/sheaf"
-	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/relief"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 )
 
@@ -56,10 +56,10 @@ func memoryBudget(given int64) int64 {
 	if n := debug.SetMemoryLimit(-1); n != math.MaxInt64 {
 		return max(n, minMemoryBudget)
 	}
-	if n := command.GroupMemory(); n > 0 {
+	if n := relief.GroupMemory(); n > 0 {
 		return max(n/2, minMemoryBudget)
 	}
-	available := command.AvailableMemory()
+	available := relief.AvailableMemory()
 	if available <= 0 {
 		return unknownBudget
 	}

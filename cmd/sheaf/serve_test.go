@@ -20,7 +20,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/relief"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -245,7 +245,7 @@ func TestFlagsOutOfRangeAreRefused(t *testing.T) {
 }
 
 func TestBudgetAboveTheMemoryIsRefused(t *testing.T) {
-	available := command.AvailableMemory()
+	available := relief.AvailableMemory()
 	if available <= 0 {
 		t.Skip("the memory of this machine is not known")
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/failpoint"
+	"github.com/sheafdb/sheaf/internal/param"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
@@ -12,17 +13,17 @@ import (
 const minLookupBytes = 16<<20 + 16<<10
 
 // budgetParams are the parameters of the stages' budgets.
-func (s *Service) budgetParams() []Param {
-	stage := func(name, stage string, least int64) Param {
-		return IntParam(name, pipeline.DefaultMemoryLimit, least, math.MaxInt64, func(n int64) { s.Read.Budgets.Put(stage, n) })
+func (s *Service) budgetParams() []param.Param {
+	stage := func(name, stage string, least int64) param.Param {
+		return param.Int(name, pipeline.DefaultMemoryLimit, least, math.MaxInt64, func(n int64) { s.Read.Budgets.Put(stage, n) })
 	}
-	sort := IntParam(SortMemoryParam, exec.DefaultSortMemory, 0, math.MaxInt64, func(n int64) {
+	sort := param.Int(SortMemoryParam, exec.DefaultSortMemory, 0, math.MaxInt64, func(n int64) {
 		s.Read.Budgets.Put("$sort", max(n, 1))
 		if s.Planner != nil {
 			s.Planner.SetSortMemory(int(max(n, 1)))
 		}
 	})
-	return []Param{
+	return []param.Param{
 		sort,
 		stage("internalQueryFacetMaxOutputDocSizeBytes", "$facet", 1),
 		stage("internalDocumentSourceGroupMaxMemoryBytes", "$group", 1),

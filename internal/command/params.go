@@ -6,35 +6,36 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/param"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
 // builtinParams are the parameters of this package and those that clients ask every server for.
-func (s *Service) builtinParams() []Param {
+func (s *Service) builtinParams() []param.Param {
 	fcv := bsonx.Document(bsonx.NewDoc("version", FeatureVersion))
-	return []Param{
-		Constant("featureCompatibilityVersion", fcv),
-		Constant("authenticationMechanisms", bsonx.NewArray()),
-		Constant("enableTestCommands", bsonx.Bool(s.TestCommands)),
-		EnumParam(QueryFrameworkParam, "forceClassicEngine", "trySbeRestricted", "trySbeEngine"),
-		BoolParam(CollationRegexParam, true, func(ignore bool) {
+	return []param.Param{
+		param.Constant("featureCompatibilityVersion", fcv),
+		param.Constant("authenticationMechanisms", bsonx.NewArray()),
+		param.Constant("enableTestCommands", bsonx.Bool(s.TestCommands)),
+		param.Enum(QueryFrameworkParam, "forceClassicEngine", "trySbeRestricted", "trySbeEngine"),
+		param.Bool(CollationRegexParam, true, func(ignore bool) {
 			if s.Planner != nil {
 				s.Planner.SetCollatedRegex(!ignore)
 			}
 		}),
-		Constant("localLogicalSessionTimeoutMinutes", bsonx.Int32(30)),
+		param.Constant("localLogicalSessionTimeoutMinutes", bsonx.Int32(30)),
 		{Name: "maxSessions", Get: func() bsonx.Value { return bsonx.Int32(int32(s.Sessions.Max())) }},
-		IntParam("transactionLifetimeLimitSeconds", int64(session.DefaultLifetime/time.Second), 1, 1<<31-1, func(n int64) {
+		param.Int("transactionLifetimeLimitSeconds", int64(session.DefaultLifetime/time.Second), 1, 1<<31-1, func(n int64) {
 			s.Transactions.SetLifetime(time.Duration(n) * time.Second)
 		}),
-		IntParam("transactionSizeLimitBytes", defaultTransactionSize, 1, 1<<62, s.transactionSize.Store),
-		IntParam("cursorTimeoutMillis", 600_000, 1, 1<<53, func(n int64) {
+		param.Int("transactionSizeLimitBytes", defaultTransactionSize, 1, 1<<62, s.transactionSize.Store),
+		param.Int("cursorTimeoutMillis", 600_000, 1, 1<<53, func(n int64) {
 			s.Cursors.SetIdleTimeout(time.Duration(min(n, 1<<43)) * time.Millisecond)
 		}),
-		IntParam("slowms", s.SlowMillis, -1, 1<<53, s.SetSlowMillis),
-		IntParam("maxAcceptableLogicalClockDriftSecs", maxClockDrift, 1, 1<<31-1, s.maxClockDrift.Store),
-		IntParam("minSnapshotHistoryWindowInSeconds", read.SnapshotWindow, 0, 1<<31-1, s.setHistoryWindow),
+		param.Int("slowms", s.SlowMillis, -1, 1<<53, s.SetSlowMillis),
+		param.Int("maxAcceptableLogicalClockDriftSecs", maxClockDrift, 1, 1<<31-1, s.maxClockDrift.Store),
+		param.Int("minSnapshotHistoryWindowInSeconds", read.SnapshotWindow, 0, 1<<31-1, s.setHistoryWindow),
 	}
 }
 
@@ -67,7 +68,7 @@ func runGetParameter(_ context.Context, req *Request, reply *bsonx.Builder) erro
 			return err
 		}
 	}
-	names := req.Service.Params.names()
+	names := req.Service.Params.Names()
 	if !all {
 		names = names[:0]
 		for _, a := range req.Args() {
@@ -81,7 +82,7 @@ func runGetParameter(_ context.Context, req *Request, reply *bsonx.Builder) erro
 			continue
 		}
 		found = true
-		p.append(reply, details)
+		p.Append(reply, details)
 	}
 	if !found {
 		return mongoerr.New(mongoerr.InvalidOptions, "no option found to get")

@@ -12,9 +12,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/param"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/relief"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -33,7 +35,7 @@ type Deps struct {
 	Cursors  *session.Cursors
 	// Transactions are the open ones.
 	Transactions *session.Transactions
-	Params       *Params
+	Params       *param.Params
 	// Verbosity is what setParameter changes of the log; the Logger's handler asks it.
 	Verbosity *Verbosity
 	// Log keeps recent lines for getLog; nil keeps none.
@@ -75,7 +77,7 @@ type Service struct {
 	Commands   *Registry
 	FailPoints failpoint.Points
 	Read       read.Engine
-	Relief     Relief
+	Relief     relief.Relief
 	Topology   topology
 	Gate       writeGate
 	ttl        *ttl.Monitor // nil without a store
@@ -89,7 +91,7 @@ type Service struct {
 	// transactionSize is how many bytes a transaction may change.
 	transactionSize atomic.Int64
 	// Establishment limits how fast connections are established.
-	Establishment *Establishment
+	Establishment *relief.Establishment
 	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
 	maxClockDrift atomic.Int64
 	rwDefaults    atomic.Pointer[rwDefaults]
@@ -107,7 +109,7 @@ type Service struct {
 
 // NewService checks the table of commands and returns a service.
 func NewService(deps Deps) (*Service, error) {
-	s := &Service{Deps: deps, Establishment: NewEstablishment()}
+	s := &Service{Deps: deps, Establishment: relief.NewEstablishment()}
 	s.setDefaults()
 	registry, err := NewRegistry(deps.Definitions)
 	if err != nil {
@@ -173,7 +175,7 @@ func (s *Service) setDefaults() {
 		s.Transactions = session.NewTransactions()
 	}
 	if s.Params == nil {
-		s.Params = NewParams()
+		s.Params = param.NewParams()
 	}
 	if s.SlowMillis == 0 {
 		s.SlowMillis = defaultSlowMillis

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/param"
 )
 
 // defaultLockMillis is MongoDB's maxTransactionLockRequestTimeoutMillis.
@@ -18,16 +19,16 @@ type switches struct {
 // Quiet reports whether connections are not logged: the parameter quiet.
 func (s *Service) Quiet() bool { return s.switches.quiet.Load() }
 
-func (s *Service) switchParams() []Param {
-	return []Param{
-		BoolParam("quiet", false, s.switches.quiet.Store),
-		BoolParam("requireApiVersion", false, s.switches.requireAPI.Store),
-		BoolParam("notablescan", false, func(on bool) {
+func (s *Service) switchParams() []param.Param {
+	return []param.Param{
+		param.Bool("quiet", false, s.switches.quiet.Store),
+		param.Bool("requireApiVersion", false, s.switches.requireAPI.Store),
+		param.Bool("notablescan", false, func(on bool) {
 			if s.Planner != nil {
 				s.Planner.RefuseTableScans(on)
 			}
 		}),
-		IntParam("maxTransactionLockRequestTimeoutMillis", defaultLockMillis, -1<<31, 1<<31-1, s.switches.lockMillis.Store),
+		param.Int("maxTransactionLockRequestTimeoutMillis", defaultLockMillis, -1<<31, 1<<31-1, s.switches.lockMillis.Store),
 	}
 }
 

@@ -4,14 +4,15 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/param"
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
 // ttlParams are the parameters of the monitor that removes expired documents.
-func (s *Service) ttlParams() []Param {
-	return []Param{
-		BoolParam("ttlMonitorEnabled", true, s.ttl.SetEnabled),
-		IntParam("ttlMonitorSleepSecs", int64(ttl.DefaultSleep.Seconds()), 1, math.MaxInt32, s.ttl.SetSleep),
+func (s *Service) ttlParams() []param.Param {
+	return []param.Param{
+		param.Bool("ttlMonitorEnabled", true, s.ttl.SetEnabled),
+		param.Int("ttlMonitorSleepSecs", int64(ttl.DefaultSleep.Seconds()), 1, math.MaxInt32, s.ttl.SetSleep),
 	}
 }
 

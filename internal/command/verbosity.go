@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/param"
 )
 
 // logComponents are the parts of the log whose verbosity can be set, as MongoDB names them. A record names its component
@@ -116,13 +117,13 @@ func (h *verboseHandler) WithGroup(name string) slog.Handler {
 }
 
 // params are the parameters of the verbosity.
-func (v *Verbosity) params() []Param {
-	return []Param{
+func (v *Verbosity) params() []param.Param {
+	return []param.Param{
 		{
 			Name: "logLevel",
 			Get:  func() bsonx.Value { return bsonx.Int32(int32(v.general.Load())) },
 			Set: func(value bsonx.Value) error {
-				n, err := coerced("logLevel", value)
+				n, err := param.Coerced("logLevel", value)
 				if err != nil || n < 0 || n > maxVerbosity {
 					return mongoerr.New(mongoerr.BadValue, "Invalid value for logLevel: logLevel: %s", bsonx.FormatShell(value))
 				}

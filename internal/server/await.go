@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/relief"
 )
 
 // awaitInterval is the time between two looks at the messages that wait for their share.
-const awaitInterval = time.Second / command.AwaitLooks
+const awaitInterval = time.Second / relief.LooksPerSecond
 
 // waiting is a message that waits for its share of the server's memory.
 type waiting struct {
@@ -20,7 +20,7 @@ type waiting struct {
 	// rest is how many bytes of the message are not read.
 	rest int
 	// patience counts the looks.
-	patience command.Patience
+	patience relief.Patience
 	end      context.CancelCauseFunc
 }
 
@@ -90,7 +90,7 @@ func (s *Server) watchQueue() {
 
 // lookAtQueue ends the waits of clients that have left, and of messages for which no memory can be
 // expected.
-func lookAtQueue(watch *command.MemoryWatch, all []*waiting) {
+func lookAtQueue(watch *relief.Watch, all []*waiting) {
 	expected := watch.Look()
 	for _, w := range all {
 		switch {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/relief"
 )
 
 const (
@@ -92,7 +93,7 @@ func New(opts Options) *Server {
 	s.running.Go(func() { s.service.Expire(s.base) })
 	if opts.ProcessMemory > 0 {
 		s.running.Go(func() {
-			s.service.Relief.Run(s.base, command.MemoryLimits{
+			s.service.Relief.Run(s.base, relief.Limits{
 				Process: opts.ProcessMemory, Data: opts.Data, Beside: opts.Beside, Collector: opts.CollectorLimit,
 			})
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/relief"
 )
 
 // DiagnosticCommands returns the commands that describe the server and the connection.
@@ -45,9 +46,9 @@ func runHostInfo(_ context.Context, req *command.Request, reply *bsonx.Builder) 
 	reply.Date("currentTime", req.Now.UnixMilli())
 	reply.String("hostname", req.Service.Hostname)
 	reply.Int32("cpuAddrSize", strconv.IntSize)
-	if n := command.MachineMemory(); n > 0 {
+	if n := relief.MachineMemory(); n > 0 {
 		reply.Int64("memSizeMB", n>>20)
-		reply.Int64("memLimitMB", command.TotalMemory()>>20)
+		reply.Int64("memLimitMB", relief.TotalMemory()>>20)
 	}
 	reply.Int32("numCores", int32(runtime.NumCPU()))
 	reply.Int32("numCoresAvailableToProcess", int32(runtime.GOMAXPROCS(0)))

@@ -1,4 +1,4 @@
-package command
+package relief
 
 import (
 	"context"
@@ -84,7 +84,7 @@ func TestIdleCursorsEndForWaiters(t *testing.T) {
 	}{
 		"the budget":               {after: idleCursorsAfter},
 		"the process":              {pressed: true, after: idleCursorsAfter},
-		"after an operation":       {busy: AwaitLooks, after: AwaitLooks + idleCursorsAfter},
+		"after an operation":       {busy: LooksPerSecond, after: LooksPerSecond + idleCursorsAfter},
 		"beside a long operation":  {busy: 1 << 20, after: busyCursorsAfter},
 		"pressed beside operation": {pressed: true, busy: 1 << 20, after: busyCursorsAfter},
 	} {

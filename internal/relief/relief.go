@@ -1,4 +1,4 @@
-package command
+package relief
 
 import (
 	"context"
@@ -58,8 +58,8 @@ type Relief struct {
 	overload atomic.Int64 // the bytes of Go's memory above the amount that lets large messages in
 }
 
-// MemoryLimits are the limits that Run enforces.
-type MemoryLimits struct {
+// Limits are the limits that Run enforces.
+type Limits struct {
 	// Process is how much memory Go may take beside the data of a store in memory.
 	Process int64
 	// Data returns what these take; nil is nothing.
@@ -72,7 +72,7 @@ type MemoryLimits struct {
 }
 
 // data returns what the data take, and tells the collector.
-func (l *MemoryLimits) data(told *int64) int64 {
+func (l *Limits) data(told *int64) int64 {
 	if l.Data == nil {
 		return 0
 	}
@@ -84,7 +84,7 @@ func (l *MemoryLimits) data(told *int64) int64 {
 	return n
 }
 
-func (l *MemoryLimits) beside() int64 {
+func (l *Limits) beside() int64 {
 	if l.Beside == nil {
 		return 0
 	}
@@ -93,7 +93,7 @@ func (l *MemoryLimits) beside() int64 {
 
 // Run runs until ctx ends. While Go's memory exceeds its limit in spite of garbage collection, it ends operations.
 // The budget of requests counts what is worth counting, and not every value that an expression makes.
-func (r *Relief) Run(ctx context.Context, limits MemoryLimits) {
+func (r *Relief) Run(ctx context.Context, limits Limits) {
 	limit, told, most := limits.Process, int64(0), containerMost()
 	timer := time.NewTimer(calmInterval)
 	defer timer.Stop()

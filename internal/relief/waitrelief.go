@@ -1,4 +1,4 @@
-package command
+package relief
 
 import (
 	"runtime"
@@ -9,21 +9,21 @@ import (
 // Messages wait for their share of the memory while those who have it can be expected to give it
 // back. Patience is counted in looks, of which there are AwaitLooks a second.
 const (
-	AwaitLooks = 20
+	LooksPerSecond = 20
 	// awaitMost is how long a message waits at most.
-	awaitMost = 120 * AwaitLooks
+	awaitMost = 120 * LooksPerSecond
 	// awaitIdle is how long it waits while nobody runs who could give memory back.
-	awaitIdle = 10 * AwaitLooks
+	awaitIdle = 10 * LooksPerSecond
 	// idleCursorsAfter is when idle cursors are ended for those who wait and nobody runs,
 	// busyCursorsAfter when they are although somebody runs. It is tried again after awaitRetry.
-	idleCursorsAfter = 2 * AwaitLooks
-	busyCursorsAfter = 10 * AwaitLooks
-	awaitRetry       = AwaitLooks
+	idleCursorsAfter = 2 * LooksPerSecond
+	busyCursorsAfter = 10 * LooksPerSecond
+	awaitRetry       = LooksPerSecond
 )
 
-// MemoryWatch frees memory for the messages that wait for it. One goroutine uses it, from the first
+// Watch frees memory for the messages that wait for it. One goroutine uses it, from the first
 // message that waits until no message waits.
-type MemoryWatch struct {
+type Watch struct {
 	relief  *Relief
 	granted int64
 	running map[int64]bool // the operations that ran at the last look
@@ -32,13 +32,13 @@ type MemoryWatch struct {
 }
 
 // Watch returns a new MemoryWatch.
-func (r *Relief) Watch() *MemoryWatch {
-	return &MemoryWatch{relief: r, granted: r.Memory.Queue().Granted}
+func (r *Relief) Watch() *Watch {
+	return &Watch{relief: r, granted: r.Memory.Queue().Granted}
 }
 
 // Look reports whether memory is expected: a message was admitted since the last look, or an
 // operation runs that may hold memory. If no message is admitted for long, Look ends idle cursors.
-func (w *MemoryWatch) Look() (expected bool) {
+func (w *Watch) Look() (expected bool) {
 	s := w.relief
 	q := s.Memory.Queue()
 	busy := w.busy() || q.Admitted > 0
@@ -67,7 +67,7 @@ func (w *MemoryWatch) Look() (expected bool) {
 func due(looks, after int) bool { return looks >= after && (looks-after)%awaitRetry == 0 }
 
 // busy reports whether an operation runs that ran at the last look, too.
-func (w *MemoryWatch) busy() bool {
+func (w *Watch) busy() bool {
 	now, busy := make(map[int64]bool), false
 	w.relief.Ops.Each(func(op *session.Op) {
 		if o := op.Snapshot(); mayHoldMemory(&o) {

@@ -1,4 +1,4 @@
-package command
+package relief
 
 import "github.com/KimMachineGun/automemlimit/memlimit"
 

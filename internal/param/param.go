@@ -1,4 +1,4 @@
-package command
+package param
 
 import (
 	"math"
@@ -47,7 +47,7 @@ func (p *Params) Lookup(name string) (Param, bool) {
 	return param, ok
 }
 
-func (p *Params) names() []string {
+func (p *Params) Names() []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	out := make([]string, 0, len(p.m))
@@ -86,8 +86,8 @@ func notCoerced(name, kind string) error {
 	return mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to %s", name, kind)
 }
 
-// coerced converts the value of a parameter to a whole number. Booleans count as 0 and 1.
-func coerced(name string, v bsonx.Value) (int64, error) {
+// Coerced converts the value of a parameter to a whole number. Booleans count as 0 and 1.
+func Coerced(name string, v bsonx.Value) (int64, error) {
 	x, number := v.AsFloat64()
 	switch {
 	case v.Type == bsonx.TypeBool:
@@ -101,10 +101,10 @@ func coerced(name string, v bsonx.Value) (int64, error) {
 	return bsonx.SaturatingInt64(v), nil
 }
 
-// IntParam returns a parameter that holds a whole number in [min, max] and calls changed when it is set.
-func IntParam(name string, value, min, max int64, changed func(int64)) Param {
+// Int returns a parameter that holds a whole number in [min, max] and calls changed when it is set.
+func Int(name string, value, min, max int64, changed func(int64)) Param {
 	parse := func(v bsonx.Value) (int64, error) {
-		n, err := coerced(name, v)
+		n, err := Coerced(name, v)
 		switch {
 		case err != nil:
 			return 0, err
@@ -118,8 +118,8 @@ func IntParam(name string, value, min, max int64, changed func(int64)) Param {
 	return heldParam(name, value, parse, bsonx.Int64, changed)
 }
 
-// DoubleParam returns a parameter that holds a number of at least min and calls changed when it is set.
-func DoubleParam(name string, value, min float64, changed func(float64)) Param {
+// Double returns a parameter that holds a number of at least min and calls changed when it is set.
+func Double(name string, value, min float64, changed func(float64)) Param {
 	parse := func(v bsonx.Value) (float64, error) {
 		x, _ := v.AsFloat64()
 		switch {
@@ -133,15 +133,15 @@ func DoubleParam(name string, value, min float64, changed func(float64)) Param {
 	return heldParam(name, value, parse, bsonx.Double, changed)
 }
 
-// BoolParam returns a parameter that is on or off and calls changed when it is set. As in
+// Bool returns a parameter that is on or off and calls changed when it is set. As in
 // MongoDB, every value is one or the other.
-func BoolParam(name string, value bool, changed func(bool)) Param {
+func Bool(name string, value bool, changed func(bool)) Param {
 	parse := func(v bsonx.Value) (bool, error) { return v.Truthy(), nil }
 	return heldParam(name, value, parse, bsonx.Bool, changed)
 }
 
-// EnumParam returns a parameter that holds one of the values. At the start it holds the first.
-func EnumParam(name string, values ...string) Param {
+// Enum returns a parameter that holds one of the values. At the start it holds the first.
+func Enum(name string, values ...string) Param {
 	parse := func(v bsonx.Value) (string, error) {
 		var text string
 		switch {
@@ -161,7 +161,7 @@ func EnumParam(name string, values ...string) Param {
 	return heldParam(name, values[0], parse, bsonx.String, func(string) {})
 }
 
-func (p *Param) append(reply *bsonx.Builder, details bool) {
+func (p *Param) Append(reply *bsonx.Builder, details bool) {
 	if !details {
 		reply.Value(p.Name, p.Get())
 		return

@@ -1,4 +1,4 @@
-package command
+package relief
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/param"
 )
 
 // Establishment limits how many connections are established in a second, by the parameters
@@ -95,16 +96,16 @@ func (e *Establishment) set(change func()) {
 }
 
 // Params returns the parameters of the limit.
-func (e *Establishment) Params() []Param {
-	return []Param{
-		BoolParam("ingressConnectionEstablishmentRateLimiterEnabled", false, e.enabled.Store),
-		DoubleParam("ingressConnectionEstablishmentRatePerSec", math.MaxFloat64, 1, func(v float64) {
+func (e *Establishment) Params() []param.Param {
+	return []param.Param{
+		param.Bool("ingressConnectionEstablishmentRateLimiterEnabled", false, e.enabled.Store),
+		param.Double("ingressConnectionEstablishmentRatePerSec", math.MaxFloat64, 1, func(v float64) {
 			e.set(func() { e.perSecond = v })
 		}),
-		DoubleParam("ingressConnectionEstablishmentBurstCapacitySecs", math.MaxFloat64, 0, func(v float64) {
+		param.Double("ingressConnectionEstablishmentBurstCapacitySecs", math.MaxFloat64, 0, func(v float64) {
 			e.set(func() { e.burst = v })
 		}),
-		IntParam("ingressConnectionEstablishmentMaxQueueDepth", 0, 0, math.MaxInt32, func(n int64) {
+		param.Int("ingressConnectionEstablishmentMaxQueueDepth", 0, 0, math.MaxInt32, func(n int64) {
 			e.set(func() { e.maxQueue = n })
 		}),
 	}
