@@ -2,9 +2,10 @@
 //
 //	import _ "github.com/sheafdb/sheaf/js"
 //
-// The query operator $where, the expression $function, the accumulator $accumulator and the command mapReduce need it.
-// Without the import they fail with MongoDB's errors for a server whose JavaScript is disabled, and everything else
-// works. The import makes a stripped program about 9 MB larger. The program sheaf has it.
+// The query operator $where, the expression $function, the accumulator $accumulator and the command
+// mapReduce need it. Without the import they fail with MongoDB's errors for a server whose
+// JavaScript is disabled, and everything else works. The import makes a stripped program about 9 MB
+// larger. The program sheaf has it.
 package js
 
 import (

@@ -20,11 +20,13 @@ type Options struct {
 	Running *interrupt.Running
 	// Disabled refuses every function, as a server without scripting does.
 	Disabled bool
-	// Stored, where set, returns the documents of system.js, whose values functions know by their names.
+	// Stored, where set, returns the documents of system.js, whose values functions know by their
+	// names.
 	Stored func() ([]bsonx.Doc, error)
 }
 
-// Refused reports whether every function is refused: JavaScript is disabled, or the program has no engine.
+// Refused reports whether every function is refused: JavaScript is disabled, or the program has no
+// engine.
 func (o *Options) Refused() bool { return o.Disabled || installed == nil }
 
 // Engine compiles and runs JavaScript. It is safe for concurrent use.
@@ -39,29 +41,32 @@ type Engine interface {
 
 // Func is a compiled function. It is safe for concurrent use.
 type Func interface {
-	// Call calls the function with `this` (missing for undefined) and arguments, and converts its result. It ends when
-	// the operation of the function's Options does.
+	// Call calls the function with `this` (missing for undefined) and arguments, and converts its
+	// result. It ends when the operation of the function's Options does.
 	Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error)
-	// Test calls the function as $where does, with the document as `this` and as the global obj, and tells whether its
-	// result is true in JavaScript.
+	// Test calls the function as $where does, with the document as `this` and as the global obj,
+	// and tells whether its result is true in JavaScript.
 	Test(doc bsonx.Doc) (bool, error)
 }
 
-// Interp is one engine in which several functions share their globals, as the functions of one mapReduce do. It belongs
-// to one goroutine, and is not used after a failure.
+// Interp is one engine in which several functions share their globals, as the functions of one
+// mapReduce do. It belongs to one goroutine, and is not used after a failure.
 type Interp interface {
 	// SetGlobal makes a value known to all functions by a name.
 	SetGlobal(name string, v bsonx.Value) error
-	// Define makes a Go function known to all functions by a name. Its error ends the call that called it.
+	// Define makes a Go function known to all functions by a name. Its error ends the call that
+	// called it.
 	Define(name string, fn func(args []bsonx.Value) error) error
 	// Compile makes a function of code; see Engine.
 	Compile(code string) (Routine, error)
-	// Call calls a function with `this` (missing for undefined) and arguments, and converts its result.
+	// Call calls a function with `this` (missing for undefined) and arguments, and converts its
+	// result.
 	Call(ctx context.Context, fn Routine, this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error)
 	// Run calls a function for what it does, and drops its result.
 	Run(ctx context.Context, fn Routine, this bsonx.Value, args ...bsonx.Value) error
-	// Fold calls a function with a state and the elements of each array in turn. The result of a call is the state of
-	// the next one, and no state leaves the engine before the last, which Fold returns.
+	// Fold calls a function with a state and the elements of each array in turn. The result of a
+	// call is the state of the next one, and no state leaves the engine before the last, which Fold
+	// returns.
 	Fold(ctx context.Context, fn Routine, state bsonx.Value, inputs []bsonx.Value) (bsonx.Value, error)
 }
 
@@ -85,7 +90,8 @@ func EngineName() string {
 // codeDisabled is MongoDB's code for JavaScript on a server whose JavaScript is disabled.
 const codeDisabled = mongoerr.Code(31264)
 
-// check returns MongoDB's error for a server whose JavaScript is disabled, where every function is refused.
+// check returns MongoDB's error for a server whose JavaScript is disabled, where every function is
+// refused.
 func (o *Options) check() error {
 	if o.Refused() {
 		return mongoerr.New(codeDisabled, "Cannot run server-side javascript without the javascript engine enabled")

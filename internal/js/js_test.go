@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestWithoutEngine has a program that does not import the package js: JavaScript fails as it does on a MongoDB server
-// with security.javascriptEnabled false.
+// TestWithoutEngine has a program that does not import the package js: JavaScript fails as it does
+// on a MongoDB server with security.javascriptEnabled false.
 func TestWithoutEngine(t *testing.T) {
 	t.Parallel()
 	const text = "Cannot run server-side javascript without the javascript engine enabled"
@@ -32,19 +32,29 @@ func TestWithoutEngine(t *testing.T) {
 		{Key: "lang", Value: "js"},
 	}}}
 	aggregate := func(stage bson.D) bson.D {
-		return bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: bson.A{stage}}, {Key: "cursor", Value: bson.D{}}}
+		return bson.D{
+			{Key: "aggregate", Value: "c"},
+			{Key: "pipeline", Value: bson.A{stage}},
+			{Key: "cursor", Value: bson.D{}},
+		}
 	}
 	for _, test := range []struct {
 		command bson.D
 		code    int32
 		text    string
 	}{
-		{bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: where}}, 2, "no globalScriptEngine in $where parsing"},
+		{
+			bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: where}},
+			2, "no globalScriptEngine in $where parsing",
+		},
 		{
 			aggregate(bson.D{{Key: "$project", Value: bson.D{{Key: "v", Value: function}}}}), 31264,
 			"Invalid $project :: caused by :: " + text,
 		},
-		{aggregate(bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: 1}, {Key: "v", Value: accumulator}}}}), 31264, text},
+		{
+			aggregate(bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: 1}, {Key: "v", Value: accumulator}}}}),
+			31264, text,
+		},
 		{bson.D{
 			{Key: "mapReduce", Value: "c"},
 			{Key: "map", Value: body},

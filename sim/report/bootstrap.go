@@ -217,8 +217,8 @@ func margin(drawn []float64, a, b int, paired bool) float64 {
 	return quantileT(freedom, 1-(1-confidence)/2) * deviation(drawn) * math.Sqrt(fewest/(fewest-1))
 }
 
-// quantileT is a quantile of Student's t distribution, for a share above one half. The package distuv of gonum has it, too, but makes
-// the program 2 MB larger with its matrices.
+// quantileT returns a quantile of Student's t distribution, for a share above one half. gonum's
+// package distuv would do, but brings matrices along, which make the program 2 MB larger.
 func quantileT(freedom, share float64) float64 {
 	t := mathext.InvRegIncBeta(freedom/2, 0.5, 2*(1-share))
 	return math.Sqrt(freedom * (1 - t) / t)

@@ -93,7 +93,8 @@ func (c *chart) frame() *frame {
 	return newFrame(x, y)
 }
 
-// bounds returns the axes with their bounds: given ones, and otherwise those of the values, which are round for logarithms.
+// bounds returns the axes with their bounds. Where the chart gives none, the values do, rounded on
+// a logarithmic axis.
 func (c *chart) bounds() (x, y axis) {
 	x, y = c.x, c.y
 	givenX, givenY := x.min != x.max, y.min != y.max

@@ -58,7 +58,8 @@ type frame struct {
 	left, right, top, bottom float64
 }
 
-// newFrame leaves room for the axes and their labels. The upper and right edges are where the last labels just fit.
+// newFrame leaves room for the axes and their labels. The upper and right edges are where the last
+// labels just fit.
 func newFrame(x, y axis) *frame {
 	f := &frame{x: x, y: y, xTicks: x.within(), yTicks: y.within()}
 	widest := 0.0
@@ -97,7 +98,8 @@ func (f *frame) place(p point) point {
 	}
 }
 
-// drawAxes draws the axes, their labels and ticks, and a line of the grid for each label of the vertical one.
+// drawAxes draws the axes, their labels and ticks, and a line of the grid for each label of the
+// vertical one.
 func (f *frame) drawAxes(d *drawing) {
 	line := stroke{color: ink{inkGrid, 100, 0}, width: 1}
 	below, beside := f.bottom+0.5, f.left-0.5
@@ -127,13 +129,15 @@ func (t tick) length() float64 {
 	return tickLength
 }
 
-// drawMark draws a region or a vertical line. Its text is to its right, or to its left at the right edge.
+// drawMark draws a region or a vertical line. Its text is to its right, or to its left at the right
+// edge.
 func (f *frame) drawMark(d *drawing, m mark) {
 	const gap, down = 4, 2
 	from, to := f.place(point{m.at, f.y.min}).X, f.place(point{m.to, f.y.min}).X
 	at, side, furthest := from+gap, anchorStart, from
 	if m.to > m.at {
-		d.polygon(ink{inkMuted, 10, 0}, point{from, f.bottom}, point{to, f.bottom}, point{to, f.top}, point{from, f.top})
+		d.polygon(ink{inkMuted, 10, 0},
+			point{from, f.bottom}, point{to, f.bottom}, point{to, f.top}, point{from, f.top})
 		furthest = to
 	} else {
 		line := stroke{ink{inkMuted, 100, 0}, 1, dashed}

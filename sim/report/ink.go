@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// ink is a colour of a chart that the page decides on: one for light screens, another for dark ones.
+// ink is a colour of a chart. The page has one for light screens and another for dark ones.
 type ink struct {
 	kind    inkKind
 	percent uint8 // opacity

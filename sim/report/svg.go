@@ -8,7 +8,8 @@ import (
 	"unicode"
 )
 
-// The size of a chart in its own units; the page scales it. What is drawn keeps this far from the edges.
+// The size of a chart in its own units; the page scales it. What is drawn keeps this far from the
+// edges.
 const (
 	chartWidth   = 560
 	chartHeight  = 250
@@ -52,7 +53,8 @@ type stroke struct {
 
 // polyline draws a line through points.
 func (d *drawing) polyline(s stroke, points ...point) {
-	fmt.Fprintf(d, `<path d="%s" style="fill:none;stroke:%s;stroke-width:%s`, pathOf(points), s.color.css(), number(s.width))
+	fmt.Fprintf(d, `<path d="%s" style="fill:none;stroke:%s;stroke-width:%s`,
+		pathOf(points), s.color.css(), number(s.width))
 	if s.dashes != "" {
 		d.WriteString(";stroke-dasharray:" + s.dashes)
 	}
@@ -107,8 +109,9 @@ func number(x float64) string {
 	return s
 }
 
-// glyphWidths are the widths of the characters from the space to the tilde in thousandths of the size of the text, as
-// Helvetica, Arial and Liberation Sans have them. The page's font may be another one: they are for margins only.
+// glyphWidths are the widths of the characters from the space to the tilde in thousandths of the
+// size of the text, as Helvetica, Arial and Liberation Sans have them. The page's font may be
+// another one: they are for margins only.
 var glyphWidths = [...]uint16{
 	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, // space to /
 	556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, // 0 to ?

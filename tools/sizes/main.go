@@ -1,5 +1,5 @@
-// Sizes builds the server and the smallest program that embeds Sheaf as `make build` does, and exits with 1 if one is
-// larger than its limit.
+// Sizes builds the server and the smallest program that embeds Sheaf as `make build` does, and
+// exits with 1 if one is larger than its limit.
 //
 //	go run ./tools/sizes              the size of each program, and its limit
 //	go run ./tools/sizes -packages    what takes the space in each, by dependency
@@ -23,10 +23,10 @@ type program struct {
 	limit      float64
 }
 
-// programs have the limits that docs/performance.md explains. A limit is raised for something that is worth it, and
-// never because a dependency grew unnoticed.
+// programs have the limits that docs/performance.md explains. A limit is raised for something that
+// is worth it, and never because a dependency grew unnoticed.
 var programs = []program{
-	{"server", "./cmd/sheaf", 49},
+	{"server", "./cmd/sheaf", 49.5},
 	{"embedded", "./tools/sizes/hello", 33},
 }
 
@@ -53,7 +53,7 @@ func run(ctx context.Context, packages bool) (err error) {
 		}
 		fmt.Printf("%-10s %5.1f MB, limit %g MB\n", p.name, size/megabyte, p.limit)
 		if size > p.limit*megabyte {
-			failed = append(failed, fmt.Errorf("%s is larger than its limit; see what takes the space with -packages", p.name))
+			failed = append(failed, fmt.Errorf("%s is too large: -packages shows why", p.name))
 		}
 		if packages {
 			if err := showShares(ctx, p.path, filepath.Join(dir, p.name+".symbols"), size); err != nil {

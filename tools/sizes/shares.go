@@ -23,8 +23,9 @@ type share struct {
 	code, data float64
 }
 
-// showShares builds a program with symbols, and shows how the size of the stripped one is divided. Types and the tables
-// for stacks and panics, half of a program, have no symbols: they are counted with the code, in proportion.
+// showShares builds a program with symbols, and shows how the size of the stripped one is divided.
+// Types and the tables for stacks and panics, half of a program, have no symbols: they are counted
+// with the code, in proportion.
 func showShares(ctx context.Context, path, to string, size float64) error {
 	if _, err := build(ctx, path, to, ""); err != nil {
 		return err
@@ -55,8 +56,8 @@ func showShares(ctx context.Context, path, to string, size float64) error {
 	return nil
 }
 
-// ownersOf returns to what the symbols of each package are counted: the module, the standard library, or, of this
-// module, the folder.
+// ownersOf returns to what the symbols of each package are counted: the module, the standard
+// library, or, of this module, the folder.
 func ownersOf(ctx context.Context, path string) (map[string]string, error) {
 	const format = "{{.ImportPath}} {{with .Module}}{{if .Main}}main{{else}}{{.Path}}{{end}}{{end}}"
 	out, err := exec.CommandContext(ctx, "go", "list", "-deps", "-f", format, path).Output()
@@ -88,7 +89,8 @@ func folder(pkg string) string {
 
 var (
 	symbol = regexp.MustCompile(`^ *([0-9a-f]+) +(\d+) ([TtDdRr]) (?:type:\.(?:eq|hash)\.)?(.*)$`)
-	// unstored is the symbol behind which data are zero when the program starts, and not in the file.
+	// unstored is the symbol behind which data are zero when the program starts, and not in the
+	// file.
 	unstored = regexp.MustCompile(`(?m)^ *([0-9a-f]+) +\d+ \S runtime\.bss$`)
 )
 

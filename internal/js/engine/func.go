@@ -17,8 +17,9 @@ import (
 const (
 	// maxCallStack bounds recursion.
 	maxCallStack = 2000
-	// maxHeapGrowth bounds by how much the process's heap may grow while a call runs, beside the garbage that there may
-	// be: as much as what is kept, and no more than maxGarbage. Their sum bounds chains of prototypes, too: see maxStack.
+	// maxHeapGrowth bounds by how much the process's heap may grow while a call runs, beside the
+	// garbage that there may be: as much as what is kept, and no more than maxGarbage. Their sum
+	// bounds chains of prototypes, too: see maxStack.
 	maxHeapGrowth = 512 << 20
 	maxGarbage    = 128 << 20
 	// maxStackGrowth bounds by how much its stacks may.
@@ -144,8 +145,8 @@ func (f *Func) engine() (*engine, error) {
 	return f.newEngine()
 }
 
-// Call calls the function with `this` (missing for undefined) and arguments, and converts its result. It ends when the
-// operation of the function's Options does.
+// Call calls the function with `this` (missing for undefined) and arguments, and converts its
+// result. It ends when the operation of the function's Options does.
 func (f *Func) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
 	var result bsonx.Value
 	err := f.call(this, args, func(e *engine, v goja.Value) (err error) {
@@ -155,8 +156,8 @@ func (f *Func) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) 
 	return result, err
 }
 
-// Test calls the function as $where does, with the document as `this` and as the global obj, and tells whether its
-// result is true in JavaScript.
+// Test calls the function as $where does, with the document as `this` and as the global obj, and
+// tells whether its result is true in JavaScript.
 func (f *Func) Test(doc bsonx.Doc) (bool, error) {
 	result := false
 	err := f.call(bsonx.Document(doc), nil, func(_ *engine, v goja.Value) error {

@@ -39,7 +39,8 @@ func (i *Interp) SetGlobal(name string, v bsonx.Value) error {
 	return i.engine.run(func() error { return i.engine.rt.Set(name, i.engine.convert.toJS(v)) })
 }
 
-// Define makes a Go function known to all functions by a name. Its error ends the call that called it.
+// Define makes a Go function known to all functions by a name. Its error ends the call that called
+// it.
 func (i *Interp) Define(name string, fn func(args []bsonx.Value) error) error {
 	e := i.engine
 	return e.rt.Set(name, func(call goja.FunctionCall) goja.Value {
@@ -86,8 +87,8 @@ func (i *Interp) Run(ctx context.Context, fn js.Routine, this bsonx.Value, args 
 	return i.engine.call(ctx, &i.opts, callable(fn), this, args, func(*engine, goja.Value) error { return nil })
 }
 
-// Fold calls a function with a state and the elements of each array in turn; every call's result is the next one's state.
-// It returns the last state. In between, no state leaves the engine.
+// Fold calls a function with a state and the elements of each array in turn; every call's result is
+// the next one's state. It returns the last state. In between, no state leaves the engine.
 func (i *Interp) Fold(ctx context.Context, fn js.Routine, state bsonx.Value, inputs []bsonx.Value) (bsonx.Value, error) {
 	e := i.engine
 	fold := func(goja.Value, ...goja.Value) (goja.Value, error) {

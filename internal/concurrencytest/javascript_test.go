@@ -1,0 +1,3 @@
+package concurrencytest
+
+import _ "github.com/sheafdb/sheaf/js" // the tests run JavaScript

@@ -1,0 +1,3 @@
+package oplogtest_test
+
+import _ "github.com/sheafdb/sheaf/js" // the tests run JavaScript
