@@ -27,21 +27,6 @@ func (f *Filter) Explain121(doc bsonx.Doc, brief bool, limit int) bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// details builds the explanation why a document does not match. It ends early once it is full.
-type details struct {
-	*bsonx.Builder
-	brief bool
-	limit int
-}
-
-func (d *details) full() bool { return d.Len() > d.limit }
-
-func (d *details) specifiedAs(spec bsonx.Doc) {
-	if !d.brief {
-		d.Doc("specifiedAs", spec)
-	}
-}
-
 // clause is a predicate with the text it was written as, which the nodes do not keep.
 type clause struct {
 	name string

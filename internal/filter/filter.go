@@ -11,44 +11,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Options say in which context a filter is parsed. The zero Options allow neither $expr, $where nor $text.
-type Options struct {
-	// Vars is the scope of $expr: the command's `let`.
-	Vars *expr.Vars
-	// Now is the command's time, for $$NOW.
-	Now time.Time
-	// AllowExpr allows $expr.
-	AllowExpr bool
-	// Upsert is set for the query of an upsert; messages say so.
-	Upsert bool
-	// AllowWhere allows $where.
-	AllowWhere bool
-	// AllowText allows $text.
-	AllowText bool
-	// RefuseSchema refuses $jsonSchema.
-	RefuseSchema bool
-	// AllowGeoNear allows $near and $nearSphere.
-	AllowGeoNear bool
-	// Validator refuses, within $expr, what must not stand in a collection's validator: $rand and $function.
-	Validator bool
-	// Collation compares strings; nil compares bytes.
-	Collation *collation.Collator
-	// Random returns numbers in [0, 1) for $sampleRate; nil means the process's generator.
-	Random func() float64
-	// JSTimeout bounds one call of a $where function; zero means js.DefaultTimeout.
-	JSTimeout time.Duration
-	// Stage says that the filter is a stage of a pipeline, and no query: see expr.Failures.Copied.
-	Stage bool
-	// Borrow lets the filter refer to the bytes of the document, which must not change as long as it is used. Without it
-	// Parse makes a copy.
-	Borrow bool
-}
-
-// FindOptions are the options of find, count, distinct, update and delete: everything is allowed.
-func FindOptions(vars *expr.Vars, now time.Time) Options {
-	return Options{Vars: vars, Now: now, AllowExpr: true, AllowWhere: true, AllowText: true, AllowGeoNear: true}
-}
-
 // Filter is a compiled filter. It is immutable and safe for concurrent use.
 type Filter struct {
 	// Root is the tree; it must not be changed.
@@ -66,84 +28,6 @@ type Filter struct {
 
 // Predicates returns about how many predicates the document of the filter has.
 func (f *Filter) Predicates() int { return f.nodes }
-
-// Details tell how a document matched.
-type Details struct {
-	// ArrayIndex is the index of the element that the last predicate went through in the outermost array of its
-	// path; HasIndex is false if no array was traversed.
-	ArrayIndex int
-	HasIndex   bool
-}
-
-func (d *Details) set(index int) { d.ArrayIndex, d.HasIndex = index, true }
-
-// Reset forgets the index.
-func (d *Details) Reset() { *d = Details{} }
-
-// state is what one evaluation carries along. It is nil where neither details nor expressions are needed.
-type state struct {
-	details *Details
-	ctx     expr.Context
-	err     error
-	meter   interrupt.Meter
-	running *interrupt.Running
-}
-
-// operation returns what the evaluation serves.
-func (st *state) operation() *interrupt.Running {
-	if st == nil {
-		return nil
-	}
-	return st.running
-}
-
-// stopped counts work, and reports whether the evaluation has failed or its operation has ended.
-func (st *state) stopped(work int) bool {
-	if st == nil {
-		return false
-	}
-	if st.err == nil {
-		st.err = st.meter.Did(work, st.running)
-	}
-	return st.err != nil
-}
-
-// ended notes why a comparison was given up; nil is none.
-func (st *state) ended(err error) {
-	if err != nil && st != nil && st.err == nil {
-		st.err = err
-	}
-}
-
-func (st *state) record(index int) {
-	if st != nil && st.details != nil && index >= 0 {
-		st.details.set(index)
-	}
-}
-
-// silence stops the recording of details and returns what to restore.
-func (st *state) silence() *Details {
-	if st == nil {
-		return nil
-	}
-	d := st.details
-	st.details = nil
-	return d
-}
-
-func (st *state) restore(d *Details) {
-	if st != nil {
-		st.details = d
-	}
-}
-
-// fail keeps the first error of an evaluation; its result is false, whatever the nodes above make of it.
-func (st *state) fail(err error) bool {
-	if st.err == nil {
-		st.err = err
-	}
-	return false
-}
 
 // Parse compiles a filter document.
 func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
@@ -231,13 +115,9 @@ func (f *Filter) newState() *state {
 	return &state{ctx: expr.Context{Now: f.opts.Now, Random: f.opts.Random}, running: f.running}
 }
 
-const (
-	// lightWork is how much work a match may do that counts as none: a stage or $pull matches some thousand small documents
-	// between two looks at its operation.
-	lightWork = 1 << 16
-	// regexWeight is the work of a regular expression for a byte.
-	regexWeight = 64
-)
+// lightWork is how much work a match may do that counts as none: a stage or $pull matches some thousand
+// small documents between two looks at its operation.
+const lightWork = 1 << 16
 
 // judge reports whether matching can fail, which needs a state to keep the error in, and how much work it does for a byte of a
 // document.

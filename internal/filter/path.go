@@ -190,3 +190,6 @@ func outermost(outer, i int) int {
 	}
 	return i
 }
+
+// lookupWork is the work of looking for a field that a document may not have.
+func lookupWork(doc bsonx.Doc) int { return interrupt.Step + len(doc)/2 }

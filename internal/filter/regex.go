@@ -13,6 +13,9 @@ import (
 // regexWork is the work of compiling a regular expression.
 const regexWork = 256 * interrupt.Step
 
+// regexWeight is the work of a regular expression for a byte.
+const regexWeight = 64
+
 // Regex is $regex: a string contains a match of a Perl-compatible regular expression, or a stored regular expression
 // is the same.
 type Regex struct {

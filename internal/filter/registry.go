@@ -2,49 +2,6 @@ package filter
 
 import "slices"
 
-// Family is the group that the manual puts an operator into.
-type Family string
-
-// The families.
-const (
-	Comparison Family = "comparison"
-	Logical    Family = "logical"
-	Element    Family = "element"
-	Evaluation Family = "evaluation"
-	Array      Family = "array"
-	Bitwise    Family = "bitwise"
-	Geospatial Family = "geospatial"
-	Misc       Family = "miscellaneous"
-)
-
-// Status tells whether an operator works.
-type Status string
-
-// The statuses. A name that is in no table is unknown.
-const (
-	Supported Status = "supported"
-	Known     Status = "known"
-)
-
-// OperatorInfo describes an operator of the filter language.
-type OperatorInfo struct {
-	Name   string
-	Family Family
-	Status Status
-	// Note says what a user should know beyond the manual; it may be empty.
-	Note string
-}
-
-// operator is an entry of the table. An operator without a parser is known and not supported.
-type operator struct {
-	name       string
-	family     Family
-	note       string
-	parseField fieldParser // under a path
-	parseTop   topParser   // in place of a path
-	nearby     bool        // sorts by distance, which not every context can
-}
-
 func operators() []operator {
 	return []operator{
 		{name: "$eq", family: Comparison, parseField: parseCompare(Eq)},
@@ -96,11 +53,6 @@ func operators() []operator {
 		{name: "$ref", family: Misc, parseTop: parseDBRefField, note: "field of a DBRef"},
 		{name: "$sampleRate", family: Misc, parseTop: parseSampleRate},
 	}
-}
-
-// registry finds the definition of a name, under a path or in place of one.
-type registry struct {
-	field, top map[string]*operator
 }
 
 // operatorTable is built once and never changed.

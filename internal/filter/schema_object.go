@@ -39,9 +39,6 @@ func (p *property) failing(doc bsonx.Doc, st *state) (v bsonx.Value, ok bool) {
 	return v, !matched
 }
 
-// lookupWork is the work of looking for a field that a document may not have.
-func lookupWork(doc bsonx.Doc) int { return interrupt.Step + len(doc)/2 }
-
 // propertiesRule is properties.
 type propertiesRule struct{ properties []property }
 

@@ -1,0 +1,20 @@
+package filter
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// details builds the explanation why a document does not match. It ends early once it is full.
+type details struct {
+	*bsonx.Builder
+	brief bool
+	limit int
+}
+
+func (d *details) full() bool { return d.Len() > d.limit }
+
+func (d *details) specifiedAs(spec bsonx.Doc) {
+	if !d.brief {
+		d.Doc("specifiedAs", spec)
+	}
+}
