@@ -46,11 +46,11 @@ const usualChildren = 8
 func (z *normalizer) normalize(n Node) Node {
 	switch n := n.(type) {
 	case *And:
-		return z.normalizeAnd(n)
+		return z.normalizeList(n, n.Children)
 	case *Or:
-		return z.normalizeOr(n)
+		return z.normalizeList(n, n.Children)
 	case *Nor:
-		return z.normalizeNor(n)
+		return z.normalizeList(n, n.Children)
 	case *Not:
 		return z.normalizeNot(n)
 	case *In:
@@ -65,7 +65,7 @@ func (z *normalizer) normalize(n Node) Node {
 			return &ElemMatchObject{n.leaf, child}
 		}
 	case *ElemMatchValue:
-		return z.normalizeElemMatchValue(n)
+		return z.normalizeList(n, n.Children)
 	case *Expr:
 		if v, ok := expr.ConstValue(n.Expr); ok {
 			return constantly(v.Truthy())
@@ -89,91 +89,103 @@ func constantly(holds bool) Node {
 	return &AlwaysFalse{}
 }
 
-func (z *normalizer) normalizeAnd(n *And) Node {
+// normalizeList returns the canonical form of n, a node with the children of.
+func (z *normalizer) normalizeList(n Node, of []Node) Node {
 	var room [usualChildren]Node
-	nodes := room[:0]
-	for _, child := range n.Children {
-		switch child := z.normalize(child).(type) {
-		case *And:
-			nodes = append(nodes, child.Children...)
-		case *Nor:
+	nodes, kind := room[:0], n.Kind()
+	for _, child := range of {
+		var decided Node
+		nodes, decided = absorb(kind, nodes, z.normalize(child))
+		if decided != nil && decided.Kind() == KindAlwaysTrue && len(of) > 1 {
+			return constantly(true)
+		}
+		if decided != nil {
+			return decided
+		}
+	}
+	nodes = z.sortAndDedupe(nodes)
+	if kind == KindOr {
+		nodes = z.joinEqualities(nodes)
+	}
+	if few := ofFew(kind, nodes); few != nil {
+		return few
+	}
+	if slices.Equal(nodes, of) {
+		return n
+	}
+	list := slices.Clone(nodes) // of its own: nodes lie in room
+	switch n := n.(type) {
+	case *And:
+		return newConjunction(list)
+	case *Or:
+		return &Or{list}
+	case *Nor:
+		return &Nor{list}
+	case *ElemMatchValue:
+		return &ElemMatchValue{n.leaf, list}
+	default:
+		return n
+	}
+}
+
+// ofFew returns what stands for a node of a kind that has one canonical child or none, nil for a node
+// that stays.
+func ofFew(kind Kind, nodes []Node) Node {
+	switch {
+	case kind == KindElemMatchValue || len(nodes) > 1 || kind == KindAnd && len(nodes) == 0:
+		return nil
+	case kind == KindOr && len(nodes) == 0:
+		return &AlwaysFalse{}
+	case len(nodes) == 0:
+		return &And{}
+	case kind == KindNor:
+		return negate(nodes[0])
+	default:
+		return nodes[0]
+	}
+}
+
+// absorb adds a canonical child to the children of a node of a kind, or returns the constant that the
+// child makes of the node.
+func absorb(kind Kind, nodes []Node, child Node) (all []Node, decided Node) {
+	switch child := child.(type) {
+	case *AlwaysTrue:
+		switch kind {
+		case KindAnd:
+			return nodes, nil
+		case KindOr:
+			return nil, child
+		case KindNor:
+			return nil, &AlwaysFalse{}
+		default:
+		}
+	case *AlwaysFalse:
+		if kind == KindOr || kind == KindNor {
+			return nodes, nil
+		}
+		return nil, child
+	case *And:
+		if kind == KindAnd || kind == KindElemMatchValue {
+			return append(nodes, child.Children...), nil
+		}
+		if kind == KindOr && len(child.Children) == 0 {
+			return nil, child
+		}
+	case *Or:
+		if kind == KindOr {
+			return append(nodes, child.Children...), nil
+		}
+	case *Nor:
+		if kind == KindAnd {
 			// None of several is the conjunction of negations, which an index can answer one by one.
 			for _, c := range child.Children {
 				nodes = append(nodes, negate(c))
 			}
-		case *AlwaysTrue:
-		case *AlwaysFalse:
-			return child
-		default:
-			nodes = append(nodes, child)
+			return nodes, nil
 		}
+	default:
 	}
-	nodes = z.sortAndDedupe(nodes)
-	switch {
-	case len(nodes) == 1:
-		return nodes[0]
-	case slices.Equal(nodes, n.Children):
-		return n
-	}
-	return newConjunction(slices.Clone(nodes))
-}
-
-func (z *normalizer) normalizeOr(n *Or) Node {
-	var room [usualChildren]Node
-	nodes := room[:0]
-	for _, child := range n.Children {
-		switch child := z.normalize(child).(type) {
-		case *Or:
-			nodes = append(nodes, child.Children...)
-		case *AlwaysFalse:
-		case *AlwaysTrue:
-			if len(n.Children) == 1 {
-				return child
-			}
-			return constantly(true)
-		default:
-			if and, ok := child.(*And); ok && len(and.Children) == 0 {
-				return and
-			}
-			nodes = append(nodes, child)
-		}
-	}
-	nodes = z.joinEqualities(z.sortAndDedupe(nodes))
-	switch len(nodes) {
-	case 0:
-		return &AlwaysFalse{}
-	case 1:
-		return nodes[0]
-	}
-	if slices.Equal(nodes, n.Children) {
-		return n
-	}
-	return &Or{slices.Clone(nodes)}
-}
-
-func (z *normalizer) normalizeNor(n *Nor) Node {
-	var room [usualChildren]Node
-	nodes := room[:0]
-	for _, child := range n.Children {
-		switch child := z.normalize(child).(type) {
-		case *AlwaysFalse:
-		case *AlwaysTrue:
-			return &AlwaysFalse{}
-		default:
-			nodes = append(nodes, child)
-		}
-	}
-	nodes = z.sortAndDedupe(nodes)
-	switch len(nodes) {
-	case 0:
-		return &And{}
-	case 1:
-		return negate(nodes[0])
-	}
-	if slices.Equal(nodes, n.Children) {
-		return n
-	}
-	return &Nor{slices.Clone(nodes)}
+	return append(nodes, child), nil
 }
 
 func (z *normalizer) normalizeNot(n *Not) Node {
@@ -298,26 +310,6 @@ func (z *normalizer) joinToIn(path string, nodes []Node) Node {
 	}
 	in.joined = nodes
 	return in
-}
-
-func (z *normalizer) normalizeElemMatchValue(n *ElemMatchValue) Node {
-	var room [usualChildren]Node
-	nodes := room[:0]
-	for _, child := range n.Children {
-		switch child := z.normalize(child).(type) {
-		case *And:
-			nodes = append(nodes, child.Children...)
-		case *AlwaysFalse:
-			return child
-		default:
-			nodes = append(nodes, child)
-		}
-	}
-	nodes = z.sortAndDedupe(nodes)
-	if slices.Equal(nodes, n.Children) {
-		return n
-	}
-	return &ElemMatchValue{n.leaf, slices.Clone(nodes)}
 }
 
 // sortAndDedupe sorts in place by kind, path and children; nodes that are equal in all that keep their order. Of nodes
