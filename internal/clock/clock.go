@@ -1,5 +1,3 @@
-// Package clock is the source of time that is injected wherever Sheaf asks what time it is, so that tests
-// decide it.
 package clock
 
 import "time"

@@ -1,13 +1,3 @@
-// Package mongoerr holds the errors that a MongoDB client sees: a numeric code, its name, a message and,
-// where MongoDB sends them, labels and further reply fields.
-//
-// Three kinds of failure are kept apart everywhere in Sheaf:
-//
-//  1. A user error is a *mongoerr.Error. It is made where the mistake is noticed and travels up unchanged.
-//  2. Corruption of stored data is an error for which storage.IsCorruption reports true.
-//  3. A bug is a panic, caught at the edge of a command and answered as InternalError.
-//
-// Replies are made from errors in one place (package command); nothing else formats them.
 package mongoerr
 
 import (

@@ -1,22 +1,3 @@
-// Package pcre matches Perl-compatible regular expressions as MongoDB does: UTF-8 mode, ASCII character classes, a
-// dollar sign that also matches before a final newline.
-//
-// A pattern is read once by a translator (translate.go), which resolves everything that engines disagree on — flags,
-// anchors, classes, group numbers — and writes it for two of them:
-//
-//   - Go's regexp, in linear time, whenever the pattern means the same there;
-//   - regexp2, which backtracks and is bounded by a time limit, for look-around, back references, atomic groups and
-//     possessive quantifiers.
-//
-// Invariants:
-//
-//  1. A Regexp is immutable and safe for concurrent use.
-//  2. Which engine runs does not change the answer.
-//  3. A pattern that is valid in PCRE and that neither engine can run (recursion, most verbs) is
-//     the error NotImplemented when it is compiled, never a wrong answer. A pattern that is invalid
-//     there is invalid here, with PCRE2's text.
-//
-// Match finds out whether a text matches; Find and FindAll (find.go) return positions and captures.
 package pcre
 
 import (

@@ -1,16 +1,3 @@
-// Package retryable keeps what retryable writes have done, so that a statement that is sent again is answered and not run again.
-//
-// A Record says what a statement of a session did, or that several consecutive insertions happened. It is put in the storage
-// transaction that does it, under the session and the statement's number, and so survives with it. The records of a greater
-// transaction number take the places of the older ones, one by one; those that are left of older numbers mean nothing.
-//
-// Invariants:
-//
-//  1. A record is in the store if and only if its statement's changes are.
-//  2. The records of a session are written and read by who has the session checked out.
-//  3. A statement that changed nothing has no record: it may run again.
-//
-// Records that no one can ask for any more, because their session is gone, are removed; see Old and Remove.
 package retryable
 
 import (

@@ -1,28 +1,3 @@
-// Package storage is the seam between Sheaf and what keeps its bytes: an ordered map from byte keys to byte
-// values with snapshots, transactions and conflict detection. Nothing above it knows which Engine runs.
-//
-// Concepts:
-//
-//   - A Snapshot is an unchanging view of what was committed when it was taken.
-//   - A statement transaction (Engine.Begin) reads the newest committed state. It takes a lock on every key that it
-//     will change, waits for other holders, and holds its locks until it ends. It is what a single write uses.
-//   - A snapshot transaction (Engine.BeginSnapshot) reads one snapshot and its own writes. Where another
-//     transaction holds a lock, or has changed the key since the snapshot, Lock fails with ErrConflict at once.
-//   - A Stamp is a place in the order of commits, for logs: a commit puts values under keys that end with it. See Order.
-//   - A counter is a key whose value is a pair of sums. Add is commutative: it takes no lock and never conflicts.
-//
-// Invariants:
-//
-//  1. A commit is atomic and is visible to every Snapshot taken after Commit returns.
-//  2. When Commit returns nil the writes survive the death of the process; with Durable they survive the loss of
-//     power too. Concurrent durable commits share one fsync.
-//  3. Writes of two committed transactions to one locked key never overlap: lock, read, write, commit is atomic.
-//  4. Keys and values given to an engine are copied before the call returns. Keys and values that it returns are
-//     borrowed: valid until the next call on the same iterator, or until the Closer of a Get is closed.
-//  5. Where Commit, DeleteRange or Ingest return an error, none of their changes is seen, but for ErrFailed, which
-//     leaves that open.
-//  6. Damage is reported as an error for which IsCorruption is true and which names the file, never as a wrong
-//     or missing value.
 package storage
 
 import (

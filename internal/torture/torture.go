@@ -1,16 +1,3 @@
-// Package torture says how long the attacks among the tests go on, and with which seed: shortly in `go test ./...`, as long as the
-// flags want in `make torture`. It has the network that fails, too. Only tests import it.
-//
-// The flags are the same for all packages that have attacks:
-//
-//	go test ./internal/crashtest -run TestKillRetries -v -torture.time=5m -torture.seed=42 -timeout 1h
-//
-// Without a flag `go test ./...` does a part of what takes long, or leaves it out, so that it is done
-// within minutes; with SHEAF_TEST_LONG=1, as in `make ci`, it does all.
-//
-// A seed repeats everything that the test of one name decides at random. The schedule of goroutines
-// and processes is not part of it. `go test` has the same seed every time, so that a change is not
-// judged by luck; `make torture` takes a new one.
 package torture
 
 import (

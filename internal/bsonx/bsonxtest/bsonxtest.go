@@ -1,6 +1,3 @@
-// Package bsonxtest reads and generates BSON for tests. Parse and its neighbours read Extended JSON; they are the only such parsers of
-// tests below the commands. The generators make random BSON for property tests: they prefer values that are close to each
-// other and to the limits of their types, because that is where comparisons go wrong.
 package bsonxtest
 
 import (

@@ -1,4 +1,3 @@
-// Package interrupttest counts how often code looks at its operation.
 package interrupttest
 
 import (

@@ -6,6 +6,10 @@
 // (ObjectId, NumberLong, NumberDecimal, Timestamp, BinData, …) are objects of the classes that
 // MongoDB's own engine defines (prelude.js).
 //
+// An engine is one JavaScript runtime. Its watch tells code that runs long whether the call was
+// interrupted and has memory left; its converter turns BSON into values and back. A limiter bounds
+// the functions that go through lists and texts, regexps the regular expressions.
+//
 // Invariants:
 //
 //  1. A Func may be called by many goroutines; each call has an engine of its own while it runs.

@@ -1,10 +1,3 @@
-// Package crashdisk is a disk in memory that tests take copies of as a loss of power would leave
-// it.
-//
-// It is Pebble's crashable vfs.MemFS, for copies that are taken while a store is at work. A MemFS
-// keeps changes away while it is copied, by a lock that readers share, and some of its operations
-// take this lock twice. A copy that begins between the two waits for the operation, and the
-// operation for the copy, for ever: a test hangs.
 package crashdisk
 
 import (

@@ -1,0 +1,2 @@
+// Package interrupttest counts how often code looks at its operation.
+package interrupttest
