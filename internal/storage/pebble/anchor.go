@@ -7,9 +7,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// defaultAnchorAge is how long an anchor lives, and so for how long at most it keeps old versions from compaction.
-const defaultAnchorAge = time.Second
-
 // anchor is a snapshot that no one reads, kept open under the snapshots that come and go with each query: when the oldest
 // snapshot is closed Pebble looks for compactions, under its global lock, which costs more than a get. The anchor is the
 // oldest one, so that this happens once a second and not once a query.

@@ -3,43 +3,10 @@ package pebble
 import (
 	"bytes"
 	"errors"
-	"io"
 	"sync"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/sheafdb/sheaf/internal/storage"
 )
-
-// counterMergerName is stored in the files. Another way of merging needs another name, and then a migration.
-const counterMergerName = "sheaf.counter.v1"
-
-// counterMerger returns Pebble's view of counters: operands are encoded counters, and merging is adding.
-func counterMerger() *pebble.Merger {
-	return &pebble.Merger{
-		Name: counterMergerName,
-		Merge: func(_, value []byte) (pebble.ValueMerger, error) {
-			m := new(counterSum)
-			return m, m.MergeNewer(value)
-		},
-	}
-}
-
-// counterSum implements pebble.ValueMerger.
-type counterSum struct{ sum storage.Counter }
-
-// MergeNewer implements pebble.ValueMerger.
-func (m *counterSum) MergeNewer(value []byte) error {
-	c, err := storage.DecodeCounter(value)
-	m.sum = m.sum.Plus(c)
-	return err
-}
-
-// MergeOlder implements pebble.ValueMerger: the order does not matter.
-func (m *counterSum) MergeOlder(value []byte) error { return m.MergeNewer(value) }
-
-// Finish implements pebble.ValueMerger.
-func (m *counterSum) Finish(bool) ([]byte, io.Closer, error) { return m.sum.Append(nil), nil, nil }
 
 // counters caches the sums of the counters that were used since the store was opened.
 type counters struct {

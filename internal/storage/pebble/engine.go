@@ -282,3 +282,51 @@ func (e *Engine) finish() (err error) {
 	}
 	return e.wrap(err)
 }
+
+// wrap sorts an error of Pebble by its cause.
+func (e *Engine) wrap(err error) error { return sortError(e.dir, err) }
+
+// contain turns a panic with which Pebble gives up a write into an error, and takes no more writes. Other panics go on.
+func (e *Engine) contain(err *error) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	cause, ok := r.(error)
+	if !ok {
+		panic(r)
+	}
+	var fatal fatalError
+	if !errors.As(cause, &fatal) && e.guard.failure() == nil {
+		panic(r)
+	}
+	e.guard.fail(cause)
+	*err = e.guard.failure()
+}
+
+// Sync implements storage.Engine.
+func (e *Engine) Sync() (err error) {
+	if !e.unsynced.waiting() {
+		return e.guard.failure()
+	}
+	p, ok := e.pins.acquire()
+	if !ok {
+		return storage.ErrClosed
+	}
+	defer e.pins.release(p)
+	defer e.contain(&err)
+	return e.syncWAL()
+}
+
+// Durable implements storage.Engine.
+func (e *Engine) Durable() storage.Stamp {
+	// A commit is noted before it counts as safe.
+	durable := e.order.Safe()
+	u := &e.unsynced
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if s := least(u.buffered, u.syncingBuffered); s != 0 {
+		durable = min(durable, s-1)
+	}
+	return durable
+}

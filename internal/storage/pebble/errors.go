@@ -3,15 +3,13 @@ package pebble
 import (
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/sheafdb/sheaf/internal/storage"
 )
-
-// wrap sorts an error of Pebble by its cause.
-func (e *Engine) wrap(err error) error { return sortError(e.dir, err) }
 
 // sortError sorts an error of Pebble, for the store in dir, by its cause.
 func sortError(dir string, err error) error {
@@ -55,8 +53,19 @@ type fatalError struct{ message string }
 
 func (f fatalError) Error() string { return f.message }
 
-// contain turns a panic with which Pebble gives up a write into an error, and takes no more writes. Other panics go on.
-func (e *Engine) contain(err *error) {
+// adviceRestore ends the messages about damage that nothing in the directory can mend.
+const adviceRestore = "restore the directory from a backup"
+
+// failedOpen explains a write that failed while the store was opened.
+func failedOpen(dir string, err error) error {
+	if isNoSpace(err) {
+		return fmt.Errorf("%w: opening %s: %w; make space and start again", storage.ErrNoSpace, dir, err)
+	}
+	return fmt.Errorf("storage/pebble: opening %s: %w", dir, err)
+}
+
+// contained turns a panic with which Pebble gives up opening a store into an error.
+func contained(dir string, err *error) {
 	r := recover()
 	if r == nil {
 		return
@@ -65,10 +74,21 @@ func (e *Engine) contain(err *error) {
 	if !ok {
 		panic(r)
 	}
-	var fatal fatalError
-	if !errors.As(cause, &fatal) && e.guard.failure() == nil {
-		panic(r)
+	*err = fmt.Errorf("storage/pebble: opening %s: %w", dir, cause)
+}
+
+// openError sorts an error of Pebble's Open. Pebble does not mark all damage that it finds then.
+func openError(dir string, err error) error {
+	if pebble.IsCorruptionError(err) || isNoSpace(err) {
+		return sortError(dir, err)
 	}
-	e.guard.fail(cause)
-	*err = e.guard.failure()
+	for _, sign := range []string{"format major version", "comparer name", "merger name"} {
+		if strings.Contains(err.Error(), sign) {
+			return fmt.Errorf("%w: %s: %w", storage.ErrFormat, dir, err)
+		}
+	}
+	if errors.Is(err, iofs.ErrNotExist) || strings.Contains(err.Error(), "invalid") {
+		return corruption(dir, err)
+	}
+	return fmt.Errorf("storage/pebble: opening %s: %w", dir, err)
 }

@@ -15,9 +15,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// adviceRestore ends the messages about damage that nothing in the directory can mend.
-const adviceRestore = "restore the directory from a backup"
-
 // inspection is what is known of a store's directory before anything in it is changed. Pebble takes what it does not find for what never
 // was, and removes the rest; so what is lost is looked for here.
 type inspection struct {

@@ -3,9 +3,7 @@ package pebble
 import (
 	"errors"
 	"fmt"
-	iofs "io/fs"
 	"path/filepath"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -118,49 +116,12 @@ func (e *Engine) open(format int) (err error) {
 	return nil
 }
 
-// failedOpen explains a write that failed while the store was opened.
-func failedOpen(dir string, err error) error {
-	if isNoSpace(err) {
-		return fmt.Errorf("%w: opening %s: %w; make space and start again", storage.ErrNoSpace, dir, err)
-	}
-	return fmt.Errorf("storage/pebble: opening %s: %w", dir, err)
-}
-
 // closeFailed closes Pebble on a store that was frozen while it was opened. What it says of its
 // state is of no use.
 func (e *Engine) closeFailed(db *pebble.DB) (err error) {
 	defer e.contain(&err)
 	_ = db.Close()
 	return nil
-}
-
-// contained turns a panic with which Pebble gives up opening a store into an error.
-func contained(dir string, err *error) {
-	r := recover()
-	if r == nil {
-		return
-	}
-	cause, ok := r.(error)
-	if !ok {
-		panic(r)
-	}
-	*err = fmt.Errorf("storage/pebble: opening %s: %w", dir, cause)
-}
-
-// openError sorts an error of Pebble's Open. Pebble does not mark all damage that it finds then.
-func openError(dir string, err error) error {
-	if pebble.IsCorruptionError(err) || isNoSpace(err) {
-		return sortError(dir, err)
-	}
-	for _, sign := range []string{"format major version", "comparer name", "merger name"} {
-		if strings.Contains(err.Error(), sign) {
-			return fmt.Errorf("%w: %s: %w", storage.ErrFormat, dir, err)
-		}
-	}
-	if errors.Is(err, iofs.ErrNotExist) || strings.Contains(err.Error(), "invalid") {
-		return corruption(dir, err)
-	}
-	return fmt.Errorf("storage/pebble: opening %s: %w", dir, err)
 }
 
 // cleanPath returns one name for a directory, by which it is locked within this process.

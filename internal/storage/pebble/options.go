@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/bloom"
-	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -162,58 +160,6 @@ func (o Options) compactions() (lower, upper int) {
 	return 1, min(2, runtime.GOMAXPROCS(0))
 }
 
-// pebbleOptions returns Pebble's options for an engine.
-func (e *Engine) pebbleOptions() *pebble.Options {
-	o := e.options
-	memtable, _, _ := o.memory()
-	if total := e.guard.space.total.Load(); total > 0 {
-		// A memtable is in the log, and a second time in a table before the log goes: on a small
-		// disk that must be little.
-		memtable = min(memtable, max(total/64, minMemtable))
-	}
-	compactAt, stopAt := o.overlaps()
-	opts := &pebble.Options{
-		FS:                          e.fs,
-		FormatMajorVersion:          formatMajorVersion,
-		Logger:                      &logger{logger: o.Logger, guard: e.guard},
-		Merger:                      counterMerger(),
-		Cache:                       e.blocks.cache,
-		MemTableSize:                uint64(memtable),
-		MemTableStopWritesThreshold: o.memtables(),
-		L0CompactionThreshold:       compactAt,
-		L0StopWritesThreshold:       stopAt,
-		LBaseMaxBytes:               64 << 20,
-		CompactionConcurrencyRange:  o.compactions,
-		MaxOpenFiles:                o.MaxOpenFiles,
-		// A dropped collection's space comes back soon, even if nothing is written any more.
-		FlushDelayDeleteRange: 10 * time.Second,
-		// The check compares file sizes in the background and ends the process where one is wrong.
-		// Reading such a file reports it as corrupt.
-		DisableConsistencyCheck: true,
-		EventListener:           e.listener(),
-		BlockPropertyCollectors: []func() pebble.BlockPropertyCollector{newIDCollector},
-	}
-	compression := sstable.SnappyCompression
-	if o.NoCompression {
-		compression = sstable.NoCompression
-	}
-	for i := range opts.Levels {
-		level := &opts.Levels[i]
-		level.BlockSize = dataBlock
-		level.IndexBlockSize = indexBlock
-		level.FilterPolicy = bloom.FilterPolicy(10)
-		level.FilterType = pebble.TableFilter
-		level.Compression = func() *sstable.CompressionProfile { return compression }
-	}
-	for i := range opts.TargetFileSizes {
-		opts.TargetFileSizes[i] = min(int64(8<<20)<<i, 32<<20)
-	}
-	opts.Experimental.SpanPolicyFunc = splitKinds
-	// A value block is read after its key; a Get would not tell that reading it failed.
-	opts.Experimental.EnableValueBlocks = func() bool { return false }
-	return opts
-}
-
 // splitKinds ends a table where the first byte of the keys changes: above, it tells what kind a key
 // is of. A flush has some of each kind. If they lay in one table, the tables of two flushes would
 // overlap even where records are added in the order of their keys, and compactions would merge
@@ -226,3 +172,6 @@ func splitKinds(start []byte) (policy pebble.SpanPolicy, end []byte, err error) 
 	}
 	return pebble.SpanPolicy{}, []byte{start[0] + 1}, nil
 }
+
+// defaultAnchorAge is how long an anchor lives, and so for how long at most it keeps old versions from compaction.
+const defaultAnchorAge = time.Second

@@ -64,30 +64,3 @@ func (u *unsynced) waiting() bool {
 	defer u.mu.Unlock()
 	return len(u.deferred)+len(u.syncingDeferred) > 0
 }
-
-// Sync implements storage.Engine.
-func (e *Engine) Sync() (err error) {
-	if !e.unsynced.waiting() {
-		return e.guard.failure()
-	}
-	p, ok := e.pins.acquire()
-	if !ok {
-		return storage.ErrClosed
-	}
-	defer e.pins.release(p)
-	defer e.contain(&err)
-	return e.syncWAL()
-}
-
-// Durable implements storage.Engine.
-func (e *Engine) Durable() storage.Stamp {
-	// A commit is noted before it counts as safe.
-	durable := e.order.Safe()
-	u := &e.unsynced
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if s := least(u.buffered, u.syncingBuffered); s != 0 {
-		durable = min(durable, s-1)
-	}
-	return durable
-}
