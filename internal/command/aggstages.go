@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan/cache"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -18,6 +19,9 @@ type reports struct {
 	read.Subject
 	service *Service
 }
+
+// NewReports returns what describes the server to the stages of a pipeline.
+func NewReports(s *Service, on read.Subject) pipeline.Diagnostics { return &reports{on, s} }
 
 // Report implements pipeline.Diagnostics.
 func (r *reports) Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bsonx.Doc, error) {
@@ -233,20 +237,4 @@ func (r *reports) sessions(arg bsonx.Doc) []bsonx.Doc {
 	all := arg.Lookup("allUsers").Truthy()
 	registry := r.service.Sessions
 	return sessionDocs(registry, registry.All(func(id session.SessionID) bool { return all || wanted[id.User] }))
-}
-
-// sessionDocs describes sessions as config.system.sessions has them.
-func sessionDocs(registry *session.Sessions, ids []session.SessionID) []bsonx.Doc {
-	var docs []bsonx.Doc
-	for _, id := range ids {
-		s := registry.Lookup(id)
-		if s == nil {
-			continue
-		}
-		docs = append(docs, bsonx.NewDoc(
-			"_id", bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:])),
-			"lastUse", bsonx.Date(s.LastUse().UnixMilli()),
-		))
-	}
-	return docs
 }

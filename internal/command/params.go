@@ -113,3 +113,7 @@ func runSetParameter(_ context.Context, req *Request, reply *bsonx.Builder) erro
 	}
 	return nil
 }
+
+// defaultTransactionSize is how many bytes a transaction may change where nothing else is said: they are kept in memory until
+// it ends.
+const defaultTransactionSize = 256 << 20

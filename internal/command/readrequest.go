@@ -23,7 +23,7 @@ func (s *Service) initRead() {
 		e.Order = s.Order
 	}
 	e.Virtual = func(c *table.Collection, local string) pipeline.Source { return s.readVirtual(c, local) }
-	e.Diagnostics = func(on read.Subject) pipeline.Diagnostics { return &reports{on, s} }
+	e.Diagnostics = func(on read.Subject) pipeline.Diagnostics { return s.Diagnostics(s, on) }
 	e.DisabledRules = s.disabledRules
 	e.ImageExpired = func(kept time.Time) bool { return s.images.Load().expired(kept, s.Clock.Now()) }
 	e.Init()

@@ -3,7 +3,6 @@ package command
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/retryable"
-	"github.com/sheafdb/sheaf/internal/session"
 )
 
 // Retryable writes: a command with a transaction number, outside of a transaction, that is sent again answers what its statements
@@ -38,13 +37,6 @@ func (s *Service) checkOut(req *Request) error {
 	}
 	req.Session.Restore(h.TxnNumber, h.Committed())
 	return nil
-}
-
-// retrySession names a session in its records.
-func retrySession(id session.SessionID) (out retryable.Session) {
-	copy(out[:], id.UUID[:])
-	copy(out[len(id.UUID):], id.User[:])
-	return out
 }
 
 // runRetryable runs a retryable write, whose session is checked out.

@@ -5,6 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
+	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
@@ -96,4 +97,11 @@ func (r *Request) CheckRetryOfMany(multi bool) error {
 		return nil
 	}
 	return mongoerr.New(mongoerr.InvalidOptions, "Cannot use (or request) retryable writes with multi=true")
+}
+
+// retrySession names a session in its records.
+func retrySession(id session.SessionID) (out retryable.Session) {
+	copy(out[:], id.UUID[:])
+	copy(out[len(id.UUID):], id.User[:])
+	return out
 }

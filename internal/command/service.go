@@ -69,6 +69,8 @@ type Deps struct {
 	Definitions []Definition
 	// StageWriter returns what $out and $merge of a pipeline write with; without it they fail.
 	StageWriter func(*Request, *read.Pipelines) pipeline.Writer
+	// Diagnostics returns what $collStats and the other stages report that describe the server.
+	Diagnostics func(*Service, read.Subject) pipeline.Diagnostics
 }
 
 // Service runs commands. It is safe for concurrent use.
@@ -178,7 +180,7 @@ func (s *Service) setDefaults() {
 		s.Params = param.NewParams()
 	}
 	if s.SlowMillis == 0 {
-		s.SlowMillis = defaultSlowMillis
+		s.SlowMillis = DefaultSlowMillis
 	}
 	s.Transactions.Ended = func(t *session.Transaction) {
 		s.Stats.transactions.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))

@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// defaultSlowMillis is from when on an operation is logged as slow.
-	defaultSlowMillis = 100
 	// slowQueryID is the id of mongod's slow-operation line, which log tools look for.
 	slowQueryID = 51803
 	// maxLoggedCommand is how many bytes of a command a log line shows.

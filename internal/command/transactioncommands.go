@@ -150,7 +150,3 @@ func (s *Service) idleSessionDoc(t *session.TransactionInfo, now time.Time) bson
 	b.End()
 	return b.Bytes()
 }
-
-// defaultTransactionSize is how many bytes a transaction may change where nothing else is said: they are kept in memory until
-// it ends.
-const defaultTransactionSize = 256 << 20

@@ -231,3 +231,19 @@ func (v *virtualReader) histories(
 func recordedSession(s *retryable.Session) bsonx.Doc {
 	return bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, s[:16]), "uid", bsonx.Binary(0, s[16:]))
 }
+
+// sessionDocs describes sessions as config.system.sessions has them.
+func sessionDocs(registry *session.Sessions, ids []session.SessionID) []bsonx.Doc {
+	var docs []bsonx.Doc
+	for _, id := range ids {
+		s := registry.Lookup(id)
+		if s == nil {
+			continue
+		}
+		docs = append(docs, bsonx.NewDoc(
+			"_id", bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:])),
+			"lastUse", bsonx.Date(s.LastUse().UnixMilli()),
+		))
+	}
+	return docs
+}

@@ -65,5 +65,6 @@ func Definitions() []command.Definition {
 func NewService(deps command.Deps) (*command.Service, error) {
 	deps.Definitions = append(Definitions(), deps.Definitions...)
 	deps.StageWriter = crud.NewStageWriter
+	deps.Diagnostics = admin.NewReports
 	return command.NewService(deps)
 }
