@@ -65,6 +65,6 @@ func Definitions() []command.Definition {
 func NewService(deps command.Deps) (*command.Service, error) {
 	deps.Definitions = append(Definitions(), deps.Definitions...)
 	deps.StageWriter = crud.NewStageWriter
-	deps.Diagnostics = admin.NewReports
+	deps.Diagnostics = command.NewReports
 	return command.NewService(deps)
 }
