@@ -25,7 +25,7 @@ const (
 	operationTimeAt = 8
 )
 
-// timesOfReply is a document with the fields that appendTimes appends. Without users nothing signs the time: the key is 0.
+// timesOfReply is a document with the fields that AppendTimes appends. Without users nothing signs the time: the key is 0.
 var timesOfReply = bsonx.NewDoc(
 	"$clusterTime", bsonx.NewDoc(
 		"clusterTime", bsonx.Timestamp(0, 0),
@@ -34,8 +34,8 @@ var timesOfReply = bsonx.NewDoc(
 	"operationTime", bsonx.Timestamp(0, 0),
 )
 
-// appendTimes ends a reply of a replica set's member.
-func (s *Service) appendTimes(b *bsonx.Builder, op *session.Op) {
+// AppendTimes ends a reply of a replica set's member.
+func (s *Service) AppendTimes(b *bsonx.Builder, op *session.Op) {
 	now := s.Order.Visible()
 	at := op.Stamp()
 	if at == 0 {

@@ -8,7 +8,7 @@ import "github.com/sheafdb/sheaf/internal/session"
 type ending struct {
 	bytes   []byte
 	generic Generic
-	seen    uint64 // bit set of genericFields
+	seen    uint64 // bit set of genericTable
 	db      string
 }
 
@@ -21,7 +21,7 @@ var recurring = bitsOfGeneric("$db", "lsid", "$clusterTime", "$readPreference")
 
 func bitsOfGeneric(names ...string) (bits uint64) {
 	for _, name := range names {
-		bits |= 1 << findGeneric([]byte(name))
+		bits |= 1 << FindGeneric([]byte(name))
 	}
 	return bits
 }

@@ -67,8 +67,8 @@ type genericField struct {
 	set func(g *Generic, cmd string, v bsonx.Value) error
 }
 
-// genericFields is the table of generic arguments. Parsing compares lengths first, so its order matters little.
-var genericFields = []genericField{
+// genericTable is the table of generic arguments. Parsing compares lengths first, so its order matters little.
+var genericTable = []genericField{
 	{"$db", Any, nil}, // read before anything else
 	{"lsid", Object, setSession},
 	{"$clusterTime", Object, setClusterTime},
@@ -128,8 +128,8 @@ func GenericFields() []Field {
 		"lsid": SessionFields, "readConcern": readConcernFields, "writeConcern": writeConcernFields,
 		"$readPreference": readPreferenceFields,
 	}
-	fields := make([]Field, len(genericFields))
-	for i, g := range genericFields {
+	fields := make([]Field, len(genericTable))
+	for i, g := range genericTable {
 		fields[i] = Field{Name: g.name, Type: g.typ, Fields: within[g.name]}
 	}
 	return fields
@@ -137,14 +137,14 @@ func GenericFields() []Field {
 
 // genericLengths are the lengths of the names: a look-up reads these instead of the whole table, as entry.field does.
 var genericLengths = func() (lengths []byte) {
-	for i := range genericFields {
-		lengths = append(lengths, byte(len(genericFields[i].name)))
+	for i := range genericTable {
+		lengths = append(lengths, byte(len(genericTable[i].name)))
 	}
 	return lengths
 }()
 
-// findGeneric returns the index of a generic argument, -1 where there is none of that name.
-func findGeneric(key []byte) int {
+// FindGeneric returns the index of a generic argument, -1 where there is none of that name.
+func FindGeneric(key []byte) int {
 	if len(key) > math.MaxUint8 {
 		return -1
 	}
@@ -153,7 +153,7 @@ func findGeneric(key []byte) int {
 		if next < 0 {
 			return -1
 		}
-		if i += next; genericFields[i].name == string(key) {
+		if i += next; genericTable[i].name == string(key) {
 			return i
 		}
 	}

@@ -271,7 +271,7 @@ func (s *Service) Parse(e *entry, req *Request) error {
 			}
 			continue
 		}
-		i := findGeneric(it.Key())
+		i := FindGeneric(it.Key())
 		if i < 0 {
 			if e.Loose {
 				mixed = generics > 0
@@ -290,7 +290,7 @@ func (s *Service) Parse(e *entry, req *Request) error {
 			return DuplicateField(e.Name + "." + string(it.Key()))
 		}
 		seenGeneric |= 1 << i
-		if err := req.setGeneric(&genericFields[i], it.Value()); err != nil {
+		if err := req.setGeneric(&genericTable[i], it.Value()); err != nil {
 			return err
 		}
 	}

@@ -82,7 +82,7 @@ func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, er
 		b.Double("ok", 1)
 	}
 	if s.Replicates() {
-		s.appendTimes(b, req.Op)
+		s.AppendTimes(b, req.Op)
 	}
 	b.End()
 	out := b.Bytes()
