@@ -29,22 +29,22 @@ func checkAPI(d *Definition, g *Generic) error {
 	return nil
 }
 
-// api returns what the request says of the stable API.
-func (g *Generic) api() session.API {
+// API returns what the request says of the stable API.
+func (g *Generic) API() session.API {
 	return session.API{Version: g.APIVersion, Strict: g.APIStrict.String(), Deprecation: g.APIDeprecation.String()}
 }
 
 // CheckSameAPI refuses a getMore, or a later command of a transaction, whose API parameters
 // differ from the first command's.
 func (r *Request) CheckSameAPI(first session.API, what string) error {
-	if got := r.Generic.api(); got != first {
+	if got := r.Generic.API(); got != first {
 		return mongoerr.New(mongoerr.APIMismatchError, "API parameter mismatch: %s used params %s, the %s used %s", r.Def.Name, got, what, first)
 	}
 	return nil
 }
 
-// checkStrictField refuses an argument that is outside the stable API under apiStrict.
-func checkStrictField(f *Field, g *Generic) error {
+// CheckStrictField refuses an argument that is outside the stable API under apiStrict.
+func CheckStrictField(f *Field, g *Generic) error {
 	if f.Unstable && g.APIStrict == BoolTrue {
 		return mongoerr.New(mongoerr.APIStrictError, "BSON field '%s' is not allowed with apiStrict:true.", f.Name)
 	}
@@ -60,7 +60,7 @@ func (r *Request) CheckStrictStatement(name string, statement bsonx.Doc) error {
 	fields := r.Def.Fields[fieldIndex(r.Def.Fields, []byte(name))].Fields
 	for it := statement.Iter(); it.Next(); {
 		if i := fieldIndex(fields, it.Key()); i >= 0 {
-			if err := checkStrictField(&fields[i], &r.Generic); err != nil {
+			if err := CheckStrictField(&fields[i], &r.Generic); err != nil {
 				return err
 			}
 		}

@@ -43,7 +43,7 @@ const (
 // Counter is the opcounter of operations of a kind.
 func (k BulkKind) Counter() Counter { return [...]Counter{CountInsert, CountUpdate, CountDelete}[k] }
 
-// traffic is as what top counts operations of a kind.
-func (k BulkKind) traffic() table.TrafficKind {
+// Traffic is as what top counts operations of a kind.
+func (k BulkKind) Traffic() table.TrafficKind {
 	return [...]table.TrafficKind{table.TrafficInsert, table.TrafficUpdate, table.TrafficRemove}[k]
 }

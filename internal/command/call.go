@@ -12,10 +12,10 @@ import (
 
 // call is the working memory of one command; calls are pooled so that idle connections hold none.
 type call struct {
-	req     Request
-	builder bsonx.Builder
-	args    [24]bsonx.Elem
-	memory  Workspace
+	Req     Request
+	Builder bsonx.Builder
+	Args    [24]bsonx.Elem
+	Memory  Workspace
 }
 
 // Workspace is what the most frequent commands work with. Nothing of it may be reachable after the
@@ -27,7 +27,7 @@ type Workspace struct {
 	Scope     read.Scope
 	Statement write.UpdateStatement
 	Docs      []bsonx.Doc
-	retry     retryState
+	Retry     retryState
 }
 
 // FindRun is what a find works with: what is asked, and the cursor that answers.
@@ -45,18 +45,18 @@ const (
 
 type callPool struct{ p sync.Pool }
 
-func (p *callPool) get() *call {
+func (p *callPool) Get() *call {
 	if c, ok := p.p.Get().(*call); ok {
 		return c
 	}
 	return new(call)
 }
 
-func (p *callPool) put(c *call) {
-	clear(c.args[:min(len(c.req.RawArgs), len(c.args))])
-	c.req = Request{}
-	c.builder.Reset(nil)
-	c.memory.forget()
+func (p *callPool) Put(c *call) {
+	clear(c.Args[:min(len(c.Req.RawArgs), len(c.Args))])
+	c.Req = Request{}
+	c.Builder.Reset(nil)
+	c.Memory.forget()
 	p.p.Put(c)
 }
 
@@ -70,8 +70,8 @@ func (m *Workspace) forget() {
 	if !m.Scope.Now.IsZero() {
 		m.Scope, m.Statement = read.Scope{}, write.UpdateStatement{}
 	}
-	if m.retry.Write.By.Session != nil {
-		m.retry.forget()
+	if m.Retry.Write.By.Session != nil {
+		m.Retry.forget()
 	}
 	if len(m.Docs) > 0 {
 		clear(m.Docs)

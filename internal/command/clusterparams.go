@@ -42,7 +42,7 @@ var clusterTable = [...]clusterParameter{
 	},
 	{
 		defaultMaxTime, func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error) { return parseReadLimit(doc, at) },
-		func(s *Service) clusterValue { return s.readLimit.Load() },
+		func(s *Service) clusterValue { return s.ReadLimit.Load() },
 	},
 }
 
@@ -224,7 +224,7 @@ func (p *imagePolicy) expired(kept, now time.Time) bool {
 // loadClusterParameters reads what was set in an earlier life. What is no longer valid counts as not set.
 func (s *Service) loadClusterParameters() error {
 	s.images.Store(&imagePolicy{})
-	s.readLimit.Store(&readLimit{})
+	s.ReadLimit.Store(&readLimit{})
 	if s.Store == nil || !s.Replicates() {
 		return nil
 	}

@@ -60,8 +60,8 @@ func setClusterTime(g *Generic, _ string, v bsonx.Value) error {
 	}
 }
 
-// learnTime takes in the cluster time of a client.
-func (s *Service) learnTime(req *Request) error {
+// LearnTime takes in the cluster time of a client.
+func (s *Service) LearnTime(req *Request) error {
 	t := req.Generic.ClusterTime
 	if !s.Replicates() || t <= s.Order.Visible() {
 		return nil
@@ -75,8 +75,8 @@ func (s *Service) learnTime(req *Request) error {
 	return nil
 }
 
-// awaitTime waits until everything up to a stamp can be read.
-func (s *Service) awaitTime(ctx context.Context, t storage.Stamp) error {
+// AwaitTime waits until everything up to a stamp can be read.
+func (s *Service) AwaitTime(ctx context.Context, t storage.Stamp) error {
 	if t <= s.Order.Visible() {
 		return nil
 	}

@@ -313,8 +313,8 @@ func (s *Service) checkWriteConcern(d *Definition, wc *WriteConcern) error {
 	return nil
 }
 
-// unmet returns the error that a write is acknowledged with that asks for more than a set of one member can give, or nil.
-func (w *WriteConcern) unmet() *mongoerr.Error {
+// Unmet returns the error that a write is acknowledged with that asks for more than a set of one member can give, or nil.
+func (w *WriteConcern) Unmet() *mongoerr.Error {
 	var err *mongoerr.Error
 	switch {
 	case w.W > 1:

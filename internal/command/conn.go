@@ -35,13 +35,13 @@ type Conn struct {
 
 	// What the last commands named: most connections name the same again and again.
 	lastDB, lastCollection string
-	lastCommand            *entry
-	lastSession            *session.Session
+	LastCommand            *Entry
+	LastSession            *session.Session
 
 	scripting *read.Scripting // nil after a cursor took it
-	ending    ending
-	ids       idBlock
-	tally     *Tally
+	Last      ending
+	Ids       idBlock
+	Tally     *Tally
 }
 
 // NewConn returns the state of a new connection and lists its operations until Release.
@@ -49,7 +49,7 @@ func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn 
 	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, Digest: UserDigest(""), Output: read.Output{Held: s.Memory.Hold()}}
 	c.Op.Client = session.Client{ConnectionID: id, Remote: remote}
 	c.Op.Memory.Use(s.Memory)
-	c.tally = &s.Stats.tallies[uint64(id)%tallies]
+	c.Tally = &s.Stats.tallies[uint64(id)%tallies]
 	s.Ops.Add(&c.Op)
 	return c
 }
@@ -63,8 +63,8 @@ func (c *Conn) AppName() string { return c.ClientApp }
 // Metadata returns the client document of the handshake.
 func (c *Conn) Metadata() bsonx.Doc { return c.ClientMetadata }
 
-// database checks the name of a database and returns it as a string.
-func (c *Conn) database(name []byte) (string, error) {
+// Database checks the name of a database and returns it as a string.
+func (c *Conn) Database(name []byte) (string, error) {
 	if len(name) > 0 && string(name) == c.lastDB {
 		return c.lastDB, nil
 	}
@@ -76,8 +76,8 @@ func (c *Conn) database(name []byte) (string, error) {
 	return db, nil
 }
 
-// collection returns the name of a collection as a string.
-func (c *Conn) collection(name []byte) string {
+// Collection returns the name of a collection as a string.
+func (c *Conn) Collection(name []byte) string {
 	switch {
 	case string(name) == c.lastCollection:
 	case len(name) > catalog.MaxNamespace:
@@ -88,7 +88,7 @@ func (c *Conn) collection(name []byte) string {
 	return c.lastCollection
 }
 
-func (c *Conn) requestID() int32 { return c.nextID.Add(1) }
+func (c *Conn) RequestID() int32 { return c.nextID.Add(1) }
 
 // UserDigest returns the SHA-256 of the name of a user, which is a part of session ids. The digest
 // of "" stands for no user.

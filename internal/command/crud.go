@@ -143,7 +143,7 @@ func (r *Request) WriteOptions() write.Options {
 	return write.Options{
 		Ordered:          r.BoolOr("ordered", true) || r.Work != nil,
 		BypassValidation: r.Bool("bypassDocumentValidation"),
-		Durability:       r.durability(storage.Deferred),
+		Durability:       r.Durability(storage.Deferred),
 		Deferred:         &r.deferred,
 		Txn:              r.Txn(),
 		Retry:            r.retries(),
@@ -154,22 +154,22 @@ func (r *Request) WriteOptions() write.Options {
 // then waits for its own sync.
 func (r *Request) Single(opts write.Options, once bool) write.Options {
 	if once {
-		opts.Durability = r.durability(storage.Durable)
+		opts.Durability = r.Durability(storage.Durable)
 	}
 	return opts
 }
 
-// durability turns the write concern into what a commit waits for: with j or a majority it
+// Durability turns the write concern into what a commit waits for: with j or a majority it
 // survives the loss of power.
-func (r *Request) durability(durable storage.Durability) storage.Durability {
+func (r *Request) Durability(durable storage.Durability) storage.Durability {
 	if r.Generic.WriteConcern.Durable() {
 		return durable
 	}
 	return storage.Buffered
 }
 
-// sync waits until what the command has committed is as durable as was asked.
-func (r *Request) sync() error {
+// Sync waits until what the command has committed is as durable as was asked.
+func (r *Request) Sync() error {
 	if !r.deferred {
 		return nil
 	}
@@ -199,7 +199,7 @@ type ErrorText struct{ errors, text, info int }
 // Shortened returns the next error of the command, cut at the limits.
 func (t *ErrorText) Shortened(err error) *mongoerr.Error {
 	e := *UserError(err)
-	e.Info = detailsOf(&e)
+	e.Info = DetailsOf(&e)
 	if t.errors > 0 && t.info+len(e.Info) > maxErrorInfo {
 		e.Info = nil
 	}

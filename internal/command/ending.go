@@ -7,9 +7,9 @@ import "github.com/sheafdb/sheaf/internal/session"
 // say is kept with their bytes, so that they are read once.
 type ending struct {
 	bytes   []byte
-	generic Generic
-	seen    uint64 // bit set of genericTable
-	db      string
+	Generic Generic
+	Seen    uint64 // bit set of genericTable
+	DB      string
 }
 
 // maxEnding is how long an ending is that is kept.
@@ -26,18 +26,18 @@ func bitsOfGeneric(names ...string) (bits uint64) {
 	return bits
 }
 
-// learn keeps the ending of a command that begins at a place of its body and has the arguments of
+// Learn keeps the ending of a command that begins at a place of its body and has the arguments of
 // seen. Commands that write move the cluster time on: their endings do not come again.
-func (e *ending) learn(req *Request, at int, seen uint64) {
+func (e *ending) Learn(req *Request, at int, seen uint64) {
 	if at == 0 || seen&^recurring != 0 || len(req.Body)-at > maxEnding || req.Def.Write && !req.Def.Read {
 		return
 	}
 	e.bytes = append(e.bytes[:0], req.Body[at:]...)
-	e.generic, e.seen, e.db = req.Generic, seen, req.DB
+	e.Generic, e.Seen, e.DB = req.Generic, seen, req.DB
 }
 
 // Ending returns how the last command of the connection ended; see wire.ParseAfter.
-func (c *Conn) Ending() []byte { return c.ending.bytes }
+func (c *Conn) Ending() []byte { return c.Last.bytes }
 
 // idsAtOnce is how many numbers of operations a connection takes at once: a counter that every
 // command adds to moves between the processors' caches each time.
@@ -46,7 +46,7 @@ const idsAtOnce = 16
 // idBlock is what a connection has left of the numbers that it took.
 type idBlock struct{ next, end int64 }
 
-func (b *idBlock) take(ops *session.Ops) int64 {
+func (b *idBlock) Take(ops *session.Ops) int64 {
 	if b.next == b.end {
 		b.next = ops.TakeIDs(idsAtOnce)
 		b.end = b.next + idsAtOnce

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/dispatch"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
@@ -92,8 +93,8 @@ func TestEndings(t *testing.T) {
 		if err := wire.Parse(&alone, raw); err != nil {
 			t.Fatal(err)
 		}
-		got := svc.Handle(t.Context(), conn, &after, nil).Out
-		want := svc.Handle(t.Context(), other, &alone, nil).Out
+		got := dispatch.Handle(svc, t.Context(), conn, &after, nil).Out
+		want := dispatch.Handle(svc, t.Context(), other, &alone, nil).Out
 		if string(got[21:]) != string(want[21:]) {
 			t.Fatalf("message %d: %s\n%s\nalone %s", i, bsonx.FormatShell(bsonx.Document(alone.Body)),
 				bsonx.FormatShell(bsonx.Document(bsonx.Doc(got[21:]))), bsonx.FormatShell(bsonx.Document(bsonx.Doc(want[21:]))))

@@ -11,9 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// detailsOf returns the fields that an error adds to a reply. It returns nil if the reply would be
+// DetailsOf returns the fields that an error adds to a reply. It returns nil if the reply would be
 // too large with them.
-func detailsOf(e *mongoerr.Error) bsonx.Doc {
+func DetailsOf(e *mongoerr.Error) bsonx.Doc {
 	if len(e.Message)+len(e.Info) > maxErrorInfo {
 		return nil
 	}
@@ -65,6 +65,6 @@ func isTransient(code mongoerr.Code, ending bool) bool {
 		mongoerr.SnapshotUnavailable, mongoerr.MigrationConflict, mongoerr.NoSuchTransaction:
 		return true
 	default:
-		return !ending && isRetriable(code)
+		return !ending && IsRetriable(code)
 	}
 }

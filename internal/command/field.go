@@ -11,7 +11,7 @@ import (
 // Codes of MongoDB's IDL parser.
 const (
 	codeDuplicateField = mongoerr.Code(40413)
-	codeMissingField   = mongoerr.Code(40414)
+	CodeMissingField   = mongoerr.Code(40414)
 	codeUnknownField   = mongoerr.Code(40415)
 )
 
@@ -119,7 +119,7 @@ func WrongType(path string, got bsonx.Type, want FieldType) error {
 
 // MissingField is the error of a required field that is absent.
 func MissingField(path string) error {
-	return mongoerr.New(codeMissingField, "BSON field '%s' is missing but a required field", path)
+	return mongoerr.New(CodeMissingField, "BSON field '%s' is missing but a required field", path)
 }
 
 // UnknownField is the error of a field that is not defined.

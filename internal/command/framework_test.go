@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/dispatch"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
@@ -37,7 +38,7 @@ func (h *harness) run(db string, cmd bsonx.Doc) bsonx.Doc {
 	return reply(h.t, h.send(db, cmd, 0).Out)
 }
 
-func (h *harness) send(db string, cmd bsonx.Doc, flags wire.Flags) command.Result {
+func (h *harness) send(db string, cmd bsonx.Doc, flags wire.Flags) dispatch.Result {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.Fields(cmd)
@@ -45,7 +46,7 @@ func (h *harness) send(db string, cmd bsonx.Doc, flags wire.Flags) command.Resul
 		b.String("$db", db)
 	}
 	b.End()
-	return h.svc.Handle(context.Background(), h.conn, &wire.Message{Flags: flags, Body: b.Bytes()}, nil)
+	return dispatch.Handle(h.svc, context.Background(), h.conn, &wire.Message{Flags: flags, Body: b.Bytes()}, nil)
 }
 
 func reply(t *testing.T, out []byte) bsonx.Doc {
@@ -545,7 +546,7 @@ func BenchmarkHandlePing(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		out = svc.Handle(ctx, conn, msg, out[:0]).Out
+		out = dispatch.Handle(svc, ctx, conn, msg, out[:0]).Out
 	}
 }
 

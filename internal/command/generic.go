@@ -58,17 +58,17 @@ func optional(b bool) OptionalFlag {
 // maxTimeMillisLimit is the largest maxTimeMS.
 const maxTimeMillisLimit = 1<<31 - 1
 
-// genericField is an argument that every command takes.
-type genericField struct {
-	name string
-	typ  FieldType
+// GenericField is an argument that every command takes.
+type GenericField struct {
+	Name string
+	Typ  FieldType
 	// set parses the value; nil for arguments that are checked for their type and otherwise meant for others: mongos,
 	// auditing, drivers.
-	set func(g *Generic, cmd string, v bsonx.Value) error
+	Set func(g *Generic, cmd string, v bsonx.Value) error
 }
 
-// genericTable is the table of generic arguments. Parsing compares lengths first, so its order matters little.
-var genericTable = []genericField{
+// GenericTable is the table of generic arguments. Parsing compares lengths first, so its order matters little.
+var GenericTable = []GenericField{
 	{"$db", Any, nil}, // read before anything else
 	{"lsid", Object, setSession},
 	{"$clusterTime", Object, setClusterTime},
@@ -113,14 +113,14 @@ var genericTable = []genericField{
 	{"traceCtx", Object, nil},
 	{"help", Bool, func(_ *Generic, _ string, v bsonx.Value) error {
 		if v.Bool() {
-			return errHelp
+			return ErrHelp
 		}
 		return nil
 	}},
 }
 
-// errHelp ends the parsing of a command that is asked for its description.
-var errHelp = errors.New("help is wanted")
+// ErrHelp ends the parsing of a command that is asked for its description.
+var ErrHelp = errors.New("help is wanted")
 
 // GenericFields returns the arguments that every command takes.
 func GenericFields() []Field {
@@ -128,17 +128,17 @@ func GenericFields() []Field {
 		"lsid": SessionFields, "readConcern": readConcernFields, "writeConcern": writeConcernFields,
 		"$readPreference": readPreferenceFields,
 	}
-	fields := make([]Field, len(genericTable))
-	for i, g := range genericTable {
-		fields[i] = Field{Name: g.name, Type: g.typ, Fields: within[g.name]}
+	fields := make([]Field, len(GenericTable))
+	for i, g := range GenericTable {
+		fields[i] = Field{Name: g.Name, Type: g.Typ, Fields: within[g.Name]}
 	}
 	return fields
 }
 
 // genericLengths are the lengths of the names: a look-up reads these instead of the whole table, as entry.field does.
 var genericLengths = func() (lengths []byte) {
-	for i := range genericTable {
-		lengths = append(lengths, byte(len(genericTable[i].name)))
+	for i := range GenericTable {
+		lengths = append(lengths, byte(len(GenericTable[i].Name)))
 	}
 	return lengths
 }()
@@ -153,7 +153,7 @@ func FindGeneric(key []byte) int {
 		if next < 0 {
 			return -1
 		}
-		if i += next; genericTable[i].name == string(key) {
+		if i += next; GenericTable[i].Name == string(key) {
 			return i
 		}
 	}
@@ -255,8 +255,8 @@ func binaryName(subtype byte) string {
 	return "user defined"
 }
 
-// checkGeneric judges the combination of generic arguments for a command.
-func (s *Service) checkGeneric(d *Definition, g *Generic) error {
+// CheckGeneric judges the combination of generic arguments for a command.
+func (s *Service) CheckGeneric(d *Definition, g *Generic) error {
 	if err := checkAPI(d, g); err != nil {
 		return err
 	}
@@ -268,5 +268,5 @@ func (s *Service) checkGeneric(d *Definition, g *Generic) error {
 	return s.checkWriteConcern(d, &g.WriteConcern)
 }
 
-// inTransaction reports whether the command belongs to a multi-document transaction.
-func (g *Generic) inTransaction() bool { return g.HasTxnNumber && g.Autocommit != BoolAbsent }
+// InTransaction reports whether the command belongs to a multi-document transaction.
+func (g *Generic) InTransaction() bool { return g.HasTxnNumber && g.Autocommit != BoolAbsent }

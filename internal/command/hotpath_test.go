@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/dispatch"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -302,7 +303,7 @@ func (h *hotPath) sendNumber(r *request, n int) {
 }
 
 func (h *hotPath) handle() {
-	h.out = h.svc.Handle(context.Background(), h.conn, &h.msg, h.out[:0]).Out
+	h.out = dispatch.Handle(h.svc, context.Background(), h.conn, &h.msg, h.out[:0]).Out
 	if !bsonx.Doc(h.out[21:]).Lookup("ok").Truthy() {
 		h.tb.Fatal(bsonx.FormatShell(bsonx.Document(h.out[21:])))
 	}

@@ -14,9 +14,9 @@ func (s *Service) CountTraffic(db, name string, kind table.TrafficKind, took tim
 	}
 }
 
-// appendLatencyStats writes the counters of a collection, which may be nil. Those of buckets are counted by the
+// AppendLatencyStats writes the counters of a collection, which may be nil. Those of buckets are counted by the
 // name of their time series.
-func (s *Service) appendLatencyStats(b *bsonx.Builder, c *table.Collection, histograms bool) {
+func (s *Service) AppendLatencyStats(b *bsonx.Builder, c *table.Collection, histograms bool) {
 	counted := new(table.Latencies)
 	if c != nil {
 		counted.Merge(c.Latencies())
@@ -41,7 +41,7 @@ func (s *Service) StatusLatencies(req *Request, b *bsonx.Builder) {
 	var all table.Latencies
 	all.Merge(&s.Stats.transactions)
 	for i := range s.Stats.tallies {
-		all.Merge(&s.Stats.tallies[i].latencies)
+		all.Merge(&s.Stats.tallies[i].Latencies)
 	}
 	appendLatencies(b, &all, req.Body.LookupPath("opLatencies", "histograms").Truthy())
 }

@@ -38,9 +38,9 @@ func checkDatabaseName(db string) error {
 	return nil
 }
 
-// target returns what the command works on, for currentOp and logs: a database and a collection of it, or "$cmd". Where
+// Target returns what the command works on, for currentOp and logs: a database and a collection of it, or "$cmd". Where
 // the command names a whole namespace, the database is empty.
-func (r *Request) target() (db string, collection []byte) {
+func (r *Request) Target() (db string, collection []byte) {
 	v := r.CommandValue()
 	if r.Def.Name == "getMore" {
 		v = r.Get("collection")
@@ -57,9 +57,9 @@ func (r *Request) target() (db string, collection []byte) {
 
 var cmdCollection = []byte("$cmd")
 
-// namespace is target as one text. A bulkWrite has its only namespace, or the one of its cursor.
-func (r *Request) namespace() string {
-	switch spaces := r.namespaces(); len(spaces) {
+// Namespace is target as one text. A bulkWrite has its only namespace, or the one of its cursor.
+func (r *Request) Namespace() string {
+	switch spaces := r.Namespaces(); len(spaces) {
 	case 0:
 	case 1:
 		return spaces[0]
@@ -67,12 +67,12 @@ func (r *Request) namespace() string {
 		return r.DB + "." + BulkWriteCursor
 	}
 	var info session.OpInfo
-	info.DB, info.Collection = r.target()
+	info.DB, info.Collection = r.Target()
 	return info.Namespace()
 }
 
-// namespaces are those of a bulkWrite, each once.
-func (r *Request) namespaces() []string {
+// Namespaces are those of a bulkWrite, each once.
+func (r *Request) Namespaces() []string {
 	var out []string
 	for i := range r.Spaces {
 		if ns := r.Spaces[i].DB + "." + r.Spaces[i].Name; !slices.Contains(out, ns) {

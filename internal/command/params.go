@@ -29,7 +29,7 @@ func (s *Service) builtinParams() []param.Param {
 		param.Int("transactionLifetimeLimitSeconds", int64(session.DefaultLifetime/time.Second), 1, 1<<31-1, func(n int64) {
 			s.Transactions.SetLifetime(time.Duration(n) * time.Second)
 		}),
-		param.Int("transactionSizeLimitBytes", defaultTransactionSize, 1, 1<<62, s.transactionSize.Store),
+		param.Int("transactionSizeLimitBytes", defaultTransactionSize, 1, 1<<62, s.TransactionSize.Store),
 		param.Int("cursorTimeoutMillis", 600_000, 1, 1<<53, func(n int64) {
 			s.Cursors.SetIdleTimeout(time.Duration(min(n, 1<<43)) * time.Millisecond)
 		}),

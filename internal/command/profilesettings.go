@@ -26,19 +26,19 @@ func RunProfile(_ context.Context, req *Request, reply *bsonx.Builder) error {
 		return mongoerr.New(mongoerr.BadValue, "profiling level must be one of -1, 0, 1, 2")
 	}
 	s := req.Service
-	was := s.slowPolicy.Load()
+	was := s.SlowPolicy.Load()
 	next, err := changedPolicy(*was, req)
 	if err != nil {
 		return err
 	}
 	reply.Int32("was", 0)
-	reply.Int32("slowms", int32(s.slow.Load()))
+	reply.Int32("slowms", int32(s.Slow.Load()))
 	reply.Double("sampleRate", was.sampleRate)
 	if was.filter != nil {
 		reply.Doc("filter", was.spec)
 		reply.String("note", "When a filter expression is set, slowms and sampleRate are not used for profiling and slow-query log lines.")
 	}
-	s.slowPolicy.Store(&next)
+	s.SlowPolicy.Store(&next)
 	if req.Has("slowms") {
 		s.SetSlowMillis(req.Int64("slowms", DefaultSlowMillis))
 	}

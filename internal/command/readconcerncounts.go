@@ -28,12 +28,12 @@ type readConcernCounts struct {
 	outside, transactions [readConcernKinds]atomic.Int64
 }
 
-// count counts a read, or a transaction by its first command.
-func (c *readConcernCounts) count(d *Definition, g *Generic) {
+// Count counts a read, or a transaction by its first command.
+func (c *readConcernCounts) Count(d *Definition, g *Generic) {
 	switch {
 	case g.StartTxn == BoolTrue:
 		c.transactions[kindOfReadConcern(&g.ReadConcern)].Add(1)
-	case d.Read && d.Kind != "getmore" && !g.inTransaction():
+	case d.Read && d.Kind != "getmore" && !g.InTransaction():
 		c.outside[kindOfReadConcern(&g.ReadConcern)].Add(1)
 	}
 }
@@ -68,7 +68,7 @@ func (s *Service) StatusReadConcerns(b *bsonx.Builder) {
 	for _, part := range [...]struct {
 		name   string
 		counts *[readConcernKinds]atomic.Int64
-	}{{"nonTransactionOps", &s.Stats.readConcerns.outside}, {"transactionOps", &s.Stats.readConcerns.transactions}} {
+	}{{"nonTransactionOps", &s.Stats.ReadConcerns.outside}, {"transactionOps", &s.Stats.ReadConcerns.transactions}} {
 		n := func(k readConcernKind) int64 { return part.counts[k].Load() }
 		b.StartDocField(part.name)
 		b.Int64("none", n(readImplicit)+n(readDefaultLocal)+n(readDefaultAvailable)+n(readDefaultMajority))

@@ -11,7 +11,7 @@ import (
 
 // readLimit is the cluster parameter defaultMaxTimeMS: the time limit of reads that bring none. It is immutable.
 type readLimit struct {
-	millis int64         // 0 is no limit
+	Millis int64         // 0 is no limit
 	at     storage.Stamp // of the change
 }
 
@@ -21,7 +21,7 @@ var readLimitFields = []Field{{Name: "readOperations", Type: SafeInt, Check: Bet
 func parseReadLimit(doc bsonx.Doc, at storage.Stamp) (*readLimit, error) {
 	limit := &readLimit{at: at}
 	err := ParseFields(defaultMaxTime, doc, readLimitFields, func(_ int, v bsonx.Value) error {
-		limit.millis = bsonx.SaturatingInt64(v)
+		limit.Millis = bsonx.SaturatingInt64(v)
 		return nil
 	})
 	var malformed *mongoerr.Error
@@ -32,9 +32,9 @@ func parseReadLimit(doc bsonx.Doc, at storage.Stamp) (*readLimit, error) {
 }
 
 // hold implements clusterValue.
-func (l *readLimit) hold(s *Service) { s.readLimit.Store(l) }
+func (l *readLimit) hold(s *Service) { s.ReadLimit.Store(l) }
 
 // document implements clusterValue.
 func (l *readLimit) document() bsonx.Doc {
-	return bsonx.NewDoc("_id", defaultMaxTime, "clusterParameterTime", oplog.Timestamp(l.at), "readOperations", l.millis)
+	return bsonx.NewDoc("_id", defaultMaxTime, "clusterParameterTime", oplog.Timestamp(l.at), "readOperations", l.Millis)
 }

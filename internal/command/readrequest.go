@@ -70,7 +70,7 @@ func (r *Request) ReadTime() storage.Stamp {
 
 // StartBatch implements read.Command.
 func (r *Request) StartBatch() *read.Output {
-	r.Reply.batch = true
+	r.Reply.Batch = true
 	out := &r.Conn.Output
 	out.Limit = r.Service.batchBytes
 	return out
@@ -183,14 +183,14 @@ func (s *Service) setHistoryWindow(seconds int64) {
 	}
 }
 
-// readsSnapshot reports whether the request reads a snapshot that is not a transaction's or a cursor's: drivers send the level
+// ReadsSnapshot reports whether the request reads a snapshot that is not a transaction's or a cursor's: drivers send the level
 // with getMore too.
-func (r *Request) readsSnapshot() bool {
-	return r.Generic.ReadConcern.Level == levelSnapshot && !r.Generic.inTransaction() && r.Def.Name != "getMore" && r.Service.Store != nil
+func (r *Request) ReadsSnapshot() bool {
+	return r.Generic.ReadConcern.Level == levelSnapshot && !r.Generic.InTransaction() && r.Def.Name != "getMore" && r.Service.Store != nil
 }
 
-// holdSnapshot gives a request that reads with the level "snapshot" what it reads; done must follow.
-func (s *Service) holdSnapshot(req *Request) (err error) {
+// HoldSnapshot gives a request that reads with the level "snapshot" what it reads; done must follow.
+func (s *Service) HoldSnapshot(req *Request) (err error) {
 	req.Snapshot, err = s.Read.Snapshots.Hold(req.Op, s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
 	return err
 }

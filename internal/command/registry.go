@@ -102,10 +102,10 @@ const (
 	counters
 )
 
-// entry is a registered definition with what is derived from it and counted.
-type entry struct {
+// Entry is a registered definition with what is derived from it and counted.
+type Entry struct {
 	*Definition
-	required uint64 // bit set of required Fields
+	Required uint64 // bit set of required Fields
 	lengths  []byte // of the names of Fields: a look-up reads these instead of the whole table
 	Index    int    // in tally.runs
 	Failures atomic.Int64
@@ -113,8 +113,8 @@ type entry struct {
 
 // Registry finds commands by name.
 type Registry struct {
-	ByName map[string]*entry
-	All    []*entry
+	ByName map[string]*Entry
+	All    []*Entry
 }
 
 // maxFields is the number of Fields that the parser's bit sets hold.
@@ -122,16 +122,16 @@ const maxFields = 64
 
 // NewRegistry indexes a table of definitions. A name that stands twice is an error.
 func NewRegistry(defs []Definition) (*Registry, error) {
-	r := &Registry{ByName: make(map[string]*entry, len(defs))}
+	r := &Registry{ByName: make(map[string]*Entry, len(defs))}
 	for i := range defs {
 		d := &defs[i]
 		if len(d.Fields) > maxFields || d.Status == Supported && (d.Run == nil) == (d.Refuse == nil) {
 			return nil, fmt.Errorf("command %s: invalid definition", d.Name)
 		}
-		e := &entry{Definition: d, Index: i}
+		e := &Entry{Definition: d, Index: i}
 		for j := range d.Fields {
 			if d.Fields[j].Required {
-				e.required |= 1 << j
+				e.Required |= 1 << j
 			}
 			e.lengths = append(e.lengths, byte(len(d.Fields[j].Name)))
 		}
@@ -143,12 +143,12 @@ func NewRegistry(defs []Definition) (*Registry, error) {
 		}
 		r.All = append(r.All, e)
 	}
-	slices.SortFunc(r.All, func(a, b *entry) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.All, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
 	return r, nil
 }
 
-// field returns the position of an argument among Fields, -1 where it is none.
-func (e *entry) field(key []byte) int {
+// Field returns the position of an argument among Fields, -1 where it is none.
+func (e *Entry) Field(key []byte) int {
 	if len(key) > math.MaxUint8 {
 		return -1
 	}
@@ -181,7 +181,7 @@ func (r *Registry) Definitions() []*Definition {
 	return out
 }
 
-func isHello(d *Definition) bool { return d.Name == "hello" || d.Name == "isMaster" }
+func IsHello(d *Definition) bool { return d.Name == "hello" || d.Name == "isMaster" }
 
 // endsTransaction tells the commands that commit and abort from those that transactions are made of.
 func endsTransaction(d *Definition) bool {

@@ -32,7 +32,7 @@ type Request struct {
 	Generic Generic
 	// ending is where the arguments begin with which an earlier command of the connection ended,
 	// too; 0 where there are none.
-	ending int
+	Ending int
 	// Session is nil for a command without lsid.
 	Session *session.Session
 	// Op is the running operation; it is also Run's context.
@@ -43,7 +43,7 @@ type Request struct {
 	// retry is what makes the request's statements retryable; nil where they are not.
 	Retry *retryState
 	// work is what the request's transaction has done so far; nil outside of transactions.
-	Work *work
+	Work *Work
 	// deferred says that the command has made commits that wait for a sync.
 	deferred bool
 	// explained says that the command is not run.
@@ -55,9 +55,9 @@ type Request struct {
 	// spaces are the namespaces of a bulkWrite.
 	Spaces []WrittenSpace
 	// begun says that the command counts as one that ran: it could be parsed.
-	begun bool
+	Begun bool
 	// misformed says that it could not.
-	misformed bool
+	Misformed bool
 	// meant is nil where the request means whatever collection has a name.
 	Meant *read.Meaning
 
@@ -66,20 +66,20 @@ type Request struct {
 	Memory   *Workspace
 	Snapshot *read.HeldSnapshot // nil where the read concern is not "snapshot"
 	Reply    replyState
-	retain   bool
+	Retained bool
 }
 
 // replyState is what Run can ask of the reply beside its fields.
 type replyState struct {
-	start             int  // of the reply's document in its buffer
-	batch             bool // the reply has a batch of a cursor
-	exhaustAllowed    bool
-	closeConn         bool
-	lost              bool // it is not sent, and the connection is closed
+	Start             int  // of the reply's document in its buffer
+	Batch             bool // the reply has a batch of a cursor
+	ExhaustAllowed    bool
+	CloseConn         bool
+	Lost              bool // it is not sent, and the connection is closed
 	Changes           bool // the command reads a change stream
-	writeConcernError *mongoerr.Error
+	WriteConcernError *mongoerr.Error
 	// next, where set, is the body that an exhaust stream runs next.
-	next bsonx.Doc
+	Next bsonx.Doc
 }
 
 // CommandValue returns the value of the command's own field.
@@ -209,7 +209,7 @@ func (r *Request) CollectionName() (string, error) {
 	if len(name) == 0 || name[0] == '.' || bytes.IndexByte(name, 0) >= 0 {
 		return "", catalog.CheckCollectionName(r.DB, string(name))
 	}
-	return r.Conn.collection(name), nil
+	return r.Conn.Collection(name), nil
 }
 
 // ReadCollection is Collection for find and distinct, which also refuse names that no
@@ -235,7 +235,7 @@ func (r *Request) LegacyCollection() (string, error) {
 // Retain lets the request's bytes live on after Run: the connection reads its next message into
 // another buffer. It is what a command calls that keeps a part of the request, such as the filter
 // of an open cursor.
-func (r *Request) Retain() { r.retain = true }
+func (r *Request) Retain() { r.Retained = true }
 
 // RetainCursor readies a cursor to outlive the request that opened it: its owner is the request's,
 // and it keeps the request's bytes.
@@ -244,7 +244,7 @@ func (r *Request) RetainCursor(c *session.Cursor) {
 	if r.Snapshot != nil {
 		c.Source = r.Service.Read.Snapshots.Source(r.Snapshot, c.Source)
 	}
-	c.Owner, c.Command, c.API = r.Owner(), r.Body, r.Generic.api()
+	c.Owner, c.Command, c.API = r.Owner(), r.Body, r.Generic.API()
 	if r.Work != nil {
 		r.Work.cursors = true
 	}
@@ -262,21 +262,21 @@ func (r *Request) RetainCursor(c *session.Cursor) {
 // allowed that; next is the body to run then, nil for the same one. It reports whether the client
 // did.
 func (r *Request) Exhaust(next bsonx.Doc) bool {
-	if !r.Reply.exhaustAllowed {
+	if !r.Reply.ExhaustAllowed {
 		return false
 	}
-	r.Reply.next = next
+	r.Reply.Next = next
 	if next == nil {
-		r.Reply.next = r.Body
+		r.Reply.Next = r.Body
 	}
 	return true
 }
 
 // CloseConnection lets the connection end after the reply.
-func (r *Request) CloseConnection() { r.Reply.closeConn = true }
+func (r *Request) CloseConnection() { r.Reply.CloseConn = true }
 
 // SetWriteConcernError reports that the writes happened and their write concern was not met.
-func (r *Request) SetWriteConcernError(err *mongoerr.Error) { r.Reply.writeConcernError = err }
+func (r *Request) SetWriteConcernError(err *mongoerr.Error) { r.Reply.WriteConcernError = err }
 
 // Owner returns who a cursor of this request belongs to.
 func (r *Request) Owner() session.Owner {
@@ -290,24 +290,24 @@ func (r *Request) Owner() session.Owner {
 	return o
 }
 
-// work is what an open transaction of a session consists of.
-type work struct {
+// Work is what an open transaction of a session consists of.
+type Work struct {
 	*table.Txn
-	service *Service
-	open    *session.Transaction
+	Service *Service
+	Open    *session.Transaction
 	// cursors says that there may be cursors that read from the transaction.
 	cursors bool
 }
 
 // Abort implements session.Work.
-func (w *work) Abort() {
-	w.closeCursors()
+func (w *Work) Abort() {
+	w.CloseCursors()
 	w.Txn.Abort()
 }
 
-func (w *work) closeCursors() {
+func (w *Work) CloseCursors() {
 	if w.cursors {
-		w.service.Cursors.KillTransaction(w.open.Session.ID, w.open.Number)
+		w.Service.Cursors.KillTransaction(w.Open.Session.ID, w.Open.Number)
 	}
 }
 
@@ -319,9 +319,9 @@ func (r *Request) Txn() *table.Txn {
 	return r.Work.Txn
 }
 
-// clientName returns the name of the client's application. The first hello of a connection brings it along.
-func (r *Request) clientName() string {
-	if r.Conn.ClientApp == "" && isHello(r.Def) {
+// ClientName returns the name of the client's application. The first hello of a connection brings it along.
+func (r *Request) ClientName() string {
+	if r.Conn.ClientApp == "" && IsHello(r.Def) {
 		if name := r.Body.LookupPath("client", "application", "name"); name.Type == bsonx.TypeString {
 			return name.Str()
 		}
@@ -329,9 +329,9 @@ func (r *Request) clientName() string {
 	return r.Conn.ClientApp
 }
 
-// mayWrite reports whether a command that was parsed may change something: those that read do so
+// MayWrite reports whether a command that was parsed may change something: those that read do so
 // only with $out, $merge or an output collection.
-func (r *Request) mayWrite() bool {
+func (r *Request) MayWrite() bool {
 	switch {
 	case !r.Def.Write:
 		return false

@@ -13,14 +13,14 @@ import (
 type retryState struct {
 	Write write.Retry
 	// history is what the command did when it was sent before.
-	history retryable.History
+	History retryable.History
 	// retried are the statements that were not run again.
-	retried []int32
+	Retried []int32
 }
 
 func (r *retryState) forget() {
 	r.Write.Reset()
-	r.history, r.retried = retryable.History{}, nil
+	r.History, r.Retried = retryable.History{}, nil
 }
 
 // retries returns what makes the request's statements retryable, nil where they are not.
@@ -68,24 +68,24 @@ func (r *Request) ReadStatements(n int) error {
 // Executed returns what the statement at a position did when the command was sent before, or
 // nil if it must run now.
 func (r *Request) Executed(i int) *retryable.Record {
-	if r.Retry == nil || len(r.Retry.history.Records) == 0 {
+	if r.Retry == nil || len(r.Retry.History.Records) == 0 {
 		return nil
 	}
 	id := r.Retry.Write.Statement(i)
-	rec := r.Retry.history.Find(id)
+	rec := r.Retry.History.Find(id)
 	if rec != nil {
-		r.Retry.retried = append(r.Retry.retried, id)
+		r.Retry.Retried = append(r.Retry.Retried, id)
 	}
 	return rec
 }
 
 // AppendRetried appends which statements were not run again.
 func (r *Request) AppendRetried(reply *bsonx.Builder) {
-	if r.Retry == nil || len(r.Retry.retried) == 0 {
+	if r.Retry == nil || len(r.Retry.Retried) == 0 {
 		return
 	}
 	reply.StartArrayField("retriedStmtIds")
-	for _, id := range r.Retry.retried {
+	for _, id := range r.Retry.Retried {
 		reply.Elem(bsonx.Int32(id))
 	}
 	reply.End()
@@ -99,8 +99,8 @@ func (r *Request) CheckRetryOfMany(multi bool) error {
 	return mongoerr.New(mongoerr.InvalidOptions, "Cannot use (or request) retryable writes with multi=true")
 }
 
-// retrySession names a session in its records.
-func retrySession(id session.SessionID) (out retryable.Session) {
+// RetrySession names a session in its records.
+func RetrySession(id session.SessionID) (out retryable.Session) {
 	copy(out[:], id.UUID[:])
 	copy(out[len(id.UUID):], id.User[:])
 	return out

@@ -172,7 +172,7 @@ func (d *rwDefaults) setWrite(doc bsonx.Doc) error {
 	if wc.Unacknowledged() {
 		return mongoerr.New(mongoerr.BadValue, "Unacknowledged write concern is not suitable for the default write concern")
 	}
-	if err := wc.unmet(); err != nil {
+	if err := wc.Unmet(); err != nil {
 		return err
 	}
 	d.write = wc.document("")
@@ -181,11 +181,11 @@ func (d *rwDefaults) setWrite(doc bsonx.Doc) error {
 	return nil
 }
 
-// applyDefaults gives a command that has no read or write concern the ones that were set. In a transaction the first command may have
+// ApplyDefaults gives a command that has no read or write concern the ones that were set. In a transaction the first command may have
 // the one, the last one the other.
-func (s *Service) applyDefaults(d *Definition, g *Generic) {
+func (s *Service) ApplyDefaults(d *Definition, g *Generic) {
 	defaults := s.rwDefaults.Load()
-	inTransaction := g.inTransaction()
+	inTransaction := g.InTransaction()
 	if defaults.level != "" && d.Read && g.ReadConcern.isEmpty() && (!inTransaction || g.StartTxn == BoolTrue) {
 		g.ReadConcern.Level, g.ReadConcern.Default = defaults.level, true
 	}

@@ -86,19 +86,19 @@ type Service struct {
 	Order      *storage.Order
 	NextTime   func() (t, i uint32) // takes a cluster time that nothing else has, for timestamps in documents
 	Stats      stats
-	slow       atomic.Int64
+	Slow       atomic.Int64
 	batchBytes int // of the documents of one batch; maxBatchBytes except in tests
-	slowPolicy atomic.Pointer[slowPolicy]
-	switches   switches
+	SlowPolicy atomic.Pointer[slowPolicy]
+	Switches   switches
 	// transactionSize is how many bytes a transaction may change.
-	transactionSize atomic.Int64
+	TransactionSize atomic.Int64
 	// Establishment limits how fast connections are established.
 	Establishment *relief.Establishment
 	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
 	maxClockDrift atomic.Int64
 	rwDefaults    atomic.Pointer[rwDefaults]
 	images        atomic.Pointer[imagePolicy]
-	readLimit     atomic.Pointer[readLimit]
+	ReadLimit     atomic.Pointer[readLimit]
 	// settled is the clock by which things are removed and stamped for good.
 	settled       clock.Clock
 	Started       time.Time
@@ -185,14 +185,14 @@ func (s *Service) setDefaults() {
 	s.Transactions.Ended = func(t *session.Transaction) {
 		s.Stats.transactions.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))
 	}
-	s.slowPolicy.Store(&slowPolicy{sampleRate: 1})
-	s.switches.lockMillis.Store(defaultLockMillis)
+	s.SlowPolicy.Store(&slowPolicy{sampleRate: 1})
+	s.Switches.LockMillis.Store(defaultLockMillis)
 	if s.Verbosity == nil {
 		s.Verbosity = NewVerbosity()
 	}
-	s.slow.Store(s.SlowMillis)
+	s.Slow.Store(s.SlowMillis)
 	s.batchBytes = read.MaxBatchBytes
-	s.transactionSize.Store(defaultTransactionSize)
+	s.TransactionSize.Store(defaultTransactionSize)
 	s.maxClockDrift.Store(maxClockDrift)
 	if s.Store != nil {
 		s.Order = s.Store.Engine().Order()

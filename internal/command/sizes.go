@@ -13,8 +13,8 @@ import (
 // Sizes are what a collection holds and takes, in bytes.
 type Sizes struct {
 	Count, Data, Storage, Indexes int64
-	idIndex                       storage.Usage
-	perIndex                      []storage.Usage // of collection.Indexes
+	IDIndex                       storage.Usage
+	PerIndex                      []storage.Usage // of collection.Indexes
 }
 
 // Plus returns the sums without those of single indexes.
@@ -47,10 +47,10 @@ func (s *Service) CollectionSizes(ctx context.Context, c *table.Collection, loca
 	}
 	out.Storage = records.Total()
 	if c.IDIndex != nil {
-		if out.idIndex, err = s.Store.IndexDiskUsage(c.IDIndex); err != nil {
+		if out.IDIndex, err = s.Store.IndexDiskUsage(c.IDIndex); err != nil {
 			return Sizes{}, err
 		}
-		out.Indexes += out.idIndex.Total()
+		out.Indexes += out.IDIndex.Total()
 	}
 	for _, ix := range c.Indexes {
 		if err := interrupt.Cause(ctx); err != nil {
@@ -61,7 +61,7 @@ func (s *Service) CollectionSizes(ctx context.Context, c *table.Collection, loca
 			return Sizes{}, err
 		}
 		out.Indexes += u.Total()
-		out.perIndex = append(out.perIndex, u)
+		out.PerIndex = append(out.PerIndex, u)
 	}
 	return out, nil
 }

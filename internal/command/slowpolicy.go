@@ -20,8 +20,8 @@ type slowPolicy struct {
 	spec   bsonx.Doc
 }
 
-// logs reports whether an operation is logged that took so long and is described by entry.
-func (p *slowPolicy) logs(took time.Duration, slowMillis int64, entry func() bsonx.Doc) bool {
+// Logs reports whether an operation is logged that took so long and is described by entry.
+func (p *slowPolicy) Logs(took time.Duration, slowMillis int64, entry func() bsonx.Doc) bool {
 	if p.filter != nil {
 		ok, err := p.filter.Match(entry())
 		return ok && err == nil
@@ -33,4 +33,4 @@ func (p *slowPolicy) logs(took time.Duration, slowMillis int64, entry func() bso
 }
 
 // SetSlowMillis changes from when on operations are logged; a negative number logs none.
-func (s *Service) SetSlowMillis(ms int64) { s.slow.Store(ms) }
+func (s *Service) SetSlowMillis(ms int64) { s.Slow.Store(ms) }

@@ -12,7 +12,7 @@ import (
 
 // stats are the counters of serverStatus.
 type stats struct {
-	calls           callPool
+	Calls           callPool
 	UnknownCommands atomic.Int64
 	Legacy          [len(LegacyOps)]atomic.Int64
 	UserErrors      atomic.Int64
@@ -20,14 +20,14 @@ type stats struct {
 
 	// internalErrors and panics are errors of the server's own.
 	InternalErrors, Panics atomic.Int64
-	readConcerns           readConcernCounts
+	ReadConcerns           readConcernCounts
 	tallies                [tallies]Tally
 	transactions           table.Latencies // of whole transactions
 	Codecs                 [wire.Compressors]codecCounts
 	// sessionRecords counts the records that make writes retryable.
-	sessionRecords    atomic.Int64
-	retriedCommands   atomic.Int64
-	retriedStatements atomic.Int64
+	SessionRecords    atomic.Int64
+	RetriedCommands   atomic.Int64
+	RetriedStatements atomic.Int64
 
 	// What commands did to documents.
 	Returned, Inserted, Updated, Deleted, ScannedKeys, ScannedDocs atomic.Int64
@@ -59,7 +59,7 @@ type Tally struct {
 	Requests, BytesIn, BytesOut atomic.Int64
 	Opcounters                  [counters]atomic.Int64
 	Runs                        []atomic.Int64 // of each command
-	latencies                   table.Latencies
+	Latencies                   table.Latencies
 	_                           [64]byte // no cache line is part of two tallies
 }
 
@@ -79,21 +79,21 @@ func (c *stats) Sum(counter func(*Tally) *atomic.Int64) (n int64) {
 
 // Count adds to an opcounter, for commands that stand for several operations (insert counts
 // documents).
-func (r *Request) Count(c Counter, n int64) { r.Conn.tally.Opcounters[c].Add(n) }
+func (r *Request) Count(c Counter, n int64) { r.Conn.Tally.Opcounters[c].Add(n) }
 
-// begin counts a command that runs. What cannot be parsed counts neither as a command that ran nor as
+// Begin counts a command that runs. What cannot be parsed counts neither as a command that ran nor as
 // one that failed, as in MongoDB.
-func (r *Request) begin(e *entry) {
-	if r.begun {
+func (r *Request) Begin(e *Entry) {
+	if r.Begun {
 		return
 	}
-	r.begun = true
-	r.Conn.tally.Runs[e.Index].Add(1)
+	r.Begun = true
+	r.Conn.Tally.Runs[e.Index].Add(1)
 }
 
 // Malformed returns err, and notes that the command could not be parsed unless err is nil.
 func (r *Request) Malformed(err error) error {
-	r.misformed = r.misformed || err != nil
+	r.Misformed = r.Misformed || err != nil
 	return err
 }
 
@@ -121,9 +121,9 @@ func (s *Service) CountLegacy(op wire.OpCode) {
 
 // CountTraffic is called by the server for each message.
 func (c *Conn) CountTraffic(in, out int) {
-	c.tally.Requests.Add(1)
-	c.tally.BytesIn.Add(int64(in))
-	c.tally.BytesOut.Add(int64(out))
+	c.Tally.Requests.Add(1)
+	c.Tally.BytesIn.Add(int64(in))
+	c.Tally.BytesOut.Add(int64(out))
 }
 
 // codecCounts count the messages that a compressor shortened, and those that it restored, in bytes.
@@ -138,7 +138,7 @@ func (s *Service) CountDecompression(id wire.Compressor, packed, plain int) {
 	c.Out.Add(int64(plain))
 }
 
-func (c *stats) countCompression(id wire.Compressor, plain, packed int) {
+func (c *stats) CountCompression(id wire.Compressor, plain, packed int) {
 	n := &c.Codecs[id].Compressed
 	n.In.Add(int64(plain))
 	n.Out.Add(int64(packed))
@@ -176,7 +176,7 @@ type StatusSection struct {
 	Append func(b *bsonx.Builder)
 }
 
-func (s *Service) countError(err error) {
+func (s *Service) CountError(err error) {
 	if mongoerr.CodeOf(err) == mongoerr.InternalError {
 		s.Stats.InternalErrors.Add(1)
 		return
@@ -190,7 +190,7 @@ func (s *Service) countError(err error) {
 // endedCounts count the commands that were ended, by what ended them.
 type endedCounts struct{ Disconnected, TimeLimit, DefaultTimeLimit atomic.Int64 }
 
-func (c *endedCounts) count(req *Request, err error) {
+func (c *endedCounts) Count(req *Request, err error) {
 	switch code := mongoerr.CodeOf(err); {
 	case code == mongoerr.ClientDisconnect:
 		c.Disconnected.Add(1)
@@ -201,8 +201,8 @@ func (c *endedCounts) count(req *Request, err error) {
 	}
 }
 
-// countWork adds what a command did to the counters of metrics. Most commands did little of that.
-func (c *stats) countWork(d *session.OpDebug) {
+// CountWork adds what a command did to the counters of metrics. Most commands did little of that.
+func (c *stats) CountWork(d *session.OpDebug) {
 	for _, part := range [...]struct {
 		to *atomic.Int64
 		n  int64

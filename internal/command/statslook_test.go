@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/dispatch"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
@@ -23,7 +24,7 @@ func TestStatsHearInterrupts(t *testing.T) {
 		bsonx.NewDoc("dbStats", 1, "$db", "db"),
 		bsonx.NewDoc("listDatabases", 1, "$db", "admin"),
 	} {
-		out := h.svc.Handle(t.Context(), h.conn, &wire.Message{Body: cmd}, nil).Out
+		out := dispatch.Handle(h.svc, t.Context(), h.conn, &wire.Message{Body: cmd}, nil).Out
 		var reply wire.Message
 		if err := wire.Parse(&reply, out); err != nil {
 			t.Fatal(err)

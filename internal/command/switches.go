@@ -13,30 +13,30 @@ const defaultLockMillis = 5
 // switches are parameters that commands look at.
 type switches struct {
 	quiet, requireAPI atomic.Bool
-	lockMillis        atomic.Int64
+	LockMillis        atomic.Int64
 }
 
 // Quiet reports whether connections are not logged: the parameter quiet.
-func (s *Service) Quiet() bool { return s.switches.quiet.Load() }
+func (s *Service) Quiet() bool { return s.Switches.quiet.Load() }
 
 func (s *Service) switchParams() []param.Param {
 	return []param.Param{
-		param.Bool("quiet", false, s.switches.quiet.Store),
-		param.Bool("requireApiVersion", false, s.switches.requireAPI.Store),
+		param.Bool("quiet", false, s.Switches.quiet.Store),
+		param.Bool("requireApiVersion", false, s.Switches.requireAPI.Store),
 		param.Bool("notablescan", false, func(on bool) {
 			if s.Planner != nil {
 				s.Planner.RefuseTableScans(on)
 			}
 		}),
-		param.Int("maxTransactionLockRequestTimeoutMillis", defaultLockMillis, -1<<31, 1<<31-1, s.switches.lockMillis.Store),
+		param.Int("maxTransactionLockRequestTimeoutMillis", defaultLockMillis, -1<<31, 1<<31-1, s.Switches.LockMillis.Store),
 	}
 }
 
 // codeAPIRequired is MongoDB's answer to a command without an API version where one is required.
 const codeAPIRequired = mongoerr.Code(498870)
 
-func (s *Service) checkRequiredAPI(g *Generic) error {
-	if g.APIVersion == "" && s.switches.requireAPI.Load() {
+func (s *Service) CheckRequiredAPI(g *Generic) error {
+	if g.APIVersion == "" && s.Switches.requireAPI.Load() {
 		return mongoerr.New(codeAPIRequired,
 			"The apiVersion parameter is required, please configure your MongoClient's API version")
 	}

@@ -10,8 +10,8 @@ import (
 
 // What may run in a transaction, and which labels errors get.
 
-// checkTransaction applies the rules of mongod's session options.
-func (r *Request) checkTransaction(d *Definition) error {
+// CheckTransaction applies the rules of mongod's session options.
+func (r *Request) CheckTransaction(d *Definition) error {
 	g := &r.Generic
 	if d.NoAuth {
 		g.HasTxnNumber, g.Autocommit, g.StartTxn = false, BoolAbsent, BoolAbsent
@@ -26,7 +26,7 @@ func (r *Request) checkTransaction(d *Definition) error {
 	if !r.Service.Replicates() {
 		return mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
 	}
-	if !g.inTransaction() {
+	if !g.InTransaction() {
 		if d.Retryable {
 			return nil
 		}
@@ -175,15 +175,15 @@ func CheckTransactionStages(stages bsonx.Value) error {
 
 const (
 	labelTransient = "TransientTransactionError"
-	labelRetryable = "RetryableWriteError"
+	LabelRetryable = "RetryableWriteError"
 
 	labelResumable    = "ResumableChangeStreamError"
 	labelNotResumable = "NonResumableChangeStreamError"
 )
 
-// withLabels adds the labels by which drivers know what to try again: the whole transaction, or the command alone. An error
+// WithLabels adds the labels by which drivers know what to try again: the whole transaction, or the command alone. An error
 // that has labels, be they none, keeps them.
-func withLabels(req *Request, err error) error {
+func WithLabels(req *Request, err error) error {
 	if e := new(mongoerr.Error); errors.As(err, &e) {
 		switch {
 		case e.Code == mongoerr.ChangeStreamFatalError, e.Code == mongoerr.ChangeStreamHistoryLost:
@@ -211,15 +211,15 @@ func withLabels(req *Request, err error) error {
 	switch {
 	case inTransaction && isTransient(e.Code, ending):
 		return e.WithLabel(labelTransient)
-	case req.mayRetry() && isRetriable(e.Code):
-		return e.WithLabel(labelRetryable)
+	case req.MayRetry() && IsRetriable(e.Code):
+		return e.WithLabel(LabelRetryable)
 	}
 	return err
 }
 
-// mayRetry reports whether the command can be sent again as it is: a retryable write, or the end of a transaction. The request may
+// MayRetry reports whether the command can be sent again as it is: a retryable write, or the end of a transaction. The request may
 // not have been parsed.
-func (r *Request) mayRetry() bool {
+func (r *Request) MayRetry() bool {
 	if r.Def == nil || r.Body.Lookup("txnNumber").IsMissing() {
 		return false
 	}
@@ -233,7 +233,7 @@ func isResumable(code mongoerr.Code) bool {
 		codeStaleConfig:
 		return true
 	default:
-		return isRetriable(code)
+		return IsRetriable(code)
 	}
 }
 
@@ -243,8 +243,8 @@ const (
 	codeStaleConfig       = mongoerr.Code(13388)
 )
 
-// isRetriable reports whether a command that failed with a code may be sent again as it is.
-func isRetriable(code mongoerr.Code) bool {
+// IsRetriable reports whether a command that failed with a code may be sent again as it is.
+func IsRetriable(code mongoerr.Code) bool {
 	switch code {
 	case mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,
 		mongoerr.PrimarySteppedDown, mongoerr.ExceededTimeLimit, mongoerr.SocketException, mongoerr.NotWritablePrimary,

@@ -42,8 +42,8 @@ func NewVerbosity() *Verbosity {
 	return v
 }
 
-// of returns the verbosity of a component, whatever the case of its name.
-func (v *Verbosity) of(component string) int64 {
+// Of returns the verbosity of a component, whatever the case of its name.
+func (v *Verbosity) Of(component string) int64 {
 	if v == nil || v.any.Load() == 0 {
 		return 0
 	}
@@ -93,7 +93,7 @@ func (h *verboseHandler) Handle(ctx context.Context, r slog.Record) error {
 			}
 			return true
 		})
-		if h.verbosity.of(component) == 0 {
+		if h.verbosity.Of(component) == 0 {
 			return nil
 		}
 	}

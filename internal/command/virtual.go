@@ -169,7 +169,7 @@ func (v *virtualReader) configuration() []bsonx.Doc {
 // sessions are those of config.system.sessions. They are in memory only: a restart ends them all.
 func (v *virtualReader) sessions() []bsonx.Doc {
 	registry := v.service.Sessions
-	return sessionDocs(registry, registry.All(func(session.SessionID) bool { return true }))
+	return SessionDocs(registry, registry.All(func(session.SessionID) bool { return true }))
 }
 
 // transactions are those of config.transactions: what the newest transaction number of each session was.
@@ -232,8 +232,8 @@ func recordedSession(s *retryable.Session) bsonx.Doc {
 	return bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, s[:16]), "uid", bsonx.Binary(0, s[16:]))
 }
 
-// sessionDocs describes sessions as config.system.sessions has them.
-func sessionDocs(registry *session.Sessions, ids []session.SessionID) []bsonx.Doc {
+// SessionDocs describes sessions as config.system.sessions has them.
+func SessionDocs(registry *session.Sessions, ids []session.SessionID) []bsonx.Doc {
 	var docs []bsonx.Doc
 	for _, id := range ids {
 		s := registry.Lookup(id)

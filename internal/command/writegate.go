@@ -28,15 +28,15 @@ type gateCounts struct{ Writes, Locks, Waits, WaitMicros atomic.Int64 }
 
 func (g *writeGate) init() { g.idle = make(chan struct{}, 1) }
 
-// enter waits until the gate is open. waiting is called before it waits.
-func (g *writeGate) enter(ctx context.Context, waiting func(bool)) error {
+// Enter waits until the gate is open. waiting is called before it waits.
+func (g *writeGate) Enter(ctx context.Context, waiting func(bool)) error {
 	for {
 		g.writers.Add(1)
 		if !g.closed.Load() {
 			g.Counts.Writes.Add(1)
 			return nil
 		}
-		g.leave()
+		g.Leave()
 		g.mu.Lock()
 		open := g.open
 		g.mu.Unlock()
@@ -68,10 +68,10 @@ func (g *writeGate) await(ctx context.Context, open <-chan struct{}, waiting fun
 
 // pass is enter for what is no command.
 func (g *writeGate) pass(ctx context.Context) (leave func(), err error) {
-	return g.leave, g.enter(ctx, func(bool) {})
+	return g.Leave, g.Enter(ctx, func(bool) {})
 }
 
-func (g *writeGate) leave() {
+func (g *writeGate) Leave() {
 	if g.writers.Add(-1) == 0 && g.closed.Load() {
 		select {
 		case g.idle <- struct{}{}:

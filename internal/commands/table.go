@@ -21,14 +21,14 @@ func Definitions() []command.Definition {
 		admin.MetadataCommands(),
 		command.ParameterCommands(),
 		admin.SessionCommands(),
-		command.TransactionCommands(),
+		admin.TransactionCommands(),
 		crud.CursorCommands(),
-		command.OperationCommands(),
+		admin.OperationCommands(),
 		admin.AdminCommands(),
 		admin.FsyncCommands(),
 		command.RWDefaultsCommands(),
 		command.ClusterParameterCommands(),
-		command.FailPointCommands(),
+		admin.FailPointCommands(),
 		admin.AuthCommands(),
 		command.ReplicationCommands(),
 		ddl.SearchIndexCommands(),
@@ -65,6 +65,6 @@ func Definitions() []command.Definition {
 func NewService(deps command.Deps) (*command.Service, error) {
 	deps.Definitions = append(Definitions(), deps.Definitions...)
 	deps.StageWriter = crud.NewStageWriter
-	deps.Diagnostics = command.NewReports
+	deps.Diagnostics = admin.NewReports
 	return command.NewService(deps)
 }

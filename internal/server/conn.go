@@ -12,6 +12,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/dispatch"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/wire"
@@ -103,7 +104,7 @@ func (c *conn) refuse(cause error) error {
 	if wire.IsFatal(cause) {
 		return cause
 	}
-	out := c.srv.service.ErrorReply(c.state, &c.msg, nil, cause)
+	out := dispatch.ErrorReply(c.srv.service, c.state, &c.msg, nil, cause)
 	return c.send(out)
 }
 
@@ -117,7 +118,7 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 	}()
 	for {
 		c.begin()
-		res := c.srv.service.Handle(ctx, c.state, &c.msg, (*c.out)[:0])
+		res := dispatch.Handle(c.srv.service, ctx, c.state, &c.msg, (*c.out)[:0])
 		c.end()
 		*c.out = res.Out
 		c.state.Output.Held.Force(int64(cap(*c.out)))
@@ -156,7 +157,7 @@ func nextReplySize(expected, size int) int {
 }
 
 // continueStream makes the message that an exhaust stream runs next: its reply answers the previous reply.
-func (c *conn) continueStream(res command.Result) {
+func (c *conn) continueStream(res dispatch.Result) {
 	h, err := wire.ParseHeader(res.Out)
 	if err == nil {
 		c.msg.RequestID = h.RequestID

@@ -31,7 +31,7 @@ func runDiagnosticData(ctx context.Context, req *command.Request, reply *bsonx.B
 		for _, ns := range [...][2]string{{oplog.DB, oplog.Collection}, {"config", "transactions"}, {"config", "image_collection"}} {
 			err := appendSampled(req, reply, ns[0]+"."+ns[1]+".stats", func() error {
 				reply.String("ns", ns[0]+"."+ns[1])
-				return s.AppendStorageStats(ctx, reply, s.Store.Lookup(ns[0], ns[1]), 1, req.Conn.Local)
+				return AppendStorageStats(s, ctx, reply, s.Store.Lookup(ns[0], ns[1]), 1, req.Conn.Local)
 			})
 			if err != nil {
 				return err

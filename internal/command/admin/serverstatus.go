@@ -87,7 +87,7 @@ func (x *statusSample) sections() []command.StatusSection {
 		{Name: "requestMemory", Append: x.statusRequestMemory},
 		{Name: "storage", Append: x.statusStorage},
 		{Name: "storageEngine", Append: x.statusEngine},
-		{Name: "transactions", Append: x.StatusTransactions},
+		{Name: "transactions", Append: func(b *bsonx.Builder) { StatusTransactions(x.Service, b) }},
 		{Name: "wiredTiger", Append: x.statusWiredTiger},
 	}
 }

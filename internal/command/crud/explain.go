@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/dispatch"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -138,7 +139,7 @@ func inner(r *command.Request, body bsonx.Doc) (*command.Request, error) {
 		Service: r.Service, Conn: r.Conn, Op: r.Op, Def: e.Definition, Name: string(first.Key), DB: r.DB, Body: body, Now: r.Now,
 		Value: first.Value, Memory: new(command.Workspace), Explained: true, Explain: r,
 	}
-	return inner, r.Service.Parse(e, inner)
+	return inner, dispatch.Parse(r.Service, e, inner)
 }
 
 func explainFind(req *command.Request) (*plan.ExplainRequest, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/dispatch"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -71,7 +72,7 @@ func runGetMore(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 		}
 	}
 	_, req.Reply.Changes = src.(read.Resumable)
-	if err := req.FailGetMore(); err != nil {
+	if err := dispatch.FailGetMore(req); err != nil {
 		cursors.Remove(cursor)
 		return err
 	}

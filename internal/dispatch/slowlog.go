@@ -1,4 +1,4 @@
-package command
+package dispatch
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -21,38 +22,38 @@ const (
 )
 
 // afterRun counts the command and logs it when it was slow.
-func (s *Service) afterRun(e *entry, req *Request, err error) {
-	if req.begun && e.Counter != CountNone {
+func afterRun(s *command.Service, e *command.Entry, req *command.Request, err error) {
+	if req.Begun && e.Counter != command.CountNone {
 		req.Count(e.Counter, 1)
 	}
 	if err != nil {
-		s.countError(err)
-		s.Stats.Ended.count(req, err)
+		s.CountError(err)
+		s.Stats.Ended.Count(req, err)
 	}
-	s.Stats.countWork(&req.Conn.Op.Debug)
+	s.Stats.CountWork(&req.Conn.Op.Debug)
 	took := clock.Since(s.Clock, req.Now) - req.Conn.Op.Debug.Waited
-	s.countLatency(e, req, took)
+	countLatency(s, e, req, took)
 	if e.NoSlowLog {
 		return
 	}
 	entry := func() bsonx.Doc { return slowEntry(req, took, err) }
-	if s.Verbosity.of("command") > 0 || s.slowPolicy.Load().logs(took, s.slow.Load(), entry) {
-		s.logSlow(req, took, err)
+	if s.Verbosity.Of("command") > 0 || s.SlowPolicy.Load().Logs(took, s.Slow.Load(), entry) {
+		logSlow(s, req, took, err)
 	}
 }
 
 // logSlow writes mongod's "Slow query" line; its attributes have mongod's names.
-func (s *Service) logSlow(req *Request, took time.Duration, err error) {
+func logSlow(s *command.Service, req *command.Request, took time.Duration, err error) {
 	d := &req.Conn.Op.Debug
 	attrs := make([]slog.Attr, 0, 24)
 	attrs = append(attrs,
 		slog.Int("id", slowQueryID),
 		slog.String("c", "COMMAND"),
-		slog.String("ctx", ConnName(req.Conn.ID)),
+		slog.String("ctx", command.ConnName(req.Conn.ID)),
 		slog.String("type", kindOf(req)),
-		slog.String("ns", req.namespace()),
+		slog.String("ns", req.Namespace()),
 	)
-	if spaces := req.namespaces(); len(spaces) > 1 {
+	if spaces := req.Namespaces(); len(spaces) > 1 {
 		attrs = append(attrs, slog.Any("namespaces", spaces[:min(len(spaces), maxLoggedSpaces)]))
 	}
 	if req.Conn.ClientApp != "" {
@@ -116,7 +117,7 @@ func appendDebug(ctx context.Context, attrs []slog.Attr, d *session.OpDebug) []s
 }
 
 // kindOf is how logs name the kind of an operation.
-func kindOf(req *Request) string {
+func kindOf(req *command.Request) string {
 	if req.Def.Kind == "" {
 		return "command"
 	}
@@ -132,14 +133,14 @@ func (d loggedDoc) MarshalJSON() ([]byte, error) {
 }
 
 // String implements fmt.Stringer.
-func (d loggedDoc) String() string { return FormatDoc(bsonx.Doc(d)) }
+func (d loggedDoc) String() string { return command.FormatDoc(bsonx.Doc(d)) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (d loggedDoc) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // loggedCommand is a command for a log line. Of a long one
 // stands its name, and how long it is.
-func loggedCommand(req *Request) loggedDoc {
+func loggedCommand(req *command.Request) loggedDoc {
 	switch {
 	case req.Def.Secret:
 		return loggedDoc(bsonx.NewDoc(req.Name, "xxx"))
@@ -166,12 +167,12 @@ func shortened(v bsonx.Value) bsonx.Value {
 }
 
 // slowEntry describes an operation as MongoDB's profiler does, for the filter of profile.
-func slowEntry(req *Request, took time.Duration, err error) bsonx.Doc {
+func slowEntry(req *command.Request, took time.Duration, err error) bsonx.Doc {
 	d := &req.Conn.Op.Debug
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("op", kindOf(req))
-	b.String("ns", req.namespace())
+	b.String("ns", req.Namespace())
 	if !req.Def.Secret {
 		b.Doc("command", req.Body)
 	}

@@ -1,10 +1,11 @@
-package command
+package dispatch
 
 import (
 	"context"
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -18,12 +19,12 @@ type replyWriter struct {
 	start, body int
 }
 
-func beginReply(b *bsonx.Builder, conn *Conn, msg *wire.Message, out []byte) replyWriter {
+func beginReply(b *bsonx.Builder, conn *command.Conn, msg *wire.Message, out []byte) replyWriter {
 	w := replyWriter{b: b}
 	if msg.Legacy {
-		out, w.start = wire.BeginReply(out, conn.requestID(), msg.RequestID)
+		out, w.start = wire.BeginReply(out, conn.RequestID(), msg.RequestID)
 	} else {
-		out, w.start = wire.BeginMsg(out, conn.requestID(), msg.RequestID, msg.Flags&wire.FlagChecksumPresent)
+		out, w.start = wire.BeginMsg(out, conn.RequestID(), msg.RequestID, msg.Flags&wire.FlagChecksumPresent)
 	}
 	w.body = len(out)
 	b.Reset(out)
@@ -36,22 +37,22 @@ func beginReply(b *bsonx.Builder, conn *Conn, msg *wire.Message, out []byte) rep
 const replyRoom = 64 << 10
 
 // run runs a command and refuses a reply that is too large to be sent.
-func (e *entry) run(ctx context.Context, req *Request, reply *bsonx.Builder) error {
+func run(e *command.Entry, ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
 	if e.Refuse != nil {
 		return e.Refuse(req)
 	}
 	if err := e.Run(ctx, req, reply); err != nil {
 		return err
 	}
-	return e.checkSize(req, reply.Len()-req.Reply.start)
+	return checkSize(e, req, reply.Len()-req.Reply.Start)
 }
 
 // checkSize refuses a reply of size bytes that is no document that clients accept. A batch may be
 // larger by what stands around its only document. The reply to a write may be as large as a
 // message: the write is done, and the client has to learn of it.
-func (e *entry) checkSize(req *Request, size int) error {
+func checkSize(e *command.Entry, req *command.Request, size int) error {
 	most := bsonx.MaxResultBytes
-	if e.Write || req.Reply.batch {
+	if e.Write || req.Reply.Batch {
 		most = wire.MaxMessageSize - replyRoom
 	}
 	if size <= most {
@@ -62,14 +63,14 @@ func (e *entry) checkSize(req *Request, size int) error {
 }
 
 // finishReply completes the reply, or replaces it by an error's.
-func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, err error, fp failpoint.Failure) Result {
+func finishReply(s *command.Service, w replyWriter, req *command.Request, msg *wire.Message, err error, fp failpoint.Failure) Result {
 	b := w.b
 	if err != nil {
-		s.logInternal(req, err)
+		logInternal(s, req, err)
 		b.Reset(b.Bytes()[:w.body])
 		b.StartDoc()
-		s.appendError(b, err)
-		req.appendWriteConcernError(b)
+		appendError(s, b, err)
+		appendWriteConcernError(req, b)
 	} else {
 		for b.Depth() > 1 {
 			b.End()
@@ -78,7 +79,7 @@ func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, er
 			b.Reset(b.Bytes()[:w.body])
 			b.StartDoc()
 		}
-		req.appendWriteConcernErrors(b, fp)
+		appendWriteConcernErrors(req, b, fp)
 		b.Double("ok", 1)
 	}
 	if s.Replicates() {
@@ -86,28 +87,28 @@ func (s *Service) finishReply(w replyWriter, req *Request, msg *wire.Message, er
 	}
 	b.End()
 	out := b.Bytes()
-	lost := fp.CloseConn || req.Reply.lost
-	res := Result{Close: req.Reply.closeConn || lost, Retained: req.retain}
+	lost := fp.CloseConn || req.Reply.Lost
+	res := Result{Close: req.Reply.CloseConn || lost, Retained: req.Retained}
 	switch {
 	case lost:
 		res.Out = out[:w.start]
 		return res
 	case msg.Legacy:
 		out = wire.FinishReply(out, w.start)
-	case msg.Flags&wire.FlagMoreToCome != 0 && req.Reply.next == nil:
+	case msg.Flags&wire.FlagMoreToCome != 0 && req.Reply.Next == nil:
 		res.Out = out[:w.start] // the client wants no reply
 		return res
 	default:
-		if err == nil && req.Reply.next != nil {
+		if err == nil && req.Reply.Next != nil {
 			wire.SetMoreToCome(out, w.start)
-			res.Next = req.Reply.next
+			res.Next = req.Reply.Next
 		}
 		out = wire.FinishMsg(out, w.start)
 	}
 	res.Out = out
 	if msg.Compressor != wire.CompressorNone {
 		res.Out = compressReply(out, w.start, msg.Compressor)
-		s.Stats.countCompression(msg.Compressor, len(out)-w.start, len(res.Out)-w.start)
+		s.Stats.CountCompression(msg.Compressor, len(out)-w.start, len(res.Out)-w.start)
 	}
 	return res
 }
@@ -122,13 +123,13 @@ func compressReply(out []byte, start int, id wire.Compressor) []byte {
 }
 
 // appendError is the one place where an error becomes a reply.
-func (s *Service) appendError(b *bsonx.Builder, err error) {
-	e := UserError(err)
+func appendError(s *command.Service, b *bsonx.Builder, err error) {
+	e := command.UserError(err)
 	b.Double("ok", 0)
 	b.String("errmsg", e.Message)
 	b.Int32("code", int32(e.Code))
 	b.String("codeName", e.Code.Name())
-	b.Fields(detailsOf(e))
+	b.Fields(command.DetailsOf(e))
 	if len(e.Labels) > 0 {
 		appendLabels(b, e.Labels)
 	}
@@ -136,17 +137,17 @@ func (s *Service) appendError(b *bsonx.Builder, err error) {
 
 // appendRemoved is appendError for a legacy read: its client looks for $err.
 func appendRemoved(b *bsonx.Builder, err error) {
-	e := UserError(err)
+	e := command.UserError(err)
 	b.String("$err", e.Message)
 	b.Int32("code", int32(e.Code))
 	b.Double("ok", 0)
 }
 
 // logInternal logs an error that is no user error: the client sees its text only.
-func (s *Service) logInternal(req *Request, err error) {
+func logInternal(s *command.Service, req *command.Request, err error) {
 	var e *mongoerr.Error
 	if !errors.As(err, &e) && !errors.Is(err, storage.ErrLongKeys) {
-		s.Logger.Error("Command failed with an internal error", "ctx", ConnName(req.Conn.ID), "command", req.Name, "error", err)
+		s.Logger.Error("Command failed with an internal error", "ctx", command.ConnName(req.Conn.ID), "command", req.Name, "error", err)
 	}
 }
 
@@ -158,8 +159,8 @@ func appendLabels(b *bsonx.Builder, labels []string) {
 	b.End()
 }
 
-func (r *Request) appendWriteConcernError(b *bsonx.Builder) {
-	e := r.Reply.writeConcernError
+func appendWriteConcernError(r *command.Request, b *bsonx.Builder) {
+	e := r.Reply.WriteConcernError
 	if e == nil {
 		return
 	}
@@ -172,14 +173,14 @@ func (r *Request) appendWriteConcernError(b *bsonx.Builder) {
 }
 
 // ErrorReply appends the reply to a message that could not be parsed.
-func (s *Service) ErrorReply(conn *Conn, msg *wire.Message, out []byte, err error) []byte {
+func ErrorReply(s *command.Service, conn *command.Conn, msg *wire.Message, out []byte, err error) []byte {
 	var b bsonx.Builder
 	w := beginReply(&b, conn, msg, out)
 	removed := msg.Legacy && mongoerr.CodeOf(err) == wire.CodeRemoved
 	if removed {
 		appendRemoved(&b, err)
 	} else {
-		s.appendError(&b, err)
+		appendError(s, &b, err)
 	}
 	b.End()
 	if removed {
@@ -192,15 +193,15 @@ func (s *Service) ErrorReply(conn *Conn, msg *wire.Message, out []byte, err erro
 }
 
 // appendWriteConcernErrors appends the write concern error of a reply, be it the command's own or a fail point's, and its label.
-func (r *Request) appendWriteConcernErrors(b *bsonx.Builder, f failpoint.Failure) {
+func appendWriteConcernErrors(r *command.Request, b *bsonx.Builder, f failpoint.Failure) {
 	var code mongoerr.Code
-	switch e := r.Reply.writeConcernError; {
+	switch e := r.Reply.WriteConcernError; {
 	case f.WCError != nil:
 		b.Doc("writeConcernError", f.WCError)
 		n, _ := f.WCError.Lookup("code").AsInt64()
 		code = mongoerr.Code(n)
 	case e != nil:
-		r.appendWriteConcernError(b)
+		appendWriteConcernError(r, b)
 		code = e.Code
 	default:
 		return
@@ -208,7 +209,7 @@ func (r *Request) appendWriteConcernErrors(b *bsonx.Builder, f failpoint.Failure
 	switch {
 	case f.Labels != nil:
 		appendLabels(b, f.Labels)
-	case r.mayRetry() && isRetriable(code):
-		appendLabels(b, []string{labelRetryable})
+	case r.MayRetry() && command.IsRetriable(code):
+		appendLabels(b, []string{command.LabelRetryable})
 	}
 }

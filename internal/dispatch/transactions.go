@@ -1,7 +1,8 @@
-package command
+package dispatch
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -9,42 +10,42 @@ import (
 )
 
 // runNumbered runs a command that has a transaction number: a statement of a transaction, its end, or a retryable write.
-func (s *Service) runNumbered(e *entry, req *Request, reply *bsonx.Builder) error {
-	if err := s.checkOut(req); err != nil {
+func runNumbered(s *command.Service, e *command.Entry, req *command.Request, reply *bsonx.Builder) error {
+	if err := checkOut(s, req); err != nil {
 		return err
 	}
 	defer req.Session.CheckIn(s.Transactions)
-	if !req.Generic.inTransaction() {
-		return s.runRetryable(e, req, reply)
+	if !req.Generic.InTransaction() {
+		return runRetryable(s, e, req, reply)
 	}
-	t, err := s.transaction(req)
+	t, err := transaction(s, req)
 	if err != nil || t == nil { // nil: it was committed already
 		return err
 	}
 	t.SetActive(true, req.Conn.Op.Client, req.Now)
 	defer func() { t.SetActive(false, req.Conn.Op.Client, s.Clock.Now()) }()
-	req.Work = t.Work.(*work)
-	return s.runStatement(e, req, reply)
+	req.Work = t.Work.(*command.Work)
+	return runStatement(s, e, req, reply)
 }
 
 // runStatement runs a command in its transaction. Any error is the transaction's end, and so is a panic.
-func (s *Service) runStatement(e *entry, req *Request, reply *bsonx.Builder) error {
-	t, done := req.Work.open, false
+func runStatement(s *command.Service, e *command.Entry, req *command.Request, reply *bsonx.Builder) error {
+	t, done := req.Work.Open, false
 	defer func() {
 		if !done {
 			s.Transactions.Abort(t)
 		}
 	}()
-	err := e.run(req.Op, req, reply)
+	err := run(e, req.Op, req, reply)
 	done = err == nil && !req.Failed
 	return err
 }
 
 // transaction begins the transaction that a request starts, or returns the one that it continues. It is nil for the commit of
 // one that was committed. The session is checked out.
-func (s *Service) transaction(req *Request) (*session.Transaction, error) {
+func transaction(s *command.Service, req *command.Request) (*session.Transaction, error) {
 	g := &req.Generic
-	if g.StartTxn != BoolTrue {
+	if g.StartTxn != command.BoolTrue {
 		t, err := req.Session.ContinueTransaction(g.TxnNumber, req.Def.Name == "commitTransaction")
 		if err != nil || t == nil {
 			return nil, err
@@ -55,23 +56,23 @@ func (s *Service) transaction(req *Request) (*session.Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	txn, err := s.beginTxn(req, t)
+	txn, err := beginTxn(s, req, t)
 	if err != nil {
 		s.Transactions.Abort(t)
 		return nil, err
 	}
-	t.Work, t.API = &work{Txn: txn, service: s, open: t}, g.api()
+	t.Work, t.API = &command.Work{Txn: txn, Service: s, Open: t}, g.API()
 	return t, nil
 }
 
 // beginTxn begins what a transaction reads and writes; one that reads at a time of the past cannot write.
-func (s *Service) beginTxn(req *Request, t *session.Transaction) (*table.Txn, error) {
+func beginTxn(s *command.Service, req *command.Request, t *session.Transaction) (*table.Txn, error) {
 	if at := req.Generic.ReadConcern.AtClusterTime; at != 0 {
 		txn, err := s.Store.BeginPast(req.Op, at, read.MaxPast)
 		return txn, read.PastError(err, at)
 	}
 	return s.Store.BeginTxn(table.TxnOptions{
-		Limit: int(s.transactionSize.Load()),
+		Limit: int(s.TransactionSize.Load()),
 		By:    &oplog.Writer{Session: t.Session.Doc(), TxnNumber: t.Number, StmtID: -1},
 	}), nil
 }

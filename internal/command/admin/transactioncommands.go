@@ -1,10 +1,11 @@
-package command
+package admin
 
 import (
 	"context"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -12,9 +13,9 @@ import (
 )
 
 // rememberCommit puts the record by which the commit of a transaction can be sent again after the server was started anew.
-func (r *Request) rememberCommit() error {
-	name := retrySession(r.Session.ID)
-	r.Service.Stats.sessionRecords.Add(1)
+func rememberCommit(r *command.Request) error {
+	name := command.RetrySession(r.Session.ID)
+	r.Service.Stats.SessionRecords.Add(1)
 	rec := retryable.Record{
 		TxnNumber: r.Generic.TxnNumber, Statement: retryable.Whole, Count: 1, Kind: retryable.Commit, Time: r.Now.UnixMilli(),
 	}
@@ -22,16 +23,16 @@ func (r *Request) rememberCommit() error {
 }
 
 // TransactionCommands returns the commands that end transactions.
-func TransactionCommands() []Definition {
-	token := Field{Name: "recoveryToken", Type: Object}
-	return []Definition{
+func TransactionCommands() []command.Definition {
+	token := command.Field{Name: "recoveryToken", Type: command.Object}
+	return []command.Definition{
 		{
 			Name: "commitTransaction", Help: "Makes the changes of a transaction visible.", AdminOnly: true, Write: true, API1: true,
-			InTransaction: true, Run: runCommitTransaction, Fields: []Field{token, {Name: "commitTimestamp", Type: Timestamp, Unstable: true}},
+			InTransaction: true, Run: runCommitTransaction, Fields: []command.Field{token, {Name: "commitTimestamp", Type: command.Timestamp, Unstable: true}},
 		},
 		{
 			Name: "abortTransaction", Help: "Undoes a transaction.", AdminOnly: true, Write: true, API1: true,
-			InTransaction: true, Run: runAbortTransaction, Fields: []Field{token},
+			InTransaction: true, Run: runAbortTransaction, Fields: []command.Field{token},
 		},
 		{
 			Name: "coordinateCommitTransaction", Help: "Commits a transaction over several shards; there are none.", AdminOnly: true,
@@ -45,41 +46,41 @@ func sessionDoc(id session.SessionID) bsonx.Doc {
 	return bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:]))
 }
 
-func runCommitTransaction(ctx context.Context, req *Request, _ *bsonx.Builder) error {
+func runCommitTransaction(ctx context.Context, req *command.Request, _ *bsonx.Builder) error {
 	if req.Work == nil {
 		return mongoerr.New(mongoerr.CommandFailed, "commitTransaction must be run within a transaction")
 	}
-	req.Work.closeCursors()
-	if err := req.rememberCommit(); err != nil {
+	req.Work.CloseCursors()
+	if err := rememberCommit(req); err != nil {
 		return err
 	}
-	if err := req.Work.Commit(req.durability(storage.Durable)); err != nil {
+	if err := req.Work.Commit(req.Durability(storage.Durable)); err != nil {
 		return err
 	}
 	storage.ReportStamp(ctx, req.Work.Stamp())
-	req.Service.Transactions.Committed(req.Work.open)
+	req.Service.Transactions.Committed(req.Work.Open)
 	return nil
 }
 
-func runAbortTransaction(_ context.Context, req *Request, _ *bsonx.Builder) error {
+func runAbortTransaction(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
 	if req.Work == nil {
 		return mongoerr.New(mongoerr.CommandFailed, "abortTransaction must be run within a transaction")
 	}
-	req.Service.Transactions.Abort(req.Work.open)
+	req.Service.Transactions.Abort(req.Work.Open)
 	return nil
 }
 
-func refuseCoordinateCommit(*Request) error {
+func refuseCoordinateCommit(*command.Request) error {
 	return mongoerr.New(mongoerr.ShardingStateNotInitialized,
 		"Cannot accept sharding commands if sharding state has not been initialized with a shardIdentity document")
 }
 
 // StatusTransactions is a section of serverStatus.
-func (s *Service) StatusTransactions(b *bsonx.Builder) {
+func StatusTransactions(s *command.Service, b *bsonx.Builder) {
 	st := s.Transactions.Stats()
-	b.Int64("retriedCommandsCount", s.Stats.retriedCommands.Load())
-	b.Int64("retriedStatementsCount", s.Stats.retriedStatements.Load())
-	b.Int64("transactionsCollectionWriteCount", s.Stats.sessionRecords.Load())
+	b.Int64("retriedCommandsCount", s.Stats.RetriedCommands.Load())
+	b.Int64("retriedStatementsCount", s.Stats.RetriedStatements.Load())
+	b.Int64("transactionsCollectionWriteCount", s.Stats.SessionRecords.Load())
 	b.Int64("currentActive", int64(st.Active))
 	b.Int64("currentInactive", int64(st.Open-st.Active))
 	b.Int64("currentOpen", int64(st.Open))
@@ -92,7 +93,7 @@ func (s *Service) StatusTransactions(b *bsonx.Builder) {
 }
 
 // openTransactions returns the transactions of sessions that currentOp shows, by session.
-func (s *Service) openTransactions() map[session.SessionID]session.TransactionInfo {
+func openTransactions(s *command.Service) map[session.SessionID]session.TransactionInfo {
 	open := s.Transactions.Open(s.Clock.Now())
 	if len(open) == 0 {
 		return nil
@@ -126,7 +127,7 @@ func appendTransaction(b *bsonx.Builder, t *session.TransactionInfo) {
 }
 
 // idleSessionDoc is currentOp's document of a session with a transaction that no operation works on.
-func (s *Service) idleSessionDoc(t *session.TransactionInfo, now time.Time) bsonx.Doc {
+func idleSessionDoc(s *command.Service, t *session.TransactionInfo, now time.Time) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("type", "idleSession")

@@ -1,8 +1,9 @@
-package command
+package dispatch
 
 import (
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -19,31 +20,31 @@ func latencyKind(command string) table.LatencyKind {
 }
 
 // countLatency counts a command on a collection for its $collStats.
-func (s *Service) countLatency(e *entry, req *Request, took time.Duration) {
+func countLatency(s *command.Service, e *command.Entry, req *command.Request, took time.Duration) {
 	kind := latencyKind(e.Name)
-	req.Conn.tally.latencies.Add(kind, took)
+	req.Conn.Tally.Latencies.Add(kind, took)
 	for i := range req.Spaces {
-		s.countWritten(&req.Spaces[i])
+		countWritten(s, &req.Spaces[i])
 	}
 	if s.Store == nil || e.AdminOnly {
 		return
 	}
-	db, name := req.target()
+	db, name := req.Target()
 	if len(name) == 0 || name[0] == '$' {
 		return
 	}
-	if c := s.Store.Lookup(db, req.Conn.collection(name)); c != nil {
+	if c := s.Store.Lookup(db, req.Conn.Collection(name)); c != nil {
 		c.Latencies().Add(kind, took)
 		c.Traffic().Add(trafficKind(e.Name), e.Write && !e.Read, took)
 	}
 }
 
 // countWritten counts a bulkWrite for one of its collections, as a command of each kind that it has there.
-func (s *Service) countWritten(w *WrittenSpace) {
+func countWritten(s *command.Service, w *command.WrittenSpace) {
 	all, some := time.Duration(0), false
 	for kind, took := range w.Took {
 		if took >= 0 {
-			s.CountTraffic(w.DB, w.Name, BulkKind(kind).traffic(), took)
+			s.CountTraffic(w.DB, w.Name, command.BulkKind(kind).Traffic(), took)
 			all, some = all+took, true
 		}
 	}

@@ -1,36 +1,37 @@
-package command
+package admin
 
 import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // AppendStorageStats appends the fields of collStats. local is the address by which the client
 // reaches the server.
-func (s *Service) AppendStorageStats(ctx context.Context, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
+func AppendStorageStats(s *command.Service, ctx context.Context, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
 	sz, err := s.CollectionSizes(ctx, c, local)
 	if err != nil {
 		return err
 	}
-	AppendNumber(reply, "size", sz.Data/scale)
+	command.AppendNumber(reply, "size", sz.Data/scale)
 	if c != nil && c.Timeseries != nil {
 		appendSeriesStats(reply, c, sz)
 	} else {
-		AppendNumber(reply, "count", sz.Count)
+		command.AppendNumber(reply, "count", sz.Count)
 		if sz.Count > 0 {
-			AppendNumber(reply, "avgObjSize", sz.Data/sz.Count)
+			command.AppendNumber(reply, "avgObjSize", sz.Data/sz.Count)
 		}
 	}
 	reply.Int32("numOrphanDocs", 0)
-	AppendNumber(reply, "storageSize", sz.Storage/scale)
+	command.AppendNumber(reply, "storageSize", sz.Storage/scale)
 	free, err := s.FreeSpace(ctx, c)
 	if err != nil {
 		return err
 	}
-	AppendNumber(reply, "freeStorageSize", free.Data/scale)
+	command.AppendNumber(reply, "freeStorageSize", free.Data/scale)
 	appendCappedStats(reply, c, scale)
 	appendIndexStats(reply, c, sz, scale)
 	reply.Int32("scaleFactor", int32(scale))
@@ -39,12 +40,12 @@ func (s *Service) AppendStorageStats(ctx context.Context, reply *bsonx.Builder, 
 
 // appendSeriesStats describes the buckets of a time-series collection, which has no count of its
 // measurements.
-func appendSeriesStats(reply *bsonx.Builder, c *table.Collection, sz Sizes) {
+func appendSeriesStats(reply *bsonx.Builder, c *table.Collection, sz command.Sizes) {
 	reply.StartDocField("timeseries")
 	reply.String("bucketsNs", c.Namespace())
-	AppendNumber(reply, "bucketCount", sz.Count)
+	command.AppendNumber(reply, "bucketCount", sz.Count)
 	if sz.Count > 0 {
-		AppendNumber(reply, "avgBucketSize", sz.Data/sz.Count)
+		command.AppendNumber(reply, "avgBucketSize", sz.Data/sz.Count)
 	}
 	reply.End()
 }
@@ -53,12 +54,12 @@ func appendCappedStats(reply *bsonx.Builder, c *table.Collection, scale int64) {
 	capped := c != nil && c.Capped != nil
 	reply.Bool("capped", capped)
 	if capped {
-		AppendNumber(reply, "max", c.Capped.Max)
-		AppendNumber(reply, "maxSize", c.Capped.Size/scale)
+		command.AppendNumber(reply, "max", c.Capped.Max)
+		command.AppendNumber(reply, "maxSize", c.Capped.Size/scale)
 	}
 }
 
-func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz Sizes, scale int64) {
+func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz command.Sizes, scale int64) {
 	var indexes []*table.Index
 	if c != nil {
 		indexes = c.Indexes
@@ -75,22 +76,22 @@ func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz Sizes, scale
 		}
 	}
 	reply.End()
-	AppendNumber(reply, "totalIndexSize", sz.Indexes/scale)
-	AppendNumber(reply, "totalSize", (sz.Storage+sz.Indexes)/scale)
+	command.AppendNumber(reply, "totalIndexSize", sz.Indexes/scale)
+	command.AppendNumber(reply, "totalSize", (sz.Storage+sz.Indexes)/scale)
 	reply.StartDocField("indexSizes")
 	if c != nil {
-		AppendNumber(reply, "_id_", sz.idIndex.Total()/scale) // 0 where records are clustered by _id
+		command.AppendNumber(reply, "_id_", sz.IDIndex.Total()/scale) // 0 where records are clustered by _id
 	}
 	for i, ix := range indexes {
-		AppendNumber(reply, ix.Name, sz.perIndex[i].Total()/scale)
+		command.AppendNumber(reply, ix.Name, sz.PerIndex[i].Total()/scale)
 	}
 	reply.End()
 	reply.StartDocField("indexDetails")
 	if c != nil {
-		appendIndexDetails(reply, "_id_", c.IDUses(), sz.idIndex)
+		appendIndexDetails(reply, "_id_", c.IDUses(), sz.IDIndex)
 	}
 	for i, ix := range indexes {
-		appendIndexDetails(reply, ix.Name, ix.Uses(), sz.perIndex[i])
+		appendIndexDetails(reply, ix.Name, ix.Uses(), sz.PerIndex[i])
 	}
 	reply.End()
 }

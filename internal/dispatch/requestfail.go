@@ -1,24 +1,25 @@
-package command
+package dispatch
 
 import (
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // failCall is a request as fail points see it.
-type failCall struct{ *Request }
+type failCall struct{ *command.Request }
 
 // Names implements failpoint.Call.
 func (c failCall) Names() (command, sent string) { return c.Def.Name, c.Name }
 
 // AppName implements failpoint.Call.
-func (c failCall) AppName() string { return c.clientName() }
+func (c failCall) AppName() string { return c.ClientName() }
 
 // Namespace implements failpoint.Call.
 func (c failCall) Namespace() string {
-	db, coll := c.target()
+	db, coll := c.Target()
 	return db + "." + string(coll)
 }
 
@@ -31,7 +32,7 @@ func (c failCall) LimitBlock(d time.Duration) {
 }
 
 // matchFailPoint applies failCommand to a request. The commands of tests never fail by it.
-func (s *Service) matchFailPoint(req *Request) (failpoint.Failure, error) {
+func matchFailPoint(s *command.Service, req *command.Request) (failpoint.Failure, error) {
 	if !s.FailPoints.Active() || req.Def.TestOnly {
 		return failpoint.Failure{}, nil
 	}
@@ -39,9 +40,9 @@ func (s *Service) matchFailPoint(req *Request) (failpoint.Failure, error) {
 }
 
 // failWrite applies the fail point of a retryable write's statements.
-func (r *Request) failWrite() error {
+func failWrite(r *command.Request) error {
 	lost, code := r.Service.FailPoints.Write()
-	r.Reply.lost = r.Reply.lost || lost
+	r.Reply.Lost = r.Reply.Lost || lost
 	if code == 0 {
 		return nil
 	}
@@ -50,8 +51,8 @@ func (r *Request) failWrite() error {
 }
 
 // FailGetMore applies the fail point of getMores that have their cursor.
-func (r *Request) FailGetMore() error {
+func FailGetMore(r *command.Request) error {
 	lost, err := r.Service.FailPoints.GetMore()
-	r.Reply.lost = r.Reply.lost || lost
+	r.Reply.Lost = r.Reply.Lost || lost
 	return err
 }

@@ -1,4 +1,4 @@
-package command
+package admin
 
 import (
 	"context"
@@ -6,34 +6,35 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // FailPointCommands returns configureFailPoint.
-func FailPointCommands() []Definition {
-	return []Definition{{
+func FailPointCommands() []command.Definition {
+	return []command.Definition{{
 		Name: "configureFailPoint", Loose: true, Help: "Makes commands fail, for tests.", AdminOnly: true, TestOnly: true, Hidden: true,
-		Fields: []Field{{Name: "mode", Required: true}, {Name: "data", Type: Object}},
+		Fields: []command.Field{{Name: "mode", Required: true}, {Name: "data", Type: command.Object}},
 		Run:    runConfigureFailPoint,
 	}, {
 		Name: "waitForFailPoint", Help: "Waits until a fail point has fired, for tests.", AdminOnly: true, TestOnly: true, Hidden: true,
-		NoSlowLog: true, CommandField: String, Fields: []Field{{Name: "timesEntered", Type: SafeInt, Required: true, Check: AtLeast(0)}},
+		NoSlowLog: true, CommandField: command.String, Fields: []command.Field{{Name: "timesEntered", Type: command.SafeInt, Required: true, Check: command.AtLeast(0)}},
 		Run: runWaitForFailPoint,
 	}, {
 		Name: "testVersion2", Help: "Belongs to version 2 of the stable API, which there is not, for tests.", TestOnly: true, Hidden: true, NoAuth: true,
-		Run: func(context.Context, *Request, *bsonx.Builder) error { return nil },
+		Run: func(context.Context, *command.Request, *bsonx.Builder) error { return nil },
 	}}
 }
 
 // runWaitForFailPoint waits as long as maxTimeMS allows.
-func runWaitForFailPoint(ctx context.Context, req *Request, _ *bsonx.Builder) error {
+func runWaitForFailPoint(ctx context.Context, req *command.Request, _ *bsonx.Builder) error {
 	name := req.CommandValue().Str()
 	if !slices.Contains(failpoint.Names, name) {
 		return mongoerr.New(codeNoFailPoint, "%s not found", name)
 	}
 	if !req.Generic.HasMaxTime {
-		return mongoerr.New(codeMissingField, "BSON field 'waitForFailPoint.maxTimeMS' is missing but a required field")
+		return mongoerr.New(command.CodeMissingField, "BSON field 'waitForFailPoint.maxTimeMS' is missing but a required field")
 	}
 	for {
 		n, changed := req.Service.FailPoints.Entered(name)
@@ -51,10 +52,10 @@ func runWaitForFailPoint(ctx context.Context, req *Request, _ *bsonx.Builder) er
 // codeNoFailPoint is FailPointSetFailed.
 const codeNoFailPoint = mongoerr.Code(233)
 
-func runConfigureFailPoint(_ context.Context, req *Request, reply *bsonx.Builder) error {
+func runConfigureFailPoint(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	name := req.CommandValue()
 	if name.Type != bsonx.TypeString {
-		return WrongType("configureFailPoint.configureFailPoint", name.Type, String)
+		return command.WrongType("configureFailPoint.configureFailPoint", name.Type, command.String)
 	}
 	p, err := parseFailPoint(req.Get("mode"))
 	if err != nil {
@@ -107,7 +108,7 @@ func parseFailData(doc bsonx.Doc) (failpoint.Data, error) {
 		switch string(it.Key()) {
 		case "failCommands":
 			if v.Type != bsonx.TypeArray {
-				return d, WrongType("configureFailPoint.data.failCommands", v.Type, Array)
+				return d, command.WrongType("configureFailPoint.data.failCommands", v.Type, command.Array)
 			}
 			for _, e := range v.Doc().Values() {
 				if e.Type == bsonx.TypeString {
@@ -121,7 +122,7 @@ func parseFailData(doc bsonx.Doc) (failpoint.Data, error) {
 			if v.Type == bsonx.TypeArray {
 				for _, e := range v.Doc().Values() {
 					if e.Type != bsonx.TypeString {
-						return d, WrongType("configureFailPoint.data.errorLabels", e.Type, String)
+						return d, command.WrongType("configureFailPoint.data.errorLabels", e.Type, command.String)
 					}
 					d.Labels = append(d.Labels, e.Str())
 				}

@@ -1,7 +1,8 @@
-package command
+package dispatch
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/retryable"
 )
 
@@ -10,7 +11,7 @@ import (
 
 // checkOut takes the transaction numbers of the request's session, and finds out what the session did before the server was
 // started. CheckIn must follow where there is no error.
-func (s *Service) checkOut(req *Request) error {
+func checkOut(s *command.Service, req *command.Request) error {
 	for {
 		if err := req.Session.CheckOut(req.Op); err != nil {
 			return err
@@ -24,12 +25,12 @@ func (s *Service) checkOut(req *Request) error {
 		if req.Session, err = s.Sessions.Use(req.Generic.SessionID, req.Now); err != nil {
 			return err
 		}
-		req.Conn.lastSession = req.Session
+		req.Conn.LastSession = req.Session
 	}
 	if req.Session.IsRestored() {
 		return nil
 	}
-	name := retrySession(req.Session.ID)
+	name := command.RetrySession(req.Session.ID)
 	h, err := retryable.Load(s.Store.Engine(), &name)
 	if err != nil {
 		req.Session.CheckIn(s.Transactions)
@@ -40,17 +41,17 @@ func (s *Service) checkOut(req *Request) error {
 }
 
 // runRetryable runs a retryable write, whose session is checked out.
-func (s *Service) runRetryable(e *entry, req *Request, reply *bsonx.Builder) error {
+func runRetryable(s *command.Service, e *command.Entry, req *command.Request, reply *bsonx.Builder) error {
 	known, err := req.Session.BeginRetryable(s.Transactions, req.Generic.TxnNumber)
 	if err != nil {
 		return err
 	}
-	state := &req.Memory.retry
+	state := &req.Memory.Retry
 	w := &state.Write
-	w.Session, w.Now = retrySession(req.Session.ID), req.Now.UnixMilli()
+	w.Session, w.Now = command.RetrySession(req.Session.ID), req.Now.UnixMilli()
 	w.By.Session, w.By.TxnNumber = req.Session.Doc(), req.Generic.TxnNumber
 	if s.FailPoints.Active() {
-		w.Before = func() error { return req.failWrite() }
+		w.Before = func() error { return failWrite(req) }
 	}
 	if known {
 		h, err := retryable.Load(s.Store.Engine(), &w.Session)
@@ -58,17 +59,17 @@ func (s *Service) runRetryable(e *entry, req *Request, reply *bsonx.Builder) err
 			return err
 		}
 		if h.TxnNumber == req.Generic.TxnNumber {
-			state.history = h
+			state.History = h
 		}
 	}
 	req.Retry = state
-	if err := e.run(req.Op, req, reply); err != nil {
+	if err := run(e, req.Op, req, reply); err != nil {
 		return err
 	}
-	s.Stats.sessionRecords.Add(w.Records)
-	if n := len(state.retried); n > 0 {
-		s.Stats.retriedCommands.Add(1)
-		s.Stats.retriedStatements.Add(int64(n))
+	s.Stats.SessionRecords.Add(w.Records)
+	if n := len(state.Retried); n > 0 {
+		s.Stats.RetriedCommands.Add(1)
+		s.Stats.RetriedStatements.Add(int64(n))
 	}
 	return nil
 }

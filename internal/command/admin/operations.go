@@ -1,22 +1,23 @@
-package command
+package admin
 
 import (
 	"context"
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
 // OperationCommands returns currentOp and killOp.
-func OperationCommands() []Definition {
-	return []Definition{
+func OperationCommands() []command.Definition {
+	return []command.Definition{
 		{Name: "currentOp", Help: "Lists running operations.", AdminOnly: true, Loose: true, Run: runCurrentOp},
 		{
 			Name: "killOp", Loose: true, Help: "Ends an operation.", AdminOnly: true,
-			Fields: []Field{{Name: "op", Type: SafeInt, Required: true}}, Run: runKillOp,
+			Fields: []command.Field{{Name: "op", Type: command.SafeInt, Required: true}}, Run: runKillOp,
 		},
 	}
 }
@@ -24,14 +25,14 @@ func OperationCommands() []Definition {
 // OpFilter tells whether an operation's document is wanted.
 type OpFilter func(doc bsonx.Doc) (bool, error)
 
-func runCurrentOp(_ context.Context, req *Request, reply *bsonx.Builder) error {
+func runCurrentOp(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	s := req.Service
-	match, err := s.currentOpFilter(req)
+	match, err := currentOpFilter(s, req)
 	if err != nil {
 		return err
 	}
 	reply.StartArrayField("inprog")
-	for doc := range s.operationDocs(req.Body.Lookup("$all").Truthy(), true) {
+	for doc := range operationDocs(s, req.Body.Lookup("$all").Truthy(), true) {
 		ok, err := match(doc)
 		if err != nil {
 			return err
@@ -49,7 +50,7 @@ func runCurrentOp(_ context.Context, req *Request, reply *bsonx.Builder) error {
 }
 
 // currentOpFilter compiles the fields that are neither generic nor currentOp's own as a query over the operations.
-func (s *Service) currentOpFilter(req *Request) (OpFilter, error) {
+func currentOpFilter(s *command.Service, req *command.Request) (OpFilter, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	for _, a := range req.Args() {
@@ -73,24 +74,24 @@ func (s *Service) currentOpFilter(req *Request) (OpFilter, error) {
 
 // operationDocs yields the documents of currentOp; with connections those of connections without an operation too, with sessions
 // those of sessions with a transaction that no operation works on.
-func (s *Service) operationDocs(connections, sessions bool) func(yield func(bsonx.Doc) bool) {
+func operationDocs(s *command.Service, connections, sessions bool) func(yield func(bsonx.Doc) bool) {
 	return func(yield func(bsonx.Doc) bool) {
-		transactions := s.openTransactions()
+		transactions := openTransactions(s)
 		for _, op := range s.Ops.Snapshots(connections) {
 			t, ok := transactions[op.SessionID]
 			if !ok || !t.Active || !op.Active {
-				if !yield(s.operationDoc(&op, nil)) {
+				if !yield(operationDoc(s, &op, nil)) {
 					return
 				}
 				continue
 			}
-			if !yield(s.operationDoc(&op, &t)) {
+			if !yield(operationDoc(s, &op, &t)) {
 				return
 			}
 		}
 		now := s.Clock.Now()
 		for _, t := range transactions {
-			if sessions && !t.Active && !yield(s.idleSessionDoc(&t, now)) {
+			if sessions && !t.Active && !yield(idleSessionDoc(s, &t, now)) {
 				return
 			}
 		}
@@ -98,7 +99,7 @@ func (s *Service) operationDocs(connections, sessions bool) func(yield func(bson
 }
 
 // idleCursorDocs are the documents of $currentOp for cursors that wait for their next getMore.
-func (s *Service) idleCursorDocs() []bsonx.Doc {
+func idleCursorDocs(s *command.Service) []bsonx.Doc {
 	var out []bsonx.Doc
 	for _, c := range s.Cursors.Idle() {
 		b := bsonx.NewBuilder(nil)
@@ -122,7 +123,7 @@ func (s *Service) idleCursorDocs() []bsonx.Doc {
 		b.Bool("tailable", c.Tailable)
 		b.Bool("awaitData", c.AwaitData)
 		if len(c.Command) > 0 {
-			b.Doc("originatingCommand", shownCommand(c.Command))
+			b.Doc("originatingCommand", ShownCommand(c.Command))
 		}
 		b.End()
 		b.End()
@@ -132,12 +133,12 @@ func (s *Service) idleCursorDocs() []bsonx.Doc {
 }
 
 // operationDoc returns the document of an operation, and of the transaction that it works on, nil for none.
-func (s *Service) operationDoc(op *session.Snapshot, t *session.TransactionInfo) bsonx.Doc {
+func operationDoc(s *command.Service, op *session.Snapshot, t *session.TransactionInfo) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("type", "op")
 	b.String("host", s.HostAndPort())
-	b.String("desc", ConnName(op.Client.ConnectionID))
+	b.String("desc", command.ConnName(op.Client.ConnectionID))
 	b.Int64("connectionId", op.Client.ConnectionID)
 	b.String("client", op.Client.Remote)
 	if op.Client.AppName != "" {
@@ -150,7 +151,7 @@ func (s *Service) operationDoc(op *session.Snapshot, t *session.TransactionInfo)
 	b.Bool("active", op.Active)
 	b.String("currentOpTime", s.Clock.Now().Format(wallFormat))
 	if op.Active {
-		s.appendActive(b, op)
+		appendActive(s, b, op)
 	}
 	if t != nil {
 		appendTransaction(b, t)
@@ -159,7 +160,7 @@ func (s *Service) operationDoc(op *session.Snapshot, t *session.TransactionInfo)
 	return bsonx.Doc(b.Bytes())
 }
 
-func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
+func appendActive(s *command.Service, b *bsonx.Builder, op *session.Snapshot) {
 	if !op.SessionID.IsZero() {
 		b.Doc("lsid", sessionDoc(op.SessionID))
 	}
@@ -174,7 +175,7 @@ func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
 	b.String("op", op.Kind)
 	b.String("ns", op.Namespace())
 	if len(op.Command) > 0 {
-		b.Doc("command", shownCommand(op.Command))
+		b.Doc("command", ShownCommand(op.Command))
 	} else {
 		b.Doc("command", bsonx.Empty)
 	}
@@ -183,20 +184,20 @@ func (s *Service) appendActive(b *bsonx.Builder, op *session.Snapshot) {
 	}
 	if len(op.Origin) > 0 {
 		b.StartDocField("cursor")
-		b.Doc("originatingCommand", shownCommand(op.Origin))
+		b.Doc("originatingCommand", ShownCommand(op.Origin))
 		b.End()
 	}
 	b.Bool("waitingForLock", op.Waiting)
 }
 
-// maxShownCommand is the largest command that the document of an operation has whole. Such a document
+// MaxShownCommand is the largest command that the document of an operation has whole. Such a document
 // has up to two of them.
-const maxShownCommand = 7 << 20
+const MaxShownCommand = 7 << 20
 
-// shownCommand returns how the document of an operation shows a command: of a very large one only the
+// ShownCommand returns how the document of an operation shows a command: of a very large one only the
 // first fields, as text, and the comment, by which clients find their operations.
-func shownCommand(cmd bsonx.Doc) bsonx.Doc {
-	if len(cmd) <= maxShownCommand {
+func ShownCommand(cmd bsonx.Doc) bsonx.Doc {
+	if len(cmd) <= MaxShownCommand {
 		return cmd
 	}
 	b := bsonx.NewBuilder(nil)
@@ -217,7 +218,7 @@ const maxTruncated = 1000
 
 const codeOpID = mongoerr.Code(26823)
 
-func runKillOp(_ context.Context, req *Request, reply *bsonx.Builder) error {
+func runKillOp(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	v := req.Get("op")
 	id := bsonx.SaturatingInt64(v)
 	if whole, ok := v.AsFloat64(); !ok || whole != math.Trunc(whole) || math.Abs(whole) > math.MaxInt64 {

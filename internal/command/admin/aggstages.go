@@ -1,9 +1,10 @@
-package command
+package admin
 
 import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -17,11 +18,11 @@ import (
 // a cursor.
 type reports struct {
 	read.Subject
-	service *Service
+	service *command.Service
 }
 
 // NewReports returns what describes the server to the stages of a pipeline.
-func NewReports(s *Service, on read.Subject) pipeline.Diagnostics { return &reports{on, s} }
+func NewReports(s *command.Service, on read.Subject) pipeline.Diagnostics { return &reports{on, s} }
 
 // Report implements pipeline.Diagnostics.
 func (r *reports) Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bsonx.Doc, error) {
@@ -60,7 +61,7 @@ func (r *reports) collStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, er
 	b.String("host", r.service.HostAndPort())
 	b.Date("localTime", r.Now.UnixMilli())
 	if v := arg.Lookup("latencyStats"); !v.IsMissing() {
-		r.service.appendLatencyStats(b, c, v.Doc().Lookup("histograms").Truthy())
+		r.service.AppendLatencyStats(b, c, v.Doc().Lookup("histograms").Truthy())
 	}
 	for _, part := range []string{"storageStats", "count", "queryExecStats"} {
 		v := arg.Lookup(part)
@@ -71,7 +72,7 @@ func (r *reports) collStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, er
 			if ended := interrupt.Cause(ctx); ended != nil {
 				return nil, ended
 			}
-			return nil, PrefixError(err, "Unable to retrieve %s in $collStats stage :: caused by :: ", part)
+			return nil, command.PrefixError(err, "Unable to retrieve %s in $collStats stage :: caused by :: ", part)
 		}
 	}
 	b.End()
@@ -89,14 +90,14 @@ func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.
 	case "count":
 		if read.IsVirtual(c) {
 			sz, err := r.service.VirtualSizes(c, r.Local)
-			AppendNumber(b, part, sz.Count)
+			command.AppendNumber(b, part, sz.Count)
 			return err
 		}
 		counter, err := r.service.Store.Count(c)
 		if err != nil {
 			return err
 		}
-		AppendNumber(b, part, counter.Count)
+		command.AppendNumber(b, part, counter.Count)
 		return nil
 	case "queryExecStats":
 		total, tailable := c.Scans().Count()
@@ -109,7 +110,7 @@ func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.
 	}
 	b.StartDocField(part)
 	defer b.End()
-	return r.service.AppendStorageStats(ctx, b, c, scale, r.Local)
+	return AppendStorageStats(r.service, ctx, b, c, scale, r.Local)
 }
 
 func (r *reports) indexStats() ([]bsonx.Doc, error) {
@@ -123,14 +124,14 @@ func (r *reports) indexStats() ([]bsonx.Doc, error) {
 	if c.Timeseries != nil {
 		var docs []bsonx.Doc
 		for _, ix := range c.Indexes {
-			if original := ix.Spec.Lookup(OriginalSpec); original.Type == bsonx.TypeDocument {
+			if original := ix.Spec.Lookup(command.OriginalSpec); original.Type == bsonx.TypeDocument {
 				docs = append(docs, r.indexStat(original.Doc(), ix.Uses(), ix.Ready))
 			}
 		}
 		return docs, nil
 	}
-	spec := IDIndexOf(c.Options)
-	if clustered := ClusteredIndexSpec(c.Options); clustered != nil {
+	spec := command.IDIndexOf(c.Options)
+	if clustered := command.ClusteredIndexSpec(c.Options); clustered != nil {
 		spec = clustered
 	}
 	var docs []bsonx.Doc
@@ -211,11 +212,11 @@ func (r *reports) currentOp(arg bsonx.Doc) ([]bsonx.Doc, error) {
 	}
 	var docs []bsonx.Doc
 	sessions := arg.Lookup("idleSessions")
-	for doc := range r.service.operationDocs(arg.Lookup("idleConnections").Truthy(), sessions.IsMissing() || sessions.Truthy()) {
+	for doc := range operationDocs(r.service, arg.Lookup("idleConnections").Truthy(), sessions.IsMissing() || sessions.Truthy()) {
 		docs = append(docs, doc)
 	}
 	if arg.Lookup("idleCursors").Truthy() {
-		docs = append(docs, r.service.idleCursorDocs()...)
+		docs = append(docs, idleCursorDocs(r.service)...)
 	}
 	return docs, nil
 }
@@ -229,12 +230,12 @@ func (r *reports) sessions(arg bsonx.Doc) []bsonx.Doc {
 		if name == "@" {
 			name = "" // who has not logged in
 		}
-		wanted[UserDigest(name)] = true
+		wanted[command.UserDigest(name)] = true
 	}
 	if len(users) == 0 {
 		wanted[r.User] = true
 	}
 	all := arg.Lookup("allUsers").Truthy()
 	registry := r.service.Sessions
-	return sessionDocs(registry, registry.All(func(id session.SessionID) bool { return all || wanted[id.User] }))
+	return command.SessionDocs(registry, registry.All(func(id session.SessionID) bool { return all || wanted[id.User] }))
 }
