@@ -178,8 +178,13 @@ func ParseAccumulator(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulat
 	return &Accumulation{Name: name, Arg: e, FixedSize: a.fixed, Unordered: a.unordered, Once: name == "$first", Collation: c, plain: plain}, nil
 }
 
-// AccumulatorOperators are the accumulators that are expressions too.
-func AccumulatorOperators() []expr.Definition {
+// Operators returns the definitions of the accumulators that are expressions too.
+func Operators() []expr.Definition {
+	return slices.Concat(accumulatorOperators(), pickOperators(), percentileOperators())
+}
+
+// accumulatorOperators are the accumulators that are expressions too.
+func accumulatorOperators() []expr.Definition {
 	var defs []expr.Definition
 	for _, a := range plainAccumulators()[:operatorCount] {
 		how := expr.AssocNone

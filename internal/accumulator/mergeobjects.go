@@ -3,13 +3,14 @@ package accumulator
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expr/object"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // mergeAccumulator is $mergeObjects.
 type mergeAccumulator struct {
-	merged expr.ObjectBuilder
+	merged object.ObjectBuilder
 	bytes  int
 }
 
@@ -36,7 +37,7 @@ func (a *mergeAccumulator) Add(v bsonx.Value) error {
 // compact lets go of the documents whose fields were replaced.
 func (a *mergeAccumulator) compact() {
 	doc := a.Result()
-	a.merged, a.bytes = expr.ObjectBuilder{}, len(doc.Data)
+	a.merged, a.bytes = object.ObjectBuilder{}, len(doc.Data)
 	for it := doc.Doc().Iter(); it.Next(); {
 		a.merged.Set(it.Key(), it.Value())
 	}

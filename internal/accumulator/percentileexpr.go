@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-func PercentileOperators() []expr.Definition {
+func percentileOperators() []expr.Definition {
 	return []expr.Definition{
 		{Name: "$percentile", Family: "accumulator", Parse: parsePercentile, Late: true},
 		{Name: "$median", Family: "accumulator", Parse: parsePercentile, Late: true},

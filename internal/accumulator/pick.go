@@ -9,7 +9,7 @@ import (
 
 // The operators here pick some elements of one array. Their twins that gather over a group are accumulators.
 
-func FirstNOperators() []expr.Definition {
+func pickOperators() []expr.Definition {
 	return []expr.Definition{
 		{Name: "$firstN", Family: "array", Parse: parsePick, Late: true},
 		{Name: "$lastN", Family: "array", Parse: parsePick, Late: true},

@@ -19,6 +19,7 @@ func (a *And) Eval(ctx *Context) (bsonx.Value, error) {
 	return bsonx.True, nil
 }
 
+// Children returns the operands.
 func (a *And) Children() []Expr { return a.Args }
 
 // Or is true if one operand is; it stops there.
@@ -38,13 +39,14 @@ func (o *Or) Eval(ctx *Context) (bsonx.Value, error) {
 	return bsonx.False, nil
 }
 
+// Children returns the operands.
 func (o *Or) Children() []Expr { return o.Args }
 
-func BooleanOperators() []Definition {
+func booleanOperators() []Definition {
 	return []Definition{
 		logical("$and", false, func(args []Expr) Expr { return &And{args} }),
 		logical("$or", true, func(args []Expr) Expr { return &Or{args} }),
-		total(op1("$not", "boolean", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(!v.Truthy()), nil })),
+		Total(Op1("$not", "boolean", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(!v.Truthy()), nil })),
 	}
 }
 
@@ -52,7 +54,7 @@ func BooleanOperators() []Definition {
 // optimises; those that do not are left out.
 func logical(name string, decides bool, node func(args []Expr) Expr) Definition {
 	return Definition{
-		Name: name, Family: "boolean", max: -1,
+		Name: name, Family: "boolean", Max: -1,
 		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {

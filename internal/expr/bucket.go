@@ -21,7 +21,7 @@ type bucket struct {
 // boundaries. Its value is the lower boundary, or otherwise for an input outside of all intervals.
 // otherwise may be nil.
 func Bucket(input Expr, boundaries []bsonx.Value, otherwise Expr, vars *Vars) Expr {
-	b := &bucket{input, boundaries, otherwise, vars.Collation(), totalBytes(boundaries)}
+	b := &bucket{input, boundaries, otherwise, vars.Collation(), TotalBytes(boundaries)}
 	c, ok := input.(*Const)
 	if !ok {
 		return b
@@ -39,7 +39,7 @@ func Bucket(input Expr, boundaries []bsonx.Value, otherwise Expr, vars *Vars) Ex
 // find returns the position of the lower boundary, or -1.
 func (b *bucket) find(v bsonx.Value) int {
 	at, found := slices.BinarySearchFunc(b.boundaries, v, func(boundary, v bsonx.Value) int {
-		return compare(b.collation, boundary, v)
+		return Compare(b.collation, boundary, v)
 	})
 	if !found {
 		at--

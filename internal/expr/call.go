@@ -11,26 +11,31 @@ import (
 // The functions are given the context's arena for what they make; those that do not need it are wrapped.
 
 type (
-	func1 func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error)
-	func2 func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error)
-	funcN func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error)
+	// Func1 computes an operator of one operand.
+	Func1 func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error)
+	// Func2 computes an operator of two operands.
+	Func2 func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error)
+	// FuncN computes an operator of several operands.
+	FuncN func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error)
 )
 
-func plain1(fn func(bsonx.Value) (bsonx.Value, error)) func1 {
+// Plain1 returns a Func1 for a function that needs no arena.
+func Plain1(fn func(bsonx.Value) (bsonx.Value, error)) Func1 {
 	return func(_ *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) { return fn(v) }
 }
 
-func plain2(fn func(a, b bsonx.Value) (bsonx.Value, error)) func2 {
+func plain2(fn func(a, b bsonx.Value) (bsonx.Value, error)) Func2 {
 	return func(_ *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) { return fn(a, b) }
 }
 
-func plainN(fn func([]bsonx.Value) (bsonx.Value, error)) funcN {
+// PlainN returns a FuncN for a function that needs no arena.
+func PlainN(fn func([]bsonx.Value) (bsonx.Value, error)) FuncN {
 	return func(_ *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) { return fn(args) }
 }
 
 type call1 struct {
 	arg     Expr
-	fn      func1
+	fn      Func1
 	total   bool               // fn returns no error
 	running *interrupt.Running // the operation; nil never ends
 }
@@ -43,7 +48,7 @@ func (c *call1) Eval(ctx *Context) (bsonx.Value, error) {
 	if err := ctx.Read(len(v.Data), c.running); err != nil {
 		return bsonx.Missing, err
 	}
-	made, err := c.fn(&ctx.arena, v)
+	made, err := c.fn(&ctx.Arena, v)
 	return made, ctx.made(made, err, c.running)
 }
 
@@ -51,7 +56,7 @@ func (c *call1) Children() []Expr { return []Expr{c.arg} }
 
 type call2 struct {
 	a, b  Expr
-	fn    func2
+	fn    Func2
 	total bool // fn returns no error
 	// swapped says that the second operand is evaluated first: where both fail it is its error.
 	swapped bool
@@ -78,9 +83,9 @@ func (c *Context) both(first, second Expr) (a, b bsonx.Value, err error) {
 	if a, err = first.Eval(c); err != nil {
 		return bsonx.Missing, bsonx.Missing, err
 	}
-	c.kept += len(a.Data)
+	c.Kept += len(a.Data)
 	b, err = second.Eval(c)
-	c.kept -= len(a.Data)
+	c.Kept -= len(a.Data)
 	return a, b, err
 }
 
@@ -89,95 +94,98 @@ func (c *call2) of(ctx *Context, a, b bsonx.Value) (bsonx.Value, error) {
 	if err := ctx.Read(len(a.Data)+len(b.Data), c.running); err != nil {
 		return bsonx.Missing, err
 	}
-	made, err := c.fn(&ctx.arena, a, b)
+	made, err := c.fn(&ctx.Arena, a, b)
 	return made, ctx.made(made, err, c.running)
 }
 
 func (c *call2) Children() []Expr { return []Expr{c.a, c.b} }
 
-type callN struct {
-	op   string
-	args []Expr
-	fn   funcN
-	lazy *laziness // nil where all operands are evaluated before the first is looked at
+// CallN calls a function with the values of several operands, of which some may be absent.
+type CallN struct {
+	Op   string
+	Args []Expr
+	Fn   FuncN
+	Lazy *Laziness // nil where all operands are evaluated before the first is looked at
 
-	running *interrupt.Running // the operation; nil never ends
+	Running *interrupt.Running // the operation; nil never ends
 }
 
-// laziness says that an operator looks at its operands one after the other: what is wrong with one, or null, counts before
+// Laziness says that an operator looks at its operands one after the other: what is wrong with one, or null, counts before
 // the error of a later one.
-type laziness struct {
-	from int           // the first operand that is evaluated after those before it were looked at
+type Laziness struct {
+	From int           // the first operand that is evaluated after those before it were looked at
 	rest []bsonx.Value // stand for the operands that were not evaluated; nil where there may be any number
 	// refutes says that a false result for the first operands is one for all.
-	refutes bool
+	Refutes bool
 }
 
-func (c *callN) Eval(ctx *Context) (bsonx.Value, error) {
-	base, size, kept := len(ctx.stack), 0, ctx.kept
-	for _, arg := range c.args {
-		v, err := evalOptional(ctx, arg)
+// Eval evaluates the operands and calls the function.
+func (c *CallN) Eval(ctx *Context) (bsonx.Value, error) {
+	base, size, kept := len(ctx.stack), 0, ctx.Kept
+	for _, arg := range c.Args {
+		v, err := EvalOptional(ctx, arg)
 		if err != nil {
-			ctx.kept = kept
+			ctx.Kept = kept
 			v, err = c.decided(ctx, base, err)
 			ctx.stack = ctx.stack[:base]
 			return v, err
 		}
 		ctx.stack = append(ctx.stack, v)
 		size += len(v.Data)
-		ctx.kept = kept + size
+		ctx.Kept = kept + size
 	}
-	ctx.kept = kept
-	if err := ctx.Read(size, c.running); err != nil {
+	ctx.Kept = kept
+	if err := ctx.Read(size, c.Running); err != nil {
 		ctx.stack = ctx.stack[:base]
 		return bsonx.Missing, err
 	}
-	v, err := c.fn(&ctx.arena, ctx.stack[base:])
+	v, err := c.Fn(&ctx.Arena, ctx.stack[base:])
 	ctx.stack = ctx.stack[:base]
-	return v, ctx.made(v, err, c.running)
+	return v, ctx.made(v, err, c.Running)
 }
 
 // decided returns the result that the operands before one that failed have already decided, else the failure.
-func (c *callN) decided(ctx *Context, base int, failure error) (bsonx.Value, error) {
+func (c *CallN) decided(ctx *Context, base int, failure error) (bsonx.Value, error) {
 	n := len(ctx.stack) - base
-	if c.lazy == nil || n < c.lazy.from {
+	if c.Lazy == nil || n < c.Lazy.From {
 		return bsonx.Missing, failure
 	}
-	if c.lazy.rest != nil {
-		ctx.stack = append(ctx.stack, c.lazy.rest[n:len(c.args)]...)
+	if c.Lazy.rest != nil {
+		ctx.stack = append(ctx.stack, c.Lazy.rest[n:len(c.Args)]...)
 	}
-	v, err := c.fn(&ctx.arena, ctx.stack[base:])
-	if err != nil || v.Type == bsonx.TypeNull || c.lazy.refutes && !v.Truthy() {
+	v, err := c.Fn(&ctx.Arena, ctx.stack[base:])
+	if err != nil || v.Type == bsonx.TypeNull || c.Lazy.Refutes && !v.Truthy() {
 		return v, err
 	}
 	return bsonx.Missing, failure
 }
 
-func (c *callN) Children() []Expr { return present(c.args) }
+// Children returns the operands that are present.
+func (c *CallN) Children() []Expr { return Present(c.Args) }
 
-// lazily makes an operator of callN lazy.
-func lazily(def Definition, from int, rest ...bsonx.Value) Definition {
-	parse, lazy := def.Parse, &laziness{from: from, rest: rest}
+// Lazily makes an operator of callN lazy.
+func Lazily(def Definition, from int, rest ...bsonx.Value) Definition {
+	parse, lazy := def.Parse, &Laziness{From: from, rest: rest}
 	def.Parse = func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
-		if call, ok := e.(*callN); ok {
-			call.lazy = lazy
+		if call, ok := e.(*CallN); ok {
+			call.Lazy = lazy
 		}
 		return e, err
 	}
 	return def
 }
 
-// evalOptional evaluates an optional argument: nil is missing.
-func evalOptional(ctx *Context, e Expr) (bsonx.Value, error) {
+// EvalOptional evaluates an optional argument: nil is missing.
+func EvalOptional(ctx *Context, e Expr) (bsonx.Value, error) {
 	if e == nil {
 		return bsonx.Missing, nil
 	}
 	return e.Eval(ctx)
 }
 
-// present returns the expressions that are not nil.
-func present(list []Expr) []Expr {
+// Present returns the expressions that are not nil.
+func Present(list []Expr) []Expr {
 	for i, e := range list {
 		if e != nil {
 			continue
@@ -193,15 +201,15 @@ func present(list []Expr) []Expr {
 	return list
 }
 
-// op1 defines an operator of exactly one operand.
-func op1(name, family string, fn func(bsonx.Value) (bsonx.Value, error)) Definition {
-	return make1(name, family, plain1(fn))
+// Op1 defines an operator of exactly one operand.
+func Op1(name, family string, fn func(bsonx.Value) (bsonx.Value, error)) Definition {
+	return Make1(name, family, Plain1(fn))
 }
 
-// make1 is op1 for a function that makes its result in an arena.
-func make1(name, family string, fn func1) Definition {
+// Make1 is op1 for a function that makes its result in an arena.
+func Make1(name, family string, fn Func1) Definition {
 	return Definition{
-		Name: name, Family: family, min: 1, max: 1,
+		Name: name, Family: family, Min: 1, Max: 1,
 		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
@@ -212,15 +220,15 @@ func make1(name, family string, fn func1) Definition {
 	}
 }
 
-// op2 defines an operator of exactly two operands.
-func op2(name, family string, fn func(a, b bsonx.Value) (bsonx.Value, error)) Definition {
-	return make2(name, family, plain2(fn))
+// Op2 defines an operator of exactly two operands.
+func Op2(name, family string, fn func(a, b bsonx.Value) (bsonx.Value, error)) Definition {
+	return Make2(name, family, plain2(fn))
 }
 
-// make2 is op2 for a function that makes its result in an arena.
-func make2(name, family string, fn func2) Definition {
+// Make2 is op2 for a function that makes its result in an arena.
+func Make2(name, family string, fn Func2) Definition {
 	return Definition{
-		Name: name, Family: family, min: 2, max: 2,
+		Name: name, Family: family, Min: 2, Max: 2,
 		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
@@ -231,8 +239,8 @@ func make2(name, family string, fn func2) Definition {
 	}
 }
 
-// swapped makes an operator of call2 evaluate its second operand first.
-func swapped(def Definition) Definition {
+// Swapped makes an operator of call2 evaluate its second operand first.
+func Swapped(def Definition) Definition {
 	parse := def.Parse
 	def.Parse = func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)
@@ -244,87 +252,87 @@ func swapped(def Definition) Definition {
 	return def
 }
 
-// opN defines an operator of min to max operands; max -1 is no limit.
-func opN(name, family string, minArgs, maxArgs int, fn func(args []bsonx.Value) (bsonx.Value, error)) Definition {
-	return makeN(name, family, minArgs, maxArgs, plainN(fn))
+// OpN defines an operator of min to max operands; max -1 is no limit.
+func OpN(name, family string, minArgs, maxArgs int, fn func(args []bsonx.Value) (bsonx.Value, error)) Definition {
+	return MakeN(name, family, minArgs, maxArgs, PlainN(fn))
 }
 
-// makeN is opN for a function that makes its result in an arena.
-func makeN(name, family string, minArgs, maxArgs int, fn funcN) Definition {
+// MakeN is opN for a function that makes its result in an arena.
+func MakeN(name, family string, minArgs, maxArgs int, fn FuncN) Definition {
 	return Definition{
-		Name: name, Family: family, min: minArgs, max: maxArgs,
+		Name: name, Family: family, Min: minArgs, Max: maxArgs,
 		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
 				return nil, err
 			}
-			return &callN{op: def.Name, args: args, running: vars.Scripts().Running, fn: fn}, nil
+			return &CallN{Op: def.Name, Args: args, Running: vars.Scripts().Running, Fn: fn}, nil
 		},
 	}
 }
 
-// opAssociative defines an operator of any number of operands, runs of which may be combined.
-func opAssociative(name, family string, how association, fn funcN) Definition {
-	return associative(name, family, how, func(*Vars) funcN { return fn })
+// OpAssociative defines an operator of any number of operands, runs of which may be combined.
+func OpAssociative(name, family string, how association, fn FuncN) Definition {
+	return associative(name, family, how, func(*Vars) FuncN { return fn })
 }
 
 // associative is opAssociative for a function that depends on the scope.
-func associative(name, family string, how association, in func(vars *Vars) funcN) Definition {
+func associative(name, family string, how association, in func(vars *Vars) FuncN) Definition {
 	return Definition{
-		Name: name, Family: family, max: -1,
+		Name: name, Family: family, Max: -1,
 		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
 				return nil, err
 			}
-			call := &callN{op: def.Name, args: args, running: vars.Scripts().Running, fn: in(vars)}
+			call := &CallN{Op: def.Name, Args: args, Running: vars.Scripts().Running, Fn: in(vars)}
 			return call, call.combine(how, vars)
 		},
 	}
 }
 
-// opNamed defines an operator with a document of named arguments. The function gets them in the order of names,
+// OpNamed defines an operator with a document of named arguments. The function gets them in the order of names,
 // missing where absent. The codes are for an argument that is no document, an unknown name, and a required name
 // that is absent.
-func opNamed(name, family string, codes namedCodes, required int, names []string,
+func OpNamed(name, family string, codes NamedCodes, required int, names []string,
 	fn func(args []bsonx.Value) (bsonx.Value, error),
 ) Definition {
 	return Definition{
-		Name: name, Family: family, min: 1, max: 1,
+		Name: name, Family: family, Min: 1, Max: 1,
 		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.parseNamed(def, arg, vars, codes, required, names)
 			if err != nil {
 				return nil, err
 			}
-			return &callN{op: def.Name, args: args, running: vars.Scripts().Running, fn: plainN(fn)}, nil
+			return &CallN{Op: def.Name, Args: args, Running: vars.Scripts().Running, Fn: PlainN(fn)}, nil
 		},
 	}
 }
 
-// namedCodes are the error codes of an operator with named arguments. Where absent names differ in code, missing
+// NamedCodes are the error codes of an operator with named arguments. Where absent names differ in code, missing
 // has one code per required name, else one for all.
-type namedCodes struct {
-	notObject mongoerr.Code
-	unknown   unknownArgument
-	missing   []mongoerr.Code
+type NamedCodes struct {
+	NotObject mongoerr.Code
+	Unknown   UnknownArgument
+	Missing   []mongoerr.Code
 	// notObjectText and missingText are texts other than the usual ones. They have the operator's name, and then the type of the argument or
 	// the name of the missing one.
-	notObjectText, missingText string
+	NotObjectText, MissingText string
 }
 
-func (c *namedCodes) refuse(def *Definition, arg bsonx.Value) error {
-	if c.notObjectText != "" {
-		return mongoerr.New(c.notObject, c.notObjectText, def.Name, arg.Type)
+func (c *NamedCodes) refuse(def *Definition, arg bsonx.Value) error {
+	if c.NotObjectText != "" {
+		return mongoerr.New(c.NotObject, c.NotObjectText, def.Name, arg.Type)
 	}
-	return mongoerr.New(c.notObject, "%s only supports an object as its argument", def.Name)
+	return mongoerr.New(c.NotObject, "%s only supports an object as its argument", def.Name)
 }
 
 // parseNamed compiles named arguments in the order of the document, and misses the first required ones among names then.
-func (p *Parser) parseNamed(def *Definition, arg bsonx.Value, vars *Vars, codes namedCodes, required int, names []string) ([]Expr, error) {
+func (p *Parser) parseNamed(def *Definition, arg bsonx.Value, vars *Vars, codes NamedCodes, required int, names []string) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, codes.refuse(def, arg)
 	}
-	args, err := p.namedArgs(arg, vars, codes.unknown, def.Name, names...)
+	args, err := p.NamedArgs(arg, vars, codes.Unknown, def.Name, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -336,12 +344,12 @@ func (p *Parser) parseNamed(def *Definition, arg bsonx.Value, vars *Vars, codes 
 	return args, nil
 }
 
-// parseNamedLate is parseNamed for operators that MongoDB compiles once it has all arguments: the last of names first.
-func (p *Parser) parseNamedLate(def *Definition, arg bsonx.Value, vars *Vars, codes namedCodes, required int, names []string) ([]Expr, error) {
+// ParseNamedLate is parseNamed for operators that MongoDB compiles once it has all arguments: the last of names first.
+func (p *Parser) ParseNamedLate(def *Definition, arg bsonx.Value, vars *Vars, codes NamedCodes, required int, names []string) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, codes.refuse(def, arg)
 	}
-	raw, err := rawArgs(arg, codes.unknown, def.Name, names...)
+	raw, err := RawArgs(arg, codes.Unknown, def.Name, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -350,13 +358,13 @@ func (p *Parser) parseNamedLate(def *Definition, arg bsonx.Value, vars *Vars, co
 			return nil, codes.miss(def, names, i)
 		}
 	}
-	return p.argsIn(fromLast(len(raw)), raw, vars)
+	return p.ArgsIn(FromLast(len(raw)), raw, vars)
 }
 
-func (c *namedCodes) miss(def *Definition, names []string, i int) error {
-	code := c.missing[min(i, len(c.missing)-1)]
-	if c.missingText != "" {
-		return mongoerr.New(code, c.missingText, def.Name, names[i])
+func (c *NamedCodes) miss(def *Definition, names []string, i int) error {
+	code := c.Missing[min(i, len(c.Missing)-1)]
+	if c.MissingText != "" {
+		return mongoerr.New(code, c.MissingText, def.Name, names[i])
 	}
 	return mongoerr.New(code, "Missing '%s' parameter to %s", names[i], def.Name)
 }

@@ -32,8 +32,8 @@ func isTotal(e Expr) bool {
 	}
 }
 
-// total marks an operator of one or two operands whose function returns no error.
-func total(def Definition) Definition {
+// Total marks an operator of one or two operands whose function returns no error.
+func Total(def Definition) Definition {
 	parse := def.Parse
 	def.Parse = func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		e, err := parse(p, def, arg, vars)

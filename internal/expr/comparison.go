@@ -41,10 +41,11 @@ func (c *Comparison) Eval(ctx *Context) (bsonx.Value, error) {
 	if err := ctx.Read(len(a.Data)+len(b.Data), c.running); err != nil {
 		return bsonx.Missing, err
 	}
-	order := compare(c.collation, a, b)
+	order := Compare(c.collation, a, b)
 	return bsonx.Bool(c.Op.holds(order)), c.collation.Ended(a, b)
 }
 
+// Children returns the operands.
 func (c *Comparison) Children() []Expr { return []Expr{c.Left, c.Right} }
 
 func (op CompareOp) holds(c int) bool {
@@ -64,9 +65,9 @@ func (op CompareOp) holds(c int) bool {
 	}
 }
 
-// compare orders values as expressions do: like documents are sorted, except that a missing value equals undefined
+// Compare orders values as expressions do: like documents are sorted, except that a missing value equals undefined
 // instead of null.
-func compare(c *collation.Collator, a, b bsonx.Value) int {
+func Compare(c *collation.Collator, a, b bsonx.Value) int {
 	if a.Type == bsonx.TypeMissing || b.Type == bsonx.TypeMissing {
 		return missingRank(a) - missingRank(b)
 	}
@@ -85,14 +86,14 @@ func missingRank(v bsonx.Value) int {
 	}
 }
 
-func ComparisonOperators() []Definition {
+func comparisonOperators() []Definition {
 	return []Definition{
 		comparison("$eq", Eq), comparison("$ne", Ne), comparison("$gt", Gt),
 		comparison("$gte", Gte), comparison("$lt", Lt), comparison("$lte", Lte),
-		swapped(total(watched(make2("$cmp", "comparison", nil), func(call *call2, vars *Vars) {
+		Swapped(Total(Watched(Make2("$cmp", "comparison", nil), func(call *call2, vars *Vars) {
 			c := vars.Collation()
 			call.fn = func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
-				order := compare(c, a, b)
+				order := Compare(c, a, b)
 				return out.Int32(int32(sign(order))), c.Ended(a, b)
 			}
 		}))),
@@ -101,7 +102,7 @@ func ComparisonOperators() []Definition {
 
 func comparison(name string, op CompareOp) Definition {
 	return Definition{
-		Name: name, Family: "comparison", min: 2, max: 2,
+		Name: name, Family: "comparison", Min: 2, Max: 2,
 		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {

@@ -5,11 +5,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func ConditionalOperators() []Definition {
+func conditionalOperators() []Definition {
 	return []Definition{
-		{Name: "$cond", Family: "conditional", min: 3, max: 3, Parse: parseCond},
-		{Name: "$ifNull", Family: "conditional", min: 2, max: -1, Parse: parseIfNull},
-		{Name: "$switch", Family: "conditional", min: 1, max: 1, Parse: parseSwitch},
+		{Name: "$cond", Family: "conditional", Min: 3, Max: 3, Parse: parseCond},
+		{Name: "$ifNull", Family: "conditional", Min: 2, Max: -1, Parse: parseIfNull},
+		{Name: "$switch", Family: "conditional", Min: 1, Max: 1, Parse: parseSwitch},
 	}
 }
 
@@ -65,7 +65,7 @@ func parseCond(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, e
 
 func (p *Parser) parseNamedCond(arg bsonx.Value, vars *Vars) ([]Expr, error) {
 	names := []string{"if", "then", "else"}
-	args, err := p.namedArgs(arg, vars, unknownArgument{17083, unrecognizedParameter}, "$cond", names...)
+	args, err := p.NamedArgs(arg, vars, UnknownArgument{Code: 17083, Text: UnrecognizedParameter}, "$cond", names...)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (p *Parser) parseBranches(s *switchExpr, list bsonx.Value, vars *Vars) erro
 		if it.Value().Type != bsonx.TypeDocument {
 			return mongoerr.New(40062, "$switch expected each branch to be an object, found: %s", it.Value().Type)
 		}
-		raw, err := rawArgs(it.Value(), unknownArgument{40063, "%s found an unknown argument to a branch: %s"}, "$switch", "case", "then")
+		raw, err := RawArgs(it.Value(), UnknownArgument{Code: 40063, Text: "%s found an unknown argument to a branch: %s"}, "$switch", "case", "then")
 		if err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func (n *ifNull) simplified() Expr {
 }
 
 func parseIfNull(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-	args, err := p.operands(arg, vars)
+	args, err := p.Operands(arg, vars)
 	if err != nil {
 		return nil, err
 	}

@@ -33,15 +33,15 @@ type Context struct {
 	// Random returns numbers in [0, 1) for $rand; nil means the process's generator.
 	Random func() float64
 
-	arena  bsonx.Arena // of values that expressions make
+	Arena  bsonx.Arena // of values that expressions make
 	loaded *Fields     // what reader reads
 	reader *bsonx.FieldReader
 	stack  []bsonx.Value
 	work   int                       // since the operation was last looked at
 	built  int                       // bytes of the document that is being built
-	kept   int                       // bytes of what operators keep while they evaluate an operand
-	zones  map[string]*time.Location // time zones that were looked up
-	task   task                      // of a conversion
+	Kept   int                       // bytes of what operators keep while they evaluate an operand
+	Zones  map[string]*time.Location // time zones that were looked up
+	task   Task                      // of a conversion
 }
 
 // Meta is the metadata of a document that $meta can read. Absent metadata is a missing value.
@@ -77,7 +77,7 @@ func (m *Meta) SortMeta() index.SortMeta {
 
 // Rewind lets the memory of the values that were computed so far be used again: the caller has copied what it keeps, and has
 // bound none of them to a slot that is read later. Without it a value stays valid as long as it is referred to.
-func (c *Context) Rewind() { c.arena.Rewind() }
+func (c *Context) Rewind() { c.Arena.Rewind() }
 
 // Bind sets the value of a slot.
 func (c *Context) Bind(slot int, v bsonx.Value) {
@@ -107,6 +107,7 @@ type Const struct{ Value bsonx.Value }
 // Eval returns the value.
 func (c *Const) Eval(*Context) (bsonx.Value, error) { return c.Value, nil }
 
+// Children returns nothing.
 func (c *Const) Children() []Expr { return nil }
 
 // ConstValue returns the value of an expression that is constant.

@@ -66,7 +66,7 @@ func (v *Vars) Unoptimized() *Vars { return v.WithFailures(nil) }
 // fails where the value exceeds the memory that the operation may hold.
 func fold(e Expr, vars *Vars) (Expr, error) {
 	kids := e.Children()
-	if _, isCall := e.(*callN); len(kids) == 0 && !isCall || !allConst(kids) {
+	if _, isCall := e.(*CallN); len(kids) == 0 && !isCall || !AllConst(kids) {
 		return e, nil
 	}
 	v, err := e.Eval(&Context{})
@@ -81,7 +81,7 @@ func fold(e Expr, vars *Vars) (Expr, error) {
 // computed is not noted.
 func constantOr(e Expr, vars *Vars) (Expr, error) {
 	kids := e.Children()
-	if !allConst(kids) {
+	if !AllConst(kids) {
 		return e, nil
 	}
 	v, err := e.Eval(&Context{})
@@ -125,8 +125,8 @@ func (v *Vars) Hold(n int64) error {
 	return f.held.Add(v.Scripts().Running.Context(), n)
 }
 
-// allConst reports that every operand that is present is constant.
-func allConst(args []Expr) bool {
+// AllConst reports that every operand that is present is constant.
+func AllConst(args []Expr) bool {
 	for _, e := range args {
 		if _, ok := e.(*Const); e != nil && !ok {
 			return false
@@ -139,9 +139,10 @@ func allConst(args []Expr) bool {
 type association byte
 
 const (
+	// AssocNone says that the operator is not associative.
 	AssocNone  association = iota
-	assocLeft              // constants at the beginning: the order of additions changes a sum of doubles
-	assocFull              // constants beside each other
+	AssocLeft              // constants at the beginning: the order of additions changes a sum of doubles
+	AssocFull              // constants beside each other
 	Commutable             // all constants, which are moved to the end
 )
 
@@ -149,8 +150,8 @@ const (
 // changes the call. A run that fails is noted, and stays. Where nothing is noted MongoDB does not optimise: no constant is moved, since the
 // first operand that is null or wrong decides.
 // It fails where a value exceeds the memory that the operation may hold.
-func (c *callN) combine(how association, vars *Vars) error {
-	if how == AssocNone || how == Commutable && vars.Failures() == nil || allConst(c.args) {
+func (c *CallN) combine(how association, vars *Vars) error {
+	if how == AssocNone || how == Commutable && vars.Failures() == nil || AllConst(c.Args) {
 		return nil
 	}
 	var out, run []Expr
@@ -163,7 +164,7 @@ func (c *callN) combine(how association, vars *Vars) error {
 		out, run = append(out, values...), nil
 	}
 	for i, e := range c.flattened(how) {
-		if _, ok := e.(*Const); ok && (how != assocLeft || i == len(run)) {
+		if _, ok := e.(*Const); ok && (how != AssocLeft || i == len(run)) {
 			run = append(run, e)
 			continue
 		}
@@ -173,20 +174,20 @@ func (c *callN) combine(how association, vars *Vars) error {
 		out = append(out, e)
 	}
 	flush()
-	c.args = out
+	c.Args = out
 	return exceeded
 }
 
 // flattened returns the operands with those of nested calls of the same operator in their place. One operand is not taken
 // apart: what is an array as the result of the nested call would be looked into by $min, not as one of several operands.
-func (c *callN) flattened(how association) []Expr {
-	if how == assocLeft || len(c.args) == 1 {
-		return c.args
+func (c *CallN) flattened(how association) []Expr {
+	if how == AssocLeft || len(c.Args) == 1 {
+		return c.Args
 	}
 	var out []Expr
-	for _, e := range c.args {
-		if nested, ok := e.(*callN); ok && nested.op == c.op && len(nested.args) > 1 {
-			out = append(out, nested.args...)
+	for _, e := range c.Args {
+		if nested, ok := e.(*CallN); ok && nested.Op == c.Op && len(nested.Args) > 1 {
+			out = append(out, nested.Args...)
 			continue
 		}
 		out = append(out, e)
@@ -195,7 +196,7 @@ func (c *callN) flattened(how association) []Expr {
 }
 
 // value returns the constant that a run of constants has as operands of the call.
-func (c *callN) value(run []Expr, vars *Vars) ([]Expr, error) {
+func (c *CallN) value(run []Expr, vars *Vars) ([]Expr, error) {
 	if len(run) < 2 {
 		return run, nil
 	}
@@ -203,7 +204,7 @@ func (c *callN) value(run []Expr, vars *Vars) ([]Expr, error) {
 	for i, e := range run {
 		values[i] = e.(*Const).Value
 	}
-	v, err := c.fn(&bsonx.Arena{}, values)
+	v, err := c.Fn(&bsonx.Arena{}, values)
 	if err != nil {
 		vars.Failures().Add(err)
 		return run, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// formatDouble prints a double as MongoDB's conversions do: the shortest text that reads back the same.
-func formatDouble(f float64) string {
+// FormatDouble prints a double as MongoDB's conversions do: the shortest text that reads back the same.
+func FormatDouble(f float64) string {
 	switch {
 	case math.IsNaN(f):
 		return "NaN"

@@ -8,4 +8,5 @@ type Func func(ctx *Context) (bsonx.Value, error)
 // Eval calls the function.
 func (f Func) Eval(ctx *Context) (bsonx.Value, error) { return f(ctx) }
 
+// Children returns nothing: what the function reads is not known.
 func (f Func) Children() []Expr { return nil }

@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func FunctionOperators() []Definition {
-	return []Definition{{Name: "$function", Family: "miscellaneous", min: 1, max: 1, Parse: parseFunction}}
+func functionOperators() []Definition {
+	return []Definition{{Name: "$function", Family: "miscellaneous", Min: 1, Max: 1, Parse: parseFunction}}
 }
 
 // functionExpr is $function: a JavaScript function of arguments.

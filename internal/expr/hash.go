@@ -5,7 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
-func HashOperators() []Definition {
+func hashOperators() []Definition {
 	return []Definition{{Name: "$toHashedIndexKey", Family: "miscellaneous", Parse: parseHashedKey, Late: true}}
 }
 

@@ -13,8 +13,8 @@ const (
 	MaxExpressionBytes = 100 << 20
 	// maxReduceDepth bounds the nesting of what $reduce gathers: a loop of it could make any.
 	maxReduceDepth = 2 * bsonx.DefaultMaxDepth
-	// depthInterval is after how many steps of $reduce that is looked at.
-	depthInterval = 32
+	// DepthInterval is after how many steps of $reduce that is looked at.
+	DepthInterval = 32
 	// maxTextBytes is the length from which MongoDB makes no string.
 	maxTextBytes = 16 << 20
 	// maxUnchecked is how much work an expression does between two looks at whether its operation still runs.
@@ -23,20 +23,20 @@ const (
 	callWork = 32
 	// largeResult is from where on the bytes of a result count as work, and in the memory.
 	largeResult = maxUnchecked / 16
-	// stepWork is the work of one step of a loop without the bytes that it makes.
-	stepWork = 64
+	// StepWork is the work of one step of a loop without the bytes that it makes.
+	StepWork = 64
 )
 
-// checkText refuses a string of n bytes that is too long.
-func checkText(n int) error {
+// CheckText refuses a string of n bytes that is too long.
+func CheckText(n int) error {
 	if n < maxTextBytes {
 		return nil
 	}
 	return mongoerr.New(mongoerr.BSONObjectTooLarge, "RCString too large. Requires size=%d < limit=%d", n, maxTextBytes)
 }
 
-// checkBytes refuses an array or a document of n bytes that is too large.
-func checkBytes(op string, n int) error {
+// CheckBytes refuses an array or a document of n bytes that is too large.
+func CheckBytes(op string, n int) error {
 	if n <= MaxExpressionBytes {
 		return nil
 	}
@@ -44,16 +44,16 @@ func checkBytes(op string, n int) error {
 		op, n, MaxExpressionBytes)
 }
 
-// checkReduced refuses what $reduce has gathered where it is nested too deeply.
-func checkReduced(v bsonx.Value) error {
+// CheckReduced refuses what $reduce has gathered where it is nested too deeply.
+func CheckReduced(v bsonx.Value) error {
 	if !v.Deeper(maxReduceDepth) {
 		return nil
 	}
 	return mongoerr.New(mongoerr.Overflow, "$reduce accumulated value exceeded max allowable BSON depth")
 }
 
-// totalBytes adds up what values take.
-func totalBytes(values []bsonx.Value) int {
+// TotalBytes adds up what values take.
+func TotalBytes(values []bsonx.Value) int {
 	n := 0
 	for _, v := range values {
 		n += len(v.Data)
@@ -65,13 +65,13 @@ func totalBytes(values []bsonx.Value) int {
 // and now and then returns the error of an operation that has ended.
 func (c *Context) Built(n int) error {
 	if c.built += n; c.built > MaxExpressionBytes {
-		return checkBytes("A document", c.built)
+		return CheckBytes("A document", c.built)
 	}
-	if c.work += n + stepWork; c.work < maxUnchecked {
+	if c.work += n + StepWork; c.work < maxUnchecked {
 		return nil
 	}
 	c.work = 0
-	if err := memory.Of(c.Running.Context()).Value(int64(c.built + c.kept/2)); err != nil {
+	if err := memory.Of(c.Running.Context()).Value(int64(c.built + c.Kept/2)); err != nil {
 		return err
 	}
 	return c.Running.Err()
@@ -80,12 +80,12 @@ func (c *Context) Built(n int) error {
 // hold counts a value of n bytes, twice, and what is kept beside it: operands that were evaluated,
 // results that grow, and the document around the expression. It fails with ExceededMemoryLimit.
 func (c *Context) hold(n int, running *interrupt.Running) error {
-	return memory.Of(running.Context()).Value(int64(n + (c.kept+c.built)/2))
+	return memory.Of(running.Context()).Value(int64(n + (c.Kept+c.built)/2))
 }
 
-// room makes room for a value of n bytes in a result, and counts the result before a large value is
+// Room makes room for a value of n bytes in a result, and counts the result before a large value is
 // added to it. It returns the error of an operation that has ended.
-func (c *Context) room(b *bsonx.Builder, n int, running *interrupt.Running) error {
+func (c *Context) Room(b *bsonx.Builder, n int, running *interrupt.Running) error {
 	if n >= memory.LargeValue {
 		if err := c.hold(b.Len()+n, running); err != nil {
 			return err
@@ -102,9 +102,9 @@ func (c *Context) room(b *bsonx.Builder, n int, running *interrupt.Running) erro
 	return nil
 }
 
-// grow is called for each part of made bytes that was added to a result, which has size bytes then.
-func (c *Context) grow(op string, size, made int, running *interrupt.Running) error {
-	if err := checkBytes(op, size); err != nil {
+// Grow is called for each part of made bytes that was added to a result, which has size bytes then.
+func (c *Context) Grow(op string, size, made int, running *interrupt.Running) error {
+	if err := CheckBytes(op, size); err != nil {
 		return err
 	}
 	// A result is counted each time it has grown by a large value.
@@ -113,7 +113,7 @@ func (c *Context) grow(op string, size, made int, running *interrupt.Running) er
 			return err
 		}
 	}
-	return c.worked(stepWork+made, running)
+	return c.Worked(StepWork+made, running)
 }
 
 // Read counts an operator and the n bytes of its operands: an expression within a loop may read a
@@ -145,11 +145,11 @@ func (c *Context) made(v bsonx.Value, err error, running *interrupt.Running) err
 	if err != nil || len(v.Data) <= largeResult {
 		return err
 	}
-	return c.worked(len(v.Data), running)
+	return c.Worked(len(v.Data), running)
 }
 
-// worked counts work, and now and then returns the error of an operation that has ended.
-func (c *Context) worked(n int, running *interrupt.Running) error {
+// Worked counts work, and now and then returns the error of an operation that has ended.
+func (c *Context) Worked(n int, running *interrupt.Running) error {
 	if c.work += n; c.work < maxUnchecked {
 		return nil
 	}

@@ -13,14 +13,14 @@ type objectExpr struct {
 }
 
 func (o *objectExpr) Eval(ctx *Context) (bsonx.Value, error) {
-	kept := ctx.kept
+	kept := ctx.Kept
 	v, err := o.eval(ctx)
-	ctx.kept = kept
+	ctx.Kept = kept
 	return v, err
 }
 
 func (o *objectExpr) eval(ctx *Context) (bsonx.Value, error) {
-	kept := ctx.kept
+	kept := ctx.Kept
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	for i, e := range o.values {
@@ -28,15 +28,15 @@ func (o *objectExpr) eval(ctx *Context) (bsonx.Value, error) {
 		if err != nil {
 			return bsonx.Missing, err
 		}
-		ctx.kept = kept
-		if err := ctx.room(b, len(v.Data), o.running); err != nil {
+		ctx.Kept = kept
+		if err := ctx.Room(b, len(v.Data), o.running); err != nil {
 			return bsonx.Missing, err
 		}
 		b.Value(o.names[i], v)
-		if err := checkBytes("an object", b.Len()); err != nil {
+		if err := CheckBytes("an object", b.Len()); err != nil {
 			return bsonx.Missing, err
 		}
-		ctx.kept = kept + b.Len()
+		ctx.Kept = kept + b.Len()
 	}
 	b.End()
 	return bsonx.Document(b.Bytes()), ctx.Read(b.Len(), o.running)
@@ -51,14 +51,14 @@ type arrayExpr struct {
 }
 
 func (a *arrayExpr) Eval(ctx *Context) (bsonx.Value, error) {
-	kept := ctx.kept
+	kept := ctx.Kept
 	v, err := a.eval(ctx)
-	ctx.kept = kept
+	ctx.Kept = kept
 	return v, err
 }
 
 func (a *arrayExpr) eval(ctx *Context) (bsonx.Value, error) {
-	kept := ctx.kept
+	kept := ctx.Kept
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
 	for _, e := range a.elems {
@@ -66,15 +66,15 @@ func (a *arrayExpr) eval(ctx *Context) (bsonx.Value, error) {
 		if err != nil {
 			return bsonx.Missing, err
 		}
-		ctx.kept = kept
-		if err := ctx.room(b, len(v.Data), a.running); err != nil {
+		ctx.Kept = kept
+		if err := ctx.Room(b, len(v.Data), a.running); err != nil {
 			return bsonx.Missing, err
 		}
 		b.Elem(v)
-		if err := checkBytes("an array", b.Len()); err != nil {
+		if err := CheckBytes("an array", b.Len()); err != nil {
 			return bsonx.Missing, err
 		}
-		ctx.kept = kept + b.Len()
+		ctx.Kept = kept + b.Len()
 	}
 	b.End()
 	return bsonx.Array(b.Bytes()), ctx.Read(b.Len(), a.running)

@@ -5,16 +5,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func MiscOperators() []Definition {
+func miscOperators() []Definition {
 	return []Definition{
 		{Name: "$rand", Family: "miscellaneous", Parse: parseRand},
-		{Name: "$meta", Family: "miscellaneous", min: 1, max: 1, Parse: parseMeta},
+		{Name: "$meta", Family: "miscellaneous", Min: 1, Max: 1, Parse: parseMeta},
 	}
 }
 
 type randExpr struct{}
 
-func (randExpr) Eval(ctx *Context) (bsonx.Value, error) { return ctx.arena.Double(ctx.random()), nil }
+func (randExpr) Eval(ctx *Context) (bsonx.Value, error) { return ctx.Arena.Double(ctx.random()), nil }
 
 func (randExpr) Children() []Expr { return nil }
 

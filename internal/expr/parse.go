@@ -35,6 +35,7 @@ func ParseOperator(name string, arg bsonx.Value, vars *Vars) (Expr, error) {
 	return p.operator(name, arg, vars)
 }
 
+// Operand compiles an expression within another one.
 func (p *Parser) Operand(v bsonx.Value, vars *Vars) (Expr, error) {
 	if err := p.meter.Did(operandWork, vars.Scripts().Running); err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func (p *Parser) Operand(v bsonx.Value, vars *Vars) (Expr, error) {
 	case bsonx.TypeDocument:
 		return p.object(v.Doc(), vars)
 	case bsonx.TypeArray:
-		args, err := p.operands(v, vars)
+		args, err := p.Operands(v, vars)
 		if err != nil {
 			return nil, err
 		}
@@ -63,8 +64,8 @@ func (p *Parser) Operand(v bsonx.Value, vars *Vars) (Expr, error) {
 	return &Const{v.Clone()}, nil
 }
 
-// operands compiles the arguments of an operator: the elements of an array, or one value.
-func (p *Parser) operands(v bsonx.Value, vars *Vars) ([]Expr, error) {
+// Operands compiles the arguments of an operator: the elements of an array, or one value.
+func (p *Parser) Operands(v bsonx.Value, vars *Vars) ([]Expr, error) {
 	if v.Type != bsonx.TypeArray {
 		e, err := p.Operand(v, vars)
 		if err != nil {
@@ -142,7 +143,7 @@ func (p *Parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 
 // arguments compiles the operands of def and checks how many there are.
 func (p *Parser) arguments(def *Definition, arg bsonx.Value, vars *Vars) ([]Expr, error) {
-	args, err := p.operands(arg, vars)
+	args, err := p.Operands(arg, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -150,32 +151,32 @@ func (p *Parser) arguments(def *Definition, arg bsonx.Value, vars *Vars) ([]Expr
 }
 
 func (d *Definition) checkArity(n int) error {
-	name := cmp.Or(d.called, d.Name)
+	name := cmp.Or(d.Called, d.Name)
 	switch {
-	case d.max == d.min && n != d.min:
-		return mongoerr.New(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, d.min, n)
-	case n < d.min || d.max >= 0 && n > d.max:
+	case d.Max == d.Min && n != d.Min:
+		return mongoerr.New(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, d.Min, n)
+	case n < d.Min || d.Max >= 0 && n > d.Max:
 		return mongoerr.New(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.",
-			name, d.min, d.max, n)
+			name, d.Min, d.Max, n)
 	}
 	return nil
 }
 
-// namedArgs reads an operator's document of named arguments, and compiles them in the order of the document: which of several mistakes is
+// NamedArgs reads an operator's document of named arguments, and compiles them in the order of the document: which of several mistakes is
 // reported depends on it. Each name of the document must be in names; the results stand in the order of names, nil where the argument is
 // absent.
-func (p *Parser) namedArgs(arg bsonx.Value, vars *Vars, unknown unknownArgument, op string, names ...string) ([]Expr, error) {
-	raw, order, unknownErr := orderedArgs(arg, unknown, op, names)
-	out, err := p.argsIn(order, raw, vars)
+func (p *Parser) NamedArgs(arg bsonx.Value, vars *Vars, unknown UnknownArgument, op string, names ...string) ([]Expr, error) {
+	raw, order, unknownErr := OrderedArgs(arg, unknown, op, names)
+	out, err := p.ArgsIn(order, raw, vars)
 	if err != nil {
 		return nil, err
 	}
 	return out, unknownErr
 }
 
-// argsIn compiles arguments in an order; those that are missing are nil. The first has the first scope, and so on; the last scope is that of
+// ArgsIn compiles arguments in an order; those that are missing are nil. The first has the first scope, and so on; the last scope is that of
 // all that are left. What fails of them is noted in their own order, in which MongoDB optimises them.
-func (p *Parser) argsIn(order []int, raw []bsonx.Value, scopes ...*Vars) ([]Expr, error) {
+func (p *Parser) ArgsIn(order []int, raw []bsonx.Value, scopes ...*Vars) ([]Expr, error) {
 	out := make([]Expr, len(raw))
 	failures := make([]Failures, len(raw))
 	noted := scopes[0].Failures()
@@ -198,8 +199,8 @@ func (p *Parser) argsIn(order []int, raw []bsonx.Value, scopes ...*Vars) ([]Expr
 	return out, nil
 }
 
-// fromLast is the order of n arguments, the last first: MongoDB's where it compiles them as arguments of one call.
-func fromLast(n int) []int {
+// FromLast is the order of n arguments, the last first: MongoDB's where it compiles them as arguments of one call.
+func FromLast(n int) []int {
 	order := make([]int, n)
 	for i := range order {
 		order[i] = n - 1 - i
@@ -207,32 +208,32 @@ func fromLast(n int) []int {
 	return order
 }
 
-// unknownArgument is the error for an argument that an operator does not have. The text has the operator's name and the argument's.
-type unknownArgument struct {
-	code mongoerr.Code
-	text string
+// UnknownArgument is the error for an argument that an operator does not have. The text has the operator's name and the argument's.
+type UnknownArgument struct {
+	Code mongoerr.Code
+	Text string
 }
 
 // The forms of that text.
 const (
-	foundUnknown          = "%s found an unknown argument: %s"
-	unrecognizedParameter = "Unrecognized parameter to %s: %s"
-	unrecognizedArgument  = "Unrecognized argument to %s: %s"
+	FoundUnknown          = "%s found an unknown argument: %s"
+	UnrecognizedParameter = "Unrecognized parameter to %s: %s"
+	UnrecognizedArgument  = "Unrecognized argument to %s: %s"
 )
 
-// rawArgs is namedArgs without compiling the values.
-func rawArgs(arg bsonx.Value, unknown unknownArgument, op string, names ...string) ([]bsonx.Value, error) {
-	raw, _, err := orderedArgs(arg, unknown, op, names)
+// RawArgs is namedArgs without compiling the values.
+func RawArgs(arg bsonx.Value, unknown UnknownArgument, op string, names ...string) ([]bsonx.Value, error) {
+	raw, _, err := OrderedArgs(arg, unknown, op, names)
 	return raw, err
 }
 
-// orderedArgs returns the arguments in the order of names, and in which order the document has them, up to one whose name is unknown.
-func orderedArgs(arg bsonx.Value, unknown unknownArgument, op string, names []string) (raw []bsonx.Value, order []int, err error) {
+// OrderedArgs returns the arguments in the order of names, and in which order the document has them, up to one whose name is unknown.
+func OrderedArgs(arg bsonx.Value, unknown UnknownArgument, op string, names []string) (raw []bsonx.Value, order []int, err error) {
 	raw = make([]bsonx.Value, len(names))
 	for it := arg.Doc().Iter(); it.Next(); {
 		i := slices.Index(names, string(it.Key()))
 		if i < 0 {
-			return raw, order, mongoerr.New(unknown.code, unknown.text, op, string(it.Key()))
+			return raw, order, mongoerr.New(unknown.Code, unknown.Text, op, string(it.Key()))
 		}
 		raw[i], order = it.Value(), append(order, i)
 	}

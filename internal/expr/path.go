@@ -61,7 +61,7 @@ func (p *Path) Eval(ctx *Context) (bsonx.Value, error) {
 	case p.slot == rootSlot:
 		v = ctx.Root
 	case p.slot == nowSlot:
-		v = ctx.arena.Date(ctx.Now.UnixMilli())
+		v = ctx.Arena.Date(ctx.Now.UnixMilli())
 	default:
 		v = ctx.slot(p.slot)
 	}
@@ -74,6 +74,7 @@ func (p *Path) Eval(ctx *Context) (bsonx.Value, error) {
 	return v, ctx.Read(len(v.Data), p.running)
 }
 
+// Children returns nothing.
 func (p *Path) Children() []Expr { return nil }
 
 // walk returns the value at a path, and counts the documents and arrays on the way. It counts the
@@ -136,7 +137,7 @@ func (p *Parser) parsePath(text string, vars *Vars) (Expr, error) {
 	var parts []string
 	if dotted {
 		if rest == "" {
-			_, err := vars.reference(name, nil, "")
+			_, err := vars.Reference(name, nil, "")
 			return nil, cmp.Or(err, errTrailingDot)
 		}
 		var err error
@@ -144,7 +145,7 @@ func (p *Parser) parsePath(text string, vars *Vars) (Expr, error) {
 			return nil, err
 		}
 	}
-	return vars.reference(name, parts, rest)
+	return vars.Reference(name, parts, rest)
 }
 
 func (p *Parser) currentPath(path string, vars *Vars) (Expr, error) {
@@ -152,7 +153,7 @@ func (p *Parser) currentPath(path string, vars *Vars) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return vars.reference("CURRENT", parts, path)
+	return vars.Reference("CURRENT", parts, path)
 }
 
 var errTrailingDot error = mongoerr.New(40353, "FieldPath must not end with a '.'.")

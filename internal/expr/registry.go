@@ -41,10 +41,10 @@ type OperatorInfo struct {
 type Definition struct {
 	Name     string
 	Family   string
-	min, max int // operands; max is -1 where there is no limit
+	Min, Max int // operands; max is -1 where there is no limit
 	Parse    func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error)
 	note     string
-	called   string // its name in MongoDB's messages, where that is another
+	Called   string // its name in MongoDB's messages, where that is another
 	Late     bool   // MongoDB does not evaluate it before the first document, even if its operands are constant
 }
 
@@ -102,7 +102,15 @@ func (t *Table) List() []OperatorInfo {
 	return out
 }
 
-func LiteralOperators() []Definition {
+// Operators returns the definitions of the language itself.
+func Operators() []Definition {
+	return slices.Concat(
+		booleanOperators(), comparisonOperators(), conditionalOperators(), functionOperators(), hashOperators(),
+		literalOperators(), miscOperators(), scopeOperators(), typeOperators(),
+	)
+}
+
+func literalOperators() []Definition {
 	return []Definition{
 		{Name: "$literal", Family: "literal", Parse: parseLiteral},
 		{Name: "$const", Family: "literal", Parse: parseLiteral, note: "internal alias of $literal"},

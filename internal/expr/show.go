@@ -2,8 +2,13 @@ package expr
 
 import (
 	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
@@ -47,7 +52,7 @@ func appendShown(dst []byte, v bsonx.Value) []byte {
 	case bsonx.TypeDouble:
 		return append(dst, numeric.FormatDouble(v.Double())...)
 	case bsonx.TypeDate:
-		text, err := coerceText(v)
+		text, err := CoerceText(v)
 		if err != nil {
 			text = "illegal date"
 		}
@@ -70,7 +75,7 @@ func appendShownRare(dst []byte, v bsonx.Value) []byte {
 	case bsonx.TypeObjectID:
 		return hex.AppendEncode(dst, v.Data)
 	case bsonx.TypeBinary:
-		return append(dst, showBinary(v)...)
+		return append(dst, ShowBinary(v)...)
 	case bsonx.TypeCode:
 		return append(appendText(append(dst, `Code("`...), v.StrBytes()), `")`...)
 	case bsonx.TypeSymbol:
@@ -95,3 +100,35 @@ func ShowNumber(v bsonx.Value) string {
 
 // ShowElement prints a field of a command, as MongoDB shows an argument that it refuses: $firstN: [ "$a" ].
 func ShowElement(name string, v bsonx.Value) string { return name + ": " + bsonx.FormatShell(v) }
+
+// ShowBinary prints binary data for an error message, which is cut at mongoerr.MaxMessage.
+func ShowBinary(v bsonx.Value) string {
+	subtype, data := v.Binary()
+	data = data[:min(len(data), mongoerr.MaxMessage/2+1)]
+	return fmt.Sprintf(`BinData(%d, "%X")`, subtype, data)
+}
+
+// CoerceText converts a value to text as the old string operators do: null is empty, numbers and dates are printed.
+func CoerceText(v bsonx.Value) (string, error) {
+	switch v.Type {
+	case bsonx.TypeMissing, bsonx.TypeNull, bsonx.TypeUndefined:
+		return "", nil
+	case bsonx.TypeString, bsonx.TypeSymbol, bsonx.TypeCode:
+		return v.Str(), nil
+	case bsonx.TypeDouble:
+		return strings.Replace(FormatDouble(v.Double()), "Infinity", "inf", 1), nil
+	case bsonx.TypeInt32:
+		return strconv.Itoa(int(v.Int32())), nil
+	case bsonx.TypeInt64:
+		return strconv.FormatInt(v.Int64(), 10), nil
+	case bsonx.TypeDecimal128:
+		return formatDecimal(v), nil
+	case bsonx.TypeDate:
+		return formatISODate(v.Int64())
+	case bsonx.TypeTimestamp:
+		t, i := v.Timestamp()
+		return time.Unix(int64(t), 0).UTC().Format("Jan _2 15:04:05") + ":" + strconv.Itoa(int(i)), nil
+	default:
+		return "", mongoerr.New(16007, "can't convert from BSON type %s to String", v.Type)
+	}
+}

@@ -214,8 +214,8 @@ func (v *Vars) nextSlot() int {
 	return v.next
 }
 
-// reference compiles the use of a variable followed by a path.
-func (v *Vars) reference(name string, parts []string, dotted string) (Expr, error) {
+// Reference compiles the use of a variable followed by a path.
+func (v *Vars) Reference(name string, parts []string, dotted string) (Expr, error) {
 	for s := v; s != nil; s = s.parent {
 		if s.name != name {
 			continue

@@ -5,17 +5,20 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/expr/arithmetic"
+	"github.com/sheafdb/sheaf/internal/expr/array"
+	"github.com/sheafdb/sheaf/internal/expr/convert"
+	"github.com/sheafdb/sheaf/internal/expr/date"
+	"github.com/sheafdb/sheaf/internal/expr/object"
+	"github.com/sheafdb/sheaf/internal/expr/set"
+	"github.com/sheafdb/sheaf/internal/expr/str"
 )
 
 // Table returns the table of all operators of MongoDB 8.0.
 var Table = sync.OnceValue(func() *expr.Table {
 	return expr.NewTable(
-		expr.ComparisonOperators(), expr.ArrayOperators(), expr.SetOperators(), accumulator.AccumulatorOperators(),
-		expr.BooleanOperators(), expr.ConditionalOperators(), expr.LiteralOperators(),
-		expr.ScopeOperators(), expr.ObjectOperators(), expr.TypeOperators(), expr.ArithmeticOperators(),
-		expr.TrigOperators(), expr.ConversionOperators(), expr.DateOperators(), expr.StringOperators(), expr.TrimOperators(), expr.MiscOperators(),
-		expr.SortArrayOperators(), accumulator.FirstNOperators(), expr.ZipOperators(), expr.RegexOperators(), expr.HashOperators(), accumulator.PercentileOperators(),
-		expr.FunctionOperators(),
+		expr.Operators(), arithmetic.Operators(), array.Operators(), convert.Operators(), date.Operators(),
+		object.Operators(), set.Operators(), str.Operators(), accumulator.Operators(),
 	)
 })
 

@@ -1,0 +1,28 @@
+package arithmetic
+
+import (
+	"math"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/numeric"
+)
+
+func atan2(args []bsonx.Value) (bsonx.Value, error) {
+	for i, v := range args {
+		if expr.Nullish(v) {
+			return bsonx.Null, nil
+		}
+		if !v.Type.IsNumber() {
+			return bsonx.Missing, mongoerr.New(mongoerr.Code(51044+i), "$atan2 only supports numeric types, not %s", v.Type)
+		}
+	}
+	y, x := args[0], args[1]
+	if numeric.Widest(y.Type, x.Type) == bsonx.TypeDecimal128 {
+		return numeric.Atan2(y, x), nil
+	}
+	a, _ := y.AsFloat64()
+	b, _ := x.AsFloat64()
+	return bsonx.Double(math.Atan2(a, b)), nil
+}

@@ -1,0 +1,18 @@
+package arithmetic
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/numeric"
+)
+
+func divide(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
+	switch {
+	case a.Type.IsNumber() && b.Type.IsNumber():
+		return numeric.DivideIn(out, a, b)
+	case expr.Nullish(a) || expr.Nullish(b):
+		return bsonx.Null, nil
+	}
+	return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$divide only supports numeric types, not %s and %s", a.Type, b.Type)
+}

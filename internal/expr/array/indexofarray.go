@@ -1,0 +1,73 @@
+package array
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// indexOfArrayOperator defines $indexOfArray. An array that is constant is looked at when it is compiled. What is sought is evaluated
+// after the bounds, as within MongoDB: where both fail it is their error.
+func indexOfArrayOperator() expr.Definition {
+	def := expr.CollateN("$indexOfArray", "array", 2, 4, indexOfArray)
+	parse := def.Parse
+	def.Parse = func(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
+		e, err := parse(p, def, arg, vars)
+		if err != nil {
+			return e, err
+		}
+		if call, isCall := e.(*expr.CallN); isCall {
+			sought := call.Args[1]
+			call.Args = append(slices.Delete(call.Args, 1, 2), sought)
+		}
+		if expr.AllConst(e.Children()) {
+			return e, nil
+		}
+		c, ok := e.Children()[0].(*expr.Const)
+		switch {
+		case ok && expr.Nullish(c.Value):
+			return &expr.Const{Value: bsonx.Null}, nil
+		case ok && c.Value.Type != bsonx.TypeArray:
+			vars.Failures().Add(mongoerr.New(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s", c.Value.Type))
+		}
+		return e, nil
+	}
+	return def
+}
+
+// indexOfArray searches an array, the first operand, between bounds that may follow it for the last operand.
+func indexOfArray(c *collation.Collator) expr.WatchingN {
+	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+		if expr.Nullish(args[0]) {
+			return bsonx.Null, nil
+		}
+		if args[0].Type != bsonx.TypeArray {
+			return bsonx.Missing, mongoerr.New(40090, "$indexOfArray requires an array as a first argument, found: %s", args[0].Type)
+		}
+		from, to, err := expr.SearchBounds("$indexOfArray", args[1:len(args)-1], math.MaxInt32)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		sought := args[len(args)-1]
+		var meter interrupt.Meter
+		i := 0
+		for it := args[0].Doc().Iter(); it.Next() && i < to; i++ {
+			if err := meter.Did(interrupt.Step+min(len(sought.Data), len(it.Value().Data)), running); err != nil {
+				return bsonx.Missing, err
+			}
+			equal := i >= from && expr.Compare(c, it.Value(), sought) == 0
+			if err := c.Ended(it.Value(), sought); err != nil {
+				return bsonx.Missing, err
+			}
+			if equal {
+				return bsonx.Int32(int32(i)), nil
+			}
+		}
+		return bsonx.Int32(-1), nil
+	}
+}

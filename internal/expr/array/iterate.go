@@ -1,0 +1,55 @@
+package array
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// iterate is what $map, $filter and $reduce have in common: an input and a body that sees its elements.
+type iterate struct {
+	input, body expr.Expr
+	slot        int
+	running     *interrupt.Running
+}
+
+func (m *iterate) Children() []expr.Expr { return []expr.Expr{m.input, m.body} }
+
+// array evaluates the input. done is true where it is null.
+func (m *iterate) array(ctx *expr.Context, name string, code mongoerr.Code) (array bsonx.Doc, done bool, err error) {
+	v, err := m.input.Eval(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if expr.Nullish(v) {
+		return nil, true, nil
+	}
+	if v.Type != bsonx.TypeArray {
+		if name == "$reduce" {
+			return nil, false, mongoerr.New(code, "$reduce requires that 'input' be an array, found: %s", expr.Show(v))
+		}
+		return nil, false, mongoerr.New(code, "input to %s must be an array not %s", name, v.Type)
+	}
+	return v.Doc(), false, nil
+}
+
+// iteration compiles an input, a body that sees its elements, and perhaps a limit.
+func iteration(p *expr.Parser, input, body, limit, as bsonx.Value, vars *expr.Vars) (iterate, expr.Expr, error) {
+	name := "this"
+	if !as.IsMissing() {
+		name = "" // MongoDB's reading of what is no string
+		if as.Type == bsonx.TypeString {
+			name = as.Str()
+		}
+		if err := expr.CheckVariableName(name); err != nil {
+			return iterate{}, nil, err
+		}
+	}
+	inner, slot := vars.WithSlot(name)
+	args, err := p.ArgsIn(expr.FromLast(3), []bsonx.Value{input, body, limit}, vars, inner, vars)
+	if err != nil {
+		return iterate{}, nil, err
+	}
+	return iterate{args[0], args[1], slot, vars.Scripts().Running}, args[2], nil
+}

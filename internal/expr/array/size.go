@@ -1,0 +1,13 @@
+package array
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func size(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
+	if v.Type != bsonx.TypeArray {
+		return bsonx.Missing, mongoerr.New(17124, "The argument to $size must be an array, but was of type: %s", v.Type)
+	}
+	return out.Int32(int32(v.Doc().Len())), nil
+}

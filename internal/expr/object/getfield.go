@@ -1,0 +1,93 @@
+package object
+
+import (
+	"strings"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// getField reads a field by its exact name, in which dots and dollars mean nothing.
+type getField struct {
+	field, input expr.Expr
+	running      *interrupt.Running
+}
+
+func (g *getField) Eval(ctx *expr.Context) (bsonx.Value, error) {
+	name, err := g.field.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if name.Type != bsonx.TypeString {
+		return bsonx.Missing, mongoerr.New(3041704, "$getField requires 'field' to evaluate to type String, but got %s", name.Type)
+	}
+	input, err := g.input.Eval(ctx)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if expr.Nullish(input) {
+		if input.IsMissing() {
+			return bsonx.Missing, nil
+		}
+		return bsonx.Null, nil
+	}
+	if input.Type != bsonx.TypeDocument {
+		return bsonx.Missing, nil
+	}
+	if err := ctx.Read(len(input.Data), g.running); err != nil {
+		return bsonx.Missing, err
+	}
+	return input.Doc().Lookup(name.Str()), nil
+}
+
+func (g *getField) Children() []expr.Expr { return []expr.Expr{g.field, g.input} }
+
+func parseGetField(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
+	vars = vars.Unoptimized()
+	if arg.Type != bsonx.TypeDocument || strings.HasPrefix(string(arg.Doc().First().Key), "$") {
+		field, err := p.Operand(arg, vars)
+		if err != nil {
+			return nil, err
+		}
+		input, err := vars.Reference("CURRENT", nil, "")
+		return &getField{field, input, vars.Scripts().Running}, err
+	}
+	args, err := p.NamedArgs(arg, vars, expr.UnknownArgument{Code: 3041701, Text: expr.FoundUnknown}, def.Name, "field", "input")
+	switch {
+	case err != nil:
+		return nil, err
+	case args[0] == nil:
+		return nil, mongoerr.New(3041702, "$getField requires 'field' to be specified")
+	case args[1] == nil:
+		return nil, mongoerr.New(3041703, "$getField requires 'input' to be specified")
+	}
+	return &getField{args[0], args[1], vars.Scripts().Running}, nil
+}
+
+// constantName reads the name of the field that $setField or $unsetField sets: a string, or one in $literal. It is read as it
+// stands, since no other expression is constant before a pipeline is optimised.
+func constantName(op string, v bsonx.Value) (string, error) {
+	if v.Type == bsonx.TypeString && strings.HasPrefix(v.Str(), "$") {
+		path := strings.TrimPrefix(v.Str(), "$")
+		if !strings.HasPrefix(path, "$") {
+			path = "$CURRENT." + path
+		}
+		return "", mongoerr.New(4161108, "'%s' is a field path reference which is not allowed in this context. Did you mean {$literal: '%s'}?", path, path)
+	}
+	switch {
+	case v.Type == bsonx.TypeDocument && !v.Doc().IsEmpty():
+		literal := v.Doc().First()
+		if name := string(literal.Key); v.Doc().Len() != 1 || name != "$literal" && name != "$const" {
+			return "", mongoerr.New(4161106, "%s requires 'field' to evaluate to a constant, but got a non-constant argument", op)
+		}
+		v = literal.Value
+	case v.Type == bsonx.TypeArray:
+		return "", mongoerr.New(4161106, "%s requires 'field' to evaluate to a constant, but got a non-constant argument", op)
+	}
+	if v.Type != bsonx.TypeString {
+		return "", mongoerr.New(4161107, "%s requires 'field' to evaluate to type String, but got %s", op, v.Type)
+	}
+	return v.Str(), nil
+}

@@ -1,0 +1,103 @@
+package set
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func parseEquals(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
+	args, err := p.Operands(arg, vars)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) < 2 {
+		return nil, mongoerr.New(17045, "$setEquals needs at least two arguments had: %d", len(args))
+	}
+	for i, e := range args {
+		if c, ok := e.(*expr.Const); ok && c.Value.Type != bsonx.TypeArray {
+			vars.Failures().Add(mongoerr.New(5887502, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", i+1, c.Value.Type))
+		}
+	}
+	moved := 0
+	if f := vars.Failures(); f != nil && !f.Copied { // else MongoDB does not optimise, or forgets the set that it made of the constant
+		moved = constantFirst(args)
+	}
+	return &expr.CallN{
+		Op: def.Name, Args: args, Running: vars.Scripts().Running, Fn: expr.PlainN(sets{vars.Collation(), vars.Scripts().Running}.equals(moved)), Lazy: &expr.Laziness{From: 1, Refutes: true},
+	}, nil
+}
+
+// constantFirst moves the first operand that is constant, unless all are, before the others, and returns which it was.
+func constantFirst(args []expr.Expr) int {
+	at := slices.IndexFunc(args, func(e expr.Expr) bool { _, ok := e.(*expr.Const); return ok })
+	if at <= 0 {
+		return 0
+	}
+	first := args[at]
+	copy(args[1:], args[:at])
+	args[0] = first
+	return at
+}
+
+// equals compares the other operands with the first, of which it is told which one it was.
+func (s sets) equals(moved int) func(args []bsonx.Value) (bsonx.Value, error) {
+	return func(args []bsonx.Value) (bsonx.Value, error) { return s.allEqual(args, moved) }
+}
+
+func (s sets) allEqual(args []bsonx.Value, moved int) (bsonx.Value, error) {
+	var first []bsonx.Value
+	for i, v := range args {
+		if v.Type != bsonx.TypeArray {
+			return bsonx.Missing, mongoerr.New(17044, "All operands of $setEquals must be arrays. %d-th argument is of type: %s", placeBefore(i, moved)+1, v.Type)
+		}
+		set, err := s.sorted(v)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		if i == 0 {
+			first = set
+		}
+		same, err := s.same(first, set)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		if !same {
+			return bsonx.False, nil
+		}
+	}
+	return bsonx.True, nil
+}
+
+// same reports whether two sets have the same elements.
+func (s sets) same(a, b []bsonx.Value) (bool, error) {
+	if len(a) != len(b) {
+		return false, nil
+	}
+	var meter interrupt.Meter
+	by := s.collation.Comparer(s.running)
+	for i, v := range a {
+		if err := meter.Did(interrupt.Step, s.running); err != nil {
+			return false, err
+		}
+		if by.Compare(v, b[i]) != 0 {
+			return false, by.Ended()
+		}
+	}
+	return true, by.Ended()
+}
+
+// placeBefore returns the place that the i-th operand had before one was moved to the beginning.
+func placeBefore(i, moved int) int {
+	switch {
+	case i == 0:
+		return moved
+	case i <= moved:
+		return i - 1
+	default:
+		return i
+	}
+}

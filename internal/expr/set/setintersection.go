@@ -1,0 +1,50 @@
+package set
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
+	var common []bsonx.Value
+	for i, v := range args {
+		if expr.Nullish(v) {
+			return bsonx.Null, nil
+		}
+		if v.Type != bsonx.TypeArray {
+			return bsonx.Missing, mongoerr.New(17047, "All operands of $setIntersection must be arrays. One argument is of type: %s", v.Type)
+		}
+		set, err := s.sorted(v)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		if i == 0 {
+			common = set
+			continue
+		}
+		if len(common) > len(set) { // which of two equal values is kept shows: that of the smaller set, as within MongoDB
+			common, set = set, common
+		}
+		if common, err = s.both(common, set); err != nil {
+			return bsonx.Missing, err
+		}
+	}
+	return expr.ListOf(common, s.running)
+}
+
+// both returns the elements of a, which it changes, that b has too.
+func (s sets) both(a, b []bsonx.Value) ([]bsonx.Value, error) {
+	var meter interrupt.Meter
+	out, by := a[:0], s.collation.Comparer(s.running)
+	for _, v := range a {
+		if err := meter.Did(searchWork, s.running); err != nil {
+			return nil, err
+		}
+		if contains(b, v, by) {
+			out = append(out, v)
+		}
+	}
+	return out, by.Ended()
+}

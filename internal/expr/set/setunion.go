@@ -1,0 +1,32 @@
+package set
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func (s sets) union(args []bsonx.Value) (bsonx.Value, error) {
+	var all []bsonx.Value
+	var err error
+	for _, v := range args {
+		if expr.Nullish(v) {
+			return bsonx.Null, nil
+		}
+		if v.Type != bsonx.TypeArray {
+			return bsonx.Missing, mongoerr.New(17043, "All operands of $setUnion must be arrays. One argument is of type: %s", v.Type)
+		}
+		if all, err = expr.AppendElements(slices.Grow(all, v.Doc().Len()), v.Doc(), s.running); err != nil {
+			return bsonx.Missing, err
+		}
+	}
+	if err := expr.CheckBytes("$setUnion", expr.TotalBytes(args)); err != nil {
+		return bsonx.Missing, err
+	}
+	if all, err = s.distinct(all); err != nil {
+		return bsonx.Missing, err
+	}
+	return expr.ListOf(all, s.running)
+}

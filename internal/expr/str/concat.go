@@ -1,0 +1,28 @@
+package str
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func concat(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+	n := 0
+	for _, v := range args {
+		if expr.Nullish(v) {
+			return bsonx.Null, nil
+		}
+		if v.Type != bsonx.TypeString {
+			return bsonx.Missing, mongoerr.New(16702, "$concat only supports strings, not %s", v.Type)
+		}
+		n += len(v.StrBytes())
+	}
+	if err := expr.CheckText(n); err != nil {
+		return bsonx.Missing, err
+	}
+	joined, text := out.Text(n)
+	for _, v := range args {
+		text = text[copy(text, v.StrBytes()):]
+	}
+	return joined, nil
+}

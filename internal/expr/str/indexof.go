@@ -1,0 +1,74 @@
+package str
+
+import (
+	"bytes"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// stringRoom is what an element that is a string takes in an array beside its bytes and its index:
+// type, end of the index, length, end of the string.
+const stringRoom = 7
+
+func indexOfBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+	return indexOf(out, "$indexOfBytes", 40091, args, func(text []byte) int { return len(text) }, indexWithin)
+}
+
+func indexOfCP(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+	return indexOf(out, "$indexOfCP", 40093, args, countCodePoints, indexOfCodePoints)
+}
+
+// indexWithin searches bytes between two places: what is found ends before the second.
+func indexWithin(text, sought []byte, from, to int) int {
+	if i := bytes.Index(text[from:to], sought); i >= 0 {
+		return from + i
+	}
+	return -1
+}
+
+// indexOfCodePoints searches between two code points: what is found begins before the second, as within MongoDB, and may end behind it.
+// So the empty string is found in front of a code point, and in the empty string, but not at an end.
+func indexOfCodePoints(text, sought []byte, from, to int) int {
+	if len(text) == 0 && len(sought) == 0 {
+		return 0
+	}
+	start, ok := skipCodePoints(text, from)
+	if !ok {
+		return -1
+	}
+	i := bytes.Index(text[start:], sought)
+	if i < 0 {
+		return -1
+	}
+	if at := from + countCodePoints(text[start:start+i]); at < to {
+		return at
+	}
+	return -1
+}
+
+// indexOf searches a string in units (bytes or code points): length counts them, and search looks between two of them.
+func indexOf(out *bsonx.Arena, name string, code mongoerr.Code, args []bsonx.Value,
+	length func([]byte) int, search func(text, sought []byte, from, to int) int,
+) (bsonx.Value, error) {
+	if expr.Nullish(args[0]) {
+		return bsonx.Null, nil
+	}
+	if args[0].Type != bsonx.TypeString {
+		return bsonx.Missing, mongoerr.New(code, "%s requires a string as the first argument, found: %s", name, args[0].Type)
+	}
+	if args[1].Type != bsonx.TypeString {
+		return bsonx.Missing, mongoerr.New(code+1, "%s requires a string as the second argument, found: %s", name, args[1].Type)
+	}
+	text, sought := args[0].StrBytes(), args[1].StrBytes()
+	units := length(text)
+	from, to, err := expr.SearchBounds(name, args[2:], units)
+	if err != nil {
+		return bsonx.Missing, err
+	}
+	if from > units || to < from {
+		return out.Int32(-1), nil
+	}
+	return out.Int32(int32(search(text, sought, from, to))), nil
+}

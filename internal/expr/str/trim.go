@@ -1,0 +1,119 @@
+package str
+
+import (
+	"sync"
+	"unicode/utf8"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+// whitespace is what the trim operators remove without chars.
+var whitespace = sync.OnceValue(func() *charSet {
+	set, _ := newCharSet(
+		"\x00 \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a", &interrupt.Watch{})
+	return set
+})
+
+func trim(name string, left, right bool) expr.Definition {
+	codes := expr.NamedCodes{
+		NotObject: 50696, Unknown: expr.UnknownArgument{Code: 50694, Text: expr.FoundUnknown}, Missing: []mongoerr.Code{50695},
+		NotObjectText: "%s only supports an object as an argument, found %s", MissingText: "%s requires an '%s' field",
+	}
+	def := expr.OpNamed(name, "string", codes, 1, []string{"input", "chars"}, nil)
+	def = expr.Watched(def, func(call *expr.CallN, vars *expr.Vars) {
+		running := vars.Scripts().Running
+		given := call.Args[1] != nil
+		call.Fn = expr.PlainN(func(args []bsonx.Value) (bsonx.Value, error) {
+			text, set, err := trimArguments(name, args, given, running)
+			if set == nil || err != nil {
+				return bsonx.Null, err
+			}
+			return set.trim(text, left, right, running)
+		})
+	})
+	return expr.Lazily(def, 1, bsonx.Missing, bsonx.String(""))
+}
+
+// trimArguments reads the text and what is removed from it, which is nil if the result is null.
+func trimArguments(name string, args []bsonx.Value, given bool, running *interrupt.Running) (text []byte, set *charSet, err error) {
+	input, chars := args[0], args[1]
+	if expr.Nullish(input) {
+		return nil, nil, nil
+	}
+	if input.Type != bsonx.TypeString {
+		return nil, nil, mongoerr.New(50699, "%s requires its input to be a string, got %s (of type %s) instead.", name, expr.Show(input), input.Type)
+	}
+	if !given {
+		return input.StrBytes(), whitespace(), nil
+	}
+	if expr.Nullish(chars) {
+		return nil, nil, nil
+	}
+	if chars.Type != bsonx.TypeString {
+		return nil, nil, mongoerr.New(50700, "%s requires 'chars' to be a string, got %s (of type %s) instead.", name, expr.Show(chars), chars.Type)
+	}
+	set, err = newCharSet(chars.Str(), &interrupt.Watch{Running: running})
+	return input.StrBytes(), set, err
+}
+
+// charSet is a set of characters. It has 64 of them in each word, so that a long list of
+// characters is searched no slower than a short one.
+type charSet struct {
+	low  [4]uint64
+	high map[rune]uint64 // from the character 256 on, by the number of the word; nil if there are none
+}
+
+// charWork is the work of adding a character to a set, or of searching it there.
+const charWork = interrupt.Step / 4
+
+// newCharSet returns the set of the characters of a text. It fails where the operation ends.
+func newCharSet(chars string, watch *interrupt.Watch) (*charSet, error) {
+	s := &charSet{}
+	for _, r := range chars {
+		if watch.Stopped(charWork) {
+			return nil, watch.Ended()
+		}
+		word, bit := r>>6, uint64(1)<<(r&63)
+		if int(word) < len(s.low) {
+			s.low[word] |= bit
+			continue
+		}
+		if s.high == nil {
+			s.high = map[rune]uint64{}
+		}
+		s.high[word] |= bit
+	}
+	return s, nil
+}
+
+// has reports whether a character is in the set.
+func (s *charSet) has(r rune) bool {
+	word := r >> 6
+	if int(word) < len(s.low) {
+		return s.low[word]&(1<<(r&63)) != 0
+	}
+	return s.high[word]&(1<<(r&63)) != 0
+}
+
+// trim removes the characters of the set from the ends of a text.
+func (s *charSet) trim(text []byte, left, right bool, running *interrupt.Running) (bsonx.Value, error) {
+	watch := &interrupt.Watch{Running: running}
+	for left && len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if !s.has(r) || watch.Stopped(charWork) {
+			break
+		}
+		text = text[size:]
+	}
+	for right && len(text) > 0 {
+		r, size := utf8.DecodeLastRune(text)
+		if !s.has(r) || watch.Stopped(charWork) {
+			break
+		}
+		text = text[:len(text)-size]
+	}
+	return bsonx.String(string(text)), watch.Ended()
+}
