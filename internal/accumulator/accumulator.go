@@ -9,6 +9,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func accumulatorDefinition() Definition {
+	return Definition{Name: "$accumulator", Parse: parseScripted}
+}
+
 // scripted is a compiled $accumulator. It has engines for as many goroutines as use it at once.
 type scripted struct {
 	// init gets the initial arguments and returns the state; accumulate gets the state and the arguments of one document

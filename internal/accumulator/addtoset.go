@@ -5,6 +5,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 )
 
+func addToSetDefinition() Definition {
+	return Definition{
+		Name: "$addToSet", New: func(c *collation.Collator) Accumulator { return &setAccumulator{collation: c} },
+	}
+}
+
 // setAccumulator is $addToSet. It keeps its values in the order in which they came.
 type setAccumulator struct {
 	pushAccumulator

@@ -2,7 +2,15 @@ package accumulator
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 )
+
+func avgDefinition() Definition {
+	return Definition{
+		Name: "$avg", New: func(*collation.Collator) Accumulator { return &avgAccumulator{} },
+		FixedSize: true, Unordered: true, Expression: true,
+	}
+}
 
 // avgAccumulator is $avg.
 type avgAccumulator struct {

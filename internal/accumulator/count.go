@@ -6,6 +6,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func countDefinition() Definition {
+	return Definition{Name: "$count", Parse: parseCount}
+}
+
 // parseCount compiles {$count: {}}, which is {$sum: 1}.
 func parseCount(name string, arg bsonx.Value, _ *expr.Vars) (*Accumulation, error) {
 	if arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty() {

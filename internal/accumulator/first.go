@@ -2,7 +2,21 @@ package accumulator
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 )
+
+func firstDefinition() Definition {
+	return Definition{
+		Name: "$first", New: func(*collation.Collator) Accumulator { return &endAccumulator{first: true} },
+		Once: true,
+	}
+}
+
+func lastDefinition() Definition {
+	return Definition{
+		Name: "$last", New: func(*collation.Collator) Accumulator { return &endAccumulator{} },
+	}
+}
 
 // keep copies v into the memory of what was kept before.
 func keep(old *bsonx.Value, v bsonx.Value) {

@@ -7,6 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
+func firstNDefinition() Definition {
+	return Definition{Name: "$firstN", Parse: parseN}
+}
+
+func lastNDefinition() Definition {
+	return Definition{Name: "$lastN", Parse: parseN}
+}
+
 // endsN is what $firstN and $lastN keep. A missing value counts as null.
 type endsN struct {
 	name   string

@@ -2,11 +2,18 @@ package accumulator
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expr/object"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
+
+func mergeObjectsDefinition() Definition {
+	return Definition{
+		Name: "$mergeObjects", New: func(*collation.Collator) Accumulator { return &mergeAccumulator{} },
+	}
+}
 
 // mergeAccumulator is $mergeObjects.
 type mergeAccumulator struct {

@@ -6,6 +6,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
+func minDefinition() Definition {
+	return Definition{
+		Name: "$min", New: func(c *collation.Collator) Accumulator { return &extreme{sign: -1, collation: c} },
+		Unordered: true, Expression: true, Association: expr.Commutable,
+	}
+}
+
+func maxDefinition() Definition {
+	return Definition{
+		Name: "$max", New: func(c *collation.Collator) Accumulator { return &extreme{sign: 1, collation: c} },
+		Unordered: true, Expression: true, Association: expr.Commutable,
+	}
+}
+
 // extreme is $min and $max, which ignore null.
 type extreme struct {
 	sign      int

@@ -9,6 +9,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
+func minNDefinition() Definition {
+	return Definition{Name: "$minN", Parse: parseN}
+}
+
+func maxNDefinition() Definition {
+	return Definition{Name: "$maxN", Parse: parseN}
+}
+
 // $firstN, $lastN, $minN and $maxN as accumulators; the operators of these names are in firstn.go.
 
 // extremesN is $minN and $maxN, which ignore null. It keeps a heap with the worst value on top. Values that are equal

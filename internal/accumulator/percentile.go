@@ -11,6 +11,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func percentileDefinition() Definition {
+	return Definition{Name: "$percentile", Parse: parsePercentiles}
+}
+
+func medianDefinition() Definition {
+	return Definition{Name: "$median", Parse: parsePercentiles}
+}
+
 // $percentile and $median as accumulators.
 
 // percentiles are the parsed arguments.

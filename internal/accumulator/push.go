@@ -2,9 +2,16 @@ package accumulator
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
+
+func pushDefinition() Definition {
+	return Definition{
+		Name: "$push", New: func(*collation.Collator) Accumulator { return &pushAccumulator{} },
+	}
+}
 
 // valueBytes is about what a kept value takes beside its payload.
 const valueBytes = 32

@@ -4,7 +4,22 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 )
+
+func stdDevPopDefinition() Definition {
+	return Definition{
+		Name: "$stdDevPop", New: func(*collation.Collator) Accumulator { return &deviation{} },
+		FixedSize: true, Expression: true,
+	}
+}
+
+func stdDevSampDefinition() Definition {
+	return Definition{
+		Name: "$stdDevSamp", New: func(*collation.Collator) Accumulator { return &deviation{sample: true} },
+		FixedSize: true, Expression: true,
+	}
+}
 
 // deviation is $stdDevPop and $stdDevSamp by Welford's method. What is not finite is counted and makes the result NaN.
 type deviation struct {

@@ -2,7 +2,16 @@ package accumulator
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
 )
+
+func sumDefinition() Definition {
+	return Definition{
+		Name: "$sum", New: func(*collation.Collator) Accumulator { return &sumAccumulator{} },
+		FixedSize: true, Unordered: true, Expression: true, Association: expr.Commutable,
+	}
+}
 
 // sumAccumulator is $sum and $count.
 type sumAccumulator struct{ removableSum }

@@ -15,6 +15,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func topDefinition() Definition {
+	return Definition{Name: "$top", Parse: parseTop}
+}
+
+func topNDefinition() Definition {
+	return Definition{Name: "$topN", Parse: parseTop}
+}
+
+func bottomDefinition() Definition {
+	return Definition{Name: "$bottom", Parse: parseTop}
+}
+
+func bottomNDefinition() Definition {
+	return Definition{Name: "$bottomN", Parse: parseTop}
+}
+
 // $top, $topN, $bottom and $bottomN.
 
 func parseTop(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {

@@ -46,7 +46,7 @@ func sections() []section {
 		{title: "Projection", entries: fromExpr(projection.Operators())},
 		{title: "Update operators", entries: updates()},
 		{title: "Aggregation stages", entries: fromExpr(pipeline.Stages())},
-		{title: "Accumulators of $group", entries: fromExpr(accumulator.Accumulators())},
+		{title: "Accumulators of $group", entries: fromExpr(accumulator.List())},
 		{title: "Window functions", entries: fromExpr(window.Functions())},
 		{title: "Aggregation expressions", entries: fromExpr(expressions.Table().List())},
 		{title: "Types of index", entries: indexTypes(), text: indexText},

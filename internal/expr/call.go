@@ -272,12 +272,12 @@ func MakeN(name, family string, minArgs, maxArgs int, fn FuncN) Definition {
 }
 
 // OpAssociative defines an operator of any number of operands, runs of which may be combined.
-func OpAssociative(name, family string, how association, fn FuncN) Definition {
+func OpAssociative(name, family string, how Association, fn FuncN) Definition {
 	return associative(name, family, how, func(*Vars) FuncN { return fn })
 }
 
 // associative is opAssociative for a function that depends on the scope.
-func associative(name, family string, how association, in func(vars *Vars) FuncN) Definition {
+func associative(name, family string, how Association, in func(vars *Vars) FuncN) Definition {
 	return Definition{
 		Name: name, Family: family, Max: -1,
 		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {

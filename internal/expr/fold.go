@@ -135,12 +135,12 @@ func AllConst(args []Expr) bool {
 	return true
 }
 
-// association says which operands of an operator may be combined before the others are known.
-type association byte
+// Association says which operands of an operator may be combined before the others are known.
+type Association byte
 
 const (
 	// AssocNone says that the operator is not associative.
-	AssocNone  association = iota
+	AssocNone  Association = iota
 	AssocLeft              // constants at the beginning: the order of additions changes a sum of doubles
 	AssocFull              // constants beside each other
 	Commutable             // all constants, which are moved to the end
@@ -150,7 +150,7 @@ const (
 // changes the call. A run that fails is noted, and stays. Where nothing is noted MongoDB does not optimise: no constant is moved, since the
 // first operand that is null or wrong decides.
 // It fails where a value exceeds the memory that the operation may hold.
-func (c *CallN) combine(how association, vars *Vars) error {
+func (c *CallN) combine(how Association, vars *Vars) error {
 	if how == AssocNone || how == Commutable && vars.Failures() == nil || AllConst(c.Args) {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (c *CallN) combine(how association, vars *Vars) error {
 
 // flattened returns the operands with those of nested calls of the same operator in their place. One operand is not taken
 // apart: what is an array as the result of the nested call would be looked into by $min, not as one of several operands.
-func (c *CallN) flattened(how association) []Expr {
+func (c *CallN) flattened(how Association) []Expr {
 	if how == AssocLeft || len(c.Args) == 1 {
 		return c.Args
 	}

@@ -65,12 +65,12 @@ func CollateN(name, family string, minArgs, maxArgs int, collated func(c *collat
 
 // WatchAssociative is opAssociative for a function that looks at its operation. There is no
 // operation while the expression is compiled and constant operands are combined.
-func WatchAssociative(name, family string, how association, fn WatchingN) Definition {
+func WatchAssociative(name, family string, how Association, fn WatchingN) Definition {
 	return CollateAssociative(name, family, how, func(*collation.Collator) WatchingN { return fn })
 }
 
 // CollateAssociative is watchAssociative for a function that compares by the collation of the scope.
-func CollateAssociative(name, family string, how association, collated func(c *collation.Collator) WatchingN) Definition {
+func CollateAssociative(name, family string, how Association, collated func(c *collation.Collator) WatchingN) Definition {
 	def := associative(name, family, how, func(vars *Vars) FuncN {
 		fn := collated(vars.Collation())
 		return PlainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, nil) })

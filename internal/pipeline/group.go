@@ -112,7 +112,7 @@ func (o *outputs) addField(name string, v bsonx.Value, opts Options) error {
 		return mongoerr.New(40238, "The field '%s' must specify one accumulator: %s: %s", name, name, bsonx.FormatShell(v))
 	}
 	op := v.Doc().First()
-	acc, err := accumulator.ParseAccumulator(string(op.Key), op.Value, opts.Vars)
+	acc, err := accumulator.Parse(string(op.Key), op.Value, opts.Vars)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ type OperatorCounts struct {
 
 func (c *OperatorCounts) init() {
 	c.expressions = namesOf(expressions.Table().List())
-	c.groups = namesOf(accumulator.Accumulators())
+	c.groups = namesOf(accumulator.List())
 	c.windows = namesOf(window.Functions())
 	c.stages = namesOf(pipeline.Stages())
 	c.match = nameCounts{}

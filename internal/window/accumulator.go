@@ -60,9 +60,9 @@ func accumulation(name string, arg bsonx.Value, vars *expr.Vars) (*accumulator.A
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$count only accepts an empty object as input")
 	}
 	if arg.Type != bsonx.TypeArray {
-		return accumulator.ParseAccumulator(name, arg, vars)
+		return accumulator.Parse(name, arg, vars)
 	}
-	acc, err := accumulator.ParseAccumulator(name, bsonx.Null, vars)
+	acc, err := accumulator.Parse(name, bsonx.Null, vars)
 	if err != nil {
 		return nil, err
 	}
