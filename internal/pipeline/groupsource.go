@@ -1,0 +1,335 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sheafdb/sheaf/internal/accumulator"
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/spill"
+)
+
+func (g *group) open(src Source, env *Env) Source {
+	s := g.source(env, &groupMemory{limit: int64(env.memoryLimit())})
+	s.src = src
+	return s
+}
+
+// source returns a source without an input.
+func (g *group) source(env *Env, memory *groupMemory) *groupSource {
+	s := &groupSource{
+		group: g, env: env, memory: memory, held: env.hold(), spill: env.newSpill(), index: map[string]*groupEntry{},
+		out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: g.opts.Now}, used: env.memoryUse(),
+	}
+	s.ctx.Running = &s.running
+	return s
+}
+
+// groupMemory is what the groups take, those of all goroutines together.
+type groupMemory struct {
+	limit int64
+	used  atomic.Int64
+}
+
+// groupEntry is one group.
+type groupEntry struct {
+	key    string
+	id     bsonx.Value
+	values []accumulator.Accumulator
+}
+
+type groupSource struct {
+	input
+	group   *group
+	env     *Env
+	memory  *groupMemory
+	held    memory.Holding
+	parts   []*groupSource // of other goroutines
+	ctx     expr.Context
+	loaded  bool
+	entries []*groupEntry
+	index   map[string]*groupEntry
+	bytes   int64 // the part of memory that the entries take
+	next    int
+	key     []byte
+	out     *bsonx.Builder
+	spill   *spill.Runs
+	used    *memoryUse // nil unless the run is explained
+	merged  *spill.Merge
+	more    bool // merged has an entry that was not used yet
+	running interrupt.Running
+	meter   interrupt.Meter
+}
+
+// Close implements Source.
+func (s *groupSource) Close() {
+	s.closeSpills()
+	s.input.Close()
+}
+
+// Save implements Source.
+func (s *groupSource) Save() {
+	idleBuilder(s.out)
+	s.ctx.Rest()
+	s.input.Save()
+}
+
+// Kept implements memory.Keeper.
+func (s *groupSource) Kept() int64 {
+	kept := s.input.Kept() + s.held.Beyond(s.bytes)
+	for _, part := range s.parts {
+		kept += part.held.Beyond(part.bytes)
+	}
+	return kept
+}
+
+// Next implements Source.
+func (s *groupSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	s.running.Set(ctx)
+	if !s.loaded {
+		s.loaded = true
+		if err := s.load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if s.merged != nil {
+		return s.nextMerged(ctx)
+	}
+	if s.next == len(s.entries) {
+		return nil, nil
+	}
+	e := s.entries[s.next]
+	s.entries[s.next] = nil
+	s.next++
+	return s.group.document(s.out, e.id, e.values, &s.running)
+}
+
+func (s *groupSource) load(ctx context.Context) error {
+	done := false
+	if rows, ok := s.src.(*sharedRows); ok {
+		var err error
+		if done, err = s.gatherShared(ctx, rows); err != nil {
+			return err
+		}
+	}
+	if !done {
+		if err := s.gather(ctx, s.src); err != nil {
+			return err
+		}
+	}
+	runs := []*spill.Runs{s.spill}
+	for _, part := range s.parts {
+		runs = append(runs, part.spill)
+	}
+	if !slices.ContainsFunc(runs, (*spill.Runs).Used) {
+		s.used.note(s.entries)
+		return nil
+	}
+	err := s.writeRun()
+	if err != nil {
+		return err
+	}
+	if s.merged, err = spill.MergeAll(runs); err != nil {
+		return err
+	}
+	s.more = s.merged.Next()
+	return s.merged.Err()
+}
+
+// gather reads documents to the end and adds each to its group.
+func (s *groupSource) gather(ctx context.Context, src Source) error {
+	s.running.Set(ctx)
+	r := s.group.read.start(&s.ctx)
+	if !s.group.readsMeta {
+		return Drain(ctx, src, func(doc bsonx.Doc) error { return s.add(r, doc) })
+	}
+	return Drain(ctx, src, func(doc bsonx.Doc) error {
+		s.ctx.Meta = metaOf(src)
+		return s.add(r, doc)
+	})
+}
+
+func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
+	r.read(doc)
+	n := s.group.idParts()
+	s.key = s.key[:0]
+	for i := range n {
+		v, err := s.idPart(r, i)
+		if err != nil {
+			return err
+		}
+		if v.Type == bsonx.TypeUndefined && n > 1 {
+			v = bsonx.Missing // they compare equal; the first of a group gives its _id
+		}
+		if v, err = s.group.opts.Collation.Fold(v, nil); err != nil {
+			return err
+		}
+		s.key = appendGroupKey(s.key, v)
+	}
+	e, ok := s.index[string(s.key)]
+	entered := 0
+	if !ok {
+		var err error
+		if e, entered, err = s.entry(r); err != nil {
+			return err
+		}
+		s.ctx.Root = bsonx.Document(doc)
+	}
+	grown, err := s.group.add(e.values, r, n)
+	if err != nil {
+		return err
+	}
+	if grown += entered; grown == 0 {
+		return nil
+	}
+	s.bytes += int64(grown)
+	if s.memory.used.Add(int64(grown)) > s.memory.limit {
+		return s.writeRun()
+	}
+	if ok, err := fits(&s.held, int(s.bytes), s.spill != nil); ok || err != nil {
+		return err
+	}
+	return s.writeRun()
+}
+
+// entry makes the group of the document that is being read, and tells how much memory it takes.
+func (s *groupSource) entry(r *reading) (*groupEntry, int, error) {
+	id, err := s.id(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	e := &groupEntry{key: string(s.key), id: id}
+	var bytes int
+	if e.values, bytes, err = s.group.start(&s.ctx, id); err != nil {
+		return nil, 0, err
+	}
+	s.index[e.key] = e
+	s.entries = append(s.entries, e)
+	return e, bytes + len(s.key) + len(id.Data) + groupEntryBytes, nil
+}
+
+// groupEntryBytes is about what a group takes beside its key and accumulators.
+const groupEntryBytes = 128
+
+// id returns the _id of the document that is being read, which owns its bytes.
+func (s *groupSource) id(r *reading) (bsonx.Value, error) {
+	if s.group.parts == nil {
+		v, err := s.idPart(r, 0)
+		return v.Clone(), err
+	}
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for i, name := range s.group.parts {
+		v, err := s.idPart(r, i)
+		if err != nil {
+			return bsonx.Missing, err
+		}
+		b.Value(name, v)
+	}
+	b.End()
+	return bsonx.Document(b.Bytes()), nil
+}
+
+// idPart returns one of the values that identify the group of the document that is being read. A value that stands alone, also as the
+// only field of an object, is null where it is missing; of several fields, the missing ones are left out of the _id.
+func (s *groupSource) idPart(r *reading, i int) (bsonx.Value, error) {
+	v, err := r.value(i)
+	if v.IsMissing() && s.group.idParts() == 1 {
+		v = bsonx.Null
+	}
+	return v, err
+}
+
+// writeRun writes all groups to the disk, in the order of their keys, and forgets them. An entry's payload is a document
+// of the _id and the states of the accumulators.
+func (s *groupSource) writeRun() error {
+	if s.spill == nil {
+		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
+			"Exceeded memory limit for $group, but didn't allow external sort. Pass allowDiskUse:true to opt in. Memory limit: %d bytes", s.memory.limit)
+	}
+	s.used.note(s.entries)
+	byKey := func(a, b *groupEntry) int { return strings.Compare(a.key, b.key) }
+	if err := interrupt.SortUnstable(s.entries, interrupt.Step, byKey, &s.meter, &s.running); err != nil {
+		return err
+	}
+	for _, e := range s.entries {
+		s.out.Reset(s.out.Bytes()[:0])
+		s.out.StartDoc()
+		s.out.Value("_id", e.id)
+		for i, acc := range e.values {
+			if err := lookAt(i, &s.running); err != nil {
+				return err
+			}
+			if err := accumulator.Finish(acc, false); err != nil {
+				return err
+			}
+			if err := s.group.append(s.out, i, acc, accumulator.Accumulator.State, &s.running); err != nil {
+				return err
+			}
+		}
+		s.out.End()
+		s.key = append(s.key[:0], e.key...)
+		s.spill.Add(s.key, s.out.Bytes())
+		if err := s.meter.Did(interrupt.Document+len(s.key)+s.out.Len(), &s.running); err != nil {
+			return err
+		}
+	}
+	idleBuilder(s.out)
+	clear(s.index)
+	clear(s.entries)
+	s.memory.used.Add(-s.bytes)
+	s.entries, s.bytes = s.entries[:0], 0
+	s.held.Release()
+	return s.spill.EndRun()
+}
+
+// nextMerged joins the parts of the next group.
+func (s *groupSource) nextMerged(ctx context.Context) (bsonx.Doc, error) {
+	if !s.more {
+		return nil, s.merged.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	s.key = append(s.key[:0], s.merged.Key()...)
+	id := bsonx.Doc(s.merged.Payload()).First().Value.Clone()
+	accs, _, err := s.group.start(&s.ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for s.more && string(s.merged.Key()) == string(s.key) {
+		it := bsonx.Doc(s.merged.Payload()).Iter()
+		it.Next()
+		for i := 0; it.Next(); i++ {
+			if err := lookAt(i, &s.running); err != nil {
+				return nil, err
+			}
+			if err := accs[i].Merge(it.Value()); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.holdMerged(accs); err != nil {
+			return nil, err
+		}
+		s.more = s.merged.Next()
+	}
+	if s.merged.Err() != nil {
+		return nil, s.merged.Err()
+	}
+	return s.group.document(s.out, id, accs, &s.running)
+}
+
+// holdMerged counts a group that is joined of its parts. It cannot be written to the disk again.
+func (s *groupSource) holdMerged(accs []accumulator.Accumulator) error {
+	n := 0
+	for _, a := range accs {
+		n += a.Bytes()
+	}
+	return s.held.Hold(int64(n))
+}
