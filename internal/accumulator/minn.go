@@ -17,7 +17,7 @@ func maxNDefinition() Definition {
 	return Definition{Name: "$maxN", Parse: parseN}
 }
 
-// $firstN, $lastN, $minN and $maxN as accumulators; the operators of these names are in firstn.go.
+// $firstN, $lastN, $minN and $maxN as accumulators; the expressions of these names are in pick.go.
 
 // extremesN is $minN and $maxN, which ignore null. It keeps a heap with the worst value on top. Values that are equal
 // and differ in type show the heap's order in the result, so it moves values as the C++ library's heap does, which the

@@ -138,8 +138,8 @@ func AllConst(args []Expr) bool {
 // Association says which operands of an operator may be combined before the others are known.
 type Association byte
 
+// The kinds of association.
 const (
-	// AssocNone says that the operator is not associative.
 	AssocNone  Association = iota
 	AssocLeft              // constants at the beginning: the order of additions changes a sum of doubles
 	AssocFull              // constants beside each other

@@ -14,6 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
+	"github.com/sheafdb/sheaf/internal/pipeline/granularity"
 )
 
 // bucketAuto is $bucketAuto: it sorts its input by a value and cuts it into buckets of about the same count. Documents of
@@ -21,7 +22,7 @@ import (
 type bucketAuto struct {
 	groupBy expr.Expr
 	buckets int
-	rounder rounder // nil without a granularity
+	rounder granularity.Rounder // nil without a granularity
 	outputs
 	byValue, byOrder bucketPart // the accumulators that take documents in the order of groupBy, and as they come
 	opts             Options
@@ -135,7 +136,7 @@ func (b *bucketAuto) set(name string, v bsonx.Value) (err error) {
 		if v.Type != bsonx.TypeString {
 			return mongoerr.New(40261, "The $bucketAuto 'granularity' field must be a string, but found type: %s", v.Type)
 		}
-		b.rounder, err = newRounder(v.Str())
+		b.rounder, err = granularity.New(v.Str())
 	default:
 		return mongoerr.New(40245, "Unrecognized option to $bucketAuto: %s", name)
 	}
@@ -229,7 +230,7 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 			return err
 		}
 		if s.stage.rounder != nil {
-			if err := checkRoundable(v); err != nil {
+			if err := granularity.CheckRoundable(v); err != nil {
 				return err
 			}
 		}
@@ -318,7 +319,7 @@ func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 	boundary := f.max
 	if rounder != nil {
 		var err error
-		if boundary, err = rounder.up(f.max); err != nil {
+		if boundary, err = rounder.Up(f.max); err != nil {
 			return err
 		}
 	}
@@ -341,14 +342,14 @@ func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 	if s.doc == nil {
 		// The last boundary is rounded from the greatest value.
 		var err error
-		f.max, err = rounder.up(f.max)
+		f.max, err = rounder.Up(f.max)
 		return err
 	}
 	f.max = boundary
 	if numeric.IsZero(boundary) {
 		// Zero is not rounded: the bucket ends where the next one begins.
 		var err error
-		f.max, err = rounder.down(s.value)
+		f.max, err = rounder.Down(s.value)
 		return err
 	}
 	return nil
@@ -374,7 +375,7 @@ func (s *bucketAutoSource) newFiller(ctx context.Context) (*bucketFiller, error)
 		f.min = s.value.Clone()
 		if s.stage.rounder != nil {
 			var err error
-			if f.min, err = s.stage.rounder.down(f.min); err != nil {
+			if f.min, err = s.stage.rounder.Down(f.min); err != nil {
 				return nil, err
 			}
 		}

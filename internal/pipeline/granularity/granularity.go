@@ -1,4 +1,4 @@
-package pipeline
+package granularity
 
 import (
 	"math"
@@ -8,14 +8,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// rounder rounds boundaries of $bucketAuto to the numbers of a granularity: up to a greater one, down to a smaller one.
+// Rounder rounds boundaries of $bucketAuto to the numbers of a granularity: up to a greater one, down to a smaller one.
 // Zero stays zero.
-type rounder interface {
-	up(v bsonx.Value) (bsonx.Value, error)
-	down(v bsonx.Value) (bsonx.Value, error)
+type Rounder interface {
+	// Up returns the least number of the series that is greater than v.
+	Up(v bsonx.Value) (bsonx.Value, error)
+	// Down returns the greatest number of the series that is less than v.
+	Down(v bsonx.Value) (bsonx.Value, error)
 }
 
-func newRounder(name string) (rounder, error) {
+// New returns the rounder of a granularity, such as "R5" or "POWERSOF2".
+func New(name string) (Rounder, error) {
 	if name == "POWERSOF2" {
 		return powersOfTwo{}, nil
 	}
@@ -26,8 +29,8 @@ func newRounder(name string) (rounder, error) {
 	return preferred(series), nil
 }
 
-// checkRoundable refuses values that have no granularity.
-func checkRoundable(v bsonx.Value) error {
+// CheckRoundable refuses values that have no granularity.
+func CheckRoundable(v bsonx.Value) error {
 	if !v.Type.IsNumber() {
 		return mongoerr.New(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value with type: %s", v.Type)
 	}
@@ -50,14 +53,16 @@ func staysAsIs(v bsonx.Value) bool {
 // powersOfTwo rounds to whole powers of two.
 type powersOfTwo struct{}
 
-func (powersOfTwo) up(v bsonx.Value) (bsonx.Value, error) {
+// Up implements Rounder.
+func (powersOfTwo) Up(v bsonx.Value) (bsonx.Value, error) {
 	if staysAsIs(v) {
 		return v, nil
 	}
 	return power(v, math.Floor(log2(v))+1)
 }
 
-func (powersOfTwo) down(v bsonx.Value) (bsonx.Value, error) {
+// Down implements Rounder.
+func (powersOfTwo) Down(v bsonx.Value) (bsonx.Value, error) {
 	if staysAsIs(v) {
 		return v, nil
 	}
@@ -138,7 +143,7 @@ func (s *scaled) shrink() (err error) {
 	return err
 }
 
-func (p preferred) up(v bsonx.Value) (bsonx.Value, error) {
+func (p preferred) Up(v bsonx.Value) (bsonx.Value, error) {
 	s, err := p.scale(v)
 	if err != nil || staysAsIs(v) {
 		return v, err
@@ -172,7 +177,7 @@ func (p preferred) up(v bsonx.Value) (bsonx.Value, error) {
 	return v, err
 }
 
-func (p preferred) down(v bsonx.Value) (bsonx.Value, error) {
+func (p preferred) Down(v bsonx.Value) (bsonx.Value, error) {
 	s, err := p.scale(v)
 	if err != nil || staysAsIs(v) {
 		return v, err

@@ -1,4 +1,4 @@
-package pipeline
+package granularity
 
 // preferredNumbers are the series of preferred numbers: Renard's (ISO 3), 1-2-5, and those of IEC 60063.
 func preferredNumbers() map[string][]float64 {
