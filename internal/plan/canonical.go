@@ -191,11 +191,3 @@ func (cq *canonical) isRootedOr() bool {
 	_, ok := cq.root.(*filter.Or)
 	return ok && !cq.hint.Provided && cq.natural == 0
 }
-
-// results returns how many rows end a trial.
-func (cq *canonical) results() int {
-	if cq.q.Limit > 0 && cq.q.Limit < trialResults {
-		return int(cq.q.Limit)
-	}
-	return trialResults
-}

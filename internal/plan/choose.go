@@ -115,7 +115,7 @@ func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution
 		t := p.start(cq, s, r, nil)
 		c.candidates = append(c.candidates, &t)
 	}
-	if err := race(ctx, c.candidates, cq.results()); err != nil {
+	if err := race(ctx, c.candidates, results(cq)); err != nil {
 		c.closeLosers()
 		c.winner().root.Close()
 		return nil, err
@@ -139,7 +139,7 @@ func (p *Planner) fromCache(ctx context.Context, cq *canonical, key []byte, solu
 			continue
 		}
 		t := p.start(cq, s, r, nil)
-		if t.run(ctx, works*replanFactor, cq.results()) {
+		if t.run(ctx, works*replanFactor, results(cq)) {
 			return &t, nil
 		}
 		t.root.Close()

@@ -72,7 +72,11 @@ func (e *explainer) executionStages(w *stageWriter, t *candidate) {
 	case ExplainUpdate, ExplainFindAndUpdate:
 		b.Int64("nMatched", int64(e.returned))
 		b.Int64("nWouldModify", int64(e.returned))
-		b.Int64("nWouldUpsert", int64(btoi(e.upserts() && e.failure == nil)))
+		upserts := int64(0)
+		if e.upserts() && e.failure == nil {
+			upserts = 1
+		}
+		b.Int64("nWouldUpsert", upserts)
 	default:
 		b.Int64("nWouldDelete", int64(e.returned))
 	}

@@ -150,9 +150,6 @@ func (n *indexScan) wholeKey(key bsonx.Doc, r *interrupt.Running) ([]byte, error
 	return out, nil
 }
 
-// documents are the values of which a wildcard index holds only what is in them.
-var documents = bounds.Intervals{{Low: bsonx.Document(bsonx.Empty), High: bsonx.Array(bsonx.Empty)}}
-
 // boundPaths bounds the path of a scan of a wildcard index.
 func (n *indexScan) boundPaths() {
 	w := n.index.Wild
@@ -160,7 +157,7 @@ func (n *indexScan) boundPaths() {
 	switch {
 	case w.Generic:
 		n.bounds[w.At] = bounds.Intervals{bounds.Point(bsonx.MinKey), {Low: bsonx.String(""), High: bsonx.Document(bsonx.Empty), LowIncl: true}}
-	case len(n.bounds[w.At+1].Intersect(documents)) > 0:
+	case len(n.bounds[w.At+1].Intersect(bounds.Documents)) > 0:
 		n.bounds[w.At+1] = bounds.All
 		below := bounds.Interval{Low: bsonx.String(path + "."), High: bsonx.String(path + "/"), LowIncl: true}
 		n.bounds[w.At] = bounds.Intervals{bounds.Point(bsonx.String(path)), below}

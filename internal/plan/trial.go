@@ -96,3 +96,11 @@ func (t *candidate) resume() exec.Node {
 	}
 	return t.root
 }
+
+// results returns how many rows end a trial.
+func results(cq *canonical) int {
+	if cq.q.Limit > 0 && cq.q.Limit < trialResults {
+		return int(cq.q.Limit)
+	}
+	return trialResults
+}

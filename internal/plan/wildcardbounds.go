@@ -52,7 +52,7 @@ func isWildcardValue(v bsonx.Value) bool {
 // wildcardBounds are the bounds of a predicate on the value of a wildcard field. Where a document could match they are
 // everything: scan.boundPaths then adds what is below the path.
 func (p *predicate) wildcardBounds(b *predicateBounds, x *indexinfo.Index) *predicateBounds {
-	if !b.ok || len(b.Intervals.Intersect(documents)) == 0 {
+	if !b.ok || len(b.Intervals.Intersect(bounds.Documents)) == 0 {
 		return b
 	}
 	all := &predicateBounds{ok: true, made: true}

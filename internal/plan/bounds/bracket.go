@@ -46,3 +46,6 @@ func bracketOf(class int) Intervals {
 	}
 	return Intervals{classBrackets[class]}
 }
+
+// Documents are the values of which a wildcard index holds only what is in them.
+var Documents = Intervals{{Low: bsonx.Document(bsonx.Empty), High: bsonx.Array(bsonx.Empty)}}
