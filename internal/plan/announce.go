@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/plan/cache"
+	"github.com/sheafdb/sheaf/internal/plan/node"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -57,13 +58,13 @@ func (e *Execution) Hashes(ctx context.Context) (shape, key string) {
 	if e.cq == nil {
 		return "", ""
 	}
-	short, err := e.cq.shapeWithin(ctx)
+	short, err := e.cq.ShapeWithin(ctx)
 	if err != nil {
 		return "", ""
 	}
 	full := e.key
 	if full == nil {
-		full = appendKey(slices.Clip(short), []*solution{e.plan})
+		full = node.AppendKey(slices.Clip(short), []*node.Solution{e.plan})
 	}
 	return cache.Hash(short), cache.Hash(full)
 }

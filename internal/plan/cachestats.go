@@ -3,15 +3,17 @@ package plan
 import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/plan/cache"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
+	"github.com/sheafdb/sheaf/internal/plan/trial"
 )
 
 // outcome is what the cache remembers of a trial.
-func (p *Planner) outcome(c *choice) cache.Outcome {
-	t := c.winner()
-	keys, docs := exec.Examined(t.root)
+func (p *Planner) outcome(c *trial.Choice) cache.Outcome {
+	t := c.Winner()
+	keys, docs := exec.Examined(t.Root)
 	return cache.Outcome{
-		Signature: string(t.sol.signature), Works: t.env.Works(), Reads: keys + docs,
-		QueryHash: cache.Hash(c.shape), At: p.opts.Clock.Now(), Describe: func() *cache.Debug { return describeTrial(c) },
+		Signature: string(t.Plan.Signature), Works: t.Env.Works(), Reads: keys + docs,
+		QueryHash: cache.Hash(c.Shape), At: p.opts.Clock.Now(), Describe: func() *cache.Debug { return explain.Trial(c) },
 	}
 }
 

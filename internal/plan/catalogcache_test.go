@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 )
 
 // What a planner keeps of a collection's indexes follows the documents and the catalog.
@@ -23,7 +23,7 @@ func TestKnownIndexesFollow(t *testing.T) {
 	}
 	planned := func(filter, want string) {
 		t.Helper()
-		q := text(f.explain(f.query(filter), plan.ExplainFind, plan.QueryPlanner).QueryPlanner)
+		q := text(f.explain(f.query(filter), explain.Find, explain.QueryPlanner).QueryPlanner)
 		if !strings.Contains(q, want) {
 			t.Errorf("%s: %s, want %s", filter, q, want)
 		}

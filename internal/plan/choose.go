@@ -4,27 +4,31 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/plan/candidate"
+	"github.com/sheafdb/sheaf/internal/plan/canonical"
+	"github.com/sheafdb/sheaf/internal/plan/node"
 	"github.com/sheafdb/sheaf/internal/plan/query"
+	"github.com/sheafdb/sheaf/internal/plan/trial"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // only is the choice of a plan without an alternative.
-func (p *Planner) only(cq *canonical, s *solution, r storage.Reader, records Counter) *choice {
+func (p *Planner) only(cq *canonical.Query, s *node.Solution, r storage.Reader, records Counter) *trial.Choice {
 	t := p.start(cq, s, r, records)
-	return &choice{cq: cq, candidates: []*candidate{&t}}
+	return &trial.Choice{Query: cq, Candidates: []*trial.Candidate{&t}}
 }
 
 // open plans a query and returns its execution.
-func (p *Planner) open(ctx context.Context, q *query.Query, r storage.Reader, pu purpose) (*Execution, error) {
+func (p *Planner) open(ctx context.Context, q *query.Query, r storage.Reader, pu canonical.Purpose) (*Execution, error) {
 	if q.Coll == nil {
-		cq, s, err := nowhere(q, pu)
+		cq, s, err := candidate.Nowhere(q, pu)
 		if err != nil {
 			return nil, err
 		}
 		return p.single(cq, s, r, nil), nil
 	}
 	if id, ok := q.PointID(); ok {
-		cq, s := forID(q, pu, id)
+		cq, s := candidate.ForID(q, pu, id)
 		return p.single(cq, s, r, nil), nil
 	}
 	exec.Pin(r)
@@ -41,45 +45,45 @@ func (p *Planner) open(ctx context.Context, q *query.Query, r storage.Reader, pu
 	if err != nil {
 		return nil, err
 	}
-	c.closeLosers()
-	countUses(q, c.winner().sol.root)
+	c.CloseLosers()
+	node.CountUses(q, c.Winner().Plan.Root)
 	return chosen(c), nil
 }
 
 // chosen goes on with the winner.
-func chosen(c *choice) *Execution {
-	e := executionOf(c.winner())
-	e.cq, e.key, e.cached = c.cq, c.key, c.cached
+func chosen(c *trial.Choice) *Execution {
+	e := executionOf(c.Winner())
+	e.cq, e.key, e.cached = c.Query, c.Key, c.Cached
 	return e
 }
 
 // start builds a candidate.
-func (p *Planner) start(cq *canonical, s *solution, r storage.Reader, records Counter) candidate {
+func (p *Planner) start(cq *canonical.Query, s *node.Solution, r storage.Reader, records Counter) trial.Candidate {
 	env := exec.NewEnv(r)
-	env.TempDir, env.SortMemory, env.AllowDiskUse = p.opts.TempDir, int(p.sortMemory.Load()), cq.q.AllowDiskUse
+	env.TempDir, env.SortMemory, env.AllowDiskUse = p.opts.TempDir, int(p.sortMemory.Load()), cq.Asked.AllowDiskUse
 	env.Memory = p.opts.Memory
-	return newCandidate(env, cq, s, records)
+	return trial.New(env, cq, s, records)
 }
 
 // executionOf goes on with a candidate after its trial.
-func executionOf(t *candidate) *Execution {
-	return &Execution{env: t.env, root: t.resume(), plan: t.sol}
+func executionOf(t *trial.Candidate) *Execution {
+	return &Execution{env: t.Env, root: t.Resume(), plan: t.Plan}
 }
 
 // single runs the only candidate.
-func (p *Planner) single(cq *canonical, s *solution, r storage.Reader, records Counter) *Execution {
+func (p *Planner) single(cq *canonical.Query, s *node.Solution, r storage.Reader, records Counter) *Execution {
 	t := p.start(cq, s, r, records)
-	countUses(cq.q, s.root)
+	node.CountUses(cq.Asked, s.Root)
 	return executionOf(&t)
 }
 
 // enumerate makes the candidate plans of a query. Its errors are Refused. field is that of a distinct.
-func (p *Planner) enumerate(ctx context.Context, q *query.Query, pu purpose, field string) (*canonical, []*solution, error) {
-	cq, solutions, err := candidatesOf(ctx, q, pu, options{
-		indexes: p.catalog.Indexes(q.Coll), collatedRegex: p.collatedRegex.Load(), noScans: p.noScans.Load(), distinct: field,
+func (p *Planner) enumerate(ctx context.Context, q *query.Query, pu canonical.Purpose, field string) (*canonical.Query, []*node.Solution, error) {
+	cq, solutions, err := candidate.Of(ctx, q, pu, candidate.Options{
+		Indexes: p.catalog.Indexes(q.Coll), CollatedRegex: p.collatedRegex.Load(), NoScans: p.noScans.Load(), Distinct: field,
 	})
 	if err != nil {
-		if pu == purposeCount { // MongoDB's count has them outside of its query
+		if pu == canonical.Count { // MongoDB's count has them outside of its query
 			bare := *q
 			bare.Skip, bare.Limit = 0, 0
 			q = &bare
@@ -90,65 +94,65 @@ func (p *Planner) enumerate(ctx context.Context, q *query.Query, pu purpose, fie
 }
 
 // pick chooses among solutions, by the cache if that is allowed, else by trial.
-func (p *Planner) pick(ctx context.Context, cq *canonical, solutions []*solution, r storage.Reader, useCache bool,
-) (*choice, error) {
+func (p *Planner) pick(ctx context.Context, cq *canonical.Query, solutions []*node.Solution, r storage.Reader, useCache bool,
+) (*trial.Choice, error) {
 	if len(solutions) == 1 {
 		return p.only(cq, solutions[0], r, nil), nil
 	}
-	shape := cq.shape()
-	key := appendKey(shape, solutions)
-	if cq.ended != nil {
-		return nil, cq.ended
+	shape := cq.Shape()
+	key := node.AppendKey(shape, solutions)
+	if cq.Ended != nil {
+		return nil, cq.Ended
 	}
-	c := &choice{cq: cq, key: key, shape: shape}
+	c := &trial.Choice{Query: cq, Key: key, Shape: shape}
 	if useCache {
 		t, err := p.fromCache(ctx, cq, key, solutions, r)
 		if err != nil {
 			return nil, err
 		}
 		if t != nil {
-			c.candidates, c.cached = append(c.room[:0], t), true
+			c.Candidates, c.Cached = append(c.Room[:0], t), true
 			return c, nil
 		}
 	}
 	for _, s := range solutions {
 		t := p.start(cq, s, r, nil)
-		c.candidates = append(c.candidates, &t)
+		c.Candidates = append(c.Candidates, &t)
 	}
-	if err := race(ctx, c.candidates, results(cq)); err != nil {
-		c.closeLosers()
-		c.winner().root.Close()
+	if err := trial.Race(ctx, c.Candidates, trial.Results(cq)); err != nil {
+		c.CloseLosers()
+		c.Winner().Root.Close()
 		return nil, err
 	}
 	if useCache {
-		p.cache.Put(cq.q.Coll.ID, key, cq.q.Coll.Version, p.outcome(c))
+		p.cache.Put(cq.Asked.Coll.ID, key, cq.Asked.Coll.Version, p.outcome(c))
 	}
 	return c, nil
 }
 
 // fromCache starts the plan that the cache names, or returns nil where it names none or the plan proves far more
 // expensive than it was.
-func (p *Planner) fromCache(ctx context.Context, cq *canonical, key []byte, solutions []*solution, r storage.Reader,
-) (*candidate, error) {
-	signature, works, ok := p.cache.Get(cq.q.Coll.ID, key, cq.q.Coll.Version)
+func (p *Planner) fromCache(ctx context.Context, cq *canonical.Query, key []byte, solutions []*node.Solution, r storage.Reader,
+) (*trial.Candidate, error) {
+	signature, works, ok := p.cache.Get(cq.Asked.Coll.ID, key, cq.Asked.Coll.Version)
 	if !ok {
 		return nil, nil
 	}
 	for _, s := range solutions {
-		if string(s.signature) != signature {
+		if string(s.Signature) != signature {
 			continue
 		}
 		t := p.start(cq, s, r, nil)
-		if t.run(ctx, works*replanFactor, results(cq)) {
+		if t.Run(ctx, works*trial.ReplanFactor, trial.Results(cq)) {
 			return &t, nil
 		}
-		t.root.Close()
+		t.Root.Close()
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
 		}
 		break
 	}
 	p.cache.Replans.Add(1)
-	p.cache.Deactivate(cq.q.Coll.ID, key)
+	p.cache.Deactivate(cq.Asked.Coll.ID, key)
 	return nil, nil
 }

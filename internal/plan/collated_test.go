@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
@@ -85,7 +85,7 @@ func TestCollatedRegex(t *testing.T) {
 	}{{false, "COLLSCAN"}, {true, "IXSCAN"}, {false, "COLLSCAN"}} {
 		f.planner.SetCollatedRegex(c.on)
 		q := f.query(`{"a": {"$regex": "^ab"}}`, "")
-		e, err := f.tryExplain(&plan.ExplainRequest{Query: q, Verbosity: plan.QueryPlanner})
+		e, err := f.tryExplain(&explain.Request{Query: q, Verbosity: explain.QueryPlanner})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,11 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/plan/candidate"
+	"github.com/sheafdb/sheaf/internal/plan/canonical"
+	"github.com/sheafdb/sheaf/internal/plan/node"
 	"github.com/sheafdb/sheaf/internal/plan/query"
+	"github.com/sheafdb/sheaf/internal/plan/trial"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -20,17 +24,17 @@ func (p *Planner) count(ctx context.Context, q *query.Query, r storage.Reader, r
 	if err != nil {
 		return 0, err
 	}
-	root := t.winner().root
-	t.closeLosers()
-	t.winner().env.Unlimited()
-	countUses(q, t.winner().sol.root)
+	root := t.Winner().Root
+	t.CloseLosers()
+	t.Winner().Env.Unlimited()
+	node.CountUses(q, t.Winner().Plan.Root)
 	run := chosen(t)
 	announce(ctx, run)
 	defer run.Close()
 	if c, ok := root.(*exec.Count); ok {
 		c.Share(p.processors)
 	}
-	if !t.winner().done {
+	if !t.Winner().Done {
 		if _, err := root.Next(ctx); err != nil {
 			return 0, err
 		}
@@ -41,24 +45,24 @@ func (p *Planner) count(ctx context.Context, q *query.Query, r storage.Reader, r
 func counted(n exec.Node) int64 { return int64(n.Stats().Counted) }
 
 // planCount plans a count. Only without a filter can the stored number of records answer.
-func (p *Planner) planCount(ctx context.Context, q *query.Query, r storage.Reader, records Counter) (*choice, error) {
+func (p *Planner) planCount(ctx context.Context, q *query.Query, r storage.Reader, records Counter) (*trial.Choice, error) {
 	if q.Coll == nil {
-		cq, s, err := nowhere(q, purposeCount)
+		cq, s, err := candidate.Nowhere(q, canonical.Count)
 		if err != nil {
 			return nil, err
 		}
-		return p.only(cq, newSolution(&count{in: s.root}), r, records), nil
+		return p.only(cq, node.NewSolution(&node.Count{In: s.Root}), r, records), nil
 	}
 	switch id, isPoint := q.PointID(); {
 	case q.MatchesAll() && records != nil && q.Hint.IsMissing() && q.Min == nil && q.Max == nil:
-		cq, s := fastCountOf(q)
+		cq, s := candidate.FastCount(q)
 		return p.only(cq, s, r, records), nil
 	case isPoint:
-		cq, s := forID(q, purposeCount, id)
+		cq, s := candidate.ForID(q, canonical.Count, id)
 		return p.only(cq, s, r, records), nil
 	}
 	exec.Pin(r)
-	cq, solutions, err := p.enumerate(ctx, q, purposeCount, "")
+	cq, solutions, err := p.enumerate(ctx, q, canonical.Count, "")
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
@@ -122,8 +123,8 @@ func TestParallelCountExplain(t *testing.T) {
 	_, parallel := countFixtures(t)
 	r := exec.NewReader(parallel.engine)
 	defer func() { _ = r.Close() }()
-	e, err := parallel.planner.Explain(context.Background(), &plan.ExplainRequest{
-		Query: parallel.query(`{"a": 5}`), Command: plan.ExplainCount, Verbosity: plan.ExecutionStats,
+	e, err := parallel.planner.Explain(context.Background(), &explain.Request{
+		Query: parallel.query(`{"a": 5}`), Command: explain.Count, Verbosity: explain.ExecutionStats,
 	}, r)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/candidate"
+	"github.com/sheafdb/sheaf/internal/plan/canonical"
+	"github.com/sheafdb/sheaf/internal/plan/node"
 	"github.com/sheafdb/sheaf/internal/plan/query"
+	"github.com/sheafdb/sheaf/internal/plan/trial"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -23,32 +27,32 @@ func (p *Planner) distinct(ctx context.Context, q *query.Query, field string, r 
 	if err != nil {
 		return bsonx.Value{}, err
 	}
-	c.closeLosers()
-	countUses(q, c.winner().sol.root)
+	c.CloseLosers()
+	node.CountUses(q, c.Winner().Plan.Root)
 	run := chosen(c)
 	announce(ctx, run)
 	defer run.Close()
 	set := &valueSet{seen: map[string]struct{}{}, collation: q.Collation, op: memory.Of(ctx), ctx: ctx}
 	d := distinctRun{set: set, path: newDistinctPath(field), field: field, reader: r}
-	if err := d.run(ctx, c.winner()); err != nil {
+	if err := d.run(ctx, c.Winner()); err != nil {
 		return bsonx.Value{}, err
 	}
 	return set.array()
 }
 
 // planDistinct plans a distinct: a DISTINCT_SCAN where an index has the values, else a scan of the matches.
-func (p *Planner) planDistinct(ctx context.Context, q *query.Query, field string, r storage.Reader) (*choice, error) {
+func (p *Planner) planDistinct(ctx context.Context, q *query.Query, field string, r storage.Reader) (*trial.Choice, error) {
 	d := *q
 	d.Sort, d.Projection, d.Skip, d.Limit = nil, nil, 0, 0
 	if q.Coll == nil {
-		cq, s, err := nowhere(&d, purposeDistinct)
+		cq, s, err := candidate.Nowhere(&d, canonical.Distinct)
 		if err != nil {
 			return nil, err
 		}
 		return p.only(cq, s, r, nil), nil
 	}
 	exec.Pin(r)
-	cq, solutions, err := p.enumerate(ctx, &d, purposeDistinct, field)
+	cq, solutions, err := p.enumerate(ctx, &d, canonical.Distinct, field)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +68,7 @@ type distinctRun struct {
 	fields exec.EntryFields
 }
 
-func (d *distinctRun) run(ctx context.Context, t *candidate) error {
+func (d *distinctRun) run(ctx context.Context, t *trial.Candidate) error {
 	e := executionOf(t)
 	announce(ctx, e)
 	for {
@@ -72,7 +76,7 @@ func (d *distinctRun) run(ctx context.Context, t *candidate) error {
 		if err != nil || row == nil {
 			return err
 		}
-		switch scan, fetched := distinctBelow(t.root); {
+		switch scan, fetched := distinctBelow(t.Root); {
 		case scan == nil:
 			err = d.addDocument(row.Doc)
 		case fetched:

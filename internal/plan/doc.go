@@ -1,14 +1,17 @@
 // Package plan chooses how a query runs: it makes candidate plans from a query and the indexes there are, tries the
-// candidates against each other, remembers winners by the query's shape, and explains what it did.
+// candidates against each other, remembers winners by the query's shape, and explains what it did. The parts are
+// packages below this one, which joins them in the Planner.
 //
 // The life of a query:
 //
-//  1. A Query is made canonical: its filter normalised, its shape hashed. What the catalog says of the collection's indexes
-//     is kept from one query to the next (catalogcache.go).
-//  2. Candidates are enumerated: for each index that bounds a predicate or provides the sort one tree of plan nodes
-//     (solution.go, access.go, bounds.go, ordering.go), and the collection scan where there is none.
-//  3. Of several candidates the plan cache names one, or a trial picks it (trial.go, rank.go, cache.go).
-//  4. The winning tree is built into operators of package exec (build.go) and run by an Execution.
+//  1. A query.Query is made canonical (package canonical): its filter normalised and split into predicates, its shape
+//     hashed. The indexes come from package indexinfo, which keeps them from one query to the next.
+//  2. Package candidate enumerates: for each index that bounds a predicate (package bounds) or provides the sort, one
+//     tree of the operators of package node, and the collection scan where no index helps.
+//  3. Of several candidates the plan cache (package cache) names one, or a trial picks it (package trial).
+//  4. The winning tree is built into operators of package exec and run by an Execution.
+//
+// Package explain writes what the explain command shows, package describe how error messages show a filter.
 //
 // Invariants:
 //
@@ -23,6 +26,6 @@
 //
 // The package does not change data. Updates and deletes ask it for their targets (Planner.Targets).
 //
-// To teach it bounds for a predicate: a case in bounds.go. To add an operator: a node in node.go, its construction in
-// build.go, its output in explain.go.
+// To teach it bounds for a predicate: a case in package bounds. To add an operator: a file in package node, and a
+// function of package candidate that uses it.
 package plan

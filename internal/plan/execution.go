@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/plan/canonical"
+	"github.com/sheafdb/sheaf/internal/plan/node"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -18,15 +20,15 @@ import (
 type Execution struct {
 	env  *exec.Env
 	root exec.Node
-	plan *solution
+	plan *node.Solution
 	// processors lends those that Share uses; nil lends none.
 	processors *exec.Processors
 
 	observer           storage.PlanObserver // nil for none
 	toldKeys, toldDocs uint64
 	cached             bool
-	cq                 *canonical // nil where there was nothing to plan
-	key                []byte     // of the plan cache; nil where there was one candidate
+	cq                 *canonical.Query // nil where there was nothing to plan
+	key                []byte           // of the plan cache; nil where there was one candidate
 }
 
 // Next returns the next row, or nil at the end. For Find, row.Doc is the final document.
@@ -78,7 +80,7 @@ func (e *Execution) Close() {
 }
 
 // Summary implements session.PlanSummary: it describes the plan in one line, as MongoDB's slow query log does: "IXSCAN { a: 1 }".
-func (e *Execution) Summary() string { return e.plan.summary() }
+func (e *Execution) Summary() string { return e.plan.Summary() }
 
 // Examined returns how many index keys and documents were looked at so far.
 func (e *Execution) Examined() (keys, docs uint64) { return exec.Examined(e.root) }

@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
@@ -64,17 +64,17 @@ func indexOptions(d *datadriven.TestData) []any {
 }
 
 func (f *fixture) runExplain(t *testing.T, d *datadriven.TestData) string {
-	req := &plan.ExplainRequest{Verbosity: plan.ExecutionStats, Multi: true, Records: f.records}
+	req := &explain.Request{Verbosity: explain.ExecutionStats, Multi: true, Records: f.records}
 	switch d.Cmd {
 	case "count":
-		req.Command = plan.ExplainCount
+		req.Command = explain.Count
 	case "distinct":
-		req.Command = plan.ExplainDistinct
+		req.Command = explain.Distinct
 		d.ScanArgs(t, "key", &req.Field)
 	case "delete":
-		req.Command = plan.ExplainDelete
+		req.Command = explain.Delete
 	case "update":
-		req.Command = plan.ExplainUpdate
+		req.Command = explain.Update
 	}
 	req.Query = f.readQuery(t, d.Input)
 	e, err := f.tryExplain(req)

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
@@ -47,7 +47,7 @@ func TestExplainLooks(t *testing.T) {
 		r := exec.NewReader(f.engine)
 		op := &lookedAt{Context: t.Context()}
 		q := &query.Query{DB: "db", Name: "c", Coll: f.store.Current(f.coll), Filter: parsed}
-		if _, err := f.planner.Explain(op, &plan.ExplainRequest{Query: q, Verbosity: plan.QueryPlanner}, r); err != nil {
+		if _, err := f.planner.Explain(op, &explain.Request{Query: q, Verbosity: explain.QueryPlanner}, r); err != nil {
 			t.Fatal(err)
 		}
 		if looks := want * n * interrupt.Step / interrupt.Interval; op.times < looks {

@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/keystring"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
@@ -86,7 +86,7 @@ func checkOneOf(t *testing.T, f *fixture, query func() *query.Query, field, fiel
 			return 0 // the sort's keys are arrays beside each other
 		}
 		found[i] = map[string]string{}
-		jumped := i == 1 && strings.Contains(text(f.explain(q, plan.ExplainFind, plan.QueryPlanner).QueryPlanner), "DISTINCT_SCAN")
+		jumped := i == 1 && strings.Contains(text(f.explain(q, explain.Find, explain.QueryPlanner).QueryPlanner), "DISTINCT_SCAN")
 		if jumped {
 			jumps++
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
@@ -265,7 +265,7 @@ func (f *fixture) compareQuery(t *rapid.T, docs []bsonx.Doc, filterText, sortTex
 	every := rapid.IntRange(0, 4).Draw(t, "save every")
 	got, err := f.find(q, every)
 	describe := func() string {
-		e := f.explain(q, plan.ExplainFind, plan.QueryPlanner)
+		e := f.explain(q, explain.Find, explain.QueryPlanner)
 		return fmt.Sprintf("filter %s sort %s skip %d limit %d\nplan %s", filterText, sortText, q.Skip, q.Limit,
 			text(e.QueryPlanner))
 	}

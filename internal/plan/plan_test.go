@@ -15,6 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -138,9 +139,9 @@ func (f *fixture) find(q *query.Query, every int) ([]bsonx.Doc, error) {
 	}
 }
 
-func (f *fixture) explain(q *query.Query, cmd plan.Command, v plan.Verbosity) *plan.Explanation {
+func (f *fixture) explain(q *query.Query, cmd explain.Command, v explain.Verbosity) *explain.Explanation {
 	f.t.Helper()
-	req := &plan.ExplainRequest{Query: q, Command: cmd, Verbosity: v, Multi: true, Records: f.records}
+	req := &explain.Request{Query: q, Command: cmd, Verbosity: v, Multi: true, Records: f.records}
 	e, err := f.tryExplain(req)
 	if err != nil {
 		f.t.Fatal(err)
@@ -148,7 +149,7 @@ func (f *fixture) explain(q *query.Query, cmd plan.Command, v plan.Verbosity) *p
 	return e
 }
 
-func (f *fixture) tryExplain(req *plan.ExplainRequest) (*plan.Explanation, error) {
+func (f *fixture) tryExplain(req *explain.Request) (*explain.Explanation, error) {
 	r := exec.NewReader(f.engine)
 	defer func() { _ = r.Close() }()
 	return f.planner.Explain(context.Background(), req, r)

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/plan/cache"
+	"github.com/sheafdb/sheaf/internal/plan/canonical"
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -77,7 +78,7 @@ func (p *Planner) SetCollatedRegex(on bool) { p.collatedRegex.Store(on) }
 // Find plans a find. The Execution yields final documents: sorted, skipped, limited and projected. The reader stays
 // the caller's; it is used until the Execution is saved or closed.
 func (p *Planner) Find(ctx context.Context, q *query.Query, r storage.Reader) (*Execution, error) {
-	run, err := p.open(ctx, q, r, purposeFind)
+	run, err := p.open(ctx, q, r, canonical.Find)
 	if err == nil {
 		run.processors = p.processors
 		announce(ctx, run)
@@ -89,7 +90,7 @@ func (p *Planner) Find(ctx context.Context, q *query.Query, r storage.Reader) (*
 // with their record keys; the projection is ignored. Between planning and writing a document may change: the writer
 // locks the record and asks the filter again.
 func (p *Planner) Targets(ctx context.Context, q *query.Query, r storage.Reader) (*Execution, error) {
-	run, err := p.open(ctx, q, r, purposeTargets)
+	run, err := p.open(ctx, q, r, canonical.Targets)
 	if err == nil {
 		announce(ctx, run)
 	}
@@ -116,9 +117,9 @@ func (p *Planner) ClearCache(collectionID uint32) { p.cache.Clear(collectionID) 
 
 // ClearShape forgets the cached plans of the queries of q's shape, whatever command they are of.
 func (p *Planner) ClearShape(q *query.Query) error {
-	shape, err := shapeOf(q)
+	shape, err := canonical.ShapeOf(q)
 	if err == nil {
-		p.cache.ClearShape(q.Coll.ID, shape, byte(purposeDistinct))
+		p.cache.ClearShape(q.Coll.ID, shape, byte(canonical.Distinct))
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/node"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -24,4 +25,4 @@ func (e *Execution) CheckIndexes(current *table.Collection) error {
 }
 
 // Access returns how many times the plan scans the collection, and the names of the indexes that it reads.
-func (e *Execution) Access() (scans int, indexes []string) { return accessed(e.plan.root, 0, nil) }
+func (e *Execution) Access() (scans int, indexes []string) { return node.Accessed(e.plan.Root, 0, nil) }

@@ -17,6 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -218,7 +219,7 @@ func (f *fixture) compareText(t *rapid.T, docs []bsonx.Doc) {
 		return a.id == b.id && (q.Projection == nil || math.Abs(a.score-b.score) < 1e-9 || math.IsNaN(a.score) && math.IsNaN(b.score))
 	}
 	if !slices.EqualFunc(found, want, same) {
-		e := f.explain(q, plan.ExplainFind, plan.QueryPlanner)
+		e := f.explain(q, explain.Find, explain.QueryPlanner)
 		t.Fatalf("filter %s sort %s skip %d limit %d\ngot  %v\nwant %v\nplan %s\ndocs %s", filterText, sortText, q.Skip, q.Limit, found, want, text(e.QueryPlanner), texts(docs))
 	}
 	if q.Limit == 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -40,7 +40,7 @@ type Pipelines struct {
 	viewBytes    int64           // of the stages that views have put before the pipeline
 
 	// Of a pipeline that is explained:
-	Verbosity plan.Verbosity
+	Verbosity explain.Verbosity
 	examined  *pipeline.Examined // what its stages read is noted here; nil for nowhere
 }
 

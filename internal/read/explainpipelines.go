@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 )
 
 // ExplainOwn plans the stages of a command, runs them if the verbosity asks for it, and
@@ -28,13 +28,13 @@ func (p *Pipelines) ExplainOwn(ctx context.Context, db, name string, own OwnStag
 	case IsVirtual(q.Coll):
 		return p.explainWithoutQuery(ctx, rest.Explain(env, p.Engine.Clock), p.Engine.Virtual(q.Coll, p.local))
 	}
-	ask := &plan.ExplainRequest{Query: q, Verbosity: p.Verbosity}
+	ask := &explain.Request{Query: q, Verbosity: p.Verbosity}
 	switch pushed, left := rest.SplitProject(q.Skip > 0 || q.Limit > 0); {
 	case pushed != nil:
 		q.Projection, q.ProjectionSpec, rest = pushed.Projection, pushed.Spec, left
 	case rest.OnlyCounts():
 		if q.Filter != nil && q.Skip == 0 && q.Limit == 0 {
-			ask.Command = plan.ExplainMatches
+			ask.Command = explain.Matches
 		}
 	default:
 		// MongoDB's plans read nothing else. Here that is so where it pays; it changes nothing but
@@ -55,7 +55,7 @@ func (p *Pipelines) checkExplain(rest *pipeline.Pipeline) error {
 
 // CheckExplainWriter refuses to run a stage that writes.
 func (p *Pipelines) CheckExplainWriter(last string) error {
-	if p.Verbosity == plan.QueryPlanner {
+	if p.Verbosity == explain.QueryPlanner {
 		return nil
 	}
 	code := codeExplainMerge
@@ -67,7 +67,7 @@ func (p *Pipelines) CheckExplainWriter(last string) error {
 
 // explainWithoutQuery explains a pipeline over documents that no plan reads.
 func (p *Pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explained, in pipeline.Source) (*Explained, error) {
-	if p.Verbosity != plan.QueryPlanner {
+	if p.Verbosity != explain.QueryPlanner {
 		src := x.Run(in)
 		defer src.Close()
 		if err := pipeline.Drain(ctx, src, ignore); err != nil {
@@ -80,10 +80,10 @@ func (p *Pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explain
 
 // ExplainQuery explains a query and the stages that read its documents. whole says that the
 // command has no other stages.
-func (p *Pipelines) ExplainQuery(ctx context.Context, ask *plan.ExplainRequest, x explainedStages, whole bool) (*Explained, error) {
+func (p *Pipelines) ExplainQuery(ctx context.Context, ask *explain.Request, x explainedStages, whole bool) (*Explained, error) {
 	ask.WholePipeline = whole
 	var src pipeline.Source
-	if !whole && p.Verbosity != plan.QueryPlanner {
+	if !whole && p.Verbosity != explain.QueryPlanner {
 		ask.Consume = func(ctx context.Context, next func(context.Context) (bsonx.Doc, error)) error {
 			searched := pipeline.EmptyDocs{Searched: ask.Query.Filter.HasText()}
 			src = x.Run(&rowSource{searched, next})
@@ -154,7 +154,7 @@ const (
 
 // Explained is the explanation of a pipeline: of a query, where that is all, or of stages.
 type Explained struct {
-	Query  *plan.Explanation
+	Query  *explain.Explanation
 	Stages []bsonx.Doc
 }
 

@@ -16,7 +16,7 @@ const (
 // knotLimits bound the files of a package's largest knot, by the package's name or, with a slash at
 // the end, by its folder.
 var knotLimits = map[string]int{
-	"command": 15, "command/": 15, "plan": 15, "table": 15, "write": 15,
+	"command": 15, "command/": 15, "plan": 15, "plan/": 15, "table": 15, "write": 15,
 	"pipeline": 30, "expr": 30, "filter": 30, "update": 30,
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/read"
 )
 
@@ -43,7 +43,7 @@ func runAggregate(ctx context.Context, req *command.Request, reply *bsonx.Builde
 		}
 	}
 	if req.Bool("explain") {
-		return explainAggregate(ctx, req, plan.QueryPlanner, reply)
+		return explainAggregate(ctx, req, explain.QueryPlanner, reply)
 	}
 	size, err := aggregateBatchSize(req)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/dispatch"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/write"
@@ -25,16 +25,16 @@ func ExplainCommands() []command.Definition {
 }
 
 // explainers turn a command into what the planner is asked to explain.
-var explainers = map[string]func(req *command.Request) (*plan.ExplainRequest, error){
+var explainers = map[string]func(req *command.Request) (*explain.Request, error){
 	"find": explainFind, "count": explainCount, "distinct": explainDistinct, "update": explainUpdate,
 	"delete": explainDelete, "findAndModify": explainFindAndModify,
 }
 
 func runExplain(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
-	verbosity := plan.AllPlansExecution
+	verbosity := explain.AllPlansExecution
 	if req.Has("verbosity") {
-		verbosity = plan.Verbosity(req.String("verbosity"))
-		if !slices.Contains([]plan.Verbosity{plan.QueryPlanner, plan.ExecutionStats, plan.AllPlansExecution}, verbosity) {
+		verbosity = explain.Verbosity(req.String("verbosity"))
+		if !slices.Contains([]explain.Verbosity{explain.QueryPlanner, explain.ExecutionStats, explain.AllPlansExecution}, verbosity) {
 			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'explain.verbosity' is not a valid value.", verbosity)
 		}
 	}
@@ -142,7 +142,7 @@ func inner(r *command.Request, body bsonx.Doc) (*command.Request, error) {
 	return inner, dispatch.Parse(r.Service, e, inner)
 }
 
-func explainFind(req *command.Request) (*plan.ExplainRequest, error) {
+func explainFind(req *command.Request) (*explain.Request, error) {
 	if _, err := req.ReadCollection(); err != nil {
 		return nil, err
 	}
@@ -152,19 +152,19 @@ func explainFind(req *command.Request) (*plan.ExplainRequest, error) {
 	}
 	q := new(query.Query)
 	err = findQuery(req, name, c, q)
-	return &plan.ExplainRequest{Query: q, Command: plan.ExplainFind}, err
+	return &explain.Request{Query: q, Command: explain.Find}, err
 }
 
-func explainCount(req *command.Request) (*plan.ExplainRequest, error) {
+func explainCount(req *command.Request) (*explain.Request, error) {
 	name, c, err := req.Readable()
 	if err != nil {
 		return nil, err
 	}
 	q, err := countQuery(req, name, c)
-	return &plan.ExplainRequest{Query: q, Command: plan.ExplainCount, Records: req.Reads().RecordCount(c)}, err
+	return &explain.Request{Query: q, Command: explain.Count, Records: req.Reads().RecordCount(c)}, err
 }
 
-func explainDistinct(req *command.Request) (*plan.ExplainRequest, error) {
+func explainDistinct(req *command.Request) (*explain.Request, error) {
 	if _, err := req.ReadCollection(); err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func explainDistinct(req *command.Request) (*plan.ExplainRequest, error) {
 		return nil, err
 	}
 	q, err := command.HintedQuery(req, name, c)
-	return &plan.ExplainRequest{Query: q, Command: plan.ExplainDistinct, Field: req.String("key")}, err
+	return &explain.Request{Query: q, Command: explain.Distinct, Field: req.String("key")}, err
 }
 
 // soleStatement parses the one statement of a write command that is explained.
@@ -189,7 +189,7 @@ func soleStatement[T any](req *command.Request, field string, parse func(doc bso
 	return specs[0], nil
 }
 
-func explainUpdate(req *command.Request) (*plan.ExplainRequest, error) {
+func explainUpdate(req *command.Request) (*explain.Request, error) {
 	spec, err := soleStatement(req, "updates", parseUpdateSpec)
 	if err != nil {
 		return nil, err
@@ -210,18 +210,18 @@ func explainUpdate(req *command.Request) (*plan.ExplainRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tried(&plan.ExplainRequest{Query: q, Command: plan.ExplainUpdate, Multi: spec.Multi, Upsert: spec.Upsert}, st), nil
+	return tried(&explain.Request{Query: q, Command: explain.Update, Multi: spec.Multi, Upsert: spec.Upsert}, st), nil
 }
 
 // tried lets explain make the changes of an update, which may fail. Those of buckets are not made.
-func tried(ask *plan.ExplainRequest, st *write.UpdateStatement) *plan.ExplainRequest {
+func tried(ask *explain.Request, st *write.UpdateStatement) *explain.Request {
 	if c := ask.Query.Coll; c != nil && c.Timeseries == nil {
 		ask.Try, ask.TryUpsert = st.Try, st.TryUpsert
 	}
 	return ask
 }
 
-func explainDelete(req *command.Request) (*plan.ExplainRequest, error) {
+func explainDelete(req *command.Request) (*explain.Request, error) {
 	spec, err := soleStatement(req, "deletes", parseDeleteSpec)
 	if err != nil {
 		return nil, err
@@ -231,10 +231,10 @@ func explainDelete(req *command.Request) (*plan.ExplainRequest, error) {
 		return nil, err
 	}
 	q, err := writeQuery(req, sc, spec.query, nil, spec.hint, spec.collation)
-	return &plan.ExplainRequest{Query: q, Command: plan.ExplainDelete, Multi: spec.multi}, err
+	return &explain.Request{Query: q, Command: explain.Delete, Multi: spec.multi}, err
 }
 
-func explainFindAndModify(req *command.Request) (*plan.ExplainRequest, error) {
+func explainFindAndModify(req *command.Request) (*explain.Request, error) {
 	if len(req.Service.Store.Catalog().Collections(req.DB)) == 0 {
 		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s does not exist", req.DB)
 	}
@@ -249,9 +249,9 @@ func explainFindAndModify(req *command.Request) (*plan.ExplainRequest, error) {
 	if query == nil {
 		query = bsonx.Empty
 	}
-	ask, st := &plan.ExplainRequest{Command: plan.ExplainFindAndDelete}, new(write.UpdateStatement)
+	ask, st := &explain.Request{Command: explain.FindAndDelete}, new(write.UpdateStatement)
 	if !req.Bool("remove") {
-		ask = &plan.ExplainRequest{Command: plan.ExplainFindAndUpdate, Upsert: req.Bool("upsert"), Returns: req.Bool("new")}
+		ask = &explain.Request{Command: explain.FindAndUpdate, Upsert: req.Bool("upsert"), Returns: req.Bool("new")}
 		if err := compileModification(req, sc, query, st); err != nil {
 			return nil, err
 		}

@@ -6,12 +6,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // explainAggregateCommand explains an aggregate command within an explain command.
-func explainAggregateCommand(ctx context.Context, req *command.Request, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+func explainAggregateCommand(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) error {
 	if req.Has("explain") {
 		return mongoerr.New(mongoerr.FailedToParse, "The 'explain' option is illegal when a explain verbosity is also provided")
 	}
@@ -19,7 +19,7 @@ func explainAggregateCommand(ctx context.Context, req *command.Request, verbosit
 }
 
 // explainAggregate explains an aggregate command. The cursor is not needed, but checked.
-func explainAggregate(ctx context.Context, req *command.Request, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+func explainAggregate(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) error {
 	if !req.Body.Lookup("writeConcern").IsMissing() {
 		return mongoerr.New(mongoerr.FailedToParse, "Aggregation explain does not support the'writeConcern' option")
 	}
@@ -36,7 +36,7 @@ func explainAggregate(ctx context.Context, req *command.Request, verbosity plan.
 }
 
 // explainStages answers with the explanation of stages over a collection or view, or over none.
-func explainStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+func explainStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages, verbosity explain.Verbosity, reply *bsonx.Builder) error {
 	p := r.Pipelines(sc)
 	p.Verbosity = verbosity
 	answer, err := p.ExplainOwn(ctx, r.DB, name, own, sc.Vars)
@@ -73,7 +73,7 @@ func appendStages(reply *bsonx.Builder, stages []bsonx.Doc) {
 
 // explainView explains a find, count or distinct on a view, which are pipelines. It reports
 // whether the command was one.
-func explainView(ctx context.Context, req *command.Request, verbosity plan.Verbosity, reply *bsonx.Builder) (bool, error) {
+func explainView(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) (bool, error) {
 	stagesOf, ok := map[string]func(*command.Request, string) (read.Scope, []bsonx.Value, error){
 		"find": findStages, "count": countStages, "distinct": distinctStages,
 	}[req.Def.Name]

@@ -8,12 +8,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/pipeline"
-	"github.com/sheafdb/sheaf/internal/plan"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // explainMapReduce explains a mapReduce as the pipeline that does the same.
-func explainMapReduce(ctx context.Context, req *command.Request, verbosity plan.Verbosity, reply *bsonx.Builder) error {
+func explainMapReduce(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) error {
 	q, out, err := parseMapReduce(req)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func explainMapReduce(ctx context.Context, req *command.Request, verbosity plan.
 	if x.last, err = x.ending(ctx, p, sc, &out); err != nil {
 		return err
 	}
-	answer, err := p.ExplainQuery(ctx, &plan.ExplainRequest{Query: q, Verbosity: verbosity}, x, false)
+	answer, err := p.ExplainQuery(ctx, &explain.Request{Query: q, Verbosity: verbosity}, x, false)
 	if err != nil {
 		return err
 	}

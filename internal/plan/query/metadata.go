@@ -136,6 +136,7 @@ func NewMetaProjector(q *Query, p *projection.Projection) exec.Projector {
 	}
 }
 
+// Read fills meta for a row.
 func (r *MetaReader) Read(meta *projection.Meta, row *exec.Row) (err error) {
 	meta.Searched = r.query.Filter.HasText()
 	for _, kind := range r.kinds {

@@ -1,0 +1,340 @@
+package candidate
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/canonical"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
+	"github.com/sheafdb/sheaf/internal/plan/node"
+)
+
+// assigned is a predicate that bounds a field of an index.
+type assigned struct {
+	pred   *canonical.Predicate
+	bounds *canonical.Bounds
+	field  int
+}
+
+// assignment says which predicates bound which fields of an index, in the order of the fields.
+type assignment []assigned
+
+// workspace holds what the assignments of a query are made in, one after the other.
+type workspace struct {
+	leading, servable, chosen assignment
+	room                      [3][canonical.UsualConjuncts]assigned
+}
+
+func (w *workspace) clear() {
+	if w.chosen == nil {
+		w.leading, w.servable, w.chosen = w.room[0][:], w.room[1][:], w.room[2][:]
+	}
+	w.leading, w.servable, w.chosen = w.leading[:0], w.servable[:0], w.chosen[:0]
+}
+
+// assignments calls use for the ways to bound an index by a conjunction until it returns false. Where the first field is
+// multikey only one of several predicates can bound it, and each of them is tried. An assignment is good until use returns.
+func (e *enumerator) assignments(x *indexinfo.Index, c *canonical.Conjunction, use func(assignment) bool) {
+	w := &e.work
+	w.clear()
+	lead := x.Lead()
+	w.leading = e.servable(w.leading, x, lead, c)
+	for i, first := range w.leading {
+		if e.cq.Stopped((i + 1) * interrupt.Step) {
+			return
+		}
+		if alreadyTogether(w.leading[:i], first, x.Bits(lead)) {
+			continue
+		}
+		w.chosen = append(w.chosen[:0], first)
+		w.chosen = e.extend(w.chosen, x, w.leading)
+		for f := lead + 1; f < len(x.Fields); f++ {
+			w.servable = e.servable(w.servable[:0], x, f, c)
+			w.chosen = e.extend(w.chosen, x, w.servable)
+		}
+		if w.chosen.isComplete(x) && !use(w.chosen) {
+			return
+		}
+	}
+}
+
+// alreadyTogether reports whether the assignment that one of the earlier predicates began holds this one too.
+func alreadyTogether(earlier assignment, next assigned, bits uint64) bool {
+	for _, e := range earlier {
+		if canonical.Combine(e.pred, next.pred, bits) {
+			return true
+		}
+	}
+	return false
+}
+
+// servable appends the predicates that can bound a field, equalities first.
+func (e *enumerator) servable(dst assignment, x *indexinfo.Index, field int, c *canonical.Conjunction) assignment {
+	value := x.Wild != nil && field == x.Wild.At+1
+	if x.Wild != nil && x.Wild.Generic && field >= x.Wild.At {
+		return dst
+	}
+	for _, points := range [...]bool{true, false} {
+		for _, p := range c.Predicates {
+			if e.cq.Stopped(interrupt.Step) {
+				return dst
+			}
+			if !canonical.IsBoundBy(x.Fields[field], p.Path) {
+				continue
+			}
+			b := e.cq.BoundsOn(p, x, field)
+			if e.cq.Stopped(len(b.Intervals) * interrupt.Step) {
+				return dst
+			}
+			if value {
+				if !canonical.Serves(x.Wild, p) {
+					continue
+				}
+				b = p.WildcardBounds(b, x)
+			}
+			if b.Ok && b.Points == points {
+				dst = append(dst, assigned{p, b, field})
+			}
+		}
+	}
+	return dst
+}
+
+// extend adds every predicate of one field that can be combined with all that were chosen before.
+func (e *enumerator) extend(a assignment, x *indexinfo.Index, from assignment) assignment {
+	first := len(a) // predicates of one path and one $elemMatch follow each other, and are judged alike
+	fitted := false
+	for i, next := range from {
+		switch {
+		case len(a) > 0 && next.pred == a[0].pred: // began the assignment
+			fitted = false
+			continue
+		case i > 0 && len(a) > first && fitted && standsBeside(next.pred, from[i-1].pred):
+			fitted = canonical.Combine(a[len(a)-1].pred, next.pred, x.Bits(next.field))
+		default:
+			fitted = a.fits(x, next)
+			if e.cq.Stopped(len(a) * interrupt.Step) {
+				return a
+			}
+		}
+		if fitted {
+			a = append(a, next)
+		}
+	}
+	return a
+}
+
+// standsBeside reports whether two predicates are about one path, in the same $elemMatch if they are in any.
+func standsBeside(p *canonical.Predicate, q *canonical.Predicate) bool {
+	return p.Path == q.Path && len(p.Elems) == len(q.Elems) && (len(p.Elems) == 0 || p.Elems[len(p.Elems)-1] == q.Elems[len(q.Elems)-1])
+}
+
+func (a assignment) fits(x *indexinfo.Index, next assigned) bool {
+	for _, have := range a {
+		if have.pred.Node == next.pred.Node ||
+			!canonical.Combine(have.pred, next.pred, x.Bits(have.field)|x.Bits(next.field)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isComplete reports whether an index that does not hold every document has an entry of every match. A wildcard index is one for
+// the value of its wildcard, or, without it, for the other fields.
+func (a assignment) isComplete(x *indexinfo.Index) bool {
+	if x.IsGeo() {
+		return a.hasGeo(x)
+	}
+	if x.Wild != nil && !x.Wild.Generic {
+		return slices.ContainsFunc(a, func(have assigned) bool { return have.field == x.Wild.At+1 })
+	}
+	if !x.Sparse && x.Wild == nil {
+		return true
+	}
+	for _, have := range a {
+		if have.pred.ImpliesPresence() {
+			return true
+		}
+	}
+	return false
+}
+
+// usesOneOf reports whether a predicate of c bounds the index.
+func (a assignment) usesOneOf(c *canonical.Conjunction) bool {
+	for _, have := range a {
+		for _, p := range c.Predicates {
+			if p.Node == have.pred.Node {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// access makes the index scan of an assignment, and the residual that it leaves of a conjunction.
+func (e *enumerator) access(a assignment, x *indexinfo.Index, c *canonical.Conjunction) access {
+	scan := node.NewScan(x)
+	out := access{node: scan, scan: scan}
+	for rest := a; len(rest) > 0; {
+		field, n := rest[0].field, 1
+		for n < len(rest) && rest[n].field == field {
+			n++
+		}
+		bounds := &scan.Bounds[field]
+		*bounds = bounds.Intersect(e.common(rest[:n]))
+		out.score += fieldScore(*bounds, field)
+		rest = rest[n:]
+	}
+	if x.Wild != nil {
+		scan.BoundPaths()
+	}
+	var onEntry []filter.Node
+	settled := a.settled()
+	for i, n := range c.Conjuncts {
+		t, ok := a.settles(n, settled)
+		if ok && t == bounds.InexactFetch && e.cq.Purpose == canonical.Count && a.countsNulls(x, n) {
+			t = bounds.Exact
+		}
+		switch {
+		case !ok || t == bounds.InexactFetch || t == bounds.InexactCovered && scan.Dedup:
+			if out.residual == nil {
+				out.residual = make([]filter.Node, 0, len(c.Conjuncts)-i)
+			}
+			out.residual = append(out.residual, n)
+		case t == bounds.InexactCovered:
+			onEntry = append(onEntry, n)
+			scan.Paths = appendPaths(scan.Paths, n)
+		}
+	}
+	scan.Filter = canonical.AllOf(onEntry)
+	if c.Branch {
+		out.settled = a.exact()
+	}
+	return out
+}
+
+// serve notes that the predicates bound an access.
+func (a assignment) serve() {
+	for _, have := range a {
+		have.pred.Served = true
+	}
+}
+
+// exact returns the conjuncts that the bounds settle completely. Each is a single predicate.
+func (a assignment) exact() []filter.Node {
+	var out []filter.Node
+	for _, have := range a {
+		if have.bounds.Tight == bounds.Exact {
+			out = append(out, have.pred.Conjunct)
+		}
+	}
+	return out
+}
+
+// countsNulls reports whether a conjunct asks for null, and the entries with null are those of its matches: no array is on the way.
+// An entry does not tell null from a missing field, which is nothing to a count.
+func (a assignment) countsNulls(x *indexinfo.Index, conjunct filter.Node) bool {
+	if !asksForNull(conjunct) {
+		return false
+	}
+	for _, have := range a {
+		if have.pred.Conjunct == conjunct && (have.pred.Node != conjunct || x.Fields[have.field].Kind != index.Ordered || x.Bits(have.field) != 0) {
+			return false
+		}
+	}
+	return x.Wild == nil && x.Kind == index.Ordered
+}
+
+// asksForNull reports whether a conjunct is an equality with null, or with one of several values
+// and null.
+func asksForNull(conjunct filter.Node) bool {
+	switch n := conjunct.(type) {
+	case *filter.Compare:
+		return n.Op == filter.Eq && n.Value.Type == bsonx.TypeNull
+	case *filter.In:
+		return len(n.Regexes) == 0 && slices.ContainsFunc(n.Values, func(v bsonx.Value) bool { return v.Type == bsonx.TypeNull }) &&
+			!slices.ContainsFunc(n.Values, isInexactPoint)
+	default:
+		return false
+	}
+}
+
+// isInexactPoint reports whether an index entry with the value may be of a document that does not
+// have it, null aside.
+func isInexactPoint(v bsonx.Value) bool {
+	switch v.Type {
+	case bsonx.TypeMinKey, bsonx.TypeMaxKey, bsonx.TypeArray, bsonx.TypeUndefined:
+		return true
+	default:
+		return false
+	}
+}
+
+// settled returns what the bounds leave to check of each conjunct that they concern; nil where there are so few that it is quicker
+// to look through them.
+func (a assignment) settled() map[filter.Node]bounds.Tightness {
+	if len(a) <= usualAssigned {
+		return nil
+	}
+	settled := make(map[filter.Node]bounds.Tightness, len(a))
+	for _, have := range a {
+		settled[have.pred.Conjunct] = max(settled[have.pred.Conjunct], have.bounds.Tight)
+	}
+	return settled
+}
+
+// usualAssigned is how many predicates bound an index at most as a rule.
+const usualAssigned = 8
+
+// settles returns what the bounds leave to check of a conjunct; false where they do not concern it.
+func (a assignment) settles(conjunct filter.Node, settled map[filter.Node]bounds.Tightness) (t bounds.Tightness, ok bool) {
+	if settled != nil {
+		t, ok = settled[conjunct]
+		return t, ok
+	}
+	for _, have := range a {
+		if have.pred.Conjunct == conjunct {
+			t, ok = max(t, have.bounds.Tight), true
+		}
+	}
+	return t, ok
+}
+
+// common returns the values that all bounds of an assignment of one field hold. Pairs are intersected first: one by one the bounds
+// of many negations would be copied again and again.
+func (e *enumerator) common(a assignment) bounds.Intervals {
+	if len(a) == 1 || e.cq.Stopped(len(a)*interrupt.Step) {
+		return a[0].bounds.Intervals
+	}
+	half := len(a) / 2
+	return e.common(a[:half]).Intersect(e.common(a[half:]))
+}
+
+// fieldScore weighs the bounds that predicates give to a field: points most, ranges less, and leading fields most.
+func fieldScore(ivs bounds.Intervals, field int) int {
+	weight := 64 >> min(field, 5)
+	switch {
+	case ivs.IsAll():
+		return 0
+	case ivs.IsPoint():
+		return 4 * weight
+	case ivs.IsPoints():
+		return 3 * weight
+	default:
+		return 2 * weight
+	}
+}
+
+// hasGeo reports whether a predicate on a geometry bounds the index: every match has one then.
+func (a assignment) hasGeo(x *indexinfo.Index) bool {
+	for _, have := range a {
+		if indexinfo.IsGeo(x.Fields[have.field]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,56 @@
+package candidate
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/canonical"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
+	"github.com/sheafdb/sheaf/internal/plan/node"
+)
+
+// expressPlan returns the plan of a find for at most one document by equality on a field that leads an index: no other
+// plan can be better, so that none is tried. It returns nil for other queries.
+func (e *enumerator) expressPlan() *node.Solution {
+	c, ok := e.cq.Root.(*filter.Compare)
+	if !ok || c.Op != filter.Eq || !e.isExpress() || !isExpressValue(c.Value) {
+		return nil
+	}
+	var best *indexinfo.Index
+	for _, x := range e.cq.Indexes {
+		if x.Kind != index.Ordered || !x.Fields[0].Holds(c.Path) || x.IsPartial || x.Collation != nil || x.Bits(0) != 0 && bounds.HasNumber(c.Path) {
+			continue
+		}
+		if e.cq.Asked.Limit != 1 && !(x.Unique && len(x.Fields) == 1) {
+			continue
+		}
+		if best == nil || len(x.Fields) < len(best.Fields) {
+			best = x
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	scan := node.NewScan(best)
+	scan.Bounds[0] = bounds.Intervals{bounds.Point(c.Value)}
+	inner := e.finisher().above(scan, nil, true)
+	return node.NewSolution(&node.Express{Index: best, In: inner.Root})
+}
+
+// isExpress reports whether nothing but the filter and a simple projection is asked for.
+func (e *enumerator) isExpress() bool {
+	q := e.cq.Asked
+	return e.cq.Purpose == canonical.Find && len(e.cq.Sort) == 0 && e.cq.Natural == 0 && !e.cq.Hint.Provided && q.Skip == 0 &&
+		!q.ReturnKey && !q.ShowRecordID && !e.cq.Collated() && (q.Projection == nil || q.Projection.IsSimple())
+}
+
+// isExpressValue leaves out the values whose equality an index does not settle.
+func isExpressValue(v bsonx.Value) bool {
+	switch v.Type {
+	case bsonx.TypeNull, bsonx.TypeArray, bsonx.TypeRegex, bsonx.TypeMinKey, bsonx.TypeMaxKey:
+		return false
+	default:
+		return true
+	}
+}

@@ -1,0 +1,46 @@
+package canonical
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// absorb splits the filter, without the branches of disjunctions that others include.
+func (cq *Query) absorb() {
+	if cq.Filter == nil || cq.Filter.Text() != nil {
+		cq.Whole.Split(cq.Root)
+		return
+	}
+	root, _ := ReplaceOrs(cq.Root, cq.Filter.Absorb)
+	cq.Whole.Split(root)
+}
+
+// ReplaceOrs returns a filter with other nodes in the place of the disjunctions among its
+// conjuncts, and whether any is another.
+func ReplaceOrs(n filter.Node, by func(*filter.Or) filter.Node) (out filter.Node, replaced bool) {
+	switch n := n.(type) {
+	case *filter.Or:
+		out = by(n)
+		return out, out != filter.Node(n)
+	case *filter.And:
+		children := n.Children
+		for i, child := range n.Children {
+			o, ok := child.(*filter.Or)
+			if !ok {
+				continue
+			}
+			if f := by(o); f != child {
+				if !replaced {
+					children, replaced = slices.Clone(children), true
+				}
+				children[i] = f
+			}
+		}
+		if replaced {
+			return &filter.And{Children: children}, true
+		}
+	default: // no conjunct is a disjunction
+	}
+	return n, false
+}

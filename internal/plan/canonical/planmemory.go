@@ -1,0 +1,51 @@
+package canonical
+
+import (
+	"context"
+
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/memory"
+)
+
+// The memory that planning takes for a predicate, about, and for one that an index may serve: its
+// bounds, the plans that are compared, and the operator of its branch.
+const (
+	predicateBytes = 384
+	servedBytes    = 1792
+)
+
+// manyPredicates is from where on what planning takes is counted.
+const manyPredicates = 1 << 7
+
+// countPredicates counts what planning takes as what the operation holds.
+func (cq *Query) countPredicates(ctx context.Context) error {
+	if cq.Root == nil || cq.Asked.Filter.Predicates() < manyPredicates {
+		return nil
+	}
+	served, wildcard := map[string]bool{}, false
+	for _, x := range cq.Indexes {
+		for _, f := range x.Fields {
+			served[f.Path] = true
+			wildcard = wildcard || f.Kind == index.Wildcard
+		}
+	}
+	n := int64(0)
+	filter.WalkNodes(cq.Root, func(node filter.Node) bool {
+		if cq.Stopped(interrupt.Step) {
+			return false
+		}
+		if l, ok := node.(filter.Leaf); ok {
+			n += predicateBytes
+			if wildcard || served[l.FieldPath().String()] {
+				n += servedBytes
+			}
+		}
+		return true
+	})
+	if cq.Ended != nil {
+		return cq.Ended
+	}
+	return memory.Of(ctx).Add(n)
+}

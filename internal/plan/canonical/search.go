@@ -1,0 +1,147 @@
+package canonical
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
+	"github.com/sheafdb/sheaf/internal/plan/query"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/text"
+)
+
+// Search is the $text of a query with the index that answers it, which is the collection's only one of its kind.
+type Search struct {
+	Node  *filter.Text
+	Query *text.Query
+	Spec  *text.Spec
+	Index *indexinfo.Index
+	// scored is true where somebody wants the scores.
+	Scored bool
+	// refused is set where the index lacks an equality, or does not have every document.
+	Refused bool
+}
+
+// readText finds the $text of a query, and binds it to the collection's text index.
+func (cq *Query) readText() error {
+	n := cq.Asked.Filter.Text()
+	if n == nil {
+		if cq.sortsByScore() {
+			return query.CheckMetaKind(cq.Asked.Filter, query.MetaTextScore)
+		}
+		return nil
+	}
+	ix := textIndex(cq.Asked.Coll)
+	if ix == nil {
+		return errNoTextIndex
+	}
+	if err := cq.checkText(); err != nil {
+		return err
+	}
+	spec := ix.Generator().(*index.TextGen).Spec()
+	bound, err := n.Bind(spec)
+	if err != nil {
+		return err
+	}
+	if ix.Hidden {
+		return query.CannotPlan("need exactly one text index for $text bound")
+	}
+	cq.Text = &Search{Node: n, Query: bound, Spec: spec, Scored: cq.wantsScores()}
+	for _, x := range cq.Indexes {
+		if x.Stored == ix {
+			cq.Text.Index = x
+		}
+	}
+	return nil
+}
+
+var errNoTextIndex = mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query")
+
+func textIndex(c *table.Collection) *table.Index {
+	for _, ix := range c.Indexes {
+		if ix.Ready && ix.Kind() == index.Text {
+			return ix
+		}
+	}
+	return nil
+}
+
+// checkText refuses what MongoDB does not have beside $text.
+func (cq *Query) checkText() error {
+	refuse := func(what string) error { return mongoerr.New(mongoerr.BadValue, "%s", what) }
+	switch {
+	case cq.Natural != 0:
+		return refuse("text expression not allowed with $natural sort order")
+	case cq.hintsAnything():
+		return refuse("text and hint not allowed in same query")
+	case query.HasNear(cq.Root):
+		return refuse("text and geoNear not allowed in same query")
+	case cq.Asked.Tailable:
+		return refuse("text and tailable cursor not allowed in same query")
+	}
+	return nil
+}
+
+func (cq *Query) hintsAnything() bool {
+	h := cq.Asked.Hint
+	return h.Type == bsonx.TypeString || h.Type == bsonx.TypeDocument && !h.Doc().IsEmpty()
+}
+
+func (cq *Query) sortsByScore() bool {
+	return slices.ContainsFunc(cq.Sort, func(s SortField) bool { return s.Path == index.ScorePath })
+}
+
+// wantsScores reports whether the scores of a search are sorted by, or shown.
+func (cq *Query) wantsScores() bool {
+	p := cq.Asked.Projection
+	return cq.sortsByScore() || cq.Asked.Scores || p != nil && slices.Contains(p.MetaKinds(), query.MetaTextScore)
+}
+
+// Tells reports whether the entries tell if a document satisfies a conjunct, which is then about a field behind the text.
+func (s *Search) Tells(n filter.Node, c *Conjunction, cq *Query) bool {
+	for _, p := range c.Predicates {
+		if p.Node != n || p.Conjunct != n || len(p.Elems) > 0 {
+			continue
+		}
+		for f, e := range s.Spec.After {
+			if string(e.Key) != p.Path {
+				continue
+			}
+			b := cq.BoundsOn(p, s.Index, len(s.Spec.Before)+2+f)
+			return b.Ok && b.Tight != bounds.InexactFetch
+		}
+	}
+	return false
+}
+
+// Prefix returns the values of the fields before the text, which must be fixed by equalities; settled are those of which the
+// index leaves nothing to check.
+func (s *Search) Prefix(c *Conjunction, cq *Query) (prefix []bsonx.Elem, settled []filter.Node, ok bool) {
+	for f, e := range s.Spec.Before {
+		found := false
+		for _, p := range c.Predicates {
+			eq, isCompare := p.Node.(*filter.Compare)
+			if p.Path != string(e.Key) || !isCompare || eq.Op != filter.Eq || p.Expression || len(p.Elems) > 0 {
+				continue
+			}
+			b := cq.BoundsOn(p, s.Index, f)
+			if !b.Ok {
+				continue
+			}
+			found = true
+			prefix = append(prefix, bsonx.Elem{Key: e.Key, Value: eq.Value})
+			if b.Tight == bounds.Exact {
+				settled = append(settled, p.Conjunct)
+			}
+			break
+		}
+		if !found {
+			return nil, nil, false
+		}
+	}
+	return prefix, settled, true
+}

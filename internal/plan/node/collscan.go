@@ -1,0 +1,56 @@
+package node
+
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/plan/bounds"
+)
+
+// CollScan reads all records, or those in a range of _id, and passes those that match filter.
+type CollScan struct {
+	Filter    filter.Node // nil: all
+	Backward  bool
+	Clustered bool // a collection that was created with a clusteredIndex: CLUSTERED_IXSCAN
+	Ids       bounds.Interval
+	HasIDs    bool
+	Tailable  bool
+}
+
+func (n *CollScan) stage() string {
+	if n.Clustered && n.HasIDs {
+		return "CLUSTERED_IXSCAN"
+	}
+	return "COLLSCAN"
+}
+
+func (*CollScan) input(int) Node          { return nil }
+func (n *CollScan) residual() filter.Node { return n.Filter }
+func (*CollScan) reads() reading          { return reading{records: true} }
+func (*CollScan) sign(dst []byte) []byte  { return dst }
+
+func (n *CollScan) build(b Builder) exec.Node {
+	o := exec.CollScanOptions{Coll: b.Q.Coll, Filter: b.predicate(n.Filter), Backward: n.Backward, Tailable: n.Tailable}
+	if n.HasIDs {
+		prefix := b.Q.Coll.RecordPrefix()
+		r := bounds.RangeOf(n.Ids, false)
+		o.Lower = slices.Concat(prefix, r.Lo)
+		o.Upper = slices.Concat(prefix, r.Hi)
+	}
+	return exec.NewCollScan(b.Env, o)
+}
+
+func (*CollScan) again(b Builder, in exec.Node) exec.Node { return b.fetchAgain(in) }
+
+func (n *CollScan) describe(w *Writer, run exec.Node) {
+	w.begin(n, run)
+	w.B.String("direction", direction(n.Backward))
+	if n.HasIDs {
+		w.value("minRecord", n.Ids.Low)
+		w.value("maxRecord", n.Ids.High)
+	}
+	if run != nil {
+		w.B.Int32("docsExamined", int32(run.Stats().DocsExamined))
+	}
+}

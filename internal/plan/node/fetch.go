@@ -1,0 +1,72 @@
+package node
+
+import (
+	"strconv"
+
+	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/plan/query"
+)
+
+// Fetch reads the records of rows.
+type Fetch struct {
+	In     Node
+	Filter filter.Node // nil: all
+}
+
+func (*Fetch) stage() string           { return "FETCH" }
+func (n *Fetch) input(i int) Node      { return sole(n.In, i) }
+func (n *Fetch) residual() filter.Node { return n.Filter }
+func (*Fetch) reads() reading          { return reading{} }
+
+// Sign names which conjuncts are left, to tell two scans of a multikey index apart.
+func (n *Fetch) sign(dst []byte) []byte {
+	if n.Filter == nil {
+		return dst
+	}
+	var room [64]byte
+	return strconv.AppendQuote(dst, string(appendLeft(room[:0], n.Filter)))
+}
+
+// appendLeft names the conjuncts of a residual filter by kind and path.
+func appendLeft(dst []byte, n filter.Node) []byte {
+	if and, ok := n.(*filter.And); ok {
+		for _, child := range and.Children {
+			dst = appendLeft(dst, child)
+		}
+		return dst
+	}
+	if query.IsTrue(n) {
+		return dst
+	}
+	dst = strconv.AppendInt(dst, int64(n.Kind()), 10)
+	dst = append(dst, pathOf(n)...)
+	return append(dst, ' ')
+}
+
+func (n *Fetch) build(b Builder) exec.Node {
+	return exec.NewFetch(b.Env, b.Q.Coll, b.Build(n.In), b.predicate(n.Filter))
+}
+
+func (*Fetch) again(b Builder, in exec.Node) exec.Node { return b.fetchAgain(in) }
+
+func (n *Fetch) describe(w *Writer, run exec.Node) {
+	w.begin(n, run)
+	if run != nil {
+		w.B.Int32("docsExamined", int32(run.Stats().DocsExamined))
+		w.B.Int32("alreadyHasObj", int32(run.Stats().AlreadyDoc))
+	}
+	w.input(n, run)
+}
+
+// pathOf returns the path of a predicate that bounds an index.
+func pathOf(n filter.Node) string {
+	switch n := n.(type) {
+	case *filter.Not:
+		return pathOf(n.Child)
+	case filter.Leaf:
+		return n.FieldPath().String()
+	default:
+		return ""
+	}
+}
