@@ -19,7 +19,7 @@ func (e *enumerator) onEntries(scan *node.IndexScan, c *canonical.Conjunction) [
 	}
 	var onEntry, rest []filter.Node
 	for _, n := range c.Conjuncts {
-		if e.entryTells(x, c, n) {
+		if entryTells(&e.cq, x, c, n) {
 			onEntry = append(onEntry, n)
 			scan.Paths = appendPaths(scan.Paths, n)
 			continue
@@ -31,12 +31,12 @@ func (e *enumerator) onEntries(scan *node.IndexScan, c *canonical.Conjunction) [
 }
 
 // entryTells reports whether an entry of an index tells if a conjunct is true of the record.
-func (e *enumerator) entryTells(x *indexinfo.Index, c *canonical.Conjunction, conjunct filter.Node) bool {
+func entryTells(cq *canonical.Query, x *indexinfo.Index, c *canonical.Conjunction, conjunct filter.Node) bool {
 	if o, ok := conjunct.(*filter.Or); ok {
-		return e.entryTellsBranches(x, o)
+		return entryTellsBranches(cq, x, o)
 	}
 	i := slices.IndexFunc(c.Predicates, func(p *canonical.Predicate) bool { return p.Node == conjunct && !p.Expression && len(p.Elems) == 0 })
-	if i < 0 || e.cq.Stopped(len(c.Predicates)) {
+	if i < 0 || cq.Stopped(len(c.Predicates)) {
 		return false
 	}
 	p := c.Predicates[i]
@@ -44,18 +44,18 @@ func (e *enumerator) entryTells(x *indexinfo.Index, c *canonical.Conjunction, co
 	if f < 0 {
 		return false
 	}
-	b := e.cq.BoundsOn(p, x, f)
+	b := cq.BoundsOn(p, x, f)
 	return b.Ok && b.Tight != bounds.InexactFetch
 }
 
 // entryTellsBranches is entryTells for a disjunction.
-func (e *enumerator) entryTellsBranches(x *indexinfo.Index, o *filter.Or) bool {
+func entryTellsBranches(cq *canonical.Query, x *indexinfo.Index, o *filter.Or) bool {
 	for _, child := range o.Children {
-		if e.cq.Stopped(branchWork) {
+		if cq.Stopped(branchWork) {
 			return false
 		}
-		branch := e.cq.ConjunctionOf(child)
-		if slices.ContainsFunc(branch.Conjuncts, func(n filter.Node) bool { return !e.entryTells(x, branch, n) }) {
+		branch := cq.ConjunctionOf(child)
+		if slices.ContainsFunc(branch.Conjuncts, func(n filter.Node) bool { return !entryTells(cq, x, branch, n) }) {
 			return false
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // plan can be better, so that none is tried. It returns nil for other queries.
 func (e *enumerator) expressPlan() *node.Solution {
 	c, ok := e.cq.Root.(*filter.Compare)
-	if !ok || c.Op != filter.Eq || !e.isExpress() || !isExpressValue(c.Value) {
+	if !ok || c.Op != filter.Eq || !isExpress(&e.cq) || !isExpressValue(c.Value) {
 		return nil
 	}
 	var best *indexinfo.Index
@@ -39,10 +39,10 @@ func (e *enumerator) expressPlan() *node.Solution {
 }
 
 // isExpress reports whether nothing but the filter and a simple projection is asked for.
-func (e *enumerator) isExpress() bool {
-	q := e.cq.Asked
-	return e.cq.Purpose == canonical.Find && len(e.cq.Sort) == 0 && e.cq.Natural == 0 && !e.cq.Hint.Provided && q.Skip == 0 &&
-		!q.ReturnKey && !q.ShowRecordID && !e.cq.Collated() && (q.Projection == nil || q.Projection.IsSimple())
+func isExpress(cq *canonical.Query) bool {
+	q := cq.Asked
+	return cq.Purpose == canonical.Find && len(cq.Sort) == 0 && cq.Natural == 0 && !cq.Hint.Provided && q.Skip == 0 &&
+		!q.ReturnKey && !q.ShowRecordID && !cq.Collated() && (q.Projection == nil || q.Projection.IsSimple())
 }
 
 // isExpressValue leaves out the values whose equality an index does not settle.

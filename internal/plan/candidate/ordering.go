@@ -167,8 +167,7 @@ func (o ordering) explode(scan *node.IndexScan) node.Node {
 	}
 	merge := &node.SortMerge{Pattern: o.cq.Asked.Sort, Dedup: scan.Dedup}
 	for i := range scans {
-		part := *scan
-		part.Bounds = append(part.Room[:0], scan.Bounds...)
+		part := scan.Part()
 		rest := i
 		for f := fields - 1; f >= 0; f-- {
 			n := len(scan.Bounds[f])
@@ -180,7 +179,7 @@ func (o ordering) explode(scan *node.IndexScan) node.Node {
 			return nil
 		}
 		part.Backward = backward
-		merge.In = append(merge.In, &part)
+		merge.In = append(merge.In, part)
 	}
 	if first := merge.In[0].(*node.IndexScan); first.Backward {
 		for i, j := 0, len(merge.In)-1; i < j; i, j = i+1, j-1 {

@@ -39,6 +39,7 @@ type Query struct {
 // Purpose is what the rows of a plan are for.
 type Purpose int
 
+// The purposes.
 const (
 	Find Purpose = iota
 	Targets

@@ -37,17 +37,6 @@ func (b Builder) buildAll(in []Node) []exec.Node {
 	return out
 }
 
-// Reshape returns what shapes a row of a plan anew; nil where the rows are those of a sort.
-func (b Builder) Reshape(root Node) *exec.Again {
-	if Has[*Sort](root) {
-		return nil
-	}
-	return &exec.Again{
-		Build: func(in exec.Node) exec.Node { return root.again(b, in) },
-		Entry: Has[*ReturnKey](root) || isCovered(root),
-	}
-}
-
 // fetchAgain is again of the nodes that give the plan's records.
 func (b Builder) fetchAgain(in exec.Node) exec.Node {
 	return exec.NewFetch(b.Env, b.Q.Coll, in, b.Env.Whole)

@@ -25,23 +25,23 @@ type IndexScan struct {
 	// min and max replace bounds for the find options of these names: keys without field names.
 	Min, Max bsonx.Doc
 	Keys     *exec.Bounds        // of min and max
-	Room     [2]bounds.Intervals // for the bounds of an index of so many fields
+	room     [2]bounds.Intervals // for the bounds of an index of so many fields
 }
 
 // NewScan returns a scan of the whole index, to be restricted.
 func NewScan(x *indexinfo.Index) *IndexScan {
 	scan := &IndexScan{Index: x, Dedup: x.IsMultikey()}
-	scan.Bounds = scan.Room[:0]
+	scan.Bounds = scan.room[:0]
 	for range x.Fields {
 		scan.Bounds = append(scan.Bounds, bounds.All)
 	}
 	return scan
 }
 
-// part returns a copy of the scan with bounds of its own.
-func (n *IndexScan) part() *IndexScan {
+// Part returns a copy of the scan with bounds of its own.
+func (n *IndexScan) Part() *IndexScan {
 	p := *n
-	p.Bounds = append(p.Room[:0], n.Bounds...)
+	p.Bounds = append(p.room[:0], n.Bounds...)
 	return &p
 }
 

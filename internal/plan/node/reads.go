@@ -1,12 +1,6 @@
 package node
 
-import (
-	"context"
-
-	"github.com/sheafdb/sheaf/internal/memory"
-	"github.com/sheafdb/sheaf/internal/plan/bounds"
-	"github.com/sheafdb/sheaf/internal/plan/query"
-)
+import "github.com/sheafdb/sheaf/internal/plan/query"
 
 // reading is what an operator reads itself. The zero value is nothing.
 type reading struct {
@@ -52,52 +46,4 @@ func Accessed(n Node, scans int, indexes []string) (int, []string) {
 		scans, indexes = Accessed(n.input(i), scans, indexes)
 	}
 	return scans, indexes
-}
-
-// countNode counts the long bounds of a plan as what the operation holds. counted are those that it counted before.
-func countNode(ctx context.Context, n Node, counted *map[sharedKey]bool) error {
-	for i := 0; n.input(i) != nil; i++ {
-		if err := countNode(ctx, n.input(i), counted); err != nil {
-			return err
-		}
-	}
-	scan := n.reads().scan
-	if scan == nil {
-		return nil
-	}
-	for f, ivs := range scan.Bounds {
-		if len(ivs) < bounds.Long {
-			continue
-		}
-		key := sharedKey{&ivs[0], scan.Index.Fields[f].Desc}
-		if (*counted)[key] {
-			continue
-		}
-		if *counted == nil {
-			*counted = map[sharedKey]bool{}
-		}
-		(*counted)[key] = true
-		if err := memory.Of(ctx).Add(ivs.Bytes()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sharedKey tells lists of intervals apart; see bounds.Shared.
-type sharedKey struct {
-	of   *bounds.Interval
-	desc bool
-}
-
-// CountBounds counts the long bounds of the solutions as what the operation holds. They take several times the memory of the
-// values that they were made of.
-func CountBounds(ctx context.Context, solutions []*Solution) error {
-	var counted map[sharedKey]bool
-	for _, s := range solutions {
-		if err := countNode(ctx, s.Root, &counted); err != nil {
-			return err
-		}
-	}
-	return nil
 }

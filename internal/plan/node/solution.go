@@ -77,16 +77,6 @@ func (s *Solution) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// isCovered reports whether a plan makes its rows of index entries alone.
-func isCovered(root Node) bool {
-	covered := false
-	Walk(root, func(n Node) {
-		p, ok := n.(*Project)
-		covered = covered || ok && p.Covered != nil
-	})
-	return covered
-}
-
 // AppendKey appends to a shape what decides which indexes are candidates for it: the same shape can have other
 // candidates for other values, such as null on a sparse index.
 func AppendKey(shape []byte, candidates []*Solution) []byte {
