@@ -9,13 +9,10 @@ import (
 
 // DistinctScan yields one entry for each value of an index's leading fields and skips the others with a seek.
 type DistinctScan struct {
-	base
-	opts   DistinctScanOptions
-	cursor entryCursor
-	filter *entryFilter
+	entryScan
+	fields int
+	filter *entryFilter // nil passes everything
 	skip   []byte
-	record []byte
-	row    Row
 }
 
 // DistinctScanOptions are the parts of a distinct scan.
@@ -35,9 +32,9 @@ type DistinctScanOptions struct {
 
 // NewDistinctScan returns a scan before its first entry.
 func NewDistinctScan(env *Env, o DistinctScanOptions) *DistinctScan {
-	n := &DistinctScan{base: base{env: env}, opts: o}
-	n.cursor = newEntryCursor(env, o.Coll, o.Index, o.Bounds, o.Backward)
-	n.cursor.stats = &n.stats
+	n := &DistinctScan{fields: o.Fields}
+	n.env = env
+	n.open(o.Coll, o.Index, o.Bounds, o.Backward)
 	n.row.Index = o.Index
 	if o.Filter != nil {
 		n.filter = newEntryFilter(o.Filter, o.FilterPaths)
@@ -58,7 +55,7 @@ func (n *DistinctScan) Next(ctx context.Context) (*Row, error) {
 		return n.end()
 	}
 	key := n.cursor.it.Key()
-	if n.record, err = n.opts.Coll.RecordKeyOfEntry(n.record[:0], n.opts.Index, key); err != nil {
+	if err := n.readRecordKey(key); err != nil {
 		return nil, err
 	}
 	n.row.RecordKey = n.record
@@ -88,7 +85,7 @@ func (n *DistinctScan) advance(ctx context.Context) (bool, error) {
 // skipValue lets the cursor's next move leave the entries with the value at hand.
 func (n *DistinctScan) skipValue() error {
 	end := 0
-	for _, f := range n.opts.Index.Pattern[:n.opts.Fields] {
+	for _, f := range n.index.Pattern[:n.fields] {
 		size, err := keystring.Skip(n.row.Key[end:], f.Desc)
 		if err != nil {
 			return err
@@ -96,7 +93,7 @@ func (n *DistinctScan) skipValue() error {
 		end += size
 	}
 	n.skip = append(n.skip[:0], n.row.Key[:end]...)
-	if !n.opts.Backward {
+	if !n.cursor.backward {
 		n.skip = append(n.skip, 0xFF)
 	}
 	n.cursor.seek(n.skip)
@@ -104,16 +101,7 @@ func (n *DistinctScan) skipValue() error {
 }
 
 // Fields returns how many leading fields make up the value.
-func (n *DistinctScan) Fields() int { return n.opts.Fields }
+func (n *DistinctScan) Fields() int { return n.fields }
 
 // Stay makes the following row the next entry, even if it has the value of the one given last.
 func (n *DistinctScan) Stay() { n.cursor.seekKey = n.cursor.seekKey[:0] }
-
-// Save implements Node.
-func (n *DistinctScan) Save() {
-	n.base.Save()
-	n.cursor.save(n.stats.IsEOF)
-}
-
-// Close implements Node.
-func (n *DistinctScan) Close() { n.cursor.close() }

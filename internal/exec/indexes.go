@@ -5,13 +5,7 @@ import "github.com/sheafdb/sheaf/internal/table"
 // indexReader is a node that reads entries of an index.
 type indexReader interface{ usedIndex() *table.Index }
 
-func (n *IndexScan) usedIndex() *table.Index { return n.opts.Index }
-
-func (n *DistinctScan) usedIndex() *table.Index { return n.opts.Index }
-
 func (n *GeoNear) usedIndex() *table.Index { return n.opts.Index }
-
-func (n *CountScan) usedIndex() *table.Index { return n.index }
 
 // IndexesOf returns the indexes that a tree reads, without the _id index.
 func IndexesOf(n Node) []*table.Index {

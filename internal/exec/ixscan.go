@@ -8,13 +8,11 @@ import (
 
 // IndexScan yields the entries of an index that are in bounds, in the order of their keys or backward.
 type IndexScan struct {
-	base
-	opts   IndexScanOptions
-	cursor entryCursor
-	filter *entryFilter
-	seen   seen
-	record []byte
-	row    Row
+	entryScan
+	filter *entryFilter // nil passes everything
+	dedup  bool
+	// noRecord leaves the rows without record keys.
+	noRecord bool
 }
 
 // IndexScanOptions are the parts of an index scan.
@@ -36,10 +34,9 @@ type IndexScanOptions struct {
 
 // NewIndexScan returns a scan before its first entry.
 func NewIndexScan(env *Env, o IndexScanOptions) *IndexScan {
-	n := &IndexScan{base: base{env: env}, opts: o}
-	n.cursor = newEntryCursor(env, o.Coll, o.Index, o.Bounds, o.Backward)
-	n.cursor.stats = &n.stats
-	n.seen.single = o.Bounds.Single
+	n := &IndexScan{dedup: o.Dedup, noRecord: o.NoRecord && !o.Dedup}
+	n.env = env
+	n.open(o.Coll, o.Index, o.Bounds, o.Backward)
 	if o.Filter != nil {
 		n.filter = newEntryFilter(o.Filter, o.FilterPaths)
 	}
@@ -63,7 +60,7 @@ func (n *IndexScan) Next(ctx context.Context) (*Row, error) {
 		if err := n.fill(key); err != nil {
 			return nil, err
 		}
-		if n.opts.Dedup {
+		if n.dedup {
 			if fresh, err := n.seen.add(n.env, &n.stats, n.row.RecordKey); err != nil {
 				return nil, err
 			} else if !fresh {
@@ -108,27 +105,15 @@ func (n *IndexScan) fill(key []byte) error {
 		return err
 	}
 	n.row.Key = key[prefixLen:]
-	if n.opts.Index == nil {
+	if n.index == nil {
 		n.row.RecordKey, n.row.Doc = key, value
 		return nil
 	}
 	n.row.Bits = value
-	if n.opts.NoRecord && !n.opts.Dedup {
+	if n.noRecord {
 		return nil
 	}
-	n.record, err = n.opts.Coll.RecordKeyOfEntry(n.record[:0], n.opts.Index, key)
+	err = n.readRecordKey(key)
 	n.row.RecordKey = n.record
 	return err
-}
-
-// Save implements Node.
-func (n *IndexScan) Save() {
-	n.base.Save()
-	n.cursor.save(n.stats.IsEOF)
-}
-
-// Close implements Node.
-func (n *IndexScan) Close() {
-	n.cursor.close()
-	n.seen.close()
 }
