@@ -83,9 +83,11 @@ func Of(n filter.Node, c Context) (Field, bool) {
 		return notBounds(n, c)
 	case *filter.Or:
 		return orBounds(n, c)
-	default:
-		return Field{}, false
+	case *filter.And, *filter.ElemMatchObject, *filter.Size, *filter.Bits, *filter.Nor,
+		*filter.Geo, *filter.Where, *filter.Expr, *filter.AlwaysFalse, *filter.AlwaysTrue,
+		*filter.GeoNear, *filter.Text, *filter.SampleRate, *filter.JSONSchema:
 	}
+	return Field{}, false
 }
 
 // orBounds are the union of the bounds of all branches.
@@ -334,9 +336,11 @@ func hasArrayOperand(n filter.Node) bool {
 		return false
 	case *filter.Not:
 		return hasArrayOperand(n.Child)
-	default:
-		return false
+	case *filter.And, *filter.Or, *filter.Regex, *filter.Mod, *filter.Exists, *filter.Bits,
+		*filter.Nor, *filter.TypeOf, *filter.Geo, *filter.Where, *filter.Expr, *filter.AlwaysFalse,
+		*filter.AlwaysTrue, *filter.GeoNear, *filter.Text, *filter.SampleRate, *filter.JSONSchema:
 	}
+	return false
 }
 
 // notBounds are the complement of bounds within which every key is a match. Where the path is multikey a document can
@@ -356,7 +360,10 @@ func notBounds(n *filter.Not, c Context) (Field, bool) {
 		if len(child.Regexes) > 0 {
 			return Field{}, false
 		}
-	default:
+	case *filter.And, *filter.Or, *filter.ElemMatchObject, *filter.ElemMatchValue, *filter.Size,
+		*filter.Regex, *filter.Mod, *filter.Bits, *filter.Not, *filter.Nor, *filter.TypeOf,
+		*filter.Geo, *filter.Where, *filter.Expr, *filter.AlwaysFalse, *filter.AlwaysTrue,
+		*filter.GeoNear, *filter.Text, *filter.SampleRate, *filter.JSONSchema:
 		return Field{}, false
 	}
 	if c.Multikey && (c.Numeric || negatesNull(n)) {
@@ -384,7 +391,10 @@ func negatesNull(n *filter.Not) bool {
 				return true
 			}
 		}
-	default: // the others need nothing here
+	case *filter.And, *filter.Or, *filter.ElemMatchObject, *filter.ElemMatchValue, *filter.Size,
+		*filter.Regex, *filter.Mod, *filter.Exists, *filter.Bits, *filter.Not, *filter.Nor,
+		*filter.TypeOf, *filter.Geo, *filter.Where, *filter.Expr, *filter.AlwaysFalse,
+		*filter.AlwaysTrue, *filter.GeoNear, *filter.Text, *filter.SampleRate, *filter.JSONSchema:
 	}
 	return false
 }
@@ -406,9 +416,12 @@ func ImpliesPresence(n filter.Node) bool {
 		return ok && c.Op == filter.Eq && c.Value.Type == bsonx.TypeNull
 	case *filter.Or:
 		return !slices.ContainsFunc(n.Children, func(child filter.Node) bool { return !ImpliesPresence(child) })
-	default:
-		return true
+	case *filter.And, *filter.ElemMatchObject, *filter.ElemMatchValue, *filter.Size,
+		*filter.Regex, *filter.Mod, *filter.Exists, *filter.Bits, *filter.Nor, *filter.TypeOf,
+		*filter.Geo, *filter.Where, *filter.Expr, *filter.AlwaysFalse, *filter.AlwaysTrue,
+		*filter.GeoNear, *filter.Text, *filter.SampleRate, *filter.JSONSchema:
 	}
+	return true
 }
 
 // matchesMissing reports whether a predicate asks for missing fields: of an array that has the position of a path the
@@ -422,9 +435,12 @@ func matchesMissing(n filter.Node) bool {
 		return exists
 	case *filter.Or:
 		return slices.ContainsFunc(n.Children, matchesMissing)
-	default:
-		return false
+	case *filter.And, *filter.ElemMatchObject, *filter.ElemMatchValue, *filter.Size,
+		*filter.Regex, *filter.Mod, *filter.Exists, *filter.Bits, *filter.Nor, *filter.TypeOf,
+		*filter.Geo, *filter.Where, *filter.Expr, *filter.AlwaysFalse, *filter.AlwaysTrue,
+		*filter.GeoNear, *filter.Text, *filter.SampleRate, *filter.JSONSchema:
 	}
+	return false
 }
 
 // seesMissing reports whether a comparison with v can be true for a missing field.

@@ -252,15 +252,12 @@ func (a assignment) countsNulls(x *indexinfo.Index, conjunct filter.Node) bool {
 // asksForNull reports whether a conjunct is an equality with null, or with one of several values
 // and null.
 func asksForNull(conjunct filter.Node) bool {
-	switch n := conjunct.(type) {
-	case *filter.Compare:
+	if n, ok := conjunct.(*filter.Compare); ok {
 		return n.Op == filter.Eq && n.Value.Type == bsonx.TypeNull
-	case *filter.In:
-		return len(n.Regexes) == 0 && slices.ContainsFunc(n.Values, func(v bsonx.Value) bool { return v.Type == bsonx.TypeNull }) &&
-			!slices.ContainsFunc(n.Values, isInexactPoint)
-	default:
-		return false
 	}
+	n, ok := conjunct.(*filter.In)
+	return ok && len(n.Regexes) == 0 && slices.ContainsFunc(n.Values, func(v bsonx.Value) bool { return v.Type == bsonx.TypeNull }) &&
+		!slices.ContainsFunc(n.Values, isInexactPoint)
 }
 
 // isInexactPoint reports whether an index entry with the value may be of a document that does not

@@ -159,14 +159,11 @@ func (e *enumerator) bounds(s *node.Solution) string {
 }
 
 func alwaysFalse(n filter.Node) bool {
-	switch n := n.(type) {
-	case *filter.AlwaysFalse:
-		return true
-	case *filter.In:
-		return len(n.Values) == 0 && len(n.Regexes) == 0
-	default:
-		return false
+	if in, ok := n.(*filter.In); ok {
+		return len(in.Values) == 0 && len(in.Regexes) == 0
 	}
+	_, ok := n.(*filter.AlwaysFalse)
+	return ok
 }
 
 func (e *enumerator) naturalScan() node.Node {

@@ -19,28 +19,29 @@ func (cq *Query) absorb() {
 // ReplaceOrs returns a filter with other nodes in the place of the disjunctions among its
 // conjuncts, and whether any is another.
 func ReplaceOrs(n filter.Node, by func(*filter.Or) filter.Node) (out filter.Node, replaced bool) {
-	switch n := n.(type) {
-	case *filter.Or:
-		out = by(n)
-		return out, out != filter.Node(n)
-	case *filter.And:
-		children := n.Children
-		for i, child := range n.Children {
-			o, ok := child.(*filter.Or)
-			if !ok {
-				continue
-			}
-			if f := by(o); f != child {
-				if !replaced {
-					children, replaced = slices.Clone(children), true
-				}
-				children[i] = f
-			}
+	if o, ok := n.(*filter.Or); ok {
+		out = by(o)
+		return out, out != n
+	}
+	and, ok := n.(*filter.And)
+	if !ok {
+		return n, false
+	}
+	children := and.Children
+	for i, child := range and.Children {
+		o, ok := child.(*filter.Or)
+		if !ok {
+			continue
 		}
-		if replaced {
-			return &filter.And{Children: children}, true
+		if f := by(o); f != child {
+			if !replaced {
+				children, replaced = slices.Clone(children), true
+			}
+			children[i] = f
 		}
-	default: // no conjunct is a disjunction
+	}
+	if replaced {
+		return &filter.And{Children: children}, true
 	}
 	return n, false
 }

@@ -32,7 +32,10 @@ func (p *Predicate) hashedBounds(x *indexinfo.Index, c *collation.Collator) *Bou
 		if _, exists := n.Child.(*filter.Exists); exists {
 			b.Intervals, b.Ok = bounds.Intervals{bounds.Point(index.HashOf(bsonx.Null))}, true
 		}
-	default: // ranges cannot be told by hashes
+	case *filter.And, *filter.Or, *filter.ElemMatchObject, *filter.ElemMatchValue, *filter.Size,
+		*filter.Regex, *filter.Mod, *filter.Bits, *filter.Nor, *filter.TypeOf, *filter.Geo,
+		*filter.Where, *filter.Expr, *filter.AlwaysFalse, *filter.AlwaysTrue, *filter.GeoNear,
+		*filter.Text, *filter.SampleRate, *filter.JSONSchema: // a hash tells none of them
 	}
 	b.Points = b.Intervals.IsPoints()
 	return b

@@ -210,9 +210,11 @@ func (c *Conjunction) collect(n, conjunct filter.Node, prefix string, elems []el
 		}
 	case *filter.Expr:
 		c.addComparisons(n.Expr, conjunct, true)
-	case filter.Leaf:
-		c.addLeaf(n, n, conjunct, prefix, elems)
-	default: // the others need nothing here
+	case *filter.ElemMatchValue, *filter.Size, *filter.Compare, *filter.Regex, *filter.Mod,
+		*filter.Exists, *filter.In, *filter.Bits, *filter.TypeOf, *filter.Geo, *filter.GeoNear:
+		c.addLeaf(n, n.(filter.Leaf), conjunct, prefix, elems)
+	case *filter.Or, *filter.Where, *filter.AlwaysFalse, *filter.AlwaysTrue, *filter.Text,
+		*filter.SampleRate, *filter.JSONSchema: // no predicates on a path
 	}
 }
 

@@ -31,9 +31,12 @@ func hasWildcardKeys(n filter.Node) bool {
 		return true
 	case *filter.Or:
 		return !slices.ContainsFunc(n.Children, func(child filter.Node) bool { return !hasWildcardKeys(child) })
-	default:
-		return true
+	case *filter.And, *filter.ElemMatchObject, *filter.Size, *filter.Regex, *filter.Mod,
+		*filter.Exists, *filter.Bits, *filter.Not, *filter.Nor, *filter.TypeOf, *filter.Geo,
+		*filter.Where, *filter.Expr, *filter.AlwaysFalse, *filter.AlwaysTrue, *filter.GeoNear,
+		*filter.Text, *filter.SampleRate, *filter.JSONSchema:
 	}
+	return true
 }
 
 func isEmptyContainer(v bsonx.Value) bool {

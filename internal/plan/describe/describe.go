@@ -91,12 +91,13 @@ func (t *describer) node(n filter.Node) described {
 		return described{rank: rankOf(filter.KindExpr) - 1, line: "$expr " + expr.Show(written.Value)}
 	case *filter.Text:
 		return describedAs(n.Kind(), "", describeText(filter.Serialize(n).First().Value.Doc()))
-	case filter.Leaf:
-		path := n.FieldPath().String()
-		return describedAs(n.Kind(), path, describeLeaf(path, n))
-	default:
-		return described{}
+	case *filter.Size, *filter.Compare, *filter.Regex, *filter.Mod, *filter.Exists, *filter.In,
+		*filter.Bits, *filter.TypeOf, *filter.Geo, *filter.GeoNear:
+		leaf := n.(filter.Leaf)
+		path := leaf.FieldPath().String()
+		return describedAs(n.Kind(), path, describeLeaf(path, leaf))
 	}
+	return described{}
 }
 
 // list describes a node with children. What MongoDB adds to an $expr stands beside it.

@@ -61,12 +61,11 @@ func (n *Fetch) describe(w *Writer, run exec.Node) {
 
 // pathOf returns the path of a predicate that bounds an index.
 func pathOf(n filter.Node) string {
-	switch n := n.(type) {
-	case *filter.Not:
-		return pathOf(n.Child)
-	case filter.Leaf:
-		return n.FieldPath().String()
-	default:
-		return ""
+	if not, ok := n.(*filter.Not); ok {
+		return pathOf(not.Child)
 	}
+	if leaf, ok := n.(filter.Leaf); ok {
+		return leaf.FieldPath().String()
+	}
+	return ""
 }

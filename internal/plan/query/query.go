@@ -124,12 +124,9 @@ func (q *Query) MatchesAll() bool {
 
 // IsTrue reports whether every document matches a predicate.
 func IsTrue(n filter.Node) bool {
-	switch n := n.(type) {
-	case *filter.AlwaysTrue:
-		return true
-	case *filter.And:
-		return len(n.Children) == 0
-	default:
-		return false
+	if and, ok := n.(*filter.And); ok {
+		return len(and.Children) == 0
 	}
+	_, ok := n.(*filter.AlwaysTrue)
+	return ok
 }
