@@ -115,7 +115,7 @@ func locales() []entry {
 func predicates() []entry {
 	var out []entry
 	for _, o := range filter.Operators() {
-		out = append(out, entry{o.Name, string(o.Family), string(o.Status), o.Note})
+		out = append(out, entry{o.Name, string(o.Family), o.Status.String(), o.Note})
 	}
 	return out
 }

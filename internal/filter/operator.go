@@ -1,5 +1,7 @@
 package filter
 
+import "github.com/sheafdb/sheaf/internal/expr"
+
 // Family is the group that the manual puts an operator into.
 type Family string
 
@@ -15,20 +17,11 @@ const (
 	Misc       Family = "miscellaneous"
 )
 
-// Status tells whether an operator works.
-type Status string
-
-// The statuses. A name that is in no table is unknown.
-const (
-	Supported Status = "supported"
-	Known     Status = "known"
-)
-
 // OperatorInfo describes an operator of the filter language.
 type OperatorInfo struct {
 	Name   string
 	Family Family
-	Status Status
+	Status expr.Status
 	// Note says what a user should know beyond the manual; it may be empty.
 	Note string
 }

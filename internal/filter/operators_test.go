@@ -15,6 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/errortext"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -127,7 +128,7 @@ func detailsOutput(docs []bsonx.Doc, validator bsonx.Doc) string {
 func TestEveryOperatorHasTests(t *testing.T) {
 	t.Parallel()
 	for _, op := range Operators() {
-		if op.Status == Supported {
+		if op.Status == expr.Supported {
 			path := filepath.Join("testdata", string(op.Family), strings.ToLower(strings.TrimPrefix(op.Name, "$")))
 			if _, err := os.Stat(path); err != nil {
 				t.Errorf("%s: %v", op.Name, err)

@@ -1,6 +1,10 @@
 package filter
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/expr"
+)
 
 func operators() []operator {
 	return []operator{
@@ -75,9 +79,9 @@ func Operators() []OperatorInfo {
 	defs := operators()
 	infos := make([]OperatorInfo, 0, len(defs))
 	for _, def := range defs {
-		status := Supported
+		status := expr.Supported
 		if def.parseField == nil && def.parseTop == nil {
-			status = Known
+			status = expr.Known
 		}
 		infos = append(infos, OperatorInfo{def.name, def.family, status, def.note})
 	}

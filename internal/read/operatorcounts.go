@@ -46,7 +46,7 @@ func (c *OperatorCounts) init() {
 	c.stages = namesOf(pipeline.Stages())
 	c.match = nameCounts{}
 	for _, o := range filter.Operators() {
-		if o.Status == filter.Supported && !bsonx.IsReferenceField(o.Name) {
+		if o.Status == expr.Supported && !bsonx.IsReferenceField(o.Name) {
 			c.match[o.Name] = new(atomic.Int64)
 		}
 	}
