@@ -167,7 +167,8 @@ func (s *CollScan) find() error {
 	if s.tailable {
 		why = "failure to restore tailable cursor position"
 	}
-	return mongoerr.New(mongoerr.CappedPositionLost, "CollectionScan died due to %s. Last seen record id: RecordId(%d)", why, sequence)
+	return mongoerr.New(mongoerr.CappedPositionLost,
+		"CollectionScan died due to %s. Last seen record id: RecordId(%d)", why, sequence)
 }
 
 // rest ends a tailable scan until it gets another reader: its position is the last record of this one.

@@ -12,8 +12,8 @@ type CountScan struct {
 	dedup bool
 }
 
-// NewCountScan returns a count scan over bounds without Fields; ix is nil for the _id index. dedup counts each record
-// once; it is needed where the index is multikey.
+// NewCountScan returns a count scan over bounds without Fields; ix is nil for the _id index. dedup
+// counts each record once; it is needed where the index is multikey.
 func NewCountScan(env *Env, coll *table.Collection, ix *table.Index, b *Bounds, dedup bool) *CountScan {
 	n := &CountScan{dedup: dedup && ix != nil}
 	n.env = env

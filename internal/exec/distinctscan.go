@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// DistinctScan yields one entry for each value of an index's leading fields and skips the others with a seek.
+// DistinctScan yields one entry for each value of an index's leading fields and skips the others
+// with a seek.
 type DistinctScan struct {
 	entryScan
 	fields int

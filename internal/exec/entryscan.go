@@ -2,8 +2,8 @@ package exec
 
 import "github.com/sheafdb/sheaf/internal/table"
 
-// entryScan is what the scans of an index embed: the entries that they are at, the records that they have given, and
-// their row.
+// entryScan is what the scans of an index embed: the entries that they are at, the records that
+// they have given, and their row.
 type entryScan struct {
 	base
 	coll   *table.Collection

@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// IndexScan yields the entries of an index that are in bounds, in the order of their keys or backward.
+// IndexScan yields the entries of an index that are in bounds, in the order of their keys or
+// backward.
 type IndexScan struct {
 	entryScan
 	filter *entryFilter // nil passes everything
@@ -18,7 +19,8 @@ type IndexScan struct {
 // IndexScanOptions are the parts of an index scan.
 type IndexScanOptions struct {
 	Coll *table.Collection
-	// Index is nil for the _id index: its rows carry the record's document, which costs nothing to give.
+	// Index is nil for the _id index: its rows carry the record's document, which costs nothing to
+	// give.
 	Index    *table.Index
 	Bounds   *Bounds
 	Backward bool
@@ -80,8 +82,8 @@ func (n *IndexScan) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
-// nextKey is Next for who needs no more of an entry than its key without the index prefix. The scan has no filter, and gives no
-// record twice.
+// nextKey is Next for who needs no more of an entry than its key without the index prefix. The scan
+// has no filter, and gives no record twice.
 func (n *IndexScan) nextKey(ctx context.Context) ([]byte, error) {
 	if n.stats.IsEOF {
 		return nil, nil

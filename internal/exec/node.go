@@ -10,8 +10,8 @@ import (
 
 // Node is one operator of a running plan. It is used by one goroutine at a time.
 type Node interface {
-	// Next returns the next row, or nil at the end. ErrPaused means that the works budget is used up and that Next
-	// can be called again.
+	// Next returns the next row, or nil at the end. ErrPaused means that the works budget is used up
+	// and that Next can be called again.
 	Next(ctx context.Context) (*Row, error)
 	// Save lets go of the reader and of everything borrowed from it, and keeps the position.
 	Save()
@@ -23,7 +23,8 @@ type Node interface {
 	Inputs() []Node
 }
 
-// Row is what one node gives to the next. All of it is borrowed until the giver's following Next, Save or Close.
+// Row is what one node gives to the next. All of it is borrowed until the giver's following Next,
+// Save or Close.
 type Row struct {
 	// RecordKey is the storage key of the record.
 	RecordKey []byte
@@ -31,11 +32,12 @@ type Row struct {
 	Doc bsonx.Doc
 	// Index is the index that the row comes from; nil for other rows and for the _id index.
 	Index *table.Index
-	// Key is the entry's key without the index prefix, Bits its type bits; both are nil for rows that do not come
-	// from an index.
+	// Key is the entry's key without the index prefix, Bits its type bits; both are nil for rows that
+	// do not come from an index.
 	Key  []byte
 	Bits []byte
-	// Held says that the tree was saved since the row's entry was read: the record may have left the query.
+	// Held says that the tree was saved since the row's entry was read: the record may have left the
+	// query.
 	Held bool
 	// IndexKey is the index key as a document, where a sort has kept it for $meta; Key is nil then.
 	IndexKey bsonx.Doc
@@ -44,8 +46,8 @@ type Row struct {
 	// Score is what a text search gave the row, where Scored is true.
 	Score  float64
 	Scored bool
-	// Located is true for a row of a search by distance, which Distance and Place then tell: how far, and which value of the
-	// document is there.
+	// Located is true for a row of a search by distance, which Distance and Place then tell: how far,
+	// and which value of the document is there.
 	Located  bool
 	Distance float64
 	Place    bsonx.Value
@@ -77,7 +79,8 @@ func (r *Row) size() int {
 	return len(r.RecordKey) + len(r.Doc) + len(r.Key) + len(r.Bits) + len(r.SortKey)
 }
 
-// Stats are a node's counters, named as explain prints them. Fields that a kind of node does not count stay zero.
+// Stats are a node's counters, named as explain prints them. Fields that a kind of node does not
+// count stay zero.
 type Stats struct {
 	Works    uint64
 	Advanced uint64
@@ -107,8 +110,8 @@ type Stats struct {
 	Elapsed time.Duration
 }
 
-// Kept returns about how many bytes of rows the nodes of a tree keep after Save, without those that are counted in the server's
-// budget.
+// Kept returns about how many bytes of rows the nodes of a tree keep after Save, without those that
+// are counted in the server's budget.
 func Kept(root Node) (n int64) {
 	if k, ok := Bare(root).(interface{ kept() int64 }); ok {
 		n = k.kept()

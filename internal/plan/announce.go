@@ -18,8 +18,8 @@ func announce(ctx context.Context, e *Execution) {
 	}
 }
 
-// Observe lets the operation of ctx know what the plan does from now on. A cursor asks for it at each batch, because each
-// is an operation of its own; after Forget nobody is told.
+// Observe lets the operation of ctx know what the plan does from now on. A cursor asks for it at
+// each batch, because each is an operation of its own; after Forget nobody is told.
 func (e *Execution) Observe(ctx context.Context) {
 	e.observer, _ = ctx.Value(storage.PlanKey{}).(storage.PlanObserver)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/schema"
 )
 
-// newCapped returns a fixture on a capped collection with the _ids 3, 1, 2 in the order of insertion.
+// newCapped returns a fixture on a capped collection with the _ids 3, 1, 2 in the order of
+// insertion.
 func newCapped(t *testing.T) *fixture {
 	f := newFixture(t)
 	c, err := schema.Create(f.store, "db", "capped", "collection", bsonx.NewDoc("capped", true, "size", 1<<20, "max", 3))

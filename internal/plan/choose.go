@@ -19,7 +19,8 @@ func (p *Planner) only(cq *canonical.Query, s *node.Solution, r storage.Reader, 
 }
 
 // open plans a query and returns its execution.
-func (p *Planner) open(ctx context.Context, q *query.Query, r storage.Reader, pu canonical.Purpose) (*Execution, error) {
+func (p *Planner) open(ctx context.Context, q *query.Query, r storage.Reader, pu canonical.Purpose,
+) (*Execution, error) {
 	if q.Coll == nil {
 		cq, s, err := candidate.Nowhere(q, pu)
 		if err != nil {
@@ -77,8 +78,10 @@ func (p *Planner) single(cq *canonical.Query, s *node.Solution, r storage.Reader
 	return executionOf(&t)
 }
 
-// enumerate makes the candidate plans of a query. Its errors are Refused. field is that of a distinct.
-func (p *Planner) enumerate(ctx context.Context, q *query.Query, pu canonical.Purpose, field string) (*canonical.Query, []*node.Solution, error) {
+// enumerate makes the candidate plans of a query. Its errors are Refused. field is that of a
+// distinct.
+func (p *Planner) enumerate(ctx context.Context, q *query.Query, pu canonical.Purpose, field string,
+) (*canonical.Query, []*node.Solution, error) {
 	cq, solutions, err := candidate.Of(ctx, q, pu, candidate.Options{
 		Indexes: p.catalog.Indexes(q.Coll), CollatedRegex: p.collatedRegex.Load(), NoScans: p.noScans.Load(), Distinct: field,
 	})
@@ -94,7 +97,8 @@ func (p *Planner) enumerate(ctx context.Context, q *query.Query, pu canonical.Pu
 }
 
 // pick chooses among solutions, by the cache if that is allowed, else by trial.
-func (p *Planner) pick(ctx context.Context, cq *canonical.Query, solutions []*node.Solution, r storage.Reader, useCache bool,
+func (p *Planner) pick(ctx context.Context, cq *canonical.Query, solutions []*node.Solution, r storage.Reader,
+	useCache bool,
 ) (*trial.Choice, error) {
 	if len(solutions) == 1 {
 		return p.only(cq, solutions[0], r, nil), nil
@@ -130,9 +134,10 @@ func (p *Planner) pick(ctx context.Context, cq *canonical.Query, solutions []*no
 	return c, nil
 }
 
-// fromCache starts the plan that the cache names, or returns nil where it names none or the plan proves far more
-// expensive than it was.
-func (p *Planner) fromCache(ctx context.Context, cq *canonical.Query, key []byte, solutions []*node.Solution, r storage.Reader,
+// fromCache starts the plan that the cache names, or returns nil where it names none or the plan
+// proves far more expensive than it was.
+func (p *Planner) fromCache(ctx context.Context, cq *canonical.Query, key []byte, solutions []*node.Solution,
+	r storage.Reader,
 ) (*trial.Candidate, error) {
 	signature, works, ok := p.cache.Get(cq.Asked.Coll.ID, key, cq.Asked.Coll.Version)
 	if !ok {

@@ -45,7 +45,8 @@ func (p *Planner) count(ctx context.Context, q *query.Query, r storage.Reader, r
 func counted(n exec.Node) int64 { return int64(n.Stats().Counted) }
 
 // planCount plans a count. Only without a filter can the stored number of records answer.
-func (p *Planner) planCount(ctx context.Context, q *query.Query, r storage.Reader, records Counter) (*trial.Choice, error) {
+func (p *Planner) planCount(ctx context.Context, q *query.Query, r storage.Reader, records Counter,
+) (*trial.Choice, error) {
 	if q.Coll == nil {
 		cq, s, err := candidate.Nowhere(q, canonical.Count)
 		if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 )
 
-// countFixture is a collection of n documents of 1 KB, in which u is a random number below 1,000,000 without an index.
+// countFixture is a collection of n documents of 1 KB, in which u is a random number below
+// 1,000,000 without an index.
 func countFixture(b *testing.B, n int, memory int64) *fixture {
 	b.Helper()
 	engine, err := pebble.Open(b.TempDir(), pebble.Options{MemoryBudget: memory})
@@ -57,8 +58,8 @@ func processTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkCount counts by a scan of a collection, by one processor and by all, with all blocks in the cache and with a
-// cache too small for them.
+// BenchmarkCount counts by a scan of a collection, by one processor and by all, with all blocks in
+// the cache and with a cache too small for them.
 func BenchmarkCount(b *testing.B) {
 	const n = 200_000
 	for _, m := range []struct {

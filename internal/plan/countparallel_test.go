@@ -22,7 +22,8 @@ import (
 // parallelRecords is more than a scan reads before it looks for other processors.
 const parallelRecords = 20_000
 
-// countFixtures returns one collection under two planners: its scans run on one processor, and on four.
+// countFixtures returns one collection under two planners: its scans run on one processor, and on
+// four.
 func countFixtures(t *testing.T) (serial, parallel *fixture) {
 	t.Helper()
 	f := newFixture(t)

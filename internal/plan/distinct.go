@@ -40,8 +40,10 @@ func (p *Planner) distinct(ctx context.Context, q *query.Query, field string, r 
 	return set.array()
 }
 
-// planDistinct plans a distinct: a DISTINCT_SCAN where an index has the values, else a scan of the matches.
-func (p *Planner) planDistinct(ctx context.Context, q *query.Query, field string, r storage.Reader) (*trial.Choice, error) {
+// planDistinct plans a distinct: a DISTINCT_SCAN where an index has the values, else a scan of the
+// matches.
+func (p *Planner) planDistinct(ctx context.Context, q *query.Query, field string, r storage.Reader,
+) (*trial.Choice, error) {
 	d := *q
 	d.Sort, d.Projection, d.Skip, d.Limit = nil, nil, 0, 0
 	if q.Coll == nil {
@@ -119,8 +121,8 @@ func (d *distinctRun) addFetched(scan *exec.DistinctScan, row *exec.Row) error {
 	return nil
 }
 
-// addEntry adds the value of an index entry. Null stands for missing fields too, and undefined for empty arrays: the
-// records behind such entries are looked at until one has a null.
+// addEntry adds the value of an index entry. Null stands for missing fields too, and undefined for
+// empty arrays: the records behind such entries are looked at until one has a null.
 func (d *distinctRun) addEntry(scan *exec.DistinctScan, row *exec.Row) error {
 	values, err := d.fields.Decode(row)
 	if err != nil {

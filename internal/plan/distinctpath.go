@@ -6,8 +6,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// distinctPath is the key of a distinct command. Its rules differ from those of a predicate: where an array stands in
-// the middle of the path, a numeric component is always a position and never also a field of the array's documents.
+// distinctPath is the key of a distinct command. Its rules differ from those of a predicate: where
+// an array stands in the middle of the path, a numeric component is always a position and never
+// also a field of the array's documents.
 type distinctPath struct {
 	parts   []string
 	indexes []int // of a numeric part; -1 for others

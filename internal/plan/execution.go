@@ -34,10 +34,12 @@ type Execution struct {
 // Next returns the next row, or nil at the end. For Find, row.Doc is the final document.
 func (e *Execution) Next(ctx context.Context) (*exec.Row, error) { return e.root.Next(ctx) }
 
-// Share calls work with nodes that yield the rows, each row once and in no order, on several goroutines where processors are
-// idle; see exec.Parallel. It returns how many took part: 0, without a call, where the rows of this plan cannot be shared.
-// The execution is at its end then; after an error it is of no use.
-func (e *Execution) Share(ctx context.Context, work func(ctx context.Context, in exec.Node) error) (workers int, err error) {
+// Share calls work with nodes that yield the rows, each row once and in no order, on several
+// goroutines where processors are idle; see exec.Parallel. It returns how many took part: 0,
+// without a call, where the rows of this plan cannot be shared. The execution is at its end then;
+// after an error it is of no use.
+func (e *Execution) Share(ctx context.Context, work func(ctx context.Context, in exec.Node) error,
+) (workers int, err error) {
 	if e.processors == nil {
 		return 0, nil
 	}
@@ -79,7 +81,8 @@ func (e *Execution) Close() {
 	e.root.Close()
 }
 
-// Summary implements session.PlanSummary: it describes the plan in one line, as MongoDB's slow query log does: "IXSCAN { a: 1 }".
+// Summary implements session.PlanSummary: it describes the plan in one line, as MongoDB's slow
+// query log does: "IXSCAN { a: 1 }".
 func (e *Execution) Summary() string { return e.plan.Summary() }
 
 // Examined returns how many index keys and documents were looked at so far.

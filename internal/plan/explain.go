@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Explain plans a query, runs it where the verbosity asks for it, and describes both. It changes nothing. The plan
-// cache is neither asked nor filled, as in MongoDB.
+// Explain plans a query, runs it where the verbosity asks for it, and describes both. It changes
+// nothing. The plan cache is neither asked nor filled, as in MongoDB.
 func (p *Planner) Explain(ctx context.Context, req *explain.Request, r storage.Reader) (*explain.Explanation, error) {
 	start := p.opts.Clock.Now()
 	c, err := p.explainChoice(ctx, req, r)

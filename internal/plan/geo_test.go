@@ -144,7 +144,8 @@ func TestGeoBoundsLoseNothing(t *testing.T) {
 	}
 }
 
-// TestNearIsSortedByDistance: a search gives every document that has a place within the limits, the nearest first.
+// TestNearIsSortedByDistance: a search gives every document that has a place within the limits, the
+// nearest first.
 func TestNearIsSortedByDistance(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{`{"loc":"2dsphere"}`, `{"k":1,"loc":"2dsphere"}`, `{"loc":"2d"}`} {

@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// TestOneOf requires of a query of which one row of each value is read the same first rows, or last ones, as without that
-// leave, whatever plan runs.
+// TestOneOf requires of a query of which one row of each value is read the same first rows, or last
+// ones, as without that leave, whatever plan runs.
 func TestOneOf(t *testing.T) {
 	t.Parallel()
 	jumps := 0
@@ -91,7 +91,8 @@ func checkOneOf(t *testing.T, f *fixture, query func() *query.Query, field, fiel
 			jumps++
 		}
 		for _, row := range rows {
-			// A distinct scan for the last rows reads backwards. Which of rows that the sort has as equals is first is open.
+			// A distinct scan for the last rows reads backwards. Which of rows that the sort has as equals
+			// is first is open.
 			value := bsonx.Null
 			if v := lookup(row, field); !v.IsMissing() {
 				value = v

@@ -18,7 +18,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// largeFilters are filters of many predicates: %[1]d is the number of each, %[2]d the number after it.
+// largeFilters are filters of many predicates: %[1]d is the number of each, %[2]d the number after
+// it.
 var largeFilters = map[string][2]string{
 	"ranges":          {"$or", `{"x": {"$gt": %[1]d}}`},
 	"equalities":      {"$or", `{"x": %[1]d}`},
@@ -72,7 +73,8 @@ func (f *fixture) open(ctx context.Context, q *query.Query) error {
 	return err
 }
 
-// TestPlanningIsQuick compares the time for n predicates with the time for 16n: 16 times as long and some more, not 256 times.
+// TestPlanningIsQuick compares the time for n predicates with the time for 16n: 16 times as long
+// and some more, not 256 times.
 func TestPlanningIsQuick(t *testing.T) {
 	const small, factor = 250, 16
 	f := largeFixture(t)
@@ -130,7 +132,8 @@ func TestPlanningStops(t *testing.T) {
 	}
 }
 
-// TestResidualServesItsOperation: what a plan leaves of a filter to match hears that its operation has ended, too.
+// TestResidualServesItsOperation: what a plan leaves of a filter to match hears that its operation
+// has ended, too.
 func TestResidualServesItsOperation(t *testing.T) {
 	t.Parallel()
 	f := largeFixture(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// The metamorphic relation of the planner: whatever indexes there are, and whatever plan runs, a query has the result
-// that a scan of the collection gives.
+// The metamorphic relation of the planner: whatever indexes there are, and whatever plan runs, a
+// query has the result that a scan of the collection gives.
 
 var (
 	scalars = []string{
@@ -33,7 +33,8 @@ var (
 		`{"o.p": 1, "a": 1}`, `{"c": 1, "a": 1, "b": -1}`, `{"o": 1}`, `{"a.0": 1}`, `{"a.x": -1, "a.y": 1, "c": 1}`, `{"c": 1, "a.y": 1, "a.x": -1}`, `{"a.y": -1, "b": 1}`, `{"b": 1, "_id": -1}`,
 		`{"o.q": 1, "o.p": -1}`,
 	}
-	// kindKeys are those of other kinds than ordered ones. Where these take no arrays, they are over fields that have none.
+	// kindKeys are those of other kinds than ordered ones. Where these take no arrays, they are over
+	// fields that have none.
 	kindKeys = []string{
 		`{"c": "hashed"}`, `{"o.p": "hashed", "c": 1}`, `{"o.p": 1, "c": "hashed", "o.q": -1}`,
 		`{"$**": 1}`, `{"$**": -1}`, `{"a.$**": 1}`, `{"o.$**": -1}`, `{"c": 1, "a.$**": 1}`, `{"o.$**": 1, "c": -1}`,
@@ -71,7 +72,8 @@ func genValue(t *rapid.T, depth int) string {
 	}
 }
 
-// genDoc makes documents whose a may be an array while o, if calm, never is: both kinds of index occur.
+// genDoc makes documents whose a may be an array while o, if calm, never is: both kinds of index
+// occur.
 func genDoc(t *rapid.T, id int, calm bool) string {
 	parts := []string{fmt.Sprintf(`"_id": %d`, id)}
 	for _, name := range []string{"a", "b", "c", "o"} {
@@ -290,8 +292,8 @@ func window(docs []bsonx.Doc, skip, limit int64) []bsonx.Doc {
 	return docs
 }
 
-// sameResult compares sets and sort keys: documents that sort alike may come in any order, and of those a window may
-// hold any.
+// sameResult compares sets and sort keys: documents that sort alike may come in any order, and of
+// those a window may hold any.
 func sameResult(got, want []bsonx.Doc, sort bsonx.Doc, docs []bsonx.Doc, f *filter.Filter, windowed bool) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d documents, want %d\ngot %s\nwant %s", len(got), len(want), texts(got), texts(want))
@@ -330,7 +332,8 @@ func texts(docs []bsonx.Doc) string {
 	return b.String()
 }
 
-// compareCovered compares projections, counts and distinct values with those of the matching documents.
+// compareCovered compares projections, counts and distinct values with those of the matching
+// documents.
 func (f *fixture) compareCovered(t *rapid.T, q *query.Query, total int, describe func() string) {
 	n, err := f.count(q)
 	want := int64(total) - min(q.Skip, int64(total))
@@ -380,7 +383,8 @@ func (f *fixture) compareCovered(t *rapid.T, q *query.Query, total int, describe
 	f.compareDistinct(t, q, whole, describe)
 }
 
-// canonicalText prints a document with sorted top-level fields: index entries do not know the document's order.
+// canonicalText prints a document with sorted top-level fields: index entries do not know the
+// document's order.
 func canonicalText(d bsonx.Doc) string {
 	var parts []string
 	for it := d.Iter(); it.Next(); {

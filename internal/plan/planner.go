@@ -26,13 +26,15 @@ type Options struct {
 	Memory *memory.Budget
 	// Clock measures what explain reports; the system's where nil.
 	Clock clock.Clock
-	// Processors is how many goroutines scans may keep busy at once beyond one for each query; GOMAXPROCS where zero.
+	// Processors is how many goroutines scans may keep busy at once beyond one for each query;
+	// GOMAXPROCS where zero.
 	Processors int
 	// CacheSize bounds the plan cache of all collections; DefaultCacheSize where zero.
 	CacheSize int
 }
 
-// Planner plans queries. One Planner serves all collections of a store; it is safe for concurrent use.
+// Planner plans queries. One Planner serves all collections of a store; it is safe for concurrent
+// use.
 type Planner struct {
 	opts       Options
 	sortMemory atomic.Int64
@@ -66,8 +68,9 @@ func New(opts Options) *Planner {
 // SetSortMemory changes the budget of a blocking sort, for queries that are planned from now on.
 func (p *Planner) SetSortMemory(bytes int) { p.sortMemory.Store(int64(bytes)) }
 
-// RefuseTableScans makes queries fail that only a scan of the whole collection could answer: the parameter notablescan.
-// Queries without a predicate, and those of system collections, are excepted.
+// RefuseTableScans makes queries fail that only a scan of the whole collection could answer: the
+// parameter notablescan. Queries without a predicate, and those of system collections, are
+// excepted.
 func (p *Planner) RefuseTableScans(on bool) { p.noScans.Store(on) }
 
 // SetCollatedRegex decides whether a regular expression may use an index with a collation. It
@@ -75,8 +78,8 @@ func (p *Planner) RefuseTableScans(on bool) { p.noScans.Store(on) }
 // internalQueryPlannerIgnoreIndexWithCollationForRegex is the opposite.
 func (p *Planner) SetCollatedRegex(on bool) { p.collatedRegex.Store(on) }
 
-// Find plans a find. The Execution yields final documents: sorted, skipped, limited and projected. The reader stays
-// the caller's; it is used until the Execution is saved or closed.
+// Find plans a find. The Execution yields final documents: sorted, skipped, limited and projected.
+// The reader stays the caller's; it is used until the Execution is saved or closed.
 func (p *Planner) Find(ctx context.Context, q *query.Query, r storage.Reader) (*Execution, error) {
 	run, err := p.open(ctx, q, r, canonical.Find)
 	if err == nil {
@@ -86,9 +89,9 @@ func (p *Planner) Find(ctx context.Context, q *query.Query, r storage.Reader) (*
 	return run, err
 }
 
-// Targets plans the documents that an update, delete or findAndModify works on. The Execution yields whole documents
-// with their record keys; the projection is ignored. Between planning and writing a document may change: the writer
-// locks the record and asks the filter again.
+// Targets plans the documents that an update, delete or findAndModify works on. The Execution
+// yields whole documents with their record keys; the projection is ignored. Between planning and
+// writing a document may change: the writer locks the record and asks the filter again.
 func (p *Planner) Targets(ctx context.Context, q *query.Query, r storage.Reader) (*Execution, error) {
 	run, err := p.open(ctx, q, r, canonical.Targets)
 	if err == nil {
@@ -97,17 +100,18 @@ func (p *Planner) Targets(ctx context.Context, q *query.Query, r storage.Reader)
 	return run, err
 }
 
-// Counter tells how many records a collection has without a scan; nil where that is not known, as inside a
-// transaction.
+// Counter tells how many records a collection has without a scan; nil where that is not known, as
+// inside a transaction.
 type Counter func() (int64, error)
 
-// Count returns how many documents match, after Skip and up to Limit. Without a filter it asks records, if not nil.
+// Count returns how many documents match, after Skip and up to Limit. Without a filter it asks
+// records, if not nil.
 func (p *Planner) Count(ctx context.Context, q *query.Query, r storage.Reader, records Counter) (int64, error) {
 	return p.count(ctx, q, r, records)
 }
 
-// Distinct returns the distinct values of a field among the matching documents as a BSON array. Values of arrays
-// count one by one.
+// Distinct returns the distinct values of a field among the matching documents as a BSON array.
+// Values of arrays count one by one.
 func (p *Planner) Distinct(ctx context.Context, q *query.Query, field string, r storage.Reader) (bsonx.Value, error) {
 	return p.distinct(ctx, q, field, r)
 }

@@ -44,7 +44,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// shared reads a query's documents on several goroutines. The first waits for a second one when others should have come.
+// shared reads a query's documents on several goroutines. The first waits for a second one when
+// others should have come.
 func (f *fixture) shared(ctx context.Context, filter string) (docs []bsonx.Doc, workers int) {
 	f.t.Helper()
 	r := exec.NewReader(f.engine)

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestLongBoundsAreCounted plans a query of many values for one index and for eight, which share the bounds: as much is
-// counted. Without memory for them the query fails.
+// TestLongBoundsAreCounted plans a query of many values for one index and for eight, which share
+// the bounds: as much is counted. Without memory for them the query fails.
 func TestLongBoundsAreCounted(t *testing.T) {
 	t.Parallel()
 	const n = 20_000

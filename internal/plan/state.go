@@ -10,8 +10,8 @@ import (
 // IsEOF reports whether it is known, without another look, that there is no further row.
 func (e *Execution) IsEOF() bool { return exec.IsEOF(e.root) }
 
-// CheckIndexes fails with QueryPlanKilled where an index that the plan reads is gone from the newest form of its
-// collection. It is asked before Restore.
+// CheckIndexes fails with QueryPlanKilled where an index that the plan reads is gone from the
+// newest form of its collection. It is asked before Restore.
 func (e *Execution) CheckIndexes(current *table.Collection) error {
 	for _, ix := range exec.IndexesOf(e.root) {
 		if ix == current.IDIndex {
@@ -24,5 +24,6 @@ func (e *Execution) CheckIndexes(current *table.Collection) error {
 	return nil
 }
 
-// Access returns how many times the plan scans the collection, and the names of the indexes that it reads.
+// Access returns how many times the plan scans the collection, and the names of the indexes that it
+// reads.
 func (e *Execution) Access() (scans int, indexes []string) { return node.Accessed(e.plan.Root, 0, nil) }

@@ -24,8 +24,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// The metamorphic relation of text searches: whatever the index is over, a search finds the documents that match it by
-// themselves, with the scores that they have by themselves, in the order of the sort.
+// The metamorphic relation of text searches: whatever the index is over, a search finds the
+// documents that match it by themselves, with the scores that they have by themselves, in the order
+// of the sort.
 
 var (
 	textWords = []string{"tea", "Teas", "coffee", "shop", "shopping", "Café", "cafe", "the", "los", "gato", "gatos", "x-ray", "\"tea", "shop\"", "lazy dog"}
@@ -212,7 +213,8 @@ func (f *fixture) compareText(t *rapid.T, docs []bsonx.Doc) {
 		slices.SortFunc(want, byID)
 	}
 	same := func(a, b scored) bool {
-		// Sums in another order differ in their last digits, and which of two such documents comes first is open.
+		// Sums in another order differ in their last digits, and which of two such documents comes first
+		// is open.
 		if a.id != b.id && sortText != "" && math.Abs(a.score-b.score) < 1e-9 {
 			return true
 		}
@@ -302,7 +304,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// TestTextOrMemory: a search that has too many documents fails before it takes more memory than a sort may.
+// TestTextOrMemory: a search that has too many documents fails before it takes more memory than a
+// sort may.
 func TestTextOrMemory(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -363,7 +366,8 @@ func TestSearchOfNothing(t *testing.T) {
 	}
 }
 
-// TestBestTexts: a search with a limit, which does not read all entries of its words, gives the first rows of the one without.
+// TestBestTexts: a search with a limit, which does not read all entries of its words, gives the
+// first rows of the one without.
 func TestBestTexts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

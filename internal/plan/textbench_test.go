@@ -24,7 +24,8 @@ func zipfWord(n uint64) string {
 	return b.String()
 }
 
-// BenchmarkText builds a text index over documents of 100 words that are as frequent as in a natural language, and searches it.
+// BenchmarkText builds a text index over documents of 100 words that are as frequent as in a
+// natural language, and searches it.
 func BenchmarkText(b *testing.B) {
 	const n = 100_000
 	engine, err := pebble.Open(b.TempDir(), pebble.Options{MemoryBudget: 512 << 20, Keep: keyspace.IsRecord})

@@ -30,23 +30,23 @@ type Field struct {
 
 // Context is what the bounds of a predicate depend on beside the predicate.
 type Context struct {
-	// multikey is true where a component of the path was an array in some document of the index.
+	// Multikey is true where a component of the path was an array in some document of the index.
 	Multikey bool
-	// dotted is true where the path has several components.
+	// Dotted is true where the path has several components.
 	Dotted bool
-	// numeric is true where a component of the path may be an array position: the matcher stops at the element there,
-	// the index goes on into it.
+	// Numeric is true where a component of the path may be an array position: the matcher stops at the
+	// element there, the index goes on into it.
 	Numeric bool
-	// mismatch is true where the query and the index do not have the same collation.
+	// Mismatch is true where the query and the index do not have the same collation.
 	Mismatch bool
-	// folded is true where the index does not hold strings as they are: a regular expression, which
+	// Folded is true where the index does not hold strings as they are: a regular expression, which
 	// goes by no collation, does not find them there.
 	Folded bool
-	// collatedRegex is true where a regular expression reads all strings of such an index.
+	// CollatedRegex is true where a regular expression reads all strings of such an index.
 	CollatedRegex bool
-	// collation turns strings into what the index holds.
+	// Collation turns strings into what the index holds.
 	Collation *collation.Collator
-	// room is memory for one interval, to be used once.
+	// Room is memory for one interval, to be used once.
 	Room Intervals
 }
 
@@ -56,7 +56,8 @@ func (c *Context) one(iv Interval) Intervals { return append(c.Room, iv) }
 // undefined is what the index holds for an array without elements.
 var undefined = bsonx.Value{Type: bsonx.TypeUndefined}
 
-// Of returns the bounds of a predicate on the field of its path; false where an index cannot serve it.
+// Of returns the bounds of a predicate on the field of its path; false where an index cannot serve
+// it.
 func Of(n filter.Node, c Context) (Field, bool) {
 	if c.Numeric && matchesMissing(n) {
 		return Field{}, false
@@ -181,8 +182,8 @@ func (c *Context) RangeBounds(op filter.CompareOp, v bsonx.Value, within Interva
 	return c.one(within)
 }
 
-// Equality are exact for all values but null, which missing fields have too, and arrays, which the index holds
-// by their elements.
+// Equality are exact for all values but null, which missing fields have too, and arrays, which the
+// index holds by their elements.
 func Equality(v bsonx.Value, c Context) Field {
 	switch v.Type {
 	case bsonx.TypeNull:
@@ -257,8 +258,8 @@ func regexBounds(n *filter.Regex, c Context) Field {
 	return b
 }
 
-// prefixSuccessor returns the least string above all strings with the prefix. The last byte of valid UTF-8 is never
-// 0xFF, but its increment may be no valid UTF-8: it is a bound only.
+// prefixSuccessor returns the least string above all strings with the prefix. The last byte of
+// valid UTF-8 is never 0xFF, but its increment may be no valid UTF-8: it is a bound only.
 func prefixSuccessor(prefix string) (string, bool) {
 	if !utf8.ValidString(prefix) {
 		return "", false
@@ -268,7 +269,8 @@ func prefixSuccessor(prefix string) (string, bool) {
 	return string(b), true
 }
 
-// typeBounds are the classes of the types. Arrays are indexed by their elements: their type is not to be seen there.
+// typeBounds are the classes of the types. Arrays are indexed by their elements: their type is not
+// to be seen there.
 func typeBounds(n *filter.TypeOf) Field {
 	out := Field{nil, Exact}
 	if n.Set.Number {
@@ -293,8 +295,8 @@ func typeBounds(n *filter.TypeOf) Field {
 	return out
 }
 
-// elemMatchBounds are those of all predicates that one element has to satisfy. That there is an array only the
-// document tells.
+// elemMatchBounds are those of all predicates that one element has to satisfy. That there is an
+// array only the document tells.
 func elemMatchBounds(n *filter.ElemMatchValue, c Context) (Field, bool) {
 	out, found := Field{All, InexactFetch}, false
 	var all []Intervals
@@ -319,8 +321,9 @@ func elemMatchBounds(n *filter.ElemMatchValue, c Context) (Field, bool) {
 	return out, found
 }
 
-// hasArrayOperand reports whether a predicate is about values that are arrays: an element that is an array stands in
-// the index as a whole, but the bounds of such a predicate are made for arrays that are indexed by their elements.
+// hasArrayOperand reports whether a predicate is about values that are arrays: an element that is
+// an array stands in the index as a whole, but the bounds of such a predicate are made for arrays
+// that are indexed by their elements.
 func hasArrayOperand(n filter.Node) bool {
 	switch n := n.(type) {
 	case *filter.ElemMatchValue, *filter.ElemMatchObject, *filter.Size:
@@ -343,8 +346,8 @@ func hasArrayOperand(n filter.Node) bool {
 	return false
 }
 
-// notBounds are the complement of bounds within which every key is a match. Where the path is multikey a document can
-// have keys on both sides, so that it must be looked at.
+// notBounds are the complement of bounds within which every key is a match. Where the path is
+// multikey a document can have keys on both sides, so that it must be looked at.
 func notBounds(n *filter.Not, c Context) (Field, bool) {
 	if hasArrayOperand(n.Child) {
 		return Field{}, false
@@ -399,7 +402,8 @@ func negatesNull(n *filter.Not) bool {
 	return false
 }
 
-// ImpliesPresence reports whether every document that matches has the field, so that a sparse index holds it.
+// ImpliesPresence reports whether every document that matches has the field, so that a sparse index
+// holds it.
 func ImpliesPresence(n filter.Node) bool {
 	switch n := n.(type) {
 	case *filter.Compare:
@@ -424,8 +428,9 @@ func ImpliesPresence(n filter.Node) bool {
 	return true
 }
 
-// matchesMissing reports whether a predicate asks for missing fields: of an array that has the position of a path the
-// matcher also looks for the position as a field of the elements, where the index does not look.
+// matchesMissing reports whether a predicate asks for missing fields: of an array that has the
+// position of a path the matcher also looks for the position as a field of the elements, where the
+// index does not look.
 func matchesMissing(n filter.Node) bool {
 	switch n := n.(type) {
 	case *filter.Compare, *filter.In:

@@ -19,7 +19,8 @@ type Interval struct {
 func (ivs Intervals) MayHaveText() bool {
 	return len(ivs) == 0 || slices.ContainsFunc(ivs, func(iv Interval) bool {
 		class := iv.Low.Type.Class()
-		return class != iv.High.Type.Class() || class == bsonx.ClassString || class == bsonx.ClassDocument || class == bsonx.ClassArray
+		return class != iv.High.Type.Class() || class == bsonx.ClassString || class == bsonx.ClassDocument ||
+			class == bsonx.ClassArray
 	})
 }
 
@@ -112,8 +113,8 @@ func (ivs Intervals) Union(other Intervals) Intervals {
 	return out
 }
 
-// fold joins lists, of which there is one at least. It joins pairs first: one by one, the result of many would be copied again and
-// again.
+// fold joins lists, of which there is one at least. It joins pairs first: one by one, the result of
+// many would be copied again and again.
 func fold(lists []Intervals, join func(a, b Intervals) Intervals) Intervals {
 	if len(lists) == 1 {
 		return lists[0]
@@ -138,8 +139,8 @@ func touches(a, b Interval) bool {
 	return c < 0 || c == 0 && (a.HighIncl || b.LowIncl)
 }
 
-// Intersect returns the values that are in both. Intervals are not changed once they are made: the result may be ivs or
-// other itself.
+// Intersect returns the values that are in both. Intervals are not changed once they are made: the
+// result may be ivs or other itself.
 func (ivs Intervals) Intersect(other Intervals) Intervals {
 	switch {
 	case ivs.IsAll():
@@ -196,7 +197,8 @@ func (iv Interval) Text(reverse, collated bool) string {
 	if reverse {
 		iv = Interval{iv.High, iv.Low, iv.HighIncl, iv.LowIncl}
 	}
-	return bracket(iv.LowIncl, "[", "(") + formatBound(iv.Low) + ", " + formatBound(iv.High) + bracket(iv.HighIncl, "]", ")")
+	return bracket(iv.LowIncl, "[", "(") + formatBound(iv.Low) +
+		", " + formatBound(iv.High) + bracket(iv.HighIncl, "]", ")")
 }
 
 func bracket(inclusive bool, yes, no string) string {

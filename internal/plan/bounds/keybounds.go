@@ -10,7 +10,8 @@ import (
 // behind is a byte that stands behind every encoded value; see exec.Range.
 const behind = 0xFF
 
-// IsSimple reports whether bounds are one range of keys: single values, then a single interval, then everything.
+// IsSimple reports whether bounds are one range of keys: single values, then a single interval,
+// then everything.
 func IsSimple(bounds []Intervals) bool {
 	f := 0
 	for f < len(bounds) && bounds[f].IsPoint() {
@@ -25,12 +26,14 @@ func IsSimple(bounds []Intervals) bool {
 	return f == len(bounds)
 }
 
-// Simple encodes the bounds of an index's fields if they are one range of keys, else it returns nil.
+// Simple encodes the bounds of an index's fields if they are one range of keys, else it returns
+// nil.
 func Simple(bounds []Intervals, fields index.Pattern) *exec.Bounds {
 	if !IsSimple(bounds) {
 		return nil
 	}
-	// Both ends are written into one piece of memory: what is the same for both, the lower end, the upper end.
+	// Both ends are written into one piece of memory: what is the same for both, the lower end, the
+	// upper end.
 	buf := make([]byte, 0, keySize(bounds))
 	f := 0
 	for ; f < len(bounds) && bounds[f].IsPoint(); f++ {
@@ -49,7 +52,8 @@ func Simple(bounds []Intervals, fields index.Pattern) *exec.Bounds {
 	return &exec.Bounds{Lower: buf[:middle:middle], Upper: buf[middle:]}
 }
 
-// keySize estimates how many bytes both ends of bounds take: every value is there twice, numbers take more than in BSON.
+// keySize estimates how many bytes both ends of bounds take: every value is there twice, numbers
+// take more than in BSON.
 func keySize(bounds []Intervals) int {
 	const overhead = 8
 	size := overhead
@@ -78,7 +82,8 @@ func ranges(ivs Intervals, desc bool) []exec.Range {
 	return out
 }
 
-// rangeSize estimates how many bytes the range of an interval takes: both ends of a point are one key.
+// rangeSize estimates how many bytes the range of an interval takes: both ends of a point are one
+// key.
 func rangeSize(iv Interval) int {
 	const overhead = 8
 	if iv.isPoint() {

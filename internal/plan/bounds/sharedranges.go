@@ -6,11 +6,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 )
 
-// Long is from which number of intervals on bounds are shared and counted. A scan of a few is made again.
+// Long is from which number of intervals on bounds are shared and counted. A scan of a few is made
+// again.
 const Long = 1 << 10
 
-// Shared are the encoded bounds of long lists, which all candidates of a query share. It is used by one goroutine at a
-// time; a nil one shares nothing.
+// Shared are the encoded bounds of long lists, which all candidates of a query share. It is used by
+// one goroutine at a time; a nil one shares nothing.
 type Shared struct{ lists []sharedList }
 
 type sharedList struct {
@@ -35,7 +36,8 @@ func (s *Shared) Ranges(ivs Intervals, desc bool) []exec.Range {
 	return made
 }
 
-// Bytes returns about how much memory a list takes with its ranges: their keys are as long as the first.
+// Bytes returns about how much memory a list takes with its ranges: their keys are as long as the
+// first.
 func (ivs Intervals) Bytes() int64 {
 	return int64(len(ivs)) * int64(unsafe.Sizeof(Interval{})+unsafe.Sizeof(exec.Range{})+uintptr(rangeSize(ivs[0])))
 }

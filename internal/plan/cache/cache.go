@@ -13,11 +13,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// DefaultSize is how many query shapes the plan cache holds (internalQueryCacheMaxEntriesPerCollection).
+// DefaultSize is how many query shapes the plan cache holds
+// (internalQueryCacheMaxEntriesPerCollection).
 const DefaultSize = 5000
 
-// Cache remembers for query shapes which candidate won its trial and how many works that took. An entry becomes active
-// when a second trial of the shape was about as cheap; only active entries spare a trial.
+// Cache remembers for query shapes which candidate won its trial and how many works that took. An
+// entry becomes active when a second trial of the shape was about as cheap; only active entries
+// spare a trial.
 type Cache struct {
 	mu      sync.Mutex
 	max     int
@@ -65,8 +67,8 @@ func (d *Debug) bytes() int {
 	return n
 }
 
-// maxCacheBytes bounds what the entries take beside that. A query with a shape beyond maxCacheEntry,
-// which has very long names or very many predicates, is planned anew each time.
+// maxCacheBytes bounds what the entries take beside that. A query with a shape beyond
+// maxCacheEntry, which has very long names or very many predicates, is planned anew each time.
 const (
 	maxCacheBytes = 8 << 20
 	maxCacheEntry = 128 << 10
@@ -80,7 +82,8 @@ func New(limit int) *Cache {
 	return &Cache{max: limit, entries: map[entryKey]*list.Element{}, order: list.New()}
 }
 
-// Get returns the winner of a shape and its works, if there is an active entry of that catalog version.
+// Get returns the winner of a shape and its works, if there is an active entry of that catalog
+// version.
 func (c *Cache) Get(collection uint32, shape []byte, version uint64) (signature string, works uint64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,8 +187,8 @@ func (c *Cache) Clear(collection uint32) {
 	}
 }
 
-// ClearShape forgets a shape of a collection: the entries of all purposes, and of all sets of candidates.
-// A shape ends with its purpose, a byte up to purposes.
+// ClearShape forgets a shape of a collection: the entries of all purposes, and of all sets of
+// candidates. A shape ends with its purpose, a byte up to purposes.
 func (c *Cache) ClearShape(collection uint32, shape []byte, purposes byte) {
 	query := string(shape[:len(shape)-1])
 	c.mu.Lock()
@@ -215,8 +218,8 @@ type Entry struct {
 	Reads uint64
 	Made  time.Time
 	Bytes int
-	// Query is the query that made the entry, Plan its plan; CreationStats and Scores are those of all candidates, the
-	// winner first. They are nil where the cache had no room for them.
+	// Query is the query that made the entry, Plan its plan; CreationStats and Scores are those of all
+	// candidates, the winner first. They are nil where the cache had no room for them.
 	Query, Plan   bsonx.Doc
 	CreationStats []bsonx.Doc
 	Scores        []float64
@@ -261,8 +264,8 @@ func Hash(key []byte) string {
 type Stats struct {
 	// Shapes are the entries, Bytes what is kept of them.
 	Shapes, Bytes int64
-	// Hits are queries whose plan the cache named, Misses those that needed a trial. Replans are hits whose plan then proved
-	// too expensive.
+	// Hits are queries whose plan the cache named, Misses those that needed a trial. Replans are hits
+	// whose plan then proved too expensive.
 	Hits, Misses, Replans int64
 }
 

@@ -49,7 +49,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestCacheBytes puts shapes and signatures of up to a megabyte. The cache is bounded in bytes, too.
+// TestCacheBytes puts shapes and signatures of up to a megabyte. The cache is bounded in bytes,
+// too.
 func TestCacheBytes(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()

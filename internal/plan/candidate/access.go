@@ -38,9 +38,9 @@ func (a *access) tree() node.Node {
 	return &node.Fetch{In: a.node, Filter: canonical.AllOf(a.residual)}
 }
 
-// accesses appends the ways to a conjunction: one or more per index whose first field it bounds, and one per $or
-// whose branches all have one. need, where not nil, must have bounded the index: it keeps a branch of an $or from
-// being served by what stands outside of it.
+// accesses appends the ways to a conjunction: one or more per index whose first field it bounds,
+// and one per $or whose branches all have one. need, where not nil, must have bounded the index: it
+// keeps a branch of an $or from being served by what stands outside of it.
 func (e *enumerator) accesses(out []access, c, need *canonical.Conjunction) []access {
 	own := c
 	if need != nil {
@@ -91,7 +91,8 @@ func (e *enumerator) indexAccesses(out []access, x *indexinfo.Index, c, need *ca
 	return out
 }
 
-// orAccess is the union of accesses to all branches, if all have one. What stands beside the $or also bounds the branches.
+// orAccess is the union of accesses to all branches, if all have one. What stands beside the $or
+// also bounds the branches.
 func (e *enumerator) orAccess(o *filter.Or, c *canonical.Conjunction) (access, bool) {
 	outer := canonical.Conjunction{Query: &e.cq}
 	for _, n := range c.Conjuncts {

@@ -36,8 +36,9 @@ func (w *workspace) clear() {
 	w.leading, w.servable, w.chosen = w.leading[:0], w.servable[:0], w.chosen[:0]
 }
 
-// assignments calls use for the ways to bound an index by a conjunction until it returns false. Where the first field is
-// multikey only one of several predicates can bound it, and each of them is tried. An assignment is good until use returns.
+// assignments calls use for the ways to bound an index by a conjunction until it returns false.
+// Where the first field is multikey only one of several predicates can bound it, and each of them
+// is tried. An assignment is good until use returns.
 func (e *enumerator) assignments(x *indexinfo.Index, c *canonical.Conjunction, use func(assignment) bool) {
 	w := &e.work
 	w.clear()
@@ -62,7 +63,8 @@ func (e *enumerator) assignments(x *indexinfo.Index, c *canonical.Conjunction, u
 	}
 }
 
-// alreadyTogether reports whether the assignment that one of the earlier predicates began holds this one too.
+// alreadyTogether reports whether the assignment that one of the earlier predicates began holds
+// this one too.
 func alreadyTogether(earlier assignment, next assigned, bits uint64) bool {
 	for _, e := range earlier {
 		if canonical.Combine(e.pred, next.pred, bits) {
@@ -128,9 +130,11 @@ func (e *enumerator) extend(a assignment, x *indexinfo.Index, from assignment) a
 	return a
 }
 
-// standsBeside reports whether two predicates are about one path, in the same $elemMatch if they are in any.
+// standsBeside reports whether two predicates are about one path, in the same $elemMatch if they
+// are in any.
 func standsBeside(p *canonical.Predicate, q *canonical.Predicate) bool {
-	return p.Path == q.Path && len(p.Elems) == len(q.Elems) && (len(p.Elems) == 0 || p.Elems[len(p.Elems)-1] == q.Elems[len(q.Elems)-1])
+	return p.Path == q.Path && len(p.Elems) == len(q.Elems) && (len(p.Elems) == 0 ||
+		p.Elems[len(p.Elems)-1] == q.Elems[len(q.Elems)-1])
 }
 
 func (a assignment) fits(x *indexinfo.Index, next assigned) bool {
@@ -143,8 +147,9 @@ func (a assignment) fits(x *indexinfo.Index, next assigned) bool {
 	return true
 }
 
-// isComplete reports whether an index that does not hold every document has an entry of every match. A wildcard index is one for
-// the value of its wildcard, or, without it, for the other fields.
+// isComplete reports whether an index that does not hold every document has an entry of every
+// match. A wildcard index is one for the value of its wildcard, or, without it, for the other
+// fields.
 func (a assignment) isComplete(x *indexinfo.Index) bool {
 	if x.IsGeo() {
 		return a.hasGeo(x)
@@ -235,14 +240,16 @@ func (a assignment) exact() []filter.Node {
 	return out
 }
 
-// countsNulls reports whether a conjunct asks for null, and the entries with null are those of its matches: no array is on the way.
-// An entry does not tell null from a missing field, which is nothing to a count.
+// countsNulls reports whether a conjunct asks for null, and the entries with null are those of its
+// matches: no array is on the way. An entry does not tell null from a missing field, which is
+// nothing to a count.
 func (a assignment) countsNulls(x *indexinfo.Index, conjunct filter.Node) bool {
 	if !asksForNull(conjunct) {
 		return false
 	}
 	for _, have := range a {
-		if have.pred.Conjunct == conjunct && (have.pred.Node != conjunct || x.Fields[have.field].Kind != index.Ordered || x.Bits(have.field) != 0) {
+		if have.pred.Conjunct == conjunct && (have.pred.Node != conjunct ||
+			x.Fields[have.field].Kind != index.Ordered || x.Bits(have.field) != 0) {
 			return false
 		}
 	}
@@ -256,7 +263,8 @@ func asksForNull(conjunct filter.Node) bool {
 		return n.Op == filter.Eq && n.Value.Type == bsonx.TypeNull
 	}
 	n, ok := conjunct.(*filter.In)
-	return ok && len(n.Regexes) == 0 && slices.ContainsFunc(n.Values, func(v bsonx.Value) bool { return v.Type == bsonx.TypeNull }) &&
+	return ok && len(n.Regexes) == 0 && slices.ContainsFunc(n.Values,
+		func(v bsonx.Value) bool { return v.Type == bsonx.TypeNull }) &&
 		!slices.ContainsFunc(n.Values, isInexactPoint)
 }
 
@@ -271,8 +279,8 @@ func isInexactPoint(v bsonx.Value) bool {
 	}
 }
 
-// settled returns what the bounds leave to check of each conjunct that they concern; nil where there are so few that it is quicker
-// to look through them.
+// settled returns what the bounds leave to check of each conjunct that they concern; nil where
+// there are so few that it is quicker to look through them.
 func (a assignment) settled() map[filter.Node]bounds.Tightness {
 	if len(a) <= usualAssigned {
 		return nil
@@ -288,7 +296,8 @@ func (a assignment) settled() map[filter.Node]bounds.Tightness {
 const usualAssigned = 8
 
 // settles returns what the bounds leave to check of a conjunct; false where they do not concern it.
-func (a assignment) settles(conjunct filter.Node, settled map[filter.Node]bounds.Tightness) (t bounds.Tightness, ok bool) {
+func (a assignment) settles(conjunct filter.Node, settled map[filter.Node]bounds.Tightness,
+) (t bounds.Tightness, ok bool) {
 	if settled != nil {
 		t, ok = settled[conjunct]
 		return t, ok
@@ -301,8 +310,8 @@ func (a assignment) settles(conjunct filter.Node, settled map[filter.Node]bounds
 	return t, ok
 }
 
-// common returns the values that all bounds of an assignment of one field hold. Pairs are intersected first: one by one the bounds
-// of many negations would be copied again and again.
+// common returns the values that all bounds of an assignment of one field hold. Pairs are
+// intersected first: one by one the bounds of many negations would be copied again and again.
 func (e *enumerator) common(a assignment) bounds.Intervals {
 	if len(a) == 1 || e.cq.Stopped(len(a)*interrupt.Step) {
 		return a[0].bounds.Intervals
@@ -311,7 +320,8 @@ func (e *enumerator) common(a assignment) bounds.Intervals {
 	return e.common(a[:half]).Intersect(e.common(a[half:]))
 }
 
-// fieldScore weighs the bounds that predicates give to a field: points most, ranges less, and leading fields most.
+// fieldScore weighs the bounds that predicates give to a field: points most, ranges less, and
+// leading fields most.
 func fieldScore(ivs bounds.Intervals, field int) int {
 	weight := 64 >> min(field, 5)
 	switch {

@@ -5,8 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// countScanOf returns the plan of a count that no other can beat: of nothing, or of one range of an index. It returns
-// nil where there is none.
+// countScanOf returns the plan of a count that no other can beat: of nothing, or of one range of an
+// index. It returns nil where there is none.
 func countScanOf(solutions []*node.Solution) *node.Solution {
 	for _, s := range solutions {
 		if none, ok := s.Root.(*node.EOF); ok {

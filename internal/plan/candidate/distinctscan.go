@@ -17,7 +17,8 @@ func (e *enumerator) distinctScan(solutions []*node.Solution, field string) *nod
 		if scan == nil || scan.Index.Stored == nil || scan.Filter != nil && len(solutions) > 1 || !scan.HasOnePath() {
 			continue // another plan may read fewer entries than one whose entries are filtered
 		}
-		// An entry within bounds that leave nothing to check is of a match, and so is the value of a field that was no array.
+		// An entry within bounds that leave nothing to check is of a match, and so is the value of a
+		// field that was no array.
 		if f := scan.DistinctField(field); f >= 0 {
 			if s := e.distinctSolution(scan, f); s != nil {
 				return s
@@ -28,7 +29,8 @@ func (e *enumerator) distinctScan(solutions []*node.Solution, field string) *nod
 		return nil
 	}
 	for _, x := range e.cq.Indexes {
-		if !e.cq.MayUse(x) || x.Stored == nil || x.IsWildcard() || x.IsGeo() || !x.Fields[0].Holds(field) || x.IsPartial || !x.Collation.Same(e.cq.Asked.Collation) {
+		if !e.cq.MayUse(x) || x.Stored == nil || x.IsWildcard() || x.IsGeo() || !x.Fields[0].Holds(field) ||
+			x.IsPartial || !x.Collation.Same(e.cq.Asked.Collation) {
 			continue
 		}
 		if x.Collation != nil && x.Bits(0) != 0 {

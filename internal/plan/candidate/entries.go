@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// onEntries gives a scan of a whole index the conjuncts that its entries can tell, and returns the others.
+// onEntries gives a scan of a whole index the conjuncts that its entries can tell, and returns the
+// others.
 func (e *enumerator) onEntries(scan *node.IndexScan, c *canonical.Conjunction) []filter.Node {
 	x := scan.Index
 	if x.Stored == nil || x.IsMultikey() || x.Wild != nil || x.Collation != nil {
@@ -35,7 +36,10 @@ func entryTells(cq *canonical.Query, x *indexinfo.Index, c *canonical.Conjunctio
 	if o, ok := conjunct.(*filter.Or); ok {
 		return entryTellsBranches(cq, x, o)
 	}
-	i := slices.IndexFunc(c.Predicates, func(p *canonical.Predicate) bool { return p.Node == conjunct && !p.Expression && len(p.Elems) == 0 })
+	i := slices.IndexFunc(c.Predicates, func(p *canonical.Predicate) bool {
+		return p.Node == conjunct &&
+			!p.Expression && len(p.Elems) == 0
+	})
 	if i < 0 || cq.Stopped(len(c.Predicates)) {
 		return false
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// solutions enumerates the candidate plans of a query, at least one, in the order in which ties are settled.
+// solutions enumerates the candidate plans of a query, at least one, in the order in which ties are
+// settled.
 func (e *enumerator) solutions() ([]*node.Solution, error) {
 	out, err := e.candidates()
 	if e.cq.Ended != nil {
@@ -67,8 +68,9 @@ func (e *enumerator) enumerate() ([]*node.Solution, error) {
 	}
 	if e.cq.Hint.Index != nil && len(out) == 0 {
 		if e.cq.Hint.Index.IsWildcard() {
-			return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: planner returned error :: caused by :: "+
-				"$hint: refusing to build whole-index solution, because it's a wildcard index")
+			return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans,
+				"error processing query: planner returned error :: caused by :: "+
+					"$hint: refusing to build whole-index solution, because it's a wildcard index")
 		}
 		out = append(out, e.wholeIndex(e.cq.Hint.Index, c))
 	}
@@ -81,7 +83,8 @@ func (e *enumerator) enumerate() ([]*node.Solution, error) {
 // withoutScans drops the plans that scan a whole collection, where notablescan forbids them.
 func (e *enumerator) withoutScans(solutions []*node.Solution) ([]*node.Solution, error) {
 	c := e.cq.Asked.Coll
-	if e.cq.Root == nil || query.IsTrue(e.cq.Root) || c == nil || strings.HasPrefix(c.Name, "system.") || catalog.IsInternalDatabase(c.DB) {
+	if e.cq.Root == nil || query.IsTrue(e.cq.Root) || c == nil || strings.HasPrefix(c.Name, "system.") ||
+		catalog.IsInternalDatabase(c.DB) {
 		return solutions, nil
 	}
 	var kept []*node.Solution
@@ -176,17 +179,18 @@ func (e *enumerator) naturalScan() node.Node {
 	if e.cq.Asked.Coll == nil || !e.cq.Asked.Coll.Oplog && !scan.Clustered {
 		return scan
 	}
-	// The order of the log is that of its stamps: who follows it from one on does not read it from its beginning. The order
-	// of a clustered collection is that of its _ids.
+	// The order of the log is that of its stamps: who follows it from one on does not read it from its
+	// beginning. The order of a clustered collection is that of its _ids.
 	for _, a := range e.accesses(nil, &e.cq.Whole, nil) {
 		if a.scan != nil && a.scan.Index.Clustered && len(a.scan.Bounds[0]) == 1 {
-			scan.Ids, scan.HasIDs = a.scan.Bounds[0][0], true
+			scan.IDs, scan.HasIDs = a.scan.Bounds[0][0], true
 		}
 	}
 	return scan
 }
 
-// sortScans are scans of whole indexes that provide the sort. Indexes that do not hold every document do not.
+// sortScans are scans of whole indexes that provide the sort. Indexes that do not hold every
+// document do not.
 func (e *enumerator) sortScans(c *canonical.Conjunction) []*node.Solution {
 	var out []*node.Solution
 	for _, x := range e.cq.Indexes {

@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// enumerator makes the candidate plans of a query. It is one piece of memory for all that planning works in.
+// enumerator makes the candidate plans of a query. It is one piece of memory for all that planning
+// works in.
 type enumerator struct {
 	cq      canonical.Query
 	nearest []*node.Solution // the searches by distance that answer a near
@@ -30,17 +31,18 @@ const usualCandidates = 2
 // Options are what the candidates of a query depend on beside it.
 type Options struct {
 	Indexes []*indexinfo.Index
-	// collatedRegex says that regular expressions may read indexes with a collation.
+	// CollatedRegex says that regular expressions may read indexes with a collation.
 	CollatedRegex bool
-	// noScans refuses plans that scan the whole collection.
+	// NoScans refuses plans that scan the whole collection.
 	NoScans bool
-	// distinct is the field of a query for purposeDistinct.
+	// Distinct is the field of a query for purposeDistinct.
 	Distinct string
 }
 
-// Of makes the candidate plans of a query of a collection that exists, at least one, in the order in which
-// ties are settled.
-func Of(ctx context.Context, q *query.Query, pu canonical.Purpose, o Options) (*canonical.Query, []*node.Solution, error) {
+// Of makes the candidate plans of a query of a collection that exists, at least one, in the order
+// in which ties are settled.
+func Of(ctx context.Context, q *query.Query, pu canonical.Purpose, o Options,
+) (*canonical.Query, []*node.Solution, error) {
 	e := new(enumerator)
 	e.cq.Asked, e.cq.Purpose, e.cq.CollatedRegex = q, pu, o.CollatedRegex
 	if err := e.cq.Read(ctx, o.Indexes); err != nil {
@@ -104,8 +106,8 @@ func (e *enumerator) prepare() error {
 	return nil
 }
 
-// narrowed returns the plan that makes a trial of others needless where there is one: for a count the range of an
-// index, for a distinct a scan of the values.
+// narrowed returns the plan that makes a trial of others needless where there is one: for a count
+// the range of an index, for a distinct a scan of the values.
 func (e *enumerator) narrowed(solutions []*node.Solution, distinct string) []*node.Solution {
 	var only *node.Solution
 	if e.cq.Purpose == canonical.Count {

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// expressPlan returns the plan of a find for at most one document by equality on a field that leads an index: no other
-// plan can be better, so that none is tried. It returns nil for other queries.
+// expressPlan returns the plan of a find for at most one document by equality on a field that leads
+// an index: no other plan can be better, so that none is tried. It returns nil for other queries.
 func (e *enumerator) expressPlan() *node.Solution {
 	c, ok := e.cq.Root.(*filter.Compare)
 	if !ok || c.Op != filter.Eq || !isExpress(&e.cq) || !isExpressValue(c.Value) {
@@ -19,7 +19,8 @@ func (e *enumerator) expressPlan() *node.Solution {
 	}
 	var best *indexinfo.Index
 	for _, x := range e.cq.Indexes {
-		if x.Kind != index.Ordered || !x.Fields[0].Holds(c.Path) || x.IsPartial || x.Collation != nil || x.Bits(0) != 0 && bounds.HasNumber(c.Path) {
+		if x.Kind != index.Ordered || !x.Fields[0].Holds(c.Path) || x.IsPartial || x.Collation != nil ||
+			x.Bits(0) != 0 && bounds.HasNumber(c.Path) {
 			continue
 		}
 		if e.cq.Asked.Limit != 1 && !(x.Unique && len(x.Fields) == 1) {

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// finisher completes plans: it adds to the access of a query what the access does not cover, in MongoDB's order:
-// residual filter, sort, skip, projection, limit.
+// finisher completes plans: it adds to the access of a query what the access does not cover, in
+// MongoDB's order: residual filter, sort, skip, projection, limit.
 type finisher struct{ cq *canonical.Query }
 
 // idPlan is the plan of a query for one _id.
@@ -38,22 +38,24 @@ func (fi finisher) asExpress(s *node.Solution) *node.Solution {
 	return node.NewSolution(&node.Express{Index: indexinfo.OfID(fi.cq.Asked.Coll), In: s.Root})
 }
 
-// cluster makes a scan of the index of a collection that was created with a clusteredIndex what MongoDB makes of it: a scan of
-// the collection, bounded where the index's is. Several ranges stay what they are: nothing between them is read.
+// cluster makes a scan of the index of a collection that was created with a clusteredIndex what
+// MongoDB makes of it: a scan of the collection, bounded where the index's is. Several ranges stay
+// what they are: nothing between them is read.
 func (fi finisher) cluster(n node.Node) node.Node {
 	scan, ok := n.(*node.IndexScan)
 	if !ok || !scan.Index.Clustered || len(scan.Bounds[0]) != 1 {
 		return n
 	}
-	out := &node.CollScan{Filter: fi.cq.Root, Clustered: true, Backward: scan.Backward, Ids: scan.Bounds[0][0], HasIDs: true}
+	out := &node.CollScan{Filter: fi.cq.Root, Clustered: true, Backward: scan.Backward, IDs: scan.Bounds[0][0],
+		HasIDs: true}
 	if scan.Min != nil {
-		out.Ids.Low = scan.Min.First().Value
+		out.IDs.Low = scan.Min.First().Value
 	}
 	if scan.Max != nil {
-		out.Ids.High, out.Ids.HighIncl = scan.Max.First().Value, false
+		out.IDs.High, out.IDs.HighIncl = scan.Max.First().Value, false
 	}
-	if out.Ids.Low.Type == bsonx.TypeMinKey && out.Ids.High.Type == bsonx.TypeMaxKey {
-		out.Ids, out.HasIDs = bounds.Interval{}, false
+	if out.IDs.Low.Type == bsonx.TypeMinKey && out.IDs.High.Type == bsonx.TypeMaxKey {
+		out.IDs, out.HasIDs = bounds.Interval{}, false
 	}
 	return out
 }
@@ -103,7 +105,8 @@ func (fi finisher) sorted(n node.Node, sort []canonical.SortField) *node.Solutio
 	if s.Limit == 0 && fi.projectsSorted() {
 		s.In = &node.Project{In: n, Projection: fi.cq.Asked.Projection, Spec: fi.cq.Asked.ShownProjection()}
 		if scan := fi.coversSorted(n); scan != nil {
-			s.In = &node.Project{In: scan, Projection: fi.cq.Asked.Projection, Spec: fi.cq.Asked.ShownProjection(), Covered: scan}
+			s.In = &node.Project{In: scan, Projection: fi.cq.Asked.Projection, Spec: fi.cq.Asked.ShownProjection(),
+				Covered: scan}
 		}
 	}
 	return fi.finish(s)
@@ -143,7 +146,8 @@ func (fi finisher) withoutFetch(n node.Node, residual []filter.Node) *node.Solut
 	if fi.cq.Asked.Skip > 0 {
 		root = &node.Skip{In: root, Count: fi.cq.Asked.Skip}
 	}
-	return fi.limited(&node.Project{In: root, Projection: fi.cq.Asked.Projection, Spec: fi.cq.Asked.ShownProjection(), Covered: scan})
+	return fi.limited(&node.Project{In: root, Projection: fi.cq.Asked.Projection,
+		Spec: fi.cq.Asked.ShownProjection(), Covered: scan})
 }
 
 // finish adds skip, projection and limit in MongoDB's order.
@@ -215,7 +219,8 @@ func (fi finisher) limited(n node.Node) *node.Solution {
 	return node.NewSolution(n)
 }
 
-// rank makes the search below a sort with a limit give its best rows first, where the sort begins with the score.
+// rank makes the search below a sort with a limit give its best rows first, where the sort begins
+// with the score.
 func (fi finisher) rank(n node.Node, limit int64) {
 	if fi.cq.Text == nil || len(fi.cq.Sort) == 0 || fi.cq.Sort[0].Path != index.ScorePath {
 		return

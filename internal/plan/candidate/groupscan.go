@@ -6,13 +6,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// groupScan returns a plan for a query of which one row for each value of a field is read (Query.OneOf), or nil: a
-// DISTINCT_SCAN, where an index holds the rows of each value together and in the order asked for. It reads the first row
-// of a value, or the last, and jumps over the others.
+// groupScan returns a plan for a query of which one row for each value of a field is read
+// (Query.OneOf), or nil: a DISTINCT_SCAN, where an index holds the rows of each value together and
+// in the order asked for. It reads the first row of a value, or the last, and jumps over the
+// others.
 func (e *enumerator) groupScan(solutions []*node.Solution) *node.Solution {
 	field := e.cq.Asked.OneOf
-	if field == "" || e.cq.Purpose != canonical.Find || e.cq.Natural != 0 || e.cq.Hint.Natural != 0 || e.cq.Collated() || bounds.HasNumber(field) ||
-		e.cq.Asked.Skip > 0 || e.cq.Asked.Limit > 0 || e.cq.Asked.ReturnKey || e.cq.Asked.ShowRecordID || e.cq.Asked.Tailable {
+	if field == "" || e.cq.Purpose != canonical.Find || e.cq.Natural != 0 || e.cq.Hint.Natural != 0 ||
+		e.cq.Collated() || bounds.HasNumber(field) ||
+		e.cq.Asked.Skip > 0 || e.cq.Asked.Limit > 0 || e.cq.Asked.ReturnKey || e.cq.Asked.ShowRecordID ||
+		e.cq.Asked.Tailable {
 		return nil
 	}
 	for _, s := range solutions {
@@ -26,14 +29,16 @@ func (e *enumerator) groupScan(solutions []*node.Solution) *node.Solution {
 		return nil
 	}
 	for _, x := range e.cq.Indexes {
-		if scan := node.NewScan(x); e.cq.MayUse(x) && !x.IsWildcard() && !x.IsGeo() && !x.Sparse && !x.IsPartial && e.groupedBy(scan, field) == 0 {
+		if scan := node.NewScan(x); e.cq.MayUse(x) && !x.IsWildcard() && !x.IsGeo() && !x.Sparse && !x.IsPartial &&
+			e.groupedBy(scan, field) == 0 {
 			return e.oneOfEach(scan, 0)
 		}
 	}
 	return nil
 }
 
-// entryScan returns the scan of a plan that is nothing else but that of the index and what makes documents of its entries.
+// entryScan returns the scan of a plan that is nothing else but that of the index and what makes
+// documents of its entries.
 func (e *enumerator) entryScan(n node.Node) *node.IndexScan {
 	if p, ok := n.(*node.Subplan); ok {
 		n = p.In
@@ -50,7 +55,8 @@ func (e *enumerator) entryScan(n node.Node) *node.IndexScan {
 // where a sort has the document.
 func (e *enumerator) groupedBy(n *node.IndexScan, field string) int {
 	x := n.Index
-	if x.Stored == nil || x.Wild != nil || n.Filter != nil || n.Min != nil || n.Max != nil || x.Collation != nil || x.IsMultikey() && len(e.cq.Sort) > 0 {
+	if x.Stored == nil || x.Wild != nil || n.Filter != nil || n.Min != nil || n.Max != nil ||
+		x.Collation != nil || x.IsMultikey() && len(e.cq.Sort) > 0 {
 		return -1
 	}
 	for f := range x.Fields {
@@ -75,7 +81,8 @@ func (e *enumerator) oneOfEach(scan *node.IndexScan, field int) *node.Solution {
 	distinct := &node.DistinctScan{Scan: &lean, Fields: field + 1, Feeds: true}
 	if p := e.cq.Asked.Projection; p != nil {
 		if paths, ok := p.Reads(); ok && len(paths) > 0 && coveredBy(scan.Index, paths) {
-			return node.NewSolution(&node.Project{In: distinct, Projection: p, Spec: e.cq.Asked.ShownProjection(), Covered: &lean})
+			return node.NewSolution(&node.Project{In: distinct, Projection: p, Spec: e.cq.Asked.ShownProjection(),
+				Covered: &lean})
 		}
 	}
 	return node.NewSolution(&node.Fetch{In: distinct})

@@ -23,9 +23,11 @@ func (e *enumerator) minMax() (*node.Solution, error) {
 		return nil, mongoerr.New(51176, "min and max must have the same field names")
 	}
 	for _, key := range []bsonx.Doc{low, high} {
-		if key != nil && (x.IsWildcard() || !sameFields(key, x.Key) || !x.Collation.Same(e.cq.Asked.Collation) && hasText(key)) {
+		if key != nil && (x.IsWildcard() || !sameFields(key, x.Key) || !x.Collation.Same(e.cq.Asked.Collation) &&
+			hasText(key)) {
 			if x.Clustered {
-				return nil, mongoerr.New(6137400, caused+"The clustered index is not compatible with the values provided for min/max")
+				return nil, mongoerr.New(6137400,
+					caused+"The clustered index is not compatible with the values provided for min/max")
 			}
 			return nil, mongoerr.New(51174, caused+"The index chosen is not compatible with min/max")
 		}
@@ -46,7 +48,8 @@ func (e *enumerator) minMax() (*node.Solution, error) {
 		scan.Backward, ordered = backward, true
 	}
 	if x.Clustered && scan.Backward {
-		return nil, mongoerr.New(6137402, "min() / max() are only supported for forward collection scans on clustered collections")
+		return nil, mongoerr.New(6137402,
+			"min() / max() are only supported for forward collection scans on clustered collections")
 	}
 	return e.finisher().above(scan, e.cq.Whole.Conjuncts, ordered), nil
 }

@@ -13,8 +13,9 @@ import (
 
 // errNoNearIndex is the answer where no index can sort by distance.
 func errNoNearIndex() error {
-	return mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: planner returned error :: caused by :: "+
-		"unable to find index for $geoNear query")
+	return mongoerr.New(mongoerr.NoQueryExecutionPlans,
+		"error processing query: planner returned error :: caused by :: "+
+			"unable to find index for $geoNear query")
 }
 
 // nearField returns the field of an index that can sort by distance, or -1.
@@ -61,7 +62,8 @@ func (e *enumerator) nearSolutions(c *canonical.Conjunction) []*node.Solution {
 	return out
 }
 
-// beside chooses the predicates that bound the other fields of an index; false where the first field, which is another, has none.
+// beside chooses the predicates that bound the other fields of an index; false where the first
+// field, which is another, has none.
 func (e *enumerator) beside(x *indexinfo.Index, near int, c *canonical.Conjunction) (assignment, bool) {
 	var chosen assignment
 	for f := range x.Fields {

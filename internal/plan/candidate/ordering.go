@@ -17,8 +17,9 @@ const maxScansToExplode = 200
 // ordering finds scans, and merges of scans, that give rows in the order of a query's sort.
 type ordering struct{ cq *canonical.Query }
 
-// provides reports whether a scan of x within bounds gives rows in the order of the sort, and in which direction it has
-// to scan. Fields that are a single value can be left out and can stand anywhere in the sort.
+// provides reports whether a scan of x within bounds gives rows in the order of the sort, and in
+// which direction it has to scan. Fields that are a single value can be left out and can stand
+// anywhere in the sort.
 func (o ordering) provides(x *indexinfo.Index, bounds []bounds.Intervals) (backward, ok bool) {
 	sort := o.cq.Sort
 	if x.Kind == index.Plane || !x.Collation.Same(o.cq.Asked.Collation) {
@@ -50,10 +51,14 @@ func (o ordering) provides(x *indexinfo.Index, bounds []bounds.Intervals) (backw
 	return direction == -1, len(rest) == 0
 }
 
-// withoutFixed returns a sort without the fields that it begins with but that have a single value within the bounds.
+// withoutFixed returns a sort without the fields that it begins with but that have a single value
+// within the bounds.
 func withoutFixed(x *indexinfo.Index, bounds []bounds.Intervals, sort []canonical.SortField) []canonical.SortField {
 	for len(sort) > 0 {
-		f := slices.IndexFunc(x.Fields, func(f index.Field) bool { return canonical.IsBoundBy(f, sort[0].Path) && !indexinfo.IsGeo(f) })
+		f := slices.IndexFunc(x.Fields, func(f index.Field) bool {
+			return canonical.IsBoundBy(f, sort[0].Path) &&
+				!indexinfo.IsGeo(f)
+		})
 		if f < 0 || !bounds[f].IsPoint() || x.Bits(f) != 0 {
 			break
 		}
@@ -62,8 +67,9 @@ func withoutFixed(x *indexinfo.Index, bounds []bounds.Intervals, sort []canonica
 	return sort
 }
 
-// sortableField reports whether the order of an index field is the order of a sort by its path. A document with an
-// array sorts by its least or greatest element: the first one that a scan meets, if bounds hide none of them.
+// sortableField reports whether the order of an index field is the order of a sort by its path. A
+// document with an array sorts by its least or greatest element: the first one that a scan meets,
+// if bounds hide none of them.
 func sortableField(x *indexinfo.Index, bounds []bounds.Intervals, field int) bool {
 	bits := x.Bits(field)
 	if bits == 0 {
@@ -76,8 +82,8 @@ func sortableField(x *indexinfo.Index, bounds []bounds.Intervals, field int) boo
 		if f == field || bounds[f].IsAll() || x.Bits(f) == 0 || !sharesArray(x.Fields[f].Path, x.Fields[field].Path, bits) {
 			continue
 		}
-		// The fields of one array's elements stand side by side in its keys: bounds on one hide elements of the
-		// other.
+		// The fields of one array's elements stand side by side in its keys: bounds on one hide elements
+		// of the other.
 		return false
 	}
 	return true
@@ -89,7 +95,8 @@ func sharesArray(a, b string, bits uint64) bool {
 	return n >= 64 || bits&(1<<n-1) != 0
 }
 
-// ordered returns a's scan in the direction that provides the sort, or a merge of scans that does, or nil.
+// ordered returns a's scan in the direction that provides the sort, or a merge of scans that does,
+// or nil.
 func (o ordering) ordered(a *access) node.Node {
 	if len(o.cq.Sort) == 0 {
 		return nil
@@ -103,7 +110,8 @@ func (o ordering) ordered(a *access) node.Node {
 	return nil
 }
 
-// orderedScan gives a scan the direction that provides the sort and returns it, or a merge of scans, or nil.
+// orderedScan gives a scan the direction that provides the sort and returns it, or a merge of
+// scans, or nil.
 func (o ordering) orderedScan(scan *node.IndexScan) node.Node {
 	if backward, ok := o.provides(scan.Index, scan.Bounds); ok {
 		scan.Backward = backward
@@ -151,8 +159,8 @@ func (o ordering) orderedOr(n *node.Or) node.Node {
 	return merge
 }
 
-// explode splits a scan whose leading fields are several single values into a scan for each of them, each of which
-// provides the sort.
+// explode splits a scan whose leading fields are several single values into a scan for each of
+// them, each of which provides the sort.
 func (o ordering) explode(scan *node.IndexScan) node.Node {
 	fields, scans := 0, 1
 	for fields < len(scan.Bounds) && scan.Bounds[fields].IsPoints() {
@@ -189,7 +197,8 @@ func (o ordering) explode(scan *node.IndexScan) node.Node {
 	return merge
 }
 
-// sortsByKey reports whether all sort fields stand in the index, so that its entries can be compared in a merge.
+// sortsByKey reports whether all sort fields stand in the index, so that its entries can be
+// compared in a merge.
 func (o ordering) sortsByKey(x *indexinfo.Index) bool {
 	for _, s := range o.cq.Sort {
 		if x.FieldOf(s.Path) < 0 {

@@ -23,8 +23,9 @@ func (e *enumerator) checkTextPlanned() error {
 	return query.CannotPlan("failed to use text index to satisfy $text query (if text index is compound, are equality predicates given for all prefix fields?)")
 }
 
-// textAccess appends the only way to a conjunction with a $text, by the text index; done is false where there is no $text in it.
-// own are the predicates of the conjunction that $text stands in itself.
+// textAccess appends the only way to a conjunction with a $text, by the text index; done is false
+// where there is no $text in it. own are the predicates of the conjunction that $text stands in
+// itself.
 func (e *enumerator) textAccess(out []access, c, own *canonical.Conjunction) (_ []access, done bool) {
 	if e.cq.Text == nil {
 		return out, false
@@ -62,7 +63,8 @@ func (e *enumerator) textAccess(out []access, c, own *canonical.Conjunction) (_ 
 	return append(out, a), true
 }
 
-// searchTree makes the plan of a search with the given fields before the text, and predicates that entries answer.
+// searchTree makes the plan of a search with the given fields before the text, and predicates that
+// entries answer.
 func searchTree(s *canonical.Search, prefix []bsonx.Elem, onEntry []filter.Node) node.Node {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

@@ -16,7 +16,8 @@ import (
 // such scan.
 func (fi finisher) sortableEntries(n node.Node, limit int64) node.Node {
 	f, ok := n.(*node.Fetch)
-	if !ok || limit == 0 || f.Filter != nil || fi.cq.Purpose != canonical.Find || fi.cq.Asked.ReturnKey || fi.cq.Asked.ShowRecordID || fi.cq.Collated() {
+	if !ok || limit == 0 || f.Filter != nil || fi.cq.Purpose != canonical.Find || fi.cq.Asked.ReturnKey ||
+		fi.cq.Asked.ShowRecordID || fi.cq.Collated() {
 		return nil
 	}
 	if fi.hasSort(f.In) {
@@ -52,17 +53,19 @@ func (fi finisher) unionWithoutFetch(n node.Node, scans []node.Node) *node.Solut
 		return nil
 	case fi.cq.Purpose == canonical.Count:
 		return fi.finish(n)
-	case fi.cq.Purpose != canonical.Find || p == nil || fi.cq.Asked.ShowRecordID || fi.cq.Asked.ReturnKey || haveRecords(scans):
+	case fi.cq.Purpose != canonical.Find || p == nil || fi.cq.Asked.ShowRecordID || fi.cq.Asked.ReturnKey ||
+		haveRecords(scans):
 		return nil
 	}
 	if fi.cq.Asked.Skip > 0 {
 		n = &node.Skip{In: n, Count: fi.cq.Asked.Skip}
 	}
-	return fi.limited(&node.Project{In: n, Projection: p, Spec: fi.cq.Asked.ShownProjection(), Covered: first, Union: true})
+	return fi.limited(&node.Project{In: n, Projection: p, Spec: fi.cq.Asked.ShownProjection(), Covered: first,
+		Union: true})
 }
 
-// entriesOf returns the first scan of a union of which every row has what is asked for: the record, or an entry that has the
-// fields. It returns nil where a row might have neither.
+// entriesOf returns the first scan of a union of which every row has what is asked for: the record,
+// or an entry that has the fields. It returns nil where a row might have neither.
 func (fi finisher) entriesOf(scans []node.Node) (first *node.IndexScan) {
 	var paths []string
 	if fi.cq.Purpose == canonical.Find {
@@ -79,7 +82,8 @@ func (fi finisher) entriesOf(scans []node.Node) (first *node.IndexScan) {
 		if f, ok := in.(*node.Fetch); ok {
 			scan, _ = f.In.(*node.IndexScan)
 		}
-		if scan == nil || scan.Index.Stored == nil || bare && fi.cq.Purpose == canonical.Find && (!scan.HasOnePath() || !coveredBy(scan.Index, paths)) {
+		if scan == nil || scan.Index.Stored == nil || bare && fi.cq.Purpose == canonical.Find &&
+			(!scan.HasOnePath() || !coveredBy(scan.Index, paths)) {
 			return nil
 		}
 		if first == nil || bare {
@@ -114,7 +118,8 @@ func haveRecords(in []node.Node) bool {
 	return !slices.ContainsFunc(in, func(n node.Node) bool { return !hasRecords(n) })
 }
 
-// coversSorted returns the scan whose entries have all that a projection before a sort keeps, or nil.
+// coversSorted returns the scan whose entries have all that a projection before a sort keeps, or
+// nil.
 func (fi finisher) coversSorted(n node.Node) *node.IndexScan {
 	f, ok := n.(*node.Fetch)
 	if !ok || f.Filter != nil {
@@ -131,11 +136,12 @@ func (fi finisher) coversSorted(n node.Node) *node.IndexScan {
 	return scan
 }
 
-// projectsSorted reports whether the projection can be done before the sort, so that less is sorted: it only picks
-// fields, and the sort's are among them.
+// projectsSorted reports whether the projection can be done before the sort, so that less is
+// sorted: it only picks fields, and the sort's are among them.
 func (fi finisher) projectsSorted() bool {
 	p := fi.cq.Asked.Projection
-	if fi.cq.Purpose != canonical.Find || p == nil || !p.IsSimple() || !p.IsInclusion() || fi.cq.Asked.ReturnKey || fi.cq.Asked.ShowRecordID {
+	if fi.cq.Purpose != canonical.Find || p == nil || !p.IsSimple() || !p.IsInclusion() ||
+		fi.cq.Asked.ReturnKey || fi.cq.Asked.ShowRecordID {
 		return false
 	}
 	paths, _ := p.Fields()

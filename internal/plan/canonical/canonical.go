@@ -22,7 +22,7 @@ type Query struct {
 	Natural int // direction of {$natural: ±1}, or 0
 	Hint    indexinfo.Hint
 	Indexes []*indexinfo.Index
-	// collatedRegex says that regular expressions may read indexes with a collation.
+	// CollatedRegex says that regular expressions may read indexes with a collation.
 	CollatedRegex bool
 	Purpose       Purpose
 	Near          *filter.GeoNear // taken out of whole; nil: none
@@ -84,7 +84,8 @@ func (cq *Query) ReadFilter() {
 	}
 }
 
-// Stopped counts work, and reports whether the operation has ended. What was planned is of no use then.
+// Stopped counts work, and reports whether the operation has ended. What was planned is of no use
+// then.
 func (cq *Query) Stopped(work int) bool {
 	if cq.Ended == nil {
 		cq.Ended = cq.meter.Did(work, &cq.Running)
@@ -178,8 +179,9 @@ func (cq *Query) MayUse(x *indexinfo.Index) bool {
 	return cq.Hint.Index == nil || cq.Hint.Index == x
 }
 
-// Holds reports whether an index has an entry of every document that the conjunction matches, as far as its partial
-// filter is concerned. A hint overrides it, and then the result may be incomplete, as in MongoDB.
+// Holds reports whether an index has an entry of every document that the conjunction matches, as
+// far as its partial filter is concerned. A hint overrides it, and then the result may be
+// incomplete, as in MongoDB.
 func (cq *Query) Holds(x *indexinfo.Index, c *Conjunction) bool {
 	if !x.IsPartial || cq.Hint.Index == x {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// addComparisons adds the comparisons of a field with a constant that an $expr is, or is a conjunction of. whole is false for
-// the parts of a conjunction.
+// addComparisons adds the comparisons of a field with a constant that an $expr is, or is a
+// conjunction of. whole is false for the parts of a conjunction.
 func (c *Conjunction) addComparisons(e expr.Expr, conjunct filter.Node, whole bool) {
 	switch e := e.(type) {
 	case *expr.And:
@@ -58,8 +58,8 @@ var mirrored = map[filter.CompareOp]filter.CompareOp{
 	filter.Eq: filter.Eq, filter.Gt: filter.Lt, filter.Gte: filter.Lte, filter.Lt: filter.Gt, filter.Lte: filter.Gte,
 }
 
-// isPlain reports whether a value stands in an index as an expression sees it, and on the same side of a missing field, which is
-// null to the index.
+// isPlain reports whether a value stands in an index as an expression sees it, and on the same side
+// of a missing field, which is null to the index.
 func isPlain(v bsonx.Value) bool {
 	switch v.Type {
 	case bsonx.TypeMissing, bsonx.TypeUndefined, bsonx.TypeNull, bsonx.TypeMinKey, bsonx.TypeMaxKey, bsonx.TypeArray:
@@ -69,8 +69,9 @@ func isPlain(v bsonx.Value) bool {
 	}
 }
 
-// expressionBounds are the bounds that a comparison of an $expr gives to a field. An expression sees an array as one value, so that
-// the field may never have been one; its comparisons go across types.
+// expressionBounds are the bounds that a comparison of an $expr gives to a field. An expression
+// sees an array as one value, so that the field may never have been one; its comparisons go across
+// types.
 func (p *Predicate) expressionBounds(x *indexinfo.Index, field int, c *collation.Collator) *Bounds {
 	b := &Bounds{made: true}
 	n, _ := p.Node.(*filter.Compare)
@@ -96,7 +97,8 @@ func (p *Predicate) expressionBounds(x *indexinfo.Index, field int, c *collation
 	return b
 }
 
-// ImpliesPresence reports whether every document that matches has the field. To an expression a missing field is less than any value.
+// ImpliesPresence reports whether every document that matches has the field. To an expression a
+// missing field is less than any value.
 func (p *Predicate) ImpliesPresence() bool {
 	if n, ok := p.Node.(*filter.Compare); ok && p.Expression {
 		return n.Op != filter.Lt && n.Op != filter.Lte

@@ -15,8 +15,9 @@ type covering struct {
 	field  int
 }
 
-// geoBounds are the bounds of a predicate on a field that holds cells: those that cover the region. What is on the edge of a
-// cell only the document tells. The other fields of a 2d index hold arrays as they are, and are not bounded.
+// geoBounds are the bounds of a predicate on a field that holds cells: those that cover the region.
+// What is on the edge of a cell only the document tells. The other fields of a 2d index hold arrays
+// as they are, and are not bounded.
 func (p *Predicate) geoBounds(x *indexinfo.Index, field int) *Bounds {
 	if have := &p.covering; have.bounds != nil && have.index == x && have.field == field {
 		return have.bounds

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// hashedBounds are the bounds of a predicate on a field that holds hashes. Different values can have one hash: the document
-// must always be looked at.
+// hashedBounds are the bounds of a predicate on a field that holds hashes. Different values can
+// have one hash: the document must always be looked at.
 func (p *Predicate) hashedBounds(x *indexinfo.Index, c *collation.Collator) *Bounds {
 	b := &Bounds{made: true}
 	b.Tight = bounds.InexactFetch

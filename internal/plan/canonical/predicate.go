@@ -15,7 +15,8 @@ import (
 // Predicate is a part of a conjunction that may bound an index field.
 type Predicate struct {
 	Node filter.Node // a Leaf or a Not of one, or a disjunction of those that are about one path
-	// conjunct is the child of the conjunction that the predicate stands in: itself or the $elemMatch around it.
+	// Conjunct is the child of the conjunction that the predicate stands in: itself or the $elemMatch
+	// around it.
 	Conjunct filter.Node
 	Path     string
 	Elems    []elemFrame
@@ -23,9 +24,9 @@ type Predicate struct {
 	bounds   Bounds
 	onArrays *Bounds
 	covering covering
-	// expression says that the predicate is a comparison of an $expr, part that the $expr holds more.
+	// Expression says that the predicate is a comparison of an $expr, part that the $expr holds more.
 	Expression, part bool
-	// served says that the predicate bounds an access.
+	// Served says that the predicate bounds an access.
 	Served bool
 }
 
@@ -94,7 +95,8 @@ func hasOnly(x *indexinfo.Index, p *Predicate) bool {
 	return exists && x.Sparse && x.Wild == nil && len(x.Fields) == 1 && len(p.Elems) == 0
 }
 
-// elemFrame is an $elemMatch that a predicate stands in: all that is in it is about the same array element.
+// elemFrame is an $elemMatch that a predicate stands in: all that is in it is about the same array
+// element.
 type elemFrame struct {
 	path string
 	node *filter.ElemMatchObject
@@ -106,7 +108,7 @@ type Conjunction struct {
 	Conjuncts  []filter.Node
 	Predicates []*Predicate
 	Ors        []*filter.Or
-	// branch is true for a branch of an $or with the predicates beside it.
+	// Branch is true for a branch of an $or with the predicates beside it.
 	Branch bool
 
 	// block has room for the next predicates.
@@ -118,7 +120,8 @@ type Conjunction struct {
 	}
 }
 
-// UsualConjuncts is how many conjuncts a conjunction has room for without further memory: most filters are that small.
+// UsualConjuncts is how many conjuncts a conjunction has room for without further memory: most
+// filters are that small.
 const UsualConjuncts = 2
 
 // maxPredicateBlock is how many predicates get their memory at once, at most. The operation can end
@@ -186,7 +189,8 @@ func (c *Conjunction) Add(n filter.Node) {
 	c.collect(n, n, "", nil)
 }
 
-// collect adds the predicates in n, which stands in conjunct under the prefix of the $elemMatch around it.
+// collect adds the predicates in n, which stands in conjunct under the prefix of the $elemMatch
+// around it.
 func (c *Conjunction) collect(n, conjunct filter.Node, prefix string, elems []elemFrame) {
 	switch n := n.(type) {
 	case *filter.And:
@@ -249,7 +253,8 @@ func soleLeaf(n *filter.Nor) (filter.Leaf, bool) {
 
 func (c *Conjunction) addLeaf(n filter.Node, l filter.Leaf, conjunct filter.Node, prefix string, elems []elemFrame) {
 	path := prefix + l.FieldPath().String()
-	// Below an $elemMatch a number is a field of the element, which may be an array; the index sees it otherwise.
+	// Below an $elemMatch a number is a field of the element, which may be an array; the index sees it
+	// otherwise.
 	if len(elems) > 0 && bounds.HasNumber(path) {
 		return
 	}
@@ -303,8 +308,9 @@ func AllOf(nodes []filter.Node) filter.Node {
 	}
 }
 
-// Combine reports whether the bounds of two predicates may hold for one index key: every array that their paths have
-// in common must be one of which an $elemMatch around both picks the element. bits tell the arrays on p's path.
+// Combine reports whether the bounds of two predicates may hold for one index key: every array that
+// their paths have in common must be one of which an $elemMatch around both picks the element. bits
+// tell the arrays on p's path.
 func Combine(p, q *Predicate, bits uint64) bool {
 	if bits == 0 {
 		return true

@@ -14,15 +14,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/text"
 )
 
-// Search is the $text of a query with the index that answers it, which is the collection's only one of its kind.
+// Search is the $text of a query with the index that answers it, which is the collection's only one
+// of its kind.
 type Search struct {
 	Node  *filter.Text
 	Query *text.Query
 	Spec  *text.Spec
 	Index *indexinfo.Index
-	// scored is true where somebody wants the scores.
+	// Scored is true where somebody wants the scores.
 	Scored bool
-	// refused is set where the index lacks an equality, or does not have every document.
+	// Refused is set where the index lacks an equality, or does not have every document.
 	Refused bool
 }
 
@@ -101,7 +102,8 @@ func (cq *Query) wantsScores() bool {
 	return cq.sortsByScore() || cq.Asked.Scores || p != nil && slices.Contains(p.MetaKinds(), query.MetaTextScore)
 }
 
-// Tells reports whether the entries tell if a document satisfies a conjunct, which is then about a field behind the text.
+// Tells reports whether the entries tell if a document satisfies a conjunct, which is then about a
+// field behind the text.
 func (s *Search) Tells(n filter.Node, c *Conjunction, cq *Query) bool {
 	for _, p := range c.Predicates {
 		if p.Node != n || p.Conjunct != n || len(p.Elems) > 0 {
@@ -118,8 +120,8 @@ func (s *Search) Tells(n filter.Node, c *Conjunction, cq *Query) bool {
 	return false
 }
 
-// Prefix returns the values of the fields before the text, which must be fixed by equalities; settled are those of which the
-// index leaves nothing to check.
+// Prefix returns the values of the fields before the text, which must be fixed by equalities;
+// settled are those of which the index leaves nothing to check.
 func (s *Search) Prefix(c *Conjunction, cq *Query) (prefix []bsonx.Elem, settled []filter.Node, ok bool) {
 	for f, e := range s.Spec.Before {
 		found := false

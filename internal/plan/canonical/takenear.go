@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// TakeNear takes the predicate out of the filter that sorts by distance, if there is one: it must be a conjunct of the whole
-// filter.
+// TakeNear takes the predicate out of the filter that sorts by distance, if there is one: it must
+// be a conjunct of the whole filter.
 func (cq *Query) TakeNear() error {
 	if cq.Root == nil || !query.HasNear(cq.Root) {
 		return nil

@@ -9,8 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// hasWildcardKeys reports whether what a predicate compares with has keys in a wildcard index: documents and arrays have
-// none but where they are empty, and what is missing has none where null has one.
+// hasWildcardKeys reports whether what a predicate compares with has keys in a wildcard index:
+// documents and arrays have none but where they are empty, and what is missing has none where null
+// has one.
 func hasWildcardKeys(n filter.Node) bool {
 	switch n := n.(type) {
 	case *filter.Compare:
@@ -52,8 +53,8 @@ func isWildcardValue(v bsonx.Value) bool {
 	}
 }
 
-// WildcardBounds are the bounds of a predicate on the value of a wildcard field. Where a document could match they are
-// everything: scan.boundPaths then adds what is below the path.
+// WildcardBounds are the bounds of a predicate on the value of a wildcard field. Where a document
+// could match they are everything: IndexScan.BoundPaths then adds what is below the path.
 func (p *Predicate) WildcardBounds(b *Bounds, x *indexinfo.Index) *Bounds {
 	if !b.Ok || len(b.Intervals.Intersect(bounds.Documents)) == 0 {
 		return b
@@ -66,7 +67,8 @@ func (p *Predicate) WildcardBounds(b *Bounds, x *indexinfo.Index) *Bounds {
 	return all
 }
 
-// Serves reports whether the index has an entry of every document that a predicate matches, at its path or below.
+// Serves reports whether the index has an entry of every document that a predicate matches, at its
+// path or below.
 func Serves(w *indexinfo.Wildcard, p *Predicate) bool {
 	c, ok := p.Node.(*filter.Compare)
 	present := bounds.ImpliesPresence(p.Node) || ok && c.Op == filter.Eq // null has no keys

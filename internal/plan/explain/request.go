@@ -52,16 +52,17 @@ type Request struct {
 	Try func(ctx context.Context, doc bsonx.Doc) error
 	// TryUpsert builds the document that an upsert would insert. It may be nil.
 	TryUpsert func() error
-	// Records is the record count for ExplainCount; see Planner.Count.
+	// Records is the record count for Count; see Planner.Count.
 	Records func() (int64, error)
 	// WholePipeline says that the query is all of an aggregation's pipeline.
 	WholePipeline bool
-	// Consume reads the documents where the plan is run; nil reads all. It may stop before the end. A document is borrowed
-	// until the following one; the documents of ExplainMatches are empty.
+	// Consume reads the documents where the plan is run; nil reads all. It may stop before the end. A
+	// document is borrowed until the following one; the documents of Matches are empty.
 	Consume func(ctx context.Context, next func(ctx context.Context) (bsonx.Doc, error)) error
 }
 
-// Explanation holds the parts of an explain reply: the caller puts them under queryPlanner and executionStats.
+// Explanation holds the parts of an explain reply: the caller puts them under queryPlanner and
+// executionStats.
 type Explanation struct {
 	QueryPlanner bsonx.Doc
 	// ExecutionStats is nil for the verbosity queryPlanner.

@@ -14,9 +14,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/trial"
 )
 
-// Run runs the plan that was chosen where the verbosity asks for it, and describes it. planning is the time that
-// the choice took.
-func Run(ctx context.Context, req *Request, c *trial.Choice, planning time.Duration, clk clock.Clock) (*Explanation, error) {
+// Run runs the plan that was chosen where the verbosity asks for it, and describes it. planning is
+// the time that the choice took.
+func Run(ctx context.Context, req *Request, c *trial.Choice, planning time.Duration, clk clock.Clock,
+) (*Explanation, error) {
 	e := &explainer{ctx: ctx, req: req, choice: c, planning: planning}
 	var trials []trialStats
 	if req.Verbosity == AllPlansExecution && len(c.Candidates) > 1 {
@@ -32,7 +33,8 @@ func Run(ctx context.Context, req *Request, c *trial.Choice, planning time.Durat
 	}
 	took := clk.Now().Sub(begin) + e.planning
 	planner := e.queryPlanner()
-	return &Explanation{QueryPlanner: planner, ExecutionStats: e.executionStats(took, trials, len(planner))}, interrupt.Cause(ctx)
+	return &Explanation{QueryPlanner: planner, ExecutionStats: e.executionStats(took, trials,
+		len(planner))}, interrupt.Cause(ctx)
 }
 
 // explainer writes the parts of the reply. Where the operation has ended it leaves out what takes

@@ -7,12 +7,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// knownCollections is how many collections a planner keeps the indexes of. Collections whose ids differ by a multiple of
-// it take the place of each other.
+// knownCollections is how many collections a planner keeps the indexes of. Collections whose ids
+// differ by a multiple of it take the place of each other.
 const knownCollections = 256
 
-// Cache keeps what planning reads off the catalog entries of collections, which changes rarely: their indexes. It
-// is read without locks.
+// Cache keeps what planning reads off the catalog entries of collections, which changes rarely:
+// their indexes. It is read without locks.
 type Cache struct {
 	slots [knownCollections]atomic.Pointer[knownCollection]
 }
@@ -23,7 +23,7 @@ type knownCollection struct {
 	indexes []*Index
 }
 
-// Indexes returns what indexesOf does, with the multikey paths of now.
+// Indexes returns what the catalog has of the indexes of a collection, with the multikey paths of now.
 func (c *Cache) Indexes(coll *table.Collection) []*Index {
 	slot := &c.slots[coll.ID%knownCollections]
 	known := slot.Load()

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Index is an index as the planner sees it: with the multikey paths of the moment of planning. The implicit _id
-// index is one of them.
+// Index is an index as the planner sees it: with the multikey paths of the moment of planning. The
+// implicit _id index is one of them.
 type Index struct {
 	Stored  *table.Index // nil for an _id index without entries of its own: records are clustered by _id
 	Name    string
@@ -24,13 +24,14 @@ type Index struct {
 	Unique  bool
 	Sparse  bool
 	Partial filter.Node // nil: all documents
-	// isPartial is true also where the partial filter could not be read: such an index is never chosen unhinted.
+	// IsPartial is true also where the partial filter could not be read: such an index is never chosen
+	// unhinted.
 	IsPartial bool
-	// clustered is true for the index of a collection that was created with a clusteredIndex.
+	// Clustered is true for the index of a collection that was created with a clusteredIndex.
 	Clustered bool
-	// wild is nil but for wildcard indexes.
+	// Wild is nil but for wildcard indexes.
 	Wild *Wildcard
-	// collation is that of the keys; nil for keys of strings as they are.
+	// Collation is that of the keys; nil for keys of strings as they are.
 	Collation *collation.Collator
 }
 

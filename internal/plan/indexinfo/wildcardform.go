@@ -7,12 +7,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
-// Wildcard is what a wildcard index has beside an ordinary one. A query uses it in a form: as the index on the path of one of
-// its predicates that it is among other things, or, if it is compound, as one on the fields before the wildcard.
+// Wildcard is what a wildcard index has beside an ordinary one. A query uses it in a form: as the
+// index on the path of one of its predicates that it is among other things, or, if it is compound,
+// as one on the fields before the wildcard.
 type Wildcard struct {
 	Paths  index.WildcardPaths
 	Arrays *index.PathSet // at the moment of planning
-	// at is the position of the field that holds the path; the next one holds the value.
+	// At is the position of the field that holds the path; the next one holds the value.
 	At int
 	// form is true for a form, generic for that of the fields before the wildcard.
 	form, Generic bool
@@ -25,7 +26,8 @@ func wildcardOf(x *Index) *Wildcard {
 	}
 }
 
-// FormFor returns the form of a wildcard index for a path; that of the fields before the wildcard for PathField.
+// FormFor returns the form of a wildcard index for a path; that of the fields before the wildcard
+// for PathField.
 func (x *Index) FormFor(path string) *Index {
 	f, w := *x, *x.Wild
 	w.form, w.Generic = true, path == index.PathField

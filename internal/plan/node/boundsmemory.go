@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/bounds"
 )
 
-// countNode counts the long bounds of a plan as what the operation holds. counted are those that it counted before.
+// countNode counts the long bounds of a plan as what the operation holds. counted are those that it
+// counted before.
 func countNode(ctx context.Context, n Node, counted *map[sharedKey]bool) error {
 	for i := 0; n.input(i) != nil; i++ {
 		if err := countNode(ctx, n.input(i), counted); err != nil {
@@ -43,8 +44,8 @@ type sharedKey struct {
 	desc bool
 }
 
-// CountBounds counts the long bounds of the solutions as what the operation holds. They take several times the memory of the
-// values that they were made of.
+// CountBounds counts the long bounds of the solutions as what the operation holds. They take
+// several times the memory of the values that they were made of.
 func CountBounds(ctx context.Context, solutions []*Solution) error {
 	var counted map[sharedKey]bool
 	for _, s := range solutions {

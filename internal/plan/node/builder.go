@@ -8,8 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Builder makes the operators of a plan. Nodes take it by value: through an interface a pointer would be an allocation. The tree that it makes has the shape of the plan, but for express, which is
-// only a name.
+// Builder makes the operators of a plan. Nodes take it by value: through an interface a pointer
+// would be an allocation. The tree that it makes has the shape of the plan, but for express, which
+// is only a name.
 type Builder struct {
 	Env     *exec.Env
 	Q       *query.Query
@@ -42,8 +43,8 @@ func (b Builder) fetchAgain(in exec.Node) exec.Node {
 	return exec.NewFetch(b.Env, b.Q.Coll, in, b.Env.Whole)
 }
 
-// predicate makes a residual matchable. Nodes that need the filter that they were parsed in, with its clock and
-// variables, are left to the whole filter: what matches the whole matches each part.
+// predicate makes a residual matchable. Nodes that need the filter that they were parsed in, with
+// its clock and variables, are left to the whole filter: what matches the whole matches each part.
 func (b Builder) predicate(n filter.Node) table.Predicate {
 	if n == nil {
 		return nil

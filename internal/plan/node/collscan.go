@@ -13,7 +13,7 @@ type CollScan struct {
 	Filter    filter.Node // nil: all
 	Backward  bool
 	Clustered bool // a collection that was created with a clusteredIndex: CLUSTERED_IXSCAN
-	Ids       bounds.Interval
+	IDs       bounds.Interval
 	HasIDs    bool
 	Tailable  bool
 }
@@ -34,7 +34,7 @@ func (n *CollScan) build(b Builder) exec.Node {
 	o := exec.CollScanOptions{Coll: b.Q.Coll, Filter: b.predicate(n.Filter), Backward: n.Backward, Tailable: n.Tailable}
 	if n.HasIDs {
 		prefix := b.Q.Coll.RecordPrefix()
-		r := bounds.RangeOf(n.Ids, false)
+		r := bounds.RangeOf(n.IDs, false)
 		o.Lower = slices.Concat(prefix, r.Lo)
 		o.Upper = slices.Concat(prefix, r.Hi)
 	}
@@ -47,8 +47,8 @@ func (n *CollScan) describe(w *Writer, run exec.Node) {
 	w.begin(n, run)
 	w.B.String("direction", direction(n.Backward))
 	if n.HasIDs {
-		w.value("minRecord", n.Ids.Low)
-		w.value("maxRecord", n.Ids.High)
+		w.value("minRecord", n.IDs.Low)
+		w.value("maxRecord", n.IDs.High)
 	}
 	if run != nil {
 		w.B.Int32("docsExamined", int32(run.Stats().DocsExamined))

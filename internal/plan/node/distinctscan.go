@@ -12,7 +12,8 @@ import (
 type DistinctScan struct {
 	Scan   *IndexScan
 	Fields int
-	// feeds is true where nodes above make documents of its entries; those of a distinct command are the result.
+	// Feeds is true where nodes above make documents of its entries; those of a distinct command are
+	// the result.
 	Feeds bool
 }
 
@@ -35,7 +36,8 @@ func (n *DistinctScan) build(b Builder) exec.Node {
 
 func (*DistinctScan) again(b Builder, in exec.Node) exec.Node { return b.fetchAgain(in) }
 
-// describe writes, above the scan of a distinct command, the projection that makes documents of its entries.
+// describe writes, above the scan of a distinct command, the projection that makes documents of its
+// entries.
 func (n *DistinctScan) describe(w *Writer, run exec.Node) {
 	if n.Feeds {
 		n.describeScan(w, run)

@@ -20,9 +20,9 @@ type IndexScan struct {
 	Filter   filter.Node // asked on the entry; nil: all
 	Paths    []string    // the fields that filter reads
 	Dedup    bool
-	// noRecord is true where nothing above needs the record.
+	// NoRecord is true where nothing above needs the record.
 	NoRecord bool
-	// min and max replace bounds for the find options of these names: keys without field names.
+	// Min and max replace bounds for the find options of these names: keys without field names.
 	Min, Max bsonx.Doc
 	Keys     *exec.Bounds        // of min and max
 	room     [2]bounds.Intervals // for the bounds of an index of so many fields
@@ -156,7 +156,8 @@ func (n *IndexScan) BoundPaths() {
 	path := n.Index.Fields[w.At+1].Path
 	switch {
 	case w.Generic:
-		n.Bounds[w.At] = bounds.Intervals{bounds.Point(bsonx.MinKey), {Low: bsonx.String(""), High: bsonx.Document(bsonx.Empty), LowIncl: true}}
+		n.Bounds[w.At] = bounds.Intervals{bounds.Point(bsonx.MinKey), {Low: bsonx.String(""),
+			High: bsonx.Document(bsonx.Empty), LowIncl: true}}
 	case len(n.Bounds[w.At+1].Intersect(bounds.Documents)) > 0:
 		n.Bounds[w.At+1] = bounds.All
 		below := bounds.Interval{Low: bsonx.String(path + "."), High: bsonx.String(path + "/"), LowIncl: true}
@@ -173,7 +174,8 @@ func (n *IndexScan) HasOnePath() bool {
 	return n.Index.Wild == nil || n.Bounds[n.Index.Wild.At].IsPoint()
 }
 
-// DistinctField returns the position of the index field whose values are those of the path in the records of the scan, or -1.
+// DistinctField returns the position of the index field whose values are those of the path in the
+// records of the scan, or -1.
 func (n *IndexScan) DistinctField(path string) int {
 	x := n.Index
 	f := x.FieldOf(path)

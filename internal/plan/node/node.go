@@ -17,14 +17,15 @@ type Node interface {
 	residual() filter.Node
 	// reads tells what the operator reads itself, apart from its inputs.
 	reads() reading
-	// sign appends what tells plans apart for the plan cache, beside the stage and the inputs: structure without values.
+	// sign appends what tells plans apart for the plan cache, beside the stage and the inputs:
+	// structure without values.
 	sign(dst []byte) []byte
 	// build makes the operator, with its inputs.
 	build(b Builder) exec.Node
 	// again makes the operators that shape a row of the plan anew; in gives it without a document.
 	again(b Builder, in exec.Node) exec.Node
-	// describe writes what explain shows: the stage, its properties, and its inputs. run is the operator; nil where the
-	// plan has not run.
+	// describe writes what explain shows: the stage, its properties, and its inputs. run is the
+	// operator; nil where the plan has not run.
 	describe(w *Writer, run exec.Node)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// Project shapes documents; covered makes them from index entries, where union is true from those of several scans or
-// from documents that a branch has read.
+// Project shapes documents; covered makes them from index entries, where union is true from those
+// of several scans or from documents that a branch has read.
 type Project struct {
 	In         Node
 	Projection *projection.Projection

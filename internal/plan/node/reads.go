@@ -12,8 +12,8 @@ type reading struct {
 // ScanOf returns the scan of an index that a node stands for, or nil.
 func ScanOf(n Node) *IndexScan { return n.reads().scan }
 
-// CountUses tells the indexes of a plan that is going to run that an operation uses them ($indexStats), and the
-// collection that it is scanned ($collStats).
+// CountUses tells the indexes of a plan that is going to run that an operation uses them
+// ($indexStats), and the collection that it is scanned ($collStats).
 func CountUses(q *query.Query, n Node) {
 	c := q.Coll
 	if c == nil {
@@ -32,7 +32,8 @@ func CountUses(q *query.Query, n Node) {
 	}
 }
 
-// Accessed adds to scans how many times a plan scans the collection, and to indexes the names of the indexes that it reads.
+// Accessed adds to scans how many times a plan scans the collection, and to indexes the names of
+// the indexes that it reads.
 func Accessed(n Node, scans int, indexes []string) (int, []string) {
 	switch r := n.reads(); {
 	case r.scan != nil:

@@ -9,7 +9,8 @@ import (
 // Solution is a complete candidate plan.
 type Solution struct {
 	Root Node
-	// The rest is there after sign: signature names the plan's structure without values: the plan cache remembers it.
+	// The rest is there after sign: signature names the plan's structure without values: the plan
+	// cache remembers it.
 	Signature []byte
 	HasSort   bool
 	HasFetch  bool
@@ -77,8 +78,8 @@ func (s *Solution) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// AppendKey appends to a shape what decides which indexes are candidates for it: the same shape can have other
-// candidates for other values, such as null on a sparse index.
+// AppendKey appends to a shape what decides which indexes are candidates for it: the same shape can
+// have other candidates for other values, such as null on a sparse index.
 func AppendKey(shape []byte, candidates []*Solution) []byte {
 	var room []byte
 	for _, s := range candidates {

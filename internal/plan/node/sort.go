@@ -12,7 +12,7 @@ type Sort struct {
 	In      Node
 	Pattern bsonx.Doc
 	Limit   int64 // 0: none
-	// entries is true if index entries are sorted before their records are read.
+	// Entries is true if index entries are sorted before their records are read.
 	Entries bool
 }
 

@@ -12,7 +12,7 @@ type SortMerge struct {
 	In      []Node
 	Pattern bsonx.Doc
 	Dedup   bool
-	// documents is true if rows are compared by their documents, because an entry lacks a field
+	// Documents is true if rows are compared by their documents, because an entry lacks a field
 	// of the sort.
 	Documents bool
 }

@@ -15,7 +15,8 @@ type TextOr struct {
 	Terms   []string
 	Behind  int // how many fields of the index stand behind the text
 	ScoreAt []int
-	// ranked is true where the sort above wants the highest scores first, and limit as many of them; 0 is all.
+	// Ranked is true where the sort above wants the highest scores first, and limit as many of them; 0
+	// is all.
 	Ranked bool
 	Limit  int64
 }
@@ -29,8 +30,8 @@ func (*TextOr) residual() filter.Node  { return nil }
 func (*TextOr) reads() reading         { return reading{} }
 func (*TextOr) sign(dst []byte) []byte { return dst }
 
-// Build reads the entries backward where the best are enough, which come first then. Forward is faster, where the order
-// does not matter.
+// Build reads the entries backward where the best are enough, which come first then. Forward is
+// faster, where the order does not matter.
 func (n *TextOr) build(b Builder) exec.Node {
 	o := exec.TextOrOptions{Coll: b.Q.Coll, ScoreAt: n.ScoreAt, Ranked: n.Ranked, Scores: n.scores}
 	if n.Ranked && n.Limit > 0 && n.Limit <= maxBest && len(n.In) <= exec.BestTerms {
@@ -54,7 +55,8 @@ func (n *TextOr) scores(dst []float64, doc bsonx.Doc) ([]float64, error) {
 	return n.Index.Stored.Generator().(*index.TextGen).Scores(dst, n.Terms, doc)
 }
 
-// SearchBelow returns what adds up the scores of a sort's rows, if nothing but fetches and the search lies between them.
+// SearchBelow returns what adds up the scores of a sort's rows, if nothing but fetches and the
+// search lies between them.
 func SearchBelow(n Node) *TextOr {
 	for {
 		if or, ok := n.(*TextOr); ok {

@@ -14,16 +14,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// Writer writes the stages of a plan into an open document, with the counters of its operators where it ran.
+// Writer writes the stages of a plan into an open document, with the counters of its operators
+// where it ran.
 type Writer struct {
 	ctx context.Context
 	B   *bsonx.Builder
 	q   *query.Query
 	// sortMemory is the budget of a blocking sort when the plan was made.
 	sortMemory int
-	// targets is true for the plan of a write, whose rows say where the records are.
+	// Targets is true for the plan of a write, whose rows say where the records are.
 	Targets bool
-	// start is where the tree begins in b, used the size of the reply's other parts.
+	// Start is where the tree begins in b, used the size of the reply's other parts.
 	Start, used int
 }
 
@@ -74,7 +75,8 @@ func (w *Writer) Node(n Node, run exec.Node) {
 	}
 }
 
-// hasRoom reports whether the reply has room for another stage, and says so in the reply if it has not.
+// hasRoom reports whether the reply has room for another stage, and says so in the reply if it has
+// not.
 func (w *Writer) hasRoom() bool {
 	if w.Fits(0) {
 		return true
@@ -140,8 +142,8 @@ func InputOf(run exec.Node, i int) exec.Node {
 	return run.Inputs()[i]
 }
 
-// Works returns how often MongoDB would have worked a stage: leaves count their steps, the stages above them work
-// when their inputs do, and blocking stages work once more per row.
+// Works returns how often MongoDB would have worked a stage: leaves count their steps, the stages
+// above them work when their inputs do, and blocking stages work once more per row.
 func Works(n Node, run exec.Node) uint64 {
 	own := run.Stats().Works
 	for i := 0; n.input(i) != nil; i++ {

@@ -17,8 +17,8 @@ func CheckNatural(sort, hint int, index bool) error {
 	}
 }
 
-// HintDirection returns the direction that a hint gives a scan of the collection, 0 for a hint of an
-// index.
+// HintDirection returns the direction that a hint gives a scan of the collection, 0 for a hint of
+// an index.
 func HintDirection(v bsonx.Value) (int, error) {
 	if v.Type != bsonx.TypeDocument {
 		return 0, nil
@@ -39,8 +39,8 @@ func CheckHint(hint bsonx.Value) error {
 	return err
 }
 
-// NaturalHint returns the hint that stands for a sort by $natural where a pipeline has no such sort: missing for other sorts.
-// It refuses a hint that does not go together with the sort.
+// NaturalHint returns the hint that stands for a sort by $natural where a pipeline has no such
+// sort: missing for other sorts. It refuses a hint that does not go together with the sort.
 func NaturalHint(sort bsonx.Doc, hint bsonx.Value) (bsonx.Value, error) {
 	v := sort.Lookup("$natural")
 	if v.IsMissing() {

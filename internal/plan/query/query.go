@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Query is what find, count, distinct, update, delete and findAndModify ask of a collection. The planner does not
-// change it.
+// Query is what find, count, distinct, update, delete and findAndModify ask of a collection. The
+// planner does not change it.
 type Query struct {
 	Timed bool // operators measure their time, for explain
 
@@ -30,14 +30,16 @@ type Query struct {
 	Projection *projection.Projection
 	// ProjectionSpec is what Projection was parsed from, for explain.
 	ProjectionSpec bsonx.Doc
-	// OptionalProjection says that Projection only tells which fields will be read: it is applied where an index covers it
-	// or less is sorted.
+	// OptionalProjection says that Projection only tells which fields will be read: it is applied
+	// where an index covers it or less is sorted.
 	OptionalProjection bool
-	// OneOf is a field: of the rows that have the same value there only the first in the order of Sort is read, or with LastOf
-	// the last, and the plan may leave out others. Empty where all rows are read.
+	// OneOf is a field: of the rows that have the same value there only the first in the order of Sort
+	// is read, or with LastOf the last, and the plan may leave out others. Empty where all rows are
+	// read.
 	OneOf  string
 	LastOf bool
-	// Located shapes the documents that a filter sorts by distance ($geoNear); nil leaves them as they are.
+	// Located shapes the documents that a filter sorts by distance ($geoNear); nil leaves them as they
+	// are.
 	Located exec.Locator
 	// Multiplier is what the distances of a $geoNear are shown and sorted by: a factor.
 	Multiplier float64
@@ -48,7 +50,8 @@ type Query struct {
 	// Min and Max bound a hinted index scan, [Min, Max).
 	Min, Max bsonx.Doc
 
-	// Scores says that the scores of a text search are wanted, even where neither Sort nor Projection names them.
+	// Scores says that the scores of a text search are wanted, even where neither Sort nor Projection
+	// names them.
 	Scores bool
 	// IndexKeys says that the index keys of the rows are wanted, even where Projection does not
 	// name them.
@@ -88,7 +91,8 @@ func (q *Query) Shown() bsonx.Doc {
 	return bsonx.NewDoc("query", filter, "sort", sort, "projection", q.ShownProjection())
 }
 
-// PointID returns the _id of a query that is an equality on it and nothing else that planning would have to see.
+// PointID returns the _id of a query that is an equality on it and nothing else that planning would
+// have to see.
 func (q *Query) PointID() (bsonx.Value, bool) {
 	if q.Filter == nil || !q.Hint.IsMissing() || q.Min != nil || q.Max != nil || q.ReturnKey || q.Skip > 0 ||
 		q.ShowRecordID || q.Tailable || q.Coll != nil && (q.Coll.Oplog || !q.Collation.Same(q.Coll.Collation)) {
@@ -106,8 +110,8 @@ func (q *Query) PointID() (bsonx.Value, bool) {
 	}
 }
 
-// isPlainSort reports whether a sort needs no check: one record needs no sorting, but a bad sort is an error all the
-// same.
+// isPlainSort reports whether a sort needs no check: one record needs no sorting, but a bad sort is
+// an error all the same.
 func isPlainSort(sort bsonx.Doc) bool {
 	for it := sort.Iter(); it.Next(); {
 		if !it.Value().Type.IsNumber() || string(it.Key()) == "$natural" {

@@ -31,7 +31,8 @@ func Refuse(q *Query, err error) error {
 	var e *mongoerr.Error
 	if errors.As(err, &e) && strings.HasPrefix(e.Message, CannotPlanPrefix) {
 		clone := *e
-		clone.Message = "error processing query: " + describeQuery(q) + " " + strings.TrimPrefix(e.Message, "error processing query: ")
+		clone.Message = "error processing query: " + describeQuery(q) + " " + strings.TrimPrefix(e.Message,
+			"error processing query: ")
 		err = &clone
 	}
 	return &Refused{err}
@@ -42,7 +43,8 @@ func (q *Query) CheckTailable() error {
 	if !q.Tailable || q.Coll == nil || q.Coll.Capped != nil {
 		return nil
 	}
-	return mongoerr.New(mongoerr.BadValue, "error processing query: %s tailable cursor requested on non capped collection", describeQuery(q))
+	return mongoerr.New(mongoerr.BadValue,
+		"error processing query: %s tailable cursor requested on non capped collection", describeQuery(q))
 }
 
 // describeQuery writes a query as MongoDB does: namespace, tree of predicates, sort, projection
@@ -76,10 +78,12 @@ func describeQuery(q *Query) string {
 // NoTextIndex is the error of a search for words in a collection that does not exist. A count finds
 // nothing there instead.
 func NoTextIndex(namespace string) error {
-	return mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query (no such collection '%s')", namespace)
+	return mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query (no such collection '%s')",
+		namespace)
 }
 
 // CannotPlan is the error of a query that no plan can answer.
 func CannotPlan(why string) error {
-	return mongoerr.New(mongoerr.NoQueryExecutionPlans, "error processing query: planner returned error :: caused by :: %s", why)
+	return mongoerr.New(mongoerr.NoQueryExecutionPlans,
+		"error processing query: planner returned error :: caused by :: %s", why)
 }

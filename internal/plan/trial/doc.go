@@ -1,7 +1,8 @@
 // Package trial tries candidate plans against each other.
 //
-// Race lets all candidates work in turn until one is at its end or has enough rows, and ranks them by what they gave for
-// their work. The rows of the winner are kept and given again. A Choice is the outcome, the winner first.
+// Race lets all candidates work in turn until one is at its end or has enough rows, and ranks them
+// by what they gave for their work. The rows of the winner are kept and given again. A Choice is
+// the outcome, the winner first.
 //
 // Invariants:
 //

@@ -8,8 +8,8 @@ const (
 	maxBytesPerPiece = 8 << 10
 )
 
-// keptRows owns copies of the rows of a trial, in pieces of memory that grow: a trial of many rows takes few of them, and
-// a piece is free again when the last of its rows was given out.
+// keptRows owns copies of the rows of a trial, in pieces of memory that grow: a trial of many rows
+// takes few of them, and a piece is free again when the last of its rows was given out.
 type keptRows struct {
 	rows  []exec.Row
 	bytes []byte

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 )
 
-// Score ranks a candidate after its trial as MongoDB does: how much it gave per work, small bonuses for plans without
-// fetches and blocking sorts, and a large one for a plan that reached its end.
+// Score ranks a candidate after its trial as MongoDB does: how much it gave per work, small bonuses
+// for plans without fetches and blocking sorts, and a large one for a plan that reached its end.
 func (t *Candidate) Score() float64 {
 	works := max(t.Env.Works(), 1)
 	advanced := uint64(len(t.Rows))
@@ -30,8 +30,9 @@ func (t *Candidate) Score() float64 {
 	return score
 }
 
-// rank orders candidates by score, best first. Of equal ones the one comes first that looked at fewer documents, then
-// the one whose scans are bounded in more fields; the rest keep their order. Candidates that failed come last.
+// rank orders candidates by score, best first. Of equal ones the one comes first that looked at
+// fewer documents, then the one whose scans are bounded in more fields; the rest keep their order.
+// Candidates that failed come last.
 func rank(cs []*Candidate) {
 	slices.SortStableFunc(cs, func(a, b *Candidate) int {
 		if (a.err == nil) != (b.err == nil) {

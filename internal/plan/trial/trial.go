@@ -15,10 +15,11 @@ import (
 const (
 	trialWorks   = 10000 // internalQueryPlanEvaluationWorks
 	trialResults = 101   // internalQueryPlanEvaluationMaxResults
-	// ReplanFactor is how many times the works of its trial a cached plan may take before others are tried again
-	// (internalQueryCacheEvictionRatio).
+	// ReplanFactor is how many times the works of its trial a cached plan may take before others are
+	// tried again (internalQueryCacheEvictionRatio).
 	ReplanFactor = 10
-	// trialBytes is how much a candidate's rows take at most, if they are several: they stay in memory until they were given out.
+	// trialBytes is how much a candidate's rows take at most, if they are several: they stay in memory
+	// until they were given out.
 	trialBytes = 4 << 20
 )
 
@@ -43,8 +44,9 @@ func New(env *exec.Env, cq *canonical.Query, s *node.Solution, records func() (i
 	return Candidate{builder: b, Plan: s, Env: env, Root: b.Build(s.Root)}
 }
 
-// Run lets the candidate go on until it has done that many works in all, has given enough rows or is at its end. It
-// reports whether the trial is decided: the candidate has enough rows or is at its end.
+// Run lets the candidate go on until it has done that many works in all, has given enough rows or
+// is at its end. It reports whether the trial is decided: the candidate has enough rows or is at
+// its end.
 func (t *Candidate) Run(ctx context.Context, works uint64, results int) bool {
 	t.Env.SetLimit(works)
 	for t.err == nil && !t.Done && len(t.Rows) < results && t.kept.total < trialBytes {
@@ -64,8 +66,8 @@ func (t *Candidate) Run(ctx context.Context, works uint64, results int) bool {
 	return t.err == nil
 }
 
-// Race lets all candidates work in turn, one work each, until one has decided the trial, and ranks them. It fails
-// where the operation was interrupted or all candidates failed.
+// Race lets all candidates work in turn, one work each, until one has decided the trial, and ranks
+// them. It fails where the operation was interrupted or all candidates failed.
 func Race(ctx context.Context, cs []*Candidate, results int) error {
 	for works := uint64(1); works <= trialWorks; works++ {
 		decided, alive := false, false
