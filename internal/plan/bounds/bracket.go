@@ -11,16 +11,15 @@ import (
 // compares with. The upper end of strings, documents and arrays is the first value of the next
 // class.
 var classBrackets = map[int]Interval{
-	bsonx.ClassMinKey:    Point(bsonx.MinKey),
-	bsonx.ClassUndefined: Point(bsonx.Value{Type: bsonx.TypeUndefined}),
-	bsonx.ClassNull:      Point(bsonx.Null),
-	bsonx.ClassNumber:    {bsonx.Double(math.Inf(-1)), bsonx.Double(math.Inf(1)), true, true},
-	bsonx.ClassString:    {bsonx.String(""), bsonx.Document(bsonx.Empty), true, false},
-	bsonx.ClassDocument:  {bsonx.Document(bsonx.Empty), bsonx.Array(bsonx.Empty), true, false},
-	bsonx.ClassArray:     {bsonx.Array(bsonx.Empty), bsonx.Binary(0, nil), true, false},
-	bsonx.ClassBinary:    {bsonx.Binary(0, nil), bsonx.ObjectID([12]byte{}), true, false},
-	bsonx.ClassObjectID: {bsonx.ObjectID([12]byte{}), bsonx.ObjectID([12]byte(bytes.Repeat([]byte{0xFF}, 12))),
-		true, true},
+	bsonx.ClassMinKey:     Point(bsonx.MinKey),
+	bsonx.ClassUndefined:  Point(bsonx.Value{Type: bsonx.TypeUndefined}),
+	bsonx.ClassNull:       Point(bsonx.Null),
+	bsonx.ClassNumber:     {bsonx.Double(math.Inf(-1)), bsonx.Double(math.Inf(1)), true, true},
+	bsonx.ClassString:     {bsonx.String(""), bsonx.Document(bsonx.Empty), true, false},
+	bsonx.ClassDocument:   {bsonx.Document(bsonx.Empty), bsonx.Array(bsonx.Empty), true, false},
+	bsonx.ClassArray:      {bsonx.Array(bsonx.Empty), bsonx.Binary(0, nil), true, false},
+	bsonx.ClassBinary:     {bsonx.Binary(0, nil), bsonx.ObjectID([12]byte{}), true, false},
+	bsonx.ClassObjectID:   {bsonx.ObjectID([12]byte{}), maxObjectID, true, true},
 	bsonx.ClassBool:       {bsonx.False, bsonx.True, true, true},
 	bsonx.ClassDate:       {bsonx.Date(math.MinInt64), bsonx.Date(math.MaxInt64), true, true},
 	bsonx.ClassTimestamp:  {bsonx.Timestamp(0, 0), bsonx.Timestamp(math.MaxUint32, math.MaxUint32), true, true},
@@ -30,6 +29,8 @@ var classBrackets = map[int]Interval{
 	bsonx.ClassCodeWScope: {codeWithScopeMin, bsonx.MaxKey, true, false},
 	bsonx.ClassMaxKey:     Point(bsonx.MaxKey),
 }
+
+var maxObjectID = bsonx.ObjectID([12]byte(bytes.Repeat([]byte{0xFF}, 12)))
 
 // The first values of classes that have no constructor.
 var (

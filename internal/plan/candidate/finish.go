@@ -46,8 +46,9 @@ func (fi finisher) cluster(n node.Node) node.Node {
 	if !ok || !scan.Index.Clustered || len(scan.Bounds[0]) != 1 {
 		return n
 	}
-	out := &node.CollScan{Filter: fi.cq.Root, Clustered: true, Backward: scan.Backward, IDs: scan.Bounds[0][0],
-		HasIDs: true}
+	out := &node.CollScan{
+		Filter: fi.cq.Root, Clustered: true, Backward: scan.Backward, IDs: scan.Bounds[0][0], HasIDs: true,
+	}
 	if scan.Min != nil {
 		out.IDs.Low = scan.Min.First().Value
 	}

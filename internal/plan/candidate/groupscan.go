@@ -81,8 +81,9 @@ func (e *enumerator) oneOfEach(scan *node.IndexScan, field int) *node.Solution {
 	distinct := &node.DistinctScan{Scan: &lean, Fields: field + 1, Feeds: true}
 	if p := e.cq.Asked.Projection; p != nil {
 		if paths, ok := p.Reads(); ok && len(paths) > 0 && coveredBy(scan.Index, paths) {
-			return node.NewSolution(&node.Project{In: distinct, Projection: p, Spec: e.cq.Asked.ShownProjection(),
-				Covered: &lean})
+			return node.NewSolution(&node.Project{
+				In: distinct, Projection: p, Spec: e.cq.Asked.ShownProjection(), Covered: &lean,
+			})
 		}
 	}
 	return node.NewSolution(&node.Fetch{In: distinct})

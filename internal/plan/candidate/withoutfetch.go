@@ -60,8 +60,9 @@ func (fi finisher) unionWithoutFetch(n node.Node, scans []node.Node) *node.Solut
 	if fi.cq.Asked.Skip > 0 {
 		n = &node.Skip{In: n, Count: fi.cq.Asked.Skip}
 	}
-	return fi.limited(&node.Project{In: n, Projection: p, Spec: fi.cq.Asked.ShownProjection(), Covered: first,
-		Union: true})
+	return fi.limited(&node.Project{
+		In: n, Projection: p, Spec: fi.cq.Asked.ShownProjection(), Covered: first, Union: true,
+	})
 }
 
 // entriesOf returns the first scan of a union of which every row has what is asked for: the record,

@@ -156,8 +156,8 @@ func (n *IndexScan) BoundPaths() {
 	path := n.Index.Fields[w.At+1].Path
 	switch {
 	case w.Generic:
-		n.Bounds[w.At] = bounds.Intervals{bounds.Point(bsonx.MinKey), {Low: bsonx.String(""),
-			High: bsonx.Document(bsonx.Empty), LowIncl: true}}
+		strings := bounds.Interval{Low: bsonx.String(""), High: bsonx.Document(bsonx.Empty), LowIncl: true}
+		n.Bounds[w.At] = bounds.Intervals{bounds.Point(bsonx.MinKey), strings}
 	case len(n.Bounds[w.At+1].Intersect(bounds.Documents)) > 0:
 		n.Bounds[w.At+1] = bounds.All
 		below := bounds.Interval{Low: bsonx.String(path + "."), High: bsonx.String(path + "/"), LowIncl: true}
