@@ -36,8 +36,10 @@ var maxObjectID = bsonx.ObjectID([12]byte(bytes.Repeat([]byte{0xFF}, 12)))
 var (
 	dbPointerMin     = bsonx.Value{Type: bsonx.TypeDBPointer, Data: append([]byte{1, 0, 0, 0, 0}, make([]byte, 12)...)}
 	codeMin          = bsonx.Value{Type: bsonx.TypeCode, Data: []byte{1, 0, 0, 0, 0}}
-	codeWithScopeMin = bsonx.Value{Type: bsonx.TypeCodeWithScope, Data: []byte{14, 0, 0, 0, 1, 0, 0, 0, 0, 5, 0,
-		0, 0, 0}}
+	codeWithScopeMin = bsonx.Value{Type: bsonx.TypeCodeWithScope, Data: []byte{
+		14, 0, 0, 0, 1, 0, 0, 0, 0, 5, 0,
+		0, 0, 0,
+	}}
 )
 
 // nanPoint is the one number that no range holds.

@@ -106,8 +106,10 @@ func (fi finisher) sorted(n node.Node, sort []canonical.SortField) *node.Solutio
 	if s.Limit == 0 && fi.projectsSorted() {
 		s.In = &node.Project{In: n, Projection: fi.cq.Asked.Projection, Spec: fi.cq.Asked.ShownProjection()}
 		if scan := fi.coversSorted(n); scan != nil {
-			s.In = &node.Project{In: scan, Projection: fi.cq.Asked.Projection, Spec: fi.cq.Asked.ShownProjection(),
-				Covered: scan}
+			s.In = &node.Project{
+				In: scan, Projection: fi.cq.Asked.Projection, Spec: fi.cq.Asked.ShownProjection(),
+				Covered: scan,
+			}
 		}
 	}
 	return fi.finish(s)
@@ -147,8 +149,10 @@ func (fi finisher) withoutFetch(n node.Node, residual []filter.Node) *node.Solut
 	if fi.cq.Asked.Skip > 0 {
 		root = &node.Skip{In: root, Count: fi.cq.Asked.Skip}
 	}
-	return fi.limited(&node.Project{In: root, Projection: fi.cq.Asked.Projection,
-		Spec: fi.cq.Asked.ShownProjection(), Covered: scan})
+	return fi.limited(&node.Project{
+		In: root, Projection: fi.cq.Asked.Projection,
+		Spec: fi.cq.Asked.ShownProjection(), Covered: scan,
+	})
 }
 
 // finish adds skip, projection and limit in MongoDB's order.
