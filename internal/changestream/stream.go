@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/changelog"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
@@ -24,7 +25,7 @@ type Source interface {
 // Stream yields the events of a scope. It is used by one goroutine.
 type Stream struct {
 	store  *table.Store
-	watch  *table.Watch
+	watch  *changelog.Watch
 	source Source
 	spec   *Spec
 	scope  Scope
@@ -51,7 +52,7 @@ func Open(store *table.Store, source Source, spec *Spec, scope Scope, budget *me
 	if store.Oplog() == nil {
 		return nil, mongoerr.New(mongoerr.Code(40573), "The $changeStream stage is only supported on replica sets")
 	}
-	s := &Stream{store: store, watch: store.Watch(scope.DB, scope.Collection), source: source, spec: spec, scope: scope, held: budget.Hold()}
+	s := &Stream{store: store, watch: store.Activities().Watch(scope.DB, scope.Collection), source: source, spec: spec, scope: scope, held: budget.Hold()}
 	switch {
 	case spec.After != nil:
 		s.scanned, s.skip, s.last = spec.After.Stamp, spec.After, spec.AfterDoc
@@ -74,7 +75,7 @@ func Open(store *table.Store, source Source, spec *Spec, scope Scope, budget *me
 
 // checkHistory fails where entries behind the beginning of the stream may be gone.
 func (s *Stream) checkHistory() error {
-	oldest, complete, err := s.store.OldestEntry()
+	oldest, complete, err := s.store.Log().Oldest()
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (s *Stream) open(safe storage.Stamp) error {
 	}
 	s.it = it
 	// The log is trimmed from its beginning: where the place to go on from is before that, entries were missed.
-	if s.scanned < s.store.Trimmed() {
+	if s.scanned < s.store.Log().Trimmed() {
 		s.closeLog()
 		return errHistoryLost()
 	}

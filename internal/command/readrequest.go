@@ -179,7 +179,7 @@ func (r *Request) WriteKind(kind string) string {
 func (s *Service) setHistoryWindow(seconds int64) {
 	s.Read.Snapshots.SetWindow(seconds)
 	if s.Store != nil {
-		s.Store.KeepHistory(time.Duration(seconds) * time.Second)
+		s.Store.History().Keep(time.Duration(seconds) * time.Second)
 	}
 }
 

@@ -313,7 +313,7 @@ func runOplogNote(_ context.Context, req *Request, _ *bsonx.Builder) error {
 		return mongoerr.New(mongoerr.StaleClusterTime, "Requested maxClusterTime %s is less or equal to the last primary OpTime: %s",
 			stampOf(v), req.Service.Order.Visible())
 	}
-	return req.Service.Store.LogNoop(data.Doc())
+	return req.Service.Store.Log().Noop(data.Doc())
 }
 
 // AppendRepl appends the section repl of serverStatus.

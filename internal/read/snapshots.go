@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/changelog"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -99,7 +100,7 @@ func (s *Snapshots) Hold(ctx context.Context, store *table.Store, at storage.Sta
 
 // PastError makes a user error of the store's for a time that is before its history.
 func PastError(err error, at storage.Stamp) error {
-	if errors.Is(err, table.ErrPastGone) {
+	if errors.Is(err, changelog.ErrPastGone) {
 		return errTooOld(at)
 	}
 	return err

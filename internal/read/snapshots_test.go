@@ -31,7 +31,7 @@ func newSnapshots(t *testing.T) (*Snapshots, *table.Store) {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
-	store.KeepHistory(0) // what is held is all that can be read
+	store.History().Keep(0) // what is held is all that can be read
 	s := new(Snapshots)
 	s.init()
 	return s, store

@@ -74,7 +74,7 @@ func dropListed(ctx context.Context, s *table.Store, db string, colls []*table.C
 		if dropped = len(ch.Removed()) > 0; !dropped {
 			return nil
 		}
-		return s.LogCommand(ch.Txn(), db, nil, bsonx.NewDoc("dropDatabase", 1), nil)
+		return s.Log().Command(ch.Txn(), db, nil, bsonx.NewDoc("dropDatabase", 1), nil)
 	})
 	return dropped && err == nil, err
 }

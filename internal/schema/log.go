@@ -20,7 +20,7 @@ func logCreate(s *table.Store, ch *catalog.Change, e *catalog.Collection) error 
 	if e.Name == catalog.Views {
 		return nil
 	}
-	return s.LogCommand(ch.Txn(), e.DB, &e.UUID, table.CreateEntry(e), nil)
+	return s.Log().Command(ch.Txn(), e.DB, &e.UUID, table.CreateEntry(e), nil)
 }
 
 // logDrop logs that a collection or view is gone; a time series is what its buckets are, and system.views what the views are, which
@@ -33,7 +33,7 @@ func logDrop(s *table.Store, ch *catalog.Change, c *table.Collection) error {
 	if err != nil {
 		return err
 	}
-	return s.LogCommand(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("drop", c.Name), bsonx.NewDoc("numRecords", counter.Count))
+	return s.Log().Command(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("drop", c.Name), bsonx.NewDoc("numRecords", counter.Count))
 }
 
 // logRename logs that a collection got a name, and which one it replaced, if any.
@@ -47,7 +47,7 @@ func logRename(s *table.Store, ch *catalog.Change, from, to, replaced *catalog.C
 		b.Value("dropTarget", bsonx.Binary(4, replaced.UUID[:]))
 	}
 	b.End()
-	return s.LogCommand(ch.Txn(), from.DB, &from.UUID, b.Bytes(), nil)
+	return s.Log().Command(ch.Txn(), from.DB, &from.UUID, b.Bytes(), nil)
 }
 
 // logCreateIndexes logs indexes that are complete.
@@ -63,7 +63,7 @@ func logCreateIndexes(s *table.Store, ch *catalog.Change, c *catalog.Collection,
 
 func logIndexes(s *table.Store, ch *catalog.Change, c *catalog.Collection, indexes []*catalog.Index) error {
 	for _, ix := range indexes {
-		if err := s.LogCommand(ch.Txn(), c.DB, &c.UUID, table.CreateIndexEntry(c, ix), nil); err != nil {
+		if err := s.Log().Command(ch.Txn(), c.DB, &c.UUID, table.CreateIndexEntry(c, ix), nil); err != nil {
 			return err
 		}
 	}
@@ -75,7 +75,7 @@ func logDropIndex(s *table.Store, ch *catalog.Change, c *catalog.Collection, ix 
 	if !ix.Ready {
 		return nil
 	}
-	return s.LogCommand(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("dropIndexes", c.Name, "index", ix.Name), ix.Spec)
+	return s.Log().Command(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("dropIndexes", c.Name, "index", ix.Name), ix.Spec)
 }
 
 // logCollMod logs new options, as the fields of a collMod that has this effect.
@@ -94,7 +94,7 @@ func logCollMod(s *table.Store, ch *catalog.Change, c *catalog.Collection, old, 
 		}
 	}
 	b.End()
-	return s.LogCommand(ch.Txn(), c.DB, &c.UUID, b.Bytes(), bsonx.NewDoc("collectionOptions_old", old))
+	return s.Log().Command(ch.Txn(), c.DB, &c.UUID, b.Bytes(), bsonx.NewDoc("collectionOptions_old", old))
 }
 
 // modifier returns the field of collMod that sets an option.
@@ -145,5 +145,5 @@ func logIndexMod(s *table.Store, ch *catalog.Change, c *catalog.Collection, name
 	index.End()
 	before.End()
 	o := bsonx.NewDoc("collMod", c.Name, "index", bsonx.Doc(index.Bytes()))
-	return s.LogCommand(ch.Txn(), c.DB, &c.UUID, o, bsonx.NewDoc("indexOptions_old", bsonx.Doc(before.Bytes())))
+	return s.Log().Command(ch.Txn(), c.DB, &c.UUID, o, bsonx.NewDoc("indexOptions_old", bsonx.Doc(before.Bytes())))
 }

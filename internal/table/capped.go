@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sheafdb/sheaf/internal/arrival"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -43,7 +44,7 @@ type cappedState struct {
 	// oldest is a sequence below which there is no record: a scan that begins there need not walk over what storage still
 	// remembers of evicted records.
 	oldest   int64
-	arrivals arrivals
+	arrivals arrival.Signal
 }
 
 // Arrivals returns a channel that is closed after the next insert into a capped collection, or when the collection is
@@ -53,7 +54,7 @@ func (c *Collection) Arrivals() (next <-chan struct{}, count uint64) {
 	if c.Oplog {
 		return c.shared.order.Arrival(), 0
 	}
-	return c.shared.capped.arrivals.wait()
+	return c.shared.capped.arrivals.Wait()
 }
 
 // Rest is for a waiter that has come to the end of a snapshot for which Arrivals had told the count. Where inserts come so fast that
@@ -63,7 +64,7 @@ func (c *Collection) Rest(count uint64) <-chan struct{} {
 	if c.Oplog {
 		return nil
 	}
-	return c.shared.capped.arrivals.rest(count)
+	return c.shared.capped.arrivals.Rest(count)
 }
 
 // lockInserts takes the insert lock and makes sure that the sequence is known.

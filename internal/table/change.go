@@ -19,20 +19,17 @@ func (s *Store) Define(fn func(*catalog.Change) error) error { return s.define(s
 
 // define is Define by update, which is Update or Join of the catalog.
 func (s *Store) define(update func(func(*catalog.Change) error) error, fn func(*catalog.Change) error) error {
-	dbs := map[string]bool{}
-	s.activities.definitions.begin()
-	err := update(func(ch *catalog.Change) error {
-		if err := fn(ch); err != nil {
-			return err
-		}
-		for _, c := range slices.Concat(ch.Added(), ch.Removed()) {
-			dbs[""], dbs[c.DB] = true, true
-		}
-		return nil
+	return s.activities.Change(func(dbs map[string]bool) error {
+		return update(func(ch *catalog.Change) error {
+			if err := fn(ch); err != nil {
+				return err
+			}
+			for _, c := range slices.Concat(ch.Added(), ch.Removed()) {
+				dbs[""], dbs[c.DB] = true, true
+			}
+			return nil
+		})
 	})
-	s.activities.definitions.end(s.activities.order.Last())
-	s.activities.announce(dbs)
-	return err
 }
 
 // MarkReady makes an index a complete one.
@@ -140,7 +137,7 @@ func (s *Store) ChangeHeld(fn func(*catalog.Change) error) error {
 	}
 	for _, e := range done.Removed() {
 		if c := e.Attached.(*Collection); c.Capped != nil {
-			c.shared.capped.arrivals.announce() // waiters notice that it is gone
+			c.shared.capped.arrivals.Announce() // waiters notice that it is gone
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/changelog"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -47,7 +48,7 @@ type Collection struct {
 	// maintained are the indexes that have entries: IDIndex, Indexes and rebuilds.
 	maintained []*Index
 	shared     *shared
-	activity   *activity
+	activity   *changelog.Activity
 }
 
 // Namespace returns "db.collection".

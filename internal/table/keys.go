@@ -1,11 +1,11 @@
 package table
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/changelog"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/keystring"
@@ -113,19 +113,7 @@ func (ix *Index) Ranges() []catalog.Range {
 
 func rangeOf(p []byte) catalog.Range { return catalog.Range{Start: p, End: keyspace.PrefixEnd(p)} }
 
-// stampPrefix begins the keys of records that are clustered by their stamp.
-func (c *Collection) stampPrefix() []byte {
-	key := keystring.Append(c.RecordPrefix(), bsonx.Timestamp(0, 0), false)
-	return key[:len(key)-storage.StampSize]
-}
-
 // StampKey appends the key of the record of the log with that stamp.
 func (c *Collection) StampKey(dst []byte, stamp storage.Stamp) []byte {
-	dst = append(dst, c.RecordPrefix()...)
-	return keystring.Append(dst, bsonx.Timestamp(stamp.Seconds(), stamp.Number()), false)
-}
-
-// stampOf returns the stamp that ends a key of the log.
-func stampOf(key []byte) storage.Stamp {
-	return storage.Stamp(binary.BigEndian.Uint64(key[len(key)-storage.StampSize:]))
+	return changelog.AppendKey(dst, c.RecordPrefix(), stamp)
 }

@@ -147,13 +147,13 @@ func TestOplogOfCopies(t *testing.T) {
 func TestOplogGoesOn(t *testing.T) {
 	engine := mem.New()
 	s := schematest.OpenLogged(t, engine, table.OplogOptions{})
-	if err := s.LogNoop(bsonx.NewDoc("n", 1)); err != nil {
+	if err := s.Log().Noop(bsonx.NewDoc("n", 1)); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
 	// The clock of the second time is behind: stamps go on all the same.
 	s = schematest.OpenLogged(t, engine, table.OplogOptions{Clock: clock.Fixed(time.Unix(500, 0))})
-	if err := s.LogNoop(bsonx.NewDoc("n", 2)); err != nil {
+	if err := s.Log().Noop(bsonx.NewDoc("n", 2)); err != nil {
 		t.Fatal(err)
 	}
 	if got := schematest.Entries(t, s); len(got) != 3 {

@@ -3,11 +3,12 @@ package table
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/changelog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -16,7 +17,7 @@ import (
 // past is what a Txn has that reads the collections as they were at a time: a snapshot of the history below, and above it, in a
 // scratch transaction, what the log says that was committed between the two.
 type past struct {
-	point *point
+	point *changelog.Point[catalog.View]
 	// changed are the collections that were made in between, by namespace; nil for those whose state then is not known, as they
 	// were dropped, renamed or converted, or are capped. gone are databases that were dropped.
 	changed map[string]*Collection
@@ -27,15 +28,12 @@ type past struct {
 // up to the stamp must be visible. It fails with ErrPastGone where that is before the history, and with SnapshotUnavailable where
 // more than limit bytes would have to be applied. It ends with Abort.
 func (s *Store) BeginPast(ctx context.Context, at storage.Stamp, limit int) (*Txn, error) {
-	if s.oplog == nil {
-		return nil, ErrPastGone
-	}
-	p := s.oplog.history.acquire(at)
-	if p == nil {
-		return nil, ErrPastGone
+	p, err := s.history.Acquire(at)
+	if err != nil {
+		return nil, err
 	}
 	t := &Txn{
-		store: s, txn: s.engine.Scratch(p.Snapshot), view: p.view, limit: limit,
+		store: s, txn: s.engine.Scratch(p.Snapshot), view: p.View, limit: limit,
 		past: &past{point: p, changed: make(map[string]*Collection), gone: make(map[string]bool)},
 	}
 	if err := t.replay(ctx, at); err != nil {
@@ -67,56 +65,18 @@ func (p *past) lookup(db, name string) (c *Collection, found bool, err error) {
 
 // replay applies the entries of the log up to a stamp that the snapshot does not have.
 func (t *Txn) replay(ctx context.Context, at storage.Stamp) error {
-	s, p := t.store, t.past.point
-	log := s.Oplog()
-	snap := s.engine.NewSnapshot()
-	defer snap.Close()
-	if s.Trimmed() > p.visible {
-		return ErrPastGone
-	}
-	from, end := log.StampKey(nil, p.visible+1), log.StampKey(nil, at+1)
-	newest, err := snap.NewIter(from, end)
-	if err != nil {
-		return err
-	}
-	defer newest.Close()
-	had, err := p.NewIter(from, end)
-	if err != nil {
-		return err
-	}
-	defer had.Close()
-	var chain []bsonx.Doc // of a transaction whose last entry is not reached
-	inPoint := had.First()
-	for ok, n := newest.First(), 1; ok; ok, n = newest.Next(), n+1 {
-		if n%1024 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		if inPoint && bytes.Equal(had.Key(), newest.Key()) {
-			inPoint = had.Next()
-			continue
-		}
-		entry, err := newest.Value()
-		if err != nil {
-			return err
-		}
-		if bsonx.Doc(entry).LookupPath("o", "partialTxn").Truthy() {
-			chain = append(chain, bsonx.Doc(entry).Clone())
-			continue
-		}
-		for _, e := range append(chain, entry) {
+	return t.store.history.Replay(ctx, t.past.point, at, func(entries []bsonx.Doc) error {
+		for _, e := range entries {
 			if err := t.apply(ctx, e); err != nil {
 				return fmt.Errorf("apply the log of changes: %w", err)
 			}
 		}
-		chain = nil
 		if t.txn.Bytes() > t.limit {
 			return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot: more than %d bytes were changed "+
 				"between it and the newest time before it that is kept", t.limit)
 		}
-	}
-	return errors.Join(newest.Err(), had.Err())
+		return nil
+	})
 }
 
 // apply applies an entry of the log, or an element of applyOps.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/changelog"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -89,7 +90,7 @@ func testPast(t *testing.T, r *rand.Rand) {
 	for range 200 {
 		switch r.IntN(12) {
 		case 0:
-			schematest.NoError(t, s.RecordPoint())
+			schematest.NoError(t, s.History().Take())
 		case 1:
 			if c := s.Lookup("d", names[0]); c != nil && len(c.Indexes) == 0 {
 				schematest.NoError(t, schema.CreateIndexes(ctx, s, c, []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")}))
@@ -179,7 +180,7 @@ func TestPastBesideWriters(t *testing.T) {
 	}
 	all.Go(func() {
 		for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
-			if err := s.RecordPoint(); err != nil {
+			if err := s.History().Take(); err != nil {
 				t.Error(err)
 			}
 		}
@@ -204,7 +205,7 @@ func TestPastBesideWriters(t *testing.T) {
 		}
 	}
 	all.Wait()
-	t.Logf("%d reads, %d snapshots", reads, s.Points())
+	t.Logf("%d reads", reads)
 }
 
 // transfer moves 1 from one document to another.
@@ -290,7 +291,7 @@ func TestPastBesideIndexes(t *testing.T) {
 	unique := []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1", "unique", true)}
 	schematest.NoError(t, schema.CreateIndexes(t.Context(), s, c, unique))
 	schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", 1, "a", 1)))
-	schematest.NoError(t, s.RecordPoint())
+	schematest.NoError(t, s.History().Take())
 	schematest.NoError(t, schema.DropIndexes(s, s.Current(c), "a_1"))
 	schematest.NoError(t, schematest.Insert(s, s.Current(c), bsonx.NewDoc("_id", 2, "a", 1)))
 	at := s.Engine().Order().Visible()
@@ -352,13 +353,13 @@ func TestHistoryEnds(t *testing.T) {
 		clock.move(4 * time.Second)
 		schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", i)))
 		stamps = append(stamps, s.Engine().Order().Visible())
-		schematest.NoError(t, s.RecordPoint())
+		schematest.NoError(t, s.History().Take())
 		if i == 0 { // later the history may have dropped it, by its own timer
 			reading, err = s.BeginPast(t.Context(), stamps[0], pastLimit)
 			schematest.NoError(t, err)
 		}
 	}
-	s.PruneHistory()
+	s.History().Keep(changelog.DefaultHistory)
 	var readable []int
 	for i, at := range stamps {
 		txn, err := s.BeginPast(t.Context(), at, pastLimit)
@@ -366,7 +367,7 @@ func TestHistoryEnds(t *testing.T) {
 		case err == nil:
 			readable = append(readable, i)
 			txn.Abort()
-		case !errors.Is(err, table.ErrPastGone):
+		case !errors.Is(err, changelog.ErrPastGone):
 			t.Error(err)
 		}
 	}
@@ -378,8 +379,8 @@ func TestHistoryEnds(t *testing.T) {
 		t.Errorf("what was being read has %v", got)
 	}
 	reading.Abort()
-	s.KeepHistory(0)
-	if _, err := s.BeginPast(t.Context(), stamps[4], pastLimit); !errors.Is(err, table.ErrPastGone) {
+	s.History().Keep(0)
+	if _, err := s.BeginPast(t.Context(), stamps[4], pastLimit); !errors.Is(err, changelog.ErrPastGone) {
 		t.Errorf("without a history: %v", err)
 	}
 }
@@ -422,7 +423,7 @@ func TestPointReadsNoEntries(t *testing.T) {
 	engine.mu.Lock()
 	engine.lowers = nil
 	engine.mu.Unlock()
-	schematest.NoError(t, s.RecordPoint())
+	schematest.NoError(t, s.History().Take())
 	engine.mu.Lock()
 	defer engine.mu.Unlock()
 	if len(engine.lowers) == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/changelog"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keyspace"
@@ -28,10 +29,14 @@ type Store struct {
 	engine   storage.Engine
 	catalog  *catalog.Catalog
 	compiler Compiler
-	log      *slog.Logger
+	logger   *slog.Logger
 
-	oplog      *changeLog // nil for a store that does not log its changes
-	activities *activities
+	// These are nil for a store that does not log its changes.
+	oplog   *Collection
+	log     *changelog.Log
+	history *changelog.History[catalog.View]
+
+	activities *changelog.Activities
 	memory     *memory.Budget // nil where nobody counts
 
 	background sync.WaitGroup
@@ -45,7 +50,7 @@ type Store struct {
 // what a crash has left first.
 func New(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, error) {
 	s := &Store{
-		engine: engine, compiler: compiler, log: log, activities: newActivities(engine.Order()), stop: make(chan struct{}),
+		engine: engine, compiler: compiler, logger: log, activities: changelog.NewActivities(engine.Order()), stop: make(chan struct{}),
 	}
 	cat, err := catalog.Open(engine, s.attach)
 	if err != nil {
@@ -85,7 +90,7 @@ func (s *Store) Background(fn func()) { s.background.Go(fn) }
 func (s *Store) Stopping() <-chan struct{} { return s.stop }
 
 // Logger returns where the store writes messages.
-func (s *Store) Logger() *slog.Logger { return s.log }
+func (s *Store) Logger() *slog.Logger { return s.logger }
 
 // Engine returns the engine below.
 func (s *Store) Engine() storage.Engine { return s.engine }
@@ -117,7 +122,7 @@ func (s *Store) Count(c *Collection) (storage.Counter, error) {
 
 // attach compiles an entry; it is the catalog's Attach hook.
 func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
-	c := &Collection{Collection: entry, namespace: entry.Namespace(), activity: s.activities.of(entry.DB, entry.Name)}
+	c := &Collection{Collection: entry, namespace: entry.Namespace(), activity: s.activities.Of(entry.DB, entry.Name)}
 	var previous *Collection
 	if old != nil {
 		previous = old.Attached.(*Collection)

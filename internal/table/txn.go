@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/changelog"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
@@ -29,7 +30,7 @@ type Txn struct {
 	txn   storage.Txn
 	view  catalog.View
 	limit int
-	log   txnLog
+	log   changelog.Transaction
 
 	// written are the forms of collections that have been written; created are those that this transaction makes, by
 	// namespace.
@@ -57,7 +58,7 @@ func (s *Store) BeginTxn(opts TxnOptions) *Txn {
 		// A form of a collection is only good for snapshots from its time: what was dropped before may be swept in the
 		// snapshot, and an index that was completed after it may lack entries there.
 		if s.catalog.View() == view {
-			return &Txn{store: s, txn: txn, view: view, limit: opts.Limit, log: txnLog{by: opts.By}, held: s.memory.Hold()}
+			return &Txn{store: s, txn: txn, view: view, limit: opts.Limit, log: changelog.Transaction{By: opts.By}, held: s.memory.Hold()}
 		}
 		txn.Rollback()
 	}
@@ -113,8 +114,8 @@ func (t *Txn) Create(db, name string, options bsonx.Doc) (*Collection, error) {
 		return nil, err
 	}
 	c, err := t.attach(NewEntry(t.store.catalog.NewID, db, name, catalog.KindCollection, options), nil)
-	if err == nil && t.store.logged(c.Collection) {
-		t.log.add(&oplog.Operation{
+	if err == nil && t.store.log.Covers(c.DB) {
+		t.log.Add(&oplog.Operation{
 			Kind: oplog.Command, Namespace: db + ".$cmd", UUID: &c.UUID, O: CreateEntry(c.Collection),
 		})
 	}
@@ -158,11 +159,11 @@ func (t *Txn) CreateIndexes(c *Collection, specs []bsonx.Doc) error {
 		entry.Indexes = append(entry.Indexes, ix)
 	}
 	changed, err := t.attach(&entry, c.Collection)
-	if err != nil || !t.store.logged(c.Collection) {
+	if err != nil || !t.store.log.Covers(c.DB) {
 		return err
 	}
 	for _, ix := range changed.Indexes[len(c.Indexes):] {
-		t.log.add(&oplog.Operation{
+		t.log.Add(&oplog.Operation{
 			Kind: oplog.Command, Namespace: c.DB + ".$cmd", UUID: &c.UUID, O: CreateIndexEntry(c.Collection, ix.Index),
 		})
 	}
@@ -219,10 +220,10 @@ func (t *Txn) keep(w *Writer) error {
 func (t *Txn) hold(more int) error { return t.held.Hold(t.memory() + int64(more)) }
 
 // memory returns what the transaction takes: its changes, and the operations for the log.
-func (t *Txn) memory() int64 { return t.txn.Memory() + int64(cap(t.log.ops)) }
+func (t *Txn) memory() int64 { return t.txn.Memory() + t.log.Memory() }
 
 // Bytes returns the size of what the transaction has changed.
-func (t *Txn) Bytes() int { return t.txn.Bytes() + t.log.size }
+func (t *Txn) Bytes() int { return t.txn.Bytes() + t.log.Size() }
 
 // Remember is Writer.Remember for the transaction as a whole. A transaction that has changed nothing has nothing to remember.
 func (t *Txn) Remember(key, value []byte) error {
@@ -251,7 +252,7 @@ func (t *Txn) Abort() {
 	t.txn.Rollback()
 	t.held.Release()
 	if t.past != nil && t.past.point != nil {
-		t.store.oplog.history.release(t.past.point)
+		t.store.history.Release(t.past.point)
 		t.past.point = nil
 	}
 }
@@ -275,12 +276,12 @@ func (t *Txn) Commit(durability storage.Durability) error {
 	}
 	defer unlock()
 	// A commit is not refused for want of memory: it is how memory becomes free. Its entries are the operations once more.
-	t.held.Force(t.memory() + 2*int64(t.log.size))
-	if err := t.log.put(t.store, t.txn); err != nil {
+	t.held.Force(t.memory() + 2*int64(t.log.Size()))
+	if err := t.log.Put(t.store.log, t.txn); err != nil {
 		return err
 	}
 	for _, c := range t.written {
-		c.activity.begin()
+		c.activity.Begin()
 	}
 	if len(t.created) == 0 {
 		err = t.txn.Commit(durability)
@@ -288,10 +289,10 @@ func (t *Txn) Commit(durability storage.Durability) error {
 		err = t.store.define(func(fn func(*catalog.Change) error) error { return t.store.catalog.Join(t.txn, durability, fn) }, t.publish)
 	}
 	for _, c := range t.written {
-		c.activity.end(t.txn.Stamp())
+		c.activity.End(t.txn.Stamp())
 	}
-	if t.log.size > 0 {
-		t.store.grown()
+	if t.log.Size() > 0 {
+		t.store.log.Grown()
 	}
 	return err
 }

@@ -60,19 +60,20 @@ func TestVersionsShare(t *testing.T) {
 func TestHistoryEndsIdle(t *testing.T) {
 	t.Parallel()
 	clock := &moving{now: time.Unix(1000, 0)}
-	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{Clock: clock})
+	engine := mem.New()
+	s := schematest.OpenLogged(t, engine, table.OplogOptions{Clock: clock})
 	defer s.Close()
 	_, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	schematest.NoError(t, err)
 	for range 5 {
-		schematest.NoError(t, s.RecordPoint())
+		schematest.NoError(t, s.History().Take())
 	}
 	for range 200 {
 		clock.move(time.Minute)
-		if s.Points() == 1 {
+		if engine.Stats().OpenSnapshots == 1 {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Errorf("the history has %d snapshots after hours", s.Points())
+	t.Errorf("the history has %d snapshots after hours", engine.Stats().OpenSnapshots)
 }

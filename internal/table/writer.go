@@ -154,7 +154,7 @@ func (w *Writer) Commit(d storage.Durability) error {
 		}
 	}
 	if w.log.grown.Count > 0 {
-		if err := w.txn.Add(w.store.oplog.coll.shared.counter, w.log.grown); err != nil {
+		if err := w.store.log.Count(w.txn, w.log.grown); err != nil {
 			return err
 		}
 	}
@@ -164,17 +164,17 @@ func (w *Writer) Commit(d storage.Durability) error {
 	if w.log.grown.Count == 0 {
 		return w.commit(d)
 	}
-	w.coll.activity.begin()
+	w.coll.activity.Begin()
 	err := w.commit(d)
-	w.coll.activity.end(w.txn.Stamp())
-	w.store.grown()
+	w.coll.activity.End(w.txn.Stamp())
+	w.store.log.Grown()
 	return err
 }
 
 func (w *Writer) commit(d storage.Durability) error {
 	err := w.txn.Commit(d)
 	if w.arrived {
-		w.coll.shared.capped.arrivals.announce()
+		w.coll.shared.capped.arrivals.Announce()
 	}
 	return err
 }

@@ -24,7 +24,7 @@ func (w *Writer) Attribute(by *oplog.Writer) { w.log.by = by }
 // beginLog prepares the log for the Writer's collection.
 func (w *Writer) beginLog() {
 	l := &w.log
-	l.on, l.by, l.grown = w.store.logged(w.coll.Collection), nil, storage.Counter{}
+	l.on, l.by, l.grown = w.store.log.Covers(w.coll.DB), nil, storage.Counter{}
 	l.images = l.on && w.coll.PreImages
 }
 
@@ -101,10 +101,10 @@ func (w *Writer) logChange(kind oplog.Kind, id bsonx.Value, o, old bsonx.Doc) er
 		l.op.PreImage = old
 	}
 	if w.multi != nil {
-		w.multi.log.add(&l.op)
+		w.multi.log.Add(&l.op)
 		return nil
 	}
-	entry, err := w.store.oplog.put(w.txn, l.entry, &l.op)
+	entry, err := w.store.log.Append(w.txn, l.entry, &l.op)
 	if err != nil {
 		return err
 	}

@@ -183,7 +183,7 @@ func (x *statusSample) statusOplog(b *bsonx.Builder) {
 	if x.Store == nil || x.Store.Oplog() == nil {
 		return
 	}
-	if oldest, _, err := x.Store.OldestEntry(); err == nil {
+	if oldest, _, err := x.Store.Log().Oldest(); err == nil {
 		b.Value("earliestOptime", oplog.Timestamp(oldest))
 	}
 	b.Value("latestOptime", oplog.Timestamp(x.Order.Visible()))

@@ -1,4 +1,4 @@
-package table
+package changelog
 
 import (
 	"runtime"
@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"weak"
 
+	"github.com/sheafdb/sheaf/internal/arrival"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -13,57 +14,59 @@ import (
 // activity of its collection, of its database and of the store when it begins and when it is over. Changes of definitions, which
 // are rare, have one activity of their own, and wake whoever follows something in their database.
 
-// activity is what happened to a namespace, in a database or anywhere.
-type activity struct {
-	parent *activity
+// Activity is what happened to a namespace, in a database or anywhere.
+type Activity struct {
+	parent *Activity
 	// under counts the commits that have begun and are not over; last is the greatest stamp of those that are.
 	under    atomic.Int64
 	last     atomic.Uint64
-	arrivals arrivals
+	arrivals arrival.Signal
 }
 
-// begin is called before a commit may become visible, end afterwards; stamp is 0 where it has failed.
-func (a *activity) begin() {
+// Begin is called before a commit may become visible; End must follow.
+func (a *Activity) Begin() {
 	for ; a != nil; a = a.parent {
 		a.under.Add(1)
 	}
 }
 
-func (a *activity) end(stamp storage.Stamp) {
+// End is called after the commit; stamp is 0 where it has failed.
+func (a *Activity) End(stamp storage.Stamp) {
 	for ; a != nil; a = a.parent {
 		for last := a.last.Load(); uint64(stamp) > last && !a.last.CompareAndSwap(last, uint64(stamp)); {
 			last = a.last.Load()
 		}
 		a.under.Add(-1)
-		a.arrivals.announce()
+		a.arrivals.Announce()
 	}
 }
 
 // since reports whether there may have been a commit behind a stamp.
-func (a *activity) since(stamp storage.Stamp) bool {
+func (a *Activity) since(stamp storage.Stamp) bool {
 	return a.under.Load() > 0 || a.last.Load() > uint64(stamp)
 }
 
-// activities has an activity for every namespace and database that is in use.
-type activities struct {
-	order       *storage.Order
-	all         *activity
-	definitions activity
+// Activities has an activity for every namespace and database that is in use.
+type Activities struct {
+	order *storage.Order
+	all   *Activity
+	ddl   Activity
 
 	mu     sync.Mutex
-	byName map[string]weak.Pointer[activity]
+	byName map[string]weak.Pointer[Activity]
 	// watched counts the Watches, by database; those of everything are at the empty name.
-	watched map[string]map[*activity]int
+	watched map[string]map[*Activity]int
 }
 
-func newActivities(order *storage.Order) *activities {
-	return &activities{
-		order: order, all: &activity{}, byName: map[string]weak.Pointer[activity]{}, watched: map[string]map[*activity]int{},
+// NewActivities returns the activities of a store whose commits have that order.
+func NewActivities(order *storage.Order) *Activities {
+	return &Activities{
+		order: order, all: &Activity{}, byName: map[string]weak.Pointer[Activity]{}, watched: map[string]map[*Activity]int{},
 	}
 }
 
-// of returns the activity of a collection, of a database where name is empty, or that of everything.
-func (s *activities) of(db, name string) *activity {
+// Of returns the activity of a collection, of a database where name is empty, or that of everything.
+func (s *Activities) Of(db, name string) *Activity {
 	if db == "" {
 		return s.all
 	}
@@ -77,11 +80,11 @@ func (s *activities) of(db, name string) *activity {
 }
 
 // named needs the lock.
-func (s *activities) named(name string, parent *activity) *activity {
+func (s *Activities) named(name string, parent *Activity) *Activity {
 	if a := s.byName[name].Value(); a != nil {
 		return a
 	}
-	a := &activity{parent: parent}
+	a := &Activity{parent: parent}
 	a.last.Store(uint64(s.order.Last())) // what was before is not known
 	s.byName[name] = weak.Make(a)
 	runtime.AddCleanup(a, s.forget, name)
@@ -89,7 +92,7 @@ func (s *activities) named(name string, parent *activity) *activity {
 }
 
 // forget removes an activity that nobody uses any more, unless there is another one of its name.
-func (s *activities) forget(name string) {
+func (s *Activities) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byName[name].Value() == nil {
@@ -98,30 +101,44 @@ func (s *activities) forget(name string) {
 }
 
 // announce wakes who watches something in a database, or everything.
-func (s *activities) announce(dbs map[string]bool) {
+func (s *Activities) announce(dbs map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for db := range dbs {
 		for a := range s.watched[db] {
-			a.arrivals.announce()
+			a.arrivals.Announce()
 		}
 	}
 }
 
+// Change runs a change of the catalog, to which run adds the databases that it concerns, and "" if
+// there is one. Whoever follows something in them is woken.
+func (s *Activities) Change(run func(dbs map[string]bool) error) error {
+	dbs := map[string]bool{}
+	s.ddl.Begin()
+	err := run(dbs)
+	s.ddl.End(s.order.Last())
+	s.announce(dbs)
+	return err
+}
+
+// Reset says that nothing is known of commits before now.
+func (s *Activities) Reset() { s.ddl.last.Store(uint64(s.order.Last())) }
+
 // Watch follows what the log gets about a collection, a database where the name is empty, or everything where both are.
 type Watch struct {
-	of       *activities
+	of       *Activities
 	db       string
-	activity *activity
+	activity *Activity
 }
 
 // Watch begins to follow; Close must be called.
-func (s *Store) Watch(db, name string) *Watch {
-	w := &Watch{of: s.activities, db: db, activity: s.activities.of(db, name)}
+func (s *Activities) Watch(db, name string) *Watch {
+	w := &Watch{of: s, db: db, activity: s.Of(db, name)}
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
 	if w.of.watched[db] == nil {
-		w.of.watched[db] = map[*activity]int{}
+		w.of.watched[db] = map[*Activity]int{}
 	}
 	w.of.watched[db][w.activity]++
 	return w
@@ -144,14 +161,14 @@ func (w *Watch) Close() {
 
 // Since reports whether there may be an entry that concerns the Watch behind a stamp, up to what was safe before the call.
 func (w *Watch) Since(stamp storage.Stamp) bool {
-	return w.activity.since(stamp) || w.of.definitions.since(stamp)
+	return w.activity.since(stamp) || w.of.ddl.since(stamp)
 }
 
 // Arrival returns a channel that is closed when there may be such an entry, and it is safe.
 func (w *Watch) Arrival(behind storage.Stamp) <-chan struct{} {
-	arrival, _ := w.activity.arrivals.wait()
-	last := storage.Stamp(max(w.activity.last.Load(), w.of.definitions.last.Load()))
-	if last <= behind && w.of.definitions.under.Load() == 0 {
+	arrival, _ := w.activity.arrivals.Wait()
+	last := storage.Stamp(max(w.activity.last.Load(), w.of.ddl.last.Load()))
+	if last <= behind && w.of.ddl.under.Load() == 0 {
 		return arrival
 	}
 	// A commit that was told is not safe before older ones are over, and a change of definitions that has begun may not know

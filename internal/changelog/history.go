@@ -1,18 +1,17 @@
-package table
+package changelog
 
 import (
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/sheafdb/sheaf/internal/catalog"
-	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // A store that logs its changes can be read as it was a while ago. It keeps a snapshot of every
 // half second in which something was changed; what happened between the snapshot and the time that
-// is asked for comes from the log. See past.go.
+// is asked for comes from the log. See Replay.
 
 // DefaultHistory is for how long a past time can be read where KeepHistory has not said otherwise.
 // Old versions and the traces of deleted records stay as long.
@@ -28,20 +27,25 @@ const (
 // ErrPastGone means that a time is before the history.
 var ErrPastGone = errors.New("table: the time is before the history")
 
-// history are the snapshots that are kept, the oldest first.
-type history struct {
-	clock  clock.Clock
+// History keeps the snapshots, the oldest first. V is the state of the catalog, which each has. It is
+// safe for concurrent use. The nil History is the one of a store that logs nothing.
+type History[V comparable] struct {
+	log *Log
+	// view returns the newest state of the catalog.
+	view func() V
+
 	mu     sync.Mutex
-	points []*point
+	points []*Point[V]
 	window time.Duration
 	// seen is the newest stamp when the last snapshot was taken.
 	seen storage.Stamp
 }
 
-// point is a snapshot that is kept. It has all commits up to visible, and none above last.
-type point struct {
+// Point is a snapshot that is kept. It has all commits up to visible, and none above last.
+type Point[V comparable] struct {
 	storage.Snapshot
-	view          catalog.View
+	// View is the state of the catalog that the snapshot belongs to.
+	View          V
 	visible, last storage.Stamp
 	taken         time.Time
 	// users read from it; kept says that the history has it. Both are guarded by the history's
@@ -50,47 +54,55 @@ type point struct {
 	kept  bool
 }
 
-// KeepHistory changes for how long a past time can be read. The history grows to a larger window
-// with time.
-func (s *Store) KeepHistory(window time.Duration) {
-	if s.oplog == nil {
+// NewHistory returns the history of a log, with a first snapshot.
+func NewHistory[V comparable](log *Log, view func() V) (*History[V], error) {
+	h := &History[V]{log: log, view: view, window: DefaultHistory}
+	return h, h.record()
+}
+
+// Keep changes for how long a past time can be read. The history grows to a larger window with time.
+func (h *History[V]) Keep(window time.Duration) {
+	if h == nil {
 		return
 	}
-	h := &s.oplog.history
 	h.mu.Lock()
 	h.window = window
 	h.prune()
 	h.mu.Unlock()
 }
 
-// recordHistory takes snapshots until the store closes.
-func (s *Store) recordHistory() {
+// Record takes snapshots until stop is closed.
+func (h *History[V]) Record(stop <-chan struct{}, logger *slog.Logger) {
 	timer := time.NewTicker(historyStep)
 	defer timer.Stop()
-	defer s.oplog.history.close()
+	defer h.close()
 	for {
-		if err := s.recordPoint(); err != nil && !errors.Is(err, storage.ErrClosed) {
-			s.log.Warn("the history cannot be kept", "error", err)
+		if err := h.record(); err != nil && !errors.Is(err, storage.ErrClosed) {
+			logger.Warn("the history cannot be kept", "error", err)
 		}
 		select {
-		case <-s.stop:
+		case <-stop:
 			return
 		case <-timer.C:
 		}
 	}
 }
 
-// recordPoint takes a snapshot, if something has been changed since the last one and it is time,
+// record takes a snapshot, if something has been changed since the last one and it is time,
 // and gives back those that are too old.
-func (s *Store) recordPoint() error {
-	h := &s.oplog.history
-	if !h.isDue(s.oplog.order.Last()) {
+func (h *History[V]) record() error {
+	if !h.isDue(h.log.order.Last()) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.prune()
 		return nil
 	}
-	p, err := s.newPoint()
+	return h.Take()
+}
+
+// Take takes a snapshot, and gives back those that are too old.
+func (h *History[V]) Take() error {
+	p, err := h.newPoint()
 	if err != nil {
 		return err
 	}
@@ -102,12 +114,12 @@ func (s *Store) recordPoint() error {
 	return nil
 }
 
-func (s *Store) newPoint() (*point, error) {
-	p := &point{taken: s.oplog.clock.Now()}
+func (h *History[V]) newPoint() (*Point[V], error) {
+	p := &Point[V]{taken: h.log.clock.Now()}
 	for {
-		p.visible, p.view = s.oplog.order.Visible(), s.catalog.View()
-		p.Snapshot = s.engine.NewSnapshot()
-		if s.catalog.View() == p.view { // as in Store.Snapshot
+		p.visible, p.View = h.log.order.Visible(), h.view()
+		p.Snapshot = h.log.engine.NewSnapshot()
+		if h.view() == p.View { // as in table.Store.Snapshot
 			break
 		}
 		if err := p.Close(); err != nil {
@@ -115,18 +127,18 @@ func (s *Store) newPoint() (*point, error) {
 		}
 	}
 	var err error
-	if p.last, err = s.oplog.coll.lastStampAfter(p.visible, p.Snapshot); err != nil {
+	if p.last, err = h.log.LastStamp(p.visible, p.Snapshot); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
 
 // isDue reports whether a snapshot is to be taken, now that the newest stamp is last.
-func (h *history) isDue(last storage.Stamp) bool {
+func (h *History[V]) isDue(last storage.Stamp) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := len(h.points)
-	if h.window == 0 || n > 0 && (last == h.seen || h.clock.Now().Sub(h.points[n-1].taken) < h.window/maxHistory) {
+	if h.window == 0 || n > 0 && (last == h.seen || h.log.clock.Now().Sub(h.points[n-1].taken) < h.window/maxHistory) {
 		return false
 	}
 	h.seen = last
@@ -135,8 +147,8 @@ func (h *history) isDue(last storage.Stamp) bool {
 
 // prune gives the snapshots back that are not needed for the window: one that is older than it is,
 // for what came after. It needs the lock.
-func (h *history) prune() {
-	before := h.clock.Now().Add(-h.window)
+func (h *History[V]) prune() {
+	before := h.log.clock.Now().Add(-h.window)
 	for n := len(h.points); n > 0; n-- {
 		if h.window > 0 && (n == 1 || h.points[1].taken.After(before)) {
 			return
@@ -150,33 +162,38 @@ func (h *history) prune() {
 }
 
 // giveBack closes a snapshot that nobody needs any more. It needs the history's lock.
-func (p *point) giveBack() {
+func (p *Point[V]) giveBack() {
 	if !p.kept && p.users == 0 {
 		_ = p.Close()
 	}
 }
 
-// acquire returns the newest snapshot that has nothing above a stamp, or nil. release must follow.
-func (h *history) acquire(at storage.Stamp) *point {
+// Acquire returns the newest snapshot that has nothing above a stamp. Release must follow. It fails
+// with ErrPastGone where there is none.
+func (h *History[V]) Acquire(at storage.Stamp) (*Point[V], error) {
+	if h == nil {
+		return nil, ErrPastGone
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := len(h.points) - 1; i >= 0; i-- {
 		if p := h.points[i]; p.last <= at {
 			p.users++
-			return p
+			return p, nil
 		}
 	}
-	return nil
+	return nil, ErrPastGone
 }
 
-func (h *history) release(p *point) {
+// Release gives a snapshot of Acquire back.
+func (h *History[V]) Release(p *Point[V]) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p.users--
 	p.giveBack()
 }
 
-func (h *history) close() {
+func (h *History[V]) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.window = 0

@@ -1,0 +1,126 @@
+package changelog
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// trimSlack is the part of the log's size that a trim removes beyond the limit, so that the next trim
+// is not due at once.
+const trimSlack = 16
+
+// retainEvery is when a trim that the retention kept from its work looks again.
+const retainEvery = 10 * time.Second
+
+// Retention returns for how long entries are kept although there are more than the size allows.
+func (l *Log) Retention() time.Duration { return time.Duration(l.retention.Load()) }
+
+// Resized tells the log that its size or its retention is another one.
+func (l *Log) Resized(retention time.Duration) {
+	l.retention.Store(int64(retention))
+	l.wake()
+}
+
+// Trimmed returns the stamp up to which entries may have been removed since the store was opened.
+func (l *Log) Trimmed() storage.Stamp { return storage.Stamp(l.trimmed.Load()) }
+
+// excess returns how many bytes of entries there are beyond the size; ok is false where there are not
+// more than that.
+func (l *Log) excess() (size, excess int64, ok bool, err error) {
+	size, ok = l.size()
+	if !ok {
+		return 0, 0, false, nil
+	}
+	counter, err := l.engine.Counter(l.counter)
+	excess = counter.Bytes - size
+	return size, excess, excess > 0, err
+}
+
+// Grown is called after a commit that added to the log.
+func (l *Log) Grown() {
+	if _, _, ok, err := l.excess(); err == nil && ok {
+		l.wake()
+	}
+}
+
+// Trim removes the oldest entries while there are too many, until stop is closed.
+func (l *Log) Trim(stop <-chan struct{}, logger *slog.Logger) {
+	var from []byte
+	timer := time.NewTicker(retainEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-l.full:
+		case <-timer.C:
+		}
+		var err error
+		if from, err = l.trimOnce(stop, from); err != nil && !errors.Is(err, storage.ErrClosed) {
+			logger.Warn("the log of changes cannot be trimmed", "error", err)
+		}
+	}
+}
+
+// trimOnce removes the entries that are too many, from a key on before which there are none. It
+// returns the next such key.
+func (l *Log) trimOnce(stop <-chan struct{}, from []byte) ([]byte, error) {
+	size, excess, ok, err := l.excess()
+	if err != nil || !ok {
+		return from, err
+	}
+	if from == nil {
+		from = l.records
+	}
+	end, removed, err := l.oldest(stop, from, excess+size/trimSlack)
+	if err != nil || removed.Count == 0 {
+		return from, err
+	}
+	// First the range, then the counter: a crash between them leaves the log a little smaller than its limit, never larger.
+	l.trimmed.Store(uint64(stampOf(end[:len(end)-1])))
+	if err := l.engine.DeleteRange(from, end); err != nil {
+		return from, err
+	}
+	txn := l.engine.Begin()
+	defer txn.Rollback()
+	if err := l.Count(txn, storage.Counter{Count: -removed.Count, Bytes: -removed.Bytes}); err != nil {
+		return end, err
+	}
+	return end, txn.Commit(storage.Buffered)
+}
+
+// oldest counts the oldest entries of that many bytes together, and returns the key of the first that
+// is not one of them. The newest entry and those within the retention stay.
+func (l *Log) oldest(stop <-chan struct{}, from []byte, size int64) (end []byte, n storage.Counter, err error) {
+	young := storage.NewStamp(uint32(l.clock.Now().Add(-l.Retention()).Unix()), 0)
+	if l.Retention() == 0 {
+		young = l.order.Visible()
+	}
+	snap := l.engine.NewSnapshot()
+	defer snap.Close()
+	it, err := snap.NewIter(from, l.Key(nil, young))
+	if err != nil {
+		return nil, n, err
+	}
+	defer it.Close()
+	for ok := it.First(); ok && n.Bytes < size; ok = it.Next() {
+		if n.Count%1024 == 0 {
+			select {
+			case <-stop:
+				return nil, n, storage.ErrClosed
+			default:
+			}
+		}
+		value, err := it.Value()
+		if err != nil {
+			return nil, n, err
+		}
+		n.Count++
+		n.Bytes += int64(len(value))
+		end = append(end[:0], it.Key()...)
+	}
+	return append(end, 0), n, it.Err()
+}
