@@ -24,8 +24,9 @@ const (
 	KindVirtual Kind = "virtual"
 )
 
-// Collection is a catalog entry. It is immutable: a change makes a new one.
-type Collection struct {
+// Collection is a catalog entry. It is immutable: a change makes a new one. T is what the Attach hook
+// makes of an entry.
+type Collection[T any] struct {
 	ID   uint32 // storage identifier, never used again
 	DB   string
 	Name string
@@ -40,14 +41,14 @@ type Collection struct {
 	// Version grows with every change of the entry.
 	Version uint64
 	// Attached is what the Attach hook made of the entry.
-	Attached any
+	Attached T
 }
 
 // Namespace returns "db.collection".
-func (c *Collection) Namespace() string { return c.DB + "." + c.Name }
+func (c *Collection[T]) Namespace() string { return c.DB + "." + c.Name }
 
 // Index returns the index of that name, or nil.
-func (c *Collection) Index(name string) *Index {
+func (c *Collection[T]) Index(name string) *Index {
 	for _, ix := range c.Indexes {
 		if ix.Name == name {
 			return ix
@@ -102,24 +103,24 @@ func NewIDIndex(id uint32) *Index {
 }
 
 // Attach compiles an entry; old is the entry that it replaces, or nil. An error refuses the change.
-type Attach func(entry, old *Collection) (any, error)
+type Attach[T any] func(entry, old *Collection[T]) (T, error)
 
 // Catalog is the set of all entries. It is safe for concurrent use.
-type Catalog struct {
+type Catalog[T any] struct {
 	engine storage.Engine
-	attach Attach
+	attach Attach[T]
 
 	mu     sync.Mutex // held by the one change under way
 	next   uint32
-	master *btree.BTreeG[*Collection] // changed under mu only
+	master *btree.BTreeG[*item] // changed under mu only
 
 	// published is a copy of master that no one changes any more.
-	published atomic.Pointer[btree.BTreeG[*Collection]]
+	published atomic.Pointer[btree.BTreeG[*item]]
 }
 
 // Open loads the catalog of a store.
-func Open(engine storage.Engine, attach Attach) (*Catalog, error) {
-	c := &Catalog{engine: engine, attach: attach, next: 1, master: newTree()}
+func Open[T any](engine storage.Engine, attach Attach[T]) (*Catalog[T], error) {
+	c := &Catalog[T]{engine: engine, attach: attach, next: 1, master: newTree()}
 	if err := c.load(); err != nil {
 		return nil, fmt.Errorf("load catalog: %w", err)
 	}
@@ -127,57 +128,74 @@ func Open(engine storage.Engine, attach Attach) (*Catalog, error) {
 	return c, nil
 }
 
-// newTree returns a tree without locks: published ones do not change, and the master has c.mu.
-func newTree() *btree.BTreeG[*Collection] {
-	return btree.NewBTreeGOptions(lessEntry, btree.Options{NoLocks: true})
+// item is an entry under its name. It is not generic, nor is the tree: a look-up, which is on every
+// command's path, takes twice as long where the compiler shares the comparison between types.
+type item struct {
+	db, name string
+	entry    any // *Collection[T]
 }
 
-func lessEntry(a, b *Collection) bool {
-	if a.DB != b.DB {
-		return a.DB < b.DB
+func itemOf[T any](e *Collection[T]) *item { return &item{e.DB, e.Name, e} }
+
+// newTree returns a tree without locks: published ones do not change, and the master has c.mu.
+func newTree() *btree.BTreeG[*item] {
+	return btree.NewBTreeGOptions(lessItem, btree.Options{NoLocks: true})
+}
+
+func lessItem(a, b *item) bool {
+	if a.db != b.db {
+		return a.db < b.db
 	}
-	return a.Name < b.Name
+	return a.name < b.name
 }
 
 // View is the state of a catalog at one moment. It never changes; views of the same state are equal.
-type View struct{ tree *btree.BTreeG[*Collection] }
+type View[T any] struct{ tree *btree.BTreeG[*item] }
 
 // View returns the newest state.
-func (c *Catalog) View() View { return View{c.published.Load()} }
+func (c *Catalog[T]) View() View[T] { return View[T]{c.published.Load()} }
 
 // Lookup returns the entry of a namespace, or nil.
-func (v View) Lookup(db, name string) *Collection {
-	probe := probes.Get().(*Collection)
-	probe.DB, probe.Name = db, name
-	entry, _ := v.tree.Get(probe)
-	probe.DB, probe.Name = "", ""
-	probes.Put(probe)
+func (v View[T]) Lookup(db, name string) *Collection[T] {
+	entry, _ := find(v.tree, db, name).(*Collection[T])
 	return entry
 }
 
-// Lookup returns the newest entry of a namespace, or nil.
-func (c *Catalog) Lookup(db, name string) *Collection { return c.View().Lookup(db, name) }
+func find(tree *btree.BTreeG[*item], db, name string) any {
+	probe := probes.Get().(*item)
+	probe.db, probe.name = db, name
+	found, ok := tree.Get(probe)
+	probe.db, probe.name = "", ""
+	probes.Put(probe)
+	if !ok {
+		return nil
+	}
+	return found.entry
+}
 
-// probes are entries to search the tree with; a look-up is on every command's path and must not allocate.
-var probes = sync.Pool{New: func() any { return new(Collection) }}
+// Lookup returns the newest entry of a namespace, or nil.
+func (c *Catalog[T]) Lookup(db, name string) *Collection[T] { return c.View().Lookup(db, name) }
+
+// probes are items to search the tree with; a look-up must not allocate.
+var probes = sync.Pool{New: func() any { return new(item) }}
 
 // Collections returns the entries of a database by name.
-func (c *Catalog) Collections(db string) []*Collection {
-	var out []*Collection
-	c.published.Load().Ascend(&Collection{DB: db}, func(e *Collection) bool {
-		if e.DB != db {
+func (c *Catalog[T]) Collections(db string) []*Collection[T] {
+	var out []*Collection[T]
+	c.published.Load().Ascend(&item{db: db}, func(i *item) bool {
+		if i.db != db {
 			return false
 		}
-		out = append(out, e)
+		out = append(out, i.entry.(*Collection[T]))
 		return true
 	})
 	return out
 }
 
 // ByUUID returns the collection with a UUID, or nil. It looks at every entry.
-func (c *Catalog) ByUUID(id [16]byte) (found *Collection) {
-	c.published.Load().Scan(func(e *Collection) bool {
-		if e.Kind == KindCollection && e.UUID == id {
+func (c *Catalog[T]) ByUUID(id [16]byte) (found *Collection[T]) {
+	c.published.Load().Scan(func(i *item) bool {
+		if e := i.entry.(*Collection[T]); e.Kind == KindCollection && e.UUID == id {
 			found = e
 		}
 		return found == nil
@@ -186,21 +204,21 @@ func (c *Catalog) ByUUID(id [16]byte) (found *Collection) {
 }
 
 // All returns all entries by database and name.
-func (c *Catalog) All() []*Collection {
-	var out []*Collection
-	c.published.Load().Scan(func(e *Collection) bool {
-		out = append(out, e)
+func (c *Catalog[T]) All() []*Collection[T] {
+	var out []*Collection[T]
+	c.published.Load().Scan(func(i *item) bool {
+		out = append(out, i.entry.(*Collection[T]))
 		return true
 	})
 	return out
 }
 
 // Databases returns the names of the databases in order.
-func (c *Catalog) Databases() []string {
+func (c *Catalog[T]) Databases() []string {
 	var out []string
-	c.published.Load().Scan(func(e *Collection) bool {
-		if len(out) == 0 || out[len(out)-1] != e.DB {
-			out = append(out, e.DB)
+	c.published.Load().Scan(func(i *item) bool {
+		if len(out) == 0 || out[len(out)-1] != i.db {
+			out = append(out, i.db)
 		}
 		return true
 	})

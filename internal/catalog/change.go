@@ -11,60 +11,60 @@ import (
 type Range struct{ Start, End []byte }
 
 // Change is a set of changes that become durable and visible together. It is made by Catalog.Update.
-type Change struct {
-	c       *Catalog
+type Change[T any] struct {
+	c       *Catalog[T]
 	txn     storage.Txn
-	puts    []*Collection
-	removes []*Collection
+	puts    []*Collection[T]
+	removes []*Collection[T]
 	// attached are those of puts that the Attach hook is not asked about.
-	attached map[*Collection]bool
+	attached map[*Collection[T]]bool
 }
 
 // NewID returns a storage identifier that was never used.
-func (ch *Change) NewID() uint32 {
+func (ch *Change[T]) NewID() uint32 {
 	id := ch.c.next
 	ch.c.next++
 	return id
 }
 
 // Lookup returns the newest entry of a namespace, or nil. Changes made through ch itself are not seen.
-func (ch *Change) Lookup(db, name string) *Collection { return ch.c.Lookup(db, name) }
+func (ch *Change[T]) Lookup(db, name string) *Collection[T] { return ch.c.Lookup(db, name) }
 
 // Collections returns the newest entries of a database. Changes made through ch itself are not seen.
-func (ch *Change) Collections(db string) []*Collection { return ch.c.Collections(db) }
+func (ch *Change[T]) Collections(db string) []*Collection[T] { return ch.c.Collections(db) }
 
 // Put adds or replaces an entry. Its Version is set.
-func (ch *Change) Put(entry *Collection) { ch.puts = append(ch.puts, entry) }
+func (ch *Change[T]) Put(entry *Collection[T]) { ch.puts = append(ch.puts, entry) }
 
 // PutAttached is Put for an entry that has been attached already.
-func (ch *Change) PutAttached(entry *Collection) {
+func (ch *Change[T]) PutAttached(entry *Collection[T]) {
 	ch.Put(entry)
 	if ch.attached == nil {
-		ch.attached = make(map[*Collection]bool)
+		ch.attached = make(map[*Collection[T]]bool)
 	}
 	ch.attached[entry] = true
 }
 
 // Remove removes an entry.
-func (ch *Change) Remove(entry *Collection) { ch.removes = append(ch.removes, entry) }
+func (ch *Change[T]) Remove(entry *Collection[T]) { ch.removes = append(ch.removes, entry) }
 
 // Added returns the entries that the change put, Removed those that it removed; a renamed entry is in both.
-func (ch *Change) Added() []*Collection { return ch.puts }
+func (ch *Change[T]) Added() []*Collection[T] { return ch.puts }
 
 // Removed returns the removed entries; see Added.
-func (ch *Change) Removed() []*Collection { return ch.removes }
+func (ch *Change[T]) Removed() []*Collection[T] { return ch.removes }
 
 // Garbage remembers a range of storage that no entry refers to after the change; see Catalog.Garbage.
-func (ch *Change) Garbage(r Range) error {
+func (ch *Change[T]) Garbage(r Range) error {
 	return ch.txn.Put(garbageKey(r.Start), encodeGarbage(r))
 }
 
 // Txn is the storage transaction that the change commits with.
-func (ch *Change) Txn() storage.Txn { return ch.txn }
+func (ch *Change[T]) Txn() storage.Txn { return ch.txn }
 
 // NewID returns a storage identifier that was never used, for an entry that a Join may put. After a crash it may be given
 // again if none did.
-func (c *Catalog) NewID() uint32 {
+func (c *Catalog[T]) NewID() uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := c.next
@@ -74,7 +74,7 @@ func (c *Catalog) NewID() uint32 {
 
 // Update runs fn, makes its changes durable and publishes them. Where fn or the commit fails, nothing is changed.
 // Only one Update runs at a time: fn must be short.
-func (c *Catalog) Update(fn func(*Change) error) error {
+func (c *Catalog[T]) Update(fn func(*Change[T]) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	txn := c.engine.Begin()
@@ -83,15 +83,15 @@ func (c *Catalog) Update(fn func(*Change) error) error {
 }
 
 // Join is Update for changes that are committed together with those that txn has.
-func (c *Catalog) Join(txn storage.Txn, durability storage.Durability, fn func(*Change) error) error {
+func (c *Catalog[T]) Join(txn storage.Txn, durability storage.Durability, fn func(*Change[T]) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.update(txn, durability, 0, fn)
 }
 
 // update needs the lock. firstID is the next identifier that is stored.
-func (c *Catalog) update(txn storage.Txn, durability storage.Durability, firstID uint32, fn func(*Change) error) error {
-	ch := &Change{c: c, txn: txn}
+func (c *Catalog[T]) update(txn storage.Txn, durability storage.Durability, firstID uint32, fn func(*Change[T]) error) error {
+	ch := &Change[T]{c: c, txn: txn}
 	if err := fn(ch); err != nil {
 		return err
 	}
@@ -104,16 +104,16 @@ func (c *Catalog) update(txn storage.Txn, durability storage.Durability, firstID
 		}
 	}
 	for _, e := range ch.removes {
-		c.master.Delete(e)
+		c.master.Delete(itemOf(e))
 	}
 	for _, e := range ch.puts {
-		c.master.Set(e)
+		c.master.Set(itemOf(e))
 	}
 	c.published.Store(c.master.Copy())
 	return nil
 }
 
-func (ch *Change) write(firstID uint32) error {
+func (ch *Change[T]) write(firstID uint32) error {
 	for _, e := range ch.removes {
 		if err := ch.txn.Delete(entryKey(e.ID)); err != nil {
 			return fmt.Errorf("remove %s: %w", e.Namespace(), err)
@@ -148,7 +148,7 @@ func (ch *Change) write(firstID uint32) error {
 }
 
 // byID finds the entry that e replaces: of the same name, or the one that is renamed by this change.
-func (ch *Change) byID(e *Collection) *Collection {
+func (ch *Change[T]) byID(e *Collection[T]) *Collection[T] {
 	if old := ch.Lookup(e.DB, e.Name); old != nil && old.ID == e.ID {
 		return old
 	}

@@ -24,7 +24,7 @@ func encodeNext(next uint32) []byte { return bsonx.NewDoc("next", int64(next)) }
 
 func encodeGarbage(r Range) []byte { return bsonx.NewDoc("end", bsonx.Binary(0, r.End)) }
 
-func encodeEntry(c *Collection) []byte {
+func encodeEntry[T any](c *Collection[T]) []byte {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.Int64("id", int64(c.ID))
@@ -57,7 +57,7 @@ func encodeEntry(c *Collection) []byte {
 var errEntry = fmt.Errorf("%w: malformed catalog entry", storage.ErrCorrupt)
 
 // decodeEntry reads what encodeEntry wrote. It checks everything, because it reads from disk.
-func decodeEntry(raw []byte) (*Collection, error) {
+func decodeEntry[T any](raw []byte) (*Collection[T], error) {
 	if err := bsonx.Validate(raw, bsonx.Limits{}); err != nil {
 		return nil, errors.Join(errEntry, err)
 	}
@@ -73,7 +73,7 @@ func decodeEntry(raw []byte) (*Collection, error) {
 	case name.Str() == "", db.Str() == "", !isKind(Kind(kind.Str())):
 		return nil, errEntry
 	}
-	c := &Collection{
+	c := &Collection[T]{
 		ID: id, DB: db.Str(), Name: name.Str(), Kind: Kind(kind.Str()),
 		Options: options.Doc().Clone(), Version: uint64(version.Int64()),
 	}
@@ -128,7 +128,7 @@ func decodeIndex(v bsonx.Value) (*Index, error) {
 }
 
 // lastID returns the largest identifier that an entry uses.
-func (c *Collection) lastID() uint32 {
+func (c *Collection[T]) lastID() uint32 {
 	last := c.ID
 	if c.IDIndex != nil {
 		last = max(last, c.IDIndex.ID)
@@ -140,14 +140,14 @@ func (c *Collection) lastID() uint32 {
 }
 
 // load reads all entries and the next identifier.
-func (c *Catalog) load() error {
+func (c *Catalog[T]) load() error {
 	snap := c.engine.NewSnapshot()
 	defer snap.Close()
 	if err := c.loadNext(snap); err != nil {
 		return err
 	}
 	return storage.Scan(snap, []byte{keyspace.Catalog, 'c'}, []byte{keyspace.Catalog, 'd'}, func(key, value []byte) error {
-		e, err := decodeEntry(value)
+		e, err := decodeEntry[T](value)
 		if err != nil {
 			return err
 		}
@@ -159,12 +159,12 @@ func (c *Catalog) load() error {
 				return fmt.Errorf("%s: %w", e.Namespace(), err)
 			}
 		}
-		c.master.Set(e)
+		c.master.Set(itemOf(e))
 		return nil
 	})
 }
 
-func (c *Catalog) loadNext(snap storage.Snapshot) error {
+func (c *Catalog[T]) loadNext(snap storage.Snapshot) error {
 	value, closer, err := snap.Get(nextKey())
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil
@@ -185,7 +185,7 @@ func (c *Catalog) loadNext(snap storage.Snapshot) error {
 }
 
 // Garbage returns the ranges that drops left behind and that were not swept yet.
-func (c *Catalog) Garbage() ([]Range, error) {
+func (c *Catalog[T]) Garbage() ([]Range, error) {
 	snap := c.engine.NewSnapshot()
 	defer snap.Close()
 	var out []Range
@@ -205,7 +205,7 @@ func (c *Catalog) Garbage() ([]Range, error) {
 }
 
 // Sweep deletes a range that Garbage returned.
-func (c *Catalog) Sweep(r Range) error {
+func (c *Catalog[T]) Sweep(r Range) error {
 	if err := c.engine.DeleteRange(r.Start, r.End); err != nil {
 		return fmt.Errorf("sweep dropped data: %w", err)
 	}

@@ -11,11 +11,11 @@ import (
 )
 
 // full returns an entry with everything that an entry may have.
-func full() *Collection {
+func full() *Collection[any] {
 	partial := NewIndex(4, bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a.b", -1, "c", 1.0), "name", "p", "sparse", true,
 		"hidden", true, "partialFilterExpression", bsonx.NewDoc("a", 1)))
 	partial.Ready, partial.Enforced = true, true
-	return &Collection{
+	return &Collection[any]{
 		ID: 3, DB: "db", Name: "c.d", UUID: [16]byte{1, 2, 3}, Kind: KindCollection, Version: 7,
 		Options: bsonx.NewDoc("validator", bsonx.NewDoc("a", bsonx.NewDoc("$gt", 1))),
 		Indexes: []*Index{partial, NewIndex(5, bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("t", "text"), "name", "t", "unique", true))},
@@ -24,12 +24,12 @@ func full() *Collection {
 
 func TestEntryRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, want := range []*Collection{
+	for _, want := range []*Collection[any]{
 		full(),
 		{ID: 1, DB: "d", Name: "v", Kind: KindView, Options: bsonx.NewDoc("viewOn", "c", "pipeline", bsonx.NewArray())},
 		{ID: 1<<32 - 1, DB: "d", Name: "e", Kind: KindCollection, Options: bsonx.Empty, Version: 1 << 40},
 	} {
-		got, err := decodeEntry(encodeEntry(want))
+		got, err := decodeEntry[any](encodeEntry(want))
 		if err != nil {
 			t.Errorf("%s: %v", want.Namespace(), err)
 		} else if !reflect.DeepEqual(got, want) {
@@ -42,19 +42,19 @@ func TestEntryRoundTrip(t *testing.T) {
 // read again alike. It never panics.
 func FuzzDecodeEntry(f *testing.F) {
 	f.Add(encodeEntry(full()))
-	f.Add(encodeEntry(&Collection{ID: 1, DB: "d", Name: "v", Kind: KindView, Options: bsonx.Empty}))
+	f.Add(encodeEntry(&Collection[any]{ID: 1, DB: "d", Name: "v", Kind: KindView, Options: bsonx.Empty}))
 	f.Add([]byte(bsonx.NewDoc("id", int64(1), "db", "d", "name", "n", "uuid", bsonx.Binary(4, make([]byte, 16)),
 		"kind", "collection", "options", bsonx.Empty, "version", int64(1), "indexes", bsonx.NewArray(1))))
 	f.Add([]byte(bsonx.Empty))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		entry, err := decodeEntry(raw)
+		entry, err := decodeEntry[any](raw)
 		if err != nil {
 			if !storage.IsCorruption(err) {
 				t.Fatalf("%v is not corruption", err)
 			}
 			return
 		}
-		again, err := decodeEntry(encodeEntry(entry))
+		again, err := decodeEntry[any](encodeEntry(entry))
 		if err != nil {
 			t.Fatalf("what was decoded cannot be decoded again: %v", err)
 		}
@@ -87,7 +87,7 @@ func TestDamagedStore(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			engine := mem.New()
-			c, err := Open(engine, nil)
+			c, err := Open[any](engine, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestDamagedStore(t *testing.T) {
 			if err := txn.Commit(storage.Buffered); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Open(engine, nil); !storage.IsCorruption(err) {
+			if _, err := Open[any](engine, nil); !storage.IsCorruption(err) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -113,17 +113,17 @@ func TestDamagedStore(t *testing.T) {
 func TestGarbageIsKeptUntilSwept(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()
-	c, _ := Open(engine, nil)
+	c, _ := Open[any](engine, nil)
 	entry := put(t, c, "db", "c")
 	r := Range{Start: []byte{0x10, 0, 0, 0, 1}, End: []byte{0x10, 0, 0, 0, 2}}
-	err := c.Update(func(ch *Change) error {
+	err := c.Update(func(ch *Change[any]) error {
 		ch.Remove(entry)
 		return ch.Garbage(r)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Open(engine, nil)
+	again, err := Open[any](engine, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

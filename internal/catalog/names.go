@@ -96,18 +96,18 @@ func CheckNewCollection(db, name string) error {
 }
 
 // CheckNewDatabase refuses a database whose name differs from an existing one's by case only.
-func (c *Catalog) CheckNewDatabase(db string) (err error) {
+func (c *Catalog[T]) CheckNewDatabase(db string) (err error) {
 	tree, exists := c.published.Load(), false
-	tree.Ascend(&Collection{DB: db}, func(e *Collection) bool {
-		exists = e.DB == db
+	tree.Ascend(&item{db: db}, func(i *item) bool {
+		exists = i.db == db
 		return false
 	})
 	if exists {
 		return nil // else each new collection would cost a look at all the others
 	}
-	tree.Scan(func(e *Collection) bool {
-		if strings.EqualFold(e.DB, db) {
-			err = mongoerr.New(mongoerr.DatabaseDifferCase, "db already exists with different case already have: [%s] trying to create [%s]", e.DB, db)
+	tree.Scan(func(i *item) bool {
+		if strings.EqualFold(i.db, db) {
+			err = mongoerr.New(mongoerr.DatabaseDifferCase, "db already exists with different case already have: [%s] trying to create [%s]", i.db, db)
 		}
 		return err == nil
 	})

@@ -70,7 +70,7 @@ func TestCollectionNames(t *testing.T) {
 
 func TestDatabasesThatDifferByCase(t *testing.T) {
 	t.Parallel()
-	c, err := Open(mem.New(), nil)
+	c, err := Open[any](mem.New(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,11 +83,11 @@ func TestDatabasesThatDifferByCase(t *testing.T) {
 }
 
 // put adds an entry with an index.
-func put(t testing.TB, c *Catalog, db, name string) *Collection {
+func put(t testing.TB, c *Catalog[any], db, name string) *Collection[any] {
 	t.Helper()
-	var entry *Collection
-	err := c.Update(func(ch *Change) error {
-		entry = &Collection{ID: ch.NewID(), DB: db, Name: name, Kind: KindCollection, Options: bsonx.Empty}
+	var entry *Collection[any]
+	err := c.Update(func(ch *Change[any]) error {
+		entry = &Collection[any]{ID: ch.NewID(), DB: db, Name: name, Kind: KindCollection, Options: bsonx.Empty}
 		spec := bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a", 1), "name", "a_1", "unique", true)
 		entry.Indexes = []*Index{NewIndex(ch.NewID(), spec)}
 		ch.Put(entry)

@@ -41,13 +41,13 @@ func (s *Service) CollectionSizes(ctx context.Context, c *table.Collection, loca
 		return Sizes{}, err
 	}
 	out := Sizes{Count: counter.Count, Data: counter.Bytes}
-	records, err := s.Store.DiskUsage(c)
+	records, err := c.DiskUsage(s.Store.Engine())
 	if err != nil {
 		return Sizes{}, err
 	}
 	out.Storage = records.Total()
 	if c.IDIndex != nil {
-		if out.IDIndex, err = s.Store.IndexDiskUsage(c.IDIndex); err != nil {
+		if out.IDIndex, err = c.IDIndex.DiskUsage(s.Store.Engine()); err != nil {
 			return Sizes{}, err
 		}
 		out.Indexes += out.IDIndex.Total()
@@ -56,7 +56,7 @@ func (s *Service) CollectionSizes(ctx context.Context, c *table.Collection, loca
 		if err := interrupt.Cause(ctx); err != nil {
 			return Sizes{}, err
 		}
-		u, err := s.Store.IndexDiskUsage(ix)
+		u, err := ix.DiskUsage(s.Store.Engine())
 		if err != nil {
 			return Sizes{}, err
 		}
@@ -74,7 +74,7 @@ func (s *Service) FreeSpace(ctx context.Context, c *table.Collection) (free Free
 	if c == nil || c.Kind != catalog.KindCollection {
 		return FreeSizes{}, nil
 	}
-	if free.Data, err = s.Store.FreeSpace(c); err != nil {
+	if free.Data, err = c.FreeSpace(s.Store.Engine()); err != nil {
 		return FreeSizes{}, err
 	}
 	indexes := c.Indexes
@@ -85,7 +85,7 @@ func (s *Service) FreeSpace(ctx context.Context, c *table.Collection) (free Free
 		if err := interrupt.Cause(ctx); err != nil {
 			return FreeSizes{}, err
 		}
-		n, err := s.Store.IndexFreeSpace(ix)
+		n, err := ix.FreeSpace(s.Store.Engine())
 		if err != nil {
 			return FreeSizes{}, err
 		}

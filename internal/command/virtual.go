@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -72,14 +71,14 @@ func NotStored(c *table.Collection) error {
 }
 
 // Entries returns the catalog's entries of a database with its virtual collections, by name.
-func (s *Service) Entries(db string) []*catalog.Collection {
+func (s *Service) Entries(db string) []*table.Entry {
 	out := s.Store.Catalog().Collections(db)
 	for _, v := range s.Virtual {
 		if c := s.Store.Lookup(db, v.name); v.db == db && read.IsVirtual(c) {
 			out = append(out, c.Collection)
 		}
 	}
-	slices.SortFunc(out, func(a, b *catalog.Collection) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b *table.Entry) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -33,11 +33,11 @@ type Pipelines struct {
 	user         [32]byte    // the digest of the one who asks
 	hint         bsonx.Value // for the command's own collection
 	Collation    *collation.Collator
-	simple       bool            // the command asks for the comparison of bytes
-	Begun        catalog.View    // before anything was read
-	Writer       pipeline.Writer // what $out and $merge write with; nil if they may not
-	depth        int             // how many stages there are around the pipeline
-	viewBytes    int64           // of the stages that views have put before the pipeline
+	simple       bool              // the command asks for the comparison of bytes
+	Begun        table.CatalogView // before anything was read
+	Writer       pipeline.Writer   // what $out and $merge write with; nil if they may not
+	depth        int               // how many stages there are around the pipeline
+	viewBytes    int64             // of the stages that views have put before the pipeline
 
 	// Of a pipeline that is explained:
 	Verbosity explain.Verbosity

@@ -39,7 +39,7 @@ func build(ctx context.Context, s *table.Store, c *table.Collection, ids []uint3
 	if err := fillIndexes(ctx, s, c, ids); err != nil {
 		return err
 	}
-	return setState(s, c, ids, table.MarkReady, func(ch *catalog.Change, entry *catalog.Collection) error {
+	return setState(s, c, ids, table.MarkReady, func(ch *table.CatalogChange, entry *table.Entry) error {
 		return logCreateIndexes(s, ch, entry, ids)
 	})
 }
@@ -82,7 +82,7 @@ func reopenUnfilled(s *table.Store) error {
 			continue
 		}
 		unready := func(ix *catalog.Index) { ix.Ready, ix.Enforced = false, false }
-		if err := setState(s, e.Attached.(*table.Collection), ids, unready, nil); err != nil {
+		if err := setState(s, e.Attached, ids, unready, nil); err != nil {
 			return err
 		}
 	}
@@ -91,12 +91,12 @@ func reopenUnfilled(s *table.Store) error {
 
 // setState changes indexes, and logs that with log, which may be nil.
 func setState(s *table.Store,
-	c *table.Collection, ids []uint32, set func(*catalog.Index), log func(*catalog.Change, *catalog.Collection) error,
+	c *table.Collection, ids []uint32, set func(*catalog.Index), log func(*table.CatalogChange, *table.Entry) error,
 ) error {
 	if s.Current(c) == nil {
 		return abortedByDrop(c)
 	}
-	return modify(s, c, func(ch *catalog.Change, entry *catalog.Collection) error {
+	return modify(s, c, func(ch *table.CatalogChange, entry *table.Entry) error {
 		entry.Indexes = slices.Clone(entry.Indexes)
 		for _, id := range ids {
 			i := slices.IndexFunc(entry.Indexes, func(ix *catalog.Index) bool { return ix.ID == id })
@@ -272,7 +272,7 @@ func resumeBuilds(s *table.Store) {
 		if len(ids) == 0 {
 			continue
 		}
-		c := e.Attached.(*table.Collection)
+		c := e.Attached
 		s.Background(func() { resumeBuild(s, c, ids, names) })
 	}
 }
@@ -281,7 +281,7 @@ func resumeBuilds(s *table.Store) {
 // complete.
 func dropRebuilds(s *table.Store) error {
 	for _, e := range s.Catalog().All() {
-		c := e.Attached.(*table.Collection)
+		c := e.Attached
 		if len(c.Rebuilds()) == 0 {
 			continue
 		}

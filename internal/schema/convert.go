@@ -75,7 +75,7 @@ func replace(s *table.Store, c, by *table.Collection) error {
 	garbage := c.Ranges()
 	renamed := *newest.Collection
 	renamed.Name = c.Name
-	err := s.ChangeHeld(mirrored(func(ch *catalog.Change) error {
+	err := s.ChangeHeld(mirrored(func(ch *table.CatalogChange) error {
 		ch.Remove(c.Collection)
 		ch.Remove(newest.Collection)
 		ch.Put(&renamed)

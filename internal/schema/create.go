@@ -31,8 +31,8 @@ func CreateNew(s *table.Store, n *NewCollection) (*table.Collection, error) {
 		return nil, err
 	}
 	s.Interleaved()
-	var entry *catalog.Collection
-	err := s.Define(mirrored(func(ch *catalog.Change) error {
+	var entry *table.Entry
+	err := s.Define(mirrored(func(ch *table.CatalogChange) error {
 		if ch.Lookup(n.DB, n.Name) != nil {
 			return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", n.DB, n.Name)
 		}
@@ -59,7 +59,7 @@ func CreateNew(s *table.Store, n *NewCollection) (*table.Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return entry.Attached.(*table.Collection), nil
+	return entry.Attached, nil
 }
 
 // Ensure returns a collection and makes it where there is none.

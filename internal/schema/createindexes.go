@@ -50,7 +50,7 @@ func CreateIndexes(ctx context.Context, s *table.Store, c *table.Collection, spe
 		return errLiveOplog("build an index of the")
 	}
 	var ids []uint32
-	err := modify(s, c, func(ch *catalog.Change, entry *catalog.Collection) error {
+	err := modify(s, c, func(ch *table.CatalogChange, entry *table.Entry) error {
 		if err := c.Unchanged(); err != nil {
 			return err
 		}

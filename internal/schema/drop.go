@@ -29,7 +29,7 @@ func Drop(s *table.Store, c *table.Collection) error {
 		}
 		return nil
 	}
-	return dropAll(s, colls, check, func(*catalog.Change) error { return nil })
+	return dropAll(s, colls, check, func(*table.CatalogChange) error { return nil })
 }
 
 // DropDatabase removes all collections and views of a database, also those that appear while it
@@ -39,7 +39,7 @@ func DropDatabase(ctx context.Context, s *table.Store, db string) (dropped bool,
 	for {
 		var colls []*table.Collection
 		for _, e := range s.Catalog().Collections(db) {
-			colls = append(colls, e.Attached.(*table.Collection))
+			colls = append(colls, e.Attached)
 		}
 		if len(colls) == 0 {
 			return false, nil
@@ -65,7 +65,7 @@ func dropListed(ctx context.Context, s *table.Store, db string, colls []*table.C
 		}
 		return nil
 	}
-	err = dropAll(s, colls, check, func(ch *catalog.Change) error {
+	err = dropAll(s, colls, check, func(ch *table.CatalogChange) error {
 		for _, e := range s.Catalog().Collections(db) {
 			if !listed[e.ID] {
 				return errTargetChanged
@@ -84,9 +84,9 @@ var errSkip = errors.New("not to be dropped")
 
 // dropAll removes collections in one change, with what last adds to it. check is asked about the newest form of each, nil where
 // it was dropped.
-func dropAll(s *table.Store, colls []*table.Collection, check func(newest *table.Collection) error, last func(*catalog.Change) error) error {
+func dropAll(s *table.Store, colls []*table.Collection, check func(newest *table.Collection) error, last func(*table.CatalogChange) error) error {
 	colls = table.ByID(colls)
-	return discard(s, colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
+	return discard(s, colls, func(ch *table.CatalogChange) (garbage []catalog.Range, err error) {
 		for _, c := range colls {
 			newest := s.Current(c)
 			if err := check(newest); errors.Is(err, errSkip) {
@@ -105,9 +105,9 @@ func dropAll(s *table.Store, colls []*table.Collection, check func(newest *table
 }
 
 // discard runs a change of existing collections that returns what no entry refers to after it, and deletes that.
-func discard(s *table.Store, colls []*table.Collection, fn func(*catalog.Change) ([]catalog.Range, error)) error {
+func discard(s *table.Store, colls []*table.Collection, fn func(*table.CatalogChange) ([]catalog.Range, error)) error {
 	var garbage []catalog.Range
-	err := s.Change(colls, mirrored(func(ch *catalog.Change) (err error) {
+	err := s.Change(colls, mirrored(func(ch *table.CatalogChange) (err error) {
 		if garbage, err = fn(ch); err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ type left struct {
 
 // withIndex adds an index to the entry of c as it stands in the catalog, as an older program or a crash leaves it.
 func withIndex(s *table.Store, ix func(id uint32) *catalog.Index) error {
-	return s.Catalog().Update(func(ch *catalog.Change) error {
+	return s.Catalog().Update(func(ch *table.CatalogChange) error {
 		entry := *ch.Lookup("db", "c")
 		entry.Indexes = append(slices.Clone(entry.Indexes), ix(ch.NewID()))
 		ch.Put(&entry)
@@ -65,7 +65,7 @@ func withIndex(s *table.Store, ix func(id uint32) *catalog.Index) error {
 var leftovers = map[string]left{
 	"deleting dropped data": {
 		prepare: func(_ *testing.T, s *table.Store) error {
-			return s.Catalog().Update(func(ch *catalog.Change) error {
+			return s.Catalog().Update(func(ch *table.CatalogChange) error {
 				return ch.Garbage(catalog.Range{Start: []byte{0xF0}, End: []byte{0xF1}})
 			})
 		},
@@ -138,7 +138,7 @@ func oldViews(_ *testing.T, s *table.Store) error {
 		}
 	}
 	views := s.Lookup("db", catalog.Views)
-	return s.Catalog().Update(func(ch *catalog.Change) error {
+	return s.Catalog().Update(func(ch *table.CatalogChange) error {
 		ch.Remove(views.Collection)
 		return nil
 	})

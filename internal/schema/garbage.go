@@ -55,7 +55,7 @@ func touch(end, start []byte, dropped map[uint32]bool) bool {
 	return true
 }
 
-func remember(ch *catalog.Change, garbage []catalog.Range) error {
+func remember(ch *table.CatalogChange, garbage []catalog.Range) error {
 	for _, r := range garbage {
 		if err := ch.Garbage(r); err != nil {
 			return err

@@ -16,7 +16,7 @@ func errLiveOplog(what string) error {
 	return mongoerr.New(mongoerr.IllegalOperation, "can't %s live oplog while replicating", what)
 }
 
-func logCreate(s *table.Store, ch *catalog.Change, e *catalog.Collection) error {
+func logCreate(s *table.Store, ch *table.CatalogChange, e *table.Entry) error {
 	if e.Name == catalog.Views {
 		return nil
 	}
@@ -25,7 +25,7 @@ func logCreate(s *table.Store, ch *catalog.Change, e *catalog.Collection) error 
 
 // logDrop logs that a collection or view is gone; a time series is what its buckets are, and system.views what the views are, which
 // are logged.
-func logDrop(s *table.Store, ch *catalog.Change, c *table.Collection) error {
+func logDrop(s *table.Store, ch *table.CatalogChange, c *table.Collection) error {
 	if c.Kind == catalog.KindTimeseries || c.Name == catalog.Views {
 		return nil
 	}
@@ -37,7 +37,7 @@ func logDrop(s *table.Store, ch *catalog.Change, c *table.Collection) error {
 }
 
 // logRename logs that a collection got a name, and which one it replaced, if any.
-func logRename(s *table.Store, ch *catalog.Change, from, to, replaced *catalog.Collection, stayTemp bool) error {
+func logRename(s *table.Store, ch *table.CatalogChange, from, to, replaced *table.Entry, stayTemp bool) error {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("renameCollection", from.Namespace())
@@ -51,7 +51,7 @@ func logRename(s *table.Store, ch *catalog.Change, from, to, replaced *catalog.C
 }
 
 // logCreateIndexes logs indexes that are complete.
-func logCreateIndexes(s *table.Store, ch *catalog.Change, c *catalog.Collection, ids []uint32) error {
+func logCreateIndexes(s *table.Store, ch *table.CatalogChange, c *table.Entry, ids []uint32) error {
 	var complete []*catalog.Index
 	for _, ix := range c.Indexes {
 		if slices.Contains(ids, ix.ID) {
@@ -61,7 +61,7 @@ func logCreateIndexes(s *table.Store, ch *catalog.Change, c *catalog.Collection,
 	return logIndexes(s, ch, c, complete)
 }
 
-func logIndexes(s *table.Store, ch *catalog.Change, c *catalog.Collection, indexes []*catalog.Index) error {
+func logIndexes(s *table.Store, ch *table.CatalogChange, c *table.Entry, indexes []*catalog.Index) error {
 	for _, ix := range indexes {
 		if err := s.Log().Command(ch.Txn(), c.DB, &c.UUID, table.CreateIndexEntry(c, ix), nil); err != nil {
 			return err
@@ -71,7 +71,7 @@ func logIndexes(s *table.Store, ch *catalog.Change, c *catalog.Collection, index
 }
 
 // logDropIndex logs that an index that was complete is gone.
-func logDropIndex(s *table.Store, ch *catalog.Change, c *catalog.Collection, ix *table.Index) error {
+func logDropIndex(s *table.Store, ch *table.CatalogChange, c *table.Entry, ix *table.Index) error {
 	if !ix.Ready {
 		return nil
 	}
@@ -79,7 +79,7 @@ func logDropIndex(s *table.Store, ch *catalog.Change, c *catalog.Collection, ix 
 }
 
 // logCollMod logs new options, as the fields of a collMod that has this effect.
-func logCollMod(s *table.Store, ch *catalog.Change, c *catalog.Collection, old, options bsonx.Doc) error {
+func logCollMod(s *table.Store, ch *table.CatalogChange, c *table.Entry, old, options bsonx.Doc) error {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("collMod", c.Name)
@@ -124,7 +124,7 @@ func removal(option string) bsonx.Value {
 }
 
 // logIndexMod logs a new specification of an index: the options that differ.
-func logIndexMod(s *table.Store, ch *catalog.Change, c *catalog.Collection, name string, old, spec bsonx.Doc) error {
+func logIndexMod(s *table.Store, ch *table.CatalogChange, c *table.Entry, name string, old, spec bsonx.Doc) error {
 	index, before := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
 	index.StartDoc()
 	index.String("name", name)

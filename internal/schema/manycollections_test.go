@@ -214,12 +214,12 @@ func TestDropByTurns(t *testing.T) {
 		t.Errorf("%d deletions at once of %d", n, engine.ranges.Load())
 	}
 	for i, e := range s.Catalog().Collections("kept") {
-		if n := countKeys(t, engine, e.Attached.(*table.Collection).RecordPrefix()); n != 1 {
+		if n := countKeys(t, engine, e.Attached.RecordPrefix()); n != 1 {
 			t.Fatalf("%d records of the kept collection %d", n, i)
 		}
 	}
 	for i, e := range gone {
-		if n := countKeys(t, engine, e.Attached.(*table.Collection).RecordPrefix()); n != 0 {
+		if n := countKeys(t, engine, e.Attached.RecordPrefix()); n != 0 {
 			t.Fatalf("%d records of the dropped collection %d", n, i)
 		}
 	}

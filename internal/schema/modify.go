@@ -25,7 +25,7 @@ type CollMod struct {
 
 // Modify changes a collection. It fails with ErrChanged where c is not the newest version.
 func Modify(s *table.Store, c *table.Collection, m *CollMod) error {
-	return modify(s, c, func(ch *catalog.Change, entry *catalog.Collection) error {
+	return modify(s, c, func(ch *table.CatalogChange, entry *table.Entry) error {
 		if err := c.Unchanged(); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func Modify(s *table.Store, c *table.Collection, m *CollMod) error {
 }
 
 // apply makes a modification of an entry that is not published yet.
-func apply(s *table.Store, ch *catalog.Change, entry *catalog.Collection, m *CollMod) error {
+func apply(s *table.Store, ch *table.CatalogChange, entry *table.Entry, m *CollMod) error {
 	if m.Index != "" {
 		if err := replaceSpec(s, ch, entry, m.Index, m.Spec); err != nil {
 			return err
@@ -53,7 +53,7 @@ func apply(s *table.Store, ch *catalog.Change, entry *catalog.Collection, m *Col
 	return logCollMod(s, ch, entry, old, entry.Options)
 }
 
-func replaceSpec(s *table.Store, ch *catalog.Change, entry *catalog.Collection, name string, spec bsonx.Doc) error {
+func replaceSpec(s *table.Store, ch *table.CatalogChange, entry *table.Entry, name string, spec bsonx.Doc) error {
 	i := slices.IndexFunc(entry.Indexes, func(ix *catalog.Index) bool { return ix.Name == name })
 	if i < 0 {
 		return errNoIndex
@@ -69,8 +69,8 @@ func replaceSpec(s *table.Store, ch *catalog.Change, entry *catalog.Collection, 
 var errNoIndex = mongoerr.New(mongoerr.IndexNotFound, "the index was dropped")
 
 // modify changes a copy of the newest version's entry and publishes it.
-func modify(s *table.Store, c *table.Collection, fn func(ch *catalog.Change, entry *catalog.Collection) error) error {
-	return s.Change([]*table.Collection{c}, mirrored(func(ch *catalog.Change) error {
+func modify(s *table.Store, c *table.Collection, fn func(ch *table.CatalogChange, entry *table.Entry) error) error {
+	return s.Change([]*table.Collection{c}, mirrored(func(ch *table.CatalogChange) error {
 		newest := s.Current(c)
 		if newest == nil {
 			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), table.ErrChanged)
@@ -86,7 +86,7 @@ func modify(s *table.Store, c *table.Collection, fn func(ch *catalog.Change, ent
 
 // DropIndexes removes indexes by name. It fails with ErrChanged where c is not the newest version.
 func DropIndexes(s *table.Store, c *table.Collection, names ...string) error {
-	return discard(s, []*table.Collection{c}, func(ch *catalog.Change) ([]catalog.Range, error) {
+	return discard(s, []*table.Collection{c}, func(ch *table.CatalogChange) ([]catalog.Range, error) {
 		if err := c.Unchanged(); err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func dropUnbuilt(s *table.Store, c *table.Collection, ids []uint32) error {
 
 // dropIndexes removes indexes of a collection, if it is still there.
 func dropIndexes(s *table.Store, c *table.Collection, drop func(*table.Index) bool) error {
-	return discard(s, []*table.Collection{c}, func(ch *catalog.Change) ([]catalog.Range, error) {
+	return discard(s, []*table.Collection{c}, func(ch *table.CatalogChange) ([]catalog.Range, error) {
 		newest := s.Current(c)
 		if newest == nil {
 			return nil, nil
@@ -111,7 +111,7 @@ func dropIndexes(s *table.Store, c *table.Collection, drop func(*table.Index) bo
 }
 
 // withoutIndexes removes indexes of the newest version of a collection.
-func withoutIndexes(s *table.Store, ch *catalog.Change, newest *table.Collection, drop func(*table.Index) bool) (garbage []catalog.Range, err error) {
+func withoutIndexes(s *table.Store, ch *table.CatalogChange, newest *table.Collection, drop func(*table.Index) bool) (garbage []catalog.Range, err error) {
 	entry := *newest.Collection
 	entry.Indexes = nil
 	for _, ix := range newest.AllIndexes() {

@@ -102,7 +102,7 @@ func dropUnfinished(s *table.Store) error {
 		if !strings.HasPrefix(entry.Name, UnfinishedPrefix) && !strings.HasPrefix(entry.Name, convertedPrefix) {
 			continue
 		}
-		if err := Drop(s, entry.Attached.(*table.Collection)); err != nil {
+		if err := Drop(s, entry.Attached); err != nil {
 			return fmt.Errorf("dropping the unfinished collection %s.%s: %w", entry.DB, entry.Name, err)
 		}
 	}

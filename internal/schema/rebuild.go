@@ -20,7 +20,7 @@ func RebuildIndexes(ctx context.Context, s *table.Store, c *table.Collection) ([
 	replaces := map[uint32]uint32{} // identifiers, the new index's to the old one's
 	var ids []uint32
 	specs := []bsonx.Doc{}
-	err := modify(s, c, func(ch *catalog.Change, entry *catalog.Collection) error {
+	err := modify(s, c, func(ch *table.CatalogChange, entry *table.Entry) error {
 		entry.Indexes = slices.Clone(entry.Indexes)
 		for _, old := range entry.Indexes {
 			if !old.Ready || table.IsRebuild(old.Name) {
@@ -48,7 +48,7 @@ func RebuildIndexes(ctx context.Context, s *table.Store, c *table.Collection) ([
 
 // replaceIndexes puts filled indexes in the place of others, keys of the map, and deletes those.
 func replaceIndexes(s *table.Store, c *table.Collection, replaces map[uint32]uint32) error {
-	return discard(s, []*table.Collection{c}, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
+	return discard(s, []*table.Collection{c}, func(ch *table.CatalogChange) (garbage []catalog.Range, err error) {
 		newest := s.Current(c)
 		if newest == nil {
 			return nil, abortedByDrop(c)

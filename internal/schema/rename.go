@@ -21,20 +21,20 @@ func Rename(s *table.Store, c *table.Collection, db, name string, dropTarget boo
 
 // RenameOver is Rename that drops what has the name only if accept returns no error for it; nil
 // stands for nothing. It is asked when the rename commits.
-func RenameOver(s *table.Store, c *table.Collection, db, name string, stayTemp bool, accept func(target *catalog.Collection) error) error {
+func RenameOver(s *table.Store, c *table.Collection, db, name string, stayTemp bool, accept func(target *table.Entry) error) error {
 	return renameOver(s, c, db, name, renaming{accept: accept, stayTemp: stayTemp})
 }
 
 // renaming tells what a rename does beside it: it drops what had the name, nil for nothing, if accept
 // returns no error for it.
 type renaming struct {
-	accept   func(target *catalog.Collection) error
+	accept   func(target *table.Entry) error
 	stayTemp bool
 }
 
 // Droppable accepts what a rename may drop: nothing, or a collection if dropTarget says so.
-func Droppable(dropTarget bool) func(target *catalog.Collection) error {
-	return func(target *catalog.Collection) error {
+func Droppable(dropTarget bool) func(target *table.Entry) error {
+	return func(target *table.Entry) error {
 		switch {
 		case target == nil:
 			return nil
@@ -50,17 +50,17 @@ func Droppable(dropTarget bool) func(target *catalog.Collection) error {
 // Replace gives c the name of old, which is nil where nothing had the name, and drops what has it. It
 // fails with CommandFailed where that has other options or indexes than old had: c was made after it.
 func Replace(s *table.Store, c *table.Collection, db, name string, old *table.Collection) error {
-	var was *catalog.Collection
+	var was *table.Entry
 	if old != nil {
 		was = old.Collection
 	}
 	return renameOver(s, c, db, name, renaming{
-		accept: func(target *catalog.Collection) error { return SameDefinition(db, name, was, target) },
+		accept: func(target *table.Entry) error { return SameDefinition(db, name, was, target) },
 	})
 }
 
 // SameDefinition fails unless two entries, which may be nil, have the same options and indexes.
-func SameDefinition(db, name string, was, is *catalog.Collection) error {
+func SameDefinition(db, name string, was, is *table.Entry) error {
 	changed := func(what string) error {
 		return mongoerr.New(mongoerr.CommandFailed, "%s of target collection %s.%s changed while processing", what, db, name)
 	}
@@ -78,7 +78,7 @@ func SameDefinition(db, name string, was, is *catalog.Collection) error {
 
 // CompleteIndexes returns the specifications of the indexes that a collection's successor gets: not of those that are being
 // built, whose build ends with the collection.
-func CompleteIndexes(e *catalog.Collection) (specs []bsonx.Doc) {
+func CompleteIndexes(e *table.Entry) (specs []bsonx.Doc) {
 	for _, ix := range e.Indexes {
 		if ix.Ready && !table.IsRebuild(ix.Name) {
 			specs = append(specs, ix.Spec)
@@ -112,7 +112,7 @@ func rename(s *table.Store, c, target *table.Collection, db, name string, opts r
 	if target != nil && target.ID != c.ID {
 		colls = append(colls, target)
 	}
-	return discard(s, colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
+	return discard(s, colls, func(ch *table.CatalogChange) (garbage []catalog.Range, err error) {
 		source := s.Current(c)
 		if source == nil || source.Namespace() != c.Namespace() {
 			return nil, fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace()), table.ErrChanged)
@@ -129,7 +129,7 @@ func rename(s *table.Store, c, target *table.Collection, db, name string, opts r
 				return nil, errTargetChanged
 			}
 			ch.Remove(old)
-			garbage = old.Attached.(*table.Collection).Ranges()
+			garbage = old.Attached.Ranges()
 		} else if err := s.Catalog().CheckNewDatabase(db); err != nil {
 			return nil, err
 		}

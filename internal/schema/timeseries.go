@@ -26,8 +26,8 @@ func CreateTimeseries(s *table.Store, db, name string, options bsonx.Doc, indexe
 			db, timeseries.BucketsName(name), catalog.MaxNamespace)
 	}
 	s.Interleaved()
-	var buckets *catalog.Collection
-	err := s.Define(mirrored(func(ch *catalog.Change) error {
+	var buckets *table.Entry
+	err := s.Define(mirrored(func(ch *table.CatalogChange) error {
 		if ch.Lookup(db, name) != nil || ch.Lookup(db, timeseries.BucketsName(name)) != nil {
 			return mongoerr.New(mongoerr.NamespaceExists, "Collection %s.%s already exists.", db, name)
 		}
@@ -50,7 +50,7 @@ func CreateTimeseries(s *table.Store, db, name string, options bsonx.Doc, indexe
 	if err != nil {
 		return nil, err
 	}
-	return buckets.Attached.(*table.Collection), nil
+	return buckets.Attached, nil
 }
 
 // withBuckets returns a collection and the other one of a time-series collection.
@@ -68,7 +68,7 @@ func withBuckets(s *table.Store, c *table.Collection) []*table.Collection {
 // ModifyTimeseries changes a time-series collection and its buckets, which have the index and the same
 // options. It fails with ErrChanged where either is not the newest version.
 func ModifyTimeseries(s *table.Store, c, buckets *table.Collection, m *CollMod) error {
-	return s.Change([]*table.Collection{c, buckets}, mirrored(func(ch *catalog.Change) error {
+	return s.Change([]*table.Collection{c, buckets}, mirrored(func(ch *table.CatalogChange) error {
 		if err := cmp.Or(c.Unchanged(), buckets.Unchanged()); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func ReplaceTimeseries(s *table.Store, c *table.Collection, db, name string, old
 }
 
 // entryOf returns the catalog entry of c, which may be nil.
-func entryOf(c *table.Collection) *catalog.Collection {
+func entryOf(c *table.Collection) *table.Entry {
 	if c == nil {
 		return nil
 	}
@@ -135,7 +135,7 @@ func replaceTimeseries(s *table.Store, c, target *table.Collection, name string,
 	if target != nil {
 		colls = append(colls, withBuckets(s, target)...)
 	}
-	return discard(s, colls, func(ch *catalog.Change) (garbage []catalog.Range, err error) {
+	return discard(s, colls, func(ch *table.CatalogChange) (garbage []catalog.Range, err error) {
 		if entryOf(target) != ch.Lookup(c.DB, name) {
 			return nil, errTargetChanged
 		}

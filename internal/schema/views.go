@@ -20,8 +20,8 @@ import (
 
 // mirrored makes a change of the catalog from fn that system.views follows. Every change of views and
 // collections goes through it.
-func mirrored(fn func(*catalog.Change) error) func(*catalog.Change) error {
-	return func(ch *catalog.Change) error {
+func mirrored(fn func(*table.CatalogChange) error) func(*table.CatalogChange) error {
+	return func(ch *table.CatalogChange) error {
 		if err := fn(ch); err != nil {
 			return err
 		}
@@ -30,8 +30,8 @@ func mirrored(fn func(*catalog.Change) error) func(*catalog.Change) error {
 }
 
 // mirrorViews makes the collections system.views follow a change of the catalog.
-func mirrorViews(ch *catalog.Change) error {
-	m := viewMirror{ch: ch, made: map[string]*catalog.Collection{}, removed: map[uint32]bool{}}
+func mirrorViews(ch *table.CatalogChange) error {
+	m := viewMirror{ch: ch, made: map[string]*table.Entry{}, removed: map[uint32]bool{}}
 	for _, e := range ch.Removed() {
 		m.removed[e.ID] = true
 	}
@@ -54,14 +54,14 @@ func mirrorViews(ch *catalog.Change) error {
 
 // viewMirror is one change and the collections that it makes.
 type viewMirror struct {
-	ch   *catalog.Change
-	made map[string]*catalog.Collection
+	ch   *table.CatalogChange
+	made map[string]*table.Entry
 	// removed has the identifiers of what the change removes.
 	removed map[uint32]bool
 }
 
 // collection returns the system.views of a database after the change, nil for none.
-func (m *viewMirror) collection(db string) *catalog.Collection {
+func (m *viewMirror) collection(db string) *table.Entry {
 	if made := m.made[db]; made != nil {
 		return made
 	}
@@ -72,7 +72,7 @@ func (m *viewMirror) collection(db string) *catalog.Collection {
 	return e
 }
 
-func (m *viewMirror) remove(view *catalog.Collection) error {
+func (m *viewMirror) remove(view *table.Entry) error {
 	c := m.collection(view.DB)
 	if c == nil {
 		return nil
@@ -88,7 +88,7 @@ func (m *viewMirror) remove(view *catalog.Collection) error {
 	return m.count(c, storage.Counter{Count: -1, Bytes: -old})
 }
 
-func (m *viewMirror) put(view *catalog.Collection) error {
+func (m *viewMirror) put(view *table.Entry) error {
 	c := m.collection(view.DB)
 	if c == nil {
 		return m.make(view)
@@ -97,13 +97,13 @@ func (m *viewMirror) put(view *catalog.Collection) error {
 }
 
 // make makes the system.views of a database with a document for a view, and for those from before there was one.
-func (m *viewMirror) make(view *catalog.Collection) error {
+func (m *viewMirror) make(view *table.Entry) error {
 	c := table.NewEntry(m.ch.NewID, view.DB, catalog.Views, catalog.KindCollection, nil)
 	m.ch.Put(c)
 	m.made[view.DB] = c
 	changed := slices.Concat(m.ch.Added(), m.ch.Removed())
 	for _, e := range m.ch.Collections(view.DB) {
-		isChanged := slices.ContainsFunc(changed, func(c *catalog.Collection) bool { return c.ID == e.ID })
+		isChanged := slices.ContainsFunc(changed, func(c *table.Entry) bool { return c.ID == e.ID })
 		if e.Kind == catalog.KindCollection || isChanged {
 			continue
 		}
@@ -115,7 +115,7 @@ func (m *viewMirror) make(view *catalog.Collection) error {
 }
 
 // set gives a view its document.
-func (m *viewMirror) set(c, view *catalog.Collection) error {
+func (m *viewMirror) set(c, view *table.Entry) error {
 	key, doc := viewKey(c, view), viewDocument(view)
 	old, err := m.stored(key)
 	if err != nil {
@@ -143,17 +143,17 @@ func (m *viewMirror) stored(key []byte) (int64, error) {
 	return int64(len(value)), closer.Close()
 }
 
-func (m *viewMirror) count(c *catalog.Collection, delta storage.Counter) error {
+func (m *viewMirror) count(c *table.Entry, delta storage.Counter) error {
 	return m.ch.Txn().Add(keyspace.Prefix(keyspace.Counters, c.ID), delta)
 }
 
 // viewKey is the key of a view's record in a collection system.views.
-func viewKey(c, view *catalog.Collection) []byte {
+func viewKey(c, view *table.Entry) []byte {
 	return keystring.Append(keyspace.Prefix(keyspace.Records, c.ID), bsonx.String(view.Namespace()), false)
 }
 
 // viewDocument is how system.views shows a view or a time-series collection.
-func viewDocument(view *catalog.Collection) bsonx.Doc {
+func viewDocument(view *table.Entry) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("_id", view.Namespace())
@@ -197,7 +197,7 @@ func dropViews(s *table.Store, c *table.Collection) error {
 	listed := map[uint32]bool{c.ID: true}
 	for _, e := range s.Catalog().Collections(c.DB) {
 		if e.Kind == catalog.KindView {
-			colls = append(colls, e.Attached.(*table.Collection))
+			colls = append(colls, e.Attached)
 			listed[e.ID] = true
 		}
 	}
@@ -207,7 +207,7 @@ func dropViews(s *table.Store, c *table.Collection) error {
 		}
 		return nil
 	}
-	return dropAll(s, colls, check, func(*catalog.Change) error {
+	return dropAll(s, colls, check, func(*table.CatalogChange) error {
 		for _, e := range s.Catalog().Collections(c.DB) {
 			switch {
 			case e.Kind == catalog.KindTimeseries:
@@ -225,7 +225,7 @@ func dropViews(s *table.Store, c *table.Collection) error {
 
 // completeViews makes the documents of views from before there were any. On a full disk the first change of a view does.
 func completeViews(s *table.Store) error {
-	var views []*catalog.Collection
+	var views []*table.Entry
 	for _, e := range s.Catalog().All() {
 		if e.Kind != catalog.KindCollection && s.Catalog().Lookup(e.DB, catalog.Views) == nil {
 			views = append(views, e)
@@ -234,8 +234,8 @@ func completeViews(s *table.Store) error {
 	if len(views) == 0 {
 		return nil
 	}
-	return s.Catalog().Update(func(ch *catalog.Change) error {
-		m := viewMirror{ch: ch, made: map[string]*catalog.Collection{}}
+	return s.Catalog().Update(func(ch *table.CatalogChange) error {
+		m := viewMirror{ch: ch, made: map[string]*table.Entry{}}
 		for _, e := range views {
 			if err := m.put(e); err != nil {
 				return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/sheafdb/sheaf/internal/arrival"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -14,14 +13,6 @@ import (
 // Records of a capped collection are clustered by an insertion sequence. Whoever inserts holds the insert lock, the lock
 // of the collection's record prefix, until the commit: records become visible in the order of their sequence, so that a
 // reader that has seen a record will never find another one before it.
-
-// CappedOptions are the limits of a capped collection.
-type CappedOptions struct {
-	// Size is how many bytes of documents there may be.
-	Size int64
-	// Max is how many documents there may be; 0 is any number.
-	Max int64
-}
 
 func cappedOptions(options bsonx.Doc) *CappedOptions {
 	size, _ := options.Lookup("size").AsInt64()
@@ -35,16 +26,6 @@ func IsCapped(options bsonx.Doc) bool { return options.Lookup("capped").Truthy()
 // Exceeded reports whether a collection of that many documents and bytes is too large.
 func (o *CappedOptions) Exceeded(c storage.Counter) bool {
 	return c.Bytes > o.Size || o.Max > 0 && c.Count > o.Max
-}
-
-// cappedState is what all forms of a capped collection share. Its numbers are guarded by the insert lock.
-type cappedState struct {
-	// next is the sequence of the next record, 0 before the first insert of this process. It only grows.
-	next int64
-	// oldest is a sequence below which there is no record: a scan that begins there need not walk over what storage still
-	// remembers of evicted records.
-	oldest   int64
-	arrivals arrival.Signal
 }
 
 // Arrivals returns a channel that is closed after the next insert into a capped collection, or when the collection is
@@ -226,14 +207,14 @@ func (s *Store) Trim(ctx context.Context, c *Collection) error {
 		if !c.Capped.Exceeded(counter) {
 			return nil
 		}
-		n, err := s.trim(ctx, c)
+		n, err := trimOnce(ctx, s, c)
 		if err != nil || n == 0 {
 			return err
 		}
 	}
 }
 
-func (s *Store) trim(ctx context.Context, c *Collection) (int, error) {
+func trimOnce(ctx context.Context, s *Store, c *Collection) (int, error) {
 	w, err := s.BeginWrite(c)
 	if err != nil {
 		return 0, err

@@ -15,12 +15,12 @@ import (
 
 // Define runs a change of the catalog that concerns no existing collection. Its entry in the oplog
 // wakes the change streams of its databases.
-func (s *Store) Define(fn func(*catalog.Change) error) error { return s.define(s.catalog.Update, fn) }
+func (s *Store) Define(fn func(*CatalogChange) error) error { return s.define(s.catalog.Update, fn) }
 
 // define is Define by update, which is Update or Join of the catalog.
-func (s *Store) define(update func(func(*catalog.Change) error) error, fn func(*catalog.Change) error) error {
+func (s *Store) define(update func(func(*CatalogChange) error) error, fn func(*CatalogChange) error) error {
 	return s.activities.Change(func(dbs map[string]bool) error {
-		return update(func(ch *catalog.Change) error {
+		return update(func(ch *CatalogChange) error {
 			if err := fn(ch); err != nil {
 				return err
 			}
@@ -35,11 +35,11 @@ func (s *Store) define(update func(func(*catalog.Change) error) error, fn func(*
 // MarkReady makes an index a complete one.
 func MarkReady(ix *catalog.Index) { ix.Ready, ix.Enforced, ix.Filled = true, true, true }
 
-func NewEntry(newID func() uint32, db, name string, kind catalog.Kind, options bsonx.Doc) *catalog.Collection {
+func NewEntry(newID func() uint32, db, name string, kind catalog.Kind, options bsonx.Doc) *Entry {
 	if options == nil {
 		options = bsonx.Empty
 	}
-	entry := &catalog.Collection{ID: newID(), DB: db, Name: name, UUID: NewUUID(), Kind: kind, Options: options.Clone()}
+	entry := &Entry{ID: newID(), DB: db, Name: name, UUID: NewUUID(), Kind: kind, Options: options.Clone()}
 	if kind == catalog.KindCollection && IsCapped(options) {
 		entry.IDIndex = catalog.NewIDIndex(newID())
 	}
@@ -54,7 +54,7 @@ func NewUUID() (id [16]byte) {
 	return id
 }
 
-func CreateEntry(e *catalog.Collection) bsonx.Doc {
+func CreateEntry(e *Entry) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("create", e.Name)
@@ -66,7 +66,7 @@ func CreateEntry(e *catalog.Collection) bsonx.Doc {
 	return b.Bytes()
 }
 
-func CreateIndexEntry(c *catalog.Collection, ix *catalog.Index) bsonx.Doc {
+func CreateIndexEntry(c *Entry, ix *catalog.Index) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("createIndexes", c.Name)
@@ -101,7 +101,7 @@ func IsRebuild(name string) bool { return strings.HasPrefix(name, RebuildPrefix)
 
 // Change runs a change of the catalog that concerns existing collections: their writers are kept out
 // while the change is made durable and published.
-func (s *Store) Change(colls []*Collection, fn func(*catalog.Change) error) error {
+func (s *Store) Change(colls []*Collection, fn func(*CatalogChange) error) error {
 	s.Interleaved()
 	for _, c := range ByID(colls) {
 		defer c.KeepOut()()
@@ -117,9 +117,9 @@ func (c *Collection) KeepOut() (letIn func()) {
 }
 
 // ChangeHeld is Change for a caller that keeps the writers of the collections out.
-func (s *Store) ChangeHeld(fn func(*catalog.Change) error) error {
-	var done *catalog.Change
-	err := s.Define(func(ch *catalog.Change) error {
+func (s *Store) ChangeHeld(fn func(*CatalogChange) error) error {
+	var done *CatalogChange
+	err := s.Define(func(ch *CatalogChange) error {
 		done = ch
 		return fn(ch)
 	})
@@ -127,16 +127,16 @@ func (s *Store) ChangeHeld(fn func(*catalog.Change) error) error {
 		return err
 	}
 	for _, e := range done.Removed() {
-		if !slices.ContainsFunc(done.Added(), func(a *catalog.Collection) bool { return a.ID == e.ID }) {
-			e.Attached.(*Collection).shared.publish(nil)
+		if !slices.ContainsFunc(done.Added(), func(a *Entry) bool { return a.ID == e.ID }) {
+			e.Attached.shared.publish(nil)
 		}
 	}
 	for _, e := range done.Added() {
-		c := e.Attached.(*Collection)
+		c := e.Attached
 		c.shared.publish(c)
 	}
 	for _, e := range done.Removed() {
-		if c := e.Attached.(*Collection); c.Capped != nil {
+		if c := e.Attached; c.Capped != nil {
 			c.shared.capped.arrivals.Announce() // waiters notice that it is gone
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sheafdb/sheaf/internal/arrival"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/changelog"
@@ -20,10 +21,19 @@ type Predicate interface {
 	Match(doc bsonx.Doc) (bool, error)
 }
 
+// Entry is a collection's entry in the catalog.
+type Entry = catalog.Collection[*Collection]
+
+// CatalogChange is a change of the catalog.
+type CatalogChange = catalog.Change[*Collection]
+
+// CatalogView is the state of the catalog at one moment.
+type CatalogView = catalog.View[*Collection]
+
 // Collection is the compiled form of a collection's catalog entry: what reads and writes of it need. It is
 // immutable; a change of the catalog makes a new one.
 type Collection struct {
-	*catalog.Collection
+	*catalog.Collection[*Collection]
 	namespace string
 	// Indexes are all indexes, also those that are still being built, in catalog order without the _id index
 	// and the copies of a rebuild.
@@ -65,7 +75,7 @@ func (c *Collection) AllIndexes() []*Index { return slices.Concat(c.Indexes, c.r
 
 // NotCreated returns what a collection is before it is created: empty and without options.
 func NotCreated(db, name string) *Collection {
-	entry := &catalog.Collection{DB: db, Name: name, Kind: catalog.KindCollection, Options: bsonx.Empty}
+	entry := &Entry{DB: db, Name: name, Kind: catalog.KindCollection, Options: bsonx.Empty}
 	return &Collection{Collection: entry, namespace: entry.Namespace()}
 }
 
@@ -201,3 +211,46 @@ func (c *Collection) IDUses() *Uses { return c.shared.idUses }
 
 // Scans returns the counter of scans of the collection.
 func (c *Collection) Scans() *Scans { return &c.shared.scans }
+
+// multikeyState is what is known of an index's array paths; all versions of the index share it.
+type multikeyState struct {
+	paths  atomic.Pointer[index.MultikeyPaths]
+	arrays atomic.Pointer[index.PathSet] // those of a wildcard field
+	mu     sync.Mutex                    // held while the paths grow
+}
+
+// CappedOptions are the limits of a capped collection.
+type CappedOptions struct {
+	// Size is how many bytes of documents there may be.
+	Size int64
+	// Max is how many documents there may be; 0 is any number.
+	Max int64
+}
+
+// cappedState is what all forms of a capped collection share. Its numbers are guarded by the insert lock.
+type cappedState struct {
+	// next is the sequence of the next record, 0 before the first insert of this process. It only grows.
+	next int64
+	// oldest is a sequence below which there is no record: a scan that begins there need not walk over what storage still
+	// remembers of evicted records.
+	oldest   int64
+	arrivals arrival.Signal
+}
+
+// Scope tells which paths a change can have changed. Those are paths as indexes have them, without positions in arrays.
+type Scope interface {
+	Affects(path string) bool
+}
+
+// IndexByID returns the index with an identifier that writers maintain, or nil. c may be nil.
+func (c *Collection) IndexByID(id uint32) *Index {
+	if c == nil {
+		return nil
+	}
+	for _, ix := range c.maintained {
+		if ix.ID == id {
+			return ix
+		}
+	}
+	return nil
+}

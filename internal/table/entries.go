@@ -52,7 +52,7 @@ func (w *Writer) growMultikey(ix *Index) error {
 	if w.multi != nil && w.multi.isOwn(w.coll) {
 		return w.multi.growMultikey(ix, &w.keys)
 	}
-	return w.store.growMultikey(ix, &w.keys)
+	return ix.growMultikey(w.store.engine, &w.keys)
 }
 
 // updateEntries deletes the entries that only old has and writes those that only doc has.

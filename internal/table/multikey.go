@@ -4,20 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
-
-// multikeyState is what is known of an index's array paths; all versions of the index share it.
-type multikeyState struct {
-	paths  atomic.Pointer[index.MultikeyPaths]
-	arrays atomic.Pointer[index.PathSet] // those of a wildcard field
-	mu     sync.Mutex                    // held while the paths grow
-}
 
 // grownPaths are array paths that have grown; nil for what has not.
 type grownPaths struct {
@@ -35,11 +26,11 @@ func (st *multikeyState) publish(grown grownPaths) {
 }
 
 // growMultikey makes an index's multikey paths cover those of keys, durably and before any record needs it.
-func (s *Store) growMultikey(ix *Index, keys *index.Keys) error {
+func (ix *Index) growMultikey(engine storage.Engine, keys *index.Keys) error {
 	st := ix.multikey
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	txn := s.engine.Begin()
+	txn := engine.Begin()
 	defer txn.Rollback()
 	grown, err := ix.putGrown(txn, keys)
 	if err != nil {
@@ -84,8 +75,8 @@ func (ix *Index) putGrown(txn storage.Txn, keys *index.Keys) (grown grownPaths, 
 	return grown, nil
 }
 
-func (s *Store) loadMultikey(ix *Index) error {
-	value, closer, err := s.engine.Get(keyspace.Prefix(keyspace.Multikey, ix.ID))
+func (ix *Index) loadMultikey(engine storage.Engine) error {
+	value, closer, err := engine.Get(keyspace.Prefix(keyspace.Multikey, ix.ID))
 	if err == nil {
 		err = errors.Join(ix.decodePaths(value), closer.Close())
 	}
@@ -95,11 +86,11 @@ func (s *Store) loadMultikey(ix *Index) error {
 	if ix.Kind() != index.Wildcard {
 		return nil
 	}
-	return s.loadArrayPaths(ix)
+	return ix.loadArrayPaths(engine)
 }
 
-func (s *Store) loadArrayPaths(ix *Index) error {
-	snap := s.engine.NewSnapshot()
+func (ix *Index) loadArrayPaths(engine storage.Engine) error {
+	snap := engine.NewSnapshot()
 	defer snap.Close()
 	from := append(keyspace.Prefix(keyspace.Multikey, ix.ID), arrayPath)
 	var arrays []string

@@ -34,7 +34,7 @@ type OplogOptions struct {
 func (s *Store) OpenOplog(o *OplogOptions) (err error) {
 	c := s.Lookup(oplog.DB, oplog.Collection)
 	if c == nil {
-		if c, err = s.createOplog(o.Size); err != nil {
+		if c, err = createOplog(s.catalog, o.Size); err != nil {
 			return err
 		}
 	}
@@ -66,10 +66,10 @@ func (s *Store) oplogSize() (size int64, ok bool) {
 	return c.Capped.Size, true
 }
 
-func (s *Store) createOplog(size int64) (*Collection, error) {
-	var entry *catalog.Collection
-	err := s.catalog.Update(func(ch *catalog.Change) error {
-		entry = &catalog.Collection{
+func createOplog(c *catalog.Catalog[*Collection], size int64) (*Collection, error) {
+	var entry *Entry
+	err := c.Update(func(ch *CatalogChange) error {
+		entry = &Entry{
 			ID: ch.NewID(), DB: oplog.DB, Name: oplog.Collection, UUID: NewUUID(), Kind: catalog.KindCollection, Options: oplogOptions(size, 0),
 		}
 		ch.Put(entry)
@@ -78,7 +78,7 @@ func (s *Store) createOplog(size int64) (*Collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return entry.Attached.(*Collection), nil
+	return entry.Attached, nil
 }
 
 // minRetention is the option that keeps the retention of the log, in hours.
@@ -97,7 +97,7 @@ func retentionOf(options bsonx.Doc) time.Duration {
 }
 
 // isOplog reports whether an entry is the log of changes: the one capped collection that has no _id index.
-func isOplog(e *catalog.Collection) bool {
+func isOplog(e *Entry) bool {
 	return e.DB == oplog.DB && e.Name == oplog.Collection && e.IDIndex == nil && IsCapped(e.Options)
 }
 
@@ -113,7 +113,7 @@ func (s *Store) Oplog() *Collection {
 func (s *Store) Log() *changelog.Log { return s.log }
 
 // History returns the snapshots of late, nil for a store that logs nothing.
-func (s *Store) History() *changelog.History[catalog.View] { return s.history }
+func (s *Store) History() *changelog.History[CatalogView] { return s.history }
 
 // Activities returns what tells change streams where something has happened.
 func (s *Store) Activities() *changelog.Activities { return s.activities }
@@ -133,7 +133,7 @@ func (s *Store) ResizeOplog(size int64, retention time.Duration) error {
 	if c == nil {
 		return changelog.ErrOff
 	}
-	err := s.Change([]*Collection{c}, func(ch *catalog.Change) error {
+	err := s.Change([]*Collection{c}, func(ch *CatalogChange) error {
 		newest := s.Current(c)
 		if newest == nil {
 			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), ErrChanged)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/changelog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
@@ -17,7 +16,7 @@ import (
 // past is what a Txn has that reads the collections as they were at a time: a snapshot of the history below, and above it, in a
 // scratch transaction, what the log says that was committed between the two.
 type past struct {
-	point *changelog.Point[catalog.View]
+	point *changelog.Point[CatalogView]
 	// changed are the collections that were made in between, by namespace; nil for those whose state then is not known, as they
 	// were dropped, renamed or converted, or are capped. gone are databases that were dropped.
 	changed map[string]*Collection

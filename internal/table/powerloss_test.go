@@ -60,7 +60,7 @@ func describe(t *testing.T, s *table.Store) string {
 	t.Helper()
 	var b strings.Builder
 	for _, e := range s.Catalog().All() {
-		c := e.Attached.(*table.Collection)
+		c := e.Attached
 		var names []string
 		for _, ix := range c.Indexes {
 			names = append(names, ix.Name)
@@ -235,7 +235,7 @@ func TestPowerLoss(t *testing.T) {
 				if len(all) == 0 || h.rng.IntN(10) == 0 {
 					h.define(i)
 				} else {
-					h.write(all[h.rng.IntN(len(all))].Attached.(*table.Collection), i)
+					h.write(all[h.rng.IntN(len(all))].Attached, i)
 				}
 				if h.rng.IntN(8) == 0 {
 					h.loseEverythingUnsynced()

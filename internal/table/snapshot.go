@@ -1,7 +1,6 @@
 package table
 
 import (
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -11,7 +10,7 @@ import (
 type Snapshot struct {
 	store *Store
 	snap  storage.Snapshot
-	view  catalog.View
+	view  CatalogView
 	stamp storage.Stamp
 	// visible is the stamp up to which there are no holes.
 	visible storage.Stamp
@@ -66,12 +65,12 @@ func (s *Snapshot) IsNewest() bool {
 func (s *Snapshot) Close() error { return s.snap.Close() }
 
 // lookupIn returns a collection of an older state of the catalog.
-func lookupIn(view catalog.View, db, name string) (*Collection, error) {
+func lookupIn(view CatalogView, db, name string) (*Collection, error) {
 	entry := view.Lookup(db, name)
 	if entry == nil {
 		return nil, nil
 	}
-	c := entry.Attached.(*Collection)
+	c := entry.Attached
 	current := c.shared.current.Load()
 	if current == nil || current.Name != name || current.DB != db {
 		return nil, mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog "+

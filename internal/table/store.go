@@ -1,40 +1,27 @@
 package table
 
 import (
-	"fmt"
 	"log/slog"
 	"sync"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/changelog"
-	"github.com/sheafdb/sheaf/internal/collation"
-	"github.com/sheafdb/sheaf/internal/index"
-	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// Compiler compiles the specifications of a catalog entry. It lives above this package.
-type Compiler interface {
-	// Partial compiles a partialFilterExpression, which follows the collation of the index.
-	Partial(filter bsonx.Doc, c *collation.Collator) (Predicate, error)
-	// Validator compiles the validator of a collection's options, which follows its collation; nil where there is none.
-	Validator(options bsonx.Doc, c *collation.Collator) (Validator, error)
-}
-
 // Store is all collections of an engine. It is safe for concurrent use.
 type Store struct {
-	engine   storage.Engine
-	catalog  *catalog.Catalog
-	compiler Compiler
-	logger   *slog.Logger
+	engine  storage.Engine
+	catalog *catalog.Catalog[*Collection]
+	attach  *attacher
+	logger  *slog.Logger
 
 	// These are nil for a store that does not log its changes.
 	oplog   *Collection
 	log     *changelog.Log
-	history *changelog.History[catalog.View]
+	history *changelog.History[CatalogView]
 
 	activities *changelog.Activities
 	memory     *memory.Budget // nil where nobody counts
@@ -49,10 +36,9 @@ type Store struct {
 // New returns the collections of an engine, without an oplog. Package ddl opens stores: it completes
 // what a crash has left first.
 func New(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, error) {
-	s := &Store{
-		engine: engine, compiler: compiler, logger: log, activities: changelog.NewActivities(engine.Order()), stop: make(chan struct{}),
-	}
-	cat, err := catalog.Open(engine, s.attach)
+	s := &Store{engine: engine, logger: log, activities: changelog.NewActivities(engine.Order()), stop: make(chan struct{})}
+	s.attach = &attacher{engine: engine, compiler: compiler, activities: s.activities, scans: &s.scans}
+	cat, err := catalog.Open(engine, s.attach.collection)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +82,7 @@ func (s *Store) Logger() *slog.Logger { return s.logger }
 func (s *Store) Engine() storage.Engine { return s.engine }
 
 // Catalog returns the catalog; it is for reading, changes go through the Store.
-func (s *Store) Catalog() *catalog.Catalog { return s.catalog }
+func (s *Store) Catalog() *catalog.Catalog[*Collection] { return s.catalog }
 
 // Lookup returns a collection or view by name, or nil. It takes no lock.
 func (s *Store) Lookup(db, name string) *Collection {
@@ -105,7 +91,7 @@ func (s *Store) Lookup(db, name string) *Collection {
 	if entry == nil {
 		return s.virtual[namespace{db, name}]
 	}
-	return entry.Attached.(*Collection)
+	return entry.Attached
 }
 
 // IsCurrent reports whether c is the newest form of its collection. What reads the collection by its indexes asks after it has
@@ -118,149 +104,6 @@ func (s *Store) Current(c *Collection) *Collection { return c.shared.current.Loa
 // Count returns how many records a collection has and their size in bytes, without a scan.
 func (s *Store) Count(c *Collection) (storage.Counter, error) {
 	return s.engine.Counter(c.shared.counter)
-}
-
-// attach compiles an entry; it is the catalog's Attach hook.
-func (s *Store) attach(entry, old *catalog.Collection) (any, error) {
-	c := &Collection{Collection: entry, namespace: entry.Namespace(), activity: s.activities.Of(entry.DB, entry.Name)}
-	var previous *Collection
-	if old != nil {
-		previous = old.Attached.(*Collection)
-		c.shared = previous.shared
-	} else {
-		c.shared = &shared{counter: keyspace.Prefix(keyspace.Counters, entry.ID), idUses: newUses(), scans: Scans{all: &s.scans}}
-		if entry.IDIndex != nil {
-			c.shared.capped = &cappedState{}
-		}
-		if isOplog(entry) {
-			c.shared.capped, c.shared.order = &cappedState{}, s.engine.Order()
-		}
-	}
-	if err := s.attachOptions(c, previous); err != nil {
-		return nil, err
-	}
-	if entry.Kind == catalog.KindCollection {
-		c.Timeseries = timeseries.FromOptions(entry.Options)
-	}
-	c.PreImages = entry.Options.LookupPath("changeStreamPreAndPostImages", "enabled").Truthy()
-	for _, e := range entry.Indexes {
-		co, err := collationOf(e.Spec)
-		if err != nil {
-			return nil, fmt.Errorf("index %s: %w", e.Name, err)
-		}
-		ix, err := s.attachIndex(e, previous, co)
-		if err != nil {
-			return nil, fmt.Errorf("index %s: %w", e.Name, err)
-		}
-		if c.Timeseries != nil {
-			ix.measured = c.Timeseries.Measured(e.Key)
-		}
-		if IsRebuild(ix.Name) {
-			c.rebuilds = append(c.rebuilds, ix)
-		} else {
-			c.Indexes = append(c.Indexes, ix)
-		}
-	}
-	c.maintained = c.AllIndexes()
-	if err := s.attachIDIndex(c, previous); err != nil {
-		return nil, err
-	}
-	if old == nil {
-		c.shared.current.Store(c)
-	}
-	return c, nil
-}
-
-// attachOptions compiles the collation and the validator. They are those of the previous version if
-// the options are the same.
-func (s *Store) attachOptions(c, previous *Collection) (err error) {
-	if previous != nil && previous.Options.Equal(c.Options) {
-		c.Collation, c.Validator = previous.Collation, previous.Validator
-		return nil
-	}
-	if c.Collation, err = collationOf(c.Options); err != nil {
-		return err
-	}
-	c.Validator, err = s.compiler.Validator(c.Options, c.Collation)
-	return err
-}
-
-// attachIDIndex compiles what only capped collections have.
-func (s *Store) attachIDIndex(c, previous *Collection) error {
-	entry := c.Collection.IDIndex
-	if isOplog(c.Collection) {
-		c.Capped, c.Oplog = cappedOptions(c.Options), true
-	}
-	if entry == nil {
-		return nil
-	}
-	c.Capped = cappedOptions(c.Options)
-	if previous != nil {
-		c.IDIndex = previous.IDIndex
-	} else {
-		ix, err := s.attachIndex(entry, nil, c.Collation)
-		if err != nil {
-			return fmt.Errorf("index %s: %w", entry.Name, err)
-		}
-		c.IDIndex = ix
-	}
-	c.maintained = append([]*Index{c.IDIndex}, c.maintained...)
-	return nil
-}
-
-// collationOf reads the collation of a collection's options or an index's specification.
-func collationOf(spec bsonx.Doc) (*collation.Collator, error) {
-	v := spec.Lookup("collation")
-	if v.Type != bsonx.TypeDocument {
-		return nil, nil
-	}
-	return collation.Parse(v.Doc())
-}
-
-// attachIndex compiles an index. What does not change is shared with the previous version of the
-// collection: history keeps old versions for a while, and a partial filter may have 16 MiB.
-func (s *Store) attachIndex(e *catalog.Index, previous *Collection, co *collation.Collator) (*Index, error) {
-	p := previous.IndexByID(e.ID)
-	if p != nil && p.Spec.Equal(e.Spec) {
-		shared := *p
-		shared.Index, shared.measured = e, nil
-		return &shared, nil
-	}
-	pattern, keygen, err := index.Compile(index.Spec{Key: e.Key, Sparse: e.Sparse, Collation: co, Options: e.Spec})
-	if err != nil {
-		return nil, err
-	}
-	ix := &Index{Index: e, Pattern: pattern, keygen: keygen, Collation: co}
-	ix.byPaths = ix.Kind() == index.Ordered || ix.Kind() == index.Hashed
-	if p != nil {
-		ix.multikey, ix.uses = p.multikey, p.uses
-	} else {
-		ix.multikey, ix.uses = &multikeyState{}, newUses()
-		if err := s.loadMultikey(ix); err != nil {
-			return nil, err
-		}
-	}
-	if e.PartialFilter != nil {
-		partial, err := s.compiler.Partial(e.PartialFilter, ix.Collation)
-		if err != nil {
-			return nil, err
-		}
-		ix.Partial = partial
-	}
-	return ix, nil
-}
-
-// IndexByID returns the index with an identifier that writers maintain, or nil. c may be nil.
-func (c *Collection) IndexByID(id uint32) *Index {
-	if c == nil {
-		return nil
-	}
-	for _, ix := range c.maintained {
-		if ix.ID == id {
-			return ix
-		}
-	}
-	return nil
 }
 
 // Buckets returns the collection with the buckets of a time-series collection, nil where c is none.
@@ -279,3 +122,9 @@ func (s *Store) OfBuckets(c *Collection) *Collection {
 	name, _ := timeseries.NameOf(c.Name)
 	return s.Lookup(c.DB, name)
 }
+
+// Scans returns the counter of the scans of all collections, also of those that were dropped.
+func (s *Store) Scans() *Scans { return &s.scans }
+
+// namespace is a database and a name in it.
+type namespace struct{ db, name string }

@@ -28,7 +28,7 @@ import (
 type Txn struct {
 	store *Store
 	txn   storage.Txn
-	view  catalog.View
+	view  CatalogView
 	limit int
 	log   changelog.Transaction
 
@@ -123,13 +123,12 @@ func (t *Txn) Create(db, name string, options bsonx.Doc) (*Collection, error) {
 }
 
 // attach makes an entry the newest form of a collection of this transaction.
-func (t *Txn) attach(entry, old *catalog.Collection) (*Collection, error) {
-	attached, err := t.store.attach(entry, old)
+func (t *Txn) attach(entry, old *Entry) (*Collection, error) {
+	c, err := t.store.attach.collection(entry, old)
 	if err != nil {
 		return nil, err
 	}
-	entry.Attached = attached
-	c := attached.(*Collection)
+	entry.Attached = c
 	c.shared.current.Store(c)
 	if t.created == nil {
 		t.created = make(map[string]*Collection)
@@ -236,7 +235,7 @@ func (t *Txn) Remember(key, value []byte) error {
 // Stamp returns the last stamp that Commit gave, 0 for none.
 func (t *Txn) Stamp() storage.Stamp { return t.txn.Stamp() }
 
-// growMultikey is Store.growMultikey for an index of a collection that this transaction has made.
+// growMultikey is Index.growMultikey for an index of a collection that this transaction has made.
 func (t *Txn) growMultikey(ix *Index, keys *index.Keys) error {
 	ix.multikey.mu.Lock()
 	defer ix.multikey.mu.Unlock()
@@ -286,7 +285,9 @@ func (t *Txn) Commit(durability storage.Durability) error {
 	if len(t.created) == 0 {
 		err = t.txn.Commit(durability)
 	} else {
-		err = t.store.define(func(fn func(*catalog.Change) error) error { return t.store.catalog.Join(t.txn, durability, fn) }, t.publish)
+		err = t.store.define(func(fn func(*CatalogChange) error) error {
+			return t.store.catalog.Join(t.txn, durability, fn)
+		}, t.publish)
 	}
 	for _, c := range t.written {
 		c.activity.End(t.txn.Stamp())
@@ -298,7 +299,7 @@ func (t *Txn) Commit(durability storage.Durability) error {
 }
 
 // publish adds the collections that the transaction has made to the catalog.
-func (t *Txn) publish(ch *catalog.Change) error {
+func (t *Txn) publish(ch *CatalogChange) error {
 	for _, c := range t.created {
 		if ch.Lookup(c.DB, c.Name) != nil {
 			return storage.ErrConflict

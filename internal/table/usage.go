@@ -6,26 +6,26 @@ import (
 )
 
 // DiskUsage measures the space of a collection's records.
-func (s *Store) DiskUsage(c *Collection) (storage.Usage, error) {
+func (c *Collection) DiskUsage(engine storage.Engine) (storage.Usage, error) {
 	p := c.RecordPrefix()
-	return s.engine.DiskUsage(p, keyspace.PrefixEnd(p))
+	return engine.DiskUsage(p, keyspace.PrefixEnd(p))
 }
 
-// IndexDiskUsage measures the space of an index.
-func (s *Store) IndexDiskUsage(ix *Index) (storage.Usage, error) {
+// DiskUsage measures the space of an index.
+func (ix *Index) DiskUsage(engine storage.Engine) (storage.Usage, error) {
 	p := ix.Prefix()
-	return s.engine.DiskUsage(p, keyspace.PrefixEnd(p))
+	return engine.DiskUsage(p, keyspace.PrefixEnd(p))
 }
 
 // FreeSpace estimates the part of a collection's space that deleted and replaced documents still take: the values that
 // the engine has, less those that the collection counts.
-func (s *Store) FreeSpace(c *Collection) (int64, error) {
-	live, err := s.Count(c)
+func (c *Collection) FreeSpace(engine storage.Engine) (int64, error) {
+	live, err := engine.Counter(c.shared.counter)
 	if err != nil {
 		return 0, err
 	}
 	p := c.RecordPrefix()
-	all, err := s.engine.Contents(p, keyspace.PrefixEnd(p))
+	all, err := engine.Contents(p, keyspace.PrefixEnd(p))
 	if err != nil {
 		return 0, err
 	}
@@ -36,11 +36,11 @@ func (s *Store) FreeSpace(c *Collection) (int64, error) {
 	return int64(float64(all.Usage.Total()) * float64(dead) / float64(all.ValueBytes)), nil
 }
 
-// IndexFreeSpace estimates the part of an index's space that removed entries still take. An entry is put once and
+// FreeSpace estimates the part of an index's space that removed entries still take. An entry is put once and
 // deleted once, so a deletion in the tables stands beside an entry that is dead.
-func (s *Store) IndexFreeSpace(ix *Index) (int64, error) {
+func (ix *Index) FreeSpace(engine storage.Engine) (int64, error) {
 	p := ix.Prefix()
-	all, err := s.engine.Contents(p, keyspace.PrefixEnd(p))
+	all, err := engine.Contents(p, keyspace.PrefixEnd(p))
 	if err != nil || all.Entries == 0 {
 		return 0, err
 	}

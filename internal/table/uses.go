@@ -41,6 +41,3 @@ func (s *Scans) Add(tailable bool) {
 
 // Count returns how many scans there were, and how many of them were of tailable cursors.
 func (s *Scans) Count() (total, tailable int64) { return s.total.Load(), s.tailable.Load() }
-
-// Scans returns the counter of the scans of all collections, also of those that were dropped.
-func (s *Store) Scans() *Scans { return &s.scans }

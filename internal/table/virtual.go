@@ -8,14 +8,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// namespace is a database and a name in it.
-type namespace struct{ db, name string }
-
 // AddVirtual adds a collection that is not stored; the caller makes its documents. Lookup finds it
 // where the catalog has nothing of that name, and nothing can be made under the name. It is called before the first request.
 func (s *Store) AddVirtual(db, name string, options bsonx.Doc) error {
-	entry := &catalog.Collection{DB: db, Name: name, UUID: NewUUID(), Kind: catalog.KindVirtual, Options: options}
-	attached, err := s.attach(entry, nil)
+	entry := &Entry{DB: db, Name: name, UUID: NewUUID(), Kind: catalog.KindVirtual, Options: options}
+	attached, err := s.attach.collection(entry, nil)
 	if err != nil {
 		return fmt.Errorf("virtual collection %s: %w", entry.Namespace(), err)
 	}
@@ -23,7 +20,7 @@ func (s *Store) AddVirtual(db, name string, options bsonx.Doc) error {
 	if s.virtual == nil {
 		s.virtual = map[namespace]*Collection{}
 	}
-	s.virtual[namespace{db, name}] = attached.(*Collection)
+	s.virtual[namespace{db, name}] = attached
 	return nil
 }
 

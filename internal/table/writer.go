@@ -276,11 +276,6 @@ const (
 	Replacement
 )
 
-// Scope tells which paths a change can have changed. Those are paths as indexes have them, without positions in arrays.
-type Scope interface {
-	Affects(path string) bool
-}
-
 // Update replaces a record that the writer has locked. Both versions have the same _id.
 func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Doc, how Change) error {
 	return w.UpdateWithin(ctx, recordKey, old, doc, how, nil)

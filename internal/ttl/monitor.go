@@ -121,8 +121,8 @@ func (m *Monitor) Pass(ctx context.Context) {
 // targets returns those of all collections.
 func (m *Monitor) targets(now time.Time) (out []*target) {
 	for _, entry := range m.store.Catalog().All() {
-		c, ok := entry.Attached.(*table.Collection)
-		if !ok || c.Kind != catalog.KindCollection {
+		c := entry.Attached
+		if c == nil || c.Kind != catalog.KindCollection {
 			continue
 		}
 		find := m.ofIndexes

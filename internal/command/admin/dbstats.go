@@ -6,7 +6,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
-	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // databaseTotals add up the collections of a database.
@@ -68,7 +67,7 @@ func totals(ctx context.Context, s *command.Service, db string, withFree bool, l
 			total.views++
 			continue
 		}
-		c := e.Attached.(*table.Collection)
+		c := e.Attached
 		sz, err := s.CollectionSizes(ctx, c, local)
 		if err != nil {
 			return total, err

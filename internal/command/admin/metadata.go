@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 var apiParameterFields = []command.Field{
@@ -69,7 +69,7 @@ func runValidateMetadata(_ context.Context, req *command.Request, reply *bsonx.B
 }
 
 // checkMetadata returns the first thing about a collection or view that the stable API does not have.
-func checkMetadata(e *catalog.Collection, g *command.Generic) error {
+func checkMetadata(e *table.Entry, g *command.Generic) error {
 	if g.APIVersion != "1" {
 		return mongoerr.New(mongoerr.APIVersionError, "Cannot accept API version %s", g.APIVersion)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 func (x *statusSample) statusMetrics(b *bsonx.Builder) {
@@ -75,7 +76,7 @@ type catalogCounts struct {
 	collections, capped, clustered, timeseries, views, internalCollections, internalViews int64
 }
 
-func (c *catalogCounts) add(e *catalog.Collection) {
+func (c *catalogCounts) add(e *table.Entry) {
 	internal := catalog.IsInternalDatabase(e.DB)
 	switch {
 	case e.Kind == catalog.KindTimeseries:

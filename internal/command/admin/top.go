@@ -25,7 +25,7 @@ func runTop(_ context.Context, req *command.Request, reply *bsonx.Builder) error
 	reply.StartDocField("totals")
 	reply.String("note", "all times in microseconds")
 	for _, e := range req.Service.Store.Catalog().All() {
-		if c, ok := e.Attached.(*table.Collection); ok {
+		if c := e.Attached; c != nil {
 			appendTraffic(reply, e.Namespace(), c.Traffic())
 		}
 	}

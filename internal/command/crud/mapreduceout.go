@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/sheafdb/sheaf/internal/table"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
@@ -104,7 +106,7 @@ func parseMapReduceTarget(spec bsonx.Doc) (mapReduceOut, error) {
 }
 
 // write puts results where they are wanted, and answers. begun is the catalog from before anything was read.
-func (o *mapReduceOut) write(ctx context.Context, req *command.Request, m *mapReduce, docs []bsonx.Doc, begun catalog.View, reply *bsonx.Builder) error {
+func (o *mapReduceOut) write(ctx context.Context, req *command.Request, m *mapReduce, docs []bsonx.Doc, begun table.CatalogView, reply *bsonx.Builder) error {
 	if o.mode == outInline {
 		return o.inline(docs, reply)
 	}

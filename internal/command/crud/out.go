@@ -44,9 +44,9 @@ func (p *stageWriter) request() *command.Request {
 // unchangedTarget returns what has the name of a pipeline's target, nil for nothing. It fails where
 // that has other options or indexes than when the pipeline began: what the pipeline read before
 // that would replace what it never saw.
-func unchangedTarget(s *command.Service, begun catalog.View, db, name string) (*table.Collection, error) {
+func unchangedTarget(s *command.Service, begun table.CatalogView, db, name string) (*table.Collection, error) {
 	c := s.Store.Lookup(db, name)
-	var now *catalog.Collection
+	var now *table.Entry
 	if c != nil && !read.IsVirtual(c) {
 		now = c.Collection
 	}
@@ -54,7 +54,7 @@ func unchangedTarget(s *command.Service, begun catalog.View, db, name string) (*
 }
 
 // runOut writes what src yields to the target, which was as begun has it when the command began.
-func runOut(ctx context.Context, r *command.Request, src pipeline.Source, target *command.Namespace, begun catalog.View) error {
+func runOut(ctx context.Context, r *command.Request, src pipeline.Source, target *command.Namespace, begun table.CatalogView) error {
 	defer src.Close()
 	existing, err := unchangedTarget(r.Service, begun, target.DB, target.Name)
 	if err != nil {

@@ -169,13 +169,13 @@ func checkRenameUUIDs(r *command.Request, fromDB, fromName, toDB, toName string)
 
 // mayDrop judges what has the name that a rename gives. With a UUID only the collection with that
 // UUID may be dropped, and it must be there.
-func mayDrop(r *command.Request, db, name string) func(target *catalog.Collection) error {
+func mayDrop(r *command.Request, db, name string) func(target *table.Entry) error {
 	v := r.Get("dropTarget")
 	id, ok := command.UUIDOf(v)
 	if !ok {
 		return schema.Droppable(v.Truthy())
 	}
-	return func(target *catalog.Collection) error {
+	return func(target *table.Entry) error {
 		if target == nil || target.Kind != catalog.KindCollection || target.UUID != id {
 			m := &read.Meaning{DB: db, Name: name, ID: id}
 			return m.Mismatch(r.Service.Store)

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // ListCollectionsCommands returns the definitions of listCollections and listDatabases.
@@ -71,7 +72,7 @@ func listFilter(req *command.Request) (func(bsonx.Doc) (bool, error), error) {
 }
 
 // collectionInfo is how listCollections shows an entry.
-func collectionInfo(e *catalog.Collection, nameOnly bool) bsonx.Doc {
+func collectionInfo(e *table.Entry, nameOnly bool) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	kind := e.Kind

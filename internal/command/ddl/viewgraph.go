@@ -50,7 +50,7 @@ func checkViewGraph(s *command.Service, db, name, on string, stages bsonx.Value,
 
 // viewGraph is a walk through what a view reads.
 type viewGraph struct {
-	views    catalog.View // of one moment: else what is a cycle there may never have been one
+	views    table.CatalogView // of one moment: else what is a cycle there may never have been one
 	db, name string
 	// collation is that of the view, which those that it reads must have too.
 	collation *collation.Collator
@@ -70,7 +70,7 @@ func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
 		if entry == nil || entry.Kind != catalog.KindView || g.seen[name] && name != on {
 			continue
 		}
-		c := entry.Attached.(*table.Collection)
+		c := entry.Attached
 		if !c.Collation.Same(g.collation) {
 			return mongoerr.New(mongoerr.OptionNotSupportedOnView, "View %s.%s has conflicting collation with view %s", g.db, g.name, c.Namespace())
 		}
