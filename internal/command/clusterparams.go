@@ -152,7 +152,7 @@ func runSetClusterParameter(ctx context.Context, req *Request, _ *bsonx.Builder)
 	if err != nil {
 		return err
 	}
-	if err := s.saveSetting(ctx, clusterParameters, next.document()); err != nil {
+	if err := req.saveSetting(ctx, clusterParameters, next.document()); err != nil {
 		return err
 	}
 	next.hold(s)

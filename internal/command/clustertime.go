@@ -37,7 +37,7 @@ var timesOfReply = bsonx.NewDoc(
 // AppendTimes ends a reply of a replica set's member.
 func (s *Service) AppendTimes(b *bsonx.Builder, op *session.Op) {
 	now := s.Order.Visible()
-	at := op.Stamp()
+	at := op.Stamp
 	if at == 0 {
 		at = now
 	}

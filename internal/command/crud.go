@@ -145,6 +145,7 @@ func (r *Request) WriteOptions() write.Options {
 		BypassValidation: r.Bool("bypassDocumentValidation"),
 		Durability:       r.Durability(storage.Deferred),
 		Deferred:         &r.deferred,
+		Stamp:            &r.Op.Stamp,
 		Txn:              r.Txn(),
 		Retry:            r.retries(),
 	}

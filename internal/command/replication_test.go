@@ -197,7 +197,7 @@ func TestOperationTime(t *testing.T) {
 	h.conn.Op.Begin(t.Context(), 1, time.Now())
 	under := h.svc.Order.Begin(0, 1)
 	mine := h.svc.Order.Take(0)
-	storage.ReportStamp(context.WithValue(&h.conn.Op, h, nil), mine)
+	h.conn.Op.Stamp = mine
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	h.svc.AppendTimes(b, &h.conn.Op)

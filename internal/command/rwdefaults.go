@@ -118,7 +118,7 @@ func runSetDefaultRWConcern(ctx context.Context, req *Request, reply *bsonx.Buil
 		return err
 	}
 	next.at, next.wall, next.local = s.Order.Take(s.stampNow()), req.Now, req.Now
-	if err := s.saveSetting(ctx, defaultsCollection, next.document()); err != nil {
+	if err := req.saveSetting(ctx, defaultsCollection, next.document()); err != nil {
 		return err
 	}
 	s.rwDefaults.Store(&next)

@@ -14,8 +14,10 @@ import (
 // Settings that live on beyond the process are documents of the database config, as in MongoDB.
 const settingsDB = "config"
 
-// saveSetting makes a document durable; one with its _id is replaced.
-func (s *Service) saveSetting(ctx context.Context, collection string, doc bsonx.Doc) error {
+// saveSetting makes a document durable; one with its _id is replaced. The request learns the stamp of
+// the commit.
+func (r *Request) saveSetting(ctx context.Context, collection string, doc bsonx.Doc) error {
+	s := r.Service
 	if s.Store == nil {
 		return nil
 	}
@@ -24,16 +26,18 @@ func (s *Service) saveSetting(ctx context.Context, collection string, doc bsonx.
 		if err != nil {
 			return err
 		}
-		if err := s.replaceSetting(ctx, c, doc); !errors.Is(err, table.ErrDropped) {
+		stamp, err := s.replaceSetting(ctx, c, doc)
+		if !errors.Is(err, table.ErrDropped) {
+			r.Op.Stamp = max(r.Op.Stamp, stamp)
 			return err
 		}
 	}
 }
 
-func (s *Service) replaceSetting(ctx context.Context, c *table.Collection, doc bsonx.Doc) error {
+func (s *Service) replaceSetting(ctx context.Context, c *table.Collection, doc bsonx.Doc) (storage.Stamp, error) {
 	w, err := s.Store.BeginWrite(c)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer w.Close()
 	key := w.Collection().RecordKey(nil, doc.Lookup("_id"))
@@ -47,9 +51,8 @@ func (s *Service) replaceSetting(ctx context.Context, c *table.Collection, doc b
 	}
 	if err == nil {
 		err = w.Commit(storage.Durable)
-		storage.ReportStamp(ctx, w.Stamp())
 	}
-	return err
+	return w.Stamp(), err
 }
 
 // setting returns a document that was saved, nil where there is none.

@@ -44,8 +44,9 @@ type Op struct {
 	// looked says that the operation has looked whether it has ended.
 	looked atomic.Bool
 
-	// stamp is that of the newest commit. Only the operation's own goroutine may use it.
-	stamp storage.Stamp
+	// Stamp is the greatest stamp of the operation's commits, 0 where none had one: the client learns
+	// it as the time of its operation. Only the operation's own goroutine may use it.
+	Stamp storage.Stamp
 
 	// Memory is what the operation holds of the server's.
 	Memory memory.Operation
@@ -53,8 +54,6 @@ type Op struct {
 	// Debug is what the operation counts while it runs. Only its own goroutine may use it.
 	Debug OpDebug
 }
-
-var _ storage.StampObserver = (*Op)(nil)
 
 // Client describes the connection that an operation came from.
 type Client struct {
@@ -187,7 +186,7 @@ func (o *Op) Begin(parent context.Context, id int64, now time.Time) {
 		o.looked.Store(false)
 	}
 	o.Debug.reset()
-	o.stamp = 0
+	o.Stamp = 0
 }
 
 // SetInfo lets fill write what currentOp shows, which is empty after Begin.
@@ -367,16 +366,10 @@ func (o *Op) look() {
 // not notice.
 func (o *Op) Looked() bool { return o.looked.Load() }
 
-// Stamped implements storage.StampObserver: the operation's commit was given that stamp.
-func (o *Op) Stamped(s storage.Stamp) { o.stamp = max(o.stamp, s) }
-
-// Stamp returns the greatest stamp of the operation's commits, 0 where none had one.
-func (o *Op) Stamp() storage.Stamp { return o.stamp }
-
 // Value implements context.Context.
 func (o *Op) Value(key any) any {
 	switch key.(type) {
-	case storage.StampKey, storage.PlanKey:
+	case storage.PlanKey:
 		return o
 	}
 	if key == memory.OperationKey() {

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -181,21 +180,4 @@ func (o *Order) SafeArrival() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.safe.arrival()
-}
-
-// StampKey is the context key of the StampObserver that wants to know of the stamps of commits made under the context.
-type StampKey struct{}
-
-// StampObserver learns which stamp a commit was given.
-type StampObserver interface{ Stamped(Stamp) }
-
-// ReportStamp tells the context's observer, if it has one, the stamp of a commit. Who commits stamped writes for a client calls
-// it afterwards: the greatest stamp is what the client learns as the time of its operation.
-func ReportStamp(ctx context.Context, s Stamp) {
-	if s == 0 {
-		return
-	}
-	if o, ok := ctx.Value(StampKey{}).(StampObserver); ok {
-		o.Stamped(s)
-	}
 }

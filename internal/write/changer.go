@@ -119,7 +119,7 @@ func (c *changer) changeTogether(ctx context.Context, b *batch) (committed bool,
 		}
 		sum.count(found, did)
 	}
-	if err := commit(ctx, w, c.opts); err != nil {
+	if err := commit(w, c.opts); err != nil {
 		return true, err
 	}
 	c.matched += sum.matched

@@ -67,6 +67,8 @@ type Options struct {
 	Durability storage.Durability
 	// Deferred, where not nil, is set when a transaction was committed that waits for a Sync of the storage.
 	Deferred *bool
+	// Stamp, where not nil, is raised to the stamp of each transaction that was committed.
+	Stamp *storage.Stamp
 	// BypassValidation lets documents in that the collection's validator refuses.
 	BypassValidation bool
 	// Txn is the multi-document transaction that the statements belong to; nil where each is one of its own, or several. In

@@ -114,7 +114,7 @@ func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []b
 	if err := opts.Retry.inserted(w, from, len(docs)); err != nil {
 		return err
 	}
-	return commit(ctx, w, opts)
+	return commit(w, opts)
 }
 
 func insertSeries(ctx context.Context, w *table.Writer, docs []bsonx.Doc, from int, opts Options) error {

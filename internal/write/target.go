@@ -103,7 +103,7 @@ func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bson
 	if err := opts.Retry.changed(w, bsonx.Value{}); err != nil {
 		return false, false, err
 	}
-	return true, true, commit(ctx, w, opts)
+	return true, true, commit(w, opts)
 }
 
 // changeIn locks the record of t in w's transaction and acts on it.
@@ -126,13 +126,15 @@ func changeIn(ctx context.Context, w *table.Writer, q Query, t *scratch, seen bs
 	return err == nil, changed && err == nil, err
 }
 
-// commit ends a transaction and tells whoever asks which place in the log it has.
-func commit(ctx context.Context, w *table.Writer, opts Options) error {
+// commit ends a transaction, and sets what the options want to know of it.
+func commit(w *table.Writer, opts Options) error {
 	err := w.Commit(opts.Durability)
 	if opts.Deferred != nil && opts.Durability == storage.Deferred {
 		*opts.Deferred = true
 	}
-	storage.ReportStamp(ctx, w.Stamp())
+	if opts.Stamp != nil {
+		*opts.Stamp = max(*opts.Stamp, w.Stamp())
+	}
 	return err
 }
 

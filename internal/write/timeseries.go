@@ -276,7 +276,7 @@ func (e *Executor) deleteFrom(ctx context.Context, st *MeasurementDelete, key []
 	if err != nil {
 		return 0, err
 	}
-	return int64(n), commit(ctx, w, opts)
+	return int64(n), commit(w, opts)
 }
 
 // choose returns which measurements of a bucket are to be deleted.

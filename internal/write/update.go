@@ -152,7 +152,7 @@ func (e *Executor) insertUpserted(ctx context.Context, st *UpdateStatement, doc 
 	if err := opts.Retry.changed(w, id); err != nil {
 		return err
 	}
-	return commit(ctx, w, opts)
+	return commit(w, opts)
 }
 
 // newDoc returns the document that an upsert inserts.

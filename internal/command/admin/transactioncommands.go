@@ -46,7 +46,7 @@ func sessionDoc(id session.SessionID) bsonx.Doc {
 	return bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:]))
 }
 
-func runCommitTransaction(ctx context.Context, req *command.Request, _ *bsonx.Builder) error {
+func runCommitTransaction(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
 	if req.Work == nil {
 		return mongoerr.New(mongoerr.CommandFailed, "commitTransaction must be run within a transaction")
 	}
@@ -57,7 +57,7 @@ func runCommitTransaction(ctx context.Context, req *command.Request, _ *bsonx.Bu
 	if err := req.Work.Commit(req.Durability(storage.Durable)); err != nil {
 		return err
 	}
-	storage.ReportStamp(ctx, req.Work.Stamp())
+	req.Op.Stamp = max(req.Op.Stamp, req.Work.Stamp())
 	req.Service.Transactions.Committed(req.Work.Open)
 	return nil
 }
