@@ -248,7 +248,7 @@ func (b *buildStep) fill() error {
 	defer b.w.Close()
 	var batch table.EntryBatch
 	for _, key := range b.locked {
-		if err := b.w.AddEntries(b.indexes, key, &batch); err != nil {
+		if err := batch.Add(b.w, b.indexes, key); err != nil {
 			return err
 		}
 	}

@@ -105,18 +105,12 @@ func (w *Writer) insertCapped(ctx context.Context, doc bsonx.Doc) error {
 	return err
 }
 
-// tooLarge reports whether the collection, with what the transaction changes, exceeds its limits.
-func (w *Writer) tooLarge() (bool, error) {
-	c, err := w.store.Count(w.coll)
-	return w.coll.Capped.Exceeded(c.Plus(w.delta)), err
-}
-
 // evict removes the oldest records below upper until the collection keeps its limits, or enough reports that it has
 // removed that many; enough may be nil. It returns how many it removed.
 func (w *Writer) evict(ctx context.Context, st *cappedState, upper []byte, enough func(n int) bool) (n int, err error) {
 	for {
-		over, err := w.tooLarge()
-		if err != nil || !over || enough != nil && enough(n) {
+		c, err := w.store.Count(w.coll)
+		if err != nil || !w.coll.Capped.Exceeded(c.Plus(w.delta)) || enough != nil && enough(n) {
 			return n, err
 		}
 		key, err := w.oldest(st, upper)

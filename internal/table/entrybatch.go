@@ -65,8 +65,8 @@ const buildBatch = 256
 // buildBatchBytes is how large the records of a step are, at most, if they are several.
 const buildBatchBytes = 4 << 20
 
-// AddEntries adds the entries of a record that the writer has locked to a batch; there may be none any more.
-func (w *Writer) AddEntries(indexes []*Index, recordKey []byte, batch *EntryBatch) error {
+// Add adds the entries of a record that the writer has locked; there may be no record any more.
+func (b *EntryBatch) Add(w *Writer, indexes []*Index, recordKey []byte) error {
 	doc, closer, err := w.txn.Get(recordKey)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil
@@ -92,16 +92,16 @@ func (w *Writer) AddEntries(indexes []*Index, recordKey []byte, batch *EntryBatc
 			if err := w.did(w.keys.Key(i)); err != nil {
 				return err
 			}
-			batch.add(w.entryKey(ix, w.keys.Key(i), recordKey[keyspace.PrefixLen:]), w.id.join(w.keys.TypeBits(i)))
+			b.add(w.entryKey(ix, w.keys.Key(i), recordKey[keyspace.PrefixLen:]), w.id.join(w.keys.TypeBits(i)))
 		}
 	}
-	if !batch.isFull() {
+	if !b.isFull() {
 		return nil
 	}
-	if err := w.hold(w.keys.Size() + 2*batch.size()); err != nil {
+	if err := w.hold(w.keys.Size() + 2*b.size()); err != nil {
 		return err
 	}
-	return batch.Write(w)
+	return b.Write(w)
 }
 
 // LockRecords locks the next records from a key on. It returns their keys and the key of the first that it did not lock,

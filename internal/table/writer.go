@@ -105,18 +105,17 @@ func (w *Writer) Close() {
 	if cap(w.oldDoc) > maxKeptDoc {
 		w.oldDoc = nil
 	}
-	w.dropLargeKeys()
+	dropLarge(&w.keys)
+	dropLarge(&w.oldKeys)
 	w.held.Release()
 	w.running = interrupt.Running{}
 	w.store, w.coll, w.txn, w.multi, w.replays = nil, nil, nil, nil, false
 	writers.Put(w)
 }
 
-func (w *Writer) dropLargeKeys() {
-	for _, keys := range []*index.Keys{&w.keys, &w.oldKeys} {
-		if keys.Size() > maxKeptKeys {
-			*keys = index.Keys{}
-		}
+func dropLarge(keys *index.Keys) {
+	if keys.Size() > maxKeptKeys {
+		*keys = index.Keys{}
 	}
 }
 
