@@ -1,5 +1,5 @@
-// Package arrival tells waiters that something has arrived: a record in a capped collection, an entry
-// in the oplog.
+// Package arrival tells waiters that something has arrived: a record in a capped collection, an
+// entry in the oplog.
 //
 // Concepts:
 //

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// After waiters were woken it takes restPerWaiter for each of them, at most maxRest, until others are: where messages come
-// faster, each waiter gets several at once. Waking 40 listeners for each message leaves a publisher a fiftieth of the
-// processor: over TCP, a getMore is about 50 µs of it. A message into a quiet topic is still told at once.
+// After waiters were woken it takes restPerWaiter for each of them, at most maxRest, until others
+// are: where messages come faster, each waiter gets several at once. Waking 40 listeners for each
+// message leaves a publisher a fiftieth of the processor: over TCP, a getMore is about 50 µs of it.
+// A message into a quiet topic is still told at once.
 const (
 	restPerWaiter = 100 * time.Microsecond
 	maxRest       = 5 * time.Millisecond
@@ -43,8 +44,8 @@ func (s *Signal) enlist() chan struct{} {
 	return s.next
 }
 
-// Rest is for who knows of so many arrivals: it returns a channel that is closed when the rest is over, nil where there is none, or
-// nothing else has arrived.
+// Rest is for who knows of so many arrivals: it returns a channel that is closed when the rest is
+// over, nil where there is none, or nothing else has arrived.
 func (s *Signal) Rest(count uint64) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

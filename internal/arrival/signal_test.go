@@ -14,7 +14,8 @@ func woken(c <-chan struct{}) bool {
 	}
 }
 
-// TestArrivals wakes waiters at once where it is quiet, and all that came while they rested at the end of the rest.
+// TestArrivals wakes waiters at once where it is quiet, and all that came while they rested at the
+// end of the rest.
 func TestArrivals(t *testing.T) {
 	t.Parallel()
 	var a Signal
@@ -46,7 +47,8 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
-// TestArrivalsWhileNobodyWaits forgets what arrived in a rest that nobody waits in: who waits later looks first.
+// TestArrivalsWhileNobodyWaits forgets what arrived in a rest that nobody waits in: who waits later
+// looks first.
 func TestArrivalsWhileNobodyWaits(t *testing.T) {
 	t.Parallel()
 	var a Signal
@@ -64,7 +66,8 @@ func TestArrivalsWhileNobodyWaits(t *testing.T) {
 	}
 }
 
-// TestArrivalsRest lets who comes back while the others rest wait for the end of the rest, if there is something to wait for.
+// TestArrivalsRest lets who comes back while the others rest wait for the end of the rest, if there
+// is something to wait for.
 func TestArrivalsRest(t *testing.T) {
 	t.Parallel()
 	var quiet Signal

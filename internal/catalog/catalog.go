@@ -20,12 +20,13 @@ const (
 	KindView       Kind = "view"
 	// KindTimeseries is a view of the collection that holds its buckets.
 	KindTimeseries Kind = "timeseries"
-	// KindVirtual is a collection that is not stored, and in no catalog: its documents are made when it is read.
+	// KindVirtual is a collection that is not stored, and in no catalog: its documents are made when
+	// it is read.
 	KindVirtual Kind = "virtual"
 )
 
-// Collection is a catalog entry. It is immutable: a change makes a new one. T is what the Attach hook
-// makes of an entry.
+// Collection is a catalog entry. It is immutable: a change makes a new one. T is what the Attach
+// hook makes of an entry.
 type Collection[T any] struct {
 	ID   uint32 // storage identifier, never used again
 	DB   string
@@ -75,8 +76,9 @@ type Index struct {
 	Ready bool
 	// Enforced is true once a unique index that is being built refuses duplicates.
 	Enforced bool
-	// Filled is true once the index has entries. A complete index without is of a type that was not maintained when it was
-	// made. Ordinary indexes from before there was the mark have entries without it.
+	// Filled is true once the index has entries. A complete index without is of a type that was not
+	// maintained when it was made. Ordinary indexes from before there was the mark have entries
+	// without it.
 	Filled bool
 }
 
@@ -94,8 +96,8 @@ func NewIndex(id uint32, spec bsonx.Doc) *Index {
 	return ix
 }
 
-// NewIDIndex returns the entry of the _id index of a collection whose records are not clustered by _id. It is there from
-// the beginning.
+// NewIDIndex returns the entry of the _id index of a collection whose records are not clustered by
+// _id. It is there from the beginning.
 func NewIDIndex(id uint32) *Index {
 	ix := NewIndex(id, bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_"))
 	ix.Unique, ix.Ready, ix.Enforced, ix.Filled = true, true, true, true
@@ -149,7 +151,8 @@ func lessItem(a, b *item) bool {
 	return a.name < b.name
 }
 
-// View is the state of a catalog at one moment. It never changes; views of the same state are equal.
+// View is the state of a catalog at one moment. It never changes; views of the same state are
+// equal.
 type View[T any] struct{ tree *btree.BTreeG[*item] }
 
 // View returns the newest state.

@@ -10,7 +10,8 @@ import (
 // Range is a range of storage keys, [Start, End), that a drop left behind.
 type Range struct{ Start, End []byte }
 
-// Change is a set of changes that become durable and visible together. It is made by Catalog.Update.
+// Change is a set of changes that become durable and visible together. It is made by
+// Catalog.Update.
 type Change[T any] struct {
 	c       *Catalog[T]
 	txn     storage.Txn
@@ -27,10 +28,12 @@ func (ch *Change[T]) NewID() uint32 {
 	return id
 }
 
-// Lookup returns the newest entry of a namespace, or nil. Changes made through ch itself are not seen.
+// Lookup returns the newest entry of a namespace, or nil. Changes made through ch itself are not
+// seen.
 func (ch *Change[T]) Lookup(db, name string) *Collection[T] { return ch.c.Lookup(db, name) }
 
-// Collections returns the newest entries of a database. Changes made through ch itself are not seen.
+// Collections returns the newest entries of a database. Changes made through ch itself are not
+// seen.
 func (ch *Change[T]) Collections(db string) []*Collection[T] { return ch.c.Collections(db) }
 
 // Put adds or replaces an entry. Its Version is set.
@@ -48,13 +51,15 @@ func (ch *Change[T]) PutAttached(entry *Collection[T]) {
 // Remove removes an entry.
 func (ch *Change[T]) Remove(entry *Collection[T]) { ch.removes = append(ch.removes, entry) }
 
-// Added returns the entries that the change put, Removed those that it removed; a renamed entry is in both.
+// Added returns the entries that the change put, Removed those that it removed; a renamed entry is
+// in both.
 func (ch *Change[T]) Added() []*Collection[T] { return ch.puts }
 
 // Removed returns the removed entries; see Added.
 func (ch *Change[T]) Removed() []*Collection[T] { return ch.removes }
 
-// Garbage remembers a range of storage that no entry refers to after the change; see Catalog.Garbage.
+// Garbage remembers a range of storage that no entry refers to after the change; see
+// Catalog.Garbage.
 func (ch *Change[T]) Garbage(r Range) error {
 	return ch.txn.Put(garbageKey(r.Start), encodeGarbage(r))
 }
@@ -62,8 +67,8 @@ func (ch *Change[T]) Garbage(r Range) error {
 // Txn is the storage transaction that the change commits with.
 func (ch *Change[T]) Txn() storage.Txn { return ch.txn }
 
-// NewID returns a storage identifier that was never used, for an entry that a Join may put. After a crash it may be given
-// again if none did.
+// NewID returns a storage identifier that was never used, for an entry that a Join may put. After a
+// crash it may be given again if none did.
 func (c *Catalog[T]) NewID() uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,8 +77,8 @@ func (c *Catalog[T]) NewID() uint32 {
 	return id
 }
 
-// Update runs fn, makes its changes durable and publishes them. Where fn or the commit fails, nothing is changed.
-// Only one Update runs at a time: fn must be short.
+// Update runs fn, makes its changes durable and publishes them. Where fn or the commit fails,
+// nothing is changed. Only one Update runs at a time: fn must be short.
 func (c *Catalog[T]) Update(fn func(*Change[T]) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +152,8 @@ func (ch *Change[T]) write(firstID uint32) error {
 	return nil
 }
 
-// byID finds the entry that e replaces: of the same name, or the one that is renamed by this change.
+// byID finds the entry that e replaces: of the same name, or the one that is renamed by this
+// change.
 func (ch *Change[T]) byID(e *Collection[T]) *Collection[T] {
 	if old := ch.Lookup(e.DB, e.Name); old != nil && old.ID == e.ID {
 		return old

@@ -1,18 +1,22 @@
-// Package catalog keeps what databases, collections, views and indexes there are: durable, versioned, and cached so
-// that reads are atomic loads.
+// Package catalog keeps what databases, collections, views and indexes there are: durable,
+// versioned, and cached so that reads are atomic loads.
 //
-// It stores specifications as MongoDB's users wrote them; what compiles them (filters, key patterns) lives above it
-// and is attached to an entry through the Attach hook.
+// It stores specifications as MongoDB's users wrote them; what compiles them (filters, key
+// patterns) lives above it and is attached to an entry through the Attach hook. T of Collection[T]
+// is its type.
 //
 // Invariants:
 //
-//  1. An entry is immutable. A change publishes a new entry with a higher Version, after it was made durable.
+//  1. An entry is immutable. A change publishes a new entry with a higher Version, after it was made
+//     durable.
 //  2. A reader sees the whole catalog before or after a change, never between.
 //  3. Changes are made one at a time. Storage identifiers are never used again.
 //  4. A database exists while it has a collection or a view.
-//  5. What a drop leaves behind in storage is remembered as garbage in the same transaction, until it is swept.
+//  5. What a drop leaves behind in storage is remembered as garbage in the same transaction, until it
+//     is swept.
 //
-// The entries are stored as BSON documents under 0x02 'c' <collection id>, so that a rename changes one key:
+// The entries are stored as BSON documents under 0x02 'c' <collection id>, so that a rename changes
+// one key:
 //
 //	0x02 'c' | collection id (4 bytes, big endian)  -> {db, name, uuid, kind, options, version, idIndex,
 //	                                                   indexes: [{id, spec, ready, filled}]}

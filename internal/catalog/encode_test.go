@@ -38,8 +38,8 @@ func TestEntryRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzDecodeEntry feeds the decoder with damaged entries: it refuses them as corrupt, or gives an entry that is stored and
-// read again alike. It never panics.
+// FuzzDecodeEntry feeds the decoder with damaged entries: it refuses them as corrupt, or gives an
+// entry that is stored and read again alike. It never panics.
 func FuzzDecodeEntry(f *testing.F) {
 	f.Add(encodeEntry(full()))
 	f.Add(encodeEntry(&Collection[any]{ID: 1, DB: "d", Name: "v", Kind: KindView, Options: bsonx.Empty}))

@@ -41,8 +41,9 @@ func CheckCollectionName(db, name string) error {
 	return nil
 }
 
-// ParseNamespace takes "db.collection" apart. It refuses what can be no part of a namespace; valid is false where the database or
-// the collection is missing or has characters that databases cannot have, for which each command has a message of its own.
+// ParseNamespace takes "db.collection" apart. It refuses what can be no part of a namespace; valid
+// is false where the database or the collection is missing or has characters that databases cannot
+// have, for which each command has a message of its own.
 func ParseNamespace(ns string) (db, name string, valid bool, err error) {
 	db, name, _ = strings.Cut(ns, ".")
 	switch {
@@ -62,7 +63,8 @@ const Views = "system.views"
 // IsSystem reports whether a name is one of those that the server has for itself.
 func IsSystem(name string) bool { return strings.HasPrefix(name, "system.") }
 
-// userSystemCollections are the names under "system." that users may make; they may write to those that are true.
+// userSystemCollections are the names under "system." that users may make; they may write to those
+// that are true.
 var userSystemCollections = map[string]bool{
 	"system.js": true, Views: false, "system.users": true, "system.profile": false,
 }

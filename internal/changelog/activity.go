@@ -10,14 +10,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Who follows the log for the changes of one collection need not read it while nothing happens there: a commit tells the
-// activity of its collection, of its database and of the store when it begins and when it is over. Changes of definitions, which
-// are rare, have one activity of their own, and wake whoever follows something in their database.
+// Who follows the log for the changes of one collection need not read it while nothing happens
+// there: a commit tells the activity of its collection, of its database and of the store when it
+// begins and when it is over. Changes of definitions, which are rare, have one activity of their
+// own, and wake whoever follows something in their database.
 
 // Activity is what happened to a namespace, in a database or anywhere.
 type Activity struct {
 	parent *Activity
-	// under counts the commits that have begun and are not over; last is the greatest stamp of those that are.
+	// under counts the commits that have begun and are not over; last is the greatest stamp of those
+	// that are.
 	under    atomic.Int64
 	last     atomic.Uint64
 	arrivals arrival.Signal
@@ -65,7 +67,8 @@ func NewActivities(order *storage.Order) *Activities {
 	}
 }
 
-// Of returns the activity of a collection, of a database where name is empty, or that of everything.
+// Of returns the activity of a collection, of a database where name is empty, or that of
+// everything.
 func (s *Activities) Of(db, name string) *Activity {
 	if db == "" {
 		return s.all
@@ -125,7 +128,8 @@ func (s *Activities) Change(run func(dbs map[string]bool) error) error {
 // Reset says that nothing is known of commits before now.
 func (s *Activities) Reset() { s.ddl.last.Store(uint64(s.order.Last())) }
 
-// Watch follows what the log gets about a collection, a database where the name is empty, or everything where both are.
+// Watch follows what the log gets about a collection, a database where the name is empty, or
+// everything where both are.
 type Watch struct {
 	of       *Activities
 	db       string
@@ -159,7 +163,8 @@ func (w *Watch) Close() {
 	}
 }
 
-// Since reports whether there may be an entry that concerns the Watch behind a stamp, up to what was safe before the call.
+// Since reports whether there may be an entry that concerns the Watch behind a stamp, up to what
+// was safe before the call.
 func (w *Watch) Since(stamp storage.Stamp) bool {
 	return w.activity.since(stamp) || w.of.ddl.since(stamp)
 }
@@ -171,8 +176,8 @@ func (w *Watch) Arrival(behind storage.Stamp) <-chan struct{} {
 	if last <= behind && w.of.ddl.under.Load() == 0 {
 		return arrival
 	}
-	// A commit that was told is not safe before older ones are over, and a change of definitions that has begun may not know
-	// of the Watch: those are waited for as all are.
+	// A commit that was told is not safe before older ones are over, and a change of definitions that
+	// has begun may not know of the Watch: those are waited for as all are.
 	commit := w.of.order.SafeArrival()
 	if safe := w.of.order.Safe(); safe <= behind || safe < last {
 		return commit

@@ -19,8 +19,8 @@
 //     after a stamp misses no entry.
 //  5. A Point that was acquired stays open until it is released.
 //
-// It does not apply entries to collections: package table does, with what Replay gives it. The format
-// of entries is in package oplog.
+// It does not apply entries to collections: package table does, with what Replay gives it. The
+// format of entries is in package oplog.
 //
 // A new kind of entry gets a method of Log, as Command and Noop are, and a case where package table
 // applies entries (past.go) and package changestream makes events of them.

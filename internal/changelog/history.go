@@ -27,8 +27,8 @@ const (
 // ErrPastGone means that a time is before the history.
 var ErrPastGone = errors.New("table: the time is before the history")
 
-// History keeps the snapshots, the oldest first. V is the state of the catalog, which each has. It is
-// safe for concurrent use. The nil History is the one of a store that logs nothing.
+// History keeps the snapshots, the oldest first. V is the state of the catalog, which each has. It
+// is safe for concurrent use. The nil History is the one of a store that logs nothing.
 type History[V comparable] struct {
 	log *Log
 	// view returns the newest state of the catalog.
@@ -60,7 +60,8 @@ func NewHistory[V comparable](log *Log, view func() V) (*History[V], error) {
 	return h, h.record()
 }
 
-// Keep changes for how long a past time can be read. The history grows to a larger window with time.
+// Keep changes for how long a past time can be read. The history grows to a larger window with
+// time.
 func (h *History[V]) Keep(window time.Duration) {
 	if h == nil {
 		return

@@ -17,8 +17,8 @@ import (
 // beginning is the message of the log's first entry.
 const beginning = "initiating set"
 
-// Log is the oplog of a store. It is safe for concurrent use. The nil Log is the one of a store that
-// logs nothing.
+// Log is the oplog of a store. It is safe for concurrent use. The nil Log is the one of a store
+// that logs nothing.
 type Log struct {
 	engine storage.Engine
 	clock  clock.Clock
@@ -144,7 +144,8 @@ func (l *Log) Noop(o bsonx.Doc) error {
 // ErrOff refuses what needs a log on a store that has none.
 var ErrOff = mongoerr.New(mongoerr.IllegalOperation, "the log of changes is off: the server is a standalone")
 
-// Oldest returns the stamp of the oldest entry, 0 for none. complete says that nothing was before it.
+// Oldest returns the stamp of the oldest entry, 0 for none. complete says that nothing was before
+// it.
 func (l *Log) Oldest() (stamp storage.Stamp, complete bool, err error) {
 	if l == nil {
 		return 0, false, nil
@@ -167,8 +168,8 @@ func (l *Log) Oldest() (stamp storage.Stamp, complete bool, err error) {
 	return stampOf(it.Key()), bsonx.CompareValues(first, bsonx.String(beginning)) == 0, nil
 }
 
-// LastStamp returns the stamp of the newest entry that a reader sees, or after if there is none that
-// is newer. Entries up to after are not read: an entry may have 16 MB.
+// LastStamp returns the stamp of the newest entry that a reader sees, or after if there is none
+// that is newer. Entries up to after are not read: an entry may have 16 MB.
 func (l *Log) LastStamp(after storage.Stamp, r storage.Reader) (storage.Stamp, error) {
 	it, err := r.NewIter(l.Key(nil, after+1), keyspace.PrefixEnd(l.records))
 	if err != nil {

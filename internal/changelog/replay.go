@@ -10,8 +10,8 @@ import (
 )
 
 // Replay calls apply with the entries up to a stamp that a point of the history does not have, in
-// their order. The entries of one transaction come in one call. It fails with ErrPastGone where some of
-// them may have been removed. The entries are borrowed until apply returns.
+// their order. The entries of one transaction come in one call. It fails with ErrPastGone where
+// some of them may have been removed. The entries are borrowed until apply returns.
 func (h *History[V]) Replay(ctx context.Context, p *Point[V], at storage.Stamp, apply func(entries []bsonx.Doc) error) error {
 	snap := h.log.engine.NewSnapshot()
 	defer snap.Close()

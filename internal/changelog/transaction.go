@@ -8,12 +8,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// maxApplyOps bounds the operations of one entry of the log, in bytes, so that the entry stays a document that clients read.
+// maxApplyOps bounds the operations of one entry of the log, in bytes, so that the entry stays a
+// document that clients read.
 const maxApplyOps = 16 << 20
 
-// Transaction collects what a transaction adds to the log of changes with its commit: one entry, whose applyOps are the operations
-// in order, or a chain of them with consecutive stamps. All but the last one of a chain have partialTxn: true, and the last one
-// tells the number of operations.
+// Transaction collects what a transaction adds to the log of changes with its commit: one entry,
+// whose applyOps are the operations in order, or a chain of them with consecutive stamps. All but
+// the last one of a chain have partialTxn: true, and the last one tells the number of operations.
 type Transaction struct {
 	// By names the transaction in the entries; nil for nobody.
 	By   *oplog.Writer

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// trimSlack is the part of the log's size that a trim removes beyond the limit, so that the next trim
-// is not due at once.
+// trimSlack is the part of the log's size that a trim removes beyond the limit, so that the next
+// trim is not due at once.
 const trimSlack = 16
 
 // retainEvery is when a trim that the retention kept from its work looks again.
@@ -27,8 +27,8 @@ func (l *Log) Resized(retention time.Duration) {
 // Trimmed returns the stamp up to which entries may have been removed since the store was opened.
 func (l *Log) Trimmed() storage.Stamp { return storage.Stamp(l.trimmed.Load()) }
 
-// excess returns how many bytes of entries there are beyond the size; ok is false where there are not
-// more than that.
+// excess returns how many bytes of entries there are beyond the size; ok is false where there are
+// not more than that.
 func (l *Log) excess() (size, excess int64, ok bool, err error) {
 	size, ok = l.size()
 	if !ok {
@@ -79,7 +79,8 @@ func (l *Log) trimOnce(stop <-chan struct{}, from []byte) ([]byte, error) {
 	if err != nil || removed.Count == 0 {
 		return from, err
 	}
-	// First the range, then the counter: a crash between them leaves the log a little smaller than its limit, never larger.
+	// First the range, then the counter: a crash between them leaves the log a little smaller than its
+	// limit, never larger.
 	l.trimmed.Store(uint64(stampOf(end[:len(end)-1])))
 	if err := l.engine.DeleteRange(from, end); err != nil {
 		return from, err
@@ -92,8 +93,8 @@ func (l *Log) trimOnce(stop <-chan struct{}, from []byte) ([]byte, error) {
 	return end, txn.Commit(storage.Buffered)
 }
 
-// oldest counts the oldest entries of that many bytes together, and returns the key of the first that
-// is not one of them. The newest entry and those within the retention stay.
+// oldest counts the oldest entries of that many bytes together, and returns the key of the first
+// that is not one of them. The newest entry and those within the retention stay.
 func (l *Log) oldest(stop <-chan struct{}, from []byte, size int64) (end []byte, n storage.Counter, err error) {
 	young := storage.NewStamp(uint32(l.clock.Now().Add(-l.Retention()).Unix()), 0)
 	if l.Retention() == 0 {

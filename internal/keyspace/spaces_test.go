@@ -41,8 +41,8 @@ var (
 	declared = regexp.MustCompile(`(?m)^\t([A-Z]\w*) += 0x`)
 )
 
-// TestWriters finds the packages that name the first bytes: they are the writers. Each constant is in
-// Spaces.
+// TestWriters finds the packages that name the first bytes: they are the writers. Each constant is
+// in Spaces.
 func TestWriters(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("keyspace.go")

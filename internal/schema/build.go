@@ -33,8 +33,8 @@ import (
 //
 // A crash leaves an index that is not ready; resumeBuilds begins it again.
 
-// build completes indexes that the catalog has as not ready. They are named by their identifiers: one that was dropped
-// meanwhile may have been followed by another of its name.
+// build completes indexes that the catalog has as not ready. They are named by their identifiers:
+// one that was dropped meanwhile may have been followed by another of its name.
 func build(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32) error {
 	if err := fillIndexes(ctx, s, c, ids); err != nil {
 		return err
@@ -68,8 +68,9 @@ func verifyUnique(ctx context.Context, s *table.Store, c *table.Collection, ids 
 	return nil
 }
 
-// reopenUnfilled marks the indexes as not ready that are complete without entries, because their type was not maintained when
-// they were made. They are built with those whose build was interrupted.
+// reopenUnfilled marks the indexes as not ready that are complete without entries, because their
+// type was not maintained when they were made. They are built with those whose build was
+// interrupted.
 func reopenUnfilled(s *table.Store) error {
 	for _, e := range s.Catalog().All() {
 		var ids []uint32
@@ -140,8 +141,9 @@ func WaitIndexes(ctx context.Context, s *table.Store, c *table.Collection, names
 	}
 }
 
-// addExisting writes the entries of all records. While the entries of some are made the next ones are locked, so that all processors
-// have a part: the keys of a text or of a place are more work than what is written.
+// addExisting writes the entries of all records. While the entries of some are made the next ones
+// are locked, so that all processors have a part: the keys of a text or of a place are more work
+// than what is written.
 func addExisting(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32) error {
 	group, failed := errgroup.WithContext(context.WithoutCancel(ctx))
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -171,8 +173,8 @@ func addExisting(ctx context.Context, s *table.Store, c *table.Collection, ids [
 	return nil
 }
 
-// eachBatch locks the records between two keys, a batch after the other, and calls fn with each, again where there is a conflict. An
-// upper bound of nil is that of the collection.
+// eachBatch locks the records between two keys, a batch after the other, and calls fn with each,
+// again where there is a conflict. An upper bound of nil is that of the collection.
 func eachBatch(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32, from, until []byte, fn func(*buildStep) error) error {
 	for from != nil && (until == nil || bytes.Compare(from, until) < 0) {
 		if err := interrupted(ctx, s); err != nil {
@@ -211,7 +213,8 @@ type buildStep struct {
 	w       *table.Writer
 	indexes []*table.Index
 	locked  [][]byte
-	// from and next are the keys that the batch begins with, and that the next one begins with, nil at the end.
+	// from and next are the keys that the batch begins with, and that the next one begins with, nil at
+	// the end.
 	from, next []byte
 }
 
@@ -277,8 +280,8 @@ func resumeBuilds(s *table.Store) {
 	}
 }
 
-// dropRebuilds removes the indexes of rebuilds that were interrupted: those that they were to replace are
-// complete.
+// dropRebuilds removes the indexes of rebuilds that were interrupted: those that they were to
+// replace are complete.
 func dropRebuilds(s *table.Store) error {
 	for _, e := range s.Catalog().All() {
 		c := e.Attached
@@ -292,8 +295,8 @@ func dropRebuilds(s *table.Store) error {
 	return nil
 }
 
-// pauseForMemory is how long a build that was resumed waits for memory that requests hold, at first. A disk may be full for
-// days: up to pauseForSpace the wait doubles.
+// pauseForMemory is how long a build that was resumed waits for memory that requests hold, at
+// first. A disk may be full for days: up to pauseForSpace the wait doubles.
 const (
 	pauseForMemory = time.Second
 	pauseForSpace  = time.Minute

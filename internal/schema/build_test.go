@@ -61,8 +61,9 @@ func (t hookTxn) NewIter(lower, upper []byte) (storage.Iterator, error) {
 	return it, err
 }
 
-// TestBuildLeavesUnlockedRecordsAlone inserts a record between those that a step of a build has locked, and deletes it
-// after the step has opened its iterator: the step must not write entries for it.
+// TestBuildLeavesUnlockedRecordsAlone inserts a record between those that a step of a build has
+// locked, and deletes it after the step has opened its iterator: the step must not write entries
+// for it.
 func TestBuildLeavesUnlockedRecordsAlone(t *testing.T) {
 	t.Parallel()
 	e := &hookEngine{Engine: mem.New()}
@@ -88,8 +89,8 @@ func TestBuildLeavesUnlockedRecordsAlone(t *testing.T) {
 	schematest.MustValid(t, s, c)
 }
 
-// TestBuildOfAnotherIndexOfTheSameName drops an index while it is built and builds another one of its name: the first
-// build must end without a trace, and must not make the second one ready.
+// TestBuildOfAnotherIndexOfTheSameName drops an index while it is built and builds another one of
+// its name: the first build must end without a trace, and must not make the second one ready.
 func TestBuildOfAnotherIndexOfTheSameName(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -221,7 +222,8 @@ func TestBuildOfADroppedCollection(t *testing.T) {
 	}
 }
 
-// during is a compiler whose partial indexes call a function, once, with the first document that they are asked about.
+// during is a compiler whose partial indexes call a function, once, with the first document that
+// they are asked about.
 type during struct {
 	schematest.Compiler
 	call func()
@@ -237,7 +239,8 @@ func (d *during) Match(bsonx.Doc) (bool, error) {
 	return true, nil
 }
 
-// TestTransactionsBesideABuild writes in transactions that begin before and within the build of an index.
+// TestTransactionsBesideABuild writes in transactions that begin before and within the build of an
+// index.
 func TestTransactionsBesideABuild(t *testing.T) {
 	hook := &during{}
 	s, err := schema.Open(mem.New(), hook, slog.New(slog.DiscardHandler))

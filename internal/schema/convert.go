@@ -15,8 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// A copy of a collection is filled under a name of its own, as any collection is, so that the log has all of it. Then it takes its
-// place, in one change of the catalog. What a crash leaves of it is dropped when the store opens.
+// A copy of a collection is filled under a name of its own, as any collection is, so that the log
+// has all of it. Then it takes its place, in one change of the catalog. What a crash leaves of it
+// is dropped when the store opens.
 
 // copyBatch bounds a transaction of a copy.
 const (
@@ -24,9 +25,9 @@ const (
 	copyBatchBytes   = 4 << 20
 )
 
-// Convert replaces a collection by one with other options, without its indexes. Writers wait meanwhile. Where the options
-// are those of a capped collection, the newest documents stay. It fails with ErrChanged where c is not the
-// newest version: the options were made from older ones.
+// Convert replaces a collection by one with other options, without its indexes. Writers wait
+// meanwhile. Where the options are those of a capped collection, the newest documents stay. It
+// fails with ErrChanged where c is not the newest version: the options were made from older ones.
 func Convert(ctx context.Context, s *table.Store, c *table.Collection, options bsonx.Doc) error {
 	if s.IsLive(c) {
 		return errLiveOplog("convert the")
@@ -50,8 +51,8 @@ func Convert(ctx context.Context, s *table.Store, c *table.Collection, options b
 	return copied(s, to, err)
 }
 
-// copied drops a copy that could not be completed, and returns why. Where another client dropped it, as a
-// dropDatabase does, the error is ErrChanged.
+// copied drops a copy that could not be completed, and returns why. Where another client dropped
+// it, as a dropDatabase does, the error is ErrChanged.
 func copied(s *table.Store, to *table.Collection, err error) error {
 	if err == nil {
 		return nil
@@ -91,9 +92,9 @@ func replace(s *table.Store, c, by *table.Collection) error {
 	return nil
 }
 
-// Clone makes a collection with a copy of the documents of another one, without its indexes. Others see
-// the copy when it is complete. It fails with NamespaceExists where the name is taken, and with ErrChanged
-// where c is not the newest version.
+// Clone makes a collection with a copy of the documents of another one, without its indexes. Others
+// see the copy when it is complete. It fails with NamespaceExists where the name is taken, and with
+// ErrChanged where c is not the newest version.
 func Clone(ctx context.Context, s *table.Store, c *table.Collection, db, name string, options bsonx.Doc) error {
 	if s.Lookup(db, name) != nil {
 		if err := c.Unchanged(); err != nil {
@@ -115,8 +116,8 @@ func Clone(ctx context.Context, s *table.Store, c *table.Collection, db, name st
 	return copied(s, to, err)
 }
 
-// fill copies the records of a snapshot of from, but for the oldest that a capped collection would evict again; total is what from
-// has, zero where that is not known.
+// fill copies the records of a snapshot of from, but for the oldest that a capped collection would
+// evict again; total is what from has, zero where that is not known.
 func fill(ctx context.Context, s *table.Store, to, from *table.Collection, total storage.Counter) error {
 	snap := s.Engine().NewSnapshot()
 	defer snap.Close()

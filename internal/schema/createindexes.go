@@ -28,8 +28,8 @@ func failedBuild(build string, c *table.Collection, err error) error {
 	return mongoerr.Within(fmt.Sprintf("Index build failed: %s: Collection %s ( %s )", build, c.Namespace(), uuidText(c.UUID)), err)
 }
 
-// RefuseBuild names a build and the collection in the error of an index that cannot be built, as MongoDB
-// does. It returns the error of an index on a collection that does not exist as it is.
+// RefuseBuild names a build and the collection in the error of an index that cannot be built, as
+// MongoDB does. It returns the error of an index on a collection that does not exist as it is.
 func RefuseBuild(c *table.Collection, err error) error {
 	if c.UUID == [16]byte{} {
 		return err
@@ -42,9 +42,9 @@ func uuidText(id [16]byte) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// CreateIndexes builds indexes from specifications that were checked against c: it fails with ErrChanged
-// where c is not the newest version. Writers go on during the build; readers use the indexes when all are
-// complete. Where one cannot be built, none is left.
+// CreateIndexes builds indexes from specifications that were checked against c: it fails with
+// ErrChanged where c is not the newest version. Writers go on during the build; readers use the
+// indexes when all are complete. Where one cannot be built, none is left.
 func CreateIndexes(ctx context.Context, s *table.Store, c *table.Collection, specs []bsonx.Doc) error {
 	if s.IsLive(c) {
 		return errLiveOplog("build an index of the")

@@ -1,5 +1,5 @@
-// Package schema changes what the catalog has: it opens stores, makes, renames and drops collections,
-// views and indexes, and builds indexes.
+// Package schema changes what the catalog has: it opens stores, makes, renames and drops
+// collections, views and indexes, and builds indexes.
 //
 // Concepts:
 //
@@ -20,8 +20,8 @@
 //  4. Gates of several collections are taken in the order of the collections' identifiers; see
 //     docs/locks.md.
 //
-// It does not check specifications, options or privileges: the commands of command/ddl do. It does not
-// write documents, but for copies of collections, which it writes as any client would.
+// It does not check specifications, options or privileges: the commands of command/ddl do. It does
+// not write documents, but for copies of collections, which it writes as any client would.
 //
 // A new kind of change is a function here that runs its part of the catalog through mirrored, and
 // logs what it did with a function of log.go.

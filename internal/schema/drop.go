@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Drop removes a collection or view with its records and indexes, a time-series collection with its buckets. It fails with NamespaceNotFound where c has another
-// name by now.
+// Drop removes a collection or view with its records and indexes, a time-series collection with its
+// buckets. It fails with NamespaceNotFound where c has another name by now.
 func Drop(s *table.Store, c *table.Collection) error {
 	if s.IsLive(c) {
 		return errLiveOplog("drop")
@@ -50,7 +50,8 @@ func DropDatabase(ctx context.Context, s *table.Store, db string) (dropped bool,
 	}
 }
 
-// dropListed is DropDatabase of those collections. It fails with errTargetChanged where there are others.
+// dropListed is DropDatabase of those collections. It fails with errTargetChanged where there are
+// others.
 func dropListed(ctx context.Context, s *table.Store, db string, colls []*table.Collection) (dropped bool, err error) {
 	listed := make(map[uint32]bool, len(colls))
 	for _, c := range colls {
@@ -82,8 +83,8 @@ func dropListed(ctx context.Context, s *table.Store, db string, colls []*table.C
 // errSkip is what the check of dropAll returns for a collection to leave as it is.
 var errSkip = errors.New("not to be dropped")
 
-// dropAll removes collections in one change, with what last adds to it. check is asked about the newest form of each, nil where
-// it was dropped.
+// dropAll removes collections in one change, with what last adds to it. check is asked about the
+// newest form of each, nil where it was dropped.
 func dropAll(s *table.Store, colls []*table.Collection, check func(newest *table.Collection) error, last func(*table.CatalogChange) error) error {
 	colls = table.ByID(colls)
 	return discard(s, colls, func(ch *table.CatalogChange) (garbage []catalog.Range, err error) {
@@ -104,7 +105,8 @@ func dropAll(s *table.Store, colls []*table.Collection, check func(newest *table
 	})
 }
 
-// discard runs a change of existing collections that returns what no entry refers to after it, and deletes that.
+// discard runs a change of existing collections that returns what no entry refers to after it, and
+// deletes that.
 func discard(s *table.Store, colls []*table.Collection, fn func(*table.CatalogChange) ([]catalog.Range, error)) error {
 	var garbage []catalog.Range
 	err := s.Change(colls, mirrored(func(ch *table.CatalogChange) (err error) {

@@ -52,7 +52,8 @@ type left struct {
 	done func(s *table.Store) error
 }
 
-// withIndex adds an index to the entry of c as it stands in the catalog, as an older program or a crash leaves it.
+// withIndex adds an index to the entry of c as it stands in the catalog, as an older program or a
+// crash leaves it.
 func withIndex(s *table.Store, ix func(id uint32) *catalog.Index) error {
 	return s.Catalog().Update(func(ch *table.CatalogChange) error {
 		entry := *ch.Lookup("db", "c")
@@ -170,8 +171,9 @@ func wantViews(s *table.Store, names ...string) error {
 	return nil
 }
 
-// TestOpenOnAFullDisk opens stores that have something left to do. On a full disk they open for reading, or say what to do
-// where they would answer wrongly; the next start with space does what is left.
+// TestOpenOnAFullDisk opens stores that have something left to do. On a full disk they open for
+// reading, or say what to do where they would answer wrongly; the next start with space does what
+// is left.
 func TestOpenOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	steps := schema.OpeningSteps()
@@ -231,7 +233,8 @@ func TestOpenOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestViewsAfterAFullDisk makes a view where those from before system.views have no documents yet: they get theirs too.
+// TestViewsAfterAFullDisk makes a view where those from before system.views have no documents yet:
+// they get theirs too.
 func TestViewsAfterAFullDisk(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())

@@ -23,8 +23,8 @@ func logCreate(s *table.Store, ch *table.CatalogChange, e *table.Entry) error {
 	return s.Log().Command(ch.Txn(), e.DB, &e.UUID, table.CreateEntry(e), nil)
 }
 
-// logDrop logs that a collection or view is gone; a time series is what its buckets are, and system.views what the views are, which
-// are logged.
+// logDrop logs that a collection or view is gone; a time series is what its buckets are, and
+// system.views what the views are, which are logged.
 func logDrop(s *table.Store, ch *table.CatalogChange, c *table.Collection) error {
 	if c.Kind == catalog.KindTimeseries || c.Name == catalog.Views {
 		return nil

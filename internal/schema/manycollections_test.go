@@ -50,8 +50,8 @@ func (t *countingTxn) Commit(d storage.Durability) error {
 	return t.Txn.Commit(d)
 }
 
-// TestDropManyCollections drops databases of many collections. That takes one durable commit, and one deletion for each kind of key,
-// however many they are.
+// TestDropManyCollections drops databases of many collections. That takes one durable commit, and
+// one deletion for each kind of key, however many they are.
 func TestDropManyCollections(t *testing.T) {
 	t.Parallel()
 	const count = 300
@@ -104,7 +104,8 @@ func TestDropManyCollections(t *testing.T) {
 	}
 }
 
-// TestDropBetweenIndexes drops a collection whose identifiers lie around those of one that stays, by a rename onto it and by a drop.
+// TestDropBetweenIndexes drops a collection whose identifiers lie around those of one that stays,
+// by a rename onto it and by a drop.
 func TestDropBetweenIndexes(t *testing.T) {
 	t.Parallel()
 	spec := func(path string) []bsonx.Doc {
@@ -188,8 +189,8 @@ func countKeys(t *testing.T, engine storage.Engine, prefix []byte) (n int) {
 	return n
 }
 
-// TestDropByTurns drops one of two databases whose collections were made by turns. What cannot be deleted as one range is deleted
-// together, so that one sync serves many ranges.
+// TestDropByTurns drops one of two databases whose collections were made by turns. What cannot be
+// deleted as one range is deleted together, so that one sync serves many ranges.
 func TestDropByTurns(t *testing.T) {
 	t.Parallel()
 	const count = 500

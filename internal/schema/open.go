@@ -23,8 +23,8 @@ func OpenLogged(engine storage.Engine, compiler table.Compiler, log *slog.Logger
 	return open(engine, compiler, log, &o)
 }
 
-// Open opens the collections of an engine. Index builds that a crash interrupted are begun again in the background. Changes
-// are not logged; see OpenLogged.
+// Open opens the collections of an engine. Index builds that a crash interrupted are begun again in
+// the background. Changes are not logged; see OpenLogged.
 func Open(engine storage.Engine, compiler table.Compiler, log *slog.Logger) (*table.Store, error) {
 	return open(engine, compiler, log, nil)
 }
@@ -48,7 +48,8 @@ func open(engine storage.Engine, compiler table.Compiler, log *slog.Logger, o *t
 type openingStep struct {
 	what string
 	run  func() error
-	// waits says that the store is whole without the step: on a full disk it is left for the next start.
+	// waits says that the store is whole without the step: on a full disk it is left for the next
+	// start.
 	waits bool
 }
 
@@ -63,8 +64,8 @@ func openingSteps(s *table.Store, o *table.OplogOptions) []openingStep {
 	}
 }
 
-// openLog opens the log of changes. A store that is opened without one drops it: changes that are not
-// in it would be missing for who reads it later.
+// openLog opens the log of changes. A store that is opened without one drops it: changes that are
+// not in it would be missing for who reads it later.
 func openLog(s *table.Store, o *table.OplogOptions) error {
 	if o != nil {
 		return s.OpenOplog(o)
@@ -90,8 +91,8 @@ func take(s *table.Store, step *openingStep) error {
 	return nil
 }
 
-// UnfinishedPrefix begins the names of collections that are being made to take another one's place. Those that a crash left
-// behind are dropped when the store opens.
+// UnfinishedPrefix begins the names of collections that are being made to take another one's place.
+// Those that a crash left behind are dropped when the store opens.
 const UnfinishedPrefix = "tmp.agg_out."
 
 // convertedPrefix is that of Convert's copies.

@@ -10,9 +10,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// RebuildIndexes builds the complete indexes of a collection anew and returns their specifications. The
-// new ones are built beside the old ones, under other names, and take their place in one change: a
-// rebuild that fails or is interrupted leaves the collection as it was. The index on _id is not rebuilt.
+// RebuildIndexes builds the complete indexes of a collection anew and returns their specifications.
+// The new ones are built beside the old ones, under other names, and take their place in one
+// change: a rebuild that fails or is interrupted leaves the collection as it was. The index on _id
+// is not rebuilt.
 func RebuildIndexes(ctx context.Context, s *table.Store, c *table.Collection) ([]bsonx.Doc, error) {
 	if s.IsLive(c) {
 		return nil, errLiveOplog("rebuild an index of the")

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 )
 
-// TestRebuildIsWholeOrNothing interrupts a rebuild of indexes, which leaves the old ones, and runs one to
-// its end beside a collMod.
+// TestRebuildIsWholeOrNothing interrupts a rebuild of indexes, which leaves the old ones, and runs
+// one to its end beside a collMod.
 func TestRebuildIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())

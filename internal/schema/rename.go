@@ -25,8 +25,8 @@ func RenameOver(s *table.Store, c *table.Collection, db, name string, stayTemp b
 	return renameOver(s, c, db, name, renaming{accept: accept, stayTemp: stayTemp})
 }
 
-// renaming tells what a rename does beside it: it drops what had the name, nil for nothing, if accept
-// returns no error for it.
+// renaming tells what a rename does beside it: it drops what had the name, nil for nothing, if
+// accept returns no error for it.
 type renaming struct {
 	accept   func(target *table.Entry) error
 	stayTemp bool
@@ -47,8 +47,9 @@ func Droppable(dropTarget bool) func(target *table.Entry) error {
 	}
 }
 
-// Replace gives c the name of old, which is nil where nothing had the name, and drops what has it. It
-// fails with CommandFailed where that has other options or indexes than old had: c was made after it.
+// Replace gives c the name of old, which is nil where nothing had the name, and drops what has it.
+// It fails with CommandFailed where that has other options or indexes than old had: c was made
+// after it.
 func Replace(s *table.Store, c *table.Collection, db, name string, old *table.Collection) error {
 	var was *table.Entry
 	if old != nil {
@@ -76,8 +77,8 @@ func SameDefinition(db, name string, was, is *table.Entry) error {
 	return nil
 }
 
-// CompleteIndexes returns the specifications of the indexes that a collection's successor gets: not of those that are being
-// built, whose build ends with the collection.
+// CompleteIndexes returns the specifications of the indexes that a collection's successor gets: not
+// of those that are being built, whose build ends with the collection.
 func CompleteIndexes(e *table.Entry) (specs []bsonx.Doc) {
 	for _, ix := range e.Indexes {
 		if ix.Ready && !table.IsRebuild(ix.Name) {
@@ -103,7 +104,8 @@ func renameOver(s *table.Store, c *table.Collection, db, name string, opts renam
 	}
 }
 
-// errTargetChanged means that a name came to mean another collection while it was about to be taken.
+// errTargetChanged means that a name came to mean another collection while it was about to be
+// taken.
 var errTargetChanged = errors.New("the target has changed")
 
 // rename is renameOver of target, which may be nil.

@@ -19,8 +19,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// TestNamesAreTakenUnderTheLock uses collections by names that they do not have any more: what was looked up before a
-// rename must not be dropped or renamed under its new name.
+// TestNamesAreTakenUnderTheLock uses collections by names that they do not have any more: what was
+// looked up before a rename must not be dropped or renamed under its new name.
 func TestNamesAreTakenUnderTheLock(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -71,7 +71,8 @@ func TestDropDatabaseIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestDropDatabaseBesideOthers drops databases while others drop, create and move their collections.
+// TestDropDatabaseBesideOthers drops databases while others drop, create and move their
+// collections.
 func TestDropDatabaseBesideOthers(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()
@@ -147,8 +148,8 @@ func nested(depth int) bsonx.Doc {
 	return d
 }
 
-// TestDeepOptions gives a collection options nested as deep as a command may be, and deeper than the catalog can keep: what
-// was accepted can be opened again.
+// TestDeepOptions gives a collection options nested as deep as a command may be, and deeper than
+// the catalog can keep: what was accepted can be opened again.
 func TestDeepOptions(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()

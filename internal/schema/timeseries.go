@@ -12,11 +12,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// A time-series collection is two entries of the catalog, made and dropped together: one of its own name without records, and the
-// collection of its buckets.
+// A time-series collection is two entries of the catalog, made and dropped together: one of its own
+// name without records, and the collection of its buckets.
 
-// CreateTimeseries makes a time-series collection and returns its buckets. indexes are the specifications of the first indexes on
-// these. It fails with NamespaceExists where the name is taken.
+// CreateTimeseries makes a time-series collection and returns its buckets. indexes are the
+// specifications of the first indexes on these. It fails with NamespaceExists where the name is
+// taken.
 func CreateTimeseries(s *table.Store, db, name string, options bsonx.Doc, indexes ...bsonx.Doc) (*table.Collection, error) {
 	if err := s.CheckNew(db, name); err != nil {
 		return nil, err
@@ -65,8 +66,8 @@ func withBuckets(s *table.Store, c *table.Collection) []*table.Collection {
 	return out
 }
 
-// ModifyTimeseries changes a time-series collection and its buckets, which have the index and the same
-// options. It fails with ErrChanged where either is not the newest version.
+// ModifyTimeseries changes a time-series collection and its buckets, which have the index and the
+// same options. It fails with ErrChanged where either is not the newest version.
 func ModifyTimeseries(s *table.Store, c, buckets *table.Collection, m *CollMod) error {
 	return s.Change([]*table.Collection{c, buckets}, mirrored(func(ch *table.CatalogChange) error {
 		if err := cmp.Or(c.Unchanged(), buckets.Unchanged()); err != nil {
@@ -99,9 +100,9 @@ func bucketOptions(options bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// ReplaceTimeseries gives the time-series collection c the name of old, which is nil where nothing had the
-// name, and drops what has it. It fails with CommandFailed where that has other options or indexes than
-// old had, and oldBuckets, its buckets.
+// ReplaceTimeseries gives the time-series collection c the name of old, which is nil where nothing
+// had the name, and drops what has it. It fails with CommandFailed where that has other options or
+// indexes than old had, and oldBuckets, its buckets.
 func ReplaceTimeseries(s *table.Store, c *table.Collection, db, name string, old, oldBuckets *table.Collection) error {
 	if err := s.CheckNew(db, name); err != nil {
 		return err
@@ -127,8 +128,9 @@ func entryOf(c *table.Collection) *table.Entry {
 	return c.Collection
 }
 
-// replaceTimeseries renames the halves of c within its database, and drops those of target, which may be
-// nil, if accept returns no error. It fails with errTargetChanged where target is not the newest version.
+// replaceTimeseries renames the halves of c within its database, and drops those of target, which
+// may be nil, if accept returns no error. It fails with errTargetChanged where target is not the
+// newest version.
 func replaceTimeseries(s *table.Store, c, target *table.Collection, name string, accept func() error) error {
 	halves := withBuckets(s, c)
 	colls := slices.Clone(halves)

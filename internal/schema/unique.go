@@ -42,7 +42,8 @@ func verifyIndex(ctx context.Context, s *table.Store, c *table.Collection, id ui
 	})
 }
 
-// duplicates calls found for each entry of an index that has the fields of the entry before it, until found returns false.
+// duplicates calls found for each entry of an index that has the fields of the entry before it,
+// until found returns false.
 func duplicates(ctx context.Context, s *table.Store, ix *table.Index, snap storage.Snapshot, found func(fields []byte, second storage.Iterator) (bool, error)) error {
 	it, err := snap.NewIter(ix.Prefix(), keyspace.PrefixEnd(ix.Prefix()))
 	if err != nil {
@@ -76,8 +77,9 @@ func duplicates(ctx context.Context, s *table.Store, ix *table.Index, snap stora
 const maxViolationBytes = 8 << 20
 
 // Violations returns the _ids of the documents that share a key of an index of c that refuses new
-// duplicates, as an array for each key. It fails with ErrChanged where c is not the newest version. Where
-// there are none, Modify may make the index of c unique: as long as c does not change, writers let none in.
+// duplicates, as an array for each key. It fails with ErrChanged where c is not the newest version.
+// Where there are none, Modify may make the index of c unique: as long as c does not change,
+// writers let none in.
 func Violations(ctx context.Context, s *table.Store, c *table.Collection, name string) ([]bsonx.Value, error) {
 	i := slices.IndexFunc(c.Indexes, func(ix *table.Index) bool { return ix.Name == name })
 	switch {
@@ -89,7 +91,8 @@ func Violations(ctx context.Context, s *table.Store, c *table.Collection, name s
 	return violations(ctx, s, c, c.Indexes[i])
 }
 
-// violations returns the _ids of the documents that share a key of an index, as an array for each key.
+// violations returns the _ids of the documents that share a key of an index, as an array for each
+// key.
 func violations(ctx context.Context, s *table.Store, c *table.Collection, ix *table.Index) ([]bsonx.Value, error) {
 	snap := s.Engine().NewSnapshot()
 	defer snap.Close()

@@ -15,11 +15,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// A database with views has a collection system.views, with a document for each. Clients read it; the catalog is what counts.
-// Only changes of the catalog write it, which run one after another.
+// A database with views has a collection system.views, with a document for each. Clients read it;
+// the catalog is what counts. Only changes of the catalog write it, which run one after another.
 
-// mirrored makes a change of the catalog from fn that system.views follows. Every change of views and
-// collections goes through it.
+// mirrored makes a change of the catalog from fn that system.views follows. Every change of views
+// and collections goes through it.
 func mirrored(fn func(*table.CatalogChange) error) func(*table.CatalogChange) error {
 	return func(ch *table.CatalogChange) error {
 		if err := fn(ch); err != nil {
@@ -96,7 +96,8 @@ func (m *viewMirror) put(view *table.Entry) error {
 	return m.set(c, view)
 }
 
-// make makes the system.views of a database with a document for a view, and for those from before there was one.
+// make makes the system.views of a database with a document for a view, and for those from before
+// there was one.
 func (m *viewMirror) make(view *table.Entry) error {
 	c := table.NewEntry(m.ch.NewID, view.DB, catalog.Views, catalog.KindCollection, nil)
 	m.ch.Put(c)
@@ -180,8 +181,9 @@ func viewDocument(view *table.Entry) bsonx.Doc {
 	return b.Bytes()
 }
 
-// DropViews drops a collection system.views, and with it all views of the database, also those that appear while it waits for
-// readers of the others. It fails with ErrChanged where c was dropped meanwhile.
+// DropViews drops a collection system.views, and with it all views of the database, also those that
+// appear while it waits for readers of the others. It fails with ErrChanged where c was dropped
+// meanwhile.
 func DropViews(s *table.Store, c *table.Collection) error {
 	for {
 		err := dropViews(s, c)
@@ -191,7 +193,8 @@ func DropViews(s *table.Store, c *table.Collection) error {
 	}
 }
 
-// dropViews is DropViews of the views that there are. It fails with errTargetChanged where there are others at its change.
+// dropViews is DropViews of the views that there are. It fails with errTargetChanged where there
+// are others at its change.
 func dropViews(s *table.Store, c *table.Collection) error {
 	colls := []*table.Collection{c}
 	listed := map[uint32]bool{c.ID: true}
@@ -223,7 +226,8 @@ func dropViews(s *table.Store, c *table.Collection) error {
 	})
 }
 
-// completeViews makes the documents of views from before there were any. On a full disk the first change of a view does.
+// completeViews makes the documents of views from before there were any. On a full disk the first
+// change of a view does.
 func completeViews(s *table.Store) error {
 	var views []*table.Entry
 	for _, e := range s.Catalog().All() {

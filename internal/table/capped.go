@@ -10,9 +10,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Records of a capped collection are clustered by an insertion sequence. Whoever inserts holds the insert lock, the lock
-// of the collection's record prefix, until the commit: records become visible in the order of their sequence, so that a
-// reader that has seen a record will never find another one before it.
+// Records of a capped collection are clustered by an insertion sequence. Whoever inserts holds the
+// insert lock, the lock of the collection's record prefix, until the commit: records become visible
+// in the order of their sequence, so that a reader that has seen a record will never find another
+// one before it.
 
 func cappedOptions(options bsonx.Doc) *CappedOptions {
 	size, _ := options.Lookup("size").AsInt64()
@@ -28,9 +29,9 @@ func (o *CappedOptions) Exceeded(c storage.Counter) bool {
 	return c.Bytes > o.Size || o.Max > 0 && c.Count > o.Max
 }
 
-// Arrivals returns a channel that is closed after the next insert into a capped collection, or when the collection is
-// dropped or renamed. Asked for before a snapshot is taken, it tells of everything that the snapshot does not have. count is for
-// Rest.
+// Arrivals returns a channel that is closed after the next insert into a capped collection, or when
+// the collection is dropped or renamed. Asked for before a snapshot is taken, it tells of
+// everything that the snapshot does not have. count is for Rest.
 func (c *Collection) Arrivals() (next <-chan struct{}, count uint64) {
 	if c.Oplog {
 		return c.shared.order.Arrival(), 0
@@ -38,9 +39,10 @@ func (c *Collection) Arrivals() (next <-chan struct{}, count uint64) {
 	return c.shared.capped.arrivals.Wait()
 }
 
-// Rest is for a waiter that has come to the end of a snapshot for which Arrivals had told the count. Where inserts come so fast that
-// waking all waiters for each would leave little of the processor, it returns a channel that is closed in a moment, when
-// there is more at once; otherwise nil.
+// Rest is for a waiter that has come to the end of a snapshot for which Arrivals had told the
+// count. Where inserts come so fast that waking all waiters for each would leave little of the
+// processor, it returns a channel that is closed in a moment, when there is more at once; otherwise
+// nil.
 func (c *Collection) Rest(count uint64) <-chan struct{} {
 	if c.Oplog {
 		return nil
@@ -105,8 +107,8 @@ func (w *Writer) insertCapped(ctx context.Context, doc bsonx.Doc) error {
 	return err
 }
 
-// evict removes the oldest records below upper until the collection keeps its limits, or enough reports that it has
-// removed that many; enough may be nil. It returns how many it removed.
+// evict removes the oldest records below upper until the collection keeps its limits, or enough
+// reports that it has removed that many; enough may be nil. It returns how many it removed.
 func (w *Writer) evict(ctx context.Context, st *cappedState, upper []byte, enough func(n int) bool) (n int, err error) {
 	for {
 		c, err := w.store.Count(w.coll)
@@ -135,12 +137,13 @@ func (w *Writer) evict(ctx context.Context, st *cappedState, upper []byte, enoug
 	}
 }
 
-// oldest returns the key of the oldest record below upper that it has not returned before, or nil. The iterator is kept
-// for the transaction: one for each insert would cost more than the insert.
+// oldest returns the key of the oldest record below upper that it has not returned before, or nil.
+// The iterator is kept for the transaction: one for each insert would cost more than the insert.
 func (w *Writer) oldest(st *cappedState, upper []byte) ([]byte, error) {
 	ok := w.evictIter != nil && w.evictIter.Next()
 	if !ok {
-		// The transaction's own records are behind all others, and an iterator does not have those added after it.
+		// The transaction's own records are behind all others, and an iterator does not have those added
+		// after it.
 		if err := w.openEvict(st); err != nil {
 			return nil, err
 		}
@@ -188,8 +191,8 @@ const (
 	trimBytes   = 16 << 20
 )
 
-// Trim evicts, in transactions of bounded size, what a capped collection has far beyond its limits: they were made
-// smaller. It is called before an insert, which evicts the rest.
+// Trim evicts, in transactions of bounded size, what a capped collection has far beyond its limits:
+// they were made smaller. It is called before an insert, which evicts the rest.
 func (s *Store) Trim(ctx context.Context, c *Collection) error {
 	for {
 		counter, err := s.Count(c)

@@ -169,8 +169,8 @@ func TestCappedDuplicateID(t *testing.T) {
 	}
 }
 
-// TestCappedReopen goes on behind the last record, also after the newest ones were deleted and after a transaction that
-// was given up.
+// TestCappedReopen goes on behind the last record, also after the newest ones were deleted and
+// after a transaction that was given up.
 func TestCappedReopen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -215,8 +215,9 @@ func TestCappedReopen(t *testing.T) {
 	}
 }
 
-// TestCappedConcurrency lets inserters, updaters and deleters work on one collection while a reader follows: it never meets a
-// record before the last one that it has seen, and each inserter's documents in their order.
+// TestCappedConcurrency lets inserters, updaters and deleters work on one collection while a reader
+// follows: it never meets a record before the last one that it has seen, and each inserter's
+// documents in their order.
 func TestCappedConcurrency(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -374,7 +375,8 @@ func TestCappedArrivals(t *testing.T) {
 	}
 }
 
-// TestCappedTrim makes a collection much smaller: an insert does not evict everything in one transaction.
+// TestCappedTrim makes a collection much smaller: an insert does not evict everything in one
+// transaction.
 func TestCappedTrim(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())

@@ -75,12 +75,13 @@ func CreateIndexEntry(c *Entry, ix *catalog.Index) bsonx.Doc {
 	return b.Bytes()
 }
 
-// ErrChanged means that a collection is not the version any more that the caller looked up and judged:
-// another client changed, renamed or dropped it. Nothing was done. The caller looks the name up again.
+// ErrChanged means that a collection is not the version any more that the caller looked up and
+// judged: another client changed, renamed or dropped it. Nothing was done. The caller looks the
+// name up again.
 var ErrChanged = errors.New("the collection was changed, renamed or dropped")
 
-// Unchanged fails with ErrChanged unless c is the newest version. A change asks under the collection's
-// gate, so that what its caller decided about c is true when the change commits.
+// Unchanged fails with ErrChanged unless c is the newest version. A change asks under the
+// collection's gate, so that what its caller decided about c is true when the change commits.
 func (c *Collection) Unchanged() error {
 	switch newest := c.shared.current.Load(); {
 	case newest == c:
@@ -92,15 +93,16 @@ func (c *Collection) Unchanged() error {
 	}
 }
 
-// RebuildPrefix begins the names of indexes that will take the place of others. No client can choose
-// such a name, because it has a NUL, and none sees one: Collection.Indexes does not have them.
+// RebuildPrefix begins the names of indexes that will take the place of others. No client can
+// choose such a name, because it has a NUL, and none sees one: Collection.Indexes does not have
+// them.
 const RebuildPrefix = "\x00rebuild."
 
 // IsRebuild reports whether an index is to take the place of another.
 func IsRebuild(name string) bool { return strings.HasPrefix(name, RebuildPrefix) }
 
-// Change runs a change of the catalog that concerns existing collections: their writers are kept out
-// while the change is made durable and published.
+// Change runs a change of the catalog that concerns existing collections: their writers are kept
+// out while the change is made durable and published.
 func (s *Store) Change(colls []*Collection, fn func(*CatalogChange) error) error {
 	s.Interleaved()
 	for _, c := range ByID(colls) {

@@ -30,17 +30,18 @@ type CatalogChange = catalog.Change[*Collection]
 // CatalogView is the state of the catalog at one moment.
 type CatalogView = catalog.View[*Collection]
 
-// Collection is the compiled form of a collection's catalog entry: what reads and writes of it need. It is
-// immutable; a change of the catalog makes a new one.
+// Collection is the compiled form of a collection's catalog entry: what reads and writes of it
+// need. It is immutable; a change of the catalog makes a new one.
 type Collection struct {
 	*catalog.Collection[*Collection]
 	namespace string
-	// Indexes are all indexes, also those that are still being built, in catalog order without the _id index
-	// and the copies of a rebuild.
+	// Indexes are all indexes, also those that are still being built, in catalog order without the _id
+	// index and the copies of a rebuild.
 	Indexes []*Index
 	// IDIndex is nil where records are clustered by _id: the index then has no entries of its own.
 	IDIndex *Index
-	// Capped is nil for an ordinary collection. A capped one is clustered by insertion and has an IDIndex.
+	// Capped is nil for an ordinary collection. A capped one is clustered by insertion and has an
+	// IDIndex.
 	Capped *CappedOptions
 	// Oplog says that it is the log of changes: capped, clustered by ts, and without an IDIndex.
 	Oplog bool
@@ -67,7 +68,8 @@ func (c *Collection) Namespace() string { return c.namespace }
 // Rebuilds returns the copies of indexes that will take their place.
 func (c *Collection) Rebuilds() []*Index { return c.rebuilds }
 
-// Changed returns a channel that is closed when another form than the newest one of now is published.
+// Changed returns a channel that is closed when another form than the newest one of now is
+// published.
 func (c *Collection) Changed() <-chan struct{} { return c.shared.changed() }
 
 // AllIndexes returns the indexes that the catalog entry has.
@@ -83,7 +85,8 @@ func NotCreated(db, name string) *Collection {
 type Validator interface {
 	// Accepts reports whether a stored document satisfies the validator.
 	Accepts(doc bsonx.Doc) bool
-	// Check returns the error for a new version of a document; old is nil for an insert. It ends with the operation.
+	// Check returns the error for a new version of a document; old is nil for an insert. It ends with
+	// the operation.
 	Check(ctx context.Context, old, doc bsonx.Doc) error
 }
 
@@ -115,7 +118,8 @@ func (s *shared) publish(c *Collection) {
 	}
 }
 
-// changed returns a channel that is closed when another form than the newest one of now is published.
+// changed returns a channel that is closed when another form than the newest one of now is
+// published.
 func (s *shared) changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +146,8 @@ type Index struct {
 	uses     *Uses
 }
 
-// Multikey returns which path components were arrays; the result must not be changed. It only ever grows.
+// Multikey returns which path components were arrays; the result must not be changed. It only ever
+// grows.
 func (ix *Index) Multikey() index.MultikeyPaths {
 	if m := ix.multikey.paths.Load(); m != nil {
 		return *m
@@ -158,8 +163,8 @@ func (ix *Index) coversPaths(keys *index.Keys) bool {
 	return ix.Multikey().Covers(keys.Multikey()) && ix.ArrayPaths().Covers(keys.ArrayPaths())
 }
 
-// WithPattern returns the index with its entries read by another pattern of as many fields: a wildcard index has the path
-// that is asked for where its own pattern has the wildcard.
+// WithPattern returns the index with its entries read by another pattern of as many fields: a
+// wildcard index has the path that is asked for where its own pattern has the wildcard.
 func (ix *Index) WithPattern(p index.Pattern) *Index {
 	out := *ix
 	out.Pattern = p
@@ -183,8 +188,8 @@ func (ix *Index) covers(doc bsonx.Doc) (bool, error) {
 	return ix.Partial.Match(doc)
 }
 
-// dependsOn reports whether a change in scope can change the entries of a document. Of an index with a condition, and of those that
-// look further than at their paths, that is not known.
+// dependsOn reports whether a change in scope can change the entries of a document. Of an index
+// with a condition, and of those that look further than at their paths, that is not known.
 func (ix *Index) dependsOn(scope Scope) bool {
 	if scope == nil || ix.Partial != nil || !ix.byPaths {
 		return true
@@ -227,17 +232,20 @@ type CappedOptions struct {
 	Max int64
 }
 
-// cappedState is what all forms of a capped collection share. Its numbers are guarded by the insert lock.
+// cappedState is what all forms of a capped collection share. Its numbers are guarded by the insert
+// lock.
 type cappedState struct {
-	// next is the sequence of the next record, 0 before the first insert of this process. It only grows.
+	// next is the sequence of the next record, 0 before the first insert of this process. It only
+	// grows.
 	next int64
-	// oldest is a sequence below which there is no record: a scan that begins there need not walk over what storage still
-	// remembers of evicted records.
+	// oldest is a sequence below which there is no record: a scan that begins there need not walk over
+	// what storage still remembers of evicted records.
 	oldest   int64
 	arrivals arrival.Signal
 }
 
-// Scope tells which paths a change can have changed. Those are paths as indexes have them, without positions in arrays.
+// Scope tells which paths a change can have changed. Those are paths as indexes have them, without
+// positions in arrays.
 type Scope interface {
 	Affects(path string) bool
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// entryWork is the work of writing an entry, without its bytes: a look at what else the transaction changes.
+// entryWork is the work of writing an entry, without its bytes: a look at what else the transaction
+// changes.
 const entryWork = 1 << 10
 
 // did counts the entries that are written, and fails where the operation has ended.
@@ -108,8 +109,8 @@ func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, 
 	return nil
 }
 
-// checkUnique locks the values of w.keys in a unique index and refuses them where another record has them. With
-// skipOld, those that w.oldKeys has too are known to be the record's own.
+// checkUnique locks the values of w.keys in a unique index and refuses them where another record
+// has them. With skipOld, those that w.oldKeys has too are known to be the record's own.
 func (w *Writer) checkUnique(ctx context.Context, ix *Index, recordID []byte, skipOld bool) error {
 	for i := range w.keys.Len() {
 		key := w.keys.Key(i)

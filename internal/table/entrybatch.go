@@ -14,8 +14,9 @@ import (
 // maxEntryBatch is how many bytes of entries are kept until they are written.
 const maxEntryBatch = 4 << 20
 
-// EntryBatch collects entries of an index that is built, to write them in order: the entries of a text index or of a wildcard go
-// to all parts of it, and a search from the front for each of them is most of what a build would do.
+// EntryBatch collects entries of an index that is built, to write them in order: the entries of a
+// text index or of a wildcard go to all parts of it, and a search from the front for each of them
+// is most of what a build would do.
 type EntryBatch struct {
 	buf     []byte
 	entries []builtEntry
@@ -59,7 +60,8 @@ func (b *EntryBatch) Write(w *Writer) error {
 	return nil
 }
 
-// buildBatch is how many records a step locks at once. A writer that wants one of them waits for the step.
+// buildBatch is how many records a step locks at once. A writer that wants one of them waits for
+// the step.
 const buildBatch = 256
 
 // buildBatchBytes is how large the records of a step are, at most, if they are several.
@@ -104,9 +106,10 @@ func (b *EntryBatch) Add(w *Writer, indexes []*Index, recordKey []byte) error {
 	return b.Write(w)
 }
 
-// LockRecords locks the next records from a key on. It returns their keys and the key of the first that it did not lock,
-// or nil. A record that appears between them later was written by someone who maintains the index, and is left alone:
-// without its lock it could be deleted before its entries are written.
+// LockRecords locks the next records from a key on. It returns their keys and the key of the first
+// that it did not lock, or nil. A record that appears between them later was written by someone who
+// maintains the index, and is left alone: without its lock it could be deleted before its entries
+// are written.
 func (w *Writer) LockRecords(ctx context.Context, from []byte) (locked [][]byte, next []byte, err error) {
 	w.running.Set(ctx)
 	snap := w.store.engine.NewSnapshot()

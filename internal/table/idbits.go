@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
-// idBits makes the values of a record's index entries: the type bits of the fields, joined with those of _id, so that
-// the entry alone gives back both exactly.
+// idBits makes the values of a record's index entries: the type bits of the fields, joined with
+// those of _id, so that the entry alone gives back both exactly.
 type idBits struct {
 	bits  keystring.TypeBits
 	key   []byte
@@ -19,9 +19,8 @@ func (b *idBits) set(id bsonx.Value) {
 	b.key = keystring.AppendTyped(b.key[:0], &b.bits, id, false)
 }
 
-// setID prepares the values of the index entries of doc. In a capped collection the record is known by its sequence,
-// which has one type.
-// It fails where the operation ends.
+// setID prepares the values of the index entries of doc. In a capped collection the record is known
+// by its sequence, which has one type. It fails where the operation ends.
 func (c *Collection) setID(b *idBits, doc bsonx.Doc, r *interrupt.Running) error {
 	if c.Capped != nil {
 		b.bits.Reset()

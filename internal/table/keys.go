@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Keys begin as package keyspace says. A record's key goes on with its record id: keystring(_id), or
-// keystring(insertion sequence) in a capped collection, or keystring(ts) in the oplog. An index
+// Keys begin as package keyspace says. A record's key goes on with its record id: keystring(_id),
+// or keystring(insertion sequence) in a capped collection, or keystring(ts) in the oplog. An index
 // entry's key goes on with keystring(fields) and the record id. docs/keys.md draws all keys.
 
 // sequenceKey appends the key of the record of a capped collection with that sequence.
@@ -69,7 +69,8 @@ func (c *Collection) RecordKeyFor(dst []byte, id bsonx.Value, r *interrupt.Runni
 	return keystring.Append(dst, id, false), nil
 }
 
-// RecordKeyOfEntry appends the key of the record that an index entry points to. entryKey is the entry's whole key.
+// RecordKeyOfEntry appends the key of the record that an index entry points to. entryKey is the
+// entry's whole key.
 func (c *Collection) RecordKeyOfEntry(dst []byte, ix *Index, entryKey []byte) ([]byte, error) {
 	n, err := ix.FieldsLen(entryKey)
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// KeysBetween returns the keys of at most limit records for which the first field of an index has a value from low to high;
-// a nil index stands for the _id by which the records are clustered. It goes on from the place that the call before returned
-// as next, which is nil at first, and again at the end. A record may be returned several times. What it returns was true at
-// one moment: who acts on a record locks it and looks. It fails with ErrDropped where c is not the newest form any more.
+// KeysBetween returns the keys of at most limit records for which the first field of an index has a
+// value from low to high; a nil index stands for the _id by which the records are clustered. It
+// goes on from the place that the call before returned as next, which is nil at first, and again at
+// the end. A record may be returned several times. What it returns was true at one moment: who acts
+// on a record locks it and looks. It fails with ErrDropped where c is not the newest form any more.
 func (s *Store) KeysBetween(c *Collection, ix *Index, low, high bsonx.Value, next []byte, limit int) (keys [][]byte, after []byte, err error) {
 	lower, upper := c.bounds(ix, low, high)
 	if next != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// TestUnfilledIndexIsBuilt opens a store in which an index is complete and has no entries, as builds made it that did not
-// maintain its type: opening builds it.
+// TestUnfilledIndexIsBuilt opens a store in which an index is complete and has no entries, as
+// builds made it that did not maintain its type: opening builds it.
 func TestUnfilledIndexIsBuilt(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()
@@ -127,7 +127,8 @@ func TestHashedRefusesArrays(t *testing.T) {
 	schematest.MustValid(t, s, c)
 }
 
-// TestWildcardPaths: the paths of arrays are there for who reads after the commit, and after the store was opened again.
+// TestWildcardPaths: the paths of arrays are there for who reads after the commit, and after the
+// store was opened again.
 func TestWildcardPaths(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()

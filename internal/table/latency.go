@@ -21,8 +21,8 @@ const (
 // latencyBuckets is how many classes of durations there are.
 const latencyBuckets = 51
 
-// latencyBound returns the shortest duration of a class in microseconds: powers of two, and from 2048 up to 2097152 what
-// is half way between them too.
+// latencyBound returns the shortest duration of a class in microseconds: powers of two, and from
+// 2048 up to 2097152 what is half way between them too.
 func latencyBound(class int) uint64 {
 	switch {
 	case class == 0:
@@ -51,8 +51,8 @@ func latencyClass(micros uint64) int {
 	}
 }
 
-// Latencies counts the operations on a collection and how long they took. It is safe for concurrent use; what is counted
-// lives as long as the server runs.
+// Latencies counts the operations on a collection and how long they took. It is safe for concurrent
+// use; what is counted lives as long as the server runs.
 type Latencies struct {
 	kinds [latencyKinds]atomic.Pointer[latencies]
 }
@@ -100,8 +100,8 @@ func (l *Latencies) Sum(kind LatencyKind) (ops, micros uint64) {
 	return 0, 0
 }
 
-// Each calls f for the classes of durations that operations fell into: the shortest duration in microseconds, and how many
-// operations there were.
+// Each calls f for the classes of durations that operations fell into: the shortest duration in
+// microseconds, and how many operations there were.
 func (l *Latencies) Each(kind LatencyKind, f func(micros, count uint64)) {
 	k := l.kinds[kind].Load()
 	if k == nil {

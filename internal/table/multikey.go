@@ -25,7 +25,8 @@ func (st *multikeyState) publish(grown grownPaths) {
 	}
 }
 
-// growMultikey makes an index's multikey paths cover those of keys, durably and before any record needs it.
+// growMultikey makes an index's multikey paths cover those of keys, durably and before any record
+// needs it.
 func (ix *Index) growMultikey(engine storage.Engine, keys *index.Keys) error {
 	st := ix.multikey
 	st.mu.Lock()

@@ -12,8 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
-// The log of changes, local.oplog.rs, is a collection whose records are clustered by their stamp, the field ts. Storage gives
-// the stamp with the commit, and entries come from Writers and from changes of the catalog only.
+// The log of changes, local.oplog.rs, is a collection whose records are clustered by their stamp,
+// the field ts. Storage gives the stamp with the commit, and entries come from Writers and from
+// changes of the catalog only.
 
 // beginning is the message of the log's first entry.
 const beginning = "initiating set"
@@ -23,8 +24,8 @@ const DefaultOplogSize = 512 << 20
 
 // OplogOptions configure the log.
 type OplogOptions struct {
-	// Size is how many bytes of entries are kept in a log that is made now, DefaultOplogSize if zero. One that is there has its own
-	// size; see ResizeOplog.
+	// Size is how many bytes of entries are kept in a log that is made now, DefaultOplogSize if zero.
+	// One that is there has its own size; see ResizeOplog.
 	Size int64
 	// Clock tells the time of entries; the computer's if nil.
 	Clock clock.Clock
@@ -96,7 +97,8 @@ func retentionOf(options bsonx.Doc) time.Duration {
 	return time.Duration(hours * float64(time.Hour))
 }
 
-// isOplog reports whether an entry is the log of changes: the one capped collection that has no _id index.
+// isOplog reports whether an entry is the log of changes: the one capped collection that has no _id
+// index.
 func isOplog(e *Entry) bool {
 	return e.DB == oplog.DB && e.Name == oplog.Collection && e.IDIndex == nil && IsCapped(e.Options)
 }
@@ -126,8 +128,8 @@ func (s *Store) OplogLimits() (size int64, retention time.Duration) {
 	return 0, 0
 }
 
-// ResizeOplog changes the limits of the log, for good: how many bytes of entries are kept, and for how
-// long entries are kept although there are more than that.
+// ResizeOplog changes the limits of the log, for good: how many bytes of entries are kept, and for
+// how long entries are kept although there are more than that.
 func (s *Store) ResizeOplog(size int64, retention time.Duration) error {
 	c := s.oplog
 	if c == nil {

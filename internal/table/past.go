@@ -13,19 +13,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// past is what a Txn has that reads the collections as they were at a time: a snapshot of the history below, and above it, in a
-// scratch transaction, what the log says that was committed between the two.
+// past is what a Txn has that reads the collections as they were at a time: a snapshot of the
+// history below, and above it, in a scratch transaction, what the log says that was committed
+// between the two.
 type past struct {
 	point *changelog.Point[CatalogView]
-	// changed are the collections that were made in between, by namespace; nil for those whose state then is not known, as they
-	// were dropped, renamed or converted, or are capped. gone are databases that were dropped.
+	// changed are the collections that were made in between, by namespace; nil for those whose state
+	// then is not known, as they were dropped, renamed or converted, or are capped. gone are databases
+	// that were dropped.
 	changed map[string]*Collection
 	gone    map[string]bool
 }
 
-// BeginPast starts a transaction that reads what was committed up to a stamp, and nothing later, and refuses to write. Everything
-// up to the stamp must be visible. It fails with ErrPastGone where that is before the history, and with SnapshotUnavailable where
-// more than limit bytes would have to be applied. It ends with Abort.
+// BeginPast starts a transaction that reads what was committed up to a stamp, and nothing later,
+// and refuses to write. Everything up to the stamp must be visible. It fails with ErrPastGone where
+// that is before the history, and with SnapshotUnavailable where more than limit bytes would have
+// to be applied. It ends with Abort.
 func (s *Store) BeginPast(ctx context.Context, at storage.Stamp, limit int) (*Txn, error) {
 	p, err := s.history.Acquire(at)
 	if err != nil {
@@ -53,7 +56,8 @@ func errUnknownThen(db, name string) error {
 		"please retry the operation. The collection %s.%s was changed too close to the time", db, name)
 }
 
-// lookup returns a collection that was changed between the snapshot and the time; found is false where there is none.
+// lookup returns a collection that was changed between the snapshot and the time; found is false
+// where there is none.
 func (p *past) lookup(db, name string) (c *Collection, found bool, err error) {
 	c, found = p.changed[db+"."+name]
 	if found && c == nil || !found && p.gone[db] {
@@ -145,8 +149,9 @@ func (c *Collection) hasUUID(v bsonx.Value) bool {
 	return bytes.Equal(uuid, c.UUID[:])
 }
 
-// applyCommand applies a command: a transaction, or a change of the catalog. An index that is made or dropped makes no difference,
-// nor do other options: the snapshot's form of the collection is good for what is above it.
+// applyCommand applies a command: a transaction, or a change of the catalog. An index that is made
+// or dropped makes no difference, nor do other options: the snapshot's form of the collection is
+// good for what is above it.
 func (t *Txn) applyCommand(ctx context.Context, db string, entry, o bsonx.Doc) error {
 	p, first := t.past, o.First()
 	switch string(first.Key) {

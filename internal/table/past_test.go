@@ -30,8 +30,8 @@ import (
 
 const pastLimit = 1 << 20
 
-// contents returns the documents of a collection as a transaction sees them, by _id, and checks that its indexes have the entries
-// of these and no others.
+// contents returns the documents of a collection as a transaction sees them, by _id, and checks
+// that its indexes have the entries of these and no others.
 func contents(t testing.TB, txn *table.Txn, db, name string) map[string]string {
 	t.Helper()
 	c, err := txn.Lookup(db, name)
@@ -69,7 +69,8 @@ func contents(t testing.TB, txn *table.Txn, db, name string) map[string]string {
 	return out
 }
 
-// TestPast changes collections at random, in single writes and in transactions, and reads them as they were at random times.
+// TestPast changes collections at random, in single writes and in transactions, and reads them as
+// they were at random times.
 func TestPast(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { testPast(t, rand.New(rand.NewPCG(seed, 7))) })
@@ -151,7 +152,8 @@ func randomWrite(t *testing.T, r *rand.Rand, txn *table.Txn, name string, docs m
 	schematest.NoError(t, w.Commit(storage.Buffered))
 }
 
-// TestPastBesideWriters moves amounts between documents while others read what was: at no time is there more or less.
+// TestPastBesideWriters moves amounts between documents while others read what was: at no time is
+// there more or less.
 func TestPastBesideWriters(t *testing.T) {
 	engine, err := pebble.Open(t.TempDir(), pebble.Options{})
 	schematest.NoError(t, err)
@@ -282,7 +284,8 @@ func TestPastCatalog(t *testing.T) {
 	}
 }
 
-// TestPastBesideIndexes reads at times between which a unique index was dropped and made: what was right then is.
+// TestPastBesideIndexes reads at times between which a unique index was dropped and made: what was
+// right then is.
 func TestPastBesideIndexes(t *testing.T) {
 	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
 	defer s.Close()
@@ -340,7 +343,8 @@ func (c *moving) move(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// TestHistoryEnds keeps of what is older than the window the newest snapshot only, as long as it is read.
+// TestHistoryEnds keeps of what is older than the window the newest snapshot only, as long as it is
+// read.
 func TestHistoryEnds(t *testing.T) {
 	clock := &moving{now: time.Unix(1000, 0)}
 	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{Clock: clock})

@@ -24,8 +24,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// history does random changes and remembers what the store looked like after each since the last durable one: a loss of
-// power may leave any of these, and nothing else.
+// history does random changes and remembers what the store looked like after each since the last
+// durable one: a loss of power may leave any of these, and nothing else.
 type history struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -200,7 +200,8 @@ func (h *history) define(seq int) {
 	h.did(true)
 }
 
-// build builds an index and loses power between two of its steps: the build is completed after that.
+// build builds an index and loses power between two of its steps: the build is completed after
+// that.
 func (h *history) build(c *table.Collection, name string) error {
 	var interrupted *crashdisk.Disk
 	ctx := &schematest.StepContext{Context: context.Background(), Step: func(n int) {
@@ -216,8 +217,8 @@ func (h *history) build(c *table.Collection, name string) error {
 	return err
 }
 
-// TestPowerLoss loses what was not synced after random changes of records and of the catalog: durable ones are there, the
-// others are there in order, and indexes and counters agree.
+// TestPowerLoss loses what was not synced after random changes of records and of the catalog:
+// durable ones are there, the others are there in order, and indexes and counters agree.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	run := torture.Begin(t)

@@ -5,8 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Snapshot is the collections of a Store, and the catalog, as they were at one time. It is safe for concurrent use. Close must
-// follow, soon: it keeps old versions from being removed.
+// Snapshot is the collections of a Store, and the catalog, as they were at one time. It is safe for
+// concurrent use. Close must follow, soon: it keeps old versions from being removed.
 type Snapshot struct {
 	store *Store
 	snap  storage.Snapshot
@@ -16,7 +16,8 @@ type Snapshot struct {
 	visible storage.Stamp
 }
 
-// exactTries is how often a snapshot between two commits is looked for before it gets a stamp of its own.
+// exactTries is how often a snapshot between two commits is looked for before it gets a stamp of
+// its own.
 const exactTries = 3
 
 // Snapshot takes a snapshot of the newest committed state.
@@ -40,9 +41,9 @@ func (s *Store) Snapshot() *Snapshot {
 	}
 }
 
-// Stamp returns the snapshot's time. Snapshots of the same time have the same contents: it has all commits up to then, and
-// none after, or it is a time that no commit and no other snapshot has. Then commits that were under way may be missing in
-// it although their stamps are below.
+// Stamp returns the snapshot's time. Snapshots of the same time have the same contents: it has all
+// commits up to then, and none after, or it is a time that no commit and no other snapshot has.
+// Then commits that were under way may be missing in it although their stamps are below.
 func (s *Snapshot) Stamp() storage.Stamp { return s.stamp }
 
 // Visible returns the stamp up to which the snapshot has all stamped records.
@@ -51,7 +52,8 @@ func (s *Snapshot) Visible() storage.Stamp { return s.visible }
 // Reader returns what the snapshot is read from.
 func (s *Snapshot) Reader() storage.Reader { return s.snap }
 
-// Lookup returns a collection or view as it was, or nil. It fails where the collection was dropped or renamed meanwhile.
+// Lookup returns a collection or view as it was, or nil. It fails where the collection was dropped
+// or renamed meanwhile.
 func (s *Snapshot) Lookup(db, name string) (*Collection, error) {
 	return lookupIn(s.view, db, name)
 }

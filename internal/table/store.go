@@ -33,8 +33,8 @@ type Store struct {
 	scans      Scans                     // of all collections
 }
 
-// New returns the collections of an engine, without an oplog. Package ddl opens stores: it completes
-// what a crash has left first.
+// New returns the collections of an engine, without an oplog. Package schema opens stores: it
+// completes what a crash has left first.
 func New(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, error) {
 	s := &Store{engine: engine, logger: log, activities: changelog.NewActivities(engine.Order()), stop: make(chan struct{})}
 	s.attach = &attacher{engine: engine, compiler: compiler, activities: s.activities, scans: &s.scans}
@@ -94,11 +94,13 @@ func (s *Store) Lookup(db, name string) *Collection {
 	return entry.Attached
 }
 
-// IsCurrent reports whether c is the newest form of its collection. What reads the collection by its indexes asks after it has
-// taken its snapshot: an index that was dropped before that may be empty in it, and so may a dropped collection.
+// IsCurrent reports whether c is the newest form of its collection. What reads the collection by
+// its indexes asks after it has taken its snapshot: an index that was dropped before that may be
+// empty in it, and so may a dropped collection.
 func (s *Store) IsCurrent(c *Collection) bool { return c.shared.current.Load() == c }
 
-// Current returns the newest form of a collection, under whatever name it has now, or nil after a drop.
+// Current returns the newest form of a collection, under whatever name it has now, or nil after a
+// drop.
 func (s *Store) Current(c *Collection) *Collection { return c.shared.current.Load() }
 
 // Count returns how many records a collection has and their size in bytes, without a scan.

@@ -76,7 +76,8 @@ func TestUniqueBuildFails(t *testing.T) {
 	schematest.MustValid(t, s, c)
 }
 
-// TestOpenDropsUnfinished requires that a collection that was to take another's place is gone after a crash.
+// TestOpenDropsUnfinished requires that a collection that was to take another's place is gone after
+// a crash.
 func TestOpenDropsUnfinished(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()
@@ -154,7 +155,8 @@ func TestCreateTwice(t *testing.T) {
 	}
 }
 
-// TestBuildBesideWriters builds indexes while writers insert, update and delete, and checks that nothing was lost.
+// TestBuildBesideWriters builds indexes while writers insert, update and delete, and checks that
+// nothing was lost.
 func TestBuildBesideWriters(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -209,7 +211,8 @@ func TestBuildBesideWriters(t *testing.T) {
 	schematest.MustValid(t, s, c)
 }
 
-// TestRandomChanges applies random changes to a collection with many kinds of indexes; Validate holds after each.
+// TestRandomChanges applies random changes to a collection with many kinds of indexes; Validate
+// holds after each.
 func TestRandomChanges(t *testing.T) {
 	t.Parallel()
 	value := rapid.OneOf(

@@ -19,8 +19,8 @@ const (
 	TrafficKinds
 )
 
-// Traffic counts the operations on a collection by what they do, and by whether they may write. It is safe for concurrent
-// use; what is counted lives as long as the server runs.
+// Traffic counts the operations on a collection by what they do, and by whether they may write. It
+// is safe for concurrent use; what is counted lives as long as the server runs.
 type Traffic struct {
 	kinds           [TrafficKinds]timedCount
 	readers, writes timedCount
@@ -46,7 +46,8 @@ func (t *Traffic) Add(kind TrafficKind, writes bool, took time.Duration) {
 	}
 }
 
-// Sum returns how many operations of a kind there were, and how many microseconds they took together.
+// Sum returns how many operations of a kind there were, and how many microseconds they took
+// together.
 func (t *Traffic) Sum(kind TrafficKind) (ops, micros int64) { return t.kinds[kind].load() }
 
 // Locks is Sum for the operations that only read, or for those that may write.

@@ -18,13 +18,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Txn is a multi-document transaction over the collections of a Store. It reads the collections, and the catalog, as they were
-// when it began, with its own changes. It waits for no one: what another transaction has changed since, or holds, is
-// storage.ErrConflict. It is used by one goroutine at a time, and ends with Commit or Abort. After an error it can only be
-// aborted.
+// Txn is a multi-document transaction over the collections of a Store. It reads the collections,
+// and the catalog, as they were when it began, with its own changes. It waits for no one: what
+// another transaction has changed since, or holds, is storage.ErrConflict. It is used by one
+// goroutine at a time, and ends with Commit or Abort. After an error it can only be aborted.
 //
-// It holds no gates: others may change the catalog beside it. A commit takes the gates of the collections that it has written
-// and fails with storage.ErrConflict where one of them is not in the form any more that was maintained.
+// It holds no gates: others may change the catalog beside it. A commit takes the gates of the
+// collections that it has written and fails with storage.ErrConflict where one of them is not in
+// the form any more that was maintained.
 type Txn struct {
 	store *Store
 	txn   storage.Txn
@@ -32,8 +33,8 @@ type Txn struct {
 	limit int
 	log   changelog.Transaction
 
-	// written are the forms of collections that have been written; created are those that this transaction makes, by
-	// namespace.
+	// written are the forms of collections that have been written; created are those that this
+	// transaction makes, by namespace.
 	written map[uint32]*Collection
 	created map[string]*Collection
 
@@ -55,8 +56,8 @@ func (s *Store) BeginTxn(opts TxnOptions) *Txn {
 	for {
 		view := s.catalog.View()
 		txn := s.engine.BeginSnapshot()
-		// A form of a collection is only good for snapshots from its time: what was dropped before may be swept in the
-		// snapshot, and an index that was completed after it may lack entries there.
+		// A form of a collection is only good for snapshots from its time: what was dropped before may be
+		// swept in the snapshot, and an index that was completed after it may lack entries there.
 		if s.catalog.View() == view {
 			return &Txn{store: s, txn: txn, view: view, limit: opts.Limit, log: changelog.Transaction{By: opts.By}, held: s.memory.Hold()}
 		}
@@ -67,8 +68,8 @@ func (s *Store) BeginTxn(opts TxnOptions) *Txn {
 // Reader returns what the transaction reads from. It is used by the transaction's goroutine only.
 func (t *Txn) Reader() storage.Reader { return t.txn }
 
-// Lookup returns a collection or view as the transaction sees it, or nil. It fails where the collection was dropped or renamed
-// by others meanwhile.
+// Lookup returns a collection or view as the transaction sees it, or nil. It fails where the
+// collection was dropped or renamed by others meanwhile.
 func (t *Txn) Lookup(db, name string) (*Collection, error) {
 	if len(t.created) > 0 {
 		if c := t.created[db+"."+name]; c != nil {
@@ -92,8 +93,8 @@ func (t *Txn) Ensure(db, name string) (*Collection, error) {
 	return t.Create(db, name, bsonx.Empty)
 }
 
-// Create makes a collection, which others see after the commit. It fails with NamespaceExists where the name is taken, and with
-// storage.ErrConflict where someone else took it meanwhile.
+// Create makes a collection, which others see after the commit. It fails with NamespaceExists where
+// the name is taken, and with storage.ErrConflict where someone else took it meanwhile.
 func (t *Txn) Create(db, name string, options bsonx.Doc) (*Collection, error) {
 	if t.past != nil {
 		return nil, errReadsPast()
@@ -179,8 +180,8 @@ func (t *Txn) isEmpty(c *Collection) (bool, error) {
 	return empty, errors.Join(it.Err(), it.Close())
 }
 
-// BeginWrite returns a writer of a collection that Lookup or Create has returned. Its Commit only checks what the transaction
-// has become.
+// BeginWrite returns a writer of a collection that Lookup or Create has returned. Its Commit only
+// checks what the transaction has become.
 func (t *Txn) BeginWrite(c *Collection) (*Writer, error) {
 	if t.past != nil {
 		return nil, errReadsPast()
@@ -215,7 +216,8 @@ func (t *Txn) keep(w *Writer) error {
 	return nil
 }
 
-// hold takes the share of the server's memory that the transaction needs with more bytes. It fails where there is no room.
+// hold takes the share of the server's memory that the transaction needs with more bytes. It fails
+// where there is no room.
 func (t *Txn) hold(more int) error { return t.held.Hold(t.memory() + int64(more)) }
 
 // memory returns what the transaction takes: its changes, and the operations for the log.
@@ -224,7 +226,8 @@ func (t *Txn) memory() int64 { return t.txn.Memory() + t.log.Memory() }
 // Bytes returns the size of what the transaction has changed.
 func (t *Txn) Bytes() int { return t.txn.Bytes() + t.log.Size() }
 
-// Remember is Writer.Remember for the transaction as a whole. A transaction that has changed nothing has nothing to remember.
+// Remember is Writer.Remember for the transaction as a whole. A transaction that has changed
+// nothing has nothing to remember.
 func (t *Txn) Remember(key, value []byte) error {
 	if t.txn.Len() == 0 || t.past != nil {
 		return nil
@@ -256,8 +259,8 @@ func (t *Txn) Abort() {
 	}
 }
 
-// Commit makes the changes visible together, and ends the transaction. On an error nothing was changed, but for
-// storage.ErrFailed, which leaves that open.
+// Commit makes the changes visible together, and ends the transaction. On an error nothing was
+// changed, but for storage.ErrFailed, which leaves that open.
 func (t *Txn) Commit(durability storage.Durability) error {
 	defer t.held.Release()
 	defer t.txn.Rollback()
@@ -274,7 +277,8 @@ func (t *Txn) Commit(durability storage.Durability) error {
 		return err
 	}
 	defer unlock()
-	// A commit is not refused for want of memory: it is how memory becomes free. Its entries are the operations once more.
+	// A commit is not refused for want of memory: it is how memory becomes free. Its entries are the
+	// operations once more.
 	t.held.Force(t.memory() + 2*int64(t.log.Size()))
 	if err := t.log.Put(t.store.log, t.txn); err != nil {
 		return err
@@ -312,8 +316,8 @@ func (t *Txn) publish(ch *CatalogChange) error {
 	return nil
 }
 
-// A commit tries so often, with such a pause between, to get a gate. Changes of the catalog hold it for a moment only, but they
-// may wait for a writer that waits for a lock of this transaction.
+// A commit tries so often, with such a pause between, to get a gate. Changes of the catalog hold it
+// for a moment only, but they may wait for a writer that waits for a lock of this transaction.
 const (
 	gateTries = 50
 	gatePause = time.Millisecond
@@ -345,8 +349,8 @@ func (t *Txn) lockGates() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// writesAs reports whether what is written in the form c of a collection is as it must be in the form d: between them no more was
-// changed than the state of indexes that are being built.
+// writesAs reports whether what is written in the form c of a collection is as it must be in the
+// form d: between them no more was changed than the state of indexes that are being built.
 func (c *Collection) writesAs(d *Collection) bool {
 	if c == d {
 		return true

@@ -17,8 +17,8 @@ func (ix *Index) DiskUsage(engine storage.Engine) (storage.Usage, error) {
 	return engine.DiskUsage(p, keyspace.PrefixEnd(p))
 }
 
-// FreeSpace estimates the part of a collection's space that deleted and replaced documents still take: the values that
-// the engine has, less those that the collection counts.
+// FreeSpace estimates the part of a collection's space that deleted and replaced documents still
+// take: the values that the engine has, less those that the collection counts.
 func (c *Collection) FreeSpace(engine storage.Engine) (int64, error) {
 	live, err := engine.Counter(c.shared.counter)
 	if err != nil {
@@ -36,8 +36,8 @@ func (c *Collection) FreeSpace(engine storage.Engine) (int64, error) {
 	return int64(float64(all.Usage.Total()) * float64(dead) / float64(all.ValueBytes)), nil
 }
 
-// FreeSpace estimates the part of an index's space that removed entries still take. An entry is put once and
-// deleted once, so a deletion in the tables stands beside an entry that is dead.
+// FreeSpace estimates the part of an index's space that removed entries still take. An entry is put
+// once and deleted once, so a deletion in the tables stands beside an entry that is dead.
 func (ix *Index) FreeSpace(engine storage.Engine) (int64, error) {
 	p := ix.Prefix()
 	all, err := engine.Contents(p, keyspace.PrefixEnd(p))

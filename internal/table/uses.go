@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
-// Uses counts how often plans used an index since the store was opened or the index made. All versions of the index
-// share it.
+// Uses counts how often plans used an index since the store was opened or the index made. All
+// versions of the index share it.
 type Uses struct {
 	count atomic.Int64
 	since time.Time

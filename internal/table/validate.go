@@ -18,8 +18,9 @@ type Validation struct {
 	Records        int64
 	InvalidRecords int64
 	KeysPerIndex   map[string]int64
-	// NonCompliant counts the records that the collection's validator does not accept, and those with a field name that stands
-	// twice. Refused are the former, Repeating the latter, which full looks for; a record may be both.
+	// NonCompliant counts the records that the collection's validator does not accept, and those with
+	// a field name that stands twice. Refused are the former, Repeating the latter, which full looks
+	// for; a record may be both.
 	NonCompliant, Refused, Repeating int64
 	// Corrupt names records that are not BSON by their keys, Missing the entries that records
 	// should have: at most maxValidationErrors of each. Extra counts, for each index, the entries
@@ -110,7 +111,8 @@ func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Valida
 	return v, nil
 }
 
-// compliance counts a record that is not what the collection's validator or, with full, the format wants.
+// compliance counts a record that is not what the collection's validator or, with full, the format
+// wants.
 func (v *Validation) compliance(c *Collection, doc bsonx.Doc, full bool) {
 	refused := c.Validator != nil && !c.Validator.Accepts(doc)
 	repeats := full && repeatsName(doc)

@@ -9,7 +9,8 @@ import (
 )
 
 // AddVirtual adds a collection that is not stored; the caller makes its documents. Lookup finds it
-// where the catalog has nothing of that name, and nothing can be made under the name. It is called before the first request.
+// where the catalog has nothing of that name, and nothing can be made under the name. It is called
+// before the first request.
 func (s *Store) AddVirtual(db, name string, options bsonx.Doc) error {
 	entry := &Entry{DB: db, Name: name, UUID: NewUUID(), Kind: catalog.KindVirtual, Options: options}
 	attached, err := s.attach.collection(entry, nil)

@@ -15,8 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// Writer changes records of one collection, and their index entries, in one storage transaction. It is used by one
-// goroutine and ends with Close, after Commit or without. After an error nothing but Close may be called.
+// Writer changes records of one collection, and their index entries, in one storage transaction. It
+// is used by one goroutine and ends with Close, after Commit or without. After an error nothing but
+// Close may be called.
 type Writer struct {
 	store *Store
 	coll  *Collection
@@ -24,11 +25,12 @@ type Writer struct {
 	delta storage.Counter
 	// multi is the transaction that the changes belong to; nil where they are one of their own.
 	multi *Txn
-	// replays says that the changes have been made already, and are only made once more: whatever indexes there are, they were right.
+	// replays says that the changes have been made already, and are only made once more: whatever
+	// indexes there are, they were right.
 	replays bool
 
-	// arrived is true once a record was added to a capped collection; evictFrom is the sequence from which the transaction
-	// looks for records to evict, 0 before it did.
+	// arrived is true once a record was added to a capped collection; evictFrom is the sequence from
+	// which the transaction looks for records to evict, 0 before it did.
 	arrived   bool
 	evictFrom int64
 	evictIter storage.Iterator
@@ -60,9 +62,10 @@ var writers = sync.Pool{New: func() any { return new(Writer) }}
 // ErrDropped means that a collection was dropped or renamed since it was looked up.
 var ErrDropped = errors.New("collection was dropped or renamed")
 
-// BeginWrite starts a transaction on a collection. Where the collection has changed since it was looked up, the writer
-// works on its newest form; see Writer.Collection. It fails with ErrDropped where there is none or it was renamed: a write
-// that was meant for the old name must not appear under the new one.
+// BeginWrite starts a transaction on a collection. Where the collection has changed since it was
+// looked up, the writer works on its newest form; see Writer.Collection. It fails with ErrDropped
+// where there is none or it was renamed: a write that was meant for the old name must not appear
+// under the new one.
 func (s *Store) BeginWrite(c *Collection) (*Writer, error) {
 	c.shared.gate.RLock()
 	current := c.shared.current.Load()
@@ -79,7 +82,8 @@ func (s *Store) BeginWrite(c *Collection) (*Writer, error) {
 	return w, nil
 }
 
-// newWriter returns a writer that logs nothing yet; Close must follow. multi is nil where the storage transaction is its own.
+// newWriter returns a writer that logs nothing yet; Close must follow. multi is nil where the
+// storage transaction is its own.
 func newWriter(s *Store, c *Collection, txn storage.Txn, multi *Txn) *Writer {
 	w := writers.Get().(*Writer)
 	w.store, w.coll, w.txn, w.multi, w.delta = s, c, txn, multi, storage.Counter{}
@@ -119,7 +123,8 @@ func dropLarge(keys *index.Keys) {
 	}
 }
 
-// hold takes the share of the server's memory that the transaction needs with more bytes. It fails where there is no room.
+// hold takes the share of the server's memory that the transaction needs with more bytes. It fails
+// where there is no room.
 func (w *Writer) hold(more int) error {
 	if w.multi != nil {
 		return w.multi.hold(more)
@@ -181,7 +186,8 @@ func (w *Writer) commit(d storage.Durability) error {
 // Stamp returns the place that Commit gave the changes in the log, 0 for none.
 func (w *Writer) Stamp() storage.Stamp { return w.txn.Stamp() }
 
-// Remember puts a pair that is the caller's own, outside of the collection. It becomes visible with the changes.
+// Remember puts a pair that is the caller's own, outside of the collection. It becomes visible with
+// the changes.
 func (w *Writer) Remember(key, value []byte) error { return w.txn.Put(key, value) }
 
 // Len returns how many storage keys the transaction changes, Bytes how large they are.
@@ -232,7 +238,8 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 	return w.logInsert(id, doc)
 }
 
-// Lock takes the lock of a record and returns its newest version in dst, or nil where there is none any more.
+// Lock takes the lock of a record and returns its newest version in dst, or nil where there is none
+// any more.
 func (w *Writer) Lock(ctx context.Context, recordKey, dst []byte) (bsonx.Doc, error) {
 	w.running.Set(ctx)
 	if err := w.txn.Lock(ctx, recordKey); err != nil {
@@ -249,7 +256,8 @@ func (w *Writer) Lock(ctx context.Context, recordKey, dst []byte) (bsonx.Doc, er
 	return dst, closer.Close()
 }
 
-// LastBefore returns a copy of the last record whose key is in [lower, upper), nil where there is none.
+// LastBefore returns a copy of the last record whose key is in [lower, upper), nil where there is
+// none.
 func (w *Writer) LastBefore(lower, upper []byte) (bsonx.Doc, error) {
 	it, err := w.txn.NewIter(lower, upper)
 	if err != nil {
@@ -280,8 +288,8 @@ func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Do
 	return w.UpdateWithin(ctx, recordKey, old, doc, how, nil)
 }
 
-// UpdateWithin is Update where the versions differ in scope only; nil is all of the document. Indexes of other paths are left alone
-// without a look.
+// UpdateWithin is Update where the versions differ in scope only; nil is all of the document.
+// Indexes of other paths are left alone without a look.
 func (w *Writer) UpdateWithin(ctx context.Context, recordKey []byte, old, doc bsonx.Doc, how Change, scope Scope) error {
 	w.running.Set(ctx)
 	recordID := recordKey[keyspace.PrefixLen:]

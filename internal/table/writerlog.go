@@ -8,7 +8,8 @@ import (
 
 // writerLog is what a Writer needs to log its changes.
 type writerLog struct {
-	// on says that the collection's changes are logged; images, that versions before changes go with them.
+	// on says that the collection's changes are logged; images, that versions before changes go with
+	// them.
 	on, images bool
 	by         *oplog.Writer
 	grown      storage.Counter
@@ -47,8 +48,8 @@ func (w *Writer) logInsert(id bsonx.Value, doc bsonx.Doc) error {
 	return w.logChange(oplog.Insert, id, doc, nil)
 }
 
-// logUpdate logs a new version of a document. A replacement is logged whole, and so is an update by a pipeline that changes
-// more than it leaves, as MongoDB does.
+// logUpdate logs a new version of a document. A replacement is logged whole, and so is an update by
+// a pipeline that changes more than it leaves, as MongoDB does.
 func (w *Writer) logUpdate(old, doc bsonx.Doc, how Change) error {
 	l := &w.log
 	if !l.on {
