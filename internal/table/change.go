@@ -35,6 +35,7 @@ func (s *Store) define(update func(func(*CatalogChange) error) error, fn func(*C
 // MarkReady makes an index a complete one.
 func MarkReady(ix *catalog.Index) { ix.Ready, ix.Enforced, ix.Filled = true, true, true }
 
+// NewEntry returns the entry of a collection or a view that is made now.
 func NewEntry(newID func() uint32, db, name string, kind catalog.Kind, options bsonx.Doc) *Entry {
 	if options == nil {
 		options = bsonx.Empty
@@ -54,6 +55,7 @@ func NewUUID() (id [16]byte) {
 	return id
 }
 
+// CreateEntry returns what the oplog has of a collection that was made.
 func CreateEntry(e *Entry) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -66,6 +68,7 @@ func CreateEntry(e *Entry) bsonx.Doc {
 	return b.Bytes()
 }
 
+// CreateIndexEntry returns what the oplog has of an index that is complete.
 func CreateIndexEntry(c *Entry, ix *catalog.Index) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

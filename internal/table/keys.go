@@ -108,6 +108,7 @@ func (c *Collection) Ranges() []catalog.Range {
 	return out
 }
 
+// Ranges returns everything that an index has in storage.
 func (ix *Index) Ranges() []catalog.Range {
 	return []catalog.Range{rangeOf(ix.Prefix()), rangeOf(keyspace.Prefix(keyspace.Multikey, ix.ID))}
 }

@@ -16,9 +16,6 @@ import (
 // the field ts. Storage gives the stamp with the commit, and entries come from Writers and from
 // changes of the catalog only.
 
-// beginning is the message of the log's first entry.
-const beginning = "initiating set"
-
 // DefaultOplogSize is how many bytes of entries are kept where nothing else is said.
 const DefaultOplogSize = 512 << 20
 

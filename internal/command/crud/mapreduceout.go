@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/sheafdb/sheaf/internal/table"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
@@ -13,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // outMode says what mapReduce does with its results.
