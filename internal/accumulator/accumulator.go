@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -96,7 +97,7 @@ const (
 	maxPendingCalls = 256
 	maxPendingBytes = 64 << 10
 	// maxScriptArgs is what one call of a function gets, the state and the arguments.
-	maxScriptArgs = 16 << 20
+	maxScriptArgs = limits.DocumentBytes
 )
 
 // Add takes the arguments of the accumulate function, an array.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 func firstNDefinition() Definition {
@@ -28,7 +28,7 @@ func (a *endsN) push(v bsonx.Value) error {
 		v = bsonx.Null
 	}
 	a.values = append(a.values, v.Clone())
-	if a.bytes += valueBytes + len(v.Data); a.bytes > expr.MaxExpressionBytes {
+	if a.bytes += valueBytes + len(v.Data); a.bytes > limits.ExpressionBytes {
 		return tooMuchMemory(a.name)
 	}
 	return nil
@@ -65,7 +65,7 @@ func (a *lastN) Add(v bsonx.Value) error {
 		v = bsonx.Null
 	}
 	old := &a.values[a.oldest]
-	if a.bytes += len(v.Data) - len(old.Data); a.bytes > expr.MaxExpressionBytes {
+	if a.bytes += len(v.Data) - len(old.Data); a.bytes > limits.ExpressionBytes {
 		return tooMuchMemory(a.name)
 	}
 	*old = v.Clone()

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expr/object"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -29,9 +30,9 @@ func (a *mergeAccumulator) Add(v bsonx.Value) error {
 		return mongoerr.New(40400, "$mergeObjects requires object inputs, but input %s is of type %s", expr.Show(v), v.Type)
 	}
 	v = v.Clone()
-	if a.bytes += len(v.Data); a.bytes > expr.MaxExpressionBytes {
+	if a.bytes += len(v.Data); a.bytes > limits.ExpressionBytes {
 		a.compact()
-		if a.bytes > expr.MaxExpressionBytes {
+		if a.bytes > limits.ExpressionBytes {
 			return tooMuchMemory("$mergeObjects")
 		}
 	}

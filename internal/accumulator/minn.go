@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 func minNDefinition() Definition {
@@ -51,7 +52,7 @@ func (a *extremesN) Add(v bsonx.Value) error {
 		a.bytes -= valueBytes + len(a.heap[last].Data)
 		a.heap = a.heap[:last]
 	}
-	if a.bytes += valueBytes + len(v.Data); a.bytes > expr.MaxExpressionBytes {
+	if a.bytes += valueBytes + len(v.Data); a.bytes > limits.ExpressionBytes {
 		return tooMuchMemory(a.name)
 	}
 	a.heap = append(a.heap, v.Clone())

@@ -3,7 +3,7 @@ package accumulator
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -19,7 +19,7 @@ const valueBytes = 32
 // tooMuchMemory is what accumulators that keep values answer beyond the limit, which writing to disk cannot help.
 func tooMuchMemory(name string) error {
 	return mongoerr.New(mongoerr.ExceededMemoryLimit,
-		"%s used too much memory and spilling to disk cannot reduce memory consumption any further. Memory limit: %d bytes", name, expr.MaxExpressionBytes)
+		"%s used too much memory and spilling to disk cannot reduce memory consumption any further. Memory limit: %d bytes", name, limits.ExpressionBytes)
 }
 
 // pushAccumulator is $push.
@@ -35,7 +35,7 @@ func (a *pushAccumulator) push(name string, v bsonx.Value) error {
 		return nil
 	}
 	a.values = append(a.values, v.Clone())
-	if a.bytes += valueBytes + len(v.Data); a.bytes > expr.MaxExpressionBytes {
+	if a.bytes += valueBytes + len(v.Data); a.bytes > limits.ExpressionBytes {
 		return tooMuchMemory(name)
 	}
 	return nil

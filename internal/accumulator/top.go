@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -339,7 +340,7 @@ func (a *topAccumulator) Add(v bsonx.Value) error {
 	if full {
 		a.bytes -= a.entries[0].bytes()
 	}
-	if a.bytes > expr.MaxExpressionBytes {
+	if a.bytes > limits.ExpressionBytes {
 		return tooMuchMemory(a.name)
 	}
 	if full {

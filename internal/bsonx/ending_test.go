@@ -3,6 +3,8 @@ package bsonx
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 // TestValidateEnding: a document that ends like another one is judged as if nobody had seen that
@@ -51,9 +53,9 @@ func TestValidateEnding(t *testing.T) {
 func TestValidateDeep(t *testing.T) {
 	t.Parallel()
 	doc := NewDoc("x", 1)
-	for depth := 2; depth <= DefaultMaxDepth+2; depth++ {
+	for depth := 2; depth <= limits.DocumentDepth+2; depth++ {
 		doc = NewDoc("before", NewDoc("a", 1), "in", doc, "after", NewDoc("b", 1))
-		if err := Validate(doc, Limits{}); (err == nil) != (depth <= DefaultMaxDepth) {
+		if err := Validate(doc, Limits{}); (err == nil) != (depth <= limits.DocumentDepth) {
 			t.Fatalf("depth %d: %v", depth, err)
 		}
 	}

@@ -1,21 +1,21 @@
 package bsonx
 
-import "github.com/sheafdb/sheaf/internal/mongoerr"
-
-// MaxResultBytes is the largest document that a query answers with: that of storage and some room, as within MongoDB.
-const MaxResultBytes = 16<<20 + 16<<10
+import (
+	"github.com/sheafdb/sheaf/internal/limits"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
 
 // minLevel is what a document with one field of an empty name takes around that field.
 const minLevel = 7
 
 // CheckResult refuses a computed document that is too large, or nested too deeply, to leave the query.
 func (d Doc) CheckResult() error {
-	if len(d) > MaxResultBytes {
+	if len(d) > limits.InternalDocumentBytes {
 		return mongoerr.New(mongoerr.BSONObjectTooLarge, "BSONObj size: %d (0x%X) is invalid. Size must be between 0 and %d(16MB)",
-			len(d), len(d), MaxResultBytes)
+			len(d), len(d), limits.InternalDocumentBytes)
 	}
-	if Document(d).Deeper(DefaultMaxDepth) {
-		return mongoerr.New(mongoerr.Overflow, "cannot convert document to BSON because it exceeds the limit of %d levels of nesting", DefaultMaxDepth)
+	if Document(d).Deeper(limits.DocumentDepth) {
+		return mongoerr.New(mongoerr.Overflow, "cannot convert document to BSON because it exceeds the limit of %d levels of nesting", limits.DocumentDepth)
 	}
 	return nil
 }

@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// DefaultMaxDepth is how many documents and arrays may be open inside each other, the outermost included, where
-// Limits do not say. It is also the most that Limits may allow.
-const DefaultMaxDepth = 200
-
 // Limits are what Validate checks beyond well-formedness.
 type Limits struct {
-	// MaxDepth is the deepest nesting, DefaultMaxDepth if zero.
+	// MaxDepth is the deepest nesting, limits.DocumentDepth if zero.
 	MaxDepth int
 }
 
@@ -23,8 +20,8 @@ type Limits struct {
 //
 // Field names and strings may be any bytes: data that is not UTF-8 is stored and returned as it came, as MongoDB does.
 // Names of array elements are not checked: nothing in this package reads them.
-func Validate(b []byte, limits Limits) error {
-	_, err := ValidateEnding(b, limits, nil)
+func Validate(b []byte, bounds Limits) error {
+	_, err := ValidateEnding(b, bounds, nil)
 	return err
 }
 
@@ -32,11 +29,11 @@ func Validate(b []byte, limits Limits) error {
 // ending is the end of a document that was validated, from the beginning of one of its fields on.
 // Where b ends likewise, at is where its last fields begin, which are not checked again; else at is
 // 0.
-func ValidateEnding(b []byte, limits Limits, ending []byte) (at int, err error) {
-	if limits.MaxDepth <= 0 || limits.MaxDepth > DefaultMaxDepth {
-		limits.MaxDepth = DefaultMaxDepth
+func ValidateEnding(b []byte, bounds Limits, ending []byte) (at int, err error) {
+	if bounds.MaxDepth <= 0 || bounds.MaxDepth > limits.DocumentDepth {
+		bounds.MaxDepth = limits.DocumentDepth
 	}
-	v := validator{b: b, limits: limits, ending: ending, endingAt: -1}
+	v := validator{b: b, limits: bounds, ending: ending, endingAt: -1}
 	if len(ending) > 0 {
 		v.endingAt = len(b) - len(ending)
 	}

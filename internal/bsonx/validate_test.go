@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -52,7 +53,7 @@ func nested(levels int) Doc {
 }
 
 func TestValidateAccepts(t *testing.T) {
-	for _, d := range []Doc{Empty, sample(), nested(DefaultMaxDepth)} {
+	for _, d := range []Doc{Empty, sample(), nested(limits.DocumentDepth)} {
 		if err := Validate(d, Limits{}); err != nil {
 			t.Errorf("%x: %v", []byte(d), err)
 		}
@@ -97,7 +98,7 @@ func TestValidateRejects(t *testing.T) {
 	if got := mongoerr.CodeOf(Validate(nested(4), Limits{MaxDepth: 3})); got != mongoerr.Overflow {
 		t.Errorf("nesting: code %d", got)
 	}
-	if got := mongoerr.CodeOf(Validate(nested(DefaultMaxDepth+1), Limits{MaxDepth: 1000})); got != mongoerr.Overflow {
+	if got := mongoerr.CodeOf(Validate(nested(limits.DocumentDepth+1), Limits{MaxDepth: 1000})); got != mongoerr.Overflow {
 		t.Errorf("nesting beyond the maximum: code %d", got)
 	}
 	text := append(String("a").Data[:4:4], 0xff, 0)

@@ -3,13 +3,8 @@ package catalog
 import (
 	"strings"
 
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-)
-
-// The limits of names, in bytes.
-const (
-	MaxDatabaseName = 63
-	MaxNamespace    = 255
 )
 
 // CheckDatabaseName refuses names that a database cannot have.
@@ -17,8 +12,8 @@ func CheckDatabaseName(db string) error {
 	switch {
 	case db == "":
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified: database name is empty")
-	case len(db) > MaxDatabaseName:
-		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: %s is longer than %d bytes", db, MaxDatabaseName)
+	case len(db) > limits.DatabaseNameBytes:
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: %s is longer than %d bytes", db, limits.DatabaseNameBytes)
 	case strings.ContainsAny(db, "/\\. \"$\x00"):
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", db)
 	}
@@ -49,8 +44,8 @@ func ParseNamespace(ns string) (db, name string, valid bool, err error) {
 	switch {
 	case strings.IndexByte(db, 0) >= 0:
 		return db, name, false, mongoerr.New(mongoerr.InvalidNamespace, "namespace cannot have embedded null characters")
-	case len(db) > MaxDatabaseName:
-		return db, name, false, mongoerr.New(mongoerr.InvalidNamespace, "db name must be at most %d characters, found: %d", MaxDatabaseName, len(db))
+	case len(db) > limits.DatabaseNameBytes:
+		return db, name, false, mongoerr.New(mongoerr.InvalidNamespace, "db name must be at most %d characters, found: %d", limits.DatabaseNameBytes, len(db))
 	case db == "" || name == "" || strings.ContainsAny(db, "/\\ \""):
 		return db, name, false, nil
 	}
@@ -85,8 +80,8 @@ func CheckNewCollection(db, name string) error {
 	switch {
 	case strings.Contains(name, "$"):
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name: %s", name)
-	case len(db)+1+len(name) > MaxNamespace:
-		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s.%s Max: %d", db, name, MaxNamespace)
+	case len(db)+1+len(name) > limits.NamespaceBytes:
+		return mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s.%s Max: %d", db, name, limits.NamespaceBytes)
 	case IsSystem(name):
 		if _, ok := userSystemCollections[name]; !ok {
 			return mongoerr.New(mongoerr.InvalidNamespace, "Invalid system namespace: %s.%s", db, name)

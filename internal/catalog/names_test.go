@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 )
 
 func TestDatabaseNames(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"a", "A-b_c", "été", "0", "$", strings.Repeat("x", MaxDatabaseName), strings.Repeat("é", MaxDatabaseName/2)} {
+	for _, name := range []string{"a", "A-b_c", "été", "0", "$", strings.Repeat("x", limits.DatabaseNameBytes), strings.Repeat("é", limits.DatabaseNameBytes/2)} {
 		want := mongoerr.Code(0)
 		if strings.ContainsRune(name, '$') {
 			want = mongoerr.InvalidNamespace
@@ -22,7 +23,7 @@ func TestDatabaseNames(t *testing.T) {
 	}
 	for _, name := range []string{
 		"", "a.b", ".", "a b", " ", "a/b", `a\b`, `a"b`, "a$b", "a\x00b", "\x00",
-		strings.Repeat("x", MaxDatabaseName+1), strings.Repeat("é", MaxDatabaseName/2+1),
+		strings.Repeat("x", limits.DatabaseNameBytes+1), strings.Repeat("é", limits.DatabaseNameBytes/2+1),
 	} {
 		if code := mongoerr.CodeOf(CheckDatabaseName(name)); code != mongoerr.InvalidNamespace {
 			t.Errorf("%q: code %d", name, code)
@@ -33,7 +34,7 @@ func TestDatabaseNames(t *testing.T) {
 func TestCollectionNames(t *testing.T) {
 	t.Parallel()
 	const db = "db"
-	longest := strings.Repeat("x", MaxNamespace-len(db)-1)
+	longest := strings.Repeat("x", limits.NamespaceBytes-len(db)-1)
 	tests := []struct {
 		name     string
 		use, new mongoerr.Code

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // maxApplyOps bounds the operations of one entry of the log, in bytes, so that the entry stays a
 // document that clients read.
-const maxApplyOps = 16 << 20
+const maxApplyOps = limits.DocumentBytes
 
 // Transaction collects what a transaction adds to the log of changes with its commit: one entry,
 // whose applyOps are the operations in order, or a chain of them with consecutive stamps. All but

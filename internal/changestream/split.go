@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // maxEvent is the largest event that is not split; the rest of a result is for the token of the batch.
-const maxEvent = bsonx.MaxResultBytes - 8<<10
+const maxEvent = limits.InternalDocumentBytes - 8<<10
 
 // Splitter does the work of $changeStreamSplitLargeEvent: events that are too large for a result become several, each with some
 // of the fields.

@@ -3,21 +3,21 @@ package command
 import (
 	"math"
 
-	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/failpoint"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/param"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
 // minLookupBytes is the least that internalLookupStageIntermediateDocumentMaxSizeBytes may be: a document inside MongoDB.
-const minLookupBytes = 16<<20 + 16<<10
+const minLookupBytes = limits.InternalDocumentBytes
 
 // budgetParams are the parameters of the stages' budgets.
 func (s *Service) budgetParams() []param.Param {
 	stage := func(name, stage string, least int64) param.Param {
-		return param.Int(name, pipeline.DefaultMemoryLimit, least, math.MaxInt64, func(n int64) { s.Read.Budgets.Put(stage, n) })
+		return param.Int(name, limits.OperatorBytes, least, math.MaxInt64, func(n int64) { s.Read.Budgets.Put(stage, n) })
 	}
-	sort := param.Int(SortMemoryParam, exec.DefaultSortMemory, 0, math.MaxInt64, func(n int64) {
+	sort := param.Int(SortMemoryParam, limits.OperatorBytes, 0, math.MaxInt64, func(n int64) {
 		s.Read.Budgets.Put("$sort", max(n, 1))
 		if s.Planner != nil {
 			s.Planner.SetSortMemory(int(max(n, 1)))
@@ -31,7 +31,7 @@ func (s *Service) budgetParams() []param.Param {
 		stage("internalDocumentSourceBucketAutoMaxMemoryBytes", "$bucketAuto", 1),
 		stage("internalDocumentSourceDensifyMaxMemoryBytes", "$densify", 1),
 		stage("internalDocumentSourceGraphLookupMaxMemoryBytes", "$graphLookup", 1),
-		stage("internalLookupStageIntermediateDocumentMaxSizeBytes", "$lookup", minLookupBytes),
+		stage("internalLookupStageIntermediateDocumentMaxSizeBytes", "$lookup", limits.InternalDocumentBytes),
 	}
 }
 

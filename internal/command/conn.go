@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -80,7 +80,7 @@ func (c *Conn) Database(name []byte) (string, error) {
 func (c *Conn) Collection(name []byte) string {
 	switch {
 	case string(name) == c.lastCollection:
-	case len(name) > catalog.MaxNamespace:
+	case len(name) > limits.NamespaceBytes:
 		return string(name)
 	default:
 		c.lastCollection = string(name)

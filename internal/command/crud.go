@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -226,7 +227,7 @@ const (
 	// maxErrorText is from when on messages are left out, where there are several.
 	maxErrorText = 1 << 20
 	// maxErrorInfo is from when on details are left out, such as the keys of duplicates.
-	maxErrorInfo = 16 << 20
+	maxErrorInfo = limits.DocumentBytes
 )
 
 // append writes the field writeErrors, if there are any.

@@ -8,13 +8,11 @@ import (
 	"unique"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 )
-
-// maxDatabaseName is the longest database name in bytes.
-const maxDatabaseName = 63
 
 // internDB returns the database's name as a string that is shared between connections.
 func internDB(b []byte) string {
@@ -24,7 +22,7 @@ func internDB(b []byte) string {
 	case "test":
 		return "test"
 	}
-	if len(b) > maxDatabaseName {
+	if len(b) > limits.DatabaseNameBytes {
 		return string(b)
 	}
 	return unique.Make(string(b)).Value()
@@ -32,7 +30,7 @@ func internDB(b []byte) string {
 
 // checkDatabaseName applies the rules that hold for every $db.
 func checkDatabaseName(db string) error {
-	if db == "" || len(db) > maxDatabaseName || strings.ContainsAny(db, "\x00/\\. \"$") && db != "$external" {
+	if db == "" || len(db) > limits.DatabaseNameBytes || strings.ContainsAny(db, "\x00/\\. \"$") && db != "$external" {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", db)
 	}
 	return nil

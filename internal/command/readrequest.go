@@ -132,9 +132,6 @@ func (r *Request) OpenStages(ctx context.Context, sc read.Scope, name string, ow
 	return r.Pipelines(sc).OpenOwn(ctx, r.DB, name, own, sc.Vars)
 }
 
-// DefaultFirstBatch is how many documents the first batch has where the command does not say.
-const DefaultFirstBatch = 101
-
 // ReplyList answers with a cursor over a list.
 func ReplyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs read.List) error {
 	size, err := req.ListBatch()

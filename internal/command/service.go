@@ -11,6 +11,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/failpoint"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/param"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -191,7 +192,7 @@ func (s *Service) setDefaults() {
 		s.Verbosity = NewVerbosity()
 	}
 	s.Slow.Store(s.SlowMillis)
-	s.batchBytes = read.MaxBatchBytes
+	s.batchBytes = limits.BatchBytes
 	s.TransactionSize.Store(defaultTransactionSize)
 	s.maxClockDrift.Store(maxClockDrift)
 	if s.Store != nil {

@@ -5,10 +5,8 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/limits"
 )
-
-// MaxDocumentSize is the largest size of a document, in bytes.
-const MaxDocumentSize = 16 << 20
 
 // What buildInfo announces: the MongoDB version whose behaviour Sheaf implements, beside Sheaf's
 // own.
@@ -45,7 +43,7 @@ func AppendBuild(reply *bsonx.Builder, build Build) {
 	reply.End()
 	reply.Int32("bits", 64)
 	reply.Bool("debug", false)
-	reply.Int32("maxBsonObjectSize", MaxDocumentSize)
+	reply.Int32("maxBsonObjectSize", limits.DocumentBytes)
 	reply.StartArrayField("storageEngines")
 	reply.Elem(bsonx.String(StorageEngineName))
 	reply.End()

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/failpoint"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/wire"
@@ -51,9 +52,9 @@ func run(e *command.Entry, ctx context.Context, req *command.Request, reply *bso
 // larger by what stands around its only document. The reply to a write may be as large as a
 // message: the write is done, and the client has to learn of it.
 func checkSize(e *command.Entry, req *command.Request, size int) error {
-	most := bsonx.MaxResultBytes
+	most := limits.InternalDocumentBytes
 	if e.Write || req.Reply.Batch {
-		most = wire.MaxMessageSize - replyRoom
+		most = limits.MessageBytes - replyRoom
 	}
 	if size <= most {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -16,9 +17,6 @@ var ErrPaused = errors.New("exec: works budget used up")
 
 // interruptInterval is how many works pass between two looks at the context.
 const interruptInterval = 256
-
-// DefaultSortMemory is MongoDB's budget of a blocking sort, internalQueryMaxBlockingSortMemoryUsageBytes.
-const DefaultSortMemory = 100 << 20
 
 // Env is what the nodes of one tree share.
 type Env struct {
@@ -43,7 +41,7 @@ type Env struct {
 
 // NewEnv returns an Env without a works budget and with MongoDB's sort memory.
 func NewEnv(r storage.Reader) *Env {
-	return &Env{Reader: r, SortMemory: DefaultSortMemory, limit: math.MaxUint64, stop: interruptInterval}
+	return &Env{Reader: r, SortMemory: limits.OperatorBytes, limit: math.MaxUint64, stop: interruptInterval}
 }
 
 func (e *Env) matchesWhole(doc bsonx.Doc) (bool, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -109,8 +110,8 @@ func TestSort(t *testing.T) {
 		memory int
 		limit  int64
 	}{
-		{"memory", DefaultSortMemory, 0},
-		{"top", DefaultSortMemory, 37},
+		{"memory", limits.OperatorBytes, 0},
+		{"top", limits.OperatorBytes, 37},
 		{"spill", 20 << 10, 0},
 		{"spill top", 5 << 10, 150},
 	}
@@ -129,7 +130,7 @@ func TestSort(t *testing.T) {
 			if !equal(got, expect) {
 				t.Errorf("%d rows in the wrong order, want %d", len(got), len(expect))
 			}
-			if spilled := n.Stats().Spills > 0; spilled != (tt.memory < DefaultSortMemory) {
+			if spilled := n.Stats().Spills > 0; spilled != (tt.memory < limits.OperatorBytes) {
 				t.Errorf("spills: %d", n.Stats().Spills)
 			}
 			if left, _ := os.ReadDir(env.TempDir); len(left) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 // BenchmarkSort sorts documents of 300 bytes: few, many, the first ten, and with so little memory
@@ -27,11 +28,11 @@ func BenchmarkSort(b *testing.B) {
 		memory int
 		by     index.Pattern
 	}{
-		{"few", 20, 0, DefaultSortMemory, byNumber},
-		{"many", len(docs), 0, DefaultSortMemory, byNumber},
-		{"texts", len(docs), 0, DefaultSortMemory, index.Pattern{{Path: "name"}}},
-		{"top10", len(docs), 10, DefaultSortMemory, byNumber},
-		{"top5000", len(docs), 5000, DefaultSortMemory, byNumber},
+		{"few", 20, 0, limits.OperatorBytes, byNumber},
+		{"many", len(docs), 0, limits.OperatorBytes, byNumber},
+		{"texts", len(docs), 0, limits.OperatorBytes, index.Pattern{{Path: "name"}}},
+		{"top10", len(docs), 10, limits.OperatorBytes, byNumber},
+		{"top5000", len(docs), 5000, limits.OperatorBytes, byNumber},
 		{"spill", len(docs), 0, 2 << 20, byNumber},
 	} {
 		b.Run(bench.name, func(b *testing.B) {

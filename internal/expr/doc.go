@@ -25,7 +25,8 @@
 //     node stays and the error is raised where it is evaluated, so that branches that are never taken
 //     raise nothing.
 //  4. An operator's function does not keep the slice of its arguments.
-//  5. Nesting is bounded: no client can make the parser recurse deeper than maxDepth.
+//  5. Nesting is bounded: no client can make the parser recurse deeper than
+//     limits.ExpressionDepth.
 //  6. The table of operators comes with the scope. Nothing registers by being imported, and a scope
 //     without operators parses paths and literals only.
 //

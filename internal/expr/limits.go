@@ -3,20 +3,18 @@ package expr
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 const (
-	// MaxExpressionBytes is how large an array or a document within an expression may be, as MongoDB's limit for $range and
-	// $reduce. What leaves the expression has the smaller limit of a document.
-	MaxExpressionBytes = 100 << 20
 	// maxReduceDepth bounds the nesting of what $reduce gathers: a loop of it could make any.
-	maxReduceDepth = 2 * bsonx.DefaultMaxDepth
+	maxReduceDepth = 2 * limits.DocumentDepth
 	// DepthInterval is after how many steps of $reduce that is looked at.
 	DepthInterval = 32
 	// maxTextBytes is the length from which MongoDB makes no string.
-	maxTextBytes = 16 << 20
+	maxTextBytes = limits.DocumentBytes
 	// maxUnchecked is how much work an expression does between two looks at whether its operation still runs.
 	maxUnchecked = 1 << 18
 	// callWork is the work of an operator without the bytes of its operands.
@@ -37,11 +35,11 @@ func CheckText(n int) error {
 
 // CheckBytes refuses an array or a document of n bytes that is too large.
 func CheckBytes(op string, n int) error {
-	if n <= MaxExpressionBytes {
+	if n <= limits.ExpressionBytes {
 		return nil
 	}
 	return mongoerr.New(mongoerr.ExceededMemoryLimit, "%s would use too much memory (%d bytes) and cannot spill to disk. Memory limit: %d bytes",
-		op, n, MaxExpressionBytes)
+		op, n, limits.ExpressionBytes)
 }
 
 // CheckReduced refuses what $reduce has gathered where it is nested too deeply.
@@ -64,7 +62,7 @@ func TotalBytes(values []bsonx.Value) int {
 // Built counts n bytes of the document that is being built around expressions. It fails where the document becomes too large,
 // and now and then returns the error of an operation that has ended.
 func (c *Context) Built(n int) error {
-	if c.built += n; c.built > MaxExpressionBytes {
+	if c.built += n; c.built > limits.ExpressionBytes {
 		return CheckBytes("A document", c.built)
 	}
 	if c.work += n + StepWork; c.work < maxUnchecked {

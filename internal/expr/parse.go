@@ -7,11 +7,9 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
-
-// maxDepth bounds the nesting of an expression; BSON from a client cannot be deeper.
-const maxDepth = 200
 
 // Parser is the state of one Parse.
 type Parser struct {
@@ -75,8 +73,8 @@ func (p *Parser) Operands(v bsonx.Value, vars *Vars) ([]Expr, error) {
 	}
 	p.depth++
 	defer func() { p.depth-- }()
-	if p.depth > maxDepth {
-		return nil, mongoerr.New(mongoerr.Overflow, "expression exceeds the maximum nesting depth of %d", maxDepth)
+	if p.depth > limits.ExpressionDepth {
+		return nil, mongoerr.New(mongoerr.Overflow, "expression exceeds the maximum nesting depth of %d", limits.ExpressionDepth)
 	}
 	var args []Expr
 	for it := v.Doc().Iter(); it.Next(); {
@@ -92,8 +90,8 @@ func (p *Parser) Operands(v bsonx.Value, vars *Vars) ([]Expr, error) {
 func (p *Parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
 	p.depth++
 	defer func() { p.depth-- }()
-	if p.depth > maxDepth {
-		return nil, mongoerr.New(mongoerr.Overflow, "expression exceeds the maximum nesting depth of %d", maxDepth)
+	if p.depth > limits.ExpressionDepth {
+		return nil, mongoerr.New(mongoerr.Overflow, "expression exceeds the maximum nesting depth of %d", limits.ExpressionDepth)
 	}
 	first := d.First()
 	if len(first.Key) > 0 && first.Key[0] == '$' {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -13,9 +14,6 @@ const (
 	rootSlot = -1
 	nowSlot  = -2
 )
-
-// maxPathDepth is MongoDB's limit of components in a field path.
-const maxPathDepth = 200
 
 // Path reads a field path from the document or from a variable. Arrays on the way are mapped over: each
 // element that is a document contributes the rest of the path, other elements nothing.
@@ -174,7 +172,7 @@ func SplitFieldPath(path string) ([]string, error) {
 		return nil, errTrailingDot
 	}
 	parts := strings.Split(path, ".")
-	if len(parts) > maxPathDepth {
+	if len(parts) > limits.PathDepth {
 		return nil, mongoerr.New(mongoerr.Overflow, "FieldPath is too long")
 	}
 	for _, part := range parts {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -210,7 +211,7 @@ type schemaParser struct {
 }
 
 func (p *parser) schema(doc bsonx.Doc, root bool, depth int) (*schema, error) {
-	if depth > maxDepth {
+	if depth > limits.FilterDepth {
 		return nil, errTooDeep()
 	}
 	if err := p.node(); err != nil {

@@ -6,12 +6,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
-
-// maxDepth bounds the nesting of a filter, as MongoDB's kMaximumTreeDepth does.
-const maxDepth = 100
 
 // nodeWork is the work of compiling a predicate.
 const nodeWork = 16 * interrupt.Step
@@ -83,7 +81,7 @@ type topParser func(p *parser, name string, v bsonx.Value, level level, depth in
 
 // parseDoc parses a document of paths and top-level operators.
 func (p *parser) parseDoc(doc bsonx.Doc, level level, depth int) (Node, error) {
-	if depth > maxDepth {
+	if depth > limits.FilterDepth {
 		return nil, errTooDeep()
 	}
 	var nodes []Node
@@ -139,7 +137,7 @@ func appendNode(nodes []Node, n Node, err error) ([]Node, error) {
 
 // parseOperators parses the document of operators under a path.
 func (p *parser) parseOperators(path string, doc bsonx.Doc, level level, depth int) ([]Node, error) {
-	if depth > maxDepth {
+	if depth > limits.FilterDepth {
 		return nil, errTooDeep()
 	}
 	if n, err := p.nearFirst(path, doc); n != nil || err != nil {
@@ -203,7 +201,7 @@ func isDBRef(doc bsonx.Doc, incomplete bool) bool {
 }
 
 func errTooDeep() error {
-	return mongoerr.New(mongoerr.BadValue, "exceeded maximum query tree depth of %d", maxDepth)
+	return mongoerr.New(mongoerr.BadValue, "exceeded maximum query tree depth of %d", limits.FilterDepth)
 }
 
 func errNotImplemented(name string) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expressions"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -189,15 +190,15 @@ func TestDepthLimit(t *testing.T) {
 		}
 		return doc
 	}
-	if _, err := Parse(nested(maxDepth), Options{Vars: expressions.Scope()}); err != nil {
+	if _, err := Parse(nested(limits.FilterDepth), Options{Vars: expressions.Scope()}); err != nil {
 		t.Error(err)
 	}
-	if _, err := Parse(nested(maxDepth+1), Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != mongoerr.BadValue {
+	if _, err := Parse(nested(limits.FilterDepth+1), Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != mongoerr.BadValue {
 		t.Error(err)
 	}
 	deep := bsonx.NewDoc("$gt", 1)
 	schema := bsonx.NewDoc("type", "object")
-	for range maxDepth + 5 {
+	for range limits.FilterDepth + 5 {
 		deep = bsonx.NewDoc("$not", deep)
 		schema = bsonx.NewDoc("not", schema)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
@@ -43,7 +44,7 @@ func serialize(ctx context.Context, n Node, b serializer) (bsonx.Doc, error) {
 
 // maxSerialized is the size after which a tree is too large for any reply: what grows by being
 // written ends there.
-const maxSerialized = 16 << 20
+const maxSerialized = limits.DocumentBytes
 
 // serializer writes a tree, as far as its operation lets it.
 type serializer struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 // checkPair checks the invariants of doc.go for two values.
@@ -242,7 +243,7 @@ func TestNestingIsBounded(t *testing.T) {
 		t.Error("Decode")
 	}
 	v := bsonx.Document(bsonx.Empty)
-	for range bsonx.DefaultMaxDepth - 1 {
+	for range limits.DocumentDepth - 1 {
 		v = bsonx.NewArray(v)
 	}
 	got, _, _, err := keystring.Decode(nil, keystring.Append(nil, v, false), false, nil)
@@ -294,7 +295,7 @@ func FuzzDecode(f *testing.F) {
 		b.End()
 		// The names and strings of a damaged key need not be UTF-8, and it may be nested a little deeper.
 		err = bsonx.Validate(b.Bytes(), bsonx.Limits{})
-		if err != nil && cmp.Compare(len(key), bsonx.DefaultMaxDepth) < 0 {
+		if err != nil && cmp.Compare(len(key), limits.DocumentDepth) < 0 {
 			t.Fatalf("%x: %v", b.Bytes(), err)
 		}
 	})

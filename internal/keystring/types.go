@@ -1,6 +1,9 @@
 package keystring
 
-import "github.com/sheafdb/sheaf/internal/bsonx"
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
+)
 
 // The type bytes. They stay between 0x05 and 0xFA so that neither they nor their inversions are 0x00 or 0xFF, and so
 // that 0x00 can end objects and arrays. The format is on disk: bytes may be added, never changed.
@@ -39,7 +42,7 @@ const (
 )
 
 // maxDepth bounds the recursion of Decode and Skip; documents are validated to less than that.
-const maxDepth = bsonx.DefaultMaxDepth + 10
+const maxDepth = limits.DocumentDepth + 10
 
 // fieldClass returns the byte that stands before a field's name, and whether the value's own type byte has to follow
 // the name.

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -171,7 +172,7 @@ func (b *bucketArguments) form(id expr.Expr, e expr.Serializer) bsonx.Value {
 	out.StartDocField("$switch")
 	out.StartArrayField("branches")
 	for i, low := range b.boundaries[:len(b.boundaries)-1] {
-		if out.Len() > bsonx.MaxResultBytes {
+		if out.Len() > limits.InternalDocumentBytes {
 			break
 		}
 		low, high := e.Expression(literal(low)), e.Expression(literal(b.boundaries[i+1]))

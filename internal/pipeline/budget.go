@@ -3,6 +3,7 @@ package pipeline
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/extsort"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/spill"
 )
@@ -16,7 +17,7 @@ const (
 
 // memoryLimit returns what one stage may keep.
 func (e *Env) memoryLimit() int {
-	limit := DefaultMemoryLimit
+	limit := limits.OperatorBytes
 	if e == nil {
 		return limit
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 	"github.com/sheafdb/sheaf/internal/window"
@@ -179,7 +180,7 @@ func (d *densify) sorting(opts Options) ([]stage, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	if d.kind != densifyFull {
-		if len(d.partitions) >= maxSortKeys {
+		if len(d.partitions) >= limits.SortFields {
 			return nil, errSortKeys
 		}
 		for _, path := range d.partitions {

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -203,9 +204,9 @@ func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []accumulator.
 		}
 	}
 	b.End()
-	if b.Len() > bsonx.MaxResultBytes {
+	if b.Len() > limits.InternalDocumentBytes {
 		return nil, mongoerr.New(mongoerr.BSONObjectTooLarge,
-			"BSONObj size: %d (0x%X) is invalid. Size must be between 0 and %d(16MB) First element: _id: %s", b.Len(), b.Len(), bsonx.MaxResultBytes, expr.Show(id))
+			"BSONObj size: %d (0x%X) is invalid. Size must be between 0 and %d(16MB) First element: _id: %s", b.Len(), b.Len(), limits.InternalDocumentBytes, expr.Show(id))
 	}
 	return b.Bytes(), nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -287,9 +288,6 @@ func (s *lookupSource) search(ctx context.Context) (Source, error) {
 	return s.foreign.open(ctx, s.locals)
 }
 
-// maxLookupBytes is MongoDB's limit of the documents that one document is joined with.
-const maxLookupBytes = 16 << 20
-
 // gather reads what was found. Where an array of it would be too long and none is wanted, it leaves the rest to be read on.
 func (s *lookupSource) gather(ctx context.Context, src Source) (whole bool, err error) {
 	for {
@@ -298,7 +296,7 @@ func (s *lookupSource) gather(ctx context.Context, src Source) (whole bool, err 
 			src.Close()
 			return true, err
 		}
-		if s.out.Len()+len(doc) <= maxLookupBytes {
+		if s.out.Len()+len(doc) <= limits.DocumentBytes {
 			if err := s.makeRoom(len(doc)); err != nil {
 				src.Close()
 				return true, err
@@ -308,7 +306,7 @@ func (s *lookupSource) gather(ctx context.Context, src Source) (whole bool, err 
 		}
 		if s.lookup.unwind == nil {
 			src.Close()
-			return false, mongoerr.New(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes", s.lookup.from, maxLookupBytes)
+			return false, mongoerr.New(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes", s.lookup.from, limits.DocumentBytes)
 		}
 		s.next, s.rest = doc.Clone(), src
 		return false, nil

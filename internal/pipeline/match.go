@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -46,7 +47,7 @@ func hasText(d bsonx.Doc, depth int) bool {
 		case "$text":
 			return true
 		case "$and", "$or":
-			if it.Value().Type != bsonx.TypeArray || depth > maxNesting {
+			if it.Value().Type != bsonx.TypeArray || depth > limits.DocumentDepth {
 				continue
 			}
 			for _, v := range it.Value().Doc().Values() {
@@ -58,9 +59,6 @@ func hasText(d bsonx.Doc, depth int) bool {
 	}
 	return false
 }
-
-// maxNesting bounds the search; BSON from a client cannot be deeper.
-const maxNesting = 200
 
 func (m *match) open(src Source, _ *Env) Source {
 	if m.never {

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 // predicate is one of the predicates that a $match requires together.
@@ -122,7 +123,7 @@ func (m *match) predicates() []predicate {
 // conjuncts appends the predicates that must all hold, each as a document of one field.
 func conjuncts(dst []bsonx.Doc, spec bsonx.Doc, depth int) []bsonx.Doc {
 	for it := spec.Iter(); it.Next(); {
-		if string(it.Key()) == "$and" && it.Value().Type == bsonx.TypeArray && depth < maxNesting {
+		if string(it.Key()) == "$and" && it.Value().Type == bsonx.TypeArray && depth < limits.DocumentDepth {
 			for _, v := range it.Value().Doc().Values() {
 				dst = conjuncts(dst, v.Doc(), depth+1)
 			}
@@ -202,7 +203,7 @@ func hasChance(v bsonx.Value, depth int) bool {
 		case "$rand", "$sampleRate", "$where", "$function", "$text", "$meta", "$near", "$nearSphere", "$geoNear":
 			return true
 		}
-		if depth > maxNesting || hasChance(it.Value(), depth+1) {
+		if depth > limits.DocumentDepth || hasChance(it.Value(), depth+1) {
 			return true
 		}
 	}

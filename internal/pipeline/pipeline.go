@@ -7,15 +7,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
-
-// maxStages is MongoDB's limit of stages in a pipeline.
-const maxStages = 1000
-
-// DefaultMemoryLimit is what one blocking stage may keep.
-const DefaultMemoryLimit = 100 << 20
 
 // Options are the surroundings of a pipeline.
 type Options struct {
@@ -112,8 +107,8 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 	p := &Pipeline{opts: opts}
 	opts.nested = nested{Parse, checkNames}
 	for it := stages.Doc().Iter(); it.Next(); {
-		if len(p.steps) == maxStages {
-			return nil, mongoerr.New(7749501, "Pipeline length must be no longer than %d stages", maxStages)
+		if len(p.steps) == limits.PipelineStages {
+			return nil, mongoerr.New(7749501, "Pipeline length must be no longer than %d stages", limits.PipelineStages)
 		}
 		if it.Value().Type != bsonx.TypeDocument {
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -13,9 +14,6 @@ const (
 	inUnionWith
 	inFacet
 )
-
-// maxSubPipelineDepth is MongoDB's limit of stages with a sub-pipeline inside each other.
-const maxSubPipelineDepth = 20
 
 // isInitial reports whether a stage makes documents itself, so that it can only be the first one.
 func isInitial(name string) bool {
@@ -142,8 +140,8 @@ func topOf(coll string) Top {
 // parseSub compiles the pipeline inside a stage.
 func parseSub(stages bsonx.Value, opts Options, top Top, inside parent) (*Pipeline, error) {
 	opts.depth++
-	if opts.depth > maxSubPipelineDepth {
-		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxSubPipelineDepth)
+	if opts.depth > limits.SubPipelineDepth {
+		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", limits.SubPipelineDepth)
 	}
 	opts.inside, opts.Top = inside|opts.inside&inFacet, top
 	return opts.nested.parse(stages, opts)

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -35,9 +36,6 @@ func noteSortKeys(steps []step, stages bsonx.Value) {
 	}
 }
 
-// maxSortKeys is the most fields that a sort has.
-const maxSortKeys = 32
-
 var errSortKeys = mongoerr.New(13103, "too many compound keys")
 
 func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
@@ -47,7 +45,7 @@ func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 	if arg.Doc().IsEmpty() {
 		return nil, mongoerr.New(15976, "$sort stage must have at least one sort key")
 	}
-	if arg.Doc().Len() > maxSortKeys {
+	if arg.Doc().Len() > limits.SortFields {
 		return nil, errSortKeys
 	}
 	s := &sort{}

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
@@ -28,7 +29,7 @@ type Env struct {
 	Writer Writer
 	// Diagnostics is where $collStats and its like get their documents; nil gives none.
 	Diagnostics Diagnostics
-	// MemoryLimit bounds what one stage keeps in memory; 0 means DefaultMemoryLimit.
+	// MemoryLimit bounds what one stage keeps in memory; 0 means limits.OperatorBytes.
 	MemoryLimit int
 	// Budgets are other limits for some stages, by name. $sort and $group count for what is made of them too.
 	Budgets map[string]int
@@ -176,5 +177,5 @@ func (e *Env) facetLimit() int {
 			return n
 		}
 	}
-	return DefaultMemoryLimit
+	return limits.OperatorBytes
 }

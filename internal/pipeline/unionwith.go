@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -78,7 +79,7 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 // with returns the stage with another one at the end of its pipeline, false where that has no room
 // for it.
 func (u *unionWith) with(name string, arg bsonx.Value) (step, bool) {
-	if len(u.stages) >= maxStages {
+	if len(u.stages) >= limits.PipelineStages {
 		return step{}, false
 	}
 	out := *u

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/candidate"
@@ -190,7 +191,7 @@ func (s *valueSet) add(v bsonx.Value) error {
 	s.seen[string(s.key)] = struct{}{}
 	s.hasNull = s.hasNull || v.Type == bsonx.TypeNull
 	s.bytes += len(v.Data) + 8
-	if s.bytes > maxDistinctBytes {
+	if s.bytes > limits.DocumentBytes {
 		return mongoerr.New(17217, "distinct too big, 16mb cap")
 	}
 	// The bytes are there once in data and once in the answer.

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/plan/cache"
 	"github.com/sheafdb/sheaf/internal/plan/canonical"
@@ -20,7 +21,7 @@ import (
 type Options struct {
 	// TempDir is where sorts spill; the system's default where empty.
 	TempDir string
-	// SortMemory is the budget of one blocking sort; exec.DefaultSortMemory where zero.
+	// SortMemory is the budget of one blocking sort; limits.OperatorBytes where zero.
 	SortMemory int
 	// Memory is what all requests of the server hold together; nil where nobody counts.
 	Memory *memory.Budget
@@ -49,7 +50,7 @@ type Planner struct {
 // New returns a planner with an empty cache.
 func New(opts Options) *Planner {
 	if opts.SortMemory == 0 {
-		opts.SortMemory = exec.DefaultSortMemory
+		opts.SortMemory = limits.OperatorBytes
 	}
 	if opts.CacheSize == 0 {
 		opts.CacheSize = cache.DefaultSize

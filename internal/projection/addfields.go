@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -41,12 +42,9 @@ func (a *adder) all() error {
 	return nil
 }
 
-// maxNesting bounds nested specifications; BSON from a client cannot be deeper.
-const maxNesting = 200
-
 func (a *adder) add(path string, v bsonx.Value, depth int) error {
-	if depth > maxNesting {
-		return mongoerr.New(mongoerr.Overflow, "specification exceeds the maximum nesting depth of %d", maxNesting)
+	if depth > limits.DocumentDepth {
+		return mongoerr.New(mongoerr.Overflow, "specification exceeds the maximum nesting depth of %d", limits.DocumentDepth)
 	}
 	if strings.HasPrefix(path, "$") {
 		if _, err := expr.SplitFieldPath(path); err != nil {

@@ -10,10 +10,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// MaxBatchBytes bounds the documents of one batch, so that the reply stays a document that clients
-// accept. A document that is alone in its batch may be larger with what stands around it.
-const MaxBatchBytes = 16 << 20
-
 // Ender is a source that may know its end before it is asked for a document that is not there.
 type Ender interface {
 	// IsDone reports whether it is known, without another look, that there is no further document.

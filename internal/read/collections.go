@@ -14,6 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -53,9 +54,6 @@ func (p *Pipelines) collationSpec() bsonx.Doc {
 	return p.Collation.Spec()
 }
 
-// maxPipelineDepth bounds sub-pipelines inside each other, also those of the views that they read.
-const maxPipelineDepth = 20
-
 // PipelineOptions are what a command gives the pipelines that it runs.
 type PipelineOptions struct {
 	AllowDiskUse bool
@@ -82,8 +80,8 @@ func (p *Pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 	inner := *p
 	inner.depth++
 	inner.hint, inner.meant = bsonx.Missing, nil
-	if inner.depth > maxPipelineDepth {
-		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
+	if inner.depth > limits.SubPipelineDepth {
+		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", limits.SubPipelineDepth)
 	}
 	if c := p.Engine.Store.Lookup(db, name); IsView(c) && !c.Collation.Same(p.Collation) {
 		return nil, overridesView(c)

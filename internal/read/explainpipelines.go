@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan/explain"
@@ -129,8 +130,8 @@ func (p *Pipelines) Explain(ctx context.Context, db, name string, stages []bsonx
 	inner := *p
 	inner.depth++
 	inner.hint = bsonx.Missing
-	if inner.depth > maxPipelineDepth {
-		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", maxPipelineDepth)
+	if inner.depth > limits.SubPipelineDepth {
+		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", limits.SubPipelineDepth)
 	}
 	answer, err := inner.ExplainOwn(ctx, db, name, OwnStages{List: stages}, vars)
 	if err != nil {

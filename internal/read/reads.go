@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -114,7 +115,7 @@ func (v Reads) Pin(reader *exec.Reader, c *table.Collection) bool {
 func (v Reads) resolveView(db, name string, stages []bsonx.Value) (string, *table.Collection, []bsonx.Value, error) {
 	for depth := 0; name != ""; depth++ {
 		c, err := v.Lookup(db, name)
-		if err != nil || c == nil || c.Kind != catalog.KindView || depth > MaxViewDepth {
+		if err != nil || c == nil || c.Kind != catalog.KindView || depth > limits.ViewDepth {
 			return name, c, stages, err
 		}
 		stages = slices.Concat(Elements(c.Options.Lookup("pipeline")), stages)

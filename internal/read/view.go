@@ -26,9 +26,6 @@ func AppendStage(stages []bsonx.Value, name string, arg bsonx.Doc) []bsonx.Value
 // CountGroup is the $group that counts documents.
 var CountGroup = bsonx.NewDoc("_id", bsonx.Null, "n", bsonx.NewDoc("$sum", 1))
 
-// MaxViewDepth is how many views may stand on each other.
-const MaxViewDepth = 20
-
 // checkVirtualHint accepts the order of a virtual collection's documents: by _id.
 func checkVirtualHint(hint bsonx.Value) error {
 	switch {

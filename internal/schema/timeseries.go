@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
@@ -22,9 +23,9 @@ func CreateTimeseries(s *table.Store, db, name string, options bsonx.Doc, indexe
 	if err := s.CheckNew(db, name); err != nil {
 		return nil, err
 	}
-	if n := len(db) + 1 + len(timeseries.BucketsName(name)); n > catalog.MaxNamespace {
+	if n := len(db) + 1 + len(timeseries.BucketsName(name)); n > limits.NamespaceBytes {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Fully qualified namespace is too long. Namespace: %s.%s Max: %d",
-			db, timeseries.BucketsName(name), catalog.MaxNamespace)
+			db, timeseries.BucketsName(name), limits.NamespaceBytes)
 	}
 	s.Interleaved()
 	var buckets *table.Entry

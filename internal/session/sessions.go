@@ -10,6 +10,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -18,10 +19,6 @@ import (
 const (
 	// Timeout is how long a session lives after its last use.
 	Timeout = 30 * time.Minute
-	// MaxSessions is how many sessions there may be.
-	MaxSessions = 1_000_000
-	// MaxBatch is how many sessions one endSessions or refreshSessions command may name.
-	MaxBatch = 10_000
 	// sessionBytes is what a session with a transaction number takes, with its share of the registry.
 	sessionBytes = 512
 	// memoryShare is which part of the memory of requests the sessions may take. fewSessions may be there in each case.
@@ -123,10 +120,10 @@ func (sh *sessionShard) start(id SessionID, begin time.Time) *Session {
 	return ses
 }
 
-// NewSessions returns an empty registry of at most max sessions; 0 stands for MaxSessions.
+// NewSessions returns an empty registry of at most max sessions; 0 stands for limits.Sessions.
 func NewSessions(c clock.Clock, max int) *Sessions {
 	if max <= 0 {
-		max = MaxSessions
+		max = limits.Sessions
 	}
 	s := &Sessions{clock: c, begin: c.Now(), max: int64(max)}
 	for i := range s.shards {

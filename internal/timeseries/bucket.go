@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -313,11 +314,8 @@ func (b *Builder) Doc(id [12]byte, meta bsonx.Value, start, end int) (bsonx.Doc,
 	out.Value("meta", meta)
 	out.Doc("data", data.Bytes())
 	out.End()
-	if out.Len() > maxDoc {
-		return nil, mongoerr.New(mongoerr.BSONObjectTooLarge, "the bucket of the measurement would have %d bytes, more than %d", out.Len(), maxDoc)
+	if out.Len() > limits.DocumentBytes {
+		return nil, mongoerr.New(mongoerr.BSONObjectTooLarge, "the bucket of the measurement would have %d bytes, more than %d", out.Len(), limits.DocumentBytes)
 	}
 	return out.Bytes(), nil
 }
-
-// maxDoc is the largest document that is stored.
-const maxDoc = 16 << 20

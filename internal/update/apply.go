@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -386,7 +387,7 @@ func checkAppended(elems []byte, outside int) error {
 }
 
 func checkNestingOf(d bsonx.Doc, outside int) error {
-	if outside > MaxNesting {
+	if outside > limits.StoredDepth {
 		return tooDeep()
 	}
 	for it := d.Iter(); it.Next(); {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -38,8 +39,8 @@ func (a *applier) create(t *appender, c child) error {
 	if c.index < t.count { // "1" and "01"
 		return conflict(strings.Join(a.path, "."), strings.Join(a.path, "."))
 	}
-	if c.index > t.count+maxBackfill {
-		return mongoerr.New(cannotBackfill, "can't backfill more than %d elements", maxBackfill)
+	if c.index > t.count+limits.ArrayPadding {
+		return mongoerr.New(cannotBackfill, "can't backfill more than %d elements", limits.ArrayPadding)
 	}
 	for ; t.count < c.index; t.count++ {
 		t.data = appendElem(t.data, bsonx.IndexKey(t.count), bsonx.Null)
@@ -115,7 +116,7 @@ func (a *applier) buildLeaf(l *leaf, t *appender, first child) (bsonx.Value, boo
 	if l.dollar && !a.env.Insert {
 		return none, false, dollarError(a.path[0], a.path[0])
 	}
-	if len(a.path) > MaxNesting {
+	if len(a.path) > limits.StoredDepth {
 		return none, false, tooDeep()
 	}
 	if err := checkNesting(v, len(a.path)); err != nil {

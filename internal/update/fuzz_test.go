@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/update"
 )
 
@@ -109,7 +110,7 @@ func checkStorable(t *testing.T, id bsonx.Value, out bsonx.Doc) {
 	if bsonx.CompareValues(id, out.First().Value) != 0 {
 		t.Fatalf("_id changed: %s", toJSON(out))
 	}
-	if len(out) > update.MaxDocumentSize {
+	if len(out) > limits.DocumentBytes {
 		t.Fatalf("result of %d bytes", len(out))
 	}
 	checkKeys(t, bsonx.Document(out))

@@ -4,6 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -11,15 +12,15 @@ import (
 // is absent; nil makes ObjectIds) and with the zero timestamps of top-level fields replaced by the next
 // cluster time, unless timestamp is nil. It returns doc itself where nothing changes.
 func PrepareInsert(doc bsonx.Doc, newID func() bsonx.Value, timestamp func() (t, i uint32)) (bsonx.Doc, error) {
-	if len(doc) > MaxDocumentSize {
-		return nil, mongoerr.New(mongoerr.BadValue, "object to insert too large. size in bytes: %d, max size: %d", len(doc), MaxDocumentSize)
+	if len(doc) > limits.DocumentBytes {
+		return nil, mongoerr.New(mongoerr.BadValue, "object to insert too large. size in bytes: %d, max size: %d", len(doc), limits.DocumentBytes)
 	}
 	var id bsonx.Value
 	first, n := false, 0
 	for it := doc.Iter(); it.Next(); n++ {
 		key, v := it.Key(), it.Value()
 		if checkNesting(v, 1) != nil {
-			return nil, mongoerr.New(mongoerr.Overflow, "cannot insert document because it exceeds %d levels of nesting", MaxNesting)
+			return nil, mongoerr.New(mongoerr.Overflow, "cannot insert document because it exceeds %d levels of nesting", limits.StoredDepth)
 		}
 		if string(key) != "_id" {
 			continue
@@ -43,8 +44,8 @@ func PrepareInsert(doc bsonx.Doc, newID func() bsonx.Value, timestamp func() (t,
 		id = newID()
 	}
 	out := withID(id, doc)
-	if len(out) > MaxDocumentSize {
-		return nil, mongoerr.New(mongoerr.BadValue, "object to insert too large. size in bytes: %d, max size: %d", len(out), MaxDocumentSize)
+	if len(out) > limits.DocumentBytes {
+		return nil, mongoerr.New(mongoerr.BadValue, "object to insert too large. size in bytes: %d, max size: %d", len(out), limits.DocumentBytes)
 	}
 	return out, nil
 }

@@ -4,17 +4,8 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-)
-
-// The limits of stored documents.
-const (
-	// MaxDocumentSize is the largest size of a stored document in bytes.
-	MaxDocumentSize = 16 << 20
-	// MaxNesting is the largest number of documents and arrays within each other in a stored document.
-	MaxNesting = 180
-	// maxBackfill is the largest number of nulls by which setting an element lengthens an array.
-	maxBackfill = 1_500_000
 )
 
 // The codes of a document that becomes too large, which MongoDB has no names for.
@@ -26,7 +17,7 @@ const (
 )
 
 func tooDeep() error {
-	return mongoerr.New(mongoerr.Overflow, "Document exceeds maximum nesting depth of %d", MaxNesting)
+	return mongoerr.New(mongoerr.Overflow, "Document exceeds maximum nesting depth of %d", limits.StoredDepth)
 }
 
 // checkNesting returns an error if a value inside that many documents is nested too deeply.
@@ -34,7 +25,7 @@ func checkNesting(v bsonx.Value, outside int) error {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return nil
 	}
-	if outside >= MaxNesting {
+	if outside >= limits.StoredDepth {
 		return tooDeep()
 	}
 	for it := v.Doc().Iter(); it.Next(); {

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/update"
 )
@@ -76,16 +77,16 @@ func nested(n int) bsonx.Value {
 func TestNestingLimit(t *testing.T) {
 	t.Parallel()
 	doc := bsonx.NewDoc("_id", 1, "l", bsonx.NewArray())
-	path := strings.TrimSuffix(strings.Repeat("x.", update.MaxNesting), ".")
+	path := strings.TrimSuffix(strings.Repeat("x.", limits.StoredDepth), ".")
 	cases := []struct {
 		name string
 		at   bsonx.Doc // at the limit
 		over bsonx.Doc // one beyond
 	}{
-		{"set", bsonx.NewDoc("$set", bsonx.NewDoc("a", nested(update.MaxNesting-1))), bsonx.NewDoc("$set", bsonx.NewDoc("a", nested(update.MaxNesting)))},
+		{"set", bsonx.NewDoc("$set", bsonx.NewDoc("a", nested(limits.StoredDepth-1))), bsonx.NewDoc("$set", bsonx.NewDoc("a", nested(limits.StoredDepth)))},
 		{"path", bsonx.NewDoc("$set", bsonx.NewDoc(path, 1)), bsonx.NewDoc("$set", bsonx.NewDoc(path+".x", 1))},
-		{"push", bsonx.NewDoc("$push", bsonx.NewDoc("l", nested(update.MaxNesting-2))), bsonx.NewDoc("$push", bsonx.NewDoc("l", nested(update.MaxNesting-1)))},
-		{"replacement", bsonx.NewDoc("a", nested(update.MaxNesting-1)), bsonx.NewDoc("a", nested(update.MaxNesting))},
+		{"push", bsonx.NewDoc("$push", bsonx.NewDoc("l", nested(limits.StoredDepth-2))), bsonx.NewDoc("$push", bsonx.NewDoc("l", nested(limits.StoredDepth-1)))},
+		{"replacement", bsonx.NewDoc("a", nested(limits.StoredDepth-1)), bsonx.NewDoc("a", nested(limits.StoredDepth))},
 	}
 	for _, c := range cases {
 		for _, at := range []bool{true, false} {
@@ -99,10 +100,10 @@ func TestNestingLimit(t *testing.T) {
 			}
 		}
 	}
-	if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "a", nested(update.MaxNesting-1)), nil, anyTime); err != nil {
+	if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "a", nested(limits.StoredDepth-1)), nil, anyTime); err != nil {
 		t.Error(err)
 	}
-	if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "a", nested(update.MaxNesting)), nil, anyTime); mongoerr.CodeOf(err) != mongoerr.Overflow {
+	if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "a", nested(limits.StoredDepth)), nil, anyTime); mongoerr.CodeOf(err) != mongoerr.Overflow {
 		t.Error(err)
 	}
 }
@@ -110,7 +111,7 @@ func TestNestingLimit(t *testing.T) {
 func TestSizeLimit(t *testing.T) {
 	t.Parallel()
 	fixed := len(bsonx.NewDoc("_id", 1, "s", ""))
-	full := strings.Repeat("x", update.MaxDocumentSize-fixed)
+	full := strings.Repeat("x", limits.DocumentBytes-fixed)
 	doc := bsonx.NewDoc("_id", 1)
 	for _, c := range []struct {
 		text   string

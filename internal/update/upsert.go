@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -40,8 +41,8 @@ func UpsertDoc(query bsonx.Doc, u *Update, env Env) (bsonx.Doc, error) {
 	if err := checkNesting(bsonx.Document(doc), 0); err != nil {
 		return nil, err
 	}
-	if len(doc) > MaxDocumentSize {
-		return nil, mongoerr.New(upsertTooLarge, "Document to upsert is larger than %d", MaxDocumentSize)
+	if len(doc) > limits.DocumentBytes {
+		return nil, mongoerr.New(upsertTooLarge, "Document to upsert is larger than %d", limits.DocumentBytes)
 	}
 	return doc, nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 // Compressor numbers a compression of OP_COMPRESSED.
@@ -68,7 +70,7 @@ const CompressedPrefix = 9
 // the header and has CompressedPrefix bytes.
 func PlainSize(b []byte) int {
 	size := int32(binary.LittleEndian.Uint32(b[4:]))
-	if size < 0 || size > MaxMessageSize {
+	if size < 0 || size > limits.MessageBytes {
 		return 0
 	}
 	return int(size)
@@ -82,7 +84,7 @@ func (m *Message) decompress(b []byte) ([]byte, error) {
 	op := OpCode(binary.LittleEndian.Uint32(b))
 	size := int32(binary.LittleEndian.Uint32(b[4:]))
 	id := Compressor(b[8])
-	if size < 0 || size > MaxMessageSize-HeaderLen || op == OpCompressed || int(id) >= len(codecs) {
+	if size < 0 || size > limits.MessageBytes-HeaderLen || op == OpCompressed || int(id) >= len(codecs) {
 		return nil, fmt.Errorf("%w: OP_COMPRESSED of %d bytes, operation code %d, %s", ErrMalformed, size, op, id)
 	}
 	src := b[CompressedPrefix:]
@@ -196,7 +198,7 @@ func newZstd() (zstdCodec, error) {
 	if err != nil {
 		return zstdCodec{}, err
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxMessageSize), zstd.WithDecoderLowmem(true))
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(limits.MessageBytes), zstd.WithDecoderLowmem(true))
 	return zstdCodec{enc, dec}, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -43,8 +44,6 @@ const (
 // Sizes of the protocol.
 const (
 	HeaderLen = 16
-	// MaxMessageSize is the largest message, with its header (maxMessageSizeBytes).
-	MaxMessageSize = 48_000_000
 
 	checksumLen = 4
 )
@@ -95,7 +94,7 @@ func ParseHeader(b []byte) (Header, error) {
 		ResponseTo: int32(binary.LittleEndian.Uint32(b[8:])),
 		OpCode:     OpCode(binary.LittleEndian.Uint32(b[12:])),
 	}
-	if h.Length < HeaderLen || h.Length > MaxMessageSize {
+	if h.Length < HeaderLen || h.Length > limits.MessageBytes {
 		return h, fmt.Errorf("%w: message length %d", ErrMalformed, h.Length)
 	}
 	return h, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/wire"
@@ -17,9 +18,6 @@ const (
 	minWireVersion = 0
 	maxWireVersion = 25 // MongoDB 8.0
 
-	maxWriteBatchSize = 100_000
-	maxClientMetadata = 512
-	maxAppName        = 128
 )
 
 // helloFields are the arguments of hello; unknown ones are ignored, so that drivers can add some.
@@ -80,9 +78,9 @@ func runHello(ctx context.Context, req *command.Request, reply *bsonx.Builder, l
 	} else {
 		reply.Bool(primaryField, true)
 	}
-	reply.Int32("maxBsonObjectSize", command.MaxDocumentSize)
-	reply.Int32("maxMessageSizeBytes", wire.MaxMessageSize)
-	reply.Int32("maxWriteBatchSize", maxWriteBatchSize)
+	reply.Int32("maxBsonObjectSize", limits.DocumentBytes)
+	reply.Int32("maxMessageSizeBytes", limits.MessageBytes)
+	reply.Int32("maxWriteBatchSize", limits.WriteBatch)
 	reply.Date("localTime", s.Clock.Now().UnixMilli())
 	reply.Int32("logicalSessionTimeoutMinutes", int32(session.Timeout/time.Minute))
 	reply.Int32("connectionId", int32(conn.ID))
@@ -135,9 +133,9 @@ func acceptMetadata(c *command.Conn, client bsonx.Doc) error {
 	if c.ClientMetadata != nil {
 		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated, "The client metadata document may only be sent in the first hello")
 	}
-	if len(client) > maxClientMetadata {
+	if len(client) > limits.ClientMetadataBytes {
 		return mongoerr.New(command.CodeClientMetadataDocumentTooLarge,
-			"The client metadata document must be less then or equal to %d bytes", maxClientMetadata)
+			"The client metadata document must be less then or equal to %d bytes", limits.ClientMetadataBytes)
 	}
 	name, err := parseMetadata(client)
 	if err != nil {
@@ -176,9 +174,9 @@ func parseMetadata(client bsonx.Doc) (appName string, err error) {
 	if app.Type != bsonx.TypeString {
 		return "", mongoerr.New(mongoerr.TypeMismatch, "The 'application.name' field must be a string in the client metadata document")
 	}
-	if len(app.StrBytes()) > maxAppName {
+	if len(app.StrBytes()) > limits.AppNameBytes {
 		return "", mongoerr.New(command.CodeClientMetadataAppNameTooLarge,
-			"The 'application.name' field must be less then or equal to %d bytes in the client metadata document", maxAppName)
+			"The 'application.name' field must be less then or equal to %d bytes in the client metadata document", limits.AppNameBytes)
 	}
 	return app.Str(), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -76,8 +77,8 @@ func sessionList(req *command.Request, path string) ([]session.SessionID, error)
 		ids = append(ids, req.Conn.Own(id))
 		return err
 	})
-	if err == nil && len(ids) > session.MaxBatch {
-		err = mongoerr.New(codeTooManySessions, "%s takes at most %d sessions", req.Def.Name, session.MaxBatch)
+	if err == nil && len(ids) > limits.SessionBatch {
+		err = mongoerr.New(codeTooManySessions, "%s takes at most %d sessions", req.Def.Name, limits.SessionBatch)
 	}
 	return ids, err
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 //go:embed names.jsonl
@@ -95,9 +97,6 @@ func (a Argument) IsNamespace() bool {
 	return strings.HasPrefix(name, "args.")
 }
 
-// MaxNamespace is how long the name of a database and a collection may be together.
-const MaxNamespace = 255
-
 // BadNames returns names of collections that some or all commands refuse. The type says what is wrong.
 func BadNames() []Value {
 	return []Value{
@@ -119,8 +118,8 @@ func BadNames() []Value {
 		{"system.js", "system.js"},
 		{"system.profile", "system.profile"},
 		{"system.users", "system.users"},
-		{"longest", strings.Repeat("x", MaxNamespace-len("args."))},
-		{"too-long", strings.Repeat("x", MaxNamespace-len("args.")+1)},
+		{"longest", strings.Repeat("x", limits.NamespaceBytes-len("args."))},
+		{"too-long", strings.Repeat("x", limits.NamespaceBytes-len("args.")+1)},
 	}
 }
 

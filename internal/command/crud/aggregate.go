@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/plan/explain"
@@ -138,7 +139,7 @@ func aggregateBatchSize(req *command.Request) (int64, error) {
 	if cursor == nil {
 		return 0, mongoerr.New(mongoerr.FailedToParse, "The 'cursor' option is required, except for aggregate with the explain argument")
 	}
-	size := int64(command.DefaultFirstBatch)
+	size := int64(limits.FirstBatch)
 	err := command.ParseFields("cursor", cursor, command.CursorFields, func(_ int, v bsonx.Value) error {
 		size = bsonx.SaturatingInt64(v)
 		return nil

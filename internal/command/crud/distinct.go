@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -52,7 +53,7 @@ func runDistinct(ctx context.Context, req *command.Request, reply *bsonx.Builder
 	if err != nil {
 		return err
 	}
-	if len(values.Data) > read.MaxBatchBytes {
+	if len(values.Data) > limits.BatchBytes {
 		return mongoerr.New(mongoerr.Code(17217), "distinct too big, 16mb cap")
 	}
 	req.Op.Debug.NReturned = int64(values.Doc().Len())

@@ -3,6 +3,7 @@ package crud
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -20,7 +21,7 @@ var exchange = command.Field{Name: "exchange", Type: command.Object, Strict: tru
 
 const (
 	maxConsumers      = 100
-	maxExchangeBuffer = 100 << 20
+	maxExchangeBuffer = limits.OperatorBytes
 )
 
 func checkConsumers(_ string, v bsonx.Value) error {

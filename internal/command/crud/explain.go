@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/dispatch"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -79,7 +80,7 @@ func runExplain(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 }
 
 // maxExplained is how large an explanation may grow before what is left of it is omitted.
-const maxExplained = 16<<20 - 64<<10
+const maxExplained = limits.DocumentBytes - 64<<10
 
 // appendCommand appends the command that is explained.
 func appendCommand(r *command.Request, reply *bsonx.Builder, body bsonx.Doc) {

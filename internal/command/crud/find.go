@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -72,7 +73,7 @@ func runFind(ctx context.Context, req *command.Request, reply *bsonx.Builder) er
 	cursor.Plan = run.Source.Run
 	b := read.Batch{
 		Req: req, Cursor: cursor, Field: "firstBatch", During: read.DuringFind,
-		Size:   req.Int64("batchSize", command.DefaultFirstBatch),
+		Size:   req.Int64("batchSize", limits.FirstBatch),
 		Single: req.Bool("singleBatch") || c == nil, // where nothing is, nothing more will come
 		Source: &run.Source, EndsUnread: true,
 	}

@@ -5,12 +5,10 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
 )
-
-// maxWriteBatch is maxWriteBatchSize of hello: the statements or documents of one write command.
-const maxWriteBatch = 100_000
 
 // InsertCommands returns the definition of insert.
 func InsertCommands() []command.Definition {
@@ -33,9 +31,9 @@ func InsertCommands() []command.Definition {
 
 // checkBatch refuses an empty or too large batch of a write command.
 func checkBatch(n int) error {
-	if n < 1 || n > maxWriteBatch {
+	if n < 1 || n > limits.WriteBatch {
 		return mongoerr.New(mongoerr.InvalidLength,
-			"Write batch sizes must be between 1 and %d. Got %d operations.", maxWriteBatch, n)
+			"Write batch sizes must be between 1 and %d. Got %d operations.", limits.WriteBatch, n)
 	}
 	return nil
 }

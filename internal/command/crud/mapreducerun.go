@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/keystring"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
@@ -16,11 +17,11 @@ import (
 // The limits of a mapReduce, in bytes.
 const (
 	// maxEmitBytes is what one call of map may emit (internalQueryMaxJsEmitBytes).
-	maxEmitBytes = 100 << 20
+	maxEmitBytes = limits.OperatorBytes
 	// maxReduceBytes is what one call of reduce gets.
-	maxReduceBytes = 16 << 20
+	maxReduceBytes = limits.DocumentBytes
 	// maxMapReduceBytes is what all groups together keep. What is more is reduced, which makes one value of each group.
-	maxMapReduceBytes = 100 << 20
+	maxMapReduceBytes = limits.OperatorBytes
 )
 
 // The codes of MongoDB's checks of emit and reduce.

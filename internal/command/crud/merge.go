@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -112,7 +113,7 @@ func (m *merger) checkUnique(c *table.Collection) error {
 type mergeItem struct{ query, doc bsonx.Doc }
 
 // maxMergeBatch is how many bytes of documents are written at a time.
-const maxMergeBatch = 16 << 20
+const maxMergeBatch = limits.DocumentBytes
 
 // add checks a document and puts it into the batch. A large document is merged from where it lies:
 // a copy of it would need memory beside what its write takes.

@@ -3,12 +3,10 @@ package crud
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
 )
-
-// maxSortKeys is the most fields that a sort pattern has.
-const maxSortKeys = 32
 
 // The codes of MongoDB's checks of sort patterns.
 const (
@@ -21,7 +19,7 @@ const (
 
 // CheckSort refuses sort patterns that MongoDB refuses.
 func CheckSort(pattern bsonx.Doc) error {
-	if pattern.Len() > maxSortKeys {
+	if pattern.Len() > limits.SortFields {
 		return mongoerr.New(codeTooManyKeys, "too many compound keys")
 	}
 	for it := pattern.Iter(); it.Next(); {

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -18,7 +19,7 @@ func findOnView(ctx context.Context, req *command.Request, name string, reply *b
 	if err != nil {
 		return err
 	}
-	return req.RunStages(ctx, sc, name, read.OwnStages{List: stages}, req.Int64("batchSize", command.DefaultFirstBatch), reply)
+	return req.RunStages(ctx, sc, name, read.OwnStages{List: stages}, req.Int64("batchSize", limits.FirstBatch), reply)
 }
 
 // findStages returns the stages that a find command on a view is. A sort by $natural is a hint in

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -236,7 +237,7 @@ func newIndexes(c *table.Collection, specs []*IndexSpec) ([]bsonx.Doc, error) {
 		hasText = hasText || isText(s.key)
 		known = append(known, stored)
 		missing = append(missing, stored)
-		if len(known) > maxIndexes {
+		if len(known) > limits.Indexes {
 			return nil, cannotCreate("add index fails, too many indexes for %s key:%s", c.Namespace(), bsonx.FormatShell(bsonx.Document(s.key)))
 		}
 	}

@@ -10,14 +10,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/describe"
-)
-
-// Limits of indexes.
-const (
-	maxIndexes     = 64
-	maxIndexFields = 32
 )
 
 // The codes of MongoDB's checks of index specifications.
@@ -211,8 +206,8 @@ func (s *IndexSpec) checkKey() error {
 	switch {
 	case n == 0:
 		return cannotCreate("Index keys cannot be empty.")
-	case n > maxIndexFields:
-		return cannotCreate("Index key pattern has %d fields; the limit is %d", n, maxIndexFields)
+	case n > limits.IndexFields:
+		return cannotCreate("Index key pattern has %d fields; the limit is %d", n, limits.IndexFields)
 	}
 	wildcards, hashed := 0, 0
 	for it := s.key.Iter(); it.Next(); {

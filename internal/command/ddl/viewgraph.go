@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -59,8 +60,8 @@ type viewGraph struct {
 
 // visit walks from a view that reads on and what its stages name.
 func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
-	if depth > read.MaxViewDepth {
-		return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", read.MaxViewDepth)
+	if depth > limits.ViewDepth {
+		return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", limits.ViewDepth)
 	}
 	for _, name := range append(namedCollections(nil, stages), on) {
 		if name == g.name {

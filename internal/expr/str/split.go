@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -48,5 +49,5 @@ func split(text, separator bsonx.Value, running *interrupt.Running) (bsonx.Value
 func splitBytes(text, separator []byte) int {
 	parts := 1 + bytes.Count(text, separator)
 	index := len(strconv.Itoa(parts))
-	return min(len(text)+parts*(index+stringRoom), expr.MaxExpressionBytes) + stringRoom
+	return min(len(text)+parts*(index+stringRoom), limits.ExpressionBytes) + stringRoom
 }

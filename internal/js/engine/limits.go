@@ -57,8 +57,8 @@ const (
 	elementSize = 16
 )
 
-// limits is compiled once. regexp2's default for all regular expressions is used by nothing else in the process.
-var limits = sync.OnceValues(func() (*goja.Program, error) {
+// limitsProgram is compiled once. regexp2's default for all regular expressions is used by nothing else in the process.
+var limitsProgram = sync.OnceValues(func() (*goja.Program, error) {
 	regexp2.DefaultMatchTimeout = regexTimeout
 	regexp2.SetTimeoutCheckPeriod(regexTick)
 	return goja.Compile("limits.js", limitsSource, true)
@@ -117,7 +117,7 @@ func (e *engine) setLimits() error {
 	if err != nil {
 		return err
 	}
-	tools, err := callProgram(e.rt, limits, e.rt.GlobalObject(), natives)
+	tools, err := callProgram(e.rt, limitsProgram, e.rt.GlobalObject(), natives)
 	if err != nil {
 		return err
 	}

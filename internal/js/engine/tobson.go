@@ -10,13 +10,8 @@ import (
 	"github.com/dop251/goja"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-)
-
-// maxDepth bounds the nesting of a result, which also ends at cycles; maxSize bounds its length, as within MongoDB.
-const (
-	maxDepth = 150
-	maxSize  = 16<<20 + 16<<10
 )
 
 // MongoDB's codes of results beyond these limits.
@@ -26,11 +21,11 @@ const (
 )
 
 func checkSize(n int) error {
-	if n <= maxSize {
+	if n <= limits.InternalDocumentBytes {
 		return nil
 	}
 	return mongoerr.New(codeResultTooLarge,
-		"Converting from JavaScript to BSON failed: Object size %d exceeds limit of %d bytes.", n, maxSize)
+		"Converting from JavaScript to BSON failed: Object size %d exceeds limit of %d bytes.", n, limits.InternalDocumentBytes)
 }
 
 // converter converts values from and to BSON. It hears an interrupt of its call.
@@ -53,8 +48,8 @@ func (c *converter) toBSON(v goja.Value) (bsonx.Value, error) {
 }
 
 func (c *converter) append(b *bsonx.Builder, key string, v goja.Value, depth int) error {
-	if depth > maxDepth {
-		return mongoerr.New(codeResultTooDeep, "Exceeded depth limit of %d when converting js object to BSON. Do you have a cycle?", maxDepth)
+	if depth > limits.ScriptDepth {
+		return mongoerr.New(codeResultTooDeep, "Exceeded depth limit of %d when converting js object to BSON. Do you have a cycle?", limits.ScriptDepth)
 	}
 	if err := checkSize(b.Len()); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/plan/bounds"
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -35,7 +36,7 @@ const (
 	// MaxQuery bounds the query that is shown.
 	MaxQuery = 12 << 20
 	// maxExplained bounds all parts together, without what is certain to be short.
-	maxExplained = 16<<20 - 64<<10
+	maxExplained = limits.DocumentBytes - 64<<10
 
 	// TreeTooLarge is the warning in the place of stages that are not shown.
 	TreeTooLarge = "stats tree exceeded BSON size limit for explain"
