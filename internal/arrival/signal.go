@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sheafdb/sheaf/internal/clock"
 )
 
 // After waiters were woken it takes restPerWaiter for each of them, at most maxRest, until others
@@ -79,7 +81,7 @@ func (s *Signal) wake() {
 	rest := min(time.Duration(s.waiters)*restPerWaiter, maxRest)
 	s.next, s.waiters, s.pending, s.resting = nil, 0, false, true
 	s.awaited.Store(false)
-	time.AfterFunc(rest, s.rested)
+	clock.AfterFunc(clock.System{}, rest, s.rested)
 }
 
 func (s *Signal) rested() {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -74,8 +75,8 @@ func (h *History[V]) Keep(window time.Duration) {
 
 // Record takes snapshots until stop is closed.
 func (h *History[V]) Record(stop <-chan struct{}, logger *slog.Logger) {
-	timer := time.NewTicker(historyStep)
-	defer timer.Stop()
+	ticks, done := clock.NewTicker(h.log.clock, historyStep)
+	defer done()
 	defer h.close()
 	for {
 		if err := h.record(); err != nil && !errors.Is(err, storage.ErrClosed) {
@@ -84,7 +85,7 @@ func (h *History[V]) Record(stop <-chan struct{}, logger *slog.Logger) {
 		select {
 		case <-stop:
 			return
-		case <-timer.C:
+		case <-ticks:
 		}
 	}
 }

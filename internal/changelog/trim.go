@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -49,14 +50,14 @@ func (l *Log) Grown() {
 // Trim removes the oldest entries while there are too many, until stop is closed.
 func (l *Log) Trim(stop <-chan struct{}, logger *slog.Logger) {
 	var from []byte
-	timer := time.NewTicker(retainEvery)
-	defer timer.Stop()
+	ticks, done := clock.NewTicker(l.clock, retainEvery)
+	defer done()
 	for {
 		select {
 		case <-stop:
 			return
 		case <-l.full:
-		case <-timer.C:
+		case <-ticks:
 		}
 		var err error
 		if from, err = l.trimOnce(stop, from); err != nil && !errors.Is(err, storage.ErrClosed) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -110,10 +111,10 @@ func (s *Service) AwaitTopology(ctx context.Context, req *Request) error {
 func waitFor(ctx context.Context, req *Request, changed <-chan struct{}, d time.Duration) error {
 	req.Op.SetAwaiting(true)
 	defer req.Op.SetAwaiting(false)
-	timer := time.NewTimer(d)
+	late, timer := clock.NewTimer(req.Service.Clock, d)
 	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-late:
 		return nil
 	case <-changed:
 		return nil

@@ -81,7 +81,7 @@ func (g *writeGate) Leave() {
 }
 
 // Lock closes the gate, waits until nobody writes any more, and returns how often it is locked now.
-func (g *writeGate) Lock(ctx context.Context, patience time.Duration) (int64, error) {
+func (g *writeGate) Lock(ctx context.Context, c clock.Clock, patience time.Duration) (int64, error) {
 	g.mu.Lock()
 	g.count++
 	count := g.count
@@ -90,12 +90,12 @@ func (g *writeGate) Lock(ctx context.Context, patience time.Duration) (int64, er
 	}
 	g.closed.Store(true)
 	g.mu.Unlock()
-	timer := time.NewTimer(patience)
+	late, timer := clock.NewTimer(c, patience)
 	defer timer.Stop()
 	for g.writers.Load() > 0 {
 		select {
 		case <-g.idle:
-		case <-timer.C:
+		case <-late:
 			_, _ = g.Unlock()
 			return 0, mongoerr.New(mongoerr.LockTimeout, "Fsync lock timed out")
 		case <-ctx.Done():

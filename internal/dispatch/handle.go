@@ -153,7 +153,7 @@ func execute(s *command.Service, e *command.Entry, req *command.Request, reply *
 			return err
 		}
 		if counts {
-			op.LimitTime(time.Duration(ms) * time.Millisecond)
+			op.LimitTime(s.Clock, time.Duration(ms)*time.Millisecond)
 		}
 	}
 	if e.Status == command.Known {

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -23,11 +24,14 @@ func (c failCall) Namespace() string {
 	return db + "." + string(coll)
 }
 
+// Clock implements failpoint.Call.
+func (c failCall) Clock() clock.Clock { return c.Service.Clock }
+
 // LimitBlock implements failpoint.Call. The command is not parsed yet, but its time is running. The
 // maxTimeMS of a getMore is no limit: it says how long to wait.
 func (c failCall) LimitBlock(d time.Duration) {
 	if ms, ok := c.Body.Lookup("maxTimeMS").AsInt64(); ok && ms > 0 && ms <= d.Milliseconds() && !c.Def.OwnMaxTime {
-		c.Op.LimitTime(time.Duration(ms) * time.Millisecond)
+		c.Op.LimitTime(c.Service.Clock, time.Duration(ms)*time.Millisecond)
 	}
 }
 

@@ -1,13 +1,13 @@
 package failpoint
 
 import (
-	"context"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -71,6 +71,8 @@ type Call interface {
 	Namespace() string
 	// Operation returns the running operation.
 	Operation() *session.Op
+	// Clock returns the clock by which a command waits.
+	Clock() clock.Clock
 	// LimitBlock limits the time of a command that is blocked for d by the command's maxTimeMS.
 	LimitBlock(d time.Duration)
 }
@@ -144,12 +146,8 @@ func (f *Points) Match(c Call) (Failure, error) {
 	if data.Block > 0 {
 		c.LimitBlock(data.Block)
 		op := c.Operation()
-		timer := time.NewTimer(data.Block)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-op.Done():
-			return Failure{}, context.Cause(op)
+		if err := clock.Sleep(op, c.Clock(), data.Block); err != nil {
+			return Failure{}, err
 		}
 	}
 	if data.Close {

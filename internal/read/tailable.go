@@ -56,7 +56,7 @@ func (s *PlanSource) Rest(ctx context.Context, op *session.Op) error {
 	if over == nil {
 		return nil
 	}
-	_, err := await(ctx, op, over, restAtMost)
+	_, err := await(ctx, op, s.Engine.Clock, over, restAtMost)
 	return err
 }
 
@@ -74,7 +74,7 @@ func (a *Awaiter) Wait(ctx context.Context) (bool, error) {
 	}
 	a.src.Save()
 	start := a.clock.Now()
-	arrived, err := await(ctx, a.op, a.src.news(), d)
+	arrived, err := await(ctx, a.op, a.clock, a.src.news(), d)
 	a.op.Debug.Waited += a.clock.Now().Sub(start)
 	if err != nil || !arrived {
 		return false, err
@@ -83,15 +83,15 @@ func (a *Awaiter) Wait(ctx context.Context) (bool, error) {
 }
 
 // await reports whether the channel was closed within d.
-func await(ctx context.Context, op *session.Op, arrivals <-chan struct{}, d time.Duration) (bool, error) {
+func await(ctx context.Context, op *session.Op, c clock.Clock, arrivals <-chan struct{}, d time.Duration) (bool, error) {
 	op.SetAwaiting(true)
 	defer op.SetAwaiting(false)
-	timer := time.NewTimer(d)
+	late, timer := clock.NewTimer(c, d)
 	defer timer.Stop()
 	select {
 	case <-arrivals:
 		return true, nil
-	case <-timer.C:
+	case <-late:
 		return false, nil
 	case <-ctx.Done():
 		return false, ctx.Err()

@@ -95,12 +95,12 @@ func (l *Limits) beside() int64 {
 // The budget of requests counts what is worth counting, and not every value that an expression makes.
 func (r *Relief) Run(ctx context.Context, limits Limits) {
 	limit, told, most := limits.Process, int64(0), containerMost()
-	timer := time.NewTimer(calmInterval)
+	due, timer := clock.NewTimer(r.Clock, calmInterval)
 	defer timer.Stop()
 	over, collections := 0, collector{}
 	for {
 		select {
-		case <-timer.C:
+		case <-due:
 		case <-ctx.Done():
 			return
 		}

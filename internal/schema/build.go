@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -309,8 +310,10 @@ func hasToWait(err error) bool {
 
 // pause waits a little. It reports false at the end of the store.
 func pause(s *table.Store, d time.Duration) bool {
+	over, timer := clock.NewTimer(clock.System{}, d)
+	defer timer.Stop()
 	select {
-	case <-time.After(d):
+	case <-over:
 		return true
 	case <-s.Stopping():
 		return false

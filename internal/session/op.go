@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -33,7 +34,7 @@ type Op struct {
 	active   bool
 	started  time.Time
 	deadline time.Time
-	timer    *time.Timer
+	timer    clock.Timer
 	done     chan struct{}
 	info     OpInfo
 	awaiting bool
@@ -229,13 +230,13 @@ func (o *Op) Worked(w storage.PlanWork) {
 	d.FromPlanCache = d.FromPlanCache || w.FromCache
 }
 
-// LimitTime ends the operation with MaxTimeMSExpired after d.
-func (o *Op) LimitTime(d time.Duration) {
+// LimitTime ends the operation with MaxTimeMSExpired when d has passed on the clock.
+func (o *Op) LimitTime(c clock.Clock, d time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	id := o.id
 	o.deadline = o.started.Add(d)
-	o.timer = time.AfterFunc(d, func() { o.kill(id, errTimeLimit) })
+	o.timer = clock.AfterFunc(c, d, func() { o.kill(id, errTimeLimit) })
 }
 
 // Finish ends the operation and forgets the request's bytes.

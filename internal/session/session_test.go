@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock/clocktest"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -332,15 +333,23 @@ func TestOpIsAContext(t *testing.T) {
 }
 
 func TestOpTimeLimit(t *testing.T) {
+	t.Parallel()
+	c := clocktest.New(time.Now())
 	var op Op
-	op.Begin(t.Context(), 1, time.Now())
-	op.LimitTime(time.Millisecond)
+	op.Begin(t.Context(), 1, c.Now())
+	op.LimitTime(c, time.Minute)
+	if c.Advance(time.Minute - 1); op.Err() != nil {
+		t.Errorf("before its time is up: %v", op.Err())
+	}
+	c.Advance(1)
 	<-op.Done()
 	wantCode(t, op.Err(), mongoerr.MaxTimeMSExpired)
 	op.Finish()
-	op.Begin(t.Context(), 2, time.Now())
-	time.Sleep(2 * time.Millisecond)
-	if op.Err() != nil {
+	op.Begin(t.Context(), 2, c.Now())
+	op.LimitTime(c, time.Minute)
+	op.Finish()
+	op.Begin(t.Context(), 3, c.Now())
+	if c.Advance(time.Hour); op.Err() != nil {
 		t.Error("an old limit ended a new operation")
 	}
 	op.Finish()

@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/changelog"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
@@ -367,7 +369,7 @@ func (s *shared) lockShared() bool {
 		if s.gate.TryRLock() {
 			return true
 		}
-		time.Sleep(gatePause)
+		_ = clock.Sleep(context.Background(), clock.System{}, gatePause) // nothing ends it
 	}
 	return false
 }

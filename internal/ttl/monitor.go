@@ -90,9 +90,9 @@ func (m *Monitor) Stats() Stats {
 // Run makes a pass again and again until ctx ends.
 func (m *Monitor) Run(ctx context.Context) {
 	for {
-		timer := time.NewTimer(time.Duration(m.sleep.Load()) * time.Second)
+		due, timer := clock.NewTimer(m.clock, time.Duration(m.sleep.Load())*time.Second)
 		select {
-		case <-timer.C:
+		case <-due:
 			m.Pass(ctx)
 		case <-m.changed:
 			timer.Stop()
@@ -158,7 +158,7 @@ func (m *Monitor) turn(ctx context.Context, t *target) (more bool) {
 		if end.Sub(begin) > turnTime {
 			return true
 		}
-		rest(ctx, min(end.Sub(start), maxRest))
+		_ = clock.Sleep(ctx, m.clock, min(end.Sub(start), maxRest)) // the loop sees that ctx ended
 	}
 	return true
 }
@@ -172,19 +172,6 @@ func (m *Monitor) batch(ctx context.Context, t *target) (deleted int, more bool,
 		defer leave()
 	}
 	return t.delete(ctx, batchDocs)
-}
-
-// rest waits for d, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 func (m *Monitor) report(c *table.Collection, name string, err error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/clock/clocktest"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -265,16 +266,19 @@ func TestRun(t *testing.T) {
 	f := newFixture(t, nil)
 	f.index(spec(bsonx.NewDoc("at", 1), "expireAfterSeconds", 100))
 	f.insert(bsonx.NewDoc("_id", 1, "at", ago(150)))
+	c := clocktest.New(now)
+	m := ttl.New(f.store, f.writes, c, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.monitor.Run(ctx)
+		m.Run(ctx)
 	}()
-	f.monitor.SetSleep(1)
-	for f.monitor.Stats().Passes == 0 {
-		time.Sleep(10 * time.Millisecond)
-	}
+	c.Wait(1)
+	m.SetSleep(1)
+	c.Wait(2)
+	c.Advance(time.Second)
+	c.Wait(3) // the monitor rests after its pass
 	cancel()
 	<-done
 	if got := f.ids(); got != "" {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -135,12 +136,8 @@ func retry(ctx context.Context, opts Options, fn func() error) error {
 			return err
 		}
 		storage.ReportWork(ctx, storage.PlanWork{Conflicts: 1})
-		timer := time.NewTimer(pause/2 + rand.N(pause))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if clock.Sleep(ctx, clock.System{}, pause/2+rand.N(pause)) != nil {
 			return ctx.Err()
-		case <-timer.C:
 		}
 	}
 }

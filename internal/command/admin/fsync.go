@@ -39,7 +39,7 @@ func runFsync(ctx context.Context, req *command.Request, reply *bsonx.Builder) e
 		return nil
 	}
 	patience := req.Int64("fsyncLockAcquisitionTimeoutMillis", fsyncLockPatience.Milliseconds())
-	count, err := s.Gate.Lock(ctx, time.Duration(min(patience, int64(24*time.Hour/time.Millisecond)))*time.Millisecond)
+	count, err := s.Gate.Lock(ctx, s.Clock, time.Duration(min(patience, int64(24*time.Hour/time.Millisecond)))*time.Millisecond)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ type guard struct {
 	growth, most uint64
 
 	mu      sync.Mutex
-	timer   *time.Timer
+	timer   clock.Timer
 	stopped bool
 	greedy  bool // the call used too much memory
 }
@@ -53,7 +53,7 @@ func (w *watch) guard(ctx context.Context, timeout time.Duration) *guard {
 	g := &guard{ctx: ctx, watch: w, deadline: now.Add(timeout), heap: w.heap, stacks: w.stacks}
 	g.growth, g.most = heapLimits()
 	g.mu.Lock()
-	g.timer = time.AfterFunc(min(guardInterval, timeout), g.tick)
+	g.timer = clock.AfterFunc(clock.System{}, min(guardInterval, timeout), g.tick)
 	g.mu.Unlock()
 	return g
 }
@@ -133,7 +133,7 @@ func (g *guard) stop() {
 	g.watch.resume()
 	if g.greedy {
 		// What later calls start from must not be this one's garbage, which it is once the engine is dropped.
-		time.AfterFunc(guardInterval, runtime.GC)
+		clock.AfterFunc(clock.System{}, guardInterval, runtime.GC)
 	}
 }
 
