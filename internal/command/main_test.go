@@ -3,10 +3,13 @@ package command
 import (
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
+// TestMain fails if a goroutine is left when all tests have ended.
 func TestMain(m *testing.M) {
 	torture.SetChecks()
-	m.Run()
+	goleak.VerifyTestMain(m)
 }

@@ -74,6 +74,7 @@ func TestDropManyCollections(t *testing.T) {
 			t.Parallel()
 			engine := &countingEngine{Engine: mem.New()}
 			s := schematest.OpenLogged(t, engine, table.OplogOptions{})
+			defer s.Close()
 			for i := range count {
 				c, err := create(s, fmt.Sprintf("c%d", i))
 				if err == nil && i%7 == 0 && c.Kind == catalog.KindCollection {

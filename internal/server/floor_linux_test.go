@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
@@ -25,10 +27,11 @@ import (
 // number of connections and a duration.
 const pingClientEnv = "SHEAF_PING_CLIENT"
 
+// TestMain fails if a goroutine is left when all tests have ended.
 func TestMain(m *testing.M) {
 	task := os.Getenv(pingClientEnv)
 	if task == "" {
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m) // it ends the program
 	}
 	if err := pingClient(task); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -367,6 +367,7 @@ func TestSeveralLogs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer opened.Close()
 	n := 0
 	for ; len(logNames(t, disk)) < 3; n++ {
 		commitNumber(t, opened, n+1, storage.Durable)
