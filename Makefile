@@ -73,6 +73,10 @@ lint: ## check the code: golangci-lint as configured in .golangci.yml; and the w
 		echo "lint $$m"; (cd $$m && $(GO) vet -composites=false ./...) || exit 1; \
 	done
 
+.PHONY: commits
+commits: ## check the messages of new commits
+	$(GO) run ./tools/commits
+
 .PHONY: fmt
 fmt: ## format the code: gofumpt and gci
 	$(LINT) fmt
@@ -143,4 +147,4 @@ conformance: build ## run the drivers' suites, mongosh and Mongoose against bin/
 	cd conformance && SHEAF_BIN=$(CURDIR)/bin/sheaf $(GO) test -p 1 -count=1 -timeout 30m -v ./...
 
 .PHONY: ci
-ci: build sizes fmt-check lint cross test-long test-race race-patterns fuzz generate-check ## everything that a change must pass
+ci: build commits sizes fmt-check lint cross test-long test-race race-patterns fuzz generate-check ## everything that a change must pass

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLine is the most characters of a line. A subject of that length fits into a line of git log,
+// and of an e-mail.
+const maxLine = 72
+
+// subjectForm is "package: what", or "package, package: what".
+var subjectForm = regexp.MustCompile(`^[\w./*-]+(, [\w./*-]+)*: \S`)
+
+// faults returns what is wrong with a message.
+func faults(message string) (out []string) {
+	lines := strings.Split(strings.TrimRight(message, "\n"), "\n")
+	subject := lines[0]
+	if n := utf8.RuneCountInString(subject); n > maxLine {
+		out = append(out, fmt.Sprintf("the subject has %d characters, the limit is %d: %s", n, maxLine, subject))
+	}
+	if !subjectForm.MatchString(subject) {
+		out = append(out, `the subject is not of the form "package: what": `+subject)
+	}
+	if strings.HasSuffix(subject, ".") {
+		out = append(out, "the subject ends with a period: "+subject)
+	}
+	if len(lines) < 3 {
+		return append(out, "there is no body: "+subject)
+	}
+	if lines[1] != "" {
+		out = append(out, "no empty line follows the subject: "+subject)
+	}
+	for _, line := range lines[2:] {
+		if n := utf8.RuneCountInString(line); n > maxLine && canWrap(line) {
+			out = append(out, fmt.Sprintf("a line of the body has %d characters, the limit is %d: %s", n, maxLine, line))
+		}
+	}
+	return out
+}
+
+// canWrap reports whether a line of a body can be broken: it is neither one word, such as an
+// address, nor code, which is indented.
+func canWrap(line string) bool {
+	return !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t") && strings.Contains(line, " ")
+}
