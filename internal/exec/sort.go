@@ -36,7 +36,6 @@ type Sort struct {
 	begun   bool // the sorter was made ready
 	sorter  extsort.Sorter
 	scratch []byte // the sort key of the row that is added
-	entry   extsort.Entry
 	row     Row
 }
 
@@ -93,14 +92,15 @@ func (s *Sort) Next(ctx context.Context) (*Row, error) {
 		return nil, err
 	}
 	s.stats.Works++
-	more, err := s.sorter.Next(&s.entry)
+	var e extsort.Entry
+	more, err := s.sorter.Next(&e)
 	if err != nil {
 		return nil, err
 	}
 	if !more {
 		return s.end()
 	}
-	s.rows.read(&s.row, &s.entry)
+	s.rows.read(&s.row, &e)
 	if s.entries {
 		s.row.Doc, s.row.Held = nil, s.saved
 	}
@@ -187,7 +187,7 @@ func (s *Sort) add(ctx context.Context, row *Row) error {
 		if e.Head, e.Body, err = s.rows.parts(row); err != nil {
 			return err
 		}
-		err = s.sorter.Add(ctx, e)
+		err = s.sorter.Add(ctx, &e)
 	}
 	if large {
 		s.dropScratch()
@@ -210,6 +210,6 @@ func (s *Sort) Close() {
 	s.base.Close()
 	s.sorter.Close()
 	s.scratch, s.rows = nil, sortRows{}
-	s.entry, s.row = extsort.Entry{}, Row{}
+	s.row = Row{}
 	s.loaded, s.stats.IsEOF = true, true
 }

@@ -50,6 +50,7 @@ const (
 	// for as much as there is already.
 	firstChunk = 16
 	maxChunk   = 256 << 10
+	maxSmall   = maxChunk / 8
 	// The structs of entries are allocated in blocks in the same way.
 	firstBlock = 32
 	maxBlock   = 2048
@@ -76,7 +77,16 @@ type buffer struct {
 
 // accepts reports whether an entry with the key would be kept.
 func (b *buffer) accepts(key []byte) bool {
-	return b.limit == 0 || len(b.refs) < b.limit || bytes.Compare(key, b.refs[0].entry.key()) < 0
+	return b.limit == 0 || len(b.refs) < b.limit || b.isBeforeLast(key)
+}
+
+// isBeforeLast reports whether a key comes before the last one of a full buffer.
+func (b *buffer) isBeforeLast(key []byte) bool {
+	last := &b.refs[0]
+	if head := keyHead(key); head != last.head {
+		return head < last.head
+	}
+	return bytes.Compare(key, last.entry.key()) < 0
 }
 
 // add copies an entry that is accepted.
@@ -130,7 +140,7 @@ func (b *buffer) fill(to *entry, e *Entry, data []byte) ref {
 
 // alloc returns an empty slice of capacity n. Without a limit small ones are cut from a chunk.
 func (b *buffer) alloc(n int) []byte {
-	if b.limit > 0 || n > maxChunk/8 {
+	if b.limit > 0 || n > maxSmall {
 		return make([]byte, 0, n)
 	}
 	if n > len(b.chunk) {
@@ -156,10 +166,13 @@ func (b *buffer) newEntry() *entry {
 	return e
 }
 
-// next sets e to the next entry of a sorted buffer, and frees the one before.
+// next sets e to the next entry of a sorted buffer, and frees the one before if it is large: small
+// ones share their memory with others.
 func (b *buffer) next(e *Entry) bool {
 	if b.pos > 0 {
-		b.refs[b.pos-1].entry.data = nil
+		if last := b.refs[b.pos-1].entry; len(last.data) > maxSmall {
+			last.data = nil
+		}
 	}
 	if b.pos == len(b.refs) {
 		return false
@@ -180,14 +193,25 @@ const lookAhead = 16
 // fetch looks at entries that will be needed soon. Sorting has left them anywhere in memory: one
 // after the other each would be waited for twice.
 func (b *buffer) fetch(refs []ref) {
-	const line, most = 64, 256
 	for _, ref := range refs {
 		b.touched += byte(ref.entry.keyLen)
 	}
 	for _, ref := range refs {
-		for data := ref.entry.data[:min(most, len(ref.entry.data))]; len(data) > 0; data = data[min(line, len(data)):] {
-			b.touched += data[0]
-		}
+		b.touched += touch(ref.entry.data)
+	}
+}
+
+// touch loads the first cache lines of an entry, at once.
+func touch(data []byte) byte {
+	switch {
+	case len(data) > 192:
+		return data[0] + data[64] + data[128] + data[192]
+	case len(data) > 64:
+		return data[0] + data[64]
+	case len(data) > 0:
+		return data[0]
+	default:
+		return 0
 	}
 }
 

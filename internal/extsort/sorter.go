@@ -51,7 +51,7 @@ type Spilled struct {
 
 // Sorter sorts entries:
 //
-//	for each entry { sorter.Add(ctx, entry) }
+//	for each entry { sorter.Add(ctx, &entry) }
 //	sorter.Finish(ctx)
 //	for sorter.Next(&entry) { … }
 //	sorter.Close()
@@ -92,12 +92,12 @@ func (s *Sorter) Init(opts Options) {
 func (s *Sorter) Accepts(key []byte) bool { return s.buf.accepts(key) }
 
 // Add copies an entry into the sorter. It fails if there is too little memory.
-func (s *Sorter) Add(ctx context.Context, e Entry) error {
+func (s *Sorter) Add(ctx context.Context, e *Entry) error {
 	s.buf.seq++
 	if !s.buf.accepts(e.Key) {
 		return nil
 	}
-	s.buf.add(&e)
+	s.buf.add(e)
 	if s.reserved {
 		s.reserved = false
 		s.held.Shrink(int64(s.buf.bytes))

@@ -36,7 +36,7 @@ func fill(ctx context.Context, s *Sorter, entries []Entry) error {
 	var key, head, body []byte
 	for _, e := range entries {
 		key, head, body = append(key[:0], e.Key...), append(head[:0], e.Head...), append(body[:0], e.Body...)
-		if err := s.Add(ctx, Entry{key, head, body}); err != nil {
+		if err := s.Add(ctx, &Entry{key, head, body}); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func TestReserve(t *testing.T) {
 		if err := s.Reserve(t.Context(), 2*size); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Add(t.Context(), large); err != nil {
+		if err := s.Add(t.Context(), &large); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.Spilled().Runs; got != runs {
@@ -205,7 +205,7 @@ func TestAccepts(t *testing.T) {
 		if got := s.Accepts([]byte(step.key)); got != step.want {
 			t.Errorf("%s is accepted: %t", step.key, got)
 		}
-		if err := s.Add(t.Context(), Entry{Key: []byte(step.key)}); err != nil {
+		if err := s.Add(t.Context(), &Entry{Key: []byte(step.key)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -241,7 +241,7 @@ func TestReplacedMemory(t *testing.T) {
 	s := New(Options{Limit: 1, Memory: plenty})
 	defer s.Close()
 	for _, e := range []Entry{{Key: []byte("b"), Body: make([]byte, 10<<20)}, {Key: []byte("a"), Body: []byte("small")}} {
-		if err := s.Add(t.Context(), e); err != nil {
+		if err := s.Add(t.Context(), &e); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -254,7 +254,7 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 			return err
 		}
 		key = keystring.Append(idle(key)[:0], folded, false)
-		err = s.sorter.Add(ctx, extsort.Entry{Key: key, Body: pair.Bytes()})
+		err = s.sorter.Add(ctx, &extsort.Entry{Key: key, Body: pair.Bytes()})
 		idleBuilder(pair)
 		return err
 	})
@@ -407,7 +407,7 @@ func (f *bucketFiller) take() error {
 				return err
 			}
 		}
-		if err := f.sorter.Add(f.ctx, extsort.Entry{Key: f.key[:], Body: f.s.doc}); err != nil {
+		if err := f.sorter.Add(f.ctx, &extsort.Entry{Key: f.key[:], Body: f.s.doc}); err != nil {
 			return err
 		}
 	}

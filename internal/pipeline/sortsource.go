@@ -96,7 +96,7 @@ func (s *sortingSource) load(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return s.sorter.Add(ctx, extsort.Entry{Key: key, Body: s.kept.joinMeta(doc, meta)})
+		return s.sorter.Add(ctx, &extsort.Entry{Key: key, Body: s.kept.joinMeta(doc, meta)})
 	})
 	if err != nil {
 		return err
