@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // topology tells waiting drivers when what hello answers has changed: for a server alone, when it stops.
@@ -105,22 +105,8 @@ func (s *Service) AwaitTopology(ctx context.Context, req *Request) error {
 	}
 	t.Waiting.Add(1)
 	defer t.Waiting.Add(-1)
-	return waitFor(ctx, req, changed, time.Duration(bsonx.SaturatingInt64(wait))*time.Millisecond)
-}
-
-func waitFor(ctx context.Context, req *Request, changed <-chan struct{}, d time.Duration) error {
-	req.Op.SetAwaiting(true)
-	defer req.Op.SetAwaiting(false)
-	late, timer := clock.NewTimer(req.Service.Clock, d)
-	defer timer.Stop()
-	select {
-	case <-late:
-		return nil
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	_, err = read.Await(ctx, req.Op, req.Service.Clock, changed, time.Duration(bsonx.SaturatingInt64(wait))*time.Millisecond)
+	return err
 }
 
 var topologyFields = []Field{{Name: "processId", Type: ObjectID, Required: true}, {Name: "counter", Type: Long, Required: true}}

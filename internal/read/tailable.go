@@ -56,7 +56,7 @@ func (s *PlanSource) Rest(ctx context.Context, op *session.Op) error {
 	if over == nil {
 		return nil
 	}
-	_, err := await(ctx, op, s.Engine.Clock, over, restAtMost)
+	_, err := Await(ctx, op, s.Engine.Clock, over, restAtMost)
 	return err
 }
 
@@ -74,7 +74,7 @@ func (a *Awaiter) Wait(ctx context.Context) (bool, error) {
 	}
 	a.src.Save()
 	start := a.clock.Now()
-	arrived, err := await(ctx, a.op, a.clock, a.src.news(), d)
+	arrived, err := Await(ctx, a.op, a.clock, a.src.news(), d)
 	a.op.Debug.Waited += a.clock.Now().Sub(start)
 	if err != nil || !arrived {
 		return false, err
@@ -82,8 +82,9 @@ func (a *Awaiter) Wait(ctx context.Context) (bool, error) {
 	return true, a.src.Restore(ctx)
 }
 
-// await reports whether the channel was closed within d.
-func await(ctx context.Context, op *session.Op, c clock.Clock, arrivals <-chan struct{}, d time.Duration) (bool, error) {
+// Await waits for d at most, and reports whether arrivals was closed. The operation counts as one
+// that waits for news.
+func Await(ctx context.Context, op *session.Op, c clock.Clock, arrivals <-chan struct{}, d time.Duration) (bool, error) {
 	op.SetAwaiting(true)
 	defer op.SetAwaiting(false)
 	late, timer := clock.NewTimer(c, d)
