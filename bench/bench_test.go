@@ -76,6 +76,7 @@ func TestSmoke(t *testing.T) {
 func TestPatternsSmoke(t *testing.T) {
 	cfg := &config{
 		run: regexp.MustCompile(""), duration: 20 * time.Millisecond, rounds: 1, documents: 1000, postgres: true, patience: 10 * time.Millisecond, budget: serveBudget, writes: concernSynced,
+		byHand: true,
 	}
 	res, err := benchPatterns(t.Context(), cfg, t.Output())
 	if err != nil {

@@ -14,7 +14,8 @@
 //  4. Every process and directory that the program made is gone when it ends.
 //
 // With -agg it asks pipelines of a million orders, beside the same questions in SQL (agg.go), instead. With
-// -patterns it does what applications do in some steps (patterns.go), and tells what transactions and the log of changes cost.
+// -patterns it does what applications do in some steps (patterns.go), with the packages of patterns/ beside the same in SQL, and
+// tells what transactions and the oplog cost.
 //
 // It does not measure latency under a fixed rate, nor more than one machine.
 package main

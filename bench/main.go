@@ -37,6 +37,8 @@ type config struct {
 	before string
 	// budget is the memory budget of the served sides in bytes.
 	budget int64
+	// byHand measures patterns that have a package also without it.
+	byHand bool
 	// writes is the write concern of the patterns.
 	writes concern
 }
@@ -106,6 +108,7 @@ func parseFlags(args []string) (*config, error) {
 	before := flags.String("before", "", "another build of sheaf, such as an earlier version's, to measure beside as \"before\"")
 	budget := flags.Int64("budget", serveBudget>>20, "memory budget of the served sides in MiB")
 	unsynced := flags.Bool("unsynced", false, "with -patterns: no write waits for the disk, on no side")
+	byHand := flags.Bool("by-hand", false, "with -patterns: measure patterns that have a package also as the statements alone, as \"by-hand\"")
 	quick := flags.Bool("quick", false, "a look in less than a minute: 20,000 documents, one short round, no directory of 1 GB")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -113,7 +116,7 @@ func parseFlags(args []string) (*config, error) {
 	cfg := &config{
 		duration: *duration, rounds: *rounds, documents: *documents, connections: 10_000, full: true, resources: *resources,
 		postgres: *postgres, mongoURI: *mongoURI, out: *out, page: *page, temp: *temp, patience: 10 * time.Second,
-		agg: *agg, patterns: *patterns, sheaf: *sheaf, before: *before, budget: *budget << 20, writes: concernSynced,
+		agg: *agg, patterns: *patterns, sheaf: *sheaf, before: *before, budget: *budget << 20, byHand: *byHand, writes: concernSynced,
 	}
 	if *unsynced {
 		cfg.writes = concernUnsynced

@@ -31,7 +31,7 @@ func flash(i int) string { return []string{"No, auto", "Yes"}[i%2] }
 // picturesFound is how many pictures a camera made with a flash, or without.
 const picturesFound = pictures / cameras / 2
 
-func metadata(ctx context.Context, db *mongo.Database) (*routine, error) {
+func metadataByHand(ctx context.Context, db *mongo.Database) (*routine, error) {
 	c := db.Collection("pictures")
 	if err := fill(ctx, c, pictures, picture); err != nil {
 		return nil, err

@@ -45,8 +45,8 @@ func pgTimeseriesInc(ctx context.Context, pool *pgxpool.Pool) (*routine, error) 
 	}), pgTable(ctx, pool, "views", "text")
 }
 
-// hits counts in a document of the day, by hour and minute, and in one of the month, by day.
-func hits(_ context.Context, db *mongo.Database) (*routine, error) {
+// hitsByHand counts in a document of the day, by hour and minute, and in one of the month, by day.
+func hitsByHand(_ context.Context, db *mongo.Database) (*routine, error) {
 	daily, monthly := db.Collection("daily"), db.Collection("monthly")
 	return repeat(func(ctx context.Context, w *worker) error {
 		page, second := hit(w)

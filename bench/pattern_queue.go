@@ -200,7 +200,7 @@ func (a *audience) routine(publish func(ctx context.Context, n int64) error) *ro
 	}
 }
 
-func topic(ctx context.Context, db *mongo.Database) (*routine, error) {
+func topicByHand(ctx context.Context, db *mongo.Database) (*routine, error) {
 	if err := db.CreateCollection(ctx, "topic", options.CreateCollection().SetCapped(true).SetSizeInBytes(topicSize)); err != nil {
 		return nil, err
 	}

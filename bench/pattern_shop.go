@@ -79,8 +79,8 @@ func (s *shop) checkOut(ctx context.Context, cart int64, b [cartItems]int64) err
 	return err
 }
 
-// cart fills a cart and checks it out. Products are reserved when they are added, or at the end.
-func cart(reserved bool) mongoPattern {
+// cartByHand fills a cart and checks it out. Products are reserved when they are added, or at the end.
+func cartByHand(reserved bool) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		s := shop{db.Collection("carts"), db.Collection("inventories"), db.Collection("orders")}
 		if err := indexOn(ctx, s.carts, field("state", 1)); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // pattern is a way in which applications use a database, done on all sides in the same steps. Where a side repeats several
@@ -28,8 +29,11 @@ type pattern struct {
 	// Reads says that nothing is written.
 	Reads bool
 
+	// mongo is done with a package of patterns/, if there is one.
 	mongo    mongoPattern
 	postgres postgresPattern
+	// byHand is the same without the package: the statements alone. It is nil if mongo uses no package.
+	byHand mongoPattern
 }
 
 // A function of a pattern makes its data on one side, in a database that is empty, and returns what is repeated there.
@@ -109,6 +113,11 @@ func (r *patternRunner) start(ctx context.Context, cfg *config, at *workplace) (
 		if err := r.addServed(label, p, r.writes, err); err != nil {
 			return "", err
 		}
+		if label == sideSheaf && cfg.byHand {
+			if err := r.add(byHandSide(p, r.writes)); err != nil {
+				return "", err
+			}
+		}
 	}
 	if err := r.add(embeddedSide(filepath.Join(at.dir, "embedded"), r.writes)); err != nil {
 		return "", err
@@ -121,6 +130,16 @@ func (r *patternRunner) start(ctx context.Context, cfg *config, at *workplace) (
 	return r.startPostgres(ctx, cfg, at.dir)
 }
 
+// byHandSide is a second client of the server that is measured. Patterns with a package are done on it without the package.
+func byHandSide(p *process, writes concern) (*mongoSide, error) {
+	s, err := newMongoSide(sideByHand, options.Client().ApplyURI(p.uri), writes)
+	if err != nil {
+		return nil, err
+	}
+	s.pids, s.limit = []int{p.pid()}, p.budget
+	return s, nil
+}
+
 // takesPart reports whether a side does a pattern.
 func (p *pattern) takesPart(s side) bool {
 	switch s.name() {
@@ -128,6 +147,8 @@ func (p *pattern) takesPart(s side) bool {
 		return true
 	case sidePostgres:
 		return p.postgres != nil
+	case sideByHand:
+		return p.byHand != nil
 	default:
 		return slices.Contains(p.Others, s.name())
 	}
@@ -153,6 +174,9 @@ func (p *pattern) prepare(ctx context.Context, s side, writes concern) (*routine
 		db := s.client.Database(patternDatabase)
 		if err := db.Drop(ctx); err != nil {
 			return nil, err
+		}
+		if s.name() == sideByHand {
+			return p.byHand(ctx, db)
 		}
 		return p.mongo(ctx, db)
 	case *postgresSide:
@@ -189,6 +213,9 @@ func (r *patternRunner) measure(ctx context.Context, p *pattern, s side) (_ samp
 	workers, err := r.workers(p.Clients, 7)
 	if err != nil {
 		return sample{}, err
+	}
+	for _, w := range workers {
+		w.writes = r.writes
 	}
 	if _, _, err := r.drive(ctx, rt, workers, r.duration/warmShare); err != nil {
 		return sample{}, err

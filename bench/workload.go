@@ -97,6 +97,7 @@ func (w workload) unit() string {
 const (
 	sideFloor       = "floor"
 	sideSheaf       = "sheaf"
+	sideByHand      = "by-hand"
 	sideBefore      = "before"
 	sideStandalone  = "standalone"
 	sidePostgres    = "postgres"
@@ -106,7 +107,7 @@ const (
 	sidePebble      = "pebble"
 )
 
-var sideOrder = []string{sideFloor, sideSheaf, sideBefore, sideStandalone, sidePostgres, sidePeer, sideFloorMemory, sideEmbedded, sidePebble}
+var sideOrder = []string{sideFloor, sideSheaf, sideByHand, sideBefore, sideStandalone, sidePostgres, sidePeer, sideFloorMemory, sideEmbedded, sidePebble}
 
 // side does workloads.
 type side interface {
@@ -139,6 +140,8 @@ type worker struct {
 	scanDoc  bson.Raw
 	scanJSON []byte
 	popular  *zipf
+	// writes is the write concern of the patterns.
+	writes concern
 	// taken has the latencies of the measurement.
 	taken histogram
 }
