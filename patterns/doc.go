@@ -10,11 +10,12 @@
 //	}
 //	_, err = jobs.Put(ctx, queue.Spec{Kind: "convert"}) // the pattern's own operations
 //
-// db is a *mongo.Database of the official driver, the only dependency: of MongoDB from 4.4 on, or of Sheaf,
-// embedded or served.
+// db is a *mongo.Database of the official driver, the only dependency: of MongoDB from 4.4 on, or
+// of Sheaf, embedded or served.
 //
 // A Config embeds Env: the clock, the logger and the counters that the pattern uses.
 //
-// Indexes and ShardKeys list what a pattern needs, for those who create it by other means. Check reads all documents and
-// lists violations of the pattern's invariants. Repair ends the operations that a process began and did not finish because it died.
+// Indexes and ShardKeys list what a pattern needs, for those who create it by other means. Check
+// reads all documents and lists violations of the pattern's invariants. Repair ends the operations
+// that a process began and did not finish because it died.
 package patterns

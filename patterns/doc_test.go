@@ -13,8 +13,8 @@ var (
 	spaces      = regexp.MustCompile(`\s+(// ?)?`)
 )
 
-// TestEveryPackageIsAChapter: the documentation of each package begins with code, which an Example runs,
-// and has the same parts.
+// TestEveryPackageIsAChapter: the documentation of each package begins with code, which an Example
+// runs, and has the same parts.
 func TestEveryPackageIsAChapter(t *testing.T) {
 	nested, err := filepath.Glob("*/*/doc.go")
 	if err != nil {

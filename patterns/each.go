@@ -9,8 +9,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Each calls fn with each document that a filter finds, until fn fails, whose error it then returns. A document is fn's to keep.
-func Each[T any](ctx context.Context, coll *mongo.Collection, filter any, fn func(*T) error, opts ...options.Lister[options.FindOptions]) error {
+// Each calls fn with each document that a filter finds, until fn fails, whose error it then
+// returns. A document is fn's to keep.
+func Each[T any](ctx context.Context, coll *mongo.Collection, filter any, fn func(*T) error,
+	opts ...options.Lister[options.FindOptions],
+) error {
 	found, err := coll.Find(ctx, filter, opts...)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", coll.Name(), err)

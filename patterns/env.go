@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// Env is the surroundings of a pattern. The zero value works: the system's clock, no log, no counters.
+// Env is the surroundings of a pattern. The zero value works: the system's clock, no log, no
+// counters.
 type Env struct {
-	// Clock tells the time. Where processes on several machines share data, their clocks should agree to well within the leases and
-	// holds that the pattern is configured with.
+	// Clock tells the time. Where processes on several machines share data, their clocks should
+	// agree to well within the leases and holds that the pattern is configured with.
 	Clock Clock
 	// Logger is told what people should know: work that was taken over, documents that were mended.
 	Logger *slog.Logger
@@ -24,7 +25,8 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Metrics receives figures. Names are of the form "queue.taken". Its methods are safe for concurrent use and return at once.
+// Metrics receives figures. Names are of the form "queue.taken". Its methods are safe for
+// concurrent use and return at once.
 type Metrics interface {
 	// Add increases a counter.
 	Add(name string, n int64)
@@ -49,7 +51,8 @@ func (e Env) WithDefaults() Env {
 // Now returns the time to the millisecond, as documents keep it.
 func (e Env) Now() time.Time { return e.Clock.Now().UTC().Truncate(time.Millisecond) }
 
-// Repeat calls fn at a pace until ctx ends, whose error it returns. An error of fn is logged, with the message failed, and no reason to stop.
+// Repeat calls fn at a pace until ctx ends, whose error it returns. An error of fn is logged, with
+// the message failed, and no reason to stop.
 func Repeat(ctx context.Context, env Env, pace time.Duration, failed string, fn func(ctx context.Context) error) error {
 	for {
 		if err := fn(ctx); err != nil && ctx.Err() == nil {

@@ -14,7 +14,8 @@ type Index struct {
 	Model      mongo.IndexModel
 }
 
-// EnsureIndexes creates the indexes that do not exist, in the order given. It fails where one exists with other options.
+// EnsureIndexes creates the indexes that do not exist, in the order given. It fails where one
+// exists with other options.
 func EnsureIndexes(ctx context.Context, db *mongo.Database, indexes []Index) error {
 	for _, ix := range indexes {
 		if _, err := db.Collection(ix.Collection).Indexes().CreateOne(ctx, ix.Model); err != nil {

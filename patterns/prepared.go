@@ -59,7 +59,8 @@ func (p *Prepared) Check(ctx context.Context, db *mongo.Database, log *slog.Logg
 			return err
 		case has:
 		case want != "":
-			return fmt.Errorf("%w: %s.%s has no %s index on %v", ErrNotPrepared, db.Name(), ix.Collection, want, ix.Model.Keys)
+			return fmt.Errorf("%w: %s.%s has no %s index on %v", ErrNotPrepared, db.Name(),
+				ix.Collection, want, ix.Model.Keys)
 		default:
 			log.Warn("an index is missing, so operations are slow: call EnsureIndexes", "collection", ix.Collection, "keys", ix.Model.Keys)
 		}

@@ -72,10 +72,19 @@ func uses(t *testing.T, db *mongo.Database) map[string]unprepared {
 	must(err)
 	sample := timeseries.Sample{Tag: "a", At: time.Unix(1, 0), N: 1}
 	return map[string]unprepared{
-		"queue.Queue put":  {q.EnsureIndexes, func(ctx context.Context) error { _, err := q.Put(ctx, queue.Spec{Kind: "k", Unique: "u"}); return err }},
-		"queue.Queue take": {q.EnsureIndexes, func(ctx context.Context) error { _, err := q.Take(ctx); return ignore(err, queue.ErrEmpty) }},
-		"topic.Topics":     {byTail.EnsureIndexes, func(ctx context.Context) error { return byTail.Publish(ctx, "t", 1) }},
-		"social.Network":   {network.EnsureIndexes, func(ctx context.Context) error { return network.Follow(ctx, "a", "b") }},
+		"queue.Queue put": {
+			q.EnsureIndexes,
+			func(ctx context.Context) error { _, err := q.Put(ctx, queue.Spec{Kind: "k", Unique: "u"}); return err },
+		},
+		"queue.Queue take": {
+			q.EnsureIndexes,
+			func(ctx context.Context) error { _, err := q.Take(ctx); return ignore(err, queue.ErrEmpty) },
+		},
+		"topic.Topics": {byTail.EnsureIndexes, func(ctx context.Context) error { return byTail.Publish(ctx, "t", 1) }},
+		"social.Network": {
+			network.EnsureIndexes,
+			func(ctx context.Context) error { return network.Follow(ctx, "a", "b") },
+		},
 		"comments.Comments": {pages.EnsureIndexes, func(ctx context.Context) error {
 			_, err := pages.Post(ctx, comments.Target{}, "a", "text")
 			return err
@@ -88,12 +97,18 @@ func uses(t *testing.T, db *mongo.Database) map[string]unprepared {
 			_, err := tree.Add(ctx, bson.NilObjectID, "s", "n")
 			return err
 		}},
-		"relation.OneToOne": {one.EnsureIndexes, func(ctx context.Context) error { _, err := one.Check(ctx); return err }},
+		"relation.OneToOne": {
+			one.EnsureIndexes,
+			func(ctx context.Context) error { _, err := one.Check(ctx); return err },
+		},
 		"slicecache.Cache get": {cache.EnsureIndexes, func(ctx context.Context) error {
 			_, err := cache.Get(ctx, "k", func(context.Context) (string, []string, error) { return "v", nil, nil })
 			return err
 		}},
-		"slicecache.Cache set": {cache.EnsureIndexes, func(ctx context.Context) error { return cache.Set(ctx, "k", "v") }},
+		"slicecache.Cache set": {
+			cache.EnsureIndexes,
+			func(ctx context.Context) error { return cache.Set(ctx, "k", "v") },
+		},
 		"moat.Moat": {kept.EnsureIndexes, func(ctx context.Context) error {
 			return kept.Write(ctx, moat.Delete("c", 1))
 		}},
@@ -110,15 +125,27 @@ func uses(t *testing.T, db *mongo.Database) map[string]unprepared {
 			}
 			return w.Flush(ctx)
 		}},
-		"rollup.Rollup record": {sums.EnsureIndexes, func(ctx context.Context) error { return sums.Record(ctx, rollup.Event{Key: "k"}) }},
-		"rollup.Rollup update": {sums.EnsureIndexes, func(ctx context.Context) error { _, err := sums.Update(ctx); return err }},
+		"rollup.Rollup record": {
+			sums.EnsureIndexes,
+			func(ctx context.Context) error { return sums.Record(ctx, rollup.Event{Key: "k"}) },
+		},
+		"rollup.Rollup update": {
+			sums.EnsureIndexes,
+			func(ctx context.Context) error { _, err := sums.Update(ctx); return err },
+		},
 		"ads.Ads serve": {market.EnsureIndexes, func(ctx context.Context) error {
 			_, err := market.Serve(ctx, ads.Request{})
 			return ignore(err, ads.ErrNoAd)
 		}},
-		"ads.Ads click":     {market.EnsureIndexes, func(ctx context.Context) error { return market.Click(ctx, ads.Impression{}, "u") }},
+		"ads.Ads click": {
+			market.EnsureIndexes,
+			func(ctx context.Context) error { return market.Click(ctx, ads.Impression{}, "u") },
+		},
 		"timeseries.Native": {native.EnsureIndexes, func(ctx context.Context) error { return native.Add(ctx, sample) }},
-		"timeseries.store":  {buckets.EnsureIndexes, func(ctx context.Context) error { return buckets.Add(ctx, sample) }},
+		"timeseries.store": {
+			buckets.EnsureIndexes,
+			func(ctx context.Context) error { return buckets.Add(ctx, sample) },
+		},
 	}
 }
 
@@ -191,7 +218,8 @@ func TestUseWithoutEnsureIndexes(t *testing.T) {
 			if err := u.use(t.Context()); !errors.Is(err, patterns.ErrNotPrepared) {
 				t.Fatalf("the first use without indexes: %v", err)
 			}
-			names, err := db.ListCollectionNames(t.Context(), bson.D{{"name", bson.D{{"$not", bson.Regex{Pattern: "^system|state$"}}}}})
+			names, err := db.ListCollectionNames(t.Context(),
+				bson.D{{"name", bson.D{{"$not", bson.Regex{Pattern: "^system|state$"}}}}})
 			if err != nil || len(names) > 0 {
 				t.Errorf("the refused use has made %v, %v", names, err)
 			}

@@ -12,8 +12,8 @@ import (
 // ErrNotSharded is returned by Shard where the server is no router of a sharded cluster.
 var ErrNotSharded = errors.New("patterns: the server is not a mongos: there is nothing to distribute over")
 
-// Shard distributes the collections of a pattern over the shards of the cluster that db is connected to. A collection that is sharded
-// by the same key already stays as it is.
+// Shard distributes the collections of a pattern over the shards of the cluster that db is
+// connected to. A collection that is sharded by the same key already stays as it is.
 func Shard(ctx context.Context, db *mongo.Database, keys []ShardKey) error {
 	sharded, err := isRouter(ctx, db)
 	if err != nil {

@@ -46,21 +46,26 @@ func either[T indexed](v T, err error) (indexed, error) { return v, err }
 // and need no special collection, so that only their reads are slower.
 func works(db *mongo.Database) map[string]func() (indexed, error) {
 	return map[string]func() (indexed, error){
-		"cart.Shop":           func() (indexed, error) { return either(cart.New(db, cart.Config{})) },
-		"catalog.Catalog":     func() (indexed, error) { return either(catalog.New(db, catalog.Config{})) },
-		"eventlog.Log":        func() (indexed, error) { return either(eventlog.New(db, eventlog.Config{})) }, // see itself
-		"game.Game":           func() (indexed, error) { return either(game.New(db, game.Config{})) },
-		"i18n.Texts":          func() (indexed, error) { return either(i18n.New(db, i18n.Config{})) },
-		"identity.Identities": func() (indexed, error) { return either(identity.New(db, identity.Config{})) }, // unique by _id
+		"cart.Shop":       func() (indexed, error) { return either(cart.New(db, cart.Config{})) },
+		"catalog.Catalog": func() (indexed, error) { return either(catalog.New(db, catalog.Config{})) },
+		"eventlog.Log":    func() (indexed, error) { return either(eventlog.New(db, eventlog.Config{})) }, // see itself
+		"game.Game":       func() (indexed, error) { return either(game.New(db, game.Config{})) },
+		"i18n.Texts":      func() (indexed, error) { return either(i18n.New(db, i18n.Config{})) },
+		// unique by _id
+		"identity.Identities": func() (indexed, error) { return either(identity.New(db, identity.Config{})) },
 		"ledger.Ledger":       func() (indexed, error) { return either(ledger.New(db, ledger.Config{})) },
 		"lock.Locks":          func() (indexed, error) { return either(lock.New(db, lock.Config{})) },
 		"metadata.Store":      func() (indexed, error) { return either(metadata.New(db, metadata.Config{})) },
-		"paging.Pager":        func() (indexed, error) { return either(paging.New[bson.Raw](db, paging.Config{Collection: "items"})) },
-		"relation.Bucketed":   func() (indexed, error) { return either(relation.NewBuckets(db, relation.BucketConfig{})) },
-		"relation.Relations":  func() (indexed, error) { return either(relation.New(db, relation.Config{})) },
-		"schema.Jobs":         func() (indexed, error) { return either(schema.NewJobs(db, schema.JobsConfig{})) },
-		"schema.Schema":       func() (indexed, error) { return either(schema.New(db, schema.Config{})) },
-		"seating.Seating":     func() (indexed, error) { return either(seating.New(db, seating.Config{})) },
+		"paging.Pager": func() (indexed, error) {
+			return either(paging.New[bson.Raw](db, paging.Config{Collection: "items"}))
+		},
+		"relation.Bucketed": func() (indexed, error) {
+			return either(relation.NewBuckets(db, relation.BucketConfig{}))
+		},
+		"relation.Relations": func() (indexed, error) { return either(relation.New(db, relation.Config{})) },
+		"schema.Jobs":        func() (indexed, error) { return either(schema.NewJobs(db, schema.JobsConfig{})) },
+		"schema.Schema":      func() (indexed, error) { return either(schema.New(db, schema.Config{})) },
+		"seating.Seating":    func() (indexed, error) { return either(seating.New(db, seating.Config{})) },
 		"slicecache.Latest": func() (indexed, error) {
 			return either(slicecache.NewLatest(db, slicecache.LatestConfig[bson.Raw]{}))
 		},

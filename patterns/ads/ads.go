@@ -212,7 +212,8 @@ func (a *Ads) Put(ctx context.Context, at Place, ad Ad) error {
 	if err := a.ready(ctx); err != nil {
 		return err
 	}
-	if ad.Cost <= 0 || ad.Cap < 0 || ad.Cap > MaxCap || (ad.Cap > 0) != (ad.Window > 0) || ad.Window > a.cfg.Remember || ad.ID.IsZero() {
+	if ad.Cost <= 0 || ad.Cap < 0 || ad.Cap > MaxCap || (ad.Cap > 0) != (ad.Window > 0) ||
+		ad.Window > a.cfg.Remember || ad.ID.IsZero() {
 		return ErrBadAd
 	}
 	for i, k := range ad.Keywords {
@@ -289,7 +290,10 @@ func (a *Ads) Indexes() []patterns.Index {
 	}
 	return []patterns.Index{
 		{Collection: a.zones.Name(), Model: mongo.IndexModel{Keys: bson.D{{"ads.campaign", 1}}}},
-		{Collection: a.profiles.Name(), Model: mongo.IndexModel{Keys: bson.D{{"at", 1}}, Options: after(a.cfg.Remember)}},
+		{
+			Collection: a.profiles.Name(),
+			Model:      mongo.IndexModel{Keys: bson.D{{"at", 1}}, Options: after(a.cfg.Remember)},
+		},
 		{Collection: a.clicks.Name(), Model: mongo.IndexModel{Keys: bson.D{{"campaign", 1}, {"ad", 1}}}},
 		{Collection: a.clicks.Name(), Model: mongo.IndexModel{Keys: bson.D{{"at", 1}}, Options: after(a.cfg.Clicks)}},
 	}

@@ -58,7 +58,11 @@ func (n *network) must(err error) {
 // book books a campaign for ten days from now.
 func (n *network) book(id bson.ObjectID, budget int64, even bool) {
 	n.t.Helper()
-	_, err := n.Book(n.t.Context(), ads.Campaign{ID: id, Name: "c", Budget: budget, From: n.clock.Now(), To: n.clock.Now().Add(10 * day), Even: even})
+	_, err := n.Book(n.t.Context(),
+		ads.Campaign{
+			ID: id, Name: "c", Budget: budget, From: n.clock.Now(),
+			To: n.clock.Now().Add(10 * day), Even: even,
+		})
 	n.must(err)
 }
 
@@ -117,7 +121,8 @@ func TestServe(t *testing.T) {
 	n.clock.Advance(10 * day)
 	n.is("a campaign that is over", n.serve("u", "boots"), nothing)
 	c, err := n.Campaign(t.Context(), ids[1])
-	if err != nil || c.Spent != 30 || c.Impressions != 3 || c.Ads[ids[3].Hex()] != (ads.Counter{Impressions: 3, Spent: 30}) || len(c.Days) != 1 {
+	if err != nil || c.Spent != 30 || c.Impressions != 3 ||
+		c.Ads[ids[3].Hex()] != (ads.Counter{Impressions: 3, Spent: 30}) || len(c.Days) != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	zones, err := n.Repair(t.Context())
@@ -127,7 +132,8 @@ func TestServe(t *testing.T) {
 	n.sound()
 }
 
-// TestEqualCost has advertisements that cost the same: those with more of the keywords come first, and each of the others comes.
+// TestEqualCost has advertisements that cost the same: those with more of the keywords come first,
+// and each of the others comes.
 func TestEqualCost(t *testing.T) {
 	t.Parallel()
 	n := open(t, patterntest.Open(t))
@@ -269,7 +275,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestConcurrent has many requests for a budget of 50 impressions, of which each user sees at most two.
+// TestConcurrent has many requests for a budget of 50 impressions, of which each user sees at most
+// two.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 8, 20
@@ -361,7 +368,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestCrashPut breaks off what puts an advertisement into a zone, and what takes those away whose campaign has ended.
+// TestCrashPut breaks off what puts an advertisement into a zone, and what takes those away whose
+// campaign has ended.
 func TestCrashPut(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
@@ -379,7 +387,8 @@ func TestCrashPut(t *testing.T) {
 			if err := a.Put(ctx, front, ads.Ad{ID: ids[3], Campaign: ids[0], Cost: 10, Content: "new"}); err != nil {
 				return err
 			}
-			if _, err := db.Collection("campaigns").UpdateByID(ctx, ids[1], bson.D{{"$set", bson.D{{"stopped", true}}}}); err != nil {
+			if _, err := db.Collection("campaigns").
+				UpdateByID(ctx, ids[1], bson.D{{"$set", bson.D{{"stopped", true}}}}); err != nil {
 				return err
 			}
 			_, err = a.Repair(ctx)
@@ -517,7 +526,8 @@ func TestConfig(t *testing.T) {
 	if err := a.Shard(t.Context()); !errors.Is(err, patterns.ErrNotSharded) {
 		t.Errorf("shard: %v", err)
 	}
-	if !slices.ContainsFunc(a.Indexes(), func(ix patterns.Index) bool { return strings.HasPrefix(ix.Collection, "x_zones") }) {
+	if !slices.ContainsFunc(a.Indexes(),
+		func(ix patterns.Index) bool { return strings.HasPrefix(ix.Collection, "x_zones") }) {
 		t.Errorf("%v", a.Indexes())
 	}
 }

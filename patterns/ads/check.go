@@ -23,11 +23,15 @@ const (
 	RuleCap      = "no user has seen an advertisement more often than its cap in a window"
 )
 
-// Check reads all campaigns, zones and profiles. Campaigns whose budget was reduced below what they have spent are told, too.
+// Check reads all campaigns, zones and profiles. Campaigns whose budget was reduced below what they
+// have spent are told, too.
 func (a *Ads) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
 	violate := func(rule string, coll *mongo.Collection, id any, format string, args ...any) {
-		out = append(out, patterns.Violation{Rule: rule, Collection: coll.Name(), ID: id, Detail: fmt.Sprintf(format, args...)})
+		out = append(out, patterns.Violation{
+			Rule: rule, Collection: coll.Name(), ID: id,
+			Detail: fmt.Sprintf(format, args...),
+		})
 	}
 	campaigns := map[bson.ObjectID]bool{}
 	err := patterns.EachOf(ctx, a.campaigns, func(c *Campaign) {
@@ -65,7 +69,8 @@ func (a *Ads) Check(ctx context.Context) ([]patterns.Violation, error) {
 	}
 	return out, patterns.EachOf(ctx, a.profiles, func(p *profile) {
 		for id, times := range p.Seen {
-			// Others than the last Cap times are forgotten: one more is one too many, unless it is old.
+			// Others than the last Cap times are forgotten: one more is one too many, unless it is
+			// old.
 			if ad, known := ads[id]; known && tooOften(times, ad.Cap, ad.Window) {
 				violate(RuleCap, a.profiles, p.ID, "%s, %d times in %v", id, len(times), ad.Window)
 			}

@@ -18,10 +18,12 @@
 //
 // # The problem
 //
-// A page asks for an advertisement and waits. Budgets must not be exceeded, however many servers answer such requests at once; users
-// tire of what they see too often; advertisers want their money spread over days, and their campaign ended at once when they say so.
+// A page asks for an advertisement and waits. Budgets must not be exceeded, however many servers
+// answer such requests at once; users tire of what they see too often; advertisers want their money
+// spread over days, and their campaign ended at once when they say so.
 //
-// When not to use it: for auctions, in which the price is made for each request. What is chosen here has its price before.
+// When not to use it: for auctions, in which the price is made for each request. What is chosen
+// here has its price before.
 //
 // # The documents
 //
@@ -33,10 +35,12 @@
 //	profiles:  {_id: "user-17", at: ISODate("…"), seen: {"…b": [{id: ObjectId("…"), at: ISODate("…")}, …]}}
 //	clicks:    {_id: ObjectId("…"), campaign: ObjectId("…a"), ad: ObjectId("…b"), user: "user-17", at: ISODate("…")}
 //
-// The advertisements of a zone are in the order of their cost, the dearest first. A profile keeps the last few times that its user saw an
-// advertisement, as many as its cap; it expires when its user has seen nothing for Config.Remember. Indexes: zones {"ads.campaign": 1},
-// clicks {campaign: 1, ad: 1}, and for expiry profiles {at: 1}, clicks {at: 1}. The bounds of documents are MaxAds, MaxDays and MaxCap;
-// a profile grows with the number of different advertisements that its user sees.
+// The advertisements of a zone are in the order of their cost, the dearest first. A profile keeps
+// the last few times that its user saw an advertisement, as many as its cap; it expires when its
+// user has seen nothing for Config.Remember. Indexes: zones {"ads.campaign": 1}, clicks {campaign:
+// 1, ad: 1}, and for expiry profiles {at: 1}, clicks {at: 1}. The bounds of documents are MaxAds,
+// MaxDays and MaxCap; a profile grows with the number of different advertisements that its user
+// sees.
 //
 // # Operations
 //
@@ -49,12 +53,16 @@
 //
 // # Guarantees
 //
-//   - A campaign never spends more than its budget, and with Even at no time more than the part of it that the passed time allows: it
-//     pays before the advertisement is returned, by an update that has its limit as a condition.
-//   - A campaign that was stopped is not served any more, as the same update looks at that too, wherever its advertisements still are.
-//   - A user does not see an advertisement more than Cap times within any Window, however many requests come at once; the window slides.
-//     It holds for clocks that agree; a server whose clock is ahead by a minute shows it a minute earlier.
-//   - What a campaign has spent is at each moment the sum of what its advertisements have, and its days: they are one document.
+//   - A campaign never spends more than its budget, and with Even at no time more than the part of
+//     it that the passed time allows: it pays before the advertisement is returned, by an update
+//     that has its limit as a condition.
+//   - A campaign that was stopped is not served any more, as the same update looks at that too,
+//     wherever its advertisements still are.
+//   - A user does not see an advertisement more than Cap times within any Window, however many
+//     requests come at once; the window slides. It holds for clocks that agree; a server whose
+//     clock is ahead by a minute shows it a minute earlier.
+//   - What a campaign has spent is at each moment the sum of what its advertisements have, and its
+//     days: they are one document.
 //   - An impression's click counts once, however often it is sent.
 //
 // # After a crash
@@ -66,18 +74,22 @@
 //	Put                           before its write nothing has happened
 //	Book, Extend, Remove, Click   one write: it has happened or not
 //
-// Serve notes what the user sees, then has it paid, then returns: so a budget or a cap is never exceeded, and may be used a little less. Book
-// and Click may be repeated with the same ID; a Put that is repeated says ErrPlaced where it had happened.
+// Serve notes what the user sees, then has it paid, then returns: so a budget or a cap is never
+// exceeded, and may be used a little less. Book and Click may be repeated with the same ID; a Put
+// that is repeated says ErrPlaced where it had happened.
 //
 // # Scaling
 //
-// Each collection by {_id: "hashed"}: a request touches a zone, a few campaigns, a user. A campaign is one document, and pays for as many
-// impressions a second as one document can be changed; a larger one is booked as several with parts of its budget. Reports (Campaign,
-// Clicks) serve well from secondaries; Serve must not read there, as a zone without its dearest advertisement costs money.
+// Each collection by {_id: "hashed"}: a request touches a zone, a few campaigns, a user. A campaign
+// is one document, and pays for as many impressions a second as one document can be changed; a
+// larger one is booked as several with parts of its budget. Reports (Campaign, Clicks) serve well
+// from secondaries; Serve must not read there, as a zone without its dearest advertisement costs
+// money.
 //
 // # Source
 //
-// "MongoDB Applied Design Patterns", chapter 7: basic serving, frequency capping, keywords. It chooses by eCPM, counts impressions, and pulls
-// the advertisements of a campaign when it has ended; how a budget is kept by several servers at once, how long a cap holds, and which
-// of several with the same keywords comes first, it leaves open.
+// "MongoDB Applied Design Patterns", chapter 7: basic serving, frequency capping, keywords. It
+// chooses by eCPM, counts impressions, and pulls the advertisements of a campaign when it has
+// ended; how a budget is kept by several servers at once, how long a cap holds, and which of
+// several with the same keywords comes first, it leaves open.
 package ads

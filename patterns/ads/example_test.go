@@ -79,7 +79,8 @@ func openExample() (network *ads.Ads, campaign bson.ObjectID, end func()) {
 		log.Fatal(err)
 	}
 	ctx, now := context.Background(), time.Now()
-	campaign, err = network.Book(ctx, ads.Campaign{Name: "Spring", Budget: 1000, From: now.Add(-time.Minute), To: now.Add(24 * time.Hour)})
+	campaign, err = network.Book(ctx,
+		ads.Campaign{Name: "Spring", Budget: 1000, From: now.Add(-time.Minute), To: now.Add(24 * time.Hour)})
 	if err := errors.Join(err, network.EnsureIndexes(ctx)); err != nil {
 		log.Fatal(err)
 	}

@@ -244,7 +244,8 @@ func (a *Ads) Clicks(ctx context.Context, campaign bson.ObjectID) (map[bson.Obje
 // zones, and returns the number of zones.
 func (a *Ads) Repair(ctx context.Context) (int, error) {
 	var ids []bson.ObjectID
-	if err := a.zones.Distinct(ctx, "ads.campaign", bson.D{{"ads.campaign", bson.D{{"$exists", true}}}}).Decode(&ids); err != nil {
+	if err := a.zones.Distinct(ctx, "ads.campaign",
+		bson.D{{"ads.campaign", bson.D{{"$exists", true}}}}).Decode(&ids); err != nil {
 		return 0, fmt.Errorf("ads: repair: %w", err)
 	}
 	var live []bson.ObjectID

@@ -22,7 +22,8 @@ func BenchmarkCart(b *testing.B) {
 			for n := 0; b.Loop(); n++ {
 				id := cart.NewID()
 				for i := range lines {
-					if err := s.Add(ctx, id, cart.Item{SKU: fmt.Sprint((n*lines + i) % products), Price: 100}, 1); err != nil {
+					if err := s.Add(ctx, id,
+						cart.Item{SKU: fmt.Sprint((n*lines + i) % products), Price: 100}, 1); err != nil {
 						b.Fatal(err)
 					}
 				}

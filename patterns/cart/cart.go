@@ -30,7 +30,8 @@ var (
 	ErrEmpty = errors.New("cart: the cart is empty")
 	// ErrQuantity is returned for quantities and prices that are not possible.
 	ErrQuantity = errors.New("cart: not a possible quantity or price")
-	// ErrUnsettled is returned by Checkout where a payment was made, and the cart was no more what was paid for: it took too long.
+	// ErrUnsettled is returned by Checkout where a payment was made, and the cart was no more what
+	// was paid for: it took too long.
 	ErrUnsettled = errors.New("cart: the cart was paid, and is not sold")
 )
 
@@ -75,8 +76,8 @@ type Config struct {
 	Timeout time.Duration
 	// Pace is how often Run looks for what has expired; DefaultPace if zero.
 	Pace time.Duration
-	// Paid tells whether a cart was paid whose process died meanwhile, and what its order shall say of the payment. Without it such
-	// carts are taken for unpaid.
+	// Paid tells whether a cart was paid whose process died meanwhile, and what its order shall say
+	// of the payment. Without it such carts are taken for unpaid.
 	Paid func(ctx context.Context, cart string) (payment any, paid bool, err error)
 }
 

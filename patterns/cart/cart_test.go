@@ -103,8 +103,8 @@ func inCart(t testing.TB, s *cart.Shop, id, sku string) int64 {
 	return 0
 }
 
-// TestApplied is the inventory of the Applied Design Patterns: 19 pieces, of which carts 42 and 43 hold 1 and 2
-// (W100 to W104).
+// TestApplied is the inventory of the Applied Design Patterns: 19 pieces, of which carts 42 and 43
+// hold 1 and 2 (W100 to W104).
 func TestApplied(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -178,7 +178,8 @@ func TestLittle(t *testing.T) {
 				wantErr(t, s.Cancel(ctx, "1"), cart.ErrInactive)
 				return payment, nil
 			})
-			if err != nil || order.Total != 1000 || fmt.Sprint(order.Shipping) != fmt.Sprint(shipping) || fmt.Sprint(order.Payment) != fmt.Sprint(payment) ||
+			if err != nil || order.Total != 1000 || fmt.Sprint(order.Shipping) != fmt.Sprint(shipping) ||
+				fmt.Sprint(order.Payment) != fmt.Sprint(payment) ||
 				!slices.Equal(order.Lines, c.Lines) {
 				t.Fatalf("%+v %v", order, err)
 			}
@@ -191,7 +192,8 @@ func TestLittle(t *testing.T) {
 	})
 }
 
-// TestShort has a checkout of two products of which there is one only: nothing is sold, and the cart stays (W107).
+// TestShort has a checkout of two products of which there is one only: nothing is sold, and the
+// cart stays (W107).
 func TestShort(t *testing.T) {
 	t.Parallel()
 	s, ctx := openShop(t, patterntest.Open(t), cart.AtCheckout, nil), t.Context()
@@ -231,7 +233,8 @@ func TestPaymentFails(t *testing.T) {
 	})
 }
 
-// TestPrices has a product that becomes cheaper: carts and orders keep the price that they were made with.
+// TestPrices has a product that becomes cheaper: carts and orders keep the price that they were
+// made with.
 func TestPrices(t *testing.T) {
 	t.Parallel()
 	eachDesign(t, func(t *testing.T, reserve cart.Policy) {
@@ -255,8 +258,10 @@ func TestRefused(t *testing.T) {
 		db := patterntest.Open(t)
 		s, ctx := openShop(t, db, reserve, nil), t.Context()
 		for _, err := range []error{
-			s.Add(ctx, "1", a, 0), s.Add(ctx, "1", a, -1), s.Add(ctx, "1", a, cart.MaxQuantity+1), s.Add(ctx, "1", cart.Item{}, 1),
-			s.Add(ctx, "1", cart.Item{SKU: "A", Price: -1}, 1), s.SetQuantity(ctx, "1", "A", -1), s.Adjust(ctx, "A", 1<<60),
+			s.Add(ctx, "1", a, 0), s.Add(ctx, "1", a, -1), s.Add(ctx, "1", a, cart.MaxQuantity+1),
+			s.Add(ctx, "1", cart.Item{}, 1),
+			s.Add(ctx, "1", cart.Item{SKU: "A", Price: -1}, 1),
+			s.SetQuantity(ctx, "1", "A", -1), s.Adjust(ctx, "A", 1<<60),
 		} {
 			wantErr(t, err, cart.ErrQuantity)
 		}
@@ -309,7 +314,8 @@ func TestTogether(t *testing.T) {
 				t.Errorf("%+v %v", stock, err)
 			}
 		}
-		// Two windows that change one line at once can leave it reserved as the other one says, until it is changed, bought, or left.
+		// Two windows that change one line at once can leave it reserved as the other one says,
+		// until it is changed, bought, or left.
 		for range 2 {
 			clock.Advance(time.Hour)
 			if _, err := s.Repair(t.Context()); err != nil {
@@ -360,8 +366,10 @@ func TestNoScans(t *testing.T) {
 		openShop(t, server.Database(), reserve, clock)
 		n := server.NoScans(t, func(ctx context.Context, db *mongo.Database) {
 			s, err := cart.New(db, cart.Config{Env: patterns.Env{Clock: clock}, Reserve: reserve})
-			err1 := errors.Join(err, s.Adjust(ctx, "A", 1), s.Add(ctx, "1", a, 1), s.Add(ctx, "1", a, 1), s.SetQuantity(ctx, "1", "A", 3))
-			err2 := errors.Join(s.Add(ctx, "1", b, 1), s.Remove(ctx, "1", "B"), s.Add(ctx, "2", b, 1), s.Cancel(ctx, "2"), s.Add(ctx, "3", b, 1))
+			err1 := errors.Join(err, s.Adjust(ctx, "A", 1), s.Add(ctx, "1", a, 1), s.Add(ctx, "1", a, 1),
+				s.SetQuantity(ctx, "1", "A", 3))
+			err2 := errors.Join(s.Add(ctx, "1", b, 1), s.Remove(ctx, "1", "B"), s.Add(ctx, "2", b, 1),
+				s.Cancel(ctx, "2"), s.Add(ctx, "3", b, 1))
 			_, err3 := s.Checkout(ctx, "1", nil, nil)
 			clock.Advance(time.Hour)
 			_, err4 := s.Repair(ctx)
@@ -413,11 +421,13 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			mustHold(t, s)
-			if res, err := db.Collection(c.collection).UpdateByID(ctx, c.id, c.change); err != nil || res.ModifiedCount != 1 {
+			if res, err := db.Collection(c.collection).
+				UpdateByID(ctx, c.id, c.change); err != nil || res.ModifiedCount != 1 {
 				t.Fatal(res, err)
 			}
 			violations, err := s.Check(ctx)
-			if err != nil || !slices.ContainsFunc(violations, func(v patterns.Violation) bool { return v.Rule == c.want }) {
+			if err != nil || !slices.ContainsFunc(violations,
+				func(v patterns.Violation) bool { return v.Rule == c.want }) {
 				t.Errorf("want %q: %v %v", c.want, violations, err)
 			}
 		})

@@ -36,11 +36,13 @@ type reserved struct {
 	named bool
 }
 
-// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and carts that were left have expired and
-// been repaired: until then a process that died can leave a line that is not reserved as it says. It needs memory for all stocks and orders.
+// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and
+// carts that were left have expired and been repaired: until then a process that died can leave a
+// line that is not reserved as it says. It needs memory for all stocks and orders.
 func (s *Shop) Check(ctx context.Context) ([]patterns.Violation, error) {
 	a := &audit{
-		Shop: s, stocks: map[string]*Stock{}, reserved: map[bson.ObjectID]*reserved{}, sold: map[string]int64{}, orders: map[string]*Order{},
+		Shop: s, stocks: map[string]*Stock{}, reserved: map[bson.ObjectID]*reserved{},
+		sold: map[string]int64{}, orders: map[string]*Order{},
 	}
 	err := patterns.EachOf(ctx, s.inventories, a.stock)
 	if err == nil {
@@ -78,7 +80,8 @@ func (a *audit) stock(s *Stock) {
 	for _, r := range s.Reservations {
 		total += r.Quantity
 		if other := a.reserved[r.ID]; other != nil {
-			a.Report(RuleReservation, a.cfg.Inventories, s.SKU, "reservation %v is there twice: also of %s", r.ID, other.sku)
+			a.Report(RuleReservation, a.cfg.Inventories, s.SKU,
+				"reservation %v is there twice: also of %s", r.ID, other.sku)
 		}
 		a.reserved[r.ID] = &reserved{Reservation: r, sku: s.SKU}
 	}

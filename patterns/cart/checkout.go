@@ -27,12 +27,13 @@ func (s *Shop) Order(ctx context.Context, cart string) (*Order, error) {
 	return carts.ByID[Order](ctx, errs, s.orders, cart)
 }
 
-// Pay collects the money for a cart, whose ID identifies the payment. What it returns is kept in the order. Its context ends when the time for
-// it is over.
+// Pay collects the money for a cart, whose ID identifies the payment. What it returns is kept in
+// the order. Its context ends when the time for it is over.
 type Pay func(ctx context.Context, c *Cart) (payment any, err error)
 
-// Checkout reserves what the cart has, and is not reserved yet, has it paid, and makes it an order. Where there is not enough of something, or
-// the payment fails, the cart is active again. pay may be nil.
+// Checkout reserves what the cart has, and is not reserved yet, has it paid, and makes it an order.
+// Where there is not enough of something, or the payment fails, the cart is active again. pay may
+// be nil.
 //
 // Of a cart that was checked out before, the order is returned, and pay is not called.
 func (s *Shop) Checkout(ctx context.Context, cart string, shipping any, pay Pay) (*Order, error) {
@@ -103,7 +104,8 @@ func (s *Shop) sold(ctx context.Context, cart string) (*Order, error) {
 	return s.Order(ctx, cart)
 }
 
-// reserveAll reserves all lines of a cart that is being paid, which changes nothing for those that are reserved.
+// reserveAll reserves all lines of a cart that is being paid, which changes nothing for those that
+// are reserved.
 func (s *Shop) reserveAll(ctx context.Context, c *Cart) error {
 	if len(c.Lines) == 0 {
 		return ErrEmpty
@@ -119,8 +121,8 @@ func (s *Shop) reserveAll(ctx context.Context, c *Cart) error {
 	return err
 }
 
-// reopen makes a cart active that was being paid. What was reserved for the payment only is given back before: afterwards the next
-// checkout may have reserved it anew.
+// reopen makes a cart active that was being paid. What was reserved for the payment only is given
+// back before: afterwards the next checkout may have reserved it anew.
 func (s *Shop) reopen(ctx context.Context, c *Cart) error {
 	if s.cfg.Reserve == AtCheckout {
 		if _, err := s.changeBy(ctx, c, c.Lines, s.freeSame, s.free); err != nil {
@@ -145,7 +147,10 @@ func (s *Shop) step(ctx context.Context, from bson.D, to State, set bson.D) (*Ca
 }
 
 func orderOf(c *Cart) *Order {
-	return &Order{ID: c.ID, Created: c.Modified, Lines: c.Lines, Total: c.Total(), Shipping: c.Shipping, Payment: c.Payment}
+	return &Order{
+		ID: c.ID, Created: c.Modified, Lines: c.Lines, Total: c.Total(),
+		Shipping: c.Shipping, Payment: c.Payment,
+	}
 }
 
 // finish has the stock follow the state of a cart.

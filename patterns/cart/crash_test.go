@@ -42,11 +42,13 @@ var operations = map[string]func(ctx context.Context, s *cart.Shop) error{
 	"remove": func(ctx context.Context, s *cart.Shop) error { return s.Remove(ctx, "1", "A") },
 	"cancel": func(ctx context.Context, s *cart.Shop) error { return s.Cancel(ctx, "1") },
 	"checkout": func(ctx context.Context, s *cart.Shop) error {
-		_, err := s.Checkout(ctx, "1", "here", func(ctx context.Context, _ *cart.Cart) (any, error) { return "visa", ctx.Err() })
+		_, err := s.Checkout(ctx, "1", "here",
+			func(ctx context.Context, _ *cart.Cart) (any, error) { return "visa", ctx.Err() })
 		return err
 	},
 	"broke": func(ctx context.Context, s *cart.Shop) error {
-		_, err := s.Checkout(ctx, "1", nil, func(context.Context, *cart.Cart) (any, error) { return nil, cart.ErrEmpty })
+		_, err := s.Checkout(ctx, "1", nil,
+			func(context.Context, *cart.Cart) (any, error) { return nil, cart.ErrEmpty })
 		if errors.Is(err, cart.ErrEmpty) {
 			return nil
 		}
@@ -54,7 +56,8 @@ var operations = map[string]func(ctx context.Context, s *cart.Shop) error{
 	},
 }
 
-// TestCrash lets every operation die at every point, in each design. When all has been repaired, it is sold with an order, or there.
+// TestCrash lets every operation die at every point, in each design. When all has been repaired, it
+// is sold with an order, or there.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	eachDesign(t, func(t *testing.T, reserve cart.Policy) {
@@ -130,7 +133,8 @@ func scenario(reserve cart.Policy, paid bool, do func(ctx context.Context, s *ca
 	}
 }
 
-// TestAsleep has processes that go on with what they have begun after others have decided about the cart.
+// TestAsleep has processes that go on with what they have begun after others have decided about the
+// cart.
 func TestAsleep(t *testing.T) {
 	t.Parallel()
 	eachDesign(t, func(t *testing.T, reserve cart.Policy) {
@@ -140,7 +144,8 @@ func TestAsleep(t *testing.T) {
 		wantErr(t, err, nil)
 		wantErr(t, s.SetQuantity(ctx, "1", "A", 5), nil)
 		if reserve == cart.OnAdd {
-			if n, err := s.Reserve(ctx, old, "A"); n != 0 || err != nil { // an earlier quantity does not replace a later one
+			// an earlier quantity does not replace a later one
+			if n, err := s.Reserve(ctx, old, "A"); n != 0 || err != nil {
 				t.Error(n, err)
 			}
 			wantStock(t, s, "A", 14, 5, 0)

@@ -97,12 +97,14 @@ func ExampleShop_Repair() {
 	}
 	defer func() { _ = db.Close() }()
 	clock := patterntest.NewClock()
-	shop, err := cart.New(db.Client().Database("shop"), cart.Config{Env: patterns.Env{Clock: clock}, HoldTime: time.Hour})
+	shop, err := cart.New(db.Client().Database("shop"),
+		cart.Config{Env: patterns.Env{Clock: clock}, HoldTime: time.Hour})
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	err = errors.Join(shop.EnsureIndexes(ctx), shop.Adjust(ctx, "lamp", 1), shop.Add(ctx, "anna", cart.Item{SKU: "lamp", Price: 39_90}, 1))
+	err = errors.Join(shop.EnsureIndexes(ctx), shop.Adjust(ctx, "lamp", 1),
+		shop.Add(ctx, "anna", cart.Item{SKU: "lamp", Price: 39_90}, 1))
 	if err != nil {
 		log.Fatal(err)
 	}

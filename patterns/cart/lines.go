@@ -82,9 +82,10 @@ func (s *Shop) Cart(ctx context.Context, id string) (*Cart, error) {
 	return carts.ByID[Cart](ctx, errs, s.carts, id)
 }
 
-// Add puts a product into a cart, which is made where there is none of that name. If the product is in it already, there is more of it, at
-// the price that it had. With OnAdd it fails with ErrInsufficientStock, and the cart stays as it was, where there is not as much. The
-// cart's time begins anew.
+// Add puts a product into a cart, which is made where there is none of that name. If the product is
+// in it already, there is more of it, at the price that it had. With OnAdd it fails with
+// ErrInsufficientStock, and the cart stays as it was, where there is not as much. The cart's time
+// begins anew.
 func (s *Shop) Add(ctx context.Context, cart string, item Item, quantity int64) error {
 	if quantity <= 0 || quantity > MaxQuantity || item.Price < 0 || item.Price > MaxPrice || item.SKU == "" {
 		return fmt.Errorf("%w: %d of %+v", ErrQuantity, quantity, item)
@@ -115,7 +116,8 @@ func (s *Shop) Add(ctx context.Context, cart string, item Item, quantity int64) 
 // maxTurns bounds how often an operation begins anew because others have changed the cart.
 const maxTurns = 50
 
-// push adds a line to a cart without one of that product. It returns nil where that is not possible.
+// push adds a line to a cart without one of that product. It returns nil where that is not
+// possible.
 func (s *Shop) push(ctx context.Context, cart string, item Item, quantity int64) (*Cart, error) {
 	now := s.env.Now()
 	without := append(carts.IsActive(cart, now),
@@ -185,8 +187,8 @@ func (s *Shop) whyNot(ctx context.Context, cart, sku string, quantity int64) err
 	return nil
 }
 
-// follow has the stock follow a line that was changed, in a shop that reserves at once. Where there is not enough, the line becomes what
-// it was, or goes if it was not there.
+// follow has the stock follow a line that was changed, in a shop that reserves at once. Where there
+// is not enough, the line becomes what it was, or goes if it was not there.
 func (s *Shop) follow(ctx context.Context, c *Cart, sku string, was int64) error {
 	if s.cfg.Reserve != OnAdd {
 		return nil

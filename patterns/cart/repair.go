@@ -11,8 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Repair lets carts expire whose time is over, ends what others have begun, and gives back what is reserved for no cart. It may run anywhere, at any
-// time, any number of times at once. It returns how many carts and reservations it has ended.
+// Repair lets carts expire whose time is over, ends what others have begun, and gives back what is
+// reserved for no cart. It may run anywhere, at any time, any number of times at once. It returns
+// how many carts and reservations it has ended.
 func (s *Shop) Repair(ctx context.Context) (int64, error) {
 	n, err := s.repairCarts(ctx)
 	m, err2 := s.repairStock(ctx)
@@ -46,7 +47,8 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 		if !paid {
 			return s.reopen(ctx, c)
 		}
-		// What is paid was reserved before; this changes nothing then, and keeps a Paid that is mistaken from selling what is not there.
+		// What is paid was reserved before; this changes nothing then, and keeps a Paid that is
+		// mistaken from selling what is not there.
 		if err := s.reserveAll(ctx, c); err != nil {
 			return fmt.Errorf("it is paid: %w", err)
 		}
@@ -62,11 +64,12 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 	return s.finish(ctx, next)
 }
 
-// repairStock gives back what is reserved for no cart. The reservation is read before the cart: as a cart names what is reserved for it before
-// that is done, one that does not will not.
+// repairStock gives back what is reserved for no cart. The reservation is read before the cart: as
+// a cart names what is reserved for it before that is done, one that does not will not.
 func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
 	old := s.env.Now().Add(-s.cfg.HoldTime)
-	// The first reservation is the oldest: new ones are appended. An index of that one has an entry for a product, not one for each reservation.
+	// The first reservation is the oldest: new ones are appended. An index of that one has an entry
+	// for a product, not one for each reservation.
 	found, err := s.inventories.Find(ctx, bson.D{{"reservations.0.at", bson.D{{"$lte", old}}}})
 	if err != nil {
 		return 0, errs.Wrap(err, "look for stock that is reserved for nobody")
@@ -92,14 +95,16 @@ func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
 			if _, err := s.change(ctx, seen, []Line{{Item: Item{SKU: stock.SKU}, Hold: r.ID}}, s.free); err != nil {
 				return n, err
 			}
-			s.env.Logger.Warn("stock was reserved for nobody", "product", stock.SKU, "cart", r.Cart, "quantity", r.Quantity)
+			s.env.Logger.Warn("stock was reserved for nobody", "product", stock.SKU, "cart",
+				r.Cart, "quantity", r.Quantity)
 			n++
 		}
 	}
 	return n, errs.Wrap(found.Err(), "look for stock that is reserved for nobody")
 }
 
-// names reports whether a reservation is the cart's. Once a cart has ended, and the stock has followed, it has none.
+// names reports whether a reservation is the cart's. Once a cart has ended, and the stock has
+// followed, it has none.
 func (c *Cart) names(hold bson.ObjectID) bool {
 	if c.Deadline.IsZero() {
 		return false

@@ -36,8 +36,9 @@ func (s *Shop) Stock(ctx context.Context, sku string) (*Stock, error) {
 	return carts.ByID[Stock](ctx, errs, s.inventories, sku)
 }
 
-// Adjust adds to the stock of a product, which is made if need be, or takes from it what is neither reserved nor sold. Unlike the other operations
-// it has no name: a program that does not hear its answer has to look at the stock before it calls again.
+// Adjust adds to the stock of a product, which is made if need be, or takes from it what is neither
+// reserved nor sold. Unlike the other operations it has no name: a program that does not hear its
+// answer has to look at the stock before it calls again.
 func (s *Shop) Adjust(ctx context.Context, sku string, n int64) error {
 	if n > MaxQuantity*MaxReservations || n < -MaxQuantity*MaxReservations {
 		return fmt.Errorf("%w: %d", ErrQuantity, n)
@@ -84,8 +85,9 @@ func sum(hold bson.ObjectID, field string) bson.D {
 // way is how the stock of a line is changed, under which condition.
 type way func(*Cart, Line) mongo.WriteModel
 
-// reserve makes the reservation of a line what the line says, if there is as much, and if no later change has made it something else. It looks at all
-// reservations of the product several times, and writes them anew: the others below do most of what is to be done with less.
+// reserve makes the reservation of a line what the line says, if there is as much, and if no later
+// change has made it something else. It looks at all reservations of the product several times, and
+// writes them anew: the others below do most of what is to be done with less.
 func (s *Shop) reserve(c *Cart, l Line) mongo.WriteModel {
 	all := bson.D{{"$add", bson.A{"$quantity", sum(l.Hold, "quantity")}}}
 	can := bson.D{{"_id", l.SKU}, {"$expr", bson.D{{"$and", bson.A{
@@ -118,12 +120,15 @@ func (s *Shop) reserveNew(c *Cart, l Line) mongo.WriteModel {
 	})
 }
 
-// reserveSame is reserve for a line whose reservation is what it says. Its time stays, so that the oldest reservation is the first.
+// reserveSame is reserve for a line whose reservation is what it says. Its time stays, so that the
+// oldest reservation is the first.
 func (*Shop) reserveSame(c *Cart, l Line) mongo.WriteModel {
-	return mongo.NewUpdateOneModel().SetFilter(exactly(c, l)).SetUpdate(bson.D{{"$set", bson.D{{"reservations.$.rev", c.Rev}}}})
+	return mongo.NewUpdateOneModel().SetFilter(exactly(c, l)).
+		SetUpdate(bson.D{{"$set", bson.D{{"reservations.$.rev", c.Rev}}}})
 }
 
-// exactly selects the product whose reservation of a line is what the line says, and no later than c.
+// exactly selects the product whose reservation of a line is what the line says, and no later than
+// c.
 func exactly(c *Cart, l Line) bson.D {
 	this := bson.D{
 		{"_id", l.Hold}, {"cart", c.ID}, {"quantity", l.Quantity}, {"rev", bson.D{{"$lte", c.Rev}}},
@@ -141,7 +146,8 @@ func (*Shop) sell(c *Cart, l Line) mongo.WriteModel { return taken(c, l, "sold")
 func (*Shop) freeSame(c *Cart, l Line) mongo.WriteModel { return takenSame(c, l, "quantity") }
 func (*Shop) sellSame(c *Cart, l Line) mongo.WriteModel { return takenSame(c, l, "sold") }
 
-// taken ends a reservation, unless it was made by a later change than c, and adds what it had to a field.
+// taken ends a reservation, unless it was made by a later change than c, and adds what it had to a
+// field.
 func taken(c *Cart, l Line, field string) mongo.WriteModel {
 	exactly := bson.D{{"_id", l.Hold}, {"cart", c.ID}, {"rev", bson.D{{"$lte", c.Rev}}}}
 	reserved := bson.D{{"_id", l.SKU}, {"reservations", bson.D{{"$elemMatch", exactly}}}}
@@ -157,7 +163,8 @@ func takenSame(c *Cart, l Line, field string) mongo.WriteModel {
 	})
 }
 
-// changeBy changes the stock of lines, in one command where all are as quick expects, and else in a second one that changes any.
+// changeBy changes the stock of lines, in one command where all are as quick expects, and else in a
+// second one that changes any.
 func (s *Shop) changeBy(ctx context.Context, c *Cart, lines []Line, quick, any way) (int, error) {
 	if n, err := s.change(ctx, c, lines, quick); n == len(lines) || err != nil {
 		return n, err

@@ -19,7 +19,8 @@ var (
 	ErrExists   = errors.New("catalog: there is a product with that SKU")
 	// ErrConflict is returned by Save where the product was changed or deleted since it was read.
 	ErrConflict = errors.New("catalog: the product has been changed since it was read")
-	// ErrType is returned where a product is of another type than that of the program's details, or of one that was not declared.
+	// ErrType is returned where a product is of another type than that of the program's details, or
+	// of one that was not declared.
 	ErrType = errors.New("catalog: the product is of another type")
 	// ErrPrice is returned for prices below zero, or above the list price.
 	ErrPrice = errors.New("catalog: a price is from zero to the list price")
@@ -35,7 +36,8 @@ const (
 	DefaultCounts     = 20
 )
 
-// Details are what products of one type have and others have not. It is implemented by a struct, with methods of the value.
+// Details are what products of one type have and others have not. It is implemented by a struct,
+// with methods of the value.
 type Details interface {
 	// Type names the type: "Film".
 	Type() string
@@ -43,7 +45,8 @@ type Details interface {
 	Validate() error
 }
 
-// Any are the details of products of any type, for programs that show them without knowing them. They are only read.
+// Any are the details of products of any type, for programs that show them without knowing them.
+// They are only read.
 type Any bson.D
 
 // Type implements Details.
@@ -60,8 +63,8 @@ type Type struct {
 	validate func(details bson.RawValue) error
 }
 
-// TypeOf declares the type of D. Its products are shown by sort, descending, if it is not empty, and found by facets. Both are paths:
-// "details.issue_date", "details.genre".
+// TypeOf declares the type of D. Its products are shown by sort, descending, if it is not empty,
+// and found by facets. Both are paths: "details.issue_date", "details.genre".
 func TypeOf[D Details](sort string, facets ...string) Type {
 	var zero D
 	return Type{name: zero.Type(), sort: sort, facets: facets, validate: func(v bson.RawValue) error {
@@ -76,11 +79,13 @@ func TypeOf[D Details](sort string, facets ...string) Type {
 // Config configures a Catalog. The zero value works, for products of any type, without facets.
 type Config struct {
 	patterns.Env
-	// Collection is that of the products, DefaultCollection if empty, and Rules that of price rules, DefaultRules if empty.
+	// Collection is that of the products, DefaultCollection if empty, and Rules that of price
+	// rules, DefaultRules if empty.
 	Collection, Rules string
 	// Types are the types of the products. If there are any, there are no others.
 	Types []Type
-	// Text has the fields in which words are searched, and their weights; the title with 10 and the description with 1 if nil.
+	// Text has the fields in which words are searched, and their weights; the title with 10 and the
+	// description with 1 if nil.
 	Text map[string]int
 	// Steps bring products of older forms to the current one: see package schema.
 	Steps []schema.Step
@@ -120,7 +125,8 @@ func New(db *mongo.Database, cfg Config) (*Catalog, error) {
 		return nil, err
 	}
 	return &Catalog{
-		env: cfg.Env, cfg: cfg, types: types, products: db.Collection(cfg.Collection), rules: db.Collection(cfg.Rules), schema: s,
+		env: cfg.Env, cfg: cfg, types: types, products: db.Collection(cfg.Collection),
+		rules: db.Collection(cfg.Rules), schema: s,
 	}, nil
 }
 
@@ -135,14 +141,16 @@ func (c *Catalog) known(name string) error {
 	return nil
 }
 
-// Indexes returns those of the declared types' queries. The last one is the text index, if there is to be one.
+// Indexes returns those of the declared types' queries. The last one is the text index, if there is
+// to be one.
 func (c *Catalog) Indexes() []patterns.Index {
 	var keys []bson.D
 	for _, t := range c.cfg.Types {
 		order := bson.D{}
 		if t.sort != "" {
 			order = bson.D{{t.sort, -1}}
-			// The title is last, so that it is compared in the index, in the order that is asked for.
+			// The title is last, so that it is compared in the index, in the order that is asked
+			// for.
 			keys = append(keys, bson.D{{"type", 1}, {t.sort, -1}, {"title", 1}})
 		}
 		for _, f := range t.facets {
@@ -180,7 +188,8 @@ const (
 	codeKeySpecs        = 86
 )
 
-// EnsureIndexes creates the indexes. A server that has no text indexes does without: searches of words fail with ErrNoText there.
+// EnsureIndexes creates the indexes. A server that has no text indexes does without: searches of
+// words fail with ErrNoText there.
 func (c *Catalog) EnsureIndexes(ctx context.Context) error {
 	all := c.Indexes()
 	if len(c.cfg.Text) == 0 {

@@ -164,11 +164,17 @@ func TestBook(t *testing.T) {
 		SKU: "00e8da9b", Title: "A Love Supreme", Description: "by John Coltrane", ASIN: "B0000A118M",
 		Shipping: catalog.Shipping{Weight: 6, Dimensions: &catalog.Dimensions{Width: 10, Height: 10, Depth: 1}},
 		Pricing:  catalog.Pricing{List: 1200, Retail: 1100},
-		Details:  Album{Title: "A Love Supreme [Original Recording Reissued]", Artist: "John Coltrane", Genre: []string{"Jazz", "General"}},
+		Details: Album{
+			Title: "A Love Supreme [Original Recording Reissued]", Artist: "John Coltrane",
+			Genre: []string{"Jazz", "General"},
+		},
 	}
 	save(t, c, love)
 	save(t, c, &catalog.Product[Film]{SKU: "00e8da9d", ASIN: "B000P0J0AQ", Details: Film{Title: "The Matrix"}})
-	if want := (catalog.Pricing{List: 1200, Retail: 1100, Savings: 100, PctSavings: 8}); love.Pricing != want || love.Rev != 1 {
+	if want := (catalog.Pricing{
+		List: 1200, Retail: 1100, Savings: 100,
+		PctSavings: 8,
+	}); love.Pricing != want || love.Rev != 1 {
 		t.Errorf("%+v", love)
 	}
 	raw, err := db.Collection("products").FindOne(t.Context(), bson.D{{"_id", "00e8da9d"}}).Raw()
@@ -176,7 +182,8 @@ func TestBook(t *testing.T) {
 		t.Errorf("%v, %v", raw, err)
 	}
 	got, err := catalog.Get[Album](t.Context(), c, "00e8da9b")
-	if err != nil || fmt.Sprint(got.Details) != fmt.Sprint(love.Details) || got.Type != "Audio Album" || *got.Shipping.Dimensions != *love.Shipping.Dimensions {
+	if err != nil || fmt.Sprint(got.Details) != fmt.Sprint(love.Details) || got.Type != "Audio Album" ||
+		*got.Shipping.Dimensions != *love.Shipping.Dimensions {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := catalog.Get[Film](t.Context(), c, "00e8da9b"); !errors.Is(err, catalog.ErrType) {
@@ -216,7 +223,8 @@ func TestSave(t *testing.T) {
 	if err := catalog.Save(ctx, c, one); !errors.Is(err, catalog.ErrConflict) {
 		t.Errorf("a lost price: %v", err)
 	}
-	if got, err := catalog.Get[Album](ctx, c, "a1"); err != nil || got.Title != "y" || got.Pricing.PctSavings != 60 || got.Rev != 3 {
+	if got, err := catalog.Get[Album](ctx, c, "a1"); err != nil || got.Title != "y" ||
+		got.Pricing.PctSavings != 60 || got.Rev != 3 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if err := c.Delete(ctx, "a1"); err != nil {
@@ -258,11 +266,13 @@ func TestSearch(t *testing.T) {
 	if got, want := fmt.Sprint(page.Counts), "[[{Jazz 3} {Ballad 1} {General 1}] [{Jazz 3}] [{0 1} {500 1} {other 1}]]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	words, err := catalog.Search[catalog.Any](t.Context(), c, catalog.Query{Text: "hackers supreme"}, catalog.Facet{Path: "type"})
+	words, err := catalog.Search[catalog.Any](t.Context(), c,
+		catalog.Query{Text: "hackers supreme"}, catalog.Facet{Path: "type"})
 	if err != nil || words.Total != 3 || fmt.Sprint(words.Counts) != "[[{Film 2} {Audio Album 1}]]" {
 		t.Errorf("%+v, %v", words, err)
 	}
-	none, err := catalog.Search[Film](t.Context(), c, catalog.Query{Title: "nothing"}, catalog.Facet{Path: "details.actor"})
+	none, err := catalog.Search[Film](t.Context(), c, catalog.Query{Title: "nothing"},
+		catalog.Facet{Path: "details.actor"})
 	if err != nil || none.Total != 0 || len(none.Products)+len(none.Counts[0]) != 0 {
 		t.Errorf("%+v, %v", none, err)
 	}
@@ -282,7 +292,8 @@ func TestZeroConfig(t *testing.T) {
 	if got := skus(catalog.Find[Film](t.Context(), c, catalog.Query{Title: "HACK"})); got != "f1 " {
 		t.Error(got)
 	}
-	if _, err := catalog.Find[Film](t.Context(), c, catalog.Query{Text: "hackers"}); !errors.Is(err, catalog.ErrNoText) {
+	if _, err := catalog.Find[Film](t.Context(), c,
+		catalog.Query{Text: "hackers"}); !errors.Is(err, catalog.ErrNoText) {
 		t.Errorf("words without an index: %v", err)
 	}
 	if err := c.Shard(t.Context()); !errors.Is(err, patterns.ErrNotSharded) {
@@ -371,7 +382,8 @@ func TestImport(t *testing.T) {
 	save(t, c, album("a1", "x", 10, 5, 2000))
 	save(t, c, film("f1", "old", 10, 5, 2000))
 	list := []catalog.Product[Film]{
-		*film("f1", "new", 10, 5, 2000), *film("f2", "new", 10, 5, 2000), *film("bad", "", 10, 5, 2000), *film("a1", "new", 10, 5, 2000),
+		*film("f1", "new", 10, 5, 2000), *film("f2", "new", 10, 5, 2000), *film("bad", "", 10, 5, 2000),
+		*film("a1", "new", 10, 5, 2000),
 	}
 	refused, err := catalog.Import(t.Context(), c, list)
 	if err != nil || len(refused) != 2 || refused["bad"] == nil || !errors.Is(refused["a1"], catalog.ErrExists) {
@@ -443,10 +455,12 @@ func TestCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := db.Collection("price_rules").InsertOne(t.Context(), bson.D{{"_id", "x"}, {"percent", 500}}); err != nil {
+	if _, err := db.Collection("price_rules").
+		InsertOne(t.Context(), bson.D{{"_id", "x"}, {"percent", 500}}); err != nil {
 		t.Fatal(err)
 	}
-	if violations, err := c.Check(t.Context()); err != nil || len(violations) != 1 || violations[0].Rule != catalog.RuleRule {
+	if violations, err := c.Check(t.Context()); err != nil || len(violations) != 1 ||
+		violations[0].Rule != catalog.RuleRule {
 		t.Errorf("%v, %v", violations, err)
 	}
 }
@@ -488,7 +502,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestTogether lets many change one product: each by reading and saving it, and its price by the way.
+// TestTogether lets many change one product: each by reading and saving it, and its price by the
+// way.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 4, 10
@@ -538,7 +553,11 @@ func TestNoScans(t *testing.T) {
 		}
 		var all []error
 		for _, q := range []catalog.Query{
-			{}, {Where: bson.D{{"details.actor", "Keanu Reeves"}}}, {Title: "hack"}, {MinDiscount: 25}, {Text: "hackers"},
+			{},
+			{Where: bson.D{{"details.actor", "Keanu Reeves"}}},
+			{Title: "hack"},
+			{MinDiscount: 25},
+			{Text: "hackers"},
 		} {
 			_, err := catalog.Find[Film](ctx, c, q)
 			_, err2 := catalog.Search[Film](ctx, c, q, catalog.Facet{Path: "details.actor"})
@@ -549,8 +568,10 @@ func TestNoScans(t *testing.T) {
 		p, err3 := catalog.Get[Film](ctx, c, "f1")
 		_, err4 := c.Rules(ctx, *year(2026))
 		_, err5 := catalog.Import(ctx, c, []catalog.Product[Film]{*film("f9", "x", 1, 1, 1)})
-		all = append(all, err, err2, err3, err4, err5, catalog.Save(ctx, c, p), c.SetPrice(ctx, "f1", 1, 1), c.Delete(ctx, "f1"))
-		all = append(all, c.SetRule(ctx, catalog.Rule{Name: "x", Percent: 1, Until: *year(2026)}), c.RemoveRule(ctx, "x"))
+		all = append(all, err, err2, err3, err4, err5, catalog.Save(ctx, c, p),
+			c.SetPrice(ctx, "f1", 1, 1), c.Delete(ctx, "f1"))
+		all = append(all, c.SetRule(ctx,
+			catalog.Rule{Name: "x", Percent: 1, Until: *year(2026)}), c.RemoveRule(ctx, "x"))
 		if err := errors.Join(all...); err != nil {
 			t.Error(err)
 		}

@@ -23,8 +23,8 @@ func rootFields() []string {
 	return []string{"type", "title", "description", "asin", "shipping", "pricing", "details", "rev"}
 }
 
-// Check reads all products and price rules, and lists what contradicts the rules above, or those of package schema. Products of older
-// forms are looked at in their current one.
+// Check reads all products and price rules, and lists what contradicts the rules above, or those of
+// package schema. Products of older forms are looked at in their current one.
 func (c *Catalog) Check(ctx context.Context) ([]patterns.Violation, error) {
 	out, err := c.schema.Check(ctx)
 	if err != nil {
@@ -50,7 +50,10 @@ func (c *Catalog) Check(ctx context.Context) ([]patterns.Violation, error) {
 
 func (c *Catalog) checkProduct(doc bson.Raw) (out []patterns.Violation) {
 	violate := func(rule, format string, args ...any) {
-		v := patterns.Violation{Rule: rule, Collection: c.products.Name(), ID: doc.Lookup("_id"), Detail: fmt.Sprintf(format, args...)}
+		v := patterns.Violation{
+			Rule: rule, Collection: c.products.Name(), ID: doc.Lookup("_id"),
+			Detail: fmt.Sprintf(format, args...),
+		}
 		out = append(out, v)
 	}
 	for _, f := range rootFields() {
@@ -88,7 +91,10 @@ func (c *Catalog) checkRules(ctx context.Context) (out []patterns.Violation, err
 	}
 	for _, r := range rules {
 		if !r.valid() {
-			out = append(out, patterns.Violation{Rule: RuleRule, Collection: c.rules.Name(), ID: r.Name, Detail: fmt.Sprintf("%+v", r)})
+			out = append(out, patterns.Violation{
+				Rule: RuleRule, Collection: c.rules.Name(), ID: r.Name,
+				Detail: fmt.Sprintf("%+v", r),
+			})
 		}
 	}
 	return out, nil

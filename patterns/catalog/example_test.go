@@ -31,7 +31,8 @@ func (b Book) Validate() error {
 	return nil
 }
 
-// Products of one type with their own details, and what a shop shows beside a list: how many of it have which genre.
+// Products of one type with their own details, and what a shop shows beside a list: how many of it
+// have which genre.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -79,7 +80,8 @@ func Example() {
 	// 2 [{novel 2} {comedy 1}]
 }
 
-// Prices that depend on the time and on how many are bought: the rules are read once for a page or a cart.
+// Prices that depend on the time and on how many are bought: the rules are read once for a page or
+// a cart.
 func ExamplePrice() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -87,18 +89,25 @@ func ExamplePrice() {
 		log.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	c, err := catalog.New(store.Client().Database("shop"), catalog.Config{Types: []catalog.Type{catalog.TypeOf[Book]("")}})
+	c, err := catalog.New(store.Client().Database("shop"),
+		catalog.Config{Types: []catalog.Type{catalog.TypeOf[Book]("")}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	may := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	err = errors.Join(c.EnsureIndexes(ctx),
 		c.SetRule(ctx, catalog.Rule{Name: "spring", Type: "Book", From: may, Until: may.AddDate(0, 1, 0), Percent: 10}),
-		c.SetRule(ctx, catalog.Rule{Name: "a box", SKU: "b1", MinQuantity: 12, From: may, Until: may.AddDate(1, 0, 0), Price: 700}))
+		c.SetRule(ctx, catalog.Rule{
+			Name: "a box", SKU: "b1", MinQuantity: 12, From: may,
+			Until: may.AddDate(1, 0, 0), Price: 700,
+		}))
 	if err != nil {
 		log.Fatal(err)
 	}
-	emma := &catalog.Product[Book]{SKU: "b1", Title: "Emma", Pricing: catalog.Pricing{List: 1200, Retail: 900}, Details: Book{Author: "Jane Austen"}}
+	emma := &catalog.Product[Book]{
+		SKU: "b1", Title: "Emma", Pricing: catalog.Pricing{List: 1200, Retail: 900},
+		Details: Book{Author: "Jane Austen"},
+	}
 	if err := catalog.Save(ctx, c, emma); err != nil {
 		log.Fatal(err)
 	}
@@ -116,7 +125,8 @@ func ExamplePrice() {
 	// one: 900 "", of twelve: 700 "a box"
 }
 
-// Two people edit a product: the second one is told, and nothing is lost. A price is set without asking.
+// Two people edit a product: the second one is told, and nothing is lost. A price is set without
+// asking.
 func ExampleSave_conflict() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -124,11 +134,15 @@ func ExampleSave_conflict() {
 		log.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	c, err := catalog.New(store.Client().Database("shop"), catalog.Config{Types: []catalog.Type{catalog.TypeOf[Book]("")}})
+	c, err := catalog.New(store.Client().Database("shop"),
+		catalog.Config{Types: []catalog.Type{catalog.TypeOf[Book]("")}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	emma := catalog.Product[Book]{SKU: "b1", Title: "Emma", Pricing: catalog.Pricing{List: 1200, Retail: 900}, Details: Book{Author: "Jane Austen"}}
+	emma := catalog.Product[Book]{
+		SKU: "b1", Title: "Emma", Pricing: catalog.Pricing{List: 1200, Retail: 900},
+		Details: Book{Author: "Jane Austen"},
+	}
 	if err := errors.Join(c.EnsureIndexes(ctx), catalog.Save(ctx, c, &emma)); err != nil {
 		log.Fatal(err)
 	}

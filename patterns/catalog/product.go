@@ -41,7 +41,8 @@ type Dimensions struct {
 	Depth  int64 `bson:"depth"`
 }
 
-// Pricing are prices in the smallest unit of the currency. What follows from the first two is stored to be searched and sorted by.
+// Pricing are prices in the smallest unit of the currency. What follows from the first two is
+// stored to be searched and sorted by.
 type Pricing struct {
 	List       int64 `bson:"list,omitempty"`
 	Retail     int64 `bson:"retail,omitempty"`
@@ -49,7 +50,8 @@ type Pricing struct {
 	PctSavings int64 `bson:"pct_savings,omitempty"`
 }
 
-// NewPricing returns prices with what follows from them. The percentage is rounded to the nearest one.
+// NewPricing returns prices with what follows from them. The percentage is rounded to the nearest
+// one.
 func NewPricing(list, retail int64) (Pricing, error) {
 	if retail < 0 || retail > list {
 		return Pricing{}, fmt.Errorf("%w: %d of %d", ErrPrice, retail, list)
@@ -86,8 +88,9 @@ func document[D Details](c *Catalog, p *Product[D], rev int64) (bson.D, error) {
 	return append(doc, bson.E{schema.DefaultField, c.schema.Version()}), nil
 }
 
-// Save stores a product: a new one, if its Rev is 0, or else the next revision of the one that was read. It sets Type, Rev and what
-// follows from prices. ErrConflict says that somebody else has changed the product; read it again.
+// Save stores a product: a new one, if its Rev is 0, or else the next revision of the one that was
+// read. It sets Type, Rev and what follows from prices. ErrConflict says that somebody else has
+// changed the product; read it again.
 func Save[D Details](ctx context.Context, c *Catalog, p *Product[D]) error {
 	doc, err := document(c, p, p.Rev+1)
 	if err != nil {
@@ -168,8 +171,8 @@ func (c *Catalog) Delete(ctx context.Context, sku string) error {
 // importAtOnce bounds the size of a bulk write.
 const importAtOnce = 500
 
-// Import stores products whatever there is of them already: new ones, and the next revisions of others. It may be repeated. It returns
-// the products that were refused, by their SKUs, and why.
+// Import stores products whatever there is of them already: new ones, and the next revisions of
+// others. It may be repeated. It returns the products that were refused, by their SKUs, and why.
 func Import[D Details](ctx context.Context, c *Catalog, products []Product[D]) (refused map[string]error, err error) {
 	refused = map[string]error{}
 	for some := range slices.Chunk(products, importAtOnce) {
@@ -196,8 +199,8 @@ func Import[D Details](ctx context.Context, c *Catalog, products []Product[D]) (
 	return refused, nil
 }
 
-// write executes the upserts of an import. One that fails because another process has just made its product is executed again; where it
-// fails again, there is one of another type.
+// write executes the upserts of an import. One that fails because another process has just made its
+// product is executed again; where it fails again, there is one of another type.
 func (c *Catalog) write(ctx context.Context, writes []mongo.WriteModel, skus []string, refused map[string]error) error {
 	for again := false; len(writes) > 0; again = true {
 		_, err := c.products.BulkWrite(ctx, writes, options.BulkWrite().SetOrdered(false))

@@ -14,10 +14,12 @@ import (
 // ErrRule is returned for a price rule that makes no sense.
 var ErrRule = errors.New("catalog: a price rule has a name, a time from which until which it holds, and either a percentage or a price")
 
-// Rule makes products cheaper for a time. Of several rules that hold for a product, the one counts that makes it cheapest.
+// Rule makes products cheaper for a time. Of several rules that hold for a product, the one counts
+// that makes it cheapest.
 type Rule struct {
 	Name string `bson:"_id"`
-	// SKU, Type and Region, where they are not empty, limit the rule to one product, to one type, to one region.
+	// SKU, Type and Region, where they are not empty, limit the rule to one product, to one type,
+	// to one region.
 	SKU    string `bson:"sku,omitempty"`
 	Type   string `bson:"type,omitempty"`
 	Region string `bson:"region,omitempty"`
@@ -31,7 +33,8 @@ type Rule struct {
 }
 
 func (r Rule) valid() bool {
-	return r.Name != "" && r.From.Before(r.Until) && r.MinQuantity >= 0 && r.Percent >= 0 && r.Percent <= 100 && r.Price >= 0 &&
+	return r.Name != "" && r.From.Before(r.Until) && r.MinQuantity >= 0 && r.Percent >= 0 &&
+		r.Percent <= 100 && r.Price >= 0 &&
 		(r.Percent > 0) != (r.Price > 0)
 }
 
@@ -82,12 +85,13 @@ type Sale struct {
 	Quantity int64
 }
 
-// Price returns what one piece costs, and the rule that makes it so, which is empty where it is the retail price. A percentage is
-// rounded up to the smallest unit of the currency.
+// Price returns what one piece costs, and the rule that makes it so, which is empty where it is the
+// retail price. A percentage is rounded up to the smallest unit of the currency.
 func Price[D Details](rules *Rules, p *Product[D], s Sale) (price int64, rule string) {
 	price = p.Pricing.Retail
 	for _, r := range rules.list {
-		if r.SKU != "" && r.SKU != p.SKU || r.Type != "" && r.Type != p.Type || r.Region != "" && r.Region != s.Region ||
+		if r.SKU != "" && r.SKU != p.SKU || r.Type != "" && r.Type != p.Type ||
+			r.Region != "" && r.Region != s.Region ||
 			r.MinQuantity > max(s.Quantity, 1) {
 			continue
 		}

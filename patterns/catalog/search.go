@@ -17,7 +17,8 @@ type Query struct {
 	Where bson.D
 	// Title is a part of the title, in upper or lower case.
 	Title string
-	// MinDiscount asks for products that are cheaper than the list price by more than so many per cent, the cheapest first.
+	// MinDiscount asks for products that are cheaper than the list price by more than so many per
+	// cent, the cheapest first.
 	MinDiscount int
 	// Text are words as of $text, which are searched in all of Config.Text, the best matches first.
 	Text string
@@ -25,7 +26,8 @@ type Query struct {
 	Limit int
 }
 
-// Filter returns the query and its order for products of a type, or any if that is empty, as for package paging.
+// Filter returns the query and its order for products of a type, or any if that is empty, as for
+// package paging.
 func (c *Catalog) Filter(typeName string, q Query) (filter, order bson.D) {
 	filter = bson.D{}
 	if typeName != "" {
@@ -99,14 +101,16 @@ func decodeAll[D Details](c *Catalog, raws []bson.Raw) ([]*Product[D], error) {
 // Facet asks how many of the found products have which values of a field.
 type Facet struct {
 	Path string
-	// Bounds, if any, ask for ranges: from each one to below the next one, by the lower one. They ascend.
+	// Bounds, if any, ask for ranges: from each one to below the next one, by the lower one. They
+	// ascend.
 	Bounds []any
-	// Limit is how many values are counted, the most frequent ones first; DefaultCounts if zero. Ranges are all counted.
+	// Limit is how many values are counted, the most frequent ones first; DefaultCounts if zero.
+	// Ranges are all counted.
 	Limit int
 }
 
-// Count is a value of a facet, or the lower bound of a range, and how many products have it. Products outside of all ranges are
-// counted with the value Other.
+// Count is a value of a facet, or the lower bound of a range, and how many products have it.
+// Products outside of all ranges are counted with the value Other.
 type Count struct {
 	Value any   `bson:"_id"`
 	N     int64 `bson:"n"`

@@ -11,13 +11,18 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// TestW082 folds the rows of entities, attributes and values, in which some relational shops keep their products, into a product.
+// TestW082 folds the rows of entities, attributes and values, in which some relational shops keep
+// their products, into a product.
 func TestW082(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
 	var rows []bson.D
 	for i, r := range [][2]string{
-		{"type", "Audio Album"}, {"title", "A Love Supreme"}, {"artist", "John Coltrane"}, {"genre", "Jazz"}, {"genre", "General"},
+		{"type", "Audio Album"},
+		{"title", "A Love Supreme"},
+		{"artist", "John Coltrane"},
+		{"genre", "Jazz"},
+		{"genre", "General"},
 	} {
 		rows = append(rows, bson.D{{"_id", i}, {"entity", "sku_00e8da9b"}, {"attribute", r[0]}, {"value", r[1]}})
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// ancestors keeps in each category an array of those above it, nearest first. Products hold the _ids of their categories.
+// ancestors keeps in each category an array of those above it, nearest first. Products hold the
+// _ids of their categories.
 type ancestors struct{ *Tree }
 
 func (ancestors) derive(n, parent *node) {

@@ -38,9 +38,11 @@ type Design int
 
 // The designs.
 const (
-	// Ancestors keeps the categories above one in an array of its document: bread crumbs need no second query.
+	// Ancestors keeps the categories above one in an array of its document: bread crumbs need no
+	// second query.
 	Ancestors Design = iota
-	// Paths keeps the slugs of the categories above one as a path, in products too: products of a subtree need no list of categories.
+	// Paths keeps the slugs of the categories above one as a path, in products too: products of a
+	// subtree need no list of categories.
 	Paths
 )
 
@@ -57,12 +59,15 @@ type Config struct {
 	patterns.Env
 	// Design is Ancestors by default. All programs that share a tree use the same.
 	Design Design
-	// Collection is that of the categories, DefaultCollection if empty. The one named "<Collection>.state" is the pattern's too.
+	// Collection is that of the categories, DefaultCollection if empty. The one named
+	// "<Collection>.state" is the pattern's too.
 	Collection string
-	// Products is the collection of the things that have categories, DefaultProducts if empty. Its documents are the application's;
-	// the pattern changes nothing of them but Field, DefaultField if empty.
+	// Products is the collection of the things that have categories, DefaultProducts if empty. Its
+	// documents are the application's; the pattern changes nothing of them but Field, DefaultField
+	// if empty.
 	Products, Field string
-	// Lease is how long a change may take before others take it to be dead and finish it; DefaultLease if zero.
+	// Lease is how long a change may take before others take it to be dead and finish it;
+	// DefaultLease if zero.
 	Lease time.Duration
 	// MaxDepth is how many levels a tree may have; DefaultMaxDepth if zero.
 	MaxDepth int
@@ -177,7 +182,8 @@ type design interface {
 	tag(n *node) any
 	// tagged is the condition that a product is in a category, or in one of those below it.
 	tagged(ctx context.Context, n *node, below bool) (bson.D, error)
-	// retag returns the writes that make the products of a node hold its tag; none where a tag never changes.
+	// retag returns the writes that make the products of a node hold its tag; none where a tag
+	// never changes.
 	retag(n *node) []mongo.WriteModel
 	// tagID is the path below the field of products at which the _id of the category is.
 	tagID() string
@@ -214,12 +220,14 @@ func (t *Tree) ready(ctx context.Context) error {
 	return t.prepared.Check(ctx, t.categories.Database(), t.env.Logger, t.Indexes)
 }
 
-// ShardKeys returns how the categories are distributed over shards, if they are so many that it is worth it.
+// ShardKeys returns how the categories are distributed over shards, if they are so many that it is
+// worth it.
 func (t *Tree) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: t.categories.Name(), Key: bson.D{{"_id", 1}}}}
 }
 
-// Shard distributes the categories over the shards of a cluster. A unique index of slugs cannot exist there: see the package's text.
+// Shard distributes the categories over the shards of a cluster. A unique index of slugs cannot
+// exist there: see the package's text.
 func (t *Tree) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, t.categories.Database(), t.ShardKeys())
 }

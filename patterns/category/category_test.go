@@ -52,7 +52,8 @@ func open(t *testing.T, db *mongo.Database, d category.Design) *shop {
 	return s
 }
 
-// genres makes ragtime/bop/modal-jazz and ragtime/swing, with a product in modal-jazz and one in bop and swing.
+// genres makes ragtime/bop/modal-jazz and ragtime/swing, with a product in modal-jazz and one in
+// bop and swing.
 func genres(t *testing.T, db *mongo.Database, d category.Design) *shop {
 	t.Helper()
 	s := open(t, db, d)
@@ -269,7 +270,8 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%s: %v, and not %v", c.name, c.err, c.want)
 			}
 		}
-		equal(t, "nothing has changed", s.trail("modal-jazz")+", "+s.trail("swing"), "Ragtime > Bop > Modal Jazz, Ragtime > Swing")
+		equal(t, "nothing has changed", s.trail("modal-jazz")+", "+s.trail("swing"),
+			"Ragtime > Bop > Modal Jazz, Ragtime > Swing")
 		s.sound()
 	})
 }
@@ -301,14 +303,21 @@ func TestCrash(t *testing.T) {
 			_, err := s.Add(ctx, s.id["bop"], "hard-bop", "Hard Bop")
 			return err
 		}, "Ragtime > Bop > Hard Bop"},
-		"move":   {func(ctx context.Context, s *shop) error { return s.Move(ctx, s.id["bop"], s.id["swing"]) }, "Ragtime > Swing > Bop > Modal Jazz"},
-		"rename": {func(ctx context.Context, s *shop) error { return s.Rename(ctx, s.id["bop"], "bebop", "BeBop") }, "Ragtime > BeBop > Modal Jazz"},
+		"move": {
+			func(ctx context.Context, s *shop) error { return s.Move(ctx, s.id["bop"], s.id["swing"]) },
+			"Ragtime > Swing > Bop > Modal Jazz",
+		},
+		"rename": {
+			func(ctx context.Context, s *shop) error { return s.Rename(ctx, s.id["bop"], "bebop", "BeBop") },
+			"Ragtime > BeBop > Modal Jazz",
+		},
 		"remove": {func(ctx context.Context, s *shop) error { return s.Remove(ctx, s.id["modal-jazz"]) }, ""},
 		"assign": {func(ctx context.Context, s *shop) error {
 			return s.Assign(ctx, "kind-of-blue", s.id["bop"], s.id["swing"])
 		}, "Ragtime > Bop"},
 		"repair": {func(ctx context.Context, s *shop) error {
-			if _, err := s.db.Collection("categories.state").UpdateOne(ctx, bson.D{{"_id", "tree"}}, s.begun()); err != nil {
+			if _, err := s.db.Collection("categories.state").
+				UpdateOne(ctx, bson.D{{"_id", "tree"}}, s.begun()); err != nil {
 				return err
 			}
 			s.clock.Advance(time.Minute)
@@ -391,7 +400,8 @@ func TestTakenOver(t *testing.T) {
 	})
 }
 
-// TestConcurrent changes a tree from many sides. Each has its own slugs to add; all move and rename whatever there is.
+// TestConcurrent changes a tree from many sides. Each has its own slugs to add; all move and rename
+// whatever there is.
 func TestConcurrent(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		const workers, rounds = 6, 15
@@ -443,7 +453,10 @@ func anyChange(ctx context.Context, tree *category.Tree, rng *rand.Rand, slug st
 
 // expected returns nil for the answers that others' changes bring about.
 func expected(err error) error {
-	for _, answer := range []error{category.ErrNotFound, category.ErrCycle, category.ErrHasChildren, category.ErrTooDeep} {
+	for _, answer := range []error{
+		category.ErrNotFound, category.ErrCycle,
+		category.ErrHasChildren, category.ErrTooDeep,
+	} {
 		if errors.Is(err, answer) {
 			return nil
 		}
@@ -514,7 +527,8 @@ func TestViolations(t *testing.T) {
 		{category.RuleCopies, func(s *shop) (string, any, bson.D) {
 			return "categories", s.id["modal-jazz"], set(bson.E{"ancestors", bson.A{}}, bson.E{"path", "/modal-jazz/"})
 		}},
-		{category.RuleCopies, func(s *shop) (string, any, bson.D) { // of the name, or of a sibling whose slug begins alike
+		// of the name, or of a sibling whose slug begins alike
+		{category.RuleCopies, func(s *shop) (string, any, bson.D) {
 			if s.design == category.Paths {
 				return "categories", s.id["bop"], set(bson.E{"path", "/ragtimes/bop/"})
 			}
@@ -565,7 +579,8 @@ func TestSlugAndDepthViolations(t *testing.T) {
 		s.add("", "a", "A")
 		s.add("a", "b", "B")
 		s.must(s.db.Collection("categories").Indexes().DropOne(t.Context(), "slug_1"))
-		_, err := s.db.Collection("categories").UpdateByID(t.Context(), s.id["b"], bson.D{{"$set", bson.D{{"slug", "a"}}}})
+		_, err := s.db.Collection("categories").
+			UpdateByID(t.Context(), s.id["b"], bson.D{{"$set", bson.D{{"slug", "a"}}}})
 		s.must(err)
 		if got := rules(t, s); !slices.Contains(got, category.RuleSlug) {
 			t.Errorf("told: %v", got)

@@ -11,8 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// change is a change of the tree as it is written down before it begins. Whoever finds one that its author did not end carries it out:
-// every step may be done again.
+// change is a change of the tree as it is written down before it begins. Whoever finds one that its
+// author did not end carries it out: every step may be done again.
 type change struct {
 	Op     string         `bson:"op"`
 	ID     bson.ObjectID  `bson:"id"`
@@ -75,7 +75,8 @@ func (t *Tree) begin(ctx context.Context, c *change) (*state, error) {
 	}, true)
 }
 
-// help carries out a change whose author has not ended it in time. It reports whether there was one.
+// help carries out a change whose author has not ended it in time. It reports whether there was
+// one.
 func (t *Tree) help(ctx context.Context) (bool, error) {
 	now := t.env.Now()
 	dead := bson.D{
@@ -90,7 +91,8 @@ func (t *Tree) help(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("category: take over a change: %w", err)
 	}
-	t.env.Logger.Warn("a change of the category tree is finished for another", "op", s.Change.Op, "category", s.Change.ID.Hex())
+	t.env.Logger.Warn("a change of the category tree is finished for another", "op", s.Change.Op,
+		"category", s.Change.ID.Hex())
 	t.env.Metrics.Add("category.helped", 1)
 	if err := t.finish(ctx, s); err != nil && !refused(err) {
 		return false, err
@@ -114,8 +116,8 @@ func refused(err error) bool {
 	return false
 }
 
-// finish carries out the change of a state, and takes it out of the state if it was done or refused. What failed otherwise is left to
-// those who come later.
+// finish carries out the change of a state, and takes it out of the state if it was done or
+// refused. What failed otherwise is left to those who come later.
 func (t *Tree) finish(ctx context.Context, s *state) error {
 	ctx, cancel := t.withinLease(ctx, s)
 	defer cancel()
@@ -194,8 +196,8 @@ func (t *Tree) changed(ctx context.Context, s *state) (n, parent *node, err erro
 	return n, parent, nil
 }
 
-// notLater selects a node unless a later change has written it: a process that sleeps in the middle of a change and goes on when others
-// have finished it changes nothing.
+// notLater selects a node unless a later change has written it: a process that sleeps in the middle
+// of a change and goes on when others have finished it changes nothing.
 func notLater(id bson.ObjectID, seq int64) bson.D {
 	return bson.D{{"_id", id}, {"change", bson.D{{"$lte", seq}}}}
 }
@@ -231,7 +233,8 @@ func (n *node) document(d design) bson.D {
 }
 
 func (t *Tree) carryOutRemove(ctx context.Context, c *change) error {
-	err := t.categories.FindOne(ctx, bson.D{{"parent", c.ID}}, options.FindOne().SetProjection(bson.D{{"_id", 1}})).Err()
+	err := t.categories.FindOne(ctx, bson.D{{"parent", c.ID}},
+		options.FindOne().SetProjection(bson.D{{"_id", 1}})).Err()
 	if err == nil {
 		return ErrHasChildren
 	}

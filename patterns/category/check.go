@@ -24,11 +24,15 @@ const (
 	RuleChange  = "no change is left unfinished"
 )
 
-// Check reads the whole tree, of which it keeps the categories in memory, and the categories of all products.
+// Check reads the whole tree, of which it keeps the categories in memory, and the categories of all
+// products.
 func (t *Tree) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
 	violate := func(rule string, coll *mongo.Collection, id any, format string, args ...any) {
-		out = append(out, patterns.Violation{Rule: rule, Collection: coll.Name(), ID: id, Detail: fmt.Sprintf(format, args...)})
+		out = append(out, patterns.Violation{
+			Rule: rule, Collection: coll.Name(), ID: id,
+			Detail: fmt.Sprintf(format, args...),
+		})
 	}
 	all, err := t.nodes(ctx, bson.D{}, options.Find())
 	if err != nil {
@@ -67,7 +71,8 @@ func (t *Tree) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var s state
 	err = t.state.FindOne(ctx, bson.D{{"_id", stateID}}).Decode(&s)
 	if err == nil && s.Change != nil && !s.Until.After(t.env.Now()) {
-		violate(RuleChange, t.state, stateID, "%s of %s since %v", s.Change.Op, s.Change.ID.Hex(), s.Until.Add(-t.cfg.Lease))
+		violate(RuleChange, t.state, stateID, "%s of %s since %v", s.Change.Op,
+			s.Change.ID.Hex(), s.Until.Add(-t.cfg.Lease))
 	}
 	if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, fmt.Errorf("category: check the state: %w", err)
@@ -75,9 +80,9 @@ func (t *Tree) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return out, nil
 }
 
-// Repair finishes a change whose author died, and makes all copies follow from the parents. A category whose parent does not exist, or
-// one of those that are below themselves, comes to the top; products lose categories that do not exist. It returns how many documents
-// it changed.
+// Repair finishes a change whose author died, and makes all copies follow from the parents. A
+// category whose parent does not exist, or one of those that are below themselves, comes to the
+// top; products lose categories that do not exist. It returns how many documents it changed.
 func (t *Tree) Repair(ctx context.Context) (int, error) {
 	s, err := t.do(ctx, change{Op: opRepair})
 	if err != nil {
@@ -152,7 +157,8 @@ func (t *Tree) mend(ctx context.Context, s *state, coll *mongo.Collection, write
 	return nil
 }
 
-// rederived returns a node with the copies that follow from those above it, which are its parent first.
+// rederived returns a node with the copies that follow from those above it, which are its parent
+// first.
 func (t *Tree) rederived(n *node, chain []*node) *node {
 	var parent *node
 	for i := len(chain) - 1; i >= 0; i-- {
@@ -166,7 +172,8 @@ func (t *Tree) rederived(n *node, chain []*node) *node {
 }
 
 func sameCopies(a, b *node) bool {
-	return a.Path == b.Path && len(a.Ancestors) == len(b.Ancestors) && (len(a.Ancestors) == 0 || reflect.DeepEqual(a.Ancestors, b.Ancestors))
+	return a.Path == b.Path && len(a.Ancestors) == len(b.Ancestors) &&
+		(len(a.Ancestors) == 0 || reflect.DeepEqual(a.Ancestors, b.Ancestors))
 }
 
 // eachTag calls fn with each thing that products hold of a category, and one product that does.
@@ -219,7 +226,8 @@ func newForest(all []*node) *forest {
 	return f
 }
 
-// above returns those above a node, its parent first, and the rule that is broken where they do not end at the top.
+// above returns those above a node, its parent first, and the rule that is broken where they do not
+// end at the top.
 func (f *forest) above(n *node) (chain []*node, rule string) {
 	for at := n; at.Parent != nil; {
 		if at = f.byID[*at.Parent]; at == nil {

@@ -19,16 +19,20 @@
 //
 // # The problem
 //
-// A category knows its parent. From that alone a bread crumb costs a query for every level, and the products of "Electronics and all below"
-// one for every category. So documents keep copies of what is above them. Copies must follow when a category is moved or renamed, with
-// everything below it, while others read and change the same tree, and also when the process that does it dies in the middle.
+// A category knows its parent. From that alone a bread crumb costs a query for every level, and the
+// products of "Electronics and all below" one for every category. So documents keep copies of what
+// is above them. Copies must follow when a category is moved or renamed, with everything below it,
+// while others read and change the same tree, and also when the process that does it dies in the
+// middle.
 //
-// When not to use it: for trees of millions of nodes that change all the time; a move writes everything below. Where a branch is asked for
-// seldom, $graphLookup over the parents needs no copies.
+// When not to use it: for trees of millions of nodes that change all the time; a move writes
+// everything below. Where a branch is asked for seldom, $graphLookup over the parents needs no
+// copies.
 //
 // # The documents
 //
-// Both designs have the same operations; Config.Design chooses. The parent is the truth, the rest follows from it.
+// Both designs have the same operations; Config.Design chooses. The parent is the truth, the rest
+// follows from it.
 //
 //	Ancestors
 //	categories: {_id: ObjectId("…02"), slug: "modal-jazz", name: "Modal Jazz", parent: ObjectId("…01"), rank: 0, change: 7,
@@ -43,9 +47,10 @@
 //	both
 //	categories.state: {_id: "tree", seq: 7, change: null, until: ISODate("…")}
 //
-// Indexes: categories {slug: 1} (unique), {parent: 1, rank: 1, slug: 1, name: 1, _id: 1}; with Ancestors {"ancestors._id": 1} and products
-// {categories: 1}; with Paths {path: 1} and products {"categories._id": 1}, {"categories.path": 1}. A document grows with the depth of
-// the tree (Config.MaxDepth), not with its width.
+// Indexes: categories {slug: 1} (unique), {parent: 1, rank: 1, slug: 1, name: 1, _id: 1}; with
+// Ancestors {"ancestors._id": 1} and products {categories: 1}; with Paths {path: 1} and products
+// {"categories._id": 1}, {"categories.path": 1}. A document grows with the depth of the tree
+// (Config.MaxDepth), not with its width.
 //
 // # Operations
 //
@@ -62,20 +67,25 @@
 //	Remove               1 find, 1 update of products, 1 delete, with 2 writes of the state
 //	Reorder              1 bulkWrite
 //
-// Which one? Ancestors reads a category with its crumbs in one round trip and leaves products alone when categories move. Paths finds the
-// products of a large branch by one range of an index, where Ancestors sends a list of all its categories.
+// Which one? Ancestors reads a category with its crumbs in one round trip and leaves products alone
+// when categories move. Paths finds the products of a large branch by one range of an index, where
+// Ancestors sends a list of all its categories.
 //
 // # Guarantees
 //
-//   - Changes of a tree are done one after another. Each is written down in the state before it begins, so no two moves make a circle, and
-//     a category is not removed while one is added below it.
-//   - A change that was begun is done, if not by its author then by the next change, or by Repair, once Config.Lease has passed. Until
-//     then readers may see a part of it: some crumbs new, some old. A reader never sees a category twice or not at all by its _id.
-//   - A process that sleeps in the middle of its change for longer than the lease, and wakes up, changes nothing that a later one wrote:
-//     writes carry the number of their change. The exception is a category that it adds while it was removed by a later change in that
-//     time; the driver's own deadline, which is the lease, makes that need a pause inside of the sending of one message.
-//   - What an error means: one of this package's errors says that nothing was changed. Another one, such as a broken connection, says that
-//     the change may have been begun; then it will be done.
+//   - Changes of a tree are done one after another. Each is written down in the state before it
+//     begins, so no two moves make a circle, and a category is not removed while one is added below
+//     it.
+//   - A change that was begun is done, if not by its author then by the next change, or by Repair,
+//     once Config.Lease has passed. Until then readers may see a part of it: some crumbs new, some
+//     old. A reader never sees a category twice or not at all by its _id.
+//   - A process that sleeps in the middle of its change for longer than the lease, and wakes up,
+//     changes nothing that a later one wrote: writes carry the number of their change. The
+//     exception is a category that it adds while it was removed by a later change in that time; the
+//     driver's own deadline, which is the lease, makes that need a pause inside of the sending of
+//     one message.
+//   - What an error means: one of this package's errors says that nothing was changed. Another one,
+//     such as a broken connection, says that the change may have been begun; then it will be done.
 //   - Reorder is a change of its own for each child.
 //
 // # After a crash
@@ -89,13 +99,16 @@
 //
 // # Scaling
 //
-// Trees are small and read often: read them from secondaries, and do not shard them. If they must be, _id is the key; the unique index of
-// slugs is then not possible, and slugs are only as unique as the sequence of changes makes them. Products are the application's to shard.
+// Trees are small and read often: read them from secondaries, and do not shard them. If they must
+// be, _id is the key; the unique index of slugs is then not possible, and slugs are only as unique
+// as the sequence of changes makes them. Products are the application's to shard.
 //
 // # Source
 //
-// "MongoDB Applied Design Patterns", chapter 5: the array of ancestors (S16). There the rebuilding of a moved branch leaves out the moved category
-// itself, stores arrays in arrays, and fails for a category without a parent; circles are not refused. "The Little MongoDB Schema Design
-// Book", category hierarchy: materialised paths. Its expression for a branch also finds siblings whose names begin alike, which the slash
-// at the end of paths prevents here; it has no renaming. Both are silent about crashes and about two changes at once.
+// "MongoDB Applied Design Patterns", chapter 5: the array of ancestors (S16). There the rebuilding
+// of a moved branch leaves out the moved category itself, stores arrays in arrays, and fails for a
+// category without a parent; circles are not refused. "The Little MongoDB Schema Design Book",
+// category hierarchy: materialised paths. Its expression for a branch also finds siblings whose
+// names begin alike, which the slash at the end of paths prevents here; it has no renaming. Both
+// are silent about crashes and about two changes at once.
 package category

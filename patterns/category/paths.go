@@ -12,8 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// paths keeps in each category the path of slugs that leads to it: "/electronics/embedded/". It ends with a slash, so that those below it
-// are exactly those whose paths begin with it. Products hold the _id and the path of their categories.
+// paths keeps in each category the path of slugs that leads to it: "/electronics/embedded/". It
+// ends with a slash, so that those below it are exactly those whose paths begin with it. Products
+// hold the _id and the path of their categories.
 type paths struct{ *Tree }
 
 func (paths) derive(n, parent *node) {
@@ -28,7 +29,8 @@ func (paths) derived(n *node) bson.D { return bson.D{{"path", n.Path}} }
 
 func (paths) depth(n *node) int { return strings.Count(n.Path, "/") - 1 }
 
-// below is the condition on a path that it is the node's or begins with it. It is anchored and case-sensitive: a range of an index.
+// below is the condition on a path that it is the node's or begins with it. It is anchored and
+// case-sensitive: a range of an index.
 func below(n *node) bson.Regex { return bson.Regex{Pattern: "^" + regexp.QuoteMeta(n.Path)} }
 
 func (paths) subtree(n *node) bson.D { return bson.D{{"path", below(n)}} }

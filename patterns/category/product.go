@@ -19,7 +19,8 @@ const (
 	AndBelow              // also those of all categories below it
 )
 
-// Assign puts a product into categories, and out of those that it was in. Without categories it is in none.
+// Assign puts a product into categories, and out of those that it was in. Without categories it is
+// in none.
 func (t *Tree) Assign(ctx context.Context, product any, categories ...bson.ObjectID) error {
 	for {
 		nodes, err := t.tagsOf(ctx, categories)
@@ -66,8 +67,8 @@ func (t *Tree) tagsOf(ctx context.Context, ids []bson.ObjectID) ([]*node, error)
 	return out, nil
 }
 
-// stillTagged reports whether categories are what they were when a product was given their tags: a change that ran at the same time may
-// have looked for products before the product was written.
+// stillTagged reports whether categories are what they were when a product was given their tags: a
+// change that ran at the same time may have looked for products before the product was written.
 func (t *Tree) stillTagged(ctx context.Context, nodes []*node) (bool, error) {
 	ids := make([]bson.ObjectID, len(nodes))
 	for i, n := range nodes {
@@ -103,7 +104,9 @@ func (t *Tree) untagGone(ctx context.Context, ids []bson.ObjectID) error {
 }
 
 // Products returns the products of a category.
-func (t *Tree) Products(ctx context.Context, id bson.ObjectID, scope Scope, opts ...options.Lister[options.FindOptions]) (*mongo.Cursor, error) {
+func (t *Tree) Products(ctx context.Context, id bson.ObjectID, scope Scope,
+	opts ...options.Lister[options.FindOptions],
+) (*mongo.Cursor, error) {
 	filter, err := t.productFilter(ctx, id, scope)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,8 @@ func (t *Tree) Remove(ctx context.Context, id bson.ObjectID) error {
 	return err
 }
 
-// Reorder gives the children of a parent the order in which they are named. Those that are not named keep their ranks.
+// Reorder gives the children of a parent the order in which they are named. Those that are not
+// named keep their ranks.
 func (t *Tree) Reorder(ctx context.Context, parent bson.ObjectID, children ...bson.ObjectID) error {
 	if len(children) == 0 {
 		return nil
@@ -91,7 +92,8 @@ func (t *Tree) Find(ctx context.Context, slug string) (Category, []Crumb, error)
 	return n.category(), crumbs, nil
 }
 
-// Children returns the categories directly below one, or at the Top, in their order. It is read from an index alone.
+// Children returns the categories directly below one, or at the Top, in their order. It is read
+// from an index alone.
 func (t *Tree) Children(ctx context.Context, id bson.ObjectID) ([]Category, error) {
 	opts := options.Find().SetSort(bson.D{{"rank", 1}, {"slug", 1}}).
 		SetProjection(bson.D{{"parent", 1}, {"rank", 1}, {"slug", 1}, {"name", 1}, {"_id", 1}})
@@ -147,8 +149,8 @@ func (t *Tree) findNode(ctx context.Context, filter bson.D) (*node, error) {
 	return &n, nil
 }
 
-// descendants returns what is below a node, level by level. It follows the parents, which are right also where a change that was broken
-// off has left copies that are not.
+// descendants returns what is below a node, level by level. It follows the parents, which are right
+// also where a change that was broken off has left copies that are not.
 func (t *Tree) descendants(ctx context.Context, n *node) (levels [][]*node, err error) {
 	seen := map[bson.ObjectID]bool{n.ID: true}
 	for ids := []bson.ObjectID{n.ID}; ; {
@@ -186,7 +188,8 @@ func (t *Tree) checkMove(n, parent *node, below [][]*node) error {
 	return nil
 }
 
-// rewrite gives all below a node, and the products of it and of them, the copies that follow from it.
+// rewrite gives all below a node, and the products of it and of them, the copies that follow from
+// it.
 func (t *Tree) rewrite(ctx context.Context, n *node, below [][]*node, seq int64) error {
 	byID := map[bson.ObjectID]*node{n.ID: n}
 	products := t.design.retag(n)
@@ -196,7 +199,8 @@ func (t *Tree) rewrite(ctx context.Context, n *node, below [][]*node, seq int64)
 			byID[child.ID] = child
 			t.design.derive(child, byID[*child.Parent])
 			set := append(t.design.derived(child), bson.E{"change", seq})
-			writes = append(writes, mongo.NewUpdateOneModel().SetFilter(notLater(child.ID, seq)).SetUpdate(bson.D{{"$set", set}}))
+			writes = append(writes,
+				mongo.NewUpdateOneModel().SetFilter(notLater(child.ID, seq)).SetUpdate(bson.D{{"$set", set}}))
 			products = append(products, t.design.retag(child)...)
 		}
 	}

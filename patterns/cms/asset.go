@@ -24,14 +24,16 @@ type Version struct {
 	At     time.Time     `bson:"at"`
 }
 
-// upload is an upload that is in progress, as its node knows it. While it is there nobody deletes its chunks.
+// upload is an upload that is in progress, as its node knows it. While it is there nobody deletes
+// its chunks.
 type upload struct {
 	File  bson.ObjectID `bson:"file"`
 	Until time.Time     `bson:"until"`
 }
 
-// Upload gives a node, which was read as base, another file, and returns it as it is then. Until all has arrived readers see the file before. A
-// *ConflictError says that another one has saved the node meanwhile: then the file is not kept.
+// Upload gives a node, which was read as base, another file, and returns it as it is then. Until
+// all has arrived readers see the file before. A *ConflictError says that another one has saved the
+// node meanwhile: then the file is not kept.
 func (c *CMS) Upload(ctx context.Context, base Node, name, contentType string, source io.Reader) (Node, error) {
 	if len(name) > MaxName || len(contentType) > MaxName {
 		return Node{}, ErrBadNode
@@ -45,7 +47,8 @@ func (c *CMS) Upload(ctx context.Context, base Node, name, contentType string, s
 		// Best effort: the sweep does it otherwise. First the fence, then the file.
 		drop := bson.D{{"$pull", bson.D{{"uploads", bson.D{{"file", v.File}}}}}}
 		clean := context.WithoutCancel(ctx)
-		if _, failed := c.nodes.UpdateOne(clean, bson.D{{"_id", base.ID}}, drop); failed == nil && !c.attached(clean, v.File) {
+		if _, failed := c.nodes.UpdateOne(clean, bson.D{{"_id", base.ID}},
+			drop); failed == nil && !c.attached(clean, v.File) {
 			_ = c.remove(clean, v.File)
 		}
 	}
@@ -92,7 +95,8 @@ func (c *CMS) upload(ctx context.Context, base Node, v Version, source io.Reader
 	return c.attach(ctx, base, v)
 }
 
-// attach makes a file that is complete the node's, if it is still registered: one write, which ends the upload too.
+// attach makes a file that is complete the node's, if it is still registered: one write, which ends
+// the upload too.
 func (c *CMS) attach(ctx context.Context, base Node, v Version) (Node, error) {
 	yours := base
 	yours.File, yours.Versions = v.File, append(append([]Version(nil), base.Versions...), v)
@@ -107,7 +111,8 @@ func (c *CMS) attach(ctx context.Context, base Node, v Version) (Node, error) {
 	return n, err
 }
 
-// attached reports whether a file that was to be given up is a node's after all: the answer to attach was lost.
+// attached reports whether a file that was to be given up is a node's after all: the answer to
+// attach was lost.
 func (c *CMS) attached(ctx context.Context, file bson.ObjectID) bool {
 	n, err := c.nodes.CountDocuments(ctx, bson.D{{"versions.file", file}}, options.Count().SetLimit(1))
 	return err != nil || n > 0
@@ -153,7 +158,8 @@ func (c *CMS) Revert(ctx context.Context, base Node, file bson.ObjectID) (Node, 
 	return n, err
 }
 
-// Open returns the content of a version, to be read and closed. Skip of the stream leaves out what is not needed.
+// Open returns the content of a version, to be read and closed. Skip of the stream leaves out what
+// is not needed.
 func (c *CMS) Open(ctx context.Context, file bson.ObjectID) (*mongo.GridFSDownloadStream, error) {
 	stream, err := c.bucket().OpenDownloadStream(ctx, file)
 	if errors.Is(err, mongo.ErrFileNotFound) {

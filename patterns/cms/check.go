@@ -29,10 +29,14 @@ type checker struct {
 }
 
 func (k *checker) violate(rule string, coll *mongo.Collection, id any, format string, args ...any) {
-	k.out = append(k.out, patterns.Violation{Rule: rule, Collection: coll.Name(), ID: id, Detail: fmt.Sprintf(format, args...)})
+	k.out = append(k.out, patterns.Violation{
+		Rule: rule, Collection: coll.Name(), ID: id,
+		Detail: fmt.Sprintf(format, args...),
+	})
 }
 
-// Check reads all nodes and files. Files and chunks that belong to nothing count when they are older than Config.Grace.
+// Check reads all nodes and files. Files and chunks that belong to nothing count when they are
+// older than Config.Grace.
 func (c *CMS) Check(ctx context.Context) ([]patterns.Violation, error) {
 	k := &checker{CMS: c}
 	for _, check := range []func(context.Context) error{k.nodesSound, k.filesSound, k.nothingLeft} {
@@ -86,7 +90,8 @@ func (k *checker) versionsSound(ctx context.Context, n *Node) error {
 	}
 	for _, v := range n.Versions {
 		if length, exists := lengths[v.File]; !exists || length != v.Length {
-			k.violate(RuleFile, k.nodes, n.ID, "%s of %d bytes: exists %v, %d bytes", v.File.Hex(), v.Length, exists, length)
+			k.violate(RuleFile, k.nodes, n.ID, "%s of %d bytes: exists %v, %d bytes",
+				v.File.Hex(), v.Length, exists, length)
 		}
 	}
 	return nil
@@ -123,8 +128,10 @@ func (k *checker) filesSound(ctx context.Context) error {
 	}
 	return patterns.Each(ctx, k.files, ours(), func(f *file) error {
 		is := contents[f.ID]
-		if want := (f.Length + f.Chunk - 1) / max(f.Chunk, 1); is.Chunks != want || is.Length != f.Length || want > 0 && is.Last != want-1 {
-			k.violate(RuleChunks, k.files, f.ID, "%d chunks of %d, %d bytes of %d", is.Chunks, want, is.Length, f.Length)
+		if want := (f.Length + f.Chunk - 1) / max(f.Chunk, 1); is.Chunks != want || is.Length != f.Length ||
+			want > 0 && is.Last != want-1 {
+			k.violate(RuleChunks, k.files, f.ID, "%d chunks of %d, %d bytes of %d",
+				is.Chunks, want, is.Length, f.Length)
 		}
 		return nil
 	})

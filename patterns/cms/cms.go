@@ -23,7 +23,8 @@ var (
 	ErrBadNode  = errors.New("cms: a node has a kind, a slug or a title, and text and tags within the limits")
 	ErrBase     = errors.New("cms: the base of a change is a node as it was read; this one was changed in memory")
 	ErrBusy     = errors.New("cms: as many uploads for this node are in progress as may be")
-	// ErrUploadLost is returned by Upload where its source has paused for so long that others took it for dead.
+	// ErrUploadLost is returned by Upload where its source has paused for so long that others took
+	// it for dead.
 	ErrUploadLost = errors.New("cms: the upload was given up by others")
 	ErrNoVersion  = errors.New("cms: the node has no such version of its file")
 )
@@ -39,19 +40,22 @@ const (
 // Config configures a CMS. The zero value works.
 type Config struct {
 	patterns.Env
-	// Prefix begins the names of the collections "nodes", "assets.files", "assets.chunks" and "locks".
+	// Prefix begins the names of the collections "nodes", "assets.files", "assets.chunks" and
+	// "locks".
 	Prefix string
 	// Versions is how many versions of a node's file are kept, 20 if zero.
 	Versions int
 	// Lease is how long an upload may pause, an hour if zero.
 	Lease time.Duration
-	// Grace is how old chunks and files that nothing belongs to become before they are deleted, a day if zero.
+	// Grace is how old chunks and files that nothing belongs to become before they are deleted, a
+	// day if zero.
 	Grace time.Duration
 	// Every is how often Run sweeps, an hour if zero.
 	Every time.Duration
 	// ChunkSize is the driver's, 255 KiB, if zero.
 	ChunkSize int32
-	// Checkout is how long a node is checked out where the lease is not renewed, lock.DefaultLease if zero.
+	// Checkout is how long a node is checked out where the lease is not renewed, lock.DefaultLease
+	// if zero.
 	Checkout time.Duration
 }
 
@@ -103,7 +107,8 @@ func New(db *mongo.Database, cfg Config) (*CMS, error) {
 	}, nil
 }
 
-// bucket returns the GridFS bucket of the assets. One is not safe for concurrent use, so that each operation has its own.
+// bucket returns the GridFS bucket of the assets. One is not safe for concurrent use, so that each
+// operation has its own.
 func (c *CMS) bucket() *mongo.GridFSBucket {
 	return c.db.GridFSBucket(options.GridFSBucket().SetName(c.cfg.Prefix + "assets").SetChunkSizeBytes(c.cfg.ChunkSize))
 }
@@ -150,8 +155,9 @@ func (c *CMS) ShardKeys() []patterns.ShardKey {
 // Shard distributes the nodes and the chunks of their files over the shards of a cluster.
 func (c *CMS) Shard(ctx context.Context) error { return patterns.Shard(ctx, c.db, c.ShardKeys()) }
 
-// Checkout tells others that somebody works at a node, for instance at its photo in another program: lock.ErrHeld says that another one
-// does. It keeps nobody from saving; the nonce does that. The lease ends by itself.
+// Checkout tells others that somebody works at a node, for instance at its photo in another
+// program: lock.ErrHeld says that another one does. It keeps nobody from saving; the nonce does
+// that. The lease ends by itself.
 func (c *CMS) Checkout(ctx context.Context, id bson.ObjectID) (*lock.Lease, error) {
 	return c.locks.Acquire(ctx, id.Hex())
 }

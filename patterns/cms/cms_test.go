@@ -61,7 +61,8 @@ func (e *editor) fails(what string, err, want error) {
 func (e *editor) node(kind cms.Kind, title string, tags ...string) cms.Node {
 	e.t.Helper()
 	n, err := e.Create(e.t.Context(), cms.Metadata{
-		Kind: kind, Section: "s", Title: title, Author: "ada", Tags: tags, Detail: cms.Detail{Text: "text", PublishOn: e.clock.Now()},
+		Kind: kind, Section: "s", Title: title, Author: "ada", Tags: tags,
+		Detail: cms.Detail{Text: "text", PublishOn: e.clock.Now()},
 	})
 	e.must(err)
 	return n
@@ -127,7 +128,8 @@ func TestW047(t *testing.T) {
 	if !errors.As(err, &conflict) || !errors.Is(err, cms.ErrConflict) {
 		t.Fatal(err)
 	}
-	if conflict.Yours.Metadata.Detail.Text != "Bob's" || conflict.Theirs.Metadata.Detail.Text != "Alice's" || conflict.Theirs.Nonce != saved.Nonce {
+	if conflict.Yours.Metadata.Detail.Text != "Bob's" || conflict.Theirs.Metadata.Detail.Text != "Alice's" ||
+		conflict.Theirs.Nonce != saved.Nonce {
 		t.Errorf("%+v", conflict)
 	}
 	if got, err := e.Get(t.Context(), n.ID); err != nil || got.Metadata.Detail.Text != "Alice's" {
@@ -198,7 +200,8 @@ func TestList(t *testing.T) {
 	}
 	e.node(cms.Page, "page", "all")
 	_, err := e.Create(t.Context(), cms.Metadata{
-		Kind: cms.Post, Section: "s", Title: "tomorrow's", Tags: []string{"all"}, Detail: cms.Detail{PublishOn: e.clock.Now().Add(24 * time.Hour)},
+		Kind: cms.Post, Section: "s", Title: "tomorrow's", Tags: []string{"all"},
+		Detail: cms.Detail{PublishOn: e.clock.Now().Add(24 * time.Hour)},
 	})
 	e.must(err)
 	for _, c := range []struct {
@@ -243,7 +246,10 @@ func TestFeed(t *testing.T) {
 	t.Parallel()
 	e := open(t, patterntest.Open(t))
 	n := e.node(cms.Post, "A & B")
-	site := cms.Site{Title: "blog", Link: "https://example.com/", URL: func(n cms.Node) string { return "https://example.com/" + n.Metadata.Slug }}
+	site := cms.Site{
+		Title: "blog", Link: "https://example.com/",
+		URL: func(n cms.Node) string { return "https://example.com/" + n.Metadata.Slug },
+	}
 	feed := func() (rss, atom string) {
 		f, err := e.Feed(t.Context(), site, cms.Query{Section: "s", Kind: cms.Post})
 		e.must(err)
@@ -257,14 +263,18 @@ func TestFeed(t *testing.T) {
 	for _, slug := range []string{"a-b", "changed"} {
 		rss, atom := feed()
 		for _, want := range []string{
-			"<title>A &amp; B</title>", "<link>https://example.com/" + slug + "</link>", "<guid isPermaLink=\"false\">" + id + "</guid>",
+			"<title>A &amp; B</title>", "<link>https://example.com/" + slug + "</link>",
+			"<guid isPermaLink=\"false\">" + id + "</guid>",
 			"<pubDate>Fri, 01 May 2026 12:00:00 +0000</pubDate>",
 		} {
 			if !strings.Contains(rss, want) {
 				t.Errorf("%s is not in %s", want, rss)
 			}
 		}
-		for _, want := range []string{"<id>" + id + "</id>", "<updated>2026-05-01T12:00:00Z</updated>", "<name>ada</name>"} {
+		for _, want := range []string{
+			"<id>" + id + "</id>",
+			"<updated>2026-05-01T12:00:00Z</updated>", "<name>ada</name>",
+		} {
 			if !strings.Contains(atom, want) {
 				t.Errorf("%s is not in %s", want, atom)
 			}
@@ -288,7 +298,8 @@ func TestVersions(t *testing.T) {
 	n := e.node(cms.Photo, "photo")
 	first := strings.Repeat("0123456789", 3) + "x"
 	n = e.upload(n, first)
-	if v := n.Versions[0]; e.content(n) != first || v.Length != 31 || len(v.SHA256) != 64 || n.File != v.File || len(n.Uploads) != 0 {
+	if v := n.Versions[0]; e.content(n) != first || v.Length != 31 || len(v.SHA256) != 64 ||
+		n.File != v.File || len(n.Uploads) != 0 {
 		t.Errorf("%+v", n)
 	}
 	n = e.upload(n, "")
@@ -382,7 +393,8 @@ func TestInProgress(t *testing.T) {
 	e.fails("an upload during which another one saved", err, cms.ErrConflict)
 	n, err = e.Get(t.Context(), n.ID)
 	e.must(err)
-	if files, err := db.Collection("assets.files").CountDocuments(t.Context(), bson.D{}); err != nil || files != 1 || len(n.Uploads) != 0 {
+	if files, err := db.Collection("assets.files").CountDocuments(t.Context(), bson.D{}); err != nil ||
+		files != 1 || len(n.Uploads) != 0 {
 		t.Errorf("%d files are left, %d uploads: %v", files, len(n.Uploads), err)
 	}
 	if orphans, err := e.Orphans(t.Context()); err != nil || len(orphans) != 0 {
@@ -390,7 +402,8 @@ func TestInProgress(t *testing.T) {
 	}
 	var nested func(depth int) error
 	nested = func(depth int) error {
-		_, err := e.Upload(t.Context(), n, "f", "", &source{left: 1, between: func(int) error { return nested(depth + 1) }})
+		_, err := e.Upload(t.Context(), n, "f", "",
+			&source{left: 1, between: func(int) error { return nested(depth + 1) }})
 		if depth > cms.MaxUploads {
 			return fmt.Errorf("too deep: %w", err)
 		}
@@ -410,7 +423,8 @@ func TestForeign(t *testing.T) {
 	e.must(err)
 	_, err = stream.Write(bytes.Repeat([]byte("x"), 16<<20)) // what the driver sends at once
 	e.must(err)
-	_, err = db.Collection("assets.chunks").InsertOne(t.Context(), bson.D{{"_id", 1}, {"files_id", "ageless"}, {"n", 0}})
+	_, err = db.Collection("assets.chunks").
+		InsertOne(t.Context(), bson.D{{"_id", 1}, {"files_id", "ageless"}, {"n", 0}})
 	e.must(err)
 	e.clock.Advance(max(0, time.Since(e.clock.Now())))
 	if done, err := e.Sweep(t.Context()); err != nil || done != (cms.Swept{}) {
@@ -448,7 +462,8 @@ func TestCheckout(t *testing.T) {
 	e.must(err)
 }
 
-// TestCrash lets editors die at every point: what is shown is the old or the new, and a sweep leaves nothing else.
+// TestCrash lets editors die at every point: what is shown is the old or the new, and a sweep
+// leaves nothing else.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	const before, after = "the old content of the file", "the new content of the file, which is longer"
@@ -522,7 +537,8 @@ func TestCrash(t *testing.T) {
 					if got := e.content(n); got != before && (name != "upload" || got != after) {
 						t.Errorf("%v: %s", death, got)
 					}
-					if death.Err == nil && n.Revision != revisions[name] || files != int64(len(n.Versions)) || len(n.Uploads) != 0 {
+					if death.Err == nil && n.Revision != revisions[name] ||
+						files != int64(len(n.Versions)) || len(n.Uploads) != 0 {
 						t.Errorf("%v: %d files, %+v", death, files, n)
 					}
 					_, err = e.Upload(t.Context(), n, "f", "", strings.NewReader("again"))
@@ -533,7 +549,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestTogether has many editors save the same nodes, and one who sweeps: every save that succeeded is there.
+// TestTogether has many editors save the same nodes, and one who sweeps: every save that succeeded
+// is there.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const editors, saves = 4, 15
@@ -605,7 +622,12 @@ func TestNoScans(t *testing.T) {
 		e.must(err)
 		n, err = e.Edit(ctx, n, n.Metadata)
 		e.must(err)
-		for _, q := range []cms.Query{{Section: "s"}, {Section: "s", Kind: cms.Photo}, {Tag: "tag"}, {Tag: "tag", After: &n}} {
+		for _, q := range []cms.Query{
+			{Section: "s"},
+			{Section: "s", Kind: cms.Photo},
+			{Tag: "tag"},
+			{Tag: "tag", After: &n},
+		} {
 			_, err = e.List(ctx, q)
 			e.must(err)
 		}
@@ -666,7 +688,8 @@ func TestBroken(t *testing.T) {
 			e.must(err)
 		}},
 		{cms.RuleOwner, func(n, _ cms.Node) {
-			_, err := nodes.UpdateOne(ctx, bson.D{{"_id", n.ID}}, bson.D{{"$unset", bson.D{{"file", 1}, {"versions", 1}}}})
+			_, err := nodes.UpdateOne(ctx, bson.D{{"_id", n.ID}},
+				bson.D{{"$unset", bson.D{{"file", 1}, {"versions", 1}}}})
 			e.must(err)
 		}},
 		{cms.RuleOrphan, func(n, _ cms.Node) {
@@ -694,7 +717,14 @@ func TestBroken(t *testing.T) {
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	e := open(t, patterntest.Open(t))
-	for _, cfg := range []cms.Config{{Lease: -1}, {Grace: -1}, {Every: -1}, {Versions: -1}, {ChunkSize: -1}, {Checkout: -1}} {
+	for _, cfg := range []cms.Config{
+		{Lease: -1},
+		{Grace: -1},
+		{Every: -1},
+		{Versions: -1},
+		{ChunkSize: -1},
+		{Checkout: -1},
+	} {
 		if _, err := cms.New(nil, cfg); err == nil {
 			t.Errorf("%+v is accepted", cfg)
 		}

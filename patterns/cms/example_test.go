@@ -88,7 +88,8 @@ func ExampleCMS_Upload() {
 			log.Fatal(err)
 		}
 	}
-	fmt.Println(photo.Metadata.Slug, len(photo.Versions), "versions, the last one of", photo.Versions[1].Length, "bytes")
+	fmt.Println(photo.Metadata.Slug, len(photo.Versions), "versions, the last one of",
+		photo.Versions[1].Length, "bytes")
 	photo, err = c.Revert(ctx, photo, photo.Versions[0].File)
 	if err != nil {
 		log.Fatal(err)
@@ -105,7 +106,8 @@ func ExampleCMS_Feed() {
 	defer end()
 	ctx := context.Background()
 	_, err := c.Create(ctx, cms.Metadata{
-		Kind: cms.Post, Section: "blog", Title: "Hello, world", Detail: cms.Detail{Text: "It works.", PublishOn: time.Now().Add(-time.Hour)},
+		Kind: cms.Post, Section: "blog", Title: "Hello, world",
+		Detail: cms.Detail{Text: "It works.", PublishOn: time.Now().Add(-time.Hour)},
 	})
 	if err != nil {
 		log.Fatal(err)

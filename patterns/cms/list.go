@@ -101,7 +101,8 @@ type Site struct {
 	URL func(Node) string
 }
 
-// Feed returns the newest nodes as a feed, which has ToRss, ToAtom and ToJSON. An entry keeps its identity when its slug changes.
+// Feed returns the newest nodes as a feed, which has ToRss, ToAtom and ToJSON. An entry keeps its
+// identity when its slug changes.
 func (c *CMS) Feed(ctx context.Context, site Site, q Query) (*feeds.Feed, error) {
 	home, err := url.Parse(site.Link)
 	if err != nil {
@@ -111,7 +112,10 @@ func (c *CMS) Feed(ctx context.Context, site Site, q Query) (*feeds.Feed, error)
 	if err != nil {
 		return nil, err
 	}
-	feed := &feeds.Feed{Title: site.Title, Description: site.Description, Link: &feeds.Link{Href: site.Link}, Id: site.Link}
+	feed := &feeds.Feed{
+		Title: site.Title, Description: site.Description,
+		Link: &feeds.Link{Href: site.Link}, Id: site.Link,
+	}
 	for _, n := range nodes {
 		m := n.Metadata
 		feed.Add(&feeds.Item{

@@ -67,7 +67,8 @@ type ConflictError struct {
 
 // Error implements error.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("%v: %s is at revision %d, and you have edited revision %d", ErrConflict, e.Theirs.ID.Hex(), e.Theirs.Revision, e.Yours.Revision)
+	return fmt.Sprintf("%v: %s is at revision %d, and you have edited revision %d", ErrConflict, e.Theirs.ID.Hex(),
+		e.Theirs.Revision, e.Yours.Revision)
 }
 
 // Is makes it an ErrConflict.
@@ -76,7 +77,8 @@ func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 // slugTries is how many numbers Create tries behind a slug that is taken.
 const slugTries = 100
 
-// Create adds a node. Without a slug it gets one made of its title, with a number where that is taken.
+// Create adds a node. Without a slug it gets one made of its title, with a number where that is
+// taken.
 func (c *CMS) Create(ctx context.Context, m Metadata) (Node, error) {
 	derived := m.Slug == ""
 	if derived {
@@ -104,9 +106,11 @@ func (c *CMS) Create(ctx context.Context, m Metadata) (Node, error) {
 	}
 }
 
-// Slug makes a slug of a title: its letters and digits in lower case, with hyphens between the words.
+// Slug makes a slug of a title: its letters and digits in lower case, with hyphens between the
+// words.
 func Slug(title string) string {
-	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	words := strings.FieldsFunc(strings.ToLower(title),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 	return strings.Join(words, "-")
 }
 
@@ -151,8 +155,8 @@ func (c *CMS) find(ctx context.Context, filter bson.D) (n Node, err error) {
 	return n, nil
 }
 
-// Edit saves a node that was read as base with other metadata, and returns it as it is then. A *ConflictError, which carries both versions,
-// says that another one has saved it since.
+// Edit saves a node that was read as base with other metadata, and returns it as it is then. A
+// *ConflictError, which carries both versions, says that another one has saved it since.
 func (c *CMS) Edit(ctx context.Context, base Node, m Metadata) (Node, error) {
 	if err := m.valid(); err != nil {
 		return Node{}, err
@@ -162,7 +166,8 @@ func (c *CMS) Edit(ctx context.Context, base Node, m Metadata) (Node, error) {
 	return c.save(ctx, yours, base.unchanged(), bson.D{{"$set", bson.D{{"metadata", m}}}})
 }
 
-// unchanged is the condition that a node is as it was read. Its section and slug are there for the shard key: the nonce is enough.
+// unchanged is the condition that a node is as it was read. Its section and slug are there for the
+// shard key: the nonce is enough.
 func (n *Node) unchanged() bson.D {
 	return bson.D{
 		{"_id", n.ID},
@@ -182,7 +187,8 @@ func (c *CMS) save(ctx context.Context, yours Node, when, change bson.D) (Node, 
 	}
 	change = append(change, bson.E{"$inc", bson.D{{"revision", int64(1)}}})
 	var n Node
-	err := c.nodes.FindOneAndUpdate(ctx, when, change, options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(&n)
+	err := c.nodes.FindOneAndUpdate(ctx, when, change,
+		options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(&n)
 	switch {
 	case err == nil:
 		c.env.Metrics.Add("cms.saved", 1)

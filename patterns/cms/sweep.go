@@ -18,14 +18,17 @@ const sweepBatch = 500
 type Orphan struct {
 	File   any   `bson:"_id"` // the files_id of its chunks
 	Chunks int64 `bson:"chunks"`
-	// Newest is when the last of them was written, by the clock of the program that did; zero if their _id does not tell.
+	// Newest is when the last of them was written, by the clock of the program that did; zero if
+	// their _id does not tell.
 	Newest time.Time `bson:"-"`
 }
 
-// Orphans lists the chunks that have no file and that no upload of this package is about to give one, of whatever age: what another program
-// is uploading at this moment is among them. It reads the index of the chunks as a whole.
+// Orphans lists the chunks that have no file and that no upload of this package is about to give
+// one, of whatever age: what another program is uploading at this moment is among them. It reads
+// the index of the chunks as a whole.
 func (c *CMS) Orphans(ctx context.Context) ([]Orphan, error) {
-	// Chunks are seen before their file is asked for: one that is found to have none has not had it when it was seen.
+	// Chunks are seen before their file is asked for: one that is found to have none has not had it
+	// when it was seen.
 	found, err := c.chunks.Aggregate(ctx, mongo.Pipeline{
 		{{"$sort", bson.D{{"files_id", 1}, {"n", 1}}}},
 		{{"$group", bson.D{{"_id", "$files_id"}, {"chunks", bson.D{{"$sum", int64(1)}}}}}},
@@ -83,7 +86,8 @@ func (c *CMS) old(o Orphan) bool {
 // owned returns those of some files that a node has, had lately, or is about to have.
 func (c *CMS) owned(ctx context.Context, files []bson.ObjectID) (map[bson.ObjectID]bool, error) {
 	owned := map[bson.ObjectID]bool{}
-	for _, field := range []string{"uploads", "versions"} { // in this order: attach moves a file from the first to the second
+	// in this order: attach moves a file from the first to the second
+	for _, field := range []string{"uploads", "versions"} {
 		found, err := c.nodes.Find(ctx, bson.D{{field + ".file", bson.D{{"$in", files}}}},
 			options.Find().SetProjection(bson.D{{"uploads", 1}, {"versions", 1}}))
 		if err != nil {
@@ -112,8 +116,9 @@ type Swept struct {
 	Orphans int64 // files of which there were chunks only
 }
 
-// Sweep gives up uploads whose lease has ended, and deletes the files and the chunks that belong to nothing and are older than
-// Config.Grace. It reads much: let it run when there is little else to do.
+// Sweep gives up uploads whose lease has ended, and deletes the files and the chunks that belong to
+// nothing and are older than Config.Grace. It reads much: let it run when there is little else to
+// do.
 func (c *CMS) Sweep(ctx context.Context) (Swept, error) {
 	var done Swept
 	// The fence: an upload that is not registered any more can not become the node's.
@@ -174,11 +179,13 @@ func (c *CMS) Run(ctx context.Context) error {
 	}
 }
 
-// unowned returns the files of this package that are old and that no node has. Others' files in the bucket, which name no node, are theirs.
+// unowned returns the files of this package that are old and that no node has. Others' files in the
+// bucket, which name no node, are theirs.
 func (c *CMS) unowned(ctx context.Context) (out []bson.ObjectID, err error) {
 	last := bson.NilObjectID
 	for {
-		// A file is registered before it exists, and never again later: one that has no owner when it was seen will never have one.
+		// A file is registered before it exists, and never again later: one that has no owner when
+		// it was seen will never have one.
 		next := append(ours(), bson.E{"_id", bson.D{{"$gt", last}}})
 		found, err := c.files.Find(ctx, next,
 			options.Find().SetSort(bson.D{{"_id", 1}}).SetLimit(sweepBatch))

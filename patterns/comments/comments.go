@@ -66,9 +66,11 @@ type Config struct {
 	Design Design
 	// Collection is "comments", "discussions" or "comment_pages", as the design is, if empty.
 	Collection string
-	// MaxText is the length in bytes of the longest text, DefaultMaxText if zero; MaxDepth how deep replies go, DefaultMaxDepth if zero.
+	// MaxText is the length in bytes of the longest text, DefaultMaxText if zero; MaxDepth how deep
+	// replies go, DefaultMaxDepth if zero.
 	MaxText, MaxDepth int
-	// PageSize is the number of comments of a document of the design Pages, DefaultPageSize if zero. It cannot be changed later.
+	// PageSize is the number of comments of a document of the design Pages, DefaultPageSize if
+	// zero. It cannot be changed later.
 	PageSize int
 	// Limit is how many comments a target can have with the design Embedded, DefaultLimit if zero.
 	Limit int
@@ -98,13 +100,15 @@ type Target struct {
 	ID   any    `bson:"id"`
 }
 
-// ID names a comment. IDs of later comments are greater: those of one Comments always, those of several as far as their clocks agree.
+// ID names a comment. IDs of later comments are greater: those of one Comments always, those of
+// several as far as their clocks agree.
 type ID string
 
 // Comment is one comment.
 type Comment struct {
 	ID ID `bson:"_id"`
-	// Parent is what it replies to, empty if it replies to the target itself; Path leads to it from there, through all IDs.
+	// Parent is what it replies to, empty if it replies to the target itself; Path leads to it from
+	// there, through all IDs.
 	Parent ID     `bson:"parent"`
 	Path   string `bson:"path"`
 	Author string `bson:"author"`
@@ -119,7 +123,8 @@ type Comment struct {
 // Depth is how many comments are above it.
 func (c *Comment) Depth() int { return strings.Count(c.Path, "/") }
 
-// Range is a part of a list of comments: after the comment After, if it is not empty, or after the first Skip ones.
+// Range is a part of a list of comments: after the comment After, if it is not empty, or after the
+// first Skip ones.
 type Range struct {
 	After ID
 	Skip  int
@@ -137,7 +142,8 @@ type Comments struct {
 	prepared patterns.Prepared
 }
 
-// store is what differs between the designs. Methods that look for a comment return ErrNotFound where there is none.
+// store is what differs between the designs. Methods that look for a comment return ErrNotFound
+// where there is none.
 type store interface {
 	insert(ctx context.Context, on Target, c *Comment) error
 	find(ctx context.Context, on Target, id ID) (*Comment, error)
@@ -147,8 +153,10 @@ type store interface {
 	// thread lists the comments whose path is that of a root or begins with it, by their paths.
 	thread(ctx context.Context, on Target, root string, r Range) ([]Comment, error)
 	count(ctx context.Context, on Target) (int64, error)
-	// check calls visit with all comments of each target, and violate with what contradicts the design.
-	check(ctx context.Context, visit func(on Target, all []Comment), violate func(rule string, id any, detail string)) error
+	// check calls visit with all comments of each target, and violate with what contradicts the
+	// design.
+	check(ctx context.Context, visit func(on Target, all []Comment),
+		violate func(rule string, id any, detail string)) error
 	indexes() []patterns.Index
 	shardKey() bson.D
 }
@@ -214,7 +222,8 @@ func (c *Comments) post(ctx context.Context, on Target, parent *Comment, author,
 // perMilli is how many IDs of one Comments begin with the same millisecond.
 const perMilli = 1 << 16
 
-// newID returns an ID that begins with the time. Those of one Comments grow, also within a millisecond.
+// newID returns an ID that begins with the time. Those of one Comments grow, also within a
+// millisecond.
 func (c *Comments) newID(now time.Time) ID {
 	var n int64
 	for ok := false; !ok; {
@@ -298,7 +307,8 @@ func (c *Comments) Page(ctx context.Context, on Target, r Range) ([]Comment, err
 	return out, nil
 }
 
-// Thread lists a comment and the replies below it, each below what it replies to, older ones first. With an empty root it lists all of the target's.
+// Thread lists a comment and the replies below it, each below what it replies to, older ones first.
+// With an empty root it lists all of the target's.
 func (c *Comments) Thread(ctx context.Context, on Target, root ID, r Range) ([]Comment, error) {
 	if r.Limit <= 0 || r.Skip < 0 {
 		return nil, fmt.Errorf("comments: a thread of %d after %d", r.Limit, r.Skip)
@@ -338,7 +348,8 @@ func (c *Comments) EnsureIndexes(ctx context.Context) error {
 	return c.prepared.Ensure(ctx, c.coll.Database(), c.Indexes())
 }
 
-// ready fails before the first use without the indexes: a target could have two pages of one number.
+// ready fails before the first use without the indexes: a target could have two pages of one
+// number.
 func (c *Comments) ready(ctx context.Context) error {
 	return c.prepared.Check(ctx, c.coll.Database(), c.env.Logger, c.Indexes)
 }

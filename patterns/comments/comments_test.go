@@ -123,7 +123,9 @@ func TestLists(t *testing.T) {
 	designs(t, func(t *testing.T, d comments.Design) {
 		b := thread(t, patterntest.Open(t), d)
 		page := func(r comments.Range) string { return texts(b.Page(t.Context(), post, r)) }
-		under := func(root string, r comments.Range) string { return texts(b.Thread(t.Context(), post, b.ids[root], r)) }
+		under := func(root string, r comments.Range) string {
+			return texts(b.Thread(t.Context(), post, b.ids[root], r))
+		}
 		equal(t, "all", page(comments.Range{Limit: 10}), "a b c d e f")
 		equal(t, "two after three", page(comments.Range{Skip: 3, Limit: 2}), "d e")
 		equal(t, "over the pages' border", page(comments.Range{Skip: 2, Limit: 3}), "c d e")
@@ -137,8 +139,11 @@ func TestLists(t *testing.T) {
 		equal(t, "below one", under("a", comments.Range{Limit: 10}), "a b e d")
 		equal(t, "below one, after another", under("a", comments.Range{After: b.ids["b"], Limit: 10}), "e d")
 		equal(t, "below nobody", under("zz", comments.Range{Limit: 10}), "a b e d c f")
-		equal(t, "of nothing", texts(b.Page(t.Context(), comments.Target{Kind: "posts", ID: "1"}, comments.Range{Limit: 10})), "")
-		equal(t, "thread of nothing", texts(b.Thread(t.Context(), comments.Target{Kind: "pictures", ID: int32(1)}, "", comments.Range{Limit: 10})), "")
+		equal(t, "of nothing", texts(b.Page(t.Context(), comments.Target{Kind: "posts", ID: "1"},
+			comments.Range{Limit: 10})), "")
+		equal(t, "thread of nothing",
+			texts(b.Thread(t.Context(), comments.Target{Kind: "pictures", ID: int32(1)}, "",
+				comments.Range{Limit: 10})), "")
 		sound(t, b.Comments)
 	})
 }
@@ -159,7 +164,8 @@ func TestChanges(t *testing.T) {
 		if err := errors.Join(b.Edit(ctx, post, b.ids["b"], "B"), b.Delete(ctx, post, b.ids["a"])); err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "the place of a deleted one", texts(b.Thread(ctx, post, b.ids["a"], comments.Range{Limit: 10})), " B e d")
+		equal(t, "the place of a deleted one",
+			texts(b.Thread(ctx, post, b.ids["a"], comments.Range{Limit: 10})), " B e d")
 		got, err := b.Get(ctx, post, b.ids["a"])
 		if err != nil || !got.Deleted || got.Author != "" || got.Depth() != 0 {
 			t.Errorf("%+v, %v", got, err)
@@ -186,8 +192,9 @@ func TestChanges(t *testing.T) {
 			"delete it again":        {b.Delete(ctx, post, b.ids["a"]), comments.ErrDeleted},
 			"edit nobody":            {b.Edit(ctx, post, "nobody", "x"), comments.ErrNotFound},
 			"no text":                {emptyErr, comments.ErrBadText},
-			"a long text":            {b.Edit(ctx, post, b.ids["b"], strings.Repeat("x", comments.DefaultMaxText+1)), comments.ErrBadText},
-			"on another target":      {getErr, comments.ErrNotFound},
+			"a long text": {b.Edit(ctx, post, b.ids["b"],
+				strings.Repeat("x", comments.DefaultMaxText+1)), comments.ErrBadText},
+			"on another target": {getErr, comments.ErrNotFound},
 		} {
 			if !errors.Is(c.err, c.want) {
 				t.Errorf("%s: %v, and not %v", name, c.err, c.want)
@@ -245,7 +252,10 @@ func TestDesignsAgree(t *testing.T) {
 			}
 			names = append(names, name)
 		}
-		r := comments.Range{Skip: rapid.IntRange(0, 12).Draw(rt, "skip"), Limit: rapid.IntRange(1, 12).Draw(rt, "limit")}
+		r := comments.Range{
+			Skip:  rapid.IntRange(0, 12).Draw(rt, "skip"),
+			Limit: rapid.IntRange(1, 12).Draw(rt, "limit"),
+		}
 		after, root := rapid.SampledFrom(names).Draw(rt, "after"), rapid.SampledFrom(names).Draw(rt, "root")
 		var want []string
 		for i, b := range blogs {
@@ -407,18 +417,38 @@ func TestViolations(t *testing.T) {
 		stored []any
 		rule   string
 	}{
-		"no parent":        {comments.Documents, []any{document(one("a", "b", "b/a"))}, comments.RuleParent},
-		"not an ID":        {comments.Documents, []any{document(one("x", "", "x"))}, comments.RuleTime},
-		"later":            {comments.Documents, []any{document(posted(one("a", "", "a")))}, comments.RuleTime},
-		"a wrong path":     {comments.Documents, []any{document(one("a", "", "a")), document(one("b", "a", "b"))}, comments.RulePath},
-		"twice":            {comments.Embedded, []any{discussion(2, one("a", "", "a"), one("a", "", "a"))}, comments.RuleOnce},
-		"a wrong count":    {comments.Embedded, []any{discussion(2, one("a", "", "a"))}, comments.RuleCount},
-		"too many":         {comments.Embedded, []any{discussion(3, one("a", "", "a"), one("b", "", "b"), one("c", "", "c"))}, comments.RuleFull},
-		"a page's count":   {comments.Pages, []any{page(1, 2, one("a", "", "a"))}, comments.RuleCount},
-		"too large a page": {comments.Pages, []any{page(1, 3, one("a", "", "a"), one("b", "", "b"), one("c", "", "c"))}, comments.RuleFull},
-		"a gap":            {comments.Pages, []any{page(1, 2, one("a", "", "a"), one("b", "", "b")), page(3, 1, one("c", "", "c"))}, comments.RulePages},
-		"no first page":    {comments.Pages, []any{page(2, 1, one("a", "", "a"))}, comments.RulePages},
-		"half a page":      {comments.Pages, []any{page(1, 1, one("a", "", "a")), page(2, 1, one("b", "", "b"))}, comments.RulePages},
+		"no parent": {comments.Documents, []any{document(one("a", "b", "b/a"))}, comments.RuleParent},
+		"not an ID": {comments.Documents, []any{document(one("x", "", "x"))}, comments.RuleTime},
+		"later":     {comments.Documents, []any{document(posted(one("a", "", "a")))}, comments.RuleTime},
+		"a wrong path": {
+			comments.Documents,
+			[]any{document(one("a", "", "a")), document(one("b", "a", "b"))},
+			comments.RulePath,
+		},
+		"twice":         {comments.Embedded, []any{discussion(2, one("a", "", "a"), one("a", "", "a"))}, comments.RuleOnce},
+		"a wrong count": {comments.Embedded, []any{discussion(2, one("a", "", "a"))}, comments.RuleCount},
+		"too many": {
+			comments.Embedded,
+			[]any{discussion(3, one("a", "", "a"), one("b", "", "b"), one("c", "", "c"))},
+			comments.RuleFull,
+		},
+		"a page's count": {comments.Pages, []any{page(1, 2, one("a", "", "a"))}, comments.RuleCount},
+		"too large a page": {
+			comments.Pages,
+			[]any{page(1, 3, one("a", "", "a"), one("b", "", "b"), one("c", "", "c"))},
+			comments.RuleFull,
+		},
+		"a gap": {
+			comments.Pages,
+			[]any{page(1, 2, one("a", "", "a"), one("b", "", "b")), page(3, 1, one("c", "", "c"))},
+			comments.RulePages,
+		},
+		"no first page": {comments.Pages, []any{page(2, 1, one("a", "", "a"))}, comments.RulePages},
+		"half a page": {
+			comments.Pages,
+			[]any{page(1, 1, one("a", "", "a")), page(2, 1, one("b", "", "b"))},
+			comments.RulePages,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -442,7 +472,12 @@ func TestConfig(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
 	for _, cfg := range []comments.Config{
-		{Design: 3}, {Design: -1}, {MaxText: -1}, {Limit: -1}, {Design: comments.Embedded, Limit: 10_000}, {Design: comments.Pages, PageSize: 5000},
+		{Design: 3},
+		{Design: -1},
+		{MaxText: -1},
+		{Limit: -1},
+		{Design: comments.Embedded, Limit: 10_000},
+		{Design: comments.Pages, PageSize: 5000},
 	} {
 		if _, err := comments.New(db, cfg); err == nil {
 			t.Errorf("%+v was taken", cfg)

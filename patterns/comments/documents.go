@@ -52,7 +52,8 @@ func (d documents) page(ctx context.Context, on Target, r Range) ([]Comment, err
 func (d documents) thread(ctx context.Context, on Target, root string, r Range) ([]Comment, error) {
 	var within bson.D
 	if root != "" {
-		// A digit of an ID is greater than the slash: what begins with the path and a slash is below path + "0".
+		// A digit of an ID is greater than the slash: what begins with the path and a slash is
+		// below path + "0".
 		within = bson.D{{"$gte", root}, {"$lt", root + "0"}}
 	}
 	if r.After != "" {
@@ -71,7 +72,8 @@ func (d documents) thread(ctx context.Context, on Target, root string, r Range) 
 }
 
 func (d documents) list(ctx context.Context, filter bson.D, order string, r Range) ([]Comment, error) {
-	cur, err := d.coll.Find(ctx, filter, options.Find().SetSort(bson.D{{order, 1}}).SetSkip(int64(r.Skip)).SetLimit(int64(r.Limit)))
+	cur, err := d.coll.Find(ctx, filter,
+		options.Find().SetSort(bson.D{{order, 1}}).SetSkip(int64(r.Skip)).SetLimit(int64(r.Limit)))
 	if err != nil {
 		return nil, err
 	}

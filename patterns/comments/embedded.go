@@ -53,7 +53,8 @@ func (e embedded) find(ctx context.Context, on Target, id ID) (*Comment, error) 
 // first returns the comment of an array that a filter finds.
 func first(ctx context.Context, coll *mongo.Collection, filter bson.D) (*Comment, error) {
 	var doc discussion
-	err := coll.FindOne(ctx, filter, options.FindOne().SetProjection(bson.D{{"_id", 0}, {"comments.$", 1}})).Decode(&doc)
+	err := coll.FindOne(ctx, filter,
+		options.FindOne().SetProjection(bson.D{{"_id", 0}, {"comments.$", 1}})).Decode(&doc)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// pages stores the comments of a target in documents of at most Config.PageSize. All but the last one are full.
+// pages stores the comments of a target in documents of at most Config.PageSize. All but the last
+// one are full.
 type pages struct{ *Comments }
 
 type page struct {
@@ -23,8 +24,8 @@ type page struct {
 	Comments []Comment     `bson:"comments"`
 }
 
-// insert adds to the last page; where it is full, to the next one. A page that is full, or that another one makes at this moment, shows
-// by its duplicate key.
+// insert adds to the last page; where it is full, to the next one. A page that is full, or that
+// another one makes at this moment, shows by its duplicate key.
 func (p pages) insert(ctx context.Context, on Target, c *Comment) error {
 	last, err := p.last(ctx, on)
 	for err == nil {
@@ -74,12 +75,14 @@ func (p pages) change(ctx context.Context, on Target, id ID, fields bson.D) (boo
 	return changeIn(ctx, p.coll, bson.D{{"target", on}}, id, fields)
 }
 
-// page computes where a list begins, since all pages before the last one are full, and reads the pages that it spans.
+// page computes where a list begins, since all pages before the last one are full, and reads the
+// pages that it spans.
 func (p pages) page(ctx context.Context, on Target, r Range) ([]Comment, error) {
 	from, within := r.Skip/p.cfg.PageSize+1, r.Skip%p.cfg.PageSize
 	if r.After != "" {
 		var doc page
-		err := p.coll.FindOne(ctx, holds(on, r.After), options.FindOne().SetProjection(bson.D{{"page", 1}, {"comments._id", 1}})).Decode(&doc)
+		err := p.coll.FindOne(ctx, holds(on, r.After),
+			options.FindOne().SetProjection(bson.D{{"page", 1}, {"comments._id", 1}})).Decode(&doc)
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +153,9 @@ func (p pages) check(ctx context.Context, visit func(Target, []Comment), violate
 		if doc.Page != last.Page+1 {
 			violate(RulePages, doc.ID, fmt.Sprintf("page %d of %v behind page %d", doc.Page, doc.Target, last.Page))
 		} else if last.Count != p.cfg.PageSize {
-			violate(RulePages, doc.ID, fmt.Sprintf("page %d of %v behind one of %d comments, and not %d", doc.Page, doc.Target, last.Count, p.cfg.PageSize))
+			violate(RulePages, doc.ID,
+				fmt.Sprintf("page %d of %v behind one of %d comments, and not %d", doc.Page,
+					doc.Target, last.Count, p.cfg.PageSize))
 		}
 		if doc.Count != len(doc.Comments) {
 			violate(RuleCount, doc.ID, fmt.Sprintf("%d comments, counted as %d", len(doc.Comments), doc.Count))

@@ -19,7 +19,8 @@ const (
 	RuleGone  = "what is too old is removed"
 )
 
-// Check lists what contradicts the rules, at most a hundred events of each collection for each rule. It reads all events.
+// Check lists what contradicts the rules, at most a hundred events of each collection for each
+// rule. It reads all events.
 func (l *Log) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	places, err := l.keeps.places(ctx, l, time.Time{}, time.Time{})
 	if err != nil {
@@ -47,7 +48,10 @@ func (l *Log) Check(ctx context.Context) (out []patterns.Violation, err error) {
 		}
 		if start.Add(c.Period).Before(c.over(l)) { // Maintain has had a period's time
 			detail := fmt.Sprintf("it begins at %v", start)
-			out = append(out, patterns.Violation{Rule: RuleGone, Collection: coll.Name(), ID: coll.Database().Name(), Detail: detail})
+			out = append(out, patterns.Violation{
+				Rule: RuleGone, Collection: coll.Name(),
+				ID: coll.Database().Name(), Detail: detail,
+			})
 		}
 	}
 	return out, nil
@@ -81,7 +85,9 @@ func (l *Log) startOf(coll *mongo.Collection) (time.Time, error) {
 // listed bounds how many events Check lists of a collection.
 const listed = 100
 
-func list(ctx context.Context, coll *mongo.Collection, rule string, filter bson.D, out []patterns.Violation) ([]patterns.Violation, error) {
+func list(ctx context.Context, coll *mongo.Collection, rule string, filter bson.D,
+	out []patterns.Violation,
+) ([]patterns.Violation, error) {
 	found, err := coll.Find(ctx, filter, options.Find().SetLimit(listed).SetProjection(bson.D{{"time", 1}}))
 	if err != nil {
 		return nil, fmt.Errorf("eventlog: check %s: %w", coll.Name(), err)
@@ -91,7 +97,10 @@ func list(ctx context.Context, coll *mongo.Collection, rule string, filter bson.
 		return nil, fmt.Errorf("eventlog: check %s: %w", coll.Name(), err)
 	}
 	for _, doc := range docs {
-		out = append(out, patterns.Violation{Rule: rule, Collection: coll.Name(), ID: doc.Lookup("_id"), Detail: doc.String()})
+		out = append(out, patterns.Violation{
+			Rule: rule, Collection: coll.Name(),
+			ID: doc.Lookup("_id"), Detail: doc.String(),
+		})
 	}
 	return out, nil
 }

@@ -18,7 +18,8 @@ import (
 
 // Errors of logs.
 var (
-	// ErrDuplicate is the error of an event whose ID is there already: one that is appended again after an error.
+	// ErrDuplicate is the error of an event whose ID is there already: one that is appended again
+	// after an error.
 	ErrDuplicate = errors.New("eventlog: the event is there already")
 	// ErrTooOld is the error of an event that the retention would remove at once.
 	ErrTooOld = errors.New("eventlog: the event is older than what is kept")
@@ -31,7 +32,8 @@ type Class int
 
 // Classes of events.
 const (
-	// Acknowledged events are stored by one server. A crash of it may lose those of the last moments.
+	// Acknowledged events are stored by one server. A crash of it may lose those of the last
+	// moments.
 	Acknowledged Class = iota
 	// Sent events are on their way. Nobody says when one is lost; Losses counts them afterwards.
 	Sent
@@ -75,7 +77,8 @@ type Event struct {
 	UserAgent string        `bson:"user_agent,omitempty"`
 	// Fields are further ones.
 	Fields bson.M `bson:"fields,omitempty"`
-	// Source and Number are given to events that are merely Sent: which Log they come from, and which of its events they are.
+	// Source and Number are given to events that are merely Sent: which Log they come from, and
+	// which of its events they are.
 	Source string `bson:"source,omitempty"`
 	Number int64  `bson:"number,omitempty"`
 }
@@ -85,7 +88,8 @@ type Config struct {
 	patterns.Env
 	// Collection is "events" if empty; rotated ones begin with it.
 	Collection string
-	// Retention is how events are removed: Capped, TTL, Collections or Databases. Without one they are kept.
+	// Retention is how events are removed: Capped, TTL, Collections or Databases. Without one they
+	// are kept.
 	Retention Retention
 }
 
@@ -148,9 +152,10 @@ type part struct {
 	events []*Event
 }
 
-// Append stores events, all together. It gives them an ID and the present time where they have none. Where single events cannot be
-// stored, the others are, and the error is an *AppendError. After any other error the same events may be appended again: those that are
-// there already then fail with ErrDuplicate.
+// Append stores events, all together. It gives them an ID and the present time where they have
+// none. Where single events cannot be stored, the others are, and the error is an *AppendError.
+// After any other error the same events may be appended again: those that are there already then
+// fail with ErrDuplicate.
 func (l *Log) Append(ctx context.Context, class Class, events ...*Event) error {
 	var parts []*part
 	byName := map[string]*part{}
@@ -262,7 +267,8 @@ func (l *Log) indexes(coll *mongo.Collection) []patterns.Index {
 	}
 	byTime := bson.E{"time", 1}
 	return []patterns.Index{
-		model(l.keeps.timeIndex(), byTime), model(nil, bson.E{"host", 1}, byTime), model(nil, bson.E{"path", 1}, byTime),
+		model(l.keeps.timeIndex(), byTime), model(nil, bson.E{"host", 1}, byTime),
+		model(nil, bson.E{"path", 1}, byTime),
 	}
 }
 
@@ -272,7 +278,8 @@ func (l *Log) Indexes() []patterns.Index {
 	return l.indexes(coll)
 }
 
-// EnsureIndexes makes the collections for events of now, and of the next period, with their indexes.
+// EnsureIndexes makes the collections for events of now, and of the next period, with their
+// indexes.
 func (l *Log) EnsureIndexes(ctx context.Context) error {
 	for _, at := range []time.Time{l.env.Now(), l.env.Now().Add(l.keeps.period())} {
 		coll, err := l.keeps.place(l, at)
@@ -286,7 +293,8 @@ func (l *Log) EnsureIndexes(ctx context.Context) error {
 	return nil
 }
 
-// Maintain makes the collections of the next period, and removes those whose time is over. It returns how many it has removed.
+// Maintain makes the collections of the next period, and removes those whose time is over. It
+// returns how many it has removed.
 func (l *Log) Maintain(ctx context.Context) (removed int, err error) {
 	if err := l.EnsureIndexes(ctx); err != nil {
 		return 0, err
@@ -294,7 +302,8 @@ func (l *Log) Maintain(ctx context.Context) (removed int, err error) {
 	return l.keeps.expire(ctx, l)
 }
 
-// Run maintains four times in each period, and every hour where there are none, until ctx ends. Several processes may do so.
+// Run maintains four times in each period, and every hour where there are none, until ctx ends.
+// Several processes may do so.
 func (l *Log) Run(ctx context.Context) error {
 	every := time.Hour
 	if p := l.keeps.period(); p > 0 {
@@ -312,7 +321,8 @@ func (l *Log) Run(ctx context.Context) error {
 	}
 }
 
-// ShardKeys returns how events are distributed over shards: by their paths, and those of one path, which may be many, by a hash.
+// ShardKeys returns how events are distributed over shards: by their paths, and those of one path,
+// which may be many, by a hash.
 func (l *Log) ShardKeys() []patterns.ShardKey {
 	if _, capped := l.keeps.(Capped); capped {
 		return nil
@@ -321,8 +331,8 @@ func (l *Log) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: coll.Name(), Key: bson.D{{"path", 1}, {"_id", "hashed"}}}}
 }
 
-// Shard distributes the collections for events of now and of the next period over the shards of a cluster. It is called in each
-// period.
+// Shard distributes the collections for events of now and of the next period over the shards of a
+// cluster. It is called in each period.
 func (l *Log) Shard(ctx context.Context) error {
 	keys := l.ShardKeys()
 	if keys == nil {

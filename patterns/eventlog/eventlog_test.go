@@ -99,7 +99,10 @@ func TestQueries(t *testing.T) {
 			if rand.IntN(9) == 0 {
 				at = at.Truncate(time.Hour) // where periods meet
 			}
-			all = append(all, &eventlog.Event{Time: at, Host: string(rune('a' + rand.IntN(3))), Path: string(rune('p' + rand.IntN(3))), Status: 200})
+			all = append(all, &eventlog.Event{
+				Time: at, Host: string(rune('a' + rand.IntN(3))),
+				Path: string(rune('p' + rand.IntN(3))), Status: 200,
+			})
 		}
 		slices.SortFunc(all, func(a, b *eventlog.Event) int { return a.Time.Compare(b.Time) })
 		if _, capped := keep.(eventlog.Capped); !capped {
@@ -111,7 +114,10 @@ func TestQueries(t *testing.T) {
 		}
 		mustHold(t, l)
 		for range 40 {
-			q := eventlog.Query{From: now.Add(-time.Duration(rand.IntN(12)) * time.Hour), To: now.Add(-time.Duration(rand.IntN(12)*50) * time.Minute)}
+			q := eventlog.Query{
+				From: now.Add(-time.Duration(rand.IntN(12)) * time.Hour),
+				To:   now.Add(-time.Duration(rand.IntN(12)*50) * time.Minute),
+			}
 			switch rand.IntN(4) {
 			case 0:
 				q.Host = "a"
@@ -190,7 +196,8 @@ func TestW066(t *testing.T) {
 		must(t, db.RunCommand(t.Context(), bson.D{{"explain", find}, {"verbosity", "executionStats"}}).Decode(&out))
 		return out.Lookup("executionStats", "totalKeysExamined").Int32()
 	}
-	// The one behind the last is looked at too; and skipping to the next host of a minute costs a step each.
+	// The one behind the last is looked at too; and skipping to the next host of a minute costs a
+	// step each.
 	if n := keys(bson.D{{"host", 1}, {"time", 1}}); n != 11 && n != 12 {
 		t.Errorf("by host and time %d keys are looked at", n)
 	}
@@ -199,7 +206,8 @@ func TestW066(t *testing.T) {
 	}
 }
 
-// TestW144 has a duplicate in a batch: in order, what comes behind it is not stored; Append stores it and tells which one failed.
+// TestW144 has a duplicate in a batch: in order, what comes behind it is not stored; Append stores
+// it and tells which one failed.
 func TestW144(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -212,14 +220,16 @@ func TestW144(t *testing.T) {
 		return out
 	}
 	_, err := db.Collection("ordered").InsertMany(t.Context(), batch())
-	if n, _ := db.Collection("ordered").CountDocuments(t.Context(), bson.D{}); n != 2 || !mongo.IsDuplicateKeyError(err) {
+	if n, _ := db.Collection("ordered").CountDocuments(t.Context(), bson.D{}); n != 2 ||
+		!mongo.IsDuplicateKeyError(err) {
 		t.Errorf("%d events: %v", n, err)
 	}
 	l, _ := open(t, db, nil)
 	events := batch()
 	err = l.Append(t.Context(), eventlog.Acknowledged, events...)
 	var failed *eventlog.AppendError
-	if !errors.As(err, &failed) || len(failed.Failures) != 1 || failed.Failures[0].Event != events[2] || !errors.Is(err, eventlog.ErrDuplicate) {
+	if !errors.As(err, &failed) || len(failed.Failures) != 1 || failed.Failures[0].Event != events[2] ||
+		!errors.Is(err, eventlog.ErrDuplicate) {
 		t.Errorf("%v", err)
 	}
 	if n := len(find(t, l, eventlog.Query{})); n != 3 {
@@ -232,24 +242,30 @@ func TestClasses(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
 	l, _ := open(t, db, nil)
-	for _, class := range []eventlog.Class{eventlog.Acknowledged, eventlog.Journaled, eventlog.Replicated, eventlog.ReplicatedJournaled} {
+	for _, class := range []eventlog.Class{
+		eventlog.Acknowledged, eventlog.Journaled, eventlog.Replicated,
+		eventlog.ReplicatedJournaled,
+	} {
 		must(t, l.Append(t.Context(), class, &eventlog.Event{Path: "/"}))
 	}
 	const sent = 20
 	for i := range sent {
 		must(t, l.Append(t.Context(), eventlog.Sent, &eventlog.Event{Path: fmt.Sprint("/", i)}))
 	}
-	for end := time.Now().Add(20 * time.Second); len(find(t, l, eventlog.Query{})) < 4+sent; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); len(find(t, l, eventlog.Query{})) < 4+
+		sent; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("events were lost") // on a server that lives
 		}
 	}
-	if got, err := l.Losses(t.Context(), eventlog.Query{}); err != nil || len(got) != 1 || got[0].Stored != sent || got[0].Lost != 0 {
+	if got, err := l.Losses(t.Context(), eventlog.Query{}); err != nil || len(got) != 1 ||
+		got[0].Stored != sent || got[0].Lost != 0 {
 		t.Errorf("%v %v", got, err)
 	}
 	_, err := db.Collection("events").DeleteMany(t.Context(), bson.D{{"number", bson.D{{"$in", bson.A{3, 7, 8}}}}})
 	must(t, err)
-	if got, err := l.Losses(t.Context(), eventlog.Query{}); err != nil || len(got) != 1 || got[0].Stored != sent-3 || got[0].Lost != 3 {
+	if got, err := l.Losses(t.Context(), eventlog.Query{}); err != nil || len(got) != 1 ||
+		got[0].Stored != sent-3 || got[0].Lost != 3 {
 		t.Errorf("%v %v", got, err)
 	}
 }
@@ -284,7 +300,8 @@ func TestRotate(t *testing.T) {
 		if n := len(find(t, l, eventlog.Query{To: first})); n != 0 {
 			t.Errorf("%s: %d events are too old", name, n)
 		}
-		if err := l.Append(t.Context(), eventlog.Acknowledged, &eventlog.Event{Time: first}); !errors.Is(err, eventlog.ErrTooOld) {
+		if err := l.Append(t.Context(), eventlog.Acknowledged,
+			&eventlog.Event{Time: first}); !errors.Is(err, eventlog.ErrTooOld) {
 			t.Error(err)
 		}
 	}
@@ -295,7 +312,8 @@ func TestCapped(t *testing.T) {
 	t.Parallel()
 	l, clock := open(t, patterntest.Open(t), eventlog.Capped{Bytes: 1 << 20, Documents: 10})
 	for i := range 25 {
-		must(t, l.Append(t.Context(), eventlog.Acknowledged, &eventlog.Event{Time: clock.Now().Add(time.Duration(i) * time.Second)}))
+		must(t, l.Append(t.Context(), eventlog.Acknowledged,
+			&eventlog.Event{Time: clock.Now().Add(time.Duration(i) * time.Second)}))
 	}
 	if got := find(t, l, eventlog.Query{}); len(got) != 10 || !got[0].Time.Equal(clock.Now().Add(15*time.Second)) {
 		t.Errorf("%d events", len(got))
@@ -342,7 +360,8 @@ func TestTogether(t *testing.T) {
 			wg.Go(func() {
 				for i := range rounds {
 					at := clock.Now().Truncate(time.Hour)
-					if err := l.Append(t.Context(), eventlog.Acknowledged, &eventlog.Event{Time: at}, &eventlog.Event{Time: at.Add(time.Minute)}); err != nil {
+					if err := l.Append(t.Context(), eventlog.Acknowledged, &eventlog.Event{Time: at},
+						&eventlog.Event{Time: at.Add(time.Minute)}); err != nil {
 						t.Error(err)
 					}
 					if i%4 == 0 {
@@ -364,7 +383,8 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// TestCrashAppend lets the process die at every point; the same events are appended again, and each is there once.
+// TestCrashAppend lets the process die at every point; the same events are appended again, and each
+// is there once.
 func TestCrashAppend(t *testing.T) {
 	t.Parallel()
 	for name, keep := range retentions {
@@ -374,13 +394,17 @@ func TestCrashAppend(t *testing.T) {
 			events := func() (out []*eventlog.Event) {
 				for i := range 4 {
 					id := bson.ObjectID{byte(i + 1)}
-					out = append(out, &eventlog.Event{ID: id, Time: now.Add(-time.Duration(i%2) * 90 * time.Minute), Path: "/"})
+					out = append(out, &eventlog.Event{
+						ID:   id,
+						Time: now.Add(-time.Duration(i%2) * 90 * time.Minute), Path: "/",
+					})
 				}
 				return out
 			}
 			points := patterntest.Crash(t, patterntest.Scenario{
 				Operation: func(ctx context.Context, db *mongo.Database) error {
-					l, err := eventlog.New(db, eventlog.Config{Env: patterns.Env{Clock: patterntest.NewClock()}, Retention: keep})
+					l, err := eventlog.New(db,
+						eventlog.Config{Env: patterns.Env{Clock: patterntest.NewClock()}, Retention: keep})
 					if err != nil {
 						return err
 					}
@@ -391,7 +415,8 @@ func TestCrashAppend(t *testing.T) {
 					stored := len(find(t, l, eventlog.Query{}))
 					var failed *eventlog.AppendError
 					err := l.Append(t.Context(), eventlog.Journaled, events()...)
-					if errors.As(err, &failed) != (stored > 0) || stored > 0 && (len(failed.Failures) != stored || !errors.Is(err, eventlog.ErrDuplicate)) {
+					if errors.As(err, &failed) != (stored > 0) ||
+						stored > 0 && (len(failed.Failures) != stored || !errors.Is(err, eventlog.ErrDuplicate)) {
 						t.Errorf("%d were stored: %v", stored, err)
 					}
 					if death.Survived && stored != 4 {
@@ -430,7 +455,8 @@ func TestCrashMaintain(t *testing.T) {
 				Setup: func(t *testing.T, db *mongo.Database) {
 					l, clock := open(t, db, keep)
 					for i := range 4 {
-						must(t, l.Append(t.Context(), eventlog.Acknowledged, &eventlog.Event{Time: clock.Now().Add(time.Duration(2*i-5) * time.Hour)}))
+						must(t, l.Append(t.Context(), eventlog.Acknowledged,
+							&eventlog.Event{Time: clock.Now().Add(time.Duration(2*i-5) * time.Hour)}))
 					}
 				},
 				Operation: func(ctx context.Context, db *mongo.Database) error {
@@ -524,7 +550,13 @@ func TestNoScans(t *testing.T) {
 			must(t, l.EnsureIndexes(ctx))
 			must(t, l.Append(ctx, eventlog.Sent, &eventlog.Event{Path: "/", Host: "h"}))
 			span := eventlog.Query{From: clock.Now().Add(-time.Hour), To: clock.Now().Add(time.Hour)}
-			for _, q := range []eventlog.Query{span, {Host: "h"}, {Path: "/"}, {Host: "h", From: span.From}, {Path: "/", To: span.To}} {
+			for _, q := range []eventlog.Query{
+				span,
+				{Host: "h"},
+				{Path: "/"},
+				{Host: "h", From: span.From},
+				{Path: "/", To: span.To},
+			} {
 				find(t, l, q)
 				_, err := l.CountByDay(ctx, q)
 				must(t, err)
@@ -545,7 +577,8 @@ func TestStops(t *testing.T) {
 	t.Parallel()
 	l, clock := open(t, patterntest.Open(t), retentions["collections"])
 	for i := range 300 {
-		must(t, l.Append(t.Context(), eventlog.Acknowledged, &eventlog.Event{Time: clock.Now().Add(-time.Duration(i) * 2 * time.Minute)}))
+		must(t, l.Append(t.Context(), eventlog.Acknowledged,
+			&eventlog.Event{Time: clock.Now().Add(-time.Duration(i) * 2 * time.Minute)}))
 	}
 	n := 0
 	for _, err := range l.Find(t.Context(), eventlog.Query{}) {

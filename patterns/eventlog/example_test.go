@@ -73,7 +73,8 @@ func ExampleCollections() {
 	}
 	defer func() { _ = db.Close() }()
 	const day = 24 * time.Hour
-	events, err := eventlog.New(db.Client().Database("logs"), eventlog.Config{Retention: eventlog.Collections{Period: day, Keep: 7 * day}})
+	events, err := eventlog.New(db.Client().Database("logs"),
+		eventlog.Config{Retention: eventlog.Collections{Period: day, Keep: 7 * day}})
 	if err != nil {
 		log.Fatal(err)
 	}

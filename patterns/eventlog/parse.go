@@ -20,11 +20,13 @@ const clf = "02/Jan/2006:15:04:05 -0700"
 // maxLine is how long a line may be.
 const maxLine = 1 << 20
 
-// ParseLine reads a line of an access log of Apache or nginx, in the common log format or the combined one:
+// ParseLine reads a line of an access log of Apache or nginx, in the common log format or the
+// combined one:
 //
 //	127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326 "http://example.com/start.html" "Mozilla/4.08"
 //
-// Fields that are "-" are left empty. A request that is not one, such as the bytes of a port scan, is in Fields, by the name "request".
+// Fields that are "-" are left empty. A request that is not one, such as the bytes of a port scan,
+// is in Fields, by the name "request".
 func ParseLine(line string) (*Event, error) {
 	p := &parser{rest: strings.ToValidUTF8(strings.TrimRight(line, " \r\n"), "\uFFFD")}
 	e := &Event{}
@@ -145,7 +147,8 @@ func plain(s string) string {
 	return s
 }
 
-// Parse reads an access log. Lines that are none are errors, with their numbers, behind which it goes on; an error of r ends it.
+// Parse reads an access log. Lines that are none are errors, with their numbers, behind which it
+// goes on; an error of r ends it.
 func Parse(r io.Reader) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		lines := bufio.NewScanner(r)

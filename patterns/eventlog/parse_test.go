@@ -16,15 +16,29 @@ func TestParseLine(t *testing.T) {
 	const when = "[10/Oct/2000:13:55:36 -0700]"
 	for line, want := range map[string]eventlog.Event{
 		`127.0.0.1 - frank ` + when + ` "GET /apache_pb.gif HTTP/1.0" 200 2326 "http://example.com/start.html" "Mozilla/4.08 [en] (Win98; I ;Nav)"`: {
-			Host: "127.0.0.1", User: "frank", Method: "GET", Path: "/apache_pb.gif", Protocol: "HTTP/1.0", Status: 200, Size: 2326,
+			Host: "127.0.0.1", User: "frank", Method: "GET", Path: "/apache_pb.gif",
+			Protocol: "HTTP/1.0", Status: 200, Size: 2326,
 			Referrer: "http://example.com/start.html", UserAgent: "Mozilla/4.08 [en] (Win98; I ;Nav)",
 		},
-		`::1 - - ` + when + ` "POST /a?b=c+d HTTP/2.0" 302 -` + "\r\n": {Host: "::1", Method: "POST", Path: "/a?b=c+d", Protocol: "HTTP/2.0", Status: 302},
-		`h - a b ` + when + ` "GET /" 200 5 "-" "-"`:                   {Host: "h", User: "a b", Method: "GET", Path: "/", Status: 200, Size: 5},
-		`h - - ` + when + ` "-" 408 0 "-" "a \"q\" \\ \x41\x4A \t"`:    {Host: "h", Status: 408, UserAgent: "a \"q\" \\ AJ \t"},
-		`h - - ` + when + ` "\x16\x03\x01" 400 157 "-" "-"`:            {Host: "h", Status: 400, Size: 157, Fields: map[string]any{"request": "\x16\x03\x01"}},
-		`h - - ` + when + ` "GET /a b c HTTP/1.1" 400 0`:               {Host: "h", Status: 400, Fields: map[string]any{"request": "GET /a b c HTTP/1.1"}},
-		`h - - ` + when + ` "\xff" 400 0`:                              {Host: "h", Status: 400, Fields: map[string]any{"request": "\uFFFD"}},
+		`::1 - - ` + when + ` "POST /a?b=c+d HTTP/2.0" 302 -` +
+			"\r\n": {Host: "::1", Method: "POST", Path: "/a?b=c+d", Protocol: "HTTP/2.0", Status: 302},
+		`h - a b ` + when + ` "GET /" 200 5 "-" "-"`: {
+			Host: "h", User: "a b", Method: "GET",
+			Path: "/", Status: 200, Size: 5,
+		},
+		`h - - ` + when + ` "-" 408 0 "-" "a \"q\" \\ \x41\x4A \t"`: {
+			Host: "h", Status: 408,
+			UserAgent: "a \"q\" \\ AJ \t",
+		},
+		`h - - ` + when + ` "\x16\x03\x01" 400 157 "-" "-"`: {
+			Host: "h", Status: 400, Size: 157,
+			Fields: map[string]any{"request": "\x16\x03\x01"},
+		},
+		`h - - ` + when + ` "GET /a b c HTTP/1.1" 400 0`: {
+			Host: "h", Status: 400,
+			Fields: map[string]any{"request": "GET /a b c HTTP/1.1"},
+		},
+		`h - - ` + when + ` "\xff" 400 0`: {Host: "h", Status: 400, Fields: map[string]any{"request": "\uFFFD"}},
 	} {
 		want.Time = at
 		got, err := eventlog.ParseLine(line)
@@ -33,8 +47,10 @@ func TestParseLine(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"", "h", "h - - " + when, `h - - [10/Oct/2000] "GET / HTTP/1.0" 200 1`, `h - - ` + when + ` "GET / HTTP/1.0 200 1`,
-		`h - - ` + when + ` "GET / HTTP/1.0" x 1`, `h - - ` + when + ` "GET / HTTP/1.0" 200 1 "a"`, `h - - ` + when + ` "GET / HTTP/1.0" 200 1 "a" "b" c`,
+		"", "h", "h - - " + when, `h - - [10/Oct/2000] "GET / HTTP/1.0" 200 1`,
+		`h - - ` + when + ` "GET / HTTP/1.0 200 1`,
+		`h - - ` + when + ` "GET / HTTP/1.0" x 1`, `h - - ` + when + ` "GET / HTTP/1.0" 200 1 "a"`,
+		`h - - ` + when + ` "GET / HTTP/1.0" 200 1 "a" "b" c`,
 		`h - - ` + when + ` "GET / HTTP/1.0" 200 99999999999999999999`,
 	} {
 		if got, err := eventlog.ParseLine(line); !errors.Is(err, eventlog.ErrLine) {
@@ -56,7 +72,8 @@ func TestParseTooLong(t *testing.T) {
 	}
 }
 
-// FuzzParseLine expects of any line that it is read or refused, and that what is read can be stored.
+// FuzzParseLine expects of any line that it is read or refused, and that what is read can be
+// stored.
 func FuzzParseLine(f *testing.F) {
 	f.Add(`127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 2326 "http://\"e" "M\x41"`)
 	f.Add(`h - - [10/Oct/2000:13:55:36 -0700] "\` + "\xff" + `" 200 -`)
@@ -68,7 +85,10 @@ func FuzzParseLine(f *testing.F) {
 		if e == nil {
 			return
 		}
-		for _, s := range []string{e.Host, e.User, e.Method, e.Path, e.Protocol, e.Referrer, e.UserAgent, fmt.Sprint(e.Fields["request"])} {
+		for _, s := range []string{
+			e.Host, e.User, e.Method, e.Path, e.Protocol, e.Referrer, e.UserAgent,
+			fmt.Sprint(e.Fields["request"]),
+		} {
 			if strings.ToValidUTF8(s, "") != s {
 				t.Errorf("%q", s)
 			}

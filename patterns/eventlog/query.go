@@ -43,8 +43,8 @@ func (q Query) filter() bson.D {
 	return filter
 }
 
-// Find returns events in the order of time. It reads on as its caller does; where several collections have some of them, one after
-// another.
+// Find returns events in the order of time. It reads on as its caller does; where several
+// collections have some of them, one after another.
 func (l *Log) Find(ctx context.Context, q Query) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		places, err := l.keeps.places(ctx, l, q.From, q.To)
@@ -66,7 +66,9 @@ func (l *Log) Find(ctx context.Context, q Query) iter.Seq2[*Event, error] {
 }
 
 // find yields the events of one collection.
-func find(ctx context.Context, coll *mongo.Collection, q Query, limit int64, yield func(*Event, error) bool) (n int64, more bool) {
+func find(ctx context.Context, coll *mongo.Collection, q Query, limit int64,
+	yield func(*Event, error) bool,
+) (n int64, more bool) {
 	found, err := coll.Find(ctx, q.filter(), options.Find().SetSort(bson.D{{"time", 1}}).SetLimit(limit))
 	if err != nil {
 		yield(nil, fmt.Errorf("eventlog: find in %s: %w", coll.Name(), err))
@@ -151,12 +153,13 @@ func (l *Log) aggregate(ctx context.Context, q Query, stages mongo.Pipeline, f f
 // Loss is what arrived of the events that a Log of some process has Sent.
 type Loss struct {
 	Source string
-	// Stored is how many of those are there that it sent between the first and the last one that is; Lost how many are not.
+	// Stored is how many of those are there that it sent between the first and the last one that
+	// is; Lost how many are not.
 	Stored, Lost int64
 }
 
-// Losses tells, for each source, how many of the events that were Sent did not arrive. The last ones of a source are not missed as long
-// as no later one has arrived.
+// Losses tells, for each source, how many of the events that were Sent did not arrive. The last
+// ones of a source are not missed as long as no later one has arrived.
 func (l *Log) Losses(ctx context.Context, q Query) ([]Loss, error) {
 	type seen struct{ first, last, n int64 }
 	sources := map[string]seen{}
@@ -187,8 +190,8 @@ func (l *Log) Losses(ctx context.Context, q Query) ([]Loss, error) {
 	return out, nil
 }
 
-// IndexSizes returns how many bytes the indexes of all collections have, by their names. Those that are read and written all over should
-// fit into memory; of one by time, its end.
+// IndexSizes returns how many bytes the indexes of all collections have, by their names. Those that
+// are read and written all over should fit into memory; of one by time, its end.
 func (l *Log) IndexSizes(ctx context.Context) (map[string]int64, error) {
 	places, err := l.keeps.places(ctx, l, time.Time{}, time.Time{})
 	if err != nil {

@@ -18,7 +18,8 @@ type Retention interface {
 	valid() error
 	// place returns the collection for events of a time.
 	place(l *Log, at time.Time) (*mongo.Collection, error)
-	// places returns the collections that have events of [from, to), in the order of time. Zero times are no bounds.
+	// places returns the collections that have events of [from, to), in the order of time. Zero
+	// times are no bounds.
 	places(ctx context.Context, l *Log, from, to time.Time) ([]*mongo.Collection, error)
 	create() *options.CreateCollectionOptionsBuilder
 	timeIndex() *options.IndexOptionsBuilder
@@ -42,8 +43,8 @@ func (one) timeIndex() *options.IndexOptionsBuilder         { return options.Ind
 func (one) period() time.Duration                           { return 0 }
 func (one) expire(context.Context, *Log) (int, error)       { return 0, nil }
 
-// Capped keeps events in a collection of a fixed size: when that is full, the oldest go. It costs least, and cannot be sharded; how long
-// events are kept depends on how many there are.
+// Capped keeps events in a collection of a fixed size: when that is full, the oldest go. It costs
+// least, and cannot be sharded; how long events are kept depends on how many there are.
 type Capped struct {
 	one
 	// Bytes is the size; Documents, if not zero, is a further limit.
@@ -65,7 +66,8 @@ func (c Capped) create() *options.CreateCollectionOptionsBuilder {
 	return opts
 }
 
-// TTL has the server remove each event some time after it has become old. It costs as much as deleting them does.
+// TTL has the server remove each event some time after it has become old. It costs as much as
+// deleting them does.
 type TTL struct {
 	one
 	// Keep is how long; zero keeps all.
@@ -86,16 +88,18 @@ func (t TTL) timeIndex() *options.IndexOptionsBuilder {
 	return options.Index().SetExpireAfterSeconds(int32(min(t.Keep/time.Second, 1<<31-1)))
 }
 
-// Collections has a collection for each period, which is dropped as a whole: that costs nearly nothing. An event is in the collection of
-// its own time, whenever it is stored.
+// Collections has a collection for each period, which is dropped as a whole: that costs nearly
+// nothing. An event is in the collection of its own time, whenever it is stored.
 type Collections struct {
 	// Period is a multiple of a minute: the first since 1970 begin one after another.
 	Period time.Duration
-	// Keep is how long an event is kept at least. A collection is dropped one Period after its last event has become that old.
+	// Keep is how long an event is kept at least. A collection is dropped one Period after its last
+	// event has become that old.
 	Keep time.Duration
 }
 
-// Databases is like Collections, with a database for each period: dropping it gives back disk space on every storage engine.
+// Databases is like Collections, with a database for each period: dropping it gives back disk space
+// on every storage engine.
 type Databases Collections
 
 func (c Collections) valid() error {
@@ -169,8 +173,8 @@ func (Collections) create() *options.CreateCollectionOptionsBuilder {
 func (Collections) timeIndex() *options.IndexOptionsBuilder { return options.Index() }
 func (c Collections) period() time.Duration                 { return c.Period }
 
-// over returns until when periods must have begun to be dropped: they ended one Period, in which an event on its way may still come,
-// and Keep ago.
+// over returns until when periods must have begun to be dropped: they ended one Period, in which an
+// event on its way may still come, and Keep ago.
 func (c Collections) over(l *Log) time.Time { return c.start(l.env.Now().Add(-c.Keep - c.Period)) }
 
 func (c Collections) expire(ctx context.Context, l *Log) (n int, err error) {

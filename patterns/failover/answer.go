@@ -16,7 +16,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Store remembers answers, outside of the deployment that they are from. It is safe for concurrent use.
+// Store remembers answers, outside of the deployment that they are from. It is safe for concurrent
+// use.
 type Store interface {
 	// Load returns nil where it remembers nothing.
 	Load(key string) ([]byte, error)
@@ -32,9 +33,12 @@ type Cached[T any] struct {
 	Stale bool `bson:"-"`
 }
 
-// Answer reads a value, and remembers it by its key. Where no member of the deployment answers it returns what it remembers, of whatever age,
-// and ErrEmergency where that is nothing. Values are stored as BSON.
-func Answer[T any](ctx context.Context, f *Failover, key string, read func(ctx context.Context, db *mongo.Database) (T, error)) (Cached[T], error) {
+// Answer reads a value, and remembers it by its key. Where no member of the deployment answers it
+// returns what it remembers, of whatever age, and ErrEmergency where that is nothing. Values are
+// stored as BSON.
+func Answer[T any](ctx context.Context, f *Failover, key string,
+	read func(ctx context.Context, db *mongo.Database) (T, error),
+) (Cached[T], error) {
 	answer := Cached[T]{At: f.env.Now()}
 	failed := f.Read(ctx, func(ctx context.Context, db *mongo.Database) (err error) {
 		answer.Value, err = read(ctx, db)
@@ -92,7 +96,8 @@ func (f *Failover) due(key string, now time.Time) bool {
 	return true
 }
 
-// Memory is a Store of the process: it forgets when the process ends, and the oldest where it is full.
+// Memory is a Store of the process: it forgets when the process ends, and the oldest where it is
+// full.
 type Memory struct {
 	max int
 
@@ -131,7 +136,8 @@ func (m *Memory) Save(key string, answer []byte) error {
 	return nil
 }
 
-// Dir is a Store that outlasts the process: a directory with a file for each answer, which others may serve as it is.
+// Dir is a Store that outlasts the process: a directory with a file for each answer, which others
+// may serve as it is.
 type Dir string
 
 func (d Dir) path(key string) string {

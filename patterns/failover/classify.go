@@ -22,8 +22,9 @@ const (
 	unknown
 )
 
-// away are the codes of errors by which a member says that it is not, or not any more, the one to ask. One that arrives may be the answer to
-// the driver's own second attempt, so that alone it does not say that the first one was not executed.
+// away are the codes of errors by which a member says that it is not, or not any more, the one to
+// ask. One that arrives may be the answer to the driver's own second attempt, so that alone it does
+// not say that the first one was not executed.
 var away = []int{
 	6,     // HostUnreachable
 	7,     // HostNotFound
@@ -58,7 +59,8 @@ func classify(err error) outcome {
 			return unknown
 		}
 	}
-	// Of a connection that was not to be had any more. It may hide the error of the driver's attempt before.
+	// Of a connection that was not to be had any more. It may hide the error of the driver's
+	// attempt before.
 	if pool := driver.RetryablePoolError(nil); errors.As(err, &pool) {
 		return unknown
 	}
@@ -71,7 +73,8 @@ func classify(err error) outcome {
 	return answered
 }
 
-// unreplicated reports whether a write was executed, but perhaps not by enough members to survive a fail-over.
+// unreplicated reports whether a write was executed, but perhaps not by enough members to survive a
+// fail-over.
 func unreplicated(err error) bool {
 	if one := (mongo.WriteException{}); errors.As(err, &one) {
 		return one.WriteConcernError != nil

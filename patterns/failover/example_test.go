@@ -25,7 +25,8 @@ func shop() (*failover.Failover, func()) {
 	return f, func() { _ = db.Close() }
 }
 
-// An order that must not be placed twice, and that tells whether it was placed: by its _id, which is made before.
+// An order that must not be placed twice, and that tells whether it was placed: by its _id, which
+// is made before.
 func ExampleFailover_Write() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)

@@ -34,7 +34,8 @@ type Mode int
 const (
 	// Normal: everything is asked of the primary.
 	Normal Mode = iota
-	// Searching: the primary does not answer. Reads are from any member, writes wait for the next primary.
+	// Searching: the primary does not answer. Reads are from any member, writes wait for the next
+	// primary.
 	Searching
 	// ReadOnly: that has taken too long. Writes fail at once.
 	ReadOnly
@@ -65,7 +66,8 @@ type Config struct {
 	Patience time.Duration
 	// Attempt is how long one attempt may take, 5 seconds if zero.
 	Attempt time.Duration
-	// Pause is the first one between attempts, 50 milliseconds if zero; each is up to twice as long as the one before, to a second.
+	// Pause is the first one between attempts, 50 milliseconds if zero; each is up to twice as long
+	// as the one before, to a second.
 	Pause time.Duration
 	// Probe is how often a deployment that is away is asked whether it is back, a second if zero.
 	Probe time.Duration
@@ -73,15 +75,16 @@ type Config struct {
 	Store Store
 	// Refresh is how often an answer is remembered anew, a minute if zero.
 	Refresh time.Duration
-	// OnMode, if not nil, is told when the mode has changed, by the goroutines of operations, perhaps by several at once. It returns at
-	// once; Mode tells what holds now.
+	// OnMode, if not nil, is told when the mode has changed, by the goroutines of operations,
+	// perhaps by several at once. It returns at once; Mode tells what holds now.
 	OnMode func(from, to Mode)
 }
 
 // longestPause is between two attempts.
 const longestPause = time.Second
 
-// Failover executes operations of a database as the state of its deployment allows. It is safe for concurrent use.
+// Failover executes operations of a database as the state of its deployment allows. It is safe for
+// concurrent use.
 type Failover struct {
 	env     patterns.Env
 	cfg     Config
@@ -95,7 +98,8 @@ type Failover struct {
 	kept   map[string]time.Time
 }
 
-// New returns the operations of a database. They are with read and write concern majority, so that a fail-over takes nothing back.
+// New returns the operations of a database. They are with read and write concern majority, so that
+// a fail-over takes nothing back.
 func New(db *mongo.Database, cfg Config) (*Failover, error) {
 	for _, d := range []struct {
 		of *time.Duration
@@ -135,8 +139,8 @@ func (f *Failover) Mode() Mode {
 	return max(f.mode, f.forced)
 }
 
-// Switch makes the mode at least m until it is switched again, for instance to ReadOnly or Emergency during maintenance. Normal
-// leaves it to what is seen.
+// Switch makes the mode at least m until it is switched again, for instance to ReadOnly or
+// Emergency during maintenance. Normal leaves it to what is seen.
 func (f *Failover) Switch(m Mode) {
 	f.change(func() { f.forced = m })
 }
@@ -151,7 +155,8 @@ func (f *Failover) change(set func()) {
 	if from == to {
 		return
 	}
-	f.env.Logger.Warn("the mode of the deployment has changed", "database", f.primary.Name(), "from", from.String(), "to", to.String())
+	f.env.Logger.Warn("the mode of the deployment has changed", "database", f.primary.Name(), "from",
+		from.String(), "to", to.String())
 	f.env.Metrics.Add("failover."+to.String(), 1)
 	if f.cfg.OnMode != nil {
 		f.cfg.OnMode(from, to)

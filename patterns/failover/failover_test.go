@@ -231,7 +231,8 @@ func TestModes(t *testing.T) {
 	}
 	s.gate.set(true)
 	// It depends on who notices first.
-	if err := s.Write(ctx, failover.Write{Do: insert(2)}); !errors.Is(err, failover.ErrUncertain) && !errors.Is(err, failover.ErrReadOnly) {
+	if err := s.Write(ctx, failover.Write{Do: insert(2)}); !errors.Is(err, failover.ErrUncertain) &&
+		!errors.Is(err, failover.ErrReadOnly) {
 		t.Errorf("a write when it broke: %v", err)
 	}
 	s.mode(failover.ReadOnly)
@@ -241,8 +242,10 @@ func TestModes(t *testing.T) {
 	s.is("a read", s.Read(ctx, read), failover.ErrEmergency)
 	s.mode(failover.Emergency)
 	calls := 0
-	s.is("without asking", s.Read(ctx, func(context.Context, *mongo.Database) error { calls++; return nil }), failover.ErrEmergency)
-	s.is("without asking", s.Write(ctx, failover.Write{Do: func(context.Context, *mongo.Database) error { calls++; return nil }}), failover.ErrReadOnly)
+	s.is("without asking", s.Read(ctx,
+		func(context.Context, *mongo.Database) error { calls++; return nil }), failover.ErrEmergency)
+	s.is("without asking", s.Write(ctx,
+		failover.Write{Do: func(context.Context, *mongo.Database) error { calls++; return nil }}), failover.ErrReadOnly)
 	if calls != 0 {
 		t.Errorf("%d calls", calls)
 	}
@@ -311,10 +314,13 @@ func TestLostAnswer(t *testing.T) {
 	s.must(s.Write(ctx, failover.Write{Do: insert("asked"), Repeat: failover.Ask, Done: inserted("asked")}))
 	s.gate.loseAnswer("update")
 	set := bson.D{{"$set", bson.D{{"a", 1}}}}
-	s.must(s.Write(ctx, failover.Write{Repeat: failover.Always, Do: func(ctx context.Context, db *mongo.Database) error {
-		_, err := db.Collection("c").UpdateOne(ctx, bson.D{{"_id", "asked"}}, set)
-		return err
-	}}))
+	s.must(s.Write(ctx, failover.Write{
+		Repeat: failover.Always,
+		Do: func(ctx context.Context, db *mongo.Database) error {
+			_, err := db.Collection("c").UpdateOne(ctx, bson.D{{"_id", "asked"}}, set)
+			return err
+		},
+	}))
 	s.gate.loseAnswer("aggregate")
 	s.must(s.Read(ctx, read))
 	err := s.Write(ctx, failover.Write{Do: insert("asked"), Repeat: failover.Always})
@@ -363,10 +369,23 @@ func TestPolicy(t *testing.T) {
 		{"again", failover.Write{Repeat: failover.Always}, []error{stepped, broken, alone}, nil, 4},
 		{"ask, no", failover.Write{Repeat: failover.Ask, Done: no}, []error{broken, broken}, nil, 3},
 		{"ask, yes", failover.Write{Repeat: failover.Ask, Done: yes}, []error{broken, broken}, nil, 1},
-		{"it was under way", failover.Write{Repeat: failover.Ask, Done: after(no, yes)}, []error{broken, invalid}, nil, 2},
+		{
+			"it was under way",
+			failover.Write{Repeat: failover.Ask, Done: after(no, yes)},
+			[]error{broken, invalid},
+			nil, 2,
+		},
 		{"it was not", failover.Write{Repeat: failover.Ask, Done: no}, []error{broken, invalid}, invalid, 2},
-		{"always away", failover.Write{Repeat: failover.Always}, slices.Repeat([]error{broken}, 1000), failover.ErrUncertain, 0},
-		{"never there", failover.Write{Repeat: failover.Always}, slices.Repeat([]error{error(certain)}, 1000), failover.ErrReadOnly, 0},
+		{
+			"always away",
+			failover.Write{Repeat: failover.Always},
+			slices.Repeat([]error{broken}, 1000), failover.ErrUncertain, 0,
+		},
+		{
+			"never there",
+			failover.Write{Repeat: failover.Always},
+			slices.Repeat([]error{error(certain)}, 1000), failover.ErrReadOnly, 0,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -386,7 +405,8 @@ func TestPolicy(t *testing.T) {
 }
 
 // after answers as first does, and then as second.
-func after(first, second func(context.Context, *mongo.Database) (bool, error)) func(context.Context, *mongo.Database) (bool, error) {
+func after(first, second func(context.Context, *mongo.Database) (bool, error)) func(context.Context,
+	*mongo.Database) (bool, error) {
 	asked := false
 	return func(ctx context.Context, db *mongo.Database) (bool, error) {
 		if !asked {
@@ -397,7 +417,8 @@ func after(first, second func(context.Context, *mongo.Database) (bool, error)) f
 	}
 }
 
-// TestAnyMember reads while there is no primary: from the others, with one that asks for the primary now and then.
+// TestAnyMember reads while there is no primary: from the others, with one that asks for the
+// primary now and then.
 func TestAnyMember(t *testing.T) {
 	t.Parallel()
 	s := open(t, failover.Config{})
@@ -470,11 +491,13 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestW140 has two users write at the same time: their writes mix, but those of each keep their order.
+// TestW140 has two users write at the same time: their writes mix, but those of each keep their
+// order.
 func TestW140(t *testing.T) {
 	t.Parallel()
-	s := openFor(t, 20*time.Second, failover.Config{Attempt: 20 * time.Second})                                       // nothing is away, but all may be slow
-	s.must(s.db.CreateCollection(t.Context(), "c", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<16))) // it has an order
+	s := openFor(t, 20*time.Second, failover.Config{Attempt: 20 * time.Second}) // nothing is away, but all may be slow
+	// it has an order
+	s.must(s.db.CreateCollection(t.Context(), "c", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<16)))
 	users := []string{"ABC", "DEF"}
 	var wg sync.WaitGroup
 	for _, user := range users {
@@ -521,7 +544,10 @@ func TestW140(t *testing.T) {
 
 func TestStores(t *testing.T) {
 	t.Parallel()
-	for name, store := range map[string]failover.Store{"memory": failover.NewMemory(2), "dir": failover.Dir(t.TempDir())} {
+	for name, store := range map[string]failover.Store{
+		"memory": failover.NewMemory(2),
+		"dir":    failover.Dir(t.TempDir()),
+	} {
 		if got, err := store.Load("a"); got != nil || err != nil {
 			t.Errorf("%s: %q %v", name, got, err)
 		}
@@ -554,14 +580,16 @@ func TestAnswerOutlasts(t *testing.T) {
 	}
 	s := open(t, failover.Config{Store: dir})
 	s.Switch(failover.Emergency)
-	if got, err := failover.Answer(t.Context(), s.Failover, "page", load); err != nil || got.Value.Title != "hello" || !got.Stale {
+	if got, err := failover.Answer(t.Context(), s.Failover, "page", load); err != nil ||
+		got.Value.Title != "hello" || !got.Stale {
 		t.Errorf("%+v %v", got, err)
 	}
 	s.must(dir.Save("page", []byte("garbage")))
 	_, err := failover.Answer(t.Context(), s.Failover, "page", load)
 	s.is("an answer that is none", err, failover.ErrEmergency)
 	s.Switch(failover.Normal)
-	_, err = failover.Answer(t.Context(), s.Failover, "page", func(context.Context, *mongo.Database) (page, error) { return page{}, mongo.ErrNoDocuments })
+	_, err = failover.Answer(t.Context(), s.Failover, "page",
+		func(context.Context, *mongo.Database) (page, error) { return page{}, mongo.ErrNoDocuments })
 	s.is("what is not there", err, mongo.ErrNoDocuments)
 }
 
@@ -625,7 +653,8 @@ func TestTogether(t *testing.T) {
 			for i := range writes {
 				s.clock.Advance(time.Second)
 				id := who*writes + i
-				outcomes[id] = s.Write(t.Context(), failover.Write{Do: s.flaky(&turn, insert(id)), Repeat: failover.Ask, Done: inserted(id)})
+				outcomes[id] = s.Write(t.Context(),
+					failover.Write{Do: s.flaky(&turn, insert(id)), Repeat: failover.Ask, Done: inserted(id)})
 				switch err := s.Write(t.Context(), failover.Write{Do: s.flaky(&turn, increase)}); {
 				case err == nil:
 					done.Add(1)
@@ -634,7 +663,8 @@ func TestTogether(t *testing.T) {
 				case !errors.Is(err, failover.ErrReadOnly):
 					t.Error(err)
 				}
-				if err := s.Read(t.Context(), s.flaky(&turn, read)); err != nil && !errors.Is(err, failover.ErrEmergency) && !mongo.IsNetworkError(err) {
+				if err := s.Read(t.Context(), s.flaky(&turn, read)); err != nil &&
+					!errors.Is(err, failover.ErrEmergency) && !mongo.IsNetworkError(err) {
 					t.Error(err)
 				}
 			}

@@ -9,7 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Func is an operation: one or several commands on db, with ctx. What it reads it reads to the end: ctx ends when it returns.
+// Func is an operation: one or several commands on db, with ctx. What it reads it reads to the end:
+// ctx ends when it returns.
 type Func func(ctx context.Context, db *mongo.Database) error
 
 // attempt executes fn once. missing says that the member that it was for does not answer at all.
@@ -46,8 +47,8 @@ func hello(ctx context.Context, db *mongo.Database) error {
 	return db.RunCommand(ctx, bson.D{{"ping", 1}}).Err()
 }
 
-// Read executes a read. fn may be called several times, with the primary or with any member; in a session (Session.Context) it sees what the
-// session has written in either case.
+// Read executes a read. fn may be called several times, with the primary or with any member; in a
+// session (Session.Context) it sees what the session has written in either case.
 func (f *Failover) Read(ctx context.Context, fn Func) error {
 	mode, probe := f.turn()
 	if mode == Emergency && !probe {
@@ -96,8 +97,9 @@ type Write struct {
 	Done func(ctx context.Context, db *mongo.Database) (bool, error)
 }
 
-// Write executes a write, until it is done or the patience ends. ErrReadOnly says that it was not executed, ErrUncertain that this is not
-// known; other errors are the server's, about the write itself.
+// Write executes a write, until it is done or the patience ends. ErrReadOnly says that it was not
+// executed, ErrUncertain that this is not known; other errors are the server's, about the write
+// itself.
 func (f *Failover) Write(ctx context.Context, w Write) error {
 	if w.Repeat == Ask && w.Done == nil {
 		return errors.New("failover: a write to ask for, without Done")

@@ -11,7 +11,8 @@ import (
 
 // Errors of battles.
 var (
-	// ErrTurn is returned to a player whose turn it is not, and where a turn is not to be skipped yet.
+	// ErrTurn is returned to a player whose turn it is not, and where a turn is not to be skipped
+	// yet.
 	ErrTurn = errors.New("game: it is not your turn")
 	// ErrOver is returned where a battle is over.
 	ErrOver = errors.New("game: the battle is over")
@@ -40,7 +41,8 @@ type Fighter struct {
 	HP     int64  `bson:"hp"`
 }
 
-// StaleError is returned to a client that has not seen the last turn. It has the battle as it is now.
+// StaleError is returned to a client that has not seen the last turn. It has the battle as it is
+// now.
 type StaleError struct{ Now *Battle }
 
 // Error implements error.
@@ -64,9 +66,12 @@ func (g *Game) Battle(ctx context.Context, id string) (*Battle, error) {
 	return b, wrap(g.battles.FindOne(ctx, byID(id)).Decode(b), "read battle "+id)
 }
 
-// Play lets a player have its turn: move changes the battle, which then goes on with the next who lives. version is what the player has seen: where
-// the battle has gone on since, a StaleError has it as it is. move may be called only once, and should change nothing else.
-func (g *Game) Play(ctx context.Context, id, player string, version int64, move func(b *Battle) error) (*Battle, error) {
+// Play lets a player have its turn: move changes the battle, which then goes on with the next who
+// lives. version is what the player has seen: where the battle has gone on since, a StaleError has
+// it as it is. move may be called only once, and should change nothing else.
+func (g *Game) Play(ctx context.Context, id, player string, version int64,
+	move func(b *Battle) error,
+) (*Battle, error) {
 	b, err := g.at(ctx, id, version)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,8 @@ func (g *Game) Best(ctx context.Context, board, player string, score int64) (boo
 		if err == nil {
 			return true, nil
 		}
-		// The player has a score that is as good; or has got its first one at this moment, which need not be.
+		// The player has a score that is as good; or has got its first one at this moment, which
+		// need not be.
 		if !mongo.IsDuplicateKeyError(err) {
 			return false, wrap(err, "note a score")
 		}
@@ -110,7 +111,8 @@ func (g *Game) Around(ctx context.Context, board, player string, n int64) ([]Sco
 	if err := g.rank(ctx, &out[0]); err != nil {
 		return nil, err
 	}
-	// Those with the score of the first may begin further up, which is what its rank says; the others follow their positions.
+	// Those with the score of the first may begin further up, which is what its rank says; the
+	// others follow their positions.
 	first := len(out)
 	for i := range out {
 		if out[i].Score != out[0].Score {

@@ -19,18 +19,22 @@ const (
 	RuleScore  = "a score is stored under its board and player"
 )
 
-// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and Repair be done. It needs memory for the ids of
-// all items.
+// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and
+// Repair be done. It needs memory for the ids of all items.
 func (g *Game) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	report := func(rule, coll string, id any, format string, args ...any) {
-		out = append(out, patterns.Violation{Rule: rule, Collection: coll, ID: id, Detail: fmt.Sprintf(format, args...)})
+		out = append(out, patterns.Violation{
+			Rule: rule, Collection: coll, ID: id,
+			Detail: fmt.Sprintf(format, args...),
+		})
 	}
 	where := map[string]string{}
 	for _, coll := range []string{kindPlayer, kindPlace} {
 		name := g.coll(coll).Name()
 		err := patterns.Each(ctx, g.coll(coll), bson.D{}, func(h *holder) error {
 			for _, e := range h.Escrow {
-				report(RuleDeal, name, h.ID, "%d items and %d gold are in escrow for %s", len(e.Items), e.Gold, e.Deal.Hex())
+				report(RuleDeal, name, h.ID, "%d items and %d gold are in escrow for %s",
+					len(e.Items), e.Gold, e.Deal.Hex())
 				h.Items = append(h.Items, e.Items...)
 			}
 			if h.Gold < 0 {

@@ -19,13 +19,15 @@
 //
 // # The problem
 //
-// A player's document has everything that a screen shows, so that one read suffices: abilities, a purse, a bag of items. Then two players reach for the same
-// sword, and a trade changes two documents. If the sword is taken from one and the process dies, it is lost; if it is given first, it is there
-// twice, and somebody will find out how to repeat that. Fights have another problem: two clients act on the same state, and the second
-// must not overwrite what the first has done.
+// A player's document has everything that a screen shows, so that one read suffices: abilities, a
+// purse, a bag of items. Then two players reach for the same sword, and a trade changes two
+// documents. If the sword is taken from one and the process dies, it is lost; if it is given first,
+// it is there twice, and somebody will find out how to repeat that. Fights have another problem:
+// two clients act on the same state, and the second must not overwrite what the first has done.
 //
-// When not to use it: for what changes many times a second, such as positions in an arena. Keep that in memory and store the result.
-// Money that people pay for belongs into a ledger (package ledger), which has a history.
+// When not to use it: for what changes many times a second, such as positions in an arena. Keep
+// that in memory and store the result. Money that people pay for belongs into a ledger (package
+// ledger), which has a history.
 //
 // # The documents
 //
@@ -36,9 +38,11 @@
 //	battles: {_id, version: 3, turn: 1, fighters: [{player: "fred", hp: 12}, …], over: false, deadline}
 //	scores:  {_id: {board: "week/2026-W18", player: "fred"}, board, player, score: NumberLong(900), at}
 //
-// Items are an array because one asks for any item with some damage, and not for one by its name; abilities are fields because their names are
-// known (tip 9). Indexes: players {items.damage: 1}, {items.type: 1}, {"abilities.$**": 1}; players and places {escrow.deal: 1}, sparse; deals {deadline: 1};
-// scores {board: 1, score: -1, at: 1, player: 1}. A bag holds Config.MaxItems, MaxFighters fight, a deal is about MaxDealItems items of each side.
+// Items are an array because one asks for any item with some damage, and not for one by its name;
+// abilities are fields because their names are known (tip 9). Indexes: players {items.damage: 1},
+// {items.type: 1}, {"abilities.$**": 1}; players and places {escrow.deal: 1}, sparse; deals
+// {deadline: 1}; scores {board: 1, score: -1, at: 1, player: 1}. A bag holds Config.MaxItems,
+// MaxFighters fight, a deal is about MaxDealItems items of each side.
 //
 // # Operations
 //
@@ -50,23 +54,28 @@
 //	Top                        1 find; Around 5
 //	Holding, Able              1 find
 //
-// Everything that changes two documents is a deal: (1) it is written down, open; (2, 3) each side's part is moved within the side's document, in one
-// update, from the bag into escrow: {deal, items, gold, room}, if it is there, if the player stands where that can be done, and if
-// there will be room for what comes; (4) the deal's state becomes done, which decides; (5, 6) each side's escrow is replaced by what the other side
-// gave, if it is still there, so that doing this twice is doing it once; (7) the deal is removed. A sword that is
-// gone is seen after the second command. What is in escrow can be used by nobody.
+// Everything that changes two documents is a deal: (1) it is written down, open; (2, 3) each side's
+// part is moved within the side's document, in one update, from the bag into escrow: {deal, items,
+// gold, room}, if it is there, if the player stands where that can be done, and if there will be
+// room for what comes; (4) the deal's state becomes done, which decides; (5, 6) each side's escrow
+// is replaced by what the other side gave, if it is still there, so that doing this twice is doing
+// it once; (7) the deal is removed. A sword that is gone is seen after the second command. What is
+// in escrow can be used by nobody.
 //
-// Craft is one update, as it changes one document: its condition names the items to be used up. Play reads a battle, lets a function change
-// it, and writes it if nobody else has since: it says which version the client has seen, and is refused with what is now otherwise.
+// Craft is one update, as it changes one document: its condition names the items to be used up.
+// Play reads a battle, lets a function change it, and writes it if nobody else has since: it says
+// which version the client has seen, and is refused with what is now otherwise.
 //
 // # Guarantees
 //
-//   - An item is in one place: in one bag, or in one escrow. Nothing is lost or doubled at any crash point; gold is never negative, and deals keep
-//     its sum.
-//   - A deal happens for both sides or for none. For a moment after it has, one side may have its part before the other.
-//   - A battle's version grows by one with each turn; a turn is played by the player whose turn it is, once.
-//   - Best keeps a player's best score, whatever the order in which scores arrive. Equal scores have equal ranks (1, 2, 2, 4); who had the score first
-//     is shown first.
+//   - An item is in one place: in one bag, or in one escrow. Nothing is lost or doubled at any
+//     crash point; gold is never negative, and deals keep its sum.
+//   - A deal happens for both sides or for none. For a moment after it has, one side may have its
+//     part before the other.
+//   - A battle's version grows by one with each turn; a turn is played by the player whose turn it
+//     is, once.
+//   - Best keeps a player's best score, whatever the order in which scores arrive. Equal scores
+//     have equal ranks (1, 2, 2, 4); who had the score first is shown first.
 //
 // The server's clock of a battle is Env.Clock: clients tell no times.
 //
@@ -76,18 +85,21 @@
 //	deal, 4–7   it has happened; Repair hands out what is not handed out yet
 //	Craft, Move, Play, Best, Add   one write: it has happened or not
 //
-// A process that sleeps past its deal's deadline is told ErrExpired, and what it has put into escrow afterwards is given back, too.
+// A process that sleeps past its deal's deadline is told ErrExpired, and what it has put into
+// escrow afterwards is given back, too.
 //
 // # Scaling
 //
-// Shard players, places, deals and battles by {_id: "hashed"}, scores by {board: 1, player: 1}: a leaderboard is read from the shards that have it, mostly one.
-// A place where everybody is, and a board that everybody's scores go to, are documents and index pages that many write: make several places, and
-// write to boards when a game ends. Rank counts the entries above a player: on boards of millions show the rank of the first thousands only, or read it
-// from a secondary.
+// Shard players, places, deals and battles by {_id: "hashed"}, scores by {board: 1, player: 1}: a
+// leaderboard is read from the shards that have it, mostly one. A place where everybody is, and a
+// board that everybody's scores go to, are documents and index pages that many write: make several
+// places, and write to boards when a game ends. Rank counts the entries above a player: on boards
+// of millions show the rank of the first thousands only, or read it from a secondary.
 //
 // # Source
 //
-// "50 Tips and Tricks for MongoDB Developers", tip 9 (S47); "MongoDB Applied Design Patterns", chapter 9 (S30) exists in the inventory by its
-// heading only. All that changes something is therefore this package's own design; deals are the two-phase commit of chapter 3 without its
+// "50 Tips and Tricks for MongoDB Developers", tip 9 (S47); "MongoDB Applied Design Patterns",
+// chapter 9 (S30) exists in the inventory by its heading only. All that changes something is
+// therefore this package's own design; deals are the two-phase commit of chapter 3 without its
 // window between debit and credit.
 package game

@@ -15,7 +15,8 @@ type Slow struct {
 // OpenTrade writes a trade down.
 func (g *Game) OpenTrade(ctx context.Context, a, b Offer) (*Slow, error) {
 	d, err := g.open(ctx,
-		side{Coll: kindPlayer, ID: a.Player, Items: a.Items, Gold: a.Gold}, side{Coll: kindPlayer, ID: b.Player, Items: b.Items, Gold: b.Gold})
+		side{Coll: kindPlayer, ID: a.Player, Items: a.Items, Gold: a.Gold},
+		side{Coll: kindPlayer, ID: b.Player, Items: b.Items, Gold: b.Gold})
 	return &Slow{g: g, d: d}, err
 }
 

@@ -17,7 +17,8 @@ import (
 var (
 	// ErrNotFound is returned where a player, a place, a battle or a score does not exist.
 	ErrNotFound = errors.New("game: there is no such thing")
-	// ErrGone is returned where an item is not, or no longer, where it should be, or not for that price.
+	// ErrGone is returned where an item is not, or no longer, where it should be, or not for that
+	// price.
 	ErrGone = errors.New("game: the item is gone")
 	// ErrPoor is returned where somebody has not enough gold.
 	ErrPoor = errors.New("game: there is not enough gold")
@@ -25,7 +26,8 @@ var (
 	ErrFull = errors.New("game: the bag is full")
 	// ErrElsewhere is returned where a player is not where something can be done.
 	ErrElsewhere = errors.New("game: the player is not there")
-	// ErrExpired is returned where a deal took longer than Config.Timeout, so that others have given it up.
+	// ErrExpired is returned where a deal took longer than Config.Timeout, so that others have
+	// given it up.
 	ErrExpired = errors.New("game: the deal took too long and was given up")
 	// ErrInvalid is returned for what makes no sense.
 	ErrInvalid = errors.New("game: invalid")
@@ -49,7 +51,8 @@ type Config struct {
 	Prefix string
 	// MaxItems is DefaultMaxItems if zero.
 	MaxItems int
-	// Timeout is how long a deal may take before others give it up, and how often Run looks for such; DefaultTimeout if zero.
+	// Timeout is how long a deal may take before others give it up, and how often Run looks for
+	// such; DefaultTimeout if zero.
 	Timeout time.Duration
 	// TurnTime is how long a turn may take before it can be skipped; DefaultTurnTime if zero.
 	TurnTime time.Duration
@@ -65,7 +68,8 @@ type Game struct {
 // New returns the game of a database.
 func New(db *mongo.Database, cfg Config) (*Game, error) {
 	if cfg.MaxItems < 0 || cfg.Timeout < 0 || cfg.TurnTime < 0 {
-		return nil, fmt.Errorf("%w configuration: %d items, timeout %v, turns of %v", ErrInvalid, cfg.MaxItems, cfg.Timeout, cfg.TurnTime)
+		return nil, fmt.Errorf("%w configuration: %d items, timeout %v, turns of %v", ErrInvalid,
+			cfg.MaxItems, cfg.Timeout, cfg.TurnTime)
 	}
 	if cfg.MaxItems == 0 {
 		cfg.MaxItems = DefaultMaxItems
@@ -79,7 +83,8 @@ func New(db *mongo.Database, cfg Config) (*Game, error) {
 	coll := func(name string) *mongo.Collection { return db.Collection(cfg.Prefix + name) }
 	return &Game{
 		env: cfg.WithDefaults(), cfg: cfg,
-		players: coll("players"), places: coll("places"), deals: coll("deals"), battles: coll("battles"), scores: coll("scores"),
+		players: coll("players"), places: coll("places"), deals: coll("deals"),
+		battles: coll("battles"), scores: coll("scores"),
 	}, nil
 }
 

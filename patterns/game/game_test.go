@@ -25,7 +25,8 @@ func newGame(t testing.TB, db *mongo.Database, clock patterns.Clock) *game.Game 
 	return g
 }
 
-// world has fred and ann in a cave, where a jar lies and a rope is for sale; the book's fred, with 10 gold.
+// world has fred and ann in a cave, where a jar lies and a rope is for sale; the book's fred, with
+// 10 gold.
 func world(t testing.TB, db *mongo.Database, clock patterns.Clock) *game.Game {
 	t.Helper()
 	g, ctx := newGame(t, db, clock), context.Background()
@@ -35,14 +36,19 @@ func world(t testing.TB, db *mongo.Database, clock patterns.Clock) *game.Game {
 	}}), nil)
 	wantErr(t, g.AddPlace(ctx, game.Place{ID: "forest"}), nil)
 	wantErr(t, g.AddPlayer(ctx, game.Player{
-		ID: "fred", Location: "cave", Gold: 10, Abilities: map[string]int64{"str": 20, "int": 8}, More: bson.M{"race": "gnome", "class": "illusionist"},
+		ID: "fred", Location: "cave", Gold: 10, Abilities: map[string]int64{"str": 20, "int": 8},
+		More: bson.M{"race": "gnome", "class": "illusionist"},
 		Items: []game.Item{
 			{ID: "slingshot", Type: "weapon", Damage: 23, Ranged: true},
 			{ID: "pot", Type: "jar", More: bson.M{"contains": "fairy"}},
 			{ID: "sword", Type: "weapon", Damage: 50},
 		},
 	}), nil)
-	wantErr(t, g.AddPlayer(ctx, game.Player{ID: "ann", Location: "cave", Gold: 1, Items: []game.Item{{ID: "wood", Type: "wood"}, {ID: "string", Type: "string"}}}), nil)
+	wantErr(t, g.AddPlayer(ctx,
+		game.Player{
+			ID: "ann", Location: "cave", Gold: 1,
+			Items: []game.Item{{ID: "wood", Type: "wood"}, {ID: "string", Type: "string"}},
+		}), nil)
 	return g
 }
 
@@ -107,13 +113,16 @@ func TestDeals(t *testing.T) {
 	wantErr(t, g.Buy(ctx, "fred", "cave", "rope", 4), nil)
 	want(t, bag(t, g, "fred"), "6 [pot rope slingshot sword]")
 	want(t, lies(t, g, "cave"), "4 []")
-	wantErr(t, g.Trade(ctx, game.Offer{Player: "fred", Items: []string{"sword", "rope"}, Gold: 1}, game.Offer{Player: "ann", Items: []string{"wood"}}), nil)
+	wantErr(t, g.Trade(ctx, game.Offer{Player: "fred", Items: []string{"sword", "rope"}, Gold: 1},
+		game.Offer{Player: "ann", Items: []string{"wood"}}), nil)
 	want(t, bag(t, g, "fred"), "5 [pot slingshot wood]")
 	want(t, bag(t, g, "ann"), "2 [jar rope string sword]")
-	wantErr(t, g.Trade(ctx, game.Offer{Player: "fred", Gold: 1}, game.Offer{Player: "ann", Items: []string{"wood"}}), game.ErrGone)
+	wantErr(t, g.Trade(ctx, game.Offer{Player: "fred", Gold: 1},
+		game.Offer{Player: "ann", Items: []string{"wood"}}), game.ErrGone)
 	wantErr(t, g.Trade(ctx, game.Offer{Player: "fred"}, game.Offer{Player: "fred"}), game.ErrInvalid)
 	wantErr(t, g.Trade(ctx, game.Offer{Player: "fred", Gold: -1}, game.Offer{Player: "ann"}), game.ErrInvalid)
-	wantErr(t, g.Trade(ctx, game.Offer{Player: "fred", Items: []string{"pot", "wood", "slingshot"}}, game.Offer{Player: "ann"}), game.ErrFull)
+	wantErr(t, g.Trade(ctx, game.Offer{Player: "fred", Items: []string{"pot", "wood", "slingshot"}},
+		game.Offer{Player: "ann"}), game.ErrFull)
 	wantErr(t, g.Drop(ctx, "ann", "forest", "sword"), game.ErrElsewhere)
 	wantErr(t, g.Drop(ctx, "ann", "cave", "rope"), nil)
 	wantErr(t, g.PickUp(ctx, "fred", "cave", "rope"), nil) // its price is gone
@@ -123,7 +132,10 @@ func TestDeals(t *testing.T) {
 func TestCraftAndMove(t *testing.T) {
 	t.Parallel()
 	g, ctx := world(t, patterntest.Open(t), patterntest.NewClock()), t.Context()
-	bow := game.Recipe{Needs: map[string]int{"wood": 1, "string": 1}, Gold: 1, Makes: game.Item{Type: "weapon", Damage: 30, Ranged: true}}
+	bow := game.Recipe{
+		Needs: map[string]int{"wood": 1, "string": 1}, Gold: 1,
+		Makes: game.Item{Type: "weapon", Damage: 30, Ranged: true},
+	}
 	_, err := g.Craft(ctx, "fred", bow)
 	wantErr(t, err, game.ErrGone)
 	item, err := g.Craft(ctx, "ann", bow)
@@ -177,7 +189,8 @@ func TestBattle(t *testing.T) {
 	}
 	_, err := g.StartBattle(ctx, "b", game.Fighter{Player: "fred", HP: 10})
 	wantErr(t, err, game.ErrInvalid)
-	_, err = g.StartBattle(ctx, "b", game.Fighter{Player: "fred", HP: 10}, game.Fighter{Player: "ann", HP: 5}, game.Fighter{Player: "bob", HP: 5})
+	_, err = g.StartBattle(ctx, "b", game.Fighter{Player: "fred", HP: 10}, game.Fighter{Player: "ann", HP: 5},
+		game.Fighter{Player: "bob", HP: 5})
 	wantErr(t, err, nil)
 	_, err = g.Play(ctx, "b", "ann", 0, hit(0, 1))
 	wantErr(t, err, game.ErrTurn)
@@ -215,7 +228,8 @@ func TestTurnOnce(t *testing.T) {
 		wg.Go(func() {
 			version := int64(0)
 			for version < 40 {
-				b, err := g.Play(ctx, "b", []string{"fred", "ann"}[version%2], version, func(b *game.Battle) error { b.Fighters[1].HP--; return nil })
+				b, err := g.Play(ctx, "b", []string{"fred", "ann"}[version%2], version,
+					func(b *game.Battle) error { b.Fighters[1].HP--; return nil })
 				stale := &game.StaleError{}
 				switch {
 				case errors.As(err, &stale):
@@ -309,7 +323,8 @@ func TestSlow(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
 	g, ctx := world(t, patterntest.Open(t), clock), t.Context()
-	fred, ann := game.Offer{Player: "fred", Items: []string{"sword"}, Gold: 3}, game.Offer{Player: "ann", Items: []string{"wood"}}
+	fred, ann := game.Offer{Player: "fred", Items: []string{"sword"}, Gold: 3},
+		game.Offer{Player: "ann", Items: []string{"wood"}}
 	slow, err := g.OpenTrade(ctx, fred, ann)
 	wantErr(t, err, nil)
 	wantErr(t, slow.Take(ctx, 0), nil)
@@ -351,11 +366,13 @@ func TestTogether(t *testing.T) {
 				case 2:
 					err = g.Buy(ctx, who[i], "cave", thing, 4)
 				case 3:
-					err = g.Trade(ctx, game.Offer{Player: who[i], Items: []string{thing}}, game.Offer{Player: who[1-i], Gold: random.Int64N(3)})
+					err = g.Trade(ctx, game.Offer{Player: who[i], Items: []string{thing}},
+						game.Offer{Player: who[1-i], Gold: random.Int64N(3)})
 				default:
 					_, err = g.Repair(ctx)
 				}
-				if err != nil && !errors.Is(err, game.ErrGone) && !errors.Is(err, game.ErrPoor) && !errors.Is(err, game.ErrFull) {
+				if err != nil && !errors.Is(err, game.ErrGone) && !errors.Is(err, game.ErrPoor) &&
+					!errors.Is(err, game.ErrFull) {
 					t.Error(err)
 				}
 			}
@@ -384,9 +401,18 @@ func TestCrash(t *testing.T) {
 		do     func(ctx context.Context, g *game.Game) error
 		behind string
 	}{
-		"pick up": {func(ctx context.Context, g *game.Game) error { return g.PickUp(ctx, "fred", "cave", "jar") }, "10 [jar pot slingshot sword] 1 [string wood] 0 [rope]"},
-		"drop":    {func(ctx context.Context, g *game.Game) error { return g.Drop(ctx, "fred", "cave", "pot") }, "10 [slingshot sword] 1 [string wood] 0 [jar pot rope]"},
-		"buy":     {func(ctx context.Context, g *game.Game) error { return g.Buy(ctx, "fred", "cave", "rope", 4) }, "6 [pot rope slingshot sword] 1 [string wood] 4 [jar]"},
+		"pick up": {
+			func(ctx context.Context, g *game.Game) error { return g.PickUp(ctx, "fred", "cave", "jar") },
+			"10 [jar pot slingshot sword] 1 [string wood] 0 [rope]",
+		},
+		"drop": {
+			func(ctx context.Context, g *game.Game) error { return g.Drop(ctx, "fred", "cave", "pot") },
+			"10 [slingshot sword] 1 [string wood] 0 [jar pot rope]",
+		},
+		"buy": {
+			func(ctx context.Context, g *game.Game) error { return g.Buy(ctx, "fred", "cave", "rope", 4) },
+			"6 [pot rope slingshot sword] 1 [string wood] 4 [jar]",
+		},
 		"poor": {func(ctx context.Context, g *game.Game) error {
 			if err := g.Buy(ctx, "ann", "cave", "rope", 4); !errors.Is(err, game.ErrPoor) {
 				return errors.Join(errors.New("not too poor"), err)
@@ -394,10 +420,12 @@ func TestCrash(t *testing.T) {
 			return nil
 		}, before},
 		"trade": {func(ctx context.Context, g *game.Game) error {
-			return g.Trade(ctx, game.Offer{Player: "fred", Items: []string{"pot"}, Gold: 2}, game.Offer{Player: "ann", Items: []string{"wood", "string"}})
+			return g.Trade(ctx, game.Offer{Player: "fred", Items: []string{"pot"}, Gold: 2},
+				game.Offer{Player: "ann", Items: []string{"wood", "string"}})
 		}, "8 [slingshot string sword wood] 3 [pot] 0 [jar rope]"},
 		"repaired": {func(ctx context.Context, g *game.Game) error {
-			s, err := g.OpenTrade(ctx, game.Offer{Player: "fred", Items: []string{"pot"}, Gold: 2}, game.Offer{Player: "ann", Items: []string{"wood"}})
+			s, err := g.OpenTrade(ctx, game.Offer{Player: "fred", Items: []string{"pot"}, Gold: 2},
+				game.Offer{Player: "ann", Items: []string{"wood"}})
 			if err := errors.Join(err, s.Take(ctx, 0), s.Take(ctx, 1), s.Commit(ctx)); err != nil {
 				return err
 			}
@@ -449,7 +477,8 @@ func TestCrashOne(t *testing.T) {
 	}{
 		"craft": {
 			func(ctx context.Context, g *game.Game) error {
-				_, err := g.Craft(ctx, "ann", game.Recipe{Needs: map[string]int{"wood": 1, "string": 1}, Gold: 1, Makes: game.Item{Type: "bow"}})
+				_, err := g.Craft(ctx, "ann",
+					game.Recipe{Needs: map[string]int{"wood": 1, "string": 1}, Gold: 1, Makes: game.Item{Type: "bow"}})
 				return err
 			},
 			func(t *testing.T, g *game.Game) bool {
@@ -479,7 +508,8 @@ func TestCrashOne(t *testing.T) {
 			points := patterntest.Crash(t, patterntest.Scenario{
 				Setup: func(t *testing.T, db *mongo.Database) {
 					g := world(t, db, patterntest.NewClock())
-					_, err := g.StartBattle(t.Context(), "b", game.Fighter{Player: "fred", HP: 9}, game.Fighter{Player: "ann", HP: 9})
+					_, err := g.StartBattle(t.Context(), "b", game.Fighter{Player: "fred", HP: 9},
+						game.Fighter{Player: "ann", HP: 9})
 					wantErr(t, err, nil)
 				},
 				Operation: func(ctx context.Context, db *mongo.Database) error {
@@ -557,12 +587,18 @@ func TestBroken(t *testing.T) {
 		"escrow": {"players", bson.D{{"_id", "x"}, {"gold", 0}, {"items", bson.A{}}, {"escrow", bson.A{
 			bson.D{{"deal", deal}, {"items", bson.A{game.Item{ID: "y"}}}, {"gold", 1}, {"room", 1}},
 		}}}, game.RuleDeal, false},
-		"deal":   {"deals", bson.D{{"_id", deal}, {"state", "open"}, {"deadline", past}}, game.RuleDeal, false},
-		"battle": {"battles", game.Battle{ID: "x", Turn: 1, Fighters: []game.Fighter{{"a", 1}, {"b", 0}, {"c", 1}}}, game.RuleBattle, true},
-		"twins":  {"battles", game.Battle{ID: "x", Fighters: []game.Fighter{{"a", 1}, {"a", 1}}}, game.RuleBattle, true},
-		"ghost":  {"battles", game.Battle{ID: "x", Fighters: []game.Fighter{{"a", 1}, {"b", 1}, {"c", -1}}}, game.RuleBattle, true},
-		"dead":   {"battles", game.Battle{ID: "x", Fighters: []game.Fighter{{"a", 1}, {"b", 0}}}, game.RuleBattle, true},
-		"score":  {"scores", game.Score{Board: "x", Player: "fred"}, game.RuleScore, true},
+		"deal": {"deals", bson.D{{"_id", deal}, {"state", "open"}, {"deadline", past}}, game.RuleDeal, false},
+		"battle": {"battles", game.Battle{
+			ID: "x", Turn: 1,
+			Fighters: []game.Fighter{{"a", 1}, {"b", 0}, {"c", 1}},
+		}, game.RuleBattle, true},
+		"twins": {"battles", game.Battle{ID: "x", Fighters: []game.Fighter{{"a", 1}, {"a", 1}}}, game.RuleBattle, true},
+		"ghost": {"battles", game.Battle{
+			ID:       "x",
+			Fighters: []game.Fighter{{"a", 1}, {"b", 1}, {"c", -1}},
+		}, game.RuleBattle, true},
+		"dead":  {"battles", game.Battle{ID: "x", Fighters: []game.Fighter{{"a", 1}, {"b", 0}}}, game.RuleBattle, true},
+		"score": {"scores", game.Score{Board: "x", Player: "fred"}, game.RuleScore, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -572,7 +608,8 @@ func TestBroken(t *testing.T) {
 			_, err := db.Collection(c.coll).InsertOne(ctx, c.doc)
 			wantErr(t, err, nil)
 			violations, err := g.Check(ctx)
-			if err != nil || len(violations) != 1 || violations[0].Rule != c.rule || violations[0].Collection != c.coll {
+			if err != nil || len(violations) != 1 || violations[0].Rule != c.rule ||
+				violations[0].Collection != c.coll {
 				t.Fatalf("%v %v", violations, err)
 			}
 			_, err = g.Repair(ctx)

@@ -102,8 +102,8 @@ func (g *Game) Place(ctx context.Context, id string) (*Place, error) {
 	return p, wrap(g.places.FindOne(ctx, byID(id)).Decode(p), "read place "+id)
 }
 
-// Holding returns the players with an item that meets all the conditions: {damage: {$gt: 20}, ranged: true}. One of them should be about its damage or its
-// type, which have indexes.
+// Holding returns the players with an item that meets all the conditions: {damage: {$gt: 20},
+// ranged: true}. One of them should be about its damage or its type, which have indexes.
 func (g *Game) Holding(ctx context.Context, item bson.D) ([]Player, error) {
 	return g.find(ctx, bson.D{{"items", is("$elemMatch", item)}})
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Repair ends the deals of processes that died. It may run anywhere, at any time, any number of times at once. It returns how many things it has mended.
+// Repair ends the deals of processes that died. It may run anywhere, at any time, any number of
+// times at once. It returns how many things it has mended.
 func (g *Game) Repair(ctx context.Context) (n int64, err error) {
 	err = patterns.Each(ctx, g.deals, bson.D{{"deadline", is("$lte", g.env.Now())}}, func(d *deal) error {
 		n++
@@ -21,16 +22,18 @@ func (g *Game) Repair(ctx context.Context) (n int64, err error) {
 		return g.giveUp(ctx, d)
 	})
 	for _, kind := range []string{kindPlayer, kindPlace} {
-		err = errors.Join(err, patterns.Each(ctx, g.coll(kind), bson.D{{"escrow.deal", is("$exists", true)}}, func(h *holder) error {
-			m, err := g.repairEscrow(ctx, kind, h)
-			n += m
-			return err
-		}))
+		err = errors.Join(err, patterns.Each(ctx, g.coll(kind),
+			bson.D{{"escrow.deal", is("$exists", true)}}, func(h *holder) error {
+				m, err := g.repairEscrow(ctx, kind, h)
+				n += m
+				return err
+			}))
 	}
 	return n, err
 }
 
-// repairEscrow gives back what belongs to deals that were given up before it was taken. The escrow is read before the deal, which is removed after its escrow.
+// repairEscrow gives back what belongs to deals that were given up before it was taken. The escrow
+// is read before the deal, which is removed after its escrow.
 func (g *Game) repairEscrow(ctx context.Context, kind string, h *holder) (n int64, err error) {
 	for _, e := range h.Escrow {
 		err := g.deals.FindOne(ctx, byID(e.Deal)).Err()

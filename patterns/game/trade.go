@@ -16,25 +16,34 @@ type Offer struct {
 	Gold   int64
 }
 
-// PickUp lets a player take an item without a price that lies where the player is. ErrGone says that somebody was faster.
+// PickUp lets a player take an item without a price that lies where the player is. ErrGone says
+// that somebody was faster.
 func (g *Game) PickUp(ctx context.Context, player, place, item string) error {
 	return g.exchange(ctx,
-		side{Coll: kindPlace, ID: place, Items: []string{item}, where: lies(item, bson.E{"price", is("$exists", false)}), not: ErrGone},
+		side{
+			Coll: kindPlace, ID: place, Items: []string{item},
+			where: lies(item, bson.E{"price", is("$exists", false)}), not: ErrGone,
+		},
 		side{Coll: kindPlayer, ID: player, where: at(place), not: ErrElsewhere})
 }
 
 // Drop lets a player leave items where it is.
 func (g *Game) Drop(ctx context.Context, player, place string, items ...string) error {
-	return g.exchange(ctx, side{Coll: kindPlayer, ID: player, Items: items, where: at(place), not: ErrElsewhere}, side{Coll: kindPlace, ID: place})
+	return g.exchange(ctx, side{Coll: kindPlayer, ID: player, Items: items, where: at(place), not: ErrElsewhere},
+		side{Coll: kindPlace, ID: place})
 }
 
-// Buy lets a player buy an item that is for sale where the player is, for the price that the player has seen.
+// Buy lets a player buy an item that is for sale where the player is, for the price that the player
+// has seen.
 func (g *Game) Buy(ctx context.Context, player, place, item string, price int64) error {
 	if price <= 0 {
 		return fmt.Errorf("%w price %d", ErrInvalid, price)
 	}
 	return g.exchange(ctx,
-		side{Coll: kindPlace, ID: place, Items: []string{item}, where: lies(item, bson.E{"price", price}), not: ErrGone},
+		side{
+			Coll: kindPlace, ID: place, Items: []string{item},
+			where: lies(item, bson.E{"price", price}), not: ErrGone,
+		},
 		side{Coll: kindPlayer, ID: player, Gold: price, where: at(place), not: ErrElsewhere})
 }
 
@@ -44,7 +53,8 @@ func (g *Game) Trade(ctx context.Context, a, b Offer) error {
 		return fmt.Errorf("%w trade of %s with itself", ErrInvalid, a.Player)
 	}
 	return g.exchange(ctx,
-		side{Coll: kindPlayer, ID: a.Player, Items: a.Items, Gold: a.Gold}, side{Coll: kindPlayer, ID: b.Player, Items: b.Items, Gold: b.Gold})
+		side{Coll: kindPlayer, ID: a.Player, Items: a.Items, Gold: a.Gold},
+		side{Coll: kindPlayer, ID: b.Player, Items: b.Items, Gold: b.Gold})
 }
 
 func at(place string) bson.D { return bson.D{{"location", place}} }
@@ -109,7 +119,8 @@ func (g *Game) make(ctx context.Context, player string, used []string, r Recipe)
 	item := r.Makes
 	item.ID = bson.NewObjectID().Hex()
 	occupied := op("$add", is("$size", "$items"), op("$sum", "$escrow.room"), 1-len(used))
-	filter := append(byID(player), bson.E{"gold", is("$gte", r.Gold)}, bson.E{"$expr", op("$lte", occupied, g.cfg.MaxItems)})
+	filter := append(byID(player), bson.E{"gold", is("$gte", r.Gold)},
+		bson.E{"$expr", op("$lte", occupied, g.cfg.MaxItems)})
 	if len(used) > 0 {
 		filter = append(filter, bson.E{"items.id", is("$all", used)})
 	}

@@ -31,8 +31,9 @@ type Point struct {
 	N     int64
 }
 
-// Chart returns what a page was hit from one time to another, without the latter: a point for each minute, hour, day or month that
-// begins there, with zeros where nothing was counted. Days and months are those of Config.Location.
+// Chart returns what a page was hit from one time to another, without the latter: a point for each
+// minute, hour, day or month that begins there, with zeros where nothing was counted. Days and
+// months are those of Config.Location.
 func (c *Counters) Chart(ctx context.Context, site, name string, g Granularity, from, to time.Time) ([]Point, error) {
 	points, err := c.points(g, from, to)
 	if err != nil || len(points) == 0 {
@@ -129,7 +130,8 @@ func (c *Counters) startOf(g Granularity, date time.Time, slot int) time.Time {
 	}
 }
 
-// each calls f for the counters in a value: a number, or a document whose fields are slots, or documents of such.
+// each calls f for the counters in a value: a number, or a document whose fields are slots, or
+// documents of such.
 func each(v bson.RawValue, f func(slot int, n int64)) error {
 	if n, ok := v.AsInt64OK(); ok {
 		f(0, n)

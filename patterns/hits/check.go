@@ -47,7 +47,10 @@ func (c *Counters) Check(ctx context.Context) (out []patterns.Violation, err err
 		}
 		for _, doc := range docs {
 			id := doc.Lookup("_id").StringValue()
-			out = append(out, patterns.Violation{Rule: rule.name, Collection: rule.coll.Name(), ID: id, Detail: "they differ"})
+			out = append(out, patterns.Violation{
+				Rule: rule.name, Collection: rule.coll.Name(),
+				ID: id, Detail: "they differ",
+			})
 		}
 		named, err := c.checkNames(ctx, rule.coll, rule.layout)
 		if err != nil {
@@ -61,7 +64,10 @@ func (c *Counters) Check(ctx context.Context) (out []patterns.Violation, err err
 	err = c.compare(ctx, func(d comparison) error {
 		if n, total := d.month(c.cfg.Location), d.Day.Daily; n != total {
 			detail := fmt.Sprintf("the day has %d, the month %d", total, n)
-			out = append(out, patterns.Violation{Rule: RuleSame, Collection: c.daily.Name(), ID: d.Day.ID, Detail: detail})
+			out = append(out, patterns.Violation{
+				Rule: RuleSame, Collection: c.daily.Name(),
+				ID: d.Day.ID, Detail: detail,
+			})
 		}
 		return nil
 	})
@@ -70,7 +76,9 @@ func (c *Counters) Check(ctx context.Context) (out []patterns.Violation, err err
 
 // checkNames lists the documents whose _id does not follow from what they count: another one may
 // count the same.
-func (c *Counters) checkNames(ctx context.Context, coll *mongo.Collection, layout string) (out []patterns.Violation, err error) {
+func (c *Counters) checkNames(ctx context.Context, coll *mongo.Collection,
+	layout string,
+) (out []patterns.Violation, err error) {
 	found, err := coll.Find(ctx, bson.D{}, options.Find().SetProjection(bson.D{{"metadata", 1}}))
 	if err != nil {
 		return nil, fmt.Errorf("hits: check %s: %w", coll.Name(), err)

@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/hits"
 )
 
-// A server counts the views of an auction in memory, writes them every second, and shows a chart of the day.
+// A server counts the views of an auction in memory, writes them every second, and shows a chart of
+// the day.
 func Example() {
 	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
@@ -45,7 +46,8 @@ func Example() {
 	if err := <-done; err != nil {
 		log.Fatal(err)
 	}
-	chart, err := counters.Chart(context.Background(), "auctions.example", "/lot/17", hits.Hour, day.Add(8*time.Hour), day.Add(12*time.Hour))
+	chart, err := counters.Chart(context.Background(), "auctions.example", "/lot/17", hits.Hour,
+		day.Add(8*time.Hour), day.Add(12*time.Hour))
 	if err != nil {
 		log.Fatal(err)
 	}

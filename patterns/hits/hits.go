@@ -90,7 +90,10 @@ func New(db *mongo.Database, cfg Config) (*Counters, error) {
 	if cfg.Location == nil {
 		cfg.Location = time.UTC
 	}
-	return &Counters{env: cfg.WithDefaults(), daily: db.Collection(cfg.Daily), monthly: db.Collection(cfg.Monthly), cfg: cfg}, nil
+	return &Counters{
+		env: cfg.WithDefaults(), daily: db.Collection(cfg.Daily),
+		monthly: db.Collection(cfg.Monthly), cfg: cfg,
+	}, nil
 }
 
 // page is whose day or month a document counts.
@@ -237,7 +240,8 @@ func (c *Counters) Preallocate(ctx context.Context, site, name string, day time.
 	zeros := bson.D{{"$setOnInsert", bson.D{
 		{"daily", int64(0)}, {"hourly", hourly}, {"minute", flat},
 	}}}
-	_, err := c.daily.UpdateOne(ctx, c.document(page{site, name}, start, dayLayout), zeros, options.UpdateOne().SetUpsert(true))
+	_, err := c.daily.UpdateOne(ctx, c.document(page{site, name}, start, dayLayout), zeros,
+		options.UpdateOne().SetUpsert(true))
 	if err != nil && !mongo.IsDuplicateKeyError(err) { // which another process has just made
 		return fmt.Errorf("hits: make a document of %s%s: %w", site, name, err)
 	}
@@ -260,7 +264,8 @@ func (c *Counters) prefill(ctx context.Context, b batch) {
 			continue
 		}
 		if err := c.Preallocate(ctx, key.site, key.name, c.nextDay(today)); err != nil {
-			c.env.Logger.Warn("tomorrow's document of a page was not made", "site", key.site, "page", key.name, "error", err)
+			c.env.Logger.Warn("tomorrow's document of a page was not made", "site", key.site,
+				"page", key.name, "error", err)
 			continue
 		}
 		c.env.Metrics.Add("hits.prefilled", 1)

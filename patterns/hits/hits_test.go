@@ -134,7 +134,10 @@ func TestCharts(t *testing.T) {
 			must(t, w.Hit(all[len(all)-1]))
 		}
 		must(t, w.Flush(t.Context()))
-		for g, step := range map[hits.Granularity]time.Duration{hits.Minute: time.Minute, hits.Hour: time.Hour, hits.Day: 24 * time.Hour} {
+		for g, step := range map[hits.Granularity]time.Duration{
+			hits.Minute: time.Minute,
+			hits.Hour:   time.Hour, hits.Day: 24 * time.Hour,
+		} {
 			from := from.Add(50 * time.Hour) // does not begin with a month
 			points, err := c.Chart(t.Context(), "site-1", "/a", g, from, to)
 			must(t, err)
@@ -156,7 +159,8 @@ func TestCharts(t *testing.T) {
 		}
 		if !cfg.WithoutMonths {
 			mustHold(t, c)
-			if months, days := sum(t, c, hits.Month, from.AddDate(0, -1, 0), to), sum(t, c, hits.Day, from, to); months != days {
+			if months, days := sum(t, c, hits.Month, from.AddDate(0, -1, 0), to),
+				sum(t, c, hits.Day, from, to); months != days {
 				t.Errorf("months have %d, days %d", months, days)
 			}
 		}
@@ -199,12 +203,18 @@ func TestRefused(t *testing.T) {
 	db := patterntest.Open(t)
 	c := newCounters(t, db, hits.Config{})
 	w := newWriter(t, c, hits.WriterConfig{MaxPending: 3})
-	for _, h := range []hits.Hit{{Page: "/"}, {Site: "a/b", Page: "/"}, {Site: "a", Page: "b"}, {Site: "a", Page: "/", N: -1}} {
+	for _, h := range []hits.Hit{
+		{Page: "/"},
+		{Site: "a/b", Page: "/"},
+		{Site: "a", Page: "b"},
+		{Site: "a", Page: "/", N: -1},
+	} {
 		if err := errors.Join(c.Add(t.Context(), h), w.Hit(h)); !errors.Is(err, hits.ErrHit) {
 			t.Errorf("%v: %v", h, err)
 		}
 	}
-	if _, err := c.Chart(t.Context(), "s", "/", hits.Minute, day, day.AddDate(1, 0, 0)); !errors.Is(err, hits.ErrRange) {
+	if _, err := c.Chart(t.Context(), "s", "/", hits.Minute, day,
+		day.AddDate(1, 0, 0)); !errors.Is(err, hits.ErrRange) {
 		t.Error(err)
 	}
 	if err := w.Hit(hits.Hit{Site: "a", Page: "/", N: 4}); !errors.Is(err, hits.ErrFull) {
@@ -346,10 +356,14 @@ func TestRun(t *testing.T) {
 // some are hits of two days, of which the first has a document already.
 func some() (setup, then []hits.Hit) {
 	return []hits.Hit{{Site: "site-1", Page: "/a", At: day}},
-		[]hits.Hit{{Site: "site-1", Page: "/a", At: day.Add(time.Hour), N: 2}, {Site: "site-1", Page: "/a", At: day.AddDate(0, 0, 1), N: 3}}
+		[]hits.Hit{
+			{Site: "site-1", Page: "/a", At: day.Add(time.Hour), N: 2},
+			{Site: "site-1", Page: "/a", At: day.AddDate(0, 0, 1), N: 3},
+		}
 }
 
-// TestCrashAdd lets a process die at every point: each hit is counted once or not at all, and Repair brings the months up.
+// TestCrashAdd lets a process die at every point: each hit is counted once or not at all, and
+// Repair brings the months up.
 func TestCrashAdd(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
@@ -395,8 +409,9 @@ func repaired(t *testing.T, c *hits.Counters) {
 	}
 }
 
-// TestCrashFlush lets the process die at every point of a flush: before its other hits are lost, and no hit is counted twice. Where only
-// the connections break, the next flush counts what is missing.
+// TestCrashFlush lets the process die at every point of a flush: before its other hits are lost,
+// and no hit is counted twice. Where only the connections break, the next flush counts what is
+// missing.
 func TestCrashFlush(t *testing.T) {
 	t.Parallel()
 	for _, lives := range []bool{false, true} {
@@ -423,7 +438,9 @@ func TestCrashFlush(t *testing.T) {
 					}
 					return w.Flush(ctx)
 				},
-				After: func(t *testing.T, db *mongo.Database, death patterntest.Death) { afterFlush(t, db, death, w, lives) },
+				After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
+					afterFlush(t, db, death, w, lives)
+				},
 			})
 			if points != 10 {
 				t.Errorf("%d points", points)
@@ -456,7 +473,8 @@ func afterFlush(t *testing.T, db *mongo.Database, death patterntest.Death, w *hi
 	}
 }
 
-// TestBroken breaks each rule by documents that others have written, and mends months that are behind.
+// TestBroken breaks each rule by documents that others have written, and mends months that are
+// behind.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -492,7 +510,8 @@ func TestForget(t *testing.T) {
 	db := patterntest.Open(t)
 	c := newCounters(t, db, hits.Config{})
 	w := newWriter(t, c, hits.WriterConfig{})
-	must(t, errors.Join(w.Hit(hits.Hit{Site: "s", Page: "/"}), w.Hit(hits.Hit{Site: "s", Page: "/", At: day}), w.Flush(t.Context())))
+	must(t, errors.Join(w.Hit(hits.Hit{Site: "s", Page: "/"}),
+		w.Hit(hits.Hit{Site: "s", Page: "/", At: day}), w.Flush(t.Context())))
 	_, err := c.Repair(t.Context())
 	must(t, err)
 	n, err := db.Collection("hits.daily").CountDocuments(t.Context(), bson.D{{"writers", bson.D{{"$exists", true}}}})

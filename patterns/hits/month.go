@@ -48,8 +48,8 @@ func (c *Counters) raise(ctx context.Context, b batch) error {
 	return c.raiseTo(ctx, days)
 }
 
-// raiseTo brings the months up to totals of days. A month's day only grows, to the greatest total that was seen: so these updates may
-// come in any order and any number of times.
+// raiseTo brings the months up to totals of days. A month's day only grows, to the greatest total
+// that was seen: so these updates may come in any order and any number of times.
 func (c *Counters) raiseTo(ctx context.Context, days []dayTotal) error {
 	if len(days) == 0 {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Missing returns the _ids of the texts that have no translation in a locale, at most limit of them where that is positive.
+// Missing returns the _ids of the texts that have no translation in a locale, at most limit of them
+// where that is positive.
 func (t *Texts) Missing(ctx context.Context, locale string, limit int64) ([]any, error) {
 	locale, err := checkLocale(locale)
 	if err != nil {
@@ -40,9 +41,12 @@ func (t *Texts) ids(ctx context.Context, filter bson.D, limit int64) ([]any, err
 	return out, nil
 }
 
-// Fill gives every text that lacks a locale the translation that translate returns; where that is empty, the text is left as it is. It
-// may be run again after an error, and goes on with what is missing. It returns how many texts it translated.
-func (t *Texts) Fill(ctx context.Context, locale string, translate func(ctx context.Context, text *Text) (string, error)) (n int, err error) {
+// Fill gives every text that lacks a locale the translation that translate returns; where that is
+// empty, the text is left as it is. It may be run again after an error, and goes on with what is
+// missing. It returns how many texts it translated.
+func (t *Texts) Fill(ctx context.Context, locale string,
+	translate func(ctx context.Context, text *Text) (string, error),
+) (n int, err error) {
 	ids, err := t.Missing(ctx, locale, 0)
 	if err != nil {
 		return 0, err
@@ -70,7 +74,8 @@ func (t *Texts) Fill(ctx context.Context, locale string, translate func(ctx cont
 	return n, nil
 }
 
-// Drop takes a locale away from every text and returns from how many. It may be run again after an error.
+// Drop takes a locale away from every text and returns from how many. It may be run again after an
+// error.
 func (t *Texts) Drop(ctx context.Context, locale string) (n int, err error) {
 	locale, err = checkLocale(locale)
 	if err != nil {
@@ -89,8 +94,9 @@ func (t *Texts) Drop(ctx context.Context, locale string) (n int, err error) {
 	return n, nil
 }
 
-// Repair ends the changes that a process has left, and brings copies up to their texts that a process left when it added them; it returns
-// how many texts those were of. Changes that are under way are not disturbed. It reads all documents that have copies.
+// Repair ends the changes that a process has left, and brings copies up to their texts that a
+// process left when it added them; it returns how many texts those were of. Changes that are under
+// way are not disturbed. It reads all documents that have copies.
 func (t *Texts) Repair(ctx context.Context) (n int, err error) {
 	found, err := t.coll.Find(ctx, bson.D{{"pending", true}})
 	if err != nil {
@@ -135,8 +141,8 @@ const (
 	RulePending = "every change has come to its end"
 )
 
-// Check lists copies that do not say what their texts say, and changes that have not come to their end. It reads all documents; where
-// changes are under way, it lists them too.
+// Check lists copies that do not say what their texts say, and changes that have not come to their
+// end. It reads all documents; where changes are under way, it lists them too.
 func (t *Texts) Check(ctx context.Context) ([]patterns.Violation, error) {
 	ids, err := t.ids(ctx, bson.D{{"pending", true}}, 0)
 	if err != nil {
@@ -144,7 +150,10 @@ func (t *Texts) Check(ctx context.Context) ([]patterns.Violation, error) {
 	}
 	var out []patterns.Violation
 	for _, id := range ids {
-		out = append(out, patterns.Violation{Rule: RulePending, Collection: t.coll.Name(), ID: id, Detail: "a change is pending; Repair ends it"})
+		out = append(out, patterns.Violation{
+			Rule: RulePending, Collection: t.coll.Name(), ID: id,
+			Detail: "a change is pending; Repair ends it",
+		})
 	}
 	for _, c := range t.copies {
 		wrong, err := t.wrong(ctx, c)
@@ -152,9 +161,13 @@ func (t *Texts) Check(ctx context.Context) ([]patterns.Violation, error) {
 			return nil, err
 		}
 		for _, w := range wrong {
-			v := patterns.Violation{Rule: RuleExists, Collection: c.Collection, ID: w.ID, Detail: fmt.Sprintf("there is no text %v", w.Copy.ID)}
+			v := patterns.Violation{
+				Rule: RuleExists, Collection: c.Collection, ID: w.ID,
+				Detail: fmt.Sprintf("there is no text %v", w.Copy.ID),
+			}
 			if len(w.Text) > 0 {
-				v.Rule, v.Detail = RuleSame, fmt.Sprintf("text %v is %v, the copy %v", w.Copy.ID, w.Text[0].Names, w.Copy.Names)
+				v.Rule, v.Detail = RuleSame,
+					fmt.Sprintf("text %v is %v, the copy %v", w.Copy.ID, w.Text[0].Names, w.Copy.Names)
 			}
 			out = append(out, v)
 		}

@@ -16,12 +16,14 @@
 //
 // # The problem
 //
-// A product page shows the names of the product's categories in the reader's language. One read should suffice: so each product holds a
-// copy of the names of its categories, in all languages. Then a new translation must reach the category and every copy of it, and a
-// process that dies half-way, or two that change the same category at once, must not leave products that say something else for ever.
+// A product page shows the names of the product's categories in the reader's language. One read
+// should suffice: so each product holds a copy of the names of its categories, in all languages.
+// Then a new translation must reach the category and every copy of it, and a process that dies
+// half-way, or two that change the same category at once, must not leave products that say
+// something else for ever.
 //
-// When not to use it: for texts that change often (each change is written to all copies), and for long ones that few readers need (a
-// document per language is smaller to read).
+// When not to use it: for texts that change often (each change is written to all copies), and for
+// long ones that few readers need (a document per language is smaller to read).
 //
 // # The documents
 //
@@ -29,8 +31,8 @@
 //	products:   {_id: 7, cost: 100, categories: [{_id: 1, names: {"en-us": "car", "de-de": "Auto"}, rev: NumberLong(2)}]}
 //	indexes:    products {"categories._id": 1}; categories {pending: 1}, partial
 //
-// rev counts the changes of a text; a copy has that of the text it was made from, and is replaced by later ones only. pending is there
-// while a change is on its way to the copies.
+// rev counts the changes of a text; a copy has that of the text it was made from, and is replaced
+// by later ones only. pending is there while a change is on its way to the copies.
 //
 // # Operations
 //
@@ -45,10 +47,13 @@
 //
 // # Guarantees
 //
-//   - Once the operations are over, each copy says what its text says, in whatever order they ran side by side.
-//   - A text has a bounded number of locales (MaxLocales), so that documents do not grow without end.
+//   - Once the operations are over, each copy says what its text says, in whatever order they ran
+//     side by side.
+//   - A text has a bounded number of locales (MaxLocales), so that documents do not grow without
+//     end.
 //
-// Between the first and the last update of a change readers of different products may see different texts.
+// Between the first and the last update of a change readers of different products may see different
+// texts.
 //
 // # Crashes
 //
@@ -60,11 +65,12 @@
 //
 // # Scaling
 //
-// Texts are few: shard them by {_id: "hashed"}, if at all. Documents with copies are sharded as their other uses ask for; a change then
-// goes to all shards. Both may be read from secondaries.
+// Texts are few: shard them by {_id: "hashed"}, if at all. Documents with copies are sharded as
+// their other uses ask for; a change then goes to all shards. Both may be read from secondaries.
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", internationalisation (S39). The book's update reaches the first product only, and names the
-// category's own field by an array's path; it has no index for the update of the copies, and nothing for a crash between them.
+// "The Little MongoDB Schema Design Book", internationalisation (S39). The book's update reaches
+// the first product only, and names the category's own field by an array's path; it has no index
+// for the update of the copies, and nothing for a crash between them.
 package i18n

@@ -74,7 +74,8 @@ func ExampleTexts_Fill() {
 		}
 	}
 	dictionary := map[string]string{"car": "voiture"}
-	n, err := texts.Fill(ctx, "fr", func(_ context.Context, text *i18n.Text) (string, error) { return dictionary[text.Names["en"]], nil })
+	n, err := texts.Fill(ctx, "fr",
+		func(_ context.Context, text *i18n.Text) (string, error) { return dictionary[text.Names["en"]], nil })
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -104,7 +104,11 @@ func TestFallback(t *testing.T) {
 		want    string
 		locales []string
 	}{
-		{"Wagerl", []string{"de-AT"}}, {"Auto", []string{"de-de-1996"}}, {"car", []string{"fr", "en-gb"}}, {"", []string{"fr"}}, {"", []string{""}},
+		{"Wagerl", []string{"de-AT"}},
+		{"Auto", []string{"de-de-1996"}},
+		{"car", []string{"fr", "en-gb"}},
+		{"", []string{"fr"}},
+		{"", []string{""}},
 	} {
 		if got, ok := names.In(tt.locales[0], tt.locales[1:]...); got != tt.want || ok != (tt.want != "") {
 			t.Errorf("%v: %q %v", tt.locales, got, ok)
@@ -207,7 +211,8 @@ func TestTogether(t *testing.T) {
 	mustHold(t, texts)
 }
 
-// TestCrash lets the process die at every point of a change, and of the addition of a copy: Repair ends the change.
+// TestCrash lets the process die at every point of a change, and of the addition of a copy: Repair
+// ends the change.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	setup := func(t *testing.T, db *mongo.Database) {
@@ -258,7 +263,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestLate has a copy that was added when its text had changed meanwhile, by a process that died then.
+// TestLate has a copy that was added when its text had changed meanwhile, by a process that died
+// then.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	for name, mend := range map[string]func(*i18n.Texts) error{

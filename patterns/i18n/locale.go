@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// ErrLocale is returned for what is no locale: letters, digits and '-', such as "en-us", at most 35 of them.
+// ErrLocale is returned for what is no locale: letters, digits and '-', such as "en-us", at most 35
+// of them.
 var ErrLocale = errors.New("i18n: this is no locale")
 
 // maxLocaleLength is that of RFC 5646, section 4.4.1.
@@ -28,8 +29,9 @@ func checkLocale(locale string) (string, error) {
 // Names are the translations of a text by their locales.
 type Names map[string]string
 
-// In returns the text in the first of these that there is: the locale, the locales that it begins with ("de-at" after "de-at-1996", then
-// "de"), and the same for each of the others in turn. ok is false where there is none.
+// In returns the text in the first of these that there is: the locale, the locales that it begins
+// with ("de-at" after "de-at-1996", then "de"), and the same for each of the others in turn. ok is
+// false where there is none.
 func (n Names) In(locale string, others ...string) (text string, ok bool) {
 	for _, l := range append([]string{locale}, others...) {
 		for l = strings.ToLower(l); l != ""; l = parent(l) {

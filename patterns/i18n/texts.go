@@ -79,7 +79,8 @@ func (t *Texts) Get(ctx context.Context, id any) (*Text, error) {
 	return text, nil
 }
 
-// Set gives a text its translation in a locale, and all copies too. A text that does not exist is made.
+// Set gives a text its translation in a locale, and all copies too. A text that does not exist is
+// made.
 func (t *Texts) Set(ctx context.Context, id any, locale, translation string) error {
 	locale, err := checkLocale(locale)
 	if err != nil {
@@ -131,7 +132,8 @@ func (t *Texts) change(ctx context.Context, filter bson.D, upsert bool, update .
 	return t.spread(ctx, text)
 }
 
-// spread writes a text into its copies, as far as those are older, and ends the change if there is no later one.
+// spread writes a text into its copies, as far as those are older, and ends the change if there is
+// no later one.
 func (t *Texts) spread(ctx context.Context, text *Text) error {
 	older := bson.D{{"_id", text.ID}, {"rev", bson.D{{"$not", bson.D{{"$gte", text.Rev}}}}}}
 	for _, c := range t.copies {
@@ -154,7 +156,8 @@ func (t *Texts) spread(ctx context.Context, text *Text) error {
 
 func (t *Texts) in(c Copy) *mongo.Collection { return t.coll.Database().Collection(c.Collection) }
 
-// Attach adds a copy of a text to the document doc of the i-th kind of copies, if it has none. One that it has is brought up to the text.
+// Attach adds a copy of a text to the document doc of the i-th kind of copies, if it has none. One
+// that it has is brought up to the text.
 func (t *Texts) Attach(ctx context.Context, i int, doc, id any) error {
 	text, err := t.Get(ctx, id)
 	if err != nil {
@@ -177,9 +180,15 @@ func (t *Texts) Attach(ctx context.Context, i int, doc, id any) error {
 // Indexes returns what the changes of copies, and Repair, find documents by.
 func (t *Texts) Indexes() []patterns.Index {
 	pending := options.Index().SetPartialFilterExpression(bson.D{{"pending", true}})
-	out := []patterns.Index{{Collection: t.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{"pending", 1}}, Options: pending}}}
+	out := []patterns.Index{{
+		Collection: t.coll.Name(),
+		Model:      mongo.IndexModel{Keys: bson.D{{"pending", 1}}, Options: pending},
+	}}
 	for _, c := range t.copies {
-		out = append(out, patterns.Index{Collection: c.Collection, Model: mongo.IndexModel{Keys: bson.D{{c.Array + "._id", 1}}}})
+		out = append(out, patterns.Index{
+			Collection: c.Collection,
+			Model:      mongo.IndexModel{Keys: bson.D{{c.Array + "._id", 1}}},
+		})
 	}
 	return out
 }

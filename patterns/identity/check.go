@@ -17,12 +17,15 @@ const (
 	RuleMerge = "a user is merged into one that exists, and has no identities"
 )
 
-// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and Repair be done. It needs memory for the
-// _ids of all users.
+// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and
+// Repair be done. It needs memory for the _ids of all users.
 func (s *Identities) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
 	report := func(rule, coll string, id any, format string, args ...any) {
-		out = append(out, patterns.Violation{Rule: rule, Collection: coll, ID: id, Detail: fmt.Sprintf(format, args...)})
+		out = append(out, patterns.Violation{
+			Rule: rule, Collection: coll, ID: id,
+			Detail: fmt.Sprintf(format, args...),
+		})
 	}
 	users := map[string]*user{}
 	err := patterns.Each(ctx, s.users, bson.D{}, func(u *user) error {

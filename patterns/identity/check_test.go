@@ -25,15 +25,28 @@ func TestBroken(t *testing.T) {
 		rule string
 		keep bool // Repair cannot know what is right
 	}{
-		"no user":      {"identities", doc("login:x", "name", "x", "gone"), identity.RuleUser, false},
-		"other form":   {"identities", doc("login:X", "name", "X", "mary"), identity.RuleForm, true},
-		"no kind":      {"identities", doc("x", "eye", "x", "mary"), identity.RuleForm, true},
-		"mark":         {"identities", doc("login:x", "name", "x", "mary", mark), identity.RuleClaim, false},
-		"unborn":       {"users", bson.D{{"_id", "x"}, mark}, identity.RuleClaim, false},
-		"claim":        {"claims", bson.D{{"_id", mark.Value}, {"ids", bson.A{"x"}}, {"state", "open"}, {"deadline", patterntest.NewClock().Now()}}, identity.RuleClaim, false},
-		"merged":       {"users", bson.D{{"_id", "x"}, {"mergedInto", "gone"}}, identity.RuleMerge, false},
-		"merging":      {"users", bson.D{{"_id", "x"}, {"mergedInto", "mary"}, {"merging", "decided"}}, identity.RuleMerge, false},
-		"merging none": {"users", bson.D{{"_id", "x"}, {"mergedInto", "gone"}, {"merging", "begun"}}, identity.RuleMerge, false},
+		"no user":    {"identities", doc("login:x", "name", "x", "gone"), identity.RuleUser, false},
+		"other form": {"identities", doc("login:X", "name", "X", "mary"), identity.RuleForm, true},
+		"no kind":    {"identities", doc("x", "eye", "x", "mary"), identity.RuleForm, true},
+		"mark":       {"identities", doc("login:x", "name", "x", "mary", mark), identity.RuleClaim, false},
+		"unborn":     {"users", bson.D{{"_id", "x"}, mark}, identity.RuleClaim, false},
+		"claim": {"claims", bson.D{
+			{"_id", mark.Value},
+			{"ids", bson.A{"x"}},
+			{"state", "open"},
+			{"deadline", patterntest.NewClock().Now()},
+		}, identity.RuleClaim, false},
+		"merged": {"users", bson.D{{"_id", "x"}, {"mergedInto", "gone"}}, identity.RuleMerge, false},
+		"merging": {"users", bson.D{
+			{"_id", "x"},
+			{"mergedInto", "mary"},
+			{"merging", "decided"},
+		}, identity.RuleMerge, false},
+		"merging none": {
+			"users",
+			bson.D{{"_id", "x"}, {"mergedInto", "gone"}, {"merging", "begun"}},
+			identity.RuleMerge, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +56,8 @@ func TestBroken(t *testing.T) {
 			_, err := db.Collection(c.coll).InsertOne(ctx, c.doc)
 			wantErr(t, err, nil)
 			violations, err := s.Check(ctx)
-			if err != nil || len(violations) != 1 || violations[0].Rule != c.rule || violations[0].Collection != c.coll {
+			if err != nil || len(violations) != 1 || violations[0].Rule != c.rule ||
+				violations[0].Collection != c.coll {
 				t.Fatalf("%v %v", violations, err)
 			}
 			_, err = s.Repair(ctx)
@@ -55,7 +69,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestLeft has an identity that was claimed for a user while that was merged, by a process that died.
+// TestLeft has an identity that was claimed for a user while that was merged, by a process that
+// died.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -64,7 +79,8 @@ func TestLeft(t *testing.T) {
 	_, err := db.Collection("identities").InsertOne(ctx, doc("login:x", "name", "x", "mary"))
 	wantErr(t, err, nil)
 	violations, err := s.Check(ctx)
-	if err != nil || !slices.ContainsFunc(violations, func(v patterns.Violation) bool { return v.Rule == identity.RuleMerge }) {
+	if err != nil || !slices.ContainsFunc(violations,
+		func(v patterns.Violation) bool { return v.Rule == identity.RuleMerge }) {
 		t.Errorf("%v %v", violations, err)
 	}
 	wantOwner(t, s, identity.Name("x"), "peter")

@@ -29,8 +29,9 @@ type claim struct {
 	docs     []document
 }
 
-// Claim gives identities to a user, all of them or none. Those that the user has already are no error. ErrTaken says that one belongs to
-// another user, ErrBusy that others are about to take it, ErrNoUser that the user does not exist.
+// Claim gives identities to a user, all of them or none. Those that the user has already are no
+// error. ErrTaken says that one belongs to another user, ErrBusy that others are about to take it,
+// ErrNoUser that the user does not exist.
 func (s *Identities) Claim(ctx context.Context, user string, ids ...Identity) error {
 	docs, err := s.documents(user, ids)
 	if err != nil {
@@ -42,8 +43,9 @@ func (s *Identities) Claim(ctx context.Context, user string, ids ...Identity) er
 	return s.claimAll(ctx, user, docs, nil)
 }
 
-// Register makes a user with identities, or neither. The user's document has the fields of data and the _id id; a new one, which is returned,
-// if id is empty. ErrUserExists says that there is such a user; otherwise the errors are those of Claim.
+// Register makes a user with identities, or neither. The user's document has the fields of data and
+// the _id id; a new one, which is returned, if id is empty. ErrUserExists says that there is such a
+// user; otherwise the errors are those of Claim.
 func (s *Identities) Register(ctx context.Context, id string, data bson.D, ids ...Identity) (string, error) {
 	if id == "" {
 		id = bson.NewObjectID().Hex()
@@ -108,7 +110,10 @@ func (s *Identities) claimAll(ctx context.Context, user string, docs []document,
 
 // open writes down what is wanted.
 func (s *Identities) open(ctx context.Context, user string, docs []document, register bool) (*claim, error) {
-	c := &claim{ID: bson.NewObjectID(), User: user, State: stateOpen, Deadline: s.env.Now().Add(s.cfg.Timeout), Register: register, docs: docs}
+	c := &claim{
+		ID: bson.NewObjectID(), User: user, State: stateOpen, Deadline: s.env.Now().Add(s.cfg.Timeout),
+		Register: register, docs: docs,
+	}
 	for i := range docs {
 		docs[i].Claim = &c.ID
 		c.IDs = append(c.IDs, docs[i].ID)
@@ -117,7 +122,8 @@ func (s *Identities) open(ctx context.Context, user string, docs []document, reg
 	return c, wrap(err, "write a claim")
 }
 
-// mark takes the identities for a claim, in order: of two claims for the same, the one that has the first of these has all.
+// mark takes the identities for a claim, in order: of two claims for the same, the one that has the
+// first of these has all.
 func (s *Identities) mark(ctx context.Context, c *claim, newUser bson.D) error {
 	if newUser != nil {
 		_, err := s.users.InsertOne(ctx, append(newUser, bson.E{"claim", c.ID}))
@@ -150,7 +156,8 @@ func (s *Identities) mark(ctx context.Context, c *claim, newUser bson.D) error {
 	return u.may()
 }
 
-// insert inserts an identity, after those who stand in its way without a right to are out of it. mine says that its user has it already.
+// insert inserts an identity, after those who stand in its way without a right to are out of it.
+// mine says that its user has it already.
 func (s *Identities) insert(ctx context.Context, doc *document) (mine bool, err error) {
 	for {
 		_, err := s.coll.InsertOne(ctx, doc)
@@ -230,7 +237,8 @@ func (s *Identities) marked(c *claim) bson.D {
 	return bson.D{{"_id", in(c.IDs)}, {"claim", c.ID}}
 }
 
-// settled returns an identity after its claim, if that can be, has been decided: one with a mark belongs to nobody yet. It is nil if there is none.
+// settled returns an identity after its claim, if that can be, has been decided: one with a mark
+// belongs to nobody yet. It is nil if there is none.
 func (s *Identities) settled(ctx context.Context, key string) (*document, error) {
 	for {
 		doc, err := s.read(ctx, key)
@@ -242,7 +250,8 @@ func (s *Identities) settled(ctx context.Context, key string) (*document, error)
 		case err != nil:
 			return nil, err
 		case c == nil:
-			// A claim that has happened is removed after its marks: if this one is still there, the claim was given up.
+			// A claim that has happened is removed after its marks: if this one is still there, the
+			// claim was given up.
 			_, err = s.coll.DeleteOne(ctx, bson.D{{"_id", key}, {"claim", *doc.Claim}})
 			err = wrap(err, "remove the mark of a claim that was given up")
 		case c.State == stateDone:

@@ -24,18 +24,21 @@ type operation struct {
 var operations = map[string]operation{
 	"one": {
 		do:     func(ctx context.Context, s *identity.Identities) error { return s.Claim(ctx, "peter", phone) },
-		before: map[identity.Identity]string{phone: ""}, behind: map[identity.Identity]string{phone: "peter"}, points: 4,
+		before: map[identity.Identity]string{phone: ""},
+		behind: map[identity.Identity]string{phone: "peter"}, points: 4,
 	},
 	"all": {
 		do:     func(ctx context.Context, s *identity.Identities) error { return s.Claim(ctx, "peter", phone, oauth) },
-		before: map[identity.Identity]string{phone: "", oauth: ""}, behind: map[identity.Identity]string{phone: "peter", oauth: "peter"}, points: 12,
+		before: map[identity.Identity]string{phone: "", oauth: ""},
+		behind: map[identity.Identity]string{phone: "peter", oauth: "peter"}, points: 12,
 	},
 	"register": {
 		do: func(ctx context.Context, s *identity.Identities) error {
 			_, err := s.Register(ctx, "ada", bson.D{{"since", 1}}, phone, oauth)
 			return err
 		},
-		before: map[identity.Identity]string{phone: "", oauth: ""}, behind: map[identity.Identity]string{phone: "ada", oauth: "ada"}, points: 16,
+		before: map[identity.Identity]string{phone: "", oauth: ""},
+		behind: map[identity.Identity]string{phone: "ada", oauth: "ada"}, points: 16,
 	},
 	"merge": {
 		do: func(ctx context.Context, s *identity.Identities) error { return s.Merge(ctx, "peter", "mary") },
@@ -43,7 +46,8 @@ var operations = map[string]operation{
 			identity.Name("mary"): "mary", identity.Email("mary@example.com"): "mary", identity.Name("peter"): "peter",
 		},
 		behind: map[identity.Identity]string{
-			identity.Name("mary"): "peter", identity.Email("mary@example.com"): "peter", identity.Name("peter"): "peter",
+			identity.Name("mary"): "peter", identity.Email("mary@example.com"): "peter",
+			identity.Name("peter"): "peter",
 		},
 		points: 14,
 	},
@@ -63,17 +67,20 @@ var operations = map[string]operation{
 			_, err = s.Repair(ctx)
 			return err
 		},
-		before: map[identity.Identity]string{phone: "", oauth: ""}, behind: map[identity.Identity]string{phone: "peter", oauth: "peter"}, points: 28,
+		before: map[identity.Identity]string{phone: "", oauth: ""},
+		behind: map[identity.Identity]string{phone: "peter", oauth: "peter"}, points: 28,
 	},
 	"release": {
 		do: func(ctx context.Context, s *identity.Identities) error {
 			return s.Release(ctx, "mary", identity.Name("Mary"))
 		},
-		before: map[identity.Identity]string{identity.Name("mary"): "mary"}, behind: map[identity.Identity]string{identity.Name("mary"): ""}, points: 2,
+		before: map[identity.Identity]string{identity.Name("mary"): "mary"},
+		behind: map[identity.Identity]string{identity.Name("mary"): ""}, points: 2,
 	},
 }
 
-// TestCrash lets every operation die at every point: it has happened, or not, for all readers at once and for good.
+// TestCrash lets every operation die at every point: it has happened, or not, for all readers at
+// once and for good.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, op := range operations {
@@ -113,7 +120,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// happened says whether all is as it is behind the operation. Only a deletion may be seen half done before Repair.
+// happened says whether all is as it is behind the operation. Only a deletion may be seen half done
+// before Repair.
 func (op operation) happened(t *testing.T, s *identity.Identities, repaired bool) bool {
 	t.Helper()
 	before, behind := 0, 0

@@ -85,7 +85,8 @@ func ExampleIdentities_Merge() {
 	// [{phone +44 20 7946 0000} {email ada@example.com} {oauth github/1815}]
 }
 
-// A user confirms a second address, and gives the first one up; somebody else may have that from then on.
+// A user confirms a second address, and gives the first one up; somebody else may have that from
+// then on.
 func ExampleIdentities_Claim() {
 	db, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {

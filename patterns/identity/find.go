@@ -53,7 +53,8 @@ func (s *Identities) owner(ctx context.Context, id Identity) (string, bson.Raw, 
 	return "", nil, ErrBusy
 }
 
-// follow goes from a user to the one that it is merged into. The document is nil where there is no user any more.
+// follow goes from a user to the one that it is merged into. The document is nil where there is no
+// user any more.
 func (s *Identities) follow(ctx context.Context, id string) (string, bson.Raw, error) {
 	for range maxMerges {
 		raw, err := s.users.FindOne(ctx, byID(id)).Raw()

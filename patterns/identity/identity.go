@@ -17,9 +17,11 @@ import (
 var (
 	// ErrTaken is returned where an identity belongs to another user.
 	ErrTaken = errors.New("identity: it belongs to another user")
-	// ErrBusy is returned where others are at this moment about to take the same identity, or to merge the user. Try again.
+	// ErrBusy is returned where others are at this moment about to take the same identity, or to
+	// merge the user. Try again.
 	ErrBusy = errors.New("identity: somebody else is at work on it")
-	// ErrExpired is returned where a claim took longer than Config.Timeout, so that others have ended it.
+	// ErrExpired is returned where a claim took longer than Config.Timeout, so that others have
+	// ended it.
 	ErrExpired = errors.New("identity: the claim took too long and was given up")
 	// ErrNotFound is returned where nobody, or not the user in question, has an identity.
 	ErrNotFound = errors.New("identity: there is no such identity")
@@ -27,7 +29,8 @@ var (
 	ErrNoUser = errors.New("identity: there is no such user")
 	// ErrUserExists is returned by Register for the _id of an existing user.
 	ErrUserExists = errors.New("identity: the user exists")
-	// ErrInvalid is returned for a value that its kind does not allow, or a kind that is not configured.
+	// ErrInvalid is returned for a value that its kind does not allow, or a kind that is not
+	// configured.
 	ErrInvalid = errors.New("identity: invalid")
 )
 
@@ -50,7 +53,8 @@ type Config struct {
 	Collection, Users, Claims string
 	// Kinds are DefaultKinds() if nil.
 	Kinds map[string]Kind
-	// Timeout is how long a claim of several identities may take before others give it up; DefaultTimeout if zero.
+	// Timeout is how long a claim of several identities may take before others give it up;
+	// DefaultTimeout if zero.
 	Timeout time.Duration
 	// Pace is how often Run looks for what was left; Timeout if zero.
 	Pace time.Duration
@@ -154,7 +158,9 @@ func (s *Identities) EnsureIndexes(ctx context.Context) error {
 func (s *Identities) ShardKeys() []patterns.ShardKey {
 	hashed := bson.D{{"_id", "hashed"}}
 	return []patterns.ShardKey{
-		{Collection: s.cfg.Collection, Key: hashed}, {Collection: s.cfg.Users, Key: hashed}, {Collection: s.cfg.Claims, Key: hashed},
+		{Collection: s.cfg.Collection, Key: hashed},
+		{Collection: s.cfg.Users, Key: hashed},
+		{Collection: s.cfg.Claims, Key: hashed},
 	}
 }
 

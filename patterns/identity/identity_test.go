@@ -32,7 +32,8 @@ func open(t testing.TB, db *mongo.Database, clock patterns.Clock) *identity.Iden
 	s := newIdentities(t, db, clock)
 	wantErr(t, s.EnsureIndexes(context.Background()), nil)
 	for _, user := range []string{"peter", "mary"} {
-		_, err := s.Register(context.Background(), user, bson.D{{"since", 2026}}, identity.Name(user), identity.Email(user+"@example.com"))
+		_, err := s.Register(context.Background(), user, bson.D{{"since", 2026}}, identity.Name(user),
+			identity.Email(user+"@example.com"))
 		wantErr(t, err, nil)
 	}
 	return s
@@ -84,7 +85,8 @@ func TestClaim(t *testing.T) {
 	wantOwner(t, s, identity.Name("x"), "")
 	got, err := s.List(ctx, "peter")
 	want := []identity.Identity{
-		identity.Phone("+49 30 1234567"), identity.Name("Pete"), identity.Name("peter"), identity.Email("peter@example.com"), oauth,
+		identity.Phone("+49 30 1234567"), identity.Name("Pete"), identity.Name("peter"),
+		identity.Email("peter@example.com"), oauth,
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v %v", got, err)
@@ -122,7 +124,10 @@ func TestMerge(t *testing.T) {
 	wantErr(t, s.Merge(ctx, "nobody", "peter"), identity.ErrNoUser)
 	wantErr(t, s.Merge(ctx, "peter", "nobody"), identity.ErrNoUser)
 	wantErr(t, s.Merge(ctx, "peter", "mary"), nil)
-	for _, id := range []identity.Identity{identity.Name("mary"), identity.Email("mary@example.com"), identity.Name("peter")} {
+	for _, id := range []identity.Identity{
+		identity.Name("mary"),
+		identity.Email("mary@example.com"), identity.Name("peter"),
+	} {
 		wantOwner(t, s, id, "peter")
 	}
 	wantErr(t, s.Merge(ctx, "peter", "mary"), identity.ErrNoUser)
@@ -140,7 +145,8 @@ func TestMerge(t *testing.T) {
 	mustHold(t, s)
 }
 
-// TestMergeChain deletes a user into which one was merged that another was merged into: neither stays.
+// TestMergeChain deletes a user into which one was merged that another was merged into: neither
+// stays.
 func TestMergeChain(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -191,7 +197,8 @@ func TestKinds(t *testing.T) {
 	}
 	// Kinds of one space exclude each other.
 	ctx := t.Context()
-	s, err := identity.New(patterntest.Open(t), identity.Config{Kinds: map[string]identity.Kind{"nick": {Space: "n"}, "real": {Space: "n"}, "card": {}}})
+	s, err := identity.New(patterntest.Open(t),
+		identity.Config{Kinds: map[string]identity.Kind{"nick": {Space: "n"}, "real": {Space: "n"}, "card": {}}})
 	wantErr(t, err, nil)
 	for _, user := range []string{"1", "2"} {
 		_, err = s.Register(ctx, user, nil, identity.Identity{Kind: "card", Value: user})
@@ -335,8 +342,10 @@ func TestTogether(t *testing.T) {
 				default:
 					_, err = s.Repair(ctx)
 				}
-				if err != nil && !errors.Is(err, identity.ErrTaken) && !errors.Is(err, identity.ErrBusy) && !errors.Is(err, identity.ErrNotFound) &&
-					!errors.Is(err, identity.ErrNoUser) && !errors.Is(err, identity.ErrUserExists) && !errors.Is(err, identity.ErrInvalid) {
+				if err != nil && !errors.Is(err, identity.ErrTaken) && !errors.Is(err, identity.ErrBusy) &&
+					!errors.Is(err, identity.ErrNotFound) &&
+					!errors.Is(err, identity.ErrNoUser) && !errors.Is(err, identity.ErrUserExists) &&
+					!errors.Is(err, identity.ErrInvalid) {
 					t.Error(err)
 				}
 			}
@@ -358,7 +367,8 @@ func TestOneWinner(t *testing.T) {
 	var winners []string
 	for w := range 6 {
 		wg.Go(func() {
-			user, err := s.Register(ctx, fmt.Sprint("w", w), nil, identity.Name(fmt.Sprint("b", w)), identity.Name("a"), phone, oauth)
+			user, err := s.Register(ctx, fmt.Sprint("w", w), nil, identity.Name(fmt.Sprint("b", w)),
+				identity.Name("a"), phone, oauth)
 			if err == nil {
 				mu.Lock()
 				defer mu.Unlock()

@@ -14,8 +14,9 @@ import (
 // sweepBatch is how many identities Repair looks at together.
 const sweepBatch = 1000
 
-// Repair ends what processes have begun that died, and removes identities without a user. It may run anywhere, at any time, any number of times at
-// once; it reads all identities. It returns how many things it has mended.
+// Repair ends what processes have begun that died, and removes identities without a user. It may
+// run anywhere, at any time, any number of times at once; it reads all identities. It returns how
+// many things it has mended.
 func (s *Identities) Repair(ctx context.Context) (int64, error) {
 	n, err := s.recover(ctx)
 	m, err2 := s.sweep(ctx)
@@ -23,7 +24,8 @@ func (s *Identities) Repair(ctx context.Context) (int64, error) {
 	return n + m + k, errors.Join(err, err2, err3)
 }
 
-// Run does the part of Repair that needs no look at all identities, again and again, until ctx ends.
+// Run does the part of Repair that needs no look at all identities, again and again, until ctx
+// ends.
 func (s *Identities) Run(ctx context.Context) error {
 	return patterns.Repeat(ctx, s.env, s.cfg.Pace, "repair of identities failed", func(ctx context.Context) error {
 		_, err := s.recover(ctx)
@@ -89,7 +91,8 @@ func (s *Identities) finishMerge(ctx context.Context, u *user) error {
 	return s.move(ctx, u.ID, u.MergedInto)
 }
 
-// unborn removes users whose registration was given up. One whose claim was removed because it has happened has lost the mark before.
+// unborn removes users whose registration was given up. One whose claim was removed because it has
+// happened has lost the mark before.
 func (s *Identities) unborn(ctx context.Context, n *int64) func(*user) error {
 	return func(u *user) error {
 		c, err := s.readClaim(ctx, *u.Claim)
@@ -146,7 +149,8 @@ func (s *Identities) sweepSome(ctx context.Context, batch []document) (n int64, 
 	}
 	slices.Sort(ids)
 	users := map[string]*user{}
-	err = patterns.Each(ctx, s.users, bson.D{{"_id", in(slices.Compact(ids))}}, func(u *user) error { users[u.ID] = u; return nil })
+	err = patterns.Each(ctx, s.users, bson.D{{"_id", in(slices.Compact(ids))}},
+		func(u *user) error { users[u.ID] = u; return nil })
 	for _, d := range batch {
 		u := users[d.User]
 		switch {

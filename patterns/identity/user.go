@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Release takes identities from a user. ErrNotFound says that the user does not have one; those before it are released then.
+// Release takes identities from a user. ErrNotFound says that the user does not have one; those
+// before it are released then.
 func (s *Identities) Release(ctx context.Context, user string, ids ...Identity) error {
 	for _, id := range ids {
 		key, err := s.key(id)
@@ -56,9 +57,10 @@ const (
 	mergeDecided = "decided" // it has happened; there may be identities to be moved
 )
 
-// Merge gives everything that a user is known by to another one, at one moment. The document of the user stays, and says mergedInto, for
-// whatever else refers to it; the application moves its own data. ErrNoUser says that one of them does not exist or is merged already,
-// ErrBusy that one of them is being merged by others.
+// Merge gives everything that a user is known by to another one, at one moment. The document of the
+// user stays, and says mergedInto, for whatever else refers to it; the application moves its own
+// data. ErrNoUser says that one of them does not exist or is merged already, ErrBusy that one of
+// them is being merged by others.
 func (s *Identities) Merge(ctx context.Context, into, from string) error {
 	if into == from {
 		return fmt.Errorf("%w merge of user %q into itself", ErrInvalid, from)
@@ -80,8 +82,9 @@ func (s *Identities) Merge(ctx context.Context, into, from string) error {
 	return s.move(ctx, from, into)
 }
 
-// decide makes a merge happen if the other user is there and is not about to be merged too, and takes it back otherwise: of merges that would
-// make a circle, the one that began last sees that of its target.
+// decide makes a merge happen if the other user is there and is not about to be merged too, and
+// takes it back otherwise: of merges that would make a circle, the one that began last sees that of
+// its target.
 func (s *Identities) decide(ctx context.Context, from, into string) error {
 	to, err := s.user(ctx, into)
 	if err != nil {
@@ -115,7 +118,8 @@ func (s *Identities) move(ctx context.Context, from, into string) error {
 	if _, err := s.coll.UpdateMany(ctx, ownedBy(from), set(bson.E{"user", into})); err != nil {
 		return wrap(err, "move identities")
 	}
-	// Whoever has them now may have been deleted or merged meanwhile, by someone who has not seen them.
+	// Whoever has them now may have been deleted or merged meanwhile, by someone who has not seen
+	// them.
 	to, err := s.user(ctx, into)
 	if err != nil {
 		return err
@@ -142,7 +146,8 @@ func (s *Identities) move(ctx context.Context, from, into string) error {
 	return s.forget(ctx, from, into)
 }
 
-// forget removes the document of a user that was merged into one that is deleted, and those that were merged into it.
+// forget removes the document of a user that was merged into one that is deleted, and those that
+// were merged into it.
 func (s *Identities) forget(ctx context.Context, from, into string) error {
 	if err := s.forgetMerged(ctx, from); err != nil {
 		return err
@@ -151,8 +156,8 @@ func (s *Identities) forget(ctx context.Context, from, into string) error {
 	return wrap(err, "delete user "+from)
 }
 
-// forgetMerged removes the documents of users that were merged into one, and into those, the last of a chain first. Those whose merge is not finished are
-// left to who finishes it.
+// forgetMerged removes the documents of users that were merged into one, and into those, the last
+// of a chain first. Those whose merge is not finished are left to who finishes it.
 func (s *Identities) forgetMerged(ctx context.Context, into string) error {
 	merged := bson.D{{"mergedInto", into}, {"merging", exists(false)}}
 	return patterns.Each(ctx, s.users, merged, func(u *user) error { return s.forget(ctx, u.ID, into) })

@@ -19,7 +19,8 @@ type Account struct {
 	// Outgoing and Incoming are reserved by transfers that are not committed.
 	Outgoing Amount `bson:"outgoing"`
 	Incoming Amount `bson:"incoming"`
-	// Floor is what Balance - Outgoing does not fall below: zero, less where the account may be overdrawn, or NoFloor.
+	// Floor is what Balance - Outgoing does not fall below: zero, less where the account may be
+	// overdrawn, or NoFloor.
 	Floor Amount `bson:"floor"`
 	// Ceiling is what Balance + Incoming does not rise above. Open takes zero for NoCeiling.
 	Ceiling Amount `bson:"ceiling"`
@@ -37,10 +38,11 @@ type stored struct {
 	Fences  []bson.ObjectID `bson:"fences"`
 }
 
-// Open opens an account: of its fields ID, Currency, Opening, Floor and Ceiling are taken. Opening it again is no error; ErrExists
-// says that it is another one.
+// Open opens an account: of its fields ID, Currency, Opening, Floor and Ceiling are taken. Opening
+// it again is no error; ErrExists says that it is another one.
 //
-// An account without a floor, such as the outside world's, is where amounts come from that nobody had before.
+// An account without a floor, such as the outside world's, is where amounts come from that nobody
+// had before.
 func (l *Ledger) Open(ctx context.Context, a Account) error {
 	a.Ceiling = or(a.Ceiling, NoCeiling)
 	if a.ID == "" || a.Floor < NoFloor || a.Ceiling > NoCeiling || a.Opening < a.Floor || a.Opening > a.Ceiling {
@@ -80,7 +82,8 @@ func (l *Ledger) Account(ctx context.Context, id string) (*Account, error) {
 	return a, nil
 }
 
-// SetLimits changes the limits of an account. It fails with ErrInsufficientFunds or ErrCeiling where the account is beyond them.
+// SetLimits changes the limits of an account. It fails with ErrInsufficientFunds or ErrCeiling
+// where the account is beyond them.
 func (l *Ledger) SetLimits(ctx context.Context, id string, floor, ceiling Amount) error {
 	if floor < NoFloor || ceiling > NoCeiling || floor > ceiling {
 		return fmt.Errorf("%w: limits %d and %d", ErrAmount, floor, ceiling)

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Amount counts the smallest unit of a currency: cents, for example. Balances and transfers lie between NoFloor and NoCeiling, so that
-// sums of two of them do not overflow.
+// Amount counts the smallest unit of a currency: cents, for example. Balances and transfers lie
+// between NoFloor and NoCeiling, so that sums of two of them do not overflow.
 type Amount int64
 
 // The widest limits.
@@ -22,7 +22,8 @@ const (
 // MaxDecimals is how many decimals amounts may have in documents.
 const MaxDecimals = 18
 
-// Parse reads an amount that is written with at most the given number of decimals: Parse("55.2", 2) is 5520.
+// Parse reads an amount that is written with at most the given number of decimals: Parse("55.2", 2)
+// is 5520.
 func Parse(text string, decimals int) (Amount, error) {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok || strings.ContainsAny(text, "/eEpPxX_") {
@@ -58,22 +59,24 @@ func registry(decimals int) *bson.Registry {
 		return r
 	}
 	amounts := reflect.TypeFor[Amount]()
-	r.RegisterTypeEncoder(amounts, bson.ValueEncoderFunc(func(_ bson.EncodeContext, w bson.ValueWriter, v reflect.Value) error {
-		d, ok := bson.ParseDecimal128FromBigInt(big.NewInt(v.Int()), -decimals)
-		if !ok {
-			return fmt.Errorf("%w: %d", ErrAmount, v.Int())
-		}
-		return w.WriteDecimal128(d)
-	}))
-	r.RegisterTypeDecoder(amounts, bson.ValueDecoderFunc(func(_ bson.DecodeContext, rd bson.ValueReader, v reflect.Value) error {
-		d, err := rd.ReadDecimal128()
-		if err != nil {
-			return fmt.Errorf("ledger: read an amount: %w", err)
-		}
-		a, err := fromDecimal(d, decimals)
-		v.SetInt(int64(a))
-		return err
-	}))
+	r.RegisterTypeEncoder(amounts,
+		bson.ValueEncoderFunc(func(_ bson.EncodeContext, w bson.ValueWriter, v reflect.Value) error {
+			d, ok := bson.ParseDecimal128FromBigInt(big.NewInt(v.Int()), -decimals)
+			if !ok {
+				return fmt.Errorf("%w: %d", ErrAmount, v.Int())
+			}
+			return w.WriteDecimal128(d)
+		}))
+	r.RegisterTypeDecoder(amounts,
+		bson.ValueDecoderFunc(func(_ bson.DecodeContext, rd bson.ValueReader, v reflect.Value) error {
+			d, err := rd.ReadDecimal128()
+			if err != nil {
+				return fmt.Errorf("ledger: read an amount: %w", err)
+			}
+			a, err := fromDecimal(d, decimals)
+			v.SetInt(int64(a))
+			return err
+		}))
 	return r
 }
 

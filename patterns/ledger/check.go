@@ -37,8 +37,9 @@ type tally struct {
 	runs                        map[bson.ObjectID]bool // pending ones, true where their transfer was seen
 }
 
-// Check reads all accounts and transfers and lists what contradicts the rules. They hold also where processes have died, before Repair; but
-// the ledger must be at rest, as Check reads one document after the other. It needs memory for every account.
+// Check reads all accounts and transfers and lists what contradicts the rules. They hold also where
+// processes have died, before Repair; but the ledger must be at rest, as Check reads one document
+// after the other. It needs memory for every account.
 func (l *Ledger) Check(ctx context.Context) ([]patterns.Violation, error) {
 	a := &audit{Ledger: l, accounts: map[string]*tally{}, currencies: map[string]Amount{}}
 	if err := patterns.EachOf(ctx, l.accounts, a.account); err != nil {
@@ -52,7 +53,8 @@ func (l *Ledger) Check(ctx context.Context) ([]patterns.Violation, error) {
 }
 
 func (a *audit) report(rule, collection string, id any, format string, args ...any) {
-	a.found = append(a.found, patterns.Violation{Rule: rule, Collection: collection, ID: id, Detail: fmt.Sprintf(format, args...)})
+	a.found = append(a.found,
+		patterns.Violation{Rule: rule, Collection: collection, ID: id, Detail: fmt.Sprintf(format, args...)})
 }
 
 func (a *audit) account(doc *stored) {
@@ -83,7 +85,8 @@ func (a *audit) transfer(t *Record) {
 		acc := a.accounts[leg.Account]
 		if acc == nil {
 			if t.State == Held || t.State == Committed || t.State == Done {
-				a.report(RuleBalance, a.cfg.Transfers, t.ID, "it is %s, and account %s does not exist", t.State, leg.Account)
+				a.report(RuleBalance, a.cfg.Transfers, t.ID,
+					"it is %s, and account %s does not exist", t.State, leg.Account)
 			}
 			continue
 		}

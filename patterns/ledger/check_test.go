@@ -31,17 +31,26 @@ func TestCheck(t *testing.T) {
 		{"accounts", "joe", inc("floor", 2000), []string{ledger.RuleLimits}},
 		{"accounts", "peter", set("ceiling", 1129), []string{ledger.RuleLimits}},
 		{"accounts", "anna", bson.D{{"$push", bson.D{{"pending", bson.NewObjectID()}}}}, []string{ledger.RulePending}},
-		{"transfers", "held", set("run", bson.NewObjectID()), []string{ledger.RuleHeld, ledger.RulePending, ledger.RuleReserved}},
+		{
+			"transfers", "held", set("run", bson.NewObjectID()),
+			[]string{ledger.RuleHeld, ledger.RulePending, ledger.RuleReserved},
+		},
 		{"transfers", "held", set("state", "canceled"), []string{ledger.RulePending, ledger.RuleReserved}},
 		{"transfers", "held", set("state", "done"), []string{ledger.RulePending, ledger.RuleReserved}},
 		{"accounts", "joe", set("balance", -1), []string{ledger.RuleBalance, ledger.RuleLimits, ledger.RuleSum}},
 		{"transfers", "done", set("state", "canceled"), []string{ledger.RuleBalance}},
-		{"transfers", "held", set("state", "lost"), []string{ledger.RuleState, ledger.RulePending, ledger.RuleReserved}},
+		{
+			"transfers", "held", set("state", "lost"),
+			[]string{ledger.RuleState, ledger.RulePending, ledger.RuleReserved},
+		},
 		{"transfers", "done", set("legs.0.posted", -99), []string{ledger.RuleBalance, ledger.RuleLegs}},
 		{"transfers", "done", set("legs.0.amount", -99), []string{ledger.RuleLegs}},
 		{"transfers", "done", set("legs.0.account", "nobody"), []string{ledger.RuleBalance, ledger.RuleLegs}},
 		{"transfers", "done", set("moves", bson.A{}), []string{ledger.RuleLegs}},
-		{"transfers", "committed", inc("legs.1.posted", 1), []string{ledger.RuleBalance, ledger.RuleLegs, ledger.RuleSum}},
+		{
+			"transfers", "committed", inc("legs.1.posted", 1),
+			[]string{ledger.RuleBalance, ledger.RuleLegs, ledger.RuleSum},
+		},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +63,8 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err1, err2, err3)
 			}
 			mustHold(t, l)
-			if res, err := db.Collection(c.collection).UpdateByID(ctx, c.id, c.change); err != nil || res.ModifiedCount != 1 {
+			if res, err := db.Collection(c.collection).
+				UpdateByID(ctx, c.id, c.change); err != nil || res.ModifiedCount != 1 {
 				t.Fatal(res, err)
 			}
 			violations, err := l.Check(ctx)

@@ -18,7 +18,8 @@ import (
 type operation struct {
 	before func(ctx context.Context, l *ledger.Ledger) error
 	do     func(ctx context.Context, l *ledger.Ledger, clock *patterntest.Clock) error
-	// allowed are the balances that may be found once all is repaired; the last ones are those after the operation was done.
+	// allowed are the balances that may be found once all is repaired; the last ones are those
+	// after the operation was done.
 	allowed [][3]ledger.Amount
 }
 
@@ -180,7 +181,8 @@ func (op operation) wantOneOf(t *testing.T, l *ledger.Ledger, allowed [][3]ledge
 	t.Errorf("balances %v, want one of %v", got, allowed)
 }
 
-// TestHalf has the commands that change several accounts done for some of them: a server may die in the middle, or one shard of two.
+// TestHalf has the commands that change several accounts done for some of them: a server may die in
+// the middle, or one shard of two.
 func TestHalf(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {
@@ -216,7 +218,8 @@ func TestHalf(t *testing.T) {
 	})
 }
 
-// TestAsleep has a worker that goes on after others have rolled its transfer back, or have executed it in another run.
+// TestAsleep has a worker that goes on after others have rolled its transfer back, or have executed
+// it in another run.
 func TestAsleep(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {
@@ -252,7 +255,8 @@ func TestAsleep(t *testing.T) {
 	})
 }
 
-// TestRecoverOwn has an application that died and starts again: it need not wait, and leaves what others do alone.
+// TestRecoverOwn has an application that died and starts again: it need not wait, and leaves what
+// others do alone.
 func TestRecoverOwn(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {

@@ -31,7 +31,8 @@ func open() (*ledger.Ledger, func() error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := bank.Transfer(ctx, "wages", ledger.Move{From: "world", To: "joe", Amount: 1000_00, Currency: "USD"}); err != nil {
+	if _, err := bank.Transfer(ctx, "wages",
+		ledger.Move{From: "world", To: "joe", Amount: 1000_00, Currency: "USD"}); err != nil {
 		log.Fatal(err)
 	}
 	return bank, db.Close
@@ -85,13 +86,15 @@ func ExampleLedger_Transfer() {
 	bank, end := open()
 	defer func() { _ = end() }()
 	for range 2 {
-		t, err := bank.Transfer(context.Background(), "rent-5", ledger.Move{From: "joe", To: "peter", Amount: 100_00, Currency: "USD"})
+		t, err := bank.Transfer(context.Background(), "rent-5",
+			ledger.Move{From: "joe", To: "peter", Amount: 100_00, Currency: "USD"})
 		if err != nil {
 			log.Fatal(err)
 		}
 		fmt.Println(t.State)
 	}
-	_, err := bank.Transfer(context.Background(), "car", ledger.Move{From: "joe", To: "peter", Amount: 2000_00, Currency: "USD"})
+	_, err := bank.Transfer(context.Background(), "car",
+		ledger.Move{From: "joe", To: "peter", Amount: 2000_00, Currency: "USD"})
 	fmt.Println("too dear:", errors.Is(err, ledger.ErrInsufficientFunds))
 	show(bank, "joe", "peter")
 	// Output:
@@ -107,7 +110,8 @@ func ExampleLedger_Hold() {
 	bank, end := open()
 	defer func() { _ = end() }()
 	ctx := context.Background()
-	if _, err := bank.Hold(ctx, "room-12", 72*time.Hour, ledger.Move{From: "joe", To: "peter", Amount: 300_00, Currency: "USD"}); err != nil {
+	if _, err := bank.Hold(ctx, "room-12", 72*time.Hour,
+		ledger.Move{From: "joe", To: "peter", Amount: 300_00, Currency: "USD"}); err != nil {
 		log.Fatal(err)
 	}
 	show(bank, "joe", "peter")
@@ -127,7 +131,8 @@ func ExampleLedger_Undo() {
 	bank, end := open()
 	defer func() { _ = end() }()
 	ctx := context.Background()
-	if _, err := bank.Transfer(ctx, "rent-5", ledger.Move{From: "joe", To: "peter", Amount: 100_00, Currency: "USD"}); err != nil {
+	if _, err := bank.Transfer(ctx, "rent-5",
+		ledger.Move{From: "joe", To: "peter", Amount: 100_00, Currency: "USD"}); err != nil {
 		log.Fatal(err)
 	}
 	time.Sleep(2 * time.Millisecond) // the history is in the order of milliseconds

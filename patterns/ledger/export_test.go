@@ -6,7 +6,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Half stores a transfer that has come to a state, with the command that was under way then done for the accounts in mask only.
+// Half stores a transfer that has come to a state, with the command that was under way then done
+// for the accounts in mask only.
 func (l *Ledger) Half(ctx context.Context, id string, state State, mask int, moves ...Move) (*Record, error) {
 	t, err := l.newRecord(id, moves)
 	if err != nil {

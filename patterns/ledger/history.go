@@ -17,8 +17,8 @@ type Entry struct {
 	Amount, Balance Amount
 }
 
-// BalanceAt returns the balance that an account had at a time, before what was committed at that millisecond: the opening, and
-// all transfers committed before.
+// BalanceAt returns the balance that an account had at a time, before what was committed at that
+// millisecond: the opening, and all transfers committed before.
 func (l *Ledger) BalanceAt(ctx context.Context, account string, at time.Time) (Amount, error) {
 	a, err := l.Account(ctx, account)
 	if err != nil {
@@ -45,7 +45,8 @@ func (l *Ledger) BalanceAt(ctx context.Context, account string, at time.Time) (A
 	return a.Opening + sums[0].Sum, nil
 }
 
-// History goes through what was committed on an account from one time, inclusive, to another, exclusive, the oldest first. After an error it ends.
+// History goes through what was committed on an account from one time, inclusive, to another,
+// exclusive, the oldest first. After an error it ends.
 func (l *Ledger) History(ctx context.Context, account string, from, to time.Time) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		balance, err := l.BalanceAt(ctx, account, from)

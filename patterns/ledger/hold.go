@@ -63,8 +63,8 @@ func (l *Ledger) post(ctx context.Context, id string, legs func(*Record) ([]Leg,
 	return nil, ErrInProgress
 }
 
-// Cancel gives up a transfer that is not committed: one that was submitted, one under way, or a hold. Canceling it again is no error;
-// ErrApplied says that it is too late.
+// Cancel gives up a transfer that is not committed: one that was submitted, one under way, or a
+// hold. Canceling it again is no error; ErrApplied says that it is too late.
 func (l *Ledger) Cancel(ctx context.Context, id string) error {
 	for range maxTurns {
 		t, err := l.Get(ctx, id)

@@ -15,7 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors of the ledger. The first group are the reasons of transfers that were canceled; they stay with the transfer.
+// Errors of the ledger. The first group are the reasons of transfers that were canceled; they stay
+// with the transfer.
 var (
 	ErrInsufficientFunds = errors.New("ledger: the account would fall below its floor")
 	ErrCeiling           = errors.New("ledger: the account would rise above its ceiling")
@@ -24,9 +25,11 @@ var (
 	ErrCurrency          = errors.New("ledger: the account has another currency")
 	ErrCanceled          = errors.New("ledger: the transfer was canceled")
 	ErrExpired           = errors.New("ledger: the hold has expired")
-	// ErrBusy says that an account has too many transfers under way, or that it changed while it was looked at. Call again.
+	// ErrBusy says that an account has too many transfers under way, or that it changed while it
+	// was looked at. Call again.
 	ErrBusy = errors.New("ledger: the account is busy")
-	// ErrInterrupted says that the process that executed the transfer did not come to an end, and it was rolled back. Call again.
+	// ErrInterrupted says that the process that executed the transfer did not come to an end, and
+	// it was rolled back. Call again.
 	ErrInterrupted = errors.New("ledger: the transfer was interrupted")
 
 	// ErrInProgress is returned where another process executes the transfer at this moment.
@@ -37,7 +40,8 @@ var (
 	ErrNoTransfer = errors.New("ledger: there is no such transfer")
 	// ErrApplied is returned by Cancel where it is too late: there is Undo.
 	ErrApplied = errors.New("ledger: the transfer has been applied")
-	// ErrNotHeld is returned by Post for a transfer that is no hold, and by Undo for one that was not applied.
+	// ErrNotHeld is returned by Post for a transfer that is no hold, and by Undo for one that was
+	// not applied.
 	ErrNotHeld = errors.New("ledger: the transfer is not in the state for that")
 	// ErrExists is returned by Open where the account exists with other properties.
 	ErrExists = errors.New("ledger: the account exists and is another one")
@@ -68,14 +72,16 @@ type Config struct {
 	patterns.Env
 	// Accounts and Transfers are the collections: "accounts" and "transfers" if empty.
 	Accounts, Transfers string
-	// Transactions has transfers executed in multi-document transactions. Ledgers with and without may share the documents.
+	// Transactions has transfers executed in multi-document transactions. Ledgers with and without
+	// may share the documents.
 	Transactions bool
-	// Decimals is how many decimals amounts have in documents, as decimal128. Zero keeps them as whole numbers. Ledgers that share
-	// documents must agree on it.
+	// Decimals is how many decimals amounts have in documents, as decimal128. Zero keeps them as
+	// whole numbers. Ledgers that share documents must agree on it.
 	Decimals int
 	// App names the application, or the process, that executes transfers.
 	App string
-	// Timeout is how long a transfer may be under way before others may think that its process is dead; DefaultTimeout if zero.
+	// Timeout is how long a transfer may be under way before others may think that its process is
+	// dead; DefaultTimeout if zero.
 	Timeout time.Duration
 	// Pace is how often Run looks for work; DefaultPace if zero.
 	Pace time.Duration
@@ -93,7 +99,8 @@ type Ledger struct {
 
 // engine is how a transfer is executed.
 type engine interface {
-	// execute brings a transfer that is pending, and whose run is the caller's, to done, held or canceled.
+	// execute brings a transfer that is pending, and whose run is the caller's, to done, held or
+	// canceled.
 	execute(ctx context.Context, t *Record) error
 	// post brings a hold to done. posted are the legs with what is moved.
 	post(ctx context.Context, t *Record, posted []Leg) error
@@ -111,7 +118,8 @@ func New(db *mongo.Database, cfg Config) (*Ledger, error) {
 	cfg.Transfers = or(cfg.Transfers, "transfers")
 	cfg.Timeout = or(cfg.Timeout, DefaultTimeout)
 	cfg.Pace = or(cfg.Pace, DefaultPace)
-	// What is decided here must outlast a change of the primary, and what decides must be the newest.
+	// What is decided here must outlast a change of the primary, and what decides must be the
+	// newest.
 	opts := options.Collection().SetRegistry(registry(cfg.Decimals)).SetWriteConcern(writeconcern.Majority()).
 		SetReadPreference(readpref.Primary())
 	l := &Ledger{
@@ -138,7 +146,10 @@ func or[T comparable](value, otherwise T) T {
 func (l *Ledger) Indexes() []patterns.Index {
 	underWay := options.Index().SetPartialFilterExpression(bson.D{{"deadline", bson.D{{"$exists", true}}}})
 	return []patterns.Index{
-		{Collection: l.cfg.Transfers, Model: mongo.IndexModel{Keys: bson.D{{"state", 1}, {"deadline", 1}}, Options: underWay}},
+		{
+			Collection: l.cfg.Transfers,
+			Model:      mongo.IndexModel{Keys: bson.D{{"state", 1}, {"deadline", 1}}, Options: underWay},
+		},
 		{Collection: l.cfg.Transfers, Model: mongo.IndexModel{Keys: bson.D{
 			{"legs.account", 1}, {"committed", 1}, {"_id", 1},
 		}}},

@@ -114,7 +114,8 @@ func TestTransfer(t *testing.T) {
 		l, ctx := openBank(t, patterntest.Open(t), cfg, nil), t.Context()
 		for range 2 {
 			done, err := l.Transfer(ctx, "a", pay(100))
-			if err != nil || done.State != ledger.Done || done.App != "A1" || done.Committed.IsZero() || !done.Deadline.IsZero() {
+			if err != nil || done.State != ledger.Done || done.App != "A1" ||
+				done.Committed.IsZero() || !done.Deadline.IsZero() {
 				t.Fatalf("%+v %v", done, err)
 			}
 		}

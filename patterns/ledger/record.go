@@ -55,8 +55,9 @@ type Record struct {
 	Created time.Time `bson:"created"`
 	// Committed is when it was decided that the transfer happens.
 	Committed time.Time `bson:"committed,omitempty"`
-	// Deadline is when others may go on with a transfer that is under way, when a hold expires, and from when on one that was
-	// submitted may be executed. A transfer at its end has none, nor has a hold that does not expire.
+	// Deadline is when others may go on with a transfer that is under way, when a hold expires, and
+	// from when on one that was submitted may be executed. A transfer at its end has none, nor has
+	// a hold that does not expire.
 	Deadline time.Time `bson:"deadline,omitempty"`
 	Moves    []Move    `bson:"moves"`
 	Legs     []Leg     `bson:"legs"`
@@ -114,7 +115,8 @@ func passing(reason string) bool { return reason == reasonBusy || reason == reas
 // undoPrefix begins the ids of transfers that undo others.
 const undoPrefix = "undo:"
 
-// legsOf adds the moves up for each account. Those that pay come first: they are the ones that can be refused.
+// legsOf adds the moves up for each account. Those that pay come first: they are the ones that can
+// be refused.
 func legsOf(moves []Move) ([]Leg, error) {
 	if len(moves) == 0 || len(moves) > MaxMoves {
 		return nil, fmt.Errorf("%w: %d moves", ErrAmount, len(moves))
@@ -144,7 +146,9 @@ func legsOf(moves []Move) ([]Leg, error) {
 		leg.Posted = leg.Amount
 		legs = append(legs, *leg)
 	}
-	slices.SortFunc(legs, func(a, b Leg) int { return cmp.Or(cmp.Compare(a.Amount, b.Amount), cmp.Compare(a.Account, b.Account)) })
+	slices.SortFunc(legs, func(a, b Leg) int {
+		return cmp.Or(cmp.Compare(a.Amount, b.Amount), cmp.Compare(a.Account, b.Account))
+	})
 	return legs, nil
 }
 

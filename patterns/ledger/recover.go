@@ -14,8 +14,9 @@ import (
 // batch is how many transfers are read at a time.
 const batch = 100
 
-// Repair ends the transfers whose process has not done so within the timeout, and the holds that have expired. It may run anywhere, at
-// any time, any number of times at once. It returns how many transfers it has ended.
+// Repair ends the transfers whose process has not done so within the timeout, and the holds that
+// have expired. It may run anywhere, at any time, any number of times at once. It returns how many
+// transfers it has ended.
 func (l *Ledger) Repair(ctx context.Context) (int64, error) {
 	return l.repair(ctx, bson.D{
 		{"state", bson.D{{"$in", bson.A{Pending, Canceling, Committed, Held}}}},
@@ -23,8 +24,9 @@ func (l *Ledger) Repair(ctx context.Context) (int64, error) {
 	})
 }
 
-// RecoverOwn is Repair for the transfers of this application (Config.App), without waiting for the timeout. Call it when the application
-// starts, before it executes transfers, and while no other process of that name runs.
+// RecoverOwn is Repair for the transfers of this application (Config.App), without waiting for the
+// timeout. Call it when the application starts, before it executes transfers, and while no other
+// process of that name runs.
 func (l *Ledger) RecoverOwn(ctx context.Context) (int64, error) {
 	if l.cfg.App == "" {
 		return 0, errors.New("ledger: the application has no name")
@@ -36,7 +38,8 @@ func (l *Ledger) RecoverOwn(ctx context.Context) (int64, error) {
 	})
 }
 
-// repair drives the transfers that a filter selects to their ends. One that fails does not keep the others from theirs.
+// repair drives the transfers that a filter selects to their ends. One that fails does not keep the
+// others from theirs.
 func (l *Ledger) repair(ctx context.Context, filter bson.D) (n int64, err error) {
 	var failed []error
 	err = patterns.Each(ctx, l.transfers, filter, func(t *Record) error {
@@ -53,7 +56,8 @@ func (l *Ledger) repair(ctx context.Context, filter bson.D) (n int64, err error)
 	return n, errors.Join(append(failed, wrap(err, "look for transfers that were left"))...)
 }
 
-// drive brings a transfer to an end from the state that it was found in, on behalf of a process that does not.
+// drive brings a transfer to an end from the state that it was found in, on behalf of a process
+// that does not.
 func (l *Ledger) drive(ctx context.Context, t *Record) error {
 	switch t.State {
 	case Pending:
@@ -72,8 +76,8 @@ func (l *Ledger) drive(ctx context.Context, t *Record) error {
 	return nil
 }
 
-// Work executes one of the transfers that were submitted, the one that is due for longest. It returns nil where there is none; the
-// error of a transfer that was refused is with the transfer.
+// Work executes one of the transfers that were submitted, the one that is due for longest. It
+// returns nil where there is none; the error of a transfer that was refused is with the transfer.
 func (l *Ledger) Work(ctx context.Context) (*Record, error) {
 	now := l.env.Now()
 	due := bson.D{{"state", Initial}, {"deadline", bson.D{{"$lte", now}}}}

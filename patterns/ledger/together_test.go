@@ -17,7 +17,8 @@ import (
 
 var people = []string{"joe", "peter", "anna"}
 
-// TestTogether has many workers with all engines on the same accounts, so impatient that they take each other for dead.
+// TestTogether has many workers with all engines on the same accounts, so impatient that they take
+// each other for dead.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds, ids = 8, 40, 60
@@ -26,7 +27,10 @@ func TestTogether(t *testing.T) {
 	both := transactions(t)
 	var wg sync.WaitGroup
 	for w := range workers {
-		l := newLedger(t, db, ledger.Config{Transactions: both && w%2 == 0, Timeout: time.Millisecond, App: fmt.Sprint("A", w)}, nil)
+		l := newLedger(t, db, ledger.Config{
+			Transactions: both && w%2 == 0, Timeout: time.Millisecond,
+			App: fmt.Sprint("A", w),
+		}, nil)
 		random := rand.New(rand.NewPCG(uint64(w), 1))
 		wg.Go(func() {
 			for range rounds {
@@ -55,7 +59,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// anything does one operation with one of a number of ids: what an id stands for is always the same.
+// anything does one operation with one of a number of ids: what an id stands for is always the
+// same.
 func anything(ctx context.Context, l *ledger.Ledger, random *rand.Rand, ids int) error {
 	n := random.IntN(ids)
 	id := fmt.Sprint(n)
@@ -77,7 +82,8 @@ func anything(ctx context.Context, l *ledger.Ledger, random *rand.Rand, ids int)
 		_, err = l.Repair(ctx)
 	}
 	for _, expected := range []error{
-		ledger.ErrInsufficientFunds, ledger.ErrCanceled, ledger.ErrExpired, ledger.ErrBusy, ledger.ErrInterrupted, ledger.ErrInProgress,
+		ledger.ErrInsufficientFunds, ledger.ErrCanceled, ledger.ErrExpired, ledger.ErrBusy,
+		ledger.ErrInterrupted, ledger.ErrInProgress,
 		ledger.ErrNoTransfer, ledger.ErrApplied, ledger.ErrNotHeld,
 	} {
 		if errors.Is(err, expected) {

@@ -14,11 +14,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
-// inTransaction executes transfers in multi-document transactions. What is canceled has nothing, or one reservation per account, to
-// give back; that is left to the steps of twoPhase.
+// inTransaction executes transfers in multi-document transactions. What is canceled has nothing, or
+// one reservation per account, to give back; that is left to the steps of twoPhase.
 type inTransaction struct{ *Ledger }
 
-// errRefused ends a transaction in which an account was not as it must be; errMoved one whose transfer others have changed.
+// errRefused ends a transaction in which an account was not as it must be; errMoved one whose
+// transfer others have changed.
 var (
 	errRefused = errors.New("ledger: refused")
 	errMoved   = errors.New("ledger: changed by others")
@@ -46,7 +47,8 @@ func (e inTransaction) execute(ctx context.Context, t *Record) error {
 func (e inTransaction) post(ctx context.Context, t *Record, posted []Leg) error {
 	change := doneNow(e.Ledger)
 	change[0].Value = append(change[0].Value.(bson.D), bson.E{"legs", posted})
-	return e.together(ctx, t, withState(change, Done), posted, func(leg Leg) mongo.WriteModel { return move(t.Run, leg) })
+	return e.together(ctx, t, withState(change, Done), posted,
+		func(leg Leg) mongo.WriteModel { return move(t.Run, leg) })
 }
 
 func doneNow(l *Ledger) bson.D {
@@ -57,7 +59,9 @@ func doneNow(l *Ledger) bson.D {
 }
 
 // together changes a transfer that is as t says, and its accounts.
-func (e inTransaction) together(ctx context.Context, t *Record, change bson.D, legs []Leg, model func(Leg) mongo.WriteModel) error {
+func (e inTransaction) together(ctx context.Context, t *Record, change bson.D, legs []Leg,
+	model func(Leg) mongo.WriteModel,
+) error {
 	var now *Record
 	err := e.transact(ctx, func(ctx context.Context) (err error) {
 		if now, err = e.step(ctx, asIs(t), change, nil); err != nil {
@@ -86,7 +90,8 @@ func (e inTransaction) together(ctx context.Context, t *Record, change bson.D, l
 	}
 }
 
-// transact is the driver's WithTransaction, but ends when ctx does, also while it commits, and when others are always faster.
+// transact is the driver's WithTransaction, but ends when ctx does, also while it commits, and when
+// others are always faster.
 func (e inTransaction) transact(ctx context.Context, f func(context.Context) error) error {
 	session, err := e.db.Client().StartSession()
 	if err != nil {
@@ -104,20 +109,24 @@ func (e inTransaction) transact(ctx context.Context, f func(context.Context) err
 			err = commit(ctx, session)
 		}
 		var labeled mongo.LabeledError
-		if err == nil || !errors.As(err, &labeled) || !labeled.HasErrorLabel("TransientTransactionError") || ctx.Err() != nil {
+		if err == nil || !errors.As(err, &labeled) ||
+			!labeled.HasErrorLabel("TransientTransactionError") || ctx.Err() != nil {
 			return err
 		}
-		if err := e.env.Clock.Sleep(ctx, time.Duration(rand.Int64N(int64(time.Millisecond)<<min(turn, maxShift)))); err != nil {
+		if err := e.env.Clock.Sleep(ctx,
+			time.Duration(rand.Int64N(int64(time.Millisecond)<<min(turn, maxShift)))); err != nil {
 			return err
 		}
 	}
 	return errors.Join(ErrBusy, err)
 }
 
-// maxShift bounds how long a transaction waits before it is tried again, which doubles from a millisecond on.
+// maxShift bounds how long a transaction waits before it is tried again, which doubles from a
+// millisecond on.
 const maxShift = 6
 
-// abort lets go of what a transaction has locked, also where ctx has ended. Where that does not arrive the server does it by itself, later.
+// abort lets go of what a transaction has locked, also where ctx has ended. Where that does not
+// arrive the server does it by itself, later.
 func abort(ctx context.Context, session *mongo.Session) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 	defer cancel()
@@ -127,7 +136,8 @@ func abort(ctx context.Context, session *mongo.Session) {
 // abortTime is more than a round trip, and less than what is noticed where the server is away.
 const abortTime = 250 * time.Millisecond
 
-// commit commits, again where it is not known whether that was done. If that remains so the transfer tells.
+// commit commits, again where it is not known whether that was done. If that remains so the
+// transfer tells.
 func commit(ctx context.Context, session *mongo.Session) (err error) {
 	for range maxCommits {
 		err = session.CommitTransaction(ctx)
@@ -141,7 +151,8 @@ func commit(ctx context.Context, session *mongo.Session) (err error) {
 
 const maxCommits = 3
 
-// What a server without transactions answers, and what the driver says, which has no error value for it, of one without sessions.
+// What a server without transactions answers, and what the driver says, which has no error value
+// for it, of one without sessions.
 const (
 	codeIllegalOperation = 20
 	noSessions           = "topology does not support sessions"

@@ -12,8 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Transfer makes the moves, all of them or none. id is the transfer's idempotency key: calling it again returns what became of the
-// transfer, and executes it only if it was interrupted before.
+// Transfer makes the moves, all of them or none. id is the transfer's idempotency key: calling it
+// again returns what became of the transfer, and executes it only if it was interrupted before.
 func (l *Ledger) Transfer(ctx context.Context, id string, moves ...Move) (*Record, error) {
 	t, err := l.newRecord(id, moves)
 	if err := errors.Join(err, checkID(id)); err != nil {
@@ -22,7 +22,8 @@ func (l *Ledger) Transfer(ctx context.Context, id string, moves ...Move) (*Recor
 	return l.run(ctx, t, passing)
 }
 
-// Hold reserves the moves until Post makes them, Cancel gives them up, or the time is over. Zero is no end. Its id is that of Transfer.
+// Hold reserves the moves until Post makes them, Cancel gives them up, or the time is over. Zero is
+// no end. Its id is that of Transfer.
 func (l *Ledger) Hold(ctx context.Context, id string, lasts time.Duration, moves ...Move) (*Record, error) {
 	t, err := l.newRecord(id, moves)
 	if err := errors.Join(err, checkID(id)); err != nil {
@@ -38,7 +39,8 @@ func (l *Ledger) Hold(ctx context.Context, id string, lasts time.Duration, moves
 	return l.run(ctx, t, passing)
 }
 
-// Submit stores a transfer for others to execute, now or from a later time on: see Work and Run. Get tells what became of it.
+// Submit stores a transfer for others to execute, now or from a later time on: see Work and Run.
+// Get tells what became of it.
 func (l *Ledger) Submit(ctx context.Context, id string, from time.Time, moves ...Move) error {
 	t, err := l.newRecord(id, moves)
 	if err := errors.Join(err, checkID(id)); err != nil {
@@ -84,7 +86,8 @@ func (l *Ledger) same(ctx context.Context, t *Record) (*Record, error) {
 // maxTurns bounds how often an operation looks again at a transfer that others change.
 const maxTurns = 100
 
-// run stores a transfer and executes it. again says which reasons allow one that was canceled to be tried again.
+// run stores a transfer and executes it. again says which reasons allow one that was canceled to be
+// tried again.
 func (l *Ledger) run(ctx context.Context, t *Record, again func(reason string) bool) (*Record, error) {
 	_, err := l.transfers.InsertOne(ctx, t)
 	if err == nil {
@@ -120,7 +123,8 @@ func (l *Ledger) run(ctx context.Context, t *Record, again func(reason string) b
 	return nil, ErrInProgress
 }
 
-// take makes a transfer that stands still, as old says, the caller's with the run of t. It returns nil where another was faster.
+// take makes a transfer that stands still, as old says, the caller's with the run of t. It returns
+// nil where another was faster.
 func (l *Ledger) take(ctx context.Context, old, t *Record) (*Record, error) {
 	still := bson.D{{"_id", old.ID}, {"state", old.State}, {"run", old.Run}}
 	set := bson.D{
@@ -145,7 +149,8 @@ func (l *Ledger) executeTaken(ctx context.Context, t *Record, err error) (*Recor
 	return l.execute(ctx, t)
 }
 
-// step changes the transfer that a condition selects and returns it as it is then, nil where there is none.
+// step changes the transfer that a condition selects and returns it as it is then, nil where there
+// is none.
 func (l *Ledger) step(ctx context.Context, from, change, sort bson.D) (*Record, error) {
 	t := &Record{}
 	opts := options.FindOneAndUpdate().SetReturnDocument(options.After)
@@ -162,7 +167,8 @@ func (l *Ledger) step(ctx context.Context, from, change, sort bson.D) (*Record, 
 	return t, nil
 }
 
-// execute executes a transfer that is the caller's. Where that does not come to an end, it says what is known.
+// execute executes a transfer that is the caller's. Where that does not come to an end, it says
+// what is known.
 func (l *Ledger) execute(ctx context.Context, t *Record) (*Record, error) {
 	started := l.env.Now()
 	err := l.engine.execute(ctx, t)
@@ -171,7 +177,8 @@ func (l *Ledger) execute(ctx context.Context, t *Record) (*Record, error) {
 		l.env.Metrics.Observe("ledger.transfer", l.env.Now().Sub(started))
 		return t, t.outcome()
 	}
-	// It is not known what was done. If this process lives it need not wait for Repair: what is left tells how to go on.
+	// It is not known what was done. If this process lives it need not wait for Repair: what is
+	// left tells how to go on.
 	stored, getErr := l.Get(ctx, t.ID)
 	if getErr != nil {
 		return nil, errors.Join(err, getErr)
@@ -196,7 +203,8 @@ func (t *Record) outcome() error {
 	return t.Err()
 }
 
-// Undo makes the moves of a transfer that was applied in the other direction, once, however often it is called.
+// Undo makes the moves of a transfer that was applied in the other direction, once, however often
+// it is called.
 func (l *Ledger) Undo(ctx context.Context, id string) (*Record, error) {
 	t, err := l.Get(ctx, id)
 	if err != nil {

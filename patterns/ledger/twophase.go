@@ -60,8 +60,8 @@ func postChange(l *Ledger, posted []Leg) bson.D {
 	}}}
 }
 
-// decide changes the state of a transfer that is as t says. Where somebody has canceled it meanwhile, it helps them to end that; t says then
-// what it has come to.
+// decide changes the state of a transfer that is as t says. Where somebody has canceled it
+// meanwhile, it helps them to end that; t says then what it has come to.
 func (l *Ledger) decide(ctx context.Context, t *Record, to State, change bson.D) error {
 	now, err := l.step(ctx, asIs(t), withState(change, to), nil)
 	if err != nil {
@@ -154,7 +154,8 @@ func (l *Ledger) end(ctx context.Context, t *Record, state State) error {
 	return nil
 }
 
-// change updates the accounts of a transfer in one command and returns how many were as they must be.
+// change updates the accounts of a transfer in one command and returns how many were as they must
+// be.
 func (l *Ledger) change(ctx context.Context, legs []Leg, model func(Leg) mongo.WriteModel) (int, error) {
 	models := make([]mongo.WriteModel, len(legs))
 	for i, leg := range legs {

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// TestAccountTransfer is the example of the Little book: Joe pays Peter 100 (W094, W098). What has been reserved is not yet Peter's: the
-// book credits it before the decision.
+// TestAccountTransfer is the example of the Little book: Joe pays Peter 100 (W094, W098). What has
+// been reserved is not yet Peter's: the book credits it before the decision.
 func TestAccountTransfer(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -43,12 +43,14 @@ func TestAccountTransfer(t *testing.T) {
 	mustHold(t, l)
 }
 
-// TestInsufficientFunds is the example of the Applied Design Patterns, with its amounts in dollars and cents (W095).
+// TestInsufficientFunds is the example of the Applied Design Patterns, with its amounts in dollars
+// and cents (W095).
 func TestInsufficientFunds(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
 	l, ctx := newLedger(t, db, ledger.Config{Decimals: 2}, nil), t.Context()
-	if err1, err2 := l.Open(ctx, ledger.Account{ID: "1", Opening: 100_00}), l.Open(ctx, ledger.Account{ID: "2"}); err1 != nil || err2 != nil {
+	if err1, err2 := l.Open(ctx, ledger.Account{ID: "1", Opening: 100_00}),
+		l.Open(ctx, ledger.Account{ID: "2"}); err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}
 	move := ledger.Move{From: "1", To: "2", Amount: 150_00}
@@ -72,8 +74,8 @@ func TestInsufficientFunds(t *testing.T) {
 	mustHold(t, l)
 }
 
-// TestTimeout is the clean-up of the Applied Design Patterns: what was not decided goes back, what was is ended; a second run
-// changes nothing (W096, W097).
+// TestTimeout is the clean-up of the Applied Design Patterns: what was not decided goes back, what
+// was is ended; a second run changes nothing (W096, W097).
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -103,7 +105,8 @@ func TestIsolation(t *testing.T) {
 		l, ctx := openBank(t, db, cfg, clock), t.Context()
 		later := clock.Now().Add(time.Minute)
 		for _, err := range []error{
-			l.Submit(ctx, "t1", time.Time{}, pay(100)), l.Submit(ctx, "t1", time.Time{}, pay(100)), l.Submit(ctx, "t2", later, pay(5)),
+			l.Submit(ctx, "t1", time.Time{}, pay(100)), l.Submit(ctx, "t1", time.Time{}, pay(100)),
+			l.Submit(ctx, "t2", later, pay(5)),
 		} {
 			wantErr(t, err, nil)
 		}

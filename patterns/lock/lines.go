@@ -30,9 +30,10 @@ var ErrFull = fmt.Errorf("lock: the document has as many lines as it may")
 //
 //	lines: {_id: "order-7", items: [{sku: "pen", qty: NumberLong(3)}, {sku: "ink", qty: NumberLong(1)}], total: NumberLong(4)}
 //
-// They show the conditional update with a fallback: one update says in its condition what it takes for granted (the line exists), and
-// changes line and sum together; where it finds nothing, another update with the opposite condition adds the line. Each update is
-// atomic, so that the sum is always right, whoever else writes and wherever the process dies. It is safe for concurrent use.
+// They show the conditional update with a fallback: one update says in its condition what it takes
+// for granted (the line exists), and changes line and sum together; where it finds nothing, another
+// update with the opposite condition adds the line. Each update is atomic, so that the sum is
+// always right, whoever else writes and wherever the process dies. It is safe for concurrent use.
 type Lines struct {
 	env  patterns.Env
 	coll *mongo.Collection
@@ -50,8 +51,9 @@ func NewLines(db *mongo.Database, cfg LinesConfig) (*Lines, error) {
 	return &Lines{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), max: cfg.Max}, nil
 }
 
-// Add increases the quantity of a line, which is made where it does not exist, as is the document. It takes one update for a line that
-// exists and two for a new one; more only where others make the same line at that moment. ErrFull says that there are too many lines.
+// Add increases the quantity of a line, which is made where it does not exist, as is the document.
+// It takes one update for a line that exists and two for a new one; more only where others make the
+// same line at that moment. ErrFull says that there are too many lines.
 func (l *Lines) Add(ctx context.Context, id any, sku string, qty int64) error {
 	for {
 		if done, err := l.increase(ctx, id, sku, qty); done || err != nil {
@@ -85,7 +87,8 @@ func (l *Lines) push(ctx context.Context, id any, sku string, qty int64) (done b
 		{"$push", bson.D{{"items", bson.D{{"sku", sku}, {"qty", qty}}}}},
 		{"$inc", bson.D{{"total", qty}}},
 	}
-	// A document that exists but does not match makes the upsert fail: the line is there by now, or the document is full.
+	// A document that exists but does not match makes the upsert fail: the line is there by now, or
+	// the document is full.
 	_, err = l.coll.UpdateOne(ctx, without, add, options.UpdateOne().SetUpsert(true))
 	if !mongo.IsDuplicateKeyError(err) {
 		if err != nil {

@@ -18,7 +18,8 @@ import (
 var (
 	// ErrHeld is returned by Acquire where another one holds the lock.
 	ErrHeld = errors.New("lock: it is held by another one")
-	// ErrLost is returned where a lease has ended, whether or not another one holds the lock by now.
+	// ErrLost is returned where a lease has ended, whether or not another one holds the lock by
+	// now.
 	ErrLost = errors.New("lock: the lease has ended")
 )
 
@@ -113,7 +114,8 @@ func (l *Locks) Wait(ctx context.Context, name string, pace time.Duration) (*Lea
 	}
 }
 
-// Renew begins the lease anew. It fails with ErrLost where it has ended: the holder must stop its work.
+// Renew begins the lease anew. It fails with ErrLost where it has ended: the holder must stop its
+// work.
 func (l *Lease) Renew(ctx context.Context) error {
 	now := l.locks.env.Now()
 	mine := append(l.mine(), bson.E{"expires", bson.D{{"$gt", now}}})
@@ -142,8 +144,8 @@ func (l *Lease) mine() bson.D {
 	return bson.D{{"_id", l.doc.Name}, {"owner", l.doc.Owner}}
 }
 
-// Guard returns the condition by which a write on behalf of the lock has no effect once a later holder has written, and what the
-// write sets to make that so for its own time:
+// Guard returns the condition by which a write on behalf of the lock has no effect once a later
+// holder has written, and what the write sets to make that so for its own time:
 //
 //	when, set := lease.Guard("fence")
 //	res, err := reports.UpdateOne(ctx, append(bson.D{{"_id", id}}, when...), bson.D{{"$set", append(set, bson.E{"total", total})}})
@@ -153,7 +155,8 @@ func (l *Lease) Guard(field string) (when, set bson.D) {
 	return when, bson.D{{field, l.doc.Token}}
 }
 
-// Do runs fn while it holds a lock, which it renews three times a lease. The context of fn ends when the lease is lost.
+// Do runs fn while it holds a lock, which it renews three times a lease. The context of fn ends
+// when the lease is lost.
 func (l *Locks) Do(ctx context.Context, name string, fn func(ctx context.Context, lease *Lease) error) (err error) {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -198,8 +201,8 @@ const (
 	RuleToken = "a lock has the token of its last holder"
 )
 
-// Check lists the locks that nobody could ever acquire, or not for longer than Config.Lease: only something else than this package can make
-// them so.
+// Check lists the locks that nobody could ever acquire, or not for longer than Config.Lease: only
+// something else than this package can make them so.
 func (l *Locks) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	ends := bson.D{{"$type", "date"}, {"$lte", l.env.Now().Add(l.lease)}}
 	for _, rule := range []struct {
@@ -208,7 +211,10 @@ func (l *Locks) Check(ctx context.Context) (out []patterns.Violation, err error)
 	}{{RuleEnds, "expires", ends}, {RuleToken, "token", bson.D{{"$gte", 1}}}} {
 		wrong := bson.D{{rule.field, bson.D{{"$not", rule.holds}}}}
 		err := patterns.Each(ctx, l.coll, wrong, func(doc *bson.Raw) error {
-			out = append(out, patterns.Violation{Rule: rule.name, Collection: l.coll.Name(), ID: doc.Lookup("_id"), Detail: doc.String()})
+			out = append(out, patterns.Violation{
+				Rule: rule.name, Collection: l.coll.Name(),
+				ID: doc.Lookup("_id"), Detail: doc.String(),
+			})
 			return nil
 		})
 		if err != nil {

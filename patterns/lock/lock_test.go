@@ -162,7 +162,8 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestCrash lets the holder die at every point: the lock is free at once, or when the lease has ended.
+// TestCrash lets the holder die at every point: the lock is free at once, or when the lease has
+// ended.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{

@@ -17,7 +17,8 @@ import (
 var (
 	// ErrNegative is returned where a count would become less than zero.
 	ErrNegative = errors.New("lock: a count would be negative")
-	// ErrKind is returned for a kind that is no name of a field: an empty one, or one with a dot, a leading $ or a zero byte.
+	// ErrKind is returned for a kind that is no name of a field: an empty one, or one with a dot, a
+	// leading $ or a zero byte.
 	ErrKind = errors.New("lock: the name of a kind may not be empty, contain a dot or a zero byte, or begin with $")
 )
 
@@ -28,12 +29,14 @@ type TallyConfig struct {
 	Collection string
 }
 
-// Tallies are documents that count things by kind and know their sum and the number of kinds without anybody computing it:
+// Tallies are documents that count things by kind and know their sum and the number of kinds
+// without anybody computing it:
 //
 //	tallies: {_id: "basket-7", counts: {apples: NumberLong(3), pears: NumberLong(2)}, total: NumberLong(5), kinds: 2}
 //
-// Each change is one update by a pipeline, which sees the document as it is: no lock is needed, nothing is guessed and mended later. A
-// kind whose count becomes zero is removed. It is safe for concurrent use.
+// Each change is one update by a pipeline, which sees the document as it is: no lock is needed,
+// nothing is guessed and mended later. A kind whose count becomes zero is removed. It is safe for
+// concurrent use.
 type Tallies struct {
 	env  patterns.Env
 	coll *mongo.Collection
@@ -55,8 +58,9 @@ func NewTallies(db *mongo.Database, cfg TallyConfig) (*Tallies, error) {
 	return &Tallies{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection)}, nil
 }
 
-// Add changes the count of a kind by n, which may be negative, and returns the tally as it is then. A tally, or a kind in it, that does
-// not exist counts zero. It fails with ErrNegative, and changes nothing, where the count would be less than zero.
+// Add changes the count of a kind by n, which may be negative, and returns the tally as it is then.
+// A tally, or a kind in it, that does not exist counts zero. It fails with ErrNegative, and changes
+// nothing, where the count would be less than zero.
 func (t *Tallies) Add(ctx context.Context, id any, kind string, n int64) (*Tally, error) {
 	if kind == "" || strings.HasPrefix(kind, "$") || strings.ContainsAny(kind, ".\x00") {
 		return nil, ErrKind
@@ -112,7 +116,8 @@ func wrong() bson.D {
 // RuleSums is the rule of Tallies.Check.
 const RuleSums = "the sums follow from the counts"
 
-// Check lists the tallies whose sums do not follow from their counts: only something else than this package can make them so.
+// Check lists the tallies whose sums do not follow from their counts: only something else than this
+// package can make them so.
 func (t *Tallies) Check(ctx context.Context) ([]patterns.Violation, error) {
 	found, err := t.coll.Find(ctx, wrong())
 	if err != nil {

@@ -56,7 +56,8 @@ func TestTally(t *testing.T) {
 		id++
 		want, total := map[string]int64{}, int64(0)
 		for range rapid.IntRange(1, 12).Draw(rt, "changes") {
-			kind, n := rapid.SampledFrom([]string{"apples", "pears", "figs"}).Draw(rt, "kind"), rapid.Int64Range(-3, 3).Draw(rt, "n")
+			kind, n := rapid.SampledFrom([]string{"apples", "pears", "figs"}).Draw(rt, "kind"),
+				rapid.Int64Range(-3, 3).Draw(rt, "n")
 			got, err := tallies.Add(t.Context(), id, kind, n)
 			if want[kind]+n < 0 {
 				if !errors.Is(err, lock.ErrNegative) {
@@ -79,8 +80,9 @@ func TestTally(t *testing.T) {
 	mustHold(t, tallies)
 }
 
-// TestBook is W034 to W036 of the book: the fruit of a document with their sum, and with the number of their kinds. The book counts kinds
-// under a lock, which nobody else can take meanwhile; here none is needed.
+// TestBook is W034 to W036 of the book: the fruit of a document with their sum, and with the number
+// of their kinds. The book counts kinds under a lock, which nobody else can take meanwhile; here
+// none is needed.
 func TestBook(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()
@@ -95,7 +97,8 @@ func TestBook(t *testing.T) {
 	add("apples", 10)
 	add("oranges", 5)
 	add("apples", 10)
-	if got := add("oranges", -2); got.Counts["apples"] != 20 || got.Counts["oranges"] != 3 || got.Total != 23 || got.Kinds != 2 {
+	if got := add("oranges", -2); got.Counts["apples"] != 20 || got.Counts["oranges"] != 3 ||
+		got.Total != 23 || got.Kinds != 2 {
 		t.Errorf("%+v", got)
 	}
 	locks := newLocks(t, db, nil)
@@ -144,7 +147,8 @@ func TestTallyBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if violations, err := tallies.Check(t.Context()); err != nil || len(violations) != 2 || violations[0].Rule != lock.RuleSums {
+	if violations, err := tallies.Check(t.Context()); err != nil || len(violations) != 2 ||
+		violations[0].Rule != lock.RuleSums {
 		t.Errorf("%v %v", violations, err)
 	}
 	if n, err := tallies.Repair(t.Context()); err != nil || n != 2 {
@@ -172,7 +176,8 @@ func TestLinesTogether(t *testing.T) {
 	wg.Wait()
 	mustHold(t, lines)
 	var doc struct{ Total int64 }
-	if err := db.Collection("lines").FindOne(t.Context(), bson.D{}).Decode(&doc); err != nil || doc.Total != workers*rounds {
+	if err := db.Collection("lines").FindOne(t.Context(), bson.D{}).
+		Decode(&doc); err != nil || doc.Total != workers*rounds {
 		t.Errorf("%d, want %d: %v", doc.Total, workers*rounds, err)
 	}
 }
@@ -188,12 +193,15 @@ func TestLinesFull(t *testing.T) {
 	mustHold(t, lines)
 }
 
-// TestLinesCrash lets the process die at every point: the line is there with its sum, or not at all.
+// TestLinesCrash lets the process die at every point: the line is there with its sum, or not at
+// all.
 func TestLinesCrash(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
-		Operation: func(ctx context.Context, db *mongo.Database) error { return newLines(t, db, 0).Add(ctx, 1, "a", 3) },
-		After:     func(t *testing.T, db *mongo.Database, _ patterntest.Death) { mustHold(t, newLines(t, db, 0)) },
+		Operation: func(ctx context.Context, db *mongo.Database) error {
+			return newLines(t, db, 0).Add(ctx, 1, "a", 3)
+		},
+		After: func(t *testing.T, db *mongo.Database, _ patterntest.Death) { mustHold(t, newLines(t, db, 0)) },
 	})
 	if points != 4 {
 		t.Errorf("%d points", points)
@@ -212,7 +220,8 @@ func TestLinesBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if violations, err := newLines(t, db, 0).Check(t.Context()); err != nil || len(violations) != 2 || violations[0].Rule != lock.RuleLines {
+	if violations, err := newLines(t, db, 0).Check(t.Context()); err != nil || len(violations) != 2 ||
+		violations[0].Rule != lock.RuleLines {
 		t.Errorf("%v %v", violations, err)
 	}
 }

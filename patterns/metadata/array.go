@@ -37,7 +37,8 @@ func (a array) has(key string) bson.D {
 	return bson.D{{"$in", bson.A{literal(key), a.keys()}}}
 }
 
-// set replaces the first entry of the key where it stands, drops others of it, and appends one where there is none.
+// set replaces the first entry of the key where it stands, drops others of it, and appends one
+// where there is none.
 func (a array) set(key string, value any) mongo.Pipeline {
 	entry := literal(bson.D{{"key", key}, {"value", value}})
 	at := bson.D{{"$indexOfArray", bson.A{a.keys(), literal(key)}}}
@@ -49,7 +50,10 @@ func (a array) set(key string, value any) mongo.Pipeline {
 	}
 	size := bson.D{{"$size", "$$all"}}
 	// $slice takes no length of zero.
-	head := bson.D{{"$cond", bson.A{bson.D{{"$gt", bson.A{"$$at", 0}}}, bson.D{{"$slice", bson.A{"$$all", "$$at"}}}, bson.A{}}}}
+	head := bson.D{{
+		"$cond",
+		bson.A{bson.D{{"$gt", bson.A{"$$at", 0}}}, bson.D{{"$slice", bson.A{"$$all", "$$at"}}}, bson.A{}},
+	}}
 	tail := others(bson.D{{"$slice", bson.A{"$$all", "$$at", bson.D{{"$add", bson.A{size, 1}}}}}})
 	replaced := bson.D{{"$concatArrays", bson.A{head, bson.A{entry}, tail}}}
 	appended := bson.D{{"$concatArrays", bson.A{"$$all", bson.A{entry}}}}
@@ -75,7 +79,8 @@ func (a array) attributes(doc bson.Raw) ([]Attribute, error) {
 	return out, nil
 }
 
-// where puts the key and the value's condition into one $elemMatch: both bounds of the compound index hold for the same entry.
+// where puts the key and the value's condition into one $elemMatch: both bounds of the compound
+// index hold for the same entry.
 func (a array) where(c Condition) bson.D {
 	entry := bson.D{{"key", c.key}}
 	if c.value[0].Key != "$exists" {

@@ -55,12 +55,18 @@ func (s *Store) checkDocument(doc bson.Raw) (out []patterns.Violation) {
 			out = append(out, patterns.Violation{Rule: RuleShape, Detail: err.Error()})
 		}
 		if seen[a.Key] {
-			out = append(out, patterns.Violation{Rule: RuleOnce, Detail: fmt.Sprintf("the key %q is there again", a.Key)})
+			out = append(out, patterns.Violation{
+				Rule:   RuleOnce,
+				Detail: fmt.Sprintf("the key %q is there again", a.Key),
+			})
 		}
 		seen[a.Key] = true
 	}
 	if len(attributes) > s.cfg.Limit {
-		out = append(out, patterns.Violation{Rule: RuleLimit, Detail: fmt.Sprintf("%d attributes of %d", len(attributes), s.cfg.Limit)})
+		out = append(out, patterns.Violation{
+			Rule:   RuleLimit,
+			Detail: fmt.Sprintf("%d attributes of %d", len(attributes), s.cfg.Limit),
+		})
 	}
 	return out
 }

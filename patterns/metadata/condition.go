@@ -8,7 +8,8 @@ type Condition struct {
 	value bson.D // the operators of a filter
 }
 
-// Equal is met by documents with a value of a key. Values of different types are different, but numbers of all types compare.
+// Equal is met by documents with a value of a key. Values of different types are different, but
+// numbers of all types compare.
 func Equal(key string, value any) Condition {
 	return Condition{key, bson.D{{"$eq", value}}}
 }
@@ -18,7 +19,8 @@ func In(key string, values ...any) Condition {
 	return Condition{key, bson.D{{"$in", bson.A(values)}}}
 }
 
-// Between is met by documents with a value from low to below high. A bound that is nil is none; with neither, it is Exists.
+// Between is met by documents with a value from low to below high. A bound that is nil is none;
+// with neither, it is Exists.
 func Between(key string, low, high any) Condition {
 	var value bson.D
 	if low != nil {

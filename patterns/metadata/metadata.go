@@ -55,9 +55,11 @@ type Config struct {
 	Design Design
 	// Collection has the documents, which are the application's; DefaultCollection if empty.
 	Collection string
-	// Field is where their attributes are; DefaultField if empty. The rest of a document is not touched.
+	// Field is where their attributes are; DefaultField if empty. The rest of a document is not
+	// touched.
 	Field string
-	// Owner names the field by which the documents are distributed over shards, if they ever are: whose they are. "_id" if empty.
+	// Owner names the field by which the documents are distributed over shards, if they ever are:
+	// whose they are. "_id" if empty.
 	Owner string
 	// Limit is how many attributes a document may have; DefaultLimit if zero.
 	Limit int
@@ -101,7 +103,8 @@ type design interface {
 	// set returns the pipeline of an update that gives a key one value.
 	set(key string, value any) mongo.Pipeline
 	unset(key string) bson.D
-	// size is the expression of how many attributes a document has, and has that of whether it has one.
+	// size is the expression of how many attributes a document has, and has that of whether it has
+	// one.
 	size() bson.D
 	has(key string) bson.D
 	attributes(doc bson.Raw) ([]Attribute, error)
@@ -164,8 +167,8 @@ func (s *Store) Get(ctx context.Context, id any) ([]Attribute, error) {
 	return s.design.attributes(doc)
 }
 
-// Filter returns the filter of the documents that meet all conditions, to be used with conditions on other fields. An application whose
-// documents are sharded adds the owner.
+// Filter returns the filter of the documents that meet all conditions, to be used with conditions
+// on other fields. An application whose documents are sharded adds the owner.
 func (s *Store) Filter(conditions ...Condition) (bson.D, error) {
 	all := make(bson.A, len(conditions))
 	for i, c := range conditions {
@@ -203,9 +206,12 @@ type Facet struct {
 	Count int64 `bson:"count"`
 }
 
-// Facets returns for each of the keys the values that documents have which meet all conditions, the most frequent ones first, at most
-// limit of each key. It is what stands beside the results of a search.
-func (s *Store) Facets(ctx context.Context, keys []string, limit int, conditions ...Condition) (map[string][]Facet, error) {
+// Facets returns for each of the keys the values that documents have which meet all conditions, the
+// most frequent ones first, at most limit of each key. It is what stands beside the results of a
+// search.
+func (s *Store) Facets(ctx context.Context, keys []string, limit int,
+	conditions ...Condition,
+) (map[string][]Facet, error) {
 	filter, err := s.Filter(conditions...)
 	if err != nil {
 		return nil, err
@@ -250,7 +256,8 @@ func (s *Store) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, s.coll.Database(), s.Indexes())
 }
 
-// ShardKeys returns how the documents are distributed over shards: by their owner, never by an attribute.
+// ShardKeys returns how the documents are distributed over shards: by their owner, never by an
+// attribute.
 func (s *Store) ShardKeys() []patterns.ShardKey {
 	key := bson.D{{s.cfg.Owner, 1}}
 	if s.cfg.Owner != "_id" {

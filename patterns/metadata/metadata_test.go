@@ -97,15 +97,22 @@ func TestFind(t *testing.T) {
 		db := patterntest.Open(t)
 		s := open(t, db, d)
 		insert(t, db, s, "img", picture...)
-		insert(t, db, s, "other", metadata.Attribute{"Flash", "Yes"}, metadata.Attribute{"File size", "32764"}, metadata.Attribute{"Note", nil})
+		insert(t, db, s, "other", metadata.Attribute{"Flash", "Yes"}, metadata.Attribute{"File size", "32764"},
+			metadata.Attribute{"Note", nil})
 		insert(t, db, s, "bare")
 		for name, c := range map[string]struct {
 			conditions []metadata.Condition
 			want       string
 		}{
-			"all":               {nil, "bare img other"},
-			"two keys":          {[]metadata.Condition{metadata.Equal("MIME type", "image/jpeg"), metadata.Equal("Flash", "No, auto")}, "img"},
-			"one of two":        {[]metadata.Condition{metadata.Equal("MIME type", "image/jpeg"), metadata.Equal("Flash", "Yes")}, ""},
+			"all": {nil, "bare img other"},
+			"two keys": {[]metadata.Condition{
+				metadata.Equal("MIME type", "image/jpeg"),
+				metadata.Equal("Flash", "No, auto"),
+			}, "img"},
+			"one of two": {[]metadata.Condition{
+				metadata.Equal("MIME type", "image/jpeg"),
+				metadata.Equal("Flash", "Yes"),
+			}, ""},
 			"in":                {[]metadata.Condition{metadata.In("Flash", "Yes", "No, auto")}, "img other"},
 			"exists":            {[]metadata.Condition{metadata.Exists("Note")}, "other"},
 			"a number":          {[]metadata.Condition{metadata.Equal("File size", 32764.0)}, "img"},
@@ -116,8 +123,12 @@ func TestFind(t *testing.T) {
 			"a document":        {[]metadata.Condition{metadata.Equal("Image size", picture[3].Value)}, "img"},
 			"another document":  {[]metadata.Condition{metadata.Equal("Image size", bson.D{{"width", 480}})}, ""},
 			"a value elsewhere": {[]metadata.Condition{metadata.Equal("Camera make", "image/jpeg")}, ""},
-			"two of one key":    {[]metadata.Condition{metadata.Between("Aperture", 4, nil), metadata.Between("Aperture", nil, 5)}, "img"},
-			"a date":            {[]metadata.Condition{metadata.Between("Image timestamp", time.Date(2014, 1, 1, 0, 0, 0, 0, time.UTC), nil)}, "img"},
+			"two of one key": {[]metadata.Condition{
+				metadata.Between("Aperture", 4, nil),
+				metadata.Between("Aperture", nil, 5),
+			}, "img"},
+			"a date": {[]metadata.Condition{metadata.Between("Image timestamp",
+				time.Date(2014, 1, 1, 0, 0, 0, 0, time.UTC), nil)}, "img"},
 		} {
 			if got := find(t, s, c.conditions...); got != c.want {
 				t.Errorf("%s: %q, and not %q", name, got, c.want)
@@ -178,18 +189,24 @@ func TestRefusals(t *testing.T) {
 		_, findErr := s.Find(ctx, metadata.Exists(""))
 		_, getErr := s.Get(ctx, 2)
 		for name, c := range map[string]struct{ err, want error }{
-			"a third":             {s.Set(ctx, 1, "c", 3), metadata.ErrTooMany},
-			"one of the two":      {s.Set(ctx, 1, "b", 3), nil},
-			"set of nothing":      {s.Set(ctx, 2, "a", 1), metadata.ErrNotFound},
-			"unset of nothing":    {s.Unset(ctx, 2, "a"), metadata.ErrNotFound},
-			"get of nothing":      {getErr, metadata.ErrNotFound},
-			"an empty key":        {s.Set(ctx, 1, "", 1), metadata.ErrBadKey},
-			"find an empty key":   {findErr, metadata.ErrBadKey},
-			"unset an empty key":  {s.Unset(ctx, 1, ""), metadata.ErrBadKey},
-			"a key with a dollar": {s.Set(ctx, 1, "$b", 1), onlyIf(d == metadata.Wildcard, metadata.ErrBadKey, metadata.ErrTooMany)},
-			"a key with a dot":    {s.Set(ctx, 1, "b.c", 1), onlyIf(d == metadata.Wildcard, metadata.ErrBadKey, metadata.ErrTooMany)},
-			"an array":            {s.Set(ctx, 1, "b", []string{"x"}), onlyIf(d == metadata.Wildcard, metadata.ErrBadValue, nil)},
-			"bytes":               {s.Set(ctx, 1, "b", []byte("x")), nil},
+			"a third":            {s.Set(ctx, 1, "c", 3), metadata.ErrTooMany},
+			"one of the two":     {s.Set(ctx, 1, "b", 3), nil},
+			"set of nothing":     {s.Set(ctx, 2, "a", 1), metadata.ErrNotFound},
+			"unset of nothing":   {s.Unset(ctx, 2, "a"), metadata.ErrNotFound},
+			"get of nothing":     {getErr, metadata.ErrNotFound},
+			"an empty key":       {s.Set(ctx, 1, "", 1), metadata.ErrBadKey},
+			"find an empty key":  {findErr, metadata.ErrBadKey},
+			"unset an empty key": {s.Unset(ctx, 1, ""), metadata.ErrBadKey},
+			"a key with a dollar": {
+				s.Set(ctx, 1, "$b", 1),
+				onlyIf(d == metadata.Wildcard, metadata.ErrBadKey, metadata.ErrTooMany),
+			},
+			"a key with a dot": {
+				s.Set(ctx, 1, "b.c", 1),
+				onlyIf(d == metadata.Wildcard, metadata.ErrBadKey, metadata.ErrTooMany),
+			},
+			"an array": {s.Set(ctx, 1, "b", []string{"x"}), onlyIf(d == metadata.Wildcard, metadata.ErrBadValue, nil)},
+			"bytes":    {s.Set(ctx, 1, "b", []byte("x")), nil},
 		} {
 			if !errors.Is(c.err, c.want) {
 				t.Errorf("%s: %v, and not %v", name, c.err, c.want)
@@ -210,7 +227,8 @@ func TestFacets(t *testing.T) {
 		db := patterntest.Open(t)
 		s := open(t, db, d)
 		for i := range 12 {
-			insert(t, db, s, i, metadata.Attribute{"camera", fmt.Sprint("c", i%3%2)}, metadata.Attribute{"flash", i%2 == 0}, metadata.Attribute{"n", i})
+			insert(t, db, s, i, metadata.Attribute{"camera", fmt.Sprint("c", i%3%2)},
+				metadata.Attribute{"flash", i%2 == 0}, metadata.Attribute{"n", i})
 		}
 		insert(t, db, s, "bare")
 		got, err := s.Facets(t.Context(), []string{"camera", "n", "nothing"}, 2, metadata.Equal("flash", true))
@@ -224,7 +242,8 @@ func TestFacets(t *testing.T) {
 	})
 }
 
-// TestIntersection compares what several conditions find with what each of them finds alone, and both designs with each other.
+// TestIntersection compares what several conditions find with what each of them finds alone, and
+// both designs with each other.
 func TestIntersection(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -257,7 +276,8 @@ func TestIntersection(t *testing.T) {
 		want := find(t, byDesign[metadata.Array], conditions[0])
 		for _, c := range conditions[1:] {
 			one := strings.Fields(find(t, byDesign[metadata.Array], c))
-			want = strings.Join(slices.DeleteFunc(strings.Fields(want), func(id string) bool { return !slices.Contains(one, id) }), " ")
+			want = strings.Join(slices.DeleteFunc(strings.Fields(want),
+				func(id string) bool { return !slices.Contains(one, id) }), " ")
 		}
 		for d, s := range byDesign {
 			if got := find(t, s, conditions...); got != want {
@@ -348,7 +368,8 @@ func TestNoScans(t *testing.T) {
 			find(t, watched, metadata.In("Flash", "Yes", "No"))
 			_, err := watched.Facets(ctx, []string{"Camera make"}, 10, metadata.Equal("Flash", "No, auto"))
 			_, getErr := watched.Get(ctx, 1)
-			if err := errors.Join(err, getErr, watched.Set(ctx, 1, "Flash", "Yes"), watched.Unset(ctx, 1, "Flash")); err != nil {
+			if err := errors.Join(err, getErr, watched.Set(ctx, 1, "Flash", "Yes"),
+				watched.Unset(ctx, 1, "Flash")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -382,7 +403,8 @@ func TestViolations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := db.Collection("objects").InsertOne(t.Context(), bson.D{{"_id", 1}, {"metadata", c.stored}}); err != nil {
+			if _, err := db.Collection("objects").
+				InsertOne(t.Context(), bson.D{{"_id", 1}, {"metadata", c.stored}}); err != nil {
 				t.Fatal(err)
 			}
 			violations, err := s.Check(t.Context())

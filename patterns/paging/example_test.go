@@ -55,7 +55,8 @@ func Example() {
 	// third <nil>
 }
 
-// A web page gets cursors as text, in its links to the newer and the older posts, and brings one back.
+// A web page gets cursors as text, in its links to the newer and the older posts, and brings one
+// back.
 func ExamplePager_Parse() {
 	ctx := context.Background()
 	db, err := sheaf.Open(sheaf.Memory, nil)
@@ -64,7 +65,8 @@ func ExamplePager_Parse() {
 	}
 	defer func() { _ = db.Close() }()
 	album := db.Client().Database("album")
-	if _, err := album.Collection("posts").InsertMany(ctx, []Post{{1, 7, 1, "first"}, {2, 7, 2, "second"}, {3, 7, 3, "third"}}); err != nil {
+	if _, err := album.Collection("posts").
+		InsertMany(ctx, []Post{{1, 7, 1, "first"}, {2, 7, 2, "second"}, {3, 7, 3, "third"}}); err != nil {
 		log.Fatal(err)
 	}
 	pages, err := paging.New[Post](album, paging.Config{Collection: "posts", Sort: bson.D{{"date", -1}}, Size: 1})

@@ -18,7 +18,8 @@ func (p *Pager[T]) filter(from *Cursor, backward bool) (bson.D, error) {
 	if len(from.values) != len(p.keys) {
 		return nil, ErrCursor
 	}
-	// Behind (a, b) is what is behind a, or has that a and is behind b. Each of these is a range of the index.
+	// Behind (a, b) is what is behind a, or has that a and is behind b. Each of these is a range of
+	// the index.
 	var ranges bson.A
 	var same bson.D
 	for i, k := range p.keys {
@@ -33,8 +34,8 @@ func (p *Pager[T]) filter(from *Cursor, backward bool) (bson.D, error) {
 	return append(filter, bson.E{"$or", ranges}), nil
 }
 
-// classes are the types of values in the order in which MongoDB compares them, by the names that $type takes.
-// https://www.mongodb.com/docs/manual/reference/bson-type-comparison-order/
+// classes are the types of values in the order in which MongoDB compares them, by the names that
+// $type takes. https://www.mongodb.com/docs/manual/reference/bson-type-comparison-order/
 var classes = [][]string{
 	{"minKey"},
 	{"null"},
@@ -55,7 +56,8 @@ const (
 	numberClass = 2
 )
 
-// classOf returns where in classes a value belongs; none for types that no place can be told by, as $gt does not take them.
+// classOf returns where in classes a value belongs; none for types that no place can be told by, as
+// $gt does not take them.
 func classOf(v bson.RawValue) (int, bool) {
 	switch v.Type {
 	case bson.TypeMinKey:
@@ -85,8 +87,8 @@ func classOf(v bson.RawValue) (int, bool) {
 	}
 }
 
-// beyond returns the conditions of the values greater than v, or less: those of its own class, as $gt and $lt compare no others, and
-// those of the classes beyond.
+// beyond returns the conditions of the values greater than v, or less: those of its own class, as
+// $gt and $lt compare no others, and those of the classes beyond.
 func beyond(path string, v bson.RawValue, less bool) (out []bson.E) {
 	class, _ := classOf(v)
 	for _, own := range beyondInClass(class, v, less) {
@@ -118,7 +120,8 @@ func beyondInClass(class int, v bson.RawValue, less bool) []any {
 	switch {
 	case class == 0 || class == nullClass || class == len(classes)-1: // all are equal
 		return nil
-	case number && isNaN(v) && less: // it is the least number, and is neither greater nor less than others to $gt and $lt
+	// it is the least number, and is neither greater nor less than others to $gt and $lt
+	case number && isNaN(v) && less:
 		return nil
 	case number && isNaN(v):
 		return []any{bson.D{{"$gte", math.Inf(-1)}}}

@@ -17,7 +17,8 @@ import (
 var (
 	// ErrCursor is returned for a text that is no cursor of this pager.
 	ErrCursor = errors.New("paging: this is no cursor of these pages")
-	// ErrType is returned where a sort field of a document is an array, a regular expression or code.
+	// ErrType is returned where a sort field of a document is an array, a regular expression or
+	// code.
 	ErrType = errors.New("paging: a field has a type that documents cannot be paged by")
 )
 
@@ -32,7 +33,8 @@ type Config struct {
 	patterns.Env
 	// Collection is what is read.
 	Collection string
-	// Sort are the fields in order, with 1 or -1 each. Behind them comes _id, in the direction of the last one.
+	// Sort are the fields in order, with 1 or -1 each. Behind them comes _id, in the direction of
+	// the last one.
 	Sort bson.D
 	// Equal are fields with the values that they must have. They are the first fields of the index.
 	Equal bson.D
@@ -61,8 +63,8 @@ type key struct {
 // Page is a part of the documents in their order.
 type Page[T any] struct {
 	Items []T
-	// Next and Prev are the places behind the last and before the first item; nil where there is nothing more, as far as was known
-	// when the page was read.
+	// Next and Prev are the places behind the last and before the first item; nil where there is
+	// nothing more, as far as was known when the page was read.
 	Next, Prev *Cursor
 }
 
@@ -159,8 +161,8 @@ func (p *Pager[T]) read(ctx context.Context, from *Cursor, backward bool) (*Page
 	return page, nil
 }
 
-// setPlaces sets where a page's neighbours are. In the direction that it was read, more says whether there is one; in the other
-// there is one if the page was not the first of its walk.
+// setPlaces sets where a page's neighbours are. In the direction that it was read, more says
+// whether there is one; in the other there is one if the page was not the first of its walk.
 func (p *Page[T]) setPlaces(items []*Cursor, from *Cursor, more, backward bool) {
 	behind, before := more, from != nil
 	if backward {

@@ -70,7 +70,8 @@ func values() []any {
 	}
 }
 
-// TestWalk compares walks in both directions with one sorted find, over fields of all types and of the same value.
+// TestWalk compares walks in both directions with one sorted find, over fields of all types and of
+// the same value.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	server := patterntest.Start(t)
@@ -200,7 +201,8 @@ func TestRefused(t *testing.T) {
 	other := newPager(t, db, paging.Config{Size: 1})
 	insert(t, db, bson.D{{"_id", 1}}, bson.D{{"_id", 2}}, bson.D{{"_id", 3}})
 	for _, v := range []any{bson.A{1}, bson.Regex{Pattern: "x"}, bson.JavaScript("x")} {
-		if _, err := db.Collection(collection).UpdateByID(t.Context(), 3, bson.D{{"$set", bson.D{{"a", v}}}}); err != nil {
+		if _, err := db.Collection(collection).
+			UpdateByID(t.Context(), 3, bson.D{{"$set", bson.D{{"a", v}}}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := p.First(t.Context()); !errors.Is(err, paging.ErrType) {
@@ -244,7 +246,8 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// TestW078 walks through the 45 posts of a thread, of which some have the same date: pages of 20, 20 and 5, with a query each.
+// TestW078 walks through the 45 posts of a thread, of which some have the same date: pages of 20,
+// 20 and 5, with a query each.
 func TestW078(t *testing.T) {
 	t.Parallel()
 	server := patterntest.Start(t)

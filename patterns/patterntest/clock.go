@@ -18,7 +18,10 @@ type Clock struct {
 
 // NewClock returns a clock that stands at a fixed date.
 func NewClock() *Clock {
-	return &Clock{now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), moved: make(chan struct{}), asleep: map[int]time.Time{}}
+	return &Clock{
+		now:   time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC),
+		moved: make(chan struct{}), asleep: map[int]time.Time{},
+	}
 }
 
 // Now implements patterns.Clock.
@@ -37,8 +40,8 @@ func (c *Clock) Advance(d time.Duration) {
 	c.moved = make(chan struct{})
 }
 
-// Sleepers returns how many sleep. A test that moves the clock by a certain time for someone else waits until they do: else they
-// may have looked at the clock before, and sleep from then on.
+// Sleepers returns how many sleep. A test that moves the clock by a certain time for someone else
+// waits until they do: else they may have looked at the clock before, and sleep from then on.
 func (c *Clock) Sleepers() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,8 +21,9 @@ type Scenario struct {
 	Setup func(t *testing.T, db *mongo.Database)
 	// Operation is what dies: the connections of db break in the middle, and ctx ends.
 	Operation func(ctx context.Context, db *mongo.Database) error
-	// After looks at what the death has left, mends it, and fails the test where something is lost or half done. db is the same
-	// database by a client that lives; transactions that were open are aborted.
+	// After looks at what the death has left, mends it, and fails the test where something is lost
+	// or half done. db is the same database by a client that lives; transactions that were open are
+	// aborted.
 	After func(t *testing.T, db *mongo.Database, death Death)
 }
 
@@ -53,19 +54,21 @@ func (d Death) String() string {
 // operationTime bounds one run of an operation.
 const operationTime = 30 * time.Second
 
-// deadTime is how long what a process does regardless of its context, such as giving back what it holds, may look for the server that it has
-// lost.
+// deadTime is how long what a process does regardless of its context, such as giving back what it
+// holds, may look for the server that it has lost.
 const deadTime = 50 * time.Millisecond
 
-// PointsAttribute is the attribute of a test (see [testing.T.Attr]) that says at how many points its operation died.
+// PointsAttribute is the attribute of a test (see [testing.T.Attr]) that says at how many points
+// its operation died.
 const PointsAttribute = "crashpoints"
 
 // maxCommands bounds the points that are tried: an operation that never ends is a mistake.
 const maxCommands = 1000
 
-// Crash runs a scenario once for each point at which the process can die: before each command, and behind it but before its answer.
-// The last run is the one in which nothing breaks. It returns how many points there were, and says so in an attribute of the test
-// (`make crashpoints` adds them up).
+// Crash runs a scenario once for each point at which the process can die: before each command, and
+// behind it but before its answer. The last run is the one in which nothing breaks. It returns how
+// many points there were, and says so in an attribute of the test (`make crashpoints` adds them
+// up).
 func Crash(t *testing.T, s Scenario) (points int) {
 	t.Helper()
 	defer func() { t.Attr(PointsAttribute, strconv.Itoa(points)) }()
@@ -101,7 +104,8 @@ func (s *Scenario) run(t *testing.T, death Death) Death {
 		fuse.dialer = dialerOf(o)
 		o.SetDialer(fuse).SetServerSelectionTimeout(deadTime).SetMonitor(&event.CommandMonitor{Started: dead.note})
 	})
-	for client.Ping(ctx, nil) != nil && ctx.Err() == nil { // it may take longer than deadTime to find the server the first time
+	// it may take longer than deadTime to find the server the first time
+	for client.Ping(ctx, nil) != nil && ctx.Err() == nil {
 	}
 	fuse.arm()
 	death.Err = s.Operation(ctx, client.Database(db.Name()))
@@ -117,8 +121,9 @@ func (s *Scenario) run(t *testing.T, death Death) Death {
 	return death
 }
 
-// sessions are those of a client that dies. A server keeps the transaction of a dead client, and what it has locked, until
-// transactionLifetimeLimitSeconds are over: a minute, for which no test waits.
+// sessions are those of a client that dies. A server keeps the transaction of a dead client, and
+// what it has locked, until transactionLifetimeLimitSeconds are over: a minute, for which no test
+// waits.
 type sessions struct {
 	mu   sync.Mutex
 	seen map[string]bson.Raw

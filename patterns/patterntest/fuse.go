@@ -99,7 +99,8 @@ func (f *fuse) die() {
 	}
 }
 
-// fusedConn is a connection of a fuse. As the driver uses it, one goroutine at a time writes, and then reads.
+// fusedConn is a connection of a fuse. As the driver uses it, one goroutine at a time writes, and
+// then reads.
 type fusedConn struct {
 	net.Conn
 	fuse *fuse
@@ -142,8 +143,8 @@ const (
 	flagOneWayTo = 1 << 1             // moreToCome: there will be no answer
 )
 
-// parseCommand reports whether a message is a command of the application, and whether it will be answered. What a driver does on
-// its own account to keep its connections does not count.
+// parseCommand reports whether a message is a command of the application, and whether it will be
+// answered. What a driver does on its own account to keep its connections does not count.
 func parseCommand(p []byte) (command, answered bool) {
 	if len(p) < nameOffset || binary.LittleEndian.Uint32(p[12:]) != opMsg || p[headerSize+4] != 0 {
 		return false, true
@@ -152,7 +153,8 @@ func parseCommand(p []byte) (command, answered bool) {
 	switch string(name) {
 	case "hello", "isMaster", "ismaster", "endSessions", "saslStart", "saslContinue":
 		return false, true
-	case "listIndexes", "listCollections": // what patterns.Prepared asks once: an operation is not at another point behind it
+	// what patterns.Prepared asks once: an operation is not at another point behind it
+	case "listIndexes", "listCollections":
 		return false, true
 	}
 	return true, binary.LittleEndian.Uint32(p[headerSize:])&flagOneWayTo == 0

@@ -12,9 +12,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// NoScans runs operations and then asks the server how it executes each of their commands: the test fails where that is by reading a
-// whole collection. The collections named in except may be read so. It returns how many commands were explained.
-func (s *Server) NoScans(t *testing.T, operations func(ctx context.Context, db *mongo.Database), except ...string) (explained int) {
+// NoScans runs operations and then asks the server how it executes each of their commands: the test
+// fails where that is by reading a whole collection. The collections named in except may be read
+// so. It returns how many commands were explained.
+func (s *Server) NoScans(t *testing.T, operations func(ctx context.Context, db *mongo.Database),
+	except ...string,
+) (explained int) {
 	t.Helper()
 	var mu sync.Mutex
 	var commands []bson.Raw
@@ -37,7 +40,8 @@ func (s *Server) NoScans(t *testing.T, operations func(ctx context.Context, db *
 
 // explainable are the commands that choose a plan.
 var explainable = map[string]bool{
-	"find": true, "aggregate": true, "count": true, "distinct": true, "update": true, "delete": true, "findAndModify": true,
+	"find": true, "aggregate": true, "count": true, "distinct": true, "update": true,
+	"delete": true, "findAndModify": true,
 }
 
 // explain asks for the plan of a command, of each statement of one that has several.
@@ -66,7 +70,8 @@ func (s *Server) explain(t *testing.T, cmd bson.Raw, except []string) (explained
 	return explained
 }
 
-// statements returns a command without what belongs to its session; one for each statement, as only single ones are explained.
+// statements returns a command without what belongs to its session; one for each statement, as only
+// single ones are explained.
 func statements(t *testing.T, cmd bson.Raw) (out []bson.D) {
 	t.Helper()
 	elements, err := cmd.Elements()
@@ -78,7 +83,8 @@ func statements(t *testing.T, cmd bson.Raw) (out []bson.D) {
 	var listName string
 	for _, e := range elements {
 		switch key := e.Key(); key {
-		case "lsid", "txnNumber", "startTransaction", "autocommit", "readConcern", "writeConcern", "ordered", "maxTimeMS":
+		case "lsid", "txnNumber", "startTransaction", "autocommit", "readConcern",
+			"writeConcern", "ordered", "maxTimeMS":
 		case "updates", "deletes":
 			list, listName = e.Value().Array(), key
 		default:

@@ -15,7 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// URIVariable names the server that tests run on. Without it they run on an embedded database in memory.
+// URIVariable names the server that tests run on. Without it they run on an embedded database in
+// memory.
 const URIVariable = "SHEAF_TEST_URI"
 
 // endTime is how long the end of a test may wait for the server.
@@ -54,7 +55,8 @@ func Open(tb testing.TB) *mongo.Database {
 	return Start(tb).Database()
 }
 
-// ReplicaSet reports whether the server of a database is a member of a replica set: others have no transactions and no change streams.
+// ReplicaSet reports whether the server of a database is a member of a replica set: others have no
+// transactions and no change streams.
 func ReplicaSet(tb testing.TB, db *mongo.Database) bool {
 	tb.Helper()
 	var hello struct {

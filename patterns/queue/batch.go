@@ -9,7 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// MaxBatch is how many jobs a batch has at most, which bounds the document of the job that follows it.
+// MaxBatch is how many jobs a batch has at most, which bounds the document of the job that follows
+// it.
 const MaxBatch = 1000
 
 // Batch is several jobs that belong together.
@@ -21,8 +22,9 @@ type Batch struct {
 	Then *Spec
 }
 
-// PutBatch puts the jobs of a batch and the one that follows them, by one insert: all of them or none, as far as one process can tell. It
-// may be called again with the same ID when it is not known whether they were put; those that exist are left as they are.
+// PutBatch puts the jobs of a batch and the one that follows them, by one insert: all of them or
+// none, as far as one process can tell. It may be called again with the same ID when it is not
+// known whether they were put; those that exist are left as they are.
 func (q *Queue) PutBatch(ctx context.Context, b Batch) error {
 	if b.ID == "" || len(b.Jobs) == 0 || len(b.Jobs) > MaxBatch {
 		return fmt.Errorf("queue: a batch has an ID and 1 to %d jobs, not %q and %d", MaxBatch, b.ID, len(b.Jobs))
@@ -61,8 +63,9 @@ func (q *Queue) PutBatch(ctx context.Context, b Batch) error {
 	return err
 }
 
-// tell lets the job that follows a batch know that one of the batch's jobs has succeeded. The last one opens it. It comes before the job
-// itself is ended: if the process dies in between, the job is done again, and telling twice is telling once.
+// tell lets the job that follows a batch know that one of the batch's jobs has succeeded. The last
+// one opens it. It comes before the job itself is ended: if the process dies in between, the job is
+// done again, and telling twice is telling once.
 func (q *Queue) tell(ctx context.Context, t *Taken) error {
 	others := bson.D{{"$filter", bson.D{
 		{"input", "$waits"},
@@ -102,7 +105,8 @@ func (q *Queue) Progress(ctx context.Context, batch string) (map[State]int, erro
 	return out, nil
 }
 
-// CancelBatch cancels what has not ended of a batch, as Cancel does, and returns how many jobs those were.
+// CancelBatch cancels what has not ended of a batch, as Cancel does, and returns how many jobs
+// those were.
 func (q *Queue) CancelBatch(ctx context.Context, batch string) (int64, error) {
 	filter := bson.D{{"batch", batch}, {"state", bson.D{{"$in", bson.A{Open, Held}}}}}
 	res, err := q.lane(batch).UpdateMany(ctx, filter, q.cancelling())

@@ -71,7 +71,8 @@ func (q *Queue) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return out, nil
 }
 
-// orphans finds the held jobs that wait for one that does not exist, or is done and has not told them.
+// orphans finds the held jobs that wait for one that does not exist, or is done and has not told
+// them.
 func orphans(lane string) mongo.Pipeline {
 	there := bson.D{{"$size", bson.D{{"$filter", bson.D{
 		{"input", "$found"}, {"cond", bson.D{{"$ne", bson.A{"$$this.state", Done}}}},
@@ -88,7 +89,9 @@ func orphans(lane string) mongo.Pipeline {
 	}
 }
 
-func violations(ctx context.Context, lane *mongo.Collection, rule string, pipeline mongo.Pipeline) ([]patterns.Violation, error) {
+func violations(ctx context.Context, lane *mongo.Collection, rule string,
+	pipeline mongo.Pipeline,
+) ([]patterns.Violation, error) {
 	found, err := lane.Aggregate(ctx, pipeline)
 	if err != nil {
 		return nil, fmt.Errorf("queue: check %s: %w", lane.Name(), err)
@@ -100,7 +103,10 @@ func violations(ctx context.Context, lane *mongo.Collection, rule string, pipeli
 	var out []patterns.Violation
 	for _, job := range jobs {
 		delete(job, "payload")
-		out = append(out, patterns.Violation{Rule: rule, Collection: lane.Name(), ID: job["_id"], Detail: fmt.Sprint(job)})
+		out = append(out, patterns.Violation{
+			Rule: rule, Collection: lane.Name(),
+			ID: job["_id"], Detail: fmt.Sprint(job),
+		})
 	}
 	return out, nil
 }

@@ -33,7 +33,8 @@ func withIndexes(t *testing.T, db *mongo.Database) *queue.Queue {
 	return q
 }
 
-// TestCrash lets the process die at every point of each operation. No job is lost, and none is held by nobody for longer than a lease.
+// TestCrash lets the process die at every point of each operation. No job is lost, and none is held
+// by nobody for longer than a lease.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	takeOne := func(ctx context.Context, q *queue.Queue) (*queue.Taken, error) { return q.Take(ctx) }
@@ -45,7 +46,11 @@ func TestCrash(t *testing.T) {
 	}{
 		"put": {
 			points: 2,
-			do:     func(ctx context.Context, q *queue.Queue) error { _, err := q.Put(ctx, queue.Spec{ID: "a"}); return err },
+			do: func(ctx context.Context, q *queue.Queue) error {
+				_,
+					err := q.Put(ctx, queue.Spec{ID: "a"})
+				return err
+			},
 			after: func(t *testing.T, q *queue.Queue, death patterntest.Death) {
 				_, err := q.Get(t.Context(), "a")
 				if there := death.Commands == 1; there != (err == nil) {
@@ -262,7 +267,8 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// TestFewKeys takes a job from behind many that are not due, of several priorities: the index is not read through.
+// TestFewKeys takes a job from behind many that are not due, of several priorities: the index is
+// not read through.
 func TestFewKeys(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

@@ -102,7 +102,8 @@ func ExampleQueue_Take() {
 	// newsletter
 }
 
-// What a job writes, and that it is done, happen together: exactly once, however often the job is tried.
+// What a job writes, and that it is done, happen together: exactly once, however often the job is
+// tried.
 func ExampleTaken_DoneWith() {
 	ctx := context.Background()
 	db, end := shop()

@@ -32,8 +32,8 @@ var states = [...]State{Open, Held, Done, Dead, Cancelled}
 
 // Spec is a job that somebody wants to be done. All fields may be empty.
 type Spec struct {
-	// ID is made up if empty. A job of an ID that exists already is refused: who gives the ID may put a job again when it is not known
-	// whether it was put.
+	// ID is made up if empty. A job of an ID that exists already is refused: who gives the ID may
+	// put a job again when it is not known whether it was put.
 	ID string
 	// Kind is what there is to do, Payload what it is to be done with: any value that BSON has.
 	Kind    string
@@ -103,7 +103,8 @@ func (q *Queue) job(s *Spec) (*Job, error) {
 	}
 	now := q.env.Now()
 	job := &Job{
-		ID: s.ID, Kind: s.Kind, State: Open, Priority: s.Priority, At: s.At, Created: now, MaxAttempts: s.MaxAttempts, Unique: s.Unique,
+		ID: s.ID, Kind: s.Kind, State: Open, Priority: s.Priority, At: s.At, Created: now,
+		MaxAttempts: s.MaxAttempts, Unique: s.Unique,
 		Payload: payload,
 	}
 	if job.At.IsZero() {
@@ -115,7 +116,8 @@ func (q *Queue) job(s *Spec) (*Job, error) {
 	return job, nil
 }
 
-// laneOf returns where a job is put: jobs that exclude each other are in one collection, whose index tells.
+// laneOf returns where a job is put: jobs that exclude each other are in one collection, whose
+// index tells.
 func (q *Queue) laneOf(job *Job) *mongo.Collection {
 	switch {
 	case job.Batch != "":
@@ -127,8 +129,9 @@ func (q *Queue) laneOf(job *Job) *mongo.Collection {
 	}
 }
 
-// Put puts a job into the queue and returns its ID. It fails with ErrExists where there is such a job already. In a transaction, whose
-// session ctx brings, the job is put when the transaction commits.
+// Put puts a job into the queue and returns its ID. It fails with ErrExists where there is such a
+// job already. In a transaction, whose session ctx brings, the job is put when the transaction
+// commits.
 func (q *Queue) Put(ctx context.Context, s Spec) (string, error) {
 	job, err := q.job(&s)
 	if err != nil {
@@ -148,9 +151,10 @@ func (q *Queue) Put(ctx context.Context, s Spec) (string, error) {
 	return job.ID, nil
 }
 
-// PutMany puts several jobs into the queue with one command for each collection that they belong to, and returns how many are new: jobs
-// that exist already are left as they are. IDs that are not given are filled in, so that it may be called again with the same specs when
-// it is not known which of them were put.
+// PutMany puts several jobs into the queue with one command for each collection that they belong
+// to, and returns how many are new: jobs that exist already are left as they are. IDs that are not
+// given are filled in, so that it may be called again with the same specs when it is not known
+// which of them were put.
 func (q *Queue) PutMany(ctx context.Context, specs []Spec) (int, error) {
 	jobs := make(map[*mongo.Collection][]*Job)
 	for i := range specs {

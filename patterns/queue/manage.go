@@ -34,7 +34,8 @@ type Query struct {
 	Batch string
 }
 
-// Jobs returns jobs: those of one state in the order in which they are taken, or were, collection by collection.
+// Jobs returns jobs: those of one state in the order in which they are taken, or were, collection
+// by collection.
 func (q *Queue) Jobs(ctx context.Context, which Query) iter.Seq2[*Job, error] {
 	list := states[:]
 	if which.State != "" {
@@ -90,15 +91,16 @@ func (q *Queue) cancelling() bson.D {
 	return bson.D{{"$set", set}, noOwner}
 }
 
-// Cancel takes a job back that has not ended. One that is being worked on is cancelled at once: what its worker writes about it has no
-// effect any more, and the context of its handler ends with the next heartbeat.
+// Cancel takes a job back that has not ended. One that is being worked on is cancelled at once:
+// what its worker writes about it has no effect any more, and the context of its handler ends with
+// the next heartbeat.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
 	filter := bson.D{{"_id", id}, {"state", bson.D{{"$in", bson.A{Open, Held}}}}}
 	return q.update(ctx, "cancel", id, filter, q.cancelling())
 }
 
-// Requeue opens a job that has ended again, with all its attempts before it. Its errors and notes stay. It fails with ErrExists where
-// another open job has its Unique meanwhile.
+// Requeue opens a job that has ended again, with all its attempts before it. Its errors and notes
+// stay. It fails with ErrExists where another open job has its Unique meanwhile.
 func (q *Queue) Requeue(ctx context.Context, id string) error {
 	filter := bson.D{{"_id", id}, {"state", bson.D{{"$in", bson.A{Done, Dead, Cancelled}}}}}
 	gone := bson.D{{"ended", ""}, {"expires", ""}, {"result", ""}, {"waits", ""}}
@@ -108,8 +110,8 @@ func (q *Queue) Requeue(ctx context.Context, id string) error {
 	})
 }
 
-// RequeueDead opens all dead letters again, of one kind if it is given, and returns how many. Those whose Unique another job has
-// meanwhile stay.
+// RequeueDead opens all dead letters again, of one kind if it is given, and returns how many. Those
+// whose Unique another job has meanwhile stay.
 func (q *Queue) RequeueDead(ctx context.Context, kind string) (n int, err error) {
 	for job, err := range q.Jobs(ctx, Query{State: Dead, Kind: kind}) {
 		if err != nil {
@@ -142,7 +144,8 @@ func (q *Queue) update(ctx context.Context, what, id string, filter, change bson
 	return ErrNotFound
 }
 
-// Purge removes the jobs that have ended in a state before a time, and returns how many: dead letters that nobody wants any more.
+// Purge removes the jobs that have ended in a state before a time, and returns how many: dead
+// letters that nobody wants any more.
 func (q *Queue) Purge(ctx context.Context, state State, before time.Time) (n int64, err error) {
 	if state == Open || state == Held {
 		return 0, fmt.Errorf("queue: jobs that are %s have not ended", state)
@@ -172,8 +175,8 @@ type Stats struct {
 	Oldest time.Duration
 }
 
-// Stats counts the jobs: two commands for each collection, of which the first reads the index alone, and the second the open jobs that
-// are not due.
+// Stats counts the jobs: two commands for each collection, of which the first reads the index
+// alone, and the second the open jobs that are not due.
 func (q *Queue) Stats(ctx context.Context) (*Stats, error) {
 	out, now := &Stats{}, q.env.Now()
 	for _, lane := range q.lanes {

@@ -42,7 +42,8 @@ func (m *model) take() *modelJob {
 		var first *modelJob
 		for _, j := range m.jobs {
 			due := j.state == queue.Open && !j.at.After(m.now)
-			if due && (first == nil || j.priority > first.priority || j.priority == first.priority && j.at.Before(first.at)) {
+			if due && (first == nil || j.priority > first.priority ||
+				j.priority == first.priority && j.at.Before(first.at)) {
 				first = j
 			}
 		}
@@ -95,7 +96,10 @@ func TestModel(t *testing.T) {
 }
 
 func (m *model) put(rt *rapid.T, q *queue.Queue) {
-	j := &modelJob{id: fmt.Sprintf("%04d", len(m.jobs)), state: queue.Open, priority: rapid.IntRange(0, 2).Draw(rt, "priority"), at: m.now}
+	j := &modelJob{
+		id: fmt.Sprintf("%04d", len(m.jobs)), state: queue.Open,
+		priority: rapid.IntRange(0, 2).Draw(rt, "priority"), at: m.now,
+	}
 	if rapid.IntRange(0, 3).Draw(rt, "delayed") == 0 {
 		j.at = m.now.Add(time.Second)
 	}
@@ -183,7 +187,8 @@ func (m *model) compare(rt *rapid.T, q *queue.Queue) {
 	want := queue.Stats{}
 	for _, j := range m.jobs {
 		got, err := q.Get(context.Background(), j.id)
-		if err != nil || got.State != j.state || got.Attempt != j.attempt || j.state == queue.Open && !got.At.Equal(j.at) {
+		if err != nil || got.State != j.state || got.Attempt != j.attempt ||
+			j.state == queue.Open && !got.At.Equal(j.at) {
 			rt.Fatalf("%+v %v, want %+v", got, err, j)
 		}
 		switch {

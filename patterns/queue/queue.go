@@ -22,9 +22,11 @@ var (
 	ErrEmpty = errors.New("queue: no job is due")
 	// ErrExists is returned where a job of the same ID exists, or an open one of the same Unique.
 	ErrExists = errors.New("queue: there is such a job already")
-	// ErrNotFound is returned where there is no job of an ID, or none in a state that the operation is for.
+	// ErrNotFound is returned where there is no job of an ID, or none in a state that the operation
+	// is for.
 	ErrNotFound = errors.New("queue: there is no such job")
-	// ErrLost is returned where a job is not held any more: the lease has ended and another worker has taken it, or it was cancelled.
+	// ErrLost is returned where a job is not held any more: the lease has ended and another worker
+	// has taken it, or it was cancelled.
 	ErrLost = errors.New("queue: the job is not held any more")
 )
 
@@ -40,7 +42,8 @@ const (
 type Order int
 
 const (
-	// ByPriority takes the job of the highest priority, among those the one that is due the longest.
+	// ByPriority takes the job of the highest priority, among those the one that is due the
+	// longest.
 	ByPriority Order = iota
 	// ByTime takes the job that is due the longest, whatever its priority.
 	ByTime
@@ -51,16 +54,18 @@ type Config struct {
 	patterns.Env
 	// Name is the collection of the jobs; DefaultName if empty.
 	Name string
-	// Spread is over how many collections the jobs are spread: Name, Name_1, Name_2 and so on; 1 if zero. The order of the jobs holds
-	// in each of them.
+	// Spread is over how many collections the jobs are spread: Name, Name_1, Name_2 and so on; 1 if
+	// zero. The order of the jobs holds in each of them.
 	Spread int
 	// Order is which job is taken first.
 	Order Order
 	// Lease is how long a worker holds a job without extending; DefaultLease if zero.
 	Lease time.Duration
-	// MaxAttempts is how often a job is tried whose Spec does not say it; DefaultMaxAttempts if zero.
+	// MaxAttempts is how often a job is tried whose Spec does not say it; DefaultMaxAttempts if
+	// zero.
 	MaxAttempts int
-	// Backoff is how long a job rests after its n-th attempt has failed, n from 1 on; Exponential(time.Second, time.Hour) if nil.
+	// Backoff is how long a job rests after its n-th attempt has failed, n from 1 on;
+	// Exponential(time.Second, time.Hour) if nil.
 	Backoff func(attempt int) time.Duration
 	// KeepDone is how long jobs that are done or cancelled are kept; DefaultKeepDone if zero.
 	KeepDone time.Duration
@@ -139,8 +144,8 @@ func (q *Queue) order() bson.D {
 	return bson.D{{"priority", -1}, {"at", 1}, {"_id", 1}}
 }
 
-// Indexes returns what each collection of the queue needs: the order of its jobs, the uniqueness of the open ones, batches, and the end
-// of those that are kept no longer.
+// Indexes returns what each collection of the queue needs: the order of its jobs, the uniqueness of
+// the open ones, batches, and the end of those that are kept no longer.
 func (q *Queue) Indexes() (out []patterns.Index) {
 	exists := bson.D{{"$exists", true}}
 	for _, lane := range q.lanes {
@@ -173,8 +178,8 @@ func (q *Queue) ready(ctx context.Context) error {
 	return q.prepared.Check(ctx, q.db, q.env.Logger, q.Indexes)
 }
 
-// ShardKeys returns none: a job is taken by one update of the first of all that are due, which no key distributes. The collections of
-// Spread are placed on different shards as a whole.
+// ShardKeys returns none: a job is taken by one update of the first of all that are due, which no
+// key distributes. The collections of Spread are placed on different shards as a whole.
 func (q *Queue) ShardKeys() []patterns.ShardKey { return nil }
 
 // Shard enables sharding of the database, so that its collections can be placed.

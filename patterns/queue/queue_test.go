@@ -15,11 +15,13 @@ import (
 	"github.com/sheafdb/sheaf/patterns/queue"
 )
 
-// newQueue returns a queue that retries after a second and has the clock, or the machine's where it is nil.
+// newQueue returns a queue that retries after a second and has the clock, or the machine's where it
+// is nil.
 func newQueue(t testing.TB, db *mongo.Database, clock patterns.Clock, change ...func(*queue.Config)) *queue.Queue {
 	t.Helper()
 	cfg := queue.Config{
-		Env: patterns.Env{Clock: clock}, Lease: time.Minute, MaxAttempts: 3, Backoff: func(int) time.Duration { return time.Second },
+		Env: patterns.Env{Clock: clock}, Lease: time.Minute, MaxAttempts: 3,
+		Backoff: func(int) time.Duration { return time.Second },
 	}
 	for _, c := range change {
 		c(&cfg)
@@ -93,7 +95,10 @@ func mustBe(t testing.TB, q *queue.Queue, id string, state queue.State) *queue.J
 // TestOrder is W113: three jobs, put one after the other, of the priorities 1, 5 and 3.
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	for order, want := range map[queue.Order][]string{queue.ByTime: {"a", "b", "c", "d"}, queue.ByPriority: {"b", "c", "d", "a"}} {
+	for order, want := range map[queue.Order][]string{
+		queue.ByTime:     {"a", "b", "c", "d"},
+		queue.ByPriority: {"b", "c", "d", "a"},
+	} {
 		q, clock := open(t, func(c *queue.Config) { c.Order = order })
 		for i, id := range []string{"a", "b", "c", "d"} {
 			put(t, q, queue.Spec{ID: id, Priority: []int{1, 5, 3, 3}[i]})
@@ -111,7 +116,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestLife is W112: what a job says of itself when it is put, taken and ended. W114: when it is removed.
+// TestLife is W112: what a job says of itself when it is put, taken and ended. W114: when it is
+// removed.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -137,7 +143,8 @@ func TestLife(t *testing.T) {
 	must(t, held.Done(t.Context()))
 	job = mustBe(t, q, id, queue.Done)
 	ended := began.Add(5 * time.Minute)
-	if !job.Ended.Equal(ended) || !job.Expires.Equal(ended.Add(24*time.Hour)) || job.Result.StringValue() != "12 KiB" || job.Owner != "" {
+	if !job.Ended.Equal(ended) || !job.Expires.Equal(ended.Add(24*time.Hour)) ||
+		job.Result.StringValue() != "12 KiB" || job.Owner != "" {
 		t.Errorf("done: %+v", job)
 	}
 	if err := held.Done(t.Context()); !errors.Is(err, queue.ErrLost) {
@@ -177,7 +184,8 @@ func TestRetry(t *testing.T) {
 	}
 	mustBeEmpty(t, q)
 	job := mustBe(t, q, id, queue.Dead)
-	if len(job.Errors) != 3 || job.Errors[2].Error != "no paper" || job.Errors[2].Attempt != 3 || !job.Expires.IsZero() {
+	if len(job.Errors) != 3 || job.Errors[2].Error != "no paper" ||
+		job.Errors[2].Attempt != 3 || !job.Expires.IsZero() {
 		t.Errorf("%+v", job)
 	}
 	mustHold(t, q)
@@ -231,7 +239,8 @@ func TestDeadWorker(t *testing.T) {
 		t.Errorf("%v %d %v", ok, page, err)
 	}
 	for what, err := range map[string]error{
-		"extend": first.Extend(t.Context()), "note": first.Note(t.Context(), "page", 8), "done": first.Done(t.Context()),
+		"extend": first.Extend(t.Context()), "note": first.Note(t.Context(), "page", 8),
+		"done": first.Done(t.Context()),
 		"fail": first.Fail(t.Context(), errors.New("late")), "release": first.Release(t.Context()),
 	} {
 		if !errors.Is(err, queue.ErrLost) {
@@ -362,7 +371,10 @@ func TestInspect(t *testing.T) {
 	must(t, q.Cancel(t.Context(), put(t, q, queue.Spec{})))
 	clock.Advance(10 * time.Second)
 	stats, err := q.Stats(t.Context())
-	if want := (queue.Stats{Waiting: 1, Delayed: 1, Running: 1, Dead: 2, Cancelled: 1, Oldest: 10 * time.Second}); err != nil || *stats != want {
+	if want := (queue.Stats{
+		Waiting: 1, Delayed: 1, Running: 1, Dead: 2, Cancelled: 1,
+		Oldest: 10 * time.Second,
+	}); err != nil || *stats != want {
 		t.Errorf("%+v, want %+v: %v", stats, want, err)
 	}
 	count := func(which queue.Query) (n int) {
@@ -372,7 +384,8 @@ func TestInspect(t *testing.T) {
 		}
 		return n
 	}
-	if all, dead, a := count(queue.Query{}), count(queue.Query{State: queue.Dead}), count(queue.Query{Kind: "a"}); all != 6 || dead != 2 || a != 1 {
+	if all, dead, a := count(queue.Query{}), count(queue.Query{State: queue.Dead}),
+		count(queue.Query{Kind: "a"}); all != 6 || dead != 2 || a != 1 {
 		t.Errorf("%d jobs, %d dead, %d of kind a", all, dead, a)
 	}
 	if n, err := q.RequeueDead(t.Context(), "a"); n != 1 || err != nil {

@@ -11,9 +11,11 @@ import (
 type Periodic struct {
 	// Name tells it from others.
 	Name string
-	// Every is how often it is due, at multiples of it since the year 1 in UTC: 24 hours are midnights.
+	// Every is how often it is due, at multiples of it since the year 1 in UTC: 24 hours are
+	// midnights.
 	Every time.Duration
-	// Next returns the first time behind another one at which it is due, for whatever Every cannot say. It takes precedence.
+	// Next returns the first time behind another one at which it is due, for whatever Every cannot
+	// say. It takes precedence.
 	Next func(after time.Time) time.Time
 	// Job is what is put. Its ID and At are given by the schedule.
 	Job Spec
@@ -26,9 +28,10 @@ func (p *Periodic) next(after time.Time) time.Time {
 	return after.Truncate(p.Every).Add(p.Every)
 }
 
-// Schedule puts jobs that come back, until ctx ends. Any number of processes may run it with the same periodics: the job of each time is
-// put once. It is put one period ahead, delayed to its time, under an ID made of name and time; so no process leads the others, the job is
-// there even if all of them are away at its time, and one that starts late puts nothing that is over.
+// Schedule puts jobs that come back, until ctx ends. Any number of processes may run it with the
+// same periodics: the job of each time is put once. It is put one period ahead, delayed to its
+// time, under an ID made of name and time; so no process leads the others, the job is there even if
+// all of them are away at its time, and one that starts late puts nothing that is over.
 func (q *Queue) Schedule(ctx context.Context, periodics ...Periodic) error {
 	for _, p := range periodics {
 		if p.Name == "" || p.Next == nil && p.Every <= 0 {

@@ -18,8 +18,9 @@ const (
 	maxErrorLength = 1000
 )
 
-// Taken is a job that is held by this process for a lease. Its methods are what the holder may do; each is one update on the condition
-// that it is still held, and returns ErrLost where it is not. A lease that has ended is no loss as long as nobody else takes the job.
+// Taken is a job that is held by this process for a lease. Its methods are what the holder may do;
+// each is one update on the condition that it is still held, and returns ErrLost where it is not. A
+// lease that has ended is no loss as long as nobody else takes the job.
 type Taken struct {
 	Job
 	queue  *Queue
@@ -28,8 +29,9 @@ type Taken struct {
 	ended  bool
 }
 
-// Take takes the first job that is due, and holds it for a lease. It fails with ErrEmpty where there is none. A job whose attempts are
-// used up because its workers died goes to the dead letters on the way.
+// Take takes the first job that is due, and holds it for a lease. It fails with ErrEmpty where
+// there is none. A job whose attempts are used up because its workers died goes to the dead letters
+// on the way.
 func (q *Queue) Take(ctx context.Context) (*Taken, error) {
 	if err := q.ready(ctx); err != nil {
 		return nil, err
@@ -101,8 +103,9 @@ func (t *Taken) Extend(ctx context.Context) error {
 // SetResult sets what Done stores as the job's result.
 func (t *Taken) SetResult(v any) { t.result = v }
 
-// Done ends the job: it has succeeded. Where another job waits for it, that one is told first; a second command. In a transaction it
-// happens together with what else the transaction does: see DoneWith.
+// Done ends the job: it has succeeded. Where another job waits for it, that one is told first; a
+// second command. In a transaction it happens together with what else the transaction does: see
+// DoneWith.
 func (t *Taken) Done(ctx context.Context) error {
 	if t.Next != "" {
 		if err := t.queue.tell(ctx, t); err != nil {
@@ -122,8 +125,9 @@ func (t *Taken) Done(ctx context.Context) error {
 	return nil
 }
 
-// DoneWith runs fn in a transaction that also ends the job: what fn writes with its ctx to the same deployment happens exactly once. fn
-// may run several times until the transaction commits. It fails with ErrNoTransactions where the server has none.
+// DoneWith runs fn in a transaction that also ends the job: what fn writes with its ctx to the same
+// deployment happens exactly once. fn may run several times until the transaction commits. It fails
+// with ErrNoTransactions where the server has none.
 func (t *Taken) DoneWith(ctx context.Context, fn func(ctx context.Context) error) error {
 	session, err := t.lane.Database().Client().StartSession()
 	if err != nil {
@@ -131,7 +135,9 @@ func (t *Taken) DoneWith(ctx context.Context, fn func(ctx context.Context) error
 	}
 	defer session.EndSession(ctx)
 	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-		if ctx.Err() != nil { // the driver repeats a transaction for two minutes where no server can be reached, whatever becomes of ctx
+		// the driver repeats a transaction for two minutes where no server can be reached, whatever
+		// becomes of ctx
+		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err := fn(ctx); err != nil {
@@ -156,8 +162,8 @@ const illegalOperation = 20
 // ErrNoTransactions is returned by DoneWith where the server is no member of a replica set.
 var ErrNoTransactions = errors.New("queue: the server has no transactions")
 
-// Fail ends an attempt: the job is tried again after a while, or goes to the dead letters if this was its last attempt, or if cause is
-// made by Discard.
+// Fail ends an attempt: the job is tried again after a while, or goes to the dead letters if this
+// was its last attempt, or if cause is made by Discard.
 func (t *Taken) Fail(ctx context.Context, cause error) error {
 	var discard *discardError
 	if t.Attempt >= t.MaxAttempts || errors.As(cause, &discard) {
@@ -225,8 +231,9 @@ func (t *Taken) putBack(ctx context.Context, at bson.E) error {
 	return err
 }
 
-// Note keeps a value with the job, for the next attempt to go on from, or for people to see how far it is; and extends the lease. The
-// name is that of a field. Notes are part of the job's document, which may have 16 MiB.
+// Note keeps a value with the job, for the next attempt to go on from, or for people to see how far
+// it is; and extends the lease. The name is that of a field. Notes are part of the job's document,
+// which may have 16 MiB.
 func (t *Taken) Note(ctx context.Context, name string, v any) error {
 	set := bson.D{{"notes." + name, v}, {"at", t.queue.env.Now().Add(t.queue.cfg.Lease)}}
 	return t.change(ctx, "note something of", bson.D{{"$set", set}})
@@ -250,8 +257,9 @@ func (j *Job) Noted(name string, into any) (bool, error) {
 // onceKept is how many jobs a document remembers that Once was used for.
 const onceKept = 100
 
-// Once returns the condition by which an update of another document has no effect when this job has made it before, and the part of the
-// update that makes that so, without any transaction. The document remembers the last 100 jobs in the field.
+// Once returns the condition by which an update of another document has no effect when this job has
+// made it before, and the part of the update that makes that so, without any transaction. The
+// document remembers the last 100 jobs in the field.
 //
 //	when, remember := job.Once("jobs")
 //	res, err := accounts.UpdateOne(ctx, bson.D{{"_id", id}, when}, bson.D{{"$inc", bson.D{{"balance", 5}}}, remember})

@@ -9,9 +9,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// One of the slots that have nothing to do looks out for all: it waits until it is time to look, or somebody kicks it. Then it hands the
-// lookout on and looks. One that finds a job kicks the lookout, as there may be more. So an idle worker asks once in Poll, however many
-// slots it has, and one with jobs fills all its slots.
+// One of the slots that have nothing to do looks out for all: it waits until it is time to look, or
+// somebody kicks it. Then it hands the lookout on and looks. One that finds a job kicks the
+// lookout, as there may be more. So an idle worker asks once in Poll, however many slots it has,
+// and one with jobs fills all its slots.
 
 // wait returns when there may be a job.
 func (w *Worker) wait(ctx context.Context) {
@@ -45,10 +46,12 @@ func (w *Worker) wake() {
 // noChangeStreams is the code of servers that have none: they are no members of a replica set.
 const noChangeStreams = 40573
 
-// streamPause is how long a worker does without changes that it could not follow. The driver has tried again before it says so.
+// streamPause is how long a worker does without changes that it could not follow. The driver has
+// tried again before it says so.
 const streamPause = 30 * time.Second
 
-// listen wakes the worker for jobs that are put or opened, as long as the server has change streams.
+// listen wakes the worker for jobs that are put or opened, as long as the server has change
+// streams.
 func (w *Worker) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := w.follow(ctx)
@@ -60,7 +63,8 @@ func (w *Worker) listen(ctx context.Context) {
 		if ctx.Err() == nil {
 			w.queue.env.Logger.Warn("the changes of a queue cannot be followed", "error", err)
 		}
-		_ = w.queue.env.Clock.Sleep(ctx, streamPause) // it ends early when ctx does; jobs are found by polling meanwhile
+		// it ends early when ctx does; jobs are found by polling meanwhile
+		_ = w.queue.env.Clock.Sleep(ctx, streamPause)
 	}
 }
 

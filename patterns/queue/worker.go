@@ -11,7 +11,8 @@ import (
 
 // Causes for which the context of a handler ends, beside ErrLost.
 var (
-	// ErrStopped says that the worker stops and its patience is over: the job goes back to the queue.
+	// ErrStopped says that the worker stops and its patience is over: the job goes back to the
+	// queue.
 	ErrStopped = errors.New("queue: the worker stops")
 	// ErrTimeout says that the job has taken too long.
 	ErrTimeout = errors.New("queue: the job takes too long")
@@ -24,14 +25,16 @@ const (
 	DefaultGrace       = 30 * time.Second
 )
 
-// Handler does a job. It returns nil when the job is done; otherwise the job is tried again later, or see Discard and Snooze. Its context
-// ends when the job is lost or cancelled, takes too long, or the worker stops; context.Cause tells which.
+// Handler does a job. It returns nil when the job is done; otherwise the job is tried again later,
+// or see Discard and Snooze. Its context ends when the job is lost or cancelled, takes too long, or
+// the worker stops; context.Cause tells which.
 type Handler func(ctx context.Context, job *Taken) error
 
 // Kinds is a choice of handlers by the kind of the job.
 type Kinds map[string]Handler
 
-// Handle is a Handler. A job of a kind that has none fails, and may find a worker of a newer version that knows it.
+// Handle is a Handler. A job of a kind that has none fails, and may find a worker of a newer
+// version that knows it.
 func (k Kinds) Handle(ctx context.Context, job *Taken) error {
 	h, ok := k[job.Kind]
 	if !ok {
@@ -40,7 +43,8 @@ func (k Kinds) Handle(ctx context.Context, job *Taken) error {
 	return h(ctx, job)
 }
 
-// Typed returns a Handler of one that takes the payload as a value. A payload that is no such value is discarded.
+// Typed returns a Handler of one that takes the payload as a value. A payload that is no such value
+// is discarded.
 func Typed[T any](fn func(ctx context.Context, job *Taken, payload T) error) Handler {
 	return func(ctx context.Context, job *Taken) error {
 		var payload T
@@ -55,8 +59,9 @@ func Typed[T any](fn func(ctx context.Context, job *Taken, payload T) error) Han
 type WorkerConfig struct {
 	// Concurrency is how many jobs are done at once; DefaultConcurrency if zero.
 	Concurrency int
-	// Poll is how often a worker with nothing to do looks for jobs that have become due; DefaultPoll if zero. For jobs that are put it is
-	// woken at once where the server has change streams.
+	// Poll is how often a worker with nothing to do looks for jobs that have become due;
+	// DefaultPoll if zero. For jobs that are put it is woken at once where the server has change
+	// streams.
 	Poll time.Duration
 	// PollOnly does without change streams.
 	PollOnly bool
@@ -89,8 +94,9 @@ func (q *Queue) NewWorker(handler Handler, cfg WorkerConfig) *Worker {
 	return &Worker{queue: q, cfg: cfg, handler: handler, lookout: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
 }
 
-// Run does jobs until ctx ends. Then it takes no more, lets the handlers go on for Grace, then ends their contexts, and returns when the
-// last of them has returned. Jobs that were stopped go back to the queue.
+// Run does jobs until ctx ends. Then it takes no more, lets the handlers go on for Grace, then ends
+// their contexts, and returns when the last of them has returned. Jobs that were stopped go back to
+// the queue.
 func (w *Worker) Run(ctx context.Context) error {
 	hard, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	var slots, others sync.WaitGroup
@@ -116,7 +122,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// slot does one job after the other. Taking one is not interrupted by the end of ctx: it would be held by nobody.
+// slot does one job after the other. Taking one is not interrupted by the end of ctx: it would be
+// held by nobody.
 func (w *Worker) slot(ctx, hard context.Context) {
 	for ctx.Err() == nil {
 		job, err := w.queue.Take(hard)
@@ -190,7 +197,8 @@ func (w *Worker) conclude(ctx context.Context, job *Taken, err, cause error) err
 func (w *Worker) call(ctx context.Context, job *Taken) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			w.queue.env.Logger.Error("a handler panicked", "job", job.ID, "kind", job.Kind, "panic", r, "stack", string(debug.Stack()))
+			w.queue.env.Logger.Error("a handler panicked", "job", job.ID, "kind", job.Kind, "panic", r,
+				"stack", string(debug.Stack()))
 			err = fmt.Errorf("queue: the handler panicked: %v", r)
 		}
 	}()
@@ -209,7 +217,8 @@ func (w *Worker) beat(ctx context.Context, job *Taken, cancel context.CancelCaus
 			until = now.Add(q.cfg.Lease)
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, ErrLost) || !now.Before(until): // one that fails for another reason is tried again while the lease lasts
+		// one that fails for another reason is tried again while the lease lasts
+		case errors.Is(err, ErrLost) || !now.Before(until):
 			q.env.Logger.Warn("a job was lost", "job", job.ID, "kind", job.Kind, "error", err)
 			cancel(ErrLost)
 			return

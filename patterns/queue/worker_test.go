@@ -62,8 +62,11 @@ func TestWorker(t *testing.T) {
 	q := newQueue(t, db, nil, func(c *queue.Config) { c.Backoff = func(int) time.Duration { return 0 } })
 	var snoozed, shaky atomic.Int64
 	w := q.NewWorker(queue.Kinds{
-		"good": queue.Typed(func(_ context.Context, job *queue.Taken, n int) error { job.SetResult(n + 1); return nil }),
-		"bad":  func(context.Context, *queue.Taken) error { return errors.New("never") },
+		"good": queue.Typed(func(_ context.Context, job *queue.Taken, n int) error {
+			job.SetResult(n + 1)
+			return nil
+		}),
+		"bad": func(context.Context, *queue.Taken) error { return errors.New("never") },
 		"shaky": func(context.Context, *queue.Taken) error {
 			if shaky.Add(1) < 3 {
 				panic("not yet")
@@ -82,7 +85,10 @@ func TestWorker(t *testing.T) {
 		},
 	}.Handle, queue.WorkerConfig{Poll: 5 * time.Millisecond})
 	start(t, w)
-	kinds := map[string]queue.State{"good": queue.Done, "bad": queue.Dead, "shaky": queue.Done, "tired": queue.Done, "own": queue.Done, "unknown": queue.Dead}
+	kinds := map[string]queue.State{
+		"good": queue.Done, "bad": queue.Dead, "shaky": queue.Done, "tired": queue.Done,
+		"own": queue.Done, "unknown": queue.Dead,
+	}
 	if patterntest.ReplicaSet(t, db) {
 		kinds["tx"] = queue.Done
 	}
@@ -115,7 +121,8 @@ func TestWokenUp(t *testing.T) {
 	}
 	q := newQueue(t, db, nil, func(c *queue.Config) { c.Spread = 2 })
 	var n atomic.Int64
-	start(t, q.NewWorker(func(context.Context, *queue.Taken) error { n.Add(1); return nil }, queue.WorkerConfig{Poll: time.Hour}))
+	start(t, q.NewWorker(func(context.Context, *queue.Taken) error { n.Add(1); return nil },
+		queue.WorkerConfig{Poll: time.Hour}))
 	eventually(t, "the worker follows the changes", func() bool {
 		put(t, q, queue.Spec{})
 		return n.Load() > 0
@@ -186,7 +193,8 @@ func TestGracefulStop(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestHeartbeat has a handler that outlasts many leases, is cancelled from outside, and one that takes too long.
+// TestHeartbeat has a handler that outlasts many leases, is cancelled from outside, and one that
+// takes too long.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -203,7 +211,8 @@ func TestHeartbeat(t *testing.T) {
 	eventually(t, "the job is taken", func() bool { clock.Advance(time.Second); return len(begun) > 0 })
 	for range 10 { // one heartbeat after the other; the job stays held
 		before := mustBe(t, q, id, queue.Open).At
-		eventually(t, "a heartbeat", func() bool { clock.Advance(time.Second); return mustBe(t, q, id, queue.Open).At.After(before) })
+		eventually(t, "a heartbeat",
+			func() bool { clock.Advance(time.Second); return mustBe(t, q, id, queue.Open).At.After(before) })
 	}
 	must(t, q.Cancel(t.Context(), id))
 	eventually(t, "the handler hears of it", func() bool { clock.Advance(time.Second); return len(causes) > 0 })
@@ -221,7 +230,8 @@ func TestHeartbeat(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestTogether lets several workers do jobs that fail, are snoozed and cancelled at random. Each is done once, as no lease ends.
+// TestTogether lets several workers do jobs that fail, are snoozed and cancelled at random. Each is
+// done once, as no lease ends.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, jobs = 3, 150
@@ -245,7 +255,8 @@ func TestTogether(t *testing.T) {
 	}
 	q := newQueue(t, db, nil, again)
 	for range workers {
-		start(t, newQueue(t, db, nil, again).NewWorker(handler, queue.WorkerConfig{Concurrency: 4, Poll: 5 * time.Millisecond}))
+		start(t, newQueue(t, db, nil, again).
+			NewWorker(handler, queue.WorkerConfig{Concurrency: 4, Poll: 5 * time.Millisecond}))
 	}
 	var cancelled atomic.Int64
 	var producers sync.WaitGroup
@@ -299,7 +310,8 @@ func TestExactlyOnce(t *testing.T) {
 	put(t, q, queue.Spec{})
 	job := take(t, q)
 	broken := errors.New("the process notices a mistake")
-	if err := job.DoneWith(t.Context(), func(ctx context.Context) error { must(t, book(ctx)); return broken }); !errors.Is(err, broken) {
+	if err := job.DoneWith(t.Context(),
+		func(ctx context.Context) error { must(t, book(ctx)); return broken }); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	must(t, job.DoneWith(t.Context(), book))
@@ -351,6 +363,7 @@ func TestRemoved(t *testing.T) {
 	q := newQueue(t, db, nil, func(c *queue.Config) { c.KeepDone = time.Millisecond })
 	done, waits := put(t, q, queue.Spec{Priority: 1}), put(t, q, queue.Spec{})
 	must(t, take(t, q).Done(t.Context()))
-	eventually(t, "the job is removed", func() bool { _, err := q.Get(t.Context(), done); return errors.Is(err, queue.ErrNotFound) })
+	eventually(t, "the job is removed",
+		func() bool { _, err := q.Get(t.Context(), done); return errors.Is(err, queue.ErrNotFound) })
 	mustBe(t, q, waits, queue.Open)
 }

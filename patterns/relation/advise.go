@@ -13,7 +13,8 @@ const (
 	Pairs   Design = "pairs"
 )
 
-// The bounds of what the books call few: a list that is always read and written as a whole with its document.
+// The bounds of what the books call few: a list that is always read and written as a whole with its
+// document.
 const (
 	few      = 20
 	embedded = 100
@@ -21,7 +22,8 @@ const (
 
 // Shape is what is known of two kinds of things that belong to each other.
 type Shape struct {
-	// Parents is how many parents a child has at most, Children how many children a parent has at most.
+	// Parents is how many parents a child has at most, Children how many children a parent has at
+	// most.
 	Parents, Children int
 	// Alone says that children are asked for without their parent, in ways of their own.
 	Alone bool

@@ -47,7 +47,10 @@ func NewBuckets(db *mongo.Database, cfg BucketConfig) (*Bucketed, error) {
 
 // Indexes returns the indexes that buckets need.
 func (b *Bucketed) Indexes() []patterns.Index {
-	return []patterns.Index{{Collection: b.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{"owner", 1}, {"page", -1}}}}}
+	return []patterns.Index{{
+		Collection: b.coll.Name(),
+		Model:      mongo.IndexModel{Keys: bson.D{{"owner", 1}, {"page", -1}}},
+	}}
 }
 
 // EnsureIndexes creates the indexes that do not exist.
@@ -82,7 +85,8 @@ func at(owner any, page int64) bson.D {
 	}
 }
 
-// Add adds an item to the last page of an owner, or to a new one where that is full, and returns the page.
+// Add adds an item to the last page of an owner, or to a new one where that is full, and returns
+// the page.
 func (b *Bucketed) Add(ctx context.Context, owner, item any) (page int64, err error) {
 	last, err := b.last(ctx, owner)
 	if err != nil {
@@ -128,7 +132,8 @@ func (b *Bucketed) Count(ctx context.Context, owner any) (int64, error) {
 	return max(last.Page-1, 0)*int64(b.size) + int64(last.Count), err
 }
 
-// Page decodes the items of a page into items, which is a pointer to a slice. Pages begin at 1; ErrNotFound is returned behind the last.
+// Page decodes the items of a page into items, which is a pointer to a slice. Pages begin at 1;
+// ErrNotFound is returned behind the last.
 func (b *Bucketed) Page(ctx context.Context, owner any, page int64, items any) error {
 	raw, err := b.coll.FindOne(ctx, at(owner, page)).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -156,7 +161,8 @@ func (b *Bucketed) Check(ctx context.Context) (out []patterns.Violation, err err
 		id := found.Current.Lookup("_id").String()
 		if now.Count != len(now.Items) || now.Count > b.size || now.Count == 0 {
 			out = append(out, patterns.Violation{
-				Rule: RuleCount, Collection: b.coll.Name(), ID: id, Detail: fmt.Sprintf("count %d, %d items", now.Count, len(now.Items)),
+				Rule: RuleCount, Collection: b.coll.Name(), ID: id,
+				Detail: fmt.Sprintf("count %d, %d items", now.Count, len(now.Items)),
 			})
 		}
 		last := next.Page == 0 || !now.Owner.Equal(next.Owner)
@@ -176,6 +182,7 @@ func (b *Bucketed) Check(ctx context.Context) (out []patterns.Violation, err err
 
 func (b *Bucketed) gap(at bucket) patterns.Violation {
 	return patterns.Violation{
-		Rule: RulePages, Collection: b.coll.Name(), ID: at.Owner.String(), Detail: fmt.Sprintf("page %d has %d items", at.Page, at.Count),
+		Rule: RulePages, Collection: b.coll.Name(), ID: at.Owner.String(),
+		Detail: fmt.Sprintf("page %d has %d items", at.Page, at.Count),
 	}
 }

@@ -36,7 +36,8 @@ type references struct {
 
 func key(v bson.RawValue) string { return string(append([]byte{byte(v.Type)}, v.Value...)) }
 
-// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and Repair be done. It needs memory for all references.
+// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and
+// Repair be done. It needs memory for all references.
 func (r *Relations) Check(ctx context.Context) ([]patterns.Violation, error) {
 	refs, err := r.read(ctx)
 	if err != nil {
@@ -45,7 +46,8 @@ func (r *Relations) Check(ctx context.Context) ([]patterns.Violation, error) {
 	out := refs.long
 	report := func(rule string, e end, id, ref string) {
 		out = append(out, patterns.Violation{
-			Rule: rule, Collection: e.coll.Name(), ID: refs.ids[id], Detail: fmt.Sprintf("%s has %v", e.field, refs.ids[ref]),
+			Rule: rule, Collection: e.coll.Name(), ID: refs.ids[id],
+			Detail: fmt.Sprintf("%s has %v", e.field, refs.ids[ref]),
 		})
 	}
 	side := func(e end, from, back map[pair]int, there map[string]bson.RawValue, ends func(pair) (id, ref string)) {
@@ -67,8 +69,9 @@ func (r *Relations) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return out, nil
 }
 
-// Repair makes the left side say what the right one says, wherever they differ, and removes references to nobody. It returns how many pairs it has
-// mended. It may run at any time; of what is just being written it may count some.
+// Repair makes the left side say what the right one says, wherever they differ, and removes
+// references to nobody. It returns how many pairs it has mended. It may run at any time; of what is
+// just being written it may count some.
 func (r *Relations) Repair(ctx context.Context) (n int64, err error) {
 	refs, err := r.read(ctx)
 	if err != nil {
@@ -134,7 +137,9 @@ func (r *Relations) read(ctx context.Context) (*references, error) {
 	return refs, errors.Join(err, err2)
 }
 
-func (r *Relations) readSide(ctx context.Context, refs *references, e end, docs map[string]bson.RawValue, add func(id, ref string)) error {
+func (r *Relations) readSide(ctx context.Context, refs *references, e end, docs map[string]bson.RawValue,
+	add func(id, ref string),
+) error {
 	found, err := e.coll.Find(ctx, bson.D{}, options.Find().SetProjection(bson.D{{e.field, 1}}))
 	if err != nil {
 		return wrap(err, "read "+e.coll.Name())

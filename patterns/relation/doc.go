@@ -16,10 +16,11 @@
 //
 // # The problem
 //
-// A server of documents joins little and enforces no references. What is read together should be one document; what is shared, large or growing
-// should not. Between the two are references, in one direction or in both; then two documents must say the same, and a process that dies
-// between its two writes leaves an author who lists a book that does not list the author. And a page that shows fifty books with their
-// authors must not ask fifty times.
+// A server of documents joins little and enforces no references. What is read together should be
+// one document; what is shared, large or growing should not. Between the two are references, in one
+// direction or in both; then two documents must say the same, and a process that dies between its
+// two writes leaves an author who lists a book that does not list the author. And a page that shows
+// fifty books with their authors must not ask fifty times.
 //
 // Advise says which of the designs fits; it is the rules of the books as a function:
 //
@@ -30,9 +31,11 @@
 //	TwoWay     both refer to each other: authors and books
 //	Pairs      a document per pair: many on both sides
 //
-// Embedding needs no package: write the document. In one to one by a link, give the linked document its owner's _id: then there is not more than
-// one, by the index that exists anyway. OneToOne has the index for a field of another name, and finds owners without a partner. When not to use two-way references: where one side can have many. An index on the references of one
-// side answers the other direction with one query; two-way references save that index, and cost a second write.
+// Embedding needs no package: write the document. In one to one by a link, give the linked document
+// its owner's _id: then there is not more than one, by the index that exists anyway. OneToOne has
+// the index for a field of another name, and finds owners without a partner. When not to use
+// two-way references: where one side can have many. An index on the references of one side answers
+// the other direction with one query; two-way references save that index, and cost a second write.
 //
 // # The documents
 //
@@ -43,7 +46,8 @@
 //	users:     {_id: 1, name: "Peter Wilkinson", age: 27}
 //	addresses: {_id: 1, street: "100 some road", city: "Nevermore"}
 //
-// Indexes: authors {books: 1}, books {authors: 1}, buckets {owner: 1, page: -1}. A list has at most Config.Max references, a bucket BucketConfig.Size items.
+// Indexes: authors {books: 1}, books {authors: 1}, buckets {owner: 1, page: -1}. A list has at most
+// Config.Max references, a bucket BucketConfig.Size items.
 //
 // # Operations
 //
@@ -55,17 +59,22 @@
 //	Load, Children  1 find for 1,000 ids
 //	OneToOne.Check  2 aggregates
 //
-// Of the two references of a pair the right one (of the book) decides. Link writes it first, then the left one (of the author), and then looks at the right one
-// again: if somebody has changed it meanwhile, the left one is written again. So whoever writes last has seen what is true, and Link and
-// Unlink of the same pair, at once, leave both sides the same. Rights, which goes from left to right, takes only those that refer back.
+// Of the two references of a pair the right one (of the book) decides. Link writes it first, then
+// the left one (of the author), and then looks at the right one again: if somebody has changed it
+// meanwhile, the left one is written again. So whoever writes last has seen what is true, and Link
+// and Unlink of the same pair, at once, leave both sides the same. Rights, which goes from left to
+// right, takes only those that refer back.
 //
 // # Guarantees
 //
 //   - When nobody is at work, a refers to b exactly if b refers to a.
-//   - Rights and Lefts never return a pair whose right side does not say so. While a Link is at work Rights may not have it yet.
-//   - A bucket's count is that of its items, and at most its size; pages follow each other from 1, and all but the last are full.
+//   - Rights and Lefts never return a pair whose right side does not say so. While a Link is at
+//     work Rights may not have it yet.
+//   - A bucket's count is that of its items, and at most its size; pages follow each other from 1,
+//     and all but the last are full.
 //   - Lists are bounded: ErrFull.
-//   - One to one: nobody has two partners. Who has none, because a process died between two inserts, OneToOne.Check lists.
+//   - One to one: nobody has two partners. Who has none, because a process died between two
+//     inserts, OneToOne.Check lists.
 //
 // # Crashes
 //
@@ -78,13 +87,16 @@
 //
 // # Scaling
 //
-// Shard both sides by {_id: "hashed"}, buckets by {owner: 1, page: 1}: all pages of an owner are near each other. Load asks the shards that
-// have the ids; Children asks all of them, unless the children are sharded by their parent.
+// Shard both sides by {_id: "hashed"}, buckets by {owner: 1, page: 1}: all pages of an owner are
+// near each other. Load asks the shards that have the ids; Children asks all of them, unless the
+// children are sharded by their parent.
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", schema basics (S01-S04), "MongoDB Applied Design Patterns", chapter 1 (S05), "50 Tips and Tricks for
-// MongoDB Developers", tips 2, 4 and 5 (S43). The books leave the two directions to the application; the first one's own sample has an author with a
-// book that does not have the author (Check finds it), and its query for the books of a category takes category.id, which does not
-// exist. Its buckets say nothing about who makes the next page: the update that finds the last one full.
+// "The Little MongoDB Schema Design Book", schema basics (S01-S04), "MongoDB Applied Design
+// Patterns", chapter 1 (S05), "50 Tips and Tricks for MongoDB Developers", tips 2, 4 and 5 (S43).
+// The books leave the two directions to the application; the first one's own sample has an author
+// with a book that does not have the author (Check finds it), and its query for the books of a
+// category takes category.id, which does not exist. Its buckets say nothing about who makes the
+// next page: the update that finds the last one full.
 package relation

@@ -13,9 +13,12 @@ import (
 // loadBatch is how many ids one query has.
 const loadBatch = 1000
 
-// Children returns the documents of coll that refer to any of the parents by a field, which may be an array, by parent: one query for 1,000 parents, in place
-// of one for each. of returns the parents of a document. The field should have an index.
-func Children[K comparable, T any](ctx context.Context, coll *mongo.Collection, field string, parents []K, of func(T) []K) (map[K][]T, error) {
+// Children returns the documents of coll that refer to any of the parents by a field, which may be
+// an array, by parent: one query for 1,000 parents, in place of one for each. of returns the
+// parents of a document. The field should have an index.
+func Children[K comparable, T any](ctx context.Context, coll *mongo.Collection, field string, parents []K,
+	of func(T) []K,
+) (map[K][]T, error) {
 	out := map[K][]T{}
 	for batch := range slices.Chunk(unrepeated(parents), loadBatch) {
 		asked := map[K]bool{}
@@ -37,7 +40,8 @@ func Children[K comparable, T any](ctx context.Context, coll *mongo.Collection, 
 	return out, nil
 }
 
-// Load returns the documents with the given _ids: one query for 1,000 of them. Those that do not exist are not in the result. id returns the _id of a document.
+// Load returns the documents with the given _ids: one query for 1,000 of them. Those that do not
+// exist are not in the result. id returns the _id of a document.
 func Load[K comparable, T any](ctx context.Context, coll *mongo.Collection, ids []K, id func(T) K) (map[K]T, error) {
 	out := map[K]T{}
 	for batch := range slices.Chunk(unrepeated(ids), loadBatch) {
@@ -74,7 +78,8 @@ func unrepeated[K comparable](list []K) (out []K) {
 	return out
 }
 
-// Loader loads documents by _id and keeps them, for as long as a request lasts: what is asked for twice is read once. It is safe for concurrent use.
+// Loader loads documents by _id and keeps them, for as long as a request lasts: what is asked for
+// twice is read once. It is safe for concurrent use.
 type Loader[K comparable, T any] struct {
 	coll  *mongo.Collection
 	id    func(T) K

@@ -45,7 +45,10 @@ func (o *OneToOne) Indexes() []patterns.Index {
 		return nil
 	}
 	keys := bson.D{{o.ref, 1}}
-	return []patterns.Index{{Collection: o.parts.Name(), Model: mongo.IndexModel{Keys: keys, Options: options.Index().SetUnique(true)}}}
+	return []patterns.Index{{
+		Collection: o.parts.Name(),
+		Model:      mongo.IndexModel{Keys: keys, Options: options.Index().SetUnique(true)},
+	}}
 }
 
 // EnsureIndexes creates the index if it does not exist.
@@ -86,7 +89,9 @@ func (o *OneToOne) Check(ctx context.Context) ([]patterns.Violation, error) {
 }
 
 // without finds the documents of a collection that do not have exactly one in another.
-func (o *OneToOne) without(ctx context.Context, rule string, in *mongo.Collection, field string, other *mongo.Collection, ref string) ([]patterns.Violation, error) {
+func (o *OneToOne) without(ctx context.Context, rule string, in *mongo.Collection, field string,
+	other *mongo.Collection, ref string,
+) ([]patterns.Violation, error) {
 	found, err := in.Aggregate(ctx, mongo.Pipeline{
 		{{"$project", bson.D{{field, 1}}}},
 		{{"$lookup", bson.D{

@@ -28,13 +28,15 @@ type Config struct {
 	patterns.Env
 	// Left and Right are the collections; "authors" and "books" if empty.
 	Left, Right string
-	// Rights is the field of the left documents, and Lefts that of the right ones; the names of the other collections if empty.
+	// Rights is the field of the left documents, and Lefts that of the right ones; the names of the
+	// other collections if empty.
 	Rights, Lefts string
 	// Max is how many references a document may have; DefaultMax if zero.
 	Max int
 }
 
-// Relations are the references between the documents of two collections, in both directions. It is safe for concurrent use.
+// Relations are the references between the documents of two collections, in both directions. It is
+// safe for concurrent use.
 type Relations struct {
 	env         patterns.Env
 	left, right end
@@ -65,7 +67,8 @@ func New(db *mongo.Database, cfg Config) (*Relations, error) {
 		cfg.Max = DefaultMax
 	}
 	if cfg.Max < 0 || cfg.Left == cfg.Right && cfg.Lefts == cfg.Rights {
-		return nil, fmt.Errorf("relation: at most %d references between %s.%s and %s.%s", cfg.Max, cfg.Left, cfg.Rights, cfg.Right, cfg.Lefts)
+		return nil, fmt.Errorf("relation: at most %d references between %s.%s and %s.%s", cfg.Max, cfg.Left,
+			cfg.Rights, cfg.Right, cfg.Lefts)
 	}
 	return &Relations{
 		env: cfg.WithDefaults(), max: cfg.Max,
@@ -89,7 +92,10 @@ func (r *Relations) EnsureIndexes(ctx context.Context) error {
 // ShardKeys returns how the collections are best distributed.
 func (r *Relations) ShardKeys() []patterns.ShardKey {
 	hashed := bson.D{{"_id", "hashed"}}
-	return []patterns.ShardKey{{Collection: r.left.coll.Name(), Key: hashed}, {Collection: r.right.coll.Name(), Key: hashed}}
+	return []patterns.ShardKey{
+		{Collection: r.left.coll.Name(), Key: hashed},
+		{Collection: r.right.coll.Name(), Key: hashed},
+	}
 }
 
 // Shard distributes the collections over the shards of a cluster.
@@ -123,7 +129,8 @@ func (r *Relations) Unlink(ctx context.Context, left, right any) error {
 	return r.verify(ctx, left, right, false)
 }
 
-// verify looks whether the right side still says what was written to the left one, and writes that again if not.
+// verify looks whether the right side still says what was written to the left one, and writes that
+// again if not.
 func (r *Relations) verify(ctx context.Context, left, right any, written bool) error {
 	linked, err := r.linked(ctx, left, right)
 	if err != nil || linked == written {
@@ -212,7 +219,8 @@ func (r *Relations) Lefts(ctx context.Context, right, docs any) error {
 }
 
 func follow(ctx context.Context, from, to end, id any, cond bson.D, docs any) error {
-	raw, err := from.coll.FindOne(ctx, bson.D{{"_id", id}}, options.FindOne().SetProjection(bson.D{{from.field, 1}})).Raw()
+	raw, err := from.coll.FindOne(ctx, bson.D{{"_id", id}},
+		options.FindOne().SetProjection(bson.D{{from.field, 1}})).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return ErrNotFound
 	}

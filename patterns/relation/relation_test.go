@@ -68,8 +68,10 @@ func library(t testing.TB, db *mongo.Database, limit int) *relation.Relations {
 	t.Helper()
 	r := newRelations(t, db, limit)
 	wantErr(t, r.EnsureIndexes(context.Background()), nil)
-	insert(t, db, "authors", author{ID: 1, Name: "Peter Standford", Books: []int{1, 2}}, author{ID: 2, Name: "Georg Peterson"}, bson.D{{"_id", 3}})
-	insert(t, db, "books", book{ID: 1, Title: "A tale of two people", Authors: []int{1}}, book{ID: 2, Authors: []int{1}}, book{ID: 3})
+	insert(t, db, "authors", author{ID: 1, Name: "Peter Standford", Books: []int{1, 2}},
+		author{ID: 2, Name: "Georg Peterson"}, bson.D{{"_id", 3}})
+	insert(t, db, "books", book{ID: 1, Title: "A tale of two people", Authors: []int{1}},
+		book{ID: 2, Authors: []int{1}}, book{ID: 3})
 	mustHold(t, r)
 	return r
 }
@@ -146,11 +148,13 @@ func TestSamples(t *testing.T) {
 	db, ctx := patterntest.Open(t), t.Context()
 	r := newRelations(t, db, 0)
 	insert(t, db, "authors", author{1, "Peter Standford", []int{1, 2}}, author{2, "Georg Peterson", []int{2}})
-	insert(t, db, "books", book{1, "A tale of two people", []int{1}, []int{1, 2}}, book{2, "A tale of two space ships", []int{}, []int{1}})
+	insert(t, db, "books", book{1, "A tale of two people", []int{1}, []int{1, 2}},
+		book{2, "A tale of two space ships", []int{}, []int{1}})
 	want(t, rights(t, r, 1), []int{1, 2})
 	want(t, lefts(t, r, 2), []int{1})
 	violations, err := r.Check(ctx)
-	if err != nil || len(violations) != 2 || violations[0].Rule != relation.RuleBoth || violations[1].Rule != relation.RuleBoth {
+	if err != nil || len(violations) != 2 || violations[0].Rule != relation.RuleBoth ||
+		violations[1].Rule != relation.RuleBoth {
 		t.Errorf("%v %v", violations, err)
 	}
 	if n, err := r.Repair(ctx); n != 2 || err != nil {
@@ -159,7 +163,8 @@ func TestSamples(t *testing.T) {
 	mustHold(t, r)
 	want(t, rights(t, r, 2), []int{1})
 	// One-way: the books of categories.
-	of, err := relation.Children(ctx, db.Collection("books"), "categories", []int{1, 2}, func(b book) []int { return b.Categories })
+	of, err := relation.Children(ctx, db.Collection("books"), "categories", []int{1, 2},
+		func(b book) []int { return b.Categories })
 	if err != nil || len(of) != 1 || len(of[1]) != 1 || of[1][0].ID != 1 {
 		t.Errorf("%v %v", of, err)
 	}
@@ -187,7 +192,8 @@ func TestForms(t *testing.T) {
 	insert(t, db, "numbers", number{3, "555-333-3456"}, number{3, "555-334-3411"}, number{4, "555"})
 	joined, err := relation.Load(ctx, db.Collection("contacts"), []int{3, 3, 5}, func(c contact) int { return c.ID })
 	wantErr(t, err, nil)
-	numbers, err := relation.Children(ctx, db.Collection("numbers"), "contact_id", []int{3, 3}, func(n number) []int { return []int{n.Contact} })
+	numbers, err := relation.Children(ctx, db.Collection("numbers"), "contact_id", []int{3, 3},
+		func(n number) []int { return []int{n.Contact} })
 	wantErr(t, err, nil)
 	jenny := joined[3]
 	for _, n := range numbers[3] {
@@ -378,11 +384,19 @@ func TestCrash(t *testing.T) {
 		behind string
 		points int
 	}{
-		"link":         {func(ctx context.Context, r *relation.Relations) error { return r.Link(ctx, 2, 1) }, "[1 2] [1]", 6},
-		"unlink":       {func(ctx context.Context, r *relation.Relations) error { return r.Unlink(ctx, 1, 2) }, "[1] []", 6},
-		"remove left":  {func(ctx context.Context, r *relation.Relations) error { return r.RemoveLeft(ctx, 1) }, "[] []", 4},
-		"repair":       {func(ctx context.Context, r *relation.Relations) error { _, err := r.Repair(ctx); return err }, "[1 2] [1]", 10},
-		"remove right": {func(ctx context.Context, r *relation.Relations) error { return r.RemoveRight(ctx, 2) }, "[1] []", 4},
+		"link":   {func(ctx context.Context, r *relation.Relations) error { return r.Link(ctx, 2, 1) }, "[1 2] [1]", 6},
+		"unlink": {func(ctx context.Context, r *relation.Relations) error { return r.Unlink(ctx, 1, 2) }, "[1] []", 6},
+		"remove left": {func(ctx context.Context, r *relation.Relations) error {
+			return r.RemoveLeft(ctx, 1)
+		}, "[] []", 4},
+		"repair": {func(ctx context.Context, r *relation.Relations) error {
+			_,
+				err := r.Repair(ctx)
+			return err
+		}, "[1 2] [1]", 10},
+		"remove right": {func(ctx context.Context, r *relation.Relations) error {
+			return r.RemoveRight(ctx, 2)
+		}, "[1] []", 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -395,7 +409,9 @@ func TestCrash(t *testing.T) {
 						wantErr(t, err, nil)
 					}
 				},
-				Operation: func(ctx context.Context, db *mongo.Database) error { return op.do(ctx, newRelations(t, db, 0)) },
+				Operation: func(ctx context.Context, db *mongo.Database) error {
+					return op.do(ctx, newRelations(t, db, 0))
+				},
 				After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
 					if death.Survived && death.Err != nil {
 						t.Error(death.Err)
@@ -475,7 +491,8 @@ func TestBroken(t *testing.T) {
 			r, ctx := library(t, db, 2), t.Context()
 			insert(t, db, c.coll, c.doc)
 			violations, err := r.Check(ctx)
-			if err != nil || !slices.ContainsFunc(violations, func(v patterns.Violation) bool { return v.Rule == c.rule && v.Collection == c.coll }) {
+			if err != nil || !slices.ContainsFunc(violations,
+				func(v patterns.Violation) bool { return v.Rule == c.rule && v.Collection == c.coll }) {
 				t.Fatalf("%v %v", violations, err)
 			}
 			_, err = r.Repair(ctx)

@@ -42,8 +42,9 @@ func (t table) at(e entry) *sums {
 	return t[e]
 }
 
-// Check lists what contradicts the rules. It reads everything, and holds a few numbers for each document in memory; while an update
-// runs, it also lists what that has not finished. Hours that are older than Config.Keep are not compared with events.
+// Check lists what contradicts the rules. It reads everything, and holds a few numbers for each
+// document in memory; while an update runs, it also lists what that has not finished. Hours that
+// are older than Config.Keep are not compared with events.
 func (r *Rollup) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	below := map[Level]table{}
 	if below[events], err = r.countEvents(ctx); err != nil {
@@ -88,7 +89,8 @@ func (r *Rollup) countEvents(ctx context.Context) (table, error) {
 	for found.Next(ctx) {
 		if at, ok := found.Current.Lookup("_id", "d").TimeOK(); ok {
 			s := out.at(entry{nameOf(found.Current.Lookup("_id", "u")), at.UnixMilli()})
-			s.total, s.count, s.settled = number(found.Current, "total"), number(found.Current, "count"), number(found.Current, "settled")
+			s.total, s.count, s.settled = number(found.Current, "total"), number(found.Current, "count"),
+				number(found.Current, "settled")
 		}
 	}
 	return out, found.Err()
@@ -118,7 +120,10 @@ func (r *Rollup) read(ctx context.Context, level Level) (out table, means []patt
 		s := out.at(entry{nameOf(doc.Lookup("_id", "u")), at.UnixMilli()})
 		s.total, s.count, s.id = number(doc, "value", "total"), number(doc, "value", "count"), doc.Lookup("_id")
 		if mean, ok := doc.Lookup("value", "mean").AsFloat64OK(); !ok || mean != float64(s.total)/float64(s.count) {
-			means = append(means, patterns.Violation{Rule: RuleMean, Collection: coll.Name(), ID: s.id, Detail: doc.Lookup("value").String()})
+			means = append(means, patterns.Violation{
+				Rule: RuleMean, Collection: coll.Name(), ID: s.id,
+				Detail: doc.Lookup("value").String(),
+			})
 		}
 	}
 	return out, means, found.Err()
@@ -140,10 +145,16 @@ func (r *Rollup) compare(level Level, want, got table) (out []patterns.Violation
 		if g.count < least || g.count > w.count || g.count == w.count && g.total != w.total {
 			id := any(g.id)
 			if g.id.IsZero() {
-				id = bson.D{{"u", bson.RawValue{Type: bson.Type(e.key[0]), Value: []byte(e.key[1:])}}, {"d", time.UnixMilli(e.start).UTC()}}
+				id = bson.D{
+					{"u", bson.RawValue{Type: bson.Type(e.key[0]), Value: []byte(e.key[1:])}},
+					{"d", time.UnixMilli(e.start).UTC()},
+				}
 			}
 			detail := fmt.Sprintf("total %d, count %d, of %d, %d", g.total, g.count, w.total, w.count)
-			out = append(out, patterns.Violation{Rule: rule, Collection: r.target(level).Name(), ID: id, Detail: detail})
+			out = append(out, patterns.Violation{
+				Rule:       rule,
+				Collection: r.target(level).Name(), ID: id, Detail: detail,
+			})
 		}
 	}
 	return out

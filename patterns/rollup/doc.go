@@ -20,11 +20,13 @@
 //
 // # The problem
 //
-// Reports of a year cannot read the events of a year. Each level of sums is made from the one below it, as soon as something has changed
-// there. Events come late, updates fail half-way, and two of them may run at once; the sums must come out the same.
+// Reports of a year cannot read the events of a year. Each level of sums is made from the one below
+// it, as soon as something has changed there. Events come late, updates fail half-way, and two of
+// them may run at once; the sums must come out the same.
 //
-// When not to use it: for counters that must be right within seconds, and are only ever incremented (package hits); for medians or
-// distinct visitors, which do not add up; for events that are changed or deleted one by one.
+// When not to use it: for counters that must be right within seconds, and are only ever incremented
+// (package hits); for medians or distinct visitors, which do not add up; for events that are
+// changed or deleted one by one.
 //
 // # The documents
 //
@@ -35,8 +37,9 @@
 //	indexes:       events {at: 1}, {userid: 1, ts: 1}, {ts: 1} (which expires, with Config.Keep);
 //	               each level {"_id.u": 1, "_id.d": 1}
 //
-// ts is when an event happened, at when it was recorded. The names of an event's fields are Config's. Values are integers: money in cents,
-// times in milliseconds. All documents are of constant size, but for the key, which is the program's.
+// ts is when an event happened, at when it was recorded. The names of an event's fields are
+// Config's. Values are integers: money in cents, times in milliseconds. All documents are of
+// constant size, but for the key, which is the program's.
 //
 // # Operations
 //
@@ -49,24 +52,27 @@
 //
 // # Guarantees
 //
-//   - Nothing is counted twice: an update does not add to the sums that there are, but sums up the hours, days and so on that have
-//     changed anew, from all that they consist of. It may be repeated, wholly or in part.
-//   - Nothing is left out: the state is advanced when the sums are written, and an event belongs to exactly one span of arrivals. This
-//     needs events to be seen by others within Settle of their time of arrival, by the clocks of those who record and update. Recompute
-//     finds those that were not.
-//   - Late events change the sums of the time in which they happened, however long ago, if the events of that hour are still there.
-//   - Updates of several processes at once do no harm: a document is replaced only by one with a greater count, and events are only added.
-//     A correction is an event with a negative value.
+//   - Nothing is counted twice: an update does not add to the sums that there are, but sums up the
+//     hours, days and so on that have changed anew, from all that they consist of. It may be
+//     repeated, wholly or in part.
+//   - Nothing is left out: the state is advanced when the sums are written, and an event belongs to
+//     exactly one span of arrivals. This needs events to be seen by others within Settle of their
+//     time of arrival, by the clocks of those who record and update. Recompute finds those that
+//     were not.
+//   - Late events change the sums of the time in which they happened, however long ago, if the
+//     events of that hour are still there.
+//   - Updates of several processes at once do no harm: a document is replaced only by one with a
+//     greater count, and events are only added. A correction is an event with a negative value.
 //   - However often updates ran, and whenever, the sums are those of one run over all events.
 //
-// The command mapReduce (Config.MapReduce) gives the same sums where one process at a time updates (package lock): its output cannot
-// tell which of two documents is newer. It is slower, deprecated in MongoDB, and gone from its latest
-// development (ErrMapReduce).
+// The command mapReduce (Config.MapReduce) gives the same sums where one process at a time updates
+// (package lock): its output cannot tell which of two documents is newer. It is slower, deprecated
+// in MongoDB, and gone from its latest development (ErrMapReduce).
 //
 // # What a crash leaves
 //
-// Before the state is advanced, some levels may know of events that higher ones do not. The next Update begins with the same events and
-// brings all levels up. There is nothing to repair.
+// Before the state is advanced, some levels may know of events that higher ones do not. The next
+// Update begins with the same events and brings all levels up. There is nothing to repair.
 //
 // # Metrics
 //
@@ -74,12 +80,14 @@
 //
 // # Scaling
 //
-// Events are sharded by {userid, ts}, levels by {_id}. Reports may read from secondaries; updates read what was written before, and must
-// not. Keys of one hour of arrivals are held in memory: 10 million take about 2 GiB.
+// Events are sharded by {userid, ts}, levels by {_id}. Reports may read from secondaries; updates
+// read what was written before, and must not. Keys of one hour of arrivals are held in memory: 10
+// million take about 2 GiB.
 //
 // # Source
 //
-// "MongoDB Applied Design Patterns", hierarchical aggregation (S14). The book adds what is new in the lower level to the higher one by mapReduce
-// with out: {reduce}. A crash before last_run is stored then counts twice, and so does an hour that changes in two runs, as it goes into
-// its day as a whole each time. The conditions of time are by the processes' clocks there too.
+// "MongoDB Applied Design Patterns", hierarchical aggregation (S14). The book adds what is new in
+// the lower level to the higher one by mapReduce with out: {reduce}. A crash before last_run is
+// stored then counts twice, and so does an hour that changes in two runs, as it goes into its day
+// as a whole each time. The conditions of time are by the processes' clocks there too.
 package rollup

@@ -14,7 +14,8 @@ const (
 	Yearly
 )
 
-// levels has of each level the end of its collection's name, and the level that it is summed up from.
+// levels has of each level the end of its collection's name, and the level that it is summed up
+// from.
 var levels = [...]struct {
 	name string
 	from Level
@@ -32,8 +33,8 @@ const events Level = -1
 // String returns the name of the level: "hourly".
 func (l Level) String() string { return levels[l].name }
 
-// Start returns the beginning of the hour, day, week, month or year that t is in. Hours begin with the day, so that each is in one day,
-// and days on which clocks change have 23 or 25 of them.
+// Start returns the beginning of the hour, day, week, month or year that t is in. Hours begin with
+// the day, so that each is in one day, and days on which clocks change have 23 or 25 of them.
 func (r *Rollup) Start(level Level, t time.Time) time.Time {
 	y, m, d := t.In(r.cfg.Location).Date()
 	day := r.date(y, m, d)

@@ -13,7 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// touched are the keys that something is to be summed up for, by the beginnings of hours, days and so on, in milliseconds.
+// touched are the keys that something is to be summed up for, by the beginnings of hours, days and
+// so on, in milliseconds.
 type touched map[int64]map[string]bson.RawValue
 
 func (t touched) add(start time.Time, key bson.RawValue) {
@@ -74,7 +75,8 @@ func (r *Rollup) touched(ctx context.Context, field string, from, to time.Time) 
 	return out, found.Close(ctx)
 }
 
-// recompute sums up hours, and then what they are part of, each from everything that it consists of.
+// recompute sums up hours, and then what they are part of, each from everything that it consists
+// of.
 func (r *Rollup) recompute(ctx context.Context, hours touched) error {
 	changed := map[Level]touched{events: hours}
 	for level := range levels {
@@ -127,8 +129,9 @@ func (r *Rollup) target(level Level) *mongo.Collection {
 	return r.db.Collection(r.cfg.Prefix + levels[level].name)
 }
 
-// aggregate replaces the documents of one hour, day and so on. Where several processes do so at once, the one that has seen most events
-// wins: events do not change, so that a greater count means a later state.
+// aggregate replaces the documents of one hour, day and so on. Where several processes do so at
+// once, the one that has seen most events wins: events do not change, so that a greater count means
+// a later state.
 func (r *Rollup) aggregate(ctx context.Context, level Level, start time.Time, match bson.D) error {
 	key, total, count := "$_id.u", any("$value.total"), any("$value.count")
 	if levels[level].from == events {
@@ -162,8 +165,8 @@ func (r *Rollup) aggregate(ctx context.Context, level Level, start time.Time, ma
 	return found.Close(ctx)
 }
 
-// The functions of the mapReduce form. Those of the books' listings that add to what the target has would count twice what is summed up
-// twice: here the target's documents are replaced.
+// The functions of the mapReduce form. Those of the books' listings that add to what the target has
+// would count twice what is summed up twice: here the target's documents are replaced.
 const (
 	mapEvent    = `function() { emit({u: this[keyField], d: start}, {total: Number(this[valueField]), count: 1}); }`
 	mapValue    = `function() { emit({u: this._id.u, d: start}, {total: Number(this.value.total), count: Number(this.value.count)}); }`

@@ -73,8 +73,10 @@ type Rollup struct {
 
 // New returns the rollup of a database.
 func New(db *mongo.Database, cfg Config) (*Rollup, error) {
-	if cfg.Settle < 0 || cfg.Interval < 0 || cfg.Keep < 0 || cfg.FirstDay < time.Sunday || cfg.FirstDay > time.Saturday {
-		return nil, fmt.Errorf("rollup: settle %v, interval %v, keep %v, first day %d", cfg.Settle, cfg.Interval, cfg.Keep, cfg.FirstDay)
+	if cfg.Settle < 0 || cfg.Interval < 0 || cfg.Keep < 0 || cfg.FirstDay < time.Sunday ||
+		cfg.FirstDay > time.Saturday {
+		return nil, fmt.Errorf("rollup: settle %v, interval %v, keep %v, first day %d", cfg.Settle,
+			cfg.Interval, cfg.Keep, cfg.FirstDay)
 	}
 	for _, field := range []struct {
 		name    *string
@@ -90,7 +92,8 @@ func New(db *mongo.Database, cfg Config) (*Rollup, error) {
 		if *field.name == "" {
 			*field.name = field.without
 		}
-		if strings.HasPrefix(*field.name, "$") || cfg.MapReduce && field.without != "stats." && strings.Contains(*field.name, ".") {
+		if strings.HasPrefix(*field.name, "$") ||
+			cfg.MapReduce && field.without != "stats." && strings.Contains(*field.name, ".") {
 			return nil, fmt.Errorf("rollup: the name %q", *field.name)
 		}
 	}
@@ -228,7 +231,8 @@ func (r *Rollup) Update(ctx context.Context) (n int, err error) {
 	for {
 		var next bson.Raw
 		since := bson.D{{r.cfg.ArrivalField, bson.D{{"$gte", from}, {"$lt", cutoff}}}}
-		opts := options.FindOne().SetSort(bson.D{{r.cfg.ArrivalField, 1}}).SetProjection(bson.D{{r.cfg.ArrivalField, 1}})
+		opts := options.FindOne().SetSort(bson.D{{r.cfg.ArrivalField, 1}}).
+			SetProjection(bson.D{{r.cfg.ArrivalField, 1}})
 		err := r.events.FindOne(ctx, since, opts).Decode(&next)
 		if errors.Is(err, mongo.ErrNoDocuments) {
 			return n, nil

@@ -73,7 +73,11 @@ var (
 // w044 are the events of the worked example.
 func w044() []rollup.Event {
 	at := func(h, m int) time.Time { return day.Add(time.Duration(h)*time.Hour + time.Duration(m)*time.Minute) }
-	return []rollup.Event{{ID: 1, Key: "u1", At: at(10, 5), Value: 10}, {ID: 2, Key: "u1", At: at(10, 40), Value: 20}, {ID: 3, Key: "u1", At: at(11, 15), Value: 60}}
+	return []rollup.Event{
+		{ID: 1, Key: "u1", At: at(10, 5), Value: 10},
+		{ID: 2, Key: "u1", At: at(10, 40), Value: 20},
+		{ID: 3, Key: "u1", At: at(11, 15), Value: 60},
+	}
 }
 
 // stats prints what there is.
@@ -82,7 +86,8 @@ func stats(t testing.TB, r *rollup.Rollup, level rollup.Level, key any) (out []s
 	got, err := r.Stats(context.Background(), level, key, day.AddDate(-1, 0, 0), day.AddDate(1, 0, 0))
 	must(t, err)
 	for _, s := range got {
-		out = append(out, fmt.Sprint(s.ID.Key, " ", s.ID.Start.UTC().Format("2006-01-02T15"), " ", s.Value.Total, " ", s.Value.Count, " ", s.Value.Mean))
+		out = append(out, fmt.Sprint(s.ID.Key, " ", s.ID.Start.UTC().Format("2006-01-02T15"), " ", s.Value.Total, " ",
+			s.Value.Count, " ", s.Value.Mean))
 	}
 	return out
 }
@@ -154,7 +159,10 @@ func TestW045(t *testing.T) {
 func random(n int) (out []rollup.Event) {
 	for i := range n {
 		at := day.Add(time.Duration(rand.Int64N(int64(300*24*time.Hour) / (1 + int64(i%7)*40))))
-		out = append(out, rollup.Event{ID: fmt.Sprint(rand.Int64(), i), Key: rand.IntN(3), At: at, Value: rand.Int64N(100) - 20})
+		out = append(out, rollup.Event{
+			ID: fmt.Sprint(rand.Int64(), i), Key: rand.IntN(3), At: at,
+			Value: rand.Int64N(100) - 20,
+		})
 	}
 	return out
 }
@@ -173,7 +181,8 @@ func everything(t testing.TB, db *mongo.Database, prefix string) (out [][]bson.M
 	return out
 }
 
-// TestSchedules updates at random times, repeatedly, from several processes, while events arrive, and compares with one run over all.
+// TestSchedules updates at random times, repeatedly, from several processes, while events arrive,
+// and compares with one run over all.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -441,7 +450,14 @@ func TestRefused(t *testing.T) {
 	if err := r.Shard(t.Context()); !errors.Is(err, patterns.ErrNotSharded) {
 		t.Error(err)
 	}
-	for _, cfg := range []rollup.Config{{Settle: -1}, {Interval: -1}, {Keep: -1}, {FirstDay: 7}, {KeyField: "$a"}, {KeyField: "a.b", MapReduce: true}} {
+	for _, cfg := range []rollup.Config{
+		{Settle: -1},
+		{Interval: -1},
+		{Keep: -1},
+		{FirstDay: 7},
+		{KeyField: "$a"},
+		{KeyField: "a.b", MapReduce: true},
+	} {
 		if _, err := rollup.New(db, cfg); err == nil {
 			t.Errorf("%+v is taken", cfg)
 		}

@@ -13,15 +13,17 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Copies is the consistency fixer: a task that compares what documents hold of others with the truth, and corrects it. What is of a point
-// in time, such as the price in an order, is no copy in this sense.
+// Copies is the consistency fixer: a task that compares what documents hold of others with the
+// truth, and corrects it. What is of a point in time, such as the price in an order, is no copy in
+// this sense.
 type Copies struct {
 	// From is the collection that has the truth.
 	From string
-	// Into is the collection whose documents have copies; Ref is the field in which they have the _id of what they copy, which is
-	// no array; those that have none, or null, copy nothing.
+	// Into is the collection whose documents have copies; Ref is the field in which they have the
+	// _id of what they copy, which is no array; those that have none, or null, copy nothing.
 	Into, Ref string
-	// Fields are the copied fields: their paths in Into by their paths in From. None of them is inside of an array.
+	// Fields are the copied fields: their paths in Into by their paths in From. None of them is
+	// inside of an array.
 	Fields map[string]string
 }
 
@@ -113,7 +115,8 @@ func (c Copies) pipeline() mongo.Pipeline {
 	}
 }
 
-// correct sets the copies of a document, if they are still as they were seen: what somebody wrote meanwhile is newer.
+// correct sets the copies of a document, if they are still as they were seen: what somebody wrote
+// meanwhile is newer.
 func (c Copies) correct(s stale) mongo.WriteModel {
 	filter := bson.D{{"_id", s.ID}, {c.Ref, s.Ref}}
 	var set, unset bson.D

@@ -22,12 +22,14 @@
 //
 // # The problem
 //
-// A collection takes documents of any form, so nothing has to be altered before a new program can write. But then documents of all forms
-// that there ever were have to be read for ever, and each reader must know them all. Here a program knows one form, and steps from each
-// form to the next: readers execute them in memory, writers and a job in the background execute them for good.
+// A collection takes documents of any form, so nothing has to be altered before a new program can
+// write. But then documents of all forms that there ever were have to be read for ever, and each
+// reader must know them all. Here a program knows one form, and steps from each form to the next:
+// readers execute them in memory, writers and a job in the background execute them for good.
 //
-// When not to use it: for a few thousand documents that one updateMany changes in a moment, while nobody writes. For rules that a server can
-// check at each write: a validator of the collection does that.
+// When not to use it: for a few thousand documents that one updateMany changes in a moment, while
+// nobody writes. For rules that a server can check at each write: a validator of the collection
+// does that.
 //
 // # The documents
 //
@@ -37,8 +39,8 @@
 //	jobs.locks: see package lock
 //	indexes:  products {schema: 1}
 //
-// A document without a version is of version 0. The pattern keeps no state of a migration: what is to be done is what the index has below
-// the current version. There is one document for each job.
+// A document without a version is of version 0. The pattern keeps no state of a migration: what is
+// to be done is what the index has below the current version. There is one document for each job.
 //
 // # Operations
 //
@@ -56,50 +58,60 @@
 //	Prepare          1 insertMany
 //	Summary          1 aggregate with $merge or $out
 //
-// A replace is conditional on the whole document being what was read, as a step may depend on all of it: an old document and its new form
-// are together less than 16 MiB.
+// A replace is conditional on the whole document being what was read, as a step may depend on all
+// of it: an old document and its new form are together less than 16 MiB.
 //
 // # Guarantees
 //
 //   - A reader sees an old form with its defaults, or the new one: the same either way.
-//   - A migration loses no update of others: a document that has changed since it was read is read again.
-//   - Migrate may run any number of times, by several processes, and be interrupted anywhere. Each step is executed once on what is stored.
+//   - A migration loses no update of others: a document that has changed since it was read is read
+//     again.
+//   - Migrate may run any number of times, by several processes, and be interrupted anywhere. Each
+//     step is executed once on what is stored.
 //   - A document for which a step fails stays as it is, and does not hold up the others.
-//   - A program that is older than a document does not touch it through this package (ErrNewer). Bring new programs everywhere before
-//     Migrate, and keep old ones from writing what a step removes.
-//   - One process at a time executes jobs, as far as clocks agree (package lock). As a process may sleep through the end of its lease, two
-//     may for a moment: tasks must not mind, and those here do not. They write only what they have seen to be wrong, and only if it is
-//     still so. What is noted of a job is fenced: a process that slept does not overwrite it.
+//   - A program that is older than a document does not touch it through this package (ErrNewer).
+//     Bring new programs everywhere before Migrate, and keep old ones from writing what a step
+//     removes.
+//   - One process at a time executes jobs, as far as clocks agree (package lock). As a process may
+//     sleep through the end of its lease, two may for a moment: tasks must not mind, and those here
+//     do not. They write only what they have seen to be wrong, and only if it is still so. What is
+//     noted of a job is fenced: a process that slept does not overwrite it.
 //
 // # What a crash leaves
 //
-// In the middle of a migration, documents of both forms, which all readers understand. In the middle of a job, a lease that ends, and a job
-// that is still due: the next process executes it again. There is nothing to repair.
+// In the middle of a migration, documents of both forms, which all readers understand. In the
+// middle of a job, a lease that ends, and a job that is still due: the next process executes it
+// again. There is nothing to repair.
 //
 // # Short names
 //
-// Documents store the names of their fields. Names maps long ones to short ones in documents, filters, updates, projections, sorts and
-// keys of indexes, and back. Aggregations and expressions are written with the short ones. Compression makes up for most of it on disk, but
-// not in caches of uncompressed data or on the wire: measure before you make documents hard to read. Structs need only their tags.
+// Documents store the names of their fields. Names maps long ones to short ones in documents,
+// filters, updates, projections, sorts and keys of indexes, and back. Aggregations and expressions
+// are written with the short ones. Compression makes up for most of it on disk, but not in caches
+// of uncompressed data or on the wire: measure before you make documents hard to read. Structs need
+// only their tags.
 //
 // # Levels
 //
-// A search without an index goes through each document's fields in their order until it has found the one. In a document of levels it skips
-// groups by their length: Inspected counts what is looked at, and Group is the step that makes levels. An index is better.
+// A search without an index goes through each document's fields in their order until it has found
+// the one. In a document of levels it skips groups by their length: Inspected counts what is looked
+// at, and Group is the step that makes levels. An index is better.
 //
 // # Metrics
 //
-// schema.migrated counts documents, schema.jobs executions of jobs; schema.job.<name> is how long those took.
+// schema.migrated counts documents, schema.jobs executions of jobs; schema.job.<name> is how long
+// those took.
 //
 // # Scaling
 //
-// Documents keep their shard key; a step may not change it. Migrate asks all shards for what is old, and writes by _id and the replacement's
-// key. Migrations and jobs read from primaries.
+// Documents keep their shard key; a step may not change it. Migrate asks all shards for what is
+// old, and writes by _id and the replacement's key. Migrations and jobs read from primaries.
 //
 // # Source
 //
-// "MongoDB Applied Design Patterns", chapter 2 (S06); "50 Tips and Tricks for MongoDB Developers", tips 13 (jobs, S51) and 26 (levels,
-// S52). The books set one default when reading, and say of the migration only that it is done in small batches: versions, conditions
-// and what happens when it dies are not there. Of the jobs they name the kinds; who executes them, and what if two do, is left open. The
-// job that makes backups is an operator's tool, and not here.
+// "MongoDB Applied Design Patterns", chapter 2 (S06); "50 Tips and Tricks for MongoDB Developers",
+// tips 13 (jobs, S51) and 26 (levels, S52). The books set one default when reading, and say of the
+// migration only that it is done in small batches: versions, conditions and what happens when it
+// dies are not there. Of the jobs they name the kinds; who executes them, and what if two do, is
+// left open. The job that makes backups is an operator's tool, and not here.
 package schema

@@ -63,7 +63,8 @@ func Example() {
 	// {"_id": {"$numberInt":"7"},"title": "Blue Train","stock": {"$numberInt":"0"},"schema": {"$numberInt":"2"}}
 }
 
-// A job that corrects the copies of authors' names; a program started by a timer calls RunDue, a server Run.
+// A job that corrects the copies of authors' names; a program started by a timer calls RunDue, a
+// server Run.
 func ExampleJobs() {
 	ctx := context.Background()
 	db, done := open()
@@ -80,7 +81,10 @@ func ExampleJobs() {
 		Jobs: []schema.Job{{
 			Name:  "names of authors",
 			Every: time.Hour,
-			Task:  schema.Copies{From: "users", Into: "posts", Ref: "author", Fields: map[string]string{"name": "authorName"}},
+			Task: schema.Copies{
+				From: "users", Into: "posts", Ref: "author",
+				Fields: map[string]string{"name": "authorName"},
+			},
 		}},
 		Notify: func(_ context.Context, job string, r schema.Report) { fmt.Println(job+":", r.Changed, "changed") },
 	})

@@ -24,8 +24,8 @@ const (
 	DefaultLease = lock.DefaultLease
 )
 
-// Task is what a job does. It may be executed any number of times, also by two processes at once, and be interrupted: the next execution
-// does what is left.
+// Task is what a job does. It may be executed any number of times, also by two processes at once,
+// and be interrupted: the next execution does what is left.
 type Task interface {
 	Run(ctx context.Context, db *mongo.Database, env patterns.Env) (Report, error)
 }
@@ -43,7 +43,8 @@ const MaxReported = 100
 
 // Report is what a task has seen and done.
 type Report struct {
-	// Found is how much was not as it should be and still is, Changed how many documents were written.
+	// Found is how much was not as it should be and still is, Changed how many documents were
+	// written.
 	Found, Changed int64
 	// Violations are the first MaxReported of what was found.
 	Violations []patterns.Violation
@@ -68,12 +69,15 @@ type Job struct {
 // JobsConfig configures Jobs. The zero value works, and has nothing to do.
 type JobsConfig struct {
 	patterns.Env
-	// Collection is that of what is known of the jobs, DefaultJobs if empty. The lock is in "<Collection>.locks".
+	// Collection is that of what is known of the jobs, DefaultJobs if empty. The lock is in
+	// "<Collection>.locks".
 	Collection string
 	Jobs       []Job
-	// Pace is how often those who do not run the jobs look whether nobody does, DefaultPace if zero.
+	// Pace is how often those who do not run the jobs look whether nobody does, DefaultPace if
+	// zero.
 	Pace time.Duration
-	// Lease is how long the jobs stand still after the process that runs them has died, DefaultLease if zero.
+	// Lease is how long the jobs stand still after the process that runs them has died,
+	// DefaultLease if zero.
 	Lease time.Duration
 	// Notify, if any, is told what each execution of a job has found.
 	Notify func(ctx context.Context, job string, r Report)
@@ -125,7 +129,8 @@ type Status struct {
 	Name string `bson:"_id"`
 	// Due is when it is executed next.
 	Due time.Time `bson:"due"`
-	// Started and Ended are those of the last execution that came to an end, Found and Changed what it reported, Error why it failed.
+	// Started and Ended are those of the last execution that came to an end, Found and Changed what
+	// it reported, Error why it failed.
 	Started time.Time `bson:"started"`
 	Ended   time.Time `bson:"ended"`
 	Found   int64     `bson:"found"`
@@ -154,7 +159,8 @@ func (j *Jobs) Status(ctx context.Context) (map[string]Status, error) {
 	return out, nil
 }
 
-// Run executes the jobs when they are due, as long as no other process does; it waits for that one to end. It returns when ctx ends.
+// Run executes the jobs when they are due, as long as no other process does; it waits for that one
+// to end. It returns when ctx ends.
 func (j *Jobs) Run(ctx context.Context) error {
 	for {
 		err := j.locks.Do(ctx, leader, func(ctx context.Context, lease *lock.Lease) error {
@@ -179,8 +185,8 @@ func (j *Jobs) Run(ctx context.Context) error {
 	}
 }
 
-// RunDue executes the jobs that are due now, in their order, and returns how many those were. It is for programs that are started by a
-// timer. ErrNotLeader says that another process is at it.
+// RunDue executes the jobs that are due now, in their order, and returns how many those were. It is
+// for programs that are started by a timer. ErrNotLeader says that another process is at it.
 func (j *Jobs) RunDue(ctx context.Context) (ran int, err error) {
 	leads := false
 	err = j.locks.Do(ctx, leader, func(ctx context.Context, lease *lock.Lease) (err error) {
@@ -211,7 +217,8 @@ func (j *Jobs) due(ctx context.Context, lease *lock.Lease) (ran int, err error) 
 	return ran, nil
 }
 
-// execute executes a job and notes what came of it. A task that fails is no error of the jobs: it is tried again when it is due again.
+// execute executes a job and notes what came of it. A task that fails is no error of the jobs: it
+// is tried again when it is due again.
 func (j *Jobs) execute(ctx context.Context, job Job, lease *lock.Lease) error {
 	started := j.env.Now()
 	report, err := job.Task.Run(ctx, j.db, j.env)
@@ -231,7 +238,8 @@ func (j *Jobs) execute(ctx context.Context, job Job, lease *lock.Lease) error {
 		set, change = append(set, bson.E{"error", err.Error()}), nil
 	}
 	if report.Found+report.Changed > 0 {
-		j.env.Logger.Warn("a job has found something", "job", job.Name, "found", report.Found, "changed", report.Changed)
+		j.env.Logger.Warn("a job has found something", "job", job.Name, "found",
+			report.Found, "changed", report.Changed)
 	}
 	if j.cfg.Notify != nil {
 		j.cfg.Notify(ctx, job.Name, report)
@@ -254,7 +262,8 @@ const (
 	RuleFailed = "jobs do not fail"
 )
 
-// Check lists the jobs that failed when they were last executed, and those that are late by more than their period and a lease.
+// Check lists the jobs that failed when they were last executed, and those that are late by more
+// than their period and a lease.
 func (j *Jobs) Check(ctx context.Context) ([]patterns.Violation, error) {
 	known, err := j.Status(ctx)
 	if err != nil {

@@ -21,27 +21,37 @@ import (
 func chores() []schema.Job {
 	return []schema.Job{
 		{Name: "names", Every: time.Hour, Task: schema.Copies{
-			From: "users", Into: "posts", Ref: "author", Fields: map[string]string{"name": "authorName", "home.city": "authorCity"},
+			From: "users", Into: "posts", Ref: "author",
+			Fields: map[string]string{"name": "authorName", "home.city": "authorCity"},
 		}},
 		{Name: "structure", Every: time.Hour, Task: schema.Structure{
 			Collection: "users",
 			Schema:     parseRule(`{"required":["name","active"],"properties":{"name":{"bsonType":"string"}}}`),
 			Fix:        mongo.Pipeline{{{"$set", bson.D{{"active", bson.D{{"$ifNull", bson.A{"$active", true}}}}}}}},
 		}},
-		{Name: "duplicates", Every: time.Hour, Task: schema.Duplicates{Collection: "users", Fields: []string{"email", "home.city"}}},
-		{Name: "prepare", Every: time.Hour, Task: schema.Prepare{Collection: "hits", Documents: func(now time.Time) (docs []bson.D) {
-			for h := range 3 {
-				at := now.Truncate(time.Hour).Add(time.Duration(h) * time.Hour)
-				docs = append(docs, bson.D{{"_id", at}, {"n", 0}})
-			}
-			return docs
-		}}},
-		{Name: "summary", Every: time.Hour, Task: schema.Summary{Collection: "posts", Pipeline: func(time.Time) mongo.Pipeline {
-			return mongo.Pipeline{
-				{{"$group", bson.D{{"_id", "$author"}, {"posts", bson.D{{"$sum", 1}}}}}},
-				{{"$merge", bson.D{{"into", "counts"}}}},
-			}
-		}}},
+		{
+			Name: "duplicates", Every: time.Hour,
+			Task: schema.Duplicates{Collection: "users", Fields: []string{"email", "home.city"}},
+		},
+		{
+			Name: "prepare", Every: time.Hour,
+			Task: schema.Prepare{Collection: "hits", Documents: func(now time.Time) (docs []bson.D) {
+				for h := range 3 {
+					at := now.Truncate(time.Hour).Add(time.Duration(h) * time.Hour)
+					docs = append(docs, bson.D{{"_id", at}, {"n", 0}})
+				}
+				return docs
+			}},
+		},
+		{
+			Name: "summary", Every: time.Hour,
+			Task: schema.Summary{Collection: "posts", Pipeline: func(time.Time) mongo.Pipeline {
+				return mongo.Pipeline{
+					{{"$group", bson.D{{"_id", "$author"}, {"posts", bson.D{{"$sum", 1}}}}}},
+					{{"$merge", bson.D{{"into", "counts"}}}},
+				}
+			}},
+		},
 	}
 }
 
@@ -137,14 +147,16 @@ func TestTasks(t *testing.T) {
 		t.Errorf("at once again: %d jobs, %v", n, err)
 	}
 	clock.Advance(time.Hour)
-	if n, err := jobs.RunDue(t.Context()); n != 5 || err != nil || reports["names"].Changed != 0 || reports["structure"].Changed != 0 {
+	if n, err := jobs.RunDue(t.Context()); n != 5 || err != nil || reports["names"].Changed != 0 ||
+		reports["structure"].Changed != 0 {
 		t.Errorf("an hour later: %d jobs, %v, %+v", n, err, reports)
 	}
 	violations, err := jobs.Check(t.Context())
 	if err != nil || len(violations) > 0 {
 		t.Errorf("check: %v, %v", violations, err)
 	}
-	if err := jobs.Shard(t.Context()); !errors.Is(err, patterns.ErrNotSharded) || len(jobs.Indexes())+len(jobs.ShardKeys()) > 0 {
+	if err := jobs.Shard(t.Context()); !errors.Is(err, patterns.ErrNotSharded) ||
+		len(jobs.Indexes())+len(jobs.ShardKeys()) > 0 {
 		t.Errorf("shard: %v", err)
 	}
 	if err := jobs.EnsureIndexes(t.Context()); err != nil {
@@ -199,7 +211,8 @@ func TestCheckJobs(t *testing.T) {
 	}
 }
 
-// TestOneLeader has many processes with the same jobs: one executes them, and another one goes on when it is gone.
+// TestOneLeader has many processes with the same jobs: one executes them, and another one goes on
+// when it is gone.
 func TestOneLeader(t *testing.T) {
 	t.Parallel()
 	db, clock := patterntest.Open(t), patterntest.NewClock()
@@ -243,13 +256,17 @@ func TestOneLeader(t *testing.T) {
 	wg.Wait()
 }
 
-// TestSlept has a leader that sleeps through the end of its lease: what it notes afterwards is not stored.
+// TestSlept has a leader that sleeps through the end of its lease: what it notes afterwards is not
+// stored.
 func TestSlept(t *testing.T) {
 	t.Parallel()
 	db, clock := patterntest.Open(t), patterntest.NewClock()
 	begun, wake := make(chan struct{}), make(chan struct{})
 	job := func(task schema.TaskFunc) *schema.Jobs {
-		return newJobs(t, db, schema.JobsConfig{Env: patterns.Env{Clock: clock}, Jobs: []schema.Job{{Name: "j", Every: time.Minute, Task: task}}})
+		return newJobs(t, db, schema.JobsConfig{
+			Env:  patterns.Env{Clock: clock},
+			Jobs: []schema.Job{{Name: "j", Every: time.Minute, Task: task}},
+		})
 	}
 	first := job(func(context.Context, *mongo.Database, patterns.Env) (schema.Report, error) {
 		close(begun)
@@ -290,7 +307,8 @@ func TestCrashJobs(t *testing.T) {
 	patterntest.Crash(t, patterntest.Scenario{
 		Setup: disorder,
 		Operation: func(ctx context.Context, db *mongo.Database) error {
-			jobs, err := schema.NewJobs(db, schema.JobsConfig{Env: patterns.Env{Clock: patterntest.NewClock()}, Jobs: chores()})
+			jobs, err := schema.NewJobs(db,
+				schema.JobsConfig{Env: patterns.Env{Clock: patterntest.NewClock()}, Jobs: chores()})
 			if err != nil {
 				return err
 			}

@@ -45,9 +45,9 @@ func (s *Schema) read(ctx context.Context, id any) (bson.Raw, error) {
 	return doc, nil
 }
 
-// Update changes a document by an update that takes the current form for granted. A document of an older form is migrated first; an
-// update that others made meanwhile is not lost. It takes one update for a document of the current form, and a find and two updates
-// more for another one.
+// Update changes a document by an update that takes the current form for granted. A document of an
+// older form is migrated first; an update that others made meanwhile is not lost. It takes one
+// update for a document of the current form, and a find and two updates more for another one.
 func (s *Schema) Update(ctx context.Context, id, update any) error {
 	current := bson.D{{"_id", id}, {s.cfg.Field, s.Version()}}
 	if s.Version() == 0 {

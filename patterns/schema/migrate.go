@@ -44,8 +44,9 @@ func (s *Schema) Pending(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// Migrate brings all documents to the current form, in batches. It may be interrupted at any time, and goes on where it was by being
-// called again: what is to do is what is old. Several may run at once. A document for which a step fails is left as it is and told.
+// Migrate brings all documents to the current form, in batches. It may be interrupted at any time,
+// and goes on where it was by being called again: what is to do is what is old. Several may run at
+// once. A document for which a step fails is left as it is and told.
 func (s *Schema) Migrate(ctx context.Context) (Result, error) {
 	var res Result
 	for s.Version() > 0 {
@@ -58,7 +59,8 @@ func (s *Schema) Migrate(ctx context.Context) (Result, error) {
 			up, _, err := s.Upgrade(doc)
 			if err != nil {
 				res.Failed = append(res.Failed, Failure{doc.Lookup("_id"), err})
-				s.env.Logger.Warn("a document cannot be migrated", "collection", s.coll.Name(), "id", doc.Lookup("_id").String(), "error", err)
+				s.env.Logger.Warn("a document cannot be migrated", "collection", s.coll.Name(), "id",
+					doc.Lookup("_id").String(), "error", err)
 				continue
 			}
 			writes = append(writes, mongo.NewReplaceOneModel().SetFilter(s.unchanged(doc)).SetReplacement(up))
@@ -99,7 +101,8 @@ func (s *Schema) batch(ctx context.Context, without []Failure) ([]bson.Raw, erro
 	return docs, nil
 }
 
-// write replaces documents. One that somebody has changed since it was read is of the next batch again.
+// write replaces documents. One that somebody has changed since it was read is of the next batch
+// again.
 func (s *Schema) write(ctx context.Context, writes []mongo.WriteModel) (int64, error) {
 	if len(writes) == 0 {
 		return 0, nil
@@ -118,7 +121,8 @@ const (
 	RuleUpgrade = "each document can be brought to the current form"
 )
 
-// Check reads all documents, and lists those that readers of the current form cannot read. That some are old is no violation: see Pending.
+// Check reads all documents, and lists those that readers of the current form cannot read. That
+// some are old is no violation: see Pending.
 func (s *Schema) Check(ctx context.Context) ([]patterns.Violation, error) {
 	cur, err := s.coll.Find(ctx, bson.D{})
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 var (
 	// ErrNameTaken is returned where two fields would have one name.
 	ErrNameTaken = errors.New("schema: two fields would have one name")
-	// ErrExpression is returned for what names fields in a way that is not understood: expressions, JavaScript, JSON schemas, pipelines.
+	// ErrExpression is returned for what names fields in a way that is not understood: expressions,
+	// JavaScript, JSON schemas, pipelines.
 	ErrExpression = errors.New("schema: fields in expressions cannot be renamed")
 	// ErrTooDeep is returned for documents that are nested more deeply than the database allows.
 	ErrTooDeep = errors.New("schema: the document is nested too deeply")
@@ -20,8 +21,9 @@ var (
 
 const maxDepth = 200
 
-// Names maps the long names of fields, which people read, to short ones, which are stored. Fields that it does not know keep theirs.
-// It is immutable. Programs whose documents are Go structs need none: their tags are such a map.
+// Names maps the long names of fields, which people read, to short ones, which are stored. Fields
+// that it does not know keep theirs. It is immutable. Programs whose documents are Go structs need
+// none: their tags are such a map.
 type Names struct{ toShort, toLong *names }
 
 // names is a level of documents: what its fields are called, by the names that they have.
@@ -42,8 +44,8 @@ func (n *names) field(old, name string) *names {
 	return n.fields[old]
 }
 
-// NewNames returns names for a map from the long paths of fields, such as "pricing.list", to the short name of the last part. Elements
-// of arrays have the path of their array.
+// NewNames returns names for a map from the long paths of fields, such as "pricing.list", to the
+// short name of the last part. Elements of arrays have the path of their array.
 func NewNames(short map[string]string) (*Names, error) {
 	out := &Names{newNames(""), newNames("")}
 	for path := range short {
@@ -54,7 +56,8 @@ func NewNames(short map[string]string) (*Names, error) {
 			if !ok {
 				name = part
 			}
-			if part == "" || name == "" || strings.HasPrefix(part, "$") || strings.HasPrefix(name, "$") || strings.Contains(name, ".") {
+			if part == "" || name == "" || strings.HasPrefix(part, "$") ||
+				strings.HasPrefix(name, "$") || strings.Contains(name, ".") {
 				return nil, fmt.Errorf("schema: %q cannot be called %q", at, name)
 			}
 			if other := from.fields[name]; other != nil && other.name != part {
@@ -96,7 +99,8 @@ func (n *names) path(old string) (string, *names, error) {
 	return strings.Join(parts, "."), n, err
 }
 
-// Shorten returns a document, a filter, an update, a projection, a sort or an index's keys with the stored names.
+// Shorten returns a document, a filter, an update, a projection, a sort or an index's keys with the
+// stored names.
 func (n *Names) Shorten(v any) (bson.D, error) { return n.toShort.document(v) }
 
 // Lengthen returns a document that was read with the long names.

@@ -14,7 +14,8 @@ import (
 func someNames(t *testing.T) *schema.Names {
 	t.Helper()
 	names, err := schema.NewNames(map[string]string{
-		"title": "t", "pricing": "p", "pricing.list": "l", "comments": "c", "comments.by": "b", "comments.at": "a", "deep.er": "e",
+		"title": "t", "pricing": "p", "pricing.list": "l", "comments": "c", "comments.by": "b",
+		"comments.at": "a", "deep.er": "e",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +102,8 @@ func TestNamesStored(t *testing.T) {
 	if _, err := coll.InsertOne(t.Context(), short(`{"_id":1,"title":"x","comments":[{"by":"ann","at":1},{"by":"joe","at":2}]}`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := coll.UpdateOne(t.Context(), short(`{"comments.by":"joe"}`), short(`{"$set":{"comments.$.at":7}}`)); err != nil {
+	if _, err := coll.UpdateOne(t.Context(), short(`{"comments.by":"joe"}`),
+		short(`{"$set":{"comments.$.at":7}}`)); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := coll.FindOne(t.Context(), short(`{"comments":{"$elemMatch":{"by":"joe","at":7}}}`)).Raw()
@@ -112,7 +114,8 @@ func TestNamesStored(t *testing.T) {
 		Title    string
 		Comments []struct{ At int }
 	}
-	if err := names.Decode(raw, &got); err != nil || got.Title != "x" || len(got.Comments) != 2 || got.Comments[1].At != 7 {
+	if err := names.Decode(raw, &got); err != nil || got.Title != "x" ||
+		len(got.Comments) != 2 || got.Comments[1].At != 7 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := raw.LookupErr("title"); err == nil {

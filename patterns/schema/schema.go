@@ -22,7 +22,8 @@ var (
 	ErrVersion = errors.New("schema: the version is not a whole number from zero on")
 	// ErrID is returned where a step changes the _id of a document.
 	ErrID = errors.New("schema: a step may not change the _id")
-	// ErrFailures is returned by Migrate where steps have failed for more documents than Config.MaxFailures.
+	// ErrFailures is returned by Migrate where steps have failed for more documents than
+	// Config.MaxFailures.
 	ErrFailures = errors.New("schema: too many documents cannot be migrated")
 )
 
@@ -38,8 +39,8 @@ const (
 type Step struct {
 	// Name says what changes, for people.
 	Name string
-	// Up returns the document in its next form. It depends on nothing but the document, which it may change. It may be executed any
-	// number of times for one document, always on its old form.
+	// Up returns the document in its next form. It depends on nothing but the document, which it
+	// may change. It may be executed any number of times for one document, always on its old form.
 	Up func(doc bson.D) (bson.D, error)
 }
 
@@ -48,15 +49,18 @@ type Config struct {
 	patterns.Env
 	// Collection is that of the documents, DefaultCollection if empty. They are the application's.
 	Collection string
-	// Field of the documents has their version, DefaultField if empty. Documents without it are of version 0.
+	// Field of the documents has their version, DefaultField if empty. Documents without it are of
+	// version 0.
 	Field string
-	// Steps bring documents from version 0 to 1, from 1 to 2, and so on. The program's version is their number.
+	// Steps bring documents from version 0 to 1, from 1 to 2, and so on. The program's version is
+	// their number.
 	Steps []Step
 	// Batch is how many documents are migrated at once, DefaultBatch if zero.
 	Batch int
 	// Pause is the time between two batches, in which others have the server.
 	Pause time.Duration
-	// MaxFailures is how many documents a migration leaves behind before it gives up, DefaultMaxFailures if zero.
+	// MaxFailures is how many documents a migration leaves behind before it gives up,
+	// DefaultMaxFailures if zero.
 	MaxFailures int
 }
 
@@ -70,7 +74,8 @@ type Schema struct {
 // New returns the schema of a collection.
 func New(db *mongo.Database, cfg Config) (*Schema, error) {
 	if cfg.Batch < 0 || cfg.Pause < 0 || cfg.MaxFailures < 0 {
-		return nil, fmt.Errorf("schema: batches of %d, pauses of %v, %d failures", cfg.Batch, cfg.Pause, cfg.MaxFailures)
+		return nil, fmt.Errorf("schema: batches of %d, pauses of %v, %d failures",
+			cfg.Batch, cfg.Pause, cfg.MaxFailures)
 	}
 	for i, s := range cfg.Steps {
 		if s.Up == nil {
@@ -117,8 +122,8 @@ func (s *Schema) version(doc bson.Raw) (int, error) {
 	return int(n), nil
 }
 
-// Upgrade returns a document in its current form, and whether it was in an older one. Nothing is read or written: it is for readers of
-// cursors, which take documents of all versions.
+// Upgrade returns a document in its current form, and whether it was in an older one. Nothing is
+// read or written: it is for readers of cursors, which take documents of all versions.
 func (s *Schema) Upgrade(doc bson.Raw) (_ bson.Raw, old bool, err error) {
 	from, err := s.version(doc)
 	if err != nil || from == s.Version() {
@@ -176,7 +181,8 @@ func (s *Schema) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, s.coll.Database(), s.Indexes())
 }
 
-// ShardKeys returns none: how the documents are distributed is the application's business. A step may not change a shard key.
+// ShardKeys returns none: how the documents are distributed is the application's business. A step
+// may not change a shard key.
 func (s *Schema) ShardKeys() []patterns.ShardKey { return nil }
 
 // Shard does nothing but say whether there are shards.

@@ -220,7 +220,10 @@ func TestFailures(t *testing.T) {
 	if _, err := few.Migrate(t.Context()); !errors.Is(err, schema.ErrFailures) {
 		t.Errorf("too many failures: %v", err)
 	}
-	moves := schema.Step{Name: "another _id", Up: func(doc bson.D) (bson.D, error) { doc[0].Value = "y"; return doc, nil }}
+	moves := schema.Step{
+		Name: "another _id",
+		Up:   func(doc bson.D) (bson.D, error) { doc[0].Value = "y"; return doc, nil },
+	}
 	if _, _, err := products(t, db, schema.Config{Steps: []schema.Step{moves}}).
 		Upgrade(mustMarshal(t, bson.D{{"_id", 1}})); !errors.Is(err, schema.ErrID) {
 		t.Errorf("a step that changes the _id: %v", err)
@@ -289,7 +292,8 @@ func TestCrashMigrate(t *testing.T) {
 	})
 }
 
-// TestTogether migrates by several processes, while others count in the same documents: nothing is lost.
+// TestTogether migrates by several processes, while others count in the same documents: nothing is
+// lost.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const migrators, writers, rounds, docs = 2, 3, 40, 10
@@ -356,7 +360,8 @@ func TestNoScans(t *testing.T) {
 		if _, err := s.Migrate(ctx); err != nil {
 			t.Error(err)
 		}
-		jobs, err := schema.NewJobs(db, schema.JobsConfig{Jobs: []schema.Job{{Name: "migrate", Every: time.Hour, Task: s.Task()}}})
+		jobs, err := schema.NewJobs(db,
+			schema.JobsConfig{Jobs: []schema.Job{{Name: "migrate", Every: time.Hour, Task: s.Task()}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -410,12 +415,14 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestInspected is worked example W072: the fields that are looked at for a zip code, in a flat document and in one of levels.
+// TestInspected is worked example W072: the fields that are looked at for a zip code, in a flat
+// document and in one of levels.
 func TestInspected(t *testing.T) {
 	t.Parallel()
 	var flat bson.D
 	for _, f := range []string{
-		"_id", "name", "email", "twitter", "screenname", "facebook", "linkedin", "phone", "street", "city", "state", "zip", "fax",
+		"_id", "name", "email", "twitter", "screenname", "facebook", "linkedin", "phone", "street",
+		"city", "state", "zip", "fax",
 	} {
 		flat = append(flat, bson.E{f, f})
 	}
@@ -443,7 +450,8 @@ func TestInspected(t *testing.T) {
 			t.Errorf("%s: %d, %v, want %d", c.path, got, err, c.want)
 		}
 	}
-	// The book puts tele behind address; here the group is where its first field was, so that is compared too.
+	// The book puts tele behind address; here the group is where its first field was, so that is
+	// compared too.
 	levels := mustMarshal(t, bson.D{
 		{"_id", 1},
 		{"name", ""},
@@ -456,7 +464,8 @@ func TestInspected(t *testing.T) {
 	}
 }
 
-// TestW046 has a field with a default on reading: who reads sees it at once, the migration stores it, and what has a value keeps it.
+// TestW046 has a field with a default on reading: who reads sees it at once, the migration stores
+// it, and what has a value keeps it.
 func TestW046(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

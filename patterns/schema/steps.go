@@ -45,8 +45,9 @@ func Remove(field string) Step {
 	}}
 }
 
-// Group is a step that puts fields into a subdocument, which is where the first of them was: a document in levels, in which a reader
-// skips a whole group by its length. It fails for documents that have a field of the group's name.
+// Group is a step that puts fields into a subdocument, which is where the first of them was: a
+// document in levels, in which a reader skips a whole group by its length. It fails for documents
+// that have a field of the group's name.
 func Group(name string, fields ...string) Step {
 	return Step{Name: "group " + name, Up: func(doc bson.D) (bson.D, error) {
 		var group bson.D
@@ -72,8 +73,9 @@ func Group(name string, fields ...string) Step {
 	}}
 }
 
-// Inspected returns how many field names are compared until a path is found in a document, or known not to be there, by a reader that has
-// no index and goes through the fields in their order. Elements of arrays are addressed by their positions.
+// Inspected returns how many field names are compared until a path is found in a document, or known
+// not to be there, by a reader that has no index and goes through the fields in their order.
+// Elements of arrays are addressed by their positions.
 func Inspected(doc bson.Raw, path string) (int, error) {
 	n := 0
 	for {

@@ -35,8 +35,8 @@ func (s *Schema) Task() Task {
 	})
 }
 
-// Structure is the structure checker: a task that finds the documents that do not have the structure they should, and corrects those that
-// it can. It reads the whole collection.
+// Structure is the structure checker: a task that finds the documents that do not have the
+// structure they should, and corrects those that it can. It reads the whole collection.
 type Structure struct {
 	Collection string
 	// Schema is a JSON schema as of $jsonSchema: required fields, types, bounds.
@@ -63,7 +63,10 @@ func (s Structure) Run(ctx context.Context, db *mongo.Database, _ patterns.Env) 
 	defer func() { _ = cur.Close(ctx) }()
 	for cur.Next(ctx) {
 		doc := append(bson.Raw(nil), cur.Current...)
-		r.violate(patterns.Violation{Rule: RuleStructure, Collection: s.Collection, ID: doc.Lookup("_id"), Detail: shortened(doc)})
+		r.violate(patterns.Violation{
+			Rule: RuleStructure, Collection: s.Collection,
+			ID: doc.Lookup("_id"), Detail: shortened(doc),
+		})
 	}
 	return r, cur.Err()
 }
@@ -78,8 +81,8 @@ func shortened(doc bson.Raw) string {
 	return s
 }
 
-// Duplicates is a task that finds documents that have the same values in some fields: what a unique index would refuse, where there is
-// none yet, or cannot be one. It reads the whole collection.
+// Duplicates is a task that finds documents that have the same values in some fields: what a unique
+// index would refuse, where there is none yet, or cannot be one. It reads the whole collection.
 type Duplicates struct {
 	Collection string
 	Fields     []string
@@ -107,13 +110,16 @@ func (d Duplicates) Run(ctx context.Context, db *mongo.Database, _ patterns.Env)
 	for cur.Next(ctx) {
 		doc := append(bson.Raw(nil), cur.Current...)
 		detail := fmt.Sprintf("%v documents have %v of %v", doc.Lookup("n"), doc.Lookup("_id"), d.Fields)
-		r.violate(patterns.Violation{Rule: RuleDuplicates, Collection: d.Collection, ID: doc.Lookup("first"), Detail: detail})
+		r.violate(patterns.Violation{
+			Rule: RuleDuplicates, Collection: d.Collection,
+			ID: doc.Lookup("first"), Detail: detail,
+		})
 	}
 	return r, cur.Err()
 }
 
-// Prepare is the preallocator: a task that inserts documents before they are needed, such as the counters of tomorrow. One that exists
-// already stays as it is.
+// Prepare is the preallocator: a task that inserts documents before they are needed, such as the
+// counters of tomorrow. One that exists already stays as it is.
 type Prepare struct {
 	Collection string
 	// Documents returns what should exist at a time. All have an _id.

@@ -9,8 +9,9 @@ import (
 // maxTurns bounds how often an operation begins anew because others were faster.
 const maxTurns = 50
 
-// Best returns n free seats next to each other, of a zone, or of any one if it is empty: those nearest to the front and the middle of
-// their row. Of nearly equal ones it prefers those that leave no seat alone. ErrNoneLeft says that there are none.
+// Best returns n free seats next to each other, of a zone, or of any one if it is empty: those
+// nearest to the front and the middle of their row. Of nearly equal ones it prefers those that
+// leave no seat alone. ErrNoneLeft says that there are none.
 func (s *Session) Best(n int, zone string) ([]Seat, error) {
 	var best []Seat
 	least := 0
@@ -19,7 +20,8 @@ func (s *Session) Best(n int, zone string) ([]Seat, error) {
 			if !s.fits(r, c, n, zone) {
 				continue
 			}
-			// In quarters of a seat, as off is in halves: a row further back is as bad as a seat further to the side.
+			// In quarters of a seat, as off is in halves: a row further back is as bad as a seat
+			// further to the side.
 			off := 2*c + n - len(row)
 			cost := 2*(max(off, -off)+2*r) + s.alone(r, c-1, c, n) + s.alone(r, c+n, c, n)
 			if best == nil || cost < least {
@@ -54,7 +56,8 @@ func (s *Session) free(r, c int) bool {
 	return c >= 0 && c < len(s.Seats[r]) && s.Seats[r][c] == free
 }
 
-// alone is 1 where a place beside the block of n from another one on would be the only free one between taken ones.
+// alone is 1 where a place beside the block of n from another one on would be the only free one
+// between taken ones.
 func (s *Session) alone(r, c, from, n int) int {
 	left := s.free(r, c-1) && (c-1 < from || c-1 >= from+n)
 	right := s.free(r, c+1) && (c+1 < from || c+1 >= from+n)

@@ -67,7 +67,8 @@ func (s *Seating) Receipt(ctx context.Context, cart string) (*Receipt, error) {
 	return carts.ByID[Receipt](ctx, errs, s.receipts, cart)
 }
 
-// Hold holds seats of a session, all or none, for a cart, which is made where there is none of that id. The cart's time begins anew.
+// Hold holds seats of a session, all or none, for a cart, which is made where there is none of that
+// id. The cart's time begins anew.
 func (s *Seating) Hold(ctx context.Context, cart, session string, seats ...Seat) (*Hold, error) {
 	show := &Session{}
 	prices := options.FindOne().SetProjection(bson.D{{"plan", 1}, {"prices", 1}})
@@ -176,7 +177,8 @@ func (s *Seating) Release(ctx context.Context, cart string, h *Hold) error {
 		if err != nil {
 			return err
 		}
-		if c.State == Paying || c.State == Done || slices.ContainsFunc(c.Holds, func(other Hold) bool { return other.ID == h.ID }) {
+		if c.State == Paying || c.State == Done ||
+			slices.ContainsFunc(c.Holds, func(other Hold) bool { return other.ID == h.ID }) {
 			return ErrInactive
 		}
 	}

@@ -38,11 +38,13 @@ type where struct {
 	inCart      bool
 }
 
-// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and Repair be done: a process that died can
-// leave reservations that are in no cart. It needs memory for all sessions.
+// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and
+// Repair be done: a process that died can leave reservations that are in no cart. It needs memory
+// for all sessions.
 func (s *Seating) Check(ctx context.Context) ([]patterns.Violation, error) {
 	a := &audit{
-		Seating: s, layouts: map[string]*Layout{}, sessions: map[string]*Session{}, holds: map[bson.ObjectID]where{}, receipts: map[string]*Receipt{},
+		Seating: s, layouts: map[string]*Layout{}, sessions: map[string]*Session{}, holds: map[bson.ObjectID]where{},
+		receipts: map[string]*Receipt{},
 	}
 	err := patterns.EachOf(ctx, s.layouts, func(l *Layout) { a.layouts[l.ID] = l })
 	if err == nil {
@@ -97,7 +99,8 @@ func (a *audit) session(s *Session) {
 				available++
 			}
 			if is == taken && n != 1 || is != taken && n != 0 {
-				a.Report(RuleOwner, a.cfg.Sessions, s.ID, "seat %d in row %d is %d and has %d reservations", c, r, is, n)
+				a.Report(RuleOwner, a.cfg.Sessions, s.ID,
+					"seat %d in row %d is %d and has %d reservations", c, r, is, n)
 			}
 		}
 	}
@@ -109,7 +112,8 @@ func (a *audit) session(s *Session) {
 // sameShape compares where there are seats.
 func sameShape(a, b [][]int32) bool {
 	return slices.EqualFunc(a, b, func(a, b []int32) bool {
-		return slices.EqualFunc(a, b, func(a, b int32) bool { return (a == gap) == (b == gap) && b >= gap && b <= taken })
+		return slices.EqualFunc(a, b,
+			func(a, b int32) bool { return (a == gap) == (b == gap) && b >= gap && b <= taken })
 	})
 }
 
@@ -151,7 +155,9 @@ func (a *audit) hold(c *Cart, h Hold) {
 			a.Report(RuleTotal, a.cfg.Carts, c.ID, "hold %v: %d, reserved for %d", h.ID, h.Total, w.reservation.Total)
 		}
 	}
-	if c.State == Done && (!there || c.ended() && !w.reservation.Sold) || there && w.reservation.Sold && c.State != Done && c.State != Returned {
-		a.Report(RuleSold, a.cfg.Carts, c.ID, "hold %v of a cart that is %s: reservation %+v", h.ID, c.State, w.reservation)
+	if c.State == Done && (!there || c.ended() && !w.reservation.Sold) ||
+		there && w.reservation.Sold && c.State != Done && c.State != Returned {
+		a.Report(RuleSold, a.cfg.Carts, c.ID,
+			"hold %v of a cart that is %s: reservation %+v", h.ID, c.State, w.reservation)
 	}
 }

@@ -12,11 +12,14 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Checkout sells what an active cart holds. pay collects the money; it is called with the cart, whose ID identifies the payment, and with
-// a context that ends when the time for it is over. If it fails, the cart is active again. It may be nil.
+// Checkout sells what an active cart holds. pay collects the money; it is called with the cart,
+// whose ID identifies the payment, and with a context that ends when the time for it is over. If it
+// fails, the cart is active again. It may be nil.
 //
 // Of a cart that was checked out before, the receipt is returned, and pay is not called.
-func (s *Seating) Checkout(ctx context.Context, cart string, pay func(ctx context.Context, c *Cart) error) (*Receipt, error) {
+func (s *Seating) Checkout(ctx context.Context, cart string,
+	pay func(ctx context.Context, c *Cart) error,
+) (*Receipt, error) {
 	now := s.env.Now()
 	c, err := s.step(ctx, carts.IsActive(cart, now), Paying, bson.D{{"deadline", now.Add(s.cfg.Timeout)}})
 	if err != nil {

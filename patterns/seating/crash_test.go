@@ -13,7 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/seating"
 )
 
-// operation is something that a process may die in. Before it, cart 1 holds two seats of s1 and one of s2.
+// operation is something that a process may die in. Before it, cart 1 holds two seats of s1 and one
+// of s2.
 type operation struct {
 	do func(ctx context.Context, s *seating.Seating, h *seating.Hold) error
 	// sold says what the cart may have in the end.
@@ -43,8 +44,12 @@ var operations = map[string]operation{
 		}
 		return nil
 	}, []bool{false}},
-	"release":  {func(ctx context.Context, s *seating.Seating, h *seating.Hold) error { return s.Release(ctx, "1", h) }, []bool{false}},
-	"cancel":   {func(ctx context.Context, s *seating.Seating, _ *seating.Hold) error { return s.Cancel(ctx, "1") }, []bool{false}},
+	"release": {func(ctx context.Context, s *seating.Seating, h *seating.Hold) error {
+		return s.Release(ctx, "1", h)
+	}, []bool{false}},
+	"cancel": {func(ctx context.Context, s *seating.Seating, _ *seating.Hold) error {
+		return s.Cancel(ctx, "1")
+	}, []bool{false}},
 	"checkout": {checkout, []bool{false, true}},
 	"return": {func(ctx context.Context, s *seating.Seating, h *seating.Hold) error {
 		return errors.Join(checkout(ctx, s, h), s.Return(ctx, "1"))
@@ -56,7 +61,8 @@ func checkout(ctx context.Context, s *seating.Seating, _ *seating.Hold) error {
 	return err
 }
 
-// TestCrash lets every operation die at every point. When all has been repaired, seats are sold with a receipt, or free.
+// TestCrash lets every operation die at every point. When all has been repaired, seats are sold
+// with a receipt, or free.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, op := range operations {
@@ -130,8 +136,12 @@ func (op operation) scenario(paid bool) patterntest.Scenario {
 func TestAsleep(t *testing.T) {
 	t.Parallel()
 	for name, decide := range map[string]func(ctx context.Context, s *seating.Seating, clock *patterntest.Clock) error{
-		"expired":  func(context.Context, *seating.Seating, *patterntest.Clock) error { return nil },
-		"canceled": func(ctx context.Context, s *seating.Seating, _ *patterntest.Clock) error { return s.Cancel(ctx, "1") },
+		"expired": func(context.Context, *seating.Seating, *patterntest.Clock) error { return nil },
+		"canceled": func(ctx context.Context, s *seating.Seating,
+			_ *patterntest.Clock,
+		) error {
+			return s.Cancel(ctx, "1")
+		},
 		"sold": func(ctx context.Context, s *seating.Seating, _ *patterntest.Clock) error {
 			if _, err := s.Checkout(ctx, "1", nil); !errors.Is(err, seating.ErrLost) {
 				return errors.Join(errors.New("nothing was lost"), err)

@@ -12,8 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Repair lets carts expire whose time is over, ends what others have begun, and frees seats that no cart names. It may run anywhere, at any time, any
-// number of times at once. It returns how many carts and holds it has ended.
+// Repair lets carts expire whose time is over, ends what others have begun, and frees seats that no
+// cart names. It may run anywhere, at any time, any number of times at once. It returns how many
+// carts and holds it has ended.
 func (s *Seating) Repair(ctx context.Context) (int64, error) {
 	n, err := s.repairCarts(ctx)
 	m, err2 := s.repairSessions(ctx)
@@ -58,8 +59,8 @@ func (s *Seating) drive(ctx context.Context, c *Cart) error {
 	return s.finish(ctx, next)
 }
 
-// repairSessions frees what is held by no cart. The reservation is read before the cart: as carts name what they hold before they hold it,
-// one that does not will not.
+// repairSessions frees what is held by no cart. The reservation is read before the cart: as carts
+// name what they hold before they hold it, one that does not will not.
 func (s *Seating) repairSessions(ctx context.Context) (n int64, err error) {
 	old := s.env.Now().Add(-s.cfg.HoldTime)
 	found, err := s.sessions.Find(ctx, bson.D{{"reservations.at", bson.D{{"$lte", old}}}},
@@ -84,7 +85,8 @@ func (s *Seating) repairSessions(ctx context.Context) (n int64, err error) {
 			if c != nil && c.owns(r.ID) {
 				continue
 			}
-			if err := s.update(ctx, []Hold{{ID: r.ID, Session: session.ID, Seats: r.Seats}}, release(r.Cart)); err != nil {
+			if err := s.update(ctx, []Hold{{ID: r.ID, Session: session.ID, Seats: r.Seats}},
+				release(r.Cart)); err != nil {
 				return n, err
 			}
 			s.env.Logger.Warn("seats were held by nobody", "session", session.ID, "cart", r.Cart)

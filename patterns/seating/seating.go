@@ -16,7 +16,8 @@ import (
 
 // Errors of seating.
 var (
-	// ErrTaken is returned where one of the seats is not free, or does not exist: none is held then.
+	// ErrTaken is returned where one of the seats is not free, or does not exist: none is held
+	// then.
 	ErrTaken = errors.New("seating: a seat is not free")
 	// ErrNoneLeft is returned by HoldBest where there are no such seats.
 	ErrNoneLeft = errors.New("seating: there are no such seats together")
@@ -26,9 +27,11 @@ var (
 	ErrFull = errors.New("seating: the cart is full")
 	// ErrEmpty is returned by Checkout for a cart without seats.
 	ErrEmpty = errors.New("seating: the cart is empty")
-	// ErrLost is returned by Checkout where seats of the cart are not held. They are no longer in it; the others are.
+	// ErrLost is returned by Checkout where seats of the cart are not held. They are no longer in
+	// it; the others are.
 	ErrLost = errors.New("seating: some seats of the cart are not held")
-	// ErrUnsettled is returned by Checkout where a payment was made, and the cart was no more what was paid for: it took too long.
+	// ErrUnsettled is returned by Checkout where a payment was made, and the cart was no more what
+	// was paid for: it took too long.
 	ErrUnsettled = errors.New("seating: the cart was paid, and is not sold")
 	// ErrNotFound is returned where there is no layout, session, cart or hold of an id.
 	ErrNotFound = errors.New("seating: there is no such thing")
@@ -62,7 +65,8 @@ type Config struct {
 	Timeout time.Duration
 	// Pace is how often Run looks for what has expired; DefaultPace if zero.
 	Pace time.Duration
-	// Paid tells whether a cart was paid whose process died meanwhile. Without it such carts are taken for unpaid.
+	// Paid tells whether a cart was paid whose process died meanwhile. Without it such carts are
+	// taken for unpaid.
 	Paid func(ctx context.Context, cart string) (bool, error)
 }
 

@@ -27,7 +27,8 @@ func newSeating(t testing.TB, db *mongo.Database, clock patterns.Clock) *seating
 	return s
 }
 
-// openHouse returns a theatre of 5 rows of 16 seats with two sessions at 10 a seat, and a small one with rows, aisles and prices of all kinds.
+// openHouse returns a theatre of 5 rows of 16 seats with two sessions at 10 a seat, and a small one
+// with rows, aisles and prices of all kinds.
 func openHouse(t testing.TB, db *mongo.Database, clock patterns.Clock) *seating.Seating {
 	t.Helper()
 	s, ctx := newSeating(t, db, clock), context.Background()
@@ -78,7 +79,8 @@ func wantState(t testing.TB, s *seating.Seating, cart string, want seating.State
 	}
 }
 
-// TestReserve is the example of the book: two seats of the second row are reserved, and released again (W109, W110).
+// TestReserve is the example of the book: two seats of the second row are reserved, and released
+// again (W109, W110).
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	s, ctx := openHouse(t, patterntest.Open(t), nil), t.Context()
@@ -87,7 +89,8 @@ func TestReserve(t *testing.T) {
 		t.Fatal(h, err)
 	}
 	show, err := s.Session(ctx, "s1")
-	if err != nil || show.SeatsAvailable != 78 || show.Seats[1][5] != 1 || show.Seats[1][6] != 1 || show.Seats[1][7] != 0 {
+	if err != nil || show.SeatsAvailable != 78 || show.Seats[1][5] != 1 ||
+		show.Seats[1][6] != 1 || show.Seats[1][7] != 0 {
 		t.Errorf("%+v %v", show, err)
 	}
 	if r := show.Reservations; len(r) != 1 || r[0].Cart != "1" || r[0].Total != 20 || len(r[0].Seats) != 2 {
@@ -108,7 +111,8 @@ func TestReserve(t *testing.T) {
 	for range 2 {
 		wantErr(t, s.Release(ctx, "1", h), nil)
 	}
-	if show, err := s.Session(ctx, "s1"); err != nil || show.SeatsAvailable != 80 || show.Seats[1][5] != 0 || len(show.Reservations) != 0 {
+	if show, err := s.Session(ctx, "s1"); err != nil || show.SeatsAvailable != 80 ||
+		show.Seats[1][5] != 0 || len(show.Reservations) != 0 {
 		t.Errorf("%+v %v", show, err)
 	}
 	mustHold(t, s)
@@ -201,7 +205,17 @@ func TestEmptyCart(t *testing.T) {
 func TestSeatsThatAreNone(t *testing.T) {
 	t.Parallel()
 	s, ctx := openHouse(t, patterntest.Open(t), nil), t.Context()
-	for _, seats := range [][]seating.Seat{nil, {{0, 2}}, {{2, 0}}, {{3, 1}}, {{4, 0}}, {{-1, 0}}, {{0, -1}}, {{0, 0}, {0, 0}}, {{0, 0}, {0, 2}}} {
+	for _, seats := range [][]seating.Seat{
+		nil,
+		{{0, 2}},
+		{{2, 0}},
+		{{3, 1}},
+		{{4, 0}},
+		{{-1, 0}},
+		{{0, -1}},
+		{{0, 0}, {0, 0}},
+		{{0, 0}, {0, 2}},
+	} {
 		_, err := s.Hold(ctx, "1", "small", seats...)
 		wantErr(t, err, seating.ErrTaken)
 	}
@@ -224,10 +238,12 @@ func TestLayouts(t *testing.T) {
 	}
 	wantErr(t, s.AddLayout(ctx, seating.Layout{ID: "small", Plan: []string{"AA AA", "BBBBB", "", "B"}}), nil)
 	wantErr(t, s.AddLayout(ctx, seating.Layout{ID: "small", Plan: []string{"A"}}), seating.ErrExists)
-	wantErr(t, s.AddSession(ctx, seating.Session{ID: "x", Layout: "small", Prices: map[string]int64{"A": 1}}), seating.ErrPlan)
+	wantErr(t, s.AddSession(ctx,
+		seating.Session{ID: "x", Layout: "small", Prices: map[string]int64{"A": 1}}), seating.ErrPlan)
 	wantErr(t, s.AddSession(ctx, seating.Session{ID: "x", Layout: "none"}), seating.ErrNotFound)
 	wantErr(t, s.AddSession(ctx, seating.Session{ID: "s1", Layout: "book", Prices: map[string]int64{"A": 10}}), nil)
-	wantErr(t, s.AddSession(ctx, seating.Session{ID: "s1", Layout: "book", Name: "x", Prices: map[string]int64{"A": 10}}), seating.ErrExists)
+	wantErr(t, s.AddSession(ctx,
+		seating.Session{ID: "s1", Layout: "book", Name: "x", Prices: map[string]int64{"A": 10}}), seating.ErrExists)
 	if _, err := seating.New(patterntest.Open(t), seating.Config{HoldTime: -1}); err == nil {
 		t.Error("a negative time is taken")
 	}
@@ -414,11 +430,13 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			mustHold(t, s)
-			if res, err := db.Collection(c.collection).UpdateByID(ctx, c.id, c.change); err != nil || res.ModifiedCount != 1 {
+			if res, err := db.Collection(c.collection).
+				UpdateByID(ctx, c.id, c.change); err != nil || res.ModifiedCount != 1 {
 				t.Fatal(res, err)
 			}
 			violations, err := s.Check(ctx)
-			if err != nil || !slices.ContainsFunc(violations, func(v patterns.Violation) bool { return v.Rule == c.want }) {
+			if err != nil || !slices.ContainsFunc(violations,
+				func(v patterns.Violation) bool { return v.Rule == c.want }) {
 				t.Errorf("want %q: %v %v", c.want, violations, err)
 			}
 		})

@@ -17,7 +17,8 @@ import (
 type Layout struct {
 	ID   string `bson:"_id"`
 	Name string `bson:"name"`
-	// Plan has a text for each row, with an ASCII letter for each seat: its zone. A space is no seat.
+	// Plan has a text for each row, with an ASCII letter for each seat: its zone. A space is no
+	// seat.
 	Plan []string `bson:"plan"`
 }
 
@@ -86,7 +87,8 @@ func (s *Seating) AddLayout(ctx context.Context, l Layout) error {
 	return err
 }
 
-// AddSession stores a session with the seats of its layout, all free. Storing it again is no error; ErrExists says that it is another one.
+// AddSession stores a session with the seats of its layout, all free. Storing it again is no error;
+// ErrExists says that it is another one.
 func (s *Seating) AddSession(ctx context.Context, session Session) error {
 	layout, err := carts.ByID[Layout](ctx, errs, s.layouts, session.Layout)
 	if err != nil {
@@ -105,7 +107,8 @@ func (s *Seating) AddSession(ctx context.Context, session Session) error {
 		return errs.Wrap(err, "add session %s", session.ID)
 	}
 	old, err := s.Session(ctx, session.ID)
-	if err == nil && (old.Layout != session.Layout || old.Name != session.Name || !old.Start.Equal(session.Start.Truncate(time.Millisecond))) {
+	if err == nil && (old.Layout != session.Layout || old.Name != session.Name ||
+		!old.Start.Equal(session.Start.Truncate(time.Millisecond))) {
 		err = ErrExists
 	}
 	return err

@@ -50,7 +50,8 @@ type Cache[T any] struct {
 // NewCache returns the cache of a database.
 func NewCache[T any](db *mongo.Database, cfg CacheConfig) (*Cache[T], error) {
 	if cfg.TTL < 0 || cfg.Stale < 0 || cfg.Lease < 0 || cfg.Poll < 0 {
-		return nil, fmt.Errorf("slicecache: TTL %v, stale %v, lease %v, poll %v", cfg.TTL, cfg.Stale, cfg.Lease, cfg.Poll)
+		return nil, fmt.Errorf("slicecache: TTL %v, stale %v, lease %v, poll %v", cfg.TTL,
+			cfg.Stale, cfg.Lease, cfg.Poll)
 	}
 	if cfg.Collection == "" {
 		cfg.Collection = "cache"
@@ -84,7 +85,8 @@ func (c *Cache[T]) Get(ctx context.Context, key string, load Load[T]) (value T, 
 	}
 	for {
 		s, now := slot[T]{}, c.env.Now()
-		err := c.coll.FindOne(ctx, bson.D{{"_id", key}}, options.FindOne().SetProjection(bson.D{{"loader", 0}})).Decode(&s)
+		err := c.coll.FindOne(ctx, bson.D{{"_id", key}},
+			options.FindOne().SetProjection(bson.D{{"loader", 0}})).Decode(&s)
 		if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
 			return value, fmt.Errorf("slicecache: get %s: %w", key, err)
 		}
@@ -230,7 +232,10 @@ func (c *Cache[T]) Check(ctx context.Context) (out []patterns.Violation, err err
 			return nil, fmt.Errorf("slicecache: check %s: %w", c.coll.Name(), err)
 		}
 		for _, doc := range docs {
-			out = append(out, patterns.Violation{Rule: rule, Collection: c.coll.Name(), ID: doc.Lookup("_id"), Detail: doc.String()})
+			out = append(out, patterns.Violation{
+				Rule: rule, Collection: c.coll.Name(),
+				ID: doc.Lookup("_id"), Detail: doc.String(),
+			})
 		}
 	}
 	return out, nil

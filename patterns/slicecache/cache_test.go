@@ -102,7 +102,8 @@ func TestStale(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
 	clock.Advance(100 * 365 * 24 * time.Hour)
-	c := newCache(t, patterntest.Open(t), slicecache.CacheConfig{Env: patterns.Env{Clock: clock}, TTL: time.Minute, Stale: time.Minute, Lease: time.Hour})
+	c := newCache(t, patterntest.Open(t),
+		slicecache.CacheConfig{Env: patterns.Env{Clock: clock}, TTL: time.Minute, Stale: time.Minute, Lease: time.Hour})
 	var n atomic.Int64
 	get := func() string {
 		got, err := c.Get(t.Context(), "k", counting(&n))
@@ -140,7 +141,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestRemovedWhileLoaded does not keep a value that was made before the key was removed, set, or given to another one.
+// TestRemovedWhileLoaded does not keep a value that was made before the key was removed, set, or
+// given to another one.
 func TestRemovedWhileLoaded(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -160,7 +162,8 @@ func TestRemovedWhileLoaded(t *testing.T) {
 		}, "v2"},
 	} {
 		key := fmt.Sprint(i)
-		got, err := c.Get(t.Context(), key, func(context.Context) (string, []string, error) { return "old", nil, tt.meanwhile(key) })
+		got, err := c.Get(t.Context(), key,
+			func(context.Context) (string, []string, error) { return "old", nil, tt.meanwhile(key) })
 		if err != nil || got != "old" {
 			t.Error(got, err)
 		}
@@ -171,7 +174,8 @@ func TestRemovedWhileLoaded(t *testing.T) {
 	}
 }
 
-// TestCacheTogether gets, sets and deletes at once: what is returned was never removed before the call.
+// TestCacheTogether gets, sets and deletes at once: what is returned was never removed before the
+// call.
 func TestCacheTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 6, 30
@@ -208,7 +212,8 @@ func TestCacheTogether(t *testing.T) {
 	mustHold(t, c)
 }
 
-// TestCrashGet lets the process die at every point; another one gets a value when the lease is over.
+// TestCrashGet lets the process die at every point; another one gets a value when the lease is
+// over.
 func TestCrashGet(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
@@ -235,7 +240,8 @@ func TestCrashGet(t *testing.T) {
 				t.Error(err)
 			}
 			clock.Advance(time.Minute)
-			got, err := c.Get(t.Context(), "k", func(context.Context) (string, []string, error) { return "w", nil, nil })
+			got, err := c.Get(t.Context(), "k",
+				func(context.Context) (string, []string, error) { return "w", nil, nil })
 			if err != nil || death.Commands == 3 && got != "v" {
 				t.Error(got, err)
 			}
@@ -288,7 +294,8 @@ func TestW064(t *testing.T) {
 	must(t, old.Set(t.Context(), "old", "v"))
 	clock.Advance(901 * time.Second)
 	must(t, old.Set(t.Context(), "young", "v"))
-	_, err = db.Collection("cache").InsertMany(t.Context(), []bson.D{{{"_id", "none"}}, {{"_id", "text"}, {"expires", "x"}}})
+	_, err = db.Collection("cache").
+		InsertMany(t.Context(), []bson.D{{{"_id", "none"}}, {{"_id", "text"}, {"expires", "x"}}})
 	must(t, err)
 	left := func() (out []string) {
 		must(t, db.Collection("cache").Distinct(t.Context(), "_id", bson.D{}).Decode(&out))

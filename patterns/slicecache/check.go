@@ -17,8 +17,8 @@ const (
 	RuleParent = "an item has a parent"
 )
 
-// Check lists what contradicts the rules. It reads all parents and the latest items of each; while items are added, it also lists
-// parents that do not show one yet.
+// Check lists what contradicts the rules. It reads all parents and the latest items of each; while
+// items are added, it also lists parents that do not show one yet.
 func (l *Latest[T]) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	err = l.wrong(ctx, func(parent bson.RawValue, shown, latest int, rule string) error {
 		detail := fmt.Sprintf("%d items are shown; %d are the latest", shown, latest)
@@ -30,13 +30,17 @@ func (l *Latest[T]) Check(ctx context.Context) (out []patterns.Violation, err er
 	}
 	orphans, err := l.orphans(ctx)
 	for _, o := range orphans {
-		out = append(out, patterns.Violation{Rule: RuleParent, Collection: l.items.Name(), ID: o.ID, Detail: fmt.Sprintf("%v does not exist", o.Parent)})
+		out = append(out, patterns.Violation{
+			Rule: RuleParent, Collection: l.items.Name(), ID: o.ID,
+			Detail: fmt.Sprintf("%v does not exist", o.Parent),
+		})
 	}
 	return out, err
 }
 
-// Repair rebuilds the caches that do not show the latest items, and removes items whose parents do not exist: a process that died has
-// left them. It returns how many it mended, reads what Check reads, and may run at any time.
+// Repair rebuilds the caches that do not show the latest items, and removes items whose parents do
+// not exist: a process that died has left them. It returns how many it mended, reads what Check
+// reads, and may run at any time.
 func (l *Latest[T]) Repair(ctx context.Context) (n int, err error) {
 	err = l.wrong(ctx, func(parent bson.RawValue, _, _ int, _ string) error {
 		n++
@@ -62,7 +66,9 @@ func (l *Latest[T]) Repair(ctx context.Context) (n int, err error) {
 }
 
 // wrong calls f for the parents that do not show what they should.
-func (l *Latest[T]) wrong(ctx context.Context, f func(parent bson.RawValue, shown, latest int, rule string) error) error {
+func (l *Latest[T]) wrong(ctx context.Context,
+	f func(parent bson.RawValue, shown, latest int, rule string) error,
+) error {
 	newest := mongo.Pipeline{
 		{{"$match", bson.D{{"$expr", bson.D{{"$eq", bson.A{"$parent", "$$parent"}}}}}}},
 		{{"$sort", bson.D{{"at", -1}, {"_id", -1}}}},
@@ -149,7 +155,8 @@ func (l *Latest[T]) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, l.items.Database(), l.Indexes())
 }
 
-// ShardKeys returns how items are distributed over shards. Parents are by what else they are used for.
+// ShardKeys returns how items are distributed over shards. Parents are by what else they are used
+// for.
 func (l *Latest[T]) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: l.items.Name(), Key: bson.D{{"parent", 1}, {"_id", 1}}}}
 }

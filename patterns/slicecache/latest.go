@@ -36,7 +36,8 @@ type LatestConfig[T any] struct {
 	Field string
 	// Max is how many it has; DefaultMax if zero.
 	Max int
-	// Preallocate fills the cache with copies of Template before there are items, so that a parent keeps its size.
+	// Preallocate fills the cache with copies of Template before there are items, so that a parent
+	// keeps its size.
 	Preallocate bool
 	Template    T
 }
@@ -56,8 +57,8 @@ type stored[T any] struct {
 	Parent any     `bson:"parent"`
 }
 
-// Latest keeps the latest items of each parent inside the parent's document, beside the collection that has all of them. It is safe for
-// concurrent use.
+// Latest keeps the latest items of each parent inside the parent's document, beside the collection
+// that has all of them. It is safe for concurrent use.
 type Latest[T any] struct {
 	env            patterns.Env
 	parents, items *mongo.Collection
@@ -83,15 +84,16 @@ func NewLatest[T any](db *mongo.Database, cfg LatestConfig[T]) (*Latest[T], erro
 		cfg.Field = "latest"
 	}
 	return &Latest[T]{
-		env: cfg.WithDefaults(), parents: db.Collection(cfg.Parents), items: db.Collection(cfg.Items), cfg: cfg, rev: cfg.Field + "Rev",
+		env: cfg.WithDefaults(), parents: db.Collection(cfg.Parents), items: db.Collection(cfg.Items),
+		cfg: cfg, rev: cfg.Field + "Rev",
 	}, nil
 }
 
 // order is that of items in a cache: the oldest first.
 var order = bson.D{{"at", 1}, {"_id", 1}}
 
-// Add adds an item to a parent. It gives it an ID and the present time where it has none; after an error the same item may be added
-// again.
+// Add adds an item to a parent. It gives it an ID and the present time where it has none; after an
+// error the same item may be added again.
 func (l *Latest[T]) Add(ctx context.Context, parent any, item *Item[T]) error {
 	if item.ID == nil {
 		item.ID = bson.NewObjectID()
@@ -137,7 +139,8 @@ func (l *Latest[T]) Prepare(ctx context.Context, parent any) error {
 	return nil
 }
 
-// padded puts templates in front of items. They are older than all of them, and so are the first to go.
+// padded puts templates in front of items. They are older than all of them, and so are the first to
+// go.
 func (l *Latest[T]) padded(items []Item[T]) []Item[T] {
 	if !l.cfg.Preallocate {
 		return append([]Item[T]{}, items...)
@@ -204,7 +207,8 @@ func (l *Latest[T]) newest(ctx context.Context, parent any) ([]Item[T], error) {
 // rebuildTries bounds how often a cache is read again as others change it.
 const rebuildTries = 100
 
-// Rebuild makes the cache of a parent anew from all items. It may run at any time: where the cache changes meanwhile, it begins again.
+// Rebuild makes the cache of a parent anew from all items. It may run at any time: where the cache
+// changes meanwhile, it begins again.
 func (l *Latest[T]) Rebuild(ctx context.Context, parent any) error {
 	for range rebuildTries {
 		before, err := l.read(ctx, parent)
@@ -235,12 +239,14 @@ func (l *Latest[T]) Rebuild(ctx context.Context, parent any) error {
 // Edit changes the body of an item, and the cache of its parent if it is there.
 func (l *Latest[T]) Edit(ctx context.Context, id any, body T) error {
 	set := bson.D{{"$set", bson.D{{"body", body}}}}
-	return l.rebuilt(ctx, l.items.FindOneAndUpdate(ctx, bson.D{{"_id", id}}, set, options.FindOneAndUpdate().SetProjection(parentOnly)))
+	return l.rebuilt(ctx, l.items.FindOneAndUpdate(ctx, bson.D{{"_id", id}}, set,
+		options.FindOneAndUpdate().SetProjection(parentOnly)))
 }
 
 // Delete removes an item; the cache of its parent shows the next older one instead.
 func (l *Latest[T]) Delete(ctx context.Context, id any) error {
-	return l.rebuilt(ctx, l.items.FindOneAndDelete(ctx, bson.D{{"_id", id}}, options.FindOneAndDelete().SetProjection(parentOnly)))
+	return l.rebuilt(ctx, l.items.FindOneAndDelete(ctx, bson.D{{"_id", id}},
+		options.FindOneAndDelete().SetProjection(parentOnly)))
 }
 
 var parentOnly = bson.D{{"parent", 1}}

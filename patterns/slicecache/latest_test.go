@@ -136,7 +136,8 @@ func TestEditAndDelete(t *testing.T) {
 		}
 		now := time.Unix(1e9, 0)
 		for i, body := range []string{"a", "b", "c", "d"} {
-			must(t, l.Add(t.Context(), 0, &item{ID: i, At: now.Add(-time.Duration(i) * time.Second), Body: body})) // the newest first
+			// the newest first
+			must(t, l.Add(t.Context(), 0, &item{ID: i, At: now.Add(-time.Duration(i) * time.Second), Body: body}))
 		}
 		for _, step := range []struct {
 			do   func() error
@@ -230,7 +231,8 @@ func TestTogether(t *testing.T) {
 	mustHold(t, l)
 }
 
-// TestCrash lets the process die at every point of every operation; Repair mends what is left, and the operation can be repeated.
+// TestCrash lets the process die at every point of every operation; Repair mends what is left, and
+// the operation can be repeated.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -359,7 +361,8 @@ func TestNoScans(t *testing.T) {
 
 		c := newCache(t, db, slicecache.CacheConfig{})
 		for range 2 {
-			_, err := c.Get(ctx, "k", func(context.Context) (string, []string, error) { return "v", []string{"t"}, nil })
+			_, err := c.Get(ctx, "k",
+				func(context.Context) (string, []string, error) { return "v", []string{"t"}, nil })
 			must(t, err)
 		}
 		must(t, errors.Join(c.Set(ctx, "k", "w"), c.Delete(ctx, "k", "l"), c.DeleteTag(ctx, "t")))

@@ -58,7 +58,10 @@ func (n *Network) findings() []finding {
 		out = append(out,
 			finding{RuleBucket, ch.boxes, mongo.Pipeline{expr(op("$or",
 				op("$ne", "$n", size), op("$gt", "$n", BucketSize), op("$ne", "$open", op("$lt", "$n", BucketSize))))}},
-			finding{RuleUnread, ch.boxes, mongo.Pipeline{expr(op("$or", op("$lt", "$unread", 0), op("$gt", "$unread", "$n")))}},
+			finding{
+				RuleUnread, ch.boxes,
+				mongo.Pipeline{expr(op("$or", op("$lt", "$unread", 0), op("$gt", "$unread", "$n")))},
+			},
 			finding{RuleOpen, ch.boxes, mongo.Pipeline{match(bson.D{{"open", true}}), count("$owner"), twice()}},
 			finding{RuleOnce, ch.boxes, mongo.Pipeline{
 				{{"$unwind", "$items"}},
@@ -107,7 +110,10 @@ func (n *Network) orphans(ch channel) mongo.Pipeline {
 func (n *Network) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	for _, f := range n.findings() {
 		err := each(ctx, f.coll, f.find, func(doc bson.Raw) error {
-			v := patterns.Violation{Rule: f.rule, Collection: f.coll.Name(), ID: doc.Lookup("_id"), Detail: doc.String()}
+			v := patterns.Violation{
+				Rule: f.rule, Collection: f.coll.Name(),
+				ID: doc.Lookup("_id"), Detail: doc.String(),
+			}
 			const longest = 300
 			v.Detail = v.Detail[:min(len(v.Detail), longest)]
 			out = append(out, v)
@@ -134,8 +140,8 @@ func each(ctx context.Context, coll *mongo.Collection, p mongo.Pipeline, fn func
 	return cur.Err()
 }
 
-// Finish finishes what dead processes have begun to send and to delete, and returns how much that was. It is cheap: call it every minute,
-// from as many processes as you like.
+// Finish finishes what dead processes have begun to send and to delete, and returns how much that
+// was. It is cheap: call it every minute, from as many processes as you like.
 func (n *Network) Finish(ctx context.Context) (done int, err error) {
 	for _, ch := range n.channels() {
 		late := mongo.Pipeline{match(bson.D{{"until", bson.D{{"$lte", n.env.Now()}}}})}
@@ -150,8 +156,9 @@ func (n *Network) Finish(ctx context.Context) (done int, err error) {
 	return done, nil
 }
 
-// Repair does what Finish does, and then reads all copies and blocks, to find what a process left that slept in the middle of a write: copies
-// of what is deleted, and followers who were blocked at the moment at which they followed.
+// Repair does what Finish does, and then reads all copies and blocks, to find what a process left
+// that slept in the middle of a write: copies of what is deleted, and followers who were blocked at
+// the moment at which they followed.
 func (n *Network) Repair(ctx context.Context) (done int, err error) {
 	if done, err = n.Finish(ctx); err != nil {
 		return done, err
@@ -169,7 +176,8 @@ func (n *Network) Repair(ctx context.Context) (done int, err error) {
 	for _, p := range []mongo.Pipeline{n.together("from", "to"), n.together("to", "from")} {
 		err = each(ctx, n.blocks, p, func(doc bson.Raw) error {
 			done++
-			_, err := n.follows.DeleteMany(ctx, either(doc.Lookup("from").StringValue(), doc.Lookup("to").StringValue()))
+			_, err := n.follows.DeleteMany(ctx,
+				either(doc.Lookup("from").StringValue(), doc.Lookup("to").StringValue()))
 			return err
 		})
 		if err != nil {
@@ -185,7 +193,8 @@ func (n *Network) finish(ctx context.Context, ch channel, doc bson.Raw) error {
 	if err := bson.Unmarshal(doc, &l); err != nil {
 		return err
 	}
-	n.env.Logger.Warn("a letter is finished by another process", "collection", ch.out.Name(), "id", l.ID.Hex(), "state", l.State)
+	n.env.Logger.Warn("a letter is finished by another process", "collection", ch.out.Name(),
+		"id", l.ID.Hex(), "state", l.State)
 	if l.State != deleting {
 		return n.distribute(ctx, ch, &l)
 	}

@@ -25,13 +25,15 @@ type letter struct {
 	Author string        `bson:"author"`
 	At     time.Time     `bson:"at"`
 	Text   string        `bson:"text"`
-	// To are the recipients of a message, Circles those of the author's who may see a post: all, if there are none.
+	// To are the recipients of a message, Circles those of the author's who may see a post: all, if
+	// there are none.
 	To      []string `bson:"to,omitempty"`
 	Circles []string `bson:"circles,omitempty"`
 	// Pull says that there are no copies: readers come for it.
 	Pull  bool   `bson:"pull"`
 	State string `bson:"state"`
-	// Until is when the process that sends or deletes is taken for dead. It is not there when nothing is left to do.
+	// Until is when the process that sends or deletes is taken for dead. It is not there when
+	// nothing is left to do.
 	Until *time.Time `bson:"until,omitempty"`
 }
 
@@ -76,7 +78,8 @@ func (n *Network) send(ctx context.Context, ch channel, l *letter) error {
 // copiesAtOnce bounds the size of a bulk write.
 const copiesAtOnce = 500
 
-// distribute copies a letter to its recipients. It may be done any number of times, by several at once.
+// distribute copies a letter to its recipients. It may be done any number of times, by several at
+// once.
 func (n *Network) distribute(ctx context.Context, ch channel, l *letter) error {
 	if l.State != sending {
 		return nil
@@ -136,8 +139,8 @@ func (n *Network) recipients(ctx context.Context, l *letter, fn func(owners []st
 	return fn(owners)
 }
 
-// deliver puts a letter into the open buckets of some owners, which are made where there are none. The indexes let no owner have it twice,
-// nor two open buckets.
+// deliver puts a letter into the open buckets of some owners, which are made where there are none.
+// The indexes let no owner have it twice, nor two open buckets.
 func (n *Network) deliver(ctx context.Context, ch channel, l *letter, owners []string) error {
 	for len(owners) > 0 {
 		writes := make([]mongo.WriteModel, len(owners))
@@ -197,7 +200,8 @@ func (n *Network) without(ctx context.Context, ch channel, id bson.ObjectID, own
 	return slices.DeleteFunc(owners, func(o string) bool { return slices.Contains(have, o) }), nil
 }
 
-// remove marks a letter as deleted, and makes its copies empty. What another process copies at this moment is found by Repair.
+// remove marks a letter as deleted, and makes its copies empty. What another process copies at this
+// moment is found by Repair.
 func (n *Network) remove(ctx context.Context, ch channel, author string, id bson.ObjectID) error {
 	mark := bson.D{{"$set", bson.D{
 		{"state", deleting}, {"until", n.lease()}, {"text", ""},

@@ -19,13 +19,14 @@
 //
 // # The problem
 //
-// A user opens the page and wants the latest posts of five hundred others, at once. Asking for all their posts, on all shards, each time is
-// too slow; so a post is copied, when it is written, to everyone who will read it. The copies must be there once, also when the process
-// that makes them dies and another one goes on; they must go when the post is deleted; and an author with a million followers must not
-// make a million copies.
+// A user opens the page and wants the latest posts of five hundred others, at once. Asking for all
+// their posts, on all shards, each time is too slow; so a post is copied, when it is written, to
+// everyone who will read it. The copies must be there once, also when the process that makes them
+// dies and another one goes on; they must go when the post is deleted; and an author with a million
+// followers must not make a million copies.
 //
-// When not to use it: for groups of a few dozen people, whose posts one query with an index finds; for chats that show each letter at once
-// (package topic).
+// When not to use it: for groups of a few dozen people, whose posts one query with an index finds;
+// for chats that show each letter at once (package topic).
 //
 // # The documents
 //
@@ -41,8 +42,8 @@
 //	          posts, messages {until: 1} (partial); feeds, inbox {owner: 1} (unique, partial: open), {owner: 1, "items._id": 1} (unique),
 //	          {owner: 1, _id: -1}, {"items._id": 1}
 //
-// A bucket has 50 items of at most 10,000 bytes each, and is then closed. Posts and messages are written once, and are the truth;
-// feeds and inboxes are copies.
+// A bucket has 50 items of at most 10,000 bytes each, and is then closed. Posts and messages are
+// written once, and are the truth; feeds and inboxes are copies.
 //
 // # Operations
 //
@@ -60,15 +61,18 @@
 //
 // # Guarantees
 //
-//   - A post is in the feed of everyone who followed when it was sent, and a message in each inbox, once: unique indexes refuse a second copy,
-//     from whichever process. A post that is sent again with the same ID is not sent twice.
-//   - A feed shows only those whom one follows now: unfollowing and blocking have effect at once. Who was in a circle when a post was copied
-//     keeps the copy.
-//   - A post that was deleted is not in any feed when DeletePost returns, unless a process was copying it just then; that copy goes with
-//     Finish, or if it took longer than Config.Lease, with Repair.
+//   - A post is in the feed of everyone who followed when it was sent, and a message in each inbox,
+//     once: unique indexes refuse a second copy, from whichever process. A post that is sent again
+//     with the same ID is not sent twice.
+//   - A feed shows only those whom one follows now: unfollowing and blocking have effect at once.
+//     Who was in a circle when a post was copied keeps the copy.
+//   - A post that was deleted is not in any feed when DeletePost returns, unless a process was
+//     copying it just then; that copy goes with Finish, or if it took longer than Config.Lease,
+//     with Repair.
 //   - Items of a bucket are in the order in which they were delivered.
 //
-// Feed and Inbox show the latest 50 to 100 items, Feed up to 100 more that were not copied; older ones are on the walls.
+// Feed and Inbox show the latest 50 to 100 items, Feed up to 100 more that were not copied; older
+// ones are on the walls.
 //
 // # What a crash leaves
 //
@@ -83,13 +87,16 @@
 //
 // # Scaling
 //
-// Feeds and inboxes are sharded by {owner: 1}, so that one user's are read from one shard; posts by {author: 1}. Unique indexes need that key
-// in front, as they have it. Hot authors are those that Config.PushLimit is for. Feeds may be read from secondaries.
+// Feeds and inboxes are sharded by {owner: 1}, so that one user's are read from one shard; posts by
+// {author: 1}. Unique indexes need that key in front, as they have it. Hot authors are those that
+// Config.PushLimit is for. Feeds may be read from secondaries.
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", social inbox (S31); "50 Tips and Tricks", tip 6 (arrays that grow go into documents of their own,
-// S44); "MongoDB Applied Design Patterns" has a chapter of which only the heading is known (S29). The book counts a user's messages
-// in the user, and derives the bucket's number from the count: a crash between the two writes leaves a gap, a repetition sends twice, and the
-// first bucket has 49. Here the open bucket takes the item, its own count closes it, and a unique index knows what was delivered.
+// "The Little MongoDB Schema Design Book", social inbox (S31); "50 Tips and Tricks", tip 6 (arrays
+// that grow go into documents of their own, S44); "MongoDB Applied Design Patterns" has a chapter
+// of which only the heading is known (S29). The book counts a user's messages in the user, and
+// derives the bucket's number from the count: a crash between the two writes leaves a gap, a
+// repetition sends twice, and the first bucket has 49. Here the open bucket takes the item, its own
+// count closes it, and a unique index knows what was delivered.
 package social

@@ -42,7 +42,8 @@ func (n *Network) Profile(ctx context.Context, id string) (Profile, error) {
 	return p, nil
 }
 
-// follow says that one reads what the other one writes, and in which circles of the latter the former is.
+// follow says that one reads what the other one writes, and in which circles of the latter the
+// former is.
 type follow struct {
 	From    string   `bson:"from"`
 	To      string   `bson:"to"`
@@ -99,7 +100,8 @@ func (n *Network) notBlocked(ctx context.Context, a, b string) error {
 	return ErrBlocked
 }
 
-// Unfollow lets a user no longer read what another one writes; what is in the feed already is not shown any more.
+// Unfollow lets a user no longer read what another one writes; what is in the feed already is not
+// shown any more.
 func (n *Network) Unfollow(ctx context.Context, from, to string) error {
 	if _, err := n.follows.DeleteOne(ctx, pair(from, to)); err != nil {
 		return fmt.Errorf("social: unfollow %s: %w", to, err)
@@ -123,8 +125,8 @@ func (n *Network) SetCircles(ctx context.Context, user, follower string, circles
 	return nil
 }
 
-// Block keeps two users apart: neither follows the other any more, nor sees their posts, and the one that was blocked cannot send
-// messages to the other.
+// Block keeps two users apart: neither follows the other any more, nor sees their posts, and the
+// one that was blocked cannot send messages to the other.
 func (n *Network) Block(ctx context.Context, user, other string) error {
 	if user == other {
 		return ErrSelf

@@ -13,7 +13,8 @@ import (
 
 // Post is something that a user writes to followers.
 type Post struct {
-	// ID may be given, so that a post that is sent again, as nothing was heard of the first time, is there once.
+	// ID may be given, so that a post that is sent again, as nothing was heard of the first time,
+	// is there once.
 	ID           bson.ObjectID
 	Author, Text string
 	// Circles are those of the author's who may see it: everyone, if there are none.
@@ -48,8 +49,8 @@ type Message struct {
 	To         []string
 }
 
-// Send sends a message, and returns its ID when it is in the inboxes of all recipients, except of those who have blocked the sender.
-// ErrBlocked says that there are no others.
+// Send sends a message, and returns its ID when it is in the inboxes of all recipients, except of
+// those who have blocked the sender. ErrBlocked says that there are no others.
 func (n *Network) Send(ctx context.Context, m Message) (bson.ObjectID, error) {
 	to := slices.Compact(slices.Sorted(slices.Values(m.To)))
 	if len(m.Text) > MaxText || len(to) > MaxRecipients {
@@ -74,7 +75,8 @@ func (n *Network) DeleteMessage(ctx context.Context, from string, id bson.Object
 	return n.remove(ctx, n.messages, from, id)
 }
 
-// Inbox returns the latest messages to a user, between BucketSize and twice as many once there are so many, the latest first.
+// Inbox returns the latest messages to a user, between BucketSize and twice as many once there are
+// so many, the latest first.
 func (n *Network) Inbox(ctx context.Context, user string) ([]Item, error) {
 	return n.latest(ctx, n.messages, user)
 }
@@ -102,8 +104,8 @@ func (n *Network) latest(ctx context.Context, ch channel, owner string) ([]Item,
 	return out, nil
 }
 
-// Unread returns how many messages, and how many posts of the feed, have come since they were last marked as read. Those that were
-// deleted meanwhile count.
+// Unread returns how many messages, and how many posts of the feed, have come since they were last
+// marked as read. Those that were deleted meanwhile count.
 func (n *Network) Unread(ctx context.Context, user string) (messages, posts int64, err error) {
 	var sums [2]int64
 	for i, ch := range []channel{n.messages, n.posts} {
@@ -136,8 +138,8 @@ func (n *Network) MarkRead(ctx context.Context, user string) error {
 	return nil
 }
 
-// Feed returns the latest posts of those whom a user follows, the latest first: those that were copied, and those of authors with too many
-// followers for that.
+// Feed returns the latest posts of those whom a user follows, the latest first: those that were
+// copied, and those of authors with too many followers for that.
 func (n *Network) Feed(ctx context.Context, user string) ([]Item, error) {
 	cur, err := n.follows.Find(ctx, bson.D{{"from", user}})
 	if err != nil {
@@ -178,7 +180,8 @@ func (n *Network) Feed(ctx context.Context, user string) ([]Item, error) {
 
 // visible reports whether someone in some circles of the author's may see a post.
 func visible(l *letter, circles []string) bool {
-	return len(l.Circles) == 0 || slices.ContainsFunc(l.Circles, func(c string) bool { return slices.Contains(circles, c) })
+	return len(l.Circles) == 0 ||
+		slices.ContainsFunc(l.Circles, func(c string) bool { return slices.Contains(circles, c) })
 }
 
 // read returns the newest posts that meet a condition.
@@ -195,8 +198,8 @@ func (n *Network) read(ctx context.Context, filter bson.D) ([]letter, error) {
 	return out, nil
 }
 
-// Wall returns what an author has posted, as far as a viewer may see it, the latest first: up to 100 posts, those before one if before
-// is not zero. ErrBlocked says that the two are kept apart.
+// Wall returns what an author has posted, as far as a viewer may see it, the latest first: up to
+// 100 posts, those before one if before is not zero. ErrBlocked says that the two are kept apart.
 func (n *Network) Wall(ctx context.Context, author, viewer string, before bson.ObjectID) ([]Item, error) {
 	filter := bson.D{{"author", author}}
 	if !before.IsZero() {

@@ -27,7 +27,8 @@ const (
 	DefaultLease     = time.Minute
 	// BucketSize is how many items a bucket of a feed or an inbox has.
 	BucketSize = 50
-	// MaxText is how long a text may be, in bytes, and MaxRecipients how many a message may be sent to.
+	// MaxText is how long a text may be, in bytes, and MaxRecipients how many a message may be sent
+	// to.
 	MaxText       = 10_000
 	MaxRecipients = 1000
 )
@@ -37,10 +38,12 @@ type Config struct {
 	patterns.Env
 	// Prefix begins the names of the collections.
 	Prefix string
-	// PushLimit is how many followers an author has at most whose posts are copied into their feeds. The posts of others are
-	// read when their followers read. It is DefaultPushLimit if zero.
+	// PushLimit is how many followers an author has at most whose posts are copied into their
+	// feeds. The posts of others are read when their followers read. It is DefaultPushLimit if
+	// zero.
 	PushLimit int
-	// Lease is how long 500 copies may take before a process is taken for dead; DefaultLease if zero.
+	// Lease is how long 500 copies may take before a process is taken for dead; DefaultLease if
+	// zero.
 	Lease time.Duration
 }
 
@@ -54,7 +57,8 @@ type Network struct {
 	prepared               patterns.Prepared
 }
 
-// channel is something that is written once and copied to many: its documents, and the buckets of the recipients.
+// channel is something that is written once and copied to many: its documents, and the buckets of
+// the recipients.
 type channel struct{ out, boxes *mongo.Collection }
 
 // New returns the network of a database.
@@ -70,7 +74,8 @@ func New(db *mongo.Database, cfg Config) (*Network, error) {
 	}
 	coll := func(name string) *mongo.Collection { return db.Collection(cfg.Prefix + name) }
 	return &Network{
-		env: cfg.WithDefaults(), cfg: cfg, db: db, users: coll("users"), follows: coll("follows"), blocks: coll("blocks"),
+		env: cfg.WithDefaults(), cfg: cfg, db: db, users: coll("users"),
+		follows: coll("follows"), blocks: coll("blocks"),
 		posts: channel{coll("posts"), coll("feeds")}, messages: channel{coll("messages"), coll("inbox")},
 	}, nil
 }
@@ -118,7 +123,8 @@ func (n *Network) ShardKeys() []patterns.ShardKey {
 		return patterns.ShardKey{Collection: coll.Name(), Key: bson.D{{field, 1}}}
 	}
 	return []patterns.ShardKey{
-		by(n.posts.boxes, "owner"), by(n.messages.boxes, "owner"), by(n.posts.out, "author"), by(n.follows, "from"), by(n.blocks, "from"),
+		by(n.posts.boxes, "owner"), by(n.messages.boxes, "owner"), by(n.posts.out, "author"),
+		by(n.follows, "from"), by(n.blocks, "from"),
 		by(n.users, "_id"),
 	}
 }

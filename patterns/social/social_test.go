@@ -77,7 +77,13 @@ func TestFeed(t *testing.T) {
 	must(t, n.Follow(ctx, "joe", "ann"), n.Follow(ctx, "sam", "ann"), n.Follow(ctx, "joe", "ann"),
 		n.Follow(ctx, "joe", "cy"), n.Follow(ctx, "sam", "cy"), n.Follow(ctx, "eve", "cy"),
 		n.SetCircles(ctx, "ann", "joe", "family"), n.SetCircles(ctx, "cy", "joe", "fans"))
-	for _, p := range [][]string{{"ann", "a1"}, {"cy", "c1"}, {"ann", "a2", "family"}, {"cy", "c2", "fans"}, {"ann", "a3", "work"}} {
+	for _, p := range [][]string{
+		{"ann", "a1"},
+		{"cy", "c1"},
+		{"ann", "a2", "family"},
+		{"cy", "c2", "fans"},
+		{"ann", "a3", "work"},
+	} {
 		clock.Advance(1e9)
 		post(t, n, p[0], p[1], p[2:]...)
 	}
@@ -119,7 +125,8 @@ func TestBlock(t *testing.T) {
 	_, wall := n.Wall(ctx, "ann", "joe", bson.ObjectID{})
 	_, message := n.Send(ctx, social.Message{From: "joe", To: []string{"ann"}, Text: "x"})
 	for what, err := range map[string]error{
-		"wall": wall, "message": message, "follow": n.Follow(ctx, "joe", "ann"), "the other way": n.Follow(ctx, "ann", "joe"),
+		"wall": wall, "message": message, "follow": n.Follow(ctx, "joe", "ann"),
+		"the other way": n.Follow(ctx, "ann", "joe"),
 	} {
 		if !errors.Is(err, social.ErrBlocked) {
 			t.Errorf("%s: %v", what, err)
@@ -198,7 +205,8 @@ func TestProfileAndBounds(t *testing.T) {
 	t.Parallel()
 	n := open(t, patterntest.Open(t), social.Config{})
 	ctx := t.Context()
-	must(t, n.SetProfile(ctx, social.Profile{ID: "ann", Name: "A"}), n.SetProfile(ctx, social.Profile{ID: "ann", Name: "Ann"}))
+	must(t, n.SetProfile(ctx, social.Profile{ID: "ann", Name: "A"}),
+		n.SetProfile(ctx, social.Profile{ID: "ann", Name: "Ann"}))
 	if p, err := n.Profile(ctx, "ann"); p.Name != "Ann" || err != nil {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -232,7 +240,10 @@ func TestShardKeys(t *testing.T) {
 	for _, k := range n.ShardKeys() {
 		got[k.Collection] = k.Key[0].Key
 	}
-	want := map[string]string{"inbox": "owner", "feeds": "owner", "posts": "author", "follows": "from", "blocks": "from", "users": "_id"}
+	want := map[string]string{
+		"inbox": "owner", "feeds": "owner", "posts": "author", "follows": "from",
+		"blocks": "from", "users": "_id",
+	}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -296,18 +307,22 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCrash lets a process die in everything that takes several commands. What was written down before is there once afterwards, and
-// the same operations may simply be repeated.
+// TestCrash lets a process die in everything that takes several commands. What was written down
+// before is there once afterwards, and the same operations may simply be repeated.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	first, second, message := bson.NewObjectID(), bson.NewObjectID(), bson.NewObjectID()
 	work := func(ctx context.Context, n *social.Network) error {
-		for _, p := range []social.Post{{ID: first, Author: "ann", Text: "one"}, {ID: second, Author: "ann", Text: "two"}} {
+		for _, p := range []social.Post{
+			{ID: first, Author: "ann", Text: "one"},
+			{ID: second, Author: "ann", Text: "two"},
+		} {
 			if _, err := n.Post(ctx, p); err != nil {
 				return err
 			}
 		}
-		if _, err := n.Send(ctx, social.Message{ID: message, From: "ann", To: []string{"joe", "sam"}, Text: "hello"}); err != nil {
+		if _, err := n.Send(ctx,
+			social.Message{ID: message, From: "ann", To: []string{"joe", "sam"}, Text: "hello"}); err != nil {
 			return err
 		}
 		if err := n.DeletePost(ctx, "ann", first); err != nil && !errors.Is(err, social.ErrNotFound) {
@@ -337,7 +352,8 @@ func TestCrash(t *testing.T) {
 			_, err := n.Repair(t.Context())
 			must(t, err)
 			mustBeRight(t, n)
-			joe, sam := feed(t, n, "joe")+texts(n.Inbox(t.Context(), "joe")), feed(t, n, "sam")+texts(n.Inbox(t.Context(), "sam"))
+			joe, sam := feed(t, n, "joe")+texts(n.Inbox(t.Context(), "joe")),
+				feed(t, n, "sam")+texts(n.Inbox(t.Context(), "sam"))
 			if joe != sam {
 				t.Errorf("joe has %q, sam %q", joe, sam)
 			}
@@ -453,7 +469,8 @@ func TestNoScans(t *testing.T) {
 	open(t, server.Database(), social.Config{})
 	count := server.NoScans(t, func(ctx context.Context, db *mongo.Database) {
 		n, err := social.New(db, social.Config{})
-		must(t, err, n.SetProfile(ctx, social.Profile{ID: "ann"}), n.Follow(ctx, "joe", "ann"), n.Follow(ctx, "sam", "ann"))
+		must(t, err, n.SetProfile(ctx, social.Profile{ID: "ann"}),
+			n.Follow(ctx, "joe", "ann"), n.Follow(ctx, "sam", "ann"))
 		must(t, n.SetCircles(ctx, "ann", "joe", "family"))
 		_, err = n.Post(ctx, social.Post{Author: "ann", Text: "x", Circles: []string{"family"}})
 		id, err2 := n.Post(ctx, social.Post{Author: "ann", Text: "x"})
@@ -464,7 +481,8 @@ func TestNoScans(t *testing.T) {
 		_, err7 := n.Finish(ctx)
 		_, err8 := n.Inbox(ctx, "joe")
 		must(t, err, err2, err3, err4, err5, err6, err7, err8)
-		must(t, n.MarkRead(ctx, "joe"), n.DeletePost(ctx, "ann", id), n.Block(ctx, "ann", "sam"), n.Unblock(ctx, "ann", "sam"),
+		must(t, n.MarkRead(ctx, "joe"), n.DeletePost(ctx, "ann", id),
+			n.Block(ctx, "ann", "sam"), n.Unblock(ctx, "ann", "sam"),
 			n.Unfollow(ctx, "joe", "ann"))
 	})
 	if count < 30 {

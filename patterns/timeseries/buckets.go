@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Buckets is a series of one document for each minute (hour, day) of a tag, with a sum for each second (minute, hour) in it. It is safe
-// for concurrent use.
+// Buckets is a series of one document for each minute (hour, day) of a tag, with a sum for each
+// second (minute, hour) in it. It is safe for concurrent use.
 type Buckets struct {
 	store
 	slot  time.Duration
@@ -51,7 +51,8 @@ func New(db *mongo.Database, cfg Config) (*Buckets, error) {
 	return b, nil
 }
 
-// Add implements Series: one update for each bucket, in one command. After an error some buckets may have their samples and others not.
+// Add implements Series: one update for each bucket, in one command. After an error some buckets
+// may have their samples and others not.
 func (b *Buckets) Add(ctx context.Context, samples ...Sample) error {
 	if err := b.ready(ctx); err != nil {
 		return err
@@ -73,7 +74,8 @@ func (b *Buckets) Add(ctx context.Context, samples ...Sample) error {
 			inc = append(inc, bson.E{b.field + "." + strconv.Itoa(slot), n})
 		}
 		inc[0] = bson.E{"total", total}
-		models = append(models, mongo.NewUpdateOneModel().SetFilter(k.filter()).SetUpdate(bson.D{{"$inc", inc}}).SetUpsert(true))
+		models = append(models,
+			mongo.NewUpdateOneModel().SetFilter(k.filter()).SetUpdate(bson.D{{"$inc", inc}}).SetUpsert(true))
 	}
 	if err := patterns.Upsert(ctx, b.coll, models); err != nil {
 		return fmt.Errorf("timeseries: add samples: %w", err)

@@ -18,12 +18,14 @@
 //
 // # The problem
 //
-// Something happens many times a second, and people want to see how much of it there was in each second of the last hour, each hour of
-// the last month. A document for each event makes every chart a sum over millions. A document for each minute, with a sum for each
-// second in it, is written by one increment and holds 60 points of a chart.
+// Something happens many times a second, and people want to see how much of it there was in each
+// second of the last hour, each hour of the last month. A document for each event makes every chart
+// a sum over millions. A document for each minute, with a sum for each second in it, is written by
+// one increment and holds 60 points of a chart.
 //
-// When not to use it: for measurements, whose single values, averages and extremes matter (a time-series collection keeps them, and
-// Native shows how little is left to do), and for reports by calendar days in a place's own time (package hits).
+// When not to use it: for measurements, whose single values, averages and extremes matter (a
+// time-series collection keeps them, and Native shows how little is left to do), and for reports by
+// calendar days in a place's own time (package hits).
 //
 // # Three designs
 //
@@ -43,8 +45,8 @@
 //	a document has        at most 2 KiB                8 KiB, at once              -
 //	needs                 MongoDB 4.4                  MongoDB 4.4                 MongoDB 5.0
 //
-// All implement Series. Indexes of Buckets and Windows: {tag: 1, timestamp: 1}, unique, and {timestamp: 1}, which expires with
-// Config.Keep; of Native: {tag: 1, timestamp: 1}.
+// All implement Series. Indexes of Buckets and Windows: {tag: 1, timestamp: 1}, unique, and
+// {timestamp: 1}, which expires with Config.Keep; of Native: {tag: 1, timestamp: 1}.
 //
 // # Operations
 //
@@ -55,22 +57,26 @@
 //	Preallocate               1 bulk of upserts, 1 count
 //	PreallocateNext           1 distinct, and Preallocate for each tag
 //
-// Documents with zeros may be made beforehand: by Run, a job that does so before each hour for the tags that are in use, or with
-// a small probability by each sample (Config.Prefill). On today's storage engines this saves no moving of documents; it spreads the
-// inserts that otherwise all come with the first second of the hour. The server sums up; gaps are filled with zeros.
+// Documents with zeros may be made beforehand: by Run, a job that does so before each hour for the
+// tags that are in use, or with a small probability by each sample (Config.Prefill). On today's
+// storage engines this saves no moving of documents; it spreads the inserts that otherwise all come
+// with the first second of the hour. The server sums up; gaps are filled with zeros.
 //
 // # Guarantees
 //
-//   - The slots of a bucket sum up to its total, the minutes of a window to its hours, at all times: one update changes both.
-//   - A tag has one document for each span of time, however many processes make it at once: the unique index sees to that.
+//   - The slots of a bucket sum up to its total, the minutes of a window to its hours, at all
+//     times: one update changes both.
+//   - A tag has one document for each span of time, however many processes make it at once: the
+//     unique index sees to that.
 //   - Making documents beforehand changes no sum.
-//   - Add adds each sample exactly once where it returns no error, and at most once otherwise, on servers with retryable writes (a
-//     replica set, a cluster, Sheaf; for Native from MongoDB 5.0 on).
+//   - Add adds each sample exactly once where it returns no error, and at most once otherwise, on
+//     servers with retryable writes (a replica set, a cluster, Sheaf; for Native from MongoDB 5.0
+//     on).
 //
 // # What a crash leaves
 //
-// Nothing to repair. Where Add had samples of several documents, some of them may have theirs and others not; Windows may have a window
-// of zeros; Preallocate may have made some of its documents.
+// Nothing to repair. Where Add had samples of several documents, some of them may have theirs and
+// others not; Windows may have a window of zeros; Preallocate may have made some of its documents.
 //
 // # Metrics
 //
@@ -78,13 +84,16 @@
 //
 // # Scaling
 //
-// All are sharded by {tag: 1, timestamp: 1}: writing is spread where tags are many, and a query goes to the shards of its tag. Reports
-// may read from secondaries. A single tag that one document's updates cannot keep up with is written by fewer, larger Adds.
+// All are sharded by {tag: 1, timestamp: 1}: writing is spread where tags are many, and a query
+// goes to the shards of its tag. Reports may read from secondaries. A single tag that one
+// document's updates cannot keep up with is written by fewer, larger Adds.
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", time series (S37); "50 Tips and Tricks for MongoDB Developers", tips 7 (S45) and 8 (S46). The first leaves the
-// total out of its update and of its preallocation, and its increment makes documents of no unique key; the second increments another
-// path than its template has, and has room for one window of a page only. Filling documents with garbage that is removed again (tip 8)
-// served storage engines that kept a document's room; it is not offered.
+// "The Little MongoDB Schema Design Book", time series (S37); "50 Tips and Tricks for MongoDB
+// Developers", tips 7 (S45) and 8 (S46). The first leaves the total out of its update and of its
+// preallocation, and its increment makes documents of no unique key; the second increments another
+// path than its template has, and has room for one window of a page only. Filling documents with
+// garbage that is removed again (tip 8) served storage engines that kept a document's room; it is
+// not offered.
 package timeseries

@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Native is a series in a time-series collection, in which the server keeps the single samples, compressed. It is safe for concurrent
-// use.
+// Native is a series in a time-series collection, in which the server keeps the single samples,
+// compressed. It is safe for concurrent use.
 type Native struct {
 	env  patterns.Env
 	coll *mongo.Collection
@@ -25,7 +25,8 @@ type Native struct {
 
 var _ Series = (*Native)(nil)
 
-// NewNative returns a series in a time-series collection of a database. Config.Prefill and Config.Lead have no meaning for it.
+// NewNative returns a series in a time-series collection of a database. Config.Prefill and
+// Config.Lead have no meaning for it.
 func NewNative(db *mongo.Database, cfg Config) (*Native, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -40,7 +41,8 @@ const (
 	unknownField    = 40415
 )
 
-// EnsureIndexes implements Series: it creates the collection, which needs to be one for time series from the beginning.
+// EnsureIndexes implements Series: it creates the collection, which needs to be one for time series
+// from the beginning.
 func (s *Native) EnsureIndexes(ctx context.Context) error {
 	granularity := [...]string{Seconds: "seconds", Minutes: "minutes", Hours: "hours"}[s.cfg.Resolution]
 	opts := options.CreateCollection().SetTimeSeriesOptions(
@@ -88,7 +90,8 @@ func (s *Native) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, s.coll.Database(), s.ShardKeys())
 }
 
-// Add implements Series: one insert of all samples. After an error some may be there and others not.
+// Add implements Series: one insert of all samples. After an error some may be there and others
+// not.
 func (s *Native) Add(ctx context.Context, samples ...Sample) error {
 	if len(samples) == 0 {
 		return nil

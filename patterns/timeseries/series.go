@@ -14,7 +14,8 @@ import (
 
 // Errors of series.
 var (
-	// ErrStep is returned for a step that is not a positive multiple of what the design tells apart.
+	// ErrStep is returned for a step that is not a positive multiple of what the design tells
+	// apart.
 	ErrStep = errors.New("timeseries: the step is not a multiple of the resolution")
 	// ErrRange is returned for a query of more than MaxPoints points.
 	ErrRange = errors.New("timeseries: the query would have too many points")
@@ -31,8 +32,8 @@ const MaxPoints = 100_000
 type Series interface {
 	// Add adds samples to the sums of their times.
 	Add(ctx context.Context, samples ...Sample) error
-	// Query returns the sums of a tag from one time to another, one for each step. from is rounded down and to up to a multiple of
-	// step since 1970; where there are no samples, the sum is zero.
+	// Query returns the sums of a tag from one time to another, one for each step. from is rounded
+	// down and to up to a multiple of step since 1970; where there are no samples, the sum is zero.
 	Query(ctx context.Context, tag string, from, to time.Time, step time.Duration) ([]Point, error)
 	// Last returns the last point of a tag that is not zero, or ErrNone.
 	Last(ctx context.Context, tag string) (Point, error)
@@ -70,14 +71,17 @@ type Config struct {
 	patterns.Env
 	// Collection is "series" if empty. Each design needs one of its own.
 	Collection string
-	// Resolution is what Buckets tell apart, and what Native tells the server of the distance of samples.
+	// Resolution is what Buckets tell apart, and what Native tells the server of the distance of
+	// samples.
 	Resolution Resolution
 	// Keep removes documents this long after the time that they begin with. Zero keeps them.
 	Keep time.Duration
-	// Prefill is the probability with which a sample makes the documents of its tag's next hour (of the next six, in Windows): one over
-	// the number of a tag's samples in that time. Zero never does.
+	// Prefill is the probability with which a sample makes the documents of its tag's next hour (of
+	// the next six, in Windows): one over the number of a tag's samples in that time. Zero never
+	// does.
 	Prefill float64
-	// Lead is how long before its begin Run makes the documents of the next hour; DefaultLead if zero.
+	// Lead is how long before its begin Run makes the documents of the next hour; DefaultLead if
+	// zero.
 	Lead time.Duration
 }
 
@@ -91,8 +95,10 @@ const (
 )
 
 func (cfg Config) withDefaults() (Config, error) {
-	if cfg.Keep < 0 || cfg.Lead < 0 || cfg.Prefill < 0 || cfg.Prefill > 1 || cfg.Resolution < Seconds || cfg.Resolution > Hours {
-		return cfg, fmt.Errorf("timeseries: keep %v, lead %v, prefill %v, resolution %d", cfg.Keep, cfg.Lead, cfg.Prefill, cfg.Resolution)
+	if cfg.Keep < 0 || cfg.Lead < 0 || cfg.Prefill < 0 || cfg.Prefill > 1 ||
+		cfg.Resolution < Seconds || cfg.Resolution > Hours {
+		return cfg, fmt.Errorf("timeseries: keep %v, lead %v, prefill %v, resolution %d", cfg.Keep,
+			cfg.Lead, cfg.Prefill, cfg.Resolution)
 	}
 	cfg.Env = cfg.Env.WithDefaults()
 	if cfg.Collection == "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// store is what Buckets and Windows have in common: a document for each tag and span of time, which is made with zeros beforehand, or
-// when it is first needed.
+// store is what Buckets and Windows have in common: a document for each tag and span of time, which
+// is made with zeros beforehand, or when it is first needed.
 type store struct {
 	env   patterns.Env
 	coll  *mongo.Collection
@@ -40,8 +40,8 @@ func (k key) filter() bson.D {
 	return bson.D{{tagField, k.tag}, {timeField, time.UnixMilli(k.start)}}
 }
 
-// Preallocate makes the documents of a tag that begin in [from, to), with zeros, as far as they do not exist: what is counted already
-// stays. It returns how many documents there then are.
+// Preallocate makes the documents of a tag that begin in [from, to), with zeros, as far as they do
+// not exist: what is counted already stays. It returns how many documents there then are.
 func (s *store) Preallocate(ctx context.Context, tag string, from, to time.Time) (int64, error) {
 	if err := s.ready(ctx); err != nil {
 		return 0, err
@@ -50,7 +50,8 @@ func (s *store) Preallocate(ctx context.Context, tag string, from, to time.Time)
 	first := floor(from.Add(s.span-1), s.span)
 	for start := first; start.Before(to); start = start.Add(s.span) {
 		zeros := bson.D{{"$setOnInsert", s.zeros()}}
-		models = append(models, mongo.NewUpdateOneModel().SetFilter(key{tag, start.UnixMilli()}.filter()).SetUpdate(zeros).SetUpsert(true))
+		models = append(models,
+			mongo.NewUpdateOneModel().SetFilter(key{tag, start.UnixMilli()}.filter()).SetUpdate(zeros).SetUpsert(true))
 	}
 	if err := patterns.Upsert(ctx, s.coll, models); err != nil {
 		return 0, fmt.Errorf("timeseries: make documents of %s: %w", tag, err)
@@ -63,7 +64,8 @@ func (s *store) Preallocate(ctx context.Context, tag string, from, to time.Time)
 	return n, nil
 }
 
-// prefill makes the next documents of some tags. It is a convenience: without it the first sample makes them.
+// prefill makes the next documents of some tags. It is a convenience: without it the first sample
+// makes them.
 func (s *store) prefill(ctx context.Context, samples []Sample) {
 	if s.cfg.Prefill == 0 {
 		return
@@ -82,8 +84,9 @@ func (s *store) prefill(ctx context.Context, samples []Sample) {
 // next returns when the next documents begin.
 func (s *store) next() time.Time { return floor(s.env.Now(), s.ahead).Add(s.ahead) }
 
-// PreallocateNext makes the next hour's documents (the next six hours', in Windows) of all tags that have samples in the current one, and
-// spreads this over the time that is left until half of Lead. It returns how many tags that were.
+// PreallocateNext makes the next hour's documents (the next six hours', in Windows) of all tags
+// that have samples in the current one, and spreads this over the time that is left until half of
+// Lead. It returns how many tags that were.
 func (s *store) PreallocateNext(ctx context.Context) (tags int, err error) {
 	next := s.next()
 	now := bson.D{{timeField, bson.D{{"$gte", next.Add(-s.ahead)}, {"$lt", next}}}}
@@ -105,7 +108,8 @@ func (s *store) PreallocateNext(ctx context.Context) (tags int, err error) {
 	return len(active), nil
 }
 
-// Run calls PreallocateNext before each hour (each six hours, in Windows), until ctx ends. Several processes may do so.
+// Run calls PreallocateNext before each hour (each six hours, in Windows), until ctx ends. Several
+// processes may do so.
 func (s *store) Run(ctx context.Context) error {
 	for {
 		next := s.next()
@@ -148,7 +152,8 @@ func (s *store) ready(ctx context.Context) error {
 	return s.prepared.Check(ctx, s.coll.Database(), s.cfg.Logger, s.Indexes)
 }
 
-// ShardKeys returns how documents are distributed over shards: a tag's stay together until they are many.
+// ShardKeys returns how documents are distributed over shards: a tag's stay together until they are
+// many.
 func (s *store) ShardKeys() []patterns.ShardKey {
 	byTag := bson.D{{tagField, 1}, {timeField, 1}}
 	return []patterns.ShardKey{{Collection: s.coll.Name(), Key: byTag, Unique: true}}
@@ -168,7 +173,8 @@ func (s *store) last(ctx context.Context, tag string, condition bson.E, doc any)
 // RuleOne is a rule of Check of both Buckets and Windows.
 const RuleOne = "a tag has one document for each span of time, which begins with it"
 
-// check lists the documents that wrong is true of, by the rule it breaks, and those that break RuleOne.
+// check lists the documents that wrong is true of, by the rule it breaks, and those that break
+// RuleOne.
 func (s *store) check(ctx context.Context, rule string, wrong any) (out []patterns.Violation, err error) {
 	misplaced := bson.D{{"$ne", bson.A{"$" + timeField, floorOf("$"+timeField, s.span)}}}
 	for _, r := range []struct {
@@ -194,7 +200,10 @@ func (s *store) check(ctx context.Context, rule string, wrong any) (out []patter
 			return nil, fmt.Errorf("timeseries: check %s: %w", s.coll.Name(), err)
 		}
 		for _, doc := range docs {
-			out = append(out, patterns.Violation{Rule: r.rule, Collection: s.coll.Name(), ID: doc.Lookup("_id"), Detail: doc.String()})
+			out = append(out, patterns.Violation{
+				Rule: r.rule, Collection: s.coll.Name(),
+				ID: doc.Lookup("_id"), Detail: doc.String(),
+			})
 		}
 	}
 	return out, nil

@@ -55,14 +55,20 @@ type design struct {
 }
 
 var designs = []design{
-	{"seconds", time.Second, func(t testing.TB, db *mongo.Database) timeseries.Series { return buckets(t, db, timeseries.Config{}) }},
+	{
+		"seconds", time.Second,
+		func(t testing.TB, db *mongo.Database) timeseries.Series { return buckets(t, db, timeseries.Config{}) },
+	},
 	{"minutes", time.Minute, func(t testing.TB, db *mongo.Database) timeseries.Series {
 		return buckets(t, db, timeseries.Config{Resolution: timeseries.Minutes})
 	}},
 	{"hours", time.Hour, func(t testing.TB, db *mongo.Database) timeseries.Series {
 		return buckets(t, db, timeseries.Config{Resolution: timeseries.Hours})
 	}},
-	{"windows", time.Minute, func(t testing.TB, db *mongo.Database) timeseries.Series { return windows(t, db, timeseries.Config{}) }},
+	{
+		"windows", time.Minute,
+		func(t testing.TB, db *mongo.Database) timeseries.Series { return windows(t, db, timeseries.Config{}) },
+	},
 	{"native", time.Second, func(t testing.TB, db *mongo.Database) timeseries.Series {
 		s, err := timeseries.NewNative(db, timeseries.Config{Keep: 20 * 365 * 24 * time.Hour})
 		must(t, err)
@@ -139,14 +145,17 @@ func TestQuery(t *testing.T) {
 				last = sample.At
 			}
 		}
-		if p, err := s.Last(t.Context(), "b"); err != nil || p.Start.Truncate(d.slot) != last.Truncate(d.slot) || p.N == 0 {
+		if p, err := s.Last(t.Context(), "b"); err != nil ||
+			p.Start.Truncate(d.slot) != last.Truncate(d.slot) || p.N == 0 {
 			t.Errorf("%v, want %v: %v", p, last, err)
 		}
 	})
 }
 
 // compare expects of points that they begin and end with whole steps and have the samples of a.
-func compare(t *testing.T, got []timeseries.Point, samples []timeseries.Sample, from, to time.Time, step time.Duration) {
+func compare(t *testing.T, got []timeseries.Point, samples []timeseries.Sample,
+	from, to time.Time, step time.Duration,
+) {
 	t.Helper()
 	ms := step.Milliseconds()
 	first, end := from.UnixMilli()/ms, (to.Add(-1).UnixMilli()+ms)/ms
@@ -174,14 +183,17 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%v: %v", step, err)
 			}
 		}
-		if _, err := s.Query(t.Context(), "a", begin, begin.Add(200_000*d.slot), d.slot); !errors.Is(err, timeseries.ErrRange) {
+		if _, err := s.Query(t.Context(), "a", begin, begin.Add(200_000*d.slot),
+			d.slot); !errors.Is(err, timeseries.ErrRange) {
 			t.Error(err)
 		}
-		if points, err := s.Query(t.Context(), "a", begin, begin.Add(-100*d.slot), d.slot); err != nil || len(points) != 0 {
+		if points, err := s.Query(t.Context(), "a", begin, begin.Add(-100*d.slot),
+			d.slot); err != nil || len(points) != 0 {
 			t.Errorf("%v %v", points, err)
 		}
 		must(t, s.Add(t.Context()))
-		if err := s.(interface{ Shard(context.Context) error }).Shard(t.Context()); !errors.Is(err, patterns.ErrNotSharded) {
+		if err := s.(interface{ Shard(context.Context) error }).
+			Shard(t.Context()); !errors.Is(err, patterns.ErrNotSharded) {
 			t.Error(err)
 		}
 	})
@@ -192,7 +204,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTogether has goroutines add to the same spans of time at once, some of which make the documents beforehand.
+// TestTogether has goroutines add to the same spans of time at once, some of which make the
+// documents beforehand.
 func TestTogether(t *testing.T) {
 	each(t, func(t *testing.T, d design) {
 		const workers, rounds = 6, 15
@@ -210,7 +223,8 @@ func TestTogether(t *testing.T) {
 						}
 					}
 					sample := timeseries.Sample{Tag: "a", At: at, N: 1}
-					if err := s.Add(t.Context(), sample, sample, timeseries.Sample{Tag: "b", At: at.Add(time.Hour), N: 1}); err != nil {
+					if err := s.Add(t.Context(), sample, sample,
+						timeseries.Sample{Tag: "b", At: at.Add(time.Hour), N: 1}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -248,7 +262,8 @@ func TestCrashAdd(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					return s.Add(ctx, timeseries.Sample{Tag: "a", At: begin, N: 2}, timeseries.Sample{Tag: "a", At: begin, N: 3})
+					return s.Add(ctx, timeseries.Sample{Tag: "a", At: begin, N: 2},
+						timeseries.Sample{Tag: "a", At: begin, N: 3})
 				},
 				After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
 					s := d.open(t, db)
@@ -266,7 +281,8 @@ func TestCrashAdd(t *testing.T) {
 	}
 }
 
-// TestCrashPreallocate lets the process die at every point: what was counted stays, and the next one makes what is missing.
+// TestCrashPreallocate lets the process die at every point: what was counted stays, and the next
+// one makes what is missing.
 func TestCrashPreallocate(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
@@ -426,7 +442,8 @@ func TestCrashPreallocateNext(t *testing.T) {
 	points := patterntest.Crash(t, patterntest.Scenario{
 		Setup: func(t *testing.T, db *mongo.Database) {
 			b := buckets(t, db, timeseries.Config{Env: env, Collection: "b"})
-			must(t, b.Add(t.Context(), timeseries.Sample{Tag: "a", At: now, N: 1}, timeseries.Sample{Tag: "b", At: now, N: 1}))
+			must(t, b.Add(t.Context(), timeseries.Sample{Tag: "a", At: now, N: 1},
+				timeseries.Sample{Tag: "b", At: now, N: 1}))
 		},
 		Operation: func(ctx context.Context, db *mongo.Database) error {
 			b, err := timeseries.New(db, timeseries.Config{Env: env, Collection: "b"})

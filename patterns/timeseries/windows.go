@@ -13,8 +13,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Windows is a series of one document for each six hours of a tag, by UTC, with arrays of sums for each minute and hour. All documents
-// are copies of one template, and their shape never changes. It is safe for concurrent use.
+// Windows is a series of one document for each six hours of a tag, by UTC, with arrays of sums for
+// each minute and hour. All documents are copies of one template, and their shape never changes. It
+// is safe for concurrent use.
 type Windows struct{ store }
 
 var _ Series = (*Windows)(nil)
@@ -41,8 +42,8 @@ func NewWindows(db *mongo.Database, cfg Config) (*Windows, error) {
 	return w, nil
 }
 
-// Add implements Series: one update for each window; where that does not exist, it is made, and the update tried again. After an error
-// some windows may have their samples and others not.
+// Add implements Series: one update for each window; where that does not exist, it is made, and the
+// update tried again. After an error some windows may have their samples and others not.
 func (w *Windows) Add(ctx context.Context, samples ...Sample) error {
 	if err := w.ready(ctx); err != nil {
 		return err
@@ -67,7 +68,8 @@ func (w *Windows) Add(ctx context.Context, samples ...Sample) error {
 	return nil
 }
 
-// addTries bounds how often an update is tried. The second time fails where the window has been removed again meanwhile, as it is old.
+// addTries bounds how often an update is tried. The second time fails where the window has been
+// removed again meanwhile, as it is old.
 const addTries = 3
 
 func (w *Windows) add(ctx context.Context, k key, change bson.D) error {

@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/timeseries"
 )
 
-// TestW037 adds to a second of a minute that has no bucket, twice; the second key of W038 comes by the next second.
+// TestW037 adds to a second of a minute that has no bucket, twice; the second key of W038 comes by
+// the next second.
 func TestW037(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

@@ -48,7 +48,10 @@ func (t *Topics) Check(ctx context.Context) ([]patterns.Violation, error) {
 		}
 		for _, doc := range docs {
 			delete(doc, "data")
-			out = append(out, patterns.Violation{Rule: rule.name, Collection: rule.coll, ID: doc["_id"], Detail: fmt.Sprint(doc)})
+			out = append(out, patterns.Violation{
+				Rule: rule.name, Collection: rule.coll,
+				ID: doc["_id"], Detail: fmt.Sprint(doc),
+			})
 		}
 	}
 	return out, nil

@@ -31,9 +31,11 @@ func (p *Position) UnmarshalBSON(data []byte) error { return bson.Unmarshal(data
 // Handler handles a message. A message whose handler has returned an error will be delivered again.
 type Handler func(ctx context.Context, m *Message) error
 
-// Consume delivers messages to a durable subscriber, one after the other, until ctx ends or the handler fails, and stores the place behind
-// each message that was handled: whoever consumes next under this name begins there. In.From is where the subscriber begins when it is new.
-// Any number of processes may consume under a name: one of them does, and another one goes on when its lease ends.
+// Consume delivers messages to a durable subscriber, one after the other, until ctx ends or the
+// handler fails, and stores the place behind each message that was handled: whoever consumes next
+// under this name begins there. In.From is where the subscriber begins when it is new. Any number
+// of processes may consume under a name: one of them does, and another one goes on when its lease
+// ends.
 //
 // It fails with an *OverrunError where messages were overwritten before they were seen: see Reset.
 func (t *Topics) Consume(ctx context.Context, name string, in Interest, handle Handler) error {
@@ -100,15 +102,16 @@ func (t *Topics) consume(ctx context.Context, lease *lock.Lease, name string, in
 	}
 }
 
-// store stores where a subscriber is, unless a later holder of its lease has done so. A message that was handled is noted even if the
-// context has ended meanwhile.
+// store stores where a subscriber is, unless a later holder of its lease has done so. A message
+// that was handled is noted even if the context has ended meanwhile.
 func (t *Topics) store(ctx context.Context, lease *lock.Lease, name string, p Position, handled int) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.cfg.Lease)
 	defer cancel()
 	when, set := lease.Guard("fence")
 	set = append(set, bson.E{"position", p}, bson.E{"updated", t.env.Now()})
 	change := bson.D{{"$set", set}, {"$inc", bson.D{{"handled", int64(handled)}}}}
-	_, err := t.subscribers.UpdateOne(ctx, append(bson.D{{"_id", name}}, when...), change, options.UpdateOne().SetUpsert(true))
+	_, err := t.subscribers.UpdateOne(ctx, append(bson.D{{"_id", name}}, when...), change,
+		options.UpdateOne().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) {
 		return lock.ErrLost
 	}
@@ -140,8 +143,8 @@ func (t *Topics) Lag(ctx context.Context, name string) (*Lag, error) {
 	return t.lag(ctx, s.Position)
 }
 
-// Reset lets a durable subscriber go on from elsewhere: behind messages that were lost, or again from an earlier place. Nobody may consume
-// under its name meanwhile: it fails with lock.ErrHeld.
+// Reset lets a durable subscriber go on from elsewhere: behind messages that were lost, or again
+// from an earlier place. Nobody may consume under its name meanwhile: it fails with lock.ErrHeld.
 func (t *Topics) Reset(ctx context.Context, name string, from Start) error {
 	return t.locks.Do(ctx, name, func(ctx context.Context, lease *lock.Lease) error {
 		sub, err := t.Subscribe(ctx, Interest{From: from})

@@ -80,7 +80,8 @@ func TestNewFromNow(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {
-			done <- topics.Consume(ctx, "me", topic.Interest{}, func(context.Context, *topic.Message) error { return nil })
+			done <- topics.Consume(ctx, "me", topic.Interest{},
+				func(context.Context, *topic.Message) error { return nil })
 		}()
 		for {
 			if _, err := topics.Subscriber(t.Context(), "me"); err == nil {
@@ -124,7 +125,8 @@ func TestTakeOver(t *testing.T) {
 			defer cancel()
 			stops = append(stops, cancel)
 			wg.Go(func() {
-				if err := topics.Consume(ctx, "me", topic.Interest{From: topic.Beginning()}, handle); !errors.Is(err, context.Canceled) {
+				if err := topics.Consume(ctx, "me", topic.Interest{From: topic.Beginning()},
+					handle); !errors.Is(err, context.Canceled) {
 					t.Error(err)
 				}
 			})
@@ -149,7 +151,8 @@ func TestTakeOver(t *testing.T) {
 	})
 }
 
-// TestOverrunTold has a durable subscriber that comes back too late, and goes on with what is there.
+// TestOverrunTold has a durable subscriber that comes back too late, and goes on with what is
+// there.
 func TestOverrunTold(t *testing.T) {
 	t.Parallel()
 	topics := newTopics(t, patterntest.Open(t), func(c *topic.Config) { c.Max = 5 })
@@ -213,7 +216,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestCrashReset lets the process die while it moves a subscriber: it is where it was, or at the beginning.
+// TestCrashReset lets the process die while it moves a subscriber: it is where it was, or at the
+// beginning.
 func TestCrashReset(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
@@ -251,9 +255,10 @@ func TestResetHeld(t *testing.T) {
 	t.Parallel()
 	topics := newTopics(t, patterntest.Open(t))
 	publish(t, topics, "a", 1)
-	err := topics.Consume(t.Context(), "me", topic.Interest{From: topic.Beginning()}, func(ctx context.Context, _ *topic.Message) error {
-		return topics.Reset(ctx, "me", topic.Now())
-	})
+	err := topics.Consume(t.Context(), "me", topic.Interest{From: topic.Beginning()},
+		func(ctx context.Context, _ *topic.Message) error {
+			return topics.Reset(ctx, "me", topic.Now())
+		})
 	if !errors.Is(err, lock.ErrHeld) {
 		t.Error(err)
 	}

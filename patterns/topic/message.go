@@ -11,7 +11,8 @@ import (
 
 // Draft is a message that is to be published.
 type Draft struct {
-	// ID is made up if empty. Of messages with the same ID only the first is published, as long as it is kept.
+	// ID is made up if empty. Of messages with the same ID only the first is published, as long as
+	// it is kept.
 	ID    string
 	Topic string
 	Data  any
@@ -41,7 +42,8 @@ func (m *Message) Position() Position {
 	return Position{place{ID: m.ID, At: m.At, Seq: m.Seq, Token: m.token}}
 }
 
-// Position is a place among the messages: behind one of them, or before the first of a time. The zero value is the place before all.
+// Position is a place among the messages: behind one of them, or before the first of a time. The
+// zero value is the place before all.
 type Position struct{ p place }
 
 // place is what a position is made of.

@@ -16,8 +16,8 @@ import (
 // ringSize is how many messages the ring of TestModel has.
 const ringSize = 8
 
-// TestModel publishes, reads, goes and comes back at random, on a small ring. Nothing is left out without being told, and nothing is told
-// for no reason.
+// TestModel publishes, reads, goes and comes back at random, on a small ring. Nothing is left out
+// without being told, and nothing is told for no reason.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -57,7 +57,8 @@ func TestModel(t *testing.T) {
 				switch {
 				case err == nil && int(m.Data.AsInt64()) == seen+step:
 					seen += step
-				case err == nil && seen == 0 && m.Data.AsInt64() <= int64(published-ringSize+step): // the oldest there was
+				// the oldest there was
+				case err == nil && seen == 0 && m.Data.AsInt64() <= int64(published-ringSize+step):
 					seen = int(m.Data.AsInt64())
 				case errors.Is(err, topic.ErrOverrun) && seen <= published-ringSize:
 					in.From = topic.Beginning()

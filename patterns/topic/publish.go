@@ -15,9 +15,10 @@ func (t *Topics) Publish(ctx context.Context, topic string, data any) error {
 	return err
 }
 
-// PublishAll publishes messages in their order with one insert, and returns how many are new: one whose ID has been published is skipped,
-// at the price of a further insert. IDs that are not given are filled in, so that it may be called again with the same drafts when it is not
-// known which of them were published.
+// PublishAll publishes messages in their order with one insert, and returns how many are new: one
+// whose ID has been published is skipped, at the price of a further insert. IDs that are not given
+// are filled in, so that it may be called again with the same drafts when it is not known which of
+// them were published.
 func (t *Topics) PublishAll(ctx context.Context, drafts []Draft) (published int, err error) {
 	messages := make([]*Message, 0, len(drafts))
 	for i := range drafts {
@@ -37,7 +38,8 @@ func (t *Topics) PublishAll(ctx context.Context, drafts []Draft) (published int,
 			break
 		}
 		var refused mongo.BulkWriteException
-		if !errors.As(err, &refused) || len(refused.WriteErrors) == 0 || !mongo.IsDuplicateKeyError(refused.WriteErrors[0].WriteError) {
+		if !errors.As(err, &refused) || len(refused.WriteErrors) == 0 ||
+			!mongo.IsDuplicateKeyError(refused.WriteErrors[0].WriteError) {
 			return published, fmt.Errorf("topic: publish %d messages: %w", len(messages), err)
 		}
 		known := refused.WriteErrors[0].Index
@@ -48,7 +50,8 @@ func (t *Topics) PublishAll(ctx context.Context, drafts []Draft) (published int,
 	return published, nil
 }
 
-// message makes a message of a draft, whose ID it fills in. The server puts its time into the empty timestamp.
+// message makes a message of a draft, whose ID it fills in. The server puts its time into the empty
+// timestamp.
 func (t *Topics) message(d *Draft) (*Message, error) {
 	if d.Topic == "" {
 		return nil, errors.New("topic: a message has no topic")

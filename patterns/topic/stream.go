@@ -94,8 +94,8 @@ func (s *stream) watch(ctx context.Context, first *Message) (err error) {
 	return nil
 }
 
-// wanted is the pipeline of the messages that satisfy a condition: of inserts, the documents in place of the events, but with the
-// events' _id, which are their places.
+// wanted is the pipeline of the messages that satisfy a condition: of inserts, the documents in
+// place of the events, but with the events' _id, which are their places.
 func wanted(cond bson.D) mongo.Pipeline {
 	return mongo.Pipeline{
 		{{"$match", bson.D{{"operationType", "insert"}}}},
@@ -119,7 +119,8 @@ func (s *stream) close(ctx context.Context) {
 	}
 }
 
-// next implements source. The driver opens a stream again that was interrupted by the server, but not one whose context has ended.
+// next implements source. The driver opens a stream again that was interrupted by the server, but
+// not one whose context has ended.
 func (s *stream) next(ctx context.Context) (*Message, error) {
 	if s.stream == nil {
 		if err := s.open(ctx); err != nil {

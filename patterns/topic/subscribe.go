@@ -123,8 +123,9 @@ func (t *Topics) Subscribe(ctx context.Context, in Interest) (*Subscription, err
 	return s, nil
 }
 
-// Next returns the next message. It waits for one until ctx ends. It fails with an *OverrunError where messages were overwritten before
-// they were seen; who wants to go on without them subscribes anew, from the Beginning. After other errors it may be called again.
+// Next returns the next message. It waits for one until ctx ends. It fails with an *OverrunError
+// where messages were overwritten before they were seen; who wants to go on without them subscribes
+// anew, from the Beginning. After other errors it may be called again.
 func (s *Subscription) Next(ctx context.Context) (*Message, error) {
 	for {
 		m, err := s.poll(ctx)
@@ -161,8 +162,9 @@ func (s *Subscription) poll(ctx context.Context) (*Message, error) {
 	return m, nil
 }
 
-// lookAhead asks from time to time which message is the newest: a subscriber whose messages are rare would otherwise seem to be where the
-// last of them was, which may have been overwritten long ago.
+// lookAhead asks from time to time which message is the newest: a subscriber whose messages are
+// rare would otherwise seem to be where the last of them was, which may have been overwritten long
+// ago.
 func (s *Subscription) lookAhead(ctx context.Context) (*Message, error) {
 	now := s.topics.env.Now()
 	if now.Sub(s.asked) < idleTime {
@@ -184,7 +186,8 @@ func (s *Subscription) All(ctx context.Context) iter.Seq2[*Message, error] {
 	}
 }
 
-// Position returns the place behind the last message that was delivered, or behind others that were not wanted.
+// Position returns the place behind the last message that was delivered, or behind others that were
+// not wanted.
 func (s *Subscription) Position() Position { return s.src.here() }
 
 // Lag tells how far the subscriber is behind: one find and one count of the index.
@@ -197,7 +200,8 @@ func (s *Subscription) Close(ctx context.Context) { s.src.close(ctx) }
 type Lag struct {
 	// Messages is how many it has not looked at, wanted or not.
 	Messages int64
-	// Time is how much later the newest message was published than the last one that it has looked at.
+	// Time is how much later the newest message was published than the last one that it has looked
+	// at.
 	Time time.Duration
 }
 
@@ -222,7 +226,8 @@ func (t *Topics) newest(ctx context.Context) (*Message, error) {
 	return t.one(ctx, bson.D{}, bson.D{{t.order(), -1}})
 }
 
-// oldest returns the message that was published first of those that are there; nil where there is none.
+// oldest returns the message that was published first of those that are there; nil where there is
+// none.
 func (t *Topics) oldest(ctx context.Context) (*Message, error) {
 	return t.one(ctx, bson.D{}, bson.D{{t.order(), 1}})
 }

@@ -11,14 +11,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// The order of a capped collection is that in which messages were stored, which is the order in which they are delivered. The timestamps
-// follow it but for messages that are published at the same moment. So a place is found again by its message: a cursor is opened at a time
-// shortly before it, and what it has up to the message is thrown away.
+// The order of a capped collection is that in which messages were stored, which is the order in
+// which they are delivered. The timestamps follow it but for messages that are published at the
+// same moment. So a place is found again by its message: a cursor is opened at a time shortly
+// before it, and what it has up to the message is thrown away.
 
-// skew is how much earlier than its neighbours the timestamp of a message may be: it is taken when the server begins with the insert.
+// skew is how much earlier than its neighbours the timestamp of a message may be: it is taken when
+// the server begins with the insert.
 const skew = 60
 
-// pause is how long a tail rests before it looks again at a collection that has no messages, or no server.
+// pause is how long a tail rests before it looks again at a collection that has no messages, or no
+// server.
 const pause = 100 * time.Millisecond
 
 // tail follows a capped collection.
@@ -143,7 +146,8 @@ func (t *Topics) overrun(ctx context.Context, after Position) error {
 		e.Oldest = oldest.Position()
 	}
 	t.env.Metrics.Add("topic.overrun", 1)
-	t.env.Logger.Warn("messages were lost to a subscriber that was too slow", "after", after.At(), "oldest", e.Oldest.At())
+	t.env.Logger.Warn("messages were lost to a subscriber that was too slow", "after",
+		after.At(), "oldest", e.Oldest.At())
 	return e
 }
 

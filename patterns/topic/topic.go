@@ -16,7 +16,8 @@ import (
 
 // Errors of topics.
 var (
-	// ErrOverrun is returned where messages were overwritten before a subscriber had seen them. The error is an *OverrunError.
+	// ErrOverrun is returned where messages were overwritten before a subscriber had seen them. The
+	// error is an *OverrunError.
 	ErrOverrun = errors.New("topic: messages were lost to a subscriber that was too slow")
 	// ErrNoStreams is returned where ByStream is configured and the server has no change streams.
 	ErrNoStreams = errors.New("topic: the server has no change streams")
@@ -38,7 +39,8 @@ const (
 type Form int
 
 const (
-	// ByTail stores messages in a capped collection, which overwrites the oldest, and follows it by tailable cursors.
+	// ByTail stores messages in a capped collection, which overwrites the oldest, and follows it by
+	// tailable cursors.
 	ByTail Form = iota
 	// ByStream stores messages in an ordinary collection and follows it by change streams.
 	ByStream
@@ -47,20 +49,24 @@ const (
 // Config configures Topics. The zero value works.
 type Config struct {
 	patterns.Env
-	// Name is the collection of the messages; DefaultName if empty. Beside it are two of the same name with _subscribers and _locks.
+	// Name is the collection of the messages; DefaultName if empty. Beside it are two of the same
+	// name with _subscribers and _locks.
 	Name string
 	// Form is ByTail unless it is said otherwise.
 	Form Form
 	// Size is how many bytes of messages a capped collection keeps; DefaultSize if zero.
 	Size int64
-	// Max is how many messages a capped collection keeps at most; as many as Size has room for if zero.
+	// Max is how many messages a capped collection keeps at most; as many as Size has room for if
+	// zero.
 	Max int64
-	// Keep is how long an ordinary collection keeps messages; DefaultKeep if zero. What can be replayed is what the server's log of changes
-	// has.
+	// Keep is how long an ordinary collection keeps messages; DefaultKeep if zero. What can be
+	// replayed is what the server's log of changes has.
 	Keep time.Duration
-	// Await is how long the server waits for a message before it says that there is none; DefaultAwait if zero.
+	// Await is how long the server waits for a message before it says that there is none;
+	// DefaultAwait if zero.
 	Await time.Duration
-	// Lease is how long a durable subscriber that has died keeps others from going on for it; lock.DefaultLease if zero.
+	// Lease is how long a durable subscriber that has died keeps others from going on for it;
+	// lock.DefaultLease if zero.
 	Lease time.Duration
 }
 
@@ -101,11 +107,13 @@ func New(db *mongo.Database, cfg Config) (*Topics, error) {
 		return nil, err
 	}
 	return &Topics{
-		env: cfg.Env, cfg: cfg, coll: db.Collection(cfg.Name), subscribers: db.Collection(cfg.Name + "_subscribers"), locks: locks,
+		env: cfg.Env, cfg: cfg, coll: db.Collection(cfg.Name),
+		subscribers: db.Collection(cfg.Name + "_subscribers"), locks: locks,
 	}, nil
 }
 
-// Indexes returns that of the order of the messages, and of an ordinary collection that of their age.
+// Indexes returns that of the order of the messages, and of an ordinary collection that of their
+// age.
 func (t *Topics) Indexes() []patterns.Index {
 	out := []patterns.Index{{Collection: t.cfg.Name, Model: mongo.IndexModel{Keys: bson.D{{"seq", 1}}}}}
 	if t.cfg.Form == ByStream {
@@ -120,8 +128,9 @@ func (t *Topics) Indexes() []patterns.Index {
 // namespaceExists is the code of a create for what exists.
 const namespaceExists = 48
 
-// EnsureIndexes creates the collection, which must be capped before it has messages, and the indexes that do not exist. A collection that
-// exists stays as it is: Check tells whether it is what is configured.
+// EnsureIndexes creates the collection, which must be capped before it has messages, and the
+// indexes that do not exist. A collection that exists stays as it is: Check tells whether it is
+// what is configured.
 func (t *Topics) EnsureIndexes(ctx context.Context) error {
 	if t.cfg.Form == ByTail {
 		opts := options.CreateCollection().SetCapped(true).SetSizeInBytes(t.cfg.Size)
@@ -140,7 +149,8 @@ func (t *Topics) EnsureIndexes(ctx context.Context) error {
 	return t.ready(ctx)
 }
 
-// ready fails before the first use without EnsureIndexes: a collection that is not capped keeps all messages, and cannot be followed.
+// ready fails before the first use without EnsureIndexes: a collection that is not capped keeps all
+// messages, and cannot be followed.
 func (t *Topics) ready(ctx context.Context) error {
 	if t.cfg.Form == ByTail {
 		return t.prepared.CheckKind(ctx, t.coll, patterns.Capped)

@@ -104,7 +104,8 @@ func mustBe(t testing.TB, got []int64, want ...int64) {
 	}
 }
 
-// TestStart has each place to begin at. Since is W117: a subscriber that begins at a time sees what is published from then on.
+// TestStart has each place to begin at. Since is W117: a subscriber that begins at a time sees what
+// is published from then on.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
@@ -183,7 +184,8 @@ func TestOnce(t *testing.T) {
 	})
 }
 
-// TestRing is W117: of more messages than there is room for the last ones are there, and who was too slow is told.
+// TestRing is W117: of more messages than there is room for the last ones are there, and who was
+// too slow is told.
 func TestRing(t *testing.T) {
 	t.Parallel()
 	topics := newTopics(t, patterntest.Open(t), func(c *topic.Config) { c.Max = 10 })
@@ -196,7 +198,8 @@ func TestRing(t *testing.T) {
 	for i := range 25 {
 		publish(t, topics, "a", 2+i)
 	}
-	mustBe(t, next(t, subscribe(t, topics, topic.Interest{From: topic.Beginning()}), 10), 17, 18, 19, 20, 21, 22, 23, 24, 25, 26)
+	mustBe(t, next(t, subscribe(t, topics, topic.Interest{From: topic.Beginning()}), 10), 17, 18,
+		19, 20, 21, 22, 23, 24, 25, 26)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var err error
@@ -204,7 +207,8 @@ func TestRing(t *testing.T) {
 		_, err = slow.Next(ctx)
 	}
 	var overrun *topic.OverrunError
-	if !errors.Is(err, topic.ErrOverrun) || !errors.As(err, &overrun) || overrun.Oldest.IsZero() || overrun.After.IsZero() {
+	if !errors.Is(err, topic.ErrOverrun) || !errors.As(err, &overrun) ||
+		overrun.Oldest.IsZero() || overrun.After.IsZero() {
 		t.Errorf("the slow one hears: %v", err)
 	}
 	sub := subscribe(t, topics, topic.Interest{From: topic.After(place)})
@@ -214,7 +218,8 @@ func TestRing(t *testing.T) {
 	mustHold(t, topics)
 }
 
-// TestRare has a subscriber whose messages are rare: it is where the others are, not where its last one was.
+// TestRare has a subscriber whose messages are rare: it is where the others are, not where its last
+// one was.
 func TestRare(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
@@ -251,7 +256,8 @@ func TestRare(t *testing.T) {
 	})
 }
 
-// TestEveryone lets several publish and several listen: each hears every message once, those of one publisher in their order.
+// TestEveryone lets several publish and several listen: each hears every message once, those of one
+// publisher in their order.
 func TestEveryone(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
@@ -338,12 +344,14 @@ func TestNoScans(t *testing.T) {
 	t.Parallel()
 	s := patterntest.Start(t)
 	newTopics(t, s.Database())
-	// The collection of the messages is followed in its own order: that is what a capped collection is for.
+	// The collection of the messages is followed in its own order: that is what a capped collection
+	// is for.
 	s.NoScans(t, func(ctx context.Context, db *mongo.Database) {
 		topics := newTopics(t, db)
 		publish(t, topics, "a", 1, 2)
 		ctx, cancel := context.WithCancel(ctx)
-		err := topics.Consume(ctx, "me", topic.Interest{From: topic.Beginning()}, func(context.Context, *topic.Message) error { cancel(); return nil })
+		err := topics.Consume(ctx, "me", topic.Interest{From: topic.Beginning()},
+			func(context.Context, *topic.Message) error { cancel(); return nil })
 		if !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}

@@ -40,7 +40,10 @@ func IsActive(id string, now time.Time) bson.D {
 // ByDeadline is the index that Overdue reads. It has no entries of carts that have ended.
 func ByDeadline(collection string) patterns.Index {
 	unended := options.Index().SetPartialFilterExpression(bson.D{{"deadline", bson.D{{"$exists", true}}}})
-	return patterns.Index{Collection: collection, Model: mongo.IndexModel{Keys: bson.D{{"deadline", 1}}, Options: unended}}
+	return patterns.Index{
+		Collection: collection,
+		Model:      mongo.IndexModel{Keys: bson.D{{"deadline", 1}}, Options: unended},
+	}
 }
 
 // Overdue calls end for every cart whose deadline has come, and counts the calls without an error.
@@ -76,7 +79,8 @@ func Change[C any](ctx context.Context, carts *mongo.Collection, from, change bs
 	return c, nil
 }
 
-// ByID reads a document by its _id. It returns errs.Missing, with the document's name, if there is none.
+// ByID reads a document by its _id. It returns errs.Missing, with the document's name, if there is
+// none.
 func ByID[T any](ctx context.Context, errs Errors, coll *mongo.Collection, id string) (*T, error) {
 	doc := new(T)
 	err := coll.FindOne(ctx, bson.D{{"_id", id}}).Decode(doc)
@@ -100,7 +104,11 @@ func Hashed(collections ...string) (keys []patterns.ShardKey) {
 // Violations collects the findings of a check.
 type Violations []patterns.Violation
 
-// Report adds a violation of a rule by the document of an id. The detail is formatted as by fmt.Sprintf.
+// Report adds a violation of a rule by the document of an id. The detail is formatted as by
+// fmt.Sprintf.
 func (v *Violations) Report(rule, collection string, id any, detail string, args ...any) {
-	*v = append(*v, patterns.Violation{Rule: rule, Collection: collection, ID: id, Detail: fmt.Sprintf(detail, args...)})
+	*v = append(*v, patterns.Violation{
+		Rule: rule, Collection: collection, ID: id,
+		Detail: fmt.Sprintf(detail, args...),
+	})
 }

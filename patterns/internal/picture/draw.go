@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Panels have a ground of their own, so that the picture is legible on any page; the colours follow the reader's scheme.
+// Panels have a ground of their own, so that the picture is legible on any page; the colours follow
+// the reader's scheme.
 const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %.0[2]f" width="%[1]d" height="%.0[2]f" font-family="system-ui, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="12">
 <title>The documents of the pattern packages</title>
 <style>
@@ -37,7 +38,8 @@ func draw(groups []*group) (string, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, head, pictureWidth, height)
 	for _, g := range groups {
-		fmt.Fprintf(&out, `<text x="%d" y="%.0f" class="group">%s</text>`+"\n", panelGap, g.panels[0].y-12, html.EscapeString(g.title))
+		fmt.Fprintf(&out, `<text x="%d" y="%.0f" class="group">%s</text>`+"\n", panelGap,
+			g.panels[0].y-12, html.EscapeString(g.title))
 		for _, p := range g.panels {
 			if err := p.draw(&out); err != nil {
 				return "", fmt.Errorf("%s: %w", p.name, err)
@@ -50,8 +52,10 @@ func draw(groups []*group) (string, error) {
 
 func (p *panel) draw(out *strings.Builder) error {
 	fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="6" class="panel"/>`, p.x, p.y, p.width, p.height)
-	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" class="name">%s</text>`, p.x+panelPadding, p.y+20, html.EscapeString(p.name))
-	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" class="purpose">%s</text>`+"\n", p.x+panelPadding, p.y+36, html.EscapeString(p.purpose))
+	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" class="name">%s</text>`, p.x+panelPadding,
+		p.y+20, html.EscapeString(p.name))
+	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" class="purpose">%s</text>`+"\n", p.x+panelPadding,
+		p.y+36, html.EscapeString(p.purpose))
 	for _, column := range p.columns {
 		for _, c := range column {
 			c.draw(out)
@@ -76,7 +80,8 @@ func (c *card) draw(out *strings.Builder) {
 	}
 	out.WriteString("</text>\n")
 	for i, f := range c.fields {
-		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" class="mono">%s</text>`+"\n", c.x+cardPadding, c.line(i)+4, html.EscapeString(f.text))
+		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" class="mono">%s</text>`+"\n", c.x+cardPadding,
+			c.line(i)+4, html.EscapeString(f.text))
 	}
 }
 

@@ -20,8 +20,8 @@ const (
 	selfArrowRoom = 22 // right of a column whose cards have arrows to each other
 )
 
-// layout places everything, and returns the height of the picture. Panels stand beside each other as long as they fit; what is left of a
-// line's width is shared among them.
+// layout places everything, and returns the height of the picture. Panels stand beside each other
+// as long as they fit; what is left of a line's width is shared among them.
 func layout(groups []*group) float64 {
 	y := float64(legendHeight)
 	for _, g := range groups {

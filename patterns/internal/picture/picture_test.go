@@ -51,7 +51,8 @@ func panels(t *testing.T) map[string]*panel {
 	return all
 }
 
-// TestEveryPackageIsShown: the picture and the table of the README have each package of patterns, and no others.
+// TestEveryPackageIsShown: the picture and the table of the README have each package of patterns,
+// and no others.
 func TestEveryPackageIsShown(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/lock"
 )
 
-// mark is what a remote document says of the last write that a moat has made to it: which one it was, and the token of the lease under
-// which it was made.
+// mark is what a remote document says of the last write that a moat has made to it: which one it
+// was, and the token of the lease under which it was made.
 type mark struct {
 	Write bson.ObjectID `bson:"write"`
 	Token int64         `bson:"token"`
@@ -26,7 +26,8 @@ type lease struct {
 	token int64
 }
 
-// apply makes writes of one collection in their order, and returns why some of them were refused for what they are.
+// apply makes writes of one collection in their order, and returns why some of them were refused
+// for what they are.
 func (m *Moat) apply(ctx context.Context, batch []Write, by lease) (rejected map[bson.ObjectID]string, err error) {
 	coll := m.remote.Collection(batch[0].Collection)
 	rejected = make(map[bson.ObjectID]string)
@@ -90,8 +91,8 @@ func made(ctx context.Context, coll *mongo.Collection, w Write, by lease) (bool,
 	return last.Write == w.ID, nil
 }
 
-// model is a write in the words of the driver. It has no effect where the document says that it was made, or that a later holder of the
-// lease is at work.
+// model is a write in the words of the driver. It has no effect where the document says that it was
+// made, or that a later holder of the lease is at work.
 func model(w *Write, by lease) (mongo.WriteModel, error) {
 	last := mark{Write: w.ID, Token: by.token}
 	filter := bson.D{
@@ -118,7 +119,8 @@ func model(w *Write, by lease) (mongo.WriteModel, error) {
 		if err != nil {
 			return nil, err
 		}
-		return mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(replacement(doc, by.field, last)).SetUpsert(true), nil
+		return mongo.NewUpdateOneModel().SetFilter(filter).
+			SetUpdate(replacement(doc, by.field, last)).SetUpsert(true), nil
 	case OpUpdate, OpUpsert:
 		update, err := markedUpdate(v, by.field, last)
 		if err != nil {

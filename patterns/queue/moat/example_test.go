@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/queue/moat"
 )
 
-// A till writes its sales into a store of its own; they reach the head office when it can be reached.
+// A till writes its sales into a store of its own; they reach the head office when it can be
+// reached.
 func Example() {
 	ctx := context.Background()
 	till, err := sheaf.Open(sheaf.Memory, nil)

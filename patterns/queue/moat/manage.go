@@ -84,7 +84,8 @@ func (m *Moat) Drop(ctx context.Context, id bson.ObjectID) error {
 	return nil
 }
 
-// Flush waits until all writes that were kept before have been made or rejected, by whichever process replays them.
+// Flush waits until all writes that were kept before have been made or rejected, by whichever
+// process replays them.
 func (m *Moat) Flush(ctx context.Context) error {
 	last, err := m.find(ctx, Waiting, -1, 1)
 	if err != nil || len(last) == 0 {
@@ -121,7 +122,8 @@ func (m *Moat) Check(ctx context.Context) ([]patterns.Violation, error) {
 		for rule, broken := range m.broken(w) {
 			if broken {
 				out = append(out, patterns.Violation{
-					Rule: rule, Collection: m.coll.Name(), ID: w.ID, Detail: fmt.Sprintf("%s of %s, %s, seq %v", w.Op, w.Collection, w.State, w.Seq),
+					Rule: rule, Collection: m.coll.Name(), ID: w.ID,
+					Detail: fmt.Sprintf("%s of %s, %s, seq %v", w.Op, w.Collection, w.State, w.Seq),
 				})
 			}
 		}

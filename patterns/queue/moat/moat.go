@@ -92,7 +92,8 @@ func New(local, remote *mongo.Database, cfg Config) (*Moat, error) {
 		return nil, err
 	}
 	return &Moat{
-		env: cfg.Env, cfg: cfg, coll: local.Collection(cfg.Collection), remote: remote, locks: locks, kick: make(chan struct{}, 1),
+		env: cfg.Env, cfg: cfg, coll: local.Collection(cfg.Collection), remote: remote,
+		locks: locks, kick: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -122,7 +123,10 @@ const nameLength = 10
 func (m *Moat) Indexes() []patterns.Index {
 	keys := bson.D{{"state", 1}, {"seq", 1}, {"_id", 1}}
 	forget := mongo.IndexModel{Keys: bson.D{{"expires", 1}}, Options: options.Index().SetExpireAfterSeconds(0)}
-	return []patterns.Index{{Collection: m.coll.Name(), Model: mongo.IndexModel{Keys: keys}}, {Collection: m.coll.Name(), Model: forget}}
+	return []patterns.Index{
+		{Collection: m.coll.Name(), Model: mongo.IndexModel{Keys: keys}},
+		{Collection: m.coll.Name(), Model: forget},
+	}
 }
 
 // EnsureIndexes creates the indexes that do not exist.

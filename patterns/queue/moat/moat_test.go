@@ -23,7 +23,8 @@ import (
 
 func newMoat(t testing.TB, local, remote *mongo.Database, clock patterns.Clock) *moat.Moat {
 	t.Helper()
-	m, err := moat.New(local, remote, moat.Config{Env: patterns.Env{Clock: clock}, Pace: 5 * time.Millisecond, Lease: time.Minute})
+	m, err := moat.New(local, remote,
+		moat.Config{Env: patterns.Env{Clock: clock}, Pace: 5 * time.Millisecond, Lease: time.Minute})
 	must(t, err)
 	return m
 }
@@ -248,7 +249,8 @@ func TestSeveralMoats(t *testing.T) {
 	}
 	for range 3 {
 		for i, m := range moats {
-			must(t, m.Write(t.Context(), moat.Upsert("stock", "pen", inc(1)), moat.Replace("stock", "ink", bson.D{{"r", i}})))
+			must(t, m.Write(t.Context(), moat.Upsert("stock", "pen", inc(1)),
+				moat.Replace("stock", "ink", bson.D{{"r", i}})))
 			must(t, m.Replay(t.Context()))
 		}
 	}
@@ -267,7 +269,8 @@ func TestSeveralMoats(t *testing.T) {
 	}
 }
 
-// TestRejected has a write that the other deployment refuses for what it is. The others are made all the same.
+// TestRejected has a write that the other deployment refuses for what it is. The others are made
+// all the same.
 func TestRejected(t *testing.T) {
 	t.Parallel()
 	m, db := open(t)
@@ -344,7 +347,8 @@ func TestLateReplayer(t *testing.T) {
 	}
 }
 
-// now is a clock that stands at the server's time or behind it: what an earlier one says is over, the server removes.
+// now is a clock that stands at the server's time or behind it: what an earlier one says is over,
+// the server removes.
 func now(later time.Duration) *patterntest.Clock {
 	clock := patterntest.NewClock()
 	clock.Advance(time.Since(clock.Now()) + later)
@@ -391,7 +395,8 @@ func TestNoScans(t *testing.T) {
 	s.NoScans(t, func(ctx context.Context, db *mongo.Database) {
 		m := newMoat(t, db, db, nil)
 		bad := moat.Insert("orders", bson.D{{"_id", 1}})
-		must(t, m.Write(ctx, moat.Upsert("orders", 1, inc(1)), bad, moat.Update("orders", 1, inc(1)), moat.Delete("orders", 1)))
+		must(t, m.Write(ctx, moat.Upsert("orders", 1, inc(1)), bad,
+			moat.Update("orders", 1, inc(1)), moat.Delete("orders", 1)))
 		must(t, m.Replay(ctx))
 		_, err := m.Stats(ctx)
 		must(t, err)
