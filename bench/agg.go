@@ -66,7 +66,10 @@ func benchAgg(ctx context.Context, cfg *config, progress io.Writer) (_ *aggResul
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, at.close()) }()
-	settler := &runner{data: dataset{size: cfg.documents}, rounds: cfg.rounds, patience: cfg.patience, progress: progress}
+	settler := &runner{
+		data: dataset{size: cfg.documents}, rounds: cfg.rounds,
+		patience: cfg.patience, progress: progress,
+	}
 	res := &aggResults{Environment: newEnvironment(ctx, settler)}
 	r := &aggRunner{data: orders{cfg.documents}, rounds: cfg.rounds, settler: settler, progress: progress}
 	defer func() {
@@ -127,7 +130,8 @@ func (r *aggRunner) start(ctx context.Context, cfg *config, at *workplace) (stri
 	return version, nil
 }
 
-// run asks all sides a question, so many times after once to warm up, each round beginning with another side.
+// run asks all sides a question, so many times after once to warm up, each round beginning with
+// another side.
 func (r *aggRunner) run(ctx context.Context, w aggWorkload) aggRow {
 	row := aggRow{aggWorkload: w, Sides: map[string]*aggFigure{}}
 	for round := range r.rounds + 1 {

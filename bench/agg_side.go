@@ -72,7 +72,8 @@ func inBatches(size int, f func(from, to int) error) error {
 // ask implements aggSide.
 func (s *mongoSide) ask(ctx context.Context, w aggWorkload) (answer, error) {
 	var a answer
-	cursor, err := s.client.Database(database).Collection("orders").Aggregate(ctx, w.pipeline, options.Aggregate().SetAllowDiskUse(true))
+	cursor, err := s.client.Database(database).Collection("orders").
+		Aggregate(ctx, w.pipeline, options.Aggregate().SetAllowDiskUse(true))
 	if err != nil {
 		return a, err
 	}
@@ -105,16 +106,18 @@ func (s *postgresSide) loadOrders(ctx context.Context, d orders) error {
 	}
 	s.pool.Reset()
 	columns := []string{"id", "doc"}
-	_, err := s.pool.CopyFrom(ctx, pgx.Identifier{"orders"}, columns, pgx.CopyFromSlice(d.size, func(i int) ([]any, error) {
-		doc, err := d.json(i)
-		return []any{int64(i), doc}, err
-	}))
+	_, err := s.pool.CopyFrom(ctx, pgx.Identifier{"orders"}, columns,
+		pgx.CopyFromSlice(d.size, func(i int) ([]any, error) {
+			doc, err := d.json(i)
+			return []any{int64(i), doc}, err
+		}))
 	if err != nil {
 		return err
 	}
-	_, err = s.pool.CopyFrom(ctx, pgx.Identifier{"customers"}, columns, pgx.CopyFromSlice(orderCustomers, func(i int) ([]any, error) {
-		return []any{int64(i), d.customer(i)}, nil
-	}))
+	_, err = s.pool.CopyFrom(ctx, pgx.Identifier{"customers"}, columns,
+		pgx.CopyFromSlice(orderCustomers, func(i int) ([]any, error) {
+			return []any{int64(i), d.customer(i)}, nil
+		}))
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// aggWorkload is a question to all orders, as a pipeline and in SQL. Its rows have a number, the field total or the second
-// column, whose sum must be the same on all sides.
+// aggWorkload is a question to all orders, as a pipeline and in SQL. Its rows have a number, the
+// field total or the second column, whose sum must be the same on all sides.
 type aggWorkload struct {
 	Name string `json:"name"`
 	What string `json:"what"`
@@ -31,8 +31,9 @@ var aggWorkloads = []aggWorkload{
 	},
 	{
 		Name: groupName, What: "group by one of 1,000 customers: count, sum, average", Share: 1, rows: orderCustomers,
-		pipeline: bson.A{stage("$group", bson.D{{"_id", "$customer"}, {"n", one}, {"total", sumTotal}, {"avg", stage("$avg", "$total")}})},
-		sql:      `select doc->'customer', sum((doc->>'total')::float8), count(*), avg((doc->>'total')::float8) from orders group by 1`,
+		pipeline: bson.A{stage("$group",
+			bson.D{{"_id", "$customer"}, {"n", one}, {"total", sumTotal}, {"avg", stage("$avg", "$total")}})},
+		sql: `select doc->'customer', sum((doc->>'total')::float8), count(*), avg((doc->>'total')::float8) from orders group by 1`,
 	},
 	{
 		Name: "filter-group", What: "one of 20 statuses by its index, grouped by customer", Share: 1.0 / orderStatuses,
@@ -53,7 +54,12 @@ var aggWorkloads = []aggWorkload{
 	{
 		Name: "lookup", What: "each order's customer, of 1,000, looked up; grouped by one of 25 countries", Share: 1, rows: orderCountries,
 		pipeline: bson.A{
-			stage("$lookup", bson.D{{"from", "customers"}, {"localField", "customer"}, {"foreignField", "_id"}, {"as", "c"}}),
+			stage("$lookup", bson.D{
+				{"from", "customers"},
+				{"localField", "customer"},
+				{"foreignField", "_id"},
+				{"as", "c"},
+			}),
 			stage("$unwind", "$c"),
 			stage("$group", bson.D{{"_id", "$c.country"}, {"n", one}, {"total", sumTotal}}),
 		},
@@ -81,7 +87,8 @@ var aggWorkloads = []aggWorkload{
 			stage("$setWindowFields", bson.D{
 				{"partitionBy", "$customer"},
 				{"sortBy", bson.D{{"created", 1}}},
-				{"output", stage("running", bson.D{{"$sum", "$total"}, {"window", stage("documents", bson.A{"unbounded", "current"})}})},
+				{"output", stage("running",
+					bson.D{{"$sum", "$total"}, {"window", stage("documents", bson.A{"unbounded", "current"})}})},
 			}),
 			stage("$group", bson.D{{"_id", nil}, {"total", stage("$max", "$running")}}),
 		},
@@ -97,7 +104,10 @@ var facetWorkload = aggWorkload{
 			{"statuses", bson.A{stage("$sortByCount", "$status")}},
 			{"largest", bson.A{stage("$sort", bson.D{{"total", -1}, {"_id", 1}}), stage("$limit", 5)}},
 			{"all", bson.A{stage("$group", bson.D{
-				{"_id", nil}, {"min", stage("$min", "$total")}, {"max", stage("$max", "$total")}, {"avg", stage("$avg", "$total")},
+				{"_id", nil},
+				{"min", stage("$min", "$total")},
+				{"max", stage("$max", "$total")},
+				{"avg", stage("$avg", "$total")},
 			})}},
 		}),
 		stage("$set", stage("total", stage("$first", "$all.max"))),
@@ -108,7 +118,8 @@ var facetWorkload = aggWorkload{
 		(select row(min((doc->>'total')::float8), avg((doc->>'total')::float8))::text from orders)`,
 }
 
-// expressionsWorkload computes ten values of each order and keeps the largest of each, so that the answer is small.
+// expressionsWorkload computes ten values of each order and keeps the largest of each, so that the
+// answer is small.
 var expressionsWorkload = aggWorkload{
 	Name: "expressions", What: "ten computed expressions per order, of each the largest", Share: 1, rows: 1,
 	pipeline: bson.A{
@@ -124,7 +135,8 @@ var expressionsWorkload = aggWorkload{
 			{"i", stage("$mod", bson.A{"$customer", 7})},
 			{"j", stage("$round", bson.A{stage("$divide", bson.A{"$total", 3}), 2})},
 		}),
-		stage("$group", append(bson.D{{"_id", nil}, {"total", stage("$max", "$a")}}, largest("b", "c", "d", "e", "f", "g", "h", "i", "j")...)),
+		stage("$group", append(bson.D{{"_id", nil}, {"total", stage("$max", "$a")}},
+			largest("b", "c", "d", "e", "f", "g", "h", "i", "j")...)),
 	},
 	sql: `select 1, max((doc->>'total')::float8 * 1.19), max(extract(year from (doc->>'created')::timestamp)), max(extract(month from (doc->>'created')::timestamp)),
 		max(jsonb_array_length(doc->'items')), max(concat(doc#>>'{address,city}', ' ', doc#>>'{address,zip}')),

@@ -26,7 +26,10 @@ const groupAgg = "Pipelines beside PostgreSQL"
 func judgeAgg(rows []aggRow) []verdict {
 	var verdicts []verdict
 	add := func(name string, target, measured float64, unit string) {
-		v := verdict{Name: name, Group: groupAgg, Target: target, Unit: unit, Measured: &measured, Verdict: verdictShort}
+		v := verdict{
+			Name: name, Group: groupAgg, Target: target, Unit: unit,
+			Measured: &measured, Verdict: verdictShort,
+		}
 		if measured >= target {
 			v.Verdict = verdictOK
 		}
@@ -102,7 +105,8 @@ func (res *aggResults) markdown(w io.Writer) {
 	fmt.Fprintln(w)
 	for _, v := range res.Claims {
 		if v.Unit != "x" {
-			fmt.Fprintf(w, "Goal for the %s: at least %s. Measured: %s (%s).\n\n", v.Name, quantity(v.Target, v.Unit), quantity(*v.Measured, v.Unit), v.Verdict)
+			fmt.Fprintf(w, "Goal for the %s: at least %s. Measured: %s (%s).\n\n", v.Name, quantity(v.Target, v.Unit),
+				quantity(*v.Measured, v.Unit), v.Verdict)
 		}
 	}
 	for i := range res.Rows {

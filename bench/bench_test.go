@@ -19,8 +19,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestSmoke runs everything on tiny data: every line must have numbers. How good they are is not tested. It works in the
-// system's temporary directory, since PostgreSQL, as another user, could not enter the test's own.
+// TestSmoke runs everything on tiny data: every line must have numbers. How good they are is not
+// tested. It works in the system's temporary directory, since PostgreSQL, as another user, could
+// not enter the test's own.
 func TestSmoke(t *testing.T) {
 	cfg := &config{
 		run: regexp.MustCompile(""), duration: 10 * time.Millisecond, rounds: 1, documents: 2000, connections: 20,
@@ -54,7 +55,8 @@ func TestSmoke(t *testing.T) {
 	}
 	withPostgres := res.figure("ping-1", sidePostgres) != nil
 	for _, v := range res.Claims {
-		optional := strings.HasPrefix(v.Name, "10,000") || v.Name == "start on 1 GB" || (v.Group == groupPostgres && !withPostgres)
+		optional := strings.HasPrefix(v.Name, "10,000") || v.Name == "start on 1 GB" ||
+			(v.Group == groupPostgres && !withPostgres)
 		if v.Measured == nil && !optional && openFiles() > 0 {
 			t.Errorf("no figure for %q", v.Name)
 		}
@@ -75,7 +77,8 @@ func TestSmoke(t *testing.T) {
 // TestPatternsSmoke does every pattern on all sides for a moment.
 func TestPatternsSmoke(t *testing.T) {
 	cfg := &config{
-		run: regexp.MustCompile(""), duration: 20 * time.Millisecond, rounds: 1, documents: 1000, postgres: true, patience: 10 * time.Millisecond, budget: serveBudget, writes: concernSynced,
+		run: regexp.MustCompile(""), duration: 20 * time.Millisecond, rounds: 1, documents: 1000, postgres: true,
+		patience: 10 * time.Millisecond, budget: serveBudget, writes: concernSynced,
 		byHand: true,
 	}
 	res, err := benchPatterns(t.Context(), cfg, t.Output())
@@ -100,7 +103,8 @@ func TestPatternsSmoke(t *testing.T) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "page.md")
-	if err := os.WriteFile(path, []byte("before\n"+patternsPage.begin+"old\n"+patternsPage.end+"after\n"), 0o644); err != nil {
+	if err := os.WriteFile(path,
+		[]byte("before\n"+patternsPage.begin+"old\n"+patternsPage.end+"after\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := res.writePage(path); err != nil {
@@ -110,7 +114,10 @@ func TestPatternsSmoke(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"before\n", "(patterns.svg)", "\n| queue-publish | majority, synced | 8 |", "\n- transfer-2: a transaction of two updates.\n", "after\n"} {
+	for _, want := range []string{
+		"before\n", "(patterns.svg)", "\n| queue-publish | majority, synced | 8 |",
+		"\n- transfer-2: a transaction of two updates.\n", "after\n",
+	} {
 		if strings.Count(string(page), want) != 1 {
 			t.Errorf("not once on the page: %q\n%s", want, page)
 		}
@@ -125,7 +132,10 @@ func TestPatternsSmoke(t *testing.T) {
 
 // TestAggSmoke asks every question of tiny data: whoever answers must answer alike.
 func TestAggSmoke(t *testing.T) {
-	cfg := &config{run: regexp.MustCompile(""), rounds: 1, documents: 20_000, postgres: true, patience: 10 * time.Millisecond, budget: serveBudget}
+	cfg := &config{
+		run: regexp.MustCompile(""), rounds: 1, documents: 20_000, postgres: true,
+		patience: 10 * time.Millisecond, budget: serveBudget,
+	}
 	res, err := benchAgg(t.Context(), cfg, t.Output())
 	if err != nil {
 		t.Fatal(err)
@@ -176,8 +186,14 @@ func TestAggPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := []aggRow{
-		{aggWorkload{Name: groupName}, map[string]*aggFigure{sideSheaf: {Rate: 2_000_000}, sidePostgres: {Rate: 1_000_000}}},
-		{aggWorkload{Name: "facet"}, map[string]*aggFigure{sideSheaf: {Rate: 300_000}, sidePostgres: {Rate: 1_000_000}}},
+		{
+			aggWorkload{Name: groupName},
+			map[string]*aggFigure{sideSheaf: {Rate: 2_000_000}, sidePostgres: {Rate: 1_000_000}},
+		},
+		{
+			aggWorkload{Name: "facet"},
+			map[string]*aggFigure{sideSheaf: {Rate: 300_000}, sidePostgres: {Rate: 1_000_000}},
+		},
 	}
 	res := &aggResults{Rows: rows, Claims: judgeAgg(rows)}
 	for range 2 {
@@ -189,7 +205,10 @@ func TestAggPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"before\n", "(aggregation.svg)", "| group | 2,000,000 | 1,000,000 | 2.00x |", "Measured: 2,000,000/s (ok)", "\nafter\n"} {
+	for _, want := range []string{
+		"before\n", "(aggregation.svg)", "| group | 2,000,000 | 1,000,000 | 2.00x |",
+		"Measured: 2,000,000/s (ok)", "\nafter\n",
+	} {
 		if strings.Count(string(page), want) != 1 {
 			t.Errorf("not once on the page: %q\n%s", want, page)
 		}
@@ -254,7 +273,10 @@ func TestMedian(t *testing.T) {
 
 func TestNumber(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[float64]string{0: "0", 7.25: "7.2", 40: "40", 999.6: "1,000", 1234567: "1,234,567", 123456: "123,456"} {
+	for in, want := range map[float64]string{
+		0: "0", 7.25: "7.2", 40: "40", 999.6: "1,000",
+		1234567: "1,234,567", 123456: "123,456",
+	} {
 		if got := number(in); got != want {
 			t.Errorf("number(%v) = %q, not %q", in, got, want)
 		}
@@ -264,7 +286,8 @@ func TestNumber(t *testing.T) {
 func TestWritePage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(path, []byte("before\n"+resultsPage.begin+"old\n"+resultsPage.end+"\nafter\n"), 0o644); err != nil {
+	if err := os.WriteFile(path,
+		[]byte("before\n"+resultsPage.begin+"old\n"+resultsPage.end+"\nafter\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	res := &results{page: resultsPage}
@@ -279,7 +302,8 @@ func TestWritePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(page)
-	if !strings.HasPrefix(text, "before\n") || !strings.HasSuffix(text, "\nafter\n") || strings.Contains(text, "old") || strings.Count(text, "| claim |") != 1 {
+	if !strings.HasPrefix(text, "before\n") || !strings.HasSuffix(text, "\nafter\n") ||
+		strings.Contains(text, "old") || strings.Count(text, "| claim |") != 1 {
 		t.Errorf("the page is\n%s", text)
 	}
 }

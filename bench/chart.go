@@ -17,8 +17,9 @@ const (
 	valueMargin = 90
 )
 
-// chart draws the claims that are ratios of rates as bars on a logarithmic axis, each with its target as a stroke. One unit
-// for all: measured over target would hide by how much a peer is beaten. The date of the run stands below.
+// chart draws the claims that are ratios of rates as bars on a logarithmic axis, each with its
+// target as a stroke. One unit for all: measured over target would hide by how much a peer is
+// beaten. The date of the run stands below.
 func chart(claims []verdict, date string) string {
 	var rows []verdict
 	low, high := 0.25, 2.0
@@ -63,7 +64,8 @@ func chart(claims []verdict, date string) string {
 	height := y + 44
 	note := fmt.Sprintf(`<text x="12" y="%d" class="tick" style="text-anchor:start">Bar: measured, green where the target (black stroke) is met. Logarithmic. %s.</text>`,
 		height-8, html.EscapeString(date))
-	return fmt.Sprintf(head, chartWidth, height, chartWidth, height) + axis.String() + body.String() + note + "\n</svg>\n"
+	return fmt.Sprintf(head, chartWidth, height, chartWidth, height) + axis.String() +
+		body.String() + note + "\n</svg>\n"
 }
 
 // drawBar draws a claim: its name, a bar from 1x to the value, the target, the value.

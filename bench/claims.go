@@ -46,19 +46,46 @@ const (
 
 // claims are those of the project, in the order of the report.
 var claims = []claim{
-	{"TCP, 16 clients: find by _id ÷ floor", groupFloor, 0.70, false, "x", ratio("find-id-16", sideSheaf, "find-id-16", sideFloor)},
-	{"TCP, 16 clients: insert, unsynced ÷ floor", groupFloor, 0.60, false, "x", ratio("insert-16", sideSheaf, "insert-16", sideFloor)},
-	{"TCP, 16 clients: update {$inc} by _id, unsynced ÷ floor", groupFloor, 0.55, false, "x", ratio("update-inc-16", sideSheaf, "update-inc-16", sideFloor)},
+	{
+		"TCP, 16 clients: find by _id ÷ floor", groupFloor, 0.70, false, "x",
+		ratio("find-id-16", sideSheaf, "find-id-16", sideFloor),
+	},
+	{
+		"TCP, 16 clients: insert, unsynced ÷ floor", groupFloor, 0.60, false, "x",
+		ratio("insert-16", sideSheaf, "insert-16", sideFloor),
+	},
+	{
+		"TCP, 16 clients: update {$inc} by _id, unsynced ÷ floor", groupFloor, 0.55, false, "x",
+		ratio("update-inc-16", sideSheaf, "update-inc-16", sideFloor),
+	},
 	{"TCP, 64 clients: synced insert ÷ raw Pebble's group commit", groupFloor, 0.50, false, "x", ratio("insert-synced-64", sideSheaf, "insert-synced-64", sidePebble)},
-	{"embedded, 1 goroutine: find by _id ÷ in-memory floor", groupFloor, 0.60, false, "x", ratio("find-id-1", sideEmbedded, "find-id-1", sideFloorMemory)},
-	{"embedded, 1 goroutine: insert ÷ in-memory floor", groupFloor, 0.50, false, "x", ratio("insert-1", sideEmbedded, "insert-1", sideFloorMemory)},
+	{
+		"embedded, 1 goroutine: find by _id ÷ in-memory floor", groupFloor, 0.60, false, "x",
+		ratio("find-id-1", sideEmbedded, "find-id-1", sideFloorMemory),
+	},
+	{
+		"embedded, 1 goroutine: insert ÷ in-memory floor", groupFloor, 0.50, false, "x",
+		ratio("insert-1", sideEmbedded, "insert-1", sideFloorMemory),
+	},
 	{"server CPU per ping, 16 clients ÷ floor", groupFloor, 1.05, true, "x", cpuRatio("ping-16")},
 	{"server CPU per ping, 1 client ÷ floor", groupFloor, 1.10, true, "x", cpuRatio("ping-1")},
-	{"equality on a secondary index ÷ find by _id", groupFloor, 0.75, false, "x", ratio("index-equal-16", sideSheaf, "find-id-16", sideSheaf)},
+	{
+		"equality on a secondary index ÷ find by _id", groupFloor, 0.75, false, "x",
+		ratio("index-equal-16", sideSheaf, "find-id-16", sideSheaf),
+	},
 
-	{"embedded insertMany of 1,000, documents/s", groupAlone, 150_000, false, "/s", rate("insert-many-1000", sideEmbedded)},
-	{"unindexed filter, documents/s scanned, served", groupAlone, 1_500_000, false, "/s", rate("scan-count", sideSheaf)},
-	{"unindexed filter, documents/s scanned, embedded", groupAlone, 1_500_000, false, "/s", rate("scan-count", sideEmbedded)},
+	{
+		"embedded insertMany of 1,000, documents/s", groupAlone, 150_000, false, "/s",
+		rate("insert-many-1000", sideEmbedded),
+	},
+	{
+		"unindexed filter, documents/s scanned, served", groupAlone, 1_500_000, false, "/s",
+		rate("scan-count", sideSheaf),
+	},
+	{
+		"unindexed filter, documents/s scanned, embedded", groupAlone, 1_500_000, false, "/s",
+		rate("scan-count", sideEmbedded),
+	},
 	{"allocations per find by _id, server side", groupAlone, 25, true, "", allocs("find-id-1")},
 	{"allocations per insert, server side", groupAlone, 25, true, "", allocs("insert-1")},
 	{"server CPU per insert", groupAlone, 20, true, "µs", cpu("insert-16", sideSheaf)},
@@ -72,30 +99,69 @@ var claims = []claim{
 	{"start on 1 GB", groupResources, 150, true, "ms", resource(resStartFull)},
 	{"binary", groupResources, 40, true, "MB", resource(resBinary)},
 
-	{"find by _id, 16 clients ÷ PostgreSQL", groupPostgres, 0.9, false, "x", ratio("find-id-16", sideSheaf, "find-id-16", sidePostgres)},
-	{"insert, unsynced ÷ PostgreSQL, unsynced", groupPostgres, 1, false, "x", ratio("insert-16", sideSheaf, "insert-16", sidePostgres)},
-	{"insert, synced ÷ PostgreSQL, synced", groupPostgres, 1, false, "x", ratio("insert-synced-16", sideSheaf, "insert-synced-16", sidePostgres)},
-	{"update {$inc}, unsynced ÷ PostgreSQL, unsynced", groupPostgres, 1, false, "x", ratio("update-inc-16", sideSheaf, "update-inc-16", sidePostgres)},
-	{"update {$inc}, synced ÷ PostgreSQL, synced", groupPostgres, 1, false, "x", ratio("update-inc-synced-16", sideSheaf, "update-inc-synced-16", sidePostgres)},
-	{"equality on a secondary index ÷ PostgreSQL", groupPostgres, 0.9, false, "x", ratio("index-equal-16", sideSheaf, "index-equal-16", sidePostgres)},
-	{"range of 100 documents ÷ PostgreSQL", groupPostgres, 1.2, false, "x", ratio("index-range-100", sideSheaf, "index-range-100", sidePostgres)},
-	{"compound equality + sort + limit 20 ÷ PostgreSQL", groupPostgres, 0.8, false, "x", ratio("compound-sort-limit-20", sideSheaf, "compound-sort-limit-20", sidePostgres)},
-	{"unindexed count ÷ PostgreSQL", groupPostgres, 2, false, "x", ratio("scan-count", sideSheaf, "scan-count", sidePostgres)},
-	{"sort of 100,000, first 100 ÷ PostgreSQL", groupPostgres, 1, false, "x", ratio("sort-first-100", sideSheaf, "sort-first-100", sidePostgres)},
-	{"sort of 100,000, all in order ÷ PostgreSQL", groupPostgres, 1, false, "x", ratio("sort-all", sideSheaf, "sort-all", sidePostgres)},
-	{"distinct by index ÷ PostgreSQL", groupPostgres, 20, false, "x", ratio("distinct", sideSheaf, "distinct", sidePostgres)},
+	{
+		"find by _id, 16 clients ÷ PostgreSQL", groupPostgres, 0.9, false, "x",
+		ratio("find-id-16", sideSheaf, "find-id-16", sidePostgres),
+	},
+	{
+		"insert, unsynced ÷ PostgreSQL, unsynced", groupPostgres, 1, false, "x",
+		ratio("insert-16", sideSheaf, "insert-16", sidePostgres),
+	},
+	{
+		"insert, synced ÷ PostgreSQL, synced", groupPostgres, 1, false, "x",
+		ratio("insert-synced-16", sideSheaf, "insert-synced-16", sidePostgres),
+	},
+	{
+		"update {$inc}, unsynced ÷ PostgreSQL, unsynced", groupPostgres, 1, false, "x",
+		ratio("update-inc-16", sideSheaf, "update-inc-16", sidePostgres),
+	},
+	{
+		"update {$inc}, synced ÷ PostgreSQL, synced", groupPostgres, 1, false, "x",
+		ratio("update-inc-synced-16", sideSheaf, "update-inc-synced-16", sidePostgres),
+	},
+	{
+		"equality on a secondary index ÷ PostgreSQL", groupPostgres, 0.9, false, "x",
+		ratio("index-equal-16", sideSheaf, "index-equal-16", sidePostgres),
+	},
+	{
+		"range of 100 documents ÷ PostgreSQL", groupPostgres, 1.2, false, "x",
+		ratio("index-range-100", sideSheaf, "index-range-100", sidePostgres),
+	},
+	{
+		"compound equality + sort + limit 20 ÷ PostgreSQL", groupPostgres, 0.8, false, "x",
+		ratio("compound-sort-limit-20", sideSheaf, "compound-sort-limit-20", sidePostgres),
+	},
+	{
+		"unindexed count ÷ PostgreSQL", groupPostgres, 2, false, "x",
+		ratio("scan-count", sideSheaf, "scan-count", sidePostgres),
+	},
+	{
+		"sort of 100,000, first 100 ÷ PostgreSQL", groupPostgres, 1, false, "x",
+		ratio("sort-first-100", sideSheaf, "sort-first-100", sidePostgres),
+	},
+	{
+		"sort of 100,000, all in order ÷ PostgreSQL", groupPostgres, 1, false, "x",
+		ratio("sort-all", sideSheaf, "sort-all", sidePostgres),
+	},
+	{
+		"distinct by index ÷ PostgreSQL", groupPostgres, 20, false, "x",
+		ratio("distinct", sideSheaf, "distinct", sidePostgres),
+	},
 }
 
 // beforeClaims are about workload E beside an earlier build.
 var beforeClaims = []claim{
 	{"YCSB-E, unsynced ÷ before", groupBefore, 1.3, false, "x", ratio("ycsb-e-16", sideSheaf, "ycsb-e-16", sideBefore)},
 	{"p99 of YCSB-E, unsynced ÷ before", groupBefore, 0.5, true, "x", slowestRatio("ycsb-e-16", sideBefore)},
-	{"YCSB-E, synced ÷ before", groupBefore, 1.3, false, "x", ratio("ycsb-e-synced-16", sideSheaf, "ycsb-e-synced-16", sideBefore)},
+	{
+		"YCSB-E, synced ÷ before", groupBefore, 1.3, false, "x",
+		ratio("ycsb-e-synced-16", sideSheaf, "ycsb-e-synced-16", sideBefore),
+	},
 	{"p99 of YCSB-E, synced ÷ before", groupBefore, 0.5, true, "x", slowestRatio("ycsb-e-synced-16", sideBefore)},
 }
 
-// judge compares the claims with the results. Claims about a peer are made for every workload that it did, those about an earlier
-// build where there was one.
+// judge compares the claims with the results. Claims about a peer are made for every workload that
+// it did, those about an earlier build where there was one.
 func judge(r *results) []verdict {
 	all := claims
 	if slices.Contains(r.sides(), sideBefore) {
@@ -116,7 +182,10 @@ func judge(r *results) []verdict {
 func verdicts(all []claim, r *results) []verdict {
 	verdicts := make([]verdict, 0, len(all))
 	for _, c := range all {
-		v := verdict{Name: c.Name, Group: c.Group, Target: c.Target, AtMost: c.AtMost, Unit: c.Unit, Verdict: verdictMissing}
+		v := verdict{
+			Name: c.Name, Group: c.Group, Target: c.Target, AtMost: c.AtMost,
+			Unit: c.Unit, Verdict: verdictMissing,
+		}
 		if got, ok := c.value(r); ok {
 			v.Measured, v.Verdict = &got, verdictShort
 			if (c.AtMost && got <= c.Target) || (!c.AtMost && got >= c.Target) {
@@ -171,7 +240,8 @@ func cpu(workload, side string) func(*results) (float64, bool) {
 	}
 }
 
-// cpuRatio divides the server's processor time for a workload by that of the server that does nothing.
+// cpuRatio divides the server's processor time for a workload by that of the server that does
+// nothing.
 func cpuRatio(workload string) func(*results) (float64, bool) {
 	return func(r *results) (float64, bool) {
 		own, ok := cpu(workload, sideSheaf)(r)
@@ -205,7 +275,8 @@ func worstPeak(r *results) (float64, bool) {
 	return worst, worst > 0
 }
 
-// allocs is what the embedded server allocates: the floor has the same client and transport and allocates nothing itself.
+// allocs is what the embedded server allocates: the floor has the same client and transport and
+// allocates nothing itself.
 func allocs(workload string) func(*results) (float64, bool) {
 	return func(r *results) (float64, bool) {
 		with, floor := r.figure(workload, sideEmbedded), r.figure(workload, sideFloorMemory)

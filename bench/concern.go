@@ -12,7 +12,8 @@ const (
 	concernNone concern = ""
 	// concernUnsynced acknowledges a write before it is on disk: w: 1, and synchronous_commit off.
 	concernUnsynced concern = "w:1, unsynced"
-	// concernSynced acknowledges a write when it is on disk: w: majority with j: true, and synchronous_commit on.
+	// concernSynced acknowledges a write when it is on disk: w: majority with j: true, and
+	// synchronous_commit on.
 	concernSynced concern = "majority, synced"
 )
 

@@ -13,7 +13,8 @@ import (
 const (
 	// documentSize is what each document takes as BSON.
 	documentSize = 1024
-	// idOffset is where the value of _id begins in a document: after its length, the type and the name.
+	// idOffset is where the value of _id begins in a document: after its length, the type and the
+	// name.
 	idOffset = 4 + 1 + len("_id\x00")
 	// groups is the number of values of g, categories that of c.
 	groups     = 1000
@@ -56,7 +57,8 @@ func (d dataset) fields(i int) bson.D {
 		{"c", fmt.Sprintf("category%02d", i%categories)},
 		{"u", rng.Int64N(uniform)},
 	}
-	// What is left of 1 KB after the fields above (100 bytes with frame) and the frames of three texts (9 each).
+	// What is left of 1 KB after the fields above (100 bytes with frame) and the frames of three
+	// texts (9 each).
 	const rest = documentSize - 100 - 3*9
 	lengths := [3]int{rest / 4, rest / 4, rest - 2*(rest/4)}
 	for j, n := range lengths {
@@ -65,7 +67,8 @@ func (d dataset) fields(i int) bson.D {
 	return doc
 }
 
-// letters returns random lower-case text with a space now and then; it compresses about as well as prose in small blocks.
+// letters returns random lower-case text with a space now and then; it compresses about as well as
+// prose in small blocks.
 func letters(rng *rand.Rand, n int) string {
 	const alphabet = "eeeetttaaooiinnsshhrrdlcum wfgypbvk"
 	var b strings.Builder

@@ -14,7 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// floorEnv makes this program the server that does nothing, for a run of this program that is its parent.
+// floorEnv makes this program the server that does nothing, for a run of this program that is its
+// parent.
 const floorEnv = "SHEAF_BENCH_FLOOR"
 
 const (
@@ -23,8 +24,8 @@ const (
 	opcodeMsg   = 2013
 )
 
-// floorServer answers every command from a canned message, without looking at more of it than its first field's name. What
-// a client reaches against it is what driver and transport allow.
+// floorServer answers every command from a canned message, without looking at more of it than its
+// first field's name. What a client reaches against it is what driver and transport allow.
 type floorServer struct {
 	hello   []byte            // as OP_MSG
 	legacy  []byte            // hello as OP_REPLY
@@ -156,10 +157,12 @@ func (s *floorServer) converse(conn net.Conn) error {
 	}
 }
 
-// findScan is how the value of find begins where it names the collection of the scans: its length, then the text.
+// findScan is how the value of find begins where it names the collection of the scans: its length,
+// then the text.
 var findScan = append(binary.LittleEndian.AppendUint32(nil, uint32(len(scanTable)+1)), scanTable...)
 
-// reply finds the canned message. An OP_MSG of the Go driver begins with its body: flags, kind 0, length, type, name.
+// reply finds the canned message. An OP_MSG of the Go driver begins with its body: flags, kind 0,
+// length, type, name.
 func (s *floorServer) reply(opcode uint32, body []byte) ([]byte, error) {
 	const nameOffset = 4 + 1 + 4 + 1
 	switch {
@@ -178,8 +181,8 @@ func (s *floorServer) reply(opcode uint32, body []byte) ([]byte, error) {
 	return s.ok, nil
 }
 
-// runFloor is the main function of the process that does nothing: it serves until its standard input ends, which is when
-// its parent does.
+// runFloor is the main function of the process that does nothing: it serves until its standard
+// input ends, which is when its parent does.
 func runFloor() error {
 	s, err := newFloorServer(dataset{size: groups})
 	if err != nil {

@@ -6,12 +6,14 @@ import (
 )
 
 const (
-	// fineBits sets the resolution of a histogram: a bucket is at most 1/32 wider than its lower end.
+	// fineBits sets the resolution of a histogram: a bucket is at most 1/32 wider than its lower
+	// end.
 	fineBits = 5
 	fine     = 1 << fineBits
 )
 
-// histogram counts latencies in buckets whose width grows with the latency. Recording allocates nothing.
+// histogram counts latencies in buckets whose width grows with the latency. Recording allocates
+// nothing.
 type histogram struct {
 	counts [(64 - fineBits) * fine]int64
 	total  int64
@@ -50,7 +52,8 @@ func (h *histogram) add(other *histogram) {
 	h.total += other.total
 }
 
-// quantile returns the latency in µs that the share q of all latencies does not exceed, 0 if nothing was recorded.
+// quantile returns the latency in µs that the share q of all latencies does not exceed, 0 if
+// nothing was recorded.
 func (h *histogram) quantile(q float64) float64 {
 	rank := max(int64(q*float64(h.total)+0.5), 1)
 	for i, n := range h.counts {

@@ -114,9 +114,11 @@ func parseFlags(args []string) (*config, error) {
 		return nil, err
 	}
 	cfg := &config{
-		duration: *duration, rounds: *rounds, documents: *documents, connections: 10_000, full: true, resources: *resources,
+		duration: *duration, rounds: *rounds, documents: *documents, connections: 10_000,
+		full: true, resources: *resources,
 		postgres: *postgres, mongoURI: *mongoURI, out: *out, page: *page, temp: *temp, patience: 10 * time.Second,
-		agg: *agg, patterns: *patterns, sheaf: *sheaf, before: *before, budget: *budget << 20, byHand: *byHand, writes: concernSynced,
+		agg: *agg, patterns: *patterns, sheaf: *sheaf, before: *before, budget: *budget << 20,
+		byHand: *byHand, writes: concernSynced,
 	}
 	if *unsynced {
 		cfg.writes = concernUnsynced
@@ -167,7 +169,10 @@ func bench(ctx context.Context, cfg *config, progress io.Writer) (_ *results, er
 	r.ids.Store(1 << 32)
 	res := &results{Environment: newEnvironment(ctx, r), page: resultsPage}
 	if cfg.resources {
-		m := resources{binary: at.binary, temp: at.dir, connections: cfg.connections, full: cfg.full, progress: progress}
+		m := resources{
+			binary: at.binary, temp: at.dir, connections: cfg.connections,
+			full: cfg.full, progress: progress,
+		}
 		if res.Resources, err = m.measure(ctx); err != nil {
 			return nil, fmt.Errorf("resources: %w", err)
 		}
@@ -259,7 +264,8 @@ func (r *runner) addServed(label string, p *process, writes concern, err error) 
 	return r.add(servedSide(label, p, writes))
 }
 
-// startPostgres adds PostgreSQL where it is installed and returns its version, or why there is none.
+// startPostgres adds PostgreSQL where it is installed and returns its version, or why there is
+// none.
 func (r *runner) startPostgres(ctx context.Context, cfg *config, temp string) (string, error) {
 	if !cfg.postgres {
 		return "not asked for", nil

@@ -17,7 +17,8 @@ import (
 
 const database = "sheaf_bench"
 
-// mongoSide is anything that the official driver talks to: Sheaf served, Sheaf embedded, a floor, a peer.
+// mongoSide is anything that the official driver talks to: Sheaf served, Sheaf embedded, a floor, a
+// peer.
 type mongoSide struct {
 	label  string
 	client *mongo.Client
@@ -94,7 +95,8 @@ func floorMemorySide() (*mongoSide, error) {
 	return s, nil
 }
 
-// peerSide is a MongoDB that somebody else started. Its processor time and memory are known where it runs on this machine.
+// peerSide is a MongoDB that somebody else started. Its processor time and memory are known where
+// it runs on this machine.
 func peerSide(ctx context.Context, uri string, writes concern) (*mongoSide, error) {
 	s, err := newMongoSide(sidePeer, options.Client().ApplyURI(uri), writes)
 	if err != nil {
@@ -107,7 +109,8 @@ func peerSide(ctx context.Context, uri string, writes concern) (*mongoSide, erro
 	return s, nil
 }
 
-// localPID returns the process of a server that is reached by a Unix socket or the loopback address.
+// localPID returns the process of a server that is reached by a Unix socket or the loopback
+// address.
 func (s *mongoSide) localPID(ctx context.Context, uri string) (int, bool) {
 	if !localURI.MatchString(uri) {
 		return 0, false
@@ -172,7 +175,9 @@ func (s *mongoSide) fill(ctx context.Context, c *mongo.Collection, d dataset, si
 }
 
 // fillWith inserts documents 0 to size into a collection.
-func (s *mongoSide) fillWith(ctx context.Context, c *mongo.Collection, size int, document func(int) (bson.Raw, error)) error {
+func (s *mongoSide) fillWith(ctx context.Context, c *mongo.Collection, size int,
+	document func(int) (bson.Raw, error),
+) error {
 	for from := 0; from < size; from += insertBatch {
 		batch := make([]any, 0, insertBatch)
 		for i := from; i < min(from+insertBatch, size); i++ {

@@ -24,7 +24,8 @@ const (
 // firstOrder is the time of the earliest order.
 var firstOrder = time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// orders describes the documents of the aggregation benchmark; order i is the same in every run and on every side.
+// orders describes the documents of the aggregation benchmark; order i is the same in every run and
+// on every side.
 //
 //	_id       i                         customer  one of 1,000, indexed
 //	status    one of 20, indexed        created   within two years
@@ -67,11 +68,17 @@ func (d orders) order(i int) order {
 	o := order{
 		ID: int64(i), Customer: int32(rng.IntN(orderCustomers)), Status: orderStatus(rng.IntN(orderStatuses)),
 		Created: firstOrder.Add(time.Duration(rng.Int64N(orderDays*24*3600*1000)) * time.Millisecond),
-		Address: orderAddress{Street: letters(rng, 16), City: letters(rng, 10), Zip: fmt.Sprintf("%05d", rng.IntN(100_000))},
-		Note:    letters(rng, orderNote),
+		Address: orderAddress{
+			Street: letters(rng, 16), City: letters(rng, 10),
+			Zip: fmt.Sprintf("%05d", rng.IntN(100_000)),
+		},
+		Note: letters(rng, orderNote),
 	}
 	for range 1 + rng.IntN(5) {
-		item := orderItem{SKU: fmt.Sprintf("sku-%03d", rng.IntN(orderArticles)), Qty: int32(1 + rng.IntN(9)), Price: float64(1+rng.IntN(4000)) / 4}
+		item := orderItem{
+			SKU: fmt.Sprintf("sku-%03d", rng.IntN(orderArticles)), Qty: int32(1 + rng.IntN(9)),
+			Price: float64(1+rng.IntN(4000)) / 4,
+		}
 		o.Items = append(o.Items, item)
 		o.Total += float64(item.Qty) * item.Price
 	}
@@ -82,7 +89,10 @@ func orderStatus(n int) string { return fmt.Sprintf("status%02d", n) }
 
 // customer returns customer i.
 func (d orders) customer(i int) customer {
-	return customer{ID: int32(i), Name: fmt.Sprintf("customer %04d", i), Country: fmt.Sprintf("country%02d", i%orderCountries)}
+	return customer{
+		ID: int32(i), Name: fmt.Sprintf("customer %04d", i),
+		Country: fmt.Sprintf("country%02d", i%orderCountries),
+	}
 }
 
 func (d orders) bson(i int) (bson.Raw, error) { return bson.Marshal(d.order(i)) }

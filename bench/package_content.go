@@ -28,7 +28,8 @@ func useMetadata(ctx context.Context, db *mongo.Database) (*routine, error) {
 		return nil, err
 	}
 	return repeat(func(ctx context.Context, w *worker) error {
-		cur, err := meta.Find(ctx, metadata.Equal("Camera", camera(w.rng.IntN(cameras))), metadata.Equal("Flash", flash(w.rng.IntN(2))))
+		cur, err := meta.Find(ctx, metadata.Equal("Camera", camera(w.rng.IntN(cameras))),
+			metadata.Equal("Flash", flash(w.rng.IntN(2))))
 		if err != nil {
 			return err
 		}
@@ -47,8 +48,8 @@ func expectCount(got, want int) error {
 	return nil
 }
 
-// useCategory reads the tree of package category: the children of a category of the second level, or all
-// below one at the top.
+// useCategory reads the tree of package category: the children of a category of the second level,
+// or all below one at the top.
 func useCategory(what string) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		tree, err := category.New(db, category.Config{Design: category.Paths})
@@ -105,7 +106,8 @@ func grow(ctx context.Context, tree *category.Tree) (upper, lower []bson.ObjectI
 // useI18n adds or removes languages with package i18n.
 func useI18n(add bool) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
-		texts, err := i18n.New(db, i18n.Config{Collection: "categories", Copies: []i18n.Copy{{Collection: "products", Array: "categories"}}})
+		texts, err := i18n.New(db,
+			i18n.Config{Collection: "categories", Copies: []i18n.Copy{{Collection: "products", Array: "categories"}}})
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +119,11 @@ func useI18n(add bool) mongoPattern {
 			return nil, err
 		}
 		err = fill(ctx, db.Collection("products"), named*productsPerNamed, func(i int) bson.D {
-			return bson.D{{"_id", int64(i)}, {"cost", int64(i % 97)}, {"categories", bson.A{text(i / productsPerNamed)}}}
+			return bson.D{
+				{"_id", int64(i)},
+				{"cost", int64(i % 97)},
+				{"categories", bson.A{text(i / productsPerNamed)}},
+			}
 		})
 		if err != nil {
 			return nil, err
@@ -145,7 +151,8 @@ func useLatest(full bool) mongoPattern {
 			return nil, err
 		}
 		return repeat(func(ctx context.Context, w *worker) error {
-			return newest.Add(ctx, w.rng.Int64N(articles), &slicecache.Item[string]{ID: w.ids.Add(1), Body: somethingSaid})
+			return newest.Add(ctx, w.rng.Int64N(articles),
+				&slicecache.Item[string]{ID: w.ids.Add(1), Body: somethingSaid})
 		}), fill(ctx, db.Collection("articles"), articles, plainArticle)
 	}
 }
@@ -194,13 +201,15 @@ func useAds(ctx context.Context, db *mongo.Database) (*routine, error) {
 	}
 	now := time.Now()
 	for a := range adsPerZone {
-		campaign, err := network.Book(ctx, ads.Campaign{Name: fmt.Sprint("campaign", a), From: now.Add(-time.Hour), To: now.Add(24 * time.Hour)})
+		campaign, err := network.Book(ctx,
+			ads.Campaign{Name: fmt.Sprint("campaign", a), From: now.Add(-time.Hour), To: now.Add(24 * time.Hour)})
 		if err != nil {
 			return nil, err
 		}
 		for z := range zones {
 			err := network.Put(ctx, adPlace(z), ads.Ad{
-				ID: bson.NewObjectID(), Campaign: campaign, Cost: int64(1000 - 50*a), Cap: ads.MaxCap, Window: time.Minute, Content: jobPayload,
+				ID: bson.NewObjectID(), Campaign: campaign, Cost: int64(1000 - 50*a), Cap: ads.MaxCap,
+				Window: time.Minute, Content: jobPayload,
 			})
 			if err != nil {
 				return nil, err
@@ -208,7 +217,8 @@ func useAds(ctx context.Context, db *mongo.Database) (*routine, error) {
 		}
 	}
 	return repeat(func(ctx context.Context, w *worker) error {
-		_, err := network.Serve(ctx, ads.Request{Place: adPlace(w.rng.IntN(zones)), User: fmt.Sprint("user", w.rng.Int64N(adUsers))})
+		_, err := network.Serve(ctx,
+			ads.Request{Place: adPlace(w.rng.IntN(zones)), User: fmt.Sprint("user", w.rng.Int64N(adUsers))})
 		return err
 	}), nil
 }

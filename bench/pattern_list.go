@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/queue"
 )
 
-// patterns are in the order of the table. Those with a package of patterns/ are done by the package, called
-// use…; byHand has the statements that a program without the package would send.
+// patterns are in the order of the table. Those with a package of patterns/ are done by the
+// package, called use…; byHand has the statements that a program without the package would send.
 var patterns = []pattern{
 	{
 		Name: "queue-publish", Clients: 8, Peer: 0.77, What: "a job is put into a queue with two indexes",
@@ -16,7 +16,8 @@ var patterns = []pattern{
 	},
 	{
 		Name: "queue-fifo", Clients: 8, Peer: 0.52, What: "the oldest job that waits is taken, and ended",
-		mongo: useTake(queue.ByTime), byHand: queueTake("createdOn"), postgres: pgQueueTake("(doc->>'createdOn')::bigint"),
+		mongo: useTake(queue.ByTime), byHand: queueTake("createdOn"),
+		postgres: pgQueueTake("(doc->>'createdOn')::bigint"),
 	},
 	{
 		Name: "queue-priority", Clients: 8, Peer: 0.46, What: "the most urgent job that waits is taken, the oldest first, and ended",
@@ -37,7 +38,8 @@ var patterns = []pattern{
 		mongo: useMetadata, byHand: metadataByHand, postgres: pgMetadata,
 	},
 	{
-		Name: "category-children", Reads: true, Clients: 8, Peer: 1.07, What: "the 20 children of a category by the path of their parent",
+		Name: "category-children", Reads: true, Clients: 8, Peer: 1.07,
+		What:  "the 20 children of a category by the path of their parent",
 		mongo: useCategory("children"), byHand: categoryTree("children"), postgres: pgCategories("children"),
 	},
 	{
@@ -49,11 +51,13 @@ var patterns = []pattern{
 		mongo: useCart(cart.OnAdd), byHand: cartByHand(true), postgres: pgCart(true),
 	},
 	{
-		Name: "cart-no-reservation-checkout-5", Clients: 8, Peer: 0.53, What: "five products into a cart, stock taken at the check-out",
+		Name: "cart-no-reservation-checkout-5", Clients: 8, Peer: 0.53,
+		What:  "five products into a cart, stock taken at the check-out",
 		mongo: useCart(cart.AtCheckout), byHand: cartByHand(false), postgres: pgCart(false),
 	},
 	{
-		Name: "theater-reserve-5-seats", Clients: 8, Peer: 1.31, What: "five seats of a session, all or none, and the cart",
+		Name: "theater-reserve-5-seats", Clients: 8, Peer: 1.31,
+		What:  "five seats of a session, all or none, and the cart",
 		mongo: useSeating, byHand: theater, postgres: pgTheater,
 	},
 	{
@@ -69,7 +73,8 @@ var patterns = []pattern{
 		mongo: useLatest(false), byHand: sliceCache(false), postgres: pgSliceCache(false),
 	},
 	{
-		Name: "slice-cache-preallocated", Clients: 8, Peer: 0.71, What: "the same where there were ten from the beginning",
+		Name: "slice-cache-preallocated", Clients: 8, Peer: 0.71,
+		What:  "the same where there were ten from the beginning",
 		mongo: useLatest(true), byHand: sliceCache(true), postgres: pgSliceCache(true),
 	},
 	{
@@ -109,8 +114,9 @@ var patterns = []pattern{
 		mongo: twoUpdates, postgres: pgTwoUpdates,
 	},
 	{
-		Name: "inc-spread", Clients: 16, What: "{$inc} of one of 10,000 documents of 1 KB", Others: []string{sideStandalone},
-		mongo: incOf(10_000), postgres: pgIncOf(10_000),
+		Name: "inc-spread", Clients: 16, What: "{$inc} of one of 10,000 documents of 1 KB",
+		Others: []string{sideStandalone},
+		mongo:  incOf(10_000), postgres: pgIncOf(10_000),
 	},
 	{
 		Name: "inc-hot", Clients: 16, What: "{$inc} of one document of 1 KB", Others: []string{sideStandalone},
@@ -121,8 +127,9 @@ var patterns = []pattern{
 		mongo: insertPlain(1), postgres: pgInsertPlain,
 	},
 	{
-		Name: "insert-many-1000", Clients: 1, What: "insertMany of 1,000 documents of 1 KB", Others: []string{sideStandalone},
-		mongo: insertPlain(insertBatch),
+		Name: "insert-many-1000", Clients: 1, What: "insertMany of 1,000 documents of 1 KB",
+		Others: []string{sideStandalone},
+		mongo:  insertPlain(insertBatch),
 	},
 	{
 		Name: "cities-find-id", Reads: true, Clients: 1, What: "one of 150,000 cities by _id",
@@ -145,7 +152,8 @@ var patterns = []pattern{
 		mongo: textSearch(usualWords), postgres: pgTextSearch(usualWords),
 	},
 	{
-		Name: "text-search-frequent", Reads: true, Clients: 1, What: "the same for two words that every second text has",
+		Name: "text-search-frequent", Reads: true, Clients: 1,
+		What:  "the same for two words that every second text has",
 		mongo: textSearch(frequentWords), postgres: pgTextSearch(frequentWords),
 	},
 	{
@@ -172,22 +180,47 @@ func allPatternClaims() []claim {
 	for _, p := range patterns {
 		if p.Peer > 0 {
 			all = append(all, claim{
-				Name: fmt.Sprintf("%s ÷ PostgreSQL", p.Name), Group: groupPatterns, Target: patternGain * p.Peer, Unit: "x",
+				Name: fmt.Sprintf("%s ÷ PostgreSQL", p.Name), Group: groupPatterns,
+				Target: patternGain * p.Peer, Unit: "x",
 				value: ratio(p.Name, sideSheaf, p.Name, sidePostgres),
 			})
 		}
 	}
 	return append(all,
-		claim{"insert, 16 clients, with the log ÷ without", groupLog, 0.7, false, "x", ratio("insert-16", sideSheaf, "insert-16", sideStandalone)},
-		claim{"insertMany of 1,000 with the log ÷ without", groupLog, 0.7, false, "x", ratio("insert-many-1000", sideSheaf, "insert-many-1000", sideStandalone)},
-		claim{"transaction of two updates ÷ the two updates", groupLog, 0.4, false, "x", ratio("transfer-2", sideSheaf, "two-updates", sideSheaf)},
-		claim{"{$inc} of one document ÷ of 10,000", groupLog, 0.5, false, "x", ratio("inc-hot", sideSheaf, "inc-spread", sideSheaf)},
-		claim{"the 20 nearest ÷ a find by _id", groupPlaces, 0.2, false, "x", ratio("cities-near-20", sideSheaf, "cities-find-id", sideSheaf)},
+		claim{
+			"insert, 16 clients, with the log ÷ without", groupLog, 0.7, false, "x",
+			ratio("insert-16", sideSheaf, "insert-16", sideStandalone),
+		},
+		claim{
+			"insertMany of 1,000 with the log ÷ without", groupLog, 0.7, false, "x",
+			ratio("insert-many-1000", sideSheaf, "insert-many-1000", sideStandalone),
+		},
+		claim{
+			"transaction of two updates ÷ the two updates", groupLog, 0.4, false, "x",
+			ratio("transfer-2", sideSheaf, "two-updates", sideSheaf),
+		},
+		claim{
+			"{$inc} of one document ÷ of 10,000", groupLog, 0.5, false, "x",
+			ratio("inc-hot", sideSheaf, "inc-spread", sideSheaf),
+		},
+		claim{
+			"the 20 nearest ÷ a find by _id", groupPlaces, 0.2, false, "x",
+			ratio("cities-near-20", sideSheaf, "cities-find-id", sideSheaf),
+		},
 		claim{"cities within a country/s", groupPlaces, 300_000, false, "/s", rate("cities-within-country", sideSheaf)},
 		claim{"cities indexed/s", groupPlaces, 60_000, false, "/s", rate("cities-index", sideSheaf)},
-		claim{"the 20 best texts for two usual words", groupText, 3, true, "ms", millis("text-search-usual", sideSheaf)},
-		claim{"the 20 best texts for two frequent words", groupText, 3, true, "ms", millis("text-search-frequent", sideSheaf)},
+		claim{
+			"the 20 best texts for two usual words", groupText, 3, true, "ms",
+			millis("text-search-usual", sideSheaf),
+		},
+		claim{
+			"the 20 best texts for two frequent words", groupText, 3, true, "ms",
+			millis("text-search-frequent", sideSheaf),
+		},
 		claim{"texts of 100 words indexed/s", groupText, 8_000, false, "/s", rate("text-index", sideSheaf)},
-		claim{"embedded, messages/s into a topic with 40 listeners", groupLog, 20_000, false, "/s", rate(topicBusyName, sideEmbedded)},
+		claim{
+			"embedded, messages/s into a topic with 40 listeners", groupLog, 20_000, false, "/s",
+			rate(topicBusyName, sideEmbedded),
+		},
 	)
 }

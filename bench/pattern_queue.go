@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// waitingJobs are in the queue at the beginning; who finds it empty adds as many as a batch has.
+	// waitingJobs are in the queue at the beginning; who finds it empty adds as many as a batch
+	// has.
 	waitingJobs = 10_000
 	// jobPayload is what a job carries.
 	jobPayload = "resize the picture whose number is in the field of that name and put it where the others of its album are"
@@ -49,7 +50,8 @@ func queuePublish(ctx context.Context, db *mongo.Database) (*routine, error) {
 	}), indexQueue(ctx, c)
 }
 
-// pgQueue makes the queue. Its indexes are partial, since PostgreSQL takes no order from one whose first column is null.
+// pgQueue makes the queue. Its indexes are partial, since PostgreSQL takes no order from one whose
+// first column is null.
 func pgQueue(ctx context.Context, pool *pgxpool.Pool) error {
 	const waiting = " where doc->>'startTime' is null"
 	return pgTable(ctx, pool, "queue", "bigint", "(((doc->>'createdOn')::bigint))"+waiting,
@@ -86,7 +88,8 @@ func queueTake(order ...string) mongoPattern {
 		}
 		opts := options.FindOneAndUpdate().SetSort(sort).SetReturnDocument(options.After)
 		do := func(ctx context.Context, w *worker) error {
-			raw, err := c.FindOneAndUpdate(ctx, field("startTime", nil), field("$set", field("startTime", w.ids.Add(1))), opts).Raw()
+			raw, err := c.FindOneAndUpdate(ctx, field("startTime", nil),
+				field("$set", field("startTime", w.ids.Add(1))), opts).Raw()
 			if errors.Is(err, mongo.ErrNoDocuments) {
 				return more(insertBatch)
 			}
@@ -148,7 +151,9 @@ type audience struct {
 }
 
 // gather starts the listeners; each says when it is ready.
-func gather(ctx context.Context, listen func(ctx context.Context, ready func(), received *atomic.Int64) error) (*audience, error) {
+func gather(ctx context.Context,
+	listen func(ctx context.Context, ready func(), received *atomic.Int64) error,
+) (*audience, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &audience{cancel: cancel}
 	ready := make(chan struct{}, 2*listeners)
@@ -201,7 +206,8 @@ func (a *audience) routine(publish func(ctx context.Context, n int64) error) *ro
 }
 
 func topicByHand(ctx context.Context, db *mongo.Database) (*routine, error) {
-	if err := db.CreateCollection(ctx, "topic", options.CreateCollection().SetCapped(true).SetSizeInBytes(topicSize)); err != nil {
+	if err := db.CreateCollection(ctx, "topic",
+		options.CreateCollection().SetCapped(true).SetSizeInBytes(topicSize)); err != nil {
 		return nil, err
 	}
 	c := db.Collection("topic")
@@ -209,7 +215,8 @@ func topicByHand(ctx context.Context, db *mongo.Database) (*routine, error) {
 		return nil, err
 	}
 	a, err := gather(ctx, func(ctx context.Context, ready func(), received *atomic.Int64) error {
-		cursor, err := c.Find(ctx, bson.D{}, options.Find().SetCursorType(options.TailableAwait).SetBatchSize(insertBatch))
+		cursor, err := c.Find(ctx, bson.D{},
+			options.Find().SetCursorType(options.TailableAwait).SetBatchSize(insertBatch))
 		if err != nil {
 			return err
 		}

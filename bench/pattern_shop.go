@@ -52,7 +52,8 @@ type shop struct {
 // add puts a product into a cart, which is made where it is missing.
 func (s *shop) add(ctx context.Context, cart, product, now int64) error {
 	update := bson.D{{"$set", field("modifiedOn", now)}, {"$push", field("products", cartProduct(product))}}
-	_, err := s.carts.UpdateOne(ctx, bson.D{{"_id", cart}, {"state", "active"}}, update, options.UpdateOne().SetUpsert(true))
+	_, err := s.carts.UpdateOne(ctx, bson.D{{"_id", cart}, {"state", "active"}}, update,
+		options.UpdateOne().SetUpsert(true))
 	return err
 }
 
@@ -72,14 +73,16 @@ func (s *shop) checkOut(ctx context.Context, cart int64, b [cartItems]int64) err
 	if err := changeOne(ctx, s.carts, active, field("$set", field("state", "complete"))); err != nil {
 		return err
 	}
-	r, err := s.inventories.UpdateMany(ctx, field("reservations._id", cart), field("$pull", field("reservations", field("_id", cart))))
+	r, err := s.inventories.UpdateMany(ctx, field("reservations._id", cart),
+		field("$pull", field("reservations", field("_id", cart))))
 	if err == nil && r.ModifiedCount != cartItems {
 		return fmt.Errorf("%d reservations ended", r.ModifiedCount)
 	}
 	return err
 }
 
-// cartByHand fills a cart and checks it out. Products are reserved when they are added, or at the end.
+// cartByHand fills a cart and checks it out. Products are reserved when they are added, or at the
+// end.
 func cartByHand(reserved bool) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		s := shop{db.Collection("carts"), db.Collection("inventories"), db.Collection("orders")}
@@ -138,7 +141,8 @@ func pgCart(reserved bool) postgresPattern {
 		if err := pgTable(ctx, pool, "carts", "bigint", "((doc->>'state'))"); err != nil {
 			return nil, err
 		}
-		if err := pgTable(ctx, pool, "inventories", "bigint", "using gin ((doc->'reservations') jsonb_path_ops)"); err != nil {
+		if err := pgTable(ctx, pool, "inventories", "bigint",
+			"using gin ((doc->'reservations') jsonb_path_ops)"); err != nil {
 			return nil, err
 		}
 		if err := pgTable(ctx, pool, "orders", "bigint"); err != nil {
@@ -191,7 +195,8 @@ func pair(w *worker) (from, to int64) {
 	return from, (from + 1 + w.rng.Int64N(accounts-1)) % accounts
 }
 
-// transferBySteps moves an amount without a transaction: what was done so far is in the documents, so that others can end it.
+// transferBySteps moves an amount without a transaction: what was done so far is in the documents,
+// so that others can end it.
 func transferBySteps(ctx context.Context, db *mongo.Database) (*routine, error) {
 	acc, txns := db.Collection("accounts"), db.Collection("transactions")
 	move := func(ctx context.Context, account, txn, by int64) error {
@@ -214,7 +219,8 @@ func transferBySteps(ctx context.Context, db *mongo.Database) (*routine, error) 
 		if err := move(ctx, to, txn, amount); err != nil {
 			return err
 		}
-		if err := changeOne(ctx, txns, bson.D{{"_id", txn}, {"state", "new"}}, field("$set", field("state", "commit"))); err != nil {
+		if err := changeOne(ctx, txns, bson.D{{"_id", txn}, {"state", "new"}},
+			field("$set", field("state", "commit"))); err != nil {
 			return err
 		}
 		if err := retire(ctx, from, txn); err != nil {
@@ -271,7 +277,8 @@ func pgAccounts(ctx context.Context, pool *pgxpool.Pool) error {
 	return pgFill(ctx, pool, "accounts", accounts, account)
 }
 
-// pgTransfer moves an amount by a transaction. It changes the accounts in the order of their numbers, so that there are no deadlocks.
+// pgTransfer moves an amount by a transaction. It changes the accounts in the order of their
+// numbers, so that there are no deadlocks.
 func pgTransfer(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		from, to := pair(w)

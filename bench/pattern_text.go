@@ -22,8 +22,8 @@ const (
 	textBest    = 20
 )
 
-// Words by their rank of frequency, and what searches ask for: one of two words that every second text has, or of two that one in ten
-// has.
+// Words by their rank of frequency, and what searches ask for: one of two words that every second
+// text has, or of two that one in ten has.
 const vocabularySize = 50_000
 
 var (
@@ -55,7 +55,8 @@ var texts = sync.OnceValue(func() []string {
 	return out
 })
 
-// Searches change nothing, so that their data is made once and stays, in a database and a schema of their own.
+// Searches change nothing, so that their data is made once and stays, in a database and a schema of
+// their own.
 const textsDatabase = "sheaf_texts"
 
 func textModel() mongo.IndexModel {
@@ -129,7 +130,8 @@ func pgTexts(ctx context.Context, pool *pgxpool.Pool, schema string, n int) erro
 func pgTextSearch(words [2]uint64) postgresPattern {
 	return func(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 		var there bool
-		if err := pool.QueryRow(ctx, "select to_regclass($1) is not null", textsDatabase+".texts_words").Scan(&there); err != nil {
+		if err := pool.QueryRow(ctx, "select to_regclass($1) is not null",
+			textsDatabase+".texts_words").Scan(&there); err != nil {
 			return nil, err
 		}
 		if !there {

@@ -127,7 +127,10 @@ func pgTheater(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 			return err
 		}
 		texts := make([][]byte, 3)
-		for i, doc := range []bson.D{theaterCart(id)[1:], reservation("_id", id, row, first), reservation("sessionId", session, row, first)} {
+		for i, doc := range []bson.D{
+			theaterCart(id)[1:], reservation("_id", id, row, first),
+			reservation("sessionId", session, row, first),
+		} {
 			if texts[i], err = asJSON(doc); err != nil {
 				return err
 			}

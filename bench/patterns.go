@@ -15,14 +15,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// pattern is a way in which applications use a database, done on all sides in the same steps. Where a side repeats several
-// statements, each commits for itself, unless the steps are a transaction.
+// pattern is a way in which applications use a database, done on all sides in the same steps. Where
+// a side repeats several statements, each commits for itself, unless the steps are a transaction.
 type pattern struct {
 	Name    string
 	What    string
 	Clients int
-	// Peer is the ratio to PostgreSQL of MongoDB 3.6 as a replica set, on a machine like the page's; 0 where there is none. The
-	// goal is twice as much.
+	// Peer is the ratio to PostgreSQL of MongoDB 3.6 as a replica set, on a machine like the
+	// page's; 0 where there is none. The goal is twice as much.
 	Peer float64
 	// Others are sides that take part besides Sheaf, PostgreSQL and a peer.
 	Others []string
@@ -32,11 +32,13 @@ type pattern struct {
 	// mongo is done with a package of patterns/, if there is one.
 	mongo    mongoPattern
 	postgres postgresPattern
-	// byHand is the same without the package: the statements alone. It is nil if mongo uses no package.
+	// byHand is the same without the package: the statements alone. It is nil if mongo uses no
+	// package.
 	byHand mongoPattern
 }
 
-// A function of a pattern makes its data on one side, in a database that is empty, and returns what is repeated there.
+// A function of a pattern makes its data on one side, in a database that is empty, and returns what
+// is repeated there.
 type (
 	mongoPattern    func(ctx context.Context, db *mongo.Database) (*routine, error)
 	postgresPattern func(ctx context.Context, pool *pgxpool.Pool) (*routine, error)
@@ -50,7 +52,8 @@ type routine struct {
 	do func(ctx context.Context, w *worker) error
 	// units is how many of what is counted do does; 0 is one.
 	units float64
-	// finish waits for what the repetitions caused, within the time that is measured; it may be nil.
+	// finish waits for what the repetitions caused, within the time that is measured; it may be
+	// nil.
 	finish func(ctx context.Context) error
 	// end stops what runs beside; it may be nil.
 	end func() error
@@ -90,7 +93,10 @@ func benchPatterns(ctx context.Context, cfg *config, progress io.Writer) (_ *res
 		if !cfg.run.MatchString(p.Name) {
 			continue
 		}
-		row := workloadResult{workload: workload{Name: p.Name, Op: operation(p.What), Clients: p.Clients, Concern: r.concern(p)}, Unit: "operations"}
+		row := workloadResult{workload: workload{
+			Name: p.Name, Op: operation(p.What), Clients: p.Clients,
+			Concern: r.concern(p),
+		}, Unit: "operations"}
 		if row.Sides, err = r.run(ctx, p); err != nil {
 			return nil, err
 		}
@@ -130,7 +136,8 @@ func (r *patternRunner) start(ctx context.Context, cfg *config, at *workplace) (
 	return r.startPostgres(ctx, cfg, at.dir)
 }
 
-// byHandSide is a second client of the server that is measured. Patterns with a package are done on it without the package.
+// byHandSide is a second client of the server that is measured. Patterns with a package are done on
+// it without the package.
 func byHandSide(p *process, writes concern) (*mongoSide, error) {
 	s, err := newMongoSide(sideByHand, options.Client().ApplyURI(p.uri), writes)
 	if err != nil {
@@ -243,7 +250,9 @@ func (r *patternRunner) measure(ctx context.Context, p *pattern, s side) (_ samp
 }
 
 // drive repeats a routine and waits for what that causes.
-func (r *patternRunner) drive(ctx context.Context, rt *routine, workers []*worker, d time.Duration) (int64, time.Duration, error) {
+func (r *patternRunner) drive(ctx context.Context, rt *routine, workers []*worker,
+	d time.Duration,
+) (int64, time.Duration, error) {
 	begin := time.Now()
 	ops, elapsed, err := drive(ctx, workers, d, rt.do)
 	if err != nil || rt.finish == nil {

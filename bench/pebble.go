@@ -17,7 +17,8 @@ const (
 	keyEnd      = 'z'
 )
 
-// pebbleSide is the storage library alone: keys of 9 bytes, the same documents as values, no index, no server.
+// pebbleSide is the storage library alone: keys of 9 bytes, the same documents as values, no index,
+// no server.
 type pebbleSide struct{ db *pebble.DB }
 
 func newPebbleSide(dir string) (*pebbleSide, error) {

@@ -33,11 +33,12 @@ create index on docs (((doc->>'r')::bigint));
 create index on docs (((doc->>'g')::bigint), ((doc->>'r')::bigint) desc);
 create index on docs ((doc->>'c'));`
 
-// postgresSettings keep a stranger's defaults except where they would be unfair: its memory is like that of a Sheaf server,
-// and checkpoints come as seldom as its manual advises for loads of writes.
+// postgresSettings keep a stranger's defaults except where they would be unfair: its memory is like
+// that of a Sheaf server, and checkpoints come as seldom as its manual advises for loads of writes.
 var postgresSettings = []string{
 	"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=250",
-	"shared_buffers=1GB", "max_wal_size=8GB", "checkpoint_timeout=30min", "synchronous_commit=on", "logging_collector=off",
+	"shared_buffers=1GB", "max_wal_size=8GB", "checkpoint_timeout=30min",
+	"synchronous_commit=on", "logging_collector=off",
 	"log_min_messages=fatal",
 }
 
@@ -51,7 +52,10 @@ type postgresSide struct {
 
 // postgresBin finds the directory of PostgreSQL's programs; initdb is never on Debian's path.
 func postgresBin() (string, error) {
-	candidates := []string{"/usr/lib/postgresql/15/bin", "/usr/pgsql-15/bin", "/opt/homebrew/opt/postgresql@15/bin", "/usr/local/opt/postgresql@15/bin"}
+	candidates := []string{
+		"/usr/lib/postgresql/15/bin", "/usr/pgsql-15/bin", "/opt/homebrew/opt/postgresql@15/bin",
+		"/usr/local/opt/postgresql@15/bin",
+	}
 	if path, err := exec.LookPath("initdb"); err == nil {
 		candidates = append(candidates, filepath.Dir(path))
 	}
@@ -77,7 +81,8 @@ func startPostgres(ctx context.Context, dir string) (*postgresSide, error) {
 		return nil, err
 	}
 	data := filepath.Join(dir, "data")
-	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "-U", "bench", "-A", "trust", "--no-locale", "-E", "UTF8")
+	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "-U", "bench", "-A",
+		"trust", "--no-locale", "-E", "UTF8")
 	initdb.Dir = dir
 	demote(initdb)
 	if out, err := initdb.CombinedOutput(); err != nil {
@@ -105,7 +110,8 @@ func startPostgres(ctx context.Context, dir string) (*postgresSide, error) {
 	return s, nil
 }
 
-// unprivileged gives the directory to a user that is not root, where this program runs as root: PostgreSQL refuses root.
+// unprivileged gives the directory to a user that is not root, where this program runs as root:
+// PostgreSQL refuses root.
 func unprivileged(dir string) (func(*exec.Cmd), error) {
 	if os.Getuid() != 0 {
 		return func(*exec.Cmd) {}, nil
@@ -140,7 +146,8 @@ func (s *postgresSide) connect(ctx context.Context, port int) error {
 		return err
 	}
 	s.pool = pool
-	// Connections are made when they are needed: this pool costs a row nothing that does not use it.
+	// Connections are made when they are needed: this pool costs a row nothing that does not use
+	// it.
 	if s.relaxed, err = pgxpool.New(ctx, uri+"&synchronous_commit=off"); err != nil {
 		return err
 	}
@@ -197,10 +204,11 @@ func (s *postgresSide) load(ctx context.Context, d dataset) error {
 }
 
 func (s *postgresSide) copyDocs(ctx context.Context, table string, d dataset, size int) error {
-	_, err := s.pool.CopyFrom(ctx, pgx.Identifier{table}, []string{"id", "doc"}, pgx.CopyFromSlice(size, func(i int) ([]any, error) {
-		doc, err := d.json(i)
-		return []any{int64(i), doc}, err
-	}))
+	_, err := s.pool.CopyFrom(ctx, pgx.Identifier{table}, []string{"id", "doc"},
+		pgx.CopyFromSlice(size, func(i int) ([]any, error) {
+			doc, err := d.json(i)
+			return []any{int64(i), doc}, err
+		}))
 	return err
 }
 
@@ -252,9 +260,10 @@ func (s *postgresSide) insert(pool *pgxpool.Pool) func(context.Context, *worker)
 
 // insertMany copies, which is PostgreSQL's fastest way in.
 func (s *postgresSide) insertMany(ctx context.Context, w *worker) error {
-	_, err := s.relaxed.CopyFrom(ctx, pgx.Identifier{"inserted"}, []string{"id", "doc"}, pgx.CopyFromSlice(insertBatch, func(int) ([]any, error) {
-		return []any{w.ids.Add(1), w.json}, nil
-	}))
+	_, err := s.relaxed.CopyFrom(ctx, pgx.Identifier{"inserted"}, []string{"id", "doc"},
+		pgx.CopyFromSlice(insertBatch, func(int) ([]any, error) {
+			return []any{w.ids.Add(1), w.json}, nil
+		}))
 	return err
 }
 
@@ -285,7 +294,8 @@ func (s *postgresSide) compoundSort(ctx context.Context, w *worker) error {
 
 func (s *postgresSide) scanCount(ctx context.Context, w *worker) error {
 	var n int64
-	if err := s.pool.QueryRow(ctx, "select count(*) from docs where (doc->>'u')::bigint < $1", int64(rareBelow)).Scan(&n); err != nil {
+	if err := s.pool.QueryRow(ctx, "select count(*) from docs where (doc->>'u')::bigint < $1",
+		int64(rareBelow)).Scan(&n); err != nil {
 		return err
 	}
 	return plausibleCount(n, true, w.data)
@@ -307,7 +317,8 @@ func (s *postgresSide) expect(ctx context.Context, want int, query string, args 
 	return pgExpect(ctx, s.pool, want, query, args...)
 }
 
-// pgExpect reads the rows of a prepared statement without decoding them, as the other sides leave documents raw.
+// pgExpect reads the rows of a prepared statement without decoding them, as the other sides leave
+// documents raw.
 func pgExpect(ctx context.Context, pool *pgxpool.Pool, want int, query string, args ...any) error {
 	n, err := pgCount(ctx, pool, query, args...)
 	if err == nil && n != want {

@@ -23,7 +23,8 @@ func endWithParent(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	// A group of its own keeps the terminal's interrupt from the child: this program ends it in order.
+	// A group of its own keeps the terminal's interrupt from the child: this program ends it in
+	// order.
 	cmd.SysProcAttr.Setpgid = true
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
 }
@@ -52,8 +53,8 @@ func cpuTime(pids []int) (time.Duration, bool) {
 		}
 		ticks += sumTicks(fields, 4)
 	}
-	// Not every kernel lists children with their parent. The look at all processes is made once: settle watches this
-	// program's own time too.
+	// Not every kernel lists children with their parent. The look at all processes is made once:
+	// settle watches this program's own time too.
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
 		// A child that ended meanwhile is counted with its parent at the next look.
@@ -76,7 +77,8 @@ func cpuTime(pids []int) (time.Duration, bool) {
 	return sum + time.Duration(ticks)*tick, true
 }
 
-// processClock reads the processor time of a process from its clock, whose number the kernel derives from the process's.
+// processClock reads the processor time of a process from its clock, whose number the kernel
+// derives from the process's.
 func processClock(pid int) (time.Duration, bool) {
 	const scheduler = 2
 	var t unix.Timespec
@@ -86,7 +88,8 @@ func processClock(pid int) (time.Duration, bool) {
 	return time.Duration(t.Nano()), true
 }
 
-// statFields are the fields of a process after its name, which may hold blanks; nil where there is no such process.
+// statFields are the fields of a process after its name, which may hold blanks; nil where there is
+// no such process.
 func statFields(path string) []string {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -126,7 +129,8 @@ func residentBytes(pid int) (int64, bool) {
 	return n, n > 0
 }
 
-// privateBytes is the resident memory of processes and their children that no file and no other process has.
+// privateBytes is the resident memory of processes and their children that no file and no other
+// process has.
 func privateBytes(pids []int) int64 {
 	var sum int64
 	for _, pid := range withChildren(pids) {
@@ -156,16 +160,16 @@ func withChildren(pids []int) []int {
 	return all
 }
 
-// resetPeak makes the kernel count the peak of the resident memory of processes and their children from now on. Where it cannot,
-// the peak is that since their start.
+// resetPeak makes the kernel count the peak of the resident memory of processes and their children
+// from now on. Where it cannot, the peak is that since their start.
 func resetPeak(pids []int) {
 	for _, pid := range withChildren(pids) {
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 	}
 }
 
-// peakBytes is the kernel's peak of the resident memory of processes and their children, since resetPeak. What they share counts
-// once, the largest share that one of them touched.
+// peakBytes is the kernel's peak of the resident memory of processes and their children, since
+// resetPeak. What they share counts once, the largest share that one of them touched.
 func peakBytes(pids []int) int64 {
 	var own, shared int64
 	all := withChildren(pids)

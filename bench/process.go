@@ -37,7 +37,8 @@ const (
 	stopTimeout  = 60 * time.Second
 )
 
-// startReady starts a server that prints a ready line. Its standard input stays open until it is stopped.
+// startReady starts a server that prints a ready line. Its standard input stays open until it is
+// stopped.
 func startReady(cmd *exec.Cmd) (*process, error) {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -104,7 +105,8 @@ type workplace struct {
 	binary string
 }
 
-// newWorkplace makes a directory on the disk to be measured and builds Sheaf in it. It is closed at the end.
+// newWorkplace makes a directory on the disk to be measured and builds Sheaf in it. It is closed at
+// the end.
 func newWorkplace(ctx context.Context, cfg *config) (*workplace, error) {
 	dir, err := os.MkdirTemp(cfg.temp, "sheaf-bench-")
 	if err != nil {

@@ -29,7 +29,8 @@ type results struct {
 
 // page says where a run's results are written.
 type page struct {
-	// file is the name of the files without extension, picture that of the picture on the page; it may be that of the page.
+	// file is the name of the files without extension, picture that of the picture on the page; it
+	// may be that of the page.
 	file, picture string
 	// The marks between which the page keeps the tables.
 	begin, end string
@@ -37,7 +38,10 @@ type page struct {
 
 var (
 	resultsPage  = page{"results", "", "<!-- results: written by bench -page -->\n", "<!-- end of results -->"}
-	patternsPage = page{"patterns", "patterns.svg", "<!-- patterns: written by bench -patterns -page -->\n", "<!-- end of patterns -->"}
+	patternsPage = page{
+		"patterns", "patterns.svg",
+		"<!-- patterns: written by bench -patterns -page -->\n", "<!-- end of patterns -->",
+	}
 )
 
 type workloadResult struct {
@@ -125,7 +129,10 @@ func (r *results) write(dir string) error {
 	}
 	var md strings.Builder
 	r.markdown(&md)
-	files := map[string]string{".json": string(asJSON) + "\n", ".md": md.String(), ".svg": chart(r.Claims, r.Environment.Date)}
+	files := map[string]string{
+		".json": string(asJSON) + "\n", ".md": md.String(),
+		".svg": chart(r.Claims, r.Environment.Date),
+	}
 	for extension, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, r.page.file+extension), []byte(text), 0o644); err != nil {
 			return err
@@ -166,7 +173,8 @@ func replaceBetween(path, begin, end, text string) error {
 // markdown writes the tables.
 func (r *results) markdown(w io.Writer) {
 	e := r.Environment
-	fmt.Fprintf(w, "%s · %s, %d cores, %s, %s · %s · Sheaf %s · PostgreSQL %s", e.Date, e.Platform, e.Cores, e.Machine["cpu"], e.Machine["memory"], e.Go, e.Revision, e.Postgres)
+	fmt.Fprintf(w, "%s · %s, %d cores, %s, %s · %s · Sheaf %s · PostgreSQL %s", e.Date, e.Platform, e.Cores,
+		e.Machine["cpu"], e.Machine["memory"], e.Go, e.Revision, e.Postgres)
 	if r.page != patternsPage {
 		fmt.Fprintf(w, " · %d documents", e.Documents)
 	}
@@ -220,7 +228,8 @@ func (r *results) workloadTable(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// latencyTable has a line for each workload on each side: how long operations took, and how much memory the side held at most.
+// latencyTable has a line for each workload on each side: how long operations took, and how much
+// memory the side held at most.
 func (r *results) latencyTable(w io.Writer) {
 	fmt.Fprint(w, "| workload | writes | side | /s | p50 µs | p99 µs | p99.9 µs | peak MB | budget MB |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, row := range r.Workloads {

@@ -24,7 +24,8 @@ const (
 // sample is one measurement.
 type sample struct {
 	rate float64
-	// cpu is the server's processor time per unit in µs while it was measured; settled includes what it did afterwards.
+	// cpu is the server's processor time per unit in µs while it was measured; settled includes
+	// what it did afterwards.
 	cpu, settled float64
 	hasCPU       bool
 	allocs       float64
@@ -38,7 +39,8 @@ type figure struct {
 	Rate float64 `json:"per_second"`
 	// Rates are the rounds.
 	Rates []float64 `json:"rounds"`
-	// CPUMicros is the server's processor time per document or operation, absent where it cannot be told.
+	// CPUMicros is the server's processor time per document or operation, absent where it cannot be
+	// told.
 	CPUMicros *float64 `json:"server_cpu_us,omitempty"`
 	// SettledCPUMicros adds what the server did afterwards, until it was quiet.
 	SettledCPUMicros *float64 `json:"server_cpu_us_settled,omitempty"`
@@ -46,7 +48,8 @@ type figure struct {
 	Allocs *float64 `json:"allocs,omitempty"`
 	// Latencies are the medians of the rounds' quantiles.
 	Latencies latencies `json:"latencies"`
-	// PeakMB is the kernel's peak of resident memory in the worst round, BudgetMB what the server was told to keep to.
+	// PeakMB is the kernel's peak of resident memory in the worst round, BudgetMB what the server
+	// was told to keep to.
 	PeakMB   float64 `json:"peak_mb,omitempty"`
 	BudgetMB float64 `json:"budget_mb,omitempty"`
 	Error    string  `json:"error,omitempty"`
@@ -67,7 +70,8 @@ type runner struct {
 
 func newRunner(cfg *config, progress io.Writer) *runner {
 	return &runner{
-		data: dataset{size: cfg.documents}, duration: cfg.duration, rounds: cfg.rounds, patience: cfg.patience, progress: progress,
+		data: dataset{size: cfg.documents}, duration: cfg.duration, rounds: cfg.rounds,
+		patience: cfg.patience, progress: progress,
 		popular: newZipf(cfg.documents),
 	}
 }
@@ -91,7 +95,9 @@ func (r *runner) run(ctx context.Context, w workload) (map[string]*figure, error
 }
 
 // inRounds measures what has a name on all sides that take part, until they fail.
-func (r *runner) inRounds(ctx context.Context, name string, takesPart func(side) bool, measure func(side) (sample, error)) (map[string]*figure, error) {
+func (r *runner) inRounds(ctx context.Context, name string, takesPart func(side) bool,
+	measure func(side) (sample, error),
+) (map[string]*figure, error) {
 	samples := map[string][]sample{}
 	figures := map[string]*figure{}
 	budgets := map[string]int64{}
@@ -162,7 +168,9 @@ func median(v []float64) float64 {
 }
 
 // measure does a workload on one side for the set time.
-func (r *runner) measure(ctx context.Context, w workload, s side, do func(context.Context, *worker) error) (sample, error) {
+func (r *runner) measure(ctx context.Context, w workload, s side,
+	do func(context.Context, *worker) error,
+) (sample, error) {
 	if err := s.prepare(ctx, w.Op); err != nil {
 		return sample{}, err
 	}
@@ -217,7 +225,10 @@ func (r *runner) workers(n int, seed uint64) ([]*worker, error) {
 		if err != nil {
 			return nil, err
 		}
-		workers[i] = &worker{data: r.data, rng: rand.New(rand.NewPCG(uint64(i), seed)), ids: &r.ids, doc: doc, json: text, popular: r.popular}
+		workers[i] = &worker{
+			data: r.data, rng: rand.New(rand.NewPCG(uint64(i), seed)), ids: &r.ids, doc: doc,
+			json: text, popular: r.popular,
+		}
 		if workers[i].scanDoc, err = scanDocument(i, scanKey(0)); err != nil {
 			return nil, err
 		}
@@ -230,9 +241,11 @@ func (r *runner) workers(n int, seed uint64) ([]*worker, error) {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// drive lets all workers repeat an operation for a time, at least once each. It returns how often they did in all, and leaves the
-// latencies with the workers.
-func drive(ctx context.Context, workers []*worker, d time.Duration, do func(context.Context, *worker) error) (int64, time.Duration, error) {
+// drive lets all workers repeat an operation for a time, at least once each. It returns how often
+// they did in all, and leaves the latencies with the workers.
+func drive(ctx context.Context, workers []*worker, d time.Duration,
+	do func(context.Context, *worker) error,
+) (int64, time.Duration, error) {
 	var (
 		wg     sync.WaitGroup
 		total  atomic.Int64
@@ -265,7 +278,8 @@ func drive(ctx context.Context, workers []*worker, d time.Duration, do func(cont
 	return total.Load(), time.Since(begin), nil
 }
 
-// settle waits until this program and the servers are quiet, so that nobody pays for what another one left to do.
+// settle waits until this program and the servers are quiet, so that nobody pays for what another
+// one left to do.
 func (r *runner) settle(ctx context.Context) {
 	var pids []int
 	for _, s := range r.sides {

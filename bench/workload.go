@@ -42,7 +42,8 @@ type workload struct {
 	Name    string    `json:"name"`
 	Op      operation `json:"operation"`
 	Clients int       `json:"clients"`
-	// Concern is the write concern, where the name of the operation does not tell it; see workload.concern.
+	// Concern is the write concern, where the name of the operation does not tell it; see
+	// workload.concern.
 	Concern concern `json:"concern,omitempty"`
 	// Embedded says that the sides in this process take part where they can.
 	Embedded bool `json:"-"`
@@ -107,7 +108,10 @@ const (
 	sidePebble      = "pebble"
 )
 
-var sideOrder = []string{sideFloor, sideSheaf, sideByHand, sideBefore, sideStandalone, sidePostgres, sidePeer, sideFloorMemory, sideEmbedded, sidePebble}
+var sideOrder = []string{
+	sideFloor, sideSheaf, sideByHand, sideBefore, sideStandalone, sidePostgres, sidePeer,
+	sideFloorMemory, sideEmbedded, sidePebble,
+}
 
 // side does workloads.
 type side interface {
@@ -146,7 +150,8 @@ type worker struct {
 	taken histogram
 }
 
-// nextDocument returns a document with an _id that no other insert of the measurement has. It is reused.
+// nextDocument returns a document with an _id that no other insert of the measurement has. It is
+// reused.
 func (w *worker) nextDocument() bson.Raw {
 	setID(w.doc, w.ids.Add(1))
 	return w.doc

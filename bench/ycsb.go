@@ -17,12 +17,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Workload E of the Yahoo! Cloud Serving Benchmark: 95 % range scans of 1 to 100 documents from a key on, and 5 % inserts.
-// Some keys are asked for far more often than others (zipfian), and keys that follow each other are unrelated: the number
-// of a document is hashed to its key.
+// Workload E of the Yahoo! Cloud Serving Benchmark: 95 % range scans of 1 to 100 documents from a
+// key on, and 5 % inserts. Some keys are asked for far more often than others (zipfian), and keys
+// that follow each other are unrelated: the number of a document is hashed to its key.
 const (
 	scanTable = "ycsb"
-	// scanMost is the largest number of documents of a scan; scanMean documents are the answer of the do-nothing server.
+	// scanMost is the largest number of documents of a scan; scanMean documents are the answer of
+	// the do-nothing server.
 	scanMost      = 100
 	scanMean      = scanMost / 2
 	insertPercent = 5
@@ -43,7 +44,8 @@ func scanKey(i int64) string {
 	return fmt.Sprintf("user%0*d", keyDigits, h.Sum64())
 }
 
-// scanFieldsOf returns the fields of document i after its _id: text that makes it as large as the other documents.
+// scanFieldsOf returns the fields of document i after its _id: text that makes it as large as the
+// other documents.
 func scanFieldsOf(i int) bson.D {
 	// The frames take 5 bytes and 9 a field but for its name, the _id 10 bytes and its key.
 	const rest = documentSize - 5 - 10 - (len("user") + keyDigits) - scanFields*(7+len("field0"))
@@ -77,7 +79,8 @@ func scanJSON(i int) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// zipf draws numbers below n, of which few are drawn often (Gray et al., Quickly generating billion-record synthetic databases).
+// zipf draws numbers below n, of which few are drawn often (Gray et al., Quickly generating
+// billion-record synthetic databases).
 type zipf struct{ n, zeta, alpha, eta float64 }
 
 func newZipf(n int) *zipf {
@@ -112,7 +115,8 @@ func (w *worker) nextScan() (from string, limit int) {
 
 func (w *worker) inserts() bool { return w.rng.IntN(100) < insertPercent }
 
-// scanned checks how many documents a scan has found: its first one exists, and at the end of the keys are fewer.
+// scanned checks how many documents a scan has found: its first one exists, and at the end of the
+// keys are fewer.
 func scanned(n, limit int) error {
 	if n < 1 || n > limit {
 		return fmt.Errorf("%d documents found of up to %d", n, limit)
@@ -146,11 +150,14 @@ func (s *mongoSide) scans(of concern) func(context.Context, *worker) error {
 	}
 }
 
-// scanKeyOffset is where the key begins in a document: after its length, the type, the name and the length of the text.
+// scanKeyOffset is where the key begins in a document: after its length, the type, the name and the
+// length of the text.
 const scanKeyOffset = idOffset + 4
 
 // countFound reads a cursor to its end and returns the number of documents.
-func countFound(ctx context.Context, c *mongo.Collection, filter bson.D, opts *options.FindOptionsBuilder) (int, error) {
+func countFound(ctx context.Context, c *mongo.Collection, filter bson.D,
+	opts *options.FindOptionsBuilder,
+) (int, error) {
 	cursor, err := c.Find(ctx, filter, opts)
 	if err != nil {
 		return 0, err
@@ -164,10 +171,11 @@ func countFound(ctx context.Context, c *mongo.Collection, filter bson.D, opts *o
 
 // loadScans fills the table of the scans.
 func (s *postgresSide) loadScans(ctx context.Context, d dataset) error {
-	_, err := s.pool.CopyFrom(ctx, pgx.Identifier{scanTable}, []string{"id", "doc"}, pgx.CopyFromSlice(d.size, func(i int) ([]any, error) {
-		doc, err := scanJSON(i)
-		return []any{scanKey(int64(i)), doc}, err
-	}))
+	_, err := s.pool.CopyFrom(ctx, pgx.Identifier{scanTable}, []string{"id", "doc"},
+		pgx.CopyFromSlice(d.size, func(i int) ([]any, error) {
+			doc, err := scanJSON(i)
+			return []any{scanKey(int64(i)), doc}, err
+		}))
 	return err
 }
 

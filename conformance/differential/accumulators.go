@@ -43,7 +43,8 @@ func (g *generator) accumulator() any {
 		},
 		func() any { return op("$median", fields("input", g.leaf(numberKind), "method", "approximate")) },
 		func() any {
-			return op("$percentile", fields("input", g.leaf(numberKind), "p", bson.A{0.25, 0.9}, "method", "approximate"))
+			return op("$percentile",
+				fields("input", g.leaf(numberKind), "p", bson.A{0.25, 0.9}, "method", "approximate"))
 		},
 	})()
 }
@@ -51,7 +52,10 @@ func (g *generator) accumulator() any {
 // few is the argument n of accumulators that keep some documents.
 func (g *generator) few() any {
 	if g.chance(12) {
-		return pick(g, []any{int64(2), 2.0, 2.5, int32(0), int32(-1), "a", "$n", op("$add", bson.A{int32(1), int32(1)}), decimal("2")})
+		return pick(g, []any{
+			int64(2), 2.0, 2.5, int32(0), int32(-1), "a", "$n",
+			op("$add", bson.A{int32(1), int32(1)}), decimal("2"),
+		})
 	}
 	return int32(1 + g.rnd.IntN(3))
 }

@@ -6,8 +6,9 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// hasEqualNumbers reports whether the buckets of a $bucketAuto are equal but for the types of numbers that are equal. Of equal numbers
-// of different types the first that came bounds a bucket, or is its minimum. Documents with equal keys come in any order.
+// hasEqualNumbers reports whether the buckets of a $bucketAuto are equal but for the types of
+// numbers that are equal. Of equal numbers of different types the first that came bounds a bucket,
+// or is its minimum. Documents with equal keys come in any order.
 func hasEqualNumbers(cmd bson.D, d *difference) bool {
 	if !mentionsKey(cmd, "$bucketAuto") {
 		return false
@@ -22,7 +23,8 @@ func sameBuckets(a, b any) bool {
 	case bson.D:
 		y, ok := b.(bson.D)
 		return ok && slices.EqualFunc(x, y, func(p, q bson.E) bool {
-			return p.Key == q.Key && (sameBuckets(p.Value, q.Value) || p.Key == "_id" && areBounds(p.Value) && sameValue(p.Value, q.Value))
+			return p.Key == q.Key &&
+				(sameBuckets(p.Value, q.Value) || p.Key == "_id" && areBounds(p.Value) && sameValue(p.Value, q.Value))
 		})
 	case bson.A:
 		y, ok := b.(bson.A)
@@ -31,7 +33,8 @@ func sameBuckets(a, b any) bool {
 	return equalValue(a, b)
 }
 
-// extremesOfBuckets returns the fields that a $bucketAuto sets to the smallest or largest of values.
+// extremesOfBuckets returns the fields that a $bucketAuto sets to the smallest or largest of
+// values.
 func extremesOfBuckets(cmd bson.D) []string {
 	var names []string
 	mentions(cmd, "", func(_, key string, value any) bool {
@@ -39,7 +42,8 @@ func extremesOfBuckets(cmd bson.D) []string {
 		output, _ := lookup(spec, "output").(bson.D)
 		for _, e := range output {
 			acc, _ := e.Value.(bson.D)
-			if key == "$bucketAuto" && len(acc) == 1 && slices.Contains([]string{"$minN", "$maxN", "$min", "$max"}, acc[0].Key) {
+			if key == "$bucketAuto" && len(acc) == 1 &&
+				slices.Contains([]string{"$minN", "$maxN", "$min", "$max"}, acc[0].Key) {
 				names = append(names, e.Key)
 			}
 		}
@@ -54,7 +58,8 @@ func sameExtremes(names []string) func(a, b any) bool {
 		x, xok := a.(bson.D)
 		y, yok := b.(bson.D)
 		return xok && yok && slices.EqualFunc(x, y, func(p, q bson.E) bool {
-			return p.Key == q.Key && (equalValue(p.Value, q.Value) || slices.Contains(names, p.Key) && sameValue(p.Value, q.Value))
+			return p.Key == q.Key &&
+				(equalValue(p.Value, q.Value) || slices.Contains(names, p.Key) && sameValue(p.Value, q.Value))
 		})
 	}
 }

@@ -14,7 +14,8 @@ const (
 	viewOnView = "w"
 )
 
-// pipelineQuestions are the commands of a group of pipelines that are no aggregate, and the families that they need.
+// pipelineQuestions are the commands of a group of pipelines that are no aggregate, and the
+// families that they need.
 var pipelineQuestions = []struct {
 	family string
 	question
@@ -27,8 +28,8 @@ var pipelineQuestions = []struct {
 	{familyWrite, question{1, (*generator).modifyByPipeline}},
 }
 
-// pipelineScenario returns a group of pipelines over typed documents. Their _id values ascend, so that insertion and _id
-// give one order, which is what stages without a sort see.
+// pipelineScenario returns a group of pipelines over typed documents. Their _id values ascend, so
+// that insertion and _id give one order, which is what stages without a sort see.
 func (g *generator) pipelineScenario() scenario {
 	insertInto := func(name string, n int) bson.D {
 		var docs []bson.D
@@ -122,7 +123,10 @@ func (g *generator) source() any {
 	if !g.families.has(familyView) {
 		return collection
 	}
-	return pick(g, []string{collection, collection, collection, collection, collection, foreignCollection, viewName, viewName, viewOnView, "nowhere"})
+	return pick(g, []string{
+		collection, collection, collection, collection, collection, foreignCollection, viewName,
+		viewName, viewOnView, "nowhere",
+	})
 }
 
 // collectionless returns a pipeline that brings its own documents.
@@ -133,7 +137,11 @@ func (g *generator) collectionless() bson.D {
 	}
 	list := any(docs)
 	if g.chance(4) {
-		list = pick(g, []any{g.expression(arrayKind, 1), op("$map", fields("input", op("$range", bson.A{int32(0), int32(4)}), "in", bson.D{{"_id", "$$this"}, {"n", "$$this"}}))})
+		list = pick(g, []any{
+			g.expression(arrayKind, 1),
+			op("$map", fields("input", op("$range", bson.A{int32(0), int32(4)}), "in",
+				bson.D{{"_id", "$$this"}, {"n", "$$this"}})),
+		})
 	}
 	return aggregateOn(int32(1), append(bson.A{op("$documents", list)}, g.pipeline(1+g.rnd.IntN(2))...))
 }
@@ -142,7 +150,10 @@ func (g *generator) collectionless() bson.D {
 func (g *generator) withLet(command func() bson.D) bson.D {
 	var c bson.D
 	g.within([]string{"x", "y"}, func() any { c = command(); return nil })
-	return append(c, bson.E{"let", bson.D{{"x", g.constant(anyKind)}, {"y", op("$add", bson.A{int32(1), int32(g.rnd.IntN(3))})}}})
+	return append(c, bson.E{
+		"let",
+		bson.D{{"x", g.constant(anyKind)}, {"y", op("$add", bson.A{int32(1), int32(g.rnd.IntN(3))})}},
+	})
 }
 
 // output writes the results to another collection.
@@ -154,16 +165,22 @@ func (g *generator) output() bson.D {
 		return pick(g, []any{
 			"replace", "keepExisting", "merge", "fail",
 			bson.A{op("$set", bson.D{{"n", "$$new.n"}})},
-			bson.A{op("$addFields", bson.D{{"w", g.expression(anyKind, 1)}, {"z", op("$mergeObjects", bson.A{"$$new.o", "$o"})}}), op("$unset", "s")},
+			bson.A{op("$addFields",
+				bson.D{
+					{"w", g.expression(anyKind, 1)},
+					{"z", op("$mergeObjects", bson.A{"$$new.o", "$o"})},
+				}), op("$unset", "s")},
 			bson.A{op("$replaceWith", op("$mergeObjects", bson.A{"$$ROOT", "$$new"}))},
 		})
 	}
-	return op("$merge", fields("into", otherCollection, "on", g.maybe(4, func() any { return pick(g, []any{"_id", "q", bson.A{"q"}, bson.A{"_id", "q"}}) }),
+	return op("$merge", fields("into", otherCollection, "on",
+		g.maybe(4, func() any { return pick(g, []any{"_id", "q", bson.A{"q"}, bson.A{"_id", "q"}}) }),
 		"whenMatched", g.maybe(2, matched),
 		"whenNotMatched", g.maybe(2, func() any { return pick(g, []any{"insert", "discard", "fail"}) })))
 }
 
-// computedFind is a find with expressions in its filter and projection, on the collection or a view.
+// computedFind is a find with expressions in its filter and projection, on the collection or a
+// view.
 func (g *generator) computedFind() bson.D {
 	make := func() bson.D {
 		c := bson.D{{"find", g.source()}, {"filter", g.typedFilter()}}
@@ -183,7 +200,8 @@ func (g *generator) computedFind() bson.D {
 
 func (g *generator) typedCount() bson.D {
 	c := bson.D{{"count", g.source()}, {"query", g.typedFilter()}}
-	return append(c, fields("skip", g.maybe(4, func() any { return int32(g.rnd.IntN(4)) }), "limit", g.maybe(4, func() any { return int32(g.rnd.IntN(4)) }))...)
+	return append(c, fields("skip", g.maybe(4, func() any { return int32(g.rnd.IntN(4)) }), "limit",
+		g.maybe(4, func() any { return int32(g.rnd.IntN(4)) }))...)
 }
 
 func (g *generator) typedDistinct() bson.D {
@@ -200,7 +218,8 @@ func (g *generator) updatePipeline() bson.A {
 			func() any { return op("$unset", g.unset()) },
 			func() any { return op("$project", g.projectStage()) },
 			func() any {
-				return op(pick(g, []string{"$replaceWith"}), op("$mergeObjects", bson.A{"$$ROOT", g.expression(objectKind, 1)}))
+				return op(pick(g, []string{"$replaceWith"}),
+					op("$mergeObjects", bson.A{"$$ROOT", g.expression(objectKind, 1)}))
 			},
 			func() any { return op("$replaceRoot", fields("newRoot", g.expression(objectKind, 1))) },
 		})())
@@ -224,6 +243,11 @@ func (g *generator) updateManyByPipeline() bson.D {
 }
 
 func (g *generator) modifyByPipeline() bson.D {
-	return append(bson.D{{"findAndModify", collection}, {"query", bson.D{{"_id", g.anyID()}}}, {"update", g.updatePipeline()}},
-		fields("new", g.chance(2), "fields", g.maybe(3, func() any { return g.projectStage() }), "upsert", g.maybe(4, func() any { return true }))...)
+	return append(bson.D{
+		{"findAndModify", collection},
+		{"query", bson.D{{"_id", g.anyID()}}},
+		{"update", g.updatePipeline()},
+	},
+		fields("new", g.chance(2), "fields", g.maybe(3, func() any { return g.projectStage() }), "upsert",
+			g.maybe(4, func() any { return true }))...)
 }

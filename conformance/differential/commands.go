@@ -26,7 +26,8 @@ var questions = []question{
 	{3, (*generator).insert},
 }
 
-// scenario returns the commands of one group: documents, indexes, questions. A group has pipelines or the other commands.
+// scenario returns the commands of one group: documents, indexes, questions. A group has pipelines
+// or the other commands.
 func (g *generator) scenario() scenario {
 	if g.families.pipelines() && (!g.families.has(familyCRUD) || g.chance(2)) {
 		return g.pipelineScenario()
@@ -102,15 +103,17 @@ func (g *generator) find() bson.D {
 	return c
 }
 
-// withoutPositions leaves out of a find's projection the paths with a position in an array that it sorts by: the 9.0 engine may project
-// before it sorts, and {"a.1": 1} leaves [] of ["x", 1]; up to 8.0 a document is sorted as it was stored.
+// withoutPositions leaves out of a find's projection the paths with a position in an array that it
+// sorts by: the 9.0 engine may project before it sorts, and {"a.1": 1} leaves [] of ["x", 1]; up to
+// 8.0 a document is sorted as it was stored.
 func withoutPositions(cmd, sort bson.D) bson.D {
 	at := slices.IndexFunc(cmd, func(e bson.E) bool { return e.Key == "projection" })
 	if at < 0 {
 		return cmd
 	}
 	projection, _ := cmd[at].Value.(bson.D)
-	cmd[at].Value = slices.DeleteFunc(slices.Clone(projection), func(e bson.E) bool { return arrayPosition.MatchString(e.Key) && hasField(sort, e.Key) })
+	cmd[at].Value = slices.DeleteFunc(slices.Clone(projection),
+		func(e bson.E) bool { return arrayPosition.MatchString(e.Key) && hasField(sort, e.Key) })
 	return cmd
 }
 
@@ -136,7 +139,8 @@ func updateCommand(stmt bson.D, filters bson.A) bson.D {
 	return bson.D{{"update", collection}, {"updates", bson.A{stmt}}}
 }
 
-// updateOne names the document by its _id, so that it does not depend on the plan which one is changed.
+// updateOne names the document by its _id, so that it does not depend on the plan which one is
+// changed.
 func (g *generator) updateOne() bson.D {
 	u, filters := g.update(false)
 	q := bson.D{{"_id", g.anyID()}}
@@ -153,14 +157,16 @@ func (g *generator) updateOne() bson.D {
 	return updateCommand(stmt, filters)
 }
 
-// mayBeFalse reports whether MongoDB may see that a query never matches. It then forgets the query's other clauses before it
-// makes a new document of them, and which queries it sees that of changes from version to version.
+// mayBeFalse reports whether MongoDB may see that a query never matches. It then forgets the
+// query's other clauses before it makes a new document of them, and which queries it sees that of
+// changes from version to version.
 func mayBeFalse(v any) bool {
 	switch v := v.(type) {
 	case bson.D:
 		for _, e := range v {
 			list, isList := e.Value.(bson.A)
-			if e.Key == "$nor" || e.Key == "$jsonSchema" || e.Key == "$not" || isList && len(list) == 0 || mayBeFalse(e.Value) {
+			if e.Key == "$nor" || e.Key == "$jsonSchema" || e.Key == "$not" ||
+				isList && len(list) == 0 || mayBeFalse(e.Value) {
 				return true
 			}
 		}

@@ -40,8 +40,9 @@ func isOutput(stage any) bool {
 	return hasField(doc, "$out") || hasField(doc, "$merge")
 }
 
-// isOrdered reports whether the order of a command's rows is fixed. Every generated sort ends with _id, which makes it a total order
-// if all of the first server's results have an _id and no two the same. An array has no place of its own in a sort.
+// isOrdered reports whether the order of a command's rows is fixed. Every generated sort ends with
+// _id, which makes it a total order if all of the first server's results have an _id and no two the
+// same. An array has no place of its own in a sort.
 func isOrdered(cmd bson.D, d *difference) bool {
 	sort, _ := lookup(cmd, "sort").(bson.D)
 	if cmd[0].Key != "aggregate" && cmd[0].Value == collection {
@@ -109,7 +110,8 @@ func normalise(raw bson.D) bson.D {
 	return out
 }
 
-// mark replaces what a server makes up: ObjectIds that the generator did not make, and the present time.
+// mark replaces what a server makes up: ObjectIds that the generator did not make, and the present
+// time.
 func mark(v any) any {
 	switch v := v.(type) {
 	case bson.D:
@@ -193,7 +195,8 @@ func equalReply(a, b bson.D, ordered bool) bool {
 		case x.Key == "rows" && !ordered:
 			return equalMultiset(x.Value, y.Value, equalValue)
 		case x.Key == "values":
-			// Of values that are equal though their types differ, distinct returns whichever it met first.
+			// Of values that are equal though their types differ, distinct returns whichever it met
+			// first.
 			return equalMultiset(x.Value, y.Value, sameValue)
 		}
 		return equalValue(x.Value, y.Value)
@@ -218,12 +221,14 @@ func equalMultiset(a, b any, equal func(a, b any) bool) bool {
 	return true
 }
 
-// equalValue compares by BSON type and value, documents by field order too, doubles with a small tolerance.
+// equalValue compares by BSON type and value, documents by field order too, doubles with a small
+// tolerance.
 func equalValue(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
 		y, ok := b.(bson.D)
-		return ok && slices.EqualFunc(x, y, func(p, q bson.E) bool { return p.Key == q.Key && equalValue(p.Value, q.Value) })
+		return ok && slices.EqualFunc(x, y,
+			func(p, q bson.E) bool { return p.Key == q.Key && equalValue(p.Value, q.Value) })
 	case bson.A:
 		y, ok := b.(bson.A)
 		return ok && slices.EqualFunc(x, y, equalValue)
@@ -255,7 +260,8 @@ func sameValue(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
 		y, ok := b.(bson.D)
-		return ok && slices.EqualFunc(x, y, func(p, q bson.E) bool { return p.Key == q.Key && sameValue(p.Value, q.Value) })
+		return ok && slices.EqualFunc(x, y,
+			func(p, q bson.E) bool { return p.Key == q.Key && sameValue(p.Value, q.Value) })
 	case bson.A:
 		y, ok := b.(bson.A)
 		return ok && slices.EqualFunc(x, y, sameValue)

@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// kind says what an expression should give, so that operators mostly get what they work on. Every kind gives another
-// one now and then.
+// kind says what an expression should give, so that operators mostly get what they work on. Every
+// kind gives another one now and then.
 type kind byte
 
 const (
@@ -23,8 +23,9 @@ const (
 	boolKind    kind = 'b'
 )
 
-// operator is one expression operator. Its signature has a kind for each argument; after it, * repeats the argument up
-// to three times, ? leaves it out at will. One without a signature has its own generator.
+// operator is one expression operator. Its signature has a kind for each argument; after it, *
+// repeats the argument up to three times, ? leaves it out at will. One without a signature has its
+// own generator.
 type operator struct {
 	family    string
 	name      string
@@ -74,7 +75,8 @@ func (g *generator) expression(k kind, depth int) any {
 	}
 	var fits []operator
 	for _, o := range g.calls {
-		if k == anyKind || o.result == k || (k == integerKind || k == numberKind) && o.result == numberKind && g.chance(2) ||
+		if k == anyKind || o.result == k ||
+			(k == integerKind || k == numberKind) && o.result == numberKind && g.chance(2) ||
 			k == numbersKind && o.result == arrayKind && g.chance(3) {
 			fits = append(fits, o)
 		}
@@ -119,8 +121,10 @@ func (g *generator) call(o operator, depth int) any {
 
 // typedFields are the fields of typedDocument by what they mostly hold.
 var typedFields = map[kind][]string{
-	numberKind: {"n", "m", "i", "o.n"}, integerKind: {"i", "j"}, stringKind: {"s", "r", "o.s"}, arrayKind: {"l", "k", "t"}, numbersKind: {"l"},
-	objectKind: {"o", "p"}, dateKind: {"d", "e"}, boolKind: {"b", "f"}, anyKind: {"n", "i", "s", "l", "k", "o", "d", "b", "a", "c", "none", "o.n", "t.n", "o.p.n"},
+	numberKind: {"n", "m", "i", "o.n"}, integerKind: {"i", "j"}, stringKind: {"s", "r", "o.s"},
+	arrayKind: {"l", "k", "t"}, numbersKind: {"l"},
+	objectKind: {"o", "p"}, dateKind: {"d", "e"}, boolKind: {"b", "f"},
+	anyKind: {"n", "i", "s", "l", "k", "o", "d", "b", "a", "c", "none", "o.n", "t.n", "o.p.n"},
 }
 
 // leaf returns a field, a variable or a literal.
@@ -146,7 +150,10 @@ func (g *generator) constant(k kind) any {
 	case numberKind:
 		return g.number()
 	case integerKind:
-		return pick(g, []any{int32(0), int32(1), int32(2), int32(3), int32(5), int32(-1), int32(-3), int64(2), 2.0, int32(100)})
+		return pick(g, []any{
+			int32(0), int32(1), int32(2), int32(3), int32(5), int32(-1),
+			int32(-3), int64(2), 2.0, int32(100),
+		})
 	case stringKind:
 		return pick(g, texts)
 	case arrayKind, numbersKind:
@@ -166,7 +173,11 @@ func (g *generator) constant(k kind) any {
 	case boolKind:
 		return g.chance(2)
 	}
-	return pick(g, []any{g.number(), pick(g, texts), nil, true, false, g.date(), primitive.Timestamp{T: 5, I: 1}, bson.A{}})
+	return pick(g, []any{
+		g.number(), pick(g, texts), nil, true, false, g.date(),
+		primitive.Timestamp{T: 5, I: 1},
+		bson.A{},
+	})
 }
 
 func (g *generator) number() any {
@@ -180,7 +191,10 @@ func (g *generator) number() any {
 func (g *generator) date() primitive.DateTime {
 	switch g.rnd.IntN(6) {
 	case 0:
-		return pick(g, []primitive.DateTime{0, -1, 1, 951782400000, 1709164800000, 1711846800000, 1729990800000, 253402300799999, -62135596800000, -2208988800000})
+		return pick(g, []primitive.DateTime{
+			0, -1, 1, 951782400000, 1709164800000, 1711846800000, 1729990800000,
+			253402300799999, -62135596800000, -2208988800000,
+		})
 	case 1:
 		return primitive.DateTime(g.rnd.Int64N(4_000_000_000_000) - 2_000_000_000_000)
 	}
@@ -208,7 +222,8 @@ func (g *generator) fieldValue(k kind) any {
 	return g.constant(k)
 }
 
-// typedDocument returns a document whose fields have the types that their names promise, most of the time.
+// typedDocument returns a document whose fields have the types that their names promise, most of
+// the time.
 func (g *generator) typedDocument(id int32) bson.D {
 	d := bson.D{{"_id", id}}
 	for _, f := range []struct {

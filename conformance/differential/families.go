@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// familyCRUD is the family of the commands that are no pipelines, familyOutput that of $out and $merge, familyView that of views,
-	// second collections, variables and expressions in find, familyWrite that of updates by a pipeline.
+	// familyCRUD is the family of the commands that are no pipelines, familyOutput that of $out and
+	// $merge, familyView that of views, second collections, variables and expressions in find,
+	// familyWrite that of updates by a pipeline.
 	familyCRUD   = "crud"
 	familyOutput = "output"
 	familyView   = "view"

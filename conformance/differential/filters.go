@@ -20,7 +20,10 @@ func predicateTable() []predicate {
 		{10, func(g *generator, _ int) any { return op(pick(g, []string{"$eq", "$ne"}), g.operand()) }},
 		{20, func(g *generator, _ int) any { return op(pick(g, []string{"$gt", "$gte", "$lt", "$lte"}), g.operand()) }},
 		{10, func(g *generator, _ int) any {
-			return bson.D{{pick(g, []string{"$gt", "$gte"}), g.operand()}, {pick(g, []string{"$lt", "$lte"}), g.operand()}}
+			return bson.D{
+				{pick(g, []string{"$gt", "$gte"}), g.operand()},
+				{pick(g, []string{"$lt", "$lte"}), g.operand()},
+			}
 		}},
 		{10, func(g *generator, _ int) any { return op(pick(g, []string{"$in", "$in", "$nin"}), g.operands()) }},
 		{6, func(g *generator, _ int) any {
@@ -54,7 +57,8 @@ func (g *generator) filter(depth int) bson.D {
 	return f
 }
 
-// addClause appends a clause unless the document has that field already: MongoDB leaves open what a repeated field means.
+// addClause appends a clause unless the document has that field already: MongoDB leaves open what a
+// repeated field means.
 func (g *generator) addClause(f bson.D, depth int) bson.D {
 	c := g.clause(depth)
 	if hasField(f, c.Key) {
@@ -77,22 +81,27 @@ func (g *generator) clause(depth int) bson.E {
 	case g.chance(25):
 		return bson.E{"$expr", g.comparison()}
 	case g.chance(12):
-		return bson.E{"_id", pick(g, []any{g.anyID(), op("$in", bson.A{g.anyID(), g.anyID()}), op("$gte", g.anyID()), op("$ne", g.anyID())})}
+		return bson.E{"_id", pick(g,
+			[]any{g.anyID(), op("$in", bson.A{g.anyID(), g.anyID()}), op("$gte", g.anyID()), op("$ne", g.anyID())})}
 	}
 	return guarded(g.path(), g.predicate(depth))
 }
 
-// guarded returns a predicate on a path. Where it compares what stands behind a dot with null, it excludes arrays without documents
-// before the dot: the 9.0 engine finds {a: []} and {a: [1]} by {"a.x": null}, up to 8.0 an array without documents has no a.x.
+// guarded returns a predicate on a path. Where it compares what stands behind a dot with null, it
+// excludes arrays without documents before the dot: the 9.0 engine finds {a: []} and {a: [1]} by
+// {"a.x": null}, up to 8.0 an array without documents has no a.x.
 func guarded(path string, predicate any) bson.E {
 	own := bson.E{path, predicate}
-	if !strings.Contains(path, ".") || !isNullish(predicate) && !mentions(predicate, "", func(_, _ string, value any) bool { return isNullish(value) }) {
+	if !strings.Contains(path, ".") ||
+		!isNullish(predicate) &&
+			!mentions(predicate, "", func(_, _ string, value any) bool { return isNullish(value) }) {
 		return own
 	}
 	return bson.E{"$and", append(bson.A{bson.D{own}}, withDocuments(path)...)}
 }
 
-// withDocuments are predicates that no array before a dot of a path is empty or has elements that are no documents.
+// withDocuments are predicates that no array before a dot of a path is empty or has elements that
+// are no documents.
 func withDocuments(path string) bson.A {
 	var all bson.A
 	for i, c := range path {
@@ -129,7 +138,8 @@ func (g *generator) operatorPredicate(depth int) any {
 	return op("$exists", true)
 }
 
-// literal is a value for an implicit equality: a document must not look like an operator, and its fields never do.
+// literal is a value for an implicit equality: a document must not look like an operator, and its
+// fields never do.
 func (g *generator) literal() any { return g.value(2) }
 
 // operand is what comparisons take.
@@ -147,7 +157,8 @@ func (g *generator) operands() bson.A {
 }
 
 var typeNames = []any{
-	"double", "string", "object", "array", "binData", "undefined", "objectId", "bool", "date", "null", "regex", "dbPointer", "javascript",
+	"double", "string", "object", "array", "binData", "undefined", "objectId", "bool", "date", "null",
+	"regex", "dbPointer", "javascript",
 	"symbol", "javascriptWithScope", "int", "timestamp", "long", "decimal", "minKey", "maxKey", "number",
 	int32(1), int32(2), int32(3), int32(4), int32(10), int32(16), int32(-1), int32(127), 18.0,
 }
@@ -165,7 +176,10 @@ func (g *generator) mod() any {
 	return op("$mod", bson.A{divisor, rest})
 }
 
-var patterns = []string{"a", "^a", "^ab", "b$", "^$", "", "^a.*c", "a|b", "[ab]", "^(a|b)", "\\.", "^a\\.b", ".", "^A", "(?i)a", "a+", "é", "^abc$"}
+var patterns = []string{
+	"a", "^a", "^ab", "b$", "^$", "", "^a.*c", "a|b", "[ab]", "^(a|b)", "\\.", "^a\\.b", ".",
+	"^A", "(?i)a", "a+", "é", "^abc$",
+}
 
 func (g *generator) regex() any {
 	pattern, options := pick(g, patterns), pick(g, []string{"", "", "i", "m", "s", "x", "im"})
@@ -197,7 +211,8 @@ func (g *generator) elemMatch(depth int) any {
 		return op("$elemMatch", bson.D{{pick(g, fieldNames), g.predicate(depth - 1)}})
 	}
 	for {
-		// In a $match behind another stage the 9.0 engine writes {$elemMatch: {$all: [1]}} down without its path, and cannot read it.
+		// In a $match behind another stage the 9.0 engine writes {$elemMatch: {$all: [1]}} down
+		// without its path, and cannot read it.
 		if p := g.operatorPredicate(depth - 1); !mentionsKey(p, "$all") {
 			return op("$elemMatch", p)
 		}
@@ -221,14 +236,19 @@ func (g *generator) bits() any {
 // brokenPredicate is refused, each for its own reason.
 func (g *generator) brokenPredicate() any {
 	return pick(g, []any{
-		op("$size", int32(-1)), op("$size", 1.5), op("$size", "a"), op("$mod", bson.A{int32(0), int32(0)}), op("$mod", bson.A{int32(1)}), op("$mod", int32(1)),
-		op("$in", int32(1)), op("$all", "a"), op("$type", "nothing"), op("$type", int32(99)), op("$elemMatch", int32(1)), op("$not", int32(1)),
-		op("$not", bson.D{}), op("$unknown", int32(1)), op("$bitsAllSet", -1.0), op("$bitsAllSet", "a"), op("$bitsAllSet", bson.A{int32(-1)}),
+		op("$size", int32(-1)), op("$size", 1.5), op("$size", "a"), op("$mod", bson.A{int32(0), int32(0)}),
+		op("$mod", bson.A{int32(1)}), op("$mod", int32(1)),
+		op("$in", int32(1)), op("$all", "a"), op("$type", "nothing"), op("$type", int32(99)),
+		op("$elemMatch", int32(1)), op("$not", int32(1)),
+		op("$not", bson.D{}), op("$unknown", int32(1)), op("$bitsAllSet", -1.0), op("$bitsAllSet", "a"),
+		op("$bitsAllSet", bson.A{int32(-1)}),
 		bson.D{{"$options", "i"}},
 		bson.D{{"$regex", "a"}, {"$options", "q"}},
 		op("$regex", int32(1)), op("$regex", "("),
-		op("$in", bson.A{op("$gt", int32(1))}), op("$exists", bson.D{}), op("$eq", primitive.Regex{Pattern: "a"}), op("$gt", primitive.Regex{Pattern: "a"}),
-		op("$mod", bson.A{int32(1), int32(2), int32(3)}), op("$mod", bson.A{"a", int32(0)}), op("$all", bson.A{op("$gt", int32(1))}),
+		op("$in", bson.A{op("$gt", int32(1))}), op("$exists", bson.D{}), op("$eq", primitive.Regex{Pattern: "a"}),
+		op("$gt", primitive.Regex{Pattern: "a"}),
+		op("$mod", bson.A{int32(1), int32(2), int32(3)}), op("$mod", bson.A{"a", int32(0)}),
+		op("$all", bson.A{op("$gt", int32(1))}),
 	})
 }
 
@@ -267,7 +287,10 @@ func (g *generator) schema(depth int) bson.D {
 	if depth > 0 {
 		s = append(s, bson.E{"properties", bson.D{{pick(g, []string{"a", "b", "x"}), g.schema(depth - 1)}}})
 		if g.chance(3) {
-			s = append(s, bson.E{pick(g, []string{"anyOf", "allOf", "oneOf"}), bson.A{g.schema(depth - 1), g.schema(0)}})
+			s = append(s, bson.E{
+				pick(g, []string{"anyOf", "allOf", "oneOf"}),
+				bson.A{g.schema(depth - 1), g.schema(0)},
+			})
 		}
 		if g.chance(4) {
 			s = append(s, bson.E{"items", g.schema(0)})

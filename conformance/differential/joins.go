@@ -14,12 +14,14 @@ func (g *generator) from() string {
 	return pick(g, []string{collection, collection, foreignCollection, foreignCollection, viewName, "nowhere"})
 }
 
-// found orders an array that a stage made of the documents that it found: an index gives them in its own order.
+// found orders an array that a stage made of the documents that it found: an index gives them in
+// its own order.
 func (g *generator) found(stage bson.D, as string, open bool) bson.A {
 	if !open {
 		return bson.A{stage}
 	}
-	return bson.A{stage, op("$addFields", bson.D{{as, op("$sortArray", fields("input", "$"+as, "sortBy", bson.D{{"_id", int32(1)}}))}})}
+	return bson.A{stage, op("$addFields",
+		bson.D{{as, op("$sortArray", fields("input", "$"+as, "sortBy", bson.D{{"_id", int32(1)}}))}})}
 }
 
 func (g *generator) lookupStage() bson.A {
@@ -30,7 +32,8 @@ func (g *generator) lookupStage() bson.A {
 	}
 	equality := fields("localField", pick(g, paths), "foreignField", pick(g, paths))
 	pipeline := func() bson.D {
-		return fields("let", bson.D{{"x", g.expression(numberKind, 1)}, {"y", g.leaf(anyKind)}}, "pipeline", g.within([]string{"x", "y"}, func() any { return g.joinedPipeline() }))
+		return fields("let", bson.D{{"x", g.expression(numberKind, 1)}, {"y", g.leaf(anyKind)}}, "pipeline",
+			g.within([]string{"x", "y"}, func() any { return g.joinedPipeline() }))
 	}
 	as := "v"
 	switch g.rnd.IntN(5) {
@@ -54,7 +57,8 @@ func (g *generator) lookupStage() bson.A {
 	if dotted, _ := lookup(spec, "foreignField").(string); g.chance(3) && !strings.Contains(dotted, ".") {
 		stages = append(stages, op("$unwind", g.unwoundAs("$"+as)))
 		if g.chance(2) {
-			stages = append(stages, op("$match", bson.D{guarded(as+"."+pick(g, []string{"q", "n", "g"}), g.predicate(1))}))
+			stages = append(stages,
+				op("$match", bson.D{guarded(as+"."+pick(g, []string{"q", "n", "g"}), g.predicate(1))}))
 		}
 	}
 	return stages
@@ -66,7 +70,8 @@ func (g *generator) unwoundAs(path string) any {
 	if g.chance(2) {
 		return path
 	}
-	return fields("path", path, "preserveNullAndEmptyArrays", true, "includeArrayIndex", g.maybe(2, func() any { return "x" }))
+	return fields("path", path, "preserveNullAndEmptyArrays", true, "includeArrayIndex",
+		g.maybe(2, func() any { return "x" }))
 }
 
 // joinedPipeline is that of a $lookup; it sees variables.
@@ -74,7 +79,9 @@ func (g *generator) joinedPipeline() bson.A {
 	if g.chance(3) {
 		return g.subPipeline()
 	}
-	stages := bson.A{op("$match", op("$expr", op(pick(g, []string{"$eq", "$eq", "$lt", "$gte", "$ne"}), bson.A{pick(g, []string{"$q", "$g", "$n", "$s"}), pick(g, []string{"$$x", "$$x", "$$y"})})))}
+	stages := bson.A{op("$match",
+		op("$expr", op(pick(g, []string{"$eq", "$eq", "$lt", "$gte", "$ne"}),
+			bson.A{pick(g, []string{"$q", "$g", "$n", "$s"}), pick(g, []string{"$$x", "$$x", "$$y"})})))}
 	if g.indexed {
 		stages = append(stages, g.byID()...)
 	}
@@ -91,10 +98,12 @@ func (g *generator) graphLookup() bson.A {
 	if to == "o.n" { // see guarded
 		restriction = op("$and", withDocuments(to))
 	}
-	return g.found(op("$graphLookup", fields("from", g.from(), "startWith", pick(g, []any{"$g", "$l", "$s", "$t.n", g.expression(numberKind, 1)}),
-		"connectFromField", pick(g, []string{"q", "g", "l", "t.n", "s"}), "connectToField", to, "as", "v",
-		"maxDepth", g.maybe(2, func() any { return int32(g.rnd.IntN(3)) }), "depthField", g.maybe(3, func() any { return "depth" }),
-		"restrictSearchWithMatch", restriction)), "v", true)
+	return g.found(op("$graphLookup",
+		fields("from", g.from(), "startWith", pick(g, []any{"$g", "$l", "$s", "$t.n", g.expression(numberKind, 1)}),
+			"connectFromField", pick(g, []string{"q", "g", "l", "t.n", "s"}), "connectToField", to, "as", "v",
+			"maxDepth", g.maybe(2, func() any { return int32(g.rnd.IntN(3)) }), "depthField",
+			g.maybe(3, func() any { return "depth" }),
+			"restrictSearchWithMatch", restriction)), "v", true)
 }
 
 func (g *generator) unionWith() any {
@@ -116,7 +125,8 @@ var windowBounds = []any{
 	bson.A{int32(1), int32(-1)},
 }
 
-// rangeBounds are those of windowBounds that are values: "current" is the document, and which one it is among equal keys is open.
+// rangeBounds are those of windowBounds that are values: "current" is the document, and which one
+// it is among equal keys is open.
 var rangeBounds = []any{
 	bson.A{"unbounded", "unbounded"},
 	bson.A{int32(-1), int32(1)},
@@ -155,7 +165,8 @@ func (g *generator) window() any {
 		}
 		return call
 	}
-	return fields("partitionBy", g.maybe(2, func() any { return pick(g, []any{"$g", "$b", g.expression(numberKind, 1)}) }), "sortBy", by,
+	return fields("partitionBy",
+		g.maybe(2, func() any { return pick(g, []any{"$g", "$b", g.expression(numberKind, 1)}) }), "sortBy", by,
 		"output", fields("v", function(), "w", g.maybe(3, func() any { return function() })))
 }
 
@@ -173,11 +184,14 @@ func (g *generator) windowFunction(unit any) any {
 	case 0:
 		return op(pick(g, []string{"$rank", "$denseRank", "$documentNumber"}), bson.D{})
 	case 1:
-		return op("$shift", fields("output", g.leaf(anyKind), "by", int32(g.rnd.IntN(5)-2), "default", g.maybe(2, func() any { return int32(0) })))
+		return op("$shift", fields("output", g.leaf(anyKind), "by", int32(g.rnd.IntN(5)-2), "default",
+			g.maybe(2, func() any { return int32(0) })))
 	case 2:
-		return op(pick(g, []string{"$derivative", "$integral"}), fields("input", pick(g, []any{"$q", "$n"}), "unit", unit))
+		return op(pick(g, []string{"$derivative", "$integral"}),
+			fields("input", pick(g, []any{"$q", "$n"}), "unit", unit))
 	case 3:
-		return op("$expMovingAvg", pick(g, []any{fields("input", "$q", "N", int32(3)), fields("input", "$n", "alpha", 0.4)}))
+		return op("$expMovingAvg",
+			pick(g, []any{fields("input", "$q", "N", int32(3)), fields("input", "$n", "alpha", 0.4)}))
 	case 4:
 		return op(pick(g, []string{"$linearFill", "$locf"}), pick(g, []any{"$q", "$n", "$i"}))
 	case 5:
@@ -190,12 +204,14 @@ func (g *generator) windowFunction(unit any) any {
 func (g *generator) densify() any {
 	g.repeated = true
 	if g.chance(2) {
-		return fields("field", "d", "partitionByFields", g.maybe(3, func() any { return bson.A{"g"} }), "range", fields("step", int32(6), "unit", "month", "bounds",
-			pick(g, []any{"partition", bson.A{g.day(), g.day()}})))
+		return fields("field", "d", "partitionByFields", g.maybe(3, func() any { return bson.A{"g"} }), "range",
+			fields("step", int32(6), "unit", "month", "bounds",
+				pick(g, []any{"partition", bson.A{g.day(), g.day()}})))
 	}
 	field, bounds := "q", pick(g, []any{"full", "partition", bson.A{int32(0), int32(20)}})
 	if g.chance(3) {
-		field, bounds = "n", bson.A{int32(0), int32(20)} // in places so large that the engine takes minutes for what is between
+		// in places so large that the engine takes minutes for what is between
+		field, bounds = "n", bson.A{int32(0), int32(20)}
 	}
 	return fields("field", field, "partitionByFields", g.maybe(2, func() any { return bson.A{"g"} }),
 		"range", fields("step", pick(g, []any{int32(5), 2.5, int64(7), int32(0)}), "bounds", bounds))
@@ -203,8 +219,10 @@ func (g *generator) densify() any {
 
 func (g *generator) fill() any {
 	if g.chance(2) {
-		return fields("output", fields("none", fields("value", g.expression(anyKind, 1)), "n", fields("value", int32(7))))
+		return fields("output",
+			fields("none", fields("value", g.expression(anyKind, 1)), "n", fields("value", int32(7))))
 	}
-	return fields("sortBy", bson.D{{"_id", int32(1)}}, "partitionBy", g.maybe(3, func() any { return "$g" }), "partitionByFields", g.maybe(3, func() any { return bson.A{"g"} }),
+	return fields("sortBy", bson.D{{"_id", int32(1)}}, "partitionBy", g.maybe(3, func() any { return "$g" }),
+		"partitionByFields", g.maybe(3, func() any { return bson.A{"g"} }),
 		"output", fields(pick(g, []string{"n", "i", "s"}), fields("method", pick(g, []string{"linear", "locf"}))))
 }

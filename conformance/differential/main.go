@@ -52,7 +52,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&s.replay, "replay", "", "run the commands of this file, one a line in Extended JSON, instead")
 	flags.BoolVar(&s.whole, "whole", false, "print differences as they were found, without making them smaller")
 	flags.BoolVar(&s.verbose, "v", false, "print every case")
-	chosen := flags.String("families", "", "generate only these families, separated by commas: "+strings.Join(familyNames(), ", "))
+	chosen := flags.String("families", "",
+		"generate only these families, separated by commas: "+strings.Join(familyNames(), ", "))
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -14,7 +14,8 @@ const conversionFailure = 241
 // probeBudget bounds how many variants of a command are asked about two errors.
 const probeBudget = 1500
 
-// questionOfView returns the pipeline of a find of another collection than the usual one, which may be a view: its stages are part of it.
+// questionOfView returns the pipeline of a find of another collection than the usual one, which may
+// be a view: its stages are part of it.
 func questionOfView(cmd bson.D) (bson.D, bool) {
 	if cmd[0].Key != "find" || cmd[0].Value == collection {
 		return nil, false
@@ -25,7 +26,8 @@ func questionOfView(cmd bson.D) (bson.D, bool) {
 // dropping are the stages that leave documents out.
 var dropping = []string{"$match", "$unwind", "$redact", "$limit", "$skip"}
 
-// isFiltered reports whether one server makes a mistake, and both servers make it where one stage that drops documents is left out.
+// isFiltered reports whether one server makes a mistake, and both servers make it where one stage
+// that drops documents is left out.
 func (p *pair) isFiltered(ctx context.Context, c *asked) bool {
 	code := max(mistakeOf(c.A), mistakeOf(c.B))
 	question, ok := asAggregate(c.cmd)
@@ -44,7 +46,8 @@ func (p *pair) isFiltered(ctx context.Context, c *asked) bool {
 	return false
 }
 
-// hasBothMistakes reports whether both servers answer some variants of a command with the one's error and some with the other's.
+// hasBothMistakes reports whether both servers answer some variants of a command with the one's
+// error and some with the other's.
 func (p *pair) hasBothMistakes(ctx context.Context, c *asked) bool {
 	a, b := mistakeOf(c.A), mistakeOf(c.B)
 	question, ok := asAggregate(c.cmd)
@@ -65,7 +68,8 @@ func mistakeOf(reply bson.D) int32 { return max(errorCode(reply), writeErrorCode
 // sorting are the stages before which a $sort makes no difference.
 var sorting = []string{"$sort", "$count", "$setWindowFields", "$densify", "$bucketAuto", "$fill"}
 
-// isSorted reports whether a $sort stands at the end of stages, or before others that keep the order.
+// isSorted reports whether a $sort stands at the end of stages, or before others that keep the
+// order.
 func isSorted(stages bson.A) bool {
 	for _, stage := range slices.Backward(stages) {
 		switch stageName(stage) {
@@ -79,8 +83,8 @@ func isSorted(stages bson.A) bool {
 	return false
 }
 
-// undropped returns variants of stages that leave out fewer documents: without one stage that does, also in a pipeline inside a
-// stage, or without one of the predicates that all have to be true.
+// undropped returns variants of stages that leave out fewer documents: without one stage that does,
+// also in a pipeline inside a stage, or without one of the predicates that all have to be true.
 func undropped(stages bson.A) []bson.A {
 	var out []bson.A
 	for i, stage := range stages {
@@ -116,7 +120,8 @@ func undroppedWithin(stage any) []any {
 	return out
 }
 
-// withoutConjunct returns variants of a $match with a predicate less: of those that all have to be true.
+// withoutConjunct returns variants of a $match with a predicate less: of those that all have to be
+// true.
 func withoutConjunct(stage any) []any {
 	doc, _ := stage.(bson.D)
 	predicates, isMatch := lookup(doc, "$match").(bson.D)
@@ -161,7 +166,8 @@ func stageName(stage any) string {
 // expanded returns the pipeline with those of the views that it reads before it.
 func (p *pair) expanded(ctx context.Context, question bson.D) bson.D {
 	for range maxViews {
-		reply, err := send(ctx, p.a, bson.D{{"listCollections", int32(1)}, {"filter", fields("name", question[0].Value, "type", "view")}})
+		reply, err := send(ctx, p.a,
+			bson.D{{"listCollections", int32(1)}, {"filter", fields("name", question[0].Value, "type", "view")}})
 		if err != nil {
 			break
 		}
@@ -193,7 +199,8 @@ func (p *pair) ids(ctx context.Context) bson.A {
 	return list
 }
 
-// asAggregate returns the pipeline that a command that reads, or that updates by a pipeline, amounts to.
+// asAggregate returns the pipeline that a command that reads, or that updates by a pipeline,
+// amounts to.
 func asAggregate(cmd bson.D) (bson.D, bool) {
 	stages := bson.A{}
 	switch cmd[0].Key {
@@ -254,7 +261,8 @@ type prober struct {
 	seenA, seenB bool
 }
 
-// both reports whether both errors were met. A variant that changed something is taken apart once more.
+// both reports whether both errors were met. A variant that changed something is taken apart once
+// more.
 func (p *prober) both(cmd bson.D) bool {
 	var changed []bson.D
 	for _, v := range p.variants(cmd) {
@@ -299,8 +307,9 @@ func (p *prober) note(d *difference) bool {
 	return p.seenA && p.seenB
 }
 
-// variants returns pipelines that hold less and bring no mistake of their own: the first stages, one document, one
-// expression replaced by null, an empty array or 1, of which every operator takes one and computes its other operands.
+// variants returns pipelines that hold less and bring no mistake of their own: the first stages,
+// one document, one expression replaced by null, an empty array or 1, of which every operator takes
+// one and computes its other operands.
 func (p *prober) variants(cmd bson.D) []bson.D {
 	stages, _ := lookup(cmd, "pipeline").(bson.A)
 	with := func(list bson.A) bson.D {
@@ -335,7 +344,8 @@ func isOneID(stage any) bool {
 	return len(match) == 1 && match[0].Key == "_id"
 }
 
-// nulled returns variants of a value with one expression or constant in it replaced by null, an empty array or 1.
+// nulled returns variants of a value with one expression or constant in it replaced by null, an
+// empty array or 1.
 func nulled(v any, isStage bool) []any {
 	var out []any
 	if !isStage && v != nil {

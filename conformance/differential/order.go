@@ -36,8 +36,8 @@ func settled(stages bson.A) bson.A {
 	return out
 }
 
-// settlesOutput reports whether a $merge, or an $out, leaves the same on both servers where one order is fixed before it: of documents
-// that go to one place the last one counts.
+// settlesOutput reports whether a $merge, or an $out, leaves the same on both servers where one
+// order is fixed before it: of documents that go to one place the last one counts.
 func (p *pair) settlesOutput(ctx context.Context, c *asked) bool {
 	if !c.After || c.cmd[0].Key != "aggregate" || p.rewind(ctx) != nil {
 		return false
@@ -53,7 +53,8 @@ func (p *pair) settlesOutput(ctx context.Context, c *asked) bool {
 	return err == nil && d.equal(false)
 }
 
-// settledOutput returns a command that writes what its pipeline makes with one order fixed before that, and whether it is another.
+// settledOutput returns a command that writes what its pipeline makes with one order fixed before
+// that, and whether it is another.
 func settledOutput(cmd bson.D) (bson.D, bool) {
 	stages, _ := lookup(cmd, "pipeline").(bson.A)
 	if len(stages) == 0 || !isOutput(stages[len(stages)-1]) {
@@ -64,8 +65,9 @@ func settledOutput(cmd bson.D) (bson.D, bool) {
 	return words, show(words) != show(cmd)
 }
 
-// settledWithin settles the pipelines inside a stage: those whose results become arrays to their end. Windows are over documents in one
-// order, which a range cannot have: both servers refuse it then, which explains nothing.
+// settledWithin settles the pipelines inside a stage: those whose results become arrays to their
+// end. Windows are over documents in one order, which a range cannot have: both servers refuse it
+// then, which explains nothing.
 func settledWithin(stage any) any {
 	doc, _ := stage.(bson.D)
 	name := stageName(stage)
@@ -115,8 +117,8 @@ func arraysOf(stage any) bson.D {
 	return out
 }
 
-// hasTiedNumbers reports whether replies differ by the types of the numbers that a $densify made alone, where its input has equal
-// numbers of different types.
+// hasTiedNumbers reports whether replies differ by the types of the numbers that a $densify made
+// alone, where its input has equal numbers of different types.
 func (p *pair) hasTiedNumbers(ctx context.Context, c *asked) bool {
 	question, ok := reading(c.cmd)
 	if !ok || isWrite(c.cmd) {
@@ -154,19 +156,24 @@ func sameMade(a, b any) bool {
 	return equalValue(a, b)
 }
 
-// isSparse reports whether a command with a comparison with MinKey or MaxKey is answered alike where no index is sparse.
+// isSparse reports whether a command with a comparison with MinKey or MaxKey is answered alike
+// where no index is sparse.
 func (p *pair) isSparse(ctx context.Context, c *asked) bool {
 	sparse := func(c bson.D) bool {
-		return c[0].Key == "createIndexes" && mentions(c, "", func(_, key string, value any) bool { return key == "sparse" && value == true })
+		return c[0].Key == "createIndexes" &&
+			mentions(c, "", func(_, key string, value any) bool { return key == "sparse" && value == true })
 	}
-	compares := mentions(c.cmd, "", func(_, _ string, value any) bool { return value == primitive.MinKey{} || value == primitive.MaxKey{} })
+	compares := mentions(c.cmd, "",
+		func(_, _ string, value any) bool { return value == primitive.MinKey{} || value == primitive.MaxKey{} })
 	return compares && isOK(c.A) && isOK(c.B) && c.cmd[0].Key != "createIndexes" && p.agreeWithout(ctx, c.cmd, sparse)
 }
 
-// isByPosition reports whether a distinct by a position in an array is answered alike without indexes of that.
+// isByPosition reports whether a distinct by a position in an array is answered alike without
+// indexes of that.
 func (p *pair) isByPosition(ctx context.Context, c *asked) bool {
 	key, _ := lookup(c.cmd, "key").(string)
-	return c.cmd[0].Key == "distinct" && isOK(c.A) && isOK(c.B) && arrayPosition.MatchString(key) && p.agreeWithout(ctx, c.cmd, indexes(key))
+	return c.cmd[0].Key == "distinct" && isOK(c.A) && isOK(c.B) && arrayPosition.MatchString(key) &&
+		p.agreeWithout(ctx, c.cmd, indexes(key))
 }
 
 // indexes returns what recognises the commands that make an index of a path.
@@ -179,7 +186,8 @@ func indexes(path string) func(c bson.D) bool {
 	}
 }
 
-// agreeWithout reports whether a command is answered alike where some of the commands before it are left out.
+// agreeWithout reports whether a command is answered alike where some of the commands before it are
+// left out.
 func (p *pair) agreeWithout(ctx context.Context, cmd bson.D, left func(c bson.D) bool) bool {
 	if !slices.ContainsFunc(p.past, left) {
 		return false

@@ -46,7 +46,10 @@ func dialPair(ctx context.Context, s settings) (*pair, error) {
 		return nil, fmt.Errorf("server B: %w", err)
 	}
 	// Names of their own, because A and B may be one server.
-	return &pair{a: a.Database("differential_a"), b: b.Database("differential_b"), scanB: s.scanB, refused: map[int32]int{}}, nil
+	return &pair{
+		a: a.Database("differential_a"), b: b.Database("differential_b"), scanB: s.scanB,
+		refused: map[int32]int{},
+	}, nil
 }
 
 func dial(ctx context.Context, uri string) (*mongo.Client, error) {
@@ -166,7 +169,8 @@ func (d *difference) equal(ordered bool) bool { return equalReply(d.A, d.B, orde
 // notImplemented is the code of what a server knows and does not have.
 const notImplemented = 238
 
-// missing returns what a server says about something that it does not have yet, "" where both have it.
+// missing returns what a server says about something that it does not have yet, "" where both have
+// it.
 func (d *difference) missing() string {
 	if errorCode(d.A) != notImplemented && errorCode(d.B) != notImplemented {
 		return ""
@@ -213,7 +217,8 @@ func writeErrorMessage(reply bson.D) string {
 	return message
 }
 
-// ask sends one command, reads its cursor to the end and normalises the reply. The text is an error's message.
+// ask sends one command, reads its cursor to the end and normalises the reply. The text is an
+// error's message.
 func (p *pair) ask(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D, string, error) {
 	reply, err := send(ctx, db, cmd)
 	if err != nil {
@@ -247,7 +252,8 @@ func (p *pair) ask(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D,
 	return bson.D{{"ok", int32(1)}, {"rows", mark(rows)}}, "", nil
 }
 
-// send runs one command and returns the raw reply, be it success or failure. An error means that no reply came.
+// send runs one command and returns the raw reply, be it success or failure. An error means that no
+// reply came.
 func send(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// withoutPart returns a find without its skip and limit where no sort says which documents they take; nil for other commands. MongoDB's
-// order is then that of insertion, and Sheaf's that of _id.
+// withoutPart returns a find without its skip and limit where no sort says which documents they
+// take; nil for other commands. MongoDB's order is then that of insertion, and Sheaf's that of _id.
 func withoutPart(cmd bson.D) bson.D {
 	if cmd[0].Key != "find" || hasField(cmd, "sort") || !hasField(cmd, "skip") && !hasField(cmd, "limit") {
 		return nil
@@ -18,7 +18,8 @@ func withoutPart(cmd bson.D) bson.D {
 	})
 }
 
-// comparePart compares what two servers took of a whole: the wholes must be the same set, each part as many documents of its own.
+// comparePart compares what two servers took of a whole: the wholes must be the same set, each part
+// as many documents of its own.
 func (p *pair) comparePart(ctx context.Context, whole bson.D, part *difference) (*difference, error) {
 	d, err := p.compare(ctx, whole)
 	if err != nil || !d.equal(false) {
@@ -30,7 +31,8 @@ func (p *pair) comparePart(ctx context.Context, whole bson.D, part *difference) 
 	return part, nil
 }
 
-// isPart reports whether each row of a reply is one of another reply, which it does not share with a second one.
+// isPart reports whether each row of a reply is one of another reply, which it does not share with
+// a second one.
 func isPart(part, whole bson.D) bool {
 	some, _ := lookup(part, "rows").(bson.A)
 	all, _ := lookup(whole, "rows").(bson.A)

@@ -15,7 +15,11 @@ func TestParts(t *testing.T) {
 		part, whole bson.D
 		want        bool
 	}{
-		{rows(), rows(), true}, {rows(a), rows(b, a), true}, {rows(a, b), rows(b, a), true}, {rows(a, a), rows(a, b), false}, {rows(a), rows(b), false},
+		{rows(), rows(), true},
+		{rows(a), rows(b, a), true},
+		{rows(a, b), rows(b, a), true},
+		{rows(a, a), rows(a, b), false},
+		{rows(a), rows(b), false},
 	} {
 		if got := isPart(c.part, c.whole); got != c.want {
 			t.Errorf("%v of %v: %v", c.part, c.whole, got)

@@ -22,15 +22,18 @@ func stageTable() []stageMaker {
 		{"shape", 8, one("$addFields", (*generator).computed)},
 		{"shape", 2, one("$set", (*generator).computed)},
 		{"shape", 2, one("$unset", (*generator).unset)},
-		{"shape", 2, one("$replaceWith", func(g *generator) any { g.repeated = true; return g.expression(objectKind, 2) })},
-		{"shape", 2, one("$replaceRoot", func(g *generator) any { g.repeated = true; return fields("newRoot", g.expression(objectKind, 1)) })},
+		{"shape", 2, one("$replaceWith",
+			func(g *generator) any { g.repeated = true; return g.expression(objectKind, 2) })},
+		{"shape", 2, one("$replaceRoot",
+			func(g *generator) any { g.repeated = true; return fields("newRoot", g.expression(objectKind, 1)) })},
 		{"shape", 6, one("$unwind", (*generator).unwind)},
 		{"shape", 2, one("$redact", (*generator).redact)},
 		{"order", 4, (*generator).cut},
 		{"order", 1, func(g *generator) bson.A {
 			return append(bson.A{op("$sample", fields("size", int32(1000)))}, g.byID()...)
 		}},
-		{"order", 1, one("$count", func(g *generator) any { g.repeated = false; return pick(g, []string{"count", "count", "n"}) })},
+		{"order", 1, one("$count",
+			func(g *generator) any { g.repeated = false; return pick(g, []string{"count", "count", "n"}) })},
 		{"group", 10, func(g *generator) bson.A { return g.unordered(op("$group", g.group())) }},
 		{"group", 3, func(g *generator) bson.A { return g.unordered(op("$sortByCount", g.expression(anyKind, 1))) }},
 		{"group", 4, func(g *generator) bson.A { return g.unordered(op("$bucket", g.bucket())) }},
@@ -50,7 +53,8 @@ func (g *generator) byID() bson.A { return bson.A{op("$sort", bson.D{{"_id", int
 
 // unordered returns a stage whose results have no order but an _id each, put into one.
 func (g *generator) unordered(stage bson.D) bson.A {
-	g.repeated = stage[0].Key == "$group" || stage[0].Key == "$sortByCount" // an _id that is an array has no place of its own
+	// an _id that is an array has no place of its own
+	g.repeated = stage[0].Key == "$group" || stage[0].Key == "$sortByCount"
 	return append(bson.A{stage}, g.byID()...)
 }
 
@@ -62,7 +66,8 @@ func (g *generator) sorting(name string, f func(g *generator) any) bson.A {
 	return bson.A{op(name, f(g))}
 }
 
-// cut orders the documents and takes some. Of documents with one _id it is open which come first, so that none is cut off there.
+// cut orders the documents and takes some. Of documents with one _id it is open which come first,
+// so that none is cut off there.
 func (g *generator) cut() bson.A {
 	if g.repeated {
 		return bson.A{op("$match", g.typedFilter())}
@@ -95,7 +100,8 @@ func (g *generator) aggregate() bson.D {
 	return aggregateOn(g.source(), g.ordered(g.pipeline(1+g.rnd.IntN(3))))
 }
 
-// ordered begins a pipeline in a way that leaves no order open: what an index finds comes in the index's order.
+// ordered begins a pipeline in a way that leaves no order open: what an index finds comes in the
+// index's order.
 func (g *generator) ordered(stages bson.A) bson.A {
 	if !g.indexed {
 		if g.chance(2) {
@@ -115,7 +121,8 @@ func (g *generator) ordered(stages bson.A) bson.A {
 	return append(leading, stages...)
 }
 
-// oneExpression evaluates an expression on one document, so that it is certain which error is met, or seldom on all.
+// oneExpression evaluates an expression on one document, so that it is certain which error is met,
+// or seldom on all.
 func (g *generator) oneExpression() bson.A {
 	stages := bson.A{}
 	if !g.chance(4) {
@@ -147,7 +154,8 @@ func (g *generator) pipeline(n int) bson.A {
 	return stages
 }
 
-// subPipeline returns the stages of a nested pipeline that reads a collection. Its results come in one order.
+// subPipeline returns the stages of a nested pipeline that reads a collection. Its results come in
+// one order.
 func (g *generator) subPipeline() bson.A {
 	defer func(outer bool) { g.repeated = outer }(g.repeated)
 	g.repeated = false
@@ -208,7 +216,13 @@ func (g *generator) projectStage() any {
 	p := bson.D{{"w", g.expression(anyKind, 2)}}
 	for range g.rnd.IntN(3) {
 		if path := pick(g, projectPaths); !hasField(p, path) {
-			p = append(p, bson.E{path, pick(g, []any{int32(1), true, int32(1), g.expression(anyKind, 1), bson.D{{"n", int32(1)}, {"y", g.expression(anyKind, 1)}}})})
+			p = append(p, bson.E{
+				path,
+				pick(g, []any{
+					int32(1), true, int32(1), g.expression(anyKind, 1),
+					bson.D{{"n", int32(1)}, {"y", g.expression(anyKind, 1)}},
+				}),
+			})
 		}
 	}
 	return p
@@ -227,7 +241,8 @@ func (g *generator) computed() any {
 		}
 		value := g.expression(anyKind, 2)
 		if g.chance(8) {
-			// The 9.0 engine takes {a: {}, "a.b": 1} as if a were not there, where it refuses all other conflicting paths.
+			// The 9.0 engine takes {a: {}, "a.b": 1} as if a were not there, where it refuses all
+			// other conflicting paths.
 			empty := any(bson.D{})
 			if path != "n" && path != "v" {
 				empty = op("$literal", bson.D{})
@@ -240,14 +255,24 @@ func (g *generator) computed() any {
 }
 
 func (g *generator) unset() any {
-	return pick(g, []any{"n", "o.n", "t.s", bson.A{"s", "t.n"}, bson.A{"a.x", "a.b"}, "a.x", bson.A{}, bson.A{"o", "o.n"}})
+	return pick(g, []any{
+		"n", "o.n", "t.s",
+		bson.A{"s", "t.n"},
+		bson.A{"a.x", "a.b"},
+		"a.x",
+		bson.A{},
+		bson.A{"o", "o.n"},
+	})
 }
 
 func (g *generator) redact() any {
 	leaf := func() any { return pick(g, []any{"$$DESCEND", "$$KEEP", "$$PRUNE", "$$DESCEND"}) }
 	condition := g.expression(boolKind, 2)
 	if g.chance(2) {
-		condition = pick(g, []any{op("$ne", bson.A{"$n", int32(1)}), op("$isNumber", "$n"), op("$lt", bson.A{"$s", "b"}), op("$eq", bson.A{"$x", nil})})
+		condition = pick(g, []any{
+			op("$ne", bson.A{"$n", int32(1)}), op("$isNumber", "$n"),
+			op("$lt", bson.A{"$s", "b"}), op("$eq", bson.A{"$x", nil}),
+		})
 	}
 	if g.chance(20) {
 		return condition
@@ -268,21 +293,39 @@ func (g *generator) unwind() any {
 	if g.chance(2) {
 		return path
 	}
-	return fields("path", path, "includeArrayIndex", g.maybe(2, func() any { return pick(g, []any{"x", "x", "o.x", "t.n", "a", "v"}) }), "preserveNullAndEmptyArrays", g.maybe(2, func() any { return true }))
+	return fields("path", path, "includeArrayIndex",
+		g.maybe(2, func() any { return pick(g, []any{"x", "x", "o.x", "t.n", "a", "v"}) }),
+		"preserveNullAndEmptyArrays", g.maybe(2, func() any { return true }))
 }
 
 func (g *generator) group() any {
-	id := pick(g, []any{"$g", nil, "$b", "$s", "$o.n", "$t.n", bson.D{{"x", bson.D{{"y", "$g"}}}}, bson.D{}, bson.D{{"g", "$g"}, {"b", "$b"}}, g.expression(anyKind, 1)})
+	id := pick(g, []any{
+		"$g", nil, "$b", "$s", "$o.n", "$t.n",
+		bson.D{{"x", bson.D{{"y", "$g"}}}},
+		bson.D{},
+		bson.D{{"g", "$g"}, {"b", "$b"}},
+		g.expression(anyKind, 1),
+	})
 	return append(bson.D{{"_id", id}}, g.accumulators()...)
 }
 
 func (g *generator) bucket() any {
-	boundaries := pick(g, []any{bson.A{int32(0), int32(10), int32(20), int32(50)}, bson.A{int32(-5), 2.5, int64(30)}, bson.A{"a", "c"}, bson.A{int32(5), int32(1)}, bson.A{int32(0), "a"}, bson.A{int32(1)}})
+	boundaries := pick(g, []any{
+		bson.A{int32(0), int32(10), int32(20), int32(50)},
+		bson.A{int32(-5), 2.5, int64(30)},
+		bson.A{"a", "c"},
+		bson.A{int32(5), int32(1)},
+		bson.A{int32(0), "a"},
+		bson.A{int32(1)},
+	})
 	return fields("groupBy", pick(g, []any{"$q", "$n", "$i", g.expression(numberKind, 1)}), "boundaries", boundaries,
-		"default", g.maybe(2, func() any { return pick(g, []any{"other", int32(100), int32(3)}) }), "output", g.maybe(2, func() any { return g.accumulators() }))
+		"default", g.maybe(2, func() any { return pick(g, []any{"other", int32(100), int32(3)}) }), "output",
+		g.maybe(2, func() any { return g.accumulators() }))
 }
 
 func (g *generator) bucketAuto() any {
-	return fields("groupBy", pick(g, []any{"$q", "$g", "$n", "$_id", "$s", "$i"}), "buckets", int32(1+g.rnd.IntN(5)), "output", g.maybe(3, func() any { return g.accumulators() }),
-		"granularity", g.maybe(3, func() any { return pick(g, []any{"R5", "R10", "1-2-5", "E6", "POWERSOF2", "R80", "E192"}) }))
+	return fields("groupBy", pick(g, []any{"$q", "$g", "$n", "$_id", "$s", "$i"}), "buckets", int32(1+g.rnd.IntN(5)),
+		"output", g.maybe(3, func() any { return g.accumulators() }),
+		"granularity", g.maybe(3,
+			func() any { return pick(g, []any{"R5", "R10", "1-2-5", "E6", "POWERSOF2", "R80", "E192"}) }))
 }

@@ -44,7 +44,10 @@ func TestUndroppedSort(t *testing.T) {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
-	if between := (bson.A{op("$sort", bson.D{}), op("$project", bson.D{}), op("$fill", bson.D{})}); len(undropped(between)) > 0 {
+	if between := (bson.A{
+		op("$sort", bson.D{}), op("$project", bson.D{}),
+		op("$fill", bson.D{}),
+	}); len(undropped(between)) > 0 {
 		t.Error("a stage between")
 	}
 }

@@ -24,13 +24,23 @@ func (g *generator) projection() bson.D {
 		}
 		switch {
 		case g.chance(8):
-			p = append(p, bson.E{path, op("$slice", pick(g, []any{int32(1), int32(-2), int32(0), bson.A{int32(1), int32(2)}, bson.A{int32(-2), int32(1)}}))})
+			p = append(p, bson.E{
+				path,
+				op("$slice", pick(g, []any{
+					int32(1), int32(-2), int32(0),
+					bson.A{int32(1), int32(2)},
+					bson.A{int32(-2), int32(1)},
+				})),
+			})
 		case g.chance(8):
 			if field := pick(g, []string{"a", "b", "c"}); !hasField(p, field) {
 				p = append(p, bson.E{field, g.elemMatch(1)})
 			}
 		case include && g.chance(10):
-			p = append(p, bson.E{path, pick(g, []any{"$a", "$b.x", "text", op("$literal", int32(5)), bson.D{{"x", "$a"}}})})
+			p = append(p, bson.E{
+				path,
+				pick(g, []any{"$a", "$b.x", "text", op("$literal", int32(5)), bson.D{{"x", "$a"}}}),
+			})
 		case g.chance(25):
 			p = append(p, bson.E{path, flag(!include)}) // mixes inclusion and exclusion: mostly refused
 		default:

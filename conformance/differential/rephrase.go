@@ -12,17 +12,17 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// rephrasing is a settlement that shows by asking again in words that mean the same to MongoDB 8.0 and that the 9.0 engine
-// takes as 8.0 does, or that leave less open. It hides nothing: where something else differs too, the answers to the rephrased
-// command still do.
+// rephrasing is a settlement that shows by asking again in words that mean the same to MongoDB 8.0
+// and that the 9.0 engine takes as 8.0 does, or that leave less open. It hides nothing: where
+// something else differs too, the answers to the rephrased command still do.
 type rephrasing struct {
 	Name, Reason string
 	// Call returns what stands for a call of an operator, nil where the call stays.
 	Call func(name string, arg any) any
 	// Stages returns what stands for the stages of a pipeline.
 	Stages func(stages bson.A) bson.A
-	// Both says that both servers are asked the rephrased command; else the answer of A to that is compared with that of B to the
-	// original.
+	// Both says that both servers are asked the rephrased command; else the answer of A to that is
+	// compared with that of B to the original.
 	Both bool
 	// Near, where it is given, says of the original answers how little they differ.
 	Near func(a, b any) bool
@@ -96,7 +96,10 @@ var rephrasingTable = []rephrasing{
 func rephrasings() []settlement {
 	var out []settlement
 	for _, r := range rephrasingTable {
-		out = append(out, settlement{Name: r.Name, Reason: r.Reason, Holds: func(p *pair, ctx context.Context, c *asked) bool { return p.rephrased(ctx, r, c) }})
+		out = append(out, settlement{
+			Name: r.Name, Reason: r.Reason,
+			Holds: func(p *pair, ctx context.Context, c *asked) bool { return p.rephrased(ctx, r, c) },
+		})
 	}
 	return append(out, settlement{
 		Name:   "several of these together",
@@ -127,7 +130,8 @@ func (p *pair) rephrased(ctx context.Context, r rephrasing, c *asked) bool {
 	return p.agree(ctx, words, other, r.Both, r.Near != nil)
 }
 
-// rephrasedByAll reports whether a command that several rephrasings change is answered alike with all of them.
+// rephrasedByAll reports whether a command that several rephrasings change is answered alike with
+// all of them.
 func (p *pair) rephrasedByAll(ctx context.Context, c *asked) bool {
 	question, ok := reading(c.cmd)
 	if !ok || isWrite(c.cmd) && p.rewind(ctx) != nil {
@@ -177,8 +181,9 @@ func reading(cmd bson.D) (bson.D, bool) {
 	return question, ok
 }
 
-// agree asks each server its words and compares the answers: answered says that they have to be results, because the words may
-// have brought an error that both answer; roughly allows for the last digit of a decimal.
+// agree asks each server its words and compares the answers: answered says that they have to be
+// results, because the words may have brought an error that both answer; roughly allows for the
+// last digit of a decimal.
 func (p *pair) agree(ctx context.Context, a, b bson.D, answered, roughly bool) bool {
 	var d difference
 	var err error
@@ -194,7 +199,8 @@ func (p *pair) agree(ctx context.Context, a, b bson.D, answered, roughly bool) b
 	return d.equal(isOrdered(a, &d)) || roughly && equalReplyBy(d.A, d.B, nearlyEqual(0))
 }
 
-// equalReplyBy compares two replies with a comparison of values of one's own, rows regardless of order.
+// equalReplyBy compares two replies with a comparison of values of one's own, rows regardless of
+// order.
 func equalReplyBy(a, b bson.D, equal func(a, b any) bool) bool {
 	return slices.EqualFunc(a, b, func(x, y bson.E) bool {
 		if x.Key == "rows" || x.Key == "values" {
@@ -204,7 +210,8 @@ func equalReplyBy(a, b bson.D, equal func(a, b any) bool) bool {
 	})
 }
 
-// rewriteCalls replaces calls of operators in a value, the inner ones first, and reports whether there were any.
+// rewriteCalls replaces calls of operators in a value, the inner ones first, and reports whether
+// there were any.
 func rewriteCalls(v any, call func(name string, arg any) any) (any, bool) {
 	switch v := v.(type) {
 	case bson.D:
@@ -319,12 +326,14 @@ func roundThrice(name string, arg any) any {
 	return op("$let", fields("vars", bson.D{{"result", op(name, arg)}}, "in", rounded))
 }
 
-// nearDoubles is equalValue but for decimals, and texts of numbers, that differ by less than the last bits of a double.
+// nearDoubles is equalValue but for decimals, and texts of numbers, that differ by less than the
+// last bits of a double.
 func nearDoubles(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
 		y, ok := b.(bson.D)
-		return ok && slices.EqualFunc(x, y, func(p, q bson.E) bool { return p.Key == q.Key && nearDoubles(p.Value, q.Value) })
+		return ok && slices.EqualFunc(x, y,
+			func(p, q bson.E) bool { return p.Key == q.Key && nearDoubles(p.Value, q.Value) })
 	case bson.A:
 		y, ok := b.(bson.A)
 		return ok && slices.EqualFunc(x, y, nearDoubles)
@@ -424,7 +433,8 @@ func finitePairs(output bson.D) bson.D {
 			}
 			finite := bson.A{}
 			for _, v := range pair {
-				finite = append(finite, cond(op("$in", bson.A{v, bson.A{math.NaN(), math.Inf(1), math.Inf(-1)}}), nil, v))
+				finite = append(finite,
+					cond(op("$in", bson.A{v, bson.A{math.NaN(), math.Inf(1), math.Inf(-1)}}), nil, v))
 			}
 			other[j].Value, out[i].Value = finite, other
 		}
@@ -437,7 +447,8 @@ func nearHalf(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
 		y, ok := b.(bson.D)
-		return ok && slices.EqualFunc(x, y, func(p, q bson.E) bool { return p.Key == q.Key && nearHalf(p.Value, q.Value) })
+		return ok && slices.EqualFunc(x, y,
+			func(p, q bson.E) bool { return p.Key == q.Key && nearHalf(p.Value, q.Value) })
 	case bson.A:
 		y, ok := b.(bson.A)
 		return ok && slices.EqualFunc(x, y, nearHalf)

@@ -14,7 +14,10 @@ func TestRewriteCalls(t *testing.T) {
 		call           func(name string, arg any) any
 	}{
 		{"a double's text", `{"v":{"$toUpper":"$n"}}`, `{"v":{"$toUpper":{"$cond":[{"$in":[{"$type":"$n"},["double"]]},{"$toString":"$n"},"$n"]}}}`, spellDoubles},
-		{"not in a literal", `{"v":{"$literal":{"$toUpper":"$n"}}}`, `{"v":{"$literal":{"$toUpper":"$n"}}}`, spellDoubles},
+		{
+			"not in a literal", `{"v":{"$literal":{"$toUpper":"$n"}}}`,
+			`{"v":{"$literal":{"$toUpper":"$n"}}}`, spellDoubles,
+		},
 		{
 			"the first operand only", `{"v":{"$substr":["$n",0,2]}}`,
 			`{"v":{"$substr":[{"$cond":[{"$in":[{"$type":"$n"},["double"]]},{"$toString":"$n"},"$n"]},0,2]}}`, spellDoubles,
@@ -28,7 +31,10 @@ func TestRewriteCalls(t *testing.T) {
 			`{"v":{"$cond":[{"$in":[{"$type":"$n"},["object","array"]]},{"$toInt":{"$concat":["no number: ",{"$type":"$$ROOT"}]}},{"$convert":{"input":"$n","to":5}}]}}`, refuseConversion,
 		},
 		{"a number as find", `{"v":{"$replaceOne":{"input":"$n","find":"$r"}}}`, `{"v":{"$replaceOne":{"input":"$n","find":{"$cond":[{"$in":[{"$type":"$r"},["regex"]]},1,"$r"]}}}}`, refuseRegex},
-		{"what 8.0 knows", `{"v":{"$convert":{"input":"$n","to":"int","onError":1}}}`, `{"v":{"$convert":{"input":"$n","to":"int","onError":1}}}`, refuseConversion},
+		{
+			"what 8.0 knows", `{"v":{"$convert":{"input":"$n","to":"int","onError":1}}}`,
+			`{"v":{"$convert":{"input":"$n","to":"int","onError":1}}}`, refuseConversion,
+		},
 		{"accumulators", `{"v":{"$stdDevPop":"$n"}}`, `{"v":{"$stdDevPop":"$n"}}`, roundDoubles},
 		{
 			"a result", `{"v":{"$sum":{"$sin":"$n"}}}`,
@@ -64,7 +70,10 @@ func TestNearDoubles(t *testing.T) {
 		a, b any
 		near bool
 	}{
-		{"last bit in a decimal", decimal("0.2195339907721939914602896185967839"), decimal("0.2195339907721935172015578429290109"), true},
+		{
+			"last bit in a decimal", decimal("0.2195339907721939914602896185967839"),
+			decimal("0.2195339907721935172015578429290109"), true,
+		},
 		{"more than that", decimal("0.2195339907721939"), decimal("0.2195339907821939"), false},
 		{"last digit of a text", "-0.848925964814655", "-0.8489259648146551", true},
 		{"another number", "-0.848925964814655", "-0.848925964814755", false},
@@ -132,7 +141,10 @@ func TestSettled(t *testing.T) {
 			`[{"$setWindowFields":{"sortBy":{"a":1},"output":{"v":{"$sum":1}}}}]`,
 			`[{"$setWindowFields":{"sortBy":{"a":1,"_id":1},"output":{"v":{"$sum":1}}}}]`,
 		},
-		{`[{"$setWindowFields":{"sortBy":{"_id":1},"output":{}}}]`, `[{"$setWindowFields":{"sortBy":{"_id":1},"output":{}}}]`},
+		{
+			`[{"$setWindowFields":{"sortBy":{"_id":1},"output":{}}}]`,
+			`[{"$setWindowFields":{"sortBy":{"_id":1},"output":{}}}]`,
+		},
 		{`[{"$facet":{"x":[{"$limit":1}]}}]`, `[{"$facet":{"x":[{"$limit":1},` + fixed + `]}}]`},
 	}
 	for _, c := range cases {
@@ -180,7 +192,8 @@ func TestSameMade(t *testing.T) {
 }
 
 func TestMergedLater(t *testing.T) {
-	stages := bson.A{op("$bucketAuto", fields("groupBy", "$q", "output", bson.D{{"v", op("$mergeObjects", "$o")}, {"n", op("$sum", "$q")}}))}
+	stages := bson.A{op("$bucketAuto",
+		fields("groupBy", "$q", "output", bson.D{{"v", op("$mergeObjects", "$o")}, {"n", op("$sum", "$q")}}))}
 	want := bson.A{
 		op("$bucketAuto", fields("groupBy", "$q", "output", bson.D{{"v", op("$push", "$o")}, {"n", op("$sum", "$q")}})),
 		op("$set", bson.D{{"v", op("$mergeObjects", "$v")}}),
@@ -196,7 +209,11 @@ func TestMergedLater(t *testing.T) {
 
 func TestFiniteCovariances(t *testing.T) {
 	window := func(pair any) bson.A {
-		return bson.A{op("$setWindowFields", fields("output", bson.D{{"v", fields("$covariancePop", pair, "window", bson.D{})}, {"n", op("$sum", "$q")}}))}
+		return bson.A{op("$setWindowFields",
+			fields("output", bson.D{{
+				"v",
+				fields("$covariancePop", pair, "window", bson.D{}),
+			}, {"n", op("$sum", "$q")}}))}
 	}
 	finite := func(v any) bson.D {
 		return cond(op("$in", bson.A{v, bson.A{math.NaN(), math.Inf(1), math.Inf(-1)}}), nil, v)

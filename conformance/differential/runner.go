@@ -31,7 +31,10 @@ type runner struct {
 }
 
 func newRunner(p *pair, s settings, out io.Writer) *runner {
-	return &runner{pair: p, set: s, out: out, settled: map[string]int{}, missing: map[string]int{}, kinds: map[string]int{}}
+	return &runner{
+		pair: p, set: s, out: out, settled: map[string]int{},
+		missing: map[string]int{}, kinds: map[string]int{},
+	}
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -48,7 +51,8 @@ func (r *runner) run(ctx context.Context) error {
 		}
 		if time.Since(progress) > 30*time.Second {
 			progress = time.Now()
-			fmt.Fprintf(r.out, "%d cases, %d differences, %s\n", r.done, r.diffs, time.Since(started).Round(time.Second))
+			fmt.Fprintf(r.out, "%d cases, %d differences, %s\n", r.done, r.diffs,
+				time.Since(started).Round(time.Second))
 		}
 	}
 	r.summary(time.Since(started))
@@ -92,7 +96,8 @@ func (r *runner) runGroup(ctx context.Context, number int) error {
 		if k := r.pair.settle(ctx, cmd, d); k != nil {
 			r.settled[k.Name]++
 			if r.set.verbose {
-				fmt.Fprintf(r.out, "settled, %s: %d/%d %s\n  A: %s\n  B: %s\n", k.Name, number, i, show(cmd), show(d.A), show(d.B))
+				fmt.Fprintf(r.out, "settled, %s: %d/%d %s\n  A: %s\n  B: %s\n", k.Name, number, i,
+					show(cmd), show(d.A), show(d.B))
 			}
 			if isWrite(cmd) {
 				return nil // the two collections may differ from here on

@@ -7,8 +7,9 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// settlement decides whether two answers that are not the same are both right. It knows one thing that the manual leaves open, or that
-// MongoDB 9.0 does differently from 8.0, and mostly asks both servers again, in words that leave nothing open.
+// settlement decides whether two answers that are not the same are both right. It knows one thing
+// that the manual leaves open, or that MongoDB 9.0 does differently from 8.0, and mostly asks both
+// servers again, in words that leave nothing open.
 type settlement struct {
 	Name   string
 	Reason string
@@ -123,7 +124,8 @@ func (p *pair) scansAlike(ctx context.Context, c *asked) bool {
 	return err == nil && equalReply(reply, c.B, false)
 }
 
-// agreesWithoutIndexes reports whether a command that an index of server A refuses is answered alike without that.
+// agreesWithoutIndexes reports whether a command that an index of server A refuses is answered
+// alike without that.
 func (p *pair) agreesWithoutIndexes(ctx context.Context, c *asked) bool {
 	if !p.scanB || !isRefusal(c.A) || p.rewind(ctx) != nil { // which makes no indexes
 		return false

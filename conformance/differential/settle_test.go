@@ -8,7 +8,8 @@ import (
 
 func reply(rows ...any) bson.D { return fields("ok", int32(1), "rows", bson.A(rows)) }
 
-// TestSettledByComparison: the settlements that ask no server allow for one thing each, and for nothing beside it.
+// TestSettledByComparison: the settlements that ask no server allow for one thing each, and for
+// nothing beside it.
 func TestSettledByComparison(t *testing.T) {
 	bucket := func(low any, n int32) bson.D { return fields("_id", fields("min", low, "max", int32(9)), "count", n) }
 	value := func(v any) bson.D { return fields("v", v) }
@@ -32,33 +33,50 @@ func TestSettledByComparison(t *testing.T) {
 		{"another bound", buckets, reply(bucket(int32(1), 2)), reply(bucket(2.0, 2)), ""},
 		{"another count's type", buckets, reply(value(int32(1))), reply(value(1.0)), ""},
 		{"last digit", cos, reply(value(precise)), reply(value(rest)), "last digits"},
-		{"a digit in the middle", cos, reply(value(decimal("0.0707372016677029"))), reply(value(decimal("0.0707372016677028"))), ""},
+		{
+			"a digit in the middle", cos, reply(value(decimal("0.0707372016677029"))),
+			reply(value(decimal("0.0707372016677028"))), "",
+		},
 		{
 			"last digit of what findAndModify returns", fields("findAndModify", "c", "fields", value(op("$cos", "$d"))),
-			fields("ok", int32(1), "value", value(precise)), fields("ok", int32(1), "value", value(rest)), "last digits",
+			fields("ok", int32(1), "value", value(precise)),
+			fields("ok", int32(1), "value", value(rest)), "last digits",
 		},
 		{"covariance", covariance, reply(value(decimal("0E-34"))), reply(value(decimal("2.5E-34"))), "last digits"},
 		{"another covariance", covariance, reply(value(decimal("0.1"))), reply(value(decimal("0.2"))), ""},
-		{"no transcendental function", stage("$project", value("$d")), reply(value(decimal("0E-34"))), reply(value(decimal("2.5E-34"))), ""},
+		{
+			"no transcendental function", stage("$project", value("$d")), reply(value(decimal("0E-34"))),
+			reply(value(decimal("2.5E-34"))), "",
+		},
 		{"upserted", upsert, reply(given, other), reply(sorted, other), "order of an upserted document's fields"},
 		{"two upserted", upsert, reply(given, other), reply(sorted, otherSorted), ""},
 		{"upserted with another value", upsert, reply(given), reply(fields("_id", 1, "b", 3, "e", 1)), ""},
 		{"no upsert", update, reply(given), reply(sorted), ""},
-		{"upserted by findAndModify", modify, fields("ok", int32(1), "value", given), fields("ok", int32(1), "value", sorted), "order of an upserted document's fields"},
-		{"upserted in another reply", modify, fields("ok", int32(1), "n", 1, "value", given), fields("ok", int32(1), "n", 2, "value", sorted), ""},
+		{
+			"upserted by findAndModify", modify, fields("ok", int32(1), "value", given),
+			fields("ok", int32(1), "value", sorted), "order of an upserted document's fields",
+		},
+		{
+			"upserted in another reply", modify, fields("ok", int32(1), "n", 1, "value", given),
+			fields("ok", int32(1), "n", 2, "value", sorted), "",
+		},
 		{"by names", merge, reply(sorted), reply(given), "fields that a $merge inserts where a unique index refused it at first"},
 		{"one of two by names", merge, reply(sorted, other), reply(other, given), "fields that a $merge inserts where a unique index refused it at first"},
 		{"as they came in the other", merge, reply(given), reply(sorted), ""},
 		{"merged with another value", merge, reply(sorted), reply(fields("_id", 1, "e", 1, "b", 3)), ""},
 		{"no $merge", aggregateCommand(bson.A{op("$out", "o")}), reply(sorted), reply(given), ""},
-		{"internal error", cos, fields("ok", int32(0), "code", int32(engineFault)), reply(), "internal error of the 9.0 engine"},
+		{
+			"internal error", cos, fields("ok", int32(0), "code", int32(engineFault)), reply(),
+			"internal error of the 9.0 engine",
+		},
 		{"another error", cos, fields("ok", int32(0), "code", int32(2)), reply(), ""},
 	} {
 		got := ""
 		for _, s := range settlements {
 			switch s.Name {
 			case "order of an upserted document's fields", "fields that a $merge inserts where a unique index refused it at first", "one of equal numbers", "last digits", "internal error of the 9.0 engine":
-				if got == "" && s.Holds(nil, t.Context(), &asked{cmd: c.cmd, whole: c.cmd, difference: &difference{A: c.a, B: c.b, After: true}}) {
+				if got == "" && s.Holds(nil, t.Context(),
+					&asked{cmd: c.cmd, whole: c.cmd, difference: &difference{A: c.a, B: c.b, After: true}}) {
 					got = s.Name
 				}
 			}
@@ -74,7 +92,8 @@ func TestOlderCodes(t *testing.T) {
 	if got := normalise(raw); errorCode(got) != 51746 {
 		t.Errorf("%v", got)
 	}
-	written := normalise(fields("ok", 1.0, "n", int32(0), "writeErrors", bson.A{fields("index", int32(0), "code", int32(9711600), "errmsg", "x")}))
+	written := normalise(fields("ok", 1.0, "n", int32(0), "writeErrors",
+		bson.A{fields("index", int32(0), "code", int32(9711600), "errmsg", "x")}))
 	if got := writeErrorCode(written); got != 40096 {
 		t.Errorf("%v", written)
 	}
@@ -98,7 +117,8 @@ func TestGuarded(t *testing.T) {
 }
 
 func TestIsMixture(t *testing.T) {
-	before, after := reply(fields("_id", 1, "a", 1), fields("_id", 2, "a", 1)), reply(fields("_id", 1, "a", 2), fields("_id", 2, "a", 2))
+	before, after := reply(fields("_id", 1, "a", 1), fields("_id", 2, "a", 1)),
+		reply(fields("_id", 1, "a", 2), fields("_id", 2, "a", 2))
 	for _, c := range []struct {
 		left bson.D
 		want bool
@@ -118,7 +138,8 @@ func TestIsMixture(t *testing.T) {
 // TestNoPositionsOfSort: a find does not project to a position in an array that it sorts by.
 func TestNoPositionsOfSort(t *testing.T) {
 	find := mustParse(t, `{"find":"c","projection":{"a.1":1,"b":1,"c.0":1}}`)
-	if got := show(withoutPositions(find, fields("a.1", 1, "b", 1))); got != show(mustParse(t, `{"find":"c","projection":{"b":1,"c.0":1}}`)) {
+	if got := show(withoutPositions(find, fields("a.1", 1, "b", 1))); got != show(mustParse(t,
+		`{"find":"c","projection":{"b":1,"c.0":1}}`)) {
 		t.Error(got)
 	}
 }

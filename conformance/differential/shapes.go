@@ -110,8 +110,8 @@ func writeErrorCode(reply bson.D) int32 {
 	return errorCode(first)
 }
 
-// mentions reports whether some field in v, at any depth, satisfies f; path is that of the nearest field that is no
-// operator.
+// mentions reports whether some field in v, at any depth, satisfies f; path is that of the nearest
+// field that is no operator.
 func mentions(v any, path string, f func(path, key string, value any) bool) bool {
 	switch v := v.(type) {
 	case bson.D:

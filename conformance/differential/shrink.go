@@ -15,7 +15,8 @@ const (
 	shrinkTime   = 20 * time.Second
 )
 
-// shrinker makes a scenario smaller while its last command keeps showing a difference of the same kind.
+// shrinker makes a scenario smaller while its last command keeps showing a difference of the same
+// kind.
 type shrinker struct {
 	ctx  context.Context
 	pair *pair
@@ -23,8 +24,8 @@ type shrinker struct {
 	diff *difference
 	left int
 	end  time.Time
-	// standing is set while both servers still hold what the last command, which does not write, differs on: it is then asked again
-	// without playing the scenario from the start.
+	// standing is set while both servers still hold what the last command, which does not write,
+	// differs on: it is then asked again without playing the scenario from the start.
 	standing bool
 }
 
@@ -124,7 +125,8 @@ func simplerCommands(cmd bson.D) []bson.D {
 	var out []bson.D
 	for _, v := range simplerFields(cmd, 1) {
 		smaller := v.(bson.D)
-		if (cmd[0].Key != "insert" || sameIDs(cmd, smaller)) && hasStatements(smaller) && endsWithID(lookup(smaller, "sort")) == endsWithID(lookup(cmd, "sort")) {
+		if (cmd[0].Key != "insert" || sameIDs(cmd, smaller)) && hasStatements(smaller) &&
+			endsWithID(lookup(smaller, "sort")) == endsWithID(lookup(cmd, "sort")) {
 			out = append(out, smaller)
 		}
 	}
@@ -141,19 +143,22 @@ func hasStatements(cmd bson.D) bool {
 	return true
 }
 
-// endsWithID reports whether a sort leaves no order open: without _id another difference would be found.
+// endsWithID reports whether a sort leaves no order open: without _id another difference would be
+// found.
 func endsWithID(sort any) bool {
 	keys, _ := sort.(bson.D)
 	return len(keys) > 0 && keys[len(keys)-1].Key == "_id"
 }
 
-// sameIDs reports whether all documents of an insert have the _id that they had: it gives them their order.
+// sameIDs reports whether all documents of an insert have the _id that they had: it gives them
+// their order.
 func sameIDs(cmd, smaller bson.D) bool {
 	before, _ := lookup(cmd, "documents").(bson.A)
 	after, _ := lookup(smaller, "documents").(bson.A)
 	return len(after) > 0 && !slices.ContainsFunc(after, func(doc any) bool {
 		d, isDoc := doc.(bson.D)
-		return !isDoc || !slices.ContainsFunc(before, func(b any) bool { return equalValue(lookup(b.(bson.D), "_id"), lookup(d, "_id")) })
+		return !isDoc || !slices.ContainsFunc(before,
+			func(b any) bool { return equalValue(lookup(b.(bson.D), "_id"), lookup(d, "_id")) })
 	})
 }
 

@@ -9,9 +9,10 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// hasLastDigits reports whether replies are equal but for the last digits of what transcendental functions compute: the manual promises
-// no number of digits. A covariance multiplies such a rest, up to 2^-52 of a value near 1, with a deviation, up to about 30 of the
-// values here, which a sum of 0 shows.
+// hasLastDigits reports whether replies are equal but for the last digits of what transcendental
+// functions compute: the manual promises no number of digits. A covariance multiplies such a rest,
+// up to 2^-52 of a value near 1, with a deviation, up to about 30 of the values here, which a sum
+// of 0 shows.
 func hasLastDigits(cmd bson.D, d *difference) bool {
 	if !slices.ContainsFunc(transcendental, func(name string) bool { return mentionsKey(cmd, name) }) {
 		return false
@@ -29,12 +30,13 @@ func hasLastDigits(cmd bson.D, d *difference) bool {
 
 // transcendental are the operators whose decimal results are not exact.
 var transcendental = []string{
-	"$exp", "$ln", "$log", "$log10", "$pow", "$sqrt", "$sin", "$cos", "$tan", "$asin", "$acos", "$atan", "$atan2", "$sinh", "$cosh", "$tanh",
+	"$exp", "$ln", "$log", "$log10", "$pow", "$sqrt", "$sin", "$cos", "$tan", "$asin", "$acos", "$atan",
+	"$atan2", "$sinh", "$cosh", "$tanh",
 	"$asinh", "$acosh", "$atanh", "$degreesToRadians", "$radiansToDegrees", "$stdDevPop", "$stdDevSamp",
 }
 
-// nearlyEqual returns equalValue but for the last digits of decimals: they may differ by 1e-30 of the first, and where an exponent is
-// given, by ten to that.
+// nearlyEqual returns equalValue but for the last digits of decimals: they may differ by 1e-30 of
+// the first, and where an exponent is given, by ten to that.
 func nearlyEqual(exponent int64) func(a, b any) bool {
 	absolute := new(big.Rat)
 	if exponent < 0 {
@@ -47,7 +49,8 @@ func nearly(a, b any, absolute *big.Rat) bool {
 	switch x := a.(type) {
 	case bson.D:
 		y, ok := b.(bson.D)
-		return ok && slices.EqualFunc(x, y, func(p, q bson.E) bool { return p.Key == q.Key && nearly(p.Value, q.Value, absolute) })
+		return ok && slices.EqualFunc(x, y,
+			func(p, q bson.E) bool { return p.Key == q.Key && nearly(p.Value, q.Value, absolute) })
 	case bson.A:
 		y, ok := b.(bson.A)
 		return ok && slices.EqualFunc(x, y, func(p, q any) bool { return nearly(p, q, absolute) })

@@ -22,7 +22,9 @@ var modifiers = []modifier{
 	{"$max", func(g *generator) any { return g.value(1) }},
 	{"$rename", func(g *generator) any { return pick(g, []string{"d", "d.e", "e", "b.x", "a"}) }},
 	{"$setOnInsert", func(g *generator) any { return g.value(1) }},
-	{"$currentDate", func(g *generator) any { return pick(g, []any{true, op("$type", "date"), op("$type", "timestamp")}) }},
+	{"$currentDate", func(g *generator) any {
+		return pick(g, []any{true, op("$type", "date"), op("$type", "timestamp")})
+	}},
 	{"$push", (*generator).push},
 	{"$push", (*generator).push},
 	{"$addToSet", func(g *generator) any {
@@ -70,7 +72,10 @@ func (g *generator) push() any {
 		p = append(p, bson.E{"$slice", pick(g, []any{int32(0), int32(2), int32(-2), 1.0})})
 	}
 	if g.chance(3) {
-		p = append(p, bson.E{"$sort", pick(g, []any{int32(1), int32(-1), bson.D{{"x", int32(1)}}, bson.D{{"a", int32(-1)}, {"b", int32(1)}}})})
+		p = append(p, bson.E{
+			"$sort",
+			pick(g, []any{int32(1), int32(-1), bson.D{{"x", int32(1)}}, bson.D{{"a", int32(-1)}, {"b", int32(1)}}}),
+		})
 	}
 	return p
 }
@@ -111,7 +116,8 @@ func (g *generator) operators() (bson.D, bson.A) {
 			continue
 		}
 		target := func() string {
-			if m.name == "$currentDate" { // a sort by times that one statement gave several documents would show in which order
+			// a sort by times that one statement gave several documents would show in which order
+			if m.name == "$currentDate" {
 				return pick(g, []string{"at", "at", "at.a", "at.b"})
 			}
 			return g.target(&filters)
@@ -128,7 +134,8 @@ func (g *generator) operators() (bson.D, bson.A) {
 	return u, filters
 }
 
-// update returns a statement's u with its array filters. A replacement cannot be applied to several documents.
+// update returns a statement's u with its array filters. A replacement cannot be applied to several
+// documents.
 func (g *generator) update(multi bool) (any, bson.A) {
 	switch {
 	case g.chance(40):
@@ -136,8 +143,10 @@ func (g *generator) update(multi bool) (any, bson.A) {
 			op("$set", int32(1)), op("$unknown", bson.D{{"a", int32(1)}}),
 			bson.D{{"$set", bson.D{{"a", int32(1)}}}, {"b", int32(1)}},
 			op("$set", bson.D{{"a", int32(1)}, {"a.b", int32(1)}}), op("$set", bson.D{{"_id", int32(77)}}),
-			op("$push", bson.D{{"a", bson.D{{"$each", int32(1)}}}}), op("$set", bson.D{{"a..b", int32(1)}}), op("$rename", bson.D{{"a", "a"}}),
-			op("$set", bson.D{{"", int32(1)}}), op("$pop", bson.D{{"a", "x"}}), op("$bit", bson.D{{"a", op("not", int32(1))}}),
+			op("$push", bson.D{{"a", bson.D{{"$each", int32(1)}}}}), op("$set", bson.D{{"a..b", int32(1)}}),
+			op("$rename", bson.D{{"a", "a"}}),
+			op("$set", bson.D{{"", int32(1)}}), op("$pop", bson.D{{"a", "x"}}),
+			op("$bit", bson.D{{"a", op("not", int32(1))}}),
 			bson.D{},
 		}), nil
 	case !multi && g.chance(8):

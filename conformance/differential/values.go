@@ -9,7 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// generator makes random documents and commands. Two generators with equal sources make the same ones.
+// generator makes random documents and commands. Two generators with equal sources make the same
+// ones.
 type generator struct {
 	rnd        *rand.Rand
 	scanB      bool
@@ -72,14 +73,21 @@ var plainNumbers = []any{
 // edgeNumbers are the ends of the number types and the places where they meet.
 var edgeNumbers = []any{
 	math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 0.1, -2.5, 1e300, 5e-324, math.MaxFloat64,
-	float64(1 << 53), float64(1<<53) + 2, int64(1<<53 + 1), int64(math.MaxInt64), int64(math.MinInt64), float64(1 << 63), -float64(1 << 63),
+	float64(1 << 53), float64(1<<53) + 2, int64(1<<53 + 1), int64(math.MaxInt64), int64(math.MinInt64),
+	float64(1 << 63), -float64(1 << 63),
 	int32(math.MaxInt32), int32(math.MinInt32), int64(math.MaxInt32) + 1, 2147483648.5,
-	decimal("0.1"), decimal("1.0"), decimal("1.00"), decimal("0"), decimal("-0"), decimal("NaN"), decimal("Infinity"), decimal("-Infinity"),
-	decimal("9223372036854775807"), decimal("9223372036854775808"), decimal("9007199254740993"), decimal("1E+6144"), decimal("1E-6176"),
-	decimal("9.999999999999999999999999999999999E+6144"), decimal("0.1000000000000000055511151231257827"), decimal("1E+3"),
+	decimal("0.1"), decimal("1.0"), decimal("1.00"), decimal("0"), decimal("-0"), decimal("NaN"),
+	decimal("Infinity"), decimal("-Infinity"),
+	decimal("9223372036854775807"), decimal("9223372036854775808"), decimal("9007199254740993"),
+	decimal("1E+6144"), decimal("1E-6176"),
+	decimal("9.999999999999999999999999999999999E+6144"),
+	decimal("0.1000000000000000055511151231257827"), decimal("1E+3"),
 }
 
-var texts = []string{"", "a", "b", "ab", "abc", "A", "B", "aB", "é", "a.b", "0", "1", "x y", "abcabc", "a\nb", "日本", "z"}
+var texts = []string{
+	"", "a", "b", "ab", "abc", "A", "B", "aB", "é", "a.b", "0", "1",
+	"x y", "abcabc", "a\nb", "日本", "z",
+}
 
 // rareScalars are the types that applications seldom store.
 var rareScalars = []any{

@@ -24,13 +24,16 @@ func olderCode(code any) any {
 	return code
 }
 
-// engineFault is the code of an internal error of the 9.0 alpha engine: a comparison with a symbol on an indexed field. It is no
-// answer that another server could give.
+// engineFault is the code of an internal error of the 9.0 alpha engine: a comparison with a symbol
+// on an indexed field. It is no answer that another server could give.
 const engineFault = 4457011
 
 // newConversions are the types that only the 9.0 engine converts, by the target's name.
 var newConversions = map[any][]any{
-	"string":  {"object", "array", "regex", "javascript", "javascriptWithScope", "symbol", "timestamp", "minKey", "maxKey", "dbPointer"},
+	"string": {
+		"object", "array", "regex", "javascript", "javascriptWithScope", "symbol", "timestamp",
+		"minKey", "maxKey", "dbPointer",
+	},
 	"binData": {"object", "array"},
 }
 
@@ -65,7 +68,8 @@ func refuseConversion(name string, arg any) any {
 	return cond(typeIn(lookup(spec, "input"), newConversions[text]...), otherwise, op(name, arg))
 }
 
-// isNewConstant reports whether a value is a constant, and one of those that 8.0 does not convert to text.
+// isNewConstant reports whether a value is a constant, and one of those that 8.0 does not convert
+// to text.
 func isNewConstant(v any) (isNew, known bool) {
 	switch v := v.(type) {
 	case bson.A:

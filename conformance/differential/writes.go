@@ -7,8 +7,9 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// writesOneByOne reports whether a statement that updates several documents, and fails on both servers, has one outcome for each
-// document, and both servers' collections and errors are made of these outcomes.
+// writesOneByOne reports whether a statement that updates several documents, and fails on both
+// servers, has one outcome for each document, and both servers' collections and errors are made of
+// these outcomes.
 func (p *pair) writesOneByOne(ctx context.Context, c *asked) bool {
 	if !isMulti(c.cmd) || !c.Failed && (!hasErrors(c.A) || !hasErrors(c.B)) {
 		return false
@@ -31,7 +32,8 @@ func (p *pair) writesOneByOne(ctx context.Context, c *asked) bool {
 	return !wrote && isMixture(left.A, before.A, after.A) && isMixture(left.B, before.A, after.A)
 }
 
-// updateEach applies an update to one document after another, and returns the codes of its errors. It is false where the servers differ.
+// updateEach applies an update to one document after another, and returns the codes of its errors.
+// It is false where the servers differ.
 func (p *pair) updateEach(ctx context.Context, cmd bson.D, documents bson.D) ([]int32, bool) {
 	var codes []int32
 	rows, _ := lookup(documents, "rows").(bson.A)
@@ -68,11 +70,12 @@ func isMixture(left, before, after bson.D) bool {
 	})
 }
 
-// refusesOneByOne reports whether an index that cannot be made, or a sort that cannot be done, is refused for one reason by both servers
-// for each document alone, and their errors are among these.
+// refusesOneByOne reports whether an index that cannot be made, or a sort that cannot be done, is
+// refused for one reason by both servers for each document alone, and their errors are among these.
 func (p *pair) refusesOneByOne(ctx context.Context, c *asked) bool {
 	a, b := errorCode(c.A), errorCode(c.B)
-	if a == 0 || b == 0 || c.cmd[0].Key != "createIndexes" && c.cmd[0].Key != "find" && c.cmd[0].Key != "findAndModify" {
+	if a == 0 || b == 0 || c.cmd[0].Key != "createIndexes" && c.cmd[0].Key != "find" &&
+		c.cmd[0].Key != "findAndModify" {
 		return false
 	}
 	rows, _, err := p.ask(ctx, p.a, bson.D{{"find", c.cmd[0].Value}})
@@ -110,8 +113,8 @@ func (p *pair) refuseAlone(ctx context.Context, cmd, document bson.D) (*differen
 	return d, nil
 }
 
-// upsertsAlike reports whether replies, or collections, differ in the order of the fields of one document alone: the one that an
-// upsert made.
+// upsertsAlike reports whether replies, or collections, differ in the order of the fields of one
+// document alone: the one that an upsert made.
 func upsertsAlike(_ *pair, _ context.Context, c *asked) bool {
 	if !isUpsert(c.cmd) || len(c.A) != len(c.B) {
 		return false
@@ -146,9 +149,11 @@ func upsertsAlike(_ *pair, _ context.Context, c *asked) bool {
 	return made == 1
 }
 
-// mergesAlike reports whether the collection that a $merge wrote differs in documents whose fields have the order of their names.
+// mergesAlike reports whether the collection that a $merge wrote differs in documents whose fields
+// have the order of their names.
 func mergesAlike(_ *pair, _ context.Context, c *asked) bool {
-	return c.After && mentionsKey(c.cmd, "$merge") && equalMultiset(lookup(c.A, "rows"), lookup(c.B, "rows"), func(a, b any) bool {
-		return equalValue(a, b) || equalValue(a, byNames(b))
-	})
+	return c.After && mentionsKey(c.cmd, "$merge") &&
+		equalMultiset(lookup(c.A, "rows"), lookup(c.B, "rows"), func(a, b any) bool {
+			return equalValue(a, b) || equalValue(a, byNames(b))
+		})
 }

@@ -25,8 +25,9 @@ import (
 
 const driverModule = "go.mongodb.org/mongo-driver"
 
-// areas are the folders of the driver's testdata whose unified tests are run. Those of client-side-operations-timeout pass where nothing
-// else runs: their timeouts leave a server ten milliseconds.
+// areas are the folders of the driver's testdata whose unified tests are run. Those of
+// client-side-operations-timeout pass where nothing else runs: their timeouts leave a server ten
+// milliseconds.
 var areas = []string{
 	"crud/unified",
 	"collection-management",
@@ -63,8 +64,9 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer stop()
-	// What the tests expect of a replica set they do not expect of a direct connection to its member. With the set's name, the
-	// driver's set-up knows what it connects to before it has the server's first answer, for which it does not wait.
+	// What the tests expect of a replica set they do not expect of a direct connection to its
+	// member. With the set's name, the driver's set-up knows what it connects to before it has the
+	// server's first answer, for which it does not wait.
 	uri = strings.Replace(found, "directConnection=true", "replicaSet=rs0", 1)
 	if err := mtest.Setup(mtest.NewSetupOptions().SetURI(uri)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -222,7 +224,8 @@ func unmet(requirements []mtest.RunOnBlock) string {
 	return "needs " + strings.Join(slices.Compact(blocks), "; or ")
 }
 
-// runCase runs one test. The runner panics where a document lacks what it looks for: that is a failure of the test.
+// runCase runs one test. The runner panics where a document lacks what it looks for: that is a
+// failure of the test.
 func runCase(t *testing.T, test *unified.TestCase) {
 	mt := mtest.New(t, mtest.NewOptions().RunOn(test.RunOnRequirements...).CreateClient(false))
 	defer func() {
@@ -235,8 +238,8 @@ func runCase(t *testing.T, test *unified.TestCase) {
 	}
 }
 
-// programs are the driver's own test programs, for tests of an older form and those in prose. What skip names is left out, for the
-// reason that follows.
+// programs are the driver's own test programs, for tests of an older form and those in prose. What
+// skip names is left out, for the reason that follows.
 var programs = []struct{ pkg, test, skip, reason string }{
 	{"/mongo/integration", "TestUnifiedSpecs/read-write-concern", "", ""},
 	{"/mongo", "TestReadWriteConcernSpec", "", ""},
@@ -286,8 +289,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// emptyServer drops all databases of users: a program expects to be the first one. Its tests drop their collections behind them, not
-// before, and the names recur in others.
+// emptyServer drops all databases of users: a program expects to be the first one. Its tests drop
+// their collections behind them, not before, and the names recur in others.
 func emptyServer(ctx context.Context, t *testing.T) {
 	t.Helper()
 	client, err := mongo.Connect(ctx, options.Client().ApplyURI(uri))

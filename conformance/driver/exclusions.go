@@ -2,7 +2,8 @@ package driver
 
 import "path"
 
-// exclusion names tests that are left out. File and Test are patterns as of path.Match; an empty Test is all of a file.
+// exclusion names tests that are left out. File and Test are patterns as of path.Match; an empty
+// Test is all of a file.
 type exclusion struct {
 	File   string // area/file.json
 	Test   string

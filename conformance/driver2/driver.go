@@ -31,9 +31,15 @@ type change struct{ file, old, new string }
 func changes() []change {
 	return []change{
 		// The driver names the container in its handshake, and its tests expect no such field.
-		{"internal/handshake/operation/hello.go", `const dockerEnvPath = "/.dockerenv"`, `const dockerEnvPath = "/no/container"`},
+		{
+			"internal/handshake/operation/hello.go", `const dockerEnvPath = "/.dockerenv"`,
+			`const dockerEnvPath = "/no/container"`,
+		},
 		// The test builds a long string, which takes seconds, and more on a busy machine.
-		{"internal/integration/clam_prose_test.go", "const deadline = 10 * time.Second", "const deadline = 5 * time.Minute"},
+		{
+			"internal/integration/clam_prose_test.go", "const deadline = 10 * time.Second",
+			"const deadline = 5 * time.Minute",
+		},
 	}
 }
 
@@ -67,7 +73,8 @@ func copyDriver(dir string) error {
 
 // environment returns this process's environment without what tells the driver of a container.
 func environment() []string {
-	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "KUBERNETES_SERVICE_HOST=") })
+	return slices.DeleteFunc(os.Environ(),
+		func(v string) bool { return strings.HasPrefix(v, "KUBERNETES_SERVICE_HOST=") })
 }
 
 // download returns the folder of a version of the driver.

@@ -44,7 +44,8 @@ func TestDriverSuites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The folders come first: the pattern of a test in a folder, before the folder's own, makes go test enter it.
+	// The folders come first: the pattern of a test in a folder, before the folder's own, makes go
+	// test enter it.
 	var left []string
 	for _, spec := range missing {
 		left = append(left, "TestUnifiedSpec/"+spec, "TestUnifiedSpecs/"+spec)
@@ -91,7 +92,8 @@ func TestDriverSuites(t *testing.T) {
 // quick is the value of SHEAF_DRIVER2 that leaves out the tests of slow.
 const quick = "quick"
 
-// pattern turns names of tests into the pattern of `go test -run` and -skip, whose parts between slashes are matched one by one.
+// pattern turns names of tests into the pattern of `go test -run` and -skip, whose parts between
+// slashes are matched one by one.
 func pattern(names ...string) string {
 	var patterns []string
 	for _, name := range names {
@@ -124,7 +126,8 @@ func (r *report) add(other report) {
 }
 
 const (
-	// maxRetries is how many failed tests of a package are run again. More failures are no accident.
+	// maxRetries is how many failed tests of a package are run again. More failures are no
+	// accident.
 	maxRetries = 5
 	// tries is how often a failed test is run again until it passes.
 	tries = 2
@@ -172,7 +175,8 @@ func compile(t *testing.T, driver string) {
 	}
 }
 
-// goCommand returns a go command in the driver's own module, whose go.sum knows what its tests need.
+// goCommand returns a go command in the driver's own module, whose go.sum knows what its tests
+// need.
 func goCommand(ctx context.Context, driver string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = driver
@@ -245,8 +249,8 @@ func readEvents(t *testing.T, out []byte) report {
 	return r
 }
 
-// skipReason finds the reason in the output of a skipped test: what t.Skip printed, behind the place
-// of the call.
+// skipReason finds the reason in the output of a skipped test: what t.Skip printed, behind the
+// place of the call.
 func skipReason(output string) string {
 	reason := "not told"
 	for line := range strings.Lines(output) {
@@ -285,7 +289,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestAmend: amendments change what the driver's requests look like, in the tests that they name only.
+// TestAmend: amendments change what the driver's requests look like, in the tests that they name
+// only.
 func TestAmend(t *testing.T) {
 	t.Setenv("SHEAF_SPECIFICATIONS", "")
 	for _, c := range []struct{ file, in, want string }{

@@ -1,6 +1,7 @@
 package driver2
 
-// exclusion names a test of the driver that is left out. Parts of its name stand between slashes, as `go test -v` prints them.
+// exclusion names a test of the driver that is left out. Parts of its name stand between slashes,
+// as `go test -v` prints them.
 type exclusion struct {
 	test   string
 	reason string
@@ -36,8 +37,9 @@ func slow() []exclusion {
 	return []exclusion{{"TestClientStress", "loads the server for a minute"}}
 }
 
-// waiting are tests of waitingPackage that wait for the driver's heartbeat again and again, which comes every 10 s. They are run by
-// themselves, with a shorter one: other tests count what a heartbeat sends.
+// waiting are tests of waitingPackage that wait for the driver's heartbeat again and again, which
+// comes every 10 s. They are run by themselves, with a shorter one: other tests count what a
+// heartbeat sends.
 func waiting() []string {
 	return []string{
 		"TestErrorPropagationAfterEncounteringMultipleErrors", "TestRetryableReadsProse",

@@ -50,12 +50,19 @@ func folders() []folder {
 		{spec: "causal-consistency/tests"},
 		{spec: "read-write-concern/tests/operation", old: "read-write-concern/operation", anyFormat: true},
 		{spec: "read-write-concern/tests/document", old: "read-write-concern/document", anyFormat: true},
-		{spec: "read-write-concern/tests/connection-string", old: "read-write-concern/connection-string", anyFormat: true},
-		{spec: "initial-dns-seedlist-discovery/tests/replica-set", old: "initial-dns-seedlist-discovery/replica-set", anyFormat: true},
+		{
+			spec: "read-write-concern/tests/connection-string",
+			old:  "read-write-concern/connection-string", anyFormat: true,
+		},
+		{
+			spec: "initial-dns-seedlist-discovery/tests/replica-set",
+			old:  "initial-dns-seedlist-discovery/replica-set", anyFormat: true,
+		},
 	}
 }
 
-// layOut puts the specification files where the tests of the driver in dir find them, and returns the spec folders that have none.
+// layOut puts the specification files where the tests of the driver in dir find them, and returns
+// the spec folders that have none.
 func layOut(dir string) (missing []string, err error) {
 	root := filepath.Join(dir, "testdata", "specifications", "source")
 	if given := os.Getenv("SHEAF_SPECIFICATIONS"); given != "" {
@@ -99,7 +106,8 @@ func linkTree(from, root string) error {
 	})
 }
 
-// link puts the test files of a folder of the driver's old module below root, and returns how many there are.
+// link puts the test files of a folder of the driver's old module below root, and returns how many
+// there are.
 func link(f folder, testdata, root string) (n int, err error) {
 	if err := os.MkdirAll(filepath.Join(root, f.spec), 0o755); err != nil {
 		return 0, err
@@ -141,7 +149,8 @@ func put(root, name, file string, content []byte) error {
 	return os.WriteFile(to, amended, 0o600)
 }
 
-// amendment brings a test file up to what the driver sends since it was written. What a request looks like is no matter of the server.
+// amendment brings a test file up to what the driver sends since it was written. What a request
+// looks like is no matter of the server.
 type amendment struct {
 	file string // below source
 	old  *regexp.Regexp

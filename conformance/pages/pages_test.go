@@ -45,7 +45,8 @@ const continued = "| "
 // shown are the kinds of blocks that are not run: commands for machines that are not here.
 var shown = map[string]bool{"js": true, "text": true}
 
-// parse splits the page into text and blocks: text[i] stands before blocks[i], the last text at the end.
+// parse splits the page into text and blocks: text[i] stands before blocks[i], the last text at the
+// end.
 func parse(t *testing.T, content string) (text []string, blocks []block) {
 	t.Helper()
 	parts := strings.Split(content, "```")
@@ -226,7 +227,8 @@ func withoutWarnings(out string) string {
 	return kept.String()
 }
 
-// serve starts a server on a free port and waits until it is ready. The commands that follow go to it, and no more to the one before.
+// serve starts a server on a free port and waits until it is ready. The commands that follow go to
+// it, and no more to the one before.
 func (g *guide) serve(command string) {
 	g.mo = nil
 	args := append(strings.Fields(command)[1:], "--port", "0", "--ready-json")

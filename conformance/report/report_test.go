@@ -24,7 +24,10 @@ const limit = 3 * time.Minute
 // chromium finds the browser.
 func chromium(t *testing.T) string {
 	t.Helper()
-	for _, name := range []string{os.Getenv("SHEAF_CHROMIUM"), "chromium", "chromium-browser", "google-chrome", "chrome"} {
+	for _, name := range []string{
+		os.Getenv("SHEAF_CHROMIUM"), "chromium",
+		"chromium-browser", "google-chrome", "chrome",
+	} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
@@ -106,7 +109,8 @@ type picture struct {
 	Overflow   float64  `json:"overflow"`
 }
 
-// inspect finds charts without paths, paths and words outside of their charts, and words on top of each other.
+// inspect finds charts without paths, paths and words outside of their charts, and words on top of
+// each other.
 const inspect = `(() => {
   const faults = [], svgs = [...document.querySelectorAll(".chart svg")];
   svgs.forEach((svg) => {
@@ -134,7 +138,8 @@ const inspect = `(() => {
 // TestReports opens each report in each scheme and width.
 func TestReports(t *testing.T) {
 	ctx := browser(t)
-	// How many charts each has: 4 of each scenario that has latencies, one of its steps, an overview of several, 3 of a server, 3 of each compared pair.
+	// How many charts each has: 4 of each scenario that has latencies, one of its steps, an
+	// overview of several, 3 of a server, 3 of each compared pair.
 	charts := map[string]int{"one": 14, "two": 34, "designs": 17, "long": 14, "spoilt": 14, "resident": 6, "empty": 0}
 	for _, file := range reports(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".html")
@@ -169,7 +174,10 @@ func open(t *testing.T, parent context.Context, file, scheme string, width int64
 	defer cancel()
 	h := listen(t, ctx)
 	url := "file://" + filepath.ToSlash(file)
-	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{
+		Name:  "prefers-color-scheme",
+		Value: scheme,
+	}}}
 	_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{})
 	if err == nil {
 		_, err = chromedp.Call(ctx, log.Enable, cdp.Empty{})
@@ -178,7 +186,8 @@ func open(t *testing.T, parent context.Context, file, scheme string, width int64
 		_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, media)
 	}
 	if err == nil {
-		err = chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(url), chromedp.WaitReady(chromedp.CSS("footer")))
+		err = chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), chromedp.Navigate(url),
+			chromedp.WaitReady(chromedp.CSS("footer")))
 	}
 	if err == nil {
 		p, err = chromedp.Run(ctx, chromedp.Evaluate[picture](inspect))
@@ -194,7 +203,8 @@ func open(t *testing.T, parent context.Context, file, scheme string, width int64
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", strings.TrimSuffix(filepath.Base(file), ".html"), scheme, width))
+		to := filepath.Join(dir,
+			fmt.Sprintf("%s-%s-%d.png", strings.TrimSuffix(filepath.Base(file), ".html"), scheme, width))
 		if err := os.WriteFile(to, shot, 0o600); err != nil {
 			t.Fatal(err)
 		}

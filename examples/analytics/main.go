@@ -1,5 +1,6 @@
-// Command analytics reads an access log, keeps it for a while, counts the hits of pages for charts by the hour, sums up requests by the
-// second and bytes by the day, and copes with a part of the log that is read twice. It shows patterns/eventlog, hits, timeseries and rollup.
+// Command analytics reads an access log, keeps it for a while, counts the hits of pages for charts
+// by the hour, sums up requests by the second and bytes by the day, and copes with a part of the
+// log that is read twice. It shows patterns/eventlog, hits, timeseries and rollup.
 package main
 
 import (
@@ -34,7 +35,8 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 		}
 		events = append(events, e)
 	}
-	for _, step := range []func(context.Context, io.Writer, *mongo.Database, []*eventlog.Event) error{keep, count, measure, sumUp} {
+	for _, step := range []func(context.Context, io.Writer, *mongo.Database,
+		[]*eventlog.Event) error{keep, count, measure, sumUp} {
 		if err := step(ctx, out, db, events); err != nil {
 			return err
 		}
@@ -132,7 +134,8 @@ func measure(ctx context.Context, out io.Writer, db *mongo.Database, events []*e
 	return demo.Check(ctx, out, "timeseries", series)
 }
 
-// sumUp sums up bytes by the day. Programs Run the rollup; events that come late, or twice, change nothing but what they should.
+// sumUp sums up bytes by the day. Programs Run the rollup; events that come late, or twice, change
+// nothing but what they should.
 func sumUp(ctx context.Context, out io.Writer, db *mongo.Database, events []*eventlog.Event) error {
 	const settle = time.Millisecond // one process records and updates here; programs leave this as it is
 	traffic, err := rollup.New(db, rollup.Config{Settle: settle})
@@ -163,7 +166,8 @@ func sumUp(ctx context.Context, out io.Writer, db *mongo.Database, events []*eve
 			return err
 		}
 		for _, s := range stats {
-			fmt.Fprintln(out, level, s.ID.Start.Format(time.DateOnly), s.Value.Total, "bytes in", s.Value.Count, "answers")
+			fmt.Fprintln(out, level, s.ID.Start.Format(time.DateOnly), s.Value.Total,
+				"bytes in", s.Value.Count, "answers")
 		}
 	}
 	return demo.Check(ctx, out, "rollup", traffic)

@@ -1,5 +1,5 @@
-// Command bank moves money between accounts: wages, many transfers at once, a hold that is posted in part, a transfer that is sent twice
-// and one that is taken back. It shows patterns/ledger.
+// Command bank moves money between accounts: wages, many transfers at once, a hold that is posted
+// in part, a transfer that is sent twice and one that is taken back. It shows patterns/ledger.
 package main
 
 import (

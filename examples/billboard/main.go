@@ -1,5 +1,5 @@
-// Command billboard shows advertisements: the one that pays best, within the budget of its campaign, as often as a user may see it, to
-// whom its keywords are for. It shows patterns/ads.
+// Command billboard shows advertisements: the one that pays best, within the budget of its
+// campaign, as often as a user may see it, to whom its keywords are for. It shows patterns/ads.
 package main
 
 import (
@@ -28,15 +28,22 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	if err := network.EnsureIndexes(ctx); err != nil {
 		return err
 	}
-	shoes, err := book(ctx, network, "shoes", 300, ads.Ad{Cost: 100, Cap: 1, Window: 24 * time.Hour, Content: "New shoes!"})
+	shoes, err := book(ctx, network, "shoes", 300,
+		ads.Ad{Cost: 100, Cap: 1, Window: 24 * time.Hour, Content: "New shoes!"})
 	if err != nil {
 		return err
 	}
-	if _, err := book(ctx, network, "boats", 0, ads.Ad{Cost: 500, Keywords: []string{"sea"}, Content: "Sail away!"}); err != nil {
+	if _, err := book(ctx, network, "boats", 0,
+		ads.Ad{Cost: 500, Keywords: []string{"sea"}, Content: "Sail away!"}); err != nil {
 		return err
 	}
 	for _, r := range []ads.Request{
-		{User: "ann"}, {User: "ann"}, {User: "bob", Keywords: []string{"sea"}}, {User: "bob"}, {User: "cyd"}, {User: "dan"},
+		{User: "ann"},
+		{User: "ann"},
+		{User: "bob", Keywords: []string{"sea"}},
+		{User: "bob"},
+		{User: "cyd"},
+		{User: "dan"},
 	} {
 		if err := serve(ctx, out, network, r); err != nil {
 			return err
@@ -56,7 +63,8 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 // book adds a campaign with one advertisement on the front page.
 func book(ctx context.Context, network *ads.Ads, name string, budget int64, ad ads.Ad) (bson.ObjectID, error) {
 	now := time.Now()
-	campaign, err := network.Book(ctx, ads.Campaign{Name: name, Budget: budget, From: now.Add(-time.Hour), To: now.Add(24 * time.Hour)})
+	campaign, err := network.Book(ctx,
+		ads.Campaign{Name: name, Budget: budget, From: now.Add(-time.Hour), To: now.Add(24 * time.Hour)})
 	if err != nil {
 		return campaign, err
 	}

@@ -1,5 +1,6 @@
-// Command blog publishes posts that two people edit, takes comments on them, shows the latest posts of a section without a search, keeps
-// its front page until something changes, and has its labels in two languages. It shows patterns/cms, comments, slicecache and i18n.
+// Command blog publishes posts that two people edit, takes comments on them, shows the latest posts
+// of a section without a search, keeps its front page until something changes, and has its labels
+// in two languages. It shows patterns/cms, comments, slicecache and i18n.
 package main
 
 import (
@@ -107,9 +108,11 @@ func discuss(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "comments", c)
 }
 
-// show has the latest posts in the document of their section, and a page that is made only when one of them is new.
+// show has the latest posts in the document of their section, and a page that is made only when one
+// of them is new.
 func show(ctx context.Context, out io.Writer, db *mongo.Database) error {
-	latest, err := slicecache.NewLatest(db, slicecache.LatestConfig[string]{Parents: "sections", Items: "titles", Max: 2})
+	latest, err := slicecache.NewLatest(db,
+		slicecache.LatestConfig[string]{Parents: "sections", Items: "titles", Max: 2})
 	if err != nil {
 		return err
 	}
@@ -132,7 +135,8 @@ func show(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	}
 	for day, title := range []string{"Hello, all", "Second post", "Third post"} {
 		at := time.Date(2026, 5, 1+day, 0, 0, 0, 0, time.UTC)
-		if err := errors.Join(latest.Add(ctx, "news", &slicecache.Item[string]{ID: day, At: at, Body: title}), pages.DeleteTag(ctx, "news")); err != nil {
+		if err := errors.Join(latest.Add(ctx, "news", &slicecache.Item[string]{ID: day, At: at, Body: title}),
+			pages.DeleteTag(ctx, "news")); err != nil {
 			return err
 		}
 		var page string
@@ -143,12 +147,14 @@ func show(ctx context.Context, out io.Writer, db *mongo.Database) error {
 		}
 		fmt.Fprintf(out, "front page: %s (made so far: %d)\n", page, made)
 	}
-	return errors.Join(demo.Check(ctx, out, "slicecache.Latest", latest), demo.Check(ctx, out, "slicecache.Cache", pages))
+	return errors.Join(demo.Check(ctx, out, "slicecache.Latest", latest),
+		demo.Check(ctx, out, "slicecache.Cache", pages))
 }
 
 // translate gives a label a second language, which its copy in the section gets too.
 func translate(ctx context.Context, out io.Writer, db *mongo.Database) error {
-	texts, err := i18n.New(db, i18n.Config{Collection: "labels", Copies: []i18n.Copy{{Collection: "sections", Array: "labels"}}})
+	texts, err := i18n.New(db,
+		i18n.Config{Collection: "labels", Copies: []i18n.Copy{{Collection: "sections", Array: "labels"}}})
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,6 @@
-// Command bookshop has products of two types with details of their own, searched with counts of their genres, a price that is changed
-// while another saves, and authors and books that refer to each other. It shows patterns/catalog and relation.
+// Command bookshop has products of two types with details of their own, searched with counts of
+// their genres, a price that is changed while another saves, and authors and books that refer to
+// each other. It shows patterns/catalog and relation.
 package main
 
 import (
@@ -48,22 +49,32 @@ func (f film) Validate() error { return nil }
 
 // sell stores products, finds some, and makes one of them cheaper.
 func sell(ctx context.Context, out io.Writer, db *mongo.Database) error {
-	shop, err := catalog.New(db, catalog.Config{Types: []catalog.Type{catalog.TypeOf[book]("details.genre"), catalog.TypeOf[film]("details.genre")}})
+	shop, err := catalog.New(db,
+		catalog.Config{Types: []catalog.Type{
+			catalog.TypeOf[book]("details.genre"),
+			catalog.TypeOf[film]("details.genre"),
+		}})
 	if err != nil {
 		return err
 	}
-	emma := &catalog.Product[book]{SKU: "b1", Title: "Emma", Pricing: catalog.Pricing{List: 1200, Retail: 900}, Details: book{[]string{"novel", "comedy"}, 474}}
+	emma := &catalog.Product[book]{
+		SKU: "b1", Title: "Emma", Pricing: catalog.Pricing{List: 1200, Retail: 900},
+		Details: book{[]string{"novel", "comedy"}, 474},
+	}
 	err = errors.Join(shop.EnsureIndexes(ctx), catalog.Save(ctx, shop, emma),
 		catalog.Save(ctx, shop, &catalog.Product[book]{
-			SKU: "b2", Title: "Persuasion", Pricing: catalog.Pricing{List: 1000, Retail: 950}, Details: book{[]string{"novel"}, 249},
+			SKU: "b2", Title: "Persuasion", Pricing: catalog.Pricing{List: 1000, Retail: 950},
+			Details: book{[]string{"novel"}, 249},
 		}),
 		catalog.Save(ctx, shop, &catalog.Product[film]{
-			SKU: "f1", Title: "Emma", Pricing: catalog.Pricing{List: 1500, Retail: 1500}, Details: film{[]string{"comedy"}, 124},
+			SKU: "f1", Title: "Emma", Pricing: catalog.Pricing{List: 1500, Retail: 1500},
+			Details: film{[]string{"comedy"}, 124},
 		}))
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "a book without pages is refused:", catalog.Save(ctx, shop, &catalog.Product[book]{SKU: "b3", Title: "Blank"}) != nil)
+	fmt.Fprintln(out, "a book without pages is refused:",
+		catalog.Save(ctx, shop, &catalog.Product[book]{SKU: "b3", Title: "Blank"}) != nil)
 	page, err := catalog.Search[book](ctx, shop, catalog.Query{}, catalog.Facet{Path: "details.genre"})
 	if err != nil {
 		return err
@@ -72,7 +83,8 @@ func sell(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	if err := shop.SetPrice(ctx, "b1", 1200, 600); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "who has read Emma before may not save it:", errors.Is(catalog.Save(ctx, shop, emma), catalog.ErrConflict))
+	fmt.Fprintln(out, "who has read Emma before may not save it:",
+		errors.Is(catalog.Save(ctx, shop, emma), catalog.ErrConflict))
 	now, err := catalog.Get[book](ctx, shop, "b1")
 	if err != nil {
 		return err
@@ -87,12 +99,15 @@ func link(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.Collection("authors").InsertMany(ctx, []bson.M{{"_id": "terry", "name": "Terry"}, {"_id": "neil", "name": "Neil"}})
-	_, err2 := db.Collection("books").InsertMany(ctx, []bson.M{{"_id": "omens", "title": "Good Omens"}, {"_id": "sourcery", "title": "Sourcery"}})
+	_, err = db.Collection("authors").
+		InsertMany(ctx, []bson.M{{"_id": "terry", "name": "Terry"}, {"_id": "neil", "name": "Neil"}})
+	_, err2 := db.Collection("books").
+		InsertMany(ctx, []bson.M{{"_id": "omens", "title": "Good Omens"}, {"_id": "sourcery", "title": "Sourcery"}})
 	if err := errors.Join(err, err2, written.EnsureIndexes(ctx)); err != nil {
 		return err
 	}
-	err = errors.Join(written.Link(ctx, "terry", "omens"), written.Link(ctx, "neil", "omens"), written.Link(ctx, "terry", "sourcery"),
+	err = errors.Join(written.Link(ctx, "terry", "omens"), written.Link(ctx, "neil", "omens"),
+		written.Link(ctx, "terry", "sourcery"),
 		written.RemoveLeft(ctx, "neil"))
 	if err != nil {
 		return err

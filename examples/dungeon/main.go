@@ -1,5 +1,6 @@
-// Command dungeon is a game whose players talk: all reach for the same sword, one buys it from whoever has it, they fight by turns, the best
-// are ranked, and a post reaches those who follow. It shows patterns/game and social.
+// Command dungeon is a game whose players talk: all reach for the same sword, one buys it from
+// whoever has it, they fight by turns, the best are ranked, and a post reaches those who follow. It
+// shows patterns/game and social.
 package main
 
 import (
@@ -49,7 +50,8 @@ func sword(ctx context.Context, out io.Writer, g *game.Game) error {
 		return err
 	}
 	fmt.Fprintln(out, "ann is late:", g.PickUp(ctx, "ann", "cave", "7"))
-	if err := g.Trade(ctx, game.Offer{Player: "fred", Items: []string{"7"}}, game.Offer{Player: "ann", Gold: 15}); err != nil {
+	if err := g.Trade(ctx, game.Offer{Player: "fred", Items: []string{"7"}},
+		game.Offer{Player: "ann", Gold: 15}); err != nil {
 		return err
 	}
 	ann, err := g.Player(ctx, "ann")
@@ -99,11 +101,15 @@ func talk(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	if err := n.EnsureIndexes(ctx); err != nil {
 		return err
 	}
-	err = errors.Join(n.Follow(ctx, "fred", "ann"), n.Follow(ctx, "eve", "ann"), n.SetCircles(ctx, "ann", "fred", "friends"))
+	err = errors.Join(n.Follow(ctx, "fred", "ann"), n.Follow(ctx, "eve", "ann"),
+		n.SetCircles(ctx, "ann", "fred", "friends"))
 	if err != nil {
 		return err
 	}
-	for _, p := range []social.Post{{Author: "ann", Text: "I have a sword"}, {Author: "ann", Text: "Meet me in the cave", Circles: []string{"friends"}}} {
+	for _, p := range []social.Post{
+		{Author: "ann", Text: "I have a sword"},
+		{Author: "ann", Text: "Meet me in the cave", Circles: []string{"friends"}},
+	} {
 		if _, err := n.Post(ctx, p); err != nil {
 			return err
 		}

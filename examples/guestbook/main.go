@@ -44,14 +44,18 @@ func (s *signing) Run(ctx context.Context, u *scenario.User) error {
 	return err
 }
 
-// Check implements scenario.Scenario: whoever has signed is in the book, and of those who were cut perhaps some.
+// Check implements scenario.Scenario: whoever has signed is in the book, and of those who were cut
+// perhaps some.
 func (s *signing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	n, err := s.book.CountDocuments(ctx, bson.D{})
 	signed := t.Counts["signed"]
 	if err != nil || n >= signed && n <= signed+t.Failed+t.Cut {
 		return nil, err
 	}
-	return []patterns.Violation{{Rule: "whoever has signed is in the book", Collection: "book", Detail: fmt.Sprintf("%d of %d", n, signed)}}, nil
+	return []patterns.Violation{{
+		Rule: "whoever has signed is in the book", Collection: "book",
+		Detail: fmt.Sprintf("%d of %d", n, signed),
+	}}, nil
 }
 
 // Teardown implements scenario.Scenario.

@@ -14,7 +14,10 @@ func TestGuestBook(t *testing.T) {
 	cmd := sim.Command(definition())
 	var out bytes.Buffer
 	cmd.SetOut(&out)
-	cmd.SetArgs([]string{"run", "sign", "--memory", "--quiet", "--users", "20", "--iterations", "2", "--resolution", "50ms"})
+	cmd.SetArgs([]string{
+		"run", "sign", "--memory", "--quiet", "--users", "20",
+		"--iterations", "2", "--resolution", "50ms",
+	})
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}

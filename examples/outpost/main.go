@@ -1,5 +1,6 @@
-// Command outpost is a stall whose line to the head office is cut for a while: what it sells is kept until the office can be told, and prices
-// are shown as they were last heard. It shows patterns/queue/moat and failover.
+// Command outpost is a stall whose line to the head office is cut for a while: what it sells is
+// kept until the office can be told, and prices are shown as they were last heard. It shows
+// patterns/queue/moat and failover.
 package main
 
 import (
@@ -97,14 +98,16 @@ func (s *stall) sell(ctx context.Context, id string) error {
 
 // price is what the stall shows.
 func (s *stall) price(ctx context.Context) (failover.Cached[int64], error) {
-	return failover.Answer(ctx, s.office, "price of the pen", func(ctx context.Context, db *mongo.Database) (int64, error) {
-		var pen struct{ Price int64 }
-		err := db.Collection("products").FindOne(ctx, bson.D{{"_id", "pen"}}).Decode(&pen)
-		return pen.Price, err
-	})
+	return failover.Answer(ctx, s.office, "price of the pen",
+		func(ctx context.Context, db *mongo.Database) (int64, error) {
+			var pen struct{ Price int64 }
+			err := db.Collection("products").FindOne(ctx, bson.D{{"_id", "pen"}}).Decode(&pen)
+			return pen.Price, err
+		})
 }
 
-// heard waits until prices are those of the office again: it is asked whether it is back now and then.
+// heard waits until prices are those of the office again: it is asked whether it is back now and
+// then.
 func (s *stall) heard(ctx context.Context) error {
 	for {
 		price, err := s.price(ctx)

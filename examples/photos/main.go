@@ -1,5 +1,6 @@
-// Command photos is an album of several people, who sign up by whatever they are known by, search for pictures by what the cameras noted,
-// turn pages, and like pictures; one process at a time makes the previews. It shows patterns/identity, metadata, paging and lock.
+// Command photos is an album of several people, who sign up by whatever they are known by, search
+// for pictures by what the cameras noted, turn pages, and like pictures; one process at a time
+// makes the previews. It shows patterns/identity, metadata, paging and lock.
 package main
 
 import (
@@ -22,7 +23,10 @@ import (
 func main() { demo.Main("photos", run) }
 
 func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
-	for _, step := range []func(context.Context, io.Writer, *mongo.Database) error{signUp, search, turn, previews, like} {
+	for _, step := range []func(context.Context, io.Writer, *mongo.Database) error{
+		signUp,
+		search, turn, previews, like,
+	} {
 		if err := step(ctx, out, db); err != nil {
 			return err
 		}
@@ -132,7 +136,8 @@ func previews(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	}
 	return locks.Do(ctx, "previews", func(ctx context.Context, lease *lock.Lease) error {
 		_, err := locks.Acquire(ctx, "previews")
-		fmt.Fprintln(out, "making previews with token", lease.Token(), "while another one hears that it is held:", errors.Is(err, lock.ErrHeld))
+		fmt.Fprintln(out, "making previews with token", lease.Token(),
+			"while another one hears that it is held:", errors.Is(err, lock.ErrHeld))
 		return nil
 	})
 }

@@ -1,5 +1,6 @@
-// Command shop has a tree of categories that is rearranged, products whose form has changed since they were stored, carts that two people
-// fill with the last pieces, orders, and jobs that the orders leave to others. It shows patterns/category, schema, cart and queue.
+// Command shop has a tree of categories that is rearranged, products whose form has changed since
+// they were stored, carts that two people fill with the last pieces, orders, and jobs that the
+// orders leave to others. It shows patterns/category, schema, cart and queue.
 package main
 
 import (
@@ -36,7 +37,8 @@ type product struct {
 	Price int64
 }
 
-// migrate stores products as an earlier version of the program did, reads one, and brings all of them up to date.
+// migrate stores products as an earlier version of the program did, reads one, and brings all of
+// them up to date.
 func migrate(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	products, err := schema.New(db, schema.Config{Collection: "products", Steps: []schema.Step{
 		schema.Rename("name", "title"), schema.Default("price", int64(39_90)),
@@ -44,7 +46,8 @@ func migrate(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.Collection("products").InsertMany(ctx, []bson.M{{"_id": "lamp", "name": "Desk lamp"}, {"_id": "uno", "name": "Arduino Uno"}})
+	_, err = db.Collection("products").
+		InsertMany(ctx, []bson.M{{"_id": "lamp", "name": "Desk lamp"}, {"_id": "uno", "name": "Arduino Uno"}})
 	if err := errors.Join(err, products.EnsureIndexes(ctx)); err != nil {
 		return err
 	}
@@ -71,7 +74,10 @@ func rearrange(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	}
 	ids := map[string]bson.ObjectID{"": category.Top}
 	for _, c := range []struct{ parent, slug, name string }{
-		{"", "electronics", "Electronics"}, {"electronics", "embedded", "Embedded"}, {"embedded", "boards", "Boards"}, {"", "diy", "Do it yourself"},
+		{"", "electronics", "Electronics"},
+		{"electronics", "embedded", "Embedded"},
+		{"embedded", "boards", "Boards"},
+		{"", "diy", "Do it yourself"},
 	} {
 		added, err := tree.Add(ctx, ids[c.parent], c.slug, c.name)
 		if err != nil {
@@ -117,12 +123,14 @@ func sell(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	if err := shop.Add(ctx, "ann", lamp, 2); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "joe hears that there are not two left:", errors.Is(shop.Add(ctx, "joe", lamp, 2), cart.ErrInsufficientStock))
+	fmt.Fprintln(out, "joe hears that there are not two left:",
+		errors.Is(shop.Add(ctx, "joe", lamp, 2), cart.ErrInsufficientStock))
 	if err := shop.Add(ctx, "joe", lamp, 1); err != nil {
 		return err
 	}
 	for _, who := range []string{"ann", "joe"} {
-		order, err := shop.Checkout(ctx, who, "Some street 1", func(context.Context, *cart.Cart) (any, error) { return "visa", nil })
+		order, err := shop.Checkout(ctx, who, "Some street 1",
+			func(context.Context, *cart.Cart) (any, error) { return "visa", nil })
 		if err != nil {
 			return err
 		}

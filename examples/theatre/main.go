@@ -1,5 +1,5 @@
-// Command theatre sells seats: three friends sit together, many people want the front row at once, and what was sold is returned. It shows
-// patterns/seating.
+// Command theatre sells seats: three friends sit together, many people want the front row at once,
+// and what was sold is returned. It shows patterns/seating.
 package main
 
 import (
@@ -32,7 +32,10 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 			"BBBBBBB",
 			" BBBBB ",
 		}}),
-		house.AddSession(ctx, seating.Session{ID: macbeth, Layout: "small", Prices: map[string]int64{"A": 50_00, "B": 30_00}}),
+		house.AddSession(ctx, seating.Session{
+			ID: macbeth, Layout: "small",
+			Prices: map[string]int64{"A": 50_00, "B": 30_00},
+		}),
 	)
 	if err != nil {
 		return err
@@ -71,7 +74,8 @@ func friends(ctx context.Context, out io.Writer, house *seating.Seating) error {
 		return err
 	}
 	_, err = house.Hold(ctx, "late", macbeth, hold.Seats[0])
-	fmt.Fprintln(out, "friends hold", hold.Seats, "and another one hears that one is taken:", errors.Is(err, seating.ErrTaken))
+	fmt.Fprintln(out, "friends hold", hold.Seats, "and another one hears that one is taken:",
+		errors.Is(err, seating.ErrTaken))
 	receipt, err := house.Checkout(ctx, "friends", func(_ context.Context, c *seating.Cart) error {
 		fmt.Fprintln(out, "charge", c.Total)
 		return nil

@@ -1,5 +1,6 @@
-// Command ticker is a stock ticker: prices are published, some listen to all of them, some to dear shares only, and the bookkeeping, which
-// is stopped and started again, misses nothing. It shows patterns/topic.
+// Command ticker is a stock ticker: prices are published, some listen to all of them, some to dear
+// shares only, and the bookkeeping, which is stopped and started again, misses nothing. It shows
+// patterns/topic.
 package main
 
 import (
@@ -92,13 +93,14 @@ func bookkeeping(ctx context.Context, out io.Writer, topics *topic.Topics) error
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	handled := 0
-	err := topics.Consume(working, "bookkeeping", topic.Interest{From: topic.Beginning()}, func(_ context.Context, m *topic.Message) error {
-		fmt.Fprintln(out, "booked:", m.Topic)
-		if handled++; handled == 2 {
-			stop()
-		}
-		return nil
-	})
+	err := topics.Consume(working, "bookkeeping", topic.Interest{From: topic.Beginning()},
+		func(_ context.Context, m *topic.Message) error {
+			fmt.Fprintln(out, "booked:", m.Topic)
+			if handled++; handled == 2 {
+				stop()
+			}
+			return nil
+		})
 	if !errors.Is(err, context.Canceled) {
 		return err
 	}

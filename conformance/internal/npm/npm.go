@@ -20,7 +20,8 @@ const installTimeout = 6 * time.Minute
 //go:embed package.json
 var list []byte
 
-// Packages returns a folder whose node_modules holds the packages of package.json. It skips the test where npm is missing.
+// Packages returns a folder whose node_modules holds the packages of package.json. It skips the
+// test where npm is missing.
 func Packages(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
@@ -30,8 +31,8 @@ func Packages(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A folder for each version of package.json, renamed into place when it is complete: tests of several packages may
-	// install at once.
+	// A folder for each version of package.json, renamed into place when it is complete: tests of
+	// several packages may install at once.
 	dir := filepath.Join(cache, "sheaf-conformance", fmt.Sprintf("%x", sha256.Sum256(list))[:16])
 	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err == nil {
 		return dir

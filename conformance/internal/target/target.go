@@ -1,7 +1,7 @@
 // Package target finds the server that the conformance tests run against.
 //
-// SHEAF_URI names a running server. Without it, SHEAF_BIN names the sheaf program, which is started on an empty
-// temporary directory and stopped at the end. Without either, there is nothing to test.
+// SHEAF_URI names a running server. Without it, SHEAF_BIN names the sheaf program, which is started
+// on an empty temporary directory and stopped at the end. Without either, there is nothing to test.
 package target
 
 import (
@@ -35,8 +35,8 @@ func Find() (uri string, stop func(), err error) {
 	return "", nil, ErrNone
 }
 
-// Own starts a server for the caller alone if SHEAF_BIN names the program, and otherwise returns Find's server. Tests that set fail
-// points use it, because fail points concern every client.
+// Own starts a server for the caller alone if SHEAF_BIN names the program, and otherwise returns
+// Find's server. Tests that set fail points use it, because fail points concern every client.
 func Own() (uri string, stop func(), err error) {
 	if bin := os.Getenv("SHEAF_BIN"); bin != "" {
 		return start(bin)
@@ -44,7 +44,8 @@ func Own() (uri string, stop func(), err error) {
 	return Find()
 }
 
-// start runs the program on a free port and an empty directory, and waits for the line that names its URI.
+// start runs the program on a free port and an empty directory, and waits for the line that names
+// its URI.
 func start(bin string) (string, func(), error) {
 	dir, err := os.MkdirTemp("", "sheaf-conformance-*")
 	if err != nil {

@@ -17,15 +17,19 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// URIVariable names the server that the examples' tests run on. Without it they run on an embedded store.
+// URIVariable names the server that the examples' tests run on. Without it they run on an embedded
+// store.
 const URIVariable = "SHEAF_TEST_URI"
 
-// Program is an example. It tells on out what it does, the same in every run, and has db, which is empty, for itself.
+// Program is an example. It tells on out what it does, the same in every run, and has db, which is
+// empty, for itself.
 type Program func(ctx context.Context, out io.Writer, db *mongo.Database) error
 
-// Main runs a program as a command: on an embedded store in memory, or on the server that -uri names.
+// Main runs a program as a command: on an embedded store in memory, or on the server that -uri
+// names.
 func Main(name string, program Program) {
-	uri := flag.String("uri", "", "run on this server, in the database example_"+name+", which is emptied first and kept")
+	uri := flag.String("uri", "",
+		"run on this server, in the database example_"+name+", which is emptied first and kept")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := Run(ctx, *uri, name, os.Stdout, program)
