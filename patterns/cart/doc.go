@@ -42,14 +42,15 @@
 //	inventories: {_id: "111445GB3", stock: NumberLong(1000), quantity: NumberLong(998), sold: NumberLong(1),
 //	              reservations: [{_id: ObjectId("…"), cart: "c7", quantity: NumberLong(1), rev: NumberLong(3), at: …}]}
 //	carts:       {_id: "c7", state: "active", rev: NumberLong(3), created: …, modified: …, deadline: …,
-//	              lines: [{hold: ObjectId("…"), sku: "111445GB3", name: "Simsong Mobile", price: NumberLong(100000), quantity: NumberLong(1)}]}
+//	              lines: [{hold: ObjectId("…"), sku: "111445GB3", name: "Simsong Mobile",
+//	                       price: NumberLong(100000), quantity: NumberLong(1)}]}
 //	orders:      {_id: "c7", created: …, lines: […], total: NumberLong(100000), shipping: {…}, payment: {…}}
 //	indexes:     carts {deadline: 1}, partial; inventories {"reservations.0.at": 1}, sparse
 //
-// Of each product stock = quantity + what is reserved + sold, at every moment. A line has the price
-// of the time when it was added, and the order that of the line: a later price changes neither. rev
-// counts the changes of a cart; a reservation has that of the change that made it, and is not
-// changed by earlier ones.
+// For each product, stock is at every moment the sum of quantity, the reserved quantities, and
+// sold. A line keeps the price of the time when it was added, and the order keeps the price of the
+// line: a later price changes neither. rev counts the changes of a cart. A reservation has the rev
+// of the change that made it, and earlier changes do not touch it.
 //
 // # States of a cart
 //
@@ -58,46 +59,52 @@
 //	  ├──> canceled
 //	  └──> expired
 //
-// The change of a cart's state is what decides; the stock follows. A cart has a deadline as long as
-// there is something to do.
+// The update that changes a cart's state decides, and the stock follows. A cart has a deadline
+// while something is left to do.
 //
 // # Operations
 //
-//	Add           1 update of the cart, made if need be (2 where the product is in it already); OnAdd 1 update of the stock
-//	SetQuantity   1 findAndModify of the cart; OnAdd 1 update of the stock. Where there is not enough, 1 more find and update
+//	Add           1 update of the cart, which makes it if needed (2 if the product is in it already);
+//	              with OnAdd, 1 update of the stock
+//	SetQuantity   1 findAndModify of the cart; with OnAdd, 1 update of the stock, and if there is not enough,
+//	              1 more find and update
 //	Remove        1 findAndModify of the cart, 1 update of the stock
-//	Checkout      1 findAndModify of the cart, 1 update command for all its products, the payment, 1 findAndModify of the cart; then
-//	              1 insert of the order, 1 update command for all products, 1 update of the cart
-//	Cancel        1 findAndModify of the cart, 1 update command for all products, 1 update of the cart; so does a cart that expires
+//	Checkout      1 findAndModify of the cart, 1 update command for all its products, the payment,
+//	              1 findAndModify of the cart; then 1 insert of the order, 1 update command for all products,
+//	              1 update of the cart
+//	Cancel        1 findAndModify of the cart, 1 update command for all products, 1 update of the cart;
+//	              so does a cart that expires
 //	Adjust        1 update of the stock
 //
-// The stock takes a second command where it is not what the cart expects: there is not enough, the
-// quantity of a line was changed, or another process was at it before. The first looks for one
-// reservation, and appends or removes it; the second computes all of them anew, whatever they are.
+// The stock takes a second command if it differs from the cart: there is not enough, the quantity
+// of a line was changed, or another process was faster. The first command looks for one
+// reservation, and appends or removes it. The second command computes all reservations of the
+// product anew.
 //
 // # Guarantees
 //
-//   - quantity is never negative: nothing is sold, or reserved, twice.
-//   - An order has the id of its cart: a cart is checked out once. What it has was reserved while
-//     it was paid.
-//   - What is reserved comes back when the cart is given up or expires, once Repair or Run look at
-//     it.
-//   - A process that was asleep between two steps changes nothing that was decided meanwhile. What
-//     it reserves for a cart that does not name it is never sold, and freed by Repair.
+//   - quantity is never negative: no piece is sold, or reserved, twice.
+//   - An order has the _id of its cart: a cart is checked out once. All pieces of an order were
+//     reserved during the payment.
+//   - Reserved pieces come back when the cart is canceled or expires, at the next Repair, or while
+//     Run runs.
+//   - A process that was asleep between two steps cannot change a later decision. If it reserves
+//     pieces for a cart that does not name them, nobody buys these pieces, and Repair frees them.
 //   - A cart has at most MaxLines lines, a product at most MaxReservations reservations at a time.
 //
 // # After a crash
 //
-//	Add, SetQuantity, Remove     behind the cart, before the stock: too little or too much is reserved for a line. The next change of the
-//	                             line, the checkout, or the expiry mends it
-//	Checkout, to the payment     nobody can say whether the cart is paid: Repair asks Config.Paid when Config.Timeout is over, and gives
-//	                             the cart back to the customer if it is not, or if there is no such function
-//	Checkout, behind it          what was decided is done: Repair writes the order and sells what was reserved
-//	Cancel, expiry               what was decided is done: Repair gives back what is reserved
-//	Adjust                       one write: it has happened or not
+//	Add, SetQuantity, Remove    after the cart, before the stock: the reservation of a line is too small or too
+//	                            large. The next change of the line, the checkout, or the expiry mends it
+//	Checkout, to the payment    nobody can say whether the cart is paid: Repair asks Config.Paid after
+//	                            Config.Timeout. The cart is active again if it is not paid, or if there is no
+//	                            such function
+//	Checkout, after it          the cart is sold: Repair writes the order and sells the reserved pieces
+//	Cancel, expiry              the cart has ended: Repair gives back the reserved pieces
+//	Adjust                      one write: it has happened or not
 //
-// The cart is changed before the stock, always. What two processes leave who change one line at
-// once is what a crash leaves, and is mended in the same way.
+// Each operation changes the cart before the stock. Two processes that change one line at once can
+// leave the same as a crash, and it is mended in the same way.
 //
 // # Scaling
 //
