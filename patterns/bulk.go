@@ -9,10 +9,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Upsert executes updates with upsert in any order. One that fails because another process has just
-// made its document is executed again and then updates that. The updates must be such that a unique
-// index lets them make one document only: conditions that an existing document does not meet would
-// fail for ever.
+// Upsert executes updates with upsert in any order. An update fails if another process has just
+// made its document; Upsert repeats it, and it updates that document then. A unique index must
+// limit each update to one document. An update with conditions that an existing document does not
+// meet would be repeated for ever.
 func Upsert(ctx context.Context, coll *mongo.Collection, models []mongo.WriteModel) error {
 	for len(models) > 0 {
 		_, err := coll.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))

@@ -15,7 +15,7 @@
 //
 // A Config embeds Env: the clock, the logger and the counters that the pattern uses.
 //
-// Indexes and ShardKeys list what a pattern needs, for those who create it by other means. Check
-// reads all documents and lists violations of the pattern's invariants. Repair ends the operations
-// that a process began and did not finish because it died.
+// Indexes and ShardKeys list the indexes and shard keys of a pattern, for other means to create
+// them. Check reads all documents and lists violations of the pattern's invariants. Repair finishes
+// the operations of processes that died.
 package patterns

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Each calls fn with each document that a filter finds, until fn fails, whose error it then
-// returns. A document is fn's to keep.
+// Each calls fn with each document that a filter finds. It stops at an error of fn and returns it.
+// fn may keep the document.
 func Each[T any](ctx context.Context, coll *mongo.Collection, filter any, fn func(*T) error,
 	opts ...options.Lister[options.FindOptions],
 ) error {

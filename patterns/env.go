@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// Env is the surroundings of a pattern. The zero value works: the system's clock, no log, no
-// counters.
+// Env has the clock, the logger and the counters that a pattern uses. The zero value takes the
+// system's clock, and logs and counts nothing.
 type Env struct {
-	// Clock tells the time. Where processes on several machines share data, their clocks should
-	// agree to well within the leases and holds that the pattern is configured with.
+	// Clock tells the time. The clocks of machines that share data should differ by much less than
+	// the leases and hold times of the Config.
 	Clock Clock
-	// Logger is told what people should know: work that was taken over, documents that were mended.
+	// Logger gets messages for people: work that was taken over, documents that were mended.
 	Logger *slog.Logger
-	// Metrics counts.
+	// Metrics gets counts and durations.
 	Metrics Metrics
 }
 
 // Clock tells the time and waits.
 type Clock interface {
 	Now() time.Time
-	// Sleep waits for d, or until ctx ends, whose error it then returns.
+	// Sleep waits for d, or until ctx ends. It returns the error of ctx then.
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Metrics receives figures. Names are of the form "queue.taken". Its methods are safe for
-// concurrent use and return at once.
+// Metrics receives figures, with names such as "queue.taken". Its methods are safe for concurrent
+// use and must not block.
 type Metrics interface {
 	// Add increases a counter.
 	Add(name string, n int64)
-	// Observe notes how long something took.
+	// Observe records a duration.
 	Observe(name string, d time.Duration)
 }
 
-// WithDefaults returns e with nothing left nil.
+// WithDefaults returns e with defaults for nil fields.
 func (e Env) WithDefaults() Env {
 	if e.Clock == nil {
 		e.Clock = SystemClock{}
@@ -48,11 +48,11 @@ func (e Env) WithDefaults() Env {
 	return e
 }
 
-// Now returns the time to the millisecond, as documents keep it.
+// Now returns the time to the millisecond, the precision of documents.
 func (e Env) Now() time.Time { return e.Clock.Now().UTC().Truncate(time.Millisecond) }
 
-// Repeat calls fn at a pace until ctx ends, whose error it returns. An error of fn is logged, with
-// the message failed, and no reason to stop.
+// Repeat calls fn, sleeps for pace, and repeats this until ctx ends. It returns the error of ctx.
+// Errors of fn are logged under the message failed; they do not stop the loop.
 func Repeat(ctx context.Context, env Env, pace time.Duration, failed string, fn func(ctx context.Context) error) error {
 	for {
 		if err := fn(ctx); err != nil && ctx.Err() == nil {

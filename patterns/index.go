@@ -14,8 +14,8 @@ type Index struct {
 	Model      mongo.IndexModel
 }
 
-// EnsureIndexes creates the indexes that do not exist, in the order given. It fails where one
-// exists with other options.
+// EnsureIndexes creates missing indexes, in the order given. It fails if an index exists with other
+// options.
 func EnsureIndexes(ctx context.Context, db *mongo.Database, indexes []Index) error {
 	for _, ix := range indexes {
 		if _, err := db.Collection(ix.Collection).Indexes().CreateOne(ctx, ix.Model); err != nil {
@@ -25,10 +25,10 @@ func EnsureIndexes(ctx context.Context, db *mongo.Database, indexes []Index) err
 	return nil
 }
 
-// ShardKey is how a collection of a pattern is best distributed over shards.
+// ShardKey is the recommended shard key of a collection.
 type ShardKey struct {
 	Collection string
 	Key        bson.D
-	// Unique asks for a unique shard key. It is not possible with a hashed one.
+	// Unique asks for a unique shard key. A hashed key cannot be unique.
 	Unique bool
 }

@@ -30,9 +30,9 @@ func (p *Prepared) Ensure(ctx context.Context, db *mongo.Database, indexes []Ind
 	return nil
 }
 
-// Check returns ErrNotPrepared if a unique index or a TTL index is missing, and logs other indexes
-// that are. It asks the server until it has once found all of the former: one listIndexes for each
-// collection. Where the user may not list indexes, they count as present.
+// Check returns ErrNotPrepared if a unique index or a TTL index is missing, and logs other missing
+// indexes. It asks the server, with one listIndexes for each collection, until it has found all
+// unique and TTL indexes once. If the user may not list indexes, they count as present.
 func (p *Prepared) Check(ctx context.Context, db *mongo.Database, log *slog.Logger, indexes func() []Index) error {
 	if p.seen.Load() {
 		return nil
@@ -105,7 +105,8 @@ func isKind(s *mongo.CollectionSpecification, kind Kind) bool {
 	return s.Type == string(kind)
 }
 
-// A promise is what an index guarantees beside speed: unique keys, or that documents expire.
+// A promise is the guarantee of an index beside speed: unique keys, or the removal of expired
+// documents.
 type promise string
 
 const (
@@ -113,7 +114,7 @@ const (
 	expires promise = "TTL"
 )
 
-// promised returns what a pattern relies on an index for; an empty promise for speed alone.
+// promised returns the promise that a pattern needs from an index; it is empty for speed alone.
 func promised(m mongo.IndexModel) (promise, error) {
 	if m.Options == nil {
 		return "", nil
@@ -133,7 +134,7 @@ func promised(m mongo.IndexModel) (promise, error) {
 	return "", nil
 }
 
-// kept reports whether an index keeps a promise. That of _id is unique.
+// kept reports whether an index keeps a promise. The index on _id is unique.
 func (p promise) kept(s *mongo.IndexSpecification) bool {
 	switch p {
 	case unique:

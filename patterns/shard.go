@@ -9,11 +9,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// ErrNotSharded is returned by Shard where the server is no router of a sharded cluster.
+// ErrNotSharded is returned by Shard if the server is not a router of a sharded cluster.
 var ErrNotSharded = errors.New("patterns: the server is not a mongos: there is nothing to distribute over")
 
-// Shard distributes the collections of a pattern over the shards of the cluster that db is
-// connected to. A collection that is sharded by the same key already stays as it is.
+// Shard shards the collections of a pattern in the cluster of db. It does not change a collection
+// that is sharded by the same key.
 func Shard(ctx context.Context, db *mongo.Database, keys []ShardKey) error {
 	sharded, err := isRouter(ctx, db)
 	if err != nil {

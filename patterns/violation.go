@@ -2,14 +2,14 @@ package patterns
 
 import "fmt"
 
-// Violation is something that contradicts an invariant of a pattern.
+// Violation is a document that contradicts an invariant of a pattern.
 type Violation struct {
 	// Rule names the invariant, as the package's documentation does: "each seat has one owner".
 	Rule string
-	// Collection and ID tell where it was seen.
+	// Collection and ID name the document.
 	Collection string
 	ID         any
-	// Detail says what was found and what was expected.
+	// Detail has the found and the expected value.
 	Detail string
 }
 

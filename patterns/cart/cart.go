@@ -18,20 +18,20 @@ import (
 
 // Errors of carts.
 var (
-	// ErrInsufficientStock is returned where there is not as much of a product as is wanted.
+	// ErrInsufficientStock is returned if the stock has less of a product than is wanted.
 	ErrInsufficientStock = errors.New("cart: there is not enough in stock")
-	// ErrInactive is returned where a cart is being paid, or has ended.
+	// ErrInactive is returned if the cart is being paid, or has ended.
 	ErrInactive = errors.New("cart: the cart is not active")
-	// ErrNotFound is returned where there is no cart, line, product or order of a name.
+	// ErrNotFound is returned if the cart, line, product or order does not exist.
 	ErrNotFound = errors.New("cart: there is no such thing")
-	// ErrFull is returned where a cart has as many lines as it may.
+	// ErrFull is returned if the cart has MaxLines lines.
 	ErrFull = errors.New("cart: the cart is full")
 	// ErrEmpty is returned by Checkout for a cart with no lines.
 	ErrEmpty = errors.New("cart: the cart is empty")
-	// ErrQuantity is returned for quantities and prices that are not possible.
+	// ErrQuantity is returned for an impossible quantity or price.
 	ErrQuantity = errors.New("cart: not a possible quantity or price")
-	// ErrUnsettled is returned by Checkout where a payment was made, and the cart was no more what
-	// was paid for: it took too long.
+	// ErrUnsettled is returned by Checkout if the payment took too long: it was made, but the cart
+	// had changed meanwhile and is not sold.
 	ErrUnsettled = errors.New("cart: the cart was paid, and is not sold")
 )
 
@@ -44,7 +44,7 @@ const (
 	DefaultPace     = 10 * time.Second
 	// MaxLines is how many products a cart may have.
 	MaxLines = 200
-	// MaxReservations is how many carts may have a product reserved at a time.
+	// MaxReservations is how many carts may reserve a product at a time.
 	MaxReservations = 5000
 	// MaxQuantity is how much of a product a line may have.
 	MaxQuantity = 1_000_000
@@ -57,9 +57,9 @@ type Policy int
 
 // The designs.
 const (
-	// OnAdd reserves what is put into a cart, for as long as the cart is kept.
+	// OnAdd reserves a product when it is put into a cart, for as long as the cart is kept.
 	OnAdd Policy = iota
-	// AtCheckout reserves what is in a cart when it is paid.
+	// AtCheckout reserves the products of a cart when it is paid.
 	AtCheckout
 )
 
@@ -68,16 +68,16 @@ type Config struct {
 	patterns.Env
 	// Inventories, Carts and Orders are the collections, named so if empty.
 	Inventories, Carts, Orders string
-	// Reserve is OnAdd if nothing is said.
+	// Reserve says when stock is reserved; OnAdd if zero.
 	Reserve Policy
-	// HoldTime is how long a cart is kept after it was last changed; DefaultHoldTime if zero.
+	// HoldTime is how long a cart is kept after its last change; DefaultHoldTime if zero.
 	HoldTime time.Duration
-	// Timeout is how long a payment, and what follows it, may take; DefaultTimeout if zero.
+	// Timeout bounds the time of a payment and of the steps after it; DefaultTimeout if zero.
 	Timeout time.Duration
-	// Pace is how often Run looks for what has expired; DefaultPace if zero.
+	// Pace is how often Run looks for expired carts; DefaultPace if zero.
 	Pace time.Duration
-	// Paid tells whether a cart was paid whose process died meanwhile, and what its order shall say
-	// of the payment. Without it such carts are taken for unpaid.
+	// Paid tells whether a cart was paid, and what its order says of the payment. Repair asks it if
+	// a process died during the payment. Without it such carts count as unpaid.
 	Paid func(ctx context.Context, cart string) (payment any, paid bool, err error)
 }
 
@@ -106,7 +106,7 @@ func New(db *mongo.Database, cfg Config) (*Shop, error) {
 	}, nil
 }
 
-// NewID returns a name for a cart that nobody guesses, and that spreads over shards.
+// NewID returns a random name for a cart. Nobody can guess it, and such names spread over shards.
 func NewID() string { return rand.Text() }
 
 // Indexes returns the indexes that a shop needs.
@@ -124,7 +124,7 @@ func (s *Shop) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, s.db, s.Indexes())
 }
 
-// ShardKeys returns how the collections are distributed over shards.
+// ShardKeys returns the shard keys of the collections.
 func (s *Shop) ShardKeys() []patterns.ShardKey {
 	return carts.Hashed(s.cfg.Inventories, s.cfg.Carts, s.cfg.Orders)
 }

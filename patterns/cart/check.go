@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// The rules that Check looks after.
+// The rules that Check verifies.
 const (
 	RuleStock       = "the stock is what is there, reserved and sold"
 	RuleSold        = "what is sold is what finished carts have bought"
@@ -19,7 +19,7 @@ const (
 	RuleOrder       = "a finished cart has its order"
 )
 
-// audit is what Check knows.
+// audit has the state of one Check.
 type audit struct {
 	*Shop
 	stocks   map[string]*Stock
@@ -36,9 +36,9 @@ type reserved struct {
 	named bool
 }
 
-// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and
-// carts that were left have expired and been repaired: until then a process that died can leave a
-// line that is not reserved as it says. It needs memory for all stocks and orders.
+// Check reads all documents and lists violations of the rules. No operation should run meanwhile,
+// and Repair should have ended all expired carts: a dead process can leave a line with a wrong
+// reservation until then. Check needs memory for all stocks and orders.
 func (s *Shop) Check(ctx context.Context) ([]patterns.Violation, error) {
 	a := &audit{
 		Shop: s, stocks: map[string]*Stock{}, reserved: map[bson.ObjectID]*reserved{},

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Order is what was bought, as it was when it was bought.
+// Order is a sold cart, with the prices of its time.
 type Order struct {
 	ID       string    `bson:"_id"`
 	Created  time.Time `bson:"created"`
@@ -27,15 +27,15 @@ func (s *Shop) Order(ctx context.Context, cart string) (*Order, error) {
 	return carts.ByID[Order](ctx, errs, s.orders, cart)
 }
 
-// Pay collects the money for a cart, whose ID identifies the payment. What it returns is kept in
-// the order. Its context ends when the time for it is over.
+// Pay collects the money for a cart, whose ID identifies the payment. The order keeps the value
+// that it returns. Its context ends after Config.Timeout.
 type Pay func(ctx context.Context, c *Cart) (payment any, err error)
 
-// Checkout reserves what the cart has, and is not reserved yet, has it paid, and makes it an order.
-// Where there is not enough of something, or the payment fails, the cart is active again. pay may
+// Checkout reserves the products of the cart that are not reserved yet, calls pay, and makes an
+// order of the cart. If the stock has too little, or pay fails, the cart is active again. pay may
 // be nil.
 //
-// Of a cart that was checked out before, the order is returned, and pay is not called.
+// If the cart was checked out before, Checkout returns its order and does not call pay.
 func (s *Shop) Checkout(ctx context.Context, cart string, shipping any, pay Pay) (*Order, error) {
 	now := s.env.Now()
 	c, err := s.step(ctx, carts.IsActive(cart, now), Paying, with("shipping", shipping, now.Add(s.cfg.Timeout)))
@@ -75,12 +75,12 @@ func (s *Shop) Checkout(ctx context.Context, cart string, shipping any, pay Pay)
 	return orderOf(done), nil
 }
 
-// done decides that a cart is bought.
+// done sets the state of a cart to Done.
 func (s *Shop) done(ctx context.Context, c *Cart, payment any) (*Cart, error) {
 	return s.step(ctx, asIs(c), Done, with("payment", payment, s.env.Now().Add(s.cfg.Timeout)))
 }
 
-// with sets a deadline, and a field if there is something to say.
+// with sets a deadline, and a field if its value is not nil.
 func with(field string, value any, deadline time.Time) bson.D {
 	set := bson.D{{"deadline", deadline}}
 	if value != nil {
@@ -89,7 +89,7 @@ func with(field string, value any, deadline time.Time) bson.D {
 	return set
 }
 
-// sold returns the order of a cart that is done already.
+// sold returns the order of a cart in the state Done.
 func (s *Shop) sold(ctx context.Context, cart string) (*Order, error) {
 	c, err := s.Cart(ctx, cart)
 	if err != nil {
@@ -104,8 +104,8 @@ func (s *Shop) sold(ctx context.Context, cart string) (*Order, error) {
 	return s.Order(ctx, cart)
 }
 
-// reserveAll reserves all lines of a cart that is being paid, which changes nothing for those that
-// are reserved.
+// reserveAll reserves all lines of a cart that is being paid. It changes nothing for reserved
+// lines.
 func (s *Shop) reserveAll(ctx context.Context, c *Cart) error {
 	if len(c.Lines) == 0 {
 		return ErrEmpty
@@ -121,8 +121,8 @@ func (s *Shop) reserveAll(ctx context.Context, c *Cart) error {
 	return err
 }
 
-// reopen makes a cart active that was being paid. What was reserved for the payment only is given
-// back before: afterwards the next checkout may have reserved it anew.
+// reopen makes a cart active again after a failed payment. It frees the reservations of this
+// payment before that: afterwards, the next checkout may have made new ones.
 func (s *Shop) reopen(ctx context.Context, c *Cart) error {
 	if s.cfg.Reserve == AtCheckout {
 		if _, err := s.changeBy(ctx, c, c.Lines, s.freeSame, s.free); err != nil {
@@ -133,12 +133,12 @@ func (s *Shop) reopen(ctx context.Context, c *Cart) error {
 	return err
 }
 
-// asIs selects a cart that nobody has changed.
+// asIs selects a cart if nobody has changed it.
 func asIs(c *Cart) bson.D {
 	return bson.D{{"_id", c.ID}, {"state", c.State}, {"rev", c.Rev}}
 }
 
-// step brings the cart that a condition selects into a state; it returns nil where there is none.
+// step sets the state of the cart that a condition selects, or returns nil if it selects none.
 func (s *Shop) step(ctx context.Context, from bson.D, to State, set bson.D) (*Cart, error) {
 	set = append(set, bson.E{"state", to}, bson.E{"modified", s.env.Now()})
 	return s.update(ctx, from, bson.D{
@@ -153,7 +153,7 @@ func orderOf(c *Cart) *Order {
 	}
 }
 
-// finish has the stock follow the state of a cart.
+// finish updates the stock after the cart has ended.
 func (s *Shop) finish(ctx context.Context, c *Cart) error {
 	if c.Deadline.IsZero() {
 		return nil
@@ -172,7 +172,7 @@ func (s *Shop) finish(ctx context.Context, c *Cart) error {
 	return errs.Wrap(err, "end cart %s", c.ID)
 }
 
-// Cancel gives up an active cart and what it has reserved. Canceling it again is no error.
+// Cancel ends an active cart and frees its reservations. It may be called again.
 func (s *Shop) Cancel(ctx context.Context, cart string) error {
 	is := bson.D{{"_id", cart}, {"state", Active}}
 	c, err := s.step(ctx, is, Canceled, bson.D{{"deadline", s.env.Now().Add(s.cfg.Timeout)}})

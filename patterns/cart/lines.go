@@ -25,11 +25,11 @@ const (
 	Expired  State = "expired"
 )
 
-// Item is what a line says of a product: it stays so, whatever the catalogue says later.
+// Item describes a product in a line. Later changes of the catalogue do not change it.
 type Item struct {
 	SKU  string `bson:"sku"`
 	Name string `bson:"name"`
-	// Price is that of one piece, in the smallest unit of the currency.
+	// Price is the price of one piece, in the smallest unit of the currency.
 	Price int64 `bson:"price"`
 }
 
@@ -41,7 +41,7 @@ type Line struct {
 	Hold bson.ObjectID `bson:"hold"`
 }
 
-// Cart is what somebody wants to buy, or has bought.
+// Cart is a shopping cart, also after it was sold.
 type Cart struct {
 	ID       string    `bson:"_id"`
 	State    State     `bson:"state"`
@@ -49,14 +49,15 @@ type Cart struct {
 	Lines    []Line    `bson:"lines"`
 	Created  time.Time `bson:"created"`
 	Modified time.Time `bson:"modified"`
-	// Deadline is when the cart expires, or others may end what its process has not.
+	// Deadline is when the cart expires, or when other processes may end an operation on it. It is
+	// zero once the cart has ended.
 	Deadline time.Time `bson:"deadline,omitempty"`
 	// Shipping and Payment are for the order.
 	Shipping any `bson:"shipping,omitempty"`
 	Payment  any `bson:"payment,omitempty"`
 }
 
-// Total is what the cart costs.
+// Total adds up the prices of all lines.
 func (c *Cart) Total() (total int64) {
 	for _, l := range c.Lines {
 		total += l.Price * l.Quantity
@@ -82,9 +83,9 @@ func (s *Shop) Cart(ctx context.Context, id string) (*Cart, error) {
 	return carts.ByID[Cart](ctx, errs, s.carts, id)
 }
 
-// Add puts a product into a cart, which is made where there is none of that name. If the product is
-// in it already, there is more of it, at the price that it had. With OnAdd it fails with
-// ErrInsufficientStock, and the cart stays as it was, where there is not as much. The cart's time
+// Add puts a product into a cart, and makes the cart if it does not exist. If the cart has the
+// product already, its quantity grows and its price stays. With OnAdd, Add returns
+// ErrInsufficientStock if the stock has too little, and the cart stays as it was. The HoldTime
 // begins anew.
 func (s *Shop) Add(ctx context.Context, cart string, item Item, quantity int64) error {
 	if quantity <= 0 || quantity > MaxQuantity || item.Price < 0 || item.Price > MaxPrice || item.SKU == "" {
@@ -113,11 +114,11 @@ func (s *Shop) Add(ctx context.Context, cart string, item Item, quantity int64) 
 	return ErrInactive
 }
 
-// maxTurns bounds how often an operation begins anew because others have changed the cart.
+// maxTurns bounds how often an operation starts again because other processes change the cart.
 const maxTurns = 50
 
-// push adds a line to a cart without one of that product. It returns nil where that is not
-// possible.
+// push adds a line for a product that the cart does not have. It returns nil if the cart has it, is
+// full, or is not active.
 func (s *Shop) push(ctx context.Context, cart string, item Item, quantity int64) (*Cart, error) {
 	now := s.env.Now()
 	without := append(carts.IsActive(cart, now),
@@ -139,13 +140,13 @@ func (s *Shop) push(ctx context.Context, cart string, item Item, quantity int64)
 	return c, nil
 }
 
-// touch completes a change of an active cart.
+// touch adds the new deadline and revision to a change of an active cart.
 func (s *Shop) touch(now time.Time, change bson.D) bson.D {
 	times := bson.D{{"modified", now}, {"deadline", now.Add(s.cfg.HoldTime)}}
 	return merge(merge(change, "$set", times), "$inc", bson.D{{"rev", int64(1)}})
 }
 
-// merge adds fields to what an operator of a change does.
+// merge adds fields to an operator of a change.
 func merge(change bson.D, operator string, fields bson.D) bson.D {
 	for i, op := range change {
 		if old, ok := op.Value.(bson.D); ok && op.Key == operator {
@@ -156,20 +157,20 @@ func merge(change bson.D, operator string, fields bson.D) bson.D {
 	return append(change, bson.E{operator, fields})
 }
 
-// alter changes a line of an active cart; it returns nil where there is none.
+// alter changes a line of an active cart, or returns nil if the cart has no such line.
 func (s *Shop) alter(ctx context.Context, cart string, line, change bson.D) (*Cart, error) {
 	now := s.env.Now()
 	with := append(carts.IsActive(cart, now), bson.E{"lines", bson.D{{"$elemMatch", line}}})
 	return s.update(ctx, with, s.touch(now, change))
 }
 
-// update changes the cart that a condition selects; it returns nil where there is none.
+// update changes the cart that a condition selects, or returns nil if it selects none.
 func (s *Shop) update(ctx context.Context, from, change bson.D) (*Cart, error) {
 	c, err := carts.Change[Cart](ctx, s.carts, from, change)
 	return c, errs.Wrap(err, "change a cart")
 }
 
-// whyNot says why a cart could not be changed; nothing where that may have changed meanwhile.
+// whyNot returns the reason why a cart could not be changed, or nil if another attempt may succeed.
 func (s *Shop) whyNot(ctx context.Context, cart, sku string, quantity int64) error {
 	c, err := s.Cart(ctx, cart)
 	switch l := c.line(sku); {
@@ -187,8 +188,8 @@ func (s *Shop) whyNot(ctx context.Context, cart, sku string, quantity int64) err
 	return nil
 }
 
-// follow has the stock follow a line that was changed, in a shop that reserves at once. Where there
-// is not enough, the line becomes what it was, or goes if it was not there.
+// follow updates the stock after a change of a line, with OnAdd. If the stock has too little, it
+// takes the change back: it restores the quantity, or removes a new line.
 func (s *Shop) follow(ctx context.Context, c *Cart, sku string, was int64) error {
 	if s.cfg.Reserve != OnAdd {
 		return nil
@@ -207,7 +208,7 @@ func (s *Shop) follow(ctx context.Context, c *Cart, sku string, was int64) error
 	if was > 0 {
 		back = bson.D{{"$set", bson.D{{"lines.$.quantity", was}}}}
 	}
-	// Where somebody has changed the line meanwhile, it is theirs to reserve.
+	// If another process has changed the line meanwhile, that process reserves it.
 	unchanged := bson.D{{"hold", l.Hold}, {"quantity", l.Quantity}}
 	if _, err := s.alter(ctx, c.ID, unchanged, back); err != nil {
 		return err
@@ -215,7 +216,7 @@ func (s *Shop) follow(ctx context.Context, c *Cart, sku string, was int64) error
 	return fmt.Errorf("%w: %s", ErrInsufficientStock, sku)
 }
 
-// SetQuantity changes how much of a product is in a cart. None removes it.
+// SetQuantity changes the quantity of a product in a cart. Zero removes the product.
 func (s *Shop) SetQuantity(ctx context.Context, cart, sku string, quantity int64) error {
 	if quantity < 0 || quantity > MaxQuantity {
 		return fmt.Errorf("%w: %d", ErrQuantity, quantity)

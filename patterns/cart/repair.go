@@ -11,9 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Repair lets carts expire whose time is over, ends what others have begun, and gives back what is
-// reserved for no cart. It may run anywhere, at any time, any number of times at once. It returns
-// how many carts and reservations it has ended.
+// Repair ends carts whose deadline has passed, finishes operations of dead processes, and frees
+// reservations that no cart names. It may run anywhere, at any time, several times at once. It
+// returns how many carts and reservations it has ended.
 func (s *Shop) Repair(ctx context.Context) (int64, error) {
 	n, err := s.repairCarts(ctx)
 	m, err2 := s.repairStock(ctx)
@@ -29,7 +29,7 @@ func (s *Shop) repairCarts(ctx context.Context) (int64, error) {
 	})
 }
 
-// drive goes on with a cart whose time is over.
+// drive ends or reopens a cart whose deadline has passed.
 func (s *Shop) drive(ctx context.Context, c *Cart) error {
 	var next *Cart
 	var err error
@@ -47,8 +47,8 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 		if !paid {
 			return s.reopen(ctx, c)
 		}
-		// What is paid was reserved before; this changes nothing then, and keeps a Paid that is
-		// mistaken from selling what is not there.
+		// The pieces were reserved before the payment, so this changes nothing. If Paid is wrong,
+		// it prevents that missing pieces are sold.
 		if err := s.reserveAll(ctx, c); err != nil {
 			return fmt.Errorf("it is paid: %w", err)
 		}
@@ -64,12 +64,12 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 	return s.finish(ctx, next)
 }
 
-// repairStock gives back what is reserved for no cart. The reservation is read before the cart: as
-// a cart names what is reserved for it before that is done, one that does not will not.
+// repairStock frees reservations that no cart names. It reads the reservation before the cart. A
+// cart names its reservations before they are made, so a cart that does not name one never will.
 func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
 	old := s.env.Now().Add(-s.cfg.HoldTime)
-	// The first reservation is the oldest: new ones are appended. An index of that one has an entry
-	// for a product, not one for each reservation.
+	// The first reservation is the oldest, because new ones are appended. An index of the first one
+	// has one entry for each product.
 	found, err := s.inventories.Find(ctx, bson.D{{"reservations.0.at", bson.D{{"$lte", old}}}})
 	if err != nil {
 		return 0, errs.Wrap(err, "look for stock that is reserved for nobody")
@@ -103,8 +103,8 @@ func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
 	return n, errs.Wrap(found.Err(), "look for stock that is reserved for nobody")
 }
 
-// names reports whether a reservation is the cart's. Once a cart has ended, and the stock has
-// followed, it has none.
+// names reports whether a reservation belongs to the cart. A cart that has ended has no
+// reservations.
 func (c *Cart) names(hold bson.ObjectID) bool {
 	if c.Deadline.IsZero() {
 		return false
@@ -117,7 +117,7 @@ func (c *Cart) names(hold bson.ObjectID) bool {
 	return false
 }
 
-// Run repairs, again and again, until ctx ends.
+// Run calls Repair at the pace of Config.Pace until ctx ends.
 func (s *Shop) Run(ctx context.Context) error {
 	return patterns.Repeat(ctx, s.env, s.cfg.Pace, "repair failed", func(ctx context.Context) error {
 		_, err := s.Repair(ctx)

@@ -12,17 +12,17 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Stock is what there is of a product.
+// Stock is the stock of a product.
 type Stock struct {
 	SKU string `bson:"_id"`
-	// Stock is all that there ever was: Quantity, what is reserved, and Sold.
+	// Stock is the sum of Quantity, the reserved quantities, and Sold.
 	Stock        int64         `bson:"stock"`
 	Quantity     int64         `bson:"quantity"`
 	Sold         int64         `bson:"sold"`
 	Reservations []Reservation `bson:"reservations"`
 }
 
-// Reservation is what is reserved for a line of a cart.
+// Reservation is the reservation for a line of a cart.
 type Reservation struct {
 	ID       bson.ObjectID `bson:"_id"`
 	Cart     string        `bson:"cart"`
@@ -31,14 +31,14 @@ type Reservation struct {
 	At       time.Time     `bson:"at"`
 }
 
-// Stock returns what there is of a product, or ErrNotFound.
+// Stock returns the stock of a product, or ErrNotFound.
 func (s *Shop) Stock(ctx context.Context, sku string) (*Stock, error) {
 	return carts.ByID[Stock](ctx, errs, s.inventories, sku)
 }
 
-// Adjust adds to the stock of a product, which is made if need be, or takes from it what is neither
-// reserved nor sold. Unlike the other operations it has no name: a program that does not hear its
-// answer has to look at the stock before it calls again.
+// Adjust adds to the stock of a product, or takes away pieces that are neither reserved nor sold.
+// It makes a product that does not exist. Adjust has no name, unlike the other operations: a
+// program that gets no answer must look at the stock before it calls Adjust again.
 func (s *Shop) Adjust(ctx context.Context, sku string, n int64) error {
 	if n > MaxQuantity*MaxReservations || n < -MaxQuantity*MaxReservations {
 		return fmt.Errorf("%w: %d", ErrQuantity, n)
@@ -75,19 +75,19 @@ func others(hold bson.ObjectID) bson.D {
 	}}}
 }
 
-// sum adds up a field of a reservation; it is zero where there is none.
+// sum adds up a field of the reservation of a line; zero without a reservation.
 func sum(hold bson.ObjectID, field string) bson.D {
 	return bson.D{{"$sum", bson.D{{"$map", bson.D{
 		{"input", mine(hold)}, {"in", "$$this." + field},
 	}}}}}
 }
 
-// way is how the stock of a line is changed, under which condition.
+// way returns the update of the stock for a line, with its condition.
 type way func(*Cart, Line) mongo.WriteModel
 
-// reserve makes the reservation of a line what the line says, if there is as much, and if no later
-// change has made it something else. It looks at all reservations of the product several times, and
-// writes them anew: the others below do most of what is to be done with less.
+// reserve changes the reservation of a line to the quantity of the line, if the stock has enough
+// and no later change of the cart has made the reservation. It reads all reservations of the
+// product several times and rewrites them. The updates below cost less and cover most cases.
 func (s *Shop) reserve(c *Cart, l Line) mongo.WriteModel {
 	all := bson.D{{"$add", bson.A{"$quantity", sum(l.Hold, "quantity")}}}
 	can := bson.D{{"_id", l.SKU}, {"$expr", bson.D{{"$and", bson.A{
@@ -107,7 +107,7 @@ func (s *Shop) reservation(c *Cart, l Line) Reservation {
 	return Reservation{ID: l.Hold, Cart: c.ID, Quantity: l.Quantity, Rev: c.Rev, At: s.env.Now()}
 }
 
-// reserveNew is reserve for a line that has no reservation yet.
+// reserveNew reserves a line that has no reservation yet.
 func (s *Shop) reserveNew(c *Cart, l Line) mongo.WriteModel {
 	can := bson.D{
 		{"_id", l.SKU},
@@ -120,15 +120,15 @@ func (s *Shop) reserveNew(c *Cart, l Line) mongo.WriteModel {
 	})
 }
 
-// reserveSame is reserve for a line whose reservation is what it says. Its time stays, so that the
-// oldest reservation is the first.
+// reserveSame confirms a reservation that has the quantity of the line. The time of the reservation
+// stays, so that the oldest reservation remains the first.
 func (*Shop) reserveSame(c *Cart, l Line) mongo.WriteModel {
 	return mongo.NewUpdateOneModel().SetFilter(exactly(c, l)).
 		SetUpdate(bson.D{{"$set", bson.D{{"reservations.$.rev", c.Rev}}}})
 }
 
-// exactly selects the product whose reservation of a line is what the line says, and no later than
-// c.
+// exactly selects the product of a line if the reservation has the quantity of the line, and is not
+// later than c.
 func exactly(c *Cart, l Line) bson.D {
 	this := bson.D{
 		{"_id", l.Hold}, {"cart", c.ID}, {"quantity", l.Quantity}, {"rev", bson.D{{"$lte", c.Rev}}},
@@ -136,17 +136,17 @@ func exactly(c *Cart, l Line) bson.D {
 	return bson.D{{"_id", l.SKU}, {"reservations", bson.D{{"$elemMatch", this}}}}
 }
 
-// free gives back what is reserved for a line, unless a later change than c has reserved it.
+// free ends the reservation of a line, unless a later change than c has made it.
 func (*Shop) free(c *Cart, l Line) mongo.WriteModel { return taken(c, l, "quantity") }
 
-// sell takes what is reserved for a line out of the shop.
+// sell counts the reserved pieces of a line as sold.
 func (*Shop) sell(c *Cart, l Line) mongo.WriteModel { return taken(c, l, "sold") }
 
-// freeSame and sellSame are free and sell for a line whose reservation is what it says.
+// freeSame and sellSame do the same for a reservation that has the quantity of the line.
 func (*Shop) freeSame(c *Cart, l Line) mongo.WriteModel { return takenSame(c, l, "quantity") }
 func (*Shop) sellSame(c *Cart, l Line) mongo.WriteModel { return takenSame(c, l, "sold") }
 
-// taken ends a reservation, unless it was made by a later change than c, and adds what it had to a
+// taken ends a reservation, unless a later change than c has made it, and adds its quantity to a
 // field.
 func taken(c *Cart, l Line, field string) mongo.WriteModel {
 	exactly := bson.D{{"_id", l.Hold}, {"cart", c.ID}, {"rev", bson.D{{"$lte", c.Rev}}}}
@@ -163,8 +163,8 @@ func takenSame(c *Cart, l Line, field string) mongo.WriteModel {
 	})
 }
 
-// changeBy changes the stock of lines, in one command where all are as quick expects, and else in a
-// second one that changes any.
+// changeBy updates the stock of lines with the update quick. If some lines do not match it, a
+// second command updates them with any.
 func (s *Shop) changeBy(ctx context.Context, c *Cart, lines []Line, quick, any way) (int, error) {
 	if n, err := s.change(ctx, c, lines, quick); n == len(lines) || err != nil {
 		return n, err
@@ -172,7 +172,7 @@ func (s *Shop) changeBy(ctx context.Context, c *Cart, lines []Line, quick, any w
 	return s.change(ctx, c, lines, any)
 }
 
-// change updates the stock of lines in one command and returns for how many that was possible.
+// change updates the stock of lines in one command and returns how many lines matched.
 func (s *Shop) change(ctx context.Context, c *Cart, lines []Line, model way) (int, error) {
 	if len(lines) == 0 {
 		return 0, nil

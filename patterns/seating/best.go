@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// maxTurns bounds how often an operation begins anew because others were faster.
+// maxTurns bounds how often an operation starts again because others were faster.
 const maxTurns = 50
 
-// Best returns n free seats next to each other, of a zone, or of any one if it is empty: those
-// nearest to the front and the middle of their row. Of nearly equal ones it prefers those that
-// leave no seat alone. ErrNoneLeft says that there are none.
+// Best returns n free seats next to each other, of a zone, or of any zone if it is empty. It takes
+// the seats nearest to the front and the middle of their row. Of nearly equal ones it prefers seats
+// that do not isolate a free seat. ErrNoneLeft is returned if there are no such seats.
 func (s *Session) Best(n int, zone string) ([]Seat, error) {
 	var best []Seat
 	least := 0
@@ -56,8 +56,7 @@ func (s *Session) free(r, c int) bool {
 	return c >= 0 && c < len(s.Seats[r]) && s.Seats[r][c] == free
 }
 
-// alone is 1 where a place beside the block of n from another one on would be the only free one
-// between taken ones.
+// alone returns 1 if the block of n seats would isolate the free seat beside it.
 func (s *Session) alone(r, c, from, n int) int {
 	left := s.free(r, c-1) && (c-1 < from || c-1 >= from+n)
 	right := s.free(r, c+1) && (c+1 < from || c+1 >= from+n)
@@ -67,7 +66,7 @@ func (s *Session) alone(r, c, from, n int) int {
 	return 0
 }
 
-// HoldBest holds the best n seats of a zone, or of any one if it is empty, next to each other.
+// HoldBest holds the best n seats next to each other, of a zone, or of any zone if it is empty.
 func (s *Seating) HoldBest(ctx context.Context, cart, session string, n int, zone string) (*Hold, error) {
 	for range maxTurns {
 		show, err := s.Session(ctx, session)

@@ -27,7 +27,7 @@ const (
 	Returned State = "returned"
 )
 
-// Hold is a number of seats of a session in a cart.
+// Hold has seats of one session in a cart.
 type Hold struct {
 	ID      bson.ObjectID `bson:"_id"`
 	Session string        `bson:"session"`
@@ -35,7 +35,7 @@ type Hold struct {
 	Total   int64         `bson:"total"`
 }
 
-// Cart is what somebody wants to buy, or has bought.
+// Cart is a cart with seats of any sessions, also after it was sold.
 type Cart struct {
 	ID       string    `bson:"_id"`
 	State    State     `bson:"state"`
@@ -43,11 +43,12 @@ type Cart struct {
 	Total    int64     `bson:"total"`
 	Created  time.Time `bson:"created"`
 	Modified time.Time `bson:"modified"`
-	// Deadline is when the cart expires, or others may end what its process has not.
+	// Deadline is when the cart expires, or when other processes may end an operation on it. It is
+	// zero once the cart has ended.
 	Deadline time.Time `bson:"deadline,omitempty"`
 }
 
-// Receipt says what was bought.
+// Receipt is the list of the seats that a cart has bought.
 type Receipt struct {
 	ID      string    `bson:"_id"`
 	Created time.Time `bson:"created"`
@@ -67,8 +68,8 @@ func (s *Seating) Receipt(ctx context.Context, cart string) (*Receipt, error) {
 	return carts.ByID[Receipt](ctx, errs, s.receipts, cart)
 }
 
-// Hold holds seats of a session, all or none, for a cart, which is made where there is none of that
-// id. The cart's time begins anew.
+// Hold holds seats of a session for a cart, all of them or none, and makes the cart if it does not
+// exist. The HoldTime begins anew.
 func (s *Seating) Hold(ctx context.Context, cart, session string, seats ...Seat) (*Hold, error) {
 	show := &Session{}
 	prices := options.FindOne().SetProjection(bson.D{{"plan", 1}, {"prices", 1}})
@@ -105,7 +106,7 @@ func (s *Seating) hold(ctx context.Context, cart string, show *Session, seats []
 	return &h, nil
 }
 
-// name has an active cart name a hold.
+// name adds a hold to an active cart.
 func (s *Seating) name(ctx context.Context, cart string, h Hold) error {
 	now := s.env.Now()
 	active := append(carts.IsActive(cart, now), bson.E{fmt.Sprintf("holds.%d", MaxHolds-1), bson.D{{"$exists", false}}})
@@ -144,7 +145,7 @@ func (s *Seating) take(ctx context.Context, cart string, h Hold) (bool, error) {
 	return res.ModifiedCount > 0, nil
 }
 
-// places are the paths of seats with a value.
+// places returns the paths of seats, each with a value.
 func places(seats []Seat, value int32) (d bson.D) {
 	for _, seat := range seats {
 		d = append(d, bson.E{fmt.Sprintf("seats.%d.%d", seat[0], seat[1]), value})
@@ -152,7 +153,7 @@ func places(seats []Seat, value int32) (d bson.D) {
 	return d
 }
 
-// forget has an active cart no longer name a hold.
+// forget removes a hold from an active cart.
 func (s *Seating) forget(ctx context.Context, cart string, h Hold) (bool, error) {
 	now := s.env.Now()
 	res, err := s.carts.UpdateOne(ctx, append(carts.IsActive(cart, now), bson.E{"holds._id", h.ID}), bson.D{
@@ -166,7 +167,7 @@ func (s *Seating) forget(ctx context.Context, cart string, h Hold) (bool, error)
 	return res.ModifiedCount > 0, nil
 }
 
-// Release gives the seats of a hold back. Releasing them again is no error.
+// Release frees the seats of a hold. It may be called again.
 func (s *Seating) Release(ctx context.Context, cart string, h *Hold) error {
 	forgotten, err := s.forget(ctx, cart, *h)
 	if err != nil {
@@ -211,7 +212,7 @@ func release(cart string) func(Hold) mongo.WriteModel {
 	}
 }
 
-// sell says that the seats of a hold are sold.
+// sell marks the seats of a hold as sold.
 func sell(h Hold) mongo.WriteModel {
 	held := bson.D{{"_id", h.Session}, {"reservations._id", h.ID}}
 	return mongo.NewUpdateOneModel().SetFilter(held).SetUpdate(bson.D{

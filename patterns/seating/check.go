@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// The rules that Check looks after.
+// The rules that Check verifies.
 const (
 	RuleAvailable = "seatsAvailable is the number of free seats"
 	RuleOwner     = "a seat that is taken has exactly one reservation"
@@ -21,7 +21,7 @@ const (
 	RuleReceipt   = "a finished cart has its receipt"
 )
 
-// audit is what Check knows.
+// audit has the state of one Check.
 type audit struct {
 	*Seating
 	layouts  map[string]*Layout
@@ -38,9 +38,9 @@ type where struct {
 	inCart      bool
 }
 
-// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and
-// Repair be done: a process that died can leave reservations that are in no cart. It needs memory
-// for all sessions.
+// Check reads all documents and lists violations of the rules. No operation should run meanwhile,
+// and Repair should have run: a dead process can leave reservations that are in no cart. Check
+// needs memory for all sessions.
 func (s *Seating) Check(ctx context.Context) ([]patterns.Violation, error) {
 	a := &audit{
 		Seating: s, layouts: map[string]*Layout{}, sessions: map[string]*Session{}, holds: map[bson.ObjectID]where{},
@@ -109,7 +109,7 @@ func (a *audit) session(s *Session) {
 	}
 }
 
-// sameShape compares where there are seats.
+// sameShape reports whether two plans have seats in the same places.
 func sameShape(a, b [][]int32) bool {
 	return slices.EqualFunc(a, b, func(a, b []int32) bool {
 		return slices.EqualFunc(a, b,

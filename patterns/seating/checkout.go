@@ -12,11 +12,11 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Checkout sells what an active cart holds. pay collects the money; it is called with the cart,
-// whose ID identifies the payment, and with a context that ends when the time for it is over. If it
-// fails, the cart is active again. It may be nil.
+// Checkout sells the seats of an active cart. pay collects the money. It gets the cart, whose ID
+// identifies the payment, and a context that ends after Config.Timeout. If it fails, the cart is
+// active again. pay may be nil.
 //
-// Of a cart that was checked out before, the receipt is returned, and pay is not called.
+// If the cart was checked out before, Checkout returns its receipt and does not call pay.
 func (s *Seating) Checkout(ctx context.Context, cart string,
 	pay func(ctx context.Context, c *Cart) error,
 ) (*Receipt, error) {
@@ -57,7 +57,7 @@ func (s *Seating) Checkout(ctx context.Context, cart string,
 	return s.Receipt(ctx, cart)
 }
 
-// sold returns the receipt of a cart that is done already.
+// sold returns the receipt of a cart in the state Done.
 func (s *Seating) sold(ctx context.Context, cart string) (*Receipt, error) {
 	c, err := s.Cart(ctx, cart)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Seating) sold(ctx context.Context, cart string) (*Receipt, error) {
 	return s.Receipt(ctx, cart)
 }
 
-// complete makes sure that a cart that is being paid has what it names.
+// complete checks that all holds of a cart are held before it is paid.
 func (s *Seating) complete(ctx context.Context, c *Cart) error {
 	if len(c.Holds) == 0 {
 		return errors.Join(ErrEmpty, s.reopen(ctx, c, c.Holds))
@@ -108,7 +108,7 @@ func (s *Seating) complete(ctx context.Context, c *Cart) error {
 	return nil
 }
 
-// reopen makes a cart active that was being paid.
+// reopen makes a cart active again after a failed payment.
 func (s *Seating) reopen(ctx context.Context, c *Cart, holds []Hold) error {
 	var total int64
 	for _, h := range holds {
@@ -120,19 +120,19 @@ func (s *Seating) reopen(ctx context.Context, c *Cart, holds []Hold) error {
 	return err
 }
 
-// asIs selects a cart whose state nobody has changed.
+// asIs selects a cart if nobody has changed its state.
 func asIs(c *Cart) bson.D {
 	return bson.D{{"_id", c.ID}, {"state", c.State}, {"deadline", c.Deadline}}
 }
 
-// step brings the cart that a condition selects into a state; it returns nil where there is none.
+// step sets the state of the cart that a condition selects, or returns nil if it selects none.
 func (s *Seating) step(ctx context.Context, from bson.D, to State, set bson.D) (*Cart, error) {
 	change := bson.D{{"$set", append(set, bson.E{"state", to}, bson.E{"modified", s.env.Now()})}}
 	c, err := carts.Change[Cart](ctx, s.carts, from, change)
 	return c, errs.Wrap(err, "make a cart %s", to)
 }
 
-// finish has the sessions follow the state of a cart.
+// finish updates the sessions after the cart has ended.
 func (s *Seating) finish(ctx context.Context, c *Cart) error {
 	if c.Deadline.IsZero() {
 		return nil
@@ -158,14 +158,15 @@ func (s *Seating) finish(ctx context.Context, c *Cart) error {
 	return errs.Wrap(err, "end cart %s", c.ID)
 }
 
-// Cancel gives up an active cart and frees its seats. Canceling it again is no error.
+// Cancel ends an active cart and frees its seats. It may be called again.
 func (s *Seating) Cancel(ctx context.Context, cart string) error {
 	return s.end(ctx, cart, Active, Canceled)
 }
 
-// Return takes back what was sold. Doing it again is no error.
+// Return takes back sold seats. It may be called again.
 func (s *Seating) Return(ctx context.Context, cart string) error {
-	// A sale that is not finished has to be first: the receipt would come after its return.
+	// An unfinished sale is finished first. Otherwise the receipt would be written after its
+	// return.
 	if _, err := s.sold(ctx, cart); err != nil && !errors.Is(err, ErrInactive) {
 		return err
 	}

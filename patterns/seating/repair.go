@@ -12,9 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Repair lets carts expire whose time is over, ends what others have begun, and frees seats that no
-// cart names. It may run anywhere, at any time, any number of times at once. It returns how many
-// carts and holds it has ended.
+// Repair ends carts whose deadline has passed, finishes operations of dead processes, and frees
+// seats that no cart names. It may run anywhere, at any time, several times at once. It returns how
+// many carts and holds it has ended.
 func (s *Seating) Repair(ctx context.Context) (int64, error) {
 	n, err := s.repairCarts(ctx)
 	m, err2 := s.repairSessions(ctx)
@@ -30,7 +30,7 @@ func (s *Seating) repairCarts(ctx context.Context) (int64, error) {
 	})
 }
 
-// drive goes on with a cart whose time is over.
+// drive ends or reopens a cart whose deadline has passed.
 func (s *Seating) drive(ctx context.Context, c *Cart) error {
 	to := Expired
 	switch c.State {
@@ -59,8 +59,8 @@ func (s *Seating) drive(ctx context.Context, c *Cart) error {
 	return s.finish(ctx, next)
 }
 
-// repairSessions frees what is held by no cart. The reservation is read before the cart: as carts
-// name what they hold before they hold it, one that does not will not.
+// repairSessions frees seats that no cart names. It reads the reservation before the cart. A cart
+// names its holds before the seats are taken, so a cart that does not name one never will.
 func (s *Seating) repairSessions(ctx context.Context) (n int64, err error) {
 	old := s.env.Now().Add(-s.cfg.HoldTime)
 	found, err := s.sessions.Find(ctx, bson.D{{"reservations.at", bson.D{{"$lte", old}}}},
@@ -96,7 +96,7 @@ func (s *Seating) repairSessions(ctx context.Context) (n int64, err error) {
 	return n, errs.Wrap(found.Err(), "look for seats that are held by nobody")
 }
 
-// owns reports whether a hold is the cart's, for now or for good.
+// owns reports whether the cart has a hold, sold or not.
 func (c *Cart) owns(hold bson.ObjectID) bool {
 	if c.State != Active && c.State != Paying && c.State != Done {
 		return false
@@ -109,7 +109,7 @@ func (c *Cart) owns(hold bson.ObjectID) bool {
 	return false
 }
 
-// Run repairs, again and again, until ctx ends.
+// Run calls Repair at the pace of Config.Pace until ctx ends.
 func (s *Seating) Run(ctx context.Context) error {
 	return patterns.Repeat(ctx, s.env, s.cfg.Pace, "repair failed", func(ctx context.Context) error {
 		_, err := s.Repair(ctx)
@@ -117,5 +117,5 @@ func (s *Seating) Run(ctx context.Context) error {
 	})
 }
 
-// ended reports whether nothing is to be done for a cart any more.
+// ended reports whether nothing is left to do for a cart.
 func (c *Cart) ended() bool { return c.Deadline.IsZero() }

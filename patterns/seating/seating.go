@@ -16,28 +16,28 @@ import (
 
 // Errors of seating.
 var (
-	// ErrTaken is returned where one of the seats is not free, or does not exist: none is held
+	// ErrTaken is returned if one of the seats is not free, or does not exist. No seat is held
 	// then.
 	ErrTaken = errors.New("seating: a seat is not free")
-	// ErrNoneLeft is returned by HoldBest where there are no such seats.
+	// ErrNoneLeft is returned by HoldBest if no such seats are free.
 	ErrNoneLeft = errors.New("seating: there are no such seats together")
-	// ErrInactive is returned where a cart is not there, is being paid, or has ended.
+	// ErrInactive is returned if the cart does not exist, is being paid, or has ended.
 	ErrInactive = errors.New("seating: the cart is not active")
-	// ErrFull is returned where a cart has as many holds as it may.
+	// ErrFull is returned if the cart has MaxHolds holds.
 	ErrFull = errors.New("seating: the cart is full")
 	// ErrEmpty is returned by Checkout for a cart without seats.
 	ErrEmpty = errors.New("seating: the cart is empty")
-	// ErrLost is returned by Checkout where seats of the cart are not held. They are no longer in
-	// it; the others are.
+	// ErrLost is returned by Checkout if seats of the cart are not held. It removes them from the
+	// cart and keeps the others.
 	ErrLost = errors.New("seating: some seats of the cart are not held")
-	// ErrUnsettled is returned by Checkout where a payment was made, and the cart was no more what
-	// was paid for: it took too long.
+	// ErrUnsettled is returned by Checkout if the payment took too long: it was made, but the cart
+	// had changed meanwhile and is not sold.
 	ErrUnsettled = errors.New("seating: the cart was paid, and is not sold")
-	// ErrNotFound is returned where there is no layout, session, cart or hold of an id.
+	// ErrNotFound is returned if the layout, session, cart or hold does not exist.
 	ErrNotFound = errors.New("seating: there is no such thing")
-	// ErrExists is returned where a layout or a session exists and is another one.
+	// ErrExists is returned if another layout or session has the same ID.
 	ErrExists = errors.New("seating: it exists, and is another one")
-	// ErrPlan is returned for plans and prices that are not possible.
+	// ErrPlan is returned for impossible plans and prices.
 	ErrPlan = errors.New("seating: not a possible plan")
 )
 
@@ -59,14 +59,14 @@ type Config struct {
 	patterns.Env
 	// Layouts, Sessions, Carts and Receipts are the collections, named so if empty.
 	Layouts, Sessions, Carts, Receipts string
-	// HoldTime is how long a cart is kept after it was last changed; DefaultHoldTime if zero.
+	// HoldTime is how long a cart is kept after its last change; DefaultHoldTime if zero.
 	HoldTime time.Duration
-	// Timeout is how long a payment, and what follows it, may take; DefaultTimeout if zero.
+	// Timeout bounds the time of a payment and of the steps after it; DefaultTimeout if zero.
 	Timeout time.Duration
-	// Pace is how often Run looks for what has expired; DefaultPace if zero.
+	// Pace is how often Run looks for expired carts; DefaultPace if zero.
 	Pace time.Duration
-	// Paid tells whether a cart was paid whose process died meanwhile. Without it such carts are
-	// taken for unpaid.
+	// Paid tells whether a cart was paid. Repair asks it if a process died during the payment.
+	// Without it such carts count as unpaid.
 	Paid func(ctx context.Context, cart string) (bool, error)
 }
 
@@ -121,7 +121,7 @@ func (s *Seating) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, s.db, s.Indexes())
 }
 
-// ShardKeys returns how the collections are distributed over shards.
+// ShardKeys returns the shard keys of the collections.
 func (s *Seating) ShardKeys() []patterns.ShardKey {
 	return carts.Hashed(s.cfg.Layouts, s.cfg.Sessions, s.cfg.Carts, s.cfg.Receipts)
 }

@@ -13,42 +13,42 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Layout is where the seats of a house are.
+// Layout is the plan of a house.
 type Layout struct {
 	ID   string `bson:"_id"`
 	Name string `bson:"name"`
-	// Plan has a text for each row, with an ASCII letter for each seat: its zone. A space is no
-	// seat.
+	// Plan has a text for each row, with an ASCII letter for each seat: its zone. A space is an
+	// aisle.
 	Plan []string `bson:"plan"`
 }
 
 // Seat is a place by row and column, both from 0.
 type Seat [2]int32
 
-// Session is a show: what is sold.
+// Session is a show whose seats are sold.
 type Session struct {
 	ID     string    `bson:"_id"`
 	Layout string    `bson:"layout"`
 	Name   string    `bson:"name"`
 	Start  time.Time `bson:"start"`
 	End    time.Time `bson:"end"`
-	// Prices are those of the zones, in the smallest unit of the currency.
+	// Prices has the price of each zone, in the smallest unit of the currency.
 	Prices map[string]int64 `bson:"prices"`
-	// What follows is filled by AddSession. Plan is that of the layout.
+	// AddSession fills the fields from here on. Plan is the plan of the layout.
 	Plan []string `bson:"plan"`
-	// Seats has 0 for a seat that is free, 1 for one that is not, -1 where there is none.
+	// Seats has 0 for a free seat, 1 for a taken seat, and -1 for an aisle.
 	Seats          [][]int32     `bson:"seats"`
 	SeatsAvailable int64         `bson:"seatsAvailable"`
 	Reservations   []Reservation `bson:"reservations"`
 }
 
-// Reservation is what a cart has in a session.
+// Reservation has the seats of one hold.
 type Reservation struct {
 	ID    bson.ObjectID `bson:"_id"`
 	Cart  string        `bson:"cart"`
 	Seats []Seat        `bson:"seats"`
 	Total int64         `bson:"total"`
-	// At is when they were held; it is not there once they are sold.
+	// At is when the seats were held. It is zero once they are sold.
 	At   time.Time `bson:"at,omitempty"`
 	Sold bool      `bson:"sold,omitempty"`
 }
@@ -60,7 +60,8 @@ const (
 	gap   int32 = -1
 )
 
-// AddLayout stores a layout. Storing it again is no error; ErrExists says that it is another one.
+// AddLayout stores a layout. It may be called again with the same layout; another one of the same
+// ID is ErrExists.
 func (s *Seating) AddLayout(ctx context.Context, l Layout) error {
 	if _, seats := empty(l.Plan); seats == 0 {
 		return fmt.Errorf("%w: no seats", ErrPlan)
@@ -87,8 +88,8 @@ func (s *Seating) AddLayout(ctx context.Context, l Layout) error {
 	return err
 }
 
-// AddSession stores a session with the seats of its layout, all free. Storing it again is no error;
-// ErrExists says that it is another one.
+// AddSession stores a session with the seats of its layout, all free. It may be called again with
+// the same session; another one of the same ID is ErrExists.
 func (s *Seating) AddSession(ctx context.Context, session Session) error {
 	layout, err := carts.ByID[Layout](ctx, errs, s.layouts, session.Layout)
 	if err != nil {
@@ -119,7 +120,7 @@ func (s *Seating) Session(ctx context.Context, id string) (*Session, error) {
 	return carts.ByID[Session](ctx, errs, s.sessions, id)
 }
 
-// empty returns the seats of a plan when nobody has come.
+// empty returns the seats of a plan, all free, and their number.
 func empty(plan []string) (seats [][]int32, n int64) {
 	seats = make([][]int32, len(plan))
 	for r, row := range plan {
@@ -135,7 +136,7 @@ func empty(plan []string) (seats [][]int32, n int64) {
 	return seats, n
 }
 
-// price adds up what seats cost, and refuses seats that do not exist, or stand there twice.
+// price adds up the prices of seats. It refuses seats that do not exist, and duplicates.
 func (s *Session) price(seats []Seat) (total int64, err error) {
 	if len(seats) == 0 {
 		return 0, fmt.Errorf("%w: none is named", ErrTaken)

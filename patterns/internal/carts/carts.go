@@ -79,8 +79,7 @@ func Change[C any](ctx context.Context, carts *mongo.Collection, from, change bs
 	return c, nil
 }
 
-// ByID reads a document by its _id. It returns errs.Missing, with the document's name, if there is
-// none.
+// ByID reads a document by its _id. If it does not exist, the error is errs.Missing with its name.
 func ByID[T any](ctx context.Context, errs Errors, coll *mongo.Collection, id string) (*T, error) {
 	doc := new(T)
 	err := coll.FindOne(ctx, bson.D{{"_id", id}}).Decode(doc)
