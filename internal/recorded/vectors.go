@@ -29,8 +29,8 @@ type Step struct {
 }
 
 // Vectors reads an area of the vectors, which stand in the folder SHEAF_VECTORS, or beside the
-// repository. They are not part of it: the test is skipped if they are not there. Vectors leaves out
-// cases that are nested deeper than the driver's parser of Extended JSON allows.
+// repository. They are not part of it: the test is skipped if they are not there. Vectors leaves
+// out cases that are nested deeper than the driver's parser of Extended JSON allows.
 func Vectors(t testing.TB, area string) []Vector {
 	t.Helper()
 	file, err := os.Open(filepath.Join(vectorsDir(t), area+".jsonl"))

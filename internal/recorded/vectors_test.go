@@ -18,8 +18,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestVectors plays every vector on a database in memory. Exactly the cases that conformance/vectors.md
-// lists may have another reply.
+// TestVectors plays every vector on a database in memory. Exactly the cases that
+// conformance/vectors.md lists may have another reply.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	known := knownDifferences(t)
@@ -83,8 +83,8 @@ func play(ctx context.Context, client *mongo.Client, v Vector) error {
 	return nil
 }
 
-// runRaw runs a command and returns the reply, of a failure too. {"$cursor": n} in the command stands
-// for the n-th cursor.
+// runRaw runs a command and returns the reply, of a failure too. {"$cursor": n} in the command
+// stands for the n-th cursor.
 func runRaw(ctx context.Context, client *mongo.Client, raw bson.Raw, cursors []int64) (bsonx.Doc, error) {
 	var cmd bson.D
 	if err := bson.Unmarshal(raw, &cmd); err != nil {
@@ -125,8 +125,8 @@ func withCursors(v any, cursors []int64) any {
 	return v
 }
 
-// comparedFields are the fields of a reply that are compared, in the order of the files. Those of the
-// second list have the given fields only.
+// comparedFields are the fields of a reply that are compared, in the order of the files. Those of
+// the second list have the given fields only.
 var comparedFields = []struct {
 	name string
 	only []string

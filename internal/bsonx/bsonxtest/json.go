@@ -22,7 +22,8 @@ func Parse(t TB, text string) bsonx.Doc {
 	return d
 }
 
-// ParseValue reads a value of any type in Extended JSON. It fails the test if the text is malformed.
+// ParseValue reads a value of any type in Extended JSON. It fails the test if the text is
+// malformed.
 func ParseValue(t TB, text string) bsonx.Value {
 	t.Helper()
 	return Parse(t, `{"v":`+text+`}`).Lookup("v")
@@ -39,7 +40,8 @@ func ParseD(t TB, text string) bson.D {
 	return d
 }
 
-// MustParse reads a document in Extended JSON, for tables of cases. It panics if the text is malformed.
+// MustParse reads a document in Extended JSON, for tables of cases. It panics if the text is
+// malformed.
 func MustParse(text string) bsonx.Doc {
 	d, err := TryParse(text)
 	if err != nil {
