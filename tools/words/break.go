@@ -158,6 +158,8 @@ func (b *breaker) token(at token.Position, pos token.Pos, tok token.Token, text 
 		b.places[at.Line] = append(b.places[at.Line], place{at: at.Column - 1, depth: depth})
 	}
 	switch {
+	case tok == token.ASSIGN || tok == token.DEFINE:
+		b.list = b.list || len(b.open) == b.first
 	case tok == token.LPAREN || tok == token.LBRACK:
 		b.open = append(b.open, true)
 	case tok == token.LBRACE:

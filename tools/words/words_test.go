@@ -198,6 +198,11 @@ func TestBreakCode(t *testing.T) {
 			"\t// " + strings.TrimSpace(strings.Repeat("word ", 30)) + "\n\tf(1)",
 		},
 		{
+			"an assignment of several values",
+			"\ta, b = " + long(70) + ", " + long(60),
+			"\ta, b = " + long(70) + ",\n\t\t" + long(60),
+		},
+		{
 			"parameters that share a type",
 			"\tx := func(" + long(70) + " int, b, " + long(40) + " string) {}",
 			"\tx := func(" + long(70) + " int,\n\t\tb, " + long(40) + " string) {\n\t}",
