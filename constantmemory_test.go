@@ -11,8 +11,8 @@ import (
 // constant is an expression whose value takes about a megabyte.
 const constant = `{"$range": [0, 100000]}`
 
-// TestConstantsOfStatements runs commands that compile an expression of constants for each of many
-// documents or statements: its values count as long as they are there, not all together.
+// TestConstantsOfStatements runs commands that compile a constant expression for each of many
+// documents or statements. Its values must count only while they exist, not all together.
 func TestConstantsOfStatements(t *testing.T) {
 	t.Parallel()
 	const documents = 36
@@ -25,7 +25,8 @@ func TestConstantsOfStatements(t *testing.T) {
 	}
 	var updates, deletes bson.A
 	size := bson.M{}
-	if err := bson.UnmarshalExtJSON([]byte(`{"x": {"$arrayElemAt": [{"$concatArrays": [["$_id"], `+constant+`]}, 0]}}`), false, &size); err != nil {
+	if err := bson.UnmarshalExtJSON([]byte(`{"x": {"$arrayElemAt": [{"$concatArrays": [["$_id"], `+constant+
+		`]}, 0]}}`), false, &size); err != nil {
 		t.Fatal(err)
 	}
 	for i := range documents {
@@ -61,11 +62,11 @@ func TestConstantsOfStatements(t *testing.T) {
 	}
 }
 
-// TestConstantsOfCursors opens cursors that hold a large constant. The constant counts as used
+// TestConstantsOfCursors opens cursors that hold a large constant. The constant must count as used
 // memory until its cursor is closed.
 func TestConstantsOfCursors(t *testing.T) {
 	t.Parallel()
-	const least = 900_000 // of what a constant takes
+	const least = 900_000 // the least memory of a constant
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{RequestMemory: 256 << 20})
 	d := db.Client().Database("d")
 	for i := range 4 {

@@ -7,7 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// otherCommands are commands that the rest of the load does not run. What they answer does not matter here: they are counted.
+// otherCommands returns commands that the rest of the load does not run. Their replies do not
+// matter here: the commands are only counted.
 func otherCommands() map[string][]bson.D {
 	one := func(name string, arg any, more ...bson.E) bson.D {
 		return append(bson.D{{name, arg}}, more...)
@@ -64,7 +65,7 @@ func (l *diagnosticLoad) others(t *testing.T) {
 	}}})
 }
 
-// catalog makes a collection of each kind.
+// catalog creates a collection of each kind.
 func (l *diagnosticLoad) catalog(t *testing.T) {
 	t.Helper()
 	l.must(t, "d", bson.D{{"create", "capped"}, {"capped", true}, {"size", 4096}})
@@ -76,7 +77,7 @@ func (l *diagnosticLoad) catalog(t *testing.T) {
 	l.must(t, "e", bson.D{{"insert", "c"}, {"documents", bson.A{bson.D{{"x", 1}}}}})
 }
 
-// compression talks with each compressor.
+// compression uses each compressor.
 func (l *diagnosticLoad) compression(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"snappy", "zlib", "zstd"} {
@@ -97,7 +98,7 @@ func (l *diagnosticLoad) expire(t *testing.T) {
 	l.await(t, 1, "metrics", "ttl", "deletedDocuments")
 }
 
-// replan caches a plan by a value of which there is one, and runs it with one of which there are many.
+// replan caches a plan with a rare value, and runs it with a frequent value.
 func (l *diagnosticLoad) replan(t *testing.T) {
 	t.Helper()
 	var docs bson.A

@@ -19,15 +19,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// diagnosticLoad is a store that is served, with some data.
+// diagnosticLoad is a served store with some data.
 type diagnosticLoad struct {
 	db      *sheaf.DB
 	address string
-	client  *mongo.Client // by way of the network
+	client  *mongo.Client // over the network
 	ended   context.Context
 }
 
-// loadConnections is how many connections the server takes.
+// loadConnections is how many connections the server accepts.
 const loadConnections = 60
 
 func newDiagnosticLoad(t *testing.T) *diagnosticLoad {
@@ -68,7 +68,7 @@ func (l *diagnosticLoad) connect(t *testing.T, more string) *mongo.Client {
 	return client
 }
 
-// dial returns a connection for messages by hand.
+// dial returns a connection for handmade messages.
 func (l *diagnosticLoad) dial(t *testing.T) *rawConn {
 	t.Helper()
 	nc, err := net.Dial("tcp", l.address)
@@ -80,7 +80,7 @@ func (l *diagnosticLoad) dial(t *testing.T) *rawConn {
 	return &rawConn{t: t, Conn: nc, db: "admin"}
 }
 
-// must runs a command that succeeds, by way of the network.
+// must runs a command over the network that must succeed.
 func (l *diagnosticLoad) must(t *testing.T, db string, cmd bson.D) bson.Raw {
 	t.Helper()
 	raw, err := l.client.Database(db).RunCommand(t.Context(), cmd).Raw()
@@ -90,7 +90,7 @@ func (l *diagnosticLoad) must(t *testing.T, db string, cmd bson.D) bson.Raw {
 	return raw
 }
 
-// send sends a command with a session of its own, which a driver would replace.
+// send sends a command with its own session, which a driver would replace.
 func (l *diagnosticLoad) send(t *testing.T, db string, cmd bson.D) *rawConn {
 	t.Helper()
 	doc, err := bson.Marshal(append(append(bson.D{}, cmd...), bson.E{"$db", db}))
@@ -105,7 +105,8 @@ func (l *diagnosticLoad) send(t *testing.T, db string, cmd bson.D) *rawConn {
 	return c
 }
 
-// inSession runs a command with a session of its own, or with none, which ends with a code, 0 for success.
+// inSession runs a command with its own session, or without one. It must end with a code, 0 for
+// success.
 func (l *diagnosticLoad) inSession(t *testing.T, db string, code int64, cmd bson.D) bsonx.Doc {
 	t.Helper()
 	c := l.send(t, db, cmd)
@@ -117,7 +118,7 @@ func (l *diagnosticLoad) inSession(t *testing.T, db string, code int64, cmd bson
 	return m.Body
 }
 
-// fails runs a command that fails with a code, any where that is 0.
+// fails runs a command that must fail with a code; 0 means any code.
 func (l *diagnosticLoad) fails(t *testing.T, db string, code int, cmd bson.D) {
 	t.Helper()
 	err := l.client.Database(db).RunCommand(t.Context(), cmd).Err()
@@ -165,7 +166,7 @@ func (l *diagnosticLoad) insert(t *testing.T, from, to int) {
 	}
 }
 
-// run is the load. What it has opened at its end stays open until the test's end.
+// run runs the load. Whatever it still has open at its end stays open until the test ends.
 func (l *diagnosticLoad) run(t *testing.T) {
 	t.Helper()
 	l.refusals(t)
@@ -230,7 +231,8 @@ func (l *diagnosticLoad) all(t *testing.T, c *mongo.Collection, filter bson.D, o
 	}
 }
 
-// inTransaction runs a command in a transaction, and ends that with a command unless it is "".
+// inTransaction runs a command in a transaction, and ends the transaction with another command
+// unless end is "".
 func (l *diagnosticLoad) inTransaction(t *testing.T, concern, cmd bson.D, end string) (fields bson.D) {
 	t.Helper()
 	fields = newSession(bson.E{"autocommit", false})
@@ -255,7 +257,7 @@ func newSession(more ...bson.E) bson.D {
 	}, more...)
 }
 
-// transactions commits one, aborts one, and makes two conflict.
+// transactions commits a transaction, aborts one, and makes two conflict.
 func (l *diagnosticLoad) transactions(t *testing.T) {
 	t.Helper()
 	insert := bson.D{{"insert", "t"}, {"documents", bson.A{bson.D{{"x", 1}}}}}
@@ -277,7 +279,7 @@ func (l *diagnosticLoad) transactions(t *testing.T) {
 	}
 }
 
-// retries sends a retryable write twice, as a driver does that lost the reply.
+// retries sends a retryable write twice, like a driver that lost the reply.
 func (l *diagnosticLoad) retries(t *testing.T) {
 	t.Helper()
 	for _, cmd := range []bson.D{
@@ -290,7 +292,8 @@ func (l *diagnosticLoad) retries(t *testing.T) {
 	}
 }
 
-// concerns reads with each read concern, by the command and by the default, outside of transactions and in one.
+// concerns reads with each read concern, set by the command and by the default, outside of
+// transactions and in one.
 func (l *diagnosticLoad) concerns(t *testing.T) {
 	t.Helper()
 	find := bson.D{{"find", "c"}, {"limit", 1}}
@@ -320,7 +323,7 @@ func (l *diagnosticLoad) concerns(t *testing.T) {
 	}
 }
 
-// cursors lets one time out.
+// cursors lets a cursor time out.
 func (l *diagnosticLoad) cursors(t *testing.T) {
 	t.Helper()
 	l.set(t, "cursorTimeoutMillis", 1)
@@ -329,12 +332,13 @@ func (l *diagnosticLoad) cursors(t *testing.T) {
 	l.set(t, "cursorTimeoutMillis", 600_000)
 }
 
-// sleeps finds with a predicate that takes a second for each of thousands of documents.
+// sleeps returns a find whose predicate takes a second for each of thousands of documents.
 func sleeps(more ...bson.E) bson.D {
 	return append(bson.D{{"find", "c"}, {"filter", bson.D{{"$where", "sleep(1000); true"}}}}, more...)
 }
 
-// limits ends operations by their time limit, by the default one, and by the end of their client.
+// limits ends operations by their time limit, by the default time limit, and by the end of their
+// client.
 func (l *diagnosticLoad) limits(t *testing.T) {
 	t.Helper()
 	l.fails(t, "d", 50, sleeps(bson.E{"maxTimeMS", 20}))
@@ -352,7 +356,8 @@ func (l *diagnosticLoad) limits(t *testing.T) {
 	l.await(t, 1, "metrics", "operation", "killedDueToClientDisconnect")
 }
 
-// failures runs commands that fail: by the user, for want of memory, by a fault of the server.
+// failures runs commands that fail: because of the user, for lack of memory, and because of a fault
+// of the server.
 func (l *diagnosticLoad) failures(t *testing.T) {
 	t.Helper()
 	l.fails(t, "d", 2, bson.D{{"find", "c"}, {"filter", bson.D{{"$none", 1}}}})
@@ -378,7 +383,7 @@ func (l *diagnosticLoad) failures(t *testing.T) {
 	}
 }
 
-// failOnce lets a command fail that could be parsed: the others do not count as failed.
+// failOnce makes a command fail after it was parsed. Only such a command counts as failed.
 func (l *diagnosticLoad) failOnce(t *testing.T, name string) {
 	t.Helper()
 	if name == "configureFailPoint" { // no fail point stops it
@@ -393,7 +398,8 @@ func (l *diagnosticLoad) failOnce(t *testing.T, name string) {
 	l.fails(t, "admin", 1, bson.D{{name, 1}})
 }
 
-// refusals opens connections beyond the limit of their number, and beyond that of their rate.
+// refusals opens more connections than the limit of their number, and faster than the limit of
+// their rate.
 func (l *diagnosticLoad) refusals(t *testing.T) {
 	t.Helper()
 	var open []*rawConn
@@ -404,7 +410,8 @@ func (l *diagnosticLoad) refusals(t *testing.T) {
 	for _, c := range open {
 		_ = c.Close()
 	}
-	for deadline := time.Now().Add(patience); l.status(t, "connections", "current") > loadConnections/2 && time.Now().Before(deadline); {
+	for deadline := time.Now().
+		Add(patience); l.status(t, "connections", "current") > loadConnections/2 && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	rate := func(name string, v any) { l.set(t, "ingressConnectionEstablishment"+name, v) }
@@ -412,11 +419,13 @@ func (l *diagnosticLoad) refusals(t *testing.T) {
 	rate("BurstCapacitySecs", 1)
 	rate("RateLimiterEnabled", true)
 	queue := []string{"queues", "ingressSessionEstablishment"}
-	for deadline := time.Now().Add(patience); l.status(t, append(queue, "rejectedAdmission")...) == 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().
+		Add(patience); l.status(t, append(queue, "rejectedAdmission")...) == 0 && time.Now().Before(deadline); {
 		_ = l.dial(t).Close()
 	}
 	rate("MaxQueueDepth", 100)
-	for deadline := time.Now().Add(patience); l.status(t, append(queue, "addedToQueue")...) == 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().
+		Add(patience); l.status(t, append(queue, "addedToQueue")...) == 0 && time.Now().Before(deadline); {
 		_ = l.dial(t).Close()
 	}
 	l.await(t, 1, append(queue, "removedFromQueue")...)
@@ -431,7 +440,7 @@ func (l *diagnosticLoad) refusals(t *testing.T) {
 	rate("RateLimiterEnabled", false)
 }
 
-// hold opens what gauges count: cursors, transactions, operations that run or wait.
+// hold opens things that gauges count: cursors, transactions, operations that run or wait.
 func (l *diagnosticLoad) hold(t *testing.T) {
 	t.Helper()
 	l.must(t, "d", bson.D{{"find", "c"}, {"batchSize", 1}})
@@ -453,7 +462,8 @@ func (l *diagnosticLoad) hold(t *testing.T) {
 	l.await(t, 1, "metrics", "cursor", "open", "pinned")
 	hello := l.dial(t)
 	version := hello.run("hello", 1).Lookup("topologyVersion")
-	hello.send(wire.FlagExhaustAllowed, "hello", 1, "topologyVersion", version, "maxAwaitTimeMS", 10*patience.Milliseconds())
+	hello.send(wire.FlagExhaustAllowed, "hello", 1, "topologyVersion", version,
+		"maxAwaitTimeMS", 10*patience.Milliseconds())
 	l.await(t, 1, "connections", "awaitingTopologyChanges")
 	l.start(t, "d", bson.D{{"update", "c"}, {"updates", bson.A{
 		bson.D{{"q", bson.D{{"$where", "sleep(1000); false"}}}, {"u", bson.D{{"$set", bson.D{{"x", 1}}}}}},
@@ -461,7 +471,7 @@ func (l *diagnosticLoad) hold(t *testing.T) {
 	l.await(t, 1, "globalLock", "activeClients", "writers")
 }
 
-// lock keeps writers out, of which one waits, for lack of one that works.
+// lock blocks writers, so that one of them waits.
 func (l *diagnosticLoad) lock(t *testing.T) {
 	t.Helper()
 	l.must(t, "admin", bson.D{{"killOp", 1}, {"op", l.writer(t)}})
@@ -476,14 +486,15 @@ func (l *diagnosticLoad) lock(t *testing.T) {
 // writer returns the number of the operation that updates.
 func (l *diagnosticLoad) writer(t *testing.T) int64 {
 	t.Helper()
-	values, err := mustRun(t, l.db.Client().Database("admin"), "currentOp", 1, "op", "update").Lookup("inprog").Array().Values()
+	values, err := mustRun(t, l.db.Client().Database("admin"), "currentOp", 1, "op", "update").
+		Lookup("inprog").Array().Values()
 	if err != nil || len(values) != 1 {
 		t.Fatalf("%d updates are running: %v", len(values), err)
 	}
 	return values[0].Document().Lookup("opid").AsInt64()
 }
 
-// endSession opens a cursor in a session, and ends that.
+// endSession opens a cursor in a session, and ends the session.
 func (l *diagnosticLoad) endSession(t *testing.T) {
 	t.Helper()
 	session := newSession()[:1]
@@ -491,7 +502,7 @@ func (l *diagnosticLoad) endSession(t *testing.T) {
 	l.inSession(t, "admin", 0, bson.D{{"endSessions", bson.A{session[0].Value}}})
 }
 
-// start runs a command that does not end by itself before the test does.
+// start runs a command that does not end by itself before the test ends.
 func (l *diagnosticLoad) start(t *testing.T, db string, cmd bson.D) {
 	t.Helper()
 	client, done := l.connect(t, ""), make(chan struct{})

@@ -14,20 +14,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// diagnostic is a command whose reply tells figures.
+// diagnostic is a command whose reply has figures.
 type diagnostic struct {
 	name string
 	db   string
 	cmd  bson.D
-	// stay are the numeric fields that need not move, as patterns of path.Match, each with its reason.
+	// stay holds the numeric fields that need not move, as patterns of path.Match, each with its
+	// reason.
 	stay map[string]string
 }
 
-// patience is for how long a figure may need to move after the load: monitors come by once in seconds.
+// patience is how long a figure may take to move after the load: some monitors run only every few
+// seconds.
 const patience = time.Minute
 
-// TestDiagnosticsAreMeasured runs each command of diagnostics before a load that touches everything that a server counts, and while
-// what the load has opened is still there. Each numeric field must have moved, or stand in the list of those that may stay.
+// TestDiagnosticsAreMeasured runs each diagnostic command before a load that affects everything
+// that a server counts, and again while the load still has things open. Each numeric field must
+// have moved, or must be in the list of fields that may stay.
 func TestDiagnosticsAreMeasured(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -42,7 +45,8 @@ func TestDiagnosticsAreMeasured(t *testing.T) {
 	for _, d := range commands {
 		still[d.name] = d.unmoved(before[d.name], l.figures(t, d))
 		for pattern := range d.stay {
-			if !slices.ContainsFunc(slices.Collect(maps.Keys(l.figures(t, d))), func(field string) bool { return covers(pattern, field) }) {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(l.figures(t, d))),
+				func(field string) bool { return covers(pattern, field) }) {
 				t.Errorf("%s: no field matches %s, which may stay", d.name, pattern)
 			}
 		}
@@ -68,7 +72,7 @@ func TestDiagnosticsAreMeasured(t *testing.T) {
 	}
 }
 
-// unmoved returns the fields that are what they were and may not stay so.
+// unmoved returns the fields that did not change, but must.
 func (d *diagnostic) unmoved(before, after map[string]string) map[string]string {
 	out := map[string]string{}
 	for field, v := range after {
@@ -85,7 +89,8 @@ func intersection(a, b map[string]string) map[string]string {
 	return a
 }
 
-// covers reports whether a field matches a pattern of path.Match. A pattern that ends in ** is about all below, too.
+// covers reports whether a field matches a pattern of path.Match. A pattern that ends in ** also
+// matches all fields below.
 func covers(pattern, field string) bool {
 	if above, ok := strings.CutSuffix(pattern, "/**"); ok {
 		names := strings.Split(field, "/")
@@ -102,7 +107,7 @@ func covers(pattern, field string) bool {
 	return ok
 }
 
-// matching returns the pattern that a field matches, "" for none.
+// matching returns the pattern that a field matches, or "".
 func matching(patterns map[string]string, field string) string {
 	for p := range patterns {
 		if covers(p, field) {
@@ -112,7 +117,8 @@ func matching(patterns map[string]string, field string) string {
 	return ""
 }
 
-// figures runs a command and returns the numbers, dates and times of its reply by path. A slash is between the names.
+// figures runs a command and returns the numbers, dates and times of its reply by path. Slashes
+// separate the names of a path.
 func (l *diagnosticLoad) figures(t *testing.T, d diagnostic) map[string]string {
 	t.Helper()
 	raw, err := l.db.Client().Database(d.db).RunCommand(t.Context(), d.cmd).Raw()
@@ -143,7 +149,8 @@ func flatten(out map[string]string, at string, v bson.RawValue) {
 	}
 }
 
-// withoutFigures are the commands that tell no figures of the server: what they do and answer is tested where they are.
+// withoutFigures are the commands without figures of the server. Other tests cover their effects
+// and replies.
 const withoutFigures = `
 abortTransaction aggregate authenticate buildInfo bulkWrite cloneCollectionAsCapped collMod
 commitTransaction connectionStatus convertToCapped count create createIndexes delete
@@ -156,7 +163,8 @@ setClusterParameter setDefaultRWConcern setFeatureCompatibilityVersion setParame
 splitVector startSession update validateDBMetadata whatsmysni whatsmyuri
 `
 
-// TestCommandsAreDiagnosticOrNot: every command has a case in diagnostics or an entry in withoutFigures.
+// TestCommandsAreDiagnosticOrNot: every command has a case in diagnostics or an entry in
+// withoutFigures.
 func TestCommandsAreDiagnosticOrNot(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
@@ -178,7 +186,8 @@ func TestCommandsAreDiagnosticOrNot(t *testing.T) {
 	}
 }
 
-// TestOperatorsAreCounted runs one operator of each kind that serverStatus counts, and looks for exactly one use.
+// TestOperatorsAreCounted runs one operator of each kind that serverStatus counts, and expects
+// exactly one use.
 func TestOperatorsAreCounted(t *testing.T) {
 	t.Parallel()
 	client := mustOpen(t, sheaf.Memory, nil).Client()
@@ -191,9 +200,12 @@ func TestOperatorsAreCounted(t *testing.T) {
 	mustRun(t, client.Database("d"), "find", "c", "filter", bson.D{{"a", bson.D{{"$lt", 1}}}})
 	status := mustRun(t, client.Database("admin"), "serverStatus", 1)
 	for _, name := range []string{
-		"aggStageCounters/$match", "aggStageCounters/$project", "aggStageCounters/$group", "aggStageCounters/$setWindowFields",
-		"operatorCounters/match/$gt", "operatorCounters/match/$or", "operatorCounters/match/$eq", "operatorCounters/match/$lt",
-		"operatorCounters/expressions/$add", "operatorCounters/expressions/$abs", "operatorCounters/groupAccumulators/$sum",
+		"aggStageCounters/$match", "aggStageCounters/$project", "aggStageCounters/$group",
+		"aggStageCounters/$setWindowFields",
+		"operatorCounters/match/$gt", "operatorCounters/match/$or",
+		"operatorCounters/match/$eq", "operatorCounters/match/$lt",
+		"operatorCounters/expressions/$add", "operatorCounters/expressions/$abs",
+		"operatorCounters/groupAccumulators/$sum",
 		"operatorCounters/windowAccumulators/$max",
 	} {
 		v := status.Lookup(append([]string{"metrics"}, strings.Split(name, "/")...)...)

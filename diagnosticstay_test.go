@@ -6,12 +6,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// mayStay are the fields of every reply that need not move.
+// mayStay holds the fields of every reply that need not move.
 var mayStay = map[string]string{
 	"ok": "a part of the answer's form", "$clusterTime/signature/keyId": "there are no keys: nobody is authenticated",
 }
 
-// statusMayStay are those of serverStatus.
+// statusMayStay holds the fields of serverStatus that need not move.
 var statusMayStay = map[string]string{
 	"asserts/msg":       "counts panics: no command makes one",
 	"asserts/rollovers": "the counters of errors begin anew after 2^30 of them",
@@ -52,33 +52,44 @@ var statusMayStay = map[string]string{
 	"wiredTiger/cache/maximum*":  "a setting: Options.MemoryBudget",
 }
 
-// memberMayStay are those of replSetGetStatus: the set has one member.
+// memberMayStay holds the fields of replSetGetStatus that need not move, because the set has one
+// member.
 var memberMayStay = map[string]string{
-	"heartbeatIntervalMillis": "a setting: there is nobody to ask", "*Count": "there is one member", "myState": "the only member is primary",
-	"syncSourceId": "there is nobody to sync from", "term": "the only member is elected once", "optimes/*/t": "the only member is elected once",
-	"members/*/_id": "there is one member", "members/*/config*": "the set is never reconfigured", "members/*/election*": "at the start",
-	"members/*/health": "the member that answers is up", "members/*/state": "the only member is primary",
+	"heartbeatIntervalMillis": "a setting: there is nobody to ask", "*Count": "there is one member",
+	"myState":      "the only member is primary",
+	"syncSourceId": "there is nobody to sync from", "term": "the only member is elected once",
+	"optimes/*/t":   "the only member is elected once",
+	"members/*/_id": "there is one member", "members/*/config*": "the set is never reconfigured",
+	"members/*/election*": "at the start",
+	"members/*/health":    "the member that answers is up", "members/*/state": "the only member is primary",
 	"members/*/syncSourceId": "there is nobody to sync from", "members/*/*/t": "the only member is elected once",
 }
 
-// machineMayStay are those of the machine's own metrics.
+// machineMayStay holds the fields of the machine's own metrics that need not move.
 var machineMayStay = map[string]string{
-	"cpu/num_cpus": "of the machine", "cpu/btime": "when the machine started", "cpu/nice_ms": "nothing needs to run with less priority",
-	"cpu/guest*": "no virtual machine runs in this one", "cpu/*irq_ms": "in ticks of 10 ms", "cpu/iowait_ms": "a busy processor does not wait",
-	"cpu/idle_ms": "a busy processor is not idle", "cpu/steal_ms": "the machine may have its processors for itself",
-	"cpu/system_ms": "in ticks of 10 ms", "cpu/procs_*": "a gauge of the moment", "memory/MemTotal_kb": "of the machine",
-	"memory/Swap*": "the machine may not swap", "memory/Dirty_kb": "a gauge of the moment", "memory/Buffers_kb": "a gauge of the moment",
-	"disks/**": "what the test writes may be on no disk", "vmstat/balloon*": "the machine may not be virtual",
+	"cpu/num_cpus": "of the machine", "cpu/btime": "when the machine started",
+	"cpu/nice_ms": "nothing needs to run with less priority",
+	"cpu/guest*":  "no virtual machine runs in this one", "cpu/*irq_ms": "in ticks of 10 ms",
+	"cpu/iowait_ms": "a busy processor does not wait",
+	"cpu/idle_ms":   "a busy processor is not idle", "cpu/steal_ms": "the machine may have its processors for itself",
+	"cpu/system_ms": "in ticks of 10 ms", "cpu/procs_*": "a gauge of the moment",
+	"memory/MemTotal_kb": "of the machine",
+	"memory/Swap*":       "the machine may not swap", "memory/Dirty_kb": "a gauge of the moment",
+	"memory/Buffers_kb": "a gauge of the moment",
+	"disks/**":          "what the test writes may be on no disk", "vmstat/balloon*": "the machine may not be virtual",
 	"vmstat/numa_pages_migrated": "the machine may have one node", "vmstat/pswp*": "the machine may not swap",
 	"memory/*ctive*":  "the kernel may leave pages where they are for minutes",
 	"vmstat/nr_mlock": "nothing needs to lock memory", "vmstat/pgmajfault": "nothing needs to be read for a page",
 }
 
-// explainMayStay are those of explain of a find by an index.
+// explainMayStay holds the fields that need not move in the explain of a find by an index.
 var explainMayStay = map[string]string{
-	"command/filter/**": "the command that is explained", "queryPlanner/optimizationTimeMillis": "planning one index takes less than one",
-	"queryPlanner/parsedQuery/**": "the query is the same", "queryPlanner/winningPlan/filter/**": "the query is the same",
-	"queryPlanner/winningPlan/inputStage/indexVersion": "of the index", "queryPlanner/winningPlan/inputStage/keyPattern/*": "of the index",
+	"command/filter/**":                                      "the command that is explained",
+	"queryPlanner/optimizationTimeMillis":                    "planning one index takes less than one",
+	"queryPlanner/parsedQuery/**":                            "the query is the same",
+	"queryPlanner/winningPlan/filter/**":                     "the query is the same",
+	"queryPlanner/winningPlan/inputStage/indexVersion":       "of the index",
+	"queryPlanner/winningPlan/inputStage/keyPattern/*":       "of the index",
 	"executionStats/executionStages/alreadyHasObj":           "no stage below a fetch has documents",
 	"executionStats/executionStages/filter/**":               "the query is the same",
 	"executionStats/executionStages/isEOF":                   "every plan is run to its end",
@@ -90,25 +101,30 @@ var explainMayStay = map[string]string{
 	"executionStats/executionStages/inputStage/needYield":    "explain runs the plan in one go, on one snapshot",
 	"executionStats/executionStages/inputStage/seeks":        "one range is one seek",
 	"executionStats/executionStages/inputStage/*State":       "explain runs the plan in one go, on one snapshot",
+
 	"serverInfo/port": "the port that is served",
+
 	"serverParameters/internalQueryPlannerIgnoreIndexWithCollationForRegex": "is 1: such an index is never used for a regex",
 }
 
-// collStatsMayStay are those of collStats of an ordinary collection.
+// collStatsMayStay holds the fields that need not move in the collStats of an ordinary collection.
 var collStatsMayStay = map[string]string{
 	"indexSizes/_id_": "records are clustered by _id", "indexDetails/_id_/*Bytes": "records are clustered by _id",
 	"numOrphanDocs": "only a shard has orphans", "scaleFactor": "the argument",
 	"freeStorageSize": "a compaction may have freed what the deletions left",
 }
 
-// emptyStatsMayStay are those of the collections of getDiagnosticData, which have no index but that on _id.
+// emptyStatsMayStay holds the fields that need not move for the collections of getDiagnosticData.
+// They have only the index on _id.
 var emptyStatsMayStay = map[string]string{
-	"indexSizes/_id_": "records are clustered by _id", "indexDetails/_id_/*": "records are clustered by _id, and nobody looks for one",
-	"numOrphanDocs": "only a shard has orphans", "scaleFactor": "the argument", "nindexes": "nobody creates indexes there",
+	"indexSizes/_id_":     "records are clustered by _id",
+	"indexDetails/_id_/*": "records are clustered by _id, and nobody looks for one",
+	"numOrphanDocs":       "only a shard has orphans", "scaleFactor": "the argument",
+	"nindexes":       "nobody creates indexes there",
 	"totalIndexSize": "records are clustered by _id", "freeStorageSize": "nothing was removed",
 }
 
-// below returns the patterns for fields that stand below a path.
+// below returns the patterns for fields below a path.
 func below(path string, patterns map[string]string) map[string]string {
 	out := map[string]string{}
 	for p, reason := range patterns {
@@ -139,8 +155,10 @@ func diagnostics() []diagnostic {
 	return []diagnostic{
 		command("serverStatus", "admin", 1, statusMayStay),
 		command("getDiagnosticData", "admin", 1, union(
-			below("data/serverStatus", statusMayStay), below("data/replSetGetStatus", memberMayStay), below("data/systemMetrics", machineMayStay),
-			below("data/local.oplog.rs.stats", emptyStatsMayStay), below("data/config.transactions.stats", emptyStatsMayStay),
+			below("data/serverStatus", statusMayStay), below("data/replSetGetStatus", memberMayStay),
+			below("data/systemMetrics", machineMayStay),
+			below("data/local.oplog.rs.stats", emptyStatsMayStay),
+			below("data/config.transactions.stats", emptyStatsMayStay),
 			below("data/config.image_collection.stats", emptyStatsMayStay), map[string]string{
 				"data/local.oplog.rs.stats/max":                  "the oplog is bounded by its bytes",
 				"data/config.image_collection.stats/*torageSize": "the images are parts of other records",
@@ -153,16 +171,20 @@ func diagnostics() []diagnostic {
 		command("replSetGetStatus", "admin", 1, memberMayStay),
 		command("explain", "d", bson.D{{"find", "c"}, {"filter", bson.D{{"tags", bson.D{{"$gte", 0}}}, {"b", bson.D{{"$ne", 13}}}}}, {"hint", "tags_1"}}, explainMayStay),
 		command("connPoolStats", "admin", 1, map[string]string{
-			"num*": "the server connects to no other member and no shard", "total*": "the server connects to no other member and no shard",
+			"num*":   "the server connects to no other member and no shard",
+			"total*": "the server connects to no other member and no shard",
 		}),
 		command("hostInfo", "admin", 1, map[string]string{
-			"system/mem*": "of the machine", "system/num*": "of the machine", "system/cpuAddrSize": "of the program", "extra/pageSize": "of the machine",
+			"system/mem*": "of the machine", "system/num*": "of the machine", "system/cpuAddrSize": "of the program",
+			"extra/pageSize": "of the machine",
 		}),
 		command("validate", "d", "c", map[string]string{
-			"nInvalidDocuments": "no document is damaged; TestValidateCounts has some", "nNonCompliantDocuments": "no document is; TestValidateCounts has some",
+			"nInvalidDocuments":      "no document is damaged; TestValidateCounts has some",
+			"nNonCompliantDocuments": "no document is; TestValidateCounts has some",
 		}),
 		command("getLog", "admin", "global", nil),
-		command("dataSize", "d", "d.c", map[string]string{"millis": "the counters are read in less than a millisecond"}),
+		command("dataSize", "d", "d.c",
+			map[string]string{"millis": "the counters are read in less than a millisecond"}),
 		command("top", "admin", 1, nil),
 		command("lockInfo", "admin", 1, nil),
 		command("currentOp", "admin", 1, nil, bson.E{"$all", true}),
@@ -177,8 +199,9 @@ func diagnostics() []diagnostic {
 			"cursor/firstBatch/0/latencyStats/transactions/*": "MongoDB counts whole transactions for the server only, too",
 		})),
 		stage("$indexStats", "d", "c", bson.D{}, union(oneBatch, map[string]string{
-			"cursor/firstBatch/*/accesses/since": "when the index was made", "cursor/firstBatch/*/key/*": "of the index",
-			"cursor/firstBatch/*/spec/**": "of the index",
+			"cursor/firstBatch/*/accesses/since": "when the index was made",
+			"cursor/firstBatch/*/key/*":          "of the index",
+			"cursor/firstBatch/*/spec/**":        "of the index",
 		})),
 		stage("$planCacheStats", "d", "c", bson.D{}, oneBatch),
 		stage("$listLocalSessions", "d", 1, bson.D{{"allUsers", true}}, oneBatch),

@@ -15,9 +15,9 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestSizesAddUpToTheDirectory compares the sum of the sizes of all databases, with the log and
-// free space that serverStatus reports apart, with the blocks that the directory's files take:
-// after inserts, after many deletes, after drops, and after a restart.
+// TestSizesAddUpToTheDirectory adds up the sizes of all databases, and the log and the free space,
+// which serverStatus reports separately. It compares the sum with the blocks of the directory's
+// files: after inserts, after many deletes, after drops, and after a restart.
 func TestSizesAddUpToTheDirectory(t *testing.T) {
 	t.Parallel()
 	half := func(random *rand.ChaCha8, n int) []byte {
@@ -27,12 +27,15 @@ func TestSizesAddUpToTheDirectory(t *testing.T) {
 		documents, bytes, indexes int
 		pad                       func(random *rand.ChaCha8, n int) []byte
 	}{
-		"random":       {1500, 800, 0, randomBytes},
-		"compressible": {1500, 800, 0, func(_ *rand.ChaCha8, n int) []byte { return bytes.Repeat([]byte("sheaf "), n/6) }},
-		"half":         {1500, 800, 0, half},
-		"small":        {5000, 10, 0, randomBytes},
-		"indexes":      {1200, 100, 6, randomBytes},
-		"large":        {3, 2 << 20, 1, half},
+		"random": {1500, 800, 0, randomBytes},
+		"compressible": {
+			1500, 800, 0,
+			func(_ *rand.ChaCha8, n int) []byte { return bytes.Repeat([]byte("sheaf "), n/6) },
+		},
+		"half":    {1500, 800, 0, half},
+		"small":   {5000, 10, 0, randomBytes},
+		"indexes": {1200, 100, 6, randomBytes},
+		"large":   {3, 2 << 20, 1, half},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +79,7 @@ func TestSizesAddUpToTheDirectory(t *testing.T) {
 	}
 }
 
-// checkDirectory asks again while a flush or a compaction moves bytes between two looks.
+// checkDirectory asks again while a flush or a compaction moves bytes between two measurements.
 func checkDirectory(t *testing.T, db *sheaf.DB, dir, state string) {
 	t.Helper()
 	var wrong string
@@ -89,7 +92,8 @@ func checkDirectory(t *testing.T, db *sheaf.DB, dir, state string) {
 	t.Errorf("%s: %s", state, wrong)
 }
 
-// differences says how the reported sizes and the directory differ by more than a tenth.
+// differences says how the reported sizes and the directory differ, if they differ by more than a
+// tenth.
 func differences(t *testing.T, db *sheaf.DB, dir string) string {
 	t.Helper()
 	admin := db.Client().Database("admin")
@@ -106,7 +110,7 @@ func differences(t *testing.T, db *sheaf.DB, dir string) string {
 		t.Fatal(err)
 	}
 	disk := status.Storage.Disk
-	// The log has what is not flushed a second time.
+	// The log contains unflushed data a second time.
 	sum := list.TotalSize - disk.UnflushedBytes + disk.LogBytes + disk.FreeBytes + disk.OtherBytes
 	used := allocated(t, dir)
 	switch {
@@ -119,7 +123,7 @@ func differences(t *testing.T, db *sheaf.DB, dir string) string {
 	}
 }
 
-// allocated adds up the blocks of a directory's files as du does.
+// allocated adds up the blocks of a directory's files like du.
 func allocated(t *testing.T, dir string) int64 {
 	t.Helper()
 	total := int64(0)

@@ -13,11 +13,11 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// durableCommand is a command that writes, in form of a client's call.
+// durableCommand is a command that writes, as a call of a client.
 type durableCommand struct {
 	name string
 	run  func(ctx context.Context, c *mongo.Collection, i int) error
-	// standalone says that a server outside of a set has it.
+	// standalone says that a standalone server has the command.
 	standalone bool
 }
 
@@ -94,7 +94,8 @@ var durableCommands = []durableCommand{
 	}, false},
 }
 
-// sessionConcern returns the concern that a collection was opened with, which its transactions do not take over.
+// sessionConcern returns the write concern with which a collection was opened. Its transactions do
+// not inherit it.
 func sessionConcern(c *mongo.Collection) *writeconcern.WriteConcern {
 	switch c.Name() {
 	case "w1":
@@ -108,8 +109,8 @@ func sessionConcern(c *mongo.Collection) *writeconcern.WriteConcern {
 	}
 }
 
-// TestSyncs counts the fsyncs of each command that writes, by write concern and policy: one command at least one, however many documents
-// it writes, or none.
+// TestSyncs counts the fsyncs of each command that writes, by write concern and policy. A command
+// makes at least one fsync, however many documents it writes, or none.
 func TestSyncs(t *testing.T) {
 	t.Parallel()
 	no := false
@@ -126,7 +127,7 @@ func TestSyncs(t *testing.T) {
 	for _, p := range []struct {
 		name string
 		opts sheaf.Options
-		// synced are the concerns that wait for the disk.
+		// synced holds the write concerns that wait for the disk.
 		synced map[string]bool
 	}{
 		{"default", sheaf.Options{}, map[string]bool{"none": true, "journaled": true, "majority": true}},
@@ -142,7 +143,8 @@ func TestSyncs(t *testing.T) {
 			}
 			defer db.Close()
 			for _, concern := range concerns {
-				c := db.Client().Database("test").Collection(concern.name, options.Collection().SetWriteConcern(concern.wc))
+				c := db.Client().Database("test").
+					Collection(concern.name, options.Collection().SetWriteConcern(concern.wc))
 				for _, name := range []string{concern.name, "merged"} {
 					_, err := db.Client().Database("test").Collection(name).UpdateOne(t.Context(), bson.D{{"_id", "a"}},
 						bson.D{{"$set", bson.D{{"x", 1}}}}, options.UpdateOne().SetUpsert(true))
@@ -151,7 +153,8 @@ func TestSyncs(t *testing.T) {
 					}
 				}
 				for _, command := range durableCommands {
-					if p.opts.Standalone && !command.standalone || concern.name == "unjournaled" && !command.standalone {
+					if p.opts.Standalone && !command.standalone ||
+						concern.name == "unjournaled" && !command.standalone {
 						continue
 					}
 					const times = 3
@@ -159,7 +162,7 @@ func TestSyncs(t *testing.T) {
 					if p.synced[concern.name] {
 						want = times
 					}
-					// A memtable that is full is written in between, which the next try does not see again.
+					// A full memtable may be flushed in between. The next try is then not affected.
 					n, start := int64(-1), 0
 					for try := 0; try < 3 && (n < want || n > 2*want); try++ {
 						before := sheaf.Fsyncs(db)
@@ -180,11 +183,13 @@ func TestSyncs(t *testing.T) {
 	}
 }
 
-// TestAnnouncedDefault compares what getDefaultRWConcern says with the policy, and what setDefaultRWConcern sets with the fsyncs.
+// TestAnnouncedDefault compares the reply of getDefaultRWConcern with the policy, and the effect of
+// setDefaultRWConcern with the fsyncs.
 func TestAnnouncedDefault(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[sheaf.SyncPolicy]any{
-		sheaf.SyncDefault: "majority", sheaf.SyncOnRequest: int32(1), sheaf.SyncAlways: "majority", sheaf.SyncNever: int32(1),
+		sheaf.SyncDefault: "majority", sheaf.SyncOnRequest: int32(1),
+		sheaf.SyncAlways: "majority", sheaf.SyncNever: int32(1),
 	} {
 		db, err := sheaf.Open(t.TempDir(), &sheaf.Options{Sync: policy})
 		if err != nil {
@@ -228,7 +233,7 @@ func TestAnnouncedDefault(t *testing.T) {
 	}
 }
 
-// TestDurableTimeIsMeasured compares the durable time of replSetGetStatus with what was synced.
+// TestDurableTimeIsMeasured compares the durable time of replSetGetStatus with the synced commits.
 func TestDurableTimeIsMeasured(t *testing.T) {
 	t.Parallel()
 	db, err := sheaf.Open(t.TempDir(), nil)

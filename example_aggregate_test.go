@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// openShop returns a database in memory with a few orders and customers, and a function that closes it.
+// openShop returns a database in memory with a few orders and customers, and a function that closes
+// it.
 func openShop() (shop *mongo.Database, closeShop func()) {
 	db, err := sheaf.Open(sheaf.Memory, nil)
 	check(err)
@@ -48,7 +49,7 @@ func show(cursor *mongo.Cursor, err error) {
 	}
 }
 
-// A pipeline is that of any MongoDB: an array of stages.
+// A pipeline is an array of stages, as in any MongoDB.
 func Example_aggregate() {
 	shop, closeShop := openShop()
 	defer closeShop()
@@ -85,7 +86,7 @@ func Example_aggregateLookup() {
 	// {"_id":{"$numberInt":"2"},"city":"New York"}
 }
 
-// $setWindowFields computes over neighbours: here a running total for each customer.
+// $setWindowFields computes over neighbouring documents: here a running total for each customer.
 func Example_aggregateWindow() {
 	shop, closeShop := openShop()
 	defer closeShop()
@@ -93,7 +94,10 @@ func Example_aggregateWindow() {
 	show(shop.Collection("orders").Aggregate(context.Background(), []bson.M{
 		{"$setWindowFields": bson.M{
 			"partitionBy": "$customer", "sortBy": bson.M{"at": 1},
-			"output": bson.M{"running": bson.M{"$sum": "$total", "window": bson.M{"documents": bson.A{"unbounded", "current"}}}},
+			"output": bson.M{"running": bson.M{
+				"$sum":   "$total",
+				"window": bson.M{"documents": bson.A{"unbounded", "current"}},
+			}},
 		}},
 		{"$match": bson.M{"customer": "ada"}},
 		{"$project": bson.M{"_id": 0, "running": 1}},
@@ -104,7 +108,7 @@ func Example_aggregateWindow() {
 	// {"running":{"$numberInt":"66"}}
 }
 
-// A view is a pipeline with a name, which is read like a collection.
+// A view is a pipeline with a name. It is read like a collection.
 func Example_view() {
 	shop, closeShop := openShop()
 	defer closeShop()
@@ -121,15 +125,16 @@ func Example_view() {
 	// Output: 32
 }
 
-// An update may be a pipeline, which sees the document's own fields.
+// An update can be a pipeline, whose expressions can read the document's fields.
 func Example_updateWithPipeline() {
 	shop, closeShop := openShop()
 	defer closeShop()
 
-	result, err := shop.Collection("orders").UpdateMany(context.Background(), bson.M{"total": bson.M{"$gt": 30}}, []bson.M{
-		{"$set": bson.M{"rebate": bson.M{"$divide": bson.A{"$total", 10}}}},
-		{"$set": bson.M{"due": bson.M{"$subtract": bson.A{"$total", "$rebate"}}}},
-	})
+	result, err := shop.Collection("orders").
+		UpdateMany(context.Background(), bson.M{"total": bson.M{"$gt": 30}}, []bson.M{
+			{"$set": bson.M{"rebate": bson.M{"$divide": bson.A{"$total", 10}}}},
+			{"$set": bson.M{"due": bson.M{"$subtract": bson.A{"$total", "$rebate"}}}},
+		})
 	check(err)
 	var order struct{ Rebate, Due float64 }
 	newest := options.FindOne().SetSort(bson.M{"total": -1})

@@ -12,7 +12,7 @@ import (
 )
 
 func Example() {
-	db, err := sheaf.Open(sheaf.Memory, nil) // or a directory, to keep the data
+	db, err := sheaf.Open(sheaf.Memory, nil) // use a directory to keep the data
 	if err != nil {
 		panic(err)
 	}
@@ -26,7 +26,8 @@ func Example() {
 		panic(err)
 	}
 	var person struct{ Name string }
-	err = people.FindOne(ctx, bson.M{"born": bson.M{"$lt": 1900}}, options.FindOne().SetSort(bson.M{"born": 1})).Decode(&person)
+	err = people.FindOne(ctx, bson.M{"born": bson.M{"$lt": 1900}},
+		options.FindOne().SetSort(bson.M{"born": 1})).Decode(&person)
 	fmt.Println(person.Name, err)
 	// Output: Ada <nil>
 }
@@ -43,7 +44,7 @@ func ExampleDB_Serve() {
 	served := make(chan error)
 	go func() { served <- db.Serve(context.Background(), listener) }()
 
-	// Other programs connect to listener.Addr() until the database is closed.
+	// Other programs can connect to listener.Addr() until the database is closed.
 	fmt.Println(db.Close())
 	fmt.Println(<-served)
 	// Output:

@@ -17,7 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// rawConn is a connection over which a test sends messages by hand.
+// rawConn is a connection over which a test sends handmade messages.
 type rawConn struct {
 	t *testing.T
 	net.Conn
@@ -25,7 +25,7 @@ type rawConn struct {
 	db string
 }
 
-// serveRaw serves a new database and returns it, and a function that connects to it.
+// serveRaw serves a new database. It returns the database, and a function that connects to it.
 func serveRaw(t *testing.T) (*sheaf.DB, func() *rawConn) {
 	t.Helper()
 	db := sheaftest.Open(t, nil)
@@ -109,7 +109,8 @@ func fillCollection(t *testing.T, c *mongo.Collection, n, size int) {
 	}
 }
 
-// TestExhaustGetMore: a getMore that allows it streams the batches of its cursor; each reply answers the one before.
+// TestExhaustGetMore: a getMore with exhaustAllowed streams the batches of its cursor. Each reply
+// answers the preceding reply.
 func TestExhaustGetMore(t *testing.T) {
 	t.Parallel()
 	db, connect := serveRaw(t)
@@ -147,8 +148,8 @@ func TestExhaustGetMore(t *testing.T) {
 	}
 }
 
-// TestExhaustEndsWithItsCursor: a client that does not read holds the stream up, which takes no more memory meanwhile; the end
-// of the cursor is its end.
+// TestExhaustEndsWithItsCursor: a client that does not read stops the stream, which then takes no
+// more memory. The stream ends with its cursor.
 func TestExhaustEndsWithItsCursor(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -170,7 +171,8 @@ func TestExhaustEndsWithItsCursor(t *testing.T) {
 	if stalled >= n-1 {
 		t.Skip("the network's buffers took the whole stream")
 	}
-	if killed := other.run("killCursors", "c", "cursors", bsonx.NewArray(cursor)).Lookup("cursorsKilled").Doc(); killed.Len() != 1 {
+	if killed := other.run("killCursors", "c", "cursors", bsonx.NewArray(cursor)).
+		Lookup("cursorsKilled").Doc(); killed.Len() != 1 {
 		t.Fatal("the cursor of a stream that stands still was not killed")
 	}
 	m := c.receive()
@@ -183,7 +185,8 @@ func TestExhaustEndsWithItsCursor(t *testing.T) {
 	c.run("ping", 1)
 }
 
-// TestExhaustAwait: a stream of a cursor that waits for documents goes on without any, and ends by killOp or with its connection.
+// TestExhaustAwait: the stream of a cursor that waits for documents continues without documents. It
+// ends by killOp or with its connection.
 func TestExhaustAwait(t *testing.T) {
 	t.Parallel()
 	db, connect := serveRaw(t)
@@ -235,7 +238,8 @@ func TestExhaustAwait(t *testing.T) {
 	}
 }
 
-// TestExhaustAtTheEnd: a tailable cursor that does not wait ends the stream at its end, else empty batches came without end.
+// TestExhaustAtTheEnd: the stream of a tailable cursor that does not wait ends at the end of the
+// data. Otherwise there would be endless empty batches.
 func TestExhaustAtTheEnd(t *testing.T) {
 	t.Parallel()
 	db, connect := serveRaw(t)

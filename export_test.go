@@ -6,5 +6,5 @@ func DurableCommits(db *DB) int64 { return db.engine.Stats().CommitsDurable }
 // Fsyncs returns how many fsyncs a database has made.
 func Fsyncs(db *DB) int64 { return db.engine.Stats().Fsyncs }
 
-// ReliefLimit returns where a server in a container of group bytes ends requests.
+// ReliefLimit returns the memory at which a server in a container of group bytes ends requests.
 func ReliefLimit(o *Options, group int64) int64 { return reliefLimit(o, group) }

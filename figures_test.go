@@ -15,7 +15,8 @@ import (
 // slowly is a predicate that takes long for each document.
 var slowly = bson.E{"$where", "sleep(1000); true"}
 
-// runningCommands are commands that run a plan, and how it is summed up while it runs.
+// runningCommands returns commands that run a plan, and the plan summary that they show while they
+// run.
 func runningCommands() map[string]struct {
 	cmd  bson.D
 	plan string
@@ -53,7 +54,7 @@ func runningCommands() map[string]struct {
 	}
 }
 
-// TestPlanSummaryOfRunningOperations looks at operations while they run.
+// TestPlanSummaryOfRunningOperations checks operations while they run.
 func TestPlanSummaryOfRunningOperations(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, nil)
@@ -94,7 +95,8 @@ func TestPlanSummaryOfRunningOperations(t *testing.T) {
 	}
 }
 
-// TestBulkWriteIsShownOnItsCollection: while it runs, currentOp names the collection that it works on.
+// TestBulkWriteIsShownOnItsCollection: while a bulkWrite runs, currentOp names the collection that
+// it is working on.
 func TestBulkWriteIsShownOnItsCollection(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, nil)
@@ -137,7 +139,8 @@ func TestBulkWriteIsShownOnItsCollection(t *testing.T) {
 	<-done
 }
 
-// TestExplainTellsTheWork: the counts of explain are those of the documents, and its times those that predicates take.
+// TestExplainTellsTheWork: the counts of explain agree with the documents, and its times with the
+// duration of the predicates.
 func TestExplainTellsTheWork(t *testing.T) {
 	t.Parallel()
 	d := mustOpen(t, sheaf.Memory, nil).Client().Database("d")
@@ -157,7 +160,11 @@ func TestExplainTellsTheWork(t *testing.T) {
 		path   []string
 		want   map[string]int64
 	}{
-		"scan": {bson.D{where}, []string{"executionStages"}, map[string]int64{"nReturned": 3, "works": 7, "advanced": 3, "needTime": 3, "isEOF": 1, "docsExamined": 6}},
+		"scan": {
+			bson.D{where},
+			[]string{"executionStages"},
+			map[string]int64{"nReturned": 3, "works": 7, "advanced": 3, "needTime": 3, "isEOF": 1, "docsExamined": 6},
+		},
 		"fetch": {
 			bson.D{{"a", bson.D{{"$gte", 1}}}, where},
 			[]string{"executionStages"},
@@ -166,7 +173,10 @@ func TestExplainTellsTheWork(t *testing.T) {
 		"keys": {
 			bson.D{{"a", bson.D{{"$gte", 1}}}, where},
 			[]string{"executionStages", "inputStage"},
-			map[string]int64{"nReturned": 5, "works": 6, "advanced": 5, "needTime": 0, "isEOF": 1, "keysExamined": 5, "seeks": 1},
+			map[string]int64{
+				"nReturned": 5, "works": 6, "advanced": 5, "needTime": 0, "isEOF": 1,
+				"keysExamined": 5, "seeks": 1,
+			},
 		},
 	} {
 		all := stats(c.filter)
@@ -180,7 +190,8 @@ func TestExplainTellsTheWork(t *testing.T) {
 		if len(c.path) > 1 {
 			slept = 0 // the stage above sleeps
 		}
-		if got := stage.Lookup("executionTimeMillisEstimate").AsInt64(); got < slept || slept == 0 && got > all.Lookup("executionTimeMillis").AsInt64()/2 {
+		if got := stage.Lookup("executionTimeMillisEstimate").AsInt64(); got < slept ||
+			slept == 0 && got > all.Lookup("executionTimeMillis").AsInt64()/2 {
 			t.Errorf("%s: executionTimeMillisEstimate is %d, slept for %d: %v", name, got, slept, all)
 		}
 		if got := all.Lookup("executionTimeMillis").AsInt64(); got < slept {
@@ -222,7 +233,7 @@ func TestExplainPrintsTheLimits(t *testing.T) {
 	}
 }
 
-// TestMechanisms: nobody can authenticate, so nothing says that somebody could.
+// TestMechanisms: no client can authenticate, so no reply may list a mechanism.
 func TestMechanisms(t *testing.T) {
 	t.Parallel()
 	admin := mustOpen(t, sheaf.Memory, nil).Client().Database("admin")
@@ -239,7 +250,8 @@ func TestMechanisms(t *testing.T) {
 			}
 		}
 	}
-	if got := mustRun(t, admin, "getParameter", 1, "authenticationMechanisms", 1).Lookup("authenticationMechanisms"); got.String() != "[]" {
+	if got := mustRun(t, admin, "getParameter", 1, "authenticationMechanisms", 1).
+		Lookup("authenticationMechanisms"); got.String() != "[]" {
 		t.Errorf("authenticationMechanisms is %v", got)
 	}
 	for _, mechanism := range []string{"SCRAM-SHA-1", "SCRAM-SHA-256", "PLAIN", "MONGODB-X509"} {
@@ -248,7 +260,8 @@ func TestMechanisms(t *testing.T) {
 	}
 }
 
-// TestDurableOpTime: what is acknowledged without a sync is applied, and durable after one.
+// TestDurableOpTime: a write that is acknowledged without a sync is applied, but becomes durable
+// only after a sync.
 func TestDurableOpTime(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, t.TempDir(), &sheaf.Options{Sync: sheaf.SyncOnRequest})
@@ -256,7 +269,8 @@ func TestDurableOpTime(t *testing.T) {
 	times := func() (applied, durable, recovery bson.RawValue) {
 		t.Helper()
 		status := mustRun(t, admin, "replSetGetStatus", 1)
-		return status.Lookup("optimes", "appliedOpTime", "ts"), status.Lookup("optimes", "durableOpTime", "ts"), status.Lookup("lastStableRecoveryTimestamp")
+		return status.Lookup("optimes", "appliedOpTime", "ts"), status.Lookup("optimes", "durableOpTime", "ts"),
+			status.Lookup("lastStableRecoveryTimestamp")
 	}
 	write := func(concern bson.D) {
 		t.Helper()
@@ -273,7 +287,7 @@ func TestDurableOpTime(t *testing.T) {
 	}
 }
 
-// TestMemberHasOneName: all that tells the name of the set's only member tells the same on a connection.
+// TestMemberHasOneName: on a connection, all replies name the set's only member in the same way.
 func TestMemberHasOneName(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, nil)
@@ -287,14 +301,16 @@ func TestMemberHasOneName(t *testing.T) {
 			t.Errorf("hello says %s, served is %s", want, address)
 		}
 		var stored struct{ Members []struct{ Host string } }
-		if err := client.Database("local").Collection("system.replset").FindOne(t.Context(), bson.D{}).Decode(&stored); err != nil {
+		if err := client.Database("local").Collection("system.replset").
+			FindOne(t.Context(), bson.D{}).Decode(&stored); err != nil {
 			t.Fatal(err)
 		}
 		for from, got := range map[string]string{
-			"hello's hosts":        mustRun(t, admin, "hello", 1).Lookup("hosts", "0").StringValue(),
-			"hello's primary":      mustRun(t, admin, "hello", 1).Lookup("primary").StringValue(),
-			"serverStatus":         mustRun(t, admin, "serverStatus", 1).Lookup("repl", "me").StringValue(),
-			"replSetGetConfig":     mustRun(t, admin, "replSetGetConfig", 1).Lookup("config", "members", "0", "host").StringValue(),
+			"hello's hosts":   mustRun(t, admin, "hello", 1).Lookup("hosts", "0").StringValue(),
+			"hello's primary": mustRun(t, admin, "hello", 1).Lookup("primary").StringValue(),
+			"serverStatus":    mustRun(t, admin, "serverStatus", 1).Lookup("repl", "me").StringValue(),
+			"replSetGetConfig": mustRun(t, admin, "replSetGetConfig", 1).
+				Lookup("config", "members", "0", "host").StringValue(),
 			"replSetGetStatus":     mustRun(t, admin, "replSetGetStatus", 1).Lookup("members", "0", "name").StringValue(),
 			"local.system.replset": stored.Members[0].Host,
 		} {
@@ -305,7 +321,7 @@ func TestMemberHasOneName(t *testing.T) {
 	}
 }
 
-// TestValidateCounts compares the figures of validate with what is in a collection.
+// TestValidateCounts compares the figures of validate with the content of a collection.
 func TestValidateCounts(t *testing.T) {
 	t.Parallel()
 	d := mustOpen(t, sheaf.Memory, nil).Client().Database("d")
@@ -341,7 +357,10 @@ func TestValidateCounts(t *testing.T) {
 		for _, e := range elements {
 			keys[e.Key()] = e.Value().AsInt64()
 		}
-		if got, want := fmt.Sprint(keys), fmt.Sprint(map[string]int64{"_id_": 10, "plain": 10, "sparse": 5, "partial": 3, "multikey": 30, "text": 30}); got != want {
+		if got, want := fmt.Sprint(keys), fmt.Sprint(map[string]int64{
+			"_id_": 10, "plain": 10, "sparse": 5,
+			"partial": 3, "multikey": 30, "text": 30,
+		}); got != want {
 			t.Errorf("keysPerIndex is %s, want %s", got, want)
 		}
 		values, _ := reply.Lookup("warnings").Array().Values()

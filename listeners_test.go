@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// listen reads a topic with a tailable-await cursor until it has seen n messages. It reports the first one that is missing,
-// twice there or out of order of its publisher.
+// listen reads a topic with a tailable-await cursor until it has seen n messages. It reports the
+// first message that is missing, duplicated, or out of its publisher's order.
 func listen(ctx context.Context, topic *mongo.Collection, n int, ready *sync.WaitGroup, seen *atomic.Int64) error {
 	find := options.Find().SetCursorType(options.TailableAwait).SetBatchSize(1000)
 	cur, err := topic.Find(ctx, bson.D{}, find)
@@ -26,7 +26,7 @@ func listen(ctx context.Context, topic *mongo.Collection, n int, ready *sync.Wai
 	}
 	defer cur.Close(context.WithoutCancel(ctx))
 	next := map[int32]int32{}
-	for got := -1; got < n; got++ { // the first one is the topic's beginning
+	for got := -1; got < n; got++ { // the first message is the topic's beginning
 		if !cur.Next(ctx) {
 			return fmt.Errorf("after %d messages: %w", got, cur.Err())
 		}
@@ -64,7 +64,8 @@ func publish(ctx context.Context, topic *mongo.Collection, n, publishers int) er
 	return nil
 }
 
-// deliver publishes n messages while listeners listen, and returns when all have everything.
+// deliver publishes n messages to listeners, and returns when all listeners have received all of
+// them.
 func deliver(tb testing.TB, db *sheaf.DB, listeners, n, publishers int, started func()) {
 	tb.Helper()
 	// Each listener holds a connection while it waits.
@@ -74,7 +75,8 @@ func deliver(tb testing.TB, db *sheaf.DB, listeners, n, publishers int, started 
 	}
 	defer func() { _ = client.Disconnect(context.Background()) }()
 	d := client.Database("d")
-	if err := d.CreateCollection(tb.Context(), "topic", options.CreateCollection().SetCapped(true).SetSizeInBytes(64<<20)); err != nil {
+	if err := d.CreateCollection(tb.Context(), "topic",
+		options.CreateCollection().SetCapped(true).SetSizeInBytes(64<<20)); err != nil {
 		tb.Fatal(err)
 	}
 	topic := d.Collection("topic")
@@ -103,7 +105,7 @@ func deliver(tb testing.TB, db *sheaf.DB, listeners, n, publishers int, started 
 	}
 }
 
-// TestThousandListeners has every one of 1,000 listeners of a topic receive every message.
+// TestThousandListeners: each of 1,000 listeners of a topic receives every message.
 func TestThousandListeners(t *testing.T) {
 	t.Parallel()
 	listeners := 1000
@@ -113,8 +115,8 @@ func TestThousandListeners(t *testing.T) {
 	deliver(t, sheaftest.Open(t, nil), listeners, 30, 4, func() {})
 }
 
-// BenchmarkListeners measures what a message costs that is published, alone, into a topic with that many listeners and received by
-// all of them.
+// BenchmarkListeners measures the cost of a single message that is published into a topic and
+// received by that many listeners.
 func BenchmarkListeners(b *testing.B) {
 	for _, listeners := range []int{1, 40, 1000} {
 		b.Run(fmt.Sprintf("listeners=%d", listeners), func(b *testing.B) {

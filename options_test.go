@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestOptionsOutOfBoundsAreRefused sets each numeric option of Open to -1. A new one is refused, or stands here with what -1 means.
+// TestOptionsOutOfBoundsAreRefused sets each numeric option of Open to -1. Open must refuse it,
+// unless this test lists the meaning of -1 for that option.
 func TestOptionsOutOfBoundsAreRefused(t *testing.T) {
 	t.Parallel()
 	negative := map[string]string{"RequestMemory": "no bound", "SlowOperation": "none"}
@@ -27,7 +28,8 @@ func TestOptionsOutOfBoundsAreRefused(t *testing.T) {
 			_ = db.Close()
 		}
 	}
-	if _, err := sheaf.Open(sheaf.Memory, &sheaf.Options{Sync: sheaf.SyncNever + 1}); !errors.Is(err, sheaf.ErrOptions) {
+	if _, err := sheaf.Open(sheaf.Memory,
+		&sheaf.Options{Sync: sheaf.SyncNever + 1}); !errors.Is(err, sheaf.ErrOptions) {
 		t.Errorf("a policy that does not exist: %v", err)
 	}
 }

@@ -14,8 +14,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// BenchmarkQueue measures how a queue ages: jobs are published, taken in an order and ended, all at once, and the takes of the last
-// tenth must cost what those of the first did. Let it run for more than the ten seconds of the history.
+// BenchmarkQueue measures how a queue ages: jobs are published, taken in order and ended. The takes
+// of the last tenth must cost as much as the takes of the first tenth. Let it run for longer than
+// the ten seconds of the history.
 func BenchmarkQueue(b *testing.B) {
 	b.Run("fifo", func(b *testing.B) {
 		benchQueue(b, bson.D{{"createdOn", 1}})
@@ -83,7 +84,7 @@ func benchQueue(b *testing.B, order bson.D) {
 	}
 }
 
-// cpuTime is what the process has used of the processors.
+// cpuTime returns the processor time that the process has used.
 func cpuTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestOperationsEndForWantOfMemory serves with a limit that Go's memory exceeds: a command that runs for a while
-// ends with 146 and is counted, and those that hold nothing go on.
+// TestOperationsEndForWantOfMemory serves with a limit that Go's memory exceeds. A command that has
+// run for a while ends with 146 and is counted. Commands that hold no memory continue.
 func TestOperationsEndForWantOfMemory(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -30,7 +30,8 @@ func TestOperationsEndForWantOfMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _ = db.Serve(ctx, listener) }()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + listener.Addr().String() + "/?directConnection=true").SetRetryReads(false))
+	client, err := mongo.Connect(options.Client().
+		ApplyURI("mongodb://" + listener.Addr().String() + "/?directConnection=true").SetRetryReads(false))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestReliefLimit leaves a small process the memory of one large request, and takes it from no container that lacks it.
+// TestReliefLimit: a small process can use the memory of one large request, but not in a container
+// without that much memory.
 func TestReliefLimit(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20

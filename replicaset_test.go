@@ -16,7 +16,7 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// listenOn serves db on an address, which is skipped where the machine has none such.
+// listenOn serves db on an address. It skips the test if the machine does not have the address.
 func listenOn(t *testing.T, db *sheaf.DB, network, address string) net.Addr {
 	t.Helper()
 	l, err := net.Listen(network, address)
@@ -27,11 +27,11 @@ func listenOn(t *testing.T, db *sheaf.DB, network, address string) net.Addr {
 	return l.Addr()
 }
 
-// writeThrough inserts through a URI as a program does, with retryable writes.
+// writeThrough inserts through a URI like a program, with retryable writes.
 func writeThrough(t *testing.T, opts *options.ClientOptions) error {
 	t.Helper()
 	if opts.ServerMonitoringMode == nil {
-		opts.SetServerMonitoringMode(options.ServerMonitoringModePoll) // its Disconnect ends at once
+		opts.SetServerMonitoringMode(options.ServerMonitoringModePoll) // so that Disconnect ends at once
 	}
 	client, err := mongo.Connect(opts.SetServerSelectionTimeout(5 * time.Second))
 	if err != nil {
@@ -48,7 +48,10 @@ func TestConnectionStrings(t *testing.T) {
 	for name, listen := range map[string]func(t *testing.T, db *sheaf.DB) []string{
 		"IPv4": func(t *testing.T, db *sheaf.DB) []string {
 			a := listenOn(t, db, "tcp", "127.0.0.1:0").String()
-			return []string{a, strings.Replace(a, "127.0.0.1", "localhost", 1), strings.Replace(a, "127.0.0.1", "LOCALHOST", 1)}
+			return []string{
+				a, strings.Replace(a, "127.0.0.1", "localhost", 1),
+				strings.Replace(a, "127.0.0.1", "LOCALHOST", 1),
+			}
 		},
 		"IPv6": func(t *testing.T, db *sheaf.DB) []string {
 			return []string{listenOn(t, db, "tcp", "[::1]:0").String()}
@@ -66,7 +69,8 @@ func TestConnectionStrings(t *testing.T) {
 			db := mustOpen(t, sheaf.Memory, nil)
 			for _, host := range listen(t, db) {
 				for _, query := range []string{
-					"", "?directConnection=true", "?replicaSet=rs0", "?replicaSet=rs0&directConnection=true", "?directConnection=false&retryWrites=true",
+					"", "?directConnection=true", "?replicaSet=rs0", "?replicaSet=rs0&directConnection=true",
+					"?directConnection=false&retryWrites=true",
 					"?w=majority&readConcernLevel=majority&readPreference=secondaryPreferred", "?serverMonitoringMode=stream",
 				} {
 					uri := "mongodb://" + host + "/" + query
@@ -79,7 +83,8 @@ func TestConnectionStrings(t *testing.T) {
 	}
 }
 
-// TestMemoryConnectionStrings connects over the transport in memory with the settings that programs may give.
+// TestMemoryConnectionStrings connects over the transport in memory with settings that programs may
+// use.
 func TestMemoryConnectionStrings(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*options.ClientOptions){
@@ -101,8 +106,8 @@ func TestMemoryConnectionStrings(t *testing.T) {
 	}
 }
 
-// TestForwardedPort connects through a port that is forwarded to the server: a client that discovers the members of the set
-// needs to be told the address that it can reach.
+// TestForwardedPort connects through a port that is forwarded to the server. A client that
+// discovers the members of the set needs the address that it can reach.
 func TestForwardedPort(t *testing.T) {
 	t.Parallel()
 	front, err := net.Listen("tcp", "127.0.0.1:0")
@@ -152,7 +157,7 @@ func forward(front net.Listener, to net.Addr) {
 	}
 }
 
-// TestStandalone has no set, and a driver that asks for one is told so.
+// TestStandalone: a standalone server has no set, and a driver that asks for one gets an error.
 func TestStandalone(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{Standalone: true})

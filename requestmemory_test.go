@@ -23,12 +23,13 @@ func requestMemory(t *testing.T, db *sheaf.DB) (m struct {
 		t.Fatal(err)
 	}
 	figure := func(name string) int64 { return raw.Lookup("requestMemory", name).AsInt64() }
-	m.LimitBytes, m.UsedBytes, m.PeakBytes, m.RequestedBytes = figure("limitBytes"), figure("usedBytes"), figure("peakBytes"), figure("requestedBytes")
+	m.LimitBytes, m.UsedBytes, m.PeakBytes, m.RequestedBytes = figure("limitBytes"), figure("usedBytes"),
+		figure("peakBytes"), figure("requestedBytes")
 	m.Waiting, m.Refused, m.Ended = figure("waiting"), figure("refused"), figure("ended")
 	return m
 }
 
-// TestRequestMemoryIsTold counts what a request takes, and one that is refused.
+// TestRequestMemoryIsTold: the figures include the memory of a request, and a refused request.
 func TestRequestMemoryIsTold(t *testing.T) {
 	t.Parallel()
 	const limit = 16 << 20
@@ -50,7 +51,8 @@ func TestRequestMemoryIsTold(t *testing.T) {
 		t.Errorf("a group of 24 MiB: %v", err)
 	}
 	after := requestMemory(t, db)
-	if after.Refused == 0 || after.PeakBytes < limit/2 || after.PeakBytes > limit+limit/4 || after.RequestedBytes < limit {
+	if after.Refused == 0 || after.PeakBytes < limit/2 || after.PeakBytes > limit+limit/4 ||
+		after.RequestedBytes < limit {
 		t.Errorf("after the refusal %+v", after)
 	}
 	if after.UsedBytes > limit/4 || after.Waiting != 0 {
@@ -59,12 +61,13 @@ func TestRequestMemoryIsTold(t *testing.T) {
 }
 
 // TestLargeSortsAlone sorts documents that together, or with their sort keys, need more than all
-// memory of the requests. A sort that is alone goes to the disk, leaves room for the reply and is not
-// refused.
+// memory of the requests. A sort that runs alone spills to disk, leaves room for the reply, and is
+// not refused.
 func TestLargeSortsAlone(t *testing.T) {
 	t.Parallel()
 	const size = 2 << 20
-	db := mustOpen(t, sheaf.Memory, &sheaf.Options{RequestMemory: 8 * size}) // one with its key, and the reply before, need 7 times its size
+	// one document with its key, and the preceding reply, need 7 times its size
+	db := mustOpen(t, sheaf.Memory, &sheaf.Options{RequestMemory: 8 * size})
 	coll := db.Client().Database("d").Collection("c")
 	for i := range 12 {
 		text := strings.Repeat([]string{"aa", "xa"}[i%2], size/2)
@@ -77,7 +80,7 @@ func TestLargeSortsAlone(t *testing.T) {
 	}
 }
 
-// sortLarge sorts large documents by a large field and by one that they do not have.
+// sortLarge sorts large documents by a large field, and by a field that they do not have.
 func sortLarge(t *testing.T, coll *mongo.Collection, documents int) {
 	t.Helper()
 	for _, field := range []string{"s", "n"} {
@@ -94,7 +97,7 @@ func sortLarge(t *testing.T, coll *mongo.Collection, documents int) {
 	}
 }
 
-// mustCount reads a cursor to its end.
+// mustCount reads a cursor to its end, and checks the number of documents.
 func mustCount(t *testing.T, name string, want int, c *mongo.Cursor, err error) {
 	t.Helper()
 	if err != nil {

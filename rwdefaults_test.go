@@ -26,7 +26,8 @@ func code(err error) int32 {
 	return 0
 }
 
-// TestDefaultConcerns sets the defaults, which live on in the directory, and are meant: writes without a concern are durable.
+// TestDefaultConcerns sets the defaults. They are kept in the directory, and are obeyed: writes
+// without a write concern are durable.
 func TestDefaultConcerns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -86,7 +87,8 @@ func TestDefaultConcerns(t *testing.T) {
 	if db, err = sheaf.Open(dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	if d := get(); d.ReadSource != "global" || d.WriteSource != "global" || d.ReadConcern["level"] != "majority" || d.OpTime.IsZero() {
+	if d := get(); d.ReadSource != "global" || d.WriteSource != "global" ||
+		d.ReadConcern["level"] != "majority" || d.OpTime.IsZero() {
 		t.Errorf("after opening again: %+v", d)
 	}
 	if n := durableCommits(t, db); n == 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// BenchmarkServerStatus is what mongostat asks each second, of a store with many collections.
+// BenchmarkServerStatus measures the command that mongostat runs each second, on a store with many
+// collections.
 func BenchmarkServerStatus(b *testing.B) {
 	for _, n := range []int{10, 10_000} {
 		b.Run(fmt.Sprint(n, "collections"), func(b *testing.B) {

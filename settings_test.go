@@ -42,7 +42,8 @@ func wantCode(t *testing.T, err error, code int32) {
 	}
 }
 
-// TestParametersTakeEffect sets each parameter that changes what commands do, and looks for the change.
+// TestParametersTakeEffect sets each parameter that changes the behaviour of commands, and checks
+// the change.
 func TestParametersTakeEffect(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{SlowOperation: time.Hour})
@@ -112,7 +113,7 @@ func TestParametersTakeEffect(t *testing.T) {
 }
 
 // TestLockTimeoutOfTransactions: a transaction that waits for fsyncUnlock gives up after
-// maxTransactionLockRequestTimeoutMillis, or never if that is negative; other writes wait.
+// maxTransactionLockRequestTimeoutMillis, or never if that is negative. Other writes wait.
 func TestLockTimeoutOfTransactions(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, t.TempDir(), nil)
@@ -179,7 +180,8 @@ func TestQuietLogsNoConnections(t *testing.T) {
 		c.run("ping", 1)
 		current := l.status(t, "connections", "current")
 		_ = c.Close()
-		for deadline := time.Now().Add(patience); l.status(t, "connections", "current") >= current; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().
+			Add(patience); l.status(t, "connections", "current") >= current; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the connection does not end")
 			}
@@ -195,29 +197,31 @@ func TestQuietLogsNoConnections(t *testing.T) {
 			t.Fatalf("%d lines about a connection", lines(logged))
 		}
 	}
-	if n := lines(quiet); n > 1 { // the end may be counted before it is logged, when quiet was over
+	if n := lines(quiet); n > 1 { // the end may be counted before it is logged, after quiet was reset
 		t.Errorf("%d lines about a connection while quiet is set", n)
 	}
 }
 
-// TestCommandLineIsTheServers: an embedding program's arguments are its own.
+// TestCommandLineIsTheServers: clients cannot see the arguments of an embedding program.
 func TestCommandLineIsTheServers(t *testing.T) {
 	t.Parallel()
 	embedded := mustRun(t, mustOpen(t, sheaf.Memory, nil).Client().Database("admin"), "getCmdLineOpts", 1)
-	if argv, parsed := embedded.Lookup("argv").String(), embedded.Lookup("parsed").String(); argv != "[]" || parsed != "{}" {
+	if argv, parsed := embedded.Lookup("argv").String(), embedded.Lookup("parsed").
+		String(); argv != "[]" || parsed != "{}" {
 		t.Errorf("embedded: argv %s, parsed %s", argv, parsed)
 	}
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{
 		CommandLine: []string{"sheaf", "serve"}, Settings: bson.D{{"net", bson.D{{"port", 1}}}},
 	})
 	served := mustRun(t, db.Client().Database("admin"), "getCmdLineOpts", 1)
-	if got := served.Lookup("parsed", "net", "port").AsInt64(); got != 1 || !strings.Contains(served.Lookup("argv").String(), "serve") {
+	if got := served.Lookup("parsed", "net", "port").AsInt64(); got != 1 ||
+		!strings.Contains(served.Lookup("argv").String(), "serve") {
 		t.Errorf("served: %v", served)
 	}
 }
 
-// TestParametersAreDocumented compares the table of docs/server.md with the parameters that there are, their defaults, and
-// whether they can be set.
+// TestParametersAreDocumented compares the table of docs/server.md with the parameters, their
+// defaults, and whether they can be set.
 func TestParametersAreDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("docs/server.md")

@@ -43,7 +43,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// Memory, in place of a directory, opens a store in memory.
+// Memory is the name of a store in memory, in place of a directory.
 const Memory = ":memory:"
 
 // DefaultMemoryBudget is the memory for the cache and the memtables of an embedded store, in bytes.

@@ -88,7 +88,8 @@ func TestSecondOpenIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	mustOpen(t, dir, nil)
-	if _, err := sheaf.Open(dir, nil); !errors.Is(err, sheaf.ErrLocked) || !strings.Contains(err.Error(), "this process has "+dir) {
+	if _, err := sheaf.Open(dir, nil); !errors.Is(err, sheaf.ErrLocked) ||
+		!strings.Contains(err.Error(), "this process has "+dir) {
 		t.Errorf("the second opening: %v", err)
 	}
 	if _, err := sheaf.Open("", nil); err == nil {
@@ -106,7 +107,9 @@ func TestServeBesideTheEmbeddedClient(t *testing.T) {
 		}
 		served := make(chan error, 1)
 		go func() { served <- db.Serve(context.Background(), l) }()
-		outside, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + l.Addr().String() + "/?directConnection=true&compressors=zstd").SetServerMonitoringMode(options.ServerMonitoringModePoll))
+		outside, err := mongo.Connect(options.Client().
+			ApplyURI("mongodb://" + l.Addr().String() + "/?directConnection=true&compressors=zstd").
+			SetServerMonitoringMode(options.ServerMonitoringModePoll))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,5 +155,5 @@ func TestContextEndsACommand(t *testing.T) {
 	}
 	soon, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	_ = db.Shutdown(soon) // what still waits is interrupted
+	_ = db.Shutdown(soon) // waiting commands are interrupted
 }

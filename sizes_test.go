@@ -15,10 +15,10 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestSizesOfOneCollection compares what collStats says of the only large collection of a store
-// without an oplog with the tables of the directory and what is not flushed: documents that
-// compress and that do not, small and large, with one index and with several, after inserts and
-// after deletions, before a restart and after it.
+// TestSizesOfOneCollection compares the sizes of collStats with the tables of the directory and the
+// unflushed data, for the only large collection of a store without an oplog. The documents compress
+// well or badly, are small or large, and have one index or several. It compares after inserts and
+// after deletes, before and after a restart.
 func TestSizesOfOneCollection(t *testing.T) {
 	t.Parallel()
 	half := func(random *rand.ChaCha8) []byte {
@@ -71,8 +71,8 @@ func indexesOn(n int) (specs bson.A) {
 	return specs
 }
 
-// keysOf returns the fields of document i for indexesOn: every second index has a key of its own
-// for each document.
+// keysOf returns the fields of document i for indexesOn. In every second index, each document has a
+// different key.
 func keysOf(i, n int) (fields bson.D) {
 	for k := range n {
 		key := fmt.Sprint("key", i%100)
@@ -99,7 +99,7 @@ func reopened(t *testing.T, db *sheaf.DB, dir string, opts *sheaf.Options) *shea
 	return mustOpen(t, dir, opts)
 }
 
-// compareTables asks again while a compaction moves bytes between two looks.
+// compareTables asks again while a compaction moves bytes between two measurements.
 func compareTables(t *testing.T, db *sheaf.DB, dir, state string) {
 	t.Helper()
 	var last string

@@ -46,19 +46,22 @@ func (l *logOf) lines(t *testing.T, message, mark string) (out []map[string]any)
 	return out
 }
 
-// slowCommands are commands with the attributes that their slow-query lines must have, and those that they must not have.
+// slowCommands are commands with the attributes that their slow-query lines must have, and must not
+// have.
 var slowCommands = []struct {
 	name string
 	cmd  bson.D
-	want map[string]any // nil is any value
+	want map[string]any // nil means any value
 	not  []string
 }{
 	{
 		"find by an index",
 		bson.D{{"find", "c"}, {"filter", bson.D{{"a", 3}}}},
 		map[string]any{
-			"type": "query", "ns": "d.c", "planSummary": "IXSCAN { a: 1 }", "keysExamined": 10.0, "docsExamined": 10.0, "nreturned": 10.0,
-			"queryHash": nil, "planCacheShapeHash": nil, "planCacheKey": nil, "cursorExhausted": true, "reslen": nil, "durationMillis": nil,
+			"type": "query", "ns": "d.c", "planSummary": "IXSCAN { a: 1 }", "keysExamined": 10.0,
+			"docsExamined": 10.0, "nreturned": 10.0,
+			"queryHash": nil, "planCacheShapeHash": nil, "planCacheKey": nil, "cursorExhausted": true,
+			"reslen": nil, "durationMillis": nil,
 			"remote": nil, "appName": "slow",
 		},
 		[]string{"hasSortStage", "cpuNanos", "locks", "storage", "fromPlanCache", "writeConflicts", "ninserted"},
@@ -171,11 +174,13 @@ var slowCommands = []struct {
 	},
 }
 
-// TestSlowQueryLines compares the attributes of slow operations, and what serverStatus counts, with what they did.
+// TestSlowQueryLines compares the attributes of slow operations, and the counters of serverStatus,
+// with the work of these operations.
 func TestSlowQueryLines(t *testing.T) {
 	t.Parallel()
 	log := &logOf{}
-	db := mustOpen(t, sheaf.Memory, &sheaf.Options{SlowOperation: time.Hour, Logger: slog.New(slog.NewJSONHandler(log, nil))})
+	db := mustOpen(t, sheaf.Memory,
+		&sheaf.Options{SlowOperation: time.Hour, Logger: slog.New(slog.NewJSONHandler(log, nil))})
 	client, err := connectAs(t, db, "slow")
 	if err != nil {
 		t.Fatal(err)
@@ -218,8 +223,12 @@ func TestSlowQueryLines(t *testing.T) {
 			}
 		}
 		number := func(name string) int64 { n, _ := line[name].(float64); return int64(n) }
-		if got := [2]int64{after[0] - before[0], after[1] - before[1]}; got != [2]int64{number("keysExamined"), number("docsExamined")} {
-			t.Errorf("%s: serverStatus counts %d, the line says %v and %v", c.name, got, line["keysExamined"], line["docsExamined"])
+		if got := [2]int64{
+			after[0] - before[0],
+			after[1] - before[1],
+		}; got != [2]int64{number("keysExamined"), number("docsExamined")} {
+			t.Errorf("%s: serverStatus counts %d, the line says %v and %v", c.name, got,
+				line["keysExamined"], line["docsExamined"])
 		}
 	}
 	for _, line := range log.lines(t, "Slow query", "mark: bulkWrite of two collections") {
@@ -230,20 +239,21 @@ func TestSlowQueryLines(t *testing.T) {
 	more := mustRun(t, d, "find", "c", "batchSize", 2, "sort", bson.D{{"a", 1}}).Lookup("cursor", "id").AsInt64()
 	mustRun(t, d, "getMore", more, "collection", "c", "batchSize", 3, "comment", "mark: more")
 	line := log.lines(t, "Slow query", "mark: more")
-	if len(line) != 1 || line[0]["type"] != "getmore" || line[0]["planSummary"] != "IXSCAN { a: 1 }" || line[0]["nreturned"] != 3.0 ||
+	if len(line) != 1 || line[0]["type"] != "getmore" || line[0]["planSummary"] != "IXSCAN { a: 1 }" ||
+		line[0]["nreturned"] != 3.0 ||
 		line[0]["docsExamined"] != 3.0 || line[0]["originatingCommand"] == nil || line[0]["queryHash"] == nil {
 		t.Errorf("the getMore's line is %v", line)
 	}
 }
 
-// scanned returns how many keys and documents serverStatus says that plans examined.
+// scanned returns how many keys and documents plans examined, according to serverStatus.
 func scanned(t *testing.T, admin *mongo.Database) [2]int64 {
 	t.Helper()
 	work := mustRun(t, admin, "serverStatus", 1).Lookup("metrics", "queryExecutor").Document()
 	return [2]int64{work.Lookup("scanned").AsInt64(), work.Lookup("scannedObjects").AsInt64()}
 }
 
-// connectAs returns a client of an application of that name.
+// connectAs returns a client with an application name.
 func connectAs(t *testing.T, db *sheaf.DB, name string) (*mongo.Client, error) {
 	t.Helper()
 	client, err := mongo.Connect(db.ClientOptions().SetAppName(name))
@@ -251,11 +261,13 @@ func connectAs(t *testing.T, db *sheaf.DB, name string) (*mongo.Client, error) {
 	return client, err
 }
 
-// TestLargeCommandsAreCut logs a large command by its name and value, also below explain.
+// TestLargeCommandsAreCut: a large command is logged with its name and value only, also inside of
+// explain.
 func TestLargeCommandsAreCut(t *testing.T) {
 	t.Parallel()
 	log := &logOf{}
-	db := mustOpen(t, sheaf.Memory, &sheaf.Options{SlowOperation: time.Hour, Logger: slog.New(slog.NewJSONHandler(log, nil))})
+	db := mustOpen(t, sheaf.Memory,
+		&sheaf.Options{SlowOperation: time.Hour, Logger: slog.New(slog.NewJSONHandler(log, nil))})
 	client, err := connectAs(t, db, "slow")
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// snapshotReads are ways to count the documents of c, in a snapshot.
+// snapshotReads are ways to count the documents of c in a snapshot.
 var snapshotReads = map[string]func(ctx context.Context, c *mongo.Collection) (int, error){
 	"find": func(ctx context.Context, c *mongo.Collection) (int, error) {
 		cur, err := c.Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
@@ -57,7 +57,7 @@ func drain(ctx context.Context, cur *mongo.Cursor, err error) (int, error) {
 	return len(docs), err
 }
 
-// TestSnapshotSessions reads several times at one time, while others write.
+// TestSnapshotSessions reads several times at one cluster time, while others write.
 func TestSnapshotSessions(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string]string{"memory": sheaf.Memory, "disk": t.TempDir()} {
@@ -96,7 +96,7 @@ func mustInsert(t *testing.T, c *mongo.Collection, id any) {
 	}
 }
 
-// TestSnapshotCursor reads all batches of a cursor from one snapshot, and tells its time.
+// TestSnapshotCursor reads all batches of a cursor from one snapshot, and checks its time.
 func TestSnapshotCursor(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, nil).Client().Database("d")
@@ -133,12 +133,14 @@ func TestSnapshotCursor(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustInsert(t, c, 5)
-	if again, err := run(find(at)); err != nil || fmt.Sprint(again.Cursor.FirstBatch) != fmt.Sprint(first.Cursor.FirstBatch) {
+	if again, err := run(find(at)); err != nil ||
+		fmt.Sprint(again.Cursor.FirstBatch) != fmt.Sprint(first.Cursor.FirstBatch) {
 		t.Errorf("at the cursor's time: %+v: %v", again, err)
 	}
 	more := bson.D{{"getMore", first.Cursor.ID}, {"collection", "c"}}
 	next, err := run(more)
-	if err != nil || len(next.Cursor.NextBatch) != 3 || len(next.Cursor.NextBatch[2]) != 1 || next.Cursor.Time != first.Cursor.Time {
+	if err != nil || len(next.Cursor.NextBatch) != 3 || len(next.Cursor.NextBatch[2]) != 1 ||
+		next.Cursor.Time != first.Cursor.Time {
 		t.Errorf("the next batch: %+v: %v", next, err)
 	}
 	if _, err := run(find(bson.E{"atClusterTime", bson.Timestamp{T: 1, I: 1}})); code(err) != 239 {

@@ -39,8 +39,8 @@ func inUse() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// BenchmarkIdleStreams measures inserts beside change streams of another collection, which wait for changes that do not come. The
-// memory of a stream is that of both sides, with the two ends of its connection.
+// BenchmarkIdleStreams measures inserts while change streams wait for changes of another
+// collection. The memory of a stream includes both ends of its connection.
 func BenchmarkIdleStreams(b *testing.B) {
 	for _, streams := range []int{0, 1000} {
 		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
@@ -95,7 +95,8 @@ func insertMany(b *testing.B, c *mongo.Collection, n int) {
 	writing.Wait()
 }
 
-// BenchmarkStreamDelivery measures how long after the beginning of a write, of 10,000 a second, a change stream delivers it.
+// BenchmarkStreamDelivery measures the time from the start of a write to its event in a change
+// stream, with 10,000 writes a second.
 func BenchmarkStreamDelivery(b *testing.B) {
 	const writers, every = 16, 100 * time.Microsecond
 	db := openStreams(b, 1)

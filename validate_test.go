@@ -34,7 +34,8 @@ func TestValidateOfDamage(t *testing.T) {
 	d = mustOpen(t, dir, nil).Client().Database("d")
 	for _, full := range []bool{false, true} {
 		reply := mustRun(t, d, "validate", "c", "full", full)
-		if reply.Lookup("valid").Boolean() || reply.Lookup("indexDetails", "k0", "valid").Boolean() || !reply.Lookup("indexDetails", "_id_", "valid").Boolean() {
+		if reply.Lookup("valid").Boolean() || reply.Lookup("indexDetails", "k0", "valid").Boolean() ||
+			!reply.Lookup("indexDetails", "_id_", "valid").Boolean() {
 			t.Errorf("valid is %v, of the indexes %v", reply.Lookup("valid"), reply.Lookup("indexDetails"))
 		}
 		for field, want := range map[string]string{
@@ -69,7 +70,7 @@ func extended(t *testing.T, text string) (doc bson.D) {
 	return doc
 }
 
-// damage removes the entry of document 1 from the index k0, and cuts the record of document 3.
+// damage removes the entry of document 1 from the index k0, and truncates the record of document 3.
 func damage(t *testing.T, dir string) {
 	t.Helper()
 	check := func(err error) {

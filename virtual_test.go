@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// virtualNames are the collections that show the server's state, on a member and, where standalone says so, on a standalone.
+// virtualNames are the collections that show the server's state, in a replica set and, if
+// standalone is set, on a standalone server.
 var virtualNames = []struct {
 	db, name   string
 	standalone bool
@@ -23,8 +24,8 @@ var virtualNames = []struct {
 	{"local", "system.replset", false},
 }
 
-// TestVirtualCollections reads each collection that shows the server's state in every way in which clients read, and tries
-// to change it in every way in which they write.
+// TestVirtualCollections reads each collection that shows the server's state in every way that
+// clients have, and tries to change it in every way.
 func TestVirtualCollections(t *testing.T) {
 	t.Parallel()
 	for _, standalone := range []bool{false, true} {
@@ -46,7 +47,8 @@ func TestVirtualCollections(t *testing.T) {
 	}
 }
 
-// useSessions leaves a session, and on a member the records of a retryable write, of a findAndModify and of a transaction.
+// useSessions leaves a session, and in a replica set the records of a retryable write, of a
+// findAndModify and of a transaction.
 func useSessions(t *testing.T, client *mongo.Client, standalone bool) {
 	t.Helper()
 	c := client.Database("d").Collection("c")
@@ -156,16 +158,19 @@ func refuseWrites(t *testing.T, c *mongo.Collection) {
 			}
 		}
 	}
-	if _, err := run(t, db.Client().Database("admin"), "renameCollection", db.Name()+"."+name, "to", "d.other"); err == nil {
+	if _, err := run(t, db.Client().Database("admin"), "renameCollection", db.Name()+"."+name,
+		"to", "d.other"); err == nil {
 		t.Errorf("%s.%s is renamed", db.Name(), name)
 	}
 	mustRun(t, db.Client().Database("d"), "create", "from")
-	if _, err := run(t, db.Client().Database("admin"), "renameCollection", "d.from", "to", db.Name()+"."+name); err == nil {
+	if _, err := run(t, db.Client().Database("admin"), "renameCollection", "d.from", "to",
+		db.Name()+"."+name); err == nil {
 		t.Errorf("d.from takes the place of %s.%s", db.Name(), name)
 	}
 }
 
-// TestRecordsAreShown: config.transactions and config.image_collection show what is kept for retries, with its size.
+// TestRecordsAreShown: config.transactions and config.image_collection show the records for
+// retries, with their size.
 func TestRecordsAreShown(t *testing.T) {
 	t.Parallel()
 	client := mustOpen(t, t.TempDir(), nil).Client()
@@ -179,7 +184,8 @@ func TestRecordsAreShown(t *testing.T) {
 	if err := config.Collection("transactions").FindOne(t.Context(), bson.D{{"state", "committed"}}).Decode(&committed); err != nil {
 		t.Fatal(err)
 	}
-	if committed.ID.ID.Subtype != 4 || len(committed.ID.UID.Data) != 32 || committed.TxnNum < 1 || time.Since(committed.LastWriteDate) > time.Hour {
+	if committed.ID.ID.Subtype != 4 || len(committed.ID.UID.Data) != 32 || committed.TxnNum < 1 ||
+		time.Since(committed.LastWriteDate) > time.Hour {
 		t.Errorf("the transaction is shown as %+v", committed)
 	}
 	image, err := config.Collection("image_collection").FindOne(t.Context(), bson.D{{"imageKind", "preImage"}}).Raw()
@@ -205,7 +211,8 @@ func TestRecordsAreShown(t *testing.T) {
 	}
 }
 
-// TestStartsAreLogged: each start of a server is in local.startup_log, and no start of a program that embeds it.
+// TestStartsAreLogged: local.startup_log has each start of a server, but no start of a program that
+// embeds it.
 func TestStartsAreLogged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -217,7 +224,8 @@ func TestStartsAreLogged(t *testing.T) {
 			t.Errorf("after start %d the log has %d", i, n)
 		}
 		doc, err := local.Collection("startup_log").FindOne(t.Context(), bson.D{}).Raw()
-		if err != nil || doc.Lookup("cmdLine", "net", "port").AsInt64() != 1 || doc.Lookup("buildinfo", "version").StringValue() == "" {
+		if err != nil || doc.Lookup("cmdLine", "net", "port").AsInt64() != 1 ||
+			doc.Lookup("buildinfo", "version").StringValue() == "" {
 			t.Errorf("the start is %v: %v", doc, err)
 		}
 		if err := db.Close(); err != nil {
@@ -240,7 +248,8 @@ func TestTop(t *testing.T) {
 	mustRun(t, d, "count", "c")
 	totals := mustRun(t, admin, "top", 1).Lookup("totals").Document()
 	for field, want := range map[string]int64{
-		"total": 7, "readLock": 4, "writeLock": 3, "queries": 2, "getmore": 1, "insert": 1, "update": 1, "remove": 1, "commands": 1,
+		"total": 7, "readLock": 4, "writeLock": 3, "queries": 2, "getmore": 1, "insert": 1,
+		"update": 1, "remove": 1, "commands": 1,
 	} {
 		if got := totals.Lookup("d.c", field, "count").AsInt64(); got != want {
 			t.Errorf("%s: %d, want %d", field, got, want)
@@ -286,23 +295,26 @@ func TestLockInfo(t *testing.T) {
 	}
 }
 
-// TestDiagnosticData has the parts that monitors read.
+// TestDiagnosticData checks the parts that monitors read.
 func TestDiagnosticData(t *testing.T) {
 	t.Parallel()
-	data := mustRun(t, mustOpen(t, t.TempDir(), nil).Client().Database("admin"), "getDiagnosticData", 1).Lookup("data").Document()
+	data := mustRun(t, mustOpen(t, t.TempDir(), nil).Client().Database("admin"),
+		"getDiagnosticData", 1).Lookup("data").Document()
 	for _, part := range []string{
-		"serverStatus", "replSetGetStatus", "local.oplog.rs.stats", "config.transactions.stats", "config.image_collection.stats", "systemMetrics",
+		"serverStatus", "replSetGetStatus", "local.oplog.rs.stats", "config.transactions.stats",
+		"config.image_collection.stats", "systemMetrics",
 	} {
 		if start, ok := data.Lookup(part, "start").TimeOK(); !ok || data.Lookup(part, "end").Time().Before(start) {
 			t.Errorf("%s has no times", part)
 		}
 	}
-	if data.Lookup("serverStatus", "opcounters", "command").AsInt64() < 0 || data.Lookup("local.oplog.rs.stats", "count").AsInt64() == 0 {
+	if data.Lookup("serverStatus", "opcounters", "command").AsInt64() < 0 ||
+		data.Lookup("local.oplog.rs.stats", "count").AsInt64() == 0 {
 		t.Errorf("figures are missing: %v", data)
 	}
 }
 
-// TestValidateDBMetadata names what version 1 of the stable API does not have.
+// TestValidateDBMetadata lists the features that version 1 of the stable API does not have.
 func TestValidateDBMetadata(t *testing.T) {
 	t.Parallel()
 	client := mustOpen(t, sheaf.Memory, nil).Client()
