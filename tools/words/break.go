@@ -14,10 +14,10 @@ import (
 // maxRounds bounds how often a line is divided.
 const maxRounds = 12
 
-// breakCode returns a file with lines of code over maxCode divided: after a comma, an operator or
-// the dot of a chain of calls, as far outside of brackets and as far to the right as possible. A
-// comment after such a line moves above it. Lines that may be wide, and lines without a place to
-// divide, stay as they are.
+// breakCode divides the lines of code over maxCode in a file. It divides after a comma, an operator
+// or the dot of a chain of calls: first outside of brackets, and then as far to the right as
+// possible. A comment at the end of such a line moves above it. Lines that may be wide stay, and so
+// do lines without a place to divide.
 func breakCode(path string, src []byte) ([]byte, error) {
 	if generated.Match(src) {
 		return src, nil
@@ -60,7 +60,7 @@ func wideLines(path string, src []byte) (map[int]bool, error) {
 	return wide, err
 }
 
-// place is a byte of a line before which the line can be divided. The least depth is best.
+// place is a position at which a line can be divided. A smaller depth is better.
 type place struct {
 	at, depth int
 	comment   bool // a comment begins here
@@ -83,11 +83,11 @@ func divideLine(line string, places []place) string {
 	return line[:at] + "\n" + indent + "\t" + strings.TrimLeft(line[at:], " ")
 }
 
-// minRest is how much of a line should move to the next one, in columns.
+// minRest is the width that should move to the next line, in columns.
 const minRest = 30
 
-// bestPlace returns the last of the places of the least depth that leave at least rest columns,
-// or 0.
+// bestPlace returns the last place of the smallest depth that leaves at least rest columns for the
+// next line. It returns 0 if there is no such place.
 func bestPlace(line string, places []place, rest int) int {
 	best := place{depth: 1 << 30}
 	least := columns(line) - columns(strings.TrimLeft(line, "\t")) + maxCode/5
@@ -100,16 +100,16 @@ func bestPlace(line string, places []place, rest int) int {
 	return best.at
 }
 
-// breaker collects the places of a file.
+// breaker finds the places to divide in a file.
 type breaker struct {
 	literals map[token.Pos]bool // the opening braces of composite literals
-	grouped  map[token.Pos]bool // parameters and fields that share the type of the name before
+	grouped  map[token.Pos]bool // parameters and fields that share the type of the preceding name
 	places   map[int][]place
-	line     int       // the line of the token before
-	first    int       // the depth of brackets at its start
-	list     bool      // its commas outside of brackets divide a list
-	open     []bool    // of each open bracket, whether commas in it divide a list
-	last     [2]string // the two tokens before
+	line     int       // the line of the preceding token
+	first    int       // the depth of brackets at the start of the line
+	list     bool      // commas outside of brackets separate the items of a list
+	open     []bool    // for each open bracket, whether its commas separate the items of a list
+	last     [2]string // the two preceding tokens
 }
 
 func placesToBreak(path string, src []byte) (map[int][]place, error) {
@@ -173,10 +173,10 @@ func (b *breaker) token(at token.Position, pos token.Pos, tok token.Token, text 
 	b.last = [2]string{b.last[1], tok.String()}
 }
 
-// ranks is how many ranks there are of places outside of the same brackets.
+// ranks is the number of ranks. Ranks order the places within the same brackets.
 const ranks = 5
 
-// rank returns how bad it is to divide the line before the token, or -1 if that is impossible.
+// rank returns how bad a division before the token would be, or -1 if it is impossible.
 func (b *breaker) rank(tok token.Token) int {
 	inBrackets := len(b.open) > b.first
 	switch last := b.last[1]; {
@@ -200,7 +200,8 @@ func (b *breaker) rank(tok token.Token) int {
 	return -1
 }
 
-// sameTokens reports whether two files differ in comments, white space and semicolons only.
+// sameTokens reports whether two files have the same code. It ignores comments, white space and
+// semicolons.
 func sameTokens(a, b []byte) bool {
 	return slices.Equal(tokensOf(a), tokensOf(b))
 }

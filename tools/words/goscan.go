@@ -15,14 +15,14 @@ const (
 	maxCode    = 120
 	// tabColumns is the width of a tab at the start of a line.
 	tabColumns = 4
-	// longLiteral is the width from which a string literal excuses the line that it makes too long.
+	// longLiteral is the width from which a string literal may make its line too wide.
 	longLiteral = 60
 )
 
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
-// goFile finds what is wrong in a Go file. The messages that it prints count as text too if texts
-// is set.
+// goFile returns the findings in a Go file. If texts is set, it also looks for patterns in string
+// literals.
 func goFile(path string, src []byte, texts bool) ([]finding, error) {
 	if generated.Match(src) {
 		return nil, nil
@@ -49,13 +49,13 @@ func goFile(path string, src []byte, texts bool) ([]finding, error) {
 	return f.found, nil
 }
 
-// scanned is a Go file on its way through the checks.
+// scanned is a Go file with its findings so far.
 type scanned struct {
 	path  string
 	lines []string
 	fset  *token.FileSet
 	found []finding
-	// excused lines may be as wide as they are.
+	// excused lines may have any width.
 	excused map[int]bool
 	// narrow lines hold text of a comment and nothing else.
 	narrow map[int]bool
@@ -156,7 +156,7 @@ func (f *scanned) widths() {
 
 var alignment = regexp.MustCompile(`(\S) {2,}`)
 
-// columns returns the width of a line, of which gofmt's alignment counts as one column.
+// columns returns the width of a line. Spaces that gofmt inserts to align columns count as one.
 func columns(line string) int {
 	line = alignment.ReplaceAllString(line, "$1 ")
 	return utf8.RuneCountInString(line) + strings.Count(line, "\t")*(tabColumns-1)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// lineKind tells apart the lines of a comment.
+// lineKind is the kind of a line in a comment.
 type lineKind int
 
 const (
@@ -83,11 +83,11 @@ func continues(kind lineKind, indent, line string) bool {
 	return kind == lineOutput || kind == lineText && kindOf(line) == lineText
 }
 
-// paragraph is text that is read as one, though it stands on several lines.
+// paragraph is a text of one or more lines.
 type paragraph struct {
 	text  string
-	first []int // of each line, the byte of text at which it begins
-	lines []int // of each line, its number in the file
+	first []int // for each line, where it begins in text
+	lines []int // for each line, its number in the file
 }
 
 func (p *paragraph) add(line int, text string) {
@@ -99,7 +99,7 @@ func (p *paragraph) add(line int, text string) {
 	p.text += text
 }
 
-// findings returns the patterns of a paragraph, each with the line on which it begins.
+// findings returns the findings in a paragraph, each with the line on which it begins.
 func (p *paragraph) findings(path string) (found []finding) {
 	for _, h := range match(p.text) {
 		n := p.lines[0]

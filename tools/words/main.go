@@ -27,6 +27,9 @@
 //
 // A line of a document has at most 100 columns, or is a single sentence. Code, tables, headings and
 // pictures have no limit.
+//
+// After -wrap run `make fmt`: gofumpt and gci have rules of their own for divided literals and
+// signatures. Running both again changes nothing.
 package main
 
 import (
@@ -126,7 +129,7 @@ func scan(files []string) (found []finding, err error) {
 		}
 		src, err := os.ReadFile(path)
 		if os.IsNotExist(err) {
-			continue // deleted, but git does not know yet
+			continue // deleted, but still in git's index
 		} else if err != nil {
 			return nil, err
 		}
@@ -146,8 +149,8 @@ func scan(files []string) (found []finding, err error) {
 	return found, nil
 }
 
-// ownTexts reports whether the strings of a file are our own words, and not an imitation of
-// MongoDB's.
+// ownTexts reports whether the string literals of a file are checked. Other files may imitate
+// messages of MongoDB.
 func ownTexts(path string) bool {
 	if strings.HasSuffix(path, "_test.go") {
 		return false

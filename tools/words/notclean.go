@@ -119,7 +119,7 @@ var notClean = []string{
 	"sim/report",
 }
 
-// changelog is listed like a folder.
+// changelog is a file, but can be in the list like a folder.
 const changelog = "CHANGELOG.md"
 
 // divide returns the findings outside the folders, and the folders without a finding.

@@ -9,12 +9,12 @@ import (
 type pattern struct {
 	name   string
 	bad    *regexp.Regexp
-	except *regexp.Regexp // an occurrence that it matches is fine; may be nil
+	except *regexp.Regexp // excludes an occurrence that it matches; may be nil
 	better string
 }
 
-// patterns are in the order of the rules for plain words. Each is narrow on purpose: an occurrence
-// is worth rewriting nearly always, and much that reads badly has no pattern.
+// patterns lists the constructions in the order of the rules for plain words. Each pattern is
+// narrow, so that nearly every finding is worth rewriting. Many bad sentences match no pattern.
 var patterns = []pattern{
 	{
 		name:   "what-subject",
@@ -80,15 +80,15 @@ const (
 	manyCommas   = "many-commas"
 	longSentence = "long-sentence"
 
-	// maxCommas bounds the commas of a sentence that do not separate the items of a list.
+	// maxCommas bounds the commas of a sentence outside of lists.
 	maxCommas = 3
 	// maxWords bounds the words of a sentence.
 	maxWords = 45
-	// itemWords is the most words of a list's item.
+	// itemWords is the longest item of a list, in words. Longer parts between commas are clauses.
 	itemWords = 4
 )
 
-// hit is an occurrence of a pattern at a byte of the text.
+// hit is an occurrence of a pattern in a text.
 type hit struct {
 	at           int
 	name, better string
@@ -111,7 +111,7 @@ func match(text string) (hits []hit) {
 	return append(hits, matchSentences(text)...)
 }
 
-// excerpt returns an occurrence with the word that follows it.
+// excerpt returns an occurrence and the next word.
 func excerpt(text string, at []int) string {
 	rest := text[at[1]:]
 	if len(rest) < 2 {
@@ -175,7 +175,7 @@ func words(sentence string) (n int) {
 	return n
 }
 
-// commas counts the commas of a sentence. One that a short item of a list precedes does not count.
+// commas counts the commas of a sentence, except those before a short item of a list.
 func commas(sentence string) (n int) {
 	parts := strings.Split(sentence, ",")
 	for i := 1; i < len(parts); i++ {

@@ -52,10 +52,9 @@ func wrapGo(path string, src []byte) ([]byte, error) {
 	return wrapped, err
 }
 
-// wrapComments returns a file with each paragraph and each item of a list in a comment that has a
-// line over maxComment wrapped anew. Paragraphs without such a line stay as they are, and so do
-// code, tables, directives, headings, the output of examples, comments in /* */, and comments that
-// follow code on their line.
+// wrapComments rewraps the comments of a file: each paragraph, and each item of a list, that has a
+// line over maxComment. Everything else stays: code blocks, tables, directives, headings, the
+// expected output of examples, comments in /* */, and comments after code.
 func wrapComments(path string, src []byte) ([]byte, error) {
 	if generated.Match(src) {
 		return src, nil
@@ -104,8 +103,7 @@ func wrapGroup(group *ast.CommentGroup, width int) (out []string) {
 	return out
 }
 
-// wrapBlock wraps a paragraph or an item of a list. The marker of an item stands before its first
-// line only.
+// wrapBlock wraps a paragraph or an item of a list. Only the first line of an item has the marker.
 func wrapBlock(block []string, width int) (out []string) {
 	first := marker.FindString(block[0])
 	words := strings.Fields(block[0][len(first):])
@@ -120,7 +118,8 @@ func wrapBlock(block []string, width int) (out []string) {
 	return out
 }
 
-// tooWide reports whether a line of a block is too wide, unless the block has columns of its own.
+// tooWide reports whether a block has a line that is too wide. It returns false for a block with
+// aligned columns.
 func tooWide(lines []string, width int) bool {
 	wide := false
 	for _, line := range lines {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// page divides a document into blocks: paragraphs, items of lists, and all else.
+// page divides a document into blocks: paragraphs, items of lists, and other lines.
 type page struct {
 	lines []string
 	until string // the start of the line that ends a part that is not text, or empty
