@@ -107,6 +107,7 @@ type breaker struct {
 	places   map[int][]place
 	line     int       // the line of the preceding token
 	first    int       // the depth of brackets at the start of the line
+	inCase   int       // the depth of brackets of the open list of a case, plus one, or 0
 	list     bool      // commas outside of brackets separate the items of a list
 	open     []bool    // for each open bracket, whether its commas separate the items of a list
 	last     [2]string // the two preceding tokens
@@ -152,12 +153,16 @@ func (b *breaker) token(at token.Position, pos token.Pos, tok token.Token, text 
 	}
 	if at.Line != b.line {
 		b.line, b.first = at.Line, len(b.open)
-		b.list = tok == token.RETURN || tok == token.CASE || len(b.open) > 0 && b.open[len(b.open)-1]
+		b.list = tok == token.RETURN || tok == token.CASE || b.inCase == len(b.open)+1 || b.inList()
 	} else if rank := b.rank(tok); rank >= 0 && !b.grouped[pos] {
 		depth := ranks*(len(b.open)-b.first) + rank
 		b.places[at.Line] = append(b.places[at.Line], place{at: at.Column - 1, depth: depth})
 	}
 	switch {
+	case tok == token.CASE:
+		b.inCase = len(b.open) + 1
+	case tok == token.COLON && b.inCase == len(b.open)+1:
+		b.inCase = 0
 	case tok == token.ASSIGN || tok == token.DEFINE:
 		b.list = b.list || len(b.open) == b.first
 	case tok == token.LPAREN || tok == token.LBRACK:
@@ -166,12 +171,18 @@ func (b *breaker) token(at token.Position, pos token.Pos, tok token.Token, text 
 		b.open = append(b.open, b.literals[pos])
 	case tok == token.RPAREN || tok == token.RBRACK || tok == token.RBRACE:
 		b.open = b.open[:max(len(b.open)-1, 0)]
-		b.first = min(b.first, len(b.open))
+		if len(b.open) < b.first {
+			b.first = len(b.open)
+			b.list = b.list || b.inList()
+		}
 	case strings.HasPrefix(text, "//") && !directive.MatchString(text):
 		b.places[at.Line] = append(b.places[at.Line], place{at: at.Column - 1, comment: true})
 	}
 	b.last = [2]string{b.last[1], tok.String()}
 }
+
+// inList reports whether the innermost open bracket has the items of a list.
+func (b *breaker) inList() bool { return len(b.open) > 0 && b.open[len(b.open)-1] }
 
 // ranks is the number of ranks. Ranks order the places within the same brackets.
 const ranks = 5
@@ -186,7 +197,7 @@ func (b *breaker) rank(tok token.Token) int {
 		return 0
 	case last == "||":
 		return 0
-	case last == "{" && len(b.open) > 0 && !b.open[len(b.open)-1] && tok != token.RBRACE:
+	case last == "{" && !b.inList() && tok != token.RBRACE:
 		return 0
 	case last == "&&":
 		return 1

@@ -203,6 +203,16 @@ func TestBreakCode(t *testing.T) {
 			"\ta, b = " + long(70) + ",\n\t\t" + long(60),
 		},
 		{
+			"the second line of a case",
+			"\tswitch a {\n\tcase b,\n\t\t" + long(70) + ", " + long(60) + ":\n\t}",
+			"\tswitch a {\n\tcase b,\n\t\t" + long(70) + ",\n\t\t" + long(60) + ":\n\t}",
+		},
+		{
+			"after a function",
+			"\tf(func() {\n\t\tb()\n\t}, " + long(70) + ", " + long(60) + ")",
+			"\tf(func() {\n\t\tb()\n\t}, " + long(70) + ",\n\t\t" + long(60) + ")",
+		},
+		{
 			"parameters that share a type",
 			"\tx := func(" + long(70) + " int, b, " + long(40) + " string) {}",
 			"\tx := func(" + long(70) + " int,\n\t\tb, " + long(40) + " string) {\n\t}",
