@@ -9,26 +9,6 @@ import (
 
 const codeAPIWithoutVersion = mongoerr.Code(4886600)
 
-// checkAPI applies the rules of the stable API, whose only version is "1".
-func checkAPI(d *Definition, g *Generic) error {
-	if g.APIVersion == "" {
-		if g.APIStrict != BoolAbsent || g.APIDeprecation != BoolAbsent {
-			return mongoerr.New(codeAPIWithoutVersion,
-				"Provided apiStrict and/or apiDeprecationErrors without passing apiVersion")
-		}
-		return nil
-	}
-	if g.APIVersion != "1" {
-		return mongoerr.New(mongoerr.APIVersionError, "Cannot accept API version %s", g.APIVersion)
-	}
-	if g.APIStrict == BoolTrue && !d.API1 {
-		return mongoerr.New(mongoerr.APIStrictError,
-			"Provided apiStrict:true, but the command %s is not in API Version 1. Information on supported commands and "+
-				"migrations in API Version 1 can be found at https://dochub.mongodb.org/core/manual-versioned-api.", d.Name)
-	}
-	return nil
-}
-
 // API returns what the request says of the stable API.
 func (g *Generic) API() session.API {
 	return session.API{Version: g.APIVersion, Strict: g.APIStrict.String(), Deprecation: g.APIDeprecation.String()}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -46,117 +45,11 @@ var clusterTable = [...]clusterParameter{
 	},
 }
 
-// findClusterParameter returns the parameter of a name.
-func findClusterParameter(name string) (*clusterParameter, error) {
-	for i := range clusterTable {
-		if clusterTable[i].name == name {
-			return &clusterTable[i], nil
-		}
-	}
-	return nil, mongoerr.New(mongoerr.NoSuchKey, "Unknown server parameter: %s", name)
-}
-
 // imagePolicy says how long change streams show versions of documents before changes. It is immutable.
 type imagePolicy struct {
 	// after is for how long; 0 is as long as the log has them.
 	after time.Duration
 	at    storage.Stamp // of the change
-}
-
-// ClusterParameterCommands returns the definitions of getClusterParameter and setClusterParameter.
-func ClusterParameterCommands() []Definition {
-	return []Definition{
-		{
-			Name: "getClusterParameter", Help: "Reads parameters of the replica set.", AdminOnly: true,
-			CommandField: StringOr(bsonx.TypeArray), Run: runGetClusterParameter,
-		},
-		{
-			Name: "setClusterParameter", Help: "Sets a parameter of the replica set.", AdminOnly: true, Write: true,
-			CommandField: Object, Run: runSetClusterParameter,
-		},
-	}
-}
-
-func (r *Request) checkMember() error {
-	if r.Service.Replicates() {
-		return nil
-	}
-	return mongoerr.New(mongoerr.IllegalOperation, "%s cannot be run on standalones", r.Def.Name)
-}
-
-func runGetClusterParameter(_ context.Context, req *Request, reply *bsonx.Builder) error {
-	if err := req.checkMember(); err != nil {
-		return err
-	}
-	names := []string{req.CommandValue().Str()}
-	if v := req.CommandValue(); v.Type == bsonx.TypeArray {
-		names = names[:0]
-		for it := v.Doc().Iter(); it.Next(); {
-			name := it.Value()
-			if name.Type != bsonx.TypeString {
-				return WrongType(req.Def.Name+"."+req.Def.Name+"."+string(it.Key()), name.Type, String)
-			}
-			names = append(names, name.Str())
-		}
-		if len(names) == 0 {
-			return mongoerr.New(mongoerr.BadValue, "Must supply at least one cluster server parameter name to getClusterParameter")
-		}
-	} else if names[0] == "*" {
-		names = allClusterParameters()
-	}
-	values := make([]bsonx.Doc, len(names))
-	for i, name := range names {
-		p, err := findClusterParameter(name)
-		if err != nil {
-			return err
-		}
-		values[i] = p.value(req.Service).document()
-	}
-	reply.StartArrayField(clusterParameters)
-	for _, v := range values {
-		reply.Elem(bsonx.Document(v))
-	}
-	reply.End()
-	return nil
-}
-
-func allClusterParameters() []string {
-	names := make([]string, len(clusterTable))
-	for i := range clusterTable {
-		names[i] = clusterTable[i].name
-	}
-	return names
-}
-
-func runSetClusterParameter(ctx context.Context, req *Request, _ *bsonx.Builder) error {
-	if err := req.checkMember(); err != nil {
-		return err
-	}
-	doc := req.CommandValue().Doc()
-	switch {
-	case doc.IsEmpty():
-		return mongoerr.New(mongoerr.NoSuchKey, "No cluster parameter provided")
-	case doc.Len() > 1:
-		return mongoerr.New(mongoerr.InvalidOptions, "%s only supports setting exactly one parameter", req.Def.Name)
-	}
-	param := doc.First()
-	p, err := findClusterParameter(string(param.Key))
-	switch {
-	case err != nil:
-		return err
-	case param.Value.Type != bsonx.TypeDocument:
-		return mongoerr.New(mongoerr.IllegalOperation, "Cluster parameter value must be an object")
-	}
-	s := req.Service
-	next, err := p.parse(param.Value.Doc(), s.Order.Take(s.stampNow()))
-	if err != nil {
-		return err
-	}
-	if err := req.saveSetting(ctx, clusterParameters, next.document()); err != nil {
-		return err
-	}
-	next.hold(s)
-	return nil
 }
 
 var (
@@ -219,27 +112,4 @@ func (p *imagePolicy) document() bsonx.Doc {
 // expired reports whether a version that was kept at a time is no longer shown.
 func (p *imagePolicy) expired(kept, now time.Time) bool {
 	return p.after > 0 && now.Sub(kept) > p.after
-}
-
-// loadClusterParameters reads what was set in an earlier life. What is no longer valid counts as not set.
-func (s *Service) loadClusterParameters() error {
-	s.images.Store(&imagePolicy{})
-	s.ReadLimit.Store(&readLimit{})
-	if s.Store == nil || !s.Replicates() {
-		return nil
-	}
-	for _, p := range clusterTable {
-		doc, err := s.setting(clusterParameters, p.name)
-		if err != nil {
-			return err
-		}
-		if doc == nil {
-			continue
-		}
-		at := stampOf(doc.Lookup("clusterParameterTime"))
-		if v, err := p.parse(doc.Without("_id", "clusterParameterTime"), at); err == nil {
-			v.hold(s)
-		}
-	}
-	return nil
 }

@@ -145,32 +145,6 @@ func (rc *ReadConcern) check() error {
 	}
 }
 
-// checkReadConcern applies what a command and a server outside a replica set refuse.
-func (s *Service) checkReadConcern(d *Definition, g *Generic) error {
-	rc := &g.ReadConcern
-	if !rc.Given {
-		return nil
-	}
-	if err := rc.check(); err != nil {
-		return err
-	}
-	if reason := unsupportedLevel(d, rc.Level); reason != "" && g.StartTxn == BoolAbsent {
-		return ReadConcernUnsupported(d.Name, rc.Level, reason)
-	}
-	switch {
-	case s.Replicates():
-		return s.checkTimes(rc)
-	case rc.Level == levelSnapshot:
-		return mongoerr.New(mongoerr.NotAReplicaSet, "node needs to be a replica set member to use readConcern: snapshot")
-	case rc.Level == LevelLinearizable:
-		return mongoerr.New(mongoerr.NotAReplicaSet, "node needs to be a replica set member to use read concern")
-	case rc.AfterClusterTime != 0:
-		return mongoerr.New(mongoerr.IllegalOperation, "Cannot specify afterClusterTime readConcern without replication enabled")
-	default:
-		return nil
-	}
-}
-
 // ReadConcernUnsupported is the error of a read concern level that a command does not have.
 func ReadConcernUnsupported(command, level, reason string) error {
 	return mongoerr.New(mongoerr.InvalidOptions,
@@ -190,23 +164,6 @@ func unsupportedLevel(d *Definition, level string) string {
 	default:
 		return ""
 	}
-}
-
-// checkTimes refuses times that no one can have heard of.
-func (s *Service) checkTimes(rc *ReadConcern) error {
-	asked := max(rc.AfterClusterTime, rc.AtClusterTime)
-	if asked <= s.Order.Visible() {
-		return nil
-	}
-	if now := s.Order.Last(); asked > now {
-		name := "afterClusterTime"
-		if rc.AtClusterTime != 0 {
-			name = "atClusterTime"
-		}
-		return mongoerr.New(mongoerr.InvalidOptions, "readConcern %s value must not be greater than the current clusterTime. "+
-			"Requested clusterTime: { ts: %s }; current clusterTime: { ts: %s }", name, asked, now)
-	}
-	return nil
 }
 
 var writeConcernFields = []Field{
@@ -291,24 +248,6 @@ func checkTags(tags bsonx.Doc) error {
 		if !it.Value().Type.IsNumber() {
 			return mongoerr.New(mongoerr.FailedToParse, "tags must be a single level document with only number values")
 		}
-	}
-	return nil
-}
-
-// checkWriteConcern applies what a command and a server outside a replica set refuse.
-func (s *Service) checkWriteConcern(d *Definition, wc *WriteConcern) error {
-	switch {
-	case !wc.Given:
-		return nil
-	case !d.Write:
-		return mongoerr.New(mongoerr.InvalidOptions, "Command does not support writeConcern")
-	case s.Replicates():
-		return nil
-	case wc.W > 1:
-		return mongoerr.New(mongoerr.BadValue, "cannot use 'w' > 1 when a host is not replicated")
-	case wc.named() && !wc.Majority:
-		return mongoerr.New(mongoerr.BadValue,
-			"cannot use non-majority 'w' mode \"%s\" when a host is not a member of a replica set", wc.Mode)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -14,7 +13,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
-	"github.com/sheafdb/sheaf/internal/update"
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
@@ -52,23 +50,6 @@ func NewStatementScope(req *Request, name string) (read.Scope, error) {
 	}
 	sc.Mistake = err
 	return sc, nil
-}
-
-// Readable returns the collection that a command reads, or nil if there is none. A view is an
-// error.
-func (r *Request) Readable() (name string, c *table.Collection, err error) {
-	name, err = r.Collection()
-	if err != nil {
-		return "", nil, err
-	}
-	c, err = r.Lookup(name)
-	if err != nil {
-		return "", nil, err
-	}
-	if c != nil && c.Kind == catalog.KindView {
-		return "", nil, mongoerr.New(mongoerr.NotImplemented, "reading the view %s.%s is not supported yet", r.DB, name)
-	}
-	return name, c, nil
 }
 
 // Writable checks the namespace of a write. It returns the collection that the write changes,
@@ -138,29 +119,6 @@ func CheckWithout(db, name string, f *filter.Filter, hint bsonx.Value) error {
 // Lookup returns a collection or view of the request's database, or nil.
 func (r *Request) Lookup(name string) (*table.Collection, error) { return r.Reads().Lookup(r.DB, name) }
 
-// WriteOptions returns the options that all statements of a write command share. Durable
-// commits wait for one sync at the end of the command.
-func (r *Request) WriteOptions() write.Options {
-	return write.Options{
-		Ordered:          r.BoolOr("ordered", true) || r.Work != nil,
-		BypassValidation: r.Bool("bypassDocumentValidation"),
-		Durability:       r.Durability(storage.Deferred),
-		Deferred:         &r.deferred,
-		Stamp:            &r.Op.Stamp,
-		Txn:              r.Txn(),
-		Retry:            r.retries(),
-	}
-}
-
-// Single returns the options for a command with a single commit, if once is true: the commit
-// then waits for its own sync.
-func (r *Request) Single(opts write.Options, once bool) write.Options {
-	if once {
-		opts.Durability = r.Durability(storage.Durable)
-	}
-	return opts
-}
-
 // Durability turns the write concern into what a commit waits for: with j or a majority it
 // survives the loss of power.
 func (r *Request) Durability(durable storage.Durability) storage.Durability {
@@ -168,14 +126,6 @@ func (r *Request) Durability(durable storage.Durability) storage.Durability {
 		return durable
 	}
 	return storage.Buffered
-}
-
-// Sync waits until what the command has committed is as durable as was asked.
-func (r *Request) Sync() error {
-	if !r.deferred {
-		return nil
-	}
-	return r.Service.Store.Engine().Sync()
 }
 
 // WriteErrors collects the errors of single documents or statements.
@@ -212,14 +162,6 @@ func (t *ErrorText) Shortened(err error) *mongoerr.Error {
 	t.text += len(e.Message)
 	t.info += len(e.Info)
 	return &e
-}
-
-// AppendWriteErrors appends the field writeErrors if there are errors. In a transaction they
-// abort it.
-func (r *Request) AppendWriteErrors(reply *bsonx.Builder, e *WriteErrors) {
-	r.Failed = r.Failed || len(e.Items) > 0
-	r.Service.Stats.UserErrors.Add(int64(len(e.Items)))
-	e.append(reply)
 }
 
 // The limits of what write errors tell. Beyond them an error is only its index and its code.
@@ -262,23 +204,8 @@ func EndsCommand(err error) bool {
 	return write.Interrupts(e.Code) || e.Code == mongoerr.NotImplemented || isTransient(e.Code, false)
 }
 
-// Env returns what applying an update depends on. vars are the variables of the command.
-func (r *Request) Env(vars *expr.Vars) update.Env {
-	return update.Env{
-		Now: r.Now, Timestamp: r.Service.NextTime, KeepTimestamps: r.Bool(keepTimestamps), Running: vars.Scripts().Running,
-	}
-}
-
 // keepTimestamps is the argument by which Timestamp(0, 0) in a new document is stored as it is.
 const keepTimestamps = "bypassEmptyTsReplacement"
-
-// InsertTime returns what replaces Timestamp(0, 0) in a new document; nil for nothing.
-func (r *Request) InsertTime() func() (t, i uint32) {
-	if r.Bool(keepTimestamps) {
-		return nil
-	}
-	return r.Service.NextTime
-}
 
 // DocsOf returns the documents of an array. path names the array in the error for an element
 // that is no document.

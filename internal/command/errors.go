@@ -68,3 +68,16 @@ func isTransient(code mongoerr.Code, ending bool) bool {
 		return !ending && IsRetriable(code)
 	}
 }
+
+// IsRetriable reports whether a command that failed with a code may be sent again as it is.
+func IsRetriable(code mongoerr.Code) bool {
+	switch code {
+	case mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,
+		mongoerr.PrimarySteppedDown, mongoerr.ExceededTimeLimit, mongoerr.SocketException, mongoerr.NotWritablePrimary,
+		mongoerr.InterruptedAtShutdown, mongoerr.InterruptedDueToReplStateChange, mongoerr.NotPrimaryNoSecondaryOk,
+		mongoerr.NotPrimaryOrSecondary, mongoerr.ReadConcernMajorityNotAvailableYet:
+		return true
+	default:
+		return false
+	}
+}

@@ -255,18 +255,5 @@ func binaryName(subtype byte) string {
 	return "user defined"
 }
 
-// CheckGeneric judges the combination of generic arguments for a command.
-func (s *Service) CheckGeneric(d *Definition, g *Generic) error {
-	if err := checkAPI(d, g); err != nil {
-		return err
-	}
-	if g.ReadConcern.Given {
-		if err := s.checkReadConcern(d, g); err != nil {
-			return err
-		}
-	}
-	return s.checkWriteConcern(d, &g.WriteConcern)
-}
-
 // InTransaction reports whether the command belongs to a multi-document transaction.
 func (g *Generic) InTransaction() bool { return g.HasTxnNumber && g.Autocommit != BoolAbsent }

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"strings"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -18,14 +16,6 @@ var EncryptionInformation = Field{Name: "encryptionInformation", Type: Object, S
 var IsTimeseriesNamespace = Field{Name: "isTimeseriesNamespace", Type: OptionalBool}
 
 const codeNotBuckets = mongoerr.Code(5916400)
-
-// CheckBuckets refuses isTimeseriesNamespace for a collection that has no buckets' name.
-func (r *Request) CheckBuckets(name string) error {
-	if r.Bool(IsTimeseriesNamespace.Name) && !strings.HasPrefix(name, "system.buckets.") {
-		return mongoerr.New(codeNotBuckets, "'isTimeseriesNamespace' parameter can only be set when the request is sent on system.buckets namespace")
-	}
-	return nil
-}
 
 // maxQuorum is the number of members that a replica set may have.
 const maxQuorum = 50

@@ -2,13 +2,11 @@ package command
 
 import (
 	"bytes"
-	"strings"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -212,16 +210,6 @@ func (r *Request) CollectionName() (string, error) {
 	return r.Conn.Collection(name), nil
 }
 
-// ReadCollection is Collection for find and distinct, which also refuse names that no
-// collection can have.
-func (r *Request) ReadCollection() (string, error) {
-	name, err := r.Collection()
-	if err == nil && strings.IndexByte(name, '$') >= 0 {
-		err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name specified '%s.%s'", r.DB, name)
-	}
-	return name, err
-}
-
 // LegacyCollection is Collection for a command that MongoDB parses without its IDL: the error for
 // an empty name has another form.
 func (r *Request) LegacyCollection() (string, error) {
@@ -317,39 +305,4 @@ func (r *Request) Txn() *table.Txn {
 		return nil
 	}
 	return r.Work.Txn
-}
-
-// ClientName returns the name of the client's application. The first hello of a connection brings it along.
-func (r *Request) ClientName() string {
-	if r.Conn.ClientApp == "" && IsHello(r.Def) {
-		if name := r.Body.LookupPath("client", "application", "name"); name.Type == bsonx.TypeString {
-			return name.Str()
-		}
-	}
-	return r.Conn.ClientApp
-}
-
-// MayWrite reports whether a command that was parsed may change something: those that read do so
-// only with $out, $merge or an output collection.
-func (r *Request) MayWrite() bool {
-	switch {
-	case !r.Def.Write:
-		return false
-	case !r.Def.Read:
-		return true
-	case r.Has("out"):
-		return r.Doc("out").Lookup("inline").IsMissing()
-	}
-	stages := r.Get("pipeline")
-	if stages.Type != bsonx.TypeArray {
-		return false
-	}
-	last := bsonx.Value{}
-	for it := stages.Doc().Iter(); it.Next(); {
-		last = it.Value()
-	}
-	if last.Type != bsonx.TypeDocument {
-		return false
-	}
-	return pipeline.Writes(string(last.Doc().First().Key))
 }

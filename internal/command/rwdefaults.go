@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -46,39 +45,6 @@ func (s *Service) impliedConcern() (WriteConcern, bsonx.Doc) {
 	return WriteConcern{W: -1, Mode: modeMajority, Majority: true}, impliedWrite
 }
 
-// RWDefaultsCommands returns the definitions of getDefaultRWConcern and setDefaultRWConcern.
-func RWDefaultsCommands() []Definition {
-	return []Definition{
-		{
-			Name: "getDefaultRWConcern", Help: "Tells the default read and write concern.", AdminOnly: true,
-			Fields: []Field{{Name: "inMemory", Type: SafeBool}}, Run: runGetDefaultRWConcern,
-		},
-		{
-			Name: "setDefaultRWConcern", Help: "Sets the default read and write concern.", AdminOnly: true, Write: true,
-			Fields: []Field{{Name: "defaultReadConcern", Type: Object}, {Name: "defaultWriteConcern", Type: Object}},
-			Run:    runSetDefaultRWConcern,
-		},
-	}
-}
-
-func (s *Service) checkReplicated(command string) error {
-	if s.Replicates() {
-		return nil
-	}
-	return mongoerr.New(codeNotReplicated, "'%s' is not supported on standalone nodes.", command)
-}
-
-func runGetDefaultRWConcern(_ context.Context, req *Request, reply *bsonx.Builder) error {
-	if err := req.Service.checkReplicated(req.Name); err != nil {
-		return err
-	}
-	req.Service.rwDefaults.Load().append(req.Service, reply)
-	if req.Bool("inMemory") {
-		reply.Bool("inMemory", true)
-	}
-	return nil
-}
-
 func (d *rwDefaults) append(s *Service, b *bsonx.Builder) {
 	read, readSource := d.read, "global"
 	if read == nil {
@@ -98,32 +64,6 @@ func (d *rwDefaults) append(s *Service, b *bsonx.Builder) {
 	b.String("defaultWriteConcernSource", writeSource)
 	b.String("defaultReadConcernSource", readSource)
 	b.Date("localUpdateWallClockTime", d.local.UnixMilli())
-}
-
-func runSetDefaultRWConcern(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-	s := req.Service
-	if err := s.checkReplicated(req.Name); err != nil {
-		return err
-	}
-	next := *s.rwDefaults.Load()
-	read, write := req.Doc("defaultReadConcern"), req.Doc("defaultWriteConcern")
-	if read == nil && write == nil {
-		return mongoerr.New(mongoerr.BadValue,
-			"At least one of the \"defaultReadConcern\" or \"defaultWriteConcern\" fields must be present")
-	}
-	if err := next.setRead(read); err != nil {
-		return err
-	}
-	if err := next.setWrite(write); err != nil {
-		return err
-	}
-	next.at, next.wall, next.local = s.Order.Take(s.stampNow()), req.Now, req.Now
-	if err := req.saveSetting(ctx, defaultsCollection, next.document()); err != nil {
-		return err
-	}
-	s.rwDefaults.Store(&next)
-	next.append(s, reply)
-	return nil
 }
 
 // setRead takes a read concern that was sent; an empty one takes back what was set.
@@ -225,21 +165,6 @@ func (d *rwDefaults) document() bsonx.Doc {
 	b.Date("updateWallClockTime", d.wall.UnixMilli())
 	b.End()
 	return b.Bytes()
-}
-
-// loadDefaults reads the defaults that were set in an earlier life. What is no longer valid counts as not set.
-func (s *Service) loadDefaults() error {
-	d := &rwDefaults{local: s.Started}
-	s.rwDefaults.Store(d)
-	if s.Store == nil || !s.Replicates() {
-		return nil
-	}
-	doc, err := s.setting(defaultsCollection, defaultsID)
-	if err != nil || doc == nil {
-		return err
-	}
-	d.load(doc)
-	return nil
 }
 
 func (d *rwDefaults) load(doc bsonx.Doc) {

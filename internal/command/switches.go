@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/param"
 )
 
 // defaultLockMillis is MongoDB's maxTransactionLockRequestTimeoutMillis.
@@ -18,19 +17,6 @@ type switches struct {
 
 // Quiet reports whether connections are not logged: the parameter quiet.
 func (s *Service) Quiet() bool { return s.Switches.quiet.Load() }
-
-func (s *Service) switchParams() []param.Param {
-	return []param.Param{
-		param.Bool("quiet", false, s.Switches.quiet.Store),
-		param.Bool("requireApiVersion", false, s.Switches.requireAPI.Store),
-		param.Bool("notablescan", false, func(on bool) {
-			if s.Planner != nil {
-				s.Planner.RefuseTableScans(on)
-			}
-		}),
-		param.Int("maxTransactionLockRequestTimeoutMillis", defaultLockMillis, -1<<31, 1<<31-1, s.Switches.LockMillis.Store),
-	}
-}
 
 // codeAPIRequired is MongoDB's answer to a command without an API version where one is required.
 const codeAPIRequired = mongoerr.Code(498870)

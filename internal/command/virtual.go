@@ -47,24 +47,6 @@ func whole(docs func(*virtualReader) []bsonx.Doc) func(*virtualReader, *retryabl
 	}
 }
 
-// addVirtual makes the virtual collections visible.
-func (s *Service) addVirtual() error {
-	if s.Store == nil {
-		return nil
-	}
-	for i := range virtualCollections {
-		v := &virtualCollections[i]
-		if v.member && !s.Replicates() {
-			continue
-		}
-		if err := s.Store.AddVirtual(v.db, v.name, bsonx.Empty); err != nil {
-			return err
-		}
-		s.Virtual = append(s.Virtual, v)
-	}
-	return nil
-}
-
 // NotStored refuses a write to a virtual collection.
 func NotStored(c *table.Collection) error {
 	return mongoerr.New(mongoerr.IllegalOperation, "%s shows the state of the server and cannot be written to", c.Namespace())

@@ -1,0 +1,234 @@
+package command
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/retryable"
+	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/update"
+	"github.com/sheafdb/sheaf/internal/write"
+)
+
+// Readable returns the collection that a command reads, or nil if there is none. A view is an
+// error.
+func (r *Request) Readable() (name string, c *table.Collection, err error) {
+	name, err = r.Collection()
+	if err != nil {
+		return "", nil, err
+	}
+	c, err = r.Lookup(name)
+	if err != nil {
+		return "", nil, err
+	}
+	if c != nil && c.Kind == catalog.KindView {
+		return "", nil, mongoerr.New(mongoerr.NotImplemented, "reading the view %s.%s is not supported yet", r.DB, name)
+	}
+	return name, c, nil
+}
+
+// WriteOptions returns the options that all statements of a write command share. Durable
+// commits wait for one sync at the end of the command.
+func (r *Request) WriteOptions() write.Options {
+	return write.Options{
+		Ordered:          r.BoolOr("ordered", true) || r.Work != nil,
+		BypassValidation: r.Bool("bypassDocumentValidation"),
+		Durability:       r.Durability(storage.Deferred),
+		Deferred:         &r.deferred,
+		Stamp:            &r.Op.Stamp,
+		Txn:              r.Txn(),
+		Retry:            r.retries(),
+	}
+}
+
+// Single returns the options for a command with a single commit, if once is true: the commit
+// then waits for its own sync.
+func (r *Request) Single(opts write.Options, once bool) write.Options {
+	if once {
+		opts.Durability = r.Durability(storage.Durable)
+	}
+	return opts
+}
+
+// AppendWriteErrors appends the field writeErrors if there are errors. In a transaction they
+// abort it.
+func (r *Request) AppendWriteErrors(reply *bsonx.Builder, e *WriteErrors) {
+	r.Failed = r.Failed || len(e.Items) > 0
+	r.Service.Stats.UserErrors.Add(int64(len(e.Items)))
+	e.append(reply)
+}
+
+// Env returns what applying an update depends on. vars are the variables of the command.
+func (r *Request) Env(vars *expr.Vars) update.Env {
+	return update.Env{
+		Now: r.Now, Timestamp: r.Service.NextTime, KeepTimestamps: r.Bool(keepTimestamps), Running: vars.Scripts().Running,
+	}
+}
+
+// InsertTime returns what replaces Timestamp(0, 0) in a new document; nil for nothing.
+func (r *Request) InsertTime() func() (t, i uint32) {
+	if r.Bool(keepTimestamps) {
+		return nil
+	}
+	return r.Service.NextTime
+}
+
+// CheckBuckets refuses isTimeseriesNamespace for a collection that has no buckets' name.
+func (r *Request) CheckBuckets(name string) error {
+	if r.Bool(IsTimeseriesNamespace.Name) && !strings.HasPrefix(name, "system.buckets.") {
+		return mongoerr.New(codeNotBuckets, "'isTimeseriesNamespace' parameter can only be set when the request is sent on system.buckets namespace")
+	}
+	return nil
+}
+
+// Pipelines returns what runs the pipelines of a request.
+func (r *Request) Pipelines(sc read.Scope) *read.Pipelines {
+	p := r.Reads().Pipelines(sc, read.PipelineOptions{
+		AllowDiskUse: r.BoolOr("allowDiskUse", true), Hint: r.Get("hint"), User: r.Conn.Digest,
+	})
+	if r.Service.StageWriter != nil {
+		p.Writer = r.Service.StageWriter(r, p)
+	}
+	return p
+}
+
+// RunChangeStream opens a change stream, and answers with the events that are there already.
+func (r *Request) RunChangeStream(ctx context.Context, sc read.Scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
+	src, err := r.Reads().OpenChangeStream(sc, r.DB, name, arg, r.Get("pipeline"))
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		name = read.NoCollection
+	}
+	b := read.Batch{
+		Req: r, Field: "firstBatch", Size: size, Source: src, StaysOpen: src.StaysOpen,
+		Cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Tailable: true, AwaitData: true},
+	}
+	return b.First(ctx, reply)
+}
+
+// AwaitTime returns for how long a getMore waits for documents.
+func (r *Request) AwaitTime() time.Duration {
+	if r.Generic.HasMaxTime {
+		return time.Duration(r.Generic.MaxTimeMillis) * time.Millisecond
+	}
+	return read.DefaultAwait
+}
+
+// RunStages runs stages over a collection or view, or over none, and answers with a cursor.
+func (r *Request) RunStages(ctx context.Context, sc read.Scope, name string, own read.OwnStages, size int64, reply *bsonx.Builder) error {
+	src, err := r.OpenStages(ctx, sc, name, own)
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		name = read.NoCollection
+	}
+	r.Op.SetPlan(src.Plan, nil)
+	r.Op.Debug.PlanSummary = src.Plan
+	b := read.Batch{
+		Req: r, Field: "firstBatch", During: read.DuringAggregate, Size: size, Single: r.Bool("singleBatch"), Source: src,
+		Cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Plan: src.Plan},
+	}
+	return b.First(ctx, reply)
+}
+
+// OpenStages opens stages over a collection or view.
+func (r *Request) OpenStages(ctx context.Context, sc read.Scope, name string, own read.OwnStages) (*read.StageSource, error) {
+	return r.Pipelines(sc).OpenOwn(ctx, r.DB, name, own, sc.Vars)
+}
+
+// WriteKind returns the kind of a statement that errors name: findAndModify, or else kind.
+func (r *Request) WriteKind(kind string) string {
+	if r.Def != nil && r.Def.Name == "findAndModify" {
+		return r.Def.Name
+	}
+	return kind
+}
+
+// ReadCollection is Collection for find and distinct, which also refuse names that no
+// collection can have.
+func (r *Request) ReadCollection() (string, error) {
+	name, err := r.Collection()
+	if err == nil && strings.IndexByte(name, '$') >= 0 {
+		err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name specified '%s.%s'", r.DB, name)
+	}
+	return name, err
+}
+
+// ReadStatements reads the numbers of the request's n statements.
+func (r *Request) ReadStatements(n int) error {
+	id, ids := r.Get("stmtId"), r.Get("stmtIds")
+	if id.IsMissing() && ids.IsMissing() {
+		return nil
+	}
+	var numbers []int32
+	if !ids.IsMissing() {
+		for i, v := range read.Elements(ids) {
+			if v.Type != bsonx.TypeInt32 {
+				return WrongType(r.Def.Name+".stmtIds."+bsonx.IndexKey(i), v.Type, Int)
+			}
+			numbers = append(numbers, v.Int32())
+		}
+		if len(numbers) != n {
+			return mongoerr.New(mongoerr.InvalidLength, "Number of statement ids must match the number of batch entries. "+
+				"Got %d statement ids but %d operations. Statement ids: %s. Write command: %s",
+				len(numbers), n, bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("stmtIds", ids))), bsonx.FormatShell(bsonx.Document(r.Body)))
+		}
+		if !id.IsMissing() {
+			return mongoerr.New(mongoerr.InvalidOptions, "May not specify both stmtId and stmtIds in write command. Got %s. Write command: %s",
+				bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("stmtId", id, "stmtIds", ids))), bsonx.FormatShell(bsonx.Document(r.Body)))
+		}
+	}
+	if r.Retry == nil {
+		return nil
+	}
+	r.Retry.Write.IDs = numbers
+	if !id.IsMissing() {
+		r.Retry.Write.First = id.Int32()
+	}
+	return nil
+}
+
+// Executed returns what the statement at a position did when the command was sent before, or
+// nil if it must run now.
+func (r *Request) Executed(i int) *retryable.Record {
+	if r.Retry == nil || len(r.Retry.History.Records) == 0 {
+		return nil
+	}
+	id := r.Retry.Write.Statement(i)
+	rec := r.Retry.History.Find(id)
+	if rec != nil {
+		r.Retry.Retried = append(r.Retry.Retried, id)
+	}
+	return rec
+}
+
+// AppendRetried appends which statements were not run again.
+func (r *Request) AppendRetried(reply *bsonx.Builder) {
+	if r.Retry == nil || len(r.Retry.Retried) == 0 {
+		return
+	}
+	reply.StartArrayField("retriedStmtIds")
+	for _, id := range r.Retry.Retried {
+		reply.Elem(bsonx.Int32(id))
+	}
+	reply.End()
+}
+
+// CheckRetryOfMany refuses a retryable statement about many documents.
+func (r *Request) CheckRetryOfMany(multi bool) error {
+	if r.Retry == nil || !multi {
+		return nil
+	}
+	return mongoerr.New(mongoerr.InvalidOptions, "Cannot use (or request) retryable writes with multi=true")
+}

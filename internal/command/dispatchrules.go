@@ -1,0 +1,359 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/storage"
+)
+
+// checkAPI applies the rules of the stable API, whose only version is "1".
+func checkAPI(d *Definition, g *Generic) error {
+	if g.APIVersion == "" {
+		if g.APIStrict != BoolAbsent || g.APIDeprecation != BoolAbsent {
+			return mongoerr.New(codeAPIWithoutVersion,
+				"Provided apiStrict and/or apiDeprecationErrors without passing apiVersion")
+		}
+		return nil
+	}
+	if g.APIVersion != "1" {
+		return mongoerr.New(mongoerr.APIVersionError, "Cannot accept API version %s", g.APIVersion)
+	}
+	if g.APIStrict == BoolTrue && !d.API1 {
+		return mongoerr.New(mongoerr.APIStrictError,
+			"Provided apiStrict:true, but the command %s is not in API Version 1. Information on supported commands and "+
+				"migrations in API Version 1 can be found at https://dochub.mongodb.org/core/manual-versioned-api.", d.Name)
+	}
+	return nil
+}
+
+// checkReadConcern applies what a command and a server outside a replica set refuse.
+func (s *Service) checkReadConcern(d *Definition, g *Generic) error {
+	rc := &g.ReadConcern
+	if !rc.Given {
+		return nil
+	}
+	if err := rc.check(); err != nil {
+		return err
+	}
+	if reason := unsupportedLevel(d, rc.Level); reason != "" && g.StartTxn == BoolAbsent {
+		return ReadConcernUnsupported(d.Name, rc.Level, reason)
+	}
+	switch {
+	case s.Replicates():
+		return s.checkTimes(rc)
+	case rc.Level == levelSnapshot:
+		return mongoerr.New(mongoerr.NotAReplicaSet, "node needs to be a replica set member to use readConcern: snapshot")
+	case rc.Level == LevelLinearizable:
+		return mongoerr.New(mongoerr.NotAReplicaSet, "node needs to be a replica set member to use read concern")
+	case rc.AfterClusterTime != 0:
+		return mongoerr.New(mongoerr.IllegalOperation, "Cannot specify afterClusterTime readConcern without replication enabled")
+	default:
+		return nil
+	}
+}
+
+// checkTimes refuses times that no one can have heard of.
+func (s *Service) checkTimes(rc *ReadConcern) error {
+	asked := max(rc.AfterClusterTime, rc.AtClusterTime)
+	if asked <= s.Order.Visible() {
+		return nil
+	}
+	if now := s.Order.Last(); asked > now {
+		name := "afterClusterTime"
+		if rc.AtClusterTime != 0 {
+			name = "atClusterTime"
+		}
+		return mongoerr.New(mongoerr.InvalidOptions, "readConcern %s value must not be greater than the current clusterTime. "+
+			"Requested clusterTime: { ts: %s }; current clusterTime: { ts: %s }", name, asked, now)
+	}
+	return nil
+}
+
+// checkWriteConcern applies what a command and a server outside a replica set refuse.
+func (s *Service) checkWriteConcern(d *Definition, wc *WriteConcern) error {
+	switch {
+	case !wc.Given:
+		return nil
+	case !d.Write:
+		return mongoerr.New(mongoerr.InvalidOptions, "Command does not support writeConcern")
+	case s.Replicates():
+		return nil
+	case wc.W > 1:
+		return mongoerr.New(mongoerr.BadValue, "cannot use 'w' > 1 when a host is not replicated")
+	case wc.named() && !wc.Majority:
+		return mongoerr.New(mongoerr.BadValue,
+			"cannot use non-majority 'w' mode \"%s\" when a host is not a member of a replica set", wc.Mode)
+	}
+	return nil
+}
+
+// Sync waits until what the command has committed is as durable as was asked.
+func (r *Request) Sync() error {
+	if !r.deferred {
+		return nil
+	}
+	return r.Service.Store.Engine().Sync()
+}
+
+// CheckGeneric judges the combination of generic arguments for a command.
+func (s *Service) CheckGeneric(d *Definition, g *Generic) error {
+	if err := checkAPI(d, g); err != nil {
+		return err
+	}
+	if g.ReadConcern.Given {
+		if err := s.checkReadConcern(d, g); err != nil {
+			return err
+		}
+	}
+	return s.checkWriteConcern(d, &g.WriteConcern)
+}
+
+// ReadsSnapshot reports whether the request reads a snapshot that is not a transaction's or a cursor's: drivers send the level
+// with getMore too.
+func (r *Request) ReadsSnapshot() bool {
+	return r.Generic.ReadConcern.Level == levelSnapshot && !r.Generic.InTransaction() && r.Def.Name != "getMore" && r.Service.Store != nil
+}
+
+// HoldSnapshot gives a request that reads with the level "snapshot" what it reads; done must follow.
+func (s *Service) HoldSnapshot(req *Request) (err error) {
+	req.Snapshot, err = s.Read.Snapshots.Hold(req.Op, s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
+	return err
+}
+
+// ClientName returns the name of the client's application. The first hello of a connection brings it along.
+func (r *Request) ClientName() string {
+	if r.Conn.ClientApp == "" && IsHello(r.Def) {
+		if name := r.Body.LookupPath("client", "application", "name"); name.Type == bsonx.TypeString {
+			return name.Str()
+		}
+	}
+	return r.Conn.ClientApp
+}
+
+// MayWrite reports whether a command that was parsed may change something: those that read do so
+// only with $out, $merge or an output collection.
+func (r *Request) MayWrite() bool {
+	switch {
+	case !r.Def.Write:
+		return false
+	case !r.Def.Read:
+		return true
+	case r.Has("out"):
+		return r.Doc("out").Lookup("inline").IsMissing()
+	}
+	stages := r.Get("pipeline")
+	if stages.Type != bsonx.TypeArray {
+		return false
+	}
+	last := bsonx.Value{}
+	for it := stages.Doc().Iter(); it.Next(); {
+		last = it.Value()
+	}
+	if last.Type != bsonx.TypeDocument {
+		return false
+	}
+	return pipeline.Writes(string(last.Doc().First().Key))
+}
+
+// CheckTransaction applies the rules of mongod's session options.
+func (r *Request) CheckTransaction(d *Definition) error {
+	g := &r.Generic
+	if d.NoAuth {
+		g.HasTxnNumber, g.Autocommit, g.StartTxn = false, BoolAbsent, BoolAbsent
+		return nil
+	}
+	if !g.HasTxnNumber {
+		return checkNoTransaction(g)
+	}
+	if err := checkTransactionFields(g); err != nil {
+		return err
+	}
+	if !r.Service.Replicates() {
+		return mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
+	}
+	if !g.InTransaction() {
+		if d.Retryable {
+			return nil
+		}
+		return mongoerr.New(codeNotRetryable, "txnNumber may only be provided for multi-document transactions and retryable write "+
+			"commands. autocommit:false was not provided, and %s is not a retryable write command.", r.Name)
+	}
+	if err := r.checkInTransaction(d); err != nil {
+		return err
+	}
+	return checkTransactionConcerns(d, g)
+}
+
+func checkNoTransaction(g *Generic) error {
+	switch {
+	case g.Autocommit != BoolAbsent:
+		return mongoerr.New(mongoerr.InvalidOptions, "'autocommit' field requires a transaction number to also be specified")
+	case g.StartTxn != BoolAbsent:
+		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires a transaction number to also be specified")
+	}
+	return nil
+}
+
+func checkTransactionFields(g *Generic) error {
+	switch {
+	case !g.HasSession:
+		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number requires a session ID to also be specified")
+	case g.TxnNumber < 0:
+		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number cannot be negative")
+	case g.Autocommit == BoolTrue:
+		return mongoerr.New(mongoerr.InvalidOptions, "Specifying autocommit=true is not allowed.")
+	case g.StartTxn == BoolFalse:
+		return mongoerr.New(mongoerr.InvalidOptions, "Specifying startTransaction=false is not allowed.")
+	case g.StartTxn == BoolTrue && g.Autocommit == BoolAbsent:
+		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires 'autocommit' field to also be specified")
+	}
+	return nil
+}
+
+// checkInTransaction refuses commands and namespaces that transactions do not have.
+func (r *Request) checkInTransaction(d *Definition) error {
+	switch {
+	case d.Name == "count":
+		return NotInTransaction("Cannot run 'count' in a multi-document transaction. Please see " +
+			"http://dochub.mongodb.org/core/transaction-count for a recommended alternative.")
+	case !d.InTransaction:
+		return NotInTransaction("Cannot run '%s' in a multi-document transaction.", r.Name)
+	}
+	if err := r.checkTransactionNamespace(d); err != nil || r.Generic.StartTxn != BoolTrue {
+		return err
+	}
+	switch d.Name {
+	case "killCursors":
+		return NotInTransaction("Cannot run killCursors as the first operation in a multi-document transaction.")
+	case "commitTransaction", "coordinateCommitTransaction":
+		return NotInTransaction("Cannot start a transaction with a commit")
+	case "abortTransaction":
+		return NotInTransaction("Cannot start a transaction with an abort")
+	}
+	return nil
+}
+
+func (r *Request) checkTransactionNamespace(d *Definition) error {
+	if d.AdminOnly || r.continuesBulkWrite(d) {
+		return nil // the database is not what they work on
+	}
+	if err := CheckTransactionDatabase(r.DB); err != nil {
+		return err
+	}
+	if v := r.Value; v.Type == bsonx.TypeString {
+		switch v.Str() {
+		case "system.profile", "system.views":
+			return NotInTransaction("Cannot run command against the '%s.%s' collection in a transaction.", r.DB, v.Str())
+		}
+	}
+	return nil
+}
+
+// continuesBulkWrite reports whether a command is about the cursor with the results of a bulkWrite.
+func (r *Request) continuesBulkWrite(d *Definition) bool {
+	switch {
+	case r.DB != "admin":
+		return false
+	case d.Name == "getMore":
+		return r.String("collection") == BulkWriteCursor
+	case d.Name == "killCursors":
+		return r.Value.Type == bsonx.TypeString && r.Value.Str() == BulkWriteCursor
+	default:
+		return false
+	}
+}
+
+// checkTransactionConcerns lets the first command have a read concern, and the last one a write concern.
+func checkTransactionConcerns(d *Definition, g *Generic) error {
+	if g.WriteConcern.Given && !endsTransaction(d) {
+		return mongoerr.New(mongoerr.InvalidOptions, "writeConcern is not allowed within a multi-statement transaction")
+	}
+	rc := &g.ReadConcern
+	if !rc.Given {
+		return nil
+	}
+	if g.StartTxn != BoolTrue {
+		return mongoerr.New(mongoerr.InvalidOptions, "Only the first command in a transaction may specify a readConcern")
+	}
+	switch rc.Level {
+	case "", LevelLocal, LevelMajority, levelSnapshot:
+		return nil
+	}
+	return mongoerr.New(mongoerr.InvalidOptions,
+		"The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction")
+}
+
+// WithLabels adds the labels by which drivers know what to try again: the whole transaction, or the command alone. An error
+// that has labels, be they none, keeps them.
+func WithLabels(req *Request, err error) error {
+	if e := new(mongoerr.Error); errors.As(err, &e) {
+		switch {
+		case e.Code == mongoerr.ChangeStreamFatalError, e.Code == mongoerr.ChangeStreamHistoryLost:
+			return e.WithLabel(labelNotResumable)
+		case req.Reply.Changes && isResumable(e.Code):
+			return e.WithLabel(labelResumable)
+		}
+	}
+	// A command that a fail point has failed is not parsed.
+	if req.Body.Lookup("txnNumber").IsMissing() || req.Def == nil || req.Def.NoAuth {
+		return err
+	}
+	var e *mongoerr.Error
+	if !errors.As(err, &e) {
+		if !errors.Is(err, storage.ErrConflict) {
+			return err
+		}
+		e = errWriteConflict
+	}
+	if e.Labels != nil {
+		return err
+	}
+	inTransaction := !req.Body.Lookup("autocommit").IsMissing()
+	ending := endsTransaction(req.Def)
+	switch {
+	case inTransaction && isTransient(e.Code, ending):
+		return e.WithLabel(labelTransient)
+	case req.MayRetry() && IsRetriable(e.Code):
+		return e.WithLabel(LabelRetryable)
+	}
+	return err
+}
+
+// MayRetry reports whether the command can be sent again as it is: a retryable write, or the end of a transaction. The request may
+// not have been parsed.
+func (r *Request) MayRetry() bool {
+	if r.Def == nil || r.Body.Lookup("txnNumber").IsMissing() {
+		return false
+	}
+	return endsTransaction(r.Def) || r.Def.Retryable && r.Body.Lookup("autocommit").IsMissing()
+}
+
+// isResumable reports whether a change stream that failed with a code may be resumed.
+func isResumable(code mongoerr.Code) bool {
+	switch code {
+	case mongoerr.RetryChangeStream, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, codeStaleShardVersion, codeStaleDBVersion,
+		codeStaleConfig:
+		return true
+	default:
+		return IsRetriable(code)
+	}
+}
+
+const codeNotRetryable = mongoerr.Code(50768)
+
+const (
+	labelTransient = "TransientTransactionError"
+	LabelRetryable = "RetryableWriteError"
+
+	labelResumable    = "ResumableChangeStreamError"
+	labelNotResumable = "NonResumableChangeStreamError"
+)
+
+const (
+	codeStaleShardVersion = mongoerr.Code(63)
+	codeStaleDBVersion    = mongoerr.Code(249)
+	codeStaleConfig       = mongoerr.Code(13388)
+)

@@ -1,0 +1,120 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/failpoint"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/retryable"
+	"github.com/sheafdb/sheaf/internal/session"
+)
+
+// disabledRules are the rules of the optimiser that a fail point switches off.
+func (s *Service) disabledRules() pipeline.Rule {
+	if s.FailPoints.IsOn(failpoint.DisableOptimization) {
+		return pipeline.AllRules
+	}
+	return 0
+}
+
+// setHistoryWindow changes for how long a snapshot can be read that is held, and, as someone cares for the past, any time of it.
+func (s *Service) setHistoryWindow(seconds int64) {
+	s.Read.Snapshots.SetWindow(seconds)
+	if s.Store != nil {
+		s.Store.History().Keep(time.Duration(seconds) * time.Second)
+	}
+}
+
+// reapRecords removes the records of sessions that are gone. It is called often, by one goroutine.
+func (s *Service) reapRecords() {
+	now := s.settled.Now()
+	if s.Store == nil || now.Sub(s.recordsReaped) < recordsInterval {
+		return
+	}
+	s.recordsReaped = now
+	if err := s.reapRecordsBefore(now.Add(-session.Timeout).UnixMilli()); err != nil {
+		s.Logger.Warn("Cannot remove what retryable writes left behind", "error", err)
+	}
+}
+
+func (s *Service) reapRecordsBefore(before int64) error {
+	old, err := retryable.Old(s.Store.Engine(), before)
+	if err != nil {
+		return err
+	}
+	for i := range old {
+		if err := s.reapSession(&old[i], before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) reapSession(name *retryable.Session, before int64) error {
+	var id session.SessionID
+	copy(id.UUID[:], name[:])
+	copy(id.User[:], name[len(id.UUID):])
+	if s.Sessions.Lookup(id) != nil {
+		return nil // it lives, and may send again what it sent before
+	}
+	ses, err := s.Sessions.Use(id, s.Clock.Now())
+	if err != nil {
+		return err
+	}
+	defer s.Sessions.End(id)
+	if !ses.TryCheckOut() {
+		return nil
+	}
+	defer ses.CheckIn(s.Transactions)
+	defer ses.Forget()
+	return retryable.Remove(s.Store.Engine(), name, before)
+}
+
+// Reap ends what was idle for too long: cursors, sessions and the cursors of those. The server calls it regularly.
+func (s *Service) Reap() {
+	s.Cursors.Reap()
+	s.Transactions.Reap(s.Clock.Now())
+	s.Read.Snapshots.Reap(s.Clock.Now())
+	if ended := s.Sessions.Reap(); len(ended) > 0 {
+		s.Sessions.CursorsReaped(s.EndSessions(ended))
+	}
+	s.reapRecords()
+}
+
+// Expire removes what has expired, again and again until ctx ends.
+func (s *Service) Expire(ctx context.Context) {
+	if s.ttl != nil {
+		s.ttl.Guard(s.Gate.pass)
+		s.ttl.Run(ctx)
+	}
+}
+
+// EndSessions ends what belongs to sessions, and returns how many cursors that were.
+func (s *Service) EndSessions(ids []session.SessionID) (closed int) {
+	set := make(map[session.SessionID]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	match := func(id session.SessionID) bool { return set[id] }
+	closed = s.Cursors.KillSession(match)
+	s.Transactions.KillSession(match)
+	s.Read.Snapshots.EndSessions(match)
+	return closed
+}
+
+// Close ends what reads from the store, before that is closed. No command runs any more.
+func (s *Service) Close() {
+	s.Cursors.Close()
+	s.Transactions.Close()
+	s.Read.Snapshots.Close()
+}
+
+// Stop tells the service that the server stops: commands that wait for news end at once, the others finish.
+func (s *Service) Stop() {
+	s.Topology.stop()
+	s.Ops.Each((*session.Op).InterruptAwait)
+}
+
+// Interrupt ends all running commands with InterruptedAtShutdown.
+func (s *Service) Interrupt(context.Context) { s.Ops.Each((*session.Op).Shutdown) }

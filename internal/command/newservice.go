@@ -1,0 +1,313 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/clock"
+	"github.com/sheafdb/sheaf/internal/limits"
+	"github.com/sheafdb/sheaf/internal/param"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/relief"
+	"github.com/sheafdb/sheaf/internal/schema"
+	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/ttl"
+)
+
+// minLookupBytes is the least that internalLookupStageIntermediateDocumentMaxSizeBytes may be: a document inside MongoDB.
+const minLookupBytes = limits.InternalDocumentBytes
+
+// budgetParams are the parameters of the stages' budgets.
+func (s *Service) budgetParams() []param.Param {
+	stage := func(name, stage string, least int64) param.Param {
+		return param.Int(name, limits.OperatorBytes, least, math.MaxInt64, func(n int64) { s.Read.Budgets.Put(stage, n) })
+	}
+	sort := param.Int(SortMemoryParam, limits.OperatorBytes, 0, math.MaxInt64, func(n int64) {
+		s.Read.Budgets.Put("$sort", max(n, 1))
+		if s.Planner != nil {
+			s.Planner.SetSortMemory(int(max(n, 1)))
+		}
+	})
+	return []param.Param{
+		sort,
+		stage("internalQueryFacetMaxOutputDocSizeBytes", "$facet", 1),
+		stage("internalDocumentSourceGroupMaxMemoryBytes", "$group", 1),
+		stage("internalDocumentSourceSetWindowFieldsMaxMemoryBytes", "$setWindowFields", 1),
+		stage("internalDocumentSourceBucketAutoMaxMemoryBytes", "$bucketAuto", 1),
+		stage("internalDocumentSourceDensifyMaxMemoryBytes", "$densify", 1),
+		stage("internalDocumentSourceGraphLookupMaxMemoryBytes", "$graphLookup", 1),
+		stage("internalLookupStageIntermediateDocumentMaxSizeBytes", "$lookup", limits.InternalDocumentBytes),
+	}
+}
+
+// loadClusterParameters reads what was set in an earlier life. What is no longer valid counts as not set.
+func (s *Service) loadClusterParameters() error {
+	s.images.Store(&imagePolicy{})
+	s.ReadLimit.Store(&readLimit{})
+	if s.Store == nil || !s.Replicates() {
+		return nil
+	}
+	for _, p := range clusterTable {
+		doc, err := s.setting(clusterParameters, p.name)
+		if err != nil {
+			return err
+		}
+		if doc == nil {
+			continue
+		}
+		at := stampOf(doc.Lookup("clusterParameterTime"))
+		if v, err := p.parse(doc.Without("_id", "clusterParameterTime"), at); err == nil {
+			v.hold(s)
+		}
+	}
+	return nil
+}
+
+// builtinParams are the parameters of this package and those that clients ask every server for.
+func (s *Service) builtinParams() []param.Param {
+	fcv := bsonx.Document(bsonx.NewDoc("version", FeatureVersion))
+	return []param.Param{
+		param.Constant("featureCompatibilityVersion", fcv),
+		param.Constant("authenticationMechanisms", bsonx.NewArray()),
+		param.Constant("enableTestCommands", bsonx.Bool(s.TestCommands)),
+		param.Enum(QueryFrameworkParam, "forceClassicEngine", "trySbeRestricted", "trySbeEngine"),
+		param.Bool(CollationRegexParam, true, func(ignore bool) {
+			if s.Planner != nil {
+				s.Planner.SetCollatedRegex(!ignore)
+			}
+		}),
+		param.Constant("localLogicalSessionTimeoutMinutes", bsonx.Int32(30)),
+		{Name: "maxSessions", Get: func() bsonx.Value { return bsonx.Int32(int32(s.Sessions.Max())) }},
+		param.Int("transactionLifetimeLimitSeconds", int64(session.DefaultLifetime/time.Second), 1, 1<<31-1, func(n int64) {
+			s.Transactions.SetLifetime(time.Duration(n) * time.Second)
+		}),
+		param.Int("transactionSizeLimitBytes", defaultTransactionSize, 1, 1<<62, s.TransactionSize.Store),
+		param.Int("cursorTimeoutMillis", 600_000, 1, 1<<53, func(n int64) {
+			s.Cursors.SetIdleTimeout(time.Duration(min(n, 1<<43)) * time.Millisecond)
+		}),
+		param.Int("slowms", s.SlowMillis, -1, 1<<53, s.SetSlowMillis),
+		param.Int("maxAcceptableLogicalClockDriftSecs", maxClockDrift, 1, 1<<31-1, s.maxClockDrift.Store),
+		param.Int("minSnapshotHistoryWindowInSeconds", read.SnapshotWindow, 0, 1<<31-1, s.setHistoryWindow),
+	}
+}
+
+// initRead gives the read engine what it works with.
+func (s *Service) initRead() {
+	e := &s.Read
+	e.Store, e.Planner, e.Clock, e.Memory, e.TempDir, e.NoScripting = s.Store, s.Planner, s.Clock, s.Memory, s.TempDir, s.NoScripting
+	if s.Replicates() {
+		e.Order = s.Order
+	}
+	e.Virtual = func(c *table.Collection, local string) pipeline.Source { return s.readVirtual(c, local) }
+	e.Diagnostics = func(on read.Subject) pipeline.Diagnostics { return s.Diagnostics(s, on) }
+	e.DisabledRules = s.disabledRules
+	e.ImageExpired = func(kept time.Time) bool { return s.images.Load().expired(kept, s.Clock.Now()) }
+	e.Init()
+}
+
+// loadDefaults reads the defaults that were set in an earlier life. What is no longer valid counts as not set.
+func (s *Service) loadDefaults() error {
+	d := &rwDefaults{local: s.Started}
+	s.rwDefaults.Store(d)
+	if s.Store == nil || !s.Replicates() {
+		return nil
+	}
+	doc, err := s.setting(defaultsCollection, defaultsID)
+	if err != nil || doc == nil {
+		return err
+	}
+	d.load(doc)
+	return nil
+}
+
+// NewService checks the table of commands and returns a service.
+func NewService(deps Deps) (*Service, error) {
+	s := &Service{Deps: deps, Establishment: relief.NewEstablishment()}
+	s.setDefaults()
+	registry, err := NewRegistry(deps.Definitions)
+	if err != nil {
+		return nil, err
+	}
+	s.Commands = registry
+	s.Stats.initTallies(len(registry.All))
+	if s.Store != nil {
+		s.ttl = ttl.New(s.Store, s.Writes, s.settled, s.Logger)
+		s.Params.Add(s.ttlParams()...)
+	}
+	s.Params.Add(s.builtinParams()...)
+	s.Params.Add(s.budgetParams()...)
+	s.Params.Add(s.switchParams()...)
+	s.Params.Add(s.Establishment.Params()...)
+	s.Params.Add(s.Verbosity.params()...)
+	s.Started = s.Clock.Now()
+	if err := s.addVirtual(); err != nil {
+		return nil, err
+	}
+	s.Topology.init(s.Started)
+	s.Gate.init()
+	s.Relief.Memory, s.Relief.Ops, s.Relief.Cursors, s.Relief.Clock, s.Relief.Logger = s.Memory, s.Ops, s.Cursors, s.Clock, s.Logger
+	s.initRead()
+	if s.Replicates() {
+		s.Order.Advance(storage.StampAt(s.Started))
+	}
+	if err := s.loadDefaults(); err != nil {
+		return nil, fmt.Errorf("read and write concern defaults: %w", err)
+	}
+	if err := s.loadClusterParameters(); err != nil {
+		return nil, fmt.Errorf("cluster parameters: %w", err)
+	}
+	if err := s.logStart(); err != nil {
+		// A server must start on a full disk: what is there can be read, and deleting makes room.
+		s.Logger.Warn("the start is not in local.startup_log", "error", err)
+	}
+	return s, nil
+}
+
+func (s *Service) setDefaults() {
+	if s.Clock == nil {
+		s.Clock = clock.System{}
+	}
+	s.settled = clock.Settle(s.Clock)
+	// After a start no session is known to be alive. A record that was written while the computer's clock was years back looks old.
+	s.recordsReaped = s.settled.Now().Add(session.Timeout - recordsInterval)
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	if s.Ops == nil {
+		s.Ops = session.NewOps()
+	}
+	if s.Sessions == nil {
+		s.Sessions = session.NewSessions(s.Clock, 0)
+	}
+	s.Sessions.LimitMemory(s.Memory)
+	if s.Cursors == nil {
+		s.Cursors = session.NewCursors(s.Clock)
+	}
+	s.Cursors.LimitMemory(s.Memory)
+	if s.Transactions == nil {
+		s.Transactions = session.NewTransactions()
+	}
+	if s.Params == nil {
+		s.Params = param.NewParams()
+	}
+	if s.SlowMillis == 0 {
+		s.SlowMillis = DefaultSlowMillis
+	}
+	s.Transactions.Ended = func(t *session.Transaction) {
+		s.Stats.transactions.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))
+	}
+	s.SlowPolicy.Store(&slowPolicy{sampleRate: 1})
+	s.Switches.LockMillis.Store(defaultLockMillis)
+	if s.Verbosity == nil {
+		s.Verbosity = NewVerbosity()
+	}
+	s.Slow.Store(s.SlowMillis)
+	s.batchBytes = limits.BatchBytes
+	s.TransactionSize.Store(defaultTransactionSize)
+	s.maxClockDrift.Store(maxClockDrift)
+	if s.Store != nil {
+		s.Order = s.Store.Engine().Order()
+	} else {
+		s.Order = new(storage.Order)
+	}
+	s.NextTime = func() (t, i uint32) {
+		stamp := s.Order.Take(s.stampNow())
+		return stamp.Seconds(), stamp.Number()
+	}
+	s.Pid, s.Hostname = processID(), hostName()
+}
+
+// logStart adds the start of a server to local.startup_log. A program that embeds the database has no such log: what it says
+// of itself is not for clients.
+func (s *Service) logStart() error {
+	if s.Store == nil || len(s.CommandLine.Args) == 0 {
+		return nil
+	}
+	c := s.Store.Lookup("local", startupLog)
+	if c == nil {
+		var err error
+		if c, err = schema.Create(s.Store, "local", startupLog, catalog.KindCollection, bsonx.NewDoc("capped", true, "size", int64(startupLogSize))); err != nil {
+			return err
+		}
+	}
+	if c.Kind != catalog.KindCollection {
+		return nil
+	}
+	w, err := s.Store.BeginWrite(c)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := w.Insert(context.Background(), s.startDoc()); err != nil {
+		return err
+	}
+	return w.Commit(storage.Buffered)
+}
+
+// startDoc describes the start as MongoDB does.
+func (s *Service) startDoc() bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.String("_id", fmt.Sprintf("%s-%d", s.Hostname, s.Started.UnixMilli()))
+	b.String("hostname", s.Hostname)
+	b.Date("startTime", s.Started.UnixMilli())
+	b.String("startTimeLocal", s.Started.Local().Format(time.StampMilli))
+	if s.CommandLine.Parsed == nil {
+		b.Doc("cmdLine", bsonx.Empty)
+	} else {
+		b.Doc("cmdLine", s.CommandLine.Parsed)
+	}
+	b.Int64("pid", int64(s.Pid))
+	b.StartDocField("buildinfo")
+	AppendBuild(b, s.Build)
+	b.End()
+	b.End()
+	return b.Bytes()
+}
+
+func (s *Service) switchParams() []param.Param {
+	return []param.Param{
+		param.Bool("quiet", false, s.Switches.quiet.Store),
+		param.Bool("requireApiVersion", false, s.Switches.requireAPI.Store),
+		param.Bool("notablescan", false, func(on bool) {
+			if s.Planner != nil {
+				s.Planner.RefuseTableScans(on)
+			}
+		}),
+		param.Int("maxTransactionLockRequestTimeoutMillis", defaultLockMillis, -1<<31, 1<<31-1, s.Switches.LockMillis.Store),
+	}
+}
+
+// ttlParams are the parameters of the monitor that removes expired documents.
+func (s *Service) ttlParams() []param.Param {
+	return []param.Param{
+		param.Bool("ttlMonitorEnabled", true, s.ttl.SetEnabled),
+		param.Int("ttlMonitorSleepSecs", int64(ttl.DefaultSleep.Seconds()), 1, math.MaxInt32, s.ttl.SetSleep),
+	}
+}
+
+// addVirtual makes the virtual collections visible.
+func (s *Service) addVirtual() error {
+	if s.Store == nil {
+		return nil
+	}
+	for i := range virtualCollections {
+		v := &virtualCollections[i]
+		if v.member && !s.Replicates() {
+			continue
+		}
+		if err := s.Store.AddVirtual(v.db, v.name, bsonx.Empty); err != nil {
+			return err
+		}
+		s.Virtual = append(s.Virtual, v)
+	}
+	return nil
+}
