@@ -17,7 +17,7 @@ import (
 // maxClockDrift is by how many seconds clients may put the cluster time before the clock, by default.
 const maxClockDrift = 365 * 24 * 3600
 
-func stampOf(v bsonx.Value) storage.Stamp { return storage.NewStamp(v.Timestamp()) }
+func StampOf(v bsonx.Value) storage.Stamp { return storage.NewStamp(v.Timestamp()) }
 
 // Where the two times stand in the fields of timesOfReply: from their beginning, and from their end.
 const (
@@ -51,7 +51,7 @@ func setClusterTime(g *Generic, _ string, v bsonx.Value) error {
 	t := v.Doc().Lookup("clusterTime")
 	switch t.Type {
 	case bsonx.TypeTimestamp:
-		g.ClusterTime = stampOf(t)
+		g.ClusterTime = StampOf(t)
 		return nil
 	case bsonx.TypeMissing:
 		return mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"clusterTime\"")

@@ -120,7 +120,7 @@ func enumError(path string, v bsonx.Value) error {
 }
 
 func setTime(to *storage.Stamp, name string, v bsonx.Value) error {
-	if *to = stampOf(v); *to == 0 {
+	if *to = StampOf(v); *to == 0 {
 		return mongoerr.New(mongoerr.InvalidOptions, "%s cannot be a null timestamp", name)
 	}
 	return nil

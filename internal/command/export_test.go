@@ -3,7 +3,6 @@ package command
 // What outside tests of this package use.
 var (
 	FieldIndex = fieldIndex
-	StampOf    = stampOf
 )
 
 // SetBatchBytes makes batches smaller than a reply can be, so that tests need no large documents.

@@ -63,7 +63,7 @@ func (s *Service) loadClusterParameters() error {
 		if doc == nil {
 			continue
 		}
-		at := stampOf(doc.Lookup("clusterParameterTime"))
+		at := StampOf(doc.Lookup("clusterParameterTime"))
 		if v, err := p.parse(doc.Without("_id", "clusterParameterTime"), at); err == nil {
 			v.hold(s)
 		}

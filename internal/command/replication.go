@@ -201,9 +201,9 @@ func runOplogNote(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	case data.Type != bsonx.TypeDocument:
 		return mongoerr.New(mongoerr.TypeMismatch, "\"data\" had the wrong type. Expected object, found %s", data.Type)
 	}
-	if v := req.Get("maxClusterTime"); !v.IsMissing() && stampOf(v) <= req.Service.Order.Visible() {
+	if v := req.Get("maxClusterTime"); !v.IsMissing() && StampOf(v) <= req.Service.Order.Visible() {
 		return mongoerr.New(mongoerr.StaleClusterTime, "Requested maxClusterTime %s is less or equal to the last primary OpTime: %s",
-			stampOf(v), req.Service.Order.Visible())
+			StampOf(v), req.Service.Order.Visible())
 	}
 	return req.Service.Store.Log().Noop(data.Doc())
 }

@@ -175,7 +175,7 @@ func (d *rwDefaults) load(doc bsonx.Doc) {
 		_ = d.setWrite(v.Doc())
 	}
 	if v := doc.Lookup("updateOpTime"); v.Type == bsonx.TypeTimestamp {
-		d.at = stampOf(v)
+		d.at = StampOf(v)
 	}
 	if v := doc.Lookup("updateWallClockTime"); v.Type == bsonx.TypeDate {
 		d.wall = time.UnixMilli(v.Int64())
