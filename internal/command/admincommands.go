@@ -207,11 +207,11 @@ func RWDefaultsCommands() []Definition {
 	}
 }
 
-func (s *Service) checkReplicated(command string) error {
+func (s *Service) checkReplicated(name string) error {
 	if s.Replicates() {
 		return nil
 	}
-	return mongoerr.New(codeNotReplicated, "'%s' is not supported on standalone nodes.", command)
+	return mongoerr.New(codeNotReplicated, "'%s' is not supported on standalone nodes.", name)
 }
 
 func runGetDefaultRWConcern(_ context.Context, req *Request, reply *bsonx.Builder) error {
