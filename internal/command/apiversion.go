@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-const codeAPIWithoutVersion = mongoerr.Code(4886600)
+const CodeAPIWithoutVersion = mongoerr.Code(4886600)
 
 // API returns what the request says of the stable API.
 func (g *Generic) API() session.API {

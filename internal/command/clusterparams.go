@@ -14,27 +14,27 @@ import (
 const (
 	changeStreamOptions = "changeStreamOptions"
 	defaultMaxTime      = "defaultMaxTimeMS"
-	clusterParameters   = "clusterParameters"
+	ClusterParameters   = "clusterParameters"
 )
 
-// clusterParameter is a parameter of all members.
-type clusterParameter struct {
-	name string
+// ClusterParameter is a parameter of all members.
+type ClusterParameter struct {
+	Name string
 	// parse reads a value that is set at a time.
-	parse func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error)
+	Parse func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error)
 	// value returns the one that holds.
-	value func(s *Service) clusterValue
+	Value func(s *Service) clusterValue
 }
 
 // clusterValue is the value of a cluster parameter. It is immutable.
 type clusterValue interface {
 	// document is the value as it is shown and kept.
-	document() bsonx.Doc
+	Document() bsonx.Doc
 	// hold makes the value the one that holds.
-	hold(s *Service)
+	Hold(s *Service)
 }
 
-var clusterTable = [...]clusterParameter{
+var ClusterTable = [...]ClusterParameter{
 	{
 		changeStreamOptions, func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error) { return parseImagePolicy(doc, at) },
 		func(s *Service) clusterValue { return s.images.Load() },
@@ -89,11 +89,11 @@ func parseImagePolicy(doc bsonx.Doc, at storage.Stamp) (*imagePolicy, error) {
 // maxExpiry is the longest time in seconds that is kept, 200 years.
 const maxExpiry = 200 * 366 * 24 * 60 * 60
 
-// hold implements clusterValue.
-func (p *imagePolicy) hold(s *Service) { s.images.Store(p) }
+// Hold implements clusterValue.
+func (p *imagePolicy) Hold(s *Service) { s.images.Store(p) }
 
-// document implements clusterValue.
-func (p *imagePolicy) document() bsonx.Doc {
+// Document implements clusterValue.
+func (p *imagePolicy) Document() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("_id", changeStreamOptions)

@@ -94,5 +94,5 @@ func (s *Service) AwaitTime(ctx context.Context, t storage.Stamp) error {
 	}
 }
 
-// stampNow returns the least stamp of what happens now.
-func (s *Service) stampNow() storage.Stamp { return storage.StampAt(s.settled.Now()) }
+// StampNow returns the least stamp of what happens now.
+func (s *Service) StampNow() storage.Stamp { return storage.StampAt(s.settled.Now()) }

@@ -36,7 +36,7 @@ const (
 	levelAvailable    = "available"
 	LevelMajority     = "majority"
 	LevelLinearizable = "linearizable"
-	levelSnapshot     = "snapshot"
+	LevelSnapshot     = "snapshot"
 )
 
 // WriteConcern is the parsed writeConcern argument.
@@ -56,8 +56,8 @@ type WriteConcern struct {
 	noW bool
 }
 
-// named reports whether w is the name of a mode, which may be empty.
-func (w *WriteConcern) named() bool { return w.W == -1 && w.Tags == nil }
+// Named reports whether w is the name of a mode, which may be empty.
+func (w *WriteConcern) Named() bool { return w.W == -1 && w.Tags == nil }
 
 // Unacknowledged reports w: 0.
 func (w *WriteConcern) Unacknowledged() bool { return w.Given && w.W == 0 }
@@ -67,7 +67,7 @@ func (w *WriteConcern) Durable() bool { return w.Journal || w.Majority && !w.NoJ
 
 const modeMajority = "majority"
 
-var readConcernLevels = []string{LevelLocal, LevelMajority, LevelLinearizable, levelAvailable, levelSnapshot}
+var readConcernLevels = []string{LevelLocal, LevelMajority, LevelLinearizable, levelAvailable, LevelSnapshot}
 
 var readConcernFields = []Field{
 	{Name: "level", Type: String},
@@ -126,19 +126,19 @@ func setTime(to *storage.Stamp, name string, v bsonx.Value) error {
 	return nil
 }
 
-// check judges the combination of the fields.
-func (rc *ReadConcern) check() error {
+// Check judges the combination of the fields.
+func (rc *ReadConcern) Check() error {
 	switch level := rc.Level; {
 	case rc.AfterClusterTime != 0 && rc.AtClusterTime != 0:
 		return mongoerr.New(mongoerr.InvalidOptions, "Specifying both atClusterTime and afterClusterTime is not allowed")
 	case rc.AfterClusterTime != 0 && rc.hasAfterOpTime:
 		return mongoerr.New(mongoerr.InvalidOptions, "Can not specify both afterClusterTime and afterOpTime")
-	case rc.AfterClusterTime != 0 && level != "" && level != LevelLocal && level != LevelMajority && level != levelSnapshot:
+	case rc.AfterClusterTime != 0 && level != "" && level != LevelLocal && level != LevelMajority && level != LevelSnapshot:
 		return mongoerr.New(mongoerr.InvalidOptions,
 			"afterClusterTime field can be set only if level is equal to majority, local, or snapshot")
-	case rc.AtClusterTime != 0 && level != levelSnapshot:
+	case rc.AtClusterTime != 0 && level != LevelSnapshot:
 		return mongoerr.New(mongoerr.InvalidOptions, "atClusterTime field can be set only if level is equal to snapshot")
-	case rc.hasAfterOpTime && level == levelSnapshot:
+	case rc.hasAfterOpTime && level == LevelSnapshot:
 		return mongoerr.New(mongoerr.InvalidOptions, "afterOpTime field cannot be set if level is equal to snapshot")
 	default:
 		return nil
@@ -152,14 +152,14 @@ func ReadConcernUnsupported(command, level, reason string) error {
 		command, level, reason)
 }
 
-// unsupportedLevel tells why a command does not support a level; empty where it does.
-func unsupportedLevel(d *Definition, level string) string {
+// UnsupportedLevel tells why a command does not support a level; empty where it does.
+func UnsupportedLevel(d *Definition, level string) string {
 	switch {
 	case level == "" || level == LevelLocal || d.Snapshot:
 		return ""
 	case !d.Read:
 		return "read concern not supported"
-	case level == levelSnapshot:
+	case level == LevelSnapshot:
 		return "read concern snapshot not supported"
 	default:
 		return ""
@@ -260,23 +260,23 @@ func (w *WriteConcern) Unmet() *mongoerr.Error {
 		err = mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "Not enough data-bearing nodes")
 	case w.Tags != nil:
 		err = mongoerr.New(mongoerr.NoSuchKey, "No replica set tag key %s in config", w.Tags.First().Key)
-	case w.named() && !w.Majority:
+	case w.Named() && !w.Majority:
 		err = mongoerr.New(mongoerr.UnknownReplWriteConcern,
 			"No write concern mode named '%s' found in replica set configuration", w.Mode)
 	default:
 		return nil
 	}
-	return err.WithInfo(bsonx.NewDoc("errInfo", bsonx.NewDoc("writeConcern", w.document("clientSupplied"))))
+	return err.WithInfo(bsonx.NewDoc("errInfo", bsonx.NewDoc("writeConcern", w.Document("clientSupplied"))))
 }
 
-// document returns the write concern with where it came from, as errors and defaults show it.
-func (w *WriteConcern) document(provenance string) bsonx.Doc {
+// Document returns the write concern with where it came from, as errors and defaults show it.
+func (w *WriteConcern) Document(provenance string) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	switch {
 	case w.Tags != nil:
 		b.Doc("w", w.Tags)
-	case w.named():
+	case w.Named():
 		b.String("w", w.Mode)
 	default:
 		b.Int32("w", int32(w.W))

@@ -172,8 +172,8 @@ const (
 	maxErrorInfo = limits.DocumentBytes
 )
 
-// append writes the field writeErrors, if there are any.
-func (e *WriteErrors) append(reply *bsonx.Builder) {
+// Append writes the field writeErrors, if there are any.
+func (e *WriteErrors) Append(reply *bsonx.Builder) {
 	if len(e.Items) == 0 {
 		return
 	}
@@ -201,11 +201,11 @@ func EndsCommand(err error) bool {
 	if !errors.As(err, &e) {
 		return true
 	}
-	return write.Interrupts(e.Code) || e.Code == mongoerr.NotImplemented || isTransient(e.Code, false)
+	return write.Interrupts(e.Code) || e.Code == mongoerr.NotImplemented || IsTransient(e.Code, false)
 }
 
-// keepTimestamps is the argument by which Timestamp(0, 0) in a new document is stored as it is.
-const keepTimestamps = "bypassEmptyTsReplacement"
+// KeepTimestamps is the argument by which Timestamp(0, 0) in a new document is stored as it is.
+const KeepTimestamps = "bypassEmptyTsReplacement"
 
 // DocsOf returns the documents of an array. path names the array in the error for an element
 // that is no document.

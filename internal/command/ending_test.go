@@ -93,8 +93,8 @@ func TestEndings(t *testing.T) {
 		if err := wire.Parse(&alone, raw); err != nil {
 			t.Fatal(err)
 		}
-		got := dispatch.Handle(svc, t.Context(), conn, &after, nil).Out
-		want := dispatch.Handle(svc, t.Context(), other, &alone, nil).Out
+		got := dispatch.Handle(t.Context(), svc, conn, &after, nil).Out
+		want := dispatch.Handle(t.Context(), svc, other, &alone, nil).Out
 		if string(got[21:]) != string(want[21:]) {
 			t.Fatalf("message %d: %s\n%s\nalone %s", i, bsonx.FormatShell(bsonx.Document(alone.Body)),
 				bsonx.FormatShell(bsonx.Document(bsonx.Doc(got[21:]))), bsonx.FormatShell(bsonx.Document(bsonx.Doc(want[21:]))))

@@ -31,7 +31,7 @@ func UserError(err error) *mongoerr.Error {
 	case errors.As(err, &e):
 		return legible(e)
 	case errors.Is(err, storage.ErrConflict):
-		return errWriteConflict
+		return ErrWriteConflict
 	case errors.Is(err, storage.ErrNoSpace), errors.Is(err, syscall.ENOSPC):
 		code = mongoerr.OutOfDiskSpace
 	case errors.Is(err, storage.ErrLongKeys):
@@ -53,13 +53,13 @@ func legible(e *mongoerr.Error) *mongoerr.Error {
 	return &out
 }
 
-// errWriteConflict is the user error for storage.ErrConflict.
-var errWriteConflict = mongoerr.New(mongoerr.WriteConflict, "Caused by :: Write conflict during plan execution and yielding is disabled. :: "+
+// ErrWriteConflict is the user error for storage.ErrConflict.
+var ErrWriteConflict = mongoerr.New(mongoerr.WriteConflict, "Caused by :: Write conflict during plan execution and yielding is disabled. :: "+
 	"Please retry your operation or multi-document transaction.")
 
-// isTransient reports whether a transaction that failed with a code had no effect, and may succeed when it is tried again.
+// IsTransient reports whether a transaction that failed with a code had no effect, and may succeed when it is tried again.
 // ending is for the errors of its commit or abort.
-func isTransient(code mongoerr.Code, ending bool) bool {
+func IsTransient(code mongoerr.Code, ending bool) bool {
 	switch code {
 	case mongoerr.WriteConflict, mongoerr.LockTimeout, mongoerr.PreparedTransactionInProgress, mongoerr.SnapshotTooOld,
 		mongoerr.SnapshotUnavailable, mongoerr.MigrationConflict, mongoerr.NoSuchTransaction:

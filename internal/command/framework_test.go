@@ -46,7 +46,7 @@ func (h *harness) send(db string, cmd bsonx.Doc, flags wire.Flags) dispatch.Resu
 		b.String("$db", db)
 	}
 	b.End()
-	return dispatch.Handle(h.svc, context.Background(), h.conn, &wire.Message{Flags: flags, Body: b.Bytes()}, nil)
+	return dispatch.Handle(context.Background(), h.svc, h.conn, &wire.Message{Flags: flags, Body: b.Bytes()}, nil)
 }
 
 func reply(t *testing.T, out []byte) bsonx.Doc {
@@ -546,7 +546,7 @@ func BenchmarkHandlePing(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		out = dispatch.Handle(svc, ctx, conn, msg, out[:0]).Out
+		out = dispatch.Handle(ctx, svc, conn, msg, out[:0]).Out
 	}
 }
 

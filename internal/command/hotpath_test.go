@@ -303,7 +303,7 @@ func (h *hotPath) sendNumber(r *request, n int) {
 }
 
 func (h *hotPath) handle() {
-	h.out = dispatch.Handle(h.svc, context.Background(), h.conn, &h.msg, h.out[:0]).Out
+	h.out = dispatch.Handle(context.Background(), h.svc, h.conn, &h.msg, h.out[:0]).Out
 	if !bsonx.Doc(h.out[21:]).Lookup("ok").Truthy() {
 		h.tb.Fatal(bsonx.FormatShell(bsonx.Document(h.out[21:])))
 	}

@@ -15,7 +15,7 @@ var EncryptionInformation = Field{Name: "encryptionInformation", Type: Object, S
 // IsTimeseriesNamespace is the argument of routers that write buckets.
 var IsTimeseriesNamespace = Field{Name: "isTimeseriesNamespace", Type: OptionalBool}
 
-const codeNotBuckets = mongoerr.Code(5916400)
+const CodeNotBuckets = mongoerr.Code(5916400)
 
 // maxQuorum is the number of members that a replica set may have.
 const maxQuorum = 50

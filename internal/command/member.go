@@ -12,16 +12,16 @@ import (
 const DefaultReplicaSet = "rs0"
 
 // electionID is that of the set's first term; drivers compare it to tell old primaries from new ones.
-var electionID = [12]byte{0: 0x7f, 1: 0xff, 2: 0xff, 3: 0xff, 11: setTerm}
+var electionID = [12]byte{0: 0x7f, 1: 0xff, 2: 0xff, 3: 0xff, 11: SetTerm}
 
 // Replicates reports whether the server presents itself as the member of a replica set.
 func (s *Service) Replicates() bool { return s.ReplicaSet != "" }
 
-// member returns the name under which the server is a member of its set for clients that reach it by the address local. Drivers go
+// Member returns the name under which the server is a member of its set for clients that reach it by the address local. Drivers go
 // on with the members that hello tells them, and leave the address that they were given if it is not among them: so the name is
 // that address, which the client can reach whatever name it used. All that tells the name tells the same on a connection. A member
 // has a port; without an address and a port that is served it is MongoDB's.
-func (s *Service) member(local string) string {
+func (s *Service) Member(local string) string {
 	switch {
 	case local != "":
 		return local
@@ -31,14 +31,14 @@ func (s *Service) member(local string) string {
 	return net.JoinHostPort(s.Hostname, "27017")
 }
 
-// heartbeatMillis is how often members of a set would ask each other.
-const heartbeatMillis = 2000
+// HeartbeatMillis is how often members of a set would ask each other.
+const HeartbeatMillis = 2000
 
-// appendConfig appends the configuration of the set whose only member has a name.
-func (s *Service) appendConfig(reply *bsonx.Builder, member string) {
+// AppendConfig appends the configuration of the set whose only member has a name.
+func (s *Service) AppendConfig(reply *bsonx.Builder, member string) {
 	reply.String("_id", s.ReplicaSet)
-	reply.Int32("version", setVersion)
-	reply.Int64("term", setTerm)
+	reply.Int32("version", SetVersion)
+	reply.Int64("term", SetTerm)
 	reply.StartArrayField("members")
 	reply.StartDocElem()
 	reply.Int32("_id", 0)
@@ -56,7 +56,7 @@ func (s *Service) appendConfig(reply *bsonx.Builder, member string) {
 	reply.Bool("writeConcernMajorityJournalDefault", true)
 	reply.StartDocField("settings")
 	reply.Bool("chainingAllowed", true)
-	reply.Int32("heartbeatIntervalMillis", heartbeatMillis)
+	reply.Int32("heartbeatIntervalMillis", HeartbeatMillis)
 	reply.Int32("heartbeatTimeoutSecs", 10)
 	reply.Int32("electionTimeoutMillis", 10_000)
 	reply.Int32("catchUpTimeoutMillis", -1)
@@ -69,30 +69,30 @@ func (s *Service) appendConfig(reply *bsonx.Builder, member string) {
 
 // What never changes in a set of one member that elected itself once.
 const (
-	setVersion = 1
-	setTerm    = 1
+	SetVersion = 1
+	SetTerm    = 1
 
-	statePrimary = 1
+	StatePrimary = 1
 )
 
 // optime is a place in the log: a stamp and the term.
-func appendOptime(b *bsonx.Builder, key string, at storage.Stamp) {
+func AppendOptime(b *bsonx.Builder, key string, at storage.Stamp) {
 	b.StartDocField(key)
 	b.Value("ts", oplog.Timestamp(at))
-	b.Int64("t", setTerm)
+	b.Int64("t", SetTerm)
 	b.End()
 }
 
-func millisOf(at storage.Stamp) int64 { return int64(at.Seconds()) * 1000 }
+func MillisOf(at storage.Stamp) int64 { return int64(at.Seconds()) * 1000 }
 
 // AppendMember appends what hello and serverStatus tell of the set.
 func (s *Service) AppendMember(b *bsonx.Builder, conn *Conn, primaryField string) {
-	member := s.member(conn.Local)
+	member := s.Member(conn.Local)
 	b.StartArrayField("hosts")
 	b.Elem(bsonx.String(member))
 	b.End()
 	b.String("setName", s.ReplicaSet)
-	b.Int32("setVersion", setVersion)
+	b.Int32("setVersion", SetVersion)
 	b.Bool(primaryField, true)
 	b.Bool("secondary", false)
 	b.String("primary", member)
@@ -100,15 +100,15 @@ func (s *Service) AppendMember(b *bsonx.Builder, conn *Conn, primaryField string
 	b.Value("electionId", bsonx.ObjectID(electionID))
 	at := s.Order.Visible()
 	b.StartDocField("lastWrite")
-	appendOptime(b, "opTime", at)
-	b.Date("lastWriteDate", millisOf(at))
-	appendOptime(b, "majorityOpTime", at)
-	b.Date("majorityWriteDate", millisOf(at))
+	AppendOptime(b, "opTime", at)
+	b.Date("lastWriteDate", MillisOf(at))
+	AppendOptime(b, "majorityOpTime", at)
+	b.Date("majorityWriteDate", MillisOf(at))
 	b.End()
 }
 
-// durable returns the place in the log up to which everything is synced, not behind at.
-func (s *Service) durable(at storage.Stamp) storage.Stamp {
+// Durable returns the place in the log up to which everything is synced, not behind at.
+func (s *Service) Durable(at storage.Stamp) storage.Stamp {
 	if s.Store == nil {
 		return at
 	}

@@ -55,8 +55,8 @@ func (s *Service) loadClusterParameters() error {
 	if s.Store == nil || !s.Replicates() {
 		return nil
 	}
-	for _, p := range clusterTable {
-		doc, err := s.setting(clusterParameters, p.name)
+	for _, p := range ClusterTable {
+		doc, err := s.setting(ClusterParameters, p.Name)
 		if err != nil {
 			return err
 		}
@@ -64,8 +64,8 @@ func (s *Service) loadClusterParameters() error {
 			continue
 		}
 		at := StampOf(doc.Lookup("clusterParameterTime"))
-		if v, err := p.parse(doc.Without("_id", "clusterParameterTime"), at); err == nil {
-			v.hold(s)
+		if v, err := p.Parse(doc.Without("_id", "clusterParameterTime"), at); err == nil {
+			v.Hold(s)
 		}
 	}
 	return nil
@@ -115,12 +115,12 @@ func (s *Service) initRead() {
 
 // loadDefaults reads the defaults that were set in an earlier life. What is no longer valid counts as not set.
 func (s *Service) loadDefaults() error {
-	d := &rwDefaults{local: s.Started}
-	s.rwDefaults.Store(d)
+	d := &rwDefaults{Local: s.Started}
+	s.RWDefaults.Store(d)
 	if s.Store == nil || !s.Replicates() {
 		return nil
 	}
-	doc, err := s.setting(defaultsCollection, defaultsID)
+	doc, err := s.setting(DefaultsCollection, defaultsID)
 	if err != nil || doc == nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (s *Service) setDefaults() {
 		s.Order = new(storage.Order)
 	}
 	s.NextTime = func() (t, i uint32) {
-		stamp := s.Order.Take(s.stampNow())
+		stamp := s.Order.Take(s.StampNow())
 		return stamp.Seconds(), stamp.Number()
 	}
 	s.Pid, s.Hostname = processID(), hostName()

@@ -52,9 +52,9 @@ func kindOfReadConcern(rc *ReadConcern) readConcernKind {
 		return readMajority
 	case rc.Level == LevelLinearizable:
 		return readLinearizable
-	case rc.Level == levelSnapshot && rc.AtClusterTime != 0:
+	case rc.Level == LevelSnapshot && rc.AtClusterTime != 0:
 		return readSnapshotAt
-	case rc.Level == levelSnapshot:
+	case rc.Level == LevelSnapshot:
 		return readSnapshot
 	case rc.Level == LevelLocal:
 		return readLocal

@@ -31,10 +31,10 @@ func parseReadLimit(doc bsonx.Doc, at storage.Stamp) (*readLimit, error) {
 	return limit, err
 }
 
-// hold implements clusterValue.
-func (l *readLimit) hold(s *Service) { s.ReadLimit.Store(l) }
+// Hold implements clusterValue.
+func (l *readLimit) Hold(s *Service) { s.ReadLimit.Store(l) }
 
-// document implements clusterValue.
-func (l *readLimit) document() bsonx.Doc {
+// Document implements clusterValue.
+func (l *readLimit) Document() bsonx.Doc {
 	return bsonx.NewDoc("_id", defaultMaxTime, "clusterParameterTime", oplog.Timestamp(l.at), "readOperations", l.Millis)
 }

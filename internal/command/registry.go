@@ -183,7 +183,7 @@ func (r *Registry) Definitions() []*Definition {
 
 func IsHello(d *Definition) bool { return d.Name == "hello" || d.Name == "isMaster" }
 
-// endsTransaction tells the commands that commit and abort from those that transactions are made of.
-func endsTransaction(d *Definition) bool {
+// EndsTransaction tells the commands that commit and abort from those that transactions are made of.
+func EndsTransaction(d *Definition) bool {
 	return d.Name == "commitTransaction" || d.Name == "abortTransaction" || d.Name == "coordinateCommitTransaction"
 }

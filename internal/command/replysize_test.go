@@ -18,7 +18,7 @@ const maxReply = 16<<20 + 16<<10
 // ask runs a command that may fail.
 func (h *hotPath) ask(body bsonx.Doc) bsonx.Doc {
 	h.msg = wire.Message{Body: body}
-	h.out = dispatch.Handle(h.svc, context.Background(), h.conn, &h.msg, h.out[:0]).Out
+	h.out = dispatch.Handle(context.Background(), h.svc, h.conn, &h.msg, h.out[:0]).Out
 	return bsonx.Doc(h.out[21:]).Clone()
 }
 

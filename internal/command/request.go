@@ -43,7 +43,7 @@ type Request struct {
 	// work is what the request's transaction has done so far; nil outside of transactions.
 	Work *Work
 	// deferred says that the command has made commits that wait for a sync.
-	deferred bool
+	Deferred bool
 	// explained says that the command is not run.
 	Explained bool
 	// explain is the request that explains this one; nil if there is none.

@@ -20,8 +20,8 @@ func (r *retryState) forget() {
 	r.History, r.Retried = retryable.History{}, nil
 }
 
-// retries returns what makes the request's statements retryable, nil where they are not.
-func (r *Request) retries() *write.Retry {
+// Retries returns what makes the request's statements retryable, nil where they are not.
+func (r *Request) Retries() *write.Retry {
 	if r.Retry == nil {
 		return nil
 	}

@@ -11,11 +11,11 @@ import (
 
 // Where the defaults that someone has set are kept, as by MongoDB.
 const (
-	defaultsCollection = "settings"
+	DefaultsCollection = "settings"
 	defaultsID         = "ReadWriteConcernDefaults"
 )
 
-const codeNotReplicated = mongoerr.Code(51300)
+const CodeNotReplicated = mongoerr.Code(51300)
 
 // rwDefaults are the read and write concern of commands that have none. They are immutable.
 type rwDefaults struct {
@@ -24,9 +24,9 @@ type rwDefaults struct {
 	write bsonx.Doc
 	// writeConcern is write, parsed.
 	writeConcern WriteConcern
-	at           storage.Stamp
-	wall         time.Time // of the change
-	local        time.Time // when this process learned of it
+	At           storage.Stamp
+	Wall         time.Time // of the change
+	Local        time.Time // when this process learned of it
 }
 
 // What holds where nothing was set.
@@ -45,7 +45,7 @@ func (s *Service) impliedConcern() (WriteConcern, bsonx.Doc) {
 	return WriteConcern{W: -1, Mode: modeMajority, Majority: true}, impliedWrite
 }
 
-func (d *rwDefaults) append(s *Service, b *bsonx.Builder) {
+func (d *rwDefaults) Append(s *Service, b *bsonx.Builder) {
 	read, readSource := d.read, "global"
 	if read == nil {
 		read, readSource = impliedRead, "implicit"
@@ -57,17 +57,17 @@ func (d *rwDefaults) append(s *Service, b *bsonx.Builder) {
 	}
 	b.Doc("defaultReadConcern", read)
 	b.Doc("defaultWriteConcern", write)
-	if d.at != 0 {
-		b.Value("updateOpTime", oplog.Timestamp(d.at))
-		b.Date("updateWallClockTime", d.wall.UnixMilli())
+	if d.At != 0 {
+		b.Value("updateOpTime", oplog.Timestamp(d.At))
+		b.Date("updateWallClockTime", d.Wall.UnixMilli())
 	}
 	b.String("defaultWriteConcernSource", writeSource)
 	b.String("defaultReadConcernSource", readSource)
-	b.Date("localUpdateWallClockTime", d.local.UnixMilli())
+	b.Date("localUpdateWallClockTime", d.Local.UnixMilli())
 }
 
-// setRead takes a read concern that was sent; an empty one takes back what was set.
-func (d *rwDefaults) setRead(doc bsonx.Doc) error {
+// SetRead takes a read concern that was sent; an empty one takes back what was set.
+func (d *rwDefaults) SetRead(doc bsonx.Doc) error {
 	if doc == nil {
 		return nil
 	}
@@ -84,15 +84,15 @@ func (d *rwDefaults) setRead(doc bsonx.Doc) error {
 			return mongoerr.New(mongoerr.BadValue, "'%s' is not suitable for the default read concern", it.Key())
 		}
 	}
-	if level := g.ReadConcern.Level; level == levelSnapshot || level == LevelLinearizable {
+	if level := g.ReadConcern.Level; level == LevelSnapshot || level == LevelLinearizable {
 		return mongoerr.New(mongoerr.BadValue, "level: '%s' is not suitable for the default read concern", level)
 	}
 	d.read, d.level = doc.Clone(), g.ReadConcern.Level
 	return nil
 }
 
-// setWrite takes a write concern that was sent.
-func (d *rwDefaults) setWrite(doc bsonx.Doc) error {
+// SetWrite takes a write concern that was sent.
+func (d *rwDefaults) SetWrite(doc bsonx.Doc) error {
 	switch {
 	case doc == nil:
 		return nil
@@ -115,7 +115,7 @@ func (d *rwDefaults) setWrite(doc bsonx.Doc) error {
 	if err := wc.Unmet(); err != nil {
 		return err
 	}
-	d.write = wc.document("")
+	d.write = wc.Document("")
 	wc.Given = false // no command has given it
 	d.writeConcern = *wc
 	return nil
@@ -124,12 +124,12 @@ func (d *rwDefaults) setWrite(doc bsonx.Doc) error {
 // ApplyDefaults gives a command that has no read or write concern the ones that were set. In a transaction the first command may have
 // the one, the last one the other.
 func (s *Service) ApplyDefaults(d *Definition, g *Generic) {
-	defaults := s.rwDefaults.Load()
+	defaults := s.RWDefaults.Load()
 	inTransaction := g.InTransaction()
 	if defaults.level != "" && d.Read && g.ReadConcern.isEmpty() && (!inTransaction || g.StartTxn == BoolTrue) {
 		g.ReadConcern.Level, g.ReadConcern.Default = defaults.level, true
 	}
-	if d.Write && (!inTransaction || endsTransaction(d)) {
+	if d.Write && (!inTransaction || EndsTransaction(d)) {
 		s.applyDefaultConcern(defaults, &g.WriteConcern)
 	}
 }
@@ -150,8 +150,8 @@ func (s *Service) applyDefaultConcern(defaults *rwDefaults, wc *WriteConcern) {
 	wc.W, wc.Mode, wc.Tags, wc.Majority, wc.noW = preset.W, preset.Mode, preset.Tags, preset.Majority, false
 }
 
-// document returns the defaults as they are kept.
-func (d *rwDefaults) document() bsonx.Doc {
+// Document returns the defaults as they are kept.
+func (d *rwDefaults) Document() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("_id", defaultsID)
@@ -161,23 +161,23 @@ func (d *rwDefaults) document() bsonx.Doc {
 	if d.write != nil {
 		b.Doc("defaultWriteConcern", d.write)
 	}
-	b.Value("updateOpTime", oplog.Timestamp(d.at))
-	b.Date("updateWallClockTime", d.wall.UnixMilli())
+	b.Value("updateOpTime", oplog.Timestamp(d.At))
+	b.Date("updateWallClockTime", d.Wall.UnixMilli())
 	b.End()
 	return b.Bytes()
 }
 
 func (d *rwDefaults) load(doc bsonx.Doc) {
 	if v := doc.Lookup("defaultReadConcern"); v.Type == bsonx.TypeDocument {
-		_ = d.setRead(v.Doc())
+		_ = d.SetRead(v.Doc())
 	}
 	if v := doc.Lookup("defaultWriteConcern"); v.Type == bsonx.TypeDocument {
-		_ = d.setWrite(v.Doc())
+		_ = d.SetWrite(v.Doc())
 	}
 	if v := doc.Lookup("updateOpTime"); v.Type == bsonx.TypeTimestamp {
-		d.at = StampOf(v)
+		d.At = StampOf(v)
 	}
 	if v := doc.Lookup("updateWallClockTime"); v.Type == bsonx.TypeDate {
-		d.wall = time.UnixMilli(v.Int64())
+		d.Wall = time.UnixMilli(v.Int64())
 	}
 }

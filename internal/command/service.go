@@ -94,7 +94,7 @@ type Service struct {
 	Establishment *relief.Establishment
 	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
 	maxClockDrift atomic.Int64
-	rwDefaults    atomic.Pointer[rwDefaults]
+	RWDefaults    atomic.Pointer[rwDefaults]
 	images        atomic.Pointer[imagePolicy]
 	ReadLimit     atomic.Pointer[readLimit]
 	// settled is the clock by which things are removed and stamped for good.

@@ -9,11 +9,11 @@ import (
 )
 
 // Settings that live on beyond the process are documents of the database config, as in MongoDB.
-const settingsDB = "config"
+const SettingsDB = "config"
 
 // setting returns a document that was saved, nil where there is none.
 func (s *Service) setting(collection, id string) (bsonx.Doc, error) {
-	c := s.Store.Lookup(settingsDB, collection)
+	c := s.Store.Lookup(SettingsDB, collection)
 	if c == nil || read.IsView(c) {
 		return nil, nil
 	}

@@ -24,7 +24,7 @@ func TestStatsHearInterrupts(t *testing.T) {
 		bsonx.NewDoc("dbStats", 1, "$db", "db"),
 		bsonx.NewDoc("listDatabases", 1, "$db", "admin"),
 	} {
-		out := dispatch.Handle(h.svc, t.Context(), h.conn, &wire.Message{Body: cmd}, nil).Out
+		out := dispatch.Handle(t.Context(), h.svc, h.conn, &wire.Message{Body: cmd}, nil).Out
 		var reply wire.Message
 		if err := wire.Parse(&reply, out); err != nil {
 			t.Fatal(err)

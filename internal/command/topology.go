@@ -49,8 +49,8 @@ func (t *topology) Version() TopologyVersion {
 	return TopologyVersion{t.process, t.counter}
 }
 
-// bump announces a change to the hellos that wait for one.
-func (t *topology) bump() {
+// Bump announces a change to the hellos that wait for one.
+func (t *topology) Bump() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.stopped {

@@ -132,7 +132,7 @@ func (v *Verbosity) params() []param.Param {
 				return nil
 			},
 		},
-		{Name: "logComponentVerbosity", Get: v.document, Set: v.set},
+		{Name: "logComponentVerbosity", Get: v.Document, Set: v.set},
 	}
 }
 
@@ -148,7 +148,7 @@ func verbosityOf(name string, v bsonx.Value, least int64) (int64, error) {
 	return n, nil
 }
 
-func (v *Verbosity) document() bsonx.Value {
+func (v *Verbosity) Document() bsonx.Value {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.Int32("verbosity", int32(v.general.Load()))

@@ -142,7 +142,7 @@ func (v *virtualReader) versions() []bsonx.Doc {
 func (v *virtualReader) configuration() []bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	v.service.appendConfig(b, v.service.member(v.local))
+	v.service.AppendConfig(b, v.service.Member(v.local))
 	b.End()
 	return []bsonx.Doc{b.Bytes()}
 }

@@ -29,7 +29,7 @@ type Result struct {
 }
 
 // Handle runs the command of a message and appends its reply to out.
-func Handle(s *command.Service, ctx context.Context, conn *command.Conn, msg *wire.Message, out []byte) Result {
+func Handle(ctx context.Context, s *command.Service, conn *command.Conn, msg *wire.Message, out []byte) Result {
 	c := s.Stats.Calls.Get()
 	defer s.Stats.Calls.Put(c)
 	req := &c.Req // empty: put has cleared it
@@ -52,7 +52,7 @@ func Handle(s *command.Service, ctx context.Context, conn *command.Conn, msg *wi
 		err = conn.Op.Cause(err)
 	}
 	if err != nil && e != nil {
-		err = command.WithLabels(req, err)
+		err = WithLabels(req, err)
 		if req.Begun {
 			e.Failures.Add(1)
 		}
@@ -169,15 +169,15 @@ func execute(s *command.Service, e *command.Entry, req *command.Request, reply *
 			return err
 		}
 	}
-	if req.ReadsSnapshot() {
-		if err := s.HoldSnapshot(req); err != nil {
+	if ReadsSnapshot(req) {
+		if err := HoldSnapshot(s, req); err != nil {
 			return err
 		}
 		defer s.Read.Snapshots.Done(req.Snapshot)
 	}
 	s.ApplyDefaults(e.Definition, &req.Generic)
 	s.Stats.ReadConcerns.Count(e.Definition, &req.Generic)
-	if req.MayWrite() {
+	if MayWrite(req) {
 		if err := enterWrites(s, req); err != nil {
 			return err
 		}
@@ -189,12 +189,12 @@ func execute(s *command.Service, e *command.Entry, req *command.Request, reply *
 	if req.Generic.HasTxnNumber {
 		err = runNumbered(s, e, req, reply)
 	} else {
-		err = run(e, op, req, reply)
+		err = run(op, e, req, reply)
 	}
 	if !req.Misformed {
 		req.Begin(e)
 	}
-	if synced := req.Sync(); err == nil {
+	if synced := Sync(req); err == nil {
 		err = synced
 	}
 	if wc := &req.Generic.WriteConcern; wc.Given && s.Replicates() && req.Reply.WriteConcernError == nil {
@@ -239,7 +239,7 @@ func opInfo(e *command.Entry, req *command.Request, info *session.OpInfo) {
 
 // endsWithClient reports whether nobody needs the command once its client is gone. What writes is done to its end.
 func endsWithClient(r *command.Request, e *command.Entry) bool {
-	return e.Kind == "getmore" || e.Read && !r.MayWrite()
+	return e.Kind == "getmore" || e.Read && !MayWrite(r)
 }
 
 // Parse checks every field of the request once.
@@ -375,10 +375,10 @@ func finishParse(r *command.Request, e *command.Entry, seen uint64) error {
 	if err := r.Service.CheckRequiredAPI(&r.Generic); err != nil {
 		return err
 	}
-	if err := r.CheckTransaction(e.Definition); err != nil {
+	if err := CheckTransaction(r, e.Definition); err != nil {
 		return err
 	}
-	return r.Service.CheckGeneric(e.Definition, &r.Generic)
+	return CheckGeneric(r.Service, e.Definition, &r.Generic)
 }
 
 // timeLimit returns after how many milliseconds a command ends, 0 for no limit. Its own maxTimeMS counts before the default of reads,
@@ -387,7 +387,7 @@ func timeLimit(s *command.Service, e *command.Entry, req *command.Request) int64
 	switch {
 	case e.OwnMaxTime:
 		return 0
-	case req.Generic.HasMaxTime || !e.TimedRead || req.MayWrite():
+	case req.Generic.HasMaxTime || !e.TimedRead || MayWrite(req):
 		return req.Generic.MaxTimeMillis
 	}
 	return s.ReadLimit.Load().Millis

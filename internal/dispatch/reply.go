@@ -38,7 +38,7 @@ func beginReply(b *bsonx.Builder, conn *command.Conn, msg *wire.Message, out []b
 const replyRoom = 64 << 10
 
 // run runs a command and refuses a reply that is too large to be sent.
-func run(e *command.Entry, ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+func run(ctx context.Context, e *command.Entry, req *command.Request, reply *bsonx.Builder) error {
 	if e.Refuse != nil {
 		return e.Refuse(req)
 	}
@@ -210,7 +210,7 @@ func appendWriteConcernErrors(r *command.Request, b *bsonx.Builder, f failpoint.
 	switch {
 	case f.Labels != nil:
 		appendLabels(b, f.Labels)
-	case r.MayRetry() && command.IsRetriable(code):
-		appendLabels(b, []string{command.LabelRetryable})
+	case MayRetry(r) && command.IsRetriable(code):
+		appendLabels(b, []string{LabelRetryable})
 	}
 }

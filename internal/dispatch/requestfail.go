@@ -16,7 +16,7 @@ type failCall struct{ *command.Request }
 func (c failCall) Names() (command, sent string) { return c.Def.Name, c.Name }
 
 // AppName implements failpoint.Call.
-func (c failCall) AppName() string { return c.ClientName() }
+func (c failCall) AppName() string { return ClientName(c.Request) }
 
 // Namespace implements failpoint.Call.
 func (c failCall) Namespace() string {

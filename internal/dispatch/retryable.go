@@ -63,7 +63,7 @@ func runRetryable(s *command.Service, e *command.Entry, req *command.Request, re
 		}
 	}
 	req.Retry = state
-	if err := run(e, req.Op, req, reply); err != nil {
+	if err := run(req.Op, e, req, reply); err != nil {
 		return err
 	}
 	s.Stats.SessionRecords.Add(w.Records)

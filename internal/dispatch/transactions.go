@@ -36,7 +36,7 @@ func runStatement(s *command.Service, e *command.Entry, req *command.Request, re
 			s.Transactions.Abort(t)
 		}
 	}()
-	err := run(e, req.Op, req, reply)
+	err := run(req.Op, e, req, reply)
 	done = err == nil && !req.Failed
 	return err
 }

@@ -118,7 +118,7 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 	}()
 	for {
 		c.begin()
-		res := dispatch.Handle(c.srv.service, ctx, c.state, &c.msg, (*c.out)[:0])
+		res := dispatch.Handle(ctx, c.srv.service, c.state, &c.msg, (*c.out)[:0])
 		c.end()
 		*c.out = res.Out
 		c.state.Output.Held.Force(int64(cap(*c.out)))

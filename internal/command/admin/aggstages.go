@@ -110,7 +110,7 @@ func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.
 	}
 	b.StartDocField(part)
 	defer b.End()
-	return AppendStorageStats(r.service, ctx, b, c, scale, r.Local)
+	return AppendStorageStats(ctx, r.service, b, c, scale, r.Local)
 }
 
 func (r *reports) indexStats() ([]bsonx.Doc, error) {

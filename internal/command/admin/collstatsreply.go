@@ -11,7 +11,7 @@ import (
 
 // AppendStorageStats appends the fields of collStats. local is the address by which the client
 // reaches the server.
-func AppendStorageStats(s *command.Service, ctx context.Context, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
+func AppendStorageStats(ctx context.Context, s *command.Service, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
 	sz, err := s.CollectionSizes(ctx, c, local)
 	if err != nil {
 		return err

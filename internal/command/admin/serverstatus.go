@@ -33,7 +33,7 @@ func runServerStatus(_ context.Context, req *command.Request, reply *bsonx.Build
 	reply.Int64("uptimeEstimate", int64(up.Seconds()))
 	reply.Date("localTime", req.Now.UnixMilli())
 	if v := req.Body.Lookup("repl"); s.Replicates() && (v.IsMissing() || v.Truthy()) {
-		s.AppendRepl(reply, req.Conn)
+		AppendRepl(s, reply, req.Conn)
 	}
 	for _, section := range append(sample(s, req).sections(), s.StatusSections...) {
 		if v := req.Body.Lookup(section.Name); !v.IsMissing() && !v.Truthy() {

@@ -55,18 +55,18 @@ func runFindAndModify(ctx context.Context, req *command.Request, reply *bsonx.Bu
 	if err := checkFindAndModify(req); err != nil {
 		return err
 	}
-	if err := req.CheckBuckets(name); err != nil {
+	if err := CheckBuckets(req, name); err != nil {
 		return err
 	}
 	sc, err := command.NewScope(req)
 	if err != nil {
 		return err
 	}
-	if err := req.ReadStatements(1); err != nil {
+	if err := ReadStatements(req, 1); err != nil {
 		return err
 	}
-	m := &modification{req: req, name: name, opts: req.Single(req.WriteOptions(), true), held: req.Service.Memory.Hold()}
-	if rec := req.Executed(0); rec != nil {
+	m := &modification{req: req, name: name, opts: Single(req, WriteOptions(req), true), held: req.Service.Memory.Hold()}
+	if rec := Executed(req, 0); rec != nil {
 		return m.answerRetry(sc, rec, reply)
 	}
 	defer m.held.Release()

@@ -47,10 +47,10 @@ func runInsert(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	if err := checkBatch(size); err != nil {
 		return req.Malformed(err)
 	}
-	if err := req.CheckBuckets(name); err != nil {
+	if err := CheckBuckets(req, name); err != nil {
 		return err
 	}
-	if err := req.ReadStatements(size); err != nil {
+	if err := ReadStatements(req, size); err != nil {
 		return err
 	}
 	batch := newInsertBatch(req)
@@ -80,8 +80,8 @@ func runInsert(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	reply.Int32("n", int32(n+batch.executed))
 	batch.finish(n)
 	req.Count(command.CountInsert, int64(n+len(batch.errors.Items)))
-	req.AppendWriteErrors(reply, &batch.errors)
-	req.AppendRetried(reply)
+	AppendWriteErrors(req, reply, &batch.errors)
+	AppendRetried(req, reply)
 	return nil
 }
 
@@ -99,7 +99,7 @@ func refuseAll(err error, req *command.Request, size int, reply *bsonx.Builder) 
 	}
 	reply.Int32("n", 0)
 	req.Count(command.CountInsert, int64(size))
-	req.AppendWriteErrors(reply, &failures)
+	AppendWriteErrors(req, reply, &failures)
 	return nil
 }
 
@@ -116,6 +116,6 @@ func refuseInsert(err error, req *command.Request, size int, reply *bsonx.Builde
 	failures.Add(0, err)
 	reply.Int32("n", 0)
 	req.Count(command.CountInsert, 1)
-	req.AppendWriteErrors(reply, &failures)
+	AppendWriteErrors(req, reply, &failures)
 	return nil
 }

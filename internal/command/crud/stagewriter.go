@@ -16,5 +16,5 @@ type stageWriter struct {
 
 // NewStageWriter returns what the writing stages of p write with.
 func NewStageWriter(r *command.Request, p *read.Pipelines) pipeline.Writer {
-	return &stageWriter{p, r.Service, r.WriteOptions()}
+	return &stageWriter{p, r.Service, WriteOptions(r)}
 }

@@ -1,4 +1,4 @@
-package command
+package crud
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -20,7 +21,7 @@ import (
 
 // Readable returns the collection that a command reads, or nil if there is none. A view is an
 // error.
-func (r *Request) Readable() (name string, c *table.Collection, err error) {
+func Readable(r *command.Request) (name string, c *table.Collection, err error) {
 	name, err = r.Collection()
 	if err != nil {
 		return "", nil, err
@@ -37,21 +38,21 @@ func (r *Request) Readable() (name string, c *table.Collection, err error) {
 
 // WriteOptions returns the options that all statements of a write command share. Durable
 // commits wait for one sync at the end of the command.
-func (r *Request) WriteOptions() write.Options {
+func WriteOptions(r *command.Request) write.Options {
 	return write.Options{
 		Ordered:          r.BoolOr("ordered", true) || r.Work != nil,
 		BypassValidation: r.Bool("bypassDocumentValidation"),
 		Durability:       r.Durability(storage.Deferred),
-		Deferred:         &r.deferred,
+		Deferred:         &r.Deferred,
 		Stamp:            &r.Op.Stamp,
 		Txn:              r.Txn(),
-		Retry:            r.retries(),
+		Retry:            r.Retries(),
 	}
 }
 
 // Single returns the options for a command with a single commit, if once is true: the commit
 // then waits for its own sync.
-func (r *Request) Single(opts write.Options, once bool) write.Options {
+func Single(r *command.Request, opts write.Options, once bool) write.Options {
 	if once {
 		opts.Durability = r.Durability(storage.Durable)
 	}
@@ -60,37 +61,37 @@ func (r *Request) Single(opts write.Options, once bool) write.Options {
 
 // AppendWriteErrors appends the field writeErrors if there are errors. In a transaction they
 // abort it.
-func (r *Request) AppendWriteErrors(reply *bsonx.Builder, e *WriteErrors) {
+func AppendWriteErrors(r *command.Request, reply *bsonx.Builder, e *command.WriteErrors) {
 	r.Failed = r.Failed || len(e.Items) > 0
 	r.Service.Stats.UserErrors.Add(int64(len(e.Items)))
-	e.append(reply)
+	e.Append(reply)
 }
 
 // Env returns what applying an update depends on. vars are the variables of the command.
-func (r *Request) Env(vars *expr.Vars) update.Env {
+func Env(r *command.Request, vars *expr.Vars) update.Env {
 	return update.Env{
-		Now: r.Now, Timestamp: r.Service.NextTime, KeepTimestamps: r.Bool(keepTimestamps), Running: vars.Scripts().Running,
+		Now: r.Now, Timestamp: r.Service.NextTime, KeepTimestamps: r.Bool(command.KeepTimestamps), Running: vars.Scripts().Running,
 	}
 }
 
 // InsertTime returns what replaces Timestamp(0, 0) in a new document; nil for nothing.
-func (r *Request) InsertTime() func() (t, i uint32) {
-	if r.Bool(keepTimestamps) {
+func InsertTime(r *command.Request) func() (t, i uint32) {
+	if r.Bool(command.KeepTimestamps) {
 		return nil
 	}
 	return r.Service.NextTime
 }
 
 // CheckBuckets refuses isTimeseriesNamespace for a collection that has no buckets' name.
-func (r *Request) CheckBuckets(name string) error {
-	if r.Bool(IsTimeseriesNamespace.Name) && !strings.HasPrefix(name, "system.buckets.") {
-		return mongoerr.New(codeNotBuckets, "'isTimeseriesNamespace' parameter can only be set when the request is sent on system.buckets namespace")
+func CheckBuckets(r *command.Request, name string) error {
+	if r.Bool(command.IsTimeseriesNamespace.Name) && !strings.HasPrefix(name, "system.buckets.") {
+		return mongoerr.New(command.CodeNotBuckets, "'isTimeseriesNamespace' parameter can only be set when the request is sent on system.buckets namespace")
 	}
 	return nil
 }
 
 // Pipelines returns what runs the pipelines of a request.
-func (r *Request) Pipelines(sc read.Scope) *read.Pipelines {
+func Pipelines(r *command.Request, sc read.Scope) *read.Pipelines {
 	p := r.Reads().Pipelines(sc, read.PipelineOptions{
 		AllowDiskUse: r.BoolOr("allowDiskUse", true), Hint: r.Get("hint"), User: r.Conn.Digest,
 	})
@@ -101,7 +102,7 @@ func (r *Request) Pipelines(sc read.Scope) *read.Pipelines {
 }
 
 // RunChangeStream opens a change stream, and answers with the events that are there already.
-func (r *Request) RunChangeStream(ctx context.Context, sc read.Scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
+func RunChangeStream(ctx context.Context, r *command.Request, sc read.Scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
 	src, err := r.Reads().OpenChangeStream(sc, r.DB, name, arg, r.Get("pipeline"))
 	if err != nil {
 		return err
@@ -117,7 +118,7 @@ func (r *Request) RunChangeStream(ctx context.Context, sc read.Scope, name strin
 }
 
 // AwaitTime returns for how long a getMore waits for documents.
-func (r *Request) AwaitTime() time.Duration {
+func AwaitTime(r *command.Request) time.Duration {
 	if r.Generic.HasMaxTime {
 		return time.Duration(r.Generic.MaxTimeMillis) * time.Millisecond
 	}
@@ -125,8 +126,8 @@ func (r *Request) AwaitTime() time.Duration {
 }
 
 // RunStages runs stages over a collection or view, or over none, and answers with a cursor.
-func (r *Request) RunStages(ctx context.Context, sc read.Scope, name string, own read.OwnStages, size int64, reply *bsonx.Builder) error {
-	src, err := r.OpenStages(ctx, sc, name, own)
+func RunStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages, size int64, reply *bsonx.Builder) error {
+	src, err := OpenStages(ctx, r, sc, name, own)
 	if err != nil {
 		return err
 	}
@@ -143,12 +144,12 @@ func (r *Request) RunStages(ctx context.Context, sc read.Scope, name string, own
 }
 
 // OpenStages opens stages over a collection or view.
-func (r *Request) OpenStages(ctx context.Context, sc read.Scope, name string, own read.OwnStages) (*read.StageSource, error) {
-	return r.Pipelines(sc).OpenOwn(ctx, r.DB, name, own, sc.Vars)
+func OpenStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages) (*read.StageSource, error) {
+	return Pipelines(r, sc).OpenOwn(ctx, r.DB, name, own, sc.Vars)
 }
 
 // WriteKind returns the kind of a statement that errors name: findAndModify, or else kind.
-func (r *Request) WriteKind(kind string) string {
+func WriteKind(r *command.Request, kind string) string {
 	if r.Def != nil && r.Def.Name == "findAndModify" {
 		return r.Def.Name
 	}
@@ -157,7 +158,7 @@ func (r *Request) WriteKind(kind string) string {
 
 // ReadCollection is Collection for find and distinct, which also refuse names that no
 // collection can have.
-func (r *Request) ReadCollection() (string, error) {
+func ReadCollection(r *command.Request) (string, error) {
 	name, err := r.Collection()
 	if err == nil && strings.IndexByte(name, '$') >= 0 {
 		err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name specified '%s.%s'", r.DB, name)
@@ -166,7 +167,7 @@ func (r *Request) ReadCollection() (string, error) {
 }
 
 // ReadStatements reads the numbers of the request's n statements.
-func (r *Request) ReadStatements(n int) error {
+func ReadStatements(r *command.Request, n int) error {
 	id, ids := r.Get("stmtId"), r.Get("stmtIds")
 	if id.IsMissing() && ids.IsMissing() {
 		return nil
@@ -175,7 +176,7 @@ func (r *Request) ReadStatements(n int) error {
 	if !ids.IsMissing() {
 		for i, v := range read.Elements(ids) {
 			if v.Type != bsonx.TypeInt32 {
-				return WrongType(r.Def.Name+".stmtIds."+bsonx.IndexKey(i), v.Type, Int)
+				return command.WrongType(r.Def.Name+".stmtIds."+bsonx.IndexKey(i), v.Type, command.Int)
 			}
 			numbers = append(numbers, v.Int32())
 		}
@@ -201,7 +202,7 @@ func (r *Request) ReadStatements(n int) error {
 
 // Executed returns what the statement at a position did when the command was sent before, or
 // nil if it must run now.
-func (r *Request) Executed(i int) *retryable.Record {
+func Executed(r *command.Request, i int) *retryable.Record {
 	if r.Retry == nil || len(r.Retry.History.Records) == 0 {
 		return nil
 	}
@@ -214,7 +215,7 @@ func (r *Request) Executed(i int) *retryable.Record {
 }
 
 // AppendRetried appends which statements were not run again.
-func (r *Request) AppendRetried(reply *bsonx.Builder) {
+func AppendRetried(r *command.Request, reply *bsonx.Builder) {
 	if r.Retry == nil || len(r.Retry.Retried) == 0 {
 		return
 	}
@@ -226,7 +227,7 @@ func (r *Request) AppendRetried(reply *bsonx.Builder) {
 }
 
 // CheckRetryOfMany refuses a retryable statement about many documents.
-func (r *Request) CheckRetryOfMany(multi bool) error {
+func CheckRetryOfMany(r *command.Request, multi bool) error {
 	if r.Retry == nil || !multi {
 		return nil
 	}

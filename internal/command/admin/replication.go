@@ -1,4 +1,4 @@
-package command
+package admin
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -13,36 +14,36 @@ import (
 )
 
 // ReplicationCommands returns the commands of replica sets.
-func ReplicationCommands() []Definition {
-	defs := []Definition{
+func ReplicationCommands() []command.Definition {
+	defs := []command.Definition{
 		{Name: "replSetGetStatus", Help: "Describes the state of the replica set.", Run: RunReplSetStatus},
 		{Name: "replSetGetConfig", Help: "Returns the configuration of the replica set.", Run: runReplSetConfig},
 		{Name: "replSetGetRBID", Help: "Returns the number of rollbacks, which is that of none.", Run: runReplSetRBID},
-		{Name: "replSetStepUp", Help: "Makes the member the primary, which it is.", Run: func(context.Context, *Request, *bsonx.Builder) error {
+		{Name: "replSetStepUp", Help: "Makes the member the primary, which it is.", Run: func(context.Context, *command.Request, *bsonx.Builder) error {
 			return nil
 		}},
 		{Name: "replSetStepDown", Help: "Makes the primary step down. The only member is elected again at once.", Run: runStepDown},
 		{
 			Name: "replSetResizeOplog", Help: "Changes the limits of the log of changes.", Run: runResizeOplog,
-			Fields: []Field{{Name: "size", Type: SafeInt}, {Name: "minRetentionHours", Type: SafeInt}},
+			Fields: []command.Field{{Name: "size", Type: command.SafeInt}, {Name: "minRetentionHours", Type: command.SafeInt}},
 		},
 		{
 			Name: "appendOplogNote", Help: "Adds a document to the log of changes.", Write: true, Run: runOplogNote,
-			Fields: []Field{{Name: "data", Type: Any}, {Name: "maxClusterTime", Type: Timestamp}},
+			Fields: []command.Field{{Name: "data", Type: command.Any}, {Name: "maxClusterTime", Type: command.Timestamp}},
 		},
 	}
 	for i := range defs {
 		run := defs[i].Run
-		defs[i].Run = func(ctx context.Context, req *Request, reply *bsonx.Builder) error {
-			if err := req.checkReplicates(); err != nil {
+		defs[i].Run = func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+			if err := checkReplicates(req); err != nil {
 				return err
 			}
 			return run(ctx, req, reply)
 		}
 	}
 	for _, r := range replicationRefusals {
-		defs = append(defs, Definition{Name: r.name, Help: "Refused: the set has one member.", Refuse: func(req *Request) error {
-			if err := req.checkReplicates(); err != nil {
+		defs = append(defs, command.Definition{Name: r.name, Help: "Refused: the set has one member.", Refuse: func(req *command.Request) error {
+			if err := checkReplicates(req); err != nil {
 				return err
 			}
 			return mongoerr.New(r.code, "%s", r.message)
@@ -54,7 +55,7 @@ func ReplicationCommands() []Definition {
 	return defs
 }
 
-func (r *Request) checkReplicates() error {
+func checkReplicates(r *command.Request) error {
 	if !r.Service.Replicates() {
 		return mongoerr.New(mongoerr.NoReplicationEnabled, "not running with --replSet")
 	}
@@ -80,85 +81,85 @@ var replicationRefusals = []struct {
 
 // runStepDown answers as a primary without secondaries does. With force the only member steps
 // down and is elected again at once: its transactions end, and drivers hear of a new topology.
-func runStepDown(_ context.Context, req *Request, _ *bsonx.Builder) error {
+func runStepDown(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
 	if req.Body.Lookup("force").Truthy() {
 		req.Service.Transactions.KillSession(func(session.SessionID) bool { return true })
-		req.Service.Topology.bump()
+		req.Service.Topology.Bump()
 		return nil
 	}
 	return mongoerr.New(mongoerr.ExceededTimeLimit, "No electable secondaries caught up as of %s. Please use the replSetStepDown "+
 		"command with the argument {force: true} to force node to step down.", req.Now.UTC().Format("2006-01-02T15:04:05.000-0700"))
 }
 
-func runReplSetRBID(_ context.Context, _ *Request, reply *bsonx.Builder) error {
+func runReplSetRBID(_ context.Context, _ *command.Request, reply *bsonx.Builder) error {
 	reply.Int32("rbid", 1)
 	return nil
 }
 
 // RunReplSetStatus runs the command replSetGetStatus.
-func RunReplSetStatus(_ context.Context, req *Request, reply *bsonx.Builder) error {
+func RunReplSetStatus(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	s := req.Service
 	at := s.Order.Visible()
 	reply.String("set", s.ReplicaSet)
 	reply.Date("date", req.Now.UnixMilli())
-	reply.Int32("myState", statePrimary)
-	reply.Int64("term", setTerm)
+	reply.Int32("myState", command.StatePrimary)
+	reply.Int64("term", command.SetTerm)
 	reply.String("syncSourceHost", "")
 	reply.Int32("syncSourceId", -1)
-	reply.Int64("heartbeatIntervalMillis", heartbeatMillis)
+	reply.Int64("heartbeatIntervalMillis", command.HeartbeatMillis)
 	for _, count := range [...]string{"majorityVoteCount", "writeMajorityCount", "votingMembersCount", "writableVotingMembersCount"} {
 		reply.Int32(count, 1)
 	}
 	reply.StartDocField("optimes")
-	appendOptime(reply, "lastCommittedOpTime", at)
-	reply.Date("lastCommittedWallTime", millisOf(at))
-	durable := s.durable(at)
-	appendOptime(reply, "readConcernMajorityOpTime", at)
-	appendOptime(reply, "appliedOpTime", at)
-	appendOptime(reply, "durableOpTime", durable)
-	appendOptime(reply, "writtenOpTime", at)
-	reply.Date("lastAppliedWallTime", millisOf(at))
-	reply.Date("lastDurableWallTime", millisOf(durable))
-	reply.Date("lastWrittenWallTime", millisOf(at))
+	command.AppendOptime(reply, "lastCommittedOpTime", at)
+	reply.Date("lastCommittedWallTime", command.MillisOf(at))
+	durable := s.Durable(at)
+	command.AppendOptime(reply, "readConcernMajorityOpTime", at)
+	command.AppendOptime(reply, "appliedOpTime", at)
+	command.AppendOptime(reply, "durableOpTime", durable)
+	command.AppendOptime(reply, "writtenOpTime", at)
+	reply.Date("lastAppliedWallTime", command.MillisOf(at))
+	reply.Date("lastDurableWallTime", command.MillisOf(durable))
+	reply.Date("lastWrittenWallTime", command.MillisOf(at))
 	reply.End()
 	reply.Value("lastStableRecoveryTimestamp", oplog.Timestamp(durable))
 	reply.StartArrayField("members")
 	reply.StartDocElem()
-	s.appendMemberStatus(req, reply, at)
+	appendMemberStatus(s, req, reply, at)
 	reply.End()
 	reply.End()
 	return nil
 }
 
-func (s *Service) appendMemberStatus(req *Request, b *bsonx.Builder, at storage.Stamp) {
+func appendMemberStatus(s *command.Service, req *command.Request, b *bsonx.Builder, at storage.Stamp) {
 	b.Int32("_id", 0)
-	b.String("name", s.member(req.Conn.Local))
+	b.String("name", s.Member(req.Conn.Local))
 	b.Double("health", 1)
-	b.Int32("state", statePrimary)
+	b.Int32("state", command.StatePrimary)
 	b.String("stateStr", "PRIMARY")
 	b.Int32("uptime", int32(req.Now.Sub(s.Started)/time.Second))
-	appendOptime(b, "optime", at)
-	b.Date("optimeDate", millisOf(at))
-	appendOptime(b, "optimeWritten", at)
-	b.Date("optimeWrittenDate", millisOf(at))
-	b.Date("lastAppliedWallTime", millisOf(at))
-	b.Date("lastDurableWallTime", millisOf(s.durable(at)))
-	b.Date("lastWrittenWallTime", millisOf(at))
+	command.AppendOptime(b, "optime", at)
+	b.Date("optimeDate", command.MillisOf(at))
+	command.AppendOptime(b, "optimeWritten", at)
+	b.Date("optimeWrittenDate", command.MillisOf(at))
+	b.Date("lastAppliedWallTime", command.MillisOf(at))
+	b.Date("lastDurableWallTime", command.MillisOf(s.Durable(at)))
+	b.Date("lastWrittenWallTime", command.MillisOf(at))
 	b.String("syncSourceHost", "")
 	b.Int32("syncSourceId", -1)
 	b.String("infoMessage", "")
 	b.Value("electionTime", oplog.Timestamp(storage.StampAt(s.Started)))
 	b.Date("electionDate", s.Started.Unix()*1000)
-	b.Int32("configVersion", setVersion)
-	b.Int64("configTerm", setTerm)
+	b.Int32("configVersion", command.SetVersion)
+	b.Int64("configTerm", command.SetTerm)
 	b.Bool("self", true)
 	b.String("lastHeartbeatMessage", "")
 }
 
-func runReplSetConfig(_ context.Context, req *Request, reply *bsonx.Builder) error {
+func runReplSetConfig(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	s := req.Service
 	reply.StartDocField("config")
-	s.appendConfig(reply, s.member(req.Conn.Local))
+	s.AppendConfig(reply, s.Member(req.Conn.Local))
 	reply.End()
 	if req.Body.Lookup("commitmentStatus").Truthy() {
 		reply.Bool("commitmentStatus", true)
@@ -172,7 +173,7 @@ const (
 	maxOplogMegabytes = 1 << 50 / 1_000_000
 )
 
-func runResizeOplog(_ context.Context, req *Request, _ *bsonx.Builder) error {
+func runResizeOplog(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
 	store := req.Service.Store
 	size, retention := store.OplogLimits()
 	if v := req.Get("size"); !v.IsMissing() {
@@ -193,7 +194,7 @@ func runResizeOplog(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	return store.ResizeOplog(size, retention)
 }
 
-func runOplogNote(_ context.Context, req *Request, _ *bsonx.Builder) error {
+func runOplogNote(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
 	data := req.Get("data")
 	switch {
 	case data.IsMissing():
@@ -201,15 +202,15 @@ func runOplogNote(_ context.Context, req *Request, _ *bsonx.Builder) error {
 	case data.Type != bsonx.TypeDocument:
 		return mongoerr.New(mongoerr.TypeMismatch, "\"data\" had the wrong type. Expected object, found %s", data.Type)
 	}
-	if v := req.Get("maxClusterTime"); !v.IsMissing() && StampOf(v) <= req.Service.Order.Visible() {
+	if v := req.Get("maxClusterTime"); !v.IsMissing() && command.StampOf(v) <= req.Service.Order.Visible() {
 		return mongoerr.New(mongoerr.StaleClusterTime, "Requested maxClusterTime %s is less or equal to the last primary OpTime: %s",
-			StampOf(v), req.Service.Order.Visible())
+			command.StampOf(v), req.Service.Order.Visible())
 	}
 	return req.Service.Store.Log().Noop(data.Doc())
 }
 
 // AppendRepl appends the section repl of serverStatus.
-func (s *Service) AppendRepl(reply *bsonx.Builder, conn *Conn) {
+func AppendRepl(s *command.Service, reply *bsonx.Builder, conn *command.Conn) {
 	version := s.Topology.Version()
 	reply.StartDocField("repl")
 	version.Append(reply, "topologyVersion")

@@ -1,19 +1,20 @@
-package command
+package dispatch
 
 import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // checkAPI applies the rules of the stable API, whose only version is "1".
-func checkAPI(d *Definition, g *Generic) error {
+func checkAPI(d *command.Definition, g *command.Generic) error {
 	if g.APIVersion == "" {
-		if g.APIStrict != BoolAbsent || g.APIDeprecation != BoolAbsent {
-			return mongoerr.New(codeAPIWithoutVersion,
+		if g.APIStrict != command.BoolAbsent || g.APIDeprecation != command.BoolAbsent {
+			return mongoerr.New(command.CodeAPIWithoutVersion,
 				"Provided apiStrict and/or apiDeprecationErrors without passing apiVersion")
 		}
 		return nil
@@ -21,7 +22,7 @@ func checkAPI(d *Definition, g *Generic) error {
 	if g.APIVersion != "1" {
 		return mongoerr.New(mongoerr.APIVersionError, "Cannot accept API version %s", g.APIVersion)
 	}
-	if g.APIStrict == BoolTrue && !d.API1 {
+	if g.APIStrict == command.BoolTrue && !d.API1 {
 		return mongoerr.New(mongoerr.APIStrictError,
 			"Provided apiStrict:true, but the command %s is not in API Version 1. Information on supported commands and "+
 				"migrations in API Version 1 can be found at https://dochub.mongodb.org/core/manual-versioned-api.", d.Name)
@@ -30,23 +31,23 @@ func checkAPI(d *Definition, g *Generic) error {
 }
 
 // checkReadConcern applies what a command and a server outside a replica set refuse.
-func (s *Service) checkReadConcern(d *Definition, g *Generic) error {
+func checkReadConcern(s *command.Service, d *command.Definition, g *command.Generic) error {
 	rc := &g.ReadConcern
 	if !rc.Given {
 		return nil
 	}
-	if err := rc.check(); err != nil {
+	if err := rc.Check(); err != nil {
 		return err
 	}
-	if reason := unsupportedLevel(d, rc.Level); reason != "" && g.StartTxn == BoolAbsent {
-		return ReadConcernUnsupported(d.Name, rc.Level, reason)
+	if reason := command.UnsupportedLevel(d, rc.Level); reason != "" && g.StartTxn == command.BoolAbsent {
+		return command.ReadConcernUnsupported(d.Name, rc.Level, reason)
 	}
 	switch {
 	case s.Replicates():
-		return s.checkTimes(rc)
-	case rc.Level == levelSnapshot:
+		return checkTimes(s, rc)
+	case rc.Level == command.LevelSnapshot:
 		return mongoerr.New(mongoerr.NotAReplicaSet, "node needs to be a replica set member to use readConcern: snapshot")
-	case rc.Level == LevelLinearizable:
+	case rc.Level == command.LevelLinearizable:
 		return mongoerr.New(mongoerr.NotAReplicaSet, "node needs to be a replica set member to use read concern")
 	case rc.AfterClusterTime != 0:
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot specify afterClusterTime readConcern without replication enabled")
@@ -56,7 +57,7 @@ func (s *Service) checkReadConcern(d *Definition, g *Generic) error {
 }
 
 // checkTimes refuses times that no one can have heard of.
-func (s *Service) checkTimes(rc *ReadConcern) error {
+func checkTimes(s *command.Service, rc *command.ReadConcern) error {
 	asked := max(rc.AfterClusterTime, rc.AtClusterTime)
 	if asked <= s.Order.Visible() {
 		return nil
@@ -73,7 +74,7 @@ func (s *Service) checkTimes(rc *ReadConcern) error {
 }
 
 // checkWriteConcern applies what a command and a server outside a replica set refuse.
-func (s *Service) checkWriteConcern(d *Definition, wc *WriteConcern) error {
+func checkWriteConcern(s *command.Service, d *command.Definition, wc *command.WriteConcern) error {
 	switch {
 	case !wc.Given:
 		return nil
@@ -83,7 +84,7 @@ func (s *Service) checkWriteConcern(d *Definition, wc *WriteConcern) error {
 		return nil
 	case wc.W > 1:
 		return mongoerr.New(mongoerr.BadValue, "cannot use 'w' > 1 when a host is not replicated")
-	case wc.named() && !wc.Majority:
+	case wc.Named() && !wc.Majority:
 		return mongoerr.New(mongoerr.BadValue,
 			"cannot use non-majority 'w' mode \"%s\" when a host is not a member of a replica set", wc.Mode)
 	}
@@ -91,41 +92,41 @@ func (s *Service) checkWriteConcern(d *Definition, wc *WriteConcern) error {
 }
 
 // Sync waits until what the command has committed is as durable as was asked.
-func (r *Request) Sync() error {
-	if !r.deferred {
+func Sync(r *command.Request) error {
+	if !r.Deferred {
 		return nil
 	}
 	return r.Service.Store.Engine().Sync()
 }
 
 // CheckGeneric judges the combination of generic arguments for a command.
-func (s *Service) CheckGeneric(d *Definition, g *Generic) error {
+func CheckGeneric(s *command.Service, d *command.Definition, g *command.Generic) error {
 	if err := checkAPI(d, g); err != nil {
 		return err
 	}
 	if g.ReadConcern.Given {
-		if err := s.checkReadConcern(d, g); err != nil {
+		if err := checkReadConcern(s, d, g); err != nil {
 			return err
 		}
 	}
-	return s.checkWriteConcern(d, &g.WriteConcern)
+	return checkWriteConcern(s, d, &g.WriteConcern)
 }
 
 // ReadsSnapshot reports whether the request reads a snapshot that is not a transaction's or a cursor's: drivers send the level
 // with getMore too.
-func (r *Request) ReadsSnapshot() bool {
-	return r.Generic.ReadConcern.Level == levelSnapshot && !r.Generic.InTransaction() && r.Def.Name != "getMore" && r.Service.Store != nil
+func ReadsSnapshot(r *command.Request) bool {
+	return r.Generic.ReadConcern.Level == command.LevelSnapshot && !r.Generic.InTransaction() && r.Def.Name != "getMore" && r.Service.Store != nil
 }
 
 // HoldSnapshot gives a request that reads with the level "snapshot" what it reads; done must follow.
-func (s *Service) HoldSnapshot(req *Request) (err error) {
+func HoldSnapshot(s *command.Service, req *command.Request) (err error) {
 	req.Snapshot, err = s.Read.Snapshots.Hold(req.Op, s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
 	return err
 }
 
 // ClientName returns the name of the client's application. The first hello of a connection brings it along.
-func (r *Request) ClientName() string {
-	if r.Conn.ClientApp == "" && IsHello(r.Def) {
+func ClientName(r *command.Request) string {
+	if r.Conn.ClientApp == "" && command.IsHello(r.Def) {
 		if name := r.Body.LookupPath("client", "application", "name"); name.Type == bsonx.TypeString {
 			return name.Str()
 		}
@@ -135,7 +136,7 @@ func (r *Request) ClientName() string {
 
 // MayWrite reports whether a command that was parsed may change something: those that read do so
 // only with $out, $merge or an output collection.
-func (r *Request) MayWrite() bool {
+func MayWrite(r *command.Request) bool {
 	switch {
 	case !r.Def.Write:
 		return false
@@ -159,10 +160,10 @@ func (r *Request) MayWrite() bool {
 }
 
 // CheckTransaction applies the rules of mongod's session options.
-func (r *Request) CheckTransaction(d *Definition) error {
+func CheckTransaction(r *command.Request, d *command.Definition) error {
 	g := &r.Generic
 	if d.NoAuth {
-		g.HasTxnNumber, g.Autocommit, g.StartTxn = false, BoolAbsent, BoolAbsent
+		g.HasTxnNumber, g.Autocommit, g.StartTxn = false, command.BoolAbsent, command.BoolAbsent
 		return nil
 	}
 	if !g.HasTxnNumber {
@@ -181,105 +182,105 @@ func (r *Request) CheckTransaction(d *Definition) error {
 		return mongoerr.New(codeNotRetryable, "txnNumber may only be provided for multi-document transactions and retryable write "+
 			"commands. autocommit:false was not provided, and %s is not a retryable write command.", r.Name)
 	}
-	if err := r.checkInTransaction(d); err != nil {
+	if err := checkInTransaction(r, d); err != nil {
 		return err
 	}
 	return checkTransactionConcerns(d, g)
 }
 
-func checkNoTransaction(g *Generic) error {
+func checkNoTransaction(g *command.Generic) error {
 	switch {
-	case g.Autocommit != BoolAbsent:
+	case g.Autocommit != command.BoolAbsent:
 		return mongoerr.New(mongoerr.InvalidOptions, "'autocommit' field requires a transaction number to also be specified")
-	case g.StartTxn != BoolAbsent:
+	case g.StartTxn != command.BoolAbsent:
 		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires a transaction number to also be specified")
 	}
 	return nil
 }
 
-func checkTransactionFields(g *Generic) error {
+func checkTransactionFields(g *command.Generic) error {
 	switch {
 	case !g.HasSession:
 		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number requires a session ID to also be specified")
 	case g.TxnNumber < 0:
 		return mongoerr.New(mongoerr.InvalidOptions, "Transaction number cannot be negative")
-	case g.Autocommit == BoolTrue:
+	case g.Autocommit == command.BoolTrue:
 		return mongoerr.New(mongoerr.InvalidOptions, "Specifying autocommit=true is not allowed.")
-	case g.StartTxn == BoolFalse:
+	case g.StartTxn == command.BoolFalse:
 		return mongoerr.New(mongoerr.InvalidOptions, "Specifying startTransaction=false is not allowed.")
-	case g.StartTxn == BoolTrue && g.Autocommit == BoolAbsent:
+	case g.StartTxn == command.BoolTrue && g.Autocommit == command.BoolAbsent:
 		return mongoerr.New(mongoerr.InvalidOptions, "'startTransaction' field requires 'autocommit' field to also be specified")
 	}
 	return nil
 }
 
 // checkInTransaction refuses commands and namespaces that transactions do not have.
-func (r *Request) checkInTransaction(d *Definition) error {
+func checkInTransaction(r *command.Request, d *command.Definition) error {
 	switch {
 	case d.Name == "count":
-		return NotInTransaction("Cannot run 'count' in a multi-document transaction. Please see " +
+		return command.NotInTransaction("Cannot run 'count' in a multi-document transaction. Please see " +
 			"http://dochub.mongodb.org/core/transaction-count for a recommended alternative.")
 	case !d.InTransaction:
-		return NotInTransaction("Cannot run '%s' in a multi-document transaction.", r.Name)
+		return command.NotInTransaction("Cannot run '%s' in a multi-document transaction.", r.Name)
 	}
-	if err := r.checkTransactionNamespace(d); err != nil || r.Generic.StartTxn != BoolTrue {
+	if err := checkTransactionNamespace(r, d); err != nil || r.Generic.StartTxn != command.BoolTrue {
 		return err
 	}
 	switch d.Name {
 	case "killCursors":
-		return NotInTransaction("Cannot run killCursors as the first operation in a multi-document transaction.")
+		return command.NotInTransaction("Cannot run killCursors as the first operation in a multi-document transaction.")
 	case "commitTransaction", "coordinateCommitTransaction":
-		return NotInTransaction("Cannot start a transaction with a commit")
+		return command.NotInTransaction("Cannot start a transaction with a commit")
 	case "abortTransaction":
-		return NotInTransaction("Cannot start a transaction with an abort")
+		return command.NotInTransaction("Cannot start a transaction with an abort")
 	}
 	return nil
 }
 
-func (r *Request) checkTransactionNamespace(d *Definition) error {
-	if d.AdminOnly || r.continuesBulkWrite(d) {
+func checkTransactionNamespace(r *command.Request, d *command.Definition) error {
+	if d.AdminOnly || continuesBulkWrite(r, d) {
 		return nil // the database is not what they work on
 	}
-	if err := CheckTransactionDatabase(r.DB); err != nil {
+	if err := command.CheckTransactionDatabase(r.DB); err != nil {
 		return err
 	}
 	if v := r.Value; v.Type == bsonx.TypeString {
 		switch v.Str() {
 		case "system.profile", "system.views":
-			return NotInTransaction("Cannot run command against the '%s.%s' collection in a transaction.", r.DB, v.Str())
+			return command.NotInTransaction("Cannot run command against the '%s.%s' collection in a transaction.", r.DB, v.Str())
 		}
 	}
 	return nil
 }
 
 // continuesBulkWrite reports whether a command is about the cursor with the results of a bulkWrite.
-func (r *Request) continuesBulkWrite(d *Definition) bool {
+func continuesBulkWrite(r *command.Request, d *command.Definition) bool {
 	switch {
 	case r.DB != "admin":
 		return false
 	case d.Name == "getMore":
-		return r.String("collection") == BulkWriteCursor
+		return r.String("collection") == command.BulkWriteCursor
 	case d.Name == "killCursors":
-		return r.Value.Type == bsonx.TypeString && r.Value.Str() == BulkWriteCursor
+		return r.Value.Type == bsonx.TypeString && r.Value.Str() == command.BulkWriteCursor
 	default:
 		return false
 	}
 }
 
 // checkTransactionConcerns lets the first command have a read concern, and the last one a write concern.
-func checkTransactionConcerns(d *Definition, g *Generic) error {
-	if g.WriteConcern.Given && !endsTransaction(d) {
+func checkTransactionConcerns(d *command.Definition, g *command.Generic) error {
+	if g.WriteConcern.Given && !command.EndsTransaction(d) {
 		return mongoerr.New(mongoerr.InvalidOptions, "writeConcern is not allowed within a multi-statement transaction")
 	}
 	rc := &g.ReadConcern
 	if !rc.Given {
 		return nil
 	}
-	if g.StartTxn != BoolTrue {
+	if g.StartTxn != command.BoolTrue {
 		return mongoerr.New(mongoerr.InvalidOptions, "Only the first command in a transaction may specify a readConcern")
 	}
 	switch rc.Level {
-	case "", LevelLocal, LevelMajority, levelSnapshot:
+	case "", command.LevelLocal, command.LevelMajority, command.LevelSnapshot:
 		return nil
 	}
 	return mongoerr.New(mongoerr.InvalidOptions,
@@ -288,7 +289,7 @@ func checkTransactionConcerns(d *Definition, g *Generic) error {
 
 // WithLabels adds the labels by which drivers know what to try again: the whole transaction, or the command alone. An error
 // that has labels, be they none, keeps them.
-func WithLabels(req *Request, err error) error {
+func WithLabels(req *command.Request, err error) error {
 	if e := new(mongoerr.Error); errors.As(err, &e) {
 		switch {
 		case e.Code == mongoerr.ChangeStreamFatalError, e.Code == mongoerr.ChangeStreamHistoryLost:
@@ -306,17 +307,17 @@ func WithLabels(req *Request, err error) error {
 		if !errors.Is(err, storage.ErrConflict) {
 			return err
 		}
-		e = errWriteConflict
+		e = command.ErrWriteConflict
 	}
 	if e.Labels != nil {
 		return err
 	}
 	inTransaction := !req.Body.Lookup("autocommit").IsMissing()
-	ending := endsTransaction(req.Def)
+	ending := command.EndsTransaction(req.Def)
 	switch {
-	case inTransaction && isTransient(e.Code, ending):
+	case inTransaction && command.IsTransient(e.Code, ending):
 		return e.WithLabel(labelTransient)
-	case req.MayRetry() && IsRetriable(e.Code):
+	case MayRetry(req) && command.IsRetriable(e.Code):
 		return e.WithLabel(LabelRetryable)
 	}
 	return err
@@ -324,11 +325,11 @@ func WithLabels(req *Request, err error) error {
 
 // MayRetry reports whether the command can be sent again as it is: a retryable write, or the end of a transaction. The request may
 // not have been parsed.
-func (r *Request) MayRetry() bool {
+func MayRetry(r *command.Request) bool {
 	if r.Def == nil || r.Body.Lookup("txnNumber").IsMissing() {
 		return false
 	}
-	return endsTransaction(r.Def) || r.Def.Retryable && r.Body.Lookup("autocommit").IsMissing()
+	return command.EndsTransaction(r.Def) || r.Def.Retryable && r.Body.Lookup("autocommit").IsMissing()
 }
 
 // isResumable reports whether a change stream that failed with a code may be resumed.
@@ -338,7 +339,7 @@ func isResumable(code mongoerr.Code) bool {
 		codeStaleConfig:
 		return true
 	default:
-		return IsRetriable(code)
+		return command.IsRetriable(code)
 	}
 }
 
