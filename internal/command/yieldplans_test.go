@@ -28,13 +28,13 @@ type yieldCase struct {
 
 // neverHeld are the nodes of package plan that hold nothing between two batches, with the reason.
 var neverHeld = map[string]string{
-	"idHack":       "yields one record",
-	"express":      "yields one record",
-	"eof":          "yields nothing",
-	"count":        "runs to its end in one command",
-	"countScan":    "runs to its end in one command",
-	"fastCount":    "reads no records",
-	"distinctScan": "feeds a distinct or a $group, which read it to its end before their first batch",
+	"IDHack":       "yields one record",
+	"Express":      "yields one record",
+	"EOF":          "yields nothing",
+	"Count":        "runs to its end in one command",
+	"CountScan":    "runs to its end in one command",
+	"FastCount":    "reads no records",
+	"DistinctScan": "feeds a distinct or a $group, which read it to its end before their first batch",
 }
 
 func yieldCases() []yieldCase {
@@ -54,33 +54,33 @@ func yieldCases() []yieldCase {
 	natural := bsonx.NewDoc("$natural", 1)
 	find := bsonx.NewDoc
 	return []yieldCase{
-		{node: "collScan", stage: "COLLSCAN", find: find("filter", inA, "hint", natural)},
-		{node: "indexScan", stage: "IXSCAN", find: find("filter", inA, "hint", "ab", "projection", ab)},
-		{node: "fetch", stage: "FETCH", find: find("filter", inA, "hint", "ab")},
-		{node: "geoNear", stage: "GEO_NEAR_2DSPHERE", find: find("filter", near, "hint", "loc")},
-		{node: "geoNear", stage: "GEO_NEAR_2DSPHERE", find: find("filter", near, "hint", "loc_a")},
-		{node: "geoNear", stage: "GEO_NEAR_2DSPHERE", find: find("filter", near), tried: true},
-		{node: "geoNear", stage: "GEO_NEAR_2DSPHERE", find: find("filter", near, "limit", 9), tried: true},
-		{node: "geoNear", stage: "GEO_NEAR_2D", find: find("filter", flat)},
-		{node: "or", stage: "OR", find: find("filter", unlike)},
-		{node: "or", stage: "OR", find: find("filter", rest)},
-		{node: "subplan", stage: "SUBPLAN", find: find("filter", rest)},
-		{node: "sortMerge", stage: "SORT_MERGE", find: find("filter", inA, "sort", byB, "hint", "ab")},
-		{node: "sortMerge", stage: "SORT_MERGE", find: find("filter", inA, "sort", byB, "hint", "ab", "projection", ab)},
-		{node: "sortMerge", stage: "SORT_MERGE", find: find("filter", or, "sort", byB)},
-		{node: "sortMerge", stage: "SORT_MERGE", find: find("filter", rest, "sort", byB)},
-		{node: "sortMerge", stage: "SORT_MERGE", find: find("filter", bsonx.NewDoc("m", two), "sort", byB, "hint", "mb"), misses: true}, // each scan has seen the record
-		{node: "sortNode", stage: "SORT", find: find("filter", inA, "sort", bsonx.NewDoc("c", 1)), snapshot: true},
-		{node: "limit", stage: "LIMIT", find: find("filter", both, "limit", 9), tried: true},
-		{node: "skip", stage: "SKIP", find: find("filter", both, "skip", 1), tried: true},
-		{node: "project", stage: "PROJECTION_SIMPLE", find: find("filter", both, "projection", bsonx.NewDoc("b", 1, "c", 1)), tried: true},
-		{node: "project", stage: "PROJECTION_DEFAULT", find: find("filter", both, "projection", bsonx.NewDoc("x", "$b")), tried: true},
-		{node: "project", stage: "PROJECTION_COVERED", find: find("filter", both, "projection", ab), tried: true, misses: true}, // nothing but the entry is read
-		{node: "returnKey", stage: "RETURN_KEY", find: find("filter", both, "returnKey", true), tried: true, misses: true},
-		{node: "recordID", find: find("filter", both, "showRecordId", true), tried: true},
-		{node: "textOr", stage: "TEXT_OR", find: find("filter", text, "projection", score)},
-		{node: "textOr", stage: "TEXT_OR", find: find("filter", text, "projection", score, "sort", score), snapshot: true},
-		{node: "textMatch", stage: "TEXT_MATCH", find: find("filter", phrase)},
+		{node: "CollScan", stage: "COLLSCAN", find: find("filter", inA, "hint", natural)},
+		{node: "IndexScan", stage: "IXSCAN", find: find("filter", inA, "hint", "ab", "projection", ab)},
+		{node: "Fetch", stage: "FETCH", find: find("filter", inA, "hint", "ab")},
+		{node: "GeoNear", stage: "GEO_NEAR_2DSPHERE", find: find("filter", near, "hint", "loc")},
+		{node: "GeoNear", stage: "GEO_NEAR_2DSPHERE", find: find("filter", near, "hint", "loc_a")},
+		{node: "GeoNear", stage: "GEO_NEAR_2DSPHERE", find: find("filter", near), tried: true},
+		{node: "GeoNear", stage: "GEO_NEAR_2DSPHERE", find: find("filter", near, "limit", 9), tried: true},
+		{node: "GeoNear", stage: "GEO_NEAR_2D", find: find("filter", flat)},
+		{node: "Or", stage: "OR", find: find("filter", unlike)},
+		{node: "Or", stage: "OR", find: find("filter", rest)},
+		{node: "Subplan", stage: "SUBPLAN", find: find("filter", rest)},
+		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", inA, "sort", byB, "hint", "ab")},
+		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", inA, "sort", byB, "hint", "ab", "projection", ab)},
+		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", or, "sort", byB)},
+		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", rest, "sort", byB)},
+		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", bsonx.NewDoc("m", two), "sort", byB, "hint", "mb"), misses: true}, // each scan has seen the record
+		{node: "Sort", stage: "SORT", find: find("filter", inA, "sort", bsonx.NewDoc("c", 1)), snapshot: true},
+		{node: "Limit", stage: "LIMIT", find: find("filter", both, "limit", 9), tried: true},
+		{node: "Skip", stage: "SKIP", find: find("filter", both, "skip", 1), tried: true},
+		{node: "Project", stage: "PROJECTION_SIMPLE", find: find("filter", both, "projection", bsonx.NewDoc("b", 1, "c", 1)), tried: true},
+		{node: "Project", stage: "PROJECTION_DEFAULT", find: find("filter", both, "projection", bsonx.NewDoc("x", "$b")), tried: true},
+		{node: "Project", stage: "PROJECTION_COVERED", find: find("filter", both, "projection", ab), tried: true, misses: true}, // nothing but the entry is read
+		{node: "ReturnKey", stage: "RETURN_KEY", find: find("filter", both, "returnKey", true), tried: true, misses: true},
+		{node: "RecordID", find: find("filter", both, "showRecordId", true), tried: true},
+		{node: "TextOr", stage: "TEXT_OR", find: find("filter", text, "projection", score)},
+		{node: "TextOr", stage: "TEXT_OR", find: find("filter", text, "projection", score, "sort", score), snapshot: true},
+		{node: "TextMatch", stage: "TEXT_MATCH", find: find("filter", phrase)},
 	}
 }
 
@@ -218,7 +218,7 @@ func TestEachPlanNodeHasAYieldCase(t *testing.T) {
 	for _, c := range yieldCases() {
 		known[c.node] = true
 	}
-	files, err := filepath.Glob("../plan/*.go")
+	files, err := filepath.Glob("../plan/node/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ func newWaiterFixture(t *testing.T, limit int64) *waiterFixture {
 		Memory: memory.New(limit), Ops: session.NewOps(), Cursors: session.NewCursors(clock.System{}),
 		Clock: clock.System{}, Logger: slog.New(slog.DiscardHandler),
 	}
+	r.Cursors.LimitMemory(r.Memory)
 	return &waiterFixture{r, t}
 }
 

@@ -49,7 +49,7 @@ func (cq *Query) readText() error {
 		return err
 	}
 	if ix.Hidden {
-		return query.CannotPlan("need exactly one text index for $text bound")
+		return query.CannotPlan("need exactly one text index for $text query")
 	}
 	cq.Text = &Search{Node: n, Query: bound, Spec: spec, Scored: cq.wantsScores()}
 	for _, x := range cq.Indexes {
