@@ -1,4 +1,3 @@
-// Package clocktest has a clock that tests move.
 package clocktest
 
 import (

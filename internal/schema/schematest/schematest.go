@@ -1,4 +1,3 @@
-// Package schematest opens stores for the tests of packages table and schema, and changes them.
 package schematest
 
 import (

@@ -1,0 +1,2 @@
+// Package schematest opens stores for the tests of packages table and schema, and changes them.
+package schematest
