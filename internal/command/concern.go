@@ -152,20 +152,6 @@ func ReadConcernUnsupported(command, level, reason string) error {
 		command, level, reason)
 }
 
-// UnsupportedLevel tells why a command does not support a level; empty where it does.
-func UnsupportedLevel(d *Definition, level string) string {
-	switch {
-	case level == "" || level == LevelLocal || d.Snapshot:
-		return ""
-	case !d.Read:
-		return "read concern not supported"
-	case level == LevelSnapshot:
-		return "read concern snapshot not supported"
-	default:
-		return ""
-	}
-}
-
 var writeConcernFields = []Field{
 	{Name: "w"},
 	{Name: "j", Type: SafeBool},

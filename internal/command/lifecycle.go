@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/failpoint"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -118,3 +119,20 @@ func (s *Service) Stop() {
 
 // Interrupt ends all running commands with InterruptedAtShutdown.
 func (s *Service) Interrupt(context.Context) { s.Ops.Each((*session.Op).Shutdown) }
+
+// SetSlowMillis changes from when on operations are logged; a negative number logs none.
+func (s *Service) SetSlowMillis(ms int64) { s.Slow.Store(ms) }
+
+// Quiet reports whether connections are not logged: the parameter quiet.
+func (s *Service) Quiet() bool { return s.Switches.quiet.Load() }
+
+// codeAPIRequired is MongoDB's answer to a command without an API version where one is required.
+const codeAPIRequired = mongoerr.Code(498870)
+
+func (s *Service) CheckRequiredAPI(g *Generic) error {
+	if g.APIVersion == "" && s.Switches.requireAPI.Load() {
+		return mongoerr.New(codeAPIRequired,
+			"The apiVersion parameter is required, please configure your MongoClient's API version")
+	}
+	return nil
+}

@@ -2,7 +2,6 @@ package command
 
 import (
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"unique"
@@ -11,7 +10,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
-	"github.com/sheafdb/sheaf/internal/session"
 )
 
 // internDB returns the database's name as a string that is shared between connections.
@@ -34,50 +32,6 @@ func checkDatabaseName(db string) error {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", db)
 	}
 	return nil
-}
-
-// Target returns what the command works on, for currentOp and logs: a database and a collection of it, or "$cmd". Where
-// the command names a whole namespace, the database is empty.
-func (r *Request) Target() (db string, collection []byte) {
-	v := r.CommandValue()
-	if r.Def.Name == "getMore" {
-		v = r.Get("collection")
-	}
-	switch {
-	case v.Type != bsonx.TypeString:
-		return r.DB, cmdCollection
-	case r.Def.AdminOnly:
-		return "", v.StrBytes()
-	default:
-		return r.DB, v.StrBytes()
-	}
-}
-
-var cmdCollection = []byte("$cmd")
-
-// Namespace is target as one text. A bulkWrite has its only namespace, or the one of its cursor.
-func (r *Request) Namespace() string {
-	switch spaces := r.Namespaces(); len(spaces) {
-	case 0:
-	case 1:
-		return spaces[0]
-	default:
-		return r.DB + "." + BulkWriteCursor
-	}
-	var info session.OpInfo
-	info.DB, info.Collection = r.Target()
-	return info.Namespace()
-}
-
-// Namespaces are those of a bulkWrite, each once.
-func (r *Request) Namespaces() []string {
-	var out []string
-	for i := range r.Spaces {
-		if ns := r.Spaces[i].DB + "." + r.Spaces[i].Name; !slices.Contains(out, ns) {
-			out = append(out, ns)
-		}
-	}
-	return out
 }
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

@@ -2,8 +2,6 @@ package command
 
 import (
 	"sync/atomic"
-
-	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
 // readConcernKind is how a read came by its read concern.
@@ -60,31 +58,5 @@ func kindOfReadConcern(rc *ReadConcern) readConcernKind {
 		return readLocal
 	default:
 		return readImplicit
-	}
-}
-
-// StatusReadConcerns appends readConcernCounters of serverStatus.
-func (s *Service) StatusReadConcerns(b *bsonx.Builder) {
-	for _, part := range [...]struct {
-		name   string
-		counts *[readConcernKinds]atomic.Int64
-	}{{"nonTransactionOps", &s.Stats.ReadConcerns.outside}, {"transactionOps", &s.Stats.ReadConcerns.transactions}} {
-		n := func(k readConcernKind) int64 { return part.counts[k].Load() }
-		b.StartDocField(part.name)
-		b.Int64("none", n(readImplicit)+n(readDefaultLocal)+n(readDefaultAvailable)+n(readDefaultMajority))
-		b.Doc("noneInfo", bsonx.NewDoc(
-			"CWRC", bsonx.NewDoc("local", n(readDefaultLocal), "available", n(readDefaultAvailable), "majority", n(readDefaultMajority)),
-			"implicitDefault", bsonx.NewDoc("local", n(readImplicit)),
-		))
-		b.Int64("local", n(readLocal))
-		if part.name == "nonTransactionOps" {
-			b.Int64("available", n(readAvailable))
-		}
-		b.Int64("majority", n(readMajority))
-		b.Doc("snapshot", bsonx.NewDoc("withClusterTime", n(readSnapshotAt), "withoutClusterTime", n(readSnapshot)))
-		if part.name == "nonTransactionOps" {
-			b.Int64("linearizable", n(readLinearizable))
-		}
-		b.End()
 	}
 }

@@ -31,6 +31,3 @@ func (p *slowPolicy) Logs(took time.Duration, slowMillis int64, entry func() bso
 	}
 	return p.sampleRate >= 1 || rand.Float64() < p.sampleRate
 }
-
-// SetSlowMillis changes from when on operations are logged; a negative number logs none.
-func (s *Service) SetSlowMillis(ms int64) { s.Slow.Store(ms) }

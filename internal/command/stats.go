@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/wire"
@@ -77,65 +76,9 @@ func (c *stats) Sum(counter func(*Tally) *atomic.Int64) (n int64) {
 	return n
 }
 
-// Count adds to an opcounter, for commands that stand for several operations (insert counts
-// documents).
-func (r *Request) Count(c Counter, n int64) { r.Conn.Tally.Opcounters[c].Add(n) }
-
-// Begin counts a command that runs. What cannot be parsed counts neither as a command that ran nor as
-// one that failed, as in MongoDB.
-func (r *Request) Begin(e *Entry) {
-	if r.Begun {
-		return
-	}
-	r.Begun = true
-	r.Conn.Tally.Runs[e.Index].Add(1)
-}
-
-// Malformed returns err, and notes that the command could not be parsed unless err is nil.
-func (r *Request) Malformed(err error) error {
-	r.Misformed = r.Misformed || err != nil
-	return err
-}
-
-// LegacyOps are the operation codes that opcounters.deprecated counts, in its order.
-var LegacyOps = [...]struct {
-	op   wire.OpCode
-	Name string
-}{
-	{wire.OpInsert, "insert"},
-	{wire.OpQuery, "query"},
-	{wire.OpUpdate, "update"},
-	{wire.OpDelete, "delete"},
-	{wire.OpGetMore, "getmore"},
-	{wire.OpKillCursors, "killcursors"},
-}
-
-// CountLegacy counts a message with a removed operation code, and an OP_QUERY that is no hello.
-func (s *Service) CountLegacy(op wire.OpCode) {
-	for i := range LegacyOps {
-		if LegacyOps[i].op == op {
-			s.Stats.Legacy[i].Add(1)
-		}
-	}
-}
-
-// CountTraffic is called by the server for each message.
-func (c *Conn) CountTraffic(in, out int) {
-	c.Tally.Requests.Add(1)
-	c.Tally.BytesIn.Add(int64(in))
-	c.Tally.BytesOut.Add(int64(out))
-}
-
 // codecCounts count the messages that a compressor shortened, and those that it restored, in bytes.
 type codecCounts struct {
 	Compressed, Decompressed struct{ In, Out atomic.Int64 }
-}
-
-// CountDecompression is called by the server for a compressed message of packed bytes that carries plain bytes.
-func (s *Service) CountDecompression(id wire.Compressor, packed, plain int) {
-	c := &s.Stats.Codecs[id].Decompressed
-	c.In.Add(int64(packed))
-	c.Out.Add(int64(plain))
 }
 
 func (c *stats) CountCompression(id wire.Compressor, plain, packed int) {
@@ -154,21 +97,6 @@ func (c *stats) Packed() (in, out int64) {
 	return in, out
 }
 
-// ConnectionOpened and its relatives are called by the server.
-func (s *Service) ConnectionOpened() (current int64) {
-	s.Stats.ConnsTotal.Add(1)
-	return s.Stats.ConnsCurrent.Add(1)
-}
-
-// ConnectionClosed counts the end of a connection and returns how many are left.
-func (s *Service) ConnectionClosed() (current int64) { return s.Stats.ConnsCurrent.Add(-1) }
-
-// ConnectionRejected counts a connection beyond the limit.
-func (s *Service) ConnectionRejected() { s.Stats.ConnsRejected.Add(1) }
-
-// SetMaxConnections tells serverStatus the limit.
-func (s *Service) SetMaxConnections(n int) { s.Stats.ConnsMax.Store(int64(n)) }
-
 // StatusSection is a part of serverStatus that another layer contributes.
 type StatusSection struct {
 	Name string
@@ -176,30 +104,8 @@ type StatusSection struct {
 	Append func(b *bsonx.Builder)
 }
 
-func (s *Service) CountError(err error) {
-	if mongoerr.CodeOf(err) == mongoerr.InternalError {
-		s.Stats.InternalErrors.Add(1)
-		return
-	}
-	s.Stats.UserErrors.Add(1)
-	if mongoerr.CodeOf(err) == mongoerr.WriteConflict {
-		s.Stats.Conflicts.Add(1)
-	}
-}
-
 // endedCounts count the commands that were ended, by what ended them.
 type endedCounts struct{ Disconnected, TimeLimit, DefaultTimeLimit atomic.Int64 }
-
-func (c *endedCounts) Count(req *Request, err error) {
-	switch code := mongoerr.CodeOf(err); {
-	case code == mongoerr.ClientDisconnect:
-		c.Disconnected.Add(1)
-	case code == mongoerr.MaxTimeMSExpired && req.Generic.HasMaxTime:
-		c.TimeLimit.Add(1)
-	case code == mongoerr.MaxTimeMSExpired:
-		c.DefaultTimeLimit.Add(1)
-	}
-}
 
 // CountWork adds what a command did to the counters of metrics. Most commands did little of that.
 func (c *stats) CountWork(d *session.OpDebug) {
@@ -222,4 +128,17 @@ func (c *stats) CountWork(d *session.OpDebug) {
 	if d.HasSortStage {
 		c.Sorted.Add(1)
 	}
+}
+
+// LegacyOps are the operation codes that opcounters.deprecated counts, in its order.
+var LegacyOps = [...]struct {
+	op   wire.OpCode
+	Name string
+}{
+	{wire.OpInsert, "insert"},
+	{wire.OpQuery, "query"},
+	{wire.OpUpdate, "update"},
+	{wire.OpDelete, "delete"},
+	{wire.OpGetMore, "getmore"},
+	{wire.OpKillCursors, "killcursors"},
 }

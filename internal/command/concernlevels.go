@@ -1,0 +1,15 @@
+package command
+
+// UnsupportedLevel tells why a command does not support a level; empty where it does.
+func UnsupportedLevel(d *Definition, level string) string {
+	switch {
+	case level == "" || level == LevelLocal || d.Snapshot:
+		return ""
+	case !d.Read:
+		return "read concern not supported"
+	case level == LevelSnapshot:
+		return "read concern snapshot not supported"
+	default:
+		return ""
+	}
+}
