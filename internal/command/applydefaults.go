@@ -34,32 +34,3 @@ func (d *rwDefaults) Append(s *Service, b *bsonx.Builder) {
 	b.String("defaultReadConcernSource", readSource)
 	b.Date("localUpdateWallClockTime", d.Local.UnixMilli())
 }
-
-// ApplyDefaults gives a command that has no read or write concern the ones that were set. In a transaction the first command may have
-// the one, the last one the other.
-func (s *Service) ApplyDefaults(d *Definition, g *Generic) {
-	defaults := s.RWDefaults.Load()
-	inTransaction := g.InTransaction()
-	if defaults.level != "" && d.Read && g.ReadConcern.isEmpty() && (!inTransaction || g.StartTxn == BoolTrue) {
-		g.ReadConcern.Level, g.ReadConcern.Default = defaults.level, true
-	}
-	if d.Write && (!inTransaction || EndsTransaction(d)) {
-		s.applyDefaultConcern(defaults, &g.WriteConcern)
-	}
-}
-
-// applyDefaultConcern fills in a write concern, or its w.
-func (s *Service) applyDefaultConcern(defaults *rwDefaults, wc *WriteConcern) {
-	if wc.Given && !wc.noW {
-		return
-	}
-	preset := defaults.writeConcern
-	if defaults.write == nil {
-		preset, _ = s.impliedConcern()
-	}
-	if !wc.Given {
-		*wc = preset
-		return
-	}
-	wc.W, wc.Mode, wc.Tags, wc.Majority, wc.noW = preset.W, preset.Mode, preset.Tags, preset.Majority, false
-}

@@ -1,11 +1,9 @@
 package command
 
 import (
-	"context"
 	"encoding/binary"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -36,40 +34,6 @@ func (s *Service) AppendTimes(b *bsonx.Builder, op *session.Op) {
 	b.Fields(timesOfReply)
 	binary.LittleEndian.PutUint64(b.Bytes()[start+clusterTimeAt:], uint64(max(now, at)))
 	binary.LittleEndian.PutUint64(b.Bytes()[b.Len()-operationTimeAt:], uint64(at))
-}
-
-// LearnTime takes in the cluster time of a client.
-func (s *Service) LearnTime(req *Request) error {
-	t := req.Generic.ClusterTime
-	if !s.Replicates() || t <= s.Order.Visible() {
-		return nil
-	}
-	now := req.Now.Unix()
-	if int64(t.Seconds())-now > s.maxClockDrift.Load() {
-		return mongoerr.New(mongoerr.ClusterTimeFailsRateLimiter, "New cluster time, %d, is too far from this node's wall clock time, %d.",
-			t.Seconds(), now)
-	}
-	s.Order.Advance(t)
-	return nil
-}
-
-// AwaitTime waits until everything up to a stamp can be read.
-func (s *Service) AwaitTime(ctx context.Context, t storage.Stamp) error {
-	if t <= s.Order.Visible() {
-		return nil
-	}
-	s.Order.Advance(t)
-	for {
-		arrival := s.Order.Arrival()
-		if t <= s.Order.Visible() {
-			return nil
-		}
-		select {
-		case <-arrival:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // StampNow returns the least stamp of what happens now.

@@ -1,9 +1,6 @@
 package command
 
 import (
-	"sync/atomic"
-
-	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
@@ -66,17 +63,6 @@ func (s *Service) ConnectionRejected() { s.Stats.ConnsRejected.Add(1) }
 // SetMaxConnections tells serverStatus the limit.
 func (s *Service) SetMaxConnections(n int) { s.Stats.ConnsMax.Store(int64(n)) }
 
-func (s *Service) CountError(err error) {
-	if mongoerr.CodeOf(err) == mongoerr.InternalError {
-		s.Stats.InternalErrors.Add(1)
-		return
-	}
-	s.Stats.UserErrors.Add(1)
-	if mongoerr.CodeOf(err) == mongoerr.WriteConflict {
-		s.Stats.Conflicts.Add(1)
-	}
-}
-
 func (c *endedCounts) Count(req *Request, err error) {
 	switch code := mongoerr.CodeOf(err); {
 	case code == mongoerr.ClientDisconnect:
@@ -85,31 +71,5 @@ func (c *endedCounts) Count(req *Request, err error) {
 		c.TimeLimit.Add(1)
 	case code == mongoerr.MaxTimeMSExpired:
 		c.DefaultTimeLimit.Add(1)
-	}
-}
-
-// StatusReadConcerns appends readConcernCounters of serverStatus.
-func (s *Service) StatusReadConcerns(b *bsonx.Builder) {
-	for _, part := range [...]struct {
-		name   string
-		counts *[readConcernKinds]atomic.Int64
-	}{{"nonTransactionOps", &s.Stats.ReadConcerns.outside}, {"transactionOps", &s.Stats.ReadConcerns.transactions}} {
-		n := func(k readConcernKind) int64 { return part.counts[k].Load() }
-		b.StartDocField(part.name)
-		b.Int64("none", n(readImplicit)+n(readDefaultLocal)+n(readDefaultAvailable)+n(readDefaultMajority))
-		b.Doc("noneInfo", bsonx.NewDoc(
-			"CWRC", bsonx.NewDoc("local", n(readDefaultLocal), "available", n(readDefaultAvailable), "majority", n(readDefaultMajority)),
-			"implicitDefault", bsonx.NewDoc("local", n(readImplicit)),
-		))
-		b.Int64("local", n(readLocal))
-		if part.name == "nonTransactionOps" {
-			b.Int64("available", n(readAvailable))
-		}
-		b.Int64("majority", n(readMajority))
-		b.Doc("snapshot", bsonx.NewDoc("withClusterTime", n(readSnapshotAt), "withoutClusterTime", n(readSnapshot)))
-		if part.name == "nonTransactionOps" {
-			b.Int64("linearizable", n(readLinearizable))
-		}
-		b.End()
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/failpoint"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -125,14 +124,3 @@ func (s *Service) SetSlowMillis(ms int64) { s.Slow.Store(ms) }
 
 // Quiet reports whether connections are not logged: the parameter quiet.
 func (s *Service) Quiet() bool { return s.Switches.quiet.Load() }
-
-// codeAPIRequired is MongoDB's answer to a command without an API version where one is required.
-const codeAPIRequired = mongoerr.Code(498870)
-
-func (s *Service) CheckRequiredAPI(g *Generic) error {
-	if g.APIVersion == "" && s.Switches.requireAPI.Load() {
-		return mongoerr.New(codeAPIRequired,
-			"The apiVersion parameter is required, please configure your MongoClient's API version")
-	}
-	return nil
-}

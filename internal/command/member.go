@@ -85,28 +85,6 @@ func AppendOptime(b *bsonx.Builder, key string, at storage.Stamp) {
 
 func MillisOf(at storage.Stamp) int64 { return int64(at.Seconds()) * 1000 }
 
-// AppendMember appends what hello and serverStatus tell of the set.
-func (s *Service) AppendMember(b *bsonx.Builder, conn *Conn, primaryField string) {
-	member := s.Member(conn.Local)
-	b.StartArrayField("hosts")
-	b.Elem(bsonx.String(member))
-	b.End()
-	b.String("setName", s.ReplicaSet)
-	b.Int32("setVersion", SetVersion)
-	b.Bool(primaryField, true)
-	b.Bool("secondary", false)
-	b.String("primary", member)
-	b.String("me", member)
-	b.Value("electionId", bsonx.ObjectID(electionID))
-	at := s.Order.Visible()
-	b.StartDocField("lastWrite")
-	AppendOptime(b, "opTime", at)
-	b.Date("lastWriteDate", MillisOf(at))
-	AppendOptime(b, "majorityOpTime", at)
-	b.Date("majorityWriteDate", MillisOf(at))
-	b.End()
-}
-
 // Durable returns the place in the log up to which everything is synced, not behind at.
 func (s *Service) Durable(at storage.Stamp) storage.Stamp {
 	if s.Store == nil {
