@@ -83,7 +83,7 @@ func (x *statusSample) sections() []command.StatusSection {
 		{Name: "oplog", Append: x.statusOplog},
 		{Name: "planCache", Append: x.statusPlanCache},
 		{Name: "queues", Append: func(b *bsonx.Builder) { x.Establishment.AppendQueue(b, x.req.Now) }},
-		{Name: "readConcernCounters", Append: x.StatusReadConcerns},
+		{Name: "readConcernCounters", Append: func(b *bsonx.Builder) { x.StatusReadConcerns(b) }},
 		{Name: "requestMemory", Append: x.statusRequestMemory},
 		{Name: "storage", Append: x.statusStorage},
 		{Name: "storageEngine", Append: x.statusEngine},
