@@ -5,23 +5,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
-// impliedConcern returns the write concern of commands without one where nothing was set: a majority, unless the server was started with
+// ImpliedConcern returns the write concern of commands without one where nothing was set: a majority, unless the server was started with
 // less, or is no member of a set.
-func (s *Service) impliedConcern() (WriteConcern, bsonx.Doc) {
+func (s *Service) ImpliedConcern() (WriteConcern, bsonx.Doc) {
 	if s.ImpliedOne || !s.Replicates() {
 		return WriteConcern{W: 1}, impliedOne
 	}
 	return WriteConcern{W: -1, Mode: modeMajority, Majority: true}, impliedWrite
 }
 
-func (d *rwDefaults) Append(s *Service, b *bsonx.Builder) {
+func (d *RWDefaults) Append(s *Service, b *bsonx.Builder) {
 	read, readSource := d.read, "global"
 	if read == nil {
 		read, readSource = impliedRead, "implicit"
 	}
-	write, writeSource := d.write, "global"
+	write, writeSource := d.Write, "global"
 	if write == nil {
-		_, write = s.impliedConcern()
+		_, write = s.ImpliedConcern()
 		writeSource = "implicit"
 	}
 	b.Doc("defaultReadConcern", read)

@@ -25,8 +25,8 @@ type ReadConcern struct {
 	hasAfterOpTime   bool
 }
 
-// isEmpty reports whether the client has asked for nothing.
-func (rc *ReadConcern) isEmpty() bool {
+// IsEmpty reports whether the client has asked for nothing.
+func (rc *ReadConcern) IsEmpty() bool {
 	return rc.Level == "" && rc.AfterClusterTime == 0 && rc.AtClusterTime == 0 && !rc.hasAfterOpTime
 }
 
@@ -53,7 +53,7 @@ type WriteConcern struct {
 	NoJournal bool
 	Timeout   int64
 	// noW says that a concern was given without w: that of the default is taken.
-	noW bool
+	NoW bool
 }
 
 // Named reports whether w is the name of a mode, which may be empty.
@@ -168,7 +168,7 @@ const maxMembers = 50
 
 func setWriteConcern(g *Generic, _ string, v bsonx.Value) error {
 	wc := &g.WriteConcern
-	*wc = WriteConcern{Given: true, W: 1, noW: true}
+	*wc = WriteConcern{Given: true, W: 1, NoW: true}
 	fsync := false
 	err := ParseFields("WriteConcernOptions", v.Doc(), writeConcernFields, func(i int, v bsonx.Value) error {
 		switch writeConcernFields[i].Name {
@@ -201,7 +201,7 @@ func (w *WriteConcern) setTimeout(v bsonx.Value) error {
 }
 
 func (w *WriteConcern) setW(v bsonx.Value) error {
-	w.noW = v.IsNull() || v.Type == bsonx.TypeUndefined
+	w.NoW = v.IsNull() || v.Type == bsonx.TypeUndefined
 	switch {
 	case v.Type.IsNumber():
 		n := bsonx.SaturatingInt64(v)
@@ -218,7 +218,7 @@ func (w *WriteConcern) setW(v bsonx.Value) error {
 	case v.Type == bsonx.TypeDocument:
 		w.W, w.Tags = -1, v.Doc() // a server outside a replica set takes them as w: 1
 		return checkTags(w.Tags)
-	case w.noW:
+	case w.NoW:
 		w.W = -1 // a server outside a replica set takes it as a mode
 	default:
 		return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", v.Type)

@@ -49,7 +49,7 @@ func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn 
 	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, Digest: UserDigest(""), Output: read.Output{Held: s.Memory.Hold()}}
 	c.Op.Client = session.Client{ConnectionID: id, Remote: remote}
 	c.Op.Memory.Use(s.Memory)
-	c.Tally = &s.Stats.tallies[uint64(id)%tallies]
+	c.Tally = &s.Stats.Tallies[uint64(id)%tallies]
 	s.Ops.Add(&c.Op)
 	return c
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/pipeline"
-	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -26,51 +25,6 @@ func (s *Service) setHistoryWindow(seconds int64) {
 	}
 }
 
-// reapRecords removes the records of sessions that are gone. It is called often, by one goroutine.
-func (s *Service) reapRecords() {
-	now := s.settled.Now()
-	if s.Store == nil || now.Sub(s.recordsReaped) < recordsInterval {
-		return
-	}
-	s.recordsReaped = now
-	if err := s.reapRecordsBefore(now.Add(-session.Timeout).UnixMilli()); err != nil {
-		s.Logger.Warn("Cannot remove what retryable writes left behind", "error", err)
-	}
-}
-
-func (s *Service) reapRecordsBefore(before int64) error {
-	old, err := retryable.Old(s.Store.Engine(), before)
-	if err != nil {
-		return err
-	}
-	for i := range old {
-		if err := s.reapSession(&old[i], before); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Service) reapSession(name *retryable.Session, before int64) error {
-	var id session.SessionID
-	copy(id.UUID[:], name[:])
-	copy(id.User[:], name[len(id.UUID):])
-	if s.Sessions.Lookup(id) != nil {
-		return nil // it lives, and may send again what it sent before
-	}
-	ses, err := s.Sessions.Use(id, s.Clock.Now())
-	if err != nil {
-		return err
-	}
-	defer s.Sessions.End(id)
-	if !ses.TryCheckOut() {
-		return nil
-	}
-	defer ses.CheckIn(s.Transactions)
-	defer ses.Forget()
-	return retryable.Remove(s.Store.Engine(), name, before)
-}
-
 // Reap ends what was idle for too long: cursors, sessions and the cursors of those. The server calls it regularly.
 func (s *Service) Reap() {
 	s.Cursors.Reap()
@@ -79,14 +33,14 @@ func (s *Service) Reap() {
 	if ended := s.Sessions.Reap(); len(ended) > 0 {
 		s.Sessions.CursorsReaped(s.EndSessions(ended))
 	}
-	s.reapRecords()
+	s.reaper.reap(s)
 }
 
 // Expire removes what has expired, again and again until ctx ends.
 func (s *Service) Expire(ctx context.Context) {
-	if s.ttl != nil {
-		s.ttl.Guard(s.Gate.pass)
-		s.ttl.Run(ctx)
+	if s.TTL != nil {
+		s.TTL.Guard(s.Gate.pass)
+		s.TTL.Run(ctx)
 	}
 }
 

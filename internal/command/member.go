@@ -11,8 +11,8 @@ import (
 // DefaultReplicaSet is the name of the replica set of one member that the server presents by default.
 const DefaultReplicaSet = "rs0"
 
-// electionID is that of the set's first term; drivers compare it to tell old primaries from new ones.
-var electionID = [12]byte{0: 0x7f, 1: 0xff, 2: 0xff, 3: 0xff, 11: SetTerm}
+// ElectionID is that of the set's first term; drivers compare it to tell old primaries from new ones.
+var ElectionID = [12]byte{0: 0x7f, 1: 0xff, 2: 0xff, 3: 0xff, 11: SetTerm}
 
 // Replicates reports whether the server presents itself as the member of a replica set.
 func (s *Service) Replicates() bool { return s.ReplicaSet != "" }
@@ -63,7 +63,7 @@ func (s *Service) AppendConfig(reply *bsonx.Builder, member string) {
 	reply.Int32("catchUpTakeoverDelayMillis", 30_000)
 	reply.Doc("getLastErrorModes", bsonx.Empty)
 	reply.Doc("getLastErrorDefaults", bsonx.NewDoc("w", 1, "wtimeout", 0))
-	reply.Value("replicaSetId", bsonx.ObjectID(electionID))
+	reply.Value("replicaSetId", bsonx.ObjectID(ElectionID))
 	reply.End()
 }
 

@@ -26,7 +26,7 @@ import (
 const minLookupBytes = limits.InternalDocumentBytes
 
 // budgetParams are the parameters of the stages' budgets.
-func (s *Service) budgetParams() []param.Param {
+func (s opening) budgetParams() []param.Param {
 	stage := func(name, stage string, least int64) param.Param {
 		return param.Int(name, limits.OperatorBytes, least, math.MaxInt64, func(n int64) { s.Read.Budgets.Put(stage, n) })
 	}
@@ -49,7 +49,7 @@ func (s *Service) budgetParams() []param.Param {
 }
 
 // loadClusterParameters reads what was set in an earlier life. What is no longer valid counts as not set.
-func (s *Service) loadClusterParameters() error {
+func (s opening) loadClusterParameters() error {
 	s.images.Store(&imagePolicy{})
 	s.ReadLimit.Store(&readLimit{})
 	if s.Store == nil || !s.Replicates() {
@@ -65,14 +65,14 @@ func (s *Service) loadClusterParameters() error {
 		}
 		at := StampOf(doc.Lookup("clusterParameterTime"))
 		if v, err := p.Parse(doc.Without("_id", "clusterParameterTime"), at); err == nil {
-			v.Hold(s)
+			v.Hold(s.Service)
 		}
 	}
 	return nil
 }
 
 // builtinParams are the parameters of this package and those that clients ask every server for.
-func (s *Service) builtinParams() []param.Param {
+func (s opening) builtinParams() []param.Param {
 	fcv := bsonx.Document(bsonx.NewDoc("version", FeatureVersion))
 	return []param.Param{
 		param.Constant("featureCompatibilityVersion", fcv),
@@ -94,28 +94,28 @@ func (s *Service) builtinParams() []param.Param {
 			s.Cursors.SetIdleTimeout(time.Duration(min(n, 1<<43)) * time.Millisecond)
 		}),
 		param.Int("slowms", s.SlowMillis, -1, 1<<53, s.SetSlowMillis),
-		param.Int("maxAcceptableLogicalClockDriftSecs", maxClockDrift, 1, 1<<31-1, s.maxClockDrift.Store),
+		param.Int("maxAcceptableLogicalClockDriftSecs", maxClockDrift, 1, 1<<31-1, s.MaxClockDrift.Store),
 		param.Int("minSnapshotHistoryWindowInSeconds", read.SnapshotWindow, 0, 1<<31-1, s.setHistoryWindow),
 	}
 }
 
 // initRead gives the read engine what it works with.
-func (s *Service) initRead() {
+func (s opening) initRead() {
 	e := &s.Read
 	e.Store, e.Planner, e.Clock, e.Memory, e.TempDir, e.NoScripting = s.Store, s.Planner, s.Clock, s.Memory, s.TempDir, s.NoScripting
 	if s.Replicates() {
 		e.Order = s.Order
 	}
 	e.Virtual = func(c *table.Collection, local string) pipeline.Source { return s.readVirtual(c, local) }
-	e.Diagnostics = func(on read.Subject) pipeline.Diagnostics { return s.Diagnostics(s, on) }
+	e.Diagnostics = func(on read.Subject) pipeline.Diagnostics { return s.Diagnostics(s.Service, on) }
 	e.DisabledRules = s.disabledRules
 	e.ImageExpired = func(kept time.Time) bool { return s.images.Load().expired(kept, s.Clock.Now()) }
 	e.Init()
 }
 
 // loadDefaults reads the defaults that were set in an earlier life. What is no longer valid counts as not set.
-func (s *Service) loadDefaults() error {
-	d := &rwDefaults{Local: s.Started}
+func (s opening) loadDefaults() error {
+	d := &RWDefaults{Local: s.Started}
 	s.RWDefaults.Store(d)
 	if s.Store == nil || !s.Replicates() {
 		return nil
@@ -131,15 +131,23 @@ func (s *Service) loadDefaults() error {
 // NewService checks the table of commands and returns a service.
 func NewService(deps Deps) (*Service, error) {
 	s := &Service{Deps: deps, Establishment: relief.NewEstablishment()}
+	return s, opening{s}.open()
+}
+
+// opening is a service that is being made.
+type opening struct{ *Service }
+
+// open gives the service all that commands need, and reads what was set before the last stop.
+func (s opening) open() error {
 	s.setDefaults()
-	registry, err := NewRegistry(deps.Definitions)
+	registry, err := NewRegistry(s.Definitions)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.Commands = registry
 	s.Stats.initTallies(len(registry.All))
 	if s.Store != nil {
-		s.ttl = ttl.New(s.Store, s.Writes, s.settled, s.Logger)
+		s.TTL = ttl.New(s.Store, s.Writes, s.settled, s.Logger)
 		s.Params.Add(s.ttlParams()...)
 	}
 	s.Params.Add(s.builtinParams()...)
@@ -149,7 +157,7 @@ func NewService(deps Deps) (*Service, error) {
 	s.Params.Add(s.Verbosity.params()...)
 	s.Started = s.Clock.Now()
 	if err := s.addVirtual(); err != nil {
-		return nil, err
+		return err
 	}
 	s.Topology.init(s.Started)
 	s.Gate.init()
@@ -159,25 +167,25 @@ func NewService(deps Deps) (*Service, error) {
 		s.Order.Advance(storage.StampAt(s.Started))
 	}
 	if err := s.loadDefaults(); err != nil {
-		return nil, fmt.Errorf("read and write concern defaults: %w", err)
+		return fmt.Errorf("read and write concern defaults: %w", err)
 	}
 	if err := s.loadClusterParameters(); err != nil {
-		return nil, fmt.Errorf("cluster parameters: %w", err)
+		return fmt.Errorf("cluster parameters: %w", err)
 	}
 	if err := s.logStart(); err != nil {
 		// A server must start on a full disk: what is there can be read, and deleting makes room.
 		s.Logger.Warn("the start is not in local.startup_log", "error", err)
 	}
-	return s, nil
+	return nil
 }
 
-func (s *Service) setDefaults() {
+func (s opening) setDefaults() {
 	if s.Clock == nil {
 		s.Clock = clock.System{}
 	}
 	s.settled = clock.Settle(s.Clock)
 	// After a start no session is known to be alive. A record that was written while the computer's clock was years back looks old.
-	s.recordsReaped = s.settled.Now().Add(session.Timeout - recordsInterval)
+	s.reaper.last = s.settled.Now().Add(session.Timeout - recordsInterval)
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -202,7 +210,7 @@ func (s *Service) setDefaults() {
 		s.SlowMillis = DefaultSlowMillis
 	}
 	s.Transactions.Ended = func(t *session.Transaction) {
-		s.Stats.transactions.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))
+		s.Stats.Transactions.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))
 	}
 	s.SlowPolicy.Store(&slowPolicy{sampleRate: 1})
 	s.Switches.LockMillis.Store(defaultLockMillis)
@@ -212,7 +220,7 @@ func (s *Service) setDefaults() {
 	s.Slow.Store(s.SlowMillis)
 	s.batchBytes = limits.BatchBytes
 	s.TransactionSize.Store(defaultTransactionSize)
-	s.maxClockDrift.Store(maxClockDrift)
+	s.MaxClockDrift.Store(maxClockDrift)
 	if s.Store != nil {
 		s.Order = s.Store.Engine().Order()
 	} else {
@@ -227,7 +235,7 @@ func (s *Service) setDefaults() {
 
 // logStart adds the start of a server to local.startup_log. A program that embeds the database has no such log: what it says
 // of itself is not for clients.
-func (s *Service) logStart() error {
+func (s opening) logStart() error {
 	if s.Store == nil || len(s.CommandLine.Args) == 0 {
 		return nil
 	}
@@ -253,7 +261,7 @@ func (s *Service) logStart() error {
 }
 
 // startDoc describes the start as MongoDB does.
-func (s *Service) startDoc() bsonx.Doc {
+func (s opening) startDoc() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("_id", fmt.Sprintf("%s-%d", s.Hostname, s.Started.UnixMilli()))
@@ -273,10 +281,10 @@ func (s *Service) startDoc() bsonx.Doc {
 	return b.Bytes()
 }
 
-func (s *Service) switchParams() []param.Param {
+func (s opening) switchParams() []param.Param {
 	return []param.Param{
 		param.Bool("quiet", false, s.Switches.quiet.Store),
-		param.Bool("requireApiVersion", false, s.Switches.requireAPI.Store),
+		param.Bool("requireApiVersion", false, s.Switches.RequireAPI.Store),
 		param.Bool("notablescan", false, func(on bool) {
 			if s.Planner != nil {
 				s.Planner.RefuseTableScans(on)
@@ -287,15 +295,15 @@ func (s *Service) switchParams() []param.Param {
 }
 
 // ttlParams are the parameters of the monitor that removes expired documents.
-func (s *Service) ttlParams() []param.Param {
+func (s opening) ttlParams() []param.Param {
 	return []param.Param{
-		param.Bool("ttlMonitorEnabled", true, s.ttl.SetEnabled),
-		param.Int("ttlMonitorSleepSecs", int64(ttl.DefaultSleep.Seconds()), 1, math.MaxInt32, s.ttl.SetSleep),
+		param.Bool("ttlMonitorEnabled", true, s.TTL.SetEnabled),
+		param.Int("ttlMonitorSleepSecs", int64(ttl.DefaultSleep.Seconds()), 1, math.MaxInt32, s.TTL.SetSleep),
 	}
 }
 
 // addVirtual makes the virtual collections visible.
-func (s *Service) addVirtual() error {
+func (s opening) addVirtual() error {
 	if s.Store == nil {
 		return nil
 	}

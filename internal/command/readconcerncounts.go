@@ -4,59 +4,59 @@ import (
 	"sync/atomic"
 )
 
-// readConcernKind is how a read came by its read concern.
-type readConcernKind int
+// ReadConcernKind is how a read came by its read concern.
+type ReadConcernKind int
 
 const (
-	readImplicit readConcernKind = iota // neither given nor set as the default
-	readDefaultLocal
-	readDefaultAvailable
-	readDefaultMajority
-	readLocal
-	readAvailable
-	readMajority
-	readSnapshotAt
-	readSnapshot
-	readLinearizable
-	readConcernKinds
+	ReadImplicit ReadConcernKind = iota // neither given nor set as the default
+	ReadDefaultLocal
+	ReadDefaultAvailable
+	ReadDefaultMajority
+	ReadLocal
+	ReadAvailable
+	ReadMajority
+	ReadSnapshotAt
+	ReadSnapshot
+	ReadLinearizable
+	ReadConcernKinds
 )
 
 // readConcernCounts counts reads by their read concerns, outside of transactions and transactions themselves.
 type readConcernCounts struct {
-	outside, transactions [readConcernKinds]atomic.Int64
+	Outside, Transactions [ReadConcernKinds]atomic.Int64
 }
 
 // Count counts a read, or a transaction by its first command.
 func (c *readConcernCounts) Count(d *Definition, g *Generic) {
 	switch {
 	case g.StartTxn == BoolTrue:
-		c.transactions[kindOfReadConcern(&g.ReadConcern)].Add(1)
+		c.Transactions[kindOfReadConcern(&g.ReadConcern)].Add(1)
 	case d.Read && d.Kind != "getmore" && !g.InTransaction():
-		c.outside[kindOfReadConcern(&g.ReadConcern)].Add(1)
+		c.Outside[kindOfReadConcern(&g.ReadConcern)].Add(1)
 	}
 }
 
-func kindOfReadConcern(rc *ReadConcern) readConcernKind {
+func kindOfReadConcern(rc *ReadConcern) ReadConcernKind {
 	switch {
 	case rc.Level == levelAvailable && rc.Default:
-		return readDefaultAvailable
+		return ReadDefaultAvailable
 	case rc.Level == LevelMajority && rc.Default:
-		return readDefaultMajority
+		return ReadDefaultMajority
 	case rc.Level == LevelLocal && rc.Default:
-		return readDefaultLocal
+		return ReadDefaultLocal
 	case rc.Level == levelAvailable:
-		return readAvailable
+		return ReadAvailable
 	case rc.Level == LevelMajority:
-		return readMajority
+		return ReadMajority
 	case rc.Level == LevelLinearizable:
-		return readLinearizable
+		return ReadLinearizable
 	case rc.Level == LevelSnapshot && rc.AtClusterTime != 0:
-		return readSnapshotAt
+		return ReadSnapshotAt
 	case rc.Level == LevelSnapshot:
-		return readSnapshot
+		return ReadSnapshot
 	case rc.Level == LevelLocal:
-		return readLocal
+		return ReadLocal
 	default:
-		return readImplicit
+		return ReadImplicit
 	}
 }

@@ -17,13 +17,13 @@ const (
 
 const CodeNotReplicated = mongoerr.Code(51300)
 
-// rwDefaults are the read and write concern of commands that have none. They are immutable.
-type rwDefaults struct {
+// RWDefaults are the read and write concern of commands that have none. They are immutable.
+type RWDefaults struct {
 	read  bsonx.Doc // as it was set; nil where it was not
-	level string    // of read
-	write bsonx.Doc
+	Level string    // of read
+	Write bsonx.Doc
 	// writeConcern is write, parsed.
-	writeConcern WriteConcern
+	WriteConcern WriteConcern
 	At           storage.Stamp
 	Wall         time.Time // of the change
 	Local        time.Time // when this process learned of it
@@ -37,12 +37,12 @@ var (
 )
 
 // SetRead takes a read concern that was sent; an empty one takes back what was set.
-func (d *rwDefaults) SetRead(doc bsonx.Doc) error {
+func (d *RWDefaults) SetRead(doc bsonx.Doc) error {
 	if doc == nil {
 		return nil
 	}
 	if doc.IsEmpty() {
-		d.read, d.level = nil, ""
+		d.read, d.Level = nil, ""
 		return nil
 	}
 	var g Generic
@@ -57,16 +57,16 @@ func (d *rwDefaults) SetRead(doc bsonx.Doc) error {
 	if level := g.ReadConcern.Level; level == LevelSnapshot || level == LevelLinearizable {
 		return mongoerr.New(mongoerr.BadValue, "level: '%s' is not suitable for the default read concern", level)
 	}
-	d.read, d.level = doc.Clone(), g.ReadConcern.Level
+	d.read, d.Level = doc.Clone(), g.ReadConcern.Level
 	return nil
 }
 
 // SetWrite takes a write concern that was sent.
-func (d *rwDefaults) SetWrite(doc bsonx.Doc) error {
+func (d *RWDefaults) SetWrite(doc bsonx.Doc) error {
 	switch {
 	case doc == nil:
 		return nil
-	case doc.IsEmpty() && d.write == nil:
+	case doc.IsEmpty() && d.Write == nil:
 		return nil
 	case doc.IsEmpty():
 		return mongoerr.New(mongoerr.IllegalOperation, "The global default write concern cannot be unset once it is set.")
@@ -76,7 +76,7 @@ func (d *rwDefaults) SetWrite(doc bsonx.Doc) error {
 		return err
 	}
 	wc := &g.WriteConcern
-	if wc.noW {
+	if wc.NoW {
 		wc.W = 1
 	}
 	if wc.Unacknowledged() {
@@ -85,22 +85,22 @@ func (d *rwDefaults) SetWrite(doc bsonx.Doc) error {
 	if err := wc.Unmet(); err != nil {
 		return err
 	}
-	d.write = wc.Document("")
+	d.Write = wc.Document("")
 	wc.Given = false // no command has given it
-	d.writeConcern = *wc
+	d.WriteConcern = *wc
 	return nil
 }
 
 // Document returns the defaults as they are kept.
-func (d *rwDefaults) Document() bsonx.Doc {
+func (d *RWDefaults) Document() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("_id", defaultsID)
 	if d.read != nil {
 		b.Doc("defaultReadConcern", d.read)
 	}
-	if d.write != nil {
-		b.Doc("defaultWriteConcern", d.write)
+	if d.Write != nil {
+		b.Doc("defaultWriteConcern", d.Write)
 	}
 	b.Value("updateOpTime", oplog.Timestamp(d.At))
 	b.Date("updateWallClockTime", d.Wall.UnixMilli())
@@ -108,7 +108,7 @@ func (d *rwDefaults) Document() bsonx.Doc {
 	return b.Bytes()
 }
 
-func (d *rwDefaults) load(doc bsonx.Doc) {
+func (d *RWDefaults) load(doc bsonx.Doc) {
 	if v := doc.Lookup("defaultReadConcern"); v.Type == bsonx.TypeDocument {
 		_ = d.SetRead(v.Doc())
 	}

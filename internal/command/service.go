@@ -80,7 +80,7 @@ type Service struct {
 	Relief     relief.Relief
 	Topology   topology
 	Gate       writeGate
-	ttl        *ttl.Monitor // nil without a store
+	TTL        *ttl.Monitor // nil without a store
 	Order      *storage.Order
 	NextTime   func() (t, i uint32) // takes a cluster time that nothing else has, for timestamps in documents
 	Stats      stats
@@ -93,18 +93,18 @@ type Service struct {
 	// Establishment limits how fast connections are established.
 	Establishment *relief.Establishment
 	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
-	maxClockDrift atomic.Int64
-	RWDefaults    atomic.Pointer[rwDefaults]
+	MaxClockDrift atomic.Int64
+	RWDefaults    atomic.Pointer[RWDefaults]
 	images        atomic.Pointer[imagePolicy]
 	ReadLimit     atomic.Pointer[readLimit]
 	// settled is the clock by which things are removed and stamped for good.
-	settled       clock.Clock
-	Started       time.Time
-	recordsReaped time.Time // see reapRecords
-	Pid           int
-	Hostname      string
-	Port          atomic.Int64 // TCP port that is served, 0 for none
-	Virtual       []*virtualCollection
+	settled  clock.Clock
+	Started  time.Time
+	reaper   recordReaper
+	Pid      int
+	Hostname string
+	Port     atomic.Int64 // TCP port that is served, 0 for none
+	Virtual  []*virtualCollection
 }
 
 // SetPort tells the service which TCP port is served.

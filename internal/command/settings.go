@@ -12,7 +12,7 @@ import (
 const SettingsDB = "config"
 
 // setting returns a document that was saved, nil where there is none.
-func (s *Service) setting(collection, id string) (bsonx.Doc, error) {
+func (s opening) setting(collection, id string) (bsonx.Doc, error) {
 	c := s.Store.Lookup(SettingsDB, collection)
 	if c == nil || read.IsView(c) {
 		return nil, nil

@@ -20,8 +20,8 @@ type stats struct {
 	// internalErrors and panics are errors of the server's own.
 	InternalErrors, Panics atomic.Int64
 	ReadConcerns           readConcernCounts
-	tallies                [tallies]Tally
-	transactions           table.Latencies // of whole transactions
+	Tallies                [tallies]Tally
+	Transactions           table.Latencies // of whole transactions
 	Codecs                 [wire.Compressors]codecCounts
 	// sessionRecords counts the records that make writes retryable.
 	SessionRecords    atomic.Int64
@@ -63,15 +63,15 @@ type Tally struct {
 }
 
 func (c *stats) initTallies(commands int) {
-	for i := range c.tallies {
-		c.tallies[i].Runs = make([]atomic.Int64, commands)
+	for i := range c.Tallies {
+		c.Tallies[i].Runs = make([]atomic.Int64, commands)
 	}
 }
 
 // Sum adds up a counter of all tallies.
 func (c *stats) Sum(counter func(*Tally) *atomic.Int64) (n int64) {
-	for i := range c.tallies {
-		n += counter(&c.tallies[i]).Load()
+	for i := range c.Tallies {
+		n += counter(&c.Tallies[i]).Load()
 	}
 	return n
 }

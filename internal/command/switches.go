@@ -9,7 +9,7 @@ const defaultLockMillis = 5
 
 // switches are parameters that commands look at.
 type switches struct {
-	quiet, requireAPI atomic.Bool
+	quiet, RequireAPI atomic.Bool
 	LockMillis        atomic.Int64
 }
 

@@ -13,65 +13,65 @@ import (
 
 // topology tells waiting drivers when what hello answers has changed: for a server alone, when it stops.
 type topology struct {
-	process [12]byte
-	mu      sync.Mutex
-	counter int64
-	changed chan struct{}
-	stopped bool
+	Process [12]byte
+	Mu      sync.Mutex
+	Counter int64
+	Changed chan struct{}
+	Stopped bool
 	Waiting atomic.Int64 // hellos that wait for a change
 }
 
 // TopologyVersion orders the states of one process.
 type TopologyVersion struct {
-	process [12]byte
-	counter int64
+	Process [12]byte
+	Counter int64
 }
 
 // Append appends the version as a field.
 func (v TopologyVersion) Append(b *bsonx.Builder, key string) {
 	b.StartDocField(key)
-	b.Value("processId", bsonx.ObjectID(v.process))
-	b.Int64("counter", v.counter)
+	b.Value("processId", bsonx.ObjectID(v.Process))
+	b.Int64("counter", v.Counter)
 	b.End()
 }
 
 func (t *topology) init(now time.Time) {
-	binary.BigEndian.PutUint32(t.process[:], uint32(now.Unix()))
-	binary.BigEndian.PutUint64(t.process[4:], rand.Uint64())
-	t.changed = make(chan struct{})
+	binary.BigEndian.PutUint32(t.Process[:], uint32(now.Unix()))
+	binary.BigEndian.PutUint64(t.Process[4:], rand.Uint64())
+	t.Changed = make(chan struct{})
 }
 
 func (t *topology) Version() TopologyVersion {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return TopologyVersion{t.process, t.counter}
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	return TopologyVersion{t.Process, t.Counter}
 }
 
 // Bump announces a change to the hellos that wait for one.
 func (t *topology) Bump() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.stopped {
-		t.counter++
-		close(t.changed)
-		t.changed = make(chan struct{})
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	if !t.Stopped {
+		t.Counter++
+		close(t.Changed)
+		t.Changed = make(chan struct{})
 	}
 }
 
 // stop announces the end of the server.
 func (t *topology) stop() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.stopped {
-		t.stopped = true
-		t.counter++
-		close(t.changed)
+	t.Mu.Lock()
+	defer t.Mu.Unlock()
+	if !t.Stopped {
+		t.Stopped = true
+		t.Counter++
+		close(t.Changed)
 	}
 }
 
 const (
-	codeNegativeCounter = mongoerr.Code(51758)
-	codeNegativeAwait   = mongoerr.Code(51759)
-	codeAwaitIncomplete = mongoerr.Code(51760)
-	codeTopologyFuture  = mongoerr.Code(31382)
+	CodeNegativeCounter = mongoerr.Code(51758)
+	CodeNegativeAwait   = mongoerr.Code(51759)
+	CodeAwaitIncomplete = mongoerr.Code(51760)
+	CodeTopologyFuture  = mongoerr.Code(31382)
 )

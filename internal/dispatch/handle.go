@@ -165,7 +165,7 @@ func execute(s *command.Service, e *command.Entry, req *command.Request, reply *
 		}
 	}
 	if t := max(req.Generic.ReadConcern.AfterClusterTime, req.Generic.ReadConcern.AtClusterTime); t != 0 {
-		if err := s.AwaitTime(op, t); err != nil {
+		if err := AwaitTime(op, s, t); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func execute(s *command.Service, e *command.Entry, req *command.Request, reply *
 		}
 		defer s.Read.Snapshots.Done(req.Snapshot)
 	}
-	s.ApplyDefaults(e.Definition, &req.Generic)
+	ApplyDefaults(s, e.Definition, &req.Generic)
 	s.Stats.ReadConcerns.Count(e.Definition, &req.Generic)
 	if MayWrite(req) {
 		if err := enterWrites(s, req); err != nil {
@@ -369,10 +369,10 @@ func finishParse(r *command.Request, e *command.Entry, seen uint64) error {
 			}
 		}
 	}
-	if err := r.Service.LearnTime(r); err != nil {
+	if err := LearnTime(r.Service, r); err != nil {
 		return err
 	}
-	if err := r.Service.CheckRequiredAPI(&r.Generic); err != nil {
+	if err := CheckRequiredAPI(r.Service, &r.Generic); err != nil {
 		return err
 	}
 	if err := CheckTransaction(r, e.Definition); err != nil {

@@ -27,7 +27,7 @@ func afterRun(s *command.Service, e *command.Entry, req *command.Request, err er
 		req.Count(e.Counter, 1)
 	}
 	if err != nil {
-		s.CountError(err)
+		CountError(s, err)
 		s.Stats.Ended.Count(req, err)
 	}
 	s.Stats.CountWork(&req.Conn.Op.Debug)

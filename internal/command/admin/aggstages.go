@@ -61,7 +61,7 @@ func (r *reports) collStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, er
 	b.String("host", r.service.HostAndPort())
 	b.Date("localTime", r.Now.UnixMilli())
 	if v := arg.Lookup("latencyStats"); !v.IsMissing() {
-		r.service.AppendLatencyStats(b, c, v.Doc().Lookup("histograms").Truthy())
+		AppendLatencyStats(r.service, b, c, v.Doc().Lookup("histograms").Truthy())
 	}
 	for _, part := range []string{"storageStats", "count", "queryExecStats"} {
 		v := arg.Lookup(part)

@@ -214,7 +214,7 @@ func AppendRepl(s *command.Service, reply *bsonx.Builder, conn *command.Conn) {
 	version := s.Topology.Version()
 	reply.StartDocField("repl")
 	version.Append(reply, "topologyVersion")
-	s.AppendMember(reply, conn, "isWritablePrimary")
+	AppendMember(s, reply, conn, "isWritablePrimary")
 	reply.Int32("rbid", 1)
 	reply.End()
 }

@@ -1,49 +1,50 @@
-package command
+package dispatch
 
 import (
 	"context"
 
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
 // ApplyDefaults gives a command that has no read or write concern the ones that were set. In a transaction the first command may have
 // the one, the last one the other.
-func (s *Service) ApplyDefaults(d *Definition, g *Generic) {
+func ApplyDefaults(s *command.Service, d *command.Definition, g *command.Generic) {
 	defaults := s.RWDefaults.Load()
 	inTransaction := g.InTransaction()
-	if defaults.level != "" && d.Read && g.ReadConcern.isEmpty() && (!inTransaction || g.StartTxn == BoolTrue) {
-		g.ReadConcern.Level, g.ReadConcern.Default = defaults.level, true
+	if defaults.Level != "" && d.Read && g.ReadConcern.IsEmpty() && (!inTransaction || g.StartTxn == command.BoolTrue) {
+		g.ReadConcern.Level, g.ReadConcern.Default = defaults.Level, true
 	}
-	if d.Write && (!inTransaction || EndsTransaction(d)) {
-		s.applyDefaultConcern(defaults, &g.WriteConcern)
+	if d.Write && (!inTransaction || command.EndsTransaction(d)) {
+		applyDefaultConcern(s, defaults, &g.WriteConcern)
 	}
 }
 
 // applyDefaultConcern fills in a write concern, or its w.
-func (s *Service) applyDefaultConcern(defaults *rwDefaults, wc *WriteConcern) {
-	if wc.Given && !wc.noW {
+func applyDefaultConcern(s *command.Service, defaults *command.RWDefaults, wc *command.WriteConcern) {
+	if wc.Given && !wc.NoW {
 		return
 	}
-	preset := defaults.writeConcern
-	if defaults.write == nil {
-		preset, _ = s.impliedConcern()
+	preset := defaults.WriteConcern
+	if defaults.Write == nil {
+		preset, _ = s.ImpliedConcern()
 	}
 	if !wc.Given {
 		*wc = preset
 		return
 	}
-	wc.W, wc.Mode, wc.Tags, wc.Majority, wc.noW = preset.W, preset.Mode, preset.Tags, preset.Majority, false
+	wc.W, wc.Mode, wc.Tags, wc.Majority, wc.NoW = preset.W, preset.Mode, preset.Tags, preset.Majority, false
 }
 
 // LearnTime takes in the cluster time of a client.
-func (s *Service) LearnTime(req *Request) error {
+func LearnTime(s *command.Service, req *command.Request) error {
 	t := req.Generic.ClusterTime
 	if !s.Replicates() || t <= s.Order.Visible() {
 		return nil
 	}
 	now := req.Now.Unix()
-	if int64(t.Seconds())-now > s.maxClockDrift.Load() {
+	if int64(t.Seconds())-now > s.MaxClockDrift.Load() {
 		return mongoerr.New(mongoerr.ClusterTimeFailsRateLimiter, "New cluster time, %d, is too far from this node's wall clock time, %d.",
 			t.Seconds(), now)
 	}
@@ -52,7 +53,7 @@ func (s *Service) LearnTime(req *Request) error {
 }
 
 // AwaitTime waits until everything up to a stamp can be read.
-func (s *Service) AwaitTime(ctx context.Context, t storage.Stamp) error {
+func AwaitTime(ctx context.Context, s *command.Service, t storage.Stamp) error {
 	if t <= s.Order.Visible() {
 		return nil
 	}
@@ -70,7 +71,7 @@ func (s *Service) AwaitTime(ctx context.Context, t storage.Stamp) error {
 	}
 }
 
-func (s *Service) CountError(err error) {
+func CountError(s *command.Service, err error) {
 	if mongoerr.CodeOf(err) == mongoerr.InternalError {
 		s.Stats.InternalErrors.Add(1)
 		return
@@ -84,8 +85,8 @@ func (s *Service) CountError(err error) {
 // codeAPIRequired is MongoDB's answer to a command without an API version where one is required.
 const codeAPIRequired = mongoerr.Code(498870)
 
-func (s *Service) CheckRequiredAPI(g *Generic) error {
-	if g.APIVersion == "" && s.Switches.requireAPI.Load() {
+func CheckRequiredAPI(s *command.Service, g *command.Generic) error {
+	if g.APIVersion == "" && s.Switches.RequireAPI.Load() {
 		return mongoerr.New(codeAPIRequired,
 			"The apiVersion parameter is required, please configure your MongoClient's API version")
 	}

@@ -1,4 +1,4 @@
-package command
+package admin
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -14,34 +15,34 @@ import (
 
 // AwaitTopology delays an awaitable hello until the topology changes or its maxAwaitTimeMS has
 // passed.
-func (s *Service) AwaitTopology(ctx context.Context, req *Request) error {
+func AwaitTopology(ctx context.Context, s *command.Service, req *command.Request) error {
 	tv, wait := req.Doc("topologyVersion"), req.Get("maxAwaitTimeMS")
 	switch {
 	case tv == nil && wait.IsMissing():
 		return nil
 	case tv == nil:
-		return mongoerr.New(codeAwaitIncomplete, "A request with 'maxAwaitTimeMS' must include a 'topologyVersion'")
+		return mongoerr.New(command.CodeAwaitIncomplete, "A request with 'maxAwaitTimeMS' must include a 'topologyVersion'")
 	case wait.IsMissing():
-		return mongoerr.New(codeAwaitIncomplete, "A request with a 'topologyVersion' must include 'maxAwaitTimeMS'")
+		return mongoerr.New(command.CodeAwaitIncomplete, "A request with a 'topologyVersion' must include 'maxAwaitTimeMS'")
 	case bsonx.SaturatingInt64(wait) < 0:
-		return mongoerr.New(codeNegativeAwait, "maxAwaitTimeMS must be a non-negative integer")
+		return mongoerr.New(command.CodeNegativeAwait, "maxAwaitTimeMS must be a non-negative integer")
 	}
 	known, err := parseTopologyVersion(tv)
 	if err != nil {
 		return err
 	}
 	t := &s.Topology
-	t.mu.Lock()
-	now, changed, stopped := TopologyVersion{t.process, t.counter}, t.changed, t.stopped
-	t.mu.Unlock()
-	if known.process != now.process || stopped {
+	t.Mu.Lock()
+	now, changed, stopped := command.TopologyVersion{t.Process, t.Counter}, t.Changed, t.Stopped
+	t.Mu.Unlock()
+	if known.Process != now.Process || stopped {
 		return nil
 	}
-	if known.counter > now.counter {
-		return mongoerr.New(codeTopologyFuture, "Received a topology version with counter: %d which is greater than the server "+
-			"topology version counter: %d", known.counter, now.counter)
+	if known.Counter > now.Counter {
+		return mongoerr.New(command.CodeTopologyFuture, "Received a topology version with counter: %d which is greater than the server "+
+			"topology version counter: %d", known.Counter, now.Counter)
 	}
-	if known.counter < now.counter {
+	if known.Counter < now.Counter {
 		return nil
 	}
 	t.Waiting.Add(1)
@@ -50,17 +51,17 @@ func (s *Service) AwaitTopology(ctx context.Context, req *Request) error {
 	return err
 }
 
-var topologyFields = []Field{{Name: "processId", Type: ObjectID, Required: true}, {Name: "counter", Type: Long, Required: true}}
+var topologyFields = []command.Field{{Name: "processId", Type: command.ObjectID, Required: true}, {Name: "counter", Type: command.Long, Required: true}}
 
-func parseTopologyVersion(doc bsonx.Doc) (TopologyVersion, error) {
-	var v TopologyVersion
-	err := ParseFields("TopologyVersion", doc, topologyFields, func(i int, val bsonx.Value) error {
+func parseTopologyVersion(doc bsonx.Doc) (command.TopologyVersion, error) {
+	var v command.TopologyVersion
+	err := command.ParseFields("TopologyVersion", doc, topologyFields, func(i int, val bsonx.Value) error {
 		if i == 0 {
-			v.process = val.ObjectID()
+			v.Process = val.ObjectID()
 			return nil
 		}
-		if v.counter = val.Int64(); v.counter < 0 {
-			return mongoerr.New(codeNegativeCounter, "topologyVersion must have a non-negative counter")
+		if v.Counter = val.Int64(); v.Counter < 0 {
+			return mongoerr.New(command.CodeNegativeCounter, "topologyVersion must have a non-negative counter")
 		}
 		return nil
 	})
@@ -68,26 +69,26 @@ func parseTopologyVersion(doc bsonx.Doc) (TopologyVersion, error) {
 }
 
 // StatusReadConcerns appends readConcernCounters of serverStatus.
-func (s *Service) StatusReadConcerns(b *bsonx.Builder) {
+func StatusReadConcerns(s *command.Service, b *bsonx.Builder) {
 	for _, part := range [...]struct {
 		name   string
-		counts *[readConcernKinds]atomic.Int64
-	}{{"nonTransactionOps", &s.Stats.ReadConcerns.outside}, {"transactionOps", &s.Stats.ReadConcerns.transactions}} {
-		n := func(k readConcernKind) int64 { return part.counts[k].Load() }
+		counts *[command.ReadConcernKinds]atomic.Int64
+	}{{"nonTransactionOps", &s.Stats.ReadConcerns.Outside}, {"transactionOps", &s.Stats.ReadConcerns.Transactions}} {
+		n := func(k command.ReadConcernKind) int64 { return part.counts[k].Load() }
 		b.StartDocField(part.name)
-		b.Int64("none", n(readImplicit)+n(readDefaultLocal)+n(readDefaultAvailable)+n(readDefaultMajority))
+		b.Int64("none", n(command.ReadImplicit)+n(command.ReadDefaultLocal)+n(command.ReadDefaultAvailable)+n(command.ReadDefaultMajority))
 		b.Doc("noneInfo", bsonx.NewDoc(
-			"CWRC", bsonx.NewDoc("local", n(readDefaultLocal), "available", n(readDefaultAvailable), "majority", n(readDefaultMajority)),
-			"implicitDefault", bsonx.NewDoc("local", n(readImplicit)),
+			"CWRC", bsonx.NewDoc("local", n(command.ReadDefaultLocal), "available", n(command.ReadDefaultAvailable), "majority", n(command.ReadDefaultMajority)),
+			"implicitDefault", bsonx.NewDoc("local", n(command.ReadImplicit)),
 		))
-		b.Int64("local", n(readLocal))
+		b.Int64("local", n(command.ReadLocal))
 		if part.name == "nonTransactionOps" {
-			b.Int64("available", n(readAvailable))
+			b.Int64("available", n(command.ReadAvailable))
 		}
-		b.Int64("majority", n(readMajority))
-		b.Doc("snapshot", bsonx.NewDoc("withClusterTime", n(readSnapshotAt), "withoutClusterTime", n(readSnapshot)))
+		b.Int64("majority", n(command.ReadMajority))
+		b.Doc("snapshot", bsonx.NewDoc("withClusterTime", n(command.ReadSnapshotAt), "withoutClusterTime", n(command.ReadSnapshot)))
 		if part.name == "nonTransactionOps" {
-			b.Int64("linearizable", n(readLinearizable))
+			b.Int64("linearizable", n(command.ReadLinearizable))
 		}
 		b.End()
 	}
@@ -95,7 +96,7 @@ func (s *Service) StatusReadConcerns(b *bsonx.Builder) {
 
 // AppendLatencyStats writes the counters of a collection, which may be nil. Those of buckets are counted by the
 // name of their time series.
-func (s *Service) AppendLatencyStats(b *bsonx.Builder, c *table.Collection, histograms bool) {
+func AppendLatencyStats(s *command.Service, b *bsonx.Builder, c *table.Collection, histograms bool) {
 	counted := new(table.Latencies)
 	if c != nil {
 		counted.Merge(c.Latencies())
@@ -116,11 +117,11 @@ func appendLatencies(b *bsonx.Builder, l *table.Latencies, histograms bool) {
 }
 
 // StatusLatencies appends opLatencies of serverStatus: the latencies of all commands together.
-func (s *Service) StatusLatencies(req *Request, b *bsonx.Builder) {
+func StatusLatencies(s *command.Service, req *command.Request, b *bsonx.Builder) {
 	var all table.Latencies
-	all.Merge(&s.Stats.transactions)
-	for i := range s.Stats.tallies {
-		all.Merge(&s.Stats.tallies[i].Latencies)
+	all.Merge(&s.Stats.Transactions)
+	for i := range s.Stats.Tallies {
+		all.Merge(&s.Stats.Tallies[i].Latencies)
 	}
 	appendLatencies(b, &all, req.Body.LookupPath("opLatencies", "histograms").Truthy())
 }
@@ -141,32 +142,32 @@ func appendLatency(b *bsonx.Builder, name string, l *table.Latencies, kind table
 }
 
 // AppendMember appends what hello and serverStatus tell of the set.
-func (s *Service) AppendMember(b *bsonx.Builder, conn *Conn, primaryField string) {
+func AppendMember(s *command.Service, b *bsonx.Builder, conn *command.Conn, primaryField string) {
 	member := s.Member(conn.Local)
 	b.StartArrayField("hosts")
 	b.Elem(bsonx.String(member))
 	b.End()
 	b.String("setName", s.ReplicaSet)
-	b.Int32("setVersion", SetVersion)
+	b.Int32("setVersion", command.SetVersion)
 	b.Bool(primaryField, true)
 	b.Bool("secondary", false)
 	b.String("primary", member)
 	b.String("me", member)
-	b.Value("electionId", bsonx.ObjectID(electionID))
+	b.Value("electionId", bsonx.ObjectID(command.ElectionID))
 	at := s.Order.Visible()
 	b.StartDocField("lastWrite")
-	AppendOptime(b, "opTime", at)
-	b.Date("lastWriteDate", MillisOf(at))
-	AppendOptime(b, "majorityOpTime", at)
-	b.Date("majorityWriteDate", MillisOf(at))
+	command.AppendOptime(b, "opTime", at)
+	b.Date("lastWriteDate", command.MillisOf(at))
+	command.AppendOptime(b, "majorityOpTime", at)
+	b.Date("majorityWriteDate", command.MillisOf(at))
 	b.End()
 }
 
 // StatusTTL appends metrics.ttl.
-func (s *Service) StatusTTL(b *bsonx.Builder) {
+func StatusTTL(s *command.Service, b *bsonx.Builder) {
 	var st ttl.Stats
-	if s.ttl != nil {
-		st = s.ttl.Stats()
+	if s.TTL != nil {
+		st = s.TTL.Stats()
 	}
 	b.StartDocField("ttl")
 	b.Int64("deletedDocuments", st.Deleted)
