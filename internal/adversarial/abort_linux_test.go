@@ -37,7 +37,8 @@ type aborter struct {
 func (a *aborter) message(session [16]byte, cmd bson.D) []byte {
 	cmd = append(cmd, bson.E{Key: "$db", Value: "d"})
 	if session != [16]byte{} {
-		cmd = append(cmd, bson.E{Key: "lsid", Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: session[:]}}}})
+		cmd = append(cmd, bson.E{Key: "lsid",
+			Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: session[:]}}}})
 	}
 	raw, err := bson.Marshal(cmd)
 	if err != nil {
@@ -78,17 +79,23 @@ func (a *aborter) ask(conn net.Conn, msg []byte) bsonx.Doc {
 func abortable(i int) bson.D {
 	coll := "c"
 	stages := func(stages ...any) bson.D {
-		return bson.D{{Key: "aggregate", Value: coll}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A(stages)}}
+		return bson.D{{Key: "aggregate", Value: coll}, {Key: "cursor", Value: bson.D{}},
+			{Key: "pipeline", Value: bson.A(stages)}}
 	}
 	long := bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: bson.D{{Key: "$map", Value: bson.D{
-		{Key: "input", Value: bson.D{{Key: "$range", Value: bson.A{0, 20_000}}}}, {Key: "in", Value: bson.D{{Key: "$range", Value: bson.A{0, 20}}}},
+		{Key: "input", Value: bson.D{{Key: "$range", Value: bson.A{0, 20_000}}}},
+		{Key: "in", Value: bson.D{{Key: "$range", Value: bson.A{0, 20}}}},
 	}}}}}}}
 	all := []bson.D{
 		stages(long, bson.D{{Key: "$sort", Value: bson.D{{Key: "x", Value: 1}}}}),
 		stages(long, bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$x"}}}}),
 		{{Key: "find", Value: coll}, {Key: "batchSize", Value: 1}, {Key: "singleBatch", Value: true}},
-		{{Key: "find", Value: coll}, {Key: "filter", Value: bson.D{{Key: "$where", Value: "for (;;) {}"}}}, {Key: "singleBatch", Value: true}},
-		{{Key: "update", Value: coll}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}}}, {Key: "multi", Value: true}}}}},
+		{{Key: "find", Value: coll}, {Key: "filter", Value: bson.D{{Key: "$where", Value: "for (;;) {}"}}},
+			{Key: "singleBatch", Value: true}},
+		{{Key: "update", Value: coll},
+			{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}},
+				{Key: "u", Value: bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}}},
+				{Key: "multi", Value: true}}}}},
 		{{Key: "distinct", Value: coll}, {Key: "key", Value: "n"}},
 	}
 	return all[i%len(all)]
@@ -132,10 +139,12 @@ func (a *aborter) transaction(conn net.Conn) {
 	a.ask(conn, a.message(session, of(cursor)))
 	switch a.rng.IntN(3) {
 	case 0:
-		a.ask(conn, a.message(session, append(of(bson.D{{Key: "abortTransaction", Value: 1}}), bson.E{Key: "$db", Value: "admin"})[:3]))
+		a.ask(conn, a.message(session,
+			append(of(bson.D{{Key: "abortTransaction", Value: 1}}), bson.E{Key: "$db", Value: "admin"})[:3]))
 		fallthrough // a command of the wrong database is an error, too
 	case 1:
-		a.ask(conn, a.message(session, of(bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}}}}})))
+		a.ask(conn, a.message(session,
+			of(bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}}}}})))
 		fallthrough
 	default:
 		id := bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: session[:]}}}
@@ -155,7 +164,8 @@ func look(t *testing.T, db *mongo.Database) traces {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := db.Client().Database("admin").RunCommand(context.Background(), bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+	raw, err := db.Client().Database("admin").
+		RunCommand(context.Background(), bson.D{{Key: "serverStatus", Value: 1}}).Raw()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +201,8 @@ func (a traces) over(b traces) string {
 	return strings.Join(out, "; ")
 }
 
-// TestAbortedCommandsLeaveNothing ends commands early in every way: nothing of them is left after a while.
+// TestAbortedCommandsLeaveNothing ends commands early in every way: nothing of them is left after a
+// while.
 func TestAbortedCommandsLeaveNothing(t *testing.T) {
 	torture.NeedsLong(t)
 	commands := 120
@@ -240,7 +251,8 @@ func addressOf(t *testing.T, db *mongo.Database) string {
 	return hello.Me
 }
 
-// killRunning kills all aggregates and finds of the database d again and again, until it is stopped.
+// killRunning kills all aggregates and finds of the database d again and again, until it is
+// stopped.
 func killRunning(db *mongo.Database) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -22,7 +22,8 @@ type attack struct {
 
 // pipelineOver is an aggregate over documents that an expression makes.
 func pipelineOver(documents string, stages ...string) string {
-	return `{"aggregate": 1, "cursor": {}, "pipeline": [` + strings.Join(append([]string{`{"$documents": ` + documents + `}`}, stages...), ", ") + `]}`
+	return `{"aggregate": 1, "cursor": {}, "pipeline": [` +
+		strings.Join(append([]string{`{"$documents": ` + documents + `}`}, stages...), ", ") + `]}`
 }
 
 // computed is an aggregate that computes one expression.
@@ -33,7 +34,8 @@ func computed(expr string) string {
 // times makes the documents {"i": 0}, … in n batches of 1000 without keeping them.
 func times(n int) []string {
 	return []string{
-		fmt.Sprintf(`{"$set": {"j": {"$range": [0, %d]}}}`, n), `{"$unwind": "$j"}`, `{"$set": {"i": {"$range": [0, 1000]}}}`, `{"$unwind": "$i"}`,
+		fmt.Sprintf(`{"$set": {"j": {"$range": [0, %d]}}}`, n), `{"$unwind": "$j"}`,
+		`{"$set": {"i": {"$range": [0, 1000]}}}`, `{"$unwind": "$i"}`,
 		`{"$set": {"i": {"$add": ["$i", {"$multiply": ["$j", 1000]}]}}}`,
 	}
 }
@@ -65,7 +67,8 @@ func growth() []attack {
 	return []attack{
 		{"range", computed(`{"$range": [0, 2147483647]}`), tooLarge},
 		{"range in map", computed(`{"$map": {"input": ` + wide + `, "in": ` + wide + `}}`), tooLarge},
-		{"map in map", computed(`{"$map": {"input": ` + wide + `, "in": {"$map": {"input": ` + wide + `, "as": "y", "in": "$$y"}}}}`), tooLarge},
+		{"map in map", computed(`{"$map": {"input": ` + wide + `, "in": {"$map": {"input": ` + wide +
+			`, "as": "y", "in": "$$y"}}}}`), tooLarge},
 		{"concatArrays", doubling("$concatArrays", "[1]"), tooLarge},
 		{"concat", doubling("$concat", `"x"`), tooLarge},
 		{"setUnion", withMega(`{"$reduce": {"input": {"$range": [0, 1000]}, "initialValue": [], "in": {"$setUnion": ["$$value", {"$map": {"input": {"$range": [0, 20]}, "as": "n", "in": {"$concat": ["$$m", {"$toString": "$$this"}, ".", {"$toString": "$$n"}]}}}]}}}`), tooLarge},
@@ -79,7 +82,8 @@ func growth() []attack {
 		{"replaceAll", withMega(`{"$replaceAll": {"input": "$$m", "find": "x", "replacement": "$$m"}}`), tooLarge},
 		{"split", withMega(`{"$map": {"input": {"$range": [0, 1000]}, "in": {"$split": ["$$m", "x"]}}}`), tooLarge},
 		{"join by reduce", withMega(`{"$reduce": {"input": {"$range": [0, 100000]}, "initialValue": "", "in": {"$concat": ["$$value", "$$m"]}}}`), tooLarge},
-		{"zip", computed(`{"$zip": {"inputs": [` + strings.TrimSuffix(strings.Repeat(wide+",", 40), ",") + `]}}`), tooLarge},
+		{"zip", computed(`{"$zip": {"inputs": [` +
+			strings.TrimSuffix(strings.Repeat(wide+",", 40), ",") + `]}}`), tooLarge},
 		{"mergeObjects", computed(`{"$let": {"vars": {"m": ` + mega(23) + `}, "in": {"$reduce": {"input": {"$range": [0, 1000]}, "initialValue": {}, "in": {"$mergeObjects": ["$$value", {"$arrayToObject": [[[{"$toString": "$$this"}, "$$m"]]]}]}}}}}`), tooLarge},
 		{"object of mega fields", withMega(`{"a": "$$m"}`), []int32{0}},
 		{"many mega fields", pipelineOver(`[{}]`, `{"$set": {"m": `+mega(20)+`}}`, `{"$project": {"r": {"$map": {"input": {"$range": [0, 1000]}, "in": "$m"}}}}`), tooLarge},
@@ -94,11 +98,18 @@ func floods() []attack {
 		{"push", stages(`{"$group": {"_id": 1, "r": {"$push": "$$ROOT"}}}`), tooLarge},
 		{"addToSet", stages(`{"$group": {"_id": 1, "r": {"$addToSet": "$i"}}}`), tooLarge},
 		{"topN", stages(`{"$group": {"_id": 1, "r": {"$topN": {"n": 2000000, "sortBy": {"i": 1}, "output": "$$ROOT"}}}}`), tooLarge},
-		{"group without the disk", strings.Replace(stages(`{"$group": {"_id": "$i"}}`), `"cursor"`, `"allowDiskUse": false, "cursor"`, 1), []int32{292}},
-		{"sort without the disk", strings.Replace(stages(`{"$sort": {"i": -1}}`), `"cursor"`, `"allowDiskUse": false, "cursor"`, 1), []int32{292}},
+		{"group without the disk",
+			strings.Replace(stages(`{"$group": {"_id": "$i"}}`), `"cursor"`,
+				`"allowDiskUse": false, "cursor"`, 1), []int32{292}},
+		{"sort without the disk",
+			strings.Replace(stages(`{"$sort": {"i": -1}}`), `"cursor"`,
+				`"allowDiskUse": false, "cursor"`, 1), []int32{292}},
 		{"facet", stages(`{"$facet": {"a": [{"$match": {}}]}}`), tooLarge},
-		{"facet of facets", pipelineOver(`[{}]`, times(20)[0], `{"$facet": {"a": [], "b": [], "c": []}}`, `{"$facet": {"a": [], "b": [], "c": []}}`, `{"$facet": {"a": [], "b": [], "c": []}}`,
-			`{"$facet": {"a": [{"$unwind": "$a"}, {"$set": {"m": `+mega(20)+`}}]}}`, `{"$set": {"b": "$a"}}`, `{"$facet": {"a": [], "b": [], "c": [], "d": []}}`, `{"$set": {"e": "$$ROOT"}}`), append([]int32{0}, tooLarge...)},
+		{"facet of facets", pipelineOver(`[{}]`, times(20)[0], `{"$facet": {"a": [], "b": [], "c": []}}`,
+			`{"$facet": {"a": [], "b": [], "c": []}}`, `{"$facet": {"a": [], "b": [], "c": []}}`,
+			`{"$facet": {"a": [{"$unwind": "$a"}, {"$set": {"m": `+mega(20)+`}}]}}`, `{"$set": {"b": "$a"}}`,
+			`{"$facet": {"a": [], "b": [], "c": [], "d": []}}`, `{"$set": {"e": "$$ROOT"}}`),
+			append([]int32{0}, tooLarge...)},
 		{"window", stages(`{"$limit": 1000000}`, `{"$setWindowFields": {"sortBy": {"i": 1}, "output": {"r": {"$push": "$$ROOT", "window": {"documents": ["unbounded", "unbounded"]}}}}}`, `{"$limit": 1}`), tooLarge},
 		{"densify", pipelineOver(`[{"a": 0}, {"a": 1000000000000}]`, `{"$densify": {"field": "a", "range": {"step": 1, "bounds": "full"}}}`), []int32{5897900}},
 		{"bucketAuto", stages(`{"$bucketAuto": {"groupBy": "$i", "buckets": 1, "output": {"r": {"$push": "$$ROOT"}}}}`), tooLarge},
@@ -117,7 +128,8 @@ func nesting() []attack {
 		{"unionWith", nestedStages(`{"$unionWith": {"coll": "c", "pipeline": [%s]}}`, 21), []int32{232}},
 		{"facet in facet", `{"aggregate": "c", "cursor": {}, "pipeline": [{"$facet": {"a": [{"$facet": {"b": []}}]}}]}`, []int32{40600}},
 		{"1000 stages", `{"aggregate": "c", "cursor": {}, "pipeline": [` + thousand + `]}`, []int32{0}},
-		{"1001 stages", `{"aggregate": "c", "cursor": {}, "pipeline": [` + thousand + `, {"$match": {}}]}`, []int32{7749501}},
+		{"1001 stages", `{"aggregate": "c", "cursor": {}, "pipeline": [` + thousand +
+			`, {"$match": {}}]}`, []int32{7749501}},
 		{"1001 stages in a lookup", `{"aggregate": "c", "cursor": {}, "pipeline": [{"$lookup": {"from": "c", "as": "x", "pipeline": [` + thousand + `, {"$match": {}}]}}]}`, []int32{7749501}},
 		{"large pipeline", `{"aggregate": "c", "cursor": {}, "pipeline": [{"$match": {"a": {"$in": [` + strings.Repeat(`"some value",`, 400_000) + `1]}}}]}`, []int32{0}},
 		{"large expression", computed(`{"$concat": [` + strings.Repeat(`"$s",`, 400_000) + `"x"]}`), []int32{0}},
@@ -165,8 +177,10 @@ func wrong() []attack {
 		{"out into a number", out(`5`), []int32{16990}},
 		{"merge nowhere", `{"aggregate": "c", "cursor": {}, "pipeline": [{"$merge": {"into": ""}}]}`, []int32{51178, 5786800, 73}},
 		{"regex", computed(`{"$regexMatch": {"input": "x", "regex": "("}}`), []int32{51111}},
-		{"long regex", computed(`{"$regexMatch": {"input": "x", "regex": "` + strings.Repeat("a", 40_000) + `"}}`), []int32{51111, 0}},
-		{"deep regex", computed(`{"$regexMatch": {"input": "x", "regex": "` + strings.Repeat("(", 5000) + strings.Repeat(")", 5000) + `"}}`), []int32{51111, 0}},
+		{"long regex", computed(`{"$regexMatch": {"input": "x", "regex": "` +
+			strings.Repeat("a", 40_000) + `"}}`), []int32{51111, 0}},
+		{"deep regex", computed(`{"$regexMatch": {"input": "x", "regex": "` + strings.Repeat("(", 5000) +
+			strings.Repeat(")", 5000) + `"}}`), []int32{51111, 0}},
 		{"counted regex", computed(`{"$regexMatch": {"input": "x", "regex": "((a{1,1000}){1,1000}){1,1000}"}}`), []int32{51111, 0}},
 	}
 }
@@ -177,24 +191,29 @@ func explosions() []attack {
 	input := strings.Repeat("a", 40) + "!"
 	for i, re := range []string{`(a+)+$`, `(a|aa)+$`, `(?=(a+)+$)b`, `(a*)*\\1$`, `^(([a-z])+.)+[A-Z]([a-z])+$`} {
 		out = append(out,
-			attack{fmt.Sprintf("regexMatch %d", i), computed(`{"$regexMatch": {"input": "` + input + `", "regex": "` + re + `"}}`), []int32{0, 51156}},
+			attack{fmt.Sprintf("regexMatch %d", i),
+				computed(`{"$regexMatch": {"input": "` + input + `", "regex": "` + re + `"}}`), []int32{0, 51156}},
 		)
 		if !*long {
 			continue
 		}
 		out = append(out,
-			attack{fmt.Sprintf("regexFindAll %d", i), computed(`{"$regexFindAll": {"input": "` + input + `", "regex": "` + re + `"}}`), []int32{0, 51156}},
-			attack{fmt.Sprintf("$regex %d", i), pipelineOver(`[{"s": "`+input+`"}]`, `{"$match": {"s": {"$regex": "`+re+`"}}}`), []int32{0, 51091, 51156}},
+			attack{fmt.Sprintf("regexFindAll %d", i),
+				computed(`{"$regexFindAll": {"input": "` + input + `", "regex": "` + re + `"}}`), []int32{0, 51156}},
+			attack{fmt.Sprintf("$regex %d", i),
+				pipelineOver(`[{"s": "`+input+`"}]`,
+					`{"$match": {"s": {"$regex": "`+re+`"}}}`), []int32{0, 51091, 51156}},
 		)
 	}
 	return out
 }
 
-// attacks has all families of attacks. Each is run by one client that looks at the answers, and by 16 at once in a container
-// (TestAttacksTogether).
+// attacks has all families of attacks. Each is run by one client that looks at the answers, and by
+// 16 at once in a container (TestAttacksTogether).
 func attacks() map[string]func() []attack {
 	return map[string]func() []attack{
-		"growth": growth, "nesting": nesting, "wrong": wrong, "explosions": explosions, "floods": floods, "blocking": blockingAttacks,
+		"growth": growth, "nesting": nesting, "wrong": wrong, "explosions": explosions,
+		"floods": floods, "blocking": blockingAttacks,
 	}
 }
 

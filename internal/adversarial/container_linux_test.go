@@ -74,7 +74,8 @@ func (c *container) warm(t *testing.T, n int) {
 	var status struct {
 		Storage struct{ Cache struct{ Bytes int64 } }
 	}
-	if err := c.client(t).Database("admin").RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status); err != nil {
+	if err := c.client(t).Database("admin").
+		RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status); err != nil {
 		t.Fatal(err)
 	}
 	if got := status.Storage.Cache.Bytes; got < warmBytes {
@@ -137,10 +138,12 @@ func serve(t *testing.T, bin string, budget int64, group string, store ...string
 	return c
 }
 
-// controlGroup makes a group with the container's memory, and returns its directory, or "" where that is not allowed.
+// controlGroup makes a group with the container's memory, and returns its directory, or "" where
+// that is not allowed.
 func controlGroup(t *testing.T) string {
 	t.Helper()
-	for parent, limit := range map[string]string{"/sys/fs/cgroup/memory": "memory.limit_in_bytes", "/sys/fs/cgroup": "memory.max"} {
+	for parent, limit := range map[string]string{"/sys/fs/cgroup/memory": "memory.limit_in_bytes",
+		"/sys/fs/cgroup": "memory.max"} {
 		if _, err := os.Stat(filepath.Join(parent, "cgroup.procs")); err != nil {
 			continue
 		}
@@ -192,7 +195,8 @@ func (c *container) status(t *testing.T, field string) int64 {
 
 func (c *container) client(t *testing.T) *mongo.Client {
 	t.Helper()
-	client, err := mongo.Connect(options.Client().ApplyURI(c.uri).SetMaxPoolSize(1000).SetRetryReads(false).SetRetryWrites(false))
+	client, err := mongo.Connect(options.Client().ApplyURI(c.uri).SetMaxPoolSize(1000).
+		SetRetryReads(false).SetRetryWrites(false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +218,8 @@ func (c *container) dial(t *testing.T) net.Conn {
 	return conn
 }
 
-// watchPings pings until the returned function is called, which reports the longest answer and fails where one took too long.
+// watchPings pings until the returned function is called, which reports the longest answer and
+// fails where one took too long.
 func (c *container) watchPings(t *testing.T) (stop func()) {
 	t.Helper()
 	client := c.client(t)

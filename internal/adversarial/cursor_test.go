@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// mostGrowth is how much the heap may grow while a cursor is read: far less than its documents take.
+	// mostGrowth is how much the heap may grow while a cursor is read: far less than its documents
+	// take.
 	mostGrowth = 200 << 20
 	// lookInterval is after how many documents that is looked at.
 	lookInterval = 500_000
@@ -66,7 +67,8 @@ func TestCursorOverStoredDocuments(t *testing.T) {
 		for j := range docs {
 			docs[j] = bson.D{{Key: "_id", Value: i + j}, {Key: "s", Value: "some text"}}
 		}
-		if _, err := db.Collection("many").InsertMany(t.Context(), docs, options.InsertMany().SetOrdered(false)); err != nil {
+		if _, err := db.Collection("many").
+			InsertMany(t.Context(), docs, options.InsertMany().SetOrdered(false)); err != nil {
 			t.Fatal(err)
 		}
 	}

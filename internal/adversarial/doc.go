@@ -1,5 +1,6 @@
-// Package adversarial sends a database what would take it down: pipelines that grow without bound, nest too deeply, run for
-// ever, or are wrong in every way, over TCP and embedded. It has tests only.
+// Package adversarial sends a database what would take it down: pipelines that grow without bound,
+// nest too deeply, run for ever, or are wrong in every way, over TCP and embedded. It has tests
+// only.
 //
 // What is checked:
 //
@@ -7,10 +8,11 @@
 //
 //  2. The process's memory stays bounded.
 //
-//  3. Every stage that gathers its input stops soon after the deadline of its command, after killOp, and after its client
-//     went away.
+//  3. Every stage that gathers its input stops soon after the deadline of its command, after
+//     killOp, and after its client went away.
 //
-//  4. A cursor over very many documents runs in constant memory (with -adversarial.long: ten million).
+//  4. A cursor over very many documents runs in constant memory (with -adversarial.long: ten
+//     million).
 //
 //  5. Every command, expression, query operator, stage and update operator over a large value, or
 //     with a large argument, ends soon after its interrupt, a time limit, killOp or, if it reads, a
@@ -20,5 +22,6 @@
 //
 // Without -adversarial.long only what is quick runs, over TCP.
 //
-// To add a command, write it into the table of cases_test.go as Extended JSON. -adversarial.only picks interrupted commands by name.
+// To add a command, write it into the table of cases_test.go as Extended JSON. -adversarial.only
+// picks interrupted commands by name.
 package adversarial

@@ -10,8 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// TestMemoryOfAStoreInMemory attacks servers whose data are in memory, few and more than the budget: the budget is for the rest. It
-// is for all where the data are on the disk. The ordinary commands before it find room beside the data.
+// TestMemoryOfAStoreInMemory attacks servers whose data are in memory, few and more than the
+// budget: the budget is for the rest. It is for all where the data are on the disk. The ordinary
+// commands before it find room beside the data.
 func TestMemoryOfAStoreInMemory(t *testing.T) {
 	needsServer(t)
 	budget := *workloadBudget << 20
@@ -39,20 +40,23 @@ func TestMemoryOfAStoreInMemory(t *testing.T) {
 			if test.onDisk {
 				before = 0
 			}
-			explode := bson.D{{Key: "aggregate", Value: "c"}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{
-				bson.D{{Key: "$limit", Value: 1}},
-				bson.D{{Key: "$project", Value: bson.M{"x": bson.M{"$map": bson.D{
-					{Key: "input", Value: bson.M{"$range": bson.A{0, 2_000_000}}}, {Key: "in", Value: bson.M{"a": "$$this", "b": bson.A{"$$this"}}},
-				}}}}},
-				bson.D{{Key: "$project", Value: bson.M{"n": bson.M{"$size": "$x"}}}},
-			}}}
+			explode := bson.D{{Key: "aggregate", Value: "c"}, {Key: "cursor", Value: bson.D{}},
+				{Key: "pipeline", Value: bson.A{
+					bson.D{{Key: "$limit", Value: 1}},
+					bson.D{{Key: "$project", Value: bson.M{"x": bson.M{"$map": bson.D{
+						{Key: "input", Value: bson.M{"$range": bson.A{0, 2_000_000}}},
+						{Key: "in", Value: bson.M{"a": "$$this", "b": bson.A{"$$this"}}},
+					}}}}},
+					bson.D{{Key: "$project", Value: bson.M{"n": bson.M{"$size": "$x"}}}},
+				}}}
 			raw, err := bson.Marshal(explode)
 			if err != nil {
 				t.Fatal(err)
 			}
 			codes := attackTogether(t, coll.Database(), test.name, bson.Raw(raw))
 			peak := c.status(t, "VmHWM")
-			t.Logf("%d MiB before, peak %d MiB, %.2f of the budget, codes %s", before>>20, peak>>20, float64(peak-before)/float64(budget), fmt.Sprint(codes))
+			t.Logf("%d MiB before, peak %d MiB, %.2f of the budget, codes %s", before>>20, peak>>20,
+				float64(peak-before)/float64(budget), fmt.Sprint(codes))
 			if peak > before+budget/100*test.most {
 				t.Errorf("the server took %d MiB more for a budget of %d MiB", (peak-before)>>20, budget>>20)
 			}
@@ -79,7 +83,8 @@ func fill(t *testing.T, coll *mongo.Collection, n int) {
 // ordinary reads all documents, groups them and inserts a large one.
 func ordinary(t *testing.T, coll *mongo.Collection) {
 	t.Helper()
-	group := bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$w"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}}}}}
+	group := bson.D{{Key: "$group",
+		Value: bson.D{{Key: "_id", Value: "$w"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}}}}}
 	cursor, err := coll.Aggregate(t.Context(), mongo.Pipeline{group})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +93,8 @@ func ordinary(t *testing.T, coll *mongo.Collection) {
 	if err := cursor.All(t.Context(), &groups); err != nil || len(groups) < 8 {
 		t.Errorf("%d groups: %v", len(groups), err)
 	}
-	if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "w", Value: -1}, {Key: "large", Value: strings.Repeat("y", 4<<20)}}); err != nil {
+	if _, err := coll.InsertOne(t.Context(),
+		bson.D{{Key: "w", Value: -1}, {Key: "large", Value: strings.Repeat("y", 4<<20)}}); err != nil {
 		t.Error(err)
 	}
 }

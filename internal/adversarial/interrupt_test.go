@@ -24,8 +24,8 @@ import (
 const (
 	// patience is the time limit of a command that an interrupt is to end.
 	patience = 30 * time.Millisecond
-	// livenessBound is how much processor time may pass between an interrupt and the reply on a busy machine; what does not look
-	// at its operation takes longer.
+	// livenessBound is how much processor time may pass between an interrupt and the reply on a
+	// busy machine; what does not look at its operation takes longer.
 	livenessBound = 3 * time.Second
 	// strictBound is the bound with -adversarial.long, on a machine that does nothing else.
 	strictBound = 250 * time.Millisecond
@@ -44,7 +44,8 @@ const (
 	byClient interruptKind = "the client left"
 )
 
-// measure sends commands that take long to a database, and measures how long each goes on after its interrupt.
+// measure sends commands that take long to a database, and measures how long each goes on after its
+// interrupt.
 type measure struct {
 	t     *testing.T
 	db    *mongo.Database
@@ -140,7 +141,8 @@ func (m *measure) judge(name string, kind interruptKind, over time.Duration, cod
 // deaf is the code of a command that no interrupt has ended: the connection was closed.
 const deaf = -1
 
-// run is the function run with a time limit, so that one command that goes on does not end the test.
+// run is the function run with a time limit, so that one command that goes on does not end the
+// test.
 func (m *measure) run(cmd bson.Raw) (code int32, message string) {
 	ctx, cancel := context.WithCancel(m.t.Context())
 	defer cancel()
@@ -170,11 +172,13 @@ func (m *measure) encoded(cmd bson.D, more ...bson.E) bson.Raw {
 	return raw
 }
 
-// limited returns how much processor time passed between the time limit of a command and the reply. Without an interrupt it is 0.
+// limited returns how much processor time passed between the time limit of a command and the reply.
+// Without an interrupt it is 0.
 func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be limited"
-	raw := m.encoded(cmd, bson.E{Key: "comment", Value: comment}, bson.E{Key: "maxTimeMS", Value: patience.Milliseconds()})
+	raw := m.encoded(cmd, bson.E{Key: "comment", Value: comment},
+		bson.E{Key: "maxTimeMS", Value: patience.Milliseconds()})
 	var limit atomic.Int64
 	var wg sync.WaitGroup
 	done := make(chan struct{})
@@ -217,7 +221,8 @@ func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 		}
 		limit.Store(int64(torture.ProcessorTime()))
 		for _, id := range ids {
-			_ = m.db.Client().Database("admin").RunCommand(m.t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: id}}).Err()
+			_ = m.db.Client().Database("admin").
+				RunCommand(m.t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: id}}).Err()
 		}
 	})
 	code, _ = m.run(raw)
@@ -260,8 +265,8 @@ func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
 	}
 	limit := torture.ProcessorTime()
 	cancel()
-	// To print a large command takes currentOp as long as what is measured. So the first look waits:
-	// most commands have ended by then.
+	// To print a large command takes currentOp as long as what is measured. So the first look
+	// waits: most commands have ended by then.
 	for begin, ended := time.Now(), false; !ended; ended = len(running(m.t, m.db, comment)) == 0 {
 		if time.Since(begin) > hang/4 {
 			code = deaf
@@ -281,7 +286,8 @@ func (m *measure) restore(coll, kind string) {
 		m.large = largeValues(usualScale())
 	}
 	doc := bson.D{{Key: "_id", Value: kind}, {Key: "v", Value: m.large[kind]}}
-	if _, err := m.db.Collection(coll).ReplaceOne(m.t.Context(), doc[:1], doc, options.Replace().SetUpsert(true)); err != nil {
+	if _, err := m.db.Collection(coll).
+		ReplaceOne(m.t.Context(), doc[:1], doc, options.Replace().SetUpsert(true)); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -304,7 +310,8 @@ func (m *measure) report() {
 	}
 }
 
-// TestInterrupt sends commands that take long, from lists of everything that a command may be made of, and interrupts them.
+// TestInterrupt sends commands that take long, from lists of everything that a command may be made
+// of, and interrupts them.
 func TestInterrupt(t *testing.T) {
 	if *long {
 		torture.SteadyHeap(t)
@@ -338,7 +345,8 @@ func scaled(n int) int { return usualScale().of(n) }
 
 // largeValues are values of documents, by the _id of the document that has one as its field v.
 func largeValues(size scale) map[string]any {
-	numbers, texts, docs, words := make(bson.A, size.of(600_000)), make(bson.A, size.of(200_000)), make(bson.A, size.of(100_000)), make([]string, size.of(300_000))
+	numbers, texts, docs, words := make(bson.A, size.of(600_000)), make(bson.A, size.of(200_000)), make(bson.A,
+		size.of(100_000)), make([]string, size.of(300_000))
 	for i := range numbers {
 		numbers[i] = int32((i * 7919) % 1_000_003)
 	}
@@ -357,7 +365,9 @@ func largeValues(size scale) map[string]any {
 	}
 	return map[string]any{
 		"numbers": numbers, "texts": texts, "object": fields, "pairs": docs, "text": strings.Join(words, " "),
-		"geometries": bson.A{geometry("Polygon", bson.A{circle(size.of(40_000))}), geometry("LineString", circle(size.of(40_000))), bson.D{{Key: "p", Value: geometry("MultiPoint", circle(size.of(40_000)))}}},
+		"geometries": bson.A{geometry("Polygon", bson.A{circle(size.of(40_000))}),
+			geometry("LineString", circle(size.of(40_000))),
+			bson.D{{Key: "p", Value: geometry("MultiPoint", circle(size.of(40_000)))}}},
 	}
 }
 
@@ -370,8 +380,8 @@ var indexes = []bson.D{
 	{{Key: "$**", Value: "text"}},
 }
 
-// newLarge returns a database whose collections large and indexed have a document for each large value. points and words have
-// many small documents, with a geospatial index and one of text.
+// newLarge returns a database whose collections large and indexed have a document for each large
+// value. points and words have many small documents, with a geospatial index and one of text.
 func newLarge(t *testing.T, size scale) *mongo.Database {
 	t.Helper()
 	db := newSmall(t)
@@ -390,15 +400,18 @@ func newLarge(t *testing.T, size scale) *mongo.Database {
 			if !*long && coll == "indexed" && name != "numbers" {
 				continue
 			}
-			if _, err := db.Collection(coll).InsertOne(t.Context(), bson.D{{Key: "_id", Value: name}, {Key: "v", Value: v}}); err != nil {
+			if _, err := db.Collection(coll).
+				InsertOne(t.Context(), bson.D{{Key: "_id", Value: name}, {Key: "v", Value: v}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	points, words := make([]any, size.of(20_000)), make([]any, size.of(20_000))
 	for i := range points {
-		points[i] = bson.D{{Key: "_id", Value: i}, {Key: "n", Value: i}, {Key: "next", Value: i + 1}, {Key: "p", Value: bson.A{float64(i%180) / 2, float64(i%80) / 2}}}
-		words[i] = bson.D{{Key: "_id", Value: i}, {Key: "v", Value: fmt.Sprintf("word1 word2 word%d word%d", i%100, i%1000)}}
+		points[i] = bson.D{{Key: "_id", Value: i}, {Key: "n", Value: i}, {Key: "next", Value: i + 1},
+			{Key: "p", Value: bson.A{float64(i%180) / 2, float64(i%80) / 2}}}
+		words[i] = bson.D{{Key: "_id", Value: i},
+			{Key: "v", Value: fmt.Sprintf("word1 word2 word%d word%d", i%100, i%1000)}}
 	}
 	for coll, docs := range map[string][]any{"points": points, "words": words} {
 		if _, err := db.Collection(coll).InsertMany(t.Context(), docs); err != nil {

@@ -11,22 +11,26 @@ import (
 
 // longTexts are, by what they consist of, units of texts whose keys take long to make.
 func longTexts() map[string]string {
-	return map[string]string{"letters": "abcdefgh", "accents": "éàüöñçßø", "digits": "12345678", "marks": "\u0301\u0302", "decomposed": "áé̂", "syllables": "각각힣"}
+	return map[string]string{"letters": "abcdefgh", "accents": "éàüöñçßø", "digits": "12345678",
+		"marks": "\u0301\u0302", "decomposed": "áé̂", "syllables": "각각힣"}
 }
 
 // collatedPlaces are the places of a command that compare or key strings by its collation: the text
 // is in the field s of the document with that _id, and other is about as long and begins alike.
 func collatedPlaces(id string, other string) map[string]bson.D {
 	find := func(filter bson.D, more ...bson.E) bson.D {
-		return append(bson.D{{Key: "find", Value: "texts"}, {Key: "filter", Value: append(is("_id", id), filter...)}, {Key: "projection", Value: is("_id", 1)}}, more...)
+		return append(bson.D{{Key: "find", Value: "texts"}, {Key: "filter", Value: append(is("_id", id), filter...)},
+			{Key: "projection", Value: is("_id", 1)}}, more...)
 	}
 	agg := func(stages ...any) bson.D {
 		all := append(bson.A{is("$match", is("_id", id))}, stages...)
-		return bson.D{{Key: "aggregate", Value: "texts"}, {Key: "pipeline", Value: append(all, is("$project", is("n", "$n")))}, {Key: "cursor", Value: bson.D{}}}
+		return bson.D{{Key: "aggregate", Value: "texts"},
+			{Key: "pipeline", Value: append(all, is("$project", is("n", "$n")))}, {Key: "cursor", Value: bson.D{}}}
 	}
 	project := func(e any) bson.D { return agg(is("$set", is("n", e))) }
 	group := func(acc any) bson.D {
-		return agg(is("$unwind", bson.D{{Key: "path", Value: "$a"}}), is("$group", bson.D{{Key: "_id", Value: 1}, {Key: "x", Value: acc}}))
+		return agg(is("$unwind", bson.D{{Key: "path", Value: "$a"}}),
+			is("$group", bson.D{{Key: "_id", Value: 1}, {Key: "x", Value: acc}}))
 	}
 	update := func(u any, more ...bson.E) bson.D {
 		statement := append(bson.D{{Key: "q", Value: is("_id", id)}, {Key: "u", Value: u}}, more...)
@@ -35,25 +39,40 @@ func collatedPlaces(id string, other string) map[string]bson.D {
 	sum := is("$concat", bson.A{"$s", "x"})
 	both := bson.A{"$s", sum}
 	out := map[string]bson.D{
-		"match": find(is("s", other)), "in": find(is("s", is("$in", bson.A{other, "x"}))), "nin": find(is("s", is("$nin", bson.A{other}))), "range": find(is("s", is("$gt", other))),
-		"sort": find(nil, bson.E{Key: "sort", Value: is("s", 1)}), "sort of an array": find(nil, bson.E{Key: "sort", Value: is("a", -1)}),
-		"elemMatch": find(is("a", is("$elemMatch", is("$eq", other)))), "expr": find(is("$expr", is("$gt", bson.A{"$s", other}))),
-		"distinct": {{Key: "distinct", Value: "texts"}, {Key: "key", Value: "s"}, {Key: "query", Value: is("_id", id)}},
+		"match": find(is("s", other)), "in": find(is("s", is("$in", bson.A{other, "x"}))),
+		"nin": find(is("s", is("$nin", bson.A{other}))), "range": find(is("s", is("$gt", other))),
+		"sort":             find(nil, bson.E{Key: "sort", Value: is("s", 1)}),
+		"sort of an array": find(nil, bson.E{Key: "sort", Value: is("a", -1)}),
+		"elemMatch":        find(is("a", is("$elemMatch", is("$eq", other)))),
+		"expr":             find(is("$expr", is("$gt", bson.A{"$s", other}))),
+		"distinct":         {{Key: "distinct", Value: "texts"}, {Key: "key", Value: "s"}, {Key: "query", Value: is("_id", id)}},
 		"sort by an index": {
 			{Key: "find", Value: "keyed"}, {Key: "filter", Value: is("s", is("$gt", other))},
 		},
-		"min":           {{Key: "find", Value: "keyed"}, {Key: "min", Value: is("s", other)}, {Key: "hint", Value: is("s", 1)}},
-		"createIndexes": {{Key: "createIndexes", Value: "texts"}, {Key: "indexes", Value: bson.A{bson.D{{Key: "key", Value: is("s", 1)}, {Key: "name", Value: "s"}, {Key: "collation", Value: is("locale", "en")}}}}},
-		"insert":        {{Key: "insert", Value: "keyed"}, {Key: "documents", Value: bson.A{is("s", other)}}},
-		"group":         agg(is("$group", is("_id", "$s")), is("$set", is("n", 1))),
-		"bucketAuto":    agg(is("$bucketAuto", bson.D{{Key: "groupBy", Value: "$s"}, {Key: "buckets", Value: 2}})),
-		"bucket":        agg(is("$bucket", bson.D{{Key: "groupBy", Value: "$s"}, {Key: "boundaries", Value: bson.A{"", other}}, {Key: "default", Value: "\U0010ffff"}})),
-		"lookup":        agg(is("$lookup", bson.D{{Key: "from", Value: "texts"}, {Key: "localField", Value: "s"}, {Key: "foreignField", Value: "s"}, {Key: "as", Value: "l"}})),
-		"graphLookup":   agg(is("$graphLookup", bson.D{{Key: "from", Value: "texts"}, {Key: "startWith", Value: "$s"}, {Key: "connectFromField", Value: "s"}, {Key: "connectToField", Value: "s"}, {Key: "as", Value: "l"}})),
-		"windows":       agg(is("$unwind", "$a"), is("$setWindowFields", bson.D{{Key: "partitionBy", Value: "$a"}, {Key: "sortBy", Value: is("a", 1)}, {Key: "output", Value: is("m", is("$max", "$a"))}})),
-		"sort stage":    agg(is("$unwind", "$a"), is("$sort", is("a", 1))),
-		"array filter":  update(is("$set", is("a.$[e]", 1)), bson.E{Key: "arrayFilters", Value: bson.A{is("e", is("$lt", other))}}),
-		"$min update":   update(is("$min", is("s", other))), "$pull": update(is("$pull", is("a", other))), "$addToSet": update(is("$addToSet", is("a", other))),
+		"min": {{Key: "find", Value: "keyed"}, {Key: "min", Value: is("s", other)}, {Key: "hint", Value: is("s", 1)}},
+		"createIndexes": {{Key: "createIndexes", Value: "texts"},
+			{Key: "indexes", Value: bson.A{bson.D{{Key: "key", Value: is("s", 1)}, {Key: "name", Value: "s"},
+				{Key: "collation", Value: is("locale", "en")}}}}},
+		"insert":     {{Key: "insert", Value: "keyed"}, {Key: "documents", Value: bson.A{is("s", other)}}},
+		"group":      agg(is("$group", is("_id", "$s")), is("$set", is("n", 1))),
+		"bucketAuto": agg(is("$bucketAuto", bson.D{{Key: "groupBy", Value: "$s"}, {Key: "buckets", Value: 2}})),
+		"bucket": agg(is("$bucket",
+			bson.D{{Key: "groupBy", Value: "$s"}, {Key: "boundaries", Value: bson.A{"", other}},
+				{Key: "default", Value: "\U0010ffff"}})),
+		"lookup": agg(is("$lookup",
+			bson.D{{Key: "from", Value: "texts"}, {Key: "localField", Value: "s"},
+				{Key: "foreignField", Value: "s"}, {Key: "as", Value: "l"}})),
+		"graphLookup": agg(is("$graphLookup",
+			bson.D{{Key: "from", Value: "texts"}, {Key: "startWith", Value: "$s"},
+				{Key: "connectFromField", Value: "s"}, {Key: "connectToField", Value: "s"}, {Key: "as", Value: "l"}})),
+		"windows": agg(is("$unwind", "$a"),
+			is("$setWindowFields", bson.D{{Key: "partitionBy", Value: "$a"}, {Key: "sortBy", Value: is("a", 1)},
+				{Key: "output", Value: is("m", is("$max", "$a"))}})),
+		"sort stage": agg(is("$unwind", "$a"), is("$sort", is("a", 1))),
+		"array filter": update(is("$set", is("a.$[e]", 1)),
+			bson.E{Key: "arrayFilters", Value: bson.A{is("e", is("$lt", other))}}),
+		"$min update": update(is("$min", is("s", other))), "$pull": update(is("$pull", is("a", other))),
+		"$addToSet":      update(is("$addToSet", is("a", other))),
 		"update by $set": update(bson.A{is("$set", is("n", is("$gt", both)))}),
 		"$in":            project(is("$in", bson.A{sum, "$a"})), "$indexOfArray": project(is("$indexOfArray", bson.A{"$a", sum})),
 	}
@@ -84,7 +103,9 @@ func interruptCollations(t *testing.T, db *mongo.Database) {
 		{{Key: "locale", Value: "cs"}},
 		{{Key: "locale", Value: "en"}, {Key: "alternate", Value: "shifted"}, {Key: "strength", Value: 4}},
 	}
-	index := bson.D{{Key: "createIndexes", Value: "keyed"}, {Key: "indexes", Value: bson.A{bson.D{{Key: "key", Value: is("s", 1)}, {Key: "name", Value: "s"}, {Key: "collation", Value: is("locale", "en")}}}}}
+	index := bson.D{{Key: "createIndexes", Value: "keyed"},
+		{Key: "indexes", Value: bson.A{bson.D{{Key: "key", Value: is("s", 1)}, {Key: "name", Value: "s"},
+			{Key: "collation", Value: is("locale", "en")}}}}}
 	if err := db.RunCommand(t.Context(), index).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +113,9 @@ func interruptCollations(t *testing.T, db *mongo.Database) {
 	for name, unit := range longTexts() {
 		text := strings.Repeat(unit, scaled(7<<20)/len(unit))
 		half := text[:len(text)/2/len(unit)*len(unit)]
-		if _, err := db.Collection("texts").InsertOne(t.Context(), bson.D{{Key: "_id", Value: name}, {Key: "s", Value: text}, {Key: "a", Value: bson.A{half, half + "a", "b"}}}); err != nil {
+		if _, err := db.Collection("texts").
+			InsertOne(t.Context(), bson.D{{Key: "_id", Value: name}, {Key: "s", Value: text},
+				{Key: "a", Value: bson.A{half, half + "a", "b"}}}); err != nil {
 			t.Fatal(err)
 		}
 		n := 0

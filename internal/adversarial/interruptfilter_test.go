@@ -42,12 +42,15 @@ type lists struct{ numbers, texts, regexes, patterns, docs, lookaheads bson.A }
 
 func newLists() lists {
 	return lists{
-		numbers:    many(scaled(100_000), func(i int) any { return int32(-i - 1) }),
-		texts:      many(scaled(50_000), func(i int) any { return fmt.Sprintf("nosuch %d", i) }),
-		regexes:    many(scaled(30_000), func(i int) any { return bson.Regex{Pattern: fmt.Sprintf("x%d$", i)} }),
-		patterns:   many(scaled(30_000), func(i int) any { return bson.Regex{Pattern: fmt.Sprintf("(x|y).*%d[0-9]", i), Options: "i"} }),
-		lookaheads: many(scaled(5_000), func(i int) any { return bson.Regex{Pattern: fmt.Sprintf("(?=(t|e)*%d$)x", i)} }),
-		docs:       many(scaled(20_000), func(i int) any { return bson.D{{Key: "k", Value: int32(i)}, {Key: "v", Value: int32(i)}} }),
+		numbers: many(scaled(100_000), func(i int) any { return int32(-i - 1) }),
+		texts:   many(scaled(50_000), func(i int) any { return fmt.Sprintf("nosuch %d", i) }),
+		regexes: many(scaled(30_000), func(i int) any { return bson.Regex{Pattern: fmt.Sprintf("x%d$", i)} }),
+		patterns: many(scaled(30_000),
+			func(i int) any { return bson.Regex{Pattern: fmt.Sprintf("(x|y).*%d[0-9]", i), Options: "i"} }),
+		lookaheads: many(scaled(5_000),
+			func(i int) any { return bson.Regex{Pattern: fmt.Sprintf("(?=(t|e)*%d$)x", i)} }),
+		docs: many(scaled(20_000),
+			func(i int) any { return bson.D{{Key: "k", Value: int32(i)}, {Key: "v", Value: int32(i)}} }),
 	}
 }
 
@@ -78,8 +81,8 @@ func geometry(kind string, coordinates any) bson.D {
 	return bson.D{{Key: "type", Value: kind}, {Key: "coordinates", Value: coordinates}}
 }
 
-// filterAttacks are, by operator, filters that take long over large values. nil stands for an operator whose work does not
-// grow with its argument or the document.
+// filterAttacks are, by operator, filters that take long over large values. nil stands for an
+// operator whose work does not grow with its argument or the document.
 func filterAttacks() map[string][]bson.D {
 	l := newLists()
 	polygon := is("$geometry", geometry("Polygon", bson.A{circle(scaled(20_000))}))
@@ -87,7 +90,8 @@ func filterAttacks() map[string][]bson.D {
 	positions := many(scaled(100_000), func(i int) any { return int32(i) })
 	mask := bson.Binary{Data: bytes.Repeat([]byte{0xff}, scaled(8<<20))}
 	bits := func(op string) []bson.D {
-		return []bson.D{on(op, positions), on(op, mask), is("$and", bson.A{on(op, mask), on(op, mask), on(op, int64(1)<<40)})}
+		return []bson.D{on(op, positions), on(op, mask),
+			is("$and", bson.A{on(op, mask), on(op, mask), on(op, int64(1)<<40)})}
 	}
 	compare := func(op string) []bson.D {
 		return []bson.D{on(op, l.numbers), on(op, l.docs), is("v.k", is(op, l.texts))}
@@ -96,50 +100,72 @@ func filterAttacks() map[string][]bson.D {
 	nested := conditions(scaled(2000), func(i int) any { return is("$in", l.numbers[i:i+20]) })
 	branches := func(op string) []bson.D {
 		return []bson.D{
-			is(op, conditions(scaled(20_000), func(i int) any { return is("$gt", fmt.Sprint("u", i)) })), is(op, nested),
+			is(op, conditions(scaled(20_000),
+				func(i int) any { return is("$gt", fmt.Sprint("u", i)) })), is(op, nested),
 			is(op, many(scaled(2000), func(i int) any { return is("$or", nested[i%100:i%100+5]) })),
 			is(op, many(scaled(10_000), func(i int) any { return is(fmt.Sprintf("v.f%d", i), int32(-1)) })),
 		}
 	}
 	schema := func(arg any) bson.D { return is("$jsonSchema", is("properties", is("v", arg))) }
 	return map[string][]bson.D{
-		"$eq": compare("$eq"), "$gt": compare("$gt"), "$gte": compare("$gte"), "$lt": compare("$lt"), "$lte": compare("$lte"), "$ne": compare("$ne"),
-		"$in":  {on("$in", l.numbers), on("$in", l.texts), on("$in", l.regexes), on("$in", l.patterns), on("$in", l.lookaheads), is("v.k", is("$in", l.regexes))},
+		"$eq": compare("$eq"), "$gt": compare("$gt"), "$gte": compare("$gte"), "$lt": compare("$lt"),
+		"$lte": compare("$lte"), "$ne": compare("$ne"),
+		"$in": {on("$in", l.numbers), on("$in", l.texts), on("$in", l.regexes), on("$in", l.patterns),
+			on("$in", l.lookaheads), is("v.k", is("$in", l.regexes))},
 		"$nin": {on("$nin", l.numbers), on("$nin", l.regexes), on("$nin", l.lookaheads)},
 		"$and": branches("$and"), "$or": branches("$or"), "$nor": branches("$nor"),
-		"$not":    {on("$not", is("$in", l.regexes)), on("$not", bson.Regex{Pattern: "(.*7){25}$"})},
-		"$exists": {manyFields(scaled(20_000), func(int) any { return is("$exists", true) }), is("$or", many(scaled(20_000), func(i int) any { return is(fmt.Sprintf("v.f%d", -i), is("$exists", true)) }))},
-		"$type":   {on("$type", many(scaled(50_000), func(i int) any { return int32(i%3 + 7) })), is("$and", conditions(scaled(20_000), func(int) any { return is("$type", "date") }))},
-		"$expr":   {is("$expr", is("$in", bson.A{"$v", l.docs})), is("$expr", is("$setIsSubset", bson.A{"$v", l.texts})), is("$expr", is("$or", many(scaled(30_000), func(i int) any { return is("$eq", bson.A{"$v", int32(i)}) })))},
+		"$not": {on("$not", is("$in", l.regexes)), on("$not", bson.Regex{Pattern: "(.*7){25}$"})},
+		"$exists": {manyFields(scaled(20_000), func(int) any { return is("$exists", true) }),
+			is("$or", many(scaled(20_000),
+				func(i int) any { return is(fmt.Sprintf("v.f%d", -i), is("$exists", true)) }))},
+		"$type": {on("$type", many(scaled(50_000), func(i int) any { return int32(i%3 + 7) })),
+			is("$and", conditions(scaled(20_000), func(int) any { return is("$type", "date") }))},
+		"$expr": {is("$expr", is("$in", bson.A{"$v", l.docs})), is("$expr", is("$setIsSubset", bson.A{"$v", l.texts})),
+			is("$expr", is("$or", many(scaled(30_000), func(i int) any { return is("$eq", bson.A{"$v", int32(i)}) })))},
 		"$jsonSchema": {
 			schema(is("uniqueItems", true)), schema(is("items", is("enum", l.texts))), schema(is("enum", l.docs)),
 			schema(is("items", is("anyOf", many(300, func(i int) any { return is("maximum", int32(-i-1)) })))),
-			schema(is("items", is("pattern", "(.*7){25}$"))), schema(is("patternProperties", is("(f|g)+7.*9$", is("bsonType", "int")))),
-			schema(is("required", many(scaled(20_000), func(i int) any { return fmt.Sprintf("g%d", i) }))), schema(is("properties", manyFields(scaled(20_000), func(int) any { return is("minimum", int32(0)) }))),
+			schema(is("items", is("pattern", "(.*7){25}$"))),
+			schema(is("patternProperties", is("(f|g)+7.*9$", is("bsonType", "int")))),
+			schema(is("required", many(scaled(20_000), func(i int) any { return fmt.Sprintf("g%d", i) }))),
+			schema(is("properties", manyFields(scaled(20_000), func(int) any { return is("minimum", int32(0)) }))),
 			schema(is("dependencies", is("a", many(scaled(400_000), func(i int) any { return fmt.Sprint(i) })))),
-			schema(is("dependencies", manyFields(scaled(20_000), func(int) any { return bson.A{"a", "b"} }))), schema(is("additionalProperties", is("enum", l.numbers))),
-			schema(bson.D{{Key: "properties", Value: manyFields(scaled(20_000), func(int) any { return bson.D{} })}, {Key: "additionalProperties", Value: false}}),
+			schema(is("dependencies", manyFields(scaled(20_000), func(int) any { return bson.A{"a", "b"} }))),
+			schema(is("additionalProperties", is("enum", l.numbers))),
+			schema(bson.D{{Key: "properties", Value: manyFields(scaled(20_000), func(int) any { return bson.D{} })},
+				{Key: "additionalProperties", Value: false}}),
 		},
-		"$mod": {is("$or", conditions(scaled(20_000), func(i int) any { return is("$mod", bson.A{int32(1_000_003), int32(-i - 1)}) }))},
+		"$mod": {is("$or", conditions(scaled(20_000),
+			func(i int) any { return is("$mod", bson.A{int32(1_000_003), int32(-i - 1)}) }))},
 		"$regex": {
-			on("$regex", "(.*7){25}$"), on("$regex", "(?=(w|o)*$)x"), on("$regex", "(t|e|x)+(?<!q)9{3}$"), on("$regex", `(.*a){25}\1$`),
+			on("$regex", "(.*7){25}$"), on("$regex", "(?=(w|o)*$)x"),
+			on("$regex", "(t|e|x)+(?<!q)9{3}$"), on("$regex", `(.*a){25}\1$`),
 			is("v.k", is("$regex", "^(.*7){25}$")),
 		},
-		"$options":   {is("v", bson.D{{Key: "$regex", Value: "(.*W){25}$"}, {Key: "$options", Value: "i"}})},
-		"$text":      text(is("$search", strings.TrimSpace(strings.Repeat("word1 word2 -word3 ", scaled(200_000))))),
-		"$where":     {is("$where", "for (;;) {}"), is("$where", "JSON.stringify(this).length == 0"), is("$where", "this.v.sort(); false")},
-		"$all":       {on("$all", l.numbers), on("$all", l.regexes), on("$all", many(scaled(2000), func(i int) any { return is("$elemMatch", is("$eq", int32(-i-1))) })), on("$all", many(scaled(100_000), func(i int) any { return int32((i * 7919) % 1_000_003) }))},
-		"$elemMatch": {on("$elemMatch", is("$in", l.numbers)), on("$elemMatch", is("k", is("$in", l.regexes))), on("$elemMatch", is("$or", conditions(scaled(2000), func(i int) any { return int32(-i) })))},
-		"$size":      {is("$or", conditions(scaled(20_000), func(i int) any { return is("$size", int32(i)) }))},
+		"$options": {is("v", bson.D{{Key: "$regex", Value: "(.*W){25}$"}, {Key: "$options", Value: "i"}})},
+		"$text":    text(is("$search", strings.TrimSpace(strings.Repeat("word1 word2 -word3 ", scaled(200_000))))),
+		"$where": {is("$where", "for (;;) {}"), is("$where", "JSON.stringify(this).length == 0"),
+			is("$where", "this.v.sort(); false")},
+		"$all": {on("$all", l.numbers), on("$all", l.regexes),
+			on("$all", many(scaled(2000), func(i int) any { return is("$elemMatch", is("$eq", int32(-i-1))) })),
+			on("$all", many(scaled(100_000), func(i int) any { return int32((i * 7919) % 1_000_003) }))},
+		"$elemMatch": {on("$elemMatch", is("$in", l.numbers)), on("$elemMatch", is("k", is("$in", l.regexes))),
+			on("$elemMatch", is("$or", conditions(scaled(2000), func(i int) any { return int32(-i) })))},
+		"$size": {is("$or", conditions(scaled(20_000), func(i int) any { return is("$size", int32(i)) }))},
 
-		"$bitsAllClear": bits("$bitsAllClear"), "$bitsAllSet": bits("$bitsAllSet"), "$bitsAnyClear": bits("$bitsAnyClear"), "$bitsAnySet": bits("$bitsAnySet"),
+		"$bitsAllClear": bits("$bitsAllClear"), "$bitsAllSet": bits("$bitsAllSet"),
+		"$bitsAnyClear": bits("$bitsAnyClear"), "$bitsAnySet": bits("$bitsAnySet"),
 
-		"$geoIntersects": {on("$geoIntersects", polygon), on("$geoIntersects", areas), is("v.p", is("$geoIntersects", polygon))},
-		"$geoWithin":     {on("$geoWithin", polygon), on("$geoWithin", areas), on("$geoWithin", is("$polygon", circle(scaled(20_000)))), is("v.p", is("$geoWithin", is("$polygon", circle(scaled(20_000)))))},
-		"$within":        {on("$within", is("$polygon", circle(scaled(20_000))))},
-		"$near":          {is("p", is("$near", is("$geometry", geometry("Point", bson.A{1, 1})))), is("p", is("$near", bson.A{1, 1}))},
-		"$nearSphere":    {is("p", is("$nearSphere", is("$geometry", geometry("Point", bson.A{1, 1}))))},
-		"$geoNear":       {is("p", is("$geoNear", is("$geometry", geometry("Point", bson.A{1, 1}))))},
+		"$geoIntersects": {on("$geoIntersects", polygon), on("$geoIntersects", areas),
+			is("v.p", is("$geoIntersects", polygon))},
+		"$geoWithin": {on("$geoWithin", polygon), on("$geoWithin", areas),
+			on("$geoWithin", is("$polygon", circle(scaled(20_000)))),
+			is("v.p", is("$geoWithin", is("$polygon", circle(scaled(20_000)))))},
+		"$within": {on("$within", is("$polygon", circle(scaled(20_000))))},
+		"$near": {is("p", is("$near", is("$geometry", geometry("Point", bson.A{1, 1})))),
+			is("p", is("$near", bson.A{1, 1}))},
+		"$nearSphere": {is("p", is("$nearSphere", is("$geometry", geometry("Point", bson.A{1, 1}))))},
+		"$geoNear":    {is("p", is("$geoNear", is("$geometry", geometry("Point", bson.A{1, 1}))))},
 
 		"$alwaysFalse": nil, "$alwaysTrue": nil, "$sampleRate": nil,
 		"$comment": {bson.D{{Key: "$comment", Value: l.docs}, {Key: "v.nosuch", Value: 1}}},
@@ -149,8 +175,8 @@ func filterAttacks() map[string][]bson.D {
 	}
 }
 
-// filterCommands are the commands that a filter is attacked in: over the document with a large value, or over all of a collection
-// that has the index that an operator needs.
+// filterCommands are the commands that a filter is attacked in: over the document with a large
+// value, or over all of a collection that has the index that an operator needs.
 func filterCommands(op, kind string, f bson.D) bson.D {
 	switch op {
 	case "$text":
@@ -158,7 +184,8 @@ func filterCommands(op, kind string, f bson.D) bson.D {
 	case "$near", "$nearSphere", "$geoNear":
 		return bson.D{{Key: "find", Value: "points"}, {Key: "filter", Value: append(f[:1:1], is("nosuch", 1)...)}}
 	}
-	return bson.D{{Key: "find", Value: "large"}, {Key: "filter", Value: append(is("_id", kind), f...)}, {Key: "projection", Value: is("_id", 1)}}
+	return bson.D{{Key: "find", Value: "large"}, {Key: "filter", Value: append(is("_id", kind), f...)},
+		{Key: "projection", Value: is("_id", 1)}}
 }
 
 // interruptFilters matches filters of each query operator with large values.

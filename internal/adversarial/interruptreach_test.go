@@ -15,14 +15,15 @@ import (
 // tiny is the scale of attacks that run to their end.
 const tiny scale = 1_000_000
 
-// few is the beginning of a pipeline over the collection c, like endless, that makes four documents.
+// few is the beginning of a pipeline over the collection c, like endless, that makes four
+// documents.
 func few() string {
 	return strings.NewReplacer("[0, 1000000]", "[0, 2]", "[0, 1000]", "[0, 2]").Replace(endless())
 }
 
-// TestAttacksReachStages explains the attacks on stages, with small values. Each must compute what it
-// is about: the last stage gets documents. An attack that the optimiser makes trivial shows nothing,
-// for example where it moves a $match before the stage; nor does one that is refused.
+// TestAttacksReachStages explains the attacks on stages, with small values. Each must compute what
+// it is about: the last stage gets documents. An attack that the optimiser makes trivial shows
+// nothing, for example where it moves a $match before the stage; nor does one that is refused.
 func TestAttacksReachStages(t *testing.T) {
 	t.Parallel()
 	db := newLarge(t, tiny)
@@ -48,8 +49,8 @@ func TestAttacksReachStages(t *testing.T) {
 	}
 }
 
-// TestTrivialAttacks checks what the test of the attacks relies on: attacks that compute nothing are
-// told from others.
+// TestTrivialAttacks checks what the test of the attacks relies on: attacks that compute nothing
+// are told from others.
 func TestTrivialAttacks(t *testing.T) {
 	t.Parallel()
 	db := newLarge(t, tiny)
@@ -84,7 +85,8 @@ func mustReach(t *testing.T, db *mongo.Database, stage string, cmds ...string) {
 	t.Errorf("%s: %.300s: %s", stage, cmds[0], why)
 }
 
-// noUniqueIndex is the code of a $merge by fields that no unique index has. Reading them takes long.
+// noUniqueIndex is the code of a $merge by fields that no unique index has. Reading them takes
+// long.
 const noUniqueIndex = 51183
 
 // explained is what the reply to explain says of the work that was done.
@@ -103,7 +105,9 @@ func reaches(t *testing.T, db *mongo.Database, stage, cmd string) string {
 		}
 		return ""
 	}
-	err := db.RunCommand(t.Context(), bson.D{{Key: "explain", Value: bsonxtest.ParseD(t, cmd)}, {Key: "verbosity", Value: "executionStats"}}).Decode(&reply)
+	err := db.RunCommand(t.Context(),
+		bson.D{{Key: "explain", Value: bsonxtest.ParseD(t, cmd)},
+			{Key: "verbosity", Value: "executionStats"}}).Decode(&reply)
 	if err != nil {
 		return err.Error()
 	}

@@ -16,8 +16,9 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// keptStages are arguments for each stage that yields documents. The stage runs over large documents, between others that take
-// arrays apart, so that a cursor is left in the midst of them. A stage without a case fails the test.
+// keptStages are arguments for each stage that yields documents. The stage runs over large
+// documents, between others that take arrays apart, so that a cursor is left in the midst of them.
+// A stage without a case fails the test.
 func keptStages() map[string][]string {
 	set := []string{`{"x": {"$range": ["$i", 20000]}}`}
 	return map[string][]string{
@@ -55,7 +56,8 @@ func keptStages() map[string][]string {
 		"$unwind":          {`"$v"`, `{"path": "$v", "includeArrayIndex": "n"}`},
 		"$changeStream":    {`{"fullDocument": "updateLookup", "startAtOperationTime": START}`},
 		// What these report is small here, but for the command that is running.
-		"$changeStreamSplitLargeEvent": nil, "$collStats": nil, "$currentOp": nil, "$indexStats": nil, "$listLocalSessions": nil,
+		"$changeStreamSplitLargeEvent": nil, "$collStats": nil, "$currentOp": nil,
+		"$indexStats": nil, "$listLocalSessions": nil,
 		"$listSessions": nil, "$planCacheStats": nil,
 	}
 }
@@ -79,7 +81,9 @@ var keptCommands = []string{
 // keptBulk is a bulkWrite whose results are large: the _ids of documents that are upserted.
 func keptBulk() string {
 	id := `{"x": "` + strings.Repeat("i", 50_000) + `", "n": #}`
-	return `{"bulkWrite": 1, "ops": [` + joined(8, `{"update": 0, "filter": {"_id": `+id+`}, "updateMods": {"$set": {"x": 1}}, "upsert": true}`) + `], ` +
+	return `{"bulkWrite": 1, "ops": [` +
+		joined(8, `{"update": 0, "filter": {"_id": `+id+
+			`}, "updateMods": {"$set": {"x": 1}}, "upsert": true}`) + `], ` +
 		`"nsInfo": [{"ns": "d.upserted"}], "cursor": {"batchSize": 1}, "ordered": false}`
 }
 
@@ -118,7 +122,8 @@ func fillKept(t *testing.T, db *mongo.Database) {
 		`{"createIndexes": "c", "indexes": [{"key": {"a": 1, "i": 1}, "name": "ai"}, {"key": {"t": "text"}, "name": "t"}, {"key": {"g": "2dsphere"}, "name": "g"}, {"key": {"i": 1}, "name": "i"}]}`,
 		`{"create": "largeview", "viewOn": "c", "pipeline": [{"$match": {"x": {"$ne": "`+large+`"}}}]}`,
 		`{"create": "viewofmuch", "viewOn": "c", "pipeline": [{"$match": {"$nor": [`+joined(1000, `{"n#": 1}`)+`]}}]}`,
-		`{"create": "capped", "capped": true, "size": 10000000}`, `{"insert": "capped", "documents": [{"x": "`+filler+`"}, {"x": 1}]}`,
+		`{"create": "capped", "capped": true, "size": 10000000}`,
+		`{"insert": "capped", "documents": [{"x": "`+filler+`"}, {"x": 1}]}`,
 	)
 	for i := range 10 {
 		do(fmt.Sprintf(`{"create": "v%d", "validator": {"x": {"$ne": "%s"}}}`, i, filler),
@@ -145,14 +150,16 @@ type keptMeter struct {
 }
 
 func (m *keptMeter) used() int64 {
-	raw, err := m.db.Client().Database("admin").RunCommand(context.Background(), bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+	raw, err := m.db.Client().Database("admin").
+		RunCommand(context.Background(), bson.D{{Key: "serverStatus", Value: 1}}).Raw()
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	return raw.Lookup("requestMemory", "usedBytes").AsInt64()
 }
 
-// open opens cursors of one kind and returns their numbers; there are none where the command fails, or leaves no cursor.
+// open opens cursors of one kind and returns their numbers; there are none where the command fails,
+// or leaves no cursor.
 func (m *keptMeter) open(n int, cmd bson.D) (ids bson.A, err error) {
 	for range n {
 		var reply struct {
@@ -176,7 +183,8 @@ func (m *keptMeter) kill(ids bson.A) {
 	}
 }
 
-// check opens cursors and fails where they keep more than is counted. It reports whether cursors stayed open.
+// check opens cursors and fails where they keep more than is counted. It reports whether cursors
+// stayed open.
 func (m *keptMeter) check(cmd string) bool {
 	m.t.Helper()
 	ids, err := m.open(1, bsonxtest.ParseD(m.t, cmd)) // caches and pools are filled
@@ -187,7 +195,8 @@ func (m *keptMeter) check(cmd string) bool {
 	if len(ids) == 0 {
 		return false
 	}
-	// The heap is the whole process's: a buffer that something else keeps from then on is there at the first try only.
+	// The heap is the whole process's: a buffer that something else keeps from then on is there at
+	// the first try only.
 	for try := 1; ; try++ {
 		kept, counted := m.keep(cmd)
 		if *showErrors {
@@ -217,8 +226,8 @@ func (m *keptMeter) keep(cmd string) (kept, counted int64) {
 	return kept, counted
 }
 
-// TestCursorsAreCounted opens cursors that keep much between two batches, of each stage and each command that leaves a cursor:
-// what they keep is counted in the budget of the requests.
+// TestCursorsAreCounted opens cursors that keep much between two batches, of each stage and each
+// command that leaves a cursor: what they keep is counted in the budget of the requests.
 func TestCursorsAreCounted(t *testing.T) {
 	needsServer(t)
 	db := served(t, sheaftest.Open(t, nil)).Database("d")
@@ -256,7 +265,8 @@ func TestCursorsAreCounted(t *testing.T) {
 
 // keptPipelines are a stage before and after one that takes an array apart.
 func keptPipelines(name, arg string, start bson.Timestamp) []string {
-	stage := `{"` + name + `": ` + strings.Replace(arg, "START", fmt.Sprintf(`{"$timestamp": {"t": %d, "i": %d}}`, start.T, start.I), 1) + `}`
+	stage := `{"` + name + `": ` +
+		strings.Replace(arg, "START", fmt.Sprintf(`{"$timestamp": {"t": %d, "i": %d}}`, start.T, start.I), 1) + `}`
 	coll := `"c"`
 	if name == "$documents" {
 		coll = "1"
@@ -273,7 +283,8 @@ func keptPipelines(name, arg string, start bson.Timestamp) []string {
 		return []string{form(stage), form(stage + `, {"$unwind": "$v"}`)}
 	}
 	return []string{
-		form(stage), form(stage + `, {"$unwind": "$v"}`), form(stage + `, {"$unwind": "$x"}`), form(stage + `, {"$unwind": "$w"}`),
+		form(stage), form(stage + `, {"$unwind": "$v"}`), form(stage + `, {"$unwind": "$x"}`),
+		form(stage + `, {"$unwind": "$w"}`),
 		form(`{"$unwind": {"path": "$v", "includeArrayIndex": "n"}}, {"$limit": 3}, ` + stage),
 	}
 }

@@ -41,19 +41,24 @@ func wideStages() map[string][]string {
 	return map[string][]string{
 		"$addFields": set, "$set": set,
 		"$project": {
-			wide(`"f#": 1`), wide(`"f#.b.c.d": 1`), wide(`"f#.b.c.d": 0`), wide(`"f#": {"b": {"c": 1}}`), wide(`"f#": "$a"`),
+			wide(`"f#": 1`), wide(`"f#.b.c.d": 1`), wide(`"f#.b.c.d": 0`),
+			wide(`"f#": {"b": {"c": 1}}`), wide(`"f#": "$a"`),
 			`{"a": {"b": ` + wide(`"f#": 1`) + `}}`,
 		},
 		"$unset": {list(`"f#.b.c"`)},
 		"$match": {
 			`{"$or": ` + list(`{"f#": {"$ne": 1}}`) + `}`, `{"a": {"$nin": ` + list(`"x#"`) + `}}`,
-			`{"$expr": {"$or": ` + list(`{"$ne": ["$f#", 1]}`) + `}}`, wide(`"f#": {"$ne": 1}`), wide(`"f#.b.c.d": {"$ne": 1}`),
+			`{"$expr": {"$or": ` + list(`{"$ne": ["$f#", 1]}`) + `}}`, wide(`"f#": {"$ne": 1}`),
+			wide(`"f#.b.c.d": {"$ne": 1}`),
 		},
-		"$group":           {`{"_id": "$_id", ` + wideParts(`"f#": {"$sum": "$a"}`) + `}`, `{"_id": ` + wide(`"f#": "$_id"`) + `}`},
-		"$bucket":          {`{"groupBy": "$_id", "boundaries": ` + list(`#`) + `, "default": -1}`},
-		"$bucketAuto":      {`{"groupBy": "$_id", "buckets": 3, "output": ` + wide(`"f#": {"$sum": "$a"}`) + `}`},
-		"$setWindowFields": {`{"sortBy": {"_id": 1}, "output": ` + wide(`"f#": {"$sum": "$a", "window": {"documents": [-1, 0]}}`) + `}`},
-		"$fill":            {`{"sortBy": {"_id": 1}, "output": ` + wide(`"f#": {"method": "locf"}`) + `}`, `{"output": ` + wide(`"f#": {"value": "$a"}`) + `}`},
+		"$group": {`{"_id": "$_id", ` + wideParts(`"f#": {"$sum": "$a"}`) + `}`,
+			`{"_id": ` + wide(`"f#": "$_id"`) + `}`},
+		"$bucket":     {`{"groupBy": "$_id", "boundaries": ` + list(`#`) + `, "default": -1}`},
+		"$bucketAuto": {`{"groupBy": "$_id", "buckets": 3, "output": ` + wide(`"f#": {"$sum": "$a"}`) + `}`},
+		"$setWindowFields": {`{"sortBy": {"_id": 1}, "output": ` +
+			wide(`"f#": {"$sum": "$a", "window": {"documents": [-1, 0]}}`) + `}`},
+		"$fill": {`{"sortBy": {"_id": 1}, "output": ` + wide(`"f#": {"method": "locf"}`) + `}`,
+			`{"output": ` + wide(`"f#": {"value": "$a"}`) + `}`},
 		"$lookup": {
 			`{"from": "c", "as": "r", "pipeline": [{"$set": ` + wide(`"f#.b.c.d": "$a"`) + `}]}`,
 			`{"from": "c", "as": "r", "let": ` + wide(`"v#": "$a"`) + `, "pipeline": []}`,
@@ -66,8 +71,10 @@ func wideStages() map[string][]string {
 		"$documents":   {list(`{"a": #}`)},
 		"$facet":       {`{"r": [{"$set": ` + wide(`"f#.b.c.d": "$a"`) + `}], "s": []}`},
 		// The arguments of these are small, or bounded: a sort has 32 keys.
-		"$count": nil, "$densify": nil, "$geoNear": nil, "$limit": nil, "$sample": nil, "$skip": nil, "$sort": {`{"_id": 1}`}, "$unwind": nil,
-		"$merge": nil, "$out": nil, "$changeStream": nil, "$changeStreamSplitLargeEvent": nil, "$collStats": nil, "$currentOp": nil,
+		"$count": nil, "$densify": nil, "$geoNear": nil, "$limit": nil, "$sample": nil, "$skip": nil,
+		"$sort": {`{"_id": 1}`}, "$unwind": nil,
+		"$merge": nil, "$out": nil, "$changeStream": nil, "$changeStreamSplitLargeEvent": nil,
+		"$collStats": nil, "$currentOp": nil,
 		"$indexStats": nil, "$listLocalSessions": nil, "$listSessions": nil, "$planCacheStats": nil,
 	}
 }
@@ -81,9 +88,12 @@ func wideFinds() []string {
 		find(`"projection": ` + wide(`"f#": 1`)), find(`"projection": ` + wide(`"f#": 0`)),
 		find(`"projection": ` + wide(`"f#.b.c.d": 1`)), find(`"projection": ` + wide(`"f#.b.c.d": 0`)),
 		find(`"projection": ` + wide(`"f#": "$a"`)), find(`"projection": ` + wide(`"f#": {"$slice": 1}`)),
-		find(`"projection": ` + wide(`"f#": {"$elemMatch": {"x": 1}}`)), find(`"projection": ` + wide(`"f#": {"b": {"c": 1}}`)),
-		find(`"sort": {"a": 1}, "projection": ` + wide(`"f#.b.c.d": 1`)), find(`"hint": {"a": 1}, "projection": ` + wide(`"f#.b.c.d": 1`)),
-		find(`"filter": {"$or": ` + list(`{"f#": {"$ne": 1}}`) + `}`), find(`"filter": {"$nor": ` + list(`{"f#.b.c": 1}`) + `}`),
+		find(`"projection": ` + wide(`"f#": {"$elemMatch": {"x": 1}}`)),
+		find(`"projection": ` + wide(`"f#": {"b": {"c": 1}}`)),
+		find(`"sort": {"a": 1}, "projection": ` + wide(`"f#.b.c.d": 1`)),
+		find(`"hint": {"a": 1}, "projection": ` + wide(`"f#.b.c.d": 1`)),
+		find(`"filter": {"$or": ` + list(`{"f#": {"$ne": 1}}`) + `}`),
+		find(`"filter": {"$nor": ` + list(`{"f#.b.c": 1}`) + `}`),
 		find(`"filter": {"a": {"$nin": ` + list(`"x#"`) + `}}`), find(`"filter": {"a": {"$in": ` + list(`#`) + `}}`),
 		find(`"filter": {"$expr": {"$and": ` + list(`{"$ne": ["$f#", 1]}`) + `}}`),
 		find(`"let": ` + wide(`"v#": 1`) + `, "filter": {"$expr": {"$eq": ["$$v1", 1]}}`),
@@ -118,7 +128,8 @@ func TestStatementsAreCounted(t *testing.T) {
 			if st.Name == "$documents" {
 				coll = "1"
 			}
-			cmd := `{"aggregate": ` + coll + `, "cursor": {"batchSize": 1}, "pipeline": [{"` + st.Name + `": ` + arg + `}]}`
+			cmd := `{"aggregate": ` + coll +
+				`, "cursor": {"batchSize": 1}, "pipeline": [{"` + st.Name + `": ` + arg + `}]}`
 			if strings.Contains(cmd, *only) && !m.check(cmd) {
 				t.Errorf("left no cursor: %.200s", cmd)
 			}

@@ -15,8 +15,8 @@ import (
 // results or values. They have no time limit.
 type largeCommands struct {
 	name string
-	// most is how many percent of the budget the server may take, mostAlone the same for one command
-	// that nothing runs beside.
+	// most is how many percent of the budget the server may take, mostAlone the same for one
+	// command that nothing runs beside.
 	most, mostAlone int64
 	load            func(t *testing.T, coll *mongo.Collection)
 	// short are those of the short form, by name; the others run in the long form, too.
@@ -26,7 +26,8 @@ type largeCommands struct {
 const largeLimit = 20_000 // maxTimeMS, which none of the commands needs
 
 func aggregation(stages ...bson.D) bson.D {
-	return bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}, {Key: "maxTimeMS", Value: largeLimit}}
+	return bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
+		{Key: "maxTimeMS", Value: largeLimit}}
 }
 
 // numbers is an expression that makes an array of n numbers, which is not a constant.
@@ -44,7 +45,9 @@ func finding(key string, v any) bson.D {
 }
 
 func updating(u any) bson.D {
-	return bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: is("_id", 0)}, {Key: "u", Value: u}}}}, {Key: "maxTimeMS", Value: largeLimit}}
+	return bson.D{{Key: "update", Value: "c"},
+		{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: is("_id", 0)}, {Key: "u", Value: u}}}},
+		{Key: "maxTimeMS", Value: largeLimit}}
 }
 
 func largeCommandLists() []largeCommands {
@@ -62,7 +65,9 @@ func largeCommandLists() []largeCommands {
 			load: func(t *testing.T, coll *mongo.Collection) {
 				t.Helper()
 				docs := many(20_000, func(i int) any {
-					return bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i % 1000}, {Key: "b", Value: bson.Binary{Data: make([]byte, 20)}}, {Key: "x", Value: strings.Repeat("x", 100)}}
+					return bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i % 1000},
+						{Key: "b", Value: bson.Binary{Data: make([]byte, 20)}},
+						{Key: "x", Value: strings.Repeat("x", 100)}}
 				})
 				if _, err := coll.InsertMany(t.Context(), docs); err != nil {
 					t.Fatal(err)
@@ -70,22 +75,27 @@ func largeCommandLists() []largeCommands {
 			},
 			short: map[string]bson.D{
 				"mask": bits(mask),
-				"lookup": aggregation(is("$limit", 200), is("$lookup", bson.D{{Key: "from", Value: "c"}, {Key: "pipeline", Value: bson.A{}}, {Key: "as", Value: "x"}}),
+				"lookup": aggregation(is("$limit", 200),
+					is("$lookup", bson.D{{Key: "from", Value: "c"},
+						{Key: "pipeline", Value: bson.A{}}, {Key: "as", Value: "x"}}),
 					is("$group", bson.D{{Key: "_id", Value: nil}, {Key: "x", Value: push("$x")}})),
 				"update":     updating(is("$set", same(int32(1)))),
 				"projection": finding("projection", same(int32(1))),
 			},
 			rest: map[string]bson.D{
-				"positions":      bits(positions),
-				"explained mask": {{Key: "explain", Value: bits(mask)[:2]}, {Key: "verbosity", Value: "allPlansExecution"}},
+				"positions": bits(positions),
+				"explained mask": {{Key: "explain", Value: bits(mask)[:2]},
+					{Key: "verbosity", Value: "allPlansExecution"}},
 				"bucketAuto": aggregation(union, union, union, is("$bucketAuto", bson.D{
-					{Key: "groupBy", Value: "$a"}, {Key: "buckets", Value: 5}, {Key: "output", Value: is("x", push("$$ROOT"))},
+					{Key: "groupBy", Value: "$a"}, {Key: "buckets", Value: 5},
+					{Key: "output", Value: is("x", push("$$ROOT"))},
 				})),
-				"set stage":        aggregation(is("$set", same("$a"))),
-				"project stage":    aggregation(is("$project", same(int32(1)))),
-				"groups":           aggregation(is("$group", append(is("_id", 1), same(is("$sum", "$a"))...))),
-				"pipeline update":  updating(bson.A{is("$set", same(int32(1)))}),
-				"large expression": aggregation(is("$project", is("x", is("$concat", many(1_000_000, func(int) any { return "$a" }))))),
+				"set stage":       aggregation(is("$set", same("$a"))),
+				"project stage":   aggregation(is("$project", same(int32(1)))),
+				"groups":          aggregation(is("$group", append(is("_id", 1), same(is("$sum", "$a"))...))),
+				"pipeline update": updating(bson.A{is("$set", same(int32(1)))}),
+				"large expression": aggregation(is("$project",
+					is("x", is("$concat", many(1_000_000, func(int) any { return "$a" }))))),
 			},
 		},
 		{
@@ -93,18 +103,24 @@ func largeCommandLists() []largeCommands {
 			most: 135, mostAlone: 125,
 			load: func(t *testing.T, coll *mongo.Collection) {
 				t.Helper()
-				if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 0}, {Key: "zero", Value: 0}}); err != nil {
+				if _, err := coll.InsertOne(t.Context(),
+					bson.D{{Key: "_id", Value: 0}, {Key: "zero", Value: 0}}); err != nil {
 					t.Fatal(err)
 				}
 			},
 			short: map[string]bson.D{
-				"zip":         sizeOf(is("$zip", is("inputs", bson.A{numbers(2_000_000), numbers(2_000_000)}))),
-				"nested maps": sizeOf(mapping(numbers(2), mapping(numbers(2), mapping(numbers(2), mapping(numbers(1_000_000), "$$this"))))),
+				"zip": sizeOf(is("$zip", is("inputs", bson.A{numbers(2_000_000), numbers(2_000_000)}))),
+				"nested maps": sizeOf(mapping(numbers(2),
+					mapping(numbers(2), mapping(numbers(2), mapping(numbers(1_000_000), "$$this"))))),
 			},
 			rest: map[string]bson.D{
-				"map":    sizeOf(mapping(numbers(2_000_000), bson.D{{Key: "a", Value: "$$this"}, {Key: "b", Value: bson.A{"$$this"}}})),
-				"object": aggregation(is("$project", is("n", is("$bsonSize", bson.D{{Key: "a", Value: numbers(2_000_000)}, {Key: "b", Value: numbers(2_000_000)}})))),
-				"concat": sizeOf(is("$concatArrays", bson.A{numbers(1_000_000), numbers(1_000_001), numbers(1_000_002), numbers(1_000_003)})),
+				"map": sizeOf(mapping(numbers(2_000_000),
+					bson.D{{Key: "a", Value: "$$this"}, {Key: "b", Value: bson.A{"$$this"}}})),
+				"object": aggregation(is("$project",
+					is("n", is("$bsonSize",
+						bson.D{{Key: "a", Value: numbers(2_000_000)}, {Key: "b", Value: numbers(2_000_000)}})))),
+				"concat": sizeOf(is("$concatArrays",
+					bson.A{numbers(1_000_000), numbers(1_000_001), numbers(1_000_002), numbers(1_000_003)})),
 			},
 		},
 		{
@@ -115,32 +131,54 @@ func largeCommandLists() []largeCommands {
 				t.Helper()
 				for i := range 4 {
 					text := strings.Repeat([]string{"aa", "xa"}[i%2], 15<<19)
-					if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "s", Value: text}}); err != nil {
+					if _, err := coll.InsertOne(t.Context(),
+						bson.D{{Key: "_id", Value: i}, {Key: "s", Value: text}}); err != nil {
 						t.Fatal(err)
 					}
 				}
 			},
 			short: map[string]bson.D{
-				"collated sort": append(aggregation(is("$sort", is("s", 1)), is("$project", is("s", 0))), bson.E{Key: "collation", Value: is("locale", "en")}),
-				"split":         aggregation(is("$project", is("n", is("$size", is("$split", bson.A{"$s", "a"}))))),
-				"regex":         finding("filter", is("s", is("$regex", `(a*)*\1b`))),
+				"collated sort": append(aggregation(is("$sort", is("s", 1)), is("$project", is("s", 0))),
+					bson.E{Key: "collation", Value: is("locale", "en")}),
+				"split": aggregation(is("$project", is("n", is("$size", is("$split", bson.A{"$s", "a"}))))),
+				"regex": finding("filter", is("s", is("$regex", `(a*)*\1b`))),
 			},
 			rest: map[string]bson.D{
-				"collated groups":   append(aggregation(is("$group", is("_id", "$s")), is("$count", "n")), bson.E{Key: "collation", Value: is("locale", "en")}),
-				"collated numbers":  append(finding("sort", is("s", 1)), bson.E{Key: "projection", Value: is("_id", 1)}, bson.E{Key: "collation", Value: bson.D{{Key: "locale", Value: "en"}, {Key: "numericOrdering", Value: true}}}),
-				"collated distinct": {{Key: "distinct", Value: "c"}, {Key: "key", Value: "s"}, {Key: "collation", Value: is("locale", "en")}},
-				"toUpper":           aggregation(is("$project", is("n", is("$strLenBytes", is("$toUpper", "$s"))))),
-				"small change":      updating(is("$inc", is("n", 1))),
-				"many changes":      {{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: is("$inc", is("n", 1))}, {Key: "multi", Value: true}}}}},
-				"findAndModify":     {{Key: "findAndModify", Value: "c"}, {Key: "query", Value: is("_id", 0)}, {Key: "update", Value: is("$inc", is("n", 1))}, {Key: "new", Value: true}},
-				"pipeline":          {{Key: "findAndModify", Value: "c"}, {Key: "query", Value: is("_id", 1)}, {Key: "update", Value: bson.A{is("$set", is("n", "$_id"))}}},
-				"graphLookup":       aggregation(is("$graphLookup", bson.D{{Key: "from", Value: "c"}, {Key: "startWith", Value: "$_id"}, {Key: "connectFromField", Value: "_id"}, {Key: "connectToField", Value: "_id"}, {Key: "as", Value: "r"}}), is("$project", is("n", is("$size", "$r")))),
-				"windows":           aggregation(is("$setWindowFields", bson.D{{Key: "sortBy", Value: is("_id", 1)}, {Key: "output", Value: is("r", is("$first", "$s"))}}), is("$project", is("n", is("$strLenBytes", "$r")))),
-				"facet":             aggregation(is("$facet", bson.D{{Key: "a", Value: bson.A{is("$sort", is("s", 1)), is("$limit", 1), is("$project", is("s", 0))}}, {Key: "b", Value: bson.A{is("$sort", is("s", -1)), is("$limit", 1), is("$project", is("s", 0))}}})),
-				"out":               aggregation(is("$out", "o")),
-				"merge":             aggregation(is("$merge", "o")),
-				"sort":              aggregation(is("$sort", is("s", 1)), is("$project", is("s", 0))),
-				"function":          aggregation(is("$project", is("n", is("$function", bson.D{{Key: "body", Value: "function(s) { return s.length }"}, {Key: "args", Value: bson.A{"$s"}}, {Key: "lang", Value: "js"}})))),
+				"collated groups": append(aggregation(is("$group", is("_id", "$s")), is("$count", "n")),
+					bson.E{Key: "collation", Value: is("locale", "en")}),
+				"collated numbers": append(finding("sort", is("s", 1)), bson.E{Key: "projection", Value: is("_id", 1)},
+					bson.E{Key: "collation",
+						Value: bson.D{{Key: "locale", Value: "en"}, {Key: "numericOrdering", Value: true}}}),
+				"collated distinct": {{Key: "distinct", Value: "c"}, {Key: "key", Value: "s"},
+					{Key: "collation", Value: is("locale", "en")}},
+				"toUpper":      aggregation(is("$project", is("n", is("$strLenBytes", is("$toUpper", "$s"))))),
+				"small change": updating(is("$inc", is("n", 1))),
+				"many changes": {{Key: "update", Value: "c"},
+					{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}},
+						{Key: "u", Value: is("$inc", is("n", 1))}, {Key: "multi", Value: true}}}}},
+				"findAndModify": {{Key: "findAndModify", Value: "c"}, {Key: "query", Value: is("_id", 0)},
+					{Key: "update", Value: is("$inc", is("n", 1))}, {Key: "new", Value: true}},
+				"pipeline": {{Key: "findAndModify", Value: "c"}, {Key: "query", Value: is("_id", 1)},
+					{Key: "update", Value: bson.A{is("$set", is("n", "$_id"))}}},
+				"graphLookup": aggregation(is("$graphLookup",
+					bson.D{{Key: "from", Value: "c"}, {Key: "startWith", Value: "$_id"},
+						{Key: "connectFromField", Value: "_id"}, {Key: "connectToField", Value: "_id"},
+						{Key: "as", Value: "r"}}), is("$project", is("n", is("$size", "$r")))),
+				"windows": aggregation(is("$setWindowFields",
+					bson.D{{Key: "sortBy", Value: is("_id", 1)}, {Key: "output", Value: is("r", is("$first", "$s"))}}),
+					is("$project", is("n", is("$strLenBytes", "$r")))),
+				"facet": aggregation(is("$facet",
+					bson.D{{Key: "a", Value: bson.A{is("$sort", is("s", 1)), is("$limit", 1),
+						is("$project", is("s", 0))}},
+						{Key: "b", Value: bson.A{is("$sort", is("s", -1)), is("$limit", 1),
+							is("$project", is("s", 0))}}})),
+				"out":   aggregation(is("$out", "o")),
+				"merge": aggregation(is("$merge", "o")),
+				"sort":  aggregation(is("$sort", is("s", 1)), is("$project", is("s", 0))),
+				"function": aggregation(is("$project",
+					is("n", is("$function",
+						bson.D{{Key: "body", Value: "function(s) { return s.length }"},
+							{Key: "args", Value: bson.A{"$s"}}, {Key: "lang", Value: "js"}})))),
 			},
 		},
 	}

@@ -62,7 +62,8 @@ func served(t *testing.T, db *sheaf.DB) *mongo.Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	go func() { _ = db.Serve(ctx, l) }()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + l.Addr().String() + "/?directConnection=true"))
+	client, err := mongo.Connect(options.Client().
+		ApplyURI("mongodb://" + l.Addr().String() + "/?directConnection=true"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,8 @@ func served(t *testing.T, db *sheaf.DB) *mongo.Client {
 	return client
 }
 
-// run runs a command and a cursor's batches to the end. It returns the code of the error, 0 where there is none.
+// run runs a command and a cursor's batches to the end. It returns the code of the error, 0 where
+// there is none.
 func run(t *testing.T, db *mongo.Database, cmd bson.D) (code int32, message string) {
 	t.Helper()
 	var reply struct {
@@ -85,7 +87,8 @@ func run(t *testing.T, db *mongo.Database, cmd bson.D) (code int32, message stri
 	err := db.RunCommand(ctx, cmd).Decode(&reply)
 	for err == nil && reply.Cursor.ID != 0 {
 		name := reply.Cursor.NS[len(db.Name())+1:]
-		err = db.RunCommand(ctx, bson.D{{Key: "getMore", Value: reply.Cursor.ID}, {Key: "collection", Value: name}}).Decode(&reply)
+		err = db.RunCommand(ctx,
+			bson.D{{Key: "getMore", Value: reply.Cursor.ID}, {Key: "collection", Value: name}}).Decode(&reply)
 	}
 	var failure mongo.CommandError
 	switch {

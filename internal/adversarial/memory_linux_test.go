@@ -159,7 +159,8 @@ func manyKeys(t *testing.T, _ *container, coll *mongo.Collection) {
 		t.Fatal(err)
 	}
 	_, err = coll.Indexes().CreateMany(t.Context(), []mongo.IndexModel{
-		{Keys: bson.D{{Key: "a", Value: 1}}}, {Keys: bson.D{{Key: "a", Value: -1}}}, {Keys: bson.D{{Key: "a", Value: 1}, {Key: "b", Value: 1}}},
+		{Keys: bson.D{{Key: "a", Value: 1}}}, {Keys: bson.D{{Key: "a", Value: -1}}},
+		{Keys: bson.D{{Key: "a", Value: 1}, {Key: "b", Value: 1}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +183,8 @@ func nestedUnions(t *testing.T, _ *container, coll *mongo.Collection) {
 		below = name
 	}
 	together(attackers, func(int) {
-		cur, err := db.Collection(below).Find(t.Context(), bson.D{}, options.Find().SetSort(bson.D{{Key: "a", Value: 1}}))
+		cur, err := db.Collection(below).
+			Find(t.Context(), bson.D{}, options.Find().SetSort(bson.D{{Key: "a", Value: 1}}))
 		if err == nil {
 			_ = cur.Close(t.Context())
 		}
@@ -217,7 +219,8 @@ func manyCursors(t *testing.T, _ *container, coll *mongo.Collection) {
 	var mu sync.Mutex
 	together(attackers, func(int) {
 		for range 50_000 / attackers {
-			cmd := bson.D{{Key: "find", Value: coll.Name()}, {Key: "batchSize", Value: 1}, {Key: "noCursorTimeout", Value: true}}
+			cmd := bson.D{{Key: "find", Value: coll.Name()}, {Key: "batchSize", Value: 1},
+				{Key: "noCursorTimeout", Value: true}}
 			if coll.Database().RunCommand(t.Context(), cmd).Err() != nil {
 				return
 			}
@@ -267,7 +270,8 @@ func explainLarge(t *testing.T, _ *container, coll *mongo.Collection) {
 	for i := range values {
 		values[i] = fmt.Sprintf("value %012d", i)
 	}
-	find := bson.D{{Key: "find", Value: coll.Name()}, {Key: "filter", Value: bson.D{{Key: "a", Value: bson.D{{Key: "$in", Value: values}}}}}}
+	find := bson.D{{Key: "find", Value: coll.Name()},
+		{Key: "filter", Value: bson.D{{Key: "a", Value: bson.D{{Key: "$in", Value: values}}}}}}
 	cmd, err := bson.Marshal(bson.D{{Key: "explain", Value: find}, {Key: "verbosity", Value: "allPlansExecution"}})
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +279,8 @@ func explainLarge(t *testing.T, _ *container, coll *mongo.Collection) {
 	codes, mu := map[int32]int{}, sync.Mutex{}
 	together(attackers, func(int) {
 		var refused mongo.CommandError
-		if err := coll.Database().RunCommand(t.Context(), bson.Raw(cmd)).Err(); err != nil && !errors.As(err, &refused) {
+		if err := coll.Database().RunCommand(t.Context(), bson.Raw(cmd)).
+			Err(); err != nil && !errors.As(err, &refused) {
 			t.Error(err)
 		}
 		mu.Lock()
@@ -291,19 +296,22 @@ func filterEach(filters ...bson.D) func(*testing.T, *container, *mongo.Collectio
 		var indexes []mongo.IndexModel
 		for _, name := range []string{"b", "c", "d"} {
 			indexes = append(indexes, mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}, {Key: name, Value: 1}}},
-				mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}, {Key: name, Value: 1}, {Key: "p", Value: "2dsphere"}}})
+				mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}, {Key: name, Value: 1},
+					{Key: "p", Value: "2dsphere"}}})
 		}
 		if _, err := coll.Indexes().CreateMany(t.Context(), indexes); err != nil {
 			t.Fatal(err)
 		}
 		point := geometry("Point", bson.A{1, 1})
 		for i := range 200 {
-			if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "a", Value: i}, {Key: "b", Value: i}, {Key: "p", Value: point}}); err != nil {
+			if _, err := coll.InsertOne(t.Context(),
+				bson.D{{Key: "a", Value: i}, {Key: "b", Value: i}, {Key: "p", Value: point}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i, f := range filters {
-			cmd, err := bson.Marshal(bson.D{{Key: "find", Value: coll.Name()}, {Key: "filter", Value: f}, {Key: "batchSize", Value: 1}, {Key: "maxTimeMS", Value: 20_000}})
+			cmd, err := bson.Marshal(bson.D{{Key: "find", Value: coll.Name()}, {Key: "filter", Value: f},
+				{Key: "batchSize", Value: 1}, {Key: "maxTimeMS", Value: 20_000}})
 			if err != nil {
 				t.Fatal(err)
 			}

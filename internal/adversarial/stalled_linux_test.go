@@ -16,7 +16,8 @@ import (
 // stalledMemory is the memory of the requests that stalled messages hold.
 const stalledMemory = 8 << 20
 
-// stall has connections that send the beginning of a large message and stand still, until as much is held as messages may hold.
+// stall has connections that send the beginning of a large message and stand still, until as much
+// is held as messages may hold.
 func stall(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	addr, msg := addressOf(t, db), insertMessage(46, 1_000_000)
@@ -34,7 +35,8 @@ func stall(t *testing.T, db *mongo.Database) {
 		var status struct {
 			RequestMemory struct{ UsedBytes, Waiting int64 }
 		}
-		if err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status); err != nil {
+		if err := db.Client().Database("admin").
+			RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status); err != nil {
 			t.Fatal(err)
 		}
 		if status.RequestMemory.Waiting == attackers-1 {
@@ -46,12 +48,13 @@ func stall(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// TestExemptCommands runs the commands that free memory, or find out how the server is, while messages that stand still hold what
-// messages may hold: none waits.
+// TestExemptCommands runs the commands that free memory, or find out how the server is, while
+// messages that stand still hold what messages may hold: none waits.
 func TestExemptCommands(t *testing.T) {
 	client := served(t, sheaftest.Open(t, &sheaf.Options{RequestMemory: stalledMemory}))
 	db, admin := client.Database("d"), client.Database("admin")
-	if _, err := db.Collection("c").InsertMany(t.Context(), []any{bson.D{{Key: "x", Value: 1}}, bson.D{{Key: "x", Value: 2}}}); err != nil {
+	if _, err := db.Collection("c").
+		InsertMany(t.Context(), []any{bson.D{{Key: "x", Value: 1}}, bson.D{{Key: "x", Value: 2}}}); err != nil {
 		t.Fatal(err)
 	}
 	var sessions []*mongo.Session
@@ -62,13 +65,15 @@ func TestExemptCommands(t *testing.T) {
 		}
 		defer s.EndSession(context.Background())
 		_ = s.StartTransaction()
-		if _, err := db.Collection("c").InsertOne(mongo.NewSessionContext(t.Context(), s), bson.D{{Key: "x", Value: 3}}); err != nil {
+		if _, err := db.Collection("c").
+			InsertOne(mongo.NewSessionContext(t.Context(), s), bson.D{{Key: "x", Value: 3}}); err != nil {
 			t.Fatal(err)
 		}
 		sessions = append(sessions, s)
 	}
 	var found struct{ Cursor struct{ ID int64 } }
-	if err := db.RunCommand(t.Context(), bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 1}}).Decode(&found); err != nil {
+	if err := db.RunCommand(t.Context(),
+		bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 1}}).Decode(&found); err != nil {
 		t.Fatal(err)
 	}
 	stall(t, db)
@@ -79,13 +84,15 @@ func TestExemptCommands(t *testing.T) {
 		return func() error { return db.RunCommand(ctx, append(bson.D{{Key: name, Value: value}}, more...)).Err() }
 	}
 	commands := map[string]func() error{
-		"ping": run(admin, "ping", 1), "hello": run(admin, "hello", 1), "killOp": run(admin, "killOp", 1, bson.E{Key: "op", Value: 1_000_000}),
+		"ping": run(admin, "ping", 1), "hello": run(admin, "hello", 1),
+		"killOp":    run(admin, "killOp", 1, bson.E{Key: "op", Value: 1_000_000}),
 		"currentOp": run(admin, "currentOp", 1), "serverStatus": run(admin, "serverStatus", 1),
 		"killCursors":       run(db, "killCursors", "c", bson.E{Key: "cursors", Value: bson.A{found.Cursor.ID}}),
 		"commitTransaction": func() error { return sessions[0].CommitTransaction(ctx) },
 		"abortTransaction":  func() error { return sessions[1].AbortTransaction(ctx) },
 		"find":              run(db, "find", "c"),
-		"insert":            run(db, "insert", "c", bson.E{Key: "documents", Value: bson.A{bson.D{{Key: "p", Value: make([]byte, 20_000)}}}}),
+		"insert": run(db, "insert", "c",
+			bson.E{Key: "documents", Value: bson.A{bson.D{{Key: "p", Value: make([]byte, 20_000)}}}}),
 	}
 	for name, fn := range commands {
 		start := time.Now()

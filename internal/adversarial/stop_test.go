@@ -18,10 +18,12 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// hang is how long is waited for what must end: what does not look at its context goes on for longer.
+// hang is how long is waited for what must end: what does not look at its context goes on for
+// longer.
 const hang = time.Minute
 
-// blocking are stages that gather their input, or work for long on a document, each over an input that takes minutes.
+// blocking are stages that gather their input, or work for long on a document, each over an input
+// that takes minutes.
 var blocking = map[string]string{
 	"group":           `{"$group": {"_id": "$i", "n": {"$sum": 1}}}`,
 	"group of one":    `{"$group": {"_id": null, "n": {"$avg": "$i"}}}`,
@@ -88,7 +90,9 @@ func newSmall(t *testing.T) *mongo.Database {
 	t.Helper()
 	db := sheaftest.New(t).Database("d")
 	for i := range 5 {
-		if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "x", Value: i}, {Key: "next", Value: i + 1}, {Key: "s", Value: "aaaa!"}}); err != nil {
+		if _, err := db.Collection("c").
+			InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "x", Value: i}, {Key: "next", Value: i + 1},
+				{Key: "s", Value: "aaaa!"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +122,9 @@ func running(t *testing.T, db *mongo.Database, comment string) []int64 {
 			OpID int64 `bson:"opid"`
 		} `bson:"inprog"`
 	}
-	err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "currentOp", Value: 1}, {Key: "command.comment", Value: comment}}).Decode(&ops)
+	err := db.Client().Database("admin").
+		RunCommand(t.Context(),
+			bson.D{{Key: "currentOp", Value: 1}, {Key: "command.comment", Value: comment}}).Decode(&ops)
 	if err != nil {
 		t.Error(err)
 	}
@@ -141,18 +147,22 @@ func eventually(t *testing.T, what string, condition func() bool) {
 
 func TestKillOpStopsStages(t *testing.T) {
 	db := newSmall(t)
-	for _, name := range []string{"group", "sort", "setWindowFields", "facet", "graphLookup", "out", "map in map", "function", "accumulator"} {
+	for _, name := range []string{"group", "sort", "setWindowFields", "facet", "graphLookup", "out",
+		"map in map", "function", "accumulator"} {
 		t.Run(name, func(t *testing.T) {
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				code, message := run(t, db, append(blockingCommand(t, blocking[name]), bson.E{Key: "comment", Value: name}))
+				code, message := run(t, db,
+					append(blockingCommand(t, blocking[name]), bson.E{Key: "comment", Value: name}))
 				if code != 11601 {
 					t.Errorf("code %d: %s", code, message)
 				}
 			})
 			eventually(t, "the operation did not begin", func() bool { return len(running(t, db, name)) > 0 })
 			for _, id := range running(t, db, name) {
-				if err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: id}}).Err(); err != nil {
+				if err := db.Client().Database("admin").
+					RunCommand(t.Context(),
+						bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: id}}).Err(); err != nil {
 					t.Error(err)
 				}
 			}
@@ -171,14 +181,17 @@ func TestDisconnectStopsStages(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				if err := db.RunCommand(ctx, append(blockingCommand(t, blocking[name]), bson.E{Key: "comment", Value: name})).Err(); !errors.Is(err, context.Canceled) {
+				if err := db.RunCommand(ctx,
+					append(blockingCommand(t, blocking[name]), bson.E{Key: "comment", Value: name})).
+					Err(); !errors.Is(err, context.Canceled) {
 					t.Errorf("%s: %v", name, err)
 				}
 			})
 			eventually(t, fmt.Sprintf("%s did not begin", name), func() bool { return len(running(t, db, name)) > 0 })
 			cancel()
 			wg.Wait()
-			eventually(t, fmt.Sprintf("%s goes on though its client is gone", name), func() bool { return len(running(t, db, name)) == 0 })
+			eventually(t, fmt.Sprintf("%s goes on though its client is gone", name),
+				func() bool { return len(running(t, db, name)) == 0 })
 		}
 	})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// TestAttacksTogether runs every attack by 16 connections at once on a server in a container: it lives, stays within its
-// memory, answers a ping, and ends each command by an answer.
+// TestAttacksTogether runs every attack by 16 connections at once on a server in a container: it
+// lives, stays within its memory, answers a ping, and ends each command by an answer.
 func TestAttacksTogether(t *testing.T) {
 	needsServer(t)
 	limit := 200 * time.Millisecond
@@ -31,7 +31,8 @@ func TestAttacksTogether(t *testing.T) {
 		t.Run(family, func(t *testing.T) {
 			c := startContainer(t)
 			db := c.client(t).Database("d")
-			if _, err := db.Collection("c").InsertMany(t.Context(), []any{bson.D{{Key: "x", Value: 1}}, bson.D{{Key: "x", Value: 2}}}); err != nil {
+			if _, err := db.Collection("c").
+				InsertMany(t.Context(), []any{bson.D{{Key: "x", Value: 1}}, bson.D{{Key: "x", Value: 2}}}); err != nil {
 				t.Fatal(err)
 			}
 			stop := c.watchPings(t)

@@ -21,11 +21,12 @@ var workloadBudget = flag.Int64("adversarial.budget", 256, "the memory budget in
 // budgetSlack is the part of its budget that a server may take beyond it.
 const budgetSlack = 4
 
-// workload is an ordinary load. What it asks for is modest at any moment; all of it together must stay within the budget.
+// workload is an ordinary load. What it asks for is modest at any moment; all of it together must
+// stay within the budget.
 type workload struct {
 	name string
-	// documents are loaded first, each of size bytes, and operations are done by all clients together; a hundredth and a
-	// tenth of that without -adversarial.long.
+	// documents are loaded first, each of size bytes, and operations are done by all clients
+	// together; a hundredth and a tenth of that without -adversarial.long.
 	documents, size, operations int
 	step                        func(*client) error
 }
@@ -43,7 +44,8 @@ type client struct {
 func (w *workload) document(id int64) bson.D {
 	doc := bson.D{{Key: "_id", Value: id}, {Key: "g", Value: id % 1000}}
 	for i := range 10 {
-		doc = append(doc, bson.E{Key: fmt.Sprintf("field%d", i), Value: strings.Repeat(string(rune('a'+(int(id)+i)%26)), w.size/10)})
+		doc = append(doc, bson.E{Key: fmt.Sprintf("field%d", i),
+			Value: strings.Repeat(string(rune('a'+(int(id)+i)%26)), w.size/10)})
 	}
 	return doc
 }
@@ -114,9 +116,11 @@ func workloads() []workload {
 		{"aggregations", 200_000, 1000, 320, func(c *client) error {
 			switch c.rng.IntN(3) {
 			case 0:
-				return c.aggregate(stage("$group", bson.D{{Key: "_id", Value: "$g"}, {Key: "n", Value: stage("$sum", 1)}}))
+				return c.aggregate(stage("$group",
+					bson.D{{Key: "_id", Value: "$g"}, {Key: "n", Value: stage("$sum", 1)}}))
 			case 1:
-				return c.aggregate(stage("$sort", bson.D{{Key: "field1", Value: -1}, {Key: "_id", Value: 1}}), stage("$limit", 20_000))
+				return c.aggregate(stage("$sort",
+					bson.D{{Key: "field1", Value: -1}, {Key: "_id", Value: 1}}), stage("$limit", 20_000))
 			default:
 				return c.aggregate(stage("$match", stage("_id", stage("$gte", c.any()))), stage("$limit", 10_000))
 			}
@@ -181,7 +185,8 @@ func (w *workload) run(t *testing.T, budget int64) {
 	})
 	peak := c.status(t, "VmHWM")
 	t.Logf("%d documents, %d operations in %v, %d failed: budget %d MiB, after loading %d MiB, peak %d MiB (%.2f)", documents,
-		operations, time.Since(start).Round(time.Millisecond), failed.Load(), budget>>20, loaded>>20, peak>>20, float64(peak)/float64(budget))
+		operations, time.Since(start).Round(time.Millisecond), failed.Load(), budget>>20, loaded>>20, peak>>20,
+		float64(peak)/float64(budget))
 	if n := failed.Load(); n > int64(operations/10) {
 		t.Errorf("%d of %d operations were refused", n, operations)
 	}

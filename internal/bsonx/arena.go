@@ -5,19 +5,21 @@ import (
 	"math"
 )
 
-// Arena makes values without an allocation for each: it cuts them out of chunks. The values stay valid while they are
-// used, as any others, until Rewind. An Arena belongs to one goroutine; a nil one allocates each value by itself.
+// Arena makes values without an allocation for each: it cuts them out of chunks. The values stay
+// valid while they are used, as any others, until Rewind. An Arena belongs to one goroutine; a nil
+// one allocates each value by itself.
 type Arena struct{ chunk []byte }
 
 const (
 	firstChunk = 64
 	lastChunk  = 4096
-	// largestCut is from where on a value gets memory of its own, so that little of a chunk is lost.
+	// largestCut is from where on a value gets memory of its own, so that little of a chunk is
+	// lost.
 	largestCut = lastChunk / 4
 )
 
-// Rewind lets the arena use the memory of its last chunk again: whoever calls it knows that nobody uses a value that the
-// arena has made.
+// Rewind lets the arena use the memory of its last chunk again: whoever calls it knows that nobody
+// uses a value that the arena has made.
 func (a *Arena) Rewind() { a.chunk = a.chunk[:0] }
 
 // Cut returns n bytes with any content.

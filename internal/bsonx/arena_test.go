@@ -7,14 +7,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// fillArena makes values of all kinds, some of them too large for a chunk, and returns them beside what they should be.
+// fillArena makes values of all kinds, some of them too large for a chunk, and returns them beside
+// what they should be.
 func fillArena(a *bsonx.Arena, n int) (got, want []bsonx.Value) {
 	for i := range n {
 		text := strings.Repeat("x", i*37%2000)
 		v, to := a.Text(len(text))
 		copy(to, text)
 		got = append(got, v, a.Double(float64(i)), a.Int32(int32(i)), a.Int64(int64(i)), a.Date(int64(i)))
-		want = append(want, bsonx.String(text), bsonx.Double(float64(i)), bsonx.Int32(int32(i)), bsonx.Int64(int64(i)), bsonx.Date(int64(i)))
+		want = append(want, bsonx.String(text), bsonx.Double(float64(i)), bsonx.Int32(int32(i)),
+			bsonx.Int64(int64(i)), bsonx.Date(int64(i)))
 	}
 	return got, want
 }

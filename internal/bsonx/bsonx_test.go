@@ -69,7 +69,8 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%q: %s", name, bsonx.FormatShell(got))
 		}
 	}
-	for _, name := range []string{"b", "abc", "aa", "a\x00", "\x00", "long name that is longer than the whole document could be"} {
+	for _, name := range []string{"b", "abc", "aa", "a\x00", "\x00",
+		"long name that is longer than the whole document could be"} {
 		if got := d.Lookup(name); !got.IsMissing() {
 			t.Errorf("%q: %s", name, bsonx.FormatShell(got))
 		}
@@ -163,7 +164,8 @@ func TestBuilderDepth(t *testing.T) {
 		want := nest(b, 9)
 		b.End()
 		if got := bsonx.Doc(b.Bytes()); !bytes.Equal(got, want) || b.Depth() != 0 {
-			t.Fatalf("depth %d: %s, not %s", b.Depth(), bsonx.FormatShell(bsonx.Document(got)), bsonx.FormatShell(bsonx.Document(want)))
+			t.Fatalf("depth %d: %s, not %s", b.Depth(), bsonx.FormatShell(bsonx.Document(got)),
+				bsonx.FormatShell(bsonx.Document(want)))
 		}
 	}
 }
@@ -198,7 +200,8 @@ func TestTruthy(t *testing.T) {
 		}
 	}
 	for _, v := range []bsonx.Value{
-		bsonx.True, bsonx.Int32(1), bsonx.Int64(-1), bsonx.Double(math.NaN()), bsonx.Double(5e-324), dec("NaN"), dec("1E-6176"),
+		bsonx.True, bsonx.Int32(1), bsonx.Int64(-1), bsonx.Double(math.NaN()),
+		bsonx.Double(5e-324), dec("NaN"), dec("1E-6176"),
 		bsonx.String(""), bsonx.Document(bsonx.Empty), bsonx.NewArray(), bsonx.Date(0), bsonx.MinKey,
 	} {
 		if !v.Truthy() {
@@ -247,7 +250,8 @@ func TestAsInt64(t *testing.T) {
 func TestRoundInt64(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{
-		"0.5": 0, "1.5": 2, "2.5": 2, "1.49": 1, "1.9": 2, "-0.5": 0, "-0.9": -1, "-1.5": -2, "-2.5": -2, "7": 7, "1E2": 100,
+		"0.5": 0, "1.5": 2, "2.5": 2, "1.49": 1, "1.9": 2, "-0.5": 0, "-0.9": -1, "-1.5": -2,
+		"-2.5": -2, "7": 7, "1E2": 100,
 		"1.500000000000000000000000000000001": 2, "0.4999999999999999999999999999999999": 0, "9E-40": 0, "9E-35": 0,
 		"9223372036854775807.4": math.MaxInt64, "-9223372036854775808.5": math.MinInt64,
 	} {
@@ -303,18 +307,24 @@ func TestCompareOrder(t *testing.T) {
 	dec := func(s string) bsonx.Value { v, _ := bsonx.ParseDecimal(s); return v }
 	order := []bsonx.Value{
 		bsonx.MinKey, bsonx.Undefined, bsonx.Null,
-		bsonx.Double(math.NaN()), dec("-Infinity"), bsonx.Double(-1e300), bsonx.Int64(math.MinInt64), bsonx.Int32(-1), bsonx.Int32(0),
+		bsonx.Double(math.NaN()), dec("-Infinity"), bsonx.Double(-1e300), bsonx.Int64(math.MinInt64),
+		bsonx.Int32(-1), bsonx.Int32(0),
 		dec("1E-6176"), dec("0.1"), bsonx.Double(0.1), bsonx.Int32(1), bsonx.Double(1.5), bsonx.Int64(math.MaxInt64),
 		bsonx.Double(0x1p63), dec("1E+6000"), bsonx.Double(math.Inf(1)),
-		bsonx.String(""), bsonx.String("\x00"), bsonx.Symbol("A"), bsonx.String("a"), bsonx.String("a\x00"), bsonx.String("aa"),
+		bsonx.String(""), bsonx.String("\x00"), bsonx.Symbol("A"), bsonx.String("a"),
+		bsonx.String("a\x00"), bsonx.String("aa"),
 		bsonx.Document(bsonx.Empty), bsonx.Document(bsonx.NewDoc("b", nil)), bsonx.Document(bsonx.NewDoc("a", 1)),
-		bsonx.Document(bsonx.NewDoc("a", 1, "b", 1)), bsonx.Document(bsonx.NewDoc("b", 0)), bsonx.Document(bsonx.NewDoc("a", "x")),
+		bsonx.Document(bsonx.NewDoc("a", 1, "b", 1)), bsonx.Document(bsonx.NewDoc("b", 0)),
+		bsonx.Document(bsonx.NewDoc("a", "x")),
 		bsonx.NewArray(), bsonx.NewArray(1), bsonx.NewArray(1, 1), bsonx.NewArray("a"),
-		bsonx.Binary(9, []byte{9}), bsonx.Binary(0, []byte{0, 0}), bsonx.Binary(1, []byte{0, 0}), bsonx.Binary(1, []byte{0, 1}),
+		bsonx.Binary(9, []byte{9}), bsonx.Binary(0, []byte{0, 0}), bsonx.Binary(1, []byte{0, 0}),
+		bsonx.Binary(1, []byte{0, 1}),
 		bsonx.ObjectID([12]byte{}), bsonx.ObjectID([12]byte{1}),
-		bsonx.False, bsonx.True, bsonx.Date(-1), bsonx.Date(0), bsonx.Timestamp(0, 5), bsonx.Timestamp(1, 0), bsonx.Timestamp(1<<31, 0),
+		bsonx.False, bsonx.True, bsonx.Date(-1), bsonx.Date(0), bsonx.Timestamp(0, 5),
+		bsonx.Timestamp(1, 0), bsonx.Timestamp(1<<31, 0),
 		bsonx.Regex("a", ""), bsonx.Regex("a", "i"), bsonx.Regex("b", ""),
-		bsonx.DBPointer("z", [12]byte{}), bsonx.DBPointer("aa", [12]byte{}), bsonx.Code("a"), bsonx.CodeWithScope("a", bsonx.Empty),
+		bsonx.DBPointer("z", [12]byte{}), bsonx.DBPointer("aa", [12]byte{}), bsonx.Code("a"),
+		bsonx.CodeWithScope("a", bsonx.Empty),
 		bsonx.MaxKey,
 	}
 	for i, a := range order {
@@ -325,7 +335,8 @@ func TestCompareOrder(t *testing.T) {
 			}
 		}
 	}
-	if bsonx.CompareValues(bsonx.Missing, bsonx.Null) != 0 || bsonx.CompareValues(bsonx.Double(math.Copysign(0, -1)), bsonx.Int32(0)) != 0 {
+	if bsonx.CompareValues(bsonx.Missing, bsonx.Null) != 0 ||
+		bsonx.CompareValues(bsonx.Double(math.Copysign(0, -1)), bsonx.Int32(0)) != 0 {
 		t.Error("equal values")
 	}
 }

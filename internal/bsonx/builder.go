@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Builder appends documents and arrays to a byte slice. Every Start must be matched by an End; nothing is
-// allocated but the slice itself, down to a depth of shallow.
+// Builder appends documents and arrays to a byte slice. Every Start must be matched by an End;
+// nothing is allocated but the slice itself, down to a depth of shallow.
 //
 //	b := bsonx.NewBuilder(nil)
 //	b.StartDoc()            // the outermost document
@@ -46,8 +46,8 @@ func (b *Builder) Bytes() []byte { return b.buf }
 // Len returns the length of Bytes.
 func (b *Builder) Len() int { return len(b.buf) }
 
-// Grow makes room for n more bytes. Where it has to move what is there it doubles the room: append alone would move a large
-// reply many times.
+// Grow makes room for n more bytes. Where it has to move what is there it doubles the room: append
+// alone would move a large reply many times.
 func (b *Builder) Grow(n int) {
 	if have := len(b.buf); cap(b.buf)-have < n {
 		b.buf = slices.Grow(b.buf, max(n, have))
@@ -227,9 +227,9 @@ func (b *Builder) nextKey(t Type) {
 	top.next++
 }
 
-// NewDoc builds a document from alternating keys and Go values. The values may be Value, Doc (a document),
-// string, bool, int32, int64, int (as int32 where it fits), float64, nil, []Value and []Doc (arrays). It is
-// for replies and tests, not for hot paths; any other type panics.
+// NewDoc builds a document from alternating keys and Go values. The values may be Value, Doc (a
+// document), string, bool, int32, int64, int (as int32 where it fits), float64, nil, []Value and
+// []Doc (arrays). It is for replies and tests, not for hot paths; any other type panics.
 func NewDoc(pairs ...any) Doc {
 	b := NewBuilder(nil)
 	b.StartDoc()

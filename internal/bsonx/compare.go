@@ -6,8 +6,9 @@ import (
 	"math"
 )
 
-// CompareValues orders two values as MongoDB does: by type class first, then by value. Numbers of the four
-// types lie on one exact line on which NaN comes first and -0 equals 0. A missing value equals null.
+// CompareValues orders two values as MongoDB does: by type class first, then by value. Numbers of
+// the four types lie on one exact line on which NaN comes first and -0 equals 0. A missing value
+// equals null.
 func CompareValues(a, b Value) int {
 	if a.Type == b.Type {
 		switch a.Type { // what is compared most
@@ -56,8 +57,8 @@ func CompareValues(a, b Value) int {
 	}
 }
 
-// CompareDocs orders two documents field by field: by type class, then name, then value; a document that
-// ends first comes first.
+// CompareDocs orders two documents field by field: by type class, then name, then value; a document
+// that ends first comes first.
 func CompareDocs(a, b Doc) int {
 	if bytes.Equal(a, b) {
 		return 0

@@ -25,8 +25,8 @@ const (
 	DecimalNaN
 )
 
-// Decimal is a decoded decimal128 (the binary integer form that BSON uses). Hi and Lo are the halves of the
-// coefficient, which is below 10^34; Exp is between MinDecimalExp and MaxDecimalExp.
+// Decimal is a decoded decimal128 (the binary integer form that BSON uses). Hi and Lo are the
+// halves of the coefficient, which is below 10^34; Exp is between MinDecimalExp and MaxDecimalExp.
 type Decimal struct {
 	Kind   DecimalKind
 	Neg    bool
@@ -92,7 +92,8 @@ func (d Decimal) Reduced() Decimal {
 	return d
 }
 
-// WithExp returns the same number with that exponent; it reports false where that is not possible exactly.
+// WithExp returns the same number with that exponent; it reports false where that is not possible
+// exactly.
 func (d Decimal) WithExp(exp int) (Decimal, bool) {
 	if exp < MinDecimalExp || exp > MaxDecimalExp || d.Kind != DecimalFinite {
 		return d, false
@@ -120,8 +121,8 @@ func (d Decimal) WithExp(exp int) (Decimal, bool) {
 	return d, true
 }
 
-// Split returns a finite decimal's whole part and the digits of its fraction as frac / 10^places (both without
-// sign). It reports false where the whole part does not fit into 64 bits.
+// Split returns a finite decimal's whole part and the digits of its fraction as frac / 10^places
+// (both without sign). It reports false where the whole part does not fit into 64 bits.
 func (d Decimal) Split() (whole, fracHi, fracLo uint64, places int, ok bool) {
 	c := d.coef()
 	switch {
@@ -154,7 +155,8 @@ func (d Decimal) roundsUp(odd bool) bool {
 	return c > 0 || c == 0 && odd
 }
 
-// CompareMagnitude compares the absolute value of a finite decimal with a finite double that is not negative.
+// CompareMagnitude compares the absolute value of a finite decimal with a finite double that is not
+// negative.
 func (d Decimal) CompareMagnitude(f float64) int {
 	if near := d.magnitude(); near != f {
 		// Rounding is monotonic: the decimal is on the side of f on which its nearest double is.
@@ -188,7 +190,8 @@ var exactPow10 = [...]float64{
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// magnitude returns the double nearest to the absolute value of a finite decimal, +Inf beyond the range.
+// magnitude returns the double nearest to the absolute value of a finite decimal, +Inf beyond the
+// range.
 func (d Decimal) magnitude() float64 {
 	if d.Hi == 0 && d.Lo < 1<<53 {
 		// Both operands are exact, so the one rounding is the right one.
@@ -209,8 +212,8 @@ func (d Decimal) magnitude() float64 {
 	return f
 }
 
-// compareExactly compares coefficient × 10^exp with mantissa × 2^exp2 as whole numbers. The caller knows that f is
-// the double nearest to the decimal, which bounds the size of the numbers.
+// compareExactly compares coefficient × 10^exp with mantissa × 2^exp2 as whole numbers. The caller
+// knows that f is the double nearest to the decimal, which bounds the size of the numbers.
 func (d Decimal) compareExactly(f float64) int {
 	if f == 0 || d.IsZero() {
 		return boolInt(!d.IsZero())
@@ -330,7 +333,8 @@ func compareMagnitudes(a, b Decimal) int {
 	if c := cmp.Compare(ca.digits()+a.Exp, cb.digits()+b.Exp); c != 0 {
 		return c
 	}
-	// Both have their first digit at the same place: brought to one exponent neither exceeds 34 digits.
+	// Both have their first digit at the same place: brought to one exponent neither exceeds 34
+	// digits.
 	if a.Exp > b.Exp {
 		ca = ca.mul(pow10[a.Exp-b.Exp])
 	} else {
@@ -354,8 +358,8 @@ func compareDecimalDouble(d Decimal, f float64) int {
 	return r * d.CompareMagnitude(f)
 }
 
-// TruncFloat64 returns the absolute value of a finite decimal as a double, truncated toward zero (the largest double
-// for decimals beyond the range), and whether the two are equal.
+// TruncFloat64 returns the absolute value of a finite decimal as a double, truncated toward zero
+// (the largest double for decimals beyond the range), and whether the two are equal.
 func (d Decimal) TruncFloat64() (f float64, exact bool) {
 	f = d.magnitude()
 	if math.IsInf(f, 1) {

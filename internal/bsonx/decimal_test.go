@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// exactly returns the number as a fraction, and where NaN and the infinities lie relative to all fractions.
+// exactly returns the number as a fraction, and where NaN and the infinities lie relative to all
+// fractions.
 func exactly(v bsonx.Value) (r *big.Rat, rank int) {
 	switch v.Type {
 	case bsonx.TypeDouble:
@@ -111,8 +112,9 @@ func TestParseDecimal(t *testing.T) {
 		"0": "0", "-0": "-0", "0.00": "0.00", "+1": "1", ".5": "0.5", "5.": "5", "1e3": "1E+3", "1E-3": "0.001",
 		"0.000001": "0.000001", "0.0000001": "1E-7", "00012.50": "12.50", "inf": "Infinity", "-INFINITY": "-Infinity",
 		"nan": "NaN", "-nan": "NaN", "123E+4": "1.23E+6", "0e999999999999": "0E+6111", "0e-99999": "0E-6176",
-		"1e6144": "1.000000000000000000000000000000000E+6144", "1e6145": "Infinity", "-1e99999999999999999999": "-Infinity",
-		"1e-6176": "1E-6176", "1e-6177": "0E-6176", "5e-6177": "0E-6176", "6e-6177": "1E-6176", "15e-6177": "2E-6176",
+		"1e6144": "1.000000000000000000000000000000000E+6144", "1e6145": "Infinity",
+		"-1e99999999999999999999": "-Infinity",
+		"1e-6176":                 "1E-6176", "1e-6177": "0E-6176", "5e-6177": "0E-6176", "6e-6177": "1E-6176", "15e-6177": "2E-6176",
 		"1e-99999999999999999999":              "0E-6176",
 		"12345678901234567890123456789012345":  "1.234567890123456789012345678901234E+34",
 		"12345678901234567890123456789012355":  "1.234567890123456789012345678901236E+34",
@@ -129,7 +131,8 @@ func TestParseDecimal(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", in, got, want)
 		}
 	}
-	for _, in := range []string{"", "-", ".", "e5", "1e", "1e+", "1e+-5", "1..2", "1 ", " 1", "0x10", "1_000", "infinit", "--1", "1e5.0"} {
+	for _, in := range []string{"", "-", ".", "e5", "1e", "1e+", "1e+-5", "1..2", "1 ", " 1", "0x10",
+		"1_000", "infinit", "--1", "1e5.0"} {
 		if v, err := bsonx.ParseDecimal(in); err == nil {
 			t.Errorf("%q reads as %s", in, bsonx.FormatDecimal(v))
 		}
@@ -142,7 +145,8 @@ func BenchmarkCompareDecimal(b *testing.B) {
 	for _, other := range []struct {
 		name string
 		v    bsonx.Value
-	}{{"decimal", y}, {"int32", bsonx.Int32(20)}, {"double", bsonx.Double(19.5)}, {"close double", bsonx.Double(19.99)}} {
+	}{{"decimal", y}, {"int32", bsonx.Int32(20)}, {"double", bsonx.Double(19.5)},
+		{"close double", bsonx.Double(19.99)}} {
 		b.Run(other.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -52,8 +52,9 @@ func AppendDecimal(dst []byte, v Value) []byte {
 	}
 }
 
-// ParseDecimal reads a decimal in MongoDB's string form. What does not fit into 34 digits is rounded half to even;
-// what is too large becomes infinite and what is too small zero. Text that is no number is an error.
+// ParseDecimal reads a decimal in MongoDB's string form. What does not fit into 34 digits is
+// rounded half to even; what is too large becomes infinite and what is too small zero. Text that is
+// no number is an error.
 func ParseDecimal(s string) (Value, error) {
 	v, ok := parseDecimal(s)
 	if !ok {

@@ -1,10 +1,10 @@
-// Package bsonx works on BSON documents as bytes: it walks them, looks up fields and paths, compares and
-// builds them, without decoding into maps.
+// Package bsonx works on BSON documents as bytes: it walks them, looks up fields and paths,
+// compares and builds them, without decoding into maps.
 //
 // Invariants:
 //
-//  1. A Doc that came from a client or from disk was checked once by Validate; everything else in the
-//     package relies on well-formed bytes and does not check again.
+//  1. A Doc that came from a client or from disk was checked once by Validate; everything else in
+//     the package relies on well-formed bytes and does not check again.
 //  2. A Value borrows the bytes of its document.
 //  3. CompareValues is MongoDB's order; package keystring encodes the same order as bytes.
 //
@@ -38,13 +38,13 @@ type Elem struct {
 //	}
 type Iter struct {
 	doc Doc
-	// Where the current field's name and payload begin, and where the next field does. They are numbers and not slices so
-	// that a step stores no pointers.
+	// Where the current field's name and payload begin, and where the next field does. They are
+	// numbers and not slices so that a step stores no pointers.
 	name, payload, next int
 }
 
-// Iter returns an iterator before the first field. A nil Doc has no fields. It is a pointer because each turn of a for loop
-// copies the variable that the loop declares; it stays on the stack.
+// Iter returns an iterator before the first field. A nil Doc has no fields. It is a pointer because
+// each turn of a for loop copies the variable that the loop declares; it stays on the stack.
 func (d Doc) Iter() *Iter { return &Iter{doc: d, next: 4} }
 
 // Next moves to the next field and reports whether there is one.
@@ -171,8 +171,8 @@ func (d Doc) Second() Elem {
 	return it.Elem()
 }
 
-// manyValues is from where on Values estimates by the bytes that it has read how many follow: append alone copies a large slice
-// about four times.
+// manyValues is from where on Values estimates by the bytes that it has read how many follow:
+// append alone copies a large slice about four times.
 const manyValues = 64
 
 // Values returns the values of all fields; for arrays these are the elements.
@@ -211,8 +211,8 @@ func ArrayIndex(key string) (int, bool) {
 // IndexKey returns the key of the i-th array element.
 func IndexKey(i int) string { return strconv.Itoa(i) }
 
-// longName is what zeroByte returns where the word has no zero byte. Names are mostly shorter: walks over fields, of which
-// scans mostly consist, find their end without a call.
+// longName is what zeroByte returns where the word has no zero byte. Names are mostly shorter:
+// walks over fields, of which scans mostly consist, find their end without a call.
 const longName = 8
 
 // zeroByte returns the index of the first zero byte of a word.
@@ -221,8 +221,8 @@ func zeroByte(word uint64) int {
 	return bits.TrailingZeros64((word-ones)&^word&highs) / 8
 }
 
-// cstringEnd returns the position of the first zero byte. It looks at eight bytes at a time: names are short, and a call
-// of bytes.IndexByte takes longer.
+// cstringEnd returns the position of the first zero byte. It looks at eight bytes at a time: names
+// are short, and a call of bytes.IndexByte takes longer.
 func cstringEnd(b []byte) int {
 	i := 0
 	for ; len(b)-i >= 8; i += 8 {
@@ -238,10 +238,12 @@ func cstringEnd(b []byte) int {
 	return len(b)
 }
 
-// sizes tells the length of each type's payload: a fixed one, or with varLen what is to be added to the length that
-// the payload starts with. Zero for types that do not exist is never used: documents are validated.
+// sizes tells the length of each type's payload: a fixed one, or with varLen what is to be added to
+// the length that the payload starts with. Zero for types that do not exist is never used:
+// documents are validated.
 var sizes = [256]uint8{
-	TypeDouble: 8, TypeDate: 8, TypeTimestamp: 8, TypeInt64: 8, TypeInt32: 4, TypeBool: 1, TypeObjectID: 12, TypeDecimal128: 16,
+	TypeDouble: 8, TypeDate: 8, TypeTimestamp: 8, TypeInt64: 8, TypeInt32: 4, TypeBool: 1,
+	TypeObjectID: 12, TypeDecimal128: 16,
 	TypeString: varLen | 4, TypeCode: varLen | 4, TypeSymbol: varLen | 4, TypeDocument: varLen, TypeArray: varLen,
 	TypeCodeWithScope: varLen, TypeBinary: varLen | 5, TypeDBPointer: varLen | 16, TypeRegex: twoStrings,
 }
@@ -251,8 +253,8 @@ const (
 	twoStrings = 0xFF
 )
 
-// ReadValue takes a value of a type from the beginning of b, which may be cut off or malformed in its lengths. What is inside
-// of documents and arrays is not looked at.
+// ReadValue takes a value of a type from the beginning of b, which may be cut off or malformed in
+// its lengths. What is inside of documents and arrays is not looked at.
 func ReadValue(t Type, b []byte) (v Value, rest []byte, ok bool) {
 	size := int64(sizes[t])
 	switch {

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// FormatDouble returns the shortest text that reads back as f: "1", "0.1", "1e+300", "NaN", "Infinity".
+// FormatDouble returns the shortest text that reads back as f: "1", "0.1", "1e+300", "NaN",
+// "Infinity".
 func FormatDouble(f float64) string { return string(appendDouble(nil, f)) }
 
 func appendDouble(dst []byte, f float64) []byte {

@@ -2,7 +2,8 @@ package bsonx
 
 import "slices"
 
-// With returns a copy of the document in which a field is replaced, appended, or removed where v is missing.
+// With returns a copy of the document in which a field is replaced, appended, or removed where v is
+// missing.
 func (d Doc) With(key string, v Value) Doc {
 	b := NewBuilder(make([]byte, 0, len(d)+len(key)+len(v.Data)+2))
 	b.StartDoc()

@@ -18,7 +18,8 @@ func TestWithAndWithout(t *testing.T) {
 		"without empty": {bsonx.Empty.Without("a"), bsonx.Empty},
 	} {
 		if !test.got.Equal(test.want) {
-			t.Errorf("%s: got %v, want %v", name, bsonx.FormatShell(bsonx.Document(test.got)), bsonx.FormatShell(bsonx.Document(test.want)))
+			t.Errorf("%s: got %v, want %v", name, bsonx.FormatShell(bsonx.Document(test.got)),
+				bsonx.FormatShell(bsonx.Document(test.want)))
 		}
 	}
 }

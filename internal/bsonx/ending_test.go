@@ -14,7 +14,8 @@ func TestValidateEnding(t *testing.T) {
 	tail := NewDoc("lsid", NewDoc("id", Binary(4, make([]byte, 16))), "$db", "admin", "p", NewDoc("mode", "primary"))
 	ending := tail[4:]
 	with := func(pairs ...any) Doc {
-		return NewDoc(append(pairs, "lsid", NewDoc("id", Binary(4, make([]byte, 16))), "$db", "admin", "p", NewDoc("mode", "primary"))...)
+		return NewDoc(append(pairs, "lsid", NewDoc("id", Binary(4, make([]byte, 16))), "$db", "admin", "p",
+			NewDoc("mode", "primary"))...)
 	}
 	for name, c := range map[string]struct {
 		doc   Doc
@@ -43,7 +44,8 @@ func TestValidateEnding(t *testing.T) {
 			doc[rng.IntN(len(doc))] = byte(rng.Uint32())
 		}
 		want := Validate(doc, Limits{})
-		if _, err := ValidateEnding(doc, Limits{}, ending); (err == nil) != (want == nil) || err != nil && err.Error() != want.Error() {
+		if _, err := ValidateEnding(doc, Limits{}, ending); (err == nil) != (want == nil) ||
+			err != nil && err.Error() != want.Error() {
 			t.Fatalf("%x: %v, alone %v", doc, err, want)
 		}
 	}

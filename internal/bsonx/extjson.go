@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// ParseExtJSON reads a document in Extended JSON, relaxed or canonical. Numbers without a type become int32, int64 or
-// double as the driver decides.
+// ParseExtJSON reads a document in Extended JSON, relaxed or canonical. Numbers without a type
+// become int32, int64 or double as the driver decides.
 func ParseExtJSON(text []byte) (Doc, error) {
 	var raw bson.Raw
 	if err := bson.UnmarshalExtJSON(text, false, &raw); err != nil {
@@ -20,7 +20,8 @@ func ParseExtJSON(text []byte) (Doc, error) {
 	return Doc(raw), nil
 }
 
-// AppendExtJSON appends a value in Extended JSON: canonical, which keeps all types, or relaxed, which reads better.
+// AppendExtJSON appends a value in Extended JSON: canonical, which keeps all types, or relaxed,
+// which reads better.
 func AppendExtJSON(dst []byte, v Value, canonical bool) ([]byte, error) {
 	if v.Type == TypeDocument {
 		text, err := bson.MarshalExtJSON(bson.Raw(v.Data), canonical, false)

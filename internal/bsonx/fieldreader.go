@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// FieldReader reads several fields of one document after the other, each document in one walk that goes no further than what
-// is asked for. It belongs to one goroutine.
+// FieldReader reads several fields of one document after the other, each document in one walk that
+// goes no further than what is asked for. It belongs to one goroutine.
 //
-// Documents of a collection mostly have the same fields in the same order. The reader remembers the name of each field of
-// the last document: where the next one has the same there, neither the name's end nor the name is searched for.
+// Documents of a collection mostly have the same fields in the same order. The reader remembers the
+// name of each field of the last document: where the next one has the same there, neither the
+// name's end nor the name is searched for.
 type FieldReader struct {
 	names   []string
 	index   map[string]int // the positions of names, where there are many
@@ -28,7 +29,8 @@ type span struct {
 
 // fieldGuess is a name and which of the wanted ones it is, -1 for none.
 type fieldGuess struct {
-	// A name of up to seven bytes, with its zero byte, is this word under a mask. Of longer names the mask is 0 and the word not.
+	// A name of up to seven bytes, with its zero byte, is this word under a mask. Of longer names
+	// the mask is 0 and the word not.
 	word, mask uint64
 	name       []byte
 	field      int
@@ -86,7 +88,8 @@ func (r *FieldReader) find(wanted int) {
 	for r.next < len(d)-1 {
 		at := r.next
 		var n, field int
-		if r.ordinal < len(learned) && len(d)-at > 8 && binary.LittleEndian.Uint64(d[at+1:])&learned[r.ordinal].mask == learned[r.ordinal].word {
+		if r.ordinal < len(learned) && len(d)-at > 8 &&
+			binary.LittleEndian.Uint64(d[at+1:])&learned[r.ordinal].mask == learned[r.ordinal].word {
 			n, field = len(learned[r.ordinal].name), learned[r.ordinal].field
 		} else {
 			n, field = r.name(d[at+1:])

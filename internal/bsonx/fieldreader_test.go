@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestFieldReader reads fields of random documents, whose names are short and long, begin alike, and repeat.
+// TestFieldReader reads fields of random documents, whose names are short and long, begin alike,
+// and repeat.
 func TestFieldReader(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -46,7 +47,8 @@ func randomFields(rng *rand.Rand, names []string) bsonx.Doc {
 }
 
 func BenchmarkFieldReader(b *testing.B) {
-	doc := bsonx.NewDoc("_id", 1, "customer", 2, "status", "status12", "created", bsonx.Date(1), "items", bsonx.NewDoc("a", 1), "total", 2.5, "note", "text")
+	doc := bsonx.NewDoc("_id", 1, "customer", 2, "status", "status12", "created", bsonx.Date(1), "items",
+		bsonx.NewDoc("a", 1), "total", 2.5, "note", "text")
 	names := []string{"total", "created", "status"}
 	b.Run("reader", func(b *testing.B) {
 		r := bsonx.NewFieldReader(names)

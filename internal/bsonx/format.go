@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Limits of the notation: longer strings, code and binaries are cut, and documents and arrays below that level are
-// only hinted at.
+// Limits of the notation: longer strings, code and binaries are cut, and documents and arrays below
+// that level are only hinted at.
 const (
 	shellMaxText   = 159
 	shellCutText   = 150

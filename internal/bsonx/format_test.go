@@ -55,7 +55,8 @@ func TestFormatShell(t *testing.T) {
 		{bsonx.Document(bsonx.Empty), "{}"},
 		{bsonx.NewArray(), "[]"},
 		{
-			bsonx.Document(bsonx.NewDoc("x", 1, "y.z", "s", "", bsonx.NewArray(1, bsonx.NewArray(), bsonx.Empty), "w sp", 1)),
+			bsonx.Document(bsonx.NewDoc("x", 1, "y.z", "s", "",
+				bsonx.NewArray(1, bsonx.NewArray(), bsonx.Empty), "w sp", 1)),
 			`{ x: 1, y.z: "s", : [ 1, [], {} ], w sp: 1 }`,
 		},
 		{bsonx.ObjectID(id), "ObjectId('0123456789abcdef01234567')"},

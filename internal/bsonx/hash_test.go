@@ -44,7 +44,8 @@ func TestHashOfOneInAllTypes(t *testing.T) {
 			t.Errorf("%s", v.Type)
 		}
 	}
-	if bsonx.Hash64(bsonx.String("a")) != bsonx.Hash64(bsonx.Symbol("a")) || bsonx.Hash64(bsonx.Missing) != bsonx.Hash64(bsonx.Null) {
+	if bsonx.Hash64(bsonx.String("a")) != bsonx.Hash64(bsonx.Symbol("a")) ||
+		bsonx.Hash64(bsonx.Missing) != bsonx.Hash64(bsonx.Null) {
 		t.Error("types of one class")
 	}
 }

@@ -8,7 +8,8 @@ import (
 // minLevel is what a document with one field of an empty name takes around that field.
 const minLevel = 7
 
-// CheckResult refuses a computed document that is too large, or nested too deeply, to leave the query.
+// CheckResult refuses a computed document that is too large, or nested too deeply, to leave the
+// query.
 func (d Doc) CheckResult() error {
 	if len(d) > limits.InternalDocumentBytes {
 		return mongoerr.New(mongoerr.BSONObjectTooLarge, "BSONObj size: %d (0x%X) is invalid. Size must be between 0 and %d(16MB)",
@@ -20,8 +21,8 @@ func (d Doc) CheckResult() error {
 	return nil
 }
 
-// Deeper reports whether more documents and arrays than limit are inside each other, the value itself included. It looks
-// only at what is long enough for that.
+// Deeper reports whether more documents and arrays than limit are inside each other, the value
+// itself included. It looks only at what is long enough for that.
 func (v Value) Deeper(limit int) bool {
 	if v.Type != TypeDocument && v.Type != TypeArray || len(v.Data) < minLevel*limit {
 		return false

@@ -48,8 +48,8 @@ func (t Type) String() string {
 	return "type " + strconv.Itoa(int(t))
 }
 
-// TypeByAlias returns the type that an alias of $type names. The alias "number" stands for four types and
-// is not among them.
+// TypeByAlias returns the type that an alias of $type names. The alias "number" stands for four
+// types and is not among them.
 func TypeByAlias(alias string) (Type, bool) {
 	for t, s := range typeAliases {
 		if s == alias && t != TypeMissing {

@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// uint128 is the coefficient of a decimal: below 10^34, so products with a small power of ten still fit.
+// uint128 is the coefficient of a decimal: below 10^34, so products with a small power of ten still
+// fit.
 type uint128 struct{ hi, lo uint64 }
 
 // maxDigits is the precision of a decimal128.

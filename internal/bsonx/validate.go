@@ -14,9 +14,9 @@ type Limits struct {
 	MaxDepth int
 }
 
-// Validate checks that b is exactly one well-formed BSON document: lengths, terminators, types, booleans and
-// nesting. Errors are InvalidBSON, or Overflow for the nesting. It never panics, and it allocates for errors and for documents that are
-// nested deeply only.
+// Validate checks that b is exactly one well-formed BSON document: lengths, terminators, types,
+// booleans and nesting. Errors are InvalidBSON, or Overflow for the nesting. It never panics, and
+// it allocates for errors and for documents that are nested deeply only.
 //
 // Field names and strings may be any bytes: data that is not UTF-8 is stored and returned as it came, as MongoDB does.
 // Names of array elements are not checked: nothing in this package reads them.
@@ -114,7 +114,8 @@ func (v *validator) end() int {
 	return int(v.deeper[v.depth-usualDepth-1])
 }
 
-// value checks a payload at pos that must end at or before end, and moves past it, or into it if it is a document.
+// value checks a payload at pos that must end at or before end, and moves past it, or into it if it
+// is a document.
 func (v *validator) value(t Type, end int) string {
 	switch t {
 	case TypeDouble, TypeDate, TypeTimestamp, TypeInt64:
@@ -160,7 +161,8 @@ func (v *validator) fixed(n, end int) string {
 	return ""
 }
 
-// length reads a length at pos; it reports false unless 4 bytes and min ≤ length ≤ end-pos are there.
+// length reads a length at pos; it reports false unless 4 bytes and min ≤ length ≤ end-pos are
+// there.
 func (v *validator) length(minimum, end int) (int, bool) {
 	if end-v.pos < 4 {
 		return 0, false

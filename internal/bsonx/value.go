@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Value is one BSON value: its type and its encoded payload. It borrows the bytes of the document that it
-// came from and is valid as long as they are unchanged. The zero Value is a missing value.
+// Value is one BSON value: its type and its encoded payload. It borrows the bytes of the document
+// that it came from and is valid as long as they are unchanged. The zero Value is a missing value.
 type Value struct {
 	Type Type
 	Data []byte
@@ -51,7 +51,8 @@ func (v Value) Timestamp() (t, i uint32) {
 	return binary.LittleEndian.Uint32(v.Data[4:]), binary.LittleEndian.Uint32(v.Data)
 }
 
-// Binary returns the subtype and the bytes of a binary; the legacy inner length of subtype 2 is left in.
+// Binary returns the subtype and the bytes of a binary; the legacy inner length of subtype 2 is
+// left in.
 func (v Value) Binary() (subtype byte, data []byte) { return v.Data[4], v.Data[5:] }
 
 // ObjectID returns an ObjectId.
@@ -77,7 +78,8 @@ func (v Value) CodeWithScope() (code string, scope Doc) {
 	return string(v.Data[8 : 8+n-1]), Doc(v.Data[8+n:])
 }
 
-// Identical reports whether two values are the same to the last byte: of one type, and with the same payload.
+// Identical reports whether two values are the same to the last byte: of one type, and with the
+// same payload.
 func (v Value) Identical(other Value) bool {
 	return v.Type == other.Type && bytes.Equal(v.Data, other.Data)
 }
@@ -193,8 +195,8 @@ func Document(d Doc) Value { return Value{TypeDocument, d} }
 // Array returns an array value; d is the document of its elements with keys "0", "1", ….
 func Array(d Doc) Value { return Value{TypeArray, d} }
 
-// AsInt64 converts a number to an int64, truncating toward zero. It reports false for values that are not
-// numbers and for numbers that are NaN or out of range.
+// AsInt64 converts a number to an int64, truncating toward zero. It reports false for values that
+// are not numbers and for numbers that are NaN or out of range.
 func (v Value) AsInt64() (int64, bool) {
 	switch v.Type {
 	case TypeInt32:
@@ -270,7 +272,8 @@ func (v Value) AsExactInt64() (int64, bool) {
 	return i, CompareValues(v, Int64(i)) == 0
 }
 
-// AsFloat64 converts a number to the nearest double. It reports false for values that are not numbers.
+// AsFloat64 converts a number to the nearest double. It reports false for values that are not
+// numbers.
 func (v Value) AsFloat64() (float64, bool) {
 	switch v.Type {
 	case TypeInt32:
@@ -286,7 +289,8 @@ func (v Value) AsFloat64() (float64, bool) {
 	}
 }
 
-// Truthy converts a value to a bool as MongoDB does: missing, null, undefined, false and zero are false.
+// Truthy converts a value to a bool as MongoDB does: missing, null, undefined, false and zero are
+// false.
 func (v Value) Truthy() bool {
 	switch v.Type {
 	case TypeMissing, TypeNull, TypeUndefined:

@@ -189,18 +189,19 @@ func (c *Catalog[T]) Garbage() ([]Range, error) {
 	snap := c.engine.NewSnapshot()
 	defer snap.Close()
 	var out []Range
-	err := storage.Scan(snap, []byte{keyspace.Catalog, 'g'}, []byte{keyspace.Catalog, 'h'}, func(key, value []byte) error {
-		if err := bsonx.Validate(value, bsonx.Limits{}); err != nil {
-			return errors.Join(errEntry, err)
-		}
-		end := bsonx.Doc(value).Lookup("end")
-		if end.Type != bsonx.TypeBinary {
-			return errEntry
-		}
-		_, data := end.Binary()
-		out = append(out, Range{Start: append([]byte(nil), key[2:]...), End: append([]byte(nil), data...)})
-		return nil
-	})
+	err := storage.Scan(snap, []byte{keyspace.Catalog, 'g'}, []byte{keyspace.Catalog, 'h'},
+		func(key, value []byte) error {
+			if err := bsonx.Validate(value, bsonx.Limits{}); err != nil {
+				return errors.Join(errEntry, err)
+			}
+			end := bsonx.Doc(value).Lookup("end")
+			if end.Type != bsonx.TypeBinary {
+				return errEntry
+			}
+			_, data := end.Binary()
+			out = append(out, Range{Start: append([]byte(nil), key[2:]...), End: append([]byte(nil), data...)})
+			return nil
+		})
 	return out, err
 }
 

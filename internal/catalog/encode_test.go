@@ -18,7 +18,8 @@ func full() *Collection[any] {
 	return &Collection[any]{
 		ID: 3, DB: "db", Name: "c.d", UUID: [16]byte{1, 2, 3}, Kind: KindCollection, Version: 7,
 		Options: bsonx.NewDoc("validator", bsonx.NewDoc("a", bsonx.NewDoc("$gt", 1))),
-		Indexes: []*Index{partial, NewIndex(5, bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("t", "text"), "name", "t", "unique", true))},
+		Indexes: []*Index{partial,
+			NewIndex(5, bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("t", "text"), "name", "t", "unique", true))},
 	}
 }
 
@@ -128,7 +129,8 @@ func TestGarbageIsKeptUntilSwept(t *testing.T) {
 		t.Fatal(err)
 	}
 	garbage, err := again.Garbage()
-	if err != nil || len(garbage) != 1 || !bytes.Equal(garbage[0].Start, r.Start) || !bytes.Equal(garbage[0].End, r.End) {
+	if err != nil || len(garbage) != 1 || !bytes.Equal(garbage[0].Start, r.Start) ||
+		!bytes.Equal(garbage[0].End, r.End) {
 		t.Fatalf("garbage %v: %v", garbage, err)
 	}
 	if err := again.Sweep(garbage[0]); err != nil {

@@ -20,10 +20,12 @@ import (
 
 // watcher is what streams are opened on.
 type watcher interface {
-	Watch(ctx context.Context, pipeline any, opts ...options.Lister[options.ChangeStreamOptions]) (*mongo.ChangeStream, error)
+	Watch(ctx context.Context, pipeline any,
+		opts ...options.Lister[options.ChangeStreamOptions]) (*mongo.ChangeStream, error)
 }
 
-func watch(t *testing.T, w watcher, stages bson.A, opts ...options.Lister[options.ChangeStreamOptions]) *mongo.ChangeStream {
+func watch(t *testing.T, w watcher, stages bson.A,
+	opts ...options.Lister[options.ChangeStreamOptions]) *mongo.ChangeStream {
 	t.Helper()
 	opts = append(opts, options.ChangeStream().SetMaxAwaitTime(50*time.Millisecond))
 	stream, err := w.Watch(t.Context(), stages, opts...)
@@ -89,7 +91,8 @@ func must[T any](t *testing.T) func(T, error) T {
 func withImages(t *testing.T, client *mongo.Client) *mongo.Collection {
 	t.Helper()
 	db := client.Database("d")
-	if err := db.CreateCollection(t.Context(), "c", options.CreateCollection().SetChangeStreamPreAndPostImages(bson.D{{Key: "enabled", Value: true}})); err != nil {
+	if err := db.CreateCollection(t.Context(), "c",
+		options.CreateCollection().SetChangeStreamPreAndPostImages(bson.D{{Key: "enabled", Value: true}})); err != nil {
 		t.Fatal(err)
 	}
 	return db.Collection("c")
@@ -117,15 +120,19 @@ func TestDocumentEvents(t *testing.T) {
 	c := client.Database("d").Collection("c")
 	stream := watch(t, c, bson.A{})
 	ctx := t.Context()
-	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: 1}, {Key: "l", Value: bson.A{filler, filler, 3}}, {Key: "n", Value: bson.D{{Key: "x", Value: 1}, {Key: "f", Value: filler}}}}))
-	must[*mongo.InsertOneResult](t)(client.Database("d").Collection("other").InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
+	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx,
+		bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: 1}, {Key: "l", Value: bson.A{filler, filler, 3}},
+			{Key: "n", Value: bson.D{{Key: "x", Value: 1}, {Key: "f", Value: filler}}}}))
+	must[*mongo.InsertOneResult](t)(client.Database("d").Collection("other").
+		InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
 	update := func(u any) {
 		t.Helper()
 		must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{{Key: "_id", Value: 1}}, u))
 	}
 	update(bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 2}, {Key: "n.x", Value: 2}, {Key: "new", Value: 1}}}})
 	update(bson.D{{Key: "$unset", Value: bson.D{{Key: "a", Value: 1}, {Key: "n.x", Value: 1}}}})
-	update(bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "l", Value: bson.D{{Key: "$slice", Value: bson.A{"$l", 2}}}}}}}})
+	update(bson.A{bson.D{{Key: "$set",
+		Value: bson.D{{Key: "l", Value: bson.D{{Key: "$slice", Value: bson.A{"$l", 2}}}}}}}})
 	update(bson.D{{Key: "$push", Value: bson.D{{Key: "l", Value: 5}}}})
 	update(bson.D{{Key: "$set", Value: bson.D{{Key: "small", Value: bson.D{{Key: "x", Value: bson.A{1, 2}}}}}}})
 	update(bson.D{{Key: "$inc", Value: bson.D{{Key: "small.x.1", Value: 1}}}})
@@ -135,7 +142,8 @@ func TestDocumentEvents(t *testing.T) {
 	must[*mongo.DeleteResult](t)(c.DeleteOne(ctx, bson.D{{Key: "_id", Value: 1}}))
 	const ns = `"ns":{"db":"d","coll":"c"} "documentKey":{"_id":1}`
 	update0 := func(updated, removed, truncated string) string {
-		return `"operationType":"update" ` + ns + ` "updateDescription":{"updatedFields":` + updated + `,"removedFields":` + removed + `,"truncatedArrays":` + truncated + `}`
+		return `"operationType":"update" ` + ns + ` "updateDescription":{"updatedFields":` + updated +
+			`,"removedFields":` + removed + `,"truncatedArrays":` + truncated + `}`
 	}
 	wantEvents(t, stream,
 		`"operationType":"insert" "fullDocument":{"_id":1,"a":1,"l":["`+filler+`","`+filler+`",3],"n":{"x":1,"f":"`+filler+`"}} `+ns,
@@ -163,12 +171,14 @@ func TestScopes(t *testing.T) {
 	database, all := watch(t, client.Database("d"), bson.A{}), watch(t, client, bson.A{})
 	for _, ns := range []string{"d.a", "d.b", "e.a"} {
 		db, coll, _ := strings.Cut(ns, ".")
-		must[*mongo.InsertOneResult](t)(client.Database(db).Collection(coll).InsertOne(ctx, bson.D{{Key: "_id", Value: ns}}))
+		must[*mongo.InsertOneResult](t)(client.Database(db).Collection(coll).
+			InsertOne(ctx, bson.D{{Key: "_id", Value: ns}}))
 	}
 	if err := client.Database("d").Collection("a").Drop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	must[*mongo.SingleResult](t)(client.Database("admin").RunCommand(ctx, bson.D{{Key: "renameCollection", Value: "d.b"}, {Key: "to", Value: "d.x"}}), nil)
+	must[*mongo.SingleResult](t)(client.Database("admin").
+		RunCommand(ctx, bson.D{{Key: "renameCollection", Value: "d.b"}, {Key: "to", Value: "d.x"}}), nil)
 	if err := client.Database("d").Drop(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -182,22 +192,28 @@ func TestScopes(t *testing.T) {
 		`"operationType":"dropDatabase" "ns":{"db":"d"}`,
 	}
 	wantEvents(t, all, append([]string{insert("d", "a"), insert("d", "b"), insert("e", "a")}, rest...)...)
-	wantEvents(t, database, append(append([]string{insert("d", "a"), insert("d", "b")}, rest...), `"operationType":"invalidate"`)...)
+	wantEvents(t, database,
+		append(append([]string{insert("d", "a"), insert("d", "b")}, rest...), `"operationType":"invalidate"`)...)
 	if database.Next(ctx) || database.Err() != nil || database.ID() != 0 {
 		t.Errorf("after its invalidation: %v, cursor %d", database.Err(), database.ID())
 	}
 }
 
-// TestRenameToAnotherDatabase requires that streams of both databases, and of a collection that is replaced, are told.
+// TestRenameToAnotherDatabase requires that streams of both databases, and of a collection that is
+// replaced, are told.
 func TestRenameToAnotherDatabase(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()
 	for _, db := range []string{"a", "b"} {
-		must[*mongo.InsertOneResult](t)(client.Database(db).Collection("c").InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
+		must[*mongo.InsertOneResult](t)(client.Database(db).Collection("c").
+			InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
 	}
 	from, to := watch(t, client.Database("a"), bson.A{}), watch(t, client.Database("b"), bson.A{})
-	replaced, other := watch(t, client.Database("b").Collection("c"), bson.A{}), watch(t, client.Database("b").Collection("x"), bson.A{})
-	err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "renameCollection", Value: "a.c"}, {Key: "to", Value: "b.c"}, {Key: "dropTarget", Value: true}}).Err()
+	replaced, other := watch(t, client.Database("b").Collection("c"), bson.A{}), watch(t,
+		client.Database("b").Collection("x"), bson.A{})
+	err := client.Database("admin").
+		RunCommand(ctx, bson.D{{Key: "renameCollection", Value: "a.c"}, {Key: "to", Value: "b.c"},
+			{Key: "dropTarget", Value: true}}).Err()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +268,8 @@ func TestResume(t *testing.T) {
 	}
 	for i, token := range tokens {
 		for name, opts := range map[string]*options.ChangeStreamOptionsBuilder{
-			"resumeAfter": options.ChangeStream().SetResumeAfter(token), "startAfter": options.ChangeStream().SetStartAfter(token),
+			"resumeAfter": options.ChangeStream().SetResumeAfter(token),
+			"startAfter":  options.ChangeStream().SetStartAfter(token),
 		} {
 			stream := watch(t, c, bson.A{}, opts)
 			for j := i + 1; j < 5; j++ {
@@ -283,8 +300,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestEmptyFirstBatch resumes streams whose first batch is empty: its token does not lie before the one that was given, in the
-// midst of a transaction neither.
+// TestEmptyFirstBatch resumes streams whose first batch is empty: its token does not lie before the
+// one that was given, in the midst of a transaction neither.
 func TestEmptyFirstBatch(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()
@@ -317,20 +334,26 @@ func TestFullDocuments(t *testing.T) {
 	db := client.Database("d")
 	c, plainly := withImages(t, client), db.Collection("plain")
 	before := bothImages(options.Required)
-	images, looked := watch(t, c, bson.A{}, before), watch(t, c, bson.A{}, options.ChangeStream().SetFullDocument(options.UpdateLookup))
-	without, demanding := watch(t, plainly, bson.A{}, bothImages(options.WhenAvailable)), watch(t, plainly, bson.A{}, before)
+	images, looked := watch(t, c, bson.A{}, before), watch(t, c, bson.A{},
+		options.ChangeStream().SetFullDocument(options.UpdateLookup))
+	without, demanding := watch(t, plainly, bson.A{},
+		bothImages(options.WhenAvailable)), watch(t, plainly, bson.A{}, before)
 	for _, c := range []*mongo.Collection{c, plainly} {
 		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
-		must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 1}}}}))
-		must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 2}}}}))
+		must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{},
+			bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 1}}}}))
+		must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{},
+			bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 2}}}}))
 	}
 	const insert = `"operationType":"insert" "fullDocument":{"_id":1} "ns":{"db":"d","coll":"%s"} "documentKey":{"_id":1}`
 	const update = `"operationType":"update" "fullDocument":%s "ns":{"db":"d","coll":"%s"} "documentKey":{"_id":1} "updateDescription":{"updatedFields":{"a":%d},"removedFields":[],"truncatedArrays":[]}`
 	wantEvents(t, images, fmt.Sprintf(insert, "c"),
 		fmt.Sprintf(update, `{"_id":1,"a":1}`, "c", 1)+` "fullDocumentBeforeChange":{"_id":1}`,
 		fmt.Sprintf(update, `{"_id":1,"a":2}`, "c", 2)+` "fullDocumentBeforeChange":{"_id":1,"a":1}`)
-	wantEvents(t, looked, fmt.Sprintf(insert, "c"), fmt.Sprintf(update, `{"_id":1,"a":2}`, "c", 1), fmt.Sprintf(update, `{"_id":1,"a":2}`, "c", 2))
-	wantEvents(t, without, fmt.Sprintf(insert, "plain"), fmt.Sprintf(update, "null", "plain", 1)+` "fullDocumentBeforeChange":null`)
+	wantEvents(t, looked, fmt.Sprintf(insert, "c"), fmt.Sprintf(update, `{"_id":1,"a":2}`, "c", 1),
+		fmt.Sprintf(update, `{"_id":1,"a":2}`, "c", 2))
+	wantEvents(t, without, fmt.Sprintf(insert, "plain"),
+		fmt.Sprintf(update, "null", "plain", 1)+` "fullDocumentBeforeChange":null`)
 	if demanding.Next(ctx) {
 		t.Errorf("event %v", demanding.Current)
 	}
@@ -385,12 +408,15 @@ func TestRefused(t *testing.T) {
 		{"admin", "c", bson.D{}, 73},
 		{"local", "oplog.rs", bson.D{}, 73},
 	} {
-		err := client.Database(test.db).RunCommand(ctx, bson.D{{Key: "aggregate", Value: test.coll}, {Key: "cursor", Value: bson.D{}}, {Key: "pipeline", Value: bson.A{bson.D{{Key: "$changeStream", Value: test.arg}}}}}).Err()
+		err := client.Database(test.db).
+			RunCommand(ctx, bson.D{{Key: "aggregate", Value: test.coll}, {Key: "cursor", Value: bson.D{}},
+				{Key: "pipeline", Value: bson.A{bson.D{{Key: "$changeStream", Value: test.arg}}}}}).Err()
 		t.Run(fmt.Sprint(test.coll, test.arg), func(t *testing.T) { wantCode(t, err, test.code) })
 	}
 }
 
-// TestManyStreams has streams that follow concurrent writers: each sees all changes, once, in one order.
+// TestManyStreams has streams that follow concurrent writers: each sees all changes, once, in one
+// order.
 func TestManyStreams(t *testing.T) {
 	const streams, writers, writes = 4, 4, 100
 	client := sheaftest.New(t)

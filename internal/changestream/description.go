@@ -22,7 +22,8 @@ type part struct {
 // describe returns the updateDescription of a diff.
 func describe(diff bsonx.Doc, expanded bool) bsonx.Doc {
 	d := &description{
-		updated: bsonx.NewBuilder(nil), removed: bsonx.NewBuilder(nil), truncated: bsonx.NewBuilder(nil), ambiguous: bsonx.NewBuilder(nil),
+		updated: bsonx.NewBuilder(nil), removed: bsonx.NewBuilder(nil), truncated: bsonx.NewBuilder(nil),
+		ambiguous: bsonx.NewBuilder(nil),
 	}
 	d.updated.StartDoc()
 	d.removed.StartArray()

@@ -29,13 +29,15 @@ type operation struct {
 // operation reads an operation of an entry with that stamp and time.
 func (s *Stream) operation(doc bsonx.Doc, stamp storage.Stamp, wall bsonx.Value) operation {
 	op := operation{
-		kind: oplog.Kind(doc.Lookup("op").Str()), uuid: doc.Lookup("ui"), o: doc.Lookup("o").Doc(), stamp: stamp, wall: wall,
+		kind: oplog.Kind(doc.Lookup("op").Str()), uuid: doc.Lookup("ui"), o: doc.Lookup("o").
+			Doc(), stamp: stamp, wall: wall,
 	}
 	op.db, op.coll, _ = strings.Cut(doc.Lookup("ns").Str(), ".")
 	if v := doc.Lookup("o2"); v.Type == bsonx.TypeDocument {
 		op.o2 = v.Doc()
 	}
-	if v := doc.Lookup("preImage"); v.Type == bsonx.TypeDocument && !s.source.ImageExpired(time.UnixMilli(wall.Int64())) {
+	if v := doc.Lookup("preImage"); v.Type == bsonx.TypeDocument &&
+		!s.source.ImageExpired(time.UnixMilli(wall.Int64())) {
 		op.pre = v.Doc()
 	}
 	return op
@@ -120,7 +122,8 @@ func (s *Stream) documentEvent(ctx context.Context, op *operation) (*event, erro
 	}
 }
 
-// updateEvent returns the event of a new version of a document: an update where it was logged as a diff, else a replacement.
+// updateEvent returns the event of a new version of a document: an update where it was logged as a
+// diff, else a replacement.
 func (s *Stream) updateEvent(ctx context.Context, op *operation) (*event, error) {
 	diff := op.o.Lookup("diff")
 	replaced := op.o.Lookup("$v").IsMissing() || diff.Type != bsonx.TypeDocument

@@ -14,7 +14,9 @@ import (
 
 func setExpiry(t *testing.T, client *mongo.Client, options any) error {
 	t.Helper()
-	return client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "setClusterParameter", Value: bson.D{{Key: "changeStreamOptions", Value: options}}}}).Err()
+	return client.Database("admin").
+		RunCommand(t.Context(),
+			bson.D{{Key: "setClusterParameter", Value: bson.D{{Key: "changeStreamOptions", Value: options}}}}).Err()
 }
 
 func expiry(t *testing.T, client *mongo.Client, name any) string {
@@ -26,14 +28,16 @@ func expiry(t *testing.T, client *mongo.Client, name any) string {
 			Images bson.M         `bson:"preAndPostImages"`
 		} `bson:"clusterParameters"`
 	}
-	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "getClusterParameter", Value: name}}).Decode(&got); err != nil {
+	if err := client.Database("admin").
+		RunCommand(t.Context(), bson.D{{Key: "getClusterParameter", Value: name}}).Decode(&got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got.ClusterParameters) != 1 {
 		t.Fatalf("%d parameters", len(got.ClusterParameters))
 	}
 	p := got.ClusterParameters[0]
-	return fmt.Sprintf("%s %T %v set %t", p.ID, p.Images["expireAfterSeconds"], p.Images["expireAfterSeconds"], p.Time.T > 0)
+	return fmt.Sprintf("%s %T %v set %t", p.ID, p.Images["expireAfterSeconds"],
+		p.Images["expireAfterSeconds"], p.Time.T > 0)
 }
 
 func TestChangeStreamOptions(t *testing.T) {
@@ -71,7 +75,8 @@ func TestChangeStreamOptions(t *testing.T) {
 	} {
 		wantCode(t, client.Database("admin").RunCommand(t.Context(), *command).Err(), code)
 	}
-	wantCode(t, client.Database("d").RunCommand(t.Context(), bson.D{{Key: "getClusterParameter", Value: "*"}}).Err(), 13)
+	wantCode(t, client.Database("d").
+		RunCommand(t.Context(), bson.D{{Key: "getClusterParameter", Value: "*"}}).Err(), 13)
 	if err := setExpiry(t, client, images(100.0)); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +117,8 @@ func TestImagesExpire(t *testing.T) {
 		1:     {fmt.Sprintf(update, "null", "null"), fmt.Sprintf(deletion, "null")},
 		"off": {fmt.Sprintf(update, `{"_id":1,"a":1}`, `{"_id":1}`), fmt.Sprintf(deletion, `{"_id":1,"a":1}`)},
 	} {
-		if err := setExpiry(t, client, bson.D{{Key: "preAndPostImages", Value: bson.D{{Key: "expireAfterSeconds", Value: seconds}}}}); err != nil {
+		if err := setExpiry(t, client,
+			bson.D{{Key: "preAndPostImages", Value: bson.D{{Key: "expireAfterSeconds", Value: seconds}}}}); err != nil {
 			t.Fatal(err)
 		}
 		wantEvents(t, watch(t, c, bson.A{}, available, options.ChangeStream().SetResumeAfter(begin)), want...)

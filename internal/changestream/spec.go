@@ -17,7 +17,8 @@ type Spec struct {
 	Expanded bool
 	// Cluster asks for all databases.
 	Cluster bool
-	// After is where the stream goes on; nil where it begins at Start. AfterDoc is the token as it was given.
+	// After is where the stream goes on; nil where it begins at Start. AfterDoc is the token as it
+	// was given.
 	After    *Token
 	AfterDoc bsonx.Doc
 	// Start is the stamp of the first entry, 0 for what comes next.
@@ -36,7 +37,8 @@ const (
 // Parse reads the argument of $changeStream.
 func Parse(arg bsonx.Value) (*Spec, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(6188500, "$changeStream must take a nested object but found: %s", bsonx.FormatShell(arg))
+		return nil, mongoerr.New(6188500,
+			"$changeStream must take a nested object but found: %s", bsonx.FormatShell(arg))
 	}
 	s := &Spec{FullDocument: defaultMode, Before: off}
 	starts := 0
@@ -67,7 +69,8 @@ func (s *Spec) set(key string, v bsonx.Value) (starting bool, err error) {
 		s.Expanded, err = flag(key, v)
 	case "allChangesForCluster":
 		s.Cluster, err = flag(key, v)
-	case "showMigrationEvents", "showSystemEvents", "showRawUpdateDescription", "showCommitTimestamp", "matchCollectionUUIDForUpdateLookup":
+	case "showMigrationEvents", "showSystemEvents", "showRawUpdateDescription", "showCommitTimestamp",
+		"matchCollectionUUIDForUpdateLookup":
 		_, err = flag(key, v)
 	case "resumeAfter", "startAfter":
 		return true, s.resume(key, v)
@@ -123,7 +126,8 @@ func mode(key string, v bsonx.Value, modes ...string) (string, error) {
 	return v.Str(), nil
 }
 
-// Scope is what a stream is about: a collection, a database where Collection is empty, or all where both are.
+// Scope is what a stream is about: a collection, a database where Collection is empty, or all where
+// both are.
 type Scope struct{ DB, Collection string }
 
 // has reports whether a collection's changes belong to the scope.

@@ -12,10 +12,11 @@ import (
 // maxEvent is the largest event that is not split; the rest of a result is for the token of the batch.
 const maxEvent = limits.InternalDocumentBytes - 8<<10
 
-// Splitter does the work of $changeStreamSplitLargeEvent: events that are too large for a result become several, each with some
-// of the fields.
+// Splitter does the work of $changeStreamSplitLargeEvent: events that are too large for a result
+// become several, each with some of the fields.
 type Splitter struct {
-	// after is the token of a fragment behind which the stream goes on, nil once the stream is beyond its event.
+	// after is the token of a fragment behind which the stream goes on, nil once the stream is
+	// beyond its event.
 	after *Token
 }
 
@@ -37,8 +38,8 @@ func (s *Spec) CheckFragment() error {
 	return nil
 }
 
-// Split returns the fragments of an event that its client has not seen yet. whole says that it need not be split: it is to be
-// passed on as it is. The event's _id is its token.
+// Split returns the fragments of an event that its client has not seen yet. whole says that it need
+// not be split: it is to be passed on as it is. The event's _id is its token.
 func (s *Splitter) Split(event bsonx.Doc) (fragments []bsonx.Doc, whole bool, err error) {
 	id := event.Lookup("_id").Doc()
 	size := len(event) + len(id)
@@ -77,8 +78,8 @@ func (s *Splitter) seen(id bsonx.Doc, size int) (int, error) {
 	return int(after.Fragment), nil
 }
 
-// split puts the fields of an event into fragments of at most limit bytes, the smallest fields first, so that the first fragment
-// says most about the event.
+// split puts the fields of an event into fragments of at most limit bytes, the smallest fields
+// first, so that the first fragment says most about the event.
 func split(event, id bsonx.Doc, limit int) ([]bsonx.Doc, error) {
 	var fields []bsonx.Elem
 	for it := event.Iter(); it.Next(); {

@@ -36,14 +36,16 @@ func TestSplitLargeEvent(t *testing.T) {
 	whole, stream := watch(t, c, bson.A{}, images()), watch(t, c, split, images())
 	insert := func(id int, size int) {
 		t.Helper()
-		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "a", Value: strings.Repeat("x", size)}}))
+		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx,
+			bson.D{{Key: "_id", Value: id}, {Key: "a", Value: strings.Repeat("x", size)}}))
 	}
 	insert(1, 16<<20-1<<10)
 	must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "b", Value: 1}}}}))
 	insert(2, 1)
 	want := [][]string{
 		{"_id", "operationType", "clusterTime", "wallTime", "fullDocument", "ns", "documentKey"},
-		{"_id", "splitEvent", "ns", "wallTime", "clusterTime", "documentKey", "operationType", "updateDescription", "fullDocument"},
+		{"_id", "splitEvent", "ns", "wallTime", "clusterTime", "documentKey", "operationType",
+			"updateDescription", "fullDocument"},
 		{"_id", "splitEvent", "fullDocumentBeforeChange"},
 		{"_id", "operationType", "clusterTime", "wallTime", "fullDocument", "ns", "documentKey"},
 	}

@@ -18,7 +18,8 @@ import (
 type Source interface {
 	// Document returns the newest version of a document, nil where there is none.
 	Document(ctx context.Context, db, collection string, id bsonx.Value) (bsonx.Doc, error)
-	// ImageExpired reports whether the versions before changes that were kept at a time are no longer shown.
+	// ImageExpired reports whether the versions before changes that were kept at a time are no
+	// longer shown.
 	ImageExpired(kept time.Time) bool
 }
 
@@ -30,12 +31,14 @@ type Stream struct {
 	spec   *Spec
 	scope  Scope
 
-	// scanned is the stamp up to which entries were looked at; those up to opened are of before the stream.
+	// scanned is the stamp up to which entries were looked at; those up to opened are of before the
+	// stream.
 	scanned, opened storage.Stamp
 	// skip is how far the first entry's operations were seen before.
 	skip    *Token
 	pending []*event
-	// rest is what is left of a transaction's entry; its events are made one by one, since together they may be large.
+	// rest is what is left of a transaction's entry; its events are made one by one, since together
+	// they may be large.
 	rest  transaction
 	held  memory.Holding // of rest, between two batches
 	last  bsonx.Doc      // the token of the last event, or the one that the stream goes on from
@@ -46,8 +49,8 @@ type Stream struct {
 	end  storage.Stamp // of the snapshot
 }
 
-// Open returns a stream at its beginning. It fails where the store has no log, or the log no longer goes back that far. What the
-// stream keeps counts in the budget, which may be nil.
+// Open returns a stream at its beginning. It fails where the store has no log, or the log no longer
+// goes back that far. What the stream keeps counts in the budget, which may be nil.
 func Open(store *table.Store, source Source, spec *Spec, scope Scope, budget *memory.Budget) (*Stream, error) {
 	if store.Oplog() == nil {
 		return nil, mongoerr.New(mongoerr.Code(40573), "The $changeStream stage is only supported on replica sets")
@@ -79,7 +82,8 @@ func (s *Stream) checkHistory() error {
 	if err != nil {
 		return err
 	}
-	// A token from before a log that is complete is one of an earlier log, which ended when the server ran without one.
+	// A token from before a log that is complete is one of an earlier log, which ended when the
+	// server ran without one.
 	if (!complete || s.spec.After != nil) && s.scanned+1 < oldest {
 		return errHistoryLost()
 	}
@@ -165,8 +169,8 @@ func (s *Stream) passed(stamp storage.Stamp) {
 	}
 }
 
-// open opens the log up to a stamp. What is not safe is not told: a kill could take it back, and the token would skip what comes
-// in its place.
+// open opens the log up to a stamp. What is not safe is not told: a kill could take it back, and
+// the token would skip what comes in its place.
 func (s *Stream) open(safe storage.Stamp) error {
 	log := s.store.Oplog()
 	if log == nil {
@@ -230,7 +234,8 @@ func (s *Stream) dropSeen(stamp storage.Stamp) {
 		n := 0
 		for n < len(s.pending) {
 			t, err := parseToken(s.pending[n].token)
-			if err != nil || t.Index > s.skip.Index || t.Index == s.skip.Index && t.FromInvalidate && !s.skip.FromInvalidate {
+			if err != nil || t.Index > s.skip.Index ||
+				t.Index == s.skip.Index && t.FromInvalidate && !s.skip.FromInvalidate {
 				break
 			}
 			if s.skip.Fragment > 0 && t.sameEvent(s.skip) {
@@ -255,7 +260,8 @@ func (s *Stream) hasMore() bool { return len(s.pending) > 0 || s.rest.ops != nil
 // LastToken returns the token of the event that Next has returned last.
 func (s *Stream) LastToken() bsonx.Doc { return s.last }
 
-// BatchToken returns the token from which a stream goes on behind everything that Next has returned, or looked at in vain.
+// BatchToken returns the token from which a stream goes on behind everything that Next has
+// returned, or looked at in vain.
 func (s *Stream) BatchToken() bsonx.Doc {
 	if s.last != nil && (s.hasMore() || s.ended || s.skip != nil) {
 		return s.last
@@ -271,7 +277,8 @@ func (s *Stream) BatchToken() bsonx.Doc {
 	return HighWater(s.scanned)
 }
 
-// Arrival returns a channel that is closed when there are entries that the stream has not looked at, and that may concern it.
+// Arrival returns a channel that is closed when there are entries that the stream has not looked
+// at, and that may concern it.
 func (s *Stream) Arrival() <-chan struct{} { return s.watch.Arrival(s.scanned) }
 
 // Save implements pipeline.Source.

@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// The kinds of tokens: those of events, and those that say that everything up to a stamp was looked at.
+// The kinds of tokens: those of events, and those that say that everything up to a stamp was looked
+// at.
 const (
 	highWater  = 0
 	eventToken = 128
@@ -26,7 +27,8 @@ type Token struct {
 	kind  int32
 	// Index is the place of the operation in its transaction.
 	Index int32
-	// FromInvalidate says that it is the token of an invalidate event, behind that of the event that caused it.
+	// FromInvalidate says that it is the token of an invalidate event, behind that of the event
+	// that caused it.
 	FromInvalidate bool
 	// Fragment is the number of a part of an event that was split, 0 for an event.
 	Fragment int32
@@ -37,7 +39,8 @@ func (t *Token) sameEvent(u *Token) bool {
 	return t.Stamp == u.Stamp && t.kind == u.kind && t.Index == u.Index && t.FromInvalidate == u.FromInvalidate
 }
 
-// Doc returns the document that clients see: {_data: hexadecimal}. what identifies the event: its type and document.
+// Doc returns the document that clients see: {_data: hexadecimal}. what identifies the event: its
+// type and document.
 func (t Token) Doc(what bsonx.Value) bsonx.Doc {
 	key := keystring.Append(nil, bsonx.Timestamp(t.Stamp.Seconds(), t.Stamp.Number()), false)
 	key = keystring.Append(key, bsonx.Int32(tokenVersion), false)
@@ -83,10 +86,12 @@ func parseToken(doc bsonx.Doc) (Token, error) {
 	}
 	kind, kindOK := values[2].AsExactInt64()
 	index, indexOK := values[3].AsExactInt64()
-	if values[0].Type != bsonx.TypeTimestamp || values[4].Type != bsonx.TypeBool || !kindOK || !indexOK || kind != highWater && kind != eventToken {
+	if values[0].Type != bsonx.TypeTimestamp || values[4].Type != bsonx.TypeBool || !kindOK || !indexOK ||
+		kind != highWater && kind != eventToken {
 		return t, badToken()
 	}
-	t = Token{Stamp: storage.NewStamp(values[0].Timestamp()), kind: int32(kind), Index: int32(index), FromInvalidate: values[4].Bool()}
+	t = Token{Stamp: storage.NewStamp(values[0].Timestamp()), kind: int32(kind), Index: int32(index),
+		FromInvalidate: values[4].Bool()}
 	if len(values) > 6 {
 		n, ok := values[6].AsExactInt64()
 		if !ok || n < 1 || n > math.MaxInt32 {

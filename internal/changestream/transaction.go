@@ -12,7 +12,8 @@ import (
 // transaction is the entry of a transaction of whose operations some are left.
 type transaction struct {
 	ops *bsonx.Iter // nil where none are left
-	// index is the place of the next operation in the transaction, first the place of the entry's first one.
+	// index is the place of the next operation in the transaction, first the place of the entry's
+	// first one.
 	index, first    int32
 	stamp           storage.Stamp
 	entry           bsonx.Doc // nil where it is to be read again
@@ -75,8 +76,8 @@ func (s *Stream) endRest() {
 	s.held.Release()
 }
 
-// keepRest makes the entry of a transaction the stream's own before the log is closed. Where the server has no memory for it,
-// it will be read again.
+// keepRest makes the entry of a transaction the stream's own before the log is closed. Where the
+// server has no memory for it, it will be read again.
 func (s *Stream) keepRest() {
 	t := &s.rest
 	if t.ops == nil || t.owned || t.entry == nil {

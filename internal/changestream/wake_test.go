@@ -18,8 +18,9 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestStreamsAreWoken has streams that would wait for minutes, beside writes to their collection and to others, transactions over
-// all of them, and collections that come and go: each sees its own changes, all of them, and in their order.
+// TestStreamsAreWoken has streams that would wait for minutes, beside writes to their collection
+// and to others, transactions over all of them, and collections that come and go: each sees its own
+// changes, all of them, and in their order.
 func TestStreamsAreWoken(t *testing.T) {
 	const collections, rounds = 4, 100
 	client := sheaftest.New(t)
@@ -62,7 +63,8 @@ func follow(t *testing.T, stream *mongo.ChangeStream, n int) {
 	}
 }
 
-// write inserts the numbers below 2*rounds, in part in transactions, and makes and drops other collections.
+// write inserts the numbers below 2*rounds, in part in transactions, and makes and drops other
+// collections.
 func write(t *testing.T, client *mongo.Client, name string, rounds int) {
 	c, ctx := client.Database("d").Collection(name), t.Context()
 	rng := rand.New(rand.NewPCG(1, uint64(len(name))))
@@ -92,8 +94,8 @@ func write(t *testing.T, client *mongo.Client, name string, rounds int) {
 	}
 }
 
-// TestTokenMovesOn requires that the token of a resumed stream to which nothing happens follows what happens elsewhere: one that
-// stays is some day before the log's beginning.
+// TestTokenMovesOn requires that the token of a resumed stream to which nothing happens follows
+// what happens elsewhere: one that stays is some day before the log's beginning.
 func TestTokenMovesOn(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()
@@ -120,7 +122,8 @@ func TestTokenMovesOn(t *testing.T) {
 	}
 }
 
-// TestResumeAfterRestart goes on, in a new process of the server, with a stream that saw nothing new before.
+// TestResumeAfterRestart goes on, in a new process of the server, with a stream that saw nothing
+// new before.
 func TestResumeAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	ctx := t.Context()
@@ -141,8 +144,9 @@ func TestResumeAfterRestart(t *testing.T) {
 	wantEvents(t, stream, `"operationType":"insert" "fullDocument":{"_id":1} "ns":{"db":"d","coll":"c"} "documentKey":{"_id":1}`)
 }
 
-// TestTransactionInBatches reads the events of a large transaction one by one, also where the server has no memory to keep the
-// transaction between two batches, and goes on behind each of them.
+// TestTransactionInBatches reads the events of a large transaction one by one, also where the
+// server has no memory to keep the transaction between two batches, and goes on behind each of
+// them.
 func TestTransactionInBatches(t *testing.T) {
 	t.Parallel()
 	const documents = 6
@@ -159,7 +163,8 @@ func TestTransactionInBatches(t *testing.T) {
 	}
 	_, err = session.WithTransaction(t.Context(), func(ctx context.Context) (any, error) {
 		for i := range documents {
-			if _, err := coll.InsertOne(ctx, bson.D{{Key: "_id", Value: i}, {Key: "p", Value: strings.Repeat("x", 20_000)}}); err != nil {
+			if _, err := coll.InsertOne(ctx,
+				bson.D{{Key: "_id", Value: i}, {Key: "p", Value: strings.Repeat("x", 20_000)}}); err != nil {
 				return nil, err
 			}
 		}

@@ -6,15 +6,18 @@ import (
 )
 
 const (
-	// tolerance is by how much a clock may be set forward and be believed at once, as a synchronised clock is.
+	// tolerance is by how much a clock may be set forward and be believed at once, as a
+	// synchronised clock is.
 	tolerance = 10 * time.Second
-	// patience is for how long a clock that was set further must go on from there until it is believed.
+	// patience is for how long a clock that was set further must go on from there until it is
+	// believed.
 	patience = time.Minute
 )
 
-// Settled is the computer's clock for what a wrong time would harm for good: the removal of what has expired, and stamps that
-// never go back. A clock that jumps forward is believed only when it has stayed there for a minute; until then time goes on as
-// it did before. A clock that goes back is believed at once. Settled is safe for concurrent use.
+// Settled is the computer's clock for what a wrong time would harm for good: the removal of what
+// has expired, and stamps that never go back. A clock that jumps forward is believed only when it
+// has stayed there for a minute; until then time goes on as it did before. A clock that goes back
+// is believed at once. Settled is safe for concurrent use.
 type Settled struct {
 	read func() (wall time.Time, elapsed time.Duration)
 

@@ -60,7 +60,8 @@ func TestSettledBelievesInTheEnd(t *testing.T) {
 	}
 }
 
-// TestSettledNeverAhead jumps at random: the clock is never ahead of the right time, while no jump lasts for a minute.
+// TestSettledNeverAhead jumps at random: the clock is never ahead of the right time, while no jump
+// lasts for a minute.
 func TestSettledNeverAhead(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))

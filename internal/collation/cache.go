@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Cache keeps the collators of specifications, as most operations use one of a few. The zero value is ready for use.
+// Cache keeps the collators of specifications, as most operations use one of a few. The zero value
+// is ready for use.
 type Cache struct {
 	mu        sync.Mutex
 	collators map[string]*Collator

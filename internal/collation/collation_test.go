@@ -26,28 +26,47 @@ func TestOrder(t *testing.T) {
 		spec  []any
 		order [][]string
 	}{
-		"strength 1":          {[]any{"locale", "en", "strength", 1}, [][]string{{"_", "_"}, {"1"}, {"a", "A", "á", "Å"}, {"ae", "æ", "Æ", "AÉ"}, {"b", "B"}, {"ss", "ß"}, {"z"}, {"α"}, {"я"}, {"あ", "ア", "ァ"}, {"中"}}},
-		"strength 2":          {[]any{"locale", "en", "strength", 2}, [][]string{{"a", "A"}, {"á", "Á"}, {"ae", "AE"}, {"æ", "Æ"}, {"b", "B"}}},
-		"strength 3":          {[]any{"locale", "en"}, [][]string{{"a"}, {"A"}, {"á", "a\u0301"}, {"Á"}, {"ab"}, {"aB"}, {"b"}}},
-		"strength 5":          {[]any{"locale", "en", "strength", 5}, [][]string{{"a"}, {"a\u0001"}, {"A"}, {"á", "a\u0301"}}},
-		"case level":          {[]any{"locale", "en", "strength", 1, "caseLevel", true}, [][]string{{"a", "á"}, {"A", "Á"}, {"ae", "æ", "aé"}, {"Ae"}, {"AE", "Æ"}, {"b"}}},
-		"upper first":         {[]any{"locale", "en", "caseFirst", "upper"}, [][]string{{"CO"}, {"Co"}, {"co"}, {"CÓ"}, {"có"}}},
-		"upper first, level":  {[]any{"locale", "en", "strength", 2, "caseLevel", true, "caseFirst", "upper"}, [][]string{{"A"}, {"a"}, {"Á"}, {"á"}}},
-		"shifted":             {[]any{"locale", "en", "alternate", "shifted"}, [][]string{{"blackbird", "black-bird", "black bird"}, {"Blackbird", "Black-bird"}}},
-		"shifted, level 4":    {[]any{"locale", "en", "alternate", "shifted", "strength", 4}, [][]string{{"black bird"}, {"black-bird"}, {"blackbird"}, {"Black bird"}, {"Blackbird"}}},
-		"shifted, spaces":     {[]any{"locale", "en", "alternate", "shifted", "maxVariable", "space"}, [][]string{{"co-op"}, {"coop", "co op"}}},
-		"numbers":             {[]any{"locale", "en", "numericOrdering", true}, [][]string{{"-2"}, {"1.5"}, {"1.10"}, {"9", "09", "٩"}, {"10"}, {"a2", "a02"}, {"a10"}, {"a1" + string(bytes.Repeat([]byte("0"), 300))}}},
+		"strength 1": {[]any{"locale", "en", "strength", 1},
+			[][]string{{"_", "_"}, {"1"}, {"a", "A", "á", "Å"}, {"ae", "æ", "Æ", "AÉ"}, {"b", "B"}, {"ss", "ß"}, {"z"},
+				{"α"}, {"я"}, {"あ", "ア", "ァ"}, {"中"}}},
+		"strength 2": {[]any{"locale", "en", "strength", 2},
+			[][]string{{"a", "A"}, {"á", "Á"}, {"ae", "AE"}, {"æ", "Æ"}, {"b", "B"}}},
+		"strength 3": {[]any{"locale", "en"}, [][]string{{"a"}, {"A"}, {"á", "a\u0301"}, {"Á"}, {"ab"}, {"aB"}, {"b"}}},
+		"strength 5": {[]any{"locale", "en", "strength", 5}, [][]string{{"a"}, {"a\u0001"}, {"A"}, {"á", "a\u0301"}}},
+		"case level": {[]any{"locale", "en", "strength", 1, "caseLevel", true},
+			[][]string{{"a", "á"}, {"A", "Á"}, {"ae", "æ", "aé"}, {"Ae"}, {"AE", "Æ"}, {"b"}}},
+		"upper first": {[]any{"locale", "en", "caseFirst", "upper"},
+			[][]string{{"CO"}, {"Co"}, {"co"}, {"CÓ"}, {"có"}}},
+		"upper first, level": {[]any{"locale", "en", "strength", 2, "caseLevel", true, "caseFirst", "upper"},
+			[][]string{{"A"}, {"a"}, {"Á"}, {"á"}}},
+		"shifted": {[]any{"locale", "en", "alternate", "shifted"},
+			[][]string{{"blackbird", "black-bird", "black bird"}, {"Blackbird", "Black-bird"}}},
+		"shifted, level 4": {[]any{"locale", "en", "alternate", "shifted", "strength", 4},
+			[][]string{{"black bird"}, {"black-bird"}, {"blackbird"}, {"Black bird"}, {"Blackbird"}}},
+		"shifted, spaces": {[]any{"locale", "en", "alternate", "shifted", "maxVariable", "space"},
+			[][]string{{"co-op"}, {"coop", "co op"}}},
+		"numbers": {[]any{"locale", "en", "numericOrdering", true},
+			[][]string{{"-2"}, {"1.5"}, {"1.10"}, {"9", "09", "٩"}, {"10"}, {"a2", "a02"}, {"a10"},
+				{"a1" + string(bytes.Repeat([]byte("0"), 300))}}},
 		"accents from behind": {[]any{"locale", "fr_CA"}, [][]string{{"cote"}, {"côte"}, {"coté"}, {"côté"}}},
 		"accents from front":  {[]any{"locale", "fr"}, [][]string{{"cote"}, {"coté"}, {"côte"}, {"côté"}}},
 		"Swedish":             {[]any{"locale", "sv"}, [][]string{{"a"}, {"y"}, {"ü"}, {"z"}, {"å"}, {"ä"}, {"ö"}}},
 		"phone book":          {[]any{"locale", "de@collation=phonebook"}, [][]string{{"ad"}, {"ähnlich"}, {"af"}, {"ol"}}},
 		"Russian":             {[]any{"locale", "ru"}, [][]string{{"9"}, {"а"}, {"А"}, {"я"}, {"a"}, {"z"}, {"α"}, {"ა"}}},
 		"Greek":               {[]any{"locale", "el", "strength", 2}, [][]string{{"9"}, {"α", "Α"}, {"ω"}, {"a", "A"}, {"я"}}},
-		"Polish":              {[]any{"locale", "pl"}, [][]string{{"az"}, {"ą"}, {"Ą"}, {"b"}, {"cz"}, {"ć"}, {"Ć"}, {"ez"}, {"ę"}, {"lz"}, {"ł"}, {"Ł"}, {"nz"}, {"ń"}, {"oz"}, {"ó"}, {"sz"}, {"ś"}, {"zz"}, {"ź"}, {"Ź"}, {"ż"}, {"Ż"}}},
-		"Romanian":            {[]any{"locale", "ro"}, [][]string{{"az"}, {"ă"}, {"Ă"}, {"ăz"}, {"â"}, {"Â"}, {"b"}, {"iz"}, {"î"}, {"Î"}, {"sz"}, {"ș", "ş"}, {"Ș", "Ş"}, {"tz"}, {"ț", "ţ"}, {"Ț", "Ţ"}, {"u"}}},
-		"Turkish":             {[]any{"locale", "tr"}, [][]string{{"cz"}, {"ç"}, {"Ç"}, {"d"}, {"gz"}, {"ğ"}, {"Ğ"}, {"h"}, {"ı"}, {"I"}, {"ız"}, {"i"}, {"İ"}, {"iz"}, {"j"}, {"oz"}, {"ö"}, {"Ö"}, {"sz"}, {"ş"}, {"Ş"}, {"uz"}, {"ü"}, {"Ü"}, {"v"}}},
-		"Czech":               {[]any{"locale", "cs"}, [][]string{{"cz"}, {"č"}, {"Č"}, {"d"}, {"hz"}, {"ch"}, {"cH"}, {"Ch"}, {"CH"}, {"i"}, {"rz"}, {"ř"}, {"Ř"}, {"sz"}, {"š"}, {"Š"}, {"zz"}, {"ž"}, {"Ž"}}},
-		"Spanish":             {[]any{"locale", "es"}, [][]string{{"n"}, {"nz"}, {"ñ"}, {"Ñ"}, {"o"}}},
+		"Polish": {[]any{"locale", "pl"},
+			[][]string{{"az"}, {"ą"}, {"Ą"}, {"b"}, {"cz"}, {"ć"}, {"Ć"}, {"ez"}, {"ę"}, {"lz"}, {"ł"}, {"Ł"}, {"nz"},
+				{"ń"}, {"oz"}, {"ó"}, {"sz"}, {"ś"}, {"zz"}, {"ź"}, {"Ź"}, {"ż"}, {"Ż"}}},
+		"Romanian": {[]any{"locale", "ro"},
+			[][]string{{"az"}, {"ă"}, {"Ă"}, {"ăz"}, {"â"}, {"Â"}, {"b"}, {"iz"}, {"î"}, {"Î"}, {"sz"}, {"ș", "ş"},
+				{"Ș", "Ş"}, {"tz"}, {"ț", "ţ"}, {"Ț", "Ţ"}, {"u"}}},
+		"Turkish": {[]any{"locale", "tr"},
+			[][]string{{"cz"}, {"ç"}, {"Ç"}, {"d"}, {"gz"}, {"ğ"}, {"Ğ"}, {"h"}, {"ı"}, {"I"}, {"ız"}, {"i"}, {"İ"},
+				{"iz"}, {"j"}, {"oz"}, {"ö"}, {"Ö"}, {"sz"}, {"ş"}, {"Ş"}, {"uz"}, {"ü"}, {"Ü"}, {"v"}}},
+		"Czech": {[]any{"locale", "cs"},
+			[][]string{{"cz"}, {"č"}, {"Č"}, {"d"}, {"hz"}, {"ch"}, {"cH"}, {"Ch"}, {"CH"}, {"i"}, {"rz"}, {"ř"},
+				{"Ř"}, {"sz"}, {"š"}, {"Š"}, {"zz"}, {"ž"}, {"Ž"}}},
+		"Spanish": {[]any{"locale", "es"}, [][]string{{"n"}, {"nz"}, {"ñ"}, {"Ñ"}, {"o"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +119,8 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v", bsonx.FormatShell(bsonx.Document(tc.spec)), err)
 		}
 	}
-	want := doc("locale", "fr_CA", "caseLevel", false, "caseFirst", "off", "strength", 3, "numericOrdering", false, "alternate", "non-ignorable",
+	want := doc("locale", "fr_CA", "caseLevel", false, "caseFirst", "off", "strength", 3, "numericOrdering",
+		false, "alternate", "non-ignorable",
 		"maxVariable", "punct", "normalization", false, "backwards", true, "version", "57.1")
 	if got := parse(t, "locale", "fr_CA").Spec(); !got.Equal(want) {
 		t.Error(bsonx.FormatShell(bsonx.Document(got)))

@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Collator compares strings by a collation. A nil Collator compares bytes. It is immutable and safe for concurrent use.
+// Collator compares strings by a collation. A nil Collator compares bytes. It is immutable and safe
+// for concurrent use.
 type Collator struct {
 	*rules
 	// running is the operation that it serves; nil never ends.
@@ -22,7 +23,8 @@ type Collator struct {
 type rules struct {
 	opts options
 	spec bsonx.Doc
-	// aligned is true where the weights of one level depend on those of another one, or on what the text is.
+	// aligned is true where the weights of one level depend on those of another one, or on what the
+	// text is.
 	aligned bool
 	// ascii has the elements of ASCII characters, each of which stands for itself in this order.
 	ascii    *[128]element
@@ -33,7 +35,8 @@ type rules struct {
 	pool     sync.Pool
 }
 
-// scriptOrder moves the primary weights from first up to next in front of those from latin on. The zero value moves nothing.
+// scriptOrder moves the primary weights from first up to next in front of those from latin on. The
+// zero value moves nothing.
 type scriptOrder struct{ latin, first, next uint32 }
 
 func (o scriptOrder) of(p uint32) uint32 {
@@ -113,8 +116,8 @@ func (c *Collator) Same(o *Collator) bool {
 	return c == o || c != nil && o != nil && bytes.Equal(c.spec, o.spec)
 }
 
-// Serving returns a collator that compares alike for an operation, if there is one. Where the operation ends,
-// comparisons are given up: see Ended.
+// Serving returns a collator that compares alike for an operation, if there is one. Where the
+// operation ends, comparisons are given up: see Ended.
 func (c *Collator) Serving(r *interrupt.Running) *Collator {
 	if c == nil || r == nil || c.running == r {
 		return c
@@ -159,7 +162,8 @@ func (by *rules) compareShort(a, b []byte) int {
 
 // AppendKey appends a key of a string: keys compare, as bytes, as the strings do. It looks at the
 // operation r, or where r is nil at the one that the collator serves, and holds the memory of large
-// keys before they are made. It fails where the operation ends and where there is too little memory.
+// keys before they are made. It fails where the operation ends and where there is too little
+// memory.
 func (c *Collator) AppendKey(dst, s []byte, r *interrupt.Running) ([]byte, error) {
 	if c == nil {
 		return append(dst, s...), nil

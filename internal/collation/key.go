@@ -7,7 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// element is a collation element: the weights of one unit of text on the levels, zero where it has none.
+// element is a collation element: the weights of one unit of text on the levels, zero where it has
+// none.
 type element struct {
 	primary   uint32
 	secondary uint16
@@ -113,7 +114,8 @@ func (by *rules) appendSecondaries(dst []byte, weights []uint16) []byte {
 	return dst
 }
 
-// appendPrimary writes a weight in two bytes, or three for the many ideographs, the first of them above the separator.
+// appendPrimary writes a weight in two bytes, or three for the many ideographs, the first of them
+// above the separator.
 func appendPrimary(dst []byte, p uint32) []byte {
 	if p <= 0x7FFF {
 		return append(dst, byte(p>>8)+1, byte(p))
@@ -129,8 +131,8 @@ func appendSecondary(dst []byte, s uint16) []byte {
 	return append(dst, 0xE0|byte(s>>8), byte(s))
 }
 
-// weigh takes x/text's key of a text apart. It has the primary weights in two or three bytes each, 00 00, the secondary
-// weights in two bytes, 00 00, and the tertiary weights in one.
+// weigh takes x/text's key of a text apart. It has the primary weights in two or three bytes each,
+// 00 00, the secondary weights in two bytes, 00 00, and the tertiary weights in one.
 func (w *worker) weigh(s []byte) {
 	w.buffer.Reset()
 	key := w.collator.Key(&w.buffer, s)
@@ -172,9 +174,9 @@ func (w *worker) first(r rune) element {
 
 func (w *worker) primary(r rune) uint32 { return w.first(r).primary }
 
-// appendUnit appends the elements of a base with its marks. The secondary and tertiary weights stand side by side; a primary
-// weight belongs to each of the elements with the common secondary weight, if that gives every one a place, and else to the
-// first elements.
+// appendUnit appends the elements of a base with its marks. The secondary and tertiary weights
+// stand side by side; a primary weight belongs to each of the elements with the common secondary
+// weight, if that gives every one a place, and else to the first elements.
 func (w *worker) appendUnit(dst []element, s []byte) []element {
 	w.weigh(s)
 	l := &w.levels
@@ -211,7 +213,8 @@ func (by *rules) appendElements(dst []element, s []byte, w *worker) []element {
 	return dst
 }
 
-// appendFirst appends the elements of the unit or number that s begins with, and returns its length.
+// appendFirst appends the elements of the unit or number that s begins with, and returns its
+// length.
 func (by *rules) appendFirst(dst []element, s []byte, w *worker) ([]element, int) {
 	if by.opts.numeric {
 		if segment, n := w.leadingSegment(s); n > 0 {
@@ -244,8 +247,8 @@ func (by *rules) unit(s []byte) int {
 	return n
 }
 
-// continues reports whether the weights of r may depend on the character before: a mark on it, or one of a script whose
-// letters are ordered together.
+// continues reports whether the weights of r may depend on the character before: a mark on it, or
+// one of a script whose letters are ordered together.
 func continues(before, r rune) bool {
 	if r == '·' || r == '\u0387' {
 		return before == 'l' || before == 'L' // the letter of Catalan
@@ -258,8 +261,10 @@ func continues(before, r rune) bool {
 
 // alone reports whether a character belongs to a script whose letters have weights of their own.
 func alone(r rune) bool {
-	return r < utf8.RuneSelf || unicode.In(r, unicode.Common, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Han,
-		unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Armenian, unicode.Georgian, unicode.Hebrew, unicode.Arabic)
+	return r < utf8.RuneSelf ||
+		unicode.In(r, unicode.Common, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Han,
+			unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Armenian, unicode.Georgian,
+			unicode.Hebrew, unicode.Arabic)
 }
 
 func isJamo(r rune) bool { return r >= 0x1100 && r <= 0x11FF }
@@ -267,8 +272,8 @@ func isJamo(r rune) bool { return r >= 0x1100 && r <= 0x11FF }
 // maxSegment is how many digits are one number; of more, the rest is the next number.
 const maxSegment = 254
 
-// appendSegment appends the elements of digits of a number: as ICU does, first how many they are and
-// then the digits.
+// appendSegment appends the elements of digits of a number: as ICU does, first how many they are
+// and then the digits.
 func (by *rules) appendSegment(dst []element, segment []byte) []element {
 	if len(segment) == 0 {
 		return dst
@@ -284,8 +289,8 @@ func (by *rules) appendSegment(dst []element, segment []byte) []element {
 }
 
 // leadingSegment returns the values of the decimal digits, of any script, that s begins with, up to
-// maxSegment, and how long they are in s. Zeros that more digits follow are left out; after maxPiece
-// bytes of them there are no digits yet.
+// maxSegment, and how long they are in s. Zeros that more digits follow are left out; after
+// maxPiece bytes of them there are no digits yet.
 func (w *worker) leadingSegment(s []byte) (segment []byte, n int) {
 	segment = w.digits[:0]
 	for n < len(s) && n < maxPiece {
@@ -371,8 +376,8 @@ func (by *rules) appendElementSecondaries(dst []byte, elements []element, w *wor
 	return by.appendSecondaries(dst, weights)
 }
 
-// shift takes variable elements to the fourth level, and drops the marks on them. after tells whether
-// the last element before these was such a one.
+// shift takes variable elements to the fourth level, and drops the marks on them. after tells
+// whether the last element before these was such a one.
 func (by *rules) shift(elements []element, after *bool) []element {
 	out := elements[:0]
 	for _, e := range elements {
@@ -390,7 +395,8 @@ func (by *rules) shift(elements []element, after *bool) []element {
 	return out
 }
 
-// appendCases writes the case of letters: at strength 1 of the letters alone, else also of what stands for a mark.
+// appendCases writes the case of letters: at strength 1 of the letters alone, else also of what
+// stands for a mark.
 func (by *rules) appendCases(dst []byte, elements []element) []byte {
 	for _, e := range elements {
 		if e.shifted || e.tertiary == 0 || e.primary == 0 && (by.opts.strength == primary || e.secondary == 0) {
@@ -423,7 +429,8 @@ func isUpper(tertiary uint8) bool {
 	}
 }
 
-// appendTertiaries writes the third level, the case before the rest where caseFirst asks for it. Marks follow all letters.
+// appendTertiaries writes the third level, the case before the rest where caseFirst asks for it.
+// Marks follow all letters.
 func (by *rules) appendTertiaries(dst []byte, elements []element) []byte {
 	byCase := by.opts.caseFirst != "off" && !by.opts.caseLevel
 	for _, e := range elements {

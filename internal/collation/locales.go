@@ -16,14 +16,16 @@ type locale struct {
 	tag string
 	// contracts is true where letters of the Latin script are ordered together with the next one.
 	contracts bool
-	// first and next are letters: the scripts from that of first up to that of next are ordered before the Latin one.
+	// first and next are letters: the scripts from that of first up to that of next are ordered
+	// before the Latin one.
 	first, next rune
 }
 
-// supported are the locales whose order x/text knows as ICU 57.1 has it: those that use the root's order, and those whose own
-// rules are the same in both.
+// supported are the locales whose order x/text knows as ICU 57.1 has it: those that use the root's
+// order, and those whose own rules are the same in both.
 var supported = map[string]locale{
-	"en": {}, "en_US": {}, "chr": {}, "de": {}, "fr": {}, "fr_CA": {}, "ga": {}, "id": {}, "it": {}, "lb": {}, "ms": {}, "nl": {}, "pt": {}, "sw": {},
+	"en": {}, "en_US": {}, "chr": {}, "de": {}, "fr": {}, "fr_CA": {}, "ga": {}, "id": {}, "it": {}, "lb": {},
+	"ms": {}, "nl": {}, "pt": {}, "sw": {},
 	"wae": {}, "zu": {},
 	"bg": {first: 'а', next: 'ⰰ'}, "ru": {first: 'а', next: 'ⰰ'}, // Cyrillic
 	"el":                     {first: 'α', next: 'ⲁ'}, // Greek
@@ -37,20 +39,30 @@ var supported = map[string]locale{
 	"sv":                     {tag: "sv"},
 }
 
-// refused are MongoDB's other locales and variants: x/text does not know their order, or another version of it.
+// refused are MongoDB's other locales and variants: x/text does not know their order, or another
+// version of it.
 var refused = []string{
-	"af", "am", "ar", "ar@collation=compat", "as", "az", "az@collation=search", "be", "bn", "bn@collation=traditional", "bo", "bs",
-	"bs@collation=search", "bs_Cyrl", "ca", "ca@collation=search", "cs@collation=search", "cy", "da", "da@collation=search",
-	"de@collation=eor", "de@collation=search", "de_AT", "de_AT@collation=phonebook", "dsb", "dz", "ee", "en_US_POSIX", "eo",
-	"es@collation=search", "es@collation=traditional", "et", "fa", "fa_AF", "fi", "fi@collation=search", "fi@collation=traditional",
-	"fil", "fo", "fo@collation=search", "gl", "gl@collation=search", "gu", "ha", "haw", "he", "he@collation=search", "hi", "hr",
+	"af", "am", "ar", "ar@collation=compat", "as", "az", "az@collation=search", "be", "bn",
+	"bn@collation=traditional", "bo", "bs",
+	"bs@collation=search", "bs_Cyrl", "ca", "ca@collation=search", "cs@collation=search",
+	"cy", "da", "da@collation=search",
+	"de@collation=eor", "de@collation=search", "de_AT", "de_AT@collation=phonebook", "dsb",
+	"dz", "ee", "en_US_POSIX", "eo",
+	"es@collation=search", "es@collation=traditional", "et", "fa", "fa_AF", "fi",
+	"fi@collation=search", "fi@collation=traditional",
+	"fil", "fo", "fo@collation=search", "gl", "gl@collation=search", "gu", "ha", "haw", "he",
+	"he@collation=search", "hi", "hr",
 	"hr@collation=search", "hsb", "hu", "hy", "ig", "is", "is@collation=search", "ja", "ja@collation=unihan", "kk",
-	"kl", "kl@collation=search", "km", "kn", "kn@collation=traditional", "ko", "ko@collation=search", "ko@collation=searchjl",
-	"ko@collation=unihan", "kok", "ky", "lkt", "ln", "ln@collation=phonetic", "lo", "lt", "lv", "mk", "ml", "mn", "mr", "mt", "my",
+	"kl", "kl@collation=search", "km", "kn", "kn@collation=traditional", "ko",
+	"ko@collation=search", "ko@collation=searchjl",
+	"ko@collation=unihan", "kok", "ky", "lkt", "ln", "ln@collation=phonetic", "lo", "lt", "lv",
+	"mk", "ml", "mn", "mr", "mt", "my",
 	"nb", "nb@collation=search", "ne", "nn", "nn@collation=search", "om", "or", "pa", "ps", "se", "se@collation=search",
-	"si", "si@collation=dictionary", "sk", "sk@collation=search", "sl", "smn", "smn@collation=search", "sq", "sr", "sr_Latn",
+	"si", "si@collation=dictionary", "sk", "sk@collation=search", "sl", "smn",
+	"smn@collation=search", "sq", "sr", "sr_Latn",
 	"sr_Latn@collation=search", "sv@collation=search", "ta", "te", "th", "to", "tr@collation=search", "ug", "uk", "ur",
-	"vi", "vi@collation=traditional", "yi", "yi@collation=search", "yo", "zh", "zh@collation=big5han", "zh@collation=gb2312han",
+	"vi", "vi@collation=traditional", "yi", "yi@collation=search", "yo", "zh",
+	"zh@collation=big5han", "zh@collation=gb2312han",
 	"zh@collation=stroke", "zh@collation=unihan", "zh@collation=zhuyin", "zh_Hant",
 }
 

@@ -7,8 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestContractions: where locales.go says that no letters are ordered together, the keys of pairs of characters are made of
-// those of the characters; and every locale is supported or refused, not both.
+// TestContractions: where locales.go says that no letters are ordered together, the keys of pairs
+// of characters are made of those of the characters; and every locale is supported or refused, not
+// both.
 func TestContractions(t *testing.T) {
 	t.Parallel()
 	for name, l := range supported {

@@ -14,11 +14,13 @@ import (
 )
 
 const (
-	// longText is the size of a text, or of two that are compared, from which on it is taken in pieces.
+	// longText is the size of a text, or of two that are compared, from which on it is taken in
+	// pieces.
 	longText = 8 << 10
 	// pieceBytes is about the size of a piece.
 	pieceBytes = 2 << 10
-	// maxPiece is where a piece is cut that has no place where its weights end: only marks, for example.
+	// maxPiece is where a piece is cut that has no place where its weights end: only marks, for
+	// example.
 	maxPiece = 16 << 10
 	// textWork is the work of weighing a byte of a text.
 	textWork = 16
@@ -250,7 +252,8 @@ func (k *keyReader) pass(l level, p piece) {
 	k.rest = k.rest[len(p.text):]
 }
 
-// skipSame skips the pieces that two readers have in common, where both are at the beginning of one.
+// skipSame skips the pieces that two readers have in common, where both are at the beginning of
+// one.
 func skipSame(a, b *keyReader, watch *interrupt.Watch) {
 	const same = maxPiece + utf8.UTFMax // what decides where a piece ends
 	by := a.by
@@ -266,7 +269,8 @@ func skipSame(a, b *keyReader, watch *interrupt.Watch) {
 	}
 }
 
-// compareLong compares long texts piece by piece. Where the operation ends the result has no meaning.
+// compareLong compares long texts piece by piece. Where the operation ends the result has no
+// meaning.
 func (by *rules) compareLong(a, b []byte, watch *interrupt.Watch) int {
 	v, w := by.worker(), by.worker()
 	defer by.pool.Put(v)
@@ -353,6 +357,6 @@ func (by *rules) appendLong(dst, s []byte, r *interrupt.Running) ([]byte, error)
 	return dst, r.Err()
 }
 
-// holdKey holds the memory of a key of n bytes while it is made and used: in blocks, as a whole, and
-// in what its user makes of it.
+// holdKey holds the memory of a key of n bytes while it is made and used: in blocks, as a whole,
+// and in what its user makes of it.
 func holdKey(op *memory.Operation, n int) error { return op.Value(int64(n) * 3 / 2) }

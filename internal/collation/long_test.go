@@ -37,7 +37,8 @@ func longCollators(t *testing.T) map[string]*Collator {
 		for _, backwards := range []bool{false, strength > 1} {
 			add(bsonx.NewDoc("locale", "en", "strength", strength, "backwards", backwards))
 			add(bsonx.NewDoc("locale", "en", "strength", strength, "backwards", backwards, "alternate", "shifted"))
-			add(bsonx.NewDoc("locale", "en", "strength", strength, "backwards", backwards, "numericOrdering", true, "caseLevel", true))
+			add(bsonx.NewDoc("locale", "en", "strength", strength, "backwards", backwards,
+				"numericOrdering", true, "caseLevel", true))
 		}
 	}
 	add(bsonx.NewDoc("locale", "en", "caseFirst", "upper"))
@@ -47,8 +48,10 @@ func longCollators(t *testing.T) map[string]*Collator {
 // longTexts are texts of several pieces.
 func longTexts(r *rand.Rand) []string {
 	units := []string{
-		"a", "b", "Z", " ", "-", "ch", "CH", "l·l", "é", "e\u0301", "ß", "Æ", "ö", "ä", "я", "й", "и\u0306", "ω", "ა", "漢", "字", "각", "각",
-		"か", "が", "か\u3099", "カー", "ｶﾞ", "ゝ", "א", "ع", "لا", "ﷺ", "1", "0", "00", "٩", "𝟘", "\u0001", "\u0301\u0323", "\xff", "\xe0\xa0", "\x00", "㍿", "⓪", "😀",
+		"a", "b", "Z", " ", "-", "ch", "CH", "l·l", "é", "e\u0301", "ß", "Æ", "ö", "ä", "я", "й",
+		"и\u0306", "ω", "ა", "漢", "字", "각", "각",
+		"か", "が", "か\u3099", "カー", "ｶﾞ", "ゝ", "א", "ع", "لا", "ﷺ", "1", "0", "00", "٩", "𝟘", "\u0001", "\u0301\u0323",
+		"\xff", "\xe0\xa0", "\x00", "㍿", "⓪", "😀",
 		"เก", "แ", "ก", "ि", "क्ष", "ใ", "ໄ", "\u0344", "\u0f73", "\ufb1d", "ʼn", "ij", "’", "º",
 	}
 	var out []string
@@ -86,7 +89,8 @@ func TestLong(t *testing.T) {
 			want := c.appendKey(nil, []byte(s), w)
 			got, err := c.AppendKey(nil, []byte(s), nil)
 			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("seed %d: %s: another key of %.200q, from byte %d, %v", seed, name, s, sameBytes(got, want), err)
+				t.Errorf("seed %d: %s: another key of %.200q, from byte %d, %v", seed,
+					name, s, sameBytes(got, want), err)
 				continue
 			}
 			other := change(r, s)
@@ -120,7 +124,8 @@ func endless(size int) map[string]string {
 	out := map[string]string{}
 	for name, unit := range map[string]string{
 		"ascii": "abcdefgh", "accents": "éàüöñçßø", "digits": "12345678", "zeros": "0",
-		"marks": "\u0301\u0302", "decomposed": "áé̂", "hangul": "각각힣", "thai": "เกแ", "invalid": "\xe0\xa0", "ignorable": "\u0001",
+		"marks": "\u0301\u0302", "decomposed": "áé̂", "hangul": "각각힣", "thai": "เกแ",
+		"invalid": "\xe0\xa0", "ignorable": "\u0001",
 	} {
 		out[name] = strings.Repeat(unit, size/len(unit))
 	}
@@ -140,7 +145,8 @@ func (c *countedEnd) Err() error {
 	return nil
 }
 
-// TestLooks: every way to use a long text looks at the operation after a part of the work, and stops.
+// TestLooks: every way to use a long text looks at the operation after a part of the work, and
+// stops.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	const size = 256 << 10
@@ -150,7 +156,9 @@ func TestLooks(t *testing.T) {
 		running.Set(ctx)
 		return ctx
 	}
-	for _, options := range []bsonx.Doc{bsonx.NewDoc("locale", "en"), bsonx.NewDoc("locale", "en", "numericOrdering", true), bsonx.NewDoc("locale", "fr_CA", "strength", 5), bsonx.NewDoc("locale", "cs")} {
+	for _, options := range []bsonx.Doc{bsonx.NewDoc("locale", "en"),
+		bsonx.NewDoc("locale", "en", "numericOrdering", true), bsonx.NewDoc("locale", "fr_CA", "strength", 5),
+		bsonx.NewDoc("locale", "cs")} {
 		c, err := Parse(options)
 		if err != nil {
 			t.Fatal(err)
@@ -173,7 +181,8 @@ func TestLooks(t *testing.T) {
 					t.Errorf("%s: %s of %s: %v", bsonx.FormatShell(bsonx.Document(options)), use, name, err)
 				}
 				if ctx.left < -4 {
-					t.Errorf("%s: %s of %s goes on after its end", bsonx.FormatShell(bsonx.Document(options)), use, name)
+					t.Errorf("%s: %s of %s goes on after its end",
+						bsonx.FormatShell(bsonx.Document(options)), use, name)
 				}
 			}
 		}
@@ -194,7 +203,8 @@ func TestHeld(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
 	for name, s := range endless(4 << 20) {
-		for _, options := range []bsonx.Doc{bsonx.NewDoc("locale", "en"), bsonx.NewDoc("locale", "en", "numericOrdering", true, "strength", 5)} {
+		for _, options := range []bsonx.Doc{bsonx.NewDoc("locale", "en"),
+			bsonx.NewDoc("locale", "en", "numericOrdering", true, "strength", 5)} {
 			c, err := Parse(options)
 			if err != nil {
 				t.Fatal(err)
@@ -206,8 +216,11 @@ func TestHeld(t *testing.T) {
 				var running interrupt.Running
 				running.Set(context.WithValue(t.Context(), memory.OperationKey(), op))
 				folded, err := c.Fold(v, &running)
-				if len(folded.Data) > 2<<20 || err == nil && len(folded.Data) < 1<<20 && name != "zeros" && name != "ignorable" && name != "invalid" {
-					t.Errorf("%s, %s: %d bytes of a key, %v", bsonx.FormatShell(bsonx.Document(options)), name, len(folded.Data), err)
+				if len(folded.Data) > 2<<20 ||
+					err == nil && len(folded.Data) < 1<<20 && name != "zeros" &&
+						name != "ignorable" && name != "invalid" {
+					t.Errorf("%s, %s: %d bytes of a key, %v",
+						bsonx.FormatShell(bsonx.Document(options)), name, len(folded.Data), err)
 				}
 				if err != nil && mongoerr.CodeOf(err) != mongoerr.ExceededMemoryLimit {
 					t.Error(err)

@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Version is the version of ICU whose order the collations follow; it stands in every normalised specification.
+// Version is the version of ICU whose order the collations follow; it stands in every normalised
+// specification.
 const Version = "57.1"
 
 const (
@@ -48,7 +49,8 @@ type parser struct {
 	within  string
 	opts    options
 	version string
-	// backwards is nil where the specification does not say: some locales have a default of their own.
+	// backwards is nil where the specification does not say: some locales have a default of their
+	// own.
 	backwards *bool
 }
 
@@ -70,16 +72,19 @@ func newParser(doc bsonx.Doc, within string) *parser {
 	}}
 }
 
-// Complete checks the types of a specification's fields and returns it with a value for each field that does
-// not depend on the locale. Errors call the specification within, as in "create.collation".
+// Complete checks the types of a specification's fields and returns it with a value for each field
+// that does not depend on the locale. Errors call the specification within, as in
+// "create.collation".
 func Complete(doc bsonx.Doc, within string) (bsonx.Doc, error) {
 	p := newParser(doc, within)
 	if err := p.fields(); err != nil {
 		return nil, err
 	}
 	o := &p.opts
-	out := bsonx.NewDoc("locale", o.locale, "caseLevel", o.caseLevel, "caseFirst", o.caseFirst, "strength", int(o.strength),
-		"numericOrdering", o.numeric, "alternate", o.alternate, "maxVariable", o.maxVariable, "normalization", o.normalization)
+	out := bsonx.NewDoc("locale", o.locale, "caseLevel", o.caseLevel, "caseFirst",
+		o.caseFirst, "strength", int(o.strength),
+		"numericOrdering", o.numeric, "alternate", o.alternate, "maxVariable", o.maxVariable,
+		"normalization", o.normalization)
 	if p.backwards != nil {
 		out = out.With("backwards", bsonx.Bool(*p.backwards))
 	}
@@ -185,7 +190,8 @@ func (p *parser) strength(v bsonx.Value) (strength, error) {
 }
 
 func (p *parser) wrongType(name string, got bsonx.Type, want string) error {
-	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected %s", p.within, name, got, want)
+	return mongoerr.New(mongoerr.TypeMismatch,
+		"BSON field '%s.%s' is the wrong type '%s', expected %s", p.within, name, got, want)
 }
 
 func (p *parser) notAValue(name, value string) error {
@@ -236,14 +242,17 @@ func (p *parser) check() error {
 	return p.supported()
 }
 
-// aligned reports whether the weights of one level depend on those of another one, or on what the text is.
+// aligned reports whether the weights of one level depend on those of another one, or on what the
+// text is.
 func (o *options) aligned() bool {
 	return o.alternate == "shifted" || o.caseLevel || o.caseFirst != "off" || o.numeric
 }
 
-// document returns the normalised specification: every field, as listCollections and listIndexes show it.
+// document returns the normalised specification: every field, as listCollections and listIndexes
+// show it.
 func (o *options) document() bsonx.Doc {
-	return bsonx.NewDoc("locale", o.locale, "caseLevel", o.caseLevel, "caseFirst", o.caseFirst, "strength", int(o.strength),
+	return bsonx.NewDoc("locale", o.locale, "caseLevel", o.caseLevel, "caseFirst",
+		o.caseFirst, "strength", int(o.strength),
 		"numericOrdering", o.numeric, "alternate", o.alternate, "maxVariable", o.maxVariable,
 		"normalization", o.normalization, "backwards", o.backwards, "version", Version)
 }

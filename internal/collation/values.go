@@ -11,8 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// CompareValues is bsonx.CompareValues with strings, also those in documents and arrays, compared by the collation. Names of
-// fields are compared as bytes. Like Compare it looks at the operation in large values.
+// CompareValues is bsonx.CompareValues with strings, also those in documents and arrays, compared
+// by the collation. Names of fields are compared as bytes. Like Compare it looks at the operation
+// in large values.
 func (c *Collator) CompareValues(a, b bsonx.Value) int {
 	if c == nil {
 		return bsonx.CompareValues(a, b)
@@ -119,8 +120,8 @@ func (c *Collator) Sort(values []bsonx.Value, m *interrupt.Meter, r *interrupt.R
 	return cmp.Or(interrupt.Sort(values, interrupt.Step, by.Compare, m, r), by.Ended())
 }
 
-// Compact replaces runs of equal values by their first value, in place. It fails where the operation
-// ends; the values are undefined then.
+// Compact replaces runs of equal values by their first value, in place. It fails where the
+// operation ends; the values are undefined then.
 func (c *Collator) Compact(values []bsonx.Value, m *interrupt.Meter, r *interrupt.Running) ([]bsonx.Value, error) {
 	by := c.Comparer(r)
 	equal := func(a, b bsonx.Value) bool { return by.Compare(a, b) == 0 }
@@ -128,7 +129,8 @@ func (c *Collator) Compact(values []bsonx.Value, m *interrupt.Meter, r *interrup
 	return out, cmp.Or(err, by.Ended())
 }
 
-// Concerns reports whether a collation may change how a value compares: a string, or what may hold one.
+// Concerns reports whether a collation may change how a value compares: a string, or what may hold
+// one.
 func Concerns(v bsonx.Value) bool {
 	switch v.Type {
 	case bsonx.TypeString, bsonx.TypeSymbol, bsonx.TypeDocument, bsonx.TypeArray:
@@ -138,8 +140,9 @@ func Concerns(v bsonx.Value) bool {
 	}
 }
 
-// Fold returns a value with every string replaced by its key, so that folded values compare, without the collation, as the
-// values do with it. Under a nil Collator that is the value itself. It fails like AppendKey.
+// Fold returns a value with every string replaced by its key, so that folded values compare,
+// without the collation, as the values do with it. Under a nil Collator that is the value itself.
+// It fails like AppendKey.
 func (c *Collator) Fold(v bsonx.Value, r *interrupt.Running) (bsonx.Value, error) {
 	if c == nil || !Concerns(v) {
 		return v, nil

@@ -11,14 +11,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// mayKill lists the codes with which a cursor ends when an index or a collection that it uses is dropped.
+// mayKill lists the codes with which a cursor ends when an index or a collection that it uses is
+// dropped.
 func mayKill(err error) bool {
 	var c mongo.CommandError
 	return errors.As(err, &c) && c.HasErrorCode(175)
 }
 
-// TestIndexesComeAndGo builds and drops indexes while others read, update, delete and insert by the indexed field: no
-// result depends on whether the index is there.
+// TestIndexesComeAndGo builds and drops indexes while others read, update, delete and insert by the
+// indexed field: no result depends on whether the index is there.
 func TestIndexesComeAndGo(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {
@@ -92,8 +93,8 @@ func useField(ctx context.Context, t *testing.T, c *mongo.Collection, rng *rand.
 	}
 }
 
-// TestRenameIsSeenWhole replaces a collection by another one with renameCollection and dropTarget while others read it:
-// they see the old one or the new one, and never none.
+// TestRenameIsSeenWhole replaces a collection by another one with renameCollection and dropTarget
+// while others read it: they see the old one or the new one, and never none.
 func TestRenameIsSeenWhole(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {
@@ -117,7 +118,8 @@ func TestRenameIsSeenWhole(t *testing.T) {
 		together(t, clients, func(ctx context.Context, client int, rng *rand.Rand) {
 			if client == 0 {
 				fill(ctx, "next")
-				err := db.Client().Database("admin").RunCommand(ctx, doc("renameCollection", "test.next", "to", "test.c", "dropTarget", true)).Err()
+				err := db.Client().Database("admin").
+					RunCommand(ctx, doc("renameCollection", "test.next", "to", "test.c", "dropTarget", true)).Err()
 				if err != nil {
 					t.Error(err)
 				}
@@ -163,7 +165,8 @@ func readReplaced(ctx context.Context, t *testing.T, c *mongo.Collection, rng *r
 	}
 }
 
-// TestInsertsBesideDrops inserts batches while the collection is dropped: each document is answered for once.
+// TestInsertsBesideDrops inserts batches while the collection is dropped: each document is answered
+// for once.
 func TestInsertsBesideDrops(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {

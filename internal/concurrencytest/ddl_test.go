@@ -29,7 +29,8 @@ var ddlStates = []ddlState{
 	{"c", func(db *mongo.Database) error { return fillForDDL(db, "c", "a") }},
 	{"c and d", func(db *mongo.Database) error {
 		other := db.Client().Database(db.Name() + otherDB)
-		return errors.Join(fillForDDL(db, "c", "a"), fillForDDL(db, "d", "n"), other.RunCommand(context.Background(), doc("create", "e")).Err())
+		return errors.Join(fillForDDL(db, "c", "a"), fillForDDL(db, "d", "n"),
+			other.RunCommand(context.Background(), doc("create", "e")).Err())
 	}},
 	{"c and a view", func(db *mongo.Database) error {
 		return errors.Join(fillForDDL(db, "c", "a"), db.CreateView(context.Background(), "v", "c", mongo.Pipeline{}))
@@ -64,7 +65,8 @@ func fillForDDL(db *mongo.Database, name, index string) error {
 	if err != nil {
 		return err
 	}
-	return db.RunCommand(context.Background(), doc("createIndexes", name, "indexes", bson.A{doc("key", doc(index, 1), "name", index)})).Err()
+	return db.RunCommand(context.Background(),
+		doc("createIndexes", name, "indexes", bson.A{doc("key", doc(index, 1), "name", index)})).Err()
 }
 
 // TestEachPairOfDDL runs each pair of commands at once, and each one of the two between two steps
@@ -259,7 +261,8 @@ func (r *ddlRace) run(how string, way func(commands []func())) {
 		}
 	}
 	if !slices.Contains(serial, got) {
-		r.t.Errorf("%s and %s, %s:\n%s\none after the other:\n%s", r.a.name, r.b.name, how, got, strings.Join(serial, "\n"))
+		r.t.Errorf("%s and %s, %s:\n%s\none after the other:\n%s", r.a.name, r.b.name, how,
+			got, strings.Join(serial, "\n"))
 	}
 }
 
@@ -269,7 +272,8 @@ func (r *ddlRace) late(c *ddlCommand) string {
 	r.begin()
 	copied := r.db.Client().Database(r.db.Name() + "_copy")
 	out := bson.A{doc("$out", doc("db", copied.Name(), "coll", "d"))}
-	if err := r.db.RunCommand(context.Background(), doc("aggregate", "d", "pipeline", out, "cursor", doc())).Err(); err != nil {
+	if err := r.db.RunCommand(context.Background(),
+		doc("aggregate", "d", "pipeline", out, "cursor", doc())).Err(); err != nil {
 		r.t.Fatal(err)
 	}
 	run := func() string { return answerOf(copied.RunCommand(context.Background(), c.cmd(r.db.Name())).Raw()) }
@@ -287,7 +291,8 @@ func (r *ddlRace) late(c *ddlCommand) string {
 	return fmt.Sprint(a, " and ", b, ": ", stateOf(r.t, r.db))
 }
 
-// made runs the one command that makes c for its write, a or b, around the other one: it makes c before, and writes after it.
+// made runs the one command that makes c for its write, a or b, around the other one: it makes c
+// before, and writes after it.
 func (r *ddlRace) made(writer int) string {
 	r.t.Helper()
 	r.begin()

@@ -21,7 +21,8 @@ import (
 // ddlCommand changes the catalog.
 type ddlCommand struct {
 	name string
-	// on is the database that the command runs on; empty for the one of the race, otherDB for its other one.
+	// on is the database that the command runs on; empty for the one of the race, otherDB for its
+	// other one.
 	on string
 	// reads is set where the command reads d and then writes, which are two steps.
 	reads bool
@@ -62,13 +63,15 @@ func pipes(name string, stages func(db string) bson.A) ddlCommand {
 
 func reduces(name, mode, key string) ddlCommand {
 	return ddlCommand{name: name, reads: true, cmd: func(db string) bson.D {
-		return doc("mapReduce", "d", "map", "function() { emit("+key+", 1) }", "reduce", "function(k, v) { return v.length }",
+		return doc("mapReduce", "d", "map", "function() { emit("+key+", 1) }", "reduce",
+			"function(k, v) { return v.length }",
 			"out", doc(mode, "c", "db", db))
 	}}
 }
 
 func indexes(name string, options ...any) ddlCommand {
-	return onDB(name, "createIndexes", "c", "indexes", bson.A{doc(append([]any{"key", doc("b", 1), "name", "b"}, options...)...)})
+	return onDB(name, "createIndexes", "c", "indexes",
+		bson.A{doc(append([]any{"key", doc("b", 1), "name", "b"}, options...)...)})
 }
 
 // otherDB follows the name of a race's database in the name of its second one.
@@ -85,10 +88,13 @@ var ddlCommands = []ddlCommand{
 	onDB("create the other", "create", "d"),
 	onDB("create the other as time series", "create", "d", "timeseries", doc("timeField", "t")),
 	writes("insert", "insert", "c", "documents", bson.A{doc("_id", 100, "t", time.UnixMilli(0))}),
-	writes("update", "update", "c", "updates", bson.A{doc("q", doc("_id", 101), "u", doc("$set", doc("a", 1)), "upsert", true)}),
-	writes("findAndModify", "findAndModify", "c", "query", doc("_id", 102), "update", doc("$set", doc("a", 1)), "upsert", true),
+	writes("update", "update", "c", "updates",
+		bson.A{doc("q", doc("_id", 101), "u", doc("$set", doc("a", 1)), "upsert", true)}),
+	writes("findAndModify", "findAndModify", "c", "query", doc("_id", 102), "update",
+		doc("$set", doc("a", 1)), "upsert", true),
 	{name: "bulkWrite", on: "admin", makes: true, cmd: func(db string) bson.D {
-		return doc("bulkWrite", 1, "ops", bson.A{doc("insert", 0, "document", doc("_id", 103))}, "nsInfo", bson.A{doc("ns", db+".c")})
+		return doc("bulkWrite", 1, "ops", bson.A{doc("insert", 0, "document", doc("_id", 103))},
+			"nsInfo", bson.A{doc("ns", db+".c")})
 	}},
 	onDB("drop", "drop", "c"),
 	onDB("drop the other", "drop", "d"),
@@ -110,7 +116,8 @@ var ddlCommands = []ddlCommand{
 	onDB("collMod view", "collMod", "c", "viewOn", "d", "pipeline", bson.A{doc("$match", doc("b", 1))}),
 	onDB("collMod index", "collMod", "c", "index", doc("name", "a", "hidden", true)),
 	onDB("collMod index expiry", "collMod", "c", "index", doc("name", "a", "expireAfterSeconds", 1e6)),
-	onDB("collMod index and action", "collMod", "c", "index", doc("name", "a", "hidden", true), "validationAction", "warn"),
+	onDB("collMod index and action", "collMod", "c", "index",
+		doc("name", "a", "hidden", true), "validationAction", "warn"),
 	onDB("collMod prepareUnique", "collMod", "c", "index", doc("keyPattern", doc("a", 1), "prepareUnique", true)),
 	indexes("createIndexes"),
 	indexes("createIndexes unique", "unique", true),
@@ -151,7 +158,8 @@ var notDDL = map[string]string{
 	"delete":                         "makes no collection",
 }
 
-// imports puts a document into c as the command import does, and answers what became of it. Of several each would be a step.
+// imports puts a document into c as the command import does, and answers what became of it. Of
+// several each would be a step.
 func imports(db *mongo.Database, upsert ...string) string {
 	lines := strings.NewReader(`{"_id": 3, "b": 1, "t": {"$date": 0}}`)
 	if len(upsert) == 0 {
@@ -169,7 +177,8 @@ func imports(db *mongo.Database, upsert ...string) string {
 	return fmt.Sprint("imported ", res)
 }
 
-// TestEachDDLCommandIsRaced fails for a command or a stage that can change the catalog and has no case above.
+// TestEachDDLCommandIsRaced fails for a command or a stage that can change the catalog and has no
+// case above.
 func TestEachDDLCommandIsRaced(t *testing.T) {
 	t.Parallel()
 	raced := map[string]bool{}
@@ -250,8 +259,8 @@ func answerOf(raw bson.Raw, err error) string {
 	return "ok"
 }
 
-// aborted names the errors of a command whose collection was taken away, or changed, while it ran: 276
-// IndexBuildAborted, 117 ConflictingOperationInProgress, 125 CommandFailed of $out.
+// aborted names the errors of a command whose collection was taken away, or changed, while it ran:
+// 276 IndexBuildAborted, 117 ConflictingOperationInProgress, 125 CommandFailed of $out.
 func aborted(answer string) string {
 	if slices.Contains([]string{"276", "117", "125"}, answer) {
 		return "aborted"

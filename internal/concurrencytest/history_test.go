@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// listTxn is a transaction that was recorded: it has read whole lists, and appended values that are unique.
+// listTxn is a transaction that was recorded: it has read whole lists, and appended values that are
+// unique.
 type listTxn struct {
 	ops       []listOp
 	committed bool
@@ -36,12 +37,12 @@ type listHistory struct {
 // checkHistory returns the anomalies of a history, of those that snapshot isolation excludes:
 //
 //   - lost or doubled appends, and appends of aborted transactions that were seen (G1a)
-//   - a read that is no prefix of the final list with the transaction's own appends behind it, or that has a part of what
-//     another transaction appended (G1b)
+//   - a read that is no prefix of the final list with the transaction's own appends behind it, or
+//     that has a part of what another transaction appended (G1b)
 //   - a transaction that reads a list again and sees another state
 //   - an append that is not behind what the transaction has read (lost update)
-//   - a circle of transactions that follow each other by what they wrote and read (G0, G1c), or with one that overlooked what
-//     another one wrote (G-single: read skew)
+//   - a circle of transactions that follow each other by what they wrote and read (G0, G1c), or
+//     with one that overlooked what another one wrote (G-single: read skew)
 func checkHistory(txns []*listTxn, final [][]int64) []string {
 	h := &listHistory{txns: txns, final: final, writer: map[int64]int{}, at: map[int64]place{}}
 	for i, txn := range txns {
@@ -88,7 +89,8 @@ func (h *listHistory) checkFinal() {
 	}
 }
 
-// checkTxn checks what a committed transaction has read against its snapshot: the lengths of lists that its first reads show.
+// checkTxn checks what a committed transaction has read against its snapshot: the lengths of lists
+// that its first reads show.
 func (h *listHistory) checkTxn(i int) {
 	own := map[int][]int64{}
 	seen := map[int]int{}
@@ -101,7 +103,8 @@ func (h *listHistory) checkTxn(i int) {
 			continue
 		}
 		n := len(op.read) - len(own[op.key])
-		if n < 0 || n > len(h.final[op.key]) || !slices.Equal(op.read[:n], h.final[op.key][:n]) || !slices.Equal(op.read[n:], own[op.key]) {
+		if n < 0 || n > len(h.final[op.key]) || !slices.Equal(op.read[:n], h.final[op.key][:n]) ||
+			!slices.Equal(op.read[n:], own[op.key]) {
 			h.report("transaction %d read %v of list %d, which is %v, after its own %v", i, op.read, op.key, h.final[op.key], own[op.key])
 			return
 		}
@@ -109,7 +112,8 @@ func (h *listHistory) checkTxn(i int) {
 			h.report("transaction %d read list %d with %d values and then with %d", i, op.key, before, n)
 		}
 		seen[op.key] = n
-		if n > 0 && n < len(h.final[op.key]) && h.writer[h.final[op.key][n]] == h.writer[h.final[op.key][n-1]] && h.writer[h.final[op.key][n]] != i {
+		if n > 0 && n < len(h.final[op.key]) && h.writer[h.final[op.key][n]] == h.writer[h.final[op.key][n-1]] &&
+			h.writer[h.final[op.key][n]] != i {
 			h.report("transaction %d has read a part of what another one appended to list %d", i, op.key)
 		}
 	}
@@ -187,19 +191,22 @@ func TestCheckHistory(t *testing.T) {
 		txns  []*listTxn
 		bad   bool
 	}{
-		"serial":           {[][]int64{{1, 2}, {3}}, []*listTxn{done(add(0, 1)), done(read(0, 1), add(0, 2)), done(add(1, 3), read(1, 3))}, false},
-		"aborted":          {[][]int64{{1}, nil}, []*listTxn{done(add(0, 1)), gone(add(0, 2), read(0, 1, 2))}, false},
-		"write skew":       {[][]int64{{1}, {2}}, []*listTxn{done(read(0), add(1, 2)), done(read(1), add(0, 1))}, false},
-		"aborted seen":     {[][]int64{{1}, nil}, []*listTxn{gone(add(0, 1))}, true},
-		"aborted read":     {[][]int64{nil, nil}, []*listTxn{gone(add(0, 1)), done(read(0, 1))}, true},
-		"lost":             {[][]int64{{1}, nil}, []*listTxn{done(add(0, 1)), done(add(0, 2))}, true},
-		"lost update":      {[][]int64{{1, 2}, nil}, []*listTxn{done(read(0), add(0, 1)), done(read(0), add(0, 2))}, true},
-		"part":             {[][]int64{{1, 2}, nil}, []*listTxn{done(add(0, 1), add(0, 2)), done(read(0, 1))}, true},
-		"own not read":     {[][]int64{{1}, nil}, []*listTxn{done(add(0, 1), read(0))}, true},
-		"not repeated":     {[][]int64{{1}, nil}, []*listTxn{done(add(0, 1)), done(read(0), read(0, 1))}, true},
-		"read skew":        {[][]int64{{1}, {2}}, []*listTxn{done(add(0, 1), add(1, 2)), done(read(0), read(1, 2))}, true},
-		"write cycle":      {[][]int64{{1, 2}, {4, 3}}, []*listTxn{done(add(0, 1), add(1, 3)), done(add(0, 2), add(1, 4))}, true},
-		"information flow": {[][]int64{{1}, {2}}, []*listTxn{done(add(0, 1), read(1, 2)), done(add(1, 2), read(0, 1))}, true},
+		"serial": {[][]int64{{1, 2}, {3}},
+			[]*listTxn{done(add(0, 1)), done(read(0, 1), add(0, 2)), done(add(1, 3), read(1, 3))}, false},
+		"aborted":      {[][]int64{{1}, nil}, []*listTxn{done(add(0, 1)), gone(add(0, 2), read(0, 1, 2))}, false},
+		"write skew":   {[][]int64{{1}, {2}}, []*listTxn{done(read(0), add(1, 2)), done(read(1), add(0, 1))}, false},
+		"aborted seen": {[][]int64{{1}, nil}, []*listTxn{gone(add(0, 1))}, true},
+		"aborted read": {[][]int64{nil, nil}, []*listTxn{gone(add(0, 1)), done(read(0, 1))}, true},
+		"lost":         {[][]int64{{1}, nil}, []*listTxn{done(add(0, 1)), done(add(0, 2))}, true},
+		"lost update":  {[][]int64{{1, 2}, nil}, []*listTxn{done(read(0), add(0, 1)), done(read(0), add(0, 2))}, true},
+		"part":         {[][]int64{{1, 2}, nil}, []*listTxn{done(add(0, 1), add(0, 2)), done(read(0, 1))}, true},
+		"own not read": {[][]int64{{1}, nil}, []*listTxn{done(add(0, 1), read(0))}, true},
+		"not repeated": {[][]int64{{1}, nil}, []*listTxn{done(add(0, 1)), done(read(0), read(0, 1))}, true},
+		"read skew":    {[][]int64{{1}, {2}}, []*listTxn{done(add(0, 1), add(1, 2)), done(read(0), read(1, 2))}, true},
+		"write cycle": {[][]int64{{1, 2}, {4, 3}},
+			[]*listTxn{done(add(0, 1), add(1, 3)), done(add(0, 2), add(1, 4))}, true},
+		"information flow": {[][]int64{{1}, {2}},
+			[]*listTxn{done(add(0, 1), read(1, 2)), done(add(1, 2), read(0, 1))}, true},
 		"long read skew": {
 			[][]int64{{1}, {2, 3}},
 			[]*listTxn{done(add(0, 1), add(1, 2)), done(read(1, 2), add(1, 3)), done(read(0), read(1, 2, 3))},

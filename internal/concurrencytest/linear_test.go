@@ -30,7 +30,8 @@ const (
 	opKinds
 )
 
-var kindNames = [...]string{"find", "find by index", "insert", "delete", "set", "compare and set", "upsert inc", "inc and get", "remove and get"}
+var kindNames = [...]string{"find", "find by index", "insert", "delete", "set", "compare and set", "upsert inc",
+	"inc and get", "remove and get"}
 
 // request is one operation on the document of a key; arg and old are its numbers.
 type request struct {
@@ -39,7 +40,8 @@ type request struct {
 	arg, old int64
 }
 
-// answer is what the client was told: whether there was a document (or the insert was done), and its number.
+// answer is what the client was told: whether there was a document (or the insert was done), and
+// its number.
 type answer struct {
 	ok bool
 	n  int64
@@ -151,8 +153,10 @@ func perform(ctx context.Context, c *mongo.Collection, r request) (answer, error
 	case opCompareAndSet:
 		return updated(c.UpdateOne(ctx, append(id, bson.E{Key: "n", Value: r.old}), set))
 	case opUpsertInc:
-		// The key of the index is set again by each upsert, so that it does not matter which of them inserts.
-		return updated(c.UpdateOne(ctx, id, append(inc, bson.E{Key: "$set", Value: doc("k", r.key)}), options.UpdateOne().SetUpsert(true)))
+		// The key of the index is set again by each upsert, so that it does not matter which of
+		// them inserts.
+		return updated(c.UpdateOne(ctx, id, append(inc, bson.E{Key: "$set", Value: doc("k", r.key)}),
+			options.UpdateOne().SetUpsert(true)))
 	case opIncAndGet:
 		return found(c.FindOneAndUpdate(ctx, id, inc, options.FindOneAndUpdate().SetReturnDocument(options.After)))
 	case opRemoveAndGet:
@@ -162,7 +166,8 @@ func perform(ctx context.Context, c *mongo.Collection, r request) (answer, error
 	}
 }
 
-// TestLinearizable has clients do random operations on a few documents and looks for an order that explains the answers.
+// TestLinearizable has clients do random operations on a few documents and looks for an order that
+// explains the answers.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {
@@ -175,7 +180,8 @@ func TestLinearizable(t *testing.T) {
 		var history []porcupine.Operation
 		start := time.Now()
 		together(t, clients, func(ctx context.Context, client int, rng *rand.Rand) {
-			r := request{key: rng.IntN(4), kind: kind(rng.IntN(int(opKinds))), arg: rng.Int64N(3) + 1, old: rng.Int64N(6)}
+			r := request{key: rng.IntN(4), kind: kind(rng.IntN(int(opKinds))),
+				arg: rng.Int64N(3) + 1, old: rng.Int64N(6)}
 			if (r.kind == opDelete || r.kind == opRemoveAndGet) && rng.IntN(2) == 0 {
 				r.kind = opIncAndGet
 			}
@@ -185,7 +191,8 @@ func TestLinearizable(t *testing.T) {
 				t.Errorf("%s: %v", kindNames[r.kind], err)
 				return
 			}
-			op := porcupine.Operation{ClientId: client, Input: r, Call: int64(call), Output: a, Return: int64(time.Since(start))}
+			op := porcupine.Operation{ClientId: client, Input: r, Call: int64(call), Output: a,
+				Return: int64(time.Since(start))}
 			mu.Lock()
 			defer mu.Unlock()
 			history = append(history, op)

@@ -13,8 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// TestQueue has producers add jobs and consumers take them with findAndModify, in the order of their priority, with and
-// without an index: none is taken twice, none is lost.
+// TestQueue has producers add jobs and consumers take them with findAndModify, in the order of
+// their priority, with and without an index: none is taken twice, none is lost.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	for _, indexed := range []bool{true, false} {
@@ -27,7 +27,8 @@ func TestQueue(t *testing.T) {
 
 func testQueue(t *testing.T, c *mongo.Collection, indexed bool) {
 	if indexed {
-		if _, err := c.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: doc("state", 1, "priority", -1)}); err != nil {
+		if _, err := c.Indexes().
+			CreateOne(t.Context(), mongo.IndexModel{Keys: doc("state", 1, "priority", -1)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +69,8 @@ func testQueue(t *testing.T, c *mongo.Collection, indexed bool) {
 	validate(t, c)
 }
 
-func take(ctx context.Context, t *testing.T, c *mongo.Collection, client int, mu *sync.Mutex, taken map[int32]int) (int32, bool) {
+func take(ctx context.Context, t *testing.T, c *mongo.Collection, client int, mu *sync.Mutex,
+	taken map[int32]int) (int32, bool) {
 	job, err := c.FindOneAndUpdate(ctx, doc("state", "new"), doc("$set", doc("state", "taken", "by", client)),
 		options.FindOneAndUpdate().SetSort(doc("priority", -1)).SetReturnDocument(options.After)).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -89,7 +91,8 @@ func take(ctx context.Context, t *testing.T, c *mongo.Collection, client int, mu
 }
 
 // finish removes one of the jobs that the client has taken; perhaps another than the one named.
-func finish(ctx context.Context, t *testing.T, c *mongo.Collection, id int32, client int, mu *sync.Mutex, removed map[int32]int) {
+func finish(ctx context.Context, t *testing.T, c *mongo.Collection, id int32, client int,
+	mu *sync.Mutex, removed map[int32]int) {
 	filter := doc("_id", id)
 	if id%2 == 0 {
 		filter = doc("state", "taken", "by", client)
@@ -107,7 +110,8 @@ func finish(ctx context.Context, t *testing.T, c *mongo.Collection, id int32, cl
 	removed[job.Lookup("_id").Int32()]++
 }
 
-// TestFindIsASnapshot moves documents between two values of an indexed field while others read by it.
+// TestFindIsASnapshot moves documents between two values of an indexed field while others read by
+// it.
 func TestFindIsASnapshot(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {
@@ -148,7 +152,8 @@ func TestFindIsASnapshot(t *testing.T) {
 
 // readSnapshot reads by one of the values, or all documents by all values.
 func readSnapshot(ctx context.Context, t *testing.T, c *mongo.Collection, rng *rand.Rand, v, n int) {
-	some := []bson.D{doc("v", v), doc("w", v*10, "v", v), doc("tags", v), doc("tags", v+10), doc("$or", bson.A{doc("v", v), doc("tags", v)})}
+	some := []bson.D{doc("v", v), doc("w", v*10, "v", v), doc("tags", v), doc("tags", v+10),
+		doc("$or", bson.A{doc("v", v), doc("tags", v)})}
 	every := []bson.D{
 		doc("v", doc("$in", bson.A{0, 1, 2})), doc("w", doc("$gte", 0)), doc("tags", doc("$lt", 100)),
 		doc("$or", bson.A{doc("v", 0), doc("tags", 1), doc("w", 20)}), doc("v", doc("$gte", 0), "w", doc("$lte", 20)),
@@ -168,7 +173,8 @@ func readSnapshot(ctx context.Context, t *testing.T, c *mongo.Collection, rng *r
 		if value := d.Lookup("v").AsInt64(); !whole && value != int64(v) {
 			t.Errorf("%v gave %s", filter, d)
 		}
-		if value := d.Lookup("v").AsInt64(); d.Lookup("w").AsInt64() != 10*value || d.Lookup("tags", "0").AsInt64() != value {
+		if value := d.Lookup("v").AsInt64(); d.Lookup("w").AsInt64() != 10*value ||
+			d.Lookup("tags", "0").AsInt64() != value {
 			t.Errorf("half an update is seen: %s", d)
 		}
 	}

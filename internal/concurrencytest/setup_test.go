@@ -46,7 +46,8 @@ func onEngine(t *testing.T, engine string, test func(t *testing.T, db *mongo.Dat
 	test(t, db.Client().Database("test"))
 }
 
-// roundTime is how long the clients of a test work: a history that is longer takes too long to check.
+// roundTime is how long the clients of a test work: a history that is longer takes too long to
+// check.
 func roundTime() time.Duration {
 	if testing.Short() || !torture.Long() {
 		return time.Second / 4
@@ -54,7 +55,8 @@ func roundTime() time.Duration {
 	return time.Second
 }
 
-// together runs a function in each of n clients until the time is over or one has failed, with a random generator each.
+// together runs a function in each of n clients until the time is over or one has failed, with a
+// random generator each.
 func together(t *testing.T, n int, fn func(ctx context.Context, client int, rng *rand.Rand)) {
 	t.Helper()
 	run := torture.Begin(t)

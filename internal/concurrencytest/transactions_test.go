@@ -14,13 +14,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// isTransient reports whether an error says that the whole transaction may be tried again, and had no effect.
+// isTransient reports whether an error says that the whole transaction may be tried again, and had
+// no effect.
 func isTransient(err error) bool {
 	var labeled mongo.LabeledError
 	return errors.As(err, &labeled) && labeled.HasErrorLabel("TransientTransactionError")
 }
 
-// inTransaction runs fn once in a transaction. It reports whether that was committed; a transient error is none.
+// inTransaction runs fn once in a transaction. It reports whether that was committed; a transient
+// error is none.
 func inTransaction(ctx context.Context, client *mongo.Client, fn func(ctx context.Context) error) (bool, error) {
 	session, err := client.StartSession()
 	if err != nil {
@@ -42,8 +44,8 @@ func inTransaction(ctx context.Context, client *mongo.Client, fn func(ctx contex
 	return err == nil, err
 }
 
-// TestBank moves money between accounts: no transaction ever sees another sum, and nothing is lost. Half of the transfers are tried
-// again by the driver.
+// TestBank moves money between accounts: no transaction ever sees another sum, and nothing is lost.
+// Half of the transfers are tried again by the driver.
 func TestBank(t *testing.T) {
 	t.Parallel()
 	const accounts, each = 12, 100
@@ -142,8 +144,8 @@ func checkSum(ctx context.Context, t *testing.T, c *mongo.Collection, want int) 
 	fail(t, err)
 }
 
-// TestIncrements lets transactions and single statements add to the same documents: single statements wait for transactions, and
-// none of what either has added is lost.
+// TestIncrements lets transactions and single statements add to the same documents: single
+// statements wait for transactions, and none of what either has added is lost.
 func TestIncrements(t *testing.T) {
 	t.Parallel()
 	const counters = 3
@@ -184,17 +186,19 @@ func TestIncrements(t *testing.T) {
 	})
 }
 
-// TestTransactionsBesideIndexes lets transactions write two collections while indexes of them come and go: the collections stay
-// alike, and each index has the entries of its records.
+// TestTransactionsBesideIndexes lets transactions write two collections while indexes of them come
+// and go: the collections stay alike, and each index has the entries of its records.
 func TestTransactionsBesideIndexes(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {
 		a, b := db.Collection("a"), db.Collection("b")
 		var committed, refused, next atomic.Int64
 		together(t, clients, func(ctx context.Context, id int, rng *rand.Rand) {
-			if id == 0 && rng.IntN(20) == 0 { // a change of indexes ends the transactions that have written the collection
+			// a change of indexes ends the transactions that have written the collection
+			if id == 0 && rng.IntN(20) == 0 {
 				for _, c := range []*mongo.Collection{a, b} {
-					_, err := c.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: doc("x", 1), Options: options.Index().SetName("x")})
+					_, err := c.Indexes().CreateOne(ctx,
+						mongo.IndexModel{Keys: doc("x", 1), Options: options.Index().SetName("x")})
 					fail(t, err)
 					fail(t, c.Indexes().DropOne(ctx, "x"))
 				}
@@ -234,8 +238,8 @@ func ids(t *testing.T, c *mongo.Collection) []int64 {
 	return out
 }
 
-// TestListAppend records transactions that read lists and append to them, and looks for anomalies that snapshot isolation does not
-// have; see checkHistory.
+// TestListAppend records transactions that read lists and append to them, and looks for anomalies
+// that snapshot isolation does not have; see checkHistory.
 func TestListAppend(t *testing.T) {
 	t.Parallel()
 	const keys = 4

@@ -21,7 +21,8 @@ func unique(t *testing.T, c *mongo.Collection, key bson.D) {
 	}
 }
 
-// TestUniqueIndex has clients insert, update and delete documents with few values of a unique field, single and in arrays.
+// TestUniqueIndex has clients insert, update and delete documents with few values of a unique
+// field, single and in arrays.
 func TestUniqueIndex(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {
@@ -43,7 +44,8 @@ func TestUniqueIndex(t *testing.T) {
 			case 2:
 				_, err = c.UpdateOne(ctx, id, doc("$set", doc("u", value)), options.UpdateOne().SetUpsert(true))
 			case 3:
-				_, err = c.InsertMany(ctx, []bson.D{doc("u", rng.IntN(12)), doc("u", rng.IntN(12)), doc("u", value)}, options.InsertMany().SetOrdered(false))
+				_, err = c.InsertMany(ctx, []bson.D{doc("u", rng.IntN(12)), doc("u", rng.IntN(12)), doc("u", value)},
+					options.InsertMany().SetOrdered(false))
 			default:
 				_, err = c.DeleteOne(ctx, doc("u", rng.IntN(12)))
 			}
@@ -83,7 +85,8 @@ func checkDistinct(t *testing.T, docs []bson.Raw) {
 	}
 }
 
-// TestUpsertsOfOneKey has clients upsert few keys: each makes one document, and no addition is lost.
+// TestUpsertsOfOneKey has clients upsert few keys: each makes one document, and no addition is
+// lost.
 func TestUpsertsOfOneKey(t *testing.T) {
 	t.Parallel()
 	for _, field := range []string{"_id", "k"} {
@@ -126,7 +129,8 @@ func TestUpsertsOfOneKey(t *testing.T) {
 				})
 				for key := range added {
 					docs := all(t.Context(), t, c, doc(field, key))
-					if want := added[key].Load(); len(docs) > 1 || len(docs) == 0 && want != 0 || len(docs) == 1 && docs[0].Lookup("n").Int64() != want {
+					if want := added[key].Load(); len(docs) > 1 || len(docs) == 0 && want != 0 ||
+						len(docs) == 1 && docs[0].Lookup("n").Int64() != want {
 						t.Errorf("key %d: %d was added, found %v", key, want, docs)
 					}
 				}
@@ -137,7 +141,8 @@ func TestUpsertsOfOneKey(t *testing.T) {
 	}
 }
 
-// TestUniqueBuildsBesideEachOther has clients ask for one unique index at a time: whoever is answered can rely on it.
+// TestUniqueBuildsBesideEachOther has clients ask for one unique index at a time: whoever is
+// answered can rely on it.
 func TestUniqueBuildsBesideEachOther(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {
@@ -155,13 +160,15 @@ func TestUniqueBuildsBesideEachOther(t *testing.T) {
 			errs := make(chan error, 3)
 			for i := range cap(errs) {
 				go func() {
-					_, err := c.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: doc("u", 1), Options: options.Index().SetUnique(true)})
+					_, err := c.Indexes().CreateOne(ctx,
+						mongo.IndexModel{Keys: doc("u", 1), Options: options.Index().SetUnique(true)})
 					if err == nil {
 						_, err = c.InsertOne(ctx, doc("_id", fmt.Sprint("late", i), "u", 999))
 						if mongo.IsDuplicateKeyError(err) {
 							err = nil
 						} else {
-							err = fmt.Errorf("a duplicate after the index was acknowledged: %w", errors.Join(err, ctx.Err()))
+							err = fmt.Errorf("a duplicate after the index was acknowledged: %w",
+								errors.Join(err, ctx.Err()))
 						}
 					}
 					errs <- err

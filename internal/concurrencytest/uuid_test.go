@@ -21,23 +21,25 @@ import (
 func withUUID(id bson.Binary) map[string]bson.D {
 	one := bson.A{doc("q", doc("a", 1), "u", doc("$set", doc("changed", true)), "multi", true)}
 	return map[string]bson.D{
-		"aggregate":     doc("aggregate", "c", "pipeline", bson.A{doc("$sort", doc("a", 1))}, "cursor", doc(), "collectionUUID", id),
-		"collMod":       doc("collMod", "c", "validationLevel", "moderate", "collectionUUID", id),
-		"createIndexes": doc("createIndexes", "c", "indexes", bson.A{doc("key", doc("b", 1), "name", "b")}, "collectionUUID", id),
-		"delete":        doc("delete", "c", "deletes", bson.A{doc("q", doc("a", 1), "limit", 0)}, "collectionUUID", id),
-		"drop":          doc("drop", "c", "collectionUUID", id),
-		"dropIndexes":   doc("dropIndexes", "c", "index", "*", "collectionUUID", id),
-		"find":          doc("find", "c", "collectionUUID", id),
-		"insert":        doc("insert", "c", "documents", bson.A{doc("_id", 100)}, "collectionUUID", id),
-		"update":        doc("update", "c", "updates", one, "collectionUUID", id),
+		"aggregate": doc("aggregate", "c", "pipeline", bson.A{doc("$sort", doc("a", 1))},
+			"cursor", doc(), "collectionUUID", id),
+		"collMod": doc("collMod", "c", "validationLevel", "moderate", "collectionUUID", id),
+		"createIndexes": doc("createIndexes", "c", "indexes",
+			bson.A{doc("key", doc("b", 1), "name", "b")}, "collectionUUID", id),
+		"delete":      doc("delete", "c", "deletes", bson.A{doc("q", doc("a", 1), "limit", 0)}, "collectionUUID", id),
+		"drop":        doc("drop", "c", "collectionUUID", id),
+		"dropIndexes": doc("dropIndexes", "c", "index", "*", "collectionUUID", id),
+		"find":        doc("find", "c", "collectionUUID", id),
+		"insert":      doc("insert", "c", "documents", bson.A{doc("_id", 100)}, "collectionUUID", id),
+		"update":      doc("update", "c", "updates", one, "collectionUUID", id),
 		"bulkWrite": doc("bulkWrite", 1, "ops", bson.A{doc("insert", 0, "document", doc("_id", 103))},
 			"nsInfo", bson.A{doc("ns", "uuids.c", "collectionUUID", id)}),
 		"renameCollection": doc("renameCollection", "uuids.c", "to", "uuids.e", "collectionUUID", id),
 	}
 }
 
-// TestUUIDBesideRename gives commands the UUID of the collection c while that is renamed and another one
-// gets its name. They must not read or change the other one.
+// TestUUIDBesideRename gives commands the UUID of the collection c while that is renamed and
+// another one gets its name. They must not read or change the other one.
 func TestUUIDBesideRename(t *testing.T) {
 	t.Parallel()
 	db := openForDDL(t, false).client.Database("uuids")
@@ -48,13 +50,15 @@ func TestUUIDBesideRename(t *testing.T) {
 	}
 	slices.Sort(names)
 	for _, d := range commands.Definitions() {
-		if slices.ContainsFunc(d.Fields, func(f command.Field) bool { return f.Name == "collectionUUID" }) && !slices.Contains(names, d.Name) {
+		if slices.ContainsFunc(d.Fields, func(f command.Field) bool { return f.Name == "collectionUUID" }) &&
+			!slices.Contains(names, d.Name) {
 			t.Errorf("no case for %s", d.Name)
 		}
 	}
 	for run := torture.Begin(t); run.Next(10, time.Minute); {
 		for _, name := range names {
-			u := &uuidRace{t: t, db: db, admin: admin, delay: time.Duration(run.Rand(run.Rounds()).IntN(400)) * time.Microsecond}
+			u := &uuidRace{t: t, db: db, admin: admin,
+				delay: time.Duration(run.Rand(run.Rounds()).IntN(400)) * time.Microsecond}
 			u.run(name)
 		}
 	}
@@ -68,7 +72,8 @@ type uuidRace struct {
 
 func (u *uuidRace) run(name string) {
 	u.t.Helper()
-	if err := errors.Join(u.db.Drop(context.Background()), fillForDDL(u.db, "c", "a"), fillForDDL(u.db, "d", "a")); err != nil {
+	if err := errors.Join(u.db.Drop(context.Background()), fillForDDL(u.db, "c", "a"),
+		fillForDDL(u.db, "d", "a")); err != nil {
 		u.t.Fatal(err)
 	}
 	specs, err := u.db.ListCollectionSpecifications(context.Background(), doc("name", "c"))
@@ -82,7 +87,8 @@ func (u *uuidRace) run(name string) {
 		for _, move := range []string{"c x", "d c"} {
 			from, to, _ := strings.Cut(move, " ")
 			rename := doc("renameCollection", "uuids."+from, "to", "uuids."+to)
-			if err := u.admin.RunCommand(context.Background(), rename).Err(); err != nil && name != "drop" && name != "renameCollection" {
+			if err := u.admin.RunCommand(context.Background(), rename).
+				Err(); err != nil && name != "drop" && name != "renameCollection" {
 				u.t.Error(err)
 			}
 		}
@@ -104,7 +110,8 @@ func (u *uuidRace) run(name string) {
 	if after := u.other("c"); after != before {
 		u.t.Errorf("%s, which answered %s, changed the collection that has the name now from\n%s\nto\n%s", name, answer, before, after)
 	}
-	if batch, ok := reply.Lookup("cursor", "firstBatch").ArrayOK(); ok && strings.Contains(batch.String(), `"from": "d"`) {
+	if batch, ok := reply.Lookup("cursor", "firstBatch").
+		ArrayOK(); ok && strings.Contains(batch.String(), `"from": "d"`) {
 		u.t.Errorf("%s read the other collection: %s", name, batch)
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// catalogState is a set of names: "db.collection", "db.collection/marker" for a document in it, "db.collection@index".
+// catalogState is a set of names: "db.collection", "db.collection/marker" for a document in it,
+// "db.collection@index".
 type catalogState map[string]bool
 
 func (s catalogState) with(names ...string) catalogState {
@@ -111,11 +112,13 @@ func (w *catalogWorker) create(ctx context.Context, ns string, now catalogState)
 	}, now.with(ns))
 }
 
-// insert makes a collection with a document that tells it from others: two changes, of which only the first may be left.
+// insert makes a collection with a document that tells it from others: two changes, of which only
+// the first may be left.
 func (w *catalogWorker) insert(ctx context.Context, ns string, now catalogState) bool {
 	w.next++
 	return w.change(func() error {
-		_, err := w.coll(ns).InsertOne(ctx, bson.D{{Key: "_id", Value: w.next}, {Key: "tags", Value: bson.A{1, 2, w.next}}})
+		_, err := w.coll(ns).InsertOne(ctx,
+			bson.D{{Key: "_id", Value: w.next}, {Key: "tags", Value: bson.A{1, 2, w.next}}})
 		return err
 	}, now.with(ns), now.with(ns, fmt.Sprintf("%s/%d", ns, w.next)))
 }
@@ -207,24 +210,31 @@ func indexNames(ctx context.Context, t *testing.T, coll *mongo.Collection) []str
 var indexModels = []mongo.IndexModel{
 	{Keys: bson.D{{Key: "n", Value: 1}}, Options: options.Index().SetName("n")},
 	{Keys: bson.D{{Key: "tags", Value: 1}}, Options: options.Index().SetName("multikey")},
-	{Keys: bson.D{{Key: "w", Value: 1}, {Key: "g", Value: -1}, {Key: "tags", Value: 1}}, Options: options.Index().SetName("compound")},
+	{Keys: bson.D{{Key: "w", Value: 1}, {Key: "g", Value: -1}, {Key: "tags", Value: 1}},
+		Options: options.Index().SetName("compound")},
 	{Keys: bson.D{{Key: "g", Value: 1}}, Options: options.Index().SetName("partial").
 		SetPartialFilterExpression(bson.D{{Key: "p", Value: bson.D{{Key: "$gte", Value: 5}}}})},
-	{Keys: bson.D{{Key: "pad", Value: -1}, {Key: "u", Value: 1}}, Options: options.Index().SetName("unique").SetUnique(true)},
+	{Keys: bson.D{{Key: "pad", Value: -1}, {Key: "u", Value: 1}},
+		Options: options.Index().SetName("unique").SetUnique(true)},
 	{Keys: bson.D{{Key: "missing", Value: 1}}, Options: options.Index().SetName("sparse").SetSparse(true)},
 	{Keys: bson.D{{Key: "w", Value: 1}, {Key: "n", Value: "hashed"}}, Options: options.Index().SetName("hashed")},
-	{Keys: bson.D{{Key: "$**", Value: 1}}, Options: options.Index().SetName("wildcard").SetWildcardProjection(bson.D{{Key: "pad", Value: 0}})},
-	{Keys: bson.D{{Key: "g", Value: 1}, {Key: "tags.$**", Value: -1}}, Options: options.Index().SetName("compound wildcard")},
+	{Keys: bson.D{{Key: "$**", Value: 1}},
+		Options: options.Index().SetName("wildcard").SetWildcardProjection(bson.D{{Key: "pad", Value: 0}})},
+	{Keys: bson.D{{Key: "g", Value: 1}, {Key: "tags.$**", Value: -1}},
+		Options: options.Index().SetName("compound wildcard")},
 	{Keys: bson.D{{Key: "at", Value: "2dsphere"}}, Options: options.Index().SetName("sphere")},
-	{Keys: bson.D{{Key: "g", Value: 1}, {Key: "at", Value: "2dsphere"}, {Key: "tags", Value: 1}}, Options: options.Index().SetName("compound sphere")},
+	{Keys: bson.D{{Key: "g", Value: 1}, {Key: "at", Value: "2dsphere"}, {Key: "tags", Value: 1}},
+		Options: options.Index().SetName("compound sphere")},
 	{Keys: bson.D{{Key: "xy", Value: "2d"}, {Key: "n", Value: 1}}, Options: options.Index().SetName("plane")},
-	{Keys: bson.D{{Key: "text", Value: "text"}, {Key: "pad", Value: "text"}, {Key: "n", Value: -1}}, Options: options.Index().SetName(textName).
-		SetWeights(bson.D{{Key: "text", Value: 5}})},
+	{Keys: bson.D{{Key: "text", Value: "text"}, {Key: "pad", Value: "text"}, {Key: "n", Value: -1}},
+		Options: options.Index().SetName(textName).
+			SetWeights(bson.D{{Key: "text", Value: 5}})},
 }
 
 const textName = "text"
 
-// kindQueries ask indexes for what a scan must find as well, by the index's name; the scan may be asked in other words.
+// kindQueries ask indexes for what a scan must find as well, by the index's name; the scan may be
+// asked in other words.
 var kindQueries = map[string]struct{ index, scan bson.D }{
 	"sphere":          {index: withinCap},
 	"compound sphere": {index: append(bson.D{{Key: "g", Value: 3}}, withinCap...)},
@@ -232,15 +242,18 @@ var kindQueries = map[string]struct{ index, scan bson.D }{
 		{Key: "$box", Value: bson.A{bson.A{3, 3}, bson.A{9, 12}}},
 	}}}}}},
 	textName: {
-		bson.D{{Key: "$text", Value: bson.D{{Key: "$search", Value: words[2]}}}}, bson.D{{Key: "text", Value: bson.Regex{Pattern: words[2]}}},
+		bson.D{{Key: "$text", Value: bson.D{{Key: "$search", Value: words[2]}}}},
+		bson.D{{Key: "text", Value: bson.Regex{Pattern: words[2]}}},
 	},
 }
 
-var withinCap = bson.D{{Key: "at", Value: bson.D{{Key: "$geoWithin", Value: bson.D{{Key: "$centerSphere", Value: bson.A{bson.A{8, 8}, 0.08}}}}}}}
+var withinCap = bson.D{{Key: "at",
+	Value: bson.D{{Key: "$geoWithin", Value: bson.D{{Key: "$centerSphere", Value: bson.A{bson.A{8, 8}, 0.08}}}}}}}
 
 const dupsName = "dups"
 
-// indexWorker builds and drops indexes beside the workers, and unique indexes on a collection with duplicates, which fail.
+// indexWorker builds and drops indexes beside the workers, and unique indexes on a collection with
+// duplicates, which fail.
 type indexWorker struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -324,7 +337,8 @@ func (w *indexWorker) fail(ctx context.Context) error {
 	return fmt.Errorf("a unique index over duplicates: %w", errors.Join(err, ctx.Err()))
 }
 
-// verify waits for the builds that a restarted server goes on with, and compares the indexes with the model.
+// verify waits for the builds that a restarted server goes on with, and compares the indexes with
+// the model.
 func (w *indexWorker) verify(ctx context.Context) {
 	w.t.Helper()
 	const longest = 30 * time.Second
@@ -386,7 +400,8 @@ func (w *indexWorker) compare(ctx context.Context, name string) {
 // codeNoPlans is the planner's answer to the hint of a wildcard index without a path.
 const codeNoPlans = 291
 
-// usable reports whether an index is complete: the planner accepts it as a hint, or searches text in it.
+// usable reports whether an index is complete: the planner accepts it as a hint, or searches text
+// in it.
 func (w *indexWorker) usable(ctx context.Context, name string) bool {
 	filter, opts := bson.D{}, options.FindOne().SetHint(name)
 	if name == textName {

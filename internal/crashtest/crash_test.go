@@ -30,8 +30,8 @@ type fleet struct {
 	shared map[int]int64
 }
 
-// TestKill kills a server under load with SIGKILL, again and again on one directory, and checks after each restart that
-// nothing acknowledged is lost and everything agrees.
+// TestKill kills a server under load with SIGKILL, again and again on one directory, and checks
+// after each restart that nothing acknowledged is lost and everything agrees.
 func TestKill(t *testing.T) {
 	run := torture.Begin(t)
 	dir, follower := t.TempDir(), newFollower(false)
@@ -71,7 +71,9 @@ func newFleet(t *testing.T, rng *rand.Rand) *fleet {
 	fork := func() *rand.Rand { return rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64())) }
 	f := &fleet{t: t, rng: rng, shared: map[int]int64{}}
 	for i := range workers {
-		f.workers = append(f.workers, &worker{t: t, id: int32(i), rng: fork(), docs: map[string]*document{}, added: map[int]int64{}, tried: map[int]int64{}})
+		f.workers = append(f.workers,
+			&worker{t: t, id: int32(i), rng: fork(), docs: map[string]*document{},
+				added: map[int]int64{}, tried: map[int]int64{}})
 	}
 	f.catalog = &catalogWorker{t: t, rng: fork(), dbs: []string{"one", "two"}, states: []catalogState{{}}}
 	f.indexes = &indexWorker{t: t, rng: fork(), states: []uint{0}}
@@ -85,7 +87,8 @@ func (f *fleet) attach(srv *child) {
 	f.catalog.srv, f.indexes.srv = srv, srv
 }
 
-// prepare makes what is there before the first round: a unique index, documents to index, and duplicates.
+// prepare makes what is there before the first round: a unique index, documents to index, and
+// duplicates.
 func (f *fleet) prepare(ctx context.Context) {
 	f.t.Helper()
 	_, err := f.indexes.coll().Indexes().CreateOne(ctx, mongo.IndexModel{
@@ -167,12 +170,14 @@ func (f *fleet) verifyDocuments(ctx context.Context) {
 	}
 }
 
-// verifyShared checks that the shared counters have everything acknowledged and nothing that was not asked for.
+// verifyShared checks that the shared counters have everything acknowledged and nothing that was
+// not asked for.
 func (f *fleet) verifyShared(ctx context.Context) {
 	f.t.Helper()
 	for id := range 3 {
 		var doc struct{ N int64 }
-		err := f.indexes.srv.client.Database(workDB).Collection(sharedName).FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(&doc)
+		err := f.indexes.srv.client.Database(workDB).Collection(sharedName).
+			FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(&doc)
 		if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
 			f.t.Fatal(err)
 		}
@@ -216,7 +221,8 @@ func validate(ctx context.Context, t *testing.T, db *mongo.Database, name string
 		Valid  bool
 		Errors []string
 	}
-	if err := db.RunCommand(ctx, bson.D{{Key: "validate", Value: name}, {Key: "full", Value: true}}).Decode(&v); err != nil {
+	if err := db.RunCommand(ctx,
+		bson.D{{Key: "validate", Value: name}, {Key: "full", Value: true}}).Decode(&v); err != nil {
 		t.Fatal(err)
 	}
 	if !v.Valid {

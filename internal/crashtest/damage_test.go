@@ -31,8 +31,8 @@ func (n noise) bytes(size int) []byte {
 	return out[:size]
 }
 
-// TestDamage changes bytes in the files of a store, one at a time: the client gets an error that names the file, or right
-// answers, never wrong ones.
+// TestDamage changes bytes in the files of a store, one at a time: the client gets an error that
+// names the file, or right answers, never wrong ones.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -45,13 +45,15 @@ func TestDamage(t *testing.T) {
 	}
 	var docs []bson.D
 	for i := range n {
-		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i}, {Key: "noise", Value: rng.bytes(3000)}})
+		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i},
+			{Key: "noise", Value: rng.bytes(3000)}})
 	}
 	coll := db.Client().Database("test").Collection("c")
 	if _, err := coll.InsertMany(t.Context(), docs); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := coll.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}}}); err != nil {
+	if _, err := coll.Indexes().
+		CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

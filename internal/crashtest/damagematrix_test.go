@@ -47,8 +47,10 @@ var fileKinds = []fileKind{
 	// A store that was closed needs no log; TestLogDamage of the storage damages those of stores
 	// that were killed.
 	{name: "log", suffix: ".log", harmless: true},
-	{name: "options that are written", prefix: "temporary.", suffix: ".dbtmp", harmless: true, left: "temporary.000099.dbtmp"},
-	{name: "table that is ingested", prefix: "sheaf-ingest-", suffix: ".tmp", harmless: true, left: "sheaf-ingest-7.tmp"},
+	{name: "options that are written", prefix: "temporary.", suffix: ".dbtmp", harmless: true,
+		left: "temporary.000099.dbtmp"},
+	{name: "table that is ingested", prefix: "sheaf-ingest-", suffix: ".tmp",
+		harmless: true, left: "sheaf-ingest-7.tmp"},
 }
 
 // A damage is something that happens to a file. It reports whether it changed anything.
@@ -89,7 +91,8 @@ var damages = []damage{
 		})
 	}},
 	{"longer", func(t *testing.T, rng *rand.Rand, dir, name string) bool {
-		return rewrite(t, dir, name, func(content []byte) []byte { return append(content, newNoise(rng.Uint64()).bytes(100)...) })
+		return rewrite(t, dir, name,
+			func(content []byte) []byte { return append(content, newNoise(rng.Uint64()).bytes(100)...) })
 	}},
 	{"swapped with its kind", func(t *testing.T, rng *rand.Rand, dir, name string) bool {
 		return exchange(t, rng, dir, name, func(other string) bool { return kindOf(t, other) == kindOf(t, name) })
@@ -122,7 +125,8 @@ func rewrite(t *testing.T, dir, name string, change func([]byte) []byte) bool {
 // exchange lets a file and another one have each other's names.
 func exchange(t *testing.T, rng *rand.Rand, dir, name string, candidate func(string) bool) bool {
 	t.Helper()
-	others := slices.DeleteFunc(fileNames(t, dir), func(other string) bool { return other == name || !candidate(other) })
+	others := slices.DeleteFunc(fileNames(t, dir),
+		func(other string) bool { return other == name || !candidate(other) })
 	if len(others) == 0 {
 		return false
 	}
@@ -154,7 +158,8 @@ func kindOf(t *testing.T, name string) fileKind {
 }
 
 func knownKind(name string) (fileKind, bool) {
-	i := slices.IndexFunc(fileKinds, func(k fileKind) bool { return strings.HasPrefix(name, k.prefix) && strings.HasSuffix(name, k.suffix) })
+	i := slices.IndexFunc(fileKinds,
+		func(k fileKind) bool { return strings.HasPrefix(name, k.prefix) && strings.HasSuffix(name, k.suffix) })
 	if i < 0 {
 		return fileKind{}, false
 	}
@@ -224,7 +229,8 @@ func (d *damageable) damageEach(t *testing.T, run *torture.Run) {
 				if !torture.Long() && rng.IntN(4) > 0 {
 					continue
 				}
-				files := slices.DeleteFunc(fileNames(t, d.dir), func(name string) bool { return kindOf(t, name) != kind })
+				files := slices.DeleteFunc(fileNames(t, d.dir),
+					func(name string) bool { return kindOf(t, name) != kind })
 				if len(files) == 0 {
 					continue
 				}
@@ -266,11 +272,13 @@ func newDamageable(t *testing.T, rng *rand.Rand) *damageable {
 		coll := db.Client().Database("test").Collection("c")
 		var docs []any
 		for i := range 250 {
-			docs = append(docs, bson.D{{Key: "_id", Value: round*1000 + i}, {Key: "a", Value: i}, {Key: "noise", Value: noise.bytes(3000)}})
+			docs = append(docs, bson.D{{Key: "_id", Value: round*1000 + i}, {Key: "a", Value: i},
+				{Key: "noise", Value: noise.bytes(3000)}})
 		}
 		_, err = coll.InsertMany(t.Context(), docs)
 		must(t, err)
-		_, err = coll.UpdateMany(t.Context(), bson.D{{Key: "a", Value: bson.D{{Key: "$lt", Value: 20}}}}, bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}})
+		_, err = coll.UpdateMany(t.Context(), bson.D{{Key: "a", Value: bson.D{{Key: "$lt", Value: 20}}}},
+			bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}})
 		must(t, err)
 		_, err = coll.DeleteMany(t.Context(), bson.D{{Key: "a", Value: 200 + round}})
 		must(t, err)
@@ -328,7 +336,8 @@ func (d *damageable) try(t *testing.T, rng *rand.Rand, kind fileKind, what damag
 	}
 	whole := contents(t, d.dir)
 	if !tableDiffers(whole, before) && !maps.Equal(before, after) {
-		t.Errorf("a store that was refused was changed: %v, before %v", slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
+		t.Errorf("a store that was refused was changed: %v, before %v", slices.Sorted(maps.Keys(after)),
+			slices.Sorted(maps.Keys(before)))
 	}
 	// Who puts the file back has everything.
 	for name, sum := range whole {
@@ -385,7 +394,8 @@ func (d *damageable) read(t *testing.T, dir string) (outcome string) {
 func (d *damageable) judge(t *testing.T, err error, dir string) {
 	t.Helper()
 	var s mongo.ServerError
-	known := errors.Is(err, storage.ErrCorrupt) || errors.Is(err, storage.ErrFormat) || errors.As(err, &s) && s.HasErrorCode(dataCorruptionDetected)
+	known := errors.Is(err, storage.ErrCorrupt) || errors.Is(err, storage.ErrFormat) ||
+		errors.As(err, &s) && s.HasErrorCode(dataCorruptionDetected)
 	named := false
 	for _, kind := range fileKinds {
 		named = named || strings.Contains(err.Error(), fmt.Sprint(kind.prefix, kind.suffix))

@@ -40,8 +40,9 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// TestDiskFull fills the disk of a server: writes are refused with MongoDB's code, reads go on, nothing acknowledged is
-// lost, and deleting makes it work again; so does a restart on the full disk.
+// TestDiskFull fills the disk of a server: writes are refused with MongoDB's code, reads go on,
+// nothing acknowledged is lost, and deleting makes it work again; so does a restart on the full
+// disk.
 func TestDiskFull(t *testing.T) {
 	torture.NeedsLong(t)
 	if testing.Short() {
@@ -106,7 +107,9 @@ func fill(ctx context.Context, t *testing.T, coll *mongo.Collection) map[int64]b
 			rng := newNoise(uint64(w))
 			for ctx.Err() == nil {
 				id := next.Add(1)
-				_, err := coll.InsertOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "n", Value: id % 100}, {Key: "noise", Value: rng.bytes(8 << 10)}})
+				_, err := coll.InsertOne(ctx,
+					bson.D{{Key: "_id", Value: id}, {Key: "n", Value: id % 100},
+						{Key: "noise", Value: rng.bytes(8 << 10)}})
 				if err != nil {
 					if !isOutOfSpace(err) {
 						t.Errorf("insert on a full disk: %v", err)
@@ -129,12 +132,17 @@ func refused(ctx context.Context, t *testing.T, client *mongo.Client) {
 	coll := client.Database(workDB).Collection(docsName)
 	noise := newNoise(99).bytes(64 << 10)
 	_, insert := coll.InsertOne(ctx, bson.D{{Key: "n", Value: 0}, {Key: "noise", Value: noise}})
-	_, many := coll.InsertMany(ctx, []bson.D{{{Key: "n", Value: 0}, {Key: "noise", Value: noise}}, {{Key: "n", Value: 0}, {Key: "noise", Value: noise}}})
+	_, many := coll.InsertMany(ctx,
+		[]bson.D{{{Key: "n", Value: 0}, {Key: "noise", Value: noise}},
+			{{Key: "n", Value: 0}, {Key: "noise", Value: noise}}})
 	// A hundred large values are more than a server with a budget of 16 MiB always has room for.
-	_, update := coll.UpdateMany(ctx, bson.D{{Key: "n", Value: 5}}, bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: 1}}}})
-	modify := coll.FindOneAndUpdate(ctx, bson.D{{Key: "n", Value: 6}}, bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: noise}}}}).Err()
+	_, update := coll.UpdateMany(ctx, bson.D{{Key: "n", Value: 5}},
+		bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: 1}}}})
+	modify := coll.FindOneAndUpdate(ctx, bson.D{{Key: "n", Value: 6}},
+		bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: noise}}}}).Err()
 	create := client.Database(workDB).CreateCollection(ctx, "another")
-	for what, err := range map[string]error{"insert": insert, "insertMany": many, "update": update, "findAndModify": modify, "create": create} {
+	for what, err := range map[string]error{"insert": insert, "insertMany": many, "update": update,
+		"findAndModify": modify, "create": create} {
 		if !isOutOfSpace(err) {
 			t.Errorf("%s on a full disk: %v", what, err)
 		}

@@ -18,8 +18,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// Programs that use the official driver as the manual tells them to: with retryable writes, the convenient API of transactions and
-// a deadline, within which the driver tries again as often as it needs to.
+// Programs that use the official driver as the manual tells them to: with retryable writes, the
+// convenient API of transactions and a deadline, within which the driver tries again as often as it
+// needs to.
 
 const (
 	programs  = 5
@@ -42,18 +43,21 @@ type program struct {
 	*expected
 }
 
-// TestCutDriver cuts the connections of the official driver, delays what it sends and is sent, and kills the server: its retryable
-// writes and transactions are done exactly once, and no snapshot has another sum of all accounts.
+// TestCutDriver cuts the connections of the official driver, delays what it sends and is sent, and
+// kills the server: its retryable writes and transactions are done exactly once, and no snapshot
+// has another sum of all accounts.
 func TestCutDriver(t *testing.T) {
 	s := newSite(t)
 	proxy := torture.NewProxy(t, s.run.Rand(-1), s.Addr)
 	var clients []knowing
 	for i := range programs {
-		clients = append(clients, &program{t: t, rng: s.run.Rand(i + 1), client: s.cutClient(proxy), expected: newExpected(i)})
+		clients = append(clients,
+			&program{t: t, rng: s.run.Rand(i + 1), client: s.cutClient(proxy), expected: newExpected(i)})
 	}
 	openAccounts(t, s.db())
 	s.attack(clients, func() {
-		proxy.Set(torture.Faults{Cut: 0.03 * s.rng.Float64(), Slow: 0.1, Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond})
+		proxy.Set(torture.Faults{Cut: 0.03 * s.rng.Float64(), Slow: 0.1,
+			Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond})
 		if s.rng.IntN(4) == 0 {
 			s.killAndStart()
 		}
@@ -61,7 +65,8 @@ func TestCutDriver(t *testing.T) {
 	done, unknown, retried, transactions := 0, 0, 0, 0
 	for _, k := range clients {
 		p := k.(*program)
-		done, unknown, retried, transactions = done+p.done, unknown+p.unknown, retried+p.retried, transactions+len(p.transactions)
+		done, unknown, retried, transactions = done+p.done, unknown+p.unknown, retried+
+			p.retried, transactions+len(p.transactions)
 	}
 	t.Logf("%d rounds, %d connections cut, %d steps, of which %d the driver gave up, %d transactions, of which %d were begun anew",
 		s.run.Rounds(), proxy.Cuts(), done, unknown, transactions, retried)
@@ -87,8 +92,10 @@ func (s *site) cutClient(proxy *torture.Proxy) *mongo.Client {
 }
 
 var programSteps = []func(p *program, ctx context.Context) error{
-	(*program).addOne, (*program).addOne, (*program).modify, (*program).insert, (*program).insertMany, (*program).deleteOne,
-	(*program).upsert, (*program).bulk, (*program).clientBulk, (*program).transact, (*program).transact, (*program).transact, (*program).audit,
+	(*program).addOne, (*program).addOne, (*program).modify, (*program).insert, (*program).
+		insertMany, (*program).deleteOne,
+	(*program).upsert, (*program).bulk, (*program).clientBulk, (*program).transact, (*program).transact,
+	(*program).transact, (*program).audit,
 }
 
 func (p *program) step() {
@@ -111,8 +118,9 @@ func (p *program) step() {
 	}
 }
 
-// ofNetwork reports whether an error says that there was no answer. The driver gives up now and then, though there is time left: where
-// it cannot connect when it tries again. It is not known then whether something was done.
+// ofNetwork reports whether an error says that there was no answer. The driver gives up now and
+// then, though there is time left: where it cannot connect when it tries again. It is not known
+// then whether something was done.
 func ofNetwork(err error) bool {
 	var failure mongo.ServerError
 	if errors.As(err, &failure) {
@@ -129,7 +137,8 @@ type unexpected struct{ what string }
 func (u unexpected) Error() string { return u.what }
 
 func (p *program) coll(name string) *mongo.Collection {
-	concern := []*writeconcern.WriteConcern{nil, writeconcern.W1(), writeconcern.Journaled(), writeconcern.Majority()}[p.rng.IntN(4)]
+	concern := []*writeconcern.WriteConcern{nil, writeconcern.W1(), writeconcern.Journaled(),
+		writeconcern.Majority()}[p.rng.IntN(4)]
 	return p.client.Database(retryDB).Collection(name, options.Collection().SetWriteConcern(concern))
 }
 
@@ -157,7 +166,9 @@ func (p *program) modify(ctx context.Context) error {
 	i := p.rng.IntN(ownCounters)
 	p.counters[i]++
 	var after struct{ N int64 }
-	err := p.coll(countersName).FindOneAndUpdate(ctx, byID(p.counter(i)), inc(1), options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(&after)
+	err := p.coll(countersName).
+		FindOneAndUpdate(ctx, byID(p.counter(i)), inc(1),
+			options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(&after)
 	return is("counter", after.N, p.counters[i], err)
 }
 
@@ -198,7 +209,8 @@ func (p *program) deleteOne(ctx context.Context) error {
 func (p *program) upsert(ctx context.Context) error {
 	n := p.nextNumber()
 	query := bson.D{{Key: "k", Value: fmt.Sprintf("%d-%d", p.id, n)}}
-	update := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: n}}}, {Key: "$set", Value: bson.D{{Key: "c", Value: p.id}}}}
+	update := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: n}}},
+		{Key: "$set", Value: bson.D{{Key: "c", Value: p.id}}}}
 	res, err := p.coll("upserts").UpdateOne(ctx, query, update, options.UpdateOne().SetUpsert(true))
 	if err != nil {
 		return err
@@ -229,9 +241,12 @@ func (p *program) clientBulk(ctx context.Context) error {
 	p.inGroup[group]++
 	p.counters[i] += 7
 	res, err := p.client.BulkWrite(ctx, []mongo.ClientBulkWrite{
-		{Database: retryDB, Collection: docsName, Model: mongo.NewClientInsertOneModel().SetDocument(p.document(p.rng, group))},
-		{Database: retryDB, Collection: countersName, Model: mongo.NewClientUpdateOneModel().SetFilter(byID(p.counter(i))).SetUpdate(inc(3))},
-		{Database: retryDB, Collection: countersName, Model: mongo.NewClientUpdateOneModel().SetFilter(byID(p.counter(i))).SetUpdate(inc(4))},
+		{Database: retryDB, Collection: docsName,
+			Model: mongo.NewClientInsertOneModel().SetDocument(p.document(p.rng, group))},
+		{Database: retryDB, Collection: countersName,
+			Model: mongo.NewClientUpdateOneModel().SetFilter(byID(p.counter(i))).SetUpdate(inc(3))},
+		{Database: retryDB, Collection: countersName,
+			Model: mongo.NewClientUpdateOneModel().SetFilter(byID(p.counter(i))).SetUpdate(inc(4))},
 	})
 	if err != nil {
 		return err
@@ -242,7 +257,8 @@ func (p *program) clientBulk(ctx context.Context) error {
 func openAccounts(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	for i := range accounts {
-		if _, err := db.Collection("accounts").InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "n", Value: perClient}}); err != nil {
+		if _, err := db.Collection("accounts").
+			InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "n", Value: perClient}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -298,7 +314,8 @@ func inTransaction(ctx context.Context, client *mongo.Client, fn func(ctx contex
 func (p *program) audit(ctx context.Context) error {
 	sum := int64(0)
 	err := inTransaction(ctx, p.client, func(ctx context.Context) error {
-		cursor, err := p.client.Database(retryDB).Collection("accounts").Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
+		cursor, err := p.client.Database(retryDB).Collection("accounts").
+			Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,8 @@ const (
 	countersName   = "counters"
 )
 
-// knowing is a client that knows what there is, as far as it is its own, because each of its steps ends with an answer.
+// knowing is a client that knows what there is, as far as it is its own, because each of its steps
+// ends with an answer.
 type knowing interface {
 	step()
 	knows() *expected
@@ -39,7 +40,8 @@ type expected struct {
 	upserted     map[any]int64
 	transactions []int64
 	next         int64
-	// before is what was expected before a step of which is not known whether it was done; nil where all is known.
+	// before is what was expected before a step of which is not known whether it was done; nil
+	// where all is known.
 	before *expected
 }
 
@@ -66,7 +68,8 @@ func (e *expected) document(rng *rand.Rand, group int) bson.D {
 	}
 }
 
-// pickGroup returns a group that has documents, and a query for any of them; -1 where there is none.
+// pickGroup returns a group that has documents, and a query for any of them; -1 where there is
+// none.
 func (e *expected) pickGroup(rng *rand.Rand) (int, bson.D) {
 	first := rng.IntN(groups)
 	for i := range groups {
@@ -90,7 +93,8 @@ func prepare(t *testing.T, db *mongo.Database, clients []knowing) {
 		t.Fatal(err)
 	}
 	for i := range sharedCounters {
-		if _, err := db.Collection(sharedName).InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "n", Value: int64(0)}}); err != nil {
+		if _, err := db.Collection(sharedName).
+			InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "n", Value: int64(0)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -163,7 +167,8 @@ func (e *expected) differences(found *foundState) (out []string) {
 	}
 	for name, of := range found.transactions {
 		if !slices.Equal(of[e.id], e.transactions) {
-			tell("client %d has %d transactions in %s, not %d, or others", e.id, len(of[e.id]), name, len(e.transactions))
+			tell("client %d has %d transactions in %s, not %d, or others", e.id,
+				len(of[e.id]), name, len(e.transactions))
 		}
 	}
 	return out
@@ -230,7 +235,8 @@ func onceInLog(t *testing.T, db *mongo.Database) {
 	var all, twice []bson.Raw
 	statements := bson.D{{Key: "$match", Value: bson.D{{Key: "stmtId", Value: bson.D{{Key: "$exists", Value: true}}}}}}
 	group := bson.D{{Key: "$group", Value: bson.D{
-		{Key: "_id", Value: bson.D{{Key: "l", Value: "$lsid.id"}, {Key: "t", Value: "$txnNumber"}, {Key: "s", Value: "$stmtId"}}},
+		{Key: "_id", Value: bson.D{{Key: "l", Value: "$lsid.id"}, {Key: "t", Value: "$txnNumber"},
+			{Key: "s", Value: "$stmtId"}}},
 		{Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}},
 	}}}
 	repeated := bson.D{{Key: "$match", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$gt", Value: 1}}}}}}

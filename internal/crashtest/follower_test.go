@@ -16,7 +16,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
 )
 
-// follower makes collections of the log of changes, and of a change stream of everything that it resumes each time.
+// follower makes collections of the log of changes, and of a change stream of everything that it
+// resumes each time.
 type follower struct {
 	replica *oplogtest.Replica
 	// mirror is nil where there are time series, of which change streams do not tell.
@@ -32,7 +33,8 @@ func newFollower(series bool) *follower {
 	return f
 }
 
-// check compares what the follower made with the collections that there are. Nobody may write meanwhile.
+// check compares what the follower made with the collections that there are. Nobody may write
+// meanwhile.
 func (f *follower) check(t *testing.T, client *mongo.Client) {
 	t.Helper()
 	if t.Failed() {

@@ -11,7 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// link is a connection that is used by hand: other than a driver it sends a command again as it was, as often as it is asked to.
+// link is a connection that is used by hand: other than a driver it sends a command again as it
+// was, as often as it is asked to.
 type link struct {
 	conn net.Conn
 	last uint32

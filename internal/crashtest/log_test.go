@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestKilledLog damages the newest log of a server that was killed, and of one that was stopped: the first store is refused until it
-// is opened with Salvage, and the second one has everything.
+// TestKilledLog damages the newest log of a server that was killed, and of one that was stopped:
+// the first store is refused until it is opened with Salvage, and the second one has everything.
 func TestKilledLog(t *testing.T) {
 	t.Parallel()
 	const n = 100
@@ -25,7 +25,8 @@ func TestKilledLog(t *testing.T) {
 		c := start(t, dir)
 		coll := c.client.Database("test").Collection("c", options.Collection().SetWriteConcern(writeconcern.Majority()))
 		for i := range n {
-			if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "text", Value: "some text"}}); err != nil {
+			if _, err := coll.InsertOne(t.Context(),
+				bson.D{{Key: "_id", Value: i}, {Key: "text", Value: "some text"}}); err != nil {
 				t.Fatal(err)
 			}
 		}

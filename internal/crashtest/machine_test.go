@@ -39,7 +39,8 @@ type machine struct {
 func boot(t *testing.T, disk *crashdisk.Disk) *machine {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
-	engine, err := pebble.Open("store", pebble.Options{FS: disk, MemoryBudget: 8 << 20, Keep: keyspace.IsRecord, Logger: logger})
+	engine, err := pebble.Open("store",
+		pebble.Options{FS: disk, MemoryBudget: 8 << 20, Keep: keyspace.IsRecord, Logger: logger})
 	if err != nil {
 		t.Fatalf("opening the store behind a loss of power: %v", err)
 	}
@@ -58,7 +59,8 @@ func boot(t *testing.T, disk *crashdisk.Disk) *machine {
 	}
 	m.server = server.New(server.Options{Service: m.service, Logger: logger})
 	go func() { _ = m.server.Serve(context.Background(), m.memory) }()
-	m.client, err = mongo.Connect(options.Client().ApplyURI("mongodb://machine:27017/?directConnection=true").SetDialer(m.memory).
+	m.client, err = mongo.Connect(options.Client().
+		ApplyURI("mongodb://machine:27017/?directConnection=true").SetDialer(m.memory).
 		SetServerMonitoringMode(options.ServerMonitoringModePoll))
 	if err != nil {
 		t.Fatal(err)

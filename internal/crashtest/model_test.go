@@ -13,7 +13,8 @@ import (
 // absent is the state of a document that there is not.
 const absent = ""
 
-// record is a document of a worker. All fields are always present, so that an update keeps their order.
+// record is a document of a worker. All fields are always present, so that an update keeps their
+// order.
 type record struct {
 	ID     string  `bson:"_id"`
 	Worker int32   `bson:"w"`
@@ -66,7 +67,8 @@ func parse(state string) record {
 	return r
 }
 
-// document is what is known of a document: the states that it may be in. The first is the newest acknowledged one.
+// document is what is known of a document: the states that it may be in. The first is the newest
+// acknowledged one.
 type document struct{ states []string }
 
 // worker changes documents of its own and knows what they are.
@@ -82,7 +84,8 @@ type worker struct {
 	added, tried map[int]int64
 }
 
-// ids returns the ids of existing documents in order, so that the seed alone decides what is picked.
+// ids returns the ids of existing documents in order, so that the seed alone decides what is
+// picked.
 func (w *worker) ids() []string {
 	var out []string
 	for id, d := range w.docs {

@@ -20,7 +20,8 @@ import (
 const (
 	lossyClients = 5
 	lossDB       = "loss"
-	// generations is how many losses a disk goes through before there is a new one: disks are in memory.
+	// generations is how many losses a disk goes through before there is a new one: disks are in
+	// memory.
 	generations = 25
 )
 
@@ -34,8 +35,8 @@ const (
 	lossyKinds
 )
 
-// lossyOp is the k-th operation of a client, whose transaction number is k. All but insertions add 1 to the client's counter, and
-// note k there; transactions insert into a and b, too.
+// lossyOp is the k-th operation of a client, whose transaction number is k. All but insertions add
+// 1 to the client's counter, and note k there; transactions insert into a and b, too.
 type lossyOp struct {
 	kind lossyKind
 	docs int // of an insertion
@@ -56,9 +57,10 @@ type lossy struct {
 	durable int
 }
 
-// TestPowerLoss takes the power away from a server at work, again and again, so that it loses any part of what was not synced.
-// Writes that were acknowledged with j: true or w: "majority" survive, and everything that was acknowledged before one that survived;
-// transactions are whole; the log of changes makes the collections; and a command that is sent again is done once, whether its first
+// TestPowerLoss takes the power away from a server at work, again and again, so that it loses any
+// part of what was not synced. Writes that were acknowledged with j: true or w: "majority" survive,
+// and everything that was acknowledged before one that survived; transactions are whole; the log of
+// changes makes the collections; and a command that is sent again is done once, whether its first
 // effect survived or not.
 func TestPowerLoss(t *testing.T) {
 	run := torture.Begin(t)
@@ -117,7 +119,9 @@ func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
 	db := m.client.Database(lossDB)
 	for _, c := range clients {
 		c.ops, c.durable, c.lsid = nil, 0, newSession(c.rng)
-		if _, err := db.Collection("counters").InsertOne(t.Context(), bson.D{{Key: "_id", Value: c.id}, {Key: "n", Value: 0}, {Key: "k", Value: 0}}); err != nil {
+		if _, err := db.Collection("counters").
+			InsertOne(t.Context(), bson.D{{Key: "_id", Value: c.id}, {Key: "n", Value: 0},
+				{Key: "k", Value: 0}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -133,8 +137,8 @@ func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
 	return m
 }
 
-// loseWhileWorking lets the clients work and takes a copy of the disk in the midst of it. Of each client the operations that were sent
-// by then are left, and which of them were durable before.
+// loseWhileWorking lets the clients work and takes a copy of the disk in the midst of it. Of each
+// client the operations that were sent by then are left, and which of them were durable before.
 func loseWhileWorking(t *testing.T, m *machine, clients []*lossy, rng *rand.Rand) *crashdisk.Disk {
 	t.Helper()
 	var stop atomic.Bool
@@ -212,7 +216,8 @@ func (c *lossy) done(reply bson.Raw) bool {
 
 // ask sends a command of the session.
 func (c *lossy) ask(db string, cmd bson.D, number int, more ...bson.E) bson.Raw {
-	cmd = append(cmd[:len(cmd):len(cmd)], bson.E{Key: "$db", Value: db}, bson.E{Key: "lsid", Value: c.lsid}, bson.E{Key: "txnNumber", Value: int64(number)})
+	cmd = append(cmd[:len(cmd):len(cmd)], bson.E{Key: "$db", Value: db}, bson.E{Key: "lsid", Value: c.lsid},
+		bson.E{Key: "txnNumber", Value: int64(number)})
 	reply, err := c.link.ask(append(cmd, more...))
 	if err != nil {
 		c.t.Errorf("client %d: %v", c.id, err)
@@ -245,22 +250,27 @@ func (c *lossy) perform(k int, concern bson.D) bson.Raw {
 }
 
 func (c *lossy) commit(k int, concern bson.D) bson.Raw {
-	return c.ask("admin", bson.D{{Key: "commitTransaction", Value: 1}}, k, bson.E{Key: "autocommit", Value: false}, bson.E{Key: "writeConcern", Value: concern})
+	return c.ask("admin", bson.D{{Key: "commitTransaction", Value: 1}}, k, bson.E{Key: "autocommit", Value: false},
+		bson.E{Key: "writeConcern", Value: concern})
 }
 
 // command is what the k-th operation is, but for the insertions of a transaction.
 func (c *lossy) command(k int) bson.D {
-	note := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}, {Key: "$set", Value: bson.D{{Key: "k", Value: k}}}}
+	note := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}},
+		{Key: "$set", Value: bson.D{{Key: "k", Value: k}}}}
 	switch op := c.ops[k-1]; op.kind {
 	case lossyInsert:
 		docs := bson.A{}
 		for i := range op.docs {
-			docs = append(docs, bson.D{{Key: "_id", Value: fmt.Sprintf("%d-%d-%d", c.id, k, i)}, {Key: "c", Value: c.id}, {Key: "k", Value: k}})
+			docs = append(docs, bson.D{{Key: "_id", Value: fmt.Sprintf("%d-%d-%d", c.id, k, i)},
+				{Key: "c", Value: c.id}, {Key: "k", Value: k}})
 		}
 		return bson.D{{Key: "insert", Value: "docs"}, {Key: "documents", Value: docs}}
 	case lossyModify:
-		return bson.D{{Key: "findAndModify", Value: "counters"}, {Key: "query", Value: byID(c.id)}, {Key: "update", Value: note}, {Key: "new", Value: true}}
+		return bson.D{{Key: "findAndModify", Value: "counters"}, {Key: "query", Value: byID(c.id)},
+			{Key: "update", Value: note}, {Key: "new", Value: true}}
 	default:
-		return bson.D{{Key: "update", Value: "counters"}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: byID(c.id)}, {Key: "u", Value: note}}}}}
+		return bson.D{{Key: "update", Value: "counters"},
+			{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: byID(c.id)}, {Key: "u", Value: note}}}}}
 	}
 }

@@ -22,7 +22,8 @@ func findLossy(t *testing.T, m *machine) []*foundLossy {
 	db := m.client.Database(lossDB)
 	number := func(v bson.RawValue) int { return int(v.AsInt64()) }
 	for _, d := range documents(t, db.Collection("counters")) {
-		out[d.Lookup("_id").Int32()] = &foundLossy{n: number(d.Lookup("n")), k: number(d.Lookup("k")), docs: map[int]int{}}
+		out[d.Lookup("_id").Int32()] = &foundLossy{n: number(d.Lookup("n")),
+			k: number(d.Lookup("k")), docs: map[int]int{}}
 	}
 	for _, d := range documents(t, db.Collection("a")) {
 		f := out[d.Lookup("_id", "c").Int32()]
@@ -51,7 +52,8 @@ func (f *foundLossy) newest() int {
 	return newest
 }
 
-// settle checks what is left of the client, which forgets the rest, and sends its newest operations again.
+// settle checks what is left of the client, which forgets the rest, and sends its newest operations
+// again.
 func (c *lossy) settle(m *machine, all []*foundLossy) {
 	c.t.Helper()
 	left := all[c.id].newest()
@@ -78,7 +80,8 @@ func (c *lossy) settle(m *machine, all []*foundLossy) {
 	c.durable = 0 // of the next round
 }
 
-// compare checks that exactly the first operations are there. Of the last one, where it is an insertion, some documents may be missing.
+// compare checks that exactly the first operations are there. Of the last one, where it is an
+// insertion, some documents may be missing.
 func (c *lossy) compare(f *foundLossy, left int, partly bool) {
 	c.t.Helper()
 	n, last := 0, 0
@@ -105,12 +108,14 @@ func (c *lossy) compare(f *foundLossy, left int, partly bool) {
 	}
 }
 
-// sendAgain sends an operation that survived: its records must have survived with it. The one before is refused.
+// sendAgain sends an operation that survived: its records must have survived with it. The one
+// before is refused.
 func (c *lossy) sendAgain(k int) {
 	c.t.Helper()
 	if c.ops[k-1].kind == lossyTransaction {
 		c.done(c.commit(k, bson.D{}))
-	} else if reply := c.perform(k, bson.D{}); c.done(reply) && reply.Lookup("retriedStmtIds").Value == nil && reply.Lookup("retriedStmtId").Value == nil {
+	} else if reply := c.perform(k, bson.D{}); c.done(reply) && reply.Lookup("retriedStmtIds").
+		Value == nil && reply.Lookup("retriedStmtId").Value == nil {
 		c.t.Errorf("client %d: operation %d was sent again and executed again: %v", c.id, k, reply)
 	}
 	if k > 1 {

@@ -13,8 +13,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// Clients that send a command again, with the same transaction number, until it is answered: whatever happens to the server
-// meanwhile, it is done once. So a client knows exactly what there is.
+// Clients that send a command again, with the same transaction number, until it is answered:
+// whatever happens to the server meanwhile, it is done once. So a client knows exactly what there
+// is.
 
 const (
 	retriers = 6
@@ -36,13 +37,15 @@ type retrier struct {
 	lsid   bson.D
 	// number is that of the newest transaction or retryable write.
 	number int64
-	// resent counts the commands whose answer was lost, asked those that were sent again though they were answered.
+	// resent counts the commands whose answer was lost, asked those that were sent again though
+	// they were answered.
 	done, resent, asked int
 	*expected
 }
 
-// TestKillRetries kills a server again and again beneath clients that send their retryable writes and commits until they are
-// answered. Each answer is what it would be if nothing had happened, and everything was done exactly once.
+// TestKillRetries kills a server again and again beneath clients that send their retryable writes
+// and commits until they are answered. Each answer is what it would be if nothing had happened, and
+// everything was done exactly once.
 func TestKillRetries(t *testing.T) {
 	s := newSite(t)
 	clients := newRetriers(s, s.Addr)
@@ -56,7 +59,8 @@ func TestCutRetries(t *testing.T) {
 	proxy := torture.NewProxy(t, s.run.Rand(-1), s.Addr)
 	clients := newRetriers(s, func() string { return proxy.Addr })
 	s.attack(clients, func() {
-		proxy.Set(torture.Faults{Cut: 0.05 * s.rng.Float64(), Slow: 0.1, Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond})
+		proxy.Set(torture.Faults{Cut: 0.05 * s.rng.Float64(), Slow: 0.1,
+			Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond})
 	})
 	t.Logf("%d connections were cut", proxy.Cuts())
 	reportRetries(t, s.run.Rounds(), clients)
@@ -75,7 +79,8 @@ func reportRetries(t *testing.T, rounds int, clients []knowing) {
 	done, resent, asked, transactions := 0, 0, 0, 0
 	for _, k := range clients {
 		c := k.(*retrier)
-		done, resent, asked, transactions = done+c.done, resent+c.resent, asked+c.asked, transactions+len(c.transactions)
+		done, resent, asked, transactions = done+c.done, resent+c.resent, asked+
+			c.asked, transactions+len(c.transactions)
 	}
 	t.Logf("%d rounds, %d commands and %d transactions, %d sent again without an answer, %d with one", rounds, done, transactions, resent, asked)
 	if torture.Long() && (done < 10*rounds || resent == 0 || asked == 0 || transactions == 0) {
@@ -135,12 +140,14 @@ func (c *retrier) sendOnce(cmd bson.D) (bson.Raw, error) {
 	return reply, err
 }
 
-// write does a retryable write, which changes something. Sometimes it sends it again though it was answered, which is answered
-// the same, and sometimes with the number before, which is refused.
+// write does a retryable write, which changes something. Sometimes it sends it again though it was
+// answered, which is answered the same, and sometimes with the number before, which is refused.
 func (c *retrier) write(db string, cmd bson.D) bson.Raw {
 	c.number++
-	concern := []bson.D{{}, {{Key: "w", Value: 1}}, {{Key: "j", Value: true}}, {{Key: "w", Value: "majority"}}}[c.rng.IntN(4)]
-	cmd = append(cmd[:len(cmd):len(cmd)], bson.E{Key: "$db", Value: db}, bson.E{Key: "lsid", Value: c.lsid}, bson.E{Key: "writeConcern", Value: concern})
+	concern := []bson.D{{}, {{Key: "w", Value: 1}}, {{Key: "j", Value: true}},
+		{{Key: "w", Value: "majority"}}}[c.rng.IntN(4)]
+	cmd = append(cmd[:len(cmd):len(cmd)], bson.E{Key: "$db", Value: db}, bson.E{Key: "lsid", Value: c.lsid},
+		bson.E{Key: "writeConcern", Value: concern})
 	numbered := func(n int64) bson.D { return append(cmd[:len(cmd):len(cmd)], bson.E{Key: "txnNumber", Value: n}) }
 	reply := c.send(numbered(c.number))
 	for reply != nil && c.rng.IntN(4) == 0 {
@@ -193,8 +200,8 @@ func (c *retrier) expect(reply bson.Raw, pairs ...any) {
 	}
 }
 
-// transact does a transaction of two insertions and an addition; it begins anew as often as it is told to, and sends its commit
-// until it is answered.
+// transact does a transaction of two insertions and an addition; it begins anew as often as it is
+// told to, and sends its commit until it is answered.
 func (c *retrier) transact() {
 	n := c.nextNumber()
 	id := bson.D{{Key: "c", Value: c.id}, {Key: "n", Value: n}}
@@ -257,7 +264,8 @@ func (c *retrier) mayBeginAnew(reply bson.Raw) bool {
 		return false
 	}
 	var labels struct{ ErrorLabels []string }
-	if err := bson.Unmarshal(reply, &labels); err != nil || len(labels.ErrorLabels) != 1 || labels.ErrorLabels[0] != "TransientTransactionError" {
+	if err := bson.Unmarshal(reply, &labels); err != nil || len(labels.ErrorLabels) != 1 ||
+		labels.ErrorLabels[0] != "TransientTransactionError" {
 		c.t.Errorf("client %d: an error that is not transient: %v", c.id, reply)
 	}
 	return true

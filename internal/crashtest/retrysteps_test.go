@@ -46,10 +46,12 @@ func (c *retrier) addMany() {
 	n := 2 + c.rng.IntN(30)
 	for range n {
 		i := c.rng.IntN(ownCounters)
-		updates = append(updates, bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: c.counter(i)}}}, {Key: "u", Value: inc(1)}})
+		updates = append(updates,
+			bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: c.counter(i)}}}, {Key: "u", Value: inc(1)}})
 		c.counters[i]++
 	}
-	cmd := bson.D{{Key: "update", Value: countersName}, {Key: "updates", Value: updates}, {Key: "ordered", Value: c.rng.IntN(2) == 0}}
+	cmd := bson.D{{Key: "update", Value: countersName}, {Key: "updates", Value: updates},
+		{Key: "ordered", Value: c.rng.IntN(2) == 0}}
 	c.expect(c.write(retryDB, cmd), "n", n, "nModified", n)
 }
 
@@ -89,7 +91,8 @@ func (c *retrier) insert() {
 	for i := range docs {
 		docs[i] = c.document(c.rng, group)
 	}
-	cmd := bson.D{{Key: "insert", Value: docsName}, {Key: "documents", Value: docs}, {Key: "ordered", Value: c.rng.IntN(2) == 0}}
+	cmd := bson.D{{Key: "insert", Value: docsName}, {Key: "documents", Value: docs},
+		{Key: "ordered", Value: c.rng.IntN(2) == 0}}
 	c.expect(c.write(retryDB, cmd), "n", n)
 	c.inGroup[group] += n
 }
@@ -100,7 +103,8 @@ func (c *retrier) deleteOne() {
 	if group < 0 {
 		return
 	}
-	cmd := bson.D{{Key: "delete", Value: docsName}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: query}, {Key: "limit", Value: 1}}}}}
+	cmd := bson.D{{Key: "delete", Value: docsName},
+		{Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: query}, {Key: "limit", Value: 1}}}}}
 	c.expect(c.write(retryDB, cmd), "n", 1)
 	c.inGroup[group]--
 }
@@ -110,7 +114,8 @@ func (c *retrier) removeOne() {
 	if group < 0 {
 		return
 	}
-	reply := c.write(retryDB, bson.D{{Key: "findAndModify", Value: docsName}, {Key: "query", Value: query}, {Key: "remove", Value: true}})
+	reply := c.write(retryDB,
+		bson.D{{Key: "findAndModify", Value: docsName}, {Key: "query", Value: query}, {Key: "remove", Value: true}})
 	if g, ok := reply.Lookup("value", "g").AsInt64OK(); reply != nil && (!ok || g != int64(group)) {
 		c.t.Errorf("client %d: removed from group %d: %v", c.id, group, reply)
 	}
@@ -124,7 +129,8 @@ func (c *retrier) upsert() {
 	if c.rng.IntN(2) == 0 {
 		query = bson.D{{Key: "_id", Value: fmt.Sprintf("u%d-%d", c.id, key)}}
 	}
-	update := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: key}}}, {Key: "$set", Value: bson.D{{Key: "c", Value: c.id}}}}
+	update := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: key}}},
+		{Key: "$set", Value: bson.D{{Key: "c", Value: c.id}}}}
 	reply := c.write(retryDB, bson.D{{Key: "update", Value: "upserts"}, {Key: "updates", Value: bson.A{
 		bson.D{{Key: "q", Value: query}, {Key: "u", Value: update}, {Key: "upsert", Value: true}},
 	}}})
@@ -150,16 +156,19 @@ func (c *retrier) bulk() {
 	ops := bson.A{
 		bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: c.document(c.rng, group)}},
 		bson.D{{Key: "delete", Value: 0}, {Key: "filter", Value: query}},
-		bson.D{{Key: "update", Value: 1}, {Key: "filter", Value: bson.D{{Key: "_id", Value: c.counter(i)}}}, {Key: "updateMods", Value: inc(1)}},
+		bson.D{{Key: "update", Value: 1}, {Key: "filter", Value: bson.D{{Key: "_id", Value: c.counter(i)}}},
+			{Key: "updateMods", Value: inc(1)}},
 		bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: c.document(c.rng, group)}},
-		bson.D{{Key: "update", Value: 1}, {Key: "filter", Value: bson.D{{Key: "_id", Value: c.counter(i)}}}, {Key: "updateMods", Value: inc(2)}},
+		bson.D{{Key: "update", Value: 1}, {Key: "filter", Value: bson.D{{Key: "_id", Value: c.counter(i)}}},
+			{Key: "updateMods", Value: inc(2)}},
 	}
 	reply := c.write("admin", bson.D{
 		{Key: "bulkWrite", Value: 1},
 		{Key: "ops", Value: ops},
 		{Key: "errorsOnly", Value: true},
 		{Key: "nsInfo", Value: bson.A{
-			bson.D{{Key: "ns", Value: retryDB + "." + docsName}}, bson.D{{Key: "ns", Value: retryDB + "." + countersName}},
+			bson.D{{Key: "ns", Value: retryDB + "." + docsName}},
+			bson.D{{Key: "ns", Value: retryDB + "." + countersName}},
 		}},
 	})
 	c.expect(reply, "nErrors", 0, "nInserted", 2, "nDeleted", 1, "nMatched", 2, "nModified", 2, "nUpserted", 0)

@@ -57,7 +57,8 @@ func killRounds(t *testing.T, clients int, l load, follower *follower) int {
 	return run.Rounds()
 }
 
-// numbers count what a client inserts: the newest number that was sent, and the newest one that was acknowledged.
+// numbers count what a client inserts: the newest number that was sent, and the newest one that was
+// acknowledged.
 type numbers struct{ sent, acked int64 }
 
 // acknowledged adds up what some clients were told to be done.

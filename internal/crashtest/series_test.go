@@ -15,8 +15,8 @@ const seriesWriters = 4
 // series is a time-series collection with several writers, each of which numbers its measurements.
 type series struct{ writers [seriesWriters]numbers }
 
-// TestKillSeries kills a server while measurements are inserted, one by one and in batches, into the same windows. After each
-// restart it has every acknowledged measurement, and none twice.
+// TestKillSeries kills a server while measurements are inserted, one by one and in batches, into
+// the same windows. After each restart it has every acknowledged measurement, and none twice.
 func TestKillSeries(t *testing.T) {
 	f := &series{}
 	rounds := killRounds(t, seriesWriters, f, newFollower(true))

@@ -58,8 +58,8 @@ func (s *site) killAndStart() {
 	s.start()
 }
 
-// attack does something to the server or its network in each round, while the clients work; behind each round they wait until
-// what there is was compared with what they know.
+// attack does something to the server or its network in each round, while the clients work; behind
+// each round they wait until what there is was compared with what they know.
 func (s *site) attack(clients []knowing, disturb func()) {
 	s.t.Helper()
 	prepare(s.t, s.db(), clients)

@@ -19,8 +19,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// spills are the parameters that bound what a stage keeps in memory, and commands that exceed a bound of 40 KiB. A parameter
-// without a command fails the test.
+// spills are the parameters that bound what a stage keeps in memory, and commands that exceed a
+// bound of 40 KiB. A parameter without a command fails the test.
 var spills = map[string][]string{
 	"internalQueryMaxBlockingSortMemoryUsageBytes": {
 		`{"find": "c", "filter": {}, "sort": {"noise": 1}, "batchSize": 2}`,
@@ -41,7 +41,8 @@ var spills = map[string][]string{
 	},
 }
 
-// lookupSpills are commands whose table of another collection is bounded by a share of the requests' memory.
+// lookupSpills are commands whose table of another collection is bounded by a share of the
+// requests' memory.
 var lookupSpills = []string{
 	`{"aggregate": "c", "cursor": {"batchSize": 3}, "pipeline": [{"$lookup": {"from": "c", "localField": "next", "foreignField": "a", "as": "all"}}]}`,
 	`{"aggregate": "c", "cursor": {"batchSize": 3}, "pipeline": [{"$lookup": {"from": "c", "localField": "a", "foreignField": "next", "as": "all"}}, {"$unwind": "$all"}]}`,
@@ -50,7 +51,8 @@ var lookupSpills = []string{
 // lookupRequestMemory is the memory of the requests with which these spill.
 const lookupRequestMemory = 256 << 10
 
-// spillFiles are the types that have a temporary file, and in which of the commands they do. Another one fails the test.
+// spillFiles are the types that have a temporary file, and in which of the commands they do.
+// Another one fails the test.
 var spillFiles = map[string]string{
 	"spill/runs.go": "internalQueryMaxBlockingSortMemoryUsageBytes, internalDocumentSourceGroupMaxMemoryBytes, " +
 		"and whatever has a sorter",
@@ -69,7 +71,8 @@ var notSpilled = []string{
 
 const spillBound = 40 << 10
 
-// openSpills returns the paths under which this process reaches its open temporary files in a directory.
+// openSpills returns the paths under which this process reaches its open temporary files in a
+// directory.
 func openSpills(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -83,8 +86,8 @@ func openSpills(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// TestDamagedSpills damages the temporary files of an operation between its batches: it fails, or answers as if nothing
-// were damaged.
+// TestDamagedSpills damages the temporary files of an operation between its batches: it fails, or
+// answers as if nothing were damaged.
 func TestDamagedSpills(t *testing.T) {
 	run := torture.Begin(t)
 	dir := t.TempDir()
@@ -109,7 +112,8 @@ func TestDamagedSpills(t *testing.T) {
 }
 
 // damageSpills runs commands and damages their files in each way.
-func damageSpills(t *testing.T, db *sheaf.DB, dir, name string, cmds []string, rng *rand.Rand, outcomes map[string]int) {
+func damageSpills(t *testing.T, db *sheaf.DB, dir, name string, cmds []string,
+	rng *rand.Rand, outcomes map[string]int) {
 	t.Helper()
 	for i, cmd := range cmds {
 		want, _, err := readSpilling(t, db, dir, cmd, nil)
@@ -142,7 +146,8 @@ func TestDamagedLookupSpills(t *testing.T) {
 	}
 }
 
-// TestSpillFiles finds a file of the source that has temporary files, and no command that damages them.
+// TestSpillFiles finds a file of the source that has temporary files, and no command that damages
+// them.
 func TestSpillFiles(t *testing.T) {
 	t.Parallel()
 	field := regexp.MustCompile(`(?m)^\t[\w, ]*\b(tempfile|spill)\.File$`)
@@ -203,8 +208,10 @@ func changeSpill(t *testing.T, path string, change func([]byte)) {
 	must(t, errors.Join(err, f.Close()))
 }
 
-// readSpilling runs a command to its end, and calls damage for each temporary file after the first batch.
-func readSpilling(t *testing.T, db *sheaf.DB, dir, text string, damage func(path string)) (docs []string, files int, err error) {
+// readSpilling runs a command to its end, and calls damage for each temporary file after the first
+// batch.
+func readSpilling(t *testing.T, db *sheaf.DB, dir, text string,
+	damage func(path string)) (docs []string, files int, err error) {
 	t.Helper()
 	var cmd bson.D
 	must(t, bson.UnmarshalExtJSON([]byte(text), false, &cmd))
@@ -251,7 +258,8 @@ func fillForSpills(t *testing.T, db *sheaf.DB) {
 	t.Helper()
 	noise, docs := newNoise(1), []any(nil)
 	for i := range 400 {
-		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i}, {Key: "next", Value: i + 1}, {Key: "noise", Value: noise.bytes(500)}})
+		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i}, {Key: "next", Value: i + 1},
+			{Key: "noise", Value: noise.bytes(500)}})
 	}
 	_, err := db.Client().Database("test").Collection("c").InsertMany(t.Context(), docs)
 	must(t, err)
@@ -259,14 +267,16 @@ func fillForSpills(t *testing.T, db *sheaf.DB) {
 
 func setSpillBound(t *testing.T, db *sheaf.DB, param string, n int64) {
 	t.Helper()
-	must(t, db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "setParameter", Value: 1}, {Key: param, Value: n}}).Err())
+	must(t, db.Client().Database("admin").
+		RunCommand(t.Context(), bson.D{{Key: "setParameter", Value: 1}, {Key: param, Value: n}}).Err())
 }
 
 // checkSpillParameters finds parameters of stages that keep documents, and no case here.
 func checkSpillParameters(t *testing.T, db *sheaf.DB) {
 	t.Helper()
 	var all bson.M
-	must(t, db.Client().Database("admin").RunCommand(t.Context(), bson.D{{Key: "getParameter", Value: "*"}}).Decode(&all))
+	must(t, db.Client().Database("admin").
+		RunCommand(t.Context(), bson.D{{Key: "getParameter", Value: "*"}}).Decode(&all))
 	for name := range all {
 		bounds := strings.HasPrefix(name, "internalDocumentSource") && strings.HasSuffix(name, "MaxMemoryBytes") ||
 			strings.HasPrefix(name, "internal") && strings.Contains(name, "MemoryUsageBytes")
@@ -276,7 +286,8 @@ func checkSpillParameters(t *testing.T, db *sheaf.DB) {
 	}
 }
 
-// TestLeftSpills finds the files of a killed process gone after the next start, and others left alone.
+// TestLeftSpills finds the files of a killed process gone after the next start, and others left
+// alone.
 func TestLeftSpills(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 )
 
-// checkStorage opens the store of a server that has ended and checks that nothing in it belongs to a collection or an index
-// that there is not.
+// checkStorage opens the store of a server that has ended and checks that nothing in it belongs to
+// a collection or an index that there is not.
 func checkStorage(t *testing.T, dir string) {
 	t.Helper()
 	engine, err := pebble.Open(dir, pebble.Options{})

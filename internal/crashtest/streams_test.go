@@ -20,13 +20,14 @@ const (
 	streamName    = "stream"
 )
 
-// watcher follows the changes of a collection, a database or the whole server, by the driver, which resumes its stream after most
-// failures; after the others the watcher resumes it.
+// watcher follows the changes of a collection, a database or the whole server, by the driver, which
+// resumes its stream after most failures; after the others the watcher resumes it.
 type watcher struct {
-	t      *testing.T
-	name   string
-	rng    *rand.Rand
-	watch  func(ctx context.Context, pipeline any, opts ...options.Lister[options.ChangeStreamOptions]) (*mongo.ChangeStream, error)
+	t     *testing.T
+	name  string
+	rng   *rand.Rand
+	watch func(ctx context.Context, pipeline any,
+		opts ...options.Lister[options.ChangeStreamOptions]) (*mongo.ChangeStream, error)
 	begin  bson.Timestamp
 	token  bson.Raw
 	opened int
@@ -34,8 +35,8 @@ type watcher struct {
 	seen [streamWriters]atomic.Int64
 }
 
-// TestCutStreams cuts the connections of change streams and of those who write, and kills the server: each stream has every event
-// once, and each writer's in their order.
+// TestCutStreams cuts the connections of change streams and of those who write, and kills the
+// server: each stream has every event once, and each writer's in their order.
 func TestCutStreams(t *testing.T) {
 	s := newSite(t)
 	proxy := torture.NewProxy(t, s.run.Rand(-1), s.Addr)
@@ -58,7 +59,8 @@ func TestCutStreams(t *testing.T) {
 		})
 	}
 	for s.run.Next(shortRounds, patience) {
-		proxy.Set(torture.Faults{Cut: 0.05 * s.rng.Float64(), Slow: 0.1, Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond})
+		proxy.Set(torture.Faults{Cut: 0.05 * s.rng.Float64(), Slow: 0.1,
+			Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond})
 		time.Sleep(time.Duration(100+s.rng.IntN(400)) * time.Millisecond)
 		if s.rng.IntN(3) == 0 {
 			s.killAndStart()
@@ -113,7 +115,8 @@ func publish(t *testing.T, client *mongo.Client, rng *rand.Rand, writer int, wri
 	docs := make([]bson.D, 1+rng.IntN(5))
 	for i := range docs {
 		docs[i] = bson.D{
-			{Key: "_id", Value: bson.D{{Key: "p", Value: int32(writer)}, {Key: "n", Value: written.Load() + int64(i) + 1}}},
+			{Key: "_id", Value: bson.D{{Key: "p", Value: int32(writer)},
+				{Key: "n", Value: written.Load() + int64(i) + 1}}},
 			{Key: "pad", Value: pad(rng.IntN(2000))},
 		}
 	}
@@ -140,7 +143,8 @@ func publish(t *testing.T, client *mongo.Client, rng *rand.Rand, writer int, wri
 
 // run follows the changes until ctx ends.
 func (w *watcher) run(ctx context.Context) {
-	pipeline := bson.A{bson.D{{Key: "$match", Value: bson.D{{Key: "operationType", Value: "insert"}, {Key: "ns.coll", Value: streamName}}}}}
+	pipeline := bson.A{bson.D{{Key: "$match",
+		Value: bson.D{{Key: "operationType", Value: "insert"}, {Key: "ns.coll", Value: streamName}}}}}
 	for ctx.Err() == nil && !w.t.Failed() {
 		opts := options.ChangeStream().SetMaxAwaitTime(50 * time.Millisecond).SetBatchSize(int32(w.rng.IntN(20)))
 		if w.token == nil {
@@ -200,7 +204,8 @@ func (w *watcher) await(written *[streamWriters]atomic.Int64) {
 	w.t.Helper()
 	for i := range written {
 		want := written[i].Load()
-		for end := time.Now().Add(outlasts); w.seen[i].Load() < want && !w.t.Failed(); time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(outlasts); w.seen[i].Load() < want &&
+			!w.t.Failed(); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {
 				w.t.Errorf("watcher of the %s: of writer %d it has seen %d of %d events", w.name, i, w.seen[i].Load(), want)
 			}

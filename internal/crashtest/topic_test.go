@@ -18,8 +18,9 @@ const (
 // topic is a capped collection with several publishers, each of which numbers its messages.
 type topic struct{ publishers [topicPublishers]numbers }
 
-// TestKillTopic kills a server while messages are published into a capped collection. After each restart it has the newest
-// ones, in the order of each publisher without a gap, among them every acknowledged one that is not older than the limit.
+// TestKillTopic kills a server while messages are published into a capped collection. After each
+// restart it has the newest ones, in the order of each publisher without a gap, among them every
+// acknowledged one that is not older than the limit.
 func TestKillTopic(t *testing.T) {
 	f := &topic{}
 	rounds := killRounds(t, topicPublishers, f, newFollower(false))

@@ -46,8 +46,9 @@ type Server struct {
 // executing matches the text that a command puts before the error of its execution.
 const executing = `^(Executor error during [a-z]+( command)?(( on namespace)?: \S+)?|PlanExecutor error during aggregation|Plan executor error during [a-zA-Z]+) :: caused by :: `
 
-// Dial connects to the server of a URI, and returns nil for an empty one. What the expressions in also match at the beginning of a text
-// is left out as what commands put there is, because the runner calls code below it.
+// Dial connects to the server of a URI, and returns nil for an empty one. What the expressions in
+// also match at the beginning of a text is left out as what commands put there is, because the
+// runner calls code below it.
 func Dial(t *testing.T, uri string, also ...string) *Server {
 	t.Helper()
 	if uri == "" {
@@ -81,8 +82,9 @@ func (s *Server) Fill(t *testing.T, coll string, docs ...bsonx.Doc) {
 	}
 }
 
-// Of prints the error that the server answers a command with. Where it accepts the command or answers another code, Of logs so and prints
-// err: the reader of the log judges which of the two is right.
+// Of prints the error that the server answers a command with. Where it accepts the command or
+// answers another code, Of logs so and prints err: the reader of the log judges which of the two is
+// right.
 func (s *Server) Of(t *testing.T, err error, command bson.D) string {
 	t.Helper()
 	if s == nil {

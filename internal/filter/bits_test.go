@@ -30,7 +30,8 @@ func bitMasks(positions []int) map[string]any {
 		number |= 1 << min(pos, 62)
 	}
 	masks := map[string]any{
-		"list": list, "repeated": append(list, list...), "bytes": bsonx.Binary(0, data), "more bytes": bsonx.Binary(0, append(data, 0, 0)),
+		"list": list, "repeated": append(list, list...), "bytes": bsonx.Binary(0, data),
+		"more bytes": bsonx.Binary(0, append(data, 0, 0)),
 	}
 	if len(positions) == 0 || positions[len(positions)-1] < 62 {
 		masks["number"] = number
@@ -85,7 +86,8 @@ func modelBits(op BitsOp, positions []int, bit func(int) bool) bool {
 			set++
 		}
 	}
-	return [...]bool{AllSet: set == len(positions), AllClear: set == 0, AnySet: set > 0, AnyClear: set < len(positions)}[op]
+	return [...]bool{AllSet: set == len(positions), AllClear: set == 0, AnySet: set > 0,
+		AnyClear: set < len(positions)}[op]
 }
 
 // TestBitsSerialize writes the positions of a mask.
@@ -205,7 +207,8 @@ func TestBitsLooks(t *testing.T) {
 			_, err := SerializeWithin(op, f.Root)
 			return err
 		})
-		if _, err := SerializeWithin(interrupttest.EndAfter(t.Context(), 1), f.Root); !errors.Is(err, interrupttest.ErrEnded) {
+		if _, err := SerializeWithin(interrupttest.EndAfter(t.Context(), 1),
+			f.Root); !errors.Is(err, interrupttest.ErrEnded) {
 			t.Errorf("%s is shown after the end: %v", name, err)
 		}
 	}

@@ -26,8 +26,9 @@ var compareOps = [...]struct {
 // String returns the operator's name.
 func (op CompareOp) String() string { return compareOps[op].name }
 
-// Compare is $eq, $lt, $lte, $gt or $gte: a comparison within the type class of its operand. MinKey and MaxKey are
-// compared with every class; null equals a missing value, but not undefined; NaN equals NaN and is in no range.
+// Compare is $eq, $lt, $lte, $gt or $gte: a comparison within the type class of its operand. MinKey
+// and MaxKey are compared with every class; null equals a missing value, but not undefined; NaN
+// equals NaN and is in no range.
 type Compare struct {
 	leaf
 	Op CompareOp

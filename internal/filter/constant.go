@@ -76,8 +76,8 @@ func parseSampleRate(p *parser, _ string, v bsonx.Value, _ level, _ int) (Node, 
 // parseComment accepts $comment, which has no effect on what matches.
 func parseComment(*parser, string, bsonx.Value, level, int) (Node, error) { return nil, nil }
 
-// parseDBRefField makes $ref, $id and $db ordinary field names, as they stand in the elements of an array of DBRefs
-// that $elemMatch looks into. Only $id follows the collation.
+// parseDBRefField makes $ref, $id and $db ordinary field names, as they stand in the elements of an
+// array of DBRefs that $elemMatch looks into. Only $id follows the collation.
 func parseDBRefField(p *parser, name string, v bsonx.Value, _ level, _ int) (Node, error) {
 	var c *collation.Collator
 	if name == "$id" {

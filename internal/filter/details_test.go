@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// testdata/recorded/positional.jsonl holds documents d, queries q and the index of the element that {$set: {"a.$": …}}
-// changed in a MongoDB engine, -1 where $ found no element.
+// testdata/recorded/positional.jsonl holds documents d, queries q and the index of the element that
+// {$set: {"a.$": …}} changed in a MongoDB engine, -1 where $ found no element.
 func TestMatchDetailsRecorded(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("testdata/recorded/positional.jsonl")

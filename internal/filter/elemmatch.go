@@ -6,14 +6,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// ElemMatchObject is {$elemMatch: { field: …, … }}: an element of an array, a document or an array itself, matches
-// Child.
+// ElemMatchObject is {$elemMatch: { field: …, … }}: an element of an array, a document or an array
+// itself, matches Child.
 type ElemMatchObject struct {
 	leaf
 	Child Node
 }
 
-// ElemMatchValue is {$elemMatch: { $gt: …, … }}: an element of an array satisfies all Children, whose paths are empty.
+// ElemMatchValue is {$elemMatch: { $gt: …, … }}: an element of an array satisfies all Children,
+// whose paths are empty.
 type ElemMatchValue struct {
 	leaf
 	Children []Node
@@ -109,8 +110,8 @@ func parseElemMatch(p *parser, f field) (Node, error) {
 	return &ElemMatchObject{newLeaf(f.path), child}, nil
 }
 
-// isElemMatchValue tells the value form, which starts with an operator on values, from the object form, which starts
-// with a field name or an operator that stands in place of one.
+// isElemMatchValue tells the value form, which starts with an operator on values, from the object
+// form, which starts with a field name or an operator that stands in place of one.
 func (p *parser) isElemMatchValue(v bsonx.Value) bool {
 	return isOperatorDoc(v, true) && p.reg.top[string(v.Doc().First().Key)] == nil
 }

@@ -139,7 +139,8 @@ func regexSpec(doc bsonx.Doc) bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// explainer writes the details of one document. inverted asks why a clause matches rather than why it does not.
+// explainer writes the details of one document. inverted asks why a clause matches rather than why
+// it does not.
 type explainer struct {
 	b   *details
 	doc bsonx.Doc
@@ -237,7 +238,8 @@ func (e *explainer) leaf(c clause, inverted bool) {
 	e.considered(failure, NewPath(path), inverted)
 }
 
-// constant explains what is always false: $all without members, and $sampleRate of zero, which is an expression.
+// constant explains what is always false: $all without members, and $sampleRate of zero, which is
+// an expression.
 func (e *explainer) constant(c clause) {
 	if c.name == "$sampleRate" {
 		e.b.String("reason", "expression did not match")
@@ -254,7 +256,8 @@ func (e *explainer) expression(n *Expr, inverted bool) {
 	var failure *mongoerr.Error
 	if errors.As(err, &failure) {
 		e.b.String("reason", "failed to evaluate aggregation expression")
-		e.b.Doc("details", bsonx.NewDoc("code", int32(failure.Code), "codeName", failure.Code.Name(), "errmsg", failure.Message))
+		e.b.Doc("details", bsonx.NewDoc("code", int32(failure.Code), "codeName",
+			failure.Code.Name(), "errmsg", failure.Message))
 		return
 	}
 	e.b.String("reason", choose(inverted, "expression did match", "expression did not match"))

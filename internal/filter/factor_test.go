@@ -20,7 +20,8 @@ func TestFactor(t *testing.T) {
 		{`{"$or":[{"a":1},{"b":2}]}`, `{"$or":[{"a":1},{"b":2}]}`},
 		{`{"$or":[{"a":1,"$expr":{"$gt":["$a","$b"]}},{"c":1,"$expr":{"$gt":["$a","$b"]}}]}`, `{"$or":[{"a":1,"$expr":{"$gt":["$a","$b"]}},{"c":1,"$expr":{"$gt":["$a","$b"]}}]}`},
 	} {
-		f, want := parseFilter(t, c.in, Options{Vars: expressions.Scope(), AllowExpr: true}).Normalize(), parseFilter(t, c.want, Options{Vars: expressions.Scope(), AllowExpr: true}).Normalize()
+		f, want := parseFilter(t, c.in, Options{Vars: expressions.Scope(), AllowExpr: true}).
+			Normalize(), parseFilter(t, c.want, Options{Vars: expressions.Scope(), AllowExpr: true}).Normalize()
 		o, ok := f.Root.(*Or)
 		if !ok {
 			t.Fatalf("%s is no disjunction", c.in)

@@ -6,13 +6,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// failure says how an operator's failure to match, or its match where none was wanted, is explained.
+// failure says how an operator's failure to match, or its match where none was wanted, is
+// explained.
 type failure struct {
 	// no and yes are the reasons for a mismatch and for a match.
 	no, yes string
 	// whole considers arrays as they are rather than their elements.
 	whole bool
-	// expected are the types that the operator is about, by name; with none every type is considered.
+	// expected are the types that the operator is about, by name; with none every type is
+	// considered.
 	expected []string
 	// showTypes adds the types of the considered values.
 	showTypes bool
@@ -88,7 +90,8 @@ func (e *explainer) considered(f failure, path *Path, inverted bool) {
 		return
 	}
 	names := typeNames(values)
-	if len(f.expected) > 0 && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(f.expected, name) }) {
+	if len(f.expected) > 0 &&
+		!slices.ContainsFunc(names, func(name string) bool { return slices.Contains(f.expected, name) }) {
 		e.b.String("reason", reasonType)
 		e.types(names)
 		e.names("expectedType", f.expected)
@@ -102,8 +105,8 @@ func (e *explainer) considered(f failure, path *Path, inverted bool) {
 	}
 }
 
-// values collects what stands at the path up to the first place where nothing does; found is false where that is all.
-// An empty array is found and has no values.
+// values collects what stands at the path up to the first place where nothing does; found is false
+// where that is all. An empty array is found and has no values.
 func (e *explainer) values(f failure, path *Path) (values []bsonx.Value, found bool) {
 	mode := ElementsOnly
 	if f.whole {

@@ -62,10 +62,12 @@ func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 
 func newFilter(root Node, spec bsonx.Doc, opts Options) *Filter {
 	fails, weight := judge(root)
-	return &Filter{Root: root, spec: spec, opts: opts, stateful: fails, weight: weight, running: opts.Vars.Scripts().Running}
+	return &Filter{Root: root, spec: spec, opts: opts, stateful: fails, weight: weight,
+		running: opts.Vars.Scripts().Running}
 }
 
-// Part returns the filter of one of the nodes of f, which serves the same operation. The node must not be about text.
+// Part returns the filter of one of the nodes of f, which serves the same operation. The node must
+// not be about text.
 func (f *Filter) Part(n Node) *Filter { return newFilter(n, nil, f.opts) }
 
 // At returns the filter at another time, for $$NOW. It serves the same operation.
@@ -73,7 +75,8 @@ func (f *Filter) At(now time.Time) *Filter {
 	opts := f.opts
 	opts.Now = now
 	return &Filter{
-		Root: f.Root, spec: f.spec, opts: opts, stateful: f.stateful, weight: f.weight, running: f.running, text: f.text, nodes: f.nodes,
+		Root: f.Root, spec: f.spec, opts: opts, stateful: f.stateful, weight: f.weight,
+		running: f.running, text: f.text, nodes: f.nodes,
 	}
 }
 
@@ -83,8 +86,8 @@ type equality struct {
 	compare comparison
 }
 
-// parseEquality compiles a document with one field and a value that is no document of operators. It returns nil for any
-// other.
+// parseEquality compiles a document with one field and a value that is no document of operators. It
+// returns nil for any other.
 func parseEquality(doc bsonx.Doc, opts *Options) *Filter {
 	it := doc.Iter()
 	if !it.Next() {
@@ -108,19 +111,20 @@ func parseEquality(doc bsonx.Doc, opts *Options) *Filter {
 }
 
 // collatedWeight is the work of comparing a byte of a document, by a collation, with a value of n
-// bytes. Whoever compares more than the collator does without a look has a state to keep its end in.
+// bytes. Whoever compares more than the collator does without a look has a state to keep its end
+// in.
 func collatedWeight(n int) int { return 17 + n }
 
 func (f *Filter) newState() *state {
 	return &state{ctx: expr.Context{Now: f.opts.Now, Random: f.opts.Random}, running: f.running}
 }
 
-// lightWork is how much work a match may do that counts as none: a stage or $pull matches some thousand
-// small documents between two looks at its operation.
+// lightWork is how much work a match may do that counts as none: a stage or $pull matches some
+// thousand small documents between two looks at its operation.
 const lightWork = 1 << 16
 
-// judge reports whether matching can fail, which needs a state to keep the error in, and how much work it does for a byte of a
-// document.
+// judge reports whether matching can fail, which needs a state to keep the error in, and how much
+// work it does for a byte of a document.
 func judge(n Node) (fails bool, weight int) {
 	WalkNodes(n, func(n Node) bool {
 		weight++
@@ -183,8 +187,9 @@ func (f *Filter) Match(doc bsonx.Doc) (bool, error) {
 	return f.MatchDetails(doc, nil)
 }
 
-// MatchDetails is Match and, for a document that matches, fills in d, which may be nil. Which predicate is the last one
-// to match, and so decides, is MongoDB's choice on a canonical filter: see Normalize.
+// MatchDetails is Match and, for a document that matches, fills in d, which may be nil. Which
+// predicate is the last one to match, and so decides, is MongoDB's choice on a canonical filter:
+// see Normalize.
 func (f *Filter) MatchDetails(doc bsonx.Doc, d *Details) (bool, error) {
 	if d == nil && f.isLight(len(doc)) {
 		return f.Root.matchDoc(doc, nil), nil
@@ -212,6 +217,6 @@ func (f *Filter) withState(d *Details, match func(*state) bool) (bool, error) {
 	return ok, nil
 }
 
-// MatchElem reports whether a single value satisfies the filter as an array element satisfies the value form of
-// $elemMatch.
+// MatchElem reports whether a single value satisfies the filter as an array element satisfies the
+// value form of $elemMatch.
 func (f *Filter) MatchElem(v bsonx.Value) bool { return f.Root.matchElem(v, nil) }

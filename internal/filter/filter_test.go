@@ -64,7 +64,8 @@ func BenchmarkConjunction(b *testing.B) {
 // TestParseCopies checks that a filter keeps no bytes of its document unless it may.
 func TestParseCopies(t *testing.T) {
 	for _, borrow := range []bool{false, true} {
-		for _, query := range []bsonx.Doc{bsonx.NewDoc("a", "x"), bsonx.NewDoc("a", bsonx.NewDoc("$gte", "x", "$lte", "x"))} {
+		for _, query := range []bsonx.Doc{bsonx.NewDoc("a", "x"),
+			bsonx.NewDoc("a", bsonx.NewDoc("$gte", "x", "$lte", "x"))} {
 			spec := query.Clone()
 			f, err := Parse(spec, Options{Vars: expressions.Scope(), Borrow: borrow})
 			if err != nil {
@@ -77,7 +78,8 @@ func TestParseCopies(t *testing.T) {
 			}
 			matched, err := f.Match(bsonx.NewDoc("a", "x"))
 			if err != nil || matched == borrow {
-				t.Errorf("%s, borrowed %t: matched %t, %v", bsonx.FormatShell(bsonx.Document(query)), borrow, matched, err)
+				t.Errorf("%s, borrowed %t: matched %t, %v",
+					bsonx.FormatShell(bsonx.Document(query)), borrow, matched, err)
 			}
 		}
 	}

@@ -14,7 +14,8 @@ import (
 
 // fuzzDocs are matched against every filter that the fuzzer finds.
 var fuzzDocs = []string{
-	`{"_id":1}`, `{"_id":2,"a":1,"b":"abc"}`, `{"_id":3,"a":[1,2.5,"x",null]}`, `{"_id":4,"a":{"b":[{"c":1},{"c":[2,3]}]}}`,
+	`{"_id":1}`, `{"_id":2,"a":1,"b":"abc"}`, `{"_id":3,"a":[1,2.5,"x",null]}`,
+	`{"_id":4,"a":{"b":[{"c":1},{"c":[2,3]}]}}`,
 	`{"_id":5,"a":[{"b":1,"c":2},{"b":3}],"0":7}`, `{"_id":6,"a":[[1],[2,3]],"b":{"$numberDecimal":"1.5"}}`,
 	`{"_id":7,"a":{"$date":"2020-01-01T00:00:00Z"},"b":{"$oid":"000000000000000000000001"}}`,
 	`{"_id":8,"a":{"$minKey":1},"b":{"$maxKey":1},"c":{"$binary":{"base64":"BQ==","subType":"00"}}}`,
@@ -28,8 +29,8 @@ var fuzzFilters = []string{
 	`{"$and":[{"$alwaysTrue":1},{"$nor":[{"a":{"$nin":[]}}]}]}`,
 }
 
-// FuzzParse: parsing does not panic, and a tree, its canonical form, and what is parsed from how it is spelled out match
-// the same documents.
+// FuzzParse: parsing does not panic, and a tree, its canonical form, and what is parsed from how it
+// is spelled out match the same documents.
 func FuzzParse(f *testing.F) {
 	for _, text := range fuzzFilters {
 		f.Add(text)
@@ -76,7 +77,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// reparse parses what a canonical filter is spelled out as; it is nil where that cannot be written as a filter.
+// reparse parses what a canonical filter is spelled out as; it is nil where that cannot be written
+// as a filter.
 func reparse(canonical *Filter, opts Options) (*Filter, error) {
 	if hasDollarPath(canonical.Root) || hasKind(canonical.Root, KindSampleRate) {
 		return nil, nil
@@ -89,8 +91,8 @@ func reparse(canonical *Filter, opts Options) (*Filter, error) {
 	return again, nil
 }
 
-// hasDollarPath reports whether a tree cannot be written as a filter: a path with a dollar sign or none, as the fields of
-// a DBRef have, and operators that read their neighbours.
+// hasDollarPath reports whether a tree cannot be written as a filter: a path with a dollar sign or
+// none, as the fields of a DBRef have, and operators that read their neighbours.
 func hasDollarPath(n Node) bool {
 	found := false
 	WalkNodes(n, func(n Node) bool {
@@ -119,8 +121,8 @@ func parseDocs(t testing.TB, texts []string) []bsonx.Doc {
 	return docs
 }
 
-// FuzzJSONSchema: a schema that is accepted can be matched, and a failure can be explained; a document and the negation
-// of the schema never agree.
+// FuzzJSONSchema: a schema that is accepted can be matched, and a failure can be explained; a
+// document and the negation of the schema never agree.
 func FuzzJSONSchema(f *testing.F) {
 	for _, text := range []string{
 		`{"required":["a"],"properties":{"a":{"bsonType":"int","minimum":1,"exclusiveMinimum":true}}}`,

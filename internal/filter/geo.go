@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Geo is $geoWithin or $geoIntersects: a geometry lies within a region, or has a point in common with it.
+// Geo is $geoWithin or $geoIntersects: a geometry lies within a region, or has a point in common
+// with it.
 type Geo struct {
 	leaf
 	Region *geo.Region
@@ -54,7 +55,8 @@ func (n *Geo) serializeOperator(b *serializer) { b.Fields(n.Spec) }
 func parseGeo(p *parser, f field) (Node, error) {
 	if f.context.Len() > 1 {
 		extra := f.context.Second()
-		return nil, mongoerr.New(mongoerr.BadValue, "can't parse extra field: %s: %s", extra.Key, bsonx.FormatShell(extra.Value))
+		return nil, mongoerr.New(mongoerr.BadValue, "can't parse extra field: %s: %s", extra.Key,
+			bsonx.FormatShell(extra.Value))
 	}
 	if f.value.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.BadValue, "geometry must be an object")

@@ -9,12 +9,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// GeoNear is $near or $nearSphere: documents by their distance from a point. It is a condition on distances and an order, which
-// only an index can give: the planner takes it out of the filter, and as a predicate it holds for every document.
+// GeoNear is $near or $nearSphere: documents by their distance from a point. It is a condition on
+// distances and an order, which only an index can give: the planner takes it out of the filter, and
+// as a predicate it holds for every document.
 type GeoNear struct {
 	leaf
 	Center geo.Point
-	// Min and Max are distances, with both ends, in the unit of geo.Geometry.Distance; Max is infinite where there is none.
+	// Min and Max are distances, with both ends, in the unit of geo.Geometry.Distance; Max is
+	// infinite where there is none.
 	Min, Max float64
 	// Radians tells that distances are shown in radians.
 	Radians bool
@@ -35,7 +37,8 @@ func (n *GeoNear) serialize(b *serializer) { serializeLeaf(b, n) }
 
 func (n *GeoNear) serializeOperator(b *serializer) { b.Fields(n.Spec) }
 
-// nearFirst parses a document of operators that begins with one that sorts by distance; a nil node is another document.
+// nearFirst parses a document of operators that begins with one that sorts by distance; a nil node
+// is another document.
 func (p *parser) nearFirst(path string, doc bsonx.Doc) (Node, error) {
 	if doc.IsEmpty() {
 		return nil, nil
@@ -62,14 +65,15 @@ func isList(v bsonx.Value) bool { return v.Type == bsonx.TypeDocument || v.Type 
 
 // parseNear answers where the operator is not the first of its document, or its operand no point.
 func parseNear(_ *parser, f field) (Node, error) {
-	return nil, mongoerr.New(mongoerr.BadValue, "near must be first in: %s", bsonx.FormatShell(bsonx.Document(f.context)))
+	return nil, mongoerr.New(mongoerr.BadValue, "near must be first in: %s",
+		bsonx.FormatShell(bsonx.Document(f.context)))
 }
 
 // distanceErrors are the codes of a limit that is no number, or negative.
 type distanceErrors struct{ notNumber, negative mongoerr.Code }
 
-// parseLegacy reads { $near: [x, y], $minDistance: …, $maxDistance: … }. It reports whether the first operand was a point,
-// and whether one of the operators was $nearSphere.
+// parseLegacy reads { $near: [x, y], $minDistance: …, $maxDistance: … }. It reports whether the
+// first operand was a point, and whether one of the operators was $nearSphere.
 func (n *GeoNear) parseLegacy(doc bsonx.Doc) (sphere, ok bool, err error) {
 	for it := doc.Iter(); it.Next(); {
 		switch name, v := string(it.Key()), it.Value(); name {
@@ -144,7 +148,8 @@ func (n *GeoNear) parseGeoJSON(doc bsonx.Doc) error {
 			"Extra field found: %s: %s", extra.Key, bsonx.FormatShell(extra.Value))
 	}
 	if v := doc.First().Value; v.Type == bsonx.TypeArray || v.Doc().IsEmpty() {
-		return mongoerr.New(mongoerr.BadValue, "invalid point provided to geo near query: %s", bsonx.FormatShell(bsonx.Document(v.Doc())))
+		return mongoerr.New(mongoerr.BadValue, "invalid point provided to geo near query: %s",
+			bsonx.FormatShell(bsonx.Document(v.Doc())))
 	}
 	found := false
 	for it := doc.First().Value.Doc().Iter(); it.Next(); {
@@ -182,14 +187,15 @@ func (n *GeoNear) parseGeometry(v bsonx.Value) error {
 			bsonx.FormatShell(v), err.Error())
 	}
 	if point.CRS != geo.Sphere {
-		return mongoerr.New(mongoerr.BadValue, "$near requires geojson point, given %s", bsonx.FormatShell(bsonx.Document(v.Doc())))
+		return mongoerr.New(mongoerr.BadValue, "$near requires geojson point, given %s",
+			bsonx.FormatShell(bsonx.Document(v.Doc())))
 	}
 	n.Center = point
 	return nil
 }
 
-// project puts the center into the system in which distances are measured. Those from a legacy pair on the sphere are given
-// in radians.
+// project puts the center into the system in which distances are measured. Those from a legacy pair
+// on the sphere are given in radians.
 func (n *GeoNear) project(sphere bool) error {
 	n.Wraps = n.Center.CRS == geo.Sphere
 	if !sphere {

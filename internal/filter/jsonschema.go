@@ -42,17 +42,19 @@ func parseJSONSchema(p *parser, _ string, v bsonx.Value, _ level, depth int) (No
 	return &JSONSchema{Spec: v.Doc(), schema: s}, nil
 }
 
-// schema is a compiled schema: the rules that a value has to obey. A rule about another type than the value's is
-// obeyed.
+// schema is a compiled schema: the rules that a value has to obey. A rule about another type than
+// the value's is obeyed.
 type schema struct {
 	spec               bsonx.Doc
 	title, description bsonx.Value // missing where the schema has none
 	rules              []schemaRule
-	// never says that the schema is about the whole document and asks for another type than an object.
+	// never says that the schema is about the whole document and asks for another type than an
+	// object.
 	never bool
 }
 
-// schemaRule is what one keyword demands. Where its state has stopped, what match returns means nothing.
+// schemaRule is what one keyword demands. Where its state has stopped, what match returns means
+// nothing.
 type schemaRule interface {
 	match(v bsonx.Value, st *state) bool
 	// explain appends the fields that tell why a value does not match to the open document.
@@ -103,12 +105,15 @@ func (s *schema) explainNever(b *details) {
 	b.String("reason", reasonNever)
 }
 
-// rejectsMissing reports whether a required property that is absent breaks more than that requirement.
+// rejectsMissing reports whether a required property that is absent breaks more than that
+// requirement.
 func (s *schema) rejectsMissing() bool {
-	return slices.ContainsFunc(s.rules, func(rule schemaRule) bool { return aboutMissing(rule) && !rule.match(bsonx.Missing, nil) })
+	return slices.ContainsFunc(s.rules,
+		func(rule schemaRule) bool { return aboutMissing(rule) && !rule.match(bsonx.Missing, nil) })
 }
 
-// aboutMissing reports whether a rule is reported for an absent value: those that combine schemas are.
+// aboutMissing reports whether a rule is reported for an absent value: those that combine schemas
+// are.
 func aboutMissing(rule schemaRule) bool {
 	switch rule.(type) {
 	case *notRule, *combinedRule:
@@ -127,8 +132,8 @@ func (s *schema) annotate(b *details) {
 	b.Value("description", s.description)
 }
 
-// schemaKeyword is an entry of the table of keywords. Its parser adds rules; one without a parser is read by another
-// keyword, or means nothing here.
+// schemaKeyword is an entry of the table of keywords. Its parser adds rules; one without a parser
+// is read by another keyword, or means nothing here.
 type schemaKeyword struct {
 	name  string
 	parse func(sp *schemaParser, kw keyword) error
@@ -205,7 +210,8 @@ type schemaParser struct {
 	// root is set for a schema about the whole document rather than a property.
 	root  bool
 	depth int
-	// declared are the types that the schema allows; empty where it does not say. typeRule is reported last.
+	// declared are the types that the schema allows; empty where it does not say. typeRule is
+	// reported last.
 	declared TypeSet
 	typeRule schemaRule
 }
@@ -259,8 +265,8 @@ func (sp *schemaParser) checkNames() error {
 
 func (sp *schemaParser) add(rule schemaRule) { sp.out.rules = append(sp.out.rules, rule) }
 
-// addAbout adds a rule about values of one type. Where the schema allows one other type only, the type is all there is
-// to say.
+// addAbout adds a rule about values of one type. Where the schema allows one other type only, the
+// type is all there is to say.
 func (sp *schemaParser) addAbout(t bsonx.Type, rule schemaRule) {
 	if !sp.declared.isSingle() || sp.declared.Has(t) || t == aNumber && sp.declared.hasNumber() {
 		sp.add(rule)

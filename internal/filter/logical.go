@@ -63,7 +63,8 @@ func (n *And) matchElem(v bsonx.Value, st *state) bool {
 	return true
 }
 
-// The other logical nodes record no details: which of several predicates led to the match would be arbitrary.
+// The other logical nodes record no details: which of several predicates led to the match would be
+// arbitrary.
 
 func (n *Or) matchDoc(doc bsonx.Doc, st *state) bool {
 	d := st.silence()

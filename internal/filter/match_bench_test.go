@@ -10,9 +10,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
-// BenchmarkMatch measures filters on a document of 1 KB and ten fields that stays in the processor's cache.
+// BenchmarkMatch measures filters on a document of 1 KB and ten fields that stays in the
+// processor's cache.
 func BenchmarkMatch(b *testing.B) {
-	document := bsonx.NewDoc("_id", int64(4711), "n", int64(0), "s", "user00004711", "r", int64(33), "g", int64(711), "c", "category11",
+	document := bsonx.NewDoc("_id", int64(4711), "n", int64(0), "s", "user00004711", "r", int64(33), "g",
+		int64(711), "c", "category11",
 		"u", int64(500_000), "tags", []bsonx.Value{bsonx.String("a"), bsonx.String("b")}, "sub", bsonx.NewDoc("x", 1.5),
 		"p", strings.Repeat("text ", 170))
 	for i, query := range []bsonx.Doc{

@@ -21,7 +21,8 @@ type Leaf interface {
 	Node
 	// FieldPath returns the compiled path.
 	FieldPath() *Path
-	// serializeOperator appends the operator and its operand, without the path, to the open document.
+	// serializeOperator appends the operator and its operand, without the path, to the open
+	// document.
 	serializeOperator(b *serializer)
 }
 

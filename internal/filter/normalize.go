@@ -11,10 +11,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Normalize returns the filter in canonical form: nested conjunctions and disjunctions flattened, constants and
-// duplicates removed, single children in place of their parents, equalities of one path joined to $in, children sorted.
-// It matches the same documents. A filter that is in that form already is returned as it is, and so is one whose operation ended
-// meanwhile.
+// Normalize returns the filter in canonical form: nested conjunctions and disjunctions flattened,
+// constants and duplicates removed, single children in place of their parents, equalities of one
+// path joined to $in, children sorted. It matches the same documents. A filter that is in that form
+// already is returned as it is, and so is one whose operation ended meanwhile.
 func (f *Filter) Normalize() *Filter {
 	z := normalizer{running: f.running}
 	root := z.normalize(f.Root)
@@ -39,10 +39,12 @@ func (z *normalizer) stopped(work int) bool {
 	return z.ended
 }
 
-// usualChildren is how many children a node has at most in most filters: so many are looked at without an allocation.
+// usualChildren is how many children a node has at most in most filters: so many are looked at
+// without an allocation.
 const usualChildren = 8
 
-// normalize returns n itself where it is canonical, as most filters are and all are that were normalised before.
+// normalize returns n itself where it is canonical, as most filters are and all are that were
+// normalised before.
 func (z *normalizer) normalize(n Node) Node {
 	switch n := n.(type) {
 	case *And:
@@ -128,8 +130,8 @@ func (z *normalizer) normalizeList(n Node, of []Node) Node {
 	}
 }
 
-// ofFew returns what stands for a node of a kind that has one canonical child or none, nil for a node
-// that stays.
+// ofFew returns what stands for a node of a kind that has one canonical child or none, nil for a
+// node that stays.
 func ofFew(kind Kind, nodes []Node) Node {
 	switch {
 	case kind == KindElemMatchValue || len(nodes) > 1 || kind == KindAnd && len(nodes) == 0:
@@ -145,8 +147,8 @@ func ofFew(kind Kind, nodes []Node) Node {
 	}
 }
 
-// absorb adds a canonical child to the children of a node of a kind, or returns the constant that the
-// child makes of the node.
+// absorb adds a canonical child to the children of a node of a kind, or returns the constant that
+// the child makes of the node.
 func absorb(kind Kind, nodes []Node, child Node) (all []Node, decided Node) {
 	switch child := child.(type) {
 	case *AlwaysTrue:
@@ -177,7 +179,8 @@ func absorb(kind Kind, nodes []Node, child Node) (all []Node, decided Node) {
 		}
 	case *Nor:
 		if kind == KindAnd {
-			// None of several is the conjunction of negations, which an index can answer one by one.
+			// None of several is the conjunction of negations, which an index can answer one by
+			// one.
 			for _, c := range child.Children {
 				nodes = append(nodes, negate(c))
 			}
@@ -277,8 +280,8 @@ func hasPair(nodes []Node) bool {
 	return false
 }
 
-// inMember reports whether a node can be a member of an $in. Equality with a regular expression as a value cannot: there
-// it would be a pattern.
+// inMember reports whether a node can be a member of an $in. Equality with a regular expression as
+// a value cannot: there it would be a pattern.
 func inMember(n Node) (path string, ok bool) {
 	switch n := n.(type) {
 	case *Compare:
@@ -312,8 +315,8 @@ func (z *normalizer) joinToIn(path string, nodes []Node) Node {
 	return in
 }
 
-// sortAndDedupe sorts in place by kind, path and children; nodes that are equal in all that keep their order. Of nodes
-// that are the same one remains.
+// sortAndDedupe sorts in place by kind, path and children; nodes that are equal in all that keep
+// their order. Of nodes that are the same one remains.
 func (z *normalizer) sortAndDedupe(nodes []Node) []Node {
 	if err := interrupt.Sort(nodes, interrupt.Step, compareNodes, &z.meter, z.running); err != nil {
 		z.ended = true
@@ -331,8 +334,8 @@ func (z *normalizer) sortAndDedupe(nodes []Node) []Node {
 	return out
 }
 
-// appendDistinct appends the first of each of the nodes that are spelled alike. Functions and expressions are never taken for
-// the same.
+// appendDistinct appends the first of each of the nodes that are spelled alike. Functions and
+// expressions are never taken for the same.
 func (z *normalizer) appendDistinct(out, nodes []Node) []Node {
 	if len(nodes) == 1 {
 		return append(out, nodes[0])

@@ -30,12 +30,14 @@ func parseInt(name string, v bsonx.Value) (int64, error) {
 func nonNegativeInt(name string, v bsonx.Value) (int64, error) {
 	i, err := parseInt(name, v)
 	if err == nil && i < 0 {
-		err = mongoerr.New(mongoerr.FailedToParse, "Expected a non-negative number in: %s: %s", name, bsonx.FormatShell(v))
+		err = mongoerr.New(mongoerr.FailedToParse,
+			"Expected a non-negative number in: %s: %s", name, bsonx.FormatShell(v))
 	}
 	return i, err
 }
 
-// nonNegativeInt32 is nonNegativeInt for operators that answer BadValue and name what they were parsing.
+// nonNegativeInt32 is nonNegativeInt for operators that answer BadValue and name what they were
+// parsing.
 func nonNegativeInt32(what, name string, v bsonx.Value) (int, error) {
 	i, err := nonNegativeInt(name, v)
 	if err == nil && i > math.MaxInt32 {

@@ -44,7 +44,9 @@ func TestOperators(t *testing.T) {
 					server.Fill(t, "c", docs...)
 					return ""
 				case "match":
-					return eachLine(lines, func(filter bsonx.Doc) string { return matchOutput(t, server, docs, filter) })
+					return eachLine(lines, func(filter bsonx.Doc) string {
+						return matchOutput(t, server, docs, filter)
+					})
 				case "plan":
 					return eachLine(lines, func(filter bsonx.Doc) string { return planOutput(t, server, filter) })
 				case "details":
@@ -123,8 +125,8 @@ func detailsOutput(docs []bsonx.Doc, validator bsonx.Doc) string {
 	return b.String()
 }
 
-// TestEveryOperatorHasTests keeps the table and the test files in agreement, and checks that what is known and not
-// supported says so.
+// TestEveryOperatorHasTests keeps the table and the test files in agreement, and checks that what
+// is known and not supported says so.
 func TestEveryOperatorHasTests(t *testing.T) {
 	t.Parallel()
 	for _, op := range Operators() {

@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-// Options say in which context a filter is parsed. The zero Options allow neither $expr, $where nor $text.
+// Options say in which context a filter is parsed. The zero Options allow neither $expr, $where nor
+// $text.
 type Options struct {
 	// Vars is the scope of $expr: the command's `let`.
 	Vars *expr.Vars
@@ -25,7 +26,8 @@ type Options struct {
 	RefuseSchema bool
 	// AllowGeoNear allows $near and $nearSphere.
 	AllowGeoNear bool
-	// Validator refuses, within $expr, what must not stand in a collection's validator: $rand and $function.
+	// Validator refuses, within $expr, what must not stand in a collection's validator: $rand and
+	// $function.
 	Validator bool
 	// Collation compares strings; nil compares bytes.
 	Collation *collation.Collator
@@ -35,8 +37,8 @@ type Options struct {
 	JSTimeout time.Duration
 	// Stage says that the filter is a stage of a pipeline, and no query: see expr.Failures.Copied.
 	Stage bool
-	// Borrow lets the filter refer to the bytes of the document, which must not change as long as it is used. Without it
-	// Parse makes a copy.
+	// Borrow lets the filter refer to the bytes of the document, which must not change as long as
+	// it is used. Without it Parse makes a copy.
 	Borrow bool
 }
 

@@ -171,8 +171,8 @@ func (p *parser) parseOperators(path string, doc bsonx.Doc, level level, depth i
 	return nodes, nil
 }
 
-// isOperatorDoc reports whether a value is a document of operators rather than a literal: its first field starts with a
-// dollar sign and it is not a DBRef.
+// isOperatorDoc reports whether a value is a document of operators rather than a literal: its first
+// field starts with a dollar sign and it is not a DBRef.
 func isOperatorDoc(v bsonx.Value, allowIncompleteDBRef bool) bool {
 	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
 		return false
@@ -181,7 +181,8 @@ func isOperatorDoc(v bsonx.Value, allowIncompleteDBRef bool) bool {
 	return len(key) > 0 && key[0] == '$' && !isDBRef(v.Doc(), allowIncompleteDBRef)
 }
 
-// isDBRef reports whether a document is a DBRef: $ref, then $id, perhaps $db. An incomplete one has one of the three.
+// isDBRef reports whether a document is a DBRef: $ref, then $id, perhaps $db. An incomplete one has
+// one of the three.
 func isDBRef(doc bsonx.Doc, incomplete bool) bool {
 	hasRef, hasID, hasDB := false, false, false
 	for it := doc.Iter(); it.Next(); {

@@ -69,9 +69,9 @@ func (p *Path) Name(i int) string { return p.parts[i].name }
 // Index returns the i-th component as an array index.
 func (p *Path) Index(i int) (int, bool) { return p.parts[i].index, p.parts[i].index >= 0 }
 
-// Walk calls visit for each value at the path, as the matcher sees them: through arrays implicitly and by numeric
-// components, with a missing value where an embedded document ends the path early. It stops when visit returns true and
-// reports whether it did.
+// Walk calls visit for each value at the path, as the matcher sees them: through arrays implicitly
+// and by numeric components, with a missing value where an embedded document ends the path early.
+// It stops when visit returns true and reports whether it did.
 func (p *Path) Walk(doc bsonx.Doc, mode LeafMode, visit func(v bsonx.Value) bool) bool {
 	return walkDoc(doc, p.parts, mode, visitFunc(visit), nil, -1)
 }
@@ -85,7 +85,8 @@ type visitFunc func(v bsonx.Value) bool
 
 func (f visitFunc) matchElem(v bsonx.Value, _ *state) bool { return f(v) }
 
-// match reports whether a value at the path satisfies m, and records the array index that led to it.
+// match reports whether a value at the path satisfies m, and records the array index that led to
+// it.
 func (p *Path) match(doc bsonx.Doc, mode LeafMode, m visitor, st *state) bool {
 	if len(p.parts) == 1 {
 		if st != nil && st.stopped(lookupWork(doc)) {
@@ -100,7 +101,8 @@ func (p *Path) match(doc bsonx.Doc, mode LeafMode, m visitor, st *state) bool {
 	return walkDoc(doc, p.parts, mode, m, st, -1)
 }
 
-// walkDoc visits the values at parts in doc. outer is the index in the outermost array that was traversed, or -1.
+// walkDoc visits the values at parts in doc. outer is the index in the outermost array that was
+// traversed, or -1.
 func walkDoc(doc bsonx.Doc, parts []part, mode LeafMode, m visitor, st *state, outer int) bool {
 	for {
 		if st != nil && st.stopped(lookupWork(doc)) {
@@ -150,9 +152,9 @@ func walkArray(array bsonx.Value, rest []part, mode LeafMode, m visitor, st *sta
 	return visitOne(array, m, st, outer)
 }
 
-// walkThrough visits the elements of an array in the middle of a path. An element that is a document continues the path
-// as if the array were not there; the element that a numeric component names continues after that component. Arrays
-// directly within arrays are entered by number only.
+// walkThrough visits the elements of an array in the middle of a path. An element that is a
+// document continues the path as if the array were not there; the element that a numeric component
+// names continues after that component. Arrays directly within arrays are entered by number only.
 func walkThrough(array bsonx.Doc, rest []part, mode LeafMode, m visitor, st *state, outer int) bool {
 	i := 0
 	for it := array.Iter(); it.Next(); i++ {

@@ -67,7 +67,8 @@ func TestSubsetOf(t *testing.T) {
 		{`{"a":{"$type":"number"}}`, `{"a":{"$type":"int"}}`, false},
 		{`{"a":1}`, `{}`, true},
 	} {
-		a, b := parseFilter(t, c.a, Options{Vars: expressions.Scope()}).Normalize(), parseFilter(t, c.b, Options{Vars: expressions.Scope()}).Normalize()
+		a, b := parseFilter(t, c.a, Options{Vars: expressions.Scope()}).
+			Normalize(), parseFilter(t, c.b, Options{Vars: expressions.Scope()}).Normalize()
 		if got := SubsetOf(a.Root, b.Root); got != c.want {
 			t.Errorf("%s in %s: %v", c.a, c.b, got)
 		}
@@ -91,7 +92,8 @@ func TestShapeKey(t *testing.T) {
 		{`{"$or":[{"a":1},{"b":1}]}`, `{"$or":[{"b":3},{"a":2}]}`, true},
 		{`{"$or":[{"a":1},{"b":1}]}`, `{"a":1,"b":1}`, false},
 	} {
-		same := bytes.Equal(parseFilter(t, c.a, Options{Vars: expressions.Scope()}).AppendShapeKey(nil), parseFilter(t, c.b, Options{Vars: expressions.Scope()}).AppendShapeKey(nil))
+		same := bytes.Equal(parseFilter(t, c.a, Options{Vars: expressions.Scope()}).AppendShapeKey(nil),
+			parseFilter(t, c.b, Options{Vars: expressions.Scope()}).AppendShapeKey(nil))
 		if same != c.same {
 			t.Errorf("%s and %s: %v", c.a, c.b, same)
 		}
@@ -105,7 +107,8 @@ func TestDependsOn(t *testing.T) {
 	if want := []string{"a.b", "c", "e.f"}; !slices.Equal(paths, want) || whole {
 		t.Fatal(paths, whole)
 	}
-	if _, whole := DependsOn(parseFilter(t, `{"$where":"this.a"}`, FindOptions(expressions.Scope(), zeroTime)).Root); !whole {
+	if _, whole := DependsOn(parseFilter(t, `{"$where":"this.a"}`,
+		FindOptions(expressions.Scope(), zeroTime)).Root); !whole {
 		t.Fatal("a function may read anything")
 	}
 }
@@ -169,7 +172,8 @@ func TestCollation(t *testing.T) {
 	doc := bsonx.NewDoc("a", "Abc", "b", bsonx.NewArray("X", bsonx.NewDoc("k", "Y")))
 	for text, want := range map[string]bool{
 		`{"a":"aBC"}`: true, `{"a":{"$in":["ABC"]}}`: true, `{"a":{"$gt":"abb"}}`: true, `{"b":{"k":"y"}}`: true,
-		`{"b":{"K":"y"}}`: false, `{"a":{"$regex":"^abc"}}`: false, `{"b":["x",{"k":"y"}]}`: true, `{"a":{"$ne":"abc"}}`: false,
+		`{"b":{"K":"y"}}`: false, `{"a":{"$regex":"^abc"}}`: false,
+		`{"b":["x",{"k":"y"}]}`: true, `{"a":{"$ne":"abc"}}`: false,
 	} {
 		if ok, _ := parseFilter(t, text, opts).Match(doc); ok != want {
 			t.Errorf("%s: %v", text, ok)
@@ -212,17 +216,20 @@ func TestDepthLimit(t *testing.T) {
 func TestContexts(t *testing.T) {
 	t.Parallel()
 	for text, code := range map[string]mongoerr.Code{
-		`{"$where":"1"}`: mongoerr.BadValue, `{"$expr":true}`: mongoerr.QueryFeatureNotAllowed, `{"$text":{"$search":"x"}}`: mongoerr.BadValue,
-		`{"a":{"$near":[1,1]}}`: 5626500, `{"a":{"$geoWithin":{}}}`: mongoerr.BadValue,
+		`{"$where":"1"}`: mongoerr.BadValue, `{"$expr":true}`: mongoerr.QueryFeatureNotAllowed,
+		`{"$text":{"$search":"x"}}`: mongoerr.BadValue,
+		`{"a":{"$near":[1,1]}}`:     5626500, `{"a":{"$geoWithin":{}}}`: mongoerr.BadValue,
 	} {
 		doc, _ := bsonxtest.TryParse(text)
 		if _, err := Parse(doc, Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != code {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for text, code := range map[string]mongoerr.Code{`{"$expr":{"$lt":[{"$rand":{}},1]}}`: 3040500, `{"$expr":{"$function":{}}}`: 4660800} {
+	for text, code := range map[string]mongoerr.Code{`{"$expr":{"$lt":[{"$rand":{}},1]}}`: 3040500,
+		`{"$expr":{"$function":{}}}`: 4660800} {
 		doc, _ := bsonxtest.TryParse(text)
-		if _, err := Parse(doc, Options{Vars: expressions.Scope(), AllowExpr: true, Validator: true}); mongoerr.CodeOf(err) != code {
+		if _, err := Parse(doc,
+			Options{Vars: expressions.Scope(), AllowExpr: true, Validator: true}); mongoerr.CodeOf(err) != code {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -231,7 +238,8 @@ func TestContexts(t *testing.T) {
 func TestSampleRateUsesGenerator(t *testing.T) {
 	t.Parallel()
 	next := 0.0
-	f := parseFilter(t, `{"$sampleRate":0.5}`, Options{Vars: expressions.Scope(), Random: func() float64 { return next }})
+	f := parseFilter(t, `{"$sampleRate":0.5}`,
+		Options{Vars: expressions.Scope(), Random: func() float64 { return next }})
 	for value, want := range map[float64]bool{0.1: true, 0.9: false} {
 		next = value
 		if ok, _ := f.Match(bsonx.Empty); ok != want {

@@ -16,8 +16,8 @@ const regexWork = 256 * interrupt.Step
 // regexWeight is the work of a regular expression for a byte.
 const regexWeight = 64
 
-// Regex is $regex: a string contains a match of a Perl-compatible regular expression, or a stored regular expression
-// is the same.
+// Regex is $regex: a string contains a match of a Perl-compatible regular expression, or a stored
+// regular expression is the same.
 type Regex struct {
 	leaf
 	Pattern, Options string
@@ -84,8 +84,8 @@ func newRegexNode(path, pattern, options string) (Node, error) {
 	return n, nil
 }
 
-// parseRegex reads $regex with the $options beside it. Options may come from either, not from both; which error that
-// is depends on which came first.
+// parseRegex reads $regex with the $options beside it. Options may come from either, not from both;
+// which error that is depends on which came first.
 func parseRegex(_ *parser, f field) (Node, error) {
 	pattern, options := "", ""
 	for it := f.context.Iter(); it.Next(); {
@@ -129,8 +129,8 @@ func parseOptions(_ *parser, f field) (Node, error) {
 	return nil, nil
 }
 
-// Prefix returns the literal string that all matches start with, empty if there is none that an index could use, and
-// whether the regular expression matches exactly the strings with that prefix.
+// Prefix returns the literal string that all matches start with, empty if there is none that an
+// index could use, and whether the regular expression matches exactly the strings with that prefix.
 func (n *Regex) Prefix() (prefix string, exact bool) {
 	rest, multiline := strings.CutPrefix(n.Pattern, `\A`)
 	if !multiline {

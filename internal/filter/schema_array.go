@@ -40,8 +40,8 @@ func parseSchemaUniqueItems(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// duplicate returns the first element that equals an earlier one. Documents and arrays are compared with those of as many fields,
-// whose order does not matter; all else is found by its keystring.
+// duplicate returns the first element that equals an earlier one. Documents and arrays are compared
+// with those of as many fields, whose order does not matter; all else is found by its keystring.
 func duplicate(array bsonx.Doc, st *state) bsonx.Value {
 	byClass, scalars := map[int][]bsonx.Value{}, map[string]struct{}{}
 	var key []byte
@@ -67,7 +67,8 @@ func duplicate(array bsonx.Doc, st *state) bsonx.Value {
 	return bsonx.Missing
 }
 
-// itemsRule is items with one schema for all elements, or additionalItems with one for those from a position on.
+// itemsRule is items with one schema for all elements, or additionalItems with one for those from a
+// position on.
 type itemsRule struct {
 	keyword, reason string
 	schema          *schema
@@ -165,7 +166,8 @@ func parseSchemaItems(sp *schemaParser, kw keyword) error {
 		if err != nil {
 			return err
 		}
-		sp.addAbout(bsonx.TypeArray, &itemsRule{keyword: kw.name, reason: "At least one item did not match the sub-schema", schema: s})
+		sp.addAbout(bsonx.TypeArray,
+			&itemsRule{keyword: kw.name, reason: "At least one item did not match the sub-schema", schema: s})
 		return nil
 	case bsonx.TypeArray:
 		schemas, err := sp.subs(kw, false)

@@ -8,8 +8,8 @@ import (
 // encryptedSubtype is the subtype of binary data that a client has encrypted.
 const encryptedSubtype = 6
 
-// encryptRule is encrypt: a value was encrypted by the client, perhaps from one of some types, which stands in the
-// encrypted data.
+// encryptRule is encrypt: a value was encrypted by the client, perhaps from one of some types,
+// which stands in the encrypted data.
 type encryptRule struct {
 	set TypeSet
 }
@@ -47,7 +47,8 @@ func (sp *schemaParser) parseEncrypt(kw keyword) error {
 	}
 	for _, name := range []string{"type", "bsonType"} {
 		if !sp.doc.Lookup(name).IsMissing() {
-			return kw.invalid("cannot be used in conjunction with '" + name + "', 'encrypt' implies type 'bsonType::BinData'")
+			return kw.invalid("cannot be used in conjunction with '" + name +
+				"', 'encrypt' implies type 'bsonType::BinData'")
 		}
 	}
 	for _, name := range []string{"title", "description"} {

@@ -17,8 +17,8 @@ type property struct {
 	required bool
 }
 
-// failing returns the value for which the property does not match; ok is false if it matches. A path through arrays
-// matches if one of its values does.
+// failing returns the value for which the property does not match; ok is false if it matches. A
+// path through arrays matches if one of its values does.
 func (p *property) failing(doc bsonx.Doc, st *state) (v bsonx.Value, ok bool) {
 	matched := false
 	if p.path.Len() == 1 {
@@ -199,8 +199,8 @@ func (sp *schemaParser) patterns(kw keyword) ([]patternProperty, error) {
 	return patterns, nil
 }
 
-// additionalRule is additionalProperties: a schema for the fields that neither properties nor patternProperties name;
-// without a schema there may be none.
+// additionalRule is additionalProperties: a schema for the fields that neither properties nor
+// patternProperties name; without a schema there may be none.
 type additionalRule struct {
 	spec     bsonx.Doc
 	names    map[string]bool
@@ -370,7 +370,8 @@ func parseSchemaPropertyCount(sp *schemaParser, kw keyword) error {
 	}
 	maximum := kw.name == "maxProperties"
 	sp.addAbout(bsonx.TypeDocument, &valueRule{
-		keyword: kw.name, spec: kw.spec(), reason: "specified number of properties was not satisfied", withoutValue: true,
+		keyword: kw.name, spec: kw.spec(),
+		reason: "specified number of properties was not satisfied", withoutValue: true,
 		test: func(v bsonx.Value, st *state) bool {
 			return v.Type != bsonx.TypeDocument || within(v.Doc().Len(), limit, maximum)
 		},

@@ -80,7 +80,8 @@ func schemaTypeSet(kw keyword) (TypeSet, error) {
 	var seen []string
 	for _, v := range names {
 		if v.Type != bsonx.TypeString {
-			return set, mongoerr.New(mongoerr.TypeMismatch, "$jsonSchema keyword '%s' array elements must be strings", kw.name)
+			return set, mongoerr.New(mongoerr.TypeMismatch,
+				"$jsonSchema keyword '%s' array elements must be strings", kw.name)
 		}
 		name := v.Str()
 		if slices.Contains(seen, name) {
@@ -197,7 +198,8 @@ func parseSchemaMultipleOf(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// parseSchemaLimit reads minimum and maximum with their exclusive variants, which are booleans in draft 4.
+// parseSchemaLimit reads minimum and maximum with their exclusive variants, which are booleans in
+// draft 4.
 func parseSchemaLimit(sp *schemaParser, kw keyword) error {
 	if !kw.value.Type.IsNumber() {
 		return kw.mismatch("a number")
@@ -262,7 +264,8 @@ func parseSchemaEnum(sp *schemaParser, kw keyword) error {
 		keyword: kw.name, spec: kw.spec(), reason: "value was not found in enum",
 		test: func(v bsonx.Value, st *state) bool { return containsUnordered(values, v, st) },
 	}
-	if isDoc := func(v bsonx.Value) bool { return v.Type == bsonx.TypeDocument }; sp.root && !slices.ContainsFunc(values, isDoc) {
+	if isDoc := func(v bsonx.Value) bool { return v.Type == bsonx.TypeDocument }; sp.root &&
+		!slices.ContainsFunc(values, isDoc) {
 		rule.reason, rule.withoutValue = reasonNever, true
 	}
 	sp.add(rule)

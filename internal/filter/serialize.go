@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Serialize returns the filter document of a tree as explain prints it in parsedQuery: every operator spelled out.
+// Serialize returns the filter document of a tree as explain prints it in parsedQuery: every
+// operator spelled out.
 func Serialize(n Node) bsonx.Doc {
 	doc, _ := SerializeWithin(context.Background(), n)
 	return doc

@@ -9,9 +9,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// AppendShapeKey appends a key that filters of the same shape share: the same canonical tree with other values. What decides
-// whether an index can be used stays in it: the options and the anchor of a regular expression, null and regular
-// expressions among the members of an $in, an expression as a whole.
+// AppendShapeKey appends a key that filters of the same shape share: the same canonical tree with
+// other values. What decides whether an index can be used stays in it: the options and the anchor
+// of a regular expression, null and regular expressions among the members of an $in, an expression
+// as a whole.
 func (f *Filter) AppendShapeKey(dst []byte) []byte {
 	dst, _ = f.AppendShapeKeyWithin(context.Background(), dst) // this operation never ends
 	return dst
@@ -104,7 +105,8 @@ func appendBool(key []byte, b bool) []byte {
 	return append(key, 0)
 }
 
-// DependsOn returns the paths that a tree reads, without duplicates; whole is true if it reads the whole document.
+// DependsOn returns the paths that a tree reads, without duplicates; whole is true if it reads the
+// whole document.
 func DependsOn(n Node) (paths []string, whole bool) {
 	seen := map[string]bool{}
 	add := func(path string) {

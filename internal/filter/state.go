@@ -7,8 +7,8 @@ import (
 
 // Details tell how a document matched.
 type Details struct {
-	// ArrayIndex is the index of the element that the last predicate went through in the outermost array of its
-	// path; HasIndex is false if no array was traversed.
+	// ArrayIndex is the index of the element that the last predicate went through in the outermost
+	// array of its path; HasIndex is false if no array was traversed.
 	ArrayIndex int
 	HasIndex   bool
 }
@@ -18,7 +18,8 @@ func (d *Details) set(index int) { d.ArrayIndex, d.HasIndex = index, true }
 // Reset forgets the index.
 func (d *Details) Reset() { *d = Details{} }
 
-// state is what one evaluation carries along. It is nil where neither details nor expressions are needed.
+// state is what one evaluation carries along. It is nil where neither details nor expressions are
+// needed.
 type state struct {
 	details *Details
 	ctx     expr.Context
@@ -75,7 +76,8 @@ func (st *state) restore(d *Details) {
 	}
 }
 
-// fail keeps the first error of an evaluation; its result is false, whatever the nodes above make of it.
+// fail keeps the first error of an evaluation; its result is false, whatever the nodes above make
+// of it.
 func (st *state) fail(err error) bool {
 	if st.err == nil {
 		st.err = err

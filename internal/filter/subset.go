@@ -7,8 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 )
 
-// SubsetOf reports whether every document that matches a matches b too, where it can tell; it may be false where that
-// holds all the same. It decides whether a partial index with the filter b can answer the query a. Both are canonical.
+// SubsetOf reports whether every document that matches a matches b too, where it can tell; it may
+// be false where that holds all the same. It decides whether a partial index with the filter b can
+// answer the query a. Both are canonical.
 func SubsetOf(a, b Node) bool {
 	if identity(a).Equal(identity(b)) && sameCollation(a, b) {
 		return true
@@ -136,7 +137,8 @@ func rangeWithin(a, b *Compare) bool {
 func subsetOfIn(a Node, b *In) bool {
 	switch a := a.(type) {
 	case *Compare:
-		return a.Path == b.Path && a.Op == Eq && a.Value.Type != bsonx.TypeRegex && inCollationAgrees(a.Collation, b.Collation) && b.has(a.Value)
+		return a.Path == b.Path && a.Op == Eq && a.Value.Type != bsonx.TypeRegex &&
+			inCollationAgrees(a.Collation, b.Collation) && b.has(a.Value)
 	case *In:
 		if a.Path != b.Path || len(a.Regexes) > 0 || !inCollationAgrees(a.Collation, b.Collation) {
 			return false
@@ -154,14 +156,16 @@ func inCollationAgrees(a, b *collation.Collator) bool {
 	return a.Spec().Equal(b.Spec())
 }
 
-// excludesMissing reports whether a is about the path and matches no document in which nothing stands there.
+// excludesMissing reports whether a is about the path and matches no document in which nothing
+// stands there.
 func excludesMissing(a Node, path string) bool {
 	if l, ok := a.(Leaf); ok && l.FieldPath().String() != path {
 		return false
 	}
 	switch a := a.(type) {
 	case *Compare:
-		return a.class != bsonx.ClassNull && !(a.class == bsonx.ClassMinKey && a.Op != Eq && a.Op != Lt && a.Op != Lte) &&
+		return a.class != bsonx.ClassNull &&
+			!(a.class == bsonx.ClassMinKey && a.Op != Eq && a.Op != Lt && a.Op != Lte) &&
 			!(a.class == bsonx.ClassMaxKey && (a.Op == Lt || a.Op == Lte))
 	case *In:
 		return !a.hasNull
@@ -174,7 +178,8 @@ func excludesMissing(a Node, path string) bool {
 	}
 }
 
-// excludesNull reports whether a matches where nothing stands at the path, so that its negation does not.
+// excludesNull reports whether a matches where nothing stands at the path, so that its negation
+// does not.
 func excludesNull(a Node, path string) bool {
 	switch a := a.(type) {
 	case *Compare:

@@ -9,9 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/text"
 )
 
-// Text is $text: a document has what a search asks for. Which strings of the document count, and in which language the search
-// is where it does not name one, the collection's text index says: the planner binds the node to it. An unbound node matches
-// nothing.
+// Text is $text: a document has what a search asks for. Which strings of the document count, and in
+// which language the search is where it does not name one, the collection's text index says: the
+// planner binds the node to it. An unbound node matches nothing.
 type Text struct {
 	Search text.Search
 	// Language is empty where that of the index is meant.
@@ -28,7 +28,8 @@ type boundText struct {
 	spec     *text.Spec
 }
 
-// Bind makes the node one about the documents of an index, and returns the search. It fails where there is no such language.
+// Bind makes the node one about the documents of an index, and returns the search. It fails where
+// there is no such language.
 func (n *Text) Bind(s *text.Spec) (*text.Query, error) {
 	if b := n.bound.Load(); b != nil && b.spec == s {
 		return b.query, nil
@@ -37,7 +38,8 @@ func (n *Text) Bind(s *text.Spec) (*text.Query, error) {
 	if n.Language != "" {
 		var ok bool
 		if l, ok = s.ParseLanguage(n.Language); !ok {
-			return nil, mongoerr.New(mongoerr.BadValue, "unsupported language: %q for text index version %d", n.Language, s.Version())
+			return nil, mongoerr.New(mongoerr.BadValue,
+				"unsupported language: %q for text index version %d", n.Language, s.Version())
 		}
 	}
 	query, err := text.ParseQuery(n.Search, l, n.running)
@@ -49,7 +51,8 @@ func (n *Text) Bind(s *text.Spec) (*text.Query, error) {
 	return b.query, nil
 }
 
-// Score returns what the search gives a document; ok is false where it has none of the words, or the node is not bound.
+// Score returns what the search gives a document; ok is false where it has none of the words, or
+// the node is not bound.
 func (n *Text) Score(doc bsonx.Doc) (score float64, ok bool) {
 	b := n.bound.Load()
 	if b == nil {
@@ -122,7 +125,8 @@ func parseText(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, er
 			f.set(option)
 			known++
 		case !option.IsMissing():
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "\"%s\" had the wrong type. Expected %s, found %s", f.name, f.want, option.Type)
+			return nil, mongoerr.New(mongoerr.TypeMismatch,
+				"\"%s\" had the wrong type. Expected %s, found %s", f.name, f.want, option.Type)
 		case f.name == "$search":
 			return nil, mongoerr.New(mongoerr.NoSuchKey, "Missing expected field \"$search\"")
 		}

@@ -7,8 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// bigPolygon is what lies to the left of a ring, which may be more than half of the sphere. s2 compares smaller polygons only:
-// border is the smaller part that the ring divides off, and the big polygon is that, or with inverted all but that.
+// bigPolygon is what lies to the left of a ring, which may be more than half of the sphere. s2
+// compares smaller polygons only: border is the smaller part that the ring divides off, and the big
+// polygon is that, or with inverted all but that.
 type bigPolygon struct {
 	loop     *s2.Loop
 	border   *s2.Polygon
@@ -61,8 +62,8 @@ func (b *bigPolygon) containsLine(line *polyline, w *interrupt.Watch) bool {
 	return clip(b.border, line, !b.inverted, w).pieces == 0
 }
 
-// intersectsLine reports whether a line has a point in the polygon or on its ring, which belongs to a big polygon in both
-// directions.
+// intersectsLine reports whether a line has a point in the polygon or on its ring, which belongs to
+// a big polygon in both directions.
 func (b *bigPolygon) intersectsLine(line *polyline, w *interrupt.Watch) bool {
 	return meets(b.border, line, w) || areaContains(b.border, line.Polyline[0]) != b.inverted
 }

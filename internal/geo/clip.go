@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	// mergeGap is the rounding error of a crossing point: two pieces of a line that are no farther apart are one.
+	// mergeGap is the rounding error of a crossing point: two pieces of a line that are no farther
+	// apart are one.
 	mergeGap = s1.Angle(1.5e-15)
-	// lostLength is how much of a line may lie outside of a polygon that contains it: 1e-10 degrees.
+	// lostLength is how much of a line may lie outside of a polygon that contains it: 1e-10
+	// degrees.
 	lostLength = s1.Angle(1e-10) * s1.Degree
 )
 
@@ -29,13 +31,15 @@ type crossing struct {
 	point s2.Point
 }
 
-// clip cuts a line at the boundary of a polygon and reports on the parts inside, or outside if outside is set.
+// clip cuts a line at the boundary of a polygon and reports on the parts inside, or outside if
+// outside is set.
 //
-// The boundary belongs to the polygon in one direction: an edge that the line shares with the polygon is inside if
-// the line runs along it as the polygon does, with the area to its left, and outside if it runs the other way. A
-// line that only touches the boundary in a point has no part inside. The crossings at shared vertices are counted as
-// s2 counts them for its test whether a point is inside, so that their number always agrees with the two ends.
-// Once the operation has ended, what it returns means nothing.
+// The boundary belongs to the polygon in one direction: an edge that the line shares with the
+// polygon is inside if the line runs along it as the polygon does, with the area to its left, and
+// outside if it runs the other way. A line that only touches the boundary in a point has no part
+// inside. The crossings at shared vertices are counted as s2 counts them for its test whether a
+// point is inside, so that their number always agrees with the two ends. Once the operation has
+// ended, what it returns means nothing.
 func clip(polygon *s2.Polygon, line *polyline, outside bool, w *interrupt.Watch) clipped {
 	if !outside && !polygon.RectBound().Intersects(line.RectBound()) {
 		w.Stopped(segmentWork)
@@ -86,8 +90,8 @@ func clip(polygon *s2.Polygon, line *polyline, outside bool, w *interrupt.Watch)
 	return out
 }
 
-// appendCrossings appends where an edge of a line crosses edges of a polygon. A shared edge counts at
-// both ends.
+// appendCrossings appends where an edge of a line crosses edges of a polygon. A shared edge counts
+// at both ends.
 func appendCrossings(to []crossing, edge s2.Edge, others []s2.Edge) []crossing {
 	for _, other := range others {
 		switch sign := crossingSign(edge, other); {

@@ -23,7 +23,8 @@ func lineOf(places ...string) string {
 	return `{"type":"LineString","coordinates":[` + strings.Join(places, ",") + `]}`
 }
 
-// TestSharedEdge: an edge belongs to a polygon in one direction, with the area to the left, however the ring is written.
+// TestSharedEdge: an edge belongs to a polygon in one direction, with the area to the left, however
+// the ring is written.
 func TestSharedEdge(t *testing.T) {
 	t.Parallel()
 	a, b, c := "[40,5]", "[41,6]", "[40,6]" // counterclockwise
@@ -78,7 +79,8 @@ func drawGeometry(t *rapid.T) (text string, g Geometry, ok bool) {
 	return text, g, err == nil
 }
 
-// TestWithinIntersects: what lies within a region intersects it, and intersecting does not depend on which of two shapes asks.
+// TestWithinIntersects: what lies within a region intersects it, and intersecting does not depend
+// on which of two shapes asks.
 func TestWithinIntersects(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -104,7 +106,8 @@ func TestWithinIntersects(t *testing.T) {
 	})
 }
 
-// TestReversedLine: the direction of a line matters on a shared edge only, where the polygon has it in exactly one direction.
+// TestReversedLine: the direction of a line matters on a shared edge only, where the polygon has it
+// in exactly one direction.
 func TestReversedLine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -116,7 +119,8 @@ func TestReversedLine(t *testing.T) {
 		}
 		ends := drawPlaces(t, 2, 2)
 		var there, back Geometry
-		if there.ParseStored(bsonxtest.ParseValue(t, lineOf(ends[0], ends[1])), nil) != nil || back.ParseStored(bsonxtest.ParseValue(t, lineOf(ends[1], ends[0])), nil) != nil {
+		if there.ParseStored(bsonxtest.ParseValue(t, lineOf(ends[0], ends[1])), nil) != nil ||
+			back.ParseStored(bsonxtest.ParseValue(t, lineOf(ends[1], ends[0])), nil) != nil {
 			t.Fatal("no line")
 		}
 		shared := false

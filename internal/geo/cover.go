@@ -9,9 +9,11 @@ import (
 )
 
 const (
-	// finestLevel is the smallest cell that is indexed of what is no point: about a metre. A point is its leaf cell.
+	// finestLevel is the smallest cell that is indexed of what is no point: about a metre. A point
+	// is its leaf cell.
 	finestLevel = 23
-	// storedCells and queryCells bound how many cells cover a geometry in an index, and a region in a query.
+	// storedCells and queryCells bound how many cells cover a geometry in an index, and a region in
+	// a query.
 	storedCells = 50
 	queryCells  = 20
 )
@@ -22,7 +24,8 @@ var (
 	errNoPlace = reason("can't project geometry into spherical CRS")
 )
 
-// AppendCells appends the cells of the sphere that the geometry is indexed under. The geometry may be projected.
+// AppendCells appends the cells of the sphere that the geometry is indexed under. The geometry may
+// be projected.
 func (g *Geometry) AppendCells(dst []uint64) ([]uint64, error) {
 	switch {
 	case g.crs == StrictSphere:
@@ -60,12 +63,12 @@ func (g *Geometry) parts() parts {
 	return out
 }
 
-// Interval is a range of the values that an index holds for cells, with both ends: of uint64s, for a 2dsphere index taken
-// for int64s.
+// Interval is a range of the values that an index holds for cells, with both ends: of uint64s, for
+// a 2dsphere index taken for int64s.
 type Interval struct{ Low, High uint64 }
 
-// SphereCovering returns the cells that an index of the sphere can hold for what the region contains or intersects, in the
-// order of int64s; false for a region of a plane.
+// SphereCovering returns the cells that an index of the sphere can hold for what the region
+// contains or intersects, in the order of int64s; false for a region of a plane.
 func (r *Region) SphereCovering() ([]Interval, bool) {
 	var region s2.Region
 	switch {
@@ -185,7 +188,8 @@ func (sphereSpace) Within(c Cell) Interval {
 	return Interval{uint64(id.RangeMin()), uint64(id.RangeMax())}
 }
 
-// Own implements Space: the cell of a line or a polygon stands for itself, between those of its children.
+// Own implements Space: the cell of a line or a polygon stands for itself, between those of its
+// children.
 func (sphereSpace) Own(c Cell) (Interval, bool) { return Interval{c.ID, c.ID}, c.Level < s2.MaxLevel }
 
 // Entry implements Space.
@@ -197,7 +201,8 @@ func (sphereSpace) Entry(id uint64) (Cell, bool) {
 	return Cell{ID: id, Level: cell.Level()}, true
 }
 
-// Distance implements Space. What is subtracted is more than the error of the distance and the size of a leaf cell.
+// Distance implements Space. What is subtracted is more than the error of the distance and the size
+// of a leaf cell.
 func (s sphereSpace) Distance(c Cell) float64 {
 	if c.Level == s2.MaxLevel {
 		return float64(max(0, s.center.Distance(s2.CellID(c.ID).Point())-nearby)) * EarthRadius

@@ -20,8 +20,8 @@ type circle struct {
 	radius float64
 }
 
-// contains includes the circle's line. A point straight above or beside the center is compared by sums, as MongoDB does: 1000.1 is
-// 0.1 away from 1000 though their difference is more.
+// contains includes the circle's line. A point straight above or beside the center is compared by
+// sums, as MongoDB does: 1000.1 is 0.1 away from 1000 though their difference is more.
 func (c circle) contains(p flatPoint) bool {
 	dx, dy := c.center.x-p.x, c.center.y-p.y
 	switch {
@@ -64,9 +64,10 @@ func (r *Region) containsFlat(p flatPoint) bool {
 	}
 }
 
-// inRing reports whether a point is a corner of a ring, on an edge that is parallel to an axis, or in the ring: it counts the
-// edges to the right. Of the points on a slanting edge, the counting gives some to the ring and not others, as in MongoDB. The
-// order of the operations matters, because the products are rounded.
+// inRing reports whether a point is a corner of a ring, on an edge that is parallel to an axis, or
+// in the ring: it counts the edges to the right. Of the points on a slanting edge, the counting
+// gives some to the ring and not others, as in MongoDB. The order of the operations matters,
+// because the products are rounded.
 func inRing(ring []flatPoint, p flatPoint) bool {
 	inside := false
 	a := ring[len(ring)-1]
@@ -85,7 +86,8 @@ func inRing(ring []flatPoint, p flatPoint) bool {
 	return inside
 }
 
-// onUprightEdge reports whether a point is one of two others, or lies between them on a line that is parallel to an axis.
+// onUprightEdge reports whether a point is one of two others, or lies between them on a line that
+// is parallel to an axis.
 func onUprightEdge(a, b, p flatPoint) bool {
 	switch {
 	case p == a || p == b:
@@ -99,8 +101,8 @@ func onUprightEdge(a, b, p flatPoint) bool {
 	}
 }
 
-// flatBounds returns the box around a region of a plane, or around one of the sphere that does not wrap around the edges of
-// the map; false for others.
+// flatBounds returns the box around a region of a plane, or around one of the sphere that does not
+// wrap around the edges of the map; false for others.
 func (r *Region) flatBounds() (Box, bool) {
 	switch r.kind {
 	case regionBox:

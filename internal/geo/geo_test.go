@@ -30,8 +30,10 @@ func TestDistances(t *testing.T) {
 		from, to string
 		want     float64
 	}{
-		{`{"type":"Point","coordinates":[-73.98,40.75]}`, `{"type":"Point","coordinates":[-73.97,40.76]}`, 1396.5162698283154},
-		{`{"type":"Point","coordinates":[-73.98,40.75]}`, `{"type":"Point","coordinates":[2.35,48.85]}`, 5839651.105286223},
+		{`{"type":"Point","coordinates":[-73.98,40.75]}`,
+			`{"type":"Point","coordinates":[-73.97,40.76]}`, 1396.5162698283154},
+		{`{"type":"Point","coordinates":[-73.98,40.75]}`,
+			`{"type":"Point","coordinates":[2.35,48.85]}`, 5839651.105286223},
 		{`{"type":"Point","coordinates":[1,1]}`, `{"type":"Point","coordinates":[2,1]}`, 111301.89019187003},
 		{`[0,0]`, `[-6,8.5]`, 10.404326023342406},
 		{`[0,0]`, `[0,-2]`, 2},
@@ -79,8 +81,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestVertexOnCellBorder asks for a vertex at longitude and latitude 0, where it is a corner of its leaf cell: only a polygon
-// with a part in that cell has it. The answers are MongoDB's.
+// TestVertexOnCellBorder asks for a vertex at longitude and latitude 0, where it is a corner of its
+// leaf cell: only a polygon with a part in that cell has it. The answers are MongoDB's.
 func TestVertexOnCellBorder(t *testing.T) {
 	t.Parallel()
 	g := geometry(t, `{"type":"Point","coordinates":[0,0]}`)
@@ -142,7 +144,8 @@ func TestCellsAreNotFarther(t *testing.T) {
 			space  Space
 			center *Point
 			cell   Cell
-		}{{Around(&center), &center, sphere}, {DefaultGrid.Around(&flat), &flat, plane}, {DefaultGrid.Around(&center), &center, plane}} {
+		}{{Around(&center), &center, sphere}, {DefaultGrid.Around(&flat), &flat, plane},
+			{DefaultGrid.Around(&center), &center, plane}} {
 			d, ok := g.Distance(c.center)
 			if low, high := c.space.Distance(c.cell), c.space.Farthest(c.cell); !ok || d < low || d > high {
 				t.Fatalf("%T: %v is not in [%v, %v]", c.space, d, low, high)
@@ -153,7 +156,8 @@ func TestCellsAreNotFarther(t *testing.T) {
 
 // fuzzed are geometries to begin with.
 var fuzzed = []string{
-	`[1,2]`, `{"x":1,"y":2}`, `{"type":"Point","coordinates":[1,2]}`, `{"type":"LineString","coordinates":[[1,2],[3,4]]}`,
+	`[1,2]`, `{"x":1,"y":2}`, `{"type":"Point","coordinates":[1,2]}`,
+	`{"type":"LineString","coordinates":[[1,2],[3,4]]}`,
 	`{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,9],[0,0]],[[1,1],[3,1],[3,3],[1,1]]]}`,
 	`{"type":"Polygon","coordinates":[[[0,0],[90,0],[180,0],[-90,0],[0,0]]]}`,
 	`{"type":"Polygon","coordinates":[[[0,90],[90,90],[180,89],[0,90]]]}`,

@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Geometry is what a document holds: a legacy pair, or the points, lines and polygons that its GeoJSON consists of.
+// Geometry is what a document holds: a legacy pair, or the points, lines and polygons that its
+// GeoJSON consists of.
 type Geometry struct {
 	crs      CRS
 	isPoint  bool // point is all there is

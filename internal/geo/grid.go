@@ -20,7 +20,8 @@ var DefaultGrid = Grid{Bits: 26, Min: -180, Max: 180}
 // buckets is how many columns and rows of the finest division there can be.
 const buckets = 1 << 32
 
-// Hash returns the smallest cell that a point is in: the bits of its column and row in turn, from the highest.
+// Hash returns the smallest cell that a point is in: the bits of its column and row in turn, from
+// the highest.
 func (g Grid) Hash(x, y float64) (uint64, error) {
 	if !g.Has(x, y) {
 		return 0, reasonf("point not in interval of [ %g, %g ]  :: caused by :: { lon: %g, lat: %g }", g.Min, g.Max, x, y)
@@ -86,8 +87,8 @@ func (g Grid) children(c Cell) []Cell {
 	return out
 }
 
-// Covering returns the cells of the grid that can hold what the region contains; false for a region whose part of the plane
-// is not known.
+// Covering returns the cells of the grid that can hold what the region contains; false for a region
+// whose part of the plane is not known.
 func (g Grid) Covering(r *Region) ([]Interval, bool) {
 	bounds, ok := r.flatBounds()
 	if !ok {
@@ -134,7 +135,8 @@ func boxDistance(b Box, p flatPoint) float64 {
 	return math.Hypot(dx, dy)
 }
 
-// Around returns the space of a 2d index around a point, on the plane or, for a point of the sphere, on that.
+// Around returns the space of a 2d index around a point, on the plane or, for a point of the
+// sphere, on that.
 func (g Grid) Around(center *Point) Space {
 	return gridSpace{grid: g, center: flatPoint{center.X, center.Y}, spherical: center.CRS != Flat}
 }
@@ -188,8 +190,9 @@ func (s gridSpace) Farthest(c Cell) float64 {
 	return math.Hypot(dx, dy) * (1 + 1e-12)
 }
 
-// Reaches implements Space. A 2d index is a map whose edges do not meet: a search around a point of the sphere looks at a box of
-// the map that is as high as the distance and wide enough for it, and misses what is near only across longitude 180.
+// Reaches implements Space. A 2d index is a map whose edges do not meet: a search around a point of
+// the sphere looks at a box of the map that is as high as the distance and wide enough for it, and
+// misses what is near only across longitude 180.
 func (s gridSpace) Reaches(g *Geometry, distance float64) bool {
 	apart := math.Abs(g.point.X - s.center.x)
 	if !s.spherical || apart < 180 {

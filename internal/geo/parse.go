@@ -17,17 +17,20 @@ type CRS uint8
 const (
 	// Flat is a plane.
 	Flat CRS = iota
-	// Sphere is WGS84 taken for a sphere; a polygon is the smaller part of it that its ring divides off.
+	// Sphere is WGS84 taken for a sphere; a polygon is the smaller part of it that its ring divides
+	// off.
 	Sphere
 	// StrictSphere is the same where a polygon is what lies to the left of its ring.
 	StrictSphere
 )
 
-// Point is a point of a plane, of the sphere, or of both where its coordinates are a longitude and a latitude.
+// Point is a point of a plane, of the sphere, or of both where its coordinates are a longitude and
+// a latitude.
 type Point struct {
 	CRS  CRS
 	X, Y float64
-	// s2 is the point on the sphere; it is made when a point is parsed as one of the sphere or projected.
+	// s2 is the point on the sphere; it is made when a point is parsed as one of the sphere or
+	// projected.
 	s2       s2.Point
 	onSphere bool
 }
@@ -48,7 +51,8 @@ func errNotNumeric(t bsonx.Type) error {
 	return reasonf("Point must only contain numeric elements, instead got type %s", t)
 }
 
-// parseFlat reads a pair of coordinates: [x, y] or {x: …, y: …}, with elements behind it where extra is true.
+// parseFlat reads a pair of coordinates: [x, y] or {x: …, y: …}, with elements behind it where
+// extra is true.
 func parseFlat(v bsonx.Value, extra bool) (x, y float64, err error) {
 	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
 		return 0, 0, errNotPoint(v.Type)
@@ -87,7 +91,8 @@ func onSphere(lng, lat float64) (s2.Point, error) {
 	return pointOf(lng, lat), nil
 }
 
-// ToSphere makes the point one of the sphere; false where its coordinates are no longitude and latitude.
+// ToSphere makes the point one of the sphere; false where its coordinates are no longitude and
+// latitude.
 func (p *Point) ToSphere() bool {
 	if p.onSphere {
 		return true

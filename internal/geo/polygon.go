@@ -33,8 +33,8 @@ func newLine(vertices []s2.Point) (*polyline, error) {
 	return &polyline{line, line.RectBound()}, nil
 }
 
-// parseRing reads a closed ring of at least three vertices, which is a valid loop, without the last vertex, which repeats
-// the first.
+// parseRing reads a closed ring of at least three vertices, which is a valid loop, without the last
+// vertex, which repeats the first.
 func parseRing(v bsonx.Value, w *interrupt.Watch) ([]s2.Point, error) {
 	vertices, err := parseVertices(v, w)
 	if err != nil {
@@ -60,7 +60,8 @@ func parseRing(v bsonx.Value, w *interrupt.Watch) ([]s2.Point, error) {
 	return vertices, nil
 }
 
-// checkRing refuses what s2 takes no loop from: vertices that repeat, antipodal neighbours, edges that cross.
+// checkRing refuses what s2 takes no loop from: vertices that repeat, antipodal neighbours, edges
+// that cross.
 func checkRing(vertices []s2.Point, w *interrupt.Watch) error {
 	n := len(vertices)
 	at := make(map[s2.Point]int, n)
@@ -143,8 +144,8 @@ func parsePolygon(v bsonx.Value, w *interrupt.Watch) (*s2.Polygon, error) {
 	return s2.PolygonFromLoops(slices.Clone(loops)), nil
 }
 
-// checkLoops refuses holes that share an edge with another ring, cross it or lie in another hole, and those that share more
-// than one vertex with the boundary: they would divide the polygon.
+// checkLoops refuses holes that share an edge with another ring, cross it or lie in another hole,
+// and those that share more than one vertex with the boundary: they would divide the polygon.
 func checkLoops(loops []*s2.Loop, w *interrupt.Watch) error {
 	if len(loops) == 1 {
 		return nil

@@ -21,8 +21,8 @@ const (
 	rasterMargin = s1.Angle(1e-7)
 )
 
-// raster remembers of fields of longitudes and latitudes whether they are as a whole in polygons or outside, so that the points in
-// them need no place on the sphere. It is safe for concurrent use.
+// raster remembers of fields of longitudes and latitudes whether they are as a whole in polygons or
+// outside, so that the points in them need no place on the sphere. It is safe for concurrent use.
 type raster struct {
 	bound  s2.Rect
 	region *Region
@@ -37,8 +37,8 @@ const (
 	fieldEdge
 )
 
-// HasPoint reports whether a value that is a plain point of GeoJSON is in the region; known is false where only Contains or
-// Intersects can tell.
+// HasPoint reports whether a value that is a plain point of GeoJSON is in the region; known is
+// false where only Contains or Intersects can tell.
 func (r *Region) HasPoint(v bsonx.Value) (inside, known bool) {
 	if r.kind != regionGeometry || r.edges == 0 {
 		return false, false
@@ -65,7 +65,8 @@ func (r *Region) HasPoint(v bsonx.Value) (inside, known bool) {
 	}
 }
 
-// countEdges returns how many edges a geometry of nothing but polygons has; 0 for another one, or where they are too many.
+// countEdges returns how many edges a geometry of nothing but polygons has; 0 for another one, or
+// where they are too many.
 func (g *Geometry) countEdges() (n int) {
 	if g.big != nil || g.isPoint || len(g.points) > 0 || len(g.lines) > 0 || g.crs != Sphere {
 		return 0
@@ -85,7 +86,8 @@ func plainPoint(v bsonx.Value) (lng, lat float64, ok bool) {
 		return 0, 0, false
 	}
 	it := v.Doc().Iter()
-	if !it.Next() || string(it.Key()) != "type" || it.Value().Type != bsonx.TypeString || string(it.Value().StrBytes()) != "Point" {
+	if !it.Next() || string(it.Key()) != "type" || it.Value().Type != bsonx.TypeString ||
+		string(it.Value().StrBytes()) != "Point" {
 		return 0, 0, false
 	}
 	if !it.Next() || string(it.Key()) != "coordinates" || it.Value().Type != bsonx.TypeArray {
@@ -123,16 +125,19 @@ func (m *raster) field(lng, lat float64) uint32 {
 	return known
 }
 
-// judge finds out about a field: it is on one side where its middle is farther from all edges than from its corners.
+// judge finds out about a field: it is on one side where its middle is farther from all edges than
+// from its corners.
 func (m *raster) judge(row, column int) uint32 {
 	width, height := m.bound.Lng.Length()/rasterSide, m.bound.Lat.Length()/rasterSide
 	at := func(right, up float64) s2.Point {
 		return s2.PointFromLatLng(s2.LatLng{
-			Lat: s1.Angle(m.bound.Lat.Lo + (float64(row)+up)*height), Lng: s1.Angle(m.bound.Lng.Lo + (float64(column)+right)*width),
+			Lat: s1.Angle(m.bound.Lat.Lo + (float64(row)+up)*height),
+			Lng: s1.Angle(m.bound.Lng.Lo + (float64(column)+right)*width),
 		})
 	}
 	middle := at(0.5, 0.5)
-	radius := max(middle.Distance(at(0, 0)), middle.Distance(at(0, 1)), middle.Distance(at(1, 0)), middle.Distance(at(1, 1))) + rasterMargin
+	radius := max(middle.Distance(at(0, 0)), middle.Distance(at(0, 1)), middle.Distance(at(1, 0)),
+		middle.Distance(at(1, 1))) + rasterMargin
 	inside := false
 	for _, p := range m.region.geometry.polygons {
 		for i := range p.NumEdges() {

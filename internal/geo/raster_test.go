@@ -33,14 +33,16 @@ func TestRaster(t *testing.T) {
 		polygon := "[" + ring(lng, lat, radius) + "," + ring(lng, lat, radius/4) + "]"
 		shape := fmt.Sprintf(`{"type":"Polygon","coordinates":%s}`, polygon)
 		if rng.IntN(3) == 0 {
-			shape = fmt.Sprintf(`{"type":"MultiPolygon","coordinates":[%s,[%s]]}`, polygon, ring(wrap(lng+3*radius), lat, radius))
+			shape = fmt.Sprintf(`{"type":"MultiPolygon","coordinates":[%s,[%s]]}`, polygon,
+				ring(wrap(lng+3*radius), lat, radius))
 		}
 		r, err := ParseRegion("$geometry", bsonxtest.ParseValue(t, shape), nil)
 		if err != nil {
 			t.Fatal(shape, err)
 		}
 		for range 1500 {
-			text := fmt.Sprintf(`{"type":"Point","coordinates":[%v,%v]}`, wrap(lng+3*radius*(rng.Float64()-0.5)), lat+3*radius*(rng.Float64()-0.5))
+			text := fmt.Sprintf(`{"type":"Point","coordinates":[%v,%v]}`, wrap(lng+3*radius*(rng.Float64()-0.5)),
+				lat+3*radius*(rng.Float64()-0.5))
 			has, known := r.HasPoint(bsonxtest.ParseValue(t, text))
 			if !known {
 				unknown++

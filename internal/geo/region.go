@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Region is what $geoWithin and $geoIntersects ask about. It does not change and is safe for concurrent use.
+// Region is what $geoWithin and $geoIntersects ask about. It does not change and is safe for
+// concurrent use.
 type Region struct {
 	kind     regionKind
 	geometry Geometry    // of regionGeometry
@@ -251,7 +252,8 @@ func (r *Region) Contains(g *Geometry) bool {
 	return true
 }
 
-// Intersects reports whether the geometry has a point in common with the region. The geometry may be projected.
+// Intersects reports whether the geometry has a point in common with the region. The geometry may
+// be projected.
 func (r *Region) Intersects(g *Geometry) bool {
 	if g.big != nil || r.CRS() == Flat || !g.toSphere() {
 		return false

@@ -94,7 +94,8 @@ func boundaries(a, b *s2.Polygon, wrong func(a0, ab, a2, b0, b2 s2.Point) bool, 
 				single := a.NumLoops() == 1 && b.NumLoops() == 1
 				m.unknown = m.unknown || !single
 				of := here.loop
-				if single && wrong(of.Vertex(here.i+of.NumVertices()-1), v, of.Vertex(here.i+1), loop.Vertex(i+n-1), loop.Vertex(i+1)) {
+				if single && wrong(of.Vertex(here.i+of.NumVertices()-1), v, of.Vertex(here.i+1),
+					loop.Vertex(i+n-1), loop.Vertex(i+1)) {
 					m.cross = true
 					return m
 				}

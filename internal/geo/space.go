@@ -6,13 +6,15 @@ type Cell struct {
 	Level int
 }
 
-// Space is what a search by distance walks through: the cells of an index, seen from a point. It is immutable.
+// Space is what a search by distance walks through: the cells of an index, seen from a point. It is
+// immutable.
 type Space interface {
 	// Roots are the cells that everything is in.
 	Roots() []Cell
 	// Children are the four cells that a cell divides into; none for the smallest.
 	Children(c Cell) []Cell
-	// Within is the interval of all that the index holds for what is in the cell: the cell and those below it.
+	// Within is the interval of all that the index holds for what is in the cell: the cell and
+	// those below it.
 	Within(c Cell) Interval
 	// Own is the part of Within that is not in that of any child; false where there is none.
 	Own(c Cell) (Interval, bool)
@@ -22,7 +24,8 @@ type Space interface {
 	Distance(c Cell) float64
 	// Farthest is at least that.
 	Farthest(c Cell) float64
-	// Reaches reports whether the search finds a geometry at a distance that Geometry.Distance measured.
+	// Reaches reports whether the search finds a geometry at a distance that Geometry.Distance
+	// measured.
 	Reaches(g *Geometry, distance float64) bool
 }
 

@@ -14,7 +14,8 @@ import (
 // EarthRadius is MongoDB's, in metres.
 const EarthRadius = 6378100
 
-// nearby is more than the size of a leaf cell, in radians: what is farther from a region does not touch it.
+// nearby is more than the size of a leaf cell, in radians: what is farther from a region does not
+// touch it.
 const nearby = s1.Angle(1e-8)
 
 // pointOf returns the point at a longitude and latitude in degrees.
@@ -24,8 +25,9 @@ func pointOf(lng, lat float64) s2.Point {
 	return s2.Point{Vector: r3.Vector{X: cosTheta * cosPhi, Y: sinTheta * cosPhi, Z: sinPhi}}
 }
 
-// containsPoint reports whether a point lies in the region, or its leaf cell has a part in common with the region. So the
-// boundary belongs to a region, except on the border of a leaf cell if the region lies beyond that border.
+// containsPoint reports whether a point lies in the region, or its leaf cell has a part in common
+// with the region. So the boundary belongs to a region, except on the border of a leaf cell if the
+// region lies beyond that border.
 func (r *Region) containsPoint(p s2.Point) bool {
 	switch {
 	case r.kind == regionCap:
@@ -54,15 +56,16 @@ func polygonTouches(polygon *s2.Polygon, p s2.Point) bool {
 	return polygon.IntersectsCell(cell) && polygon.Intersects(s2.PolygonFromCell(cell))
 }
 
-// isOutside reports whether a point is certainly outside of a box of longitudes and latitudes: by more than what coordinates
-// are wrong. Near the poles it does not tell.
+// isOutside reports whether a point is certainly outside of a box of longitudes and latitudes: by
+// more than what coordinates are wrong. Near the poles it does not tell.
 func isOutside(b s2.Rect, p s2.LatLng) bool {
 	const margin, nearPole = 1e-7, math.Pi/2 - 1e-3
 	lat := float64(p.Lat)
 	if lat < b.Lat.Lo-margin || lat > b.Lat.Hi+margin {
 		return true
 	}
-	return math.Abs(lat) < nearPole && !b.Lng.Contains(float64(p.Lng)) && !b.Lng.Expanded(margin/1e-3).Contains(float64(p.Lng))
+	return math.Abs(lat) < nearPole && !b.Lng.Contains(float64(p.Lng)) &&
+		!b.Lng.Expanded(margin/1e-3).Contains(float64(p.Lng))
 }
 
 func (r *Region) intersectsPoint(p s2.Point) bool {
@@ -78,7 +81,8 @@ func (r *Region) intersectsPoint(p s2.Point) bool {
 		slices.ContainsFunc(g.lines, func(own *polyline) bool { return own.IntersectsCell(cell) })
 }
 
-// anyPoint reports whether a condition holds for one of the points that the geometry has on the sphere.
+// anyPoint reports whether a condition holds for one of the points that the geometry has on the
+// sphere.
 func (g *Geometry) anyPoint(is func(s2.Point) bool) bool {
 	if g.isPoint && g.point.onSphere && is(g.point.s2) {
 		return true
@@ -100,7 +104,8 @@ func (r *Region) containsLine(line *polyline, w *interrupt.Watch) bool {
 	case r.geometry.big != nil:
 		return r.geometry.big.containsLine(line, w)
 	}
-	return slices.ContainsFunc(r.geometry.polygons, func(own *s2.Polygon) bool { return areaContainsLine(own, line, w) })
+	return slices.ContainsFunc(r.geometry.polygons,
+		func(own *s2.Polygon) bool { return areaContainsLine(own, line, w) })
 }
 
 // areaContainsLine reports whether a line lies within a polygon in one piece.
@@ -150,7 +155,8 @@ func (r *Region) intersectsLine(line *polyline, w *interrupt.Watch) bool {
 		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return areaIntersectsLine(own, line, w) })
 }
 
-// areaIntersectsLine reports whether a part of a line lies within a polygon: to touch it in a point is not enough.
+// areaIntersectsLine reports whether a part of a line lies within a polygon: to touch it in a point
+// is not enough.
 func areaIntersectsLine(a *s2.Polygon, line *polyline, w *interrupt.Watch) bool {
 	return clip(a, line, false, w).pieces > 0
 }
@@ -179,8 +185,8 @@ func (r *Region) intersectsPolygon(p *s2.Polygon, w *interrupt.Watch) bool {
 		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return polygonIntersects(own, p, w) })
 }
 
-// Distance is the distance of the nearest point of the geometry from p, in the system of p; false where the geometry has no
-// place there. The geometry may be projected.
+// Distance is the distance of the nearest point of the geometry from p, in the system of p; false
+// where the geometry has no place there. The geometry may be projected.
 func (g *Geometry) Distance(p *Point) (float64, bool) {
 	if p.CRS == Flat {
 		return flatDistance(flatPoint{p.X, p.Y}, flatPoint{g.point.X, g.point.Y}), g.isPoint

@@ -2,8 +2,9 @@ package geo
 
 import "math"
 
-// sinCos returns the sine and cosine of an angle of at most π, rounded to the nearest float64 but for rare cases, as the
-// C library does on which MongoDB runs: the last bit of a point is the sixth digit of the distance of neighbours.
+// sinCos returns the sine and cosine of an angle of at most π, rounded to the nearest float64 but
+// for rare cases, as the C library does on which MongoDB runs: the last bit of a point is the sixth
+// digit of the distance of neighbours.
 func sinCos(x float64) (sin, cos float64) {
 	k := math.Round(x * (2 / math.Pi))
 	r := reduced(x, k)
@@ -62,8 +63,8 @@ func (a pair) series(c []pair) pair {
 	return sum
 }
 
-// The coefficients of the series behind the first term: ∓1/3!, ±1/5! … and ∓1/2!, ±1/4! …; sinCos gives the first term, and the
-// square of the angle that all have in common.
+// The coefficients of the series behind the first term: ∓1/3!, ±1/5! … and ∓1/2!, ±1/4! …; sinCos
+// gives the first term, and the square of the angle that all have in common.
 var sines, cosines = reciprocals(3), reciprocals(2)
 
 // reciprocals returns -1/n!, 1/(n+2)!, … as far as they matter up to π/4.

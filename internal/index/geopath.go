@@ -18,9 +18,10 @@ func (p *Places) Append(dst []bsonx.Value, doc bsonx.Doc) []bsonx.Value {
 	return p.field.collect(dst, doc, 0, false, &arrays)
 }
 
-// collect appends the values at a path from its component pos on, as the geospatial kinds of index see them: documents in arrays
-// on the way are gone into, a numeric component is a position in an array. An array at the end is one value, or with expand its
-// elements are. bits gets the components that were arrays and gave more than one value.
+// collect appends the values at a path from its component pos on, as the geospatial kinds of index
+// see them: documents in arrays on the way are gone into, a numeric component is a position in an
+// array. An array at the end is one value, or with expand its elements are. bits gets the
+// components that were arrays and gave more than one value.
 func (f *keyField) collect(dst []bsonx.Value, doc bsonx.Doc, pos int, expand bool, bits *uint64) []bsonx.Value {
 	v := doc.Lookup(f.parts[pos])
 	if pos == len(f.parts)-1 {

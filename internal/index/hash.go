@@ -16,8 +16,9 @@ import (
 // where the operation ends; nil is none.
 func HashedKey(v bsonx.Value, r *interrupt.Running) (int64, error) { return hashOf(v, false, r) }
 
-// HashOf is what an index holds of a value: HashedKey, but for decimals with a fraction. MongoDB rounds them where it truncates
-// doubles, so that it does not find the one where it is asked for the other. Here equal values have one hash.
+// HashOf is what an index holds of a value: HashedKey, but for decimals with a fraction. MongoDB
+// rounds them where it truncates doubles, so that it does not find the one where it is asked for
+// the other. Here equal values have one hash.
 func HashOf(v bsonx.Value) bsonx.Value {
 	n, _ := hashOf(v, true, nil) // fails only where an operation ends
 	return bsonx.Int64(n)

@@ -35,8 +35,9 @@ func (p Pattern) String() string {
 	return b.String()
 }
 
-// MultikeyPaths holds, for each field of a pattern, a bit set of the path components (bit 0 is the first) that were
-// an array in some indexed document. All zero means that the index is not multikey. A nil MultikeyPaths is all zero.
+// MultikeyPaths holds, for each field of a pattern, a bit set of the path components (bit 0 is the
+// first) that were an array in some indexed document. All zero means that the index is not
+// multikey. A nil MultikeyPaths is all zero.
 type MultikeyPaths []uint64
 
 // IsMultikey reports whether any component was an array.

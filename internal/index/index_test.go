@@ -24,7 +24,8 @@ var patterns = []index.Pattern{
 	{{Path: "a.0"}, {Path: "b.a"}},
 }
 
-// TestKeysAreSortedAndUnique also checks that used buffers leave no traces, that the keys decode, and that Has finds them.
+// TestKeysAreSortedAndUnique also checks that used buffers leave no traces, that the keys decode,
+// and that Has finds them.
 func TestKeysAreSortedAndUnique(t *testing.T) {
 	t.Parallel()
 	var used index.Keys
@@ -111,8 +112,10 @@ func TestSortKeys(t *testing.T) {
 			t.Errorf("%s: %x, want %x (%v)", tc.name, got, want, err)
 		}
 	}
-	_, err := index.NewSortKeyGen(index.Pattern{{Path: "a"}, {Path: "b"}}, nil).Append(nil, bsonxtest.Parse(t, `{"a": [1], "b": [2]}`))
-	if mongoerr.CodeOf(err) != mongoerr.BadValue || !strings.Contains(err.Error(), "cannot sort with keys that are parallel arrays") {
+	_, err := index.NewSortKeyGen(index.Pattern{{Path: "a"}, {Path: "b"}}, nil).
+		Append(nil, bsonxtest.Parse(t, `{"a": [1], "b": [2]}`))
+	if mongoerr.CodeOf(err) != mongoerr.BadValue ||
+		!strings.Contains(err.Error(), "cannot sort with keys that are parallel arrays") {
 		t.Errorf("parallel arrays: %v", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// KeyGen generates the keys that documents have in an index of one pattern. It is immutable and safe for concurrent
-// use; what changes is in Keys.
+// KeyGen generates the keys that documents have in an index of one pattern. It is immutable and
+// safe for concurrent use; what changes is in Keys.
 type KeyGen struct {
 	fields []keyField
 	sparse bool
@@ -26,8 +26,8 @@ type keyField struct {
 
 func newKeyField(f Field) keyField { return keyField{parts: strings.Split(f.Path, "."), desc: f.Desc} }
 
-// NewKeyGen returns the generator of a pattern. A sparse index has no key for a document (or array element) in which
-// all fields are missing. Under a collation strings are encoded as their keys.
+// NewKeyGen returns the generator of a pattern. A sparse index has no key for a document (or array
+// element) in which all fields are missing. Under a collation strings are encoded as their keys.
 func NewKeyGen(p Pattern, sparse bool, c *collation.Collator) *KeyGen {
 	g := &KeyGen{sparse: sparse, collation: c, fields: make([]keyField, len(p))}
 	for i, f := range p {
@@ -41,24 +41,25 @@ type state struct {
 	value bsonx.Value
 	pos   int  // how many components of the path lead to value
 	fixed bool // value is the field's value in the key
-	// nested tells that value is an array that a numeric component named by its position in another array. At the end of
-	// a path such an array is one value, as all arrays in arrays are.
+	// nested tells that value is an array that a numeric component named by its position in another
+	// array. At the end of a path such an array is one value, as all arrays in arrays are.
 	nested bool
 
-	// What the next component, as a position in the array at which the walk has stopped, leads to. Whether it is used, or
-	// the component is a field's name in the array's elements, is only known there.
+	// What the next component, as a position in the array at which the walk has stopped, leads to.
+	// Whether it is used, or the component is a field's name in the array's elements, is only known
+	// there.
 	byPosition    bsonx.Value
 	byPositionPos int
 	isPosition    bool
 	positionArray bool // the element at the position is itself an array
 }
 
-// Generate adds the keys of doc to out. It fails with CannotIndexParallelArrays where two fields of the pattern lead
-// through different arrays.
+// Generate adds the keys of doc to out. It fails with CannotIndexParallelArrays where two fields of
+// the pattern lead through different arrays.
 //
-// The rules are MongoDB's: a missing field is null; an array gives a key for each distinct element, an empty one
-// undefined; an array inside an array is a value as a whole; a numeric component of a path is a position in an array,
-// or the name of a field in its elements, but not both.
+// The rules are MongoDB's: a missing field is null; an array gives a key for each distinct element,
+// an empty one undefined; an array inside an array is a value as a whole; a numeric component of a
+// path is a position in an array, or the name of a field in its elements, but not both.
 func (g *KeyGen) Generate(doc bsonx.Doc, out *Keys) error {
 	if len(out.multikey) != len(g.fields) {
 		out.multikey = make(MultikeyPaths, len(g.fields))
@@ -77,9 +78,9 @@ func (g *KeyGen) Generate(doc bsonx.Doc, out *Keys) error {
 	return out.sortUnique()
 }
 
-// withoutArrays adds the only key of a document in which no path meets an array; it reports false for other documents. Where
-// the operation ends it sets out.ended.
-// Most documents are of this kind, and this is several times as fast as the general way.
+// withoutArrays adds the only key of a document in which no path meets an array; it reports false
+// for other documents. Where the operation ends it sets out.ended. Most documents are of this kind,
+// and this is several times as fast as the general way.
 func (g *KeyGen) withoutArrays(doc bsonx.Doc, out *Keys) bool {
 	start, missing := out.begin(), 0
 	for i := range g.fields {
@@ -105,8 +106,9 @@ func (g *KeyGen) withoutArrays(doc bsonx.Doc, out *Keys) bool {
 	return true
 }
 
-// level goes on in a document, the whole one or an element of the array at which all unfinished walks have stopped. It
-// either finishes all of them and adds a key, or finds the next array and goes on with its elements.
+// level goes on in a document, the whole one or an element of the array at which all unfinished
+// walks have stopped. It either finishes all of them and adds a key, or finds the next array and
+// goes on with its elements.
 func (g *KeyGen) level(base int, obj bsonx.Doc, out *Keys) error {
 	first := -1
 	states := out.states[base : base+len(g.fields)]
@@ -144,10 +146,12 @@ func (g *KeyGen) level(base int, obj bsonx.Doc, out *Keys) error {
 	return nil
 }
 
-// codeAmbiguousField is the error of a numeric path component that can be a position and a field's name.
+// codeAmbiguousField is the error of a numeric path component that can be a position and a field's
+// name.
 const codeAmbiguousField = mongoerr.Code(16746)
 
-// step takes a walk from the document that it has reached to the end of its path or to the next array.
+// step takes a walk from the document that it has reached to the end of its path or to the next
+// array.
 func (f *keyField) step(st *state, obj bsonx.Doc) error {
 	part := f.parts[st.pos]
 	v := obj.Lookup(part)
@@ -159,7 +163,8 @@ func (f *keyField) step(st *state, obj bsonx.Doc) error {
 	st.isPosition = false
 	if !v.IsMissing() {
 		return mongoerr.New(codeAmbiguousField, "Ambiguous field name found in array (do not use numeric field names in "+
-			"embedded elements in an array), field: '%s' for array: %s", part, bsonx.FormatShell(bsonx.Document(st.value.Doc())))
+			"embedded elements in an array), field: '%s' for array: %s", part,
+			bsonx.FormatShell(bsonx.Document(st.value.Doc())))
 	}
 	st.value, st.pos, st.nested = st.byPosition, st.byPositionPos, st.positionArray
 	return nil
@@ -221,7 +226,8 @@ func (g *KeyGen) elements(base int, array bsonx.Value, out *Keys) error {
 	return nil
 }
 
-// lookAhead finds what the next component means as a position in the array at which the walk has stopped.
+// lookAhead finds what the next component means as a position in the array at which the walk has
+// stopped.
 func (f *keyField) lookAhead(st *state) {
 	elem := st.value.Doc().Lookup(f.parts[st.pos])
 	if st.isPosition = !elem.IsMissing(); !st.isPosition {
@@ -231,7 +237,8 @@ func (f *keyField) lookAhead(st *state) {
 	st.byPosition, st.byPositionPos = f.walk(elem, st.pos+1)
 }
 
-// element goes on with one element: value is that of the walks that end at the array, elem is where the others go on.
+// element goes on with one element: value is that of the walks that end at the array, elem is where
+// the others go on.
 func (g *KeyGen) element(base int, value, elem bsonx.Value, out *Keys) error {
 	next := base + len(g.fields)
 	out.states = append(out.states[:next], out.states[base:next]...)

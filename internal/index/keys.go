@@ -12,15 +12,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
-// Keys are the keys of one document: sorted and without duplicates. Its buffers are used again after Reset; what it
-// returns is borrowed until then. The zero value is ready for use.
+// Keys are the keys of one document: sorted and without duplicates. Its buffers are used again
+// after Reset; what it returns is borrowed until then. The zero value is ready for use.
 type Keys struct {
 	buf      []byte
 	spans    []span
 	multikey MultikeyPaths
 	bits     keystring.TypeBits
 	states   []state
-	// path is that of a wildcard field, as a BSON string; arrays are the paths of arrays that one has met.
+	// path is that of a wildcard field, as a BSON string; arrays are the paths of arrays that one
+	// has met.
 	path     []byte
 	regular  []bsonx.Value // of the fields beside it
 	arrays   []string
@@ -34,7 +35,8 @@ type Keys struct {
 // keyWork is the work of making a key, without its bytes.
 const keyWork = 2 * interrupt.Step
 
-// Serve names the operation that keys are made for from now on: Generate fails where it ends. nil is none.
+// Serve names the operation that keys are made for from now on: Generate fails where it ends. nil
+// is none.
 func (k *Keys) Serve(r *interrupt.Running) { k.running, k.ended = r, nil }
 
 // Read counts bytes of a document in which fields are searched, and fails where the operation has
@@ -59,8 +61,8 @@ func (k *Keys) Reset() {
 	}
 }
 
-// Ended returns why keys could not be made that is not the document's fault: its operation has ended,
-// or has too little memory.
+// Ended returns why keys could not be made that is not the document's fault: its operation has
+// ended, or has too little memory.
 func (k *Keys) Ended() error { return k.ended }
 
 // drop frees what the keys of a large document have left.
@@ -144,7 +146,8 @@ func (k *Keys) append(v bsonx.Value, desc bool) {
 
 func (k *Keys) cancel(start int) { k.buf = k.buf[:start] }
 
-// finish drops the key if it is the one before: elements of an array often give the same key one after the other.
+// finish drops the key if it is the one before: elements of an array often give the same key one
+// after the other.
 func (k *Keys) finish(start int) {
 	if err := k.meter.Did(keyWork+len(k.buf)-start, k.running); err != nil {
 		k.ended = err
@@ -159,8 +162,9 @@ func (k *Keys) finish(start int) {
 	k.spans = append(k.spans, s)
 }
 
-// sortUnique sorts the keys and drops duplicates. Of equal keys with different type bits, as 1 and 1.0 have, the one
-// that was generated first stays, so that the entries of a document do not depend on chance. It fails where the operation has ended.
+// sortUnique sorts the keys and drops duplicates. Of equal keys with different type bits, as 1 and
+// 1.0 have, the one that was generated first stays, so that the entries of a document do not depend
+// on chance. It fails where the operation has ended.
 func (k *Keys) sortUnique() error {
 	if k.ended != nil || len(k.spans) < 2 {
 		return k.ended
@@ -177,7 +181,8 @@ const fewKeys = 1 << 10
 
 func (k *Keys) sort() error {
 	if len(k.spans) > fewKeys {
-		return interrupt.Sort(k.spans, interrupt.Step, func(a, b span) int { return bytes.Compare(k.keyOf(a), k.keyOf(b)) }, &k.meter, k.running)
+		return interrupt.Sort(k.spans, interrupt.Step,
+			func(a, b span) int { return bytes.Compare(k.keyOf(a), k.keyOf(b)) }, &k.meter, k.running)
 	}
 	slices.SortFunc(k.spans, func(a, b span) int {
 		if c := bytes.Compare(k.keyOf(a), k.keyOf(b)); c != 0 {

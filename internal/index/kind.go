@@ -11,14 +11,15 @@ import (
 // Kind is what a field of an index holds.
 type Kind uint8
 
-// The kinds of fields. The zero value is that of a field that holds the values at its path in their order.
+// The kinds of fields. The zero value is that of a field that holds the values at its path in their
+// order.
 const (
 	// Ordered fields hold the values at a path, ascending or descending.
 	Ordered Kind = iota
 	// Hashed fields hold the hash of the value at a path.
 	Hashed
-	// Wildcard fields hold the values at all paths below one, or at those that a projection leaves. The field before it
-	// holds the path.
+	// Wildcard fields hold the values at all paths below one, or at those that a projection leaves.
+	// The field before it holds the path.
 	Wildcard
 	// Text fields hold the words of strings, and what weight they have.
 	Text
@@ -32,7 +33,8 @@ const (
 // kindNames are the values that key patterns have for the kinds that are named by a string.
 var kindNames = [kinds]string{Hashed: "hashed", Text: "text", Plane: "2d", Sphere: "2dsphere"}
 
-// FieldKind returns the kind of a field of a key pattern that was checked when the index was created.
+// FieldKind returns the kind of a field of a key pattern that was checked when the index was
+// created.
 func FieldKind(path string, v bsonx.Value) Kind {
 	if v.Type == bsonx.TypeString {
 		return Kind(max(slices.Index(kindNames[:], v.Str()), 0))
@@ -60,14 +62,16 @@ type Spec struct {
 	Sparse bool
 	// Collation turns strings into their keys; nil leaves them as they are.
 	Collation *collation.Collator
-	// Options is the whole specification as listIndexes shows it: with weights, bits, wildcardProjection and the like.
+	// Options is the whole specification as listIndexes shows it: with weights, bits,
+	// wildcardProjection and the like.
 	Options bsonx.Doc
 }
 
-// Generator generates the keys that documents have in an index. It is immutable and safe for concurrent use; what changes
-// is in Keys.
+// Generator generates the keys that documents have in an index. It is immutable and safe for
+// concurrent use; what changes is in Keys.
 type Generator interface {
-	// Generate adds the keys of doc to out, which was reset: sorted, without duplicates, and with the multikey paths.
+	// Generate adds the keys of doc to out, which was reset: sorted, without duplicates, and with
+	// the multikey paths.
 	Generate(doc bsonx.Doc, out *Keys) error
 }
 
@@ -88,8 +92,8 @@ func Kinds() []string {
 	return out[:]
 }
 
-// Compile returns the generator of an index and the fields that its keys consist of, each of them one value: those of the
-// key pattern, or what the kind of index makes of them.
+// Compile returns the generator of an index and the fields that its keys consist of, each of them
+// one value: those of the key pattern, or what the kind of index makes of them.
 func Compile(s Spec) (Pattern, Generator, error) { return compilers[KindOf(s.Key)](s) }
 
 func compileOrdered(s Spec) (Pattern, Generator, error) {

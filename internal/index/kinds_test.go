@@ -14,8 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestKinds runs testdata/kinds: "index" takes the specification of one, "keys" the documents, one per line, whose keys are
-// printed, and then the paths of arrays.
+// TestKinds runs testdata/kinds: "index" takes the specification of one, "keys" the documents, one
+// per line, whose keys are printed, and then the paths of arrays.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/kinds", func(t *testing.T, path string) {
@@ -75,7 +75,8 @@ func BenchmarkKinds(b *testing.B) {
 		{"compound wildcard", `{"n": 1, "$**": 1}`, `{"wildcardProjection": {"n": 0}}`, flatDoc},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
-			_, gen, err := index.Compile(index.Spec{Key: bsonxtest.Parse(b, bm.key), Options: bsonxtest.Parse(b, bm.options)})
+			_, gen, err := index.Compile(index.Spec{Key: bsonxtest.Parse(b, bm.key),
+				Options: bsonxtest.Parse(b, bm.options)})
 			if err != nil {
 				b.Fatal(err)
 			}

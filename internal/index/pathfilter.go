@@ -7,16 +7,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// pathFilter tells which paths a wildcard field indexes: those that are listed, or all but those. It is a tree of the listed
-// paths; nil is everything. It is immutable.
+// pathFilter tells which paths a wildcard field indexes: those that are listed, or all but those.
+// It is a tree of the listed paths; nil is everything. It is immutable.
 type pathFilter struct {
 	include bool
 	listed  bool // the path that leads here is listed
 	fields  map[string]*pathFilter
 }
 
-// wildcardPaths returns the paths of a wildcard field, "path.$**" or "$**" with a wildcardProjection, which may be missing.
-// The _id is left out unless it is asked for.
+// wildcardPaths returns the paths of a wildcard field, "path.$**" or "$**" with a
+// wildcardProjection, which may be missing. The _id is left out unless it is asked for.
 func wildcardPaths(field string, options bsonx.Doc) *pathFilter {
 	if root, ok := strings.CutSuffix(field, ".$**"); ok {
 		f := &pathFilter{include: true}
@@ -73,7 +73,8 @@ func (f *pathFilter) equal(other *pathFilter) bool {
 	if f == nil || other == nil {
 		return f == other
 	}
-	return f.include == other.include && f.listed == other.listed && maps.EqualFunc(f.fields, other.fields, (*pathFilter).equal)
+	return f.include == other.include && f.listed == other.listed &&
+		maps.EqualFunc(f.fields, other.fields, (*pathFilter).equal)
 }
 
 // list adds a path to a tree that is being made.
@@ -108,7 +109,8 @@ func (f *pathFilter) below(name []byte) (*pathFilter, bool) {
 	}
 }
 
-// isInclusion reports whether only some of what is below the path is indexed, and so no value at it.
+// isInclusion reports whether only some of what is below the path is indexed, and so no value at
+// it.
 func (f *pathFilter) isInclusion() bool { return f != nil && f.include }
 
 // has reports whether all values at a path are indexed, as far as there is a key for them.
@@ -125,7 +127,8 @@ func (f *pathFilter) has(path string) bool {
 // WildcardPaths tells which paths the wildcard field of an index covers.
 type WildcardPaths struct{ filter *pathFilter }
 
-// NewWildcardPaths returns the paths of the wildcard field in a key pattern with one, in a specification as listIndexes shows it.
+// NewWildcardPaths returns the paths of the wildcard field in a key pattern with one, in a
+// specification as listIndexes shows it.
 func NewWildcardPaths(key, options bsonx.Doc) WildcardPaths {
 	for it := key.Iter(); it.Next(); {
 		if name := string(it.Key()); FieldKind(name, it.Value()) == Wildcard {

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// maxArrayPaths bounds how many paths of arrays a wildcard index remembers. With more, every path counts as one of an array:
-// bounds then settle less, and do not sort or cover.
+// maxArrayPaths bounds how many paths of arrays a wildcard index remembers. With more, every path
+// counts as one of an array: bounds then settle less, and do not sort or cover.
 const maxArrayPaths = 1000
 
-// PathSet is the paths at which a wildcard index has met arrays. It is immutable; nil is the empty set.
+// PathSet is the paths at which a wildcard index has met arrays. It is immutable; nil is the empty
+// set.
 type PathSet struct {
 	paths map[string]struct{}
 	all   bool

@@ -17,15 +17,16 @@ const (
 	codeOutOfGrid     = mongoerr.Code(13027)
 )
 
-// planeGen generates the keys of a 2d index: one for each pair of coordinates. Its other fields hold the value at their path,
-// of several values an array.
+// planeGen generates the keys of a 2d index: one for each pair of coordinates. Its other fields
+// hold the value at their path, of several values an array.
 type planeGen struct {
 	location keyField
 	others   []keyField
 	grid     geo.Grid
 }
 
-// GridOptions returns what the specification of a 2d index says of its grid, with the defaults, be that valid or not.
+// GridOptions returns what the specification of a 2d index says of its grid, with the defaults, be
+// that valid or not.
 func GridOptions(options bsonx.Doc) (bits int32, low, high float64) {
 	bits, low, high = int32(geo.DefaultGrid.Bits), geo.DefaultGrid.Min, geo.DefaultGrid.Max
 	if v := options.Lookup("bits"); v.Type.IsNumber() {

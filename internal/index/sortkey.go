@@ -9,10 +9,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// SortKeyGen makes the sort keys of documents: byte strings whose order is the order of the documents by a sort
-// pattern. A document sorts by the first of the keys that it would have in an index of that pattern: by the least
-// element of an array where the direction is ascending, by the greatest where it is descending. It is used by one
-// goroutine at a time.
+// SortKeyGen makes the sort keys of documents: byte strings whose order is the order of the
+// documents by a sort pattern. A document sorts by the first of the keys that it would have in an
+// index of that pattern: by the least element of an array where the direction is ascending, by the
+// greatest where it is descending. It is used by one goroutine at a time.
 type SortKeyGen struct {
 	gen  *KeyGen
 	keys Keys
@@ -23,8 +23,8 @@ func NewSortKeyGen(p Pattern, c *collation.Collator) *SortKeyGen {
 	return &SortKeyGen{gen: NewKeyGen(p, false, c)}
 }
 
-// Append appends the sort key of doc. It fails with BadValue where two fields of the pattern lead through different
-// arrays.
+// Append appends the sort key of doc. It fails with BadValue where two fields of the pattern lead
+// through different arrays.
 func (g *SortKeyGen) Append(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	if err := g.generate(doc); err != nil {
 		return dst, err
@@ -62,7 +62,8 @@ const (
 	elementRoom = 6
 )
 
-// Values returns the values that doc sorts by, one for each field of the pattern; of a string under a collation its key.
+// Values returns the values that doc sorts by, one for each field of the pattern; of a string under
+// a collation its key.
 func (g *SortKeyGen) Values(doc bsonx.Doc) ([]bsonx.Value, error) {
 	if err := g.generate(doc); err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ const (
 	codeMalformedKeys = mongoerr.Code(16756)
 )
 
-// sphereGen generates the keys of a 2dsphere index: each combination of the cells of its geometries and the values of its other
-// fields. A document without a geometry has no keys.
+// sphereGen generates the keys of a 2dsphere index: each combination of the cells of its geometries
+// and the values of its other fields. A document without a geometry has no keys.
 type sphereGen struct {
 	fields    []sphereField
 	collation *collation.Collator
@@ -66,7 +66,8 @@ func (g *sphereGen) Generate(doc bsonx.Doc, out *Keys) error {
 	return out.sortUnique()
 }
 
-// combine adds a key for each way to pick one of the values of every field; picked are those of the first fields.
+// combine adds a key for each way to pick one of the values of every field; picked are those of the
+// first fields.
 func (g *sphereGen) combine(values [][]bsonx.Value, picked []int, out *Keys) {
 	if n := len(picked); n < len(values) {
 		for i := range values[n] {
@@ -81,7 +82,8 @@ func (g *sphereGen) combine(values [][]bsonx.Value, picked []int, out *Keys) {
 	out.finish(start)
 }
 
-// cells returns the cells of a document's geometries, null where it has none: also where the only value is null or empty.
+// cells returns the cells of a document's geometries, null where it has none: also where the only
+// value is null or empty.
 func (f *sphereField) cells(doc bsonx.Doc, bits *uint64, r *interrupt.Running) ([]bsonx.Value, error) {
 	var room [1]bsonx.Value
 	elements := f.collect(room[:0], doc, 0, false, bits)
@@ -104,7 +106,8 @@ func (f *sphereField) cells(doc bsonx.Doc, bits *uint64, r *interrupt.Running) (
 			return nil, ended
 		}
 		if err != nil {
-			return nil, mongoerr.New(codeNoGeoKeys, "Can't extract geo keys: %s  %s", bsonx.FormatShell(bsonx.Document(doc)), err.Error())
+			return nil, mongoerr.New(codeNoGeoKeys, "Can't extract geo keys: %s  %s",
+				bsonx.FormatShell(bsonx.Document(doc)), err.Error())
 		}
 		if len(cells) == before {
 			return nil, mongoerr.New(codeMalformedKeys, "Unable to generate keys for (likely malformed) geometry: %s",
@@ -133,7 +136,8 @@ func isNothing(v bsonx.Value) bool {
 	}
 }
 
-// values returns what a field that holds values has in the keys: the elements of arrays, undefined for an empty one.
+// values returns what a field that holds values has in the keys: the elements of arrays, undefined
+// for an empty one.
 func (f *sphereField) values(doc bsonx.Doc, bits *uint64) []bsonx.Value {
 	var out []bsonx.Value
 	for _, v := range f.collect(nil, doc, 0, false, bits) {

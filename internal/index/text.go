@@ -53,7 +53,8 @@ func compileText(s Spec) (Pattern, Generator, error) {
 	}
 	g := &TextGen{spec: spec, before: extraFields(spec.Before), after: extraFields(spec.After)}
 	g.scorers.New = func() any { return new(text.Scorer) }
-	// All fields are of the kind: a document without words has no entries, so that none of them can stand for a path.
+	// All fields are of the kind: a document without words has no entries, so that none of them can
+	// stand for a path.
 	var p Pattern
 	for _, f := range g.before {
 		p = append(p, Field{Path: f.path, Desc: f.desc, Kind: Text})
@@ -138,7 +139,8 @@ func holdKeys(sc *text.Scorer, before, after []bsonx.Value) error {
 	return sc.Hold(2 * n) // the buffer grows by copies
 }
 
-// Scores appends to dst the score of each of some terms in a document, 0 where it does not have one.
+// Scores appends to dst the score of each of some terms in a document, 0 where it does not have
+// one.
 func (g *TextGen) Scores(dst []float64, terms []string, doc bsonx.Doc) ([]float64, error) {
 	sc := g.scorers.Get().(*text.Scorer)
 	defer g.scorers.Put(sc)
@@ -164,8 +166,8 @@ func values(dst []bsonx.Value, fields []extraField, doc bsonx.Doc) ([]bsonx.Valu
 	return dst, nil
 }
 
-// value returns the value at the field's path, null where there is none; false where an array is on the way, but for one of
-// which the path names an element.
+// value returns the value at the field's path, null where there is none; false where an array is on
+// the way, but for one of which the path names an element.
 func (f *extraField) value(doc bsonx.Doc) (v bsonx.Value, ok bool) {
 	v = bsonx.Document(doc)
 	for _, part := range f.parts {

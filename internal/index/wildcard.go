@@ -9,17 +9,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// PathField names the field of a wildcard index's entries that holds the path of the value behind it.
+// PathField names the field of a wildcard index's entries that holds the path of the value behind
+// it.
 const PathField = "$_path"
 
-// codeRegularArray is the error of an array in a field of a compound wildcard index that is no wildcard.
+// codeRegularArray is the error of an array in a field of a compound wildcard index that is no
+// wildcard.
 const codeRegularArray = mongoerr.Code(7246301)
 
-// wildcardGen generates the keys of a wildcard index: one for each value at each path, none for documents that are not empty.
-// The keys of a compound one hold the values of the other fields too, which may be no arrays.
+// wildcardGen generates the keys of a wildcard index: one for each value at each path, none for
+// documents that are not empty. The keys of a compound one hold the values of the other fields too,
+// which may be no arrays.
 //
-// An array is indexed by its elements, one within another as a value; an empty one is undefined. A document of which nothing
-// is indexed, because its fields have dots in their names or are left out, is undefined too: who has a path has an entry.
+// An array is indexed by its elements, one within another as a value; an empty one is undefined. A
+// document of which nothing is indexed, because its fields have dots in their names or are left
+// out, is undefined too: who has a path has an entry.
 type wildcardGen struct {
 	before, after []keyField
 	desc          bool
@@ -64,7 +68,8 @@ func (g *wildcardGen) Generate(doc bsonx.Doc, out *Keys) error {
 			f := &fields[i]
 			v, pos := f.walk(doc.Lookup(f.parts[0]), 1)
 			if v.Type == bsonx.TypeArray {
-				return mongoerr.New(codeRegularArray, "field %s cannot be indexed as an array (multikey)", strings.Join(f.parts[pos-1:], "."))
+				return mongoerr.New(codeRegularArray, "field %s cannot be indexed as an array (multikey)",
+					strings.Join(f.parts[pos-1:], "."))
 			}
 			if v.IsMissing() {
 				missing++
@@ -101,7 +106,8 @@ func (w *wildcardWalk) fields(doc bsonx.Doc, paths *pathFilter) {
 // pathStart is where a path begins in the buffer.
 const pathStart = 4
 
-// value adds the keys of the value at the path. Of a partial one only what is below it may be indexed.
+// value adds the keys of the value at the path. Of a partial one only what is below it may be
+// indexed.
 func (w *wildcardWalk) value(v bsonx.Value, paths *pathFilter) {
 	switch {
 	case v.Type == bsonx.TypeArray:

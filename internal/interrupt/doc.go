@@ -2,10 +2,10 @@
 //
 // Concepts:
 //
-//   - A Running names the operation that compiled code serves. Filters and expressions are compiled once and then run for many
-//     documents, so that they keep a Running instead of a context.
-//   - A Meter counts work and looks at the operation once per Interval of it. Work is about a nanosecond: a byte copied, a
-//     sixty-fourth of a step of a loop.
+//   - A Running names the operation that compiled code serves. Filters and expressions are compiled
+//     once and then run for many documents, so that they keep a Running instead of a context.
+//   - A Meter counts work and looks at the operation once per Interval of it. Work is about a
+//     nanosecond: a byte copied, a sixty-fourth of a step of a loop.
 //   - Sort is a stable sort that stops when its operation ends.
 //
 // Invariants:

@@ -23,7 +23,8 @@ func TestExtend(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(larger, buf) || cap(larger)-len(larger) < value {
-		t.Fatalf("%d bytes with room for %d, want %d with room for %d", len(larger), cap(larger)-len(larger), len(buf), value)
+		t.Fatalf("%d bytes with room for %d, want %d with room for %d", len(larger),
+			cap(larger)-len(larger), len(buf), value)
 	}
 	if operation.Looks != 10 {
 		t.Errorf("%d looks, want 10", operation.Looks)

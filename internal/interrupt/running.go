@@ -2,8 +2,9 @@ package interrupt
 
 import "context"
 
-// Running names the operation that compiled code serves: a filter, an expression, a script. A cursor has another operation for
-// every batch. Only the goroutine that runs the command or its cursor sets it, while nothing else uses it.
+// Running names the operation that compiled code serves: a filter, an expression, a script. A
+// cursor has another operation for every batch. Only the goroutine that runs the command or its
+// cursor sets it, while nothing else uses it.
 type Running struct{ ctx context.Context }
 
 // Set changes the operation.
@@ -25,7 +26,8 @@ func (r *Running) Err() error {
 	return Cause(r.ctx)
 }
 
-// Cause returns why an operation ended, or nil while it may go on: killOp, maxTimeMS, a closed connection.
+// Cause returns why an operation ended, or nil while it may go on: killOp, maxTimeMS, a closed
+// connection.
 func Cause(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {

@@ -5,8 +5,8 @@ import "slices"
 // run is how many values are sorted between two looks at the operation.
 const run = 1 << 10
 
-// Sort sorts values like slices.SortStableFunc. It fails where the operation ends; then the order is undefined. cost is the work
-// of one comparison.
+// Sort sorts values like slices.SortStableFunc. It fails where the operation ends; then the order
+// is undefined. cost is the work of one comparison.
 func Sort[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *Running) error {
 	for start := 0; start < len(values); start += run {
 		part := values[start:min(start+run, len(values))]
@@ -24,8 +24,8 @@ func Sort[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *Ru
 // quick is how many values SortUnstable sorts without a look at the operation.
 const quick = 1 << 14
 
-// SortUnstable sorts values like slices.SortFunc, and needs no memory beside them. It fails where the operation ends; then the
-// order is undefined. cost is the work of one comparison.
+// SortUnstable sorts values like slices.SortFunc, and needs no memory beside them. It fails where
+// the operation ends; then the order is undefined. cost is the work of one comparison.
 func SortUnstable[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *Running) error {
 	if len(values) <= quick {
 		slices.SortFunc(values, compare)

@@ -70,7 +70,8 @@ func TestCompact(t *testing.T) {
 
 func TestSortStops(t *testing.T) {
 	t.Parallel()
-	for name, sort := range map[string]func([]int, int, func(a, b int) int, *Meter, *Running) error{"stable": Sort[int], "unstable": SortUnstable[int]} {
+	for name, sort := range map[string]func([]int, int, func(a, b int) int, *Meter,
+		*Running) error{"stable": Sort[int], "unstable": SortUnstable[int]} {
 		t.Run(name, func(t *testing.T) { stopsSort(t, sort) })
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Decode decodes the first value of key. The value's payload is appended to buf; the returned buffer is buf with that
-// payload, so that it can be used again, and n is the length of the encoding. A nil bits gives default types. Malformed
-// keys and bits are errors.
+// Decode decodes the first value of key. The value's payload is appended to buf; the returned
+// buffer is buf with that payload, so that it can be used again, and n is the length of the
+// encoding. A nil bits gives default types. Malformed keys and bits are errors.
 //
 // Elements of arrays get the names "0", "1", … whatever they were.
 func Decode(buf, key []byte, desc bool, bits *TypeBitsReader) (v bsonx.Value, n int, out []byte, err error) {
@@ -490,7 +490,8 @@ func (m *magnitude) float64(neg bool) float64 {
 	return f
 }
 
-// appendText appends the exact number. A double that a decimal equals has at most 34 digits, and so has its fraction.
+// appendText appends the exact number. A double that a decimal equals has at most 34 digits, and so
+// has its fraction.
 func (m *magnitude) appendText(dst []byte) []byte {
 	switch {
 	case m.double && m.exact:

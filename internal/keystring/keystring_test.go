@@ -25,10 +25,12 @@ func checkPair(t *rapid.T, a, b bsonx.Value) {
 			got = -got
 		}
 		if got != want {
-			t.Fatalf("%s ? %s (desc %v): got %d, want %d\n%x\n%x", bsonx.FormatShell(a), bsonx.FormatShell(b), desc, got, want, ka, kb)
+			t.Fatalf("%s ? %s (desc %v): got %d, want %d\n%x\n%x", bsonx.FormatShell(a),
+				bsonx.FormatShell(b), desc, got, want, ka, kb)
 		}
 		if want != 0 && (bytes.HasPrefix(ka, kb) || bytes.HasPrefix(kb, ka)) {
-			t.Fatalf("%s and %s: one encoding is a prefix of the other:\n%x\n%x", bsonx.FormatShell(a), bsonx.FormatShell(b), ka, kb)
+			t.Fatalf("%s and %s: one encoding is a prefix of the other:\n%x\n%x",
+				bsonx.FormatShell(a), bsonx.FormatShell(b), ka, kb)
 		}
 		if ka[0] == 0 || ka[0] == 0xFF {
 			t.Fatalf("%s starts with %x", bsonx.FormatShell(a), ka[0])
@@ -134,7 +136,8 @@ func TestTruncatedKeys(t *testing.T) {
 func TestDefaultTypes(t *testing.T) {
 	t.Parallel()
 	for _, v := range []bsonx.Value{
-		bsonx.Int32(0), bsonx.Int32(-5), bsonx.Int64(1 << 31), bsonx.Int64(-1 << 63), bsonx.Double(0.5), bsonx.Double(1e300),
+		bsonx.Int32(0), bsonx.Int32(-5), bsonx.Int64(1 << 31), bsonx.Int64(-1 << 63),
+		bsonx.Double(0.5), bsonx.Double(1e300),
 		bsonx.String("x"), bsonx.Null, bsonx.True, bsonx.NewArray(1, "a", 2.5),
 	} {
 		var bits keystring.TypeBits
@@ -173,7 +176,8 @@ func TestTypeBitsGaps(t *testing.T) {
 
 func TestMissingIsNull(t *testing.T) {
 	t.Parallel()
-	if a, b := keystring.Append(nil, bsonx.Missing, false), keystring.Append(nil, bsonx.Null, false); !bytes.Equal(a, b) {
+	if a, b := keystring.Append(nil, bsonx.Missing, false), keystring.Append(nil,
+		bsonx.Null, false); !bytes.Equal(a, b) {
 		t.Errorf("%x and %x", a, b)
 	}
 }
@@ -293,7 +297,8 @@ func FuzzDecode(f *testing.F) {
 		b.StartDoc()
 		b.Value("v", v)
 		b.End()
-		// The names and strings of a damaged key need not be UTF-8, and it may be nested a little deeper.
+		// The names and strings of a damaged key need not be UTF-8, and it may be nested a little
+		// deeper.
 		err = bsonx.Validate(b.Bytes(), bsonx.Limits{})
 		if err != nil && cmp.Compare(len(key), limits.DocumentDepth) < 0 {
 			t.Fatalf("%x: %v", b.Bytes(), err)
@@ -332,7 +337,8 @@ func BenchmarkAppend(b *testing.B) {
 
 func BenchmarkDecode(b *testing.B) {
 	price, _ := bsonx.ParseDecimal("19.99")
-	for _, v := range []bsonx.Value{bsonx.Int32(123456), bsonx.Double(19.99), price, bsonx.String("a string of some length")} {
+	for _, v := range []bsonx.Value{bsonx.Int32(123456), bsonx.Double(19.99), price,
+		bsonx.String("a string of some length")} {
 		b.Run(v.Type.String(), func(b *testing.B) {
 			var bits keystring.TypeBits
 			key := keystring.AppendTyped(nil, &bits, v, false)

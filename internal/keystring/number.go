@@ -9,18 +9,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Numbers of all types lie on one line. NaN and zero are type bytes alone. Any other number is the type byte for its
-// sign and size, and a payload of the absolute value, inverted for negative numbers:
+// Numbers of all types lie on one line. NaN and zero are type bytes alone. Any other number is the
+// type byte for its sign and size, and a payload of the absolute value, inverted for negative
+// numbers:
 //
 //	1 ≤ x < 2^63   whole part << 1 | has a fraction, in 1 to 8 bytes (the type byte tells how many);
 //	               then, if there is a fraction: groups of fraction × 2^63, digits of the fraction
 //	other x        groups of the 63 bits of x as a double; exponent (2 bytes) and digits of x
 //
-// Groups hold 63 bits as up to nine bytes of seven bits, each with a flag in the lowest bit that tells that more
-// follows; zero groups at the end are left out. A number that the 63 bits do not hold exactly (only a decimal can be
-// one) is truncated toward zero, has all nine groups with their flags set, and goes on with its decimal digits,
-// two in a byte as 1 + the number, ended by 00. The digits repeat what the groups say, but as they are compared only
-// among numbers with equal groups that does no harm to the order.
+// Groups hold 63 bits as up to nine bytes of seven bits, each with a flag in the lowest bit that
+// tells that more follows; zero groups at the end are left out. A number that the 63 bits do not
+// hold exactly (only a decimal can be one) is truncated toward zero, has all nine groups with their
+// flags set, and goes on with its decimal digits, two in a byte as 1 + the number, ended by 00. The
+// digits repeat what the groups say, but as they are compared only among numbers with equal groups
+// that does no harm to the order.
 //
 // Small integers so take two bytes, an int32 at most five, and an int64 at most nine.
 

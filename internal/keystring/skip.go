@@ -25,7 +25,8 @@ func Skip(key []byte, desc bool) (int, error) {
 	return s.pos, nil
 }
 
-// SkipN returns the length of the first len(desc) encoded values of key, whose directions desc tells.
+// SkipN returns the length of the first len(desc) encoded values of key, whose directions desc
+// tells.
 func SkipN(key []byte, desc ...bool) (int, error) {
 	total := 0
 	for _, d := range desc {

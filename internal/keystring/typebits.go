@@ -11,8 +11,9 @@ import (
 // typeKind says what a number or string is, where the encoding does not tell.
 type typeKind byte
 
-// The kinds are on disk. The default of a string is string; of a whole number int32 or, where it does not fit, int64; of
-// any other number double. -2^63 counts as a whole number, larger magnitudes do not.
+// The kinds are on disk. The default of a string is string; of a whole number int32 or, where it
+// does not fit, int64; of any other number double. -2^63 counts as a whole number, larger
+// magnitudes do not.
 const (
 	kindDefault    typeKind = 0
 	kindInt64      typeKind = 1
@@ -31,9 +32,10 @@ const (
 	maxGap = 31
 )
 
-// TypeBits collects what encodings lose. Its bytes list the exceptions from the default types: for each the number of
-// numbers and strings since the one before, and the kind. They are empty for the most common values, among them all
-// int32, all int64 outside of the range of int32, doubles with a fraction, and strings.
+// TypeBits collects what encodings lose. Its bytes list the exceptions from the default types: for
+// each the number of numbers and strings since the one before, and the kind. They are empty for the
+// most common values, among them all int32, all int64 outside of the range of int32, doubles with a
+// fraction, and strings.
 //
 // The zero value is ready for use.
 type TypeBits struct {
@@ -111,7 +113,8 @@ const quietNaN = 0x7FF8000000000000
 
 var errTypeBits = errors.New("keystring: malformed type bits")
 
-// TypeBitsReader reads type bits in the order in which they were written. The zero value reads empty bits.
+// TypeBitsReader reads type bits in the order in which they were written. The zero value reads
+// empty bits.
 type TypeBitsReader struct {
 	rest   []byte
 	gap    uint64
@@ -157,8 +160,8 @@ func (r *TypeBitsReader) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// JoinTypeBits appends two sets of type bits, those of an index entry's fields and those of its _id, as one value. It is
-// empty where both are.
+// JoinTypeBits appends two sets of type bits, those of an index entry's fields and those of its
+// _id, as one value. It is empty where both are.
 func JoinTypeBits(dst, fields, id []byte) []byte {
 	if len(fields) == 0 && len(id) == 0 {
 		return dst

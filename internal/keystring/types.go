@@ -5,8 +5,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 )
 
-// The type bytes. They stay between 0x05 and 0xFA so that neither they nor their inversions are 0x00 or 0xFF, and so
-// that 0x00 can end objects and arrays. The format is on disk: bytes may be added, never changed.
+// The type bytes. They stay between 0x05 and 0xFA so that neither they nor their inversions are
+// 0x00 or 0xFF, and so that 0x00 can end objects and arrays. The format is on disk: bytes may be
+// added, never changed.
 const (
 	typeMinKey    = 0x0A
 	typeUndefined = 0x0F
@@ -44,8 +45,8 @@ const (
 // maxDepth bounds the recursion of Decode and Skip; documents are validated to less than that.
 const maxDepth = limits.DocumentDepth + 10
 
-// fieldClass returns the byte that stands before a field's name, and whether the value's own type byte has to follow
-// the name.
+// fieldClass returns the byte that stands before a field's name, and whether the value's own type
+// byte has to follow the name.
 func fieldClass(t bsonx.Type) (class byte, explicit bool) {
 	switch t {
 	case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128:

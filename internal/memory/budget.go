@@ -22,7 +22,8 @@ type Budget struct {
 	// requested is what was asked for in all, granted or not.
 	requested atomic.Int64
 
-	// pressed says that the process has no memory for a new share, though the budget has; see Press.
+	// pressed says that the process has no memory for a new share, though the budget has; see
+	// Press.
 	pressed atomic.Bool
 
 	lent lent
@@ -53,7 +54,8 @@ type Stats struct {
 	Limit, Used, Peak int64
 	// Requested is what was asked for since the start, granted or not.
 	Requested int64
-	// Refused counts the requests that got ExceededMemoryLimit, Waiting is how many wait for their share.
+	// Refused counts the requests that got ExceededMemoryLimit, Waiting is how many wait for their
+	// share.
 	Refused int64
 	Waiting int
 }
@@ -150,8 +152,8 @@ func (b *Budget) serve() {
 	}
 }
 
-// admits takes n bytes for a request that holds nothing. It needs the lock. One request is admitted whatever half of the
-// budget it takes: its message may be larger than that.
+// admits takes n bytes for a request that holds nothing. It needs the lock. One request is admitted
+// whatever half of the budget it takes: its message may be larger than that.
 func (b *Budget) admits(n int64) bool {
 	if b.pressed.Load() {
 		return false
@@ -198,8 +200,8 @@ func (b *Budget) leave(ctx context.Context, w *waiter) error {
 	return context.Cause(ctx)
 }
 
-// Press holds new requests back, or lets them go on: what is not counted, such as the buffers of a compaction, takes the
-// memory that they would need. What was lent is taken back meanwhile.
+// Press holds new requests back, or lets them go on: what is not counted, such as the buffers of a
+// compaction, takes the memory that they would need. What was lent is taken back meanwhile.
 func (b *Budget) Press(on bool) {
 	if b == nil {
 		return

@@ -71,7 +71,8 @@ func TestAdmitWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// TestAdmitLeavesRoom holds whatever the number of messages: half of the budget is left for those that were admitted.
+// TestAdmitLeavesRoom holds whatever the number of messages: half of the budget is left for those
+// that were admitted.
 func TestAdmitLeavesRoom(t *testing.T) {
 	b := New(16 * Step)
 	var wg sync.WaitGroup

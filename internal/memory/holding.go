@@ -5,7 +5,8 @@ import "context"
 // Step is the smallest share that a holding takes.
 const Step = 64 << 10
 
-// Holding is what one holder has of a budget. The zero Holding has no budget. It is used by one goroutine at a time.
+// Holding is what one holder has of a budget. The zero Holding has no budget. It is used by one
+// goroutine at a time.
 type Holding struct {
 	budget *Budget
 	held   int64
@@ -31,7 +32,8 @@ func (h *Holding) Admit(ctx context.Context, n int64) error {
 	return nil
 }
 
-// Hold makes the holding cover n bytes. It keeps what it has where that is more, and fails where the budget has too little.
+// Hold makes the holding cover n bytes. It keeps what it has where that is more, and fails where
+// the budget has too little.
 func (h *Holding) Hold(n int64) error {
 	if n <= h.held || h.budget == nil {
 		return nil
@@ -47,8 +49,8 @@ func (h *Holding) Hold(n int64) error {
 	return nil
 }
 
-// Spare is Fits for what can be done without, such as a longer batch: it leaves the half of the budget that is for those who
-// cannot.
+// Spare is Fits for what can be done without, such as a longer batch: it leaves the half of the
+// budget that is for those who cannot.
 func (h *Holding) Spare(n int64) bool {
 	if n <= h.held || h.budget == nil {
 		return true
@@ -61,7 +63,8 @@ func (h *Holding) Spare(n int64) bool {
 	return true
 }
 
-// Fits is Hold for a holder that can do with less memory, such as a sort that spills. It reports whether n bytes are covered.
+// Fits is Hold for a holder that can do with less memory, such as a sort that spills. It reports
+// whether n bytes are covered.
 func (h *Holding) Fits(n int64) bool {
 	if n <= h.held || h.budget == nil {
 		return true
@@ -74,7 +77,8 @@ func (h *Holding) Fits(n int64) bool {
 	return true
 }
 
-// Force makes the holding cover n bytes, whatever the limit: for memory that is there already, and for what must not fail.
+// Force makes the holding cover n bytes, whatever the limit: for memory that is there already, and
+// for what must not fail.
 func (h *Holding) Force(n int64) {
 	if n <= h.held || h.budget == nil {
 		return
@@ -108,7 +112,8 @@ func (h *Holding) Beyond(n int64) int64 { return max(0, n-h.held) }
 // Held returns how many bytes the holding has.
 func (h *Holding) Held() int64 { return h.held }
 
-// roundUp returns how much is taken for n more bytes: nothing for less than a step, then whole steps.
+// roundUp returns how much is taken for n more bytes: nothing for less than a step, then whole
+// steps.
 func roundUp(n int64) int64 {
 	if n < Step {
 		return 0

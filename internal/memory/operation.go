@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// Operation is what one operation holds beside the holdings of its parts: the values that its expressions make, and lists that
-// live as long as it does. It is safe for concurrent use; a nil one counts nothing.
+// Operation is what one operation holds beside the holdings of its parts: the values that its
+// expressions make, and lists that live as long as it does. It is safe for concurrent use; a nil
+// one counts nothing.
 type Operation struct {
 	mu   sync.Mutex
 	used atomic.Bool // something was counted
@@ -46,8 +47,8 @@ func Of(ctx context.Context) *Operation {
 // Use makes the operation count in a budget. It holds nothing yet.
 func (o *Operation) Use(b *Budget) { o.held = b.Hold() }
 
-// Value counts a value of n bytes. Of all values the largest one counts, twice: while it is made, its parts are there, too.
-// It fails with ExceededMemoryLimit.
+// Value counts a value of n bytes. Of all values the largest one counts, twice: while it is made,
+// its parts are there, too. It fails with ExceededMemoryLimit.
 func (o *Operation) Value(n int64) error {
 	if o == nil || n < LargeValue {
 		return nil

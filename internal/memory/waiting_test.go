@@ -68,7 +68,8 @@ func TestDeadlineAsCause(t *testing.T) {
 		if exceeded := err != cause; exceeded != (cause == context.DeadlineExceeded) { //nolint:errorlint // it is returned as it is
 			t.Errorf("%v: %v", cause, err)
 		}
-		if pressed := strings.Contains(err.Error(), "the server has no memory left"); !pressed && errors.Is(cause, context.DeadlineExceeded) {
+		if pressed := strings.Contains(err.Error(), "the server has no memory left"); !pressed &&
+			errors.Is(cause, context.DeadlineExceeded) {
 			t.Errorf("the error blames the requests: %v", err)
 		}
 	}

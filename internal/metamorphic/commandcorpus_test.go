@@ -10,15 +10,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// corpus has the lines of the data-driven tests of all languages, by what they are. Every operator and stage stands in some.
+// corpus has the lines of the data-driven tests of all languages, by what they are. Every operator
+// and stage stands in some.
 type corpus struct {
 	filters, updates, expressions, pipelines, projections, commands, documents []string
 }
 
 // corpusFiles are the files, by the package that reads them.
 var corpusFiles = []string{
-	"../filter/testdata/*/*", "../update/testdata/*/*", "../projection/testdata/*", "../expr/testdata/*/*", "../pipeline/testdata/*/*",
-	"../command/testdata/commands/*", "../command/testdata/transactions/*", "../text/testdata/match", "../plan/testdata/explain/*",
+	"../filter/testdata/*/*", "../update/testdata/*/*", "../projection/testdata/*",
+	"../expr/testdata/*/*", "../pipeline/testdata/*/*",
+	"../command/testdata/commands/*", "../command/testdata/transactions/*",
+	"../text/testdata/match", "../plan/testdata/explain/*",
 }
 
 func readCorpus(t testing.TB) *corpus {
@@ -45,12 +48,14 @@ func readCorpus(t testing.TB) *corpus {
 
 func (c *corpus) kinds() map[string]*[]string {
 	return map[string]*[]string{
-		"filters": &c.filters, "updates": &c.updates, "expressions": &c.expressions, "pipelines": &c.pipelines, "projections": &c.projections,
-		"commands": &c.commands, "documents": &c.documents,
+		"filters": &c.filters, "updates": &c.updates, "expressions": &c.expressions, "pipelines": &c.pipelines,
+		"projections": &c.projections,
+		"commands":    &c.commands, "documents": &c.documents,
 	}
 }
 
-// read takes the inputs of a file: blocks of lines, each with a directive before it and a line of dashes behind.
+// read takes the inputs of a file: blocks of lines, each with a directive before it and a line of
+// dashes behind.
 func (c *corpus) read(name, pkg string) error {
 	raw, err := os.ReadFile(name)
 	if err != nil {

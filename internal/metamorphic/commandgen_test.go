@@ -57,13 +57,15 @@ type commandGen struct {
 // commandFamily has the fields, keys and operations of all families.
 var commandFamily = &family{
 	keys: slices.Concat(indexKeys, placeFamily.keys, []bson.D{
-		{{Key: "t", Value: "text"}, {Key: "tags", Value: "text"}}, {{Key: "b", Value: 1}, {Key: "t", Value: "text"}}, {{Key: "$**", Value: "text"}},
+		{{Key: "t", Value: "text"}, {Key: "tags", Value: "text"}}, {{Key: "b", Value: 1}, {Key: "t", Value: "text"}},
+		{{Key: "$**", Value: "text"}},
 	}),
 	fields:    func(g *gen) bson.D { return slices.Concat(g.places(), g.texts()) },
 	predicate: (*gen).placePredicate,
 }
 
-var commandOperations = slices.Concat(generators[:len(generators)-1], []operation{{2, (*gen).near}, {2, (*gen).geoNear}, {2, (*gen).search}, {1, (*gen).misplace}})
+var commandOperations = slices.Concat(generators[:len(generators)-1],
+	[]operation{{2, (*gen).near}, {2, (*gen).geoNear}, {2, (*gen).search}, {1, (*gen).misplace}})
 
 // commandSource is what all rounds take from.
 type commandSource struct {
@@ -78,7 +80,8 @@ type commandSource struct {
 func (s *commandSource) newGen(seed uint64) *commandGen {
 	r := rand.New(rand.NewPCG(seed, 23))
 	return &commandGen{
-		gen: &gen{Rand: r, family: commandFamily}, pipes: &pipelineGen{Rand: r}, corpus: s.corpus, types: argtest.Values(), arguments: s.arguments,
+		gen: &gen{Rand: r, family: commandFamily}, pipes: &pipelineGen{Rand: r}, corpus: s.corpus,
+		types: argtest.Values(), arguments: s.arguments,
 		fitting: s.fitting, operators: s.operators, stages: s.stages, given: s.given,
 	}
 }
@@ -156,10 +159,12 @@ func (g *commandGen) begin() []step {
 	cmds := []bson.D{
 		g.insert(), g.insert(), g.insert(), g.insert(),
 		index(collName, key("a", 1)), g.createIndex(), g.createIndex(), g.createIndex(),
-		create("v", bson.E{Key: "viewOn", Value: collName}, bson.E{Key: "pipeline", Value: bson.A{bson.D{{Key: "$match", Value: g.filter(1)}}}}),
+		create("v", bson.E{Key: "viewOn", Value: collName},
+			bson.E{Key: "pipeline", Value: bson.A{bson.D{{Key: "$match", Value: g.filter(1)}}}}),
 		create("cap", bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: 10000}),
 		{{Key: "insert", Value: "cap"}, {Key: "documents", Value: bson.A{key("a", 1), key("a", 2)}}},
-		docs("p", func(i int) string { return g.pipes.document(i, "") }, 30), docs("d", func(i int) string { return g.pipes.document(i, "") }, 8),
+		docs("p", func(i int) string { return g.pipes.document(i, "") }, 30),
+		docs("d", func(i int) string { return g.pipes.document(i, "") }, 8),
 		index("p", key("b", 1, "c", -1, "_id", 1), key("s", -1, "_id", -1), key("o.p", 1, "_id", 1)),
 	}
 	var out []step
@@ -185,12 +190,13 @@ func pairs(list ...any) (d bson.D) {
 	return d
 }
 
-// otherKinds are the commands that make the collections of other kinds, with documents and indexes of their own: a time series and a
-// view of it, a clustered collection, one with a collation.
+// otherKinds are the commands that make the collections of other kinds, with documents and indexes
+// of their own: a time series and a view of it, a clustered collection, one with a collation.
 func (g *commandGen) otherKinds() []bson.D {
 	measurements, clustered, collated := bson.A{}, bson.A{}, bson.A{}
 	for i := range 30 {
-		m := pairs("t", bson.DateTime(int64(i)*700_000), "m", pick(g.gen, []any{int32(1), "x", pairs("a", int32(i%3)), nil}))
+		m := pairs("t", bson.DateTime(int64(i)*700_000), "m",
+			pick(g.gen, []any{int32(1), "x", pairs("a", int32(i%3)), nil}))
 		for _, name := range []string{"a", "b", "x"} {
 			if !g.chance(4) {
 				m = append(m, bson.E{Key: name, Value: g.scalar()})
@@ -250,7 +256,8 @@ func (g *commandGen) make() step {
 	}
 }
 
-// operation is one of the other tests' of this package; a read of it is compared, and often its predicate is a mutation.
+// operation is one of the other tests' of this package; a read of it is compared, and often its
+// predicate is a mutation.
 func (g *commandGen) operation() step {
 	total := 0
 	for _, k := range commandOperations {
@@ -296,7 +303,8 @@ func (g *commandGen) mutatePredicate(cmd bson.D) bson.D {
 
 func (g *commandGen) comparedPipeline() step {
 	var d bson.D
-	text := `{"aggregate": "p", "pipeline": [` + strings.Join(g.pipes.pipeline(), ", ") + `], "cursor": {"batchSize": 1000}}`
+	text := `{"aggregate": "p", "pipeline": [` + strings.Join(g.pipes.pipeline(), ", ") +
+		`], "cursor": {"batchSize": 1000}}`
 	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
 		return step{}
 	}
@@ -308,8 +316,10 @@ func (g *commandGen) comparedPipeline() step {
 
 // hard are commands after which little is left to ask about.
 var hard = map[string]bool{
-	"dropDatabase": true, "drop": true, "renameCollection": true, "convertToCapped": true, "replSetFreeze": true, "setFeatureCompatibilityVersion": true,
-	"endSessions": true, "killAllSessions": true, "killAllSessionsByPattern": true, "killSessions": true, "fsync": true, "replSetMaintenance": true,
+	"dropDatabase": true, "drop": true, "renameCollection": true, "convertToCapped": true, "replSetFreeze": true,
+	"setFeatureCompatibilityVersion": true,
+	"endSessions":                    true, "killAllSessions": true, "killAllSessionsByPattern": true, "killSessions": true,
+	"fsync": true, "replSetMaintenance": true,
 }
 
 // base is a command of any name, with some of its arguments replaced or added.
@@ -373,14 +383,17 @@ func (g *commandGen) fromCorpus() step {
 	case 2:
 		cmd = append(find, field("filter", bson.D{{Key: "$expr", Value: g.pickLine(g.corpus.expressions)}}))
 	case 3:
-		cmd = aggregate(bson.A{bson.D{{Key: "$project", Value: bson.D{{Key: "r", Value: g.pickLine(g.corpus.expressions)}}}}})
+		cmd = aggregate(bson.A{bson.D{{Key: "$project",
+			Value: bson.D{{Key: "r", Value: g.pickLine(g.corpus.expressions)}}}}})
 	case 4:
 		cmd = aggregate(g.pickLine(g.corpus.pipelines))
 	case 5:
 		u := g.pickLine(g.corpus.updates)
-		cmd = updateOf(coll, bson.D{field("q", g.filter(1)), field("u", u), field("multi", g.chance(2)), field("upsert", g.chance(4))})
+		cmd = updateOf(coll, bson.D{field("q", g.filter(1)), field("u", u), field("multi", g.chance(2)),
+			field("upsert", g.chance(4))})
 	case 6:
-		cmd = bson.D{field("findAndModify", coll), field("query", g.pickLine(g.corpus.filters)), field("update", g.pickLine(g.corpus.updates)), field("new", g.chance(2))}
+		cmd = bson.D{field("findAndModify", coll), field("query", g.pickLine(g.corpus.filters)),
+			field("update", g.pickLine(g.corpus.updates)), field("new", g.chance(2))}
 	case 7:
 		cmd, _ = g.pickLine(g.corpus.commands).(bson.D)
 		if len(cmd) == 0 || strings.HasPrefix(cmd[0].Key, "$") || hard[cmd[0].Key] && !g.chance(8) {
@@ -411,7 +424,8 @@ func (g *commandGen) composed() step {
 	case 1:
 		cmd = bson.D{field("find", coll), field("projection", at(op())), field("sort", at(g.anyValue(1)))}
 	case 2:
-		cmd = bson.D{field("aggregate", coll), field("pipeline", bson.A{bson.D{{Key: "$project", Value: at(op())}}}), field("cursor", bson.D{})}
+		cmd = bson.D{field("aggregate", coll),
+			field("pipeline", bson.A{bson.D{{Key: "$project", Value: at(op())}}}), field("cursor", bson.D{})}
 	case 3:
 		stages := bson.A{}
 		for range 1 + g.IntN(3) {
@@ -419,15 +433,22 @@ func (g *commandGen) composed() step {
 		}
 		cmd = bson.D{field("aggregate", coll), field("pipeline", stages), field("cursor", bson.D{})}
 	case 4:
-		cmd = bson.D{field("aggregate", coll), field("pipeline", bson.A{bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: g.anyValue(2)}, {Key: "x", Value: op()}}}}}), field("cursor", bson.D{})}
+		cmd = bson.D{field("aggregate", coll),
+			field("pipeline", bson.A{bson.D{{Key: "$group",
+				Value: bson.D{{Key: "_id", Value: g.anyValue(2)},
+					{Key: "x", Value: op()}}}}}), field("cursor", bson.D{})}
 	case 5:
-		cmd = updateOf(coll, bson.D{field("q", g.filter(1)), field("u", g.operatorOf(3)), field("multi", g.chance(2)), field("upsert", g.chance(3))})
+		cmd = updateOf(coll, bson.D{field("q", g.filter(1)), field("u", g.operatorOf(3)), field("multi", g.chance(2)),
+			field("upsert", g.chance(3))})
 	case 6:
-		cmd = bson.D{field("delete", coll), field("deletes", bson.A{bson.D{field("q", at(op())), field("limit", g.IntN(2))}})}
+		cmd = bson.D{field("delete", coll),
+			field("deletes", bson.A{bson.D{field("q", at(op())), field("limit", g.IntN(2))}})}
 	case 7:
 		spec := bson.D{
-			field("key", at(pick(g.gen, []any{1, -1, "text", "2d", "2dsphere", "hashed", g.anyValue(1)}))), field("name", indexName(g.IntN(20))),
-			field(pick(g.gen, []string{"partialFilterExpression", "unique", "sparse", "collation", "weights", "wildcardProjection", "expireAfterSeconds", "hidden"}), g.anyValue(2)),
+			field("key", at(pick(g.gen, []any{1, -1, "text", "2d", "2dsphere", "hashed", g.anyValue(1)}))),
+			field("name", indexName(g.IntN(20))),
+			field(pick(g.gen, []string{"partialFilterExpression", "unique", "sparse", "collation", "weights",
+				"wildcardProjection", "expireAfterSeconds", "hidden"}), g.anyValue(2)),
 		}
 		cmd = bson.D{field("createIndexes", coll), field("indexes", bson.A{spec})}
 	default:
@@ -446,7 +467,8 @@ func (g *commandGen) explained(s step) step {
 		return s
 	}
 	inner := slices.DeleteFunc(slices.Clone(s.cmd), func(e bson.E) bool { return e.Key == "$db" })
-	s.cmd = bson.D{{Key: "explain", Value: inner}, {Key: "verbosity", Value: pick(g.gen, []string{"queryPlanner", "executionStats", "allPlansExecution"})}}
+	s.cmd = bson.D{{Key: "explain", Value: inner},
+		{Key: "verbosity", Value: pick(g.gen, []string{"queryPlanner", "executionStats", "allPlansExecution"})}}
 	return s
 }
 
@@ -457,27 +479,33 @@ func (g *commandGen) cursorStep() step {
 	live := 1 + g.IntN(100)
 	switch g.IntN(12) {
 	case 0, 1:
-		return step{cmd: append(bson.D{field("find", pick(g.gen, anyCollections)), field("filter", g.filter(1)), field("sort", g.sort())}, small...)}
+		return step{cmd: append(bson.D{field("find", pick(g.gen, anyCollections)), field("filter", g.filter(1)),
+			field("sort", g.sort())}, small...)}
 	case 2:
 		return step{cmd: append(bson.D{field("find", collName), field("filter", g.filter(1))}, small...)}
 	case 3:
-		return step{cmd: append(bson.D{field("find", "cap"), field("tailable", true), field("awaitData", g.chance(2))}, small...)}
+		return step{cmd: append(bson.D{field("find", "cap"), field("tailable", true),
+			field("awaitData", g.chance(2))}, small...)}
 	case 4:
 		stages := bson.A{bson.D{field("$changeStream", bson.D{})}}
 		if g.chance(3) {
 			stages = append(stages, bson.D{field("$match", g.filter(1))})
 		}
-		return step{cmd: bson.D{field("aggregate", pick(g.gen, []any{collName, 1})), field("pipeline", stages), field("cursor", small)}}
+		return step{cmd: bson.D{field("aggregate", pick(g.gen, []any{collName, 1})),
+			field("pipeline", stages), field("cursor", small)}}
 	case 5:
-		return step{cmd: bson.D{field(pick(g.gen, []string{"listIndexes", "listCollections"}), collName), field("cursor", small)}}
+		return step{cmd: bson.D{field(pick(g.gen, []string{"listIndexes", "listCollections"}),
+			collName), field("cursor", small)}}
 	case 6:
 		return step{cmd: bson.D{field("killCursors", collName), field("cursors", bson.A{int64(1)})}, live: live}
 	default:
-		return step{cmd: bson.D{field("getMore", int64(1)), field("collection", collName), field("batchSize", g.IntN(4))}, live: live}
+		return step{cmd: bson.D{field("getMore", int64(1)), field("collection", collName),
+			field("batchSize", g.IntN(4))}, live: live}
 	}
 }
 
-// inSession gives a command a session, and often a transaction's number. It keeps transactions short, since others wait for them.
+// inSession gives a command a session, and often a transaction's number. It keeps transactions
+// short, since others wait for them.
 func (g *commandGen) inSession(s *step) {
 	n := g.IntN(sessions)
 	inTransaction := g.open[n]
@@ -487,19 +515,23 @@ func (g *commandGen) inSession(s *step) {
 	if lookup(s.cmd, "lsid") != nil {
 		return
 	}
-	lsid := bson.E{Key: "lsid", Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: slices.Repeat([]byte{byte(n + 1)}, 16)}}}}
+	lsid := bson.E{Key: "lsid",
+		Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: slices.Repeat([]byte{byte(n + 1)}, 16)}}}}
 	number := bson.E{Key: "txnNumber", Value: g.txn[n]}
 	switch {
 	case inTransaction && g.chance(4):
 		g.open[n] = false
-		*s = step{conn: s.conn, cmd: bson.D{{Key: pick(g.gen, []string{"commitTransaction", "abortTransaction"}), Value: 1}, lsid, number, {Key: "autocommit", Value: false}, {Key: "$db", Value: "admin"}}}
+		*s = step{conn: s.conn,
+			cmd: bson.D{{Key: pick(g.gen, []string{"commitTransaction", "abortTransaction"}), Value: 1}, lsid, number,
+				{Key: "autocommit", Value: false}, {Key: "$db", Value: "admin"}}}
 	case inTransaction:
 		s.cmd = append(s.cmd, lsid, number, bson.E{Key: "autocommit", Value: false})
 	case g.chance(3):
 		g.txn[n]++
 		g.open[n] = true
 		number.Value = g.txn[n]
-		s.cmd = append(s.cmd, lsid, number, bson.E{Key: "startTransaction", Value: true}, bson.E{Key: "autocommit", Value: false})
+		s.cmd = append(s.cmd, lsid, number, bson.E{Key: "startTransaction", Value: true},
+			bson.E{Key: "autocommit", Value: false})
 	case g.chance(3):
 		g.txn[n]++
 		number.Value = g.txn[n]

@@ -23,7 +23,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// fault is what no command may do. Two faults of the same kind have the same cause, as far as can be seen.
+// fault is what no command may do. Two faults of the same kind have the same cause, as far as can
+// be seen.
 type fault struct{ kind, text string }
 
 func (f *fault) Error() string { return f.kind + ": " + f.text }
@@ -31,15 +32,16 @@ func (f *fault) Error() string { return f.kind + ": " + f.text }
 const (
 	// limitMillis is the time limit of commands that do not say another one.
 	limitMillis = 40
-	// strictOver is the processor time that a command may use beyond its limit, on a machine that does nothing else; a test on a busy
-	// one allows lenientOver.
+	// strictOver is the processor time that a command may use beyond its limit, on a machine that
+	// does nothing else; a test on a busy one allows lenientOver.
 	strictOver  = 250 * time.Millisecond
 	lenientOver = 3 * time.Second
 	// noAnswer is when a command hangs.
 	noAnswer = 30 * time.Second
 )
 
-// world is a database with connections that speak the wire protocol, and what their commands left open.
+// world is a database with connections that speak the wire protocol, and what their commands left
+// open.
 type world struct {
 	db       *sheaf.DB
 	listener *server.MemoryListener
@@ -128,8 +130,8 @@ func (w *world) runOne(s *step) *fault {
 	return nil
 }
 
-// runTogether gives steps to the database at once, each over a connection of its own, and returns the first that is wrong. What
-// they answer depends on each other, so nothing is compared.
+// runTogether gives steps to the database at once, each over a connection of its own, and returns
+// the first that is wrong. What they answer depends on each other, so nothing is compared.
 func (w *world) runTogether(steps []step) *fault {
 	begin := torture.ProcessorTime()
 	var cmds []bson.D
@@ -227,8 +229,9 @@ func (w *world) unanswered(cmd bson.D, err error) *fault {
 	}
 	stacks := make([]byte, 8<<20)
 	used := torture.ProcessorTime() - w.begun // little, with a load of others: the machine was busy; much: it computed
-	return &fault{"hang " + cmd[0].Key, fmt.Sprintf("no answer to %.2000s in %v, with %v of processor time\n%s", text(cmd), noAnswer, used,
-		stacks[:runtime.Stack(stacks, true)])}
+	return &fault{"hang " + cmd[0].Key,
+		fmt.Sprintf("no answer to %.2000s in %v, with %v of processor time\n%s", text(cmd), noAnswer, used,
+			stacks[:runtime.Stack(stacks, true)])}
 }
 
 func (w *world) send(conn int, body []byte) error {
@@ -271,7 +274,8 @@ func (w *world) judge(cmd bson.D, reply bson.Raw) *fault {
 	if succeeded(reply) && !mayHaveErrors[cmd[0].Key] {
 		return nil
 	}
-	places := []bson.RawValue{reply.Lookup("code"), reply.Lookup("writeConcernError", "code"), reply.Lookup("executionStats", "errorCode")}
+	places := []bson.RawValue{reply.Lookup("code"), reply.Lookup("writeConcernError", "code"),
+		reply.Lookup("executionStats", "errorCode")}
 	for _, path := range [][]string{{"writeErrors"}, {"cursor", "firstBatch"}} {
 		list, _ := reply.Lookup(path...).ArrayOK()
 		errs, _ := list.Values()
@@ -288,7 +292,8 @@ func (w *world) judge(cmd bson.D, reply bson.Raw) *fault {
 }
 
 // mayHaveErrors are the commands that succeed with errors in the reply.
-var mayHaveErrors = map[string]bool{"insert": true, "update": true, "delete": true, "bulkWrite": true, "explain": true, "commitTransaction": true}
+var mayHaveErrors = map[string]bool{"insert": true, "update": true, "delete": true, "bulkWrite": true,
+	"explain": true, "commitTransaction": true}
 
 func succeeded(reply bson.Raw) bool {
 	ok, _ := reply.Lookup("ok").AsInt64OK()
@@ -311,15 +316,18 @@ func (w *world) compare(conn int, cmd bson.D, reply bson.Raw) *fault {
 		return nil
 	}
 	w.tally.unlike++
-	plan, _ := w.ask(conn, bson.D{{Key: "explain", Value: withoutEnvelope(cmd)}, {Key: "verbosity", Value: "queryPlanner"}, {Key: "$db", Value: commandDB}})
-	return &fault{"index and scan differ in " + cmd[0].Key, fmt.Sprintf("with indexes alone:\n%s\nwithout alone:\n%s\nplan %s", lacking(got, want), lacking(want, got),
-		plan.Lookup("queryPlanner", "winningPlan"))}
+	plan, _ := w.ask(conn, bson.D{{Key: "explain", Value: withoutEnvelope(cmd)},
+		{Key: "verbosity", Value: "queryPlanner"}, {Key: "$db", Value: commandDB}})
+	return &fault{"index and scan differ in " + cmd[0].Key,
+		fmt.Sprintf("with indexes alone:\n%s\nwithout alone:\n%s\nplan %s", lacking(got, want), lacking(want, got),
+			plan.Lookup("queryPlanner", "winningPlan"))}
 }
 
 // lacking returns the lines of a that b has not.
 func lacking(a, b string) string {
 	of := strings.Split(b, "\n")
-	return strings.Join(slices.DeleteFunc(strings.Split(a, "\n"), func(line string) bool { return slices.Contains(of, line) }), "\n")
+	return strings.Join(slices.DeleteFunc(strings.Split(a, "\n"),
+		func(line string) bool { return slices.Contains(of, line) }), "\n")
 }
 
 // decided reports whether only one answer to a read is right.
@@ -327,7 +335,8 @@ func decided(cmd bson.D) bool {
 	if cmd[0].Key == "distinct" && cmd[0].Value == "co" {
 		return false // of values that are equal under a collation, the first that is met
 	}
-	if isNear(cmd) || isSearch(cmd) || strings.Contains(text(cmd), `"$rand"`) || strings.Contains(text(cmd), `"$sampleRate"`) {
+	if isNear(cmd) || isSearch(cmd) || strings.Contains(text(cmd), `"$rand"`) ||
+		strings.Contains(text(cmd), `"$sampleRate"`) {
 		return false
 	}
 	if lookup(cmd, "limit") == nil && lookup(cmd, "skip") == nil {
@@ -342,7 +351,8 @@ func withoutEnvelope(cmd bson.D) bson.D {
 }
 
 // envelope are the arguments that tie a command to a session.
-var envelope = map[string]bool{"$db": true, "lsid": true, "txnNumber": true, "autocommit": true, "startTransaction": true, "maxTimeMS": true}
+var envelope = map[string]bool{"$db": true, "lsid": true, "txnNumber": true, "autocommit": true,
+	"startTransaction": true, "maxTimeMS": true}
 
 // answerText prints what must not depend on the plan.
 func answerText(cmd bson.D, reply bson.Raw) string {
@@ -386,7 +396,8 @@ func (w *world) remember(cmd bson.D, reply bson.Raw) {
 		return
 	}
 	ns, _ := reply.Lookup("cursor", "ns").StringValueOK()
-	c := liveCursor{id: id, ns: ns, tailable: strings.Contains(text(cmd), `"$changeStream"`) || lookup(cmd, "tailable") != nil}
+	c := liveCursor{id: id, ns: ns, tailable: strings.Contains(text(cmd), `"$changeStream"`) ||
+		lookup(cmd, "tailable") != nil}
 	for _, e := range cmd {
 		if envelope[e.Key] && e.Key != "$db" && e.Key != "startTransaction" && e.Key != "maxTimeMS" {
 			c.session = append(c.session, e)
@@ -425,7 +436,8 @@ func (w *world) resolve(s *step) bson.D {
 
 // validate checks all collections at the end of a round.
 func (w *world) validate() *fault {
-	reply, f := w.ask(0, bson.D{{Key: "listCollections", Value: 1}, {Key: "nameOnly", Value: true}, {Key: "$db", Value: commandDB}})
+	reply, f := w.ask(0, bson.D{{Key: "listCollections", Value: 1}, {Key: "nameOnly", Value: true},
+		{Key: "$db", Value: commandDB}})
 	if f != nil || !succeeded(reply) {
 		return f
 	}
@@ -437,7 +449,8 @@ func (w *world) validate() *fault {
 		if c.Type != "collection" {
 			continue
 		}
-		reply, f := w.ask(0, bson.D{{Key: "validate", Value: c.Name}, {Key: "full", Value: true}, {Key: "$db", Value: commandDB}})
+		reply, f := w.ask(0, bson.D{{Key: "validate", Value: c.Name}, {Key: "full", Value: true},
+			{Key: "$db", Value: commandDB}})
 		if f != nil {
 			return f
 		}

@@ -24,9 +24,11 @@ const (
 	mostFaults    = 12  // of different kinds, before the test gives up
 )
 
-// TestCommands gives random commands of every name to a database: arguments of every type of BSON, operators of all languages in every
-// place, sessions, transactions and cursors, over several connections. None may be an internal error, close its connection, answer
-// otherwise with indexes than without, or go on after its time limit. At the end of each round the collections must be valid.
+// TestCommands gives random commands of every name to a database: arguments of every type of BSON,
+// operators of all languages in every place, sessions, transactions and cursors, over several
+// connections. None may be an internal error, close its connection, answer otherwise with indexes
+// than without, or go on after its time limit. At the end of each round the collections must be
+// valid.
 //
 //	go test ./internal/metamorphic -run TestCommands -v -metamorphic.commands=1000000 -torture.seed=42 -timeout 0
 //
@@ -60,7 +62,8 @@ func TestCommands(t *testing.T) {
 		a.checkArguments(t)
 	}
 	t.Logf("first seed %d: %d commands in %v (%.0f a second), %d of them errors; %d compared with a scan, %d of them answers; %d time limits passed once",
-		first, a.tally.commands, took.Round(time.Millisecond), float64(a.tally.commands)/took.Seconds(), a.tally.failed, a.tally.compared, a.tally.answered, a.unsteady)
+		first, a.tally.commands, took.Round(time.Millisecond), float64(a.tally.commands)/took.Seconds(),
+		a.tally.failed, a.tally.compared, a.tally.answered, a.unsteady)
 	t.Logf("most processor time beyond a limit: %v by %s", a.tally.slowest, a.tally.slow)
 }
 
@@ -90,7 +93,8 @@ func newCommandSource(t *testing.T) *commandSource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &commandSource{corpus: readCorpus(t), arguments: arguments, fitting: fittingValues(arguments), given: map[string]int{}}
+	s := &commandSource{corpus: readCorpus(t), arguments: arguments,
+		fitting: fittingValues(arguments), given: map[string]int{}}
 	s.operators, s.stages = operatorNames()
 	return s
 }
@@ -114,7 +118,8 @@ func (a *commandAttack) more(begin time.Time) bool {
 	return a.tally.commands < shortCommands && time.Since(begin) < 20*time.Second
 }
 
-// round gives the commands of a seed to a new database. A fault of a kind that was not seen before is an error, shortened.
+// round gives the commands of a seed to a new database. A fault of a kind that was not seen before
+// is an error, shortened.
 func (a *commandAttack) round(seed uint64) error {
 	g := a.source.newGen(seed)
 	w, err := newWorld(a.over, &a.tally)
@@ -171,7 +176,8 @@ func (a *commandAttack) report(steps []step, begin int, f *fault) error {
 	return fmt.Errorf("%w\nafter the collections were made:%s", f, out.String())
 }
 
-// again gives the steps to a new database, and returns the fault of the last one if it is of the kind.
+// again gives the steps to a new database, and returns the fault of the last one if it is of the
+// kind.
 func (a *commandAttack) again(steps []step, kind string) *fault {
 	var tally commandTally
 	w, err := newWorld(a.over, &tally)
@@ -220,15 +226,18 @@ func (a *commandAttack) shorten(steps []step, begin int, kind string) []step {
 	return steps
 }
 
-// onlyPredicate reports whether two commands differ in what they look for only: without a sort or a stage the answer may be open.
+// onlyPredicate reports whether two commands differ in what they look for only: without a sort or a
+// stage the answer may be open.
 func onlyPredicate(a, b bson.D) bool {
 	rest := func(cmd bson.D) string {
-		return text(slices.DeleteFunc(slices.Clone(cmd), func(e bson.E) bool { return e.Key == "filter" || e.Key == "query" }))
+		return text(slices.DeleteFunc(slices.Clone(cmd),
+			func(e bson.E) bool { return e.Key == "filter" || e.Key == "query" }))
 	}
 	return rest(a) == rest(b) && len(a) == len(b)
 }
 
-// smallerCommand leaves out something of a command: the field or element with a number, or all of a value but one part.
+// smallerCommand leaves out something of a command: the field or element with a number, or all of a
+// value but one part.
 func smallerCommand(cmd bson.D, n int) (out bson.D, ok bool) {
 	at := n / 2
 	out, _ = rewritten(cmd, &at, func(v any) any {
@@ -263,7 +272,8 @@ func smallerCommand(cmd bson.D, n int) (out bson.D, ok bool) {
 // endsServer are the commands that are never given: no others would run after them.
 var endsServer = map[string]bool{"shutdown": true, "replSetStepDown": true, "logRotate": true}
 
-// tame keeps a command from stopping the test: it gives it a time limit, and takes back what would hold for all that follow.
+// tame keeps a command from stopping the test: it gives it a time limit, and takes back what would
+// hold for all that follow.
 func tame(s *step, g *commandGen) {
 	if endsServer[s.cmd[0].Key] {
 		s.cmd = bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: "admin"}}

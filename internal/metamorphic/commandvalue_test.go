@@ -10,10 +10,14 @@ import (
 
 // odd are values at the limits of their types, and strings that mean something to a language.
 var odd = []any{
-	int32(0), int32(-1), int32(math.MaxInt32), int32(math.MinInt32), int64(math.MaxInt64), int64(math.MinInt64), int64(1) << 40, math.NaN(), math.Inf(1),
-	math.Inf(-1), math.MaxFloat64, 5e-324, 0.5, -0.5, 1e300, decimal("1E+6144"), decimal("-Infinity"), decimal("1E-6176"), decimal("9.999999999999999999999999999999999"),
-	"", ".", "$", "$$", "$a", "$$ROOT", "$$NOW", "$$this", "$$REMOVE", "$a.b.c", "a.b", "a.$", "a.$[]", "a.$[i].b", "a..b", "\x00", "a\x00b", "\xff\xfe", "é", strings.Repeat("x", 1000),
-	"_id", "c", "args.c", "args", "c.$cmd", "system.views", "(", "[a-", "(a*)*b", "%Y-%m-%d", "%", "Europe/Berlin", "2024-02-30T00:00:00Z", "majority", "number", "int",
+	int32(0), int32(-1), int32(math.MaxInt32), int32(math.MinInt32), int64(math.MaxInt64), int64(math.MinInt64),
+	int64(1) << 40, math.NaN(), math.Inf(1),
+	math.Inf(-1), math.MaxFloat64, 5e-324, 0.5, -0.5, 1e300, decimal("1E+6144"), decimal("-Infinity"),
+	decimal("1E-6176"), decimal("9.999999999999999999999999999999999"),
+	"", ".", "$", "$$", "$a", "$$ROOT", "$$NOW", "$$this", "$$REMOVE", "$a.b.c", "a.b", "a.$", "a.$[]", "a.$[i].b",
+	"a..b", "\x00", "a\x00b", "\xff\xfe", "é", strings.Repeat("x", 1000),
+	"_id", "c", "args.c", "args", "c.$cmd", "system.views", "(", "[a-", "(a*)*b", "%Y-%m-%d", "%", "Europe/Berlin",
+	"2024-02-30T00:00:00Z", "majority", "number", "int",
 	bson.DateTime(math.MaxInt64), bson.DateTime(math.MinInt64),
 	bson.Timestamp{},
 	bson.Timestamp{T: math.MaxUint32, I: math.MaxUint32},
@@ -39,7 +43,8 @@ var odd = []any{
 }
 
 // names are keys that stand in for others.
-var oddKeys = []string{"", "a", "b", "_id", "$", "a.b", "$a", "$or", "$eq", "$expr", "$set", "$match", "$in", "x.y.z", "0", "unknown", "\xff", "$$ROOT", "$not", "$each", "$elemMatch"}
+var oddKeys = []string{"", "a", "b", "_id", "$", "a.b", "$a", "$or", "$eq", "$expr", "$set", "$match", "$in", "x.y.z",
+	"0", "unknown", "\xff", "$$ROOT", "$not", "$each", "$elemMatch"}
 
 // anyValue returns a value of any type.
 func (g *commandGen) anyValue(depth int) any {
@@ -55,7 +60,8 @@ func (g *commandGen) anyValue(depth int) any {
 	case n == 15 && depth > 0:
 		return g.operatorOf(depth - 1)
 	case n == 16:
-		return g.pickLine(*g.corpus.kinds()[pick(g.gen, []string{"filters", "updates", "expressions", "pipelines", "projections", "documents"})])
+		return g.pickLine(*g.corpus.kinds()[pick(g.gen,
+			[]string{"filters", "updates", "expressions", "pipelines", "projections", "documents"})])
 	case n == 17 && depth > 0:
 		out := bson.A{}
 		for range g.IntN(4) {

@@ -31,7 +31,8 @@ func newNear(op bson.D) *ranked {
 	} else {
 		stages := lookup(op, "pipeline").(bson.A)
 		bounds = document(stages[0].(bson.D), "$geoNear")
-		path, near, r.rest, r.shown = lookup(bounds, "key").(string), lookup(bounds, "near"), document(bounds, "query"), "far"
+		path, near, r.rest, r.shown = lookup(bounds, "key").(string), lookup(bounds,
+			"near"), document(bounds, "query"), "far"
 		if len(stages) > 1 {
 			r.limit = int(whole(lookup(stages[1].(bson.D), "$limit")))
 		}
@@ -55,7 +56,8 @@ func whole(v any) float64 {
 
 const earthRadius = 6378100
 
-// center returns how far a value is, infinitely where it is no place: in meters from a point of GeoJSON, or on a plane from a pair.
+// center returns how far a value is, infinitely where it is no place: in meters from a point of
+// GeoJSON, or on a plane from a pair.
 func center(near any) func(any) float64 {
 	if pair, ok := near.(bson.A); ok {
 		return func(v any) float64 {

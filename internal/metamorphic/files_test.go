@@ -91,11 +91,13 @@ func setUp(ctx context.Context, client *mongo.Client, budget int64, unoptimised 
 	if !unoptimised {
 		return nil
 	}
-	return admin.RunCommand(ctx, bson.D{{Key: "configureFailPoint", Value: "disablePipelineOptimization"}, {Key: "mode", Value: "alwaysOn"}}).Err()
+	return admin.RunCommand(ctx,
+		bson.D{{Key: "configureFailPoint", Value: "disablePipelineOptimization"},
+			{Key: "mode", Value: "alwaysOn"}}).Err()
 }
 
-// TestFiles runs the data-driven tests of stages, accumulators and expressions as commands in all settings. The answers
-// are those of the files, which the packages' own tests write.
+// TestFiles runs the data-driven tests of stages, accumulators and expressions as commands in all
+// settings. The answers are those of the files, which the packages' own tests write.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -130,11 +132,13 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// describesServer has the files of stages that tell of the server that runs them: the documents are others here.
+// describesServer has the files of stages that tell of the server that runs them: the documents are
+// others here.
 var describesServer = map[string]bool{
 	"stage/collstats": true, "stage/currentop": true, "stage/indexstats": true, "stage/listlocalsessions": true,
 	"stage/listsessions": true, "stage/plancachestats": true,
-	// What is merged into a collection is in package command's tests; here a recorder stands for the collection.
+	// What is merged into a collection is in package command's tests; here a recorder stands for
+	// the collection.
 	"stage/merge": true, "stage/out": true,
 }
 
@@ -206,7 +210,8 @@ func parse(t *testing.T, text string) bson.Raw {
 	return raw
 }
 
-// load fills a collection, with indexes on each field and on all of them where the setting has indexes.
+// load fills a collection, with indexes on each field and on all of them where the setting has
+// indexes.
 func (f *fileRun) load(t *testing.T, name string, docs []bson.Raw) {
 	t.Helper()
 	coll := f.db().Collection(name)
@@ -223,7 +228,8 @@ func (f *fileRun) load(t *testing.T, name string, docs []bson.Raw) {
 		return
 	}
 	for _, path := range append(fieldPaths(docs), "$**") {
-		if _, err := coll.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: path, Value: 1}}}); err != nil {
+		if _, err := coll.Indexes().
+			CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: path, Value: 1}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -234,7 +240,8 @@ func fieldPaths(docs []bson.Raw) []string {
 	seen := map[string]bool{"_id": true}
 	var paths []string
 	add := func(path string) {
-		if !seen[path] && len(paths) < 20 && !strings.ContainsAny(path, "$") && !strings.HasPrefix(path, ".") && path != "" {
+		if !seen[path] && len(paths) < 20 && !strings.ContainsAny(path, "$") &&
+			!strings.HasPrefix(path, ".") && path != "" {
 			seen[path] = true
 			paths = append(paths, path)
 		}
@@ -330,7 +337,8 @@ func (f *fileRun) aggregate(ctx context.Context, stages bson.RawValue) ([]bson.R
 	if makesDocuments(stages) {
 		target = 1
 	}
-	c, err := f.db().RunCommandCursor(ctx, bson.D{{Key: "aggregate", Value: target}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: options}})
+	c, err := f.db().RunCommandCursor(ctx,
+		bson.D{{Key: "aggregate", Value: target}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: options}})
 	if err != nil {
 		return nil, err
 	}
@@ -340,7 +348,8 @@ func (f *fileRun) aggregate(ctx context.Context, stages bson.RawValue) ([]bson.R
 	return docs, err
 }
 
-// makesDocuments reports whether a pipeline begins with $documents, which stands over no collection.
+// makesDocuments reports whether a pipeline begins with $documents, which stands over no
+// collection.
 func makesDocuments(stages bson.RawValue) bool {
 	list, ok := stages.ArrayOK()
 	if !ok {
@@ -371,7 +380,8 @@ func (f *fileRun) update(t *testing.T, stages bson.RawValue) []string {
 				Errmsg string
 			} `bson:"writeErrors"`
 		}
-		cmd := bson.D{{Key: "update", Value: coll.Name()}, {Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: stages}}}}}
+		cmd := bson.D{{Key: "update", Value: coll.Name()},
+			{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: stages}}}}}
 		err := f.db().RunCommand(t.Context(), cmd).Decode(&reply)
 		var failed mongo.WriteException
 		switch {
@@ -416,8 +426,8 @@ func line(code int, text string) string {
 	return "error " + mongoerr.Code(code).Name() + ": " + strings.ReplaceAll(text, "\n", `\n`)
 }
 
-// sameAnswer compares lines of an answer and of a file. Before its own text an error of a command says where it arose; the text of a reply
-// is valid UTF-8.
+// sameAnswer compares lines of an answer and of a file. Before its own text an error of a command
+// says where it arose; the text of a reply is valid UTF-8.
 func sameAnswer(got, want string) bool {
 	if got == want {
 		return true
@@ -429,17 +439,20 @@ func sameAnswer(got, want string) bool {
 }
 
 // memoryErrors are the answers of stages that have not enough memory and cannot spill.
-var memoryErrors = []string{"QueryExceededMemoryLimitNoDiskUseAllowed", "ExceededMemoryLimit", "Location40099", "Location5414201"}
+var memoryErrors = []string{"QueryExceededMemoryLimitNoDiskUseAllowed", "ExceededMemoryLimit",
+	"Location40099", "Location5414201"}
 
 // mayDiffer tells why an answer may differ from that of the file, or "".
 func (f *fileRun) mayDiffer(stages bson.RawValue, got, want []string) string {
 	if len(got) == 0 {
 		return ""
 	}
-	if name, _, _ := strings.Cut(got[0], ": "); f.budget == littleMemory && len(got) == 1 && slices.Contains(memoryErrors, strings.TrimPrefix(name, "  error ")) {
+	if name, _, _ := strings.Cut(got[0], ": "); f.budget == littleMemory && len(got) == 1 &&
+		slices.Contains(memoryErrors, strings.TrimPrefix(name, "  error ")) {
 		return "the stage does not spill"
 	}
-	if (f.indexed || f.budget > 0) && slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
+	if (f.indexed || f.budget > 0) &&
+		slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
 		return "another order"
 	}
 	return ""

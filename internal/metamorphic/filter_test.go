@@ -81,7 +81,8 @@ func (g *gen) predicate(depth int) any {
 	case 11:
 		return op("$exists", g.chance(2))
 	case 12:
-		return op("$type", pick(g, []any{"number", "string", "null", "array", "object", bson.A{"bool", "int"}, "double", "minKey"}))
+		return op("$type", pick(g,
+			[]any{"number", "string", "null", "array", "object", bson.A{"bool", "int"}, "double", "minKey"}))
 	case 13:
 		return pick(g, []any{
 			bson.Regex{Pattern: "^a"},
@@ -186,5 +187,6 @@ var partialFilters = []bson.D{
 	{{Key: "a", Value: bson.D{{Key: "$exists", Value: true}}}},
 	{{Key: "c", Value: bson.D{{Key: "$in", Value: bson.A{1, 2}}}}},
 	{{Key: "n", Value: bson.D{{Key: "$type", Value: "number"}}}},
-	{{Key: "$or", Value: bson.A{bson.D{{Key: "b", Value: "a"}}, bson.D{{Key: "o.p", Value: bson.D{{Key: "$lt", Value: 2}}}}}}},
+	{{Key: "$or", Value: bson.A{bson.D{{Key: "b", Value: "a"}},
+		bson.D{{Key: "o.p", Value: bson.D{{Key: "$lt", Value: 2}}}}}}},
 }

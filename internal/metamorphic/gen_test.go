@@ -47,7 +47,8 @@ type family struct {
 	operations []operation
 	// keys are those of indexes.
 	keys []bson.D
-	// fields are what a document has more, predicate is one about them, update changes one; nil for none.
+	// fields are what a document has more, predicate is one about them, update changes one; nil for
+	// none.
 	fields    func(g *gen) bson.D
 	predicate func(g *gen) bson.D
 	update    func(g *gen) bson.D
@@ -84,7 +85,8 @@ func (g *gen) insert() bson.D {
 	if g.chance(10) {
 		docs = append(docs, append(bson.D{{Key: "_id", Value: g.id()}}, g.fields()...)) // perhaps a duplicate
 	}
-	return bson.D{{Key: "insert", Value: collName}, {Key: "documents", Value: docs}, {Key: "ordered", Value: g.chance(2)}}
+	return bson.D{{Key: "insert", Value: collName}, {Key: "documents", Value: docs},
+		{Key: "ordered", Value: g.chance(2)}}
 }
 
 // safeUpdate returns an update that no document refuses.
@@ -107,7 +109,8 @@ func (g *gen) safeUpdate() any {
 	case 5:
 		return op("$push", "arr", g.small())
 	case 6:
-		return op("$push", "arr", bson.D{{Key: "$each", Value: g.array()}, {Key: "$sort", Value: 1}, {Key: "$slice", Value: -3}})
+		return op("$push", "arr",
+			bson.D{{Key: "$each", Value: g.array()}, {Key: "$sort", Value: 1}, {Key: "$slice", Value: -3}})
 	case 7:
 		return op("$addToSet", "arr", g.small())
 	case 8:
@@ -121,12 +124,14 @@ func (g *gen) safeUpdate() any {
 	case 12:
 		return op("$pop", "arr", 1)
 	default:
-		return bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "c", Value: "$b"}, {Key: "o", Value: bson.D{{Key: "p", Value: "$n"}}}}}}}
+		return bson.A{bson.D{{Key: "$set",
+			Value: bson.D{{Key: "c", Value: "$b"}, {Key: "o", Value: bson.D{{Key: "p", Value: "$n"}}}}}}}
 	}
 }
 
 func (g *gen) updateMany() bson.D {
-	return update(g.collated(bson.D{{Key: "q", Value: g.filter(1)}, {Key: "u", Value: g.safeUpdate()}, {Key: "multi", Value: true}}))
+	return update(g.collated(bson.D{{Key: "q", Value: g.filter(1)}, {Key: "u", Value: g.safeUpdate()},
+		{Key: "multi", Value: true}}))
 }
 
 func (g *gen) updateByID() bson.D {
@@ -143,7 +148,8 @@ func update(statement bson.D) bson.D {
 }
 
 func (g *gen) findAndModify() bson.D {
-	cmd := g.collated(bson.D{{Key: "findAndModify", Value: collName}, {Key: "query", Value: g.filter(1)}, {Key: "sort", Value: g.sort()}})
+	cmd := g.collated(bson.D{{Key: "findAndModify", Value: collName}, {Key: "query", Value: g.filter(1)},
+		{Key: "sort", Value: g.sort()}})
 	if g.chance(3) {
 		return append(cmd, bson.E{Key: "remove", Value: true})
 	}
@@ -155,7 +161,8 @@ func (g *gen) delete() bson.D {
 	if g.chance(3) {
 		q = bson.D{{Key: pick(g, paths), Value: g.small()}, {Key: "b", Value: g.predicate(0)}}
 	}
-	return bson.D{{Key: "delete", Value: collName}, {Key: "deletes", Value: bson.A{g.collated(bson.D{{Key: "q", Value: q}, {Key: "limit", Value: 0}})}}}
+	return bson.D{{Key: "delete", Value: collName},
+		{Key: "deletes", Value: bson.A{g.collated(bson.D{{Key: "q", Value: q}, {Key: "limit", Value: 0}})}}}
 }
 
 func indexName(i int) string { return fmt.Sprint("ix", i) }
@@ -233,7 +240,8 @@ func (g *gen) aggregate() bson.D {
 	case 0:
 		stages = append(stages, bson.D{{Key: "$count", Value: "n"}})
 	case 1:
-		stages = append(stages, bson.D{{Key: "$unwind", Value: "$arr"}}, bson.D{{Key: "$project", Value: bson.D{{Key: "arr", Value: 1}}}})
+		stages = append(stages, bson.D{{Key: "$unwind", Value: "$arr"}},
+			bson.D{{Key: "$project", Value: bson.D{{Key: "arr", Value: 1}}}})
 	}
 	cmd := g.collated(bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages}})
 	return append(cmd, bson.E{Key: "cursor", Value: bson.D{}})

@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// past runs some reads of a variant at a time of the past: that before the documents of the collection were all deleted. They come
-// back afterwards.
+// past runs some reads of a variant at a time of the past: that before the documents of the
+// collection were all deleted. They come back afterwards.
 type past struct{ reads int }
 
 // everyRead is how many reads there are for one at a time of the past.
@@ -25,7 +25,8 @@ func (p *past) answer(ctx context.Context, v *variant, op bson.D) (string, error
 	if isNear(op) || isSearch(op) {
 		return ask(ctx, v, op) // what indexes there were is known to half a second only
 	}
-	if p.reads++; p.reads%everyRead != 0 || strings.Contains(text(op), "$out") || strings.Contains(text(op), "$merge\"") {
+	if p.reads++; p.reads%everyRead != 0 || strings.Contains(text(op), "$out") ||
+		strings.Contains(text(op), "$merge\"") {
 		return ask(ctx, v, op)
 	}
 	db := v.client.Database("test")
@@ -43,7 +44,8 @@ func (p *past) answer(ctx context.Context, v *variant, op bson.D) (string, error
 		return "", err
 	}
 	every := bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "limit", Value: 0}}}
-	if err := db.RunCommand(ctx, bson.D{{Key: "delete", Value: name}, {Key: "deletes", Value: every}}).Err(); err != nil {
+	if err := db.RunCommand(ctx,
+		bson.D{{Key: "delete", Value: name}, {Key: "deletes", Value: every}}).Err(); err != nil {
 		return "", err
 	}
 	then := bson.D{{Key: "level", Value: "snapshot"}, {Key: "atClusterTime", Value: reply.Lookup("operationTime")}}
@@ -52,6 +54,7 @@ func (p *past) answer(ctx context.Context, v *variant, op bson.D) (string, error
 	if err != nil {
 		return "", err
 	}
-	insert := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: docs}, {Key: "bypassDocumentValidation", Value: true}}
+	insert := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: docs},
+		{Key: "bypassDocumentValidation", Value: true}}
 	return got, db.RunCommand(ctx, insert).Err()
 }

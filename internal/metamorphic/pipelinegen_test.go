@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// pipelineGen makes documents and pipelines whose answer does not depend on the order in which documents are found: a
-// stage that looks at the order stands behind a $sort that leaves nothing open.
+// pipelineGen makes documents and pipelines whose answer does not depend on the order in which
+// documents are found: a stage that looks at the order stands behind a $sort that leaves nothing
+// open.
 //
-// The fields: b and c are numbers, null or missing, s strings, d dates, l mostly arrays, o mostly documents, a anything.
-// They keep that through all stages.
+// The fields: b and c are numbers, null or missing, s strings, d dates, l mostly arrays, o mostly
+// documents, a anything. They keep that through all stages.
 type pipelineGen struct {
 	*rand.Rand
 	stages  []string
@@ -33,11 +34,13 @@ func (g *pipelineGen) document(id int, pad string) string {
 			fields = append(fields, fmt.Sprintf("%q: %s", name, g.pick(values...)))
 		}
 	}
-	add("a", "1", "2.0", `"x"`, "null", "[]", "[1, 2]", `{"p": 1}`, "true", `{"$numberDecimal": "2"}`, `[{"p": 1}, {"p": 2}]`)
+	add("a", "1", "2.0", `"x"`, "null", "[]", "[1, 2]", `{"p": 1}`, "true",
+		`{"$numberDecimal": "2"}`, `[{"p": 1}, {"p": 2}]`)
 	add("b", "0", "1", "2", "3", "4", `{"$numberLong": "2"}`)
 	add("c", "0", "-1", "1.5", "2.5", "7", "null", `{"$numberLong": "3"}`)
 	add("s", `"x"`, `"y"`, `"Zz"`, `""`)
-	add("d", `{"$date": "2024-01-01T00:00:00Z"}`, `{"$date": "2024-02-29T12:34:56Z"}`, `{"$date": "2025-12-31T23:59:59Z"}`)
+	add("d", `{"$date": "2024-01-01T00:00:00Z"}`, `{"$date": "2024-02-29T12:34:56Z"}`,
+		`{"$date": "2025-12-31T23:59:59Z"}`)
 	add("l", "[1, 2, 3]", "[2]", "[]", "null", "5", `["x", 1]`, "[[1], 2]", "[3, 3, 1]")
 	add("o", `{"p": 1, "q": 2}`, `{"p": 2}`, `{"p": [1, 2], "q": "x"}`, "null", "{}", `{"q": {"r": 1}}`)
 	if pad != "" {
@@ -95,7 +98,8 @@ func (g *pipelineGen) name(prefix string) string {
 
 func (g *pipelineGen) stage() {
 	makers := []func(){
-		g.match, g.match, g.match, g.set, g.set, g.project, g.group, g.group, g.limit, g.limit, g.unwind, g.lookup, g.lookup, g.graphLookup,
+		g.match, g.match, g.match, g.set, g.set, g.project, g.group, g.group, g.limit, g.limit, g.unwind,
+		g.lookup, g.lookup, g.graphLookup,
 		g.windows, g.densify, g.fill, g.bucket, g.unionWith, g.redact, g.replaceRoot, g.reorder, g.sort,
 	}
 	if g.key == nil {
@@ -113,13 +117,16 @@ func (g *pipelineGen) predicate(depth int) string {
 	case n < 3:
 		return fmt.Sprintf(`{"$expr": {%q: [%s, %s]}}`, g.pick("$eq", "$gt", "$lte", "$ne"), g.number(1), g.number(1))
 	case n == 3:
-		return fmt.Sprintf(`{%q: {"$in": [%s, %s, null]}}`, g.pick("a", "b", "l", "o.p"), g.pick("1", "2", `"x"`), g.pick("3", "[]", "2.5"))
+		return fmt.Sprintf(`{%q: {"$in": [%s, %s, null]}}`, g.pick("a", "b", "l", "o.p"),
+			g.pick("1", "2", `"x"`), g.pick("3", "[]", "2.5"))
 	case n == 4:
 		return fmt.Sprintf(`{%q: {"$exists": %s}}`, g.pick("a", "c", "o.p", "l.0", "s"), g.pick("true", "false"))
 	case n == 5:
-		return fmt.Sprintf(`{"l": %s}`, g.pick(`{"$elemMatch": {"$gt": 1}}`, `{"$size": 2}`, `{"$all": [1, 2]}`, `{"$not": {"$gt": 2}}`))
+		return fmt.Sprintf(`{"l": %s}`,
+			g.pick(`{"$elemMatch": {"$gt": 1}}`, `{"$size": 2}`, `{"$all": [1, 2]}`, `{"$not": {"$gt": 2}}`))
 	default:
-		return fmt.Sprintf(`{%q: {%q: %s}}`, g.pick("a", "b", "c", "l", "o.p", "_id"), g.pick("$eq", "$ne", "$gt", "$gte", "$lt", "$lte"), g.pick("0", "1", "2", "3", "2.5", "null"))
+		return fmt.Sprintf(`{%q: {%q: %s}}`, g.pick("a", "b", "c", "l", "o.p", "_id"),
+			g.pick("$eq", "$ne", "$gt", "$gte", "$lt", "$lte"), g.pick("0", "1", "2", "3", "2.5", "null"))
 	}
 }
 
@@ -131,7 +138,8 @@ func (g *pipelineGen) number(depth int) string {
 	one := func() string { return g.number(depth + 1) }
 	switch g.IntN(12) {
 	case 0, 1:
-		return fmt.Sprintf(`{%q: [%s, %s]}`, g.pick("$add", "$multiply", "$subtract", "$max", "$min", "$avg"), one(), one())
+		return fmt.Sprintf(`{%q: [%s, %s]}`,
+			g.pick("$add", "$multiply", "$subtract", "$max", "$min", "$avg"), one(), one())
 	case 2:
 		return fmt.Sprintf(`{"$cond": [%s, %s, %s]}`, g.condition(depth+1), one(), one())
 	case 3:
@@ -153,7 +161,8 @@ func (g *pipelineGen) number(depth int) string {
 
 func (g *pipelineGen) condition(depth int) string {
 	return g.pick(
-		fmt.Sprintf(`{"$gt": [%s, %s]}`, g.number(depth+1), g.number(depth+1)), `{"$isArray": "$l"}`, `{"$eq": ["$a", "$b"]}`, `{"$in": [1, `+g.array(depth+1)+`]}`,
+		fmt.Sprintf(`{"$gt": [%s, %s]}`, g.number(depth+1), g.number(depth+1)), `{"$isArray": "$l"}`,
+		`{"$eq": ["$a", "$b"]}`, `{"$in": [1, `+g.array(depth+1)+`]}`,
 		`{"$and": ["$b", "$s"]}`, `{"$regexMatch": {"input": "$s", "regex": "^[xz]", "options": "i"}}`, `{"$not": ["$c"]}`)
 }
 
@@ -165,13 +174,16 @@ func (g *pipelineGen) array(depth int) string {
 	}
 	in := g.array(depth + 1)
 	return g.pick(list, `{"$range": [0, 3]}`, fmt.Sprintf(`{"$filter": {"input": %s, "as": "e", "cond": {"$gt": ["$$e", 1]}}}`, in),
-		fmt.Sprintf(`{"$map": {"input": %s, "in": {"$ifNull": ["$$this", 0]}}}`, in), fmt.Sprintf(`{"$slice": [%s, 2]}`, in), fmt.Sprintf(`{"$reverseArray": %s}`, in),
-		fmt.Sprintf(`{"$concatArrays": [%s, ["$b"]]}`, in), fmt.Sprintf(`{"$sortArray": {"input": %s, "sortBy": 1}}`, in), fmt.Sprintf(`{"$setUnion": [%s, [1, "x"]]}`, in))
+		fmt.Sprintf(`{"$map": {"input": %s, "in": {"$ifNull": ["$$this", 0]}}}`, in),
+		fmt.Sprintf(`{"$slice": [%s, 2]}`, in), fmt.Sprintf(`{"$reverseArray": %s}`, in),
+		fmt.Sprintf(`{"$concatArrays": [%s, ["$b"]]}`, in),
+		fmt.Sprintf(`{"$sortArray": {"input": %s, "sortBy": 1}}`, in), fmt.Sprintf(`{"$setUnion": [%s, [1, "x"]]}`, in))
 }
 
 // anything makes an expression.
 func (g *pipelineGen) anything() string {
-	return g.pick(`"$a"`, `"$l"`, `"$o.p"`, `"$o"`, `"$l.p"`, `"k"`, `{"x": "$a", "y": "$b"}`, `["$a", "$s"]`, `"$$REMOVE"`, `{"$ifNull": ["$a", "$l", "none"]}`,
+	return g.pick(`"$a"`, `"$l"`, `"$o.p"`, `"$o"`, `"$l.p"`, `"k"`, `{"x": "$a", "y": "$b"}`, `["$a", "$s"]`,
+		`"$$REMOVE"`, `{"$ifNull": ["$a", "$l", "none"]}`,
 		`{"$getField": "a"}`, `{"$mergeObjects": [{"z": 1}, {"$cond": [{"$eq": [{"$type": "$o"}, "object"]}, "$o", null]}]}`, g.number(0), g.array(0), g.condition(0))
 }
 
@@ -225,7 +237,8 @@ func (g *pipelineGen) accumulator() string {
 	case 0:
 		return `{"$count": {}}`
 	case 1:
-		return fmt.Sprintf(`{%q: {"sortBy": %s, "output": %s}}`, g.pick("$top", "$bottom"), g.total(), g.pick(`"$c"`, `"$b"`))
+		return fmt.Sprintf(`{%q: {"sortBy": %s, "output": %s}}`, g.pick("$top", "$bottom"),
+			g.total(), g.pick(`"$c"`, `"$b"`))
 	case 2:
 		return fmt.Sprintf(`{"$median": {"input": %s, "method": "approximate"}}`, g.number(1))
 	default:
@@ -233,11 +246,13 @@ func (g *pipelineGen) accumulator() string {
 	}
 }
 
-// lists are accumulators that give arrays; those that show the order of their input come with a $sort.
+// lists are accumulators that give arrays; those that show the order of their input come with a
+// $sort.
 func (g *pipelineGen) list() string {
 	switch g.IntN(6) {
 	case 0:
-		return fmt.Sprintf(`{%q: {"n": 2, "sortBy": %s, "output": %s}}`, g.pick("$topN", "$bottomN"), g.total(), g.pick(`"$b"`, `["$c", "$s"]`))
+		return fmt.Sprintf(`{%q: {"n": 2, "sortBy": %s, "output": %s}}`, g.pick("$topN", "$bottomN"), g.total(),
+			g.pick(`"$b"`, `["$c", "$s"]`))
 	case 1:
 		return fmt.Sprintf(`{%q: {"n": 2, "input": %s}}`, g.pick("$maxN", "$minN"), g.number(1))
 	case 2:
@@ -245,12 +260,14 @@ func (g *pipelineGen) list() string {
 	default:
 		g.ordered = false
 		g.sort()
-		return g.pick(`{"$push": "$c"}`, `{"$push": {"b": "$b", "s": "$s"}}`, `{"$firstN": {"n": 2, "input": "$b"}}`, `{"$lastN": {"n": 3, "input": "$s"}}`)
+		return g.pick(`{"$push": "$c"}`, `{"$push": {"b": "$b", "s": "$s"}}`, `{"$firstN": {"n": 2, "input": "$b"}}`,
+			`{"$lastN": {"n": 3, "input": "$s"}}`)
 	}
 }
 
 func (g *pipelineGen) group() {
-	id := g.pick(`"$b"`, `"$s"`, "null", `{"b": "$b", "s": "$s"}`, `"$o.p"`, `"$l"`, g.number(1), `{"y": {"$year": "$d"}}`, `"$a"`)
+	id := g.pick(`"$b"`, `"$s"`, "null", `{"b": "$b", "s": "$s"}`, `"$o.p"`, `"$l"`, g.number(1),
+		`{"y": {"$year": "$d"}}`, `"$a"`)
 	if g.chance(8) {
 		g.add(`{"$sortByCount": %s}`, id)
 		g.grouped(id)
@@ -264,7 +281,8 @@ func (g *pipelineGen) group() {
 	case 2:
 		g.ordered = false
 		g.sort()
-		fields += g.pick(`, "a": {"$first": "$a"}, "s": {"$last": "$s"}`, `, "a": {"$last": "$o"}`, `, "s": {"$first": "$s"}`)
+		fields += g.pick(`, "a": {"$first": "$a"}, "s": {"$last": "$s"}`,
+			`, "a": {"$last": "$o"}`, `, "s": {"$first": "$s"}`)
 	case 3:
 		fields = ""
 		if g.chance(2) {
@@ -281,15 +299,16 @@ func (g *pipelineGen) group() {
 	g.grouped(id)
 }
 
-// rounded takes the last digits of a deviation away: they depend on how it was put together of parts that went to disk, and what comes
-// behind may tell equal ones from different ones.
+// rounded takes the last digits of a deviation away: they depend on how it was put together of
+// parts that went to disk, and what comes behind may tell equal ones from different ones.
 func (g *pipelineGen) rounded(field, accumulator string) {
 	if strings.Contains(accumulator, "$stdDev") {
 		g.add(`{"$set": {%q: {"$round": ["$%s", 6]}}}`, field, field)
 	}
 }
 
-// oneOfEach adds a $group that reads one document of each group, for which an index may be read with jumps.
+// oneOfEach adds a $group that reads one document of each group, for which an index may be read
+// with jumps.
 func (g *pipelineGen) oneOfEach() {
 	field, which := g.pick("b", "s", "a", "o.p"), g.pick("$first", "$last")
 	if g.chance(2) {
@@ -343,7 +362,8 @@ func (g *pipelineGen) unwind() {
 
 func (g *pipelineGen) lookup() {
 	as := g.name("j")
-	from := g.pick(`"localField": "b", "foreignField": "b"`, `"localField": "b", "foreignField": "_id"`, `"localField": "l", "foreignField": "c"`, `"localField": "o.p", "foreignField": "l"`)
+	from := g.pick(`"localField": "b", "foreignField": "b"`, `"localField": "b", "foreignField": "_id"`,
+		`"localField": "l", "foreignField": "c"`, `"localField": "o.p", "foreignField": "l"`)
 	switch g.IntN(4) {
 	case 0:
 		g.add(`{"$lookup": {"from": "d", "let": {"x": "$b"}, "pipeline": [{"$match": {"$expr": {%q: ["$b", "$$x"]}}}, {"$sort": {"_id": 1}}, {"$limit": 3}, {"$project": {"b": 1, "n": "$$x"}}], "as": %q}}`,
@@ -373,11 +393,13 @@ func (g *pipelineGen) graphLookup() {
 }
 
 func (g *pipelineGen) windows() {
-	window := g.pick("", `, "window": {"documents": [-1, 1]}`, `, "window": {"documents": ["unbounded", "current"]}`, `, "window": {"documents": [1, 3]}`)
+	window := g.pick("", `, "window": {"documents": [-1, 1]}`, `, "window": {"documents": ["unbounded", "current"]}`,
+		`, "window": {"documents": [1, 3]}`)
 	output := fmt.Sprintf(`"c": {%q: "$c"%s}`, g.pick("$sum", "$avg", "$min", "$max"), window)
 	if g.chance(2) {
 		output += g.pick(fmt.Sprintf(`, "b": {"$count": {}%s}`, window), `, "b": {"$documentNumber": {}}`, `, "b": {"$shift": {"output": "$b", "by": -1, "default": 0}}`,
-			fmt.Sprintf(`, "l": {"$push": "$b"%s}`, window), fmt.Sprintf(`, "a": {"$first": "$s"%s}`, window), `, "c2": {"$locf": "$c"}`)
+			fmt.Sprintf(`, "l": {"$push": "$b"%s}`, window),
+			fmt.Sprintf(`, "a": {"$first": "$s"%s}`, window), `, "c2": {"$locf": "$c"}`)
 	}
 	g.add(`{"$setWindowFields": {"partitionBy": %s, "sortBy": %s, "output": {%s}}}`, g.pick(`"$b"`, `"$s"`, "null"), g.total(), output)
 	g.ordered = false

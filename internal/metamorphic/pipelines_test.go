@@ -17,7 +17,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// pipelineSettings are the ways in which each pipeline runs; the first is what the others are compared with.
+// pipelineSettings are the ways in which each pipeline runs; the first is what the others are
+// compared with.
 var pipelineSettings = []setting{
 	{name: "embedded"},
 	{name: "served, indexed", served: true, indexed: true, batch: 3},
@@ -32,8 +33,8 @@ const (
 	pipelinesOfRound = 40 // with the same documents
 )
 
-// TestPipelines gives random pipelines to a database in all settings and compares the answers. A round is made from a
-// seed: documents, then pipelines.
+// TestPipelines gives random pipelines to a database in all settings and compares the answers. A
+// round is made from a seed: documents, then pipelines.
 func TestPipelines(t *testing.T) {
 	t.Parallel()
 	first := firstSeed(t)
@@ -91,7 +92,8 @@ func newRound(t *testing.T, seed uint64, clients []*mongo.Client) *round {
 				{{Key: "s", Value: -1}, {Key: "_id", Value: -1}},
 				{{Key: "o.p", Value: 1}, {Key: "_id", Value: 1}},
 			} {
-				if _, err := f.db().Collection(collName).Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: keys}); err != nil {
+				if _, err := f.db().Collection(collName).Indexes().
+					CreateOne(t.Context(), mongo.IndexModel{Keys: keys}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -161,7 +163,8 @@ func (r *round) compare(t *testing.T, stages []string) error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", s.name, err)
 		case wantErr == nil && !slices.Equal(got, want):
-			return fmt.Errorf("%s:\n%s\n%s:\n%s", s.name, strings.Join(got, "\n"), pipelineSettings[0].name, strings.Join(want, "\n"))
+			return fmt.Errorf("%s:\n%s\n%s:\n%s", s.name, strings.Join(got, "\n"),
+				pipelineSettings[0].name, strings.Join(want, "\n"))
 		}
 	}
 	return nil
@@ -192,8 +195,8 @@ func isMemory(err error) bool {
 	return false
 }
 
-// mayFail reports whether a setting may fail where, or since, the first one did or did not: the optimiser avoids errors, and
-// little memory is an error of stages that do not spill.
+// mayFail reports whether a setting may fail where, or since, the first one did or did not: the
+// optimiser avoids errors, and little memory is an error of stages that do not spill.
 func (s *setting) mayFail(err, first error) bool {
 	var failed mongo.CommandError
 	if !errors.As(err, &failed) || failed.Code == 1 || failed.Code == 8 {
@@ -202,13 +205,16 @@ func (s *setting) mayFail(err, first error) bool {
 	return first != nil || s.unoptimised || s.budget > 0 && isMemory(err)
 }
 
-// answer runs a pipeline and prints its documents in an order of their own, without the types of numbers.
+// answer runs a pipeline and prints its documents in an order of their own, without the types of
+// numbers.
 func (s *setting) answer(ctx context.Context, client *mongo.Client, pipeline bson.RawValue) ([]string, error) {
 	options := bson.D{}
 	if s.batch > 0 {
 		options = bson.D{{Key: "batchSize", Value: s.batch}}
 	}
-	c, err := client.Database("test").RunCommandCursor(ctx, bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: pipeline}, {Key: "cursor", Value: options}})
+	c, err := client.Database("test").
+		RunCommandCursor(ctx, bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: pipeline},
+			{Key: "cursor", Value: options}})
 	if err != nil {
 		return nil, err
 	}
@@ -225,8 +231,8 @@ func (s *setting) answer(ctx context.Context, client *mongo.Client, pipeline bso
 	return out, nil
 }
 
-// canonicalDoc prints a document with its top-level fields in order, and numbers with ten digits: which of equal numbers
-// stands for a group, and in which order numbers are added, is open.
+// canonicalDoc prints a document with its top-level fields in order, and numbers with ten digits:
+// which of equal numbers stands for a group, and in which order numbers are added, is open.
 func canonicalDoc(d bson.D) string {
 	slices.SortFunc(d, func(a, b bson.E) int { return strings.Compare(a.Key, b.Key) })
 	for i, e := range d {

@@ -9,16 +9,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// TestPlaces gives operations on geometries to all variants, all of which refuse what is none: they have an index of each field. The
-// plain variant does not use it.
+// TestPlaces gives operations on geometries to all variants, all of which refuse what is none: they
+// have an index of each field. The plain variant does not use it.
 func TestPlaces(t *testing.T) { try(t, placeFamily) }
 
-// Of the fields of documents loc may have any geometry, in.at has a point, list.at some, and flat a pair on a plane.
+// Of the fields of documents loc may have any geometry, in.at has a point, list.at some, and flat a
+// pair on a plane.
 var placeFamily = &family{
 	patience: 3 * time.Second,
 	begin: []bson.D{everywhere(
-		bson.D{{Key: "loc", Value: "2dsphere"}, {Key: "nothing", Value: 1}}, bson.D{{Key: "in.at", Value: "2dsphere"}, {Key: "nothing", Value: 1}},
-		bson.D{{Key: "list.at", Value: "2dsphere"}, {Key: "nothing", Value: 1}}, bson.D{{Key: "flat", Value: "2d"}, {Key: "nothing", Value: 1}},
+		bson.D{{Key: "loc", Value: "2dsphere"}, {Key: "nothing", Value: 1}},
+		bson.D{{Key: "in.at", Value: "2dsphere"}, {Key: "nothing", Value: 1}},
+		bson.D{{Key: "list.at", Value: "2dsphere"}, {Key: "nothing", Value: 1}},
+		bson.D{{Key: "flat", Value: "2d"}, {Key: "nothing", Value: 1}},
 	)},
 	operations: []operation{{8, (*gen).near}, {3, (*gen).geoNear}, {1, (*gen).misplace}},
 	keys: []bson.D{
@@ -45,10 +48,12 @@ func everywhere(keys ...bson.D) bson.D {
 	for i, key := range keys {
 		specs = append(specs, bson.D{{Key: "key", Value: key}, {Key: "name", Value: "base" + indexName(i)}})
 	}
-	return bson.D{{Key: "createIndexes", Value: collName}, {Key: "indexes", Value: specs}, {Key: "comment", Value: "everywhere"}}
+	return bson.D{{Key: "createIndexes", Value: collName}, {Key: "indexes", Value: specs},
+		{Key: "comment", Value: "everywhere"}}
 }
 
-// hubs are where the places are; one is on the line where longitudes begin again. No two are opposite each other.
+// hubs are where the places are; one is on the line where longitudes begin again. No two are
+// opposite each other.
 var hubs = [][2]float64{{179.5, 10}, {150, -35}, {-150, 45}, {100, 0}}
 
 func wrapped(lng float64) float64 { return math.Mod(lng+540, 360) - 180 }
@@ -115,7 +120,8 @@ func (g *gen) geometry() bson.D {
 	case 4:
 		return geoJSON("MultiPoint", bson.A{g.position(), g.position()})
 	case 5:
-		return bson.D{{Key: "type", Value: "GeometryCollection"}, {Key: "geometries", Value: bson.A{g.point(), g.line()}}}
+		return bson.D{{Key: "type", Value: "GeometryCollection"},
+			{Key: "geometries", Value: bson.A{g.point(), g.line()}}}
 	default:
 		return g.point()
 	}
@@ -194,7 +200,8 @@ func (g *gen) move() bson.D {
 		return bson.D{{Key: "$set", Value: bson.D{{Key: "flat", Value: g.pair()}}}}
 	case 3:
 		at := bson.D{{Key: "at", Value: g.point()}}
-		return bson.D{{Key: "$push", Value: bson.D{{Key: "list", Value: bson.D{{Key: "$each", Value: bson.A{at}}, {Key: "$slice", Value: -3}}}}}}
+		return bson.D{{Key: "$push",
+			Value: bson.D{{Key: "list", Value: bson.D{{Key: "$each", Value: bson.A{at}}, {Key: "$slice", Value: -3}}}}}}
 	default:
 		return bson.D{{Key: "$set", Value: bson.D{{Key: "loc", Value: g.place()}}}}
 	}
@@ -256,7 +263,8 @@ func (g *gen) near() bson.D {
 		value := append(bson.D{{Key: "$geometry", Value: value}}, g.distances("$", 700_000)...)
 		near = append(near, bson.E{Key: pick(g, []string{"$near", "$nearSphere"}), Value: value})
 	}
-	cmd := bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: bson.D{{Key: "$and", Value: bson.A{g.filter(1)}}, {Key: path, Value: near}}}}
+	cmd := bson.D{{Key: "find", Value: collName},
+		{Key: "filter", Value: bson.D{{Key: "$and", Value: bson.A{g.filter(1)}}, {Key: path, Value: near}}}}
 	if g.chance(2) {
 		cmd = append(cmd, bson.E{Key: "limit", Value: 1 + g.IntN(8)})
 	}
@@ -294,11 +302,13 @@ func (g *gen) geoNear() bson.D {
 		most = 6
 	}
 	stage := append(bson.D{
-		{Key: "near", Value: value}, {Key: "key", Value: path}, {Key: "distanceField", Value: "far"}, {Key: "query", Value: g.filter(1)},
+		{Key: "near", Value: value}, {Key: "key", Value: path}, {Key: "distanceField", Value: "far"},
+		{Key: "query", Value: g.filter(1)},
 	}, g.distances("", most)...)
 	stages := bson.A{bson.D{{Key: "$geoNear", Value: stage}}}
 	if g.chance(2) {
 		stages = append(stages, bson.D{{Key: "$limit", Value: 1 + g.IntN(8)}})
 	}
-	return bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+	return bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages},
+		{Key: "cursor", Value: bson.D{}}}
 }

@@ -10,8 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// ranked is a read whose rows come by a number: by how far they are, or how well they match. It needs an index, so that the plain
-// variant, which reads without indexes, computes the answer with code of its own.
+// ranked is a read whose rows come by a number: by how far they are, or how well they match. It
+// needs an index, so that the plain variant, which reads without indexes, computes the answer with
+// code of its own.
 type ranked struct {
 	op    bson.D
 	rest  bson.D // what else a row must have
@@ -69,7 +70,8 @@ func (r *ranked) answer(ctx context.Context, v *variant) (string, error) {
 		}
 	}
 	if v.scans || r.unordered {
-		slices.SortStableFunc(rows, func(a, b rankedRow) int { return int(math.Copysign(1, coarse(a.rank)-coarse(b.rank))) })
+		slices.SortStableFunc(rows,
+			func(a, b rankedRow) int { return int(math.Copysign(1, coarse(a.rank)-coarse(b.rank))) })
 	}
 	if r.limit > 0 && len(rows) > r.limit {
 		rows = rows[:r.limit]
@@ -95,10 +97,12 @@ func (r *ranked) row(v *variant, raw bson.Raw) (row rankedRow, ok bool, err erro
 	return row, true, nil
 }
 
-// coarse is a rank without the digits that depend on how it was computed. The borders are nowhere near a number that is likely.
+// coarse is a rank without the digits that depend on how it was computed. The borders are nowhere
+// near a number that is likely.
 func coarse(rank float64) float64 { return math.Floor(rank*1000 + 0.123456) }
 
-// printRows prints rows of the same rank in one order. Those of the last rank may be any where there are more than were asked for.
+// printRows prints rows of the same rank in one order. Those of the last rank may be any where
+// there are more than were asked for.
 func printRows(rows []rankedRow, limit int) string {
 	var out strings.Builder
 	for begin := 0; begin < len(rows); {
@@ -149,7 +153,8 @@ func float(v any) float64 {
 	return math.NaN()
 }
 
-// reached calls do with what is at a path, through arrays of documents, and with the elements where that is an array.
+// reached calls do with what is at a path, through arrays of documents, and with the elements where
+// that is an array.
 func reached(v any, path []string, do func(any)) {
 	switch v := v.(type) {
 	case bson.A:

@@ -50,7 +50,8 @@ func relations(ctx context.Context, v *variant, op bson.D) error {
 
 // ids returns the _ids of the matches in the order of their text.
 func ids(ctx context.Context, v *variant, filter, collation bson.D) ([]string, error) {
-	docs, err := cursor(ctx, v, collatedBy(bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: filter}}, collation))
+	docs, err := cursor(ctx, v,
+		collatedBy(bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: filter}}, collation))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,8 @@ func counts(ctx context.Context, v *variant, p, collation bson.D, want int) erro
 	return nil
 }
 
-// distinctOfFound checks that the distinct values of the matches are those of the same documents named one by one.
+// distinctOfFound checks that the distinct values of the matches are those of the same documents
+// named one by one.
 func distinctOfFound(ctx context.Context, v *variant, op bson.D, in []string) error {
 	named := bson.A{}
 	docs, err := cursor(ctx, v, bson.D{{Key: "find", Value: collName}})

@@ -251,7 +251,8 @@ func ask(ctx context.Context, v *variant, op bson.D) (string, error) {
 	return text(reply), nil
 }
 
-// oneNumberType replaces numbers by doubles. Of equal values of different types distinct gives the first that it finds.
+// oneNumberType replaces numbers by doubles. Of equal values of different types distinct gives the
+// first that it finds.
 func oneNumberType(v any) any {
 	switch v := v.(type) {
 	case bson.D:
@@ -314,7 +315,8 @@ func refusal(err error) (string, error) {
 	return "", err
 }
 
-// canonical prints a document with its top-level fields in order: a covered query does not know the document's order.
+// canonical prints a document with its top-level fields in order: a covered query does not know the
+// document's order.
 func canonical(d bson.Raw) string {
 	elements, _ := d.Elements()
 	var out []string
@@ -327,7 +329,8 @@ func canonical(d bson.Raw) string {
 
 // explain prints the plan of a query, for the report.
 func explain(ctx context.Context, v *variant, op bson.D) string {
-	raw, err := v.client.Database("test").RunCommand(ctx, bson.D{{Key: "explain", Value: op}, {Key: "verbosity", Value: "queryPlanner"}}).Raw()
+	raw, err := v.client.Database("test").
+		RunCommand(ctx, bson.D{{Key: "explain", Value: op}, {Key: "verbosity", Value: "queryPlanner"}}).Raw()
 	if err != nil {
 		return err.Error()
 	}
@@ -342,7 +345,8 @@ func validate(ctx context.Context, v *variant) error {
 		Valid  bool
 		Errors []string
 	}
-	err := v.client.Database("test").RunCommand(ctx, bson.D{{Key: "validate", Value: collName}, {Key: "full", Value: true}}).Decode(&r)
+	err := v.client.Database("test").
+		RunCommand(ctx, bson.D{{Key: "validate", Value: collName}, {Key: "full", Value: true}}).Decode(&r)
 	var s mongo.CommandError
 	if errors.As(err, &s) && s.HasErrorCode(26) {
 		return nil // a shortened run may not even make the collection

@@ -22,11 +22,13 @@ const perTransaction = 6
 
 // allowed are the commands that run in transactions; true for those that write.
 var allowed = map[string]bool{
-	"find": false, "aggregate": false, "distinct": false, "insert": true, "update": true, "delete": true, "findAndModify": true,
+	"find": false, "aggregate": false, "distinct": false, "insert": true, "update": true,
+	"delete": true, "findAndModify": true,
 }
 
-// answer is the function of that name in the open transaction, or in a new one. An operation that fails ends its transaction: what
-// that had written is written again, and the operation runs outside, where it may have a part of its effect.
+// answer is the function of that name in the open transaction, or in a new one. An operation that
+// fails ends its transaction: what that had written is written again, and the operation runs
+// outside, where it may have a part of its effect.
 func (x *transacted) answer(ctx context.Context, v *variant, op bson.D) (string, error) {
 	writes, ok := allowed[op[0].Key]
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// gen makes random operations. Of the fields of its documents a may be anything and arr is an array; b and c are scalars, o is
-// a document of scalars, n is a number.
+// gen makes random operations. Of the fields of its documents a may be anything and arr is an
+// array; b and c are scalars, o is a document of scalars, n is a number.
 type gen struct {
 	*rand.Rand
 	family    *family
@@ -27,8 +27,10 @@ func decimal(s string) bson.Decimal128 {
 }
 
 var scalars = []any{
-	nil, int32(0), int32(1), int32(2), int32(3), int64(2), 2.0, 2.5, -1.5, math.Copysign(0, -1), math.NaN(), math.Inf(1), int64(1) << 53,
-	float64(1 << 53), decimal("2"), decimal("2.50"), decimal("NaN"), "", "a", "ab", "abc", "b", "A", "á", "a b", true, false,
+	nil, int32(0), int32(1), int32(2), int32(3), int64(2), 2.0, 2.5, -1.5, math.Copysign(0, -1),
+	math.NaN(), math.Inf(1), int64(1) << 53,
+	float64(1 << 53), decimal("2"), decimal("2.50"), decimal("NaN"), "", "a", "ab", "abc",
+	"b", "A", "á", "a b", true, false,
 	bson.MinKey{},
 	bson.MaxKey{},
 	bson.DateTime(5), bson.DateTime(-5),

@@ -103,7 +103,8 @@ func serve(t testing.TB, v *variant, db *sheaf.DB) {
 		defer close(done)
 		_ = db.Serve(ctx, l)
 	}()
-	v.client, err = mongo.Connect(options.Client().ApplyURI("mongodb://" + l.Addr().String() + "/?directConnection=true&serverMonitoringMode=poll"))
+	v.client, err = mongo.Connect(options.Client().
+		ApplyURI("mongodb://" + l.Addr().String() + "/?directConnection=true&serverMonitoringMode=poll"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,8 @@ func openOnDisk(t testing.TB, v *variant) {
 // spillMemory is less than most sorts of a run need.
 const spillMemory = 1 << 10
 
-// openSpilling puts a database together as package sheaf does, with a planner that has little memory.
+// openSpilling puts a database together as package sheaf does, with a planner that has little
+// memory.
 func openSpilling(t testing.TB, v *variant) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)

@@ -13,7 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// TestWords searches for words in all variants, which have the same text index. The plain variant does not ask it.
+// TestWords searches for words in all variants, which have the same text index. The plain variant
+// does not ask it.
 func TestWords(t *testing.T) { try(t, wordFamily) }
 
 var wordFamily = &family{
@@ -33,12 +34,14 @@ var layouts = []bson.D{
 	layout(textPaths(bson.D{{Key: "b", Value: 1}}, nil), bson.D{{Key: "many.t", Value: 4}}),
 	layout(textPaths(bson.D{{Key: "n", Value: -1}}, bson.D{{Key: "o.p", Value: -1}, {Key: "c", Value: 1}}), nil),
 	layout(bson.D{{Key: "$**", Value: "text"}}, nil),
-	layout(bson.D{{Key: "c", Value: 1}, {Key: "$**", Value: "text"}, {Key: "n", Value: 1}}, bson.D{{Key: "t", Value: 7}}),
+	layout(bson.D{{Key: "c", Value: 1}, {Key: "$**", Value: "text"}, {Key: "n", Value: 1}},
+		bson.D{{Key: "t", Value: 7}}),
 	append(layout(textPaths(nil, nil), nil), bson.E{Key: "default_language", Value: "none"}),
 }
 
 func textPaths(before, after bson.D) bson.D {
-	words := bson.D{{Key: "t", Value: "text"}, {Key: "in.t", Value: "text"}, {Key: "many.t", Value: "text"}, {Key: "tags", Value: "text"}}
+	words := bson.D{{Key: "t", Value: "text"}, {Key: "in.t", Value: "text"},
+		{Key: "many.t", Value: "text"}, {Key: "tags", Value: "text"}}
 	return slices.Concat(before, words, after)
 }
 
@@ -85,7 +88,8 @@ type errRefused string
 
 func (e errRefused) Error() string { return "refused with " + string(e) }
 
-// textSpec returns the text index of a variant as listIndexes has it, nil for none. It asks outside of transactions.
+// textSpec returns the text index of a variant as listIndexes has it, nil for none. It asks outside
+// of transactions.
 func textSpec(ctx context.Context, v *variant) (bson.D, error) {
 	ctx = mongo.NewSessionContext(ctx, nil)
 	specs, err := cursor(ctx, v, bson.D{{Key: "listIndexes", Value: collName}, {Key: "cursor", Value: bson.D{}}})
@@ -102,7 +106,8 @@ func textSpec(ctx context.Context, v *variant) (bson.D, error) {
 	return nil, nil
 }
 
-// vocabulary are words that no language of the runs drops or shortens, and of which none is a part of another.
+// vocabulary are words that no language of the runs drops or shortens, and of which none is a part
+// of another.
 var vocabulary = []string{"alfa", "bravo", "delta", "kilo", "lima", "oscar", "romeo", "tango", "zulu", "victor"}
 
 func (g *gen) word() string {
@@ -124,7 +129,8 @@ func (g *gen) words() string {
 	return out.String()
 }
 
-// texts are what documents have besides: text in a field, in a document, in several, and among other values in an array.
+// texts are what documents have besides: text in a field, in a document, in several, and among
+// other values in an array.
 func (g *gen) texts() bson.D {
 	d := bson.D{}
 	add := func(name string, v any) {
@@ -163,7 +169,8 @@ func (g *gen) rewrite() bson.D {
 		return bson.D{{Key: "$unset", Value: bson.D{{Key: pick(g, []string{"t", "in", "many", "tags"}), Value: ""}}}}
 	case 1:
 		tag := bson.D{{Key: "$each", Value: bson.A{g.textValue()}}, {Key: "$slice", Value: -3}}
-		return bson.D{{Key: "$set", Value: bson.D{{Key: "in.t", Value: g.textValue()}}}, {Key: "$push", Value: bson.D{{Key: "tags", Value: tag}}}}
+		return bson.D{{Key: "$set", Value: bson.D{{Key: "in.t", Value: g.textValue()}}},
+			{Key: "$push", Value: bson.D{{Key: "tags", Value: tag}}}}
 	default:
 		return bson.D{{Key: "$set", Value: bson.D{{Key: "t", Value: g.textValue()}}}}
 	}
@@ -206,7 +213,8 @@ func (g *gen) textPredicate() bson.D {
 	return out
 }
 
-// searched is a predicate with a search, and often with what the layouts with fields before the text ask for.
+// searched is a predicate with a search, and often with what the layouts with fields before the
+// text ask for.
 func (g *gen) searched() bson.D {
 	out := bson.D{}
 	if g.chance(2) {
@@ -216,7 +224,8 @@ func (g *gen) searched() bson.D {
 		out = append(out, bson.E{Key: "n", Value: pick(g, []any{int32(1), int64(2), 2.5})})
 	}
 	if g.chance(3) {
-		out = append(out, bson.E{Key: "c", Value: pick(g, []any{nil, int32(1), "a", bson.D{{Key: "$gte", Value: int32(1)}}})})
+		out = append(out, bson.E{Key: "c",
+			Value: pick(g, []any{nil, int32(1), "a", bson.D{{Key: "$gte", Value: int32(1)}}})})
 	}
 	if g.chance(3) {
 		more := g.filter(1)
@@ -239,7 +248,8 @@ func (g *gen) search() bson.D {
 		if g.chance(2) {
 			stages = append(stages, bson.D{{Key: "$limit", Value: 1 + g.IntN(8)}})
 		}
-		return bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+		return bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages},
+			{Key: "cursor", Value: bson.D{}}}
 	}
 	cmd := bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: g.searched()}}
 	if g.chance(4) {
@@ -262,7 +272,8 @@ func (g *gen) changeFound() bson.D {
 		statement := bson.D{{Key: "q", Value: g.searched()}, {Key: "limit", Value: 0}}
 		return bson.D{{Key: "delete", Value: collName}, {Key: "deletes", Value: bson.A{statement}}}
 	}
-	return update(bson.D{{Key: "q", Value: g.searched()}, {Key: "u", Value: g.safeUpdate()}, {Key: "multi", Value: true}})
+	return update(bson.D{{Key: "q", Value: g.searched()},
+		{Key: "u", Value: g.safeUpdate()}, {Key: "multi", Value: true}})
 }
 
 func isSearch(op bson.D) bool { return strings.Contains(text(op), `"$text"`) }

@@ -11,11 +11,12 @@ import (
 // MaxMessage is the longest message, in bytes. A message may repeat a whole command or document.
 const MaxMessage = 1 << 20
 
-// Code is a MongoDB error code. The named ones are in codes.go; any other number is a "Location" code.
+// Code is a MongoDB error code. The named ones are in codes.go; any other number is a "Location"
+// code.
 type Code int32
 
-// Name returns the code's name as MongoDB reports it in codeName: "BadValue", or "Location40415" for a
-// number without a name.
+// Name returns the code's name as MongoDB reports it in codeName: "BadValue", or "Location40415"
+// for a number without a name.
 func (c Code) Name() string {
 	if name, ok := names[c]; ok {
 		return name
@@ -28,8 +29,9 @@ type Error struct {
 	Code    Code
 	Message string
 	Labels  []string
-	// Info is an encoded BSON document whose fields are added to the reply or write error (for instance
-	// keyPattern and keyValue of a duplicate key, or errInfo of a failed validation). It may be nil.
+	// Info is an encoded BSON document whose fields are added to the reply or write error (for
+	// instance keyPattern and keyValue of a duplicate key, or errInfo of a failed validation). It
+	// may be nil.
 	Info []byte
 }
 
@@ -89,8 +91,8 @@ func (e *Error) Prefix(format string, args ...any) *Error {
 	return &clone
 }
 
-// Within puts "context :: caused by :: " before the message of the first *Error in err's chain, as MongoDB tells where an
-// error happened. Other errors are returned as they are.
+// Within puts "context :: caused by :: " before the message of the first *Error in err's chain, as
+// MongoDB tells where an error happened. Other errors are returned as they are.
 func Within(context string, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -99,8 +101,8 @@ func Within(context string, err error) error {
 	return e.Prefix("%s :: caused by :: ", context)
 }
 
-// CodeOf returns the code of the first *Error in err's chain, InternalError for any other error, and 0
-// for nil.
+// CodeOf returns the code of the first *Error in err's chain, InternalError for any other error,
+// and 0 for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return 0

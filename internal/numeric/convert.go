@@ -50,7 +50,8 @@ func toInteger(v bsonx.Value) (int64, error) {
 	return i, nil
 }
 
-// conversionOverflow refuses a value that the target cannot hold. MongoDB does not show one that is a long.
+// conversionOverflow refuses a value that the target cannot hold. MongoDB does not show one that is
+// a long.
 func conversionOverflow(v bsonx.Value) error {
 	shown := ""
 	if v.Type != bsonx.TypeInt64 {
@@ -59,13 +60,15 @@ func conversionOverflow(v bsonx.Value) error {
 	return mongoerr.New(mongoerr.ConversionFailure, "Conversion would overflow target type in $convert with no onError value: %s", shown)
 }
 
-// ToDouble converts a number to a double, as $toDouble does: a decimal beyond the range is an error.
+// ToDouble converts a number to a double, as $toDouble does: a decimal beyond the range is an
+// error.
 func ToDouble(v bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumber("$convert", v); err != nil {
 		return bsonx.Value{}, err
 	}
 	f := float(v)
-	if v.Type == bsonx.TypeDecimal128 && (math.IsInf(f, 0) && !IsInfinite(v) || math.Abs(f) < smallestNormal && !IsZero(v)) {
+	if v.Type == bsonx.TypeDecimal128 &&
+		(math.IsInf(f, 0) && !IsInfinite(v) || math.Abs(f) < smallestNormal && !IsZero(v)) {
 		return bsonx.Value{}, conversionOverflow(v)
 	}
 	return bsonx.Double(f), nil
@@ -93,14 +96,16 @@ func ParseDouble(s string) (float64, bool) {
 	if err != nil || math.Abs(f) >= smallestNormal {
 		return f, err == nil
 	}
-	// What is too small for a normal double is out of range as much as what is too great; zeros are not.
+	// What is too small for a normal double is out of range as much as what is too great; zeros are
+	// not.
 	mantissa, _, _ := strings.Cut(strings.ToLower(s), "e")
 	return f, !strings.ContainsAny(mantissa, "123456789")
 }
 
 const smallestNormal = 0x1p-1022
 
-// FormatDouble returns a double as MongoDB's error texts show it, in six digits: 1.5, 1e+20, nan, -inf.
+// FormatDouble returns a double as MongoDB's error texts show it, in six digits: 1.5, 1e+20, nan,
+// -inf.
 func FormatDouble(f float64) string {
 	switch {
 	case math.IsNaN(f):
@@ -141,8 +146,8 @@ func IsInfinite(v bsonx.Value) bool {
 	}
 }
 
-// DecimalFromDouble converts a double to a decimal with all digits that a decimal holds, which is what
-// expressions that mix both types compute with.
+// DecimalFromDouble converts a double to a decimal with all digits that a decimal holds, which is
+// what expressions that mix both types compute with.
 func DecimalFromDouble(f float64) bsonx.Value {
 	d := doubleToDecimal(f, digits)
 	var out apd.Decimal

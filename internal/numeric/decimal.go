@@ -19,8 +19,8 @@ const (
 	minAdjusted = -6143
 )
 
-// decimalContext returns the arithmetic of decimal128: 34 digits, half to even, subnormals, no traps (an
-// invalid operation gives NaN, an overflow infinity).
+// decimalContext returns the arithmetic of decimal128: 34 digits, half to even, subnormals, no
+// traps (an invalid operation gives NaN, an overflow infinity).
 func decimalContext() apd.Context {
 	return apd.Context{
 		Precision: digits, MaxExponent: maxAdjusted, MinExponent: minAdjusted,
@@ -58,8 +58,8 @@ func decode(d bsonx.Decimal) *apd.Decimal {
 	return out
 }
 
-// encode converts a decimal of at most 34 digits to a value. An exponent beyond the largest is folded into
-// the coefficient where there is room.
+// encode converts a decimal of at most 34 digits to a value. An exponent beyond the largest is
+// folded into the coefficient where there is room.
 func encode(d *apd.Decimal) bsonx.Value {
 	out := bsonx.Decimal{Neg: d.Negative}
 	switch d.Form {
@@ -91,9 +91,9 @@ func encode(d *apd.Decimal) bsonx.Value {
 	return out.Value()
 }
 
-// doubleToDecimal converts a double to a decimal of that many significant digits. MongoDB keeps trailing
-// zeros (0.5 is 0.500000000000000) where it rounds to 15 digits, the digits that any double carries
-// faithfully; with 34 digits they are dropped.
+// doubleToDecimal converts a double to a decimal of that many significant digits. MongoDB keeps
+// trailing zeros (0.5 is 0.500000000000000) where it rounds to 15 digits, the digits that any
+// double carries faithfully; with 34 digits they are dropped.
 func doubleToDecimal(f float64, precision int) *apd.Decimal {
 	switch {
 	case math.IsNaN(f):
@@ -122,7 +122,8 @@ func decimalOp(a, b bsonx.Value, op func(c *apd.Context, d, x, y *apd.Decimal) (
 	return decimalCompute(toDecimal(a), toDecimal(b), op)
 }
 
-func decimalCompute(x, y *apd.Decimal, op func(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error)) bsonx.Value {
+func decimalCompute(x, y *apd.Decimal,
+	op func(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error)) bsonx.Value {
 	var out apd.Decimal
 	c := decimalContext()
 	if _, err := op(&c, &out, x, y); err != nil {
@@ -141,8 +142,8 @@ func decimalFunc(v bsonx.Value, op func(c *apd.Context, d, x *apd.Decimal) (apd.
 	return encode(&out)
 }
 
-// quo divides. An exact quotient keeps the preferred exponent, the difference of the exponents, as far as
-// its digits allow: 6 / 4 is 1.5, 10 / 5 is 2.
+// quo divides. An exact quotient keeps the preferred exponent, the difference of the exponents, as
+// far as its digits allow: 6 / 4 is 1.5, 10 / 5 is 2.
 func quo(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error) {
 	preferred := x.Exponent - y.Exponent
 	cond, err := c.Quo(d, x, y)
@@ -158,7 +159,8 @@ func isQuotient(d, x, y *apd.Decimal) bool {
 	return m.mul(d, y).Cmp(x) == 0
 }
 
-// exactSqrt drops the trailing zeros of an exact root down to half the exponent: the root of 4 is 2, that of 4.00 is 2.0.
+// exactSqrt drops the trailing zeros of an exact root down to half the exponent: the root of 4 is
+// 2, that of 4.00 is 2.0.
 func exactSqrt(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error) {
 	preferred := x.Exponent >> 1
 	cond, err := c.Sqrt(d, x)

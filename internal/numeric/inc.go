@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Inc adds by the rules of $inc: two int32 become an int64 where the sum does not fit, an int64 that
-// overflows is an error (BadValue), a double or decimal operand makes the sum one.
+// Inc adds by the rules of $inc: two int32 become an int64 where the sum does not fit, an int64
+// that overflows is an error (BadValue), a double or decimal operand makes the sum one.
 func Inc(a, b bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumbers("$inc", a, b); err != nil {
 		return bsonx.Value{}, err
@@ -51,7 +51,8 @@ func overflow(op string, current bsonx.Value) error {
 	if current.Type == bsonx.TypeInt64 {
 		name = "NumberLong"
 	}
-	return mongoerr.New(mongoerr.BadValue, "Failed to apply %s operations to current value ((%s)%d)", op, name, long(current))
+	return mongoerr.New(mongoerr.BadValue,
+		"Failed to apply %s operations to current value ((%s)%d)", op, name, long(current))
 }
 
 // BitOp is a bitwise operation of two integers.

@@ -51,7 +51,8 @@ func logarithm(op string, code mongoerr.Code, v bsonx.Value, double func(float64
 		return bsonx.Value{}, err
 	}
 	if bsonx.CompareValues(v, zero) <= 0 && !IsNaN(v) {
-		return bsonx.Value{}, mongoerr.New(code, "%s's argument must be a positive number, but is %s", op, FormatDouble(float(v)))
+		return bsonx.Value{}, mongoerr.New(code,
+			"%s's argument must be a positive number, but is %s", op, FormatDouble(float(v)))
 	}
 	if v.Type == bsonx.TypeDecimal128 && !IsNaN(v) {
 		return throughBinary(v, decimal), nil
@@ -65,12 +66,14 @@ func Log(v, base bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Value{}, err
 	}
 	isDecimal := Widest(v.Type, base.Type) == bsonx.TypeDecimal128
-	if isDecimal && bsonx.CompareValues(v, zero) > 0 && bsonx.CompareValues(base, zero) > 0 && bsonx.CompareValues(base, one) != 0 {
+	if isDecimal && bsonx.CompareValues(v, zero) > 0 && bsonx.CompareValues(base, zero) > 0 &&
+		bsonx.CompareValues(base, one) != 0 {
 		return decimalQuotient(throughBinary(v, (*wide).ln), throughBinary(base, (*wide).ln)), nil
 	}
 	x, b := float(v), float(base) // what is wrong is told of doubles, as in MongoDB, in which small decimals are 0
 	if x <= 0 {
-		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28758), "$log's argument must be a positive number, but is %s", FormatDouble(float(v)))
+		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28758),
+			"$log's argument must be a positive number, but is %s", FormatDouble(float(v)))
 	}
 	if b <= 0 || b == 1 {
 		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28759),
@@ -79,7 +82,8 @@ func Log(v, base bsonx.Value) (bsonx.Value, error) {
 	return bsonx.Double(naturalLog(x) / naturalLog(b)), nil
 }
 
-// naturalLog, commonLog and doublePow are those of package math, which are wrong for subnormal numbers (Go 1.26, amd64).
+// naturalLog, commonLog and doublePow are those of package math, which are wrong for subnormal
+// numbers (Go 1.26, amd64).
 func naturalLog(f float64) float64 {
 	if f > 0 && f < smallestNormal {
 		fraction, exponent := math.Frexp(f)
@@ -131,8 +135,8 @@ func errZeroBase() error {
 	return mongoerr.New(mongoerr.Code(28764), "$pow cannot take a base of 0 and a negative exponent")
 }
 
-// decimalPow computes a power with 34 digits at first, which tells infinity, zero and NaN, and then with more. Trailing zeros stay,
-// as in MongoDB.
+// decimalPow computes a power with 34 digits at first, which tells infinity, zero and NaN, and then
+// with more. Trailing zeros stay, as in MongoDB.
 func decimalPow(base, exponent bsonx.Value) bsonx.Value {
 	v := anyDecimalPow(base, exponent)
 	if IsZero(v) {
@@ -151,7 +155,8 @@ func anyDecimalPow(base, exponent bsonx.Value) bsonx.Value {
 	if IsZero(exponent) || b.Form == apd.Finite && b.Cmp(apd.New(1, 0)) == 0 {
 		return padded(apd.New(1, 0)) // 1 to the power of NaN too
 	}
-	if e.Form == apd.Infinite && (b.Form == apd.Infinite || b.Form == apd.Finite && !b.IsZero()) || b.Form == apd.Infinite && e.Form == apd.Finite {
+	if e.Form == apd.Infinite && (b.Form == apd.Infinite || b.Form == apd.Finite && !b.IsZero()) ||
+		b.Form == apd.Infinite && e.Form == apd.Finite {
 		return powLimit(b, e)
 	}
 	first := decimalOp(base, exponent, (*apd.Context).Pow)
@@ -165,7 +170,8 @@ func anyDecimalPow(base, exponent bsonx.Value) bsonx.Value {
 	return padded(asBinary(m.do2((*apd.Context).Pow, b, e)))
 }
 
-// powLimit is what the powers of a base tend to for exponents far from 0: infinity, zero or, for 1 and -1, 1.
+// powLimit is what the powers of a base tend to for exponents far from 0: infinity, zero or, for 1
+// and -1, 1.
 func powLimit(base, exponent *apd.Decimal) bsonx.Value {
 	size := new(apd.Decimal).Abs(base)
 	away := size.Cmp(apd.New(1, 0))

@@ -13,7 +13,8 @@ func TestRoundDouble(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
 	values := []float64{
-		0, math.Copysign(0, -1), 0.5, -0.5, 0.125, 0.375, -0.001, 1.005, 1.015, 0.285, 0.29, 2.675, 1e-300, 5e-324, 4503599627370495.5, 1e22, 0.1, 0.05,
+		0, math.Copysign(0, -1), 0.5, -0.5, 0.125, 0.375, -0.001, 1.005, 1.015, 0.285, 0.29, 2.675, 1e-300, 5e-324,
+		4503599627370495.5, 1e22, 0.1, 0.05,
 		0.045, 1234567.125, 0.49999999999999994, 99.995, 0.000244140625, 8.5, 1e15, 123456789.5,
 	}
 	for range 200_000 {
@@ -43,7 +44,8 @@ func TestRoundDouble(t *testing.T) {
 				continue
 			}
 			fast++
-			if want := float(quantize(doubleToDecimal(f, digits), place, way.rounding)); math.Float64bits(got) != math.Float64bits(want) {
+			if want := float(quantize(doubleToDecimal(f, digits), place,
+				way.rounding)); math.Float64bits(got) != math.Float64bits(want) {
 				t.Fatalf("%s %v at %d: got %v, want %v", name, f, place, got, want)
 			}
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Abs returns the absolute value; the smallest int32 becomes an int64, the smallest int64 is an error.
+// Abs returns the absolute value; the smallest int32 becomes an int64, the smallest int64 is an
+// error.
 func Abs(v bsonx.Value) (bsonx.Value, error) { return AbsIn(nil, v) }
 
 // AbsIn is Abs with the result in an arena.
@@ -49,7 +50,8 @@ func FloorIn(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	return whole(out, "$floor", v, math.Floor, apd.RoundFloor)
 }
 
-func whole(out *bsonx.Arena, op string, v bsonx.Value, double func(float64) float64, rounding apd.Rounder) (bsonx.Value, error) {
+func whole(out *bsonx.Arena, op string, v bsonx.Value, double func(float64) float64,
+	rounding apd.Rounder) (bsonx.Value, error) {
 	if err := checkNumber(op, v); err != nil {
 		return bsonx.Value{}, err
 	}
@@ -63,12 +65,14 @@ func whole(out *bsonx.Arena, op string, v bsonx.Value, double func(float64) floa
 	}
 }
 
-// wholeDecimal rounds up or down to an exponent of zero. What cannot have one is NaN: infinity, and numbers of more than 34 digits.
+// wholeDecimal rounds up or down to an exponent of zero. What cannot have one is NaN: infinity, and
+// numbers of more than 34 digits.
 func wholeDecimal(d *apd.Decimal, rounding apd.Rounder) bsonx.Value {
 	if d.Form == apd.Infinite || d.Form == apd.Finite && !d.IsZero() && int64(d.Exponent)+d.NumDigits() > digits {
 		return encode(&apd.Decimal{Form: apd.NaN})
 	}
-	if d.Form == apd.Finite && !d.IsZero() && int64(d.Exponent)+d.NumDigits() <= 0 { // below 1: apd takes what is far below for 0
+	// below 1: apd takes what is far below for 0
+	if d.Form == apd.Finite && !d.IsZero() && int64(d.Exponent)+d.NumDigits() <= 0 {
 		out := apd.Decimal{Negative: d.Negative}
 		if d.Negative == (rounding == apd.RoundFloor) {
 			out.Coeff.SetInt64(1)
@@ -94,7 +98,8 @@ func TruncIn(out *bsonx.Arena, v bsonx.Value, place int) (bsonx.Value, error) {
 	return roundAt(out, "$trunc", v, place, math.Trunc, apd.RoundDown)
 }
 
-func roundAt(out *bsonx.Arena, op string, v bsonx.Value, place int, double func(float64) float64, rounding apd.Rounder) (bsonx.Value, error) {
+func roundAt(out *bsonx.Arena, op string, v bsonx.Value, place int, double func(float64) float64,
+	rounding apd.Rounder) (bsonx.Value, error) {
 	if err := checkNumber(op, v); err != nil {
 		return bsonx.Value{}, err
 	}
@@ -127,7 +132,8 @@ func roundInteger(out *bsonx.Arena, op string, v bsonx.Value, place int, roundin
 	return integerIn(out, rounded, v.Type), nil
 }
 
-// quantize rounds to a decimal place. A number that shows fewer digits gets zeros, as far as 34 digits reach.
+// quantize rounds to a decimal place. A number that shows fewer digits gets zeros, as far as 34
+// digits reach.
 func quantize(d *apd.Decimal, place int, rounding apd.Rounder) bsonx.Value {
 	if d.Form != apd.Finite {
 		return encode(d)

@@ -9,8 +9,9 @@ import (
 )
 
 // Sum adds any count of numbers as $sum does: what is not decimal is kept as an unevaluated sum of
-// two doubles (about 107 bits), so that the order of the numbers hardly matters and integers stay exact;
-// decimals are added apart. A double result is the first of the two, as MongoDB's is. The zero Sum is 0 (int32).
+// two doubles (about 107 bits), so that the order of the numbers hardly matters and integers stay
+// exact; decimals are added apart. A double result is the first of the two, as MongoDB's is. The
+// zero Sum is 0 (int32).
 type Sum struct {
 	high, low float64
 	plain     float64 // the ordinary sum, for infinities and NaN, which spoil the pair
@@ -101,8 +102,8 @@ func (s *Sum) long() (int64, bool) {
 	return addInt64(int64(high), int64(low))
 }
 
-// Result returns the sum: int32 or int64 while everything was an integer and fits, a double beyond that, a
-// decimal once there was one.
+// Result returns the sum: int32 or int64 while everything was an integer and fits, a double beyond
+// that, a decimal once there was one.
 func (s *Sum) Result() bsonx.Value { return s.ResultIn(nil) }
 
 // ResultIn is Result with the sum in an arena.
@@ -121,7 +122,8 @@ func (s *Sum) ResultIn(out *bsonx.Arena) bsonx.Value {
 	return out.Double(s.double())
 }
 
-// total returns the whole sum as a decimal: what is not decimal is put together first, as MongoDB does, whose 34 digits show it.
+// total returns the whole sum as a decimal: what is not decimal is put together first, as MongoDB
+// does, whose 34 digits show it.
 func (s *Sum) total() *apd.Decimal {
 	var out apd.Decimal
 	c := decimalContext()
@@ -196,7 +198,8 @@ func (s *Sum) Finite() Sum {
 	return f
 }
 
-// As returns the sum as if the widest of its numbers had been of the given type, which is not decimal.
+// As returns the sum as if the widest of its numbers had been of the given type, which is not
+// decimal.
 func (s *Sum) As(widest bsonx.Type) bsonx.Value {
 	if s.widest == bsonx.TypeDecimal128 {
 		f, _ := encode(s.total()).AsFloat64()

@@ -6,8 +6,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Total adds numbers one after the other as $add does, in the widest type so far: integers that overflow an int64
-// go on as doubles, and a double beside a decimal counts with 15 digits. The zero Total is 0 (int32).
+// Total adds numbers one after the other as $add does, in the widest type so far: integers that
+// overflow an int64 go on as doubles, and a double beside a decimal counts with 15 digits. The zero
+// Total is 0 (int32).
 type Total struct {
 	widest  bsonx.Type // TypeMissing stands for int32
 	long    int64

@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// The functions here take a number that is in their domain as a decimal, compute with sixty digits, and round once to 34.
-// NaN gives NaN.
+// The functions here take a number that is in their domain as a decimal, compute with sixty digits,
+// and round once to 34. NaN gives NaN.
 
 // Sin returns the sine of a finite number.
 func Sin(v bsonx.Value) bsonx.Value {
@@ -90,8 +90,8 @@ func digitsOfOne(v bsonx.Value) bsonx.Value {
 	return padded(apd.New(1, 0))
 }
 
-// throughBinary applies a function to a decimal as MongoDB does: the result passes through a binary128. Results that are not exact
-// have 34 digits, the last of which may be zeros.
+// throughBinary applies a function to a decimal as MongoDB does: the result passes through a
+// binary128. Results that are not exact have 34 digits, the last of which may be zeros.
 func throughBinary(v bsonx.Value, f func(m *wide, x *apd.Decimal) *apd.Decimal) bsonx.Value {
 	x := toDecimal(v)
 	if x.Form == apd.NaN {
@@ -112,10 +112,12 @@ func isTiny(x *apd.Decimal) bool {
 	return x.Form == apd.Finite && !x.IsZero() && int64(x.Exponent)+x.NumDigits() < bsonx.MinDecimalExp
 }
 
-// The series end where a term is below the last digit; the arguments are small enough for far fewer.
+// The series end where a term is below the last digit; the arguments are small enough for far
+// fewer.
 const maxTerms = 200
 
-// series sums x + x³/d(1) + x⁵/(d(1)·d(2)) + …, where each term is the last one times x² with the sign, times num(n) / den(n).
+// series sums x + x³/d(1) + x⁵/(d(1)·d(2)) + …, where each term is the last one times x² with the
+// sign, times num(n) / den(n).
 func (m *wide) series(first, square *apd.Decimal, num, den func(n int64) int64) *apd.Decimal {
 	sum, term := first, first
 	for n := int64(1); n < maxTerms && !term.IsZero(); n++ {

@@ -96,8 +96,9 @@ func mulInt64(a, b int64) (int64, bool) {
 	return c, c/b == a
 }
 
-// Identical reports whether a result is what was there before, as update operators judge it: the same type
-// and an equal value. NaN is never identical, and decimals with different exponents can be.
+// Identical reports whether a result is what was there before, as update operators judge it: the
+// same type and an equal value. NaN is never identical, and decimals with different exponents can
+// be.
 func Identical(a, b bsonx.Value) bool {
 	if a.Type != b.Type {
 		return false

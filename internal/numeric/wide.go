@@ -8,15 +8,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// wideDigits is the precision of what is rounded to 34 digits in the end: the digits that a series and its reductions lose,
-// and those that cancel where an operand has all its 34 digits near a zero of the function, fit in.
+// wideDigits is the precision of what is rounded to 34 digits in the end: the digits that a series
+// and its reductions lose, and those that cancel where an operand has all its 34 digits near a zero
+// of the function, fit in.
 const wideDigits = 75
 
-// wide is arithmetic with many digits. Nothing here fails: the operands are finite, and the exponents have room.
+// wide is arithmetic with many digits. Nothing here fails: the operands are finite, and the
+// exponents have room.
 type wide struct{ c apd.Context }
 
 func newWide() *wide {
-	return &wide{apd.Context{Precision: wideDigits, MaxExponent: apd.MaxExponent, MinExponent: apd.MinExponent, Rounding: apd.RoundHalfEven}}
+	return &wide{apd.Context{Precision: wideDigits, MaxExponent: apd.MaxExponent,
+		MinExponent: apd.MinExponent, Rounding: apd.RoundHalfEven}}
 }
 
 type unary = func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error)
@@ -68,8 +71,8 @@ func (m *wide) reduce(x *apd.Decimal) (quadrant int, rest *apd.Decimal) {
 	if m.abs(x).Cmp(apd.New(75, -2)) < 0 {
 		return 0, x
 	}
-	// Fixed point with so many digits that k times the error of π stays below the last digit of interest, even where the first 34
-	// digits of the rest cancel.
+	// Fixed point with so many digits that k times the error of π stays below the last digit of
+	// interest, even where the first 34 digits of the rest cancel.
 	scale := max(int(x.NumDigits())+int(x.Exponent), 0) + wideDigits + digits
 	half := new(big.Int).Rsh(piDigits(scale), 1)
 	fixed := new(big.Int).Mul(x.Coeff.MathBigInt(), pow10(int(x.Exponent)+scale))
@@ -113,14 +116,16 @@ func atanInverse(n int64, one *big.Int) *big.Int {
 	return sum
 }
 
-// binaryDigits is the precision of a binary128, in which MongoDB computes these functions: results pass through it,
-// and so its last digit is sometimes one off.
+// binaryDigits is the precision of a binary128, in which MongoDB computes these functions: results
+// pass through it, and so its last digit is sometimes one off.
 const binaryDigits = 113
 
-// asBinary rounds a number to what a binary128 holds. Numbers beyond its exponents stay as they are.
+// asBinary rounds a number to what a binary128 holds. Numbers beyond its exponents stay as they
+// are.
 func asBinary(x *apd.Decimal) *apd.Decimal {
 	const limit = 4900
-	if adjusted := int(x.Exponent) + int(x.NumDigits()); x.Form != apd.Finite || x.IsZero() || adjusted > limit || adjusted < -limit {
+	if adjusted := int(x.Exponent) + int(x.NumDigits()); x.Form != apd.Finite || x.IsZero() ||
+		adjusted > limit || adjusted < -limit {
 		return x
 	}
 	f, _, err := big.ParseFloat(x.Text('e'), 10, binaryDigits, big.ToNearestEven)

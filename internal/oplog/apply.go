@@ -98,7 +98,8 @@ func applyField(b *bsonx.Builder, key string, v bsonx.Value, diff bsonx.Doc) err
 	return nil
 }
 
-// applyArray adds the elements of an array that has a diff. Gaps are filled with null, as MongoDB does.
+// applyArray adds the elements of an array that has a diff. Gaps are filled with null, as MongoDB
+// does.
 func applyArray(b *bsonx.Builder, array, diff bsonx.Doc) error {
 	values := array.Values()
 	if l, ok := diff.Lookup("l").AsExactInt64(); ok && l >= 0 && l < int64(len(values)) {

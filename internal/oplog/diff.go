@@ -10,8 +10,8 @@ import (
 
 // Differ computes diffs of documents. It keeps its memory; it is not safe for concurrent use.
 type Differ struct {
-	// Fine asks for the diff of what operators change: a document's field that changed is never told as the whole document, and an
-	// array that became shorter is always told whole.
+	// Fine asks for the diff of what operators change: a document's field that changed is never
+	// told as the whole document, and an array that became shorter is always told whole.
 	Fine bool
 	// Running is the operation that needs the diff; nil never ends.
 	Running *interrupt.Running
@@ -34,9 +34,9 @@ type sub struct {
 	from, to int
 }
 
-// Append appends the diff that makes doc of old; an empty document where they are alike. The algorithm is that of MongoDB's
-// document_diff_calculator: fields that both have in the same order are compared, others are deleted, and inserted at the end.
-// It fails where the operation ends.
+// Append appends the diff that makes doc of old; an empty document where they are alike. The
+// algorithm is that of MongoDB's document_diff_calculator: fields that both have in the same order
+// are compared, others are deleted, and inserted at the end. It fails where the operation ends.
 func (d *Differ) Append(dst []byte, old, doc bsonx.Doc) ([]byte, error) {
 	b := bsonx.NewBuilder(dst)
 	b.StartDoc()
@@ -132,7 +132,8 @@ func (d *Differ) value(l *level, depth int, key []byte, old, v bsonx.Value) {
 	l.updates = append(l.updates, bsonx.Elem{Key: key, Value: v})
 }
 
-// dropReplaced forgets the deletions of fields that are inserted again: an insertion moves a field to the end.
+// dropReplaced forgets the deletions of fields that are inserted again: an insertion moves a field
+// to the end.
 func (d *Differ) dropReplaced(l *level) {
 	if len(l.deletes) == 0 || len(l.inserts) == 0 {
 		return

@@ -1,6 +1,6 @@
-// Package oplog makes and reads the entries of local.oplog.rs, the log of all changes in the order of their commits. Each
-// commit adds its entries itself (package table), under keys that end with the stamps that storage gives the commit, so that
-// the log has no holes and no order of its own.
+// Package oplog makes and reads the entries of local.oplog.rs, the log of all changes in the order
+// of their commits. Each commit adds its entries itself (package table), under keys that end with
+// the stamps that storage gives the commit, so that the log has no holes and no order of its own.
 //
 // An entry is a document as MongoDB 8.0 writes it:
 //

@@ -76,8 +76,9 @@ func (op *Operation) AppendTo(dst []byte) []byte {
 	return b.Bytes()
 }
 
-// AppendEntry appends the operation as an entry. Its stamp is zero; at is the offset in the entry, from its own beginning,
-// at which the eight bytes of the stamp go. wall is in milliseconds since 1970.
+// AppendEntry appends the operation as an entry. Its stamp is zero; at is the offset in the entry,
+// from its own beginning, at which the eight bytes of the stamp go. wall is in milliseconds
+// since 1970.
 func AppendEntry(dst []byte, op *Operation, wall int64) (entry []byte, at int) {
 	from := len(dst)
 	b := bsonx.NewBuilder(dst)

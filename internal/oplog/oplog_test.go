@@ -23,17 +23,21 @@ func TestDiff(t *testing.T) {
 		{"insert", `{"a": 1}`, `{"a": 1, "b": null}`, `{"i": {"b": null}}`},
 		{"delete", `{"a": 1, "b": 2, "c": 3}`, `{"a": 1, "c": 3}`, `{"d": {"b": false}}`},
 		{"order", `{"a": 1, "b": 2}`, `{"b": 2, "a": 1}`, `{"i": {"a": 1}}`},
-		{"nested", `{"a": {"x": 1, "y": "long enough to be worth it"}}`, `{"a": {"x": 2, "y": "long enough to be worth it"}}`, `{"sa": {"u": {"x": 2}}}`},
+		{"nested", `{"a": {"x": 1, "y": "long enough to be worth it"}}`,
+			`{"a": {"x": 2, "y": "long enough to be worth it"}}`, `{"sa": {"u": {"x": 2}}}`},
 		{"small nested", `{"a": {"x": 1}}`, `{"a": {"x": 2}}`, `{"u": {"a": {"x": 2}}}`},
-		{"push", `{"a": ["0123456789", "0123456789"]}`, `{"a": ["0123456789", "0123456789", 3]}`, `{"sa": {"a": true, "u2": 3}}`},
-		{"pop", `{"a": ["0123456789", "0123456789", 3]}`, `{"a": ["0123456789", "0123456789"]}`, `{"sa": {"a": true, "l": 2}}`},
+		{"push", `{"a": ["0123456789", "0123456789"]}`, `{"a": ["0123456789", "0123456789", 3]}`,
+			`{"sa": {"a": true, "u2": 3}}`},
+		{"pop", `{"a": ["0123456789", "0123456789", 3]}`, `{"a": ["0123456789", "0123456789"]}`,
+			`{"sa": {"a": true, "l": 2}}`},
 		{"element", `{"a": ["0123456789", {"b": 1, "c": "01234567890123456789"}]}`, `{"a": ["0123456789", {"b": 2, "c": "01234567890123456789"}]}`, `{"sa": {"a": true, "s1": {"u": {"b": 2}}}}`},
 		{"two elements", `{"a": ["0123456789", {"b": 1, "c": "01234567890123456789"}, {"b": 1, "c": "01234567890123456789"}]}`, `{"a": ["0123456789", {"b": 2, "c": "01234567890123456789"}, {"b": 3, "c": "01234567890123456789"}]}`, `{"sa": {"a": true, "s1": {"u": {"b": 2}}, "s2": {"u": {"b": 3}}}}`},
 		{"array becomes document", `{"a": [1]}`, `{"a": {"0": 1}}`, `{"u": {"a": {"0": 1}}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var d Differ
-			old, changed, want := bsonxtest.Parse(t, test.old), bsonxtest.Parse(t, test.doc), bsonxtest.Parse(t, test.want)
+			old, changed, want := bsonxtest.Parse(t, test.old), bsonxtest.Parse(t,
+				test.doc), bsonxtest.Parse(t, test.want)
 			diff, err := d.Append(nil, old, changed)
 			if err != nil {
 				t.Fatal(err)
@@ -51,17 +55,20 @@ func TestDiff(t *testing.T) {
 
 // value draws a value, of up to some levels.
 func value(depth int) *rapid.Generator[any] {
-	scalar := rapid.OneOf(rapid.Int32Range(0, 3).AsAny(), rapid.SampledFrom([]any{"x", "a longer text of some length", nil, 1.5, true}))
+	scalar := rapid.OneOf(rapid.Int32Range(0, 3).AsAny(),
+		rapid.SampledFrom([]any{"x", "a longer text of some length", nil, 1.5, true}))
 	if depth == 0 {
 		return scalar
 	}
-	return rapid.OneOf(scalar, document(depth-1).AsAny(), rapid.Map(rapid.SliceOfN(value(depth-1), 0, 4), func(v []any) any { return bson.A(v) }))
+	return rapid.OneOf(scalar, document(depth-1).AsAny(),
+		rapid.Map(rapid.SliceOfN(value(depth-1), 0, 4), func(v []any) any { return bson.A(v) }))
 }
 
 func document(depth int) *rapid.Generator[bson.D] {
 	return rapid.Custom(func(t *rapid.T) bson.D {
 		d := bson.D{}
-		for _, key := range rapid.Permutation([]string{"a", "b", "c", "d"}).Draw(t, "keys")[:rapid.IntRange(0, 4).Draw(t, "n")] {
+		for _, key := range rapid.Permutation([]string{"a", "b", "c", "d"}).
+			Draw(t, "keys")[:rapid.IntRange(0, 4).Draw(t, "n")] {
 			d = append(d, bson.E{Key: key, Value: value(depth).Draw(t, "value")})
 		}
 		return d
@@ -88,13 +95,15 @@ func TestDiffApplies(t *testing.T) {
 		}
 		again, err := Apply(nil, old, diff)
 		if err != nil || !changed.Equal(again) {
-			t.Fatalf("%v applied to %v makes %v, not %v: %v", bson.Raw(diff), bson.Raw(old), bson.Raw(again), bson.Raw(changed), err)
+			t.Fatalf("%v applied to %v makes %v, not %v: %v", bson.Raw(diff), bson.Raw(old),
+				bson.Raw(again), bson.Raw(changed), err)
 		}
 	})
 }
 
 func TestApplyRefuses(t *testing.T) {
-	for _, diff := range []string{`{"x": {}}`, `{"u": 1}`, `{"": {}}`, `{"sa": {"u": {"b": 1}}}`, `{"sb": {"a": true, "u1000000": 1}}`} {
+	for _, diff := range []string{`{"x": {}}`, `{"u": 1}`, `{"": {}}`, `{"sa": {"u": {"b": 1}}}`,
+		`{"sb": {"a": true, "u1000000": 1}}`} {
 		if _, err := Apply(nil, bsonxtest.Parse(t, `{"a": 1, "b": []}`), bsonxtest.Parse(t, diff)); err == nil {
 			t.Errorf("%s: no error", diff)
 		}
@@ -104,7 +113,8 @@ func TestApplyRefuses(t *testing.T) {
 func TestEntry(t *testing.T) {
 	uuid := [16]byte{1}
 	op := &Operation{
-		Kind: Update, Namespace: "d.c", UUID: &uuid, O: bsonxtest.Parse(t, `{"$v": 2, "diff": {"u": {"a": 1}}}`), O2: bsonxtest.Parse(t, `{"_id": 1}`),
+		Kind: Update, Namespace: "d.c", UUID: &uuid, O: bsonxtest.Parse(t, `{"$v": 2, "diff": {"u": {"a": 1}}}`),
+		O2: bsonxtest.Parse(t, `{"_id": 1}`),
 		By: &Writer{Session: bsonxtest.Parse(t, `{"id": 1}`), TxnNumber: 5, StmtID: 2},
 	}
 	buf, at := AppendEntry([]byte("before"), op, 1000)
@@ -139,10 +149,11 @@ func TestDiffStops(t *testing.T) {
 		return bsonx.Document(b.Bytes())
 	}
 	for name, change := range map[string][2]bsonx.Value{
-		"elements":    {array(0), array(1)},
-		"more":        {bsonx.NewArray(), array(0)},
-		"fields":      {object("f"), object("g")},
-		"same fields": {bsonx.Document(bsonx.NewDoc("a", array(0), "b", 1)), bsonx.Document(bsonx.NewDoc("a", array(0), "b", array(1)))},
+		"elements": {array(0), array(1)},
+		"more":     {bsonx.NewArray(), array(0)},
+		"fields":   {object("f"), object("g")},
+		"same fields": {bsonx.Document(bsonx.NewDoc("a", array(0), "b", 1)),
+			bsonx.Document(bsonx.NewDoc("a", array(0), "b", array(1)))},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

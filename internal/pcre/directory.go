@@ -2,8 +2,8 @@ package pcre
 
 import "fmt"
 
-// directory knows the groups of a pattern. A pattern that refers to its groups is read twice: at first
-// the groups behind a reference are not known.
+// directory knows the groups of a pattern. A pattern that refers to its groups is read twice: at
+// first the groups behind a reference are not known.
 type directory struct {
 	opened   int // groups and references so far
 	captures int // groups that capture, so far

@@ -21,8 +21,8 @@ func (o *output) wrap(from int, before, after string) {
 	*o = append(*o, after...)
 }
 
-// emitter writes a pattern for both engines. It knows the last atom, which a quantifier may follow, and
-// what a match and PCRE2's program for the pattern take so far.
+// emitter writes a pattern for both engines. It knows the last atom, which a quantifier may follow,
+// and what a match and PCRE2's program for the pattern take so far.
 type emitter struct {
 	linear, backtracking output
 	// linearOK says that the linear engine has all of the pattern; newlineMatters, that it would be

@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Span is a part of a text in bytes, from Start to before End. Start is -1 where a group took no part.
+// Span is a part of a text in bytes, from Start to before End. Start is -1 where a group took no
+// part.
 type Span struct{ Start, End int }
 
 // Match is where a pattern matches: the whole first, then each group.
@@ -38,8 +39,9 @@ func (r *Regexp) Find(text []byte, running *interrupt.Running) (Match, error) {
 	return first, err
 }
 
-// FindAll calls f for the matches that do not overlap, from left to right, until f returns an error. After an empty match
-// the search goes on one character later; a match that is empty at the end of the text is found only if the text is empty.
+// FindAll calls f for the matches that do not overlap, from left to right, until f returns an
+// error. After an empty match the search goes on one character later; a match that is empty at the
+// end of the text is found only if the text is empty.
 func (r *Regexp) FindAll(text []byte, running *interrupt.Running, f func(Match) error) error {
 	matches := 0
 	return r.each(text, running, func(m Match) (bool, error) {
@@ -91,8 +93,9 @@ func after(text []byte, m Match) int {
 	return m[0].Start + max(size, 1)
 }
 
-// eachLinear gives way to the other engine after the first match of a pattern that may match nothing, because Go's engine
-// cannot start in the middle of a text and leaves out empty matches that touch the match before.
+// eachLinear gives way to the other engine after the first match of a pattern that may match
+// nothing, because Go's engine cannot start in the middle of a text and leaves out empty matches
+// that touch the match before.
 func (r *Regexp) eachLinear(text []byte, running *interrupt.Running, f func(Match) (bool, error)) error {
 	loc := r.linear.FindSubmatchIndex(text)
 	if loc == nil {
@@ -114,8 +117,8 @@ func (r *Regexp) eachLinear(text []byte, running *interrupt.Running, f func(Matc
 	return nil
 }
 
-// eachLong finds the matches one by one, each in the text that follows the match before and with the character before it, which
-// boundaries look at.
+// eachLong finds the matches one by one, each in the text that follows the match before and with
+// the character before it, which boundaries look at.
 func (r *Regexp) eachLong(text []byte, running *interrupt.Running, f func(Match) (bool, error)) error {
 	reader := &runeReader{text: text, running: running}
 	loc, shift := r.linear.FindReaderSubmatchIndex(reader), 0
@@ -155,7 +158,8 @@ func spans(loc []int) Match {
 }
 
 // eachBacktracking finds the matches from a position in bytes on.
-func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Running, f func(Match) (bool, error)) error {
+func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Running,
+	f func(Match) (bool, error)) error {
 	now := clock.System{}.Now
 	deadline := now().Add(findAllTimeout)
 	runes, err := runesOf(text, running)
@@ -164,7 +168,8 @@ func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Run
 	}
 	at := runeOffsets{text: text}
 	for pos := utf8.RuneCount(text[:start]); (pos == 0 || pos < len(runes)) && len(runes)-pos >= r.least; {
-		found, err := backtrack(r, len(text), running, func(re *regexp2.Regexp) (*regexp2.Match, error) { return re.FindRunesMatchStartingAt(runes, pos) })
+		found, err := backtrack(r, len(text), running,
+			func(re *regexp2.Regexp) (*regexp2.Match, error) { return re.FindRunesMatchStartingAt(runes, pos) })
 		switch {
 		case err != nil:
 			return err

@@ -281,7 +281,8 @@ func (t *translator) push(kind groupKind, linear, backtracking string) {
 	t.dir.opened++
 	g := group{
 		kind: kind, saved: t.fl, linear: t.out.linear.Len(), backtracking: t.out.backtracking.Len(), size: t.out.size,
-		start: t.in.pos, before: t.out.branch, firstCapture: t.dir.captures, lastCapture: t.dir.captures, branchGroup: t.dir.opened,
+		start: t.in.pos, before: t.out.branch, firstCapture: t.dir.captures,
+		lastCapture: t.dir.captures, branchGroup: t.dir.opened,
 	}
 	t.out.size += sizeBranch
 	t.out.write(linear, backtracking)

@@ -17,17 +17,17 @@ import (
 const (
 	// matchTimeout bounds one match of the backtracking engine.
 	matchTimeout = time.Second
-	// briefTimeout bounds its first attempt. Most matches take microseconds; one that takes longer is begun again where its
-	// operation is heard.
+	// briefTimeout bounds its first attempt. Most matches take microseconds; one that takes longer
+	// is begun again where its operation is heard.
 	briefTimeout = 20 * time.Millisecond
-	// longTimeout bounds its second attempt. Only a match that takes longer still is begun once more, with matchTimeout, and goes on
-	// for so long after its operation ended.
+	// longTimeout bounds its second attempt. Only a match that takes longer still is begun once
+	// more, with matchTimeout, and goes on for so long after its operation ended.
 	longTimeout = 200 * time.Millisecond
 	// timeoutPeriod is how exact the timeouts of the engine are.
 	timeoutPeriod = 10 * time.Millisecond
 
-	// maxUnheard bounds the length of a text times the size of a program that the linear engine runs without a look at the
-	// operation: about 50 ms.
+	// maxUnheard bounds the length of a text times the size of a program that the linear engine
+	// runs without a look at the operation: about 50 ms.
 	maxUnheard = 1 << 23
 	// lookInterval is how many characters of a text are read between two looks.
 	lookInterval = 1 << 10
@@ -100,8 +100,9 @@ func (r *Regexp) newBacktracking(timeout time.Duration) (*regexp2.Regexp, error)
 	return re, err
 }
 
-// backtrack runs a match of the backtracking engine. Nothing stops the engine but its timeout: a match that takes long goes on
-// beside the operation, which leaves it behind when it ends, until the attempt's end at the latest.
+// backtrack runs a match of the backtracking engine. Nothing stops the engine but its timeout: a
+// match that takes long goes on beside the operation, which leaves it behind when it ends, until
+// the attempt's end at the latest.
 //
 // The engine keeps the places that it may go back to, in a stack that grows with each round of a
 // loop: the longer it takes, the more. A match of n bytes that is begun again counts them.
@@ -147,8 +148,10 @@ func backtrack[T any](r *Regexp, n int, running *interrupt.Running, match func(*
 	}
 }
 
-// retried runs a match with longTimeout, and once more with matchTimeout where its operation still waits for it then.
-func retried[T any](ctx context.Context, slow *regexp2.Regexp, match func(*regexp2.Regexp) (T, error)) (found T, err error) {
+// retried runs a match with longTimeout, and once more with matchTimeout where its operation still
+// waits for it then.
+func retried[T any](ctx context.Context, slow *regexp2.Regexp,
+	match func(*regexp2.Regexp) (T, error)) (found T, err error) {
 	for _, limit := range [...]time.Duration{longTimeout, matchTimeout} {
 		if ended := ctx.Err(); ended != nil {
 			return found, ended

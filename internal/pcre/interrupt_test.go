@@ -90,7 +90,8 @@ func TestLongPattern(t *testing.T) {
 func TestLongTextsMatchAlike(t *testing.T) {
 	t.Parallel()
 	text := []byte("\nab é\xffb  aXaab\n\nba" + strings.Repeat("xa é", 50) + "\n")
-	for _, pattern := range []string{"a|b", "(a)(b)?", `\bx|a\b`, "(?m)^.", "a*", "[^a]+", "é", "(?s).", "x*?", "(?m)$", `\Aa?`, "q", "(a|ab)(c|bcd)?"} {
+	for _, pattern := range []string{"a|b", "(a)(b)?", `\bx|a\b`, "(?m)^.", "a*", "[^a]+", "é", "(?s).", "x*?",
+		"(?m)$", `\Aa?`, "q", "(a|ab)(c|bcd)?"} {
 		re, err := Compile(pattern, "")
 		if err != nil {
 			t.Fatal(err)
@@ -176,8 +177,8 @@ func TestManyMatchesStop(t *testing.T) {
 	}
 }
 
-// TestAttempts counts the attempts of a match that takes long: one whose operation ends begins no further one, and any other has the
-// whole limit in the end.
+// TestAttempts counts the attempts of a match that takes long: one whose operation ends begins no
+// further one, and any other has the whole limit in the end.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -38,8 +38,8 @@ func (e extent) or(other extent, branches int) extent {
 }
 
 // endLookbehind checks the length of a branch. The engine would match it from right to left, where
-// captures and references differ: a branch with groups is matched from where it begins. opened is how
-// many groups were opened so far.
+// captures and references differ: a branch with groups is matched from where it begins. opened is
+// how many groups were opened so far.
 func (o *emitter) endLookbehind(g *group, opened int, found *findings) {
 	length := o.branch.fixed
 	switch {

@@ -27,12 +27,14 @@ const (
 
 // Regexp is a compiled regular expression.
 type Regexp struct {
-	// literal is all there is to the pattern where isLiteral is set; anchored says that it must start the text.
+	// literal is all there is to the pattern where isLiteral is set; anchored says that it must
+	// start the text.
 	literal             []byte
 	isLiteral, anchored bool
 
 	linear *regexp.Regexp // nil where only the backtracking engine can run the pattern
-	// newlineMatters says that the linear engine would be wrong about texts that end with a newline.
+	// newlineMatters says that the linear engine would be wrong about texts that end with a
+	// newline.
 	newlineMatters bool
 	backtracking   func() (*regexp2.Regexp, error)
 	source         string // for the backtracking engine
@@ -91,7 +93,9 @@ func (t *translator) compile(fl flags) (*Regexp, error) {
 		r.linear, _ = regexp.Compile(inline + string(t.out.linear))
 		r.mayBeEmpty = sync.OnceValue(func() bool { return mayBeEmpty(r.linear.String()) })
 		r.program = sync.OnceValue(func() int { return programSize(r.linear.String()) })
-		r.later = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + r.linear.String() + `)`) })
+		r.later = sync.OnceValue(func() *regexp.Regexp {
+			return regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + r.linear.String() + `)`)
+		})
 	}
 	r.source = inline + string(t.out.backtracking)
 	r.backtracking = sync.OnceValues(func() (*regexp2.Regexp, error) { return r.newBacktracking(briefTimeout) })
@@ -106,8 +110,8 @@ func (t *translator) compile(fl flags) (*Regexp, error) {
 // MayFail reports whether Match can return an error: whether the backtracking engine may be asked.
 func (r *Regexp) MayFail() bool { return !r.isLiteral && (r.linear == nil || r.newlineMatters) }
 
-// Match reports whether text contains a match. It fails where the backtracking engine runs out of time, and where the operation
-// ends, which is nil for none.
+// Match reports whether text contains a match. It fails where the backtracking engine runs out of
+// time, and where the operation ends, which is nil for none.
 func (r *Regexp) Match(text []byte, running *interrupt.Running) (bool, error) {
 	if err := look(text, running); err != nil {
 		return false, err

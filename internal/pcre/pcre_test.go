@@ -206,7 +206,8 @@ func FuzzEngines(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got, _ := re.Match([]byte(text), nil); got != want && text == strings.ToLower(text) && isASCII(text+pattern) {
+		if got, _ := re.Match([]byte(text), nil); got != want &&
+			text == strings.ToLower(text) && isASCII(text+pattern) {
 			t.Fatalf("%q on %q: linear %v, backtracking %v", pattern, text, got, want)
 		}
 	})

@@ -2,8 +2,9 @@ package pcre
 
 import "unicode/utf8"
 
-// PCRE2 refuses a pattern that is too large once it is compiled. What is here follows the form of its programs as far as that
-// decides: repeated groups are written out, repeated characters are not.
+// PCRE2 refuses a pattern that is too large once it is compiled. What is here follows the form of
+// its programs as far as that decides: repeated groups are written out, repeated characters are
+// not.
 const (
 	maxCompiled = 1 << 16
 	// sizeAround is what stands around the whole.
@@ -79,7 +80,8 @@ func (r repeat) ofCharacter(size int) int {
 	return exact + further
 }
 
-// size is what a class takes compiled: one character is no class, and characters beyond Latin-1 are listed.
+// size is what a class takes compiled: one character is no class, and characters beyond Latin-1 are
+// listed.
 func (s *charSet) size() int {
 	size, wide := sizeBitmap, 0
 	for _, r := range s.ranges {

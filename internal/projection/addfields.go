@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// ParseAddFields compiles the specification of $addFields. Numbers and bools are values here; a nested document
-// that is no expression adds to the document at its path.
+// ParseAddFields compiles the specification of $addFields. Numbers and bools are values here; a
+// nested document that is no expression adds to the document at its path.
 func ParseAddFields(spec bsonx.Doc, opts Options) (*Projection, error) {
 	// Mistakes in the paths count before those in the expressions.
 	paths := adder{spec: spec, opts: &opts, root: &node{}, pathsOnly: true}
@@ -90,10 +90,12 @@ func (a *adder) nested(path string, d bsonx.Doc, depth int) error {
 		name := string(it.Key())
 		if strings.HasPrefix(name, "$") {
 			return mongoerr.New(40181, "an expression specification must contain exactly one field, the name of the expression. "+
-				"Found %d fields in %s, while parsing object %s", d.Len(), bsonx.FormatShell(bsonx.Document(d)), bsonx.FormatShell(bsonx.Document(a.spec)))
+				"Found %d fields in %s, while parsing object %s", d.Len(), bsonx.FormatShell(bsonx.Document(d)),
+				bsonx.FormatShell(bsonx.Document(a.spec)))
 		}
 		if strings.Contains(name, ".") {
-			return mongoerr.New(40183, "cannot use dotted field name '%s' in a sub object: %s", name, bsonx.FormatShell(bsonx.Document(a.spec)))
+			return mongoerr.New(40183, "cannot use dotted field name '%s' in a sub object: %s", name,
+				bsonx.FormatShell(bsonx.Document(a.spec)))
 		}
 		if err := a.add(path+"."+name, it.Value(), depth+1); err != nil {
 			return err

@@ -59,8 +59,9 @@ func (p *Projection) MayFail() []string {
 	return names
 }
 
-// firstError returns the error of the expression that comes first in the specification, of those that fail for a document; found is the one
-// that comes first in the document. An operation that has ended evaluates nothing a second time.
+// firstError returns the error of the expression that comes first in the specification, of those
+// that fail for a document; found is the one that comes first in the document. An operation that
+// has ended evaluates nothing a second time.
 func (n *node) firstError(doc bsonx.Doc, ctx *expr.Context, found error) error {
 	if ctx.Running.Err() != nil {
 		return found

@@ -24,7 +24,8 @@ func TestEndedOperationEvaluatesOnce(t *testing.T) {
 		return bsonx.Missing, ctx.Err()
 	})
 	opts := Options{Vars: expressions.Scope().WithScripts(js.Options{Running: &running})}
-	p, err := newProjection(addition, bsonx.Empty, &node{fields: []field{{name: "x", action: compute, value: long}}}, &opts)
+	p, err := newProjection(addition, bsonx.Empty,
+		&node{fields: []field{{name: "x", action: compute, value: long}}}, &opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,8 +41,8 @@ type node struct {
 
 // names finds the fields of a node by name.
 type names struct {
-	// index has the fields by name where they are many: all of them while they are added, those that
-	// are sought afterwards.
+	// index has the fields by name where they are many: all of them while they are added, those
+	// that are sought afterwards.
 	index map[string]int32
 	// sought are the fields that are looked for in a document, unless all are.
 	sought []int32
@@ -351,7 +351,8 @@ func (n *node) field(dst []byte, e bsonx.Elem, k kind, ctx *expr.Context) ([]byt
 	return n.value(dst, e.Value, k, ctx)
 }
 
-// value appends the projection of a document or array, or the computed document that replaces a scalar.
+// value appends the projection of a document or array, or the computed document that replaces a
+// scalar.
 func (n *node) value(dst []byte, v bsonx.Value, k kind, ctx *expr.Context) ([]byte, error) {
 	switch v.Type {
 	case bsonx.TypeDocument:

@@ -172,8 +172,8 @@ func (p *parser) slice(path string, s *slice) error {
 	return err
 }
 
-// findSlice reads the argument of find's $slice: a number, or a number to skip and a positive number of elements. Any
-// other argument makes it the expression of the same name.
+// findSlice reads the argument of find's $slice: a number, or a number to skip and a positive
+// number of elements. Any other argument makes it the expression of the same name.
 func findSlice(arg bsonx.Value) (*slice, bool) {
 	if arg.Type.IsNumber() {
 		n := clampInt(arg)
@@ -193,7 +193,8 @@ func findSlice(arg bsonx.Value) (*slice, bool) {
 	return &slice{skip: clampInt(skip), limit: n}, n > 0
 }
 
-// notFindSlice says why an argument is none of find's $slice, with the code that MongoDB puts into the text.
+// notFindSlice says why an argument is none of find's $slice, with the code that MongoDB puts into
+// the text.
 func notFindSlice(arg bsonx.Value) string {
 	if arg.Type == bsonx.TypeArray {
 		return "Location31272: $slice array argument should be of form [skip, limit]"

@@ -38,7 +38,8 @@ type parser struct {
 	meter      interrupt.Meter
 }
 
-// Parse compiles the projection of a find command. The empty specification keeps the whole document.
+// Parse compiles the projection of a find command. The empty specification keeps the whole
+// document.
 func Parse(spec bsonx.Doc, opts Options) (*Projection, error) {
 	if spec.IsEmpty() {
 		p, err := newProjection(exclusion, spec, &node{}, &opts)
@@ -94,7 +95,8 @@ func (p *parser) parse(spec bsonx.Doc) (*Projection, error) {
 	return out, nil
 }
 
-// defaultKind is what a specification without plain inclusions or exclusions is, as find has always had it.
+// defaultKind is what a specification without plain inclusions or exclusions is, as find has always
+// had it.
 func (p *parser) defaultKind() kind {
 	switch {
 	case p.idIncluded:
@@ -107,7 +109,8 @@ func (p *parser) defaultKind() kind {
 	return exclusion
 }
 
-// field compiles one entry; prefix is the path of the nested specification that it stands in, with its dot.
+// field compiles one entry; prefix is the path of the nested specification that it stands in, with
+// its dot.
 func (p *parser) field(name string, v bsonx.Value, prefix string) error {
 	if name == "" { // also within a document, where the path would end with a dot
 		return expr.CheckFieldPath(name)
@@ -185,7 +188,8 @@ func (p *parser) exclude(path, name string) error {
 	return nil
 }
 
-// literal compiles a value that is neither number, bool nor document: a field path in a string, an array, a constant.
+// literal compiles a value that is neither number, bool nor document: a field path in a string, an
+// array, a constant.
 func (p *parser) literal(path, name string, v bsonx.Value) error {
 	e, err := expr.Parse(v, p.opts.Vars)
 	if err != nil {
@@ -263,7 +267,8 @@ func (n *node) add(path string, parts []string, leaf field, opts *Options) error
 			}
 			n = next
 		case n.fields[at].action != descend:
-			return mongoerr.New(codeCollisionWithin, "Path collision at %s remaining portion %s", path, strings.Join(parts[i+1:], "."))
+			return mongoerr.New(codeCollisionWithin, "Path collision at %s remaining portion %s", path,
+				strings.Join(parts[i+1:], "."))
 		default:
 			n = n.fields[at].branch
 		}

@@ -17,7 +17,8 @@ import (
 
 // Options are the surroundings of a projection.
 type Options struct {
-	// Filter is the predicate of the command. It is needed for the positional operator only, and may be nil.
+	// Filter is the predicate of the command. It is needed for the positional operator only, and
+	// may be nil.
 	Filter *filter.Filter
 	// Collation compares strings in $elemMatch; nil compares bytes.
 	Collation *collation.Collator
@@ -62,8 +63,8 @@ func (n *node) added() int64 {
 // Meta is what a projection may need besides the document.
 type Meta struct {
 	expr.Meta
-	// ArrayIndex is the array element that the query matched, for the positional operator; it counts where
-	// HasArrayIndex is true, otherwise the query is matched again.
+	// ArrayIndex is the array element that the query matched, for the positional operator; it
+	// counts where HasArrayIndex is true, otherwise the query is matched again.
 	ArrayIndex    int
 	HasArrayIndex bool
 	// Vals are the values of the slots of Options.Vars, if it has any.
@@ -186,8 +187,9 @@ func (p *Projection) release(ctx *expr.Context) {
 	p.contexts.Put(ctx)
 }
 
-// Fields returns the dotted paths that the projection includes, _id among them unless it is excluded. simple is false
-// unless the projection is a plain inclusion, so that these paths are all that it needs of a document.
+// Fields returns the dotted paths that the projection includes, _id among them unless it is
+// excluded. simple is false unless the projection is a plain inclusion, so that these paths are all
+// that it needs of a document.
 func (p *Projection) Fields() (paths []string, simple bool) {
 	if p.kind != inclusion || p.root.computes || len(p.after) > 0 {
 		return nil, false
@@ -219,8 +221,8 @@ func (p *Projection) Reads() (paths []string, ok bool) {
 // IsInclusion reports whether fields that are not named are dropped.
 func (p *Projection) IsInclusion() bool { return p.kind == inclusion }
 
-// IsSimple reports whether the projection includes or excludes top-level fields and does nothing else: MongoDB's
-// PROJECTION_SIMPLE.
+// IsSimple reports whether the projection includes or excludes top-level fields and does nothing
+// else: MongoDB's PROJECTION_SIMPLE.
 func (p *Projection) IsSimple() bool {
 	return !p.root.computes && !p.root.branches && len(p.after) == 0
 }
@@ -228,7 +230,8 @@ func (p *Projection) IsSimple() bool {
 // IsIdentity reports whether the projection changes nothing.
 func (p *Projection) IsIdentity() bool { return p.identity }
 
-// NeedsDetails reports whether the projection has the positional operator, which needs Meta.ArrayIndex.
+// NeedsDetails reports whether the projection has the positional operator, which needs
+// Meta.ArrayIndex.
 func (p *Projection) NeedsDetails() bool {
 	for _, r := range p.after {
 		if _, ok := r.(*positional); ok {
@@ -249,7 +252,8 @@ func (p *Projection) Positional() bool {
 // Size returns how many fields the specification names.
 func (p *Projection) Size() int { return p.size }
 
-// Dependencies returns what the projection reads. An exclusion or addition needs the whole document.
+// Dependencies returns what the projection reads. An exclusion or addition needs the whole
+// document.
 func (p *Projection) Dependencies() expr.Dependencies {
 	deps := expr.Dependencies{WholeDocument: p.kind != inclusion}
 	deps.Paths = p.root.included(nil, "")

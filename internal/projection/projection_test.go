@@ -21,8 +21,9 @@ import (
 
 var record = flag.String("record", "", "URI of a MongoDB server whose errors -rewrite writes")
 
-// TestProjections runs testdata. The command docs sets the documents, one per line; filter sets the query; find, stage,
-// addFields and unset compile their first line and print what becomes of each document that the query matches.
+// TestProjections runs testdata. The command docs sets the documents, one per line; filter sets the
+// query; find, stage, addFields and unset compile their first line and print what becomes of each
+// document that the query matches.
 func TestProjections(t *testing.T) {
 	t.Parallel()
 	server := errortext.Dial(t, *record, `Invalid \$[a-zA-Z]+ :: caused by :: `)
@@ -102,7 +103,8 @@ func project(t *testing.T, server *errortext.Server, kind, line string, query bs
 func asCommand(kind string, spec bsonx.Value, query bsonx.Doc) bson.D {
 	value := bson.RawValue{Type: bson.Type(spec.Type), Value: spec.Data}
 	if kind == "find" {
-		return bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.Raw(query)}, {Key: "projection", Value: value}}
+		return bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.Raw(query)},
+			{Key: "projection", Value: value}}
 	}
 	stages := map[string]string{"stage": "$project", "addFields": "$addFields", "unset": "$unset"}
 	match := bson.D{{Key: "$match", Value: bson.Raw(query)}}
@@ -170,7 +172,8 @@ func TestMetaAndDetails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := projection.Parse(bsonxtest.Parse(t, `{"a.$": 1}`), projection.Options{Vars: expressions.Scope(), Filter: f})
+	p, err := projection.Parse(bsonxtest.Parse(t, `{"a.$": 1}`),
+		projection.Options{Vars: expressions.Scope(), Filter: f})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,12 +184,14 @@ func TestMetaAndDetails(t *testing.T) {
 	if err != nil || bsonx.Doc(got).Lookup("a").Doc().Index(0).Int32() != 1 {
 		t.Errorf("%v %v", got, err)
 	}
-	p, err = projection.Parse(bsonxtest.Parse(t, `{"r": {"$meta": "recordId"}}`), projection.Options{Vars: expressions.Scope()})
+	p, err = projection.Parse(bsonxtest.Parse(t, `{"r": {"$meta": "recordId"}}`),
+		projection.Options{Vars: expressions.Scope()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err = p.Apply(nil, bsonxtest.Parse(t, `{"a": 1}`), &projection.Meta{Meta: expr.Meta{RecordID: bsonx.Int64(7)}})
-	if err != nil || len(p.MetaKinds()) == 0 || bsonx.Doc(got).Lookup("r").Int64() != 7 || bsonx.Doc(got).Lookup("a").IsMissing() {
+	if err != nil || len(p.MetaKinds()) == 0 || bsonx.Doc(got).Lookup("r").Int64() != 7 ||
+		bsonx.Doc(got).Lookup("a").IsMissing() {
 		t.Errorf("%v %v", got, err)
 	}
 }
@@ -206,12 +211,15 @@ func TestPlainAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzParse states that what any accepted specification makes of any document is a well-formed document.
+// FuzzParse states that what any accepted specification makes of any document is a well-formed
+// document.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		`{"a": 1}`, `{"a.b": 0, "_id": 1}`, `{"a": {"$slice": [1, 2]}}`, `{"a": {"$elemMatch": {"b": 1}}}`, `{"a": {"b": {"c": "$x"}}}`,
+		`{"a": 1}`, `{"a.b": 0, "_id": 1}`, `{"a": {"$slice": [1, 2]}}`,
+		`{"a": {"$elemMatch": {"b": 1}}}`, `{"a": {"b": {"c": "$x"}}}`,
 	} {
-		f.Add([]byte(bsonxtest.Parse(f, seed)), []byte(bsonxtest.Parse(f, `{"_id": 1, "a": [{"b": 1}, [2], {"b": {"c": [1, 2]}}]}`)))
+		f.Add([]byte(bsonxtest.Parse(f, seed)),
+			[]byte(bsonxtest.Parse(f, `{"_id": 1, "a": [{"b": 1}, [2], {"b": {"c": [1, 2]}}]}`)))
 	}
 	f.Fuzz(func(t *testing.T, spec, doc []byte) {
 		if bsonx.Validate(spec, bsonx.Limits{}) != nil || bsonx.Validate(doc, bsonx.Limits{}) != nil {
@@ -236,7 +244,8 @@ func FuzzParse(f *testing.F) {
 }
 
 func benchmark(b *testing.B, spec string) {
-	doc := bsonx.NewDoc("_id", 1, "a", 5, "b", strings.Repeat("x", 400), "c", bsonx.NewDoc("d", 1, "e", 2), "f", strings.Repeat("y", 400), "g", 9)
+	doc := bsonx.NewDoc("_id", 1, "a", 5, "b", strings.Repeat("x", 400), "c", bsonx.NewDoc("d", 1, "e", 2), "f",
+		strings.Repeat("y", 400), "g", 9)
 	p, err := projection.Parse(bsonxtest.Parse(b, spec), projection.Options{Vars: expressions.Scope()})
 	if err != nil {
 		b.Fatal(err)

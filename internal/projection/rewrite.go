@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// rewrite changes a value of the projected document in place of itself. It appends the changed document to dst.
+// rewrite changes a value of the projected document in place of itself. It appends the changed
+// document to dst.
 type rewrite interface {
 	apply(dst []byte, before, projected bsonx.Doc, meta *Meta) ([]byte, error)
 }
@@ -87,7 +88,8 @@ func (s *slice) cut(dst []byte, array bsonx.Doc) []byte {
 	return endDoc(dst, start)
 }
 
-// positional is "path.$": the first array on the path is reduced to the element that the query matched.
+// positional is "path.$": the first array on the path is reduced to the element that the query
+// matched.
 type positional struct {
 	parts []string
 	query *filter.Filter

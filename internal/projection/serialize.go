@@ -7,8 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-// Serialize returns the specification as MongoDB's explain shows it: a tree of names, with _id told. It is for what
-// ParseStage, ParseAddFields and ParseUnset made, as long as the specification that they were given lives.
+// Serialize returns the specification as MongoDB's explain shows it: a tree of names, with _id
+// told. It is for what ParseStage, ParseAddFields and ParseUnset made, as long as the specification
+// that they were given lives.
 func (p *Projection) Serialize(s expr.Serializer) bsonx.Doc {
 	root := &specNode{}
 	root.read(p.spec, "", p.kind)

@@ -38,7 +38,8 @@ const (
 
 // adminBases are the commands of DDL and administration that the recorded server has.
 var adminBases = []adminBase{
-	{name: "create", targets: "there view series", base: `{"create": "*"}`, only: []string{"capped", "collation", "temp", "viewOn", "unknown"}},
+	{name: "create", targets: "there view series", base: `{"create": "*"}`,
+		only: []string{"capped", "collation", "temp", "viewOn", "unknown"}},
 	{name: "createIndexes", targets: anyCollection, base: `{"createIndexes": "*", "indexes": [{"key": {"b": 1}, "name": "b"}]}`, more: []string{"indexes.key", "indexes.name"}},
 	{name: "dropIndexes", targets: anyCollection, base: `{"dropIndexes": "*", "index": "a"}`},
 	{name: "listIndexes", targets: few, base: `{"listIndexes": "*"}`},
@@ -59,17 +60,21 @@ var adminBases = []adminBase{
 	{name: "planCacheListFilters", targets: few, base: `{"planCacheListFilters": "*"}`},
 	{name: "killCursors", targets: few, base: `{"killCursors": "*", "cursors": [{"$numberLong": "1"}]}`},
 	{name: "getMore", targets: few, base: `{"getMore": {"$numberLong": "1"}, "collection": "*"}`},
-	{name: "explain", targets: few, base: `{"explain": {"find": "*"}}`, more: []string{"explain.filter", "explain.sort", "explain.hint", "explain.foo"}},
+	{name: "explain", targets: few, base: `{"explain": {"find": "*"}}`,
+		more: []string{"explain.filter", "explain.sort", "explain.hint", "explain.foo"}},
 	{name: "explain-aggregate", command: "explain", targets: few, base: `{"explain": {"aggregate": "*", "pipeline": [], "cursor": {}}}`, more: []string{"explain.pipeline", "explain.cursor", "explain.explain"}},
-	{name: "explain-count", command: "explain", targets: few, base: `{"explain": {"count": "*"}}`, more: []string{"explain.query", "explain.limit", "explain.skip", "explain.fields"}},
-	{name: "explain-distinct", command: "explain", targets: few, base: `{"explain": {"distinct": "*", "key": "a"}}`, more: []string{"explain.key", "explain.query"}},
+	{name: "explain-count", command: "explain", targets: few, base: `{"explain": {"count": "*"}}`,
+		more: []string{"explain.query", "explain.limit", "explain.skip", "explain.fields"}},
+	{name: "explain-distinct", command: "explain", targets: few, base: `{"explain": {"distinct": "*", "key": "a"}}`,
+		more: []string{"explain.key", "explain.query"}},
 	{name: "explain-update", command: "explain", targets: few, base: `{"explain": {"update": "*", "updates": [{"q": {}, "u": {"$set": {"a": 1}}}]}}`, more: []string{"explain.updates", "explain.ordered"}},
 	{name: "explain-delete", command: "explain", targets: few, base: `{"explain": {"delete": "*", "deletes": [{"q": {}, "limit": 1}]}}`, more: []string{"explain.deletes", "explain.ordered"}},
 	{name: "explain-findAndModify", command: "explain", targets: few, base: `{"explain": {"findAndModify": "*", "query": {}, "update": {"$set": {"a": 1}}}}`, more: []string{"explain.update", "explain.remove", "explain.new"}},
 	{name: "insert", targets: few, base: `{"insert": "*", "documents": [{"_id": 9}]}`},
 	{
 		name: "bulkWrite", db: adminDB, targets: few, base: `{"bulkWrite": 1, "ops": [{"insert": 0, "document": {"_id": 9}}], "nsInfo": [{"ns": "recorded.*"}]}`,
-		only: []string{"ops", "ops.insert", "ops.document", "ordered", "nsInfo", "bypass", "let", "cursor", "errorsOnly"},
+		only: []string{"ops", "ops.insert", "ops.document", "ordered", "nsInfo", "bypass",
+			"let", "cursor", "errorsOnly"},
 	},
 	{
 		name: "bulkWrite-update", command: "bulkWrite", db: adminDB, targets: few, base: `{"bulkWrite": 1, "ops": [{"update": 0, "filter": {"a": 1}, "updateMods": {"$set": {"a": 1}}}], "nsInfo": [{"ns": "recorded.*"}]}`,
@@ -79,13 +84,17 @@ var adminBases = []adminBase{
 		name: "bulkWrite-delete", command: "bulkWrite", db: adminDB, targets: few, base: `{"bulkWrite": 1, "ops": [{"delete": 0, "filter": {"_id": 7}}], "nsInfo": [{"ns": "recorded.*"}]}`,
 		only: []string{"ops."},
 	},
-	{name: "currentOp", db: adminDB, base: `{"currentOp": 1}`, more: []string{"$all", "$ownOps", "$local", "$truncateOps", "ns", "active"}},
+	{name: "currentOp", db: adminDB, base: `{"currentOp": 1}`,
+		more: []string{"$all", "$ownOps", "$local", "$truncateOps", "ns", "active"}},
 	{name: "killOp", db: adminDB, base: `{"killOp": 1, "op": 2147483000}`},
 	{name: "fsync", db: adminDB, base: `{"fsync": 1}`},
 	{name: "fsyncUnlock", db: adminDB, base: `{"fsyncUnlock": 1}`},
-	{name: "getParameter", db: adminDB, base: `{"getParameter": 1, "logLevel": 1}`, more: []string{"logLevel", "allParameters", "showDetails", "foo"}},
-	{name: "setParameter", db: adminDB, base: `{"setParameter": 1, "cursorTimeoutMillis": 600000}`, more: []string{"cursorTimeoutMillis"}},
-	{name: "setParameter-one", command: "setParameter", db: adminDB, base: `{"setParameter": 1}`, more: settableParameters},
+	{name: "getParameter", db: adminDB, base: `{"getParameter": 1, "logLevel": 1}`,
+		more: []string{"logLevel", "allParameters", "showDetails", "foo"}},
+	{name: "setParameter", db: adminDB, base: `{"setParameter": 1, "cursorTimeoutMillis": 600000}`,
+		more: []string{"cursorTimeoutMillis"}},
+	{name: "setParameter-one", command: "setParameter", db: adminDB,
+		base: `{"setParameter": 1}`, more: settableParameters},
 	{name: "refreshSessions", base: `{"refreshSessions": [1]}`},
 	{name: "endSessions", base: `{"endSessions": [1]}`},
 	{name: "killSessions", base: `{"killSessions": [1]}`},
@@ -93,7 +102,8 @@ var adminBases = []adminBase{
 	{name: "killAllSessionsByPattern", base: `{"killAllSessionsByPattern": [1]}`},
 	{name: "validateDBMetadata", base: `{"validateDBMetadata": 1, "apiParameters": {"version": "1", "strict": true, "deprecationErrors": true}}`},
 	{name: "lockInfo", db: adminDB, base: `{"lockInfo": 1}`},
-	{name: "serverStatus", db: adminDB, base: `{"serverStatus": 1}`, more: []string{"repl", "metrics", "none", "locks"}},
+	{name: "serverStatus", db: adminDB, base: `{"serverStatus": 1}`,
+		more: []string{"repl", "metrics", "none", "locks"}},
 	{name: "listCommands", base: `{"listCommands": 1}`},
 	{name: "buildInfo", base: `{"buildInfo": 1}`},
 	{name: "ping", base: `{"ping": 1}`},
@@ -102,16 +112,21 @@ var adminBases = []adminBase{
 	{name: "updateSearchIndex", targets: few, base: `{"updateSearchIndex": "*", "name": "x", "definition": {}}`},
 	{name: "dropSearchIndex", targets: few, base: `{"dropSearchIndex": "*", "name": "x"}`},
 	{name: "saslStart", db: adminDB, base: `{"saslStart": 1, "mechanism": "SCRAM-SHA-256", "payload": ""}`, more: []string{"mechanism", "payload", "options", "autoAuthorize"}},
-	{name: "saslContinue", db: adminDB, base: `{"saslContinue": 1, "conversationId": 1, "payload": ""}`, more: []string{"conversationId", "payload"}},
+	{name: "saslContinue", db: adminDB, base: `{"saslContinue": 1, "conversationId": 1, "payload": ""}`,
+		more: []string{"conversationId", "payload"}},
 }
 
 // settableParameters are the parameters that a running server takes.
-var settableParameters = []string{"logLevel", "quiet", "foo", "notablescan", "internalQueryMaxBlockingSortMemoryUsageBytes"}
+var settableParameters = []string{"logLevel", "quiet", "foo", "notablescan",
+	"internalQueryMaxBlockingSortMemoryUsageBytes"}
 
 // adminUnswept are the commands that are not swept here, each with the reason.
 var adminUnswept = map[string]string{
-	"find": "TestArguments", "count": "TestArguments", "distinct": "TestArguments", "aggregate": "TestArguments", "update": "TestArguments", "delete": "TestArguments", "findAndModify": "TestArguments",
-	"startSession": "it ends the recorded server", "authenticate": "as startSession", "shutdown": "it ends every server", "hello": "the recorded server does not judge its arguments", "isMaster": "as hello",
+	"find": "TestArguments", "count": "TestArguments", "distinct": "TestArguments", "aggregate": "TestArguments",
+	"update": "TestArguments", "delete": "TestArguments", "findAndModify": "TestArguments",
+	"startSession": "it ends the recorded server", "authenticate": "as startSession",
+	"shutdown": "it ends every server",
+	"hello":    "the recorded server does not judge its arguments", "isMaster": "as hello",
 }
 
 // notRecorded are the commands that the recorded server has not.
@@ -157,7 +172,9 @@ var adminValues = map[string]map[string]string{
 		"": `[1,2,"x",null]`, "ops": `[[],[1],[null],[{}],[{"insert":0}],[{"document":{},"insert":0}],[{"insert":0,"document":{},"foo":1}],[{"insert":1,"document":{}}],[{"insert":-1,"document":{}}],[{"update":0}],[{"update":0,"filter":{}}],[{"delete":0}],[{"replace":0}],[{"insert":0,"update":0}],[{"insert":"x","document":{}}],1,null,{},"x"]`,
 		"nsInfo":    `[[],[1],[null],[{}],[{"ns":""}],[{"ns":"x"}],[{"ns":"x."}],[{"ns":".x"}],[{"ns":"recorded.there"},{"ns":"recorded.there"}],[{"ns":"recorded.there","foo":1}],[{"ns":"recorded.a$b"}],[{"ns":"recorded.there"},{"ns":"recorded.missing"}],1,null,{},"x"]`,
 		"nsInfo.ns": `["","x","x.",".x","a\u0000b.c","recorded.$x","recorded..x","recorded.system.x","a b.c",1,null,{}]`, "nsInfo.encryptionInformation": encryptionValues,
-		"ops.filter": filterValues, "ops.updateMods": modsValues, "ops.hint": hintValues, "ops.collation": collationValues, "ops.arrayFilters": filtersValues, "ops.constants": letValues, "ops.sort": sortValues, "let": letValues,
+		"ops.filter": filterValues, "ops.updateMods": modsValues, "ops.hint": hintValues,
+		"ops.collation": collationValues, "ops.arrayFilters": filtersValues, "ops.constants": letValues,
+		"ops.sort": sortValues, "let": letValues,
 		"ops.document": `[{},{"_id":1},{"_id":[1]},{"$a":1},{"":1},1,null,[],"x"]`,
 	},
 	"listCollections": {"filter": filterValues}, "listDatabases": {"filter": filterValues},
@@ -203,7 +220,8 @@ func adminCases(t *testing.T) []question {
 }
 
 func (b *adminBase) sweeps(path string) bool {
-	return len(b.only) == 0 || slices.ContainsFunc(b.only, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
+	return len(b.only) == 0 ||
+		slices.ContainsFunc(b.only, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
 }
 
 // cases returns the command with each value of an argument, for each target.
@@ -226,9 +244,10 @@ func (b *adminBase) cases(path string) []question {
 			}
 			db, name := b.db, b.command
 			said := inJSON(bson.D{{Key: path, Value: v}})
-			out = append(out, question{name: target + " " + b.name + said, ask: func(ctx context.Context, here *mongo.Database) string {
-				return adminAnswer(ctx, here, db, name, cmd)
-			}})
+			out = append(out, question{name: target + " " + b.name + said,
+				ask: func(ctx context.Context, here *mongo.Database) string {
+					return adminAnswer(ctx, here, db, name, cmd)
+				}})
 		}
 	}
 	return out
@@ -256,7 +275,8 @@ func adminAnswer(ctx context.Context, here *mongo.Database, db, name string, cmd
 	answer := errorAnswer(err)
 	if !strings.HasPrefix(answer, "error") {
 		if code, ok := raw.Lookup("cursor", "firstBatch", "0", "code").Int32OK(); ok && name == "bulkWrite" {
-			answer = fmt.Sprintf("operation error %d %s", code, oneLine(raw.Lookup("cursor", "firstBatch", "0", "errmsg").StringValue()))
+			answer = fmt.Sprintf("operation error %d %s", code,
+				oneLine(raw.Lookup("cursor", "firstBatch", "0", "errmsg").StringValue()))
 		}
 		switch name { // what other cases must not see
 		case "fsync":
@@ -298,9 +318,10 @@ func adminFixture(ctx context.Context, db *mongo.Database) error {
 // that may stand beside each other.
 var otherAdminAnswers = []*regexp.Regexp{
 	// MongoDB 9.0 only.
-	regexp.MustCompile(`dropIndexes.*\terror (27|72) .*\t(ok|error 27.*(time-series|timeseries)|error 5979800)`),                                          // an index that is not there is no error
-	regexp.MustCompile(`create\{.*\t.*error 48 .*namespace '[^\t]*' already exists, but`),                                                                 // the text names what differs
-	regexp.MustCompile(`view createIndexes.*\terror 166`),                                                                                                 // the collection is looked up before the specifications are read
+	regexp.MustCompile(`dropIndexes.*\terror (27|72) .*\t(ok|error 27.*(time-series|timeseries)|error 5979800)`), // an index that is not there is no error
+	regexp.MustCompile(`create\{.*\t.*error 48 .*namespace '[^\t]*' already exists, but`),                        // the text names what differs
+	// the collection is looked up before the specifications are read
+	regexp.MustCompile(`view createIndexes.*\terror 166`),
 	regexp.MustCompile(`series createIndexes.*\t.*(control\.|Index keys cannot be empty|Index build failed|expected an object|time-series|Empty object)`), // specifications are translated first
 	regexp.MustCompile(`createIndexes.*\terror (68|86) .*\terror (68|86|96) .*Index build failed`),                                                        // the text has a preamble
 	regexp.MustCompile(`killOp.*\t.*(an array of numbers|array must not be empty)`),                                                                       // several operations at once
@@ -319,8 +340,9 @@ var otherAdminAnswers = []*regexp.Regexp{
 	regexp.MustCompile(`create\{"collation.*\t.*\t.*('create\.collation|locale: "xx", caseLevel)`), // the parser of create reads the fields of collation
 
 	// Of a parser that reads commands otherwise.
-	regexp.MustCompile(`explain.*"find":"there","find":"there".*\tok`),     // a command's own field twice
-	regexp.MustCompile(`\{"":"a\\u0000b"\}\t.*\terror 73 .*embedded null`), // the value of a command that has no use for it
+	regexp.MustCompile(`explain.*"find":"there","find":"there".*\tok`), // a command's own field twice
+	// the value of a command that has no use for it
+	regexp.MustCompile(`\{"":"a\\u0000b"\}\t.*\terror 73 .*embedded null`),
 	regexp.MustCompile(`validate.*Invalid collection name: \$x\terror 26`), // a name that no collection can have
 	regexp.MustCompile(`validateDBMetadata\{"(db|collection)":.*\tok\t`),   // names of no database
 

@@ -74,46 +74,67 @@ const (
 // argumentValues are the values of each argument.
 var argumentValues = map[string]map[string]string{
 	"find": {
-		"filter": filterValues, "projection": projectionValues, "sort": sortValues, "hint": hintValues, "collation": collationValues, "let": letValues,
-		"allowDiskUse": flagValues, "allowPartialResults": flagValues, "awaitData": flagValues, "noCursorTimeout": flagValues, "oplogReplay": flagValues, "returnKey": flagValues,
-		"showRecordId": flagValues, "singleBatch": flagValues, "tailable": `[true,1,"x",null]`, "batchSize": numberValues, "limit": numberValues, "skip": numberValues,
-		"max": `[{"a":1},{"b":1},{},1,null]`, "min": `[{"a":1},{"b":1},{},1,null]`, "collectionUUID": idValues, "encryptionInformation": encryptionValues,
+		"filter": filterValues, "projection": projectionValues, "sort": sortValues, "hint": hintValues,
+		"collation": collationValues, "let": letValues,
+		"allowDiskUse": flagValues, "allowPartialResults": flagValues, "awaitData": flagValues,
+		"noCursorTimeout": flagValues, "oplogReplay": flagValues, "returnKey": flagValues,
+		"showRecordId": flagValues, "singleBatch": flagValues, "tailable": `[true,1,"x",null]`,
+		"batchSize": numberValues, "limit": numberValues, "skip": numberValues,
+		"max": `[{"a":1},{"b":1},{},1,null]`, "min": `[{"a":1},{"b":1},{},1,null]`, "collectionUUID": idValues,
+		"encryptionInformation": encryptionValues,
 	},
 	"findAndModify": {
-		"query": filterValues, "fields": projectionValues, "sort": sortValues, "hint": hintValues, "collation": collationValues, "let": letValues, "arrayFilters": filtersValues,
-		"update": modsValues, "remove": flagValues, "new": flagValues, "upsert": flagValues, "bypassDocumentValidation": flagValues, "bypassEmptyTsReplacement": flagValues,
+		"query": filterValues, "fields": projectionValues, "sort": sortValues, "hint": hintValues,
+		"collation": collationValues, "let": letValues, "arrayFilters": filtersValues,
+		"update": modsValues, "remove": flagValues, "new": flagValues, "upsert": flagValues,
+		"bypassDocumentValidation": flagValues, "bypassEmptyTsReplacement": flagValues,
 		"encryptionInformation": encryptionValues, "isTimeseriesNamespace": strictValues,
 	},
 	"update": {
-		"let": letValues, "ordered": flagValues, "bypassDocumentValidation": flagValues, "bypassEmptyTsReplacement": flagValues, "collectionUUID": idValues,
-		"encryptionInformation": encryptionValues, "isTimeseriesNamespace": strictValues, "updates": `[[],[1],[{}],[{"q":{}}],[{"u":{}}],1,{},null]`, "updates.q": filterValues, "updates.u": modsValues, "updates.sort": sortValues,
-		"updates.hint": hintValues, "updates.collation": collationValues, "updates.arrayFilters": filtersValues, "updates.c": letValues, "updates.multi": flagValues, "updates.upsert": flagValues,
+		"let": letValues, "ordered": flagValues, "bypassDocumentValidation": flagValues,
+		"bypassEmptyTsReplacement": flagValues, "collectionUUID": idValues,
+		"encryptionInformation": encryptionValues, "isTimeseriesNamespace": strictValues,
+		"updates": `[[],[1],[{}],[{"q":{}}],[{"u":{}}],1,{},null]`, "updates.q": filterValues,
+		"updates.u": modsValues, "updates.sort": sortValues,
+		"updates.hint": hintValues, "updates.collation": collationValues, "updates.arrayFilters": filtersValues,
+		"updates.c": letValues, "updates.multi": flagValues, "updates.upsert": flagValues,
 		"updates.upsertSupplied": flagValues,
 	},
 	"delete": {
-		"let": letValues, "ordered": flagValues, "bypassDocumentValidation": flagValues, "collectionUUID": idValues, "encryptionInformation": encryptionValues, "isTimeseriesNamespace": strictValues,
-		"deletes": `[[],[1],[{}],[{"q":{}}],[{"limit":1}],1,{},null]`, "deletes.q": filterValues, "deletes.hint": hintValues, "deletes.collation": collationValues, "deletes.limit": numberValues,
+		"let": letValues, "ordered": flagValues, "bypassDocumentValidation": flagValues, "collectionUUID": idValues,
+		"encryptionInformation": encryptionValues, "isTimeseriesNamespace": strictValues,
+		"deletes": `[[],[1],[{}],[{"q":{}}],[{"limit":1}],1,{},null]`, "deletes.q": filterValues,
+		"deletes.hint": hintValues, "deletes.collation": collationValues, "deletes.limit": numberValues,
 	},
-	"distinct": {"key": `["","$a","a..b",".a","a.","a\u0000b","a.$b",1,null]`, "query": filterValues, "hint": hintValues, "collation": collationValues},
+	"distinct": {"key": `["","$a","a..b",".a","a.","a\u0000b","a.$b",1,null]`, "query": filterValues,
+		"hint": hintValues, "collation": collationValues},
 	"count": {
-		"query": filterValues, "hint": hintValues, "collation": collationValues, "limit": numberValues, "skip": numberValues, "fields": projectionValues, "queryOptions": `[1,null]`,
+		"query": filterValues, "hint": hintValues, "collation": collationValues, "limit": numberValues,
+		"skip": numberValues, "fields": projectionValues, "queryOptions": `[1,null]`,
 		"encryptionInformation": encryptionValues,
 	},
 	"aggregate": {
-		"pipeline": pipelineValues, "cursor": `[{"x":1},1,null]`, "cursor.batchSize": numberValues, "hint": hintValues, "collation": collationValues, "let": letValues, "allowDiskUse": flagValues,
-		"bypassDocumentValidation": flagValues, "explain": `[1,"x",null]`, "collectionUUID": idValues, "encryptionInformation": encryptionValues,
-		"exchange":   `[{"policy":"roundrobin","consumers":1},{"policy":"broadcast","consumers":2},{"consumers":1},{"policy":"roundrobin"},{"policy":"x","consumers":1},{"policy":"keyRange","consumers":1},{"policy":"roundrobin","consumers":0},{"policy":"roundrobin","consumers":-1},{"policy":"roundrobin","consumers":101},{"policy":"roundrobin","consumers":1,"bufferSize":-1},{"policy":"roundrobin","consumers":1,"x":1},{},1,null]`,
-		"fromMongos": strictValues, "fromRouter": strictValues, "isMapReduceCommand": strictValues, "needsMerge": strictValues,
+		"pipeline": pipelineValues, "cursor": `[{"x":1},1,null]`, "cursor.batchSize": numberValues, "hint": hintValues,
+		"collation": collationValues, "let": letValues, "allowDiskUse": flagValues,
+		"bypassDocumentValidation": flagValues, "explain": `[1,"x",null]`, "collectionUUID": idValues,
+		"encryptionInformation": encryptionValues,
+		"exchange":              `[{"policy":"roundrobin","consumers":1},{"policy":"broadcast","consumers":2},{"consumers":1},{"policy":"roundrobin"},{"policy":"x","consumers":1},{"policy":"keyRange","consumers":1},{"policy":"roundrobin","consumers":0},{"policy":"roundrobin","consumers":-1},{"policy":"roundrobin","consumers":101},{"policy":"roundrobin","consumers":1,"bufferSize":-1},{"policy":"roundrobin","consumers":1,"x":1},{},1,null]`,
+		"fromMongos":            strictValues, "fromRouter": strictValues,
+		"isMapReduceCommand": strictValues, "needsMerge": strictValues,
 	},
 }
 
 // otherArguments are the arguments without values, each with the reason.
 var otherArguments = map[string]string{
-	"options": "removed", "ntoreturn": "removed", "readOnce": "internal", "term": "internal", "originalCollation": "internal", "originalQuery": "internal", "sampleId": "internal",
-	"stmtId": "of retryable writes, which the recorded server has not", "stmtIds": "as stmtId", "updates.sampleId": "internal", "deletes.sampleId": "internal",
+	"options": "removed", "ntoreturn": "removed", "readOnce": "internal", "term": "internal",
+	"originalCollation": "internal", "originalQuery": "internal", "sampleId": "internal",
+	"stmtId": "of retryable writes, which the recorded server has not", "stmtIds": "as stmtId",
+	"updates.sampleId": "internal", "deletes.sampleId": "internal",
 	"updates.allowShardKeyUpdatesWithoutFullShardKeyInQuery": "of clusters", "unwrapOptions": "internal",
-	"encryptionInformation.type": "in the values of encryptionInformation", "encryptionInformation.schema": "as type", "encryptionInformation.crudProcessed": "as type",
-	"exchange.consumers": "in the values of exchange", "exchange.policy": "as consumers", "exchange.orderPreserving": "as consumers", "exchange.bufferSize": "as consumers", "exchange.key": "as consumers",
+	"encryptionInformation.type": "in the values of encryptionInformation", "encryptionInformation.schema": "as type",
+	"encryptionInformation.crudProcessed": "as type",
+	"exchange.consumers":                  "in the values of exchange", "exchange.policy": "as consumers",
+	"exchange.orderPreserving": "as consumers", "exchange.bufferSize": "as consumers", "exchange.key": "as consumers",
 	"exchange.boundaries": "as consumers", "exchange.consumerIds": "as consumers",
 }
 
@@ -154,9 +175,10 @@ func argumentCases(t *testing.T) []question {
 				for _, coll := range []string{"there", "missing"} {
 					cmd := withArgument(fromJSON(strings.ReplaceAll(b.base, "*", coll)), name, v)
 					said := inJSON(bson.D{{Key: name, Value: v}})
-					out = append(out, question{name: coll + " " + b.name + said, ask: func(ctx context.Context, db *mongo.Database) string {
-						return argumentAnswer(ctx, db, cmd)
-					}})
+					out = append(out, question{name: coll + " " + b.name + said,
+						ask: func(ctx context.Context, db *mongo.Database) string {
+							return argumentAnswer(ctx, db, cmd)
+						}})
 				}
 			}
 		}
@@ -184,7 +206,8 @@ func errorAnswer(err error) string {
 	case err == nil:
 		return "ok"
 	case errors.As(err, &refused):
-		return fmt.Sprintf("error %d %s %s", refused.Code, refused.Name, oneLine(strings.TrimPrefix(refused.Message, groupingPrefix)))
+		return fmt.Sprintf("error %d %s %s", refused.Code, refused.Name,
+			oneLine(strings.TrimPrefix(refused.Message, groupingPrefix)))
 	case errors.As(err, &failed) && len(failed.WriteErrors) > 0:
 		return fmt.Sprintf("write error %d %s", failed.WriteErrors[0].Code, oneLine(failed.WriteErrors[0].Message))
 	default:
@@ -209,17 +232,19 @@ func fillArguments(ctx context.Context, db *mongo.Database) error {
 }
 
 // newerTexts are what the recorded server, which is newer than MongoDB 8.0, says in another way.
-var newerTexts = strings.NewReplacer("error enumerating plans for query", "error processing query", `Collation: { locale: "simple" }\n`, "")
+var newerTexts = strings.NewReplacer("error enumerating plans for query", "error processing query",
+	`Collation: { locale: "simple" }\n`, "")
 
 // otherArgumentAnswers are answers here, a tab, and the recorded ones, that may stand beside each
 // other.
 var otherArgumentAnswers = []*regexp.Regexp{
 	regexp.MustCompile(`\$natural hint.*\t(ok|.*in compound hint)`),      // aggregate and distinct read it otherwise there
 	regexp.MustCompile(`'oplogReplay' should be.*\t.*field oplogReplay`), // 8.0 has the text of its other booleans
-	regexp.MustCompile(`\$lookup\t|'from' is empty\t.*'\$lookup\.as'`),   // the arguments of $lookup are parsed otherwise there
-	regexp.MustCompile(`\t.*'count\.queryOptions' is an unknown field`),  // an option of 8.0
-	regexp.MustCompile(`deletes\.q' is missing.*\t.*deletes\.limit'`),    // which of two is told
-	regexp.MustCompile(`40602.*\t.*\$geoNear (needs|requires)`),          // an empty $match is left out there
+	// the arguments of $lookup are parsed otherwise there
+	regexp.MustCompile(`\$lookup\t|'from' is empty\t.*'\$lookup\.as'`),
+	regexp.MustCompile(`\t.*'count\.queryOptions' is an unknown field`), // an option of 8.0
+	regexp.MustCompile(`deletes\.q' is missing.*\t.*deletes\.limit'`),   // which of two is told
+	regexp.MustCompile(`40602.*\t.*\$geoNear (needs|requires)`),         // an empty $match is left out there
 }
 
 // sameArgument reports whether two answers agree but for what is newer.
@@ -227,7 +252,8 @@ func sameArgument(got, want string) bool {
 	want = newerTexts.Replace(want)
 	plain := func(text string) string { return typeList.ReplaceAllStringFunc(text, sortedWords) }
 	both := got + "\t" + want
-	return plain(got) == plain(want) || slices.ContainsFunc(otherArgumentAnswers, func(r *regexp.Regexp) bool { return r.MatchString(both) })
+	return plain(got) == plain(want) ||
+		slices.ContainsFunc(otherArgumentAnswers, func(r *regexp.Regexp) bool { return r.MatchString(both) })
 }
 
 // TestArguments compares what commands answer to each of their arguments with a value that is
@@ -235,12 +261,13 @@ func sameArgument(got, want string) bool {
 // command that has no values here fails.
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	check(t, class{file: "arguments.txt", grouped: true, cases: argumentCases(t), agrees: sameArgument, setup: func(t *testing.T, db *mongo.Database) {
-		t.Helper()
-		must(t, db, d("create", "there"))
-		must(t, db, d("createIndexes", "there", "indexes", bson.A{d("key", d("a", 1), "name", "a")}))
-		if err := fillArguments(t.Context(), db); err != nil {
-			t.Fatal(err)
-		}
-	}})
+	check(t, class{file: "arguments.txt", grouped: true, cases: argumentCases(t), agrees: sameArgument,
+		setup: func(t *testing.T, db *mongo.Database) {
+			t.Helper()
+			must(t, db, d("create", "there"))
+			must(t, db, d("createIndexes", "there", "indexes", bson.A{d("key", d("a", 1), "name", "a")}))
+			if err := fillArguments(t.Context(), db); err != nil {
+				t.Fatal(err)
+			}
+		}})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// FuzzRoundTrip: whatever bytes a field's name and a string have, they come back from a collection, an index and an update as they went
-// in.
+// FuzzRoundTrip: whatever bytes a field's name and a string have, they come back from a collection,
+// an index and an update as they went in.
 func FuzzRoundTrip(f *testing.F) {
 	for _, text := range texts {
 		f.Add(text, text)
@@ -47,7 +47,8 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		var key bson.D
 		covered := options.FindOne().SetProjection(d("v", 1, "_id", 0)).SetHint(d("v", 1))
-		if err := coll.FindOne(ctx, d("v", text), covered).Decode(&key); err != nil || !reflect.DeepEqual(key, d("v", text)) {
+		if err := coll.FindOne(ctx, d("v", text), covered).Decode(&key); err != nil ||
+			!reflect.DeepEqual(key, d("v", text)) {
 			t.Fatalf("the index has %+q, %v, want %+q", key, err, text)
 		}
 		if _, err := coll.DeleteOne(ctx, d("_id", text)); err != nil {
@@ -56,7 +57,8 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// TestBytesInEvents: the oplog and change streams carry strings and names that are not UTF-8; JavaScript and text search read them.
+// TestBytesInEvents: the oplog and change streams carry strings and names that are not UTF-8;
+// JavaScript and text search read them.
 func TestBytesInEvents(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("bytes")
@@ -64,15 +66,18 @@ func TestBytesInEvents(t *testing.T) {
 	if err := db.CreateCollection(t.Context(), "c"); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := coll.Watch(t.Context(), mongo.Pipeline{}, options.ChangeStream().SetFullDocument(options.UpdateLookup))
+	stream, err := coll.Watch(t.Context(), mongo.Pipeline{},
+		options.ChangeStream().SetFullDocument(options.UpdateLookup))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = stream.Close(context.Background()) }()
-	if _, err := coll.InsertOne(t.Context(), d("_id", "\xff", "v", "word\xff stone", "\xc3", "\xed\xa0\x80")); err != nil {
+	if _, err := coll.InsertOne(t.Context(),
+		d("_id", "\xff", "v", "word\xff stone", "\xc3", "\xed\xa0\x80")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := coll.UpdateByID(t.Context(), "\xff", d("$set", d("\xfe", "\xfd"), "$unset", d("\xc3", 1))); err != nil {
+	if _, err := coll.UpdateByID(t.Context(), "\xff",
+		d("$set", d("\xfe", "\xfd"), "$unset", d("\xc3", 1))); err != nil {
 		t.Fatal(err)
 	}
 	want := d("_id", "\xff", "v", "word\xff stone", "\xfe", "\xfd")

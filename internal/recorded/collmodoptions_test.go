@@ -168,9 +168,11 @@ func (c *collModCase) judge(v any, got, want string) {
 	case want == "" && (refused || open && strings.HasPrefix(got, "ok")):
 	case got == want:
 	case refused && strings.HasPrefix(want, "error") && codeOf(got) == codeOf(want):
-	case slices.ContainsFunc(collModDiffers, func(r *regexp.Regexp) bool { return r.MatchString(c.name + "\t" + got + "\t" + want) }):
+	case slices.ContainsFunc(collModDiffers,
+		func(r *regexp.Regexp) bool { return r.MatchString(c.name + "\t" + got + "\t" + want) }):
 	default:
-		c.t.Errorf("%s %s:\n got %s\nwant %s", c.base, inJSON(bson.D{{Key: c.name, Value: v}}), got, cmp.Or(want, "an error"))
+		c.t.Errorf("%s %s:\n got %s\nwant %s", c.base, inJSON(bson.D{{Key: c.name, Value: v}}),
+			got, cmp.Or(want, "an error"))
 	}
 }
 

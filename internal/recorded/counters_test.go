@@ -18,25 +18,30 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// countedFields are the counters of serverStatus that are compared. What is below a directory is, too.
+// countedFields are the counters of serverStatus that are compared. What is below a directory is,
+// too.
 var countedFields = []string{
-	"opcounters", "asserts", "metrics/document", "metrics/queryExecutor", "metrics/operation/scanAndOrder", "metrics/operation/writeConflicts",
-	"metrics/commands", "metrics/aggStageCounters", "metrics/operatorCounters", "metrics/cursor/totalOpened", "metrics/cursor/moreThanOneBatch",
+	"opcounters", "asserts", "metrics/document", "metrics/queryExecutor", "metrics/operation/scanAndOrder",
+	"metrics/operation/writeConflicts",
+	"metrics/commands", "metrics/aggStageCounters", "metrics/operatorCounters", "metrics/cursor/totalOpened",
+	"metrics/cursor/moreThanOneBatch",
 }
 
-// counterCommand is a case: commands, one a line, after which counters are compared. A line that begins with "!" only prepares. A cursor's id
-// is the last one that was opened.
+// counterCommand is a case: commands, one a line, after which counters are compared. A line that
+// begins with "!" only prepares. A cursor's id is the last one that was opened.
 type counterCommand struct{ name, commands string }
 
 const (
 	makeView   = `!{"create":"v","viewOn":"c","pipeline":[{"$match":{"a":{"$gt":3}}}]}` + "\n"
 	makeIndex  = `!{"createIndexes":"c","indexes":[{"key":{"a":1},"name":"a_1"}]}` + "\n"
-	makeCapped = `!{"create":"cap","capped":true,"size":100000}` + "\n" + `!{"insert":"cap","documents":[{"_id":1},{"_id":2}]}` + "\n"
+	makeCapped = `!{"create":"cap","capped":true,"size":100000}` + "\n" +
+		`!{"insert":"cap","documents":[{"_id":1},{"_id":2}]}` + "\n"
 	makeSeries = `!{"create":"ts","timeseries":{"timeField":"t","metaField":"m"}}` + "\n" +
 		`!{"insert":"ts","documents":[{"t":{"$date":"2026-01-01T00:00:00Z"},"m":1,"v":1},{"t":{"$date":"2026-01-01T00:00:01Z"},"m":1,"v":2}]}` + "\n"
 )
 
-// counterCommands are commands in each form that counters tell apart. The collection c has twelve documents.
+// counterCommands are commands in each form that counters tell apart. The collection c has twelve
+// documents.
 var counterCommands = []counterCommand{
 	{"insert one", `{"insert":"c","documents":[{"_id":100}]}`},
 	{"insert several", `{"insert":"c","documents":[{"_id":100},{"_id":101},{"_id":102}]}`},
@@ -135,9 +140,11 @@ var counterCommands = []counterCommand{
 	{"find with a bad sort", `{"find":"c","sort":{"a":3}}`},
 	{"find with a bad hint", `{"find":"c","hint":"none"}`},
 	{"find fails while running", `{"find":"c","filter":{"$expr":{"$divide":[1,{"$subtract":["$a","$a"]}]}}}`},
-	{"find in batches", `{"find":"c","batchSize":2}` + "\n" + `{"getMore":"$cursor","collection":"c","batchSize":2}` + "\n" + `{"getMore":"$cursor","collection":"c"}`},
+	{"find in batches", `{"find":"c","batchSize":2}` + "\n" + `{"getMore":"$cursor","collection":"c","batchSize":2}` +
+		"\n" + `{"getMore":"$cursor","collection":"c"}`},
 	{"find a single batch", `{"find":"c","batchSize":2,"singleBatch":true}`},
-	{"find tailable", makeCapped + `{"find":"cap","tailable":true}` + "\n" + `{"getMore":"$cursor","collection":"cap"}`},
+	{"find tailable", makeCapped + `{"find":"cap","tailable":true}` + "\n" +
+		`{"getMore":"$cursor","collection":"cap"}`},
 	{"getMore of no cursor", `{"getMore":{"$numberLong":"123"},"collection":"c"}`},
 	{"killCursors", `!{"find":"c","batchSize":2}` + "\n" + `{"killCursors":"c","cursors":["$cursor"]}`},
 
@@ -176,7 +183,8 @@ var counterCommands = []counterCommand{
 	{"aggregate without a cursor", `{"aggregate":"c","pipeline":[]}`},
 	{"aggregate with an unknown field", `{"aggregate":"c","pipeline":[],"cursor":{},"x":1}`},
 	{"aggregate fails while running", `{"aggregate":"c","pipeline":[{"$project":{"x":{"$divide":[1,{"$subtract":["$a","$a"]}]}}}],"cursor":{}}`},
-	{"aggregate in batches", `{"aggregate":"c","pipeline":[],"cursor":{"batchSize":5}}` + "\n" + `{"getMore":"$cursor","collection":"c"}`},
+	{"aggregate in batches",
+		`{"aggregate":"c","pipeline":[],"cursor":{"batchSize":5}}` + "\n" + `{"getMore":"$cursor","collection":"c"}`},
 	{"aggregate the statistics of a collection", `{"aggregate":"c","pipeline":[{"$collStats":{"count":{}}}],"cursor":{}}`},
 	{"aggregate the statistics of indexes", `{"aggregate":"c","pipeline":[{"$indexStats":{}}],"cursor":{}}`},
 	{"aggregate in a view", makeView + `{"aggregate":"v","pipeline":[{"$match":{"a":5}}],"cursor":{}}`},
@@ -233,7 +241,8 @@ func (f figures) collect(at string, v bson.RawValue) {
 	}
 }
 
-// since returns what rose or fell, without the commands of the measurement and of the driver itself.
+// since returns what rose or fell, without the commands of the measurement and of the driver
+// itself.
 func (f figures) since(before figures) figures {
 	own := int64(1)
 	for _, name := range []string{"hello", "isMaster", "ismaster"} {
@@ -344,8 +353,9 @@ func counted(t *testing.T, client *mongo.Client, c counterCommand) figures {
 	return after
 }
 
-// TestCounters compares how commands move each counter of serverStatus with how they moved the counters of a MongoDB server. A difference
-// stands in testdata/counters-other.txt: a pattern of cases and fields, and the reason.
+// TestCounters compares how commands move each counter of serverStatus with how they moved the
+// counters of a MongoDB server. A difference stands in testdata/counters-other.txt: a pattern of
+// cases and fields, and the reason.
 func TestCounters(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join("testdata", "counters.txt")
@@ -439,8 +449,9 @@ func TestCountersHaveEachCommand(t *testing.T) {
 	}
 }
 
-// TestTraffic: each command counts once in opLatencies, as a read, a write or another command, and once in top for each collection that it
-// names or writes to. It is not compared with the recorded server, which measures neither.
+// TestTraffic: each command counts once in opLatencies, as a read, a write or another command, and
+// once in top for each collection that it names or writes to. It is not compared with the recorded
+// server, which measures neither.
 func TestTraffic(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.New(t)
@@ -457,7 +468,8 @@ func TestTraffic(t *testing.T) {
 		latencies := counters(t.Context(), t, client, []string{"opLatencies", "metrics/commands"})
 		perform(t.Context(), db, commands[prepare:], &cursor)
 		got := figures{}
-		for at, n := range counters(t.Context(), t, client, []string{"opLatencies", "metrics/commands"}).since(latencies) {
+		for at, n := range counters(t.Context(), t, client,
+			[]string{"opLatencies", "metrics/commands"}).since(latencies) {
 			if strings.HasSuffix(at, "/ops") {
 				got[at] = n
 			}
@@ -470,7 +482,8 @@ func TestTraffic(t *testing.T) {
 			want.expect(cmd)
 		}
 		for at, n := range want {
-			if ns := strings.Split(at, "/")[0]; strings.HasPrefix(ns, "recorded.") && after[ns+"/total"] == 0 || n == 0 {
+			if ns := strings.Split(at, "/")[0]; strings.HasPrefix(ns, "recorded.") &&
+				after[ns+"/total"] == 0 || n == 0 {
 				delete(want, at) // there is no such collection
 			}
 		}
@@ -512,7 +525,8 @@ func (f figures) expect(cmd bson.D) {
 	case "insert", "update", "delete", "findAndModify", "bulkWrite":
 		latency = "writes"
 	}
-	if other, ok := map[string]string{"find": "queries", "getMore": "getmore", "insert": "insert", "update": "update", "delete": "remove"}[name]; ok {
+	if other, ok := map[string]string{"find": "queries", "getMore": "getmore", "insert": "insert", "update": "update",
+		"delete": "remove"}[name]; ok {
 		kind = other
 	}
 	for _, def := range commands.Definitions() {

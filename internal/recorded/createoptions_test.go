@@ -18,7 +18,8 @@ import (
 var flagOption = option{`[true,false,1,0.0]`, `["x",null]`}
 
 // engineOption is a field with the options of storage engines.
-var engineOption = option{`[{"wiredTiger":{}},{},{"wiredTiger":{"configString":""}}]`, `[{"foo":{}},{"wiredTiger":1},1]`}
+var engineOption = option{`[{"wiredTiger":{}},{},{"wiredTiger":{"configString":""}}]`,
+	`[{"foo":{}},{"wiredTiger":1},1]`}
 
 // createOptions are the values of each option of create, and of each field of an option.
 var createOptions = map[string]option{
@@ -150,19 +151,22 @@ func withOption(options bson.D, name string, v any, values map[string]option) bs
 	return out
 }
 
-// TestCreateOptions makes collections of each kind with each option, right and wrong, and with each two options together. The answer
-// is what listCollections shows, or the error. An option of the command that has no values here fails.
+// TestCreateOptions makes collections of each kind with each option, right and wrong, and with each
+// two options together. The answer is what listCollections shows, or the error. An option of the
+// command that has no values here fails.
 func TestCreateOptions(t *testing.T) {
 	t.Parallel()
 	fields := fieldsOf(t, "create")
 	checkOptions(t, fields, createOptions)
-	c := class{file: "createoptions.txt", grouped: true, setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "b")) }}
+	c := class{file: "createoptions.txt", grouped: true,
+		setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "b")) }}
 	seen := map[string]bool{}
 	for _, base := range createBases {
 		for _, options := range optionSets(fromJSON(base.options), fields, createOptions, true) {
 			added := options[len(options):]
 			for _, e := range options {
-				if !slices.ContainsFunc(fromJSON(base.options), func(b bson.E) bool { return inJSON(bson.D{b}) == inJSON(bson.D{e}) }) {
+				if !slices.ContainsFunc(fromJSON(base.options),
+					func(b bson.E) bool { return inJSON(bson.D{b}) == inJSON(bson.D{e}) }) {
 					added = append(added, e)
 				}
 			}
@@ -180,25 +184,29 @@ func TestCreateOptions(t *testing.T) {
 	check(t, c)
 }
 
-// newerCollections are what the recorded server, which is newer than MongoDB 8.0, shows in another way.
+// newerCollections are what the recorded server, which is newer than MongoDB 8.0, shows in another
+// way.
 var newerCollections = strings.NewReplacer(
 	`,"fixedBucketing":boolean "\x01"`, "", // 8.0 has no such field
 )
 
-// newerRefusals are answers that the recorded server gives and 8.0 does not. Encrypted collections are not supported here (238).
+// newerRefusals are answers that the recorded server gives and 8.0 does not. Encrypted collections
+// are not supported here (238).
 var newerRefusals = regexp.MustCompile(`create\.(autoIndexId|recordPreImages)' is an unknown field|encrypted|Encrypted`)
 
-// otherCollections are answers here, a tab, and the recorded ones, that may stand beside each other.
+// otherCollections are answers here, a tab, and the recorded ones, that may stand beside each
+// other.
 var otherCollections = []*regexp.Regexp{
 	regexp.MustCompile(`Enumeration value 'errorAndLog'.*\t(ok|error 72)`), // an action of 8.1
 	regexp.MustCompile(`^ok view.*\terror 40573`),                          // the recorded server is no replica set
 	regexp.MustCompile(`\t.*clusteredIndex' is the wrong type 'null'`),     // null stands for absent in 8.0
-	regexp.MustCompile(`clusteredIndex' is the wrong type 'int'.*\terror`), // the recorded server takes a number for a boolean
-	regexp.MustCompile(`error 6026500.*\terror 73`),                        // two things are wrong: which is told first
-	regexp.MustCompile(`'timeseries' is not allowed with 'temp'\tok`),      // a time series cannot be temporary here
-	regexp.MustCompile(`cannot be the same as.*\tok.*"timeField":""`),      // an empty name stands for none here
-	regexp.MustCompile(`^ok timeseries.*\tok.*"metaField":""`),             // as before
-	regexp.MustCompile(`^ok.*"name":"_id_".*\tok.*"name":""`),              // as before
+	// the recorded server takes a number for a boolean
+	regexp.MustCompile(`clusteredIndex' is the wrong type 'int'.*\terror`),
+	regexp.MustCompile(`error 6026500.*\terror 73`),                   // two things are wrong: which is told first
+	regexp.MustCompile(`'timeseries' is not allowed with 'temp'\tok`), // a time series cannot be temporary here
+	regexp.MustCompile(`cannot be the same as.*\tok.*"timeField":""`), // an empty name stands for none here
+	regexp.MustCompile(`^ok timeseries.*\tok.*"metaField":""`),        // as before
+	regexp.MustCompile(`^ok.*"name":"_id_".*\tok.*"name":""`),         // as before
 }
 
 // otherRefusals matches two refusals with one code, with a tab between them, whose texts may
@@ -221,7 +229,8 @@ var typeList = regexp.MustCompile(`expected types '\[.*\]'`)
 // sameCollection reports whether two answers agree but for what is newer.
 func sameCollection(got, want string) bool {
 	want = newerCollections.Replace(want)
-	if got == want || newerRefusals.MatchString(want) || strings.HasPrefix(got, "error 238 the option 'encryptedFields'") {
+	if got == want || newerRefusals.MatchString(want) ||
+		strings.HasPrefix(got, "error 238 the option 'encryptedFields'") {
 		return true
 	}
 	both := got + "\t" + want
@@ -243,7 +252,8 @@ func sortedWords(list string) string {
 	return strings.Join(words, " ")
 }
 
-// unanswered reports whether the recorded server ends at these options: time series with a collation.
+// unanswered reports whether the recorded server ends at these options: time series with a
+// collation.
 func unanswered(options bson.D) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(options, func(e bson.E) bool { return e.Key == name })
@@ -251,7 +261,8 @@ func unanswered(options bson.D) bool {
 	return has("timeseries") && has("collation")
 }
 
-// collectionOf makes a collection, and returns how it is listed: what every collection of its kind has and what was asked for only by name.
+// collectionOf makes a collection, and returns how it is listed: what every collection of its kind
+// has and what was asked for only by name.
 func collectionOf(ctx context.Context, db *mongo.Database, options bson.D) string {
 	if err := db.RunCommand(ctx, append(d("create", "c"), options...)).Err(); err != nil {
 		return refusal(err)

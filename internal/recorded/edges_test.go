@@ -23,8 +23,9 @@ func geojson(kind string, coordinates any) bson.D {
 	return bson.D{{Key: "type", Value: kind}, {Key: "coordinates", Value: coordinates}}
 }
 
-// lattice is a grid of places with the corner lng, lat. Three places of a straight one lie on a meridian or on the equator, where
-// rounding decides on which side of a line the third is. No three places of a bent one lie on a great circle.
+// lattice is a grid of places with the corner lng, lat. Three places of a straight one lie on a
+// meridian or on the equator, where rounding decides on which side of a line the third is. No three
+// places of a bent one lie on a great circle.
 type lattice struct {
 	lng, lat float64
 	straight bool
@@ -65,8 +66,10 @@ func lines() []string {
 			}
 		}
 	}
-	return append(out, "00 10 11", "11 10 00", "00 20 22 02 00", "00 02 22 20 00", "00 20 00", "20 00 20", "01 11 10", "10 11 01",
-		"11 21 22 12 11", "11 12 22 21 11", "00 11 22 33", "33 22 11 00", "10 11 12 22", "03 00 30", "30 00 03", "20 11 22", "22 11 20")
+	return append(out, "00 10 11", "11 10 00", "00 20 22 02 00", "00 02 22 20 00", "00 20 00",
+		"20 00 20", "01 11 10", "10 11 01",
+		"11 21 22 12 11", "11 12 22 21 11", "00 11 22 33", "33 22 11 00", "10 11 12 22", "03 00 30",
+		"30 00 03", "20 11 22", "22 11 20")
 }
 
 func shapes(base lattice) []shape {
@@ -116,8 +119,9 @@ var bases = map[string]lattice{
 	"grid": {40, 5, true}, "origin": {-1, -1, true}, "south": {120.25, -33.75, true},
 }
 
-// TestSharedEdges asks for lines and polygons that share edges and vertices, each with each. An edge belongs to a polygon in one
-// direction: with the area to the left. On straight lattices the vertices of one shape lie on the edges of others.
+// TestSharedEdges asks for lines and polygons that share edges and vertices, each with each. An
+// edge belongs to a polygon in one direction: with the area to the left. On straight lattices the
+// vertices of one shape lie on the edges of others.
 func TestSharedEdges(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -139,10 +143,13 @@ func TestSharedEdges(t *testing.T) {
 				if operator == "$geoWithin" && !s.isArea() {
 					continue
 				}
-				filter := bson.D{{Key: "g", Value: bson.D{{Key: operator, Value: bson.D{{Key: "$geometry", Value: s.doc}}}}}}
+				filter := bson.D{{Key: "g",
+					Value: bson.D{{Key: operator, Value: bson.D{{Key: "$geometry", Value: s.doc}}}}}}
 				c.cases = append(c.cases, question{
 					name: fmt.Sprintf("%s %s %s", name, operator, s.name),
-					ask:  func(ctx context.Context, db *mongo.Database) string { return sameByPlan(ctx, db, name, filter) },
+					ask: func(ctx context.Context, db *mongo.Database) string {
+						return sameByPlan(ctx, db, name, filter)
+					},
 				})
 			}
 		}
@@ -150,8 +157,9 @@ func TestSharedEdges(t *testing.T) {
 	check(t, c)
 }
 
-// sameByPlan returns which documents a filter finds by a scan, as bits, and fails if an index finds others. The server that was
-// recorded does not find some points on a boundary by its index: its scan is taken.
+// sameByPlan returns which documents a filter finds by a scan, as bits, and fails if an index finds
+// others. The server that was recorded does not find some points on a boundary by its index: its
+// scan is taken.
 func sameByPlan(ctx context.Context, db *mongo.Database, coll string, filter bson.D) string {
 	byScan := found(ctx, db, coll, filter, bson.D{{Key: "$natural", Value: 1}})
 	if *record != "" {

@@ -49,7 +49,8 @@ func explainedCommands() map[string]func(coll string, filter bson.D) bson.D {
 		"distinct":    query("distinct", "query", bson.E{Key: "key", Value: "z"}),
 		"aggregate": func(coll string, filter bson.D) bson.D {
 			match := bson.A{bson.D{{Key: "$match", Value: filter}}}
-			return bson.D{{Key: "aggregate", Value: coll}, {Key: "pipeline", Value: match}, {Key: "cursor", Value: bson.D{}}}
+			return bson.D{{Key: "aggregate", Value: coll}, {Key: "pipeline", Value: match},
+				{Key: "cursor", Value: bson.D{}}}
 		},
 		"update":      statement("update", "updates", bson.D{{Key: "u", Value: set}}),
 		"update many": statement("update", "updates", bson.D{{Key: "u", Value: set}, {Key: "multi", Value: true}}),
@@ -57,12 +58,14 @@ func explainedCommands() map[string]func(coll string, filter bson.D) bson.D {
 		"update sorted": statement("update", "updates", bson.D{
 			{Key: "u", Value: set}, {Key: "sort", Value: byB},
 		}),
-		"delete":          statement("delete", "deletes", bson.D{{Key: "limit", Value: 1}}),
-		"delete many":     statement("delete", "deletes", bson.D{{Key: "limit", Value: 0}}),
-		"findAndUpdate":   query("findAndModify", "query", bson.E{Key: "update", Value: set}),
-		"findAndRemove":   query("findAndModify", "query", bson.E{Key: "remove", Value: true}),
-		"findAndUpdate 2": query("findAndModify", "query", bson.E{Key: "update", Value: set}, bson.E{Key: "sort", Value: byB}),
-		"findAndRemove 2": query("findAndModify", "query", bson.E{Key: "remove", Value: true}, bson.E{Key: "sort", Value: byB}),
+		"delete":        statement("delete", "deletes", bson.D{{Key: "limit", Value: 1}}),
+		"delete many":   statement("delete", "deletes", bson.D{{Key: "limit", Value: 0}}),
+		"findAndUpdate": query("findAndModify", "query", bson.E{Key: "update", Value: set}),
+		"findAndRemove": query("findAndModify", "query", bson.E{Key: "remove", Value: true}),
+		"findAndUpdate 2": query("findAndModify", "query", bson.E{Key: "update", Value: set},
+			bson.E{Key: "sort", Value: byB}),
+		"findAndRemove 2": query("findAndModify", "query", bson.E{Key: "remove", Value: true},
+			bson.E{Key: "sort", Value: byB}),
 	}
 }
 
@@ -85,9 +88,10 @@ func explains() []question {
 				if otherPlans[command+", "+kind] != "" && coll != "missing" {
 					continue
 				}
-				out = append(out, question{coll + ", " + command + ", " + kind, func(ctx context.Context, db *mongo.Database) string {
-					return explainedAs(ctx, db, build(coll, filter), coll == "missing")
-				}})
+				out = append(out, question{coll + ", " + command + ", " + kind,
+					func(ctx context.Context, db *mongo.Database) string {
+						return explainedAs(ctx, db, build(coll, filter), coll == "missing")
+					}})
 			}
 		}
 	}
@@ -111,7 +115,8 @@ func explainedAs(ctx context.Context, db *mongo.Database, cmd bson.D, missing bo
 		}
 	}
 	stages := explainedStages(planner.Lookup("winningPlan").Document())
-	return fmt.Sprintf("%s: %s; %s", strings.Join(stages, " < "), planner.Lookup("parsedQuery"), strings.Join(names, " "))
+	return fmt.Sprintf("%s: %s; %s", strings.Join(stages, " < "),
+		planner.Lookup("parsedQuery"), strings.Join(names, " "))
 }
 
 // explainedStages returns the names of stages, with what an index's collation, a sort's type and a
@@ -146,7 +151,8 @@ func TestFormsOfExplain(t *testing.T) {
 		for _, coll := range []string{"plain", "collated"} {
 			index := bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a"}}
 			must(t, db, bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: bson.A{index}}})
-			must(t, db, bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: 1}}}}})
+			must(t, db, bson.D{{Key: "insert", Value: coll},
+				{Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: 1}}}}})
 		}
 	}})
 }

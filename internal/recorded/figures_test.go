@@ -14,8 +14,10 @@ import (
 
 // figureIndexes are the indexes that each command is explained with, one collection each.
 var figureIndexes = map[string]bson.D{
-	"a": d("a", 1), "ab": d("a", 1, "b", 1), "abc": d("a", 1, "b", -1, "c", 1), "s": d("s", 1), "m": d("m", 1), "oxy": d("o.x", 1, "o.y", 1),
-	"arrp": d("arr.p", 1), "arrpq": d("arr.p", 1, "arr.q", 1), "ma": d("m", 1, "a", 1), "n": d("n", 1), "sa": d("s", 1, "a", 1), "bm": d("b", 1, "m", 1),
+	"a": d("a", 1), "ab": d("a", 1, "b", 1), "abc": d("a", 1, "b", -1, "c", 1), "s": d("s", 1),
+	"m": d("m", 1), "oxy": d("o.x", 1, "o.y", 1),
+	"arrp": d("arr.p", 1), "arrpq": d("arr.p", 1, "arr.q", 1), "ma": d("m", 1, "a", 1), "n": d("n", 1),
+	"sa": d("s", 1, "a", 1), "bm": d("b", 1, "m", 1),
 }
 
 func figureDocs() bson.A {
@@ -26,7 +28,8 @@ func figureDocs() bson.A {
 		if i%3 != 0 {
 			n = i
 		}
-		docs = append(docs, d("_id", i, "a", i%10, "b", i%7, "c", i, "s", fmt.Sprint(words[i%7], i%5), "m", bson.A{i % 5, i%3 + 10}, "o", d("x", i%6, "y", i%4),
+		docs = append(docs, d("_id", i, "a", i%10, "b", i%7, "c", i, "s", fmt.Sprint(words[i%7], i%5), "m",
+			bson.A{i % 5, i%3 + 10}, "o", d("x", i%6, "y", i%4),
 			"arr", bson.A{d("p", i%4, "q", i%3), d("p", i%6, "q", (i+1)%5)}, "n", n))
 	}
 	return docs
@@ -34,12 +37,17 @@ func figureDocs() bson.A {
 
 // figureFilters are predicates whose bounds differ in kind.
 var figureFilters = []string{
-	`{"a":3}`, `{"a":{"$gt":6}}`, `{"a":1,"b":2}`, `{"m":3}`, `{"o.x":2}`, `{"a":{"$in":[1,2]},"b":{"$gt":3}}`, `{"$or":[{"a":1,"b":2},{"a":3}]}`,
-	`{"s":{"$regex":"^ap"}}`, `{"s":{"$regex":"^apple1$"}}`, `{"s":{"$regex":"ap"}}`, `{"s":{"$regex":"^ap","$options":"i"}}`, `{"s":{"$regex":"^(ap|ba)"}}`,
+	`{"a":3}`, `{"a":{"$gt":6}}`, `{"a":1,"b":2}`, `{"m":3}`, `{"o.x":2}`, `{"a":{"$in":[1,2]},"b":{"$gt":3}}`,
+	`{"$or":[{"a":1,"b":2},{"a":3}]}`,
+	`{"s":{"$regex":"^ap"}}`, `{"s":{"$regex":"^apple1$"}}`, `{"s":{"$regex":"ap"}}`,
+	`{"s":{"$regex":"^ap","$options":"i"}}`, `{"s":{"$regex":"^(ap|ba)"}}`,
 	`{"s":{"$regex":"^ap.*"}}`, `{"s":{"$regex":"^ap?"}}`, `{"s":{"$not":{"$regex":"^ap"}}}`, `{"s":{"$in":["date1",{"$regularExpression":{"pattern":"^ap","options":""}}]}}`,
-	`{"arr":{"$elemMatch":{"p":1}}}`, `{"arr":{"$elemMatch":{"p":1,"q":2}}}`, `{"arr":{"$elemMatch":{"p":{"$gt":1,"$lt":3}}}}`, `{"arr.p":1,"arr.q":1}`,
-	`{"m":{"$elemMatch":{"$gt":1,"$lt":4}}}`, `{"m":{"$gt":1,"$lt":4}}`, `{"m":{"$all":[1,11]}}`, `{"m":[1,11]}`, `{"m":{"$size":2}}`, `{"n":null}`, `{"n":{"$ne":null}}`,
-	`{"n":{"$exists":true}}`, `{"a":{"$ne":3}}`, `{"a":{"$exists":false}}`, `{"c":{"$gte":10,"$lte":20}}`, `{"$expr":{"$eq":["$a",3]}}`, `{"b":2}`,
+	`{"arr":{"$elemMatch":{"p":1}}}`, `{"arr":{"$elemMatch":{"p":1,"q":2}}}`,
+	`{"arr":{"$elemMatch":{"p":{"$gt":1,"$lt":3}}}}`, `{"arr.p":1,"arr.q":1}`,
+	`{"m":{"$elemMatch":{"$gt":1,"$lt":4}}}`, `{"m":{"$gt":1,"$lt":4}}`, `{"m":{"$all":[1,11]}}`, `{"m":[1,11]}`,
+	`{"m":{"$size":2}}`, `{"n":null}`, `{"n":{"$ne":null}}`,
+	`{"n":{"$exists":true}}`, `{"a":{"$ne":3}}`, `{"a":{"$exists":false}}`, `{"c":{"$gte":10,"$lte":20}}`,
+	`{"$expr":{"$eq":["$a",3]}}`, `{"b":2}`,
 }
 
 // figureCommands are what is explained: finds, counts, distincts and pipelines over each filter.
@@ -60,7 +68,8 @@ func figureCommands(coll string) map[string]bson.D {
 		pipe("unwound "+text, d("$addFields", d("t", 1)), d("$match", f))
 	}
 	for _, key := range []string{"a", "b", "c", "m", "o.x", "arr.p", "s", "n"} {
-		for _, query := range []string{`{}`, `{"a":3}`, `{"a":{"$gt":3}}`, `{"m":{"$gte":1}}`, `{"` + key + `":{"$gt":2}}`, `{"` + key + `":{"$in":[1,3]}}`} {
+		for _, query := range []string{`{}`, `{"a":3}`, `{"a":{"$gt":3}}`, `{"m":{"$gte":1}}`,
+			`{"` + key + `":{"$gt":2}}`, `{"` + key + `":{"$in":[1,3]}}`} {
 			out["distinct "+key+" "+query] = d("distinct", coll, "key", key, "query", fromJSON(query))
 		}
 	}
@@ -98,8 +107,8 @@ func examinedIn(reply bson.Raw) string {
 	return fmt.Sprintf("%d %d", keys, docs)
 }
 
-// TestExamined: no command looks at more keys or documents than a MongoDB server did, but for those that testdata/weaker.txt lists. A case
-// of the list that became as good must leave it.
+// TestExamined: no command looks at more keys or documents than a MongoDB server did, but for those
+// that testdata/weaker.txt lists. A case of the list that became as good must leave it.
 func TestExamined(t *testing.T) {
 	t.Parallel()
 	weaker := readWeaker(t, "testdata/weaker.txt")
@@ -118,8 +127,10 @@ func TestExamined(t *testing.T) {
 	check(t, c)
 }
 
-// figureCase asks for the figures of a command, and notes whether it is listed as one that looks at more.
-func figureCase(name string, cmd bson.D, weaker map[string]bool, figures func(context.Context, *mongo.Database, bson.D) string) question {
+// figureCase asks for the figures of a command, and notes whether it is listed as one that looks at
+// more.
+func figureCase(name string, cmd bson.D, weaker map[string]bool,
+	figures func(context.Context, *mongo.Database, bson.D) string) question {
 	return question{name: name, ask: func(ctx context.Context, db *mongo.Database) string {
 		got := figures(ctx, db, cmd)
 		if weaker[name] {
@@ -129,14 +140,18 @@ func figureCase(name string, cmd bson.D, weaker map[string]bool, figures func(co
 	}}
 }
 
-// looksAtNoMore reports whether figures are at most the recorded ones, or more where the case is listed.
+// looksAtNoMore reports whether figures are at most the recorded ones, or more where the case is
+// listed.
 func looksAtNoMore(got, want string) bool {
-	return compareFigures(got, want, func(keys, docs, mostKeys, mostDocs int64) bool { return keys > mostKeys || docs > mostDocs })
+	return compareFigures(got, want,
+		func(keys, docs, mostKeys, mostDocs int64) bool { return keys > mostKeys || docs > mostDocs })
 }
 
-// looksAtLess is looksAtNoMore but for plans that look at less together: at more keys and fewer documents, or the other way round.
+// looksAtLess is looksAtNoMore but for plans that look at less together: at more keys and fewer
+// documents, or the other way round.
 func looksAtLess(got, want string) bool {
-	return compareFigures(got, want, func(keys, docs, mostKeys, mostDocs int64) bool { return keys+docs > mostKeys+mostDocs })
+	return compareFigures(got, want,
+		func(keys, docs, mostKeys, mostDocs int64) bool { return keys+docs > mostKeys+mostDocs })
 }
 
 func compareFigures(got, want string, isMore func(keys, docs, mostKeys, mostDocs int64) bool) bool {

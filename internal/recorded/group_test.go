@@ -11,25 +11,36 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// groupIDs are the forms of a $group's _id, over fields that are missing, null, numbers, arrays and documents.
+// groupIDs are the forms of a $group's _id, over fields that are missing, null, numbers, arrays and
+// documents.
 var groupIDs = []string{
-	`{"a":"$a"}`, `{"a":"$a","b":"$b"}`, `"$a"`, `["$a"]`, `["$a","$b"]`, `{"a":{"b":"$a"}}`, `{"a":{"b":"$a","c":"$b"}}`, `{"a":["$a"]}`,
-	`{"a":"$a.x"}`, `{"a":{"$ifNull":["$a","$$REMOVE"]}}`, `{"a":"$$REMOVE"}`, `{"a":"$a","b":{"$literal":1}}`, `{"a":"$a","b":"$$REMOVE"}`, `{"a":{},"b":"$a"}`,
-	`{"a":{"$literal":1}}`, `{"a":{"$add":["$a.x",1]}}`, `{"x":{"y":{"z":"$a"}}}`, `{"a":["$a","$b"]}`, `"$a.x"`, `{"$ifNull":["$b","$$REMOVE"]}`,
-	`{"a":"$$ROOT.a"}`, `{"a":{"$getField":"a"}}`, `{"a":{"b":["$a"]}}`, `{"a":"$a","b":{}}`, `{"$mergeObjects":[{"a":"$a"}]}`, `{}`, `[]`,
-	`{"a":{"$first":["$a"]}}`, `{"a":{"b":"$a"},"c":"$b"}`, `{"a":{"b":"$a"},"c":{"d":"$b"}}`, `null`, `1`, `"$$REMOVE"`, `{"_id":"$a"}`, `{"a":{}}`, `{"$type":"$a"}`, `{"k":{"$isArray":"$a"}}`,
+	`{"a":"$a"}`, `{"a":"$a","b":"$b"}`, `"$a"`, `["$a"]`, `["$a","$b"]`, `{"a":{"b":"$a"}}`,
+	`{"a":{"b":"$a","c":"$b"}}`, `{"a":["$a"]}`,
+	`{"a":"$a.x"}`, `{"a":{"$ifNull":["$a","$$REMOVE"]}}`, `{"a":"$$REMOVE"}`, `{"a":"$a","b":{"$literal":1}}`,
+	`{"a":"$a","b":"$$REMOVE"}`, `{"a":{},"b":"$a"}`,
+	`{"a":{"$literal":1}}`, `{"a":{"$add":["$a.x",1]}}`, `{"x":{"y":{"z":"$a"}}}`, `{"a":["$a","$b"]}`, `"$a.x"`,
+	`{"$ifNull":["$b","$$REMOVE"]}`,
+	`{"a":"$$ROOT.a"}`, `{"a":{"$getField":"a"}}`, `{"a":{"b":["$a"]}}`, `{"a":"$a","b":{}}`,
+	`{"$mergeObjects":[{"a":"$a"}]}`, `{}`, `[]`,
+	`{"a":{"$first":["$a"]}}`, `{"a":{"b":"$a"},"c":"$b"}`, `{"a":{"b":"$a"},"c":{"d":"$b"}}`, `null`, `1`,
+	`"$$REMOVE"`, `{"_id":"$a"}`, `{"a":{}}`, `{"$type":"$a"}`, `{"k":{"$isArray":"$a"}}`,
 }
 
-// TestGroupIDs groups by each form of an _id: with and without an index, sorted, behind a $project, with what reads one document a group.
+// TestGroupIDs groups by each form of an _id: with and without an index, sorted, behind a $project,
+// with what reads one document a group.
 func TestGroupIDs(t *testing.T) {
 	t.Parallel()
 	docs := bson.A{
-		d("_id", 1), d("_id", 2, "a", nil), d("_id", 3, "a", 1, "b", 2), d("_id", 4, "a", 1, "b", nil), d("_id", 5, "a", 1.0), d("_id", 6, "b", nil),
-		d("_id", 7, "a", bson.A{}, "b", 1), d("_id", 8, "a", d(), "b", 1), d("_id", 9, "a", d("x", nil)), d("_id", 10, "a", d("x", 1)),
-		d("_id", 11, "a", bson.Undefined{}), d("_id", 12, "a", int64(1), "b", 2), d("_id", 13, "a", d("x", 1.0), "b", d()),
+		d("_id", 1), d("_id", 2, "a", nil), d("_id", 3, "a", 1, "b", 2), d("_id", 4, "a", 1, "b", nil),
+		d("_id", 5, "a", 1.0), d("_id", 6, "b", nil),
+		d("_id", 7, "a", bson.A{}, "b", 1), d("_id", 8, "a", d(), "b", 1),
+		d("_id", 9, "a", d("x", nil)), d("_id", 10, "a", d("x", 1)),
+		d("_id", 11, "a", bson.Undefined{}), d("_id", 12, "a", int64(1), "b", 2),
+		d("_id", 13, "a", d("x", 1.0), "b", d()),
 	}
 	c := class{file: "groups.txt", setup: func(t *testing.T, db *mongo.Database) {
-		for coll, key := range map[string]bson.D{"none": nil, "a": d("a", 1), "ab": d("a", 1, "b", 1), "down": d("a", -1)} {
+		for coll, key := range map[string]bson.D{"none": nil, "a": d("a", 1),
+			"ab": d("a", 1, "b", 1), "down": d("a", -1)} {
 			must(t, db, d("insert", coll, "documents", docs))
 			if key != nil {
 				must(t, db, d("createIndexes", coll, "indexes", bson.A{d("key", key, "name", "i")}))

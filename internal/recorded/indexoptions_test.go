@@ -38,8 +38,9 @@ var indexOptions = map[string]option{
 		`[{"a":{"$gt":1}},{},{"a":1},{"$or":[{"a":1},{"b":{"$exists":true}}]},{"a":{"$in":[1,2]}},{"a":{"$type":"string"}},{"a":{"$geoWithin":{"$box":[[0,0],[1,1]]}}}]`,
 		`[1,null,[],{"a":{"$ne":1}},{"a":{"$exists":false}},{"a":{"$regex":"x"}},{"$nor":[{"a":1}]},{"a":{"$not":{"$gt":1}}},{"$expr":{"$eq":["$a",1]}},{"$where":"1"},{"$text":{"$search":"x"}},{"a":{"$near":[0,0]}},{"$foo":1},{"a":{"$in":[{"$regularExpression":{"pattern":"x","options":""}}]}}]`,
 	},
-	"collation":         {`[{"locale":"en","strength":2},{"locale":"fr","backwards":true}]`, `[{},"en",null,1,[],{"locale":"xx"},{"strength":2},{"locale":"en","strength":9},{"locale":"en","foo":1},{"locale":1}]`},
-	"storageEngine":     {`[{"wiredTiger":{}},{},{"wiredTiger":{"configString":""}}]`, `[{"foo":{}},{"wiredTiger":1},1,"x",null,[]]`},
+	"collation": {`[{"locale":"en","strength":2},{"locale":"fr","backwards":true}]`, `[{},"en",null,1,[],{"locale":"xx"},{"strength":2},{"locale":"en","strength":9},{"locale":"en","foo":1},{"locale":1}]`},
+	"storageEngine": {`[{"wiredTiger":{}},{},{"wiredTiger":{"configString":""}}]`,
+		`[{"foo":{}},{"wiredTiger":1},1,"x",null,[]]`},
 	"weights":           {`[{"a":3},{},{"b":2},{"a":1,"b":99999},"$**"]`, `[{"a":0},{"a":-1},{"a":100000},{"a":"x"},{"":1},{"$a":1},{"$**":1},1,null,[],"x"]`},
 	"default_language":  {`["german","none","english"]`, `["","xx",1,null,{}]`},
 	"language_override": {`["lang","a.b"]`, `["","$x",1,null,{}]`},
@@ -62,47 +63,57 @@ var indexOptions = map[string]option{
 
 // indexKinds are the key patterns that the options stand beside.
 var indexKinds = []string{
-	`{"a":1}`, `{"a":-1,"b":1}`, `{"a":"text"}`, `{"a":"2dsphere"}`, `{"a":"2d"}`, `{"a":"hashed"}`, `{"$**":1}`, `{"_id":1}`,
-	`{"b":1,"a":"text"}`, `{"b":1,"a":"2dsphere"}`, `{"a":"2d","b":1}`, `{"a":"hashed","b":1}`, `{"b":1,"a.$**":1}`, `{"$**":"text"}`, `{"_id":-1}`, `{"_id":"hashed"}`,
+	`{"a":1}`, `{"a":-1,"b":1}`, `{"a":"text"}`, `{"a":"2dsphere"}`, `{"a":"2d"}`,
+	`{"a":"hashed"}`, `{"$**":1}`, `{"_id":1}`,
+	`{"b":1,"a":"text"}`, `{"b":1,"a":"2dsphere"}`, `{"a":"2d","b":1}`, `{"a":"hashed","b":1}`, `{"b":1,"a.$**":1}`,
+	`{"$**":"text"}`, `{"_id":-1}`, `{"_id":"hashed"}`,
 }
 
 // pairKinds is how many of the first kinds every two options are tried with.
 const pairKinds = 7
 
-// TestIndexOptions asks for indexes of each kind with each option, right and wrong, and for each two options together. The answer is
-// what listIndexes shows, or the error. An option of the command that has no values here fails.
+// TestIndexOptions asks for indexes of each kind with each option, right and wrong, and for each
+// two options together. The answer is what listIndexes shows, or the error. An option of the
+// command that has no values here fails.
 func TestIndexOptions(t *testing.T) {
 	t.Parallel()
 	names := ddl.IndexOptions()
 	checkOptions(t, names, indexOptions)
-	c := class{file: "indexoptions.txt", grouped: true, setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "a")) }}
+	c := class{file: "indexoptions.txt", grouped: true,
+		setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "a")) }}
 	for i, kind := range indexKinds {
 		fields := names
 		if i > 0 {
-			fields = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "key" || name == "name" })
+			fields = slices.DeleteFunc(slices.Clone(names),
+				func(name string) bool { return name == "key" || name == "name" })
 		}
 		for _, spec := range optionSets(d("key", fromJSON(kind), "name", "i"), fields, indexOptions, i < pairKinds) {
 			name := strings.TrimPrefix(strings.ReplaceAll(inJSON(spec), `,"name":"i"`, ""), `{"key":`+kind)
-			c.cases = append(c.cases, question{name: kind + " " + name, ask: func(ctx context.Context, db *mongo.Database) string { return indexOf(ctx, db, spec) }})
+			c.cases = append(c.cases,
+				question{name: kind + " " + name,
+					ask: func(ctx context.Context, db *mongo.Database) string { return indexOf(ctx, db, spec) }})
 		}
 	}
 	c.agrees = sameIndex
 	check(t, c)
 }
 
-// newer are what the recorded server, which is newer than MongoDB 8.0, shows and says in another way.
+// newer are what the recorded server, which is newer than MongoDB 8.0, shows and says in another
+// way.
 var newer = strings.NewReplacer(
 	` collation:{"locale":"simple"}`, "", // every index has a collation there
 	"2dsphereIndexVersion:4", "2dsphereIndexVersion:3", // 8.0 has three versions
 	" bucketSize:1", " bucketSize", " max:10", " max", " min:-10", " min", // numbers of another type
 )
 
-// ofKind are the options that only some kinds of index have. The recorded server leaves the others out of the listing, 8.0 keeps them.
+// ofKind are the options that only some kinds of index have. The recorded server leaves the others
+// out of the listing, 8.0 keeps them.
 var ofKind = regexp.MustCompile(` (2dsphereIndexVersion|textIndexVersion|bits|min|max|coarsestIndexedLevel|finestIndexedLevel|bucketSize)(:\S+)?`)
 
 // otherTexts are the texts of errors that differ, without what the request says.
 var otherTexts = []*regexp.Regexp{
-	regexp.MustCompile(`TTL index 'expireAfterSeconds'`),            // the specification stands before the reason there, behind it in 8.0
+	// the specification stands before the reason there, behind it in 8.0
+	regexp.MustCompile(`TTL index 'expireAfterSeconds'`),
 	regexp.MustCompile(`geo index version`),                         // the versions there are, and the wording
 	regexp.MustCompile(`require sorting geospatial data`),           // a link to MongoDB's manual follows there
 	regexp.MustCompile(`Expression not supported in partial index`), // the tree of predicates is written in another way

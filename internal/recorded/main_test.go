@@ -30,11 +30,13 @@ type question struct {
 // class is a generator with the file of its answers.
 type class struct {
 	file string
-	// grouped says that the file names each distinct answer once. A case's name is then its base, a space, and the rest.
+	// grouped says that the file names each distinct answer once. A case's name is then its base, a
+	// space, and the rest.
 	grouped bool
 	setup   func(t *testing.T, db *mongo.Database)
 	cases   []question
-	// agrees reports whether an answer may stand beside the recorded one; nil asks for the same text.
+	// agrees reports whether an answer may stand beside the recorded one; nil asks for the same
+	// text.
 	agrees func(got, want string) bool
 	// agreesOn is agrees with the name of the case.
 	agreesOn func(name, got, want string) bool
@@ -44,7 +46,8 @@ type class struct {
 	explain func(got, want string) string
 }
 
-// check asks Sheaf every question and compares the answers with the file, or records those of a MongoDB server.
+// check asks Sheaf every question and compares the answers with the file, or records those of a
+// MongoDB server.
 func check(t *testing.T, c class) {
 	t.Helper()
 	path := filepath.Join("testdata", c.file)
@@ -61,7 +64,8 @@ func check(t *testing.T, c class) {
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		recorded, ok := want[name]
 		delete(want, name)
-		if ok && (got[name] == recorded || c.agrees != nil && c.agrees(got[name], recorded) || c.agreesOn != nil && c.agreesOn(name, got[name], recorded)) {
+		if ok && (got[name] == recorded || c.agrees != nil && c.agrees(got[name], recorded) ||
+			c.agreesOn != nil && c.agreesOn(name, got[name], recorded)) {
 			continue
 		}
 		if wrong++; wrong <= 40 {

@@ -18,27 +18,34 @@ const groupingPrefix = "Failed to determine whether query system can provide a D
 // metadata.
 var (
 	metadataSources = map[string]string{
-		"none": ``, "text": `{"$match": {"$text": {"$search": "tea"}}}`, "near": `{"$geoNear": {"near": [1, 2], "distanceField": "d"}}`,
+		"none": ``, "text": `{"$match": {"$text": {"$search": "tea"}}}`,
+		"near":   `{"$geoNear": {"near": [1, 2], "distanceField": "d"}}`,
 		"sorted": `{"$sort": {"k": -1, "s": 1}}`,
 	}
 	metadataStages = map[string]string{
 		"nothing": ``, "group": `{"$group": {"_id": "$k"}}`, "count": `{"$count": "n"}`, "unwind": `{"$unwind": "$t"}`,
-		"match": `{"$match": {"nope": 1}}`, "limit": `{"$limit": 1}`, "sort": `{"$sort": {"k": 1}}`, "redact": `{"$redact": "$$KEEP"}`,
-		"facet": `{"$facet": {"a": [{"$count": "n"}]}}`, "replaceRoot": `{"$replaceRoot": {"newRoot": {"a": 1}}}`, "addFields": `{"$addFields": {"q": 1}}`,
-		"project": `{"$project": {"s": 1}}`, "lookup": `{"$lookup": {"from": "d", "localField": "k", "foreignField": "k", "as": "r"}}`,
+		"match": `{"$match": {"nope": 1}}`, "limit": `{"$limit": 1}`, "sort": `{"$sort": {"k": 1}}`,
+		"redact": `{"$redact": "$$KEEP"}`,
+		"facet":  `{"$facet": {"a": [{"$count": "n"}]}}`, "replaceRoot": `{"$replaceRoot": {"newRoot": {"a": 1}}}`,
+		"addFields": `{"$addFields": {"q": 1}}`,
+		"project":   `{"$project": {"s": 1}}`, "lookup": `{"$lookup": {"from": "d", "localField": "k", "foreignField": "k", "as": "r"}}`,
 		"unionWith": `{"$unionWith": "d"}`, "setWindowFields": `{"$setWindowFields": {"output": {"n": {"$sum": 1}}}}`,
-		"bucketAuto": `{"$bucketAuto": {"groupBy": "$k", "buckets": 2}}`, "sortByCount": `{"$sortByCount": "$k"}`, "sample": `{"$sample": {"size": 2}}`,
+		"bucketAuto": `{"$bucketAuto": {"groupBy": "$k", "buckets": 2}}`, "sortByCount": `{"$sortByCount": "$k"}`,
+		"sample":  `{"$sample": {"size": 2}}`,
 		"densify": `{"$densify": {"field": "k", "range": {"step": 1, "bounds": "full"}}}`, "fill": `{"$fill": {"output": {"q": {"value": 1}}}}`,
 	}
 	metadataUses = map[string]string{
 		"project": `{"$project": {"z": META}}`, "set": `{"$set": {"z": META}}`, "group": `{"$group": {"_id": META}}`,
-		"match": `{"$match": {"$expr": {"$gt": [META, 0]}}}`, "sort": `{"$sort": {"z": META}}`, "replaceRoot": `{"$replaceRoot": {"newRoot": {"z": META}}}`,
-		"redact": `{"$redact": {"$cond": [{"$gt": [META, 0]}, "$$KEEP", "$$PRUNE"]}}`, "facet": `{"$facet": {"a": [{"$set": {"z": META}}]}}`,
-		"literal": `{"$set": {"z": {"$literal": META}}}`, "window": `{"$setWindowFields": {"output": {"z": {"$max": META}}}}`,
-		"lookup": `{"$lookup": {"from": "d", "let": {"z": META}, "pipeline": [{"$set": {"z": "$$z"}}], "as": "r"}}`,
-		"sub":    `{"$lookup": {"from": "d", "pipeline": [{"$set": {"z": META}}], "as": "r"}}`,
+		"match": `{"$match": {"$expr": {"$gt": [META, 0]}}}`, "sort": `{"$sort": {"z": META}}`,
+		"replaceRoot": `{"$replaceRoot": {"newRoot": {"z": META}}}`,
+		"redact":      `{"$redact": {"$cond": [{"$gt": [META, 0]}, "$$KEEP", "$$PRUNE"]}}`, "facet": `{"$facet": {"a": [{"$set": {"z": META}}]}}`,
+		"literal": `{"$set": {"z": {"$literal": META}}}`,
+		"window":  `{"$setWindowFields": {"output": {"z": {"$max": META}}}}`,
+		"lookup":  `{"$lookup": {"from": "d", "let": {"z": META}, "pipeline": [{"$set": {"z": "$$z"}}], "as": "r"}}`,
+		"sub":     `{"$lookup": {"from": "d", "pipeline": [{"$set": {"z": META}}], "as": "r"}}`,
 	}
-	metadataKinds = []string{"textScore", "geoNearDistance", "geoNearPoint", "searchScore", "vectorSearchScore", "sortKey"}
+	metadataKinds = []string{"textScore", "geoNearDistance", "geoNearPoint", "searchScore",
+		"vectorSearchScore", "sortKey"}
 )
 
 // otherMetadata returns why a case has another answer, or "".
@@ -67,9 +74,10 @@ func metadataCases() []question {
 					}
 					last := strings.ReplaceAll(last, "META", `{"$meta": "`+kind+`"}`)
 					stages := slices.DeleteFunc([]string{first, second, last}, func(s string) bool { return s == "" })
-					out = append(out, question{use + "-" + kind + " " + source + " " + stage, func(ctx context.Context, db *mongo.Database) string {
-						return metadataAnswer(ctx, db, "["+strings.Join(stages, ",")+"]")
-					}})
+					out = append(out, question{use + "-" + kind + " " + source + " " + stage,
+						func(ctx context.Context, db *mongo.Database) string {
+							return metadataAnswer(ctx, db, "["+strings.Join(stages, ",")+"]")
+						}})
 				}
 			}
 		}
@@ -82,7 +90,8 @@ func metadataAnswer(ctx context.Context, db *mongo.Database, pipeline string) st
 	return textAnswer(ctx, db, `{"aggregate": "c", "cursor": {}, "pipeline": `+pipeline+`}`)
 }
 
-// textAnswer returns the documents of the first batch of a command in the order of their text, or its error.
+// textAnswer returns the documents of the first batch of a command in the order of their text, or
+// its error.
 func textAnswer(ctx context.Context, db *mongo.Database, command string) string {
 	var cmd bson.D
 	if err := bson.UnmarshalExtJSON([]byte(command), false, &cmd); err != nil {
@@ -109,17 +118,21 @@ func textAnswer(ctx context.Context, db *mongo.Database, command string) string 
 // TestMetadataOfStages compares which metadata stages may read, and what they read.
 func TestMetadataOfStages(t *testing.T) {
 	t.Parallel()
-	check(t, class{file: "metadata.txt", grouped: true, cases: metadataCases(), setup: func(t *testing.T, db *mongo.Database) {
-		t.Helper()
-		point := func(x, y int) bson.A { return bson.A{x, y} }
-		must(t, db, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{
-			bson.D{{Key: "_id", Value: 1}, {Key: "s", Value: "tea time"}, {Key: "k", Value: 1}, {Key: "t", Value: bson.A{"x"}}, {Key: "l", Value: point(1, 2)}},
-			bson.D{{Key: "_id", Value: 2}, {Key: "s", Value: "coffee"}, {Key: "k", Value: 2}, {Key: "l", Value: point(3, 4)}},
-		}}})
-		must(t, db, bson.D{{Key: "insert", Value: "d"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 10}, {Key: "k", Value: 1}}}}})
-		must(t, db, bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{
-			bson.D{{Key: "key", Value: bson.D{{Key: "s", Value: "text"}}}, {Key: "name", Value: "t"}},
-			bson.D{{Key: "key", Value: bson.D{{Key: "l", Value: "2d"}}}, {Key: "name", Value: "l"}},
-		}}})
-	}})
+	check(t, class{file: "metadata.txt", grouped: true, cases: metadataCases(),
+		setup: func(t *testing.T, db *mongo.Database) {
+			t.Helper()
+			point := func(x, y int) bson.A { return bson.A{x, y} }
+			must(t, db, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{
+				bson.D{{Key: "_id", Value: 1}, {Key: "s", Value: "tea time"}, {Key: "k", Value: 1},
+					{Key: "t", Value: bson.A{"x"}}, {Key: "l", Value: point(1, 2)}},
+				bson.D{{Key: "_id", Value: 2}, {Key: "s", Value: "coffee"}, {Key: "k", Value: 2},
+					{Key: "l", Value: point(3, 4)}},
+			}}})
+			must(t, db, bson.D{{Key: "insert", Value: "d"},
+				{Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 10}, {Key: "k", Value: 1}}}}})
+			must(t, db, bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{
+				bson.D{{Key: "key", Value: bson.D{{Key: "s", Value: "text"}}}, {Key: "name", Value: "t"}},
+				bson.D{{Key: "key", Value: bson.D{{Key: "l", Value: "2d"}}}, {Key: "name", Value: "l"}},
+			}}})
+		}})
 }

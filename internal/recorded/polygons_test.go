@@ -19,8 +19,8 @@ var lattices = []struct {
 	origin, step float64
 }{{"whole", 0, 1}, {"tenths", -0.5, 0.1}}
 
-// TestPolygons asks which points of a lattice lie in polygons of the plane whose corners are on it, so that points lie on
-// edges of every direction.
+// TestPolygons asks which points of a lattice lie in polygons of the plane whose corners are on it,
+// so that points lie on edges of every direction.
 func TestPolygons(t *testing.T) {
 	t.Parallel()
 	c := class{file: "polygons.txt", setup: func(t *testing.T, db *mongo.Database) {
@@ -44,18 +44,21 @@ func TestPolygons(t *testing.T) {
 				polygon = append(polygon, bson.A{l.origin + float64(p[0])*l.step, l.origin + float64(p[1])*l.step})
 			}
 			operator := []string{"$geoWithin", "$within"}[i%2]
-			filter := bson.D{{Key: "g", Value: bson.D{{Key: operator, Value: bson.D{{Key: "$polygon", Value: polygon}}}}}}
+			filter := bson.D{{Key: "g",
+				Value: bson.D{{Key: operator, Value: bson.D{{Key: "$polygon", Value: polygon}}}}}}
 			c.cases = append(c.cases, question{
 				name: fmt.Sprint(l.name, " ", operator, " ", places),
-				ask:  func(ctx context.Context, db *mongo.Database) string { return sameByPlan(ctx, db, l.name, filter) },
+				ask: func(ctx context.Context, db *mongo.Database) string {
+					return sameByPlan(ctx, db, l.name, filter)
+				},
 			})
 		}
 	}
 	check(t, c)
 }
 
-// corners returns the columns and rows of a polygon with three to five corners, some of which may be equal. Every third polygon
-// is closed.
+// corners returns the columns and rows of a polygon with three to five corners, some of which may
+// be equal. Every third polygon is closed.
 func corners(seed uint64) [][2]int {
 	r := rand.New(rand.NewPCG(seed, 7))
 	out := make([][2]int, 3+r.IntN(3))

@@ -17,8 +17,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// shapesFile has the names and BSON types of the fields of a MongoDB server's diagnostic replies; absentFile has a reason for
-// each of them that Sheaf answers without, or with another type.
+// shapesFile has the names and BSON types of the fields of a MongoDB server's diagnostic replies;
+// absentFile has a reason for each of them that Sheaf answers without, or with another type.
 const (
 	shapesFile = "shapes.txt"
 	absentFile = "shapes-absent.txt"
@@ -60,7 +60,8 @@ func diagnosticReplies() []reply {
 		{"currentOp", "admin", one("currentOp", 1)},
 		{"dataSize", "", one("dataSize", "recorded.c")},
 		{"dbStats", "", one("dbStats", 1, bson.E{Key: "freeStorage", Value: 1})},
-		{"explain", "", one("explain", bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "a", Value: 3}}}})},
+		{"explain", "", one("explain",
+			bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "a", Value: 3}}}})},
 		{"getCmdLineOpts", "admin", one("getCmdLineOpts", 1)},
 		{"getDefaultRWConcern", "admin", one("getDefaultRWConcern", 1)},
 		{"getDiagnosticData", "admin", one("getDiagnosticData", 1)},
@@ -97,11 +98,13 @@ var variable = []string{
 // otherEngine reports whether a document is about MongoDB's storage engine: only its name is kept.
 func otherEngine(at string) bool {
 	name := path.Base(at)
-	return name == "wiredTiger" || name == "spillWiredTiger" || path.Base(path.Dir(at)) == "indexDetails" && !strings.HasPrefix(at, "validate/")
+	return name == "wiredTiger" || name == "spillWiredTiger" ||
+		path.Base(path.Dir(at)) == "indexDetails" && !strings.HasPrefix(at, "validate/")
 }
 
-// TestShapesOfDiagnostics compares the fields of diagnostic replies, by name and type, with a MongoDB server's: each field
-// of the server is there, or stands in the file of absent ones with its reason. A reason without a field fails.
+// TestShapesOfDiagnostics compares the fields of diagnostic replies, by name and type, with a
+// MongoDB server's: each field of the server is there, or stands in the file of absent ones with
+// its reason. A reason without a field fails.
 func TestShapesOfDiagnostics(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join("testdata", shapesFile)
@@ -129,7 +132,8 @@ func TestShapesOfDiagnostics(t *testing.T) {
 	}
 }
 
-// covering returns the pattern that a field matches, "" for none. A pattern that ends in ** is about all below, too.
+// covering returns the pattern that a field matches, "" for none. A pattern that ends in ** is
+// about all below, too.
 func covering(patterns map[string]string, field string) string {
 	names := strings.Split(field, "/")
 	for p := range patterns {
@@ -154,7 +158,8 @@ func orAbsent(s string) string {
 	return s
 }
 
-// sameType compares types. MongoDB writes many numbers as an int where they are small, else as a long.
+// sameType compares types. MongoDB writes many numbers as an int where they are small, else as a
+// long.
 func sameType(got, want string) bool {
 	whole := func(s string) bool { return s == "int" || s == "long" }
 	return got == want || whole(got) && whole(want)
@@ -187,7 +192,8 @@ func shapesOf(t *testing.T, client *mongo.Client) map[string]string {
 // served is a client of a server with a directory and a port.
 func served(t *testing.T) *mongo.Client {
 	t.Helper()
-	db, err := sheaf.Open(t.TempDir(), &sheaf.Options{CommandLine: []string{"sheaf", "serve"}, Sync: sheaf.SyncOnRequest})
+	db, err := sheaf.Open(t.TempDir(),
+		&sheaf.Options{CommandLine: []string{"sheaf", "serve"}, Sync: sheaf.SyncOnRequest})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +221,8 @@ func setUpShapes(t *testing.T, db *mongo.Database) {
 		}
 	}
 	for range 3 { // so that a plan is cached
-		if err := db.Collection("c").FindOne(t.Context(), bson.D{{Key: "a", Value: 3}, {Key: "b", Value: 13}}).Err(); err != nil {
+		if err := db.Collection("c").
+			FindOne(t.Context(), bson.D{{Key: "a", Value: 3}, {Key: "b", Value: 13}}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -239,7 +246,8 @@ func typesOf(out map[string]string, at string, v bson.RawValue) {
 			}
 		}
 		out[below] = typeName(e.Value().Type)
-		if kind := e.Value().Type; !otherEngine(below) && (kind == bson.TypeEmbeddedDocument || kind == bson.TypeArray) {
+		if kind := e.Value().Type; !otherEngine(below) &&
+			(kind == bson.TypeEmbeddedDocument || kind == bson.TypeArray) {
 			typesOf(out, below, e.Value())
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// sortKeyStages sort, or stand between; sortKeyUses read the keys. No two documents have equal values, because MongoDB leaves
-// out a sort before another.
+// sortKeyStages sort, or stand between; sortKeyUses read the keys. No two documents have equal
+// values, because MongoDB leaves out a sort before another.
 var (
 	sortKeyFirst = map[string]string{
 		"none": ``, "sort": `{"$sort": {"a": 1}},`, "two": `{"$sort": {"a": 1}}, {"$sort": {"b": 1}},`,
@@ -20,7 +20,8 @@ var (
 	}
 	sortKeyLast = map[string]string{
 		"sort": `{"$sort": {"_id": 1}}`, "down": `{"$sort": {"b": -1}}`, "pair": `{"$sort": {"b": 1, "a": -1}}`,
-		"bounded": `{"$sort": {"b": 1}}, {"$limit": 2}`, "skip": `{"$sort": {"b": 1}}, {"$skip": 1}`, "missing": `{"$sort": {"zz": 1, "b": 1}}`,
+		"bounded": `{"$sort": {"b": 1}}, {"$limit": 2}`, "skip": `{"$sort": {"b": 1}}, {"$skip": 1}`,
+		"missing":   `{"$sort": {"zz": 1, "b": 1}}`,
 		"window":    `{"$setWindowFields": {"sortBy": {"b": 1}, "output": {"r": {"$rank": {}}}}}`,
 		"partition": `{"$setWindowFields": {"partitionBy": "$a", "sortBy": {"b": 1}, "output": {"r": {"$rank": {}}}}}`,
 		"fill":      `{"$fill": {"sortBy": {"_id": 1}, "output": {"q": {"method": "locf"}}}}`,
@@ -62,17 +63,19 @@ func TestSortKeys(t *testing.T) {
 					continue // the documents of a group have no order that an earlier sort gave
 				}
 				pipeline := "[" + head + tail + "," + read + "]"
-				c.cases = append(c.cases, question{use + " " + first + " " + last, func(ctx context.Context, db *mongo.Database) string {
-					return metadataAnswer(ctx, db, pipeline)
-				}})
+				c.cases = append(c.cases,
+					question{use + " " + first + " " + last, func(ctx context.Context, db *mongo.Database) string {
+						return metadataAnswer(ctx, db, pipeline)
+					}})
 			}
 		}
 	}
 	for _, sort := range []string{`{"_id": 1}`, `{"b": -1}`, `{"c": 1, "b": 1}`, `{"zz": 1, "a": 1}`} {
 		find := `{"find": "v", "projection": {"k": {"$meta": "sortKey"}}, "sort": ` + sort + `}`
-		c.cases = append(c.cases, question{"view " + strings.ReplaceAll(sort, " ", ""), func(ctx context.Context, db *mongo.Database) string {
-			return textAnswer(ctx, db, find)
-		}})
+		c.cases = append(c.cases,
+			question{"view " + strings.ReplaceAll(sort, " ", ""), func(ctx context.Context, db *mongo.Database) string {
+				return textAnswer(ctx, db, find)
+			}})
 	}
 	check(t, c)
 }

@@ -12,19 +12,25 @@ import (
 
 // viewPipelines are the views of TestFindOnViews.
 var viewPipelines = map[string]string{
-	"all": `[]`, "some": `[{"$match": {"a": {"$gt": 1}}}]`, "sorted": `[{"$sort": {"a": 1}}]`, "set": `[{"$set": {"b": "$a"}}]`,
+	"all": `[]`, "some": `[{"$match": {"a": {"$gt": 1}}}]`, "sorted": `[{"$sort": {"a": 1}}]`,
+	"set":   `[{"$set": {"b": "$a"}}]`,
 	"first": `[{"$limit": 2}]`,
 }
 
 // viewOptions are the options of a find on a view, one or two at a time.
 var viewOptions = []string{
-	`"sort": {"$natural": 1}`, `"sort": {"$natural": -1}`, `"sort": {"$natural": 2}`, `"sort": {"$natural": -1, "a": 1}`,
+	`"sort": {"$natural": 1}`, `"sort": {"$natural": -1}`, `"sort": {"$natural": 2}`,
+	`"sort": {"$natural": -1, "a": 1}`,
 	`"sort": {"a": 1, "$natural": 1}`, `"sort": {"$natural": 1.0}`, `"sort": {"$natural": true}`, `"sort": {"a": -1}`,
 	`"hint": {"$natural": 1}`, `"hint": {"$natural": -1}`, `"hint": {"a": 1}`, `"hint": {}`,
-	`"singleBatch": true`, `"singleBatch": false`, `"limit": 1`, `"limit": 0`, `"skip": 1`, `"batchSize": 1`, `"filter": {"a": {"$gt": 1}}`,
-	`"min": {"a": 1}`, `"max": {"a": 3}`, `"min": {}`, `"max": {}`, `"returnKey": true`, `"returnKey": false`, `"showRecordId": true`,
-	`"showRecordId": false`, `"tailable": true`, `"tailable": false`, `"awaitData": true`, `"awaitData": false`, `"noCursorTimeout": true`,
-	`"noCursorTimeout": false`, `"allowPartialResults": true`, `"oplogReplay": true`, `"allowDiskUse": true`, `"readOnce": true`,
+	`"singleBatch": true`, `"singleBatch": false`, `"limit": 1`, `"limit": 0`, `"skip": 1`, `"batchSize": 1`,
+	`"filter": {"a": {"$gt": 1}}`,
+	`"min": {"a": 1}`, `"max": {"a": 3}`, `"min": {}`, `"max": {}`, `"returnKey": true`,
+	`"returnKey": false`, `"showRecordId": true`,
+	`"showRecordId": false`, `"tailable": true`, `"tailable": false`, `"awaitData": true`,
+	`"awaitData": false`, `"noCursorTimeout": true`,
+	`"noCursorTimeout": false`, `"allowPartialResults": true`, `"oplogReplay": true`,
+	`"allowDiskUse": true`, `"readOnce": true`,
 	`"collation": {"locale": "simple"}`, `"projection": {"t.$": 1}`, `"projection": {"a": 1}`,
 	`"filter": {"t": 5}`, `"let": {"x": 1}`,
 }
@@ -44,7 +50,8 @@ func TestFindOnViews(t *testing.T) {
 		}}})
 		for name, stages := range viewPipelines {
 			var view bson.D
-			if err := bson.UnmarshalExtJSON(fmt.Appendf(nil, `{"create": %q, "viewOn": "c", "pipeline": %s}`, name, stages), false, &view); err != nil {
+			if err := bson.UnmarshalExtJSON(fmt.Appendf(nil, `{"create": %q, "viewOn": "c", "pipeline": %s}`, name,
+				stages), false, &view); err != nil {
 				t.Fatal(err)
 			}
 			must(t, db, view)
@@ -71,7 +78,8 @@ func TestFindOnViews(t *testing.T) {
 	check(t, c)
 }
 
-// orderedAnswer returns the documents of the first batch of a command by their _ids, or the code and the text of its error.
+// orderedAnswer returns the documents of the first batch of a command by their _ids, or the code
+// and the text of its error.
 func orderedAnswer(ctx context.Context, db *mongo.Database, command string) string {
 	var cmd bson.D
 	if err := bson.UnmarshalExtJSON([]byte(command), false, &cmd); err != nil {

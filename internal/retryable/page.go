@@ -13,8 +13,9 @@ type SessionHistory struct {
 	History
 }
 
-// Page returns the histories of the next sessions in the order of their names, at most n, and the name after which the
-// following page begins. The first page begins after nil; there are no more where it returns nil.
+// Page returns the histories of the next sessions in the order of their names, at most n, and the
+// name after which the following page begins. The first page begins after nil; there are no more
+// where it returns nil.
 func Page(engine storage.Engine, after *Session, n int) ([]SessionHistory, *Session, error) {
 	var out []SessionHistory
 	from := []byte{keyspace.Retryable}

@@ -165,7 +165,8 @@ func Old(engine storage.Engine, before int64) ([]Session, error) {
 	return old, err
 }
 
-// Remove removes the records of a session, which the caller has checked out, unless one of them is from that time or later.
+// Remove removes the records of a session, which the caller has checked out, unless one of them is
+// from that time or later.
 func Remove(engine storage.Engine, s *Session, before int64) error {
 	txn := engine.Begin()
 	defer txn.Rollback()

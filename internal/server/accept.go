@@ -35,7 +35,8 @@ func (b *backoff) failed(now time.Time) (pause time.Duration, log bool) {
 // succeeded begins with short pauses again.
 func (b *backoff) succeeded() { b.pause = 0 }
 
-// refusals limits how often the refusal of connections is logged. It is guarded by the server's lock.
+// refusals limits how often the refusal of connections is logged. It is guarded by the server's
+// lock.
 type refusals struct {
 	logged time.Time
 	silent int
@@ -51,8 +52,8 @@ func (r *refusals) note(now time.Time) (silent int, log bool) {
 	return silent, true
 }
 
-// establish starts a new connection when the limit of the rate allows it, and closes one that may not wait. Connections within the
-// process are exempt.
+// establish starts a new connection when the limit of the rate allows it, and closes one that may
+// not wait. Connections within the process are exempt.
 func (s *Server) establish(nc net.Conn) {
 	limit := s.service.Establishment
 	if !limit.Enabled() {
@@ -109,6 +110,7 @@ func (s *Server) logRefusal(why, remote string, attrs ...any) {
 	silent, log := s.refused.note(time.Now())
 	s.mu.Unlock()
 	if log {
-		s.log.Warn(why, append([]any{slog.String("c", "NETWORK"), slog.String("remote", remote), slog.Int("refusalsNotLogged", silent)}, attrs...)...)
+		s.log.Warn(why, append([]any{slog.String("c", "NETWORK"), slog.String("remote", remote),
+			slog.Int("refusalsNotLogged", silent)}, attrs...)...)
 	}
 }

@@ -49,7 +49,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestEstablishmentLimit: beyond the rate one connection waits and the others are closed; those within the process are exempt.
+// TestEstablishmentLimit: beyond the rate one connection waits and the others are closed; those
+// within the process are exempt.
 func TestEstablishmentLimit(t *testing.T) {
 	t.Parallel()
 	srv := newTestServer(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// floorServer answers every message with a constant and does nothing else: what a server could do at best over this
-// transport and with this driver.
+// floorServer answers every message with a constant and does nothing else: what a server could do
+// at best over this transport and with this driver.
 func floorServer(l net.Listener, hello, ok []byte) {
 	for {
 		nc, err := l.Accept()
@@ -95,7 +95,8 @@ func floorReplies(b *testing.B) (hello, ok []byte) {
 	return hello, ok
 }
 
-// BenchmarkPing measures the official driver's ping against this server and against the floor, over both transports.
+// BenchmarkPing measures the official driver's ping against this server and against the floor, over
+// both transports.
 func BenchmarkPing(b *testing.B) {
 	transports := map[string]func(b *testing.B) (net.Listener, options.ContextDialer){
 		"tcp": func(b *testing.B) (net.Listener, options.ContextDialer) {
@@ -139,7 +140,8 @@ func (d *tcpDialer) DialContext(ctx context.Context, _, _ string) (net.Conn, err
 }
 
 func benchPing(b *testing.B, dialer options.ContextDialer, clients int) {
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://bench.invalid:1/?directConnection=true").SetDialer(dialer))
+	client, err := mongo.Connect(options.Client().
+		ApplyURI("mongodb://bench.invalid:1/?directConnection=true").SetDialer(dialer))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -173,19 +175,20 @@ func benchPing(b *testing.B, dialer options.ContextDialer, clients int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ping/s")
 }
 
-// BenchmarkReplies measures replies of 256 KiB, as batches of documents are, over both transports: what the buffers on the way
-// cost.
+// BenchmarkReplies measures replies of 256 KiB, as batches of documents are, over both transports:
+// what the buffers on the way cost.
 func BenchmarkReplies(b *testing.B) {
 	piece := bytes.Repeat([]byte("x"), 1<<10)
-	large := command.Definition{Name: "large", Run: func(_ context.Context, _ *command.Request, reply *bsonx.Builder) error {
-		reply.StartArrayField("batch")
-		for range 256 {
-			reply.Grow(len(piece) + 16)
-			reply.Elem(bsonx.String(string(piece)))
-		}
-		reply.End()
-		return nil
-	}}
+	large := command.Definition{Name: "large",
+		Run: func(_ context.Context, _ *command.Request, reply *bsonx.Builder) error {
+			reply.StartArrayField("batch")
+			for range 256 {
+				reply.Grow(len(piece) + 16)
+				reply.Elem(bsonx.String(string(piece)))
+			}
+			reply.End()
+			return nil
+		}}
 	memory := NewMemoryListener("bench")
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -199,14 +202,16 @@ func BenchmarkReplies(b *testing.B) {
 		b.Run(transport.name, func(b *testing.B) {
 			srv := newTestServer(b, large)
 			go func() { _ = srv.Serve(context.Background(), transport.l) }()
-			client, err := mongo.Connect(options.Client().ApplyURI("mongodb://bench.invalid:1/?directConnection=true").SetDialer(transport.dialer))
+			client, err := mongo.Connect(options.Client().
+				ApplyURI("mongodb://bench.invalid:1/?directConnection=true").SetDialer(transport.dialer))
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer func() { _ = client.Disconnect(context.Background()) }()
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := client.Database("bench").RunCommand(context.Background(), bson.D{{Key: "large", Value: 1}}).Err(); err != nil {
+				if err := client.Database("bench").
+					RunCommand(context.Background(), bson.D{{Key: "large", Value: 1}}).Err(); err != nil {
 					b.Fatal(err)
 				}
 			}

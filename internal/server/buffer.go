@@ -11,7 +11,8 @@ const (
 	maxBufferBits = 24 // 16 MiB
 )
 
-// bufferPool keeps buffers for messages that are larger than a connection's own buffer, and for replies.
+// bufferPool keeps buffers for messages that are larger than a connection's own buffer, and for
+// replies.
 type bufferPool struct {
 	classes [maxBufferBits - minBufferBits + 1]sync.Pool
 }

@@ -21,7 +21,8 @@ import (
 // idleBuffer is the buffer that a connection keeps between messages: most requests fit.
 const idleBuffer = 2 << 10
 
-// conn is one connection. Its goroutine alone uses it, but for nc's methods, which are safe for concurrent use.
+// conn is one connection. Its goroutine alone uses it, but for nc's methods, which are safe for
+// concurrent use.
 type conn struct {
 	srv   *Server
 	nc    net.Conn
@@ -38,8 +39,8 @@ type conn struct {
 	buf  []byte
 	r, w int
 
-	// replySize is about how large the last replies were. The next one gets a buffer of that size, since growing one from the
-	// smallest touches twice the memory, most of it new.
+	// replySize is about how large the last replies were. The next one gets a buffer of that size,
+	// since growing one from the smallest touches twice the memory, most of it new.
 	replySize int
 	// out is the pooled buffer of the reply while a command runs.
 	out *[]byte
@@ -144,11 +145,13 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 	}
 }
 
-// slowReply is up to which size a reply is taken as a sign of what comes: clients send the commands of many over one connection, and a
-// buffer that is too large for most costs less than one that grows for each batch of a cursor.
+// slowReply is up to which size a reply is taken as a sign of what comes: clients send the commands
+// of many over one connection, and a buffer that is too large for most costs less than one that
+// grows for each batch of a cursor.
 const slowReply = 64 << 10
 
-// nextReplySize returns how large a reply is expected, after one of size bytes where size was expected.
+// nextReplySize returns how large a reply is expected, after one of size bytes where size was
+// expected.
 func nextReplySize(expected, size int) int {
 	if expected > slowReply {
 		return max(size, expected/2)
@@ -178,7 +181,8 @@ func (c *conn) replaceBuffer() {
 // logEnd logs why a connection ended, where it is not the usual end.
 func (c *conn) logEnd(err error) {
 	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, errCloseRequested), c.srv.draining.Load():
+	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, errCloseRequested), c.srv.draining.Load():
 	case errors.Is(err, wire.ErrUnanswered):
 		c.srv.log.Info("Closing a connection whose client sends operations that were removed. It needs a newer driver",
 			slog.String("c", "NETWORK"), slog.String("ctx", c.name()), slog.String("remote", c.state.Remote),

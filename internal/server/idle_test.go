@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// TestIdleConnectionsAreCheap bounds what an idle connection holds on the server's side: its goroutine's stack, its buffer
-// and its state.
+// TestIdleConnectionsAreCheap bounds what an idle connection holds on the server's side: its
+// goroutine's stack, its buffer and its state.
 func TestIdleConnectionsAreCheap(t *testing.T) {
 	const (
 		conns = 1000
@@ -80,7 +80,8 @@ func TestIdleConnectionsKeepNoMessage(t *testing.T) {
 			}
 			// A connection gives its message back after the answer has been sent.
 			kept := memoryInUse() - before
-			for end := time.Now().Add(10 * time.Second); kept > conns*size/4 && time.Now().Before(end); kept = memoryInUse() - before {
+			for end := time.Now().Add(10 * time.Second); kept > conns*size/4 && time.Now().
+				Before(end); kept = memoryInUse() - before {
 				time.Sleep(10 * time.Millisecond)
 			}
 			if kept > conns*size/4 {

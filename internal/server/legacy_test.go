@@ -26,7 +26,8 @@ func frame(id int32, op wire.OpCode, body []byte) []byte {
 
 // opCodes are all operation codes that there ever were, and three that never were.
 var opCodes = []wire.OpCode{
-	wire.OpReply, 1000, wire.OpUpdate, wire.OpInsert, 2003, wire.OpQuery, wire.OpGetMore, wire.OpDelete, wire.OpKillCursors, 2010, 2011,
+	wire.OpReply, 1000, wire.OpUpdate, wire.OpInsert, 2003, wire.OpQuery, wire.OpGetMore, wire.OpDelete,
+	wire.OpKillCursors, 2010, 2011,
 	wire.OpCompressed, wire.OpMsg, 0, -1, 9999,
 }
 
@@ -41,7 +42,8 @@ func opBodies() map[string][]byte {
 	}
 	msg := func(flags wire.Flags, doc bsonx.Doc) []byte { return request(0, flags, doc)[wire.HeaderLen:] }
 	hello := bsonx.NewDoc("hello", 1)
-	unacknowledged := bsonx.NewDoc("insert", "c", "documents", bsonx.NewArray(doc), "writeConcern", bsonx.NewDoc("w", 0), "$db", "test")
+	unacknowledged := bsonx.NewDoc("insert", "c", "documents", bsonx.NewArray(doc), "writeConcern",
+		bsonx.NewDoc("w", 0), "$db", "test")
 	out := map[string][]byte{
 		"empty":                {},
 		"short":                {0, 0, 0},
@@ -61,16 +63,20 @@ func opBodies() map[string][]byte {
 			ns  string
 			doc bsonx.Doc
 		}{
-			"hello": {"admin.$cmd", hello}, "ping": {"admin.$cmd", bsonx.NewDoc("ping", 1)}, "find command": {"test.$cmd", bsonx.NewDoc("find", "c")},
-			"find": {"test.c", doc}, "find all": {"test.c", bsonx.NewDoc()}, "no command": {"test.$cmd", bsonx.NewDoc()},
+			"hello": {"admin.$cmd", hello}, "ping": {"admin.$cmd", bsonx.NewDoc("ping", 1)},
+			"find command": {"test.$cmd", bsonx.NewDoc("find", "c")},
+			"find":         {"test.c", doc}, "find all": {"test.c", bsonx.NewDoc()},
+			"no command":  {"test.$cmd", bsonx.NewDoc()},
 			"no database": {"$cmd", hello}, "inprog": {"admin.$cmd.sys.inprog", bsonx.NewDoc()},
 		} {
 			out[fmt.Sprintf("query %x, %s", flags, name)] = query(flags, c.ns, c.doc)
 		}
 	}
-	for _, flags := range []wire.Flags{0, wire.FlagMoreToCome, wire.FlagExhaustAllowed, wire.FlagMoreToCome | wire.FlagExhaustAllowed, 1 << 20} {
+	for _, flags := range []wire.Flags{0, wire.FlagMoreToCome, wire.FlagExhaustAllowed,
+		wire.FlagMoreToCome | wire.FlagExhaustAllowed, 1 << 20} {
 		for name, doc := range map[string]bsonx.Doc{
-			"ping": ping, "unknown": bsonx.NewDoc("nosuch", 1, "$db", "test"), "w 0": unacknowledged, "no database": hello,
+			"ping": ping, "unknown": bsonx.NewDoc("nosuch", 1, "$db", "test"),
+			"w 0": unacknowledged, "no database": hello,
 			"getMore": bsonx.NewDoc("getMore", int64(5), "collection", "c", "$db", "test"),
 		} {
 			out[fmt.Sprintf("message %x, %s", uint32(flags), name)] = msg(flags, doc)
@@ -85,8 +91,8 @@ type outcome struct {
 	replies int
 }
 
-// exchange sends a message and a ping, and checks that each reply belongs to its request: a reply too many, or one too few, makes
-// a client take one answer for another.
+// exchange sends a message and a ping, and checks that each reply belongs to its request: a reply
+// too many, or one too few, makes a client take one answer for another.
 func exchange(t *testing.T, nc net.Conn, message []byte) outcome {
 	t.Helper()
 	const id, pingID = 41, 77
@@ -122,7 +128,8 @@ func expected(op wire.OpCode, body []byte) outcome {
 	var m wire.Message
 	err := wire.Parse(&m, frame(41, op, body))
 	switch {
-	case op != wire.OpMsg && op != wire.OpQuery && op != wire.OpGetMore && op != wire.OpCompressed, err != nil && wire.IsFatal(err):
+	case op != wire.OpMsg && op != wire.OpQuery && op != wire.OpGetMore && op != wire.OpCompressed,
+		err != nil && wire.IsFatal(err):
 		return outcome{closed: true}
 	case err == nil && m.OpCode == wire.OpMsg && m.Flags&wire.FlagMoreToCome != 0:
 		return outcome{}
@@ -131,8 +138,9 @@ func expected(op wire.OpCode, body []byte) outcome {
 	}
 }
 
-// TestOperationCodes sends every operation code with every body, plain and compressed: legacy writes get no reply, whatever
-// their bytes are, and no other message leaves its client waiting or with a reply too many.
+// TestOperationCodes sends every operation code with every body, plain and compressed: legacy
+// writes get no reply, whatever their bytes are, and no other message leaves its client waiting or
+// with a reply too many.
 func TestOperationCodes(t *testing.T) {
 	t.Parallel()
 	srv := newTestServer(t)
@@ -169,8 +177,10 @@ func TestLegacyOperations(t *testing.T) {
 	const unsupported, removed = 352, 5739101
 	bodies := opBodies()
 	for name, want := range map[string]int32{
-		"query 40, find": removed, "query 0, find all": removed, "query 0, inprog": removed, "query 0, no database": removed,
-		"query 40, ping": unsupported, "query 0, find command": unsupported, "query 40, hello": 0, "query ffffffff, hello": 0,
+		"query 40, find": removed, "query 0, find all": removed, "query 0, inprog": removed,
+		"query 0, no database": removed,
+		"query 40, ping":       unsupported, "query 0, find command": unsupported,
+		"query 40, hello": 0, "query ffffffff, hello": 0,
 	} {
 		c := dial(t, addr)
 		c.send(frame(41, wire.OpQuery, bodies[name]))
@@ -182,12 +192,14 @@ func TestLegacyOperations(t *testing.T) {
 		if got, _ := body.Lookup("code").AsInt64(); int32(got) != want {
 			t.Errorf("%s: %s", name, bsonx.FormatShell(bsonx.Document(body)))
 		}
-		if failed := flags&2 != 0; failed != (want == removed) || failed != strings.Contains(bsonx.FormatShell(body.Lookup("$err")), "no longer supported") {
+		if failed := flags&2 != 0; failed != (want == removed) ||
+			failed != strings.Contains(bsonx.FormatShell(body.Lookup("$err")), "no longer supported") {
 			t.Errorf("%s: flags %x of %s", name, flags, bsonx.FormatShell(bsonx.Document(body)))
 		}
 	}
 	for op, body := range map[wire.OpCode]string{
-		wire.OpInsert: "insert", wire.OpUpdate: "update", wire.OpDelete: "delete", wire.OpKillCursors: "killCursors", wire.OpGetMore: "getMore",
+		wire.OpInsert: "insert", wire.OpUpdate: "update", wire.OpDelete: "delete",
+		wire.OpKillCursors: "killCursors", wire.OpGetMore: "getMore",
 	} {
 		c := dial(t, addr)
 		c.send(frame(41, op, bodies[body]))
@@ -202,14 +214,16 @@ func TestLegacyOperations(t *testing.T) {
 	c := dial(t, addr)
 	c.send(request(1, 0, bsonx.NewDoc("serverStatus", 1, "$db", "admin")))
 	counters := c.receive().Body.LookupPath("opcounters", "deprecated").Doc()
-	for name, want := range map[string]int64{"total": 11, "insert": 1, "query": 6, "update": 1, "delete": 1, "getmore": 1, "killcursors": 1} {
+	for name, want := range map[string]int64{"total": 11, "insert": 1, "query": 6, "update": 1, "delete": 1,
+		"getmore": 1, "killcursors": 1} {
 		if got, _ := counters.Lookup(name).AsInt64(); got != want {
 			t.Errorf("opcounters.deprecated.%s is %d, want %d", name, got, want)
 		}
 	}
 }
 
-// FuzzOperations sends any operation with any body. The server goes on, and replies belong to their requests.
+// FuzzOperations sends any operation with any body. The server goes on, and replies belong to their
+// requests.
 func FuzzOperations(f *testing.F) {
 	for _, op := range opCodes {
 		for _, body := range opBodies() {
@@ -246,12 +260,14 @@ func FuzzOperations(f *testing.F) {
 	})
 }
 
-// stops reports whether a message is a command that ends or stops the server, or streams its replies.
+// stops reports whether a message is a command that ends or stops the server, or streams its
+// replies.
 func stops(op wire.OpCode, message []byte) bool {
 	var m wire.Message
 	if wire.Parse(&m, message) != nil {
 		return false
 	}
 	name := string(m.Body.First().Key)
-	return op != wire.OpQuery && m.Flags&wire.FlagExhaustAllowed != 0 || name == "shutdown" || name == "fsync" || name == "configureFailPoint"
+	return op != wire.OpQuery && m.Flags&wire.FlagExhaustAllowed != 0 || name == "shutdown" ||
+		name == "fsync" || name == "configureFailPoint"
 }

@@ -38,7 +38,8 @@ func (h *LogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &clone
 }
 
-// WithGroup implements slog.Handler. mongod's lines have no groups: the attributes stay where they are.
+// WithGroup implements slog.Handler. mongod's lines have no groups: the attributes stay where they
+// are.
 func (h *LogHandler) WithGroup(string) slog.Handler { return h }
 
 // line has mongod's field order.

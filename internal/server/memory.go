@@ -42,7 +42,8 @@ func (l *MemoryListener) Close() error {
 // Addr implements net.Listener.
 func (l *MemoryListener) Addr() net.Addr { return memoryAddr(l.name) }
 
-// DialContext connects to the listener. Network and address are ignored, so that it serves as the driver's dialer.
+// DialContext connects to the listener. Network and address are ignored, so that it serves as the
+// driver's dialer.
 func (l *MemoryListener) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := memoryPair(l.name, l.pool)
 	select {
@@ -102,14 +103,15 @@ func (c *memoryConn) SetWriteDeadline(t time.Time) error {
 const (
 	// pipeLimit is how many unread bytes a pipe holds before writers wait.
 	pipeLimit = 1 << 20
-	// pipeKeep is the largest buffer that an empty pipe keeps. Larger ones are the pool's between messages: memory that is new
-	// for every large reply costs more than the reply does.
+	// pipeKeep is the largest buffer that an empty pipe keeps. Larger ones are the pool's between
+	// messages: memory that is new for every large reply costs more than the reply does.
 	pipeKeep = 16 << 10
 )
 
-// memoryPipe carries bytes one way. The buffer is linear: it is read to its end before it starts anew, which request and
-// reply always do. A mutex and conditions cost less than channels do, and net.Pipe, which has no buffer, makes a reader
-// that takes a message in two parts switch goroutines twice.
+// memoryPipe carries bytes one way. The buffer is linear: it is read to its end before it starts
+// anew, which request and reply always do. A mutex and conditions cost less than channels do, and
+// net.Pipe, which has no buffer, makes a reader that takes a message in two parts switch goroutines
+// twice.
 type memoryPipe struct {
 	pool       *bufferPool
 	mu         sync.Mutex
@@ -227,7 +229,8 @@ func (p *memoryPipe) closeWrite() {
 	p.writable.Broadcast()
 }
 
-// deadline wakes the waiters of a condition when its time has passed. It is guarded by the pipe's lock.
+// deadline wakes the waiters of a condition when its time has passed. It is guarded by the pipe's
+// lock.
 type deadline struct {
 	passed bool
 	timer  *time.Timer

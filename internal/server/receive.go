@@ -28,7 +28,8 @@ type received struct {
 // errRefused says that a message was read away and answered.
 var errRefused = errors.New("the message was refused")
 
-// next reads a whole message. A large one waits until its share of the server's memory is free; nothing of it is read before.
+// next reads a whole message. A large one waits until its share of the server's memory is free;
+// nothing of it is read before.
 func (c *conn) next(ctx context.Context) (received, error) {
 	if err := c.fill(wire.HeaderLen); err != nil {
 		return received{}, err
@@ -58,7 +59,8 @@ func (c *conn) next(ctx context.Context) (received, error) {
 	return received{raw: *large, large: large}, nil
 }
 
-// admit takes the share of the server's memory that a message needs, with the one that it is after decompression.
+// admit takes the share of the server's memory that a message needs, with the one that it is after
+// decompression.
 func (c *conn) admit(ctx context.Context, h wire.Header) error {
 	need := int64(h.Length)
 	if h.OpCode == wire.OpCompressed && h.Length >= wire.HeaderLen+wire.CompressedPrefix {
@@ -87,8 +89,8 @@ func (c *conn) admit(ctx context.Context, h wire.Header) error {
 	return c.refuseUnread(h, err)
 }
 
-// refuseUnread reads a message away and answers it with an error. One whose flags are compressed may want no answer: its
-// connection is closed.
+// refuseUnread reads a message away and answers it with an error. One whose flags are compressed
+// may want no answer: its connection is closed.
 func (c *conn) refuseUnread(h wire.Header, cause error) error {
 	if h.OpCode != wire.OpMsg || h.Length < wire.HeaderLen+4 {
 		return cause
@@ -135,7 +137,8 @@ func (c *conn) readLarge(buf []byte, n int) ([]byte, error) {
 	return buf, errors.Join(err, c.endMessage())
 }
 
-// fill reads until n bytes are in the buffer. It returns io.EOF at the end of the connection between two messages.
+// fill reads until n bytes are in the buffer. It returns io.EOF at the end of the connection
+// between two messages.
 func (c *conn) fill(n int) error {
 	if c.r == c.w {
 		c.r, c.w = 0, 0
@@ -167,8 +170,8 @@ type insideReader struct{ c *conn }
 // Read implements io.Reader.
 func (r insideReader) Read(p []byte) (int, error) { return r.c.readInside(p) }
 
-// readInside is Read inside a message: it fails where no byte comes for too long. The client's half of a message holds memory
-// that others wait for.
+// readInside is Read inside a message: it fails where no byte comes for too long. The client's half
+// of a message holds memory that others wait for.
 func (c *conn) readInside(p []byte) (int, error) {
 	if len(c.watch.early) > 0 {
 		return c.Read(p)

@@ -30,8 +30,8 @@ type Options struct {
 	Logger         *slog.Logger
 	MaxConnections int
 	ReapInterval   time.Duration
-	// Advertise, where set, is the address by which clients reach the TCP listeners: not the one that their connections come to
-	// where a port is forwarded.
+	// Advertise, where set, is the address by which clients reach the TCP listeners: not the one
+	// that their connections come to where a port is forwarded.
 	Advertise string
 	// Stall is how long a client may send no byte inside a message; DefaultStall if zero.
 	Stall time.Duration
@@ -107,7 +107,8 @@ func New(opts Options) *Server {
 // ErrClosed is returned by Serve after Shutdown.
 var ErrClosed = errors.New("server closed")
 
-// Serve accepts connections until ctx ends, which closes the listener but no connection, or Shutdown.
+// Serve accepts connections until ctx ends, which closes the listener but no connection, or
+// Shutdown.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if !s.addListener(l) {
 		_ = l.Close()
@@ -158,7 +159,8 @@ func isTemporary(err error) bool {
 	return errors.As(err, &ne) && !errors.Is(err, net.ErrClosed) && !ne.Timeout()
 }
 
-// warnIfExposed warns of a listener that other machines reach, because the server asks nobody who he is.
+// warnIfExposed warns of a listener that other machines reach, because the server asks nobody who
+// he is.
 func (s *Server) warnIfExposed(l net.Listener) {
 	tcp, ok := l.Addr().(*net.TCPAddr)
 	if !ok || tcp.IP.IsLoopback() {
@@ -234,8 +236,8 @@ func (s *Server) finish(c *conn) (left int64) {
 	return s.service.ConnectionClosed()
 }
 
-// Shutdown stops accepting, lets running commands finish until ctx ends, interrupts what is left, and closes every
-// connection. It may be called more than once.
+// Shutdown stops accepting, lets running commands finish until ctx ends, interrupts what is left,
+// and closes every connection. It may be called more than once.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.draining.Store(true)
 	s.mu.Lock()

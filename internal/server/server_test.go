@@ -156,15 +156,17 @@ func TestBadDocumentsAreAnswered(t *testing.T) {
 }
 
 func TestPipelinedSplitAndLargeMessages(t *testing.T) {
-	size := command.Definition{Name: "size", Loose: true, Run: func(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
-		reply.Int32("size", int32(len(req.String("pad"))))
-		return nil
-	}}
+	size := command.Definition{Name: "size", Loose: true,
+		Run: func(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
+			reply.Int32("size", int32(len(req.String("pad"))))
+			return nil
+		}}
 	c := dial(t, listenTCP(t, newTestServer(t, size)))
 	var all []byte
 	sizes := []int{1, 3000, 10, 5 << 20, 2000, 100, 0}
 	for i, n := range sizes {
-		all = append(all, request(int32(i), 0, bsonx.NewDoc("size", 1, "pad", strings.Repeat("x", n), "$db", "test"))...)
+		all = append(all, request(int32(i), 0,
+			bsonx.NewDoc("size", 1, "pad", strings.Repeat("x", n), "$db", "test"))...)
 	}
 	go func() {
 		for len(all) > 0 { // parts that end anywhere
@@ -185,11 +187,12 @@ func TestPipelinedSplitAndLargeMessages(t *testing.T) {
 
 func TestRetainedRequestsKeepTheirBytes(t *testing.T) {
 	var kept []bsonx.Value
-	keep := command.Definition{Name: "keep", Loose: true, Run: func(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
-		req.Retain()
-		kept = append(kept, req.Get("v"))
-		return nil
-	}}
+	keep := command.Definition{Name: "keep", Loose: true,
+		Run: func(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
+			req.Retain()
+			kept = append(kept, req.Get("v"))
+			return nil
+		}}
 	c := dial(t, listenTCP(t, newTestServer(t, keep)))
 	var want []string
 	for i, n := range []int{10, 10, 5000, 10, 100_000} {
@@ -258,7 +261,8 @@ func TestExhaustHello(t *testing.T) {
 	c := dial(t, listenTCP(t, srv))
 	c.send(request(1, 0, bsonx.NewDoc("hello", 1, "$db", "admin")))
 	version := c.receive().Body.Lookup("topologyVersion")
-	c.send(request(2, wire.FlagExhaustAllowed, bsonx.NewDoc("hello", 1, "topologyVersion", version, "maxAwaitTimeMS", 10, "$db", "admin")))
+	c.send(request(2, wire.FlagExhaustAllowed,
+		bsonx.NewDoc("hello", 1, "topologyVersion", version, "maxAwaitTimeMS", 10, "$db", "admin")))
 	to := int32(2)
 	for i := range 3 {
 		m := c.receive()
@@ -304,11 +308,12 @@ func TestShutdownLetsCommandsFinish(t *testing.T) {
 
 func TestShutdownInterruptsWhatDoesNotEnd(t *testing.T) {
 	started := make(chan struct{})
-	stuck := command.Definition{Name: "stuck", Run: func(ctx context.Context, _ *command.Request, _ *bsonx.Builder) error {
-		close(started)
-		<-ctx.Done()
-		return ctx.Err()
-	}}
+	stuck := command.Definition{Name: "stuck",
+		Run: func(ctx context.Context, _ *command.Request, _ *bsonx.Builder) error {
+			close(started)
+			<-ctx.Done()
+			return ctx.Err()
+		}}
 	srv := newTestServer(t, stuck)
 	c := dial(t, listenTCP(t, srv))
 	c.send(request(1, 0, bsonx.NewDoc("stuck", 1, "$db", "test")))
@@ -356,7 +361,8 @@ func TestMemoryConn(t *testing.T) {
 	}
 }
 
-// TestMemoryConnSizes sends small and large messages in turn: the bytes are right, and the small ones find the pipe's own buffer again.
+// TestMemoryConnSizes sends small and large messages in turn: the bytes are right, and the small
+// ones find the pipe's own buffer again.
 func TestMemoryConnSizes(t *testing.T) {
 	client, server := memoryPair("m", new(bufferPool))
 	defer client.Close()
@@ -385,7 +391,8 @@ func TestMemoryConnSizes(t *testing.T) {
 	}
 }
 
-// TestNextReplySize: many small replies are needed to forget what a cursor returns, but not what a large one was.
+// TestNextReplySize: many small replies are needed to forget what a cursor returns, but not what a
+// large one was.
 func TestNextReplySize(t *testing.T) {
 	t.Parallel()
 	if got := nextReplySize(nextReplySize(6000, 200), 200); got < 4096 {
@@ -442,8 +449,8 @@ func TestMemoryConnDeadlines(t *testing.T) {
 	}
 }
 
-// TestDamagedMessages sends messages with random damage: the connection ends or answers, and the server goes on. The
-// parser has a fuzz target of its own in package wire.
+// TestDamagedMessages sends messages with random damage: the connection ends or answers, and the
+// server goes on. The parser has a fuzz target of its own in package wire.
 func TestDamagedMessages(t *testing.T) {
 	const rounds = 2000
 	seed := time.Now().UnixNano()
@@ -466,7 +473,8 @@ func TestDamagedMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	corpus := [][]byte{
-		request(1, 0, ping), append(request(1, wire.FlagMoreToCome, ping), request(2, wire.FlagChecksumPresent, ping)...),
+		request(1, 0, ping), append(request(1, wire.FlagMoreToCome, ping),
+			request(2, wire.FlagChecksumPresent, ping)...),
 		legacyQuery("admin.$cmd", bsonx.NewDoc("isMaster", 1)), packed,
 	}
 	for i := range rounds {

@@ -8,20 +8,21 @@ import (
 )
 
 const (
-	// watchInterval is how long a command runs, at least, before it is noticed that its client is gone; twice as long at most.
+	// watchInterval is how long a command runs, at least, before it is noticed that its client is
+	// gone; twice as long at most.
 	watchInterval = 10 * time.Millisecond
-	// watchShare is how many times as long as a look at all connections the pause after it is, at least: a server with very many
-	// connections looks less often.
+	// watchShare is how many times as long as a look at all connections the pause after it is, at
+	// least: a server with very many connections looks less often.
 	watchShare = 50
 	// watchIdle is how many looks in a row find nothing to watch before the watcher sleeps.
 	watchIdle = 50
-	// maxEarlyBytes is how much of the requests that follow is read while a command runs. A client that sends more is not
-	// watched any further.
+	// maxEarlyBytes is how much of the requests that follow is read while a command runs. A client
+	// that sends more is not watched any further.
 	maxEarlyBytes = 4 << 10
 )
 
-// watch notices that the client of a running command goes away: it reads from the connection while the command runs. That
-// costs a goroutine, and only commands that run long have one.
+// watch notices that the client of a running command goes away: it reads from the connection while
+// the command runs. That costs a goroutine, and only commands that run long have one.
 type watch struct {
 	// state is a phase and, above it, the number of the command. A command that nobody reads for
 	// costs two writes of it.
@@ -99,7 +100,8 @@ func (c *conn) listen(done chan struct{}) {
 	}
 }
 
-// end is called after a command has run. Nothing reads from the connection any more when it returns.
+// end is called after a command has run. Nothing reads from the connection any more when it
+// returns.
 func (c *conn) end() {
 	if c.watch.state.Swap(watchOff)&phaseMask != watchListening {
 		return
@@ -157,8 +159,8 @@ func (s *Server) look() bool {
 	return found
 }
 
-// sleepWatcher lets the next command wake the watcher. It reports false where one has begun meanwhile: that one may have found the
-// watcher awake.
+// sleepWatcher lets the next command wake the watcher. It reports false where one has begun
+// meanwhile: that one may have found the watcher awake.
 func (s *Server) sleepWatcher() bool {
 	s.watcher.asleep.Store(true)
 	return !s.look() || !s.watcher.asleep.CompareAndSwap(true, false)

@@ -91,8 +91,8 @@ func eventuallyAsleep(t *testing.T, srv *Server) {
 	t.Fatal("the watcher of an idle server does not sleep")
 }
 
-// TestDisconnectIsNoticedSoon measures how long a command goes on without its client. The bound is twenty times what an idle
-// machine needs.
+// TestDisconnectIsNoticedSoon measures how long a command goes on without its client. The bound is
+// twenty times what an idle machine needs.
 func TestDisconnectIsNoticedSoon(t *testing.T) {
 	t.Parallel()
 	w := newWaiter()
@@ -118,7 +118,8 @@ func TestDisconnectIsNoticedSoon(t *testing.T) {
 	}
 }
 
-// TestDisconnectLeavesWritesAlone has a write that goes on, and one that the client sent before it left.
+// TestDisconnectLeavesWritesAlone has a write that goes on, and one that the client sent before it
+// left.
 func TestDisconnectLeavesWritesAlone(t *testing.T) {
 	t.Parallel()
 	w := newWaiter()
@@ -138,7 +139,8 @@ func TestDisconnectLeavesWritesAlone(t *testing.T) {
 	}
 }
 
-// TestRequestsDuringACommand sends requests in pieces while a command runs that is watched: they are answered in order.
+// TestRequestsDuringACommand sends requests in pieces while a command runs that is watched: they
+// are answered in order.
 func TestRequestsDuringACommand(t *testing.T) {
 	t.Parallel()
 	w := newWaiter()

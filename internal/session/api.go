@@ -2,11 +2,12 @@ package session
 
 import "fmt"
 
-// API is what a command says of the stable API. The later commands of a cursor or a transaction must
-// say the same as the first.
+// API is what a command says of the stable API. The later commands of a cursor or a transaction
+// must say the same as the first.
 type API struct {
 	Version string
-	// Strict and Deprecation are the texts of apiStrict and apiDeprecationErrors; empty if not given.
+	// Strict and Deprecation are the texts of apiStrict and apiDeprecationErrors; empty if not
+	// given.
 	Strict, Deprecation string
 }
 

@@ -16,7 +16,8 @@ type Source interface {
 	Next(ctx context.Context) (bsonx.Doc, error)
 	// Save lets go of snapshots and iterators and keeps the position; it is called between batches.
 	Save()
-	// Restore makes the source usable again after Save. It fails where the collection or the index is gone.
+	// Restore makes the source usable again after Save. It fails where the collection or the index
+	// is gone.
 	Restore(ctx context.Context) error
 	Close()
 }
@@ -30,14 +31,16 @@ type Owner struct {
 	TxnNumber     int64
 }
 
-// Cursor is a query result that is fetched in batches. Between Pin (or New) and Unpin one goroutine owns it.
+// Cursor is a query result that is fetched in batches. Between Pin (or New) and Unpin one goroutine
+// owns it.
 type Cursor struct {
 	// The fields of this block are set before Register and do not change.
 	Source     Source
 	DB         string
 	Collection string
 	Owner      Owner
-	// NoTimeout keeps an idle cursor beyond the idle timeout; the end of its session still closes it.
+	// NoTimeout keeps an idle cursor beyond the idle timeout; the end of its session still closes
+	// it.
 	NoTimeout bool
 	Tailable  bool
 	AwaitData bool

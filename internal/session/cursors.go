@@ -59,7 +59,8 @@ func (r *Cursors) SetIdleTimeout(d time.Duration) {
 	r.mu.Unlock()
 }
 
-// Register gives the cursor a number and keeps it, idle, until it is killed or removed. It saves the source.
+// Register gives the cursor a number and keeps it, idle, until it is killed or removed. It saves
+// the source.
 func (r *Cursors) Register(c *Cursor) (int64, error) {
 	c.Save()
 	now := r.clock.Now()
@@ -89,8 +90,8 @@ func (r *Cursors) Register(c *Cursor) (int64, error) {
 	return c.id, nil
 }
 
-// What a cursor takes beside what its source keeps: for itself with its plan, and for each byte of the command that opened it, of
-// which the filter is made.
+// What a cursor takes beside what its source keeps: for itself with its plan, and for each byte of
+// the command that opened it, of which the filter is made.
 const (
 	cursorBytes = 6 << 10
 	// CommandShare is how much a byte of a command takes, or of a view's pipeline, with what is
@@ -98,7 +99,8 @@ const (
 	CommandShare = 8
 )
 
-// weigh counts what a new cursor takes. It needs the lock, and fails where the server has no memory left.
+// weigh counts what a new cursor takes. It needs the lock, and fails where the server has no memory
+// left.
 func (r *Cursors) weigh(c *Cursor) error {
 	n := c.weight()
 	if err := r.held.Hold(r.bytes + n); err != nil {
@@ -109,8 +111,8 @@ func (r *Cursors) weigh(c *Cursor) error {
 	return nil
 }
 
-// reweigh counts again what a cursor takes after a batch: its stash and its source have changed. It needs the lock, and fails
-// where the server has no memory for what the cursor takes more.
+// reweigh counts again what a cursor takes after a batch: its stash and its source have changed. It
+// needs the lock, and fails where the server has no memory for what the cursor takes more.
 func (r *Cursors) reweigh(c *Cursor) error {
 	n := c.weight()
 	if err := r.held.Hold(r.bytes + n - c.bytes); err != nil {
@@ -212,8 +214,8 @@ func transactionMismatch(c *Cursor, owner Owner) error {
 	}
 }
 
-// Unpin gives the cursor back after a batch. It is closed instead where it was killed meanwhile, and where the server has no
-// memory for what it keeps now: that is an error.
+// Unpin gives the cursor back after a batch. It is closed instead where it was killed meanwhile,
+// and where the server has no memory for what it keeps now: that is an error.
 func (r *Cursors) Unpin(c *Cursor) error {
 	c.Save()
 	now := r.clock.Now()
@@ -267,8 +269,8 @@ func (r *Cursors) Killed(c *Cursor) error {
 	return c.killed
 }
 
-// Kill closes the cursor of that number, at once or when it is given back; the operation that uses it is interrupted.
-// It reports whether there was one that the owner may kill.
+// Kill closes the cursor of that number, at once or when it is given back; the operation that uses
+// it is interrupted. It reports whether there was one that the owner may kill.
 func (r *Cursors) Kill(id int64, owner Owner) (bool, error) {
 	r.mu.Lock()
 	c, ok := r.open[id]
@@ -296,7 +298,8 @@ func (r *Cursors) KillTransaction(id SessionID, number int64) int {
 	}, mongoerr.New(mongoerr.CursorKilled, "cursor was killed because its transaction ended"))
 }
 
-// KillNamespace closes the cursors on a collection that goes away; an empty collection stands for the whole database.
+// KillNamespace closes the cursors on a collection that goes away; an empty collection stands for
+// the whole database.
 func (r *Cursors) KillNamespace(db, collection, reason string) int {
 	return r.killWhere(func(c *Cursor) bool {
 		return c.DB == db && (collection == "" || c.Collection == collection)
@@ -363,7 +366,9 @@ func (r *Cursors) EndIdle(n int64) (ended int, freed int64) {
 		r.mu.Unlock()
 		return 0, 0
 	}
-	slices.SortFunc(idle, func(a, b *Cursor) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), a.lastUse.Compare(b.lastUse)) })
+	slices.SortFunc(idle, func(a, b *Cursor) int {
+		return cmp.Or(cmp.Compare(b.bytes, a.bytes), a.lastUse.Compare(b.lastUse))
+	})
 	for ended < len(idle) && freed < n {
 		r.forget(idle[ended])
 		freed += idle[ended].bytes
@@ -420,10 +425,14 @@ func (r *Cursors) Idle() []CursorInfo {
 			continue
 		}
 		out = append(out, CursorInfo{
-			ID: c.id, Namespace: c.Namespace(), Owner: c.Owner, Created: c.created, LastUse: c.lastUse, NoTimeout: c.NoTimeout,
-			Tailable: c.Tailable, AwaitData: c.AwaitData, Returned: c.Returned, Batches: c.Batches, Command: c.Command, Plan: c.Plan,
+			ID: c.id, Namespace: c.Namespace(), Owner: c.Owner, Created: c.created,
+			LastUse: c.lastUse, NoTimeout: c.NoTimeout,
+			Tailable: c.Tailable, AwaitData: c.AwaitData, Returned: c.Returned, Batches: c.Batches,
+			Command: c.Command, Plan: c.Plan,
 		})
 	}
-	slices.SortFunc(out, func(a, b CursorInfo) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b CursorInfo) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
 	return out
 }

@@ -15,12 +15,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Op is one running operation. A connection owns one Op and uses it again for each command, so that running a
-// command allocates none; ID tells one use from the next.
+// Op is one running operation. A connection owns one Op and uses it again for each command, so that
+// running a command allocates none; ID tells one use from the next.
 //
-// It implements context.Context with one liberty: Err returns the *mongoerr.Error that ended the operation instead of
-// context.Canceled. context.WithCancel and its relatives work over it. The context ends at the latest when the
-// operation finishes, so nothing derived from it outlives the command.
+// It implements context.Context with one liberty: Err returns the *mongoerr.Error that ended the
+// operation instead of context.Canceled. context.WithCancel and its relatives work over it. The
+// context ends at the latest when the operation finishes, so nothing derived from it outlives the
+// command.
 type Op struct {
 	// Client describes the connection; it is set once, before the first Begin.
 	Client Client
@@ -64,13 +65,14 @@ type Client struct {
 	Metadata     bsonx.Doc
 }
 
-// OpInfo is what currentOp shows of an operation. Collection and Command borrow the request's bytes while the operation
-// runs.
+// OpInfo is what currentOp shows of an operation. Collection and Command borrow the request's bytes
+// while the operation runs.
 type OpInfo struct {
 	// Kind is currentOp's "op": command, query, getmore, insert, update, remove.
 	Kind string
 	DB   string
-	// Collection is "$cmd" for a command that works on none. An empty DB lets it stand for the whole namespace.
+	// Collection is "$cmd" for a command that works on none. An empty DB lets it stand for the
+	// whole namespace.
 	Collection []byte
 	Command    bsonx.Doc
 	SessionID  SessionID
@@ -92,7 +94,8 @@ func (i *OpInfo) Namespace() string {
 	return i.DB + "." + string(i.Collection)
 }
 
-// PlanSummary describes a plan in one line. It is only asked for where the line is written: most operations are not slow.
+// PlanSummary describes a plan in one line. It is only asked for where the line is written: most
+// operations are not slow.
 type PlanSummary interface{ Summary() string }
 
 // summary is a plan's summary that was written.
@@ -101,8 +104,8 @@ type summary string
 // Summary implements PlanSummary.
 func (s summary) Summary() string { return string(s) }
 
-// OpDebug is what a command reports about its work, for slow-operation lines and the profiler. A negative number is
-// one that the operation did not set.
+// OpDebug is what a command reports about its work, for slow-operation lines and the profiler. A
+// negative number is one that the operation did not set.
 type OpDebug struct {
 	// Origin is the command that opened the cursor that is read, nil for none.
 	Origin bsonx.Doc
@@ -133,7 +136,8 @@ type Count struct {
 	Value int64
 }
 
-// Counts lists what the operation did to keys and documents. A negative number is one that it did not set.
+// Counts lists what the operation did to keys and documents. A negative number is one that it did
+// not set.
 func (d *OpDebug) Counts() [8]Count {
 	return [...]Count{
 		{"keysExamined", d.KeysExamined},
@@ -197,14 +201,16 @@ func (o *Op) SetInfo(fill func(info *OpInfo)) {
 	o.mu.Unlock()
 }
 
-// SetPlan adds the plan to what currentOp shows, and the command that opened the cursor, if one is read.
+// SetPlan adds the plan to what currentOp shows, and the command that opened the cursor, if one is
+// read.
 func (o *Op) SetPlan(plan PlanSummary, origin bsonx.Doc) {
 	o.mu.Lock()
 	o.info.Plan, o.info.Origin = plan, origin
 	o.mu.Unlock()
 }
 
-// Planned implements storage.PlanObserver. The first plan is the operation's own; what follows are parts of it.
+// Planned implements storage.PlanObserver. The first plan is the operation's own; what follows are
+// parts of it.
 func (o *Op) Planned(plan interface{ Summary() string }) {
 	o.mu.Lock()
 	first := o.info.Plan == nil
@@ -287,8 +293,8 @@ func (o *Op) Shutdown() {
 	}
 }
 
-// InterruptAwait ends the running operation only where it waits for news (an awaitable hello, awaitData): a graceful
-// shutdown lets the others finish.
+// InterruptAwait ends the running operation only where it waits for news (an awaitable hello,
+// awaitData): a graceful shutdown lets the others finish.
 func (o *Op) InterruptAwait() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -313,7 +319,8 @@ func (o *Op) SetAwaiting(awaiting bool) {
 	o.mu.Unlock()
 }
 
-// SetWaiting marks that the operation waits until it may write. A shutdown and the end of its client end it.
+// SetWaiting marks that the operation waits until it may write. A shutdown and the end of its
+// client end it.
 func (o *Op) SetWaiting(waiting bool) {
 	o.mu.Lock()
 	o.waiting, o.awaiting = waiting, waiting
@@ -329,7 +336,8 @@ func (o *Op) Started() time.Time { return o.started }
 // Deadline implements context.Context.
 func (o *Op) Deadline() (time.Time, bool) { return o.deadline, !o.deadline.IsZero() }
 
-// Done implements context.Context. The channel is made when first asked for: most operations never wait.
+// Done implements context.Context. The channel is made when first asked for: most operations never
+// wait.
 func (o *Op) Done() <-chan struct{} {
 	o.look()
 	o.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Ops lists the operations of all connections. It is safe for concurrent use. Running a command takes no lock of it:
-// connections are added and removed, not operations.
+// Ops lists the operations of all connections. It is safe for concurrent use. Running a command
+// takes no lock of it: connections are added and removed, not operations.
 type Ops struct {
 	next atomic.Int64
 	mu   sync.Mutex
@@ -57,7 +57,8 @@ func (o *Ops) End(id int64, cause *mongoerr.Error) bool {
 	return false
 }
 
-// KillSession ends the operations of the sessions that match, except one operation (the one that asks).
+// KillSession ends the operations of the sessions that match, except one operation (the one that
+// asks).
 func (o *Ops) KillSession(match func(SessionID) bool, except int64) {
 	for _, op := range o.list() {
 		if s := op.Snapshot(); s.Active && s.ID != except && !s.SessionID.IsZero() && match(s.SessionID) {
@@ -121,7 +122,9 @@ func (o *Ops) Snapshots(idle bool) []Snapshot {
 			out = append(out, s)
 		}
 	}
-	slices.SortFunc(out, func(a, b Snapshot) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b Snapshot) int {
+		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID))
+	})
 	return out
 }
 

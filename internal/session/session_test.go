@@ -239,7 +239,8 @@ func TestCloseRefusesNewCursors(t *testing.T) {
 	}
 }
 
-// TestTouch checks that a session that somebody holds lives on by its use, and that an ended one does not come back.
+// TestTouch checks that a session that somebody holds lives on by its use, and that an ended one
+// does not come back.
 func TestTouch(t *testing.T) {
 	clock := newClock()
 	s := NewSessions(clock, 0)
@@ -397,7 +398,8 @@ type jumpy struct {
 // Now is a time whose wall clock may be anything; the monotonic reading is right.
 func (j *jumpy) Now() time.Time { return j.start.Add(j.passed) }
 
-// TestSessionsIgnoreTheWallClock uses a session while the clock is years back: it is as young as any other.
+// TestSessionsIgnoreTheWallClock uses a session while the clock is years back: it is as young as
+// any other.
 func TestSessionsIgnoreTheWallClock(t *testing.T) {
 	clock := &jumpy{start: time.Now()}
 	s := NewSessions(clock, 0)
@@ -419,8 +421,8 @@ func TestSessionsIgnoreTheWallClock(t *testing.T) {
 	}
 }
 
-// TestSessionsAreCounted: sessions are part of what requests hold, at no less than they take, and there are as many as their share
-// has memory for.
+// TestSessionsAreCounted: sessions are part of what requests hold, at no less than they take, and
+// there are as many as their share has memory for.
 func TestSessionsAreCounted(t *testing.T) {
 	budget := memory.New(64 << 20)
 	s := NewSessions(newClock(), 0)
@@ -444,7 +446,8 @@ func TestSessionsAreCounted(t *testing.T) {
 		t.Errorf("%d sessions of at most %d", n, s.Max())
 	}
 	took, counted := int64(liveHeap())-int64(before), budget.Stats().Used
-	if t.Logf("%d sessions take %d bytes each, counted %d", n, took/int64(n), counted/int64(n)); took > counted+counted/4 {
+	if t.Logf("%d sessions take %d bytes each, counted %d", n, took/int64(n),
+		counted/int64(n)); took > counted+counted/4 {
 		t.Errorf("%d sessions take %d bytes, counted %d", n, took, counted)
 	}
 	for _, id := range s.All(func(SessionID) bool { return true }) {

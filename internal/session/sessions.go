@@ -21,7 +21,8 @@ const (
 	Timeout = 30 * time.Minute
 	// sessionBytes is what a session with a transaction number takes, with its share of the registry.
 	sessionBytes = 512
-	// memoryShare is which part of the memory of requests the sessions may take. fewSessions may be there in each case.
+	// memoryShare is which part of the memory of requests the sessions may take. fewSessions may be
+	// there in each case.
 	memoryShare, fewSessions = 4, 10_000
 )
 
@@ -53,7 +54,8 @@ func (s *Session) Doc() bsonx.Doc {
 	return doc
 }
 
-// ended is the last use of a session that was removed from the registry. It never comes back: its id gets a new Session.
+// ended is the last use of a session that was removed from the registry. It never comes back: its
+// id gets a new Session.
 const ended = math.MinInt64
 
 // Touch is Sessions.Use without a look-up. It reports false where the session has ended.
@@ -75,8 +77,8 @@ const sessionShards = 16
 // Sessions is the registry of logical sessions. It is safe for concurrent use.
 type Sessions struct {
 	clock clock.Clock
-	// begin is when the registry was made. Ages are measured from there by the monotonic clock: a computer's clock that is set
-	// back and forth ends no session.
+	// begin is when the registry was made. Ages are measured from there by the monotonic clock: a
+	// computer's clock that is set back and forth ends no session.
 	begin  time.Time
 	max    int64
 	count  atomic.Int64
@@ -93,8 +95,8 @@ type Sessions struct {
 type sessionShard struct {
 	mu sync.Mutex
 	m  map[SessionID]*Session
-	// leaving are the numbers of sessions that have ended while an operation had them checked out. A new session of the same id
-	// goes on with them, so that it waits for that operation.
+	// leaving are the numbers of sessions that have ended while an operation had them checked out.
+	// A new session of the same id goes on with them, so that it waits for that operation.
 	leaving map[SessionID]*numbers
 }
 
@@ -160,7 +162,8 @@ func (s *Sessions) shard(id *SessionID) *sessionShard {
 	return &s.shards[binary.LittleEndian.Uint32(id.UUID[12:])%sessionShards]
 }
 
-// Use returns the session of that id, made where it is new, and keeps it alive. now is the command's start.
+// Use returns the session of that id, made where it is new, and keeps it alive. now is the
+// command's start.
 func (s *Sessions) Use(id SessionID, now time.Time) (*Session, error) {
 	sh := s.shard(&id)
 	sh.mu.Lock()
@@ -279,8 +282,9 @@ func (s *Sessions) Reap() []SessionID {
 type SessionStats struct {
 	Jobs    int
 	LastJob time.Time
-	// LastTook is how long the last run was. It found LastRefreshed sessions that were used since the run before. LastEnded sessions
-	// ended since then, by clients or because nobody used them, and LastCursors cursors with them.
+	// LastTook is how long the last run was. It found LastRefreshed sessions that were used since
+	// the run before. LastEnded sessions ended since then, by clients or because nobody used them,
+	// and LastCursors cursors with them.
 	LastTook                              time.Duration
 	LastRefreshed, LastEnded, LastCursors int
 }
@@ -292,7 +296,8 @@ func (s *Sessions) CursorsReaped(n int) {
 	s.jobsMu.Unlock()
 }
 
-// CursorsClosed notes how many cursors were closed with sessions that clients ended. The next run of the reaper tells them.
+// CursorsClosed notes how many cursors were closed with sessions that clients ended. The next run
+// of the reaper tells them.
 func (s *Sessions) CursorsClosed(n int) { s.closedBetween.Add(int64(n)) }
 
 // Stats describes the reaper's last run.

@@ -22,8 +22,8 @@ const (
 	useAborted                     // a transaction that was aborted
 )
 
-// numbers is the state machine of a session's transaction numbers. One operation at a time may have it checked out; only that
-// one changes it, and uses the open transaction.
+// numbers is the state machine of a session's transaction numbers. One operation at a time may have
+// it checked out; only that one changes it, and uses the open transaction.
 //
 //	              a greater number                  commit
 //	useNone ─────────────────────> useInProgress ─────────> useCommitted
@@ -31,7 +31,8 @@ const (
 //	   │ a greater number               └───────────────────> useAborted
 //	   └────────────> useRetryable
 //
-// From every state a greater number leads to useInProgress or useRetryable; what is in progress is aborted by it.
+// From every state a greater number leads to useInProgress or useRetryable; what is in progress is
+// aborted by it.
 type numbers struct {
 	mu       sync.Mutex
 	number   int64
@@ -82,8 +83,8 @@ func (s *Session) numbersOf() *numbers {
 	return s.txns.Load()
 }
 
-// CheckOut takes the session's transaction numbers for one operation. It waits for another one that has them, as long as op
-// may run. CheckIn must follow.
+// CheckOut takes the session's transaction numbers for one operation. It waits for another one that
+// has them, as long as op may run. CheckIn must follow.
 func (s *Session) CheckOut(op *Op) error {
 	n := s.numbersOf()
 	for {
@@ -124,12 +125,12 @@ func (n *numbers) checkIn(registry *Transactions) {
 	n.mu.Unlock()
 }
 
-// IsRestored reports whether what the session did earlier is known: it may have been used before the server was started. Otherwise
-// who has it checked out finds out and calls Restore.
+// IsRestored reports whether what the session did earlier is known: it may have been used before
+// the server was started. Otherwise who has it checked out finds out and calls Restore.
 func (s *Session) IsRestored() bool { return s.numbersOf().restored }
 
-// Restore tells which number the session used last, and whether that was for a transaction, which was committed. The number is
-// negative where there is none. The session is checked out.
+// Restore tells which number the session used last, and whether that was for a transaction, which
+// was committed. The number is negative where there is none. The session is checked out.
 func (s *Session) Restore(number int64, committed bool) {
 	n := s.numbersOf()
 	n.restored = true
@@ -143,7 +144,8 @@ func (s *Session) Restore(number int64, committed bool) {
 	n.set(number, use, nil)
 }
 
-// Forget lets the session find out again what it did. The session is checked out, and has no transaction open.
+// Forget lets the session find out again what it did. The session is checked out, and has no
+// transaction open.
 func (s *Session) Forget() {
 	n := s.numbersOf()
 	n.set(noNumber, useNone, nil)
@@ -162,8 +164,8 @@ func (s *Session) TryCheckOut() bool {
 	return true
 }
 
-// BeginRetryable admits a retryable write of that number. known reports whether the session has used the number for retryable
-// writes before. The session is checked out.
+// BeginRetryable admits a retryable write of that number. known reports whether the session has
+// used the number for retryable writes before. The session is checked out.
 func (s *Session) BeginRetryable(registry *Transactions, number int64) (known bool, err error) {
 	n := s.numbersOf()
 	switch {
@@ -212,8 +214,10 @@ func (s *Session) checkNotOld(n *numbers, number int64) error {
 		number, s.ID.Long(), n.kind(), n.number)
 }
 
-// BeginTransaction opens a transaction. What the session has open is aborted. The session is checked out.
-func (s *Session) BeginTransaction(registry *Transactions, number int64, readConcern string, now time.Time) (*Transaction, error) {
+// BeginTransaction opens a transaction. What the session has open is aborted. The session is
+// checked out.
+func (s *Session) BeginTransaction(registry *Transactions, number int64, readConcern string,
+	now time.Time) (*Transaction, error) {
 	n := s.numbersOf()
 	if err := s.checkNotOld(n, number); err != nil {
 		return nil, err
@@ -224,15 +228,17 @@ func (s *Session) BeginTransaction(registry *Transactions, number int64, readCon
 	}
 	registry.abort(n)
 	t := &Transaction{
-		Session: s, Number: number, Started: now, Expires: now.Add(registry.Lifetime()), ReadConcern: readConcern, since: now,
+		Session: s, Number: number, Started: now, Expires: now.Add(registry.Lifetime()),
+		ReadConcern: readConcern, since: now,
 	}
 	n.set(number, useInProgress, t)
 	registry.add(t)
 	return t, nil
 }
 
-// ContinueTransaction returns the open transaction of that number. committing is whether the command is commitTransaction:
-// it may be sent again for a transaction that was committed, and nil is returned then. The session is checked out.
+// ContinueTransaction returns the open transaction of that number. committing is whether the
+// command is commitTransaction: it may be sent again for a transaction that was committed, and nil
+// is returned then. The session is checked out.
 func (s *Session) ContinueTransaction(number int64, committing bool) (*Transaction, error) {
 	n := s.numbersOf()
 	if err := s.checkNotOld(n, number); err != nil {
@@ -243,9 +249,11 @@ func (s *Session) ContinueTransaction(number int64, committing bool) (*Transacti
 		return nil, mongoerr.New(mongoerr.NoSuchTransaction,
 			"Given transaction number %d does not match any in-progress transactions. The active transaction number is %d", number, n.number)
 	case n.use == useAborted:
-		return nil, mongoerr.New(mongoerr.NoSuchTransaction, "Transaction with { txnNumber: %d } has been aborted.", number)
+		return nil, mongoerr.New(mongoerr.NoSuchTransaction,
+			"Transaction with { txnNumber: %d } has been aborted.", number)
 	case n.use == useCommitted && !committing:
-		return nil, mongoerr.New(mongoerr.TransactionCommitted, "Transaction with { txnNumber: %d } has been committed.", number)
+		return nil, mongoerr.New(mongoerr.TransactionCommitted,
+			"Transaction with { txnNumber: %d } has been committed.", number)
 	}
 	return n.open, nil
 }

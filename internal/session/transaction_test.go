@@ -120,7 +120,8 @@ func TestTransactionNumbers(t *testing.T) {
 	})
 }
 
-// TestCheckOutWaits: a session is checked out by one operation at a time, and a wait for it ends with the operation.
+// TestCheckOutWaits: a session is checked out by one operation at a time, and a wait for it ends
+// with the operation.
 func TestCheckOutWaits(t *testing.T) {
 	m := newMachine(t)
 	m.op.Begin(context.Background(), 1, m.now)
@@ -154,7 +155,8 @@ func TestCheckOutWaits(t *testing.T) {
 	}
 }
 
-// TestKillRaces: transactions that are killed while commands use them, and while none does, are aborted once, by one.
+// TestKillRaces: transactions that are killed while commands use them, and while none does, are
+// aborted once, by one.
 func TestKillRaces(t *testing.T) {
 	m := newMachine(t)
 	stop := make(chan struct{})
@@ -218,7 +220,8 @@ func (m *machine) step(t *testing.T, fn func()) {
 	fn()
 }
 
-// TestEndedWhileInUse checks that a session which ends while an operation has it checked out is not had by another one of its id.
+// TestEndedWhileInUse checks that a session which ends while an operation has it checked out is not
+// had by another one of its id.
 func TestEndedWhileInUse(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	registry, sessions := NewTransactions(), NewSessions(clock.Fixed(now), 0)

@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// DefaultLifetime is how long a transaction may be open by default (transactionLifetimeLimitSeconds).
+// DefaultLifetime is how long a transaction may be open by default
+// (transactionLifetimeLimitSeconds).
 const DefaultLifetime = 60 * time.Second
 
 // Errors that end transactions from outside.
@@ -65,7 +66,8 @@ func (r *Transactions) Abort(t *Transaction) {
 	}
 }
 
-// abort ends the open transaction, if there is one, without its changes. The caller has n checked out.
+// abort ends the open transaction, if there is one, without its changes. The caller has n checked
+// out.
 func (r *Transactions) abort(n *numbers) {
 	n.mu.Lock()
 	t := n.open
@@ -99,7 +101,8 @@ func (r *Transactions) remove(t *Transaction, count func(*TransactionStats)) {
 	}
 }
 
-// kill aborts a transaction that may be in use: then its operation is ended, and it is aborted when that gives it back.
+// kill aborts a transaction that may be in use: then its operation is ended, and it is aborted when
+// that gives it back.
 func (r *Transactions) kill(t *Transaction, cause *mongoerr.Error) {
 	n := t.Session.numbersOf()
 	n.mu.Lock()

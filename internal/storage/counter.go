@@ -8,7 +8,8 @@ import (
 // CounterSize is the length of an encoded Counter.
 const CounterSize = 16
 
-// Counter is a pair of sums that commits change together: of a collection's records and their bytes.
+// Counter is a pair of sums that commits change together: of a collection's records and their
+// bytes.
 type Counter struct {
 	Count int64
 	Bytes int64

@@ -10,15 +10,16 @@ import (
 	"time"
 )
 
-// Stamp is the place of a change in the order of all changes that have one: seconds since 1970 in the upper half, a
-// number within the second from 1 on in the lower half, as in a BSON timestamp.
+// Stamp is the place of a change in the order of all changes that have one: seconds since 1970 in
+// the upper half, a number within the second from 1 on in the lower half, as in a BSON timestamp.
 type Stamp uint64
 
 // NewStamp returns the stamp of a second and a number in it.
 func NewStamp(seconds, number uint32) Stamp { return Stamp(uint64(seconds)<<32 | uint64(number)) }
 
-// StampAt returns the first stamp of the second of a time. Seconds are those of an int32, as in MongoDB: a clock before 1970 or
-// after 2038 gives the first or the last of them, behind which stamps still grow by their number.
+// StampAt returns the first stamp of the second of a time. Seconds are those of an int32, as in
+// MongoDB: a clock before 1970 or after 2038 gives the first or the last of them, behind which
+// stamps still grow by their number.
 func StampAt(t time.Time) Stamp { return NewStamp(uint32(min(max(t.Unix(), 0), math.MaxInt32)), 1) }
 
 // Seconds returns the seconds since 1970.
@@ -33,15 +34,18 @@ func (s Stamp) String() string { return fmt.Sprintf("Timestamp(%d, %d)", s.Secon
 // StampSize is how many bytes a stamp takes in a key.
 const StampSize = 8
 
-// Order gives stamps to commits. Commits that were given stamps become visible in any order; Visible is the stamp up to which
-// all of them have, or have failed, so that who reads stamped keys up to there will never find a new one among them. A commit may
-// be visible before it is safe, that is as durable as was asked; Safe is the stamp up to which all are. What a reader tells others
-// for good, such as an event with a token to go on from, is not to be of a commit that the end of the process takes back, and whose
-// stamp is given again. Engines have an Order; it is safe for concurrent use.
+// Order gives stamps to commits. Commits that were given stamps become visible in any order;
+// Visible is the stamp up to which all of them have, or have failed, so that who reads stamped keys
+// up to there will never find a new one among them. A commit may be visible before it is safe, that
+// is as durable as was asked; Safe is the stamp up to which all are. What a reader tells others for
+// good, such as an event with a token to go on from, is not to be of a commit that the end of the
+// process takes back, and whose stamp is given again. Engines have an Order; it is safe for
+// concurrent use.
 type Order struct {
 	mu   sync.Mutex
 	last Stamp
-	// under are the commits under way by their stamps; the first has not ended, the first shown ones are visible.
+	// under are the commits under way by their stamps; the first has not ended, the first shown
+	// ones are visible.
 	under []commitUnder
 	shown int
 
@@ -77,8 +81,8 @@ func (m *mark) arrival() <-chan struct{} {
 	return m.arrived
 }
 
-// Begin gives n consecutive stamps, none below least, to a commit that is about to become visible, and returns the first.
-// End must follow.
+// Begin gives n consecutive stamps, none below least, to a commit that is about to become visible,
+// and returns the first. End must follow.
 func (o *Order) Begin(least Stamp, n int) Stamp {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -88,7 +92,8 @@ func (o *Order) Begin(least Stamp, n int) Stamp {
 	return first
 }
 
-// Reveal says that the commit with that first stamp is visible, and not yet safe. End must follow, unless that will never be.
+// Reveal says that the commit with that first stamp is visible, and not yet safe. End must follow,
+// unless that will never be.
 func (o *Order) Reveal(first Stamp) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,7 +111,8 @@ func (o *Order) End(first Stamp) {
 }
 
 func (o *Order) find(first Stamp) int {
-	i, _ := slices.BinarySearchFunc(o.under, first, func(c commitUnder, first Stamp) int { return cmp.Compare(c.first, first) })
+	i, _ := slices.BinarySearchFunc(o.under, first,
+		func(c commitUnder, first Stamp) int { return cmp.Compare(c.first, first) })
 	return i
 }
 
@@ -132,7 +138,8 @@ func (o *Order) before(i int) Stamp {
 	return o.under[i].first - 1
 }
 
-// Advance lets later stamps be greater than s. It counts as visible as soon as no commit is under way.
+// Advance lets later stamps be greater than s. It counts as visible as soon as no commit is under
+// way.
 func (o *Order) Advance(s Stamp) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -162,13 +169,15 @@ func (o *Order) Last() Stamp {
 	return o.last
 }
 
-// Visible returns the stamp up to which everything that was stamped can be read: by who takes a snapshot afterwards.
+// Visible returns the stamp up to which everything that was stamped can be read: by who takes a
+// snapshot afterwards.
 func (o *Order) Visible() Stamp { return Stamp(o.visible.at.Load()) }
 
 // Safe returns the stamp up to which everything is visible and as durable as was asked.
 func (o *Order) Safe() Stamp { return Stamp(o.safe.at.Load()) }
 
-// Arrival returns a channel that is closed when Visible grows. Asked for before Visible, it misses nothing.
+// Arrival returns a channel that is closed when Visible grows. Asked for before Visible, it misses
+// nothing.
 func (o *Order) Arrival() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -4,7 +4,8 @@ package storage
 type Usage struct {
 	// Tables is the range's part of the files of sorted, compressed keys.
 	Tables int64
-	// Unflushed is what the range has in memory only. The log has it too, until a flush writes it to tables.
+	// Unflushed is what the range has in memory only. The log has it too, until a flush writes it
+	// to tables.
 	Unflushed int64
 }
 
@@ -25,7 +26,8 @@ type Contents struct {
 	ValueBytes int64
 }
 
-// Disk is what an engine takes of a disk, in bytes. Total is the sum of Tables, Log, Free and Other.
+// Disk is what an engine takes of a disk, in bytes. Total is the sum of Tables, Log, Free and
+// Other.
 type Disk struct {
 	Total  int64
 	Tables int64
@@ -34,6 +36,7 @@ type Disk struct {
 	// Free is space that the engine keeps: tables that are replaced, and logs allocated ahead.
 	Free  int64
 	Other int64
-	// FileSystem is the size of the file system, FileSystemUsed what is in use of it; zero where that is unknown.
+	// FileSystem is the size of the file system, FileSystemUsed what is in use of it; zero where
+	// that is unknown.
 	FileSystem, FileSystemUsed int64
 }

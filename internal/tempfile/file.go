@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// block is what one checksum is of. A random read reads whole blocks. The checksums of a file of 1 GiB take 512 KiB.
+	// block is what one checksum is of. A random read reads whole blocks. The checksums of a file
+	// of 1 GiB take 512 KiB.
 	block = 8 << 10
 	// prefix is how the names of the files begin.
 	prefix = "sheaf-temp-"
 )
 
-// File is a temporary file. It grows at its end. Its zero value is a file that does not exist yet. One goroutine writes;
-// several may read while nobody writes.
+// File is a temporary file. It grows at its end. Its zero value is a file that does not exist yet.
+// One goroutine writes; several may read while nobody writes.
 type File struct {
 	file  *os.File
 	named bool
@@ -31,11 +32,12 @@ type File struct {
 	pool  sync.Pool // of *[]byte, into which blocks are read
 }
 
-// table returns the polynomial that processors have instructions for. It is made once, by the library.
+// table returns the polynomial that processors have instructions for. It is made once, by the
+// library.
 func table() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// Create makes the file in a directory, the system's for temporary files where that is empty. A directory that is missing is
-// made. It does nothing for a file that was created before.
+// Create makes the file in a directory, the system's for temporary files where that is empty. A
+// directory that is missing is made. It does nothing for a file that was created before.
 func (f *File) Create(dir string) error {
 	if f.file != nil {
 		return nil
@@ -183,7 +185,8 @@ func (f *File) Close() {
 	f.Reset()
 }
 
-// Clear removes the temporary files that a killed process has left in a directory, which need not exist.
+// Clear removes the temporary files that a killed process has left in a directory, which need not
+// exist.
 func Clear(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

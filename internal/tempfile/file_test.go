@@ -45,7 +45,8 @@ func TestReadsWhatWasWritten(t *testing.T) {
 			p := make([]byte, rng.IntN([]int{2, 12}[rng.IntN(2)]*block)+1)
 			got, err := f.ReadAt(p, int64(at))
 			want := content[at:min(at+len(p), n)]
-			if !bytes.Equal(p[:got], want) || (err == nil) != (len(want) == len(p)) || err != nil && !errors.Is(err, io.EOF) {
+			if !bytes.Equal(p[:got], want) || (err == nil) != (len(want) == len(p)) ||
+				err != nil && !errors.Is(err, io.EOF) {
 				t.Fatalf("%d bytes at %d of %d: %d bytes, %v", len(p), at, n, got, err)
 			}
 		}
@@ -74,7 +75,8 @@ func TestDamageIsAnError(t *testing.T) {
 			if err := damage(f.file); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := io.ReadAll(io.NewSectionReader(f, 0, size)); mongoerr.CodeOf(err) != mongoerr.DataCorruptionDetected {
+			if _, err := io.ReadAll(io.NewSectionReader(f, 0,
+				size)); mongoerr.CodeOf(err) != mongoerr.DataCorruptionDetected {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -20,7 +20,8 @@ var asciiDelimiters = func() (out [utf8.RuneSelf]bool) {
 	return out
 }()
 
-// lower returns the lower case of a character by Unicode's simple case folding, so that all forms of a letter have one.
+// lower returns the lower case of a character by Unicode's simple case folding, so that all forms
+// of a letter have one.
 func (l *Language) lower(r rune) rune {
 	switch {
 	case r < utf8.RuneSelf:
@@ -60,8 +61,8 @@ func (l *Language) appendLower(dst, s []byte) []byte {
 	return dst
 }
 
-// appendPlain appends s without diacritics: those that are characters of their own are dropped, letters that have some become
-// what is left without.
+// appendPlain appends s without diacritics: those that are characters of their own are dropped,
+// letters that have some become what is left without.
 func appendPlain(dst []byte, s string) []byte {
 	for _, r := range s {
 		if r < utf8.RuneSelf {

@@ -9,12 +9,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// FuzzQuery: a document that consists of what a search wants has one of its terms, and a search for a document's own words finds
-// it; neither the words nor the stems of any language fail.
+// FuzzQuery: a document that consists of what a search wants has one of its terms, and a search for
+// a document's own words finds it; neither the words nor the stems of any language fail.
 func FuzzQuery(f *testing.F) {
 	for _, s := range []string{
-		`coffee -shop "a cake"`, `-a-b "c`, `"" -""`, `"x"-"y" --z`, "l'eau d’été", "Café con leche", "İstanbul ışık I", "őű õû ß ẞ ǰ",
-		"日本語 です。", "a\u0301b e\u0300", "don't CAN'T 'quoted'", "Ꭰᏸ ꭰ", "\x00 \u2028 \ufeff", "running-runner_ran", "aaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		`coffee -shop "a cake"`, `-a-b "c`, `"" -""`, `"x"-"y" --z`, "l'eau d’été", "Café con leche",
+		"İstanbul ışık I", "őű õû ß ẞ ǰ",
+		"日本語 です。", "a\u0301b e\u0300", "don't CAN'T 'quoted'", "Ꭰᏸ ꭰ", "\x00 \u2028 \ufeff", "running-runner_ran",
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaa",
 	} {
 		f.Add(s, "english")
 		f.Add(s, "tr")
@@ -27,7 +29,8 @@ func FuzzQuery(f *testing.F) {
 		if !ok || !utf8.ValidString(s) {
 			return
 		}
-		spec, err := NewSpec(bsonx.NewDoc("key", bsonx.NewDoc("_fts", "text", "_ftsx", 1), "weights", bsonx.NewDoc("s", 1), "default_language", l.Name()))
+		spec, err := NewSpec(bsonx.NewDoc("key", bsonx.NewDoc("_fts", "text", "_ftsx", 1), "weights",
+			bsonx.NewDoc("s", 1), "default_language", l.Name()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,8 @@ func TestWordsAreHeld(t *testing.T) {
 		fmt.Fprintf(&b, "w%d ", i)
 	}
 	doc := bsonx.NewDoc("a", b.String())
-	spec, err := NewSpec(bsonx.NewDoc("weights", bsonx.NewDoc("a", 1), "default_language", "none", "language_override", "language", "textIndexVersion", 3))
+	spec, err := NewSpec(bsonx.NewDoc("weights", bsonx.NewDoc("a", 1), "default_language", "none", "language_override",
+		"language", "textIndexVersion", 3))
 	if err != nil {
 		t.Fatal(err)
 	}

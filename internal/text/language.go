@@ -34,8 +34,8 @@ type Language struct {
 	apostrophe bool
 	// dotless is true where the lower case of I is ı.
 	dotless bool
-	// ascii is true for text indexes before version 3: only ASCII letters have two cases, only ASCII characters stand between words, and
-	// diacritics count.
+	// ascii is true for text indexes before version 3: only ASCII letters have two cases, only
+	// ASCII characters stand between words, and diacritics count.
 	ascii bool
 	// older is the language with ascii.
 	older *Language
@@ -47,7 +47,8 @@ func (l *Language) Name() string { return l.name }
 // DefaultLanguage is the language of an index whose specification does not name one.
 const DefaultLanguage = "english"
 
-// ParseLanguage returns the language of a name or an ISO 639-1 code, in upper or lower case; false where there is none.
+// ParseLanguage returns the language of a name or an ISO 639-1 code, in upper or lower case; false
+// where there is none.
 func ParseLanguage(name string) (*Language, bool) {
 	l, ok := languages[strings.ToLower(name)]
 	return l, ok
@@ -98,7 +99,8 @@ func loadLanguages() map[string]*Language {
 // hungarianLetters exchanges ő and ű with the letters that stand in their place in Latin-1.
 var hungarianLetters = strings.NewReplacer("ő", "õ", "õ", "ő", "ű", "û", "û", "ű")
 
-// stemHungarian knows endings as MongoDB does: its stemmer is of the time when the algorithm had õ and û for ő and ű.
+// stemHungarian knows endings as MongoDB does: its stemmer is of the time when the algorithm had õ
+// and û for ő and ű.
 func stemHungarian(env *snowballstem.Env) bool {
 	env.SetCurrent(hungarianLetters.Replace(env.Current()))
 	ok := hungarian.Stem(env)
@@ -106,7 +108,8 @@ func stemHungarian(env *snowballstem.Env) bool {
 	return ok
 }
 
-// loadStopWords reads the list of a language: those of the Snowball project in the extent that MongoDB has them.
+// loadStopWords reads the list of a language: those of the Snowball project in the extent that
+// MongoDB has them.
 func loadStopWords(language string) map[string]bool {
 	list, err := stopwords.ReadFile("stopwords/" + language + ".txt")
 	if err != nil {

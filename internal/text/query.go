@@ -19,8 +19,8 @@ type Search struct {
 type Query struct {
 	// Bounds are the terms of which the index has to have one of a document; sorted.
 	Bounds []string
-	// Terms and Negated are the terms in the spelling of the search; sorted. A document needs one of the first, and none of the
-	// others.
+	// Terms and Negated are the terms in the spelling of the search; sorted. A document needs one
+	// of the first, and none of the others.
 	Terms, Negated []string
 	// Phrases and NegatedPhrases stand in a document as they are.
 	Phrases, NegatedPhrases []string
@@ -28,8 +28,9 @@ type Query struct {
 	spelling spelling
 }
 
-// ParseQuery parses a search: words, of which a document needs one; "phrases" between quotation marks, of which it needs all; and
-// both with a hyphen before them, of which it may have none. It fails where the operation ends.
+// ParseQuery parses a search: words, of which a document needs one; "phrases" between quotation
+// marks, of which it needs all; and both with a hyphen before them, of which it may have none. It
+// fails where the operation ends.
 func ParseQuery(s Search, l *Language, r *interrupt.Running) (*Query, error) {
 	q := &Query{}
 	if s.CaseSensitive {
@@ -137,7 +138,8 @@ func (p *queryParser) quote(afterSpace bool) {
 	}
 }
 
-// word adds a word to those that are wanted or not. The words of a phrase are wanted too, those of a negated one say nothing.
+// word adds a word to those that are wanted or not. The words of a phrase are wanted too, those of
+// a negated one say nothing.
 func (p *queryParser) word(w string, afterSpace bool) {
 	if p.inPhrase && p.negation {
 		return
@@ -175,7 +177,8 @@ func (q *Query) isIndexed(s *Spec, doc bsonx.Doc) bool {
 	return found
 }
 
-// Score returns what the search gives a document of an index; ok is false where it has none of the terms.
+// Score returns what the search gives a document of an index; ok is false where it has none of the
+// terms.
 func (q *Query) Score(s *Spec, doc bsonx.Doc) (sum float64, ok bool) {
 	var sc Scorer
 	if sc.Score(s, doc) != nil {

@@ -9,8 +9,8 @@ import (
 // maxWords bounds the words that a Scorer remembers from one document to the next.
 const maxWords = 1 << 16
 
-// Scorer finds the terms of documents and their scores. It remembers what term a word has: most words of a text are
-// among the few that all texts have. The zero value is ready for use.
+// Scorer finds the terms of documents and their scores. It remembers what term a word has: most
+// words of a text are among the few that all texts have. The zero value is ready for use.
 type Scorer struct {
 	words map[*Language]map[string]int32 // to the position of the term, or stopWord
 	ids   map[string]int32
@@ -29,7 +29,8 @@ type Scorer struct {
 // wordWork is the work of finding a word, without its bytes.
 const wordWork = 2 * interrupt.Step
 
-// Serve names the operation that documents are scored for from now on: Score fails where it ends. nil is none.
+// Serve names the operation that documents are scored for from now on: Score fails where it ends.
+// nil is none.
 func (sc *Scorer) Serve(r *interrupt.Running) { sc.running = r }
 
 const stopWord = -1
@@ -38,12 +39,14 @@ const stopWord = -1
 type termState struct {
 	term  string
 	score float64 // over all strings; 0 for a term that is not in the document
-	// In the string at hand: how often, and the sum of 1, 1/2, 1/4 and so on, of which next is the following one.
+	// In the string at hand: how often, and the sum of 1, 1/2, 1/4 and so on, of which next is the
+	// following one.
 	count      int
 	freq, next float64
 }
 
-// Score finds the terms of a document, which Terms lists. It fails where the document names a language that there is not.
+// Score finds the terms of a document, which Terms lists. It fails where the document names a
+// language that there is not.
 func (sc *Scorer) Score(s *Spec, doc bsonx.Doc) error {
 	sc.reset()
 	var ended error
@@ -83,12 +86,14 @@ func (sc *Scorer) reset() {
 	sc.inDoc = sc.inDoc[:0]
 	sc.bytes, sc.held = 0, 0
 	if sc.words == nil || sc.count > maxWords {
-		*sc = Scorer{words: make(map[*Language]map[string]int32), ids: make(map[string]int32), inDoc: sc.inDoc, inString: sc.inString, running: sc.running}
+		*sc = Scorer{words: make(map[*Language]map[string]int32), ids: make(map[string]int32), inDoc: sc.inDoc,
+			inString: sc.inString, running: sc.running}
 	}
 }
 
-// add scores the words of a string: a term that stands in it n times counts 1 + 1/2 + … + 1/2^(n-1), by up to the half less the
-// smaller its share in the string's words, and a tenth more where it is the whole string.
+// add scores the words of a string: a term that stands in it n times counts 1 + 1/2 + … +
+// 1/2^(n-1), by up to the half less the smaller its share in the string's words, and a tenth more
+// where it is the whole string.
 func (sc *Scorer) add(l *Language, str []byte, weight float64) error {
 	words := sc.words[l]
 	if words == nil {
@@ -140,14 +145,15 @@ func (sc *Scorer) add(l *Language, str []byte, weight float64) error {
 }
 
 const (
-	// wordBytes is about what a new word takes beside its bytes: entries of two maps and of two lists,
-	// which double their memory.
+	// wordBytes is about what a new word takes beside its bytes: entries of two maps and of two
+	// lists, which double their memory.
 	wordBytes = 320
 	// heldBytes is in what steps the memory of words is held.
 	heldBytes = 1 << 20
 )
 
-// hold holds the memory of a new word of n bytes, which is there once as it stands and once as a term.
+// hold holds the memory of a new word of n bytes, which is there once as it stands and once as a
+// term.
 func (sc *Scorer) hold(n int) error {
 	if sc.bytes += wordBytes + 2*n; sc.bytes <= sc.held {
 		return nil
@@ -156,8 +162,8 @@ func (sc *Scorer) hold(n int) error {
 	return sc.counted(sc.held)
 }
 
-// Hold holds the memory of n bytes that are made of the document's terms, beside the terms. It fails
-// with ExceededMemoryLimit.
+// Hold holds the memory of n bytes that are made of the document's terms, beside the terms. It
+// fails with ExceededMemoryLimit.
 func (sc *Scorer) Hold(n int) error { return sc.counted(sc.bytes + n) }
 
 // counted counts n bytes for the operation, which takes twice what it is told.

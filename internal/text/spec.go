@@ -32,7 +32,8 @@ type Spec struct {
 	version  int
 }
 
-// The versions of text indexes. Version 1 takes unknown languages as none and looks for the language of a document at its top alone.
+// The versions of text indexes. Version 1 takes unknown languages as none and looks for the
+// language of a document at its top alone.
 const (
 	OldestVersion = 1
 	NewestVersion = 3
@@ -46,7 +47,8 @@ type field struct {
 	below  map[string]*field
 }
 
-// NewSpec reads the specification of an index as the catalog has it: checked, and with all defaults filled in.
+// NewSpec reads the specification of an index as the catalog has it: checked, and with all defaults
+// filled in.
 func NewSpec(spec bsonx.Doc) (*Spec, error) {
 	s := &Spec{root: new(field), override: "language", version: NewestVersion}
 	if n, ok := spec.Lookup("textIndexVersion").AsInt64(); ok {
@@ -116,7 +118,8 @@ func (s *Spec) Language() *Language { return s.language }
 // Version returns the version of the index.
 func (s *Spec) Version() int { return s.version }
 
-// ParseLanguage returns the language of a name or code as the index has it; false where there is none.
+// ParseLanguage returns the language of a name or code as the index has it; false where there is
+// none.
 func (s *Spec) ParseLanguage(name string) (*Language, bool) {
 	l, ok := ParseLanguage(name)
 	if !ok && s.version == OldestVersion {
@@ -128,8 +131,8 @@ func (s *Spec) ParseLanguage(name string) (*Language, bool) {
 	return l, ok
 }
 
-// walk calls f for each string of a document that the index is over until f returns false. It fails where the document names a
-// language that there is not.
+// walk calls f for each string of a document that the index is over until f returns false. It fails
+// where the document names a language that there is not.
 func (s *Spec) walk(doc bsonx.Doc, f func(l *Language, str []byte, weight float64) bool) error {
 	w := walker{spec: s, use: f}
 	w.document(doc, s.root, s.language, false)
@@ -143,7 +146,8 @@ type walker struct {
 	err  error
 }
 
-// document goes through a document or an array: at is what is known of its path, which is nil where no weight is about it.
+// document goes through a document or an array: at is what is known of its path, which is nil where
+// no weight is about it.
 func (w *walker) document(doc bsonx.Doc, at *field, l *Language, isArray bool) {
 	if !isArray && (at == w.spec.root || w.spec.version > OldestVersion) {
 		if l = w.languageOf(doc, l); l == nil {
@@ -200,8 +204,8 @@ func (f *field) weightOf() float64 {
 	return f.weight
 }
 
-// languageOf returns the language that a document names, that of the document around it where it names none, or nil after an
-// error.
+// languageOf returns the language that a document names, that of the document around it where it
+// names none, or nil after an error.
 func (w *walker) languageOf(doc bsonx.Doc, outer *Language) *Language {
 	v := doc.Lookup(w.spec.override)
 	if v.IsMissing() {

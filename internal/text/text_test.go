@@ -15,9 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// TestText runs testdata. terms prints the terms of each line in a language; query what each line asks for; spec sets an index;
-// score prints the terms of each document with their scores; match tells of each search of the input whether the document that
-// was scored last is a match.
+// TestText runs testdata. terms prints the terms of each line in a language; query what each line
+// asks for; spec sets an index; score prints the terms of each document with their scores; match
+// tells of each search of the input whether the document that was scored last is a match.
 func TestText(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -58,7 +58,8 @@ func (s *state) line(d *datadriven.TestData, line string) string {
 		return strings.Join(terms(l, line), " ")
 	case "query":
 		q := parseQuery(s.t, search, l)
-		return fmt.Sprintf("bounds %q terms %q not %q phrases %q not %q", q.Bounds, q.Terms, q.Negated, q.Phrases, q.NegatedPhrases)
+		return fmt.Sprintf("bounds %q terms %q not %q phrases %q not %q", q.Bounds, q.Terms,
+			q.Negated, q.Phrases, q.NegatedPhrases)
 	case "spec":
 		spec, err := NewSpec(bsonxtest.Parse(s.t, line))
 		if err != nil {
@@ -104,7 +105,8 @@ func terms(l *Language, str string) []string {
 // TestLanguages: every language has a name, a code and stop words.
 func TestLanguages(t *testing.T) {
 	t.Parallel()
-	for _, code := range []string{"da", "nl", "en", "fi", "fr", "de", "hu", "it", "nb", "pt", "ro", "ru", "es", "sv", "tr"} {
+	for _, code := range []string{"da", "nl", "en", "fi", "fr", "de", "hu", "it", "nb", "pt",
+		"ro", "ru", "es", "sv", "tr"} {
 		l, ok := ParseLanguage(strings.ToUpper(code))
 		if !ok || len(l.stops) < 90 || l.stem == nil {
 			t.Errorf("%s: found %v", code, ok)
@@ -132,7 +134,8 @@ func TestLongWords(t *testing.T) {
 	}
 }
 
-// TestScorerForgets: a scorer that has seen more words than it remembers goes on with the same scores.
+// TestScorerForgets: a scorer that has seen more words than it remembers goes on with the same
+// scores.
 func TestScorerForgets(t *testing.T) {
 	t.Parallel()
 	spec, err := NewSpec(bsonx.NewDoc("key", bsonx.NewDoc("_fts", "text", "_ftsx", 1), "weights", bsonx.NewDoc("s", 2)))
@@ -171,7 +174,8 @@ func parseQuery(t *testing.T, s Search, l *Language) *Query {
 	return q
 }
 
-// TestParseEndsWithItsOperation: a search of very many words is cut and stemmed only as long as somebody waits for it.
+// TestParseEndsWithItsOperation: a search of very many words is cut and stemmed only as long as
+// somebody waits for it.
 func TestParseEndsWithItsOperation(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -179,7 +183,8 @@ func TestParseEndsWithItsOperation(t *testing.T) {
 	var running interrupt.Running
 	running.Set(ctx)
 	l, _ := ParseLanguage("english")
-	if _, err := ParseQuery(Search{Text: strings.Repeat("word ", 100_000)}, l, &running); !errors.Is(err, context.Canceled) {
+	if _, err := ParseQuery(Search{Text: strings.Repeat("word ", 100_000)}, l,
+		&running); !errors.Is(err, context.Canceled) {
 		t.Errorf("a search of an operation that has ended: %v", err)
 	}
 }

@@ -55,8 +55,8 @@ func (l *Language) isStopWord(word []byte) bool {
 	return l.stops[string(l.appendLower(room[:0], word))]
 }
 
-// maxStemmed is how long words are that are stemmed. Stemmers copy a word for each letter that they change: what is longer is no
-// word of a language, and could keep them busy for hours.
+// maxStemmed is how long words are that are stemmed. Stemmers copy a word for each letter that they
+// change: what is longer is no word of a language, and could keep them busy for hours.
 const maxStemmed = 1024
 
 // term returns the term of a word.
@@ -77,8 +77,8 @@ func (l *Language) term(word []byte, sp spelling) string {
 	return stem
 }
 
-// hasTerm reports whether a string has a word of one of the terms, which are sorted. Stop words count: what is none in the
-// language of a search may be one in that of a document.
+// hasTerm reports whether a string has a word of one of the terms, which are sorted. Stop words
+// count: what is none in the language of a search may be one in that of a document.
 func (l *Language) hasTerm(s []byte, sp spelling, terms []string) bool {
 	for word, rest := l.nextWord(s); len(word) > 0; word, rest = l.nextWord(rest) {
 		if _, found := slices.BinarySearch(terms, l.term(word, sp)); found {

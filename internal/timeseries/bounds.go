@@ -2,8 +2,8 @@ package timeseries
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// bounds returns the smallest and the greatest of values that are not missing; of documents those of their fields, of arrays
-// those of their elements.
+// bounds returns the smallest and the greatest of values that are not missing; of documents those
+// of their fields, of arrays those of their elements.
 func bounds(values []bsonx.Value) (low, high bsonx.Value) {
 	low, high = bsonx.Missing, bsonx.Missing
 	for _, v := range values {

@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// version is control.version of a bucket whose columns are compressed and whose measurements are in the order of time.
+// version is control.version of a bucket whose columns are compressed and whose measurements are in
+// the order of time.
 const version = 2
 
 // Count returns how many measurements a bucket has.
@@ -62,7 +63,8 @@ func (o *Options) MetaOf(measurement bsonx.Doc) bsonx.Value {
 	return Normalize(measurement.Lookup(o.Meta))
 }
 
-// Builder makes buckets of measurements that have one meta value. It borrows the measurements and buckets that are added.
+// Builder makes buckets of measurements that have one meta value. It borrows the measurements and
+// buckets that are added.
 type Builder struct {
 	opts  *Options
 	names []string

@@ -15,10 +15,12 @@ import (
 //	        | control word{n}                   deltas to the value before; low nibble of control: n - 1
 //	control = 0x80 of integers, or bits of doubles; 0x90 … 0xD0 of doubles times 1, 10, 100, 10^4, 10^8
 //
-// Deltas are zigzag numbers in simple8b words. Times, timestamps and ObjectIds have deltas of deltas, which begin at zero after
-// a value as it is. Of types without arithmetic a delta of zero repeats the value.
+// Deltas are zigzag numbers in simple8b words. Times, timestamps and ObjectIds have deltas of
+// deltas, which begin at zero after a value as it is. Of types without arithmetic a delta of zero
+// repeats the value.
 
-// scales are the factors that make integers of decimal fractions, in the order of their control bytes from 0x90.
+// scales are the factors that make integers of decimal fractions, in the order of their control
+// bytes from 0x90.
 var scales = [...]float64{1, 10, 100, 10_000, 100_000_000}
 
 const (
@@ -149,7 +151,8 @@ func (e *columnEncoder) step(number int64) (uint64, bool) {
 	return u, true
 }
 
-// bestScale returns the scale that fits prev and the most of the values from the first on, the smallest of several.
+// bestScale returns the scale that fits prev and the most of the values from the first on, the
+// smallest of several.
 func bestScale(prev float64, values []bsonx.Value) int {
 	best, most := bitsScale, 0
 	for s := range scales {
@@ -181,7 +184,8 @@ func bestScale(prev float64, values []bsonx.Value) int {
 	return best
 }
 
-// scaled returns a double times a scale, if that is an integer from which the double can be made again.
+// scaled returns a double times a scale, if that is an integer from which the double can be made
+// again.
 func scaled(f float64, scale int) (int64, bool) {
 	if scale < 0 {
 		return int64(math.Float64bits(f)), true
@@ -221,10 +225,11 @@ func integerOf(v bsonx.Value) (int64, bool) {
 	}
 }
 
-// objectIDNumber interleaves the counter of an ObjectId with its time, least significant bytes first; the bytes between are
-// the same in both ids of a delta.
+// objectIDNumber interleaves the counter of an ObjectId with its time, least significant bytes
+// first; the bytes between are the same in both ids of a delta.
 func objectIDNumber(id []byte) int64 {
-	n := uint64(id[11]) | uint64(id[3])<<8 | uint64(id[10])<<16 | uint64(id[2])<<24 | uint64(id[9])<<32 | uint64(id[1])<<40 | uint64(id[0])<<48
+	n := uint64(id[11]) | uint64(id[3])<<8 | uint64(id[10])<<16 | uint64(id[2])<<24 | uint64(id[9])<<32 |
+		uint64(id[1])<<40 | uint64(id[0])<<48
 	return int64(n)
 }
 

@@ -13,8 +13,9 @@ import (
 //
 //	window start, seconds, big endian (4 bytes) | hash of meta value and window (5) | sequence (3)
 //
-// The head of a window has sequence 0, its bodies 1, 2, …. The most of the hash's values are not taken: another attempt gives
-// another hash, where the first one's place is taken by another window or meta value.
+// The head of a window has sequence 0, its bodies 1, 2, …. The most of the hash's values are not
+// taken: another attempt gives another hash, where the first one's place is taken by another window
+// or meta value.
 const (
 	sequenceAt = 9
 	// MaxSequence is the last sequence of a body.
@@ -79,7 +80,8 @@ func Normalize(v bsonx.Value) bsonx.Value {
 		sorted := true
 		for it := v.Doc().Iter(); it.Next(); {
 			e := it.Elem()
-			sorted = sorted && (len(fields) == 0 || string(fields[len(fields)-1].Key) <= string(e.Key)) && !nested(e.Value)
+			sorted = sorted && (len(fields) == 0 ||
+				string(fields[len(fields)-1].Key) <= string(e.Key)) && !nested(e.Value)
 			fields = append(fields, e)
 		}
 		if sorted {

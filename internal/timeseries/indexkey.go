@@ -10,8 +10,9 @@ import (
 // codeIndexedArray is MongoDB's code for an index on a measured field that is an array.
 const codeIndexedArray = mongoerr.Code(5930501)
 
-// BucketKey returns the key pattern of the index on buckets that stands for one on measurements: the meta value as it is, the
-// time and measured fields by both their bounds, the one first that comes first in the order.
+// BucketKey returns the key pattern of the index on buckets that stands for one on measurements:
+// the meta value as it is, the time and measured fields by both their bounds, the one first that
+// comes first in the order.
 func (o *Options) BucketKey(key bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -50,7 +51,8 @@ func (o *Options) Measured(bucketKey bsonx.Doc) []string {
 	return out
 }
 
-// CheckIndexed refuses a bucket in which one of the measured fields of an index is an array: its bounds would say nothing.
+// CheckIndexed refuses a bucket in which one of the measured fields of an index is an array: its
+// bounds would say nothing.
 func CheckIndexed(bucket bsonx.Doc, paths []string) error {
 	for _, side := range [...]string{"min", "max"} {
 		bounds := bucket.LookupPath("control", side)

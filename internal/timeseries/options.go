@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// BucketsPrefix begins the name of the collection that holds the buckets of a time-series collection.
+// BucketsPrefix begins the name of the collection that holds the buckets of a time-series
+// collection.
 const BucketsPrefix = "system.buckets."
 
 // BucketsName returns the name of the collection with the buckets of a time-series collection.
@@ -17,8 +18,8 @@ func NameOf(buckets string) (name string, ok bool) { return strings.CutPrefix(bu
 
 // Limits of buckets.
 const (
-	// MaxCount is how many measurements a bucket has at most, MaxBytes how large they may be before they are compressed; a single
-	// measurement may be larger.
+	// MaxCount is how many measurements a bucket has at most, MaxBytes how large they may be before
+	// they are compressed; a single measurement may be larger.
 	MaxCount = 1000
 	MaxBytes = 125 << 10
 	// HeadCount and HeadBytes bound the bucket of a window that single inserts write anew.

@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Pruner tells of buckets, by their bounds, that no measurement satisfies a query. A nil Pruner tells it of none.
+// Pruner tells of buckets, by their bounds, that no measurement satisfies a query. A nil Pruner
+// tells it of none.
 type Pruner struct{ terms []pruneTerm }
 
 // pruneTerm is a comparison of a field that all measurements asked for satisfy.
@@ -16,7 +17,8 @@ type pruneTerm struct {
 	value bsonx.Value
 }
 
-// NewPruner returns the pruner for a query on measurements; nil where their bounds say nothing about it.
+// NewPruner returns the pruner for a query on measurements; nil where their bounds say nothing
+// about it.
 func (o *Options) NewPruner(query bsonx.Doc) *Pruner {
 	p := &Pruner{}
 	o.pruneTerms(p, query, 0)
@@ -71,8 +73,8 @@ func (p *Pruner) Skips(bucket bsonx.Doc) bool {
 	return false
 }
 
-// lookup follows a path through the documents of a bound. Any other value on the way says nothing: there may be documents
-// between the bounds.
+// lookup follows a path through the documents of a bound. Any other value on the way says nothing:
+// there may be documents between the bounds.
 func lookup(v bsonx.Value, path []string) (bsonx.Value, bool) {
 	for _, name := range path {
 		if v.Type != bsonx.TypeDocument {
@@ -83,7 +85,8 @@ func lookup(v bsonx.Value, path []string) (bsonx.Value, bool) {
 	return v, true
 }
 
-// skips tells by the bounds of a field. They say nothing where values of several types, arrays or documents are between them.
+// skips tells by the bounds of a field. They say nothing where values of several types, arrays or
+// documents are between them.
 func (t *pruneTerm) skips(low, high bsonx.Value) bool {
 	if low.IsMissing() && high.IsMissing() {
 		return true // no measurement has the field, and none is equal to a value

@@ -23,9 +23,9 @@ func (o *Options) metaPath(path string) (string, bool) {
 	return "meta" + rest, true
 }
 
-// BucketFilter returns a query that every bucket satisfies which has a measurement that satisfies query: predicates on the meta
-// value, and on the bounds of the times. indexed tells which measured fields have an index over their bounds. The result is
-// empty where nothing can be said.
+// BucketFilter returns a query that every bucket satisfies which has a measurement that satisfies
+// query: predicates on the meta value, and on the bounds of the times. indexed tells which measured
+// fields have an index over their bounds. The result is empty where nothing can be said.
 func (o *Options) BucketFilter(query bsonx.Doc, indexed func(path string) bool) bsonx.Doc {
 	p := pusher{o, indexed}
 	terms := p.conjunction(query, 0)
@@ -39,7 +39,8 @@ func (o *Options) BucketFilter(query bsonx.Doc, indexed func(path string) bool) 
 	}
 }
 
-// Residual returns what of a query is to be asked of the measurements of a bucket that satisfies its BucketFilter.
+// Residual returns what of a query is to be asked of the measurements of a bucket that satisfies
+// its BucketFilter.
 func (o *Options) Residual(query bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -84,7 +85,8 @@ func (p pusher) conjunction(query bsonx.Doc, depth int) []bsonx.Value {
 			terms = append(terms, p.comparisons(v, p.timeBound)...)
 		default:
 			if p.indexed != nil && p.indexed(name) {
-				terms = append(terms, p.comparisons(v, func(op string, v bsonx.Value) []bsonx.Value { return measureBound(name, op, v) })...)
+				terms = append(terms, p.comparisons(v,
+					func(op string, v bsonx.Value) []bsonx.Value { return measureBound(name, op, v) })...)
 			}
 		}
 	}
@@ -177,14 +179,15 @@ func (p pusher) timeBound(op string, v bsonx.Value) []bsonx.Value {
 	return terms
 }
 
-// shifted returns a date earlier or later by a span: the other bound of a bucket is not further away.
+// shifted returns a date earlier or later by a span: the other bound of a bucket is not further
+// away.
 func (o *Options) shifted(date bsonx.Value, sign int64) bsonx.Value {
 	const most = math.MaxInt64 - MaxSpan*1000
 	return bsonx.Date(min(max(date.Int64(), -most), most) + sign*o.Span*1000)
 }
 
-// measureBound bounds a measured field that has no arrays. The bound of a bucket may have another type than the value that is
-// asked for: it is only said what it is not.
+// measureBound bounds a measured field that has no arrays. The bound of a bucket may have another
+// type than the value that is asked for: it is only said what it is not.
 func measureBound(path, op string, v bsonx.Value) []bsonx.Value {
 	if !hasBounds(v.Type) {
 		return nil
@@ -209,14 +212,16 @@ func measureBound(path, op string, v bsonx.Value) []bsonx.Value {
 // hasBounds reports whether comparisons with a value of a type are answered by bounds.
 func hasBounds(t bsonx.Type) bool {
 	switch t {
-	case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128, bsonx.TypeString, bsonx.TypeDate, bsonx.TypeObjectID, bsonx.TypeBool:
+	case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128, bsonx.TypeString, bsonx.TypeDate,
+		bsonx.TypeObjectID, bsonx.TypeBool:
 		return true
 	default:
 		return false
 	}
 }
 
-// MetaOnly returns a query on the meta value as one on buckets. ok is false where it reads anything else.
+// MetaOnly returns a query on the meta value as one on buckets. ok is false where it reads anything
+// else.
 func (o *Options) MetaOnly(query bsonx.Doc) (renamed bsonx.Doc, ok bool) {
 	return o.metaOnly(query, 0)
 }
@@ -260,7 +265,8 @@ func (o *Options) metaOnly(query bsonx.Doc, depth int) (bsonx.Doc, bool) {
 	return b.Bytes(), true
 }
 
-// UpdateQuery returns the query of an update, which may read the meta value only, as one on buckets.
+// UpdateQuery returns the query of an update, which may read the meta value only, as one on
+// buckets.
 func (o *Options) UpdateQuery(query bsonx.Doc) (bsonx.Doc, error) {
 	if o.Meta == "" {
 		return nil, refuseUpdate("Cannot perform an update on a time-series collection that does not have a metaField")

@@ -2,15 +2,17 @@ package timeseries
 
 import "math/bits"
 
-// Simple8b packs small integers into words of 64 bits: the low 4 bits are a selector, which tells how many integers of how
-// many bits follow. A slot whose bits are all set stands for a missing value.
+// Simple8b packs small integers into words of 64 bits: the low 4 bits are a selector, which tells
+// how many integers of how many bits follow. A slot whose bits are all set stands for a missing
+// value.
 //
 //	selector       1  2  3  4  5  6  7  8  9 10 11 12 13 14
 //	bits a slot    1  2  3  4  5  6  7  8 10 12 15 20 30 60
 //	slots         60 30 20 15 12 10  8  7  6  5  4  3  2  1
 //
-// The slots of selectors 7 and 8 begin 4 bits later: their second nibble is 0 (others are not written here). Selector 15
-// repeats the last value of the word before, (second nibble + 1) * 120 times.
+// The slots of selectors 7 and 8 begin 4 bits later: their second nibble is 0 (others are not
+// written here). Selector 15 repeats the last value of the word before, (second nibble + 1) * 120
+// times.
 const (
 	rleSelector = 15
 	rleUnit     = 120
@@ -51,8 +53,8 @@ func width(v uint64) uint8 {
 	return uint8(bits.Len64(v + 1))
 }
 
-// nextWord packs the first of values into a word and returns how many these are. last is the value before them, to be
-// repeated; it counts only with hasLast.
+// nextWord packs the first of values into a word and returns how many these are. last is the value
+// before them, to be repeated; it counts only with hasLast.
 func nextWord(values []uint64, last uint64, hasLast bool) (word uint64, n int) {
 	if hasLast {
 		run := 0
@@ -77,7 +79,8 @@ func nextWord(values []uint64, last uint64, hasLast bool) (word uint64, n int) {
 func widest(values []uint64) int {
 	need, seen := uint8(0), 0
 	best := 14
-	// The more slots a selector has the narrower they are: walking from few slots to many, the width that is needed grows.
+	// The more slots a selector has the narrower they are: walking from few slots to many, the
+	// width that is needed grows.
 	for s := 14; s > 0; s-- {
 		sel := selectors[s]
 		if int(sel.slots) > len(values) {

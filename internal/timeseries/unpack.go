@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Unpacker makes the measurements of buckets documents again: the time, the meta value, and the other fields in the order of the
-// bucket's columns.
+// Unpacker makes the measurements of buckets documents again: the time, the meta value, and the
+// other fields in the order of the bucket's columns.
 type Unpacker struct {
 	opts *Options
 	// wanted are the fields that are made; nil for all. Fields in unwanted are left out.
@@ -73,7 +73,8 @@ func (u *Unpacker) Left() int { return u.count - u.next }
 // Skip leaves out the following n measurements.
 func (u *Unpacker) Skip(n int) { u.next += n }
 
-// Next returns the next measurement, nil at the end of the bucket. It is borrowed until the following call.
+// Next returns the next measurement, nil at the end of the bucket. It is borrowed until the
+// following call.
 func (u *Unpacker) Next() bsonx.Doc {
 	if u.next >= u.count {
 		return nil

@@ -13,8 +13,8 @@ const longVariable = "SHEAF_TEST_LONG"
 // part of it, so that `go test ./...` is done within minutes.
 func Long() bool { return os.Getenv(longVariable) != "" || *long > 0 }
 
-// NeedsLong skips a test unless tests do all of their work. It is for those that take several seconds
-// and have no shorter form.
+// NeedsLong skips a test unless tests do all of their work. It is for those that take several
+// seconds and have no shorter form.
 func NeedsLong(tb testing.TB) {
 	tb.Helper()
 	if !Long() {
@@ -22,8 +22,8 @@ func NeedsLong(tb testing.TB) {
 	}
 }
 
-// SetChecks is for TestMain. Tests with random values do a quarter of their checks then, unless they
-// do all of their work, or -rapid.checks says how many.
+// SetChecks is for TestMain. Tests with random values do a quarter of their checks then, unless
+// they do all of their work, or -rapid.checks says how many.
 func SetChecks() {
 	if !Long() {
 		_ = flag.Set("rapid.checks", "25")

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Proxy is a network between clients and a server that loses connections and is slow, at random. Toxiproxy, the library for this,
-// decides by the clock and its own generator; here a seed decides.
+// Proxy is a network between clients and a server that loses connections and is slow, at random.
+// Toxiproxy, the library for this, decides by the clock and its own generator; here a seed decides.
 //
-// The first message of a connection and its answer always come through, if need be to a server that was started meanwhile: drivers
-// do not try again where they cannot greet a server.
+// The first message of a connection and its answer always come through, if need be to a server that
+// was started meanwhile: drivers do not try again where they cannot greet a server.
 type Proxy struct {
 	// Addr is where clients connect to.
 	Addr string
@@ -35,14 +35,16 @@ type Proxy struct {
 
 // Faults are what a network does to each piece of data, with the probabilities from 0 to 1.
 type Faults struct {
-	// Cut is how probably the connection is lost: before the piece, in the midst of it or behind it.
+	// Cut is how probably the connection is lost: before the piece, in the midst of it or behind
+	// it.
 	Cut float64
 	// Slow is how probably the piece waits, for at most Delay.
 	Slow  float64
 	Delay time.Duration
 }
 
-// NewProxy opens a network without faults to a server, whose address may change. It is closed with the test.
+// NewProxy opens a network without faults to a server, whose address may change. It is closed with
+// the test.
 func NewProxy(tb testing.TB, rng *rand.Rand, server func() string) *Proxy {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -105,7 +107,8 @@ func (p *Proxy) forward(client net.Conn) {
 	p.wg.Go(func() { p.pump(client, server, down) })
 }
 
-// greet sends a connection's first message to the server until there is an answer, which it gives the client.
+// greet sends a connection's first message to the server until there is an answer, which it gives
+// the client.
 func (p *Proxy) greet(client net.Conn, greeting []byte) (net.Conn, error) {
 	for begin := now(); ; {
 		server, err := net.Dial("tcp", p.server())

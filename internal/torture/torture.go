@@ -39,15 +39,17 @@ func Begin(tb testing.TB) *Run {
 	return r
 }
 
-// Rand returns a generator of random numbers; those of different streams and of different tests have nothing to do with each other.
+// Rand returns a generator of random numbers; those of different streams and of different tests
+// have nothing to do with each other.
 func (r *Run) Rand(stream int) *rand.Rand {
 	name := fnv.New64a()
 	_, _ = name.Write([]byte(r.tb.Name()))
 	return rand.New(rand.NewPCG(r.seed^name.Sum64(), uint64(stream)))
 }
 
-// Next reports whether there is another round: in the short form there are so many, fewer where they last longer than patience; in
-// the long form there are as many as fit into -torture.time. There is none after a failure.
+// Next reports whether there is another round: in the short form there are so many, fewer where
+// they last longer than patience; in the long form there are as many as fit into -torture.time.
+// There is none after a failure.
 func (r *Run) Next(short int, patience time.Duration) bool {
 	r.tb.Helper()
 	if r.tb.Failed() {

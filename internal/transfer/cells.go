@@ -72,8 +72,8 @@ func firstLine(text []byte) (out []byte, end int) {
 }
 
 // read returns the cells of the next record and the line on which it begins. Lines without any
-// character are skipped. The cells are valid until the next call. A *RecordError means that the next
-// record can be read.
+// character are skipped. The cells are valid until the next call. A *RecordError means that the
+// next record can be read.
 func (r *cellReader) read() (cells []string, line int, err error) {
 	for len(r.buf) == 0 {
 		if err := r.readLine(); err != nil {

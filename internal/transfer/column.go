@@ -35,7 +35,11 @@ func columnTypes() []columnType {
 	return []columnType{
 		{"auto", func(cell, _ string) (any, error) { return guess(cell), nil }, formatAuto},
 		{"string", func(cell, _ string) (any, error) { return cell, nil }, formatAuto},
-		{"int32", func(cell, _ string) (any, error) { n, err := strconv.ParseInt(cell, 10, 32); return int32(n), err }, formatInteger},
+		{"int32", func(cell, _ string) (any, error) {
+			n,
+				err := strconv.ParseInt(cell, 10, 32)
+			return int32(n), err
+		}, formatInteger},
 		{"int64", func(cell, _ string) (any, error) { return strconv.ParseInt(cell, 10, 64) }, formatInteger},
 		{"double", func(cell, _ string) (any, error) { return strconv.ParseFloat(cell, 64) }, formatAuto},
 		{"decimal", func(cell, _ string) (any, error) { return bson.ParseDecimal128(cell) }, formatAuto},

@@ -49,7 +49,8 @@ func newCSVReader(in *bufio.Reader, opts ReaderOptions) (Reader, error) {
 // delimiters are what separates the cells of CSV files, the usual one first.
 const delimiters = ",;\t|"
 
-// delimiterOf returns what separates the cells: the option, or what stands in the header line. Two candidates there are an error.
+// delimiterOf returns what separates the cells: the option, or what stands in the header line. Two
+// candidates there are an error.
 func delimiterOf(in *bufio.Reader, opts ReaderOptions) (rune, error) {
 	if opts.Delimiter != 0 {
 		return opts.Delimiter, nil
@@ -78,7 +79,8 @@ func delimiterOf(in *bufio.Reader, opts ReaderOptions) (rune, error) {
 	}
 }
 
-// distinctColumns refuses a field that two columns name, or that one names as a value and another as a document.
+// distinctColumns refuses a field that two columns name, or that one names as a value and another
+// as a document.
 func distinctColumns(columns []Column) error {
 	for i := range columns {
 		for j := range columns[:i] {
@@ -100,7 +102,8 @@ func (r *csvReader) Next() (bson.Raw, int, error) {
 	case err != nil:
 		return nil, line, err
 	case len(record) > len(r.columns):
-		return nil, line, &RecordError{line, fmt.Errorf("%d cells, but the header names %d columns", len(record), len(r.columns))}
+		return nil, line, &RecordError{line,
+			fmt.Errorf("%d cells, but the header names %d columns", len(record), len(r.columns))}
 	case len(record) < len(r.columns) && r.in.cut:
 		return nil, line, &RecordError{line, fmt.Errorf("the file ends within this record: %d of %d cells, and no end of the line",
 			len(record), len(r.columns))}

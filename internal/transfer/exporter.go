@@ -7,7 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Export writes the documents of a cursor and returns how many. It calls progress now and then, if it is not nil.
+// Export writes the documents of a cursor and returns how many. It calls progress now and then, if
+// it is not nil.
 func Export(ctx context.Context, cursor *mongo.Cursor, w Writer, progress func(done int64)) (int64, error) {
 	defer func() { _ = cursor.Close(context.WithoutCancel(ctx)) }()
 	var n int64

@@ -18,16 +18,16 @@ const (
 	// batchDocuments and batchBytes bound what is sent at once.
 	batchDocuments = 1000
 	batchBytes     = 8 << 20
-	// sendPatience is how long a batch may take to finish after an interrupt. Then it is known what the
-	// collection has.
+	// sendPatience is how long a batch may take to finish after an interrupt. Then it is known what
+	// the collection has.
 	sendPatience = 10 * time.Second
 )
 
 // Importer puts the documents of a Reader into a collection.
 type Importer struct {
 	Collection *mongo.Collection
-	// UpsertFields are dotted paths: a document with equal values at them is replaced. Where there are none, or a document
-	// has none of them, it is inserted.
+	// UpsertFields are dotted paths: a document with equal values at them is replaced. Where there
+	// are none, or a document has none of them, it is inserted.
 	UpsertFields []string
 	// Report is called for every record that did not go in.
 	Report func(line int, err error)
@@ -74,7 +74,8 @@ func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
 		var bad *RecordError
 		switch {
 		case ctx.Err() != nil:
-			// The end of the file counts for nothing here: the signal may have ended the program that writes it.
+			// The end of the file counts for nothing here: the signal may have ended the program
+			// that writes it.
 			if err == nil || errors.As(err, &bad) {
 				b.add(nil, line)
 			}
@@ -100,8 +101,8 @@ func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
 	}
 }
 
-// isUpdate reports whether doc would be taken for a document of update operators. The driver refuses
-// a whole batch for one.
+// isUpdate reports whether doc would be taken for a document of update operators. The driver
+// refuses a whole batch for one.
 func isUpdate(doc bson.Raw) bool {
 	first, err := doc.IndexErr(0)
 	return err == nil && strings.HasPrefix(first.Key(), "$")
@@ -195,8 +196,8 @@ func (im *Importer) models(b *batch) []mongo.WriteModel {
 	return models
 }
 
-// hasKey reports whether doc has one of the UpsertFields. A document with none of them replaces nothing, or it would replace the one
-// that was imported before it.
+// hasKey reports whether doc has one of the UpsertFields. A document with none of them replaces
+// nothing, or it would replace the one that was imported before it.
 func (im *Importer) hasKey(doc bson.Raw) bool {
 	return slices.ContainsFunc(im.UpsertFields, func(field string) bool {
 		_, err := doc.LookupErr(splitPath(field)...)
@@ -204,7 +205,8 @@ func (im *Importer) hasKey(doc bson.Raw) bool {
 	})
 }
 
-// key returns the filter that finds the document which doc replaces. A field that doc lacks must be missing there too.
+// key returns the filter that finds the document which doc replaces. A field that doc lacks must be
+// missing there too.
 func (im *Importer) key(doc bson.Raw) bson.D {
 	filter := bson.D{}
 	for _, field := range im.UpsertFields {

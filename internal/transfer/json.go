@@ -113,7 +113,8 @@ func (r *arrayReader) Next() (bson.Raw, int, error) {
 	if !r.dec.More() {
 		r.done = true
 		if _, err := r.dec.Token(); err != nil { // the closing bracket, or what stands in its place
-			return nil, 0, fmt.Errorf("line %d: the array breaks off: %w", r.lines.at(r.dec.InputOffset()), unexpected(err))
+			return nil, 0, fmt.Errorf("line %d: the array breaks off: %w",
+				r.lines.at(r.dec.InputOffset()), unexpected(err))
 		}
 		return nil, 0, r.rest()
 	}

@@ -11,7 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// notText returns the path of a document's first name or string that is not UTF-8, quoted; an empty string if there is none.
+// notText returns the path of a document's first name or string that is not UTF-8, quoted; an empty
+// string if there is none.
 func notText(doc bson.Raw) string {
 	if utf8.Valid(doc) {
 		return "" // the usual case: all bytes are ASCII or text
@@ -43,8 +44,8 @@ func notTextIn(doc bson.Raw, prefix string) string {
 }
 
 // ambiguous returns the path of a document's first field that Extended JSON does not keep, quoted:
-// a document such as {$numberInt: "5"}, which would be read as a number, or a DBPointer whose name has
-// a quote, which the driver does not escape. It returns an empty string if there is none.
+// a document such as {$numberInt: "5"}, which would be read as a number, or a DBPointer whose name
+// has a quote, which the driver does not escape. It returns an empty string if there is none.
 func ambiguous(doc bson.Raw) string {
 	elements, err := doc.Elements()
 	if err != nil {

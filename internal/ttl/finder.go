@@ -16,15 +16,17 @@ import (
 // lockPatience is how long a deletion waits for a record that someone else holds.
 const lockPatience = 20 * time.Millisecond
 
-// ofIndexes returns the targets of a collection: its TTL indexes, and the collection itself where it is clustered with
-// expireAfterSeconds.
+// ofIndexes returns the targets of a collection: its TTL indexes, and the collection itself where
+// it is clustered with expireAfterSeconds.
 func (m *Monitor) ofIndexes(c *table.Collection, now time.Time) (targets []*target, err error) {
 	add := func(name string, ix *table.Index, limit bsonx.Value, match func(bsonx.Doc) (bool, error)) {
 		targets = append(targets, &target{name: name, scan: scan{
-			store: m.store, writes: m.writes, coll: c, ix: ix, first: bsonx.Date(math.MinInt64), limit: limit, match: match,
+			store: m.store, writes: m.writes, coll: c, ix: ix,
+			first: bsonx.Date(math.MinInt64), limit: limit, match: match,
 		}})
 	}
-	if after := c.Options.Lookup("expireAfterSeconds"); after.Type.IsNumber() && !c.Options.Lookup("clusteredIndex").IsMissing() {
+	if after := c.Options.Lookup("expireAfterSeconds"); after.Type.IsNumber() &&
+		!c.Options.Lookup("clusteredIndex").IsMissing() {
 		limit := cutoff(now, after)
 		add("_id", nil, limit, func(doc bsonx.Doc) (bool, error) {
 			id := doc.Lookup("_id")
@@ -56,7 +58,8 @@ func cutoff(now time.Time, after bsonx.Value) bsonx.Value {
 	return bsonx.Date(now.UnixMilli() - min(seconds, math.MaxInt32)*1000)
 }
 
-// expired returns the predicate of the documents of an index that expired at limit: any date of an array counts.
+// expired returns the predicate of the documents of an index that expired at limit: any date of an
+// array counts.
 func expired(ix *table.Index, limit bsonx.Value) (func(bsonx.Doc) (bool, error), error) {
 	f, err := filter.Parse(bsonx.NewDoc(ix.Pattern[0].Path, bsonx.NewDoc("$lte", limit)), filter.Options{})
 	if err != nil {
@@ -84,8 +87,9 @@ type scan struct {
 	next   []byte
 }
 
-// delete removes expired ones among the next limit documents and returns how many. more is false when it has come to the end. It
-// fails with table.ErrDropped where the rule is not in force any more.
+// delete removes expired ones among the next limit documents and returns how many. more is false
+// when it has come to the end. It fails with table.ErrDropped where the rule is not in force any
+// more.
 func (s *scan) delete(ctx context.Context, limit int) (deleted int, more bool, err error) {
 	keys, next, err := s.store.KeysBetween(s.coll, s.ix, s.first, s.limit, s.next, limit)
 	if err != nil {

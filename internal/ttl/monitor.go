@@ -18,10 +18,11 @@ import (
 const DefaultSleep = 60 * time.Second
 
 const (
-	// batchDocs is how many records a target looks at before the monitor rests and looks at the time.
+	// batchDocs is how many records a target looks at before the monitor rests and looks at the
+	// time.
 	batchDocs = 128
-	// maxTurnDocs and turnTime bound a target's turn in a sub-pass, as mongod's ttlIndexDeleteTargetDocs and
-	// ttlIndexDeleteTargetTimeMS do.
+	// maxTurnDocs and turnTime bound a target's turn in a sub-pass, as mongod's
+	// ttlIndexDeleteTargetDocs and ttlIndexDeleteTargetTimeMS do.
 	maxTurnDocs = 50_000
 	turnTime    = time.Second
 	// maxRest bounds the rest after a batch.
@@ -40,8 +41,8 @@ type Guard func(ctx context.Context) (leave func(), err error)
 // Stats is what serverStatus shows under metrics.ttl.
 type Stats struct{ Deleted, Passes, SubPasses, Invalid int64 }
 
-// Monitor removes expired documents. Its methods are safe for concurrent use, but for Pass and Run, of which one runs at a
-// time.
+// Monitor removes expired documents. Its methods are safe for concurrent use, but for Pass and Run,
+// of which one runs at a time.
 type Monitor struct {
 	store  *table.Store
 	writes *write.Executor
@@ -60,7 +61,8 @@ type Monitor struct {
 
 // New returns a monitor of a store.
 func New(store *table.Store, writes *write.Executor, c clock.Clock, log *slog.Logger) *Monitor {
-	m := &Monitor{store: store, writes: writes, clock: c, log: log, turnDocs: maxTurnDocs, changed: make(chan struct{}, 1)}
+	m := &Monitor{store: store, writes: writes, clock: c, log: log, turnDocs: maxTurnDocs,
+		changed: make(chan struct{}, 1)}
 	m.sleep.Store(int64(DefaultSleep / time.Second))
 	return m
 }

@@ -62,7 +62,8 @@ func (f *fixture) index(spec bsonx.Doc) {
 
 func (f *fixture) insert(docs ...bsonx.Doc) {
 	f.Helper()
-	_, err := f.writes.Insert(f.Context(), f.writes.Only(f.coll), docs, write.Options{}, func(_ int, err error) { f.Error(err) })
+	_, err := f.writes.Insert(f.Context(), f.writes.Only(f.coll), docs, write.Options{},
+		func(_ int, err error) { f.Error(err) })
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -131,13 +132,16 @@ func TestIndexes(t *testing.T) {
 		"at once":                            {spec: spec(at, "expireAfterSeconds", 0), want: "10 6 7 8"},
 		"never":                              {spec: spec(at, "expireAfterSeconds", 1<<31-1), want: "1 10 2 3 4 5 6 7 8"},
 		"partial": {
-			spec: spec(at, "expireAfterSeconds", 0, "partialFilterExpression", bsonx.NewDoc("keep", false)), want: "10 2 3 4 5 6 7 8",
+			spec: spec(at, "expireAfterSeconds", 0, "partialFilterExpression",
+				bsonx.NewDoc("keep", false)), want: "10 2 3 4 5 6 7 8",
 		},
-		"hidden, sparse": {spec: spec(at, "expireAfterSeconds", 100, "hidden", true, "sparse", true), want: "10 3 5 6 7 8"},
-		"no TTL":         {spec: spec(at), want: "1 10 2 3 4 5 6 7 8 9"},
-		"wildcard":       {spec: spec(bsonx.NewDoc("at.$**", 1), "expireAfterSeconds", 0), want: "1 10 2 3 4 5 6 7 8 9"},
+		"hidden, sparse": {spec: spec(at, "expireAfterSeconds", 100, "hidden", true,
+			"sparse", true), want: "10 3 5 6 7 8"},
+		"no TTL":   {spec: spec(at), want: "1 10 2 3 4 5 6 7 8 9"},
+		"wildcard": {spec: spec(bsonx.NewDoc("at.$**", 1), "expireAfterSeconds", 0), want: "1 10 2 3 4 5 6 7 8 9"},
 		"capped": {
-			spec: spec(at, "expireAfterSeconds", 100), options: bsonx.NewDoc("capped", true, "size", 1<<20), want: "10 3 5 6 7 8",
+			spec:    spec(at, "expireAfterSeconds", 100),
+			options: bsonx.NewDoc("capped", true, "size", 1<<20), want: "10 3 5 6 7 8",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +170,8 @@ func TestClustered(t *testing.T) {
 	t.Parallel()
 	clustered := bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_", "unique", true)
 	f := newFixture(t, bsonx.NewDoc("clusteredIndex", clustered, "expireAfterSeconds", 100))
-	f.insert(bsonx.NewDoc("_id", ago(101)), bsonx.NewDoc("_id", ago(100)), bsonx.NewDoc("_id", ago(99)), bsonx.NewDoc("_id", 1))
+	f.insert(bsonx.NewDoc("_id", ago(101)), bsonx.NewDoc("_id", ago(100)),
+		bsonx.NewDoc("_id", ago(99)), bsonx.NewDoc("_id", 1))
 	f.pass("1 " + bsonx.FormatShell(ago(99)))
 }
 
@@ -176,9 +181,11 @@ func TestChangedRule(t *testing.T) {
 	f := newFixture(t, nil)
 	key := bsonx.NewDoc("at", 1)
 	f.index(spec(key, "expireAfterSeconds", 100))
-	f.insert(bsonx.NewDoc("_id", 1, "at", ago(150)), bsonx.NewDoc("_id", 2, "at", ago(50)), bsonx.NewDoc("_id", 3, "at", ago(20)))
+	f.insert(bsonx.NewDoc("_id", 1, "at", ago(150)), bsonx.NewDoc("_id", 2, "at", ago(50)),
+		bsonx.NewDoc("_id", 3, "at", ago(20)))
 	f.pass("2 3")
-	if err := schema.Modify(f.store, f.coll, &schema.CollMod{Index: "ttl", Spec: spec(key, "expireAfterSeconds", 30)}); err != nil {
+	if err := schema.Modify(f.store, f.coll,
+		&schema.CollMod{Index: "ttl", Spec: spec(key, "expireAfterSeconds", 30)}); err != nil {
 		t.Fatal(err)
 	}
 	f.pass("3")

@@ -9,8 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// ofBuckets returns the targets of a time-series collection: expireAfterSeconds of the collection, and that of indexes on the time
-// with a filter on the meta value. A bucket goes as a whole, when its window and its last measurement have expired.
+// ofBuckets returns the targets of a time-series collection: expireAfterSeconds of the collection,
+// and that of indexes on the time with a filter on the meta value. A bucket goes as a whole, when
+// its window and its last measurement have expired.
 func (m *Monitor) ofBuckets(c *table.Collection, now time.Time) (targets []*target, err error) {
 	add := func(name string, limit bsonx.Value, query bsonx.Doc) error {
 		f, err := filter.Parse(query, filter.Options{})

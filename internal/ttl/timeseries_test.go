@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
-// newSeriesFixture is newFixture for the buckets of a time-series collection, those of "short" with a rule of their own.
+// newSeriesFixture is newFixture for the buckets of a time-series collection, those of "short" with
+// a rule of their own.
 func newSeriesFixture(t *testing.T, options ...any) *fixture {
 	t.Helper()
 	spec := bsonx.NewDoc("timeField", "t", "metaField", "m", "granularity", "seconds", "bucketMaxSpanSeconds", 3600)
@@ -19,7 +20,8 @@ func newSeriesFixture(t *testing.T, options ...any) *fixture {
 		"partialFilterExpression", bsonx.NewDoc("meta", "short"),
 		"originalSpec", bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("t", 1), "name", "rule", "expireAfterSeconds", 100))
 	f := newFixture(t, bsonx.Empty)
-	buckets, err := schema.CreateTimeseries(f.store, "db", "series", bsonx.NewDoc(append([]any{"timeseries", spec}, options...)...), rule)
+	buckets, err := schema.CreateTimeseries(f.store, "db", "series",
+		bsonx.NewDoc(append([]any{"timeseries", spec}, options...)...), rule)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,13 +29,14 @@ func newSeriesFixture(t *testing.T, options ...any) *fixture {
 	return f
 }
 
-// TestSeries removes whole buckets: of a collection's rule when the window and the last measurement are over, of an index those
-// of some meta values.
+// TestSeries removes whole buckets: of a collection's rule when the window and the last measurement
+// are over, of an index those of some meta values.
 func TestSeries(t *testing.T) {
 	f := newSeriesFixture(t, "expireAfterSeconds", int64(8*3600))
 	for _, meta := range []string{"long", "short"} {
 		for hours := range int64(12) {
-			f.insert(bsonx.NewDoc("t", ago(hours*3600+1800), "m", meta), bsonx.NewDoc("t", ago(hours*3600+1900), "m", meta))
+			f.insert(bsonx.NewDoc("t", ago(hours*3600+1800), "m", meta),
+				bsonx.NewDoc("t", ago(hours*3600+1900), "m", meta))
 		}
 	}
 	// Before the epoch, and after what an ObjectId can tell.
@@ -56,13 +59,15 @@ func TestSeries(t *testing.T) {
 			left[meta.Str()] += timeseries.Count(doc)
 		}
 	}
-	// Eight windows are not older than eight hours; of "short" those of this hour, and one of the future.
+	// Eight windows are not older than eight hours; of "short" those of this hour, and one of the
+	// future.
 	if left["long"] != 16 || left["short"] != 3 {
 		t.Errorf("measurements left: %v", left)
 	}
 }
 
-// TestSparseSeries comes to the few buckets that have expired behind many that have not, and to its end.
+// TestSparseSeries comes to the few buckets that have expired behind many that have not, and to its
+// end.
 func TestSparseSeries(t *testing.T) {
 	f := newSeriesFixture(t)
 	f.monitor.SetTurn(128)

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// applier is the state of one application of an operator document. It walks the trie beside the document
-// and collects edits.
+// applier is the state of one application of an operator document. It walks the trie beside the
+// document and collects edits.
 type applier struct {
 	env   Env
 	doc   bsonx.Doc
@@ -120,7 +120,8 @@ func (a *applier) object(n *objectNode, at place) (int, error) {
 	return delta, nil
 }
 
-// locate finds the children that exist below a place in one walk, and counts the elements of an array.
+// locate finds the children that exist below a place in one walk, and counts the elements of an
+// array.
 func (a *applier) locate(children []child, base int, at place) (int, error) {
 	if at.value.Type == bsonx.TypeArray {
 		return a.locateElements(children, base, at)
@@ -291,7 +292,8 @@ func (a *applier) array(n *arrayNode, at place) (int, error) {
 	return delta, nil
 }
 
-// choose returns the node for an element: that of the branch that applies, or what all of them are together.
+// choose returns the node for an element: that of the branch that applies, or what all of them are
+// together.
 func (a *applier) choose(n *arrayNode, v bsonx.Value) (node, error) {
 	var chosen node
 	for _, b := range n.branches {
@@ -406,8 +408,9 @@ func enclose(elems []byte) []byte {
 	return out
 }
 
-// finish writes the new document. The edits are sorted by position; those at one position keep their order, but what is put in there
-// comes before what is replaced there: it is the value of an element without a payload, such as null, before the next one.
+// finish writes the new document. The edits are sorted by position; those at one position keep
+// their order, but what is put in there comes before what is replaced there: it is the value of an
+// element without a payload, such as null, before the next one.
 func (a *applier) finish() (bsonx.Doc, error) {
 	if len(a.edits) > 1 {
 		if err := interrupt.Sort(a.edits, interrupt.Step/4, compareEdits, &a.meter, a.env.Running); err != nil {

@@ -85,7 +85,8 @@ func filterIdentifier(doc bsonx.Doc) (string, error) {
 	return id, nil
 }
 
-// isIdentifier reports whether a name begins with a lowercase letter and has letters and digits only.
+// isIdentifier reports whether a name begins with a lowercase letter and has letters and digits
+// only.
 func isIdentifier(id string) bool {
 	for i := range len(id) {
 		c := id[i]
@@ -97,7 +98,8 @@ func isIdentifier(id string) bool {
 	return id != ""
 }
 
-// topLevelName looks through logical operators for the first component of all paths; seen has it once it was found.
+// topLevelName looks through logical operators for the first component of all paths; seen has it
+// once it was found.
 func topLevelName(doc bsonx.Doc, seen *[]string, depth int) error {
 	if depth > maxLogicalDepth {
 		return mongoerr.New(mongoerr.FailedToParse, "array filter is nested too deeply")
@@ -131,8 +133,8 @@ func topLevelName(doc bsonx.Doc, seen *[]string, depth int) error {
 	return nil
 }
 
-// matchesNothing reports whether a predicate is {$all: []}, also below $not: no value matches it, and MongoDB forgets the field that
-// it is about.
+// matchesNothing reports whether a predicate is {$all: []}, also below $not: no value matches it,
+// and MongoDB forgets the field that it is about.
 func matchesNothing(v bsonx.Value) bool {
 	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
 		return false

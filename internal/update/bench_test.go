@@ -33,7 +33,8 @@ func BenchmarkApply(b *testing.B) {
 		{"set", bsonx.NewDoc("$set", bsonx.NewDoc("field2", "other"))},
 		{"setNew", bsonx.NewDoc("$set", bsonx.NewDoc("new", "other"))},
 		{"push", bsonx.NewDoc("$push", bsonx.NewDoc("list", 9))},
-		{"four", bsonx.NewDoc("$set", bsonx.NewDoc("field2", "other", "field7", "x"), "$inc", bsonx.NewDoc("n", 1), "$push", bsonx.NewDoc("list", 9))},
+		{"four", bsonx.NewDoc("$set", bsonx.NewDoc("field2", "other", "field7", "x"), "$inc", bsonx.NewDoc("n", 1),
+			"$push", bsonx.NewDoc("list", 9))},
 		{"replace", kilobyte()},
 	}
 	for _, c := range cases {

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// appender collects the new elements at the end of a document or array, or knows that its container is
-// neither.
+// appender collects the new elements at the end of a document or array, or knows that its container
+// is neither.
 type appender struct {
 	container place
 	depth     int // how many names the container's path has
@@ -50,8 +50,8 @@ func (a *applier) create(t *appender, c child) error {
 	return nil
 }
 
-// build returns the value that a node makes where there is none, or false if it makes none. The appender
-// and first are where the missing part of the path begins.
+// build returns the value that a node makes where there is none, or false if it makes none. The
+// appender and first are where the missing part of the path begins.
 func (a *applier) build(n node, t *appender, first child) (bsonx.Value, bool, error) {
 	switch n := n.(type) {
 	case *leaf:
@@ -126,7 +126,8 @@ func (a *applier) buildLeaf(l *leaf, t *appender, first child) (bsonx.Value, boo
 	return v, true, nil
 }
 
-// grownID is the error of a new value within _id, at the current path: it shows the container with the value.
+// grownID is the error of a new value within _id, at the current path: it shows the container with
+// the value.
 func (a *applier) grownID(t *appender, v bsonx.Value) error {
 	if t.depth == 0 || t.isArray {
 		return a.immutable()
@@ -136,7 +137,8 @@ func (a *applier) grownID(t *appender, v bsonx.Value) error {
 		v = bsonx.Document(bsonx.NewDoc(made[i], v))
 	}
 	return mongoerr.New(mongoerr.ImmutableField, "Updating the path '%s' to %s: %s would modify the immutable field '_id'",
-		strings.Join(container, "."), container[t.depth-1], shell(bsonx.Document(t.container.value.Doc().With(made[0], v))))
+		strings.Join(container, "."), container[t.depth-1],
+		shell(bsonx.Document(t.container.value.Doc().With(made[0], v))))
 }
 
 // containerName returns the name of the element that a path cannot pass.

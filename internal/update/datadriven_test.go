@@ -122,7 +122,8 @@ func runInsert(t *testing.T, server *errortext.Server, lines []string) string {
 		doc, err := update.PrepareInsert(bsonxtest.ParseValue(t, line).Doc(),
 			func() bsonx.Value { return bsonx.String("new") }, func() (t, i uint32) { return 5, 6 })
 		if err != nil {
-			insert := bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{raw(bsonxtest.ParseValue(t, line))}}}
+			insert := bson.D{{Key: "insert", Value: "c"},
+				{Key: "documents", Value: bson.A{raw(bsonxtest.ParseValue(t, line))}}}
 			out.WriteString(server.Of(t, err, insert) + "\n")
 			continue
 		}
@@ -148,7 +149,8 @@ func asUpdate(u, filters bsonx.Value, upsert bool, query bsonx.Doc) bson.D {
 	return bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{statement}}}
 }
 
-// askAbout prints what the server answers to an update of a document. One without an _id gets one from the server, which the text may show.
+// askAbout prints what the server answers to an update of a document. One without an _id gets one
+// from the server, which the text may show.
 func askAbout(t *testing.T, server *errortext.Server, err error, doc bsonx.Doc, command bson.D) string {
 	if doc.Lookup("_id").IsMissing() {
 		return errortext.Of(err) + "\n"
@@ -196,7 +198,8 @@ func writeText(t *testing.T, b *strings.Builder, v bsonx.Value) {
 	}
 }
 
-// TestOperatorsHaveTests checks that every operator of the registry has its file, and every file an operator.
+// TestOperatorsHaveTests checks that every operator of the registry has its file, and every file an
+// operator.
 func TestOperatorsHaveTests(t *testing.T) {
 	t.Parallel()
 	steps := map[string]string{"$": "positional", "$[]": "all-positional", "$[<identifier>]": "filtered-positional"}
@@ -209,7 +212,8 @@ func TestOperatorsHaveTests(t *testing.T) {
 		want[filepath.Join("testdata", op.Family, name)] = true
 	}
 	err := filepath.WalkDir("testdata", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Base(filepath.Dir(path)) == "document" || strings.Contains(path, "fuzz") {
+		if err != nil || d.IsDir() || filepath.Base(filepath.Dir(path)) == "document" ||
+			strings.Contains(path, "fuzz") {
 			return err
 		}
 		if !want[path] {

@@ -12,9 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/update"
 )
 
-// FuzzApply parses and applies arbitrary updates. Nothing panics; the document given is not changed; a
-// result is well-formed, keeps _id and is within the limits; without a modification it is the same document. Indexes of paths that the
-// update does not affect see no change.
+// FuzzApply parses and applies arbitrary updates. Nothing panics; the document given is not
+// changed; a result is well-formed, keeps _id and is within the limits; without a modification it
+// is the same document. Indexes of paths that the update does not affect see no change.
 func FuzzApply(f *testing.F) {
 	docs := []string{
 		`{"_id":1}`, `{"_id":{"x":1},"a":[1,[2,{"b":3}],{"b":[4]}],"n":1.5}`,
@@ -28,7 +28,8 @@ func FuzzApply(f *testing.F) {
 	}
 	for _, d := range docs {
 		for _, u := range updates {
-			f.Add([]byte(bsonxtest.ParseValue(f, d).Doc()), []byte(bsonx.NewDoc("u", bsonxtest.ParseValue(f, u))), uint8(1))
+			f.Add([]byte(bsonxtest.ParseValue(f, d).Doc()),
+				[]byte(bsonx.NewDoc("u", bsonxtest.ParseValue(f, u))), uint8(1))
 		}
 	}
 	f.Fuzz(func(t *testing.T, rawDoc, rawUpdate []byte, flags uint8) {
@@ -39,7 +40,8 @@ func FuzzApply(f *testing.F) {
 		if err != nil {
 			return
 		}
-		u, err := update.Parse(bsonx.Doc(rawUpdate).First().Value, options(expressions.Scope(), bsonx.NewArray(bsonx.NewDoc("x", bsonx.NewDoc("$gte", 1)))))
+		u, err := update.Parse(bsonx.Doc(rawUpdate).First().Value,
+			options(expressions.Scope(), bsonx.NewArray(bsonx.NewDoc("x", bsonx.NewDoc("$gte", 1)))))
 		if err != nil {
 			u, err = update.Parse(bsonx.Doc(rawUpdate).First().Value, options(expressions.Scope(), bsonx.Missing))
 		}
@@ -69,7 +71,8 @@ func FuzzApply(f *testing.F) {
 // checkAffects compares the index keys of a document and what an update made of it.
 func checkAffects(t *testing.T, u *update.Update, before, after bsonx.Doc) {
 	t.Helper()
-	for _, path := range []string{"a", "b", "n", "a.b", "a.c", "b.c", "a.b.c", "a.0", "a.0.b", "a.1.b", "a.b.0", "a.4", "c", "c.d", "x", "0"} {
+	for _, path := range []string{"a", "b", "n", "a.b", "a.c", "b.c", "a.b.c", "a.0", "a.0.b", "a.1.b", "a.b.0",
+		"a.4", "c", "c.d", "x", "0"} {
 		if u.Affects(path) {
 			continue
 		}

@@ -22,7 +22,8 @@ type arithmeticOp struct {
 
 func parseInc(_ *parser, path string, arg bsonx.Value) (operator, error) {
 	if !arg.Type.IsNumber() {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "Cannot increment with non-numeric argument: {%s: %s}", path, shell(arg))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"Cannot increment with non-numeric argument: {%s: %s}", path, shell(arg))
 	}
 	return &arithmeticOp{name: "$inc", value: arg, initial: arg, compute: numeric.Inc}, nil
 }

@@ -8,11 +8,11 @@ import (
 type operator interface {
 	// existing returns what becomes of an existing value. It must not keep v.
 	existing(a *applier, v bsonx.Value) (change, error)
-	// missing returns the value that a path gets that does not exist, or false where the operator leaves
-	// it missing.
+	// missing returns the value that a path gets that does not exist, or false where the operator
+	// leaves it missing.
 	missing(a *applier) (bsonx.Value, bool, error)
-	// tolerant reports whether a path that cannot exist (through a scalar) is no error for an operator
-	// that does not create.
+	// tolerant reports whether a path that cannot exist (through a scalar) is no error for an
+	// operator that does not create.
 	tolerant() bool
 }
 
@@ -31,8 +31,8 @@ type change struct {
 	kind  changeKind
 	value bsonx.Value // of changeSet
 	elems []byte      // of changeAppend: encoded elements with their keys
-	// shrunk says that the value has nothing in it that was not there before, so that its nesting needs
-	// no check.
+	// shrunk says that the value has nothing in it that was not there before, so that its nesting
+	// needs no check.
 	shrunk bool
 }
 

@@ -9,7 +9,8 @@ import (
 // parseMul compiles $mul. A missing field becomes a zero of the argument's type.
 func parseMul(_ *parser, path string, arg bsonx.Value) (operator, error) {
 	if !arg.Type.IsNumber() {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "Cannot multiply with non-numeric argument: {%s: %s}", path, shell(arg))
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"Cannot multiply with non-numeric argument: {%s: %s}", path, shell(arg))
 	}
 	initial, err := numeric.IncMul(bsonx.Int32(0), arg)
 	if err != nil {

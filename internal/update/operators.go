@@ -26,7 +26,8 @@ var definitions = [...]definition{
 	{name: "$unset", family: "field", parse: parseUnset},
 	{name: "$addToSet", family: "array", parse: parseAddToSet, note: "with $each"},
 	{name: "$pop", family: "array", parse: parsePop},
-	{name: "$pull", family: "array", parse: parsePull, note: "value, condition, object condition or regular expression"},
+	{name: "$pull", family: "array", parse: parsePull,
+		note: "value, condition, object condition or regular expression"},
 	{name: "$pullAll", family: "array", parse: parsePullAll},
 	{name: "$push", family: "array", parse: parsePush, note: "with $each, $position, $slice, $sort"},
 	{name: "$bit", family: "bitwise", parse: parseBit, note: "and, or, xor"},
@@ -50,8 +51,8 @@ type OperatorInfo struct {
 	Note   string
 }
 
-// Operators lists all update operators, the modifiers of $push and $addToSet and the positional steps of
-// paths.
+// Operators lists all update operators, the modifiers of $push and $addToSet and the positional
+// steps of paths.
 func Operators() []OperatorInfo {
 	var out []OperatorInfo
 	for _, def := range definitions {

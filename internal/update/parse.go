@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Parse compiles an update: a document whose first field begins with $ holds operators, any other document
-// is a replacement, an array is a pipeline. The Update borrows the bytes of u.
+// Parse compiles an update: a document whose first field begins with $ holds operators, any other
+// document is a replacement, an array is a pipeline. The Update borrows the bytes of u.
 func Parse(u bsonx.Value, opts Options) (*Update, error) {
 	switch {
 	case u.Type == bsonx.TypeArray:
@@ -73,7 +73,8 @@ func (p *parser) count() error {
 	return memory.Of(p.opts.Running.Context()).Value(int64(p.fields) * fieldBytes / 2) // which it doubles
 }
 
-// compilation is the memory of an update with one path of one name, which is what most are. Others need more beside it.
+// compilation is the memory of an update with one path of one name, which is what most are. Others
+// need more beside it.
 type compilation struct {
 	update   Update
 	root     objectNode

@@ -89,8 +89,8 @@ func isDigits(name string) bool {
 	return name != ""
 }
 
-// arrayIndex parses a path component as an index into an existing array, where leading zeros are allowed;
-// it returns -1 for anything else.
+// arrayIndex parses a path component as an index into an existing array, where leading zeros are
+// allowed; it returns -1 for anything else.
 func arrayIndex(name string) int {
 	if !isDigits(name) {
 		return -1
@@ -111,9 +111,9 @@ func arrayIndex(name string) int {
 // maxIndex stands for every index beyond the longest array that a document can hold.
 const maxIndex = 1 << 40
 
-// touched returns the path below which an operator at a path can change what indexes see. Steps through the elements of an array leave
-// the others alone ("a.$[].b" touches a.b); a position can make the array longer, so that it has other values at all paths
-// ("a.3.b" touches a).
+// touched returns the path below which an operator at a path can change what indexes see. Steps
+// through the elements of an array leave the others alone ("a.$[].b" touches a.b); a position can
+// make the array longer, so that it has other values at all paths ("a.3.b" touches a).
 func touched(path string) string {
 	return cutPath(path, func(part string) (end, skip bool) {
 		return isDigits(part), parseComponent(part).step != stepField
@@ -125,7 +125,8 @@ func indexed(path string) string {
 	return cutPath(path, func(part string) (end, skip bool) { return false, isDigits(part) })
 }
 
-// cutPath returns a path up to the first component that ends it, without those that are skipped. The first component stays.
+// cutPath returns a path up to the first component that ends it, without those that are skipped.
+// The first component stays.
 func cutPath(path string, judge func(part string) (end, skip bool)) string {
 	from := strings.IndexByte(path, '.')
 	if from < 0 {

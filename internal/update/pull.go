@@ -13,8 +13,8 @@ type pullOp struct {
 }
 
 // parsePull compiles a plain value (elements that equal it), a condition like {$gt: 1} or a regular
-// expression (elements that satisfy it), or any other document (embedded documents that match it as a
-// query).
+// expression (elements that satisfy it), or any other document (embedded documents that match it as
+// a query).
 func parsePull(p *parser, _ string, arg bsonx.Value) (operator, error) {
 	op := &pullOp{}
 	var err error

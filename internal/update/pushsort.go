@@ -74,7 +74,8 @@ func (s *arraySort) byKeys(a, b bsonx.Value) int {
 	return 0
 }
 
-// sortValue returns the value at a path, null where there is none. Arrays are reached by index only.
+// sortValue returns the value at a path, null where there is none. Arrays are reached by index
+// only.
 func sortValue(v bsonx.Value, path []string) bsonx.Value {
 	for _, part := range path {
 		next, viable := stepInto(v, part)

@@ -16,9 +16,9 @@ const (
 	Appended                         // the array at the path got these elements, given as an array, at its end
 )
 
-// Modification is one change that an operator document made, in the order of application. It is what
-// descriptions of the update in the oplog and in change streams are made of. Its value is valid during the
-// call only.
+// Modification is one change that an operator document made, in the order of application. It is
+// what descriptions of the update in the oplog and in change streams are made of. Its value is
+// valid during the call only.
 type Modification struct {
 	Kind  ModificationKind
 	Path  string // with array indexes

@@ -8,9 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// rename compiles one field of $rename into two leaves: one at the destination, which takes the value of
-// the source, and one at the source, which removes it. Both see the original document, because no other
-// operator may touch either path.
+// rename compiles one field of $rename into two leaves: one at the destination, which takes the
+// value of the source, and one at the source, which removes it. Both see the original document,
+// because no other operator may touch either path.
 func (p *parser) rename(def *definition, from string, arg bsonx.Value) error {
 	fromParts, err := parsePath(nil, from)
 	if err != nil {
@@ -33,7 +33,8 @@ func (p *parser) rename(def *definition, from string, arg bsonx.Value) error {
 // renameDestination reads the argument of $rename.
 func renameDestination(from string, arg bsonx.Value) (string, []component, error) {
 	if arg.Type != bsonx.TypeString {
-		return "", nil, mongoerr.New(mongoerr.BadValue, "The 'to' field for $rename must be a string: %s: %s", from, shell(arg))
+		return "", nil, mongoerr.New(mongoerr.BadValue,
+			"The 'to' field for $rename must be a string: %s: %s", from, shell(arg))
 	}
 	to := arg.Str()
 	if strings.ContainsRune(to, 0) {
@@ -134,8 +135,8 @@ func throughArray(role string, path []string, array string, doc bsonx.Doc) error
 		role, strings.Join(path, "."), idElem(doc), array)
 }
 
-// stepInto returns a field of a document or an element of an array; viable is false where a value can have
-// neither.
+// stepInto returns a field of a document or an element of an array; viable is false where a value
+// can have neither.
 func stepInto(v bsonx.Value, part string) (next bsonx.Value, viable bool) {
 	switch v.Type {
 	case bsonx.TypeDocument:

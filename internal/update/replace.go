@@ -5,9 +5,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// replace returns the document that takes the place of old: _id first, from the new document or else from
-// the old one. dollars allows top-level names that begin with $. The _id of a document that is inserted is
-// judged at the end of the upsert, that of another one here.
+// replace returns the document that takes the place of old: _id first, from the new document or
+// else from the old one. dollars allows top-level names that begin with $. The _id of a document
+// that is inserted is judged at the end of the upsert, that of another one here.
 func replace(old, made bsonx.Doc, dollars, insert bool) (bsonx.Doc, error) {
 	if err := checkReplacement(made, dollars); err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func withID(id bsonx.Value, doc bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// FixTimestamps replaces the Timestamp(0, 0) values of top-level fields other than _id by the next cluster
-// time; a timestamp of nil leaves them. It returns doc itself where there are none.
+// FixTimestamps replaces the Timestamp(0, 0) values of top-level fields other than _id by the next
+// cluster time; a timestamp of nil leaves them. It returns doc itself where there are none.
 func FixTimestamps(doc bsonx.Doc, timestamp func() (t, i uint32)) bsonx.Doc {
 	fix := false
 	for it := doc.Iter(); timestamp != nil && it.Next() && !fix; {

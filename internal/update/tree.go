@@ -18,7 +18,8 @@ type node interface{ isNode() }
 type objectNode struct {
 	children   []child // in the order of compareNames
 	positional node    // what happens at $, or nil
-	// byName has the children of a node with many of them while it is compiled: they are put in order at the end.
+	// byName has the children of a node with many of them while it is compiled: they are put in
+	// order at the end.
 	byName map[string]int
 }
 
@@ -59,7 +60,8 @@ func (*leaf) isNode()       {}
 
 // find returns the position of a child and whether it is there.
 func (n *objectNode) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(n.children, name, func(c child, name string) int { return compareNames(c.name, name) })
+	return slices.BinarySearchFunc(n.children, name,
+		func(c child, name string) int { return compareNames(c.name, name) })
 }
 
 // slot returns the place of a child's node, which is new where there was no child of that name.
@@ -97,7 +99,8 @@ func putInOrder(n node, m *interrupt.Meter, r *interrupt.Running) error {
 	case *objectNode:
 		if n.byName != nil {
 			n.byName = nil
-			if err := interrupt.Sort(n.children, interrupt.Step, func(a, b child) int { return compareNames(a.name, b.name) }, m, r); err != nil {
+			if err := interrupt.Sort(n.children, interrupt.Step,
+				func(a, b child) int { return compareNames(a.name, b.name) }, m, r); err != nil {
 				return err
 			}
 		}
@@ -118,8 +121,8 @@ func putInOrder(n node, m *interrupt.Meter, r *interrupt.Running) error {
 	return nil
 }
 
-// with returns the children together with the positional child under the name of the element that the
-// query matched.
+// with returns the children together with the positional child under the name of the element that
+// the query matched.
 func (n *objectNode) with(env *Env) ([]child, error) {
 	if n.positional == nil {
 		return n.children, nil
@@ -141,8 +144,8 @@ func (n *objectNode) with(env *Env) ([]child, error) {
 	return children, nil
 }
 
-// add puts a leaf at the end of a path. Nodes that do not exist are made; a leaf on the way, or anything at
-// the end, is a conflict.
+// add puts a leaf at the end of a path. Nodes that do not exist are made; a leaf on the way, or
+// anything at the end, is a conflict.
 func (n *objectNode) add(path []component, l *leaf, filters []*arrayFilter) error {
 	var cur node = n
 	for i, c := range path {
@@ -204,7 +207,8 @@ func edge(n node, c component, before []component, full string, filters []*array
 		b := branch{identifier: c.name}
 		if c.name != "" {
 			if b.filter = findFilter(filters, c.name); b.filter == nil {
-				return nil, mongoerr.New(mongoerr.BadValue, "No array filter found for identifier '%s' in path '%s'", c.name, full)
+				return nil, mongoerr.New(mongoerr.BadValue,
+					"No array filter found for identifier '%s' in path '%s'", c.name, full)
 			}
 			b.filter.used = true
 		}
@@ -216,7 +220,8 @@ func edge(n node, c component, before []component, full string, filters []*array
 }
 
 func conflict(path, at string) error {
-	return mongoerr.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path, at)
+	return mongoerr.New(mongoerr.ConflictingUpdateOperators,
+		"Updating the path '%s' would create a conflict at '%s'", path, at)
 }
 
 func join(path []component) string {
@@ -234,7 +239,8 @@ func join(path []component) string {
 	return b.String()
 }
 
-// merge combines two nodes that turn out to apply to the same element; at is the path of that element.
+// merge combines two nodes that turn out to apply to the same element; at is the path of that
+// element.
 func merge(a, b node, at string) (node, error) {
 	switch a := a.(type) {
 	case *objectNode:

@@ -15,14 +15,14 @@ type Matcher interface {
 	Match(doc bsonx.Doc) (bool, error)
 }
 
-// Transformer is a compiled pipeline that turns one document into one document. The result may borrow
-// from doc.
+// Transformer is a compiled pipeline that turns one document into one document. The result may
+// borrow from doc.
 type Transformer interface {
 	Apply(doc bsonx.Doc) (bsonx.Doc, error)
 }
 
-// Compiler compiles the parts of an update that are not of the update language. The command passes one that knows its
-// variables and collation. It is used by Parse only.
+// Compiler compiles the parts of an update that are not of the update language. The command passes
+// one that knows its variables and collation. It is used by Parse only.
 type Compiler interface {
 	// CompileFilter compiles a condition of arrayFilters or $pull.
 	CompileFilter(doc bsonx.Doc) (Matcher, error)
@@ -30,7 +30,8 @@ type Compiler interface {
 	CompilePipeline(stages bsonx.Value) (Transformer, error)
 }
 
-// Options say how Parse reads an update. The zero value is an update without array filters and pipelines.
+// Options say how Parse reads an update. The zero value is an update without array filters and
+// pipelines.
 type Options struct {
 	// ArrayFilters are the command's arrayFilters.
 	ArrayFilters []bsonx.Doc
@@ -38,7 +39,8 @@ type Options struct {
 	Compiler Compiler
 	// Compare orders values by the operation's collation; nil means bsonx.CompareValues.
 	Compare func(a, b bsonx.Value) int
-	// Running is the operation that the update is compiled for: Parse fails where it ends. It may be nil.
+	// Running is the operation that the update is compiled for: Parse fails where it ends. It may
+	// be nil.
 	Running *interrupt.Running
 }
 
@@ -46,15 +48,15 @@ type Options struct {
 type Env struct {
 	// Now is the time of the operation, for $currentDate.
 	Now time.Time
-	// Timestamp returns the next cluster time, for $currentDate with timestamps and for replacements
-	// with Timestamp(0, 0). Without it both take the time from Now.
+	// Timestamp returns the next cluster time, for $currentDate with timestamps and for
+	// replacements with Timestamp(0, 0). Without it both take the time from Now.
 	Timestamp func() (t, i uint32)
 	// KeepTimestamps leaves Timestamp(0, 0) in replacements.
 	KeepTimestamps bool
 	// NewID returns an _id for an upserted document that has none; nil means a new ObjectId.
 	NewID func() bsonx.Value
-	// MatchedIndex is the array element that the query matched, for the positional $; it counts only
-	// with HasMatchedIndex.
+	// MatchedIndex is the array element that the query matched, for the positional $; it counts
+	// only with HasMatchedIndex.
 	MatchedIndex    int
 	HasMatchedIndex bool
 	// Insert says that the document is being upserted: $setOnInsert applies. UpsertDoc sets it.
@@ -63,8 +65,8 @@ type Env struct {
 	Buffer []byte
 	// Running is the operation that the update serves: Apply fails where it ends. It may be nil.
 	Running *interrupt.Running
-	// Record receives the single changes of an operator document as they are made; an error of Apply
-	// voids them. It may be nil.
+	// Record receives the single changes of an operator document as they are made; an error of
+	// Apply voids them. It may be nil.
 	Record func(Modification)
 }
 
@@ -92,12 +94,12 @@ type Update struct {
 // appliers keeps what applications work with: most updates are applied once.
 var appliers = sync.Pool{New: func() any { return new(applier) }}
 
-// Kind returns the form of the update. Only operators and pipelines may be applied to many documents at
-// once.
+// Kind returns the form of the update. Only operators and pipelines may be applied to many
+// documents at once.
 func (u *Update) Kind() Kind { return u.kind }
 
-// NeedsMatchedIndex reports whether the update uses the positional $, so that Env needs the index of the
-// array element that the query matched.
+// NeedsMatchedIndex reports whether the update uses the positional $, so that Env needs the index
+// of the array element that the query matched.
 func (u *Update) NeedsMatchedIndex() bool { return u.positional }
 
 // Affects reports whether the update can change what an index sees at a path.
@@ -114,8 +116,8 @@ func (u *Update) Affects(path string) bool {
 	return false
 }
 
-// Apply returns the document after the update and whether it was modified. The result is a fresh document,
-// or doc itself where nothing was modified.
+// Apply returns the document after the update and whether it was modified. The result is a fresh
+// document, or doc itself where nothing was modified.
 func (u *Update) Apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	if u.kind == KindOperators {
 		return u.applyOperators(doc, env)
@@ -156,8 +158,8 @@ func (u *Update) apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	}
 }
 
-// replaces reports whether a new document counts as a change. As within MongoDB, one without the old one's _id does even if nothing
-// else is new, unless it and the old one are otherwise empty.
+// replaces reports whether a new document counts as a change. As within MongoDB, one without the
+// old one's _id does even if nothing else is new, unless it and the old one are otherwise empty.
 func replaces(old, made, out bsonx.Doc) bool {
 	return !made.Equal(old) && !(made.IsEmpty() && out.Equal(old))
 }

@@ -26,7 +26,8 @@ func TestAffects(t *testing.T) {
 	t.Parallel()
 	u := parse(t, `{"$set":{"a.$[].b":1,"c.0.d":1,"0.x":1},"$rename":{"e":"f.g"},"$inc":{"c.1.d":1}}`)
 	for path, want := range map[string]bool{
-		"a": true, "a.b": true, "a.b.c": true, "a.c": false, "ab": false, "c.5.d": true, "c": true, "f": true, "f.h": false, "z": false, "0": true,
+		"a": true, "a.b": true, "a.b.c": true, "a.c": false, "ab": false, "c.5.d": true, "c": true, "f": true,
+		"f.h": false, "z": false, "0": true,
 		"a.1.b": true, "a.1.c": false, "c.e": true, "c.7": true, "0.y": false, "0.x.1": true, "e.f": true,
 	} {
 		if got := u.Affects(path); got != want {
@@ -131,7 +132,8 @@ func TestSizeLimit(t *testing.T) {
 				t.Errorf("upsert: %v", mongoerr.CodeOf(err))
 			}
 		}
-		if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "s", c.text), nil, anyTime); mongoerr.CodeOf(err) != c.insert {
+		if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "s", c.text), nil,
+			anyTime); mongoerr.CodeOf(err) != c.insert {
 			t.Errorf("insert: %v", mongoerr.CodeOf(err))
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// UpsertDoc returns the document that an upsert inserts when nothing matches: the equalities of the query,
-// changed by the update, with _id first. A replacement takes only _id from the query. The query must have
-// been parsed as a filter without error before.
+// UpsertDoc returns the document that an upsert inserts when nothing matches: the equalities of the
+// query, changed by the update, with _id first. A replacement takes only _id from the query. The
+// query must have been parsed as a filter without error before.
 func UpsertDoc(query bsonx.Doc, u *Update, env Env) (bsonx.Doc, error) {
 	env.Insert = true
 	base, err := u.base(query)
@@ -118,7 +118,8 @@ func oneBranch(values []bsonx.Value) []bsonx.Value {
 	return values[:min(len(values), 1)]
 }
 
-// isOperatorDoc reports whether the value of a query field is a document of operators; a DBRef is a value.
+// isOperatorDoc reports whether the value of a query field is a document of operators; a DBRef is a
+// value.
 func isOperatorDoc(v bsonx.Value) bool {
 	if v.Type != bsonx.TypeDocument {
 		return false
@@ -194,8 +195,8 @@ func (e *equalities) add(path string, v bsonx.Value) error {
 	return nil
 }
 
-// conflict refuses paths of which one is given twice or is the prefix of another. MongoDB compares them in the
-// order of the paths.
+// conflict refuses paths of which one is given twice or is the prefix of another. MongoDB compares
+// them in the order of the paths.
 func (e *equalities) conflict() error {
 	paths := make([]string, 0, len(e.list))
 	for _, eq := range e.list {

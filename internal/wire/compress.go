@@ -66,8 +66,8 @@ func CompressorByName(name string) (Compressor, bool) {
 //	original operation code (4) | uncompressed size (4) | compressor (1) | compressed bytes
 const CompressedPrefix = 9
 
-// PlainSize returns how many bytes an OP_COMPRESSED states for its message, 0 where it states what cannot be. b begins after
-// the header and has CompressedPrefix bytes.
+// PlainSize returns how many bytes an OP_COMPRESSED states for its message, 0 where it states what
+// cannot be. b begins after the header and has CompressedPrefix bytes.
 func PlainSize(b []byte) int {
 	size := int32(binary.LittleEndian.Uint32(b[4:]))
 	if size < 0 || size > limits.MessageBytes {
@@ -76,7 +76,8 @@ func PlainSize(b []byte) int {
 	return int(size)
 }
 
-// decompress replaces m's operation code by the original one and returns the original bytes after the header.
+// decompress replaces m's operation code by the original one and returns the original bytes after
+// the header.
 func (m *Message) decompress(b []byte) ([]byte, error) {
 	if len(b) < CompressedPrefix {
 		return nil, ErrMalformed
@@ -88,7 +89,8 @@ func (m *Message) decompress(b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: OP_COMPRESSED of %d bytes, operation code %d, %s", ErrMalformed, size, op, id)
 	}
 	src := b[CompressedPrefix:]
-	// The stated size is trusted only as far as the compressed bytes make it likely; appending grows the rest.
+	// The stated size is trusted only as far as the compressed bytes make it likely; appending
+	// grows the rest.
 	dst := make([]byte, 0, min(int(size), likelyRatio*len(src)+512))
 	out, err := codecs[id].decompress(dst, src, int(size))
 	if err != nil {
@@ -192,9 +194,11 @@ type zstdCodec struct {
 	dec *zstd.Decoder
 }
 
-// newZstd makes the coders of all connections; their EncodeAll and DecodeAll may be called concurrently.
+// newZstd makes the coders of all connections; their EncodeAll and DecodeAll may be called
+// concurrently.
 func newZstd() (zstdCodec, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20),
+		zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return zstdCodec{}, err
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// CodeRemoved is the code of a legacy read. Its reply has the form that clients of that time expect; see FailReply.
+// CodeRemoved is the code of a legacy read. Its reply has the form that clients of that time
+// expect; see FailReply.
 const CodeRemoved = mongoerr.Code(5739101)
 
 // errRemoved answers a legacy read.
@@ -47,7 +48,8 @@ func (m *Message) parseQuery(b []byte) error {
 	return nil
 }
 
-// unwrapQuery takes the command out of {$query: …, $readPreference: …}, which drivers send to a mongos.
+// unwrapQuery takes the command out of {$query: …, $readPreference: …}, which drivers send to a
+// mongos.
 func unwrapQuery(doc bsonx.Doc) bsonx.Doc {
 	if first := doc.First(); string(first.Key) == "$query" || string(first.Key) == "query" {
 		if first.Value.Type == bsonx.TypeDocument {
@@ -57,7 +59,8 @@ func unwrapQuery(doc bsonx.Doc) bsonx.Doc {
 	return doc
 }
 
-// BeginReply appends the start of an OP_REPLY with one document, which the caller appends before FinishReply.
+// BeginReply appends the start of an OP_REPLY with one document, which the caller appends before
+// FinishReply.
 func BeginReply(dst []byte, requestID, responseTo int32) (out []byte, start int) {
 	const awaitCapable = 8
 	start = len(dst)
@@ -68,7 +71,8 @@ func BeginReply(dst []byte, requestID, responseTo int32) (out []byte, start int)
 	return binary.LittleEndian.AppendUint32(dst, 1), start
 }
 
-// FailReply marks the OP_REPLY that begins at start as the failure of a read: its document is {$err, code}.
+// FailReply marks the OP_REPLY that begins at start as the failure of a read: its document is
+// {$err, code}.
 func FailReply(dst []byte, start int) {
 	const queryFailure = 2
 	binary.LittleEndian.PutUint32(dst[start+HeaderLen:], queryFailure)

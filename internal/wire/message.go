@@ -14,8 +14,8 @@ import (
 // OpCode tells the kinds of messages apart.
 type OpCode int32
 
-// The operation codes. Of the legacy ones between OpReply and OpKillCursors only OpQuery carries commands, and only the
-// first hello of a connection.
+// The operation codes. Of the legacy ones between OpReply and OpKillCursors only OpQuery carries
+// commands, and only the first hello of a connection.
 const (
 	OpReply       OpCode = 1
 	OpUpdate      OpCode = 2001
@@ -60,8 +60,8 @@ const (
 // ErrMalformed marks framing that cannot be answered: the connection is closed.
 var ErrMalformed = errors.New("malformed message")
 
-// ErrUnanswered marks a legacy write: its client reads no reply, and would take one for the reply to its next request. The
-// connection is closed.
+// ErrUnanswered marks a legacy write: its client reads no reply, and would take one for the reply
+// to its next request. The connection is closed.
 var ErrUnanswered = errors.New("removed operation code")
 
 // IsFatal reports whether an error of this package leaves nothing to do but close the connection.
@@ -136,14 +136,16 @@ type Message struct {
 	Ending int
 	// known is how an earlier Body ended.
 	known []byte
-	// Compressor is how the message was compressed, CompressorNone for a plain one: the reply is sent likewise.
+	// Compressor is how the message was compressed, CompressorNone for a plain one: the reply is
+	// sent likewise.
 	Compressor Compressor
 	// Unpacked is the length of a compressed message before it was compressed.
 	Unpacked int
-	// Owned reports that the message borrows no bytes of the buffer it was parsed from, because it was compressed.
+	// Owned reports that the message borrows no bytes of the buffer it was parsed from, because it
+	// was compressed.
 	Owned bool
-	// Legacy is set for an OP_QUERY and an OP_GET_MORE, which are answered by an OP_REPLY; Namespace is the collection of an
-	// OP_QUERY.
+	// Legacy is set for an OP_QUERY and an OP_GET_MORE, which are answered by an OP_REPLY;
+	// Namespace is the collection of an OP_QUERY.
 	Legacy    bool
 	Namespace string
 }
@@ -160,8 +162,8 @@ func (m *Message) Release() {
 	m.Body, m.Sequences, m.known = nil, sequences[:0], nil
 }
 
-// Parse parses a whole message, header included, into m. On an error for which IsFatal is false, m's header is set, so
-// that it can be answered.
+// Parse parses a whole message, header included, into m. On an error for which IsFatal is false,
+// m's header is set, so that it can be answered.
 func Parse(m *Message, buf []byte) error { return ParseAfter(m, buf, nil) }
 
 // ParseAfter is Parse for a message that may end with the same fields as an earlier one, whose Body
@@ -202,8 +204,8 @@ func ParseAfter(m *Message, buf, ending []byte) error {
 	}
 }
 
-// ReadMessage reads one message into buf, which grows as needed, and returns it. io.EOF means that the peer closed the
-// connection between two messages.
+// ReadMessage reads one message into buf, which grows as needed, and returns it. io.EOF means that
+// the peer closed the connection between two messages.
 func ReadMessage(r io.Reader, buf []byte) ([]byte, error) {
 	if cap(buf) < HeaderLen {
 		buf = make([]byte, 0, 512)

@@ -38,7 +38,8 @@ func TestRoundTrip(t *testing.T) {
 			if err := Parse(&m, sent); err != nil {
 				t.Fatalf("flags %x, %s: %v", flags, Compressor(c), err)
 			}
-			if m.RequestID != 7 || m.ResponseTo != 3 || m.Flags != flags || !m.Body.Equal(ping) || len(m.Sequences) != 2 {
+			if m.RequestID != 7 || m.ResponseTo != 3 || m.Flags != flags ||
+				!m.Body.Equal(ping) || len(m.Sequences) != 2 {
 				t.Fatalf("flags %x, %s: parsed %+v", flags, Compressor(c), m)
 			}
 			if m.Sequences[0].Len() != 3 || m.Sequences[1].Len() != 0 {
@@ -145,7 +146,8 @@ func TestLegacyQuery(t *testing.T) {
 		return b
 	}
 	hello := bsonx.NewDoc("isMaster", 1)
-	for _, doc := range []bsonx.Doc{hello, bsonx.NewDoc("$query", hello, "$readPreference", bsonx.NewDoc("mode", "primary"))} {
+	for _, doc := range []bsonx.Doc{hello,
+		bsonx.NewDoc("$query", hello, "$readPreference", bsonx.NewDoc("mode", "primary"))} {
 		var m Message
 		if err := Parse(&m, build("admin.$cmd", doc)); err != nil {
 			t.Fatal(err)
@@ -175,8 +177,8 @@ func TestReadMessage(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that parsing never panics, that what it returns is valid BSON, and that what was parsed, built again,
-// parses to the same.
+// FuzzParse checks that parsing never panics, that what it returns is valid BSON, and that what was
+// parsed, built again, parses to the same.
 func FuzzParse(f *testing.F) {
 	f.Add(msg(0, ping))
 	f.Add(msg(FlagChecksumPresent, ping, []bsonx.Doc{ping, bsonx.Empty}))

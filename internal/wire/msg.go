@@ -19,7 +19,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// parseMsg parses an OP_MSG; whole is the message with its header, over which the checksum was made.
+// parseMsg parses an OP_MSG; whole is the message with its header, over which the checksum was
+// made.
 func (m *Message) parseMsg(b, whole []byte) error {
 	if len(b) < 4 {
 		return ErrMalformed
@@ -112,7 +113,8 @@ func (m *Message) parseSequence(b []byte) ([]byte, error) {
 	return rest, nil
 }
 
-// sequenceName returns an identifier as a string, without an allocation for those that commands have.
+// sequenceName returns an identifier as a string, without an allocation for those that commands
+// have.
 func sequenceName(b []byte) string {
 	for _, name := range [...]string{"documents", "updates", "deletes", "ops", "nsInfo"} {
 		if string(b) == name {
@@ -150,7 +152,8 @@ func splitDoc(b []byte) (doc bsonx.Doc, rest []byte, err error) {
 	}
 	n := binary.LittleEndian.Uint32(b)
 	if n < 5 || uint64(n) > uint64(len(b)) {
-		return nil, nil, mongoerr.New(mongoerr.InvalidBSON, "Invalid BSON: document length %d of %d bytes", int32(n), len(b))
+		return nil, nil, mongoerr.New(mongoerr.InvalidBSON,
+			"Invalid BSON: document length %d of %d bytes", int32(n), len(b))
 	}
 	return bsonx.Doc(b[:n:n]), b[n:], nil
 }
@@ -159,8 +162,8 @@ func errTruncated() error {
 	return mongoerr.New(mongoerr.InvalidBSON, "Invalid BSON: message section is truncated")
 }
 
-// BeginMsg appends the header and flags of an OP_MSG and the kind byte of its body; the caller appends the body
-// document and calls FinishMsg with the returned start.
+// BeginMsg appends the header and flags of an OP_MSG and the kind byte of its body; the caller
+// appends the body document and calls FinishMsg with the returned start.
 func BeginMsg(dst []byte, requestID, responseTo int32, flags Flags) (out []byte, start int) {
 	start = len(dst)
 	dst = appendHeader(dst, requestID, responseTo, OpMsg)
@@ -181,7 +184,8 @@ func AppendSequence(dst []byte, id string, docs ...bsonx.Doc) []byte {
 	return dst
 }
 
-// FinishMsg completes the message that begins at start: its checksum, where flagged, and its length.
+// FinishMsg completes the message that begins at start: its checksum, where flagged, and its
+// length.
 func FinishMsg(dst []byte, start int) []byte {
 	checksum := Flags(binary.LittleEndian.Uint32(dst[start+HeaderLen:]))&FlagChecksumPresent != 0
 	length := len(dst) - start

@@ -40,7 +40,8 @@ func Float64() *rapid.Generator[float64] {
 		rapid.SampledFrom([]float64{
 			0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64,
 			math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 0.1, 0.5, 1.5, 1e22, 1e23, 0x1p-1022,
-			math.Nextafter(1, 0), math.Nextafter(1, 2), 0x1p63, -0x1p63, 0x1p53, math.Float64frombits(0x7FF8000000000001),
+			math.Nextafter(1, 0), math.Nextafter(1, 2), 0x1p63, -0x1p63, 0x1p53,
+			math.Float64frombits(0x7FF8000000000001),
 		}),
 		rapid.Map(Int64(), func(i int64) float64 { return float64(i) }),
 		rapid.Map(Int64(), func(i int64) float64 { return float64(i) / 64 }),
@@ -49,8 +50,8 @@ func Float64() *rapid.Generator[float64] {
 	)
 }
 
-// Decimal generates decimals, among them ones with equal values and different exponents, neighbours of doubles, and
-// encodings that are not canonical.
+// Decimal generates decimals, among them ones with equal values and different exponents, neighbours
+// of doubles, and encodings that are not canonical.
 func Decimal() *rapid.Generator[bsonx.Value] {
 	coefficient := rapid.OneOf(
 		rapid.Map(Int64(), func(i int64) [2]uint64 { return [2]uint64{0, uint64(i)} }),
@@ -58,7 +59,8 @@ func Decimal() *rapid.Generator[bsonx.Value] {
 			return [2]uint64{rapid.Uint64Range(0, 1<<49-1).Draw(t, "hi"), rapid.Uint64().Draw(t, "lo")}
 		}),
 	)
-	exponent := rapid.OneOf(rapid.IntRange(-40, 40), rapid.IntRange(-360, 330), rapid.IntRange(-6176, 6111), rapid.Just(0))
+	exponent := rapid.OneOf(rapid.IntRange(-40, 40), rapid.IntRange(-360, 330),
+		rapid.IntRange(-6176, 6111), rapid.Just(0))
 	parts := rapid.Custom(func(t *rapid.T) bsonx.Value {
 		c := coefficient.Draw(t, "coefficient")
 		d := bsonx.Decimal{Neg: rapid.Bool().Draw(t, "neg"), Hi: c[0], Lo: c[1], Exp: exponent.Draw(t, "exp")}
@@ -100,7 +102,8 @@ func Number() *rapid.Generator[bsonx.Value] {
 
 // Text generates short strings in which zero and one bytes are common.
 func Text() *rapid.Generator[string] {
-	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "\x00", "\x01", "\x02", "é", "\U0010FFFF"}), 0, 4),
+	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "\x00", "\x01",
+		"\x02", "é", "\U0010FFFF"}), 0, 4),
 		func(parts []string) string {
 			s := ""
 			for _, p := range parts {
@@ -160,7 +163,8 @@ func Value(depth int) *rapid.Generator[bsonx.Value] {
 	return rapid.OneOf(
 		Scalar(),
 		rapid.Map(Doc(depth-1), bsonx.Document),
-		rapid.Map(rapid.SliceOfN(Value(depth-1), 0, 3), func(vs []bsonx.Value) bsonx.Value { return bsonx.ValueOf(vs) }),
+		rapid.Map(rapid.SliceOfN(Value(depth-1), 0, 3),
+			func(vs []bsonx.Value) bsonx.Value { return bsonx.ValueOf(vs) }),
 	)
 }
 

@@ -8,18 +8,22 @@ import (
 
 // arrayMethods go through a whole array. They are called often, so that Go checks them.
 var arrayMethods = [...]string{
-	"copyWithin", "entries", "every", "fill", "filter", "find", "findIndex", "findLast", "findLastIndex", "forEach", "includes",
-	"indexOf", "keys", "lastIndexOf", "map", "reduce", "reduceRight", "reverse", "shift", "slice", "some", "sort", "splice",
+	"copyWithin", "entries", "every", "fill", "filter", "find", "findIndex", "findLast",
+	"findLastIndex", "forEach", "includes",
+	"indexOf", "keys", "lastIndexOf", "map", "reduce", "reduceRight", "reverse", "shift",
+	"slice", "some", "sort", "splice",
 	"toReversed", "toSorted", "toSpliced", "unshift", "values", "with",
 }
 
 // takesFunction are the methods that call a function for each element, which hears an interrupt.
 var takesFunction = map[string]bool{
-	"every": true, "filter": true, "find": true, "findIndex": true, "findLast": true, "findLastIndex": true, "forEach": true,
+	"every": true, "filter": true, "find": true, "findIndex": true, "findLast": true,
+	"findLastIndex": true, "forEach": true,
 	"map": true, "reduce": true, "reduceRight": true, "some": true,
 }
 
-// setArrays lets no method of arrays go through more than maxListLength elements, which a list may only pretend to have.
+// setArrays lets no method of arrays go through more than maxListLength elements, which a list may
+// only pretend to have.
 func (l *limiter) setArrays() error {
 	proto := l.rt.GlobalObject().Get("Array").ToObject(l.rt).Get("prototype").ToObject(l.rt)
 	for _, name := range arrayMethods {
@@ -109,8 +113,8 @@ func countKeys(v goja.Value) int {
 	}
 }
 
-// join makes a text of the elements of a list. An element that becomes text may run code that changes the others: what is made is
-// counted.
+// join makes a text of the elements of a list. An element that becomes text may run code that
+// changes the others: what is made is counted.
 func (l *limiter) join(list *goja.Object, by goja.Value, n int64) goja.Value {
 	if l.joins++; l.joins > maxTextNesting {
 		panic(l.refusal(failure("RangeError: the value nests deeper than %d levels, or has a cycle", maxTextNesting)))

@@ -23,15 +23,16 @@ var (
 )
 
 const (
-	// builtinBound is how much processor time a call may take after its interrupt on a machine that does nothing else.
+	// builtinBound is how much processor time a call may take after its interrupt on a machine that
+	// does nothing else.
 	builtinBound = 250 * time.Millisecond
 	// builtinPatience is when a call is interrupted.
 	builtinPatience = 5 * time.Millisecond
 )
 
-// TestBuiltins calls the functions that the language has by itself with large arguments and interrupts them: nothing stops them
-// inside, so that their limits must. The list comes from the language. Without its flag the arguments are small, and no call
-// may make the engine panic.
+// TestBuiltins calls the functions that the language has by itself with large arguments and
+// interrupts them: nothing stops them inside, so that their limits must. The list comes from the
+// language. Without its flag the arguments are small, and no call may make the engine panic.
 func TestBuiltins(t *testing.T) {
 	size, step := 50, 1
 	if *everyBuiltin {
@@ -86,7 +87,8 @@ func TestBuiltins(t *testing.T) {
 	}
 }
 
-// callBuiltin reports a panic of the engine, which a server answers as an internal error, and goes on.
+// callBuiltin reports a panic of the engine, which a server answers as an internal error, and goes
+// on.
 func callBuiltin(t *testing.T, c builtinCall) {
 	t.Helper()
 	defer func() {
@@ -102,8 +104,8 @@ type builtinCall struct {
 	call goja.Callable
 }
 
-// builtinCalls lists calls of the functions that a runtime has, with lists of size elements. Each calls begin when its arguments are
-// ready.
+// builtinCalls lists calls of the functions that a runtime has, with lists of size elements. Each
+// calls begin when its arguments are ready.
 func builtinCalls(t *testing.T, rt *goja.Runtime, size int, begin func()) []builtinCall {
 	t.Helper()
 	if err := rt.Set("begin", begin); err != nil {

@@ -194,5 +194,6 @@ func (e *engine) setConcat() error {
 	}
 	functions := v.ToObject(e.rt)
 	e.checkChars = functions.Get("checkChars")
-	return errors.Join(e.defineHidden(concatName, functions.Get("concat")), e.defineHidden(resultName, functions.Get("result")))
+	return errors.Join(e.defineHidden(concatName, functions.Get("concat")),
+		e.defineHidden(resultName, functions.Get("result")))
 }

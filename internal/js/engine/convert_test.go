@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestConversionsHearInterrupts converts large values from and to BSON in a call that was interrupted.
+// TestConversionsHearInterrupts converts large values from and to BSON in a call that was
+// interrupted.
 func TestConversionsHearInterrupts(t *testing.T) {
 	t.Parallel()
 	fields, elements := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
@@ -21,7 +22,8 @@ func TestConversionsHearInterrupts(t *testing.T) {
 	}
 	fields.End()
 	elements.End()
-	for name, v := range map[string]bsonx.Value{"object": bsonx.Document(fields.Bytes()), "array": bsonx.Array(elements.Bytes())} {
+	for name, v := range map[string]bsonx.Value{"object": bsonx.Document(fields.Bytes()),
+		"array": bsonx.Array(elements.Bytes())} {
 		e, err := newEngine()
 		if err != nil {
 			t.Fatal(err)

@@ -76,7 +76,8 @@ func (e *engine) function(source string) (goja.Callable, error) {
 
 var promiseType = reflect.TypeFor[*goja.Promise]()
 
-// call calls a function of the engine within the limits, and gives its result to use before they end.
+// call calls a function of the engine within the limits, and gives its result to use before they
+// end.
 func (e *engine) call(ctx context.Context, opts *js.Options, fn goja.Callable, this bsonx.Value, args []bsonx.Value,
 	use func(*engine, goja.Value) error,
 ) error {
@@ -112,8 +113,8 @@ func (e *engine) call(ctx context.Context, opts *js.Options, fn goja.Callable, t
 	return err
 }
 
-// described returns the failure that an error of a script is. The text of an exception may be made by
-// a function of the script, which must not run outside of the call's limits.
+// described returns the failure that an error of a script is. The text of an exception may be made
+// by a function of the script, which must not run outside of the call's limits.
 func (e *engine) described(err error) error {
 	var described error
 	failed := e.run(func() error {
@@ -130,8 +131,9 @@ func (e *engine) described(err error) error {
 	return described
 }
 
-// run turns the panics of goja's API, which stand for JavaScript exceptions, into errors; Try lets those through that no code may
-// catch: an interrupt, and a stack that is too deep. A fault of goja itself is an error of the script that met it.
+// run turns the panics of goja's API, which stand for JavaScript exceptions, into errors; Try lets
+// those through that no code may catch: an interrupt, and a stack that is too deep. A fault of goja
+// itself is an error of the script that met it.
 func (e *engine) run(body func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -153,8 +155,9 @@ func (e *engine) run(body func() error) (err error) {
 	return err
 }
 
-// raisedByGoja reports whether the panic that a deferred function recovered was raised in goja, and not in a Go function that a
-// script called: that is a fault of this program. goja raises again what it does not know.
+// raisedByGoja reports whether the panic that a deferred function recovered was raised in goja, and
+// not in a Go function that a script called: that is a fault of this program. goja raises again
+// what it does not know.
 func raisedByGoja() bool {
 	pcs := make([]uintptr, 128)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
@@ -194,8 +197,8 @@ func asFailure(err error) error {
 	return failure("%v", err)
 }
 
-// asThrown returns the failure that a thrown value stands for. goja's own way to the error in a GoError
-// copies whatever a script made of it.
+// asThrown returns the failure that a thrown value stands for. goja's own way to the error in a
+// GoError copies whatever a script made of it.
 func asThrown(v goja.Value) error {
 	if object, ok := v.(*goja.Object); ok {
 		inner, ok := field(object, "value").(*goja.Object)

@@ -18,8 +18,8 @@ import (
 //
 // A direct call `eval(text)` becomes ` run(eval( code( eval, text)))`. code parses the text and
 // returns another one, which the engine's own eval runs: functions that read and set the variables
-// that the text names. run compiles the text itself with its checks, and runs it in a with-statement
-// whose object has these variables.
+// that the text names. run compiles the text itself with its checks, and runs it in a
+// with-statement whose object has these variables.
 const (
 	evalName  = " eval"
 	codeName  = " code"
@@ -283,8 +283,8 @@ func detached(callee ast.Expression) ast.Expression {
 	return callee
 }
 
-// visit calls f with the nodes of a syntax tree, whose nesting is bounded: outer ones first, each as
-// an interface, where it is one, and as a pointer. It leaves out what is in a node if f returns
+// visit calls f with the nodes of a syntax tree, whose nesting is bounded: outer ones first, each
+// as an interface, where it is one, and as a pointer. It leaves out what is in a node if f returns
 // false.
 func visit(v reflect.Value, f func(reflect.Value) bool) {
 	switch v.Kind() {

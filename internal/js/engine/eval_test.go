@@ -87,8 +87,10 @@ func TestDirectEvalIsRefused(t *testing.T) {
 func TestEngineEvalIsHidden(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
-		"eval", "globalThis.eval", "globalThis['eval']", "eval('eval')", "(0, eval)('eval')", "({eval}).eval || Object.values({eval})[0]",
-		"new Function('return eval')()", "eval('() => eval')()", "(() => { const {eval: own} = globalThis; return own })()", "eval('var other = eval; other')",
+		"eval", "globalThis.eval", "globalThis['eval']", "eval('eval')", "(0, eval)('eval')",
+		"({eval}).eval || Object.values({eval})[0]",
+		"new Function('return eval')()", "eval('() => eval')()",
+		"(() => { const {eval: own} = globalThis; return own })()", "eval('var other = eval; other')",
 		"(() => { const f = () => eval; return f() })()", "eval('() => { return () => eval }')()()",
 	} {
 		source := "const own = " + code + "; let s = 'xy'; return '' + (own === globalThis.eval) + own('s => s + s').toString().length"

@@ -182,7 +182,8 @@ func TestContextEndsCall(t *testing.T) {
 	}
 }
 
-// TestInterruptedConversion ends the operation while the arguments are made JavaScript's, by code of the prelude.
+// TestInterruptedConversion ends the operation while the arguments are made JavaScript's, by code
+// of the prelude.
 func TestInterruptedConversion(t *testing.T) {
 	t.Parallel()
 	longs := make([]bsonx.Value, 1000)
@@ -195,7 +196,10 @@ func TestInterruptedConversion(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.rt.Interrupt("the operation ended")
-	if err := e.run(func() error { e.convert.toJS(bsonx.Document(doc)); return nil }); mongoerr.CodeOf(asFailure(err)) != mongoerr.JSInterpreterFailure {
+	if err := e.run(func() error {
+		e.convert.toJS(bsonx.Document(doc))
+		return nil
+	}); mongoerr.CodeOf(asFailure(err)) != mongoerr.JSInterpreterFailure {
 		t.Error(err)
 	}
 	e.rt.ClearInterrupt()

@@ -61,8 +61,8 @@ func (w *watch) guard(ctx context.Context, timeout time.Duration) *guard {
 // processShare is which part of the process's memory limit a call may take.
 const processShare = 8
 
-// heapLimits returns by how much a call may let the heap grow, and how large it may be: a process with a memory limit of Go has
-// less for a call than another.
+// heapLimits returns by how much a call may let the heap grow, and how large it may be: a process
+// with a memory limit of Go has less for a call than another.
 func heapLimits() (growth, most uint64) {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
@@ -71,7 +71,8 @@ func heapLimits() (growth, most uint64) {
 	return min(maxHeapGrowth, uint64(limit)/processShare), uint64(limit)
 }
 
-// measure knows the process's memory before a call. It is looked at now and then: most calls take microseconds.
+// measure knows the process's memory before a call. It is looked at now and then: most calls take
+// microseconds.
 func (w *watch) measure(now time.Time) {
 	if now.Sub(w.measured) > measureInterval {
 		w.measured = now
@@ -137,11 +138,12 @@ func (g *guard) stop() {
 	}
 }
 
-// memorySize returns the bytes of the process's heap, with its garbage, of what was alive at the last collection, and of
-// stacks.
+// memorySize returns the bytes of the process's heap, with its garbage, of what was alive at the
+// last collection, and of stacks.
 func memorySize() (heap, live, stacks uint64) {
 	sample := []metrics.Sample{
-		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/heap/stacks:bytes"},
 	}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64(), sample[1].Value.Uint64(), sample[2].Value.Uint64()
@@ -173,5 +175,6 @@ func (w *watch) step() {
 	}
 }
 
-// lookInterval is after how many steps an iterator or a conversion looks whether its call was interrupted.
+// lookInterval is after how many steps an iterator or a conversion looks whether its call was
+// interrupted.
 const lookInterval = 256

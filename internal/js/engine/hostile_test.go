@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// TestHostileResults has results and exceptions that are not what they seem. Each call ends soon, with an error.
+// TestHostileResults has results and exceptions that are not what they seem. Each call ends soon,
+// with an error.
 func TestHostileResults(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -19,19 +20,23 @@ func TestHostileResults(t *testing.T) {
 	const plain = "let o = {}; for (let i = 0; i < 3000; i++) o = Object.create(o); const a = Array(1e5); "
 	const deep = plain + "Object.setPrototypeOf(a, o); a.includes = [].includes; "
 	for _, code := range []string{
-		"return {_bsontype: 'ObjectId'}", "return {_bsontype: 'BinData'}", "return {_bsontype: 'NumberLong'}", "return {_bsontype: 'NumberDecimal'}",
+		"return {_bsontype: 'ObjectId'}", "return {_bsontype: 'BinData'}", "return {_bsontype: 'NumberLong'}",
+		"return {_bsontype: 'NumberDecimal'}",
 		"return {get _bsontype() { throw 1 }}", "return (async () => 1)()", "return Promise.resolve(1)",
-		"throw {toString() { throw 1 }}", "throw {toString() { return {} }}", "throw Object.create(null)", "throw {toString() { for (;;) {} }}",
+		"throw {toString() { throw 1 }}", "throw {toString() { return {} }}", "throw Object.create(null)",
+		"throw {toString() { for (;;) {} }}",
 		"const e = new Error('x'); Object.defineProperty(e, 'message', {get() { for (;;) {} }}); throw e",
 		"try { sleep() } catch (e) { Object.defineProperty(e, 'value', {get() { for (;;) {} }}); throw e }",
 		"try { sleep() } catch (e) { const a = []; a.length = 4e9; Object.defineProperty(e, 'value', {value: a}); throw e }",
 		"function* g() { yield* g() } return [...g()]", "function* g() { for (const x of g()) yield x } for (const x of g());",
 		"return [...{value: 1, [Symbol.iterator]() { return this }, next: Object.prototype.valueOf}]", "Math.max(...{[Symbol.iterator]() { return {next: Array} }})",
-		deep + "return a.includes(1)", deep + "Math.max.apply(null, a)", deep + "Object.assign(a, Array(1e5).fill(1))", deep + "new Uint8Array(1e5).set(a)",
+		deep + "return a.includes(1)", deep + "Math.max.apply(null, a)", deep + "Object.assign(a, Array(1e5).fill(1))",
+		deep + "new Uint8Array(1e5).set(a)",
 		plain + "Object.defineProperty(a, 0, {get() { a.__proto__ = o; }}); return a.lastIndexOf(1)",
 		plain + "Object.defineProperty(a, 0, {get() { Object.setPrototypeOf(a, o) }}); return Math.max.apply(null, a)",
 		"sleep(Array(4e9))", "NumberLong('9'.repeat(3e7))", "NumberLong.prototype.compare.call({digits: '9'.repeat(3e7)}, 1)", "new NumberLong({toString: () => '9'.repeat(3e7)})",
-		"return new Date(0).toLocaleString('de')", "return 1..toLocaleString('de')", "return [1].toLocaleString('de')", "return 'a'.localeCompare('b', 'de')", "return 'a'.toLocaleUpperCase('tr')",
+		"return new Date(0).toLocaleString('de')", "return 1..toLocaleString('de')", "return [1].toLocaleString('de')",
+		"return 'a'.localeCompare('b', 'de')", "return 'a'.toLocaleUpperCase('tr')",
 	} {
 		begin := time.Now()
 		f, err := New(code, js.Options{Timeout: 200 * time.Millisecond})
@@ -62,8 +67,10 @@ func TestHostileResults(t *testing.T) {
 func TestObjectsWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
-		"throw Object.create(null)", "throw {toString: null, valueOf: null}", "return String(Object.create(null))", "return Object.create(null) + ''",
-		"return `${Object.create(null)}`", "return +Object.create(null)", "return [Object.create(null)].join()", "return {[Object.create(null)]: 1}",
+		"throw Object.create(null)", "throw {toString: null, valueOf: null}", "return String(Object.create(null))",
+		"return Object.create(null) + ''",
+		"return `${Object.create(null)}`", "return +Object.create(null)", "return [Object.create(null)].join()",
+		"return {[Object.create(null)]: 1}",
 	} {
 		_, err := compile(t, code).Call(bsonx.Missing)
 		if err == nil || strings.Contains(err.Error(), "0x") || strings.Contains(err.Error(), "goja") {
@@ -148,7 +155,8 @@ func TestDeepChains(t *testing.T) {
 		t.Skip("run it with -js.builtins")
 	}
 	for _, n := range []string{"2e6", "3e6", "4e6"} {
-		code := "function F() {} let o = {}; for (let i = 0; i < " + n + "; i++) { F.prototype = o; o = new F() } o.x = 1"
+		code := "function F() {} let o = {}; for (let i = 0; i < " + n +
+			"; i++) { F.prototype = o; o = new F() } o.x = 1"
 		f, err := New(code, js.Options{Timeout: time.Minute})
 		if err != nil {
 			t.Fatal(err)

@@ -89,7 +89,8 @@ func (i *Interp) Run(ctx context.Context, fn js.Routine, this bsonx.Value, args 
 
 // Fold calls a function with a state and the elements of each array in turn; every call's result is
 // the next one's state. It returns the last state. In between, no state leaves the engine.
-func (i *Interp) Fold(ctx context.Context, fn js.Routine, state bsonx.Value, inputs []bsonx.Value) (bsonx.Value, error) {
+func (i *Interp) Fold(ctx context.Context, fn js.Routine, state bsonx.Value,
+	inputs []bsonx.Value) (bsonx.Value, error) {
 	e := i.engine
 	fold := func(goja.Value, ...goja.Value) (goja.Value, error) {
 		v := e.convert.toJS(state)

@@ -22,8 +22,8 @@ func (l *limiter) heard(v goja.Value) goja.Value {
 	})
 }
 
-// setIterators lets the iterators of the language hear an interrupt. A spread, a destructuring and a constructor go through a
-// whole list in one instruction.
+// setIterators lets the iterators of the language hear an interrupt. A spread, a destructuring and
+// a constructor go through a whole list in one instruction.
 func (l *limiter) setIterators() error {
 	v, err := l.rt.RunString("[[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g)].map(Object.getPrototypeOf)")
 	if err != nil {

@@ -18,15 +18,15 @@ import (
 var limitsSource string
 
 const (
-	// regexTimeout ends one match of a regular expression that goja leaves to regexp2, which backtracks and would not notice
-	// an interrupt.
+	// regexTimeout ends one match of a regular expression that goja leaves to regexp2, which
+	// backtracks and would not notice an interrupt.
 	regexTimeout = 100 * time.Millisecond
 	// regexTick is how exactly regexp2 measures the time.
 	regexTick = 10 * time.Millisecond
 	// maxSearched bounds the characters that a regular expression searches.
 	maxSearched = 1 << 23
-	// maxSource bounds the text of a function, maxNesting how deep what the parser may recurse into nests in it, which
-	// takes up to 4 KiB of stack a level.
+	// maxSource bounds the text of a function, maxNesting how deep what the parser may recurse into
+	// nests in it, which takes up to 4 KiB of stack a level.
 	maxSource  = 1 << 20
 	maxNesting = 20_000
 	// maxListLength bounds lists that a function of the language goes through: a document
@@ -41,14 +41,14 @@ const (
 	valueSize = 24
 	// maxChars bounds a text.
 	maxChars = 1 << 25
-	// maxWideMade bounds a text with characters beyond ASCII that a script makes: the language takes
-	// 20 to 40 ns a character to convert one, for example to a number.
+	// maxWideMade bounds a text with characters beyond ASCII that a script makes: the language
+	// takes 20 to 40 ns a character to convert one, for example to a number.
 	maxWideMade = 1 << 22
 	// maxPretended bounds a list that is no array: to read or set an element of one takes half a
 	// microsecond.
 	maxPretended = 200_000
-	// maxLooks bounds how often one call looks for elements in a list and its prototypes. A look takes
-	// up to 30 ns.
+	// maxLooks bounds how often one call looks for elements in a list and its prototypes. A look
+	// takes up to 30 ns.
 	maxLooks = 1 << 23
 	// large is the number of characters or elements from which the memory is checked before they
 	// are made.
@@ -89,18 +89,20 @@ func (e *engine) setLimits() error {
 		return err
 	}
 	natives, err := nativeObject(e.rt, map[string]any{
-		"maxLength":      maxListLength,
-		"countKeys":      countKeys,
-		"isWide":         func(call goja.FunctionCall) goja.Value { return e.rt.ToValue(isWide(call.Argument(0))) },
-		"checkSize":      l.checked(l.checkText),
-		"checkText":      l.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
-		"checkSource":    l.checked(func(v goja.Value) error { return checkSource(v.String()) }),
-		"compile":        e.compileText,
-		"run":            e.runText,
-		"variables":      e.variables,
-		"compileDirect":  e.compileDirect,
-		"runDirect":      e.runDirect,
-		"defineHidden":   func(name string, v goja.Value) error { return e.defineHidden(unistring.NewFromString(name), v) },
+		"maxLength":     maxListLength,
+		"countKeys":     countKeys,
+		"isWide":        func(call goja.FunctionCall) goja.Value { return e.rt.ToValue(isWide(call.Argument(0))) },
+		"checkSize":     l.checked(l.checkText),
+		"checkText":     l.checked(func(v goja.Value) error { return checkTextNesting(v.String()) }),
+		"checkSource":   l.checked(func(v goja.Value) error { return checkSource(v.String()) }),
+		"compile":       e.compileText,
+		"run":           e.runText,
+		"variables":     e.variables,
+		"compileDirect": e.compileDirect,
+		"runDirect":     e.runDirect,
+		"defineHidden": func(name string, v goja.Value) error {
+			return e.defineHidden(unistring.NewFromString(name), v)
+		},
 		"room":           e.watch.room,
 		"checkWide":      l.checkWide,
 		"trim":           l.trim,

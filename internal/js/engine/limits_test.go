@@ -20,27 +20,39 @@ func TestBoundedFunctions(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
 	for _, source := range []string{
-		"' \t\u2003a b\u2003\ufeff'.trim() === 'a b'", "'\u2003é '.trimStart() === 'é '", "' é\u2003'.trimEnd() === ' é'", "' \u2003'.trim() === ''",
-		"''.trim() === ''", "'a'.trim() === 'a'", "String.prototype.trim.call(5) === '5'", "String.prototype.trim.call([' a ']) === 'a'",
-		"'\u200ba'.trim().length === 2", "' a'.trimLeft() === 'a'", "'a '.trimRight() === 'a'", "String.prototype.trimLeft.name === 'trimStart'",
+		"' \t\u2003a b\u2003\ufeff'.trim() === 'a b'", "'\u2003é '.trimStart() === 'é '",
+		"' é\u2003'.trimEnd() === ' é'", "' \u2003'.trim() === ''",
+		"''.trim() === ''", "'a'.trim() === 'a'", "String.prototype.trim.call(5) === '5'",
+		"String.prototype.trim.call([' a ']) === 'a'",
+		"'\u200ba'.trim().length === 2", "' a'.trimLeft() === 'a'", "'a '.trimRight() === 'a'",
+		"String.prototype.trimLeft.name === 'trimStart'",
 		"(() => { try { String.prototype.trim.call(null) } catch (e) { return e instanceof TypeError } })()",
 		"'\u2003'.repeat(4e6).trim() === ''",
-		"new Date(5).getTime() === 5", "new Date('2020-01-01').getTime() === 1577836800000", "isNaN(new Date('x'.repeat(1e7)))",
-		"isNaN(new Date('é'.repeat(4e6)))", "isNaN(new Date(['é'.repeat(4e6)]))", "new Date(new Date(5)).getTime() === 5",
+		"new Date(5).getTime() === 5", "new Date('2020-01-01').getTime() === 1577836800000",
+		"isNaN(new Date('x'.repeat(1e7)))",
+		"isNaN(new Date('é'.repeat(4e6)))", "isNaN(new Date(['é'.repeat(4e6)]))",
+		"new Date(new Date(5)).getTime() === 5",
 		"new Date({valueOf: () => 7}).getTime() === 7", "new Date({[Symbol.toPrimitive]: (hint) => hint === 'default' ? 8 : 9}).getTime() === 8",
-		"new Date(2020, 0, 1).getMonth() === 0", "typeof Date() === 'string'", "new Date() instanceof Date", "Date.UTC(2020, 0) === 1577836800000",
+		"new Date(2020, 0, 1).getMonth() === 0", "typeof Date() === 'string'", "new Date() instanceof Date",
+		"Date.UTC(2020, 0) === 1577836800000",
 		"class D extends Date {}; new D(5) instanceof D && new D(5).getTime() === 5", "new Date(5).constructor === Date", "Math.abs(Date.now() - new Date()) < 60000",
 		"Array.prototype.map.call('abc', () => 1).join() === '1,1,1'", "Array.prototype.slice.call('abc').join('') === 'abc'",
-		"Array.prototype.fill.call({length: 2}, 1)[1] === 1", "escape('\u1234') === '%u1234'", "encodeURI(undefined) === 'undefined'",
+		"Array.prototype.fill.call({length: 2}, 1)[1] === 1", "escape('\u1234') === '%u1234'",
+		"encodeURI(undefined) === 'undefined'",
 		"encodeURIComponent('\u1234'.repeat(1e6)).length === 9e6", "unescape('%u1234'.repeat(1e6)).length === 1e6",
 		"'x'.repeat(9e6).length === 9e6", "new Uint8Array([1, 2]).join() === '1,2'", "[1, null, undefined, [2, 3], 'é'].join('-') === '1---2,3-é'", "[].join() === ''", "[1, [2, [3]]].flat(Infinity).length === 3",
 		"[1, [2, [3]]].flat().length === 3", "[, [1, , 2]].flat().length === 2", "[[[1]]].flat(0)[0][0][0] === 1", "[1].concat([2, 3], 4, [[5]]).length === 5", "[].concat({[Symbol.isConcatSpreadable]: true, length: 2, 0: 1}).length === 2",
-		"[].concat('ab').length === 1", "'a'.concat(1, null) === 'a1null'", "String.raw`a${1}b` === 'a1b'", "String.raw`\\n`.length === 2", "Array.from({length: 2, 1: 3})[1] === 3", "Array.from('abc').length === 3",
-		"Array.from(new Set([1, 2]), (x) => x * 2)[1] === 4", "new Float64Array([1, 2]).length === 2", "new Float64Array('3').length === 3", "new Uint8Array({length: 2}).length === 2",
-		"new Uint8Array(new ArrayBuffer(8), 4).length === 4", "new Uint8Array(new Set([1, 2])).length === 2", "Uint8Array.from([1, 2], (x) => x + 1)[1] === 3", "new Uint8Array().length === 0", "[].join.call('abc', '-') === 'a-b-c'", "[].join.call({}) === ''", "[].join.call({length: 2, 1: 'x'}) === ',x'",
+		"[].concat('ab').length === 1", "'a'.concat(1, null) === 'a1null'", "String.raw`a${1}b` === 'a1b'",
+		"String.raw`\\n`.length === 2", "Array.from({length: 2, 1: 3})[1] === 3", "Array.from('abc').length === 3",
+		"Array.from(new Set([1, 2]), (x) => x * 2)[1] === 4", "new Float64Array([1, 2]).length === 2",
+		"new Float64Array('3').length === 3", "new Uint8Array({length: 2}).length === 2",
+		"new Uint8Array(new ArrayBuffer(8), 4).length === 4", "new Uint8Array(new Set([1, 2])).length === 2",
+		"Uint8Array.from([1, 2], (x) => x + 1)[1] === 3", "new Uint8Array().length === 0",
+		"[].join.call('abc', '-') === 'a-b-c'", "[].join.call({}) === ''", "[].join.call({length: 2, 1: 'x'}) === ',x'",
 		"(() => { const a = new Float64Array(3e5); a[0] = NaN; a[1] = 5; a[2] = -0; a[3] = -1; a.sort(); return a[0] === -1 && Object.is(a[1], -0) && isNaN(a[299999]) && a[299998] === 5 })()",
 		"JSON.stringify({a: 1, b: [1, undefined]}) === '{\"a\":1,\"b\":[1,null]}'", "JSON.stringify({a: 1, b: 2}, ['b']) === '{\"b\":2}'", "JSON.stringify(undefined) === undefined", "JSON.stringify({a: 1}, null, new Number(1)) === '{\\n \"a\": 1\\n}'",
-		"JSON.stringify({toJSON: (k) => k + '!'}) === '\"!\"'", "[1, 2].toLocaleString() === '1,2'", "'ab'.repeat('2') === 'abab'", "'a'.padEnd('3', 'b') === 'abb'", "'abab'.replace('b', null) === 'anullab'",
+		"JSON.stringify({toJSON: (k) => k + '!'}) === '\"!\"'", "[1, 2].toLocaleString() === '1,2'",
+		"'ab'.repeat('2') === 'abab'", "'a'.padEnd('3', 'b') === 'abb'", "'abab'.replace('b', null) === 'anullab'",
 		"new Uint8Array([1, 2]).join(undefined) === '1,2'",
 		"new Float64Array([1, 2.5]).join({toString: () => '-'}) === '1-2.5'", "String(new Uint8Array(2)) === '0,0'", "new Uint8Array(1e6).join('').length === 1e6",
 		"('é' + 'x'.repeat(4e6)).length === 4e6 + 1",
@@ -61,8 +73,9 @@ func TestBoundedFunctions(t *testing.T) {
 	}
 }
 
-// TestChangingValues has scripts whose values are other ones, or whose lists are longer, when they are read a second time. None takes
-// the process's memory or its time, whether it ends with an error or not.
+// TestChangingValues has scripts whose values are other ones, or whose lists are longer, when they
+// are read a second time. None takes the process's memory or its time, whether it ends with an
+// error or not.
 func TestChangingValues(t *testing.T) {
 	for name, code := range map[string]string{
 		"separator":          "let i = 0; return new Array(1e5).fill(1).join({toString: () => i++ ? 'x'.repeat(1e5) : ''}).length",
@@ -119,7 +132,8 @@ func TestChangingValues(t *testing.T) {
 	}
 }
 
-// TestLimits has scripts that would take the process down, or never end. Each ends with an error of its own.
+// TestLimits has scripts that would take the process down, or never end. Each ends with an error of
+// its own.
 func TestLimits(t *testing.T) {
 	torture.NeedsLong(t)
 	for name, code := range map[string]string{
@@ -223,9 +237,11 @@ func TestLimits(t *testing.T) {
 		})
 	}
 	for name, source := range map[string]string{
-		"brackets": strings.Repeat("(", 300_000), "operators": strings.Repeat("!", 300_000) + "1", "words": strings.Repeat("typeof ", 30_000) + "1",
-		"arrows": strings.Repeat("a=>", 100_000) + "1", "sum": "1" + strings.Repeat("+1", 200_000), "length": strings.Repeat(" ", maxSource) + "1",
-		"lists": strings.Repeat("[1,", 100_000),
+		"brackets": strings.Repeat("(", 300_000), "operators": strings.Repeat("!", 300_000) + "1",
+		"words":  strings.Repeat("typeof ", 30_000) + "1",
+		"arrows": strings.Repeat("a=>", 100_000) + "1", "sum": "1" + strings.Repeat("+1", 200_000),
+		"length": strings.Repeat(" ", maxSource) + "1",
+		"lists":  strings.Repeat("[1,", 100_000),
 	} {
 		if _, err := New(source, js.Options{}); mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure {
 			t.Errorf("%s: %v", name, err)
@@ -239,7 +255,8 @@ func TestDeepestSource(t *testing.T) {
 	t.Parallel()
 	n := maxNesting - 10
 	for _, source := range []string{
-		strings.Repeat("(", n) + "1" + strings.Repeat(")", n), strings.Repeat("!", n) + "1", "1" + strings.Repeat("+1", n/2),
+		strings.Repeat("(", n) + "1" + strings.Repeat(")", n), strings.Repeat("!", n) + "1",
+		"1" + strings.Repeat("+1", n/2),
 		strings.Repeat("[", n) + strings.Repeat("]", n), strings.Repeat("a=>", n/3) + "1",
 	} {
 		if _, err := New(source, js.Options{}); err != nil {
@@ -292,7 +309,8 @@ func TestLimitedLanguage(t *testing.T) {
 func TestLimitsAreRangeErrors(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
-		"Array(2e6).fill(1)", "'x'.repeat(1e9)", "[].includes.call({length: 1e6})", "'é'.repeat(5e6)", "new RegExp('a'.repeat(40000))",
+		"Array(2e6).fill(1)", "'x'.repeat(1e9)", "[].includes.call({length: 1e6})", "'é'.repeat(5e6)",
+		"new RegExp('a'.repeat(40000))",
 		"JSON.parse('[' + '1,'.repeat(3e5) + '1]')", "const a = []; a[0] = a; JSON.stringify(a)",
 	} {
 		got, err := compile(t, "try { "+code+" } catch (e) { return e instanceof RangeError && e.name === 'RangeError' }").Call(bsonx.Missing)
@@ -302,13 +320,17 @@ func TestLimitsAreRangeErrors(t *testing.T) {
 	}
 }
 
-// TestIterationIsInterrupted has instructions that go through a whole list. Each hears an interrupt that came before it.
+// TestIterationIsInterrupted has instructions that go through a whole list. Each hears an interrupt
+// that came before it.
 func TestIterationIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
-		"[...list]", "((...a) => a.length)(...list)", "const [...rest] = list", "new Set(list)", "new Map(list.map(x => [x, x]))", "new Uint8Array(new Set(list))",
-		"[...new Set(list)]", "[...new Map(list.map(x => [x, x]))]", "[...'x'.repeat(list.length)]", "[...'x'.repeat(list.length).matchAll(/x/g)]",
-		"Array.from(list)", "Object.fromEntries(list.map(x => [x, x]))", "new WeakSet(list.map(x => ({x})))", "[...new Uint8Array(list)]",
+		"[...list]", "((...a) => a.length)(...list)", "const [...rest] = list", "new Set(list)",
+		"new Map(list.map(x => [x, x]))", "new Uint8Array(new Set(list))",
+		"[...new Set(list)]", "[...new Map(list.map(x => [x, x]))]", "[...'x'.repeat(list.length)]",
+		"[...'x'.repeat(list.length).matchAll(/x/g)]",
+		"Array.from(list)", "Object.fromEntries(list.map(x => [x, x]))",
+		"new WeakSet(list.map(x => ({x})))", "[...new Uint8Array(list)]",
 	} {
 		e, err := newEngine()
 		if err != nil {
@@ -317,7 +339,8 @@ func TestIterationIsInterrupted(t *testing.T) {
 		if err := e.rt.Set("ended", func() { why := "the test"; e.watch.ended.Store(&why) }); err != nil {
 			t.Fatal(err)
 		}
-		// The engine itself is not told: that would end the next instruction, and not the one that goes on.
+		// The engine itself is not told: that would end the next instruction, and not the one that
+		// goes on.
 		source := "const list = Array.from({length: 5000}, (_, i) => i); ended(); " + code
 		err = e.run(func() error {
 			_, err := e.rt.RunString(source)
@@ -335,13 +358,17 @@ func TestIterationIsInterrupted(t *testing.T) {
 func TestSearchIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
-		"/(a?){300}b/.test(text)", "/(a?){300}b/.exec(text)", "/(a?){300}b/g.test(text)", "/(a?){300}b/y.exec(text)", "/(a?){300}b/u.test(text)", "/(a?){300}b/.test(wide)",
-		"text.match(/(.*a){25}$b/)", "text.match(/(.*a){25}$b/g)", "text.match('(.*a){25}$b')", "text.search(/(.*a){25}$b/)", "text.search(['(.*a){25}$b'])", "text.split(/(.*a){25}$b/)",
-		"text.replace(/(a{1,500}b?){1,2}$z/g, '')", "text.replaceAll(/(a{1,500}b?){1,2}$z/g, '')", "[...text.matchAll(/(a?){300}b/g)]", "new (class extends RegExp {})('(a?){300}b').test(text)",
+		"/(a?){300}b/.test(text)", "/(a?){300}b/.exec(text)", "/(a?){300}b/g.test(text)", "/(a?){300}b/y.exec(text)",
+		"/(a?){300}b/u.test(text)", "/(a?){300}b/.test(wide)",
+		"text.match(/(.*a){25}$b/)", "text.match(/(.*a){25}$b/g)", "text.match('(.*a){25}$b')",
+		"text.search(/(.*a){25}$b/)", "text.search(['(.*a){25}$b'])", "text.split(/(.*a){25}$b/)",
+		"text.replace(/(a{1,500}b?){1,2}$z/g, '')", "text.replaceAll(/(a{1,500}b?){1,2}$z/g, '')",
+		"[...text.matchAll(/(a?){300}b/g)]", "new (class extends RegExp {})('(a?){300}b').test(text)",
 		"RegExp.prototype.exec.call(/(a?){300}b/, text)", "/a/.compile('(a?){300}b').test(text)", "new RegExp(/(a?){300}b/, 'i').test(text)", "new RegExp({toString() { return '(a?){300}b' }}).test(text)",
 		"(() => { const r = /(a?){300}b/g; r.lastIndex = {valueOf() { return 0 }}; return r.test(text) })()", "/(a?){1000}b/.test(text.slice(0, 5000))",
 		"(() => { const r = /(a?){300}b/; Object.defineProperty(r, 'source', {value: 'a'}); Object.defineProperty(r, 'flags', {value: ''}); return r.test(text) })()",
-		"eval('/(a?){300}b/').test(text)", "new Function('t', 'return /(a?){300}b/.test(t)')(text)", "JSON.stringify(shared)", "String(shared)", "shared.join()",
+		"eval('/(a?){300}b/').test(text)", "new Function('t', 'return /(a?){300}b/.test(t)')(text)",
+		"JSON.stringify(shared)", "String(shared)", "shared.join()",
 	} {
 		e, err := newEngine()
 		if err != nil {

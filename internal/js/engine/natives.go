@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
-// setNatives defines the functions that the prelude builds on. It takes them away from user code again.
+// setNatives defines the functions that the prelude builds on. It takes them away from user code
+// again.
 func (e *engine) setNatives() error {
 	natives := map[string]func(goja.FunctionCall) goja.Value{
 		"_bsonsize": func(call goja.FunctionCall) goja.Value {

@@ -30,8 +30,8 @@ const (
 	maxLiterals     = 1 << 18
 	// maxCaptures bounds instructions times groups: each thread of a search keeps all groups.
 	maxCaptures = 1 << 21
-	// maxWideRanges bounds the ranges of characters beyond ASCII in a pattern that ignores the case.
-	// Folding the case of one takes up to 1.5 ms.
+	// maxWideRanges bounds the ranges of characters beyond ASCII in a pattern that ignores the
+	// case. Folding the case of one takes up to 1.5 ms.
 	maxWideRanges = 32
 	// maxFolds bounds the cost of folding the case of ., \W, \D and \S in regexp2, 17 ms each (see
 	// foldCost).
@@ -107,7 +107,8 @@ func (x *regexps) compiled(size patternSize) {
 		return // of the prelude: they are small, or fail at the begin of a text
 	}
 	x.steps, x.groups = max(x.steps, size.steps()), max(x.groups, size.groups)
-	if err := errors.Join(x.natives.Set("short", x.quick/int64(x.steps)), x.natives.Set("groups", x.groups)); err != nil {
+	if err := errors.Join(x.natives.Set("short", x.quick/int64(x.steps)),
+		x.natives.Set("groups", x.groups)); err != nil {
 		panic(x.rt.NewGoError(err))
 	}
 }
@@ -367,7 +368,8 @@ func (x *regexps) search(call goja.FunctionCall) goja.Value {
 	case int64(text.Length())*int64(s.size.steps()) <= x.quick:
 		return x.rt.ToValue(true)
 	}
-	reader := &textReader{watch: x.watch, text: text, full: strings.Contains(flags, "u"), interval: lookSteps/s.size.steps() + 1}
+	reader := &textReader{watch: x.watch, text: text, full: strings.Contains(flags, "u"),
+		interval: lookSteps/s.size.steps() + 1}
 	at := s.re.FindReaderSubmatchIndex(reader)
 	x.watch.look()
 	if at == nil {

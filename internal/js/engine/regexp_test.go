@@ -16,12 +16,15 @@ import (
 // somePatterns are expressions and texts that all methods are called with.
 var (
 	somePatterns = []string{
-		`o`, `(w|o)+d`, `nosuch(.)$`, `(a?){3}b`, `(?:x|(y))(z)?`, `\\b\\w`, `^`, `$`, ``, `a*?`, `(?=(w|o)*)x?`, `(?<year>\\d+)-(?<m>\\d)`, `(.)\\1`, `[^a-z]`, `\\s+`, `[é\\u0041]`,
-		`\\ud83d\\ude00`, `.`, `😀`, `[😀x]`, `\\u{1F600}|z`, `(z)((a+)?(b+)?(c))*`, `(?:(a)|b)*`, `/`, `\n`, `[/]x|\\/`, `(?<n>o)|w`, `\\😀`, `a{2,3}|-`, `[]`, `[^]`, `\ud83d`, `\\\\ud83d`, `x\\\\`,
+		`o`, `(w|o)+d`, `nosuch(.)$`, `(a?){3}b`, `(?:x|(y))(z)?`, `\\b\\w`, `^`, `$`, ``, `a*?`, `(?=(w|o)*)x?`,
+		`(?<year>\\d+)-(?<m>\\d)`, `(.)\\1`, `[^a-z]`, `\\s+`, `[é\\u0041]`,
+		`\\ud83d\\ude00`, `.`, `😀`, `[😀x]`, `\\u{1F600}|z`, `(z)((a+)?(b+)?(c))*`, `(?:(a)|b)*`, `/`, `\n`, `[/]x|\\/`,
+		`(?<n>o)|w`, `\\😀`, `a{2,3}|-`, `[]`, `[^]`, `\ud83d`, `\\\\ud83d`, `x\\\\`,
 	}
 	regexpFlags = []string{"", "g", "i", "gi", "y", "gy", "m", "gm", "u", "gu", "s", "gus", "uy"}
 	regexpTexts = []string{
-		``, `word1 wOrd2 `, `aaab`, `xyzzy yz`, `2024-1 and 2025-2`, `wörd1 😀x😀`, `zaacbbbcac`, `a/b\nc/x`, `--aa--aaa`, `\ud83dx\ude00`, `foo\r\nbar\\`,
+		``, `word1 wOrd2 `, `aaab`, `xyzzy yz`, `2024-1 and 2025-2`, `wörd1 😀x😀`, `zaacbbbcac`, `a/b\nc/x`,
+		`--aa--aaa`, `\ud83dx\ude00`, `foo\r\nbar\\`,
 	}
 	// regexpCalls has r, the expression, s, the text, and show.
 	regexpCalls = []string{
@@ -84,7 +87,8 @@ func TestRegExpsKeepResults(t *testing.T) {
 func TestPropertyEscapes(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
-		`/\p{L}/u.test('é')`, `/[^\P{Lu}]/u`, `/\\\p{L}/gu`, `new RegExp('\\p{L}', 'u')`, `new RegExp(/\p{L}/, 'u')`, `eval('/\\p{L}/u')`, `/a/.compile('\\p{L}', 'u')`,
+		`/\p{L}/u.test('é')`, `/[^\P{Lu}]/u`, `/\\\p{L}/gu`, `new RegExp('\\p{L}', 'u')`, `new RegExp(/\p{L}/, 'u')`,
+		`eval('/\\p{L}/u')`, `/a/.compile('\\p{L}', 'u')`,
 	} {
 		f, err := New(code, js.Options{})
 		if err == nil {

@@ -14,8 +14,9 @@ const (
 	sortInterval = 1 << 10
 )
 
-// sortCall changes a call of sort in two ways. A comparator is only asked whether an element belongs behind one that follows it,
-// as by MongoDB's engine: one that returns true and false then sorts too. Without a comparator a long sort can be ended.
+// sortCall changes a call of sort in two ways. A comparator is only asked whether an element
+// belongs behind one that follows it, as by MongoDB's engine: one that returns true and false then
+// sorts too. Without a comparator a long sort can be ended.
 func (l *limiter) sortCall(call goja.FunctionCall, length float64) goja.FunctionCall {
 	comparator := call.Argument(0)
 	compare, ok := goja.AssertFunction(comparator)
@@ -43,7 +44,8 @@ func (l *limiter) sortCall(call goja.FunctionCall, length float64) goja.Function
 	return call
 }
 
-// compareNumbers is the order of a typed array without a comparator: -0 comes before 0, and NaN last.
+// compareNumbers is the order of a typed array without a comparator: -0 comes before 0, and NaN
+// last.
 func (l *limiter) compareNumbers(call goja.FunctionCall) goja.Value {
 	l.watch.step()
 	a, b := call.Argument(0).ToFloat(), call.Argument(1).ToFloat()

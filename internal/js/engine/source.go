@@ -9,9 +9,9 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// checkSource refuses code that would make the parser or the compiler recurse too deeply. It counts what may nest (brackets,
-// operators, words) since the last end of a statement or element on each level, wherever it stands: a string that is full
-// of brackets counts as well.
+// checkSource refuses code that would make the parser or the compiler recurse too deeply. It counts
+// what may nest (brackets, operators, words) since the last end of a statement or element on each
+// level, wherever it stands: a string that is full of brackets counts as well.
 func checkSource(source string) error {
 	if len(source) > maxSource {
 		return failure("SyntaxError: a function is longer than %d bytes", maxSource)
@@ -56,7 +56,8 @@ func checkLiterals(source string) error {
 	if !bigLiteral.MatchString(source) {
 		return nil
 	}
-	// It is a program, an expression or the body of a function. The compiler tells what else is wrong with it.
+	// It is a program, an expression or the body of a function. The compiler tells what else is
+	// wrong with it.
 	for _, form := range []string{source, "(" + source + "\n)", "(function() {" + source + "\n})"} {
 		program, err := parser.ParseFile(nil, "", form, 0)
 		if err == nil && hasBigInt(reflect.ValueOf(program.Body)) {

@@ -8,8 +8,9 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// withLastValue makes statements without a return give their completion value (ECMAScript, section 14): that of the last expression
-// that was a statement. Each such expression is assigned to a variable, which is returned.
+// withLastValue makes statements without a return give their completion value (ECMAScript, section
+// 14): that of the last expression that was a statement. Each such expression is assigned to a
+// variable, which is returned.
 func withLastValue(code string) string {
 	program, err := parser.ParseFile(nil, "", code, 0)
 	if err != nil || len(program.Body) == 0 {
@@ -30,7 +31,8 @@ func withLastValue(code string) string {
 	return code + "\n;return " + c.name + "; var " + c.name
 }
 
-// withoutDirective leaves out a first statement such as "use strict", which stops being one if it is assigned.
+// withoutDirective leaves out a first statement such as "use strict", which stops being one if it
+// is assigned.
 func withoutDirective(statements []ast.Statement) []ast.Statement {
 	first, ok := statements[0].(*ast.ExpressionStatement)
 	if !ok || len(statements) == 1 {
@@ -53,7 +55,8 @@ type insertion struct {
 	text string
 }
 
-// list visits statements one after the other. One that chooses what runs has no value if it runs nothing.
+// list visits statements one after the other. One that chooses what runs has no value if it runs
+// nothing.
 func (c *completion) list(statements []ast.Statement) {
 	for _, s := range statements {
 		switch s := s.(type) {
@@ -102,7 +105,8 @@ func (c *completion) statement(s ast.Statement) {
 	}
 }
 
-// expression assigns an expression, or the last one of several with commas between. The parser leaves brackets out.
+// expression assigns an expression, or the last one of several with commas between. The parser
+// leaves brackets out.
 func (c *completion) expression(e ast.Expression) {
 	if several, ok := e.(*ast.SequenceExpression); ok {
 		e = several.Sequence[len(several.Sequence)-1]

@@ -153,8 +153,8 @@ func code(text string) bsonx.Value {
 	return bsonx.Value{Type: bsonx.TypeCode, Data: v.Data}
 }
 
-// classToBSON converts an object of the prelude's classes; a missing value means that it is to be taken as an
-// ordinary object.
+// classToBSON converts an object of the prelude's classes; a missing value means that it is to be
+// taken as an ordinary object.
 func (c *converter) classToBSON(class string, object *goja.Object, depth int) (bsonx.Value, error) {
 	switch class {
 	case "ObjectId":

@@ -65,7 +65,8 @@ func (r *Replica) create(ns string, uuid bsonx.Value, o bsonx.Doc) error {
 		return fmt.Errorf("create of %s, which exists", ns)
 	}
 	r.collections[ns] = &collection{
-		uuid: uuid.Clone(), options: o.Without("create", "idIndex"), indexes: map[string]bsonx.Doc{}, docs: map[string]bsonx.Doc{},
+		uuid: uuid.Clone(), options: o.Without("create", "idIndex"),
+		indexes: map[string]bsonx.Doc{}, docs: map[string]bsonx.Doc{},
 	}
 	return nil
 }

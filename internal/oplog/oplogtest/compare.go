@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
-// Check applies what is new in the server's log and compares all collections, their options, indexes and documents. Nobody may
-// write meanwhile.
+// Check applies what is new in the server's log and compares all collections, their options,
+// indexes and documents. Nobody may write meanwhile.
 func (r *Replica) Check(ctx context.Context, client *mongo.Client) error {
 	if !r.events {
 		if err := r.CatchUp(ctx, client); err != nil {
@@ -77,7 +77,9 @@ func (r *Replica) compareDatabase(ctx context.Context, db *mongo.Database) (name
 				differences = append(differences, fmt.Errorf("%s.%s is not in the log", db.Name(), name))
 			}
 		case !r.alike(c.options, doc.Lookup("options").Doc()):
-			differences = append(differences, fmt.Errorf("%s.%s has the options\n     %v\nlog: %v", db.Name(), name, bson.Raw(doc.Lookup("options").Data), bson.Raw(c.options)))
+			differences = append(differences,
+				fmt.Errorf("%s.%s has the options\n     %v\nlog: %v", db.Name(), name,
+					bson.Raw(doc.Lookup("options").Data), bson.Raw(c.options)))
 		case kind == "view":
 		default:
 			differences = append(differences, r.compare(ctx, c, db.Collection(name), doc.LookupPath("info", "uuid")))
@@ -114,7 +116,8 @@ func (r *Replica) compare(ctx context.Context, c *collection, with *mongo.Collec
 	return errors.Join(indexes, r.differ(name+" document", byID, c.docs))
 }
 
-// compareIndexes returns how the indexes differ. Those of buckets are only shown as indexes of their time series: by name.
+// compareIndexes returns how the indexes differ. Those of buckets are only shown as indexes of
+// their time series: by name.
 func (r *Replica) compareIndexes(ctx context.Context, c *collection, with *mongo.Collection) (difference, err error) {
 	series, isBuckets := strings.CutPrefix(with.Name(), bucketsPrefix)
 	if isBuckets {

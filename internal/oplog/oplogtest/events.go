@@ -10,8 +10,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
-// NewMirror returns a Replica that is fed with the events of a change stream instead, of all databases with showExpandedEvents.
-// These do not tell in which order the fields of an updated document are, and nothing of time series.
+// NewMirror returns a Replica that is fed with the events of a change stream instead, of all
+// databases with showExpandedEvents. These do not tell in which order the fields of an updated
+// document are, and nothing of time series.
 func NewMirror() *Replica {
 	r := NewReplica()
 	r.events = true

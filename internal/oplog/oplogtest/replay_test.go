@@ -78,7 +78,8 @@ func TestEvents(t *testing.T) {
 		}
 		for stream.Next(w.ctx) {
 			w.apply(mirror, stream.Current)
-			if stream.Current.Lookup("ns", "db").StringValue() == end && stream.Current.Lookup("operationType").StringValue() == "insert" {
+			if stream.Current.Lookup("ns", "db").
+				StringValue() == end && stream.Current.Lookup("operationType").StringValue() == "insert" {
 				break
 			}
 		}
@@ -139,7 +140,8 @@ func (w *workload) at() time.Time {
 }
 
 func (w *workload) step() {
-	steps := []func(){w.write, w.write, w.write, w.write, w.create, w.drop, w.rename, w.capped, w.modify, w.index, w.results, w.transaction, w.series}
+	steps := []func(){w.write, w.write, w.write, w.write, w.create, w.drop, w.rename, w.capped, w.modify, w.index,
+		w.results, w.transaction, w.series}
 	pick(w, "step", steps...)()
 }
 
@@ -157,7 +159,9 @@ func (w *workload) doc() bson.D {
 const text = "a text of some length"
 
 func (w *workload) value() any {
-	return pick[any](w, "value", 1, 2.5, "s", bson.A{1, 2, 3}, bson.A{bson.D{{Key: "k", Value: 1}}}, bson.A{text, bson.D{{Key: "k", Value: text}, {Key: "m", Value: 1}}, 3}, bson.D{{Key: "k", Value: 1}, {Key: "m", Value: text}}, nil)
+	return pick[any](w, "value", 1, 2.5, "s", bson.A{1, 2, 3}, bson.A{bson.D{{Key: "k", Value: 1}}},
+		bson.A{text, bson.D{{Key: "k", Value: text}, {Key: "m", Value: 1}}, 3},
+		bson.D{{Key: "k", Value: 1}, {Key: "m", Value: text}}, nil)
 }
 
 // change draws an update.
@@ -166,7 +170,8 @@ func (w *workload) change() any {
 	set := func(operator string, v any) any {
 		return bson.D{{Key: operator, Value: bson.D{{Key: field, Value: v}}}}
 	}
-	switch pick(w, "operator", "$set", "$unset", "$inc", "$push", "$pop", "$rename", "pipeline", "shorten", "dots", "replace") {
+	switch pick(w, "operator", "$set", "$unset", "$inc", "$push", "$pop", "$rename", "pipeline",
+		"shorten", "dots", "replace") {
 	case "$unset":
 		return set("$unset", 1)
 	case "$inc":
@@ -178,12 +183,19 @@ func (w *workload) change() any {
 	case "$rename":
 		return set("$rename", "renamed")
 	case "pipeline":
-		return bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: "$y"}, {Key: "l", Value: bson.A{"$x", 1}}}}}, bson.D{{Key: "$unset", Value: "y"}}}
+		return bson.A{bson.D{{Key: "$set",
+			Value: bson.D{{Key: "x", Value: "$y"}, {Key: "l", Value: bson.A{"$x", 1}}}}},
+			bson.D{{Key: "$unset", Value: "y"}}}
 	case "dots": // whose paths say less than they mean
-		dotted := bson.D{{Key: "$setField", Value: bson.D{{Key: "field", Value: "p.q"}, {Key: "input", Value: "$$ROOT"}, {Key: "value", Value: w.id()}}}}
-		return bson.A{bson.D{{Key: "$replaceWith", Value: dotted}}, bson.D{{Key: "$set", Value: bson.D{{Key: "r.0", Value: w.id()}, {Key: "r.t", Value: text}}}}}
+		dotted := bson.D{{Key: "$setField",
+			Value: bson.D{{Key: "field", Value: "p.q"}, {Key: "input", Value: "$$ROOT"},
+				{Key: "value", Value: w.id()}}}}
+		return bson.A{bson.D{{Key: "$replaceWith", Value: dotted}},
+			bson.D{{Key: "$set", Value: bson.D{{Key: "r.0", Value: w.id()}, {Key: "r.t", Value: text}}}}}
 	case "shorten":
-		array := bson.D{{Key: "$cond", Value: bson.A{bson.D{{Key: "$isArray", Value: "$l"}}, bson.D{{Key: "$slice", Value: bson.A{"$l", 2}}}, bson.A{text, text, 1, 2}}}}
+		array := bson.D{{Key: "$cond",
+			Value: bson.A{bson.D{{Key: "$isArray", Value: "$l"}},
+				bson.D{{Key: "$slice", Value: bson.A{"$l", 2}}}, bson.A{text, text, 1, 2}}}}
 		return bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "l", Value: array}}}}}
 	case "replace":
 		return append(bson.D{}, w.doc()[1:]...)
@@ -220,12 +232,16 @@ func (w *workload) writeCommand() bson.D {
 		}
 		return bson.D{{Key: "update", Value: coll}, {Key: "updates", Value: updates}, ordered}
 	case "delete":
-		return bson.D{{Key: "delete", Value: coll}, {Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: w.filter()}, {Key: "limit", Value: pick(w, "limit", 0, 1)}}}}}
+		return bson.D{{Key: "delete", Value: coll},
+			{Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: w.filter()},
+				{Key: "limit", Value: pick(w, "limit", 0, 1)}}}}}
 	default:
 		if rapid.Bool().Draw(w.T, "remove") {
-			return bson.D{{Key: "findAndModify", Value: coll}, {Key: "query", Value: w.filter()}, {Key: "remove", Value: true}}
+			return bson.D{{Key: "findAndModify", Value: coll},
+				{Key: "query", Value: w.filter()}, {Key: "remove", Value: true}}
 		}
-		return bson.D{{Key: "findAndModify", Value: coll}, {Key: "query", Value: w.filter()}, {Key: "update", Value: w.change()}, {Key: "upsert", Value: rapid.Bool().Draw(w.T, "upsert")}}
+		return bson.D{{Key: "findAndModify", Value: coll}, {Key: "query", Value: w.filter()},
+			{Key: "update", Value: w.change()}, {Key: "upsert", Value: rapid.Bool().Draw(w.T, "upsert")}}
 	}
 }
 

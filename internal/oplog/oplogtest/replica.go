@@ -35,7 +35,8 @@ func NewReplica() *Replica { return &Replica{collections: map[string]*collection
 // Applied returns how many entries were applied.
 func (r *Replica) Applied() int { return r.applied }
 
-// CatchUp applies the entries behind those that were applied before. It fails where the log does not begin with the store.
+// CatchUp applies the entries behind those that were applied before. It fails where the log does
+// not begin with the store.
 func (r *Replica) CatchUp(ctx context.Context, client *mongo.Client) error {
 	log := client.Database(oplog.DB).Collection(oplog.Collection)
 	cursor, err := log.Find(ctx, bson.D{{Key: "ts", Value: bson.D{{Key: "$gt", Value: r.last}}}})
@@ -83,7 +84,8 @@ func (r *Replica) operation(op bsonx.Doc) error {
 	return c.change(kind, o, op)
 }
 
-// keyOf returns what is the same for equal _ids, also for numbers of different types: an update may replace one by the other.
+// keyOf returns what is the same for equal _ids, also for numbers of different types: an update may
+// replace one by the other.
 func keyOf(doc bsonx.Doc) string { return string(keystring.Append(nil, doc.Lookup("_id"), false)) }
 
 func (c *collection) change(kind oplog.Kind, o, op bsonx.Doc) error {

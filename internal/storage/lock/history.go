@@ -6,11 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// pruneStep is how many old records a new one removes at most. More than one, so that a backlog shrinks.
+// pruneStep is how many old records a new one removes at most. More than one, so that a backlog
+// shrinks.
 const pruneStep = 4
 
-// History remembers which locks were held by recent commits, for the snapshot transactions that are open. Its zero
-// value is empty. It is safe for concurrent use.
+// History remembers which locks were held by recent commits, for the snapshot transactions that are
+// open. Its zero value is empty. It is safe for concurrent use.
 type History struct {
 	// active counts the open snapshot transactions; nothing is recorded while it is 0.
 	active atomic.Int64
@@ -41,7 +42,8 @@ type historyShard struct {
 
 type record struct{ hash, number uint64 }
 
-// Begin registers a snapshot transaction; its snapshot is taken afterwards. Its number goes to Changed and End.
+// Begin registers a snapshot transaction; its snapshot is taken afterwards. Its number goes to
+// Changed and End.
 func (h *History) Begin() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,8 +79,8 @@ func (h *History) End(number uint64) {
 // Active returns how many snapshot transactions are open.
 func (h *History) Active() int64 { return h.active.Load() }
 
-// clear forgets everything. A record that a concurrent Record adds afterwards has a number that no later snapshot
-// transaction cares about.
+// clear forgets everything. A record that a concurrent Record adds afterwards has a number that no
+// later snapshot transaction cares about.
 func (h *History) clear() {
 	for i := range h.shards {
 		s := &h.shards[i]
@@ -125,7 +127,8 @@ func (s *historyShard) prune(oldest uint64) {
 	}
 }
 
-// Changed reports whether what a lock protects was changed after Begin returned number. The caller holds the lock.
+// Changed reports whether what a lock protects was changed after Begin returned number. The caller
+// holds the lock.
 func (h *History) Changed(hash, number uint64) bool {
 	s := &h.shards[hash%shardCount]
 	s.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// TestTableExcludes locks random keys in random order from many goroutines: a lock has one owner at a time, deadlocks
-// end with ErrConflict, and nobody waits for ever.
+// TestTableExcludes locks random keys in random order from many goroutines: a lock has one owner at
+// a time, deadlocks end with ErrConflict, and nobody waits for ever.
 func TestTableExcludes(t *testing.T) {
 	t.Parallel()
 	const keys, workers, rounds = 6, 8, 300
@@ -30,7 +30,8 @@ func TestTableExcludes(t *testing.T) {
 				var held []int
 				for range 3 {
 					k := rng.IntN(keys)
-					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(2000))*time.Microsecond)
+					ctx, cancel := context.WithTimeout(context.Background(),
+						time.Duration(rng.IntN(2000))*time.Microsecond)
 					err := table.Lock(ctx, owner, table.Hash([]byte{byte(k)}))
 					cancel()
 					if err != nil {
@@ -62,8 +63,8 @@ func TestTableExcludes(t *testing.T) {
 	}
 }
 
-// TestHistoryShrinks keeps snapshot transactions open all the time, one overlapping the next: the history does not grow
-// with the number of commits.
+// TestHistoryShrinks keeps snapshot transactions open all the time, one overlapping the next: the
+// history does not grow with the number of commits.
 func TestHistoryShrinks(t *testing.T) {
 	t.Parallel()
 	var h History

@@ -19,7 +19,8 @@ const (
 type Table struct {
 	seed   maphash.Seed
 	shards [shardCount]shard
-	// waits serialises the registration of waits, for the search for cycles. Who gets a lock at once never takes it.
+	// waits serialises the registration of waits, for the search for cycles. Who gets a lock at
+	// once never takes it.
 	waits     sync.Mutex
 	closed    atomic.Bool
 	waitCount atomic.Int64
@@ -41,15 +42,19 @@ type entry struct {
 // Owner holds locks. Its zero value holds none. It may be used again after Table.Release.
 type Owner struct {
 	held []uint64
-	// next is the one behind in the queue of the lock that this owner waits for; guarded by the shard's mutex.
+	// next is the one behind in the queue of the lock that this owner waits for; guarded by the
+	// shard's mutex.
 	next *Owner
-	// waiting is the hash that this owner waits for, 0 for none. It changes under the shard's mutex only.
+	// waiting is the hash that this owner waits for, 0 for none. It changes under the shard's mutex
+	// only.
 	waiting atomic.Uint64
-	// granted receives once for each wait that another goroutine ended. It is made by the first wait.
+	// granted receives once for each wait that another goroutine ended. It is made by the first
+	// wait.
 	granted chan struct{}
 }
 
-// Held returns the hashes of the locks that the owner holds. The slice is valid until the next call.
+// Held returns the hashes of the locks that the owner holds. The slice is valid until the next
+// call.
 func (o *Owner) Held() []uint64 { return o.held }
 
 // NewTable returns an empty table.
@@ -91,8 +96,8 @@ func (t *Table) TryLock(o *Owner, hash uint64) bool {
 	return e.owner == o
 }
 
-// Lock takes a lock and waits for it until ctx ends. It returns storage.ErrConflict where waiting would close a cycle,
-// storage.ErrClosed after Close, or the error of ctx.
+// Lock takes a lock and waits for it until ctx ends. It returns storage.ErrConflict where waiting
+// would close a cycle, storage.ErrClosed after Close, or the error of ctx.
 func (t *Table) Lock(ctx context.Context, o *Owner, hash uint64) error {
 	if t.closed.Load() {
 		return storage.ErrClosed
@@ -124,7 +129,8 @@ func (t *Table) Lock(ctx context.Context, o *Owner, hash uint64) error {
 	return nil
 }
 
-// enqueue puts o at the end of the lock's queue, unless the lock was released meanwhile or the wait closes a cycle.
+// enqueue puts o at the end of the lock's queue, unless the lock was released meanwhile or the wait
+// closes a cycle.
 func (t *Table) enqueue(o *Owner, hash uint64) (granted bool, err error) {
 	if o.granted == nil {
 		o.granted = make(chan struct{}, 1)
@@ -158,9 +164,10 @@ func (t *Table) enqueue(o *Owner, hash uint64) (granted bool, err error) {
 	return false, nil
 }
 
-// cycle reports whether o would wait, directly or not, for itself. The caller holds t.waits, so that no wait begins
-// meanwhile. The owner of the lock may change before o is queued; the new owner was waiting for this lock, so that it
-// waits for nothing else, and its next wait looks for cycles again.
+// cycle reports whether o would wait, directly or not, for itself. The caller holds t.waits, so
+// that no wait begins meanwhile. The owner of the lock may change before o is queued; the new owner
+// was waiting for this lock, so that it waits for nothing else, and its next wait looks for cycles
+// again.
 func (t *Table) cycle(o *Owner, hash uint64) bool {
 	for hash != 0 {
 		s := t.shard(hash)
@@ -237,7 +244,8 @@ func (t *Table) release(hash uint64) {
 	w.granted <- struct{}{}
 }
 
-// Close ends all waits, and all later calls of Lock, with storage.ErrClosed. Locks that are held stay so.
+// Close ends all waits, and all later calls of Lock, with storage.ErrClosed. Locks that are held
+// stay so.
 func (t *Table) Close() {
 	t.waits.Lock()
 	defer t.waits.Unlock()

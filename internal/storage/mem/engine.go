@@ -19,7 +19,8 @@ type item struct {
 	key, value []byte
 }
 
-// itemOverhead is what a pair takes beside its bytes: two slices in a node that is not full, and the rounding up of each.
+// itemOverhead is what a pair takes beside its bytes: two slices in a node that is not full, and
+// the rounding up of each.
 const itemOverhead = 112
 
 // memory returns what a pair takes.
@@ -39,8 +40,8 @@ type Engine struct {
 	mu     sync.RWMutex
 	tree   *tree
 	closed bool
-	// commits counts the commits; changed has the number of the latest one that changed what a lock protects. It is
-	// kept while snapshot transactions are open.
+	// commits counts the commits; changed has the number of the latest one that changed what a lock
+	// protects. It is kept while snapshot transactions are open.
 	commits   uint64
 	changed   map[uint64]uint64
 	snapTxns  int

@@ -30,7 +30,8 @@ func newIterator(t *tree, lower, upper []byte) *iterator {
 	return it
 }
 
-// settle ends a move: at says whether the tree's iterator is at a key, beyond where the move would leave the bounds.
+// settle ends a move: at says whether the tree's iterator is at a key, beyond where the move would
+// leave the bounds.
 func (it *iterator) settle(at bool, beyond place) bool {
 	it.valid, it.place = false, beyond
 	if !at {

@@ -42,7 +42,8 @@ func (t *txn) putStamped() {
 		if w.at >= 0 {
 			binary.LittleEndian.PutUint64(w.value[w.at:], uint64(t.stamp))
 		}
-		t.engine.stats.DataBytes += set(t.engine.tree, item{key: binary.BigEndian.AppendUint64(w.prefix, uint64(t.stamp)), value: w.value})
+		t.engine.stats.DataBytes += set(t.engine.tree,
+			item{key: binary.BigEndian.AppendUint64(w.prefix, uint64(t.stamp)), value: w.value})
 	}
 	t.engine.order.End(first)
 }

@@ -31,7 +31,8 @@ func set(t *tree, it item) int64 {
 	return it.memory()
 }
 
-// apply makes the changes of keys from lower to upper in a tree; no upper is no bound. It returns how much more memory the pairs take.
+// apply makes the changes of keys from lower to upper in a tree; no upper is no bound. It returns
+// how much more memory the pairs take.
 func apply(t *tree, writes *btree.BTreeG[write], lower, upper []byte) (grown int64) {
 	writes.Ascend(write{item: item{key: lower}}, func(w write) bool {
 		if upper != nil && bytes.Compare(w.key, upper) >= 0 {
@@ -51,7 +52,8 @@ func apply(t *tree, writes *btree.BTreeG[write], lower, upper []byte) (grown int
 type txn struct {
 	engine *Engine
 	owner  lock.Owner
-	// view is the snapshot of a snapshot transaction with its own writes in it; nil in a statement transaction.
+	// view is the snapshot of a snapshot transaction with its own writes in it; nil in a statement
+	// transaction.
 	view *tree
 	// begun is the number of the newest commit in the snapshot.
 	begun uint64

@@ -7,9 +7,10 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// anchor is a snapshot that no one reads, kept open under the snapshots that come and go with each query: when the oldest
-// snapshot is closed Pebble looks for compactions, under its global lock, which costs more than a get. The anchor is the
-// oldest one, so that this happens once a second and not once a query.
+// anchor is a snapshot that no one reads, kept open under the snapshots that come and go with each
+// query: when the oldest snapshot is closed Pebble looks for compactions, under its global lock,
+// which costs more than a get. The anchor is the oldest one, so that this happens once a second and
+// not once a query.
 type anchor struct {
 	held  atomic.Bool
 	inner atomic.Pointer[pebble.Snapshot]

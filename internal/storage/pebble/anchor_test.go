@@ -29,7 +29,8 @@ func anchorGone(t *testing.T, e *Engine) {
 	}
 }
 
-// TestAnchorShared takes many snapshots, one after the other and at once: one anchor is below them all.
+// TestAnchorShared takes many snapshots, one after the other and at once: one anchor is below them
+// all.
 func TestAnchorShared(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{anchorAge: time.Hour})
@@ -56,7 +57,8 @@ func TestAnchorShared(t *testing.T) {
 	}
 }
 
-// TestAnchorAge waits for an anchor's end, with a snapshot above it and without; the next snapshot takes another one.
+// TestAnchorAge waits for an anchor's end, with a snapshot above it and without; the next snapshot
+// takes another one.
 func TestAnchorAge(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{anchorAge: 10 * time.Millisecond})
@@ -93,8 +95,8 @@ func TestAnchorClose(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 }
 
-// TestAnchorKeepsVersions replaces a large value again and again: the version that the anchor sees stays in the store while it
-// lives, and no longer.
+// TestAnchorKeepsVersions replaces a large value again and again: the version that the anchor sees
+// stays in the store while it lives, and no longer.
 func TestAnchorKeepsVersions(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20

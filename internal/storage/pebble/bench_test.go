@@ -81,8 +81,9 @@ func parallel(b *testing.B, writers int, do func(n uint64) error) {
 	b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
 }
 
-// BenchmarkCommit writes a record, an index entry and a counter, as an insert does, beside raw Pebble with the same
-// batch: the engine's Buffered commits have Pebble's NoSync as floor, the Durable ones Pebble's Sync.
+// BenchmarkCommit writes a record, an index entry and a counter, as an insert does, beside raw
+// Pebble with the same batch: the engine's Buffered commits have Pebble's NoSync as floor, the
+// Durable ones Pebble's Sync.
 func BenchmarkCommit(b *testing.B) {
 	for _, writers := range []int{1, 16, 64} {
 		for _, durability := range []storage.Durability{storage.Buffered, storage.Durable} {
@@ -216,7 +217,8 @@ func BenchmarkScan(b *testing.B) {
 	b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchmarkLargeStore reads 200 MB of records of 1 KB with the default budget, which holds a quarter of them.
+// BenchmarkLargeStore reads 200 MB of records of 1 KB with the default budget, which holds a
+// quarter of them.
 func BenchmarkLargeStore(b *testing.B) {
 	const records = 200_000
 	e := open(b, b.TempDir(), Options{})

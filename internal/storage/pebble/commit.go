@@ -40,8 +40,8 @@ func (t *txn) Commit(durability storage.Durability) error {
 // shrinks reports whether the transaction deletes more than it adds, roughly.
 func (s *txnState) shrinks() bool { return s.deletes > 0 && s.putBytes <= smallWrite }
 
-// commit writes the changes, and returns the last stamp that it gave. It releases the locks early where the commit is visible
-// before it is durable.
+// commit writes the changes, and returns the last stamp that it gave. It releases the locks early
+// where the commit is visible before it is durable.
 func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, err error) {
 	e := s.engine
 	if len(s.writes) == 0 && len(s.counters) == 0 && len(s.stamped) == 0 {
@@ -90,7 +90,8 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 	visible = true
 	s.visible()
 	if durability == storage.Durable {
-		// The next holder of these locks reads what was committed here, and its own durable commit can share the fsync.
+		// The next holder of these locks reads what was committed here, and its own durable commit
+		// can share the fsync.
 		e.locks.Release(&s.owner)
 		if err := s.batch.SyncWait(); err != nil {
 			return 0, e.wrap(err)
@@ -108,8 +109,9 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 	return stamp, nil
 }
 
-// apply gives the batch to Pebble. Stamps are taken at the last moment: readers of stamped keys wait for every commit that
-// has one. Where it is not written yet, it is visible to them, but not safe.
+// apply gives the batch to Pebble. Stamps are taken at the last moment: readers of stamped keys
+// wait for every commit that has one. Where it is not written yet, it is visible to them, but not
+// safe.
 func (s *txnState) apply(durability storage.Durability) (first, last storage.Stamp, err error) {
 	e, returned := s.engine, false
 	defer e.large.admit(e.db, len(s.committed))()
@@ -185,7 +187,8 @@ func (s *txnState) beginRecords() {
 	}
 }
 
-// endRecords gives the record cache the new values of the keys that it had, if they are visible. The locks are still held.
+// endRecords gives the record cache the new values of the keys that it had, if they are visible.
+// The locks are still held.
 func (s *txnState) endRecords(visible bool) {
 	records := s.engine.records
 	for _, w := range s.writes {

@@ -64,7 +64,8 @@ func (e *Engine) counter(key []byte) (*counterEntry, error) {
 	if entry.loaded {
 		return entry, nil
 	}
-	// Whoever adds to this counter comes through here first, so that no commit adds to it meanwhile.
+	// Whoever adds to this counter comes through here first, so that no commit adds to it
+	// meanwhile.
 	value, closer, err := e.Get(key)
 	if errors.Is(err, storage.ErrNotFound) {
 		entry.loaded = true

@@ -69,8 +69,8 @@ func TestCrashChild(t *testing.T) {
 	wg.Wait()
 }
 
-// TestKill kills a process under load with SIGKILL, again and again on one directory: every acknowledged commit is
-// there, whole, and the counter agrees with the records.
+// TestKill kills a process under load with SIGKILL, again and again on one directory: every
+// acknowledged commit is there, whole, and the counter agrees with the records.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	rounds := 4
@@ -113,7 +113,8 @@ func killOne(t *testing.T, dir string, round int, acknowledged map[uint64]bool) 
 		line := lines.Text()
 		switch {
 		case line == "open":
-			timer = time.AfterFunc(time.Duration(100+rand.IntN(500))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+			timer = time.AfterFunc(time.Duration(100+rand.IntN(500))*time.Millisecond,
+				func() { _ = cmd.Process.Kill() })
 		case strings.HasPrefix(line, "error"):
 			t.Errorf("child: %s", line)
 		case strings.HasPrefix(line, "ack "):
@@ -132,7 +133,8 @@ func killOne(t *testing.T, dir string, round int, acknowledged map[uint64]bool) 
 	timer.Stop()
 }
 
-// checkInserted checks that all of these inserts are there, and that records, index entries and the counter agree.
+// checkInserted checks that all of these inserts are there, and that records, index entries and the
+// counter agree.
 func checkInserted(t *testing.T, e storage.Engine, acknowledged map[uint64]bool) {
 	t.Helper()
 	var buf [32]byte
@@ -168,8 +170,8 @@ func checkInserted(t *testing.T, e storage.Engine, acknowledged map[uint64]bool)
 	}
 }
 
-// TestPowerLoss takes copies of the disk as a loss of power would leave it: every durable commit is there, and what is
-// there of the others has no holes before one that survived.
+// TestPowerLoss takes copies of the disk as a loss of power would leave it: every durable commit is
+// there, and what is there of the others has no holes before one that survived.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for _, survive := range []int{0, 30, 70, 100} {
@@ -221,7 +223,8 @@ func commitNumber(t *testing.T, e storage.Engine, n int, durability storage.Dura
 	}
 }
 
-// checkNumbers opens a disk and checks that it has exactly the commits 1..m for some m from durable to last.
+// checkNumbers opens a disk and checks that it has exactly the commits 1..m for some m from durable
+// to last.
 func checkNumbers(t *testing.T, disk vfs.FS, durable, last int) {
 	t.Helper()
 	e, err := Open("store", Options{FS: disk})
@@ -254,7 +257,8 @@ func checkNumbers(t *testing.T, disk vfs.FS, durable, last int) {
 	}
 }
 
-// TestPowerLossConcurrent takes a copy of the disk while many commit durably, also after ingestions and deletions.
+// TestPowerLossConcurrent takes a copy of the disk while many commit durably, also after ingestions
+// and deletions.
 func TestPowerLossConcurrent(t *testing.T) {
 	t.Parallel()
 	disk := crashdisk.New()

@@ -19,8 +19,9 @@ const lockFile = "LOCK"
 // errHeld means that a directory is locked already.
 var errHeld = errors.New("the directory is locked")
 
-// dirLock keeps a store from being opened twice. The lock of the file LOCK is not enough: whoever removes the file lets another process make a
-// new one, and lock that. So the directory is locked too, where the system can.
+// dirLock keeps a store from being opened twice. The lock of the file LOCK is not enough: whoever
+// removes the file lets another process make a new one, and lock that. So the directory is locked
+// too, where the system can.
 type dirLock struct {
 	file *pebble.Lock
 	dir  io.Closer

@@ -4,7 +4,8 @@ package pebble
 
 import "io"
 
-// flockDirectory does nothing: the file LOCK cannot be removed while it is open, or the system has no such locks.
+// flockDirectory does nothing: the file LOCK cannot be removed while it is open, or the system has
+// no such locks.
 func flockDirectory(string) (io.Closer, error) { return nopLock{}, nil }
 
 // lockHolder returns the process that has the file LOCK locked, which is not known here.

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// flockDirectory locks a directory itself. A file system that cannot do that leaves it at the file LOCK.
+// flockDirectory locks a directory itself. A file system that cannot do that leaves it at the file
+// LOCK.
 func flockDirectory(dir string) (io.Closer, error) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -29,8 +30,8 @@ func flockDirectory(dir string) (io.Closer, error) {
 // flock is a locked directory.
 type flock struct{ dir *os.File }
 
-// Close unlocks the directory. To close it is not enough: a child process shares the open file from its fork to its exec, and the lock lasts until
-// nobody has the file open.
+// Close unlocks the directory. To close it is not enough: a child process shares the open file from
+// its fork to its exec, and the lock lasts until nobody has the file open.
 func (l flock) Close() error {
 	return errors.Join(syscall.Flock(int(l.dir.Fd()), syscall.LOCK_UN), l.dir.Close())
 }

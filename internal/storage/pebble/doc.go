@@ -78,6 +78,6 @@
 // usual for logs. After a loss of power the same holds for the group of commits that was synced
 // last: nothing that was synced after them tells of them.
 //
-// To change an option of Pebble, see options.go and pebbleoptions.go: each has its reason beside it.
-// To treat another kind of file like the WAL or the manifest, add it to diskFS.kind.
+// To change an option of Pebble, see options.go and pebbleoptions.go: each has its reason beside
+// it. To treat another kind of file like the WAL or the manifest, add it to diskFS.kind.
 package pebble

@@ -286,7 +286,8 @@ func (e *Engine) finish() (err error) {
 // wrap sorts an error of Pebble by its cause.
 func (e *Engine) wrap(err error) error { return sortError(e.dir, err) }
 
-// contain turns a panic with which Pebble gives up a write into an error, and takes no more writes. Other panics go on.
+// contain turns a panic with which Pebble gives up a write into an error, and takes no more writes.
+// Other panics go on.
 func (e *Engine) contain(err *error) {
 	r := recover()
 	if r == nil {

@@ -45,8 +45,9 @@ func (f *faults) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (f *faults) String() string { return fmt.Sprintf("faults at %d", f.at) }
 
-// TestFaultLoop fails the n-th write operation, for n growing, in two ways: once, and for good. Whatever fails, nothing
-// that was acknowledged is lost, reads go on, and what a crash leaves opens again.
+// TestFaultLoop fails the n-th write operation, for n growing, in two ways: once, and for good.
+// Whatever fails, nothing that was acknowledged is lost, reads go on, and what a crash leaves opens
+// again.
 func TestFaultLoop(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -259,7 +260,8 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// TestStall fills the disk to the last byte under a commit: it waits, and goes on when there is space.
+// TestStall fills the disk to the last byte under a commit: it waits, and goes on when there is
+// space.
 func TestStall(t *testing.T) {
 	t.Parallel()
 	var full atomic.Bool
@@ -326,8 +328,8 @@ func filled(t *testing.T) string {
 	return dir
 }
 
-// TestCorruptTable flips a byte in every part of a table: an error names the file, no value is wrong, and the process
-// lives on.
+// TestCorruptTable flips a byte in every part of a table: an error names the file, no value is
+// wrong, and the process lives on.
 func TestCorruptTable(t *testing.T) {
 	t.Parallel()
 	for part := range 8 {
@@ -426,7 +428,8 @@ func checkCorrupt(t *testing.T, err error, path string) {
 	if !storage.IsCorruption(err) || !strings.Contains(err.Error(), path) {
 		t.Fatalf("the error should tell of corruption and name %s: %v", path, err)
 	}
-	if text := err.Error(); strings.Contains(text, "\n") || strings.Contains(text, "carrier") || strings.Count(text, adviceRestore) != 1 {
+	if text := err.Error(); strings.Contains(text, "\n") || strings.Contains(text, "carrier") ||
+		strings.Count(text, adviceRestore) != 1 {
 		t.Fatalf("the error should be one line that says what to do: %q", text)
 	}
 }
@@ -451,8 +454,9 @@ func TestCorruptManifest(t *testing.T) {
 	checkCorrupt(t, err, dir)
 }
 
-// TestDamagedManifest flips each byte of a manifest and cuts it everywhere: an error names it. Behind its sealed length there may be
-// anything, since a crash may leave anything of the edit that was under way.
+// TestDamagedManifest flips each byte of a manifest and cuts it everywhere: an error names it.
+// Behind its sealed length there may be anything, since a crash may leave anything of the edit that
+// was under way.
 func TestDamagedManifest(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewMem()

@@ -24,10 +24,13 @@ import (
 
 // faultOps are the operations on a file system that may fail.
 var faultOps = map[string]errorfs.OpKind{
-	"create": errorfs.OpCreate, "link": errorfs.OpLink, "open": errorfs.OpOpen, "openDir": errorfs.OpOpenDir, "remove": errorfs.OpRemove,
-	"rename": errorfs.OpRename, "reuse": errorfs.OpReuseForWrite, "list": errorfs.OpList, "preallocate": errorfs.OpFilePreallocate,
-	"stat": errorfs.OpStat, "close": errorfs.OpFileClose, "read": errorfs.OpFileRead, "readAt": errorfs.OpFileReadAt,
-	"write": errorfs.OpFileWrite, "writeAt": errorfs.OpFileWriteAt, "fileStat": errorfs.OpFileStat, "sync": errorfs.OpFileSync,
+	"create": errorfs.OpCreate, "link": errorfs.OpLink, "open": errorfs.OpOpen,
+	"openDir": errorfs.OpOpenDir, "remove": errorfs.OpRemove,
+	"rename": errorfs.OpRename, "reuse": errorfs.OpReuseForWrite, "list": errorfs.OpList,
+	"preallocate": errorfs.OpFilePreallocate,
+	"stat":        errorfs.OpStat, "close": errorfs.OpFileClose, "read": errorfs.OpFileRead, "readAt": errorfs.OpFileReadAt,
+	"write": errorfs.OpFileWrite, "writeAt": errorfs.OpFileWriteAt,
+	"fileStat": errorfs.OpFileStat, "sync": errorfs.OpFileSync,
 	"syncData": errorfs.OpFileSyncData, "syncTo": errorfs.OpFileSyncTo,
 }
 
@@ -90,9 +93,10 @@ func faultCells() (cells []faultCell) {
 	return cells
 }
 
-// TestFaultKinds fails each kind of operation on each kind of file, while a store is opened that has logs to replay, and while it is
-// written to: once, and for good, by a broken disk, by one that turned read-only, and by a full one. Nothing panics or hangs,
-// nothing that was acknowledged is lost, and a healed disk opens. The short form takes some of the cases, and always a broken log.
+// TestFaultKinds fails each kind of operation on each kind of file, while a store is opened that
+// has logs to replay, and while it is written to: once, and for good, by a broken disk, by one that
+// turned read-only, and by a full one. Nothing panics or hangs, nothing that was acknowledged is
+// lost, and a healed disk opens. The short form takes some of the cases, and always a broken log.
 func TestFaultKinds(t *testing.T) {
 	t.Parallel()
 	run := torture.Begin(t)
@@ -102,7 +106,8 @@ func TestFaultKinds(t *testing.T) {
 	rng.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
 	slices.SortStableFunc(cells, func(a, b faultCell) int {
 		always := func(c faultCell) int {
-			if c.file == "log" && errors.Is(c.err, syscall.EIO) && (c.op == "reuse" || c.op == "create" || c.op == "fileStat") {
+			if c.file == "log" && errors.Is(c.err, syscall.EIO) &&
+				(c.op == "reuse" || c.op == "create" || c.op == "fileStat") {
 				return 0
 			}
 			return 1
@@ -122,7 +127,8 @@ func TestFaultKinds(t *testing.T) {
 	t.Logf("%d of %d faults happened", hit, run.Rounds())
 }
 
-// crashedStore returns the disk of a store that was killed with logs, tables and recycled logs, and what was acknowledged.
+// crashedStore returns the disk of a store that was killed with logs, tables and recycled logs, and
+// what was acknowledged.
 func crashedStore(t *testing.T) (*vfs.MemFS, map[uint64]bool) {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -173,7 +179,8 @@ func faultKind(t *testing.T, what string, before *vfs.MemFS, old map[uint64]bool
 // faultyLife opens a store, writes to it and closes it, with a fault in it.
 func faultyLife(t *testing.T, what string, fs vfs.FS, acknowledged map[uint64]bool, f *kindFault, opening bool) {
 	f.on.Store(opening)
-	e, err := Open("store", Options{FS: fs, MemoryBudget: 8 << 20, stall: 10 * time.Millisecond, closeGrace: time.Second})
+	e, err := Open("store",
+		Options{FS: fs, MemoryBudget: 8 << 20, stall: 10 * time.Millisecond, closeGrace: time.Second})
 	if err != nil {
 		return
 	}
@@ -200,7 +207,8 @@ func writeFaulty(t *testing.T, what string, e *Engine, acknowledged map[uint64]b
 			acknowledged[n] = true
 		case errors.Is(err, storage.ErrClosed):
 			return
-		case !errors.Is(err, storage.ErrFailed) && !errors.Is(err, storage.ErrNoSpace) && !errors.Is(err, syscall.EIO) && !errors.Is(err, syscall.EROFS):
+		case !errors.Is(err, storage.ErrFailed) && !errors.Is(err, storage.ErrNoSpace) &&
+			!errors.Is(err, syscall.EIO) && !errors.Is(err, syscall.EROFS):
 			t.Errorf("%s: insert: %v", what, err)
 		}
 		if p, ok := e.pins.acquire(); ok && n%15 == 14 {

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// surveyAfter is how much work a seek may be before what it crossed is surveyed, in internal keys that Pebble stepped over.
+	// surveyAfter is how much work a seek may be before what it crossed is surveyed, in internal
+	// keys that Pebble stepped over.
 	surveyAfter = 64
 	// leapWork is what one more seek counts, behind a gap.
 	leapWork = 16
@@ -21,27 +22,33 @@ const (
 	maxDead   = 8
 	// maxSurveys is how many ranges wait for their survey.
 	maxSurveys = 16
-	// settled is after how many surveys two gaps that touch become one, whose number is that of the newer: views that were taken
-	// before the latest surveys and are read only now find the older gaps as they were.
+	// settled is after how many surveys two gaps that touch become one, whose number is that of the
+	// newer: views that were taken before the latest surveys and are read only now find the older
+	// gaps as they were.
 	settled = 8
 )
 
-// gaps are ranges that are known to have no keys, for seeks to leap over. Who takes from a queue deletes at one end of an index what
-// others add at the other. Deleted keys stay in Pebble until compactions have brought them to the last level, and as long as
-// there are older snapshots, so that each seek to the first key would step over all that was taken in the last
-// seconds, and a queue would become slower the more is taken from it.
+// gaps are ranges that are known to have no keys, for seeks to leap over. Who takes from a queue
+// deletes at one end of an index what others add at the other. Deleted keys stay in Pebble until
+// compactions have brought them to the last level, and as long as there are older snapshots, so
+// that each seek to the first key would step over all that was taken in the last seconds, and a
+// queue would become slower the more is taken from it.
 //
-// A gap is true for every view whose number of the engine's state is not below the gap's, as long as the gap is there:
+// A gap is true for every view whose number of the engine's state is not below the gap's, as long
+// as the gap is there:
 //
-//   - Who puts a key takes it out of the gaps before the commit becomes visible (cut), between commits.enter and commits.leave.
-//   - A seek that was much work asks for a survey of what it crossed. The survey registers the range as a candidate, from which puts
-//     are cut as well, waits for the commits that may not have seen it, and only then reads. So a key
-//     that it does not see, and that was not cut from the candidate, is put by nobody.
+//   - Who puts a key takes it out of the gaps before the commit becomes visible (cut), between
+//     commits.enter and commits.leave.
+//   - A seek that was much work asks for a survey of what it crossed. The survey registers the
+//     range as a candidate, from which puts are cut as well, waits for the commits that may not
+//     have seen it, and only then reads. So a key that it does not see, and that was not cut from
+//     the candidate, is put by nobody.
 //   - The survey gives its gap a number that no view has that was taken before the survey's own.
 //
 // A deletion only makes gaps truer. Nothing of this is on disk.
 type gaps struct {
-	// active is how many gaps and candidates there are: most stores have none, and nothing to look up.
+	// active is how many gaps and candidates there are: most stores have none, and nothing to look
+	// up.
 	active  atomic.Int32
 	commits generations
 	// look returns the first key in a range, or the range's end, and then a number of the engine's
@@ -66,7 +73,8 @@ type gap struct {
 	state    uint64
 	// survey is the number of the survey that found it.
 	survey uint64
-	// dead are a few keys in it, in order, that were there once, or may have been. A part without any is not worth keeping.
+	// dead are a few keys in it, in order, that were there once, or may have been. A part without
+	// any is not worth keeping.
 	dead [][]byte
 	// used says that a seek leapt over it since the hand came by.
 	used atomic.Bool
@@ -99,7 +107,8 @@ func (g *gaps) after(key []byte) int {
 	return sort.Search(len(g.list), func(i int) bool { return bytes.Compare(g.list[i].to, key) > 0 })
 }
 
-// ahead returns where a seek to the first key from key on may begin, in the view of a state, and the start of the next gap, or nil.
+// ahead returns where a seek to the first key from key on may begin, in the view of a state, and
+// the start of the next gap, or nil.
 func (g *gaps) ahead(key []byte, state uint64) (start, limit []byte) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -193,7 +202,8 @@ func (g *gaps) evict() {
 	}
 }
 
-// request asks for the survey of a range, unless all of it is a gap, and reports whether somebody must begin with the surveys.
+// request asks for the survey of a range, unless all of it is a gap, and reports whether somebody
+// must begin with the surveys.
 func (g *gaps) request(from, to []byte) bool {
 	if bytes.Compare(from, to) >= 0 || len(from) > maxGapKey || len(to) > maxGapKey {
 		return false
@@ -227,8 +237,8 @@ func (g *gaps) covers(from, to []byte) bool {
 	return false
 }
 
-// begin makes the next range that waits the candidate, and waits until all commits that go on have seen it. It reports false
-// where nothing is left to do.
+// begin makes the next range that waits the candidate, and waits until all commits that go on have
+// seen it. It reports false where nothing is left to do.
 func (g *gaps) begin() (keyRange, bool) {
 	g.mu.Lock()
 	if len(g.waiting) == 0 {
@@ -245,8 +255,8 @@ func (g *gaps) begin() (keyRange, bool) {
 	return r, true
 }
 
-// end ends a survey that found nothing before to: what is left of the candidate becomes gaps, where there are none. A nil to says that
-// the survey failed.
+// end ends a survey that found nothing before to: what is left of the candidate becomes gaps, where
+// there are none. A nil to says that the survey failed.
 func (g *gaps) end(to []byte, state uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -332,7 +342,8 @@ func (g *gaps) surveyAll() {
 	}
 }
 
-// generations count commits by the generation in which they began, so that one can wait for all that began before now.
+// generations count commits by the generation in which they began, so that one can wait for all
+// that began before now.
 type generations struct {
 	current atomic.Uint32
 	running [2]atomic.Int64
@@ -352,7 +363,8 @@ func (g *generations) enter() uint32 {
 
 func (g *generations) leave(i uint32) { g.running[i].Add(-1) }
 
-// change begins a generation and waits for the end of the one before. Only one may call it at a time.
+// change begins a generation and waits for the end of the one before. Only one may call it at a
+// time.
 func (g *generations) change() {
 	i := g.current.Load()
 	g.current.Store(1 - i)

@@ -121,7 +121,8 @@ func TestGaps(t *testing.T) {
 	look("ingested", "key000050", "key000060", 4000)
 }
 
-// TestGapsOfBefore: a view that was taken before the last survey still leaps over what was known before.
+// TestGapsOfBefore: a view that was taken before the last survey still leaps over what was known
+// before.
 func TestGapsOfBefore(t *testing.T) {
 	t.Parallel()
 	e := open(t, "store", Options{FS: vfs.NewMem()})
@@ -176,7 +177,8 @@ func TestGapsOwnWrites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !it.First() || !bytes.Equal(it.Key(), gapKey(7)) || !it.Next() || !bytes.Equal(it.Key(), gapKey(499)) || !it.Prev() || !bytes.Equal(it.Key(), gapKey(7)) {
+		if !it.First() || !bytes.Equal(it.Key(), gapKey(7)) || !it.Next() || !bytes.Equal(it.Key(), gapKey(499)) ||
+			!it.Prev() || !bytes.Equal(it.Key(), gapKey(7)) {
 			t.Errorf("the transaction is at %q", it.Key())
 		}
 		_ = it.Close()
@@ -184,8 +186,8 @@ func TestGapsOwnWrites(t *testing.T) {
 	}
 }
 
-// TestGapsConcurrent lets everybody change the same few keys at once, and asks each view by way of the gaps what it also asks
-// Pebble itself.
+// TestGapsConcurrent lets everybody change the same few keys at once, and asks each view by way of
+// the gaps what it also asks Pebble itself.
 func TestGapsConcurrent(t *testing.T) {
 	t.Parallel()
 	for _, flush := range []bool{false, true} {
@@ -305,8 +307,9 @@ func compareView(t *testing.T, e *Engine, rnd *rand.Rand) (usable int) {
 	return usable
 }
 
-// BenchmarkQueue takes from one end of an index what is put at the other, with snapshots of the last seconds kept as the history
-// does. steps/op is what the takes of the last tenth cost, in keys stepped over.
+// BenchmarkQueue takes from one end of an index what is put at the other, with snapshots of the
+// last seconds kept as the history does. steps/op is what the takes of the last tenth cost, in keys
+// stepped over.
 func BenchmarkQueue(b *testing.B) {
 	e := open(b, b.TempDir(), Options{})
 	putAndDelete(b, e, numbers(0, 100), nil)
@@ -340,7 +343,8 @@ func BenchmarkQueue(b *testing.B) {
 	}
 }
 
-// TestGapsWaitForCommits: a survey does not read before the commits have ended that may not have seen its range.
+// TestGapsWaitForCommits: a survey does not read before the commits have ended that may not have
+// seen its range.
 func TestGapsWaitForCommits(t *testing.T) {
 	t.Parallel()
 	var g gaps

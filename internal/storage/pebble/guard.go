@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// guard decides whether commits are taken and whether the WAL is synced. It is shared by an engine and its diskFS.
+// guard decides whether commits are taken and whether the WAL is synced. It is shared by an engine
+// and its diskFS.
 type guard struct {
 	log *slog.Logger
 	// durable counts the commits that wait for an fsync; see diskFS.
@@ -23,14 +24,15 @@ type guard struct {
 	open atomic.Bool
 	// closing means that the engine is being closed: nothing waits for space any more.
 	closing atomic.Bool
-	// flushErrors counts the flushes that failed one after the other; flushError is the last one's error.
+	// flushErrors counts the flushes that failed one after the other; flushError is the last one's
+	// error.
 	flushErrors atomic.Int64
 	flushError  atomic.Pointer[error]
 	space       space
 }
 
-// maxFlushErrors is how many flushes may fail in a row before commits are refused. Pebble tries again for ever, and lets commits wait
-// for it once there are some memtables.
+// maxFlushErrors is how many flushes may fail in a row before commits are refused. Pebble tries
+// again for ever, and lets commits wait for it once there are some memtables.
 const maxFlushErrors = 3
 
 // newGuard returns a guard that looks at free space with usage.
@@ -59,8 +61,8 @@ func (g *guard) failure() error {
 	return nil
 }
 
-// admit decides whether a change of so many bytes may go to the disk. shrinks says that it deletes more than it adds. Where there is no
-// error, done must follow.
+// admit decides whether a change of so many bytes may go to the disk. shrinks says that it deletes
+// more than it adds. Where there is no error, done must follow.
 func (g *guard) admit(bytes int64, shrinks bool) error {
 	if g.failed.Load() != nil {
 		return g.failure()
@@ -74,7 +76,8 @@ func (g *guard) admit(bytes int64, shrinks bool) error {
 // done ends what admit began.
 func (g *guard) done(bytes int64) { g.space.pending.Add(-bytes) }
 
-// flushed notes how a flush ended. That all was deleted again, so that there is no table, is an error to Pebble.
+// flushed notes how a flush ended. That all was deleted again, so that there is no table, is an
+// error to Pebble.
 func (g *guard) flushed(err error) {
 	if err == nil || strings.Contains(err.Error(), "empty table") {
 		g.flushErrors.Store(0)

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// ingestSmall is how many bytes are committed as a batch: less than a table of their own would be worth.
+	// ingestSmall is how many bytes are committed as a batch: less than a table of their own would
+	// be worth.
 	ingestSmall = 256 << 10
 	// ingestTable is about how large the tables get.
 	ingestTable = 32 << 20
@@ -207,7 +208,8 @@ func (in *ingestion) finishTable() error {
 	return in.engine.wrap(err)
 }
 
-// cleanUp removes what is left of the temporary files. Pebble has linked them under names of its own.
+// cleanUp removes what is left of the temporary files. Pebble has linked them under names of its
+// own.
 func (in *ingestion) cleanUp() {
 	if in.writer != nil {
 		_ = in.writer.Close()

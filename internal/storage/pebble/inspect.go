@@ -15,8 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// inspection is what is known of a store's directory before anything in it is changed. Pebble takes what it does not find for what never
-// was, and removes the rest; so what is lost is looked for here.
+// inspection is what is known of a store's directory before anything in it is changed. Pebble takes
+// what it does not find for what never was, and removes the rest; so what is lost is looked for
+// here.
 type inspection struct {
 	fs    vfs.FS
 	dir   string
@@ -91,8 +92,8 @@ func (in *inspection) hasRecords() bool {
 	})
 }
 
-// findManifest finds the current manifest: the marker names it. The marker is an empty file, easily left out by who copies a directory;
-// a seal is as good.
+// findManifest finds the current manifest: the marker names it. The marker is an empty file, easily
+// left out by who copies a directory; a seal is as good.
 func (in *inspection) findManifest(blank bool) error {
 	name, err := in.marker("manifest")
 	if err != nil {
@@ -130,8 +131,8 @@ func (in *inspection) marker(name string) (string, error) {
 	return value, nil
 }
 
-// findFormatMarker makes Pebble's marker of its format again. A store that was killed while it was made may have none, but has no data:
-// no table, and no log with a record.
+// findFormatMarker makes Pebble's marker of its format again. A store that was killed while it was
+// made may have none, but has no data: no table, and no log with a record.
 func (in *inspection) findFormatMarker() error {
 	value, err := in.marker("format-version")
 	if err == nil && value == "" && (in.has(".sst") || in.hasRecords()) {
@@ -140,7 +141,8 @@ func (in *inspection) findFormatMarker() error {
 	return err
 }
 
-// checkManifest compares the manifest with its seal. Without one it can be judged by its records only.
+// checkManifest compares the manifest with its seal. Without one it can be judged by its records
+// only.
 func (in *inspection) checkManifest() error {
 	content, err := readAll(in.fs, in.path, math.MaxInt64)
 	if err != nil {
@@ -148,7 +150,8 @@ func (in *inspection) checkManifest() error {
 	}
 	name := in.fs.PathBase(in.path)
 	end, damaged := wholeRecords(content)
-	in.current = seal{sequence: 1, manifest: in.manifest, length: uint64(end), sum: crc32.Checksum(content[:end], castagnoli)}
+	in.current = seal{sequence: 1, manifest: in.manifest, length: uint64(end),
+		sum: crc32.Checksum(content[:end], castagnoli)}
 	if len(in.seals) > 0 {
 		in.current.sequence = in.seals[0].sequence + 1
 	}
@@ -157,7 +160,8 @@ func (in *inspection) checkManifest() error {
 			continue
 		}
 		if uint64(len(content)) < s.length {
-			return in.damaged(name, "was cut: it has %d bytes, %d were synced; %s", len(content), s.length, adviceRestore)
+			return in.damaged(name, "was cut: it has %d bytes, %d were synced; %s",
+				len(content), s.length, adviceRestore)
 		}
 		if crc32.Checksum(content[:s.length], castagnoli) != s.sum {
 			return in.damaged(name, "is damaged within its first %d bytes; %s", s.length, adviceRestore)
@@ -174,9 +178,10 @@ func (in *inspection) checkManifest() error {
 	return nil
 }
 
-// acceptUnproven decides about a store whose manifest no seal proves: the file of the seals was lost, or the store is of a format before it.
-// Where all tables of the manifest are there and no others, nothing speaks against it. A table that the manifest does not know
-// is the work of a flush that a crash interrupted, or what a lost record of the manifest was about.
+// acceptUnproven decides about a store whose manifest no seal proves: the file of the seals was
+// lost, or the store is of a format before it. Where all tables of the manifest are there and no
+// others, nothing speaks against it. A table that the manifest does not know is the work of a flush
+// that a crash interrupted, or what a lost record of the manifest was about.
 func (in *inspection) acceptUnproven(format int) error {
 	in.sealLost = true
 	var strange []string
@@ -193,7 +198,8 @@ func (in *inspection) acceptUnproven(format int) error {
 	slices.Sort(strange)
 	const advice = "if the store was killed before this, move them to another directory and start again; otherwise " + adviceRestore
 	if format < sealedFormat {
-		return in.damaged(in.fs.PathBase(in.path), "does not know the tables %s; %s", strings.Join(strange, ", "), advice)
+		return in.damaged(in.fs.PathBase(in.path), "does not know the tables %s; %s",
+			strings.Join(strange, ", "), advice)
 	}
 	return in.damaged(sealFile, "is missing or damaged, and the manifest does not know the tables %s; %s", strings.Join(strange, ", "), advice)
 }

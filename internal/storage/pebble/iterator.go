@@ -15,7 +15,8 @@ type iterator struct {
 	source source
 	// owner is the transaction that takes the source back at Close; nil where there is none.
 	owner *txn
-	// lower and upper are copies of the bounds, in room where they are short. So a copy of an iterator needs keepBounds.
+	// lower and upper are copies of the bounds, in room where they are short. So a copy of an
+	// iterator needs keepBounds.
 	lower, upper []byte
 	room         [64]byte
 }
@@ -40,7 +41,8 @@ type iterable interface {
 	NewIter(o *pebble.IterOptions) (*pebble.Iterator, error)
 }
 
-// newSource opens an iterator of what was taken at a state; the pin goes with it. Pebble copies the bounds.
+// newSource opens an iterator of what was taken at a state; the pin goes with it. Pebble copies the
+// bounds.
 func (e *Engine) newSource(from iterable, state uint64, lower, upper []byte, p pin) (source, error) {
 	inner, err := from.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper, UseL6Filters: true})
 	if err != nil {
@@ -100,7 +102,8 @@ func (it *iterator) SeekGE(key []byte) bool {
 	return ok
 }
 
-// seekGE is SeekGE over the gaps. It returns where Pebble's last seek began, and how many there were before.
+// seekGE is SeekGE over the gaps. It returns where Pebble's last seek began, and how many there
+// were before.
 func (it *iterator) seekGE(key []byte) (at []byte, leaps int, ok bool) {
 	g := &it.engine.gaps
 	for ; g.active.Load() > 0; leaps++ {

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// largeBatch is from which size on a batch is let in alone. Pebble makes a memtable of it, and takes some times its size to
-	// flush and compact it: several of them at once take more than any budget foresees.
+	// largeBatch is from which size on a batch is let in alone. Pebble makes a memtable of it, and
+	// takes some times its size to flush and compact it: several of them at once take more than any
+	// budget foresees.
 	largeBatch = 16 << 20
 	// largeWait bounds how long the next large batch waits for the flush of the one before.
 	largeWait = 10 * time.Second

@@ -34,7 +34,8 @@ func stopped(t *testing.T, e *Engine, disk *vfs.MemFS) *vfs.MemFS {
 	return killed(t, e, disk)
 }
 
-// logStore returns a disk with a store of durable commits, and then of commits that were not synced.
+// logStore returns a disk with a store of durable commits, and then of commits that were not
+// synced.
 func logStore(t *testing.T, durable, buffered int, how func(*testing.T, *Engine, *vfs.MemFS) *vfs.MemFS) *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -146,12 +147,13 @@ var logDamages = []logDamage{
 	{name: "firstUnsynced", cut: true, change: flip(func(_ []byte, durable int) int { return durable + 1 })},
 	{name: "lastUnsynced", cut: true, change: flip(func(log []byte, _ int) int { return len(log) - 1 })},
 	{name: "unsyncedLost", cut: true, change: func(log []byte, durable int) []byte { return log[:durable] }},
-	{name: "unsyncedZeros", cut: true, change: func(log []byte, durable int) []byte { clear(log[durable:]); return log }},
+	{name: "unsyncedZeros", cut: true,
+		change: func(log []byte, durable int) []byte { clear(log[durable:]); return log }},
 	{name: "garbage", cut: true, change: func(log []byte, _ int) []byte { return append(log, benchValue...) }},
 }
 
-// TestLogDamage damages the newest log of a store that was killed: in the synced part the store is refused, and salvage opens it
-// up to the damage; after it, the log is cut.
+// TestLogDamage damages the newest log of a store that was killed: in the synced part the store is
+// refused, and salvage opens it up to the damage; after it, the log is cut.
 func TestLogDamage(t *testing.T) {
 	t.Parallel()
 	const durable, buffered = 40, 30
@@ -246,7 +248,8 @@ func TestMissingLog(t *testing.T) {
 	}
 }
 
-// TestLostMarkersOfAYoungStore removes each marker of a store that was killed before its first table was written: it is made again.
+// TestLostMarkersOfAYoungStore removes each marker of a store that was killed before its first
+// table was written: it is made again.
 func TestLostMarkersOfAYoungStore(t *testing.T) {
 	t.Parallel()
 	disk := logStore(t, 20, 5, killed)
@@ -492,8 +495,8 @@ func TestPowerLossIsNoDamage(t *testing.T) {
 	}
 }
 
-// TestDamageAfterPowerLoss damages what was synced long before a loss of power: the last synced group may look like a torn
-// end, and nothing before it.
+// TestDamageAfterPowerLoss damages what was synced long before a loss of power: the last synced
+// group may look like a torn end, and nothing before it.
 func TestDamageAfterPowerLoss(t *testing.T) {
 	t.Parallel()
 	disk := logStore(t, 40, 0, powerless)

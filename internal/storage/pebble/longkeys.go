@@ -20,14 +20,16 @@ const (
 )
 
 // longKeys bounds the memory of long keys. Pebble keeps the first and the last key of each table in
-// memory for as long as the table exists, and its manifest has them, too: without a bound, a hundred
-// documents with an _id of 8 MiB take more memory than the server has, also after each restart.
+// memory for as long as the table exists, and its manifest has them, too: without a bound, a
+// hundred documents with an _id of 8 MiB take more memory than the server has, also after each
+// restart.
 type longKeys struct {
 	dir   string // of the store, for errors
 	limit int64
 
 	mu sync.Mutex
-	// tables are the bytes of the long bounds of tables, put those of the keys since they were summed.
+	// tables are the bytes of the long bounds of tables, put those of the keys since they were
+	// summed.
 	tables, put int64
 	stale       bool // tables came or went
 }

@@ -5,11 +5,13 @@ import (
 	"hash/crc32"
 )
 
-// The manifest is a log of records in blocks of 32 KiB. A record is one chunk, or a first, middle ones and a last:
+// The manifest is a log of records in blocks of 32 KiB. A record is one chunk, or a first, middle
+// ones and a last:
 //
 //	| checksum (4) | length (2) | type (1) | payload (length) |     type: 1 full, 2 first, 3 middle, 4 last
 //
-// The checksum is the masked CRC-32C of type and payload. A block's last bytes, too few for a header, are unused.
+// The checksum is the masked CRC-32C of type and payload. A block's last bytes, too few for a
+// header, are unused.
 const (
 	manifestBlock  = 32 << 10
 	manifestHeader = 7
@@ -18,9 +20,10 @@ const (
 	chunkLast      = 4
 )
 
-// wholeRecords returns where the readable chunks of a manifest end. Pebble takes an unreadable record for the torn end of the
-// manifest, and what came after it never happened: tables are forgotten, and removed. But each record is synced before the
-// next is written, so that a record after an unreadable one proves damage.
+// wholeRecords returns where the readable chunks of a manifest end. Pebble takes an unreadable
+// record for the torn end of the manifest, and what came after it never happened: tables are
+// forgotten, and removed. But each record is synced before the next is written, so that a record
+// after an unreadable one proves damage.
 func wholeRecords(content []byte) (end int, damaged bool) {
 	for end < len(content) {
 		if rest := manifestBlock - end%manifestBlock; rest < manifestHeader {

@@ -8,10 +8,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// counterMergerName is stored in the files. Another way of merging needs another name, and then a migration.
+// counterMergerName is stored in the files. Another way of merging needs another name, and then a
+// migration.
 const counterMergerName = "sheaf.counter.v1"
 
-// counterMerger returns Pebble's view of counters: operands are encoded counters, and merging is adding.
+// counterMerger returns Pebble's view of counters: operands are encoded counters, and merging is
+// adding.
 func counterMerger() *pebble.Merger {
 	return &pebble.Merger{
 		Name: counterMergerName,

@@ -60,7 +60,8 @@ func TestLocked(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$", "-test.v")
 		cmd.Env = append(os.Environ(), crashDirEnv+"="+dir, crashBaseEnv+"=0")
 		out, _ := cmd.CombinedOutput()
-		if !strings.Contains(string(out), storage.ErrLocked.Error()) || !strings.Contains(string(out), dir) || !strings.Contains(string(out), want) {
+		if !strings.Contains(string(out), storage.ErrLocked.Error()) || !strings.Contains(string(out), dir) ||
+			!strings.Contains(string(out), want) {
 			t.Fatalf("another process: %s", out)
 		}
 	}
@@ -264,7 +265,8 @@ func TestFootprint(t *testing.T) {
 	}
 }
 
-// TestPrivate looks at the modes of all that a store makes, also in a directory that was open to others, and under any umask.
+// TestPrivate looks at the modes of all that a store makes, also in a directory that was open to
+// others, and under any umask.
 func TestPrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")
@@ -331,7 +333,8 @@ func TestPrivate(t *testing.T) {
 	check()
 }
 
-// TestCheckpointAfterOpen copies a store that was closed and opened again, before anything is written to it.
+// TestCheckpointAfterOpen copies a store that was closed and opened again, before anything is
+// written to it.
 func TestCheckpointAfterOpen(t *testing.T) {
 	t.Parallel()
 	dir, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")

@@ -12,7 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// liveness is how long a store may take to find that there is space again, on a machine that has other work.
+// liveness is how long a store may take to find that there is space again, on a machine that has
+// other work.
 const liveness = 3 * time.Minute
 
 // fullForCompactions is a disk without space for the tables of compactions.
@@ -34,15 +35,16 @@ func (d *fullForCompactions) Create(name string, category vfs.DiskWriteCategory)
 		return nil, syscall.ENOSPC
 	}
 	if strings.Contains(name, "temporary.") || strings.Contains(name, "OPTIONS-") {
-		for end := time.Now().Add(300 * time.Millisecond); d.slow.Load() && d.begun.Load() == 0 && time.Now().Before(end); {
+		for end := time.Now().Add(300 * time.Millisecond); d.slow.Load() &&
+			d.begun.Load() == 0 && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
 	}
 	return d.smallDisk.Create(name, category)
 }
 
-// TestOpenBesideCompactions opens a store on a disk that has room for what the logs hold, but not for a compaction: one
-// that begins while the store is opened must not end the opening.
+// TestOpenBesideCompactions opens a store on a disk that has room for what the logs hold, but not
+// for a compaction: one that begins while the store is opened must not end the opening.
 func TestOpenBesideCompactions(t *testing.T) {
 	t.Parallel()
 	disk := &fullForCompactions{smallDisk: smallDisk{FS: vfs.NewMem()}}
@@ -78,8 +80,8 @@ func TestOpenBesideCompactions(t *testing.T) {
 	}
 }
 
-// TestReserveHoldsMemtables compares the reserve with what the memtables may take, for each size of store and disk: it is written to
-// tables when a store is opened on the full disk.
+// TestReserveHoldsMemtables compares the reserve with what the memtables may take, for each size of
+// store and disk: it is written to tables when a store is opened on the full disk.
 func TestReserveHoldsMemtables(t *testing.T) {
 	t.Parallel()
 	for _, budget := range []int64{8 << 20, 64 << 20, 512 << 20, 8 << 30} {

@@ -173,5 +173,6 @@ func splitKinds(start []byte) (policy pebble.SpanPolicy, end []byte, err error) 
 	return pebble.SpanPolicy{}, []byte{start[0] + 1}, nil
 }
 
-// defaultAnchorAge is how long an anchor lives, and so for how long at most it keeps old versions from compaction.
+// defaultAnchorAge is how long an anchor lives, and so for how long at most it keeps old versions
+// from compaction.
 const defaultAnchorAge = time.Second

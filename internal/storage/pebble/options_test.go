@@ -50,8 +50,8 @@ func checkKinds(t *testing.T, e storage.Engine, count int) {
 	}
 }
 
-// TestTablesOfOneKind flushes and compacts keys of three kinds: no table has two of them, and those of the records, which
-// come in order, do not overlap.
+// TestTablesOfOneKind flushes and compacts keys of three kinds: no table has two of them, and those
+// of the records, which come in order, do not overlap.
 func TestTablesOfOneKind(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{})
@@ -89,8 +89,8 @@ func TestTablesOfOneKind(t *testing.T) {
 	checkKinds(t, e, 1500)
 }
 
-// TestOlderLayout opens a store whose tables were written with other sizes of blocks, filters on every level and kinds
-// of keys mixed, and goes on with it.
+// TestOlderLayout opens a store whose tables were written with other sizes of blocks, filters on
+// every level and kinds of keys mixed, and goes on with it.
 func TestOlderLayout(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -18,8 +18,8 @@ static void returnFreed(void) {}
 */
 import "C"
 
-// OutsideGo says that the block cache and the memtables are allocated outside of Go's heap, where its memory limit does not
-// count them.
+// OutsideGo says that the block cache and the memtables are allocated outside of Go's heap, where
+// its memory limit does not count them.
 const OutsideGo = true
 
 // ReturnFreed makes C's allocator give a large block back to the system when it is freed. By

@@ -2,8 +2,8 @@
 
 package pebble
 
-// OutsideGo says that the block cache and the memtables are allocated outside of Go's heap, where its memory limit does not
-// count them.
+// OutsideGo says that the block cache and the memtables are allocated outside of Go's heap, where
+// its memory limit does not count them.
 const OutsideGo = false
 
 // ReturnFreed does nothing: Go returns what is freed.

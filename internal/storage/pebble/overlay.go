@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// ownItem is a write of a transaction in key order. Its slices lie in the batch, which keeps the bytes that it has; a
-// nil value is a deletion.
+// ownItem is a write of a transaction in key order. Its slices lie in the batch, which keeps the
+// bytes that it has; a nil value is a deletion.
 type ownItem struct{ key, value []byte }
 
 func (i ownItem) deleted() bool { return i.value == nil }
@@ -28,9 +28,10 @@ func newOverlay() *overlay {
 	return &overlay{items: btree.NewBTreeGOptions(less, btree.Options{NoLocks: true, Degree: 16})}
 }
 
-// catchUp adds the writes since the last call. Iterators see what was there when they were opened, so that a tree which
-// one is open on is left as it is. Most often there is none, as in the checks of unique indexes: copying the tree each
-// time would cost more than all else that such a check does.
+// catchUp adds the writes since the last call. Iterators see what was there when they were opened,
+// so that a tree which one is open on is left as it is. Most often there is none, as in the checks
+// of unique indexes: copying the tree each time would cost more than all else that such a check
+// does.
 func (o *overlay) catchUp(s *txnState) {
 	if o.upTo == len(s.writes) {
 		return
@@ -60,7 +61,8 @@ const (
 	backward
 )
 
-// mergedIterator implements storage.Iterator over committed pairs and, above them, a transaction's own writes, within the bounds of its base.
+// mergedIterator implements storage.Iterator over committed pairs and, above them, a transaction's
+// own writes, within the bounds of its base.
 type mergedIterator struct {
 	base          iterator
 	over          *overlay
@@ -85,11 +87,12 @@ func (it *mergedIterator) inBounds(at bool) bool {
 		return false
 	}
 	key := it.own.Item().key
-	return (it.base.lower == nil || bytes.Compare(key, it.base.lower) >= 0) && (it.base.upper == nil || bytes.Compare(key, it.base.upper) < 0)
+	return (it.base.lower == nil || bytes.Compare(key, it.base.lower) >= 0) &&
+		(it.base.upper == nil || bytes.Compare(key, it.base.upper) < 0)
 }
 
-// settle finds the current key: the nearer of the two sides, an own write before a committed pair of the same key,
-// skipping what the transaction deleted.
+// settle finds the current key: the nearer of the two sides, an own write before a committed pair
+// of the same key, skipping what the transaction deleted.
 func (it *mergedIterator) settle() bool {
 	it.valid = false
 	for it.baseOK || it.ownOK {
@@ -107,7 +110,8 @@ func (it *mergedIterator) settle() bool {
 	return false
 }
 
-// order compares the sides in the direction of the iterator: < 0 where the own key comes first, 0 for one key.
+// order compares the sides in the direction of the iterator: < 0 where the own key comes first, 0
+// for one key.
 func (it *mergedIterator) order() int {
 	switch {
 	case !it.baseOK:

@@ -9,7 +9,8 @@ import (
 // pinShards spreads the count over cache lines, since every Get counts.
 const pinShards = 16
 
-// pins counts who uses Pebble: calls in progress, iterators, borrowed values. Its zero value is open.
+// pins counts who uses Pebble: calls in progress, iterators, borrowed values. Its zero value is
+// open.
 type pins struct {
 	closed atomic.Bool
 	shards [pinShards]struct {
@@ -38,8 +39,8 @@ func (p *pins) release(i pin) { p.shards[i].n.Add(-1) }
 // close ends acquiring. It reports false where that was done already.
 func (p *pins) close() bool { return p.closed.CompareAndSwap(false, true) }
 
-// wait waits, after close, until nobody is left, at most for grace unless that is 0. A shard that was 0 after close stays
-// without users: who comes later sees that it is closed.
+// wait waits, after close, until nobody is left, at most for grace unless that is 0. A shard that
+// was 0 after close stays without users: who comes later sees that it is closed.
 func (p *pins) wait(grace time.Duration) bool {
 	end := time.Now().Add(grace)
 	for i := range p.shards {

@@ -16,8 +16,8 @@ const (
 	privateFile = 0o600
 )
 
-// privateFS is the operating system's file system, on which only the owner can use what is made. The process's umask, which belongs to the
-// program around the store, may allow more.
+// privateFS is the operating system's file system, on which only the owner can use what is made.
+// The process's umask, which belongs to the program around the store, may allow more.
 type privateFS struct{ vfs.FS }
 
 // Create implements vfs.FS.
@@ -26,7 +26,8 @@ func (fs privateFS) Create(name string, category vfs.DiskWriteCategory) (vfs.Fil
 }
 
 // OpenReadWrite implements vfs.FS.
-func (fs privateFS) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+func (fs privateFS) OpenReadWrite(name string, category vfs.DiskWriteCategory,
+	opts ...vfs.OpenOption) (vfs.File, error) {
 	return protect(name)(fs.FS.OpenReadWrite(name, category, opts...))
 }
 
@@ -60,8 +61,9 @@ func (fs privateFS) Lock(name string) (io.Closer, error) {
 // Unwrap implements vfs.FS.
 func (fs privateFS) Unwrap() vfs.FS { return fs.FS }
 
-// tighten takes everybody else's rights of a store that was made by an earlier version, or in a directory that was there. A directory that
-// belongs to another user cannot be changed; the log says so.
+// tighten takes everybody else's rights of a store that was made by an earlier version, or in a
+// directory that was there. A directory that belongs to another user cannot be changed; the log
+// says so.
 func tighten(fs vfs.FS, dir string, log *slog.Logger) {
 	if vfs.Root(fs) != vfs.Default || runtime.GOOS == "windows" {
 		return
@@ -81,7 +83,8 @@ func tighten(fs vfs.FS, dir string, log *slog.Logger) {
 			continue
 		}
 		if err := os.Chmod(path, info.Mode().Perm()&privateDir); err != nil {
-			log.Warn("storage: others than the owner may use the files", "path", path, "mode", info.Mode().Perm().String(), "error", err)
+			log.Warn("storage: others than the owner may use the files", "path", path, "mode",
+				info.Mode().Perm().String(), "error", err)
 			continue
 		}
 		changed++

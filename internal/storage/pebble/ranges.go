@@ -8,11 +8,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// compactAbove is how large a deleted range must be for its space to be fetched back at once. The space of smaller ones
-// comes back with the compactions that happen anyway.
+// compactAbove is how large a deleted range must be for its space to be fetched back at once. The
+// space of smaller ones comes back with the compactions that happen anyway.
 const compactAbove = 8 << 20
 
-// DeleteRange implements storage.Engine. It is let through while the disk is nearly full, since it makes space.
+// DeleteRange implements storage.Engine. It is let through while the disk is nearly full, since it
+// makes space.
 func (e *Engine) DeleteRange(start, end []byte) (err error) {
 	p, ok := e.pins.acquire()
 	if !ok {

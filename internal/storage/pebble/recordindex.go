@@ -1,9 +1,11 @@
 package pebble
 
-// recordIndex finds the entries of a shard by the hashes of their keys, by linear probing in a table that is half full at most. Hashes are
-// seeded and well mixed: Go's map would hash them once more, and look at more memory, which is most of what a hit costs.
+// recordIndex finds the entries of a shard by the hashes of their keys, by linear probing in a
+// table that is half full at most. Hashes are seeded and well mixed: Go's map would hash them once
+// more, and look at more memory, which is most of what a hit costs.
 type recordIndex struct {
-	// slots hold the upper half of a hash, which says where the probing begins, and the position of the entry plus one; 0 is free.
+	// slots hold the upper half of a hash, which says where the probing begins, and the position of
+	// the entry plus one; 0 is free.
 	slots []uint64
 	live  int
 }
@@ -62,7 +64,8 @@ func (x *recordIndex) grow() {
 	}
 }
 
-// remove frees a slot. Those behind it, up to the next free one, move up where their probing passes by.
+// remove frees a slot. Those behind it, up to the next free one, move up where their probing passes
+// by.
 func (x *recordIndex) remove(at int) {
 	mask := len(x.slots) - 1
 	for next := at; ; {

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// recordShards spreads the cache over locks. A shard is chosen by the low bits of a key's hash, a slot in it by the next.
+	// recordShards spreads the cache over locks. A shard is chosen by the low bits of a key's hash,
+	// a slot in it by the next.
 	recordShards = 64
 	recordSlots  = 64
 	// recordOverhead is about what an entry costs besides its bytes.
@@ -16,14 +17,18 @@ const (
 	recordShare = 8
 )
 
-// records keeps values that gets read, as whole values ready to be lent: a hit costs a twentieth of Pebble's get, which
-// looks into a memtable, the tables of each level and a block. It is written under these rules:
+// records keeps values that gets read, as whole values ready to be lent: a hit costs a twentieth of
+// Pebble's get, which looks into a memtable, the tables of each level and a block. It is written
+// under these rules:
 //
-//   - Who commits calls begin for each key before the commit becomes visible, which removes the entry, and end after it.
-//   - Between the two no value is added for the key's slot, and after them none that was read before end.
-//   - Epochs count commits. A reader takes its epoch first and its view of the store afterwards; an entry has the epoch of
-//     the last commit to its slot. A commit takes its epoch after it is visible, so a view whose epoch is not
-//     smaller than an entry's has the entry's value, as long as the entry is there.
+//   - Who commits calls begin for each key before the commit becomes visible, which removes the
+//     entry, and end after it.
+//   - Between the two no value is added for the key's slot, and after them none that was read
+//     before end.
+//   - Epochs count commits. A reader takes its epoch first and its view of the store afterwards; an
+//     entry has the epoch of the last commit to its slot. A commit takes its epoch after it is
+//     visible, so a view whose epoch is not smaller than an entry's has the entry's value, as long
+//     as the entry is there.
 //
 // Entries leave by CLOCK: a new one is not marked as used, so that what is read once goes first.
 type records struct {
@@ -37,7 +42,8 @@ type records struct {
 
 type recordShard struct {
 	mu sync.Mutex
-	// What every get looks at or changes stands together: another processor has it then, which is what a get waits for.
+	// What every get looks at or changes stands together: another processor has it then, which is
+	// what a get waits for.
 	hits, misses int64
 
 	index   recordIndex
@@ -50,13 +56,15 @@ type recordShard struct {
 	whole recordSlot
 }
 
-// recordSlot is what the keys of some hashes have in common: how many commits are under way and the epoch of the last one.
+// recordSlot is what the keys of some hashes have in common: how many commits are under way and the
+// epoch of the last one.
 type recordSlot struct {
 	epoch   uint64
 	writers int32
 }
 
-// recordEntry is a key and its value in one piece of memory that never changes. It is free where bytes is nil.
+// recordEntry is a key and its value in one piece of memory that never changes. It is free where
+// bytes is nil.
 type recordEntry struct {
 	hash  uint64
 	epoch uint64
@@ -73,8 +81,8 @@ func (e *recordEntry) value() []byte { return e.bytes[e.key:len(e.bytes):len(e.b
 
 func (e *recordEntry) cost() int { return len(e.bytes) + recordOverhead }
 
-// newRecords returns a cache of so many bytes for the keys that keep tells; nil, which is a cache that keeps nothing, where
-// that is nil.
+// newRecords returns a cache of so many bytes for the keys that keep tells; nil, which is a cache
+// that keeps nothing, where that is nil.
 func newRecords(keep func(key []byte) bool, size int64) *records {
 	if keep == nil {
 		return nil
@@ -140,7 +148,8 @@ func (c *records) add(hash uint64, key, value []byte, epoch uint64) {
 	c.offer(hash, key, value, epoch, false)
 }
 
-// offer is add; with spare only where there is room, or a value that nobody has asked for again has the place.
+// offer is add; with spare only where there is room, or a value that nobody has asked for again has
+// the place.
 func (c *records) offer(hash uint64, key, value []byte, epoch uint64, spare bool) {
 	if len(key)+len(value)+recordOverhead > c.limit()/recordShare {
 		return
@@ -157,8 +166,8 @@ func (c *records) offer(hash uint64, key, value []byte, epoch uint64, spare bool
 	s.put(hash, key, value, max(slot.epoch, s.whole.epoch), c.limit())
 }
 
-// begin removes a key's entry before a commit that changes it, and keeps others away until end. It reports whether there was
-// one.
+// begin removes a key's entry before a commit that changes it, and keeps others away until end. It
+// reports whether there was one.
 func (c *records) begin(hash uint64, key []byte) bool {
 	s, slot := c.shard(hash)
 	s.mu.Lock()
@@ -172,7 +181,8 @@ func (c *records) begin(hash uint64, key []byte) bool {
 	return true
 }
 
-// end follows a commit, or its failure. A value that is not nil is what the commit wrote and is worth keeping.
+// end follows a commit, or its failure. A value that is not nil is what the commit wrote and is
+// worth keeping.
 func (c *records) end(hash uint64, key, value []byte) {
 	s, slot := c.shard(hash)
 	s.mu.Lock()
@@ -259,7 +269,8 @@ func (s *recordShard) shrink(limit int) {
 	}
 }
 
-// evictIdle removes the entry at the hand unless it was used since it came, and moves the hand on. It reports whether it did.
+// evictIdle removes the entry at the hand unless it was used since it came, and moves the hand on.
+// It reports whether it did.
 func (s *recordShard) evictIdle() bool {
 	if len(s.entries) == 0 {
 		return false

@@ -73,7 +73,8 @@ func TestRecordsHit(t *testing.T) {
 		want(e, "1", true)
 		want(early, "1", true)
 
-		// An update of what is kept is kept. A view from before it goes to the store, and is not kept.
+		// An update of what is kept is kept. A view from before it goes to the store, and is not
+		// kept.
 		change(t, e, durability, "k", []byte("2"))
 		want(e, "2", true)
 		want(early, "1", false)
@@ -190,8 +191,9 @@ func TestRecordsCollision(t *testing.T) {
 	}
 }
 
-// TestRecordsConcurrent changes few keys from many goroutines. No reader may go back in time, nor miss what was acknowledged
-// before; and in one snapshot a get, which may come from the cache, agrees with an iterator, which never does.
+// TestRecordsConcurrent changes few keys from many goroutines. No reader may go back in time, nor
+// miss what was acknowledged before; and in one snapshot a get, which may come from the cache,
+// agrees with an iterator, which never does.
 func TestRecordsConcurrent(t *testing.T) {
 	t.Parallel()
 	const keys, rounds = 16, 3000

@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// damagedSuffix is added to the name of a log that was cut: the whole of it is kept under that name.
+// damagedSuffix is added to the name of a log that was cut: the whole of it is kept under that
+// name.
 const damagedSuffix = ".damaged"
 
 // adviceSalvage ends the messages about damage that salvage opens a store with.
@@ -26,8 +27,9 @@ type salvager struct {
 	ends map[string]int64
 }
 
-// check looks for damaged logs, and cuts them where that is allowed. It notes in ends where each log
-// ends, and returns how far each is synced. Formats before syncPointsFormat have no sync points.
+// check looks for damaged logs, and cuts them where that is allowed. It notes in ends where each
+// log ends, and returns how far each is synced. Formats before syncPointsFormat have no sync
+// points.
 func (v *salvager) check(format int, manifest string) ([]syncPoint, error) {
 	var known []syncPoint
 	if format >= syncPointsFormat {
@@ -70,8 +72,8 @@ func (v *salvager) check(format int, manifest string) ([]syncPoint, error) {
 	return points, nil
 }
 
-// cut cuts a damaged log behind its last readable record, and removes the newer ones. The files
-// are kept under other names. The newest one goes first, so that an interruption leaves damage to be
+// cut cuts a damaged log behind its last readable record, and removes the newer ones. The files are
+// kept under other names. The newest one goes first, so that an interruption leaves damage to be
 // found again.
 func (v *salvager) cut(logs []*walLog, damaged int) error {
 	for i := len(logs) - 1; i > damaged; i-- {

@@ -15,18 +15,20 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 )
 
-// The seal is what is known of the manifest outside of the manifest: its number, how many of its bytes are synced, and their
-// checksum. A manifest that was cut between two records looks whole, and one that lost its marker looks like an empty store.
-// Only the seal tells.
+// The seal is what is known of the manifest outside of the manifest: its number, how many of its
+// bytes are synced, and their checksum. A manifest that was cut between two records looks whole,
+// and one that lost its marker looks like an empty store. Only the seal tells.
 //
-// The file has two slots. The next seal goes to the slot of the older one, so that a torn write leaves the newer one:
+// The file has two slots. The next seal goes to the slot of the older one, so that a torn write
+// leaves the newer one:
 //
 //	| checksum (4) | sequence (8) | manifest number (8) | length (8) | checksum of the manifest (4) | zeros |     512 bytes
 //
-// Order of the writes. Pebble writes an edit to the manifest and syncs it; before that sync returns, the seal is written and
-// synced. Pebble removes files that an edit made obsolete, and acknowledges what it flushed, after that. So an edit behind the
-// sealed length is the one that was under way at a crash: nothing depends on it, be it whole, torn or damaged. A new manifest is sealed
-// before its marker is moved; in between the other slot has the old one's seal.
+// Order of the writes. Pebble writes an edit to the manifest and syncs it; before that sync
+// returns, the seal is written and synced. Pebble removes files that an edit made obsolete, and
+// acknowledges what it flushed, after that. So an edit behind the sealed length is the one that was
+// under way at a crash: nothing depends on it, be it whole, torn or damaged. A new manifest is
+// sealed before its marker is moved; in between the other slot has the old one's seal.
 const (
 	sealFile  = "SHEAF_MANIFEST"
 	sealSlot  = 512
@@ -65,8 +67,8 @@ func decodeSeal(b []byte) (s seal, ok bool) {
 	return s, s.sequence > 0
 }
 
-// readSeals returns the seals of a store, the newest first, and whether the file is as it was written: two slots, each with a seal or
-// never used. blank says that no seal was ever written.
+// readSeals returns the seals of a store, the newest first, and whether the file is as it was
+// written: two slots, each with a seal or never used. blank says that no seal was ever written.
 func readSeals(fs vfs.FS, dir string) (seals []seal, intact, blank bool, err error) {
 	content, err := readAll(fs, fs.PathJoin(dir, sealFile), sealBytes+1)
 	if errors.Is(err, iofs.ErrNotExist) {
@@ -115,7 +117,8 @@ func readAll(fs vfs.FS, path string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// createSeal makes the file with this seal in it, or with none if its manifest is 0. The file is there whole or not at all.
+// createSeal makes the file with this seal in it, or with none if its manifest is 0. The file is
+// there whole or not at all.
 func createSeal(fs vfs.FS, dir string, s seal) error {
 	content := make([]byte, sealBytes)
 	if s.manifest > 0 {
@@ -170,7 +173,8 @@ func sealCopy(fs vfs.FS, dir string) error {
 	return createSeal(fs, dir, s)
 }
 
-// sealer writes the seals of an open store. Pebble writes one manifest at a time, so that no lock is needed.
+// sealer writes the seals of an open store. Pebble writes one manifest at a time, so that no lock
+// is needed.
 type sealer struct {
 	file vfs.File
 	last seal

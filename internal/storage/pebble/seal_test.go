@@ -48,7 +48,8 @@ func sstFiles(t *testing.T, disk vfs.FS) (names []string) {
 	return names
 }
 
-// TestExchangedTables gives two tables of one size each other's names: their checksums are right, but not their keys.
+// TestExchangedTables gives two tables of one size each other's names: their checksums are right,
+// but not their keys.
 func TestExchangedTables(t *testing.T) {
 	t.Parallel()
 	disk := twoTables(t)
@@ -118,8 +119,9 @@ func TestRemains(t *testing.T) {
 	}
 }
 
-// TestUnsealed opens stores without a seal: of the format before it, or because it was lost. A manifest that knows all tables is taken;
-// where there are more tables, records of the manifest may be missing.
+// TestUnsealed opens stores without a seal: of the format before it, or because it was lost. A
+// manifest that knows all tables is taken; where there are more tables, records of the manifest may
+// be missing.
 func TestUnsealed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -170,7 +172,8 @@ func TestUnsealed(t *testing.T) {
 	}
 }
 
-// TestOrphans leaves a table that no manifest knows, as an interrupted flush does: it goes when the manifest is proven whole.
+// TestOrphans leaves a table that no manifest knows, as an interrupted flush does: it goes when the
+// manifest is proven whole.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	disk := twoTables(t)

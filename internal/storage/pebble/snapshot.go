@@ -17,7 +17,8 @@ type snapshot struct {
 	// mu keeps Close from coming between a reader's check and its use of inner.
 	mu    sync.RWMutex
 	inner *pebble.Snapshot
-	// epoch is that of the record cache, state the number of the engine's state, both from before inner was taken.
+	// epoch is that of the record cache, state the number of the engine's state, both from before
+	// inner was taken.
 	epoch, state uint64
 }
 

@@ -23,14 +23,15 @@ const (
 	maxStep = 16 << 20
 	// minStep is after how many bytes it is looked at again at the earliest.
 	minStep = 64 << 10
-	// smallWrite is how many bytes a transaction that deletes may put, to pass while the disk is nearly full.
+	// smallWrite is how many bytes a transaction that deletes may put, to pass while the disk is
+	// nearly full.
 	smallWrite = 1 << 10
 	// waitStep is how long a write that found no space waits before it is tried again.
 	waitStep = 20 * time.Millisecond
 )
 
-// space watches free space, and refuses commits early enough that the writes under way find some: those are written to the WAL and
-// again to a table.
+// space watches free space, and refuses commits early enough that the writes under way find some:
+// those are written to the WAL and again to a table.
 type space struct {
 	log   *slog.Logger
 	usage func() (vfs.DiskUsage, error)
@@ -43,10 +44,11 @@ type space struct {
 	budget atomic.Int64
 	// pending are the bytes of admitted commits that are not written yet.
 	pending atomic.Int64
-	// waiting counts the writes that found no space and wait for it. Meanwhile commits are refused, whatever the file system says of
-	// its free space: there may be a quota.
+	// waiting counts the writes that found no space and wait for it. Meanwhile commits are refused,
+	// whatever the file system says of its free space: there may be a quota.
 	waiting atomic.Int64
-	// full means that commits are refused, critical that those which shrink the store are refused too.
+	// full means that commits are refused, critical that those which shrink the store are refused
+	// too.
 	full, critical atomic.Bool
 
 	mu      sync.Mutex
@@ -91,7 +93,8 @@ func (s *space) close() {
 	<-s.stopped
 }
 
-// check looks at free space. Space counts as back only when there is a quarter more than the reserve.
+// check looks at free space. Space counts as back only when there is a quarter more than the
+// reserve.
 func (s *space) check() {
 	if s.wanted == 0 {
 		return
@@ -140,7 +143,8 @@ func (s *space) written(n int) {
 	}
 }
 
-// admit decides whether a change of so many bytes may go to the disk, and counts it as pending if so.
+// admit decides whether a change of so many bytes may go to the disk, and counts it as pending if
+// so.
 func (s *space) admit(bytes int64, shrinks bool) error {
 	if s.wanted == 0 {
 		s.pending.Add(bytes)

@@ -8,8 +8,8 @@ import (
 
 // stampedWrite is a value that waits for its stamp.
 type stampedWrite struct {
-	// keyAt and valueAt are offsets in the batch of the stamp in the key, and in the value; -1 for none there. Before the stamp the
-	// key has prefix bytes.
+	// keyAt and valueAt are offsets in the batch of the stamp in the key, and in the value; -1 for
+	// none there. Before the stamp the key has prefix bytes.
 	keyAt, valueAt, prefix int
 }
 

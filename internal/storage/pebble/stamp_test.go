@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// TestSafeStamps: a durable commit can be read while the disk syncs, and counts as safe only behind that.
+// TestSafeStamps: a durable commit can be read while the disk syncs, and counts as safe only behind
+// that.
 func TestSafeStamps(t *testing.T) {
 	t.Parallel()
 	syncing, disk := make(chan struct{}), make(chan struct{})

@@ -21,8 +21,8 @@ import (
 // The file of sync points says how far each log is synced. An unreadable record
 // before that point is damage; after it, the record may be what a loss of power left.
 //
-// The same travels with the next durable commit, as a mark in the log, which a loss of power leaves.
-// The file tells what the log cannot: that the end of the log, or all of it, is missing.
+// The same travels with the next durable commit, as a mark in the log, which a loss of power
+// leaves. The file tells what the log cannot: that the end of the log, or all of it, is missing.
 //
 // The file has pages of text, each with a checksum. The first page is written when the store is
 // opened, and is synced. The others are written in turn after each sync of a log, and are never

@@ -22,7 +22,8 @@ var twins = map[string]func(e *Engine, value string) error{
 			txn := e.Begin()
 			defer txn.Rollback()
 			for n := range twinKeys {
-				if err := errors.Join(txn.Lock(context.Background(), twinKey(n)), txn.Put(twinKey(n), []byte(value))); err != nil {
+				if err := errors.Join(txn.Lock(context.Background(), twinKey(n)),
+					txn.Put(twinKey(n), []byte(value))); err != nil {
 					return err
 				}
 			}
@@ -53,7 +54,8 @@ func twinKey(n int) []byte { return fmt.Appendf(nil, "key%05d", n) }
 
 // writeTwin writes a table in a store of its own, or in the place of the one that is there, and
 // returns its path and content.
-func writeTwin(t *testing.T, disk vfs.FS, write func(e *Engine, value string) error, value string) (path string, content []byte) {
+func writeTwin(t *testing.T, disk vfs.FS, write func(e *Engine, value string) error,
+	value string) (path string, content []byte) {
 	t.Helper()
 	e := open(t, "store", Options{FS: disk, NoCompression: true})
 	if err := write(e, strings.Repeat(value, 1000)); err != nil {
@@ -115,7 +117,8 @@ func TestTwinTables(t *testing.T) {
 					t.Fatalf("%s %v", got, err)
 				}
 				writeFile(t, disk, path, older)
-				if got, err := answer(t, disk); !errors.Is(err, storage.ErrCorrupt) || !strings.Contains(err.Error(), filepath.Base(path)) {
+				if got, err := answer(t, disk); !errors.Is(err, storage.ErrCorrupt) ||
+					!strings.Contains(err.Error(), filepath.Base(path)) {
 					t.Errorf("from another table: %s %v", got, err)
 				}
 				writeFile(t, disk, path, newer)

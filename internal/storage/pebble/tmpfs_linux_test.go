@@ -70,8 +70,8 @@ func fillDisk(t *testing.T, path string) {
 	}
 }
 
-// TestDiskFull fills a small disk from many goroutines until commits are refused, reads everything, makes space by
-// deleting, and goes on.
+// TestDiskFull fills a small disk from many goroutines until commits are refused, reads everything,
+// makes space by deleting, and goes on.
 func TestDiskFull(t *testing.T) {
 	for size, least := range map[string]int{"16m": 500, "32m": 1000, "96m": 4000} {
 		t.Run(size, func(t *testing.T) {
@@ -137,7 +137,8 @@ func fillSmallDisk(t *testing.T, size string, least int) {
 		}
 	}
 	readAll()
-	// Another program takes the rest, and what compactions give back meanwhile: until they rest, a commit finds space.
+	// Another program takes the rest, and what compactions give back meanwhile: until they rest, a
+	// commit finds space.
 	filler := filepath.Join(filepath.Dir(dir), "filler")
 	for end := time.Now().Add(liveness); ; {
 		fillDisk(t, filler)

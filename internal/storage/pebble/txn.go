@@ -19,8 +19,8 @@ const (
 	keepWrites = 1024
 )
 
-// txn implements storage.Txn. It is a handle: what it consists of is pooled, and taken away when it ends, so that a
-// late call cannot touch another transaction.
+// txn implements storage.Txn. It is a handle: what it consists of is pooled, and taken away when it
+// ends, so that a late call cannot touch another transaction.
 type txn struct {
 	state *txnState
 	// stamp is the last one that Commit gave.
@@ -31,12 +31,14 @@ type txn struct {
 type txnState struct {
 	engine *Engine
 	owner  lock.Owner
-	// snap is the snapshot of a snapshot transaction, which began at number begun of the history; nil in a statement.
+	// snap is the snapshot of a snapshot transaction, which began at number begun of the history;
+	// nil in a statement.
 	snap  *pebble.Snapshot
 	begun uint64
 	// scratch says that snap is someone else's, and that there are no locks and no commit.
 	scratch bool
-	// epoch is that of the record cache, state the number of the engine's state, both from before snap was taken.
+	// epoch is that of the record cache, state the number of the engine's state, both from before
+	// snap was taken.
 	epoch, state uint64
 	// batch has the changes for Pebble, apart from counters; nil before the first.
 	batch  *pebble.Batch
@@ -51,7 +53,8 @@ type txnState struct {
 	committed []byte
 	// ordered has the writes in key order, for iterators; nil before the first iterator.
 	ordered *overlay
-	// spare is what the last iterator of a statement transaction read from, for the next one; see keep.
+	// spare is what the last iterator of a statement transaction read from, for the next one; see
+	// keep.
 	spare source
 
 	bytes    int
@@ -172,9 +175,10 @@ func (t *txn) Get(key []byte) ([]byte, io.Closer, error) {
 	return s.engine.getKept(s.engine.db, key, s.engine.records.now(), p)
 }
 
-// Has implements storage.Txn. Pebble's Get does not ask the filters of the last level, and reads a block there to learn that
-// a key is missing; an iterator asks them. It costs more to open than it saves where keys come in order, so that the first
-// call of a transaction gets: a transaction that adds one record calls once, one that adds many keeps its iterator.
+// Has implements storage.Txn. Pebble's Get does not ask the filters of the last level, and reads a
+// block there to learn that a key is missing; an iterator asks them. It costs more to open than it
+// saves where keys come in order, so that the first call of a transaction gets: a transaction that
+// adds one record calls once, one that adds many keeps its iterator.
 func (t *txn) Has(key []byte) (bool, error) {
 	s := t.state
 	if s == nil {
@@ -261,9 +265,10 @@ func (s *txnState) source(lower, upper []byte, p pin) (source, error) {
 	return e.newSource(e.db, e.state.Load(), lower, upper, p)
 }
 
-// keep takes the source of an iterator that is closed, and reports whether it did. A statement transaction that adds many
-// documents looks for duplicates once a document: an iterator of Pebble costs about as much to open as to use, and as
-// long as nobody commits, a new one would see what this one sees.
+// keep takes the source of an iterator that is closed, and reports whether it did. A statement
+// transaction that adds many documents looks for duplicates once a document: an iterator of Pebble
+// costs about as much to open as to use, and as long as nobody commits, a new one would see what
+// this one sees.
 func (t *txn) keep(from source) bool {
 	s := t.state
 	if s == nil || s.snap != nil || s.spare.Iterator != nil || from.Error() != nil {
@@ -339,8 +344,8 @@ func (t *txn) Delete(key []byte) error {
 	return nil
 }
 
-// keepBatch is how much memory of a batch Pebble keeps for another one: an insert of 512 documents of 1 KB with the log of
-// changes fills 1.2 MiB, more than what it keeps of itself.
+// keepBatch is how much memory of a batch Pebble keeps for another one: an insert of 512 documents
+// of 1 KB with the log of changes fills 1.2 MiB, more than what it keeps of itself.
 const keepBatch = 8 << 20
 
 func newBatch(db *pebble.DB) *pebble.Batch {
@@ -356,10 +361,12 @@ func uvarintLen(n int) int {
 	return length
 }
 
-// largeValue is from which size on a value makes its batch: a batch that grows doubles, and keeps both halves meanwhile.
+// largeValue is from which size on a value makes its batch: a batch that grows doubles, and keeps
+// both halves meanwhile.
 const largeValue = 1 << 20
 
-// writableFor is writable before a put of a value of n bytes. A document goes to its record and to the oplog.
+// writableFor is writable before a put of a value of n bytes. A document goes to its record and to
+// the oplog.
 func (t *txn) writableFor(n int) (*txnState, error) {
 	s := t.state
 	if s == nil || s.batch != nil || n < largeValue {
@@ -429,7 +436,8 @@ func (t *txn) Bytes() int {
 	return t.state.bytes
 }
 
-// What the bookkeeping of a transaction takes: for each write, for each write that a map finds, for each lock.
+// What the bookkeeping of a transaction takes: for each write, for each write that a map finds, for
+// each lock.
 const (
 	ownWriteBytes = 48
 	latestBytes   = 32
@@ -442,7 +450,8 @@ func (t *txn) Memory() int64 {
 	if s == nil || s.batch == nil || s.committed != nil {
 		return 0
 	}
-	return int64(cap(s.batch.Repr()) + ownWriteBytes*cap(s.writes) + latestBytes*len(s.latest) + lockBytes*len(s.owner.Held()))
+	return int64(cap(s.batch.Repr()) + ownWriteBytes*cap(s.writes) + latestBytes*len(s.latest) +
+		lockBytes*len(s.owner.Held()))
 }
 
 // Rollback implements storage.Txn.

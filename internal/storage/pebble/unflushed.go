@@ -21,8 +21,8 @@ const (
 // prefixOf is the range that a key is counted for; shorter keys are filled up with zeros.
 type prefixOf [usagePrefix]byte
 
-// unflushed counts the bytes that commits put into the memtables, by ranges of keys: Pebble tells the size of a range in
-// tables only. The zero value is ready for use.
+// unflushed counts the bytes that commits put into the memtables, by ranges of keys: Pebble tells
+// the size of a range in tables only. The zero value is ready for use.
 type unflushed struct {
 	mu sync.RWMutex
 	// memtables are counts of one memtable each, the newest one last.

@@ -57,7 +57,8 @@ func (e *Engine) Contents(start, end []byte) (storage.Contents, error) {
 	return c, nil
 }
 
-// measurement measures one range. The caller has a pin. Its methods return Pebble's errors as they are.
+// measurement measures one range. The caller has a pin. Its methods return Pebble's errors as they
+// are.
 type measurement struct {
 	engine     *Engine
 	start, end []byte

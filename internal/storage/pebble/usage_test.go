@@ -45,8 +45,8 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// TestUsageIsMeasured compares the space of ranges with the length of their keys and values, before a flush, after it,
-// half flushed, and after a reopening.
+// TestUsageIsMeasured compares the space of ranges with the length of their keys and values, before
+// a flush, after it, half flushed, and after a reopening.
 func TestUsageIsMeasured(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -58,7 +58,8 @@ func TestUsageIsMeasured(t *testing.T) {
 			start, end := rangeOf(id)
 			u, err := e.DiskUsage(start, end)
 			noError(t, err)
-			// Tables share the beginnings of keys, which are a large part of range 3. A memtable has a header for each entry.
+			// Tables share the beginnings of keys, which are a large part of range 3. A memtable
+			// has a header for each entry.
 			low, high := int64(90), int64(110)
 			if id == 3 {
 				low, high = 80, 125

@@ -76,7 +76,8 @@ type walLog struct {
 func (l *walLog) damage(newest bool) error {
 	switch {
 	case l.missing:
-		return fmt.Errorf("%w: file %s is missing, whose first %d bytes were synced", storage.ErrCorrupt, l.path, l.synced)
+		return fmt.Errorf("%w: file %s is missing, whose first %d bytes were synced",
+			storage.ErrCorrupt, l.path, l.synced)
 	case l.end.readable < l.synced:
 		return fmt.Errorf("%w in file %s: the record at byte %d is damaged, %d bytes were synced", storage.ErrCorrupt,
 			l.path, l.end.readable, l.synced)

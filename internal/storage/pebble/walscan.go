@@ -15,8 +15,8 @@ import (
 //	| checksum (4) | length (2) | type (1) | number (4) | payload |   type: 5 full to 8 last
 //
 // A log that was closed ends with a header of zeros but for the type and the next number. A record
-// is a batch. A batch that was committed durably has a mark: a number of a log, and how far that was
-// synced before.
+// is a batch. A batch that was committed durably has a mark: a number of a log, and how far that
+// was synced before.
 const (
 	logBlock  = 32 << 10
 	logHeader = 11

@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// lockLater locks a key in another goroutine, and returns when that waits for the lock, or has its result.
+// lockLater locks a key in another goroutine, and returns when that waits for the lock, or has its
+// result.
 func lockLater(ctx context.Context, t *testing.T, e storage.Engine, txn storage.Txn, key string) <-chan error {
 	t.Helper()
 	result, before := make(chan error, 1), e.Stats().LockWaits
@@ -240,7 +241,8 @@ func testSnapshotTxnNoConflict(t *testing.T, e storage.Engine) {
 	put(t, e, pair{"a", "1"})
 	txn := e.BeginSnapshot()
 	defer txn.Rollback()
-	// A transaction without changes, or that was rolled back, is no conflict; nor is adding to a counter.
+	// A transaction without changes, or that was rolled back, is no conflict; nor is adding to a
+	// counter.
 	for _, commit := range []bool{true, false} {
 		other := e.Begin()
 		lockKey(t, other, "a")
@@ -290,7 +292,8 @@ func testFirstCommitterWins(t *testing.T, e storage.Engine) {
 	waiter.Rollback()
 }
 
-// testSnapshotTransfers moves units between accounts in snapshot transactions; the sum never changes.
+// testSnapshotTransfers moves units between accounts in snapshot transactions; the sum never
+// changes.
 func testSnapshotTransfers(t *testing.T, e storage.Engine) {
 	const accounts, writers, rounds = 5, 6, 40
 	for a := range accounts {

@@ -178,7 +178,8 @@ func testIteratorOverOwnWrites(t *testing.T, e storage.Engine) {
 	}
 }
 
-// testIteratorsOverOwnWrites opens iterators between the writes of a transaction: each keeps what there was.
+// testIteratorsOverOwnWrites opens iterators between the writes of a transaction: each keeps what
+// there was.
 func testIteratorsOverOwnWrites(t *testing.T, e storage.Engine) {
 	put(t, e, pair{number(1000), "old"})
 	for _, begin := range []func() storage.Txn{e.Begin, e.BeginSnapshot} {
@@ -205,7 +206,8 @@ func testIteratorsOverOwnWrites(t *testing.T, e storage.Engine) {
 	}
 }
 
-// wantOwn checks that an iterator has the writes 0 to last of testIteratorsOverOwnWrites, and the committed pair.
+// wantOwn checks that an iterator has the writes 0 to last of testIteratorsOverOwnWrites, and the
+// committed pair.
 func wantOwn(t *testing.T, it storage.Iterator, last int) {
 	t.Helper()
 	n := 0
@@ -226,7 +228,8 @@ func wantOwn(t *testing.T, it storage.Iterator, last int) {
 	}
 }
 
-// testIteratorOutlivesTxn reads from an iterator over own writes after its transaction has ended and others have begun.
+// testIteratorOutlivesTxn reads from an iterator over own writes after its transaction has ended
+// and others have begun.
 func testIteratorOutlivesTxn(t *testing.T, e storage.Engine) {
 	for _, begin := range []func() storage.Txn{e.Begin, e.BeginSnapshot} {
 		for _, end := range []func(storage.Txn){
@@ -254,7 +257,8 @@ func testIteratorOutlivesTxn(t *testing.T, e storage.Engine) {
 	}
 }
 
-// testIteratorsReadNewest opens iterators of one statement transaction between the changes of others.
+// testIteratorsReadNewest opens iterators of one statement transaction between the changes of
+// others.
 func testIteratorsReadNewest(t *testing.T, e storage.Engine) {
 	put(t, e, letters...)
 	txn := e.Begin()

@@ -15,8 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 )
 
-// Model runs random histories on engines that open returns and on the reference engine, and compares every answer. disturb,
-// where not nil, does to an engine what must not change any answer, such as a compaction.
+// Model runs random histories on engines that open returns and on the reference engine, and
+// compares every answer. disturb, where not nil, does to an engine what must not change any answer,
+// such as a compaction.
 func Model(t *testing.T, open Open, disturb func(e storage.Engine) error) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{}
@@ -174,7 +175,8 @@ func (m *model) change(rt *rapid.T, txn *twin[storage.Txn]) {
 		_ = agree(rt, "Delete", twin[error]{txn[0].Delete(key), txn[1].Delete(key)})
 		return
 	}
-	value := bytes.Repeat([]byte{rapid.Byte().Draw(rt, "byte")}, rapid.SampledFrom([]int{0, 1, 3, 127, 128, 300}).Draw(rt, "length"))
+	value := bytes.Repeat([]byte{rapid.Byte().Draw(rt, "byte")},
+		rapid.SampledFrom([]int{0, 1, 3, 127, 128, 300}).Draw(rt, "length"))
 	_ = agree(rt, "Put", twin[error]{txn[0].Put(key, value), txn[1].Put(key, value)})
 }
 
@@ -295,7 +297,8 @@ func (m *model) snapshot(rt *rapid.T) {
 	m.snapshots[slot] = &twin[storage.Snapshot]{m.engines[0].NewSnapshot(), m.engines[1].NewSnapshot()}
 }
 
-// deleteRange deletes a range. Where a transaction may still add to a counter, the counters are left out.
+// deleteRange deletes a range. Where a transaction may still add to a counter, the counters are
+// left out.
 func (m *model) deleteRange(rt *rapid.T) {
 	start, end := []byte(modelKey.Draw(rt, "start")), []byte(modelKey.Draw(rt, "end"))
 	if bytes.Compare(start, end) > 0 {

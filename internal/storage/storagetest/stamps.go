@@ -55,7 +55,8 @@ func testStamps(t *testing.T, e storage.Engine) {
 	}
 }
 
-// testOrderAdvance advances the order beside a commit that is under way: the time is visible when the commit has ended.
+// testOrderAdvance advances the order beside a commit that is under way: the time is visible when
+// the commit has ended.
 func testOrderAdvance(t *testing.T, e storage.Engine) {
 	order := e.Order()
 	order.Advance(storage.NewStamp(10, 1))
@@ -125,7 +126,8 @@ func readLog(t *testing.T, r storage.Engine) (stamps []storage.Stamp, values []s
 	return stamps, values
 }
 
-// testStampsConcurrent reads up to the visible stamp while others commit: nothing that was passed may appear later.
+// testStampsConcurrent reads up to the visible stamp while others commit: nothing that was passed
+// may appear later.
 func testStampsConcurrent(t *testing.T, e storage.Engine) {
 	const writers, commits = 8, 100
 	var wg sync.WaitGroup
