@@ -5,24 +5,24 @@ import (
 	"math"
 )
 
-// Arena makes values without an allocation for each: it cuts them out of chunks. The values stay
-// valid while they are used, as any others, until Rewind. An Arena belongs to one goroutine; a nil
-// one allocates each value by itself.
+// Arena makes values without an allocation for each one: it cuts them out of larger chunks of
+// memory. The values stay valid until Rewind. An Arena belongs to one goroutine. A nil Arena
+// allocates each value separately.
 type Arena struct{ chunk []byte }
 
 const (
 	firstChunk = 64
 	lastChunk  = 4096
-	// largestCut is from where on a value gets memory of its own, so that little of a chunk is
-	// lost.
+	// largestCut is the size above which a value gets memory of its own, so that little of a chunk
+	// is wasted.
 	largestCut = lastChunk / 4
 )
 
-// Rewind lets the arena use the memory of its last chunk again: whoever calls it knows that nobody
-// uses a value that the arena has made.
+// Rewind lets the arena reuse the memory of its last chunk. The caller must be sure that no value
+// of the arena is still in use.
 func (a *Arena) Rewind() { a.chunk = a.chunk[:0] }
 
-// Cut returns n bytes with any content.
+// Cut returns n bytes with undefined content.
 func (a *Arena) Cut(n int) []byte {
 	if a == nil || cap(a.chunk)-len(a.chunk) < n {
 		return a.more(n)
@@ -69,7 +69,7 @@ func (a *Arena) Date(millis int64) Value {
 	return Value{TypeDate, b}
 }
 
-// Text returns a string value of n bytes, and the bytes, which the caller fills.
+// Text returns a string value of n bytes, and a slice of these bytes for the caller to fill.
 func (a *Arena) Text(n int) (Value, []byte) {
 	b := a.Cut(n + 5)
 	binary.LittleEndian.PutUint32(b, uint32(n+1))

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Builder appends documents and arrays to a byte slice. Every Start must be matched by an End;
-// nothing is allocated but the slice itself, down to a depth of shallow.
+// Builder appends documents and arrays to a byte slice. Every Start must be matched by an End. Up
+// to a nesting depth of shallow, the builder allocates only the slice.
 //
 //	b := bsonx.NewBuilder(nil)
 //	b.StartDoc()            // the outermost document
@@ -20,13 +20,13 @@ import (
 //	doc := bsonx.Doc(b.Bytes())
 type Builder struct {
 	buf []byte
-	// open is the number of frames, of which the first are in near, the others in deep.
+	// open is the number of frames. The first ones are in near, the others in deep.
 	open int
 	near [shallow]frame
 	deep []frame
 }
 
-// shallow is how deep documents nest that need no memory for it.
+// shallow is the nesting depth up to which a builder needs no memory for its frames.
 const shallow = 4
 
 type frame struct {
@@ -40,21 +40,21 @@ func NewBuilder(buf []byte) *Builder { return &Builder{buf: buf} }
 // Reset lets the builder append to buf.
 func (b *Builder) Reset(buf []byte) { b.buf, b.open, b.deep = buf, 0, b.deep[:0] }
 
-// Bytes returns what was appended to so far.
+// Bytes returns the bytes appended so far.
 func (b *Builder) Bytes() []byte { return b.buf }
 
 // Len returns the length of Bytes.
 func (b *Builder) Len() int { return len(b.buf) }
 
-// Grow makes room for n more bytes. Where it has to move what is there it doubles the room: append
-// alone would move a large reply many times.
+// Grow makes room for n more bytes. When it has to copy the buffer, it doubles its size: append
+// alone would copy a large reply many times.
 func (b *Builder) Grow(n int) {
 	if have := len(b.buf); cap(b.buf)-have < n {
 		b.buf = slices.Grow(b.buf, max(n, have))
 	}
 }
 
-// Move goes on in another buffer, which begins with what was appended so far.
+// Move continues in another buffer, which must begin with the bytes appended so far.
 func (b *Builder) Move(buf []byte) { b.buf = buf }
 
 // Depth returns how many documents and arrays are open.
@@ -251,7 +251,8 @@ func NewArray(values ...any) Value {
 	return Array(b.Bytes())
 }
 
-// elementRoom is what the i-th element of an array takes at most beside its value: type and index.
+// elementRoom returns the most bytes that the i-th element of an array takes in addition to its
+// value: type and index.
 func elementRoom(i int) int {
 	if i < 1000 {
 		return 5

@@ -11,7 +11,7 @@ import (
 // equals null.
 func CompareValues(a, b Value) int {
 	if a.Type == b.Type {
-		switch a.Type { // what is compared most
+		switch a.Type { // the most frequent types first
 		case TypeInt32:
 			return cmp.Compare(a.Int32(), b.Int32())
 		case TypeInt64, TypeDate:
@@ -20,7 +20,7 @@ func CompareValues(a, b Value) int {
 			return compareDoubles(a.Double(), b.Double())
 		case TypeString:
 			return bytes.Compare(a.StrBytes(), b.StrBytes())
-		default: // below
+		default: // handled below
 		}
 	}
 	ca, cb := a.Type.Class(), b.Type.Class()

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Limits of a decimal128: the value of a finite one is coefficient × 10^exponent.
+// Limits of a decimal128. The value of a finite decimal is coefficient × 10^exponent.
 const (
 	MinDecimalExp = -6176
 	MaxDecimalExp = 6111
@@ -15,7 +15,7 @@ const (
 	decimalBias = 6176
 )
 
-// DecimalKind tells finite decimals from the others.
+// DecimalKind tells finite decimals from infinities and NaN.
 type DecimalKind uint8
 
 // The kinds of decimals.
@@ -25,8 +25,9 @@ const (
 	DecimalNaN
 )
 
-// Decimal is a decoded decimal128 (the binary integer form that BSON uses). Hi and Lo are the
-// halves of the coefficient, which is below 10^34; Exp is between MinDecimalExp and MaxDecimalExp.
+// Decimal is a decoded decimal128, in the binary integer encoding that BSON uses. Hi and Lo are the
+// halves of the coefficient, which is less than 10^34. Exp is between MinDecimalExp and
+// MaxDecimalExp.
 type Decimal struct {
 	Kind   DecimalKind
 	Neg    bool
@@ -34,7 +35,8 @@ type Decimal struct {
 	Exp    int
 }
 
-// DecodeDecimal decodes the halves of a decimal. A coefficient that is too large stands for zero.
+// DecodeDecimal decodes the two halves of a decimal128. A coefficient that is too large counts as
+// zero.
 func DecodeDecimal(hi, lo uint64) Decimal {
 	d := Decimal{Neg: hi>>63 != 0}
 	if hi>>61&3 == 3 {
@@ -79,7 +81,7 @@ func (v Value) Decimal() Decimal { return DecodeDecimal(v.Decimal128()) }
 // IsZero reports whether the decimal is 0 or -0 with any exponent.
 func (d Decimal) IsZero() bool { return d.Kind == DecimalFinite && d.Hi|d.Lo == 0 }
 
-// Digits counts the digits of the coefficient; zero has none.
+// Digits counts the digits of the coefficient. It returns 0 for zero.
 func (d Decimal) Digits() int { return d.coef().digits() }
 
 // AppendDigits appends the digits of the coefficient, "0" for zero.
@@ -92,8 +94,8 @@ func (d Decimal) Reduced() Decimal {
 	return d
 }
 
-// WithExp returns the same number with that exponent; it reports false where that is not possible
-// exactly.
+// WithExp returns the same number with the exponent exp. It reports false if the number cannot be
+// written exactly with that exponent.
 func (d Decimal) WithExp(exp int) (Decimal, bool) {
 	if exp < MinDecimalExp || exp > MaxDecimalExp || d.Kind != DecimalFinite {
 		return d, false
@@ -121,8 +123,8 @@ func (d Decimal) WithExp(exp int) (Decimal, bool) {
 	return d, true
 }
 
-// Split returns a finite decimal's whole part and the digits of its fraction as frac / 10^places
-// (both without sign). It reports false where the whole part does not fit into 64 bits.
+// Split returns the whole part of a finite decimal, and the digits of its fraction as frac /
+// 10^places, both without sign. It reports false if the whole part does not fit into 64 bits.
 func (d Decimal) Split() (whole, fracHi, fracLo uint64, places int, ok bool) {
 	c := d.coef()
 	switch {
@@ -144,11 +146,11 @@ func (d Decimal) Split() (whole, fracHi, fracLo uint64, places int, ok bool) {
 	return q.lo, r.hi, r.lo, -d.Exp, q.hi == 0
 }
 
-// roundsUp reports whether the fraction of a finite decimal is nearer to the next integer away from
-// zero, or as near where the whole part is odd.
+// roundsUp reports whether a finite decimal rounds away from zero to a whole number. A fraction of
+// exactly one half rounds up if the whole part is odd.
 func (d Decimal) roundsUp(odd bool) bool {
 	_, hi, lo, places, ok := d.Split()
-	if !ok || places == 0 || places > maxDigits { // with more places than digits it is below a tenth
+	if !ok || places == 0 || places > maxDigits { // with more places than digits, the fraction is below a tenth
 		return false
 	}
 	c := uint128{hi, lo}.cmp(pow10[places-1].mul64(5))
@@ -159,7 +161,7 @@ func (d Decimal) roundsUp(odd bool) bool {
 // negative.
 func (d Decimal) CompareMagnitude(f float64) int {
 	if near := d.magnitude(); near != f {
-		// Rounding is monotonic: the decimal is on the side of f on which its nearest double is.
+		// Rounding is monotonic: if the nearest double is less than f, so is the decimal.
 		return cmp.Compare(near, f)
 	}
 	return d.compareExactly(f)
@@ -190,11 +192,11 @@ var exactPow10 = [...]float64{
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// magnitude returns the double nearest to the absolute value of a finite decimal, +Inf beyond the
-// range.
+// magnitude returns the double nearest to the absolute value of a finite decimal. It returns +Inf
+// if the decimal is beyond the range of doubles.
 func (d Decimal) magnitude() float64 {
 	if d.Hi == 0 && d.Lo < 1<<53 {
-		// Both operands are exact, so the one rounding is the right one.
+		// Both operands are exact, so that the result is rounded only once.
 		switch {
 		case d.Lo == 0:
 			return 0
@@ -213,7 +215,7 @@ func (d Decimal) magnitude() float64 {
 }
 
 // compareExactly compares coefficient × 10^exp with mantissa × 2^exp2 as whole numbers. The caller
-// knows that f is the double nearest to the decimal, which bounds the size of the numbers.
+// knows that f is the double nearest to the decimal, which limits the size of the numbers.
 func (d Decimal) compareExactly(f float64) int {
 	if f == 0 || d.IsZero() {
 		return boolInt(!d.IsZero())
@@ -333,8 +335,8 @@ func compareMagnitudes(a, b Decimal) int {
 	if c := cmp.Compare(ca.digits()+a.Exp, cb.digits()+b.Exp); c != 0 {
 		return c
 	}
-	// Both have their first digit at the same place: brought to one exponent neither exceeds 34
-	// digits.
+	// The first digits of both have the same place value, so that neither exceeds 34 digits when
+	// both get the same exponent.
 	if a.Exp > b.Exp {
 		ca = ca.mul(pow10[a.Exp-b.Exp])
 	} else {
@@ -358,8 +360,8 @@ func compareDecimalDouble(d Decimal, f float64) int {
 	return r * d.CompareMagnitude(f)
 }
 
-// TruncFloat64 returns the absolute value of a finite decimal as a double, truncated toward zero
-// (the largest double for decimals beyond the range), and whether the two are equal.
+// TruncFloat64 returns the absolute value of a finite decimal as a double, truncated toward zero,
+// and whether the two are equal. A decimal beyond the range of doubles gives the largest double.
 func (d Decimal) TruncFloat64() (f float64, exact bool) {
 	f = d.magnitude()
 	if math.IsInf(f, 1) {

@@ -10,7 +10,7 @@ import (
 // FormatDecimal returns MongoDB's string form of a decimal: "1.50", "1E+3", "-Infinity", "NaN".
 func FormatDecimal(v Value) string { return string(AppendDecimal(nil, v)) }
 
-// AppendDecimal appends FormatDecimal's form.
+// AppendDecimal appends the text that FormatDecimal returns.
 func AppendDecimal(dst []byte, v Value) []byte {
 	d := v.Decimal()
 	if d.Kind == DecimalNaN {
@@ -24,7 +24,7 @@ func AppendDecimal(dst []byte, v Value) []byte {
 	}
 	var buf [maxDigits]byte
 	digits := d.AppendDigits(buf[:0])
-	point := len(digits) + d.Exp // how many digits stand before the point
+	point := len(digits) + d.Exp // the number of digits before the point
 	switch {
 	case d.Exp > 0 || point-1 < -6:
 		dst = append(dst, digits[0])
@@ -52,9 +52,9 @@ func AppendDecimal(dst []byte, v Value) []byte {
 	}
 }
 
-// ParseDecimal reads a decimal in MongoDB's string form. What does not fit into 34 digits is
-// rounded half to even; what is too large becomes infinite and what is too small zero. Text that is
-// no number is an error.
+// ParseDecimal reads a decimal in MongoDB's string form. A number with more than 34 digits is
+// rounded half to even. A number that is too large becomes infinite, and one that is too small
+// becomes zero. ParseDecimal returns an error if the text is not a number.
 func ParseDecimal(s string) (Value, error) {
 	v, ok := parseDecimal(s)
 	if !ok {
@@ -80,7 +80,7 @@ func parseDecimal(s string) (Value, bool) {
 	if !ok {
 		return Value{}, false
 	}
-	seen, before := false, -1 // any digit; the position of the point
+	seen, before := false, -1 // a digit was seen; the position of the point
 	digits := make([]byte, 0, 64)
 	for i := range len(mantissa) {
 		switch c := mantissa[i]; {
@@ -104,7 +104,8 @@ func parseDecimal(s string) (Value, bool) {
 	return roundDigits(d.Neg, digits, exp).Value(), true
 }
 
-// cutExponent splits "12.5e-3"; exponents beyond any use are clamped.
+// cutExponent splits a text such as "12.5e-3". It clamps exponents far outside the range of
+// decimals.
 func cutExponent(s string) (mantissa string, exp int, ok bool) {
 	i := strings.IndexAny(s, "eE")
 	if i < 0 {
@@ -167,7 +168,7 @@ func roundDigits(neg bool, digits []byte, exp int) Decimal {
 	return d
 }
 
-// roundsUp tells whether dropping rest rounds keep up: half to even.
+// roundsUp reports whether keep is rounded up when rest is dropped: half to even.
 func roundsUp(keep, rest []byte) bool {
 	if rest[0] != '5' {
 		return rest[0] > '5'

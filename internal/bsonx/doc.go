@@ -3,12 +3,13 @@
 //
 // Invariants:
 //
-//  1. A Doc that came from a client or from disk was checked once by Validate; everything else in
-//     the package relies on well-formed bytes and does not check again.
+//  1. Validate checks each Doc once, when a client sends it or the catalog reads it. All other
+//     functions rely on well-formed bytes and do not check them again.
 //  2. A Value borrows the bytes of its document.
-//  3. CompareValues is MongoDB's order; package keystring encodes the same order as bytes.
+//  3. CompareValues implements MongoDB's order. Package keystring encodes the same order as bytes.
 //
-// The package knows no query language: paths with MongoDB's array semantics are in package filter.
+// The package does not know the query language: paths with MongoDB's array semantics are in package
+// filter.
 package bsonx
 
 import (
@@ -19,7 +20,7 @@ import (
 	"strconv"
 )
 
-// Doc is an encoded BSON document: its length, its elements, a zero byte.
+// Doc is an encoded BSON document: its length, its elements, and a zero byte.
 type Doc []byte
 
 // Empty is the document without fields. It must not be changed.
@@ -38,13 +39,13 @@ type Elem struct {
 //	}
 type Iter struct {
 	doc Doc
-	// Where the current field's name and payload begin, and where the next field does. They are
-	// numbers and not slices so that a step stores no pointers.
+	// Offsets of the current field's name and payload, and of the next field. Offsets are used
+	// instead of slices so that a step stores no pointers.
 	name, payload, next int
 }
 
-// Iter returns an iterator before the first field. A nil Doc has no fields. It is a pointer because
-// each turn of a for loop copies the variable that the loop declares; it stays on the stack.
+// Iter returns an iterator before the first field. A nil Doc has no fields. The result is a pointer
+// because a for loop copies its variable on each turn. The iterator stays on the stack.
 func (d Doc) Iter() *Iter { return &Iter{doc: d, next: 4} }
 
 // Next moves to the next field and reports whether there is one.
@@ -66,7 +67,7 @@ func (it *Iter) Next() bool {
 	return true
 }
 
-// Start returns where the current field begins in its document.
+// Start returns the offset of the current field in its document.
 func (it *Iter) Start() int { return it.name - 1 }
 
 // Key returns the current field's name.
@@ -88,7 +89,8 @@ func (it *Iter) Value() Value {
 // Elem returns the current field.
 func (it *Iter) Elem() Elem { return Elem{it.Key(), it.Value()} }
 
-// Lookup returns the first field of that name, or a missing value. Dots have no meaning here.
+// Lookup returns the first field with the name key, or a missing value. Dots in key have no
+// meaning.
 func (d Doc) Lookup(key string) Value {
 	end := len(d) - 1
 	for i := 4; i < end; {
@@ -120,7 +122,7 @@ func (d Doc) LookupText(key string) string {
 	return ""
 }
 
-// LookupPath steps through embedded documents only (arrays are not traversed).
+// LookupPath looks up a field in embedded documents. It does not descend into arrays.
 func (d Doc) LookupPath(path ...string) Value {
 	v := Document(d)
 	for _, key := range path {
@@ -132,7 +134,8 @@ func (d Doc) LookupPath(path ...string) Value {
 	return v
 }
 
-// Index returns the i-th field's value, or a missing value; for arrays it is the i-th element.
+// Index returns the value of the i-th field, or a missing value. In an array this is the i-th
+// element.
 func (d Doc) Index(i int) Value {
 	for it := d.Iter(); it.Next(); i-- {
 		if i == 0 {
@@ -154,14 +157,14 @@ func (d Doc) Len() int {
 // IsEmpty reports whether the document has no fields.
 func (d Doc) IsEmpty() bool { return len(d) <= 5 }
 
-// First returns the first field; its value is missing where there is none.
+// First returns the first field. Its value is missing if the document is empty.
 func (d Doc) First() Elem {
 	it := d.Iter()
 	it.Next()
 	return it.Elem()
 }
 
-// Second returns the second field; its value is missing where there is none.
+// Second returns the second field. Its value is missing if the document has fewer than two fields.
 func (d Doc) Second() Elem {
 	it := d.Iter()
 	it.Next()
@@ -171,11 +174,11 @@ func (d Doc) Second() Elem {
 	return it.Elem()
 }
 
-// manyValues is from where on Values estimates by the bytes that it has read how many follow:
-// append alone copies a large slice about four times.
+// manyValues is the number of values from which Values estimates how many more follow, by the
+// number of bytes read so far. Otherwise append would copy a large slice about four times.
 const manyValues = 64
 
-// Values returns the values of all fields; for arrays these are the elements.
+// Values returns the values of all fields. In an array these are the elements.
 func (d Doc) Values() []Value {
 	var out []Value
 	for it := d.Iter(); it.Next(); {
@@ -187,7 +190,7 @@ func (d Doc) Values() []Value {
 	return out
 }
 
-// Clone returns a document that owns its bytes.
+// Clone returns a copy of the document with its own bytes.
 func (d Doc) Clone() Doc { return append(Doc(nil), d...) }
 
 // Equal reports whether two documents are the same bytes.
@@ -211,8 +214,9 @@ func ArrayIndex(key string) (int, bool) {
 // IndexKey returns the key of the i-th array element.
 func IndexKey(i int) string { return strconv.Itoa(i) }
 
-// longName is what zeroByte returns where the word has no zero byte. Names are mostly shorter:
-// walks over fields, of which scans mostly consist, find their end without a call.
+// longName is returned by zeroByte if the word has no zero byte. Most names are shorter than that,
+// so that a walk over fields finds the end of a name without a function call. Scans spend most of
+// their time in such walks.
 const longName = 8
 
 // zeroByte returns the index of the first zero byte of a word.
@@ -238,9 +242,9 @@ func cstringEnd(b []byte) int {
 	return len(b)
 }
 
-// sizes tells the length of each type's payload: a fixed one, or with varLen what is to be added to
-// the length that the payload starts with. Zero for types that do not exist is never used:
-// documents are validated.
+// sizes gives the length of the payload of each type. It is a fixed length or, with varLen, a
+// number to add to the length at the start of the payload. The zero entries of unknown types are
+// never used, because documents are validated.
 var sizes = [256]uint8{
 	TypeDouble: 8, TypeDate: 8, TypeTimestamp: 8, TypeInt64: 8, TypeInt32: 4, TypeBool: 1,
 	TypeObjectID: 12, TypeDecimal128: 16,
@@ -253,8 +257,8 @@ const (
 	twoStrings = 0xFF
 )
 
-// ReadValue takes a value of a type from the beginning of b, which may be cut off or malformed in
-// its lengths. What is inside of documents and arrays is not looked at.
+// ReadValue takes a value of type t from the beginning of b. It reports false if b is cut off or a
+// length is malformed. It does not check the content of documents and arrays.
 func ReadValue(t Type, b []byte) (v Value, rest []byte, ok bool) {
 	size := int64(sizes[t])
 	switch {

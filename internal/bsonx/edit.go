@@ -2,8 +2,8 @@ package bsonx
 
 import "slices"
 
-// With returns a copy of the document in which a field is replaced, appended, or removed where v is
-// missing.
+// With returns a copy of the document with the field key set to v. It replaces the field, or
+// appends it if the document does not have it. A missing v removes the field.
 func (d Doc) With(key string, v Value) Doc {
 	b := NewBuilder(make([]byte, 0, len(d)+len(key)+len(v.Data)+2))
 	b.StartDoc()
@@ -23,7 +23,7 @@ func (d Doc) With(key string, v Value) Doc {
 	return b.Bytes()
 }
 
-// Without returns a copy of the document that lacks some fields.
+// Without returns a copy of the document without the fields keys.
 func (d Doc) Without(keys ...string) Doc {
 	b := NewBuilder(make([]byte, 0, len(d)))
 	b.StartDoc()

@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// ParseExtJSON reads a document in Extended JSON, relaxed or canonical. Numbers without a type
-// become int32, int64 or double as the driver decides.
+// ParseExtJSON reads a document in Extended JSON, relaxed or canonical. The driver decides whether
+// a number without a type becomes an int32, an int64 or a double.
 func ParseExtJSON(text []byte) (Doc, error) {
 	var raw bson.Raw
 	if err := bson.UnmarshalExtJSON(text, false, &raw); err != nil {
@@ -20,8 +20,8 @@ func ParseExtJSON(text []byte) (Doc, error) {
 	return Doc(raw), nil
 }
 
-// AppendExtJSON appends a value in Extended JSON: canonical, which keeps all types, or relaxed,
-// which reads better.
+// AppendExtJSON appends a value in Extended JSON. The canonical form keeps all types, the relaxed
+// form is easier to read.
 func AppendExtJSON(dst []byte, v Value, canonical bool) ([]byte, error) {
 	if v.Type == TypeDocument {
 		text, err := bson.MarshalExtJSON(bson.Raw(v.Data), canonical, false)
@@ -30,7 +30,8 @@ func AppendExtJSON(dst []byte, v Value, canonical bool) ([]byte, error) {
 		}
 		return append(dst, text...), nil
 	}
-	// The driver writes documents only: the value is taken out of one.
+	// The driver writes only whole documents, so the value is wrapped in one and cut out of its
+	// text.
 	const name = "v"
 	text, err := bson.MarshalExtJSON(bson.Raw(NewDoc(name, v)), canonical, false)
 	if err != nil {

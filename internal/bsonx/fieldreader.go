@@ -5,57 +5,58 @@ import (
 	"slices"
 )
 
-// FieldReader reads several fields of one document after the other, each document in one walk that
-// goes no further than what is asked for. It belongs to one goroutine.
+// FieldReader reads several fields of one document after another. It walks each document once, and
+// only as far as the requested fields. It belongs to one goroutine.
 //
 // Documents of a collection mostly have the same fields in the same order. The reader remembers the
-// name of each field of the last document: where the next one has the same there, neither the
-// name's end nor the name is searched for.
+// name of each field of the last document. If the next document has the same name at the same
+// position, the reader need not search for the name or for its end.
 type FieldReader struct {
 	names   []string
-	index   map[string]int // the positions of names, where there are many
+	index   map[string]int // the positions of names, if there are many
 	spans   []span
 	doc     Doc
-	next    int // where the walk goes on
-	ordinal int // of the field that is there
+	next    int // offset of the next field to read
+	ordinal int // ordinal of the field at next
 	learned []fieldGuess
 }
 
-// span is where a field's payload lies; start is 0 while it was not found.
+// span is the range of a field's payload. start is 0 until the field is found.
 type span struct {
 	start, end int32
 	t          Type
 }
 
-// fieldGuess is a name and which of the wanted ones it is, -1 for none.
+// fieldGuess is a name and the index of the wanted field with this name, or -1 if the name is not
+// wanted.
 type fieldGuess struct {
-	// A name of up to seven bytes, with its zero byte, is this word under a mask. Of longer names
-	// the mask is 0 and the word not.
+	// A name of up to seven bytes, with its zero byte, equals word under mask. For a longer name
+	// mask is 0 and word is not 0.
 	word, mask uint64
 	name       []byte
 	field      int
 }
 
-// maxGuesses bounds what a reader remembers.
+// maxGuesses limits the number of names that a reader remembers.
 const maxGuesses = 64
 
-// manyNames is the number of names from which a map replaces the linear search.
+// manyNames is the number of names from which a map is faster than a linear search.
 const manyNames = 32
 
-// NewFieldReader returns a reader of fields by these names, which it does not change.
+// NewFieldReader returns a reader for fields with these names. It does not change the slice.
 func NewFieldReader(names []string) *FieldReader {
 	var index map[string]int
 	if len(names) >= manyNames {
 		index = make(map[string]int, len(names))
-		for i, name := range slices.Backward(names) { // of equal names the first counts
+		for i, name := range slices.Backward(names) { // the first of equal names wins
 			index[name] = i
 		}
 	}
 	return NewIndexedFieldReader(names, index)
 }
 
-// NewIndexedFieldReader is NewFieldReader for names whose positions are known already. Readers may
-// share the index.
+// NewIndexedFieldReader is NewFieldReader for callers that already have the positions of the names.
+// Readers may share the index.
 func NewIndexedFieldReader(names []string, index map[string]int) *FieldReader {
 	r := &FieldReader{names: names, spans: make([]span, len(names))}
 	if len(names) >= manyNames {
@@ -70,7 +71,7 @@ func (r *FieldReader) Read(doc Doc) {
 	clear(r.spans)
 }
 
-// Value returns the value of the i-th name: of the first field of that name, or a missing value.
+// Value returns the value of the first field with the i-th name, or a missing value.
 func (r *FieldReader) Value(i int) Value {
 	s := &r.spans[i]
 	if s.start == 0 {
@@ -108,7 +109,8 @@ func (r *FieldReader) find(wanted int) {
 	}
 }
 
-// name returns the length of the name at the start of b, and which of the wanted ones it is.
+// name returns the length of the name at the start of b, and the index of the wanted field with
+// this name, or -1.
 func (r *FieldReader) name(b []byte) (n, field int) {
 	if r.ordinal < len(r.learned) {
 		g := &r.learned[r.ordinal]
@@ -133,7 +135,7 @@ func (r *FieldReader) wanted(name []byte) int {
 	return -1
 }
 
-// learn remembers what the field at the reader's position is.
+// learn remembers the name of the field at the reader's position.
 func (r *FieldReader) learn(name []byte, field int) {
 	if r.ordinal == len(r.learned) && r.ordinal < maxGuesses {
 		r.learned = append(r.learned, fieldGuess{})

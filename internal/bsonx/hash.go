@@ -9,8 +9,8 @@ import (
 // hashSeed differs between processes, so that clients cannot choose values that collide.
 var hashSeed = maphash.MakeSeed()
 
-// Hash64 returns a hash for sets and tables of values within one process: values that CompareValues
-// holds equal have equal hashes, whatever their types are.
+// Hash64 returns a hash for sets and maps of values within one process. Values that are equal for
+// CompareValues have equal hashes, whatever their types.
 func Hash64(v Value) uint64 {
 	var h maphash.Hash
 	h.SetSeed(hashSeed)
@@ -61,8 +61,8 @@ func hashWord(h *maphash.Hash, w uint64) {
 	_, _ = h.Write(b[:])
 }
 
-// hashNumber hashes a whole number as an int64, any other one as a double, and what neither is as a
-// reduced decimal.
+// hashNumber hashes a number that fits into an int64 as an int64, a number that is exactly a double
+// as a double, and any other number as a reduced decimal.
 func hashNumber(h *maphash.Hash, v Value) {
 	switch v.Type {
 	case TypeDouble:

@@ -5,11 +5,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// minLevel is what a document with one field of an empty name takes around that field.
+// minLevel is the overhead of one level of nesting in bytes: a document with one field that has an
+// empty name.
 const minLevel = 7
 
-// CheckResult refuses a computed document that is too large, or nested too deeply, to leave the
-// query.
+// CheckResult returns an error if a computed document is too large or nested too deeply to be
+// returned by a query.
 func (d Doc) CheckResult() error {
 	if len(d) > limits.InternalDocumentBytes {
 		return mongoerr.New(mongoerr.BSONObjectTooLarge, "BSONObj size: %d (0x%X) is invalid. Size must be between 0 and %d(16MB)",
@@ -21,8 +22,8 @@ func (d Doc) CheckResult() error {
 	return nil
 }
 
-// Deeper reports whether more documents and arrays than limit are inside each other, the value
-// itself included. It looks only at what is long enough for that.
+// Deeper reports whether the nesting depth of documents and arrays in v exceeds limit. The value
+// itself counts as one level. It looks only into values that are long enough to be that deep.
 func (v Value) Deeper(limit int) bool {
 	if v.Type != TypeDocument && v.Type != TypeArray || len(v.Data) < minLevel*limit {
 		return false

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// SaturatingInt64 converts a number or a boolean to a whole number. Numbers beyond int64 become its
-// limits, and all other values 0, as with MongoDB's safeNumberLong.
+// SaturatingInt64 converts a number or a boolean to a whole number, like MongoDB's safeNumberLong.
+// Numbers beyond the range of int64 become its limits. All other values become 0.
 func SaturatingInt64(v Value) int64 {
 	if v.Type == TypeBool {
 		if v.Bool() {
@@ -17,7 +17,8 @@ func SaturatingInt64(v Value) int64 {
 	return v.SaturatingInt64()
 }
 
-// NumberText returns a number as messages show it, and the name of the type of any other value.
+// NumberText returns a number as it is shown in messages, or the name of the type for any other
+// value.
 func NumberText(v Value) string {
 	if f, ok := v.AsFloat64(); ok {
 		return strings.TrimSuffix(strconv.FormatFloat(f, 'g', -1, 64), ".0")

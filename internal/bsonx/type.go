@@ -2,12 +2,12 @@ package bsonx
 
 import "strconv"
 
-// Type is a BSON element type as it stands on the wire.
+// Type is a BSON element type with the number that BSON gives it.
 type Type byte
 
 // The BSON types.
 const (
-	TypeMissing       Type = 0 // not a BSON type: the absence of a value
+	TypeMissing       Type = 0 // not a BSON type: the value is absent
 	TypeDouble        Type = 0x01
 	TypeString        Type = 0x02
 	TypeDocument      Type = 0x03
@@ -39,7 +39,7 @@ var typeAliases = map[Type]string{
 	TypeDecimal128: "decimal", TypeMaxKey: "maxKey", TypeMinKey: "minKey",
 }
 
-// String returns MongoDB's alias of the type, as $type names it ("int", "objectId"); "missing" for
+// String returns MongoDB's alias of the type, as in $type ("int", "objectId"), or "missing" for
 // TypeMissing.
 func (t Type) String() string {
 	if s, ok := typeAliases[t]; ok {
@@ -48,8 +48,8 @@ func (t Type) String() string {
 	return "type " + strconv.Itoa(int(t))
 }
 
-// TypeByAlias returns the type that an alias of $type names. The alias "number" stands for four
-// types and is not among them.
+// TypeByAlias returns the type for an alias of $type. It does not know the alias "number", which
+// stands for four types.
 func TypeByAlias(alias string) (Type, bool) {
 	for t, s := range typeAliases {
 		if s == alias && t != TypeMissing {
@@ -88,7 +88,8 @@ const (
 // Class returns the type's place in MongoDB's comparison order.
 func (t Type) Class() int { return int(classes[t]) }
 
-// classes is a table, as every comparison asks for two. What is no type counts as MaxKey.
+// classes is a table because every comparison looks up two classes. Unknown types have the class of
+// MaxKey.
 var classes = newClasses()
 
 func newClasses() (classes [256]uint8) {

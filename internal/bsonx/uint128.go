@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// uint128 is the coefficient of a decimal: below 10^34, so products with a small power of ten still
-// fit.
+// uint128 holds the coefficient of a decimal. It is less than 10^34, so that products with a small
+// power of ten still fit.
 type uint128 struct{ hi, lo uint64 }
 
 // maxDigits is the precision of a decimal128.
@@ -61,7 +61,7 @@ func (u uint128) divmodPow10(k int) (q, r uint128) {
 		q, rest := u.divmod64(pow10[k].lo)
 		return q, uint128{0, rest}
 	}
-	// The remainder is put together from its upper and lower digits.
+	// The remainder is combined from its upper and lower digits.
 	q, low := u.divmod64(pow10[19].lo)
 	q, high := q.divmod64(pow10[k-19].lo)
 	r = uint128{0, high}.mul(pow10[19]).add64(low)
@@ -70,7 +70,7 @@ func (u uint128) divmodPow10(k int) (q, r uint128) {
 
 // digits counts the decimal digits; 0 has none.
 func (u uint128) digits() int {
-	// 1233/4096 is just above log10(2): the estimate is the number of digits or one more.
+	// 1233/4096 is just above log10(2), so that the estimate is the number of digits or one more.
 	n := bits.Len64(u.lo)
 	if u.hi != 0 {
 		n = 64 + bits.Len64(u.hi)
@@ -82,7 +82,7 @@ func (u uint128) digits() int {
 	return n
 }
 
-// trim removes trailing zeros and returns how many there were.
+// trim removes trailing zeros and returns how many it removed.
 func (u uint128) trim() (uint128, int) {
 	n := 0
 	if u.isZero() {

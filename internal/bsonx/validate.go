@@ -15,8 +15,8 @@ type Limits struct {
 }
 
 // Validate checks that b is exactly one well-formed BSON document: lengths, terminators, types,
-// booleans and nesting. Errors are InvalidBSON, or Overflow for the nesting. It never panics, and
-// it allocates for errors and for documents that are nested deeply only.
+// booleans and nesting. It returns the error InvalidBSON, or Overflow for the nesting. It never
+// panics. It allocates memory only for errors and for deeply nested documents.
 //
 // Field names and strings may be any bytes: data that is not UTF-8 is stored and returned as it came, as MongoDB does.
 // Names of array elements are not checked: nothing in this package reads them.
@@ -43,12 +43,12 @@ func ValidateEnding(b []byte, bounds Limits, ending []byte) (at int, err error) 
 	return v.found, nil
 }
 
-// usualDepth is up to which depth a document is validated without an allocation.
+// usualDepth is the depth up to which Validate does not allocate.
 const usualDepth = 32
 
-// validator walks the bytes once, without recursion: ends and, below the usual depth, deeper hold
-// where each open document has its terminating zero. To clear room for the deepest documents took
-// as long as to check a small one.
+// validator walks the bytes once, without recursion. ends holds the offset of the terminating zero
+// of each open document, and deeper does so below usualDepth. They are separate because clearing
+// memory for the deepest documents would take as long as checking a small document.
 type validator struct {
 	b      []byte
 	limits Limits
@@ -57,8 +57,8 @@ type validator struct {
 	depth  int
 	ends   [usualDepth]int32
 	deeper []int32
-	// ending is what the document may end with, endingAt where that would begin, found where it
-	// does.
+	// ending is the expected end of the document, endingAt the offset at which it would begin, and
+	// found that offset if the document really ends that way.
 	ending          []byte
 	endingAt, found int
 }
@@ -73,7 +73,7 @@ const (
 	tooDeep       = "BSONObj exceeds maximum nested object depth"
 )
 
-// run returns what is wrong, or an empty string.
+// run returns the reason why the document is invalid, or an empty string.
 func (v *validator) run() string {
 	if msg := v.open(len(v.b)); msg != "" {
 		return msg
@@ -106,7 +106,7 @@ func (v *validator) run() string {
 	return ""
 }
 
-// end returns where the innermost open document has its terminating zero.
+// end returns the offset of the terminating zero of the innermost open document.
 func (v *validator) end() int {
 	if v.depth <= usualDepth {
 		return int(v.ends[v.depth-1])
@@ -114,8 +114,8 @@ func (v *validator) end() int {
 	return int(v.deeper[v.depth-usualDepth-1])
 }
 
-// value checks a payload at pos that must end at or before end, and moves past it, or into it if it
-// is a document.
+// value checks the payload at pos, which must end at or before end. It moves past the payload, or
+// into it if it is a document.
 func (v *validator) value(t Type, end int) string {
 	switch t {
 	case TypeDouble, TypeDate, TypeTimestamp, TypeInt64:
@@ -161,8 +161,8 @@ func (v *validator) fixed(n, end int) string {
 	return ""
 }
 
-// length reads a length at pos; it reports false unless 4 bytes and min ≤ length ≤ end-pos are
-// there.
+// length reads the length at pos. It reports false unless four bytes are left and min ≤ length ≤
+// end-pos.
 func (v *validator) length(minimum, end int) (int, bool) {
 	if end-v.pos < 4 {
 		return 0, false
@@ -233,7 +233,7 @@ func (v *validator) regex(end int) string {
 	return ""
 }
 
-// codeWithScope checks the code and opens the scope, whose end has to be that of the whole value.
+// codeWithScope checks the code and opens the scope, which must end where the whole value ends.
 func (v *validator) codeWithScope(end int) string {
 	n, ok := v.length(4+5+5, end)
 	if !ok {
@@ -253,7 +253,8 @@ func (v *validator) codeWithScope(end int) string {
 	return ""
 }
 
-// cstring returns the bytes at from up to a zero byte that stands before end.
+// cstring returns the bytes from the offset from up to the next zero byte, which must come before
+// end.
 func (v *validator) cstring(from, end int) ([]byte, bool) {
 	rest := v.b[from:max(end, from)]
 	// Names are short: a loop beats a call.
@@ -272,7 +273,7 @@ func (v *validator) cstring(from, end int) ([]byte, bool) {
 	return rest[:i], true
 }
 
-// error words the message as MongoDB does, with the field's name.
+// error returns an error with MongoDB's wording, which includes the field's name.
 func (v *validator) error(msg string) error {
 	if msg == tooDeep {
 		return mongoerr.New(mongoerr.Overflow, "%s", msg)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Value is one BSON value: its type and its encoded payload. It borrows the bytes of the document
-// that it came from and is valid as long as they are unchanged. The zero Value is a missing value.
+// Value is one BSON value: its type and its encoded payload. It borrows the bytes of its document
+// and is valid as long as they do not change. The zero Value is a missing value.
 type Value struct {
 	Type Type
 	Data []byte
@@ -20,7 +20,7 @@ func (v Value) IsMissing() bool { return v.Type == TypeMissing }
 // IsNull reports whether the value is null or absent.
 func (v Value) IsNull() bool { return v.Type == TypeNull || v.Type == TypeMissing }
 
-// The accessors below require the value to have their type; they do not check it.
+// The accessors below require that the value has their type. They do not check it.
 
 // Doc returns an embedded document, or an array as the document of its elements.
 func (v Value) Doc() Doc { return Doc(v.Data) }
@@ -51,8 +51,8 @@ func (v Value) Timestamp() (t, i uint32) {
 	return binary.LittleEndian.Uint32(v.Data[4:]), binary.LittleEndian.Uint32(v.Data)
 }
 
-// Binary returns the subtype and the bytes of a binary; the legacy inner length of subtype 2 is
-// left in.
+// Binary returns the subtype and the bytes of a binary. For the old subtype 2 the bytes begin with
+// the inner length.
 func (v Value) Binary() (subtype byte, data []byte) { return v.Data[4], v.Data[5:] }
 
 // ObjectID returns an ObjectId.
@@ -78,13 +78,12 @@ func (v Value) CodeWithScope() (code string, scope Doc) {
 	return string(v.Data[8 : 8+n-1]), Doc(v.Data[8+n:])
 }
 
-// Identical reports whether two values are the same to the last byte: of one type, and with the
-// same payload.
+// Identical reports whether two values have the same type and the same bytes.
 func (v Value) Identical(other Value) bool {
 	return v.Type == other.Type && bytes.Equal(v.Data, other.Data)
 }
 
-// Clone returns a value that owns its bytes.
+// Clone returns a copy of the value with its own bytes.
 func (v Value) Clone() Value {
 	return Value{v.Type, append([]byte(nil), v.Data...)}
 }
@@ -92,7 +91,7 @@ func (v Value) Clone() Value {
 // Missing is the absent value.
 var Missing = Value{}
 
-// The values that have no payload.
+// The values of the types without a payload.
 var (
 	Null      = Value{Type: TypeNull}
 	Undefined = Value{Type: TypeUndefined}
@@ -128,7 +127,7 @@ func Timestamp(t, i uint32) Value {
 	return Value{TypeTimestamp, binary.LittleEndian.AppendUint32(b, t)}
 }
 
-// Decimal128 returns a decimal value from its halves.
+// Decimal128 returns a decimal value from its two halves.
 func Decimal128(hi, lo uint64) Value {
 	b := binary.LittleEndian.AppendUint64(nil, lo)
 	return Value{TypeDecimal128, binary.LittleEndian.AppendUint64(b, hi)}
@@ -216,9 +215,8 @@ func (v Value) AsInt64() (int64, bool) {
 	}
 }
 
-// RoundInt64 is AsInt64 for the arguments of commands, as MongoDB reads them: a double is
-// truncated, but a decimal is rounded to the nearest integer, of two equally
-// near ones to the even one.
+// RoundInt64 is AsInt64 with MongoDB's rules for arguments of commands: a double is truncated, but
+// a decimal is rounded half to even.
 func (v Value) RoundInt64() (int64, bool) {
 	i, ok := v.AsInt64()
 	if !ok || v.Type != TypeDecimal128 {
@@ -236,7 +234,7 @@ func (v Value) RoundInt64() (int64, bool) {
 }
 
 // SaturatingInt64 is RoundInt64, but a number out of range becomes the nearest limit, and NaN and
-// other types are 0.
+// other types become 0.
 func (v Value) SaturatingInt64() int64 {
 	if n, ok := v.RoundInt64(); ok {
 		return n
@@ -256,14 +254,14 @@ func (v Value) SaturatingInt32() int32 {
 	return int32(max(math.MinInt32, min(v.SaturatingInt64(), math.MaxInt32)))
 }
 
-// AsExactInt64 is AsInt64 for numbers without a fraction; it reports false for the others.
+// AsExactInt64 is AsInt64, but it reports false for numbers with a fraction.
 func (v Value) AsExactInt64() (int64, bool) {
 	switch v.Type {
 	case TypeInt32:
 		return int64(v.Int32()), true
 	case TypeInt64:
 		return v.Int64(), true
-	default: // the others need nothing here
+	default: // integers have no fraction
 	}
 	i, ok := v.AsInt64()
 	if !ok {

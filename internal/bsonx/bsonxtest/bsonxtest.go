@@ -11,7 +11,7 @@ import (
 // Names are the field names that generated documents use.
 var Names = []string{"a", "b", "ab", "", "é"}
 
-// Int64 generates whole numbers around powers of two and ten, and any others.
+// Int64 generates whole numbers. It prefers numbers near powers of two and ten.
 func Int64() *rapid.Generator[int64] {
 	return rapid.Custom(func(t *rapid.T) int64 {
 		near := rapid.Int64Range(-3, 3).Draw(t, "near")
@@ -50,8 +50,8 @@ func Float64() *rapid.Generator[float64] {
 	)
 }
 
-// Decimal generates decimals, among them ones with equal values and different exponents, neighbours
-// of doubles, and encodings that are not canonical.
+// Decimal generates decimals. Among them are equal values with different exponents, neighbours of
+// doubles, and encodings that are not canonical.
 func Decimal() *rapid.Generator[bsonx.Value] {
 	coefficient := rapid.OneOf(
 		rapid.Map(Int64(), func(i int64) [2]uint64 { return [2]uint64{0, uint64(i)} }),
@@ -100,7 +100,7 @@ func Number() *rapid.Generator[bsonx.Value] {
 	)
 }
 
-// Text generates short strings in which zero and one bytes are common.
+// Text generates short strings in which the bytes 0 and 1 are frequent.
 func Text() *rapid.Generator[string] {
 	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "\x00", "\x01",
 		"\x02", "é", "\U0010FFFF"}), 0, 4),

@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TB is the part of a test that the parsers need. Tests, benchmarks and rapid's checks have it.
+// TB is the part of testing.TB that the parsers need. rapid.T has it, too.
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -50,7 +50,7 @@ func MustParse(text string) bsonx.Doc {
 	return d
 }
 
-// TryParse reads a document in Extended JSON, or returns an error if the text is malformed.
+// TryParse reads a document in Extended JSON. It returns an error if the text is malformed.
 func TryParse(text string) (bsonx.Doc, error) {
 	var d bson.D
 	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
