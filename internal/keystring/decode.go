@@ -8,15 +8,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Decode decodes the first value of key. The value's payload is appended to buf; the returned
-// buffer is buf with that payload, so that it can be used again, and n is the length of the
-// encoding. A nil bits gives default types. Malformed keys and bits are errors.
+// Decode decodes the first value of key and appends its payload to buf. It returns the value, the
+// length n of its encoding, and the extended buffer. Without type bits the value gets its default
+// type. Decode returns an error if the key or the bits are malformed.
 //
-// Elements of arrays get the names "0", "1", … whatever they were.
+// The elements of arrays get the names "0", "1" and so on, whatever names they had.
 func Decode(buf, key []byte, desc bool, bits *TypeBitsReader) (v bsonx.Value, n int, out []byte, err error) {
 	d := decoder{scanner: scanner{b: key}, out: buf}
 	if bits != nil {
-		d.bits = *bits // a copy, so that the caller's reader need not be on the heap
+		d.bits = *bits // a copy keeps the caller's reader off the heap
 	}
 	if desc {
 		d.mask = 0xFF
@@ -32,7 +32,7 @@ func Decode(buf, key []byte, desc bool, bits *TypeBitsReader) (v bsonx.Value, n 
 	return bsonx.Value{Type: t, Data: d.out[start:len(d.out):len(d.out)]}, d.pos, d.out, nil
 }
 
-// decoder appends the BSON payloads of what it reads to out.
+// decoder appends the BSON payloads of the decoded values to out.
 type decoder struct {
 	scanner
 	bits TypeBitsReader
@@ -131,7 +131,7 @@ func (d *decoder) stringOrSymbol() (bsonx.Type, error) {
 	}
 }
 
-// text unescapes a string and gives it BSON's length and terminator.
+// text unescapes a string, and adds BSON's length and terminator.
 func (d *decoder) text() error {
 	raw, err := d.terminated()
 	if err != nil {
@@ -155,7 +155,7 @@ func (d *decoder) text() error {
 	return nil
 }
 
-// cstring copies a terminated name that has no escapes, with its terminator.
+// cstring copies a terminated name, which has no escapes, together with its terminator.
 func (d *decoder) cstring() error {
 	raw, err := d.terminated()
 	if err != nil {
@@ -278,21 +278,20 @@ func (d *decoder) end(start int) {
 	binary.LittleEndian.PutUint32(d.out[start:], uint32(len(d.out)-start))
 }
 
-// maxPairs is how many bytes the 34 digits of a decimal take.
+// maxPairs is the number of bytes for the 34 digits of a decimal.
 const maxPairs = 17
 
-// magnitude is the absolute value of a number as its encoding tells it.
+// magnitude is the absolute value of a number as it is encoded.
 type magnitude struct {
 	whole  uint64 // of numbers from 1 to 2^63
 	word   uint64 // the groups: bits of the fraction, or of a double
-	exact  bool   // there are no digits
+	exact  bool   // no digits follow
 	double bool   // word is a double
-	exp    int    // exponent of the digits of a number that is no whole part and fraction
+	exp    int    // exponent of the digits, if the number is not encoded as whole part and fraction
 	digits [2 * maxPairs]byte
 	n      int // how many digits
 }
 
-// number decodes any number.
 func (d *decoder) number(t byte) (bsonx.Type, error) {
 	kind, err := d.bits.next()
 	if err != nil {
@@ -381,7 +380,7 @@ func (d *decoder) digits(m *magnitude) error {
 	return nil
 }
 
-// typed appends the number in the type that the type bits tell.
+// typed appends the number with the type that the type bits give.
 func (d *decoder) typed(m *magnitude, neg bool, kind typeKind) (bsonx.Type, error) {
 	switch kind {
 	case kindDefault:
@@ -422,7 +421,7 @@ func (d *decoder) defaultType(m *magnitude, neg bool) (bsonx.Type, error) {
 		d.out = binary.LittleEndian.AppendUint64(d.out, uint64(i))
 		return bsonx.TypeInt64, nil
 	}
-	// Without type bits a decimal becomes the double below it in magnitude.
+	// Without type bits a decimal becomes a double, truncated toward zero.
 	d.double(m.float64(neg))
 	return bsonx.TypeDouble, nil
 }
@@ -437,7 +436,8 @@ func (d *decoder) rawBits(n int) error {
 	return err
 }
 
-// decimal goes by the decimal's text: it is the exact number, and the type bits tell its exponent.
+// decimal formats the number as text and parses the text as a decimal. The text is exact, and the
+// type bits give the exponent.
 func (d *decoder) decimal(m *magnitude, neg bool) error {
 	b, err := d.bits.take(2)
 	if err != nil {
@@ -463,7 +463,7 @@ func (d *decoder) decimal(m *magnitude, neg bool) error {
 	return nil
 }
 
-// int64 returns the number if it is a whole number of that range.
+// int64 returns the number if it is a whole number in the range of int64.
 func (m *magnitude) int64(neg bool) (int64, bool) {
 	switch {
 	case !m.exact:
@@ -490,8 +490,8 @@ func (m *magnitude) float64(neg bool) float64 {
 	return f
 }
 
-// appendText appends the exact number. A double that a decimal equals has at most 34 digits, and so
-// has its fraction.
+// appendText appends the exact number as text. If a double equals a decimal, the double and its
+// fraction have at most 34 digits.
 func (m *magnitude) appendText(dst []byte) []byte {
 	switch {
 	case m.double && m.exact:

@@ -1,22 +1,22 @@
-// Package keystring encodes BSON values as bytes whose order, as bytes.Compare sees it, is
-// MongoDB's order of the values. Keys of records and index entries are made of these encodings.
+// Package keystring encodes BSON values as bytes. bytes.Compare orders the encodings as MongoDB
+// orders the values. Keys of records and index entries are made of these encodings.
 //
 // Invariants:
 //
-//  1. bytes.Compare(Append(nil, a, false), Append(nil, b, false)) == bsonx.CompareValues(a, b); a
+//  1. bytes.Compare(Append(nil, a, false), Append(nil, b, false)) == bsonx.CompareValues(a, b). A
 //     descending encoding is the ascending one with all bits inverted.
-//  2. No encoding is a prefix of another one, so encodings can follow each other in a key: the
+//  2. No encoding is a prefix of another one, so that a key can be a sequence of encodings: the
 //     first value decides, then the second, and so on.
-//  3. No encoding starts with 0x00 or 0xFF, ascending or descending. Key+0x00 is therefore below,
-//     and key+0xFF above, all keys that continue that key.
-//  4. Equal values have equal encodings whatever their types are: 1, 1.0 and NumberDecimal("1.00"),
-//     or a string and a symbol. What the encoding loses is kept beside the key as type bits; Decode
-//     needs both to return the exact value.
+//  3. No encoding starts with 0x00 or 0xFF, ascending or descending. Therefore key+0x00 is less
+//     than all keys that continue key, and key+0xFF is greater.
+//  4. Equal values have equal encodings whatever their types are: 1, 1.0 and
+//     NumberDecimal("1.00"), or a string and a symbol. The type is stored beside the key as type
+//     bits. Decode needs both to return the exact value.
 //
 // # Format
 //
-// A value is a type byte and a payload that marks its own end. The type bytes, in order, are in
-// types.go.
+// An encoding has a type byte and a payload. The payload marks its own end. types.go lists the type
+// bytes in order.
 //
 //	null, undefined, MinKey, MaxKey, zero, NaN, bools    nothing
 //	number         see number.go
@@ -32,10 +32,10 @@
 //	code           as string
 //	code w/ scope  as string, then as object
 //
-// In an object the class byte stands before the name because MongoDB compares the classes of two
-// fields, then their names, then their values. The class byte of a number or bool does not tell its
-// kind; there the whole encoding of the value follows the name.
+// In an object the class byte precedes the name, because MongoDB compares the classes of two
+// fields, then their names, then their values. The class byte of a number or a bool does not give
+// its exact type byte, so that the whole encoding of the value follows the name.
 //
-// The package does not know collations: a collated string is encoded by the caller as its collation
-// key.
+// The package does not know collations. A caller with a collation passes the collation key of a
+// string instead of the string.
 package keystring

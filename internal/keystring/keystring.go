@@ -12,7 +12,8 @@ func Append(dst []byte, v bsonx.Value, desc bool) []byte {
 	return AppendTyped(dst, nil, v, desc)
 }
 
-// AppendTyped is Append that also adds what the encoding loses to bits, which may be nil.
+// AppendTyped is Append, and adds the type information that the encoding loses to bits. bits may be
+// nil.
 func AppendTyped(dst []byte, bits *TypeBits, v bsonx.Value, desc bool) []byte {
 	start := len(dst)
 	dst = appendValue(dst, bits, v)
@@ -42,7 +43,7 @@ func appendValue(dst []byte, bits *TypeBits, v bsonx.Value) []byte {
 	}
 }
 
-// appendPayload appends what follows the type byte of a value that is neither a number nor a bool.
+// appendPayload appends the payload of a value that is neither a number nor a bool.
 func appendPayload(dst []byte, bits *TypeBits, v bsonx.Value) []byte {
 	switch v.Type {
 	case bsonx.TypeString, bsonx.TypeSymbol:
@@ -95,7 +96,7 @@ func appendObject(dst []byte, bits *TypeBits, d bsonx.Doc) []byte {
 	return append(dst, 0)
 }
 
-// appendText escapes 00 and 01, which are rare in text, so that 00 can end it.
+// appendText escapes the bytes 00 and 01, so that 00 can end the text. Both are rare in text.
 func appendText(dst, s []byte) []byte {
 	if bytes.IndexByte(s, 0) < 0 && bytes.IndexByte(s, 1) < 0 {
 		dst = append(dst, s...)

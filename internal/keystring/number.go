@@ -9,22 +9,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Numbers of all types lie on one line. NaN and zero are type bytes alone. Any other number is the
-// type byte for its sign and size, and a payload of the absolute value, inverted for negative
-// numbers:
+// Numbers of all types are encoded on one scale. NaN and zero are only a type byte. Any other
+// number is a type byte for its sign and size, and a payload for its absolute value. The payload is
+// inverted for negative numbers:
 //
 //	1 ≤ x < 2^63   whole part << 1 | has a fraction, in 1 to 8 bytes (the type byte tells how many);
 //	               then, if there is a fraction: groups of fraction × 2^63, digits of the fraction
 //	other x        groups of the 63 bits of x as a double; exponent (2 bytes) and digits of x
 //
-// Groups hold 63 bits as up to nine bytes of seven bits, each with a flag in the lowest bit that
-// tells that more follows; zero groups at the end are left out. A number that the 63 bits do not
-// hold exactly (only a decimal can be one) is truncated toward zero, has all nine groups with their
-// flags set, and goes on with its decimal digits, two in a byte as 1 + the number, ended by 00. The
-// digits repeat what the groups say, but as they are compared only among numbers with equal groups
-// that does no harm to the order.
+// Groups hold 63 bits as up to nine bytes of seven bits each. The lowest bit of each byte is a
+// flag: more bytes follow. Zero groups at the end are left out.
 //
-// Small integers so take two bytes, an int32 at most five, and an int64 at most nine.
+// Only a decimal can be a number that 63 bits do not hold exactly. It is truncated toward zero, and
+// all nine groups have their flags set. Its decimal digits follow, two in a byte, stored as 1 + the
+// number, and ended by 00. The digits repeat the information of the groups. That does not disturb
+// the order, because digits are compared only if all groups are equal.
+//
+// As a result a small integer takes two bytes, an int32 at most five, and an int64 at most nine.
 
 const (
 	groups = 9
@@ -54,7 +55,8 @@ func appendInt(dst []byte, tb *TypeBits, i int64, kind typeKind) []byte {
 	return negate(dst, start)
 }
 
-// appendWhole appends a whole part of at least 1, shifted, with the flag of the fraction.
+// appendWhole appends a whole part of at least 1, shifted left, with the flag for a fraction in the
+// lowest bit.
 func appendWhole(dst []byte, w uint64) []byte {
 	n := (bits.Len64(w) + 7) / 8
 	dst = append(dst, byte(typePosWhole+n))
@@ -62,7 +64,7 @@ func appendWhole(dst []byte, w uint64) []byte {
 	return dst[:len(dst)-8+n]
 }
 
-// negate turns the encoding of a positive number at start into that of its negative.
+// negate turns the encoding of a positive number at start into the encoding of its negative.
 func negate(dst []byte, start int) []byte {
 	dst[start] = 2*typeZero - dst[start]
 	invert(dst[start+1:])
@@ -105,7 +107,8 @@ func appendDoubleBits(dst []byte, f float64) []byte {
 	return dst
 }
 
-// appendGroups appends 63 bits. If they are not exact the last flag is set: digits have to follow.
+// appendGroups appends 63 bits. If the bits are not exact, it sets the last flag, and the caller
+// must append the digits.
 func appendGroups(dst []byte, word uint64, exact bool) []byte {
 	word <<= 1
 	for range groups {
@@ -170,7 +173,7 @@ func appendDecimalMagnitude(dst []byte, d bsonx.Decimal) []byte {
 	return appendPairs(dst, d.AppendDigits(buf[:0]))
 }
 
-// fractionWord returns frac/10^places × 2^63, truncated, and whether that is exact.
+// fractionWord returns frac/10^places × 2^63, truncated, and whether the result is exact.
 func fractionWord(hi, lo uint64, places int) (uint64, bool) {
 	if places <= 19 {
 		scale := uint64(1)
@@ -187,7 +190,7 @@ func fractionWord(hi, lo uint64, places int) (uint64, bool) {
 	return q.Uint64(), r.Sign() == 0
 }
 
-// padLeft puts zeros before the digits until there are n. The digits have room for that.
+// padLeft puts zeros before the digits until there are n digits. The slice must have the capacity.
 func padLeft(digits []byte, n int) []byte {
 	k := len(digits)
 	if k >= n {
@@ -201,7 +204,7 @@ func padLeft(digits []byte, n int) []byte {
 	return digits
 }
 
-// appendPairs appends digits, two in a byte, without zeros at the end.
+// appendPairs appends digits, two in a byte, without trailing zeros.
 func appendPairs(dst, digits []byte) []byte {
 	for len(digits) > 0 && digits[len(digits)-1] == '0' {
 		digits = digits[:len(digits)-1]

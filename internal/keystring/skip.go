@@ -25,8 +25,8 @@ func Skip(key []byte, desc bool) (int, error) {
 	return s.pos, nil
 }
 
-// SkipN returns the length of the first len(desc) encoded values of key, whose directions desc
-// tells.
+// SkipN returns the length of the first len(desc) encoded values of key. desc has the direction of
+// each value.
 func SkipN(key []byte, desc ...bool) (int, error) {
 	total := 0
 	for _, d := range desc {
@@ -39,7 +39,7 @@ func SkipN(key []byte, desc ...bool) (int, error) {
 	return total, nil
 }
 
-// scanner walks over a key. What it reads is xored with mask.
+// scanner walks over a key. It applies xor with mask to each byte that it reads.
 type scanner struct {
 	b    []byte
 	pos  int
@@ -63,7 +63,7 @@ func (s *scanner) skip(n int) error {
 	return nil
 }
 
-// terminated returns the raw bytes before the next terminator and moves behind it.
+// terminated returns the raw bytes before the next terminator and moves past it.
 func (s *scanner) terminated() ([]byte, error) {
 	rest := s.b[s.pos:]
 	i := bytes.IndexByte(rest, s.mask)

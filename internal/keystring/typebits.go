@@ -8,12 +8,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// typeKind says what a number or string is, where the encoding does not tell.
+// typeKind is the type of a number or a string if it is not the default type of its encoding.
 type typeKind byte
 
-// The kinds are on disk. The default of a string is string; of a whole number int32 or, where it
-// does not fit, int64; of any other number double. -2^63 counts as a whole number, larger
-// magnitudes do not.
+// The kinds are stored on disk. The default type of a string is string. The default type of a whole
+// number is int32, or int64 if it does not fit. The default type of any other number is double.
+// -2^63 counts as a whole number, larger magnitudes do not.
 const (
 	kindDefault    typeKind = 0
 	kindInt64      typeKind = 1
@@ -32,12 +32,12 @@ const (
 	maxGap = 31
 )
 
-// TypeBits collects what encodings lose. Its bytes list the exceptions from the default types: for
-// each the number of numbers and strings since the one before, and the kind. They are empty for the
-// most common values, among them all int32, all int64 outside of the range of int32, doubles with a
-// fraction, and strings.
+// TypeBits collects the type information that encodings lose. Its bytes list the numbers and
+// strings that do not have the default type. Each entry is the number of values since the previous
+// entry, and the kind. The bytes are empty for the most frequent values: all int32, all int64
+// outside the range of int32, doubles with a fraction, and strings.
 //
-// The zero value is ready for use.
+// The zero value is ready to use.
 type TypeBits struct {
 	buf []byte
 	gap int
@@ -108,7 +108,7 @@ func (t *TypeBits) noteDecimal(v bsonx.Value, d bsonx.Decimal) {
 	t.buf = binary.BigEndian.AppendUint16(t.buf, exp)
 }
 
-// quietNaN is the NaN that processors make and drivers send.
+// quietNaN is the NaN that processors produce and drivers send.
 const quietNaN = 0x7FF8000000000000
 
 var errTypeBits = errors.New("keystring: malformed type bits")
@@ -160,8 +160,8 @@ func (r *TypeBitsReader) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// JoinTypeBits appends two sets of type bits, those of an index entry's fields and those of its
-// _id, as one value. It is empty where both are.
+// JoinTypeBits appends two sets of type bits as one value: the bits of an index entry's fields and
+// the bits of its _id. The value is empty if both sets are empty.
 func JoinTypeBits(dst, fields, id []byte) []byte {
 	if len(fields) == 0 && len(id) == 0 {
 		return dst
@@ -171,7 +171,7 @@ func JoinTypeBits(dst, fields, id []byte) []byte {
 	return append(dst, id...)
 }
 
-// SplitTypeBits takes apart what JoinTypeBits put together.
+// SplitTypeBits returns the two sets that JoinTypeBits joined.
 func SplitTypeBits(b []byte) (fields, id []byte, err error) {
 	if len(b) == 0 {
 		return nil, nil, nil

@@ -5,22 +5,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 )
 
-// The type bytes. They stay between 0x05 and 0xFA so that neither they nor their inversions are
-// 0x00 or 0xFF, and so that 0x00 can end objects and arrays. The format is on disk: bytes may be
-// added, never changed.
+// The type bytes. They are between 0x05 and 0xFA, so that neither a type byte nor its inversion is
+// 0x00 or 0xFF, and so that 0x00 can end objects and arrays. The format is stored on disk: type
+// bytes may be added but never changed.
 const (
 	typeMinKey    = 0x0A
 	typeUndefined = 0x0F
 	typeNull      = 0x14
 
 	typeNaN      = 0x1E
-	typeNegLarge = 0x1F // -2^63 and below
+	typeNegLarge = 0x1F // x ≤ -2^63
 	typeNegWhole = 0x28 // minus the number of bytes: 0x20 (8 bytes) to 0x27 (1 byte)
-	typeNegSmall = 0x28 // above -1
+	typeNegSmall = 0x28 // -1 < x < 0
 	typeZero     = 0x29
-	typePosSmall = 0x2A // below 1
+	typePosSmall = 0x2A // 0 < x < 1
 	typePosWhole = 0x2A // plus the number of bytes: 0x2B (1 byte) to 0x32 (8 bytes)
-	typePosLarge = 0x33 // 2^63 and above
+	typePosLarge = 0x33 // x ≥ 2^63
 
 	typeString    = 0x3C
 	typeObject    = 0x46
@@ -45,8 +45,8 @@ const (
 // maxDepth bounds the recursion of Decode and Skip; documents are validated to less than that.
 const maxDepth = limits.DocumentDepth + 10
 
-// fieldClass returns the byte that stands before a field's name, and whether the value's own type
-// byte has to follow the name.
+// fieldClass returns the byte that precedes a field's name, and whether the type byte of the value
+// must follow the name.
 func fieldClass(t bsonx.Type) (class byte, explicit bool) {
 	switch t {
 	case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128:
@@ -58,7 +58,7 @@ func fieldClass(t bsonx.Type) (class byte, explicit bool) {
 	}
 }
 
-// typeByte returns the type byte of a type that has only one.
+// typeByte returns the type byte of a type that has only one type byte.
 func typeByte(t bsonx.Type) byte {
 	switch t {
 	case bsonx.TypeMinKey:
