@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// The codes of division by zero.
+// Error codes for division by zero.
 const (
 	divideByZero mongoerr.Code = 2
 	modByZero    mongoerr.Code = 16610
@@ -68,7 +68,8 @@ func MultiplyIn(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	}
 }
 
-// Divide divides by the rules of aggregation: a double, or a decimal where an operand is one.
+// Divide divides by the rules of aggregation. The result is a decimal if an operand is a decimal,
+// and a double otherwise.
 func Divide(a, b bsonx.Value) (bsonx.Value, error) { return DivideIn(nil, a, b) }
 
 // DivideIn is Divide with the result in an arena.
@@ -85,7 +86,8 @@ func DivideIn(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	return out.Double(float(a) / float(b)), nil
 }
 
-// decimalQuotient divides decimals. What infinity divides is the zero nearest to it, not 0E+0.
+// decimalQuotient divides decimals. A number divided by infinity is zero with the smallest
+// exponent, not 0E+0.
 func decimalQuotient(a, b bsonx.Value) bsonx.Value {
 	if x, y := toDecimal(a), toDecimal(b); x.Form == apd.Finite && y.Form == apd.Infinite {
 		return encode(&apd.Decimal{Negative: x.Negative != y.Negative, Exponent: bsonx.MinDecimalExp})
@@ -114,7 +116,7 @@ func ModIn(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	}
 }
 
-// remainder avoids the one quotient that overflows.
+// remainder handles the one quotient that overflows an int64.
 func remainder(a, b int64) int64 {
 	if b == -1 {
 		return 0
@@ -151,7 +153,7 @@ func IsZero(v bsonx.Value) bool {
 	}
 }
 
-// IsNaN reports whether a number is not a number.
+// IsNaN reports whether a number is NaN.
 func IsNaN(v bsonx.Value) bool {
 	switch v.Type {
 	case bsonx.TypeDouble:

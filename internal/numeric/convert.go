@@ -50,8 +50,8 @@ func toInteger(v bsonx.Value) (int64, error) {
 	return i, nil
 }
 
-// conversionOverflow refuses a value that the target cannot hold. MongoDB does not show one that is
-// a long.
+// conversionOverflow returns the error for a number that the target type cannot hold. Like MongoDB
+// it does not show the number if it is a long.
 func conversionOverflow(v bsonx.Value) error {
 	shown := ""
 	if v.Type != bsonx.TypeInt64 {
@@ -60,8 +60,8 @@ func conversionOverflow(v bsonx.Value) error {
 	return mongoerr.New(mongoerr.ConversionFailure, "Conversion would overflow target type in $convert with no onError value: %s", shown)
 }
 
-// ToDouble converts a number to a double, as $toDouble does: a decimal beyond the range is an
-// error.
+// ToDouble converts a number to a double, as $toDouble does. It returns an error for a decimal
+// beyond the range of doubles.
 func ToDouble(v bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumber("$convert", v); err != nil {
 		return bsonx.Value{}, err
@@ -85,7 +85,8 @@ func ToDecimal(v bsonx.Value) (bsonx.Value, error) {
 	return encode(toDecimal(v)), nil
 }
 
-// ParseDouble parses the text of a double as $toDouble does: no blanks, no hexadecimal digits.
+// ParseDouble parses the text of a double as $toDouble does: it accepts no blanks and no
+// hexadecimal digits.
 func ParseDouble(s string) (float64, bool) {
 	for i := range len(s) {
 		if c := s[i]; c == 'x' || c == 'X' || c == '_' || c == 'p' || c == 'P' {
@@ -96,15 +97,15 @@ func ParseDouble(s string) (float64, bool) {
 	if err != nil || math.Abs(f) >= smallestNormal {
 		return f, err == nil
 	}
-	// What is too small for a normal double is out of range as much as what is too great; zeros are
-	// not.
+	// A number too small for a normal double is out of range like a number that is too large. Zero
+	// is in range.
 	mantissa, _, _ := strings.Cut(strings.ToLower(s), "e")
 	return f, !strings.ContainsAny(mantissa, "123456789")
 }
 
 const smallestNormal = 0x1p-1022
 
-// FormatDouble returns a double as MongoDB's error texts show it, in six digits: 1.5, 1e+20, nan,
+// FormatDouble returns a double with six digits, as in MongoDB's error messages: 1.5, 1e+20, nan,
 // -inf.
 func FormatDouble(f float64) string {
 	switch {
@@ -117,7 +118,7 @@ func FormatDouble(f float64) string {
 	}
 }
 
-// Format returns a number as MongoDB's error texts show it.
+// Format returns a number as in MongoDB's error messages.
 func Format(v bsonx.Value) string {
 	switch v.Type {
 	case bsonx.TypeInt32, bsonx.TypeInt64:
@@ -134,7 +135,8 @@ func Format(v bsonx.Value) string {
 // IsFinite reports whether a number is neither an infinity nor NaN.
 func IsFinite(v bsonx.Value) bool { return !IsNaN(v) && !IsInfinite(v) }
 
-// IsInfinite reports whether a value is an infinity; a decimal that no double can hold is none.
+// IsInfinite reports whether a value is an infinity. A finite decimal beyond the range of doubles
+// is not infinite.
 func IsInfinite(v bsonx.Value) bool {
 	switch v.Type {
 	case bsonx.TypeDouble:
@@ -146,8 +148,8 @@ func IsInfinite(v bsonx.Value) bool {
 	}
 }
 
-// DecimalFromDouble converts a double to a decimal with all digits that a decimal holds, which is
-// what expressions that mix both types compute with.
+// DecimalFromDouble converts a double to a decimal with all 34 digits. Expressions with operands of
+// both types compute with this conversion.
 func DecimalFromDouble(f float64) bsonx.Value {
 	d := doubleToDecimal(f, digits)
 	var out apd.Decimal

@@ -19,8 +19,8 @@ const (
 	minAdjusted = -6143
 )
 
-// decimalContext returns the arithmetic of decimal128: 34 digits, half to even, subnormals, no
-// traps (an invalid operation gives NaN, an overflow infinity).
+// decimalContext returns the arithmetic of decimal128: 34 digits, half to even, and subnormal
+// numbers. An invalid operation gives NaN and an overflow gives infinity, without an error.
 func decimalContext() apd.Context {
 	return apd.Context{
 		Precision: digits, MaxExponent: maxAdjusted, MinExponent: minAdjusted,
@@ -58,8 +58,8 @@ func decode(d bsonx.Decimal) *apd.Decimal {
 	return out
 }
 
-// encode converts a decimal of at most 34 digits to a value. An exponent beyond the largest is
-// folded into the coefficient where there is room.
+// encode converts a decimal of at most 34 digits to a value. If the exponent is too large, it
+// appends zeros to the coefficient instead. If they do not fit, the result is infinite.
 func encode(d *apd.Decimal) bsonx.Value {
 	out := bsonx.Decimal{Neg: d.Negative}
 	switch d.Form {
@@ -91,9 +91,9 @@ func encode(d *apd.Decimal) bsonx.Value {
 	return out.Value()
 }
 
-// doubleToDecimal converts a double to a decimal of that many significant digits. MongoDB keeps
-// trailing zeros (0.5 is 0.500000000000000) where it rounds to 15 digits, the digits that any
-// double carries faithfully; with 34 digits they are dropped.
+// doubleToDecimal converts a double to a decimal with precision significant digits. With 15 digits,
+// which every double represents faithfully, MongoDB keeps trailing zeros: 0.5 is 0.500000000000000.
+// With 34 digits it drops them.
 func doubleToDecimal(f float64, precision int) *apd.Decimal {
 	switch {
 	case math.IsNaN(f):
@@ -132,7 +132,7 @@ func decimalCompute(x, y *apd.Decimal,
 	return encode(&out)
 }
 
-// decimalFunc applies a function of one decimal.
+// decimalFunc applies a function with one decimal argument.
 func decimalFunc(v bsonx.Value, op func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error)) bsonx.Value {
 	var out apd.Decimal
 	c := decimalContext()
@@ -142,8 +142,8 @@ func decimalFunc(v bsonx.Value, op func(c *apd.Context, d, x *apd.Decimal) (apd.
 	return encode(&out)
 }
 
-// quo divides. An exact quotient keeps the preferred exponent, the difference of the exponents, as
-// far as its digits allow: 6 / 4 is 1.5, 10 / 5 is 2.
+// quo divides. An exact quotient keeps the preferred exponent, which is the difference of the
+// exponents, as far as its digits allow: 6 / 4 is 1.5, 10 / 5 is 2.
 func quo(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error) {
 	preferred := x.Exponent - y.Exponent
 	cond, err := c.Quo(d, x, y)
@@ -153,14 +153,15 @@ func quo(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error) {
 	return cond, err
 }
 
-// isQuotient reports whether d is x / y: of a subnormal quotient the condition does not tell.
+// isQuotient reports whether d is exactly x / y. For a subnormal quotient apd's condition does not
+// say so.
 func isQuotient(d, x, y *apd.Decimal) bool {
 	m := newWide()
 	return m.mul(d, y).Cmp(x) == 0
 }
 
-// exactSqrt drops the trailing zeros of an exact root down to half the exponent: the root of 4 is
-// 2, that of 4.00 is 2.0.
+// exactSqrt removes the trailing zeros of an exact root until the exponent is half the exponent of
+// the operand: the root of 4 is 2, the root of 4.00 is 2.0.
 func exactSqrt(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error) {
 	preferred := x.Exponent >> 1
 	cond, err := c.Sqrt(d, x)
@@ -168,7 +169,7 @@ func exactSqrt(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error) {
 	if err != nil {
 		return cond, err
 	}
-	// The condition does not tell whether the root is exact.
+	// apd's condition does not say whether the root is exact.
 	wider := *c
 	wider.Precision = 2 * digits
 	if _, err := wider.Mul(&square, d, d); err == nil && square.Cmp(x) == 0 {
@@ -177,7 +178,7 @@ func exactSqrt(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error) {
 	return cond, nil
 }
 
-// dropZeros drops trailing zeros of the coefficient until the exponent is the preferred one.
+// dropZeros removes trailing zeros of the coefficient until the exponent is the preferred one.
 func dropZeros(d *apd.Decimal, preferred int32) {
 	if d.Form != apd.Finite {
 		return

@@ -2,7 +2,7 @@ package numeric
 
 import "github.com/cockroachdb/apd/v3"
 
-// large is where e to the power of a number has no decimal128 any more.
+// large is an exponent for which e^large is beyond the range of decimal128.
 const large = 20000
 
 func (m *wide) sinh(x *apd.Decimal) *apd.Decimal {
@@ -33,14 +33,14 @@ func (m *wide) tanh(x *apd.Decimal) *apd.Decimal {
 	if x.IsZero() {
 		return x
 	}
-	// Beyond 100 the difference to 1 is below every digit.
+	// Beyond 100 the difference from 1 is smaller than the last digit.
 	if x.Form == apd.Infinite || m.abs(x).Cmp(m.int(100)) > 0 {
 		return m.sign(m.int(1), x)
 	}
 	return m.quo(m.sinh(x), m.cosh(x))
 }
 
-// asinh x = atanh(x / √(1 + x²)) where x is small, else ln(x + √(1 + x²)).
+// asinh computes asinh x = atanh(x / √(1 + x²)) for small x, and ln(x + √(1 + x²)) for others.
 func (m *wide) asinh(x *apd.Decimal) *apd.Decimal {
 	if x.IsZero() || x.Form == apd.Infinite {
 		return x
@@ -53,7 +53,7 @@ func (m *wide) asinh(x *apd.Decimal) *apd.Decimal {
 	return m.sign(m.ln(m.add(a, root)), x)
 }
 
-// acosh x = 2 asinh √((x - 1) / 2), which loses no digits near 1.
+// acosh computes acosh x = 2 asinh √((x - 1) / 2), which loses no digits near 1.
 func (m *wide) acosh(x *apd.Decimal) *apd.Decimal {
 	if x.Form == apd.Infinite {
 		return x

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Inc adds by the rules of $inc: two int32 become an int64 where the sum does not fit, an int64
-// that overflows is an error (BadValue), a double or decimal operand makes the sum one.
+// Inc adds by the rules of $inc. Two int32 become an int64 if the sum does not fit. An int64 that
+// overflows is an error (BadValue). A decimal or double operand makes the sum a decimal or double.
 func Inc(a, b bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumbers("$inc", a, b); err != nil {
 		return bsonx.Value{}, err
@@ -27,7 +27,7 @@ func Inc(a, b bsonx.Value) (bsonx.Value, error) {
 	}
 }
 
-// IncMul multiplies by the rules of $mul, which are those of Inc.
+// IncMul multiplies by the rules of $mul. The result type follows the same rules as for Inc.
 func IncMul(a, b bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumbers("$mul", a, b); err != nil {
 		return bsonx.Value{}, err
@@ -65,7 +65,7 @@ const (
 	Xor
 )
 
-// Bit applies a bitwise operation to int32 and int64 values; two int32 give an int32.
+// Bit applies a bitwise operation to int32 and int64 values. Two int32 give an int32.
 func Bit(op BitOp, a, b bsonx.Value) (bsonx.Value, error) {
 	if !isInteger(a) || !isInteger(b) {
 		return bsonx.Value{}, mongoerr.New(mongoerr.TypeMismatch, "bitwise operations support int and long only")

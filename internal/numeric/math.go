@@ -57,7 +57,7 @@ func logarithm(op string, code mongoerr.Code, v bsonx.Value, double func(float64
 	if v.Type == bsonx.TypeDecimal128 && !IsNaN(v) {
 		return throughBinary(v, decimal), nil
 	}
-	return bsonx.Double(double(float(v))), nil // NaN is a double, as in MongoDB
+	return bsonx.Double(double(float(v))), nil // a decimal NaN gives a double NaN, as in MongoDB
 }
 
 // Log returns the logarithm of a positive number to a positive base other than 1.
@@ -70,7 +70,7 @@ func Log(v, base bsonx.Value) (bsonx.Value, error) {
 		bsonx.CompareValues(base, one) != 0 {
 		return decimalQuotient(throughBinary(v, (*wide).ln), throughBinary(base, (*wide).ln)), nil
 	}
-	x, b := float(v), float(base) // what is wrong is told of doubles, as in MongoDB, in which small decimals are 0
+	x, b := float(v), float(base) // errors are decided on doubles, as in MongoDB
 	if x <= 0 {
 		return bsonx.Value{}, mongoerr.New(mongoerr.Code(28758),
 			"$log's argument must be a positive number, but is %s", FormatDouble(float(v)))
@@ -82,8 +82,8 @@ func Log(v, base bsonx.Value) (bsonx.Value, error) {
 	return bsonx.Double(naturalLog(x) / naturalLog(b)), nil
 }
 
-// naturalLog, commonLog and doublePow are those of package math, which are wrong for subnormal
-// numbers (Go 1.26, amd64).
+// naturalLog, commonLog and doublePow replace the functions of package math, which are wrong for
+// subnormal numbers (Go 1.26, amd64).
 func naturalLog(f float64) float64 {
 	if f > 0 && f < smallestNormal {
 		fraction, exponent := math.Frexp(f)
@@ -107,7 +107,7 @@ func doublePow(base, exponent float64) float64 {
 	return math.Pow(base, exponent)
 }
 
-// Pow raises a number to a power. Integers stay integers where the result fits in an int64.
+// Pow raises a number to a power. The result of integers is an integer if it fits into an int64.
 func Pow(base, exponent bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumbers("$pow", base, exponent); err != nil {
 		return bsonx.Value{}, err
@@ -117,7 +117,7 @@ func Pow(base, exponent bsonx.Value) (bsonx.Value, error) {
 	}
 	switch widest := Widest(base.Type, exponent.Type); widest {
 	case bsonx.TypeDecimal128:
-		if IsZero(base) && toDecimal(exponent).Negative && !IsNaN(exponent) { // -0 too
+		if IsZero(base) && toDecimal(exponent).Negative && !IsNaN(exponent) { // -0 is negative here, too
 			return bsonx.Value{}, errZeroBase()
 		}
 		return decimalPow(base, exponent), nil
@@ -135,8 +135,8 @@ func errZeroBase() error {
 	return mongoerr.New(mongoerr.Code(28764), "$pow cannot take a base of 0 and a negative exponent")
 }
 
-// decimalPow computes a power with 34 digits at first, which tells infinity, zero and NaN, and then
-// with more. Trailing zeros stay, as in MongoDB.
+// decimalPow computes a power with 34 digits first, to detect infinity, zero and NaN, and then with
+// more digits. It keeps trailing zeros, as MongoDB does.
 func decimalPow(base, exponent bsonx.Value) bsonx.Value {
 	v := anyDecimalPow(base, exponent)
 	if IsZero(v) {
@@ -153,7 +153,7 @@ func zeroResult(negative bool) bsonx.Value {
 func anyDecimalPow(base, exponent bsonx.Value) bsonx.Value {
 	b, e := toDecimal(base), toDecimal(exponent)
 	if IsZero(exponent) || b.Form == apd.Finite && b.Cmp(apd.New(1, 0)) == 0 {
-		return padded(apd.New(1, 0)) // 1 to the power of NaN too
+		return padded(apd.New(1, 0)) // 1 to the power of NaN is 1, too
 	}
 	if e.Form == apd.Infinite && (b.Form == apd.Infinite || b.Form == apd.Finite && !b.IsZero()) ||
 		b.Form == apd.Infinite && e.Form == apd.Finite {
@@ -161,7 +161,7 @@ func anyDecimalPow(base, exponent bsonx.Value) bsonx.Value {
 	}
 	first := decimalOp(base, exponent, (*apd.Context).Pow)
 	if IsNaN(first) && b.Form == apd.Finite && e.Form == apd.Finite && (!b.Negative || isWhole(e)) {
-		return powLimit(b, e) // too large or too small for apd
+		return powLimit(b, e) // the exponent is too large or too small for apd
 	}
 	if d := first.Decimal(); d.Kind != bsonx.DecimalFinite || d.IsZero() {
 		return first
@@ -170,8 +170,8 @@ func anyDecimalPow(base, exponent bsonx.Value) bsonx.Value {
 	return padded(asBinary(m.do2((*apd.Context).Pow, b, e)))
 }
 
-// powLimit is what the powers of a base tend to for exponents far from 0: infinity, zero or, for 1
-// and -1, 1.
+// powLimit returns the limit of a power for exponents far from 0: infinity, zero or, for the bases
+// 1 and -1, 1.
 func powLimit(base, exponent *apd.Decimal) bsonx.Value {
 	size := new(apd.Decimal).Abs(base)
 	away := size.Cmp(apd.New(1, 0))
@@ -192,7 +192,7 @@ func isWhole(d *apd.Decimal) bool {
 	return rest.IsZero()
 }
 
-// isOdd reports whether a number is a whole one, and odd.
+// isOdd reports whether a number is an odd whole number.
 func isOdd(d *apd.Decimal) bool {
 	if d.Form != apd.Finite || d.Exponent > 0 {
 		return false
@@ -202,7 +202,8 @@ func isOdd(d *apd.Decimal) bool {
 	return rest.IsZero() && whole.Coeff.Bit(0) == 1
 }
 
-// powInt64 computes a power by squaring and reports whether it is an integer that fits.
+// powInt64 computes a power by squaring. It reports false if the result is not an integer or does
+// not fit.
 func powInt64(base, exp int64) (int64, bool) {
 	switch {
 	case base == 1 || exp == 0:

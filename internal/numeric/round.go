@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Abs returns the absolute value; the smallest int32 becomes an int64, the smallest int64 is an
+// Abs returns the absolute value. The smallest int32 becomes an int64, and the smallest int64 is an
 // error.
 func Abs(v bsonx.Value) (bsonx.Value, error) { return AbsIn(nil, v) }
 
@@ -65,13 +65,13 @@ func whole(out *bsonx.Arena, op string, v bsonx.Value, double func(float64) floa
 	}
 }
 
-// wholeDecimal rounds up or down to an exponent of zero. What cannot have one is NaN: infinity, and
-// numbers of more than 34 digits.
+// wholeDecimal rounds up or down to an exponent of zero. Infinities and numbers with more than 34
+// digits before the point give NaN.
 func wholeDecimal(d *apd.Decimal, rounding apd.Rounder) bsonx.Value {
 	if d.Form == apd.Infinite || d.Form == apd.Finite && !d.IsZero() && int64(d.Exponent)+d.NumDigits() > digits {
 		return encode(&apd.Decimal{Form: apd.NaN})
 	}
-	// below 1: apd takes what is far below for 0
+	// apd would treat a number far below 1 as 0.
 	if d.Form == apd.Finite && !d.IsZero() && int64(d.Exponent)+d.NumDigits() <= 0 {
 		out := apd.Decimal{Negative: d.Negative}
 		if d.Negative == (rounding == apd.RoundFloor) {
@@ -82,7 +82,8 @@ func wholeDecimal(d *apd.Decimal, rounding apd.Rounder) bsonx.Value {
 	return quantize(d, 0, rounding)
 }
 
-// Round rounds half to even at a decimal place: 2 keeps hundredths, -2 hundreds. The type stays.
+// Round rounds half to even at a decimal place: 2 keeps hundredths, -2 keeps hundreds. The result
+// has the type of v.
 func Round(v bsonx.Value, place int) (bsonx.Value, error) { return RoundIn(nil, v, place) }
 
 // RoundIn is Round with the result in an arena.
@@ -132,8 +133,8 @@ func roundInteger(out *bsonx.Arena, op string, v bsonx.Value, place int, roundin
 	return integerIn(out, rounded, v.Type), nil
 }
 
-// quantize rounds to a decimal place. A number that shows fewer digits gets zeros, as far as 34
-// digits reach.
+// quantize rounds to a decimal place. It appends zeros to a number with fewer digits, up to 34
+// digits.
 func quantize(d *apd.Decimal, place int, rounding apd.Rounder) bsonx.Value {
 	if d.Form != apd.Finite {
 		return encode(d)

@@ -8,13 +8,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Sum adds any count of numbers as $sum does: what is not decimal is kept as an unevaluated sum of
-// two doubles (about 107 bits), so that the order of the numbers hardly matters and integers stay
-// exact; decimals are added apart. A double result is the first of the two, as MongoDB's is. The
-// zero Sum is 0 (int32).
+// Sum adds any number of values as $sum does. It keeps integers and doubles as an unevaluated sum
+// of two doubles (about 107 bits). So the order of the numbers hardly matters, and integers stay
+// exact. Decimals are added separately. A double result is the first of the two doubles, as in
+// MongoDB. The zero Sum is 0 (int32).
 type Sum struct {
 	high, low float64
-	plain     float64 // the ordinary sum, for infinities and NaN, which spoil the pair
+	plain     float64 // the ordinary sum, because infinities and NaN spoil the pair
 	spoiled   bool
 	decimal   *apd.Decimal
 	widest    bsonx.Type
@@ -41,14 +41,14 @@ func (s *Sum) Add(v bsonx.Value) {
 	}
 }
 
-// addLong adds the halves of an int64, each of which a double holds exactly.
+// addLong adds the two halves of an int64. A double holds each of them exactly.
 func (s *Sum) addLong(i int64) {
 	low := i & (1<<32 - 1)
 	s.addDouble(float64(i - low))
 	s.addDouble(float64(low))
 }
 
-// addDouble adds what rounding has lost so far to the number first, as MongoDB does.
+// addDouble first adds the rounding error so far to the number, as MongoDB does.
 func (s *Sum) addDouble(f float64) {
 	s.plain += f
 	if math.IsInf(f, 0) || math.IsNaN(f) {
@@ -60,7 +60,7 @@ func (s *Sum) addDouble(f float64) {
 	s.low = lost + f
 }
 
-// twoSum is Knuth's: the rounded sum and what the rounding lost.
+// twoSum is Knuth's algorithm. It returns the rounded sum and the rounding error.
 func twoSum(a, b float64) (sum, lost float64) {
 	sum = a + b
 	part := sum - a
@@ -77,7 +77,7 @@ func (s *Sum) addDecimal(d *apd.Decimal) {
 	}
 }
 
-// double returns the part that is not decimal.
+// double returns the sum of the numbers that are not decimals.
 func (s *Sum) double() float64 {
 	if s.spoiled || math.IsInf(s.high, 0) || math.IsNaN(s.high) {
 		return s.plain
@@ -85,7 +85,7 @@ func (s *Sum) double() float64 {
 	return s.high
 }
 
-// long returns the part that is not decimal as an integer, where it fits.
+// long returns the sum of the numbers that are not decimals as an integer, if it fits.
 func (s *Sum) long() (int64, bool) {
 	const limit = 1 << 63
 	if s.spoiled || math.IsNaN(s.high+s.low) || s.high+s.low < -limit || s.high+s.low > limit {
@@ -93,7 +93,8 @@ func (s *Sum) long() (int64, bool) {
 	}
 	high, low := twoSum(s.high, s.low)
 	if high == limit {
-		// The high part alone does not fit, but a negative low part may bring the sum back.
+		// The high part alone does not fit, but a negative low part may bring the sum back into
+		// range.
 		if low >= 0 {
 			return 0, false
 		}
@@ -102,8 +103,8 @@ func (s *Sum) long() (int64, bool) {
 	return addInt64(int64(high), int64(low))
 }
 
-// Result returns the sum: int32 or int64 while everything was an integer and fits, a double beyond
-// that, a decimal once there was one.
+// Result returns the sum. It is a decimal if a decimal was added, an int32 or int64 if only
+// integers were added and the sum fits, and a double otherwise.
 func (s *Sum) Result() bsonx.Value { return s.ResultIn(nil) }
 
 // ResultIn is Result with the sum in an arena.
@@ -122,8 +123,8 @@ func (s *Sum) ResultIn(out *bsonx.Arena) bsonx.Value {
 	return out.Double(s.double())
 }
 
-// total returns the whole sum as a decimal: what is not decimal is put together first, as MongoDB
-// does, whose 34 digits show it.
+// total returns the whole sum as a decimal. Like MongoDB it first combines the numbers that are not
+// decimals, which is visible in the 34 digits.
 func (s *Sum) total() *apd.Decimal {
 	var out apd.Decimal
 	c := decimalContext()
@@ -147,7 +148,8 @@ func (s *Sum) total() *apd.Decimal {
 	return &out
 }
 
-// Average divides the sum by a count, as $avg does: a double, or a decimal once there was one.
+// Average divides the sum by a count, as $avg does. The result is a decimal if a decimal was added,
+// and a double otherwise.
 func (s *Sum) Average(count int64) bsonx.Value {
 	if s.widest == bsonx.TypeDecimal128 {
 		return decimalCompute(s.total(), apd.New(count, 0), quo)
@@ -198,8 +200,7 @@ func (s *Sum) Finite() Sum {
 	return f
 }
 
-// As returns the sum as if the widest of its numbers had been of the given type, which is not
-// decimal.
+// As returns the sum as if the widest number had the type widest, which is not decimal.
 func (s *Sum) As(widest bsonx.Type) bsonx.Value {
 	if s.widest == bsonx.TypeDecimal128 {
 		f, _ := encode(s.total()).AsFloat64()

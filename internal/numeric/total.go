@@ -6,9 +6,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Total adds numbers one after the other as $add does, in the widest type so far: integers that
-// overflow an int64 go on as doubles, and a double beside a decimal counts with 15 digits. The zero
-// Total is 0 (int32).
+// Total adds numbers one after another as $add does, in the widest type so far. Integers that
+// overflow an int64 continue as doubles. A double that is added to a decimal counts with 15 digits.
+// The zero Total is 0 (int32).
 type Total struct {
 	widest  bsonx.Type // TypeMissing stands for int32
 	long    int64
@@ -48,7 +48,7 @@ func (t *Total) addLong(i int64) {
 	t.widest, t.double = bsonx.TypeDouble, float64(t.long)+float64(i)
 }
 
-// widen carries what was added to the type that is the widest now.
+// widen converts the total so far to the new widest type.
 func (t *Total) widen(old bsonx.Type) {
 	switch {
 	case t.widest == bsonx.TypeDouble:

@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// The functions here take a number that is in their domain as a decimal, compute with sixty digits,
-// and round once to 34. NaN gives NaN.
+// The functions here take a number in their domain, convert it to a decimal, compute with sixty
+// digits, and round once to 34 digits. NaN gives NaN.
 
 // Sin returns the sine of a finite number.
 func Sin(v bsonx.Value) bsonx.Value {
@@ -71,10 +71,10 @@ func Atan2(y, x bsonx.Value) bsonx.Value {
 	}), bsonx.MinDecimalExp)
 }
 
-// shortZero is the exponent of the zeros that some of MongoDB's functions return.
+// shortZero is the exponent of zero results of some functions in MongoDB.
 const shortZero = -40
 
-// zeroAt gives a result that is zero the exponent that MongoDB's has.
+// zeroAt gives a zero result the exponent that MongoDB gives it.
 func zeroAt(v bsonx.Value, exponent int) bsonx.Value {
 	if !IsZero(v) {
 		return v
@@ -90,8 +90,8 @@ func digitsOfOne(v bsonx.Value) bsonx.Value {
 	return padded(apd.New(1, 0))
 }
 
-// throughBinary applies a function to a decimal as MongoDB does: the result passes through a
-// binary128. Results that are not exact have 34 digits, the last of which may be zeros.
+// throughBinary applies a function to a decimal as MongoDB does: the result is rounded to a
+// binary128 on the way. Results that are not exact have 34 digits, including trailing zeros.
 func throughBinary(v bsonx.Value, f func(m *wide, x *apd.Decimal) *apd.Decimal) bsonx.Value {
 	x := toDecimal(v)
 	if x.Form == apd.NaN {
@@ -102,22 +102,22 @@ func throughBinary(v bsonx.Value, f func(m *wide, x *apd.Decimal) *apd.Decimal) 
 		return zeroResult(out.Negative)
 	}
 	if rounded := reduced(out); rounded.Form == apd.Finite && rounded.NumDigits() < 20 {
-		return encode(rounded) // exact, as log10 of 1000
+		return encode(rounded) // exact, such as log10 of 1000
 	}
 	return padded(out)
 }
 
-// isTiny reports whether a number is nearer to 0 than to any other decimal.
+// isTiny reports whether a number is nearer to 0 than to any other decimal128.
 func isTiny(x *apd.Decimal) bool {
 	return x.Form == apd.Finite && !x.IsZero() && int64(x.Exponent)+x.NumDigits() < bsonx.MinDecimalExp
 }
 
-// The series end where a term is below the last digit; the arguments are small enough for far
-// fewer.
+// maxTerms limits the length of a series. A series ends when a term is smaller than the last digit,
+// and the arguments are small enough for far fewer terms.
 const maxTerms = 200
 
-// series sums x + x³/d(1) + x⁵/(d(1)·d(2)) + …, where each term is the last one times x² with the
-// sign, times num(n) / den(n).
+// series sums x + x³/d(1) + x⁵/(d(1)·d(2)) + …. Each term is the previous one times square, which
+// is x² with the sign, times num(n) / den(n).
 func (m *wide) series(first, square *apd.Decimal, num, den func(n int64) int64) *apd.Decimal {
 	sum, term := first, first
 	for n := int64(1); n < maxTerms && !term.IsZero(); n++ {
@@ -176,14 +176,14 @@ func (m *wide) atan(x *apd.Decimal) *apd.Decimal {
 	return m.mul(sum, m.int(factor))
 }
 
-// odd is x + s·x/3 + s²·x/5 + …, the series of atan (s = -x²) and atanh (s = x²).
+// odd computes x + s·x/3 + s²·x/5 + …, the series of atan (s = -x²) and atanh (s = x²).
 func (m *wide) odd(x, s *apd.Decimal) *apd.Decimal {
 	return m.series(x, s, func(n int64) int64 { return 2*n - 1 }, func(n int64) int64 { return 2*n + 1 })
 }
 
 func (m *wide) atan2(y, x *apd.Decimal) *apd.Decimal {
 	if y.Form == apd.Infinite || x.Form == apd.Infinite {
-		// The direction counts only.
+		// Only the direction matters.
 		unit := func(d *apd.Decimal) *apd.Decimal {
 			if d.Form != apd.Infinite {
 				return m.sign(m.int(0), d)
@@ -213,7 +213,7 @@ func (m *wide) asin(x *apd.Decimal) *apd.Decimal {
 	return m.atan2(x, cos)
 }
 
-// acos x = 2 atan √((1 - x) / (1 + x)), which loses no digits near 1.
+// acos computes acos x = 2 atan √((1 - x) / (1 + x)), which loses no digits near 1.
 func (m *wide) acos(x *apd.Decimal) *apd.Decimal {
 	up, down := m.sub(m.int(1), x), m.add(m.int(1), x)
 	if down.IsZero() {

@@ -44,10 +44,11 @@ func checkNumbers(op string, a, b bsonx.Value) error {
 // checkNumber returns an error unless the value is a number.
 func checkNumber(op string, v bsonx.Value) error { return checkNumbers(op, v, v) }
 
-// IntOrLong returns an int32 where it fits, else an int64.
+// IntOrLong returns an int32 if the number fits, and an int64 otherwise.
 func IntOrLong(i int64) bsonx.Value { return integerIn(nil, i, bsonx.TypeInt32) }
 
-// integer returns an int64 where one of the operands was one, else the narrowest type that fits.
+// integer returns an int64 if one of the operands was an int64, and otherwise the narrowest type
+// that fits.
 func integer(i int64, widest bsonx.Type) bsonx.Value { return integerIn(nil, i, widest) }
 
 // integerIn is integer with the result in an arena.
@@ -58,7 +59,7 @@ func integerIn(out *bsonx.Arena, i int64, widest bsonx.Type) bsonx.Value {
 	return out.Int32(int32(i))
 }
 
-// float returns a number as a double; it must be a number.
+// float returns a number as a double. v must be a number.
 func float(v bsonx.Value) float64 {
 	f, _ := v.AsFloat64()
 	return f
@@ -96,9 +97,8 @@ func mulInt64(a, b int64) (int64, bool) {
 	return c, c/b == a
 }
 
-// Identical reports whether a result is what was there before, as update operators judge it: the
-// same type and an equal value. NaN is never identical, and decimals with different exponents can
-// be.
+// Identical reports whether an update operator leaves a value unchanged: the type is the same and
+// the values are equal. NaN is never identical. Decimals with different exponents can be identical.
 func Identical(a, b bsonx.Value) bool {
 	if a.Type != b.Type {
 		return false

@@ -8,12 +8,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// wideDigits is the precision of what is rounded to 34 digits in the end: the digits that a series
-// and its reductions lose, and those that cancel where an operand has all its 34 digits near a zero
-// of the function, fit in.
+// wideDigits is the precision of results before they are rounded to 34 digits. It has room for the
+// digits lost in a series and in range reduction, and for the digits that cancel if an operand of
+// 34 digits is near a zero of the function.
 const wideDigits = 75
 
-// wide is arithmetic with many digits. Nothing here fails: the operands are finite, and the
+// wide is arithmetic with many digits. Its operations cannot fail: the operands are finite and the
 // exponents have room.
 type wide struct{ c apd.Context }
 
@@ -54,7 +54,7 @@ func (m *wide) neg(x *apd.Decimal) *apd.Decimal    { return new(apd.Decimal).Neg
 func (m *wide) abs(x *apd.Decimal) *apd.Decimal    { return new(apd.Decimal).Abs(x) }
 func (m *wide) int(i int64) *apd.Decimal           { return apd.New(i, 0) }
 
-// sign gives a magnitude the sign of another number.
+// sign returns magnitude with the sign of another number.
 func (m *wide) sign(magnitude, of *apd.Decimal) *apd.Decimal {
 	out := new(apd.Decimal).Abs(magnitude)
 	out.Negative = of.Negative
@@ -66,13 +66,13 @@ func (m *wide) pi() *apd.Decimal {
 	return out
 }
 
-// reduce returns x - k·π/2 with k the nearest whole number, and k modulo 4.
+// reduce returns x - k·π/2 for the nearest whole number k, and k modulo 4.
 func (m *wide) reduce(x *apd.Decimal) (quadrant int, rest *apd.Decimal) {
 	if m.abs(x).Cmp(apd.New(75, -2)) < 0 {
 		return 0, x
 	}
-	// Fixed point with so many digits that k times the error of π stays below the last digit of
-	// interest, even where the first 34 digits of the rest cancel.
+	// Fixed point needs so many digits that k times the error of π stays smaller than the last
+	// significant digit, even if the first 34 digits of the rest cancel.
 	scale := max(int(x.NumDigits())+int(x.Exponent), 0) + wideDigits + digits
 	half := new(big.Int).Rsh(piDigits(scale), 1)
 	fixed := new(big.Int).Mul(x.Coeff.MathBigInt(), pow10(int(x.Exponent)+scale))
@@ -90,7 +90,7 @@ func (m *wide) reduce(x *apd.Decimal) (quadrant int, rest *apd.Decimal) {
 
 func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-// piDigits returns π times a power of ten by Machin's formula: π = 16 atan(1/5) - 4 atan(1/239).
+// piDigits returns π · 10^places by Machin's formula: π = 16 atan(1/5) - 4 atan(1/239).
 func piDigits(places int) *big.Int {
 	const guard = 10
 	one := pow10(places + guard)
@@ -116,12 +116,12 @@ func atanInverse(n int64, one *big.Int) *big.Int {
 	return sum
 }
 
-// binaryDigits is the precision of a binary128, in which MongoDB computes these functions: results
-// pass through it, and so its last digit is sometimes one off.
+// binaryDigits is the precision of a binary128. MongoDB rounds the results of these functions to
+// binary128, which is why their last digit is sometimes off by one.
 const binaryDigits = 113
 
-// asBinary rounds a number to what a binary128 holds. Numbers beyond its exponents stay as they
-// are.
+// asBinary rounds a number to the precision of a binary128. Numbers beyond its exponents stay
+// unchanged.
 func asBinary(x *apd.Decimal) *apd.Decimal {
 	const limit = 4900
 	if adjusted := int(x.Exponent) + int(x.NumDigits()); x.Form != apd.Finite || x.IsZero() ||
@@ -137,12 +137,12 @@ func asBinary(x *apd.Decimal) *apd.Decimal {
 		return x
 	}
 	if out.Cmp(x) == 0 {
-		return x // exact, and with the digits that it had
+		return x // exact, and with its original digits
 	}
 	return out
 }
 
-// padded rounds a number to 34 digits and shows all of them.
+// padded rounds a number to 34 digits and keeps trailing zeros.
 func padded(x *apd.Decimal) bsonx.Value {
 	out := new(apd.Decimal)
 	c := decimalContext()
@@ -161,7 +161,7 @@ func padded(x *apd.Decimal) bsonx.Value {
 	return encode(out)
 }
 
-// reduced is x without trailing zeros of a fraction.
+// reduced returns x without the trailing zeros of its fraction.
 func reduced(x *apd.Decimal) *apd.Decimal {
 	out := new(apd.Decimal).Set(x)
 	dropZeros(out, 0)
