@@ -11,7 +11,7 @@ import (
 // MaxMessage is the longest message, in bytes. A message may repeat a whole command or document.
 const MaxMessage = 1 << 20
 
-// Code is a MongoDB error code. The named ones are in codes.go; any other number is a "Location"
+// Code is a MongoDB error code. codes.go has the codes with names; any other number is a "Location"
 // code.
 type Code int32
 
@@ -24,7 +24,7 @@ func (c Code) Name() string {
 	return "Location" + strconv.Itoa(int(c))
 }
 
-// Error is an error that is reported to the client. It is immutable once returned.
+// Error is an error that is reported to the client. It does not change after it is returned.
 type Error struct {
 	Code    Code
 	Message string
@@ -92,7 +92,7 @@ func (e *Error) Prefix(format string, args ...any) *Error {
 }
 
 // Within puts "context :: caused by :: " before the message of the first *Error in err's chain, as
-// MongoDB tells where an error happened. Other errors are returned as they are.
+// MongoDB does to tell where an error happened. Other errors are returned unchanged.
 func Within(context string, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
