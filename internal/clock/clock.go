@@ -19,8 +19,9 @@ type Fixed time.Time
 // Now returns the fixed time.
 func (f Fixed) Now() time.Time { return time.Time(f) }
 
-// Since returns how much time has passed since t, which the clock told. The computer's clock is not
-// set in between: only its monotonic part is read, which costs half of Now.
+// Since returns the time passed since t, which must come from the same clock. For the computer's
+// clock it reads only the monotonic time. That costs half as much as Now, and setting the clock
+// does not affect it.
 func Since(c Clock, t time.Time) time.Duration {
 	if _, ok := c.(System); ok {
 		return time.Since(t)

@@ -1,20 +1,19 @@
-// Package clock is where Sheaf gets the time from. Code that needs the time takes a Clock, so
-// that a test decides what time it is.
+// Package clock tells Sheaf the time. Code that needs the time takes a Clock, so that a test can
+// decide what time it is.
 //
 // Concepts:
 //
-//   - System is the computer's clock, Fixed a clock that stands still.
-//   - Settle makes a clock that does not follow a jump forward until the jump has lasted a
-//     minute. It is for work that a wrong time would harm for good: TTL deletes and oplog
-//     timestamps.
-//   - Since measures a duration by the computer's monotonic clock where it can.
+//   - System is the computer's clock. Fixed is a clock that stands still.
+//   - Settle makes a clock that ignores a jump forward until the jump has lasted for a minute. It
+//     is for work that a wrong time would damage permanently: TTL deletes and oplog timestamps.
+//   - Since measures a duration with the computer's monotonic clock if it can.
 //
 // Invariants:
 //
 //  1. Every Clock of this package is safe for concurrent use.
-//  2. This package imports nothing of the project.
+//  2. This package imports no other package of the project.
 //
 // The package has no timers and no tickers: a Clock only tells the time.
 //
-// To add a clock: a type with a method Now, in a file of its name.
+// To add a clock, write a type with a method Now, in a file named after the type.
 package clock

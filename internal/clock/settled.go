@@ -6,30 +6,29 @@ import (
 )
 
 const (
-	// tolerance is by how much a clock may be set forward and be believed at once, as a
-	// synchronised clock is.
+	// tolerance is the largest jump forward that is accepted at once, because a clock that is
+	// synchronised over the network makes such jumps.
 	tolerance = 10 * time.Second
-	// patience is for how long a clock that was set further must go on from there until it is
-	// believed.
+	// patience is how long a larger jump must last before it is accepted.
 	patience = time.Minute
 )
 
-// Settled is the computer's clock for what a wrong time would harm for good: the removal of what
-// has expired, and stamps that never go back. A clock that jumps forward is believed only when it
-// has stayed there for a minute; until then time goes on as it did before. A clock that goes back
-// is believed at once. Settled is safe for concurrent use.
+// Settled is the computer's clock for work that a wrong time would damage permanently: the removal
+// of expired documents, and timestamps that never go back. It accepts a jump forward only after a
+// minute. Until then its time continues as before the jump. It accepts a jump back at once. Settled
+// is safe for concurrent use.
 type Settled struct {
 	read func() (wall time.Time, elapsed time.Duration)
 
 	mu   sync.Mutex
-	base time.Time     // what was believed last
-	at   time.Duration // when that was
-	// A jump that is not believed yet: by how much, and since when.
+	base time.Time     // the last accepted time
+	at   time.Duration // elapsed time at base
+	// A jump that is not accepted yet: its size, and the elapsed time when it was first seen.
 	jump  time.Duration
 	since time.Duration
 }
 
-// Settle returns the settled form of the computer's clock, and every other clock as it is.
+// Settle returns a Settled for the computer's clock. It returns every other clock unchanged.
 func Settle(c Clock) Clock {
 	if _, ok := c.(System); !ok {
 		return c
@@ -37,7 +36,7 @@ func Settle(c Clock) Clock {
 	start := time.Now()
 	return newSettled(func() (time.Time, time.Duration) {
 		now := time.Now()
-		return now, now.Sub(start) // by the monotonic clock, which nobody sets
+		return now, now.Sub(start) // by the monotonic clock, which cannot be set
 	})
 }
 
@@ -53,7 +52,7 @@ func (s *Settled) Now() time.Time {
 	defer s.mu.Unlock()
 	wall, at := s.read()
 	expected := s.base.Add(at - s.at)
-	// Round takes the monotonic reading away, by which Sub would measure.
+	// Round removes the monotonic reading, which Sub would use otherwise.
 	ahead := wall.Round(0).Sub(expected.Round(0))
 	switch {
 	case ahead <= tolerance:
