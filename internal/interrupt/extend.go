@@ -11,14 +11,14 @@ const (
 	// LargeBuffer is the length from which a buffer grows with Extend. Shorter ones grow with
 	// append.
 	LargeBuffer = 8 << 20
-	// entry is room that Extend leaves for what surrounds a value: its type, its key, the ends of
-	// the documents around it.
+	// entry is the extra room that Extend leaves for the bytes around a value: its type, its key,
+	// and the ends of the enclosing documents.
 	entry = 64 << 10
 )
 
 // Extend makes room for a value of n bytes in a buffer of at least LargeBuffer bytes. It fails if
-// the operation ends. Growing with append would touch each page of the new memory at once, and the
-// first touch of a page takes the kernel up to 20 µs: 600 ms for 125 MB.
+// the operation ends. append would touch every page of the new memory at once, and the first touch
+// of a page can take the kernel 20 µs: 600 ms for 125 MB.
 func Extend(buf []byte, n int, r *Running) ([]byte, error) {
 	n += entry
 	if len(buf) < LargeBuffer || cap(buf)-len(buf) >= n {
@@ -36,11 +36,11 @@ func Extend(buf []byte, n int, r *Running) ([]byte, error) {
 	return larger, nil
 }
 
-// uncleared returns an empty slice whose memory was not touched: make would clear it. A
-// strings.Builder gives such memory, and nobody else holds it.
+// uncleared returns an empty slice with memory that is not cleared, which make would do. The memory
+// comes from a strings.Builder that is not used otherwise.
 func uncleared(size int) []byte {
 	var b strings.Builder
 	b.Grow(size)
-	b.WriteByte(0) // the address of an empty string is not defined
+	b.WriteByte(0) // the address of an empty string is undefined
 	return unsafe.Slice(unsafe.StringData(b.String()), b.Cap())[:0]
 }

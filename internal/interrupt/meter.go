@@ -5,16 +5,17 @@ import "context"
 const (
 	// Interval is how much work is done between two looks at the operation.
 	Interval = 1 << 18
-	// Step is the work of one step of a loop without the bytes that it copies.
+	// Step is the work of one loop step, in addition to the bytes that it copies.
 	Step = 64
-	// Document is the work of a stage on a document without the bytes that it reads.
+	// Document is the work of a stage for one document, in addition to the bytes that it reads.
 	Document = 4 * Step
 )
 
-// Meter counts work. The zero Meter is ready. A Meter belongs to one goroutine.
+// Meter counts work. The zero Meter is ready to use. A Meter belongs to one goroutine.
 type Meter struct{ work int }
 
-// Did counts work and returns, once per Interval, why the operation ended.
+// Did counts work. Once per Interval it checks the operation, and returns the reason if the
+// operation has ended.
 func (m *Meter) Did(work int, r *Running) error {
 	if m.work += work; m.work < Interval {
 		return nil

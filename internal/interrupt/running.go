@@ -2,9 +2,9 @@ package interrupt
 
 import "context"
 
-// Running names the operation that compiled code serves: a filter, an expression, a script. A
-// cursor has another operation for every batch. Only the goroutine that runs the command or its
-// cursor sets it, while nothing else uses it.
+// Running is the operation for which compiled code runs: a filter, an expression or a script. A
+// cursor sets another operation for every batch. Only the goroutine that runs the command or its
+// cursor sets it, while no other goroutine uses it.
 type Running struct{ ctx context.Context }
 
 // Set changes the operation.
@@ -18,7 +18,7 @@ func (r *Running) Context() context.Context {
 	return r.ctx
 }
 
-// Err returns why the operation ended, or nil while it may go on.
+// Err returns the reason why the operation ended, or nil if it still runs.
 func (r *Running) Err() error {
 	if r == nil || r.ctx == nil {
 		return nil
@@ -26,8 +26,8 @@ func (r *Running) Err() error {
 	return Cause(r.ctx)
 }
 
-// Cause returns why an operation ended, or nil while it may go on: killOp, maxTimeMS, a closed
-// connection.
+// Cause returns the reason why an operation ended, such as killOp, maxTimeMS or a closed
+// connection. It returns nil if the operation still runs.
 func Cause(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {

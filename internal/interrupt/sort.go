@@ -5,8 +5,8 @@ import "slices"
 // run is how many values are sorted between two looks at the operation.
 const run = 1 << 10
 
-// Sort sorts values like slices.SortStableFunc. It fails where the operation ends; then the order
-// is undefined. cost is the work of one comparison.
+// Sort sorts values like slices.SortStableFunc. It fails if the operation ends, and the order is
+// undefined then. cost is the work of one comparison.
 func Sort[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *Running) error {
 	for start := 0; start < len(values); start += run {
 		part := values[start:min(start+run, len(values))]
@@ -21,11 +21,11 @@ func Sort[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *Ru
 	return merge(values, cost, compare, m, r)
 }
 
-// quick is how many values SortUnstable sorts without a look at the operation.
+// quick is the number of values that SortUnstable sorts without checking the operation.
 const quick = 1 << 14
 
-// SortUnstable sorts values like slices.SortFunc, and needs no memory beside them. It fails where
-// the operation ends; then the order is undefined. cost is the work of one comparison.
+// SortUnstable sorts values like slices.SortFunc, in place. It fails if the operation ends, and the
+// order is undefined then. cost is the work of one comparison.
 func SortUnstable[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *Running) error {
 	if len(values) <= quick {
 		slices.SortFunc(values, compare)
@@ -37,7 +37,7 @@ func SortUnstable[T any](values []T, cost int, compare func(a, b T) int, m *Mete
 			ended = m.Did(cost, r)
 		}
 		if ended != nil {
-			return 0 // the sort cannot be left, and is soon done with values that are all equal
+			return 0 // the sort cannot be stopped, but ends soon if all values are equal
 		}
 		return compare(a, b)
 	})
@@ -45,7 +45,8 @@ func SortUnstable[T any](values []T, cost int, compare func(a, b T) int, m *Mete
 }
 
 // Compact replaces runs of equal values by their first value, in place, like slices.CompactFunc. It
-// fails if the operation ends; the values are undefined then. cost is the work of one comparison.
+// fails if the operation ends, and the values are undefined then. cost is the work of one
+// comparison.
 func Compact[T any](values []T, cost int, equal func(a, b T) bool, m *Meter, r *Running) ([]T, error) {
 	kept := values[:0]
 	for i, v := range values {
@@ -77,7 +78,7 @@ func merge[T any](values []T, cost int, compare func(a, b T) int, m *Meter, r *R
 	return nil
 }
 
-// join merges two sorted parts into dst. Of equal values those of a come first.
+// join merges two sorted parts into dst. If values are equal, the value of a comes first.
 func join[T any](dst, a, b []T, cost int, compare func(a, b T) int, m *Meter, r *Running) error {
 	for n := 0; len(a) > 0 && len(b) > 0; n++ {
 		if compare(a[0], b[0]) <= 0 {

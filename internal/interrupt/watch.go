@@ -1,7 +1,7 @@
 package interrupt
 
-// Watch counts the work of a task and remembers why its operation ended. Once it has, loops end
-// early, and what they made is of no use. The zero Watch never ends. A Watch belongs to one
+// Watch counts the work of a task, and keeps the reason why its operation ended. After that, loops
+// stop early, and their results must not be used. The zero Watch never ends. A Watch belongs to one
 // goroutine.
 type Watch struct {
 	// Running is the operation; nil never ends.

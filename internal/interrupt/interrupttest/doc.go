@@ -1,2 +1,2 @@
-// Package interrupttest counts how often code looks at its operation.
+// Package interrupttest counts how often code checks whether its operation has ended.
 package interrupttest
