@@ -11,27 +11,27 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Budget bounds what all holdings take together. It is safe for concurrent use.
+// Budget limits the sum of all holdings. It is safe for concurrent use.
 type Budget struct {
 	limit int64
 	used  atomic.Int64
 	peak  atomic.Int64
-	// waiting is looked at without the lock by whoever gives bytes back.
+	// waiting is the number of waiters. A holder that releases bytes reads it without the lock.
 	waiting atomic.Int32
 	refused atomic.Int64
-	// requested is what was asked for in all, granted or not.
+	// requested is the sum of all bytes requested, granted or not.
 	requested atomic.Int64
 
-	// pressed says that the process has no memory for a new share, though the budget has; see
-	// Press.
+	// pressed means that new requests must wait, even if the budget has room, because the process
+	// lacks memory; see Press.
 	pressed atomic.Bool
 
 	lent lent
 
 	mu      sync.Mutex
 	waiters []*waiter // first come, first served
-	// admitted is how many holdings that Admit has filled are not released, granted how many it has
-	// filled in all.
+	// admitted is the number of holdings filled by Admit and not released yet. granted is the
+	// number of all holdings that Admit ever filled.
 	admitted int
 	granted  int64
 }
@@ -52,10 +52,10 @@ func New(limit int64) *Budget {
 // Stats describes a budget.
 type Stats struct {
 	Limit, Used, Peak int64
-	// Requested is what was asked for since the start, granted or not.
+	// Requested is the sum of all bytes requested since the start, granted or not.
 	Requested int64
-	// Refused counts the requests that got ExceededMemoryLimit, Waiting is how many wait for their
-	// share.
+	// Refused counts the requests that failed with ExceededMemoryLimit. Waiting is the number of
+	// requests that wait for their share.
 	Refused int64
 	Waiting int
 }
@@ -71,7 +71,7 @@ func (b *Budget) Stats() Stats {
 	}
 }
 
-// Limit returns the limit in bytes, 0 for none.
+// Limit returns the limit in bytes, or 0 if there is no limit.
 func (b *Budget) Limit() int64 {
 	if b == nil {
 		return 0
@@ -79,7 +79,8 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
-// Share returns the n-th part of the budget, but not more than most; most where there is no budget.
+// Share returns the n-th part of the budget, but at most most bytes. Without a budget it returns
+// most.
 func (b *Budget) Share(n int, most int64) int64 {
 	if b == nil {
 		return most
@@ -87,7 +88,7 @@ func (b *Budget) Share(n int, most int64) int64 {
 	return min(b.limit/int64(n), most)
 }
 
-// take adds n bytes where they fit under the limit.
+// take adds n bytes if they fit under the limit.
 func (b *Budget) take(n, limit int64) bool {
 	for {
 		used := b.used.Load()
@@ -101,19 +102,19 @@ func (b *Budget) take(n, limit int64) bool {
 	}
 }
 
-// ask is take for a holding that exists.
+// ask is take for a holding that already has bytes.
 func (b *Budget) ask(n int64) bool {
 	b.requested.Add(n)
 	return b.take(n, b.limit)
 }
 
-// spare is ask within the half of the budget that Admit gives away, too.
+// spare is ask, but it keeps to the half of the budget that Admit gives away.
 func (b *Budget) spare(n int64) bool {
 	b.requested.Add(n)
 	return b.take(n, b.limit/2)
 }
 
-// force adds n bytes, whatever the limit.
+// force adds n bytes even if they exceed the limit.
 func (b *Budget) force(n int64) {
 	b.requested.Add(n)
 	b.note(b.used.Add(n))
@@ -132,7 +133,7 @@ func (b *Budget) note(used int64) {
 	}
 }
 
-// give takes n bytes back and lets waiters go on.
+// give returns n bytes to the budget and serves the waiters.
 func (b *Budget) give(n int64) {
 	b.used.Add(-n)
 	if b.waiting.Load() > 0 {
@@ -142,7 +143,7 @@ func (b *Budget) give(n int64) {
 	}
 }
 
-// serve grants waiters their bytes, in order. It needs the lock.
+// serve gives the waiters their bytes, in order. The caller holds the lock.
 func (b *Budget) serve() {
 	for len(b.waiters) > 0 && b.admits(b.waiters[0].n) {
 		close(b.waiters[0].granted)
@@ -152,8 +153,9 @@ func (b *Budget) serve() {
 	}
 }
 
-// admits takes n bytes for a request that holds nothing. It needs the lock. One request is admitted
-// whatever half of the budget it takes: its message may be larger than that.
+// admits takes n bytes for a request that holds nothing. The caller holds the lock. If no other
+// request is admitted, it may take more than half of the budget, because its message may be that
+// large.
 func (b *Budget) admits(n int64) bool {
 	if b.pressed.Load() {
 		return false
@@ -183,13 +185,13 @@ func (b *Budget) admit(ctx context.Context, n int64) error {
 	}
 }
 
-// leave ends a wait whose context has ended.
+// leave ends the wait of a request whose context has ended.
 func (b *Budget) leave(ctx context.Context, w *waiter) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	i := slices.Index(b.waiters, w)
 	if i < 0 {
-		return nil // it was granted at the same time
+		return nil // the bytes were granted at the same time
 	}
 	b.waiters = slices.Delete(b.waiters, i, i+1)
 	b.waiting.Add(-1)
@@ -200,8 +202,9 @@ func (b *Budget) leave(ctx context.Context, w *waiter) error {
 	return context.Cause(ctx)
 }
 
-// Press holds new requests back, or lets them go on: what is not counted, such as the buffers of a
-// compaction, takes the memory that they would need. What was lent is taken back meanwhile.
+// Press makes new requests wait, or lets them continue. It is for memory that the budget does not
+// count, such as the buffers of a compaction. While new requests wait, the budget also takes lent
+// memory back.
 func (b *Budget) Press(on bool) {
 	if b == nil {
 		return
@@ -217,7 +220,7 @@ func (b *Budget) Press(on bool) {
 	}
 }
 
-// readmit says that an admitted request has ended.
+// readmit tells the budget that an admitted request has ended.
 func (b *Budget) readmit() {
 	b.mu.Lock()
 	b.admitted--

@@ -4,19 +4,18 @@
 // Concepts:
 //
 //   - A Budget is the limit of one server.
-//   - A Holding is what one holder (a message, a reply, a sort, a cursor, a transaction) has taken
-//     of it. Whoever makes a holding releases it.
+//   - A Holding is the part of a budget that one holder has: a message, a reply, a sort, a cursor,
+//     a transaction. The code that creates a holding releases it.
 //
 // Invariants:
 //
-//  1. Only Admit waits (TryAdmit does not), and only a request that holds nothing calls it. Hold
-//     never waits: a holder that waited could wait for another holder that waits for it. It fails
-//     with ExceededMemoryLimit.
-//  2. Admit gives at most half of the budget away, so that those who were admitted find room for
-//     what their commands need.
+//  1. Only Admit waits, and only a request that holds nothing calls it. Hold fails with
+//     ExceededMemoryLimit instead of waiting. If it waited, two holders could wait for each other.
+//  2. Admit gives away at most half of the budget, so that the other half is left for the commands
+//     of the admitted requests.
 //  3. A nil Budget has no limit and costs nothing.
-//  4. What is lent and what requests hold are together within the budget, but for a step: it is
-//     taken back before the request that needs it goes on.
-//  5. Small things are not counted: a Holding takes its share in steps of Step bytes. That keeps
-//     ping and its like exempt, and the counter out of the way of small requests.
+//  4. Lent memory and the memory of requests are together within the budget, except for one step.
+//     Lent memory is taken back before the request that needs it continues.
+//  5. Small amounts are not counted: a Holding takes its share in steps of Step bytes. So a
+//     command such as ping takes nothing, and small requests do not contend for the counter.
 package memory

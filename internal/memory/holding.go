@@ -2,11 +2,11 @@ package memory
 
 import "context"
 
-// Step is the smallest share that a holding takes.
+// Step is the smallest amount that a holding takes, in bytes.
 const Step = 64 << 10
 
-// Holding is what one holder has of a budget. The zero Holding has no budget. It is used by one
-// goroutine at a time.
+// Holding is the part of a budget that one holder has. The zero Holding has no budget. Only one
+// goroutine at a time may use it.
 type Holding struct {
 	budget *Budget
 	held   int64
@@ -17,9 +17,9 @@ type Holding struct {
 // Hold returns an empty holding of the budget, which may be nil.
 func (b *Budget) Hold() Holding { return Holding{budget: b} }
 
-// Admit waits for a share of n bytes until ctx ends. It fails with ExceededMemoryLimit where ctx
-// ends by a deadline or with the cause context.DeadlineExceeded. Only a request that holds nothing
-// may call it. A share larger than the budget is cut to three quarters of it.
+// Admit waits for a share of n bytes until ctx ends. It fails with ExceededMemoryLimit if ctx ends
+// by a deadline or with the cause context.DeadlineExceeded. Only a request that holds nothing may
+// call it. A share larger than the budget is reduced to three quarters of the budget.
 func (h *Holding) Admit(ctx context.Context, n int64) error {
 	if h.budget == nil || n < Step {
 		return nil
@@ -32,8 +32,8 @@ func (h *Holding) Admit(ctx context.Context, n int64) error {
 	return nil
 }
 
-// Hold makes the holding cover n bytes. It keeps what it has where that is more, and fails where
-// the budget has too little.
+// Hold makes the holding cover n bytes. A holding that already has more keeps it. Hold fails if the
+// budget has too little.
 func (h *Holding) Hold(n int64) error {
 	if n <= h.held || h.budget == nil {
 		return nil
@@ -49,8 +49,8 @@ func (h *Holding) Hold(n int64) error {
 	return nil
 }
 
-// Spare is Fits for what can be done without, such as a longer batch: it leaves the half of the
-// budget that is for those who cannot.
+// Spare is Fits for optional memory, such as a longer batch. It leaves the half of the budget that
+// is reserved for required memory.
 func (h *Holding) Spare(n int64) bool {
 	if n <= h.held || h.budget == nil {
 		return true
@@ -63,8 +63,8 @@ func (h *Holding) Spare(n int64) bool {
 	return true
 }
 
-// Fits is Hold for a holder that can do with less memory, such as a sort that spills. It reports
-// whether n bytes are covered.
+// Fits is Hold for a holder that can work with less memory, such as a sort that spills. It reports
+// whether the holding covers n bytes.
 func (h *Holding) Fits(n int64) bool {
 	if n <= h.held || h.budget == nil {
 		return true
@@ -77,8 +77,8 @@ func (h *Holding) Fits(n int64) bool {
 	return true
 }
 
-// Force makes the holding cover n bytes, whatever the limit: for memory that is there already, and
-// for what must not fail.
+// Force makes the holding cover n bytes, even beyond the limit. It is for memory that is already
+// allocated, and for work that must not fail.
 func (h *Holding) Force(n int64) {
 	if n <= h.held || h.budget == nil {
 		return
@@ -88,7 +88,7 @@ func (h *Holding) Force(n int64) {
 	h.held += more
 }
 
-// Shrink gives back what the holding has beyond n bytes.
+// Shrink gives back the bytes that the holding has beyond n.
 func (h *Holding) Shrink(n int64) {
 	if n = max(n, 0); h.held > n {
 		h.budget.give(h.held - n)
@@ -96,7 +96,7 @@ func (h *Holding) Shrink(n int64) {
 	}
 }
 
-// Release gives everything back. The holding may be used again.
+// Release gives all bytes back. The holding may be used again.
 func (h *Holding) Release() {
 	h.Shrink(0)
 	if h.admitted {
@@ -106,14 +106,14 @@ func (h *Holding) Release() {
 }
 
 // Beyond returns how many of n bytes the holding does not cover. Hold takes nothing for less than a
-// Step, so that such a rest is not covered even after Hold.
+// Step, so that even after Hold a small rest is not covered.
 func (h *Holding) Beyond(n int64) int64 { return max(0, n-h.held) }
 
 // Held returns how many bytes the holding has.
 func (h *Holding) Held() int64 { return h.held }
 
-// roundUp returns how much is taken for n more bytes: nothing for less than a step, then whole
-// steps.
+// roundUp returns how many bytes to take for n more bytes: none if n is less than a step, otherwise
+// whole steps.
 func roundUp(n int64) int64 {
 	if n < Step {
 		return 0

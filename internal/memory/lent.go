@@ -6,23 +6,25 @@ import (
 	"sync/atomic"
 )
 
-// lendSteps is in how many steps a budget takes memory back and lends it again.
+// lendSteps is the number of steps in which a budget takes memory back and lends it again.
 const lendSteps = 16
 
-// lent is memory of a budget that others use while the requests do not need it.
+// lent is memory of a budget that other users have while the requests do not need it.
 type lent struct {
-	// from is what the requests may hold before more must be taken back.
+	// from is the number of bytes that the requests may hold before the budget must take more lent
+	// memory back.
 	from atomic.Int64
 
 	mu sync.Mutex
-	// most is how much is lent at most, taken how much of it the requests have.
+	// most is the number of bytes that are lent at most. taken is how many of them the requests
+	// have.
 	most, taken int64
 	yield       func(n int64)
 }
 
-// Lend lets others use n bytes of the budget until the requests need them. yield is called with how
-// much of it the requests take, which others must leave at once. It must not call the budget. Lend
-// comes before the budget's first use.
+// Lend lets another user have n bytes of the budget until the requests need them. The budget calls
+// yield with the number of these bytes that the requests take, and the user must release them at
+// once. yield must not call the budget. Call Lend before the first use of the budget.
 func (b *Budget) Lend(n int64, yield func(n int64)) {
 	if b == nil || n < lendSteps {
 		return
@@ -31,10 +33,11 @@ func (b *Budget) Lend(n int64, yield func(n int64)) {
 	b.lent.set(0)
 }
 
-// set notes what the requests take. It needs the lock, but for the first time.
+// set records how many bytes the requests take. The caller holds the lock, except for the first
+// call.
 func (l *lent) set(taken int64) {
 	l.taken = taken
-	// The first step is for small requests: they come and go all the time.
+	// The first step is left to small requests, which come and go all the time.
 	from := taken + l.most/lendSteps
 	if taken == l.most {
 		from = math.MaxInt64
@@ -42,7 +45,8 @@ func (l *lent) set(taken int64) {
 	l.from.Store(from)
 }
 
-// need returns how much others must leave to requests that hold used bytes, with a step in advance.
+// need returns how many bytes the user must release if requests hold used bytes, with one step in
+// advance.
 func (l *lent) need(used int64) int64 {
 	step := l.most / lendSteps
 	if used <= step {
@@ -51,7 +55,7 @@ func (l *lent) need(used int64) int64 {
 	return min((min(used, l.most)/step+1)*step, l.most)
 }
 
-// take takes back what requests that hold used bytes need.
+// take takes back the bytes that the requests need if they hold used bytes.
 func (l *lent) take(used int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,8 +65,8 @@ func (l *lent) take(used int64) {
 	}
 }
 
-// Relend lends a step of the memory again that the requests do not need any more. It is to be
-// called now and then.
+// Relend lends one step of the memory again if the requests no longer need it. Call it from time to
+// time.
 func (b *Budget) Relend() {
 	if b == nil || b.pressed.Load() {
 		return

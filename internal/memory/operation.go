@@ -6,21 +6,21 @@ import (
 	"sync/atomic"
 )
 
-// Operation is what one operation holds beside the holdings of its parts: the values that its
-// expressions make, and lists that live as long as it does. It is safe for concurrent use; a nil
-// one counts nothing.
+// Operation counts the memory of one operation outside the holdings of its parts: values computed
+// by expressions, and lists that live as long as the operation. It is safe for concurrent use. A
+// nil Operation counts nothing.
 type Operation struct {
 	mu   sync.Mutex
-	used atomic.Bool // something was counted
+	used atomic.Bool // whether anything was counted
 	held Holding
-	sum  int64 // what Add has counted
+	sum  int64 // the bytes counted by Add
 	most int64 // the largest value
-	// turn counts how often the sum was given away.
+	// turn counts how often the sum was released or handed over.
 	turn atomic.Uint64
 }
 
-// Part is what Add counts for something that may end before its operation, such as a pipeline that
-// is compiled for each document.
+// Part is the share of Add's bytes for something that may end before its operation, such as a
+// pipeline that is compiled for each document.
 type Part struct {
 	op    *Operation
 	turn  uint64
@@ -29,13 +29,13 @@ type Part struct {
 	ended bool
 }
 
-// LargeValue is from which size on a single value is worth counting.
+// LargeValue is the size in bytes from which a single value is counted.
 const LargeValue = 1 << 20
 
 // operationKey is the key of an operation in its context.
 type operationKey struct{}
 
-// OperationKey is what a context is asked for its Operation.
+// OperationKey returns the key of the Operation in a context.
 func OperationKey() any { return operationKey{} }
 
 // Of returns the operation that a context belongs to, or nil.
@@ -44,11 +44,11 @@ func Of(ctx context.Context) *Operation {
 	return o
 }
 
-// Use makes the operation count in a budget. It holds nothing yet.
+// Use makes the operation count in a budget. It takes no bytes yet.
 func (o *Operation) Use(b *Budget) { o.held = b.Hold() }
 
-// Value counts a value of n bytes. Of all values the largest one counts, twice: while it is made,
-// its parts are there, too. It fails with ExceededMemoryLimit.
+// Value counts a value of n bytes. Only the largest value counts, and it counts twice: its parts
+// exist, too, while it is made. Value fails with ExceededMemoryLimit.
 func (o *Operation) Value(n int64) error {
 	if o == nil || n < LargeValue {
 		return nil
@@ -60,7 +60,7 @@ func (o *Operation) Value(n int64) error {
 	return o.held.Hold(o.sum + 2*o.most)
 }
 
-// Add counts n bytes that are there until the operation ends. It fails with ExceededMemoryLimit.
+// Add counts n bytes until the operation ends. It fails with ExceededMemoryLimit.
 func (o *Operation) Add(n int64) error {
 	if o == nil {
 		return nil
@@ -72,7 +72,7 @@ func (o *Operation) Add(n int64) error {
 	return o.held.Hold(o.sum + 2*o.most)
 }
 
-// Begin begins a part. Nothing else counts until its End.
+// Begin begins a part. Until its End, no other code may call Add.
 func (o *Operation) Begin() Part {
 	if o == nil {
 		return Part{}
@@ -86,7 +86,7 @@ func (o *Operation) Begin() Part {
 	return p
 }
 
-// End ends the part: what is counted from then on is not its own.
+// End ends the part. Bytes added later do not belong to it.
 func (p *Part) End() {
 	p.ended = true
 	if p.op == nil || !p.op.used.Load() {
@@ -97,8 +97,9 @@ func (p *Part) End() {
 	p.op.mu.Unlock()
 }
 
-// Release gives the part back, once, and returns what it was. It ends the part where End did not.
-// Where its operation has ended or was handed over nothing is left to give back.
+// Release gives the bytes of the part back, once, and returns their number. It also ends the part
+// if End was not called. If the operation has ended or was handed over, there is nothing to give
+// back.
 func (p *Part) Release() int64 {
 	if !p.ended {
 		p.End()
@@ -114,8 +115,8 @@ func (p *Part) Release() int64 {
 	return n
 }
 
-// HandOver returns what Add has counted and gives it back: a cursor that goes on after the
-// operation counts it itself.
+// HandOver returns the bytes that Add has counted and gives them back. A cursor that outlives the
+// operation counts them itself.
 func (o *Operation) HandOver() int64 {
 	if !o.used.Load() {
 		return 0
@@ -129,7 +130,7 @@ func (o *Operation) HandOver() int64 {
 	return n
 }
 
-// Release gives everything back at the end of the operation.
+// Release gives all bytes back at the end of the operation.
 func (o *Operation) Release() {
 	if !o.used.Load() {
 		return

@@ -1,7 +1,7 @@
 package memory
 
-// TryAdmit is Admit for a request that would rather not wait. It reports whether the holding has n
-// bytes. It does not overtake those who wait.
+// TryAdmit is Admit for a request that does not want to wait. It reports whether the holding has n
+// bytes. It does not overtake waiting requests.
 func (h *Holding) TryAdmit(n int64) bool {
 	if h.budget == nil || n < Step {
 		return true
@@ -21,20 +21,20 @@ func (h *Holding) TryAdmit(n int64) bool {
 // largest returns how much of n bytes a request is admitted with.
 func (b *Budget) largest(n int64) int64 { return min(n, b.limit/4*3) }
 
-// Queue describes those who wait in Admit, and what they wait for.
+// Queue describes the requests that wait in Admit.
 type Queue struct {
-	// Admitted is the number of requests that hold a share now, Granted the number of shares given
-	// so far.
+	// Admitted is the number of requests that hold a share now. Granted is the number of shares
+	// given so far.
 	Admitted int
 	Granted  int64
-	// First is how many bytes the first request in the queue wants, Missing how many of them the
-	// budget lacks.
+	// First is the number of bytes that the first request in the queue wants. Missing is how many
+	// of them the budget lacks.
 	First, Missing int64
-	// Pressed says that nobody is admitted whatever the budget has; see Press.
+	// Pressed means that no request is admitted, even if the budget has room; see Press.
 	Pressed bool
 }
 
-// Queue returns who waits.
+// Queue returns the state of the queue of Admit.
 func (b *Budget) Queue() Queue {
 	if b == nil {
 		return Queue{}
