@@ -15,29 +15,30 @@ import (
 )
 
 const (
-	// block is what one checksum is of. A random read reads whole blocks. The checksums of a file
-	// of 1 GiB take 512 KiB.
+	// block is the number of bytes that share a checksum. A random read reads whole blocks. The
+	// checksums of a file of 1 GiB take 512 KiB.
 	block = 8 << 10
 	// prefix is how the names of the files begin.
 	prefix = "sheaf-temp-"
 )
 
-// File is a temporary file. It grows at its end. Its zero value is a file that does not exist yet.
-// One goroutine writes; several may read while nobody writes.
+// File is a temporary file that grows at its end. The zero File is a file that does not exist yet.
+// One goroutine writes. Several may read while no goroutine writes.
 type File struct {
 	file  *os.File
 	named bool
 	size  int64
-	sums  []uint32  // of each block; the last is of what was written of it
-	pool  sync.Pool // of *[]byte, into which blocks are read
+	sums  []uint32  // of each block; the last one covers the bytes written so far
+	pool  sync.Pool // of *[]byte, buffers for reading blocks
 }
 
-// table returns the polynomial that processors have instructions for. It is made once, by the
-// library.
+// table returns the polynomial that processors support with instructions. The library builds the
+// table once.
 func table() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// Create makes the file in a directory, the system's for temporary files where that is empty. A
-// directory that is missing is made. It does nothing for a file that was created before.
+// Create makes the file in the directory dir, or in the system's directory for temporary files if
+// dir is empty. It makes the directory if it is missing. It does nothing if the file was created
+// before.
 func (f *File) Create(dir string) error {
 	if f.file != nil {
 		return nil
@@ -55,7 +56,7 @@ func (f *File) Create(dir string) error {
 	return nil
 }
 
-// Size returns how much was written.
+// Size returns the number of bytes written.
 func (f *File) Size() int64 { return f.size }
 
 // Write appends to the file.
@@ -68,7 +69,7 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// sum adds what was appended to the checksums.
+// sum adds the appended bytes to the checksums.
 func (f *File) sum(p []byte) {
 	for len(p) > 0 {
 		used := int(f.size % block)
@@ -106,7 +107,7 @@ func (f *File) ReadAt(p []byte, at int64) (int, error) {
 	return f.end(p, copy(p, (*buf)[at-from:end-from]), nil)
 }
 
-// readLarge reads whole blocks into p itself, and only what stands before and after them through a
+// readLarge reads whole blocks directly into p. Only the partial blocks at both ends go through a
 // buffer.
 func (f *File) readLarge(p []byte, at, end int64) (int, error) {
 	from := (at + block - 1) / block * block
@@ -168,7 +169,7 @@ func (f *File) readBlocks(buf []byte, from int64) error {
 	return nil
 }
 
-// Reset makes the file empty. What was written is written over.
+// Reset makes the file empty. Later writes overwrite the old content.
 func (f *File) Reset() { f.size, f.sums = 0, f.sums[:0] }
 
 // Close removes the file. Closing a file that was never created does nothing.
@@ -176,7 +177,7 @@ func (f *File) Close() {
 	if f.file == nil {
 		return
 	}
-	// The content is of no use any more: an error of closing it changes nothing.
+	// The content is no longer needed, so an error of Close does not matter.
 	_ = f.file.Close()
 	if f.named {
 		_ = os.Remove(f.file.Name())
@@ -185,7 +186,7 @@ func (f *File) Close() {
 	f.Reset()
 }
 
-// Clear removes the temporary files that a killed process has left in a directory, which need not
+// Clear removes the temporary files of a killed process from a directory. The directory need not
 // exist.
 func Clear(dir string) error {
 	entries, err := os.ReadDir(dir)
