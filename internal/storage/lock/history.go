@@ -6,22 +6,22 @@ import (
 	"sync/atomic"
 )
 
-// pruneStep is how many old records a new one removes at most. More than one, so that a backlog
-// shrinks.
+// pruneStep is the most old records that adding a record removes. It is greater than one, so that a
+// backlog shrinks.
 const pruneStep = 4
 
-// History remembers which locks were held by recent commits, for the snapshot transactions that are
-// open. Its zero value is empty. It is safe for concurrent use.
+// History remembers which locks recent commits held, as long as snapshot transactions that need to
+// know are open. The zero History is empty. It is safe for concurrent use.
 type History struct {
-	// active counts the open snapshot transactions; nothing is recorded while it is 0.
+	// active counts the open snapshot transactions. While it is 0, nothing is recorded.
 	active atomic.Int64
-	// last is the number of the latest commit that was recorded.
+	// last is the number of the latest recorded commit.
 	last atomic.Uint64
 	// oldest is the number that the oldest open snapshot transaction began at.
 	oldest atomic.Uint64
 
 	mu sync.Mutex
-	// starts are the numbers that open snapshot transactions began at, ascending.
+	// starts are the numbers at which the open snapshot transactions began, ascending.
 	starts []start
 	shards [shardCount]historyShard
 }
@@ -34,7 +34,7 @@ type start struct {
 type historyShard struct {
 	mu      sync.Mutex
 	changed map[uint64]uint64
-	// queue has the records in about the order of their numbers, from head on.
+	// queue has the records from head on, approximately in the order of their numbers.
 	queue []record
 	head  int
 	_     [64]byte
@@ -42,8 +42,8 @@ type historyShard struct {
 
 type record struct{ hash, number uint64 }
 
-// Begin registers a snapshot transaction; its snapshot is taken afterwards. Its number goes to
-// Changed and End.
+// Begin registers a snapshot transaction. The caller takes the snapshot afterwards, and passes the
+// number to Changed and End.
 func (h *History) Begin() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,8 +79,8 @@ func (h *History) End(number uint64) {
 // Active returns how many snapshot transactions are open.
 func (h *History) Active() int64 { return h.active.Load() }
 
-// clear forgets everything. A record that a concurrent Record adds afterwards has a number that no
-// later snapshot transaction cares about.
+// clear forgets everything. A concurrent Record may still add a record afterwards, but its number
+// is too small to matter for later snapshot transactions.
 func (h *History) clear() {
 	for i := range h.shards {
 		s := &h.shards[i]
@@ -90,7 +90,8 @@ func (h *History) clear() {
 	}
 }
 
-// Record notes that a commit, visible now, changed what these locks protect. They are still held.
+// Record records that a commit, which is visible now, changed the keys that these locks protect.
+// The transaction still holds the locks.
 func (h *History) Record(hashes []uint64) {
 	if h.active.Load() == 0 || len(hashes) == 0 {
 		return
@@ -127,8 +128,8 @@ func (s *historyShard) prune(oldest uint64) {
 	}
 }
 
-// Changed reports whether what a lock protects was changed after Begin returned number. The caller
-// holds the lock.
+// Changed reports whether the key that a lock protects was changed after Begin returned number. The
+// caller holds the lock.
 func (h *History) Changed(hash, number uint64) bool {
 	s := &h.shards[hash%shardCount]
 	s.mu.Lock()
@@ -136,7 +137,7 @@ func (h *History) Changed(hash, number uint64) bool {
 	return s.changed[hash] > number
 }
 
-// Len returns how many records there are.
+// Len returns the number of records.
 func (h *History) Len() int {
 	n := 0
 	for i := range h.shards {

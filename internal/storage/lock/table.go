@@ -11,7 +11,7 @@ import (
 
 const (
 	shardCount = 64
-	// keepHeld is how large a list of held locks an Owner keeps for its next use.
+	// keepHeld is the largest list of held locks that an Owner keeps for its next use.
 	keepHeld = 1024
 )
 
@@ -19,8 +19,8 @@ const (
 type Table struct {
 	seed   maphash.Seed
 	shards [shardCount]shard
-	// waits serialises the registration of waits, for the search for cycles. Who gets a lock at
-	// once never takes it.
+	// waits serialises the registration of waits, so that the search for cycles sees all of them.
+	// An owner that gets a lock at once never locks it.
 	waits     sync.Mutex
 	closed    atomic.Bool
 	waitCount atomic.Int64
@@ -33,23 +33,23 @@ type shard struct {
 	_ [64]byte
 }
 
-// entry is a held lock: its owner and the queue of those who wait for it.
+// entry is a held lock: its owner and the queue of waiters.
 type entry struct {
 	owner      *Owner
 	head, tail *Owner
 }
 
-// Owner holds locks. Its zero value holds none. It may be used again after Table.Release.
+// Owner holds locks. The zero Owner holds no locks. It may be used again after Table.Release.
 type Owner struct {
 	held []uint64
-	// next is the one behind in the queue of the lock that this owner waits for; guarded by the
-	// shard's mutex.
+	// next is the next owner in the queue of the lock that this owner waits for. The shard's mutex
+	// guards it.
 	next *Owner
-	// waiting is the hash that this owner waits for, 0 for none. It changes under the shard's mutex
-	// only.
+	// waiting is the hash of the lock that this owner waits for, or 0. It changes only under the
+	// shard's mutex.
 	waiting atomic.Uint64
-	// granted receives once for each wait that another goroutine ended. It is made by the first
-	// wait.
+	// granted receives one value for each wait that another goroutine ends. The first wait makes
+	// the channel.
 	granted chan struct{}
 }
 
@@ -66,7 +66,7 @@ func NewTable() *Table {
 	return t
 }
 
-// Hash returns what a key is known by; it is never 0.
+// Hash returns the hash that identifies a key. It is never 0.
 func (t *Table) Hash(key []byte) uint64 {
 	h := maphash.Bytes(t.seed, key)
 	if h == 0 {
@@ -75,12 +75,12 @@ func (t *Table) Hash(key []byte) uint64 {
 	return h
 }
 
-// Waits returns how many Lock calls had to wait.
+// Waits returns the number of Lock calls that had to wait.
 func (t *Table) Waits() int64 { return t.waitCount.Load() }
 
 func (t *Table) shard(hash uint64) *shard { return &t.shards[hash%shardCount] }
 
-// TryLock takes a lock unless another owner has it. It reports whether o has the lock now.
+// TryLock takes a lock unless another owner has it. It reports whether o now holds the lock.
 func (t *Table) TryLock(o *Owner, hash uint64) bool {
 	s := t.shard(hash)
 	s.mu.Lock()
@@ -96,7 +96,7 @@ func (t *Table) TryLock(o *Owner, hash uint64) bool {
 	return e.owner == o
 }
 
-// Lock takes a lock and waits for it until ctx ends. It returns storage.ErrConflict where waiting
+// Lock takes a lock and waits for it until ctx ends. It returns storage.ErrConflict if waiting
 // would close a cycle, storage.ErrClosed after Close, or the error of ctx.
 func (t *Table) Lock(ctx context.Context, o *Owner, hash uint64) error {
 	if t.closed.Load() {
@@ -129,8 +129,8 @@ func (t *Table) Lock(ctx context.Context, o *Owner, hash uint64) error {
 	return nil
 }
 
-// enqueue puts o at the end of the lock's queue, unless the lock was released meanwhile or the wait
-// closes a cycle.
+// enqueue puts o at the end of the lock's queue. It grants the lock instead if it was released
+// meanwhile. It fails if the wait would close a cycle.
 func (t *Table) enqueue(o *Owner, hash uint64) (granted bool, err error) {
 	if o.granted == nil {
 		o.granted = make(chan struct{}, 1)
@@ -165,9 +165,10 @@ func (t *Table) enqueue(o *Owner, hash uint64) (granted bool, err error) {
 }
 
 // cycle reports whether o would wait, directly or not, for itself. The caller holds t.waits, so
-// that no wait begins meanwhile. The owner of the lock may change before o is queued; the new owner
-// was waiting for this lock, so that it waits for nothing else, and its next wait looks for cycles
-// again.
+// that no other wait begins meanwhile.
+//
+// The owner of the lock may change before o is queued. That is harmless: the new owner was waiting
+// for this lock, so it waits for no other lock, and its next wait searches for cycles again.
 func (t *Table) cycle(o *Owner, hash uint64) bool {
 	for hash != 0 {
 		s := t.shard(hash)
@@ -186,7 +187,7 @@ func (t *Table) cycle(o *Owner, hash uint64) bool {
 	return false
 }
 
-// abandon takes o out of a queue. It reports false where o is not queued any more.
+// abandon removes o from a queue. It reports false if o is no longer queued.
 func (t *Table) abandon(o *Owner, hash uint64) bool {
 	s := t.shard(hash)
 	s.mu.Lock()
@@ -213,7 +214,7 @@ func (t *Table) abandon(o *Owner, hash uint64) bool {
 	return true
 }
 
-// Release gives back all locks of o; each goes to the first that waits for it.
+// Release releases all locks of o. Each goes to the first owner that waits for it.
 func (t *Table) Release(o *Owner) {
 	for _, hash := range o.held {
 		t.release(hash)
@@ -244,8 +245,7 @@ func (t *Table) release(hash uint64) {
 	w.granted <- struct{}{}
 }
 
-// Close ends all waits, and all later calls of Lock, with storage.ErrClosed. Locks that are held
-// stay so.
+// Close ends all waits and all later calls of Lock with storage.ErrClosed. Held locks stay held.
 func (t *Table) Close() {
 	t.waits.Lock()
 	defer t.waits.Unlock()
