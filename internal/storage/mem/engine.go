@@ -14,16 +14,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/lock"
 )
 
-// item is a pair of the ordered map. Its slices are never changed.
+// item is a pair of the ordered map. Its slices never change.
 type item struct {
 	key, value []byte
 }
 
-// itemOverhead is what a pair takes beside its bytes: two slices in a node that is not full, and
-// the rounding up of each.
+// itemOverhead is the memory of a pair in addition to its bytes: two slices in a node that is not
+// full, each rounded up.
 const itemOverhead = 112
 
-// memory returns what a pair takes.
+// memory returns the memory of a pair in bytes.
 func (i item) memory() int64 { return int64(len(i.key)+len(i.value))*17/16 + itemOverhead }
 
 type tree = btree.BTreeG[item]
@@ -40,8 +40,8 @@ type Engine struct {
 	mu     sync.RWMutex
 	tree   *tree
 	closed bool
-	// commits counts the commits; changed has the number of the latest one that changed what a lock
-	// protects. It is kept while snapshot transactions are open.
+	// commits counts the commits. changed has, for each lock, the number of the latest commit that
+	// changed its key. It is kept while snapshot transactions are open.
 	commits   uint64
 	changed   map[uint64]uint64
 	snapTxns  int
@@ -58,7 +58,7 @@ func New() storage.Engine {
 	return &Engine{tree: newTree(), locks: lock.NewTable(), changed: make(map[uint64]uint64)}
 }
 
-// nopCloser ends a borrow that needs no end.
+// nopCloser is the Closer of a value that is not borrowed.
 type nopCloser struct{}
 
 func (nopCloser) Close() error { return nil }
@@ -81,7 +81,7 @@ func (e *Engine) Get(key []byte) ([]byte, io.Closer, error) {
 	return get(e.tree, key)
 }
 
-// view returns the newest committed state as a tree that does not change.
+// view returns the newest committed state as an unchanging tree.
 func (e *Engine) view() (*tree, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -199,13 +199,13 @@ func (e *Engine) Ingest(ctx context.Context, next func() (key, value []byte, err
 	return nil
 }
 
-// cloneValue copies a value; an empty one is not nil.
+// cloneValue copies a value. The copy of an empty value is not nil.
 func cloneValue(v []byte) []byte { return append(make([]byte, 0, len(v)), v...) }
 
 // Sync implements storage.Engine.
 func (e *Engine) Sync() error { return nil }
 
-// Durable implements storage.Engine. No power is lost here.
+// Durable implements storage.Engine. A loss of power does not matter here.
 func (e *Engine) Durable() storage.Stamp { return e.order.Safe() }
 
 // Checkpoint implements storage.Engine. There is nothing to make durable, and no copy on disk.
@@ -247,7 +247,7 @@ func (e *Engine) Contents(start, end []byte) (storage.Contents, error) {
 	return c, nil
 }
 
-// Disk implements storage.Engine. The store takes nothing of a disk.
+// Disk implements storage.Engine. The store uses no disk space.
 func (e *Engine) Disk() (storage.Disk, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -309,7 +309,7 @@ func (s *snapshot) NewIter(lower, upper []byte) (storage.Iterator, error) {
 	return newIterator(t, lower, upper), nil
 }
 
-// current returns the tree unless the snapshot or the engine was closed.
+// current returns the tree. It fails if the snapshot or the engine was closed.
 func (s *snapshot) current() (*tree, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

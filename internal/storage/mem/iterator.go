@@ -6,16 +6,16 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// iterator implements storage.Iterator over a tree that does not change.
+// iterator implements storage.Iterator over an unchanging tree.
 type iterator struct {
 	iter         btree.IterG[item]
 	lower, upper []byte
-	// valid means that the iterator is at a key. Where it is not, place tells where it stands.
+	// valid means that the iterator is at a key. Otherwise place is its position.
 	valid bool
 	place place
 }
 
-// place is where an iterator without a key stands.
+// place is the position of an iterator that is not at a key.
 type place uint8
 
 const (
@@ -30,8 +30,8 @@ func newIterator(t *tree, lower, upper []byte) *iterator {
 	return it
 }
 
-// settle ends a move: at says whether the tree's iterator is at a key, beyond where the move would
-// leave the bounds.
+// settle ends a move. at says whether the tree's iterator is at a key. beyond is the place of the
+// iterator if the move left the bounds.
 func (it *iterator) settle(at bool, beyond place) bool {
 	it.valid, it.place = false, beyond
 	if !at {
@@ -131,7 +131,7 @@ func (it *iterator) SetBounds(lower, upper []byte) {
 	it.valid, it.place = false, unpositioned
 }
 
-// Err implements storage.Iterator: reading memory does not fail.
+// Err implements storage.Iterator. Reading memory cannot fail.
 func (it *iterator) Err() error { return nil }
 
 // Close implements storage.Iterator.

@@ -31,7 +31,7 @@ func (t *txn) PutStamped(prefix, value []byte, at int, least storage.Stamp) erro
 // Stamp implements storage.Txn.
 func (t *txn) Stamp() storage.Stamp { return t.stamp }
 
-// putStamped puts what waited for stamps. The engine is locked.
+// putStamped puts the values that waited for stamps. The caller holds the lock of the engine.
 func (t *txn) putStamped() {
 	if len(t.stamped) == 0 {
 		return

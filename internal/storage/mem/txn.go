@@ -23,7 +23,7 @@ func newWrites() *btree.BTreeG[write] {
 	return btree.NewBTreeGOptions(less, btree.Options{NoLocks: true})
 }
 
-// set puts a pair into a tree. It returns how much more memory the pairs take.
+// set puts a pair into a tree. It returns by how many bytes the memory of the pairs grew.
 func set(t *tree, it item) int64 {
 	if old, replaced := t.Set(it); replaced {
 		return it.memory() - old.memory()
@@ -31,8 +31,8 @@ func set(t *tree, it item) int64 {
 	return it.memory()
 }
 
-// apply makes the changes of keys from lower to upper in a tree; no upper is no bound. It returns
-// how much more memory the pairs take.
+// apply applies the changes of keys in [lower, upper) to a tree. A nil upper is no bound. It
+// returns by how many bytes the memory of the pairs grew.
 func apply(t *tree, writes *btree.BTreeG[write], lower, upper []byte) (grown int64) {
 	writes.Ascend(write{item: item{key: lower}}, func(w write) bool {
 		if upper != nil && bytes.Compare(w.key, upper) >= 0 {
@@ -52,18 +52,18 @@ func apply(t *tree, writes *btree.BTreeG[write], lower, upper []byte) (grown int
 type txn struct {
 	engine *Engine
 	owner  lock.Owner
-	// view is the snapshot of a snapshot transaction with its own writes in it; nil in a statement
-	// transaction.
+	// view is the snapshot of a snapshot transaction, with its own writes in it. It is nil in a
+	// statement transaction.
 	view *tree
 	// begun is the number of the newest commit in the snapshot.
 	begun uint64
-	// scratch says that there are no locks and no commit.
+	// scratch means that there are no locks and no commit.
 	scratch  bool
 	writes   *btree.BTreeG[write]
 	counters []counterChange
 	stamped  []stampedWrite
 	least    storage.Stamp // of the stamps to come
-	stamp    storage.Stamp // the last one given
+	stamp    storage.Stamp // the last stamp given
 	changes  int
 	bytes    int
 	ended    bool
@@ -74,7 +74,7 @@ type counterChange struct {
 	delta storage.Counter
 }
 
-// check returns an error where the transaction cannot be used.
+// check returns an error if the transaction cannot be used.
 func (t *txn) check() error {
 	if t.ended {
 		return storage.ErrEnded
@@ -128,7 +128,7 @@ func (t *txn) NewIter(lower, upper []byte) (storage.Iterator, error) {
 	if err != nil {
 		return nil, err
 	}
-	apply(view, t.writes, lower, upper) // what a batch has written elsewhere is not looked at
+	apply(view, t.writes, lower, upper) // writes outside the bounds are not looked at
 	return newIterator(view, lower, upper), nil
 }
 
@@ -212,7 +212,8 @@ func (t *txn) Len() int { return t.changes }
 // Bytes implements storage.Txn.
 func (t *txn) Bytes() int { return t.bytes }
 
-// memOverhead is about what a change takes beside its key and value: a node of the tree, slices.
+// memOverhead is the approximate memory of a change in addition to its key and value: a node of the
+// tree, and slices.
 const memOverhead = 128
 
 // Memory implements storage.Txn.
@@ -241,7 +242,7 @@ func (t *txn) Commit(durability storage.Durability) error {
 	if t.changes == 0 {
 		return nil
 	}
-	// The tree is changed in place. That nobody sees it half changed is what the mutex is for.
+	// The tree is changed in place. The mutex prevents readers from seeing a half-applied commit.
 	if err := applyCounters(e.tree, t.counters); err != nil {
 		return err
 	}
@@ -256,7 +257,7 @@ func (t *txn) Commit(durability storage.Durability) error {
 	return nil
 }
 
-// applyCounters adds to counters, all or none.
+// applyCounters applies all changes of counters. If one fails, it applies none of them.
 func applyCounters(t *tree, changes []counterChange) error {
 	sums := make([]item, 0, len(changes))
 	for _, change := range changes {
