@@ -167,7 +167,7 @@ func testEndedTransaction(t *testing.T, e storage.Engine) {
 			txn := begin()
 			noError(t, txn.Put([]byte("a"), []byte("1")))
 			end(txn)
-			// Others may use what the ended transaction consisted of.
+			// Other transactions may reuse the memory of the ended transaction.
 			other := begin()
 			noError(t, other.Put([]byte("b"), []byte("1")))
 			txn.Rollback()
@@ -221,7 +221,7 @@ func testLargeTransaction(t *testing.T, e storage.Engine) {
 		if got := len(scan(t, reader{e}, "", "")); got != n {
 			t.Fatalf("%d pairs instead of %d", got, n)
 		}
-		// A small one after it finds everything in order.
+		// A small transaction after the large one works normally.
 		put(t, e, pair{"a", "1"})
 		wantValue(t, reader{e}, "a", "1")
 		noError(t, e.DeleteRange([]byte("0"), []byte("b")))

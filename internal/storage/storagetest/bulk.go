@@ -21,7 +21,7 @@ func testDeleteRange(t *testing.T, e storage.Engine) {
 	wantScan(t, reader{e}, "", "")
 }
 
-// pairsUpTo returns an Ingest source of n pairs that uses its memory again and again.
+// pairsUpTo returns an Ingest source of n pairs that reuses its buffers.
 func pairsUpTo(n int, valueSize int) func() ([]byte, []byte, error) {
 	i, key, v := 0, make([]byte, 0, 16), make([]byte, valueSize)
 	return func() ([]byte, []byte, error) {
@@ -166,7 +166,7 @@ func first[T any](_ T, err error) error { return err }
 
 func second[T, U any](_ T, _ U, err error) error { return err }
 
-// testCloseLeaks closes an engine under a snapshot and transactions in use: they answer errors.
+// testCloseLeaks closes an engine while a snapshot and transactions are open: they return errors.
 func testCloseLeaks(t *testing.T, e storage.Engine) {
 	put(t, e, pair{"a", "1"})
 	s, txn, snapTxn := e.NewSnapshot(), e.Begin(), e.BeginSnapshot()

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// lockLater locks a key in another goroutine, and returns when that waits for the lock, or has its
-// result.
+// lockLater locks a key in another goroutine. It returns when that goroutine waits for the lock or
+// has a result.
 func lockLater(ctx context.Context, t *testing.T, e storage.Engine, txn storage.Txn, key string) <-chan error {
 	t.Helper()
 	result, before := make(chan error, 1), e.Stats().LockWaits
@@ -27,7 +27,7 @@ func lockLater(ctx context.Context, t *testing.T, e storage.Engine, txn storage.
 	return result
 }
 
-// waits fails the test where the lock was taken soon.
+// waits fails the test if the lock was taken within a short time.
 func waits(t *testing.T, result <-chan error) {
 	t.Helper()
 	select {
@@ -203,7 +203,7 @@ func testSnapshotTxnConflictHeld(t *testing.T, e storage.Engine) {
 		lockKey(t, holder, "a")
 		wantError(t, txn.Lock(context.Background(), []byte("a")), storage.ErrConflict)
 		holder.Rollback()
-		// The holder changed nothing.
+		// The holder has changed nothing.
 		lockKey(t, txn, "a")
 		txn.Rollback()
 	}
@@ -215,7 +215,7 @@ func testSnapshotTxnConflictChanged(t *testing.T, e storage.Engine) {
 	defer txn.Rollback()
 	put(t, e, pair{"put", "1"})
 	remove(t, e, "deleted")
-	// The lock of a protected key is what counts, not the key that was written.
+	// The lock that was taken counts, not the key that was written.
 	other := e.Begin()
 	lockKey(t, other, "unique")
 	noError(t, other.Put([]byte("unique/1"), nil))
@@ -241,8 +241,8 @@ func testSnapshotTxnNoConflict(t *testing.T, e storage.Engine) {
 	put(t, e, pair{"a", "1"})
 	txn := e.BeginSnapshot()
 	defer txn.Rollback()
-	// A transaction without changes, or that was rolled back, is no conflict; nor is adding to a
-	// counter.
+	// A transaction without changes or one that was rolled back does not conflict, and neither does
+	// adding to a counter.
 	for _, commit := range []bool{true, false} {
 		other := e.Begin()
 		lockKey(t, other, "a")
@@ -280,7 +280,7 @@ func testFirstCommitterWins(t *testing.T, e storage.Engine) {
 	noError(t, third.Put([]byte("a"), []byte("third")))
 	noError(t, third.Commit(storage.Buffered))
 	wantValue(t, reader{e}, "a", "third")
-	// Statement transactions wait for a snapshot transaction as for any other.
+	// A statement transaction waits for a snapshot transaction as for any other transaction.
 	holder, waiter := e.BeginSnapshot(), e.Begin()
 	lockKey(t, holder, "a")
 	result := lockLater(context.Background(), t, e, waiter, "a")
@@ -292,7 +292,7 @@ func testFirstCommitterWins(t *testing.T, e storage.Engine) {
 	waiter.Rollback()
 }
 
-// testSnapshotTransfers moves units between accounts in snapshot transactions; the sum never
+// testSnapshotTransfers moves units between accounts in snapshot transactions. The sum never
 // changes.
 func testSnapshotTransfers(t *testing.T, e storage.Engine) {
 	const accounts, writers, rounds = 5, 6, 40

@@ -46,7 +46,7 @@ func readers(t *testing.T, e storage.Engine, pairs []pair, run func(t *testing.T
 
 var letters = []pair{{"b", "1"}, {"d", "2"}, {"f", "3"}, {"h", "4"}, {"j", "5"}}
 
-// at checks where an iterator is: want "" means at no key.
+// at checks the position of an iterator. want "" means that it is not at a key.
 func at(t *testing.T, it storage.Iterator, moved bool, want string) {
 	t.Helper()
 	noError(t, it.Err())
@@ -108,7 +108,7 @@ func testIteratorBounds(t *testing.T, e storage.Engine) {
 		at(t, it, it.Last(), "d")
 		it.SetBounds(nil, nil)
 		at(t, it, it.First(), "b")
-		// The caller may use the memory of bounds again.
+		// The caller may reuse the memory of the bounds.
 		copy(lower, "b")
 		copy(upper, "z")
 		lower[0], upper[0] = 'd', 'f'
@@ -129,7 +129,7 @@ func testIteratorTurns(t *testing.T, e storage.Engine) {
 		at(t, it, it.Next(), "f")
 		at(t, it, it.Next(), "h")
 		at(t, it, it.Prev(), "f")
-		// Beyond an end, the way back leads to the end.
+		// After moving past an end, the opposite move goes to that end.
 		at(t, it, it.Last(), "j")
 		at(t, it, it.Next(), "")
 		at(t, it, it.Next(), "")
@@ -178,8 +178,8 @@ func testIteratorOverOwnWrites(t *testing.T, e storage.Engine) {
 	}
 }
 
-// testIteratorsOverOwnWrites opens iterators between the writes of a transaction: each keeps what
-// there was.
+// testIteratorsOverOwnWrites opens iterators between the writes of a transaction. Each keeps the
+// state at its opening.
 func testIteratorsOverOwnWrites(t *testing.T, e storage.Engine) {
 	put(t, e, pair{number(1000), "old"})
 	for _, begin := range []func() storage.Txn{e.Begin, e.BeginSnapshot} {
@@ -188,7 +188,7 @@ func testIteratorsOverOwnWrites(t *testing.T, e storage.Engine) {
 		for i := range 200 {
 			noError(t, txn.Put([]byte(number(7*i%200)), []byte(number(i))))
 			if i%3 == 0 {
-				// Most are closed before the next write.
+				// Most iterators are closed before the next write.
 				wantScan(t, txn, number(7*i%200), number(7*i%200+1), number(7*i%200)+"="+number(i))
 			}
 			if i%40 == 0 {
@@ -229,7 +229,7 @@ func wantOwn(t *testing.T, it storage.Iterator, last int) {
 }
 
 // testIteratorOutlivesTxn reads from an iterator over own writes after its transaction has ended
-// and others have begun.
+// and other transactions have begun.
 func testIteratorOutlivesTxn(t *testing.T, e storage.Engine) {
 	for _, begin := range []func() storage.Txn{e.Begin, e.BeginSnapshot} {
 		for _, end := range []func(storage.Txn){
@@ -257,8 +257,8 @@ func testIteratorOutlivesTxn(t *testing.T, e storage.Engine) {
 	}
 }
 
-// testIteratorsReadNewest opens iterators of one statement transaction between the changes of
-// others.
+// testIteratorsReadNewest opens iterators of one statement transaction between the changes of other
+// transactions.
 func testIteratorsReadNewest(t *testing.T, e storage.Engine) {
 	put(t, e, letters...)
 	txn := e.Begin()

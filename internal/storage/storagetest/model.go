@@ -16,8 +16,8 @@ import (
 )
 
 // Model runs random histories on engines that open returns and on the reference engine, and
-// compares every answer. disturb, where not nil, does to an engine what must not change any answer,
-// such as a compaction.
+// compares every result. disturb may be nil. Otherwise it does something to the engine that must
+// not change any result, such as a compaction.
 func Model(t *testing.T, open Open, disturb func(e storage.Engine) error) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{}
@@ -54,10 +54,11 @@ func Model(t *testing.T, open Open, disturb func(e storage.Engine) error) {
 
 const modelSlots = 3
 
-// twin is one thing on both engines.
+// twin holds the same object of both engines.
 type twin[T any] [2]T
 
-// model is a history that runs on two engines. Txns and snapshots have slots; nil is an empty one.
+// model is a history that runs on two engines. Transactions and snapshots have slots; nil is an
+// empty slot.
 type model struct {
 	engines   twin[storage.Engine]
 	txns      [modelSlots]*twin[storage.Txn]
@@ -84,7 +85,7 @@ func (m *model) endAll() {
 	}
 }
 
-// agree checks that both engines answered with the same kind of error.
+// agree checks that both engines returned the same kind of error.
 func agree(rt *rapid.T, what string, errs twin[error]) error {
 	for _, kind := range []error{storage.ErrNotFound, storage.ErrConflict, context.Canceled} {
 		if errors.Is(errs[0], kind) && errors.Is(errs[1], kind) {
@@ -129,7 +130,7 @@ func (m *model) end(rt *rapid.T) {
 	}
 }
 
-// canceled lets Lock fail where it would wait.
+// canceled returns a context with which Lock fails instead of waiting.
 func canceled() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -148,7 +149,7 @@ func (m *model) write(rt *rapid.T) {
 	}
 }
 
-// writeMany makes a transaction with more writes than are searched one by one.
+// writeMany makes a transaction with so many writes that they are no longer searched one by one.
 func (m *model) writeMany(rt *rapid.T) {
 	txn := m.txns[modelSlot.Draw(rt, "slot")]
 	if txn == nil {
@@ -180,7 +181,7 @@ func (m *model) change(rt *rapid.T, txn *twin[storage.Txn]) {
 	_ = agree(rt, "Put", twin[error]{txn[0].Put(key, value), txn[1].Put(key, value)})
 }
 
-// reader draws what to read from: the newest state, a snapshot or a transaction.
+// reader draws a reader: the newest state, a snapshot or a transaction.
 func (m *model) reader(rt *rapid.T) twin[storage.Reader] {
 	slot := modelSlot.Draw(rt, "slot")
 	switch from := rapid.IntRange(0, 2).Draw(rt, "from"); {
@@ -271,7 +272,7 @@ func moveIterator(it storage.Iterator, move int, key []byte) bool {
 	}
 }
 
-// place describes where an iterator is.
+// place describes the position of an iterator.
 func place(rt *rapid.T, it storage.Iterator, at bool) string {
 	if err := it.Err(); err != nil {
 		rt.Fatalf("iterator: %v", err)
@@ -297,8 +298,7 @@ func (m *model) snapshot(rt *rapid.T) {
 	m.snapshots[slot] = &twin[storage.Snapshot]{m.engines[0].NewSnapshot(), m.engines[1].NewSnapshot()}
 }
 
-// deleteRange deletes a range. Where a transaction may still add to a counter, the counters are
-// left out.
+// deleteRange deletes a range. It omits the counters if a transaction may still add to one of them.
 func (m *model) deleteRange(rt *rapid.T) {
 	start, end := []byte(modelKey.Draw(rt, "start")), []byte(modelKey.Draw(rt, "end"))
 	if bytes.Compare(start, end) > 0 {

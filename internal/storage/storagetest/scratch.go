@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// testScratch changes what a snapshot has, for the transaction's own reads, beside others that hold
-// and change the same keys.
+// testScratch changes keys of a snapshot in a scratch transaction, while other transactions hold
+// and change the same keys. Only the scratch transaction sees its changes.
 func testScratch(t *testing.T, e storage.Engine) {
 	put(t, e, pair{"a", "1"}, pair{"b", "1"})
 	snap := e.NewSnapshot()

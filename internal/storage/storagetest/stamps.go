@@ -55,8 +55,8 @@ func testStamps(t *testing.T, e storage.Engine) {
 	}
 }
 
-// testOrderAdvance advances the order beside a commit that is under way: the time is visible when
-// the commit has ended.
+// testOrderAdvance advances the order while a commit is in progress. The new time becomes visible
+// when the commit has ended.
 func testOrderAdvance(t *testing.T, e storage.Engine) {
 	order := e.Order()
 	order.Advance(storage.NewStamp(10, 1))
@@ -83,7 +83,7 @@ func testOrderAdvance(t *testing.T, e storage.Engine) {
 	}
 }
 
-// testOrderSafe reveals commits before they are safe, in another order than they end in.
+// testOrderSafe reveals commits before they are safe. They end in another order.
 func testOrderSafe(t *testing.T, e storage.Engine) {
 	order := e.Order()
 	expect := func(what string, visible, safe storage.Stamp) {
@@ -126,8 +126,8 @@ func readLog(t *testing.T, r storage.Engine) (stamps []storage.Stamp, values []s
 	return stamps, values
 }
 
-// testStampsConcurrent reads up to the visible stamp while others commit: nothing that was passed
-// may appear later.
+// testStampsConcurrent reads up to the visible stamp while other goroutines commit. No stamp may
+// appear later that a reader has already passed.
 func testStampsConcurrent(t *testing.T, e storage.Engine) {
 	const writers, commits = 8, 100
 	var wg sync.WaitGroup

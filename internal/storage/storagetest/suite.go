@@ -15,7 +15,7 @@ import (
 // Open opens an empty engine that the test cleans up.
 type Open func(t testing.TB) storage.Engine
 
-// patience is how long a test waits for what should happen at once.
+// patience is how long a test waits for something that should happen at once.
 const patience = 10 * time.Second
 
 // Run runs the suite on engines that open returns.
@@ -118,7 +118,7 @@ func lockKey(t testing.TB, txn storage.Txn, key string) {
 	noError(t, txn.Lock(ctx, []byte(key)))
 }
 
-// value reads a key; "" and false where it is missing.
+// value reads a key. It returns "" and false if the key is missing.
 func value(t testing.TB, r storage.Reader, key string) (string, bool) {
 	t.Helper()
 	v, closer, err := r.Get([]byte(key))
@@ -153,14 +153,14 @@ func wantValue(t testing.TB, r storage.Reader, key, want string) {
 // reader makes a Reader of the newest state of an engine, for single gets.
 type reader struct{ storage.Engine }
 
-// NewIter implements storage.Reader by a snapshot of its own.
+// NewIter implements storage.Reader with a new snapshot.
 func (r reader) NewIter(lower, upper []byte) (storage.Iterator, error) {
 	s := r.NewSnapshot()
 	defer s.Close()
 	return s.NewIter(lower, upper)
 }
 
-// scan returns the pairs of [lower, upper) as text, forward.
+// scan returns the pairs of [lower, upper) as text, in ascending order.
 func scan(t testing.TB, r storage.Reader, lower, upper string) []string {
 	t.Helper()
 	it, err := r.NewIter(bound(lower), bound(upper))
@@ -183,7 +183,7 @@ func scan(t testing.TB, r storage.Reader, lower, upper string) []string {
 	return pairs
 }
 
-// bound makes "" an open bound.
+// bound converts "" to an open bound.
 func bound(s string) []byte {
 	if s == "" {
 		return nil
@@ -220,7 +220,7 @@ func wantError(t testing.TB, got, want error) {
 	}
 }
 
-// within fails the test where done is not closed in time.
+// within fails the test if done is not closed in time.
 func within(t testing.TB, done <-chan struct{}, what string) {
 	t.Helper()
 	select {
@@ -230,5 +230,5 @@ func within(t testing.TB, done <-chan struct{}, what string) {
 	}
 }
 
-// number makes a key or value that sorts as its number does.
+// number returns a key or value whose text order is the order of the numbers.
 func number(n int) string { return fmt.Sprintf("%08d", n) }

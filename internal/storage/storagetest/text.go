@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Texts returns texts of at least size bytes for benchmarks, the same ones each time. Like prose
-// they consist of some thousand words of unequal frequency: fast compression halves them.
+// Texts returns texts of at least size bytes for benchmarks. It returns the same texts each time.
+// Like prose they consist of some thousand words of unequal frequency, so that fast compression
+// halves them.
 func Texts(count, size int) []string {
 	const alphabet = "eeeetttaaooiinnsshhrrdlcumwfgypbvk"
 	rng := rand.New(rand.NewPCG(1, 1))
