@@ -4,5 +4,6 @@ package pebble
 
 import "io/fs"
 
-// allocated returns the length of a file: this system does not tell how much of the disk it takes.
+// allocated returns the length of a file, because this system does not tell how much disk space it
+// takes.
 func allocated(info fs.FileInfo) int64 { return info.Size() }

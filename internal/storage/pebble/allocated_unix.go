@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// allocated returns the bytes of the disk that a file takes. Pebble allocates logs ahead, beyond
-// their length.
+// allocated returns the disk space of a file. Pebble allocates logs ahead, beyond their length.
 func allocated(info fs.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int64(st.Blocks) * 512

@@ -7,9 +7,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// anchor is a snapshot that no one reads, kept open under the snapshots that come and go with each
-// query: when the oldest snapshot is closed Pebble looks for compactions, under its global lock,
-// which costs more than a get. The anchor is the oldest one, so that this happens once a second and
+// anchor is an open snapshot that nobody reads. When the oldest snapshot is closed, Pebble looks
+// for compactions under its global lock, which costs more than a get. Each query opens and closes a
+// snapshot. While the anchor is the oldest snapshot, Pebble looks for compactions once a second,
 // not once a query.
 type anchor struct {
 	held  atomic.Bool

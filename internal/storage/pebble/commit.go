@@ -37,11 +37,11 @@ func (t *txn) Commit(durability storage.Durability) error {
 	return nil
 }
 
-// shrinks reports whether the transaction deletes more than it adds, roughly.
+// shrinks reports whether the transaction roughly deletes more than it adds.
 func (s *txnState) shrinks() bool { return s.deletes > 0 && s.putBytes <= smallWrite }
 
-// commit writes the changes, and returns the last stamp that it gave. It releases the locks early
-// where the commit is visible before it is durable.
+// commit writes the changes and returns the last stamp that it gave. If the commit is visible
+// before it is durable, it releases the locks early.
 func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, err error) {
 	e := s.engine
 	if len(s.writes) == 0 && len(s.counters) == 0 && len(s.stamped) == 0 {
@@ -79,7 +79,7 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 		}
 	}()
 	if durability == storage.Durable {
-		// From here on every sync of the WAL is a real one.
+		// From now on every sync of the WAL is a real one.
 		e.guard.durable.Add(1)
 		defer e.guard.durable.Add(-1)
 	}
@@ -90,8 +90,8 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 	visible = true
 	s.visible()
 	if durability == storage.Durable {
-		// The next holder of these locks reads what was committed here, and its own durable commit
-		// can share the fsync.
+		// The next holder of these locks reads the values committed here, and its own durable
+		// commit can share the fsync.
 		e.locks.Release(&s.owner)
 		if err := s.batch.SyncWait(); err != nil {
 			return 0, e.wrap(err)
@@ -109,9 +109,9 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 	return stamp, nil
 }
 
-// apply gives the batch to Pebble. Stamps are taken at the last moment: readers of stamped keys
-// wait for every commit that has one. Where it is not written yet, it is visible to them, but not
-// safe.
+// apply gives the batch to Pebble. It takes stamps at the last moment, because readers of stamped
+// keys wait for every commit that has one. If the batch is not durable yet, its stamps become
+// visible but not safe.
 func (s *txnState) apply(durability storage.Durability) (first, last storage.Stamp, err error) {
 	e, returned := s.engine, false
 	defer e.large.admit(e.db, len(s.committed))()
@@ -139,7 +139,7 @@ func (s *txnState) apply(durability storage.Durability) (first, last storage.Sta
 	return first, last, err
 }
 
-// cutGaps takes the keys that are put out of the gaps, before they are visible.
+// cutGaps removes the keys of the batch from the gaps, before the keys are visible.
 func (s *txnState) cutGaps() {
 	g := &s.engine.gaps
 	if g.active.Load() == 0 {
@@ -158,7 +158,7 @@ func (s *txnState) cutGaps() {
 	}
 }
 
-// visible does what must follow a visible commit before its locks are released.
+// visible does the work that must follow a visible commit before its locks are released.
 func (s *txnState) visible() {
 	e := s.engine
 	s.endRecords(true)
@@ -176,7 +176,7 @@ func (s *txnState) visible() {
 	e.state.Add(1)
 }
 
-// beginRecords takes what the commit changes out of the record cache.
+// beginRecords removes the changed keys from the record cache.
 func (s *txnState) beginRecords() {
 	records := s.engine.records
 	for i := range s.writes {
@@ -187,8 +187,8 @@ func (s *txnState) beginRecords() {
 	}
 }
 
-// endRecords gives the record cache the new values of the keys that it had, if they are visible.
-// The locks are still held.
+// endRecords puts the new values of these keys into the record cache if they are visible. The
+// transaction still holds the locks.
 func (s *txnState) endRecords(visible bool) {
 	records := s.engine.records
 	for _, w := range s.writes {

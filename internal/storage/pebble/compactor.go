@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// compactor compacts deleted ranges in the background, one after the other.
+// compactor compacts deleted ranges in the background, one after another.
 type compactor struct {
 	db     *pebble.DB
 	log    *slog.Logger
@@ -45,7 +45,7 @@ func (c *compactor) add(start, end []byte) {
 	}
 }
 
-// run works until nothing is left.
+// run compacts ranges until none is left.
 func (c *compactor) run() {
 	defer c.running.Done()
 	for {
@@ -64,7 +64,7 @@ func (c *compactor) run() {
 	}
 }
 
-// close stops the work and waits for it.
+// close stops the work and waits for its end.
 func (c *compactor) close() {
 	c.mu.Lock()
 	c.cancel()

@@ -22,7 +22,7 @@ type counterEntry struct {
 	sum    storage.Counter
 }
 
-// counterChange is what a transaction adds to a counter.
+// counterChange is the change of a counter by one transaction.
 type counterChange struct {
 	entry *counterEntry
 	delta storage.Counter
@@ -64,7 +64,7 @@ func (e *Engine) counter(key []byte) (*counterEntry, error) {
 	if entry.loaded {
 		return entry, nil
 	}
-	// Whoever adds to this counter comes through here first, so that no commit adds to it
+	// Every transaction that adds to this counter must load it here first, so no commit adds to it
 	// meanwhile.
 	value, closer, err := e.Get(key)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -82,14 +82,14 @@ func (e *Engine) counter(key []byte) (*counterEntry, error) {
 	return entry, nil
 }
 
-// add counts a commit that is visible now.
+// add adds the change of a commit that is visible now.
 func (entry *counterEntry) add(delta storage.Counter) {
 	entry.mu.Lock()
 	entry.sum = entry.sum.Plus(delta)
 	entry.mu.Unlock()
 }
 
-// forget drops a counter that was deleted, where key is one.
+// forget drops the counter of a deleted key, if the key is a counter.
 func (c *counters) forget(key []byte) {
 	c.mu.RLock()
 	_, ok := c.entries[string(key)]
@@ -101,7 +101,7 @@ func (c *counters) forget(key []byte) {
 	}
 }
 
-// forgetRange drops the counters of a range that was deleted.
+// forgetRange drops the counters of a deleted range.
 func (c *counters) forgetRange(start, end []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,15 +19,15 @@ const lockFile = "LOCK"
 // errHeld means that a directory is locked already.
 var errHeld = errors.New("the directory is locked")
 
-// dirLock keeps a store from being opened twice. The lock of the file LOCK is not enough: whoever
-// removes the file lets another process make a new one, and lock that. So the directory is locked
-// too, where the system can.
+// dirLock prevents that a store is opened twice. The lock of the file LOCK is not enough: if
+// someone removes the file, another process can create a new one and lock that. So the directory is
+// locked, too, if the system can do that.
 type dirLock struct {
 	file *pebble.Lock
 	dir  io.Closer
 }
 
-// Close gives the locks back.
+// Close releases the locks.
 func (l *dirLock) Close() error { return errors.Join(l.file.Close(), l.dir.Close()) }
 
 // nopLock is the lock of a directory in memory.
@@ -39,7 +39,7 @@ func (nopLock) Close() error { return nil }
 func lockDirectory(fs vfs.FS, dir string) (*dirLock, error) {
 	path := fs.PathJoin(dir, lockFile)
 	if info, err := fs.Stat(path); err == nil && info.Size() > 0 {
-		// Locking would empty it.
+		// Locking would truncate the file.
 		return nil, fmt.Errorf("%w: file %s is not empty, as if another file had its name; remove it if it is none of the store's",
 			storage.ErrCorrupt, path)
 	}
@@ -67,7 +67,8 @@ func lockError(dir string, err error) error {
 		return fmt.Errorf("%w: %s is open already, and its file %s was removed; stop the other process or name another directory",
 			storage.ErrLocked, dir, lockFile)
 	}
-	// Nobody in this process has the file open, else looking would unlock it.
+	// This process must not have the file open, because closing it after reading would release the
+	// lock.
 	holder := ""
 	if pid := lockHolder(dir); pid > 0 {
 		holder = fmt.Sprintf(" (process %d)", pid)

@@ -8,5 +8,5 @@ import "io"
 // no such locks.
 func flockDirectory(string) (io.Closer, error) { return nopLock{}, nil }
 
-// lockHolder returns the process that has the file LOCK locked, which is not known here.
+// lockHolder returns 0, because this system does not tell which process has locked the file LOCK.
 func lockHolder(string) int { return 0 }

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// flockDirectory locks a directory itself. A file system that cannot do that leaves it at the file
-// LOCK.
+// flockDirectory locks a directory itself. If the file system cannot do that, only the file LOCK is
+// locked.
 func flockDirectory(dir string) (io.Closer, error) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -30,13 +30,13 @@ func flockDirectory(dir string) (io.Closer, error) {
 // flock is a locked directory.
 type flock struct{ dir *os.File }
 
-// Close unlocks the directory. To close it is not enough: a child process shares the open file from
-// its fork to its exec, and the lock lasts until nobody has the file open.
+// Close unlocks the directory explicitly. Closing alone is not enough: a child process shares the
+// open file from its fork to its exec, and the lock would last until the child closes it.
 func (l flock) Close() error {
 	return errors.Join(syscall.Flock(int(l.dir.Fd()), syscall.LOCK_UN), l.dir.Close())
 }
 
-// lockHolder returns the process that has the file LOCK locked, 0 if that is not known.
+// lockHolder returns the id of the process that has locked the file LOCK, or 0 if it is unknown.
 func lockHolder(dir string) int {
 	f, err := os.Open(filepath.Join(dir, lockFile))
 	if err != nil {

@@ -41,9 +41,9 @@ type Engine struct {
 	ingests atomic.Int64
 
 	states sync.Pool
-	// state numbers what can be read. It grows when a change is visible, before its locks are
-	// released and its call returns: who reads a number and then the store sees all changes up to
-	// that number.
+	// state numbers the states that can be read. It grows when a change is visible, before the
+	// locks of the change are released and its call returns. A caller that reads the number and
+	// then the store sees all changes up to that number.
 	state atomic.Uint64
 
 	commitsDurable  atomic.Int64
@@ -58,12 +58,12 @@ type Engine struct {
 
 var _ storage.Engine = (*Engine)(nil)
 
-// nopCloser ends a borrow that needs no end.
+// nopCloser is the Closer of a value that is not borrowed.
 type nopCloser struct{}
 
 func (nopCloser) Close() error { return nil }
 
-// valueCloser ends the borrow of a value. It is pooled: Close is called once.
+// valueCloser ends the borrow of a value. It returns to a pool, so Close must be called only once.
 type valueCloser struct {
 	engine *Engine
 	inner  io.Closer
@@ -84,7 +84,7 @@ func (c *valueCloser) Close() error {
 	return err
 }
 
-// getter is what Pebble gets single keys from.
+// getter is the part of Pebble that reads single keys.
 type getter interface {
 	Get(key []byte) ([]byte, io.Closer, error)
 }
@@ -98,8 +98,8 @@ func (e *Engine) Get(key []byte) ([]byte, io.Closer, error) {
 	return e.getKept(e.db, key, e.records.now(), p)
 }
 
-// getKept reads a key from what was taken at an epoch, by way of the record cache; the pin goes
-// with the value.
+// getKept reads a key through the record cache. from was taken at epoch. The pin is released with
+// the value.
 func (e *Engine) getKept(from getter, key []byte, epoch uint64, p pin) ([]byte, io.Closer, error) {
 	if !e.records.keeps(key) {
 		return e.get(from, key, p)
@@ -116,7 +116,7 @@ func (e *Engine) getKept(from getter, key []byte, epoch uint64, p pin) ([]byte, 
 	return value, closer, err
 }
 
-// get reads a key; the pin goes with the value.
+// get reads a key. The pin is released with the value.
 func (e *Engine) get(from getter, key []byte, p pin) ([]byte, io.Closer, error) {
 	value, inner, err := from.Get(key)
 	if err != nil {
@@ -177,8 +177,8 @@ func (e *Engine) checkpointTo(dir string) error {
 	}
 	defer e.guard.done(smallWrite)
 	if !e.fs.seals.used.Load() {
-		// Pebble copies the manifest that it writes. Where there was nothing to write since the
-		// store was opened, it would copy none.
+		// Pebble copies the manifest that it writes. If nothing was written since the store was
+		// opened, it would copy no manifest.
 		if err := e.db.Flush(); err != nil {
 			return e.wrap(err)
 		}
@@ -198,7 +198,7 @@ func (e *Engine) checkpointTo(dir string) error {
 	if err := noteCopiedLogs(e.options.FS, dir); err != nil {
 		return err
 	}
-	// With this file the copy is a store; without it an interrupted one is not.
+	// This file makes the copy a store. An interrupted copy does not have it.
 	return writeFormat(e.options.FS, dir)
 }
 
@@ -213,8 +213,8 @@ func (e *Engine) Close() error {
 	if e.pins.wait(e.options.closeGrace) {
 		return e.finish()
 	}
-	// Closing Pebble under an iterator would pull memory from under it. Everything is made durable,
-	// and the rest is done when the last one ends.
+	// Closing Pebble under an open iterator would free its memory. So everything is made durable
+	// now, and the last iterator does the rest.
 	err := e.durableNow()
 	go func() {
 		e.pins.wait(0)
@@ -235,8 +235,8 @@ func (e *Engine) durableNow() (err error) {
 	return e.syncWAL()
 }
 
-// flush writes what only the logs have to tables, so that a store that was closed has no log to
-// lose. Where tables cannot be written the logs keep it.
+// flush writes the data that is only in the logs to tables, so that a closed store cannot lose a
+// log. If tables cannot be written, the logs keep the data.
 func (e *Engine) flush() {
 	if e.db.Metrics().WAL.Size == 0 || e.guard.failure() != nil || e.guard.space.full.Load() {
 		return
@@ -283,11 +283,11 @@ func (e *Engine) finish() (err error) {
 	return e.wrap(err)
 }
 
-// wrap sorts an error of Pebble by its cause.
+// wrap classifies an error of Pebble by its cause.
 func (e *Engine) wrap(err error) error { return sortError(e.dir, err) }
 
-// contain turns a panic with which Pebble gives up a write into an error, and takes no more writes.
-// Other panics go on.
+// contain turns a panic with which Pebble gives up a write into an error, and stops further writes.
+// It passes other panics on.
 func (e *Engine) contain(err *error) {
 	r := recover()
 	if r == nil {
@@ -321,7 +321,7 @@ func (e *Engine) Sync() (err error) {
 
 // Durable implements storage.Engine.
 func (e *Engine) Durable() storage.Stamp {
-	// A commit is noted before it counts as safe.
+	// A commit is recorded before it counts as safe.
 	durable := e.order.Safe()
 	u := &e.unsynced
 	u.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// sortError sorts an error of Pebble, for the store in dir, by its cause.
+// sortError classifies an error of Pebble, for the store in dir, by its cause.
 func sortError(dir string, err error) error {
 	switch {
 	case err == nil:
@@ -42,21 +42,22 @@ func corruption(dir string, err error) error {
 	return fmt.Errorf("%w in %s: %s", storage.ErrCorrupt, where, what)
 }
 
-// firstLine returns the first line of an error. Pebble repeats it, and adds marks of its own.
+// firstLine returns the first line of an error. Pebble repeats the text in further lines, with its
+// own annotations.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
 }
 
-// fatalError is what Pebble's logger panics with where Pebble cannot go on.
+// fatalError is the value with which Pebble's logger panics when Pebble cannot continue.
 type fatalError struct{ message string }
 
 func (f fatalError) Error() string { return f.message }
 
-// adviceRestore ends the messages about damage that nothing in the directory can mend.
+// adviceRestore ends the messages about damage that the files in the directory cannot repair.
 const adviceRestore = "restore the directory from a backup"
 
-// failedOpen explains a write that failed while the store was opened.
+// failedOpen describes a write that failed while the store was opened.
 func failedOpen(dir string, err error) error {
 	if isNoSpace(err) {
 		return fmt.Errorf("%w: opening %s: %w; make space and start again", storage.ErrNoSpace, dir, err)
@@ -77,7 +78,8 @@ func contained(dir string, err *error) {
 	*err = fmt.Errorf("storage/pebble: opening %s: %w", dir, cause)
 }
 
-// openError sorts an error of Pebble's Open. Pebble does not mark all damage that it finds then.
+// openError classifies an error of Pebble's Open. Pebble does not mark all damage that it finds
+// there as corruption.
 func openError(dir string, err error) error {
 	if pebble.IsCorruptionError(err) || isNoSpace(err) {
 		return sortError(dir, err)

@@ -15,10 +15,10 @@ type diskFile struct {
 	kind fileKind
 	name string
 	path string
-	// written is how many bytes were written to a WAL file, dirty means that it has bytes that were
-	// not synced. Only the log flusher, and after its end who closes the log, use such a file. All
-	// others leave these fields alone: flushes and compactions sync the store's directory at the
-	// same time.
+	// written is the number of bytes written to a WAL file. dirty means that some of its bytes are
+	// not synced. Only the log flusher uses such a file, and after its end the code that closes the
+	// log. For all other files these fields are not used, because flushes and compactions sync the
+	// store's directory concurrently.
 	written int64
 	dirty   bool
 }
@@ -69,7 +69,7 @@ func (f *diskFile) Sync() error { return f.sync(f.File.Sync) }
 // SyncData implements vfs.File.
 func (f *diskFile) SyncData() error { return f.sync(f.File.SyncData) }
 
-// SyncTo implements vfs.File. It starts to write, and promises nothing, unless it did a full sync.
+// SyncTo implements vfs.File. It starts to write and promises nothing unless it did a full sync.
 func (f *diskFile) SyncTo(length int64) (fullSync bool, err error) {
 	if f.kind == logFile {
 		return false, nil
@@ -77,7 +77,7 @@ func (f *diskFile) SyncTo(length int64) (fullSync bool, err error) {
 	return f.File.SyncTo(length)
 }
 
-// sync syncs the file, a WAL file only where a durable commit waits.
+// sync syncs the file. It syncs a WAL file only if a durable commit waits.
 func (f *diskFile) sync(do func() error) error {
 	if f.kind == logFile && f.fs.guard.durable.Load() == 0 {
 		return nil
@@ -107,7 +107,8 @@ func (f *diskFile) syncNow(do func() error) error {
 	return nil
 }
 
-// advance notes how far the file is synced. A log without records is none to miss.
+// advance records how far the file is synced. A log without records needs no sync point, because
+// its loss would not matter.
 func (f *diskFile) advance() error {
 	if f.fs.points == nil || f.written <= logHeader {
 		return nil
@@ -115,7 +116,7 @@ func (f *diskFile) advance() error {
 	return f.fs.essential(f.kind, func() error { return f.fs.points.advance(f.name, f.written) })
 }
 
-// Close implements vfs.File. A WAL file is durable before it is closed.
+// Close implements vfs.File. It makes a WAL file durable first.
 func (f *diskFile) Close() error {
 	switch f.kind {
 	case dataFile:
@@ -127,7 +128,7 @@ func (f *diskFile) Close() error {
 		return err
 	case logFile:
 		if f.dirty {
-			_ = f.syncNow(f.File.SyncData) // freezes the store where it fails
+			_ = f.syncNow(f.File.SyncData) // freezes the store if it fails
 		}
 	case metaFile:
 	}
@@ -137,8 +138,8 @@ func (f *diskFile) Close() error {
 	return nil
 }
 
-// Stat implements vfs.File. Pebble asks for the size of a WAL file that is written again, and could
-// not bear an error.
+// Stat implements vfs.File. Pebble asks for the size of a WAL file that it reuses, and cannot
+// handle an error.
 func (f *diskFile) Stat() (info vfs.FileInfo, err error) {
 	if f.kind != logFile {
 		return f.File.Stat()
@@ -153,7 +154,7 @@ func (f *diskFile) Stat() (info vfs.FileInfo, err error) {
 	return info, err
 }
 
-// nullFile takes the writes of a frozen store.
+// nullFile takes the writes of a frozen store and drops them.
 type nullFile struct{}
 
 func (nullFile) Close() error                              { return nil }
@@ -171,7 +172,7 @@ func (nullFile) Fd() uintptr                               { return vfs.InvalidF
 
 var _ vfs.File = nullFile{}
 
-// nullInfo tells of a nullFile.
+// nullInfo describes a nullFile.
 type nullInfo struct{}
 
 func (nullInfo) Name() string           { return "" }

@@ -16,22 +16,22 @@ const (
 	// formatFile names the file that makes a directory a store. It is one line: "sheaf <version>".
 	formatFile = "SHEAF_FORMAT"
 	// formatVersion is the version of the files that this program writes. It grows with every
-	// change that an older program would misread; numbers are never used again. Format 1 has no
-	// seal, see sealFile; format 2 has no sync points, see syncPointsFile.
+	// change that an older program would misread. Numbers are never reused. Format 1 has no seal,
+	// see sealFile. Format 2 has no sync points, see syncPointsFile.
 	formatVersion    = syncPointsFormat
 	sealedFormat     = 2
 	syncPointsFormat = 3
-	// oldestFormat is the oldest version that this program reads. The store is of formatVersion
-	// afterwards.
+	// oldestFormat is the oldest version that this program reads. Opening converts the store to
+	// formatVersion.
 	oldestFormat = 1
 	// tempSuffix ends the name of a file that is still being written.
 	tempSuffix = ".tmp"
-	// maxFormatFile bounds what is read of the format file.
+	// maxFormatFile is the number of bytes to read from the format file at most.
 	maxFormatFile = 256
 )
 
-// initialFile reports whether a file may be in a directory that is not a store yet: what a fresh
-// volume has, and what is made before the format file.
+// initialFile reports whether a file may be in a directory that is not a store yet. Such files come
+// with a fresh volume, or are created before the format file.
 func initialFile(name string) bool {
 	switch strings.TrimSuffix(name, tempSuffix) {
 	case "LOCK", "lost+found", formatFile, sealFile, syncPointsFile, tableIDsFile:
@@ -41,8 +41,8 @@ func initialFile(name string) bool {
 	}
 }
 
-// prepareDirectory makes sure that dir is a store of a known format, which it returns, or empty,
-// and then makes it a store.
+// prepareDirectory checks that dir is empty or a store of a known format, and returns the format.
+// It makes an empty directory a store.
 func prepareDirectory(fs vfs.FS, dir string) (format int, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -79,9 +79,9 @@ func prepareDirectory(fs vfs.FS, dir string) (format int, err error) {
 	return formatVersion, writeFormat(fs, dir)
 }
 
-// refuseRemains returns an error if a file of a directory without a manifest, tables and logs tells
-// of some. The files of a store that was killed while it was made tell of none, and the first of
-// them is the one of the seals.
+// refuseRemains checks a directory without a manifest, tables and logs. It returns an error if
+// another file shows that the directory once had them. A store that was killed during its creation
+// has no such file. Its first file would be the file of the seals.
 func refuseRemains(fs vfs.FS, dir string, names []string) error {
 	seals, _, _, err := readSeals(fs, dir)
 	if err != nil {
@@ -130,7 +130,7 @@ func checkFormat(fs vfs.FS, dir string) (format int, err error) {
 		storage.ErrFormat, path, line, formatVersion)
 }
 
-// writeFormat writes the format file; it is there whole or not at all.
+// writeFormat writes the format file atomically.
 func writeFormat(fs vfs.FS, dir string) error {
 	return writeWhole(fs, dir, formatFile, fmt.Appendf(nil, "sheaf %d\n", formatVersion))
 }

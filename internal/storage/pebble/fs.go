@@ -16,11 +16,12 @@ import (
 type fileKind uint8
 
 const (
-	// dataFile is a table or any other file that may fail to be written: Pebble tries again.
+	// dataFile is a table or any other file whose writes may fail: Pebble tries again.
 	dataFile fileKind = iota
 	// logFile is a WAL file.
 	logFile
-	// metaFile is the manifest and what belongs to it. Pebble gives up where it cannot be written.
+	// metaFile is the manifest or a file that belongs to it. Pebble gives up if it cannot write
+	// such a file.
 	metaFile
 )
 
@@ -35,22 +36,22 @@ type diskFS struct {
 	stall time.Duration
 	// seals are written with the manifest, from when the store is opened.
 	seals *sealer
-	// tables are those that were there when the store was opened, to be checked when they are first
-	// read.
+	// tables are the tables that existed when the store was opened. They are checked when they are
+	// first read.
 	tables tableChecks
 	// tableIDs are nil until the store is opened.
 	tableIDs *tableIDs
-	// logEnds are where the logs end that Pebble replays, by name.
+	// logEnds are the ends of the logs that Pebble replays, by file name.
 	logEnds map[string]int64
-	// points are nil until the logs were checked.
+	// points is nil until the logs were checked.
 	points *syncPoints
-	// unsynced are the engine's, with its order.
+	// unsynced belongs to the engine and has its order.
 	unsynced *unsynced
 	order    *storage.Order
 }
 
-// kind tells how a file is treated. Only the store's own directory has special files: a checkpoint
-// elsewhere is synced by Pebble as always.
+// kind tells how to treat a file. Only the store's own directory has special files. Pebble syncs a
+// checkpoint in another directory itself.
 func (fs *diskFS) kind(name string) fileKind {
 	if filepath.Dir(name) != fs.dir {
 		return dataFile
@@ -70,9 +71,9 @@ func (fs *diskFS) kind(name string) fileKind {
 // compactionWrites is how Pebble marks the tables of compactions.
 const compactionWrites vfs.DiskWriteCategory = "pebble-compaction"
 
-// errOpening is why a compaction does not begin. Pebble starts one as soon as a flush of the
-// opening ends. On a full disk it would take the space of the next flush, and what it cannot write
-// would end the opening. Pebble tries it again.
+// errOpening stops compactions while the store is being opened. Pebble starts one as soon as its
+// first flush ends. On a full disk the compaction would take the space of the next flush, and its
+// failed writes would end the opening. Pebble tries the compaction again later.
 var errOpening = errors.New("storage: no compaction before the store is open")
 
 // Create implements vfs.FS.
@@ -83,7 +84,7 @@ func (fs *diskFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File,
 	}
 	kind := fs.kind(name)
 	if kind == metaFile && strings.HasPrefix(fs.PathBase(name), "marker.") {
-		// What a marker names must outlive a loss of power that the marker outlives.
+		// A file that a marker names must survive a loss of power if the marker survives it.
 		if err := fs.essentialOnce(func() error { return syncDirectory(fs.FS, fs.dir) }); err != nil {
 			return nil, err
 		}
@@ -108,11 +109,11 @@ func (fs *diskFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteC
 	})
 }
 
-// open makes a file for writing. In a frozen store, and where a file that Pebble cannot do without
-// cannot be made, it is a file that goes nowhere.
+// open creates a file for writing. If the store is frozen, or if an essential file cannot be
+// created, it returns a file that drops its writes.
 func (fs *diskFS) open(kind fileKind, name string, make func() (vfs.File, error)) (vfs.File, error) {
 	if err := fs.guard.failure(); err != nil {
-		// While the store is opened or closed, flushes must end, wherever they go.
+		// While the store is opened or closed, flushes must end, even if their writes are dropped.
 		if kind == dataFile && fs.guard.open.Load() && !fs.guard.closing.Load() {
 			time.Sleep(retryDelay)
 			return nil, err
@@ -136,8 +137,8 @@ func (fs *diskFS) open(kind fileKind, name string, make func() (vfs.File, error)
 	return nil, err
 }
 
-// giveUp freezes a store that is being opened, or closed while its flushes fail: Pebble would try
-// for ever to write a table. It reports whether it did.
+// giveUp freezes a store that is being opened, or closed while its flushes fail. Otherwise Pebble
+// would try to write the table for ever. giveUp reports whether it froze the store.
 func (fs *diskFS) giveUp(err error) bool {
 	g := fs.guard
 	if err == nil || g.open.Load() && (!g.closing.Load() || g.flushErrors.Load() < maxFlushErrors) {
@@ -147,9 +148,9 @@ func (fs *diskFS) giveUp(err error) bool {
 	return true
 }
 
-// retry does something again while there is no space, where Pebble could not bear its failure. It
-// waits until there is some, or the store is closed: what has begun is done when there is space
-// again, and what comes meanwhile is refused.
+// retry repeats an operation that Pebble cannot handle the failure of, while there is no space. It
+// waits until there is space or the store is closed. Operations in progress finish when there is
+// space again, and new ones are refused.
 func (fs *diskFS) retry(kind fileKind, do func() error) error {
 	err := do()
 	if err == nil || !isNoSpace(err) {
@@ -174,8 +175,8 @@ func (fs *diskFS) retry(kind fileKind, do func() error) error {
 	return err
 }
 
-// essential does what Pebble could not bear to fail at: in a frozen store nothing, and where it
-// fails, the store is frozen.
+// essential runs an operation that Pebble cannot handle the failure of. In a frozen store it does
+// nothing. If the operation fails, it freezes the store.
 func (fs *diskFS) essential(kind fileKind, do func() error) error {
 	if fs.guard.failure() != nil {
 		return nil
@@ -186,8 +187,8 @@ func (fs *diskFS) essential(kind fileKind, do func() error) error {
 	return nil
 }
 
-// essentialOnce is essential for a sync. After one that failed nobody knows what is on the disk,
-// and the next one may succeed without having written it; so it is not tried again.
+// essentialOnce is essential for a sync. A failed sync is not repeated: it is unknown what is on
+// the disk, and the next sync may succeed without having written it.
 func (fs *diskFS) essentialOnce(do func() error) error {
 	if fs.guard.failure() != nil {
 		return nil
@@ -244,7 +245,7 @@ func (fs *diskFS) Link(oldname, newname string) error {
 	if err := fs.FS.Link(oldname, newname); err != nil {
 		return err
 	}
-	fs.learnTable(newname) // which was ingested
+	fs.learnTable(newname) // an ingested table
 	return nil
 }
 

@@ -11,56 +11,56 @@ import (
 )
 
 const (
-	// surveyAfter is how much work a seek may be before what it crossed is surveyed, in internal
-	// keys that Pebble stepped over.
+	// surveyAfter is the number of internal keys that a seek must step over before the range it
+	// crossed is surveyed.
 	surveyAfter = 64
-	// leapWork is what one more seek counts, behind a gap.
+	// leapWork is the cost of one more seek, after a gap, in internal keys.
 	leapWork = 16
-	// maxGaps and maxGapKey bound the memory; maxDead is how many dead keys a gap remembers.
+	// maxGaps and maxGapKey limit the memory. maxDead is the number of dead keys that a gap
+	// remembers.
 	maxGaps   = 128
 	maxGapKey = 1 << 10
 	maxDead   = 8
 	// maxSurveys is how many ranges wait for their survey.
 	maxSurveys = 16
-	// settled is after how many surveys two gaps that touch become one, whose number is that of the
-	// newer: views that were taken before the latest surveys and are read only now find the older
-	// gaps as they were.
+	// settled is the number of surveys after which two gaps that touch are joined. The joined gap
+	// has the number of the newer one. Views that are older than the latest surveys, but are read
+	// only now, still find the older gaps unchanged.
 	settled = 8
 )
 
-// gaps are ranges that are known to have no keys, for seeks to leap over. Who takes from a queue
-// deletes at one end of an index what others add at the other. Deleted keys stay in Pebble until
-// compactions have brought them to the last level, and as long as there are older snapshots, so
-// that each seek to the first key would step over all that was taken in the last seconds, and a
-// queue would become slower the more is taken from it.
+// gaps are ranges without keys, so that seeks can leap over them.
 //
-// A gap is true for every view whose number of the engine's state is not below the gap's, as long
-// as the gap is there:
+// A consumer of a queue deletes keys at one end of an index, while producers add keys at the other
+// end. Deleted keys stay in Pebble until compactions have brought them to the last level, and as
+// long as there are older snapshots. Without gaps each seek to the first key would step over all
+// keys deleted in the last seconds, and a busy queue would become slow.
 //
-//   - Who puts a key takes it out of the gaps before the commit becomes visible (cut), between
-//     commits.enter and commits.leave.
-//   - A seek that was much work asks for a survey of what it crossed. The survey registers the
-//     range as a candidate, from which puts are cut as well, waits for the commits that may not
-//     have seen it, and only then reads. So a key that it does not see, and that was not cut from
-//     the candidate, is put by nobody.
-//   - The survey gives its gap a number that no view has that was taken before the survey's own.
+// A gap is valid for every view whose state number is at least the gap's number:
 //
-// A deletion only makes gaps truer. Nothing of this is on disk.
+//   - A writer that puts a key removes it from the gaps before the commit becomes visible (cut),
+//     between commits.enter and commits.leave.
+//   - A seek that took much work requests a survey of the range it crossed. The survey registers
+//     the range as a candidate. From then on puts are cut from the candidate, too. The survey waits
+//     for the commits that may not know the candidate, and only then reads. So if the survey does
+//     not see a key, and the key was not cut from the candidate, nobody puts it.
+//   - The survey gives its gap a number that is greater than the number of every view taken before.
+//
+// A deletion never makes a gap invalid. Gaps are not stored on disk.
 type gaps struct {
-	// active is how many gaps and candidates there are: most stores have none, and nothing to look
-	// up.
+	// active is the number of gaps and candidates. Most stores have none, and need no lookup.
 	active  atomic.Int32
 	commits generations
-	// look returns the first key in a range, or the range's end, and then a number of the engine's
-	// state that no view has yet. The key is nil where it failed.
+	// look returns the first key in a range, or the end of the range, and then a state number that
+	// no view has yet. The key is nil if reading failed.
 	look func(keyRange) (to []byte, state uint64)
 
 	mu sync.RWMutex
-	// list is in order; the gaps do not overlap.
+	// list is sorted. The gaps do not overlap.
 	list []*gap
 	// surveys counts the surveys.
 	surveys uint64
-	// hand is where room is looked for.
+	// hand is where the next search for a gap to evict begins.
 	hand      int
 	candidate *gap
 	waiting   []keyRange
@@ -71,23 +71,23 @@ type gaps struct {
 type gap struct {
 	from, to []byte
 	state    uint64
-	// survey is the number of the survey that found it.
+	// survey is the number of the survey that found the gap.
 	survey uint64
-	// dead are a few keys in it, in order, that were there once, or may have been. A part without
-	// any is not worth keeping.
+	// dead are some keys in the gap, in order, that existed once or may have existed. A part of a
+	// gap without dead keys is not worth keeping.
 	dead [][]byte
-	// used says that a seek leapt over it since the hand came by.
+	// used means that a seek leapt over the gap since the hand passed it.
 	used atomic.Bool
 }
 
-// noState is the number of a candidate, which is true for no view.
+// noState is the number of a candidate. It is not valid for any view.
 const noState = math.MaxUint64
 
 func (g *gap) has(key []byte) bool {
 	return bytes.Compare(g.from, key) <= 0 && bytes.Compare(key, g.to) < 0
 }
 
-// part returns the part [from, to) of a gap, or nil where it is not worth keeping.
+// part returns the part [from, to) of a gap, or nil if the part is not worth keeping.
 func (g *gap) part(from, to []byte) *gap {
 	p := &gap{from: from, to: to, state: g.state, survey: g.survey}
 	for _, d := range g.dead {
@@ -102,13 +102,13 @@ func (g *gap) part(from, to []byte) *gap {
 	return p
 }
 
-// after returns the place of the first gap that ends behind key. It needs the lock.
+// after returns the index of the first gap that ends after key. The caller holds the lock.
 func (g *gaps) after(key []byte) int {
 	return sort.Search(len(g.list), func(i int) bool { return bytes.Compare(g.list[i].to, key) > 0 })
 }
 
-// ahead returns where a seek to the first key from key on may begin, in the view of a state, and
-// the start of the next gap, or nil.
+// ahead returns where a seek to the first key at or after key may begin, for a view with the given
+// state, and the start of the next gap, or nil.
 func (g *gaps) ahead(key []byte, state uint64) (start, limit []byte) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -125,7 +125,7 @@ func (g *gaps) ahead(key []byte, state uint64) (start, limit []byte) {
 	return key, nil
 }
 
-// behind is ahead for a seek to the last key before key; limit is the end of the gap before.
+// behind is ahead for a seek to the last key before key. limit is the end of the previous gap.
 func (g *gaps) behind(key []byte, state uint64) (start, limit []byte) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -143,7 +143,7 @@ func (g *gaps) behind(key []byte, state uint64) (start, limit []byte) {
 	return key, nil
 }
 
-// cut takes a key out of its gap, as somebody puts it.
+// cut removes a key from its gap, because a commit puts it.
 func (g *gaps) cut(key []byte) {
 	g.mu.RLock()
 	i := g.after(key)
@@ -172,7 +172,7 @@ func (g *gaps) cut(key []byte) {
 	g.evict()
 }
 
-// cutRange takes all gaps away that have something of the keys from first to last.
+// cutRange removes all gaps that overlap the keys from first to last.
 func (g *gaps) cutRange(first, last []byte) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -183,7 +183,7 @@ func (g *gaps) cutRange(first, last []byte) {
 	g.count()
 }
 
-// count brings active up to date. It needs the lock.
+// count updates active. The caller holds the lock.
 func (g *gaps) count() {
 	n := len(g.list)
 	if g.candidate != nil {
@@ -192,7 +192,7 @@ func (g *gaps) count() {
 	g.active.Store(int32(n))
 }
 
-// evict makes room, at the cost of gaps that were not used lately. It needs the lock.
+// evict makes room by removing gaps that were not used lately. The caller holds the lock.
 func (g *gaps) evict() {
 	for len(g.list) > maxGaps {
 		g.hand = (g.hand + 1) % len(g.list)
@@ -202,8 +202,8 @@ func (g *gaps) evict() {
 	}
 }
 
-// request asks for the survey of a range, unless all of it is a gap, and reports whether somebody
-// must begin with the surveys.
+// request requests the survey of a range, unless the whole range is a gap. It reports whether the
+// caller must start the surveys.
 func (g *gaps) request(from, to []byte) bool {
 	if bytes.Compare(from, to) >= 0 || len(from) > maxGapKey || len(to) > maxGapKey {
 		return false
@@ -224,7 +224,8 @@ func (g *gaps) request(from, to []byte) bool {
 	return begin
 }
 
-// covers reports whether a range is one gap, or several that touch. It needs the lock.
+// covers reports whether a range is covered by one gap, or by several that touch. The caller holds
+// the lock.
 func (g *gaps) covers(from, to []byte) bool {
 	for _, p := range g.list[g.after(from):] {
 		if bytes.Compare(p.from, from) > 0 {
@@ -237,8 +238,8 @@ func (g *gaps) covers(from, to []byte) bool {
 	return false
 }
 
-// begin makes the next range that waits the candidate, and waits until all commits that go on have
-// seen it. It reports false where nothing is left to do.
+// begin makes the next waiting range the candidate, and waits until all commits in progress know
+// it. It reports false if no range waits.
 func (g *gaps) begin() (keyRange, bool) {
 	g.mu.Lock()
 	if len(g.waiting) == 0 {
@@ -255,8 +256,8 @@ func (g *gaps) begin() (keyRange, bool) {
 	return r, true
 }
 
-// end ends a survey that found nothing before to: what is left of the candidate becomes gaps, where
-// there are none. A nil to says that the survey failed.
+// end ends a survey that found no key before to. The remaining parts of the candidate become gaps.
+// A nil to means that the survey failed.
 func (g *gaps) end(to []byte, state uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -270,7 +271,7 @@ func (g *gaps) end(to []byte, state uint64) {
 	if bytes.Compare(c.to, to) < 0 {
 		to = c.to
 	}
-	// Those from first to last overlap or touch.
+	// The gaps from first to last overlap or touch the candidate.
 	first := sort.Search(len(g.list), func(i int) bool { return bytes.Compare(g.list[i].to, c.from) >= 0 })
 	last, at := first, c.from
 	var parts []*gap
@@ -292,7 +293,7 @@ func (g *gaps) end(to []byte, state uint64) {
 	g.evict()
 }
 
-// join makes one of gaps that touch, unless one of them is new.
+// join joins gaps that touch, unless one of them is new.
 func (g *gaps) join(parts []*gap) []*gap {
 	var joined []*gap
 	for _, p := range parts {
@@ -310,7 +311,7 @@ func (g *gaps) join(parts []*gap) []*gap {
 	return joined
 }
 
-// bury chooses the dead keys that a gap remembers, of those of its parts.
+// bury chooses the dead keys that a gap remembers from the dead keys of its parts.
 func (g *gap) bury(dead [][]byte) {
 	for len(dead) > maxDead {
 		kept := dead[:0]
@@ -324,7 +325,7 @@ func (g *gap) bury(dead [][]byte) {
 	g.dead = dead
 }
 
-// survey asks for the survey of a range that may be a gap.
+// survey requests the survey of a range that may be a gap.
 func (g *gaps) survey(from, to []byte) {
 	if g.request(from, to) {
 		go g.surveyAll()
@@ -342,14 +343,14 @@ func (g *gaps) surveyAll() {
 	}
 }
 
-// generations count commits by the generation in which they began, so that one can wait for all
-// that began before now.
+// generations counts commits by the generation in which they began, so that a caller can wait for
+// all commits that began earlier.
 type generations struct {
 	current atomic.Uint32
 	running [2]atomic.Int64
 }
 
-// enter begins a commit, leave ends it.
+// enter registers a commit. leave ends it.
 func (g *generations) enter() uint32 {
 	for {
 		i := g.current.Load()
@@ -363,8 +364,8 @@ func (g *generations) enter() uint32 {
 
 func (g *generations) leave(i uint32) { g.running[i].Add(-1) }
 
-// change begins a generation and waits for the end of the one before. Only one may call it at a
-// time.
+// change begins a generation and waits until the commits of the previous one have ended. Only one
+// goroutine may call it at a time.
 func (g *generations) change() {
 	i := g.current.Load()
 	g.current.Store(1 - i)

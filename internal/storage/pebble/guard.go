@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// guard decides whether commits are taken and whether the WAL is synced. It is shared by an engine
-// and its diskFS.
+// guard decides whether commits are accepted and whether the WAL is synced. An engine and its
+// diskFS share it.
 type guard struct {
 	log *slog.Logger
 	// durable counts the commits that wait for an fsync; see diskFS.
@@ -20,19 +20,18 @@ type guard struct {
 	fsyncs  atomic.Int64
 	// failed is the error that froze the store.
 	failed atomic.Pointer[error]
-	// open means that the engine is open: from then on, writes of the WAL wait for space.
+	// open means that the engine is open. From then on, writes of the WAL wait for space.
 	open atomic.Bool
-	// closing means that the engine is being closed: nothing waits for space any more.
+	// closing means that the engine is being closed. From then on nothing waits for space.
 	closing atomic.Bool
-	// flushErrors counts the flushes that failed one after the other; flushError is the last one's
-	// error.
+	// flushErrors counts the flushes that failed in a row. flushError is the error of the last one.
 	flushErrors atomic.Int64
 	flushError  atomic.Pointer[error]
 	space       space
 }
 
-// maxFlushErrors is how many flushes may fail in a row before commits are refused. Pebble tries
-// again for ever, and lets commits wait for it once there are some memtables.
+// maxFlushErrors is how many flushes may fail in a row before commits are refused. Pebble retries
+// for ever, and makes commits wait when there are several memtables.
 const maxFlushErrors = 3
 
 // newGuard returns a guard that looks at free space with usage.
@@ -61,8 +60,8 @@ func (g *guard) failure() error {
 	return nil
 }
 
-// admit decides whether a change of so many bytes may go to the disk. shrinks says that it deletes
-// more than it adds. Where there is no error, done must follow.
+// admit decides whether a change of this many bytes may be written. shrinks means that it deletes
+// more than it adds. If admit returns no error, the caller must call done.
 func (g *guard) admit(bytes int64, shrinks bool) error {
 	if g.failed.Load() != nil {
 		return g.failure()
@@ -73,11 +72,11 @@ func (g *guard) admit(bytes int64, shrinks bool) error {
 	return g.space.admit(bytes, shrinks)
 }
 
-// done ends what admit began.
+// done ends the change that admit admitted.
 func (g *guard) done(bytes int64) { g.space.pending.Add(-bytes) }
 
-// flushed notes how a flush ended. That all was deleted again, so that there is no table, is an
-// error to Pebble.
+// flushed records the result of a flush. Pebble reports an error if all keys were deleted again, so
+// that there is no table to write.
 func (g *guard) flushed(err error) {
 	if err == nil || strings.Contains(err.Error(), "empty table") {
 		g.flushErrors.Store(0)
@@ -97,7 +96,7 @@ func (g *guard) flushFailure() error {
 	return fmt.Errorf("%w: tables cannot be written, it is tried again: %w", cause, err)
 }
 
-// stopped says why no writes are taken, "" where they are.
+// stopped returns the reason why no writes are accepted, or "".
 func (g *guard) stopped() string {
 	if err := g.failure(); err != nil {
 		return err.Error()

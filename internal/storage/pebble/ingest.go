@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// ingestSmall is how many bytes are committed as a batch: less than a table of their own would
-	// be worth.
+	// ingestSmall is the number of bytes up to which pairs are committed as a batch, because a
+	// table of its own would not pay off.
 	ingestSmall = 256 << 10
 	// ingestTable is about how large the tables get.
 	ingestTable = 32 << 20
@@ -73,7 +73,7 @@ func (e *Engine) Ingest(ctx context.Context, next func() (key, value []byte, err
 	return e.guard.failure()
 }
 
-// pair returns the next pair after checking its order; io.EOF at the end.
+// pair returns the next pair after checking its order, and io.EOF at the end.
 func (in *ingestion) pair() (key, value []byte, err error) {
 	if in.pairs%ingestCheck == 0 {
 		if err := in.ctx.Err(); err != nil {
@@ -95,7 +95,7 @@ func (in *ingestion) pair() (key, value []byte, err error) {
 	return key, value, nil
 }
 
-// fillBatch collects pairs in a batch. It reports whether that was all.
+// fillBatch collects pairs in a batch. It reports whether the source has ended.
 func (in *ingestion) fillBatch(batch *pebble.Batch) (done bool, err error) {
 	for batch.Len() < ingestSmall {
 		key, value, err := in.pair()
@@ -136,7 +136,7 @@ func (in *ingestion) commit(batch *pebble.Batch) error {
 	return e.guard.failure()
 }
 
-// fillTables writes the pairs of the batch, and all further ones, to tables.
+// fillTables writes the pairs of the batch, and all further pairs, to tables.
 func (in *ingestion) fillTables(batch *pebble.Batch) error {
 	reader := batch.Reader()
 	for {
@@ -198,7 +198,7 @@ func (in *ingestion) startTable() error {
 	return nil
 }
 
-// finishTable ends the current table; it is durable then.
+// finishTable ends the current table and makes it durable.
 func (in *ingestion) finishTable() error {
 	if in.writer == nil {
 		return nil
@@ -208,8 +208,7 @@ func (in *ingestion) finishTable() error {
 	return in.engine.wrap(err)
 }
 
-// cleanUp removes what is left of the temporary files. Pebble has linked them under names of its
-// own.
+// cleanUp removes the remaining temporary files. Pebble has linked the tables under its own names.
 func (in *ingestion) cleanUp() {
 	if in.writer != nil {
 		_ = in.writer.Close()
@@ -220,7 +219,7 @@ func (in *ingestion) cleanUp() {
 	}
 }
 
-// removeLeftovers removes the temporary files of an ingestion that was interrupted by a crash.
+// removeLeftovers removes the temporary files of an ingestion that a crash interrupted.
 func removeLeftovers(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {

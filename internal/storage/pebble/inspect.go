@@ -15,9 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// inspection is what is known of a store's directory before anything in it is changed. Pebble takes
-// what it does not find for what never was, and removes the rest; so what is lost is looked for
-// here.
+// inspection is the knowledge about a store's directory before anything in it changes. Pebble would
+// treat missing files as if they had never existed, and remove files that the others do not
+// mention. So lost files are detected here.
 type inspection struct {
 	fs    vfs.FS
 	dir   string
@@ -25,24 +25,25 @@ type inspection struct {
 	guard *guard
 	log   *slog.Logger
 	path  string // of the manifest
-	// names are the files of the directory; with markers, those that are made again.
+	// names are the files of the directory. With markers it includes the markers that will be
+	// restored.
 	names, markers []string
-	// manifest is the number of the current one, 0 for none: the store is new.
+	// manifest is the number of the current manifest, or 0 if the store is new.
 	manifest uint64
 	// seals are the newest first.
 	seals []seal
 	// proven says that a seal proves the manifest whole.
 	proven bool
-	// sealLost says that the file of the seals is to be made again, with the seal current.
+	// sealLost means that the file of the seals must be written again, with the seal current.
 	sealLost bool
 	current  seal
-	// optionsDamaged is what is wrong with the file of Pebble's options, nil for nothing.
+	// optionsDamaged describes the damage of the file with Pebble's options, or is nil.
 	optionsDamaged error
-	// bounds are what the manifest says of its tables.
+	// bounds are the bounds of the tables according to the manifest.
 	bounds map[uint64]tableBounds
 }
 
-// inspect looks for damage, and returns an error that names the file and says what to do. It writes
+// inspect looks for damage, and returns an error that names the file and gives advice. It writes
 // nothing.
 func (in *inspection) inspect(format int) (err error) {
 	if in.names, err = in.fs.List(in.dir); err != nil {
@@ -76,7 +77,7 @@ func (in *inspection) damaged(name, format string, args ...any) error {
 	return fmt.Errorf("%w: file %s %s", storage.ErrCorrupt, in.fs.PathJoin(in.dir, name), fmt.Sprintf(format, args...))
 }
 
-// has reports whether there is a file whose name ends so.
+// has reports whether there is a file whose name ends with suffix.
 func (in *inspection) has(suffix string) bool {
 	return slices.ContainsFunc(in.names, func(name string) bool { return strings.HasSuffix(name, suffix) })
 }
@@ -92,8 +93,8 @@ func (in *inspection) hasRecords() bool {
 	})
 }
 
-// findManifest finds the current manifest: the marker names it. The marker is an empty file, easily
-// left out by who copies a directory; a seal is as good.
+// findManifest finds the current manifest by its marker. The marker is an empty file, which is
+// easily forgotten when someone copies a directory. A seal replaces it.
 func (in *inspection) findManifest(blank bool) error {
 	name, err := in.marker("manifest")
 	if err != nil {
@@ -121,7 +122,7 @@ func (in *inspection) findManifest(blank bool) error {
 	return nil
 }
 
-// marker returns what one of Pebble's markers says, "" where there is none.
+// marker returns the value of one of Pebble's markers, or "" if it does not exist.
 func (in *inspection) marker(name string) (string, error) {
 	value, err := atomicfs.ReadMarker(in.fs, in.dir, name)
 	if err != nil {
@@ -131,8 +132,8 @@ func (in *inspection) marker(name string) (string, error) {
 	return value, nil
 }
 
-// findFormatMarker makes Pebble's marker of its format again. A store that was killed while it was
-// made may have none, but has no data: no table, and no log with a record.
+// findFormatMarker restores Pebble's marker of its format. A store that was killed during its
+// creation may have no marker, but then it has no data: no table, and no log with a record.
 func (in *inspection) findFormatMarker() error {
 	value, err := in.marker("format-version")
 	if err == nil && value == "" && (in.has(".sst") || in.hasRecords()) {
@@ -141,8 +142,8 @@ func (in *inspection) findFormatMarker() error {
 	return err
 }
 
-// checkManifest compares the manifest with its seal. Without one it can be judged by its records
-// only.
+// checkManifest compares the manifest with its seal. Without a seal, it checks only the records of
+// the manifest.
 func (in *inspection) checkManifest() error {
 	content, err := readAll(in.fs, in.path, math.MaxInt64)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// iterator implements storage.Iterator by one of Pebble's.
+// iterator implements storage.Iterator with an iterator of Pebble.
 type iterator struct {
 	engine *Engine
 	source source
-	// owner is the transaction that takes the source back at Close; nil where there is none.
+	// owner is the transaction that takes the source back at Close, or nil.
 	owner *txn
-	// lower and upper are copies of the bounds, in room where they are short. So a copy of an
-	// iterator needs keepBounds.
+	// lower and upper are copies of the bounds. Short bounds are stored in the struct itself, so
+	// that a copy of an iterator needs keepBounds.
 	lower, upper []byte
 	room         [64]byte
 }
@@ -25,7 +25,7 @@ type iterator struct {
 type source struct {
 	*pebble.Iterator
 	pin pin
-	// state is the number of the engine's state that the iterator sees, or an older one.
+	// state is the number of the engine state that the iterator sees, or a smaller number.
 	state uint64
 }
 
@@ -36,13 +36,13 @@ func (s source) close(e *Engine) error {
 	return e.wrap(err)
 }
 
-// iterable is what Pebble iterates over.
+// iterable is the part of Pebble that makes iterators.
 type iterable interface {
 	NewIter(o *pebble.IterOptions) (*pebble.Iterator, error)
 }
 
-// newSource opens an iterator of what was taken at a state; the pin goes with it. Pebble copies the
-// bounds.
+// newSource opens an iterator of a view taken at a state. The pin is released with the iterator.
+// Pebble copies the bounds.
 func (e *Engine) newSource(from iterable, state uint64, lower, upper []byte, p pin) (source, error) {
 	inner, err := from.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper, UseL6Filters: true})
 	if err != nil {
@@ -95,15 +95,15 @@ func (it *iterator) SeekGE(key []byte) bool {
 	if ok {
 		to = it.Key()
 	}
-	// The work may have been for the versions of the key that was found.
+	// The work may have come from old versions of the key that was found.
 	if leaps > 0 || bytes.Compare(at, to) < 0 {
 		it.engine.gaps.survey(key, to)
 	}
 	return ok
 }
 
-// seekGE is SeekGE over the gaps. It returns where Pebble's last seek began, and how many there
-// were before.
+// seekGE is SeekGE with leaps over the gaps. It returns where Pebble's last seek began, and the
+// number of leaps.
 func (it *iterator) seekGE(key []byte) (at []byte, leaps int, ok bool) {
 	g := &it.engine.gaps
 	for ; g.active.Load() > 0; leaps++ {
@@ -157,7 +157,7 @@ func (it *iterator) seekLT(key []byte) (at []byte, leaps int, ok bool) {
 	return key, leaps, it.source.SeekLT(key)
 }
 
-// steps returns how many keys Pebble has stepped over, deleted ones and old versions included.
+// steps returns how many keys Pebble has stepped over, including deleted keys and old versions.
 func (it *iterator) steps() int {
 	stats := it.source.Stats()
 	return stats.ForwardStepCount[pebble.InternalIterCall] + stats.ReverseStepCount[pebble.InternalIterCall]
@@ -202,7 +202,7 @@ func (it *iterator) Close() error {
 
 var _ storage.Iterator = (*iterator)(nil)
 
-// surveyed is what gaps ask of the engine: see gaps.look.
+// surveyed implements gaps.look.
 func (e *Engine) surveyed(r keyRange) (to []byte, state uint64) {
 	to, err := e.firstKey(r)
 	if err != nil {
@@ -212,7 +212,7 @@ func (e *Engine) surveyed(r keyRange) (to []byte, state uint64) {
 	return to, e.state.Add(1)
 }
 
-// firstKey returns the first key in a range, or the end of the range where there is none.
+// firstKey returns the first key in a range, or the end of the range if it has no key.
 func (e *Engine) firstKey(r keyRange) ([]byte, error) {
 	p, ok := e.pins.acquire()
 	if !ok {

@@ -8,32 +8,32 @@ import (
 )
 
 const (
-	// largeBatch is from which size on a batch is let in alone. Pebble makes a memtable of it, and
-	// takes some times its size to flush and compact it: several of them at once take more than any
-	// budget foresees.
+	// largeBatch is the size from which a batch is applied alone. Pebble makes a memtable of such a
+	// batch, and needs a multiple of its size to flush and compact it. Several of them at once
+	// would exceed any memory budget.
 	largeBatch = 16 << 20
-	// largeWait bounds how long the next large batch waits for the flush of the one before.
+	// largeWait is how long the next large batch waits at most for the flush of the previous one.
 	largeWait = 10 * time.Second
-	// compactionPoll is the time between two looks at what is compacted.
+	// compactionPoll is the interval at which running compactions are checked.
 	compactionPoll = 5 * time.Millisecond
 )
 
 const (
-	// largeCopies is how many copies of a large batch are in memory while it is written, flushed
-	// and compacted: the batch, the blocks of the log, and a block of a table, plain and
+	// largeCopies is the number of copies of a large batch in memory while it is written, flushed
+	// and compacted: the batch, the blocks of the log, and a block of a table, uncompressed and
 	// compressed.
 	largeCopies = 4
-	// largeAge is how long compactions may work on a batch after it was flushed.
+	// largeAge is how long compactions may work on a batch after its flush.
 	largeAge = 10 * time.Second
-	// maxBeside is the most that Beside returns.
+	// maxBeside is the largest result of Beside.
 	maxBeside = 128 << 20
 )
 
-// largeBatches lets large batches in one after the other, and remembers the largest of late.
+// largeBatches admits large batches one after another, and remembers the largest recent one.
 type largeBatches struct {
-	// turn is full while a large batch is not flushed.
+	// turn is full while a large batch waits for its flush.
 	turn chan struct{}
-	// small says that the store has a small memory budget.
+	// small means that the store has a small memory budget.
 	small bool
 
 	mu   sync.Mutex
@@ -41,8 +41,8 @@ type largeBatches struct {
 	at   time.Time
 }
 
-// admit waits until the large batch before is flushed, and in a small store compacted. The caller
-// calls done after it has applied its own.
+// admit waits until the previous large batch is flushed and, in a small store, compacted. The
+// caller applies its own batch and then calls done.
 func (l *largeBatches) admit(db *pebble.DB, size int) (done func()) {
 	if size < largeBatch {
 		return func() {}
@@ -68,8 +68,8 @@ func (l *largeBatches) admit(db *pebble.DB, size int) (done func()) {
 	}
 }
 
-// awaitCompactions waits until no compaction runs, but no longer than most. A compaction of large
-// documents takes as much memory as the next batch and its flush.
+// awaitCompactions waits until no compaction runs, but at most for the duration most. A compaction
+// of large documents takes as much memory as the next batch and its flush.
 func awaitCompactions(db *pebble.DB, most time.Duration) {
 	end := time.Now().Add(most)
 	for db.Metrics().Compact.NumInProgress > 0 && time.Now().Before(end) {
@@ -95,5 +95,5 @@ func (l *largeBatches) beside(now time.Time) int64 {
 }
 
 // Beside estimates how many bytes the store takes above its budget while it writes, flushes and
-// compacts large documents. It is 0 if there were none in the last 10 seconds.
+// compacts large documents. It is 0 if there were no large batches in the last 10 seconds.
 func (e *Engine) Beside() int64 { return e.large.beside(time.Now()) }

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// logger passes Pebble's messages to log/slog. Its Fatalf panics with a fatalError rather than end
-// the process.
+// logger passes Pebble's messages to log/slog. Its Fatalf panics with a fatalError instead of
+// ending the process.
 type logger struct {
 	logger *slog.Logger
 	guard  *guard

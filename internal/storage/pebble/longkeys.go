@@ -10,38 +10,38 @@ import (
 )
 
 const (
-	// longKey is the length from which on keys are counted. Shorter ones take less memory than the
-	// other things that Pebble keeps of a table.
+	// longKey is the length from which a key is counted, in bytes. Shorter keys take less memory
+	// than the other data that Pebble keeps for a table.
 	longKey = 64 << 10
-	// minLongKeys is the least room for long keys: that of three with 8 MiB.
+	// minLongKeys is the least room for long keys, in bytes: enough for three keys of 8 MiB.
 	minLongKeys = 64 << 20
-	// boundsOfKey is how often a key is kept at most, if its table has no other one.
+	// boundsOfKey is how many times a key is stored at most: as both bounds of a table that has
+	// only this key.
 	boundsOfKey = 2
 )
 
-// longKeys bounds the memory of long keys. Pebble keeps the first and the last key of each table in
-// memory for as long as the table exists, and its manifest has them, too: without a bound, a
-// hundred documents with an _id of 8 MiB take more memory than the server has, also after each
-// restart.
+// longKeys limits the memory of long keys. Pebble keeps the first and the last key of each table in
+// memory as long as the table exists, and its manifest has them, too. Without a limit, a hundred
+// documents with an _id of 8 MiB would take more memory than the server has, even after a restart.
 type longKeys struct {
 	dir   string // of the store, for errors
 	limit int64
 
 	mu sync.Mutex
-	// tables are the bytes of the long bounds of tables, put those of the keys since they were
-	// summed.
+	// tables is the size of the long bounds of all tables. put is the size of the long keys that
+	// were put since tables was computed.
 	tables, put int64
 	stale       bool // tables came or went
 }
 
-// changed says that there are other tables.
+// changed records that the set of tables has changed.
 func (l *longKeys) changed() {
 	l.mu.Lock()
 	l.stale = true
 	l.mu.Unlock()
 }
 
-// admit refuses n more bytes of long keys if there is no room for them.
+// admit returns an error if there is no room for n more bytes of long keys.
 func (l *longKeys) admit(db *pebble.DB, n int64) error {
 	if n == 0 {
 		return nil

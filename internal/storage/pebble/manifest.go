@@ -20,10 +20,10 @@ const (
 	chunkLast      = 4
 )
 
-// wholeRecords returns where the readable chunks of a manifest end. Pebble takes an unreadable
-// record for the torn end of the manifest, and what came after it never happened: tables are
-// forgotten, and removed. But each record is synced before the next is written, so that a record
-// after an unreadable one proves damage.
+// wholeRecords returns where the readable chunks of a manifest end. Pebble treats an unreadable
+// record as the torn end of the manifest, and ignores all later records: it would forget and remove
+// tables. But each record is synced before the next one is written. So a record after an unreadable
+// one proves damage.
 func wholeRecords(content []byte) (end int, damaged bool) {
 	for end < len(content) {
 		if rest := manifestBlock - end%manifestBlock; rest < manifestHeader {
@@ -45,7 +45,7 @@ func wholeRecords(content []byte) (end int, damaged bool) {
 	return end, false
 }
 
-// manifestChunk checks the chunk at an offset and returns its length with the header.
+// manifestChunk checks the chunk at an offset. It returns the chunk's length with the header.
 func manifestChunk(content []byte, at int) (length int, kind byte, ok bool) {
 	end := min(len(content), at-at%manifestBlock+manifestBlock)
 	if end-at < manifestHeader {

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// Each record of the manifest is an edit: fields, each with a tag before it. The numbers are
-// Pebble's.
+// Each record of the manifest is an edit: a list of fields, each with a tag before it. The numbers
+// are Pebble's.
 const (
 	editComparator     = 1
 	editLogNumber      = 2
@@ -33,9 +33,10 @@ const (
 	tableBlobReferences = 69
 )
 
-// edit is what this package needs to know of an edit.
+// edit holds the fields of an edit that this package needs.
 type edit struct {
-	// logNumber is the first log that the tables do not hold yet; 0 where the edit leaves it.
+	// logNumber is the first log whose data is not in tables yet, or 0 if the edit does not change
+	// it.
 	logNumber uint64
 }
 
@@ -58,14 +59,14 @@ func (r *editReader) number() uint64 {
 	return n
 }
 
-// numbers passes over some numbers.
+// numbers skips count numbers.
 func (r *editReader) numbers(count int) {
 	for range count {
 		r.number()
 	}
 }
 
-// text passes over some bytes with their length before them.
+// text skips a byte string with its length.
 func (r *editReader) text() {
 	n := r.number()
 	if r.err == nil && n > uint64(r.Len()) {
@@ -103,7 +104,7 @@ func readEdit(record []byte) (e edit, err error) {
 	return e, r.err
 }
 
-// newTable passes over a table: level, number, size, bounds, sequence numbers, and more.
+// newTable skips a table: level, number, size, bounds, sequence numbers, and more.
 func (r *editReader) newTable(tag uint64) {
 	r.numbers(2)
 	if tag == editNewTable3 {
@@ -112,7 +113,7 @@ func (r *editReader) newTable(tag uint64) {
 	r.number()
 	texts := 2
 	if tag == editNewTable5 {
-		// The marker tells whether there are bounds of points before those of ranges.
+		// The marker says whether the bounds of points precede the bounds of ranges.
 		if r.number()&1 != 0 {
 			texts = 4
 		}

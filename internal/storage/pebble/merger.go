@@ -8,12 +8,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// counterMergerName is stored in the files. Another way of merging needs another name, and then a
+// counterMergerName is stored in the files. A different merger needs a different name and a
 // migration.
 const counterMergerName = "sheaf.counter.v1"
 
-// counterMerger returns Pebble's view of counters: operands are encoded counters, and merging is
-// adding.
+// counterMerger returns the merger for counters: operands are encoded counters, and merging adds
+// them.
 func counterMerger() *pebble.Merger {
 	return &pebble.Merger{
 		Name: counterMergerName,

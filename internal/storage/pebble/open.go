@@ -12,9 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/lock"
 )
 
-// Open opens the store in a directory, and makes it where there is none. It returns
-// storage.ErrLocked where it is open already, here or in another process, and storage.ErrFormat
-// where the directory holds something else.
+// Open opens the store in a directory, and creates it if there is none. It returns
+// storage.ErrLocked if the store is already open, in this process or in another one, and
+// storage.ErrFormat if the directory holds other files.
 func Open(dir string, options Options) (storage.Engine, error) {
 	options = options.withDefaults()
 	fs := options.FS
@@ -25,7 +25,8 @@ func Open(dir string, options Options) (storage.Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("storage/pebble: %w", err)
 	}
-	// A look before the lock file is made, since a foreign directory stays as it was.
+	// This check comes before the lock file is created, so that a foreign directory stays
+	// unchanged.
 	if err = refuseForeign(fs, dir); err != nil {
 		return nil, err
 	}
@@ -116,15 +117,15 @@ func (e *Engine) open(format int) (err error) {
 	return nil
 }
 
-// closeFailed closes Pebble on a store that was frozen while it was opened. What it says of its
-// state is of no use.
+// closeFailed closes Pebble on a store that was frozen while it was opened. The errors that Pebble
+// reports then are ignored.
 func (e *Engine) closeFailed(db *pebble.DB) (err error) {
 	defer e.contain(&err)
 	_ = db.Close()
 	return nil
 }
 
-// cleanPath returns one name for a directory, by which it is locked within this process.
+// cleanPath returns a unique name of a directory, which identifies it within this process.
 func cleanPath(fs vfs.FS, dir string) (string, error) {
 	if vfs.Root(fs) != vfs.Default {
 		return fs.PathJoin(dir), nil
@@ -136,7 +137,7 @@ func cleanPath(fs vfs.FS, dir string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// refuseForeign returns an error for a directory that is neither empty nor a store.
+// refuseForeign returns an error if a directory is neither empty nor a store.
 func refuseForeign(fs vfs.FS, dir string) error {
 	if _, err := fs.Stat(fs.PathJoin(dir, lockFile)); err == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// DefaultMemoryBudget is what an embedded store takes.
+	// DefaultMemoryBudget is the memory of an embedded store.
 	DefaultMemoryBudget = 64 << 20
 	// minMemoryBudget is the least that Pebble works well with.
 	minMemoryBudget = 8 << 20
@@ -18,7 +18,7 @@ const (
 	minMemtable = 256 << 10
 	// defaultOpenFiles is how many tables are kept open.
 	defaultOpenFiles = 1000
-	// DefaultReserve is the free space below which commits are refused, at least: see
+	// DefaultReserve is the minimum of free space below which commits are refused: see
 	// Options.reserve.
 	DefaultReserve = 64 << 20
 	// defaultCloseGrace is how long Close waits for iterators and borrowed values.
@@ -26,51 +26,59 @@ const (
 )
 
 const (
-	// dataBlock is the size of blocks of data before compression. Gets and scans of 200 MB of
-	// records of 1 KB, with the default budget (CPU a get, CPU a row; gets of blocks in memory
-	// differ by a tenth): 4 KiB 8.9 and 1.42 µs, 135 MB on disk; 6 KiB 9.8 and 1.20 µs, 127 MB; 8
-	// KiB 11.9 and 1.17 µs, 121 MB; 16 KiB 18.4 and 1.07 µs, 111 MB. Without compression 8 KiB are
-	// 7.6 and 0.60 µs, but 199 MB; zstd is 17.1 and 1.63 µs, 83 MB.
+	// dataBlock is the size of data blocks before compression. Measured with gets and scans of 200
+	// MB of records of 1 KB and the default budget, as CPU per get, CPU per row, and size on disk:
+	//
+	//   - 4 KiB: 8.9 µs, 1.42 µs, 135 MB
+	//   - 6 KiB: 9.8 µs, 1.20 µs, 127 MB
+	//   - 8 KiB: 11.9 µs, 1.17 µs, 121 MB
+	//   - 16 KiB: 18.4 µs, 1.07 µs, 111 MB
+	//   - 8 KiB without compression: 7.6 µs, 0.60 µs, 199 MB
+	//   - 8 KiB with zstd: 17.1 µs, 1.63 µs, 83 MB
+	//
+	// Gets of blocks that are in memory differ by only a tenth.
 	dataBlock = 6 << 10
-	// indexBlock is the size of index blocks, with a second level above where a table needs more
-	// than one. One index of 100 KB for each table saves 3 % of a get while all are in memory (2.17
-	// to 2.10 µs), and doubles it (16 to 35 µs) where the store is a hundred times as large as the
-	// cache, since each get reads one.
+	// indexBlock is the size of index blocks. A table that needs more than one has a second level
+	// above them. One index of 100 KB for each table would save 3 % of a get while all indexes are
+	// in memory (2.17 to 2.10 µs). It would double the time of a get if the store is a hundred
+	// times larger than the cache (16 to 35 µs), because each get reads one index.
 	indexBlock = 8 << 10
 )
 
-// formatMajorVersion is the newest format of Pebble whose WAL does not claim what was synced: from
-// FormatWALSyncChunks on each WAL chunk says up to which offset the log is durable, which is not
-// true where the fsync is left out.
+// formatMajorVersion is the newest format of Pebble whose WAL does not say which part of it is
+// synced. From FormatWALSyncChunks on each WAL chunk says up to which offset the log is durable.
+// That would be false when the fsync is omitted.
 const formatMajorVersion = pebble.FormatColumnarBlocks
 
 // Options configure an engine. The zero value is ready for use.
 type Options struct {
 	// MemoryBudget bounds the block cache and the memtables together, in bytes.
 	MemoryBudget int64
-	// SpareMemory is what the caches may take beside it, in bytes, until Yield asks for it.
+	// SpareMemory is the number of bytes that the caches may take above the budget until Yield asks
+	// for them.
 	SpareMemory int64
-	// Keep tells of a key whether its value stays in memory, ready to be lent, once Get has read
-	// it: a quarter of the memory is for them. It is not for counters. Nil keeps none.
+	// Keep reports whether the value of a key stays in memory after Get has read it. A quarter of
+	// the memory is used for such values. Keep must return false for counters. A nil Keep keeps no
+	// values.
 	Keep func(key []byte) bool
-	// Frugal says that what a store with a small budget takes beside it counts, too: in a process
-	// with a limit.
+	// Frugal means that memory outside the budget counts, too, because the process has a memory
+	// limit. It matters for stores with a small budget.
 	Frugal bool
 	// MaxOpenFiles is how many tables are kept open, 1,000 if zero.
 	MaxOpenFiles int
-	// Logger gets what happens in the background. Nil discards it.
+	// Logger receives messages about background work. Nil discards them.
 	Logger *slog.Logger
-	// NoCompression stores blocks as they are.
+	// NoCompression stores blocks without compression.
 	NoCompression bool
-	// Reserve is the free space in bytes below which commits are refused with storage.ErrNoSpace;
-	// negative for none. By default it is DefaultReserve, or more where the memtables together take
-	// more.
+	// Reserve is the free space in bytes below which commits are refused with storage.ErrNoSpace. A
+	// negative Reserve turns this off. The default is DefaultReserve, or more if the memtables
+	// together take more.
 	Reserve int64
-	// Salvage opens a store with a damaged log up to the damage, instead of refusing it. What is
-	// cut is kept beside, and the Logger says what it was.
+	// Salvage opens a store with a damaged log up to the damage, instead of refusing it. The
+	// removed part is kept in other files, and the Logger reports it.
 	Salvage bool
-	// FS is the file system, the operating system's by default. Others are for tests and for stores
-	// in memory.
+	// FS is the file system, by default the operating system's. Other file systems are for tests
+	// and for stores in memory.
 	FS vfs.FS
 
 	// stall bounds, in tests, how long a write of the WAL waits for space.
@@ -80,7 +88,7 @@ type Options struct {
 	anchorAge  time.Duration
 }
 
-// withDefaults fills in what was left out.
+// withDefaults fills in defaults for unset options.
 func (o Options) withDefaults() Options {
 	if o.MemoryBudget == 0 {
 		o.MemoryBudget = DefaultMemoryBudget
@@ -104,9 +112,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// memory divides the budget and the spare memory: a quarter for single values where some are kept,
-// the rest for blocks and memtables. A memtable is an eighth of the budget. Pebble takes what its
-// memtables hold from the block cache, whose size therefore has it.
+// memory divides the budget and the spare memory: a quarter is for single values if Keep is set,
+// the rest for blocks and memtables. A memtable is an eighth of the budget. Pebble takes the memory
+// of its memtables from the block cache, so the size of the block cache includes them.
 func (o Options) memory() (memtable, records, blocks int64) {
 	memtable = min(max(o.MemoryBudget/8, 1<<20), 64<<20)
 	caches := o.MemoryBudget + o.SpareMemory
@@ -116,9 +124,9 @@ func (o Options) memory() (memtable, records, blocks int64) {
 	return memtable, records, caches - records
 }
 
-// reserve returns the free space below which commits are refused. All memtables must fit: a store
-// that is opened on the full disk writes them to tables first, while their logs are still there. On
-// a small disk it is less; see space.check.
+// reserve returns the free space below which commits are refused. All memtables must fit into it: a
+// store that is opened on a full disk first writes them to tables, while their logs still exist. On
+// a small disk the reserve is smaller; see space.check.
 func (o Options) reserve() int64 {
 	if o.Reserve != 0 {
 		return o.Reserve
@@ -127,13 +135,14 @@ func (o Options) reserve() int64 {
 	return max(DefaultReserve, int64(o.memtables())*memtable)
 }
 
-// smallBudget is up to which budget a store takes care that little is in memory beside it.
+// smallBudget is the largest budget of a store that limits its memory outside the budget.
 const smallBudget = 128 << 20
 
 func (o Options) isSmall() bool { return o.Frugal && o.MemoryBudget <= smallBudget }
 
-// overlaps returns how many overlapping runs of tables start a compaction, and stop writers. An
-// iterator holds a block of each: of documents of 1 MB, 16 scans over 20 runs hold 320 MB.
+// overlaps returns how many overlapping runs of tables start a compaction, and how many stop
+// writers. An iterator holds a block of each run: with documents of 1 MB, 16 scans over 20 runs
+// hold 320 MB.
 func (o Options) overlaps() (compact, stop int) {
 	if o.isSmall() {
 		return 2, 8
@@ -141,9 +150,8 @@ func (o Options) overlaps() (compact, stop int) {
 	return 4, 24
 }
 
-// memtables returns how many memtables there may be before writers wait for a flush. Writers are
-// slowed down by that wait, not by the number of memtables. A document of 16 MB is a memtable of
-// its own.
+// memtables returns how many memtables may exist before writers wait for a flush. That wait slows
+// writers down, not the number of memtables. A document of 16 MB is a memtable of its own.
 func (o Options) memtables() int {
 	if o.isSmall() {
 		return 2
@@ -151,8 +159,9 @@ func (o Options) memtables() int {
 	return 4
 }
 
-// compactions returns how many compactions run: one at most times; two where they fall behind and
-// there is a processor for it. One that meets documents of 16 MB takes 100 MB.
+// compactions returns the least and the greatest number of concurrent compactions: usually one, and
+// two if compactions fall behind and a processor is free. A compaction of documents of 16 MB takes
+// 100 MB.
 func (o Options) compactions() (lower, upper int) {
 	if o.isSmall() {
 		return 1, 1
@@ -160,12 +169,14 @@ func (o Options) compactions() (lower, upper int) {
 	return 1, min(2, runtime.GOMAXPROCS(0))
 }
 
-// splitKinds ends a table where the first byte of the keys changes: above, it tells what kind a key
-// is of. A flush has some of each kind. If they lay in one table, the tables of two flushes would
-// overlap even where records are added in the order of their keys, and compactions would merge
-// them, and what lies between, again and again. 400,000 inserts of 1 KB in that order with a unique
-// index on a scattered field: 4.0 bytes written to tables for each byte of the log became 2.5, 46
-// µs of CPU an insert became 26 µs; without the index 2.1 became 2.0, and 15 µs became 11 µs.
+// splitKinds ends a table where the first byte of the keys changes, because the layers above use it
+// for the kind of a key. A flush has keys of all kinds. If they were in one table, the tables of
+// two flushes would overlap even if records are added in key order, and compactions would merge
+// them again and again.
+//
+// Measured with 400,000 inserts of 1 KB in key order with a unique index on a scattered field:
+// bytes written to tables per byte of the log fell from 4.0 to 2.5, and CPU per insert from 46 to
+// 26 µs. Without the index they fell from 2.1 to 2.0, and from 15 to 11 µs.
 func splitKinds(start []byte) (policy pebble.SpanPolicy, end []byte, err error) {
 	if len(start) == 0 || start[0] == 0xFF {
 		return pebble.SpanPolicy{}, nil, nil
@@ -173,6 +184,6 @@ func splitKinds(start []byte) (policy pebble.SpanPolicy, end []byte, err error) 
 	return pebble.SpanPolicy{}, []byte{start[0] + 1}, nil
 }
 
-// defaultAnchorAge is how long an anchor lives, and so for how long at most it keeps old versions
-// from compaction.
+// defaultAnchorAge is how long an anchor lives. It keeps old versions from compaction at most for
+// this time.
 const defaultAnchorAge = time.Second

@@ -18,11 +18,11 @@ static void returnFreed(void) {}
 */
 import "C"
 
-// OutsideGo says that the block cache and the memtables are allocated outside of Go's heap, where
-// its memory limit does not count them.
+// OutsideGo reports whether the block cache and the memtables are allocated outside of Go's heap.
+// Go's memory limit does not count such memory.
 const OutsideGo = true
 
-// ReturnFreed makes C's allocator give a large block back to the system when it is freed. By
-// default glibc keeps blocks of up to 32 MiB, such as those of large documents. Only a server
-// should call it, because it changes the allocator of the whole process.
+// ReturnFreed makes C's allocator return a large block to the system when it is freed. By default
+// glibc keeps blocks of up to 32 MiB, such as the blocks of large documents. Only a server should
+// call it, because it changes the allocator of the whole process.
 func ReturnFreed() { C.returnFreed() }

@@ -2,9 +2,9 @@
 
 package pebble
 
-// OutsideGo says that the block cache and the memtables are allocated outside of Go's heap, where
-// its memory limit does not count them.
+// OutsideGo reports whether the block cache and the memtables are allocated outside of Go's heap.
+// Go's memory limit does not count such memory.
 const OutsideGo = false
 
-// ReturnFreed does nothing: Go returns what is freed.
+// ReturnFreed does nothing, because Go itself returns freed memory.
 func ReturnFreed() {}

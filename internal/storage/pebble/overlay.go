@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// ownItem is a write of a transaction in key order. Its slices lie in the batch, which keeps the
-// bytes that it has; a nil value is a deletion.
+// ownItem is a write of a transaction, for a list in key order. Its slices point into the batch,
+// whose bytes do not change. A nil value is a deletion.
 type ownItem struct{ key, value []byte }
 
 func (i ownItem) deleted() bool { return i.value == nil }
@@ -19,7 +19,7 @@ type overlay struct {
 	items *btree.BTreeG[ownItem]
 	// upTo is how many of the writes are in items.
 	upTo int
-	// open counts the iterators over items, as it is or as it was.
+	// open counts the open iterators over items, including older versions of items.
 	open int
 }
 
@@ -28,10 +28,10 @@ func newOverlay() *overlay {
 	return &overlay{items: btree.NewBTreeGOptions(less, btree.Options{NoLocks: true, Degree: 16})}
 }
 
-// catchUp adds the writes since the last call. Iterators see what was there when they were opened,
-// so that a tree which one is open on is left as it is. Most often there is none, as in the checks
-// of unique indexes: copying the tree each time would cost more than all else that such a check
-// does.
+// catchUp adds the writes since the last call. An iterator must see the state at its opening, so a
+// tree with an open iterator is not changed but copied. Most often no iterator is open, as in the
+// checks of unique indexes. There, copying the tree each time would cost more than the rest of the
+// check.
 func (o *overlay) catchUp(s *txnState) {
 	if o.upTo == len(s.writes) {
 		return
@@ -49,7 +49,7 @@ func (o *overlay) catchUp(s *txnState) {
 	o.upTo = len(s.writes)
 }
 
-// direction is how the two sides of a mergedIterator stand to its key.
+// direction says where the two sides of a mergedIterator are, relative to its key.
 type direction int8
 
 const (
@@ -61,8 +61,8 @@ const (
 	backward
 )
 
-// mergedIterator implements storage.Iterator over committed pairs and, above them, a transaction's
-// own writes, within the bounds of its base.
+// mergedIterator implements storage.Iterator. It merges committed pairs with a transaction's own
+// writes, which take precedence. It stays within the bounds of its base.
 type mergedIterator struct {
 	base          iterator
 	over          *overlay
@@ -81,7 +81,7 @@ func newMergedIterator(base iterator, over *overlay, lower, upper []byte) *merge
 	return it
 }
 
-// inBounds reports whether the own side's key, where it has one, is within the bounds.
+// inBounds reports whether the key of the own side is within the bounds.
 func (it *mergedIterator) inBounds(at bool) bool {
 	if !at {
 		return false
@@ -91,8 +91,8 @@ func (it *mergedIterator) inBounds(at bool) bool {
 		(it.base.upper == nil || bytes.Compare(key, it.base.upper) < 0)
 }
 
-// settle finds the current key: the nearer of the two sides, an own write before a committed pair
-// of the same key, skipping what the transaction deleted.
+// settle finds the current key: the nearer key of the two sides. If both have the same key, the own
+// write wins. Keys that the transaction deleted are skipped.
 func (it *mergedIterator) settle() bool {
 	it.valid = false
 	for it.baseOK || it.ownOK {
@@ -110,8 +110,8 @@ func (it *mergedIterator) settle() bool {
 	return false
 }
 
-// order compares the sides in the direction of the iterator: < 0 where the own key comes first, 0
-// for one key.
+// order compares the sides in the direction of the iterator. It returns < 0 if the own key comes
+// first, and 0 if the keys are equal.
 func (it *mergedIterator) order() int {
 	switch {
 	case !it.baseOK:
@@ -126,7 +126,7 @@ func (it *mergedIterator) order() int {
 	return order
 }
 
-// step moves the own side on, and with it the base where both have the same key.
+// step moves the own side forward, and the base too if both have the same key.
 func (it *mergedIterator) step(both bool) {
 	if it.dir == forward {
 		it.ownOK = it.inBounds(it.own.Next())
@@ -223,7 +223,7 @@ func (it *mergedIterator) Prev() bool {
 	return it.advance()
 }
 
-// advance leaves the current key in the direction of the iterator.
+// advance moves past the current key in the direction of the iterator.
 func (it *mergedIterator) advance() bool {
 	switch {
 	case it.isOwn:

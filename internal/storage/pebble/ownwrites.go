@@ -2,12 +2,13 @@ package pebble
 
 import "bytes"
 
-// ownWrite is a change; its key and value lie in the batch. A negative value offset is a deletion.
+// ownWrite is a change. Its key and value are offsets in the batch. A negative value offset is a
+// deletion.
 type ownWrite struct {
 	hash             uint64
 	keyAt, keyLen    int
 	valueAt, valueLn int
-	// kept says that the record cache had the key when the commit began.
+	// kept means that the record cache had the key when the commit began.
 	kept bool
 }
 
@@ -24,7 +25,7 @@ func (s *txnState) find(key []byte) (ownWrite, bool) {
 		if w := s.writes[i]; bytes.Equal(s.key(w), key) {
 			return w, true
 		}
-		// Two keys of one hash: search.
+		// Two keys with the same hash: search the list.
 	}
 	for i := len(s.writes) - 1; i >= 0; i-- {
 		if w := s.writes[i]; w.hash == hash && bytes.Equal(s.key(w), key) {
@@ -40,7 +41,7 @@ func (s *txnState) value(w ownWrite) []byte {
 	return s.memory()[w.valueAt : w.valueAt+w.valueLn : w.valueAt+w.valueLn]
 }
 
-// memory returns what the offsets of own writes count in.
+// memory returns the bytes to which the offsets of own writes refer.
 func (s *txnState) memory() []byte {
 	if s.committed != nil {
 		return s.committed

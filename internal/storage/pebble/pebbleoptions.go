@@ -9,11 +9,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 )
 
-// listener reports what an operator wants to know of the background.
+// listener logs the background events that an operator needs to know.
 func (e *Engine) listener() *pebble.EventListener {
 	log := e.options.Logger
 	return &pebble.EventListener{
-		// Each memtable has a log of its own.
+		// Each memtable has its own log.
 		WALCreated: func(pebble.WALCreateInfo) { e.unflushed.rotate() },
 		BackgroundError: func(err error) {
 			if errors.Is(err, errOpening) {
@@ -45,8 +45,8 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 	o := e.options
 	memtable, _, _ := o.memory()
 	if total := e.guard.space.total.Load(); total > 0 {
-		// A memtable is in the log, and a second time in a table before the log goes: on a small
-		// disk that must be little.
+		// A memtable is in the log, and in a table too before the log is removed. On a small disk
+		// both must be small.
 		memtable = min(memtable, max(total/64, minMemtable))
 	}
 	compactAt, stopAt := o.overlaps()
@@ -63,10 +63,10 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 		LBaseMaxBytes:               64 << 20,
 		CompactionConcurrencyRange:  o.compactions,
 		MaxOpenFiles:                o.MaxOpenFiles,
-		// A dropped collection's space comes back soon, even if nothing is written any more.
+		// The space of a dropped collection is freed soon, even if nothing is written any more.
 		FlushDelayDeleteRange: 10 * time.Second,
-		// The check compares file sizes in the background and ends the process where one is wrong.
-		// Reading such a file reports it as corrupt.
+		// The check compares file sizes in the background and ends the process if one is wrong.
+		// Without it, reading such a file reports corruption.
 		DisableConsistencyCheck: true,
 		EventListener:           e.listener(),
 		BlockPropertyCollectors: []func() pebble.BlockPropertyCollector{newIDCollector},
@@ -87,7 +87,8 @@ func (e *Engine) pebbleOptions() *pebble.Options {
 		opts.TargetFileSizes[i] = min(int64(8<<20)<<i, 32<<20)
 	}
 	opts.Experimental.SpanPolicyFunc = splitKinds
-	// A value block is read after its key; a Get would not tell that reading it failed.
+	// A value block is read after its key, so that a Get could not report that reading the value
+	// failed.
 	opts.Experimental.EnableValueBlocks = func() bool { return false }
 	return opts
 }

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// pinShards spreads the count over cache lines, since every Get counts.
+// pinShards is the number of shards. They spread the count over cache lines, because every Get
+// counts.
 const pinShards = 16
 
-// pins counts who uses Pebble: calls in progress, iterators, borrowed values. Its zero value is
-// open.
+// pins counts the users of Pebble: calls in progress, iterators and borrowed values. The zero value
+// is open.
 type pins struct {
 	closed atomic.Bool
 	shards [pinShards]struct {
@@ -19,10 +20,10 @@ type pins struct {
 	}
 }
 
-// pin tells where one was counted.
+// pin is the shard in which a user was counted.
 type pin uint8
 
-// acquire counts a user; it fails after close.
+// acquire counts a user. It fails after close.
 func (p *pins) acquire() (pin, bool) {
 	i := pin(rand.Uint32() % pinShards)
 	p.shards[i].n.Add(1)
@@ -36,11 +37,11 @@ func (p *pins) acquire() (pin, bool) {
 // release ends a use.
 func (p *pins) release(i pin) { p.shards[i].n.Add(-1) }
 
-// close ends acquiring. It reports false where that was done already.
+// close makes later calls of acquire fail. It reports false if it was called before.
 func (p *pins) close() bool { return p.closed.CompareAndSwap(false, true) }
 
-// wait waits, after close, until nobody is left, at most for grace unless that is 0. A shard that
-// was 0 after close stays without users: who comes later sees that it is closed.
+// wait blocks until all pins are released, or for grace if grace is not 0. Call it after close. A
+// shard that was 0 after close stays 0, because later users see that it is closed.
 func (p *pins) wait(grace time.Duration) bool {
 	end := time.Now().Add(grace)
 	for i := range p.shards {
@@ -54,7 +55,7 @@ func (p *pins) wait(grace time.Duration) bool {
 	return true
 }
 
-// count returns how many users there are.
+// count returns the number of users.
 func (p *pins) count() int64 {
 	var n int64
 	for i := range p.shards {

@@ -11,13 +11,14 @@ import (
 )
 
 const (
-	// privateDir and privateFile are the modes of what a store makes: for its owner only.
+	// privateDir and privateFile are the modes of directories and files of a store: for its owner
+	// only.
 	privateDir  = 0o700
 	privateFile = 0o600
 )
 
-// privateFS is the operating system's file system, on which only the owner can use what is made.
-// The process's umask, which belongs to the program around the store, may allow more.
+// privateFS is the operating system's file system, but gives only the owner access to new files.
+// The process's umask may allow more, because it is set by the program that embeds the store.
 type privateFS struct{ vfs.FS }
 
 // Create implements vfs.FS.
@@ -31,7 +32,7 @@ func (fs privateFS) OpenReadWrite(name string, category vfs.DiskWriteCategory,
 	return protect(name)(fs.FS.OpenReadWrite(name, category, opts...))
 }
 
-// protect takes everybody else's rights of a file that was just opened.
+// protect removes the access rights of other users from a file that was just opened.
 func protect(name string) func(vfs.File, error) (vfs.File, error) {
 	return func(file vfs.File, err error) (vfs.File, error) {
 		if err != nil {
@@ -61,9 +62,9 @@ func (fs privateFS) Lock(name string) (io.Closer, error) {
 // Unwrap implements vfs.FS.
 func (fs privateFS) Unwrap() vfs.FS { return fs.FS }
 
-// tighten takes everybody else's rights of a store that was made by an earlier version, or in a
-// directory that was there. A directory that belongs to another user cannot be changed; the log
-// says so.
+// tighten removes the access rights of other users from a store that an earlier version created, or
+// that was created in an existing directory. It cannot change a directory of another user, and logs
+// that.
 func tighten(fs vfs.FS, dir string, log *slog.Logger) {
 	if vfs.Root(fs) != vfs.Default || runtime.GOOS == "windows" {
 		return

@@ -8,12 +8,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// compactAbove is how large a deleted range must be for its space to be fetched back at once. The
-// space of smaller ones comes back with the compactions that happen anyway.
+// compactAbove is the size of a deleted range from which its space is reclaimed at once. The space
+// of smaller ranges is reclaimed by the compactions that happen anyway.
 const compactAbove = 8 << 20
 
-// DeleteRange implements storage.Engine. It is let through while the disk is nearly full, since it
-// makes space.
+// DeleteRange implements storage.Engine. It is allowed while the disk is nearly full, because it
+// frees space.
 func (e *Engine) DeleteRange(start, end []byte) (err error) {
 	p, ok := e.pins.acquire()
 	if !ok {
@@ -30,7 +30,7 @@ func (e *Engine) DeleteRange(start, end []byte) (err error) {
 	defer e.contain(&err)
 	size, err := e.db.EstimateDiskUsage(start, end)
 	if err != nil {
-		// An estimate is no reason to keep the data.
+		// A failed estimate must not prevent the deletion.
 		size = 0
 	}
 	if e.records.keeps(start) || e.records.keeps(end) {

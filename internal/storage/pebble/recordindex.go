@@ -1,11 +1,11 @@
 package pebble
 
 // recordIndex finds the entries of a shard by the hashes of their keys, by linear probing in a
-// table that is half full at most. Hashes are seeded and well mixed: Go's map would hash them once
-// more, and look at more memory, which is most of what a hit costs.
+// table that is at most half full. Go's map would hash the seeded hashes again and touch more
+// memory, and memory accesses are most of the cost of a hit.
 type recordIndex struct {
-	// slots hold the upper half of a hash, which says where the probing begins, and the position of
-	// the entry plus one; 0 is free.
+	// slots hold the upper half of a hash, which determines where probing begins, and the position
+	// of the entry plus one. A free slot is 0.
 	slots []uint64
 	live  int
 }
@@ -17,7 +17,7 @@ func slotOf(hash uint64, entry int32) uint64 { return hash&^(1<<32-1) | uint64(e
 
 func (x *recordIndex) home(slot uint64) int { return int(slot>>32) & (len(x.slots) - 1) }
 
-// find returns where the slot of a hash is, and the position of its entry.
+// find returns the slot of a hash and the position of its entry.
 func (x *recordIndex) find(entries []recordEntry, hash uint64) (at int, entry int32, ok bool) {
 	if x.live == 0 {
 		return 0, 0, false
@@ -37,7 +37,7 @@ func (x *recordIndex) find(entries []recordEntry, hash uint64) (at int, entry in
 	}
 }
 
-// add puts in the entry of a hash that is not there.
+// add adds an entry with a hash that the index does not have.
 func (x *recordIndex) add(hash uint64, entry int32) {
 	if 2*(x.live+1) > len(x.slots) {
 		x.grow()
@@ -64,8 +64,8 @@ func (x *recordIndex) grow() {
 	}
 }
 
-// remove frees a slot. Those behind it, up to the next free one, move up where their probing passes
-// by.
+// remove frees a slot. The following slots, up to the next free one, move up if their probing
+// passes the freed slot.
 func (x *recordIndex) remove(at int) {
 	mask := len(x.slots) - 1
 	for next := at; ; {

@@ -7,34 +7,35 @@ import (
 )
 
 const (
-	// recordShards spreads the cache over locks. A shard is chosen by the low bits of a key's hash,
-	// a slot in it by the next.
+	// recordShards is the number of shards, each with its own lock. The low bits of a key's hash
+	// select a shard, the next bits select a slot in it.
 	recordShards = 64
 	recordSlots  = 64
-	// recordOverhead is about what an entry costs besides its bytes.
+	// recordOverhead is the approximate memory of an entry in addition to its bytes.
 	recordOverhead = 112
-	// recordShare of a shard is the most that one entry may take.
+	// recordShare limits the size of an entry to this fraction of a shard: one eighth.
 	recordShare = 8
 )
 
-// records keeps values that gets read, as whole values ready to be lent: a hit costs a twentieth of
-// Pebble's get, which looks into a memtable, the tables of each level and a block. It is written
-// under these rules:
+// records caches whole values that were read with Get, ready to be lent. A hit costs a twentieth of
+// Pebble's Get, which looks into a memtable, the tables of each level and a block. These rules keep
+// the cache correct:
 //
-//   - Who commits calls begin for each key before the commit becomes visible, which removes the
-//     entry, and end after it.
-//   - Between the two no value is added for the key's slot, and after them none that was read
-//     before end.
-//   - Epochs count commits. A reader takes its epoch first and its view of the store afterwards; an
+//   - A commit calls begin for each of its keys before it becomes visible, and end afterwards.
+//     begin removes the entry of the key.
+//   - Between begin and end no value is added for the key's slot. After end no value is added that
+//     was read before end.
+//   - Epochs count commits. A reader takes the epoch first and its view of the store afterwards. An
 //     entry has the epoch of the last commit to its slot. A commit takes its epoch after it is
-//     visible, so a view whose epoch is not smaller than an entry's has the entry's value, as long
-//     as the entry is there.
+//     visible. So if the epoch of a view is not less than the epoch of an entry, the view has the
+//     entry's value, as long as the entry exists.
 //
-// Entries leave by CLOCK: a new one is not marked as used, so that what is read once goes first.
+// The CLOCK algorithm evicts entries. A new entry is not marked as used, so that entries that are
+// read only once are evicted first.
 type records struct {
-	// keep tells which keys are kept; the others are ignored.
+	// keep reports whether the value of a key is cached.
 	keep func(key []byte) bool
-	// shardMax is how many bytes a shard holds.
+	// shardMax is the capacity of a shard in bytes.
 	shardMax atomic.Int64
 	epoch    atomic.Uint64
 	shards   [recordShards]recordShard
@@ -42,8 +43,8 @@ type records struct {
 
 type recordShard struct {
 	mu sync.Mutex
-	// What every get looks at or changes stands together: another processor has it then, which is
-	// what a get waits for.
+	// The fields that every get reads or changes are next to each other: they are usually in
+	// another processor's cache, and fetching them is most of the cost of a get.
 	hits, misses int64
 
 	index   recordIndex
@@ -52,24 +53,24 @@ type recordShard struct {
 	hand    int
 	bytes   int
 	slots   [recordSlots]recordSlot
-	// whole stands for all slots, in DeleteRange.
+	// whole is the slot for DeleteRange, which affects all slots.
 	whole recordSlot
 }
 
-// recordSlot is what the keys of some hashes have in common: how many commits are under way and the
-// epoch of the last one.
+// recordSlot is the shared state of all keys whose hash selects this slot: the number of commits in
+// progress and the epoch of the last one.
 type recordSlot struct {
 	epoch   uint64
 	writers int32
 }
 
-// recordEntry is a key and its value in one piece of memory that never changes. It is free where
-// bytes is nil.
+// recordEntry is a key and its value in one slice that never changes. A nil bytes means that the
+// entry is free.
 type recordEntry struct {
 	hash  uint64
 	epoch uint64
 	bytes []byte
-	key   int32 // its length
+	key   int32 // length of the key
 	used  bool
 }
 
@@ -81,8 +82,8 @@ func (e *recordEntry) value() []byte { return e.bytes[e.key:len(e.bytes):len(e.b
 
 func (e *recordEntry) cost() int { return len(e.bytes) + recordOverhead }
 
-// newRecords returns a cache of so many bytes for the keys that keep tells; nil, which is a cache
-// that keeps nothing, where that is nil.
+// newRecords returns a cache of size bytes for the keys for which keep returns true. If keep is nil
+// it returns nil, which is a cache that stores nothing.
 func newRecords(keep func(key []byte) bool, size int64) *records {
 	if keep == nil {
 		return nil
@@ -92,7 +93,7 @@ func newRecords(keep func(key []byte) bool, size int64) *records {
 	return c
 }
 
-// resize changes how many bytes the cache holds.
+// resize changes the capacity of the cache to size bytes.
 func (c *records) resize(size int64) {
 	if c == nil {
 		return
@@ -106,10 +107,10 @@ func (c *records) resize(size int64) {
 	}
 }
 
-// limit returns how many bytes a shard holds.
+// limit returns the capacity of a shard in bytes.
 func (c *records) limit() int { return int(c.shardMax.Load()) }
 
-// keeps reports whether the cache is for such a key.
+// keeps reports whether the cache stores the value of this key.
 func (c *records) keeps(key []byte) bool { return c != nil && c.keep(key) }
 
 // now returns the epoch of a view that is taken after the call.
@@ -132,7 +133,7 @@ func (c *records) get(hash uint64, key []byte, epoch uint64) ([]byte, bool) {
 	defer s.mu.Unlock()
 	if _, i, ok := s.index.find(s.entries, hash); ok {
 		if e := &s.entries[i]; e.epoch <= epoch && e.is(key) {
-			if !e.used { // what others read is not written without need
+			if !e.used { // do not write shared memory without need
 				e.used = true
 			}
 			s.hits++
@@ -143,13 +144,13 @@ func (c *records) get(hash uint64, key []byte, epoch uint64) ([]byte, bool) {
 	return nil, false
 }
 
-// add keeps a value that was read in the view of an epoch, if it is still the newest.
+// add stores a value that was read in a view with this epoch, if the value is still the newest.
 func (c *records) add(hash uint64, key, value []byte, epoch uint64) {
 	c.offer(hash, key, value, epoch, false)
 }
 
-// offer is add; with spare only where there is room, or a value that nobody has asked for again has
-// the place.
+// offer is add. With spare it stores the value only if there is room, or if it can replace a value
+// that was not requested again.
 func (c *records) offer(hash uint64, key, value []byte, epoch uint64, spare bool) {
 	if len(key)+len(value)+recordOverhead > c.limit()/recordShare {
 		return
@@ -166,8 +167,8 @@ func (c *records) offer(hash uint64, key, value []byte, epoch uint64, spare bool
 	s.put(hash, key, value, max(slot.epoch, s.whole.epoch), c.limit())
 }
 
-// begin removes a key's entry before a commit that changes it, and keeps others away until end. It
-// reports whether there was one.
+// begin removes a key's entry before a commit that changes the key, and blocks additions until end.
+// It reports whether the entry existed.
 func (c *records) begin(hash uint64, key []byte) bool {
 	s, slot := c.shard(hash)
 	s.mu.Lock()
@@ -181,8 +182,8 @@ func (c *records) begin(hash uint64, key []byte) bool {
 	return true
 }
 
-// end follows a commit, or its failure. A value that is not nil is what the commit wrote and is
-// worth keeping.
+// end is called after the commit has succeeded or failed. A value that is not nil is the value that
+// the commit wrote, and is stored.
 func (c *records) end(hash uint64, key, value []byte) {
 	s, slot := c.shard(hash)
 	s.mu.Lock()
@@ -195,7 +196,7 @@ func (c *records) end(hash uint64, key, value []byte) {
 	}
 }
 
-// beginRange removes all entries of a range, and keeps all others away until endRange.
+// beginRange removes all entries of a range, and blocks all additions until endRange.
 func (c *records) beginRange(start, end []byte) {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -226,7 +227,7 @@ func (c *records) endRange() {
 	}
 }
 
-// usage returns the bytes held, and how often gets found a value and did not.
+// usage returns the bytes held, and the numbers of gets that found a value and that did not.
 func (c *records) usage() (size, hits, misses int64) {
 	if c == nil {
 		return 0, 0, 0
@@ -269,8 +270,8 @@ func (s *recordShard) shrink(limit int) {
 	}
 }
 
-// evictIdle removes the entry at the hand unless it was used since it came, and moves the hand on.
-// It reports whether it did.
+// evictIdle moves the hand. It removes the entry at the hand unless the entry was used since it was
+// added, and reports whether it did.
 func (s *recordShard) evictIdle() bool {
 	if len(s.entries) == 0 {
 		return false
@@ -284,7 +285,7 @@ func (s *recordShard) evictIdle() bool {
 	return true
 }
 
-// evict removes the next entry that was not used since the hand came by.
+// evict removes the next entry that was not used since the hand last passed it.
 func (s *recordShard) evict() {
 	for {
 		s.hand = (s.hand + 1) % len(s.entries)

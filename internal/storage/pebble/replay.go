@@ -6,13 +6,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// replayedLog is a log that Pebble replays while the store is opened. It ends after the last whole
-// record that scanLog found.
+// replayedLog is a log that Pebble replays while the store is opened. It ends after the last
+// complete record that scanLog found.
 //
-// Pebble alone would read too far. It passes over up to 18 zeros at the end of a block, which a
-// newer format of its log leaves there, and then over the rest of a record whose start it did not
-// find. In this package's format a loss of power leaves the same zeros where a small first chunk
-// was lost: the record would be missing, and the ones after it would be there.
+// Pebble alone would read too far. It skips up to 18 zeros at the end of a block, which a newer
+// format of its log writes there, and then the rest of a record whose start it did not find. In the
+// format of this package, a loss of power can leave the same zeros in place of a small first chunk.
+// Then this record would be missing, but the following records would be replayed.
 type replayedLog struct {
 	vfs.File
 	rest int64
@@ -28,7 +28,7 @@ func (f *replayedLog) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// replayed returns the file as Pebble may read it, if it is a log to replay.
+// replayed returns the part of the file that Pebble may read, if the file is a log to replay.
 func (fs *diskFS) replayed(name string, file vfs.File) vfs.File {
 	if fs.guard.open.Load() || fs.kind(name) != logFile {
 		return file

@@ -10,25 +10,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// damagedSuffix is added to the name of a log that was cut: the whole of it is kept under that
-// name.
+// damagedSuffix is the suffix of the file that keeps the complete content of a log that was cut.
 const damagedSuffix = ".damaged"
 
-// adviceSalvage ends the messages about damage that salvage opens a store with.
+// adviceSalvage ends the messages about damage for which salvage can open the store.
 const adviceSalvage = adviceRestore + ", or open it with --salvage (Options.Salvage), which keeps what was committed before the damage"
 
-// salvager looks for damaged logs before a store is opened, and cuts them where that is allowed.
+// salvager looks for damaged logs before a store is opened, and cuts them if that is allowed.
 type salvager struct {
 	fs      vfs.FS
 	dir     string
 	allowed bool
 	log     *slog.Logger
-	// ends are where the logs end that Pebble will replay, by name.
+	// ends are the ends of the logs that Pebble will replay, by file name.
 	ends map[string]int64
 }
 
-// check looks for damaged logs, and cuts them where that is allowed. It notes in ends where each
-// log ends, and returns how far each is synced. Formats before syncPointsFormat have no sync
+// check looks for damaged logs, and cuts them if that is allowed. It stores in ends where each log
+// ends, and returns how far each log is synced. Formats before syncPointsFormat have no sync
 // points.
 func (v *salvager) check(format int, manifest string) ([]syncPoint, error) {
 	var known []syncPoint
@@ -72,9 +71,9 @@ func (v *salvager) check(format int, manifest string) ([]syncPoint, error) {
 	return points, nil
 }
 
-// cut cuts a damaged log behind its last readable record, and removes the newer ones. The files are
-// kept under other names. The newest one goes first, so that an interruption leaves damage to be
-// found again.
+// cut cuts a damaged log after its last readable record, and removes the newer logs. It keeps these
+// files under other names. The newest log is removed first, so that after an interruption the
+// damage is found again.
 func (v *salvager) cut(logs []*walLog, damaged int) error {
 	for i := len(logs) - 1; i > damaged; i-- {
 		l := logs[i]
@@ -106,7 +105,7 @@ func (v *salvager) cut(logs []*walLog, damaged int) error {
 	return syncDirectory(v.fs, v.dir)
 }
 
-// copyStart copies the first bytes of a file to another one, which is synced.
+// copyStart copies the first size bytes of a file to another file and syncs it.
 func copyStart(fs vfs.FS, from, to string, size int64) error {
 	in, err := fs.Open(from)
 	if err != nil {

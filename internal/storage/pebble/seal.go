@@ -15,20 +15,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 )
 
-// The seal is what is known of the manifest outside of the manifest: its number, how many of its
-// bytes are synced, and their checksum. A manifest that was cut between two records looks whole,
-// and one that lost its marker looks like an empty store. Only the seal tells.
+// The seal describes the manifest in a separate file: its number, how many of its bytes are synced,
+// and their checksum. A manifest that was cut between two records looks complete. A store that lost
+// its manifest's marker looks empty. Only the seal shows the damage.
 //
-// The file has two slots. The next seal goes to the slot of the older one, so that a torn write
-// leaves the newer one:
+// The file has two slots. The next seal overwrites the older slot, so that a torn write leaves the
+// newer one intact:
 //
 //	| checksum (4) | sequence (8) | manifest number (8) | length (8) | checksum of the manifest (4) | zeros |     512 bytes
 //
-// Order of the writes. Pebble writes an edit to the manifest and syncs it; before that sync
-// returns, the seal is written and synced. Pebble removes files that an edit made obsolete, and
-// acknowledges what it flushed, after that. So an edit behind the sealed length is the one that was
-// under way at a crash: nothing depends on it, be it whole, torn or damaged. A new manifest is
-// sealed before its marker is moved; in between the other slot has the old one's seal.
+// Order of the writes: Pebble writes an edit to the manifest and syncs it. Before that sync
+// returns, the seal is written and synced. Only then does Pebble remove the files that the edit
+// made obsolete, and acknowledge a flush. So an edit beyond the sealed length was in progress at a
+// crash. Nothing depends on it, whether it is complete, torn or damaged.
+//
+// A new manifest is sealed before its marker is moved. Until then the other slot has the seal of
+// the old manifest.
 const (
 	sealFile  = "SHEAF_MANIFEST"
 	sealSlot  = 512
@@ -37,7 +39,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// seal is one slot.
+// seal is the content of one slot.
 type seal struct {
 	sequence, manifest, length uint64
 	sum                        uint32
@@ -55,7 +57,7 @@ func (s seal) encode() []byte {
 	return b
 }
 
-// decodeSeal returns what is in a slot. A slot that was never written is not ok either.
+// decodeSeal decodes a slot. It reports false if the slot is damaged or was never written.
 func decodeSeal(b []byte) (s seal, ok bool) {
 	if len(b) < sealSlot || binary.BigEndian.Uint32(b) != crc32.Checksum(b[4:sealSlot], castagnoli) {
 		return seal{}, false
@@ -67,8 +69,8 @@ func decodeSeal(b []byte) (s seal, ok bool) {
 	return s, s.sequence > 0
 }
 
-// readSeals returns the seals of a store, the newest first, and whether the file is as it was
-// written: two slots, each with a seal or never used. blank says that no seal was ever written.
+// readSeals returns the seals of a store, the newest first. intact means that each of the two slots
+// has a valid seal or was never written. blank means that no seal was ever written.
 func readSeals(fs vfs.FS, dir string) (seals []seal, intact, blank bool, err error) {
 	content, err := readAll(fs, fs.PathJoin(dir, sealFile), sealBytes+1)
 	if errors.Is(err, iofs.ErrNotExist) {
@@ -117,8 +119,7 @@ func readAll(fs vfs.FS, path string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// createSeal makes the file with this seal in it, or with none if its manifest is 0. The file is
-// there whole or not at all.
+// createSeal atomically creates the file with this seal, or without a seal if its manifest is 0.
 func createSeal(fs vfs.FS, dir string, s seal) error {
 	content := make([]byte, sealBytes)
 	if s.manifest > 0 {
@@ -127,7 +128,7 @@ func createSeal(fs vfs.FS, dir string, s seal) error {
 	return writeWhole(fs, dir, sealFile, content)
 }
 
-// writeWhole makes a file durably; it is there whole or not at all.
+// writeWhole creates a file durably and atomically.
 func writeWhole(fs vfs.FS, dir, name string, content []byte) error {
 	path := fs.PathJoin(dir, name)
 	f, err := fs.Create(path+tempSuffix, "sheaf-format")
@@ -152,7 +153,7 @@ func writeWhole(fs vfs.FS, dir, name string, content []byte) error {
 	return nil
 }
 
-// sealCopy seals the manifest of a copy of a store that was just made.
+// sealCopy seals the manifest of a new copy of a store.
 func sealCopy(fs vfs.FS, dir string) error {
 	name, err := atomicfs.ReadMarker(fs, dir, "manifest")
 	if err != nil {
@@ -173,16 +174,16 @@ func sealCopy(fs vfs.FS, dir string) error {
 	return createSeal(fs, dir, s)
 }
 
-// sealer writes the seals of an open store. Pebble writes one manifest at a time, so that no lock
-// is needed.
+// sealer writes the seals of an open store. It needs no lock, because Pebble writes only one
+// manifest at a time.
 type sealer struct {
 	file vfs.File
 	last seal
-	// used says that a seal was written, and so a manifest since the store was opened.
+	// used means that a seal, and so a manifest, was written since the store was opened.
 	used atomic.Bool
 }
 
-// openSealer opens the file of the seals for writing behind the newest one.
+// openSealer opens the file of the seals. The next seal follows the newest one.
 func openSealer(fs vfs.FS, dir string, seals []seal) (*sealer, error) {
 	file, err := fs.OpenReadWrite(fs.PathJoin(dir, sealFile), "sheaf-format")
 	if err != nil {
@@ -195,7 +196,7 @@ func openSealer(fs vfs.FS, dir string, seals []seal) (*sealer, error) {
 	return s, nil
 }
 
-// write makes a seal durable.
+// write writes a seal durably.
 func (s *sealer) write(manifest, length uint64, sum uint32) error {
 	next := seal{sequence: s.last.sequence + 1, manifest: manifest, length: length, sum: sum}
 	if _, err := s.file.WriteAt(next.encode(), int64(sealSlot*(next.sequence%2))); err != nil {
@@ -209,7 +210,7 @@ func (s *sealer) write(manifest, length uint64, sum uint32) error {
 	return nil
 }
 
-// manifestFile is a manifest that is being written: each sync of it writes a seal.
+// manifestFile is a manifest that is being written. Each sync of it writes a seal.
 type manifestFile struct {
 	*diskFile
 	number, length uint64
@@ -218,7 +219,7 @@ type manifestFile struct {
 
 // Write implements vfs.File.
 func (f *manifestFile) Write(p []byte) (int, error) {
-	content := bytes.Clone(p) // a file may change what it was given, as Pebble's do under the race detector
+	content := bytes.Clone(p) // a file may modify its argument, as Pebble's files do under the race detector
 	n, err := f.diskFile.Write(p)
 	f.length += uint64(n)
 	f.sum = crc32.Update(f.sum, castagnoli, content[:n])

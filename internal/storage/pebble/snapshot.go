@@ -14,11 +14,11 @@ var _ storage.Keeper = (*snapshot)(nil)
 // snapshot implements storage.Snapshot.
 type snapshot struct {
 	engine *Engine
-	// mu keeps Close from coming between a reader's check and its use of inner.
+	// mu prevents that Close runs between a reader's check of inner and its use.
 	mu    sync.RWMutex
 	inner *pebble.Snapshot
-	// epoch is that of the record cache, state the number of the engine's state, both from before
-	// inner was taken.
+	// epoch is the epoch of the record cache, and state the number of the engine's state. Both were
+	// read before inner was taken.
 	epoch, state uint64
 }
 
@@ -86,7 +86,7 @@ func (s *snapshot) Close() error {
 	s.engine.snapshots.Add(-1)
 	p, ok := s.engine.pins.acquire()
 	if !ok {
-		// Pebble is gone, and the snapshot with it.
+		// Pebble is closed, and with it the snapshot.
 		return nil
 	}
 	defer s.engine.pins.release(p)

@@ -15,40 +15,42 @@ import (
 )
 
 const (
-	// checkEvery is how often free space is looked at, besides after every few megabytes written.
+	// checkEvery is the interval of checks of free space. There are also checks after every few
+	// megabytes written.
 	checkEvery = time.Second
-	// checkFullEvery is how often a refused commit looks at it again.
+	// checkFullEvery is how often refused commits check the free space again.
 	checkFullEvery = 50 * time.Millisecond
-	// maxStep is after how many bytes written free space is looked at again at the latest.
+	// maxStep is the largest number of bytes written between two checks.
 	maxStep = 16 << 20
-	// minStep is after how many bytes it is looked at again at the earliest.
+	// minStep is the smallest number of bytes written between two checks.
 	minStep = 64 << 10
-	// smallWrite is how many bytes a transaction that deletes may put, to pass while the disk is
-	// nearly full.
+	// smallWrite is how many bytes a transaction that deletes may put while the disk is nearly
+	// full.
 	smallWrite = 1 << 10
-	// waitStep is how long a write that found no space waits before it is tried again.
+	// waitStep is how long a write that found no space waits before it is retried.
 	waitStep = 20 * time.Millisecond
 )
 
-// space watches free space, and refuses commits early enough that the writes under way find some:
-// those are written to the WAL and again to a table.
+// space watches free space. It refuses commits early enough for the writes in progress to find
+// space: they go to the WAL and later to a table, too.
 type space struct {
 	log   *slog.Logger
 	usage func() (vfs.DiskUsage, error)
-	// wanted is the reserve on a large disk; reserve is what it is on this one, 0 for none.
+	// wanted is the reserve on a large disk. reserve is the reserve on this disk, or 0 if there is
+	// no reserve.
 	wanted        int64
 	reserve, free atomic.Int64
-	// total is the size of the disk, 0 where it is not known.
+	// total is the size of the disk, or 0 if it is unknown.
 	total atomic.Int64
-	// budget is how many bytes may be written before free space is looked at again.
+	// budget is the number of bytes that may be written before the next check.
 	budget atomic.Int64
-	// pending are the bytes of admitted commits that are not written yet.
+	// pending is the number of bytes of admitted commits that are not written yet.
 	pending atomic.Int64
-	// waiting counts the writes that found no space and wait for it. Meanwhile commits are refused,
-	// whatever the file system says of its free space: there may be a quota.
+	// waiting counts the writes that found no space and wait. Meanwhile commits are refused, even
+	// if the file system reports free space: there may be a quota.
 	waiting atomic.Int64
-	// full means that commits are refused, critical that those which shrink the store are refused
-	// too.
+	// full means that commits are refused. critical means that commits that shrink the store are
+	// refused, too.
 	full, critical atomic.Bool
 
 	mu      sync.Mutex
@@ -57,7 +59,7 @@ type space struct {
 	stopped chan struct{}
 }
 
-// isNoSpace reports whether an error says that there is no space, or no more of it for this user.
+// isNoSpace reports whether an error means that the disk is full or the user's quota is used up.
 func isNoSpace(err error) bool { return vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT) }
 
 // start begins the watch.
@@ -69,7 +71,7 @@ func (s *space) start(log *slog.Logger, usage func() (vfs.DiskUsage, error), res
 	go s.watch()
 }
 
-// watch looks at free space from time to time, since other programs use the disk too.
+// watch checks free space regularly, because other programs use the disk, too.
 func (s *space) watch() {
 	defer close(s.stopped)
 	if s.wanted == 0 {
@@ -93,8 +95,8 @@ func (s *space) close() {
 	<-s.stopped
 }
 
-// check looks at free space. Space counts as back only when there is a quarter more than the
-// reserve.
+// check reads the free space. A full disk counts as usable again when the free space exceeds the
+// reserve by a quarter.
 func (s *space) check() {
 	if s.wanted == 0 {
 		return
@@ -104,12 +106,12 @@ func (s *space) check() {
 	s.checked = time.Now()
 	usage, err := s.usage()
 	if err != nil {
-		// A file system that cannot tell, such as one in memory, is never full.
+		// A file system that cannot report its space, such as one in memory, is never full.
 		s.free.Store(1 << 62)
 		s.budget.Store(maxStep)
 		return
 	}
-	// On a disk of 64 MiB a reserve of 64 MiB would leave nothing.
+	// On a disk of 64 MiB, a reserve of 64 MiB would leave nothing.
 	total, free := int64(min(usage.TotalBytes, 1<<62)), int64(min(usage.AvailBytes, 1<<62))
 	reserve := min(s.wanted, total/8)
 	s.total.Store(total)
@@ -129,22 +131,21 @@ func (s *space) check() {
 	}
 }
 
-// missed notes that the file system had no space.
+// missed records that the file system had no space.
 func (s *space) missed() {
 	if s.wanted > 0 {
 		s.full.Store(true)
 	}
 }
 
-// written counts bytes that went to the disk.
+// written counts bytes written to the disk.
 func (s *space) written(n int) {
 	if n > 0 && s.budget.Add(-int64(n)) < 0 {
 		s.check()
 	}
 }
 
-// admit decides whether a change of so many bytes may go to the disk, and counts it as pending if
-// so.
+// admit decides whether a change of this many bytes may be written, and counts it as pending if so.
 func (s *space) admit(bytes int64, shrinks bool) error {
 	if s.wanted == 0 {
 		s.pending.Add(bytes)
@@ -182,7 +183,7 @@ func (s *space) refusal() error {
 		s.free.Load()>>20, max(s.reserve.Load()>>20, 1))
 }
 
-// why says why commits are refused, "" where they are not.
+// why returns the reason why commits are refused, or "".
 func (s *space) why() string {
 	switch n := s.waiting.Load(); {
 	case n > 0:

@@ -8,8 +8,8 @@ import (
 
 // stampedWrite is a value that waits for its stamp.
 type stampedWrite struct {
-	// keyAt and valueAt are offsets in the batch of the stamp in the key, and in the value; -1 for
-	// none there. Before the stamp the key has prefix bytes.
+	// keyAt and valueAt are the offsets of the stamp in the batch: in the key and in the value.
+	// valueAt is -1 if the value has no stamp. prefix is the number of key bytes before the stamp.
 	keyAt, valueAt, prefix int
 }
 
@@ -50,7 +50,7 @@ func (t *txn) PutStamped(prefix, value []byte, at int, least storage.Stamp) erro
 // Stamp implements storage.Txn.
 func (t *txn) Stamp() storage.Stamp { return t.stamp }
 
-// stampWrites takes stamps and writes them into the batch. It returns the first and the last one.
+// stampWrites takes stamps and writes them into the batch. It returns the first and the last stamp.
 func (s *txnState) stampWrites(batch []byte) (first, last storage.Stamp) {
 	first = s.engine.order.Begin(s.least, len(s.stamped))
 	last = first

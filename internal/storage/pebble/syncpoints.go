@@ -18,22 +18,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// The file of sync points says how far each log is synced. An unreadable record
-// before that point is damage; after it, the record may be what a loss of power left.
+// The file of sync points says how far each log is synced. An unreadable record before that point
+// is damage. An unreadable record after it may result from a loss of power.
 //
-// The same travels with the next durable commit, as a mark in the log, which a loss of power
-// leaves. The file tells what the log cannot: that the end of the log, or all of it, is missing.
+// The next durable commit also writes its sync point into the log, as a mark that survives a loss
+// of power. The file is needed for the case that the end of the log, or the whole log, is missing.
 //
-// The file has pages of text, each with a checksum. The first page is written when the store is
-// opened, and is synced. The others are written in turn after each sync of a log, and are never
-// synced: they survive the death of the process, and a loss of power leaves an older page. An older
-// page only knows less. Where both are lost, the first page is left.
+// The file has pages of text, each with a checksum. The first page is written and synced when the
+// store is opened. The other pages are written in turn after each sync of a log, and are never
+// synced. They survive the death of the process. A loss of power may leave an older page, which
+// only has older sync points. If both pages are lost, the first page remains.
 const (
 	syncPointsFile = "SHEAF_SYNCED"
-	// syncPage is the distance of the pages. The text of a page is shorter than a sector mostly,
-	// which a disk writes whole or not at all.
+	// syncPage is the distance of the pages in bytes. The text of a page is usually shorter than a
+	// disk sector, which a disk writes completely or not at all.
 	syncPage = 4096
-	// syncPages is how many pages there are.
+	// syncPages is the number of pages.
 	syncPages = 3
 )
 
@@ -48,7 +48,7 @@ type syncPoints struct {
 	mu     sync.Mutex
 	file   vfs.File
 	points []syncPoint
-	// number counts the pages written; the readable page with the greatest number is the newest.
+	// number counts the pages written. The readable page with the greatest number is the newest.
 	number uint64
 	page   []byte
 	// log and offset are the newest sync point of a log.
@@ -56,14 +56,14 @@ type syncPoints struct {
 	offset int64
 }
 
-// create replaces the file of a directory. It is there whole or not at all.
+// create atomically replaces the file in a directory.
 func (s *syncPoints) create(fs vfs.FS, dir string) error {
 	content := make([]byte, syncPages*syncPage)
 	copy(content, s.encode())
 	return writeWhole(fs, dir, syncPointsFile, content)
 }
 
-// openSyncPoints replaces the file of a directory, and opens it.
+// openSyncPoints replaces the file in a directory, and opens it.
 func openSyncPoints(fs vfs.FS, dir string, points []syncPoint) (*syncPoints, error) {
 	s := &syncPoints{points: points}
 	if err := s.create(fs, dir); err != nil {
@@ -76,7 +76,7 @@ func openSyncPoints(fs vfs.FS, dir string, points []syncPoint) (*syncPoints, err
 	return s, nil
 }
 
-// noteCopiedLogs makes the file of a copy of a store, all of which is synced.
+// noteCopiedLogs creates the file for a copy of a store. All logs of the copy are synced.
 func noteCopiedLogs(fs vfs.FS, dir string) error {
 	var s syncPoints
 	names, err := fs.List(dir)
@@ -95,11 +95,11 @@ func noteCopiedLogs(fs vfs.FS, dir string) error {
 	return s.create(fs, dir)
 }
 
-// encode makes the next page.
+// encode returns the next page.
 func (s *syncPoints) encode() []byte {
 	s.number++
 	p := appendLine(s.page[:0], "synced", s.number)
-	// A page has room for a hundred files, and a store has about ten. The newest ones count.
+	// A page has room for a hundred files, and a store has about ten. Only the newest ones matter.
 	for _, point := range s.points[max(0, len(s.points)-100):] {
 		p = appendLine(p, point.name, uint64(point.offset))
 	}
@@ -135,15 +135,15 @@ func (s *syncPoints) appendMark(dst []byte) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(dst, s.log), uint64(s.offset))
 }
 
-// forget drops a log that is no longer needed. The next page shows it: until then, the manifest
-// tells that the log is not needed.
+// forget drops a log that is no longer needed. The next page omits it. Until then the manifest
+// shows that the log is not needed.
 func (s *syncPoints) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.points = slices.DeleteFunc(s.points, func(p syncPoint) bool { return p.name == name })
 }
 
-// close closes the file, if it was opened.
+// close closes the file if it is open.
 func (s *syncPoints) close() error {
 	if s == nil || s.file == nil {
 		return nil
@@ -167,7 +167,7 @@ func readSyncPoints(fs vfs.FS, dir string) ([]syncPoint, error) {
 	return newestSyncPoints(content), nil
 }
 
-// newestSyncPoints returns what the newest readable page of a file says, in the order of the names.
+// newestSyncPoints returns the sync points of the newest readable page, sorted by name.
 func newestSyncPoints(content []byte) (newest []syncPoint) {
 	last := uint64(0)
 	for page := range slices.Chunk(content, syncPage) {
@@ -181,7 +181,7 @@ func newestSyncPoints(content []byte) (newest []syncPoint) {
 
 // decodeSyncPage reads a page.
 func decodeSyncPage(page []byte) (number uint64, points []syncPoint, ok bool) {
-	// What follows the end is the rest of an older, longer page.
+	// The bytes after the end are the rest of an older, longer page.
 	end := bytes.Index(page, []byte("\nend "))
 	if end < 0 {
 		return 0, nil, false

@@ -20,16 +20,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Each table has an id among its properties, a random number, and a file beside the manifest says
-// which table has which. Bounds and size do not tell tables apart whose keys have no sequence
-// number: those that were ingested, and those of the lowest level. The file is a list of
+// Each table has an id among its properties, which is a random number. A file beside the manifest
+// stores the id of each table. It tells tables apart that have the same bounds and size. That can
+// happen if their keys have no sequence number, as in ingested tables and in the lowest level. The
+// file is a list of
 //
 //	| checksum (4) | number of the table (8) | id (8) |     20 bytes
 //
-// A line is added when a table was written, and it is not synced: a table without one, such as one
-// of an older program, is checked by its bounds alone, and gets its line when it is first read. A
-// number is used again only if the manifest never knew it. So opening the store writes the file
-// anew with the lines of the manifest's tables.
+// When a table is written, a line is added but not synced. A table without a line, such as a table
+// of an older program, is checked only by its bounds, and gets its line when it is first read. A
+// table number is reused only if the manifest never knew it. Therefore opening the store rewrites
+// the file with the lines of the manifest's tables.
 const (
 	tableIDsFile = "SHEAF_TABLES"
 	tableIDLine  = 20
@@ -37,15 +38,15 @@ const (
 	idProperty = "sheaf.id"
 )
 
-// tableIDs are the ids of the tables. A nil one knows none.
+// tableIDs are the ids of the tables. A nil *tableIDs knows no ids.
 type tableIDs struct {
 	mu   sync.Mutex
 	file vfs.File
-	next int64 // where the next line goes
+	next int64 // offset of the next line
 	ids  map[uint64]uint64
 }
 
-// decodeTableIDs returns the ids that the file has. Lines that are damaged are left out.
+// decodeTableIDs returns the ids in the file. It skips damaged lines.
 func decodeTableIDs(content []byte) map[uint64]uint64 {
 	ids := map[uint64]uint64{}
 	for ; len(content) >= tableIDLine; content = content[tableIDLine:] {
@@ -57,8 +58,8 @@ func decodeTableIDs(content []byte) map[uint64]uint64 {
 	return ids
 }
 
-// openTableIDs writes the file of a directory anew, with the ids of the tables that the manifest
-// knows, and opens it.
+// openTableIDs rewrites the file in a directory with the ids of the tables that the manifest knows,
+// and opens it.
 func openTableIDs(fs vfs.FS, dir string, known map[uint64]tableBounds) (*tableIDs, error) {
 	path := fs.PathJoin(dir, tableIDsFile)
 	old, err := readAll(fs, path, math.MaxInt64)
@@ -95,7 +96,7 @@ func encodeTableID(number, id uint64) []byte {
 	return line
 }
 
-// of returns the id that a table must have; 0 if that is not known.
+// of returns the id that a table must have, or 0 if it is unknown.
 func (t *tableIDs) of(number uint64) uint64 {
 	if t == nil {
 		return 0
@@ -105,7 +106,7 @@ func (t *tableIDs) of(number uint64) uint64 {
 	return t.ids[number]
 }
 
-// add notes the id of a table. A line that cannot be written is no error: it would only be missing.
+// add records the id of a table. A failed write is not an error: the line would only be missing.
 func (t *tableIDs) add(number, id uint64) {
 	if t == nil || id == 0 {
 		return
@@ -124,7 +125,7 @@ func (t *tableIDs) add(number, id uint64) {
 	}
 }
 
-// forget drops the id of a table that was removed.
+// forget drops the id of a removed table.
 func (t *tableIDs) forget(number uint64) {
 	if t == nil {
 		return
@@ -148,7 +149,7 @@ func (t *tableIDs) close() error {
 	return file.Close()
 }
 
-// learnTable notes the id of a table that was just written.
+// learnTable records the id of a table that was just written.
 func (fs *diskFS) learnTable(path string) {
 	number, ok := tableNumber(fs.PathBase(path))
 	if !ok || fs.tableIDs == nil || filepath.Dir(path) != fs.dir || fs.guard.failure() != nil {
@@ -156,7 +157,7 @@ func (fs *diskFS) learnTable(path string) {
 	}
 	reader, err := openTable(fs.FS, path, fs.tables.options)
 	if err != nil {
-		return // whoever reads the table says what is wrong with it
+		return // reading the table will report what is wrong
 	}
 	defer func() { _ = reader.Close() }()
 	if id, err := readTableID(reader); err == nil {
@@ -164,21 +165,21 @@ func (fs *diskFS) learnTable(path string) {
 	}
 }
 
-// readTableID returns the id among a table's properties; 0 if it has none.
+// readTableID returns the id from a table's properties, or 0 if it has no id.
 func readTableID(r *sstable.Reader) (uint64, error) {
 	properties, err := r.ReadPropertiesBlock(context.Background(), nil)
 	if err != nil {
 		return 0, err
 	}
 	text := properties.UserProperties[idProperty]
-	if len(text) != 9 { // Pebble puts a byte before it
+	if len(text) != 9 { // Pebble adds a byte at the front
 		return 0, nil
 	}
 	return binary.BigEndian.Uint64([]byte(text[1:])), nil
 }
 
-// idCollector gives a table its id. Pebble asks it about every key and block; it has nothing to
-// say.
+// idCollector gives a table its id. Pebble calls it for every key and block, and it ignores these
+// calls.
 type idCollector struct{}
 
 func newIDCollector() pebble.BlockPropertyCollector { return idCollector{} }

@@ -19,9 +19,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// tableBounds are the first and the last key of a table, as the manifest has them; of a table of
-// which only parts are used, there are none. Two tables may have the same where their keys have no
-// sequence numbers; see tableIDsFile.
+// tableBounds are the first and the last key of a table according to the manifest. They are empty
+// for a table of which only parts are used. Two tables may have the same bounds if their keys have
+// no sequence numbers; see tableIDsFile.
 type tableBounds struct{ smallest, largest pebble.InternalKey }
 
 // tableNumber returns the number in the name of a table.
@@ -34,8 +34,8 @@ func tableNumber(name string) (number uint64, ok bool) {
 	return number, err == nil
 }
 
-// previewFS is a store without its logs, and with markers that are to be made again. Pebble reads
-// it to tell what the manifest says.
+// previewFS is a store without its logs, but with the markers that will be restored. Pebble opens
+// it so that the content of the manifest can be read.
 type previewFS struct {
 	vfs.FS
 	dir   string
@@ -53,9 +53,9 @@ func (fs previewFS) List(dir string) ([]string, error) {
 // Unwrap implements vfs.FS.
 func (fs previewFS) Unwrap() vfs.FS { return fs.FS }
 
-// checkTables has Pebble read the manifest, for reading only, and checks that each table is there
-// with its size. Where Pebble does not like the file of its options, which only repeats what the
-// format says, the file is left out, and made again when the store is opened.
+// checkTables lets Pebble read the manifest, read-only, and checks that each table exists and has
+// its size. Pebble may reject the file with its options. This file only repeats what the format
+// defines, so it is ignored then, and written again when the store is opened.
 func (in *inspection) checkTables() (err error) {
 	defer contained(in.dir, &err)
 	db, err := in.preview(true)
@@ -83,7 +83,7 @@ func (in *inspection) checkTables() (err error) {
 	return nil
 }
 
-// preview opens the store for reading only, without its logs.
+// preview opens the store read-only and without its logs.
 func (in *inspection) preview(withOptions bool) (*pebble.DB, error) {
 	fs := previewFS{FS: in.fs, dir: in.dir, names: slices.Clone(in.markers)}
 	for _, name := range in.names {
@@ -98,11 +98,11 @@ func (in *inspection) preview(withOptions bool) (*pebble.DB, error) {
 	})
 }
 
-// isOptions reports whether a file has Pebble's options.
+// isOptions reports whether a file holds Pebble's options.
 func isOptions(name string) bool { return strings.HasPrefix(name, "OPTIONS-") }
 
-// openError explains why Pebble does not open the store. Of missing tables, and of those that have
-// another size, it returns a line each, which begins with level and number.
+// openError explains why Pebble does not open the store. If tables are missing or have a wrong
+// size, Pebble's error has a line for each, which begins with level and number.
 func (in *inspection) openError(err error) error {
 	for line := range strings.Lines(err.Error()) {
 		var level int
@@ -123,13 +123,13 @@ func (in *inspection) openError(err error) error {
 	return openError(in.dir, err)
 }
 
-// tableChecks compares tables with the manifest when they are first opened: two tables of one size
-// that were exchanged have right checksums, and would answer for each other.
+// tableChecks compares tables with the manifest when they are first opened. If two tables of the
+// same size are exchanged, their checksums are valid, but each would answer for the other.
 type tableChecks struct {
 	mu     sync.Mutex
 	bounds map[uint64]tableBounds
-	// damaged has what is wrong with tables. Pebble opens such a table for each read again, and
-	// looking for the flipped bit of a block takes some 30 ms.
+	// damaged has the errors of damaged tables. Pebble would open such a table again for each read,
+	// and each time search for the flipped bit of a block, which takes about 30 ms.
 	damaged map[uint64]error
 	options sstable.ReaderOptions
 }
@@ -149,7 +149,7 @@ func (fs *diskFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	return file, nil
 }
 
-// checkTable checks a table that was there when the store was opened, once.
+// checkTable checks a table that existed when the store was opened, once.
 func (fs *diskFS) checkTable(name string) error {
 	number, ok := tableNumber(fs.PathBase(name))
 	if !ok {
@@ -198,8 +198,8 @@ func openTable(fs vfs.FS, name string, options sstable.ReaderOptions) (*sstable.
 	return reader, nil
 }
 
-// check reads a table's id and bounds and compares them. It returns the id. A wanted one of 0 is
-// not known.
+// check reads a table's id and bounds, compares them, and returns the id. want is 0 if the expected
+// id is unknown.
 func (b tableBounds) check(fs vfs.FS, name string, options sstable.ReaderOptions, want uint64) (id uint64, err error) {
 	reader, err := openTable(fs, name, options)
 	if err != nil {
@@ -260,7 +260,7 @@ func readBounds(r *sstable.Reader) (first, last pebble.InternalKey, err error) {
 	return first, last, nil
 }
 
-// before reports whether a comes before b, or b is missing.
+// before reports whether a comes before b, or missing is true.
 func before(a, b pebble.InternalKey, missing bool) bool {
 	if missing {
 		return true
@@ -269,8 +269,8 @@ func before(a, b pebble.InternalKey, missing bool) bool {
 	return c < 0 || c == 0 && a.Trailer > b.Trailer
 }
 
-// sameKey compares a key of the manifest with one of a table. Keys of a table that was ingested
-// have no sequence number in the file.
+// sameKey compares a key of the manifest with a key of a table. In the file of an ingested table,
+// keys have no sequence number.
 func sameKey(manifest, table pebble.InternalKey) bool {
 	return bytes.Equal(manifest.UserKey, table.UserKey) && manifest.Kind() == table.Kind() &&
 		(table.SeqNum() == 0 || manifest.SeqNum() == table.SeqNum())

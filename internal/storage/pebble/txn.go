@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// linearWrites is how many own writes are searched one by one; beyond, a map finds them.
+	// linearWrites is the number of own writes up to which they are searched one by one. For more
+	// writes a map is used.
 	linearWrites = 16
 	// keepWrites is how large a list of own writes a pooled state keeps.
 	keepWrites = 1024
 )
 
-// txn implements storage.Txn. It is a handle: what it consists of is pooled, and taken away when it
-// ends, so that a late call cannot touch another transaction.
+// txn implements storage.Txn. It is a handle to a pooled txnState, which it loses when the
+// transaction ends. So a late call cannot touch another transaction.
 type txn struct {
 	state *txnState
-	// stamp is the last one that Commit gave.
+	// stamp is the last stamp that Commit gave.
 	stamp storage.Stamp
 }
 
@@ -31,36 +32,37 @@ type txn struct {
 type txnState struct {
 	engine *Engine
 	owner  lock.Owner
-	// snap is the snapshot of a snapshot transaction, which began at number begun of the history;
-	// nil in a statement.
+	// snap is the snapshot of a snapshot transaction, and nil in a statement transaction. begun is
+	// its number in the history.
 	snap  *pebble.Snapshot
 	begun uint64
-	// scratch says that snap is someone else's, and that there are no locks and no commit.
+	// scratch means that snap belongs to the caller, and that there are no locks and no commit.
 	scratch bool
-	// epoch is that of the record cache, state the number of the engine's state, both from before
-	// snap was taken.
+	// epoch is the epoch of the record cache, and state the number of the engine's state. Both were
+	// read before snap was taken.
 	epoch, state uint64
-	// batch has the changes for Pebble, apart from counters; nil before the first.
+	// batch has the changes for Pebble except the counters. It is nil before the first change.
 	batch  *pebble.Batch
 	writes []ownWrite
-	// latest finds the last write of a key by its hash, once there are many.
+	// latest finds the last write of a key by its hash. It is used when there are many writes.
 	latest   map[uint64]int32
 	counters []counterChange
-	// stamped are the places in the batch that wait for stamps, none of which is below least.
+	// stamped are the places in the batch that wait for stamps. No stamp may be less than least.
 	stamped []stampedWrite
 	least   storage.Stamp
-	// committed is the batch's memory from the commit on: Pebble takes a large batch's away.
+	// committed is the memory of the batch after the commit began, because Pebble takes the memory
+	// of a large batch away.
 	committed []byte
-	// ordered has the writes in key order, for iterators; nil before the first iterator.
+	// ordered has the writes in key order, for iterators. It is nil before the first iterator.
 	ordered *overlay
-	// spare is what the last iterator of a statement transaction read from, for the next one; see
-	// keep.
+	// spare is the source of the last closed iterator of a statement transaction, for the next
+	// iterator; see keep.
 	spare source
 
 	bytes    int
 	putBytes int
 	deletes  int
-	longKeys int // bytes of the long keys among those that are put
+	longKeys int // bytes of the long keys that were put
 	encoded  [storage.CounterSize]byte
 }
 
@@ -104,7 +106,7 @@ func (e *Engine) newState() *txnState {
 	return s
 }
 
-// end gives everything back.
+// end releases everything.
 func (t *txn) end() {
 	s := t.state
 	t.state = nil
@@ -127,7 +129,7 @@ func (t *txn) end() {
 		s.spare = source{}
 	}
 	if s.batch != nil {
-		// The memory that an iterator reads must not be used again.
+		// The memory that an iterator reads must not be reused.
 		if s.ordered == nil || s.ordered.open == 0 {
 			_ = s.batch.Close()
 		}
@@ -175,10 +177,10 @@ func (t *txn) Get(key []byte) ([]byte, io.Closer, error) {
 	return s.engine.getKept(s.engine.db, key, s.engine.records.now(), p)
 }
 
-// Has implements storage.Txn. Pebble's Get does not ask the filters of the last level, and reads a
-// block there to learn that a key is missing; an iterator asks them. It costs more to open than it
-// saves where keys come in order, so that the first call of a transaction gets: a transaction that
-// adds one record calls once, one that adds many keeps its iterator.
+// Has implements storage.Txn. For a missing key, Pebble's Get does not use the filters of the last
+// level but reads a block there. An iterator uses the filters. But opening an iterator costs more
+// than it saves if keys come in order. So Has uses Get before the transaction's first write, and
+// afterwards an iterator that is kept. A transaction that adds one record calls Has once.
 func (t *txn) Has(key []byte) (bool, error) {
 	s := t.state
 	if s == nil {
@@ -242,7 +244,7 @@ func (t *txn) NewIter(lower, upper []byte) (storage.Iterator, error) {
 	return newMergedIterator(base, s.ordered, lower, upper), nil
 }
 
-// source returns an iterator over what the transaction reads; the pin goes with it.
+// source returns an iterator over the transaction's view. The pin is released with it.
 func (s *txnState) source(lower, upper []byte, p pin) (source, error) {
 	e := s.engine
 	if s.snap != nil {
@@ -265,10 +267,10 @@ func (s *txnState) source(lower, upper []byte, p pin) (source, error) {
 	return e.newSource(e.db, e.state.Load(), lower, upper, p)
 }
 
-// keep takes the source of an iterator that is closed, and reports whether it did. A statement
-// transaction that adds many documents looks for duplicates once a document: an iterator of Pebble
-// costs about as much to open as to use, and as long as nobody commits, a new one would see what
-// this one sees.
+// keep takes the source of an iterator that is being closed, and reports whether it did. A
+// statement transaction that adds many documents looks for duplicates once per document. Opening an
+// iterator of Pebble costs about as much as using it. As long as nobody commits, a new iterator
+// would see the same state.
 func (t *txn) keep(from source) bool {
 	s := t.state
 	if s == nil || s.snap != nil || s.spare.Iterator != nil || from.Error() != nil {
@@ -344,15 +346,15 @@ func (t *txn) Delete(key []byte) error {
 	return nil
 }
 
-// keepBatch is how much memory of a batch Pebble keeps for another one: an insert of 512 documents
-// of 1 KB with the log of changes fills 1.2 MiB, more than what it keeps of itself.
+// keepBatch is the memory of a batch that Pebble keeps for another batch, in bytes. An insert of
+// 512 documents of 1 KB with their oplog entries fills 1.2 MiB, more than Pebble's default.
 const keepBatch = 8 << 20
 
 func newBatch(db *pebble.DB) *pebble.Batch {
 	return db.NewBatch(pebble.WithMaxRetainedSizeBytes(keepBatch))
 }
 
-// uvarintLen is the length of n as a varint.
+// uvarintLen returns the length of n as a varint.
 func uvarintLen(n int) int {
 	length := 1
 	for ; n >= 0x80; n >>= 7 {
@@ -361,12 +363,12 @@ func uvarintLen(n int) int {
 	return length
 }
 
-// largeValue is from which size on a value makes its batch: a batch that grows doubles, and keeps
-// both halves meanwhile.
+// largeValue is the size from which a value allocates the batch at its full size. Otherwise a
+// growing batch would double, with both copies in memory for a while.
 const largeValue = 1 << 20
 
-// writableFor is writable before a put of a value of n bytes. A document goes to its record and to
-// the oplog.
+// writableFor is writable before the put of a value of n bytes. A document is written twice: to its
+// record and to the oplog.
 func (t *txn) writableFor(n int) (*txnState, error) {
 	s := t.state
 	if s == nil || s.batch != nil || n < largeValue {
@@ -436,7 +438,7 @@ func (t *txn) Bytes() int {
 	return t.state.bytes
 }
 
-// What the bookkeeping of a transaction takes: for each write, for each write that a map finds, for
+// The memory of a transaction's bookkeeping: for each write, for each write in the map, and for
 // each lock.
 const (
 	ownWriteBytes = 48

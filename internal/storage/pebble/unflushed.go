@@ -10,38 +10,39 @@ import (
 )
 
 const (
-	// entryOverhead is what a memtable takes for an entry beside its key and value.
+	// entryOverhead is the memory of an entry in a memtable in addition to its key and value.
 	entryOverhead = 16
-	// maxMemtables is more memtables than can wait for a flush: writers stop at four.
+	// maxMemtables is greater than the number of memtables that can wait for a flush: writers stop
+	// at four.
 	maxMemtables = 8
-	// usagePrefix is how many bytes of a key name the range that it is counted for.
+	// usagePrefix is the number of key bytes that identify the range for which a key is counted.
 	usagePrefix = 5
 )
 
-// prefixOf is the range that a key is counted for; shorter keys are filled up with zeros.
+// prefixOf is the range for which a key is counted. Shorter keys are padded with zeros.
 type prefixOf [usagePrefix]byte
 
-// unflushed counts the bytes that commits put into the memtables, by ranges of keys: Pebble tells
-// the size of a range in tables only. The zero value is ready for use.
+// unflushed counts the bytes that commits put into the memtables, by ranges of keys, because Pebble
+// reports the size of a range only for tables. The zero value is ready to use.
 type unflushed struct {
 	mu sync.RWMutex
-	// memtables are counts of one memtable each, the newest one last.
+	// memtables has one count for each memtable, the newest last.
 	memtables []*memtableBytes
 }
 
-// memtableBytes counts what one memtable was given.
+// memtableBytes counts the bytes in one memtable.
 type memtableBytes struct {
 	mu     sync.RWMutex
 	ranges map[prefixOf]*rangeBytes
-	// dropped counts the bytes that deleted ranges had in tables. Pebble learns of them with the
+	// dropped counts the bytes of deleted ranges in tables. Pebble learns of these deletions at the
 	// flush.
 	dropped atomic.Int64
 }
 
-// rangeBytes is what a range has in a memtable: everything, and the part that is values.
+// rangeBytes is the size of a range in a memtable: all bytes, and the bytes of values.
 type rangeBytes struct{ all, values atomic.Int64 }
 
-// rotate begins the count of a new memtable.
+// rotate begins the count for a new memtable.
 func (u *unflushed) rotate() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -51,7 +52,7 @@ func (u *unflushed) rotate() {
 	}
 }
 
-// keep forgets all but the n newest memtables: the others are flushed.
+// keep drops all counts except the n newest: the other memtables are flushed.
 func (u *unflushed) keep(n int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -60,7 +61,7 @@ func (u *unflushed) keep(n int) {
 	}
 }
 
-// newest returns the count of the memtable that commits go to.
+// newest returns the count of the memtable that receives commits.
 func (u *unflushed) newest() *memtableBytes {
 	u.mu.RLock()
 	if n := len(u.memtables); n > 0 {
@@ -92,7 +93,7 @@ func (m *memtableBytes) add(key []byte, value int) {
 	r.values.Add(int64(value))
 }
 
-// usage returns what a range has in the memtables, and how much of it are values.
+// usage returns the size of a range in the memtables, and the part of it that is values.
 func (u *unflushed) usage(start, end []byte) (all, values int64) {
 	u.mu.RLock()
 	memtables := u.memtables
@@ -121,7 +122,7 @@ func (m *memtableBytes) usage(start, end []byte) (all, values int64) {
 	return all, values
 }
 
-// forget drops the counts of a range whose keys were deleted. A prefix that is only in part in the
+// forget drops the counts of a range whose keys were deleted. A prefix that is only partly in the
 // range keeps its count.
 func (u *unflushed) forget(start, end []byte) {
 	u.mu.RLock()
@@ -138,7 +139,7 @@ func (u *unflushed) forget(start, end []byte) {
 	}
 }
 
-// dropped returns the bytes in tables of the ranges that were deleted since the last flush.
+// dropped returns the size in tables of the ranges that were deleted since the last flush.
 func (u *unflushed) dropped() (total int64) {
 	u.mu.RLock()
 	defer u.mu.RUnlock()
@@ -153,7 +154,7 @@ func within(p, start, end []byte) bool {
 	return bytes.Compare(p, start) >= 0 && (end == nil || bytes.Compare(p, end) < 0)
 }
 
-// onePrefix reports whether [start, end) has the keys of one prefix.
+// onePrefix reports whether [start, end) has exactly the keys of one prefix.
 func onePrefix(start, end []byte) bool {
 	if len(start) != usagePrefix || len(end) != usagePrefix || start[0] != end[0] {
 		return false
@@ -161,7 +162,7 @@ func onePrefix(start, end []byte) bool {
 	return uint64(binary.BigEndian.Uint32(start[1:]))+1 == uint64(binary.BigEndian.Uint32(end[1:]))
 }
 
-// countUnflushed counts what a commit puts into the memtable.
+// countUnflushed counts the bytes that a commit puts into the memtable.
 func (s *txnState) countUnflushed() {
 	m := s.engine.unflushed.newest()
 	for _, w := range s.writes {

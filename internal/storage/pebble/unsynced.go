@@ -6,12 +6,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// unsynced are the commits that are in the log and were not synced. A commit is added
-// when its bytes were written, so that an fsync that begins later covers it.
+// unsynced are the commits that are written to the log but not synced. A commit is added after its
+// bytes were written, so that every fsync that begins later covers it.
 type unsynced struct {
 	mu sync.Mutex
-	// deferred are the first stamps of Deferred commits, 0 for those without; buffered is the least
-	// stamp of commits that nobody waits for, 0 for none.
+	// deferred are the first stamps of Deferred commits, or 0 for commits without stamps. buffered
+	// is the least stamp of the commits for which nobody waits, or 0.
 	deferred []storage.Stamp
 	buffered storage.Stamp
 	// These are the same of the fsync under way.
@@ -19,7 +19,7 @@ type unsynced struct {
 	syncingBuffered storage.Stamp
 }
 
-// add notes a commit by its first stamp.
+// add adds a commit by its first stamp.
 func (u *unsynced) add(first storage.Stamp, durability storage.Durability) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -30,7 +30,7 @@ func (u *unsynced) add(first storage.Stamp, durability storage.Durability) {
 	u.buffered = least(u.buffered, first)
 }
 
-// least returns the smaller one of two stamps that are not 0.
+// least returns the smaller of two stamps, ignoring a stamp of 0.
 func least(a, b storage.Stamp) storage.Stamp {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -58,7 +58,7 @@ func (u *unsynced) end(order *storage.Order) {
 	u.syncingDeferred, u.syncingBuffered = u.syncingDeferred[:0], 0
 }
 
-// waiting reports whether there are Deferred commits that were not synced.
+// waiting reports whether there are Deferred commits that are not synced.
 func (u *unsynced) waiting() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

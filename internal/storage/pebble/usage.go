@@ -9,14 +9,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Pebble measures a range in whole blocks, of which neighbours share those at its ends.
+// Pebble measures a range in whole blocks. Neighbouring ranges share the blocks at the ends of a
+// range.
 const (
-	// smallUsage is the size in tables up to which a range is read to be measured: ten thousand
-	// small collections would each take a block.
+	// smallUsage is the size in tables up to which a range is measured by reading it. Otherwise
+	// each of ten thousand small collections would count a whole block.
 	smallUsage = 8 * dataBlock
-	// roundedUsage is the size up to which the shared blocks are taken out.
+	// roundedUsage is the size up to which shared blocks are subtracted.
 	roundedUsage = 256 * dataBlock
-	// sharedBlocks is about what a range shares with its neighbours in one table.
+	// sharedBlocks is the approximate size of the blocks that a range shares with its neighbours in
+	// one table.
 	sharedBlocks = 2 * dataBlock
 )
 
@@ -57,20 +59,21 @@ func (e *Engine) Contents(start, end []byte) (storage.Contents, error) {
 	return c, nil
 }
 
-// measurement measures one range. The caller has a pin. Its methods return Pebble's errors as they
-// are.
+// measurement measures one range. The caller has a pin. The methods return Pebble's errors
+// unchanged.
 type measurement struct {
 	engine     *Engine
 	start, end []byte
-	// counts are known once counted is true.
+	// counts is valid once counted is true.
 	counts  tableCounts
 	counted bool
 }
 
-// tableCounts is what tables say of their entries.
+// tableCounts are the entry counts from the properties of tables.
 type tableCounts struct {
 	entries, deletions, valueBytes int64
-	// shared is half of what the blocks take that have keys on both sides of an end of the range.
+	// shared is half of the size of the blocks that contain an end of the range with keys on both
+	// sides of it.
 	shared int64
 }
 
@@ -85,8 +88,8 @@ func (m *measurement) usage() (storage.Usage, error) {
 	return u, err
 }
 
-// tableBytes corrects n, which counts the blocks of a range at both ends of it in each table as a
-// whole: neighbours share them.
+// tableBytes corrects n. Pebble counts the blocks at both ends of the range completely in each
+// table, but neighbouring ranges share them.
 func (m *measurement) tableBytes(n int64) (int64, error) {
 	if n == 0 || n > roundedUsage {
 		return n, nil
@@ -106,8 +109,8 @@ func (m *measurement) tableBytes(n int64) (int64, error) {
 	if read >= n || c.entries == 0 {
 		return n, nil
 	}
-	// What reading did not find was deleted, as far as the tables have deletions: a deletion and
-	// what it deletes are two entries.
+	// Data that reading did not find was deleted, as far as the tables have deletions. A deletion
+	// and the deleted key are two entries.
 	return read + (n-read)*min(2*c.deletions, c.entries)/c.entries, nil
 }
 
@@ -131,8 +134,8 @@ func (m *measurement) flushedBytes() (int64, error) {
 	return n, it.Close()
 }
 
-// countTables reads the properties of the tables in a range, once, and takes the part of each that
-// is in it.
+// countTables reads the properties of the tables in a range, once, and takes the fraction of each
+// table that is in the range.
 func (m *measurement) countTables() (tableCounts, error) {
 	if m.counted {
 		return m.counts, nil
@@ -163,10 +166,10 @@ func (m *measurement) countTables() (tableCounts, error) {
 	return *c, nil
 }
 
-// trimUnflushed forgets what is flushed. The caller holds a pin.
+// trimUnflushed drops the counts of flushed memtables. The caller holds a pin.
 func (e *Engine) trimUnflushed() { e.unflushed.keep(int(e.db.Metrics().MemTable.Count)) }
 
-// Disk implements storage.Engine. It looks at every file of the directory.
+// Disk implements storage.Engine. It reads the size of every file in the directory.
 func (e *Engine) Disk() (storage.Disk, error) {
 	p, ok := e.pins.acquire()
 	if !ok {
@@ -197,7 +200,7 @@ func (e *Engine) Disk() (storage.Disk, error) {
 	}
 	e.trimUnflushed()
 	m := e.db.Metrics()
-	// A dropped collection is in its tables until a compaction.
+	// The data of a dropped collection stays in tables until a compaction.
 	dropped := int64(m.Table.Garbage.RangeDeletionsBytesEstimate) + e.unflushed.dropped()
 	d.Tables = max(min(tables, int64(m.Table.Local.LiveSize))-dropped, 0)
 	d.Log = min(logs, int64(m.WAL.Size))

@@ -27,8 +27,8 @@ func logNumber(name string) (number uint64, ok bool) {
 	return number, err == nil
 }
 
-// firstLog returns the number of the first log that the tables of a manifest do not hold, 0
-// where there is no manifest.
+// firstLog returns the number of the first log whose data is not in the tables of a manifest. It
+// returns 0 if there is no manifest.
 func firstLog(fs vfs.FS, manifest string) (number uint64, err error) {
 	if manifest == "" {
 		return 0, nil
@@ -63,16 +63,16 @@ func firstLog(fs vfs.FS, manifest string) (number uint64, err error) {
 type walLog struct {
 	number uint64
 	path   string
-	// synced is how far it is synced at least.
+	// synced is the least offset up to which the log is known to be synced.
 	synced int64
 	end    logEnd
-	// missing means that there is no such file.
+	// missing means that the file does not exist.
 	missing bool
 	size    int64
 }
 
-// damage returns what is wrong with a log: its whole synced part must be readable, and that is all
-// of it where there is a newer log.
+// damage returns an error if a log is damaged. Its synced part must be readable. If there is a
+// newer log, the whole log is synced.
 func (l *walLog) damage(newest bool) error {
 	switch {
 	case l.missing:
@@ -99,7 +99,7 @@ func neededLogs(fs vfs.FS, dir, manifest string, points []syncPoint) ([]*walLog,
 		return nil, fmt.Errorf("storage/pebble: %w", err)
 	}
 	logs := map[uint64]*walLog{}
-	// synced notes that a log is synced up to an offset, whether it is there or not.
+	// synced records that a log is synced up to an offset, even if its file is missing.
 	synced := func(number uint64, offset int64) {
 		if number < first || offset == 0 {
 			return
@@ -131,7 +131,7 @@ func neededLogs(fs vfs.FS, dir, manifest string, points []syncPoint) ([]*walLog,
 	return slices.SortedFunc(maps.Values(logs), func(a, b *walLog) int { return cmp.Compare(a.number, b.number) }), nil
 }
 
-// read finds the log's end, and what its marks say of logs.
+// read finds the end of the log, and the marks in it.
 func (l *walLog) read(fs vfs.FS, marks map[uint64]int64) error {
 	f, err := fs.Open(l.path)
 	if err == nil {
@@ -148,8 +148,8 @@ func (l *walLog) read(fs vfs.FS, marks map[uint64]int64) error {
 	return nil
 }
 
-// verifyLogs looks for damage that Pebble would take for the torn end of the newest log. It returns
-// the damaged log's place.
+// verifyLogs looks for damage that Pebble would treat as the torn end of the newest log. It returns
+// the index of the damaged log.
 func verifyLogs(logs []*walLog) (int, error) {
 	for i, l := range logs {
 		if err := l.damage(i == len(logs)-1); err != nil {

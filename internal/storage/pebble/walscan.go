@@ -10,18 +10,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 )
 
-// A log has records in blocks of 32 KiB, as the manifest has. Its chunks carry the log's number:
+// A log has records in blocks of 32 KiB, like the manifest. Its chunks also have the log's number:
 //
 //	| checksum (4) | length (2) | type (1) | number (4) | payload |   type: 5 full to 8 last
 //
-// A log that was closed ends with a header of zeros but for the type and the next number. A record
-// is a batch. A batch that was committed durably has a mark: a number of a log, and how far that
-// was synced before.
+// A log that was closed ends with a header that is zero except for the type and the next number. A
+// record is a batch. A batch that was committed durably has a mark: the number of a log, and how
+// far that log was synced before.
 const (
 	logBlock  = 32 << 10
 	logHeader = 11
-	// legacyHeader is how much of a block's unused end Pebble reads: too few bytes for a header are
-	// left as zeros, and it reads no further where these are not.
+	// legacyHeader is how much of a block's unused end Pebble reads. A rest too small for a header
+	// is filled with zeros. Pebble stops reading if it is not zero.
 	legacyHeader = 7
 	logFull      = 5
 	logFirst     = 6
@@ -31,7 +31,8 @@ const (
 
 // logEnd is where a log ends.
 type logEnd struct {
-	// readable is the end of the last readable chunk, record that of the last whole record.
+	// readable is the end of the last readable chunk. record is the end of the last complete
+	// record.
 	readable, record int64
 	// closed means that the mark of a closed log follows.
 	closed bool
@@ -41,17 +42,17 @@ type logEnd struct {
 type logScan struct {
 	number uint32
 	end    logEnd
-	// marks are the greatest marks by the number of their log.
+	// marks are the greatest marks, by the number of the log that they describe.
 	marks map[uint64]int64
-	// broken means that the end was found: what follows is read for its marks only.
+	// broken means that the end was found. Further chunks are read only for their marks.
 	broken bool
-	// inside means that the record so far lacks its last chunk.
+	// inside means that the last chunk of the current record is still missing.
 	inside bool
 	record []byte
 }
 
-// scanLog finds where a log ends: before the first chunk that is not readable. It adds all marks,
-// those behind the end too.
+// scanLog finds the end of a log, which is before the first unreadable chunk. It adds all marks to
+// marks, including the marks after the end.
 func scanLog(r io.Reader, number uint32, marks map[uint64]int64) (logEnd, error) {
 	s := logScan{number: number, marks: marks}
 	buf := make([]byte, logBlock)
@@ -80,7 +81,7 @@ func (s *logScan) block(buf []byte, offset int64) {
 			at += length
 			s.reached(offset + int64(at))
 		case ok && s.inside:
-			// The record before lacks its end.
+			// The end of the previous record is missing.
 			s.inside, s.broken = false, true
 		case ok:
 			s.broken = true
@@ -115,7 +116,7 @@ func (s *logScan) reached(offset int64) {
 	}
 }
 
-// chunk takes the payload of a chunk.
+// chunk adds the payload of a chunk to the current record.
 func (s *logScan) chunk(payload []byte, kind byte) {
 	switch kind {
 	case logFull:
@@ -153,7 +154,7 @@ func (s *logScan) batch(record []byte) {
 	}
 }
 
-// logChunk checks the chunk at the start of p and returns its length with the header.
+// logChunk checks the chunk at the start of p. It returns the chunk's length with the header.
 func logChunk(p []byte, number uint32) (length int, kind byte, ok bool) {
 	length, kind = logHeader+int(binary.LittleEndian.Uint16(p[4:])), p[6]
 	if kind < logFull || kind > logLast || length > len(p) || binary.LittleEndian.Uint32(p[7:]) != number {

@@ -7,18 +7,18 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// blocks is Pebble's block cache, a part of which may be reserved for others.
+// blocks is Pebble's block cache. A part of it may be reserved while the memory is lent to others.
 type blocks struct {
 	cache *pebble.Cache
-	// yielded is how much of the spare memory others have.
+	// yielded is how much of the spare memory is lent to others.
 	yielded atomic.Int64
 
 	mu sync.Mutex
-	// release ends the reservation; nil without one.
+	// release ends the reservation. It is nil if there is no reservation.
 	release func()
 }
 
-// reserve makes the cache smaller by n bytes than it was made.
+// reserve reduces the cache by n bytes below its original size.
 func (b *blocks) reserve(n int64) {
 	if b.release != nil {
 		b.release()
@@ -29,7 +29,7 @@ func (b *blocks) reserve(n int64) {
 	}
 }
 
-// caches returns how much the caches may take now.
+// caches returns how much memory the caches may take now.
 func (e *Engine) caches() (records, blocks int64) {
 	o := e.options
 	o.SpareMemory -= e.blocks.yielded.Load()

@@ -10,15 +10,15 @@ import (
 // Disk is a vfs.FS in memory. It is safe for concurrent use.
 type Disk struct {
 	*vfs.MemFS
-	// copying is held while a copy is taken, and shared by operations that take the lock of the
-	// MemFS twice.
+	// copying is locked while a copy is taken. Operations that take the lock of the MemFS twice
+	// hold it shared.
 	copying sync.RWMutex
 }
 
 // New returns an empty disk.
 func New() *Disk { return &Disk{MemFS: vfs.NewCrashableMem()} }
 
-// CrashClone returns a copy of the disk: all that was synced, and a share of the rest.
+// CrashClone returns a copy of the disk with all synced data, and a share of the rest.
 func (d *Disk) CrashClone(cfg vfs.CrashCloneCfg) *Disk {
 	d.copying.Lock()
 	defer d.copying.Unlock()
