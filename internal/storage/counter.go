@@ -8,8 +8,8 @@ import (
 // CounterSize is the length of an encoded Counter.
 const CounterSize = 16
 
-// Counter is a pair of sums that commits change together: of a collection's records and their
-// bytes.
+// Counter is a pair of sums that commits change together: the number of a collection's records, and
+// their bytes.
 type Counter struct {
 	Count int64
 	Bytes int64
@@ -28,7 +28,8 @@ func (c Counter) Append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, uint64(c.Bytes))
 }
 
-// DecodeCounter is the inverse of Append. A value of another length is corrupt.
+// DecodeCounter is the inverse of Append. It returns a corruption error if the value has another
+// length.
 func DecodeCounter(value []byte) (Counter, error) {
 	if len(value) != CounterSize {
 		return Counter{}, fmt.Errorf("%w: a counter of %d bytes instead of %d", ErrCorrupt, len(value), CounterSize)

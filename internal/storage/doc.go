@@ -1,18 +1,18 @@
-// Package storage is the seam between Sheaf and the engine that keeps its bytes: an ordered map
-// from byte keys to byte values, with snapshots, transactions and conflict detection. Nothing
-// above this package knows which Engine runs.
+// Package storage is the interface between Sheaf and the engine that stores its bytes: an ordered
+// map from byte keys to byte values, with snapshots, transactions and conflict detection. Packages
+// that use storage do not know which Engine runs.
 //
 // Concepts:
 //
 //   - A Snapshot is an unchanging view of the state that was committed when it was taken.
 //   - A statement transaction (Engine.Begin) reads the newest committed state. The caller locks a
 //     key before it changes the key. Lock waits for other holders, and the transaction holds its
-//     locks until it ends. A single write uses one.
+//     locks until it ends. Every single write uses one.
 //   - A snapshot transaction (Engine.BeginSnapshot) reads one snapshot and its own writes. Lock
-//     fails with ErrConflict at once if another transaction holds the lock, or has changed the
-//     key since the snapshot.
-//   - A Stamp is a place in the order of commits. The oplog uses it: a commit puts values under
-//     keys that end with its stamp. See Order.
+//     fails with ErrConflict at once if another transaction holds the lock, or has changed the key
+//     since the snapshot.
+//   - A Stamp is a position in the order of commits. The oplog uses it: a commit stores values
+//     under keys that end with its stamp. See Order.
 //   - A counter is a key whose value is a pair of sums. Add is commutative: it takes no lock and
 //     never conflicts.
 //
@@ -27,10 +27,10 @@
 //  4. An engine copies the keys and values that it is given before the call returns. Keys and
 //     values that it returns are borrowed: they are valid until the next call on the same
 //     iterator, or until the Closer of a Get is closed.
-//  5. If Commit, DeleteRange or Ingest returns an error, nobody sees any of its changes.
-//     ErrFailed is the exception: it leaves open whether they happened.
-//  6. Damage is an error that names the file, and for which IsCorruption reports true. It is
-//     never a wrong or a missing value.
+//  5. If Commit, DeleteRange or Ingest returns an error, none of its changes becomes visible.
+//     ErrFailed is the exception: the changes may or may not have happened.
+//  6. Damage is an error that names the file, and for which IsCorruption reports true. It is never
+//     a wrong or a missing value.
 //
 // The package does not know documents, collections or indexes: see package table.
 //

@@ -2,43 +2,44 @@ package storage
 
 import "context"
 
-// PlanKey is the key by which a context tells who wants to know what runs in it: a PlanObserver.
+// PlanKey is the context key of the PlanObserver that wants to know which plans run under the
+// context.
 type PlanKey struct{}
 
 // PlanObserver is told which plan an operation runs, as soon as it is chosen.
 type PlanObserver interface {
 	Planned(plan interface{ Summary() string })
-	// Worked tells what a plan did since it was chosen, or since the last call. It is called by the
-	// operation's goroutine.
+	// Worked reports the work that a plan did since it was chosen, or since the last call. The
+	// operation's goroutine calls it.
 	Worked(w PlanWork)
 }
 
-// PlanWork is what a plan did.
+// PlanWork is the work that a plan did.
 type PlanWork struct {
 	Keys, Docs int64 // examined
-	// Sorts says that the plan sorts in memory, Spilled that the sort did not fit, FromCache that a
-	// cached plan was taken.
+	// Sorts means that the plan sorts in memory. Spilled means that the sort did not fit into
+	// memory. FromCache means that the plan came from the plan cache.
 	Sorts, Spilled, FromCache bool
-	// Conflicts is how often a write began again because of another one.
+	// Conflicts is the number of times that a write was retried because of a write conflict.
 	Conflicts int64
 }
 
-// ReportWork reports work that no plan did to the observer of the context. Without an observer it
-// does nothing.
+// ReportWork reports work that was done without a plan to the observer of the context. Without an
+// observer it does nothing.
 func ReportWork(ctx context.Context, w PlanWork) {
 	if o, ok := ctx.Value(PlanKey{}).(PlanObserver); ok {
 		o.Worked(w)
 	}
 }
 
-// PointPlan is the plan of a statement about one _id, which needs no planning.
+// PointPlan is the plan of a statement that selects one _id. Such a statement needs no planning.
 type PointPlan struct{}
 
-// Summary describes it as MongoDB does.
+// Summary returns the name that MongoDB uses for this plan.
 func (PointPlan) Summary() string { return "IDHACK" }
 
-// ReportPoint tells the context's observer, if it has one, of a PointPlan that found so many
-// documents.
+// ReportPoint reports a PointPlan that found found documents to the observer of the context, if
+// there is one.
 func ReportPoint(ctx context.Context, found int64) {
 	if o, ok := ctx.Value(PlanKey{}).(PlanObserver); ok {
 		o.Planned(PointPlan{})

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Stamp is the place of a change in the order of all changes that have one: seconds since 1970 in
-// the upper half, a number within the second from 1 on in the lower half, as in a BSON timestamp.
+// Stamp is the position of a change in the order of all stamped changes. The upper half is seconds
+// since 1970. The lower half is a number within the second, starting at 1, as in a BSON timestamp.
 type Stamp uint64
 
-// NewStamp returns the stamp of a second and a number in it.
+// NewStamp returns the stamp for a second and a number within the second.
 func NewStamp(seconds, number uint32) Stamp { return Stamp(uint64(seconds)<<32 | uint64(number)) }
 
-// StampAt returns the first stamp of the second of a time. Seconds are those of an int32, as in
-// MongoDB: a clock before 1970 or after 2038 gives the first or the last of them, behind which
-// stamps still grow by their number.
+// StampAt returns the first stamp of the second of a time. Seconds have the range of an int32, as
+// in MongoDB. A clock before 1970 or after 2038 gives the first or the last second, and stamps then
+// grow only by their number.
 func StampAt(t time.Time) Stamp { return NewStamp(uint32(min(max(t.Unix(), 0), math.MaxInt32)), 1) }
 
 // Seconds returns the seconds since 1970.
@@ -28,24 +28,27 @@ func (s Stamp) Seconds() uint32 { return uint32(s >> 32) }
 // Number returns the number within the second.
 func (s Stamp) Number() uint32 { return uint32(s) }
 
-// String returns the stamp as MongoDB's messages show timestamps.
+// String returns the stamp in the form of MongoDB's messages.
 func (s Stamp) String() string { return fmt.Sprintf("Timestamp(%d, %d)", s.Seconds(), s.Number()) }
 
-// StampSize is how many bytes a stamp takes in a key.
+// StampSize is the number of bytes of a stamp in a key.
 const StampSize = 8
 
-// Order gives stamps to commits. Commits that were given stamps become visible in any order;
-// Visible is the stamp up to which all of them have, or have failed, so that who reads stamped keys
-// up to there will never find a new one among them. A commit may be visible before it is safe, that
-// is as durable as was asked; Safe is the stamp up to which all are. What a reader tells others for
-// good, such as an event with a token to go on from, is not to be of a commit that the end of the
-// process takes back, and whose stamp is given again. Engines have an Order; it is safe for
-// concurrent use.
+// Order gives stamps to commits. It is safe for concurrent use, and each engine has one.
+//
+// Stamped commits may become visible in any order. Visible is the stamp up to which all commits are
+// visible or have failed. A reader that reads stamped keys up to Visible never misses one that
+// appears later.
+//
+// A commit may be visible before it is safe, which means as durable as its caller asked. Safe is
+// the stamp up to which all commits are safe. A change stream must not send an event with a resume
+// token before the commit is safe: if the process ends, the commit may be lost and its stamp given
+// to another one.
 type Order struct {
 	mu   sync.Mutex
 	last Stamp
-	// under are the commits under way by their stamps; the first has not ended, the first shown
-	// ones are visible.
+	// under lists the commits in progress by their stamps. The first one has not ended. The first
+	// shown ones are visible.
 	under []commitUnder
 	shown int
 
@@ -57,7 +60,7 @@ type commitUnder struct {
 	visible, ended bool
 }
 
-// mark is a stamp that grows. What is not atomic belongs to who has the lock.
+// mark is a stamp that grows. The lock guards its fields that are not atomic.
 type mark struct {
 	at      atomic.Uint64
 	arrived chan struct{} // nil while nobody waits
@@ -81,8 +84,8 @@ func (m *mark) arrival() <-chan struct{} {
 	return m.arrived
 }
 
-// Begin gives n consecutive stamps, none below least, to a commit that is about to become visible,
-// and returns the first. End must follow.
+// Begin gives n consecutive stamps, none less than least, to a commit that is about to become
+// visible. It returns the first stamp. The caller must call End afterwards.
 func (o *Order) Begin(least Stamp, n int) Stamp {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -92,8 +95,8 @@ func (o *Order) Begin(least Stamp, n int) Stamp {
 	return first
 }
 
-// Reveal says that the commit with that first stamp is visible, and not yet safe. End must follow,
-// unless that will never be.
+// Reveal records that the commit with the stamp first is visible but not yet safe. The caller must
+// call End when it is safe. A commit that never becomes safe gets no End.
 func (o *Order) Reveal(first Stamp) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,7 +104,7 @@ func (o *Order) Reveal(first Stamp) {
 	o.raise()
 }
 
-// End says that the commit with that first stamp is visible and safe, or will never be visible.
+// End records that the commit with the stamp first is visible and safe, or will never be visible.
 func (o *Order) End(first Stamp) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -130,16 +133,16 @@ func (o *Order) raise() {
 	o.under, o.shown = slices.Delete(o.under, 0, ended), o.shown-ended
 }
 
-// before returns the stamp up to which everything lies before a commit under way.
+// before returns the last stamp before the i-th commit in progress.
 func (o *Order) before(i int) Stamp {
 	if i == len(o.under) {
-		return o.last // Advance may have come meanwhile
+		return o.last // Advance may have been called meanwhile
 	}
 	return o.under[i].first - 1
 }
 
-// Advance lets later stamps be greater than s. It counts as visible as soon as no commit is under
-// way.
+// Advance makes later stamps greater than s. s counts as visible as soon as no commit is in
+// progress.
 func (o *Order) Advance(s Stamp) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -155,28 +158,28 @@ func (o *Order) Advance(s Stamp) {
 	}
 }
 
-// Take uses up a stamp, not below least, that no commit has, and returns it.
+// Take returns a stamp that no commit has or will get. It is at least least.
 func (o *Order) Take(least Stamp) Stamp {
 	stamp := o.Begin(least, 1)
 	o.End(stamp)
 	return stamp
 }
 
-// Last returns the greatest stamp that was given or advanced to; it may not be visible yet.
+// Last returns the greatest stamp given or advanced to. Its commit may not be visible yet.
 func (o *Order) Last() Stamp {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.last
 }
 
-// Visible returns the stamp up to which everything that was stamped can be read: by who takes a
-// snapshot afterwards.
+// Visible returns the stamp up to which all stamped changes are visible to a snapshot taken
+// afterwards.
 func (o *Order) Visible() Stamp { return Stamp(o.visible.at.Load()) }
 
-// Safe returns the stamp up to which everything is visible and as durable as was asked.
+// Safe returns the stamp up to which all commits are visible and as durable as their callers asked.
 func (o *Order) Safe() Stamp { return Stamp(o.safe.at.Load()) }
 
-// Arrival returns a channel that is closed when Visible grows. Asked for before Visible, it misses
+// Arrival returns a channel that is closed when Visible grows. Call it before Visible to miss
 // nothing.
 func (o *Order) Arrival() <-chan struct{} {
 	o.mu.Lock()

@@ -1,7 +1,7 @@
 package storage
 
-// Scan calls fn for the pairs in [lower, upper) in the order of their keys, which are borrowed
-// until it returns. An error of fn ends the scan.
+// Scan calls fn for the pairs in [lower, upper) in the order of their keys. fn must not keep keys
+// and values after it returns. An error of fn ends the scan.
 func Scan(r Reader, lower, upper []byte, fn func(key, value []byte) error) error {
 	it, err := r.NewIter(lower, upper)
 	if err != nil {

@@ -1,10 +1,10 @@
 package storage
 
-// Usage is the space that a range of keys takes, in bytes.
+// Usage is the space of a range of keys, in bytes.
 type Usage struct {
 	// Tables is the range's part of the files of sorted, compressed keys.
 	Tables int64
-	// Unflushed is what the range has in memory only. The log has it too, until a flush writes it
+	// Unflushed is the part of the range that is only in memory and in the log. A flush writes it
 	// to tables.
 	Unflushed int64
 }
@@ -17,26 +17,27 @@ func (u Usage) Plus(v Usage) Usage {
 	return Usage{Tables: u.Tables + v.Tables, Unflushed: u.Unflushed + v.Unflushed}
 }
 
-// Contents counts what a range holds, with the versions and deletions that no reader sees any more.
+// Contents counts the contents of a range, including versions and deletions that no reader sees any
+// more.
 type Contents struct {
 	Usage Usage
-	// Entries are all versions of keys in tables. Deletions are those of them that delete.
+	// Entries counts all versions of keys in tables. Deletions counts the entries that delete a
+	// key.
 	Entries, Deletions int64
 	// ValueBytes is the length of all values before compression, in tables and in memory.
 	ValueBytes int64
 }
 
-// Disk is what an engine takes of a disk, in bytes. Total is the sum of Tables, Log, Free and
-// Other.
+// Disk is the disk space of an engine, in bytes. Total is the sum of Tables, Log, Free and Other.
 type Disk struct {
 	Total  int64
 	Tables int64
 	// Log is the part of the log that the unflushed keys need.
 	Log int64
-	// Free is space that the engine keeps: tables that are replaced, and logs allocated ahead.
+	// Free is space that the engine keeps for later: replaced tables, and logs allocated ahead.
 	Free  int64
 	Other int64
-	// FileSystem is the size of the file system, FileSystemUsed what is in use of it; zero where
-	// that is unknown.
+	// FileSystem is the size of the file system, and FileSystemUsed the used part of it. Both are
+	// zero if unknown.
 	FileSystem, FileSystemUsed int64
 }
