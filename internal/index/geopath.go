@@ -6,10 +6,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Places finds the values that a geospatial index has cells of.
+// Places finds the values for which a geospatial index has cells.
 type Places struct{ field keyField }
 
-// NewPlaces returns what finds them at a path.
+// NewPlaces returns the Places for a path.
 func NewPlaces(path string) *Places { return &Places{keyField{parts: strings.Split(path, ".")}} }
 
 // Append appends the values of a document.
@@ -18,10 +18,10 @@ func (p *Places) Append(dst []bsonx.Value, doc bsonx.Doc) []bsonx.Value {
 	return p.field.collect(dst, doc, 0, false, &arrays)
 }
 
-// collect appends the values at a path from its component pos on, as the geospatial kinds of index
-// see them: documents in arrays on the way are gone into, a numeric component is a position in an
-// array. An array at the end is one value, or with expand its elements are. bits gets the
-// components that were arrays and gave more than one value.
+// collect appends the values at a path from its component pos on, by the rules of geospatial
+// indexes. It descends into the documents of arrays on the way. A numeric component is a position
+// in an array. An array at the end counts as one value or, with expand, as its elements. bits gets
+// the components that were arrays and gave more than one value.
 func (f *keyField) collect(dst []bsonx.Value, doc bsonx.Doc, pos int, expand bool, bits *uint64) []bsonx.Value {
 	v := doc.Lookup(f.parts[pos])
 	if pos == len(f.parts)-1 {

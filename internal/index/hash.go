@@ -11,16 +11,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// HashedKey is MongoDB's hash of a value in a hashed index: the first eight bytes of an MD5 over a
-// seed of zero and the value, in which numbers of all types with one whole part are alike. It fails
-// where the operation ends; nil is none.
+// HashedKey returns MongoDB's hash of a value in a hashed index: the first eight bytes of an MD5
+// over a zero seed and the value. Numbers with the same whole part have the same hash, whatever
+// their type. It fails if the operation r ends. r may be nil.
 func HashedKey(v bsonx.Value, r *interrupt.Running) (int64, error) { return hashOf(v, false, r) }
 
-// HashOf is what an index holds of a value: HashedKey, but for decimals with a fraction. MongoDB
-// rounds them where it truncates doubles, so that it does not find the one where it is asked for
-// the other. Here equal values have one hash.
+// HashOf returns the value that a hashed index stores for v. It is HashedKey except for decimals
+// with a fraction. MongoDB rounds decimals but truncates doubles, so that a query for a decimal
+// does not find the equal double. HashOf gives equal values the same hash.
 func HashOf(v bsonx.Value) bsonx.Value {
-	n, _ := hashOf(v, true, nil) // fails only where an operation ends
+	n, _ := hashOf(v, true, nil) // fails only if an operation ends
 	return bsonx.Int64(n)
 }
 
@@ -40,21 +40,21 @@ func hashOf(v bsonx.Value, truncate bool, r *interrupt.Running) (int64, error) {
 }
 
 const (
-	// hashedAtOnce is how many bytes are collected before they are hashed.
+	// hashedAtOnce is the number of bytes that are collected before they are hashed.
 	hashedAtOnce = 16 << 10
-	// hashWork is the work of hashing a byte and collecting it before.
+	// hashWork is the work of collecting and hashing one byte.
 	hashWork = 8
 )
 
-// keyHash collects what is hashed.
+// keyHash collects bytes and hashes them.
 type keyHash struct {
-	input    []byte    // what is not in long yet
+	input    []byte    // bytes that are not in long yet
 	long     hash.Hash // nil for a short value
-	truncate bool      // decimals too
+	truncate bool      // truncate decimals, too
 	watch    interrupt.Watch
 }
 
-// write adds bytes, which may be many.
+// write adds bytes. There may be many.
 func (h *keyHash) write(b []byte) {
 	for len(b) > hashedAtOnce && !h.stopped() {
 		h.input, b = append(h.input, b[:hashedAtOnce]...), b[hashedAtOnce:]
@@ -62,7 +62,8 @@ func (h *keyHash) write(b []byte) {
 	h.input = append(h.input, b...)
 }
 
-// stopped hashes what is collected where that is much, and reports whether the operation has ended.
+// stopped hashes the collected bytes if there are many, and reports whether the operation has
+// ended.
 func (h *keyHash) stopped() bool {
 	if len(h.input) < hashedAtOnce {
 		return h.watch.Ended() != nil
@@ -100,7 +101,7 @@ func (h *keyHash) content(v bsonx.Value) {
 	}
 }
 
-// fields hashes each field as type, name and value, and the end as a type.
+// fields hashes each field as type, name and value, and the end of the document as a type.
 func (h *keyHash) fields(d bsonx.Doc) {
 	for it := d.Iter(); !h.stopped() && it.Next(); {
 		h.int32(canonicalType(it.Value().Type))
@@ -131,7 +132,7 @@ func (h *keyHash) wholePart(v bsonx.Value) int64 {
 	return 0
 }
 
-// canonicalType is the number by which MongoDB orders and hashes types.
+// canonicalType returns the number by which MongoDB sorts and hashes types.
 func canonicalType(t bsonx.Type) int32 {
 	switch t {
 	case bsonx.TypeMinKey:

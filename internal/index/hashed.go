@@ -11,8 +11,8 @@ import (
 // codeHashedArray is the error of an array on a path of a hashed index.
 const codeHashedArray = mongoerr.Code(16766)
 
-// hashedGen generates the only key that a document has in an index with a hashed field. No path may
-// meet an array, also not those of the other fields.
+// hashedGen generates the single key of a document in an index with a hashed field. It fails if the
+// path of any field meets an array.
 type hashedGen struct {
 	fields    []hashedField
 	sparse    bool

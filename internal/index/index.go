@@ -6,19 +6,19 @@ import "strings"
 type Field struct {
 	// Path is a dotted path.
 	Path string
-	// Desc is true where the pattern's value is negative.
+	// Desc means that the field's value in the pattern is negative.
 	Desc bool
-	// Kind tells what the field holds.
+	// Kind says what the field holds.
 	Kind Kind
 }
 
-// Holds reports whether the field holds the values at that path as they are, in their order.
+// Holds reports whether the field holds the values at that path unchanged and in their order.
 func (f Field) Holds(path string) bool { return f.Kind == Ordered && f.Path == path }
 
 // Pattern is an index key pattern in order.
 type Pattern []Field
 
-// String returns the pattern as MongoDB names an index: "a_1_b_-1".
+// String returns the default name that MongoDB gives to an index with this pattern: "a_1_b_-1".
 func (p Pattern) String() string {
 	var b strings.Builder
 	for i, f := range p {
@@ -35,9 +35,9 @@ func (p Pattern) String() string {
 	return b.String()
 }
 
-// MultikeyPaths holds, for each field of a pattern, a bit set of the path components (bit 0 is the
-// first) that were an array in some indexed document. All zero means that the index is not
-// multikey. A nil MultikeyPaths is all zero.
+// MultikeyPaths has a bit set for each field of a pattern. A bit is set if the path component was
+// an array in some indexed document (bit 0 is the first component). If all bits are zero, or the
+// slice is nil, the index is not multikey.
 type MultikeyPaths []uint64
 
 // IsMultikey reports whether any component was an array.
@@ -60,7 +60,7 @@ func (m MultikeyPaths) Covers(other MultikeyPaths) bool {
 	return true
 }
 
-// Union returns the bits of both.
+// Union returns the bits that are set in m or in other.
 func (m MultikeyPaths) Union(other MultikeyPaths) MultikeyPaths {
 	out := make(MultikeyPaths, max(len(m), len(other)))
 	copy(out, m)

@@ -9,16 +9,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// KeyGen generates the keys that documents have in an index of one pattern. It is immutable and
-// safe for concurrent use; what changes is in Keys.
+// KeyGen generates the keys of documents in an index with one pattern. It is immutable and safe for
+// concurrent use. Keys holds the changing state.
 type KeyGen struct {
 	fields []keyField
 	sparse bool
-	// collation turns strings into their keys; nil leaves them as they are.
+	// collation turns strings into their collation keys. A nil collation leaves them unchanged.
 	collation *collation.Collator
 }
 
-// keyField is one field of the pattern with its path taken apart.
+// keyField is one field of the pattern, with its path split into components.
 type keyField struct {
 	parts []string
 	desc  bool
@@ -27,7 +27,8 @@ type keyField struct {
 func newKeyField(f Field) keyField { return keyField{parts: strings.Split(f.Path, "."), desc: f.Desc} }
 
 // NewKeyGen returns the generator of a pattern. A sparse index has no key for a document (or array
-// element) in which all fields are missing. Under a collation strings are encoded as their keys.
+// element) in which all fields are missing. With a collation, strings are encoded as their
+// collation keys.
 func NewKeyGen(p Pattern, sparse bool, c *collation.Collator) *KeyGen {
 	g := &KeyGen{sparse: sparse, collation: c, fields: make([]keyField, len(p))}
 	for i, f := range p {
@@ -36,30 +37,31 @@ func NewKeyGen(p Pattern, sparse bool, c *collation.Collator) *KeyGen {
 	return g
 }
 
-// state is how far the walk of one field has come.
+// state is the position of the walk along the path of one field.
 type state struct {
 	value bsonx.Value
 	pos   int  // how many components of the path lead to value
 	fixed bool // value is the field's value in the key
-	// nested tells that value is an array that a numeric component named by its position in another
-	// array. At the end of a path such an array is one value, as all arrays in arrays are.
+	// nested means that value is an array inside an array, which a numeric component selected by
+	// position. At the end of a path such an array is one value, like every array inside an array.
 	nested bool
 
-	// What the next component, as a position in the array at which the walk has stopped, leads to.
-	// Whether it is used, or the component is a field's name in the array's elements, is only known
-	// there.
+	// The value to which the next component leads if it is a position in the array where the walk
+	// has stopped. The component may also be a field's name in the elements of the array. Only the
+	// elements decide which of the two applies.
 	byPosition    bsonx.Value
 	byPositionPos int
 	isPosition    bool
 	positionArray bool // the element at the position is itself an array
 }
 
-// Generate adds the keys of doc to out. It fails with CannotIndexParallelArrays where two fields of
+// Generate adds the keys of doc to out. It fails with CannotIndexParallelArrays if two fields of
 // the pattern lead through different arrays.
 //
-// The rules are MongoDB's: a missing field is null; an array gives a key for each distinct element,
-// an empty one undefined; an array inside an array is a value as a whole; a numeric component of a
-// path is a position in an array, or the name of a field in its elements, but not both.
+// The rules are MongoDB's. A missing field is null. An array gives a key for each distinct element,
+// and an empty array gives undefined. An array inside an array is a single value. A numeric
+// component of a path is a position in an array, or the name of a field in its elements, but not
+// both.
 func (g *KeyGen) Generate(doc bsonx.Doc, out *Keys) error {
 	if len(out.multikey) != len(g.fields) {
 		out.multikey = make(MultikeyPaths, len(g.fields))
@@ -78,9 +80,9 @@ func (g *KeyGen) Generate(doc bsonx.Doc, out *Keys) error {
 	return out.sortUnique()
 }
 
-// withoutArrays adds the only key of a document in which no path meets an array; it reports false
-// for other documents. Where the operation ends it sets out.ended. Most documents are of this kind,
-// and this is several times as fast as the general way.
+// withoutArrays adds the single key of a document in which no path meets an array. It reports false
+// for other documents. If the operation ends, it sets out.ended. Most documents have no such array,
+// and this is several times faster than the general algorithm.
 func (g *KeyGen) withoutArrays(doc bsonx.Doc, out *Keys) bool {
 	start, missing := out.begin(), 0
 	for i := range g.fields {
@@ -106,9 +108,9 @@ func (g *KeyGen) withoutArrays(doc bsonx.Doc, out *Keys) bool {
 	return true
 }
 
-// level goes on in a document, the whole one or an element of the array at which all unfinished
-// walks have stopped. It either finishes all of them and adds a key, or finds the next array and
-// goes on with its elements.
+// level continues the walks in a document: the whole document, or an element of the array at which
+// all unfinished walks have stopped. It either finishes all walks and adds a key, or finds the next
+// array and continues with its elements.
 func (g *KeyGen) level(base int, obj bsonx.Doc, out *Keys) error {
 	first := -1
 	states := out.states[base : base+len(g.fields)]
@@ -146,12 +148,11 @@ func (g *KeyGen) level(base int, obj bsonx.Doc, out *Keys) error {
 	return nil
 }
 
-// codeAmbiguousField is the error of a numeric path component that can be a position and a field's
-// name.
+// codeAmbiguousField is the error code for a numeric path component that can be both a position and
+// a field's name.
 const codeAmbiguousField = mongoerr.Code(16746)
 
-// step takes a walk from the document that it has reached to the end of its path or to the next
-// array.
+// step continues a walk from its current document to the end of its path or to the next array.
 func (f *keyField) step(st *state, obj bsonx.Doc) error {
 	part := f.parts[st.pos]
 	v := obj.Lookup(part)
@@ -170,7 +171,7 @@ func (f *keyField) step(st *state, obj bsonx.Doc) error {
 	return nil
 }
 
-// walk follows the path from v, to which pos components have led, through documents.
+// walk follows the path through documents, starting at v after the first pos components.
 func (f *keyField) walk(v bsonx.Value, pos int) (bsonx.Value, int) {
 	for pos < len(f.parts) {
 		switch v.Type {
@@ -186,9 +187,10 @@ func (f *keyField) walk(v bsonx.Value, pos int) (bsonx.Value, int) {
 	return v, pos
 }
 
-// elements goes on with each element of the array at which the unfinished walks have stopped.
+// elements continues the walks with each element of the array at which the unfinished walks have
+// stopped.
 func (g *KeyGen) elements(base int, array bsonx.Value, out *Keys) error {
-	whole := false // the array is a value as a whole
+	whole := false // the array counts as one value
 	states := out.states[base : base+len(g.fields)]
 	for i := range states {
 		if st := &states[i]; !st.fixed {
@@ -226,8 +228,7 @@ func (g *KeyGen) elements(base int, array bsonx.Value, out *Keys) error {
 	return nil
 }
 
-// lookAhead finds what the next component means as a position in the array at which the walk has
-// stopped.
+// lookAhead looks up the next component as a position in the array at which the walk has stopped.
 func (f *keyField) lookAhead(st *state) {
 	elem := st.value.Doc().Lookup(f.parts[st.pos])
 	if st.isPosition = !elem.IsMissing(); !st.isPosition {
@@ -237,8 +238,8 @@ func (f *keyField) lookAhead(st *state) {
 	st.byPosition, st.byPositionPos = f.walk(elem, st.pos+1)
 }
 
-// element goes on with one element: value is that of the walks that end at the array, elem is where
-// the others go on.
+// element continues with one element. Walks that end at the array get value, the others continue at
+// elem.
 func (g *KeyGen) element(base int, value, elem bsonx.Value, out *Keys) error {
 	next := base + len(g.fields)
 	out.states = append(out.states[:next], out.states[base:next]...)

@@ -12,35 +12,35 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
-// Keys are the keys of one document: sorted and without duplicates. Its buffers are used again
-// after Reset; what it returns is borrowed until then. The zero value is ready for use.
+// Keys are the keys of one document: sorted and without duplicates. Reset lets the buffers be
+// reused, and until then they back all returned slices. The zero value is ready to use.
 type Keys struct {
 	buf      []byte
 	spans    []span
 	multikey MultikeyPaths
 	bits     keystring.TypeBits
 	states   []state
-	// path is that of a wildcard field, as a BSON string; arrays are the paths of arrays that one
-	// has met.
+	// path is the path of a wildcard field, as a BSON string. arrays are the paths at which the
+	// field has met arrays.
 	path     []byte
-	regular  []bsonx.Value // of the fields beside it
+	regular  []bsonx.Value // values of the other fields of a wildcard index
 	arrays   []string
 	arraySet map[string]struct{}
 
 	running *interrupt.Running
 	meter   interrupt.Meter
-	ended   error // why running has ended
+	ended   error // the reason why the operation ended
 }
 
-// keyWork is the work of making a key, without its bytes.
+// keyWork is the work of making a key, in addition to its bytes.
 const keyWork = 2 * interrupt.Step
 
-// Serve names the operation that keys are made for from now on: Generate fails where it ends. nil
-// is none.
+// Serve sets the operation for which keys are made from now on. Generate fails if the operation
+// ends. r may be nil.
 func (k *Keys) Serve(r *interrupt.Running) { k.running, k.ended = r, nil }
 
-// Read counts bytes of a document in which fields are searched, and fails where the operation has
-// ended: a document may be large and have no keys.
+// Read counts bytes of a document that are searched for fields. It fails if the operation has
+// ended. It is needed because a large document may have no keys.
 func (k *Keys) Read(bytes int) error {
 	if err := k.meter.Did(bytes, k.running); err != nil {
 		k.ended = err
@@ -48,7 +48,7 @@ func (k *Keys) Read(bytes int) error {
 	return k.ended
 }
 
-// span is where a key and its type bits stand in the buffer.
+// span is the position of a key and its type bits in the buffer.
 type span struct{ key, bits, end int }
 
 // Reset forgets the keys.
@@ -61,11 +61,11 @@ func (k *Keys) Reset() {
 	}
 }
 
-// Ended returns why keys could not be made that is not the document's fault: its operation has
-// ended, or has too little memory.
+// Ended returns the error for which the document is not responsible: the operation has ended or has
+// too little memory. It returns nil if there was no such error.
 func (k *Keys) Ended() error { return k.ended }
 
-// drop frees what the keys of a large document have left.
+// drop frees large buffers.
 func (k *Keys) drop() {
 	if k.Size() > largeKeys {
 		k.buf, k.spans, k.states = nil, nil, nil
@@ -75,16 +75,16 @@ func (k *Keys) drop() {
 // largeKeys is how many bytes of buffers are kept for the next document.
 const largeKeys = 256 << 10
 
-// Size returns how many bytes of memory the keys take.
+// Size returns the memory of the keys in bytes.
 func (k *Keys) Size() int { return cap(k.buf) + cap(k.spans)*spanBytes }
 
-// keyOverhead is what a key takes beside a value's bytes.
+// keyOverhead is the number of bytes of a key in addition to its value.
 const keyOverhead = 64
 
 // spanBytes is the size of a span.
 const spanBytes = 24
 
-// Len returns how many keys there are.
+// Len returns the number of keys.
 func (k *Keys) Len() int { return len(k.spans) }
 
 // Key returns the i-th key: the keystrings of the fields.
@@ -119,13 +119,13 @@ func (k *Keys) Has(key []byte) bool {
 
 func (k *Keys) keyOf(s span) []byte { return k.buf[s.key:s.bits] }
 
-// begin, append for each field, and finish or cancel add one key.
+// begin starts a key. The caller then calls append for each field, and finish or cancel.
 func (k *Keys) begin() int {
 	k.bits.Reset()
 	return len(k.buf)
 }
 
-// fold returns what stands in keys for a value. Where it cannot be made the keys have failed.
+// fold returns the form of a value in keys. If that fails, it sets the error of the keys.
 func (k *Keys) fold(c *collation.Collator, v bsonx.Value) bsonx.Value {
 	if c == nil {
 		return v
@@ -138,7 +138,7 @@ func (k *Keys) fold(c *collation.Collator, v bsonx.Value) bsonx.Value {
 }
 
 func (k *Keys) append(v bsonx.Value, desc bool) {
-	if len(v.Data) > largeKeys { // growing by and by would take the room several times
+	if len(v.Data) > largeKeys { // growing in steps would take the memory several times
 		k.buf = slices.Grow(k.buf, len(v.Data)+bytes.Count(v.Data, []byte{0})+keyOverhead)
 	}
 	k.buf = keystring.AppendTyped(k.buf, &k.bits, v, desc)
@@ -146,8 +146,8 @@ func (k *Keys) append(v bsonx.Value, desc bool) {
 
 func (k *Keys) cancel(start int) { k.buf = k.buf[:start] }
 
-// finish drops the key if it is the one before: elements of an array often give the same key one
-// after the other.
+// finish ends the key. It drops the key if it equals the previous one, because elements of an array
+// often give the same key in a row.
 func (k *Keys) finish(start int) {
 	if err := k.meter.Did(keyWork+len(k.buf)-start, k.running); err != nil {
 		k.ended = err
@@ -162,9 +162,9 @@ func (k *Keys) finish(start int) {
 	k.spans = append(k.spans, s)
 }
 
-// sortUnique sorts the keys and drops duplicates. Of equal keys with different type bits, as 1 and
-// 1.0 have, the one that was generated first stays, so that the entries of a document do not depend
-// on chance. It fails where the operation has ended.
+// sortUnique sorts the keys and drops duplicates. Equal keys may have different type bits, such as
+// the keys of 1 and 1.0. The key that was generated first is kept, so that the entries of a
+// document are deterministic. It fails if the operation has ended.
 func (k *Keys) sortUnique() error {
 	if k.ended != nil || len(k.spans) < 2 {
 		return k.ended
@@ -176,7 +176,7 @@ func (k *Keys) sortUnique() error {
 	return nil
 }
 
-// fewKeys is how many keys are sorted without a look at the operation.
+// fewKeys is the number of keys that are sorted without checking the operation.
 const fewKeys = 1 << 10
 
 func (k *Keys) sort() error {

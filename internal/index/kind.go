@@ -8,20 +8,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 )
 
-// Kind is what a field of an index holds.
+// Kind says what a field of an index holds.
 type Kind uint8
 
-// The kinds of fields. The zero value is that of a field that holds the values at its path in their
-// order.
+// The kinds of fields. The zero value, Ordered, is for a field that holds the values at its path in
+// their order.
 const (
 	// Ordered fields hold the values at a path, ascending or descending.
 	Ordered Kind = iota
 	// Hashed fields hold the hash of the value at a path.
 	Hashed
-	// Wildcard fields hold the values at all paths below one, or at those that a projection leaves.
-	// The field before it holds the path.
+	// Wildcard fields hold the values at all paths below a path, or at the paths that a projection
+	// selects. The field before it holds the path.
 	Wildcard
-	// Text fields hold the words of strings, and what weight they have.
+	// Text fields hold the words of strings and their weights.
 	Text
 	// Plane fields hold cells of a plane ("2d").
 	Plane
@@ -30,11 +30,11 @@ const (
 	kinds
 )
 
-// kindNames are the values that key patterns have for the kinds that are named by a string.
+// kindNames are the string values of key patterns that select a kind.
 var kindNames = [kinds]string{Hashed: "hashed", Text: "text", Plane: "2d", Sphere: "2dsphere"}
 
-// FieldKind returns the kind of a field of a key pattern that was checked when the index was
-// created.
+// FieldKind returns the kind of a field of a key pattern. The pattern was validated when the index
+// was created.
 func FieldKind(path string, v bsonx.Value) Kind {
 	if v.Type == bsonx.TypeString {
 		return Kind(max(slices.Index(kindNames[:], v.Str()), 0))
@@ -45,7 +45,7 @@ func FieldKind(path string, v bsonx.Value) Kind {
 	return Ordered
 }
 
-// KindOf returns the kind of an index: that of its only fields that are not Ordered.
+// KindOf returns the kind of an index: the kind of its first field that is not Ordered, or Ordered.
 func KindOf(key bsonx.Doc) Kind {
 	for it := key.Iter(); it.Next(); {
 		if k := FieldKind(string(it.Key()), it.Value()); k != Ordered {
@@ -55,27 +55,27 @@ func KindOf(key bsonx.Doc) Kind {
 	return Ordered
 }
 
-// Spec is an index as the catalog describes it.
+// Spec is the catalog's description of an index.
 type Spec struct {
 	// Key is the key pattern.
 	Key    bsonx.Doc
 	Sparse bool
-	// Collation turns strings into their keys; nil leaves them as they are.
+	// Collation turns strings into their collation keys. A nil Collation leaves them unchanged.
 	Collation *collation.Collator
-	// Options is the whole specification as listIndexes shows it: with weights, bits,
-	// wildcardProjection and the like.
+	// Options is the whole specification as in listIndexes, with fields such as weights, bits and
+	// wildcardProjection.
 	Options bsonx.Doc
 }
 
-// Generator generates the keys that documents have in an index. It is immutable and safe for
-// concurrent use; what changes is in Keys.
+// Generator generates the keys of documents in an index. It is immutable and safe for concurrent
+// use. Keys holds the changing state.
 type Generator interface {
-	// Generate adds the keys of doc to out, which was reset: sorted, without duplicates, and with
-	// the multikey paths.
+	// Generate adds the keys of doc to out: sorted, without duplicates, and with the multikey
+	// paths. The caller has reset out.
 	Generate(doc bsonx.Doc, out *Keys) error
 }
 
-// compilers make the generators of the kinds of index.
+// compilers make the generators, by the kind of the index.
 var compilers = [kinds]func(Spec) (Pattern, Generator, error){
 	Ordered:  compileOrdered,
 	Hashed:   compileHashed,
@@ -85,15 +85,16 @@ var compilers = [kinds]func(Spec) (Pattern, Generator, error){
 	Sphere:   compileSphere,
 }
 
-// Kinds returns the kinds of index as users know them.
+// Kinds returns the index types by their user-visible names.
 func Kinds() []string {
 	out := kindNames
 	out[Ordered], out[Wildcard] = "ascending and descending", "wildcard ($**)"
 	return out[:]
 }
 
-// Compile returns the generator of an index and the fields that its keys consist of, each of them
-// one value: those of the key pattern, or what the kind of index makes of them.
+// Compile returns the generator of an index, and the fields of its keys. Each field is one value in
+// a key. The fields are the fields of the key pattern, or others that the index type derives from
+// them.
 func Compile(s Spec) (Pattern, Generator, error) { return compilers[KindOf(s.Key)](s) }
 
 func compileOrdered(s Spec) (Pattern, Generator, error) {
@@ -101,7 +102,7 @@ func compileOrdered(s Spec) (Pattern, Generator, error) {
 	return p, NewKeyGen(p, s.Sparse, s.Collation), nil
 }
 
-// fieldsOf returns the fields of a key pattern as they stand in it.
+// fieldsOf returns the fields of a key pattern unchanged.
 func fieldsOf(key bsonx.Doc) Pattern {
 	var p Pattern
 	for it := key.Iter(); it.Next(); {

@@ -7,16 +7,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// pathFilter tells which paths a wildcard field indexes: those that are listed, or all but those.
-// It is a tree of the listed paths; nil is everything. It is immutable.
+// pathFilter says which paths a wildcard field indexes: the listed paths, or all except the listed
+// paths. It is a tree of the listed paths. A nil filter selects all paths. It is immutable.
 type pathFilter struct {
 	include bool
 	listed  bool // the path that leads here is listed
 	fields  map[string]*pathFilter
 }
 
-// wildcardPaths returns the paths of a wildcard field, "path.$**" or "$**" with a
-// wildcardProjection, which may be missing. The _id is left out unless it is asked for.
+// wildcardPaths returns the paths of a wildcard field: "path.$**", or "$**" with an optional
+// wildcardProjection. The _id is excluded unless the projection includes it.
 func wildcardPaths(field string, options bsonx.Doc) *pathFilter {
 	if root, ok := strings.CutSuffix(field, ".$**"); ok {
 		f := &pathFilter{include: true}
@@ -49,7 +49,7 @@ func wildcardPaths(field string, options bsonx.Doc) *pathFilter {
 	return f
 }
 
-// leaf is a path of a wildcardProjection with what is there.
+// leaf is a path of a wildcardProjection and its value.
 type leaf struct {
 	path  string
 	value bsonx.Value
@@ -94,7 +94,7 @@ func (f *pathFilter) list(path string) {
 	at.listed = true
 }
 
-// below returns what of a field is indexed, and whether anything may be.
+// below returns the filter for a field, and false if nothing of the field is indexed.
 func (f *pathFilter) below(name []byte) (*pathFilter, bool) {
 	if f == nil {
 		return nil, true
@@ -109,11 +109,11 @@ func (f *pathFilter) below(name []byte) (*pathFilter, bool) {
 	}
 }
 
-// isInclusion reports whether only some of what is below the path is indexed, and so no value at
-// it.
+// isInclusion reports whether only some paths below this path are indexed. Then a value at the path
+// itself is not indexed.
 func (f *pathFilter) isInclusion() bool { return f != nil && f.include }
 
-// has reports whether all values at a path are indexed, as far as there is a key for them.
+// has reports whether all values at a path are indexed, except values that have no key.
 func (f *pathFilter) has(path string) bool {
 	for part := range strings.SplitSeq(path, ".") {
 		var ok bool
@@ -124,11 +124,11 @@ func (f *pathFilter) has(path string) bool {
 	return !f.isInclusion()
 }
 
-// WildcardPaths tells which paths the wildcard field of an index covers.
+// WildcardPaths says which paths the wildcard field of an index covers.
 type WildcardPaths struct{ filter *pathFilter }
 
-// NewWildcardPaths returns the paths of the wildcard field in a key pattern with one, in a
-// specification as listIndexes shows it.
+// NewWildcardPaths returns the paths of the wildcard field in a key pattern. options is the
+// specification as in listIndexes.
 func NewWildcardPaths(key, options bsonx.Doc) WildcardPaths {
 	for it := key.Iter(); it.Next(); {
 		if name := string(it.Key()); FieldKind(name, it.Value()) == Wildcard {

@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// maxArrayPaths bounds how many paths of arrays a wildcard index remembers. With more, every path
-// counts as one of an array: bounds then settle less, and do not sort or cover.
+// maxArrayPaths is the number of array paths that a wildcard index remembers at most. With more,
+// every path counts as an array path. Then bounds are less exact, and the index cannot sort or
+// cover a query.
 const maxArrayPaths = 1000
 
-// PathSet is the paths at which a wildcard index has met arrays. It is immutable; nil is the empty
-// set.
+// PathSet is the set of paths at which a wildcard index has met arrays. It is immutable. A nil
+// PathSet is the empty set.
 type PathSet struct {
 	paths map[string]struct{}
 	all   bool
@@ -37,10 +38,10 @@ func (s *PathSet) has(path string) bool {
 	return ok || s.all
 }
 
-// IsAll reports whether the set is that of all paths.
+// IsAll reports whether the set contains all paths.
 func (s *PathSet) IsAll() bool { return s != nil && s.all }
 
-// With returns the set with further paths, and those of them that were not in it.
+// With returns the set with further paths added, and the paths that were not in it before.
 func (s *PathSet) With(paths []string) (out *PathSet, added []string) {
 	out = &PathSet{paths: map[string]struct{}{}}
 	if s != nil {
@@ -59,7 +60,7 @@ func (s *PathSet) With(paths []string) (out *PathSet, added []string) {
 	return out, added
 }
 
-// Components returns which components of a path were arrays, as a bit set.
+// Components returns, as a bit set, which components of a path were arrays.
 func (s *PathSet) Components(path string) (bits uint64) {
 	if s == nil {
 		return 0

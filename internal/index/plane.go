@@ -18,15 +18,15 @@ const (
 )
 
 // planeGen generates the keys of a 2d index: one for each pair of coordinates. Its other fields
-// hold the value at their path, of several values an array.
+// hold the value at their path, or an array if there are several values.
 type planeGen struct {
 	location keyField
 	others   []keyField
 	grid     geo.Grid
 }
 
-// GridOptions returns what the specification of a 2d index says of its grid, with the defaults, be
-// that valid or not.
+// GridOptions returns the options of the grid from the specification of a 2d index, with defaults.
+// It does not validate them.
 func GridOptions(options bsonx.Doc) (bits int32, low, high float64) {
 	bits, low, high = int32(geo.DefaultGrid.Bits), geo.DefaultGrid.Min, geo.DefaultGrid.Max
 	if v := options.Lookup("bits"); v.Type.IsNumber() {
@@ -128,7 +128,7 @@ func (g *planeGen) add(doc, place bsonx.Doc, out *Keys) error {
 	return nil
 }
 
-// cell returns the cell of the pair of coordinates that a document begins with.
+// cell returns the cell of the pair of coordinates in the first two fields of a document.
 func (g *planeGen) cell(place bsonx.Doc) (uint64, error) {
 	it := place.Iter()
 	it.Next()
@@ -147,7 +147,7 @@ func (g *planeGen) cell(place bsonx.Doc) (uint64, error) {
 	return cell, nil
 }
 
-// PlaneValue is what a 2d index holds for a cell.
+// PlaneValue returns the value that a 2d index stores for a cell.
 func PlaneValue(cell uint64) bsonx.Value {
 	return bsonx.Binary(0, binary.BigEndian.AppendUint64(nil, cell))
 }

@@ -29,12 +29,12 @@ func (p Pattern) HasMeta() bool { return slices.ContainsFunc(p, Field.IsMeta) }
 type SortMeta struct{ Score, Distance, Random bsonx.Value }
 
 // MetaSortGen makes sort keys for a pattern with metadata. Metadata sorts from high to low. Only
-// one goroutine at a time may use it, as with SortKeyGen.
+// one goroutine at a time may use it.
 type MetaSortGen struct{ parts []metaSortPart }
 
-// metaSortPart is one field of metadata, or a run of document fields between two of them.
+// metaSortPart is one metadata field, or a run of document fields between metadata fields.
 type metaSortPart struct {
-	meta string // one of the paths of metadata; "" for fields
+	meta string // a metadata path, or "" for document fields
 	gen  *SortKeyGen
 }
 
@@ -66,8 +66,8 @@ func (m *SortMeta) at(path string) bsonx.Value {
 	}
 }
 
-// Append appends the sort key of a document with its metadata: a document without it comes last. It
-// fails as SortKeyGen.Append does.
+// Append appends the sort key of a document with its metadata. A document without the metadata
+// sorts last. It fails in the same cases as SortKeyGen.Append.
 func (g *MetaSortGen) Append(dst []byte, doc bsonx.Doc, m SortMeta) (_ []byte, err error) {
 	for _, part := range g.parts {
 		if part.gen == nil {

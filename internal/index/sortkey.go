@@ -10,9 +10,9 @@ import (
 )
 
 // SortKeyGen makes the sort keys of documents: byte strings whose order is the order of the
-// documents by a sort pattern. A document sorts by the first of the keys that it would have in an
-// index of that pattern: by the least element of an array where the direction is ascending, by the
-// greatest where it is descending. It is used by one goroutine at a time.
+// documents by a sort pattern. A document sorts by the first key that it would have in an index of
+// that pattern. For an array this is the least element if the direction is ascending, and the
+// greatest if it is descending. Only one goroutine at a time may use it.
 type SortKeyGen struct {
 	gen  *KeyGen
 	keys Keys
@@ -23,7 +23,7 @@ func NewSortKeyGen(p Pattern, c *collation.Collator) *SortKeyGen {
 	return &SortKeyGen{gen: NewKeyGen(p, false, c)}
 }
 
-// Append appends the sort key of doc. It fails with BadValue where two fields of the pattern lead
+// Append appends the sort key of doc. It fails with BadValue if two fields of the pattern lead
 // through different arrays.
 func (g *SortKeyGen) Append(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	if err := g.generate(doc); err != nil {
@@ -31,7 +31,7 @@ func (g *SortKeyGen) Append(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	}
 	key := g.keys.Key(0)
 	if len(dst) == 0 && g.keys.Size() > largeKeys {
-		dst = key[:len(key):len(key)] // the keys' buffer, which they give up
+		dst = key[:len(key):len(key)] // takes over the buffer of the keys
 	} else {
 		dst = append(dst, key...)
 	}
@@ -39,7 +39,7 @@ func (g *SortKeyGen) Append(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	return dst, nil
 }
 
-// KeyRoom returns how many bytes making the sort key of doc takes, at most and about.
+// KeyRoom returns approximately the largest number of bytes for making the sort key of doc.
 func (p Pattern) KeyRoom(doc bsonx.Doc) int {
 	room := 0
 	for _, f := range p {
@@ -56,14 +56,16 @@ func (p Pattern) KeyRoom(doc bsonx.Doc) int {
 }
 
 const (
-	// valueRoom is for a value's key, the copy of it that the sort gets, and that in its entry.
+	// valueRoom is the factor for a value: its key, the copy for the sort, and the copy in its
+	// entry.
 	valueRoom = 3
-	// elementRoom is for the keys of all elements, of which a sort takes one.
+	// elementRoom is the factor for an array: the keys of all elements are made, and the sort takes
+	// one.
 	elementRoom = 6
 )
 
-// Values returns the values that doc sorts by, one for each field of the pattern; of a string under
-// a collation its key.
+// Values returns the values by which doc sorts, one for each field of the pattern. With a
+// collation, a string is returned as its collation key.
 func (g *SortKeyGen) Values(doc bsonx.Doc) ([]bsonx.Value, error) {
 	if err := g.generate(doc); err != nil {
 		return nil, err

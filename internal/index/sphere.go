@@ -66,7 +66,7 @@ func (g *sphereGen) Generate(doc bsonx.Doc, out *Keys) error {
 	return out.sortUnique()
 }
 
-// combine adds a key for each way to pick one of the values of every field; picked are those of the
+// combine adds a key for each way to pick one value of every field. picked has the choices for the
 // first fields.
 func (g *sphereGen) combine(values [][]bsonx.Value, picked []int, out *Keys) {
 	if n := len(picked); n < len(values) {
@@ -82,8 +82,8 @@ func (g *sphereGen) combine(values [][]bsonx.Value, picked []int, out *Keys) {
 	out.finish(start)
 }
 
-// cells returns the cells of a document's geometries, null where it has none: also where the only
-// value is null or empty.
+// cells returns the cells of a document's geometries. It returns null if the document has no
+// geometry, or only a null or empty value.
 func (f *sphereField) cells(doc bsonx.Doc, bits *uint64, r *interrupt.Running) ([]bsonx.Value, error) {
 	var room [1]bsonx.Value
 	elements := f.collect(room[:0], doc, 0, false, bits)
@@ -124,7 +124,7 @@ func (f *sphereField) cells(doc bsonx.Doc, bits *uint64, r *interrupt.Running) (
 	return out, nil
 }
 
-// isNothing reports whether a value is as good as a missing geometry.
+// isNothing reports whether a value counts as a missing geometry.
 func isNothing(v bsonx.Value) bool {
 	switch v.Type {
 	case bsonx.TypeNull, bsonx.TypeUndefined:
@@ -136,8 +136,8 @@ func isNothing(v bsonx.Value) bool {
 	}
 }
 
-// values returns what a field that holds values has in the keys: the elements of arrays, undefined
-// for an empty one.
+// values returns the values of an ordinary field in the keys: the elements of arrays, and undefined
+// for an empty array.
 func (f *sphereField) values(doc bsonx.Doc, bits *uint64) []bsonx.Value {
 	var out []bsonx.Value
 	for _, v := range f.collect(nil, doc, 0, false, bits) {

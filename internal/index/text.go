@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/text"
 )
 
-// The fields of a text index that stand between those before and those behind the text.
+// The fields between the prefix fields and the suffix fields of a text index.
 const (
 	TextField  = "_fts"
 	ScoreField = "_ftsx"
@@ -21,17 +21,17 @@ const (
 // codeTextInArray is CannotBuildIndexKeys.
 const codeTextInArray = mongoerr.Code(201)
 
-// Terms of more bytes are kept as their beginning and a hash.
+// Longer terms are stored as their beginning and a hash.
 const (
 	maxTerm    = 256
 	termPrefix = 224
 )
 
-// TextGen generates the keys of text indexes: one for each term of a document, of
+// TextGen generates the keys of text indexes. A document has one key for each of its terms:
 //
-//	fields before, term, score, fields behind
+//	fields before, term, score, fields after
 //
-// so that the entries of a term, read backward, have the best documents first.
+// So a backward scan of the entries of a term returns the best documents first.
 type TextGen struct {
 	spec    *text.Spec
 	before  []extraField
@@ -53,8 +53,8 @@ func compileText(s Spec) (Pattern, Generator, error) {
 	}
 	g := &TextGen{spec: spec, before: extraFields(spec.Before), after: extraFields(spec.After)}
 	g.scorers.New = func() any { return new(text.Scorer) }
-	// All fields are of the kind: a document without words has no entries, so that none of them can
-	// stand for a path.
+	// All fields have the kind Text: a document without words has no entries, so no field can stand
+	// for a path.
 	var p Pattern
 	for _, f := range g.before {
 		p = append(p, Field{Path: f.path, Desc: f.desc, Kind: Text})
@@ -76,7 +76,7 @@ func extraFields(of []bsonx.Elem) []extraField {
 	return out
 }
 
-// Spec returns what the index is over.
+// Spec returns the specification of the index: strings, weights and languages.
 func (g *TextGen) Spec() *text.Spec { return g.spec }
 
 // Generate implements Generator.
@@ -125,7 +125,7 @@ func (g *TextGen) Generate(doc bsonx.Doc, out *Keys) error {
 	return out.sortUnique()
 }
 
-// holdKeys holds the memory of the keys of all terms before they are made.
+// holdKeys reserves the memory for the keys of all terms before they are made.
 func holdKeys(sc *text.Scorer, before, after []bsonx.Value) error {
 	each := keyOverhead
 	for _, v := range slices.Concat(before, after) {
@@ -136,11 +136,11 @@ func holdKeys(sc *text.Scorer, before, after []bsonx.Value) error {
 		term, _ := sc.Term(i)
 		n += each + min(len(term), maxTerm)
 	}
-	return sc.Hold(2 * n) // the buffer grows by copies
+	return sc.Hold(2 * n) // a growing buffer is copied
 }
 
-// Scores appends to dst the score of each of some terms in a document, 0 where it does not have
-// one.
+// Scores appends to dst the score of each term in a document, or 0 if the document does not have
+// the term.
 func (g *TextGen) Scores(dst []float64, terms []string, doc bsonx.Doc) ([]float64, error) {
 	sc := g.scorers.Get().(*text.Scorer)
 	defer g.scorers.Put(sc)
@@ -153,7 +153,8 @@ func (g *TextGen) Scores(dst []float64, terms []string, doc bsonx.Doc) ([]float6
 	return dst, nil
 }
 
-// values appends the values of the fields beside the text. An array on the way to one is an error.
+// values appends the values of the fields beside the text. An array on the path of a field is an
+// error.
 func values(dst []bsonx.Value, fields []extraField, doc bsonx.Doc) ([]bsonx.Value, error) {
 	for i := range fields {
 		v, ok := fields[i].value(doc)
@@ -166,8 +167,8 @@ func values(dst []bsonx.Value, fields []extraField, doc bsonx.Doc) ([]bsonx.Valu
 	return dst, nil
 }
 
-// value returns the value at the field's path, null where there is none; false where an array is on
-// the way, but for one of which the path names an element.
+// value returns the value at the field's path, or null if it is missing. It reports false if an
+// array is on the path, unless the path selects an element of the array by position.
 func (f *extraField) value(doc bsonx.Doc) (v bsonx.Value, ok bool) {
 	v = bsonx.Document(doc)
 	for _, part := range f.parts {
@@ -188,7 +189,7 @@ func (f *extraField) value(doc bsonx.Doc) (v bsonx.Value, ok bool) {
 	return v, v.Type != bsonx.TypeArray
 }
 
-// TermKey returns what stands in a key for a term.
+// TermKey returns the form of a term in a key.
 func TermKey(term string) string {
 	if len(term) <= maxTerm {
 		return term

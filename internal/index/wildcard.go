@@ -9,21 +9,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// PathField names the field of a wildcard index's entries that holds the path of the value behind
-// it.
+// PathField is the name of the field in a wildcard index's entries that holds the path of the
+// value. The value is the next field.
 const PathField = "$_path"
 
-// codeRegularArray is the error of an array in a field of a compound wildcard index that is no
-// wildcard.
+// codeRegularArray is the error code for an array in a regular field of a compound wildcard index.
 const codeRegularArray = mongoerr.Code(7246301)
 
-// wildcardGen generates the keys of a wildcard index: one for each value at each path, none for
-// documents that are not empty. The keys of a compound one hold the values of the other fields too,
-// which may be no arrays.
+// wildcardGen generates the keys of a wildcard index: one for each value at each path. A value that
+// is a non-empty document has no key of its own. The keys of a compound wildcard index also hold
+// the values of the other fields, which must not be arrays.
 //
-// An array is indexed by its elements, one within another as a value; an empty one is undefined. A
-// document of which nothing is indexed, because its fields have dots in their names or are left
-// out, is undefined too: who has a path has an entry.
+// An array is indexed by its elements. An array inside an array is one value, and an empty array is
+// undefined. A document of which nothing is indexed, because its fields are excluded or have dots
+// in their names, is also undefined. So every document with an indexed path has an entry.
 type wildcardGen struct {
 	before, after []keyField
 	desc          bool
@@ -54,7 +53,7 @@ func compileWildcard(s Spec) (Pattern, Generator, error) {
 type wildcardWalk struct {
 	*wildcardGen
 	out *Keys
-	// made counts the keys, with those that the document has already.
+	// made counts the keys, including duplicates within the document.
 	made int
 }
 
@@ -103,11 +102,11 @@ func (w *wildcardWalk) fields(doc bsonx.Doc, paths *pathFilter) {
 	}
 }
 
-// pathStart is where a path begins in the buffer.
+// pathStart is the offset of a path in the buffer.
 const pathStart = 4
 
-// value adds the keys of the value at the path. Of a partial one only what is below it may be
-// indexed.
+// value adds the keys of the value at the path. If the filter includes only some paths below this
+// path, the value itself is not indexed.
 func (w *wildcardWalk) value(v bsonx.Value, paths *pathFilter) {
 	switch {
 	case v.Type == bsonx.TypeArray:
