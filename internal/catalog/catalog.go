@@ -11,14 +11,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Kind tells collections and views apart.
+// Kind distinguishes collections and views.
 type Kind string
 
-// The kinds, named as listCollections does.
+// The kinds, with the names that listCollections uses.
 const (
 	KindCollection Kind = "collection"
 	KindView       Kind = "view"
-	// KindTimeseries is a view of the collection that holds its buckets.
+	// KindTimeseries is a view of the collection that stores its buckets.
 	KindTimeseries Kind = "timeseries"
 	// KindVirtual is a collection that is not stored, and in no catalog: its documents are made when
 	// it is read.
@@ -33,11 +33,13 @@ type Collection[T any] struct {
 	Name string
 	UUID [16]byte
 	Kind Kind
-	// Options is what listCollections shows under options: validator, capped, viewOn, pipeline, ….
+	// Options are the options as in listCollections: validator, capped, viewOn, pipeline and
+	// others.
 	Options bsonx.Doc
-	// Indexes does not hold the _id index.
+	// Indexes are the indexes without the _id index.
 	Indexes []*Index
-	// IDIndex is the _id index of a collection whose records are not clustered by _id, or nil.
+	// IDIndex is the _id index of a collection whose records are not clustered by _id. Otherwise it
+	// is nil.
 	IDIndex *Index
 	// Version grows with every change of the entry.
 	Version uint64
@@ -58,31 +60,32 @@ func (c *Collection[T]) Index(name string) *Index {
 	return nil
 }
 
-// Index is an index's catalog entry. It is immutable.
+// Index is the catalog entry of an index. It is immutable.
 type Index struct {
 	ID   uint32 // storage identifier, never used again
 	Name string
-	// Spec is the whole specification as listIndexes shows it.
+	// Spec is the whole specification as in listIndexes.
 	Spec   bsonx.Doc
 	Key    bsonx.Doc
 	Unique bool
-	// PrepareUnique refuses new duplicates, while those that are there may stay.
+	// PrepareUnique means that new duplicates are refused, but existing duplicates may stay.
 	PrepareUnique bool
 	Sparse        bool
 	Hidden        bool
 	// PartialFilter is nil for an index over all documents.
 	PartialFilter bsonx.Doc
-	// Ready is false while the index is being built: writes maintain it, reads must not use it.
+	// Ready is false while the index is being built. Writes maintain such an index, but reads must
+	// not use it.
 	Ready bool
-	// Enforced is true once a unique index that is being built refuses duplicates.
+	// Enforced means that a unique index refuses duplicates, although it is still being built.
 	Enforced bool
-	// Filled is true once the index has entries. A complete index without is of a type that was not
-	// maintained when it was made. Ordinary indexes from before there was the mark have entries
+	// Filled means that the index has entries. A ready index without this mark has a type that an
+	// older version did not maintain. Ordinary indexes that are older than the mark have entries
 	// without it.
 	Filled bool
 }
 
-// NewIndex returns the entry that a specification describes. Its flags are read from spec.
+// NewIndex returns the entry for a specification. It reads the flags from spec.
 func NewIndex(id uint32, spec bsonx.Doc) *Index {
 	ix := &Index{
 		ID: id, Name: spec.Lookup("name").Str(), Spec: spec, Key: spec.Lookup("key").Doc(),
@@ -97,7 +100,7 @@ func NewIndex(id uint32, spec bsonx.Doc) *Index {
 }
 
 // NewIDIndex returns the entry of the _id index of a collection whose records are not clustered by
-// _id. It is there from the beginning.
+// _id. The index is ready at once.
 func NewIDIndex(id uint32) *Index {
 	ix := NewIndex(id, bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_"))
 	ix.Unique, ix.Ready, ix.Enforced, ix.Filled = true, true, true, true
@@ -112,7 +115,7 @@ type Catalog[T any] struct {
 	engine storage.Engine
 	attach Attach[T]
 
-	mu     sync.Mutex // held by the one change under way
+	mu     sync.Mutex // held by the change in progress
 	next   uint32
 	master *btree.BTreeG[*item] // changed under mu only
 
@@ -151,7 +154,7 @@ func lessItem(a, b *item) bool {
 	return a.name < b.name
 }
 
-// View is the state of a catalog at one moment. It never changes; views of the same state are
+// View is the state of a catalog at one moment. It never changes. Views of the same state are
 // equal.
 type View[T any] struct{ tree *btree.BTreeG[*item] }
 

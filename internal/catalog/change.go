@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Range is a range of storage keys, [Start, End), that a drop left behind.
+// Range is a range of storage keys, [Start, End), whose data a drop left to be swept.
 type Range struct{ Start, End []byte }
 
 // Change is a set of changes that become durable and visible together. It is made by
@@ -138,7 +138,8 @@ func (ch *Change[T]) write(firstID uint32) error {
 			e.Attached = attached
 		}
 		stored := encodeEntry(e)
-		// Options can be nested as deep as a command may be, and they are nested deeper here.
+		// Options can have the maximum nesting of a command, and the stored entry nests them
+		// deeper.
 		if err := bsonx.Validate(stored, bsonx.Limits{}); err != nil {
 			return fmt.Errorf("the catalog cannot keep %s: %w", e.Namespace(), err)
 		}

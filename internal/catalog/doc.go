@@ -1,5 +1,5 @@
-// Package catalog keeps what databases, collections, views and indexes there are: durable,
-// versioned, and cached so that reads are atomic loads.
+// Package catalog stores the databases, collections, views and indexes: durably, with versions, and
+// cached so that reads are atomic loads.
 //
 // It stores specifications as MongoDB's users wrote them; what compiles them (filters, key
 // patterns) lives above it and is attached to an entry through the Attach hook. T of Collection[T]
@@ -10,7 +10,7 @@
 //  1. An entry is immutable. A change publishes a new entry with a higher Version, after it was made
 //     durable.
 //  2. A reader sees the whole catalog before or after a change, never between.
-//  3. Changes are made one at a time. Storage identifiers are never used again.
+//  3. Changes are made one at a time. Storage identifiers are never reused.
 //  4. A database exists while it has a collection or a view.
 //  5. What a drop leaves behind in storage is remembered as garbage in the same transaction, until it
 //     is swept.

@@ -53,7 +53,7 @@ func encodeEntry[T any](c *Collection[T]) []byte {
 	return b.Bytes()
 }
 
-// errEntry marks a stored entry that is no catalog entry.
+// errEntry means that stored bytes are not a valid catalog entry.
 var errEntry = fmt.Errorf("%w: malformed catalog entry", storage.ErrCorrupt)
 
 // decodeEntry reads what encodeEntry wrote. It checks everything, because it reads from disk.

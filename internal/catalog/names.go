@@ -20,10 +20,11 @@ func CheckDatabaseName(db string) error {
 	return nil
 }
 
-// IsInternalDatabase reports whether a database is the server's own: admin, config or local.
+// IsInternalDatabase reports whether a database belongs to the server: admin, config or local.
 func IsInternalDatabase(db string) bool { return db == "admin" || db == "config" || db == "local" }
 
-// CheckCollectionName refuses names that a collection cannot have, whatever is done with it.
+// CheckCollectionName returns an error if a collection cannot have the name. It applies to all
+// commands.
 func CheckCollectionName(db, name string) error {
 	switch {
 	case name == "":
@@ -36,9 +37,9 @@ func CheckCollectionName(db, name string) error {
 	return nil
 }
 
-// ParseNamespace takes "db.collection" apart. It refuses what can be no part of a namespace; valid
-// is false where the database or the collection is missing or has characters that databases cannot
-// have, for which each command has a message of its own.
+// ParseNamespace splits "db.collection". It returns an error if a part can never be valid. valid is
+// false if the database or the collection is missing or has characters that databases cannot have.
+// Each command has its own message for this case.
 func ParseNamespace(ns string) (db, name string, valid bool, err error) {
 	db, name, _ = strings.Cut(ns, ".")
 	switch {
@@ -52,14 +53,15 @@ func ParseNamespace(ns string) (db, name string, valid bool, err error) {
 	return db, name, true, CheckCollectionName(db, name)
 }
 
-// Views is the collection that has a document for each view of its database. The store writes it.
+// Views is the name of the collection with one document for each view of its database. Package
+// table writes it.
 const Views = "system.views"
 
-// IsSystem reports whether a name is one of those that the server has for itself.
+// IsSystem reports whether a name is reserved for the server.
 func IsSystem(name string) bool { return strings.HasPrefix(name, "system.") }
 
-// userSystemCollections are the names under "system." that users may make; they may write to those
-// that are true.
+// userSystemCollections are the names under "system." that users may create. Users may write to a
+// collection whose value is true.
 var userSystemCollections = map[string]bool{
 	"system.js": true, Views: false, "system.users": true, "system.profile": false,
 }
@@ -72,7 +74,7 @@ func CheckWrite(db, name string) error {
 	return CheckNewCollection(db, name)
 }
 
-// CheckNewCollection refuses names that a new collection cannot have.
+// CheckNewCollection returns an error if a new collection cannot have the name.
 func CheckNewCollection(db, name string) error {
 	if err := CheckCollectionName(db, name); err != nil {
 		return err
@@ -100,7 +102,7 @@ func (c *Catalog[T]) CheckNewDatabase(db string) (err error) {
 		return false
 	})
 	if exists {
-		return nil // else each new collection would cost a look at all the others
+		return nil // otherwise each new collection would have to look at all others
 	}
 	tree.Scan(func(i *item) bool {
 		if strings.EqualFold(i.db, db) {
