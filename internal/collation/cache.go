@@ -6,17 +6,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Cache keeps the collators of specifications, as most operations use one of a few. The zero value
-// is ready for use.
+// Cache keeps the collators of specifications, because most operations use one of a few
+// specifications. The zero value is ready to use.
 type Cache struct {
 	mu        sync.Mutex
 	collators map[string]*Collator
 }
 
-// maxCached is how many collators are kept before all are forgotten.
+// maxCached is the number of collators at which the cache is emptied.
 const maxCached = 64
 
-// Parse is Parse, but for a specification that was parsed before it returns the same collator.
+// Parse is the function Parse, but returns the same collator for the same specification.
 func (c *Cache) Parse(spec bsonx.Doc) (*Collator, error) {
 	c.mu.Lock()
 	known, ok := c.collators[string(spec)]

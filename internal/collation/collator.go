@@ -15,18 +15,19 @@ import (
 // for concurrent use.
 type Collator struct {
 	*rules
-	// running is the operation that it serves; nil never ends.
+	// running is the operation that the collator serves, or nil.
 	running *interrupt.Running
 }
 
-// rules make the keys of texts. All collators of one specification share them.
+// rules make the collation keys of texts. All collators of a specification share them.
 type rules struct {
 	opts options
 	spec bsonx.Doc
-	// aligned is true where the weights of one level depend on those of another one, or on what the
-	// text is.
+	// aligned means that the weights of one level depend on another level, or on the kind of the
+	// characters.
 	aligned bool
-	// ascii has the elements of ASCII characters, each of which stands for itself in this order.
+	// ascii has the elements of the ASCII characters. It is set only if each ASCII character has an
+	// element of its own.
 	ascii    *[128]element
 	variable uint32 // the last primary weight that alternate "shifted" ignores
 	zero     uint32 // the primary weight of the digit 0
@@ -35,8 +36,8 @@ type rules struct {
 	pool     sync.Pool
 }
 
-// scriptOrder moves the primary weights from first up to next in front of those from latin on. The
-// zero value moves nothing.
+// scriptOrder moves the primary weights in [first, next) before the weights from latin on. The zero
+// value moves nothing.
 type scriptOrder struct{ latin, first, next uint32 }
 
 func (o scriptOrder) of(p uint32) uint32 {
@@ -50,7 +51,8 @@ func (o scriptOrder) of(p uint32) uint32 {
 	}
 }
 
-// worker is what one comparison works with; x/text's collator is not safe for concurrent use.
+// worker has the buffers of one comparison. It exists because x/text's collator is not safe for
+// concurrent use.
 type worker struct {
 	order    scriptOrder
 	collator *collate.Collator
@@ -61,7 +63,7 @@ type worker struct {
 	levels   levels
 }
 
-// Parse checks a collation's specification. An empty document and the simple locale give nil.
+// Parse parses a collation's specification. An empty document and the simple locale give nil.
 func Parse(doc bsonx.Doc) (*Collator, error) {
 	if doc.IsEmpty() {
 		return nil, nil
@@ -103,7 +105,7 @@ func Parse(doc bsonx.Doc) (*Collator, error) {
 
 func (by *rules) worker() *worker { return by.pool.Get().(*worker) }
 
-// Spec returns the specification with all its fields; nil for a nil Collator.
+// Spec returns the specification with all its fields, or nil for a nil Collator.
 func (c *Collator) Spec() bsonx.Doc {
 	if c == nil {
 		return nil
@@ -116,8 +118,8 @@ func (c *Collator) Same(o *Collator) bool {
 	return c == o || c != nil && o != nil && bytes.Equal(c.spec, o.spec)
 }
 
-// Serving returns a collator that compares alike for an operation, if there is one. Where the
-// operation ends, comparisons are given up: see Ended.
+// Serving returns a collator with the same order for an operation. If the operation ends,
+// comparisons stop early: see Ended.
 func (c *Collator) Serving(r *interrupt.Running) *Collator {
 	if c == nil || r == nil || c.running == r {
 		return c
@@ -125,11 +127,11 @@ func (c *Collator) Serving(r *interrupt.Running) *Collator {
 	return &Collator{rules: c.rules, running: r}
 }
 
-// Ended returns why the operation ended that the collator serves, if a comparison of a and b may
-// have been given up for it. The comparison has no meaning then.
+// Ended returns the reason why the operation of the collator ended, if a comparison of a and b may
+// have stopped early. Then the result of the comparison must not be used.
 func (c *Collator) Ended(a, b bsonx.Value) error { return c.EndedIn(len(a.Data) + len(b.Data)) }
 
-// EndedIn is Ended for comparisons of values that have n bytes together.
+// EndedIn is Ended for comparisons of values with n bytes in total.
 func (c *Collator) EndedIn(n int) error {
 	if c == nil || n <= longText {
 		return nil
@@ -137,7 +139,7 @@ func (c *Collator) EndedIn(n int) error {
 	return c.running.Err()
 }
 
-// Compare orders two UTF-8 strings. It looks at the operation between parts of long ones.
+// Compare compares two UTF-8 strings. In long strings it checks the operation from time to time.
 func (c *Collator) Compare(a, b []byte) int {
 	if c == nil {
 		return bytes.Compare(a, b)
@@ -160,10 +162,10 @@ func (by *rules) compareShort(a, b []byte) int {
 	return order
 }
 
-// AppendKey appends a key of a string: keys compare, as bytes, as the strings do. It looks at the
-// operation r, or where r is nil at the one that the collator serves, and holds the memory of large
-// keys before they are made. It fails where the operation ends and where there is too little
-// memory.
+// AppendKey appends the collation key of a string. Compared as bytes, the keys have the order of
+// the strings. AppendKey checks the operation r or, if r is nil, the operation of the collator. It
+// reserves the memory of large keys before it makes them. It fails if the operation ends or if
+// there is too little memory.
 func (c *Collator) AppendKey(dst, s []byte, r *interrupt.Running) ([]byte, error) {
 	if c == nil {
 		return append(dst, s...), nil

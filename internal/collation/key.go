@@ -7,13 +7,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// element is a collation element: the weights of one unit of text on the levels, zero where it has
-// none.
+// element is a collation element: the weights of a unit of text on each level. A weight is zero if
+// the unit has no weight on that level.
 type element struct {
 	primary   uint32
 	secondary uint16
 	tertiary  uint8
-	shifted   bool // an element that alternate "shifted" took to the fourth level
+	shifted   bool // alternate "shifted" moved the element to the fourth level
 }
 
 // levels are the weights of a text, level by level.
@@ -24,7 +24,7 @@ type levels struct {
 }
 
 const (
-	separator = 1 // stands between levels; every weight's first byte is greater
+	separator = 1 // between levels; the first byte of every weight is greater
 
 	commonSecondary = 0x20
 	commonTertiary  = 2
@@ -32,7 +32,7 @@ const (
 	caseLower = 2
 	caseUpper = 4
 
-	// unshifted is the weight, on the fourth level, of what is not variable.
+	// unshifted is the weight of characters that are not variable, on the fourth level.
 	unshifted = 0xFF
 )
 
@@ -57,7 +57,7 @@ func (by *rules) appendKey(dst, s []byte, w *worker) []byte {
 	return by.appendIdentical(dst, s)
 }
 
-// appendASCII is what appendKey makes of a text whose characters have an element each.
+// appendASCII is appendKey for a text in which each character has its own element.
 func (by *rules) appendASCII(dst, s []byte) []byte {
 	dst = by.appendASCIIPrimaries(dst, s)
 	if by.opts.strength >= secondary {
@@ -114,8 +114,8 @@ func (by *rules) appendSecondaries(dst []byte, weights []uint16) []byte {
 	return dst
 }
 
-// appendPrimary writes a weight in two bytes, or three for the many ideographs, the first of them
-// above the separator.
+// appendPrimary writes a weight in two bytes, or in three for the many ideographs. The first byte
+// is greater than the separator.
 func appendPrimary(dst []byte, p uint32) []byte {
 	if p <= 0x7FFF {
 		return append(dst, byte(p>>8)+1, byte(p))
@@ -123,7 +123,7 @@ func appendPrimary(dst []byte, p uint32) []byte {
 	return append(dst, byte(p>>16)|0x80+1, byte(p>>8), byte(p))
 }
 
-// appendSecondary writes the common weights in one byte.
+// appendSecondary writes a weight. Frequent weights take one byte.
 func appendSecondary(dst []byte, s uint16) []byte {
 	if s < 0xE0 {
 		return append(dst, byte(s))
@@ -131,8 +131,8 @@ func appendSecondary(dst []byte, s uint16) []byte {
 	return append(dst, 0xE0|byte(s>>8), byte(s))
 }
 
-// weigh takes x/text's key of a text apart. It has the primary weights in two or three bytes each,
-// 00 00, the secondary weights in two bytes, 00 00, and the tertiary weights in one.
+// weigh takes x/text's key of a text apart. The key has the primary weights in two or three bytes
+// each, 00 00, the secondary weights in two bytes, 00 00, and the tertiary weights in one byte.
 func (w *worker) weigh(s []byte) {
 	w.buffer.Reset()
 	key := w.collator.Key(&w.buffer, s)
@@ -163,7 +163,7 @@ func (w *worker) weigh(s []byte) {
 	l.tertiaries = append(l.tertiaries, key...)
 }
 
-// first returns the first element of a character; one without weights if it has none.
+// first returns the first element of a character, or an element without weights.
 func (w *worker) first(r rune) element {
 	w.elements = w.appendUnit(w.elements[:0], []byte(string(r)))
 	if len(w.elements) == 0 {
@@ -174,9 +174,9 @@ func (w *worker) first(r rune) element {
 
 func (w *worker) primary(r rune) uint32 { return w.first(r).primary }
 
-// appendUnit appends the elements of a base with its marks. The secondary and tertiary weights
-// stand side by side; a primary weight belongs to each of the elements with the common secondary
-// weight, if that gives every one a place, and else to the first elements.
+// appendUnit appends the elements of a base character with its marks. The key has as many secondary
+// as tertiary weights. If the number of primary weights equals the number of elements with the
+// common secondary weight, each of these elements gets one. Otherwise the first elements get them.
 func (w *worker) appendUnit(dst []element, s []byte) []element {
 	w.weigh(s)
 	l := &w.levels
@@ -213,8 +213,8 @@ func (by *rules) appendElements(dst []element, s []byte, w *worker) []element {
 	return dst
 }
 
-// appendFirst appends the elements of the unit or number that s begins with, and returns its
-// length.
+// appendFirst appends the elements of the first unit or number of s, and returns the length of the
+// unit.
 func (by *rules) appendFirst(dst []element, s []byte, w *worker) ([]element, int) {
 	if by.opts.numeric {
 		if segment, n := w.leadingSegment(s); n > 0 {
@@ -231,8 +231,8 @@ func (by *rules) appendFirst(dst []element, s []byte, w *worker) ([]element, int
 	return w.appendUnit(dst, s[:n]), n
 }
 
-// unit returns the length of the piece that s begins with, whose weights do not depend on what
-// follows. A piece without an end is cut after maxPiece bytes.
+// unit returns the length of the first piece of s whose weights do not depend on the following
+// text. A piece without an end is cut after maxPiece bytes.
 func (by *rules) unit(s []byte) int {
 	s = s[:min(len(s), maxPiece)]
 	before, n := utf8.DecodeRune(s)
@@ -247,8 +247,8 @@ func (by *rules) unit(s []byte) int {
 	return n
 }
 
-// continues reports whether the weights of r may depend on the character before: a mark on it, or
-// one of a script whose letters are ordered together.
+// continues reports whether the weights of r may depend on the previous character: r is a mark, or
+// belongs to a script whose letters are ordered together.
 func continues(before, r rune) bool {
 	if r == '·' || r == '\u0387' {
 		return before == 'l' || before == 'L' // the letter of Catalan
@@ -269,11 +269,11 @@ func alone(r rune) bool {
 
 func isJamo(r rune) bool { return r >= 0x1100 && r <= 0x11FF }
 
-// maxSegment is how many digits are one number; of more, the rest is the next number.
+// maxSegment is the number of digits that form one number. Further digits form the next number.
 const maxSegment = 254
 
-// appendSegment appends the elements of digits of a number: as ICU does, first how many they are
-// and then the digits.
+// appendSegment appends the elements for the digits of a number. As in ICU, the number of digits
+// comes first.
 func (by *rules) appendSegment(dst []element, segment []byte) []element {
 	if len(segment) == 0 {
 		return dst
@@ -288,9 +288,9 @@ func (by *rules) appendSegment(dst []element, segment []byte) []element {
 	return dst
 }
 
-// leadingSegment returns the values of the decimal digits, of any script, that s begins with, up to
-// maxSegment, and how long they are in s. Zeros that more digits follow are left out; after
-// maxPiece bytes of them there are no digits yet.
+// leadingSegment returns the values of the first decimal digits of s, of any script, up to
+// maxSegment, and their length in s. It omits leading zeros. After maxPiece bytes of zeros it
+// returns no digits.
 func (w *worker) leadingSegment(s []byte) (segment []byte, n int) {
 	segment = w.digits[:0]
 	for n < len(s) && n < maxPiece {
@@ -315,12 +315,12 @@ func (w *worker) leadingSegment(s []byte) (segment []byte, n int) {
 	return segment, n
 }
 
-// digitValue relies on the ten digits of a script standing together, from zero on.
+// digitValue relies on the ten digits of a script having consecutive code points.
 func digitValue(r rune) byte {
 	if r < utf8.RuneSelf {
 		return byte(r - '0')
 	}
-	if r >= 0x1D7CE && r <= 0x1D7FF { // five sets of mathematical digits, side by side
+	if r >= 0x1D7CE && r <= 0x1D7FF { // five sets of mathematical digits in a row
 		return byte((r - 0x1D7CE) % 10)
 	}
 	v := byte(0)
@@ -330,7 +330,7 @@ func digitValue(r rune) byte {
 	return v % 10
 }
 
-// appendAligned makes a key out of whole elements.
+// appendAligned makes a key from whole elements.
 func (by *rules) appendAligned(dst, s []byte, w *worker) []byte {
 	w.elements = by.appendElements(w.elements[:0], s, w)
 	elements := w.elements
@@ -376,8 +376,8 @@ func (by *rules) appendElementSecondaries(dst []byte, elements []element, w *wor
 	return by.appendSecondaries(dst, weights)
 }
 
-// shift takes variable elements to the fourth level, and drops the marks on them. after tells
-// whether the last element before these was such a one.
+// shift moves variable elements to the fourth level, and drops the marks on them. after says
+// whether the previous element was variable.
 func (by *rules) shift(elements []element, after *bool) []element {
 	out := elements[:0]
 	for _, e := range elements {
@@ -395,8 +395,8 @@ func (by *rules) shift(elements []element, after *bool) []element {
 	return out
 }
 
-// appendCases writes the case of letters: at strength 1 of the letters alone, else also of what
-// stands for a mark.
+// appendCases writes the case level. At strength 1 only letters have a case weight, otherwise marks
+// have one, too.
 func (by *rules) appendCases(dst []byte, elements []element) []byte {
 	for _, e := range elements {
 		if e.shifted || e.tertiary == 0 || e.primary == 0 && (by.opts.strength == primary || e.secondary == 0) {
@@ -419,7 +419,8 @@ func (by *rules) caseOf(e element) byte {
 	return caseLower
 }
 
-// isUpper tells capitals, and the kana that are not small, by their tertiary weight.
+// isUpper reports whether a tertiary weight belongs to a capital letter, or to a kana that is not
+// small.
 func isUpper(tertiary uint8) bool {
 	switch tertiary {
 	case 0x08, 0x09, 0x0A, 0x0B, 0x0C, 0x0E, 0x11, 0x12, 0x13, 0x1D:
@@ -429,8 +430,8 @@ func isUpper(tertiary uint8) bool {
 	}
 }
 
-// appendTertiaries writes the third level, the case before the rest where caseFirst asks for it.
-// Marks follow all letters.
+// appendTertiaries writes the third level. If caseFirst is set, the case comes before the rest of
+// the weight. Marks sort after all letters.
 func (by *rules) appendTertiaries(dst []byte, elements []element) []byte {
 	byCase := by.opts.caseFirst != "off" && !by.opts.caseLevel
 	for _, e := range elements {
@@ -447,7 +448,7 @@ func (by *rules) appendTertiaries(dst []byte, elements []element) []byte {
 	return dst
 }
 
-// appendQuaternaries writes the variable elements, which are below all others.
+// appendQuaternaries writes the fourth level. Variable elements sort before all others.
 func appendQuaternaries(dst []byte, elements []element) []byte {
 	for _, e := range elements {
 		switch {

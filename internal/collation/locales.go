@@ -10,19 +10,19 @@ import (
 // simple is the locale that compares bytes.
 const simple = "simple"
 
-// locale is how x/text knows one of MongoDB's locales.
+// locale describes how x/text supports one of MongoDB's locales.
 type locale struct {
 	// tag is the language tag of the table with the same order.
 	tag string
-	// contracts is true where letters of the Latin script are ordered together with the next one.
+	// contracts means that some Latin letters are ordered together with the next letter.
 	contracts bool
-	// first and next are letters: the scripts from that of first up to that of next are ordered
-	// before the Latin one.
+	// first and next are letters. The scripts from the script of first up to the script of next are
+	// ordered before the Latin script.
 	first, next rune
 }
 
-// supported are the locales whose order x/text knows as ICU 57.1 has it: those that use the root's
-// order, and those whose own rules are the same in both.
+// supported are the locales that x/text orders like ICU 57.1. They use the root order, or their own
+// rules are the same in both libraries.
 var supported = map[string]locale{
 	"en": {}, "en_US": {}, "chr": {}, "de": {}, "fr": {}, "fr_CA": {}, "ga": {}, "id": {}, "it": {}, "lb": {},
 	"ms": {}, "nl": {}, "pt": {}, "sw": {},
@@ -39,8 +39,8 @@ var supported = map[string]locale{
 	"sv":                     {tag: "sv"},
 }
 
-// refused are MongoDB's other locales and variants: x/text does not know their order, or another
-// version of it.
+// refused are MongoDB's other locales and variants. x/text does not know their order, or knows
+// another version of it.
 var refused = []string{
 	"af", "am", "ar", "ar@collation=compat", "as", "az", "az@collation=search", "be", "bn",
 	"bn@collation=traditional", "bo", "bs",
@@ -73,7 +73,7 @@ func known(name string) bool {
 	return slices.Contains(refused, name)
 }
 
-// similar returns the locale that an unknown name may stand for, or "".
+// similar returns a locale that may be meant by an unknown name, or "".
 func similar(name string) string {
 	name = strings.ReplaceAll(name, "-", "_")
 	name, _, _ = strings.Cut(name, "@")
@@ -87,7 +87,7 @@ func similar(name string) string {
 	return ""
 }
 
-// Locales returns the locales that can be used, and MongoDB's other ones, both in order.
+// Locales returns the usable locales, and MongoDB's other locales. Both lists are sorted.
 func Locales() (usable, others []string) {
 	for name := range supported {
 		usable = append(usable, name)
@@ -96,7 +96,7 @@ func Locales() (usable, others []string) {
 	return usable, slices.Clone(refused)
 }
 
-// supported refuses what would not be ordered as MongoDB orders it.
+// supported returns an error if x/text would order the locale differently from MongoDB.
 func (p *parser) supported() error {
 	o := &p.opts
 	l, ok := supported[o.locale]

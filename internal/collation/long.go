@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// longText is the size of a text, or of two that are compared, from which on it is taken in
+	// longText is the size from which a text, or a pair of texts to compare, is processed in
 	// pieces.
 	longText = 8 << 10
 	// pieceBytes is about the size of a piece.
 	pieceBytes = 2 << 10
-	// maxPiece is where a piece is cut that has no place where its weights end: only marks, for
-	// example.
+	// maxPiece is the length at which a piece is cut if its weights do not end earlier, for example
+	// if it has only marks.
 	maxPiece = 16 << 10
 	// textWork is the work of weighing a byte of a text.
 	textWork = 16
 	// blockBytes is the size of the blocks that a long key is collected in.
 	blockBytes = 64 << 10
-	// heldBytes is in what steps the memory of a long key is held.
+	// heldBytes is the step in which the memory of a long key is reserved.
 	heldBytes = 1 << 20
 )
 
@@ -58,15 +58,16 @@ func (o *options) levels() []level {
 	return out
 }
 
-// piece is a part of a text whose weights depend on nothing around it, but for after: see shift.
+// piece is a part of a text whose weights do not depend on the text around it, except for after:
+// see shift.
 type piece struct {
 	text  []byte
 	after bool
 	ascii bool
 }
 
-// weighPiece weighs the piece that s begins with. It leaves the weights in w, and in after what the
-// next piece begins with.
+// weighPiece weighs the first piece of s. It leaves the weights in w. It sets after for the next
+// piece.
 func (by *rules) weighPiece(s []byte, after *bool, w *worker) piece {
 	p := piece{after: *after}
 	if !by.aligned {
@@ -89,7 +90,7 @@ func (by *rules) weighPiece(s []byte, after *bool, w *worker) piece {
 	return p
 }
 
-// appendLevel appends a level of the piece that was weighed last.
+// appendLevel appends a level of the piece weighed last.
 func (by *rules) appendLevel(dst []byte, p piece, l level, w *worker) []byte {
 	switch {
 	case l == levelIdentical:
@@ -129,7 +130,7 @@ func (by *rules) appendElementLevel(dst []byte, l level, w *worker) []byte {
 	}
 }
 
-// cut returns where the piece that s begins with ends.
+// cut returns the end of the first piece of s.
 func (by *rules) cut(s []byte) int {
 	if len(s) <= pieceBytes {
 		return len(s)
@@ -151,7 +152,8 @@ func (by *rules) cut(s []byte) int {
 	return end
 }
 
-// between reports whether two valid characters meet at s[i] between which a text may be cut.
+// between reports whether a text may be cut at s[i], that is, between two valid characters for
+// which ends reports true.
 func between(s []byte, i int, ends func(before, r rune) bool) bool {
 	if !utf8.RuneStart(s[i]) {
 		return false
@@ -161,8 +163,8 @@ func between(s []byte, i int, ends func(before, r rune) bool) bool {
 	return (r != utf8.RuneError || size > 1) && (before != utf8.RuneError || sizeBefore > 1) && ends(before, r)
 }
 
-// breaks reports whether the weights of the characters before r, and those from r on, do not depend
-// on each other.
+// breaks reports whether the weights of the characters before r do not depend on the weights from r
+// on, and vice versa.
 func (by *rules) breaks(before, r rune) bool {
 	switch {
 	case by.ascii == nil && (r == 'h' || r == 'H'): // of ch
@@ -173,7 +175,8 @@ func (by *rules) breaks(before, r rune) bool {
 	return !continues(before, r) && alone(r) && (alone(before) || unicode.Is(unicode.M, before))
 }
 
-// breaksRun is breaks for a text of many thousand characters without such a place.
+// breaksRun is a weaker form of breaks, for a text that has no such place in many thousand
+// characters.
 func breaksRun(before, r rune) bool {
 	return !unicode.Is(unicode.M, r) && !unicode.Is(unicode.Logical_Order_Exception, before)
 }
@@ -181,16 +184,16 @@ func breaksRun(before, r rune) bool {
 // isBackwards reports whether a level's pieces stand in reverse order.
 func (by *rules) isBackwards(l level) bool { return by.opts.backwards && l == levelSecondary }
 
-// keyReader makes a key piece by piece, level by level, without memory for the whole.
+// keyReader makes a key piece by piece and level by level, without memory for the whole key.
 type keyReader struct {
 	by    *rules
 	w     *worker
 	text  []byte
 	level int
-	rest  []byte // what the level has not read
+	rest  []byte // the text that the level has not read yet
 	after bool
 	chunk []byte
-	// marks are where the pieces of a text begin, for a level that goes backwards.
+	// marks are the starts of the pieces of a text, for a level that runs backwards.
 	marks []mark
 }
 
@@ -200,8 +203,8 @@ type mark struct {
 	after bool
 }
 
-// next returns the next bytes of the key, which are good until the next call; nil at its end, or
-// where the operation ends.
+// next returns the next bytes of the key, which are valid until the next call. It returns nil at
+// the end of the key, or if the operation ends.
 func (k *keyReader) next(watch *interrupt.Watch) []byte {
 	for {
 		l := k.by.levels[k.level]
@@ -225,7 +228,7 @@ func (k *keyReader) next(watch *interrupt.Watch) []byte {
 	}
 }
 
-// ahead returns the text that the next piece begins; false at the end of the level.
+// ahead returns the text that begins with the next piece. It reports false at the end of the level.
 func (k *keyReader) ahead(l level) ([]byte, bool) {
 	if !k.by.isBackwards(l) {
 		return k.rest, len(k.rest) > 0
@@ -239,7 +242,7 @@ func (k *keyReader) ahead(l level) ([]byte, bool) {
 	return k.rest[m.at:], true
 }
 
-// pass goes on behind a piece.
+// pass moves past a piece.
 func (k *keyReader) pass(l level, p piece) {
 	if k.by.isBackwards(l) {
 		n := len(k.marks) - 1
@@ -252,10 +255,9 @@ func (k *keyReader) pass(l level, p piece) {
 	k.rest = k.rest[len(p.text):]
 }
 
-// skipSame skips the pieces that two readers have in common, where both are at the beginning of
-// one.
+// skipSame skips the pieces that two readers have in common. Both are at the beginning of a piece.
 func skipSame(a, b *keyReader, watch *interrupt.Watch) {
-	const same = maxPiece + utf8.UTFMax // what decides where a piece ends
+	const same = maxPiece + utf8.UTFMax // the bytes that determine the end of a piece
 	by := a.by
 	if by.aligned || by.opts.backwards || a.level != b.level {
 		return
@@ -269,8 +271,7 @@ func skipSame(a, b *keyReader, watch *interrupt.Watch) {
 	}
 }
 
-// compareLong compares long texts piece by piece. Where the operation ends the result has no
-// meaning.
+// compareLong compares long texts piece by piece. If the operation ends, the result has no meaning.
 func (by *rules) compareLong(a, b []byte, watch *interrupt.Watch) int {
 	v, w := by.worker(), by.worker()
 	defer by.pool.Put(v)
@@ -304,7 +305,8 @@ func (by *rules) compareLong(a, b []byte, watch *interrupt.Watch) int {
 // blocks are the bytes of a level of a long key.
 type blocks [][]byte
 
-// add appends bytes. Those of a level that goes backwards stay a block of their own.
+// add appends bytes. own keeps the bytes as a separate block, which a level that runs backwards
+// needs.
 func (b *blocks) add(bytes []byte, own bool) {
 	if n := len(*b); own || n == 0 || len((*b)[n-1])+len(bytes) > cap((*b)[n-1]) {
 		size := blockBytes
@@ -357,6 +359,6 @@ func (by *rules) appendLong(dst, s []byte, r *interrupt.Running) ([]byte, error)
 	return dst, r.Err()
 }
 
-// holdKey holds the memory of a key of n bytes while it is made and used: in blocks, as a whole,
-// and in what its user makes of it.
+// holdKey reserves the memory of a key of n bytes while it is made and used: in blocks, as a whole,
+// and in the value made from it.
 func holdKey(op *memory.Operation, n int) error { return op.Value(int64(n) * 3 / 2) }

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Version is the version of ICU whose order the collations follow; it stands in every normalised
-// specification.
+// Version is the version of ICU whose order the collations follow. Every normalised specification
+// has it.
 const Version = "57.1"
 
 const (
@@ -49,12 +49,11 @@ type parser struct {
 	within  string
 	opts    options
 	version string
-	// backwards is nil where the specification does not say: some locales have a default of their
-	// own.
+	// backwards is nil if it is not specified. Some locales have a default of their own.
 	backwards *bool
 }
 
-// parseOptions checks a specification and fills in what it leaves out.
+// parseOptions checks a specification and fills in defaults.
 func parseOptions(doc bsonx.Doc) (options, error) {
 	p := newParser(doc, "collation")
 	if err := p.fields(); err != nil {
@@ -72,8 +71,8 @@ func newParser(doc bsonx.Doc, within string) *parser {
 	}}
 }
 
-// Complete checks the types of a specification's fields and returns it with a value for each field
-// that does not depend on the locale. Errors call the specification within, as in
+// Complete checks the types of a specification's fields. It returns the specification with defaults
+// for all fields that do not depend on the locale. Errors name the specification within, such as
 // "create.collation".
 func Complete(doc bsonx.Doc, within string) (bsonx.Doc, error) {
 	p := newParser(doc, within)
@@ -115,7 +114,7 @@ func (p *parser) fields() error {
 	return nil
 }
 
-// absent reports whether a value stands for none, as null and undefined do for IDL.
+// absent reports whether a value counts as absent for MongoDB's IDL, as null and undefined do.
 func absent(v bsonx.Value) bool { return v.IsNull() || v.Type == bsonx.TypeUndefined }
 
 func (p *parser) field(name string, v bsonx.Value) (err error) {
@@ -198,7 +197,7 @@ func (p *parser) notAValue(name, value string) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", value, p.within, name)
 }
 
-// locale checks that MongoDB knows the locale and that its order is known here too.
+// locale checks that MongoDB knows the locale and that this package supports its order.
 func (p *parser) locale() error {
 	name := p.opts.locale
 	switch {
@@ -218,7 +217,7 @@ func (p *parser) locale() error {
 	return nil
 }
 
-// check refuses another version and combinations that mean nothing.
+// check rejects other versions, and combinations without a meaning.
 func (p *parser) check() error {
 	o := &p.opts
 	if o.locale == simple {
@@ -242,14 +241,14 @@ func (p *parser) check() error {
 	return p.supported()
 }
 
-// aligned reports whether the weights of one level depend on those of another one, or on what the
-// text is.
+// aligned reports whether the weights of one level depend on another level, or on the kind of the
+// characters.
 func (o *options) aligned() bool {
 	return o.alternate == "shifted" || o.caseLevel || o.caseFirst != "off" || o.numeric
 }
 
-// document returns the normalised specification: every field, as listCollections and listIndexes
-// show it.
+// document returns the normalised specification: with every field, as in listCollections and
+// listIndexes.
 func (o *options) document() bsonx.Doc {
 	return bsonx.NewDoc("locale", o.locale, "caseLevel", o.caseLevel, "caseFirst",
 		o.caseFirst, "strength", int(o.strength),

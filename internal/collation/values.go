@@ -11,9 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// CompareValues is bsonx.CompareValues with strings, also those in documents and arrays, compared
-// by the collation. Names of fields are compared as bytes. Like Compare it looks at the operation
-// in large values.
+// CompareValues is bsonx.CompareValues, but compares strings by the collation, including strings in
+// documents and arrays. It compares field names as bytes. In large values it checks the operation,
+// like Compare.
 func (c *Collator) CompareValues(a, b bsonx.Value) int {
 	if c == nil {
 		return bsonx.CompareValues(a, b)
@@ -25,7 +25,7 @@ func (c *Collator) CompareValues(a, b bsonx.Value) int {
 	return c.compareValues(a, b, &watch)
 }
 
-// compareValues compares values; small ones have no watch.
+// compareValues compares values. watch is nil for small values.
 func (c *Collator) compareValues(a, b bsonx.Value, watch *interrupt.Watch) int {
 	ca, cb := a.Type.Class(), b.Type.Class()
 	if ca != cb {
@@ -83,14 +83,14 @@ func (c *Collator) compareFields(a, b bsonx.Doc, names bool, watch *interrupt.Wa
 	}
 }
 
-// Comparer compares values for an operation, and remembers that it has ended. What it said then has
-// no meaning. It is used by one goroutine at a time.
+// Comparer compares values for an operation, and remembers whether the operation has ended. Results
+// after that must not be used. Only one goroutine at a time may use it.
 type Comparer struct {
 	c     *Collator
 	watch interrupt.Watch
 }
 
-// Comparer returns a comparer that serves an operation; nil is the one that the collator serves.
+// Comparer returns a comparer for an operation. If r is nil, it is the operation of the collator.
 func (c *Collator) Comparer(r *interrupt.Running) *Comparer {
 	if c != nil && r == nil {
 		r = c.running
@@ -110,18 +110,18 @@ func (m *Comparer) Compare(a, b bsonx.Value) int {
 	}
 }
 
-// Ended returns why the operation has ended, if a comparison has noticed it.
+// Ended returns the reason why the operation has ended, if a comparison has noticed it.
 func (m *Comparer) Ended() error { return m.watch.Ended() }
 
-// Sort sorts values in their order, equal ones in the order in which they come. It fails where the
-// operation ends; then the order is undefined.
+// Sort sorts values, and keeps the order of equal values. It fails if the operation ends, and the
+// order is undefined then.
 func (c *Collator) Sort(values []bsonx.Value, m *interrupt.Meter, r *interrupt.Running) error {
 	by := c.Comparer(r)
 	return cmp.Or(interrupt.Sort(values, interrupt.Step, by.Compare, m, r), by.Ended())
 }
 
-// Compact replaces runs of equal values by their first value, in place. It fails where the
-// operation ends; the values are undefined then.
+// Compact replaces runs of equal values by their first value, in place. It fails if the operation
+// ends, and the values are undefined then.
 func (c *Collator) Compact(values []bsonx.Value, m *interrupt.Meter, r *interrupt.Running) ([]bsonx.Value, error) {
 	by := c.Comparer(r)
 	equal := func(a, b bsonx.Value) bool { return by.Compare(a, b) == 0 }
@@ -129,8 +129,8 @@ func (c *Collator) Compact(values []bsonx.Value, m *interrupt.Meter, r *interrup
 	return out, cmp.Or(err, by.Ended())
 }
 
-// Concerns reports whether a collation may change how a value compares: a string, or what may hold
-// one.
+// Concerns reports whether a collation may affect how a value compares: it is a string, or may
+// contain one.
 func Concerns(v bsonx.Value) bool {
 	switch v.Type {
 	case bsonx.TypeString, bsonx.TypeSymbol, bsonx.TypeDocument, bsonx.TypeArray:
@@ -140,9 +140,9 @@ func Concerns(v bsonx.Value) bool {
 	}
 }
 
-// Fold returns a value with every string replaced by its key, so that folded values compare,
-// without the collation, as the values do with it. Under a nil Collator that is the value itself.
-// It fails like AppendKey.
+// Fold returns a value with every string replaced by its collation key. Folded values compare
+// without the collation as the values compare with it. With a nil Collator it returns the value
+// itself. It fails in the same cases as AppendKey.
 func (c *Collator) Fold(v bsonx.Value, r *interrupt.Running) (bsonx.Value, error) {
 	if c == nil || !Concerns(v) {
 		return v, nil
@@ -169,7 +169,7 @@ func (c *Collator) Fold(v bsonx.Value, r *interrupt.Running) (bsonx.Value, error
 	return bsonx.Value{Type: v.Type, Data: f.b.Bytes()}, nil
 }
 
-// foldText returns the key of a text as a string.
+// foldText returns the collation key of a text as a string.
 func (c *Collator) foldText(s []byte, r *interrupt.Running) (bsonx.Value, error) {
 	if len(s) <= longText {
 		var room [128]byte
@@ -240,7 +240,7 @@ func (f *folder) fold(v bsonx.Value) bsonx.Value {
 			return bsonx.Null
 		}
 	}
-	// The builder doubles its memory.
+	// A growing builder doubles its memory.
 	if n := 2 * (len(f.b.Bytes()) + len(v.Data)); n > f.held {
 		f.held = n + heldBytes
 		f.err = holdKey(f.op, f.held)
@@ -250,12 +250,13 @@ func (f *folder) fold(v bsonx.Value) bsonx.Value {
 
 const displayPrefix = "CollationKey(0x"
 
-// Display returns a folded value as MongoDB shows it: with every key in hexadecimal digits.
+// Display returns a folded value in the form that MongoDB shows: with every collation key in
+// hexadecimal.
 func Display(folded bsonx.Value) bsonx.Value {
 	switch folded.Type {
 	case bsonx.TypeString:
 		if len(folded.StrBytes()) == 0 {
-			return folded // the least string, not a key
+			return folded // the least string, not a collation key
 		}
 		return bsonx.String(displayPrefix + hex.EncodeToString(folded.StrBytes()) + ")")
 	case bsonx.TypeDocument:
@@ -279,11 +280,11 @@ func Display(folded bsonx.Value) bsonx.Value {
 	}
 }
 
-// IsDisplayed reports whether a string is a key as Display writes it.
+// IsDisplayed reports whether a string is a collation key in the form of Display.
 func IsDisplayed(s []byte) bool { return bytes.HasPrefix(s, []byte(displayPrefix)) }
 
-// Displayed returns a value as it is shown where it stands in an index with the collation. It fails
-// like Fold.
+// Displayed returns the form that MongoDB shows for a value in an index with the collation. It
+// fails in the same cases as Fold.
 func (c *Collator) Displayed(v bsonx.Value, r *interrupt.Running) (bsonx.Value, error) {
 	if c == nil {
 		return v, nil
