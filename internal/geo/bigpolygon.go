@@ -7,9 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// bigPolygon is what lies to the left of a ring, which may be more than half of the sphere. s2
-// compares smaller polygons only: border is the smaller part that the ring divides off, and the big
-// polygon is that, or with inverted all but that.
+// bigPolygon is the area to the left of a ring, which may be more than half of the sphere. s2
+// compares only smaller polygons. So border is the smaller of the two areas that the ring divides.
+// The big polygon is that area or, if inverted is set, the other one.
 type bigPolygon struct {
 	loop     *s2.Loop
 	border   *s2.Polygon
@@ -34,7 +34,7 @@ func parseBigPolygon(v bsonx.Value, w *interrupt.Watch) (*bigPolygon, error) {
 	}, nil
 }
 
-// touches reports whether a point or a part of its leaf cell lies in the polygon.
+// touches reports whether the polygon contains a point, or a part of the point's leaf cell.
 func (b *bigPolygon) touches(p s2.Point) bool {
 	if b.loop.ContainsPoint(p) {
 		return true
@@ -57,13 +57,13 @@ func (b *bigPolygon) intersects(p *s2.Polygon, w *interrupt.Watch) bool {
 	return polygonIntersects(b.border, p, w)
 }
 
-// containsLine reports whether nothing of a line lies outside.
+// containsLine reports whether no part of a line is outside.
 func (b *bigPolygon) containsLine(line *polyline, w *interrupt.Watch) bool {
 	return clip(b.border, line, !b.inverted, w).pieces == 0
 }
 
-// intersectsLine reports whether a line has a point in the polygon or on its ring, which belongs to
-// a big polygon in both directions.
+// intersectsLine reports whether a line has a point in the polygon or on its ring. The ring belongs
+// to a big polygon in both directions.
 func (b *bigPolygon) intersectsLine(line *polyline, w *interrupt.Watch) bool {
 	return meets(b.border, line, w) || areaContains(b.border, line.Polyline[0]) != b.inverted
 }

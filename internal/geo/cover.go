@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// finestLevel is the smallest cell that is indexed of what is no point: about a metre. A point
-	// is its leaf cell.
+	// finestLevel is the level of the smallest cells for geometries that are not points: about a
+	// metre. A point is indexed by its leaf cell.
 	finestLevel = 23
-	// storedCells and queryCells bound how many cells cover a geometry in an index, and a region in
-	// a query.
+	// storedCells is the maximum number of cells for a geometry in an index. queryCells is the
+	// maximum for a region in a query.
 	storedCells = 50
 	queryCells  = 20
 )
@@ -24,8 +24,8 @@ var (
 	errNoPlace = reason("can't project geometry into spherical CRS")
 )
 
-// AppendCells appends the cells of the sphere that the geometry is indexed under. The geometry may
-// be projected.
+// AppendCells appends the cells of the sphere under which the geometry is indexed. It may project
+// the geometry.
 func (g *Geometry) AppendCells(dst []uint64) ([]uint64, error) {
 	switch {
 	case g.crs == StrictSphere:
@@ -42,7 +42,7 @@ func (g *Geometry) AppendCells(dst []uint64) ([]uint64, error) {
 	return dst, nil
 }
 
-// parts returns the geometry, which is no single point, as a region of the sphere.
+// parts returns a geometry other than a single point as a region of the sphere.
 func (g *Geometry) parts() parts {
 	var out parts
 	if g.big != nil {
@@ -63,12 +63,12 @@ func (g *Geometry) parts() parts {
 	return out
 }
 
-// Interval is a range of the values that an index holds for cells, with both ends: of uint64s, for
-// a 2dsphere index taken for int64s.
+// Interval is a range of values that an index stores for cells, including both ends. The values are
+// uint64s. A 2dsphere index compares them as int64s.
 type Interval struct{ Low, High uint64 }
 
-// SphereCovering returns the cells that an index of the sphere can hold for what the region
-// contains or intersects, in the order of int64s; false for a region of a plane.
+// SphereCovering returns the cells that a 2dsphere index can store for geometries that the region
+// contains or intersects, in the order of int64s. It reports false for a region of a plane.
 func (r *Region) SphereCovering() ([]Interval, bool) {
 	var region s2.Region
 	switch {
@@ -97,7 +97,7 @@ func (r *Region) SphereCovering() ([]Interval, bool) {
 	return joined(intervals), true
 }
 
-// joined sorts intervals as int64s and joins those that touch.
+// joined sorts intervals as int64s and joins intervals that touch.
 func joined(in []Interval) []Interval {
 	slices.SortFunc(in, func(a, b Interval) int { return cmp.Compare(int64(a.Low), int64(b.Low)) })
 	out := in[:0]
@@ -155,7 +155,7 @@ func (p parts) CellUnionBound() []s2.CellID {
 	return s2.FullCap().CellUnionBound()
 }
 
-// chordError is more than the error of a distance that is computed from the squares of chords.
+// chordError is greater than the error of a distance computed from squared chords.
 const chordError = s1.Angle(1e-7)
 
 // sphereSpace is the sphere around a point.
@@ -188,8 +188,8 @@ func (sphereSpace) Within(c Cell) Interval {
 	return Interval{uint64(id.RangeMin()), uint64(id.RangeMax())}
 }
 
-// Own implements Space: the cell of a line or a polygon stands for itself, between those of its
-// children.
+// Own implements Space. The cell of a line or a polygon is stored under its own id, which is
+// between the ids of its children.
 func (sphereSpace) Own(c Cell) (Interval, bool) { return Interval{c.ID, c.ID}, c.Level < s2.MaxLevel }
 
 // Entry implements Space.
@@ -201,8 +201,8 @@ func (sphereSpace) Entry(id uint64) (Cell, bool) {
 	return Cell{ID: id, Level: cell.Level()}, true
 }
 
-// Distance implements Space. What is subtracted is more than the error of the distance and the size
-// of a leaf cell.
+// Distance implements Space. It subtracts more than the error of the distance and the size of a
+// leaf cell.
 func (s sphereSpace) Distance(c Cell) float64 {
 	if c.Level == s2.MaxLevel {
 		return float64(max(0, s.center.Distance(s2.CellID(c.ID).Point())-nearby)) * EarthRadius
@@ -217,5 +217,5 @@ func (s sphereSpace) Farthest(c Cell) float64 {
 	return float64(d+chordError) * EarthRadius
 }
 
-// Reaches implements Space: an index of the sphere has all of it.
+// Reaches implements Space. An index of the sphere covers the whole sphere.
 func (sphereSpace) Reaches(*Geometry, float64) bool { return true }

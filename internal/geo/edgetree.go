@@ -6,8 +6,8 @@ import "github.com/golang/geo/s2"
 const leafEdges = 8
 
 // edgeTree finds the edges of a line or a polygon that may cross another edge. It is a binary tree
-// of boxes around consecutive edges: node 1 is the root, nodes 2i and 2i+1 are the children of
-// node i, and the leaves are the second half of the nodes.
+// of boxes around consecutive edges: node 1 is the root, nodes 2i and 2i+1 are the children of node
+// i, and the leaves are the second half of the nodes.
 type edgeTree struct {
 	shape s2.Shape
 	nodes []solid
@@ -39,7 +39,7 @@ func (t edgeTree) edgesOf(leaf int) (first, end int) {
 	return leaf * leafEdges, min((leaf+1)*leafEdges, t.shape.NumEdges())
 }
 
-// appendNear appends the edges below a node that may cross or touch what lies in a box.
+// appendNear appends the edges below a node that may cross or touch something in the box s.
 func (t edgeTree) appendNear(to []s2.Edge, node int, s *solid) []s2.Edge {
 	if !t.nodes[node].touches(s) {
 		return to
@@ -55,8 +55,8 @@ func (t edgeTree) appendNear(to []s2.Edge, node int, s *solid) []s2.Edge {
 	return to
 }
 
-// solidAround returns a box that contains an edge with a margin for rounding. The edge is an arc:
-// it is farther from the chord by no more than a quarter of the square of the chord's length.
+// solidAround returns a box that contains an edge with a margin for rounding. The edge is an arc.
+// Its distance from the chord is at most a quarter of the square of the chord's length.
 func solidAround(e s2.Edge) solid {
 	margin := e.V0.Sub(e.V1.Vector).Norm2()/4 + 1e-14
 	return solid{

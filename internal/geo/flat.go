@@ -4,7 +4,7 @@ import "math"
 
 type flatPoint struct{ x, y float64 }
 
-// Box is a rectangle of a plane with its edges.
+// Box is a rectangle of a plane, including its edges.
 type Box struct{ MinX, MinY, MaxX, MaxY float64 }
 
 func (b Box) contains(p flatPoint) bool {
@@ -20,8 +20,9 @@ type circle struct {
 	radius float64
 }
 
-// contains includes the circle's line. A point straight above or beside the center is compared by
-// sums, as MongoDB does: 1000.1 is 0.1 away from 1000 though their difference is more.
+// contains reports whether a point is in the circle or on its line. A point straight above or
+// beside the center is compared by sums, as in MongoDB: 1000.1 counts as 0.1 away from 1000,
+// although the computed difference is greater.
 func (c circle) contains(p flatPoint) bool {
 	dx, dy := c.center.x-p.x, c.center.y-p.y
 	switch {
@@ -64,10 +65,10 @@ func (r *Region) containsFlat(p flatPoint) bool {
 	}
 }
 
-// inRing reports whether a point is a corner of a ring, on an edge that is parallel to an axis, or
-// in the ring: it counts the edges to the right. Of the points on a slanting edge, the counting
-// gives some to the ring and not others, as in MongoDB. The order of the operations matters,
-// because the products are rounded.
+// inRing reports whether a point is a corner of a ring, on an edge parallel to an axis, or inside
+// the ring. It counts the edges to the right of the point. Points on slanting edges may or may not
+// count as inside, as in MongoDB. The order of the operations matters, because products are
+// rounded.
 func inRing(ring []flatPoint, p flatPoint) bool {
 	inside := false
 	a := ring[len(ring)-1]
@@ -86,8 +87,8 @@ func inRing(ring []flatPoint, p flatPoint) bool {
 	return inside
 }
 
-// onUprightEdge reports whether a point is one of two others, or lies between them on a line that
-// is parallel to an axis.
+// onUprightEdge reports whether p equals a or b, or lies between them on a line parallel to an
+// axis.
 func onUprightEdge(a, b, p flatPoint) bool {
 	switch {
 	case p == a || p == b:
@@ -101,8 +102,8 @@ func onUprightEdge(a, b, p flatPoint) bool {
 	}
 }
 
-// flatBounds returns the box around a region of a plane, or around one of the sphere that does not
-// wrap around the edges of the map; false for others.
+// flatBounds returns the box around a region of a plane, or around a region of the sphere that does
+// not wrap around the edges of the map. It reports false for other regions.
 func (r *Region) flatBounds() (Box, bool) {
 	switch r.kind {
 	case regionBox:

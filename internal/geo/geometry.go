@@ -7,11 +7,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Geometry is what a document holds: a legacy pair, or the points, lines and polygons that its
-// GeoJSON consists of.
+// Geometry is a location in a document: a legacy pair, or the points, lines and polygons of a
+// GeoJSON object.
 type Geometry struct {
 	crs      CRS
-	isPoint  bool // point is all there is
+	isPoint  bool // the geometry is only point
 	point    Point
 	points   []Point
 	lines    []*polyline
@@ -20,10 +20,10 @@ type Geometry struct {
 	watch    interrupt.Watch
 }
 
-// ParseStored makes g the geometry that a document holds: an array is a legacy pair, perhaps with
-// elements behind it, and so is a document that begins with a number; other documents are GeoJSON.
-// It fails where the operation ends; nil is none. What is asked of the geometry later stops early
-// then, too, and Ended tells so.
+// ParseStored parses a location in a document into g. An array is a legacy pair, which may be
+// followed by other elements, and so is a document whose first field is a number. Other documents
+// are GeoJSON. ParseStored fails if the operation r ends. r may be nil. Later calculations with g
+// also stop early if r ends; then Ended returns the reason.
 func (g *Geometry) ParseStored(v bsonx.Value, r *interrupt.Running) error {
 	*g = Geometry{watch: interrupt.Watch{Running: r}}
 	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
@@ -37,7 +37,7 @@ func (g *Geometry) ParseStored(v bsonx.Value, r *interrupt.Running) error {
 	return g.parseGeoJSON(v.Doc())
 }
 
-// toSphere makes the geometry one of the sphere; false where that is not possible.
+// toSphere converts the geometry to the sphere. It reports false if that is impossible.
 func (g *Geometry) toSphere() bool {
 	if g.isPoint {
 		return g.point.ToSphere()
@@ -62,7 +62,7 @@ func (g *Geometry) parseGeoJSON(doc bsonx.Doc) error {
 	return g.parseSimple(name, doc)
 }
 
-// kindName returns a name as a string, without an allocation for the one that most geometries have.
+// kindName converts a name to a string, without an allocation for the most frequent name.
 func kindName(name []byte) string {
 	if string(name) == "Point" {
 		return "Point"
@@ -77,7 +77,7 @@ func errUnknownType(doc bsonx.Doc) error {
 	return reason("unknown GeoJSON type: " + bsonx.FormatShell(bsonx.Document(doc)))
 }
 
-// parseSimple adds a GeoJSON object that is no collection.
+// parseSimple adds a GeoJSON object that is not a collection.
 func (g *Geometry) parseSimple(name string, doc bsonx.Doc) error {
 	coordinates := doc.Lookup("coordinates")
 	switch name {
@@ -105,7 +105,7 @@ func (g *Geometry) parseSimple(name string, doc bsonx.Doc) error {
 	}
 }
 
-// parseCollection adds the parts of a GeometryCollection, which are no collections themselves.
+// parseCollection adds the parts of a GeometryCollection. A part must not be a collection.
 func (g *Geometry) parseCollection(doc bsonx.Doc) error {
 	g.crs = Sphere
 	list := doc.Lookup("geometries")
@@ -141,7 +141,7 @@ func (g *Geometry) parseCollection(doc bsonx.Doc) error {
 	return nil
 }
 
-// each adds the parts of a multi-part geometry, at least one.
+// each adds the parts of a multi-part geometry. There must be at least one part.
 func each(name string, v bsonx.Value, add func(bsonx.Value) error) error {
 	if v.Type != bsonx.TypeArray {
 		return reasonf("%s coordinates must be an array", name)

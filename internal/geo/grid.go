@@ -8,20 +8,20 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// Grid divides a square of a plane in four, Bits times: the cells of a 2d index.
+// Grid divides a square of a plane into four, Bits times. The result are the cells of a 2d index.
 type Grid struct {
 	Bits     int
 	Min, Max float64
 }
 
-// DefaultGrid is that of an index without options: longitudes and latitudes.
+// DefaultGrid is the grid of an index without options, for longitudes and latitudes.
 var DefaultGrid = Grid{Bits: 26, Min: -180, Max: 180}
 
-// buckets is how many columns and rows of the finest division there can be.
+// buckets is the greatest number of columns and of rows.
 const buckets = 1 << 32
 
-// Hash returns the smallest cell that a point is in: the bits of its column and row in turn, from
-// the highest.
+// Hash returns the smallest cell that contains a point. Its bits are alternately bits of the column
+// and of the row, from the highest bit on.
 func (g Grid) Hash(x, y float64) (uint64, error) {
 	if !g.Has(x, y) {
 		return 0, reasonf("point not in interval of [ %g, %g ]  :: caused by :: { lon: %g, lat: %g }", g.Min, g.Max, x, y)
@@ -36,15 +36,15 @@ func (g Grid) hash(x, y float64) uint64 {
 	return (spread(g.column(x))<<1 | spread(g.column(y))) & g.mask(g.Bits)
 }
 
-// column returns a coordinate as one of buckets.
+// column converts a coordinate to a column number.
 func (g Grid) column(v float64) uint32 {
 	return uint32(min(max((v-g.Min)/(g.Max-g.Min)*buckets, 0), buckets-1))
 }
 
-// mask has the bits of so many divisions set.
+// mask has the bits of level divisions set.
 func (g Grid) mask(level int) uint64 { return ^(math.MaxUint64 >> (2 * level)) }
 
-// spread puts a zero before each bit.
+// spread inserts a zero before each bit.
 func spread(v uint32) uint64 {
 	x := uint64(v)
 	x = (x | x<<16) & 0x0000FFFF0000FFFF
@@ -64,7 +64,7 @@ func gather(x uint64) uint32 {
 	return uint32(x | x>>16)
 }
 
-// box returns the cell's part of the plane, and a little more than that: coordinates are rounded.
+// box returns the area of a cell, slightly enlarged, because coordinates are rounded.
 func (g Grid) box(c Cell) Box {
 	unit := (g.Max - g.Min) / buckets
 	size := math.Ldexp(g.Max-g.Min, -c.Level)
@@ -87,8 +87,8 @@ func (g Grid) children(c Cell) []Cell {
 	return out
 }
 
-// Covering returns the cells of the grid that can hold what the region contains; false for a region
-// whose part of the plane is not known.
+// Covering returns the cells of the grid that can store points of the region. It reports false if
+// the bounds of the region on the plane are unknown.
 func (g Grid) Covering(r *Region) ([]Interval, bool) {
 	bounds, ok := r.flatBounds()
 	if !ok {
@@ -123,20 +123,20 @@ func (g Grid) Covering(r *Region) ([]Interval, bool) {
 	return intervals, true
 }
 
-// mayReach reports whether a box within the bounds of a region may have a part of it.
+// mayReach reports whether the region may overlap a box within its bounds.
 func (r *Region) mayReach(b Box) bool {
 	return r.kind != regionCircle || boxDistance(b, r.circle.center) <= r.circle.radius
 }
 
-// boxDistance is the distance of a point from a box, zero within it.
+// boxDistance returns the distance of a point from a box. It is zero for points in the box.
 func boxDistance(b Box, p flatPoint) float64 {
 	dx := max(b.MinX-p.x, 0, p.x-b.MaxX)
 	dy := max(b.MinY-p.y, 0, p.y-b.MaxY)
 	return math.Hypot(dx, dy)
 }
 
-// Around returns the space of a 2d index around a point, on the plane or, for a point of the
-// sphere, on that.
+// Around returns the space of a 2d index around a point. Distances are measured on the plane, or on
+// the sphere if the point is a point of the sphere.
 func (g Grid) Around(center *Point) Space {
 	return gridSpace{grid: g, center: flatPoint{center.X, center.Y}, spherical: center.CRS != Flat}
 }
@@ -172,7 +172,7 @@ func (s gridSpace) Distance(c Cell) float64 {
 	lat := r1.Interval{Lo: max(radians(b.MinY), -math.Pi/2), Hi: min(radians(b.MaxY), math.Pi/2)}
 	lng := s1.Interval{Lo: max(radians(b.MinX), -math.Pi), Hi: min(radians(b.MaxX), math.Pi)}
 	if lat.Lo > lat.Hi || lng.Lo > lng.Hi {
-		return MaxDistance // nothing there is a place on the sphere
+		return MaxDistance // no point of the cell is on the sphere
 	}
 	rect := s2.Rect{Lat: lat, Lng: lng}
 	d := rect.DistanceToLatLng(s2.LatLngFromDegrees(s.center.y, s.center.x))
@@ -190,15 +190,15 @@ func (s gridSpace) Farthest(c Cell) float64 {
 	return math.Hypot(dx, dy) * (1 + 1e-12)
 }
 
-// Reaches implements Space. A 2d index is a map whose edges do not meet: a search around a point of
-// the sphere looks at a box of the map that is as high as the distance and wide enough for it, and
-// misses what is near only across longitude 180.
+// Reaches implements Space. A 2d index is a map whose edges do not meet. A search around a point of
+// the sphere searches a box of the map that is as high as the distance, and wide enough for it. It
+// misses only points that are near across longitude 180.
 func (s gridSpace) Reaches(g *Geometry, distance float64) bool {
 	apart := math.Abs(g.point.X - s.center.x)
 	if !s.spherical || apart < 180 {
 		return true
 	}
-	const highest = 89 // degrees; the box at a pole would have no end
+	const highest = 89 // degrees; at a pole the box would have infinite width
 	height := distance / EarthRadius * (180 / math.Pi)
 	north, south := min(s.center.y+height, highest), max(s.center.y-height, -highest)
 	return apart <= height/min(math.Cos(radians(north)), math.Cos(radians(south)))

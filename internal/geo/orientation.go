@@ -8,9 +8,9 @@ import (
 )
 
 // orientation returns 1 if three points of the sphere are counterclockwise, -1 if they are
-// clockwise, 0 if two of them are equal. Of three others on one great circle, rounding decides: the
-// steps and their order are the ones of the s2 library of 2011, so that lines and polygons with
-// edges on one meridian or on the equator are compared as in MongoDB.
+// clockwise, and 0 if two of them are equal. For three other points on one great circle, rounding
+// decides. The order of the steps is the same as in the s2 library of 2011, so that lines and
+// polygons with edges on a meridian or on the equator compare as in MongoDB.
 func orientation(a, b, c s2.Point) int {
 	const certain = 1.6e-15 // more than the rounding error of the determinant
 	switch det := a.Cross(b.Vector).Dot(c.Vector); {
@@ -27,9 +27,9 @@ func orientation(a, b, c s2.Point) int {
 	return perturbed(a, b, c)
 }
 
-// stableDeterminant computes the determinant of three points that are close to one great circle,
-// from the sides of the triangle that meet opposite its longest side. A point and the antipode of
-// another count as close.
+// stableDeterminant computes the determinant of three points that are close to one great circle. It
+// uses the triangle sides that meet opposite the longest side. A point and the antipode of another
+// point count as close.
 func stableDeterminant(a, b, c s2.Point) float64 {
 	ab, bc, ca := side(a, b).Norm2(), side(b, c).Norm2(), side(c, a).Norm2()
 	isShorter := func(side, other float64, p, q s2.Point) bool {
@@ -55,9 +55,9 @@ func towards(p, q s2.Point) float64 {
 
 func side(p, q s2.Point) r3.Vector { return p.Add(q.Mul(towards(p, q))) }
 
-// perturbed is the orientation of three points in one plane with the center of the sphere, after
-// all of them move by the same tiny distance: their order around the center on one of the three
-// planes of the axes.
+// perturbed returns the orientation of three points in one plane with the center of the sphere,
+// after moving all of them by the same tiny distance. This is their order around the center in one
+// of the three coordinate planes.
 func perturbed(a, b, c s2.Point) int {
 	return cmp.Or(
 		flatOrder(flatPoint{a.Y, a.Z}, flatPoint{b.Y, b.Z}, flatPoint{c.Y, c.Z}),
@@ -66,13 +66,14 @@ func perturbed(a, b, c s2.Point) int {
 	)
 }
 
-// flatOrder returns 1 if three points of a plane are counterclockwise around its origin.
+// flatOrder returns 1 if three points of a plane are counterclockwise around its origin, and -1
+// otherwise.
 func flatOrder(a, b, c flatPoint) int {
 	return cmp.Compare(flatTurn(a, b)+flatTurn(b, c)+flatTurn(c, a), 0)
 }
 
-// flatTurn returns 1 if b is counterclockwise of a around the origin, -1 if it is clockwise. It
-// multiplies the smaller of the two with their sum or difference, for precision.
+// flatTurn returns 1 if b is counterclockwise of a around the origin, and -1 if it is clockwise.
+// For precision, it multiplies the smaller point with the sum or difference of both.
 func flatTurn(a, b flatPoint) int {
 	factor := 1.0
 	if a.dot(b) > 0 {
@@ -106,7 +107,7 @@ func inOrder(a, b, c, o s2.Point) bool {
 	return n >= 2
 }
 
-// crossingSign says whether the inner parts of two edges cross. The answer is s2.MaybeCross if they
+// crossingSign says whether the inner parts of two edges cross. It returns s2.MaybeCross if they
 // share a vertex.
 func crossingSign(e, f s2.Edge) s2.Crossing {
 	v0 := orientation(e.V0, e.V1, f.V0)
@@ -123,9 +124,9 @@ func crossingSign(e, f s2.Edge) s2.Crossing {
 	}
 }
 
-// vertexCrossing reports whether two edges that share a vertex cross there: whether e leaves it
-// after f, counterclockwise from a fixed direction. So the number of crossings between a line and a
-// ring tells whether the line ends on the side where it began.
+// vertexCrossing reports whether two edges that share a vertex cross there: counterclockwise from a
+// fixed direction, e comes after f. So the number of crossings between a line and a ring tells
+// whether the line ends on the side where it began.
 func vertexCrossing(e, f s2.Edge) bool {
 	switch {
 	case e.V0 == f.V1:
@@ -144,9 +145,9 @@ func crosses(e, f s2.Edge) bool {
 	return sign == s2.Cross || sign == s2.MaybeCross && e.V0 != e.V1 && vertexCrossing(e, f)
 }
 
-// crossingPoint returns where the inner parts of two edges cross. If the edges are so close to
-// parallel that rounding moves the point off one of them, it is the nearest vertex that lies on
-// both.
+// crossingPoint returns the point where the inner parts of two edges cross. If the edges are almost
+// parallel, rounding can move this point off one of them. Then it returns the nearest vertex that
+// lies on both.
 func crossingPoint(e, f s2.Edge) s2.Point {
 	normalE, normalF := normal(e.V0, e.V1), normal(f.V0, f.V1)
 	x := normal(normalE, normalF)
@@ -171,7 +172,7 @@ func crossingPoint(e, f s2.Edge) s2.Point {
 	return nearest
 }
 
-// normal returns the unit vector that is orthogonal to two points, which may be close to each
+// normal returns the unit vector that is orthogonal to two points. The points may be close to each
 // other.
 func normal(a, b s2.Point) s2.Point {
 	n := b.Add(a.Vector).Cross(b.Sub(a.Vector))
@@ -182,7 +183,7 @@ func normal(a, b s2.Point) s2.Point {
 }
 
 // areaContains reports whether a polygon contains a point. It counts the edges between p and a
-// fixed point of which s2 knows the side.
+// fixed point whose side s2 knows.
 func areaContains(polygon *s2.Polygon, p s2.Point) bool {
 	inside := false
 	path := s2.Edge{V0: s2.OriginPoint(), V1: p}

@@ -17,25 +17,25 @@ type CRS uint8
 const (
 	// Flat is a plane.
 	Flat CRS = iota
-	// Sphere is WGS84 taken for a sphere; a polygon is the smaller part of it that its ring divides
-	// off.
+	// Sphere is WGS84, treated as a sphere. A polygon is the smaller of the two areas that its ring
+	// divides.
 	Sphere
-	// StrictSphere is the same where a polygon is what lies to the left of its ring.
+	// StrictSphere is the same sphere, but a polygon is the area to the left of its ring.
 	StrictSphere
 )
 
-// Point is a point of a plane, of the sphere, or of both where its coordinates are a longitude and
-// a latitude.
+// Point is a point of a plane, of the sphere, or of both if its coordinates are a longitude and a
+// latitude.
 type Point struct {
 	CRS  CRS
 	X, Y float64
-	// s2 is the point on the sphere; it is made when a point is parsed as one of the sphere or
-	// projected.
+	// s2 is the point on the sphere. It is set when a point of the sphere is parsed, or when a
+	// point is projected.
 	s2       s2.Point
 	onSphere bool
 }
 
-// The reasons that need no value.
+// The reasons without values.
 var (
 	errNotFinite = reason("Point coordinates must be finite numbers")
 	errExtra     = reason("Point must only contain two numeric elements")
@@ -51,8 +51,8 @@ func errNotNumeric(t bsonx.Type) error {
 	return reasonf("Point must only contain numeric elements, instead got type %s", t)
 }
 
-// parseFlat reads a pair of coordinates: [x, y] or {x: …, y: …}, with elements behind it where
-// extra is true.
+// parseFlat reads a pair of coordinates: [x, y] or {x: …, y: …}. If extra is true, further elements
+// may follow.
 func parseFlat(v bsonx.Value, extra bool) (x, y float64, err error) {
 	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
 		return 0, 0, errNotPoint(v.Type)
@@ -91,8 +91,8 @@ func onSphere(lng, lat float64) (s2.Point, error) {
 	return pointOf(lng, lat), nil
 }
 
-// ToSphere makes the point one of the sphere; false where its coordinates are no longitude and
-// latitude.
+// ToSphere converts the point to the sphere. It reports false if its coordinates are not a
+// longitude and a latitude.
 func (p *Point) ToSphere() bool {
 	if p.onSphere {
 		return true
@@ -104,7 +104,7 @@ func (p *Point) ToSphere() bool {
 	return true
 }
 
-// ParsePoint reads a legacy pair or a GeoJSON point, as $near takes it.
+// ParsePoint reads a legacy pair or a GeoJSON point, the arguments of $near.
 func ParsePoint(v bsonx.Value) (Point, error) { return parsePoint(v, false) }
 
 func parsePoint(v bsonx.Value, extra bool) (Point, error) {
@@ -122,7 +122,7 @@ func parsePoint(v bsonx.Value, extra bool) (Point, error) {
 	return parseCoordinates(v.Doc().Lookup("coordinates"), crs)
 }
 
-// isPair reports whether a value, an array or a document, is a legacy pair rather than GeoJSON.
+// isPair reports whether an array or a document is a legacy pair and not GeoJSON.
 func isPair(v bsonx.Value) bool {
 	return v.Type == bsonx.TypeArray || !v.Doc().IsEmpty() && v.Doc().First().Value.Type.IsNumber()
 }
@@ -143,7 +143,7 @@ const (
 	nameStrict = "urn:x-mongodb:crs:strictwinding:EPSG:4326"
 )
 
-// parseCRS reads the field crs; the strict one only where allowed.
+// parseCRS reads the field crs. It accepts the strict CRS only if strict is true.
 func parseCRS(doc bsonx.Doc, strict bool) (CRS, error) {
 	crs := doc.Lookup("crs")
 	if crs.IsMissing() {
@@ -198,7 +198,7 @@ func parseVertices(v bsonx.Value, w *interrupt.Watch) ([]s2.Point, error) {
 	return out, nil
 }
 
-// invalid is why a value is no geometry, in MongoDB's words.
+// invalid is the reason why a value is not a geometry, in MongoDB's words.
 type invalid string
 
 // Error implements error.

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// polyline is a line with the box of longitudes and latitudes around it. s2 computes the box anew
-// each time it is asked for, from all vertices.
+// polyline is a line with its bounding box in longitudes and latitudes. s2 would compute the box
+// from all vertices at each call.
 type polyline struct {
 	s2.Polyline
 	bound s2.Rect
@@ -20,7 +20,7 @@ type polyline struct {
 // RectBound returns the box around the line.
 func (l *polyline) RectBound() s2.Rect { return l.bound }
 
-// newLine makes a line of vertices, of which repeated ones are dropped.
+// newLine makes a line from vertices. It drops repeated vertices.
 func newLine(vertices []s2.Point) (*polyline, error) {
 	vertices = slices.Compact(vertices)
 	if len(vertices) < 2 {
@@ -33,8 +33,8 @@ func newLine(vertices []s2.Point) (*polyline, error) {
 	return &polyline{line, line.RectBound()}, nil
 }
 
-// parseRing reads a closed ring of at least three vertices, which is a valid loop, without the last
-// vertex, which repeats the first.
+// parseRing reads a closed ring of at least three vertices, which must be a valid loop. It returns
+// the vertices without the last one, which repeats the first.
 func parseRing(v bsonx.Value, w *interrupt.Watch) ([]s2.Point, error) {
 	vertices, err := parseVertices(v, w)
 	if err != nil {
@@ -60,8 +60,8 @@ func parseRing(v bsonx.Value, w *interrupt.Watch) ([]s2.Point, error) {
 	return vertices, nil
 }
 
-// checkRing refuses what s2 takes no loop from: vertices that repeat, antipodal neighbours, edges
-// that cross.
+// checkRing returns an error if s2 cannot make a loop from the vertices: vertices repeat,
+// neighbours are antipodal, or edges cross.
 func checkRing(vertices []s2.Point, w *interrupt.Watch) error {
 	n := len(vertices)
 	at := make(map[s2.Point]int, n)
@@ -77,7 +77,7 @@ func checkRing(vertices []s2.Point, w *interrupt.Watch) error {
 			return reasonf("vertices %d and %d are antipodal", i, (i+1)%n)
 		}
 	}
-	// The crossings are found on a line, which s2 indexes whatever it looks like.
+	// The crossings are searched on a line, because s2 can index any line.
 	line := s2.Polyline(append(slices.Clone(vertices), vertices[0]))
 	index := s2.NewShapeIndex()
 	index.Add(&line)
@@ -100,7 +100,7 @@ func showEdge(line s2.Polyline, i int) string {
 	return fmt.Sprintf("[%.7f, %.7f]-[%.7f, %.7f]", a.Lat.Degrees(), a.Lng.Degrees(), b.Lat.Degrees(), b.Lng.Degrees())
 }
 
-// newLoop makes the smaller of the two parts into which a ring divides the sphere.
+// newLoop returns the smaller of the two areas into which a ring divides the sphere.
 func newLoop(vertices []s2.Point) *s2.Loop {
 	loop := s2.LoopFromPoints(vertices)
 	if loop.IsNormalized() {
@@ -111,7 +111,7 @@ func newLoop(vertices []s2.Point) *s2.Loop {
 	return s2.LoopFromPoints(reversed)
 }
 
-// parsePolygon reads the rings of a polygon: the first is its boundary, those behind it are holes.
+// parsePolygon reads the rings of a polygon: the first is its boundary, the others are holes.
 func parsePolygon(v bsonx.Value, w *interrupt.Watch) (*s2.Polygon, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, reason("Polygon coordinates must be an array")
@@ -144,8 +144,9 @@ func parsePolygon(v bsonx.Value, w *interrupt.Watch) (*s2.Polygon, error) {
 	return s2.PolygonFromLoops(slices.Clone(loops)), nil
 }
 
-// checkLoops refuses holes that share an edge with another ring, cross it or lie in another hole,
-// and those that share more than one vertex with the boundary: they would divide the polygon.
+// checkLoops returns an error if a hole shares an edge with another ring, crosses a ring or lies in
+// another hole. A hole must not share more than one vertex with the boundary, because that would
+// divide the polygon.
 func checkLoops(loops []*s2.Loop, w *interrupt.Watch) error {
 	if len(loops) == 1 {
 		return nil

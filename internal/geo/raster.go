@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// rasterSide is into how many rows and columns of longitudes and latitudes a region is divided.
+	// rasterSide is the number of rows and columns into which a region is divided.
 	rasterSide = 32
-	// rasterAfter is about how many points a region is asked before that pays.
+	// rasterAfter is the approximate number of points that must be tested before a raster pays off.
 	rasterAfter = 256
 	// rasterEdges bounds the edges that are measured for a field.
 	rasterEdges = 1000
@@ -21,15 +21,16 @@ const (
 	rasterMargin = s1.Angle(1e-7)
 )
 
-// raster remembers of fields of longitudes and latitudes whether they are as a whole in polygons or
-// outside, so that the points in them need no place on the sphere. It is safe for concurrent use.
+// raster divides the bounds of a region into fields of longitudes and latitudes. It remembers which
+// fields are completely inside or outside the polygons, so that points in them need not be
+// converted to the sphere. It is safe for concurrent use.
 type raster struct {
 	bound  s2.Rect
 	region *Region
 	fields [rasterSide * rasterSide]atomic.Uint32
 }
 
-// What is known of a field.
+// The known state of a field.
 const (
 	fieldUnknown = iota
 	fieldInside
@@ -37,8 +38,8 @@ const (
 	fieldEdge
 )
 
-// HasPoint reports whether a value that is a plain point of GeoJSON is in the region; known is
-// false where only Contains or Intersects can tell.
+// HasPoint reports whether a plain GeoJSON point is in the region. known is false if only Contains
+// or Intersects can decide.
 func (r *Region) HasPoint(v bsonx.Value) (inside, known bool) {
 	if r.kind != regionGeometry || r.edges == 0 {
 		return false, false
@@ -65,8 +66,8 @@ func (r *Region) HasPoint(v bsonx.Value) (inside, known bool) {
 	}
 }
 
-// countEdges returns how many edges a geometry of nothing but polygons has; 0 for another one, or
-// where they are too many.
+// countEdges returns the number of edges of a geometry that has only polygons. It returns 0 for
+// other geometries, and if there are too many edges.
 func (g *Geometry) countEdges() (n int) {
 	if g.big != nil || g.isPoint || len(g.points) > 0 || len(g.lines) > 0 || g.crs != Sphere {
 		return 0
@@ -80,7 +81,7 @@ func (g *Geometry) countEdges() (n int) {
 	return n
 }
 
-// plainPoint returns the coordinates of a point that has nothing besides.
+// plainPoint returns the coordinates of a GeoJSON point without other fields.
 func plainPoint(v bsonx.Value) (lng, lat float64, ok bool) {
 	if v.Type != bsonx.TypeDocument {
 		return 0, 0, false
@@ -105,7 +106,7 @@ func plainPoint(v bsonx.Value) (lng, lat float64, ok bool) {
 	return lng, lat, okLng && okLat && !at.Next() && math.Abs(lng) <= 180 && math.Abs(lat) <= 90
 }
 
-// field returns what is known of the field of a point.
+// field returns the known state of the field that contains a point.
 func (m *raster) field(lng, lat float64) uint32 {
 	x := (s1.Angle(lng) * s1.Degree).Radians() - m.bound.Lng.Lo
 	if x < 0 {
@@ -125,8 +126,8 @@ func (m *raster) field(lng, lat float64) uint32 {
 	return known
 }
 
-// judge finds out about a field: it is on one side where its middle is farther from all edges than
-// from its corners.
+// judge computes the state of a field. The field is on one side if its center is farther from all
+// edges than from its own corners.
 func (m *raster) judge(row, column int) uint32 {
 	width, height := m.bound.Lng.Length()/rasterSide, m.bound.Lat.Length()/rasterSide
 	at := func(right, up float64) s2.Point {

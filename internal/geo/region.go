@@ -11,17 +11,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Region is what $geoWithin and $geoIntersects ask about. It does not change and is safe for
+// Region is the argument of $geoWithin and $geoIntersects. It does not change and is safe for
 // concurrent use.
 type Region struct {
 	kind     regionKind
 	geometry Geometry    // of regionGeometry
 	box      Box         // of regionBox
-	circle   circle      // of regionCircle and regionCap, whose radius is in radians
+	circle   circle      // for regionCircle and regionCap; the radius of a cap is in radians
 	ring     []flatPoint // of regionPolygon
 	cap      s2.Cap      // of regionCap
 
-	edges  int // of polygons on the sphere for which a raster pays, else 0
+	edges  int // number of edges of polygons on the sphere if a raster pays off, else 0
 	asked  atomic.Uint32
 	raster atomic.Pointer[raster]
 }
@@ -37,7 +37,7 @@ const (
 )
 
 // ParseRegion reads a shape by its operator: $geometry, $box, $polygon, $center or $centerSphere.
-// It fails where the operation ends; nil is none.
+// It fails if the operation ends. running may be nil.
 func ParseRegion(operator string, v bsonx.Value, running *interrupt.Running) (*Region, error) {
 	r := &Region{}
 	r.geometry.watch.Running = running
@@ -59,7 +59,7 @@ func ParseRegion(operator string, v bsonx.Value, running *interrupt.Running) (*R
 		return nil, reason("unknown geo specifier: " + operator + ": " + bsonx.FormatShell(v))
 	}
 	err := parse(v)
-	r.geometry.watch = interrupt.Watch{} // the region may be used by others
+	r.geometry.watch = interrupt.Watch{} // other operations may use the region
 	return r, err
 }
 
@@ -161,7 +161,7 @@ func (c *circle) parse(v bsonx.Value) error {
 	return nil
 }
 
-// Vertices returns about how many vertices the region has.
+// Vertices returns the approximate number of vertices of the region.
 func (r *Region) Vertices() int {
 	n := len(r.ring) + len(r.geometry.points)
 	for _, line := range r.geometry.lines {
@@ -176,7 +176,7 @@ func (r *Region) Vertices() int {
 	return n
 }
 
-// pointWork is the work of comparing a point with the region: lines and points have no index.
+// pointWork returns the work of comparing a point with the region. Lines and points have no index.
 func (r *Region) pointWork() int {
 	n := edgeWork + len(r.geometry.points)*interrupt.Step/8
 	for _, line := range r.geometry.lines {
@@ -185,12 +185,13 @@ func (r *Region) pointWork() int {
 	return n
 }
 
-// HasArea reports whether something can lie within the region: it is more than points and lines.
+// HasArea reports whether geometries can lie within the region, because it is not only points and
+// lines.
 func (r *Region) HasArea() bool {
 	return r.kind != regionGeometry || len(r.geometry.polygons) > 0 || r.geometry.big != nil
 }
 
-// CRS returns the system of the region, in which it is compared.
+// CRS returns the coordinate system in which the region is compared.
 func (r *Region) CRS() CRS {
 	switch r.kind {
 	case regionGeometry:
@@ -205,7 +206,7 @@ func (r *Region) CRS() CRS {
 	}
 }
 
-// ToSphere makes the region one of the sphere; false where it is one of a plane only.
+// ToSphere converts the region to the sphere. It reports false if it is only a region of a plane.
 func (r *Region) ToSphere() bool {
 	if r.kind != regionGeometry {
 		return r.kind == regionCap
@@ -217,7 +218,7 @@ func (r *Region) ToSphere() bool {
 	return r.CRS() != Flat
 }
 
-// Contains reports whether the geometry lies within the region. The geometry may be projected.
+// Contains reports whether the geometry lies within the region. It may project the geometry.
 func (r *Region) Contains(g *Geometry) bool {
 	if g.big != nil {
 		return false
@@ -252,8 +253,8 @@ func (r *Region) Contains(g *Geometry) bool {
 	return true
 }
 
-// Intersects reports whether the geometry has a point in common with the region. The geometry may
-// be projected.
+// Intersects reports whether the geometry and the region have a point in common. It may project the
+// geometry.
 func (r *Region) Intersects(g *Geometry) bool {
 	if g.big != nil || r.CRS() == Flat || !g.toSphere() {
 		return false

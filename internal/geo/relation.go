@@ -6,12 +6,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// smallEdges is how many edges two polygons have together at most that s2 compares. It does so at
-// once, and between edges that are long or close to each other in quadratic time.
+// smallEdges is the greatest number of edges of two polygons together for which s2 compares the
+// polygons. s2 compares them without checking the operation, and needs quadratic time if edges are
+// long or close to each other.
 const smallEdges = 1000
 
-// polygonContains reports whether a polygon contains another one, as s2's Polygon.Contains does.
-// Once the operation has ended, the answer means nothing.
+// polygonContains reports whether a polygon contains another one, like s2's Polygon.Contains. If
+// the operation has ended, the result has no meaning.
 func polygonContains(a, b *s2.Polygon, w *interrupt.Watch) bool {
 	if w.Stopped(segmentWork) {
 		return false
@@ -40,8 +41,8 @@ func containsByEdges(a, b *s2.Polygon, w *interrupt.Watch) bool {
 	}
 }
 
-// polygonIntersects reports whether two polygons have a part in common, as s2's Polygon.Intersects
-// does. Once the operation has ended, the answer means nothing.
+// polygonIntersects reports whether two polygons overlap, like s2's Polygon.Intersects. If the
+// operation has ended, the result has no meaning.
 func polygonIntersects(a, b *s2.Polygon, w *interrupt.Watch) bool {
 	if w.Stopped(segmentWork) {
 		return false
@@ -71,13 +72,14 @@ func intersectsByEdges(a, b *s2.Polygon, w *interrupt.Watch) bool {
 
 // meeting says how the boundaries of two polygons meet.
 type meeting struct {
-	cross   bool // two edges cross, or at a shared vertex the polygons are as they must not be
+	cross   bool // two edges cross, or wrong is true for a shared vertex
 	touch   bool // they share a vertex, and nothing crosses
-	unknown bool // they share a vertex, and one of them has several loops: only s2 knows
+	unknown bool // they share a vertex, and one of them has several loops: only s2 can decide
 }
 
-// boundaries compares the boundaries of two polygons edge by edge. wrong says of a vertex that both
-// have, with its neighbours in each, that the polygons are not as the caller asks: see s2's wedges.
+// boundaries compares the boundaries of two polygons edge by edge. For each shared vertex, it calls
+// wrong with the vertex and its neighbours in both polygons. wrong reports whether the polygons
+// violate the caller's condition there: see s2's wedges.
 func boundaries(a, b *s2.Polygon, wrong func(a0, ab, a2, b0, b2 s2.Point) bool, w *interrupt.Watch) (m meeting) {
 	if w.Stopped(a.NumEdges() * segmentWork) {
 		return m
@@ -117,7 +119,7 @@ func boundaries(a, b *s2.Polygon, wrong func(a0, ab, a2, b0, b2 s2.Point) bool, 
 	return m
 }
 
-// vertex is where a polygon has a vertex.
+// vertex identifies a vertex of a polygon.
 type vertex struct {
 	loop *s2.Loop
 	i    int
@@ -133,8 +135,8 @@ func verticesOf(p *s2.Polygon) map[s2.Point]vertex {
 	return out
 }
 
-// everyLoop reports whether the first vertex of each loop of a polygon lies inside the other one,
-// or, if inside is false, outside.
+// everyLoop reports whether the first vertex of each loop of a polygon lies inside the other
+// polygon or, if inside is false, outside of it.
 func everyLoop(of, other *s2.Polygon, inside bool) bool {
 	for _, loop := range of.Loops() {
 		if other.ContainsPoint(loop.Vertex(0)) != inside {

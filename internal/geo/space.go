@@ -6,21 +6,24 @@ type Cell struct {
 	Level int
 }
 
-// Space is what a search by distance walks through: the cells of an index, seen from a point. It is
-// immutable.
+// Space is the set of cells of an index, seen from a point. A search by distance walks through it.
+// It is immutable.
 type Space interface {
 	// Roots are the cells that everything is in.
 	Roots() []Cell
-	// Children are the four cells that a cell divides into; none for the smallest.
+	// Children returns the four cells into which a cell divides. The smallest cells have no
+	// children.
 	Children(c Cell) []Cell
-	// Within is the interval of all that the index holds for what is in the cell: the cell and
-	// those below it.
+	// Within returns the interval of all values that the index stores for geometries in the cell:
+	// for the cell and all cells below it.
 	Within(c Cell) Interval
-	// Own is the part of Within that is not in that of any child; false where there is none.
+	// Own returns the part of Within that belongs to the cell but not to a child. It reports false
+	// if there is no such part.
 	Own(c Cell) (Interval, bool)
-	// Entry is the cell that an index holds; false where it is none.
+	// Entry returns the cell for a value in an index. It reports false if the value is not a cell.
 	Entry(id uint64) (Cell, bool)
-	// Distance is at most the distance of anything in the cell, as Geometry.Distance measures it.
+	// Distance returns a lower bound for the distances of all geometries in the cell, as measured
+	// by Geometry.Distance.
 	Distance(c Cell) float64
 	// Farthest is at least that.
 	Farthest(c Cell) float64
@@ -32,5 +35,5 @@ type Space interface {
 // Around returns the space of a 2dsphere index around a point of the sphere.
 func Around(center *Point) Space { return sphereSpace{center.s2} }
 
-// MaxDistance is the distance of what is on the other side of the earth.
+// MaxDistance is the distance of a point on the opposite side of the earth.
 const MaxDistance = 3.14159265358979323846 * EarthRadius

@@ -14,8 +14,8 @@ import (
 // EarthRadius is MongoDB's, in metres.
 const EarthRadius = 6378100
 
-// nearby is more than the size of a leaf cell, in radians: what is farther from a region does not
-// touch it.
+// nearby is greater than the size of a leaf cell, in radians. A point that is farther from a region
+// does not touch it.
 const nearby = s1.Angle(1e-8)
 
 // pointOf returns the point at a longitude and latitude in degrees.
@@ -25,9 +25,9 @@ func pointOf(lng, lat float64) s2.Point {
 	return s2.Point{Vector: r3.Vector{X: cosTheta * cosPhi, Y: sinTheta * cosPhi, Z: sinPhi}}
 }
 
-// containsPoint reports whether a point lies in the region, or its leaf cell has a part in common
-// with the region. So the boundary belongs to a region, except on the border of a leaf cell if the
-// region lies beyond that border.
+// containsPoint reports whether a point lies in the region, or its leaf cell overlaps the region.
+// So the boundary belongs to a region, except if the point is on the border of its leaf cell and
+// the region is beyond that border.
 func (r *Region) containsPoint(p s2.Point) bool {
 	switch {
 	case r.kind == regionCap:
@@ -56,8 +56,8 @@ func polygonTouches(polygon *s2.Polygon, p s2.Point) bool {
 	return polygon.IntersectsCell(cell) && polygon.Intersects(s2.PolygonFromCell(cell))
 }
 
-// isOutside reports whether a point is certainly outside of a box of longitudes and latitudes: by
-// more than what coordinates are wrong. Near the poles it does not tell.
+// isOutside reports whether a point is certainly outside of a box of longitudes and latitudes, by
+// more than the rounding error of coordinates. Near the poles it always reports false.
 func isOutside(b s2.Rect, p s2.LatLng) bool {
 	const margin, nearPole = 1e-7, math.Pi/2 - 1e-3
 	lat := float64(p.Lat)
@@ -81,8 +81,7 @@ func (r *Region) intersectsPoint(p s2.Point) bool {
 		slices.ContainsFunc(g.lines, func(own *polyline) bool { return own.IntersectsCell(cell) })
 }
 
-// anyPoint reports whether a condition holds for one of the points that the geometry has on the
-// sphere.
+// anyPoint reports whether a condition is true for one of the geometry's points on the sphere.
 func (g *Geometry) anyPoint(is func(s2.Point) bool) bool {
 	if g.isPoint && g.point.onSphere && is(g.point.s2) {
 		return true
@@ -114,7 +113,7 @@ func areaContainsLine(a *s2.Polygon, line *polyline, w *interrupt.Watch) bool {
 	return c.pieces == 1 && c.lost <= lostLength
 }
 
-// meets reports whether an edge of a line crosses one of a shape or shares a vertex with it.
+// meets reports whether an edge of a line crosses an edge of a shape or shares a vertex with it.
 func meets(shape s2.Shape, line *polyline, w *interrupt.Watch) bool {
 	if w.Stopped(shape.NumEdges() * segmentWork) {
 		return false
@@ -155,7 +154,7 @@ func (r *Region) intersectsLine(line *polyline, w *interrupt.Watch) bool {
 		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return areaIntersectsLine(own, line, w) })
 }
 
-// areaIntersectsLine reports whether a part of a line lies within a polygon: to touch it in a point
+// areaIntersectsLine reports whether a part of a line lies within a polygon. Touching it in a point
 // is not enough.
 func areaIntersectsLine(a *s2.Polygon, line *polyline, w *interrupt.Watch) bool {
 	return clip(a, line, false, w).pieces > 0
@@ -185,8 +184,9 @@ func (r *Region) intersectsPolygon(p *s2.Polygon, w *interrupt.Watch) bool {
 		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return polygonIntersects(own, p, w) })
 }
 
-// Distance is the distance of the nearest point of the geometry from p, in the system of p; false
-// where the geometry has no place there. The geometry may be projected.
+// Distance returns the distance of the nearest point of the geometry from p, in the coordinate
+// system of p. It reports false if the geometry cannot be converted to that system. It may project
+// the geometry.
 func (g *Geometry) Distance(p *Point) (float64, bool) {
 	if p.CRS == Flat {
 		return flatDistance(flatPoint{p.X, p.Y}, flatPoint{g.point.X, g.point.Y}), g.isPoint

@@ -2,9 +2,9 @@ package geo
 
 import "math"
 
-// sinCos returns the sine and cosine of an angle of at most π, rounded to the nearest float64 but
-// for rare cases, as the C library does on which MongoDB runs: the last bit of a point is the sixth
-// digit of the distance of neighbours.
+// sinCos returns the sine and cosine of an angle of at most π. They are rounded to the nearest
+// float64, with rare exceptions, like in the C library that MongoDB uses. The last bit of a point
+// affects the sixth digit of the distance between neighbours.
 func sinCos(x float64) (sin, cos float64) {
 	k := math.Round(x * (2 / math.Pi))
 	r := reduced(x, k)
@@ -30,7 +30,7 @@ func reduced(x, k float64) pair {
 	return twoSum(r.hi, r.lo-k*middle-k*last)
 }
 
-// pair is the sum of two float64s, of which the first is the sum rounded.
+// pair is the sum of two float64s. The first one is the rounded sum.
 type pair struct{ hi, lo float64 }
 
 func twoSum(a, b float64) pair {
@@ -63,11 +63,11 @@ func (a pair) series(c []pair) pair {
 	return sum
 }
 
-// The coefficients of the series behind the first term: ∓1/3!, ±1/5! … and ∓1/2!, ±1/4! …; sinCos
-// gives the first term, and the square of the angle that all have in common.
+// The coefficients of the series after the first term: ∓1/3!, ±1/5! … and ∓1/2!, ±1/4! …. sinCos
+// adds the first term, and the power of the angle that all other terms have in common.
 var sines, cosines = reciprocals(3), reciprocals(2)
 
-// reciprocals returns -1/n!, 1/(n+2)!, … as far as they matter up to π/4.
+// reciprocals returns -1/n!, 1/(n+2)!, … as far as they matter for angles up to π/4.
 func reciprocals(n int) []pair {
 	const terms = 12
 	out := make([]pair, terms)
