@@ -12,7 +12,7 @@ import (
 var delimiters = rangetable.Merge(unicode.Dash, unicode.Hyphen, unicode.Pattern_Syntax, unicode.Quotation_Mark,
 	unicode.Terminal_Punctuation, unicode.White_Space)
 
-// asciiDelimiters are those that most strings have.
+// asciiDelimiters are the ASCII characters that separate words. Most strings have no others.
 var asciiDelimiters = func() (out [utf8.RuneSelf]bool) {
 	for r := range out {
 		out[r] = unicode.Is(delimiters, rune(r))
@@ -21,7 +21,7 @@ var asciiDelimiters = func() (out [utf8.RuneSelf]bool) {
 }()
 
 // lower returns the lower case of a character by Unicode's simple case folding, so that all forms
-// of a letter have one.
+// of a letter have the same result.
 func (l *Language) lower(r rune) rune {
 	switch {
 	case r < utf8.RuneSelf:
@@ -38,7 +38,7 @@ func (l *Language) lower(r rune) rune {
 		if l.dotless {
 			return 'i'
 		}
-		return r // folding gives two characters
+		return r // folding would give two characters
 	case r == 'ı':
 		return r
 	case unicode.Is(unicode.Cherokee, r):
@@ -61,8 +61,8 @@ func (l *Language) appendLower(dst, s []byte) []byte {
 	return dst
 }
 
-// appendPlain appends s without diacritics: those that are characters of their own are dropped,
-// letters that have some become what is left without.
+// appendPlain appends s without diacritics. It drops combining diacritics, and replaces letters
+// with diacritics by the plain letter.
 func appendPlain(dst []byte, s string) []byte {
 	for _, r := range s {
 		if r < utf8.RuneSelf {

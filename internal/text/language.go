@@ -26,16 +26,16 @@ import (
 // Language is how words are found and stemmed.
 type Language struct {
 	name string
-	// stem is nil where words stay as they are.
+	// stem is nil if the language has no stemmer.
 	stem func(*snowballstem.Env) bool
-	// stops are the words that are not worth indexing, in lower case.
+	// stops are the stop words, in lower case.
 	stops map[string]bool
-	// apostrophe is true where an apostrophe is a part of words.
+	// apostrophe means that an apostrophe is part of a word.
 	apostrophe bool
-	// dotless is true where the lower case of I is ı.
+	// dotless means that the lower case of I is ı.
 	dotless bool
-	// ascii is true for text indexes before version 3: only ASCII letters have two cases, only
-	// ASCII characters stand between words, and diacritics count.
+	// ascii is set for text indexes before version 3. Only ASCII letters have upper and lower case,
+	// only ASCII characters separate words, and diacritics are kept.
 	ascii bool
 	// older is the language with ascii.
 	older *Language
@@ -47,14 +47,14 @@ func (l *Language) Name() string { return l.name }
 // DefaultLanguage is the language of an index whose specification does not name one.
 const DefaultLanguage = "english"
 
-// ParseLanguage returns the language of a name or an ISO 639-1 code, in upper or lower case; false
-// where there is none.
+// ParseLanguage returns the language for a name or an ISO 639-1 code, in upper or lower case. It
+// reports false if the language is unknown.
 func ParseLanguage(name string) (*Language, bool) {
 	l, ok := languages[strings.ToLower(name)]
 	return l, ok
 }
 
-// languages are found by name and code.
+// languages are the languages by name and code.
 var languages = loadLanguages()
 
 //go:embed stopwords/*.txt
@@ -96,11 +96,11 @@ func loadLanguages() map[string]*Language {
 	return out
 }
 
-// hungarianLetters exchanges ő and ű with the letters that stand in their place in Latin-1.
+// hungarianLetters swaps ő and ű with the letters that replace them in Latin-1.
 var hungarianLetters = strings.NewReplacer("ő", "õ", "õ", "ő", "ű", "û", "û", "ű")
 
-// stemHungarian knows endings as MongoDB does: its stemmer is of the time when the algorithm had õ
-// and û for ő and ű.
+// stemHungarian recognises endings as MongoDB does. MongoDB's stemmer is from the time when the
+// algorithm used õ and û for ő and ű.
 func stemHungarian(env *snowballstem.Env) bool {
 	env.SetCurrent(hungarianLetters.Replace(env.Current()))
 	ok := hungarian.Stem(env)
@@ -108,8 +108,8 @@ func stemHungarian(env *snowballstem.Env) bool {
 	return ok
 }
 
-// loadStopWords reads the list of a language: those of the Snowball project in the extent that
-// MongoDB has them.
+// loadStopWords reads the stop words of a language. They are the subset of the Snowball project's
+// list that MongoDB uses.
 func loadStopWords(language string) map[string]bool {
 	list, err := stopwords.ReadFile("stopwords/" + language + ".txt")
 	if err != nil {

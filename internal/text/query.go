@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Search is what a $text predicate asks for.
+// Search is the argument of a $text predicate.
 type Search struct {
 	Text                              string
 	CaseSensitive, DiacriticSensitive bool
@@ -17,20 +17,21 @@ type Search struct {
 
 // Query is a parsed search.
 type Query struct {
-	// Bounds are the terms of which the index has to have one of a document; sorted.
+	// Bounds are the terms for the index scan, sorted. Every matching document has at least one of
+	// them in the index.
 	Bounds []string
-	// Terms and Negated are the terms in the spelling of the search; sorted. A document needs one
-	// of the first, and none of the others.
+	// Terms and Negated are the terms in the spelling of the search, sorted. A document must have
+	// one of Terms and none of Negated.
 	Terms, Negated []string
-	// Phrases and NegatedPhrases stand in a document as they are.
+	// Phrases must occur in a document literally. NegatedPhrases must not.
 	Phrases, NegatedPhrases []string
 
 	spelling spelling
 }
 
-// ParseQuery parses a search: words, of which a document needs one; "phrases" between quotation
-// marks, of which it needs all; and both with a hyphen before them, of which it may have none. It
-// fails where the operation ends.
+// ParseQuery parses a search. A document must have one of its words, and all phrases in quotation
+// marks. It must not have a word or phrase with a hyphen before it. ParseQuery fails if the
+// operation ends.
 func ParseQuery(s Search, l *Language, r *interrupt.Running) (*Query, error) {
 	q := &Query{}
 	if s.CaseSensitive {
@@ -72,21 +73,21 @@ func sortedTerms(l *Language, words []byte, sp spelling, r *interrupt.Running) (
 	return slices.Compact(out), nil
 }
 
-// queryParser reads a search from its beginning to its end.
+// queryParser parses a search from beginning to end.
 type queryParser struct {
 	query *Query
 	rest  string
-	// afterSpace is true where white space stands before rest, or nothing.
+	// afterSpace means that rest is at the start or follows white space.
 	afterSpace bool
-	// negation lasts from a hyphen behind white space to the next white space outside of a phrase.
+	// negation lasts from a hyphen after white space to the next white space outside of a phrase.
 	negation bool
 	inPhrase bool
-	phrase   string // from behind its quotation mark on
+	phrase   string // starts after its quotation mark
 
 	positive, negative []byte // words, separated by spaces
 }
 
-// querySpaces end a negation; other white space is a part of words until those are cut.
+// querySpaces end a negation. Other white space belongs to a word until the words are split.
 const querySpaces = " \n\v\f\r"
 
 func (p *queryParser) parse() {
@@ -120,7 +121,7 @@ func (p *queryParser) skipSpaces() {
 	p.rest = trimmed
 }
 
-// quote begins or ends a phrase. One that has no end is words only.
+// quote begins or ends a phrase. A phrase without an end counts only as words.
 func (p *queryParser) quote(afterSpace bool) {
 	quoted := p.rest
 	p.rest = p.rest[1:]
@@ -138,8 +139,8 @@ func (p *queryParser) quote(afterSpace bool) {
 	}
 }
 
-// word adds a word to those that are wanted or not. The words of a phrase are wanted too, those of
-// a negated one say nothing.
+// word adds a word to the wanted or unwanted words. The words of a phrase are wanted, too. The
+// words of a negated phrase are ignored.
 func (p *queryParser) word(w string, afterSpace bool) {
 	if p.inPhrase && p.negation {
 		return
@@ -152,7 +153,7 @@ func (p *queryParser) word(w string, afterSpace bool) {
 	*to = append(append(*to, w...), ' ')
 }
 
-// IsExact reports whether every document that has one of Bounds in the index is a match.
+// IsExact reports whether every document that has one of Bounds in the index matches.
 func (q *Query) IsExact() bool {
 	return q.spelling == 0 && len(q.Negated) == 0 && len(q.Phrases) == 0 && len(q.NegatedPhrases) == 0
 }
@@ -162,10 +163,10 @@ func (q *Query) Match(s *Spec, doc bsonx.Doc) bool {
 	return q.isIndexed(s, doc) && q.MatchRest(s, doc)
 }
 
-// isIndexed reports whether the index has one of Bounds of a document.
+// isIndexed reports whether the index has one of Bounds for a document.
 func (q *Query) isIndexed(s *Spec, doc bsonx.Doc) bool {
 	found := false
-	// A document that names no language that there is cannot be in the index.
+	// A document that names an unknown language cannot be in the index.
 	_ = s.walk(doc, func(l *Language, str []byte, _ float64) bool {
 		for word, rest := l.nextWord(str); len(word) > 0 && !found; word, rest = l.nextWord(rest) {
 			if !l.isStopWord(word) {
@@ -177,12 +178,12 @@ func (q *Query) isIndexed(s *Spec, doc bsonx.Doc) bool {
 	return found
 }
 
-// Score returns what the search gives a document of an index; ok is false where it has none of the
+// Score returns the score of a document for the search. ok is false if the document has none of the
 // terms.
 func (q *Query) Score(s *Spec, doc bsonx.Doc) (sum float64, ok bool) {
 	var sc Scorer
 	if sc.Score(s, doc) != nil {
-		return 0, false // it names a language that there is not, and is in no index
+		return 0, false // the document names an unknown language, so it is in no index
 	}
 	for i := range sc.Len() {
 		term, score := sc.Term(i)
@@ -223,7 +224,7 @@ func (q *Query) hasTerm(s *Spec, doc bsonx.Doc, terms []string) bool {
 	return found
 }
 
-// hasPhrase reports whether a phrase stands in a string as it is, be it in the middle of words.
+// hasPhrase reports whether a string contains a phrase literally, even in the middle of words.
 func (q *Query) hasPhrase(s *Spec, doc bsonx.Doc, phrase string) bool {
 	found := false
 	var room, want []byte

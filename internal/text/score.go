@@ -6,11 +6,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// maxWords bounds the words that a Scorer remembers from one document to the next.
+// maxWords is the number of words that a Scorer remembers from one document to the next.
 const maxWords = 1 << 16
 
-// Scorer finds the terms of documents and their scores. It remembers what term a word has: most
-// words of a text are among the few that all texts have. The zero value is ready for use.
+// Scorer computes the terms of documents and their scores. It remembers the term of each word,
+// because most words of a text are frequent in all texts. The zero value is ready to use.
 type Scorer struct {
 	words map[*Language]map[string]int32 // to the position of the term, or stopWord
 	ids   map[string]int32
@@ -22,31 +22,32 @@ type Scorer struct {
 
 	running *interrupt.Running
 	meter   interrupt.Meter
-	// bytes is what the document's new words take, held how much of it the operation has counted.
+	// bytes is the memory of the document's new words. held is the part that the operation has
+	// already counted.
 	bytes, held int
 }
 
-// wordWork is the work of finding a word, without its bytes.
+// wordWork is the work of finding a word, in addition to its bytes.
 const wordWork = 2 * interrupt.Step
 
-// Serve names the operation that documents are scored for from now on: Score fails where it ends.
-// nil is none.
+// Serve sets the operation for which documents are scored from now on. Score fails if the operation
+// ends. r may be nil.
 func (sc *Scorer) Serve(r *interrupt.Running) { sc.running = r }
 
 const stopWord = -1
 
-// termState is a term and what has been found of it in the document.
+// termState is a term and its state in the current document.
 type termState struct {
 	term  string
-	score float64 // over all strings; 0 for a term that is not in the document
-	// In the string at hand: how often, and the sum of 1, 1/2, 1/4 and so on, of which next is the
-	// following one.
+	score float64 // over all strings; 0 if the document does not have the term
+	// In the current string: how often the term occurs, and the sum 1 + 1/2 + 1/4 + …, of which
+	// next is the next summand.
 	count      int
 	freq, next float64
 }
 
-// Score finds the terms of a document, which Terms lists. It fails where the document names a
-// language that there is not.
+// Score computes the terms of a document, which Terms lists. It fails if the document names an
+// unknown language.
 func (sc *Scorer) Score(s *Spec, doc bsonx.Doc) error {
 	sc.reset()
 	var ended error
@@ -61,7 +62,7 @@ func (sc *Scorer) Score(s *Spec, doc bsonx.Doc) error {
 	return err
 }
 
-// Len returns how many terms the document has.
+// Len returns the number of terms of the document.
 func (sc *Scorer) Len() int { return len(sc.inDoc) }
 
 // Term returns the i-th term of the document and its score.
@@ -70,7 +71,7 @@ func (sc *Scorer) Term(i int) (string, float64) {
 	return t.term, t.score
 }
 
-// ScoreOf returns the score of a term, 0 where the document does not have it.
+// ScoreOf returns the score of a term, or 0 if the document does not have the term.
 func (sc *Scorer) ScoreOf(term string) float64 {
 	id, ok := sc.ids[term]
 	if !ok {
@@ -91,9 +92,9 @@ func (sc *Scorer) reset() {
 	}
 }
 
-// add scores the words of a string: a term that stands in it n times counts 1 + 1/2 + … +
-// 1/2^(n-1), by up to the half less the smaller its share in the string's words, and a tenth more
-// where it is the whole string.
+// add scores the words of a string. A term that occurs n times counts 1 + 1/2 + … + 1/2^(n-1). This
+// is reduced by up to one half, the more the smaller the term's share of the words is. A term that
+// is the whole string counts a tenth more.
 func (sc *Scorer) add(l *Language, str []byte, weight float64) error {
 	words := sc.words[l]
 	if words == nil {
@@ -145,15 +146,14 @@ func (sc *Scorer) add(l *Language, str []byte, weight float64) error {
 }
 
 const (
-	// wordBytes is about what a new word takes beside its bytes: entries of two maps and of two
-	// lists, which double their memory.
+	// wordBytes is the approximate memory of a new word in addition to its bytes: entries in two
+	// maps and in two lists, which double when they grow.
 	wordBytes = 320
-	// heldBytes is in what steps the memory of words is held.
+	// heldBytes is the step in which the memory of words is reserved.
 	heldBytes = 1 << 20
 )
 
-// hold holds the memory of a new word of n bytes, which is there once as it stands and once as a
-// term.
+// hold reserves the memory of a new word of n bytes, which is stored as a word and as a term.
 func (sc *Scorer) hold(n int) error {
 	if sc.bytes += wordBytes + 2*n; sc.bytes <= sc.held {
 		return nil
@@ -162,16 +162,16 @@ func (sc *Scorer) hold(n int) error {
 	return sc.counted(sc.held)
 }
 
-// Hold holds the memory of n bytes that are made of the document's terms, beside the terms. It
-// fails with ExceededMemoryLimit.
+// Hold reserves n bytes for data that the caller makes from the document's terms. It fails with
+// ExceededMemoryLimit.
 func (sc *Scorer) Hold(n int) error { return sc.counted(sc.bytes + n) }
 
-// counted counts n bytes for the operation, which takes twice what it is told.
+// counted counts n bytes for the operation, which reserves twice the number.
 func (sc *Scorer) counted(n int) error {
 	return memory.Of(sc.running.Context()).Value(int64(n) / 2)
 }
 
-// IsLarge reports whether the scorer takes more memory than it is worth to keep.
+// IsLarge reports whether the scorer takes too much memory to be kept.
 func (sc *Scorer) IsLarge() bool { return sc.count > maxWords }
 
 // learn returns the position of a word's term.
@@ -189,7 +189,7 @@ func (sc *Scorer) learn(l *Language, word []byte) int32 {
 	return id
 }
 
-// isSame reports whether a string is a term, but for the case of ASCII letters.
+// isSame reports whether a string equals a term, ignoring the case of ASCII letters.
 func isSame(str []byte, term string) bool {
 	if len(str) != len(term) {
 		return false

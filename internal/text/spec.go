@@ -14,15 +14,15 @@ const (
 	codeLanguageUnknown = mongoerr.Code(17262)
 )
 
-// wildcard is the path that stands for all strings.
+// wildcard is the path for all strings.
 const wildcard = "$**"
 
-// defaultWeight is that of strings whose path has none.
+// defaultWeight is the weight of strings whose path has no weight.
 const defaultWeight = 1
 
-// Spec says which strings of a document a text index is over.
+// Spec says which strings of a document a text index covers.
 type Spec struct {
-	// Before and After are the paths of the fields before and behind the text in the key.
+	// Before and After are the paths of the fields before and after the text in the key.
 	Before, After []bsonx.Elem
 
 	root     *field
@@ -32,23 +32,23 @@ type Spec struct {
 	version  int
 }
 
-// The versions of text indexes. Version 1 takes unknown languages as none and looks for the
-// language of a document at its top alone.
+// The versions of text indexes. Version 1 treats an unknown language as "none", and looks for the
+// language of a document only at its top level.
 const (
 	OldestVersion = 1
 	NewestVersion = 3
 
-	foldingVersion = 3 // from which on cases and diacritics are those of Unicode
+	foldingVersion = 3 // from this version on, case and diacritics follow Unicode
 )
 
 // field is a component of the paths that have a weight.
 type field struct {
-	weight float64 // 0: none
+	weight float64 // 0 if the path has no weight
 	below  map[string]*field
 }
 
-// NewSpec reads the specification of an index as the catalog has it: checked, and with all defaults
-// filled in.
+// NewSpec reads the specification of an index from the catalog, where it is checked and has all
+// defaults.
 func NewSpec(spec bsonx.Doc) (*Spec, error) {
 	s := &Spec{root: new(field), override: "language", version: NewestVersion}
 	if n, ok := spec.Lookup("textIndexVersion").AsInt64(); ok {
@@ -112,14 +112,14 @@ func (s *Spec) add(path string, weight float64) {
 	at.weight = weight
 }
 
-// Language returns the language of documents that do not name theirs.
+// Language returns the default language, for documents that do not name one.
 func (s *Spec) Language() *Language { return s.language }
 
 // Version returns the version of the index.
 func (s *Spec) Version() int { return s.version }
 
-// ParseLanguage returns the language of a name or code as the index has it; false where there is
-// none.
+// ParseLanguage returns the language for a name or code by the rules of the index's version. It
+// reports false if the language is unknown.
 func (s *Spec) ParseLanguage(name string) (*Language, bool) {
 	l, ok := ParseLanguage(name)
 	if !ok && s.version == OldestVersion {
@@ -131,8 +131,8 @@ func (s *Spec) ParseLanguage(name string) (*Language, bool) {
 	return l, ok
 }
 
-// walk calls f for each string of a document that the index is over until f returns false. It fails
-// where the document names a language that there is not.
+// walk calls f for each string of a document that the index covers, until f returns false. It fails
+// if the document names an unknown language.
 func (s *Spec) walk(doc bsonx.Doc, f func(l *Language, str []byte, weight float64) bool) error {
 	w := walker{spec: s, use: f}
 	w.document(doc, s.root, s.language, false)
@@ -146,8 +146,8 @@ type walker struct {
 	err  error
 }
 
-// document goes through a document or an array: at is what is known of its path, which is nil where
-// no weight is about it.
+// document walks a document or an array. at is the field at its path, or nil if no weight concerns
+// the path.
 func (w *walker) document(doc bsonx.Doc, at *field, l *Language, isArray bool) {
 	if !isArray && (at == w.spec.root || w.spec.version > OldestVersion) {
 		if l = w.languageOf(doc, l); l == nil {
@@ -189,7 +189,7 @@ func (w *walker) value(v bsonx.Value, at *field, l *Language, inArray bool) {
 	}
 }
 
-// step returns what is known of a field's path.
+// step returns the field for a name, or nil.
 func (f *field) step(name []byte) *field {
 	if f == nil {
 		return nil
@@ -204,8 +204,8 @@ func (f *field) weightOf() float64 {
 	return f.weight
 }
 
-// languageOf returns the language that a document names, that of the document around it where it
-// names none, or nil after an error.
+// languageOf returns the language that a document names, or the language of the enclosing document
+// if it names none. It returns nil after an error.
 func (w *walker) languageOf(doc bsonx.Doc, outer *Language) *Language {
 	v := doc.Lookup(w.spec.override)
 	if v.IsMissing() {

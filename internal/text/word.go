@@ -8,7 +8,7 @@ import (
 	"github.com/blevesearch/snowballstem"
 )
 
-// spelling says in what a term keeps to the word that it is made of.
+// spelling says which properties of the original word a term keeps.
 type spelling uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	diacriticSensitive
 )
 
-// isDelimiter reports whether a character stands between words.
+// isDelimiter reports whether a character separates words.
 func (l *Language) isDelimiter(r rune) bool {
 	if r < utf8.RuneSelf {
 		return asciiDelimiters[r] && (r != '\'' || !l.apostrophe)
@@ -24,7 +24,8 @@ func (l *Language) isDelimiter(r rune) bool {
 	return !l.ascii && unicode.Is(delimiters, r)
 }
 
-// nextWord returns the first word of s and what is behind it; an empty word where there is none.
+// nextWord returns the first word of s and the text after it. It returns an empty word if s has no
+// word.
 func (l *Language) nextWord(s []byte) (word, rest []byte) {
 	start := -1
 	for i := 0; i < len(s); {
@@ -46,7 +47,7 @@ func (l *Language) nextWord(s []byte) (word, rest []byte) {
 	return s[start:], nil
 }
 
-// isStopWord reports whether a word in any case is not worth indexing.
+// isStopWord reports whether a word is a stop word, in any case.
 func (l *Language) isStopWord(word []byte) bool {
 	var room [64]byte
 	if len(l.stops) == 0 || len(word) > len(room) {
@@ -55,8 +56,9 @@ func (l *Language) isStopWord(word []byte) bool {
 	return l.stops[string(l.appendLower(room[:0], word))]
 }
 
-// maxStemmed is how long words are that are stemmed. Stemmers copy a word for each letter that they
-// change: what is longer is no word of a language, and could keep them busy for hours.
+// maxStemmed is the length up to which words are stemmed. Stemmers copy a word for each letter that
+// they change, so a very long word could keep them busy for hours. Such a long text is not a word
+// of a language anyway.
 const maxStemmed = 1024
 
 // term returns the term of a word.
@@ -78,7 +80,8 @@ func (l *Language) term(word []byte, sp spelling) string {
 }
 
 // hasTerm reports whether a string has a word of one of the terms, which are sorted. Stop words
-// count: what is none in the language of a search may be one in that of a document.
+// count, because a stop word of the search's language may be an ordinary word in the document's
+// language.
 func (l *Language) hasTerm(s []byte, sp spelling, terms []string) bool {
 	for word, rest := l.nextWord(s); len(word) > 0; word, rest = l.nextWord(rest) {
 		if _, found := slices.BinarySearch(terms, l.term(word, sp)); found {
