@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// charSet is a set of characters: ranges, and properties as they are written within a class.
+// charSet is a set of characters: ranges, and properties in the syntax of a class.
 type charSet struct {
 	ranges     [][2]rune
 	properties string
@@ -20,7 +20,7 @@ func (s *charSet) union(other charSet) {
 	s.properties += other.properties
 }
 
-// complement is defined for sets without properties.
+// complement returns the complement of a set. The set must not have properties.
 func (s charSet) complement() charSet {
 	ranges := slices.Clone(s.ranges)
 	slices.SortFunc(ranges, func(a, b [2]rune) int { return int(a[0] - b[0]) })
@@ -38,7 +38,7 @@ func (s charSet) complement() charSet {
 	return out
 }
 
-// text writes the set as a character class that both engines read alike.
+// text returns the set as a character class that both engines read in the same way.
 func (s charSet) text(negated bool) string {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -61,7 +61,7 @@ func quoteInClass(r rune) string {
 	if strings.ContainsRune(`\]^-[`, r) {
 		return `\` + string(r)
 	}
-	if r >= 0xd800 && r <= 0xdfff { // surrogates are no characters; the neighbours bound the same set
+	if r >= 0xd800 && r <= 0xdfff { // surrogates are not characters; use their neighbours
 		return "\ue000"
 	}
 	return string(r)
@@ -133,14 +133,14 @@ var posixClasses = map[string]charSet{
 	"xdigit": {ranges: [][2]rune{{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
 }
 
-// wordEdges are the classes that stand for the beginning and for the end of a word: what must stand
-// at the boundary.
+// wordEdges are the classes for the beginning and the end of a word. Each maps to the assertion
+// that must be true at the boundary.
 var wordEdges = map[string]string{
 	"[[:<:]]": `(?=` + wordClass + `)`,
 	"[[:>:]]": `(?<=` + wordClass + `)`,
 }
 
-// posixName reads a name such as [:alpha:]; kind is its colon, dot or equals sign, 0 where there is
+// posixName reads a name such as [:alpha:]. kind is its colon, dot or equals sign, or 0 if there is
 // no name.
 func posixName(s string) (name string, kind byte) {
 	if len(s) < 2 || strings.IndexByte(":.=", s[1]) < 0 {
@@ -188,9 +188,9 @@ type classReader struct {
 	in    *scanner
 	found *findings
 	set   charSet
-	// extended says that white space stands for nothing.
+	// extended means that white space is ignored.
 	extended bool
-	quoting  bool // the text stands between \Q and \E
+	quoting  bool // the position is between \Q and \E
 }
 
 // read reads the class up to its closing bracket, and reports whether it is negated.
@@ -261,8 +261,8 @@ func (c *classReader) item() error {
 // follows reports whether text comes next and is not quoted.
 func (c *classReader) follows(text string) bool { return !c.quoting && c.in.follows(text) }
 
-// skip skips what stands for nothing: the marks of quoted text, and white space where that is
-// extended.
+// skip skips text without a meaning: the marks of quoted text, and white space in the extended
+// syntax.
 func (c *classReader) skip() {
 	for {
 		switch {
@@ -280,7 +280,7 @@ func (c *classReader) skip() {
 	}
 }
 
-// member reads a character, or adds a set and reports that it was none.
+// member reads a character, or adds a set and reports false.
 func (c *classReader) member() (rune, bool, error) {
 	rest := c.in.rest()
 	if c.quoting {
@@ -307,7 +307,7 @@ func (c *classReader) member() (rune, bool, error) {
 	return c.escape()
 }
 
-// escape reads what follows a backslash.
+// escape reads the text after a backslash.
 func (c *classReader) escape() (rune, bool, error) {
 	rest := c.in.rest()
 	if isNamedCharacter(rest) {

@@ -9,8 +9,8 @@ import (
 // versionCondition is a condition on PCRE2's own version.
 var versionCondition = regexp.MustCompile(`^VERSION>?=\d{1,3}(?:\.\d{1,2})?\)`)
 
-// beginsAssertion reports whether an assertion begins a pattern, or a callout before one where that
-// may be.
+// beginsAssertion reports whether a pattern begins with an assertion or, if callout is true, with a
+// callout before an assertion.
 func beginsAssertion(pattern string, callout bool) bool {
 	rest, isGroup := strings.CutPrefix(pattern, "(")
 	if !isGroup || len(rest) < 3 {
@@ -51,7 +51,8 @@ func (t *translator) openConditional() error {
 		return invalid("missing closing parenthesis for condition")
 	}
 	t.in.pos++
-	// The engine allows no options in a conditional group. So each branch is a group of its own.
+	// The engine does not allow options in a conditional group, so each branch is a group of its
+	// own.
 	t.push(kind, "", "(?"+condition+"(?:")
 	t.out.size += sizeCondition
 	if kind == definition {
@@ -63,7 +64,8 @@ func (t *translator) openConditional() error {
 // never is a condition that is false.
 const never = "(?!)"
 
-// anyOf matches the format of the first group that took part, and fails if none did.
+// anyOf formats the number of the first group that took part in the match. It fails if no group
+// took part.
 func anyOf(numbers []int, format string) string {
 	text := never
 	for i := len(numbers) - 1; i >= 0; i-- {
@@ -76,7 +78,7 @@ func anyOf(numbers []int, format string) string {
 	return text
 }
 
-// closeConditional returns what a conditional group matches.
+// closeConditional returns the extent of a conditional group.
 func (o *emitter) closeConditional(g *group, found *findings) extent {
 	matches := g.all
 	if g.kind == definition {
@@ -88,7 +90,7 @@ func (o *emitter) closeConditional(g *group, found *findings) extent {
 	case g.branches > 2:
 		found.fail(phaseCompile, "conditional subpattern contains more than two branches")
 	case g.branches == 1:
-		// Without this branch, the engine would fail where the condition is false.
+		// Without this branch, the engine would fail if the condition is false.
 		o.backtracking.WriteString(")|")
 		matches.min = 0
 		return matches

@@ -2,20 +2,21 @@ package pcre
 
 import "fmt"
 
-// directory knows the groups of a pattern. A pattern that refers to its groups is read twice: at
-// first the groups behind a reference are not known.
+// directory lists the groups of a pattern. A pattern that refers to its groups is read twice,
+// because in the first pass the groups after a reference are unknown.
 type directory struct {
-	opened   int // groups and references so far
-	captures int // groups that capture, so far
+	opened   int // number of groups and references so far
+	captures int // number of capturing groups so far
 	names    names
 	bodies   map[int]body
-	// known has the groups of the whole pattern, once that was read; refers says that it is needed.
+	// known has the groups of the whole pattern, in the second pass. refers means that a second
+	// pass is needed.
 	known         *directory
 	refers        bool
 	lengths       map[int]int // of groups that back references in lookbehinds refer to
 	calling       []int       // the groups that are being called
-	sharesNumbers bool        // several groups may have one number
-	asksCalls     bool        // there are conditions that are true in calls only
+	sharesNumbers bool        // several groups may have the same number
+	asksCalls     bool        // some conditions are true only in calls
 	found         *findings
 }
 
@@ -27,15 +28,14 @@ func (d *directory) conditionOnCall() {
 	}
 }
 
-// checkCondition notes an error where the pattern does not have the group that a condition asks
-// for.
+// checkCondition records an error if the pattern does not have the group of a condition.
 func (d *directory) checkCondition(n int) {
 	if !d.has(n) {
 		d.found.deferError(phaseCompile, errNoGroup)
 	}
 }
 
-// groupIsSet returns the condition that one of the groups took part.
+// groupIsSet returns the condition that one of the groups took part in the match.
 func (d *directory) groupIsSet(numbers []int) string {
 	d.refers, d.opened = true, d.opened+1
 	for _, n := range numbers {
@@ -50,7 +50,7 @@ func (d *directory) groupIsSet(numbers []int) string {
 	return "(?=" + anyOf(numbers, "") + ")"
 }
 
-// body is what a call of a group runs.
+// body is the text that a call of a group runs.
 type body struct {
 	start, end, captures int
 	fl                   flags
@@ -64,7 +64,8 @@ type namedGroup struct {
 	number int
 }
 
-// define names a group. Groups of different numbers share a name only where duplicates are allowed.
+// define names a group. Groups with different numbers may share a name only if duplicates are
+// allowed.
 func (all *names) define(name string, number int, duplicates bool) error {
 	for _, other := range *all {
 		switch {
@@ -89,13 +90,13 @@ func (all names) numbers(name string) (numbers []int) {
 	return numbers
 }
 
-// has reports whether the pattern has a group, as far as that is known.
+// has reports whether the pattern has a group, as far as the groups are known.
 func (d *directory) has(n int) bool {
 	d.refers = true
 	return d.known == nil || n <= d.known.captures
 }
 
-// isNamed reports whether the pattern has a group of a name.
+// isNamed reports whether the pattern has a group with a name.
 func (d *directory) isNamed(name string) bool {
 	d.refers = true
 	return d.known != nil && len(d.known.names.numbers(name)) > 0
@@ -112,7 +113,7 @@ func (d *directory) groupsNamed(name string) []int {
 	return []int{1}
 }
 
-// checkGroup notes an error where the pattern does not have a group.
+// checkGroup records an error if the pattern does not have a group.
 func (t *translator) checkGroup(n int) {
 	switch {
 	case t.dir.has(n):
@@ -123,8 +124,8 @@ func (t *translator) checkGroup(n int) {
 	}
 }
 
-// measures reports whether PCRE2 looks at this place for the length of a lookbehind: it goes on
-// until a length varies.
+// measures reports whether PCRE2 checks the length of a lookbehind at this place. It stops checking
+// at the first length that varies.
 func (t *translator) measures() bool {
 	branch := t.out.branch
 	for i := len(t.groups) - 1; i >= 0 && branch.fixed != varies; i-- {
@@ -140,7 +141,8 @@ func (t *translator) measures() bool {
 	return false
 }
 
-// addBody notes what a call of a group that ends there would run: the first group of a number.
+// addBody records the body for calls of a group that ends at end. For a number with several groups,
+// the first one counts.
 func (d *directory) addBody(g *group, end int) {
 	if d.bodies == nil {
 		d.bodies = map[int]body{}

@@ -12,52 +12,52 @@ type output []byte
 // WriteString appends text.
 func (o *output) WriteString(text string) { *o = append(*o, text...) }
 
-// Len returns how much was written.
+// Len returns the length of the output.
 func (o *output) Len() int { return len(*o) }
 
-// wrap puts text around what was written from a position on.
+// wrap puts text around the output from a position on.
 func (o *output) wrap(from int, before, after string) {
 	*o = slices.Insert(*o, from, []byte(before)...)
 	*o = append(*o, after...)
 }
 
-// emitter writes a pattern for both engines. It knows the last atom, which a quantifier may follow,
-// and what a match and PCRE2's program for the pattern take so far.
+// emitter writes a pattern for both engines. It knows the last atom, to which a quantifier may
+// apply, and tracks the length of a match and the size of PCRE2's program.
 type emitter struct {
 	linear, backtracking output
-	// linearOK says that the linear engine has all of the pattern; newlineMatters, that it would be
-	// wrong about texts that end with a newline.
+	// linearOK means that the linear engine supports the whole pattern. newlineMatters means that
+	// its result would be wrong for texts that end with a newline.
 	linearOK, newlineMatters bool
-	// positionsMatter says that only the backtracking engine finds the right positions; resets,
-	// that \K moves a match's beginning.
+	// positionsMatter means that only the backtracking engine finds the right positions. resets
+	// means that \K moves the beginning of a match.
 	positionsMatter, resets bool
 	// loops says that something is repeated.
 	loops bool
 
-	// literal is all there is to the pattern where isLiteral is set; anchored says that it must
-	// start the text.
+	// literal is the whole pattern if isLiteral is set. anchored means that the literal must be at
+	// the start of the text.
 	literal             []byte
 	isLiteral, anchored bool
 
-	// What the branch matches: without its last atom, with it, and the last atom alone.
+	// The extents of the branch without its last atom, of the whole branch, and of the last atom.
 	before, branch, atom extent
 	atomIsAssertion      bool
-	// The last atom, for quantifiers: where it starts in both outputs.
+	// Where the last atom starts in both outputs, for quantifiers.
 	atomLinear, atomBacktracking int
 	hasAtom                      bool
-	// What the pattern takes compiled by PCRE2, as far as it was read, and where the last atom
-	// begins in that.
+	// The size of the pattern compiled by PCRE2, as far as it was read, and the size before the
+	// last atom.
 	size, atomSize int
 	atomIsGroup    bool
 }
 
-// write writes text that is no atom.
+// write writes text that is not an atom.
 func (o *emitter) write(linear, backtracking string) {
 	o.linear.WriteString(linear)
 	o.backtracking.WriteString(backtracking)
 }
 
-// emit writes the same to both engines as one atom.
+// emit writes the same atom to both engines.
 func (o *emitter) emit(s string) { o.emitBoth(s, s) }
 
 func (o *emitter) emitBoth(linear, backtracking string) {
@@ -65,14 +65,14 @@ func (o *emitter) emitBoth(linear, backtracking string) {
 	o.write(linear, backtracking)
 }
 
-// emitBacktracking writes an atom that only one engine has.
+// emitBacktracking writes an atom that only the backtracking engine supports.
 func (o *emitter) emitBacktracking(s string, matches extent) {
 	o.linearOK = false
 	o.startAtom(matches)
 	o.backtracking.WriteString(s)
 }
 
-// emitPosition writes what matches a position, which no quantifier may follow.
+// emitPosition writes an assertion about a position, to which a quantifier cannot apply.
 func (o *emitter) emitPosition(linear, backtracking string) {
 	o.startAtom(extent{})
 	o.write(linear, backtracking)
@@ -86,7 +86,7 @@ func (o *emitter) startAtom(matches extent) {
 	o.atomLinear, o.atomBacktracking, o.hasAtom = o.linear.Len(), o.backtracking.Len(), true
 }
 
-// char writes a character that stands for itself.
+// char writes a literal character.
 func (o *emitter) char(r rune) {
 	o.emit(quote(r))
 	o.size += utf8.RuneLen(r)
@@ -100,7 +100,7 @@ func quote(r rune) string {
 	return string(r)
 }
 
-// dot writes a dot, which matches newlines where all is true.
+// dot writes a dot. It matches newlines if all is true.
 func (o *emitter) dot(all bool) {
 	if all {
 		o.emitBoth(`(?s:.)`, `[\s\S]`)
@@ -109,7 +109,8 @@ func (o *emitter) dot(all bool) {
 	}
 }
 
-// caret: in multi-line mode it matches after every newline except one that ends the text.
+// caret writes a caret. In multi-line mode it matches after every newline except a newline that
+// ends the text.
 func (o *emitter) caret(multiline bool) {
 	if !multiline {
 		o.emitPosition(`\A`, `\A`)
@@ -119,8 +120,8 @@ func (o *emitter) caret(multiline bool) {
 	o.emitPosition(`(?m:^)`, `(?:\A|(?<=\n)(?!\z))`)
 }
 
-// dollar: it matches at the end and before a newline that ends the text; in multi-line mode before
-// every newline.
+// dollar writes a dollar sign. It matches at the end and before a newline that ends the text. In
+// multi-line mode it matches before every newline.
 func (o *emitter) dollar(multiline bool) {
 	if multiline {
 		o.emitPosition(`(?m:$)`, `(?=\n|\z)`)
@@ -134,7 +135,7 @@ func (o *emitter) endOrNewline() {
 	o.emitPosition(`\z`, `(?=\n?\z)`)
 }
 
-// wordEdge writes the edge of a word, which is a boundary where text matches.
+// wordEdge writes the edge of a word: a word boundary at which text matches.
 func (o *emitter) wordEdge(text string) {
 	o.linearOK = false
 	o.emitPosition("", wordBoundary)
@@ -143,7 +144,7 @@ func (o *emitter) wordEdge(text string) {
 	o.atomIsAssertion = true
 }
 
-// newline writes \R. Where CR and LF alone are newlines, crlf is true.
+// newline writes \R. crlf is true if only CR, LF and CRLF are newlines.
 func (o *emitter) newline(crlf bool) {
 	lines := `(?>\r\n|[\n-\r` + "\u0085\u2028\u2029" + `])`
 	if crlf {
@@ -157,8 +158,8 @@ func (o *emitter) addAtom(matches extent) {
 	o.branch = o.before.then(matches)
 }
 
-// repeatExtent makes the last atom as long as a quantifier makes it. Only counts that are equal
-// make it fixed; a lookahead is as long however often it stands.
+// repeatExtent applies a quantifier to the extent of the last atom. The length is fixed only if
+// both counts are equal. Repeating a lookahead does not change its length.
 func (o *emitter) repeatExtent(counted bool, r repeat) {
 	if o.atomIsAssertion {
 		return
@@ -171,7 +172,7 @@ func (o *emitter) repeatExtent(counted bool, r repeat) {
 	o.branch = o.before.then(times)
 }
 
-// quantify repeats the last atom. text is the quantifier without what follows its counts.
+// quantify repeats the last atom. text is the quantifier without the characters after its counts.
 func (o *emitter) quantify(text string, counts repeat, lazy, possessive bool) {
 	o.repeat(counts)
 	o.repeatExtent(text[0] == '{', counts)

@@ -2,7 +2,7 @@ package pcre
 
 import "regexp/syntax"
 
-// mayBeEmpty reports whether a pattern of the linear engine could match an empty text.
+// mayBeEmpty reports whether a pattern of the linear engine can match an empty text.
 func mayBeEmpty(pattern string) bool {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	return err != nil || emptyAt(re)

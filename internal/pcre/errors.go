@@ -2,7 +2,7 @@ package pcre
 
 import "strings"
 
-// The errors that more than one place finds.
+// The errors that several places return.
 var (
 	errUnclosed          = invalid("missing closing parenthesis")
 	errUnclosedClass     = invalid("missing terminating ] for character class")
@@ -17,7 +17,7 @@ var (
 	errAfterG            = invalid("\\g is not followed by a braced, angle-bracketed, or quoted name/number or by a plain number")
 )
 
-// unknownClassEscape is the error of a letter whose escape means nothing within a class.
+// unknownClassEscape returns the error for a letter whose escape has no meaning in a class.
 func unknownClassEscape(c byte) error {
 	if strings.IndexByte("ABCGKRXZkz", c) >= 0 {
 		return invalid("escape sequence is invalid in character class")
@@ -25,8 +25,8 @@ func unknownClassEscape(c byte) error {
 	return errUnknownEscape
 }
 
-// phase is when PCRE2 finds an error. It reads a whole pattern before it looks at the lengths of
-// lookbehinds, and compiles it then.
+// phase says when PCRE2 finds an error. It first reads the whole pattern, then checks the lengths
+// of lookbehinds, and then compiles the pattern.
 type phase int
 
 const (
@@ -35,13 +35,13 @@ const (
 	phases
 )
 
-// findings are the errors of a pattern that do not end its reading.
+// findings are errors after which reading the pattern continues.
 type findings struct {
-	deferred [phases]error // what is found after the whole pattern was read
-	missing  error         // the first part of a valid pattern that no engine has
+	deferred [phases]error // errors found after the whole pattern was read
+	missing  error         // the first part of a valid pattern that neither engine supports
 }
 
-// fail notes an error that PCRE2 finds after it has read the pattern.
+// fail records an error that PCRE2 finds after it has read the pattern.
 func (f *findings) fail(when phase, reason string) { f.deferError(when, invalid(reason)) }
 
 func (f *findings) deferError(when phase, err error) {
@@ -50,7 +50,8 @@ func (f *findings) deferError(when phase, err error) {
 	}
 }
 
-// lacks notes what no engine has: an error unless the pattern is invalid.
+// lacks records a feature that neither engine supports. It becomes an error only if the pattern is
+// valid.
 func (f *findings) lacks(what string) {
 	if f.missing == nil {
 		f.missing = notImplemented(what)

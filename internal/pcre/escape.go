@@ -10,7 +10,7 @@ const (
 	notBoundary  = `(?:(?<=` + wordClass + `)(?=` + wordClass + `)|(?<!` + wordClass + `)(?!` + wordClass + `))`
 )
 
-// escape reads what follows a backslash outside a character class.
+// escape reads the text after a backslash outside a character class.
 func (t *translator) escape() error {
 	if t.in.pos == len(t.in.src) {
 		return invalid("\\ at end of pattern")
@@ -61,7 +61,8 @@ func isNamedCharacter(s string) bool {
 	return strings.HasPrefix(s, "N{") && !strings.HasPrefix(s, "N{U+") && !isNextRepeat(s[1:])
 }
 
-// resetGroup is the group that \K sets: its number is beyond those that a pattern may have.
+// resetGroup is the number of the group that \K sets. It is greater than the numbers that a pattern
+// may use.
 const (
 	resetNumber = maxCaptures + 1
 	resetGroup  = `(?<65536>)`

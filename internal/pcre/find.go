@@ -12,21 +12,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Span is a part of a text in bytes, from Start to before End. Start is -1 where a group took no
-// part.
+// Span is a part of a text in bytes, [Start, End). Start is -1 if a group took no part in the
+// match.
 type Span struct{ Start, End int }
 
-// Match is where a pattern matches: the whole first, then each group.
+// Match has the positions of a match: first of the whole match, then of each group.
 type Match []Span
 
-// findAllTimeout bounds all matches of one text by the backtracking engine together.
+// findAllTimeout limits the time for all matches of one text by the backtracking engine together.
 const findAllTimeout = 5 * time.Second
 
-// lookedAtMatches is after how many matches FindAll looks at the operation: what is made of a match
-// may take a microsecond.
+// lookedAtMatches is the number of matches after which FindAll checks the operation. The caller may
+// need a microsecond for a match.
 const lookedAtMatches = 1024
 
-// Captures returns how many groups the pattern has.
+// Captures returns the number of groups of the pattern.
 func (r *Regexp) Captures() int { return r.captures }
 
 // Find returns the first match, or nil.
@@ -39,9 +39,9 @@ func (r *Regexp) Find(text []byte, running *interrupt.Running) (Match, error) {
 	return first, err
 }
 
-// FindAll calls f for the matches that do not overlap, from left to right, until f returns an
-// error. After an empty match the search goes on one character later; a match that is empty at the
-// end of the text is found only if the text is empty.
+// FindAll calls f for all matches that do not overlap, from left to right, until f returns an
+// error. After an empty match the search continues one character later. An empty match at the end
+// of the text is found only if the text is empty.
 func (r *Regexp) FindAll(text []byte, running *interrupt.Running, f func(Match) error) error {
 	matches := 0
 	return r.each(text, running, func(m Match) (bool, error) {
@@ -84,7 +84,7 @@ func (r *Regexp) eachLiteral(text []byte, f func(Match) (bool, error)) error {
 	return nil
 }
 
-// after returns where the search goes on.
+// after returns where the search continues.
 func after(text []byte, m Match) int {
 	if m[0].Start != m[0].End {
 		return m[0].End
@@ -93,9 +93,9 @@ func after(text []byte, m Match) int {
 	return m[0].Start + max(size, 1)
 }
 
-// eachLinear gives way to the other engine after the first match of a pattern that may match
-// nothing, because Go's engine cannot start in the middle of a text and leaves out empty matches
-// that touch the match before.
+// eachLinear finds matches with the linear engine. If the pattern can match an empty text, it
+// continues with the other engine after the first match. The reason is that Go's engine cannot
+// start in the middle of a text, and omits empty matches that touch the previous match.
 func (r *Regexp) eachLinear(text []byte, running *interrupt.Running, f func(Match) (bool, error)) error {
 	loc := r.linear.FindSubmatchIndex(text)
 	if loc == nil {
@@ -117,8 +117,8 @@ func (r *Regexp) eachLinear(text []byte, running *interrupt.Running, f func(Matc
 	return nil
 }
 
-// eachLong finds the matches one by one, each in the text that follows the match before and with
-// the character before it, which boundaries look at.
+// eachLong finds the matches one by one. Each search begins after the previous match, and includes
+// the character before it for boundaries.
 func (r *Regexp) eachLong(text []byte, running *interrupt.Running, f func(Match) (bool, error)) error {
 	reader := &runeReader{text: text, running: running}
 	loc, shift := r.linear.FindReaderSubmatchIndex(reader), 0
@@ -196,15 +196,15 @@ func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Run
 	return nil
 }
 
-// What the backtracking engine takes for a byte of a text, about: its characters, and the places
-// that a match that takes long may go back to.
+// The approximate memory of the backtracking engine per byte of a text: for its characters, and for
+// the places to which a long match may go back.
 const (
 	runeBytes  = 5
 	stackBytes = 16
 )
 
-// runesOf returns a text as the backtracking engine reads it. It fails where the operation may hold
-// no more memory.
+// runesOf returns a text as runes for the backtracking engine. It fails if the operation may not
+// take more memory.
 func runesOf(text []byte, running *interrupt.Running) ([]rune, error) {
 	if err := count(len(text)*runeBytes, running); err != nil {
 		return nil, err
@@ -225,10 +225,10 @@ func count(n int, running *interrupt.Running) error {
 	if n < 2*memory.LargeValue {
 		return nil
 	}
-	return memory.Of(running.Context()).Value(int64(n) / 2) // which it doubles
+	return memory.Of(running.Context()).Value(int64(n) / 2) // Value counts twice the number
 }
 
-// runeOffsets converts positions in characters to positions in bytes; it is quick where they grow.
+// runeOffsets converts positions in characters to positions in bytes. It is fast if they ascend.
 type runeOffsets struct {
 	text       []byte
 	runes, pos int
@@ -245,7 +245,7 @@ func (o *runeOffsets) byteOf(runes int) int {
 	return o.pos
 }
 
-// resetBy returns where \K begins a match, or -1.
+// resetBy returns the position to which \K moves the beginning of a match, or -1.
 func (r *Regexp) resetBy(found *regexp2.Match) int {
 	if !r.resets {
 		return -1
@@ -268,7 +268,7 @@ func (o *runeOffsets) match(found *regexp2.Match, captures int) Match {
 		start := o.byteOf(g.Index)
 		m[i] = Span{start, o.byteOf(g.Index + g.Length)}
 	}
-	// The next match starts behind this one: begin there.
+	// The next match starts after this one, so the next conversion begins there.
 	o.byteOf(found.Index + found.Length)
 	return m
 }

@@ -12,12 +12,12 @@ type group struct {
 	saved                flags
 	linear, backtracking int
 	size                 int
-	start                int // of what is in it, in the pattern
+	start                int // of the group's content, in the pattern
 
-	before, all extent // before the group, and of its branches before this one
+	before, all extent // the extents before the group, and of its branches before the current one
 	branches    int
 	branchStart int // in the backtracking output
-	branchGroup int // how many groups were opened before this branch
+	branchGroup int // number of groups opened before this branch
 
 	firstCapture, lastCapture int  // of a branch reset group: before it, and in its longest branch
 	isCondition, negative     bool // of an assertion
@@ -34,13 +34,14 @@ const (
 	definition
 )
 
-// maxGroups bounds the nesting of groups, as PCRE2 does; maxCaptures, the numbers of groups.
+// maxGroups is the maximum nesting of groups, as in PCRE2. maxCaptures is the maximum number of
+// groups.
 const (
 	maxGroups   = 250
 	maxCaptures = 65535
 )
 
-// open reads what follows an opening parenthesis. expects is not 0 where an assertion must follow.
+// open reads the text after an opening parenthesis. If expects is not 0, an assertion must follow.
 func (t *translator) open(expects int) error {
 	if len(t.groups) >= maxGroups && len(t.dir.calling) == 0 {
 		return invalid("parentheses are too deeply nested")
@@ -69,7 +70,7 @@ func (t *translator) open(expects int) error {
 	return t.openSpecial(rest, expects)
 }
 
-// openSymbol opens a group that only the backtracking engine has.
+// openSymbol opens a group that only the backtracking engine supports.
 func (t *translator) openSymbol(symbol string, isCondition bool) {
 	kind := plainGroup
 	switch symbol[0] {
@@ -242,7 +243,8 @@ func caseFlag(fl flags) string {
 	return "-i"
 }
 
-// setFlags changes the flags for the rest of the group; the engines are told of the case only.
+// setFlags changes the flags for the rest of the group. Only the flag for case is written to the
+// engines.
 func (t *translator) setFlags(fl flags) {
 	if fl.ignoreCase != t.fl.ignoreCase {
 		text := "(?" + caseFlag(fl) + ")"
@@ -251,8 +253,9 @@ func (t *translator) setFlags(fl flags) {
 	t.fl, t.out.hasAtom = fl, false
 }
 
-// capture opens a capturing group. Its number is explicit for regexp2, which counts named groups
-// last. Within a call it captures nothing: what a call captures is forgotten behind it.
+// capture opens a capturing group. It writes the number explicitly, because regexp2 would number
+// named groups last. In a call the group captures nothing, because captures of a call are forgotten
+// at its end.
 func (t *translator) capture() {
 	t.dir.captures++
 	defer func() {
@@ -326,7 +329,7 @@ func (t *translator) alternative() {
 	g.branchStart, g.branchGroup = t.out.backtracking.Len(), t.dir.opened
 }
 
-// endBranch adds the branch that ends to its group.
+// endBranch adds the current branch to its group.
 func (t *translator) endBranch(g *group) {
 	if g.kind == lookbehind {
 		t.out.endLookbehind(g, t.dir.opened, &t.found)
@@ -336,7 +339,7 @@ func (t *translator) endBranch(g *group) {
 	g.lastCapture = max(g.lastCapture, t.dir.captures)
 }
 
-// close reads a closing parenthesis; the group becomes the atom that a quantifier repeats.
+// close reads a closing parenthesis. The group becomes the atom to which a quantifier applies.
 func (t *translator) close() error {
 	if len(t.groups) == 0 {
 		return invalid("unmatched closing parenthesis")
@@ -349,7 +352,7 @@ func (t *translator) close() error {
 		t.lookarounds--
 		matches = extent{}
 		if g.isCondition && g.negative && t.dir.captures > g.firstCapture {
-			t.found.lacks("a condition that captures where it is false") // the engine forgets what it captured
+			t.found.lacks("a condition that captures where it is false") // the engine forgets the captures
 		}
 	case conditional, definition:
 		matches = t.out.closeConditional(g, &t.found)

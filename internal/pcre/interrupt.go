@@ -15,34 +15,35 @@ import (
 )
 
 const (
-	// matchTimeout bounds one match of the backtracking engine.
+	// matchTimeout limits the time for one match of the backtracking engine.
 	matchTimeout = time.Second
-	// briefTimeout bounds its first attempt. Most matches take microseconds; one that takes longer
-	// is begun again where its operation is heard.
+	// briefTimeout limits the first attempt at a match. Most matches take microseconds. A match
+	// that takes longer is started again in another goroutine, so that the end of the operation is
+	// noticed.
 	briefTimeout = 20 * time.Millisecond
-	// longTimeout bounds its second attempt. Only a match that takes longer still is begun once
-	// more, with matchTimeout, and goes on for so long after its operation ended.
+	// longTimeout limits the second attempt. Only a match that takes even longer is started a third
+	// time, with matchTimeout. It may run for that long after its operation has ended.
 	longTimeout = 200 * time.Millisecond
 	// timeoutPeriod is how exact the timeouts of the engine are.
 	timeoutPeriod = 10 * time.Millisecond
 
-	// maxUnheard bounds the length of a text times the size of a program that the linear engine
-	// runs without a look at the operation: about 50 ms.
+	// maxUnheard limits the length of a text times the size of a program, up to which the linear
+	// engine runs without checking the operation: about 50 ms.
 	maxUnheard = 1 << 23
 	// lookInterval is how many characters of a text are read between two looks.
 	lookInterval = 1 << 10
 )
 
-// isLong reports whether the linear engine may take long for a text.
+// isLong reports whether the linear engine may need long for a text.
 func (r *Regexp) isLong(text []byte) bool {
 	return len(text) > 1<<16 && len(text)*r.program() > maxUnheard
 }
 
-// lookedAtBytes is the length of a text from which on the operation is looked at before it is
-// matched: a loop over such texts counts a match as one step.
+// lookedAtBytes is the length of a text from which the operation is checked before a match. A loop
+// over shorter texts counts a match as one step.
 const lookedAtBytes = 1 << 12
 
-// look returns why the operation ended, before a match that takes a while.
+// look returns the reason why the operation ended. It is called before a match that takes a while.
 func look(text []byte, running *interrupt.Running) error {
 	if len(text) < lookedAtBytes {
 		return nil
@@ -50,7 +51,7 @@ func look(text []byte, running *interrupt.Running) error {
 	return running.Err()
 }
 
-// programSize returns how many instructions the linear engine has for a pattern.
+// programSize returns the number of instructions of the linear engine for a pattern.
 func programSize(pattern string) int {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -63,7 +64,7 @@ func programSize(pattern string) int {
 	return len(program.Inst)
 }
 
-// runeReader reads a text by characters. The text ends early where the operation does.
+// runeReader reads a text by characters. The text ends early if the operation ends.
 type runeReader struct {
 	text    []byte
 	read    int
@@ -88,7 +89,7 @@ func (r *runeReader) ReadRune() (rune, int, error) {
 	return c, size, nil
 }
 
-// setTimeoutPeriod is called before anything is matched.
+// setTimeoutPeriod must be called before the first match.
 var setTimeoutPeriod = sync.OnceFunc(func() { regexp2.SetTimeoutCheckPeriod(timeoutPeriod) })
 
 func (r *Regexp) newBacktracking(timeout time.Duration) (*regexp2.Regexp, error) {
@@ -100,12 +101,12 @@ func (r *Regexp) newBacktracking(timeout time.Duration) (*regexp2.Regexp, error)
 	return re, err
 }
 
-// backtrack runs a match of the backtracking engine. Nothing stops the engine but its timeout: a
-// match that takes long goes on beside the operation, which leaves it behind when it ends, until
-// the attempt's end at the latest.
+// backtrack runs a match of the backtracking engine. Only a timeout stops this engine. So a long
+// match runs in another goroutine. If the operation ends first, the match continues there until its
+// timeout at the latest.
 //
-// The engine keeps the places that it may go back to, in a stack that grows with each round of a
-// loop: the longer it takes, the more. A match of n bytes that is begun again counts them.
+// The engine keeps the places to which it may go back in a stack that grows with each round of a
+// loop. A match of n bytes that is started again counts this memory.
 func backtrack[T any](r *Regexp, n int, running *interrupt.Running, match func(*regexp2.Regexp) (T, error)) (T, error) {
 	var none T
 	re, err := r.backtracking()
@@ -148,8 +149,8 @@ func backtrack[T any](r *Regexp, n int, running *interrupt.Running, match func(*
 	}
 }
 
-// retried runs a match with longTimeout, and once more with matchTimeout where its operation still
-// waits for it then.
+// retried runs a match with longTimeout, and once more with matchTimeout if its operation still
+// waits.
 func retried[T any](ctx context.Context, slow *regexp2.Regexp,
 	match func(*regexp2.Regexp) (T, error)) (found T, err error) {
 	for _, limit := range [...]time.Duration{longTimeout, matchTimeout} {

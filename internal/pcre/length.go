@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// extent is how many characters a part of a pattern matches: at least min, and always fixed unless
-// that is varies.
+// extent is the number of characters that a part of a pattern matches: at least min, and exactly
+// fixed unless fixed is varies.
 type extent struct{ min, fixed int }
 
 const (
 	varies = -1
-	// maxLookbehind is how far a lookbehind may look.
+	// maxLookbehind is the greatest length of a lookbehind.
 	maxLookbehind = 65535
 	maxExtent     = math.MaxInt32
 )
@@ -25,7 +25,7 @@ func (e extent) then(next extent) extent {
 	return sum
 }
 
-// or returns the extent of a group of so many branches and one more.
+// or returns the extent of a group with one branch more. e covers the given number of branches.
 func (e extent) or(other extent, branches int) extent {
 	if branches == 0 {
 		return other
@@ -37,9 +37,9 @@ func (e extent) or(other extent, branches int) extent {
 	return e
 }
 
-// endLookbehind checks the length of a branch. The engine would match it from right to left, where
-// captures and references differ: a branch with groups is matched from where it begins. opened is
-// how many groups were opened so far.
+// endLookbehind checks the length of a branch. The engine would match a lookbehind from right to
+// left, where captures and references work differently. So a branch with groups is matched forward
+// from its beginning. opened is the number of groups opened so far.
 func (o *emitter) endLookbehind(g *group, opened int, found *findings) {
 	length := o.branch.fixed
 	switch {
@@ -54,7 +54,7 @@ func (o *emitter) endLookbehind(g *group, opened int, found *findings) {
 	}
 }
 
-// referenceLength returns the length of the group of a back reference in a lookaround.
+// referenceLength returns the length of the group that a back reference in a lookaround refers to.
 func (t *translator) referenceLength(numbers []int) int {
 	known := t.dir.known
 	switch {

@@ -27,27 +27,27 @@ const (
 
 // Regexp is a compiled regular expression.
 type Regexp struct {
-	// literal is all there is to the pattern where isLiteral is set; anchored says that it must
-	// start the text.
+	// literal is the whole pattern if isLiteral is set. anchored means that the literal must be at
+	// the start of the text.
 	literal             []byte
 	isLiteral, anchored bool
 
-	linear *regexp.Regexp // nil where only the backtracking engine can run the pattern
-	// newlineMatters says that the linear engine would be wrong about texts that end with a
+	linear *regexp.Regexp // nil if only the backtracking engine can run the pattern
+	// newlineMatters means that the linear engine's result would be wrong for texts that end with a
 	// newline.
 	newlineMatters bool
 	backtracking   func() (*regexp2.Regexp, error)
 	source         string // for the backtracking engine
 	captures       int    // groups that capture
 	least          int    // the characters of the shortest match
-	// positionsMatter says that the linear engine knows whether a text matches, but not where;
-	// resets, that \K may move a match's beginning.
+	// positionsMatter means that the linear engine knows whether a text matches, but not where.
+	// resets means that \K may move the beginning of a match.
 	positionsMatter, resets bool
 	// deep says that the stack of the backtracking engine grows with the text.
 	deep       bool
-	mayBeEmpty func() bool // a match of the linear engine may be empty
+	mayBeEmpty func() bool // whether a match of the linear engine may be empty
 	program    func() int  // the instructions of the linear engine
-	// later finds a match of the linear engine behind the first character of a text.
+	// later finds a match of the linear engine after the first character of a text.
 	later func() *regexp.Regexp
 }
 
@@ -89,7 +89,7 @@ func (t *translator) compile(fl flags) (*Regexp, error) {
 		inline = "(?i)"
 	}
 	if t.out.linearOK {
-		// What Go refuses, such as very large repetitions, is left to the other engine.
+		// Patterns that Go rejects, such as very large repetitions, are left to the other engine.
 		r.linear, _ = regexp.Compile(inline + string(t.out.linear))
 		r.mayBeEmpty = sync.OnceValue(func() bool { return mayBeEmpty(r.linear.String()) })
 		r.program = sync.OnceValue(func() int { return programSize(r.linear.String()) })
@@ -107,11 +107,11 @@ func (t *translator) compile(fl flags) (*Regexp, error) {
 	return r, nil
 }
 
-// MayFail reports whether Match can return an error: whether the backtracking engine may be asked.
+// MayFail reports whether Match can return an error, because it may use the backtracking engine.
 func (r *Regexp) MayFail() bool { return !r.isLiteral && (r.linear == nil || r.newlineMatters) }
 
-// Match reports whether text contains a match. It fails where the backtracking engine runs out of
-// time, and where the operation ends, which is nil for none.
+// Match reports whether text contains a match. It fails if the backtracking engine runs out of
+// time, or if the operation ends. running may be nil.
 func (r *Regexp) Match(text []byte, running *interrupt.Running) (bool, error) {
 	if err := look(text, running); err != nil {
 		return false, err
@@ -137,7 +137,7 @@ func (r *Regexp) Match(text []byte, running *interrupt.Running) (bool, error) {
 	return r.linear.Match(text), nil
 }
 
-// runsLinear reports whether the linear engine gives the right answer for a text.
+// runsLinear reports whether the linear engine gives the right result for a text.
 func (r *Regexp) runsLinear(text []byte) bool {
 	return r.linear != nil && !(r.newlineMatters && len(text) > 0 && text[len(text)-1] == '\n')
 }
@@ -154,7 +154,7 @@ func notImplemented(what string) error {
 	return mongoerr.New(mongoerr.NotImplemented, "%s in a regular expression is not implemented", what)
 }
 
-// Reason returns why a pattern does not compile, without the words that Compile puts before it.
+// Reason returns the reason why a pattern does not compile, without the prefix that Compile adds.
 func Reason(err error) string {
 	var invalid *mongoerr.Error
 	if !errors.As(err, &invalid) {

@@ -24,7 +24,7 @@ func (t *translator) referenceEscape(c byte) error {
 	return err
 }
 
-// anyByte reads \C, which may end within a character.
+// anyByte reads \C, which may end in the middle of a character.
 func (t *translator) anyByte() {
 	t.in.pos++
 	if slices.ContainsFunc(t.groups, func(g group) bool { return g.kind == lookbehind }) {
@@ -34,7 +34,7 @@ func (t *translator) anyByte() {
 	t.out.emit("")
 }
 
-// reference writes a back reference to the first of the groups that took part.
+// reference writes a back reference to the first of the groups that took part in the match.
 func (t *translator) reference(numbers []int) {
 	t.dir.refers, t.dir.opened = true, t.dir.opened+1
 	if len(t.dir.calling) > 0 {
@@ -55,7 +55,7 @@ func (t *translator) reference(numbers []int) {
 	t.out.size += sizeReference - sizeOp
 }
 
-// callTo writes a call of a group, unless the reading of its number failed.
+// callTo writes a call of a group. err is the error of reading its number.
 func (t *translator) callTo(n int, err error) error {
 	if err == nil {
 		t.call(n)
@@ -63,11 +63,11 @@ func (t *translator) callTo(n int, err error) error {
 	return err
 }
 
-// maxCalls bounds the length of a pattern whose calls are written out.
+// maxCalls limits the length of a pattern in which calls are replaced by the bodies of the groups.
 const maxCalls = 1 << 16
 
-// call writes the body of a group in place of a call. Where the group is open, the call recurs,
-// which no engine has.
+// call writes the body of a group in place of a call. If the group is still open, the call is
+// recursive, which neither engine supports.
 func (t *translator) call(n int) {
 	t.checkGroup(n)
 	size := t.out.size
@@ -92,7 +92,7 @@ func (t *translator) call(n int) {
 	t.write(n, called)
 }
 
-// write writes a body that is called as a group.
+// write writes the body of a called group.
 func (t *translator) write(n int, called body) {
 	pos, captures, fl := t.in.pos, t.dir.captures, t.fl
 	prefix := "(?" + caseFlag(called.fl) + ":"

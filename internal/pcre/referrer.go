@@ -2,7 +2,7 @@ package pcre
 
 import "strings"
 
-// referrer reads what refers to groups: back references, calls and conditions.
+// referrer reads references to groups: back references, calls and conditions.
 type referrer struct {
 	in    *scanner
 	dir   *directory
@@ -16,15 +16,15 @@ func (r referrer) number(signed bool) (n int, ok bool, err error) {
 	return r.in.number(signed, r.dir.captures)
 }
 
-// target is what an escape refers to: a group by its number, or the groups of a name.
+// target is the group that an escape refers to: a number, or the groups with a name.
 type target struct {
 	number int
 	named  []int // nil for a number
 	isCall bool
 }
 
-// escaped reads \1, \g{1}, \g{-1}, \g{name}, \k<name>, \k'name', \k{name}, and the calls
-// \g<1> and \g'name'.
+// escaped reads \1, \g{1}, \g{-1}, \g{name}, \k<name>, \k'name', \k{name}, and the calls \g<1> and
+// \g'name'.
 func (r referrer) escaped(c byte) (to target, err error) {
 	switch {
 	case c >= '1' && c <= '9':
@@ -146,7 +146,7 @@ func (r referrer) delimitedCall(terminator byte) (int, error) {
 	return numbers[0], nil
 }
 
-// condition reads a condition that is no assertion, and returns it for the backtracking engine.
+// condition reads a condition that is not an assertion, and returns it for the backtracking engine.
 func (r referrer) condition(rest string) (groupKind, string, error) {
 	n, ok, err := r.number(true)
 	switch {
@@ -171,7 +171,7 @@ func (r referrer) condition(rest string) (groupKind, string, error) {
 	return r.nameCondition(rest[0])
 }
 
-// recursionCondition reads the name of (?(R&name): whether the group is being called.
+// recursionCondition reads the name of (?(R&name), which asks whether the group is being called.
 func (r referrer) recursionCondition() (groupKind, string, error) {
 	name, err := r.in.name(')')
 	if err != nil {

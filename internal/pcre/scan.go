@@ -10,19 +10,19 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads what a pattern is made of: characters, numbers and names.
+// scanner reads the elements of a pattern: characters, numbers and names.
 type scanner struct {
 	src string
 	pos int
 }
 
-// rest returns what was not read.
+// rest returns the text that was not read yet.
 func (s *scanner) rest() string { return s.src[s.pos:] }
 
 // follows reports whether text comes next.
 func (s *scanner) follows(text string) bool { return strings.HasPrefix(s.src[s.pos:], text) }
 
-// property reads \p{Name}, \P{Name}, \p{^Name} and \pL; the result stands within a class.
+// property reads \p{Name}, \P{Name}, \p{^Name} and \pL. The result can be used in a class.
 func (s *scanner) property(found *findings) (string, error) {
 	negated := s.src[s.pos] == 'P'
 	s.pos++
@@ -59,11 +59,12 @@ func (s *scanner) property(found *findings) (string, error) {
 	return text, nil
 }
 
-// otherProperty matches the loose names of the commonest properties that the engines do not have.
+// otherProperty matches the loose names of the most frequent properties that the engines do not
+// support.
 var otherProperty = regexp.MustCompile(`^(?:(?:sc|scx|script|scriptextensions|bc|bidiclass)[:=].+` +
 	`|alpha|alphabetic|lower|lowercase|upper|uppercase|whitespace|wspace|space|cased|emoji|ideographic|hexdigit|xps|xsp|xuc)$`)
 
-// properties maps the loose names of categories and scripts to what stands for them in a class.
+// properties maps the loose names of categories and scripts to their form in a class.
 var properties = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
 	for _, tables := range []map[string]*unicode.RangeTable{unicode.Categories, unicode.Scripts} {
@@ -79,13 +80,12 @@ var properties = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// looseName writes a property's name without what PCRE does not look at.
+// looseName removes the characters that PCRE ignores from a property's name.
 func looseName(name string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "-", "", "_", "").Replace(name))
 }
 
-// charEscape reads an escape that stands for one character. captures is how many groups were opened
-// before it.
+// charEscape reads an escape for one character. captures is the number of groups opened before it.
 func (s *scanner) charEscape(inClass bool, captures int) (rune, bool, error) {
 	c := s.src[s.pos]
 	if at := strings.IndexByte("aefnrt", c); at >= 0 {
@@ -158,7 +158,7 @@ func (s *scanner) octalNumber() (rune, bool, error) {
 	return s.codePoint(8)
 }
 
-// codePoint reads digits and the closing brace behind them.
+// codePoint reads digits and the closing brace after them.
 func (s *scanner) codePoint(base int) (rune, bool, error) {
 	rest := s.rest()
 	n := digits(rest, base, len(rest))
@@ -180,18 +180,18 @@ func (s *scanner) codePoint(base int) (rune, bool, error) {
 	return rune(code), true, nil
 }
 
-// maxReference is the largest number that PCRE reads as a back reference.
+// maxReference is the largest number that PCRE accepts as a back reference.
 const maxReference = math.MaxInt32/10 - 1
 
-// isOctal tells an octal escape from a back reference: PCRE takes numbers below 10, and those of
-// the groups before, as references.
+// isOctal distinguishes an octal escape from a back reference. Numbers below 10, and numbers of
+// groups opened before, are references in PCRE.
 func (s *scanner) isOctal(captures int) bool {
 	number := atoi(s.src[s.pos : s.pos+digits(s.rest(), 10, len(s.src))])
 	return number > maxReference || number >= 10 && number > captures && s.src[s.pos] < '8'
 }
 
 func (s *scanner) octalChar() (rune, bool, error) {
-	if s.src[s.pos] >= '8' { // \8 and \9 that are no references are the digits
+	if s.src[s.pos] >= '8' { // \8 and \9 that are not references are the digits
 		s.pos++
 		return rune(s.src[s.pos-1]), true, nil
 	}
@@ -212,7 +212,7 @@ func digits(s string, base, limit int) int {
 	return n
 }
 
-// maxName is how long a group's name may be.
+// maxName is the maximum length of a group's name.
 const maxName = 32
 
 // name reads a group's name and the character that ends it.
@@ -240,7 +240,8 @@ func (s *scanner) name(terminator byte) (string, error) {
 	return rest[:n], nil
 }
 
-// number reads the number of a group. With a sign, it counts from here, behind so many captures.
+// number reads the number of a group. A number with a sign is relative to captures, the number of
+// groups so far.
 func (s *scanner) number(signed bool, captures int) (n int, ok bool, err error) {
 	rest := s.rest()
 	sign := byte(0)
@@ -269,22 +270,22 @@ func (s *scanner) number(signed bool, captures int) (n int, ok bool, err error) 
 	return n, true, nil
 }
 
-// atoi converts digits; more than an int holds are the largest int.
+// atoi converts digits. A number that does not fit becomes the largest int.
 func atoi(s string) int {
 	n, _ := strconv.Atoi("0" + s)
 	return n
 }
 
-// skipExtended skips white space and comments of the extended syntax. A quantifier still belongs to
-// what stands before.
+// skipExtended skips white space and comments of the extended syntax. A quantifier after them still
+// applies to the previous atom.
 func (s *scanner) skipExtended() bool {
 	n := extendedSpace(s.rest())
 	s.pos += n
 	return n > 0
 }
 
-// extendedSpace returns how many bytes at the start of a pattern stand for nothing in the extended
-// syntax: white space, or a comment.
+// extendedSpace returns the number of bytes at the start of a pattern that the extended syntax
+// ignores: white space or a comment.
 func extendedSpace(pattern string) int {
 	r, n := utf8.DecodeRuneInString(pattern)
 	switch r {
@@ -305,16 +306,16 @@ func isRepeat(s string) bool {
 	return low != "" && strings.Trim(low, "0123456789") == "" && strings.Trim(high, "0123456789") == ""
 }
 
-// skipNothing skips what may stand between a quantifier and the character that changes it.
+// skipNothing skips text that may be between a quantifier and the character that modifies it.
 func (s *scanner) skipNothing(extended bool) {
 	for n := -1; n != 0; s.pos += n {
 		n = Nothing(s.rest(), extended)
 	}
 }
 
-// Nothing returns how many bytes at the start of a pattern stand for nothing: a comment, the marks
-// of an empty quotation, or white space of the extended syntax. A quantifier behind them belongs to
-// what stands before.
+// Nothing returns the number of bytes at the start of a pattern that have no meaning: a comment,
+// the marks of an empty quotation, or white space of the extended syntax. A quantifier after them
+// applies to the previous atom.
 func Nothing(pattern string, extended bool) int {
 	switch {
 	case strings.HasPrefix(pattern, "(?#"):

@@ -2,40 +2,41 @@ package pcre
 
 import "unicode/utf8"
 
-// PCRE2 refuses a pattern that is too large once it is compiled. What is here follows the form of
-// its programs as far as that decides: repeated groups are written out, repeated characters are
+// PCRE2 rejects a pattern whose compiled program is too large. These sizes follow the form of its
+// programs as far as it affects that limit: repeated groups are copied, repeated characters are
 // not.
 const (
 	maxCompiled = 1 << 16
-	// sizeAround is what stands around the whole.
+	// sizeAround is the size of the parts before and after the whole pattern.
 	sizeAround = 7
 	sizeOp     = 1
-	// sizeBranch is the beginning of a group or of a branch in it, or a group's end.
+	// sizeBranch is the size of the beginning of a group or branch, and of the end of a group.
 	sizeBranch = 3
-	// sizeCapture is the number of a group, sizeReference a reference to one.
+	// sizeCapture is the size of a group's number, and sizeReference the size of a reference to a
+	// group.
 	sizeCapture   = 2
 	sizeReference = 3
 	// sizeReverse begins each branch of a lookbehind.
 	sizeReverse = 3
-	// sizeCondition is a condition that asks for a group, sizeCallout a callout with a number, and
-	// sizeProperty a property of characters.
+	// sizeCondition is the size of a condition about a group, sizeCallout the size of a callout
+	// with a number, and sizeProperty the size of a character property.
 	sizeCondition = 3
 	sizeCallout   = 6
 	sizeProperty  = 3
-	// sizeBitmap is a class of characters, sizeCount a count of repetitions.
+	// sizeBitmap is the size of a character class, and sizeCount the size of a repetition count.
 	sizeBitmap = 33
 	sizeCount  = 2
-	// sizeOptional is what is around each copy of a group that may be left out, but for the last.
+	// sizeOptional is the size around each optional copy of a group, except the last.
 	sizeOptional = 7
 )
 
-// many is the upper count of a quantifier without one.
+// many is the upper count of a quantifier that has no upper count.
 const many = -1
 
-// repeat is how often an atom stands.
+// repeat is how often an atom is repeated.
 type repeat struct{ low, high int }
 
-// repeat counts what a quantifier makes of the last atom.
+// repeat counts the size of the last atom with a quantifier.
 func (o *emitter) repeat(r repeat) {
 	atom := o.size - o.atomSize
 	switch {
@@ -59,14 +60,14 @@ func (r repeat) ofGroup(size int) int {
 	}
 }
 
-// ofCharacter counts an exact and a further repetition.
+// ofCharacter counts an exact repetition and a further one.
 func (r repeat) ofCharacter(size int) int {
 	exact, further := 0, 0
 	if r.low == 1 && r.high != many {
 		exact = size
 	}
 	if size == sizeOp {
-		size += sizeOp // a type of characters, whose repetition is named before it
+		size += sizeOp // a character type, whose repetition is written before it
 	}
 	if r.low > 1 {
 		exact = size + sizeCount
@@ -80,8 +81,8 @@ func (r repeat) ofCharacter(size int) int {
 	return exact + further
 }
 
-// size is what a class takes compiled: one character is no class, and characters beyond Latin-1 are
-// listed.
+// size returns the compiled size of a class. A class of one character counts as a character.
+// Characters beyond Latin-1 are listed.
 func (s *charSet) size() int {
 	size, wide := sizeBitmap, 0
 	for _, r := range s.ranges {

@@ -10,7 +10,7 @@ import (
 // flags are the options that a group inherits and may change.
 type flags struct {
 	ignoreCase, multiline, dotAll, extended, ungreedy, noCapture bool
-	extendedMore                                                 bool // white space in classes too
+	extendedMore                                                 bool // ignore white space in classes, too
 	duplicateNames                                               bool
 }
 
@@ -41,24 +41,24 @@ type translator struct {
 
 	fl     flags
 	groups []group // that are open
-	// expectsAssertion is 2 after the beginning of a condition that is an assertion, and 1 after a
-	// callout there.
+	// expectsAssertion is 2 after the beginning of a condition that must be an assertion, and 1
+	// after a callout there.
 	expectsAssertion int
 	lookarounds      int    // that are open
-	bsrAnyCRLF       bool   // what \R matches
+	bsrAnyCRLF       bool   // \R matches only CR, LF and CRLF
 	whole            extent // of the branches of the whole pattern before this one
 	wholeBranches    int
 }
 
-// newTranslator returns a translator of a pattern, of which known has the groups once it was read.
+// newTranslator returns a translator of a pattern. known has its groups in the second pass.
 func newTranslator(pattern string, known *directory) *translator {
 	t := &translator{in: scanner{src: pattern}, out: emitter{linearOK: true, isLiteral: true}}
 	t.dir.known, t.dir.found = known, &t.found
 	return t
 }
 
-// translate reads a pattern. One that refers to its groups is read twice: at first they are not
-// known.
+// translate reads a pattern. If the pattern refers to its groups, it is read twice, because they
+// are unknown in the first pass.
 func translate(pattern string, fl flags) (*translator, error) {
 	t, err := read(pattern, fl, nil)
 	if err == nil && t.dir.refers {
@@ -144,7 +144,7 @@ func (t *translator) item() error {
 	return nil
 }
 
-// braces reads {n}, {n,} and {n,m}; any other brace stands for itself.
+// braces reads {n}, {n,} and {n,m}. Any other brace is a literal character.
 func (t *translator) braces() error {
 	end := strings.IndexByte(t.in.rest(), '}')
 	if end < 0 || !isRepeat(t.in.src[t.in.pos+1:t.in.pos+end]) {

@@ -2,7 +2,7 @@ package pcre
 
 import "unicode/utf8"
 
-// badUTF8 says in PCRE's words why a pattern is not UTF-8, or returns an empty string.
+// badUTF8 returns the reason why a pattern is not UTF-8, in PCRE's words, or an empty string.
 func badUTF8(pattern string) string {
 	for i := 0; i < len(pattern); {
 		r, size := utf8.DecodeRuneInString(pattern[i:])
@@ -14,7 +14,7 @@ func badUTF8(pattern string) string {
 	return ""
 }
 
-// badSequence judges the bytes with which s begins.
+// badSequence checks the first bytes of s.
 func badSequence(s string) string {
 	lead := s[0]
 	rest := 0
@@ -48,7 +48,7 @@ func badSequence(s string) string {
 	return badValue(lead, s[1], rest)
 }
 
-// badValue judges a sequence whose form is right.
+// badValue checks a sequence of the right form.
 func badValue(lead, next byte, rest int) string {
 	switch {
 	case rest == 5:

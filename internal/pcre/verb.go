@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// startVerbs are the settings that may stand at the start; those that are true change nothing here.
+// startVerbs are the settings that may be at the start of a pattern. Settings with the value true
+// have no effect here.
 var startVerbs = map[string]bool{
 	"UTF8": true, "UTF": true, "LF": true, "NO_AUTO_POSSESS": true, "NO_START_OPT": true, "NO_JIT": true,
 	"NO_DOTSTAR_ANCHOR": true, "BSR_UNICODE": true, "BSR_ANYCRLF": true,
@@ -120,7 +121,7 @@ func (t *translator) alphaAssertion(name, rest string, expected bool) error {
 	return nil
 }
 
-// callout reads (?C…), which does nothing.
+// callout reads (?C…), which has no effect.
 func (t *translator) callout(expects int) error {
 	t.in.pos++
 	rest := t.in.rest()
@@ -148,8 +149,8 @@ func (t *translator) callout(expects int) error {
 	return nil
 }
 
-// calloutString returns the length of a string in its delimiters, which stand twice where they
-// belong to it.
+// calloutString returns the length of a string with its delimiters. A delimiter inside the string
+// is doubled.
 func calloutString(s string) (int, error) {
 	delimiter := s[0]
 	if strings.IndexByte("`'\"^%#${", delimiter) < 0 {
