@@ -9,24 +9,25 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// DefaultTimeout bounds one call, as MongoDB's internalQueryJavaScriptFnTimeoutMillis does.
+// DefaultTimeout limits the time for one call, like MongoDB's
+// internalQueryJavaScriptFnTimeoutMillis.
 const DefaultTimeout = 5 * time.Second
 
-// Options bound a function. The zero Options have the defaults.
+// Options limit a function. The zero Options have the defaults.
 type Options struct {
-	// Timeout bounds one call; zero means DefaultTimeout.
+	// Timeout limits the time for one call. Zero means DefaultTimeout.
 	Timeout time.Duration
-	// Running, where set, is the operation that the function serves: see Func.Call.
+	// Running, if not nil, is the operation that the function serves: see Func.Call.
 	Running *interrupt.Running
-	// Disabled refuses every function, as a server without scripting does.
+	// Disabled refuses every function, like a server without scripting.
 	Disabled bool
-	// Stored, where set, returns the documents of system.js, whose values functions know by their
-	// names.
+	// Stored, if not nil, returns the documents of system.js. Functions can use their values by
+	// name.
 	Stored func() ([]bsonx.Doc, error)
 }
 
-// Refused reports whether every function is refused: JavaScript is disabled, or the program has no
-// engine.
+// Refused reports whether every function is refused, because JavaScript is disabled or the program
+// has no engine.
 func (o *Options) Refused() bool { return o.Disabled || installed == nil }
 
 // Engine compiles and runs JavaScript. It is safe for concurrent use.
@@ -41,45 +42,45 @@ type Engine interface {
 
 // Func is a compiled function. It is safe for concurrent use.
 type Func interface {
-	// Call calls the function with `this` (missing for undefined) and arguments, and converts its
-	// result. It ends when the operation of the function's Options does.
+	// Call calls the function with `this` (missing for undefined) and arguments, and converts the
+	// result. It ends when the operation of the function's Options ends.
 	Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error)
-	// Test calls the function as $where does, with the document as `this` and as the global obj,
-	// and tells whether its result is true in JavaScript.
+	// Test calls the function as $where does, with the document as `this` and as the global obj. It
+	// reports whether the result is true in JavaScript.
 	Test(doc bsonx.Doc) (bool, error)
 }
 
-// Interp is one engine in which several functions share their globals, as the functions of one
-// mapReduce do. It belongs to one goroutine, and is not used after a failure.
+// Interp is an engine in which several functions share their globals, like the functions of one
+// mapReduce. It belongs to one goroutine, and must not be used after a failure.
 type Interp interface {
-	// SetGlobal makes a value known to all functions by a name.
+	// SetGlobal sets a global variable for all functions.
 	SetGlobal(name string, v bsonx.Value) error
-	// Define makes a Go function known to all functions by a name. Its error ends the call that
-	// called it.
+	// Define defines a Go function as a global function. An error of fn ends the call of the
+	// script.
 	Define(name string, fn func(args []bsonx.Value) error) error
-	// Compile makes a function of code; see Engine.
+	// Compile compiles code to a function; see Engine.
 	Compile(code string) (Routine, error)
-	// Call calls a function with `this` (missing for undefined) and arguments, and converts its
+	// Call calls a function with `this` (missing for undefined) and arguments, and converts the
 	// result.
 	Call(ctx context.Context, fn Routine, this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error)
-	// Run calls a function for what it does, and drops its result.
+	// Run calls a function for its effects, and drops the result.
 	Run(ctx context.Context, fn Routine, this bsonx.Value, args ...bsonx.Value) error
 	// Fold calls a function with a state and the elements of each array in turn. The result of a
-	// call is the state of the next one, and no state leaves the engine before the last, which Fold
-	// returns.
+	// call is the state for the next call. Fold returns the last state. Only that state is
+	// converted to BSON.
 	Fold(ctx context.Context, fn Routine, state bsonx.Value, inputs []bsonx.Value) (bsonx.Value, error)
 }
 
-// Routine is a function of the Interp that compiled it, and only for it.
+// Routine is a function compiled by an Interp. Only that Interp can call it.
 type Routine any
 
-// installed is the program's engine, nil in a program without JavaScript.
+// installed is the program's engine, or nil in a program without JavaScript.
 var installed Engine
 
-// Use installs the program's engine. Only an init function calls it.
+// Use installs the program's engine. Only an init function may call it.
 func Use(e Engine) { installed = e }
 
-// EngineName returns the name of the program's engine, "none" without one: what buildInfo shows.
+// EngineName returns the name of the program's engine, or "none", for buildInfo.
 func EngineName() string {
 	if installed == nil {
 		return "none"
@@ -90,8 +91,7 @@ func EngineName() string {
 // codeDisabled is MongoDB's code for JavaScript on a server whose JavaScript is disabled.
 const codeDisabled = mongoerr.Code(31264)
 
-// check returns MongoDB's error for a server whose JavaScript is disabled, where every function is
-// refused.
+// check returns MongoDB's error for disabled JavaScript if every function is refused.
 func (o *Options) check() error {
 	if o.Refused() {
 		return mongoerr.New(codeDisabled, "Cannot run server-side javascript without the javascript engine enabled")

@@ -6,7 +6,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// arrayMethods go through a whole array. They are called often, so that Go checks them.
+// arrayMethods are the methods that visit a whole array. They are called often, so Go code checks
+// them.
 var arrayMethods = [...]string{
 	"copyWithin", "entries", "every", "fill", "filter", "find", "findIndex", "findLast",
 	"findLastIndex", "forEach", "includes",
@@ -15,15 +16,16 @@ var arrayMethods = [...]string{
 	"toReversed", "toSorted", "toSpliced", "unshift", "values", "with",
 }
 
-// takesFunction are the methods that call a function for each element, which hears an interrupt.
+// takesFunction are the methods that call a function for each element. Such a function notices an
+// interrupt.
 var takesFunction = map[string]bool{
 	"every": true, "filter": true, "find": true, "findIndex": true, "findLast": true,
 	"findLastIndex": true, "forEach": true,
 	"map": true, "reduce": true, "reduceRight": true, "some": true,
 }
 
-// setArrays lets no method of arrays go through more than maxListLength elements, which a list may
-// only pretend to have.
+// setArrays prevents array methods from visiting more than maxListLength elements. An object may
+// claim any length.
 func (l *limiter) setArrays() error {
 	proto := l.rt.GlobalObject().Get("Array").ToObject(l.rt).Get("prototype").ToObject(l.rt)
 	for _, name := range arrayMethods {
@@ -74,14 +76,14 @@ func (l *limiter) setArrays() error {
 	return nil
 }
 
-// walked is a list that a method goes through.
+// walked is a list that a method visits.
 type walked struct {
 	list   *goja.Object
 	length float64
 }
 
-// checkChain refuses a list whose prototypes are too many for n reads: one that finds nothing looks
-// into each of them.
+// checkChain rejects a list with too many prototypes for n reads. A read that finds no element
+// searches every prototype.
 func (l *limiter) checkChain(list *goja.Object, n float64) {
 	looks := n
 	for p := list.Prototype(); p != nil; p = p.Prototype() {
@@ -91,14 +93,14 @@ func (l *limiter) checkChain(list *goja.Object, n float64) {
 	}
 }
 
-// relinked checks the lists again that methods go through: an object has got another prototype.
+// relinked checks the visited lists again, because an object has got another prototype.
 func (l *limiter) relinked() {
 	for _, w := range l.walked {
 		l.checkChain(w.list, w.length)
 	}
 }
 
-// countKeys returns how many own properties a value has that can be listed.
+// countKeys returns the number of a value's own enumerable properties.
 func countKeys(v goja.Value) int {
 	switch v := v.(type) {
 	case goja.String:
@@ -113,8 +115,8 @@ func countKeys(v goja.Value) int {
 	}
 }
 
-// join makes a text of the elements of a list. An element that becomes text may run code that
-// changes the others: what is made is counted.
+// join joins the elements of a list to a text. Converting an element to text may run code that
+// changes the others, so the length of the result is counted.
 func (l *limiter) join(list *goja.Object, by goja.Value, n int64) goja.Value {
 	if l.joins++; l.joins > maxTextNesting {
 		panic(l.refusal(failure("RangeError: the value nests deeper than %d levels, or has a cycle", maxTextNesting)))

@@ -15,19 +15,20 @@ import (
 //go:embed concat.js
 var concatSource string
 
-// concatName is the global function that adds two values within the limits, resultName the one that
-// checks a sum. No source code can write these names, so that none can hide the functions.
+// concatName is the global function that adds two values within the limits. resultName is the
+// global function that checks a sum. Source code cannot contain these names, so scripts cannot hide
+// the functions.
 const (
 	concatName = " concat"
 	resultName = " result"
 )
 
 // shortText is the length up to which a literal is added without a check. A text that grows by so
-// little at a time grows slowly enough for the guard's timer.
+// little per step grows slowly enough for the guard's timer.
 const shortText = 64
 
-// compileChecked compiles a program and replaces the operators that join texts by checked
-// functions. One instruction can double a text, so that a check between two instructions comes too
+// compileChecked compiles a program. It replaces the operators that join texts by checked
+// functions. One instruction can double a text, so a check between two instructions would be too
 // late.
 func compileChecked(source string, strict bool) (*script, error) {
 	tree, err := goja.Parse("", source)
@@ -50,7 +51,7 @@ func compileTree(tree *ast.Program, strict bool) (*script, error) {
 	return &script{program, found.largest}, nil
 }
 
-// script is a compiled program, and the size of its largest regular expression.
+// script is a compiled program and the size of its largest regular expression.
 type script struct {
 	program *goja.Program
 	largest patternSize
@@ -62,7 +63,7 @@ func (e *engine) runScript(s *script) (goja.Value, error) {
 	return e.rt.RunProgram(s.program)
 }
 
-// runSource runs a program that is not strict, and returns its value.
+// runSource runs a program in sloppy mode, and returns its value.
 func (e *engine) runSource(source string) (goja.Value, error) {
 	s, err := compileChecked(source, false)
 	if err != nil {
@@ -71,8 +72,8 @@ func (e *engine) runSource(source string) (goja.Value, error) {
 	return e.runScript(s)
 }
 
-// replaceConcats replaces the expressions of a syntax tree, whose nesting is bounded, and measures
-// its regular expressions. It also gives eval its other name.
+// replaceConcats replaces the expressions of a syntax tree, and measures its regular expressions.
+// It also renames eval. The nesting of the tree is limited.
 func (l *literals) replaceConcats(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -107,7 +108,7 @@ func (l *literals) replaceConcats(v reflect.Value) {
 	}
 }
 
-// replacement returns the replacement of an expression, nil if the expression stays.
+// replacement returns the replacement of an expression, or nil if the expression stays.
 func replacement(e ast.Expression) ast.Expression {
 	switch e := e.(type) {
 	case *ast.CallExpression:
@@ -152,7 +153,7 @@ func isShort(e ast.Expression) bool {
 	}
 }
 
-// splitTemplate turns a template of several values into a sum of templates with one value each.
+// splitTemplate turns a template with several values into a sum of templates with one value each.
 func splitTemplate(e *ast.TemplateLiteral) ast.Expression {
 	var sum ast.Expression
 	empty := &ast.TemplateElement{Idx: e.Elements[0].Idx, Valid: true}

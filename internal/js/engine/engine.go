@@ -19,7 +19,7 @@ import (
 //go:embed prelude.js
 var preludeSource string
 
-// engine is a JavaScript runtime. It belongs to one call at a time.
+// engine is a JavaScript runtime. Only one call at a time may use it.
 type engine struct {
 	rt      *goja.Runtime
 	fn      goja.Callable // of a Func
@@ -27,9 +27,9 @@ type engine struct {
 	convert converter
 	limits  limiter
 	regexps regexps
-	// checkChars refuses a text that is too long: see concat.js.
+	// checkChars rejects a text that is too long: see concat.js.
 	checkChars goja.Value
-	// scope has the variables that a direct eval is about to see.
+	// scope has the variables for the next direct eval.
 	scope goja.Value
 }
 
@@ -57,7 +57,7 @@ func newEngine() (*engine, error) {
 	return e, e.setLimits()
 }
 
-// function makes a function of the source of a function expression.
+// function compiles a function expression.
 func (e *engine) function(source string) (goja.Callable, error) {
 	var v goja.Value
 	err := e.run(func() (err error) {
@@ -76,8 +76,8 @@ func (e *engine) function(source string) (goja.Callable, error) {
 
 var promiseType = reflect.TypeFor[*goja.Promise]()
 
-// call calls a function of the engine within the limits, and gives its result to use before they
-// end.
+// call calls a function of the engine within the limits. It passes the result to use before the
+// limits end.
 func (e *engine) call(ctx context.Context, opts *js.Options, fn goja.Callable, this bsonx.Value, args []bsonx.Value,
 	use func(*engine, goja.Value) error,
 ) error {
@@ -113,8 +113,8 @@ func (e *engine) call(ctx context.Context, opts *js.Options, fn goja.Callable, t
 	return err
 }
 
-// described returns the failure that an error of a script is. The text of an exception may be made
-// by a function of the script, which must not run outside of the call's limits.
+// described converts an error of a script to a failure. A function of the script may produce the
+// text of an exception, so this must run within the call's limits.
 func (e *engine) described(err error) error {
 	var described error
 	failed := e.run(func() error {
@@ -131,9 +131,9 @@ func (e *engine) described(err error) error {
 	return described
 }
 
-// run turns the panics of goja's API, which stand for JavaScript exceptions, into errors; Try lets
-// those through that no code may catch: an interrupt, and a stack that is too deep. A fault of goja
-// itself is an error of the script that met it.
+// run converts the panics of goja's API, which are JavaScript exceptions, to errors. An interrupt
+// and a stack overflow pass through goja's Try, because scripts must not catch them. run converts
+// them itself. A fault of goja itself becomes an error of the script.
 func (e *engine) run(body func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -155,9 +155,9 @@ func (e *engine) run(body func() error) (err error) {
 	return err
 }
 
-// raisedByGoja reports whether the panic that a deferred function recovered was raised in goja, and
-// not in a Go function that a script called: that is a fault of this program. goja raises again
-// what it does not know.
+// raisedByGoja reports whether a recovered panic was raised in goja, and not in a Go function that
+// a script called. The latter is a bug of this program. goja panics again with values that it does
+// not know.
 func raisedByGoja() bool {
 	pcs := make([]uintptr, 128)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
@@ -197,8 +197,8 @@ func asFailure(err error) error {
 	return failure("%v", err)
 }
 
-// asThrown returns the failure that a thrown value stands for. goja's own way to the error in a
-// GoError copies whatever a script made of it.
+// asThrown returns the failure for a thrown value. It does not use goja's own way to the error in a
+// GoError, because that copies objects made by the script.
 func asThrown(v goja.Value) error {
 	if object, ok := v.(*goja.Object); ok {
 		inner, ok := field(object, "value").(*goja.Object)
@@ -212,8 +212,8 @@ func asThrown(v goja.Value) error {
 	return failure("%s", withoutInternals(v.String()))
 }
 
-// withoutInternals replaces the engine's description of an object that has no text, which is the
-// object in memory.
+// withoutInternals replaces the engine's description of an object without a text, because it shows
+// the object in memory.
 func withoutInternals(text string) string {
 	if begin, _, ok := strings.Cut(text, "Could not convert &{"); ok {
 		return begin + "Could not convert an object to a primitive value"
@@ -227,7 +227,7 @@ func failure(format string, args ...any) error {
 	return mongoerr.New(mongoerr.JSInterpreterFailure, format, args...)
 }
 
-// callProgram runs a program whose value is a function, and calls that.
+// callProgram runs a program whose value is a function, and calls that function.
 func callProgram(rt *goja.Runtime, compiled func() (*goja.Program, error), args ...goja.Value) (goja.Value, error) {
 	program, err := compiled()
 	if err != nil {
@@ -241,7 +241,7 @@ func callProgram(rt *goja.Runtime, compiled func() (*goja.Program, error), args 
 	return run(goja.Undefined(), args...)
 }
 
-// nativeObject returns an object with what a program needs of Go.
+// nativeObject returns an object with the Go functions and values that a program needs.
 func nativeObject(rt *goja.Runtime, values map[string]any) (*goja.Object, error) {
 	object := rt.NewObject()
 	for name, value := range values {

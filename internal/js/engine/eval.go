@@ -13,24 +13,25 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// A direct eval sees the variables of its caller. The engine's own eval compiles a text as it is,
-// with sums that nothing checks, so that no script gets it: evalName is what a script calls eval.
+// A direct eval sees the variables of its caller. The engine's own eval compiles a text without
+// checked sums, so scripts must not reach it. evalName is the new name of eval in scripts.
 //
 // A direct call `eval(text)` becomes ` run(eval( code( eval, text)))`. code parses the text and
-// returns another one, which the engine's own eval runs: functions that read and set the variables
-// that the text names. run compiles the text itself with its checks, and runs it in a
-// with-statement whose object has these variables.
+// returns another source, which the engine's own eval runs: functions that read and set the
+// variables that the text names. run compiles the text itself with its checks. It runs the text in
+// a with-statement whose object has these variables.
 const (
 	evalName  = " eval"
 	codeName  = " code"
 	runName   = " run"
 	scopeName = " scope"
 	thisName  = " this"
-	// maxNames bounds the different names in a text of a direct eval. Each becomes two functions.
+	// maxNames limits the different names in a text of a direct eval. Each name needs two
+	// functions.
 	maxNames = 10_000
 )
 
-// renameEval gives a script's eval its other name.
+// renameEval renames eval in a script.
 func renameEval(node any) {
 	switch n := node.(type) {
 	case *ast.Identifier:
@@ -44,7 +45,7 @@ func renameEval(node any) {
 	}
 }
 
-// directEval returns the replacement of a direct call of eval, nil for another call.
+// directEval returns the replacement of a direct call of eval, or nil for another call.
 func directEval(e *ast.CallExpression) ast.Expression {
 	callee, ok := e.Callee.(*ast.Identifier)
 	if !ok || callee.Name != evalName {
@@ -54,7 +55,7 @@ func directEval(e *ast.CallExpression) ast.Expression {
 	return callOf(runName, e, callOf("eval", e, code))
 }
 
-// variablesSource returns the source that describes the scope of a text: the text, whether the
+// variablesSource returns source code that describes the scope of a text: the text, whether the
 // scope is strict, its this, and a getter and a setter for each name in the text.
 func variablesSource(text string) (string, error) {
 	program, err := parseEval(text)
@@ -81,7 +82,7 @@ func variablesSource(text string) (string, error) {
 	for _, name := range names {
 		set := fmt.Sprintf("(%s) => { %s = %s }", value, name, value)
 		if name == "arguments" {
-			set = "undefined" // strict code cannot even name an assignment to it
+			set = "undefined" // strict code cannot even contain an assignment to it
 		}
 		fmt.Fprintf(&b, "[%q, () => %s, %s],", name, name, set)
 	}
@@ -97,7 +98,7 @@ func parseEval(text string) (*ast.Program, error) {
 	return goja.Parse("", text)
 }
 
-// namesOf returns the names of all variables in a program, whatever declares them.
+// namesOf returns the names of all variables in a program, wherever they are declared.
 func namesOf(program *ast.Program) ([]string, error) {
 	names := map[string]bool{}
 	visit(reflect.ValueOf(program.Body), func(v reflect.Value) bool {
@@ -116,7 +117,7 @@ func namesOf(program *ast.Program) ([]string, error) {
 	return slices.Sorted(maps.Keys(names)), nil
 }
 
-// declaredNames returns what a program declares in the function that calls eval.
+// declaredNames returns the names that a program declares in the function that calls eval.
 func declaredNames(program *ast.Program) []string {
 	var names []string
 	for _, statement := range program.Body {
@@ -158,7 +159,7 @@ func appendBound(names []string, target ast.Expression) []string {
 	return names
 }
 
-// compileInScope compiles the text of a direct eval for the scope that scopeName returns.
+// compileInScope compiles the text of a direct eval for the scope named scopeName.
 func compileInScope(text string, strict bool) (*script, error) {
 	program, err := parseEval(text)
 	if err != nil {
@@ -180,8 +181,8 @@ func compileInScope(text string, strict bool) (*script, error) {
 	return compileTree(program, false)
 }
 
-// withoutDeclarations turns functions that are declared at the top into values of variables, which
-// come first. The caller has the variables.
+// withoutDeclarations turns top-level function declarations into assignments, which come first. The
+// caller declares the variables.
 func withoutDeclarations(body []ast.Statement) []ast.Statement {
 	var functions, others []ast.Statement
 	for _, statement := range body {
@@ -191,7 +192,7 @@ func withoutDeclarations(body []ast.Statement) []ast.Statement {
 			continue
 		}
 		value := *f.Function
-		value.Name = nil // else the name inside is another variable
+		value.Name = nil // otherwise the name inside would be another variable
 		functions = append(functions, &ast.VariableStatement{
 			Var: f.Idx0(), List: []*ast.Binding{{Target: f.Function.Name, Initializer: &value}},
 		})
@@ -199,8 +200,8 @@ func withoutDeclarations(body []ast.Statement) []ast.Statement {
 	return append(functions, others...)
 }
 
-// strictBody returns a call of a strict function with the text as its body, which keeps its
-// variables for itself.
+// strictBody returns a call of a strict function with the text as its body, so that its variables
+// are local.
 func strictBody(text string) ([]ast.Statement, error) {
 	program, err := goja.Parse("", "(() => {'use strict';"+withLastValue(text)+"\n})")
 	if err != nil {
@@ -242,8 +243,8 @@ func hasWith(program *ast.Program) bool {
 	return found
 }
 
-// renameThis lets the scope give the value of this. A call of one of its functions has none: the
-// functions are no methods of the scope.
+// renameThis makes the scope provide the value of this. A call of a function of the scope gets no
+// this, because the functions are not methods of the scope.
 func renameThis(program *ast.Program) {
 	visit(reflect.ValueOf(program.Body), func(v reflect.Value) bool {
 		switch n := v.Interface().(type) {
@@ -261,7 +262,7 @@ func renameThis(program *ast.Program) {
 				v.Set(reflect.ValueOf(&ast.Identifier{Name: thisName, Idx: n.Idx}))
 			}
 			return false
-		case *ast.FunctionLiteral, *ast.FieldDefinition, *ast.ClassStaticBlock: // have their own
+		case *ast.FunctionLiteral, *ast.FieldDefinition, *ast.ClassStaticBlock: // have their own this
 			return false
 		}
 		return true
@@ -283,9 +284,9 @@ func detached(callee ast.Expression) ast.Expression {
 	return callee
 }
 
-// visit calls f with the nodes of a syntax tree, whose nesting is bounded: outer ones first, each
-// as an interface, where it is one, and as a pointer. It leaves out what is in a node if f returns
-// false.
+// visit calls f for the nodes of a syntax tree, outer nodes first. A node that is stored in an
+// interface is visited as an interface and as a pointer. If f returns false, the children of the
+// node are skipped. The nesting of the tree is limited.
 func visit(v reflect.Value, f func(reflect.Value) bool) {
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:
@@ -306,13 +307,13 @@ func visit(v reflect.Value, f func(reflect.Value) bool) {
 	}
 }
 
-// isNode reports whether a field of a node is a part of it: a File is the source, and a
-// DeclarationList repeats what the body has.
+// isNode reports whether a field of a node is a child in the tree. A File is the source, and a
+// DeclarationList repeats statements of the body.
 func isNode(f reflect.StructField) bool {
 	return f.IsExported() && f.Name != "File" && f.Name != "DeclarationList"
 }
 
-// setEval hides the engine's own eval behind a name that only replaced calls have.
+// setEval hides the engine's own eval under a name that only replaced calls have.
 func (e *engine) setEval() error {
 	if _, err := e.rt.RunString("let eval = globalThis.eval"); err != nil {
 		return err
@@ -324,12 +325,12 @@ func (e *engine) setEval() error {
 	}))
 }
 
-// defineHidden defines a global function that no script can name or change.
+// defineHidden defines a global function that scripts can neither name nor change.
 func (e *engine) defineHidden(name unistring.String, v goja.Value) error {
 	return e.rt.GlobalObject().DefineDataProperty(name.String(), v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 }
 
-// variables returns a list with variablesSource, or the message of a syntax error.
+// variables returns a list with the result of variablesSource, or the message of a syntax error.
 func (e *engine) variables(text string) any {
 	source, err := variablesSource(text)
 	if err != nil {

@@ -17,16 +17,16 @@ import (
 const (
 	// maxCallStack bounds recursion.
 	maxCallStack = 2000
-	// maxHeapGrowth bounds by how much the process's heap may grow while a call runs, beside the
-	// garbage that there may be: as much as what is kept, and no more than maxGarbage. Their sum
-	// bounds chains of prototypes, too: see maxStack.
+	// maxHeapGrowth limits how much the process's heap may grow while a call runs, in addition to
+	// possible garbage. The garbage is counted as equal to the live heap, but at most maxGarbage.
+	// The sum of both limits chains of prototypes, too: see maxStack.
 	maxHeapGrowth = 512 << 20
 	maxGarbage    = 128 << 20
-	// maxStackGrowth bounds by how much its stacks may.
+	// maxStackGrowth limits how much the process's stacks may grow.
 	maxStackGrowth = 128 << 20
-	// guardInterval is how often a call that takes long is looked at.
+	// guardInterval is how often a long call is checked.
 	guardInterval = 2 * time.Millisecond
-	// measureInterval is how old what is known of the memory before a call may be.
+	// measureInterval is the greatest age of a memory measurement at the start of a call.
 	measureInterval = 50 * time.Millisecond
 )
 
@@ -89,7 +89,7 @@ func New(code string, opts js.Options) (*Func, error) {
 	return f, nil
 }
 
-// functionSource makes the source of a function expression.
+// functionSource returns the source of a function expression.
 func functionSource(code string) (string, error) {
 	if err := checkSource(code); err != nil {
 		return "", err
@@ -113,7 +113,7 @@ func functionSource(code string) (string, error) {
 	return "", failure("SyntaxError: %v", err)
 }
 
-// onlyExpression returns the expression of a program that is nothing else.
+// onlyExpression returns the expression of a program that has nothing else.
 func onlyExpression(source string) ast.Expression {
 	program, err := parser.ParseFile(nil, "", source, 0)
 	if err != nil || len(program.Body) != 1 {
@@ -145,8 +145,8 @@ func (f *Func) engine() (*engine, error) {
 	return f.newEngine()
 }
 
-// Call calls the function with `this` (missing for undefined) and arguments, and converts its
-// result. It ends when the operation of the function's Options does.
+// Call calls the function with `this` (missing for undefined) and arguments, and converts the
+// result. It ends when the operation of the function's Options ends.
 func (f *Func) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
 	var result bsonx.Value
 	err := f.call(this, args, func(e *engine, v goja.Value) (err error) {
@@ -156,8 +156,8 @@ func (f *Func) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) 
 	return result, err
 }
 
-// Test calls the function as $where does, with the document as `this` and as the global obj, and
-// tells whether its result is true in JavaScript.
+// Test calls the function as $where does, with the document as `this` and as the global obj. It
+// reports whether the result is true in JavaScript.
 func (f *Func) Test(doc bsonx.Doc) (bool, error) {
 	result := false
 	err := f.call(bsonx.Document(doc), nil, func(_ *engine, v goja.Value) error {
@@ -173,7 +173,7 @@ func (f *Func) call(this bsonx.Value, args []bsonx.Value, use func(*engine, goja
 		return err
 	}
 	if err := e.call(f.opts.Running.Context(), &f.opts, e.fn, this, args, use); err != nil {
-		// An engine that failed is not used again: it may hold what made it fail.
+		// An engine that failed is not reused: it may hold the objects that made it fail.
 		return err
 	}
 	f.engines.Put(e)

@@ -15,30 +15,30 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
-// watch is what code that may run long asks about the call that it runs in: whether the call was
-// interrupted, and whether there is memory for more.
+// watch tells long-running code about its call: whether the call was interrupted, and whether there
+// is memory for more.
 type watch struct {
 	rt       *goja.Runtime
 	ctx      context.Context // the operation of the call
 	deadline time.Time       // of the call
 	guarded  *guard          // watches the call
-	// converted counts the values that were converted, from and to BSON.
+	// converted counts the values converted to and from BSON.
 	converted int
-	// ended is why the call was interrupted, nil for a call that was not.
+	// ended is the reason why the call was interrupted, or nil.
 	ended atomic.Pointer[string]
-	// The process's memory when it was measured.
+	// The process's memory at the last measurement.
 	measured     time.Time
 	heap, stacks uint64
 }
 
-// guard looks at a call that takes long every guardInterval and interrupts it when it must end.
+// guard checks a long call every guardInterval and interrupts it when it must end.
 type guard struct {
 	ctx      context.Context
 	watch    *watch
 	deadline time.Time
 	heap     uint64
 	stacks   uint64
-	// growth is by how much the heap may grow, most what it may be.
+	// growth is how much the heap may grow. most is the largest heap allowed.
 	growth, most uint64
 
 	mu      sync.Mutex
@@ -58,11 +58,11 @@ func (w *watch) guard(ctx context.Context, timeout time.Duration) *guard {
 	return g
 }
 
-// processShare is which part of the process's memory limit a call may take.
+// processShare is the fraction of the process's memory limit that a call may take: one eighth.
 const processShare = 8
 
-// heapLimits returns by how much a call may let the heap grow, and how large it may be: a process
-// with a memory limit of Go has less for a call than another.
+// heapLimits returns how much a call may let the heap grow, and how large the heap may become. A
+// process with a Go memory limit allows less than other processes.
 func heapLimits() (growth, most uint64) {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
@@ -71,8 +71,8 @@ func heapLimits() (growth, most uint64) {
 	return min(maxHeapGrowth, uint64(limit)/processShare), uint64(limit)
 }
 
-// measure knows the process's memory before a call. It is looked at now and then: most calls take
-// microseconds.
+// measure measures the process's memory before a call. It does so only from time to time, because
+// most calls take microseconds.
 func (w *watch) measure(now time.Time) {
 	if now.Sub(w.measured) > measureInterval {
 		w.measured = now
@@ -99,7 +99,7 @@ func (g *guard) tick() {
 	}
 }
 
-// exceeds reports whether the heap is larger than the call may let it grow.
+// exceeds reports whether the heap is larger than the call may make it.
 func (g *guard) exceeds(heap uint64) bool {
 	return heap > g.heap+min(g.heap, maxGarbage)+g.growth || heap > g.most
 }
@@ -111,8 +111,8 @@ func (g *guard) end() {
 }
 
 // room ends the call if n more bytes would exceed its memory. Functions call it before they make a
-// large value. The guard's timer is too slow for them: a text may double many times until it fires,
-// and it fires late on busy processors.
+// large value. The guard's timer is too slow for that: a text may double many times before the
+// timer fires, and the timer is late on busy processors.
 func (w *watch) room(n int64) {
 	g := w.guarded
 	if g == nil {
@@ -125,7 +125,7 @@ func (w *watch) room(n int64) {
 	}
 }
 
-// stop ends the watch; after it the engine is not interrupted any more.
+// stop ends the guard. After it the engine is no longer interrupted.
 func (g *guard) stop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -138,8 +138,8 @@ func (g *guard) stop() {
 	}
 }
 
-// memorySize returns the bytes of the process's heap, with its garbage, of what was alive at the
-// last collection, and of stacks.
+// memorySize returns three sizes in bytes: of the process's heap with its garbage, of the heap
+// alive at the last collection, and of the stacks.
 func memorySize() (heap, live, stacks uint64) {
 	sample := []metrics.Sample{
 		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"},
@@ -149,13 +149,13 @@ func memorySize() (heap, live, stacks uint64) {
 	return sample[0].Value.Uint64(), sample[1].Value.Uint64(), sample[2].Value.Uint64()
 }
 
-// interrupt ends the call that runs, if any. Another goroutine calls it.
+// interrupt ends the running call, if any. Another goroutine calls it.
 func (w *watch) interrupt(why string) {
 	w.ended.Store(&why)
 	w.rt.Interrupt(why)
 }
 
-// resume takes an interrupt back.
+// resume clears an interrupt.
 func (w *watch) resume() {
 	w.ended.Store(nil)
 	w.rt.ClearInterrupt()
@@ -168,13 +168,13 @@ func (w *watch) look() {
 	}
 }
 
-// step counts a value that is converted, and looks now and then.
+// step counts a converted value, and checks for an interrupt from time to time.
 func (w *watch) step() {
 	if w.converted++; w.converted%lookInterval == 0 {
 		w.look()
 	}
 }
 
-// lookInterval is after how many steps an iterator or a conversion looks whether its call was
-// interrupted.
+// lookInterval is the number of steps after which an iterator or a conversion checks for an
+// interrupt.
 const lookInterval = 256

@@ -18,7 +18,7 @@ type Interp struct {
 // routine is a function of an Interp.
 type routine struct{ fn goja.Callable }
 
-// callable returns the function of a routine, which is one of Compile.
+// callable returns the function of a routine that Compile returned.
 func callable(fn js.Routine) goja.Callable { return fn.(*routine).fn }
 
 // NewInterp returns an engine without functions.
@@ -34,13 +34,12 @@ func NewInterp(opts js.Options) (*Interp, error) {
 	return &Interp{e, opts}, e.define(stored)
 }
 
-// SetGlobal makes a value known to all functions by a name.
+// SetGlobal sets a global variable for all functions.
 func (i *Interp) SetGlobal(name string, v bsonx.Value) error {
 	return i.engine.run(func() error { return i.engine.rt.Set(name, i.engine.convert.toJS(v)) })
 }
 
-// Define makes a Go function known to all functions by a name. Its error ends the call that called
-// it.
+// Define defines a Go function as a global function. An error of fn ends the call of the script.
 func (i *Interp) Define(name string, fn func(args []bsonx.Value) error) error {
 	e := i.engine
 	return e.rt.Set(name, func(call goja.FunctionCall) goja.Value {
@@ -72,7 +71,7 @@ func (i *Interp) Compile(code string) (js.Routine, error) {
 	return &routine{fn}, nil
 }
 
-// Call calls a function with `this` (missing for undefined) and arguments, and converts its result.
+// Call calls a function with `this` (missing for undefined) and arguments, and converts the result.
 func (i *Interp) Call(ctx context.Context, fn js.Routine, this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
 	var result bsonx.Value
 	err := i.engine.call(ctx, &i.opts, callable(fn), this, args, func(e *engine, v goja.Value) (err error) {
@@ -82,13 +81,14 @@ func (i *Interp) Call(ctx context.Context, fn js.Routine, this bsonx.Value, args
 	return result, err
 }
 
-// Run calls a function for what it does, and drops its result.
+// Run calls a function for its effects, and drops the result.
 func (i *Interp) Run(ctx context.Context, fn js.Routine, this bsonx.Value, args ...bsonx.Value) error {
 	return i.engine.call(ctx, &i.opts, callable(fn), this, args, func(*engine, goja.Value) error { return nil })
 }
 
-// Fold calls a function with a state and the elements of each array in turn; every call's result is
-// the next one's state. It returns the last state. In between, no state leaves the engine.
+// Fold calls a function with a state and the elements of each array in turn. The result of a call
+// is the state for the next call. Fold returns the last state. Only that state is converted to
+// BSON.
 func (i *Interp) Fold(ctx context.Context, fn js.Routine, state bsonx.Value,
 	inputs []bsonx.Value) (bsonx.Value, error) {
 	e := i.engine

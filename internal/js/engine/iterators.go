@@ -12,7 +12,7 @@ func (l *limiter) heard(v goja.Value) goja.Value {
 	}
 	return l.rt.ToValue(func(call goja.FunctionCall) goja.Value {
 		l.watch.look()
-		// The constructor of Map passes nil for what an entry does not have.
+		// The constructor of Map passes nil for the missing parts of an entry.
 		for i, arg := range call.Arguments {
 			if arg == nil {
 				call.Arguments[i] = goja.Undefined()
@@ -22,8 +22,8 @@ func (l *limiter) heard(v goja.Value) goja.Value {
 	})
 }
 
-// setIterators lets the iterators of the language hear an interrupt. A spread, a destructuring and
-// a constructor go through a whole list in one instruction.
+// setIterators lets the built-in iterators notice an interrupt. A spread, a destructuring and a
+// constructor visit a whole list in one instruction.
 func (l *limiter) setIterators() error {
 	v, err := l.rt.RunString("[[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g)].map(Object.getPrototypeOf)")
 	if err != nil {
@@ -53,11 +53,11 @@ func (l *limiter) setIterators() error {
 	return nil
 }
 
-// maxGenerators bounds how deep generators run in each other: the engine takes seconds to end a
-// thousand of them.
+// maxGenerators limits the nesting of running generators. The engine takes seconds to end a
+// thousand nested generators.
 const maxGenerators = 150
 
-// setGenerators bounds generators that call generators, as with yield*.
+// setGenerators limits generators that call generators, as with yield*.
 func (l *limiter) setGenerators() error {
 	v, err := l.rt.RunString("Object.getPrototypeOf(function* () {}).prototype")
 	if err != nil {

@@ -18,40 +18,41 @@ import (
 var limitsSource string
 
 const (
-	// regexTimeout ends one match of a regular expression that goja leaves to regexp2, which
-	// backtracks and would not notice an interrupt.
+	// regexTimeout limits the time for one match of a regular expression that goja gives to
+	// regexp2. regexp2 backtracks and would not notice an interrupt.
 	regexTimeout = 100 * time.Millisecond
 	// regexTick is how exactly regexp2 measures the time.
 	regexTick = 10 * time.Millisecond
 	// maxSearched bounds the characters that a regular expression searches.
 	maxSearched = 1 << 23
-	// maxSource bounds the text of a function, maxNesting how deep what the parser may recurse into
-	// nests in it, which takes up to 4 KiB of stack a level.
+	// maxSource limits the text of a function. maxNesting limits its nesting, because the parser
+	// recurses and needs up to 4 KiB of stack per level.
 	maxSource  = 1 << 20
 	maxNesting = 20_000
-	// maxListLength bounds lists that a function of the language goes through: a document
-	// has hardly more elements.
+	// maxListLength limits lists that a built-in function visits. Documents rarely have more
+	// elements.
 	maxListLength = 1_000_000
-	// maxTextNesting bounds the nesting of JSON's text and of values that become text; maxTextBytes
-	// their length; maxTextValues the values in a text of JSON, each of which takes up to 600 ns.
+	// maxTextNesting limits the nesting of JSON texts, and of values that are converted to text.
+	// maxTextBytes limits their length. maxTextValues limits the values in a JSON text, each of
+	// which takes up to 600 ns.
 	maxTextNesting = 1000
 	maxTextBytes   = 16 << 20
 	maxTextValues  = 1 << 18
-	// valueSize stands for the time that the text of even an empty value takes.
+	// valueSize is the number of bytes that a value counts at least. It stands for the time of
+	// converting an empty value.
 	valueSize = 24
 	// maxChars bounds a text.
 	maxChars = 1 << 25
-	// maxWideMade bounds a text with characters beyond ASCII that a script makes: the language
-	// takes 20 to 40 ns a character to convert one, for example to a number.
+	// maxWideMade limits a text with characters beyond ASCII that a script makes. Converting such a
+	// character, for example to a number, takes 20 to 40 ns.
 	maxWideMade = 1 << 22
-	// maxPretended bounds a list that is no array: to read or set an element of one takes half a
-	// microsecond.
+	// maxPretended limits a list that is not an array. Reading or setting one of its elements takes
+	// half a microsecond.
 	maxPretended = 200_000
-	// maxLooks bounds how often one call looks for elements in a list and its prototypes. A look
-	// takes up to 30 ns.
+	// maxLooks limits how often one call searches for elements in a list and its prototypes. A
+	// search takes up to 30 ns.
 	maxLooks = 1 << 23
-	// large is the number of characters or elements from which the memory is checked before they
-	// are made.
+	// large is the number of characters or elements from which the memory is checked first.
 	large = 1 << 14
 	// elementSize is the memory of an element of a list, in bytes.
 	elementSize = 16
@@ -68,9 +69,9 @@ var limitsProgram = sync.OnceValues(func() (*goja.Program, error) {
 type limiter struct {
 	rt    *goja.Runtime
 	watch *watch
-	// rangeError is the language's class of errors, whatever a script makes of it.
+	// rangeError is the original class RangeError, even if a script replaces it.
 	rangeError goja.Value
-	// checkPlain refuses a list whose length may change by itself.
+	// checkPlain rejects a list whose length may change by itself.
 	checkPlain goja.Callable
 	// walked are the lists that methods of arrays go through.
 	walked []walked
@@ -170,7 +171,7 @@ func (l *limiter) refusal(err error) goja.Value {
 	return v
 }
 
-// checked makes a function of a check: its error is thrown.
+// checked converts a check to a function that throws the error of the check.
 func (l *limiter) checked(check func(goja.Value) error) func(goja.FunctionCall) goja.Value {
 	return func(call goja.FunctionCall) goja.Value {
 		if err := check(call.Argument(0)); err != nil {

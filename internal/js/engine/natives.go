@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"crypto/md5" // what scripts call hex_md5
+	"crypto/md5" // for the scripts' hex_md5
 	"encoding/hex"
 	"errors"
 	"time"
@@ -11,8 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
-// setNatives defines the functions that the prelude builds on. It takes them away from user code
-// again.
+// setNatives defines the functions that the prelude uses, and removes them before user code runs.
 func (e *engine) setNatives() error {
 	natives := map[string]func(goja.FunctionCall) goja.Value{
 		"_bsonsize": func(call goja.FunctionCall) goja.Value {
@@ -41,10 +40,10 @@ func (e *engine) setNatives() error {
 			return e.rt.ToValue(hex.EncodeToString(sum[:]))
 		},
 		"sleep": e.sleep,
-		// The collector is the process's, and scripts have no say in it.
+		// The collector belongs to the process, and scripts cannot start it.
 		"gc":      func(goja.FunctionCall) goja.Value { return goja.Undefined() },
 		"version": func(goja.FunctionCall) goja.Value { return e.rt.ToValue("goja") },
-		// A mapReduce replaces it.
+		// A mapReduce replaces this function.
 		"emit": func(goja.FunctionCall) goja.Value {
 			panic(e.rt.NewGoError(errors.New("emit() is only available in the map function of a mapReduce")))
 		},
@@ -57,7 +56,7 @@ func (e *engine) setNatives() error {
 	return nil
 }
 
-// sleep waits for so many milliseconds, or until the call ends.
+// sleep waits for a number of milliseconds, or until the call ends.
 func (e *engine) sleep(call goja.FunctionCall) goja.Value {
 	if len(call.Arguments) != 1 || !isNumber(call.Argument(0)) {
 		panic(e.rt.NewGoError(errors.New("sleep takes a single numeric argument")))
@@ -70,7 +69,7 @@ func (e *engine) sleep(call goja.FunctionCall) goja.Value {
 
 func isNumber(v goja.Value) bool {
 	if _, ok := v.(*goja.Object); ok {
-		return false // to export one copies it
+		return false // exporting it would copy it
 	}
 	switch v.Export().(type) {
 	case int64, float64:

@@ -24,27 +24,29 @@ var regexpSource string
 const (
 	// maxPattern bounds the characters of a regular expression.
 	maxPattern = 1 << 15
-	// maxInstructions bounds the program of a regular expression, maxLiterals the programs of all
-	// literals of a source. An instruction has some 80 bytes.
+	// maxInstructions limits the program of a regular expression. maxLiterals limits the programs
+	// of all literals of a source together. An instruction takes about 80 bytes.
 	maxInstructions = 1 << 16
 	maxLiterals     = 1 << 18
-	// maxCaptures bounds instructions times groups: each thread of a search keeps all groups.
+	// maxCaptures limits instructions times groups, because each thread of a search keeps all
+	// groups.
 	maxCaptures = 1 << 21
-	// maxWideRanges bounds the ranges of characters beyond ASCII in a pattern that ignores the
-	// case. Folding the case of one takes up to 1.5 ms.
+	// maxWideRanges limits the ranges of characters beyond ASCII in a pattern that ignores case.
+	// Folding the case of one range takes up to 1.5 ms.
 	maxWideRanges = 32
-	// maxFolds bounds the cost of folding the case of ., \W, \D and \S in regexp2, 17 ms each (see
+	// maxFolds limits the cost of folding the case of ., \W, \D and \S in regexp2, 17 ms each (see
 	// foldCost).
 	maxFolds = 8
-	// maxWide bounds the characters beyond ASCII in a pattern of regexp2, whose classes take
+	// maxWide limits the characters beyond ASCII in a pattern of regexp2, whose classes take
 	// quadratic time.
 	maxWide = 1 << 13
-	// maxSteps is how many instructions times characters goja may search without a look. An
-	// instruction takes up to 12 ns a character.
+	// maxSteps limits instructions times characters of a search by goja without a check for
+	// interrupts. An instruction takes up to 12 ns per character.
 	maxSteps = 1 << 22
-	// smallest is how many steps a character small expressions take.
+	// smallest is the number of steps per character that every expression counts at least.
 	smallest = 16
-	// lookSteps is how many instructions times characters a search does between two looks.
+	// lookSteps is the number of steps (instructions times characters) of a search between two
+	// checks for interrupts.
 	lookSteps = 1 << 16
 )
 
@@ -58,20 +60,21 @@ type regexps struct {
 	rt     *goja.Runtime
 	watch  *watch
 	limits *limiter
-	// natives is what regexp.js knows; nil while the prelude runs.
+	// natives are the Go functions for regexp.js. It is nil while the prelude runs.
 	natives *goja.Object
 	// steps and groups are of the largest regular expression.
 	steps, groups int
-	// quick is how many steps a search may take without a look: maxSteps.
+	// quick is the number of steps of a search without a check for interrupts: maxSteps, or less in
+	// tests.
 	quick int64
-	// searchers are expressions that were compiled for searching long texts, searched is how many
-	// instructions they have.
+	// searchers are expressions compiled for searching long texts. searched is the number of their
+	// instructions.
 	searchers map[string]searcher
 	searched  int
 }
 
-// define bounds the functions of the language. checkChars is concat.js's, tools is what limits.js
-// returns.
+// define limits the built-in functions. checkChars comes from concat.js, and tools is the result of
+// limits.js.
 func (x *regexps) define(checkChars, tools goja.Value) error {
 	natives, err := nativeObject(x.rt, map[string]any{
 		"maxNative":   regexTimeout.Milliseconds(),
@@ -100,11 +103,11 @@ func (x *regexps) define(checkChars, tools goja.Value) error {
 	return err
 }
 
-// compiled notes the size of an expression of a script. A text that is short for all of them is
-// searched without looking at the expression.
+// compiled records the size of an expression of a script. A text that is short enough for all
+// expressions is searched without looking at the expression.
 func (x *regexps) compiled(size patternSize) {
 	if x.natives == nil {
-		return // of the prelude: they are small, or fail at the begin of a text
+		return // expressions of the prelude are small, or fail at the start of a text
 	}
 	x.steps, x.groups = max(x.steps, size.steps()), max(x.groups, size.groups)
 	if err := errors.Join(x.natives.Set("short", x.quick/int64(x.steps)),
@@ -113,24 +116,25 @@ func (x *regexps) compiled(size patternSize) {
 	}
 }
 
-// patternSize is what a search with a regular expression costs.
+// patternSize is the cost of a search with a regular expression.
 type patternSize struct{ instructions, groups int }
 
-// steps returns the cost of a search per character, in the time of one instruction without groups.
+// steps returns the cost of a search per character. One unit is the time of one instruction without
+// groups.
 func (s patternSize) steps() int { return s.instructions * (1 + s.groups/8) }
 
 func (s patternSize) fits() bool {
 	return s.instructions <= maxInstructions && s.instructions*s.groups <= maxCaptures
 }
 
-// wideRange is the end of a range beyond ASCII.
+// wideRange matches the end of a range beyond ASCII.
 var wideRange = regexp.MustCompile(`-(?:\\[ux]|\\?[^\x00-\x7f])`)
 
-// propertyEscape is \p or \P. Without the flag u it stands for the letter.
+// propertyEscape matches \p or \P. Without the flag u it stands for the letter.
 var propertyEscape = regexp.MustCompile(`^(?:[^\\]|\\[^pP])*\\[pP]`)
 
-// sizeOf measures a regular expression before it is compiled. It refuses what would take too long
-// to compile, or too much memory.
+// sizeOf measures a regular expression before it is compiled. It returns an error if compiling
+// would take too long or too much memory.
 func sizeOf(pattern, flags string) (patternSize, error) {
 	if len(pattern) > maxPattern && utf8.RuneCountInString(pattern) > maxPattern {
 		return patternSize{}, failure("RangeError: a regular expression is longer than %d characters", maxPattern)
@@ -156,7 +160,7 @@ func sizeOf(pattern, flags string) (patternSize, error) {
 	}
 	compiled, ok := compiledSize(source)
 	if !ok {
-		return size, nil // not compiled by Go either
+		return size, nil // Go does not compile it either
 	}
 	if size = compiled; !size.fits() {
 		return size, failure("RangeError: a regular expression is too large: write fewer or smaller repetitions {n,m}, and groups "+
@@ -165,8 +169,8 @@ func sizeOf(pattern, flags string) (patternSize, error) {
 	return size, nil
 }
 
-// checkBacktracking refuses a pattern that regexp2 would take too long to compile, if regexp2 gets
-// it: where Go has no equivalent, and to search from lastIndex on.
+// checkBacktracking rejects a pattern that regexp2 would take too long to compile. goja gives a
+// pattern to regexp2 if Go has no equivalent, or if a search starts at lastIndex.
 func checkBacktracking(pattern, flags string) error {
 	fold := strings.Contains(flags, "i") && foldCost(pattern) > maxFolds
 	wide := 0
@@ -188,7 +192,7 @@ func checkBacktracking(pattern, flags string) error {
 	return failure("RangeError: a regular expression has more than %d characters beyond ASCII: split it into several", maxWide)
 }
 
-// foldCost returns what it costs regexp2 to fold the case of a pattern's characters.
+// foldCost returns the cost of folding the case of a pattern's characters in regexp2.
 func foldCost(pattern string) int {
 	cost, class := 0, false
 	for i := 0; i < len(pattern); i++ {
@@ -208,7 +212,8 @@ func foldCost(pattern string) int {
 	return cost
 }
 
-// compiledSize measures a pattern of Go's package regexp. It reports false for one that is wrong.
+// compiledSize measures a pattern of Go's package regexp. It reports false if the pattern is
+// invalid.
 func compiledSize(source string) (patternSize, bool) {
 	tree, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
@@ -217,7 +222,8 @@ func compiledSize(source string) (patternSize, bool) {
 	return patternSize{instructions(tree), tree.MaxCap()}, true
 }
 
-// instructions returns about how many instructions the program of a regular expression has.
+// instructions returns the approximate number of instructions in the program of a regular
+// expression.
 func instructions(re *syntax.Regexp) int {
 	n := 1
 	switch re.Op {
@@ -236,7 +242,7 @@ func instructions(re *syntax.Regexp) int {
 	return n
 }
 
-// literals measures the regular expressions of a source, which goja compiles with it.
+// literals measures the regular expressions of a source, which goja compiles together with it.
 type literals struct {
 	largest patternSize
 	total   int
@@ -255,8 +261,8 @@ func (l *literals) add(e *ast.RegExpLiteral) {
 	}
 }
 
-// goPattern translates a pattern for Go's package regexp as goja does. It reports false for one
-// that goja gives to regexp2, or refuses.
+// goPattern translates a pattern for Go's package regexp as goja does. It reports false if goja
+// gives the pattern to regexp2 or rejects it.
 func goPattern(units []uint16, flags string) (string, bool) {
 	full := strings.Contains(flags, "u")
 	source, err := goparser.TransformRegExp(patternText(units, full), strings.Contains(flags, "s"), full)
@@ -275,8 +281,8 @@ func goPattern(units []uint16, flags string) (string, bool) {
 	return source, true
 }
 
-// patternText returns a pattern with a pair of surrogates as one character (full), or as two
-// escapes. A lone surrogate is an escape.
+// patternText returns a pattern as text. A surrogate pair becomes one character if full is set, and
+// two escapes otherwise. A lone surrogate becomes an escape.
 func patternText(units []uint16, full bool) string {
 	var b strings.Builder
 	for i := 0; i < len(units); i++ {
@@ -308,7 +314,7 @@ func patternText(units []uint16, full bool) string {
 	return b.String()
 }
 
-// escapedPair returns the character of two escaped surrogates, 0 if there are none.
+// escapedPair returns the character of two escaped surrogates, or 0 for other units.
 func escapedPair(units []uint16) rune {
 	if len(units) < 12 {
 		return 0
@@ -323,13 +329,14 @@ func escapedPair(units []uint16) rune {
 	return 0
 }
 
-// searcher is a regular expression that can be interrupted; without re it is one of regexp2.
+// searcher is a regular expression whose search can be interrupted. If re is nil, the expression
+// belongs to regexp2.
 type searcher struct {
 	re   *regexp.Regexp
 	size patternSize
 }
 
-// searcher compiles an expression, or remembers it.
+// searcher returns the compiled form of an expression, and remembers it.
 func (x *regexps) searcher(pattern goja.Value, flags string) searcher {
 	text, _ := pattern.(goja.String)
 	units := make([]uint16, text.Length())
@@ -356,8 +363,8 @@ func (x *regexps) searcher(pattern goja.Value, flags string) searcher {
 	return s
 }
 
-// search finds the first match of a pattern with flags in a text. It returns undefined for a
-// pattern of regexp2, true for a search that goja does soon enough, and else what exec returns.
+// search finds the first match of a pattern in a text. It returns undefined for a pattern of
+// regexp2, true for a search that is fast enough in goja, and otherwise the result of exec.
 func (x *regexps) search(call goja.FunctionCall) goja.Value {
 	flags := call.Argument(1).String()
 	s := x.searcher(call.Argument(0), flags)
@@ -378,7 +385,7 @@ func (x *regexps) search(call goja.FunctionCall) goja.Value {
 	return x.match(text, at, s.re.SubexpNames())
 }
 
-// match makes the result of exec, as goja does.
+// match returns the result of exec, as goja does.
 func (x *regexps) match(text goja.String, at []int, names []string) goja.Value {
 	values := make([]any, len(at)/2)
 	var groups *goja.Object
@@ -417,14 +424,15 @@ func (x *regexps) set(object *goja.Object, name string, v goja.Value) {
 	}
 }
 
-// textReader reads the characters of a text until its call is interrupted. Positions count units of
-// UTF-16.
+// textReader reads the characters of a text until its call is interrupted. Positions count UTF-16
+// units.
 type textReader struct {
 	watch *watch
 	text  goja.String
-	full  bool // a pair of surrogates is one character
+	full  bool // a surrogate pair is one character
 	at    int
-	// interval is how many units are read between two looks, next where the next one is due.
+	// interval is the number of units between two checks for interrupts. next is the position of
+	// the next check.
 	interval, next int
 }
 

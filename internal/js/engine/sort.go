@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// longSort is the length from which a sort without a comparator is watched.
+	// longSort is the length from which a sort without a comparator checks for interrupts.
 	longSort = 10_000
-	// sortInterval is how many comparisons such a sort does between two looks at its operation.
+	// sortInterval is the number of comparisons between two such checks.
 	sortInterval = 1 << 10
 )
 
-// sortCall changes a call of sort in two ways. A comparator is only asked whether an element
-// belongs behind one that follows it, as by MongoDB's engine: one that returns true and false then
-// sorts too. Without a comparator a long sort can be ended.
+// sortCall changes a call of sort in two ways. As in MongoDB's engine, a comparator is only asked
+// whether an element belongs after a later one, so that a comparator that returns true and false
+// works, too. And a long sort without a comparator can be interrupted.
 func (l *limiter) sortCall(call goja.FunctionCall, length float64) goja.FunctionCall {
 	comparator := call.Argument(0)
 	compare, ok := goja.AssertFunction(comparator)
@@ -30,7 +30,7 @@ func (l *limiter) sortCall(call goja.FunctionCall, length float64) goja.Function
 			if v.ToFloat() > 0 {
 				return l.rt.ToValue(-1)
 			}
-			return l.rt.ToValue(0) // goja takes -0 for less
+			return l.rt.ToValue(0) // goja treats -0 as less than 0
 		})}
 	case goja.IsUndefined(comparator) && length > longSort:
 		compared := 0
@@ -44,7 +44,7 @@ func (l *limiter) sortCall(call goja.FunctionCall, length float64) goja.Function
 	return call
 }
 
-// compareNumbers is the order of a typed array without a comparator: -0 comes before 0, and NaN
+// compareNumbers orders numbers like a typed array without a comparator: -0 comes before 0, and NaN
 // last.
 func (l *limiter) compareNumbers(call goja.FunctionCall) goja.Value {
 	l.watch.step()

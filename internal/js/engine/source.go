@@ -9,14 +9,14 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// checkSource refuses code that would make the parser or the compiler recurse too deeply. It counts
-// what may nest (brackets, operators, words) since the last end of a statement or element on each
-// level, wherever it stands: a string that is full of brackets counts as well.
+// checkSource rejects code that would make the parser or the compiler recurse too deeply. It counts
+// brackets, operators and words since the last end of a statement or element on each level. It also
+// counts them in strings.
 func checkSource(source string) error {
 	if len(source) > maxSource {
 		return failure("SyntaxError: a function is longer than %d bytes", maxSource)
 	}
-	var open []int // the chain before each bracket that is open
+	var open []int // the chain before each open bracket
 	depth, chain, word := 0, 0, false
 	for i := range len(source) {
 		inWord := false
@@ -51,13 +51,13 @@ func checkSource(source string) error {
 
 var bigLiteral = regexp.MustCompile(`[0-9a-fA-F]n\b`)
 
-// checkLiterals refuses big integers, whose operators compute without bound.
+// checkLiterals rejects big integers, because their operators take unlimited time.
 func checkLiterals(source string) error {
 	if !bigLiteral.MatchString(source) {
 		return nil
 	}
-	// It is a program, an expression or the body of a function. The compiler tells what else is
-	// wrong with it.
+	// The source is a program, an expression or the body of a function. The compiler reports other
+	// errors.
 	for _, form := range []string{source, "(" + source + "\n)", "(function() {" + source + "\n})"} {
 		program, err := parser.ParseFile(nil, "", form, 0)
 		if err == nil && hasBigInt(reflect.ValueOf(program.Body)) {
@@ -67,7 +67,7 @@ func checkLiterals(source string) error {
 	return nil
 }
 
-// hasBigInt looks for a literal in a syntax tree, whose nesting is bounded.
+// hasBigInt searches a syntax tree for a literal. The nesting of the tree is limited.
 func hasBigInt(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:

@@ -14,7 +14,8 @@ const (
 	codeStoredValue = mongoerr.Code(10210)
 )
 
-// storedScripts returns what clients saved in system.js of the database, nil where there is none.
+// storedScripts returns the documents of the database's system.js. It returns nil if the database
+// has no system.js.
 func storedScripts(o *js.Options) ([]bsonx.Doc, error) {
 	if o.Stored == nil {
 		return nil, nil
@@ -22,7 +23,8 @@ func storedScripts(o *js.Options) ([]bsonx.Doc, error) {
 	return o.Stored()
 }
 
-// define makes stored values known by their names: code is the function that it describes.
+// define defines stored values as global variables. Stored code becomes the function that it
+// describes.
 func (e *engine) define(stored []bsonx.Doc) error {
 	for _, doc := range stored {
 		name, v := doc.Lookup("_id"), doc.Lookup("value")

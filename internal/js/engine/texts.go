@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// checkTextNesting refuses JSON that nests too deeply, or has too many values.
+// checkTextNesting rejects JSON that nests too deeply, or has too many values.
 func checkTextNesting(text string) error {
 	depth, values, quoted := 0, 0, false
 	for i := 0; i < len(text); i++ {
@@ -37,8 +37,8 @@ func checkTextNesting(text string) error {
 	return nil
 }
 
-// isWide reports whether a text has characters beyond ASCII, which most functions treat much
-// slower.
+// isWide reports whether a text has characters beyond ASCII. Most functions are much slower for
+// such texts.
 func isWide(v goja.Value) bool {
 	s, ok := v.(goja.String)
 	if !ok {
@@ -49,13 +49,13 @@ func isWide(v goja.Value) bool {
 		return false
 	case reflect.Slice:
 		return true
-	default: // not yet known
+	default: // not known yet
 		return reflect.TypeOf(s.Substring(0, s.Length())).Kind() != reflect.String
 	}
 }
 
-// checkWide refuses a text of a script that is too long for one with characters beyond ASCII. It
-// returns any other value.
+// checkWide rejects a text of a script that is too long and has characters beyond ASCII. It returns
+// any other value.
 func (l *limiter) checkWide(v goja.Value) goja.Value {
 	if s, ok := v.(goja.String); ok && s.Length() > maxWideMade && isWide(v) {
 		panic(l.refusal(failure("RangeError: a text with characters beyond ASCII is longer than %d characters", maxWideMade)))
@@ -63,8 +63,8 @@ func (l *limiter) checkWide(v goja.Value) goja.Value {
 	return v
 }
 
-// trim cuts white space off a text, at its begin, its end, or both. The language's own function
-// copies the whole text twice.
+// trim removes white space from a text: at the beginning, at the end, or both. The built-in
+// function copies the whole text twice.
 func (l *limiter) trim(v goja.Value, begin, end bool) goja.Value {
 	s, ok := v.ToString().(goja.String)
 	if !ok {
@@ -90,17 +90,17 @@ func (l *limiter) trim(v goja.Value, begin, end bool) goja.Value {
 	return s.Substring(from, to)
 }
 
-// text converts a value as the language does.
+// text converts a value to a text, like the language.
 func (l *limiter) text(v goja.Value) goja.String {
 	v = v.ToString()
 	s, ok := v.(goja.String)
-	if !ok { // numbers and the like, of which ToString returns themselves
+	if !ok { // ToString returns numbers and other primitives unchanged
 		s, _ = l.rt.ToValue(v.String()).(goja.String)
 	}
 	return s
 }
 
-// checkText refuses a value whose text would be too long.
+// checkText rejects a value whose text would be too long.
 func (l *limiter) checkText(v goja.Value) error {
 	w := textWalk{watch: l.watch}
 	if err := w.value(v, 0); err != nil {
@@ -118,8 +118,8 @@ type textWalk struct {
 	size, values int
 }
 
-// value refuses a value that would become too long a text, or that nests too deeply. Shared parts
-// count as often as they occur; a cycle nests without end. It hears an interrupt.
+// value rejects a value that would become too long a text, or that nests too deeply. A shared part
+// counts each time it occurs, and a cycle nests without end. The walk notices an interrupt.
 func (w *textWalk) value(v goja.Value, depth int) error {
 	if w.values++; w.values%lookInterval == 0 {
 		w.watch.look()

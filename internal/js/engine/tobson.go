@@ -28,7 +28,7 @@ func checkSize(n int) error {
 		"Converting from JavaScript to BSON failed: Object size %d exceeds limit of %d bytes.", n, limits.InternalDocumentBytes)
 }
 
-// converter converts values from and to BSON. It hears an interrupt of its call.
+// converter converts values from and to BSON. It notices an interrupt of its call.
 type converter struct {
 	rt    *goja.Runtime
 	watch *watch
@@ -118,7 +118,7 @@ func (c *converter) appendObject(b *bsonx.Builder, key string, object *goja.Obje
 	case "String":
 		return c.append(b, key, object.ToString(), depth+1)
 	case "Number", "Boolean":
-		return c.append(b, key, c.rt.ToValue(object.Export()), depth+1) // whatever a script made of valueOf
+		return c.append(b, key, c.rt.ToValue(object.Export()), depth+1) // even if a script replaced valueOf
 	}
 	b.StartDocField(key)
 	for _, name := range object.Keys() {
@@ -130,7 +130,7 @@ func (c *converter) appendObject(b *bsonx.Builder, key string, object *goja.Obje
 	return nil
 }
 
-// field returns a property of an object, undefined where there is none.
+// field returns a property of an object, or undefined.
 func field(object *goja.Object, name string) goja.Value {
 	if v := object.Get(name); v != nil {
 		return v
@@ -153,8 +153,8 @@ func code(text string) bsonx.Value {
 	return bsonx.Value{Type: bsonx.TypeCode, Data: v.Data}
 }
 
-// classToBSON converts an object of the prelude's classes; a missing value means that it is to be
-// taken as an ordinary object.
+// classToBSON converts an object of the prelude's classes. A missing result means that the object
+// must be treated as an ordinary object.
 func (c *converter) classToBSON(class string, object *goja.Object, depth int) (bsonx.Value, error) {
 	switch class {
 	case "ObjectId":

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// toJS converts a value. Documents become ordinary objects; strings, numbers, bools, null and dates
-// become what the language has; the rest become objects of the prelude's classes.
+// toJS converts a value. Documents become ordinary objects. Strings, numbers, bools, null and dates
+// become JavaScript values of the same kind. Other types become objects of the prelude's classes.
 func (c *converter) toJS(v bsonx.Value) goja.Value {
 	switch v.Type {
 	case bsonx.TypeMissing, bsonx.TypeUndefined:
@@ -43,7 +43,7 @@ func (c *converter) objectToJS(doc bsonx.Doc) goja.Value {
 	object := c.rt.NewObject()
 	for it := doc.Iter(); it.Next(); {
 		c.watch.step()
-		// A property is defined, not set, so that a field called __proto__ is a field.
+		// A property is defined, not set, so that __proto__ becomes an ordinary field.
 		if err := object.DefineDataProperty(string(it.Key()), c.toJS(it.Value()), goja.FLAG_TRUE,
 			goja.FLAG_TRUE, goja.FLAG_TRUE); err != nil {
 			panic(c.rt.NewGoError(err))
@@ -102,8 +102,8 @@ func (c *converter) classToJS(v bsonx.Value) goja.Value {
 	}
 }
 
-// construct makes an object of a global class. It is looked up before user code could have replaced
-// it.
+// construct creates an object of a global class. The class is looked up before user code can
+// replace it.
 func (c *converter) construct(class string, args ...any) goja.Value {
 	constructor := c.classes[class]
 	if constructor == nil {
