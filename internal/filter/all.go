@@ -5,7 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// parseAll expands $all into the conjunction of its members; the empty one matches nothing.
+// parseAll expands $all into the conjunction of its members. An empty $all matches nothing.
 func parseAll(p *parser, f field) (Node, error) {
 	if f.value.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(mongoerr.BadValue, "$all needs an array")
@@ -55,7 +55,7 @@ func parseAllValue(p *parser, f field, v bsonx.Value) (Node, error) {
 	return p.compare(f.path, Eq, v)
 }
 
-// firstKey returns the name of a document's first field; it is empty for other values.
+// firstKey returns the name of a document's first field, or "" for other values.
 func firstKey(v bsonx.Value) string {
 	if v.Type != bsonx.TypeDocument {
 		return ""

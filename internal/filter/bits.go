@@ -35,20 +35,21 @@ var bitsOps = [...]struct {
 func (op BitsOp) String() string { return bitsOps[op].name }
 
 // Bits is $bitsAllSet, $bitsAllClear, $bitsAnySet or $bitsAnyClear on integers and binary data. A
-// mask may be as large as a document, and has eight bits for each of its bytes: it stays the bytes
-// that it was written as.
+// mask may be as large as a document, and has eight positions per byte. So a large mask is not
+// expanded but kept as bytes.
 type Bits struct {
 	leaf
 	Op BitsOp
 
-	// written is the mask as the query has it.
+	// written is the mask as the query gives it.
 	written bsonx.Value
-	// list says that the mask was a list of positions, which are then sorted; else it is in bytes.
+	// list means that the mask was a list of positions, which are then sorted. Otherwise the mask
+	// is in bytes.
 	list      bool
 	positions []uint32
-	bytes     []byte // without zeros at the end
+	bytes     []byte // without trailing zeros
 
-	mask uint64 // the mask for an integer, whose sign goes on beyond bit 63
+	mask uint64 // the mask for an integer, whose sign bit extends beyond bit 63
 }
 
 // Kind returns the kind of the test.
@@ -85,11 +86,11 @@ func (n *Bits) testInt(i uint64) bool {
 	}
 }
 
-// bitsPart is how many bytes or positions are tested between two looks at the operation.
+// bitsPart is the number of bytes or positions that are tested between two checks of the operation.
 const bitsPart = 64 << 10
 
-// testBinary tests bits of binary data: the first byte has the least significant bits, and those
-// beyond the end are clear.
+// testBinary tests bits of binary data. The first byte has the least significant bits. Bits beyond
+// the end are clear.
 func (n *Bits) testBinary(data []byte, st *state) bool {
 	wantSet := n.Op == AllSet || n.Op == AnySet
 	all := n.Op == AllSet || n.Op == AllClear
@@ -101,15 +102,15 @@ func (n *Bits) testBinary(data []byte, st *state) bool {
 	return !ended && found != all
 }
 
-// findListed looks for a position of the list at which the data have a bit that is set, or one that
-// is clear.
+// findListed searches the list for a position whose bit in the data is set or, if set is false,
+// clear.
 func (n *Bits) findListed(data []byte, set bool, st *state) (found, ended bool) {
 	for i, pos := range n.positions {
 		if i%bitsPart == 0 && st.stopped(min(len(n.positions)-i, 8*len(data), bitsPart)) {
 			return false, true
 		}
 		if int(pos/8) >= len(data) {
-			return !set, false // this one and all that follow are clear
+			return !set, false // this position and all later ones are clear
 		}
 		if (data[pos/8]>>(pos%8)&1 == 1) == set {
 			return true, false
@@ -148,16 +149,16 @@ func (n *Bits) findMasked(data []byte, set bool, st *state) (found, ended bool) 
 func (n *Bits) serialize(b *serializer) { serializeLeaf(b, n) }
 
 const (
-	// bitBytes is what a position takes in a serialised filter, with its index in the array.
+	// bitBytes is the size of a position in a serialised filter, including its array index.
 	bitBytes = 1 + 9 + 4
-	// positionBytes is what a position takes in a list that grows.
+	// positionBytes is the memory of a position in a growing list.
 	positionBytes = 8
-	// compactMask is the size of a mask in bytes whose positions are always written.
+	// compactMask is the size in bytes up to which the positions of a mask are always written.
 	compactMask = 64
 )
 
-// serializeOperator writes the positions of the mask. Those of a large mask in bytes take a hundred
-// times its size: where nobody reads them the mask stands in their place.
+// serializeOperator writes the positions of the mask. The positions of a large mask take a hundred
+// times its size, so if nobody reads them, the mask is written instead.
 func (n *Bits) serializeOperator(b *serializer) {
 	name := n.Op.String()
 	if b.compact && len(n.bytes) > compactMask {
@@ -176,7 +177,7 @@ func (n *Bits) serializeOperator(b *serializer) {
 	b.End()
 }
 
-// all yields the positions of the mask as they were written.
+// all yields the positions of the mask in their original order.
 func (n *Bits) all() iter.Seq[uint32] {
 	if n.list {
 		return func(yield func(uint32) bool) {
@@ -224,7 +225,7 @@ func (n *Bits) parse(p *parser, f field) error {
 	}
 }
 
-// setBytes makes the mask one in bytes, which it refers to.
+// setBytes sets a mask in bytes, and keeps the slice.
 func (n *Bits) setBytes(data []byte) {
 	n.bytes = bytes.TrimRight(data, "\x00")
 	var low [8]byte

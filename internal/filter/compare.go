@@ -27,8 +27,8 @@ var compareOps = [...]struct {
 func (op CompareOp) String() string { return compareOps[op].name }
 
 // Compare is $eq, $lt, $lte, $gt or $gte: a comparison within the type class of its operand. MinKey
-// and MaxKey are compared with every class; null equals a missing value, but not undefined; NaN
-// equals NaN and is in no range.
+// and MaxKey compare with every class. null equals a missing value, but not undefined. NaN equals
+// NaN and is in no range.
 type Compare struct {
 	leaf
 	Op CompareOp
@@ -46,7 +46,7 @@ func NewCompare(path string, op CompareOp, v bsonx.Value, c *collation.Collator)
 	return new(comparison).init(path, op, v, c)
 }
 
-// comparison is a Compare together with its path, in one piece of memory.
+// comparison is a Compare together with its path, in one allocation.
 type comparison struct {
 	node Compare
 	path Path

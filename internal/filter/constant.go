@@ -14,7 +14,7 @@ type AlwaysTrue struct{}
 // AlwaysFalse matches nothing.
 type AlwaysFalse struct{}
 
-// SampleRate is $sampleRate: it matches at random with a probability.
+// SampleRate is $sampleRate: it matches at random with the given probability.
 type SampleRate struct {
 	Rate   float64
 	random func() float64
@@ -39,7 +39,7 @@ func (n *SampleRate) matchElem(bsonx.Value, *state) bool { return n.random() < n
 func (*AlwaysTrue) serialize(b *serializer)  { b.Int32("$alwaysTrue", 1) }
 func (*AlwaysFalse) serialize(b *serializer) { b.Int32("$alwaysFalse", 1) }
 
-// serialize writes what MongoDB makes of it: a comparison with a random number.
+// serialize writes MongoDB's form: a comparison with a random number.
 func (n *SampleRate) serialize(b *serializer) {
 	random := bsonx.NewDoc("$rand", bsonx.Empty)
 	rate := bsonx.NewDoc("$const", n.Rate)
@@ -73,11 +73,11 @@ func parseSampleRate(p *parser, _ string, v bsonx.Value, _ level, _ int) (Node, 
 	return &SampleRate{Rate: rate, random: p.opts.Random}, nil
 }
 
-// parseComment accepts $comment, which has no effect on what matches.
+// parseComment accepts $comment, which has no effect.
 func parseComment(*parser, string, bsonx.Value, level, int) (Node, error) { return nil, nil }
 
-// parseDBRefField makes $ref, $id and $db ordinary field names, as they stand in the elements of an
-// array of DBRefs that $elemMatch looks into. Only $id follows the collation.
+// parseDBRefField treats $ref, $id and $db as ordinary field names, for $elemMatch on an array of
+// DBRefs. Only $id uses the collation.
 func parseDBRefField(p *parser, name string, v bsonx.Value, _ level, _ int) (Node, error) {
 	var c *collation.Collator
 	if name == "$id" {

@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// ElemMatchObject is {$elemMatch: { field: …, … }}: an element of an array, a document or an array
-// itself, matches Child.
+// ElemMatchObject is {$elemMatch: { field: …, … }}: an element of an array matches Child. The
+// element must be a document or an array.
 type ElemMatchObject struct {
 	leaf
 	Child Node
@@ -34,7 +34,8 @@ func (n *ElemMatchObject) matchElem(v bsonx.Value, st *state) bool {
 	return anyElement(v, st, n.matchElement)
 }
 
-// anyElement reports whether v is an array with an element that matches, and records which.
+// anyElement reports whether v is an array with a matching element, and records the index of the
+// element.
 func anyElement(v bsonx.Value, st *state, match func(bsonx.Value, *state) bool) bool {
 	if v.Type != bsonx.TypeArray {
 		return false
@@ -51,7 +52,7 @@ func anyElement(v bsonx.Value, st *state, match func(bsonx.Value, *state) bool) 
 	return found
 }
 
-// matchElement matches one element; what happens within it leaves no details.
+// matchElement matches one element. It records no details for predicates inside the element.
 func (n *ElemMatchObject) matchElement(v bsonx.Value, st *state) bool {
 	return (v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray) && n.Child.matchDoc(v.Doc(), st)
 }
@@ -110,8 +111,8 @@ func parseElemMatch(p *parser, f field) (Node, error) {
 	return &ElemMatchObject{newLeaf(f.path), child}, nil
 }
 
-// isElemMatchValue tells the value form, which starts with an operator on values, from the object
-// form, which starts with a field name or an operator that stands in place of one.
+// isElemMatchValue distinguishes the two forms of $elemMatch. The value form starts with an
+// operator on values. The object form starts with a field name or a logical operator.
 func (p *parser) isElemMatchValue(v bsonx.Value) bool {
 	return isOperatorDoc(v, true) && p.reg.top[string(v.Doc().First().Key)] == nil
 }

@@ -2,8 +2,8 @@ package filter
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// Exists is {$exists: true}: a value, also null, stands at the path. {$exists: false} is a Not of
-// Exists.
+// Exists is {$exists: true}: there is a value at the path, which may be null. {$exists: false} is a
+// Not of Exists.
 type Exists struct{ leaf }
 
 // NewExists returns an existence test.

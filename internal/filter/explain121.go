@@ -7,9 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Explain121 returns errInfo.details for a document that the filter, a validator, does not match:
-// which clauses failed, why, and, unless brief is set, as they were written and for which values.
-// Details of more than limit bytes are nil.
+// Explain121 returns errInfo.details for a document that does not match the filter, which is a
+// validator. The details say which clauses failed and why. Unless brief is set, they also have the
+// clauses and the values. Explain121 returns nil if the details exceed limit bytes.
 func (f *Filter) Explain121(doc bsonx.Doc, brief bool, limit int) bsonx.Doc {
 	p := &parser{opts: f.opts, reg: operatorTable}
 	c, err := p.clauseOf(f.spec)
@@ -27,10 +27,10 @@ func (f *Filter) Explain121(doc bsonx.Doc, brief bool, limit int) bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// clause is a predicate with the text it was written as, which the nodes do not keep.
+// clause is a predicate together with its text, because nodes do not keep the text.
 type clause struct {
 	name string
-	// spec is the clause as a filter document; nil for logical operators.
+	// spec is the clause as a filter document, or nil for logical operators.
 	spec bsonx.Doc
 	node Node
 	// children are the clauses of $and, $or, $nor and $not.
@@ -95,7 +95,7 @@ func (p *parser) clausesOfEntry(key string, v bsonx.Value) ([]clause, error) {
 	return []clause{c}, nil
 }
 
-// clausesOfOperators reads { path: { $op: …, … } }: a clause for each operator.
+// clausesOfOperators reads { path: { $op: …, … } } and returns a clause for each operator.
 func (p *parser) clausesOfOperators(path string, doc bsonx.Doc) ([]clause, error) {
 	var clauses []clause
 	for it := doc.Iter(); it.Next(); {
@@ -112,7 +112,7 @@ func (p *parser) clausesOfOperators(path string, doc bsonx.Doc) ([]clause, error
 			return nil, err
 		}
 		if name == "$regex" {
-			operator = doc // MongoDB repeats all that stands beside it
+			operator = doc // MongoDB repeats all operators of the path
 		}
 		c := clause{name: name, spec: bsonx.NewDoc(path, operator), node: node}
 		if name == "$not" {
@@ -139,8 +139,8 @@ func regexSpec(doc bsonx.Doc) bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// explainer writes the details of one document. inverted asks why a clause matches rather than why
-// it does not.
+// explainer writes the details of one document. If inverted is set, it explains why a clause
+// matches.
 type explainer struct {
 	b   *details
 	doc bsonx.Doc
@@ -238,8 +238,8 @@ func (e *explainer) leaf(c clause, inverted bool) {
 	e.considered(failure, NewPath(path), inverted)
 }
 
-// constant explains what is always false: $all without members, and $sampleRate of zero, which is
-// an expression.
+// constant explains a clause that is always false: $all without members, or a $sampleRate of zero,
+// which counts as an expression.
 func (e *explainer) constant(c clause) {
 	if c.name == "$sampleRate" {
 		e.b.String("reason", "expression did not match")

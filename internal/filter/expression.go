@@ -9,7 +9,7 @@ import (
 // Expr is $expr: an aggregation expression is true of the document.
 type Expr struct {
 	Expr expr.Expr
-	// Spec is the operand of $expr as it was written.
+	// Spec is the original operand of $expr.
 	Spec bsonx.Value
 
 	shown expr.Serializer
@@ -63,8 +63,9 @@ func parseExpr(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, er
 	return &Expr{Expr: e, Spec: v, shown: expr.Serializer{Vars: p.opts.Vars, Now: p.opts.Now}}, nil
 }
 
-// constantFailure returns the error of an expression of constants, which fails for any document. A
-// pipeline reports it with those of its other stages; for a validator every document is invalid.
+// constantFailure returns the error of an expression of constants, which fails for every document.
+// A pipeline reports it together with the errors of its other stages. In a validator it makes every
+// document invalid.
 func (p *parser) constantFailure() error {
 	err := p.failures.Err()
 	if err == nil || p.opts.Validator {
@@ -78,8 +79,8 @@ func (p *parser) constantFailure() error {
 	return err
 }
 
-// checkRepeatable refuses the operators whose results may differ for the same document, or that run
-// user code.
+// checkRepeatable returns an error for operators whose results may differ for the same document, or
+// that run user code.
 func checkRepeatable(v bsonx.Value) error {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return nil

@@ -1,8 +1,8 @@
 package filter
 
-// Absorb returns a disjunction without the branches that another branch includes, as {a: 1}
-// includes {a: 1, b: 2}. It matches the same documents. It returns o itself where there is nothing
-// to do, or the operation ended meanwhile. The filter is canonical.
+// Absorb returns an equivalent disjunction without redundant branches: in {$or: [{a: 1}, {a: 1, b:
+// 2}]} the first branch includes the second one. The filter must be canonical. Absorb returns o
+// itself if there is no redundant branch, or if the operation has ended.
 func (f *Filter) Absorb(o *Or) Node {
 	z := normalizer{running: f.running}
 	var rest []Node
@@ -19,10 +19,10 @@ func (f *Filter) Absorb(o *Or) Node {
 	return z.result(o, &Or{rest})
 }
 
-// Factor returns a disjunction with the conjuncts that all branches have before the disjunction of
-// the rest: {$or: [{a: 1, b: 2}, {a: 1, c: 3}]} is {a: 1, $or: [{b: 2}, {c: 3}]}. It matches the
-// same documents. It returns o itself where there is nothing to do, or the operation ended
-// meanwhile. The filter is canonical, and no branch includes another one.
+// Factor moves the conjuncts that all branches share out of a disjunction: {$or: [{a: 1, b: 2}, {a:
+// 1, c: 3}]} becomes {a: 1, $or: [{b: 2}, {c: 3}]}. The filter must be canonical, and no branch may
+// include another one. Factor returns o itself if the branches share nothing, or if the operation
+// has ended.
 func (f *Filter) Factor(o *Or) Node {
 	z := normalizer{running: f.running}
 	branches := z.spell(o)
@@ -37,7 +37,7 @@ func (f *Filter) Factor(o *Or) Node {
 	return z.result(o, newConjunction(append(branches[0].which(shared, true), &Or{rest})))
 }
 
-// result returns the canonical form of n, or o where the operation ended.
+// result returns the canonical form of n, or o if the operation has ended.
 func (z *normalizer) result(o *Or, n Node) Node {
 	n = z.normalize(n)
 	if z.ended {
@@ -46,14 +46,14 @@ func (z *normalizer) result(o *Or, n Node) Node {
 	return n
 }
 
-// spelledBranch is a branch of a disjunction as its conjuncts, with what tells whether two are the
-// same.
+// spelledBranch is a branch of a disjunction as a list of conjuncts, each with a text that
+// identifies it.
 type spelledBranch struct {
 	conjuncts []Node
-	spelled   []string // empty for functions and expressions, which are never taken for the same
+	spelled   []string // empty for functions and expressions, which never count as equal
 }
 
-// spell returns the branches of a disjunction, or nil where none of them is a conjunction.
+// spell returns the branches of a disjunction, or nil if no branch is a conjunction.
 func (z *normalizer) spell(o *Or) []spelledBranch {
 	var out []spelledBranch
 	for i, child := range o.Children {
@@ -85,9 +85,9 @@ func (z *normalizer) spell(o *Or) []spelledBranch {
 	return out
 }
 
-// sharedSpellings returns the conjuncts that all branches have.
+// sharedSpellings returns the texts of the conjuncts that all branches share.
 func sharedSpellings(branches []spelledBranch) map[string]bool {
-	count := map[string]int{} // how many branches, from the first one on, have a conjunct
+	count := map[string]int{} // in how many consecutive branches, from the first one on, the conjunct occurs
 	for i, b := range branches {
 		for _, s := range b.spelled {
 			if s != "" && count[s] == i {
@@ -115,8 +115,7 @@ func soleSpellings(branches []spelledBranch) map[string]bool {
 	return sole
 }
 
-// includes reports whether the branch is one of several conjuncts, of which one alone is a branch,
-// too.
+// includes reports whether one of the branch's conjuncts is itself a branch of the disjunction.
 func (b *spelledBranch) includes(sole map[string]bool) bool {
 	if len(b.conjuncts) == 1 {
 		return false
@@ -129,7 +128,7 @@ func (b *spelledBranch) includes(sole map[string]bool) bool {
 	return false
 }
 
-// which returns the conjuncts that are in a set, or those that are not.
+// which returns the conjuncts that are in the set or, if in is false, the others.
 func (b *spelledBranch) which(set map[string]bool, in bool) []Node {
 	var out []Node
 	for i, n := range b.conjuncts {

@@ -6,19 +6,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// failure says how an operator's failure to match, or its match where none was wanted, is
-// explained.
+// failure describes how to explain that an operator did not match, or that it matched under a
+// negation.
 type failure struct {
-	// no and yes are the reasons for a mismatch and for a match.
+	// no is the reason for a mismatch, and yes the reason for an unwanted match.
 	no, yes string
-	// whole considers arrays as they are rather than their elements.
+	// whole means that an array is considered as a whole, not by its elements.
 	whole bool
-	// expected are the types that the operator is about, by name; with none every type is
-	// considered.
+	// expected are the names of the types that the operator applies to. If it is empty, all types
+	// are considered.
 	expected []string
 	// showTypes adds the types of the considered values.
 	showTypes bool
-	// exists marks $exists, whose reason is all there is to say.
+	// exists marks $exists, which only reports its reason.
 	exists bool
 }
 
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// failures are by operator name.
+// failures are indexed by operator name.
 var failures = map[string]failure{
 	"$eq":  comparisonFailure,
 	"$gt":  comparisonFailure,
@@ -105,8 +105,8 @@ func (e *explainer) considered(f failure, path *Path, inverted bool) {
 	}
 }
 
-// values collects what stands at the path up to the first place where nothing does; found is false
-// where that is all. An empty array is found and has no values.
+// values collects the values at the path, up to the first missing value. found is false if there is
+// no value. An empty array is found but has no values.
 func (e *explainer) values(f failure, path *Path) (values []bsonx.Value, found bool) {
 	mode := ElementsOnly
 	if f.whole {
@@ -139,7 +139,7 @@ func (e *explainer) types(names []string) {
 	}
 }
 
-// names appends one name, or several under the plural of the key.
+// names appends one name, or several names under the plural of the key.
 func (e *explainer) names(key string, names []string) {
 	if len(names) == 1 {
 		e.b.String(key, names[0])

@@ -13,20 +13,20 @@ import (
 
 // Filter is a compiled filter. It is immutable and safe for concurrent use.
 type Filter struct {
-	// Root is the tree; it must not be changed.
+	// Root is the tree. It must not be changed.
 	Root Node
 
 	opts     Options
 	spec     bsonx.Doc
 	running  *interrupt.Running
 	stateful bool
-	weight   int // the work that a byte of a document may make; 0 is next to nothing
+	weight   int // the work per byte of a document; 0 is almost nothing
 	text     bool
-	nodes    int       // how many predicates the document has, 0 for a filter that was not parsed
+	nodes    int       // number of predicates in the document; 0 if the filter was not parsed
 	states   sync.Pool // of *state
 }
 
-// Predicates returns about how many predicates the document of the filter has.
+// Predicates returns the approximate number of predicates in the filter document.
 func (f *Filter) Predicates() int { return f.nodes }
 
 // Parse compiles a filter document.
@@ -66,11 +66,11 @@ func newFilter(root Node, spec bsonx.Doc, opts Options) *Filter {
 		running: opts.Vars.Scripts().Running}
 }
 
-// Part returns the filter of one of the nodes of f, which serves the same operation. The node must
-// not be about text.
+// Part returns the filter of one of the nodes of f. It serves the same operation. The node must not
+// contain $text.
 func (f *Filter) Part(n Node) *Filter { return newFilter(n, nil, f.opts) }
 
-// At returns the filter at another time, for $$NOW. It serves the same operation.
+// At returns the filter with another time for $$NOW. It serves the same operation.
 func (f *Filter) At(now time.Time) *Filter {
 	opts := f.opts
 	opts.Now = now
@@ -80,14 +80,14 @@ func (f *Filter) At(now time.Time) *Filter {
 	}
 }
 
-// equality is a filter of the most frequent form, { path: value }, in one piece of memory.
+// equality is a filter of the most frequent form, { path: value }, in one allocation.
 type equality struct {
 	filter  Filter
 	compare comparison
 }
 
-// parseEquality compiles a document with one field and a value that is no document of operators. It
-// returns nil for any other.
+// parseEquality compiles a document with one field whose value is not an operator document. It
+// returns nil for any other document.
 func parseEquality(doc bsonx.Doc, opts *Options) *Filter {
 	it := doc.Iter()
 	if !it.Next() {
@@ -110,21 +110,20 @@ func parseEquality(doc bsonx.Doc, opts *Options) *Filter {
 	return &e.filter
 }
 
-// collatedWeight is the work of comparing a byte of a document, by a collation, with a value of n
-// bytes. Whoever compares more than the collator does without a look has a state to keep its end
-// in.
+// collatedWeight returns the work per byte of comparing a document with a value of n bytes by a
+// collation. The filter must then be stateful, because long comparisons check the operation.
 func collatedWeight(n int) int { return 17 + n }
 
 func (f *Filter) newState() *state {
 	return &state{ctx: expr.Context{Now: f.opts.Now, Random: f.opts.Random}, running: f.running}
 }
 
-// lightWork is how much work a match may do that counts as none: a stage or $pull matches some
-// thousand small documents between two looks at its operation.
+// lightWork is the work up to which a match counts as free. A stage or $pull may match some
+// thousand small documents between two checks of its operation.
 const lightWork = 1 << 16
 
-// judge reports whether matching can fail, which needs a state to keep the error in, and how much
-// work it does for a byte of a document.
+// judge reports whether matching can fail, which needs a state for the error. It also returns the
+// work per byte of a document.
 func judge(n Node) (fails bool, weight int) {
 	WalkNodes(n, func(n Node) bool {
 		weight++
@@ -159,13 +158,13 @@ func judge(n Node) (fails bool, weight int) {
 	return fails, weight
 }
 
-// isLight reports whether a document is matched so quickly that nobody needs to interrupt it.
+// isLight reports whether a document is matched so fast that the match need not be interruptible.
 func (f *Filter) isLight(size int) bool { return !f.stateful && f.weight*size < lightWork }
 
-// HasText reports whether there is a $text in the filter, which may be nil.
+// HasText reports whether the filter contains $text. f may be nil.
 func (f *Filter) HasText() bool { return f != nil && f.text }
 
-// Text returns the $text of the filter, which may be nil, or nil.
+// Text returns the $text of the filter, or nil. f may be nil.
 func (f *Filter) Text() *Text {
 	if !f.HasText() {
 		return nil
@@ -173,7 +172,7 @@ func (f *Filter) Text() *Text {
 	return TextOf(f.Root)
 }
 
-// Spec returns the filter document that was parsed; it must not be changed.
+// Spec returns the filter document. It must not be changed.
 func (f *Filter) Spec() bsonx.Doc { return f.spec }
 
 // Collation returns the collation that strings are compared with, or nil.
@@ -187,8 +186,8 @@ func (f *Filter) Match(doc bsonx.Doc) (bool, error) {
 	return f.MatchDetails(doc, nil)
 }
 
-// MatchDetails is Match and, for a document that matches, fills in d, which may be nil. Which
-// predicate is the last one to match, and so decides, is MongoDB's choice on a canonical filter:
+// MatchDetails is Match, and fills in d if the document matches. d may be nil. The last matching
+// predicate determines the details. On a canonical filter it is the same predicate as in MongoDB:
 // see Normalize.
 func (f *Filter) MatchDetails(doc bsonx.Doc, d *Details) (bool, error) {
 	if d == nil && f.isLight(len(doc)) {
@@ -217,6 +216,6 @@ func (f *Filter) withState(d *Details, match func(*state) bool) (bool, error) {
 	return ok, nil
 }
 
-// MatchElem reports whether a single value satisfies the filter as an array element satisfies the
-// value form of $elemMatch.
+// MatchElem reports whether a single value satisfies the filter, in the way that an array element
+// satisfies the value form of $elemMatch.
 func (f *Filter) MatchElem(v bsonx.Value) bool { return f.Root.matchElem(v, nil) }

@@ -13,7 +13,7 @@ type Geo struct {
 	leaf
 	Region *geo.Region
 	Within bool
-	// Spec is the document of the operator as it was written.
+	// Spec is the original document of the operator.
 	Spec bsonx.Doc
 }
 
@@ -26,7 +26,7 @@ func (n *Geo) matchElem(v bsonx.Value, st *state) bool {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return false
 	}
-	if inside, known := n.Region.HasPoint(v); known { // of a point, both are the same
+	if inside, known := n.Region.HasPoint(v); known { // for a point, both operators mean the same
 		return inside
 	}
 	if st.stopped(interrupt.Step + n.Region.Vertices()) {
@@ -78,7 +78,7 @@ func parseGeo(p *parser, f field) (Node, error) {
 	return n, n.check()
 }
 
-// check refuses what a region cannot be asked.
+// check returns an error if the operator does not support the region.
 func (n *Geo) check() error {
 	switch {
 	case n.Region == nil:

@@ -9,20 +9,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// GeoNear is $near or $nearSphere: documents by their distance from a point. It is a condition on
-// distances and an order, which only an index can give: the planner takes it out of the filter, and
-// as a predicate it holds for every document.
+// GeoNear is $near or $nearSphere: documents sorted by their distance from a point. It has limits
+// for the distance, and needs an index for the order. The planner takes it out of the filter. As a
+// predicate it matches every document.
 type GeoNear struct {
 	leaf
 	Center geo.Point
-	// Min and Max are distances, with both ends, in the unit of geo.Geometry.Distance; Max is
-	// infinite where there is none.
+	// Min and Max are distances, both included, in the unit of geo.Geometry.Distance. Max is
+	// infinite if there is no limit.
 	Min, Max float64
-	// Radians tells that distances are shown in radians.
+	// Radians means that distances are shown in radians.
 	Radians bool
-	// Wraps tells that the search may go around the earth, which a 2d index cannot.
+	// Wraps means that the search may go around the earth, which a 2d index does not support.
 	Wraps bool
-	// Spec is the document of operators as it was written.
+	// Spec is the original operator document.
 	Spec bsonx.Doc
 }
 
@@ -37,8 +37,8 @@ func (n *GeoNear) serialize(b *serializer) { serializeLeaf(b, n) }
 
 func (n *GeoNear) serializeOperator(b *serializer) { b.Fields(n.Spec) }
 
-// nearFirst parses a document of operators that begins with one that sorts by distance; a nil node
-// is another document.
+// nearFirst parses an operator document that begins with $near or a similar operator. It returns a
+// nil node for other documents.
 func (p *parser) nearFirst(path string, doc bsonx.Doc) (Node, error) {
 	if doc.IsEmpty() {
 		return nil, nil
@@ -63,17 +63,18 @@ func (p *parser) nearFirst(path string, doc bsonx.Doc) (Node, error) {
 
 func isList(v bsonx.Value) bool { return v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray }
 
-// parseNear answers where the operator is not the first of its document, or its operand no point.
+// parseNear returns the error for an operator that is not the first of its document, or whose
+// operand is not a point.
 func parseNear(_ *parser, f field) (Node, error) {
 	return nil, mongoerr.New(mongoerr.BadValue, "near must be first in: %s",
 		bsonx.FormatShell(bsonx.Document(f.context)))
 }
 
-// distanceErrors are the codes of a limit that is no number, or negative.
+// distanceErrors are the codes for a limit that is not a number, or that is negative.
 type distanceErrors struct{ notNumber, negative mongoerr.Code }
 
-// parseLegacy reads { $near: [x, y], $minDistance: …, $maxDistance: … }. It reports whether the
-// first operand was a point, and whether one of the operators was $nearSphere.
+// parseLegacy reads { $near: [x, y], $minDistance: …, $maxDistance: … }. ok reports whether the
+// first operand was a point, and sphere whether one of the operators was $nearSphere.
 func (n *GeoNear) parseLegacy(doc bsonx.Doc) (sphere, ok bool, err error) {
 	for it := doc.Iter(); it.Next(); {
 		switch name, v := string(it.Key()), it.Value(); name {
@@ -104,7 +105,7 @@ func errNearArgument(name string) error {
 	return mongoerr.New(34413, "invalid argument in geo near query: %s", name)
 }
 
-// parsePoint reads a point, or a legacy pair with the greatest distance behind it.
+// parsePoint reads a point, or a legacy pair that may be followed by the greatest distance.
 func (n *GeoNear) parsePoint(v bsonx.Value) (bool, error) {
 	if point, err := geo.ParsePoint(v); err == nil {
 		n.Center = point
@@ -194,8 +195,8 @@ func (n *GeoNear) parseGeometry(v bsonx.Value) error {
 	return nil
 }
 
-// project puts the center into the system in which distances are measured. Those from a legacy pair
-// on the sphere are given in radians.
+// project converts the center to the coordinate system in which distances are measured. With a
+// legacy pair on the sphere, limits are given in radians.
 func (n *GeoNear) project(sphere bool) error {
 	n.Wraps = n.Center.CRS == geo.Sphere
 	if !sphere {

@@ -15,19 +15,19 @@ type In struct {
 	leaf
 	// Values are sorted and without duplicates.
 	Values []bsonx.Value
-	// Regexes have the same path.
+	// Regexes have the same path as the node.
 	Regexes []*Regex
 	// Collation compares strings; nil compares bytes.
 	Collation *collation.Collator
 
 	hasNull bool
 	largest int       // the size of the largest of Values
-	written bsonx.Doc // the array that the query has; nil where the node was made of joined
-	joined  []Node    // equalities and regular expressions, in the order in which they were written
+	written bsonx.Doc // the original array; nil if the node was made from joined
+	joined  []Node    // equalities and regular expressions, in their original order
 }
 
-// Written yields the members in the order of the query, with duplicates and without regular
-// expressions, as messages show them.
+// Written yields the members in the order of the query, for messages. It includes duplicates, but
+// not regular expressions.
 func (n *In) Written() iter.Seq[bsonx.Value] {
 	return func(yield func(bsonx.Value) bool) {
 		for it := n.written.Iter(); it.Next(); {

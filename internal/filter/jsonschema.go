@@ -11,7 +11,7 @@ import (
 
 // JSONSchema is $jsonSchema: a document obeys a schema.
 type JSONSchema struct {
-	// Spec is the schema as it was written.
+	// Spec is the original schema.
 	Spec bsonx.Doc
 
 	schema *schema
@@ -42,22 +42,21 @@ func parseJSONSchema(p *parser, _ string, v bsonx.Value, _ level, depth int) (No
 	return &JSONSchema{Spec: v.Doc(), schema: s}, nil
 }
 
-// schema is a compiled schema: the rules that a value has to obey. A rule about another type than
-// the value's is obeyed.
+// schema is a compiled schema: a list of rules for a value. A value obeys every rule for another
+// type.
 type schema struct {
 	spec               bsonx.Doc
-	title, description bsonx.Value // missing where the schema has none
+	title, description bsonx.Value // missing if the schema does not have them
 	rules              []schemaRule
-	// never says that the schema is about the whole document and asks for another type than an
-	// object.
+	// never means that the schema is for the whole document but requires a type other than object.
 	never bool
 }
 
-// schemaRule is what one keyword demands. Where its state has stopped, what match returns means
-// nothing.
+// schemaRule is the rule of one keyword. If its state has stopped, the result of match has no
+// meaning.
 type schemaRule interface {
 	match(v bsonx.Value, st *state) bool
-	// explain appends the fields that tell why a value does not match to the open document.
+	// explain appends the fields that say why a value does not match to the open document.
 	explain(b *details, v bsonx.Value)
 }
 
@@ -105,15 +104,14 @@ func (s *schema) explainNever(b *details) {
 	b.String("reason", reasonNever)
 }
 
-// rejectsMissing reports whether a required property that is absent breaks more than that
-// requirement.
+// rejectsMissing reports whether the absence of a required property violates other rules, too.
 func (s *schema) rejectsMissing() bool {
 	return slices.ContainsFunc(s.rules,
 		func(rule schemaRule) bool { return aboutMissing(rule) && !rule.match(bsonx.Missing, nil) })
 }
 
-// aboutMissing reports whether a rule is reported for an absent value: those that combine schemas
-// are.
+// aboutMissing reports whether a rule is also reported for an absent value. This applies to rules
+// that combine schemas.
 func aboutMissing(rule schemaRule) bool {
 	switch rule.(type) {
 	case *notRule, *combinedRule:
@@ -123,7 +121,7 @@ func aboutMissing(rule schemaRule) bool {
 	}
 }
 
-// annotate appends title and description, by which the author of a schema explains it.
+// annotate appends title and description, the schema's own documentation.
 func (s *schema) annotate(b *details) {
 	if s.never {
 		return
@@ -132,14 +130,14 @@ func (s *schema) annotate(b *details) {
 	b.Value("description", s.description)
 }
 
-// schemaKeyword is an entry of the table of keywords. Its parser adds rules; one without a parser
-// is read by another keyword, or means nothing here.
+// schemaKeyword is an entry of the table of keywords. Its parser adds rules. A keyword without a
+// parser is read by another keyword, or has no meaning here.
 type schemaKeyword struct {
 	name  string
 	parse func(sp *schemaParser, kw keyword) error
 }
 
-// schemaKeywords are in the order in which failures are reported.
+// schemaKeywords returns the keywords in the order in which failures are reported.
 func schemaKeywords() []schemaKeyword {
 	return []schemaKeyword{
 		{"title", parseSchemaText},
@@ -176,7 +174,7 @@ func schemaKeywords() []schemaKeyword {
 	}
 }
 
-// unsupportedKeywords are those of JSON Schema that MongoDB refuses too.
+// unsupportedKeywords are keywords of JSON Schema that MongoDB does not support either.
 var unsupportedKeywords = []string{"$ref", "$schema", "default", "definitions", "format", "id"}
 
 // keyword is a keyword and its value.
@@ -201,7 +199,7 @@ func (kw keyword) nonNegative() (int64, error) {
 	return nonNegativeInt(kw.name, kw.value)
 }
 
-// schemaParser compiles one schema; those within it have parsers of their own.
+// schemaParser compiles one schema. Nested schemas have their own parsers.
 type schemaParser struct {
 	p        *parser
 	doc      bsonx.Doc
@@ -210,8 +208,8 @@ type schemaParser struct {
 	// root is set for a schema about the whole document rather than a property.
 	root  bool
 	depth int
-	// declared are the types that the schema allows; empty where it does not say. typeRule is
-	// reported last.
+	// declared are the types that the schema allows. It is empty if the schema does not restrict
+	// types. typeRule is reported last.
 	declared TypeSet
 	typeRule schemaRule
 }
@@ -265,8 +263,8 @@ func (sp *schemaParser) checkNames() error {
 
 func (sp *schemaParser) add(rule schemaRule) { sp.out.rules = append(sp.out.rules, rule) }
 
-// addAbout adds a rule about values of one type. Where the schema allows one other type only, the
-// type is all there is to say.
+// addAbout adds a rule about values of one type. If the schema allows only another type, the rule
+// can never apply and is omitted.
 func (sp *schemaParser) addAbout(t bsonx.Type, rule schemaRule) {
 	if !sp.declared.isSingle() || sp.declared.Has(t) || t == aNumber && sp.declared.hasNumber() {
 		sp.add(rule)
@@ -276,7 +274,7 @@ func (sp *schemaParser) addAbout(t bsonx.Type, rule schemaRule) {
 // aNumber stands for the numeric types.
 const aNumber = bsonx.TypeInt32
 
-// sub compiles a schema within this one; root says that it is about the same document.
+// sub compiles a nested schema. root means that it applies to the same document.
 func (sp *schemaParser) sub(v bsonx.Value, root bool) (*schema, error) {
 	return sp.p.schema(v.Doc(), root, sp.depth+1)
 }

@@ -6,20 +6,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// And matches what all its children match; without children it matches everything.
+// And matches if all its children match. Without children it matches everything.
 type And struct {
 	Children []Node
 
-	fields []fieldTest // see newConjunction; empty where one pass does not do
+	fields []fieldTest // see newConjunction; empty if one pass is not enough
 }
 
-// Or matches what one of its children matches.
+// Or matches if one of its children matches.
 type Or struct{ Children []Node }
 
-// Nor matches what none of its children matches.
+// Nor matches if none of its children matches.
 type Nor struct{ Children []Node }
 
-// Not matches what its child does not match.
+// Not matches if its child does not match.
 type Not struct{ Child Node }
 
 // Kind returns KindAnd.
@@ -63,8 +63,8 @@ func (n *And) matchElem(v bsonx.Value, st *state) bool {
 	return true
 }
 
-// The other logical nodes record no details: which of several predicates led to the match would be
-// arbitrary.
+// The other logical nodes record no details, because it would be arbitrary which predicate led to
+// the match.
 
 func (n *Or) matchDoc(doc bsonx.Doc, st *state) bool {
 	d := st.silence()
@@ -121,7 +121,7 @@ func (n *Or) serialize(b *serializer) { serializeChildren(b, "$or", n.Children) 
 
 func (n *Nor) serialize(b *serializer) { serializeChildren(b, "$nor", n.Children) }
 
-// serialize writes { path: { $not: { … } } } for a leaf and $nor for everything else.
+// serialize writes { path: { $not: { … } } } for a leaf, and $nor for any other child.
 func (n *Not) serialize(b *serializer) {
 	if l, ok := n.Child.(Leaf); ok {
 		b.StartDocField(l.FieldPath().String())
@@ -139,7 +139,7 @@ func (n *Not) serializeOperator(b *serializer) {
 	b.End()
 }
 
-// serializeOperators writes the operators of a predicate over one path.
+// serializeOperators writes the operators of a predicate on one path.
 func serializeOperators(b *serializer, n Node) {
 	switch n := n.(type) {
 	case Leaf:

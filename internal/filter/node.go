@@ -10,7 +10,8 @@ type Node interface {
 	Kind() Kind
 	// matchDoc reports whether a document matches. st may be nil.
 	matchDoc(doc bsonx.Doc, st *state) bool
-	// matchElem reports whether a single value, perhaps missing, matches. Leaves ignore their path.
+	// matchElem reports whether a single value matches. The value may be missing. Leaves ignore
+	// their path.
 	matchElem(v bsonx.Value, st *state) bool
 	// serialize appends the node's fields to the open document.
 	serialize(b *serializer)
@@ -26,13 +27,13 @@ type Leaf interface {
 	serializeOperator(b *serializer)
 }
 
-// HoldsOfMissing reports whether a leaf holds where there is no value at its path.
+// HoldsOfMissing reports whether a leaf matches if there is no value at its path.
 func HoldsOfMissing(leaf Leaf) bool { return leaf.matchElem(bsonx.Missing, nil) }
 
 // Kind is the type of a node.
 type Kind uint8
 
-// The kinds in the order in which MongoDB sorts the children of a canonical $and or $or.
+// The kinds, in the order in which MongoDB sorts the children of a canonical $and or $or.
 const (
 	KindAnd Kind = iota
 	KindOr
@@ -66,9 +67,9 @@ const (
 	KindJSONSchema
 )
 
-// leaf is what every node with a path has.
+// leaf is the common part of all nodes with a path.
 type leaf struct {
-	// Path is the dotted path; empty in the children of the value form of $elemMatch.
+	// Path is the dotted path. It is empty in the children of the value form of $elemMatch.
 	Path string
 	path *Path
 }
@@ -98,10 +99,10 @@ func children(n Node) []Node {
 	}
 }
 
-// Children returns the nodes directly below n; the result must not be changed.
+// Children returns the nodes directly below n. The result must not be changed.
 func Children(n Node) []Node { return children(n) }
 
-// WalkNodes calls f for n and, where f returns true, for the nodes below it.
+// WalkNodes calls f for n. If f returns true, it also walks the nodes below n.
 func WalkNodes(n Node, f func(Node) bool) {
 	if !f(n) {
 		return

@@ -11,10 +11,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Normalize returns the filter in canonical form: nested conjunctions and disjunctions flattened,
-// constants and duplicates removed, single children in place of their parents, equalities of one
-// path joined to $in, children sorted. It matches the same documents. A filter that is in that form
-// already is returned as it is, and so is one whose operation ended meanwhile.
+// Normalize returns the filter in canonical form. Nested conjunctions and disjunctions are
+// flattened. Constants and duplicates are removed. A parent with a single child is replaced by the
+// child. Equalities on one path are joined to $in. Children are sorted. The canonical filter
+// matches the same documents. Normalize returns f itself if it is already canonical, or if the
+// operation has ended.
 func (f *Filter) Normalize() *Filter {
 	z := normalizer{running: f.running}
 	root := z.normalize(f.Root)
@@ -26,7 +27,7 @@ func (f *Filter) Normalize() *Filter {
 	return out
 }
 
-// normalizer makes trees canonical. Once its operation has ended what it returns is of no use.
+// normalizer makes trees canonical. Once its operation has ended, its results must not be used.
 type normalizer struct {
 	running *interrupt.Running
 	meter   interrupt.Meter
@@ -39,12 +40,12 @@ func (z *normalizer) stopped(work int) bool {
 	return z.ended
 }
 
-// usualChildren is how many children a node has at most in most filters: so many are looked at
-// without an allocation.
+// usualChildren is the number of children that are handled without an allocation. Most filters have
+// no more.
 const usualChildren = 8
 
-// normalize returns n itself where it is canonical, as most filters are and all are that were
-// normalised before.
+// normalize returns the canonical form of n. It returns n itself if it is canonical, as most
+// filters are.
 func (z *normalizer) normalize(n Node) Node {
 	switch n := n.(type) {
 	case *And:
@@ -91,7 +92,7 @@ func constantly(holds bool) Node {
 	return &AlwaysFalse{}
 }
 
-// normalizeList returns the canonical form of n, a node with the children of.
+// normalizeList returns the canonical form of a node n with the children of.
 func (z *normalizer) normalizeList(n Node, of []Node) Node {
 	var room [usualChildren]Node
 	nodes, kind := room[:0], n.Kind()
@@ -115,7 +116,7 @@ func (z *normalizer) normalizeList(n Node, of []Node) Node {
 	if slices.Equal(nodes, of) {
 		return n
 	}
-	list := slices.Clone(nodes) // of its own: nodes lie in room
+	list := slices.Clone(nodes) // a copy, because nodes may be in room
 	switch n := n.(type) {
 	case *And:
 		return newConjunction(list)
@@ -130,8 +131,8 @@ func (z *normalizer) normalizeList(n Node, of []Node) Node {
 	}
 }
 
-// ofFew returns what stands for a node of a kind that has one canonical child or none, nil for a
-// node that stays.
+// ofFew returns the node that replaces a node of a kind with at most one canonical child, or nil if
+// the node stays.
 func ofFew(kind Kind, nodes []Node) Node {
 	switch {
 	case kind == KindElemMatchValue || len(nodes) > 1 || kind == KindAnd && len(nodes) == 0:
@@ -147,8 +148,8 @@ func ofFew(kind Kind, nodes []Node) Node {
 	}
 }
 
-// absorb adds a canonical child to the children of a node of a kind, or returns the constant that
-// the child makes of the node.
+// absorb adds a canonical child to the children of a node. If the child makes the node constant, it
+// returns that constant as decided.
 func absorb(kind Kind, nodes []Node, child Node) (all []Node, decided Node) {
 	switch child := child.(type) {
 	case *AlwaysTrue:
@@ -179,8 +180,7 @@ func absorb(kind Kind, nodes []Node, child Node) (all []Node, decided Node) {
 		}
 	case *Nor:
 		if kind == KindAnd {
-			// None of several is the conjunction of negations, which an index can answer one by
-			// one.
+			// $nor of several is a conjunction of negations, which an index can answer one by one.
 			for _, c := range child.Children {
 				nodes = append(nodes, negate(c))
 			}
@@ -206,7 +206,7 @@ func negate(n Node) Node {
 	return &Not{Child: n}
 }
 
-// negatedConstant returns the negation of a constant, nil for other nodes.
+// negatedConstant returns the negation of a constant, or nil for other nodes.
 func negatedConstant(n Node) Node {
 	switch n := n.(type) {
 	case *AlwaysFalse:
@@ -222,7 +222,7 @@ func negatedConstant(n Node) Node {
 	return nil
 }
 
-// normalizeIn replaces an $in of one member by the member, and an empty one by false.
+// normalizeIn replaces an $in with one member by the member, and an empty $in by AlwaysFalse.
 func normalizeIn(n *In) Node {
 	switch {
 	case len(n.Values)+len(n.Regexes) == 0:
@@ -237,7 +237,8 @@ func normalizeIn(n *In) Node {
 	return n
 }
 
-// joinEqualities replaces equalities, and regular expressions beside them, of one path by an $in.
+// joinEqualities replaces the equalities on one path, and regular expressions on the same path, by
+// an $in.
 func (z *normalizer) joinEqualities(nodes []Node) []Node {
 	if !slices.ContainsFunc(nodes, isRegex) && !hasPair(nodes) {
 		return nodes
@@ -268,7 +269,7 @@ func (z *normalizer) joinEqualities(nodes []Node) []Node {
 
 func isRegex(n Node) bool { return n.Kind() == KindRegex }
 
-// hasPair reports whether two of the nodes, which are sorted, are equalities of one path.
+// hasPair reports whether two of the nodes, which are sorted, are equalities on one path.
 func hasPair(nodes []Node) bool {
 	for i := 1; i < len(nodes); i++ {
 		a, isMember := inMember(nodes[i-1])
@@ -280,8 +281,8 @@ func hasPair(nodes []Node) bool {
 	return false
 }
 
-// inMember reports whether a node can be a member of an $in. Equality with a regular expression as
-// a value cannot: there it would be a pattern.
+// inMember reports whether a node can be a member of an $in. An equality with a regular expression
+// as a value cannot: in $in it would be a pattern.
 func inMember(n Node) (path string, ok bool) {
 	switch n := n.(type) {
 	case *Compare:
@@ -315,8 +316,8 @@ func (z *normalizer) joinToIn(path string, nodes []Node) Node {
 	return in
 }
 
-// sortAndDedupe sorts in place by kind, path and children; nodes that are equal in all that keep
-// their order. Of nodes that are the same one remains.
+// sortAndDedupe sorts nodes in place by kind, path and children, and removes duplicates. Nodes that
+// are equal in these keep their order.
 func (z *normalizer) sortAndDedupe(nodes []Node) []Node {
 	if err := interrupt.Sort(nodes, interrupt.Step, compareNodes, &z.meter, z.running); err != nil {
 		z.ended = true
@@ -334,8 +335,8 @@ func (z *normalizer) sortAndDedupe(nodes []Node) []Node {
 	return out
 }
 
-// appendDistinct appends the first of each of the nodes that are spelled alike. Functions and
-// expressions are never taken for the same.
+// appendDistinct appends the nodes without duplicates, which have the same text. Functions and
+// expressions never count as duplicates.
 func (z *normalizer) appendDistinct(out, nodes []Node) []Node {
 	if len(nodes) == 1 {
 		return append(out, nodes[0])

@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// parseInt reads a number without a fraction; name is the field it stands in, for the message.
+// parseInt reads a number without a fraction. name is the name of its field, for the message.
 func parseInt(name string, v bsonx.Value) (int64, error) {
 	element := name + ": " + bsonx.FormatShell(v)
 	if !v.Type.IsNumber() {
@@ -36,8 +36,8 @@ func nonNegativeInt(name string, v bsonx.Value) (int64, error) {
 	return i, err
 }
 
-// nonNegativeInt32 is nonNegativeInt for operators that answer BadValue and name what they were
-// parsing.
+// nonNegativeInt32 is nonNegativeInt for operators that fail with BadValue. what names the operator
+// in the message.
 func nonNegativeInt32(what, name string, v bsonx.Value) (int, error) {
 	i, err := nonNegativeInt(name, v)
 	if err == nil && i > math.MaxInt32 {

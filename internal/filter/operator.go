@@ -26,17 +26,17 @@ type OperatorInfo struct {
 	Note string
 }
 
-// operator is an entry of the table. An operator without a parser is known and not supported.
+// operator is an entry of the table. An operator without a parser is known but not supported.
 type operator struct {
 	name       string
 	family     Family
 	note       string
 	parseField fieldParser // under a path
 	parseTop   topParser   // in place of a path
-	nearby     bool        // sorts by distance, which not every context can
+	nearby     bool        // sorts by distance, which not every context allows
 }
 
-// registry finds the definition of a name, under a path or in place of one.
+// registry finds the definition of an operator, under a path or in place of a path.
 type registry struct {
 	field, top map[string]*operator
 }

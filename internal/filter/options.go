@@ -7,8 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-// Options say in which context a filter is parsed. The zero Options allow neither $expr, $where nor
-// $text.
+// Options describe the context of a filter. The zero Options do not allow $expr, $where or $text.
 type Options struct {
 	// Vars is the scope of $expr: the command's `let`.
 	Vars *expr.Vars
@@ -16,7 +15,7 @@ type Options struct {
 	Now time.Time
 	// AllowExpr allows $expr.
 	AllowExpr bool
-	// Upsert is set for the query of an upsert; messages say so.
+	// Upsert is set for the query of an upsert. It changes messages.
 	Upsert bool
 	// AllowWhere allows $where.
 	AllowWhere bool
@@ -26,23 +25,24 @@ type Options struct {
 	RefuseSchema bool
 	// AllowGeoNear allows $near and $nearSphere.
 	AllowGeoNear bool
-	// Validator refuses, within $expr, what must not stand in a collection's validator: $rand and
+	// Validator rejects expressions in $expr that a collection's validator must not have: $rand and
 	// $function.
 	Validator bool
 	// Collation compares strings; nil compares bytes.
 	Collation *collation.Collator
-	// Random returns numbers in [0, 1) for $sampleRate; nil means the process's generator.
+	// Random returns numbers in [0, 1) for $sampleRate. Nil means the process's generator.
 	Random func() float64
-	// JSTimeout bounds one call of a $where function; zero means js.DefaultTimeout.
+	// JSTimeout limits the time for one call of a $where function. Zero means js.DefaultTimeout.
 	JSTimeout time.Duration
-	// Stage says that the filter is a stage of a pipeline, and no query: see expr.Failures.Copied.
+	// Stage means that the filter is a pipeline stage and not a query: see expr.Failures.Copied.
 	Stage bool
-	// Borrow lets the filter refer to the bytes of the document, which must not change as long as
-	// it is used. Without it Parse makes a copy.
+	// Borrow lets the filter refer to the bytes of the document, which must not change while the
+	// filter is used. Without Borrow, Parse makes a copy.
 	Borrow bool
 }
 
-// FindOptions are the options of find, count, distinct, update and delete: everything is allowed.
+// FindOptions returns the options of find, count, distinct, update and delete, which allow all
+// operators.
 func FindOptions(vars *expr.Vars, now time.Time) Options {
 	return Options{Vars: vars, Now: now, AllowExpr: true, AllowWhere: true, AllowText: true, AllowGeoNear: true}
 }

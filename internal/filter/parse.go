@@ -14,21 +14,21 @@ import (
 // nodeWork is the work of compiling a predicate.
 const nodeWork = 16 * interrupt.Step
 
-// The memory that a filter takes beside its document, about: that of a predicate, of a member of
-// $in, and of a regular expression.
+// The approximate memory of a filter in addition to its document: for a predicate, for a member of
+// $in, and for a regular expression.
 const (
 	nodeBytes   = 384
 	memberBytes = 96
 	regexBytes  = 1 << 10
 )
 
-// level tells where in a filter the parser is.
+// level says where in a filter the parser is.
 type level uint8
 
 const (
 	levelTop   level = iota // the filter document itself
 	levelUnder              // below logical operators
-	levelElem               // within $elemMatch, where the document is an array element
+	levelElem               // in $elemMatch, where the document is an array element
 )
 
 func (l level) below() level {
@@ -43,15 +43,15 @@ type parser struct {
 	reg  *registry
 
 	failures expr.Failures // of $expr
-	texts    int           // how many $text there are
+	texts    int           // number of $text operators
 	running  *interrupt.Running
 	meter    interrupt.Meter
-	nodes    int // how many predicates there are
+	nodes    int // number of predicates
 	held     memory.Tally
 }
 
-// node counts a predicate in the work and the memory of the operation. It fails where that has
-// ended, or may hold no more.
+// node counts a predicate in the work and the memory of the operation. It fails if the operation
+// has ended, or may take no more memory.
 func (p *parser) node() error {
 	p.nodes++
 	if err := p.hold(nodeBytes); err != nil {
@@ -60,7 +60,7 @@ func (p *parser) node() error {
 	return p.meter.Did(nodeWork, p.running)
 }
 
-// hold counts n bytes in the memory of the operation. Those of a small filter are never counted.
+// hold counts n bytes in the memory of the operation. A small filter is never counted.
 func (p *parser) hold(n int64) error { return p.held.Add(p.running.Context(), n) }
 
 // field is an operator under a path: { path: { $op: value } }.
@@ -68,15 +68,15 @@ type field struct {
 	path    string
 	name    string
 	value   bsonx.Value
-	context bsonx.Doc // the document of operators that this one stands in
+	context bsonx.Doc // the operator document that contains this operator
 	level   level
 	depth   int
 }
 
-// fieldParser makes the node of an operator under a path; a nil node adds nothing.
+// fieldParser makes the node of an operator under a path. A nil node adds nothing.
 type fieldParser func(p *parser, f field) (Node, error)
 
-// topParser makes the node of an operator in place of a path; a nil node adds nothing.
+// topParser makes the node of an operator in place of a path. A nil node adds nothing.
 type topParser func(p *parser, name string, v bsonx.Value, level level, depth int) (Node, error)
 
 // parseDoc parses a document of paths and top-level operators.
@@ -127,7 +127,7 @@ func (p *parser) parseEntry(nodes []Node, key string, v bsonx.Value, level level
 	return appendNode(nodes, n, err)
 }
 
-// appendNode adds what a parser has returned.
+// appendNode adds the result of a parser.
 func appendNode(nodes []Node, n Node, err error) ([]Node, error) {
 	if err != nil || n == nil {
 		return nodes, err
@@ -159,7 +159,7 @@ func (p *parser) parseOperators(path string, doc bsonx.Doc, level level, depth i
 			return nil, mongoerr.New(5626500, "$geoNear, $near, and $nearSphere are not allowed in this context, as these "+
 				"operators require sorting geospatial data. If you do not need sort, consider using $geoWithin instead. "+
 				"Check out https://dochub.mongodb.org/core/near-sort-operation and "+
-				"https://dochub.mongodb.org/core/nearSphere-sort-operationfor more details.") // without the space, as MongoDB has it
+				"https://dochub.mongodb.org/core/nearSphere-sort-operationfor more details.") // MongoDB's text also lacks the space
 		case def.parseField == nil:
 			return nil, errNotImplemented(name)
 		}
@@ -171,8 +171,8 @@ func (p *parser) parseOperators(path string, doc bsonx.Doc, level level, depth i
 	return nodes, nil
 }
 
-// isOperatorDoc reports whether a value is a document of operators rather than a literal: its first
-// field starts with a dollar sign and it is not a DBRef.
+// isOperatorDoc reports whether a value is an operator document and not a literal: its first field
+// starts with a dollar sign, and it is not a DBRef.
 func isOperatorDoc(v bsonx.Value, allowIncompleteDBRef bool) bool {
 	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
 		return false
@@ -181,8 +181,8 @@ func isOperatorDoc(v bsonx.Value, allowIncompleteDBRef bool) bool {
 	return len(key) > 0 && key[0] == '$' && !isDBRef(v.Doc(), allowIncompleteDBRef)
 }
 
-// isDBRef reports whether a document is a DBRef: $ref, then $id, perhaps $db. An incomplete one has
-// one of the three.
+// isDBRef reports whether a document is a DBRef: $ref, then $id, then optionally $db. An incomplete
+// DBRef has one of these fields.
 func isDBRef(doc bsonx.Doc, incomplete bool) bool {
 	hasRef, hasID, hasDB := false, false, false
 	for it := doc.Iter(); it.Next(); {

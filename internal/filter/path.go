@@ -11,15 +11,15 @@ import (
 type Path struct {
 	dotted string
 	parts  []part
-	first  [1]part // the memory of parts where there is but one
+	first  [1]part // memory for a path with one part
 }
 
 type part struct {
 	name  string
-	index int // -1 where the name is not an array index
+	index int // -1 if the name is not an array index
 }
 
-// LeafMode says what a walk does with an array at the end of a path.
+// LeafMode says how a walk treats an array at the end of a path.
 type LeafMode uint8
 
 const (
@@ -49,7 +49,7 @@ func (p *Path) init(dotted string) {
 	}
 }
 
-// fieldName returns a name as a string, without an allocation for the one that most filters have.
+// fieldName returns a name as a string, without an allocation for the most frequent name.
 func fieldName(key []byte) string {
 	if string(key) == "_id" {
 		return "_id"
@@ -69,9 +69,9 @@ func (p *Path) Name(i int) string { return p.parts[i].name }
 // Index returns the i-th component as an array index.
 func (p *Path) Index(i int) (int, bool) { return p.parts[i].index, p.parts[i].index >= 0 }
 
-// Walk calls visit for each value at the path, as the matcher sees them: through arrays implicitly
-// and by numeric components, with a missing value where an embedded document ends the path early.
-// It stops when visit returns true and reports whether it did.
+// Walk calls visit for each value at the path, as the matcher sees them. It descends into arrays
+// implicitly and by numeric components. If an embedded document ends the path early, it visits a
+// missing value. It stops when visit returns true, and reports whether that happened.
 func (p *Path) Walk(doc bsonx.Doc, mode LeafMode, visit func(v bsonx.Value) bool) bool {
 	return walkDoc(doc, p.parts, mode, visitFunc(visit), nil, -1)
 }
@@ -85,8 +85,8 @@ type visitFunc func(v bsonx.Value) bool
 
 func (f visitFunc) matchElem(v bsonx.Value, _ *state) bool { return f(v) }
 
-// match reports whether a value at the path satisfies m, and records the array index that led to
-// it.
+// match reports whether a value at the path satisfies m. It records the array index on the way to
+// the value.
 func (p *Path) match(doc bsonx.Doc, mode LeafMode, m visitor, st *state) bool {
 	if len(p.parts) == 1 {
 		if st != nil && st.stopped(lookupWork(doc)) {
@@ -101,8 +101,8 @@ func (p *Path) match(doc bsonx.Doc, mode LeafMode, m visitor, st *state) bool {
 	return walkDoc(doc, p.parts, mode, m, st, -1)
 }
 
-// walkDoc visits the values at parts in doc. outer is the index in the outermost array that was
-// traversed, or -1.
+// walkDoc visits the values at parts in doc. outer is the index in the outermost array on the way,
+// or -1.
 func walkDoc(doc bsonx.Doc, parts []part, mode LeafMode, m visitor, st *state, outer int) bool {
 	for {
 		if st != nil && st.stopped(lookupWork(doc)) {
@@ -130,7 +130,7 @@ func visitOne(v bsonx.Value, m visitor, st *state, outer int) bool {
 	return true
 }
 
-// walkArray visits what remains of a path, perhaps nothing, from an array.
+// walkArray visits the values at the rest of a path in an array. rest may be empty.
 func walkArray(array bsonx.Value, rest []part, mode LeafMode, m visitor, st *state, outer int) bool {
 	if len(rest) > 0 {
 		return walkThrough(array.Doc(), rest, mode, m, st, outer)
@@ -153,8 +153,8 @@ func walkArray(array bsonx.Value, rest []part, mode LeafMode, m visitor, st *sta
 }
 
 // walkThrough visits the elements of an array in the middle of a path. An element that is a
-// document continues the path as if the array were not there; the element that a numeric component
-// names continues after that component. Arrays directly within arrays are entered by number only.
+// document continues the path as if the array were not there. A numeric component also selects an
+// element by its index. An array directly in an array is entered only by number.
 func walkThrough(array bsonx.Doc, rest []part, mode LeafMode, m visitor, st *state, outer int) bool {
 	i := 0
 	for it := array.Iter(); it.Next(); i++ {
@@ -170,7 +170,7 @@ func walkThrough(array bsonx.Doc, rest []part, mode LeafMode, m visitor, st *sta
 		}
 		switch {
 		case len(rest) == 1:
-			if visitOne(v, m, st, outer) { // an explicit index is not what the positional operator stands for
+			if visitOne(v, m, st, outer) { // an explicit index does not count for the positional operator
 				return true
 			}
 		case v.Type == bsonx.TypeDocument:
@@ -193,5 +193,5 @@ func outermost(outer, i int) int {
 	return i
 }
 
-// lookupWork is the work of looking for a field that a document may not have.
+// lookupWork returns the work of searching for a field that a document may not have.
 func lookupWork(doc bsonx.Doc) int { return interrupt.Step + len(doc)/2 }

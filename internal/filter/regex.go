@@ -16,8 +16,8 @@ const regexWork = 256 * interrupt.Step
 // regexWeight is the work of a regular expression for a byte.
 const regexWeight = 64
 
-// Regex is $regex: a string contains a match of a Perl-compatible regular expression, or a stored
-// regular expression is the same.
+// Regex is $regex: a string contains a match of a Perl-compatible regular expression, or the value
+// is the same regular expression.
 type Regex struct {
 	leaf
 	Pattern, Options string
@@ -64,7 +64,7 @@ func (n *Regex) serializeOperator(b *serializer) {
 	}
 }
 
-// regexValue makes a node of a literal regular expression.
+// regexValue makes the node for a literal regular expression.
 func (p *parser) regexValue(path string, v bsonx.Value) (Node, error) {
 	if err := p.meter.Did(regexWork, p.running); err != nil {
 		return nil, err
@@ -84,8 +84,8 @@ func newRegexNode(path, pattern, options string) (Node, error) {
 	return n, nil
 }
 
-// parseRegex reads $regex with the $options beside it. Options may come from either, not from both;
-// which error that is depends on which came first.
+// parseRegex reads $regex with the $options beside it. If both the regular expression and $options
+// have options, it returns an error that depends on which came first.
 func parseRegex(_ *parser, f field) (Node, error) {
 	pattern, options := "", ""
 	for it := f.context.Iter(); it.Next(); {
@@ -121,7 +121,7 @@ func parseRegex(_ *parser, f field) (Node, error) {
 	return newRegexNode(f.path, pattern, options)
 }
 
-// parseOptions checks that $options stands beside a $regex, which reads it.
+// parseOptions checks that there is a $regex beside $options. parseRegex reads the options.
 func parseOptions(_ *parser, f field) (Node, error) {
 	if f.context.Lookup("$regex").IsMissing() {
 		return nil, mongoerr.New(mongoerr.BadValue, "$options needs a $regex")
@@ -129,8 +129,9 @@ func parseOptions(_ *parser, f field) (Node, error) {
 	return nil, nil
 }
 
-// Prefix returns the literal string that all matches start with, empty if there is none that an
-// index could use, and whether the regular expression matches exactly the strings with that prefix.
+// Prefix returns the literal string with which all matches start. It is empty if an index could not
+// use it. exact reports whether the regular expression matches exactly the strings with that
+// prefix.
 func (n *Regex) Prefix() (prefix string, exact bool) {
 	rest, multiline := strings.CutPrefix(n.Pattern, `\A`)
 	if !multiline {
@@ -159,7 +160,7 @@ func (n *Regex) Prefix() (prefix string, exact bool) {
 	return literalPrefix(rest, extended)
 }
 
-// literalPrefix reads characters that stand for themselves until the first one that does not.
+// literalPrefix reads literal characters up to the first character with a special meaning.
 func literalPrefix(pattern string, extended bool) (string, bool) {
 	var prefix []byte
 	for pattern != "" {

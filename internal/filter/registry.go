@@ -74,7 +74,7 @@ func newRegistry(defs []operator) *registry {
 	return reg
 }
 
-// Operators returns the filter language, by family and name.
+// Operators returns all operators, sorted by family and name.
 func Operators() []OperatorInfo {
 	defs := operators()
 	infos := make([]OperatorInfo, 0, len(defs))

@@ -41,7 +41,8 @@ func parseSchemaUniqueItems(sp *schemaParser, kw keyword) error {
 }
 
 // duplicate returns the first element that equals an earlier one. Documents and arrays are compared
-// with those of as many fields, whose order does not matter; all else is found by its keystring.
+// with others of the same length, ignoring the order of fields. Other values are found by their
+// keystring.
 func duplicate(array bsonx.Doc, st *state) bsonx.Value {
 	byClass, scalars := map[int][]bsonx.Value{}, map[string]struct{}{}
 	var key []byte
@@ -67,8 +68,8 @@ func duplicate(array bsonx.Doc, st *state) bsonx.Value {
 	return bsonx.Missing
 }
 
-// itemsRule is items with one schema for all elements, or additionalItems with one for those from a
-// position on.
+// itemsRule is items with one schema for all elements, or additionalItems with a schema for the
+// elements from a position on.
 type itemsRule struct {
 	keyword, reason string
 	schema          *schema
@@ -181,7 +182,8 @@ func parseSchemaItems(sp *schemaParser, kw keyword) error {
 	}
 }
 
-// parseSchemaAdditionalItems has an effect only beside items that are given by position.
+// parseSchemaAdditionalItems has an effect only beside an items array, which gives schemas by
+// position.
 func parseSchemaAdditionalItems(sp *schemaParser, kw keyword) error {
 	items := sp.doc.Lookup("items")
 	tuple := items.Type == bsonx.TypeArray

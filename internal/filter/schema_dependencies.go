@@ -5,11 +5,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// dependency says what a document that has a property must obey: other properties, or a schema.
+// dependency is the requirement for a document that has a property: other properties, or a schema.
 type dependency struct {
 	path     *Path
 	required []*Path
-	schema   *schema // nil where properties are required
+	schema   *schema // nil if properties are required
 }
 
 func (d *dependency) match(doc bsonx.Doc, st *state) bool {

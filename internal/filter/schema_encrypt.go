@@ -8,8 +8,8 @@ import (
 // encryptedSubtype is the subtype of binary data that a client has encrypted.
 const encryptedSubtype = 6
 
-// encryptRule is encrypt: a value was encrypted by the client, perhaps from one of some types,
-// which stands in the encrypted data.
+// encryptRule is encrypt: the client has encrypted the value. The rule may restrict the original
+// type, which the encrypted data contain.
 type encryptRule struct {
 	set TypeSet
 }
@@ -26,7 +26,7 @@ func isEncrypted(v bsonx.Value) bool {
 	return subtype == encryptedSubtype
 }
 
-// hasType reads the original type, which follows one byte of kind and 16 of key id.
+// hasType checks the original type, which follows one byte of kind and 16 bytes of key id.
 func (r *encryptRule) hasType(v bsonx.Value) bool {
 	_, data := v.Binary()
 	return r.set.IsEmpty() || len(data) > 17 && r.set.Has(bsonx.Type(data[17]))
@@ -80,7 +80,7 @@ func (sp *schemaParser) parseEncrypt(kw keyword) error {
 	return nil
 }
 
-// parseSchemaEncryptMetadata only checks what clients read.
+// parseSchemaEncryptMetadata only checks the syntax, because only clients use the metadata.
 func parseSchemaEncryptMetadata(_ *schemaParser, kw keyword) error {
 	if kw.value.Type != bsonx.TypeDocument {
 		return kw.mismatch("an object")

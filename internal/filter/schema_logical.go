@@ -5,7 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// combinedRule is allOf, anyOf or oneOf: the number of schemas that a value matches decides.
+// combinedRule is allOf, anyOf or oneOf. The result depends on how many schemas a value matches.
 type combinedRule struct {
 	keyword string
 	schemas []*schema
@@ -78,7 +78,7 @@ func (sp *schemaParser) combined(kw keyword, accept func(matched, total int) boo
 	return nil
 }
 
-// notRule is not. Why a schema is obeyed is not reported.
+// notRule is not. The report does not say why the value matches the schema.
 type notRule struct{ schema *schema }
 
 func (r *notRule) match(v bsonx.Value, st *state) bool { return !r.schema.match(v, st) }

@@ -17,8 +17,8 @@ type property struct {
 	required bool
 }
 
-// failing returns the value for which the property does not match; ok is false if it matches. A
-// path through arrays matches if one of its values does.
+// failing returns the value for which the property does not match. ok is false if it matches. A
+// path through arrays matches if one of its values matches.
 func (p *property) failing(doc bsonx.Doc, st *state) (v bsonx.Value, ok bool) {
 	matched := false
 	if p.path.Len() == 1 {
@@ -108,7 +108,7 @@ func stringsOf(v bsonx.Value) map[string]bool {
 	return out
 }
 
-// patternProperty is the schema of the properties whose names match.
+// patternProperty is the schema of the properties whose names match a pattern.
 type patternProperty struct {
 	pattern string
 	re      *pcre.Regexp
@@ -200,7 +200,7 @@ func (sp *schemaParser) patterns(kw keyword) ([]patternProperty, error) {
 }
 
 // additionalRule is additionalProperties: a schema for the fields that neither properties nor
-// patternProperties name; without a schema there may be none.
+// patternProperties name. Without a schema, such fields are not allowed.
 type additionalRule struct {
 	spec     bsonx.Doc
 	names    map[string]bool
@@ -305,7 +305,7 @@ func (r *requiredRule) explain(b *details, v bsonx.Value) {
 	appendNames(b, "missingProperties", missingPaths(r.paths, v.Doc()))
 }
 
-// anyMissing reports whether a document lacks one of some paths.
+// anyMissing reports whether a document lacks one of the paths.
 func anyMissing(paths []*Path, doc bsonx.Doc, st *state) bool {
 	for _, path := range paths {
 		if st.stopped(lookupWork(doc)) || !path.Walk(doc, Whole, func(v bsonx.Value) bool { return !v.IsMissing() }) {

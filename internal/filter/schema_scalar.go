@@ -11,14 +11,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/pcre"
 )
 
-// valueRule is a rule whose report is the considered value with a reason.
+// valueRule is a rule that reports the considered value with a reason.
 type valueRule struct {
 	keyword string
 	spec    bsonx.Doc
 	reason  string
 	test    func(v bsonx.Value, st *state) bool
-	// withoutValue leaves the considered value out of the report. keepsValue keeps it even in a
-	// brief report. detail adds to the report. detail may be nil.
+	// withoutValue omits the considered value from the report. keepsValue keeps it even in a brief
+	// report. detail adds to the report. detail may be nil.
 	withoutValue, keepsValue bool
 
 	detail func(b *details, v bsonx.Value)
@@ -44,7 +44,7 @@ const (
 	reasonNever      = "expression always evaluates to false"
 )
 
-// parseSchemaType reads type, whose names are JSON's, and bsonType, whose names are $type's.
+// parseSchemaType reads type, which uses JSON's names, and bsonType, which uses $type's names.
 func parseSchemaType(sp *schemaParser, kw keyword) error {
 	if kw.name == "type" && !sp.doc.Lookup("bsonType").IsMissing() {
 		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both $jsonSchema keywords 'type' and 'bsonType'")
@@ -116,7 +116,7 @@ func parseSchemaPattern(sp *schemaParser, kw keyword) error {
 	if kw.value.Type != bsonx.TypeString {
 		return kw.mismatch("a string")
 	}
-	if sp.root { // a document is no string; as in MongoDB, even a wrong pattern is no error
+	if sp.root { // a document is not a string; as in MongoDB, an invalid pattern is not an error here
 		return nil
 	}
 	re, err := pcre.Compile(kw.value.Str(), "")
@@ -135,7 +135,7 @@ func parseSchemaPattern(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// covered reports whether a pattern matches. Where it has no answer it does not.
+// covered reports whether a pattern matches. It reports false if the match fails with an error.
 func covered(re *pcre.Regexp, text []byte, st *state) bool {
 	ok, err := re.Match(text, st.operation())
 	if err == nil {
@@ -231,7 +231,8 @@ func exclusiveName(limit string) string {
 	return "exclusiveMinimum"
 }
 
-// parseSchemaExclusive checks that the limit stands beside it, which reads the keyword.
+// parseSchemaExclusive checks that there is a limit beside the keyword. parseSchemaLimit reads the
+// keyword.
 func parseSchemaExclusive(sp *schemaParser, kw keyword) error {
 	limit := "minimum"
 	if kw.name == "exclusiveMaximum" {
@@ -243,7 +244,7 @@ func parseSchemaExclusive(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// parseSchemaEnum compares like the rest of a schema: the order of fields does not matter.
+// parseSchemaEnum reads enum. Like the rest of a schema, it ignores the order of fields.
 func parseSchemaEnum(sp *schemaParser, kw keyword) error {
 	if kw.value.Type != bsonx.TypeArray {
 		return kw.mismatch("an array, but found an element of type " + kw.value.Type.String())
@@ -282,7 +283,7 @@ func containsUnordered(values []bsonx.Value, v bsonx.Value, st *state) bool {
 	return slices.ContainsFunc(values, func(other bsonx.Value) bool { return equalUnordered(v, other) })
 }
 
-// equalUnordered is equality where the order of a document's fields does not matter.
+// equalUnordered compares values and ignores the order of a document's fields.
 func equalUnordered(a, b bsonx.Value) bool {
 	if a.Type != b.Type {
 		return a.Type.Class() == b.Type.Class() && bsonx.CompareValues(a, b) == 0 // numbers; strings and symbols

@@ -9,27 +9,27 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Serialize returns the filter document of a tree as explain prints it in parsedQuery: every
-// operator spelled out.
+// Serialize returns the filter document of a tree in the form of parsedQuery in explain: every
+// operator is written out.
 func Serialize(n Node) bsonx.Doc {
 	doc, _ := SerializeWithin(context.Background(), n)
 	return doc
 }
 
-// SerializeWithin is Serialize for a tree that may be large. It fails where the operation ends or
-// may hold no more memory.
+// SerializeWithin is Serialize for a tree that may be large. It fails if the operation ends or may
+// take no more memory.
 func SerializeWithin(ctx context.Context, n Node) (bsonx.Doc, error) {
 	return serialize(ctx, n, serializer{limit: maxSerialized})
 }
 
-// SerializeShort is Serialize for a message that shows the beginning only: the bits of a mask end
+// SerializeShort is Serialize for a message that shows only the beginning. The bits of a mask end
 // after about limit bytes.
 func SerializeShort(n Node, limit int) bsonx.Doc {
 	doc, _ := serialize(context.Background(), n, serializer{limit: limit})
 	return doc
 }
 
-// identity is Serialize for comparisons: trees that it writes alike are the same.
+// identity is Serialize for comparisons: trees with the same result are equal.
 func identity(n Node) bsonx.Doc {
 	doc, _ := serialize(context.Background(), n, serializer{limit: maxSerialized, compact: true})
 	return doc
@@ -47,22 +47,22 @@ func serialize(ctx context.Context, n Node, b serializer) (bsonx.Doc, error) {
 // written ends there.
 const maxSerialized = limits.DocumentBytes
 
-// serializer writes a tree, as far as its operation lets it.
+// serializer writes a tree until its operation ends.
 type serializer struct {
 	*bsonx.Builder
 	ctx   context.Context
 	meter interrupt.Meter
 	ended error
 	limit int // see full
-	// compact writes large masks of bits as they are.
+	// compact writes large bit masks without expanding them.
 	compact bool
 }
 
-// full reports whether nobody reads what else is written.
+// full reports whether the limit is exceeded, so that nobody reads further output.
 func (s *serializer) full() bool { return s.Len() > s.limit }
 
-// reserve makes room for about n bytes, or up to the limit. It reports whether the operation may
-// hold them.
+// reserve makes room for about n bytes, up to the limit. It reports whether the operation may take
+// the memory.
 func (s *serializer) reserve(n int) bool {
 	if n = min(n, s.limit-s.Len()); n > 0 && s.ended == nil {
 		if s.ended = memory.Of(s.ctx).Value(int64(n)); s.ended == nil {

@@ -9,17 +9,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// AppendShapeKey appends a key that filters of the same shape share: the same canonical tree with
-// other values. What decides whether an index can be used stays in it: the options and the anchor
-// of a regular expression, null and regular expressions among the members of an $in, an expression
-// as a whole.
+// AppendShapeKey appends a key that is the same for filters of the same shape: the same canonical
+// tree with other values. Parts that decide whether an index can be used stay in the key: the
+// options and the anchor of a regular expression, null and regular expressions among the members of
+// an $in, and a whole expression.
 func (f *Filter) AppendShapeKey(dst []byte) []byte {
 	dst, _ = f.AppendShapeKeyWithin(context.Background(), dst) // this operation never ends
 	return dst
 }
 
-// AppendShapeKeyWithin is AppendShapeKey for a filter that may be large. It fails where the
-// operation ends.
+// AppendShapeKeyWithin is AppendShapeKey for a filter that may be large. It fails if the operation
+// ends.
 func (f *Filter) AppendShapeKeyWithin(ctx context.Context, dst []byte) ([]byte, error) {
 	s := shaper{ctx: ctx}
 	dst = s.append(dst, f.Normalize().Root)
@@ -30,7 +30,7 @@ func (f *Filter) AppendShapeKeyWithin(ctx context.Context, dst []byte) ([]byte, 
 	return dst, s.ended
 }
 
-// shaper writes the shape of a tree, as far as its operation lets it.
+// shaper writes the shape of a tree until its operation ends.
 type shaper struct {
 	ctx   context.Context
 	meter interrupt.Meter
@@ -77,7 +77,7 @@ func (s *shaper) append(key []byte, n Node) []byte {
 	return key
 }
 
-// shapeClass tells apart the operands that are answered from an index in another way.
+// shapeClass distinguishes operands that use an index in different ways.
 func shapeClass(v bsonx.Value) byte {
 	switch v.Type {
 	case bsonx.TypeNull:
@@ -87,7 +87,7 @@ func shapeClass(v bsonx.Value) byte {
 	case bsonx.TypeMinKey, bsonx.TypeMaxKey:
 		return 3
 	case bsonx.TypeString, bsonx.TypeSymbol, bsonx.TypeDocument:
-		return 4 // a collation concerns them
+		return 4 // the collation applies to them
 	default:
 		return 0
 	}
@@ -105,7 +105,7 @@ func appendBool(key []byte, b bool) []byte {
 	return append(key, 0)
 }
 
-// DependsOn returns the paths that a tree reads, without duplicates; whole is true if it reads the
+// DependsOn returns the paths that a tree reads, without duplicates. whole is true if it reads the
 // whole document.
 func DependsOn(n Node) (paths []string, whole bool) {
 	seen := map[string]bool{}
@@ -128,7 +128,7 @@ func DependsOn(n Node) (paths []string, whole bool) {
 			whole = true
 		case Leaf:
 			add(n.FieldPath().String())
-			return false // what is below $elemMatch has paths of its own
+			return false // nodes below $elemMatch have relative paths
 		default:
 		}
 		return true

@@ -2,7 +2,7 @@ package filter
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// Size is $size: an array has exactly so many elements.
+// Size is $size: an array has exactly this many elements.
 type Size struct {
 	leaf
 	Size int

@@ -5,10 +5,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Details tell how a document matched.
+// Details say how a document matched.
 type Details struct {
-	// ArrayIndex is the index of the element that the last predicate went through in the outermost
-	// array of its path; HasIndex is false if no array was traversed.
+	// ArrayIndex is the index of the element, in the outermost array on its path, through which the
+	// last predicate matched. HasIndex is false if there was no array.
 	ArrayIndex int
 	HasIndex   bool
 }
@@ -18,8 +18,7 @@ func (d *Details) set(index int) { d.ArrayIndex, d.HasIndex = index, true }
 // Reset forgets the index.
 func (d *Details) Reset() { *d = Details{} }
 
-// state is what one evaluation carries along. It is nil where neither details nor expressions are
-// needed.
+// state is the state of one evaluation. It is nil if neither details nor expressions are needed.
 type state struct {
 	details *Details
 	ctx     expr.Context
@@ -28,7 +27,7 @@ type state struct {
 	running *interrupt.Running
 }
 
-// operation returns what the evaluation serves.
+// operation returns the operation that the evaluation serves.
 func (st *state) operation() *interrupt.Running {
 	if st == nil {
 		return nil
@@ -47,7 +46,7 @@ func (st *state) stopped(work int) bool {
 	return st.err != nil
 }
 
-// ended notes why a comparison was given up; nil is none.
+// ended records why a comparison stopped early. err may be nil.
 func (st *state) ended(err error) {
 	if err != nil && st != nil && st.err == nil {
 		st.err = err
@@ -60,7 +59,7 @@ func (st *state) record(index int) {
 	}
 }
 
-// silence stops the recording of details and returns what to restore.
+// silence stops the recording of details, and returns the value for restoring it.
 func (st *state) silence() *Details {
 	if st == nil {
 		return nil
@@ -76,8 +75,8 @@ func (st *state) restore(d *Details) {
 	}
 }
 
-// fail keeps the first error of an evaluation; its result is false, whatever the nodes above make
-// of it.
+// fail keeps the first error of an evaluation, and returns false. After an error the result of the
+// evaluation has no meaning.
 func (st *state) fail(err error) bool {
 	if st.err == nil {
 		st.err = err

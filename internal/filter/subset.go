@@ -7,9 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 )
 
-// SubsetOf reports whether every document that matches a matches b too, where it can tell; it may
-// be false where that holds all the same. It decides whether a partial index with the filter b can
-// answer the query a. Both are canonical.
+// SubsetOf reports whether every document that matches a also matches b. It may report false even
+// if that is true. It decides whether a partial index with the filter b can answer the query a.
+// Both must be canonical.
 func SubsetOf(a, b Node) bool {
 	if identity(a).Equal(identity(b)) && sameCollation(a, b) {
 		return true
@@ -95,7 +95,8 @@ func subsetOfCompare(a Node, b *Compare) bool {
 	}
 }
 
-// collationAgrees: operands without strings are compared alike under every collation.
+// collationAgrees reports whether both have the same collation, or operands without strings, which
+// compare alike under every collation.
 func collationAgrees(a, b *Compare) bool {
 	switch a.class {
 	case bsonx.ClassString, bsonx.ClassDocument, bsonx.ClassArray:
@@ -156,8 +157,7 @@ func inCollationAgrees(a, b *collation.Collator) bool {
 	return a.Spec().Equal(b.Spec())
 }
 
-// excludesMissing reports whether a is about the path and matches no document in which nothing
-// stands there.
+// excludesMissing reports whether a is on the path and matches no document without a value there.
 func excludesMissing(a Node, path string) bool {
 	if l, ok := a.(Leaf); ok && l.FieldPath().String() != path {
 		return false
@@ -178,8 +178,8 @@ func excludesMissing(a Node, path string) bool {
 	}
 }
 
-// excludesNull reports whether a matches where nothing stands at the path, so that its negation
-// does not.
+// excludesNull reports whether a matches if there is no value at the path, so that its negation
+// does not match.
 func excludesNull(a Node, path string) bool {
 	switch a := a.(type) {
 	case *Compare:

@@ -9,12 +9,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/text"
 )
 
-// Text is $text: a document has what a search asks for. Which strings of the document count, and in
-// which language the search is where it does not name one, the collection's text index says: the
-// planner binds the node to it. An unbound node matches nothing.
+// Text is $text. The collection's text index determines which strings of a document count, and the
+// default language of the search. So the planner binds the node to the index. An unbound node
+// matches nothing.
 type Text struct {
 	Search text.Search
-	// Language is empty where that of the index is meant.
+	// Language is empty if the search uses the language of the index.
 	Language string
 
 	running *interrupt.Running // the operation; nil never ends
@@ -28,8 +28,7 @@ type boundText struct {
 	spec     *text.Spec
 }
 
-// Bind makes the node one about the documents of an index, and returns the search. It fails where
-// there is no such language.
+// Bind binds the node to an index, and returns the search. It fails if the language is unknown.
 func (n *Text) Bind(s *text.Spec) (*text.Query, error) {
 	if b := n.bound.Load(); b != nil && b.spec == s {
 		return b.query, nil
@@ -51,7 +50,7 @@ func (n *Text) Bind(s *text.Spec) (*text.Query, error) {
 	return b.query, nil
 }
 
-// Score returns what the search gives a document; ok is false where it has none of the words, or
+// Score returns the score of a document. ok is false if the document has none of the words, or if
 // the node is not bound.
 func (n *Text) Score(doc bsonx.Doc) (score float64, ok bool) {
 	b := n.bound.Load()
@@ -85,7 +84,7 @@ func (n *Text) serialize(b *serializer) {
 	b.End()
 }
 
-// TextOf returns the $text of a tree, or nil; there is but one.
+// TextOf returns the $text of a tree, or nil. A tree has at most one.
 func TextOf(n Node) *Text {
 	var found *Text
 	WalkNodes(n, func(n Node) bool {
@@ -138,7 +137,7 @@ func parseText(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, er
 	return n, nil
 }
 
-// checkTexts refuses what no index could answer.
+// checkTexts returns an error for $text in a place where no index can answer it.
 func (p *parser) checkTexts(root Node) error {
 	if p.texts > 1 {
 		return mongoerr.New(mongoerr.BadValue, "Too many text expressions")

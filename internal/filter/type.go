@@ -15,9 +15,9 @@ type TypeOf struct {
 
 // TypeSet is a set of BSON types.
 type TypeSet struct {
-	// Types are in ascending order of their numbers, without those that Number stands for.
+	// Types are in ascending order of their numbers, without the types that Number covers.
 	Types []bsonx.Type
-	// Number stands for the four numeric types: the alias "number".
+	// Number covers the four numeric types: the alias "number".
 	Number bool
 }
 
@@ -32,7 +32,7 @@ func (s TypeSet) Has(t bsonx.Type) bool {
 // IsEmpty reports whether the set contains no type.
 func (s TypeSet) IsEmpty() bool { return !s.Number && len(s.Types) == 0 }
 
-// isSingle reports whether the set was made of one name.
+// isSingle reports whether the set was made from one name.
 func (s TypeSet) isSingle() bool { return s.Number != (len(s.Types) == 1) && len(s.Types) <= 1 }
 
 func (s TypeSet) hasNumber() bool {
@@ -45,7 +45,7 @@ func (s *TypeSet) add(t bsonx.Type) {
 	}
 }
 
-// addAlias adds what a name stands for and reports whether there is such a name.
+// addAlias adds the types of an alias, and reports whether the alias exists.
 func (s *TypeSet) addAlias(name string) bool {
 	if name == "number" {
 		s.Number = true
@@ -60,7 +60,7 @@ func (s *TypeSet) addAlias(name string) bool {
 
 func compareTypeNumbers(a, b bsonx.Type) int { return typeNumber(a) - typeNumber(b) }
 
-// typeNumber is the number that $type knows a type by: MinKey's is negative.
+// typeNumber returns the number of a type in $type. The number of MinKey is negative.
 func typeNumber(t bsonx.Type) int { return int(int8(t)) }
 
 // NewTypeOf returns a type test.

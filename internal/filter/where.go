@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Where is $where: a JavaScript function is true of the document, which is its `this`.
+// Where is $where: a JavaScript function returns true for the document, which is its `this`.
 type Where struct {
 	Code string
 
@@ -25,7 +25,7 @@ func (n *Where) matchDoc(doc bsonx.Doc, st *state) bool {
 	return ok
 }
 
-// matchElem is never reached: the parser refuses $where within $elemMatch.
+// matchElem is never called, because the parser rejects $where in $elemMatch.
 func (n *Where) matchElem(bsonx.Value, *state) bool { return false }
 
 func (n *Where) serialize(b *serializer) {
