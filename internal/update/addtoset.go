@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// addToSetOp is $addToSet: it appends the values that no element equals.
+// addToSetOp is $addToSet: it appends the values that equal no element.
 type addToSetOp struct {
 	creates
 	values  []bsonx.Value // without duplicates

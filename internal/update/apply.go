@@ -10,24 +10,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// applier is the state of one application of an operator document. It walks the trie beside the
-// document and collects edits.
+// applier is the state of one application of an operator document. It walks the trie and the
+// document together, and collects edits.
 type applier struct {
 	env   Env
 	doc   bsonx.Doc
 	hasID bool
 	edits []edit
-	locs  []place  // a stack: where the children of the open objectNodes are
+	locs  []place  // a stack: positions of the children of the open objectNodes
 	path  []string // the names on the way to the current node
 	buf   []byte   // small new values
 	wrap  []byte   // the document that an array filter sees
 	meter interrupt.Meter
 }
 
-// did counts work, and fails where the operation has ended.
+// did counts work. It fails if the operation has ended.
 func (a *applier) did(work int) error { return a.meter.Did(work, a.env.Running) }
 
-// What an idle applier may hold on to.
+// The memory that an idle applier may keep.
 const (
 	maxKept      = 64
 	maxKeptBytes = 4096
@@ -39,10 +39,10 @@ type edit struct {
 	data    []byte
 }
 
-// place is where an element stands in the document.
+// place is the position of an element in the document.
 type place struct {
-	elem    int // the offset of its type byte
-	payload int // the offset of its value
+	elem    int // offset of its type byte
+	payload int // offset of its value
 	value   bsonx.Value
 }
 
@@ -62,7 +62,7 @@ func (a *applier) run(root *objectNode) error {
 	return err
 }
 
-// node applies a node to an existing element and returns by how many bytes the element grows.
+// node applies a node to an existing element, and returns by how many bytes the element grows.
 func (a *applier) node(n node, at place, inArray bool) (int, error) {
 	switch n := n.(type) {
 	case *leaf:
@@ -76,7 +76,7 @@ func (a *applier) node(n node, at place, inArray bool) (int, error) {
 	}
 }
 
-// object applies the children of a node to what is at a place, in order.
+// object applies the children of a node to the value at a place, in order.
 func (a *applier) object(n *objectNode, at place) (int, error) {
 	children, err := n.with(&a.env)
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *applier) object(n *objectNode, at place) (int, error) {
 	return delta, nil
 }
 
-// locate finds the children that exist below a place in one walk, and counts the elements of an
+// locate finds the children that exist below a place in one walk. It also counts the elements of an
 // array.
 func (a *applier) locate(children []child, base int, at place) (int, error) {
 	if at.value.Type == bsonx.TypeArray {
@@ -143,7 +143,7 @@ func (a *applier) locate(children []child, base int, at place) (int, error) {
 		payload := off + len(key) + 2
 		for i := range children {
 			if string(key) == children[i].name {
-				// Of fields with the same name the first counts.
+				// If several fields have the same name, the first one counts.
 				if a.locs[base+i].value.IsMissing() {
 					a.locs[base+i] = place{off, payload, v}
 					left--
@@ -159,7 +159,7 @@ func (a *applier) locate(children []child, base int, at place) (int, error) {
 // fewChildren is how many children are compared with each field.
 const fewChildren = 16
 
-// locateMany is locate for many children, which it finds by their names.
+// locateMany is locate for many children, which are found by a map of their names.
 func (a *applier) locateMany(children []child, base int, at place) error {
 	byName := make(map[string]int, len(children))
 	for i, c := range children {
@@ -180,7 +180,7 @@ func (a *applier) locateMany(children []child, base int, at place) error {
 	return nil
 }
 
-// locateOne finds one field, the common case.
+// locateOne finds one field, which is the common case.
 func (a *applier) locateOne(name string, loc *place, at place) {
 	off := at.payload + 4
 	for it := at.value.Doc().Iter(); it.Next(); {
@@ -218,7 +218,7 @@ func (a *applier) locateElements(children []child, base int, at place) (int, err
 	return count, nil
 }
 
-// locateManyElements is locateElements for many children, which it finds by their indexes.
+// locateManyElements is locateElements for many children, which are found by their indexes.
 func (a *applier) locateManyElements(children []child, base int, at place) (int, error) {
 	byIndex, twice := make(map[int]int, len(children)), map[int]int{}
 	for i, c := range children {
@@ -260,7 +260,7 @@ func (a *applier) resize(at place, delta int) {
 // elementWork is the work of changing an element of an array.
 const elementWork = 4 * interrupt.Step
 
-// array applies the branches of a node to the elements that their filters choose.
+// array applies the branches of a node to the elements that their filters select.
 func (a *applier) array(n *arrayNode, at place) (int, error) {
 	if at.value.Type != bsonx.TypeArray {
 		return 0, mongoerr.New(mongoerr.BadValue, "Cannot apply array updates to non-array element %s: %s",
@@ -292,8 +292,8 @@ func (a *applier) array(n *arrayNode, at place) (int, error) {
 	return delta, nil
 }
 
-// choose returns the node for an element: that of the branch that applies, or what all of them are
-// together.
+// choose returns the node for an element: the node of the branch that applies, or several such
+// nodes merged.
 func (a *applier) choose(n *arrayNode, v bsonx.Value) (node, error) {
 	var chosen node
 	for _, b := range n.branches {
@@ -319,7 +319,7 @@ func (a *applier) choose(n *arrayNode, v bsonx.Value) (node, error) {
 	return chosen, nil
 }
 
-// wrap encodes the document that has one field.
+// wrap encodes a document with one field.
 func wrap(dst []byte, key string, v bsonx.Value) []byte {
 	dst = append(dst, 0, 0, 0, 0)
 	dst = appendElem(dst, key, v)
@@ -383,7 +383,7 @@ func (a *applier) appendTo(at place, c change) (int, error) {
 	return len(c.elems), nil
 }
 
-// checkAppended checks the nesting of encoded elements within that many documents.
+// checkAppended checks the nesting of encoded elements that are inside outside documents.
 func checkAppended(elems []byte, outside int) error {
 	return checkNestingOf(bsonx.Doc(enclose(elems)), outside)
 }
@@ -400,7 +400,7 @@ func checkNestingOf(d bsonx.Doc, outside int) error {
 	return nil
 }
 
-// enclose makes a document of encoded elements.
+// enclose makes a document from encoded elements.
 func enclose(elems []byte) []byte {
 	out := make([]byte, 4, len(elems)+5)
 	out = append(append(out, elems...), 0)
@@ -408,9 +408,9 @@ func enclose(elems []byte) []byte {
 	return out
 }
 
-// finish writes the new document. The edits are sorted by position; those at one position keep
-// their order, but what is put in there comes before what is replaced there: it is the value of an
-// element without a payload, such as null, before the next one.
+// finish writes the new document. The edits are sorted by position, and edits at one position keep
+// their order. An insertion at a position precedes a replacement there, because it is the value of
+// the element before, such as null, which had no payload.
 func (a *applier) finish() (bsonx.Doc, error) {
 	if len(a.edits) > 1 {
 		if err := interrupt.Sort(a.edits, interrupt.Step/4, compareEdits, &a.meter, a.env.Running); err != nil {
@@ -455,7 +455,7 @@ func (a *applier) immutable() error {
 		"Performing an update on the path '%s' would modify the immutable field '_id'", strings.Join(a.path, "."))
 }
 
-// pathTo is the current path with one more name.
+// pathTo returns the current path with one more name.
 func (a *applier) pathTo(name string) string {
 	if len(a.path) == 0 {
 		return name
@@ -463,7 +463,7 @@ func (a *applier) pathTo(name string) string {
 	return strings.Join(a.path, ".") + "." + name
 }
 
-// release forgets what the applier borrowed, and what grew beyond an ordinary update.
+// release drops borrowed memory, and buffers larger than an ordinary update needs.
 func (a *applier) release() {
 	if cap(a.edits)+cap(a.locs)+cap(a.path) > maxKept || cap(a.buf)+cap(a.wrap) > maxKeptBytes {
 		*a = applier{}

@@ -39,7 +39,7 @@ func parseArrayFilters(opts *Options) ([]*arrayFilter, error) {
 // arrayFilterContext precedes the messages of errors in an array filter.
 const arrayFilterContext = "Error parsing array filter :: caused by :: "
 
-// inArrayFilter says of a user's error that it is in an array filter.
+// inArrayFilter adds to a user error that it is in an array filter.
 func inArrayFilter(err error) error {
 	var user *mongoerr.Error
 	if errors.As(err, &user) {
@@ -57,7 +57,7 @@ func findFilter(filters []*arrayFilter, id string) *arrayFilter {
 	return nil
 }
 
-// checkUsed returns an error for the first filter that no path names.
+// checkUsed returns an error for the first filter that no path uses.
 func checkUsed(filters []*arrayFilter, u bsonx.Value) error {
 	for _, f := range filters {
 		if !f.used {
@@ -68,7 +68,7 @@ func checkUsed(filters []*arrayFilter, u bsonx.Value) error {
 	return nil
 }
 
-// filterIdentifier returns the one top-level field name of an array filter.
+// filterIdentifier returns the only top-level field name of an array filter.
 func filterIdentifier(doc bsonx.Doc) (string, error) {
 	var seen []string
 	if err := topLevelName(doc, &seen, 0); err != nil {
@@ -85,8 +85,8 @@ func filterIdentifier(doc bsonx.Doc) (string, error) {
 	return id, nil
 }
 
-// isIdentifier reports whether a name begins with a lowercase letter and has letters and digits
-// only.
+// isIdentifier reports whether a name begins with a lowercase letter and has only letters and
+// digits.
 func isIdentifier(id string) bool {
 	for i := range len(id) {
 		c := id[i]
@@ -98,8 +98,8 @@ func isIdentifier(id string) bool {
 	return id != ""
 }
 
-// topLevelName looks through logical operators for the first component of all paths; seen has it
-// once it was found.
+// topLevelName finds the first component of all paths, through logical operators. seen has it once
+// it is found.
 func topLevelName(doc bsonx.Doc, seen *[]string, depth int) error {
 	if depth > maxLogicalDepth {
 		return mongoerr.New(mongoerr.FailedToParse, "array filter is nested too deeply")
@@ -133,8 +133,8 @@ func topLevelName(doc bsonx.Doc, seen *[]string, depth int) error {
 	return nil
 }
 
-// matchesNothing reports whether a predicate is {$all: []}, also below $not: no value matches it,
-// and MongoDB forgets the field that it is about.
+// matchesNothing reports whether a predicate is {$all: []}, also below $not. No value matches it,
+// and MongoDB ignores the predicate's field.
 func matchesNothing(v bsonx.Value) bool {
 	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
 		return false

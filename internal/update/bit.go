@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// bitOp is $bit: operations that are applied one after the other.
+// bitOp is $bit: operations that are applied one after another.
 type bitOp struct {
 	creates
 	ops []bitStep

@@ -8,13 +8,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// appender collects the new elements at the end of a document or array, or knows that its container
-// is neither.
+// appender collects the new elements at the end of a document or array. It also handles a container
+// that is neither.
 type appender struct {
 	container place
-	depth     int // how many names the container's path has
+	depth     int // number of names in the container's path
 	isArray   bool
-	count     int // the elements of the array, with the new ones
+	count     int // elements of the array, including the new ones
 	data      []byte
 }
 
@@ -50,8 +50,8 @@ func (a *applier) create(t *appender, c child) error {
 	return nil
 }
 
-// build returns the value that a node makes where there is none, or false if it makes none. The
-// appender and first are where the missing part of the path begins.
+// build returns the value that a node creates at a missing path, or false if it creates nothing.
+// The appender and first are the place where the missing part of the path begins.
 func (a *applier) build(n node, t *appender, first child) (bsonx.Value, bool, error) {
 	switch n := n.(type) {
 	case *leaf:
@@ -126,8 +126,8 @@ func (a *applier) buildLeaf(l *leaf, t *appender, first child) (bsonx.Value, boo
 	return v, true, nil
 }
 
-// grownID is the error of a new value within _id, at the current path: it shows the container with
-// the value.
+// grownID returns the error for a new value inside _id, at the current path. The error shows the
+// container with the value.
 func (a *applier) grownID(t *appender, v bsonx.Value) error {
 	if t.depth == 0 || t.isArray {
 		return a.immutable()

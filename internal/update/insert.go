@@ -8,10 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// PrepareInsert returns a document as an insert stores it: checked, with _id first (made by newID
-// where it is absent; nil makes ObjectIds) and with the zero timestamps of top-level fields
-// replaced by the next cluster time, unless timestamp is nil. It returns doc itself where nothing
-// changes.
+// PrepareInsert returns a document as an insert stores it. It checks the document and puts _id
+// first. If _id is missing, newID creates it; a nil newID means ObjectIds. Zero timestamps in
+// top-level fields are replaced by the next cluster time, unless timestamp is nil. PrepareInsert
+// returns doc itself if nothing changes.
 func PrepareInsert(doc bsonx.Doc, newID func() bsonx.Value, timestamp func() (t, i uint32)) (bsonx.Doc, error) {
 	if len(doc) > limits.DocumentBytes {
 		return nil, mongoerr.New(mongoerr.BadValue, "object to insert too large. size in bytes: %d, max size: %d", len(doc), limits.DocumentBytes)

@@ -4,24 +4,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// operator is what an update does at the end of one path. Operators are immutable.
+// operator is the action of an update at the end of one path. Operators are immutable.
 type operator interface {
-	// existing returns what becomes of an existing value. It must not keep v.
+	// existing returns the change of an existing value. It must not keep v.
 	existing(a *applier, v bsonx.Value) (change, error)
-	// missing returns the value that a path gets that does not exist, or false where the operator
-	// leaves it missing.
+	// missing returns the value for a path that does not exist, or false if the operator leaves it
+	// missing.
 	missing(a *applier) (bsonx.Value, bool, error)
-	// tolerant reports whether a path that cannot exist (through a scalar) is no error for an
-	// operator that does not create.
+	// tolerant reports whether the operator ignores a path that cannot exist because it leads
+	// through a scalar. It applies to operators that do not create values.
 	tolerant() bool
 }
 
-// changeKind says what becomes of a value.
+// changeKind says how a value changes.
 type changeKind uint8
 
 const (
 	changeNone   changeKind = iota
-	changeSet               // it is replaced
+	changeSet               // replaced
 	changeRemove            // the field is removed; an array element becomes null
 	changeAppend            // elements are appended to the array
 )
@@ -31,8 +31,7 @@ type change struct {
 	kind  changeKind
 	value bsonx.Value // of changeSet
 	elems []byte      // of changeAppend: encoded elements with their keys
-	// shrunk says that the value has nothing in it that was not there before, so that its nesting
-	// needs no check.
+	// shrunk means that the value contains nothing new, so that its nesting need not be checked.
 	shrunk bool
 }
 
@@ -41,10 +40,10 @@ type strict struct{}
 
 func (strict) tolerant() bool { return false }
 
-// creates is embedded by operators that always make a missing path.
+// creates is embedded by operators that always create a missing path.
 type creates struct{ strict }
 
-// ignoresMissing is embedded by operators that leave missing paths alone.
+// ignoresMissing is embedded by operators that leave missing paths unchanged.
 type ignoresMissing struct{ strict }
 
 func (ignoresMissing) missing(*applier) (bsonx.Value, bool, error) { return bsonx.Value{}, false, nil }
@@ -67,7 +66,7 @@ func arrayOf(values []bsonx.Value) bsonx.Value {
 	return bsonx.Array(b.Bytes())
 }
 
-// appendElems encodes values as elements that follow the n elements of an array.
+// appendElems encodes values as elements after the first n elements of an array.
 func appendElems(n int, values []bsonx.Value) []byte {
 	var out []byte
 	for i, v := range values {

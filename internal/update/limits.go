@@ -20,7 +20,7 @@ func tooDeep() error {
 	return mongoerr.New(mongoerr.Overflow, "Document exceeds maximum nesting depth of %d", limits.StoredDepth)
 }
 
-// checkNesting returns an error if a value inside that many documents is nested too deeply.
+// checkNesting returns an error if a value inside outside documents is nested too deeply.
 func checkNesting(v bsonx.Value, outside int) error {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return nil
@@ -50,7 +50,7 @@ func checkID(v bsonx.Value) error {
 	return nil
 }
 
-// checkIDType refuses the types that no _id has.
+// checkIDType returns an error for types that an _id cannot have.
 func checkIDType(v bsonx.Value) error {
 	switch v.Type {
 	case bsonx.TypeArray, bsonx.TypeRegex, bsonx.TypeUndefined:
@@ -60,7 +60,7 @@ func checkIDType(v bsonx.Value) error {
 	}
 }
 
-// dollarName returns the first field name that begins with $ in a document or what it contains.
+// dollarName returns the first field name that begins with $, in a document or in its values.
 func dollarName(d bsonx.Doc) string {
 	for it := d.Iter(); it.Next(); {
 		if strings.HasPrefix(string(it.Key()), "$") {
@@ -75,7 +75,7 @@ func dollarName(d bsonx.Doc) string {
 	return ""
 }
 
-// dollarError is the refusal of a field name that begins with $ where a document is changed.
+// dollarError returns the error for a field name that begins with $ in an update.
 func dollarError(name, path string) error {
 	return mongoerr.New(mongoerr.DollarPrefixedFieldName, "The dollar ($) prefixed field '%s' in '%s' is not allowed in the "+
 		"context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.", name, path)

@@ -2,7 +2,7 @@ package update
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// extremeOp is $min and $max: values of all types compare in MongoDB's order.
+// extremeOp is $min and $max. Values of all types compare in MongoDB's order.
 type extremeOp struct {
 	creates
 	value   bsonx.Value

@@ -2,14 +2,14 @@ package update
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// definition is an update operator: where its leaf comes from and how it is documented.
+// definition is an update operator: its parser and its documentation.
 type definition struct {
 	name   string
 	family string
 	note   string
-	// parse compiles the operator's argument for a path that is known to be well-formed.
+	// parse compiles the operator's argument for a well-formed path.
 	parse func(p *parser, path string, arg bsonx.Value) (operator, error)
-	// insertOnly operators do nothing but in an upsert that inserts.
+	// insertOnly operators have an effect only in an upsert that inserts.
 	insertOnly bool
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Parse compiles an update: a document whose first field begins with $ holds operators, any other
-// document is a replacement, an array is a pipeline. The Update borrows the bytes of u.
+// Parse compiles an update. A document whose first field begins with $ holds operators, any other
+// document is a replacement, and an array is a pipeline. The Update borrows the bytes of u.
 func Parse(u bsonx.Value, opts Options) (*Update, error) {
 	switch {
 	case u.Type == bsonx.TypeArray:
@@ -23,7 +23,7 @@ func Parse(u bsonx.Value, opts Options) (*Update, error) {
 	if len(first) > 0 && first[0] == '$' {
 		return parseOperators(u, &opts)
 	}
-	// A replacement makes no use of array filters, yet they are checked.
+	// A replacement does not use array filters, but they are checked.
 	if _, err := parseArrayFilters(&opts); err != nil {
 		return nil, err
 	}
@@ -50,31 +50,31 @@ type parser struct {
 	filters []*arrayFilter
 	out     *Update
 	parts   []component // of the current path
-	first   *leaf       // memory for a leaf, nil once it is used
+	first   *leaf       // memory for a leaf, nil once used
 	meter   interrupt.Meter
-	fields  int // how many fields of operators were compiled
+	fields  int // number of compiled operator fields
 }
 
 const (
-	// fieldWork is the work of compiling a field of an operator, without its bytes.
+	// fieldWork is the work of compiling a field of an operator, in addition to its bytes.
 	fieldWork = 4 * interrupt.Step
-	// fieldBytes is about what a field takes while it is compiled, without its value.
+	// fieldBytes is the approximate memory of a field while it is compiled, without its value.
 	fieldBytes = 256
 	// fieldsPerCount is after how many fields their memory is counted.
 	fieldsPerCount = 4096
 )
 
-// count counts a field. Of several updates of one operation, of which each is compiled when it is
-// its turn, the largest counts.
+// count counts a field. If an operation has several updates, each is compiled when it is its turn,
+// so only the largest counts.
 func (p *parser) count() error {
 	if p.fields++; p.fields%fieldsPerCount != 0 {
 		return nil
 	}
-	return memory.Of(p.opts.Running.Context()).Value(int64(p.fields) * fieldBytes / 2) // which it doubles
+	return memory.Of(p.opts.Running.Context()).Value(int64(p.fields) * fieldBytes / 2) // Value counts twice the number
 }
 
-// compilation is the memory of an update with one path of one name, which is what most are. Others
-// need more beside it.
+// compilation is the memory of an update with one path of one name, the most frequent form. Other
+// updates need more memory.
 type compilation struct {
 	update   Update
 	root     objectNode
@@ -83,7 +83,7 @@ type compilation struct {
 	paths    [1]string
 }
 
-// parsers keeps what compiling works with.
+// parsers pools the memory for compiling.
 var parsers = sync.Pool{New: func() any { return new(parser) }}
 
 func parseOperators(u bsonx.Value, opts *Options) (*Update, error) {
@@ -189,7 +189,7 @@ func (o *Options) parseFilter(doc bsonx.Doc) (Matcher, error) {
 	return o.Compiler.CompileFilter(doc)
 }
 
-// compare orders values by the operation's collation.
+// compare returns the operation's comparison of values, which may use a collation.
 func (o *Options) compare() func(a, b bsonx.Value) int {
 	if o.Compare != nil {
 		return o.Compare

@@ -22,7 +22,7 @@ type component struct {
 	name string // the field name, or the identifier of $[identifier], empty for $[]
 }
 
-// parsePath splits and checks a dotted path and appends its components to out, which is empty.
+// parsePath splits and checks a dotted path. It appends the components to out, which is empty.
 func parsePath(out []component, path string) ([]component, error) {
 	if path == "" {
 		return out, mongoerr.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
@@ -67,7 +67,7 @@ func firstPositionError(c component, path string) error {
 	return mongoerr.New(mongoerr.BadValue, "Cannot have %s element in the first position in path '%s'", kind, path)
 }
 
-// compareNames orders sibling path components: array indexes by number, all else as text.
+// compareNames orders sibling path components: array indexes by number, and others as text.
 func compareNames(a, b string) int {
 	if isIndex(a) && isIndex(b) && len(a) != len(b) {
 		return len(a) - len(b)
@@ -89,8 +89,8 @@ func isDigits(name string) bool {
 	return name != ""
 }
 
-// arrayIndex parses a path component as an index into an existing array, where leading zeros are
-// allowed; it returns -1 for anything else.
+// arrayIndex parses a path component as an index into an existing array. Leading zeros are allowed.
+// It returns -1 for any other text.
 func arrayIndex(name string) int {
 	if !isDigits(name) {
 		return -1
@@ -111,9 +111,9 @@ func arrayIndex(name string) int {
 // maxIndex stands for every index beyond the longest array that a document can hold.
 const maxIndex = 1 << 40
 
-// touched returns the path below which an operator at a path can change what indexes see. Steps
-// through the elements of an array leave the others alone ("a.$[].b" touches a.b); a position can
-// make the array longer, so that it has other values at all paths ("a.3.b" touches a).
+// touched returns the path below which an operator at a path can change values for indexes. Steps
+// through the elements of an array do not affect other elements ("a.$[].b" touches a.b). A position
+// can make the array longer, which changes its values at all paths ("a.3.b" touches a).
 func touched(path string) string {
 	return cutPath(path, func(part string) (end, skip bool) {
 		return isDigits(part), parseComponent(part).step != stepField
@@ -125,14 +125,14 @@ func indexed(path string) string {
 	return cutPath(path, func(part string) (end, skip bool) { return false, isDigits(part) })
 }
 
-// cutPath returns a path up to the first component that ends it, without those that are skipped.
-// The first component stays.
+// cutPath returns a path up to the first component for which judge returns end, without the
+// components for which it returns skip. The first component always stays.
 func cutPath(path string, judge func(part string) (end, skip bool)) string {
 	from := strings.IndexByte(path, '.')
 	if from < 0 {
 		return path
 	}
-	var out []byte // nil while nothing is skipped
+	var out []byte // nil while no component is skipped
 	for from < len(path) {
 		to := len(path)
 		if n := strings.IndexByte(path[from+1:], '.'); n >= 0 {
@@ -157,7 +157,7 @@ func cutPath(path string, judge func(part string) (end, skip bool)) string {
 	return string(out)
 }
 
-// related reports whether one path is the other or a prefix of it.
+// related reports whether one path equals the other or is a prefix of it.
 func related(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

@@ -12,9 +12,9 @@ type pullOp struct {
 	matches func(a *applier, v bsonx.Value) (bool, error)
 }
 
-// parsePull compiles a plain value (elements that equal it), a condition like {$gt: 1} or a regular
-// expression (elements that satisfy it), or any other document (embedded documents that match it as
-// a query).
+// parsePull compiles three forms. A plain value removes the elements that equal it. A condition
+// like {$gt: 1} or a regular expression removes the elements that satisfy it. Any other document
+// removes the embedded documents that match it as a query.
 func parsePull(p *parser, _ string, arg bsonx.Value) (operator, error) {
 	op := &pullOp{}
 	var err error
@@ -33,8 +33,8 @@ func parsePull(p *parser, _ string, arg bsonx.Value) (operator, error) {
 func isCondition(d bsonx.Doc) bool {
 	switch string(d.First().Key) {
 	case "$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$all", "$size", "$mod", "$exists", "$type",
-		"$regex", "$options", "$elemMatch", "$within", "$geoWithin", "$geoIntersects", "$near", "$nearSphere", "$geoNear",
-		"$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear":
+		"$regex", "$options", "$elemMatch", "$within", "$geoWithin", "$geoIntersects",
+		"$near", "$nearSphere", "$geoNear", "$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear":
 		return true
 	default:
 		return false
@@ -54,7 +54,7 @@ func matchObjects(opts *Options, query bsonx.Doc) (func(a *applier, v bsonx.Valu
 	}, nil
 }
 
-// pulledField is the name under which a condition sees an element.
+// pulledField is the field name under which a condition sees an element.
 const pulledField = "v"
 
 func matchValues(opts *Options, condition bsonx.Value) (func(a *applier, v bsonx.Value) (bool, error), error) {

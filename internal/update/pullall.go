@@ -5,8 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// parsePullAll compiles $pullAll, which removes every element that equals one of the values.
-// Regular expressions are values here.
+// parsePullAll compiles $pullAll, which removes every element that equals one of the values. A
+// regular expression counts as a value here.
 func parsePullAll(p *parser, _ string, arg bsonx.Value) (operator, error) {
 	if arg.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(mongoerr.BadValue, "$pullAll requires an array argument but was given a %s", arg.Type)

@@ -13,7 +13,7 @@ import (
 type pushOp struct {
 	creates
 	values   []bsonx.Value
-	position int64 // math.MaxInt64 is the end; negative counts from the end
+	position int64 // math.MaxInt64 is the end; negative numbers count from the end
 	slice    int64
 	hasSlice bool
 	sort     *arraySort // or nil
@@ -96,8 +96,8 @@ func (op *pushOp) appendsOnly() bool {
 	return op.position == math.MaxInt64 && !op.hasSlice && op.sort == nil
 }
 
-// push inserts, then sorts, then slices, whatever the order of the clauses. A sort counts as a
-// change even where the order was right, unless there is nothing to sort.
+// push inserts, then sorts, then slices, whatever the order of the modifiers. A sort counts as a
+// change even if the order stays the same, unless there is nothing to sort.
 func (op *pushOp) push(a *applier, values []bsonx.Value) ([]bsonx.Value, bool, error) {
 	at := op.position
 	if at < 0 {

@@ -11,7 +11,7 @@ import (
 
 // arraySort is the $sort of $push: of whole values, or of embedded documents by their fields.
 type arraySort struct {
-	direction int // of whole values, where keys is empty
+	direction int // for whole values, if keys is empty
 	keys      []sortKey
 	compare   func(a, b bsonx.Value) int
 }
@@ -74,8 +74,7 @@ func (s *arraySort) byKeys(a, b bsonx.Value) int {
 	return 0
 }
 
-// sortValue returns the value at a path, null where there is none. Arrays are reached by index
-// only.
+// sortValue returns the value at a path, or null. Elements of arrays can only be reached by index.
 func sortValue(v bsonx.Value, path []string) bsonx.Value {
 	for _, part := range path {
 		next, viable := stepInto(v, part)

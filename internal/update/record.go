@@ -6,19 +6,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// ModificationKind says what an update did at one path.
+// ModificationKind is the kind of a change at one path.
 type ModificationKind int
 
 // The kinds of modifications.
 const (
 	Updated  ModificationKind = iota // the path has that value now, whether it existed or not
 	Removed                          // the field is gone
-	Appended                         // the array at the path got these elements, given as an array, at its end
+	Appended                         // these elements, given as an array, were appended to the array at the path
 )
 
-// Modification is one change that an operator document made, in the order of application. It is
-// what descriptions of the update in the oplog and in change streams are made of. Its value is
-// valid during the call only.
+// Modification is one change made by an operator document. Modifications are recorded in the order
+// of application, for the update descriptions of the oplog and of change streams. The value is
+// valid only during the call.
 type Modification struct {
 	Kind  ModificationKind
 	Path  string // with array indexes

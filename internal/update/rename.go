@@ -8,15 +8,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// rename compiles one field of $rename into two leaves: one at the destination, which takes the
-// value of the source, and one at the source, which removes it. Both see the original document,
-// because no other operator may touch either path.
+// rename compiles one field of $rename into two leaves. The leaf at the destination takes the value
+// of the source. The leaf at the source removes it. Both see the original document, because no
+// other operator may touch either path.
 func (p *parser) rename(def *definition, from string, arg bsonx.Value) error {
 	fromParts, err := parsePath(nil, from)
 	if err != nil {
 		return err
 	}
-	// MongoDB notices a conflict at the source before anything else.
+	// MongoDB reports a conflict at the source first.
 	if err := p.add(def, fromParts, from, renameSource{}); err != nil {
 		return err
 	}
@@ -44,7 +44,8 @@ func renameDestination(from string, arg bsonx.Value) (string, []component, error
 	return to, parts, err
 }
 
-// checkRename checks that two paths lie apart and have no steps through arrays.
+// checkRename checks that neither path contains the other, and that neither has steps through
+// arrays.
 func checkRename(from string, fromParts []component, to string, toParts []component) error {
 	switch {
 	case from == to:
@@ -63,7 +64,8 @@ func checkRename(from string, fromParts []component, to string, toParts []compon
 	return nil
 }
 
-// renameSource removes the source. Where it is missing or behind an array, the target decides.
+// renameSource removes the source. If the source is missing or inside an array, the target handles
+// that.
 type renameSource struct{ ignoresMissing }
 
 func (renameSource) existing(*applier, bsonx.Value) (change, error) {
@@ -85,10 +87,10 @@ func (op *renameTarget) existing(a *applier, _ bsonx.Value) (change, error) {
 
 func (op *renameTarget) missing(a *applier) (bsonx.Value, bool, error) { return op.source(a) }
 
-// tolerant: without a source nothing happens, whatever the destination is.
+// tolerant returns true, because without a source nothing happens, whatever the destination is.
 func (op *renameTarget) tolerant() bool { return true }
 
-// source finds the value to move and checks that neither path leads through an array.
+// source finds the value to move, and checks that neither path leads through an array.
 func (op *renameTarget) source(a *applier) (bsonx.Value, bool, error) {
 	doc := a.doc
 	v := bsonx.Document(doc)
@@ -97,7 +99,7 @@ func (op *renameTarget) source(a *applier) (bsonx.Value, bool, error) {
 		if v.Type == bsonx.TypeArray {
 			array = name
 		}
-		if err := a.did(len(v.Data)); err != nil { // a field is looked for from the first one on
+		if err := a.did(len(v.Data)); err != nil { // the search for a field begins at the first one
 			return bsonx.Value{}, false, err
 		}
 		next, viable := stepInto(v, part)
@@ -135,8 +137,8 @@ func throughArray(role string, path []string, array string, doc bsonx.Doc) error
 		role, strings.Join(path, "."), idElem(doc), array)
 }
 
-// stepInto returns a field of a document or an element of an array; viable is false where a value
-// can have neither.
+// stepInto returns a field of a document or an element of an array. viable is false for any other
+// value.
 func stepInto(v bsonx.Value, part string) (next bsonx.Value, viable bool) {
 	switch v.Type {
 	case bsonx.TypeDocument:

@@ -5,9 +5,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// replace returns the document that takes the place of old: _id first, from the new document or
-// else from the old one. dollars allows top-level names that begin with $. The _id of a document
-// that is inserted is judged at the end of the upsert, that of another one here.
+// replace returns the document that replaces old. _id comes first, from the new document or else
+// from the old one. dollars allows top-level names that begin with $. The _id of an inserted
+// document is checked at the end of the upsert, and any other _id here.
 func replace(old, made bsonx.Doc, dollars, insert bool) (bsonx.Doc, error) {
 	if err := checkReplacement(made, dollars); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func checkReplacement(made bsonx.Doc, dollars bool) error {
 	return nil
 }
 
-// checkSameID compares the _id before and after an update; they may differ in the type of a number.
+// checkSameID compares the _id before and after an update. The type of a number may change.
 func checkSameID(before, after bsonx.Value) error {
 	if after.IsMissing() {
 		return nil
@@ -62,7 +62,8 @@ func checkSameID(before, after bsonx.Value) error {
 	return nil
 }
 
-// withID returns the document with that _id as its first field and no other; a missing id is none.
+// withID returns the document with id as its only _id and first field. If id is missing, the result
+// has no _id.
 func withID(id bsonx.Value, doc bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(make([]byte, 0, len(doc)+len(id.Data)+5))
 	b.StartDoc()
@@ -76,8 +77,8 @@ func withID(id bsonx.Value, doc bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// FixTimestamps replaces the Timestamp(0, 0) values of top-level fields other than _id by the next
-// cluster time; a timestamp of nil leaves them. It returns doc itself where there are none.
+// FixTimestamps replaces Timestamp(0, 0) in top-level fields other than _id by the next cluster
+// time. If timestamp is nil, it changes nothing. It returns doc itself if nothing changes.
 func FixTimestamps(doc bsonx.Doc, timestamp func() (t, i uint32)) bsonx.Doc {
 	fix := false
 	for it := doc.Iter(); timestamp != nil && it.Next() && !fix; {

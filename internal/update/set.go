@@ -10,7 +10,8 @@ type setOp struct {
 
 func parseSet(_ *parser, _ string, arg bsonx.Value) (operator, error) { return &setOp{value: arg}, nil }
 
-// existing replaces the value; only the same type and bytes are no change, so that 1 becomes 1.0.
+// existing replaces the value. Only a value of the same type and bytes counts as unchanged, so that
+// 1 becomes 1.0.
 func (op *setOp) existing(_ *applier, v bsonx.Value) (change, error) {
 	if v.Identical(op.value) {
 		return change{}, nil

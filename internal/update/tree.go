@@ -14,26 +14,26 @@ import (
 //sumtype:decl
 type node interface{ isNode() }
 
-// objectNode holds what happens below one path by field name or array index.
+// objectNode holds the operators below one path, by field name or array index.
 type objectNode struct {
 	children   []child // in the order of compareNames
-	positional node    // what happens at $, or nil
-	// byName has the children of a node with many of them while it is compiled: they are put in
-	// order at the end.
+	positional node    // node for $, or nil
+	// byName has the children of a node with many children while it is compiled. At the end they
+	// are sorted.
 	byName map[string]int
 }
 
-// manyChildren is how many children of a node are kept in order while more are added.
+// manyChildren is the number of children up to which a node keeps them sorted while more are added.
 const manyChildren = 64
 
 // child is a named edge of an objectNode.
 type child struct {
 	name  string
-	index int // the name as an array index, -1 where it is none
+	index int // the name as an array index, or -1
 	node  node
 }
 
-// arrayNode holds what happens to the elements of an array that filters choose.
+// arrayNode holds the operators for elements of an array that filters select.
 type arrayNode struct {
 	branches []branch
 }
@@ -58,13 +58,13 @@ func (*objectNode) isNode() {}
 func (*arrayNode) isNode()  {}
 func (*leaf) isNode()       {}
 
-// find returns the position of a child and whether it is there.
+// find returns the position of a child, and whether it exists.
 func (n *objectNode) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(n.children, name,
 		func(c child, name string) int { return compareNames(c.name, name) })
 }
 
-// slot returns the place of a child's node, which is new where there was no child of that name.
+// slot returns the slot for a child's node. It adds a child if there is no child of that name.
 func (n *objectNode) slot(name string) *node {
 	if n.byName == nil {
 		i, found := n.find(name)
@@ -93,7 +93,7 @@ func (n *objectNode) index() {
 	}
 }
 
-// putInOrder sorts the children of the nodes that have many, below a node too.
+// putInOrder sorts the children of all nodes with many children, at and below n.
 func putInOrder(n node, m *interrupt.Meter, r *interrupt.Running) error {
 	switch n := n.(type) {
 	case *objectNode:
@@ -121,8 +121,8 @@ func putInOrder(n node, m *interrupt.Meter, r *interrupt.Running) error {
 	return nil
 }
 
-// with returns the children together with the positional child under the name of the element that
-// the query matched.
+// with returns the children, including the positional child under the index of the element that the
+// query matched.
 func (n *objectNode) with(env *Env) ([]child, error) {
 	if n.positional == nil {
 		return n.children, nil
@@ -144,8 +144,8 @@ func (n *objectNode) with(env *Env) ([]child, error) {
 	return children, nil
 }
 
-// add puts a leaf at the end of a path. Nodes that do not exist are made; a leaf on the way, or
-// anything at the end, is a conflict.
+// add puts a leaf at the end of a path, and creates the nodes on the way. It returns an error for a
+// leaf on the way, or any node at the end.
 func (n *objectNode) add(path []component, l *leaf, filters []*arrayFilter) error {
 	var cur node = n
 	for i, c := range path {
@@ -170,7 +170,7 @@ func (n *objectNode) add(path []component, l *leaf, filters []*arrayFilter) erro
 	return nil
 }
 
-// newInner returns an empty node that has an edge for the component.
+// newInner returns an empty node for children of the component's kind.
 func newInner(c component) node {
 	if c.step == stepArray {
 		return &arrayNode{}
@@ -178,7 +178,7 @@ func newInner(c component) node {
 	return &objectNode{}
 }
 
-// accepts reports whether a node has edges of the component's kind.
+// accepts reports whether a node can have children of the component's kind.
 func accepts(n node, c component) bool {
 	switch n.(type) {
 	case *objectNode:
@@ -190,7 +190,7 @@ func accepts(n node, c component) bool {
 	}
 }
 
-// edge returns the slot for the node that the component leads to; it is nil where there was none.
+// edge returns the slot for the node that the component leads to. The slot is nil if it is new.
 func edge(n node, c component, before []component, full string, filters []*arrayFilter) (*node, error) {
 	switch n := n.(type) {
 	case *objectNode:
@@ -239,8 +239,7 @@ func join(path []component) string {
 	return b.String()
 }
 
-// merge combines two nodes that turn out to apply to the same element; at is the path of that
-// element.
+// merge combines two nodes that apply to the same element. at is the path of that element.
 func merge(a, b node, at string) (node, error) {
 	switch a := a.(type) {
 	case *objectNode:

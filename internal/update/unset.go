@@ -11,5 +11,5 @@ func (unsetOp) existing(*applier, bsonx.Value) (change, error) {
 	return change{kind: changeRemove}, nil
 }
 
-// tolerant: there is nothing to remove behind a scalar.
+// tolerant returns true, because there is nothing to remove below a scalar.
 func (unsetOp) tolerant() bool { return true }

@@ -21,8 +21,8 @@ type Transformer interface {
 	Apply(doc bsonx.Doc) (bsonx.Doc, error)
 }
 
-// Compiler compiles the parts of an update that are not of the update language. The command passes
-// one that knows its variables and collation. It is used by Parse only.
+// Compiler compiles the filters and pipelines in an update. The command passes a Compiler that
+// knows its variables and collation. Only Parse uses it.
 type Compiler interface {
 	// CompileFilter compiles a condition of arrayFilters or $pull.
 	CompileFilter(doc bsonx.Doc) (Matcher, error)
@@ -30,47 +30,49 @@ type Compiler interface {
 	CompilePipeline(stages bsonx.Value) (Transformer, error)
 }
 
-// Options say how Parse reads an update. The zero value is an update without array filters and
+// Options say how Parse reads an update. The zero value is for an update without array filters and
 // pipelines.
 type Options struct {
 	// ArrayFilters are the command's arrayFilters.
 	ArrayFilters []bsonx.Doc
-	// Compiler compiles what is written in other languages; nil where there is none of it.
+	// Compiler compiles filters and pipelines. It may be nil if the update has none of them.
 	Compiler Compiler
-	// Compare orders values by the operation's collation; nil means bsonx.CompareValues.
+	// Compare orders values by the operation's collation. Nil means bsonx.CompareValues.
 	Compare func(a, b bsonx.Value) int
-	// Running is the operation that the update is compiled for: Parse fails where it ends. It may
-	// be nil.
+	// Running is the operation for which the update is compiled. Parse fails if it ends. It may be
+	// nil.
 	Running *interrupt.Running
 }
 
-// Env is what one application of an update depends on beside the document.
+// Env is the input of one application of an update, in addition to the document.
 type Env struct {
 	// Now is the time of the operation, for $currentDate.
 	Now time.Time
 	// Timestamp returns the next cluster time, for $currentDate with timestamps and for
-	// replacements with Timestamp(0, 0). Without it both take the time from Now.
+	// replacements with Timestamp(0, 0). If it is nil, both use the time of Now.
 	Timestamp func() (t, i uint32)
-	// KeepTimestamps leaves Timestamp(0, 0) in replacements.
+	// KeepTimestamps leaves Timestamp(0, 0) in replacements unchanged.
 	KeepTimestamps bool
-	// NewID returns an _id for an upserted document that has none; nil means a new ObjectId.
+	// NewID returns an _id for an upserted document without _id. Nil means a new ObjectId.
 	NewID func() bsonx.Value
-	// MatchedIndex is the array element that the query matched, for the positional $; it counts
-	// only with HasMatchedIndex.
+	// MatchedIndex is the index of the array element that the query matched, for the positional $.
+	// It is valid only if HasMatchedIndex is true.
 	MatchedIndex    int
 	HasMatchedIndex bool
-	// Insert says that the document is being upserted: $setOnInsert applies. UpsertDoc sets it.
+	// Insert means that the document is being upserted, so that $setOnInsert applies. UpsertDoc
+	// sets it.
 	Insert bool
-	// Buffer is memory that Apply may write the result of an operator document into. It may be nil.
+	// Buffer is memory into which Apply may write the result of an operator document. It may be
+	// nil.
 	Buffer []byte
-	// Running is the operation that the update serves: Apply fails where it ends. It may be nil.
+	// Running is the operation that the update serves. Apply fails if it ends. It may be nil.
 	Running *interrupt.Running
-	// Record receives the single changes of an operator document as they are made; an error of
-	// Apply voids them. It may be nil.
+	// Record receives the single changes of an operator document as they are made. If Apply returns
+	// an error, they are invalid. Record may be nil.
 	Record func(Modification)
 }
 
-// Kind says of which of the three forms an update is.
+// Kind is one of the three forms of an update.
 type Kind int
 
 // The forms of an update.
@@ -86,12 +88,12 @@ type Update struct {
 	root        *objectNode // of KindOperators
 	positional  bool
 	collated    bool        // values are compared by a collation
-	paths       []string    // what the operators touch
+	paths       []string    // the paths that the operators touch
 	replacement bsonx.Doc   // of KindReplacement
 	transform   Transformer // of KindPipeline
 }
 
-// appliers keeps what applications work with: most updates are applied once.
+// appliers pools the memory of applications, because most updates are applied once.
 var appliers = sync.Pool{New: func() any { return new(applier) }}
 
 // Kind returns the form of the update. Only operators and pipelines may be applied to many
@@ -102,7 +104,7 @@ func (u *Update) Kind() Kind { return u.kind }
 // of the array element that the query matched.
 func (u *Update) NeedsMatchedIndex() bool { return u.positional }
 
-// Affects reports whether the update can change what an index sees at a path.
+// Affects reports whether the update can change the values that an index has at a path.
 func (u *Update) Affects(path string) bool {
 	if u.kind != KindOperators {
 		return true
@@ -116,8 +118,8 @@ func (u *Update) Affects(path string) bool {
 	return false
 }
 
-// Apply returns the document after the update and whether it was modified. The result is a fresh
-// document, or doc itself where nothing was modified.
+// Apply returns the document after the update, and whether it was modified. The result is a new
+// document, or doc itself if it was not modified.
 func (u *Update) Apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	if u.kind == KindOperators {
 		return u.applyOperators(doc, env)
@@ -158,8 +160,9 @@ func (u *Update) apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	}
 }
 
-// replaces reports whether a new document counts as a change. As within MongoDB, one without the
-// old one's _id does even if nothing else is new, unless it and the old one are otherwise empty.
+// replaces reports whether a new document counts as a change. As in MongoDB, a new document without
+// the old _id counts as a change even if nothing else is new, unless both documents are otherwise
+// empty.
 func replaces(old, made, out bsonx.Doc) bool {
 	return !made.Equal(old) && !(made.IsEmpty() && out.Equal(old))
 }
@@ -169,7 +172,7 @@ func (u *Update) applyOperators(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error)
 	a.env, a.doc, a.hasID = env, doc, !env.Insert || !doc.Lookup("_id").IsMissing()
 	out, err := doc, a.run(u.root)
 	if err == nil && u.collated {
-		err = env.Running.Err() // a comparison that was given up has no meaning
+		err = env.Running.Err() // a comparison that stopped early has no meaning
 	}
 	changed := err == nil && len(a.edits) > 0
 	if changed {

@@ -9,9 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// UpsertDoc returns the document that an upsert inserts when nothing matches: the equalities of the
+// UpsertDoc returns the document that an upsert inserts if nothing matches: the equalities of the
 // query, changed by the update, with _id first. A replacement takes only _id from the query. The
-// query must have been parsed as a filter without error before.
+// query must be a valid filter.
 func UpsertDoc(query bsonx.Doc, u *Update, env Env) (bsonx.Doc, error) {
 	env.Insert = true
 	base, err := u.base(query)
@@ -59,7 +59,7 @@ func (u *Update) base(query bsonx.Doc) (bsonx.Doc, error) {
 	return e.document(), nil
 }
 
-// equalities are the paths that a query requires to equal one value.
+// equalities are the paths for which a query requires one value.
 type equalities struct {
 	idOnly bool
 	list   []equality
@@ -108,7 +108,7 @@ func (e *equalities) branches(values []bsonx.Value, depth int) error {
 	return nil
 }
 
-// oneBranch returns the branch of an $or that has one, or whose branches are all the same.
+// oneBranch returns the branch of an $or that has only one, or whose branches are all equal.
 func oneBranch(values []bsonx.Value) []bsonx.Value {
 	for _, v := range values {
 		if !v.Identical(values[0]) {
@@ -118,7 +118,7 @@ func oneBranch(values []bsonx.Value) []bsonx.Value {
 	return values[:min(len(values), 1)]
 }
 
-// isOperatorDoc reports whether the value of a query field is a document of operators; a DBRef is a
+// isOperatorDoc reports whether the value of a query field is an operator document. A DBRef is a
 // value.
 func isOperatorDoc(v bsonx.Value) bool {
 	if v.Type != bsonx.TypeDocument {
@@ -128,7 +128,7 @@ func isOperatorDoc(v bsonx.Value) bool {
 	return strings.HasPrefix(key, "$") && !bsonx.IsReferenceField(key)
 }
 
-// operators collects from the operators on one field.
+// operators collects equalities from the operators on one field.
 func (e *equalities) operators(path string, ops bsonx.Doc) error {
 	for it := ops.Iter(); it.Next(); {
 		var err error
@@ -166,7 +166,7 @@ func (e *equalities) all(path string, v bsonx.Value) error {
 	return nil
 }
 
-// onlyValue returns the one value of a list, not counting repetitions.
+// onlyValue returns the one value of a list, ignoring repetitions.
 func onlyValue(v bsonx.Value) (bsonx.Value, bool) {
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Value{}, false
@@ -195,8 +195,8 @@ func (e *equalities) add(path string, v bsonx.Value) error {
 	return nil
 }
 
-// conflict refuses paths of which one is given twice or is the prefix of another. MongoDB compares
-// them in the order of the paths.
+// conflict returns an error if a path is given twice or is the prefix of another one. Like MongoDB,
+// it compares the paths in their order.
 func (e *equalities) conflict() error {
 	paths := make([]string, 0, len(e.list))
 	for _, eq := range e.list {
@@ -217,7 +217,7 @@ func (e *equalities) conflict() error {
 	return nil
 }
 
-// document builds the document of the equalities, in the order of the query, _id first.
+// document builds the document of the equalities, in the order of the query, with _id first.
 func (e *equalities) document() bsonx.Doc {
 	root := &seed{}
 	for _, eq := range e.list {
@@ -239,7 +239,7 @@ func (e *equalities) document() bsonx.Doc {
 // seed is a document under construction.
 type seed struct {
 	name   string
-	value  bsonx.Value // missing where there are fields
+	value  bsonx.Value // missing if there are fields
 	fields []*seed
 }
 
