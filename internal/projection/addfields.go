@@ -9,10 +9,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// ParseAddFields compiles the specification of $addFields. Numbers and bools are values here; a
-// nested document that is no expression adds to the document at its path.
+// ParseAddFields compiles the specification of $addFields. Numbers and bools are values here. A
+// nested document that is not an expression adds fields to the document at its path.
 func ParseAddFields(spec bsonx.Doc, opts Options) (*Projection, error) {
-	// Mistakes in the paths count before those in the expressions.
+	// Errors in the paths are reported before errors in the expressions.
 	paths := adder{spec: spec, opts: &opts, root: &node{}, pathsOnly: true}
 	if err := paths.all(); err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func ParseAddFields(spec bsonx.Doc, opts Options) (*Projection, error) {
 	return newProjection(addition, spec, a.root, &opts)
 }
 
-// adder adds the fields of a specification to root, or their paths alone, without the expressions.
+// adder adds the fields of a specification to root, or only their paths, without the expressions.
 type adder struct {
 	spec      bsonx.Doc
 	opts      *Options
@@ -70,7 +70,7 @@ func (a *adder) add(path string, v bsonx.Value, depth int) error {
 	}
 	counting := a.opts
 	if a.pathsOnly {
-		counting = nil // they are garbage soon
+		counting = nil // they are soon garbage
 	}
 	err = a.root.add(path, parts, field{action: compute, value: e}, counting)
 	if mongoerr.CodeOf(err) == mongoerr.ExceededMemoryLimit {
@@ -104,7 +104,7 @@ func (a *adder) nested(path string, d bsonx.Doc, depth int) error {
 	return nil
 }
 
-// conflicting returns the earlier path that a path is in, or that is in it.
+// conflicting returns an earlier path that contains the path, or that the path contains.
 func (a *adder) conflicting(path string) string {
 	for _, earlier := range a.added {
 		if path == earlier || strings.HasPrefix(path, earlier+".") || strings.HasPrefix(earlier, path+".") {
@@ -116,7 +116,7 @@ func (a *adder) conflicting(path string) string {
 
 func isOperatorDoc(d bsonx.Doc) bool { return len(d.First().Key) > 0 && d.First().Key[0] == '$' }
 
-// UnsetPaths returns the paths of the argument of $unset: a field path or an array of them.
+// UnsetPaths returns the paths in the argument of $unset: a field path or an array of field paths.
 func UnsetPaths(arg bsonx.Value) ([]string, error) {
 	var values []bsonx.Value
 	switch arg.Type {

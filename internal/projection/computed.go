@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-// Computed returns the paths of the fields that expressions compute, and what these read.
+// Computed returns the paths of the fields that expressions compute, and the dependencies of the
+// expressions.
 func (p *Projection) Computed() (paths []string, deps expr.Dependencies) {
 	p.root.depend(&deps)
 	return p.root.computed(nil, ""), deps
@@ -27,10 +28,10 @@ func (n *node) computed(paths []string, prefix string) []string {
 	return paths
 }
 
-// Kept returns the paths that an inclusion keeps as they are.
+// Kept returns the paths that an inclusion keeps unchanged.
 func (p *Projection) Kept() []string { return p.root.included(nil, "") }
 
-// Changed returns the paths that an exclusion or an addition takes away or computes.
+// Changed returns the paths that an exclusion removes, or that an addition computes.
 func (p *Projection) Changed() []string { return p.root.changed(nil, "") }
 
 func (n *node) changed(paths []string, prefix string) []string {
@@ -47,7 +48,7 @@ func (n *node) changed(paths []string, prefix string) []string {
 	return paths
 }
 
-// MayFail returns the top-level fields in which something is computed that may raise an error.
+// MayFail returns the top-level fields with an expression that may fail.
 func (p *Projection) MayFail() []string {
 	var names []string
 	for i := range p.root.fields {
@@ -59,9 +60,9 @@ func (p *Projection) MayFail() []string {
 	return names
 }
 
-// firstError returns the error of the expression that comes first in the specification, of those
-// that fail for a document; found is the one that comes first in the document. An operation that
-// has ended evaluates nothing a second time.
+// firstError returns the error that is first in the order of the specification, if several
+// expressions fail for a document. found is the error that is first in the order of the document.
+// After the end of the operation nothing is evaluated again.
 func (n *node) firstError(doc bsonx.Doc, ctx *expr.Context, found error) error {
 	if ctx.Running.Err() != nil {
 		return found
@@ -72,7 +73,7 @@ func (n *node) firstError(doc bsonx.Doc, ctx *expr.Context, found error) error {
 	return found // of chance
 }
 
-// failure evaluates what is computed within a value, by the order of the specification.
+// failure evaluates the expressions for a value, in the order of the specification.
 func (n *node) failure(v bsonx.Value, ctx *expr.Context) error {
 	if v.Type == bsonx.TypeArray {
 		for it := v.Doc().Iter(); it.Next(); {
@@ -86,7 +87,8 @@ func (n *node) failure(v bsonx.Value, ctx *expr.Context) error {
 		var err error
 		switch f := &n.fields[i]; {
 		case f.action == compute:
-			// Nothing is built, but the operation may end, or what was built is too large already.
+			// Nothing is built here, but the operation may have ended, or the output may already be
+			// too large.
 			if err = ctx.Built(0); err == nil {
 				_, err = f.value.Eval(ctx)
 				ctx.Rewind()

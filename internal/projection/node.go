@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// action is what a leaf does with its field.
+// action is the effect of a leaf on its field.
 type action uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	compute
 )
 
-// field is one name in a node: a leaf, or a branch with its own names.
+// field is one name in a node: a leaf, or a branch with names of its own.
 type field struct {
 	name   string
 	action action
@@ -26,14 +26,14 @@ type field struct {
 	branch *node     // of descend
 }
 
-// manyFields is from where on a map finds a name faster than a loop.
+// manyFields is the number of names from which a map is faster than a loop.
 const manyFields = 8
 
-// node is a document's part of a specification: the fields it names, in order. A specification may
-// have millions of nodes with a field each, so that they are small.
+// node is the part of a specification for one document: the fields that it names, in order. Nodes
+// are small, because a specification may have millions of nodes with one field each.
 type node struct {
 	fields   []field
-	names    *names // nil where the fields are few and all are sought
+	names    *names // nil if there are few fields and all are searched
 	kept     int32  // how many fields are kept
 	branches bool   // a field is a branch
 	computes bool   // a field here or below is computed
@@ -41,24 +41,24 @@ type node struct {
 
 // names finds the fields of a node by name.
 type names struct {
-	// index has the fields by name where they are many: all of them while they are added, those
-	// that are sought afterwards.
+	// index has the fields by name if there are many: all fields while they are added, and
+	// afterwards the fields that are searched in documents.
 	index map[string]int32
 	// sought are the fields that are looked for in a document, unless all are.
 	sought []int32
 	some   bool
 }
 
-// finisher goes through a tree. It ends early where the operation does.
+// finisher walks a tree. It ends early if the operation ends.
 type finisher struct {
 	kind    kind
 	running *interrupt.Running
 	meter   interrupt.Meter
-	fields  int // so far
+	fields  int // number of fields so far
 	err     error
 }
 
-// stopped counts a field.
+// stopped counts a field, and reports whether the operation has ended.
 func (f *finisher) stopped() bool {
 	f.fields++
 	return f.worked()
@@ -72,7 +72,7 @@ func (f *finisher) worked() bool {
 	return f.err != nil
 }
 
-// finish computes what the evaluation needs to know of the tree.
+// finish computes the properties of the tree that the evaluation needs.
 func (n *node) finish(z *finisher) {
 	k := z.kind
 	n.clip()
@@ -101,13 +101,13 @@ func (n *node) finish(z *finisher) {
 	n.findable(z, unsought)
 }
 
-// sought reports whether the field is looked for in a document. An inclusion leaves out what it
-// does not find, and fields that it computes follow those that it keeps.
+// sought reports whether a document is searched for the field. An inclusion omits fields that it
+// does not find, and appends computed fields after the kept ones.
 func (f *field) sought(k kind) bool {
 	return k != inclusion || f.action == keep || f.action == descend
 }
 
-// findable prepares find. unsought is how many fields are not looked for.
+// findable prepares find. unsought is the number of fields that are not searched.
 func (n *node) findable(z *finisher, unsought int) {
 	have := n.names
 	n.names = nil
@@ -118,7 +118,7 @@ func (n *node) findable(z *finisher, unsought int) {
 	switch {
 	case len(n.fields)-unsought <= manyFields:
 	case !made.some && have != nil && have.index != nil:
-		made.index = have.index // what was added last is missing
+		made.index = have.index // the last added field is missing
 	default:
 		made.index = make(map[string]int32, len(n.fields)-unsought)
 	}
@@ -138,7 +138,7 @@ func (n *node) findable(z *finisher, unsought int) {
 	n.names = made
 }
 
-// clip gives back what many fields have grown beyond their number.
+// clip frees the unused capacity of many fields.
 func (n *node) clip() {
 	if len(n.fields) > manyFields && cap(n.fields) > len(n.fields) {
 		n.fields = append(make([]field, 0, len(n.fields)), n.fields...)
@@ -179,7 +179,7 @@ func (n *node) find(key []byte) int {
 	return -1
 }
 
-// plain is document for a tree that computes nothing.
+// plain is document for a tree without computed fields.
 func (n *node) plain(dst []byte, doc bsonx.Doc, k kind) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
@@ -207,7 +207,7 @@ func (n *node) plain(dst []byte, doc bsonx.Doc, k kind) []byte {
 	return endDoc(dst, start)
 }
 
-// plainField appends the field that head (type and name) begins, with its value projected.
+// plainField appends a field with its projected value. head is the field's type and name.
 func (n *node) plainField(dst, head []byte, v bsonx.Value, k kind) []byte {
 	switch v.Type {
 	case bsonx.TypeDocument:
@@ -281,7 +281,7 @@ func (n *node) document(dst []byte, doc bsonx.Doc, k kind, ctx *expr.Context) ([
 	return endDoc(dst, start), nil
 }
 
-// existing appends the field e that the specification names as its i-th.
+// existing appends the field e, which is the i-th field of the specification.
 func (n *node) existing(dst []byte, i int, e bsonx.Elem, k kind, ctx *expr.Context, done *doneSet) ([]byte, error) {
 	f := &n.fields[i]
 	switch f.action {
@@ -298,7 +298,7 @@ func (n *node) existing(dst []byte, i int, e bsonx.Elem, k kind, ctx *expr.Conte
 	}
 }
 
-// absent appends what the specification computes for a field that the document does not have.
+// absent appends the computed value of a field that the document does not have.
 func (f *field) absent(dst []byte, ctx *expr.Context) ([]byte, error) {
 	switch {
 	case f.action == compute:
@@ -400,7 +400,7 @@ func (n *node) included(paths []string, prefix string) []string {
 	return paths
 }
 
-// expressions appends those of the fields that are computed.
+// expressions appends the expressions of the computed fields.
 func (n *node) expressions(list []expr.Expr) []expr.Expr {
 	for i := range n.fields {
 		f := &n.fields[i]
@@ -433,7 +433,7 @@ func endDoc(dst []byte, start int) []byte {
 	return dst
 }
 
-// doneSet marks fields of a node; the first 64 cost no allocation.
+// doneSet marks fields of a node. The first 64 fields need no allocation.
 type doneSet struct {
 	low  uint64
 	high map[int]bool

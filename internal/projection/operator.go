@@ -30,8 +30,8 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 	}
 	notSlice := ""
 	if p.find && name == "$slice" {
-		// What find's $slice does not take is parsed as the expression $slice. If that fails too,
-		// the error reports both reasons.
+		// An argument that is not valid for find's $slice is parsed as the expression $slice. If
+		// that fails, too, the error reports both reasons.
 		reason, err := p.trySlice(path, arg)
 		if err != nil || reason == "" {
 			return err
@@ -93,7 +93,7 @@ func (p *parser) position(path, name string) error {
 	return nil
 }
 
-// elemMatch computes an array of the first element that matches, or nothing.
+// elemMatch computes an array with the first matching element, or nothing.
 type elemMatch struct {
 	name  string
 	query *filter.Filter
@@ -140,7 +140,7 @@ func (m *elemMatch) eval(ctx *expr.Context) (bsonx.Value, error) {
 	return bsonx.NewArray(array.Doc().Index(details.ArrayIndex)), nil
 }
 
-// trySlice compiles find's $slice. It returns why it cannot, empty if it could.
+// trySlice compiles find's $slice. It returns the reason if it cannot, and "" if it can.
 func (p *parser) trySlice(path string, arg bsonx.Value) (reason string, err error) {
 	if _, err := expr.SplitFieldPath(path); err != nil {
 		return "", err
@@ -157,7 +157,7 @@ func (p *parser) trySlice(path string, arg bsonx.Value) (reason string, err erro
 	return "", err
 }
 
-// slice keeps the field, in an exclusion too, and cuts it afterwards.
+// slice keeps the field, even in an exclusion, and cuts the array afterwards.
 func (p *parser) slice(path string, s *slice) error {
 	if err := p.add(path, field{action: keep}); err != nil {
 		return err
@@ -172,8 +172,8 @@ func (p *parser) slice(path string, s *slice) error {
 	return err
 }
 
-// findSlice reads the argument of find's $slice: a number, or a number to skip and a positive
-// number of elements. Any other argument makes it the expression of the same name.
+// findSlice reads the argument of find's $slice: a number of elements, or a number to skip and a
+// positive number of elements. With any other argument $slice is the expression of the same name.
 func findSlice(arg bsonx.Value) (*slice, bool) {
 	if arg.Type.IsNumber() {
 		n := clampInt(arg)
@@ -193,8 +193,8 @@ func findSlice(arg bsonx.Value) (*slice, bool) {
 	return &slice{skip: clampInt(skip), limit: n}, n > 0
 }
 
-// notFindSlice says why an argument is none of find's $slice, with the code that MongoDB puts into
-// the text.
+// notFindSlice says why an argument is not valid for find's $slice, with the code in MongoDB's
+// text.
 func notFindSlice(arg bsonx.Value) string {
 	if arg.Type == bsonx.TypeArray {
 		return "Location31272: $slice array argument should be of form [skip, limit]"
@@ -202,8 +202,8 @@ func notFindSlice(arg bsonx.Value) string {
 	return "Location31273: $slice only supports numbers and [skip, limit] arrays"
 }
 
-// clampInt converts a number as the arguments of commands, and limits it to the range of an int32;
-// NaN is 0.
+// clampInt converts a number like the arguments of commands, and limits it to the range of an
+// int32. NaN becomes 0.
 func clampInt(v bsonx.Value) int {
 	if i, ok := v.RoundInt64(); ok {
 		return int(max(-math.MaxInt32, min(math.MaxInt32, i)))

@@ -2,18 +2,18 @@ package projection
 
 import "github.com/sheafdb/sheaf/internal/expr"
 
-// Origin is where a top-level field of a projected document comes from.
+// Origin is the origin of a top-level field of a projected document.
 type Origin int
 
 // The origins of a field.
 const (
-	Mixed    Origin = iota // from several places, or not known
-	Kept                   // it is the document's own
-	Dropped                // there is none
-	Computed               // an expression computes it
+	Mixed    Origin = iota // several origins, or unknown
+	Kept                   // unchanged from the document
+	Dropped                // absent
+	Computed               // computed by an expression
 )
 
-// Origin returns where a top-level field comes from, and its expression where it is computed.
+// Origin returns the origin of a top-level field, and its expression if it is computed.
 func (p *Projection) Origin(name string) (Origin, expr.Expr) {
 	if p.identity {
 		return Kept, nil

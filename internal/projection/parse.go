@@ -12,13 +12,13 @@ import (
 // fieldWork is the work of compiling a field.
 const fieldWork = 8 * interrupt.Step
 
-// The codes of paths that exclude each other: the same path twice, and one below the other.
+// Error codes for conflicting paths: the same path twice, and one path below another.
 const (
 	codeCollision       = mongoerr.Code(31250)
 	codeCollisionWithin = mongoerr.Code(31249)
 )
 
-// parser is the state of one Parse. Which kind of projection it is turns out on the way.
+// parser is the state of one Parse. The kind of projection is determined on the way.
 type parser struct {
 	opts Options
 	find bool // find's own operators are allowed
@@ -31,7 +31,7 @@ type parser struct {
 	hasMeta       bool
 	idIncluded    bool
 	idExcluded    bool
-	idNamed       bool // _id or a path below it is in the specification
+	idNamed       bool // the specification contains _id or a path below it
 
 	positional *positional
 	slices     []*slice
@@ -95,8 +95,8 @@ func (p *parser) parse(spec bsonx.Doc) (*Projection, error) {
 	return out, nil
 }
 
-// defaultKind is what a specification without plain inclusions or exclusions is, as find has always
-// had it.
+// defaultKind returns the kind of a specification without plain inclusions or exclusions. It is the
+// kind that find has always had.
 func (p *parser) defaultKind() kind {
 	switch {
 	case p.idIncluded:
@@ -109,10 +109,9 @@ func (p *parser) defaultKind() kind {
 	return exclusion
 }
 
-// field compiles one entry; prefix is the path of the nested specification that it stands in, with
-// its dot.
+// field compiles one entry. prefix is the path of the enclosing specification, with a final dot.
 func (p *parser) field(name string, v bsonx.Value, prefix string) error {
-	if name == "" { // also within a document, where the path would end with a dot
+	if name == "" { // also in a nested document, where the path would end with a dot
 		return expr.CheckFieldPath(name)
 	}
 	path := prefix + name
@@ -157,7 +156,7 @@ func positionInPipeline() error {
 	return mongoerr.New(31324, "Cannot use positional projection in aggregation projection")
 }
 
-// include keeps a path; name is the part of it that messages show.
+// include keeps a path. name is the part of the path for messages.
 func (p *parser) include(path, name string) error {
 	if err := p.add(path, field{action: keep}); err != nil {
 		return err
@@ -188,8 +187,8 @@ func (p *parser) exclude(path, name string) error {
 	return nil
 }
 
-// literal compiles a value that is neither number, bool nor document: a field path in a string, an
-// array, a constant.
+// literal compiles a value that is not a number, bool or document: a field path in a string, an
+// array, or a constant.
 func (p *parser) literal(path, name string, v bsonx.Value) error {
 	e, err := expr.Parse(v, p.opts.Vars)
 	if err != nil {
@@ -226,7 +225,7 @@ func (p *parser) document(path, name string, d bsonx.Doc) error {
 	return nil
 }
 
-// IsReference reports whether the first name of a path is that of a DBRef's field.
+// IsReference reports whether the first name of a path is a field of a DBRef.
 func IsReference(path string) bool {
 	name, _, _ := strings.Cut(path, ".")
 	return bsonx.IsReferenceField(name)
@@ -244,7 +243,7 @@ func (p *parser) add(path string, leaf field) error {
 	return p.root.add(path, parts, leaf, &p.opts)
 }
 
-// add puts a leaf at a path, and counts what that takes in the memory of the operation.
+// add puts a leaf at a path, and counts its size in the memory of the operation.
 func (n *node) add(path string, parts []string, leaf field, opts *Options) error {
 	if err := opts.hold(pathBytes + int64(len(path))); err != nil {
 		return err

@@ -17,12 +17,11 @@ import (
 
 // Options are the surroundings of a projection.
 type Options struct {
-	// Filter is the predicate of the command. It is needed for the positional operator only, and
-	// may be nil.
+	// Filter is the predicate of the command. Only the positional operator needs it. It may be nil.
 	Filter *filter.Filter
 	// Collation compares strings in $elemMatch; nil compares bytes.
 	Collation *collation.Collator
-	// Vars is the scope of expressions; nil has the system variables only.
+	// Vars is the scope of expressions. A nil Vars has only the system variables.
 	Vars *expr.Vars
 	// Now is the value of $$NOW.
 	Now time.Time
@@ -30,21 +29,21 @@ type Options struct {
 	held memory.Tally // of the specification
 }
 
-// The bytes that the parts of a compiled specification take: a node, a field, and a place in a map
-// of many fields. pathBytes is what the allocation of a path may take beyond its text.
+// The bytes of the parts of a compiled specification: a node, a field, and a place in a map of many
+// fields. pathBytes is the most that the allocation of a path may take beyond its text.
 const (
 	nodeBytes  = int64(unsafe.Sizeof(node{})) + 8
 	fieldBytes = int64(unsafe.Sizeof(field{}))
 	placeBytes = 48
 	pathBytes  = 8
 
-	// What the operators of find take beside their field, about.
+	// The approximate bytes of the operators of find, in addition to their fields.
 	elemMatchBytes = 448
 	sliceBytes     = 96
 )
 
-// hold counts n bytes of the compiled specification in the memory of the operation. Those of a
-// small one are never counted, and nil Options count nothing.
+// hold counts n bytes of the compiled specification in the memory of the operation. A small
+// specification is never counted. Nil Options count nothing.
 func (o *Options) hold(n int64) error {
 	if o == nil {
 		return nil
@@ -52,7 +51,7 @@ func (o *Options) hold(n int64) error {
 	return o.held.Add(o.Vars.Scripts().Running.Context(), n)
 }
 
-// added returns how many bytes the last field of the node takes.
+// added returns the size of the last field of the node in bytes.
 func (n *node) added() int64 {
 	if len(n.fields) > manyFields {
 		return fieldBytes + placeBytes
@@ -60,31 +59,31 @@ func (n *node) added() int64 {
 	return fieldBytes
 }
 
-// Meta is what a projection may need besides the document.
+// Meta is the additional input of a projection for one document.
 type Meta struct {
 	expr.Meta
-	// ArrayIndex is the array element that the query matched, for the positional operator; it
-	// counts where HasArrayIndex is true, otherwise the query is matched again.
+	// ArrayIndex is the index of the array element that the query matched, for the positional
+	// operator. It is valid if HasArrayIndex is true. Otherwise the query is matched again.
 	ArrayIndex    int
 	HasArrayIndex bool
-	// Vals are the values of the slots of Options.Vars, if it has any.
+	// Vals are the values for the slots of Options.Vars, if it has any.
 	Vals []bsonx.Value
 }
 
-// kind is what happens to the fields that a specification does not name.
+// kind says what happens to the fields that a specification does not name.
 type kind int
 
 const (
 	undecided kind = iota
-	inclusion      // they are dropped
-	exclusion      // they are kept
-	addition       // they are kept, and scalars on the way of a computed field are replaced
+	inclusion      // dropped
+	exclusion      // kept
+	addition       // kept; scalars on the path of a computed field are replaced
 )
 
 // Projection is a compiled specification.
 type Projection struct {
 	kind     kind
-	spec     bsonx.Doc // what it was compiled from, for Serialize
+	spec     bsonx.Doc // the original specification, for Serialize
 	root     *node
 	after    []rewrite
 	fields   *expr.Fields // of the expressions
@@ -95,7 +94,7 @@ type Projection struct {
 	contexts sync.Pool
 }
 
-// newProjection fails where the operation ends.
+// newProjection fails if the operation ends.
 func newProjection(k kind, spec bsonx.Doc, root *node, opts *Options) (*Projection, error) {
 	p := &Projection{kind: k, spec: spec, root: root, now: opts.Now, running: opts.Vars.Scripts().Running}
 	f := finisher{kind: k, running: p.running}
@@ -123,7 +122,8 @@ func (p *Projection) Apply(dst []byte, doc bsonx.Doc, meta *Meta) ([]byte, error
 	return p.evaluate(dst, doc, meta, ctx)
 }
 
-// Applier applies a projection for one goroutine, which it saves the search for a context.
+// Applier applies a projection for one goroutine, and keeps its context from one document to the
+// next.
 type Applier struct {
 	projection *Projection
 	ctx        expr.Context
@@ -132,13 +132,13 @@ type Applier struct {
 // Applier returns a new Applier of the projection.
 func (p *Projection) Applier() *Applier { return &Applier{projection: p} }
 
-// Rest lets go of the last document, and of what was computed from it.
+// Rest releases the last document, and the values computed from it.
 func (a *Applier) Rest() { a.ctx.Rest() }
 
-// SetMeta gives the metadata of the next document; nil is none.
+// SetMeta sets the metadata of the next document. m may be nil.
 func (a *Applier) SetMeta(m *expr.Meta) { a.ctx.Meta = m }
 
-// Apply appends the projection of doc to dst, without other metadata than that of SetMeta.
+// Apply appends the projection of doc to dst. It uses only the metadata of SetMeta.
 func (a *Applier) Apply(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	if p := a.projection; !p.identity && p.root.computes {
 		return p.evaluate(dst, doc, nil, &a.ctx)
@@ -146,7 +146,7 @@ func (a *Applier) Apply(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	return a.projection.Apply(dst, doc, nil)
 }
 
-// evaluate is Apply for a projection that computes, or rewrites what it projected.
+// evaluate is Apply for a projection that computes fields or rewrites its output.
 func (p *Projection) evaluate(dst []byte, doc bsonx.Doc, meta *Meta, ctx *expr.Context) ([]byte, error) {
 	ctx.Now, ctx.Running = p.now, p.running
 	ctx.Load(p.fields, doc)
@@ -181,15 +181,14 @@ func (p *Projection) apply(dst []byte, doc bsonx.Doc, meta *Meta, ctx *expr.Cont
 	return out, nil
 }
 
-// release forgets what the context borrowed.
+// release drops the data that the context borrowed.
 func (p *Projection) release(ctx *expr.Context) {
 	ctx.Forget()
 	p.contexts.Put(ctx)
 }
 
-// Fields returns the dotted paths that the projection includes, _id among them unless it is
-// excluded. simple is false unless the projection is a plain inclusion, so that these paths are all
-// that it needs of a document.
+// Fields returns the dotted paths that the projection includes, with _id unless it is excluded.
+// simple is true only for a plain inclusion, which needs nothing else of a document.
 func (p *Projection) Fields() (paths []string, simple bool) {
 	if p.kind != inclusion || p.root.computes || len(p.after) > 0 {
 		return nil, false
@@ -197,8 +196,8 @@ func (p *Projection) Fields() (paths []string, simple bool) {
 	return p.root.included(nil, ""), true
 }
 
-// Reads returns the dotted paths that the projection needs of a document. ok is false where it
-// needs more: the whole document, metadata, or what a positional operator asks for.
+// Reads returns the dotted paths that the projection needs of a document. ok is false if it needs
+// more: the whole document, metadata, or the input of a positional operator.
 func (p *Projection) Reads() (paths []string, ok bool) {
 	if paths, simple := p.Fields(); simple {
 		return paths, true
@@ -209,7 +208,7 @@ func (p *Projection) Reads() (paths []string, ok bool) {
 	deps := p.Dependencies()
 	paths = deps.Paths
 	for _, computed := range p.root.computed(nil, "") {
-		// A computed field within another field is added to each document of an array there, so the
+		// A computed field inside another field is added to each document of an array there, so the
 		// whole outer field is read.
 		if top, _, dotted := strings.Cut(computed, "."); dotted {
 			paths = append(paths, top)
@@ -218,11 +217,11 @@ func (p *Projection) Reads() (paths []string, ok bool) {
 	return paths, !deps.WholeDocument && !deps.Meta
 }
 
-// IsInclusion reports whether fields that are not named are dropped.
+// IsInclusion reports whether the fields that are not named are dropped.
 func (p *Projection) IsInclusion() bool { return p.kind == inclusion }
 
-// IsSimple reports whether the projection includes or excludes top-level fields and does nothing
-// else: MongoDB's PROJECTION_SIMPLE.
+// IsSimple reports whether the projection only includes or excludes top-level fields: MongoDB's
+// PROJECTION_SIMPLE.
 func (p *Projection) IsSimple() bool {
 	return !p.root.computes && !p.root.branches && len(p.after) == 0
 }
@@ -252,7 +251,7 @@ func (p *Projection) Positional() bool {
 // Size returns how many fields the specification names.
 func (p *Projection) Size() int { return p.size }
 
-// Dependencies returns what the projection reads. An exclusion or addition needs the whole
+// Dependencies returns the data that the projection reads. An exclusion or addition needs the whole
 // document.
 func (p *Projection) Dependencies() expr.Dependencies {
 	deps := expr.Dependencies{WholeDocument: p.kind != inclusion}

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// rewrite changes a value of the projected document in place of itself. It appends the changed
-// document to dst.
+// rewrite changes a value of the projected document in place. It appends the changed document to
+// dst.
 type rewrite interface {
 	apply(dst []byte, before, projected bsonx.Doc, meta *Meta) ([]byte, error)
 }
@@ -17,7 +17,7 @@ type rewrite interface {
 // slice is find's $slice: a part of the arrays at a path.
 type slice struct {
 	parts []string
-	skip  int // from the end where negative
+	skip  int // negative numbers count from the end
 	limit int
 }
 
@@ -88,7 +88,7 @@ func (s *slice) cut(dst []byte, array bsonx.Doc) []byte {
 	return endDoc(dst, start)
 }
 
-// positional is "path.$": the first array on the path is reduced to the element that the query
+// positional is "path.$": it reduces the first array on the path to the element that the query
 // matched.
 type positional struct {
 	parts []string

@@ -7,9 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-// Serialize returns the specification as MongoDB's explain shows it: a tree of names, with _id
-// told. It is for what ParseStage, ParseAddFields and ParseUnset made, as long as the specification
-// that they were given lives.
+// Serialize returns the specification in the form of MongoDB's explain: a tree of names, with _id
+// written out. It supports projections from ParseStage, ParseAddFields and ParseUnset, as long as
+// their original specification is unchanged.
 func (p *Projection) Serialize(s expr.Serializer) bsonx.Doc {
 	root := &specNode{}
 	root.read(p.spec, "", p.kind)
@@ -43,7 +43,7 @@ func (p *Projection) Serialize(s expr.Serializer) bsonx.Doc {
 // IsAddition reports whether it is an $addFields.
 func (p *Projection) IsAddition() bool { return p.kind == addition }
 
-// specNode is a name in a specification and what is below it.
+// specNode is a name in a specification, with the names below it.
 type specNode struct {
 	name     string
 	action   action
@@ -71,7 +71,7 @@ func (n *specNode) read(spec bsonx.Doc, prefix string, k kind) {
 	}
 }
 
-// at returns the node of a path, which it makes.
+// at returns the node of a path, and creates it if necessary.
 func (n *specNode) at(path string) *specNode {
 	for part := range strings.SplitSeq(path, ".") {
 		child := n.named[part]
@@ -88,7 +88,8 @@ func (n *specNode) at(path string) *specNode {
 	return n
 }
 
-// take removes a name that is kept or dropped and returns which. An _id that is not named is kept.
+// take removes a name that is kept or dropped, and returns its action. An _id that is not named is
+// kept.
 func (n *specNode) take(name string) action {
 	for i, child := range n.children {
 		if child.name != name {
