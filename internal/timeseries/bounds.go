@@ -2,8 +2,8 @@ package timeseries
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// bounds returns the smallest and the greatest of values that are not missing; of documents those
-// of their fields, of arrays those of their elements.
+// bounds returns the smallest and the greatest of values that are not missing. For documents it
+// does so field by field, and for arrays element by element.
 func bounds(values []bsonx.Value) (low, high bsonx.Value) {
 	low, high = bsonx.Missing, bsonx.Missing
 	for _, v := range values {
@@ -19,7 +19,7 @@ func bounds(values []bsonx.Value) (low, high bsonx.Value) {
 	return low, high
 }
 
-// bound returns the smaller of two values where sign is negative, else the greater.
+// bound returns the smaller of two values if sign is negative, and the greater one otherwise.
 func bound(a, b bsonx.Value, sign int) bsonx.Value {
 	switch {
 	case a.Type == bsonx.TypeDocument && b.Type == bsonx.TypeDocument:

@@ -9,11 +9,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// version is control.version of a bucket whose columns are compressed and whose measurements are in
-// the order of time.
+// version is the control.version of a bucket with compressed columns and with measurements sorted
+// by time.
 const version = 2
 
-// Count returns how many measurements a bucket has.
+// Count returns the number of measurements in a bucket.
 func Count(bucket bsonx.Doc) int {
 	n, _ := bucket.LookupPath("control", "count").AsInt64()
 	return int(n)
@@ -36,7 +36,7 @@ func millis(v bsonx.Value) (int64, bool) {
 	return v.Int64(), true
 }
 
-// Holds reports whether a bucket is one of a window and a meta value, which is normalized.
+// Holds reports whether a bucket belongs to a window and to a meta value, which must be normalized.
 func (o *Options) Holds(bucket bsonx.Doc, start int64, meta bsonx.Value) bool {
 	own := bucket.Lookup("meta")
 	if !own.Identical(meta) {
@@ -55,7 +55,7 @@ func (o *Options) CheckTime(measurement bsonx.Doc) (int64, error) {
 	return v.Int64(), nil
 }
 
-// MetaOf returns the normalized meta value of a measurement, missing where it has none.
+// MetaOf returns the normalized meta value of a measurement, or a missing value.
 func (o *Options) MetaOf(measurement bsonx.Doc) bsonx.Value {
 	if o.Meta == "" {
 		return bsonx.Missing
@@ -63,7 +63,7 @@ func (o *Options) MetaOf(measurement bsonx.Doc) bsonx.Value {
 	return Normalize(measurement.Lookup(o.Meta))
 }
 
-// Builder makes buckets of measurements that have one meta value. It borrows the measurements and
+// Builder makes buckets from measurements with the same meta value. It borrows the measurements and
 // buckets that are added.
 type Builder struct {
 	opts  *Options
@@ -72,7 +72,7 @@ type Builder struct {
 	cols  [][]bsonx.Value // by name, of all measurements
 	sizes []int           // of the measurements
 	times []int64
-	order []int // of the measurements by time, once sorted
+	order []int // the order of the measurements by time, once sorted
 
 	decoded []*Column // that hold values of cols
 	free    []*Column
@@ -88,7 +88,7 @@ func NewBuilder(o *Options) *Builder {
 	return b
 }
 
-// Reset forgets all measurements; those that follow are of a collection with these options.
+// Reset drops all measurements. Later measurements belong to a collection with these options.
 func (b *Builder) Reset(o *Options) {
 	b.opts = o
 	b.names, b.sizes, b.times, b.order = b.names[:0], b.sizes[:0], b.times[:0], b.order[:0]
@@ -100,10 +100,10 @@ func (b *Builder) Reset(o *Options) {
 	b.columnOf(b.opts.Time)
 }
 
-// Len returns how many measurements there are.
+// Len returns the number of measurements.
 func (b *Builder) Len() int { return len(b.sizes) }
 
-// Bytes returns how large they are.
+// Bytes returns the size of the measurements.
 func (b *Builder) Bytes() int {
 	n := 0
 	for _, size := range b.sizes {
@@ -112,7 +112,7 @@ func (b *Builder) Bytes() int {
 	return n
 }
 
-// columnOf returns the number of the column for a field, made where there is none.
+// columnOf returns the number of the column for a field. It adds the column if it does not exist.
 func (b *Builder) columnOf(name string) int {
 	if i, ok := b.index[name]; ok {
 		return i
@@ -129,7 +129,7 @@ func (b *Builder) columnOf(name string) int {
 	return i
 }
 
-// set gives the measurement that is being added a field.
+// set sets a field of the measurement that is being added.
 func (b *Builder) set(name []byte, v bsonx.Value) {
 	i, ok := b.index[string(name)]
 	if !ok {
@@ -137,7 +137,7 @@ func (b *Builder) set(name []byte, v bsonx.Value) {
 	}
 	n := len(b.sizes)
 	if len(b.cols[i]) > n {
-		return // a name that is there twice: the first one counts
+		return // for duplicate names the first field counts
 	}
 	for len(b.cols[i]) < n {
 		b.cols[i] = append(b.cols[i], bsonx.Missing)
@@ -145,7 +145,7 @@ func (b *Builder) set(name []byte, v bsonx.Value) {
 	b.cols[i] = append(b.cols[i], v)
 }
 
-// Add adds a measurement, whose time was checked.
+// Add adds a measurement. The caller has checked its time.
 func (b *Builder) Add(measurement bsonx.Doc) {
 	for it := measurement.Iter(); it.Next(); {
 		if b.opts.Meta == "" || string(it.Key()) != b.opts.Meta {
@@ -218,7 +218,7 @@ func decodeColumn(column *Column, v bsonx.Value, count int) error {
 // columnSubtype is the BSON binary subtype of compressed columns.
 const columnSubtype = 7
 
-// Remove takes the measurements away for which drop is true; it is asked before Sort.
+// Remove removes the measurements for which drop is true. Call it before Sort.
 func (b *Builder) Remove(drop []bool) {
 	for i := range b.cols {
 		kept := b.cols[i][:0]
@@ -239,7 +239,7 @@ func (b *Builder) Remove(drop []bool) {
 	b.times, b.sizes = b.times[:n], b.sizes[:n]
 }
 
-// Sort orders the measurements by time. It comes before Cut and Doc.
+// Sort sorts the measurements by time. Call it before Cut and Doc.
 func (b *Builder) Sort() {
 	b.order = b.order[:0]
 	for i := range b.times {
@@ -259,7 +259,7 @@ func (b *Builder) Sort() {
 	}
 }
 
-// Cut returns the end of the longest range of measurements from start on that a bucket may have.
+// Cut returns the end of the longest range of measurements from start on that fits into a bucket.
 func (b *Builder) Cut(start int) int {
 	size := 0
 	for end := start; end < len(b.order); end++ {

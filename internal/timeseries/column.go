@@ -8,31 +8,31 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// A column is the values of one field, in MongoDB's format of compressed columns:
+// A column has the values of one field, in MongoDB's format of compressed columns:
 //
 //	column  = block* 0x00
 //	block   = type 0x00 payload                 a value as it is: a BSON element without a name
 //	        | control word{n}                   deltas to the value before; low nibble of control: n - 1
 //	control = 0x80 of integers, or bits of doubles; 0x90 … 0xD0 of doubles times 1, 10, 100, 10^4, 10^8
 //
-// Deltas are zigzag numbers in simple8b words. Times, timestamps and ObjectIds have deltas of
-// deltas, which begin at zero after a value as it is. Of types without arithmetic a delta of zero
-// repeats the value.
+// Deltas are zigzag numbers in simple8b words. Times, timestamps and ObjectIds use deltas of
+// deltas, which start at zero after an uncompressed value. For types without arithmetic, a delta of
+// zero repeats the value.
 
-// scales are the factors that make integers of decimal fractions, in the order of their control
-// bytes from 0x90.
+// scales are the factors that turn decimal fractions into integers, in the order of their control
+// bytes from 0x90 on.
 var scales = [...]float64{1, 10, 100, 10_000, 100_000_000}
 
 const (
 	controlPlain = 0x80
 	// bitsScale says that a double's bits are an integer.
 	bitsScale = -1
-	// noScale says that no scale was chosen yet.
+	// noScale means that no scale was chosen yet.
 	noScale = -2
-	// maxScaled bounds what a double times its scale may be.
+	// maxScaled is the limit for a double times its scale.
 	maxScaled = 1 << 53
 	maxWords  = 16
-	// minRun is how many doubles a change of the scale must be good for.
+	// minRun is the number of doubles for which a new scale must fit to pay off.
 	minRun = 4
 )
 
@@ -53,7 +53,7 @@ type columnEncoder struct {
 	scale   int // of pending
 }
 
-// appendColumn appends the column of values; missing ones are gaps.
+// appendColumn appends the column of values. Missing values become gaps.
 func (e *columnEncoder) appendColumn(dst []byte, values []bsonx.Value) []byte {
 	*e = columnEncoder{dst: dst, pending: e.pending[:0], scale: noScale}
 	for i, v := range values {
@@ -80,7 +80,7 @@ func (e *columnEncoder) literal(v bsonx.Value) {
 	e.number, _ = integerOf(v)
 }
 
-// flush packs what is pending.
+// flush packs the pending deltas.
 func (e *columnEncoder) flush() {
 	control := -1
 	words := 0
@@ -100,7 +100,7 @@ func (e *columnEncoder) flush() {
 	e.pending = e.pending[:0]
 }
 
-// packed returns the delta of a value to the one before. rest begins with the value.
+// packed returns the delta between a value and the previous one. rest begins with the value.
 func (e *columnEncoder) packed(v bsonx.Value, rest []bsonx.Value) (uint64, bool) {
 	if v.Type != e.prev.Type {
 		return 0, false
@@ -151,8 +151,8 @@ func (e *columnEncoder) step(number int64) (uint64, bool) {
 	return u, true
 }
 
-// bestScale returns the scale that fits prev and the most of the values from the first on, the
-// smallest of several.
+// bestScale returns the scale that fits prev and the longest run of values from the first on. If
+// several scales do, it returns the smallest.
 func bestScale(prev float64, values []bsonx.Value) int {
 	best, most := bitsScale, 0
 	for s := range scales {
@@ -184,8 +184,8 @@ func bestScale(prev float64, values []bsonx.Value) int {
 	return best
 }
 
-// scaled returns a double times a scale, if that is an integer from which the double can be made
-// again.
+// scaled returns a double times a scale. It reports false if the result is not an integer, or if
+// the double cannot be restored from it.
 func scaled(f float64, scale int) (int64, bool) {
 	if scale < 0 {
 		return int64(math.Float64bits(f)), true
@@ -209,7 +209,7 @@ func hasDeltaOfDelta(t bsonx.Type) bool {
 	return t == bsonx.TypeDate || t == bsonx.TypeTimestamp || t == bsonx.TypeObjectID
 }
 
-// integerOf returns the integer that stands for a value in deltas.
+// integerOf returns the integer that represents a value in deltas.
 func integerOf(v bsonx.Value) (int64, bool) {
 	switch v.Type {
 	case bsonx.TypeInt32:
@@ -226,7 +226,7 @@ func integerOf(v bsonx.Value) (int64, bool) {
 }
 
 // objectIDNumber interleaves the counter of an ObjectId with its time, least significant bytes
-// first; the bytes between are the same in both ids of a delta.
+// first. The bytes between them are equal in both ids of a delta.
 func objectIDNumber(id []byte) int64 {
 	n := uint64(id[11]) | uint64(id[3])<<8 | uint64(id[10])<<16 | uint64(id[2])<<24 | uint64(id[9])<<32 |
 		uint64(id[1])<<40 | uint64(id[0])<<48
@@ -236,7 +236,8 @@ func objectIDNumber(id []byte) int64 {
 // setObjectID is the opposite of objectIDNumber.
 func setObjectID(id []byte, number int64) {
 	n := uint64(number)
-	id[11], id[3], id[10], id[2], id[9], id[1], id[0] = byte(n), byte(n>>8), byte(n>>16), byte(n>>24), byte(n>>32), byte(n>>40), byte(n>>48)
+	id[11], id[3], id[10], id[2] = byte(n), byte(n>>8), byte(n>>16), byte(n>>24)
+	id[9], id[1], id[0] = byte(n>>32), byte(n>>40), byte(n>>48)
 }
 
 func zigzag(n int64) uint64 { return uint64(n<<1) ^ uint64(n>>63) }

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// errColumn means that a bucket's bytes are not what was written.
+// errColumn means that a bucket's bytes are corrupt.
 var errColumn = errors.Join(storage.ErrCorrupt, errors.New("time-series bucket: malformed column"))
 
 // Column is the values of a field, decoded.
@@ -19,10 +19,10 @@ type Column struct {
 	data  []byte
 }
 
-// Len returns how many values there are, with the missing ones.
+// Len returns the number of values, including missing ones.
 func (c *Column) Len() int { return len(c.types) }
 
-// Bytes returns about how many bytes the column takes.
+// Bytes returns the approximate memory of the column in bytes.
 func (c *Column) Bytes() int { return cap(c.types) + 4*cap(c.ends) + cap(c.data) }
 
 // At returns a value, borrowed until the column is decoded into again.
@@ -48,7 +48,7 @@ type columnDecoder struct {
 	limit  int
 }
 
-// decode fills the column with what src has, at most limit values.
+// decode decodes src into the column, at most limit values.
 func (c *Column) decode(src []byte, limit int) error {
 	c.types, c.ends, c.data = c.types[:0], c.ends[:0], c.data[:0]
 	d := columnDecoder{Column: c, limit: limit, scale: noScale}
@@ -110,7 +110,7 @@ func (d *columnDecoder) block(src []byte) ([]byte, error) {
 	return src[1+8*words:], nil
 }
 
-// rescale goes on from the last double in another scale.
+// rescale continues from the last double with another scale.
 func (d *columnDecoder) rescale(scale int) error {
 	if scale == d.scale {
 		return nil

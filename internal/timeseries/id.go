@@ -13,9 +13,8 @@ import (
 //
 //	window start, seconds, big endian (4 bytes) | hash of meta value and window (5) | sequence (3)
 //
-// The head of a window has sequence 0, its bodies 1, 2, …. The most of the hash's values are not
-// taken: another attempt gives another hash, where the first one's place is taken by another window
-// or meta value.
+// The head of a window has sequence 0, and its bodies have 1, 2 and so on. If another window or
+// meta value already uses a hash, the next attempt gives another hash.
 const (
 	sequenceAt = 9
 	// MaxSequence is the last sequence of a body.
@@ -27,10 +26,10 @@ func (o *Options) WindowStart(millis int64) int64 {
 	return floorDiv(floorDiv(millis, 1000), o.Span) * o.Span
 }
 
-// Clamp returns the time that an ObjectId has for a time in seconds.
+// Clamp limits a time in seconds to the range of an ObjectId.
 func Clamp(seconds int64) uint32 { return uint32(min(max(seconds, 0), math.MaxUint32)) }
 
-// ID returns the _id of the head of a window, at some attempt.
+// ID returns the _id of the head of a window for an attempt.
 func ID(start int64, meta bsonx.Value, attempt int) [12]byte {
 	h := fnv.New64a()
 	var head [17]byte
@@ -60,7 +59,7 @@ func SequenceOf(id [12]byte) int {
 	return int(id[sequenceAt])<<16 | int(id[sequenceAt+1])<<8 | int(id[sequenceAt+2])
 }
 
-// IDBound returns an _id of a time with all other bytes zero, or set.
+// IDBound returns an _id with a time. All other bytes are zero or, if last is true, 0xFF.
 func IDBound(seconds int64, last bool) bsonx.Value {
 	var id [12]byte
 	binary.BigEndian.PutUint32(id[:], Clamp(seconds))
@@ -72,7 +71,7 @@ func IDBound(seconds int64, last bool) bsonx.Value {
 	return bsonx.ObjectID(id)
 }
 
-// Normalize returns a meta value with the fields of its documents in the order of their names.
+// Normalize returns a meta value with the fields of its documents sorted by name.
 func Normalize(v bsonx.Value) bsonx.Value {
 	switch v.Type {
 	case bsonx.TypeDocument:

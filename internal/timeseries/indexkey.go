@@ -10,9 +10,9 @@ import (
 // codeIndexedArray is MongoDB's code for an index on a measured field that is an array.
 const codeIndexedArray = mongoerr.Code(5930501)
 
-// BucketKey returns the key pattern of the index on buckets that stands for one on measurements:
-// the meta value as it is, the time and measured fields by both their bounds, the one first that
-// comes first in the order.
+// BucketKey returns the key pattern of the bucket index for an index on measurements. The meta
+// value stays unchanged. The time and each measured field become two fields, their lower and upper
+// bound. The bound that comes first in the direction of the index is the first field.
 func (o *Options) BucketKey(key bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -34,13 +34,13 @@ func (o *Options) BucketKey(key bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// IsMetaOrTime reports whether a path of an index is not one of a measured field.
+// IsMetaOrTime reports whether a path of an index is not a measured field.
 func (o *Options) IsMetaOrTime(path string) bool {
 	_, ok := o.metaPath(path)
 	return ok || path == o.Time
 }
 
-// Measured returns the measured fields in the key pattern of an index on buckets.
+// Measured returns the measured fields in the key pattern of a bucket index.
 func (o *Options) Measured(bucketKey bsonx.Doc) []string {
 	var out []string
 	for it := bucketKey.Iter(); it.Next(); {
@@ -51,8 +51,8 @@ func (o *Options) Measured(bucketKey bsonx.Doc) []string {
 	return out
 }
 
-// CheckIndexed refuses a bucket in which one of the measured fields of an index is an array: its
-// bounds would say nothing.
+// CheckIndexed returns an error if a measured field of an index is an array in a bucket, because
+// bounds do not describe the elements of arrays.
 func CheckIndexed(bucket bsonx.Doc, paths []string) error {
 	for _, side := range [...]string{"min", "max"} {
 		bounds := bucket.LookupPath("control", side)

@@ -6,23 +6,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// BucketsPrefix begins the name of the collection that holds the buckets of a time-series
+// BucketsPrefix is the prefix of the name of a collection with the buckets of a time-series
 // collection.
 const BucketsPrefix = "system.buckets."
 
 // BucketsName returns the name of the collection with the buckets of a time-series collection.
 func BucketsName(name string) string { return BucketsPrefix + name }
 
-// NameOf returns the time-series collection whose buckets are in a collection, if it is such a one.
+// NameOf returns the name of the time-series collection for a collection of buckets. It reports
+// false if the collection does not hold buckets.
 func NameOf(buckets string) (name string, ok bool) { return strings.CutPrefix(buckets, BucketsPrefix) }
 
 // Limits of buckets.
 const (
-	// MaxCount is how many measurements a bucket has at most, MaxBytes how large they may be before
-	// they are compressed; a single measurement may be larger.
+	// MaxCount is the maximum number of measurements in a bucket. MaxBytes is their maximum size
+	// before compression. A single measurement may be larger.
 	MaxCount = 1000
 	MaxBytes = 125 << 10
-	// HeadCount and HeadBytes bound the bucket of a window that single inserts write anew.
+	// HeadCount and HeadBytes limit the head of a window, which single inserts rewrite.
 	HeadCount = 32
 	HeadBytes = 8 << 10
 	// MaxSpan is the longest span of a bucket in seconds, a year.
@@ -35,23 +36,24 @@ type Granularity struct {
 	Span, Rounding int64 // seconds
 }
 
-// Granularities are those that MongoDB has, the finest first.
+// Granularities are MongoDB's granularities, the finest first.
 var Granularities = [...]Granularity{
 	{"seconds", 3600, 60},
 	{"minutes", 24 * 3600, 3600},
 	{"hours", 30 * 24 * 3600, 24 * 3600},
 }
 
-// Options are those of a time-series collection.
+// Options are the options of a time-series collection.
 type Options struct {
 	Time string // the field of the time
-	Meta string // the field of the meta value; empty where there is none
+	Meta string // the field of the meta value, or ""
 	Span int64  // of a bucket, in seconds
-	// Rounding is what control.min's time is a multiple of, in seconds.
+	// Rounding is the unit to which the time in control.min is rounded down, in seconds.
 	Rounding int64
 }
 
-// FromOptions reads the stored option "timeseries" of a collection; nil where it has none.
+// FromOptions reads the stored option "timeseries" of a collection. It returns nil if the
+// collection does not have the option.
 func FromOptions(collection bsonx.Doc) *Options {
 	v := collection.Lookup("timeseries")
 	if v.Type != bsonx.TypeDocument {

@@ -6,19 +6,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Pruner tells of buckets, by their bounds, that no measurement satisfies a query. A nil Pruner
-// tells it of none.
+// Pruner decides by the bounds of a bucket that no measurement of the bucket satisfies a query. A
+// nil Pruner never does.
 type Pruner struct{ terms []pruneTerm }
 
-// pruneTerm is a comparison of a field that all measurements asked for satisfy.
+// pruneTerm is a comparison of a field. Every measurement that satisfies the query also satisfies
+// this comparison.
 type pruneTerm struct {
 	path  []string
 	op    string
 	value bsonx.Value
 }
 
-// NewPruner returns the pruner for a query on measurements; nil where their bounds say nothing
-// about it.
+// NewPruner returns the pruner for a query on measurements. It returns nil if bounds do not help
+// for this query.
 func (o *Options) NewPruner(query bsonx.Doc) *Pruner {
 	p := &Pruner{}
 	o.pruneTerms(p, query, 0)
@@ -73,8 +74,8 @@ func (p *Pruner) Skips(bucket bsonx.Doc) bool {
 	return false
 }
 
-// lookup follows a path through the documents of a bound. Any other value on the way says nothing:
-// there may be documents between the bounds.
+// lookup follows a path through the documents of a bound. It reports false at any other value on
+// the way, because values between the bounds may still be documents.
 func lookup(v bsonx.Value, path []string) (bsonx.Value, bool) {
 	for _, name := range path {
 		if v.Type != bsonx.TypeDocument {
@@ -85,11 +86,11 @@ func lookup(v bsonx.Value, path []string) (bsonx.Value, bool) {
 	return v, true
 }
 
-// skips tells by the bounds of a field. They say nothing where values of several types, arrays or
-// documents are between them.
+// skips decides by the bounds of a field. It reports false if values of several types, arrays or
+// documents may be between the bounds.
 func (t *pruneTerm) skips(low, high bsonx.Value) bool {
 	if low.IsMissing() && high.IsMissing() {
-		return true // no measurement has the field, and none is equal to a value
+		return true // no measurement has the field, so none is equal to a value
 	}
 	if !sameClass(low.Type, high.Type) || !hasBounds(low.Type) {
 		return false

@@ -8,10 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// maxQueryDepth bounds $and and $or inside each other in queries that are looked into.
+// maxQueryDepth is the nesting of $and and $or down to which queries are analysed.
 const maxQueryDepth = 32
 
-// metaPath returns the path below "meta" that a path of the measurements is in buckets.
+// metaPath converts a path of the meta value in measurements to its path in buckets.
 func (o *Options) metaPath(path string) (string, bool) {
 	if o.Meta == "" {
 		return "", false
@@ -23,9 +23,10 @@ func (o *Options) metaPath(path string) (string, bool) {
 	return "meta" + rest, true
 }
 
-// BucketFilter returns a query that every bucket satisfies which has a measurement that satisfies
-// query: predicates on the meta value, and on the bounds of the times. indexed tells which measured
-// fields have an index over their bounds. The result is empty where nothing can be said.
+// BucketFilter returns a query on buckets. Every bucket with a measurement that satisfies query
+// satisfies it. It has predicates on the meta value, and on the bounds of times and measured
+// fields. indexed reports whether a measured field has an index over its bounds. The result is
+// empty if no predicate can be derived.
 func (o *Options) BucketFilter(query bsonx.Doc, indexed func(path string) bool) bsonx.Doc {
 	p := pusher{o, indexed}
 	terms := p.conjunction(query, 0)
@@ -39,8 +40,8 @@ func (o *Options) BucketFilter(query bsonx.Doc, indexed func(path string) bool) 
 	}
 }
 
-// Residual returns what of a query is to be asked of the measurements of a bucket that satisfies
-// its BucketFilter.
+// Residual returns the part of a query that must still be checked on the measurements of a bucket
+// that satisfies its BucketFilter.
 func (o *Options) Residual(query bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -93,7 +94,7 @@ func (p pusher) conjunction(query bsonx.Doc, depth int) []bsonx.Value {
 	return terms
 }
 
-// disjunction says something only if each branch does.
+// disjunction returns predicates only if each branch has some.
 func (p pusher) disjunction(branches bsonx.Doc, depth int) []bsonx.Value {
 	var out []bsonx.Value
 	for it := branches.Iter(); it.Next(); {
@@ -129,7 +130,7 @@ func (p pusher) comparisons(cond bsonx.Value, bound func(op string, v bsonx.Valu
 	return terms
 }
 
-// in is between the smallest and the greatest of its values.
+// in requires a value between the smallest and the greatest member of the list.
 func (p pusher) in(list bsonx.Value, bound func(op string, v bsonx.Value) []bsonx.Value) []bsonx.Value {
 	if list.Type != bsonx.TypeArray || list.Doc().IsEmpty() {
 		return nil
@@ -150,7 +151,7 @@ func (p pusher) in(list bsonx.Value, bound func(op string, v bsonx.Value) []bson
 	return append(bound("$gte", low), bound("$lte", high)...)
 }
 
-// timeBound bounds the times of a bucket, and its _id.
+// timeBound returns predicates on the times of a bucket and on its _id.
 func (p pusher) timeBound(op string, v bsonx.Value) []bsonx.Value {
 	if v.Type != bsonx.TypeDate {
 		return nil
@@ -179,15 +180,15 @@ func (p pusher) timeBound(op string, v bsonx.Value) []bsonx.Value {
 	return terms
 }
 
-// shifted returns a date earlier or later by a span: the other bound of a bucket is not further
-// away.
+// shifted returns a date moved by the span of a bucket. The opposite bound of a bucket is not
+// further away.
 func (o *Options) shifted(date bsonx.Value, sign int64) bsonx.Value {
 	const most = math.MaxInt64 - MaxSpan*1000
 	return bsonx.Date(min(max(date.Int64(), -most), most) + sign*o.Span*1000)
 }
 
-// measureBound bounds a measured field that has no arrays. The bound of a bucket may have another
-// type than the value that is asked for: it is only said what it is not.
+// measureBound returns predicates on a measured field without arrays. The bound of a bucket may
+// have another type than v, so the predicates only exclude impossible bounds.
 func measureBound(path, op string, v bsonx.Value) []bsonx.Value {
 	if !hasBounds(v.Type) {
 		return nil
@@ -209,7 +210,7 @@ func measureBound(path, op string, v bsonx.Value) []bsonx.Value {
 	}
 }
 
-// hasBounds reports whether comparisons with a value of a type are answered by bounds.
+// hasBounds reports whether bounds can decide comparisons with values of a type.
 func hasBounds(t bsonx.Type) bool {
 	switch t {
 	case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128, bsonx.TypeString, bsonx.TypeDate,
@@ -220,8 +221,8 @@ func hasBounds(t bsonx.Type) bool {
 	}
 }
 
-// MetaOnly returns a query on the meta value as one on buckets. ok is false where it reads anything
-// else.
+// MetaOnly converts a query on the meta value to a query on buckets. ok is false if the query reads
+// any other field.
 func (o *Options) MetaOnly(query bsonx.Doc) (renamed bsonx.Doc, ok bool) {
 	return o.metaOnly(query, 0)
 }
@@ -265,8 +266,8 @@ func (o *Options) metaOnly(query bsonx.Doc, depth int) (bsonx.Doc, bool) {
 	return b.Bytes(), true
 }
 
-// UpdateQuery returns the query of an update, which may read the meta value only, as one on
-// buckets.
+// UpdateQuery converts the query of an update to a query on buckets. It may read only the meta
+// value.
 func (o *Options) UpdateQuery(query bsonx.Doc) (bsonx.Doc, error) {
 	if o.Meta == "" {
 		return nil, refuseUpdate("Cannot perform an update on a time-series collection that does not have a metaField")
@@ -281,8 +282,8 @@ func (o *Options) UpdateQuery(query bsonx.Doc) (bsonx.Doc, error) {
 		"Cannot perform an update or delete on a time-series collection when querying on a field that is not the metaField '%s'", o.Meta)
 }
 
-// firstForeign returns the first field or operator of a query that is not about the meta value, ""
-// if there is none.
+// firstForeign returns the first field or operator of a query that does not refer to the meta
+// value, or "".
 func (o *Options) firstForeign(query bsonx.Doc, depth int) string {
 	if depth > maxQueryDepth {
 		return ""
@@ -316,8 +317,8 @@ func refuseUpdate(format string, args ...any) error {
 	return mongoerr.New(mongoerr.InvalidOptions, format, args...)
 }
 
-// MetaUpdate returns an update of the meta value, by operators, as one of buckets. It refuses any
-// other update.
+// MetaUpdate converts an operator update of the meta value to an update of buckets. It returns an
+// error for any other update.
 func (o *Options) MetaUpdate(mods bsonx.Value) (bsonx.Doc, error) {
 	if mods.Type != bsonx.TypeDocument {
 		return nil, refuseUpdate("Cannot perform an update on a time-series collection using a pipeline update")
@@ -329,7 +330,7 @@ func (o *Options) MetaUpdate(mods bsonx.Value) (bsonx.Doc, error) {
 	b.StartDoc()
 	for it := mods.Doc().Iter(); it.Next(); {
 		if it.Value().Type != bsonx.TypeDocument {
-			b.ValueBytes(it.Key(), it.Value()) // refused by who compiles it
+			b.ValueBytes(it.Key(), it.Value()) // compiling the update reports the error
 			continue
 		}
 		b.StartDocField(string(it.Key()))
@@ -350,8 +351,8 @@ func (o *Options) MetaUpdate(mods bsonx.Value) (bsonx.Doc, error) {
 	return b.Bytes(), nil
 }
 
-// renamedTo returns the target of $rename as one of buckets. ok is false if that is no path of the
-// meta value.
+// renamedTo converts the target of $rename to a path in buckets. ok is false if the target is not a
+// path of the meta value.
 func (o *Options) renamedTo(target bsonx.Value) (to bsonx.Value, ok bool) {
 	if target.Type != bsonx.TypeString {
 		return bsonx.Missing, false

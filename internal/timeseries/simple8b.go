@@ -2,31 +2,31 @@ package timeseries
 
 import "math/bits"
 
-// Simple8b packs small integers into words of 64 bits: the low 4 bits are a selector, which tells
-// how many integers of how many bits follow. A slot whose bits are all set stands for a missing
+// Simple8b packs small integers into words of 64 bits. The low 4 bits are a selector: it gives the
+// number and the size of the slots that follow. A slot with all bits set stands for a missing
 // value.
 //
 //	selector       1  2  3  4  5  6  7  8  9 10 11 12 13 14
 //	bits a slot    1  2  3  4  5  6  7  8 10 12 15 20 30 60
 //	slots         60 30 20 15 12 10  8  7  6  5  4  3  2  1
 //
-// The slots of selectors 7 and 8 begin 4 bits later: their second nibble is 0 (others are not
-// written here). Selector 15 repeats the last value of the word before, (second nibble + 1) * 120
+// The slots of selectors 7 and 8 begin 4 bits later. Their second nibble is 0; other values are not
+// written here. Selector 15 repeats the last value of the previous word (second nibble + 1) * 120
 // times.
 const (
 	rleSelector = 15
 	rleUnit     = 120
 	maxRLE      = 16 * rleUnit
 
-	// missing is the value of a slot without one, before packing.
+	// missing stands for a missing value before packing.
 	missing = ^uint64(0)
-	// maxPacked is the largest value that a slot can have.
+	// maxPacked is the largest value for a slot.
 	maxPacked = 1<<60 - 2
 )
 
 type selector struct{ bits, slots, shift uint8 }
 
-// selectors has the shape of each selector's word.
+// selectors has the layout of the words of each selector.
 var selectors = [15]selector{
 	{},
 	{1, 60, 4},
@@ -53,8 +53,8 @@ func width(v uint64) uint8 {
 	return uint8(bits.Len64(v + 1))
 }
 
-// nextWord packs the first of values into a word and returns how many these are. last is the value
-// before them, to be repeated; it counts only with hasLast.
+// nextWord packs the first values into a word and returns their number. last is the value before
+// them, which the word may repeat if hasLast is true.
 func nextWord(values []uint64, last uint64, hasLast bool) (word uint64, n int) {
 	if hasLast {
 		run := 0
@@ -75,12 +75,12 @@ func nextWord(values []uint64, last uint64, hasLast bool) (word uint64, n int) {
 	return word, int(sel.slots)
 }
 
-// widest returns the selector with the most slots that the first of values fill.
+// widest returns the selector with the most slots that the first values can fill.
 func widest(values []uint64) int {
 	need, seen := uint8(0), 0
 	best := 14
-	// The more slots a selector has the narrower they are: walking from few slots to many, the
-	// width that is needed grows.
+	// A selector with more slots has narrower slots. The loop goes from few slots to many, so the
+	// required width only grows.
 	for s := 14; s > 0; s-- {
 		sel := selectors[s]
 		if int(sel.slots) > len(values) {

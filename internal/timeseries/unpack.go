@@ -7,11 +7,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Unpacker makes the measurements of buckets documents again: the time, the meta value, and the
-// other fields in the order of the bucket's columns.
+// Unpacker converts buckets back to measurements. A measurement has the time, the meta value, and
+// then the other fields in the order of the bucket's columns.
 type Unpacker struct {
 	opts *Options
-	// wanted are the fields that are made; nil for all. Fields in unwanted are left out.
+	// wanted are the fields to include, or nil for all fields. Fields in unwanted are omitted.
 	wanted, unwanted map[string]bool
 
 	meta  bsonx.Value
@@ -28,7 +28,8 @@ type unpacked struct {
 
 func (c *unpacked) name() []byte { return c.key[1 : len(c.key)-1] }
 
-// NewUnpacker returns an unpacker. A nil wanted is for all fields but the unwanted ones.
+// NewUnpacker returns an unpacker. If wanted is nil, it includes all fields except the unwanted
+// ones.
 func NewUnpacker(o *Options, wanted, unwanted map[string]bool) *Unpacker {
 	return &Unpacker{opts: o, wanted: wanted, unwanted: unwanted}
 }
@@ -40,7 +41,7 @@ func (u *Unpacker) wants(name []byte) bool {
 	return !u.unwanted[string(name)]
 }
 
-// Start begins with a bucket, which stays borrowed until its last measurement.
+// Start begins with a bucket. The bucket stays borrowed until its last measurement.
 func (u *Unpacker) Start(bucket bsonx.Doc) error {
 	u.next, u.count = 0, Count(bucket)
 	u.meta = bsonx.Missing
@@ -67,13 +68,13 @@ func (u *Unpacker) Start(bucket bsonx.Doc) error {
 	return nil
 }
 
-// Left returns how many measurements are left of the bucket.
+// Left returns the number of measurements left in the bucket.
 func (u *Unpacker) Left() int { return u.count - u.next }
 
-// Skip leaves out the following n measurements.
+// Skip skips the next n measurements.
 func (u *Unpacker) Skip(n int) { u.next += n }
 
-// Next returns the next measurement, nil at the end of the bucket. It is borrowed until the
+// Next returns the next measurement, or nil at the end of the bucket. It is borrowed until the
 // following call.
 func (u *Unpacker) Next() bsonx.Doc {
 	if u.next >= u.count {
@@ -103,7 +104,7 @@ func (u *Unpacker) Next() bsonx.Doc {
 	return doc
 }
 
-// appendMeta appends the meta value, which stands behind the time.
+// appendMeta appends the meta value, which follows the time.
 func (u *Unpacker) appendMeta(doc []byte) []byte {
 	if u.meta.IsMissing() {
 		return doc
@@ -112,7 +113,7 @@ func (u *Unpacker) appendMeta(doc []byte) []byte {
 	return append(doc, u.meta.Data...)
 }
 
-// Kept returns about how many bytes are left of a bucket.
+// Kept returns approximately how many bytes of a bucket are left.
 func (u *Unpacker) Kept() int64 {
 	if u.Left() <= 0 {
 		return 0
@@ -124,5 +125,5 @@ func (u *Unpacker) Kept() int64 {
 	return int64(n)
 }
 
-// Detach makes the bucket the unpacker's own, so that it need not be borrowed any more.
+// Detach copies borrowed data, so that the bucket need not stay borrowed.
 func (u *Unpacker) Detach() { u.meta = u.meta.Clone() }
