@@ -13,11 +13,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// lockPatience is how long a deletion waits for a record that someone else holds.
+// lockPatience is how long a deletion waits for a locked record.
 const lockPatience = 20 * time.Millisecond
 
-// ofIndexes returns the targets of a collection: its TTL indexes, and the collection itself where
-// it is clustered with expireAfterSeconds.
+// ofIndexes returns the targets of a collection: its TTL indexes, and the collection itself if it
+// is clustered with expireAfterSeconds.
 func (m *Monitor) ofIndexes(c *table.Collection, now time.Time) (targets []*target, err error) {
 	add := func(name string, ix *table.Index, limit bsonx.Value, match func(bsonx.Doc) (bool, error)) {
 		targets = append(targets, &target{name: name, scan: scan{
@@ -58,8 +58,8 @@ func cutoff(now time.Time, after bsonx.Value) bsonx.Value {
 	return bsonx.Date(now.UnixMilli() - min(seconds, math.MaxInt32)*1000)
 }
 
-// expired returns the predicate of the documents of an index that expired at limit: any date of an
-// array counts.
+// expired returns the predicate for documents of an index that are expired at limit. If the field
+// is an array, any date in it counts.
 func expired(ix *table.Index, limit bsonx.Value) (func(bsonx.Doc) (bool, error), error) {
 	f, err := filter.Parse(bsonx.NewDoc(ix.Pattern[0].Path, bsonx.NewDoc("$lte", limit)), filter.Options{})
 	if err != nil {
@@ -75,21 +75,20 @@ func expired(ix *table.Index, limit bsonx.Value) (func(bsonx.Doc) (bool, error),
 	}, nil
 }
 
-// scan is the way of a target through its documents.
+// scan is the position of a target in its documents.
 type scan struct {
 	store  *table.Store
 	writes *write.Executor
 	coll   *table.Collection
-	ix     *table.Index // nil for the _id by which a collection is clustered
+	ix     *table.Index // nil for the _id of a clustered collection
 	first  bsonx.Value  // of the values that are looked at
 	limit  bsonx.Value
 	match  func(bsonx.Doc) (bool, error)
 	next   []byte
 }
 
-// delete removes expired ones among the next limit documents and returns how many. more is false
-// when it has come to the end. It fails with table.ErrDropped where the rule is not in force any
-// more.
+// delete checks the next limit documents, removes the expired ones and returns their number. more
+// is false at the end. It fails with table.ErrDropped if the rule is no longer in force.
 func (s *scan) delete(ctx context.Context, limit int) (deleted int, more bool, err error) {
 	keys, next, err := s.store.KeysBetween(s.coll, s.ix, s.first, s.limit, s.next, limit)
 	if err != nil {
@@ -108,7 +107,7 @@ func (s *scan) delete(ctx context.Context, limit int) (deleted int, more bool, e
 	return deleted, next != nil, nil
 }
 
-// deleteOne removes a record that has expired, unless someone else holds it.
+// deleteOne removes an expired record, unless someone else holds it.
 func (s *scan) deleteOne(ctx context.Context, key []byte) (bool, error) {
 	patience, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()

@@ -18,43 +18,44 @@ import (
 const DefaultSleep = 60 * time.Second
 
 const (
-	// batchDocs is how many records a target looks at before the monitor rests and looks at the
-	// time.
+	// batchDocs is the number of records of a target that the monitor checks before it pauses and
+	// checks the time.
 	batchDocs = 128
-	// maxTurnDocs and turnTime bound a target's turn in a sub-pass, as mongod's
-	// ttlIndexDeleteTargetDocs and ttlIndexDeleteTargetTimeMS do.
+	// maxTurnDocs and turnTime limit a target's turn in a sub-pass, like mongod's
+	// ttlIndexDeleteTargetDocs and ttlIndexDeleteTargetTimeMS.
 	maxTurnDocs = 50_000
 	turnTime    = time.Second
-	// maxRest bounds the rest after a batch.
+	// maxRest is the longest pause after a batch.
 	maxRest = 100 * time.Millisecond
 )
 
-// target is a set of documents of one collection that expire, and how far a pass has come in it.
+// target is a set of documents of one collection that expire, with the position of the current
+// pass.
 type target struct {
 	scan
 	name string // of the index that the rule belongs to, for the log
 }
 
-// Guard lets a batch begin; leave ends it.
+// Guard allows a batch to begin, or returns an error. The caller calls leave after the batch.
 type Guard func(ctx context.Context) (leave func(), err error)
 
-// Stats is what serverStatus shows under metrics.ttl.
+// Stats are the counters in metrics.ttl of serverStatus.
 type Stats struct{ Deleted, Passes, SubPasses, Invalid int64 }
 
-// Monitor removes expired documents. Its methods are safe for concurrent use, but for Pass and Run,
-// of which one runs at a time.
+// Monitor removes expired documents. Its methods are safe for concurrent use, except that only one
+// Pass or Run may run at a time.
 type Monitor struct {
 	store  *table.Store
 	writes *write.Executor
 	clock  clock.Clock
 	log    *slog.Logger
 	guard  Guard
-	// turnDocs is how many records a target looks at in one turn.
+	// turnDocs is the number of records that a target checks in one turn.
 	turnDocs int
 
 	sleep    atomic.Int64 // seconds
 	disabled atomic.Bool
-	changed  chan struct{} // holds one element after a change of sleep
+	changed  chan struct{} // has one element after a change of sleep
 
 	deleted, passes, subPasses, invalid atomic.Int64
 }
@@ -67,7 +68,7 @@ func New(store *table.Store, writes *write.Executor, c clock.Clock, log *slog.Lo
 	return m
 }
 
-// SetSleep changes how many seconds the monitor rests between two passes. The rest begins anew.
+// SetSleep changes the pause between two passes, in seconds. The current pause starts again.
 func (m *Monitor) SetSleep(seconds int64) {
 	m.sleep.Store(seconds)
 	select {
@@ -76,10 +77,10 @@ func (m *Monitor) SetSleep(seconds int64) {
 	}
 }
 
-// SetEnabled lets the monitor work, or ends its work after the batch under way.
+// SetEnabled enables the monitor, or stops it after the current batch.
 func (m *Monitor) SetEnabled(enabled bool) { m.disabled.Store(!enabled) }
 
-// Guard sets what the monitor asks before each batch. It is called before Run.
+// Guard sets the guard that the monitor calls before each batch. Call it before Run.
 func (m *Monitor) Guard(g Guard) { m.guard = g }
 
 // Stats returns the counters.
@@ -89,7 +90,7 @@ func (m *Monitor) Stats() Stats {
 	}
 }
 
-// Run makes a pass again and again until ctx ends.
+// Run makes passes until ctx ends.
 func (m *Monitor) Run(ctx context.Context) {
 	for {
 		due, timer := clock.NewTimer(m.clock, time.Duration(m.sleep.Load())*time.Second)
@@ -105,7 +106,7 @@ func (m *Monitor) Run(ctx context.Context) {
 	}
 }
 
-// Pass removes what has expired by now.
+// Pass removes the documents that have expired by now.
 func (m *Monitor) Pass(ctx context.Context) {
 	if m.disabled.Load() {
 		return
@@ -120,7 +121,7 @@ func (m *Monitor) Pass(ctx context.Context) {
 	m.passes.Add(1)
 }
 
-// targets returns those of all collections.
+// targets returns the targets of all collections.
 func (m *Monitor) targets(now time.Time) (out []*target) {
 	for _, entry := range m.store.Catalog().All() {
 		c := entry.Attached
@@ -140,7 +141,7 @@ func (m *Monitor) targets(now time.Time) (out []*target) {
 	return out
 }
 
-// turn removes documents of a target for a while and reports whether there may be more.
+// turn removes documents of a target for a limited time. It reports whether there may be more.
 func (m *Monitor) turn(ctx context.Context, t *target) (more bool) {
 	begin := m.clock.Now()
 	for seen := 0; seen < m.turnDocs; seen += batchDocs {
@@ -150,7 +151,7 @@ func (m *Monitor) turn(ctx context.Context, t *target) (more bool) {
 		start := m.clock.Now()
 		n, more, err := m.batch(ctx, t)
 		m.deleted.Add(int64(n))
-		if err != nil && !errors.Is(err, table.ErrDropped) { // else the next pass knows the rule that is in force
+		if err != nil && !errors.Is(err, table.ErrDropped) { // after ErrDropped, the next pass uses the new rule
 			m.report(t.coll, t.name, err)
 		}
 		if err != nil || !more {

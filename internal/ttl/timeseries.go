@@ -10,7 +10,7 @@ import (
 )
 
 // ofBuckets returns the targets of a time-series collection: expireAfterSeconds of the collection,
-// and that of indexes on the time with a filter on the meta value. A bucket goes as a whole, when
+// and of indexes on the time with a filter on the meta value. A bucket is removed as a whole, after
 // its window and its last measurement have expired.
 func (m *Monitor) ofBuckets(c *table.Collection, now time.Time) (targets []*target, err error) {
 	add := func(name string, limit bsonx.Value, query bsonx.Doc) error {
