@@ -15,21 +15,21 @@ var (
 	errAfterCell = errors.New(`extraneous or missing " in quoted-field`)
 )
 
-// cellReader takes a CSV file apart: RFC 4180, with lines that end in \n, \r\n or, as on an old
-// Mac, \r. It differs from encoding/csv in that and in that it keeps the line ends of quoted cells
-// as they are.
+// cellReader splits a CSV file into cells by RFC 4180. It differs from encoding/csv in two points:
+// lines may end in \n, \r\n or \r, as on an old Mac, and the line ends in quoted cells stay
+// unchanged.
 type cellReader struct {
 	in        *bufio.Reader
 	delimiter string
 	returns   bool // a \r alone ends a line
-	line      int  // how many lines were read
+	line      int  // number of lines read
 	cut       bool // the last line has no end
 	buf       []byte
 	cells     []string
 }
 
-// newCellReader returns a reader of the rest of in. The end of the first line tells whether a \r
-// alone ends lines; in other files it is a part of its cell.
+// newCellReader returns a reader of the rest of in. If the first line ends in \r alone, all lines
+// may end so. In other files a \r alone belongs to its cell.
 func newCellReader(in *bufio.Reader, delimiter rune) (*cellReader, error) {
 	head, err := peek(in)
 	if err != nil {
@@ -40,7 +40,7 @@ func newCellReader(in *bufio.Reader, delimiter rune) (*cellReader, error) {
 	return &cellReader{in: in, delimiter: string(delimiter), returns: returns}, nil
 }
 
-// peek returns what the buffer can hold of the rest, without reading it.
+// peek returns as much of the rest as the buffer can hold, without consuming it.
 func peek(in *bufio.Reader) ([]byte, error) {
 	head, err := in.Peek(in.Size())
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -49,8 +49,8 @@ func peek(in *bufio.Reader) ([]byte, error) {
 	return head, nil
 }
 
-// firstLine returns the first line without what stands in quotes or in the parentheses of a type,
-// and where it ends.
+// firstLine returns the first line without the text in quotes or in the parentheses of a type, and
+// the end of the line.
 func firstLine(text []byte) (out []byte, end int) {
 	quoted, depth := false, 0
 	for i, b := range text {
@@ -71,9 +71,8 @@ func firstLine(text []byte) (out []byte, end int) {
 	return out, len(text)
 }
 
-// read returns the cells of the next record and the line on which it begins. Lines without any
-// character are skipped. The cells are valid until the next call. A *RecordError means that the
-// next record can be read.
+// read returns the cells of the next record and the line on which it begins. It skips empty lines.
+// The cells are valid until the next call. After a *RecordError the next record can be read.
 func (r *cellReader) read() (cells []string, line int, err error) {
 	for len(r.buf) == 0 {
 		if err := r.readLine(); err != nil {
@@ -109,7 +108,7 @@ func (r *cellReader) read() (cells []string, line int, err error) {
 	}
 }
 
-// plain returns the cell without quotes at an offset, and the offset behind it.
+// plain returns the cell without quotes at an offset, and the offset after it.
 func (r *cellReader) plain(at, line int) (string, int, error) {
 	text := trimEnd(r.buf[at:])
 	if i := bytes.Index(text, []byte(r.delimiter)); i >= 0 {
@@ -121,8 +120,8 @@ func (r *cellReader) plain(at, line int) (string, int, error) {
 	return string(text), at + len(text), nil
 }
 
-// quoted returns the cell whose text begins at an offset, after its quote, and the offset behind
-// its closing quote. It reads more lines if the cell has them.
+// quoted returns the cell whose text begins at an offset, after its quote, and the offset after its
+// closing quote. It reads more lines if the cell has them.
 func (r *cellReader) quoted(at, line int) (string, int, error) {
 	var cell strings.Builder
 	for {
@@ -148,8 +147,8 @@ func (r *cellReader) quoted(at, line int) (string, int, error) {
 	}
 }
 
-// afterQuote says which lines a quote has taken that is not closed. Whatever stands in them was not
-// read.
+// afterQuote returns the error for a quote that is not closed. It names the lines that were taken
+// for the cell and not imported.
 func (r *cellReader) afterQuote(line int, err error) error {
 	if r.line == line {
 		return err
@@ -157,7 +156,7 @@ func (r *cellReader) afterQuote(line int, err error) error {
 	return fmt.Errorf("a quote opens in this record and is not closed properly: the lines %d to %d were not read", line, r.line)
 }
 
-// readLine appends the next line to the record, with its end.
+// readLine appends the next line, with its end, to the record.
 func (r *cellReader) readLine() error {
 	from := len(r.buf)
 	for {
@@ -193,7 +192,7 @@ func (r *cellReader) part() ([]byte, error) {
 		return head, errors.Join(bufio.ErrBufferFull, err)
 	}
 	if end++; head[end-1] == '\r' && end == len(head) {
-		// Does a \n follow, which belongs to the same end?
+		// A \n after the \r belongs to the same line end.
 		more, err := r.in.Peek(end + 1)
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 			return nil, err

@@ -19,7 +19,7 @@ import (
 type Column struct {
 	Path []string // the field's name, split at dots
 	Type string
-	Arg  string // such as the layout of a date
+	Arg  string // for example the layout of a date
 	kind *columnType
 }
 
@@ -27,10 +27,10 @@ type Column struct {
 type columnType struct {
 	name   string
 	parse  func(cell, arg string) (any, error)
-	format func(v bson.RawValue, arg string) (string, bool) // false: not of this type
+	format func(v bson.RawValue, arg string) (string, bool) // false: the value has another type
 }
 
-// columnTypes is the table of types, as mongoimport names them.
+// columnTypes is the table of types, with the names that mongoimport uses.
 func columnTypes() []columnType {
 	return []columnType{
 		{"auto", func(cell, _ string) (any, error) { return guess(cell), nil }, formatAuto},
@@ -54,8 +54,8 @@ func columnTypes() []columnType {
 
 var columnPattern = regexp.MustCompile(`^(.+)\.([a-z_0-9]+)\((.*)\)$`)
 
-// ParseColumn reads "name", "name.type()" or "name.type(argument)". A column without a type is of
-// type auto.
+// ParseColumn parses "name", "name.type()" or "name.type(argument)". A column without a type has
+// the type auto.
 func ParseColumn(text string) (Column, error) {
 	c := Column{Type: "auto"}
 	name := strings.TrimSpace(text)
@@ -95,7 +95,7 @@ func ParseColumns(texts []string) ([]Column, error) {
 	return columns, nil
 }
 
-// name is the column's field as a dotted path.
+// name returns the column's field as a dotted path.
 func (c *Column) name() string { return strings.Join(c.Path, ".") }
 
 // parse reads a cell.
@@ -107,9 +107,10 @@ func (c *Column) parse(cell string) (any, error) {
 	return v, nil
 }
 
-// guess reads a cell as the number that it is, or as text. A number is a cell that can be had again
-// by printing the number: 10, -3, 1.5, 2.0, 1e-05. What a number would not keep stays text: leading
-// and trailing zeros (007 and 1.10 are codes), more digits than the type has, and 1E5.
+// guess parses a cell as a number or as text. A cell is a number only if printing the number gives
+// the same text: 10, -3, 1.5, 2.0, 1e-05. Other cells stay text, because a number would lose
+// something: leading and trailing zeros (007 and 1.10 are codes), digits beyond the precision of
+// the type, and forms like 1E5.
 func guess(cell string) any {
 	if n, err := strconv.ParseInt(cell, 10, 64); err == nil && strconv.FormatInt(n, 10) == cell {
 		if int64(int32(n)) == n {
@@ -133,8 +134,8 @@ func parseBoolean(cell string) (bool, error) {
 	return false, strconv.ErrSyntax
 }
 
-// parseDate reads a date by a layout of Go's package time; RFC 3339, with or without time, if there
-// is none.
+// parseDate parses a date by a layout of Go's package time. Without a layout it accepts RFC 3339,
+// with or without a time of day.
 func parseDate(cell, layout string) (any, error) {
 	layouts := []string{layout}
 	if layout == "" {
@@ -161,7 +162,7 @@ func formatDate(v bson.RawValue, layout string) (string, bool) {
 	return time.UnixMilli(millis).UTC().Format(layout), true
 }
 
-// parseBinary reads hexadecimal digits or, which is the default, base64.
+// parseBinary parses base64, which is the default, or hexadecimal digits.
 func parseBinary(cell, encoding string) (any, error) {
 	decode := base64.StdEncoding.Strict().DecodeString
 	if encoding == "hex" {
@@ -174,7 +175,7 @@ func parseBinary(cell, encoding string) (any, error) {
 func formatBinary(v bson.RawValue, encoding string) (string, bool) {
 	subtype, data, ok := v.BinaryOK()
 	if !ok || subtype != bson.TypeBinaryGeneric {
-		return "", false // a cell has no place for a subtype
+		return "", false // a cell cannot hold a subtype
 	}
 	if encoding == "hex" {
 		return hex.EncodeToString(data), true
@@ -182,8 +183,8 @@ func formatBinary(v bson.RawValue, encoding string) (string, bool) {
 	return base64.StdEncoding.EncodeToString(data), true
 }
 
-// parseValue reads any value of Extended JSON. A number that no type keeps is an error, except with
-// the argument "round".
+// parseValue parses any value of Extended JSON. A number that no type can hold exactly is an error,
+// unless the argument is "round".
 func parseValue(cell, rounds string) (any, error) {
 	if !json.Valid([]byte(cell)) {
 		return nil, strconv.ErrSyntax
@@ -206,7 +207,7 @@ func formatJSON(v bson.RawValue, _ string) (string, bool) {
 	return strings.TrimSuffix(strings.TrimPrefix(string(text), `{"v":`), "}"), true
 }
 
-// formatInteger writes a double without a fraction as the integer that the column can be read as.
+// formatInteger writes a double without a fraction as an integer that the column can read.
 func formatInteger(v bson.RawValue, arg string) (string, bool) {
 	if f, ok := v.DoubleOK(); ok && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
 		return strconv.FormatInt(int64(f), 10), true
@@ -214,7 +215,8 @@ func formatInteger(v bson.RawValue, arg string) (string, bool) {
 	return formatAuto(v, arg)
 }
 
-// formatAuto writes a value as a person would, and what has no such form as Extended JSON.
+// formatAuto writes a value as a person would. Values without such a form are written as Extended
+// JSON.
 func formatAuto(v bson.RawValue, arg string) (string, bool) {
 	switch v.Type {
 	case bson.TypeString:

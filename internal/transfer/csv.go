@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// csvReader reads one document a record.
+// csvReader reads one document per record.
 type csvReader struct {
 	in      *cellReader
 	columns []Column
@@ -46,11 +46,11 @@ func newCSVReader(in *bufio.Reader, opts ReaderOptions) (Reader, error) {
 	return &csvReader{in: r, columns: columns, ignore: opts.IgnoreBlanks}, nil
 }
 
-// delimiters are what separates the cells of CSV files, the usual one first.
+// delimiters are the possible delimiters of CSV files, the usual one first.
 const delimiters = ",;\t|"
 
-// delimiterOf returns what separates the cells: the option, or what stands in the header line. Two
-// candidates there are an error.
+// delimiterOf returns the delimiter from the options, or the one in the header line. Two candidates
+// in the header line are an error.
 func delimiterOf(in *bufio.Reader, opts ReaderOptions) (rune, error) {
 	if opts.Delimiter != 0 {
 		return opts.Delimiter, nil
@@ -79,8 +79,8 @@ func delimiterOf(in *bufio.Reader, opts ReaderOptions) (rune, error) {
 	}
 }
 
-// distinctColumns refuses a field that two columns name, or that one names as a value and another
-// as a document.
+// distinctColumns returns an error if two columns name the same field, or if one names a field as a
+// value and another as a document.
 func distinctColumns(columns []Column) error {
 	for i := range columns {
 		for j := range columns[:i] {
@@ -115,7 +115,7 @@ func (r *csvReader) Next() (bson.Raw, int, error) {
 			if !r.ignore && (c.Type == "auto" || c.Type == "string") {
 				doc = put(doc, c.Path, "")
 			}
-			continue // of other types an empty cell is no value
+			continue // for other types an empty cell is not a value
 		}
 		v, err := c.parse(cell)
 		if err != nil {
@@ -130,7 +130,7 @@ func (r *csvReader) Next() (bson.Raw, int, error) {
 	return raw, line, nil
 }
 
-// put sets the value at a path and makes the documents on the way.
+// put sets the value at a path, and creates the documents on the way.
 func put(doc bson.D, path []string, v any) bson.D {
 	if len(path) == 1 {
 		return append(doc, bson.E{Key: path[0], Value: v})
@@ -191,7 +191,7 @@ func (w *csvWriter) Write(doc bson.Raw) error {
 	return w.out.Write(w.record)
 }
 
-// writeBlank writes a record whose only cell is empty. An empty line would be no record.
+// writeBlank writes a record whose only cell is empty. An empty line would not count as a record.
 func (w *csvWriter) writeBlank() error {
 	if err := w.Close(); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Export writes the documents of a cursor and returns how many. It calls progress now and then, if
-// it is not nil.
+// Export writes the documents of a cursor and returns their number. It calls progress from time to
+// time. progress may be nil.
 func Export(ctx context.Context, cursor *mongo.Cursor, w Writer, progress func(done int64)) (int64, error) {
 	defer func() { _ = cursor.Close(context.WithoutCancel(ctx)) }()
 	var n int64
@@ -17,7 +17,7 @@ func Export(ctx context.Context, cursor *mongo.Cursor, w Writer, progress func(d
 			return n, err
 		}
 		if n++; ctx.Err() != nil {
-			return n, ctx.Err() // Next does not look at it as long as it has a batch
+			return n, ctx.Err() // Next does not check ctx while it has a batch
 		}
 		if progress != nil && n%batchDocuments == 0 {
 			progress(n)
@@ -32,5 +32,5 @@ func Export(ctx context.Context, cursor *mongo.Cursor, w Writer, progress func(d
 	return n, w.Close()
 }
 
-// splitPath takes a dotted path apart.
+// splitPath splits a dotted path.
 func splitPath(path string) []string { return strings.Split(path, ".") }

@@ -12,15 +12,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// maxRecord bounds what one record of a file may take: Extended JSON of a 16 MiB document,
-// generously.
+// maxRecord is the maximum size of one record of a file in bytes. It is generous for the Extended
+// JSON of a 16 MiB document.
 const maxRecord = 128 << 20
 
-// Format names how a file holds documents.
+// Format is the file format of documents.
 type Format string
 
-// The formats. JSON stands for JSON lines or a JSON array, whichever the file begins as. TSV is CSV
-// with tabs between the cells.
+// The formats. JSON stands for JSON lines or a JSON array, depending on how the file begins. TSV is
+// CSV with tabs between the cells.
 const (
 	JSON      Format = "json"
 	JSONArray Format = "jsonarray"
@@ -31,7 +31,8 @@ const (
 // IsTable reports whether the file has cells in columns.
 func (f Format) IsTable() bool { return f == CSV || f == TSV }
 
-// FormatOf returns the format that a file's name tells; JSON, and false, if it tells none.
+// FormatOf returns the format for a file name. If the name does not tell, it returns JSON and
+// false.
 func FormatOf(path string) (f Format, told bool) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".csv":
@@ -45,8 +46,7 @@ func FormatOf(path string) (f Format, told bool) {
 	}
 }
 
-// ParseFormat reads the name of a format as a person gives it; an empty one is told from the file's
-// name.
+// ParseFormat parses the name of a format. If the name is empty, the file name decides.
 func ParseFormat(name, path string) (Format, error) {
 	switch Format(name) {
 	case "":
@@ -58,25 +58,25 @@ func ParseFormat(name, path string) (Format, error) {
 	return "", fmt.Errorf("unknown format %q: use json, jsonarray, csv or tsv", name)
 }
 
-// tab stands between the cells of a TSV file.
+// tab is the delimiter of a TSV file.
 const tab = '\t'
 
 // Reader reads documents from a file.
 type Reader interface {
-	// Next returns the next document and the line on which it begins, and io.EOF after the last. A
-	// *RecordError means that this record is bad and that Next can be called for the one after it.
-	// Any other error ends the file. The document is the caller's.
+	// Next returns the next document and the line on which it begins, and io.EOF after the last
+	// document. A *RecordError means that this record is bad, and that Next can be called again for
+	// the following one. Any other error ends the file. The caller owns the document.
 	Next() (doc bson.Raw, line int, err error)
 }
 
 // Writer writes documents to a file.
 type Writer interface {
 	Write(doc bson.Raw) error
-	// Close writes what ends the file. It does not close the file.
+	// Close writes the end of the format. It does not close the file.
 	Close() error
 }
 
-// RecordError says what is wrong with one record.
+// RecordError describes the error in one record.
 type RecordError struct {
 	Line int
 	Err  error
@@ -91,9 +91,9 @@ func (e *RecordError) Unwrap() error { return e.Err }
 // ReaderOptions are the choices of an import that concern reading.
 type ReaderOptions struct {
 	Columns      []string // of a CSV file without a header line
-	IgnoreBlanks bool     // leave out the fields of empty CSV cells
-	Delimiter    rune     // between the cells of a CSV file; 0: what the header line has
-	RoundNumbers bool     // store the double next to a number that no type keeps
+	IgnoreBlanks bool     // omit the fields of empty CSV cells
+	Delimiter    rune     // between the cells of a CSV file; 0 to detect it in the header line
+	RoundNumbers bool     // store the nearest double for a number that no type can hold
 }
 
 // NewReader returns a reader of a file's documents.
@@ -114,7 +114,7 @@ func NewReader(r io.Reader, f Format, opts ReaderOptions) (Reader, error) {
 	return nil, fmt.Errorf("unknown format %q", f)
 }
 
-// others are the first bytes of files that no reader reads.
+// others are the first bytes of unsupported file types.
 var others = []struct{ start, name string }{
 	{"\xff\xfe", "in UTF-16"},
 	{"\xfe\xff", "in UTF-16"},
@@ -124,8 +124,8 @@ var others = []struct{ start, name string }{
 	{"PK\x03\x04", "a ZIP archive, as those of spreadsheets are"},
 }
 
-// checkStart refuses files that are not text in UTF-8 by their first bytes, and reads over a UTF-8
-// byte order mark.
+// checkStart returns an error if the first bytes show that the file is not UTF-8 text. It skips a
+// UTF-8 byte order mark.
 func checkStart(in *bufio.Reader) error {
 	start, err := in.Peek(8)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -147,7 +147,7 @@ func checkStart(in *bufio.Reader) error {
 type WriterOptions struct {
 	Canonical bool     // Extended JSON that keeps every type
 	Columns   []string // of a CSV file
-	Replace   bool     // JSON that has U+FFFD in place of bytes that are not UTF-8
+	Replace   bool     // write U+FFFD in place of bytes that are not UTF-8 in JSON
 }
 
 // NewWriter returns a writer of documents.

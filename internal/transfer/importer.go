@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// batchDocuments and batchBytes bound what is sent at once.
+	// batchDocuments and batchBytes limit a batch.
 	batchDocuments = 1000
 	batchBytes     = 8 << 20
-	// sendPatience is how long a batch may take to finish after an interrupt. Then it is known what
-	// the collection has.
+	// sendPatience is how long a batch may take to finish after an interrupt. If it finishes, the
+	// state of the collection is known.
 	sendPatience = 10 * time.Second
 )
 
 // Importer puts the documents of a Reader into a collection.
 type Importer struct {
 	Collection *mongo.Collection
-	// UpsertFields are dotted paths: a document with equal values at them is replaced. Where there
-	// are none, or a document has none of them, it is inserted.
+	// UpsertFields are dotted paths. A document with equal values at them is replaced. Without
+	// UpsertFields, or if a document has none of these fields, the document is inserted.
 	UpsertFields []string
-	// Report is called for every record that did not go in.
+	// Report is called for every record that was not imported.
 	Report func(line int, err error)
-	// Progress is called after every batch with how many records have been dealt with.
+	// Progress is called after every batch with the number of records processed.
 	Progress func(done int64)
 }
 
@@ -39,13 +39,13 @@ type Importer struct {
 type Result struct {
 	Inserted int64 // new documents
 	Replaced int64 // documents found by UpsertFields
-	Failed   int64 // records that did not go in
+	Failed   int64 // records that were not imported
 }
 
-// Interrupted says that an import ended before its file did.
+// Interrupted means that an import ended before the end of its file.
 type Interrupted struct {
-	From  int // the line of the first record that did not go in, 0 if all that were read did
-	Batch int // if not 0, a batch did not finish: records from this line on may have gone in
+	From  int // line of the first record that was not imported, or 0 if all records read were imported
+	Batch int // if not 0, a batch did not finish: records from this line on may have been imported
 	Err   error
 }
 
@@ -64,7 +64,7 @@ func (e *Interrupted) Error() string {
 // Unwrap returns the error of the context.
 func (e *Interrupted) Unwrap() error { return e.Err }
 
-// Run imports everything that r has. If ctx ends, it lets the batch under way finish and returns an
+// Run imports all documents of r. If ctx ends, it finishes the current batch and returns an
 // *Interrupted.
 func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
 	var res Result
@@ -74,8 +74,8 @@ func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
 		var bad *RecordError
 		switch {
 		case ctx.Err() != nil:
-			// The end of the file counts for nothing here: the signal may have ended the program
-			// that writes it.
+			// The end of the file may have been caused by the signal, which may have ended the
+			// program that writes the file. So it does not count as success.
 			if err == nil || errors.As(err, &bad) {
 				b.add(nil, line)
 			}
@@ -101,14 +101,14 @@ func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
 	}
 }
 
-// isUpdate reports whether doc would be taken for a document of update operators. The driver
-// refuses a whole batch for one.
+// isUpdate reports whether the driver would treat doc as a document of update operators. The driver
+// rejects a whole batch because of one such document.
 func isUpdate(doc bson.Raw) bool {
 	first, err := doc.IndexErr(0)
 	return err == nil && strings.HasPrefix(first.Key(), "$")
 }
 
-// interrupted says which of the records read were not sent.
+// interrupted returns an *Interrupted for the records that were read but not sent.
 func (b *batch) interrupted(ctx context.Context) error {
 	e := &Interrupted{Err: ctx.Err()}
 	if len(b.lines) > 0 {
@@ -174,7 +174,7 @@ func (im *Importer) send(ctx context.Context, b *batch, res *Result) error {
 	return nil
 }
 
-// patient returns a context for a write: it ends sendPatience after ctx.
+// patient returns a context for a write. It ends sendPatience after ctx.
 func patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	write, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(sendPatience, cancel) })
@@ -196,8 +196,8 @@ func (im *Importer) models(b *batch) []mongo.WriteModel {
 	return models
 }
 
-// hasKey reports whether doc has one of the UpsertFields. A document with none of them replaces
-// nothing, or it would replace the one that was imported before it.
+// hasKey reports whether doc has one of the UpsertFields. A document without any of them must not
+// replace a document, because it would replace the one that was imported before it.
 func (im *Importer) hasKey(doc bson.Raw) bool {
 	return slices.ContainsFunc(im.UpsertFields, func(field string) bool {
 		_, err := doc.LookupErr(splitPath(field)...)
@@ -205,8 +205,8 @@ func (im *Importer) hasKey(doc bson.Raw) bool {
 	})
 }
 
-// key returns the filter that finds the document which doc replaces. A field that doc lacks must be
-// missing there too.
+// key returns the filter that finds the document to replace. A field that doc lacks must be missing
+// in that document, too.
 func (im *Importer) key(doc bson.Raw) bson.D {
 	filter := bson.D{}
 	for _, field := range im.UpsertFields {
@@ -217,7 +217,7 @@ func (im *Importer) key(doc bson.Raw) bson.D {
 		}
 		equal := bson.D{{Key: "$eq", Value: v}}
 		if v.Type == bson.TypeNull {
-			equal = append(equal, bson.E{Key: "$exists", Value: true}) // null alone finds missing fields too
+			equal = append(equal, bson.E{Key: "$exists", Value: true}) // null alone would also find missing fields
 		}
 		filter = append(filter, bson.E{Key: field, Value: equal})
 	}

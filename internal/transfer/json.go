@@ -12,10 +12,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// whiteSpace is what may stand between the tokens of JSON.
+// whiteSpace may occur between the tokens of JSON.
 const whiteSpace = " \t\r\n"
 
-// newJSONReader tells lines from an array by the first byte that is not white space.
+// newJSONReader decides between lines and an array by the first byte that is not white space.
 func newJSONReader(in *bufio.Reader, rounds bool) (Reader, error) {
 	line := 1
 	for {
@@ -43,10 +43,10 @@ func newJSONReader(in *bufio.Reader, rounds bool) (Reader, error) {
 	}
 }
 
-// lineReader reads one document a line.
+// lineReader reads one document per line.
 type lineReader struct {
 	in     *bufio.Reader
-	line   int // the next one
+	line   int // number of the next line
 	rounds bool
 }
 
@@ -69,7 +69,7 @@ func (r *lineReader) Next() (bson.Raw, int, error) {
 	}
 }
 
-// readLine returns the next line without bound on the buffer but maxRecord.
+// readLine returns the next line. Only maxRecord limits its length.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -112,7 +112,7 @@ func (r *arrayReader) Next() (bson.Raw, int, error) {
 	}
 	if !r.dec.More() {
 		r.done = true
-		if _, err := r.dec.Token(); err != nil { // the closing bracket, or what stands in its place
+		if _, err := r.dec.Token(); err != nil { // the closing bracket, or an error
 			return nil, 0, fmt.Errorf("line %d: the array breaks off: %w",
 				r.lines.at(r.dec.InputOffset()), unexpected(err))
 		}
@@ -121,7 +121,7 @@ func (r *arrayReader) Next() (bson.Raw, int, error) {
 	var text json.RawMessage
 	if err := r.dec.Decode(&text); err != nil {
 		r.done = true
-		// The element begins behind white space.
+		// The element begins after white space.
 		left, _ := io.ReadAll(r.dec.Buffered())
 		white := len(left) - len(bytes.TrimLeft(left, whiteSpace))
 		return nil, 0, fmt.Errorf("line %d: %w", r.lines.at(r.dec.InputOffset()+int64(white)), unexpected(err))
@@ -134,7 +134,7 @@ func (r *arrayReader) Next() (bson.Raw, int, error) {
 	return doc, line, nil
 }
 
-// rest reads what follows the array. If that is white space only, it returns io.EOF.
+// rest reads the text after the array. It returns io.EOF if that is only white space.
 func (r *arrayReader) rest() error {
 	line := r.lines.at(r.dec.InputOffset())
 	in := bufio.NewReader(io.MultiReader(r.dec.Buffered(), r.lines.in))
@@ -152,7 +152,7 @@ func (r *arrayReader) rest() error {
 	}
 }
 
-// unexpected tells an end in the middle of an array from the end of the records.
+// unexpected distinguishes an end in the middle of an array from the end of the records.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -160,7 +160,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// lineCounter remembers where lines begin in what was read but not asked for yet.
+// lineCounter remembers the starts of lines in text that was read but not yet consumed.
 type lineCounter struct {
 	in     io.Reader
 	read   int64
@@ -179,7 +179,7 @@ func (c *lineCounter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// at returns the line of an offset; offsets must not go back.
+// at returns the line of an offset. Offsets must not decrease.
 func (c *lineCounter) at(offset int64) int {
 	n := 0
 	for n < len(c.breaks) && c.breaks[n] < offset {
@@ -190,8 +190,8 @@ func (c *lineCounter) at(offset int64) int {
 	return c.line
 }
 
-// ParseDocument reads one document of Extended JSON, such as a query, and nothing after it. A
-// number that no type keeps is an error.
+// ParseDocument parses one document of Extended JSON, such as a query. Text after it is an error,
+// and so is a number that no type can hold exactly.
 func ParseDocument(text string) (bson.D, error) {
 	raw, err := parseDocument(bytes.TrimSpace([]byte(text)), false)
 	if err != nil {
@@ -210,14 +210,14 @@ func parseRecord(text []byte, rounds bool) (bson.Raw, error) {
 	return doc, orRound(err)
 }
 
-// parseDocument reads one document of Extended JSON, and nothing after it. A number that no type
-// keeps is an error, unless it rounds them.
+// parseDocument parses one document of Extended JSON. Text after it is an error. A number that no
+// type can hold exactly is an error, unless rounds is set.
 func parseDocument(text []byte, rounds bool) (bson.Raw, error) {
 	if len(text) == 0 || text[0] != '{' {
 		return nil, errors.New("not a JSON document")
 	}
 	if !json.Valid(text) {
-		// The syntax error of encoding/json says what and where.
+		// The syntax error of encoding/json names the problem and its position.
 		var v any
 		err := json.Unmarshal(text, &v)
 		var syntax *json.SyntaxError
@@ -236,11 +236,11 @@ func parseDocument(text []byte, rounds bool) (bson.Raw, error) {
 	return doc, nil
 }
 
-// jsonWriter writes one document a line, or an array with one element a line.
+// jsonWriter writes one document per line, or an array with one element per line.
 type jsonWriter struct {
 	out       io.Writer
 	canonical bool
-	replace   bool // what is not UTF-8
+	replace   bool // replace bytes that are not UTF-8
 	array     bool
 	written   bool
 	buf       []byte

@@ -14,12 +14,13 @@ import (
 // maxDigits is how many digits a double always keeps.
 const maxDigits = 15
 
-// leastNormal is the smallest normal double. Smaller ones have fewer digits.
+// leastNormal is the smallest normal double. Smaller doubles have fewer digits.
 const leastNormal = 0x1p-1022
 
-// keepsDouble reads a number and reports whether a double keeps all of it: rounded to as many
-// digits as were written, the double is the number again. That is so for what any program prints of
-// a double, which may have 17 digits, and not for 0.12345678901234567890, 1e-400 or 1e400.
+// keepsDouble parses a number. It reports whether a double holds it exactly enough: printed with as
+// many digits as the number has, the double gives the same number. That is true for every number
+// that a program prints for a double, with up to 17 digits. It is false for 0.12345678901234567890,
+// 1e-400 or 1e400.
 func keepsDouble(number string) (f float64, ok bool) {
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil {
@@ -34,7 +35,7 @@ func keepsDouble(number string) (f float64, ok bool) {
 	case len(digits) <= maxDigits && (f >= leastNormal || f <= -leastNormal):
 		return f, true
 	}
-	// The shortest text of a power of two is not always its nearest text of that length.
+	// For a power of two the shortest text is not always the nearest text of that length.
 	return f, significant(strconv.FormatFloat(f, 'e', len(digits)-1, 64)) == digits ||
 		significant(strconv.FormatFloat(f, 'e', -1, 64)) == digits
 }
@@ -49,18 +50,19 @@ func significant(number string) string {
 	return strings.Trim(whole+fraction, "0")
 }
 
-// printedDouble reads a number that a program has printed of a double: with as many digits as it
-// takes to know the double, and a sign in its exponent. Printed again the number has the same text.
+// printedDouble parses a number in the form in which programs print doubles: with the fewest digits
+// that identify the double, and a sign in the exponent. Printing the double gives the same text.
 func printedDouble(text string) (f float64, ok bool) {
 	if text == "" || strings.IndexByte("-0123456789", text[0]) < 0 {
-		return 0, false // such as the words "nan" and "inf"
+		return 0, false // for example the words "nan" and "inf"
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return 0, false
 	}
 	if strings.IndexByte(text, 'e') < 0 {
-		// Without a point it is a longer integer, which is a code, or -0, which only a double has.
+		// A text without a point is a long integer, which is a code, or -0, which only a double can
+		// hold.
 		return f, text == "-0" || text == withPoint(f)
 	}
 	padded := strconv.FormatFloat(f, 'e', -1, 64) // two digits of the exponent at least
@@ -68,7 +70,7 @@ func printedDouble(text string) (f float64, ok bool) {
 	return f, text == padded || text == mantissa+"e"+exponent[:1]+strings.TrimPrefix(exponent[1:], "0")
 }
 
-// printDouble returns the text of a double that is read as a double again.
+// printDouble returns a text that is parsed as the same double.
 func printDouble(f float64) string {
 	if size := math.Abs(f); size >= 1e21 || size < 1e-6 && f != 0 || math.IsNaN(f) {
 		return strconv.FormatFloat(f, 'g', -1, 64)
@@ -85,8 +87,8 @@ func withPoint(f float64) string {
 	return text
 }
 
-// checkLosses returns an error for what valid JSON has that no document keeps: half a surrogate
-// pair, and, unless they may be rounded, numbers.
+// checkLosses returns an error if valid JSON has content that no document can hold: half a
+// surrogate pair or, unless rounds is set, a number that is not exact.
 func checkLosses(text []byte, rounds bool) error {
 	if !utf8.Valid(text) {
 		return errors.New("the text is not UTF-8")
@@ -97,8 +99,8 @@ func checkLosses(text []byte, rounds bool) error {
 	return checkNumbers(text)
 }
 
-// checkEscapes returns an error for the first escape in valid JSON that is one half of a surrogate
-// pair without the other: no character has it.
+// checkEscapes returns an error for the first escape in valid JSON that is half a surrogate pair,
+// because it does not stand for a character.
 func checkEscapes(text []byte) error {
 	for i := bytes.IndexByte(text, '\\'); i >= 0 && i < len(text); i++ {
 		if text[i] != '\\' {
@@ -121,8 +123,7 @@ func checkEscapes(text []byte) error {
 	return nil
 }
 
-// escaped returns the rune of the escape \uXXXX that text begins with, and 0 if it does not begin
-// with one.
+// escaped returns the rune of the escape \uXXXX at the beginning of text, or 0.
 func escaped(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0
@@ -134,8 +135,8 @@ func escaped(text []byte) rune {
 	return rune(n)
 }
 
-// checkNumbers returns an error for the first number of valid JSON that loses something: an integer
-// beyond 64 bits, or another number that is not what a double holds.
+// checkNumbers returns an error for the first number of valid JSON that would lose digits: an
+// integer beyond 64 bits, or another number that a double does not hold exactly.
 func checkNumbers(text []byte) error {
 	for i := 0; i < len(text); i++ {
 		switch b := text[i]; {
@@ -167,7 +168,7 @@ func endOfString(text []byte, i int) int {
 // checkNumber returns an error for a number of JSON that loses something.
 func checkNumber(number []byte) error {
 	if bytes.ContainsAny(number, "eE") {
-		// Even a short number can have an exponent that no double has.
+		// Even a short number can have an exponent that is out of range for a double.
 	} else if len(number) <= maxDigits {
 		return nil
 	} else if bytes.IndexByte(number, '.') < 0 {
@@ -182,7 +183,7 @@ func checkNumber(number []byte) error {
 	return nil
 }
 
-// orRound adds to an error of a number what an import offers besides.
+// orRound adds to an error about a number that an import can round it.
 func orRound(err error) error {
 	if lost := new(numberError); errors.As(err, &lost) {
 		return fmt.Errorf("%w, or let numbers be rounded", err)
@@ -196,7 +197,7 @@ type numberError struct {
 	number []byte
 }
 
-// Error says how the number is written so that it loses nothing.
+// Error says how to write the number without a loss.
 func (e *numberError) Error() string {
 	return fmt.Sprintf("%s: write {\"$numberDecimal\": \"%s\"}, or a string", e.what, e.number)
 }

@@ -11,8 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// notText returns the path of a document's first name or string that is not UTF-8, quoted; an empty
-// string if there is none.
+// notText returns the quoted path of a document's first name or string that is not UTF-8, or "".
 func notText(doc bson.Raw) string {
 	if utf8.Valid(doc) {
 		return "" // the usual case: all bytes are ASCII or text
@@ -43,9 +42,9 @@ func notTextIn(doc bson.Raw, prefix string) string {
 	return ""
 }
 
-// ambiguous returns the path of a document's first field that Extended JSON does not keep, quoted:
-// a document such as {$numberInt: "5"}, which would be read as a number, or a DBPointer whose name
-// has a quote, which the driver does not escape. It returns an empty string if there is none.
+// ambiguous returns the quoted path of a document's first field that Extended JSON does not
+// preserve, or "". Examples are a document such as {$numberInt: "5"}, which would be read as a
+// number, or a DBPointer whose name has a quote, which the driver does not escape.
 func ambiguous(doc bson.Raw) string {
 	elements, err := doc.Elements()
 	if err != nil {
@@ -59,8 +58,9 @@ func ambiguous(doc bson.Raw) string {
 	return ""
 }
 
-// isRisky reports whether a value has a document with a name that begins with $, a DBPointer or
-// binary data of the old subtype. Extended JSON, as the driver writes it, keeps all other values.
+// isRisky reports whether a value contains a document with a name that begins with $, a DBPointer
+// or binary data of the old subtype. Extended JSON, as the driver writes it, preserves all other
+// values.
 func isRisky(v bson.RawValue) bool {
 	doc := bson.Raw(v.Value)
 	switch v.Type {
@@ -80,8 +80,8 @@ func isRisky(v bson.RawValue) bool {
 	})
 }
 
-// keeps reports whether a value is the same after it was written as canonical Extended JSON and
-// read.
+// keeps reports whether a value stays the same when it is written as canonical Extended JSON and
+// read again.
 func keeps(v bson.RawValue) bool {
 	doc, err := bson.Marshal(bson.D{{Key: "v", Value: v}})
 	if err != nil {
@@ -103,7 +103,7 @@ func isDeepText(v bson.RawValue) bool {
 	return isText(v)
 }
 
-// isText reports whether the strings of a value that is no document are UTF-8.
+// isText reports whether the strings of a value are UTF-8. The value must not be a document.
 func isText(v bson.RawValue) bool {
 	switch v.Type {
 	case bson.TypeString, bson.TypeSymbol, bson.TypeJavaScript:
