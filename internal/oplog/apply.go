@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Apply appends the document that a diff makes of doc. It fails where the diff is not well formed.
+// Apply applies a diff to doc and appends the resulting document. It fails if the diff is
+// malformed.
 func Apply(dst []byte, doc, diff bsonx.Doc) ([]byte, error) {
 	b := bsonx.NewBuilder(dst)
 	b.StartDoc()
@@ -98,7 +99,7 @@ func applyField(b *bsonx.Builder, key string, v bsonx.Value, diff bsonx.Doc) err
 	return nil
 }
 
-// applyArray adds the elements of an array that has a diff. Gaps are filled with null, as MongoDB
+// applyArray adds the elements of an array that has a diff. It fills gaps with null, as MongoDB
 // does.
 func applyArray(b *bsonx.Builder, array, diff bsonx.Doc) error {
 	values := array.Values()

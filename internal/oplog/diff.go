@@ -8,10 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Differ computes diffs of documents. It keeps its memory; it is not safe for concurrent use.
+// Differ computes diffs of documents. It reuses its memory and is not safe for concurrent use.
 type Differ struct {
-	// Fine asks for the diff of what operators change: a document's field that changed is never
-	// told as the whole document, and an array that became shorter is always told whole.
+	// Fine asks for a diff that shows what update operators changed. A changed embedded document is
+	// never replaced as a whole. An array that became shorter is always replaced as a whole.
 	Fine bool
 	// Running is the operation that needs the diff; nil never ends.
 	Running *interrupt.Running
@@ -21,22 +21,22 @@ type Differ struct {
 	ended  error // why the operation ended
 }
 
-// level has the parts of one document's diff.
+// level has the parts of the diff of one document.
 type level struct {
 	deletes, updates, inserts []bsonx.Elem
 	subs                      []sub
 	scratch                   []byte
 }
 
-// sub is the diff of a field's document or array; it lies in the level's scratch.
+// sub is the diff of a field's document or array. Its bytes are in the level's scratch buffer.
 type sub struct {
 	key      []byte
 	from, to int
 }
 
-// Append appends the diff that makes doc of old; an empty document where they are alike. The
-// algorithm is that of MongoDB's document_diff_calculator: fields that both have in the same order
-// are compared, others are deleted, and inserted at the end. It fails where the operation ends.
+// Append appends the diff from old to doc, or an empty document if they are equal. The algorithm is
+// MongoDB's document_diff_calculator: fields that both documents have in the same order are
+// compared. Other fields are deleted, and inserted at the end. Append fails if the operation ends.
 func (d *Differ) Append(dst []byte, old, doc bsonx.Doc) ([]byte, error) {
 	b := bsonx.NewBuilder(dst)
 	b.StartDoc()
@@ -45,15 +45,15 @@ func (d *Differ) Append(dst []byte, old, doc bsonx.Doc) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Fields is Append for a document that was begun.
+// Fields is Append for a document that was already started in b.
 func (d *Differ) Fields(b *bsonx.Builder, old, doc bsonx.Doc) error {
 	d.ended = nil
 	d.document(b, 0, old, doc)
 	return d.ended
 }
 
-// goesOn counts the work on a field and its values, and reports whether the operation goes on. Once
-// it has ended, the diff is of no use.
+// goesOn counts the work on a field and its values, and reports whether the operation still runs.
+// After its end the diff must not be used.
 func (d *Differ) goesOn(bytes int) bool {
 	if d.ended == nil {
 		d.ended = d.meter.Did(interrupt.Step+bytes, d.Running)
@@ -97,7 +97,7 @@ func (d *Differ) document(b *bsonx.Builder, depth int, old, doc bsonx.Doc) {
 	d.append(b, l)
 }
 
-// worth reports whether a diff of that size is used in the place of the new value.
+// worth reports whether a diff of that size is used instead of the new value.
 func (d *Differ) worth(size int, old, v bsonx.Value) bool {
 	switch {
 	case !d.Fine:
@@ -109,7 +109,7 @@ func (d *Differ) worth(size int, old, v bsonx.Value) bool {
 	}
 }
 
-// value adds a changed field: as a diff where that is worth it, or else as the new value.
+// value adds a changed field: as a diff if that pays off, or else as the new value.
 func (d *Differ) value(l *level, depth int, key []byte, old, v bsonx.Value) {
 	nested := old.Type == v.Type && (v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray)
 	if nested {
@@ -132,8 +132,8 @@ func (d *Differ) value(l *level, depth int, key []byte, old, v bsonx.Value) {
 	l.updates = append(l.updates, bsonx.Elem{Key: key, Value: v})
 }
 
-// dropReplaced forgets the deletions of fields that are inserted again: an insertion moves a field
-// to the end.
+// dropReplaced drops the deletions of fields that are inserted again, because an insertion moves a
+// field to the end.
 func (d *Differ) dropReplaced(l *level) {
 	if len(l.deletes) == 0 || len(l.inserts) == 0 {
 		return

@@ -11,7 +11,7 @@ const (
 	Term       = 1
 )
 
-// Kind is what an operation does, the field op.
+// Kind is the kind of an operation, the field op.
 type Kind string
 
 // The kinds.
@@ -23,12 +23,12 @@ const (
 	Noop    Kind = "n"
 )
 
-// Writer names who wrote: the session and the statement in it.
+// Writer identifies the writer: the session and the statement in it.
 type Writer struct {
-	// Session is the document that lsid shows; nil where the write can not be retried.
+	// Session is the session document for lsid. It is nil if the write cannot be retried.
 	Session   bsonx.Doc
 	TxnNumber int64
-	// StmtID is the statement's number, negative where the writer is a transaction as a whole.
+	// StmtID is the statement's number. It is negative if the writer is a whole transaction.
 	StmtID int32
 }
 
@@ -37,18 +37,18 @@ type Operation struct {
 	Kind Kind
 	// Namespace is "db.collection", or "db.$cmd" for a command.
 	Namespace string
-	// UUID is the collection's; nil for none.
+	// UUID is the UUID of the collection, or nil.
 	UUID *[16]byte
 	O    bsonx.Doc
-	// O2 is nil for none.
+	// O2 may be nil.
 	O2 bsonx.Doc
-	// PreImage is the version before, nil where it is not kept.
+	// PreImage is the previous version, or nil if it is not kept.
 	PreImage bsonx.Doc
-	// By is nil where nobody may retry.
+	// By is nil if the write cannot be retried.
 	By *Writer
 }
 
-// appendFields adds the fields that an entry and an element of applyOps have.
+// appendFields adds the fields that entries and elements of applyOps have in common.
 func (op *Operation) appendFields(b *bsonx.Builder) {
 	b.String("op", string(op.Kind))
 	b.String("ns", op.Namespace)
@@ -76,9 +76,8 @@ func (op *Operation) AppendTo(dst []byte) []byte {
 	return b.Bytes()
 }
 
-// AppendEntry appends the operation as an entry. Its stamp is zero; at is the offset in the entry,
-// from its own beginning, at which the eight bytes of the stamp go. wall is in milliseconds
-// since 1970.
+// AppendEntry appends the operation as an entry with a zero stamp. at is the offset in the entry
+// where the caller must put the eight bytes of the stamp. wall is in milliseconds since 1970.
 func AppendEntry(dst []byte, op *Operation, wall int64) (entry []byte, at int) {
 	from := len(dst)
 	b := bsonx.NewBuilder(dst)

@@ -50,7 +50,8 @@ func (r *Replica) command(db string, op, o bsonx.Doc) error {
 	}
 }
 
-// dropDatabase requires that nothing is left: each collection is dropped by an entry of its own.
+// dropDatabase checks that no collection is left, because each collection is dropped by an entry of
+// its own.
 func (r *Replica) dropDatabase(db string) error {
 	for ns := range r.collections {
 		if strings.HasPrefix(ns, db+".") {
@@ -99,7 +100,7 @@ func (c *collection) dropIndex(name string) error {
 	return nil
 }
 
-// modify applies a collMod, whose fields are those of the command.
+// modify applies a collMod. The entry has the fields of the command.
 func (c *collection) modify(o bsonx.Doc) error {
 	for it := o.Iter(); it.Next(); {
 		key, v := string(it.Key()), it.Value()

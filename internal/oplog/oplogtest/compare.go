@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
-// Check applies what is new in the server's log and compares all collections, their options,
-// indexes and documents. Nobody may write meanwhile.
+// Check applies the new entries of the server's oplog. Then it compares all collections with their
+// options, indexes and documents. There must be no writes meanwhile.
 func (r *Replica) Check(ctx context.Context, client *mongo.Client) error {
 	if !r.events {
 		if err := r.CatchUp(ctx, client); err != nil {
@@ -47,7 +47,7 @@ func (r *Replica) Check(ctx context.Context, client *mongo.Client) error {
 	return errors.Join(differences...)
 }
 
-// compareDatabase returns the names of the database's collections and how they differ.
+// compareDatabase returns the names of the database's collections, and how they differ.
 func (r *Replica) compareDatabase(ctx context.Context, db *mongo.Database) (names []string, err error) {
 	cursor, err := db.ListCollections(ctx, bson.D{})
 	if err != nil {
@@ -62,14 +62,14 @@ func (r *Replica) compareDatabase(ctx context.Context, db *mongo.Database) (name
 		doc := bsonx.Doc(info)
 		name := doc.Lookup("name").Str()
 		if doc.Lookup("type").Str() == "collection" && doc.LookupPath("info", "readOnly").Truthy() {
-			continue // it shows the server's state, and is in no log
+			continue // shows the server's state, and is not in the oplog
 		}
 		names = append(names, name)
 		c := r.collections[db.Name()+"."+name]
 		switch kind := doc.Lookup("type").Str(); {
 		case r.events && (kind == "timeseries" || strings.HasPrefix(name, bucketsPrefix)):
 		case name == "system.views": // its documents are the views
-		case kind == "timeseries": // it is what its buckets are
+		case kind == "timeseries": // its content is in the buckets
 			c = r.collections[db.Name()+"."+bucketsPrefix+name]
 			fallthrough
 		case c == nil:
@@ -88,7 +88,7 @@ func (r *Replica) compareDatabase(ctx context.Context, db *mongo.Database) (name
 	return names, errors.Join(differences...)
 }
 
-// alike compares what is known.
+// alike compares two documents by the information that the Replica has.
 func (r *Replica) alike(a, b bsonx.Doc) bool {
 	if !r.events || a == nil || b == nil {
 		return a.Equal(b)
@@ -116,8 +116,8 @@ func (r *Replica) compare(ctx context.Context, c *collection, with *mongo.Collec
 	return errors.Join(indexes, r.differ(name+" document", byID, c.docs))
 }
 
-// compareIndexes returns how the indexes differ. Those of buckets are only shown as indexes of
-// their time series: by name.
+// compareIndexes describes how the indexes differ. The indexes of buckets are shown only as indexes
+// of their time series, so they are compared by name.
 func (r *Replica) compareIndexes(ctx context.Context, c *collection, with *mongo.Collection) (difference, err error) {
 	series, isBuckets := strings.CutPrefix(with.Name(), bucketsPrefix)
 	if isBuckets {
@@ -160,7 +160,7 @@ func byKey(ctx context.Context, cursor *mongo.Cursor, key func(bsonx.Doc) string
 	return docs, cursor.Err()
 }
 
-// differ tells the first difference.
+// differ describes the first difference.
 func (r *Replica) differ(what string, server, log map[string]bsonx.Doc) error {
 	for _, key := range slices.Sorted(maps.Keys(server)) {
 		if !r.alike(server[key], log[key]) {

@@ -1,5 +1,6 @@
-// Package oplogtest checks that the log of changes says everything: a Replica that applies its
-// entries, and knows nothing else, has the collections of the server that wrote them. So has a
-// mirror that is fed with the events of a change stream, as far as these go. It reads the server
-// through the driver, and is strict: an entry that does not fit what was before it is an error.
+// Package oplogtest checks that the oplog is complete. A Replica applies its entries, without any
+// other information, and must end with the same collections as the server that wrote them. A mirror
+// does the same with the events of a change stream, as far as the events describe the changes. The
+// package reads the server through the driver. It is strict: an entry that does not fit the
+// previous entries is an error.
 package oplogtest

@@ -10,9 +10,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
-// NewMirror returns a Replica that is fed with the events of a change stream instead, of all
-// databases with showExpandedEvents. These do not tell in which order the fields of an updated
-// document are, and nothing of time series.
+// NewMirror returns a Replica that applies the events of a change stream instead, of all databases
+// and with showExpandedEvents. Events do not tell the order of the fields of an updated document,
+// and do not cover time series.
 func NewMirror() *Replica {
 	r := NewReplica()
 	r.events = true
@@ -131,7 +131,7 @@ func anys(values []bsonx.Value) (out []any) {
 	return out
 }
 
-// components takes a path apart.
+// components splits a path.
 func components(path string, ambiguous bsonx.Doc) (out []string) {
 	parts := ambiguous.Lookup(path)
 	if parts.IsMissing() {
@@ -147,7 +147,7 @@ func components(path string, ambiguous bsonx.Doc) (out []string) {
 	return out
 }
 
-// at replaces what is at a path of a document or an array.
+// at replaces the value at a path of a document or an array.
 func at(v bsonx.Value, path []string, change func(bsonx.Value) (bsonx.Value, error)) (bsonx.Value, error) {
 	if len(path) == 0 {
 		return change(v)
@@ -172,7 +172,7 @@ func at(v bsonx.Value, path []string, change func(bsonx.Value) (bsonx.Value, err
 	}
 }
 
-// sorted returns a value whose fields are in the order of their names.
+// sorted returns a value with all fields sorted by name.
 func sorted(v bsonx.Value) bsonx.Value {
 	switch v.Type {
 	case bsonx.TypeDocument:

@@ -13,10 +13,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
-// Replica is what the entries of a log make, in memory.
+// Replica holds in memory the collections that result from the entries of an oplog.
 type Replica struct {
 	collections map[string]*collection // by namespace
-	last        bson.Timestamp         // of the newest entry that was applied
+	last        bson.Timestamp         // of the newest applied entry
 	applied     int
 	events      bool // of a change stream, see NewMirror
 }
@@ -25,18 +25,18 @@ type Replica struct {
 type collection struct {
 	uuid    bsonx.Value
 	options bsonx.Doc
-	indexes map[string]bsonx.Doc // by name, without that on _id
+	indexes map[string]bsonx.Doc // by name, without the index on _id
 	docs    map[string]bsonx.Doc // by keyOf
 }
 
-// NewReplica returns a Replica that has applied nothing.
+// NewReplica returns an empty Replica.
 func NewReplica() *Replica { return &Replica{collections: map[string]*collection{}} }
 
-// Applied returns how many entries were applied.
+// Applied returns the number of applied entries.
 func (r *Replica) Applied() int { return r.applied }
 
-// CatchUp applies the entries behind those that were applied before. It fails where the log does
-// not begin with the store.
+// CatchUp applies the entries after the last applied one. It fails if the oplog does not begin with
+// the store.
 func (r *Replica) CatchUp(ctx context.Context, client *mongo.Client) error {
 	log := client.Database(oplog.DB).Collection(oplog.Collection)
 	cursor, err := log.Find(ctx, bson.D{{Key: "ts", Value: bson.D{{Key: "$gt", Value: r.last}}}})
@@ -84,8 +84,8 @@ func (r *Replica) operation(op bsonx.Doc) error {
 	return c.change(kind, o, op)
 }
 
-// keyOf returns what is the same for equal _ids, also for numbers of different types: an update may
-// replace one by the other.
+// keyOf returns a key that is equal for equal _ids, including numbers of different types: an update
+// may replace one by another.
 func keyOf(doc bsonx.Doc) string { return string(keystring.Append(nil, doc.Lookup("_id"), false)) }
 
 func (c *collection) change(kind oplog.Kind, o, op bsonx.Doc) error {
