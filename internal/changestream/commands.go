@@ -44,8 +44,8 @@ func (s *Stream) commandEvents(out []*event, op *operation) []*event {
 	}
 }
 
-// structural appends the event of a collection that is gone or has another name, and the
-// invalidation of a stream about it. more, which may be nil, adds fields.
+// structural appends the event of a collection that was dropped or renamed, and the invalidate
+// event if the stream is about that collection. more may be nil. Otherwise it adds fields.
 func (s *Stream) structural(out []*event, op *operation, name, coll string, more func(*bsonx.Builder)) []*event {
 	token := op.token(name, nil)
 	b := s.begin(op, name, token)
@@ -97,8 +97,8 @@ func (s *Stream) dropDatabase(out []*event, op *operation) []*event {
 	return out
 }
 
-// invalidation is the last event of a stream; its token stands behind that of the event that caused
-// it.
+// invalidation returns the last event of a stream. Its token follows the token of the event that
+// caused it.
 func (s *Stream) invalidation(op *operation, cause string) *event {
 	token := Token{Stamp: op.stamp, kind: eventToken, Index: op.index, FromInvalidate: true}.Doc(bsonx.String(cause))
 	e := finish(s.begin(op, invalidate, token), token)

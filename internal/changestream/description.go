@@ -90,7 +90,7 @@ func (d *description) array(diff bsonx.Doc, path []part) {
 
 func (d *description) update(path []part, v bsonx.Value) { d.updated.Value(d.path(path), v) }
 
-// path writes a path with dots, and notes its components where that says less than they do.
+// path returns a path with dots. If that is ambiguous, it records the components, too.
 func (d *description) path(path []part) string {
 	var text strings.Builder
 	ambiguous := false

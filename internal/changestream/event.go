@@ -17,7 +17,7 @@ type operation struct {
 	db, coll    string // coll is "$cmd" for commands
 	uuid        bsonx.Value
 	o, o2       bsonx.Doc
-	pre         bsonx.Doc // nil where it was not kept, or for too long
+	pre         bsonx.Doc // nil if it was not kept, or kept too long ago
 	stamp       storage.Stamp
 	wall        bsonx.Value
 	index       int32 // in the transaction
@@ -43,11 +43,11 @@ func (s *Stream) operation(doc bsonx.Doc, stamp storage.Stamp, wall bsonx.Value)
 	return op
 }
 
-// event is what is built of an operation.
+// event is built from an operation.
 type event struct {
 	doc   bsonx.Doc
 	token bsonx.Doc
-	// ends says that nothing follows it.
+	// ends means that this is the last event.
 	ends bool
 }
 
@@ -122,7 +122,7 @@ func (s *Stream) documentEvent(ctx context.Context, op *operation) (*event, erro
 	}
 }
 
-// updateEvent returns the event of a new version of a document: an update where it was logged as a
+// updateEvent returns the event for a new version of a document: an update if it was logged as a
 // diff, else a replacement.
 func (s *Stream) updateEvent(ctx context.Context, op *operation) (*event, error) {
 	diff := op.o.Lookup("diff")
@@ -174,7 +174,7 @@ func (s *Stream) after(ctx context.Context, op *operation, diff bsonx.Doc) (bson
 	return bsonx.Null, nil
 }
 
-// appendBefore adds the version before a change, where the stream wants it.
+// appendBefore adds the previous version of the document, if the stream wants it.
 func (s *Stream) appendBefore(b *bsonx.Builder, op *operation) error {
 	switch {
 	case s.spec.Before == off:

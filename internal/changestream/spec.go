@@ -11,17 +11,17 @@ import (
 
 // Spec is the argument of $changeStream.
 type Spec struct {
-	// FullDocument and Before are the modes of the versions after and before a change.
+	// FullDocument and Before are the modes for the versions after and before a change.
 	FullDocument, Before string
-	// Expanded asks for the events of definitions too.
+	// Expanded asks for DDL events, too.
 	Expanded bool
 	// Cluster asks for all databases.
 	Cluster bool
-	// After is where the stream goes on; nil where it begins at Start. AfterDoc is the token as it
-	// was given.
+	// After is the token after which the stream continues, or nil if it begins at Start. AfterDoc
+	// is the token as the client gave it.
 	After    *Token
 	AfterDoc bsonx.Doc
-	// Start is the stamp of the first entry, 0 for what comes next.
+	// Start is the stamp of the first entry, or 0 to start with the next change.
 	Start storage.Stamp
 }
 
@@ -58,7 +58,7 @@ func Parse(arg bsonx.Value) (*Spec, error) {
 	return s, nil
 }
 
-// set takes a field; starting says that it is one that tells where the stream begins.
+// set sets a field. starting means that the field determines where the stream begins.
 func (s *Spec) set(key string, v bsonx.Value) (starting bool, err error) {
 	switch key {
 	case "fullDocument":
@@ -126,8 +126,8 @@ func mode(key string, v bsonx.Value, modes ...string) (string, error) {
 	return v.Str(), nil
 }
 
-// Scope is what a stream is about: a collection, a database where Collection is empty, or all where
-// both are.
+// Scope is the subject of a stream: a collection, a database if Collection is empty, or the whole
+// store if both fields are empty.
 type Scope struct{ DB, Collection string }
 
 // has reports whether a collection's changes belong to the scope.

@@ -12,11 +12,11 @@ import (
 // maxEvent is the largest event that is not split; the rest of a result is for the token of the batch.
 const maxEvent = limits.InternalDocumentBytes - 8<<10
 
-// Splitter does the work of $changeStreamSplitLargeEvent: events that are too large for a result
-// become several, each with some of the fields.
+// Splitter implements $changeStreamSplitLargeEvent: events that are too large for a result become
+// several fragments, each with some of the fields.
 type Splitter struct {
-	// after is the token of a fragment behind which the stream goes on, nil once the stream is
-	// beyond its event.
+	// after is the token of the fragment after which the stream continues. It is nil once the
+	// stream is past the event of that fragment.
 	after *Token
 }
 
@@ -29,7 +29,7 @@ func NewSplitter(spec *Spec) *Splitter {
 	return s
 }
 
-// CheckFragment refuses to go on behind a fragment without a Splitter.
+// CheckFragment returns an error if the stream would resume after a fragment without a Splitter.
 func (s *Spec) CheckFragment() error {
 	if s.After != nil && s.After.Fragment > 0 {
 		return mongoerr.New(mongoerr.ChangeStreamFatalError,
@@ -38,8 +38,8 @@ func (s *Spec) CheckFragment() error {
 	return nil
 }
 
-// Split returns the fragments of an event that its client has not seen yet. whole says that it need
-// not be split: it is to be passed on as it is. The event's _id is its token.
+// Split returns the fragments of an event that its client has not seen yet. whole means that the
+// event need not be split and must be passed on unchanged. The event's _id is its token.
 func (s *Splitter) Split(event bsonx.Doc) (fragments []bsonx.Doc, whole bool, err error) {
 	id := event.Lookup("_id").Doc()
 	size := len(event) + len(id)
@@ -61,7 +61,7 @@ func (s *Splitter) Split(event bsonx.Doc) (fragments []bsonx.Doc, whole bool, er
 	return fragments[skip:], false, nil
 }
 
-// seen returns how many fragments of an event the client has.
+// seen returns how many fragments of an event the client has seen.
 func (s *Splitter) seen(id bsonx.Doc, size int) (int, error) {
 	if s.after == nil {
 		return 0, nil
@@ -78,8 +78,8 @@ func (s *Splitter) seen(id bsonx.Doc, size int) (int, error) {
 	return int(after.Fragment), nil
 }
 
-// split puts the fields of an event into fragments of at most limit bytes, the smallest fields
-// first, so that the first fragment says most about the event.
+// split distributes the fields of an event to fragments of at most limit bytes. The smallest fields
+// come first, so that the first fragment says most about the event.
 func split(event, id bsonx.Doc, limit int) ([]bsonx.Doc, error) {
 	var fields []bsonx.Elem
 	for it := event.Iter(); it.Next(); {
@@ -110,7 +110,8 @@ func split(event, id bsonx.Doc, limit int) ([]bsonx.Doc, error) {
 	return out, nil
 }
 
-// fieldSize is what a field takes in a document: its type, its name with a zero, and its value.
+// fieldSize returns the number of bytes of a field in a document: its type, its name with a zero,
+// and its value.
 func fieldSize(e bsonx.Elem) int { return 2 + len(e.Key) + len(e.Value.Data) }
 
 func fragment(id bsonx.Doc, number, of int, fields []bsonx.Elem) bsonx.Doc {

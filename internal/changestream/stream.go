@@ -14,16 +14,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Source is what a stream asks of the server.
+// Source is the part of the server that a stream needs.
 type Source interface {
-	// Document returns the newest version of a document, nil where there is none.
+	// Document returns the newest version of a document, or nil if it does not exist.
 	Document(ctx context.Context, db, collection string, id bsonx.Value) (bsonx.Doc, error)
-	// ImageExpired reports whether the versions before changes that were kept at a time are no
-	// longer shown.
+	// ImageExpired reports whether a pre-image that was kept at this time is no longer shown.
 	ImageExpired(kept time.Time) bool
 }
 
-// Stream yields the events of a scope. It is used by one goroutine.
+// Stream yields the events of a scope. Only one goroutine may use it.
 type Stream struct {
 	store  *table.Store
 	watch  *changelog.Watch
@@ -31,17 +30,17 @@ type Stream struct {
 	spec   *Spec
 	scope  Scope
 
-	// scanned is the stamp up to which entries were looked at; those up to opened are of before the
+	// scanned is the stamp up to which entries were read. Entries up to opened are older than the
 	// stream.
 	scanned, opened storage.Stamp
-	// skip is how far the first entry's operations were seen before.
+	// skip tells how many operations of the first entry the client has already seen.
 	skip    *Token
 	pending []*event
-	// rest is what is left of a transaction's entry; its events are made one by one, since together
-	// they may be large.
+	// rest has the remaining operations of a transaction's entry. Their events are made one by one,
+	// because together they may be large.
 	rest  transaction
-	held  memory.Holding // of rest, between two batches
-	last  bsonx.Doc      // the token of the last event, or the one that the stream goes on from
+	held  memory.Holding // memory of rest, between two batches
+	last  bsonx.Doc      // token of the last event, or the token after which the stream resumed
 	ended bool
 
 	snap storage.Snapshot
@@ -49,8 +48,8 @@ type Stream struct {
 	end  storage.Stamp // of the snapshot
 }
 
-// Open returns a stream at its beginning. It fails where the store has no log, or the log no longer
-// goes back that far. What the stream keeps counts in the budget, which may be nil.
+// Open returns a stream at its beginning. It fails if the store has no oplog, or if the oplog no
+// longer reaches back that far. The memory of the stream counts in the budget, which may be nil.
 func Open(store *table.Store, source Source, spec *Spec, scope Scope, budget *memory.Budget) (*Stream, error) {
 	if store.Oplog() == nil {
 		return nil, mongoerr.New(mongoerr.Code(40573), "The $changeStream stage is only supported on replica sets")
@@ -76,14 +75,14 @@ func Open(store *table.Store, source Source, spec *Spec, scope Scope, budget *me
 	return s, nil
 }
 
-// checkHistory fails where entries behind the beginning of the stream may be gone.
+// checkHistory fails if entries after the beginning of the stream may be gone.
 func (s *Stream) checkHistory() error {
 	oldest, complete, err := s.store.Log().Oldest()
 	if err != nil {
 		return err
 	}
-	// A token from before a log that is complete is one of an earlier log, which ended when the
-	// server ran without one.
+	// If the oplog is complete, a token from before it belongs to an earlier oplog, which ended
+	// when the server ran without one.
 	if (!complete || s.spec.After != nil) && s.scanned+1 < oldest {
 		return errHistoryLost()
 	}
@@ -95,7 +94,7 @@ func errHistoryLost() error {
 		"Resume of change stream was not possible, as the resume point may no longer be in the oplog.")
 }
 
-// Next implements pipeline.Source: nil says that there is nothing yet.
+// Next implements pipeline.Source. nil means that there is no event yet.
 func (s *Stream) Next(ctx context.Context) (bsonx.Doc, error) {
 	for n := 0; ; n++ {
 		if len(s.pending) > 0 {
@@ -127,7 +126,7 @@ func (s *Stream) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 }
 
-// entry returns the next entry, nil where there is none yet.
+// entry returns the next entry, or nil if the oplog has no more entries yet.
 func (s *Stream) entry() (bsonx.Doc, error) {
 	if s.it == nil {
 		safe := s.store.Engine().Order().Safe()
@@ -151,7 +150,7 @@ func (s *Stream) entry() (bsonx.Doc, error) {
 	return bsonx.Doc(value), err
 }
 
-// exhausted is called at the end of what was safe.
+// exhausted is called after the last safe entry.
 func (s *Stream) exhausted() error {
 	err := s.it.Err()
 	if err == nil {
@@ -161,7 +160,7 @@ func (s *Stream) exhausted() error {
 	return err
 }
 
-// passed says that there is nothing more up to a stamp.
+// passed records that there is nothing more up to a stamp.
 func (s *Stream) passed(stamp storage.Stamp) {
 	s.scanned = max(s.scanned, stamp)
 	if s.skip != nil && s.skip.Stamp <= s.scanned {
@@ -169,8 +168,9 @@ func (s *Stream) passed(stamp storage.Stamp) {
 	}
 }
 
-// open opens the log up to a stamp. What is not safe is not told: a kill could take it back, and
-// the token would skip what comes in its place.
+// open opens the oplog up to a stamp. Entries that are not safe must not be sent: a kill of the
+// process could undo them, and a client that resumes with their token would miss the entries in
+// their place.
 func (s *Stream) open(safe storage.Stamp) error {
 	log := s.store.Oplog()
 	if log == nil {
@@ -225,7 +225,7 @@ func (s *Stream) events(ctx context.Context, op *operation, entry bsonx.Doc) err
 	}
 }
 
-// dropSeen forgets the events up to the token that the stream goes on from.
+// dropSeen drops the events up to the token after which the stream resumed.
 func (s *Stream) dropSeen(stamp storage.Stamp) {
 	if s.skip == nil || stamp < s.skip.Stamp {
 		return
@@ -239,29 +239,29 @@ func (s *Stream) dropSeen(stamp storage.Stamp) {
 				break
 			}
 			if s.skip.Fragment > 0 && t.sameEvent(s.skip) {
-				break // the Splitter knows what of it was seen
+				break // the Splitter knows which fragments were seen
 			}
 			n++
 		}
 		s.pending = s.pending[n:]
 		if len(s.pending) == 0 && s.rest.ops != nil {
-			return // what was seen last may be among the rest
+			return // the last event seen may be in rest
 		}
 	}
 	s.skip = nil
 }
 
-// Ended reports whether the last event was an invalidation.
+// Ended reports whether the last event was an invalidate event.
 func (s *Stream) Ended() bool { return s.ended && len(s.pending) == 0 }
 
-// hasMore reports whether there may be more events of entries that were looked at.
+// hasMore reports whether the entries read so far may have more events.
 func (s *Stream) hasMore() bool { return len(s.pending) > 0 || s.rest.ops != nil }
 
-// LastToken returns the token of the event that Next has returned last.
+// LastToken returns the token of the event that Next returned last.
 func (s *Stream) LastToken() bsonx.Doc { return s.last }
 
-// BatchToken returns the token from which a stream goes on behind everything that Next has
-// returned, or looked at in vain.
+// BatchToken returns the token after which a resumed stream continues with the next change. It
+// covers all events that Next has returned, and all entries without events.
 func (s *Stream) BatchToken() bsonx.Doc {
 	if s.last != nil && (s.hasMore() || s.ended || s.skip != nil) {
 		return s.last
@@ -277,8 +277,8 @@ func (s *Stream) BatchToken() bsonx.Doc {
 	return HighWater(s.scanned)
 }
 
-// Arrival returns a channel that is closed when there are entries that the stream has not looked
-// at, and that may concern it.
+// Arrival returns a channel that is closed when there are unread entries that may concern the
+// stream.
 func (s *Stream) Arrival() <-chan struct{} { return s.watch.Arrival(s.scanned) }
 
 // Save implements pipeline.Source.
@@ -291,7 +291,7 @@ func (s *Stream) closeLog() {
 	if s.it == nil {
 		return
 	}
-	_ = s.it.Close() // its error was reported by entry
+	_ = s.it.Close() // entry has reported its error
 	_ = s.snap.Close()
 	s.it, s.snap = nil, nil
 }

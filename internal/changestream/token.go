@@ -11,8 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// The kinds of tokens: those of events, and those that say that everything up to a stamp was looked
-// at.
+// The kinds of tokens: tokens of events, and tokens that cover everything up to a stamp.
 const (
 	highWater  = 0
 	eventToken = 128
@@ -25,22 +24,22 @@ const tokenVersion = 2
 type Token struct {
 	Stamp storage.Stamp
 	kind  int32
-	// Index is the place of the operation in its transaction.
+	// Index is the position of the operation in its transaction.
 	Index int32
-	// FromInvalidate says that it is the token of an invalidate event, behind that of the event
-	// that caused it.
+	// FromInvalidate means that it is the token of an invalidate event, which follows the token of
+	// the event that caused it.
 	FromInvalidate bool
-	// Fragment is the number of a part of an event that was split, 0 for an event.
+	// Fragment is the number of a fragment of a split event, or 0 for a whole event.
 	Fragment int32
 }
 
-// sameEvent reports whether two tokens are of one event, or of parts of it.
+// sameEvent reports whether two tokens belong to the same event, or to its fragments.
 func (t *Token) sameEvent(u *Token) bool {
 	return t.Stamp == u.Stamp && t.kind == u.kind && t.Index == u.Index && t.FromInvalidate == u.FromInvalidate
 }
 
-// Doc returns the document that clients see: {_data: hexadecimal}. what identifies the event: its
-// type and document.
+// Doc returns the document for clients: {_data: hexadecimal}. what identifies the event by its type
+// and document.
 func (t Token) Doc(what bsonx.Value) bsonx.Doc {
 	key := keystring.Append(nil, bsonx.Timestamp(t.Stamp.Seconds(), t.Stamp.Number()), false)
 	key = keystring.Append(key, bsonx.Int32(tokenVersion), false)
@@ -53,7 +52,7 @@ func (t Token) Doc(what bsonx.Value) bsonx.Doc {
 	return bsonx.NewDoc("_data", strings.ToUpper(hex.EncodeToString(key)))
 }
 
-// HighWater returns the token that stands behind everything up to a stamp.
+// HighWater returns the token that follows everything up to a stamp.
 func HighWater(stamp storage.Stamp) bsonx.Doc { return Token{Stamp: stamp}.Doc(bsonx.Missing) }
 
 // fragmentToken returns the token of a part of an event.

@@ -9,15 +9,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// transaction is the entry of a transaction of whose operations some are left.
+// transaction is the entry of a transaction that has operations left.
 type transaction struct {
-	ops *bsonx.Iter // nil where none are left
-	// index is the place of the next operation in the transaction, first the place of the entry's
-	// first one.
+	ops *bsonx.Iter // nil if no operations are left
+	// index is the position of the next operation in the transaction. first is the position of the
+	// entry's first operation.
 	index, first    int32
 	stamp           storage.Stamp
-	entry           bsonx.Doc // nil where it is to be read again
-	owned           bool      // entry is not borrowed from the log
+	entry           bsonx.Doc // nil if it must be read again
+	owned           bool      // entry is not borrowed from the oplog
 	wall            bsonx.Value
 	lsid, txnNumber bsonx.Value
 }
@@ -32,7 +32,7 @@ func (s *Stream) begun(outer *operation, entry, ops bsonx.Doc) {
 	s.rest.read(entry, ops)
 }
 
-// read takes the entry, which is borrowed, and goes to the operation that is next.
+// read sets the entry, which is borrowed, and moves to the next operation.
 func (t *transaction) read(entry, ops bsonx.Doc) {
 	t.entry, t.ops = entry, ops.Iter()
 	t.wall, t.lsid, t.txnNumber = entry.Lookup("wall"), entry.Lookup("lsid"), entry.Lookup("txnNumber")
@@ -76,8 +76,8 @@ func (s *Stream) endRest() {
 	s.held.Release()
 }
 
-// keepRest makes the entry of a transaction the stream's own before the log is closed. Where the
-// server has no memory for it, it will be read again.
+// keepRest copies the entry of a transaction before the oplog is closed. If the server has no
+// memory for the copy, the entry will be read again.
 func (s *Stream) keepRest() {
 	t := &s.rest
 	if t.ops == nil || t.owned || t.entry == nil {
@@ -93,7 +93,7 @@ func (s *Stream) keepRest() {
 	}
 }
 
-// reread reads the entry of a transaction again. It is the last one that was looked at.
+// reread reads the entry of a transaction again. It is the last entry that was read.
 func (s *Stream) reread() error {
 	stamp := s.rest.stamp
 	s.scanned = stamp - 1
