@@ -2,16 +2,15 @@ package session
 
 import "fmt"
 
-// API is what a command says of the stable API. The later commands of a cursor or a transaction
-// must say the same as the first.
+// API has a command's stable API parameters. Later commands of a cursor or a transaction must have
+// the same parameters as the first command.
 type API struct {
 	Version string
-	// Strict and Deprecation are the texts of apiStrict and apiDeprecationErrors; empty if not
-	// given.
+	// Strict and Deprecation are the texts of apiStrict and apiDeprecationErrors, or empty.
 	Strict, Deprecation string
 }
 
-// String shows the parameters as MongoDB's messages do.
+// String returns the parameters in the form of MongoDB's messages.
 func (a API) String() string {
 	if a.Version == "" {
 		return "{}"

@@ -10,23 +10,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Source is what a cursor reads from.
+// Source is the source of a cursor's documents.
 type Source interface {
 	// Next returns the next document, borrowed until the following call, or nil at the end.
 	Next(ctx context.Context) (bsonx.Doc, error)
-	// Save lets go of snapshots and iterators and keeps the position; it is called between batches.
+	// Save releases snapshots and iterators, and keeps the position. It is called between batches.
 	Save()
-	// Restore makes the source usable again after Save. It fails where the collection or the index
-	// is gone.
+	// Restore makes the source usable again after Save. It fails if the collection or the index was
+	// dropped.
 	Restore(ctx context.Context) error
 	Close()
 }
 
-// Owner is who may use a cursor: the session and the user that opened it.
+// Owner is the session and the user that opened a cursor. Only they may use it.
 type Owner struct {
 	Session SessionID
 	User    string
-	// InTransaction says that the cursor reads from the transaction TxnNumber of the session.
+	// InTransaction means that the cursor reads in the transaction TxnNumber of the session.
 	InTransaction bool
 	TxnNumber     int64
 }
@@ -39,53 +39,53 @@ type Cursor struct {
 	DB         string
 	Collection string
 	Owner      Owner
-	// NoTimeout keeps an idle cursor beyond the idle timeout; the end of its session still closes
+	// NoTimeout keeps an idle cursor beyond the idle timeout. The end of its session still closes
 	// it.
 	NoTimeout bool
 	Tailable  bool
 	AwaitData bool
-	// Command is the command that opened the cursor, in bytes that the cursor owns.
+	// Command is a copy of the command that opened the cursor.
 	Command bsonx.Doc
-	// Compiled is how many bytes what was compiled for the cursor takes beside the command: the
-	// values of expressions of constants, and bounds of scans.
+	// Compiled is the memory of compiled parts beyond the command: values of constant expressions,
+	// and bounds of scans.
 	Compiled int64
-	// Running, where set, is told which operation reads the cursor.
+	// Running, if not nil, is told which operation reads the cursor.
 	Running interface{ Set(ctx context.Context) }
-	// Plan is shown by currentOp, nil for none.
+	// Plan is shown by currentOp. It may be nil.
 	Plan PlanSummary
-	// API is what the command that opened the cursor said of the stable API.
+	// API has the stable API parameters of the command that opened the cursor.
 	API API
 	// ReadConcern is the level of the command that opened the cursor.
 	ReadConcern string
-	// AtClusterTime is the time of the snapshot that all batches are read from, 0 for none.
+	// AtClusterTime is the time of the snapshot from which all batches are read, or 0.
 	AtClusterTime storage.Stamp
 
-	// Returned and Batches count what was sent.
+	// Returned and Batches count the documents and batches sent.
 	Returned int64
 	Batches  int64
 
 	id      int64
-	bytes   int64 // what the registry has counted
-	kept    int64 // what the source keeps between two batches
+	bytes   int64 // bytes counted by the registry
+	kept    int64 // bytes that the source keeps between two batches
 	stash   bsonx.Doc
 	saved   bool
 	created time.Time
 
-	// Guarded by the registry's lock.
+	// The registry's lock guards these fields.
 	lastUse  time.Time
 	pinned   bool
 	pinnedOp *Op
-	again    bool // a getMore has read it
+	again    bool // a getMore has read the cursor
 	killed   *mongoerr.Error
 }
 
-// ID returns the cursor's number, 0 before Register.
+// ID returns the cursor's number. It is 0 before Register.
 func (c *Cursor) ID() int64 { return c.id }
 
 // Namespace returns "db.collection".
 func (c *Cursor) Namespace() string { return c.DB + "." + c.Collection }
 
-// Next returns the next document: one that was put back, or the source's next.
+// Next returns the next document: the document that was put back, or the source's next document.
 func (c *Cursor) Next(ctx context.Context) (bsonx.Doc, error) {
 	if c.stash != nil {
 		doc := c.stash
@@ -104,13 +104,13 @@ func (c *Cursor) Next(ctx context.Context) (bsonx.Doc, error) {
 	return c.Source.Next(ctx)
 }
 
-// PutBack keeps a copy of a document that did not fit into a batch for the following one.
+// PutBack keeps a copy of a document that did not fit into a batch, for the next batch.
 func (c *Cursor) PutBack(doc bsonx.Doc) { c.stash = doc.Clone() }
 
 // Stashed reports whether a document was put back.
 func (c *Cursor) Stashed() bool { return c.stash != nil }
 
-// Save is called when a batch has ended. Next makes the source usable again.
+// Save is called at the end of a batch. Next makes the source usable again.
 func (c *Cursor) Save() {
 	if !c.saved {
 		c.saved = true

@@ -27,12 +27,12 @@ type Cursors struct {
 	stats   CursorStats
 	newID   func() int64
 	held    memory.Holding
-	bytes   int64 // what the open cursors take
+	bytes   int64 // memory of the open cursors
 	pinned  int
 	noLimit int
 }
 
-// CursorStats is what serverStatus shows under metrics.cursor.
+// CursorStats are the counters in metrics.cursor of serverStatus.
 type CursorStats struct {
 	Opened    int64
 	TimedOut  int64
@@ -48,8 +48,8 @@ func NewCursors(c clock.Clock) *Cursors {
 	return &Cursors{clock: c, open: make(map[int64]*Cursor), idle: IdleTimeout, newID: rand.Int64}
 }
 
-// LimitMemory counts the cursors in the budget of the requests. It is called before the first
-// cursor is opened.
+// LimitMemory counts the cursors in the budget of the requests. Call it before the first cursor is
+// opened.
 func (r *Cursors) LimitMemory(b *memory.Budget) { r.held = b.Hold() }
 
 // SetIdleTimeout changes how long idle cursors live.
@@ -90,17 +90,17 @@ func (r *Cursors) Register(c *Cursor) (int64, error) {
 	return c.id, nil
 }
 
-// What a cursor takes beside what its source keeps: for itself with its plan, and for each byte of
-// the command that opened it, of which the filter is made.
+// The memory of a cursor in addition to the memory of its source: for the cursor with its plan, and
+// for each byte of the command that opened it, because the filter is made from the command.
 const (
 	cursorBytes = 6 << 10
-	// CommandShare is how much a byte of a command takes, or of a view's pipeline, with what is
-	// made of it. Where more was counted while it was compiled, that counts instead.
+	// CommandShare is the memory per byte of a command or of a view's pipeline, with the structures
+	// compiled from it. If compiling counted more, that number is used instead.
 	CommandShare = 8
 )
 
-// weigh counts what a new cursor takes. It needs the lock, and fails where the server has no memory
-// left.
+// weigh counts the memory of a new cursor. It fails if the server has no memory left. The caller
+// holds the lock.
 func (r *Cursors) weigh(c *Cursor) error {
 	n := c.weight()
 	if err := r.held.Hold(r.bytes + n); err != nil {
@@ -111,8 +111,8 @@ func (r *Cursors) weigh(c *Cursor) error {
 	return nil
 }
 
-// reweigh counts again what a cursor takes after a batch: its stash and its source have changed. It
-// needs the lock, and fails where the server has no memory for what the cursor takes more.
+// reweigh counts the memory of a cursor again after a batch, because its stash and its source have
+// changed. It fails if the server has no memory for the increase. The caller holds the lock.
 func (r *Cursors) reweigh(c *Cursor) error {
 	n := c.weight()
 	if err := r.held.Hold(r.bytes + n - c.bytes); err != nil {
@@ -129,7 +129,7 @@ func (c *Cursor) weight() int64 {
 	return cursorBytes + command + max((CommandShare-1)*command, c.Compiled) + int64(len(c.stash)) + c.kept
 }
 
-// Pin takes the cursor for one command. namespace must be the one that it was opened on.
+// Pin takes the cursor for one command. namespace must be the namespace for which it was opened.
 func (r *Cursors) Pin(id int64, namespace string, owner Owner, op *Op) (*Cursor, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,8 +214,8 @@ func transactionMismatch(c *Cursor, owner Owner) error {
 	}
 }
 
-// Unpin gives the cursor back after a batch. It is closed instead where it was killed meanwhile,
-// and where the server has no memory for what it keeps now: that is an error.
+// Unpin gives the cursor back after a batch. It closes the cursor if it was killed meanwhile. It
+// also closes the cursor and returns an error if the server has no memory for it.
 func (r *Cursors) Unpin(c *Cursor) error {
 	c.Save()
 	now := r.clock.Now()
@@ -234,7 +234,7 @@ func (r *Cursors) Unpin(c *Cursor) error {
 	return err
 }
 
-// Remove closes a pinned cursor: it is exhausted or failed.
+// Remove closes a pinned cursor that is exhausted or has failed.
 func (r *Cursors) Remove(c *Cursor) {
 	r.mu.Lock()
 	c.pinned, c.pinnedOp = false, nil
@@ -269,8 +269,8 @@ func (r *Cursors) Killed(c *Cursor) error {
 	return c.killed
 }
 
-// Kill closes the cursor of that number, at once or when it is given back; the operation that uses
-// it is interrupted. It reports whether there was one that the owner may kill.
+// Kill closes the cursor with that number, at once or when it is unpinned. It interrupts the
+// operation that uses the cursor. It reports whether there was a cursor that the owner may kill.
 func (r *Cursors) Kill(id int64, owner Owner) (bool, error) {
 	r.mu.Lock()
 	c, ok := r.open[id]
@@ -298,8 +298,8 @@ func (r *Cursors) KillTransaction(id SessionID, number int64) int {
 	}, mongoerr.New(mongoerr.CursorKilled, "cursor was killed because its transaction ended"))
 }
 
-// KillNamespace closes the cursors on a collection that goes away; an empty collection stands for
-// the whole database.
+// KillNamespace closes the cursors on a collection that is being dropped. An empty collection
+// stands for the whole database.
 func (r *Cursors) KillNamespace(db, collection, reason string) int {
 	return r.killWhere(func(c *Cursor) bool {
 		return c.DB == db && (collection == "" || c.Collection == collection)
@@ -330,7 +330,7 @@ func (r *Cursors) killWhere(match func(*Cursor) bool, cause *mongoerr.Error) int
 	return n
 }
 
-// Reap closes the cursors that were idle for too long and returns how many.
+// Reap closes the cursors that were idle for too long, and returns their number.
 func (r *Cursors) Reap() int {
 	now := r.clock.Now()
 	var old []*Cursor
@@ -349,9 +349,9 @@ func (r *Cursors) Reap() int {
 	return len(old)
 }
 
-// EndIdle closes idle cursors, those first that take most, until they took n bytes. It closes none
-// where all together take less than half of that: they are not what the memory is missing for. A
-// half, because what a cursor takes is counted about.
+// EndIdle closes idle cursors to free n bytes, the largest first. It closes none if all of them
+// together take less than half of n, because then they are not the cause of the shortage. The limit
+// is one half because the memory of cursors is an estimate.
 func (r *Cursors) EndIdle(n int64) (ended int, freed int64) {
 	var idle []*Cursor
 	all := int64(0)
@@ -389,7 +389,7 @@ func (r *Cursors) Close() {
 	r.killWhere(func(*Cursor) bool { return true }, errShutdown)
 }
 
-// Stats counts the cursors.
+// Stats returns the counters of the cursors.
 func (r *Cursors) Stats() CursorStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -408,9 +408,9 @@ type CursorInfo struct {
 	NoTimeout bool
 	Tailable  bool
 	AwaitData bool
-	// Returned and Batches count what was sent.
+	// Returned and Batches count the documents and batches sent.
 	Returned, Batches int64
-	// Command opened the cursor; it must not be changed.
+	// Command opened the cursor. It must not be changed.
 	Command bsonx.Doc
 	Plan    PlanSummary
 }

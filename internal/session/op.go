@@ -15,18 +15,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Op is one running operation. A connection owns one Op and uses it again for each command, so that
-// running a command allocates none; ID tells one use from the next.
+// Op is one running operation. A connection has one Op and reuses it for each command, so that
+// running a command allocates no Op. ID distinguishes the uses.
 //
-// It implements context.Context with one liberty: Err returns the *mongoerr.Error that ended the
-// operation instead of context.Canceled. context.WithCancel and its relatives work over it. The
-// context ends at the latest when the operation finishes, so nothing derived from it outlives the
-// command.
+// Op implements context.Context with one exception: Err returns the *mongoerr.Error that ended the
+// operation instead of context.Canceled. It can be the parent of context.WithCancel and similar
+// functions. The context ends when the operation finishes, at the latest, so no derived context
+// outlives the command.
 type Op struct {
-	// Client describes the connection; it is set once, before the first Begin.
+	// Client describes the connection. It is set once, before the first Begin.
 	Client Client
-	// Looks, where not nil, is called when the operation looks for the first time whether it has
-	// ended, or waits for that: short operations never do. It is set once, before the first Begin.
+	// Looks may be nil. It is called when the operation first checks whether it has ended, or first
+	// waits for that. Short operations never do. It is set once, before the first Begin.
 	Looks func()
 
 	mu       sync.Mutex
@@ -41,19 +41,19 @@ type Op struct {
 	awaiting bool
 	waiting  bool
 
-	// cause is read by Err without the lock. It is nil while the operation may go on.
+	// cause is read by Err without the lock. It is nil while the operation may continue.
 	cause atomic.Pointer[mongoerr.Error]
-	// looked says that the operation has looked whether it has ended.
+	// looked means that the operation has checked whether it has ended.
 	looked atomic.Bool
 
 	// Stamp is the greatest stamp of the operation's commits, 0 where none had one: the client learns
 	// it as the time of its operation. Only the operation's own goroutine may use it.
 	Stamp storage.Stamp
 
-	// Memory is what the operation holds of the server's.
+	// Memory counts the memory of the operation in the server's budget.
 	Memory memory.Operation
 
-	// Debug is what the operation counts while it runs. Only its own goroutine may use it.
+	// Debug has the counters of the running operation. Only its own goroutine may use them.
 	Debug OpDebug
 }
 
@@ -65,24 +65,24 @@ type Client struct {
 	Metadata     bsonx.Doc
 }
 
-// OpInfo is what currentOp shows of an operation. Collection and Command borrow the request's bytes
-// while the operation runs.
+// OpInfo is the information about an operation for currentOp. Collection and Command borrow the
+// request's bytes while the operation runs.
 type OpInfo struct {
 	// Kind is currentOp's "op": command, query, getmore, insert, update, remove.
 	Kind string
 	DB   string
-	// Collection is "$cmd" for a command that works on none. An empty DB lets it stand for the
+	// Collection is "$cmd" for a command without a collection. If DB is empty, Collection is the
 	// whole namespace.
 	Collection []byte
 	Command    bsonx.Doc
 	SessionID  SessionID
-	// EndsWithClient says that nobody needs the operation once its client is gone, as a read.
+	// EndsWithClient means that nobody needs the result once the client is gone, as for a read.
 	EndsWithClient bool
-	// Writes says that the operation may change data.
+	// Writes means that the operation may change data.
 	Writes bool
-	// Plan is what runs, nil where there is no plan. It is asked by other goroutines.
+	// Plan is the running plan. It may be nil. Other goroutines call it.
 	Plan PlanSummary
-	// Origin is the command that opened the cursor that is read, nil for none.
+	// Origin is the command that opened the cursor that is being read, or nil.
 	Origin bsonx.Doc
 }
 
@@ -94,20 +94,20 @@ func (i *OpInfo) Namespace() string {
 	return i.DB + "." + string(i.Collection)
 }
 
-// PlanSummary describes a plan in one line. It is only asked for where the line is written: most
-// operations are not slow.
+// PlanSummary describes a plan in one line. It is called only when the line is written, because
+// most operations are not slow.
 type PlanSummary interface{ Summary() string }
 
-// summary is a plan's summary that was written.
+// summary is the text of a plan's summary.
 type summary string
 
 // Summary implements PlanSummary.
 func (s summary) Summary() string { return string(s) }
 
-// OpDebug is what a command reports about its work, for slow-operation lines and the profiler. A
-// negative number is one that the operation did not set.
+// OpDebug has a command's report about its work, for the slow-operation log and the profiler. A
+// negative number was not set.
 type OpDebug struct {
-	// Origin is the command that opened the cursor that is read, nil for none.
+	// Origin is the command that opened the cursor that is being read, or nil.
 	Origin bsonx.Doc
 	// PlanSummary is nil for operations without a plan.
 	PlanSummary     PlanSummary
@@ -130,13 +130,13 @@ type OpDebug struct {
 	Waited time.Duration
 }
 
-// Count is a figure of an operation by its name in MongoDB's log.
+// Count is a figure of an operation with its name in MongoDB's log.
 type Count struct {
 	Name  string
 	Value int64
 }
 
-// Counts lists what the operation did to keys and documents. A negative number is one that it did
+// Counts returns how many keys and documents the operation read and changed. A negative number was
 // not set.
 func (d *OpDebug) Counts() [8]Count {
 	return [...]Count{
@@ -180,11 +180,11 @@ var (
 	errFinished    = mongoerr.New(mongoerr.CallbackCanceled, "operation has finished")
 )
 
-// Begin starts an operation; parent carries values only. Finish must follow.
+// Begin starts an operation. parent only provides context values. The caller must call Finish.
 func (o *Op) Begin(parent context.Context, id int64, now time.Time) {
 	o.mu.Lock()
 	o.parent, o.id, o.active, o.started = parent, id, true, now
-	o.done = nil // a context derived from the previous operation may have asked for it after the end
+	o.done = nil // a context derived from the previous operation may have called Done after the end
 	o.cause.Store(nil)
 	o.mu.Unlock()
 	if o.looked.Load() {
@@ -194,14 +194,14 @@ func (o *Op) Begin(parent context.Context, id int64, now time.Time) {
 	o.Stamp = 0
 }
 
-// SetInfo lets fill write what currentOp shows, which is empty after Begin.
+// SetInfo lets fill set the information for currentOp, which is empty after Begin.
 func (o *Op) SetInfo(fill func(info *OpInfo)) {
 	o.mu.Lock()
 	fill(&o.info)
 	o.mu.Unlock()
 }
 
-// SetPlan adds the plan to what currentOp shows, and the command that opened the cursor, if one is
+// SetPlan sets the plan for currentOp, and the command that opened the cursor if a cursor is being
 // read.
 func (o *Op) SetPlan(plan PlanSummary, origin bsonx.Doc) {
 	o.mu.Lock()
@@ -209,8 +209,8 @@ func (o *Op) SetPlan(plan PlanSummary, origin bsonx.Doc) {
 	o.mu.Unlock()
 }
 
-// Planned implements storage.PlanObserver. The first plan is the operation's own; what follows are
-// parts of it.
+// Planned implements storage.PlanObserver. The first plan is the operation's own plan. Later plans
+// are parts of it.
 func (o *Op) Planned(plan interface{ Summary() string }) {
 	o.mu.Lock()
 	first := o.info.Plan == nil
@@ -284,7 +284,7 @@ func (o *Op) kill(id int64, cause *mongoerr.Error) bool {
 // Kill ends the operation, if it still runs, as killOp does.
 func (o *Op) Kill(id int64) bool { return o.kill(id, errInterrupted) }
 
-// Shutdown ends whatever operation is running because the server stops.
+// Shutdown ends the running operation, if any, because the server stops.
 func (o *Op) Shutdown() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -293,8 +293,8 @@ func (o *Op) Shutdown() {
 	}
 }
 
-// InterruptAwait ends the running operation only where it waits for news (an awaitable hello,
-// awaitData): a graceful shutdown lets the others finish.
+// InterruptAwait ends the running operation only if it waits for new data or a new topology
+// (awaitData, an awaitable hello). A graceful shutdown lets other operations finish.
 func (o *Op) InterruptAwait() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -303,7 +303,7 @@ func (o *Op) InterruptAwait() {
 	}
 }
 
-// Disconnect ends the running operation where nobody needs it any more: its client is gone.
+// Disconnect ends the running operation if nobody needs its result, because its client is gone.
 func (o *Op) Disconnect() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -319,8 +319,8 @@ func (o *Op) SetAwaiting(awaiting bool) {
 	o.mu.Unlock()
 }
 
-// SetWaiting marks that the operation waits until it may write. A shutdown and the end of its
-// client end it.
+// SetWaiting marks whether the operation waits for permission to write. A shutdown and the end of
+// its client end such a wait.
 func (o *Op) SetWaiting(waiting bool) {
 	o.mu.Lock()
 	o.waiting, o.awaiting = waiting, waiting
@@ -336,7 +336,7 @@ func (o *Op) Started() time.Time { return o.started }
 // Deadline implements context.Context.
 func (o *Op) Deadline() (time.Time, bool) { return o.deadline, !o.deadline.IsZero() }
 
-// Done implements context.Context. The channel is made when first asked for: most operations never
+// Done implements context.Context. The first call makes the channel, because most operations never
 // wait.
 func (o *Op) Done() <-chan struct{} {
 	o.look()
@@ -351,7 +351,7 @@ func (o *Op) Done() <-chan struct{} {
 	return o.done
 }
 
-// Err implements context.Context; the error is the *mongoerr.Error to answer with.
+// Err implements context.Context. The error is the *mongoerr.Error for the reply.
 func (o *Op) Err() error {
 	if cause := o.cause.Load(); cause != nil {
 		return cause
@@ -360,7 +360,7 @@ func (o *Op) Err() error {
 	return nil
 }
 
-// look notes that the operation looks whether it has ended.
+// look records that the operation checks whether it has ended.
 func (o *Op) look() {
 	if o.looked.Load() {
 		return
@@ -371,8 +371,8 @@ func (o *Op) look() {
 	}
 }
 
-// Looked reports whether the running operation has looked whether it has ended. What has not would
-// not notice.
+// Looked reports whether the running operation has checked whether it has ended. An operation that
+// has not would not notice its end.
 func (o *Op) Looked() bool { return o.looked.Load() }
 
 // Value implements context.Context.
@@ -409,7 +409,7 @@ type Snapshot struct {
 	Started time.Time
 	Killed  bool
 	Active  bool
-	// Waiting operations wait until they may write.
+	// Waiting operations wait for permission to write.
 	Waiting bool
 }
 
@@ -421,12 +421,12 @@ func (o *Op) Snapshot() Snapshot {
 	s.Command, s.Collection = s.Command.Clone(), bytes.Clone(s.Collection)
 	s.Killed = o.active && o.cause.Load() != nil
 	if s.Plan != nil {
-		s.Plan = summary(s.Plan.Summary()) // the plan is the operation's: it may be gone when the copy is read
+		s.Plan = summary(s.Plan.Summary()) // the plan belongs to the operation and may be gone when the copy is read
 	}
 	return s
 }
 
-// SetClient records what the handshake told about the client.
+// SetClient records the client's metadata from the handshake.
 func (o *Op) SetClient(appName string, metadata bsonx.Doc) {
 	o.mu.Lock()
 	o.Client.AppName, o.Client.Metadata = appName, metadata

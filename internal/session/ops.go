@@ -10,7 +10,7 @@ import (
 )
 
 // Ops lists the operations of all connections. It is safe for concurrent use. Running a command
-// takes no lock of it: connections are added and removed, not operations.
+// does not take its lock, because connections are added and removed, not operations.
 type Ops struct {
 	next atomic.Int64
 	mu   sync.Mutex
@@ -30,14 +30,14 @@ func (o *Ops) Add(op *Op) {
 	o.mu.Unlock()
 }
 
-// Remove takes an Op off the list.
+// Remove removes an Op from the list.
 func (o *Ops) Remove(op *Op) {
 	o.mu.Lock()
 	delete(o.all, op)
 	o.mu.Unlock()
 }
 
-// Kill ends the operation of that number and reports whether it was running.
+// Kill ends the operation with that number, and reports whether it was running.
 func (o *Ops) Kill(id int64) bool {
 	for _, op := range o.list() {
 		if op.Kill(id) {
@@ -47,7 +47,7 @@ func (o *Ops) Kill(id int64) bool {
 	return false
 }
 
-// End ends the operation of that number with an error, and reports whether it was running.
+// End ends the operation with that number with an error, and reports whether it was running.
 func (o *Ops) End(id int64, cause *mongoerr.Error) bool {
 	for _, op := range o.list() {
 		if op.kill(id, cause) {
@@ -57,8 +57,8 @@ func (o *Ops) End(id int64, cause *mongoerr.Error) bool {
 	return false
 }
 
-// KillSession ends the operations of the sessions that match, except one operation (the one that
-// asks).
+// KillSession ends the operations of the sessions that match, except the operation with the number
+// except, which is the caller.
 func (o *Ops) KillSession(match func(SessionID) bool, except int64) {
 	for _, op := range o.list() {
 		if s := op.Snapshot(); s.Active && s.ID != except && !s.SessionID.IsZero() && match(s.SessionID) {
@@ -74,18 +74,19 @@ func (o *Ops) Each(fn func(*Op)) {
 	}
 }
 
-// OpCounts tells how many operations run, and what they do.
+// OpCounts has the numbers of running operations by activity.
 type OpCounts struct {
 	Active int
-	// Readers and Writers are those that neither wait nor do something else.
+	// Readers and Writers are the numbers of operations that read or write and do not wait.
 	Readers, Writers int
-	// WaitingReaders and WaitingWriters wait until they may go on.
+	// WaitingReaders and WaitingWriters are the numbers of operations that wait for permission to
+	// continue.
 	WaitingReaders, WaitingWriters int
 	// AwaitingNews only wait for something to happen.
 	AwaitingNews int
 }
 
-// Counts counts the running operations. It copies nothing of them.
+// Counts counts the running operations without copying them.
 func (o *Ops) Counts() OpCounts {
 	var n OpCounts
 	for _, op := range o.list() {
@@ -114,7 +115,8 @@ func (n *OpCounts) add(op *Op) {
 	}
 }
 
-// Snapshots describes the running operations, oldest first; with idle, connections without one too.
+// Snapshots describes the running operations, oldest first. With idle it includes connections
+// without an operation.
 func (o *Ops) Snapshots(idle bool) []Snapshot {
 	var out []Snapshot
 	for _, op := range o.list() {

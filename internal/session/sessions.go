@@ -21,18 +21,19 @@ const (
 	Timeout = 30 * time.Minute
 	// sessionBytes is what a session with a transaction number takes, with its share of the registry.
 	sessionBytes = 512
-	// memoryShare is which part of the memory of requests the sessions may take. fewSessions may be
-	// there in each case.
+	// memoryShare is the fraction of the requests' memory that sessions may take: one quarter.
+	// fewSessions is the number of sessions that is always allowed.
 	memoryShare, fewSessions = 4, 10_000
 )
 
-// SessionID names a logical session: the UUID that the client chose and the digest of its user.
+// SessionID identifies a logical session: the UUID that the client chose, and the digest of its
+// user.
 type SessionID struct {
 	UUID [16]byte
 	User [32]byte
 }
 
-// IsZero reports whether there is no session.
+// IsZero reports whether the id is empty, which means that there is no session.
 func (id SessionID) IsZero() bool { return id == SessionID{} }
 
 // Session is a logical session.
@@ -44,7 +45,7 @@ type Session struct {
 	doc     atomic.Pointer[bsonx.Doc]
 }
 
-// Doc returns the document that names the session in the log of changes.
+// Doc returns the document that names the session in the oplog.
 func (s *Session) Doc() bsonx.Doc {
 	if doc := s.doc.Load(); doc != nil {
 		return *doc
@@ -54,11 +55,11 @@ func (s *Session) Doc() bsonx.Doc {
 	return doc
 }
 
-// ended is the last use of a session that was removed from the registry. It never comes back: its
-// id gets a new Session.
+// ended is the last use of a session that was removed from the registry. Such a session is never
+// reused: its id gets a new Session.
 const ended = math.MinInt64
 
-// Touch is Sessions.Use without a look-up. It reports false where the session has ended.
+// Touch is Sessions.Use without a lookup. It reports false if the session has ended.
 func (s *Session) Touch(now time.Time) bool {
 	use := now.Sub(s.begin).Milliseconds()
 	for {
@@ -77,15 +78,15 @@ const sessionShards = 16
 // Sessions is the registry of logical sessions. It is safe for concurrent use.
 type Sessions struct {
 	clock clock.Clock
-	// begin is when the registry was made. Ages are measured from there by the monotonic clock: a
-	// computer's clock that is set back and forth ends no session.
+	// begin is when the registry was created. Ages are measured from there by the monotonic clock,
+	// so that setting the computer's clock back and forth ends no session.
 	begin  time.Time
 	max    int64
 	count  atomic.Int64
 	shards [sessionShards]sessionShard
 	jobs   SessionStats
 	jobsMu sync.Mutex
-	// What clients ended since the last run.
+	// The numbers of sessions and cursors that clients ended since the last run of the reaper.
 	endedBetween, closedBetween atomic.Int64
 
 	heldMu sync.Mutex
@@ -95,12 +96,12 @@ type Sessions struct {
 type sessionShard struct {
 	mu sync.Mutex
 	m  map[SessionID]*Session
-	// leaving are the numbers of sessions that have ended while an operation had them checked out.
-	// A new session of the same id goes on with them, so that it waits for that operation.
+	// leaving has the numbers of sessions that ended while an operation had them checked out. A new
+	// session with the same id takes them over, so that it waits for that operation.
 	leaving map[SessionID]*numbers
 }
 
-// end removes a session. It needs the lock.
+// end removes a session. The caller holds the lock.
 func (sh *sessionShard) end(ses *Session) {
 	delete(sh.m, ses.ID)
 	if n := ses.txns.Load(); n != nil && n.isHeld() {
@@ -111,7 +112,7 @@ func (sh *sessionShard) end(ses *Session) {
 	}
 }
 
-// start adds a session. It needs the lock.
+// start adds a session. The caller holds the lock.
 func (sh *sessionShard) start(id SessionID, begin time.Time) *Session {
 	ses := &Session{ID: id, begin: begin}
 	sh.m[id] = ses
@@ -134,18 +135,18 @@ func NewSessions(c clock.Clock, max int) *Sessions {
 	return s
 }
 
-// LimitMemory counts the sessions in the budget of the requests. A share of the budget bounds their
-// number. What others hold does not, so that a new client never fails because of them. It is called
-// before the first session is used.
+// LimitMemory counts the sessions in the budget of the requests. A share of the budget limits the
+// number of sessions. This limit does not depend on the memory of others, so that a new client
+// never fails because of them. Call it before the first session is used.
 func (s *Sessions) LimitMemory(b *memory.Budget) {
 	s.held = b.Hold()
 	s.max = min(s.max, max(b.Share(memoryShare, math.MaxInt64)/sessionBytes, fewSessions))
 }
 
-// Max returns how many sessions there may be.
+// Max returns the maximum number of sessions.
 func (s *Sessions) Max() int { return int(s.max) }
 
-// weigh counts what the sessions take, after their number has changed.
+// weigh counts the memory of the sessions after their number has changed.
 func (s *Sessions) weigh() {
 	s.heldMu.Lock()
 	defer s.heldMu.Unlock()
@@ -162,8 +163,8 @@ func (s *Sessions) shard(id *SessionID) *sessionShard {
 	return &s.shards[binary.LittleEndian.Uint32(id.UUID[12:])%sessionShards]
 }
 
-// Use returns the session of that id, made where it is new, and keeps it alive. now is the
-// command's start.
+// Use returns the session with that id and keeps it alive. It creates the session if it is new. now
+// is the command's start.
 func (s *Sessions) Use(id SessionID, now time.Time) (*Session, error) {
 	sh := s.shard(&id)
 	sh.mu.Lock()
@@ -196,7 +197,7 @@ func (s *Sessions) Lookup(id SessionID) *Session {
 	return sh.m[id]
 }
 
-// End removes a session; the caller ends what belongs to it.
+// End removes a session. The caller ends its cursors and its transaction.
 func (s *Sessions) End(id SessionID) {
 	sh := s.shard(&id)
 	sh.mu.Lock()
@@ -210,7 +211,7 @@ func (s *Sessions) End(id SessionID) {
 	}
 }
 
-// Len returns how many sessions there are.
+// Len returns the number of sessions.
 func (s *Sessions) Len() int { return int(s.count.Load()) }
 
 // All returns the ids of the sessions that match.
@@ -229,7 +230,7 @@ func (s *Sessions) All(match func(SessionID) bool) []SessionID {
 	return out
 }
 
-// LastUse returns when the session was last used; the zero time where it has ended.
+// LastUse returns when the session was last used, or the zero time if it has ended.
 func (s *Session) LastUse() time.Time {
 	if last := s.lastUse.Load(); last != ended {
 		return s.begin.Add(time.Duration(last) * time.Millisecond)
@@ -237,7 +238,7 @@ func (s *Session) LastUse() time.Time {
 	return time.Time{}
 }
 
-// Reap removes the sessions that were not used for Timeout and returns their ids.
+// Reap removes the sessions that were not used for Timeout, and returns their ids.
 func (s *Sessions) Reap() []SessionID {
 	now := s.clock.Now()
 	limit := (now.Sub(s.begin) - Timeout).Milliseconds()
@@ -278,26 +279,26 @@ func (s *Sessions) Reap() []SessionID {
 	return out
 }
 
-// SessionStats is what serverStatus shows of the reaper.
+// SessionStats are the numbers about the reaper in serverStatus.
 type SessionStats struct {
 	Jobs    int
 	LastJob time.Time
-	// LastTook is how long the last run was. It found LastRefreshed sessions that were used since
-	// the run before. LastEnded sessions ended since then, by clients or because nobody used them,
-	// and LastCursors cursors with them.
+	// LastTook is the duration of the last run. LastRefreshed is the number of sessions used since
+	// the run before it. LastEnded is the number of sessions that ended since then, by clients or
+	// by the timeout. LastCursors is the number of their cursors.
 	LastTook                              time.Duration
 	LastRefreshed, LastEnded, LastCursors int
 }
 
-// CursorsReaped notes how many cursors were closed with the sessions that the last Reap returned.
+// CursorsReaped records how many cursors were closed with the sessions that the last Reap returned.
 func (s *Sessions) CursorsReaped(n int) {
 	s.jobsMu.Lock()
 	s.jobs.LastCursors += n
 	s.jobsMu.Unlock()
 }
 
-// CursorsClosed notes how many cursors were closed with sessions that clients ended. The next run
-// of the reaper tells them.
+// CursorsClosed records how many cursors were closed with sessions that clients ended. The next run
+// of the reaper reports them.
 func (s *Sessions) CursorsClosed(n int) { s.closedBetween.Add(int64(n)) }
 
 // Stats describes the reaper's last run.
@@ -307,7 +308,7 @@ func (s *Sessions) Stats() SessionStats {
 	return s.jobs
 }
 
-// String returns the session's UUID as MongoDB's messages print it.
+// String returns the session's UUID in the form of MongoDB's messages.
 func (id SessionID) String() string {
 	u := id.UUID
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])

@@ -8,10 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// noNumber is the transaction number of a session that has not used one.
+// noNumber is the transaction number of a session that has not used any number.
 const noNumber = -1
 
-// numberUse tells what the greatest transaction number of a session was used for.
+// numberUse is the use of a session's greatest transaction number.
 type numberUse int
 
 const (
@@ -22,8 +22,8 @@ const (
 	useAborted                     // a transaction that was aborted
 )
 
-// numbers is the state machine of a session's transaction numbers. One operation at a time may have
-// it checked out; only that one changes it, and uses the open transaction.
+// numbers is the state machine of a session's transaction numbers. Only one operation at a time can
+// check it out. Only that operation changes it and uses the open transaction.
 //
 //	              a greater number                  commit
 //	useNone ─────────────────────> useInProgress ─────────> useCommitted
@@ -31,26 +31,26 @@ const (
 //	   │ a greater number               └───────────────────> useAborted
 //	   └────────────> useRetryable
 //
-// From every state a greater number leads to useInProgress or useRetryable; what is in progress is
-// aborted by it.
+// From every state a greater number leads to useInProgress or useRetryable, and aborts an open
+// transaction.
 type numbers struct {
 	mu       sync.Mutex
 	number   int64
 	use      numberUse
 	open     *Transaction // in useInProgress
-	holder   *Op          // who has it checked out
+	holder   *Op          // the operation that has it checked out
 	holderID int64
 	held     bool
-	released chan struct{} // closed at the next check-in; nil where no one waits
-	// doomed says that the open transaction must be aborted when its holder gives it back.
+	released chan struct{} // closed at the next check-in; nil while nobody waits
+	// doomed means that the open transaction must be aborted at the next check-in.
 	doomed bool
-	// restored says that what the session did before the server was started is known.
+	// restored means that the session's history from before the start of the server is loaded.
 	restored bool
 }
 
-// Work is what a transaction has done so far. Its methods are called by one goroutine at a time.
+// Work is the state of a transaction's statements. Only one goroutine at a time calls its methods.
 type Work interface {
-	// Abort undoes everything. It is called once, and not after a commit.
+	// Abort undoes all changes. It is called once, and not after a commit.
 	Abort()
 }
 
@@ -60,21 +60,22 @@ type Transaction struct {
 	Number  int64
 	Started time.Time
 	Expires time.Time
-	// ReadConcern is the level that the first command gave, empty for none.
+	// ReadConcern is the level from the first command, or empty.
 	ReadConcern string
-	// API is what the first command said of the stable API.
+	// API has the stable API parameters of the first command.
 	API API
-	// Work is set by the first command. Only who has the session checked out looks at it.
+	// Work is set by the first command. Only the operation that has the session checked out uses
+	// it.
 	Work Work
 
-	mu       sync.Mutex // guards the rest
+	mu       sync.Mutex // guards the fields below
 	client   Client
-	since    time.Time // when it became active or inactive
+	since    time.Time // when the transaction became active or inactive
 	active   bool
 	activeIn time.Duration
 }
 
-// numbersOf returns the session's transaction numbers, made where they are new.
+// numbersOf returns the session's transaction numbers. It creates them if they are new.
 func (s *Session) numbersOf() *numbers {
 	if n := s.txns.Load(); n != nil {
 		return n
@@ -83,8 +84,8 @@ func (s *Session) numbersOf() *numbers {
 	return s.txns.Load()
 }
 
-// CheckOut takes the session's transaction numbers for one operation. It waits for another one that
-// has them, as long as op may run. CheckIn must follow.
+// CheckOut takes the session's transaction numbers for one operation. While another operation has
+// them, it waits as long as op may run. The caller must call CheckIn.
 func (s *Session) CheckOut(op *Op) error {
 	n := s.numbersOf()
 	for {
@@ -107,7 +108,8 @@ func (s *Session) CheckOut(op *Op) error {
 	}
 }
 
-// CheckIn gives back what CheckOut took. A transaction that was killed meanwhile is aborted by it.
+// CheckIn gives back the numbers that CheckOut took. It aborts a transaction that was killed
+// meanwhile.
 func (s *Session) CheckIn(registry *Transactions) { s.numbersOf().checkIn(registry) }
 
 func (n *numbers) checkIn(registry *Transactions) {
@@ -125,12 +127,14 @@ func (n *numbers) checkIn(registry *Transactions) {
 	n.mu.Unlock()
 }
 
-// IsRestored reports whether what the session did earlier is known: it may have been used before
-// the server was started. Otherwise who has it checked out finds out and calls Restore.
+// IsRestored reports whether the session's history is known. The session may have been used before
+// the server was started. If IsRestored is false, the operation that has checked the session out
+// loads the history and calls Restore.
 func (s *Session) IsRestored() bool { return s.numbersOf().restored }
 
-// Restore tells which number the session used last, and whether that was for a transaction, which
-// was committed. The number is negative where there is none. The session is checked out.
+// Restore sets the number that the session used last, and whether it belonged to a committed
+// transaction. The number is negative if the session has used no number. The session must be
+// checked out.
 func (s *Session) Restore(number int64, committed bool) {
 	n := s.numbersOf()
 	n.restored = true
@@ -144,15 +148,15 @@ func (s *Session) Restore(number int64, committed bool) {
 	n.set(number, use, nil)
 }
 
-// Forget lets the session find out again what it did. The session is checked out, and has no
-// transaction open.
+// Forget drops the session's history, so that it will be loaded again. The session must be checked
+// out and have no open transaction.
 func (s *Session) Forget() {
 	n := s.numbersOf()
 	n.set(noNumber, useNone, nil)
 	n.restored = false
 }
 
-// TryCheckOut is CheckOut for who does not wait and is no operation.
+// TryCheckOut is CheckOut for callers that do not wait and are not operations.
 func (s *Session) TryCheckOut() bool {
 	n := s.numbersOf()
 	n.mu.Lock()
@@ -164,8 +168,8 @@ func (s *Session) TryCheckOut() bool {
 	return true
 }
 
-// BeginRetryable admits a retryable write of that number. known reports whether the session has
-// used the number for retryable writes before. The session is checked out.
+// BeginRetryable starts a retryable write with that number. known reports whether the session has
+// already used the number for retryable writes. The session must be checked out.
 func (s *Session) BeginRetryable(registry *Transactions, number int64) (known bool, err error) {
 	n := s.numbersOf()
 	switch {
@@ -204,7 +208,7 @@ func (n *numbers) set(number int64, use numberUse, open *Transaction) {
 	n.mu.Unlock()
 }
 
-// checkNotOld refuses a number below the greatest one that was used.
+// checkNotOld returns an error if a number is less than the greatest one used.
 func (s *Session) checkNotOld(n *numbers, number int64) error {
 	if number >= n.number {
 		return nil
@@ -214,8 +218,8 @@ func (s *Session) checkNotOld(n *numbers, number int64) error {
 		number, s.ID.Long(), n.kind(), n.number)
 }
 
-// BeginTransaction opens a transaction. What the session has open is aborted. The session is
-// checked out.
+// BeginTransaction opens a transaction, and aborts the one that is open in the session. The session
+// must be checked out.
 func (s *Session) BeginTransaction(registry *Transactions, number int64, readConcern string,
 	now time.Time) (*Transaction, error) {
 	n := s.numbersOf()
@@ -236,9 +240,9 @@ func (s *Session) BeginTransaction(registry *Transactions, number int64, readCon
 	return t, nil
 }
 
-// ContinueTransaction returns the open transaction of that number. committing is whether the
-// command is commitTransaction: it may be sent again for a transaction that was committed, and nil
-// is returned then. The session is checked out.
+// ContinueTransaction returns the open transaction with that number. committing means that the
+// command is commitTransaction. It may be sent again after the commit, and then the result is nil.
+// The session must be checked out.
 func (s *Session) ContinueTransaction(number int64, committing bool) (*Transaction, error) {
 	n := s.numbersOf()
 	if err := s.checkNotOld(n, number); err != nil {
@@ -258,12 +262,12 @@ func (s *Session) ContinueTransaction(number int64, committing bool) (*Transacti
 	return n.open, nil
 }
 
-// Long returns the session's id as MongoDB's messages about transactions print it.
+// Long returns the session's id in the form of MongoDB's messages about transactions.
 func (id SessionID) Long() string {
 	return id.String() + " - " + base64.StdEncoding.EncodeToString(id.User[:]) + " -  - "
 }
 
-// SetActive notes that a command of that client works on the transaction, or has ended.
+// SetActive records that a command of that client works on the transaction, or has ended.
 func (t *Transaction) SetActive(active bool, client Client, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -25,7 +25,7 @@ var (
 type Transactions struct {
 	lifetime atomic.Int64 // nanoseconds
 
-	// Ended, where set, is called with a transaction that was committed or aborted.
+	// Ended is called for each transaction that was committed or aborted. It may be nil.
 	Ended func(t *Transaction)
 
 	mu    sync.Mutex
@@ -33,7 +33,7 @@ type Transactions struct {
 	stats TransactionStats
 }
 
-// TransactionStats is what serverStatus shows under transactions.
+// TransactionStats are the numbers in transactions of serverStatus.
 type TransactionStats struct {
 	Started, Committed, Aborted int64
 	Open, Active                int
@@ -46,7 +46,7 @@ func NewTransactions() *Transactions {
 	return r
 }
 
-// SetLifetime changes how long transactions that begin from now on may be open.
+// SetLifetime changes how long new transactions may be open.
 func (r *Transactions) SetLifetime(d time.Duration) { r.lifetime.Store(int64(d)) }
 
 // Lifetime returns how long a transaction may be open.
@@ -59,15 +59,14 @@ func (r *Transactions) add(t *Transaction) {
 	r.mu.Unlock()
 }
 
-// Abort ends a transaction without its changes. The caller has its session checked out.
+// Abort aborts a transaction. The caller has its session checked out.
 func (r *Transactions) Abort(t *Transaction) {
 	if n := t.Session.numbersOf(); n.open == t {
 		r.abort(n)
 	}
 }
 
-// abort ends the open transaction, if there is one, without its changes. The caller has n checked
-// out.
+// abort aborts the open transaction, if there is one. The caller has n checked out.
 func (r *Transactions) abort(n *numbers) {
 	n.mu.Lock()
 	t := n.open
@@ -84,7 +83,7 @@ func (r *Transactions) abort(n *numbers) {
 	r.remove(t, func(s *TransactionStats) { s.Aborted++ })
 }
 
-// Committed notes that a transaction was committed. The caller has its session checked out.
+// Committed records that a transaction was committed. The caller has its session checked out.
 func (r *Transactions) Committed(t *Transaction) {
 	n := t.Session.numbersOf()
 	n.set(t.Number, useCommitted, nil)
@@ -101,8 +100,8 @@ func (r *Transactions) remove(t *Transaction, count func(*TransactionStats)) {
 	}
 }
 
-// kill aborts a transaction that may be in use: then its operation is ended, and it is aborted when
-// that gives it back.
+// kill aborts a transaction that may be in use. In that case it ends the operation, and the
+// check-in of the operation aborts the transaction.
 func (r *Transactions) kill(t *Transaction, cause *mongoerr.Error) {
 	n := t.Session.numbersOf()
 	n.mu.Lock()
@@ -114,12 +113,12 @@ func (r *Transactions) kill(t *Transaction, cause *mongoerr.Error) {
 		n.doomed = true
 		op, id := n.holder, n.holderID
 		n.mu.Unlock()
-		if op != nil { // nil: another one kills it
+		if op != nil { // if op is nil, another kill is in progress
 			op.kill(id, cause)
 		}
 		return
 	}
-	n.held = true // by us: no operation has it meanwhile
+	n.held = true // held by this kill, so that no operation gets it meanwhile
 	n.mu.Unlock()
 	r.abort(n)
 	n.checkIn(r)
@@ -172,7 +171,7 @@ func (r *Transactions) Open(now time.Time) []TransactionInfo {
 	return out
 }
 
-// Stats counts the transactions.
+// Stats returns the numbers of transactions.
 func (r *Transactions) Stats() TransactionStats {
 	active := 0
 	for _, t := range r.list() {
