@@ -1,13 +1,14 @@
-// Package retryable stores what retryable writes did, so that a statement that a driver sends
-// again is answered and not run again.
+// Package retryable stores the results of retryable writes. If a driver sends a statement again,
+// the stored result is returned, and the statement does not run again.
 //
 // Concepts:
 //
-//   - A Record says what one statement of a session did, or that consecutive statements inserted
-//     a document each. The commit of a multi-document transaction has a record, too.
+//   - A Record describes the effect of one statement of a session, or of consecutive statements
+//     that each inserted a document. The commit of a multi-document transaction has a record, too.
 //   - A Record's key is the session and the statement's number; see Space for the bytes.
-//   - A History has the records of the newest transaction number of a session. Records of a
-//     greater number overwrite older ones one by one. An older record that is left means nothing.
+//   - A History has the records of the newest transaction number of a session. Records with a
+//     greater number overwrite older records one by one. The remaining older records have no
+//     meaning.
 //
 // Invariants:
 //
@@ -16,9 +17,10 @@
 //  2. Only the command that has the session checked out reads and writes its records.
 //  3. A statement that changed nothing has no record: it may run again.
 //
-// The package does not decide what is retried or how the answer looks; packages write and command
-// do. It does not expire anything by itself: Old finds the sessions whose records nobody can ask
-// for any more, and Remove deletes them.
+// The package does not decide which statements are retried, and does not build replies; packages
+// write and command do. It does not expire records itself: Old finds the sessions whose records are
+// too old, and Remove deletes them.
 //
-// To record another kind of statement: a Kind with a new number, because the numbers are stored.
+// To record another kind of statement, add a Kind with a new number, because the numbers are
+// stored.
 package retryable

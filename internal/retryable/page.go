@@ -7,15 +7,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// SessionHistory is what the newest transaction number of a session did.
+// SessionHistory is the history of a session's newest transaction number.
 type SessionHistory struct {
 	Session Session
 	History
 }
 
-// Page returns the histories of the next sessions in the order of their names, at most n, and the
-// name after which the following page begins. The first page begins after nil; there are no more
-// where it returns nil.
+// Page returns the histories of at most n sessions, sorted by session, and the session after which
+// the next page begins. Pass nil for the first page. A nil result means that there are no more
+// pages.
 func Page(engine storage.Engine, after *Session, n int) ([]SessionHistory, *Session, error) {
 	var out []SessionHistory
 	from := []byte{keyspace.Retryable}

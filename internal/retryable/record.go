@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Whole is the statement of what concerns all of a transaction: its commit.
+// Whole is the statement number for a whole transaction: its commit.
 const Whole = -1
 
 const (
@@ -25,35 +25,35 @@ const (
 // Session names a session.
 type Session [SessionSize]byte
 
-// Kind is what a statement did.
+// Kind is the kind of a statement's effect.
 type Kind byte
 
 // The kinds. The numbers are stored.
 const (
 	Insert       Kind = 1 // documents were inserted, one by each of Count statements
-	Update       Kind = 2 // a document was changed, or inserted where Upserted is not missing
+	Update       Kind = 2 // a document was changed, or inserted if Upserted is not missing
 	Delete       Kind = 3
 	ModifyUpdate Kind = 4 // an update by findAndModify
 	ModifyDelete Kind = 5
 	Commit       Kind = 6 // a transaction was committed
 )
 
-// Record is what a statement did.
+// Record describes the effect of a statement.
 type Record struct {
 	TxnNumber int64
 	Statement int32
-	// Count is 1, but for insertions.
+	// Count is the number of insertions. It is 1 for all other kinds.
 	Count int32
 	Kind  Kind
-	// Time is when it happened, in milliseconds since 1970.
+	// Time is the time of the statement, in milliseconds since 1970.
 	Time int64
 	// Upserted is the _id of a document that an update inserted.
 	Upserted bsonx.Value
-	// Value is the document that findAndModify returned, before its projection; nil for none.
+	// Value is the document that findAndModify returned, before its projection. It may be nil.
 	Value bsonx.Doc
 }
 
-// AppendKey appends the record's key. What follows the first byte is the session and the statement:
+// AppendKey appends the record's key. After the first byte it has the session and the statement:
 //
 //	0x05 | session's UUID (16 bytes) | digest of its user (32 bytes) | statement (4 bytes, big endian, offset by 2^31)
 func (r *Record) AppendKey(dst []byte, s *Session) []byte {
@@ -61,7 +61,7 @@ func (r *Record) AppendKey(dst []byte, s *Session) []byte {
 	return binary.BigEndian.AppendUint32(dst, uint32(r.Statement)^1<<31)
 }
 
-// AppendValue appends what is stored under the key.
+// AppendValue appends the value that is stored under the key.
 func (r *Record) AppendValue(dst []byte) []byte {
 	dst = append(dst, byte(r.Kind))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.TxnNumber))
@@ -102,18 +102,19 @@ func decode(key, value []byte) (Record, error) {
 	return r, nil
 }
 
-// History is what the newest transaction number of a session did.
+// History has the records of a session's newest transaction number.
 type History struct {
-	// TxnNumber is negative where nothing is known.
+	// TxnNumber is negative if nothing is known.
 	TxnNumber int64
 	// Records are in the order of their statements.
 	Records []Record
 }
 
-// Committed reports whether the number was that of a transaction, and not of retryable writes.
+// Committed reports whether the number belongs to a committed transaction, and not to retryable
+// writes.
 func (h *History) Committed() bool { return len(h.Records) > 0 && h.Records[0].Kind == Commit }
 
-// Find returns the record of a statement, nil for none.
+// Find returns the record of a statement, or nil.
 func (h *History) Find(statement int32) *Record {
 	for i := range h.Records {
 		if r := &h.Records[i]; statement >= r.Statement && statement-r.Statement < r.Count {
@@ -133,7 +134,7 @@ func Load(engine storage.Engine, s *Session) (History, error) {
 	return h, err
 }
 
-// add keeps the record unless it is of an older number than those that are known.
+// add adds a record, unless its transaction number is older than the known ones.
 func (h *History) add(r *Record) {
 	if r.TxnNumber > h.TxnNumber {
 		h.TxnNumber, h.Records = r.TxnNumber, h.Records[:0]
@@ -143,7 +144,7 @@ func (h *History) add(r *Record) {
 	}
 }
 
-// Old returns the sessions whose records are all from before a time, in milliseconds since 1970.
+// Old returns the sessions whose records are all older than a time, in milliseconds since 1970.
 func Old(engine storage.Engine, before int64) ([]Session, error) {
 	var old []Session
 	var last Session
@@ -165,8 +166,8 @@ func Old(engine storage.Engine, before int64) ([]Session, error) {
 	return old, err
 }
 
-// Remove removes the records of a session, which the caller has checked out, unless one of them is
-// from that time or later.
+// Remove removes the records of a session, unless one of them is from that time or later. The
+// caller has the session checked out.
 func Remove(engine storage.Engine, s *Session, before int64) error {
 	txn := engine.Begin()
 	defer txn.Rollback()
