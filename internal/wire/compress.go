@@ -24,14 +24,14 @@ const (
 	CompressorSnappy Compressor = 1
 	CompressorZlib   Compressor = 2
 	CompressorZstd   Compressor = 3
-	// Compressors is how many there are.
+	// Compressors is the number of compressors.
 	Compressors = 4
 )
 
 type codec struct {
 	name     string
 	compress func(dst, src []byte) ([]byte, error)
-	// decompress appends to dst; it fails rather than appending much more than size bytes.
+	// decompress appends to dst. It fails if the result is much larger than size bytes.
 	decompress func(dst, src []byte, size int) ([]byte, error)
 }
 
@@ -51,7 +51,8 @@ func (c Compressor) String() string {
 	return fmt.Sprintf("compressor %d", byte(c))
 }
 
-// CompressorByName returns the compressor that hello names; "noop" is not negotiated.
+// CompressorByName returns the compressor with the name that hello uses. "noop" cannot be
+// negotiated.
 func CompressorByName(name string) (Compressor, bool) {
 	for i := range codecs {
 		if i > 0 && codecs[i].name == name {
@@ -61,13 +62,14 @@ func CompressorByName(name string) (Compressor, bool) {
 	return 0, false
 }
 
-// CompressedPrefix is what an OP_COMPRESSED has between its header and the compressed bytes:
+// CompressedPrefix is the number of bytes in an OP_COMPRESSED between its header and the compressed
+// bytes:
 //
 //	original operation code (4) | uncompressed size (4) | compressor (1) | compressed bytes
 const CompressedPrefix = 9
 
-// PlainSize returns how many bytes an OP_COMPRESSED states for its message, 0 where it states what
-// cannot be. b begins after the header and has CompressedPrefix bytes.
+// PlainSize returns the uncompressed size that an OP_COMPRESSED states, or 0 if that size is
+// impossible. b begins after the header and has CompressedPrefix bytes.
 func PlainSize(b []byte) int {
 	size := int32(binary.LittleEndian.Uint32(b[4:]))
 	if size < 0 || size > limits.MessageBytes {
@@ -76,7 +78,7 @@ func PlainSize(b []byte) int {
 	return int(size)
 }
 
-// decompress replaces m's operation code by the original one and returns the original bytes after
+// decompress replaces m's operation code by the original one, and returns the original bytes after
 // the header.
 func (m *Message) decompress(b []byte) ([]byte, error) {
 	if len(b) < CompressedPrefix {
@@ -89,8 +91,8 @@ func (m *Message) decompress(b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: OP_COMPRESSED of %d bytes, operation code %d, %s", ErrMalformed, size, op, id)
 	}
 	src := b[CompressedPrefix:]
-	// The stated size is trusted only as far as the compressed bytes make it likely; appending
-	// grows the rest.
+	// The stated size may be false. So only a likely size is allocated, and append grows the buffer
+	// if necessary.
 	dst := make([]byte, 0, min(int(size), likelyRatio*len(src)+512))
 	out, err := codecs[id].decompress(dst, src, int(size))
 	if err != nil {
@@ -194,8 +196,8 @@ type zstdCodec struct {
 	dec *zstd.Decoder
 }
 
-// newZstd makes the coders of all connections; their EncodeAll and DecodeAll may be called
-// concurrently.
+// newZstd makes the encoder and decoder of all connections. Their EncodeAll and DecodeAll are safe
+// for concurrent use.
 func newZstd() (zstdCodec, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20),
 		zstd.WithLowerEncoderMem(true))

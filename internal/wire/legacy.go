@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// CodeRemoved is the code of a legacy read. Its reply has the form that clients of that time
-// expect; see FailReply.
+// CodeRemoved is the error code for a legacy read. Its reply has the form that old clients expect;
+// see FailReply.
 const CodeRemoved = mongoerr.Code(5739101)
 
 // errRemoved answers a legacy read.
@@ -18,7 +18,7 @@ func errRemoved(op string) error {
 	return mongoerr.New(CodeRemoved, "%s is no longer supported. The client driver may require an upgrade.", op)
 }
 
-// OP_QUERY after the header:
+// parseQuery parses an OP_QUERY. After the header it has:
 //
 //	flags (4) | collection 0x00 | numberToSkip (4) | numberToReturn (4) | query document | fields document (optional)
 func (m *Message) parseQuery(b []byte) error {
@@ -48,7 +48,7 @@ func (m *Message) parseQuery(b []byte) error {
 	return nil
 }
 
-// unwrapQuery takes the command out of {$query: …, $readPreference: …}, which drivers send to a
+// unwrapQuery returns the command in {$query: …, $readPreference: …}, which drivers send to a
 // mongos.
 func unwrapQuery(doc bsonx.Doc) bsonx.Doc {
 	if first := doc.First(); string(first.Key) == "$query" || string(first.Key) == "query" {
@@ -59,8 +59,8 @@ func unwrapQuery(doc bsonx.Doc) bsonx.Doc {
 	return doc
 }
 
-// BeginReply appends the start of an OP_REPLY with one document, which the caller appends before
-// FinishReply.
+// BeginReply appends the start of an OP_REPLY with one document. The caller appends the document
+// and calls FinishReply.
 func BeginReply(dst []byte, requestID, responseTo int32) (out []byte, start int) {
 	const awaitCapable = 8
 	start = len(dst)
@@ -71,8 +71,7 @@ func BeginReply(dst []byte, requestID, responseTo int32) (out []byte, start int)
 	return binary.LittleEndian.AppendUint32(dst, 1), start
 }
 
-// FailReply marks the OP_REPLY that begins at start as the failure of a read: its document is
-// {$err, code}.
+// FailReply marks the OP_REPLY that begins at start as a failed read. Its document is {$err, code}.
 func FailReply(dst []byte, start int) {
 	const queryFailure = 2
 	binary.LittleEndian.PutUint32(dst[start+HeaderLen:], queryFailure)

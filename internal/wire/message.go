@@ -11,11 +11,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// OpCode tells the kinds of messages apart.
+// OpCode is the operation code of a message.
 type OpCode int32
 
-// The operation codes. Of the legacy ones between OpReply and OpKillCursors only OpQuery carries
-// commands, and only the first hello of a connection.
+// The operation codes. Of the legacy codes between OpReply and OpKillCursors only OpQuery may carry
+// a command, and only for the first hello of a connection.
 const (
 	OpReply       OpCode = 1
 	OpUpdate      OpCode = 2001
@@ -28,7 +28,7 @@ const (
 	OpMsg         OpCode = 2013
 )
 
-// Flags are OP_MSG's flag bits. The lower 16 are required: an unknown one is an error.
+// Flags are OP_MSG's flag bits. An unknown flag in the lower 16 bits is an error.
 type Flags uint32
 
 // The flag bits.
@@ -57,14 +57,15 @@ const (
 	codeNoBody            = mongoerr.Code(40587)
 )
 
-// ErrMalformed marks framing that cannot be answered: the connection is closed.
+// ErrMalformed means that the framing is so malformed that no reply is possible. The connection is
+// closed.
 var ErrMalformed = errors.New("malformed message")
 
-// ErrUnanswered marks a legacy write: its client reads no reply, and would take one for the reply
+// ErrUnanswered means a legacy write. Its client reads no reply, and would take one for the reply
 // to its next request. The connection is closed.
 var ErrUnanswered = errors.New("removed operation code")
 
-// IsFatal reports whether an error of this package leaves nothing to do but close the connection.
+// IsFatal reports whether the connection must be closed after an error of this package.
 func IsFatal(err error) bool {
 	var e *mongoerr.Error
 	if !errors.As(err, &e) {
@@ -100,20 +101,20 @@ func ParseHeader(b []byte) (Header, error) {
 	return h, nil
 }
 
-// Sequence is a section of kind 1: documents that stand for an array field of the body.
+// Sequence is a section of kind 1: documents for an array field of the body.
 type Sequence struct {
 	ID   string
 	data []byte
 	n    int
 }
 
-// Len returns how many documents there are.
+// Len returns the number of documents.
 func (s *Sequence) Len() int { return s.n }
 
 // Size returns the documents' length in bytes.
 func (s *Sequence) Size() int { return len(s.data) }
 
-// Docs walks the documents, which borrow the message's buffer.
+// Docs yields the documents, which borrow the message's buffer.
 func (s *Sequence) Docs(yield func(int, bsonx.Doc) bool) {
 	rest := s.data
 	for i := 0; len(rest) > 0; i++ {
@@ -125,27 +126,27 @@ func (s *Sequence) Docs(yield func(int, bsonx.Doc) bool) {
 	}
 }
 
-// Message is a parsed request. It borrows the buffer that it was parsed from.
+// Message is a parsed request. It borrows the buffer from which it was parsed.
 type Message struct {
 	Header
 	Flags     Flags
 	Body      bsonx.Doc
 	Sequences []Sequence
-	// Ending is where the fields begin with which an earlier message's Body ended, too; 0 where
-	// there are none. See ParseAfter.
+	// Ending is the offset in Body of the fields with which an earlier message's Body ended, too.
+	// It is 0 if there are no such fields. See ParseAfter.
 	Ending int
 	// known is how an earlier Body ended.
 	known []byte
-	// Compressor is how the message was compressed, CompressorNone for a plain one: the reply is
-	// sent likewise.
+	// Compressor is the compressor of the message, or CompressorNone for a plain message. The reply
+	// uses the same one.
 	Compressor Compressor
-	// Unpacked is the length of a compressed message before it was compressed.
+	// Unpacked is the length of the message before compression.
 	Unpacked int
-	// Owned reports that the message borrows no bytes of the buffer it was parsed from, because it
+	// Owned means that the message does not borrow the buffer from which it was parsed, because it
 	// was compressed.
 	Owned bool
-	// Legacy is set for an OP_QUERY and an OP_GET_MORE, which are answered by an OP_REPLY;
-	// Namespace is the collection of an OP_QUERY.
+	// Legacy is set for an OP_QUERY and an OP_GET_MORE. Their reply is an OP_REPLY. Namespace is
+	// the collection of an OP_QUERY.
 	Legacy    bool
 	Namespace string
 }
@@ -155,20 +156,20 @@ func (m *Message) reset() {
 	*m = Message{Sequences: m.Sequences[:0]}
 }
 
-// Release forgets the buffer that the message borrows. Its header stays.
+// Release drops the borrowed buffer. The header stays.
 func (m *Message) Release() {
 	sequences := m.Sequences[:cap(m.Sequences)]
 	clear(sequences)
 	m.Body, m.Sequences, m.known = nil, sequences[:0], nil
 }
 
-// Parse parses a whole message, header included, into m. On an error for which IsFatal is false,
-// m's header is set, so that it can be answered.
+// Parse parses a whole message, header included, into m. After an error for which IsFatal is false,
+// m has its header, so that a reply is possible.
 func Parse(m *Message, buf []byte) error { return ParseAfter(m, buf, nil) }
 
 // ParseAfter is Parse for a message that may end with the same fields as an earlier one, whose Body
-// ended with ending: drivers send the session, the cluster time and the database with every
-// command. Such fields are not checked again.
+// ended with ending. Drivers send the session, the cluster time and the database with every
+// command. Such fields are not validated again.
 func ParseAfter(m *Message, buf, ending []byte) error {
 	m.reset()
 	m.known = ending
@@ -204,8 +205,8 @@ func ParseAfter(m *Message, buf, ending []byte) error {
 	}
 }
 
-// ReadMessage reads one message into buf, which grows as needed, and returns it. io.EOF means that
-// the peer closed the connection between two messages.
+// ReadMessage reads one message into buf, which grows as needed, and returns it. It returns io.EOF
+// if the peer closed the connection between two messages.
 func ReadMessage(r io.Reader, buf []byte) ([]byte, error) {
 	if cap(buf) < HeaderLen {
 		buf = make([]byte, 0, 512)
@@ -221,10 +222,10 @@ func ReadMessage(r io.Reader, buf []byte) ([]byte, error) {
 	return ReadRest(r, buf, int(h.Length))
 }
 
-// growStep bounds what is allocated ahead of the bytes that a client really sends.
+// growStep limits the memory that is allocated before the client has sent the bytes.
 const growStep = 1 << 20
 
-// ReadRest reads the rest of a message of that length, whose beginning is in buf.
+// ReadRest reads the rest of a message with the given length. buf has the beginning.
 func ReadRest(r io.Reader, buf []byte, length int) ([]byte, error) {
 	for len(buf) < length {
 		from := len(buf)

@@ -19,8 +19,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// parseMsg parses an OP_MSG; whole is the message with its header, over which the checksum was
-// made.
+// parseMsg parses an OP_MSG. whole is the message with its header, which the checksum covers.
 func (m *Message) parseMsg(b, whole []byte) error {
 	if len(b) < 4 {
 		return ErrMalformed
@@ -36,7 +35,7 @@ func (m *Message) parseMsg(b, whole []byte) error {
 		}
 		sum := binary.LittleEndian.Uint32(b[len(b)-checksumLen:])
 		b = b[:len(b)-checksumLen]
-		// The checksum of a compressed message covers the message as it was before compression.
+		// The checksum of a compressed message covers the message before compression.
 		if m.Compressor == CompressorNone && crc32.Checksum(whole[:len(whole)-checksumLen], castagnoli) != sum {
 			return mongoerr.New(mongoerr.ChecksumMismatch, "OP_MSG checksum does not match contents")
 		}
@@ -113,8 +112,8 @@ func (m *Message) parseSequence(b []byte) ([]byte, error) {
 	return rest, nil
 }
 
-// sequenceName returns an identifier as a string, without an allocation for those that commands
-// have.
+// sequenceName returns an identifier as a string, without an allocation for identifiers that
+// commands use.
 func sequenceName(b []byte) string {
 	for _, name := range [...]string{"documents", "updates", "deletes", "ops", "nsInfo"} {
 		if string(b) == name {
@@ -124,7 +123,7 @@ func sequenceName(b []byte) string {
 	return string(b)
 }
 
-// checkSequences refuses a field that stands in the body and as a sequence.
+// checkSequences returns an error if a field is both in the body and a sequence.
 func (m *Message) checkSequences() error {
 	for i := range m.Sequences {
 		if id := m.Sequences[i].ID; !m.Body.Lookup(id).IsMissing() {
@@ -134,7 +133,7 @@ func (m *Message) checkSequences() error {
 	return nil
 }
 
-// cutDoc takes a validated document off the front of b.
+// cutDoc removes a document from the beginning of b and validates it.
 func cutDoc(b []byte) (doc bsonx.Doc, rest []byte, err error) {
 	if doc, rest, err = splitDoc(b); err != nil {
 		return nil, nil, err
@@ -145,7 +144,7 @@ func cutDoc(b []byte) (doc bsonx.Doc, rest []byte, err error) {
 	return doc, rest, nil
 }
 
-// splitDoc takes a document off the front of b, of which it checks the length only.
+// splitDoc removes a document from the beginning of b. It only checks the length.
 func splitDoc(b []byte) (doc bsonx.Doc, rest []byte, err error) {
 	if len(b) < 5 {
 		return nil, nil, errTruncated()
@@ -162,8 +161,8 @@ func errTruncated() error {
 	return mongoerr.New(mongoerr.InvalidBSON, "Invalid BSON: message section is truncated")
 }
 
-// BeginMsg appends the header and flags of an OP_MSG and the kind byte of its body; the caller
-// appends the body document and calls FinishMsg with the returned start.
+// BeginMsg appends the header and flags of an OP_MSG and the kind byte of its body. The caller
+// appends the body document, and calls FinishMsg with the returned start.
 func BeginMsg(dst []byte, requestID, responseTo int32, flags Flags) (out []byte, start int) {
 	start = len(dst)
 	dst = appendHeader(dst, requestID, responseTo, OpMsg)
@@ -184,8 +183,8 @@ func AppendSequence(dst []byte, id string, docs ...bsonx.Doc) []byte {
 	return dst
 }
 
-// FinishMsg completes the message that begins at start: its checksum, where flagged, and its
-// length.
+// FinishMsg completes the message that begins at start. It writes the checksum, if the flags ask
+// for it, and the length.
 func FinishMsg(dst []byte, start int) []byte {
 	checksum := Flags(binary.LittleEndian.Uint32(dst[start+HeaderLen:]))&FlagChecksumPresent != 0
 	length := len(dst) - start
@@ -199,7 +198,7 @@ func FinishMsg(dst []byte, start int) []byte {
 	return dst
 }
 
-// SetMoreToCome marks the unfinished message that begins at start as followed by another one.
+// SetMoreToCome marks the unfinished message that begins at start: another message will follow.
 func SetMoreToCome(dst []byte, start int) {
 	flags := Flags(binary.LittleEndian.Uint32(dst[start+HeaderLen:]))
 	binary.LittleEndian.PutUint32(dst[start+HeaderLen:], uint32(flags|FlagMoreToCome))
