@@ -6,22 +6,23 @@ import (
 	"time"
 )
 
-// The pause after an accept that failed for want of descriptors or memory doubles between these.
+// The pause after a failed accept, for lack of descriptors or memory, doubles between these limits.
 const (
 	acceptRetry    = 50 * time.Millisecond
 	maxAcceptRetry = time.Second
-	// acceptLogPause is how often such failures are logged, at most.
+	// acceptLogPause is the shortest interval between log messages about failed accepts.
 	acceptLogPause = 10 * time.Second
 )
 
-// backoff is what an accept loop does about failures that pass.
+// backoff handles temporary failures in an accept loop.
 type backoff struct {
 	pause  time.Duration
 	logged time.Time
 	silent int // failures that were not logged
 }
 
-// failed returns how long to wait, and whether to log the failure with those that were not.
+// failed returns how long to wait, and whether to log the failure together with earlier ones that
+// were not logged.
 func (b *backoff) failed(now time.Time) (pause time.Duration, log bool) {
 	b.pause = min(max(2*b.pause, acceptRetry), maxAcceptRetry)
 	if !b.logged.IsZero() && now.Sub(b.logged) < acceptLogPause {
@@ -35,14 +36,13 @@ func (b *backoff) failed(now time.Time) (pause time.Duration, log bool) {
 // succeeded begins with short pauses again.
 func (b *backoff) succeeded() { b.pause = 0 }
 
-// refusals limits how often the refusal of connections is logged. It is guarded by the server's
-// lock.
+// refusals limits how often refused connections are logged. The server's lock guards it.
 type refusals struct {
 	logged time.Time
 	silent int
 }
 
-// note reports whether to log a refusal, and how many before were not.
+// note reports whether to log a refusal, and how many earlier ones were not logged.
 func (r *refusals) note(now time.Time) (silent int, log bool) {
 	if !r.logged.IsZero() && now.Sub(r.logged) < acceptLogPause {
 		r.silent++
@@ -52,8 +52,8 @@ func (r *refusals) note(now time.Time) (silent int, log bool) {
 	return silent, true
 }
 
-// establish starts a new connection when the limit of the rate allows it, and closes one that may
-// not wait. Connections within the process are exempt.
+// establish starts a new connection when the rate limit allows it. It closes a connection if too
+// many are waiting. Connections within the process are exempt.
 func (s *Server) establish(nc net.Conn) {
 	limit := s.service.Establishment
 	if !limit.Enabled() {
@@ -104,7 +104,7 @@ func (s *Server) startLater(nc net.Conn, wait time.Duration) {
 	}()
 }
 
-// logRefusal logs that a connection was refused, but not more often than refusals allow.
+// logRefusal logs that a connection was refused, unless refusals suppresses the message.
 func (s *Server) logRefusal(why, remote string, attrs ...any) {
 	s.mu.Lock()
 	silent, log := s.refused.note(time.Now())

@@ -11,21 +11,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/relief"
 )
 
-// awaitInterval is the time between two looks at the messages that wait for their share.
+// awaitInterval is the interval between two checks of the messages that wait for their share of
+// memory.
 const awaitInterval = time.Second / relief.LooksPerSecond
 
 // waiting is a message that waits for its share of the server's memory.
 type waiting struct {
 	nc net.Conn
-	// rest is how many bytes of the message are not read.
+	// rest is the number of bytes of the message that are not read yet.
 	rest int
-	// patience counts the looks.
+	// patience counts the checks.
 	patience relief.Patience
 	end      context.CancelCauseFunc
 }
 
-// queue has the messages that wait, in the order in which they came. One goroutine looks at all of
-// them, and only while there are some.
+// queue has the waiting messages in the order of their arrival. One goroutine checks all of them
+// while there are any.
 type queue struct {
 	mu      sync.Mutex
 	all     []*waiting
@@ -33,8 +34,9 @@ type queue struct {
 }
 
 // await waits until a message of size bytes has its share of need bytes. It fails with
-// ExceededMemoryLimit if that cannot be expected, and with io.ErrUnexpectedEOF if the client leaves
-// before the message has come whole. The caller has read nothing beyond the connection's buffer.
+// ExceededMemoryLimit if the share cannot be expected, and with io.ErrUnexpectedEOF if the client
+// leaves before it has sent the whole message. The caller must not have read anything beyond the
+// connection's buffer.
 func (c *conn) await(ctx context.Context, need int64, size int) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -64,8 +66,8 @@ func (s *Server) dequeue(w *waiting) {
 	}
 }
 
-// list returns the messages that wait. It reports false, and leaves the queue unwatched, where
-// there are none.
+// list returns the waiting messages. If the queue is empty, it reports false and marks the queue as
+// unwatched.
 func (q *queue) list() ([]*waiting, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -73,7 +75,7 @@ func (q *queue) list() ([]*waiting, bool) {
 	return slices.Clone(q.all), q.watched
 }
 
-// watchQueue looks at the messages that wait until there are none.
+// watchQueue checks the waiting messages until the queue is empty.
 func (s *Server) watchQueue() {
 	ticker := time.NewTicker(awaitInterval)
 	defer ticker.Stop()
@@ -102,8 +104,8 @@ func lookAtQueue(watch *relief.Watch, all []*waiting) {
 	}
 }
 
-// hasLeft reports whether the client has closed its connection without having sent n more bytes.
-// What has come whole is run whether its client waits for the reply or not.
+// hasLeft reports whether the client has closed its connection before sending n more bytes. A
+// complete message is run even if its client no longer waits for the reply.
 func hasLeft(nc net.Conn, n int) bool {
 	if m, ok := nc.(*memoryConn); ok {
 		return m.in.endsWithin(n)
@@ -111,7 +113,7 @@ func hasLeft(nc net.Conn, n int) bool {
 	return endsWithin(nc, n)
 }
 
-// endsWithin reports whether the writer has closed the pipe with less than n bytes left in it.
+// endsWithin reports whether the writer has closed the pipe with fewer than n unread bytes.
 func (p *memoryPipe) endsWithin(n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

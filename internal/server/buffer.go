@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Buffers come in classes of powers of two between these sizes; larger ones are not kept.
+// Buffers have sizes of powers of two between these limits. Larger buffers are not kept.
 const (
 	minBufferBits = 12 // 4 KiB
 	maxBufferBits = 24 // 16 MiB
 )
 
-// bufferPool keeps buffers for messages that are larger than a connection's own buffer, and for
-// replies.
+// bufferPool keeps buffers for replies, and for messages that are larger than a connection's own
+// buffer.
 type bufferPool struct {
 	classes [maxBufferBits - minBufferBits + 1]sync.Pool
 }
@@ -31,7 +31,7 @@ func (p *bufferPool) get(n int) *[]byte {
 	return &b
 }
 
-// put takes a buffer back, which may have grown since get.
+// put returns a buffer, which may have grown since get.
 func (p *bufferPool) put(b *[]byte) {
 	class := bits.Len(uint(cap(*b))) - 1 - minBufferBits
 	if class < 0 || class >= len(p.classes) {

@@ -18,11 +18,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// idleBuffer is the buffer that a connection keeps between messages: most requests fit.
+// idleBuffer is the size of the buffer that a connection keeps between messages. Most requests fit.
 const idleBuffer = 2 << 10
 
-// conn is one connection. Its goroutine alone uses it, but for nc's methods, which are safe for
-// concurrent use.
+// conn is one connection. Only its goroutine uses it, except for the methods of nc, which are safe
+// for concurrent use.
 type conn struct {
 	srv   *Server
 	nc    net.Conn
@@ -30,17 +30,17 @@ type conn struct {
 	msg   wire.Message
 	watch watch
 
-	// request is what the message that is being read or run holds of the server's memory.
+	// request is the share of the server's memory for the message that is being read or run.
 	request memory.Holding
-	// timed says that reads have a deadline; see readInside.
+	// timed means that reads have a deadline; see readInside.
 	timed bool
 
-	// buf[r:w] was read and is not yet handled.
+	// buf[r:w] was read but not handled yet.
 	buf  []byte
 	r, w int
 
-	// replySize is about how large the last replies were. The next one gets a buffer of that size,
-	// since growing one from the smallest touches twice the memory, most of it new.
+	// replySize is the approximate size of the last replies. The next reply gets a buffer of that
+	// size. Growing a buffer from the smallest size would touch twice the memory, most of it new.
 	replySize int
 	// out is the pooled buffer of the reply while a command runs.
 	out *[]byte
@@ -87,7 +87,7 @@ func (c *conn) step(ctx context.Context) error {
 	return err
 }
 
-// giveBack returns a message's buffer, and its share of the server's memory.
+// giveBack returns a message's buffer and its share of the server's memory.
 func (c *conn) giveBack(in *received) {
 	if in.large == nil {
 		return
@@ -97,7 +97,7 @@ func (c *conn) giveBack(in *received) {
 	c.request.Shrink(c.request.Held() - int64(len(in.raw)))
 }
 
-// refuse answers a message that cannot be parsed, if it can be answered.
+// refuse replies to a message that cannot be parsed, if a reply is possible.
 func (c *conn) refuse(cause error) error {
 	if errors.Is(cause, wire.ErrUnanswered) || mongoerr.CodeOf(cause) == wire.CodeRemoved {
 		c.srv.service.CountLegacy(c.msg.OpCode)
@@ -109,7 +109,7 @@ func (c *conn) refuse(cause error) error {
 	return c.send(out)
 }
 
-// run handles the parsed message and, for an exhaust stream, the ones that follow from it.
+// run handles the parsed message and, for an exhaust stream, the messages that follow from it.
 func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 	c.out = c.replyBuffer()
 	defer func() {
@@ -145,13 +145,13 @@ func (c *conn) run(ctx context.Context, size int) (retained bool, err error) {
 	}
 }
 
-// slowReply is up to which size a reply is taken as a sign of what comes: clients send the commands
-// of many over one connection, and a buffer that is too large for most costs less than one that
-// grows for each batch of a cursor.
+// slowReply is the largest reply that influences the expected size of the next reply. Drivers send
+// commands of many kinds over one connection. A buffer that is too large for most replies still
+// costs less than one that grows for each batch of a cursor.
 const slowReply = 64 << 10
 
-// nextReplySize returns how large a reply is expected, after one of size bytes where size was
-// expected.
+// nextReplySize returns the expected size of the next reply, after a reply of size bytes when
+// expected bytes were expected.
 func nextReplySize(expected, size int) int {
 	if expected > slowReply {
 		return max(size, expected/2)
@@ -170,7 +170,7 @@ func (c *conn) continueStream(res dispatch.Result) {
 	c.msg.Sequences = c.msg.Sequences[:0]
 }
 
-// replaceBuffer leaves the buffer to whoever retained it.
+// replaceBuffer gets a new buffer, because the old one is still in use.
 func (c *conn) replaceBuffer() {
 	fresh := make([]byte, idleBuffer)
 	c.w = copy(fresh, c.buf[c.r:c.w])
@@ -178,7 +178,7 @@ func (c *conn) replaceBuffer() {
 	c.buf = fresh
 }
 
-// logEnd logs why a connection ended, where it is not the usual end.
+// logEnd logs why a connection ended, unless it ended normally.
 func (c *conn) logEnd(err error) {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed),

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endsWithin reports whether the peer has closed its half of a socket with less than n bytes left
+// endsWithin reports whether the peer has closed its half of a socket with fewer than n bytes left
 // to read. It reads nothing.
 func endsWithin(nc net.Conn, n int) bool {
 	sc, ok := nc.(syscall.Conn)

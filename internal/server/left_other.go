@@ -4,5 +4,6 @@ package server
 
 import "net"
 
-// endsWithin reports nothing here: a message waits until it has its share, or is refused.
+// endsWithin always reports false on this system. A message waits until it has its share or is
+// refused.
 func endsWithin(net.Conn, int) bool { return false }

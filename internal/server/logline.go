@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// LogHandler writes log records as mongod's JSON lines, which existing log tools read:
+// LogHandler writes log records as mongod's JSON lines, which existing log tools can read:
 //
-//	{"t":{"$date":"2026-01-02T03:04:05.678+00:00"},"s":"I","c":"NETWORK","id":22943,"ctx":"listener","msg":"…","attr":{…}}
+//	{"t":{"$date":"2026-01-02T03:04:05.678+00:00"},"s":"I","c":"NETWORK","id":22943,"ctx":"listener",
+//	"msg":"…","attr":{…}}
 //
-// The attributes c, id, ctx and tags move to the top; all others stand under attr.
+// The attributes c, id, ctx and tags become top-level fields. All others are in attr.
 type LogHandler struct {
 	level slog.Leveler
 	attrs []slog.Attr
@@ -21,7 +22,7 @@ type LogHandler struct {
 	w     io.Writer
 }
 
-// NewLogHandler returns a handler that writes one line per record of at least that level.
+// NewLogHandler returns a handler that writes one line for each record of at least that level.
 func NewLogHandler(w io.Writer, level slog.Leveler) *LogHandler {
 	return &LogHandler{level: level, mu: new(sync.Mutex), w: w}
 }
@@ -38,8 +39,7 @@ func (h *LogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &clone
 }
 
-// WithGroup implements slog.Handler. mongod's lines have no groups: the attributes stay where they
-// are.
+// WithGroup implements slog.Handler. mongod's lines have no groups, so the attributes stay in attr.
 func (h *LogHandler) WithGroup(string) slog.Handler { return h }
 
 // line has mongod's field order.
@@ -109,7 +109,7 @@ func (l *line) add(a slog.Attr) {
 	}
 }
 
-// attributes keep their order in JSON, which a map would not.
+// attributes keep their order in JSON, unlike a map.
 type attributes []slog.Attr
 
 // MarshalJSON implements json.Marshaler.
@@ -134,7 +134,7 @@ func (as attributes) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// plain turns a value into one that JSON shows well.
+// plain converts a value to one with a good JSON form.
 func plain(v slog.Value) any {
 	switch v.Kind() {
 	case slog.KindDuration:
@@ -143,7 +143,7 @@ func plain(v slog.Value) any {
 		return v.Time().Format(time.RFC3339Nano)
 	case slog.KindGroup:
 		return attributes(v.Group())
-	default: // the others need nothing here
+	default: // other kinds are fine
 	}
 	if err, ok := v.Any().(error); ok {
 		return err.Error()

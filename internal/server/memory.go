@@ -18,7 +18,7 @@ type MemoryListener struct {
 	once   sync.Once
 }
 
-// NewMemoryListener returns a listener; name is the address that its connections show.
+// NewMemoryListener returns a listener. name is the address of its connections.
 func NewMemoryListener(name string) *MemoryListener {
 	return &MemoryListener{name: name, pool: new(bufferPool), accept: make(chan net.Conn), done: make(chan struct{})}
 }
@@ -42,7 +42,7 @@ func (l *MemoryListener) Close() error {
 // Addr implements net.Listener.
 func (l *MemoryListener) Addr() net.Addr { return memoryAddr(l.name) }
 
-// DialContext connects to the listener. Network and address are ignored, so that it serves as the
+// DialContext connects to the listener. It ignores network and address, so that it can be the
 // driver's dialer.
 func (l *MemoryListener) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := memoryPair(l.name, l.pool)
@@ -61,7 +61,7 @@ type memoryAddr string
 func (memoryAddr) Network() string  { return "memory" }
 func (a memoryAddr) String() string { return string(a) }
 
-// memoryConn is one end of a connection in memory: it reads from one pipe and writes to the other.
+// memoryConn is one end of a connection in memory. It reads from one pipe and writes to the other.
 type memoryConn struct {
 	in, out *memoryPipe
 	addr    memoryAddr
@@ -77,7 +77,7 @@ func (c *memoryConn) Write(p []byte) (int, error) { return c.out.write(p) }
 func (c *memoryConn) LocalAddr() net.Addr         { return c.addr }
 func (c *memoryConn) RemoteAddr() net.Addr        { return c.addr }
 
-// Close ends both directions; what was written can still be read by the other end.
+// Close ends both directions. The other end can still read the bytes written before.
 func (c *memoryConn) Close() error {
 	c.in.closeRead()
 	c.out.closeWrite()
@@ -101,17 +101,17 @@ func (c *memoryConn) SetWriteDeadline(t time.Time) error {
 }
 
 const (
-	// pipeLimit is how many unread bytes a pipe holds before writers wait.
+	// pipeLimit is the number of unread bytes at which writers of a pipe wait.
 	pipeLimit = 1 << 20
-	// pipeKeep is the largest buffer that an empty pipe keeps. Larger ones are the pool's between
-	// messages: memory that is new for every large reply costs more than the reply does.
+	// pipeKeep is the largest buffer that an empty pipe keeps. Larger buffers return to the pool
+	// between messages: new memory for every large reply would cost more than the reply itself.
 	pipeKeep = 16 << 10
 )
 
-// memoryPipe carries bytes one way. The buffer is linear: it is read to its end before it starts
-// anew, which request and reply always do. A mutex and conditions cost less than channels do, and
-// net.Pipe, which has no buffer, makes a reader that takes a message in two parts switch goroutines
-// twice.
+// memoryPipe carries bytes in one direction. The buffer is linear: it is read to its end before it
+// is reused from the start, which happens for every request and reply. A mutex and conditions are
+// cheaper than channels. net.Pipe has no buffer: a reader that takes a message in two parts would
+// switch goroutines twice.
 type memoryPipe struct {
 	pool       *bufferPool
 	mu         sync.Mutex
@@ -119,7 +119,7 @@ type memoryPipe struct {
 	writable   sync.Cond
 	buf        []byte // buf[off:] is unread
 	off        int
-	small      []byte // what buf was, and will be again, while it is one of the pool's
+	small      []byte // the pipe's own buffer, while buf is from the pool
 	readEnd    bool   // no one will read
 	writeEnd   bool   // no one will write
 	readLimit  deadline
@@ -229,8 +229,7 @@ func (p *memoryPipe) closeWrite() {
 	p.writable.Broadcast()
 }
 
-// deadline wakes the waiters of a condition when its time has passed. It is guarded by the pipe's
-// lock.
+// deadline wakes the waiters of a condition when its time has passed. The pipe's lock guards it.
 type deadline struct {
 	passed bool
 	timer  *time.Timer

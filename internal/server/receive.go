@@ -12,24 +12,25 @@ import (
 )
 
 const (
-	// firstRead bounds what is allocated for a message before its bytes have come.
+	// firstRead is the most memory that is allocated for a message before its bytes have arrived.
 	firstRead = 1 << 20
-	// DefaultStall is how long a client may send no byte inside a message.
+	// DefaultStall is how long a client may pause in the middle of a message.
 	DefaultStall = 30 * time.Second
 )
 
-// received is a message that was read whole.
+// received is a complete message.
 type received struct {
 	raw []byte
-	// large is the pooled buffer that raw stands in; nil where it stands in the connection's own.
+	// large is the pooled buffer that holds raw. It is nil if raw is in the connection's own
+	// buffer.
 	large *[]byte
 }
 
-// errRefused says that a message was read away and answered.
+// errRefused means that a message was skipped and has got its reply.
 var errRefused = errors.New("the message was refused")
 
-// next reads a whole message. A large one waits until its share of the server's memory is free;
-// nothing of it is read before.
+// next reads a complete message. It reads nothing of a large message until the message has its
+// share of the server's memory.
 func (c *conn) next(ctx context.Context) (received, error) {
 	if err := c.fill(wire.HeaderLen); err != nil {
 		return received{}, err
@@ -59,7 +60,7 @@ func (c *conn) next(ctx context.Context) (received, error) {
 	return received{raw: *large, large: large}, nil
 }
 
-// admit takes the share of the server's memory that a message needs, with the one that it is after
+// admit takes the share of the server's memory that a message needs, including its size after
 // decompression.
 func (c *conn) admit(ctx context.Context, h wire.Header) error {
 	need := int64(h.Length)
@@ -72,7 +73,7 @@ func (c *conn) admit(ctx context.Context, h wire.Header) error {
 	if need <= int64(len(c.buf)) {
 		return nil
 	}
-	// Of a message that is not large a share counts, too: ten thousand of them may stand still.
+	// Small messages count, too, if they stall: there may be ten thousand of them.
 	if need < memory.Step {
 		if c.request.Fits(memory.Step) {
 			return nil
@@ -89,8 +90,8 @@ func (c *conn) admit(ctx context.Context, h wire.Header) error {
 	return c.refuseUnread(h, err)
 }
 
-// refuseUnread reads a message away and answers it with an error. One whose flags are compressed
-// may want no answer: its connection is closed.
+// refuseUnread skips a message and replies with an error. If the flags of the message are
+// compressed, it may want no reply, so its connection is closed.
 func (c *conn) refuseUnread(h wire.Header, cause error) error {
 	if h.OpCode != wire.OpMsg || h.Length < wire.HeaderLen+4 {
 		return cause
@@ -170,8 +171,8 @@ type insideReader struct{ c *conn }
 // Read implements io.Reader.
 func (r insideReader) Read(p []byte) (int, error) { return r.c.readInside(p) }
 
-// readInside is Read inside a message: it fails where no byte comes for too long. The client's half
-// of a message holds memory that others wait for.
+// readInside is Read in the middle of a message. It fails if no byte arrives for too long, because
+// a partial message holds memory for which others wait.
 func (c *conn) readInside(p []byte) (int, error) {
 	if len(c.watch.early) > 0 {
 		return c.Read(p)
@@ -181,12 +182,12 @@ func (c *conn) readInside(p []byte) (int, error) {
 	}
 	c.timed = true
 	if c.srv.draining.Load() {
-		c.wake() // a shutdown has ended the reads of all connections before the deadline was set
+		c.wake() // a shutdown ended the reads of all connections before the deadline was set
 	}
 	return c.nc.Read(p)
 }
 
-// endMessage takes the limit of readInside away.
+// endMessage removes the deadline of readInside.
 func (c *conn) endMessage() error {
 	if !c.timed {
 		return nil

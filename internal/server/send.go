@@ -9,8 +9,8 @@ import (
 const (
 	// sendPiece is how much of a large reply is written at once.
 	sendPiece = 1 << 20
-	// sendStall is how long a client may take no byte of a large reply, which holds memory that
-	// others wait for.
+	// sendStall is how long a client may pause in the middle of a large reply, which holds memory
+	// for which others wait.
 	sendStall = 2 * time.Minute
 )
 
@@ -33,8 +33,7 @@ func (c *conn) send(out []byte) error {
 	return c.nc.SetWriteDeadline(time.Time{})
 }
 
-// room moves a reply that does not fit into its buffer to a larger one of the pool; see
-// command.Conn.
+// room moves a reply that has outgrown its buffer to a larger buffer of the pool; see command.Conn.
 func (c *conn) room(reply []byte, size int) []byte {
 	larger := c.srv.buffers.get(size)
 	*larger = append((*larger)[:0], reply...)
@@ -43,8 +42,8 @@ func (c *conn) room(reply []byte, size int) []byte {
 	return *larger
 }
 
-// replyBuffer returns a buffer for a reply of the expected size, where the server has so much
-// memory left.
+// replyBuffer returns a buffer for a reply of the expected size, or a small one if the server lacks
+// memory.
 func (c *conn) replyBuffer() *[]byte {
 	if !c.state.Output.Held.Spare(int64(c.replySize)) {
 		c.replySize = 0

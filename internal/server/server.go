@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// DefaultMaxConnections is mongod's default, too.
+	// DefaultMaxConnections is the default of mongod, too.
 	DefaultMaxConnections = 1_000_000
 	// DefaultReapInterval is how often idle cursors and sessions are looked for.
 	DefaultReapInterval = 4 * time.Second
@@ -24,25 +24,25 @@ const (
 	interruptGrace = 2 * time.Second
 )
 
-// Options configure a Server; Service must be set.
+// Options configure a Server. Service is required.
 type Options struct {
 	Service        *command.Service
 	Logger         *slog.Logger
 	MaxConnections int
 	ReapInterval   time.Duration
-	// Advertise, where set, is the address by which clients reach the TCP listeners: not the one
-	// that their connections come to where a port is forwarded.
+	// Advertise is the address at which clients reach the TCP listeners. It is needed if a port is
+	// forwarded. If it is empty, the address of the connection is used.
 	Advertise string
-	// Stall is how long a client may send no byte inside a message; DefaultStall if zero.
+	// Stall is how long a client may pause in the middle of a message. Zero means DefaultStall.
 	Stall time.Duration
-	// ProcessMemory is how much memory Go may take before commands are ended; zero is no bound.
+	// ProcessMemory is how much memory Go may take before commands are ended. Zero means no limit.
 	ProcessMemory int64
-	// Data returns what a store in memory takes beside it; nil is nothing.
+	// Data returns the size of a store in memory, which counts in addition. It may be nil.
 	Data func() int64
-	// Beside returns how many bytes storage takes above its budget while it writes large
-	// documents. A nil Beside returns 0.
+	// Beside returns how many bytes storage takes above its budget while it writes large documents.
+	// A nil Beside returns 0.
 	Beside func() int64
-	// CollectorLimit is told the sum of both when it changes; it may be nil.
+	// CollectorLimit is called with the sum of both when it changes. It may be nil.
 	CollectorLimit func(bytes int64)
 	// LogConnections logs the beginning and the end of each connection, as mongod does.
 	LogConnections bool
@@ -107,8 +107,8 @@ func New(opts Options) *Server {
 // ErrClosed is returned by Serve after Shutdown.
 var ErrClosed = errors.New("server closed")
 
-// Serve accepts connections until ctx ends, which closes the listener but no connection, or
-// Shutdown.
+// Serve accepts connections until Shutdown, or until ctx ends. The end of ctx closes the listener
+// but no connection.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if !s.addListener(l) {
 		_ = l.Close()
@@ -159,8 +159,8 @@ func isTemporary(err error) bool {
 	return errors.As(err, &ne) && !errors.Is(err, net.ErrClosed) && !ne.Timeout()
 }
 
-// warnIfExposed warns of a listener that other machines reach, because the server asks nobody who
-// he is.
+// warnIfExposed logs a warning if other machines can reach a listener, because the server has no
+// authentication.
 func (s *Server) warnIfExposed(l net.Listener) {
 	tcp, ok := l.Addr().(*net.TCPAddr)
 	if !ok || tcp.IP.IsLoopback() {
@@ -236,8 +236,8 @@ func (s *Server) finish(c *conn) (left int64) {
 	return s.service.ConnectionClosed()
 }
 
-// Shutdown stops accepting, lets running commands finish until ctx ends, interrupts what is left,
-// and closes every connection. It may be called more than once.
+// Shutdown stops accepting connections, lets running commands finish until ctx ends, interrupts the
+// others, and closes every connection. It may be called more than once.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.draining.Store(true)
 	s.mu.Lock()
@@ -271,7 +271,7 @@ func (s *Server) each(fn func(*conn)) {
 	}
 }
 
-// wait reports whether everything ended before ctx did.
+// wait reports whether everything ended before ctx.
 func (s *Server) wait(ctx context.Context) bool {
 	done := make(chan struct{})
 	go func() {
@@ -286,7 +286,7 @@ func (s *Server) wait(ctx context.Context) bool {
 	}
 }
 
-// monitor ends what is idle for too long.
+// monitor ends cursors, sessions and transactions that are idle for too long.
 func (s *Server) monitor() {
 	defer s.running.Done()
 	ticker := time.NewTicker(s.opts.ReapInterval)
@@ -301,7 +301,7 @@ func (s *Server) monitor() {
 	}
 }
 
-// reachedBy returns the address by which the client of a connection reaches the server.
+// reachedBy returns the address at which the client of a connection reaches the server.
 func (s *Server) reachedBy(nc net.Conn) string {
 	if _, ok := nc.LocalAddr().(*net.TCPAddr); ok && s.opts.Advertise != "" {
 		return s.opts.Advertise

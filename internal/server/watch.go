@@ -8,36 +8,37 @@ import (
 )
 
 const (
-	// watchInterval is how long a command runs, at least, before it is noticed that its client is
-	// gone; twice as long at most.
+	// watchInterval is the interval of the checks. A command runs for one to two intervals before
+	// the end of its client is noticed.
 	watchInterval = 10 * time.Millisecond
-	// watchShare is how many times as long as a look at all connections the pause after it is, at
-	// least: a server with very many connections looks less often.
+	// watchShare is the minimum ratio of the pause to the time of a check of all connections. A
+	// server with very many connections checks less often.
 	watchShare = 50
-	// watchIdle is how many looks in a row find nothing to watch before the watcher sleeps.
+	// watchIdle is the number of checks without a result after which the watcher sleeps.
 	watchIdle = 50
-	// maxEarlyBytes is how much of the requests that follow is read while a command runs. A client
-	// that sends more is not watched any further.
+	// maxEarlyBytes is how many bytes of the following requests are read while a command runs. A
+	// client that sends more is no longer watched.
 	maxEarlyBytes = 4 << 10
 )
 
-// watch notices that the client of a running command goes away: it reads from the connection while
-// the command runs. That costs a goroutine, and only commands that run long have one.
+// watch notices when the client of a running command leaves: it reads from the connection while the
+// command runs. That costs a goroutine, so it is done only for commands that run long.
 type watch struct {
-	// state is a phase and, above it, the number of the command. A command that nobody reads for
-	// costs two writes of it.
+	// state is a phase and, in the higher bits, the number of the command. A command whose
+	// connection is not watched costs two writes of state.
 	state atomic.Uint64
 	turn  uint64        // the connection's count of commands
 	seen  uint64        // state at the last look; the watcher's
 	done  chan struct{} // closed at the end of the reading, in the phase watchListening
 
-	// early is what was read meanwhile. It is the reader's until done, then the connection's.
+	// early has the bytes that were read meanwhile. It belongs to the reader until done, and then
+	// to the connection.
 	early []byte
 }
 
 // The phases of a watch, in the lowest bits of its state.
 const (
-	watchOff       = iota // no command runs, or nobody shall read meanwhile
+	watchOff       = iota // no command runs, or the connection must not be read
 	watchRunning          // the watcher may begin to read
 	watchListening        // a goroutine reads
 
@@ -45,7 +46,7 @@ const (
 	phaseMask = 1<<phaseBits - 1
 )
 
-// Read reads what the watch has read already, then from the network.
+// Read returns the bytes that the watch has already read, and then bytes from the network.
 func (c *conn) Read(p []byte) (int, error) {
 	if len(c.watch.early) > 0 {
 		n := copy(p, c.watch.early)
@@ -65,8 +66,8 @@ func (c *conn) begin() {
 	w.state.Store(w.turn<<phaseBits | watchRunning)
 }
 
-// look starts the reading for a command that ran at the last look, too. It reports whether there is
-// a command to look at again. Only the watcher calls it.
+// look starts reading for a command that was already running at the previous check. It reports
+// whether there is a command to check again. Only the watcher calls it.
 func (c *conn) look() bool {
 	w := &c.watch
 	state := w.state.Load()
@@ -84,7 +85,7 @@ func (c *conn) look() bool {
 	return false
 }
 
-// listen reads until the client is gone, which ends the operation, or the command has ended.
+// listen reads until the client leaves, which ends the operation, or until the command has ended.
 func (c *conn) listen(done chan struct{}) {
 	defer close(done)
 	var buf [512]byte
@@ -100,8 +101,8 @@ func (c *conn) listen(done chan struct{}) {
 	}
 }
 
-// end is called after a command has run. Nothing reads from the connection any more when it
-// returns.
+// end is called after a command has run. When it returns, nothing reads from the connection any
+// more.
 func (c *conn) end() {
 	if c.watch.state.Swap(watchOff)&phaseMask != watchListening {
 		return
@@ -111,16 +112,16 @@ func (c *conn) end() {
 	_ = c.nc.SetReadDeadline(time.Time{})
 }
 
-// watcher looks at all connections again and again, while there are commands that look whether they
-// have ended.
+// watcher checks all connections regularly, while there are commands that check whether they have
+// ended.
 type watcher struct {
 	asleep atomic.Bool
 	woken  chan struct{}
 }
 
-// wake is called when a command looks for the first time whether it has ended. It costs one load
-// while the watcher is awake. Commands that never look leave the watcher asleep: a timer that is
-// due soon makes each wait of the process for a message dearer.
+// wake is called when a command first checks whether it has ended. It costs one load while the
+// watcher is awake. Commands that never check leave the watcher asleep, because a timer that is due
+// soon makes each wait of the process for a message more expensive.
 func (w *watcher) wake() {
 	if w.asleep.Load() && w.asleep.CompareAndSwap(true, false) {
 		w.woken <- struct{}{}
@@ -152,15 +153,15 @@ func (s *Server) watchConnections() {
 	}
 }
 
-// look looks at all connections, and reports whether there is a command to look at again.
+// look checks all connections, and reports whether there is a command to check again.
 func (s *Server) look() bool {
 	found := false
 	s.each(func(c *conn) { found = c.look() || found })
 	return found
 }
 
-// sleepWatcher lets the next command wake the watcher. It reports false where one has begun
-// meanwhile: that one may have found the watcher awake.
+// sleepWatcher puts the watcher to sleep, so that the next command wakes it. It reports false if a
+// command has begun meanwhile, because that command may have found the watcher awake.
 func (s *Server) sleepWatcher() bool {
 	s.watcher.asleep.Store(true)
 	return !s.look() || !s.watcher.asleep.CompareAndSwap(true, false)
