@@ -16,7 +16,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Of prints an error as "error NAME: TEXT". One that a client would not see begins with FAILURE.
+// Of prints an error as "error NAME: TEXT". An error that a client would not see begins with
+// FAILURE.
 func Of(err error) string {
 	var user *mongoerr.Error
 	if !errors.As(err, &user) {
@@ -29,7 +30,7 @@ func line(name, text string) string {
 	return "error " + name + ": " + strings.ReplaceAll(text, "\n", `\n`)
 }
 
-// as80 turns what a newer server says into what MongoDB 8.0 says.
+// as80 converts texts of a newer server to the texts of MongoDB 8.0.
 func as80() *strings.Replacer {
 	return strings.NewReplacer(
 		"error enumerating plans for query: ", "error processing query: ",
@@ -37,7 +38,7 @@ func as80() *strings.Replacer {
 	)
 }
 
-// Server is a MongoDB server with a database for the cases. A nil Server is asked nothing.
+// Server is a MongoDB server with a database for the cases. A nil Server is never asked.
 type Server struct {
 	db      *mongo.Database
 	context *regexp.Regexp
@@ -46,9 +47,9 @@ type Server struct {
 // executing matches the text that a command puts before the error of its execution.
 const executing = `^(Executor error during [a-z]+( command)?(( on namespace)?: \S+)?|PlanExecutor error during aggregation|Plan executor error during [a-zA-Z]+) :: caused by :: `
 
-// Dial connects to the server of a URI, and returns nil for an empty one. What the expressions in
-// also match at the beginning of a text is left out as what commands put there is, because the
-// runner calls code below it.
+// Dial connects to the server with a URI. It returns nil for an empty URI. The texts of commands at
+// the beginning of an error are removed, because the runner calls code below the commands. also has
+// further expressions for such texts.
 func Dial(t *testing.T, uri string, also ...string) *Server {
 	t.Helper()
 	if uri == "" {
@@ -82,9 +83,8 @@ func (s *Server) Fill(t *testing.T, coll string, docs ...bsonx.Doc) {
 	}
 }
 
-// Of prints the error that the server answers a command with. Where it accepts the command or
-// answers another code, Of logs so and prints err: the reader of the log judges which of the two is
-// right.
+// Of prints the server's error for a command. If the server accepts the command or returns another
+// code, Of logs that and prints err. The developer decides which of the two is right.
 func (s *Server) Of(t *testing.T, err error, command bson.D) string {
 	t.Helper()
 	if s == nil {
