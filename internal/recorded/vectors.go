@@ -16,21 +16,21 @@ type Vector struct {
 	// Setup has the commands that prepare an empty database. They succeed.
 	Setup []bson.Raw `bson:"setup"`
 	Run   []Step     `bson:"run"`
-	// Unordered says that the documents of a reply have no order.
+	// Unordered means that the documents of a reply have no order.
 	Unordered bool `bson:"unordered"`
 }
 
 // Step is a command and its reply.
 type Step struct {
 	Command bson.Raw `bson:"command"`
-	// Pick has dotted paths of the reply. If it is not nil, Reply has these alone.
+	// Pick has dotted paths of the reply. If it is not nil, Reply has only these fields.
 	Pick  []string `bson:"pick"`
 	Reply bson.Raw `bson:"reply"`
 }
 
-// Vectors reads an area of the vectors, which stand in the folder SHEAF_VECTORS, or beside the
-// repository. They are not part of it: the test is skipped if they are not there. Vectors leaves
-// out cases that are nested deeper than the driver's parser of Extended JSON allows.
+// Vectors reads an area of the vectors from the folder SHEAF_VECTORS, or from a folder beside the
+// repository. The vectors are not part of the repository, and without them the test is skipped.
+// Vectors omits cases that are nested deeper than the driver's parser of Extended JSON allows.
 func Vectors(t testing.TB, area string) []Vector {
 	t.Helper()
 	file, err := os.Open(filepath.Join(vectorsDir(t), area+".jsonl"))
@@ -56,7 +56,7 @@ func Vectors(t testing.TB, area string) []Vector {
 	return vectors
 }
 
-// Areas returns the areas of the vectors. It skips the test if they are not there.
+// Areas returns the areas of the vectors. It skips the test if the vectors are missing.
 func Areas(t testing.TB) (areas []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(vectorsDir(t), "*.jsonl"))
