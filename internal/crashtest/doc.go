@@ -1,47 +1,47 @@
-// Package crashtest kills, starves, damages and cuts off a whole server, takes its power away, and
-// checks what is left. It has tests only.
+// Package crashtest kills a whole server, starves it, damages its files, cuts its network and its
+// power, and checks the data afterwards. It has only tests.
 //
 // Concepts:
 //
-//   - A child is a real `sheaf serve` process on a directory that outlives it. It is killed with
+//   - A child is a real `sheaf serve` process on a directory that survives it. It is killed with
 //     SIGKILL at random moments, sometimes while it is still starting, and started again.
-//   - Each worker owns its documents, so that it knows their state without asking. The model keeps
-//     for each document the states that it may have: one while nothing is under way, the state
-//     before and after while a write was sent and not acknowledged.
-//   - A site is where a server comes and goes while clients work on: retriers, which send the same
-//     bytes until they are answered, and programs, which use the driver as applications do, over a
-//     network that loses connections (torture.Proxy). Each step of theirs ends with an answer, so
-//     that they know exactly what there is.
-//   - A machine is a server in the test's process whose disk forgets what was not synced.
-//   - Catalog workers own whole databases in the same way: their states are sets of collections and
+//   - Each worker owns its documents, so that it knows their state without reading them. The model
+//     keeps the possible states of each document: one while no write is in progress, and the states
+//     before and after a write that was sent but not acknowledged.
+//   - A site is a server that stops and starts while clients work. Retriers send the same bytes
+//     until they get a reply. Programs use the driver as applications do. Both use a network that
+//     loses connections (torture.Proxy). Each of their steps ends with a reply, so that they know
+//     the exact state.
+//   - A machine is a server in the test's process whose disk loses everything that was not synced.
+//   - Catalog workers own whole databases in the same way. Their states are sets of collections and
 //     indexes.
 //
-// What is checked after every round:
+// These conditions are checked after every round:
 //
-//  1. Every acknowledged write is there; one that was not acknowledged is there whole or not at
-//     all.
+//  1. Every acknowledged write exists. A write that was not acknowledged exists completely or not
+//     at all.
 //  2. Every index agrees with its collection (validate with full), and the count without a filter
-//     is that of a scan.
-//  3. An index whose build was interrupted is built after the restart, or gone where the build must
-//     fail.
-//  4. The catalog has exactly the collections and indexes of one of the states that the model
-//     allows.
+//     equals the count of a scan.
+//  3. An index whose build was interrupted is built after the restart. If the build must fail, the
+//     index is gone.
+//  4. The catalog has exactly the collections and indexes of one of the states in the model.
 //  5. At the end nothing in storage belongs to a dropped collection or index.
-//  6. A transaction over several collections is there whole or not at all, with the collections
-//     that it made.
-//  7. A retryable write or commit that was sent again was done once, and answered as at first.
-//  8. The log of changes, and a change stream of everything that is resumed each time, make exactly
-//     the collections (follower).
-//  9. After a loss of power everything durable is there, and of the rest a prefix.
-//  10. A store with a missing, cut, changed or exchanged file has all documents, or an error names
-//     the file and nothing was lost
-//     yet: who puts the file back has everything (damagematrix_test.go).
+//  6. A transaction over several collections exists completely or not at all, including the
+//     collections that it created.
+//  7. A retryable write or commit that was sent again was done once, and its reply was the first
+//     reply.
+//  8. The oplog leads to exactly the collections of the server, and so does a change stream on
+//     everything that is resumed each time (follower).
+//  9. After a loss of power all durable writes exist, and a prefix of the others.
+//  10. If a file of a store is missing, cut, changed or exchanged, either the store has all
+//     documents, or an error names the file and no data is lost: putting the file back restores
+//     everything (damagematrix_test.go).
 //
 // The flags of package torture repeat and lengthen the tests:
 //
 //	go test ./internal/crashtest -run TestKill -v -torture.time=10m -timeout 2h
 //
-// The package knows the server as a client does, but for machines and for check 5, which opens the
-// store itself. To test another kind of write, add a step to the tables in worker_test.go,
+// The package uses the server as a client does, except for machines and for check 5, which opens
+// the store itself. To test another kind of write, add a step to the tables in worker_test.go,
 // retrysteps_test.go and driver_test.go.
 package crashtest
