@@ -4,6 +4,6 @@ package torture
 
 import "time"
 
-// ProcessorTime returns the wall-clock time, because the system does not tell the processor time.
-// One goroutine cannot use more than that.
+// ProcessorTime returns the wall-clock time, because the system does not report processor time. One
+// goroutine cannot use more than that.
 func ProcessorTime() time.Duration { return time.Duration(now().UnixNano()) }

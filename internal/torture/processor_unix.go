@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ProcessorTime returns how much processor time the process has used.
+// ProcessorTime returns the processor time that the process has used.
 func ProcessorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// Proxy is a network between clients and a server that loses connections and is slow, at random.
-// Toxiproxy, the library for this, decides by the clock and its own generator; here a seed decides.
+// Proxy is a network between clients and a server. It loses connections and is slow, at random. Its
+// random decisions depend only on a seed. Toxiproxy, a library for this, uses the clock and its own
+// generator instead.
 //
-// The first message of a connection and its answer always come through, if need be to a server that
-// was started meanwhile: drivers do not try again where they cannot greet a server.
+// The first message of a connection and its reply always get through, if necessary to a server that
+// was started meanwhile. The reason is that drivers do not retry if they cannot greet a server.
 type Proxy struct {
-	// Addr is where clients connect to.
+	// Addr is the address for clients.
 	Addr string
 
 	listener net.Listener
@@ -33,18 +34,18 @@ type Proxy struct {
 	closed bool
 }
 
-// Faults are what a network does to each piece of data, with the probabilities from 0 to 1.
+// Faults are the probabilities, from 0 to 1, with which the network disturbs each piece of data.
 type Faults struct {
-	// Cut is how probably the connection is lost: before the piece, in the midst of it or behind
-	// it.
+	// Cut is the probability that the connection is lost: before, in the middle of or after the
+	// piece.
 	Cut float64
 	// Slow is how probably the piece waits, for at most Delay.
 	Slow  float64
 	Delay time.Duration
 }
 
-// NewProxy opens a network without faults to a server, whose address may change. It is closed with
-// the test.
+// NewProxy opens a network without faults to a server, whose address may change. The end of the
+// test closes it.
 func NewProxy(tb testing.TB, rng *rand.Rand, server func() string) *Proxy {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,10 +59,10 @@ func NewProxy(tb testing.TB, rng *rand.Rand, server func() string) *Proxy {
 	return p
 }
 
-// Set changes what the network does from now on.
+// Set sets the faults from now on.
 func (p *Proxy) Set(f Faults) { p.faults.Store(&f) }
 
-// Cuts returns how many connections were lost.
+// Cuts returns the number of lost connections.
 func (p *Proxy) Cuts() int64 { return p.cuts.Load() }
 
 func (p *Proxy) close() {
@@ -107,8 +108,8 @@ func (p *Proxy) forward(client net.Conn) {
 	p.wg.Go(func() { p.pump(client, server, down) })
 }
 
-// greet sends a connection's first message to the server until there is an answer, which it gives
-// the client.
+// greet sends a connection's first message to the server until there is a reply, and gives the
+// reply to the client.
 func (p *Proxy) greet(client net.Conn, greeting []byte) (net.Conn, error) {
 	for begin := now(); ; {
 		server, err := net.Dial("tcp", p.server())
@@ -171,7 +172,7 @@ func (p *Proxy) add(c net.Conn) bool {
 
 func (p *Proxy) fork() *rand.Rand { return rand.New(rand.NewPCG(p.rng.Uint64(), p.rng.Uint64())) }
 
-// lose ends connections: in order, or with a reset, which takes along what is under way.
+// lose ends connections: normally, or with a reset, which also loses data in transit.
 func (p *Proxy) lose(reset bool, conns ...net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +185,7 @@ func (p *Proxy) lose(reset bool, conns ...net.Conn) {
 	}
 }
 
-// pump forwards what comes from one side to the other, until it is lost.
+// pump forwards data from one side to the other until the connection is lost.
 func (p *Proxy) pump(to, from net.Conn, rng *rand.Rand) {
 	buf := make([]byte, 16<<10)
 	for {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// A steady heap lets a test measure processor time of 250 ms at most. The garbage collector runs
-// only when Collect is called and the heap has grown to usualHeap: it would work on the other
-// processors while something is measured.
+// With a steady heap a test can measure processor time of up to 250 ms. The garbage collector runs
+// only when Collect is called and the heap has grown to usualHeap. Otherwise it could run on the
+// other processors during a measurement.
 const (
 	usualHeap   = 2<<30 + ballastParts*ballastPart
 	touchedHeap = 4 << 30
@@ -37,9 +37,9 @@ func Collect() {
 	}
 }
 
-// ballast is memory of the heap that is never touched, so that the system gives none for it. Go's
-// runtime returns memory to the system when it has more than 1.1 times what the heap held at the
-// last collection. With the ballast it keeps 1.8 GiB more.
+// ballast is heap memory that is never touched, so that the system does not provide it. Go's
+// runtime returns memory to the system if it has more than 1.1 times the heap of the last
+// collection. With the ballast it keeps 1.8 GiB more.
 type ballast [ballastParts][]byte
 
 const ballastParts, ballastPart = 3, 6 << 30
@@ -51,9 +51,9 @@ func newBallast() (b ballast) {
 	return b
 }
 
-// touch makes the system give the heap n bytes before anything is measured, in large pages where it
-// can. A page that a process touches for the first time takes time of the kernel, on some virtual
-// machines 20 µs for 4 KiB: 500 ms for a result of 100 MB.
+// touch makes the system provide n bytes of heap before a measurement, in large pages if possible.
+// The first touch of a page takes time in the kernel. On some virtual machines it is 20 µs for 4
+// KiB: 500 ms for a result of 100 MB.
 func touch(n int) {
 	b := make([]byte, n)
 	largePages(b)

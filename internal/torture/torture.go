@@ -15,12 +15,12 @@ var (
 	seedFlag = flag.Uint64("torture.seed", 1, "seed of the attacks; 0 takes a new one for each")
 )
 
-// between is how much time lies between two lines about the progress of a long attack.
+// between is the interval of the progress messages of a long attack.
 const between = 15 * time.Second
 
 func now() time.Time { return clock.System{}.Now() }
 
-// Run is one run of an attack. Its methods are for the test's goroutine.
+// Run is one run of an attack. Only the test's goroutine may call its methods.
 type Run struct {
 	tb          testing.TB
 	seed        uint64
@@ -39,17 +39,17 @@ func Begin(tb testing.TB) *Run {
 	return r
 }
 
-// Rand returns a generator of random numbers; those of different streams and of different tests
-// have nothing to do with each other.
+// Rand returns a random number generator. The numbers of different streams and of different tests
+// are independent.
 func (r *Run) Rand(stream int) *rand.Rand {
 	name := fnv.New64a()
 	_, _ = name.Write([]byte(r.tb.Name()))
 	return rand.New(rand.NewPCG(r.seed^name.Sum64(), uint64(stream)))
 }
 
-// Next reports whether there is another round: in the short form there are so many, fewer where
-// they last longer than patience; in the long form there are as many as fit into -torture.time.
-// There is none after a failure.
+// Next reports whether there is another round. The short form has short rounds, or fewer if they
+// take longer than patience. The long form has as many rounds as fit into -torture.time. After a
+// failure Next reports false.
 func (r *Run) Next(short int, patience time.Duration) bool {
 	r.tb.Helper()
 	if r.tb.Failed() {
@@ -76,10 +76,10 @@ func (r *Run) Next(short int, patience time.Duration) bool {
 	return true
 }
 
-// Rounds returns how many rounds there were.
+// Rounds returns the number of rounds so far.
 func (r *Run) Rounds() int { return r.rounds }
 
-// Time returns how long an attack without rounds goes on.
+// Time returns how long an attack without rounds runs.
 func Time(short time.Duration) time.Duration {
 	if *long > 0 {
 		return *long
