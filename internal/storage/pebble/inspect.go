@@ -179,10 +179,10 @@ func (in *inspection) checkManifest() error {
 	return nil
 }
 
-// acceptUnproven decides about a store whose manifest no seal proves: the file of the seals was
-// lost, or the store is of a format before it. Where all tables of the manifest are there and no
-// others, nothing speaks against it. A table that the manifest does not know is the work of a flush
-// that a crash interrupted, or what a lost record of the manifest was about.
+// acceptUnproven decides about a store whose manifest has no matching seal: the file of the seals
+// was lost, or the store has an older format without seals. The store is accepted if it has exactly
+// the tables of the manifest. A table that the manifest does not know comes from a flush that a
+// crash interrupted, or shows that the manifest lost a record.
 func (in *inspection) acceptUnproven(format int) error {
 	in.sealLost = true
 	var strange []string
@@ -205,7 +205,7 @@ func (in *inspection) acceptUnproven(format int) error {
 	return in.damaged(sealFile, "is missing or damaged, and the manifest does not know the tables %s; %s", strings.Join(strange, ", "), advice)
 }
 
-// repair makes again what the inspection found to be missing and to be known.
+// repair restores the missing files whose content is known from the inspection.
 func (in *inspection) repair() error {
 	fs := in.fs
 	for _, name := range in.markers {

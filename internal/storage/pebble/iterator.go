@@ -206,7 +206,7 @@ var _ storage.Iterator = (*iterator)(nil)
 func (e *Engine) surveyed(r keyRange) (to []byte, state uint64) {
 	to, err := e.firstKey(r)
 	if err != nil {
-		// Whoever reads the range learns of the error.
+		// The next read of the range reports the error.
 		to = nil
 	}
 	return to, e.state.Add(1)

@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/lock"
 )
 
-// Open opens the store in a directory, and creates it if there is none. It returns
-// storage.ErrLocked if the store is already open, in this process or in another one, and
+// Open opens the store in a directory, and creates it if the directory is empty or does not exist.
+// It returns storage.ErrLocked if the store is already open, in this process or in another one, and
 // storage.ErrFormat if the directory holds other files.
 func Open(dir string, options Options) (storage.Engine, error) {
 	options = options.withDefaults()
