@@ -31,8 +31,8 @@ func set(t *tree, it item) int64 {
 	return it.memory()
 }
 
-// apply applies the changes of keys in [lower, upper) to a tree. A nil upper is no bound. It
-// returns by how many bytes the memory of the pairs grew.
+// apply applies the changes of keys in [lower, upper) to a tree. If upper is nil, there is no upper
+// bound. It returns by how many bytes the memory of the pairs grew.
 func apply(t *tree, writes *btree.BTreeG[write], lower, upper []byte) (grown int64) {
 	writes.Ascend(write{item: item{key: lower}}, func(w write) bool {
 		if upper != nil && bytes.Compare(w.key, upper) >= 0 {
