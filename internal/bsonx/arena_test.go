@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// fillArena makes values of all kinds, some of them too large for a chunk, and returns them beside
-// what they should be.
+// fillArena makes values of all kinds, some of them too large for a chunk. It also returns the
+// expected values.
 func fillArena(a *bsonx.Arena, n int) (got, want []bsonx.Value) {
 	for i := range n {
 		text := strings.Repeat("x", i*37%2000)
@@ -21,7 +21,7 @@ func fillArena(a *bsonx.Arena, n int) (got, want []bsonx.Value) {
 	return got, want
 }
 
-// TestArena makes many values, which stay what they are, also where one is appended to.
+// TestArena makes many values. They must not change, even if one of them is appended to.
 func TestArena(t *testing.T) {
 	t.Parallel()
 	for _, a := range []*bsonx.Arena{nil, new(bsonx.Arena)} {

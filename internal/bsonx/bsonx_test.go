@@ -154,7 +154,7 @@ func TestBuilder(t *testing.T) {
 	}
 }
 
-// TestBuilderDepth nests deeper than what a builder has room for itself, and comes back, twice.
+// TestBuilderDepth nests deeper than the builder's preallocated frames and comes back, twice.
 func TestBuilderDepth(t *testing.T) {
 	t.Parallel()
 	b := bsonx.NewBuilder(nil)
@@ -170,7 +170,7 @@ func TestBuilderDepth(t *testing.T) {
 	}
 }
 
-// nest adds fields to the open document, and returns what it should be.
+// nest adds fields to the open document, and returns the expected document.
 func nest(b *bsonx.Builder, depth int) bsonx.Doc {
 	n := bsonx.Int32(int32(depth))
 	if depth == 0 {
@@ -301,7 +301,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestCompareOrder is MongoDB's order over the classes, each with values in order.
+// TestCompareOrder checks MongoDB's order over all classes, each with values in order.
 func TestCompareOrder(t *testing.T) {
 	t.Parallel()
 	dec := func(s string) bsonx.Value { v, _ := bsonx.ParseDecimal(s); return v }

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// exactly returns the number as a fraction, and where NaN and the infinities lie relative to all
+// exactly returns the number as a fraction. rank places NaN and the infinities relative to all
 // fractions.
 func exactly(v bsonx.Value) (r *big.Rat, rank int) {
 	switch v.Type {

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestFieldReader reads fields of random documents, whose names are short and long, begin alike,
-// and repeat.
+// TestFieldReader reads fields of random documents. The names are short and long, have common
+// prefixes, and repeat.
 func TestFieldReader(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))

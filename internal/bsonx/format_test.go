@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestFormatShell pins the notation as a MongoDB server writes it in E11000 messages.
+// TestFormatShell checks the notation that a MongoDB server uses in E11000 messages.
 func TestFormatShell(t *testing.T) {
 	t.Parallel()
 	id := [12]byte{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67}

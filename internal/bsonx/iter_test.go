@@ -14,7 +14,8 @@ func TestIter(t *testing.T) {
 			t.Errorf("%x has a field", []byte(empty))
 		}
 	}
-	// Names shorter, as long and longer than a word, with values that end the document early.
+	// Names that are shorter than a word, as long, and longer, with values that end the document
+	// early.
 	names := []string{"", "a", "sevench", "eightcha", "ninechara", "sixteencharacter"}
 	for _, last := range []bsonx.Value{bsonx.Null, bsonx.Int32(7), bsonx.Regex("a", "i"), bsonx.String("x")} {
 		for _, name := range names {

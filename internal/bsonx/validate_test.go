@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// sample has a field of every type.
+// sample returns a document with a field of every type.
 func sample() Doc {
 	b := NewBuilder(nil)
 	b.StartDoc()
@@ -141,7 +141,8 @@ func walk(d Doc) int {
 	return n
 }
 
-// FuzzValidate: what Validate accepts can be walked, compared, formatted and rebuilt.
+// FuzzValidate checks that a document that Validate accepts can be walked, compared, formatted and
+// rebuilt.
 func FuzzValidate(f *testing.F) {
 	f.Add([]byte(sample()))
 	f.Add([]byte(nested(20)))
