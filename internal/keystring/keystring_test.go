@@ -95,7 +95,7 @@ func TestRoundTrip(t *testing.T) {
 			key = keystring.AppendTyped(key, &bits, v, desc[i])
 		}
 		r := keystring.NewTypeBitsReader(bits.Bytes())
-		rest := append(key, 0x7B, 0x33) // what follows does not matter
+		rest := append(key, 0x7B, 0x33) // the bytes after a key do not matter
 		for i, want := range values {
 			got, n, out, err := keystring.Decode(buf[:0], rest, desc[i], &r)
 			buf = out
@@ -116,7 +116,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestTruncatedKeys: no proper prefix of an encoding decodes.
+// TestTruncatedKeys checks that no proper prefix of an encoding decodes.
 func TestTruncatedKeys(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -275,7 +275,8 @@ func TestSplitTypeBits(t *testing.T) {
 	}
 }
 
-// FuzzDecode: any bytes decode to a valid value or fail, and Skip agrees on the length.
+// FuzzDecode checks that any bytes decode to a valid value or fail, and that Skip agrees on the
+// length.
 func FuzzDecode(f *testing.F) {
 	var bits keystring.TypeBits
 	for i := range 200 {
