@@ -19,7 +19,7 @@ func dec(t testing.TB, s string) bsonx.Value {
 	return v
 }
 
-// show is a value with its type.
+// show returns a value as text with its type.
 func show(v bsonx.Value) string {
 	if v.Type == bsonx.TypeDouble {
 		return v.Type.String() + " " + strconv.FormatFloat(v.Double(), 'g', -1, 64)
