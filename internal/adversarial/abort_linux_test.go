@@ -25,7 +25,7 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// aborter sends commands that do not come to their end.
+// aborter sends commands that end early.
 type aborter struct {
 	t    *testing.T
 	addr string
@@ -75,7 +75,7 @@ func (a *aborter) ask(conn net.Conn, msg []byte) bsonx.Doc {
 	return m.Body
 }
 
-// abortable are commands that run for long, hold something, or both.
+// abortable returns a command that runs for long, holds resources, or both.
 func abortable(i int) bson.D {
 	coll := "c"
 	stages := func(stages ...any) bson.D {
@@ -101,7 +101,7 @@ func abortable(i int) bson.D {
 	return all[i%len(all)]
 }
 
-// abort does one of the things that end a command early.
+// abort ends a command early in one of several ways.
 func (a *aborter) abort(i int) {
 	conn := a.dial()
 	if conn == nil {
@@ -113,7 +113,7 @@ func (a *aborter) abort(i int) {
 	case 0: // cut in the midst of the message
 		msg := a.message([16]byte{}, cmd)
 		_, _ = conn.Write(msg[:a.rng.IntN(len(msg))])
-	case 1: // gone while it runs
+	case 1: // the client leaves while it runs
 		_, _ = conn.Write(a.message([16]byte{}, cmd))
 		time.Sleep(time.Duration(a.rng.IntN(5)) * time.Millisecond)
 	case 2: // out of time
@@ -123,7 +123,7 @@ func (a *aborter) abort(i int) {
 	}
 }
 
-// transaction begins one that is aborted, by a command, by the end of its session, or by an error.
+// transaction begins a transaction. A command, the end of its session, or an error aborts it.
 func (a *aborter) transaction(conn net.Conn) {
 	session := [16]byte{}
 	for i := range session {
@@ -141,7 +141,7 @@ func (a *aborter) transaction(conn net.Conn) {
 	case 0:
 		a.ask(conn, a.message(session,
 			append(of(bson.D{{Key: "abortTransaction", Value: 1}}), bson.E{Key: "$db", Value: "admin"})[:3]))
-		fallthrough // a command of the wrong database is an error, too
+		fallthrough // a command on the wrong database is an error, too
 	case 1:
 		a.ask(conn, a.message(session,
 			of(bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}}}}})))
@@ -152,7 +152,7 @@ func (a *aborter) transaction(conn net.Conn) {
 	}
 }
 
-// traces are what a process and its server have open.
+// traces are the open resources of a process and its server.
 type traces struct {
 	goroutines, descriptors, cursors, transactions, connections, operations int64
 	heapMB, heldKB                                                          int64
@@ -178,7 +178,8 @@ func look(t *testing.T, db *mongo.Database) traces {
 	}
 }
 
-// over says what of b is more than in a, beyond what comes and goes by itself.
+// over lists the resources that exceed the ones in b, except resources that come and go by
+// themselves.
 func (a traces) over(b traces) string {
 	var out []string
 	for _, f := range []struct {
@@ -201,8 +202,8 @@ func (a traces) over(b traces) string {
 	return strings.Join(out, "; ")
 }
 
-// TestAbortedCommandsLeaveNothing ends commands early in every way: nothing of them is left after a
-// while.
+// TestAbortedCommandsLeaveNothing ends commands early in every way. After a while all their
+// resources must be released.
 func TestAbortedCommandsLeaveNothing(t *testing.T) {
 	torture.NeedsLong(t)
 	commands := 120
@@ -241,7 +242,7 @@ func TestAbortedCommandsLeaveNothing(t *testing.T) {
 	t.Errorf("after %d aborted commands: %s\n%.3000s", commands, what, stacks.String())
 }
 
-// addressOf returns where a database is served.
+// addressOf returns the address at which a database is served.
 func addressOf(t *testing.T, db *mongo.Database) string {
 	t.Helper()
 	var hello struct{ Me string }

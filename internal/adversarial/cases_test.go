@@ -14,19 +14,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// attack is a command and the codes that may answer it.
+// attack is a command and the expected error codes.
 type attack struct {
 	name, cmd string
 	want      []int32
 }
 
-// pipelineOver is an aggregate over documents that an expression makes.
+// pipelineOver returns an aggregate over the documents that an expression makes.
 func pipelineOver(documents string, stages ...string) string {
 	return `{"aggregate": 1, "cursor": {}, "pipeline": [` +
 		strings.Join(append([]string{`{"$documents": ` + documents + `}`}, stages...), ", ") + `]}`
 }
 
-// computed is an aggregate that computes one expression.
+// computed returns an aggregate that computes one expression.
 func computed(expr string) string {
 	return pipelineOver(`[{"s": "x"}]`, `{"$project": {"x": `+expr+`}}`)
 }
@@ -45,18 +45,18 @@ func mega(n int) string {
 	return fmt.Sprintf(`{"$reduce": {"input": {"$range": [0, %d]}, "initialValue": "x", "in": {"$concat": ["$$value", "$$value"]}}}`, n)
 }
 
-// withMega is an aggregate that computes one expression, in which $$m is a string of 1 MiB.
+// withMega returns an aggregate that computes one expression, in which $$m is a string of 1 MiB.
 func withMega(expr string) string {
 	return computed(`{"$let": {"vars": {"m": ` + mega(20) + `}, "in": ` + expr + `}}`)
 }
 
-// nested wraps an expression n times; %s stands for what is inside.
+// nested wraps an expression n times. %s stands for the inner expression.
 func nested(wrap, inner string, n int) string {
 	before, after, _ := strings.Cut(wrap, "%s")
 	return strings.Repeat(before, n) + inner + strings.Repeat(after, n)
 }
 
-// The codes that tell of a limit of memory or size.
+// The error codes for a limit of memory or size.
 var tooLarge = []int32{146, 292, 10334, 17419, 4031700, 17260, 5895100}
 
 func growth() []attack {
@@ -91,7 +91,7 @@ func growth() []attack {
 	}
 }
 
-// floods are stages that get too much.
+// floods are stages with too much input.
 func floods() []attack {
 	stages := func(more ...string) string { return pipelineOver(`[{}]`, append(times(2000), more...)...) }
 	return []attack{
@@ -208,8 +208,8 @@ func explosions() []attack {
 	return out
 }
 
-// attacks has all families of attacks. Each is run by one client that looks at the answers, and by
-// 16 at once in a container (TestAttacksTogether).
+// attacks returns all families of attacks. Each is run by one client that checks the replies, and
+// by 16 clients at once in a container (TestAttacksTogether).
 func attacks() map[string]func() []attack {
 	return map[string]func() []attack{
 		"growth": growth, "nesting": nesting, "wrong": wrong, "explosions": explosions,

@@ -23,18 +23,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// container is a server in a process of its own, in a control group where one can be made.
+// container is a server in a process of its own, in a control group if possible.
 type container struct {
 	uri string
 	pid int
 	cmd *exec.Cmd
 }
 
-// buildServer builds the program once for all tests, as a release is built.
+// buildServer builds the program once for all tests, like a release.
 var buildServer = sync.OnceValues(func() (string, error) { return build("CGO_ENABLED=0") })
 
-// buildWithC builds the program once as `go build` does where there is a compiler of C: the caches
-// and memtables are outside of Go's heap.
+// buildWithC builds the program once as `go build` does with a C compiler: the caches and memtables
+// are outside of Go's heap.
 var buildWithC = sync.OnceValues(func() (string, error) { return build("CGO_ENABLED=1") })
 
 func build(env string) (string, error) {
@@ -51,8 +51,8 @@ func build(env string) (string, error) {
 	return bin, nil
 }
 
-// startContainer serves a new directory with the budget that a container of containerBytes would
-// have. Its caches are full.
+// startContainer starts a server on a new directory with the budget for a container of
+// containerBytes. Its caches are full.
 func startContainer(t *testing.T) *container {
 	t.Helper()
 	c := startServer(t, containerBytes/2, controlGroup(t))
@@ -83,17 +83,18 @@ func (c *container) warm(t *testing.T, n int) {
 	}
 }
 
-// warmBytes is the least that the block cache of a container holds before it is attacked: a third
-// of the budget.
+// warmBytes is the minimum size of the block cache of a container before an attack: a third of the
+// budget.
 const warmBytes = containerBytes / 2 / 3
 
-// startServer serves a new directory with a memory budget, in a control group unless that is empty.
+// startServer starts a server on a new directory with a memory budget, in a control group unless
+// group is empty.
 func startServer(t *testing.T, budget int64, group string) *container {
 	t.Helper()
 	return startServerOn(t, budget, group, "--dir", filepath.Join(t.TempDir(), "data"))
 }
 
-// startServerOn is startServer with the flags that say where the data are.
+// startServerOn is startServer with the flags for the location of the data.
 func startServerOn(t *testing.T, budget int64, group string, store ...string) *container {
 	t.Helper()
 	bin, err := buildServer()
@@ -138,8 +139,8 @@ func serve(t *testing.T, bin string, budget int64, group string, store ...string
 	return c
 }
 
-// controlGroup makes a group with the container's memory, and returns its directory, or "" where
-// that is not allowed.
+// controlGroup creates a group with the container's memory, and returns its directory, or "" if
+// that is not permitted.
 func controlGroup(t *testing.T) string {
 	t.Helper()
 	for parent, limit := range map[string]string{"/sys/fs/cgroup/memory": "memory.limit_in_bytes",
@@ -166,7 +167,7 @@ func controlGroup(t *testing.T) string {
 	return ""
 }
 
-// resetPeak makes VmHWM begin again at what the server takes now.
+// resetPeak resets VmHWM to the current memory of the server.
 func (c *container) resetPeak(t *testing.T) {
 	t.Helper()
 	const peak = "5" // see proc_pid_clear_refs(5)
@@ -218,8 +219,8 @@ func (c *container) dial(t *testing.T) net.Conn {
 	return conn
 }
 
-// watchPings pings until the returned function is called, which reports the longest answer and
-// fails where one took too long.
+// watchPings pings until the returned function is called. That function reports the longest reply
+// time and fails if it was too long.
 func (c *container) watchPings(t *testing.T) (stop func()) {
 	t.Helper()
 	client := c.client(t)

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// mostGrowth is how much the heap may grow while a cursor is read: far less than its documents
-	// take.
+	// mostGrowth is how much the heap may grow while a cursor is read. It is far less than the size
+	// of its documents.
 	mostGrowth = 200 << 20
 	// lookInterval is after how many documents that is looked at.
 	lookInterval = 500_000
 )
 
-// heapInUse returns what is in use after a collection.
+// heapInUse returns the heap in use after a collection.
 func heapInUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -28,7 +28,7 @@ func heapInUse() uint64 {
 	return m.HeapInuse
 }
 
-// readAll reads a cursor over TCP to its end, and fails where the heap grows.
+// readAll reads a cursor over TCP to its end, and fails if the heap grows too much.
 func readAll(t *testing.T, db *mongo.Database, cmd bson.D, want int) {
 	t.Helper()
 	start, most := heapInUse(), uint64(0)

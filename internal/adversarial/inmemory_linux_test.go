@@ -10,9 +10,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// TestMemoryOfAStoreInMemory attacks servers whose data are in memory, few and more than the
-// budget: the budget is for the rest. It is for all where the data are on the disk. The ordinary
-// commands before it find room beside the data.
+// TestMemoryOfAStoreInMemory attacks servers with their data in memory: little data, and more data
+// than the budget. There the budget is for everything except the data. Ordinary commands before the
+// attack must find room beside the data.
 func TestMemoryOfAStoreInMemory(t *testing.T) {
 	needsServer(t)
 	budget := *workloadBudget << 20

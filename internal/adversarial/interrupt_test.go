@@ -24,18 +24,19 @@ import (
 const (
 	// patience is the time limit of a command that an interrupt is to end.
 	patience = 30 * time.Millisecond
-	// livenessBound is how much processor time may pass between an interrupt and the reply on a
-	// busy machine; what does not look at its operation takes longer.
+	// livenessBound is the processor time allowed between an interrupt and the reply on a busy
+	// machine. Code that does not check its operation takes longer.
 	livenessBound = 3 * time.Second
-	// strictBound is the bound with -adversarial.long, on a machine that does nothing else.
+	// strictBound is the limit with -adversarial.long, on an idle machine.
 	strictBound = 250 * time.Millisecond
-	// usualBound is the bound of 99 of 100 interrupts of each kind with -adversarial.long.
+	// usualBound is the limit for 99 of 100 interrupts of each kind with -adversarial.long.
 	usualBound = 50 * time.Millisecond
-	// largeMessage is the size from which on sending a command takes a part of patience.
+	// largeMessage is the size from which the sending of a command takes a noticeable part of
+	// patience.
 	largeMessage = 256 << 10
 )
 
-// interruptKind is what ends a command.
+// interruptKind is the way in which a command is interrupted.
 type interruptKind string
 
 const (
@@ -44,7 +45,7 @@ const (
 	byClient interruptKind = "the client left"
 )
 
-// measure sends commands that take long to a database, and measures how long each goes on after its
+// measure sends long-running commands to a database, and measures how long each continues after its
 // interrupt.
 type measure struct {
 	t     *testing.T
@@ -67,7 +68,7 @@ func (m *measure) collect() {
 // wanted reports whether an attack is to be made.
 func wanted(name string) bool { return strings.Contains(name, *only) }
 
-// checkText is check of a command in Extended JSON, which takes long to read.
+// checkText is check for a command in Extended JSON, which takes long to parse.
 func (m *measure) checkText(name, cmd string) {
 	m.t.Helper()
 	if wanted(name) {
@@ -75,9 +76,9 @@ func (m *measure) checkText(name, cmd string) {
 	}
 }
 
-// check runs a command with a time limit, in the long form again with killOp and, if it reads, with
-// a client that leaves. It fails if an interrupt is not heard in time, and returns the code of the
-// limited command.
+// check runs a command with a time limit. In the long form it runs it again with killOp and, if it
+// reads, with a client that leaves. It fails if the command does not notice an interrupt in time,
+// and returns the code of the command with the time limit.
 func (m *measure) check(name string, cmd bson.D) int32 {
 	m.t.Helper()
 	if !wanted(name) {
@@ -99,7 +100,7 @@ func (m *measure) check(name string, cmd bson.D) int32 {
 	return code
 }
 
-// isRead reports whether a command ends with its client. What writes runs to its end.
+// isRead reports whether a command ends when its client leaves. Writes run to their end.
 func isRead(cmd bson.D) bool {
 	switch cmd[0].Key {
 	case "find", "count", "distinct":
@@ -111,16 +112,14 @@ func isRead(cmd bson.D) bool {
 	return false
 }
 
-// scripted tells the attacks by JavaScript. Its own functions cannot be stopped inside. Their
-// limits keep them within the bound, but not all of them within the usual one, which is for the
-// rest.
+// scripted matches the attacks by JavaScript. An interrupt cannot stop its built-in functions
+// inside. Their limits keep them within the strict limit, but not all of them within the usual one.
 var scripted = regexp.MustCompile(`\$where|\$function|\$accumulator|mapReduce`)
 
-// interrupted are the codes of commands that an interrupt has ended.
+// interrupted are the error codes of interrupted commands.
 var interrupted = []int32{50, 11601}
 
-// judge notes how long a command went on after its interrupt; 0 is one that ended before it was
-// looked at.
+// judge records how long a command continued after its interrupt. 0 means that it ended before.
 func (m *measure) judge(name string, kind interruptKind, over time.Duration, code int32) {
 	m.t.Helper()
 	if (over > 0 || slices.Contains(interrupted, code)) && !scripted.MatchString(name) {
@@ -138,11 +137,11 @@ func (m *measure) judge(name string, kind interruptKind, over time.Duration, cod
 	}
 }
 
-// deaf is the code of a command that no interrupt has ended: the connection was closed.
+// deaf is the code of a command that ignored its interrupt: the connection was closed.
 const deaf = -1
 
-// run is the function run with a time limit, so that one command that goes on does not end the
-// test.
+// run is the function run with a time limit, so that a single command that continues does not end
+// the test.
 func (m *measure) run(cmd bson.Raw) (code int32, message string) {
 	ctx, cancel := context.WithCancel(m.t.Context())
 	defer cancel()
@@ -161,8 +160,8 @@ func (m *measure) run(cmd bson.Raw) (code int32, message string) {
 	return deaf, err.Error()
 }
 
-// encoded returns a command with more arguments. It is encoded before the interrupt is measured,
-// because that takes long for a large one.
+// encoded returns a command with more arguments. It is encoded before the measurement, because
+// encoding a large command takes long.
 func (m *measure) encoded(cmd bson.D, more ...bson.E) bson.Raw {
 	m.t.Helper()
 	raw, err := bson.Marshal(append(cmd[:len(cmd):len(cmd)], more...))
@@ -172,8 +171,8 @@ func (m *measure) encoded(cmd bson.D, more ...bson.E) bson.Raw {
 	return raw
 }
 
-// limited returns how much processor time passed between the time limit of a command and the reply.
-// Without an interrupt it is 0.
+// limited returns the processor time between the time limit of a command and the reply. It is 0 if
+// there was no interrupt.
 func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be limited"
@@ -183,7 +182,7 @@ func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 	var wg sync.WaitGroup
 	done := make(chan struct{})
 	wg.Go(func() {
-		// The limit counts from when the message has arrived.
+		// The time limit counts from the arrival of the message.
 		if len(raw) >= largeMessage && len(m.await(comment, 0, done)) == 0 {
 			return
 		}
@@ -235,8 +234,8 @@ func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 	return over, code
 }
 
-// await waits until there are operations with a comment, at least for the time least. It returns
-// their numbers, or none if done is closed before.
+// await waits until there are operations with a comment, and at least for the time least. It
+// returns their numbers, or none if done is closed before.
 func (m *measure) await(comment string, least time.Duration, done chan struct{}) (ids []int64) {
 	for begin := time.Now(); len(ids) == 0 || time.Since(begin) < least; ids = running(m.t, m.db, comment) {
 		select {
@@ -248,7 +247,7 @@ func (m *measure) await(comment string, least time.Duration, done chan struct{})
 	return ids
 }
 
-// left is limited with a client that closes its connection in place of the time limit.
+// left is limited, but the client closes its connection instead of using a time limit.
 func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be left"
@@ -265,7 +264,7 @@ func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
 	}
 	limit := torture.ProcessorTime()
 	cancel()
-	// To print a large command takes currentOp as long as what is measured. So the first look
+	// currentOp takes as long to print a large command as the measured time. So the first check
 	// waits: most commands have ended by then.
 	for begin, ended := time.Now(), false; !ended; ended = len(running(m.t, m.db, comment)) == 0 {
 		if time.Since(begin) > hang/4 {
@@ -279,7 +278,7 @@ func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
 	return over, code
 }
 
-// restore puts a document back that a command has changed.
+// restore restores a document that a command has changed.
 func (m *measure) restore(coll, kind string) {
 	m.t.Helper()
 	if m.large == nil {
@@ -292,8 +291,8 @@ func (m *measure) restore(coll, kind string) {
 	}
 }
 
-// report logs what was measured. In the long form it fails if not 99 of 100 interrupts of a kind
-// are heard within usualBound.
+// report logs the measurements. In the long form it fails if fewer than 99 of 100 commands of a
+// kind notice an interrupt within usualBound.
 func (m *measure) report() {
 	m.t.Helper()
 	for _, kind := range []interruptKind{byLimit, byKillOp, byClient} {
@@ -310,8 +309,8 @@ func (m *measure) report() {
 	}
 }
 
-// TestInterrupt sends commands that take long, from lists of everything that a command may be made
-// of, and interrupts them.
+// TestInterrupt sends long-running commands, from lists of all possible parts of commands, and
+// interrupts them.
 func TestInterrupt(t *testing.T) {
 	if *long {
 		torture.SteadyHeap(t)
@@ -326,13 +325,13 @@ func TestInterrupt(t *testing.T) {
 	t.Run("large", func(t *testing.T) { interruptLargeExpressions(t, db) })
 }
 
-// scale is what the sizes of values are divided by.
+// scale divides the sizes of values.
 type scale int
 
-// of is the size of a value that is n large in the long form.
+// of returns the size of a value whose size is n in the long form.
 func (s scale) of(n int) int { return max(n/int(s), 3) }
 
-// usualScale is the scale of the attacks: the long form, or the short one.
+// usualScale returns the scale of the attacks, in the long or the short form.
 func usualScale() scale {
 	if *long {
 		return 1
@@ -343,7 +342,7 @@ func usualScale() scale {
 // scaled is usualScale.of.
 func scaled(n int) int { return usualScale().of(n) }
 
-// largeValues are values of documents, by the _id of the document that has one as its field v.
+// largeValues returns values for the field v of documents, by the _id of the document.
 func largeValues(size scale) map[string]any {
 	numbers, texts, docs, words := make(bson.A, size.of(600_000)), make(bson.A, size.of(200_000)), make(bson.A,
 		size.of(100_000)), make([]string, size.of(300_000))
@@ -371,7 +370,7 @@ func largeValues(size scale) map[string]any {
 	}
 }
 
-// indexes are those of the collection "indexed".
+// indexes are the indexes of the collection "indexed".
 var indexes = []bson.D{
 	{{Key: "v", Value: 1}},
 	{{Key: "v", Value: -1}, {Key: "x", Value: 1}},
@@ -380,8 +379,8 @@ var indexes = []bson.D{
 	{{Key: "$**", Value: "text"}},
 }
 
-// newLarge returns a database whose collections large and indexed have a document for each large
-// value. points and words have many small documents, with a geospatial index and one of text.
+// newLarge returns a database. Its collections large and indexed have a document for each large
+// value. points and words have many small documents, with a geospatial index and a text index.
 func newLarge(t *testing.T, size scale) *mongo.Database {
 	t.Helper()
 	db := newSmall(t)
@@ -429,5 +428,6 @@ func over(kind string, stages ...string) string {
 	return `{"aggregate": "large", "cursor": {}, "pipeline": [{"$match": {"_id": "` + kind + `"}}, ` + strings.Join(stages, ", ") + `]}`
 }
 
-// typed is a stage that computes an expression of the value and keeps next to nothing of it.
+// typed returns a stage that computes an expression of the value and keeps almost nothing of the
+// result.
 func typed(expr string) string { return `{"$project": {"x": {"$type": ` + expr + `}}}` }

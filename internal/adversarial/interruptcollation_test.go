@@ -9,14 +9,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// longTexts are, by what they consist of, units of texts whose keys take long to make.
+// longTexts returns units of texts whose collation keys take long to make, by their kind of
+// content.
 func longTexts() map[string]string {
 	return map[string]string{"letters": "abcdefgh", "accents": "éàüöñçßø", "digits": "12345678",
 		"marks": "\u0301\u0302", "decomposed": "áé̂", "syllables": "각각힣"}
 }
 
-// collatedPlaces are the places of a command that compare or key strings by its collation: the text
-// is in the field s of the document with that _id, and other is about as long and begins alike.
+// collatedPlaces returns all places in commands that compare or key strings by a collation. The
+// text is in the field s of the document with that _id. other has the same beginning and about the
+// same length.
 func collatedPlaces(id string, other string) map[string]bson.D {
 	find := func(filter bson.D, more ...bson.E) bson.D {
 		return append(bson.D{{Key: "find", Value: "texts"}, {Key: "filter", Value: append(is("_id", id), filter...)},
@@ -135,7 +137,7 @@ func interruptCollations(t *testing.T, db *mongo.Database) {
 	m.report()
 }
 
-// withCollation returns a command with a collation, where it takes one.
+// withCollation returns a command with a collation, if the command supports one.
 func withCollation(cmd, collation bson.D) bson.D {
 	with := bson.E{Key: "collation", Value: collation}
 	switch cmd[0].Key {

@@ -25,8 +25,8 @@ func cmd(pairs ...any) bson.D {
 // commandAttack is a command that takes long.
 type commandAttack struct {
 	cmd    bson.D
-	before []bson.D // commands that make what it works on
-	after  []bson.D // commands that undo it
+	before []bson.D // commands that create its data
+	after  []bson.D // commands that undo its effect
 }
 
 func eachOf(cmds ...bson.D) []commandAttack {
@@ -44,14 +44,15 @@ var slowFilter = is("$expr",
 		is("$map", bson.D{{Key: "input", Value: is("$range", bson.A{0, 5000})},
 			{Key: "in", Value: "$n"}})), int32(-1)}))
 
-// commandAttacks are the attacks by command.
+// commandAttacks returns the attacks by command.
 func commandAttacks() map[string][]commandAttack {
 	l := newLists()
 	uuids := many(scaled(10_000),
 		func(int) any { return cmd("id", bson.Binary{Subtype: 4, Data: []byte(bson.NewObjectID().Hex()[:16])}) })
 	stages := many(900, func(i int) any { return is("$match", is("v", is("$ne", int32(-i)))) })
 	loop := bson.JavaScript("function() { for (;;) {} }")
-	emit, sum := bson.JavaScript("function() { emit(this._id % 2, 1) }"), bson.JavaScript("function(k, v) { return Array.sum(v) }")
+	emit := bson.JavaScript("function() { emit(this._id % 2, 1) }")
+	sum := bson.JavaScript("function(k, v) { return Array.sum(v) }")
 	inline := cmd("inline", 1)
 	update := cmd("q", slowFilter, "u", is("$set", is("x", 1)), "multi", true)
 	slow := cmd("find", "points", "filter", slowFilter)
@@ -216,8 +217,8 @@ func commandAttacks() map[string][]commandAttack {
 	}
 }
 
-// onAdmin are the attacks' commands that run in the database admin, onWide those in the one with
-// many collections.
+// onAdmin are the commands that run in the database admin. onWide are the commands that run in the
+// database with many collections.
 var (
 	onAdmin = map[string]bool{"bulkWrite": true, "currentOp": true, "listDatabases": true, "lockInfo": true,
 		"renameCollection": true, "top": true, "killAllSessions": true, "killAllSessionsByPattern": true}
@@ -255,7 +256,7 @@ var brief = func() map[string]string {
 	return out
 }()
 
-// endlessFilter takes minutes for a document whose n is 100,000.
+// endlessFilter returns a filter that takes minutes for a document whose n is 100,000.
 func endlessFilter() bson.D {
 	sum := func(name string, length, in any) bson.D {
 		return is("$sum", is("$map", cmd("input", is("$range", bson.A{0, length}), "as", name, "in", in)))
@@ -263,7 +264,7 @@ func endlessFilter() bson.D {
 	return is("$expr", is("$eq", bson.A{sum("x", "$n", sum("y", is("$add", bson.A{"$n", "$$x"}), "$$y")), -1}))
 }
 
-// newCommands adds what commands work on to the large documents.
+// newCommands adds the data of the commands to the large documents.
 func newCommands(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	for _, c := range []bson.D{
@@ -300,7 +301,7 @@ func makeWide(t *testing.T, client *mongo.Client) {
 	}
 }
 
-// interruptCommands runs each command so that it takes long.
+// interruptCommands runs each command in a way that takes long.
 func interruptCommands(t *testing.T, db *mongo.Database) {
 	newCommands(t, db)
 	all := commandAttacks()
@@ -345,7 +346,7 @@ func interruptCommands(t *testing.T, db *mongo.Database) {
 	here.report()
 }
 
-// around checks a command between those that make and remove what it works on.
+// around checks a command between the commands that create and remove its data.
 func (m *measure) around(name string, a commandAttack) {
 	m.t.Helper()
 	prepare := func(cmds []bson.D) {

@@ -12,16 +12,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
-// generic are the arguments of operators without names, with a large value wherever one may stand,
-// and with two that differ: $chars and $w are made by bound.
+// generic are the arguments of operators without named arguments. They have a large value in each
+// possible place, and two different ones. bound defines $$chars and $$w.
 var generic = []string{
 	`"$v"`, `["$v", "$v"]`, `["$v", 1]`, `[1, "$v"]`, `["$v", "$v", "$v"]`, `["$v", 1, 2]`, `{"input": "$v"}`,
 	`["$v", "$$w"]`, `["$$w", "$v"]`, `["$v", "$$chars"]`, `["$$chars", "$v"]`, `["$v", "$$w", "$$chars"]`,
 }
 
-// bound computes an expression with two more large values: $$w has the elements of the value in the
-// other order, or is a text of the same length that differs; $$chars is a long text of characters
-// that the value does not have, with a w at the end; $$ws is a long text of that letter.
+// bound computes an expression with more large values. $$w has the elements of the value in reverse
+// order, or is a different text of the same length. $$chars is a long text of characters that the
+// value does not have, with a w at the end. $$ws is a long text of that letter.
 func bound(e string) string {
 	if !strings.Contains(e, "$$w") && !strings.Contains(e, "$$chars") {
 		return e
@@ -36,7 +36,7 @@ func bound(e string) string {
 		other + `}, "in": ` + e + `}}`
 }
 
-// named are the arguments of operators that have names for them.
+// named are the arguments of operators with named arguments.
 var named = map[string][]string{
 	"$accumulator": nil, // of $group
 	"$convert": {
@@ -146,7 +146,7 @@ func interruptExpressions(t *testing.T, db *mongo.Database) {
 			}
 			compiled = true
 			for k, kind := range kinds {
-				if *long || (i+k+n)%24 == 0 { // one of 24 in the short form
+				if *long || (i+k+n)%24 == 0 { // one in 24 in the short form
 					m.checkText(kind+" "+e, over(kind, typed(e)))
 				}
 				if each := forEach(fmt.Sprintf(`{"%s": %s}`, op.Name, arg)); *long || (i+k+n)%48 == 1 {
@@ -161,14 +161,14 @@ func interruptExpressions(t *testing.T, db *mongo.Database) {
 	m.report()
 }
 
-// forEach computes an expression of the whole value for each of its elements, of an object for each
-// field.
+// forEach computes an expression of the whole value for each of its elements, or for each field of
+// an object.
 func forEach(e string) string {
 	elements := `{"$cond": [{"$isArray": "$v"}, "$v", {"$cond": [{"$eq": [{"$type": "$v"}, "object"]}, {"$objectToArray": "$v"}, {"$range": [0, 100000]}]}]}`
 	return bound(`{"$map": {"input": ` + elements + `, "in": ` + e + `}}`)
 }
 
-// compiles reports whether an error is not about how an expression is written.
+// compiles reports whether an error does not concern the syntax of an expression.
 func compiles(t *testing.T, err error) bool {
 	t.Helper()
 	return err == nil || strings.Contains(err.Error(), "PlanExecutor")
@@ -210,7 +210,7 @@ func largeCommand(kind, stage string) string {
 	return over(kind, stage, `{"$project": {"v": 0}}`, dropped)
 }
 
-// interruptLargeExpressions has expressions that are large themselves.
+// interruptLargeExpressions runs expressions that are large themselves.
 func interruptLargeExpressions(t *testing.T, db *mongo.Database) {
 	needsLong(t)
 	m := newMeasure(t, db)

@@ -31,7 +31,7 @@ func manyFields(n int, value func(i int) any) bson.D {
 	return out
 }
 
-// is is a document of one field.
+// is returns a document with one field.
 func is(key string, v any) bson.D { return bson.D{{Key: key, Value: v}} }
 
 // on is a predicate on the field with the large value.
@@ -54,7 +54,7 @@ func newLists() lists {
 	}
 }
 
-// conditions are a list of filters that match nothing.
+// conditions returns a list of filters that match nothing.
 func conditions(n int, condition func(i int) any) bson.A {
 	return many(n, func(i int) any { return is("v", condition(i)) })
 }
@@ -81,7 +81,7 @@ func geometry(kind string, coordinates any) bson.D {
 	return bson.D{{Key: "type", Value: kind}, {Key: "coordinates", Value: coordinates}}
 }
 
-// filterAttacks are, by operator, filters that take long over large values. nil stands for an
+// filterAttacks returns, by operator, filters that take long over large values. nil stands for an
 // operator whose work does not grow with its argument or the document.
 func filterAttacks() map[string][]bson.D {
 	l := newLists()
@@ -175,8 +175,8 @@ func filterAttacks() map[string][]bson.D {
 	}
 }
 
-// filterCommands are the commands that a filter is attacked in: over the document with a large
-// value, or over all of a collection that has the index that an operator needs.
+// filterCommands returns the commands in which a filter is tested: over the document with a large
+// value, or over a whole collection with the index that an operator needs.
 func filterCommands(op, kind string, f bson.D) bson.D {
 	switch op {
 	case "$text":

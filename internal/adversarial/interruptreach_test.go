@@ -15,15 +15,15 @@ import (
 // tiny is the scale of attacks that run to their end.
 const tiny scale = 1_000_000
 
-// few is the beginning of a pipeline over the collection c, like endless, that makes four
+// few returns the beginning of a pipeline over the collection c, like endless, that makes four
 // documents.
 func few() string {
 	return strings.NewReplacer("[0, 1000000]", "[0, 2]", "[0, 1000]", "[0, 2]").Replace(endless())
 }
 
-// TestAttacksReachStages explains the attacks on stages, with small values. Each must compute what
-// it is about: the last stage gets documents. An attack that the optimiser makes trivial shows
-// nothing, for example where it moves a $match before the stage; nor does one that is refused.
+// TestAttacksReachStages explains the attacks on stages, with small values. In each attack, the
+// attacked stage must get documents. An attack that is refused proves nothing, and neither does one
+// that the optimiser makes trivial, for example by moving a $match before the stage.
 func TestAttacksReachStages(t *testing.T) {
 	t.Parallel()
 	db := newLarge(t, tiny)
@@ -49,8 +49,7 @@ func TestAttacksReachStages(t *testing.T) {
 	}
 }
 
-// TestTrivialAttacks checks what the test of the attacks relies on: attacks that compute nothing
-// are told from others.
+// TestTrivialAttacks checks that the test of the attacks recognises attacks that compute nothing.
 func TestTrivialAttacks(t *testing.T) {
 	t.Parallel()
 	db := newLarge(t, tiny)
@@ -85,17 +84,17 @@ func mustReach(t *testing.T, db *mongo.Database, stage string, cmds ...string) {
 	t.Errorf("%s: %.300s: %s", stage, cmds[0], why)
 }
 
-// noUniqueIndex is the code of a $merge by fields that no unique index has. Reading them takes
-// long.
+// noUniqueIndex is the error code of a $merge on fields without a unique index. Reading the fields
+// takes long.
 const noUniqueIndex = 51183
 
-// explained is what the reply to explain says of the work that was done.
+// explained is the part of an explain reply about the work that was done.
 type explained struct {
 	Stages         []bson.Raw
 	ExecutionStats struct{ TotalDocsExamined int64 }
 }
 
-// reaches returns why a command does not compute a stage, nothing if it does.
+// reaches returns why a command does not compute a stage, or "" if it does.
 func reaches(t *testing.T, db *mongo.Database, stage, cmd string) string {
 	t.Helper()
 	var reply explained
@@ -121,7 +120,7 @@ func reaches(t *testing.T, db *mongo.Database, stage, cmd string) string {
 			last, _ = st.Lookup("nReturned").AsInt64OK()
 		}
 	}
-	isFilter := stage == "$match" || stage == "$skip" // what these leave may be nothing
+	isFilter := stage == "$match" || stage == "$skip" // they may yield no documents
 	if last > 0 || isFilter && (filtered || examined > 0) || len(reply.Stages) == 0 && examined > 0 {
 		return ""
 	}

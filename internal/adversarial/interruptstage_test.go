@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
-// stageAttack is a stage, with those that make its input from a large document or from an endless
+// stageAttack is a stage, with stages that make its input from a large document or from an endless
 // one.
 type stageAttack struct {
 	endless []string // stages over documents {i: 0}, {i: 1}, … without end
@@ -19,10 +19,10 @@ type stageAttack struct {
 	first   []string // pipelines that begin with the stage
 }
 
-// joined makes a list of n copies of a form, in which # is the number.
+// joined returns a list of n copies of a form, in which # is replaced by the number.
 func joined(n int, form string) string { return usualScale().joined(n, form) }
 
-// joined is the function joined for another scale. Lists that are short anyway stay as they are,
+// joined is the function joined for another scale. Lists that are short anyway stay the same,
 // except in tiny attacks.
 func (s scale) joined(n int, form string) string {
 	var b strings.Builder
@@ -49,13 +49,13 @@ func blockingOf(names ...string) []string {
 
 const unwound = `{"$unwind": "$v"}, `
 
-// dropped is the end of a pipeline whose documents are not the answer. It reads the whole document,
-// so that all before it is computed: a $match of a field would be moved before the stages that the
-// attack is about.
+// dropped is the end of a pipeline that discards all documents. It reads the whole document, so
+// that everything before it is computed. A $match of a single field would be moved before the
+// attacked stage.
 const dropped = `{"$match": {"$expr": {"$lt": ["$$ROOT", 1]}}}`
 
-// ending is a pipeline of an attack: the documents of its last stage, unless that writes them, are
-// dropped.
+// ending returns the pipeline of an attack. It drops the documents of the last stage, unless that
+// stage writes them.
 func ending(stages string) []string {
 	if strings.Contains(stages, `{"$merge": `) || strings.Contains(stages, `{"$out": `) {
 		return []string{stages}
@@ -63,8 +63,8 @@ func ending(stages string) []string {
 	return []string{stages, dropped}
 }
 
-// stageAttacks are the attacks by stage. A stage without any has nothing to grow: it reads counters
-// of the server.
+// stageAttacks returns the attacks by stage. A stage without attacks only reads counters of the
+// server, so that its work cannot grow.
 func stageAttacks(size scale) map[string]stageAttack {
 	joined := size.joined
 	fields := func(stage, value string) []string {

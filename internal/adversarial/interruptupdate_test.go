@@ -17,7 +17,7 @@ type updateAttack struct {
 	filters bson.A
 }
 
-// updateAttacks are, by operator, updates that take long over large values.
+// updateAttacks returns, by operator, updates that take long over large values.
 func updateAttacks() map[string][]updateAttack {
 	l := newLists()
 	field := func(op string, arg any) updateAttack { return updateAttack{u: is(op, is("v", arg))} }

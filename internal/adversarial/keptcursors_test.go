@@ -16,9 +16,9 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// keptStages are arguments for each stage that yields documents. The stage runs over large
-// documents, between others that take arrays apart, so that a cursor is left in the midst of them.
-// A stage without a case fails the test.
+// keptStages returns arguments for each stage that yields documents. The stage runs over large
+// documents, between stages that unwind arrays, so that a cursor stops in the middle of them. A
+// stage without a case fails the test.
 func keptStages() map[string][]string {
 	set := []string{`{"x": {"$range": ["$i", 20000]}}`}
 	return map[string][]string{
@@ -42,7 +42,7 @@ func keptStages() map[string][]string {
 			`{"from": "c", "let": {"i": "$i"}, "pipeline": [{"$match": {"$expr": {"$lte": ["$$i", 3]}}}], "as": "w"}`,
 		},
 		"$match": {`{"i": {"$gte": 0}}`},
-		"$merge": nil, "$out": nil, // they answer with an empty batch
+		"$merge": nil, "$out": nil, // they return an empty batch
 		"$project":     {`{"v": 1, "q": "$p"}`, `{"v": 1, "w": {"$range": ["$i", 20000]}}`},
 		"$redact":      {`{"$cond": [{"$gte": ["$i", 0]}, "$$DESCEND", "$$KEEP"]}`},
 		"$replaceRoot": {`{"newRoot": {"v": "$v", "w": "$p"}}`}, "$replaceWith": {`{"v": "$v", "w": "$p"}`},
@@ -55,14 +55,14 @@ func keptStages() map[string][]string {
 		"$unset":           {`"q"`},
 		"$unwind":          {`"$v"`, `{"path": "$v", "includeArrayIndex": "n"}`},
 		"$changeStream":    {`{"fullDocument": "updateLookup", "startAtOperationTime": START}`},
-		// What these report is small here, but for the command that is running.
+		// The output of these stages is small here, except for the running command.
 		"$changeStreamSplitLargeEvent": nil, "$collStats": nil, "$currentOp": nil,
 		"$indexStats": nil, "$listLocalSessions": nil,
 		"$listSessions": nil, "$planCacheStats": nil,
 	}
 }
 
-// keptCommands are the other commands that leave a cursor, each with much behind it.
+// keptCommands are the other commands that leave a cursor with much data.
 var keptCommands = []string{
 	`{"find": "c", "batchSize": 1}`,
 	`{"find": "c", "batchSize": 1, "sort": {"p": 1, "i": -1}}`,
@@ -78,7 +78,7 @@ var keptCommands = []string{
 	`{"aggregate": 1, "cursor": {"batchSize": 1}, "pipeline": [{"$listLocalSessions": {}}]}`,
 }
 
-// keptBulk is a bulkWrite whose results are large: the _ids of documents that are upserted.
+// keptBulk returns a bulkWrite with large results: the _ids of upserted documents.
 func keptBulk() string {
 	id := `{"x": "` + strings.Repeat("i", 50_000) + `", "n": #}`
 	return `{"bulkWrite": 1, "ops": [` +
@@ -87,7 +87,7 @@ func keptBulk() string {
 		`"nsInfo": [{"ns": "d.upserted"}], "cursor": {"batchSize": 1}, "ordered": false}`
 }
 
-// fillKept makes collections with large documents, definitions, and transactions.
+// fillKept creates collections with large documents, large definitions, and transactions.
 func fillKept(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	do := func(cmds ...string) {
@@ -137,13 +137,13 @@ const keptBehind = 6
 // liveBytes returns how many bytes are reachable.
 func liveBytes() int64 {
 	runtime.GC()
-	runtime.GC() // what pools keep goes with the second
+	runtime.GC() // data in pools is freed by the second collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// keptMeter compares what cursors keep with what is counted.
+// keptMeter compares the memory that cursors keep with the counted memory.
 type keptMeter struct {
 	t  *testing.T
 	db *mongo.Database
@@ -158,8 +158,8 @@ func (m *keptMeter) used() int64 {
 	return raw.Lookup("requestMemory", "usedBytes").AsInt64()
 }
 
-// open opens cursors of one kind and returns their numbers; there are none where the command fails,
-// or leaves no cursor.
+// open opens cursors of one kind and returns their numbers. It returns none if the command fails or
+// leaves no cursor.
 func (m *keptMeter) open(n int, cmd bson.D) (ids bson.A, err error) {
 	for range n {
 		var reply struct {
@@ -183,8 +183,8 @@ func (m *keptMeter) kill(ids bson.A) {
 	}
 }
 
-// check opens cursors and fails where they keep more than is counted. It reports whether cursors
-// stayed open.
+// check opens cursors and fails if they keep more memory than is counted. It reports whether
+// cursors stayed open.
 func (m *keptMeter) check(cmd string) bool {
 	m.t.Helper()
 	ids, err := m.open(1, bsonxtest.ParseD(m.t, cmd)) // caches and pools are filled
@@ -195,14 +195,14 @@ func (m *keptMeter) check(cmd string) bool {
 	if len(ids) == 0 {
 		return false
 	}
-	// The heap is the whole process's: a buffer that something else keeps from then on is there at
-	// the first try only.
+	// The heap belongs to the whole process. A buffer that other code keeps from then on counts
+	// only in the first try.
 	for try := 1; ; try++ {
 		kept, counted := m.keep(cmd)
 		if *showErrors {
 			m.t.Logf("%d cursors keep %d KiB, %d KiB are counted: %.300s", keptBehind, kept>>10, counted>>10, cmd)
 		}
-		// A quarter of a document each is what buffers and caches may take.
+		// Buffers and caches may take a quarter of a document for each cursor.
 		if kept <= counted+counted/2+keptBehind<<17 {
 			return true
 		}
@@ -213,7 +213,7 @@ func (m *keptMeter) check(cmd string) bool {
 	}
 }
 
-// keep opens cursors and returns how many bytes they keep, and how many of them are counted.
+// keep opens cursors and returns how many bytes they keep, and how many of these are counted.
 func (m *keptMeter) keep(cmd string) (kept, counted int64) {
 	m.t.Helper()
 	live, used := liveBytes(), m.used()
@@ -226,8 +226,8 @@ func (m *keptMeter) keep(cmd string) (kept, counted int64) {
 	return kept, counted
 }
 
-// TestCursorsAreCounted opens cursors that keep much between two batches, of each stage and each
-// command that leaves a cursor: what they keep is counted in the budget of the requests.
+// TestCursorsAreCounted opens cursors that keep much memory between two batches, for each stage and
+// each command that leaves a cursor. The budget of the requests must count this memory.
 func TestCursorsAreCounted(t *testing.T) {
 	needsServer(t)
 	db := served(t, sheaftest.Open(t, nil)).Database("d")
@@ -263,7 +263,7 @@ func TestCursorsAreCounted(t *testing.T) {
 	}
 }
 
-// keptPipelines are a stage before and after one that takes an array apart.
+// keptPipelines returns pipelines with a stage before and after one that unwinds an array.
 func keptPipelines(name, arg string, start bson.Timestamp) []string {
 	stage := `{"` + name + `": ` +
 		strings.Replace(arg, "START", fmt.Sprintf(`{"$timestamp": {"t": %d, "i": %d}}`, start.T, start.I), 1) + `}`

@@ -13,10 +13,11 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// keptParts is how many parts a large statement has.
+// keptParts is the number of parts of a large statement.
 const keptParts = 10_000
 
-// wideParts are the parts of a large statement. Unlike joined they are as many in a short run.
+// wideParts returns the parts of a large statement. Unlike joined, it returns the same number in a
+// short run.
 func wideParts(form string) string {
 	parts := make([]string, keptParts)
 	for i := range parts {
@@ -25,8 +26,8 @@ func wideParts(form string) string {
 	return strings.Join(parts, ", ")
 }
 
-// wideStages are large arguments for each stage whose argument has no bound of its own: what is
-// made of them stays as long as the cursor. A stage without a case fails the test.
+// wideStages returns large arguments for each stage whose argument is not limited. The compiled
+// argument lives as long as the cursor. A stage without a case fails the test.
 func wideStages() map[string][]string {
 	wide := func(form string) string { return `{` + wideParts(form) + `}` }
 	list := func(form string) string { return `[` + wideParts(form) + `]` }
@@ -70,7 +71,7 @@ func wideStages() map[string][]string {
 		"$sortByCount": {`{"$concat": ` + list(`{"$toString": "$_id"}`) + `}`},
 		"$documents":   {list(`{"a": #}`)},
 		"$facet":       {`{"r": [{"$set": ` + wide(`"f#.b.c.d": "$a"`) + `}], "s": []}`},
-		// The arguments of these are small, or bounded: a sort has 32 keys.
+		// The arguments of these stages are small or limited: a sort has 32 keys.
 		"$count": nil, "$densify": nil, "$geoNear": nil, "$limit": nil, "$sample": nil, "$skip": nil,
 		"$sort": {`{"_id": 1}`}, "$unwind": nil,
 		"$merge": nil, "$out": nil, "$changeStream": nil, "$changeStreamSplitLargeEvent": nil,
@@ -101,8 +102,8 @@ func wideFinds() []string {
 	}
 }
 
-// TestStatementsAreCounted opens cursors whose statement is large: what is compiled of it is
-// counted.
+// TestStatementsAreCounted opens cursors with large statements. The memory of the compiled
+// statements must be counted.
 func TestStatementsAreCounted(t *testing.T) {
 	needsServer(t)
 	db := served(t, sheaftest.Open(t, nil)).Database("d")

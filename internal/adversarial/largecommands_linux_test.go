@@ -11,33 +11,33 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// largeCommands are commands that hold much memory for as long as they run: large arguments,
-// results or values. They have no time limit.
+// largeCommands are commands that hold much memory while they run: large arguments, results or
+// values. They have no time limit.
 type largeCommands struct {
 	name string
-	// most is how many percent of the budget the server may take, mostAlone the same for one
-	// command that nothing runs beside.
+	// most is the percentage of the budget that the server may take. mostAlone is the percentage
+	// for a single command at a time.
 	most, mostAlone int64
 	load            func(t *testing.T, coll *mongo.Collection)
-	// short are those of the short form, by name; the others run in the long form, too.
+	// short are the commands of the short form, by name. The others also run in the long form.
 	short, rest map[string]bson.D
 }
 
-const largeLimit = 20_000 // maxTimeMS, which none of the commands needs
+const largeLimit = 20_000 // maxTimeMS, which no command reaches
 
 func aggregation(stages ...bson.D) bson.D {
 	return bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
 		{Key: "maxTimeMS", Value: largeLimit}}
 }
 
-// numbers is an expression that makes an array of n numbers, which is not a constant.
+// numbers returns an expression that makes an array of n numbers and is not constant.
 func numbers(n int) bson.D { return is("$range", bson.A{"$zero", n}) }
 
 func mapping(input, in any) bson.D {
 	return is("$map", bson.D{{Key: "input", Value: input}, {Key: "in", Value: in}})
 }
 
-// sizeOf is an aggregation that makes an array and returns its length.
+// sizeOf returns an aggregate that makes an array and returns its length.
 func sizeOf(array bson.D) bson.D { return aggregation(is("$project", is("n", is("$size", array)))) }
 
 func finding(key string, v any) bson.D {
@@ -184,11 +184,11 @@ func largeCommandLists() []largeCommands {
 	}
 }
 
-// TestMemoryOfLargeCommands runs commands that hold much memory by 16 connections at once, and then
-// each alone. What is there counts in the budget, and what does not fit is refused: the memory that
-// the kernel counts stays at most at 1.35 times the budget, 1.25 times alone, or at 1.8 and 1.4
-// times where storage flushes and compacts documents of 15 MiB. A part that nobody counts takes two
-// to ten times the budget.
+// TestMemoryOfLargeCommands runs commands that hold much memory, first on 16 connections at once,
+// and then one at a time. Their memory must count in the budget, and requests beyond the budget
+// must be refused. The memory that the kernel counts must stay below 1.35 times the budget, and
+// below 1.25 times for single commands. If storage flushes and compacts documents of 15 MiB, the
+// limits are 1.8 and 1.4 times. Memory that is not counted would take two to ten times the budget.
 func TestMemoryOfLargeCommands(t *testing.T) {
 	needsServer(t)
 	budget := *workloadBudget << 20

@@ -10,8 +10,8 @@ import (
 )
 
 // TestMemoryOfLargeDocuments inserts documents of 15 MiB that cannot be compressed, three in a
-// message. The server is built once as a release is, and once with C. It takes all documents, and
-// its memory stays within a bound.
+// message. The server is built once like a release, and once with C. It must accept all documents,
+// and its memory must stay within a limit.
 func TestMemoryOfLargeDocuments(t *testing.T) {
 	needsServer(t)
 	budget := *workloadBudget << 20

@@ -22,7 +22,7 @@ var long = flag.Bool("adversarial.long", false, "also run the attacks that take 
 // bounded also runs the tests that load a server in a process of its own, in their short form.
 var bounded = flag.Bool("adversarial.memory", false, "also measure a server's memory under attacks and workloads, shortly")
 
-// needsServer skips a test that starts a server of its own.
+// needsServer skips a test that starts its own server.
 func needsServer(t *testing.T) {
 	t.Helper()
 	if !*long && !*bounded {
@@ -33,7 +33,7 @@ func needsServer(t *testing.T) {
 // only picks attacks.
 var only = flag.String("adversarial.only", "", "of the interrupted and the large commands only those whose name has this in it")
 
-// showErrors tells which attacks fail before they are interrupted.
+// showErrors logs which attacks fail before they are interrupted.
 var showErrors = flag.Bool("adversarial.errors", false, "log the errors of attacks that no interrupt ended")
 
 // needsLong skips a test that takes long.
@@ -44,7 +44,7 @@ func needsLong(t *testing.T) {
 	}
 }
 
-// onEachConnection runs a test with a database over TCP, and with one that is embedded.
+// onEachConnection runs a test with a database over TCP, and with an embedded one.
 func onEachConnection(t *testing.T, test func(t *testing.T, db *mongo.Database)) {
 	if *long {
 		t.Run("embedded", func(t *testing.T) { test(t, sheaftest.New(t).Database("d")) })
@@ -71,8 +71,7 @@ func served(t *testing.T, db *sheaf.DB) *mongo.Client {
 	return client
 }
 
-// run runs a command and a cursor's batches to the end. It returns the code of the error, 0 where
-// there is none.
+// run runs a command and reads the cursor to its end. It returns the code of the error, or 0.
 func run(t *testing.T, db *mongo.Database, cmd bson.D) (code int32, message string) {
 	t.Helper()
 	var reply struct {
@@ -81,7 +80,7 @@ func run(t *testing.T, db *mongo.Database, cmd bson.D) (code int32, message stri
 			NS string `bson:"ns"`
 		} `bson:"cursor"`
 	}
-	ctx, cancel := context.WithCancel(t.Context()) // of a deadline the driver makes a maxTimeMS
+	ctx, cancel := context.WithCancel(t.Context()) // the driver would turn a deadline into a maxTimeMS
 	defer cancel()
 	defer time.AfterFunc(hang, cancel).Stop()
 	err := db.RunCommand(ctx, cmd).Decode(&reply)

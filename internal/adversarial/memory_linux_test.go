@@ -39,7 +39,7 @@ func together(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// memoryAttack is something that takes much memory. It gets a client, and a collection of its own.
+// memoryAttack is an attack that takes much memory. It gets a client, and a collection of its own.
 type memoryAttack struct {
 	name string
 	run  func(t *testing.T, c *container, coll *mongo.Collection)
@@ -56,11 +56,11 @@ func insertMessage(n, size int) []byte {
 	return wire.FinishMsg(wire.AppendSequence(out, "documents", docs...), start)
 }
 
-// sendEach writes messages of n documents of a size, 47 MB in all, to attackers connections at
-// once and reads each answer.
+// sendEach writes messages of n documents of a size, 47 MB in all, on all attackers' connections at
+// once, and reads each reply.
 func sendEach(t *testing.T, c *container, compressor wire.Compressor, n, size int) {
 	t.Helper()
-	// The messages are made one after the other: the pings are to wait for the server, not for
+	// The messages are made one after another, so that the pings wait for the server, and not for
 	// this process.
 	var msgs [attackers][]byte
 	for i := range msgs {
@@ -102,7 +102,8 @@ func sendEach(t *testing.T, c *container, compressor wire.Compressor, n, size in
 func stalled(t *testing.T, c *container, _ *mongo.Collection) {
 	msg := insertMessage(46, 1_000_000)
 	conns := make(chan net.Conn, attackers)
-	// Those that wait for their share do not read: their writes stand still, too.
+	// The server does not read from connections that wait for their share, so their writes block,
+	// too.
 	together(attackers, func(int) {
 		conn := c.dial(t)
 		if conn == nil {
@@ -256,8 +257,8 @@ func largeTransactions(t *testing.T, c *container, coll *mongo.Collection) {
 	})
 }
 
-// explainLarge explains finds of many values, for which there are several plans: each shows the
-// values again.
+// explainLarge explains finds with many values and several possible plans. The reply has the values
+// for each plan.
 func explainLarge(t *testing.T, _ *container, coll *mongo.Collection) {
 	var indexes []mongo.IndexModel
 	for _, name := range []string{"b", "c", "d", "e"} {
@@ -339,7 +340,7 @@ func wideFilters() []bson.D {
 	}
 }
 
-// nearFilters search by distance with many values of another field of the index.
+// nearFilters returns searches by distance with many values of another field of the index.
 func nearFilters() []bson.D {
 	near := bson.E{Key: "p", Value: is("$nearSphere", is("$geometry", geometry("Point", bson.A{1, 1})))}
 	values := many(900_000, func(i int) any { return int32(i) })
@@ -351,7 +352,7 @@ func nearFilters() []bson.D {
 	}
 }
 
-// memoryAttacks are the requests that once took a server's memory.
+// memoryAttacks returns requests that once exhausted a server's memory.
 func memoryAttacks() []memoryAttack {
 	return []memoryAttack{
 		{"messages", func(t *testing.T, c *container, _ *mongo.Collection) {
@@ -380,8 +381,8 @@ func memoryAttacks() []memoryAttack {
 	}
 }
 
-// TestMemoryOfAttacks runs each attack in a container: the server lives, stays within its memory,
-// and answers a ping.
+// TestMemoryOfAttacks runs each attack in a container. The server must survive, stay within its
+// memory, and reply to a ping.
 func TestMemoryOfAttacks(t *testing.T) {
 	needsLong(t)
 	for _, a := range memoryAttacks() {

@@ -16,8 +16,8 @@ import (
 // stalledMemory is the memory of the requests that stalled messages hold.
 const stalledMemory = 8 << 20
 
-// stall has connections that send the beginning of a large message and stand still, until as much
-// is held as messages may hold.
+// stall opens connections that send the beginning of a large message and then stall, until they
+// hold all the memory for messages.
 func stall(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	addr, msg := addressOf(t, db), insertMessage(46, 1_000_000)
@@ -48,8 +48,8 @@ func stall(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// TestExemptCommands runs the commands that free memory, or find out how the server is, while
-// messages that stand still hold what messages may hold: none waits.
+// TestExemptCommands runs the commands that free memory or check the server, while stalled messages
+// hold all the memory for messages. No command may wait.
 func TestExemptCommands(t *testing.T) {
 	client := served(t, sheaftest.Open(t, &sheaf.Options{RequestMemory: stalledMemory}))
 	db, admin := client.Database("d"), client.Database("admin")

@@ -18,11 +18,11 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// hang is how long is waited for what must end: what does not look at its context goes on for
-// longer.
+// hang is how long the test waits for the end of an operation. An operation that does not check its
+// context continues for longer.
 const hang = time.Minute
 
-// blocking are stages that gather their input, or work for long on a document, each over an input
+// blocking are stages that collect their input, or work for long on a document. Each has an input
 // that takes minutes.
 var blocking = map[string]string{
 	"group":           `{"$group": {"_id": "$i", "n": {"$sum": 1}}}`,
@@ -60,7 +60,7 @@ var blocking = map[string]string{
 	"accumulator":     `{"$group": {"_id": null, "x": {"$accumulator": {"init": "() => 0", "accumulate": "(s, i) => s + i", "accumulateArgs": ["$i"], "merge": "(a, b) => a + b", "lang": "js"}}}}`,
 }
 
-// endless is the beginning of a pipeline over the collection c that makes 10^12 documents.
+// endless returns the beginning of a pipeline over the collection c that makes 10^12 documents.
 func endless() string {
 	stages := append([]string{`{"$limit": 1}`}, times(1_000_000)...)
 	return strings.Join(stages, ", ")
@@ -71,13 +71,13 @@ func blockingCommand(t *testing.T, stages string) bson.D {
 	return bsonxtest.ParseD(t, blockingText(stages, endless()))
 }
 
-// blockingText is a command whose documents are made by the stages of source.
+// blockingText returns a command whose documents come from the stages of source.
 func blockingText(stages, source string) string {
 	stages = strings.ReplaceAll(stages, "ENDLESS", source)
 	return `{"aggregate": "c", "cursor": {}, "pipeline": [` + source + `, ` + stages + `]}`
 }
 
-// blockingAttacks are the same as attacks, which only their time limit ends.
+// blockingAttacks returns the blocking stages as attacks that only their time limit ends.
 func blockingAttacks() (out []attack) {
 	for _, name := range slices.Sorted(maps.Keys(blocking)) {
 		stages := endless() + ", " + strings.ReplaceAll(blocking[name], "ENDLESS", endless())

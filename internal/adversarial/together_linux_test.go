@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// TestAttacksTogether runs every attack by 16 connections at once on a server in a container: it
-// lives, stays within its memory, answers a ping, and ends each command by an answer.
+// TestAttacksTogether runs every attack on 16 connections at once on a server in a container. The
+// server must survive, stay within its memory, reply to a ping, and reply to each command.
 func TestAttacksTogether(t *testing.T) {
 	needsServer(t)
 	limit := 200 * time.Millisecond
@@ -53,12 +53,12 @@ func TestAttacksTogether(t *testing.T) {
 	}
 }
 
-// attackTogether runs a command on all connections at once and counts the codes of the answers.
+// attackTogether runs a command on all connections at once and counts the codes of the replies.
 func attackTogether(t *testing.T, db *mongo.Database, name string, cmd any) map[int32]int {
 	t.Helper()
 	codes, mu := map[int32]int{}, sync.Mutex{}
 	together(attackers, func(int) {
-		ctx, cancel := context.WithCancel(context.Background()) // of a deadline the driver makes a maxTimeMS
+		ctx, cancel := context.WithCancel(context.Background()) // the driver would turn a deadline into a maxTimeMS
 		defer cancel()
 		defer time.AfterFunc(3*time.Minute, cancel).Stop()
 		var refused mongo.CommandError

@@ -18,20 +18,21 @@ import (
 
 var workloadBudget = flag.Int64("adversarial.budget", 256, "the memory budget in MiB under which the workloads run")
 
-// budgetSlack is the part of its budget that a server may take beyond it.
+// budgetSlack is the fraction of its budget that a server may take in addition: one quarter.
 const budgetSlack = 4
 
-// workload is an ordinary load. What it asks for is modest at any moment; all of it together must
+// workload is an ordinary load. Each request needs little memory, and all of them together must
 // stay within the budget.
 type workload struct {
 	name string
-	// documents are loaded first, each of size bytes, and operations are done by all clients
-	// together; a hundredth and a tenth of that without -adversarial.long.
+	// documents is the number of documents loaded first, of size bytes each. operations is the
+	// number of operations of all clients together. Without -adversarial.long it is a hundredth and
+	// a tenth of these.
 	documents, size, operations int
 	step                        func(*client) error
 }
 
-// client is one of those who work at the same time.
+// client is one of the concurrent clients.
 type client struct {
 	ctx  context.Context
 	coll *mongo.Collection
@@ -40,7 +41,7 @@ type client struct {
 	last *atomic.Int64 // the highest _id
 }
 
-// document is one of a workload: ten fields, as those of YCSB.
+// document returns a document of a workload: it has ten fields, like the documents of YCSB.
 func (w *workload) document(id int64) bson.D {
 	doc := bson.D{{Key: "_id", Value: id}, {Key: "g", Value: id % 1000}}
 	for i := range 10 {
@@ -154,8 +155,8 @@ func (w *workload) sizes() (documents, operations int) {
 }
 
 // TestMemoryOfWorkloads runs ordinary loads with 16 clients. The memory that the kernel counts for
-// the server stays near the budget. At most a tenth of the operations may be refused for lack of
-// memory (146), because sorts of several clients coincide.
+// the server must stay near the budget. At most a tenth of the operations may be refused for lack
+// of memory (146), when sorts of several clients coincide.
 func TestMemoryOfWorkloads(t *testing.T) {
 	needsServer(t)
 	for _, w := range workloads() {

@@ -39,8 +39,8 @@ func TestEntryRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzDecodeEntry feeds the decoder with damaged entries: it refuses them as corrupt, or gives an
-// entry that is stored and read again alike. It never panics.
+// FuzzDecodeEntry decodes damaged entries. The decoder must report corruption, or return an entry
+// that stays the same when it is stored and read again. It must never panic.
 func FuzzDecodeEntry(f *testing.F) {
 	f.Add(encodeEntry(full()))
 	f.Add(encodeEntry(&Collection[any]{ID: 1, DB: "d", Name: "v", Kind: KindView, Options: bsonx.Empty}))
@@ -68,7 +68,7 @@ func FuzzDecodeEntry(f *testing.F) {
 	})
 }
 
-// TestDamagedStore opens catalogs whose parts were replaced: it is refused as corrupt.
+// TestDamagedStore opens catalogs with replaced parts. Opening must report corruption.
 func TestDamagedStore(t *testing.T) {
 	t.Parallel()
 	short := bsonx.NewDoc("next", int64(1))

@@ -18,7 +18,7 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// watcher is what streams are opened on.
+// watcher is the interface of clients, databases and collections that opens streams.
 type watcher interface {
 	Watch(ctx context.Context, pipeline any,
 		opts ...options.Lister[options.ChangeStreamOptions]) (*mongo.ChangeStream, error)
@@ -36,7 +36,7 @@ func watch(t *testing.T, w watcher, stages bson.A,
 	return stream
 }
 
-// next returns the next event without what differs from run to run.
+// next returns the next event without the fields that differ between runs.
 func next(t *testing.T, stream *mongo.ChangeStream) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -87,7 +87,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// withImages makes the collection d.c, which keeps the versions of documents before changes.
+// withImages creates the collection d.c, which keeps the previous versions of changed documents.
 func withImages(t *testing.T, client *mongo.Client) *mongo.Collection {
 	t.Helper()
 	db := client.Database("d")
@@ -98,7 +98,7 @@ func withImages(t *testing.T, client *mongo.Client) *mongo.Collection {
 	return db.Collection("c")
 }
 
-// bothImages asks for the versions before and after a change.
+// bothImages requests the versions before and after a change.
 func bothImages(when options.FullDocument) *options.ChangeStreamOptionsBuilder {
 	return options.ChangeStream().SetFullDocument(when).SetFullDocumentBeforeChange(when)
 }
@@ -112,7 +112,7 @@ func open(t *testing.T, dir string) *sheaf.DB {
 	return db
 }
 
-// filler makes arrays worth a diff.
+// filler makes arrays large enough for a diff.
 const filler = "a text that is long enough"
 
 func TestDocumentEvents(t *testing.T) {
@@ -199,8 +199,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestRenameToAnotherDatabase requires that streams of both databases, and of a collection that is
-// replaced, are told.
+// TestRenameToAnotherDatabase checks that streams of both databases, and a stream of the replaced
+// collection, get events.
 func TestRenameToAnotherDatabase(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()
@@ -300,8 +300,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestEmptyFirstBatch resumes streams whose first batch is empty: its token does not lie before the
-// one that was given, in the midst of a transaction neither.
+// TestEmptyFirstBatch resumes streams whose first batch is empty. The token of the batch must not
+// precede the given token, even in the middle of a transaction.
 func TestEmptyFirstBatch(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()
@@ -415,8 +415,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestManyStreams has streams that follow concurrent writers: each sees all changes, once, in one
-// order.
+// TestManyStreams has streams that follow concurrent writers. Each must see all changes, once, and
+// in the same order.
 func TestManyStreams(t *testing.T) {
 	const streams, writers, writes = 4, 4, 100
 	client := sheaftest.New(t)

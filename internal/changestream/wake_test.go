@@ -18,9 +18,9 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestStreamsAreWoken has streams that would wait for minutes, beside writes to their collection
-// and to others, transactions over all of them, and collections that come and go: each sees its own
-// changes, all of them, and in their order.
+// TestStreamsAreWoken has streams that would wait for minutes, while there are writes to their
+// collections and to others, transactions over all of them, and collections that are created and
+// dropped. Each stream must see all of its own changes, in their order.
 func TestStreamsAreWoken(t *testing.T) {
 	const collections, rounds = 4, 100
 	client := sheaftest.New(t)
@@ -46,9 +46,9 @@ func TestStreamsAreWoken(t *testing.T) {
 	followers.Wait()
 }
 
-// follow requires the numbers below n in their order.
+// follow checks that the stream returns the numbers from 0 to n-1 in their order.
 func follow(t *testing.T, stream *mongo.ChangeStream, n int) {
-	ctx, cancel := context.WithCancel(t.Context()) // a deadline may not be before the end of a wait
+	ctx, cancel := context.WithCancel(t.Context()) // a deadline might end before a wait ends
 	defer time.AfterFunc(time.Minute, cancel).Stop()
 	defer cancel()
 	for i := range n {
@@ -63,7 +63,7 @@ func follow(t *testing.T, stream *mongo.ChangeStream, n int) {
 	}
 }
 
-// write inserts the numbers below 2*rounds, in part in transactions, and makes and drops other
+// write inserts the numbers below 2*rounds, some in transactions, and creates and drops other
 // collections.
 func write(t *testing.T, client *mongo.Client, name string, rounds int) {
 	c, ctx := client.Database("d").Collection(name), t.Context()
@@ -94,8 +94,8 @@ func write(t *testing.T, client *mongo.Client, name string, rounds int) {
 	}
 }
 
-// TestTokenMovesOn requires that the token of a resumed stream to which nothing happens follows
-// what happens elsewhere: one that stays is some day before the log's beginning.
+// TestTokenMovesOn checks that the token of an idle resumed stream moves on with the changes
+// elsewhere. A token that stays would some day be before the beginning of the oplog.
 func TestTokenMovesOn(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()
@@ -109,7 +109,7 @@ func TestTokenMovesOn(t *testing.T) {
 	before := resumed.ResumeToken()
 	for range 2 {
 		must[*mongo.InsertOneResult](t)(other.InsertOne(ctx, bson.D{}))
-		for range 2 { // the first may look at the batch that is there
+		for range 2 { // the first batch may already exist
 			if resumed.TryNext(ctx) {
 				t.Fatalf("event %v", resumed.Current)
 			}
@@ -122,8 +122,7 @@ func TestTokenMovesOn(t *testing.T) {
 	}
 }
 
-// TestResumeAfterRestart goes on, in a new process of the server, with a stream that saw nothing
-// new before.
+// TestResumeAfterRestart resumes a stream that has seen nothing new in a new process of the server.
 func TestResumeAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	ctx := t.Context()
@@ -144,9 +143,9 @@ func TestResumeAfterRestart(t *testing.T) {
 	wantEvents(t, stream, `"operationType":"insert" "fullDocument":{"_id":1} "ns":{"db":"d","coll":"c"} "documentKey":{"_id":1}`)
 }
 
-// TestTransactionInBatches reads the events of a large transaction one by one, also where the
-// server has no memory to keep the transaction between two batches, and goes on behind each of
-// them.
+// TestTransactionInBatches reads the events of a large transaction one by one, and resumes after
+// each of them. It also does so when the server has no memory to keep the transaction between two
+// batches.
 func TestTransactionInBatches(t *testing.T) {
 	t.Parallel()
 	const documents = 6

@@ -44,7 +44,7 @@ func TestSettledIgnoresAMoment(t *testing.T) {
 func TestSettledBelievesInTheEnd(t *testing.T) {
 	t.Parallel()
 	f, s := newFake()
-	f.wall = f.wall.Add(5 * year) // as of a machine that learns the time after its start
+	f.wall = f.wall.Add(5 * year) // like a machine that learns the time after its start
 	s.Now()
 	f.pass(patience)
 	if got := s.Now(); !got.Equal(f.wall) {
@@ -60,8 +60,8 @@ func TestSettledBelievesInTheEnd(t *testing.T) {
 	}
 }
 
-// TestSettledNeverAhead jumps at random: the clock is never ahead of the right time, while no jump
-// lasts for a minute.
+// TestSettledNeverAhead jumps at random. The clock must never be ahead of the right time while no
+// jump lasts for a minute.
 func TestSettledNeverAhead(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))

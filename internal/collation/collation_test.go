@@ -19,7 +19,7 @@ func parse(t *testing.T, fields ...any) *collation.Collator {
 	return c
 }
 
-// TestOrder has orders that ICU 57.1 gives. A = joins what is equal.
+// TestOrder checks orders recorded from ICU 57.1. A = joins equal texts.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

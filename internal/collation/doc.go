@@ -19,6 +19,6 @@
 //  3. Two collators with identical specifications make the same keys. Keys are stored in indexes:
 //     a change of the keys is a change of the format on disk.
 //
-// x/text knows Unicode 6.2, and ICU 57.1 knows Unicode 8.0. Characters that were added between these
-// versions sort after all letters.
+// x/text knows Unicode 6.2, and ICU 57.1 knows Unicode 8.0. Characters that were added between
+// these versions sort after all letters.
 package collation

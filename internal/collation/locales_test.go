@@ -7,9 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestContractions: where locales.go says that no letters are ordered together, the keys of pairs
-// of characters are made of those of the characters; and every locale is supported or refused, not
-// both.
+// TestContractions checks two things. If locales.go says that no letters are ordered together, the
+// keys of pairs of characters are made of the keys of the characters. And every locale is either
+// supported or refused.
 func TestContractions(t *testing.T) {
 	t.Parallel()
 	for name, l := range supported {

@@ -74,7 +74,7 @@ func longTexts(r *rand.Rand) []string {
 	return out
 }
 
-// TestLong: keys and comparisons that are made in pieces are those of the whole texts.
+// TestLong checks that keys and comparisons made in pieces equal the ones of the whole texts.
 func TestLong(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -119,7 +119,7 @@ func sameBytes(a, b []byte) int {
 	return n
 }
 
-// endless are texts of a size that takes long, by what makes them so.
+// endless returns texts of a size that takes long, by the property that makes them slow.
 func endless(size int) map[string]string {
 	out := map[string]string{}
 	for name, unit := range map[string]string{
@@ -132,7 +132,7 @@ func endless(size int) map[string]string {
 	return out
 }
 
-// countedEnd ends after it was looked at some times.
+// countedEnd ends after a number of checks.
 type countedEnd struct {
 	context.Context
 	left int
@@ -145,7 +145,7 @@ func (c *countedEnd) Err() error {
 	return nil
 }
 
-// TestLooks: every way to use a long text looks at the operation after a part of the work, and
+// TestLooks checks that every use of a long text checks the operation after a part of the work, and
 // stops.
 func TestLooks(t *testing.T) {
 	t.Parallel()
@@ -189,7 +189,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// small returns values each of which is too small to be looked at alone.
+// small returns values that are each too small for a check of the operation.
 func small(s string, n int) []bsonx.Value {
 	out := make([]bsonx.Value, n)
 	for i := range out {
@@ -198,7 +198,7 @@ func small(s string, n int) []bsonx.Value {
 	return out
 }
 
-// TestHeld: the memory of a large key is held before it is made.
+// TestHeld checks that the memory of a large key is reserved before the key is made.
 func TestHeld(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()

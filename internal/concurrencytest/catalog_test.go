@@ -11,15 +11,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// mayKill lists the codes with which a cursor ends when an index or a collection that it uses is
+// mayKill reports whether an error ends a cursor because an index or a collection that it uses was
 // dropped.
 func mayKill(err error) bool {
 	var c mongo.CommandError
 	return errors.As(err, &c) && c.HasErrorCode(175)
 }
 
-// TestIndexesComeAndGo builds and drops indexes while others read, update, delete and insert by the
-// indexed field: no result depends on whether the index is there.
+// TestIndexesComeAndGo builds and drops indexes while other clients read, update, delete and insert
+// by the indexed field. No result may depend on the existence of the index.
 func TestIndexesComeAndGo(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {
@@ -52,7 +52,7 @@ func TestIndexesComeAndGo(t *testing.T) {
 	})
 }
 
-// useField does something with all documents by the field a.
+// useField runs an operation on all documents by the field a.
 func useField(ctx context.Context, t *testing.T, c *mongo.Collection, rng *rand.Rand, n int) {
 	one := doc("a", 1)
 	expect := func(what string, got int, err error) {
@@ -94,7 +94,7 @@ func useField(ctx context.Context, t *testing.T, c *mongo.Collection, rng *rand.
 }
 
 // TestRenameIsSeenWhole replaces a collection by another one with renameCollection and dropTarget
-// while others read it: they see the old one or the new one, and never none.
+// while other clients read it. They must always see either the old or the new one.
 func TestRenameIsSeenWhole(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {
@@ -165,8 +165,8 @@ func readReplaced(ctx context.Context, t *testing.T, c *mongo.Collection, rng *r
 	}
 }
 
-// TestInsertsBesideDrops inserts batches while the collection is dropped: each document is answered
-// for once.
+// TestInsertsBesideDrops inserts batches while the collection is dropped. The replies must account
+// for each document once.
 func TestInsertsBesideDrops(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {

@@ -18,7 +18,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// ddlState is what a race begins with.
+// ddlState is the state at the beginning of a race.
 type ddlState struct {
 	name string
 	fill func(db *mongo.Database) error
@@ -69,11 +69,10 @@ func fillForDDL(db *mongo.Database, name, index string) error {
 		doc("createIndexes", name, "indexes", bson.A{doc("key", doc(index, 1), "name", index)})).Err()
 }
 
-// TestEachPairOfDDL runs each pair of commands at once, and each one of the two between two steps
-// of the other. What they answer and leave must be what they answer and leave one after the other,
-// in one order or the other. Each pair begins with one of ddlShare states, another one in each run,
-// and takes one of the steps. In the long form the others come in turn, and each pair takes every
-// step.
+// TestEachPairOfDDL runs each pair of commands at once, and each of the two between two steps of
+// the other. The replies and effects must be the same as if one command ran after the other, in one
+// of the two orders. For each state a short run uses one in ddlShare pairs, with one step, and each
+// run uses different pairs. The long form uses all pairs in turn, and every step.
 func TestEachPairOfDDL(t *testing.T) {
 	t.Parallel()
 	for s, state := range ddlStates {
@@ -103,11 +102,11 @@ func TestEachPairOfDDL(t *testing.T) {
 	}
 }
 
-// ddlShare says that a round runs one of so many pairs.
+// ddlShare is the number of rounds in which all pairs run once.
 const ddlShare = 8
 
-// TestPairsThatFailed runs pairs that once left or answered what they do in no order, one between
-// any two steps of the other.
+// TestPairsThatFailed runs pairs that once had effects or replies that neither order explains, with
+// one command between any two steps of the other.
 func TestPairsThatFailed(t *testing.T) {
 	t.Parallel()
 	server := openForDDL(t, false)
@@ -121,7 +120,7 @@ func TestPairsThatFailed(t *testing.T) {
 		// $out panicked.
 		{"series and d", "drop", "$out"},
 		{"series and d", "dropDatabase", "$out"},
-		// $out took the time series for a collection.
+		// $out treated the time series as a collection.
 		{"nothing", "create time series", "$out"},
 		// The index, whose build failed, refused the document.
 		{"c", "createIndexes unique", "import"},
@@ -143,23 +142,23 @@ type ddlRace struct {
 	a, b    ddlCommand
 	between *interleaver
 	rng     *rand.Rand
-	// everyStep puts each command after every step of the other one, not after one of them.
+	// everyStep runs each command after every step of the other one, instead of after one of them.
 	everyStep bool
 
-	// steps are how many steps a and b take.
+	// steps are the numbers of steps of a and b.
 	steps [2]int
-	// serial are the outcomes of the commands one after the other.
+	// serial are the outcomes of the commands one after another.
 	serial []string
 }
 
-// race returns a race on a database of its state.
+// race returns a race on a database with its state.
 func (s *ddlServer) race(t *testing.T, state ddlState, a, b ddlCommand) *ddlRace {
 	i := slices.IndexFunc(ddlStates, func(other ddlState) bool { return other.name == state.name })
 	db := s.client.Database(fmt.Sprint("ddl", i))
 	return &ddlRace{t: t, db: db, fill: state.fill, a: a, b: b, between: s.between}
 }
 
-// begin makes the state anew.
+// begin restores the state.
 func (r *ddlRace) begin() {
 	other := r.db.Client().Database(r.db.Name() + otherDB)
 	if err := errors.Join(r.db.Drop(context.Background()), other.Drop(context.Background()), r.fill(r.db)); err != nil {
@@ -167,7 +166,7 @@ func (r *ddlRace) begin() {
 	}
 }
 
-// one runs commands one after the other.
+// one runs commands one after another.
 func (r *ddlRace) one(first, second *ddlCommand) (string, string, string) {
 	r.begin()
 	a, b := "aborted", "aborted"
@@ -186,7 +185,7 @@ func (r *ddlRace) one(first, second *ddlCommand) (string, string, string) {
 	return a, b, stateOf(r.t, r.db)
 }
 
-// check runs the commands one after the other, at once, and each one in the midst of the other.
+// check runs the commands one after another, at once, and each one in the middle of the other.
 func (r *ddlRace) check() {
 	r.t.Helper()
 	r.serial = nil
@@ -209,7 +208,7 @@ func (r *ddlRace) check() {
 	}
 }
 
-// places returns after which of the steps of a command the other one comes between.
+// places returns the steps of a command after which the other one runs.
 func (r *ddlRace) places(steps int) []int {
 	if r.everyStep {
 		all := make([]int, steps)
@@ -240,7 +239,7 @@ func atOnce(commands []func()) {
 
 func outcome(a, b, state string) string { return fmt.Sprint(a, " and ", b, ": ", state) }
 
-// run has both commands run in some way, from the state anew, and checks the outcome.
+// run runs both commands in some way, from the restored state, and checks the outcome.
 func (r *ddlRace) run(how string, way func(commands []func())) {
 	r.t.Helper()
 	r.begin()
@@ -252,7 +251,7 @@ func (r *ddlRace) run(how string, way func(commands []func())) {
 	got := outcome(answers[0], answers[1], stateOf(r.t, r.db))
 	serial := slices.Clone(r.serial)
 	if strings.Contains(got, "aborted") {
-		// A build, or a copy, is aborted by what takes its collection away, and leaves nothing.
+		// Dropping its collection aborts a build or a copy, which then has no effect.
 		serial = append(serial, outcome(r.one(&r.a, nil)), outcome(r.one(nil, &r.b)))
 	}
 	for i, c := range []*ddlCommand{&r.a, &r.b} {
@@ -291,8 +290,8 @@ func (r *ddlRace) late(c *ddlCommand) string {
 	return fmt.Sprint(a, " and ", b, ": ", stateOf(r.t, r.db))
 }
 
-// made runs the one command that makes c for its write, a or b, around the other one: it makes c
-// before, and writes after it.
+// made handles a command, a or b, that creates c before it writes. It runs the command around the
+// other one: c is created before, and the write comes after.
 func (r *ddlRace) made(writer int) string {
 	r.t.Helper()
 	r.begin()
@@ -314,7 +313,7 @@ func stateOf(t *testing.T, db *mongo.Database) string {
 			t.Fatal(err)
 		}
 		for cursor.Next(context.Background()) {
-			// The first view makes system.views, which stays without documents.
+			// The first view creates system.views, which stays without documents.
 			if state := collectionState(t, db, cursor.Current); state != db.Name()+".system.views collection {}" {
 				out = append(out, state)
 			}

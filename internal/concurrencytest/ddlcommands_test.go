@@ -21,19 +21,19 @@ import (
 // ddlCommand changes the catalog.
 type ddlCommand struct {
 	name string
-	// on is the database that the command runs on; empty for the one of the race, otherDB for its
-	// other one.
+	// on is the database of the command: "" for the database of the race, otherDB for its other
+	// database.
 	on string
-	// reads is set where the command reads d and then writes, which are two steps.
+	// reads means that the command reads d and then writes, which are two steps.
 	reads bool
-	// makes is set where the command makes c for what it writes, which is a step before the write.
+	// makes means that the command creates c before it writes to it, which is a separate step.
 	makes bool
-	// standalone is set where only a standalone server has the command.
+	// standalone means that only a standalone server has the command.
 	standalone bool
 	cmd        func(db string) bson.D
 	// transaction has further commands, which run with cmd in a transaction.
 	transaction []bson.D
-	// client, where set, is run in place of cmd: a program that gives commands.
+	// client, if not nil, runs in place of cmd: a program that sends commands.
 	client func(db *mongo.Database) string
 }
 
@@ -41,7 +41,7 @@ func onDB(name string, pairs ...any) ddlCommand {
 	return ddlCommand{name: name, cmd: func(string) bson.D { return doc(pairs...) }}
 }
 
-// writes is onDB for a command that makes c where there is none.
+// writes is onDB for a command that creates c if it does not exist.
 func writes(name string, pairs ...any) ddlCommand {
 	c := onDB(name, pairs...)
 	c.makes = true
@@ -74,7 +74,7 @@ func indexes(name string, options ...any) ddlCommand {
 		bson.A{doc(append([]any{"key", doc("b", 1), "name", "b"}, options...)...)})
 }
 
-// otherDB follows the name of a race's database in the name of its second one.
+// otherDB is the suffix for the name of a race's second database.
 const otherDB = "_other"
 
 // ddlCommands are raced in pairs, each with each.
@@ -132,7 +132,7 @@ var ddlCommands = []ddlCommand{
 		out := doc("db", db, "coll", "c", "timeseries", doc("timeField", "t"))
 		return bson.A{doc("$set", doc("t", time.UnixMilli(0))), doc("$out", out)}
 	}),
-	pipes("$merge", func(db string) bson.A { // of one document: others are written one by one
+	pipes("$merge", func(db string) bson.A { // one document only: several are written one by one
 		return bson.A{doc("$match", doc("_id", 0)), doc("$merge", doc("into", doc("db", db, "coll", "c")))}
 	}),
 	reduces("mapReduce", "replace", "this.b"),
@@ -146,7 +146,7 @@ var ddlCommands = []ddlCommand{
 	{name: "reIndex", standalone: true, cmd: func(string) bson.D { return doc("reIndex", "c") }},
 }
 
-// notDDL are the commands with a write concern that change no catalog entry, with the reason.
+// notDDL are the commands with a write concern that do not change the catalog, with the reason.
 var notDDL = map[string]string{
 	"commitTransaction":              "the pair of a transaction commits with it",
 	"abortTransaction":               "publishes nothing",
@@ -158,8 +158,8 @@ var notDDL = map[string]string{
 	"delete":                         "makes no collection",
 }
 
-// imports puts a document into c as the command import does, and answers what became of it. Of
-// several each would be a step.
+// imports imports a document into c as the command import does, and returns the result. Several
+// documents would be several steps.
 func imports(db *mongo.Database, upsert ...string) string {
 	lines := strings.NewReader(`{"_id": 3, "b": 1, "t": {"$date": 0}}`)
 	if len(upsert) == 0 {
@@ -177,8 +177,8 @@ func imports(db *mongo.Database, upsert ...string) string {
 	return fmt.Sprint("imported ", res)
 }
 
-// TestEachDDLCommandIsRaced fails for a command or a stage that can change the catalog and has no
-// case above.
+// TestEachDDLCommandIsRaced fails if a command or a stage that can change the catalog has no case
+// above.
 func TestEachDDLCommandIsRaced(t *testing.T) {
 	t.Parallel()
 	raced := map[string]bool{}
@@ -205,7 +205,7 @@ func TestEachDDLCommandIsRaced(t *testing.T) {
 	}
 }
 
-// run runs a command and returns its answer: ok, or a code.
+// run runs a command and returns the result: ok, or a code.
 func (c *ddlCommand) run(db *mongo.Database) string {
 	switch {
 	case c.transaction != nil:
@@ -224,7 +224,7 @@ func (c *ddlCommand) run(db *mongo.Database) string {
 	return answerOf(target.RunCommand(context.Background(), c.cmd(db.Name())).Raw())
 }
 
-// transact runs the commands in a transaction, again where the server asks for that.
+// transact runs the commands in a transaction, and repeats it if the server asks for that.
 func (c *ddlCommand) transact(db *mongo.Database) string {
 	session, err := db.Client().StartSession()
 	if err != nil {
@@ -259,8 +259,8 @@ func answerOf(raw bson.Raw, err error) string {
 	return "ok"
 }
 
-// aborted names the errors of a command whose collection was taken away, or changed, while it ran:
-// 276 IndexBuildAborted, 117 ConflictingOperationInProgress, 125 CommandFailed of $out.
+// aborted names the errors of a command whose collection was dropped or changed while it ran: 276
+// IndexBuildAborted, 117 ConflictingOperationInProgress, 125 CommandFailed of $out.
 func aborted(answer string) string {
 	if slices.Contains([]string{"276", "117", "125"}, answer) {
 		return "aborted"

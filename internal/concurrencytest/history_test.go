@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// listTxn is a transaction that was recorded: it has read whole lists, and appended values that are
-// unique.
+// listTxn is a recorded transaction. It has read whole lists, and appended unique values.
 type listTxn struct {
 	ops       []listOp
 	committed bool
@@ -17,15 +16,16 @@ type listOp struct {
 	key    int
 	isRead bool
 	read   []int64
-	value  int64 // what was appended
+	value  int64 // the appended value
 }
 
-// place is where a value stands.
+// place is the position of a value.
 type place struct {
 	key, at int
 }
 
-// listHistory is a history by what its final lists tell: the order of the versions of each list.
+// listHistory is a history with the order of the versions of each list, as shown by the final
+// lists.
 type listHistory struct {
 	txns     []*listTxn
 	final    [][]int64
@@ -34,15 +34,15 @@ type listHistory struct {
 	problems []string
 }
 
-// checkHistory returns the anomalies of a history, of those that snapshot isolation excludes:
+// checkHistory returns the anomalies of a history that snapshot isolation excludes:
 //
 //   - lost or doubled appends, and appends of aborted transactions that were seen (G1a)
-//   - a read that is no prefix of the final list with the transaction's own appends behind it, or
-//     that has a part of what another transaction appended (G1b)
+//   - a read that is not a prefix of the final list followed by the transaction's own appends, or
+//     that has only a part of another transaction's appends (G1b)
 //   - a transaction that reads a list again and sees another state
-//   - an append that is not behind what the transaction has read (lost update)
-//   - a circle of transactions that follow each other by what they wrote and read (G0, G1c), or
-//     with one that overlooked what another one wrote (G-single: read skew)
+//   - an append that does not follow the values that the transaction has read (lost update)
+//   - a cycle of transactions ordered by their writes and reads (G0, G1c), also if one of them has
+//     missed a write of another one (G-single: read skew)
 func checkHistory(txns []*listTxn, final [][]int64) []string {
 	h := &listHistory{txns: txns, final: final, writer: map[int64]int{}, at: map[int64]place{}}
 	for i, txn := range txns {
@@ -89,8 +89,8 @@ func (h *listHistory) checkFinal() {
 	}
 }
 
-// checkTxn checks what a committed transaction has read against its snapshot: the lengths of lists
-// that its first reads show.
+// checkTxn checks the reads of a committed transaction against its snapshot. The snapshot is the
+// lengths of the lists that its first reads show.
 func (h *listHistory) checkTxn(i int) {
 	own := map[int][]int64{}
 	seen := map[int]int{}
@@ -121,7 +121,7 @@ func (h *listHistory) checkTxn(i int) {
 
 // checkCircles looks for circles of transactions.
 func (h *listHistory) checkCircles() {
-	follows := make([][]int, len(h.txns)) // by writes and reads: who comes after whom for certain
+	follows := make([][]int, len(h.txns)) // by writes and reads: which transaction certainly comes after which
 	type edge struct{ from, to int }
 	var overlooked []edge
 	for _, list := range h.final {
@@ -162,7 +162,7 @@ func (h *listHistory) checkCircles() {
 	}
 }
 
-// reaches reports whether there is a way of at least one step.
+// reaches reports whether there is a path of at least one step.
 func reaches(next [][]int, from, to int) bool {
 	seen := make([]bool, len(next))
 	stack := slices.Clone(next[from])
@@ -180,7 +180,8 @@ func reaches(next [][]int, from, to int) bool {
 	return false
 }
 
-// TestCheckHistory: the checker finds each anomaly, and none in what snapshot isolation allows.
+// TestCheckHistory checks that the checker finds each anomaly, and accepts histories that snapshot
+// isolation allows.
 func TestCheckHistory(t *testing.T) {
 	read := func(key int, values ...int64) listOp { return listOp{key: key, isRead: true, read: values} }
 	add := func(key int, value int64) listOp { return listOp{key: key, value: value} }

@@ -21,13 +21,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// ddlServer is a server in memory whose commands others can be put into.
+// ddlServer is a server in memory. The test can run other code between the steps of its commands.
 type ddlServer struct {
 	client  *mongo.Client
 	between *interleaver
 }
 
-// openForDDL puts a database together as package sheaf does.
+// openForDDL builds a database like package sheaf.
 func openForDDL(t *testing.T, standalone bool) *ddlServer {
 	t.Helper()
 	engine, log := mem.New(), slog.New(slog.DiscardHandler)
@@ -73,18 +73,18 @@ func openDDLStore(engine storage.Engine, log *slog.Logger, standalone bool) (*ta
 	return schema.OpenLogged(engine, compiler, log, table.OplogOptions{})
 }
 
-// interleaver runs something between two steps of a command. A step ends where the command has
-// looked a name up or has written, and before it takes the locks of a change of the catalog.
+// interleaver runs something between two steps of a command. A step ends when the command has
+// looked up a name or has written, before it takes the locks for a DDL change.
 type interleaver struct {
 	mu    sync.Mutex
 	steps int
 	at    int
-	run   func() // nil for nothing
+	run   func() // may be nil
 	ended chan struct{}
 }
 
-// interleaved is how long a command waits for the one that came between. That one may itself wait
-// for locks of the first, so that both go on after this time, and their order is left to chance.
+// interleaved is how long a command waits for the inner one. The inner one may itself wait for
+// locks of the outer one. After this time both continue, in any order.
 const interleaved = 20 * time.Millisecond
 
 // step is called after each step.
@@ -108,7 +108,7 @@ func (in *interleaver) step() {
 	}
 }
 
-// count returns how many steps fn takes.
+// count returns the number of steps of fn.
 func (in *interleaver) count(fn func()) int {
 	in.arm(0, nil)
 	fn()
@@ -117,7 +117,8 @@ func (in *interleaver) count(fn func()) int {
 	return in.steps
 }
 
-// put runs outer, and inner after so many steps of it, or at the end where outer has not so many.
+// put runs outer, and inner after the given number of steps. If outer has fewer steps, inner runs
+// at the end.
 func (in *interleaver) put(outer, inner func(), after int) {
 	ended := in.arm(after, inner)
 	outer()

@@ -33,15 +33,15 @@ const (
 var kindNames = [...]string{"find", "find by index", "insert", "delete", "set", "compare and set", "upsert inc",
 	"inc and get", "remove and get"}
 
-// request is one operation on the document of a key; arg and old are its numbers.
+// request is one operation on the document with a key. arg and old are its numbers.
 type request struct {
 	key      int
 	kind     kind
 	arg, old int64
 }
 
-// answer is what the client was told: whether there was a document (or the insert was done), and
-// its number.
+// answer is the reply to a client: whether the document existed (or the insert was done), and its
+// number.
 type answer struct {
 	ok bool
 	n  int64
@@ -53,7 +53,7 @@ type document struct {
 	n      int64
 }
 
-// step is what one operation does on its own, and what it answers.
+// step returns the reply to a single operation, and the new state.
 func (d document) step(r request) (answer, document) {
 	switch r.kind {
 	case opFind, opFindByIndex:
@@ -153,8 +153,8 @@ func perform(ctx context.Context, c *mongo.Collection, r request) (answer, error
 	case opCompareAndSet:
 		return updated(c.UpdateOne(ctx, append(id, bson.E{Key: "n", Value: r.old}), set))
 	case opUpsertInc:
-		// The key of the index is set again by each upsert, so that it does not matter which of
-		// them inserts.
+		// Each upsert sets the key of the index again, so that it does not matter which one
+		// inserts.
 		return updated(c.UpdateOne(ctx, id, append(inc, bson.E{Key: "$set", Value: doc("k", r.key)}),
 			options.UpdateOne().SetUpsert(true)))
 	case opIncAndGet:
@@ -166,8 +166,8 @@ func perform(ctx context.Context, c *mongo.Collection, r request) (answer, error
 	}
 }
 
-// TestLinearizable has clients do random operations on a few documents and looks for an order that
-// explains the answers.
+// TestLinearizable runs random operations of several clients on a few documents, and searches for
+// an order that explains the replies.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {

@@ -13,8 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// TestQueue has producers add jobs and consumers take them with findAndModify, in the order of
-// their priority, with and without an index: none is taken twice, none is lost.
+// TestQueue has producers that add jobs and consumers that take them with findAndModify, by
+// priority, with and without an index. No job may be taken twice or lost.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	for _, indexed := range []bool{true, false} {
@@ -90,7 +90,8 @@ func take(ctx context.Context, t *testing.T, c *mongo.Collection, client int, mu
 	return id, true
 }
 
-// finish removes one of the jobs that the client has taken; perhaps another than the one named.
+// finish removes one of the jobs that the client has taken. It may remove another one than the
+// named one.
 func finish(ctx context.Context, t *testing.T, c *mongo.Collection, id int32, client int,
 	mu *sync.Mutex, removed map[int32]int) {
 	filter := doc("_id", id)
@@ -99,7 +100,7 @@ func finish(ctx context.Context, t *testing.T, c *mongo.Collection, id int32, cl
 	}
 	job, err := c.FindOneAndDelete(ctx, filter).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) && id%2 == 1 {
-		return // it was finished in the place of another one
+		return // it was finished instead of another one
 	}
 	if err != nil {
 		t.Error(err)
@@ -110,8 +111,8 @@ func finish(ctx context.Context, t *testing.T, c *mongo.Collection, id int32, cl
 	removed[job.Lookup("_id").Int32()]++
 }
 
-// TestFindIsASnapshot moves documents between two values of an indexed field while others read by
-// it.
+// TestFindIsASnapshot moves documents between two values of an indexed field while other clients
+// read by the field.
 func TestFindIsASnapshot(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {

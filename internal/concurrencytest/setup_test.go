@@ -17,7 +17,7 @@ import (
 
 const clients = 8
 
-// onEachEngine runs a test on an empty database of each engine; in the long form again and again.
+// onEachEngine runs a test on an empty database of each engine. The long form repeats the test.
 func onEachEngine(t *testing.T, test func(t *testing.T, db *mongo.Database)) {
 	t.Helper()
 	for _, engine := range []string{"memory", "pebble"} {
@@ -46,7 +46,7 @@ func onEngine(t *testing.T, engine string, test func(t *testing.T, db *mongo.Dat
 	test(t, db.Client().Database("test"))
 }
 
-// roundTime is how long the clients of a test work: a history that is longer takes too long to
+// roundTime returns how long the clients of a test work. A longer history would take too long to
 // check.
 func roundTime() time.Duration {
 	if testing.Short() || !torture.Long() {
@@ -55,8 +55,8 @@ func roundTime() time.Duration {
 	return time.Second
 }
 
-// together runs a function in each of n clients until the time is over or one has failed, with a
-// random generator each.
+// together runs a function in n clients until the time is over or one has failed. Each client has
+// its own random generator.
 func together(t *testing.T, n int, fn func(ctx context.Context, client int, rng *rand.Rand)) {
 	t.Helper()
 	run := torture.Begin(t)
@@ -67,7 +67,7 @@ func together(t *testing.T, n int, fn func(ctx context.Context, client int, rng 
 		wg.Go(func() {
 			rng := run.Rand(i)
 			for ctx.Err() == nil && !t.Failed() {
-				// The operation itself is not interrupted: its outcome is known.
+				// The operation itself is not interrupted, so its outcome is known.
 				fn(t.Context(), i, rng)
 			}
 		})

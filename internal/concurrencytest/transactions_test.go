@@ -14,15 +14,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// isTransient reports whether an error says that the whole transaction may be tried again, and had
-// no effect.
+// isTransient reports whether an error means that the whole transaction had no effect and may be
+// repeated.
 func isTransient(err error) bool {
 	var labeled mongo.LabeledError
 	return errors.As(err, &labeled) && labeled.HasErrorLabel("TransientTransactionError")
 }
 
-// inTransaction runs fn once in a transaction. It reports whether that was committed; a transient
-// error is none.
+// inTransaction runs fn once in a transaction. It reports whether the transaction was committed. It
+// does not return transient errors.
 func inTransaction(ctx context.Context, client *mongo.Client, fn func(ctx context.Context) error) (bool, error) {
 	session, err := client.StartSession()
 	if err != nil {
@@ -36,7 +36,7 @@ func inTransaction(ctx context.Context, client *mongo.Client, fn func(ctx contex
 	if err = fn(inside); err == nil {
 		err = session.CommitTransaction(inside)
 	} else {
-		_ = session.AbortTransaction(inside) // it may have been aborted
+		_ = session.AbortTransaction(inside) // it may already be aborted
 	}
 	if isTransient(err) {
 		return false, nil
@@ -44,8 +44,8 @@ func inTransaction(ctx context.Context, client *mongo.Client, fn func(ctx contex
 	return err == nil, err
 }
 
-// TestBank moves money between accounts: no transaction ever sees another sum, and nothing is lost.
-// Half of the transfers are tried again by the driver.
+// TestBank moves money between accounts. Every transaction must see the same sum, and no money may
+// be lost. The driver retries half of the transfers.
 func TestBank(t *testing.T) {
 	t.Parallel()
 	const accounts, each = 12, 100
@@ -110,7 +110,7 @@ func fail(t *testing.T, err error) {
 	}
 }
 
-// checkSum adds up the balances in one transaction, by a pipeline and by several finds.
+// checkSum adds up the balances in one transaction, with a pipeline and with several finds.
 func checkSum(ctx context.Context, t *testing.T, c *mongo.Collection, want int) {
 	_, err := inTransaction(ctx, c.Database().Client(), func(ctx context.Context) error {
 		cursor, err := c.Aggregate(ctx, bson.A{doc("$group", doc("_id", nil, "sum", doc("$sum", "$balance")))})
@@ -144,8 +144,8 @@ func checkSum(ctx context.Context, t *testing.T, c *mongo.Collection, want int) 
 	fail(t, err)
 }
 
-// TestIncrements lets transactions and single statements add to the same documents: single
-// statements wait for transactions, and none of what either has added is lost.
+// TestIncrements adds to the same documents in transactions and with single statements. Single
+// statements wait for transactions, and no addition may be lost.
 func TestIncrements(t *testing.T) {
 	t.Parallel()
 	const counters = 3
@@ -186,15 +186,16 @@ func TestIncrements(t *testing.T) {
 	})
 }
 
-// TestTransactionsBesideIndexes lets transactions write two collections while indexes of them come
-// and go: the collections stay alike, and each index has the entries of its records.
+// TestTransactionsBesideIndexes runs transactions that write two collections while their indexes
+// are built and dropped. The collections must stay equal, and each index must have the entries of
+// its records.
 func TestTransactionsBesideIndexes(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {
 		a, b := db.Collection("a"), db.Collection("b")
 		var committed, refused, next atomic.Int64
 		together(t, clients, func(ctx context.Context, id int, rng *rand.Rand) {
-			// a change of indexes ends the transactions that have written the collection
+			// A change of indexes ends the transactions that have written the collection.
 			if id == 0 && rng.IntN(20) == 0 {
 				for _, c := range []*mongo.Collection{a, b} {
 					_, err := c.Indexes().CreateOne(ctx,
@@ -238,8 +239,8 @@ func ids(t *testing.T, c *mongo.Collection) []int64 {
 	return out
 }
 
-// TestListAppend records transactions that read lists and append to them, and looks for anomalies
-// that snapshot isolation does not have; see checkHistory.
+// TestListAppend records transactions that read lists and append to them, and searches for
+// anomalies that snapshot isolation excludes; see checkHistory.
 func TestListAppend(t *testing.T) {
 	t.Parallel()
 	const keys = 4

@@ -21,8 +21,8 @@ func unique(t *testing.T, c *mongo.Collection, key bson.D) {
 	}
 }
 
-// TestUniqueIndex has clients insert, update and delete documents with few values of a unique
-// field, single and in arrays.
+// TestUniqueIndex has clients that insert, update and delete documents. The unique field has few
+// different values, as scalars and in arrays.
 func TestUniqueIndex(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {
@@ -85,8 +85,8 @@ func checkDistinct(t *testing.T, docs []bson.Raw) {
 	}
 }
 
-// TestUpsertsOfOneKey has clients upsert few keys: each makes one document, and no addition is
-// lost.
+// TestUpsertsOfOneKey has clients that upsert a few keys. Each key must get one document, and no
+// addition may be lost.
 func TestUpsertsOfOneKey(t *testing.T) {
 	t.Parallel()
 	for _, field := range []string{"_id", "k"} {
@@ -104,7 +104,7 @@ func TestUpsertsOfOneKey(t *testing.T) {
 					filter, inc := doc(field, key), doc("$inc", doc("n", int64(1)))
 					switch rng.IntN(8) {
 					case 0:
-						// Removed documents take what was added to them along.
+						// Additions to a removed document are removed with it.
 						var old struct{ N int64 }
 						err := c.FindOneAndDelete(ctx, filter).Decode(&old)
 						if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
@@ -141,8 +141,8 @@ func TestUpsertsOfOneKey(t *testing.T) {
 	}
 }
 
-// TestUniqueBuildsBesideEachOther has clients ask for one unique index at a time: whoever is
-// answered can rely on it.
+// TestUniqueBuildsBesideEachOther has clients that create the same unique index at the same time.
+// After the reply each client can rely on the index.
 func TestUniqueBuildsBesideEachOther(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, db *mongo.Database) {

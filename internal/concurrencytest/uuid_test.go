@@ -17,7 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// withUUID are the commands that say by collectionUUID which collection they mean by the name c.
+// withUUID returns the commands that identify the collection named c by collectionUUID.
 func withUUID(id bson.Binary) map[string]bson.D {
 	one := bson.A{doc("q", doc("a", 1), "u", doc("$set", doc("changed", true)), "multi", true)}
 	return map[string]bson.D{
@@ -38,8 +38,8 @@ func withUUID(id bson.Binary) map[string]bson.D {
 	}
 }
 
-// TestUUIDBesideRename gives commands the UUID of the collection c while that is renamed and
-// another one gets its name. They must not read or change the other one.
+// TestUUIDBesideRename runs commands with the UUID of the collection c while c is renamed and
+// another collection gets its name. The commands must not read or change the other collection.
 func TestUUIDBesideRename(t *testing.T) {
 	t.Parallel()
 	db := openForDDL(t, false).client.Database("uuids")
@@ -116,7 +116,7 @@ func (u *uuidRace) run(name string) {
 	}
 }
 
-// other describes the other collection, which has a name now, but for that name.
+// other describes the other collection, which has a name now, without that name.
 func (u *uuidRace) other(name string) string {
 	u.t.Helper()
 	cursor, err := u.db.ListCollections(context.Background(), doc("name", name))

@@ -28,7 +28,7 @@ func (s catalogState) with(names ...string) catalogState {
 	return out
 }
 
-// without returns the state without a collection and what belongs to it.
+// without returns the state without a collection and its documents and indexes.
 func (s catalogState) without(ns string) catalogState {
 	out := maps.Clone(s)
 	maps.DeleteFunc(out, func(name string, _ bool) bool {
@@ -37,7 +37,7 @@ func (s catalogState) without(ns string) catalogState {
 	return out
 }
 
-// renamed returns the state with what belongs to from moved to to, in place of what was there.
+// renamed returns the state after renaming from to to, which replaces an existing collection.
 func (s catalogState) renamed(from, to string) catalogState {
 	out := s.without(to).without(from)
 	for name := range s {
@@ -61,7 +61,7 @@ type catalogWorker struct {
 	acks   int
 }
 
-// change does what brings the catalog into the last of some states, perhaps through the others.
+// change runs do, which changes the catalog to the last of the states, possibly through the others.
 func (w *catalogWorker) change(do func() error, after ...catalogState) bool {
 	w.states = append(w.states[:1:1], after...)
 	if err := do(); err != nil {
@@ -112,8 +112,8 @@ func (w *catalogWorker) create(ctx context.Context, ns string, now catalogState)
 	}, now.with(ns))
 }
 
-// insert makes a collection with a document that tells it from others: two changes, of which only
-// the first may be left.
+// insert creates a collection with a document that identifies it. These are two changes, and after
+// a kill possibly only the first one exists.
 func (w *catalogWorker) insert(ctx context.Context, ns string, now catalogState) bool {
 	w.next++
 	return w.change(func() error {
@@ -149,7 +149,8 @@ func (w *catalogWorker) dropDatabase(ctx context.Context, now catalogState) bool
 	return w.change(func() error { return w.srv.client.Database(db).Drop(ctx) }, after)
 }
 
-// verify compares what a restarted server has with the model, which then takes what there is.
+// verify compares the state of a restarted server with the model. Then the model takes over that
+// state.
 func (w *catalogWorker) verify(ctx context.Context) {
 	w.t.Helper()
 	found := catalogState{}
@@ -206,7 +207,8 @@ func indexNames(ctx context.Context, t *testing.T, coll *mongo.Collection) []str
 	return out
 }
 
-// indexModels are what the index worker builds on the collection that the workers change.
+// indexModels are the indexes that the index worker builds on the collection that the workers
+// change.
 var indexModels = []mongo.IndexModel{
 	{Keys: bson.D{{Key: "n", Value: 1}}, Options: options.Index().SetName("n")},
 	{Keys: bson.D{{Key: "tags", Value: 1}}, Options: options.Index().SetName("multikey")},
@@ -233,8 +235,8 @@ var indexModels = []mongo.IndexModel{
 
 const textName = "text"
 
-// kindQueries ask indexes for what a scan must find as well, by the index's name; the scan may be
-// asked in other words.
+// kindQueries are queries by the index's name. The index and a scan must give the same result. The
+// query for the scan may be written differently.
 var kindQueries = map[string]struct{ index, scan bson.D }{
 	"sphere":          {index: withinCap},
 	"compound sphere": {index: append(bson.D{{Key: "g", Value: 3}}, withinCap...)},
@@ -252,8 +254,8 @@ var withinCap = bson.D{{Key: "at",
 
 const dupsName = "dups"
 
-// indexWorker builds and drops indexes beside the workers, and unique indexes on a collection with
-// duplicates, which fail.
+// indexWorker builds and drops indexes while the workers run. It also builds unique indexes on a
+// collection with duplicates, which must fail.
 type indexWorker struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -337,8 +339,8 @@ func (w *indexWorker) fail(ctx context.Context) error {
 	return fmt.Errorf("a unique index over duplicates: %w", errors.Join(err, ctx.Err()))
 }
 
-// verify waits for the builds that a restarted server goes on with, and compares the indexes with
-// the model.
+// verify waits for the builds that a restarted server continues, and compares the indexes with the
+// model.
 func (w *indexWorker) verify(ctx context.Context) {
 	w.t.Helper()
 	const longest = 30 * time.Second
@@ -354,7 +356,7 @@ func (w *indexWorker) verify(ctx context.Context) {
 			i++
 		}
 		if i == len(indexModels) {
-			continue // the index that is always there
+			continue // the index on _id
 		}
 		found |= 1 << i
 		for end := time.Now().Add(longest); !w.usable(ctx, name); time.Sleep(5 * time.Millisecond) {
@@ -370,7 +372,8 @@ func (w *indexWorker) verify(ctx context.Context) {
 	w.states = []uint{found}
 }
 
-// compare asks an index that has queries of its own and a scan for the same.
+// compare runs the queries of an index with the index and with a scan. Both must give the same
+// result.
 func (w *indexWorker) compare(ctx context.Context, name string) {
 	w.t.Helper()
 	q, ok := kindQueries[name]
@@ -397,7 +400,7 @@ func (w *indexWorker) compare(ctx context.Context, name string) {
 	}
 }
 
-// codeNoPlans is the planner's answer to the hint of a wildcard index without a path.
+// codeNoPlans is the planner's error code for the hint of a wildcard index without a path.
 const codeNoPlans = 291
 
 // usable reports whether an index is complete: the planner accepts it as a hint, or searches text

@@ -21,7 +21,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// binEnv names a binary to test instead of one that is built for the test.
+// binEnv names a binary to test. Without it the test builds one.
 const binEnv = "SHEAF_BIN"
 
 var buildOnce = sync.OnceValues(func() (string, error) {
@@ -57,12 +57,12 @@ type child struct {
 	client *mongo.Client
 	uri    string
 	log    *logBuffer
-	// killed is set before the process is killed: from then on any error may be its consequence.
+	// killed is set before the process is killed. From then on any error may result from the kill.
 	killed atomic.Bool
 	exited chan error
 }
 
-// logBuffer keeps what the child logs, for the failure's report.
+// logBuffer keeps the child's log for the report of a failure.
 type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -88,10 +88,10 @@ func launch(t *testing.T, dir string) (*child, io.Reader) {
 		t.Fatal(err)
 	}
 	c := &child{t: t, dir: dir, log: &logBuffer{}, exited: make(chan error, 1)}
-	// A small budget, so that memtables are flushed and logs rotated meanwhile.
+	// The budget is small, so that memtables are flushed and logs rotated.
 	c.cmd = exec.Command(bin, "serve", "--dir", dir, "--port", "0", "--ready-json",
 		"--memory-budget", "16MiB", "--slow-ms", "-1",
-		// A kill is no loss of power: writes without a concern survive it without a sync.
+		// A kill is not a loss of power: writes without a write concern survive it without a sync.
 		"--sync", "on-request")
 	c.cmd.Stderr = c.log
 	out, err := c.cmd.StdoutPipe()
@@ -130,7 +130,7 @@ func start(t *testing.T, dir string) *child {
 	return c
 }
 
-// launchAndKill starts a server and kills it after a moment, wherever it is then.
+// launchAndKill starts a server and kills it after a moment, whatever it is doing.
 func launchAndKill(t *testing.T, dir string, after time.Duration) {
 	t.Helper()
 	c, out := launch(t, dir)
@@ -149,7 +149,7 @@ func (c *child) kill() {
 	checkKinds(c.t, c.dir)
 }
 
-// disconnect gives the client's connections back.
+// disconnect closes the client's connections.
 func (c *child) disconnect() {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
@@ -168,5 +168,5 @@ func (c *child) stop() {
 	}
 }
 
-// resumed counts the index builds that the process found interrupted.
+// resumed counts the interrupted index builds that the process has resumed.
 func (c *child) resumed() int { return strings.Count(c.log.String(), "index build resumed") }

@@ -26,12 +26,12 @@ type fleet struct {
 	workers []*worker
 	catalog *catalogWorker
 	indexes *indexWorker
-	// shared is what the shared counters were when the round began.
+	// shared has the values of the shared counters at the start of the round.
 	shared map[int]int64
 }
 
-// TestKill kills a server under load with SIGKILL, again and again on one directory, and checks
-// after each restart that nothing acknowledged is lost and everything agrees.
+// TestKill kills a server under load with SIGKILL, again and again on one directory. After each
+// restart it checks that no acknowledged write is lost and that all data are consistent.
 func TestKill(t *testing.T) {
 	run := torture.Begin(t)
 	dir, follower := t.TempDir(), newFollower(false)
@@ -87,8 +87,7 @@ func (f *fleet) attach(srv *child) {
 	f.catalog.srv, f.indexes.srv = srv, srv
 }
 
-// prepare makes what is there before the first round: a unique index, documents to index, and
-// duplicates.
+// prepare creates the data for the first round: a unique index, documents to index, and duplicates.
 func (f *fleet) prepare(ctx context.Context) {
 	f.t.Helper()
 	_, err := f.indexes.coll().Indexes().CreateOne(ctx, mongo.IndexModel{
@@ -111,7 +110,7 @@ func (f *fleet) prepare(ctx context.Context) {
 	}
 }
 
-// load lets the workers work for some time, kills the server, and waits until all have noticed.
+// load runs the workers for some time, kills the server, and waits until all workers have noticed.
 func (f *fleet) load(srv *child, d time.Duration) {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	defer cancel()
@@ -158,7 +157,7 @@ func (f *fleet) verifyDocuments(ctx context.Context) {
 		byWorker[w][id] = state
 	}
 	for i, w := range f.workers {
-		// The unique index gives the same documents as the scan.
+		// The unique index must give the same documents as the scan.
 		byIndex, err := readAll(ctx, coll, bson.D{{Key: "w", Value: w.id}}, options.Find().SetHint("u_1"))
 		if err != nil {
 			f.t.Fatal(err)
@@ -170,8 +169,8 @@ func (f *fleet) verifyDocuments(ctx context.Context) {
 	}
 }
 
-// verifyShared checks that the shared counters have everything acknowledged and nothing that was
-// not asked for.
+// verifyShared checks that the shared counters include everything acknowledged, and nothing that
+// was not requested.
 func (f *fleet) verifyShared(ctx context.Context) {
 	f.t.Helper()
 	for id := range 3 {

@@ -31,14 +31,14 @@ func (n noise) bytes(size int) []byte {
 	return out[:size]
 }
 
-// TestDamage changes bytes in the files of a store, one at a time: the client gets an error that
-// names the file, or right answers, never wrong ones.
+// TestDamage changes bytes in the files of a store, one at a time. The client must get an error
+// that names the file, or right answers.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	const n = 2000
 	rng := newNoise(1)
-	// A small budget, so that the data goes to tables.
+	// The budget is small, so that the data go to tables.
 	db, err := sheaf.Open(dir, &sheaf.Options{MemoryBudget: 8 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestDamage(t *testing.T) {
 	}
 	reported := 0
 	for range 12 {
-		// A copy each: a store that is opened may make new tables of those that it finds.
+		// Each case uses its own copy, because opening a store may replace tables.
 		damaged := t.TempDir()
 		if err := os.CopyFS(damaged, os.DirFS(dir)); err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// readDamaged reads everything; it returns 1 where damage was reported.
+// readDamaged reads everything. It returns 1 if damage was reported.
 func readDamaged(t *testing.T, dir string, n int) (reported int) {
 	t.Helper()
 	check := func(err error) bool {

@@ -22,14 +22,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// A fileKind is a kind of file of a store. Each file of a store must be of one of them, so that a
-// new kind gets its cases.
+// A fileKind is a kind of file of a store. Each file of a store must have a kind, so that a new
+// kind needs cases.
 type fileKind struct {
 	name           string
 	prefix, suffix string
-	// harmless says that whatever happens to such a file, all data is there.
+	// harmless means that no data are lost, whatever happens to such a file.
 	harmless bool
-	// left, where set, is the name of such a file that only a killed process leaves.
+	// left, if not empty, is the name of a file of this kind that only a killed process leaves.
 	left string
 }
 
@@ -44,8 +44,8 @@ var fileKinds = []fileKind{
 	{name: "lock", prefix: "LOCK"},
 	{name: "sync points", prefix: "SHEAF_SYNCED"},
 	{name: "ids of tables", prefix: "SHEAF_TABLES"},
-	// A store that was closed needs no log; TestLogDamage of the storage damages those of stores
-	// that were killed.
+	// A store that was closed needs no log. TestLogDamage of package pebble damages the logs of
+	// stores that were killed.
 	{name: "log", suffix: ".log", harmless: true},
 	{name: "options that are written", prefix: "temporary.", suffix: ".dbtmp", harmless: true,
 		left: "temporary.000099.dbtmp"},
@@ -53,7 +53,7 @@ var fileKinds = []fileKind{
 		harmless: true, left: "sheaf-ingest-7.tmp"},
 }
 
-// A damage is something that happens to a file. It reports whether it changed anything.
+// A damage is a change to a file. It reports whether it changed anything.
 type damage struct {
 	name string
 	do   func(t *testing.T, rng *rand.Rand, dir, name string) bool
@@ -122,7 +122,7 @@ func rewrite(t *testing.T, dir, name string, change func([]byte) []byte) bool {
 	return !bytes.Equal(content, changed)
 }
 
-// exchange lets a file and another one have each other's names.
+// exchange exchanges the names of a file and another one.
 func exchange(t *testing.T, rng *rand.Rand, dir, name string, candidate func(string) bool) bool {
 	t.Helper()
 	others := slices.DeleteFunc(fileNames(t, dir),
@@ -166,12 +166,12 @@ func knownKind(name string) (fileKind, bool) {
 	return fileKinds[i], true
 }
 
-// checkKinds fails for a file that a killed server has left in the directory of its store and that
-// has no cases here. Those in _tmp are TestDamagedSpills'.
+// checkKinds fails if a killed server has left a file in the directory of its store that has no
+// cases here. TestDamagedSpills handles the files in _tmp.
 func checkKinds(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // it may not have begun
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // it may not have been created
 		t.Error(err)
 	}
 	for _, entry := range entries {
@@ -181,9 +181,10 @@ func checkKinds(t *testing.T, dir string) {
 	}
 }
 
-// TestDamagedFiles does to every kind of file of a store everything that can happen to a file. The
-// store is as it was, or an error names the file and leaves the directory alone, or reading does;
-// never are there fewer documents in silence.
+// TestDamagedFiles damages every kind of file of a store in every way. There are three valid
+// results: the store has all its data, or opening fails with an error that names the file and
+// leaves the directory unchanged, or reading fails. Documents must never be missing without an
+// error.
 func TestDamagedFiles(t *testing.T) {
 	t.Parallel()
 	run := torture.Begin(t)
@@ -210,7 +211,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 	whole.dir, whole.needsLog = filepath.Join(t.TempDir(), "checkpoint"), true
 	must(t, engine.Checkpoint(whole.dir))
 	must(t, engine.Close())
-	opened := t.TempDir() // a checkpoint that was opened once is a store like others
+	opened := t.TempDir() // after its first opening a checkpoint is an ordinary store
 	must(t, os.CopyFS(opened, os.DirFS(whole.dir)))
 	if got := whole.read(t, opened); got != "whole" {
 		t.Fatalf("the checkpoint is %s", got)
@@ -218,7 +219,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 	whole.damageEach(t, run)
 }
 
-// damageEach does all damages to all kinds of files of copies.
+// damageEach applies all damages to all kinds of files, each to a new copy.
 func (d *damageable) damageEach(t *testing.T, run *torture.Run) {
 	t.Helper()
 	outcomes := map[string]map[string]int{}
@@ -256,12 +257,12 @@ func (d *damageable) damageEach(t *testing.T, run *torture.Run) {
 type damageable struct {
 	dir  string
 	docs map[string]uint32
-	// needsLog says that the store was not closed: what its log has is in no table.
+	// needsLog means that the store was not closed, so that the data of its log are not in tables.
 	needsLog bool
 }
 
-// newDamageable makes a store with several tables, an ingested index, dropped data and a collection
-// whose documents were changed.
+// newDamageable creates a store with several tables, an ingested index, dropped data, and a
+// collection with changed documents.
 func newDamageable(t *testing.T, rng *rand.Rand) *damageable {
 	t.Helper()
 	d := &damageable{dir: t.TempDir(), docs: map[string]uint32{}}
@@ -312,7 +313,7 @@ func readDocs(t *testing.T, db *sheaf.DB, filter bson.D) (map[string]uint32, err
 	return docs, cursor.Err()
 }
 
-// try damages a file of a copy and says what came of it.
+// try damages a file of a copy and returns the result.
 func (d *damageable) try(t *testing.T, rng *rand.Rand, kind fileKind, what damage, name string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(t.TempDir(), "")
@@ -339,7 +340,7 @@ func (d *damageable) try(t *testing.T, rng *rand.Rand, kind fileKind, what damag
 		t.Errorf("a store that was refused was changed: %v, before %v", slices.Sorted(maps.Keys(after)),
 			slices.Sorted(maps.Keys(before)))
 	}
-	// Who puts the file back has everything.
+	// Putting the file back must restore all data.
 	for name, sum := range whole {
 		if before[name] != sum {
 			content, err := os.ReadFile(filepath.Join(d.dir, name))
@@ -353,9 +354,9 @@ func (d *damageable) try(t *testing.T, rng *rand.Rand, kind fileKind, what damag
 	return outcome
 }
 
-// tableDiffers reports whether a table is not what it was. Of tables only the size is checked
-// before the store is opened; their content is checked when it is read, and by then the store has
-// changed. A table may have as many bytes as another file that took its place.
+// tableDiffers reports whether a table has changed. Before a store is opened, only the sizes of
+// tables are checked. Their content is checked when they are read, and by then the store has
+// changed. A table may have the same size as another file that replaced it.
 func tableDiffers(whole, damaged map[string]uint32) bool {
 	for name, sum := range whole {
 		if strings.HasSuffix(name, ".sst") && damaged[name] != sum {
@@ -390,7 +391,7 @@ func (d *damageable) read(t *testing.T, dir string) (outcome string) {
 	return outcome
 }
 
-// judge checks that an error tells of damage and names a file.
+// judge checks that an error reports damage and names a file.
 func (d *damageable) judge(t *testing.T, err error, dir string) {
 	t.Helper()
 	var s mongo.ServerError

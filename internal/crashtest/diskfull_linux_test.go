@@ -26,7 +26,7 @@ func isOutOfSpace(err error) bool {
 	return errors.As(err, &s) && s.HasErrorCode(outOfDiskSpace)
 }
 
-// smallDisk mounts a disk of 96 MiB, where the test may.
+// smallDisk mounts a disk of 96 MiB, if the test has the permission.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -40,9 +40,9 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// TestDiskFull fills the disk of a server: writes are refused with MongoDB's code, reads go on,
-// nothing acknowledged is lost, and deleting makes it work again; so does a restart on the full
-// disk.
+// TestDiskFull fills the disk of a server. Writes must be refused with MongoDB's code, reads must
+// continue, and no acknowledged write may be lost. Deleting must make the server work again, and so
+// must a restart on the full disk.
 func TestDiskFull(t *testing.T) {
 	torture.NeedsLong(t)
 	if testing.Short() {
@@ -61,7 +61,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatalf("the disk is full after %d documents", len(acknowledged))
 	}
 	expectAll(ctx, t, coll, acknowledged)
-	// Another program takes what is left, and what compactions give back.
+	// Another program takes the rest, and the space that compactions free.
 	filler := filepath.Join(disk, "filler")
 	_ = os.WriteFile(filler, make([]byte, 96<<20), 0o600)
 	for end := time.Now().Add(15 * time.Second); ; time.Sleep(50 * time.Millisecond) {
@@ -126,7 +126,7 @@ func fill(ctx context.Context, t *testing.T, coll *mongo.Collection) map[int64]b
 	return acknowledged
 }
 
-// refused does what needs space; all of it must fail with the same code.
+// refused runs operations that need space. All of them must fail with the same code.
 func refused(ctx context.Context, t *testing.T, client *mongo.Client) {
 	t.Helper()
 	coll := client.Database(workDB).Collection(docsName)
@@ -135,7 +135,7 @@ func refused(ctx context.Context, t *testing.T, client *mongo.Client) {
 	_, many := coll.InsertMany(ctx,
 		[]bson.D{{{Key: "n", Value: 0}, {Key: "noise", Value: noise}},
 			{{Key: "n", Value: 0}, {Key: "noise", Value: noise}}})
-	// A hundred large values are more than a server with a budget of 16 MiB always has room for.
+	// A server with a budget of 16 MiB does not always have room for a hundred large values.
 	_, update := coll.UpdateMany(ctx, bson.D{{Key: "n", Value: 5}},
 		bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: 1}}}})
 	modify := coll.FindOneAndUpdate(ctx, bson.D{{Key: "n", Value: 6}},
@@ -156,7 +156,7 @@ func refused(ctx context.Context, t *testing.T, client *mongo.Client) {
 	}
 }
 
-// expectAll checks that all of these documents are there, by a scan and by the index.
+// expectAll checks by a scan and by the index that all of these documents exist.
 func expectAll(ctx context.Context, t *testing.T, coll *mongo.Collection, ids map[int64]bool) {
 	t.Helper()
 	count := func(filter bson.D) int64 {
@@ -177,7 +177,8 @@ func expectAll(ctx context.Context, t *testing.T, coll *mongo.Collection, ids ma
 	}
 }
 
-// eventually does something until it works: the server looks at the free space from time to time.
+// eventually repeats an operation until it succeeds, because the server checks the free space only
+// from time to time.
 func eventually(t *testing.T, what string, do func() error) {
 	t.Helper()
 	for end := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {

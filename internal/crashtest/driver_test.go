@@ -18,9 +18,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// Programs that use the official driver as the manual tells them to: with retryable writes, the
-// convenient API of transactions and a deadline, within which the driver tries again as often as it
-// needs to.
+// These programs use the official driver as the manual recommends: with retryable writes, the
+// convenient API of transactions, and a deadline. Within the deadline the driver retries as often
+// as necessary.
 
 const (
 	programs  = 5
@@ -36,16 +36,16 @@ type program struct {
 	rng    *rand.Rand
 	client *mongo.Client
 	done   int
-	// unknown counts the steps of which it was not learned whether they were done.
+	// unknown counts the steps whose result is unknown.
 	unknown int
 	// retried counts the callbacks of transactions that were called again.
 	retried int
 	*expected
 }
 
-// TestCutDriver cuts the connections of the official driver, delays what it sends and is sent, and
-// kills the server: its retryable writes and transactions are done exactly once, and no snapshot
-// has another sum of all accounts.
+// TestCutDriver cuts and delays the connections of the official driver, and kills the server. Its
+// retryable writes and transactions must be done exactly once. The sum of all accounts must be the
+// same in every snapshot.
 func TestCutDriver(t *testing.T) {
 	s := newSite(t)
 	proxy := torture.NewProxy(t, s.run.Rand(-1), s.Addr)
@@ -100,7 +100,7 @@ var programSteps = []func(p *program, ctx context.Context) error{
 
 func (p *program) step() {
 	if p.before != nil {
-		time.Sleep(time.Millisecond) // until it is known what there is
+		time.Sleep(time.Millisecond) // until the state is known
 		return
 	}
 	before := p.clone()
@@ -118,9 +118,9 @@ func (p *program) step() {
 	}
 }
 
-// ofNetwork reports whether an error says that there was no answer. The driver gives up now and
-// then, though there is time left: where it cannot connect when it tries again. It is not known
-// then whether something was done.
+// ofNetwork reports whether an error means that there was no reply. The driver sometimes gives up
+// before its deadline, if it cannot connect for a retry. Then it is unknown whether the operation
+// was done.
 func ofNetwork(err error) bool {
 	var failure mongo.ServerError
 	if errors.As(err, &failure) {
@@ -142,7 +142,7 @@ func (p *program) coll(name string) *mongo.Collection {
 	return p.client.Database(retryDB).Collection(name, options.Collection().SetWriteConcern(concern))
 }
 
-// is returns an error where numbers are not as they are expected.
+// is returns an error if a number differs from the expected one.
 func is[N int | int64](what string, got, want N, err error) error {
 	if err == nil && got != want {
 		return unexpected{fmt.Sprintf("%s: %d, not %d", what, got, want)}
@@ -264,7 +264,7 @@ func openAccounts(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// transact moves money and notes that in two collections; it adds to a shared counter, too.
+// transact moves money and records that in two collections. It also adds to a shared counter.
 func (p *program) transact(ctx context.Context) error {
 	n := p.nextNumber()
 	from, to, amount := p.rng.IntN(accounts), p.rng.IntN(accounts), 1+p.rng.Int64N(9)
@@ -310,7 +310,7 @@ func inTransaction(ctx context.Context, client *mongo.Client, fn func(ctx contex
 	return err
 }
 
-// audit adds up the accounts in a transaction, by batches.
+// audit adds up the accounts in a transaction, in batches.
 func (p *program) audit(ctx context.Context) error {
 	sum := int64(0)
 	err := inTransaction(ctx, p.client, func(ctx context.Context) error {

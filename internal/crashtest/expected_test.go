@@ -13,7 +13,7 @@ import (
 
 const (
 	retryDB = "retries"
-	// ownCounters are the counters of a client; all clients have the shared ones.
+	// ownCounters is the number of a client's own counters. All clients share the others.
 	ownCounters    = 3
 	sharedCounters = 2
 	groups         = 4
@@ -21,33 +21,33 @@ const (
 	countersName   = "counters"
 )
 
-// knowing is a client that knows what there is, as far as it is its own, because each of its steps
-// ends with an answer.
+// knowing is a client that knows the exact state of its own data, because each of its steps ends
+// with a reply.
 type knowing interface {
 	step()
 	knows() *expected
 }
 
-// expected is what a client knows to be there.
+// expected is the expected state of a client's data.
 type expected struct {
 	id       int32
 	counters [ownCounters]int64
 	// shared is how much the client added to all shared counters.
 	shared int64
-	// inGroup counts the client's documents of a group; any of them may be deleted.
+	// inGroup counts the client's documents of a group. Any of them may be deleted.
 	inGroup [groups]int
-	// upserted are counters by the _id with which they were made by upserts.
+	// upserted are counters by the _id with which upserts created them.
 	upserted     map[any]int64
 	transactions []int64
 	next         int64
-	// before is what was expected before a step of which is not known whether it was done; nil
-	// where all is known.
+	// before is the expected state before a step whose result is unknown. It is nil if all results
+	// are known.
 	before *expected
 }
 
 func newExpected(id int) *expected { return &expected{id: int32(id), upserted: map[any]int64{}} }
 
-// knows returns what is expected, where no answer is waited for.
+// knows returns the expected state. The client must not be waiting for a reply.
 func (e *expected) knows() *expected { return e }
 
 func (e *expected) nextNumber() int64 {
@@ -55,10 +55,10 @@ func (e *expected) nextNumber() int64 {
 	return e.next
 }
 
-// counter is the _id of one of the client's counters.
+// counter returns the _id of one of the client's counters.
 func (e *expected) counter(i int) string { return fmt.Sprintf("c%d-%d", e.id, i) }
 
-// document is a new document of a group, without an order among those of the group.
+// document returns a new document of a group. The documents of a group have no order.
 func (e *expected) document(rng *rand.Rand, group int) bson.D {
 	return bson.D{
 		{Key: "_id", Value: fmt.Sprintf("d%d-%d", e.id, e.nextNumber())},
@@ -68,8 +68,8 @@ func (e *expected) document(rng *rand.Rand, group int) bson.D {
 	}
 }
 
-// pickGroup returns a group that has documents, and a query for any of them; -1 where there is
-// none.
+// pickGroup returns a group that has documents, and a query for any of them. It returns -1 if no
+// group has documents.
 func (e *expected) pickGroup(rng *rand.Rand) (int, bson.D) {
 	first := rng.IntN(groups)
 	for i := range groups {
@@ -109,7 +109,8 @@ func prepare(t *testing.T, db *mongo.Database, clients []knowing) {
 	}
 }
 
-// verify compares what there is with what the clients know, none of whom waits for an answer.
+// verify compares the database with the states that the clients expect. No client may be waiting
+// for a reply.
 func verify(t *testing.T, db *mongo.Database, clients []knowing) {
 	t.Helper()
 	if t.Failed() {
@@ -133,14 +134,14 @@ func verify(t *testing.T, db *mongo.Database, clients []knowing) {
 	}
 }
 
-// clone is for who may not learn whether its next step was done.
+// clone returns a copy, for a client that may not learn whether its next step was done.
 func (e *expected) clone() *expected {
 	c := *e
 	c.upserted, c.transactions, c.before = maps.Clone(e.upserted), slices.Clone(e.transactions), nil
 	return &c
 }
 
-// settle finds out whether a step that was not answered was done.
+// settle finds out whether a step without a reply was done.
 func (e *expected) settle(found *foundState) {
 	before := e.before
 	e.before = nil
@@ -151,7 +152,7 @@ func (e *expected) settle(found *foundState) {
 	}
 }
 
-// differences tells how what there is differs from what is expected.
+// differences lists the differences from the expected state.
 func (e *expected) differences(found *foundState) (out []string) {
 	tell := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for i, n := range e.counters {
@@ -174,7 +175,7 @@ func (e *expected) differences(found *foundState) (out []string) {
 	return out
 }
 
-// foundState is what a server has.
+// foundState is the state of a server.
 type foundState struct {
 	counters     map[string]int64
 	shared       int64
@@ -229,7 +230,7 @@ func documents(t *testing.T, coll *mongo.Collection) (docs []bson.Raw) {
 	return docs
 }
 
-// onceInLog checks that the log of changes has each statement of a retryable write once.
+// onceInLog checks that the oplog has each statement of a retryable write exactly once.
 func onceInLog(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	var all, twice []bson.Raw

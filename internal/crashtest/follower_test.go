@@ -16,11 +16,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
 )
 
-// follower makes collections of the log of changes, and of a change stream of everything that it
+// follower rebuilds the collections from the oplog, and from a change stream on everything that it
 // resumes each time.
 type follower struct {
 	replica *oplogtest.Replica
-	// mirror is nil where there are time series, of which change streams do not tell.
+	// mirror is nil if there are time series, because change streams do not cover them.
 	mirror *oplogtest.Replica
 	token  bson.Raw
 }
@@ -33,8 +33,7 @@ func newFollower(series bool) *follower {
 	return f
 }
 
-// check compares what the follower made with the collections that there are. Nobody may write
-// meanwhile.
+// check compares the rebuilt collections with the real ones. There must be no writes meanwhile.
 func (f *follower) check(t *testing.T, client *mongo.Client) {
 	t.Helper()
 	if t.Failed() {

@@ -11,8 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// link is a connection that is used by hand: other than a driver it sends a command again as it
-// was, as often as it is asked to.
+// link is a connection without a driver. It can send the same bytes of a command again.
 type link struct {
 	conn net.Conn
 	last uint32
@@ -29,13 +28,13 @@ func dial(addr string) (*link, error) {
 const (
 	opMsg      = 2013
 	headerSize = 16
-	// body is what lies before the document: the flags and the kind of the section.
+	// body is the size of the parts before the document: the flags and the kind of the section.
 	body = headerSize + 4 + 1
 	// longestAnswer is when a server is taken to hang.
 	longestAnswer = time.Minute
 )
 
-// ask sends a command and returns its answer.
+// ask sends a command and returns the reply.
 func (l *link) ask(cmd bson.D) (bson.Raw, error) {
 	doc, err := bson.Marshal(cmd)
 	if err != nil {
@@ -65,7 +64,7 @@ func (l *link) ask(cmd bson.D) (bson.Raw, error) {
 	return reply, err
 }
 
-// newSession returns a session for commands that are sent by hand.
+// newSession returns a session for commands that are sent without a driver.
 func newSession(rng *rand.Rand) bson.D {
 	var id [16]byte
 	for at := range id {

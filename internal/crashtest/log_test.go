@@ -15,8 +15,9 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestKilledLog damages the newest log of a server that was killed, and of one that was stopped:
-// the first store is refused until it is opened with Salvage, and the second one has everything.
+// TestKilledLog damages the newest log of a server that was killed, and of one that was stopped.
+// The first store must be refused until it is opened with Salvage. The second one must have all
+// data.
 func TestKilledLog(t *testing.T) {
 	t.Parallel()
 	const n = 100
@@ -77,7 +78,7 @@ func damageNewestLog(t *testing.T, dir string) string {
 	return filepath.Base(newest)
 }
 
-// countDocuments opens a store and counts.
+// countDocuments opens a store and counts its documents.
 func countDocuments(t *testing.T, dir string, opts *sheaf.Options) int64 {
 	t.Helper()
 	db, err := sheaf.Open(dir, opts)

@@ -24,7 +24,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// machine is a server in this process whose disk can lose what was not synced.
+// machine is a server in this process whose disk can lose all data that were not synced.
 type machine struct {
 	disk    *crashdisk.Disk
 	engine  storage.Engine

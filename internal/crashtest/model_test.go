@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// absent is the state of a document that there is not.
+// absent is the state of a document that does not exist.
 const absent = ""
 
 // record is a document of a worker. All fields are always present, so that an update keeps their
@@ -48,7 +48,7 @@ func (r *record) move(rng *rand.Rand) {
 	}
 }
 
-// words are those of texts; no language leaves one out.
+// words are the words of texts. They are not stop words in any language.
 var words = []string{"alfa", "bravo", "delta", "kilo", "lima", "oscar", "tango", "zulu"}
 
 func (r record) state() string {
@@ -67,11 +67,10 @@ func parse(state string) record {
 	return r
 }
 
-// document is what is known of a document: the states that it may be in. The first is the newest
-// acknowledged one.
+// document has the possible states of a document. The first is the newest acknowledged one.
 type document struct{ states []string }
 
-// worker changes documents of its own and knows what they are.
+// worker changes documents of its own and knows their states.
 type worker struct {
 	t    *testing.T
 	id   int32
@@ -80,11 +79,11 @@ type worker struct {
 	docs map[string]*document
 	next int
 	acks int
-	// added and tried are what the worker acknowledged and attempted to add to the shared counters.
+	// added are the acknowledged additions to the shared counters, and tried the attempted ones.
 	added, tried map[int]int64
 }
 
-// ids returns the ids of existing documents in order, so that the seed alone decides what is
+// ids returns the sorted ids of existing documents, so that only the seed decides which one is
 // picked.
 func (w *worker) ids() []string {
 	var out []string
@@ -124,7 +123,7 @@ func pad(n int) string {
 	return string(b)
 }
 
-// write does a write that brings documents into new states. It reports whether the server answered.
+// write runs a write that changes the states of documents. It reports whether the server replied.
 func (w *worker) write(changes map[string]string, do func() error) bool {
 	for id, after := range changes {
 		d := w.docs[id]
@@ -147,7 +146,8 @@ func (w *worker) write(changes map[string]string, do func() error) bool {
 	return true
 }
 
-// verify compares what a restarted server has with the model, which then takes what there is.
+// verify compares the data of a restarted server with the model. Then the model takes over that
+// state.
 func (w *worker) verify(found map[string]string) {
 	w.t.Helper()
 	for id, d := range w.docs {

@@ -15,13 +15,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// Power is lost at any moment: the disk keeps what was synced, and any part of the rest.
+// Power is lost at any moment: the disk keeps all synced data, and any part of the rest.
 
 const (
 	lossyClients = 5
 	lossDB       = "loss"
-	// generations is how many losses a disk goes through before there is a new one: disks are in
-	// memory.
+	// generations is the number of power losses of a disk before it is replaced by a new one,
+	// because disks are in memory.
 	generations = 25
 )
 
@@ -35,8 +35,9 @@ const (
 	lossyKinds
 )
 
-// lossyOp is the k-th operation of a client, whose transaction number is k. All but insertions add
-// 1 to the client's counter, and note k there; transactions insert into a and b, too.
+// lossyOp is the k-th operation of a client, with the transaction number k. Each operation except
+// insertions adds 1 to the client's counter, and stores k there. Transactions also insert into a
+// and b.
 type lossyOp struct {
 	kind lossyKind
 	docs int // of an insertion
@@ -51,17 +52,17 @@ type lossy struct {
 	link *link
 
 	mu sync.Mutex
-	// ops are those that were sent, but for the last one with their answers.
+	// ops are the operations sent. All except possibly the last one have their replies.
 	ops []lossyOp
-	// durable is the newest one that was acknowledged with j: true or w: "majority".
+	// durable is the newest operation that was acknowledged with j: true or w: "majority".
 	durable int
 }
 
-// TestPowerLoss takes the power away from a server at work, again and again, so that it loses any
-// part of what was not synced. Writes that were acknowledged with j: true or w: "majority" survive,
-// and everything that was acknowledged before one that survived; transactions are whole; the log of
-// changes makes the collections; and a command that is sent again is done once, whether its first
-// effect survived or not.
+// TestPowerLoss cuts the power of a working server, again and again, so that it loses any part of
+// the unsynced data. Writes that were acknowledged with j: true or w: "majority" must survive. If a
+// write survived, all writes that were acknowledged before it must have survived, too. Transactions
+// must be complete, and the oplog must lead to the collections. A command that is sent again must
+// be done once, whether its first effect survived or not.
 func TestPowerLoss(t *testing.T) {
 	run := torture.Begin(t)
 	rng := run.Rand(0)
@@ -99,7 +100,7 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// operations adds up what the clients have done.
+// operations returns the number of operations of all clients.
 func operations(clients []*lossy) (n int) {
 	for _, c := range clients {
 		n += len(c.ops)
@@ -107,7 +108,7 @@ func operations(clients []*lossy) (n int) {
 	return n
 }
 
-// newMachine returns a server with an empty disk, which the clients are new to.
+// newMachine returns a server with an empty disk. The clients start from the beginning.
 func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
 	t.Helper()
 	if old != nil {
@@ -130,15 +131,15 @@ func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
 			t.Fatal(err)
 		}
 	}
-	// What is there before the first loss is durable.
+	// Data from before the first loss are durable.
 	if err := m.client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "fsync", Value: 1}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-// loseWhileWorking lets the clients work and takes a copy of the disk in the midst of it. Of each
-// client the operations that were sent by then are left, and which of them were durable before.
+// loseWhileWorking runs the clients and takes a copy of the disk meanwhile. For each client it
+// keeps the operations that were sent by then, and which of them were durable before.
 func loseWhileWorking(t *testing.T, m *machine, clients []*lossy, rng *rand.Rand) *crashdisk.Disk {
 	t.Helper()
 	var stop atomic.Bool
@@ -172,7 +173,7 @@ func loseWhileWorking(t *testing.T, m *machine, clients []*lossy, rng *rand.Rand
 	return disk
 }
 
-// work does operations until it is told to stop; one of so many is durable.
+// work does operations until stop is set. On average one in odds is durable.
 func (c *lossy) work(m *machine, stop *atomic.Bool, odds int) {
 	conn, err := m.dial()
 	if err != nil {
@@ -202,7 +203,7 @@ func (c *lossy) work(m *machine, stop *atomic.Bool, odds int) {
 	}
 }
 
-// done reports whether an answer tells of success.
+// done reports whether a reply means success.
 func (c *lossy) done(reply bson.Raw) bool {
 	if reply == nil {
 		return false
@@ -226,7 +227,7 @@ func (c *lossy) ask(db string, cmd bson.D, number int, more ...bson.E) bson.Raw 
 	return reply
 }
 
-// perform sends the k-th operation, and returns the answer to what ends it.
+// perform sends the k-th operation, and returns the reply to its last command.
 func (c *lossy) perform(k int, concern bson.D) bson.Raw {
 	op := c.ops[k-1]
 	if op.kind != lossyTransaction {
@@ -254,7 +255,7 @@ func (c *lossy) commit(k int, concern bson.D) bson.Raw {
 		bson.E{Key: "writeConcern", Value: concern})
 }
 
-// command is what the k-th operation is, but for the insertions of a transaction.
+// command returns the k-th operation, without the insertions of a transaction.
 func (c *lossy) command(k int) bson.D {
 	note := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}},
 		{Key: "$set", Value: bson.D{{Key: "k", Value: k}}}}

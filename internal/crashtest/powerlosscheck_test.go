@@ -7,11 +7,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// foundLossy is what a server has of a client.
+// foundLossy is the data of a client on a server.
 type foundLossy struct {
-	// n counts what was added to the counter, the last time by the k-th operation.
+	// n is the value of the counter, and k the operation that last added to it.
 	n, k int
-	// a and b are the transactions, docs the documents of insertions by their operation.
+	// a and b are the transactions, and docs the inserted documents by operation.
 	a, b []int
 	docs map[int]int
 }
@@ -43,7 +43,7 @@ func findLossy(t *testing.T, m *machine) []*foundLossy {
 	return out
 }
 
-// newest returns the newest operation that left something.
+// newest returns the newest operation with an effect.
 func (f *foundLossy) newest() int {
 	newest := f.k
 	for k := range f.docs {
@@ -52,8 +52,8 @@ func (f *foundLossy) newest() int {
 	return newest
 }
 
-// settle checks what is left of the client, which forgets the rest, and sends its newest operations
-// again.
+// settle checks the remaining data of the client, drops the lost operations, and sends the newest
+// operations again.
 func (c *lossy) settle(m *machine, all []*foundLossy) {
 	c.t.Helper()
 	left := all[c.id].newest()
@@ -80,8 +80,8 @@ func (c *lossy) settle(m *machine, all []*foundLossy) {
 	c.durable = 0 // of the next round
 }
 
-// compare checks that exactly the first operations are there. Of the last one, where it is an
-// insertion, some documents may be missing.
+// compare checks that exactly the first operations exist. If the last one is an insertion, some of
+// its documents may be missing.
 func (c *lossy) compare(f *foundLossy, left int, partly bool) {
 	c.t.Helper()
 	n, last := 0, 0
@@ -108,8 +108,8 @@ func (c *lossy) compare(f *foundLossy, left int, partly bool) {
 	}
 }
 
-// sendAgain sends an operation that survived: its records must have survived with it. The one
-// before is refused.
+// sendAgain sends an operation that survived: its records must have survived, too. The operation
+// before it must be refused.
 func (c *lossy) sendAgain(k int) {
 	c.t.Helper()
 	if c.ops[k-1].kind == lossyTransaction {
@@ -125,7 +125,7 @@ func (c *lossy) sendAgain(k int) {
 	}
 }
 
-// sendLost sends an operation that was lost: nothing of it must have survived.
+// sendLost sends an operation that was lost: no part of it may have survived.
 func (c *lossy) sendLost(k int) {
 	c.t.Helper()
 	if c.ops[k-1].kind == lossyTransaction {

@@ -13,9 +13,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// Clients that send a command again, with the same transaction number, until it is answered:
-// whatever happens to the server meanwhile, it is done once. So a client knows exactly what there
-// is.
+// These clients send a command again, with the same transaction number, until they get a reply.
+// Whatever happens to the server meanwhile, the command must be done once. So a client knows the
+// exact state of its data.
 
 const (
 	retriers = 6
@@ -35,17 +35,17 @@ type retrier struct {
 	server func() string
 	link   *link
 	lsid   bson.D
-	// number is that of the newest transaction or retryable write.
+	// number is the number of the newest transaction or retryable write.
 	number int64
-	// resent counts the commands whose answer was lost, asked those that were sent again though
-	// they were answered.
+	// resent counts the commands whose reply was lost. asked counts the commands that were sent
+	// again although they had a reply.
 	done, resent, asked int
 	*expected
 }
 
-// TestKillRetries kills a server again and again beneath clients that send their retryable writes
-// and commits until they are answered. Each answer is what it would be if nothing had happened, and
-// everything was done exactly once.
+// TestKillRetries kills a server again and again while clients send their retryable writes and
+// commits until they get a reply. Each reply must be the same as without the kill, and everything
+// must be done exactly once.
 func TestKillRetries(t *testing.T) {
 	s := newSite(t)
 	clients := newRetriers(s, s.Addr)
@@ -53,7 +53,7 @@ func TestKillRetries(t *testing.T) {
 	reportRetries(t, s.run.Rounds(), clients)
 }
 
-// TestCutRetries is TestKillRetries where connections are lost rather than the server.
+// TestCutRetries is TestKillRetries, but connections are lost instead of the server.
 func TestCutRetries(t *testing.T) {
 	s := newSite(t)
 	proxy := torture.NewProxy(t, s.run.Rand(-1), s.Addr)
@@ -88,7 +88,7 @@ func reportRetries(t *testing.T, rounds int, clients []knowing) {
 	}
 }
 
-// step does one thing at random.
+// step does a random step.
 func (c *retrier) step() {
 	total := 0
 	for _, s := range retrySteps {
@@ -104,7 +104,7 @@ func (c *retrier) step() {
 	}
 }
 
-// send sends a command until it is answered; nil is returned after a failure of the test only.
+// send sends a command until it gets a reply. It returns nil only after a failure of the test.
 func (c *retrier) send(cmd bson.D) bson.Raw {
 	for !c.t.Failed() {
 		reply, err := c.sendOnce(cmd)
@@ -140,8 +140,9 @@ func (c *retrier) sendOnce(cmd bson.D) (bson.Raw, error) {
 	return reply, err
 }
 
-// write does a retryable write, which changes something. Sometimes it sends it again though it was
-// answered, which is answered the same, and sometimes with the number before, which is refused.
+// write does a retryable write with an effect. Sometimes it sends the write again after the reply,
+// and must get the same reply. Sometimes it also sends it with the previous number, which must be
+// refused.
 func (c *retrier) write(db string, cmd bson.D) bson.Raw {
 	c.number++
 	concern := []bson.D{{}, {{Key: "w", Value: 1}}, {{Key: "j", Value: true}},
@@ -165,7 +166,7 @@ func (c *retrier) write(db string, cmd bson.D) bson.Raw {
 	return reply
 }
 
-// lasting returns what is the same in each answer to one command.
+// lasting returns the part of a reply that must be the same each time.
 func lasting(reply bson.Raw) []byte {
 	elements, _ := reply.Elements()
 	var out []byte
@@ -200,8 +201,8 @@ func (c *retrier) expect(reply bson.Raw, pairs ...any) {
 	}
 }
 
-// transact does a transaction of two insertions and an addition; it begins anew as often as it is
-// told to, and sends its commit until it is answered.
+// transact does a transaction of two insertions and an addition. It starts again as often as the
+// server asks for it, and sends its commit until it gets a reply.
 func (c *retrier) transact() {
 	n := c.nextNumber()
 	id := bson.D{{Key: "c", Value: c.id}, {Key: "n", Value: n}}
@@ -233,7 +234,7 @@ func (c *retrier) tryTransaction(statements []bson.D) bool {
 			if errors.Is(err, errNoServer) {
 				time.Sleep(2 * time.Millisecond)
 			}
-			return false // it ends with the server, or by the next one of the session
+			return false // the end of the server, or the next transaction of the session, aborts it
 		case !c.mayBeginAnew(reply):
 			c.expect(reply, "n", 1)
 		default:
@@ -257,7 +258,7 @@ func (c *retrier) tryTransaction(statements []bson.D) bool {
 	return true
 }
 
-// mayBeginAnew reports whether an answer says that the transaction had no effect.
+// mayBeginAnew reports whether a reply says that the transaction had no effect.
 func (c *retrier) mayBeginAnew(reply bson.Raw) bool {
 	n := code(reply)
 	if n != codeWriteConflict && n != codeNoSuchTransaction {

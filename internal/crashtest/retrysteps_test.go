@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// retrySteps are what clients do.
+// retrySteps are the steps of clients.
 var retrySteps = []struct {
 	weight int
 	run    func(c *retrier)
@@ -40,7 +40,7 @@ func (c *retrier) addOne() {
 	c.counters[i] += by
 }
 
-// addMany has several statements, of which a kill may leave the first ones.
+// addMany has several statements. After a kill possibly only the first ones are done.
 func (c *retrier) addMany() {
 	var updates bson.A
 	n := 2 + c.rng.IntN(30)
@@ -60,7 +60,7 @@ func (c *retrier) addShared() {
 	c.shared++
 }
 
-// modify adds with findAndModify, which tells what the counter was or is.
+// modify adds with findAndModify, which returns the counter before or after.
 func (c *retrier) modify() {
 	i, after := c.rng.IntN(ownCounters), c.rng.IntN(2) == 0
 	reply := c.write(retryDB, bson.D{
@@ -97,7 +97,7 @@ func (c *retrier) insert() {
 	c.inGroup[group] += n
 }
 
-// deleteOne deletes any document of a group: run twice, it would delete another one too.
+// deleteOne deletes any document of a group. If it ran twice, it would delete two documents.
 func (c *retrier) deleteOne() {
 	group, query := c.pickGroup(c.rng)
 	if group < 0 {
@@ -122,7 +122,7 @@ func (c *retrier) removeOne() {
 	c.inGroup[group]--
 }
 
-// upsert makes counters, half of them with an _id that the server makes.
+// upsert creates counters. The server chooses the _id of half of them.
 func (c *retrier) upsert() {
 	key := c.nextNumber()
 	query := bson.D{{Key: "k", Value: fmt.Sprintf("%d-%d", c.id, key)}}
@@ -146,7 +146,7 @@ func (c *retrier) upsert() {
 	c.upserted[id] = key
 }
 
-// bulk mixes kinds in one bulkWrite.
+// bulk mixes kinds of writes in one bulkWrite.
 func (c *retrier) bulk() {
 	i := c.rng.IntN(ownCounters)
 	group, query := c.pickGroup(c.rng)

@@ -10,23 +10,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// Where the rounds of the short form last longer, as on a slow machine, there are fewer.
+// If rounds take longer, as on a slow machine, the short form has fewer of them.
 const (
 	shortRounds = 3
 	patience    = 10 * time.Second
 )
 
-// load is what a server has to do while it is killed.
+// load is the work of a server while it is killed.
 type load interface {
-	// prepare makes what is there before the first round.
+	// prepare creates the data for the first round.
 	prepare(t *testing.T, srv *child)
-	// work is what one of the clients does, until ctx ends or the server is gone.
+	// work is the work of one client, until ctx ends or the server is gone.
 	work(ctx context.Context, t *testing.T, srv *child, client int, rng *rand.Rand)
-	// verify checks a server that was started again.
+	// verify checks a restarted server.
 	verify(t *testing.T, srv *child)
 }
 
-// killRounds kills a server under load, again and again on one directory. It returns how often.
+// killRounds kills a server under load, again and again on one directory. It returns the number of
+// kills.
 func killRounds(t *testing.T, clients int, l load, follower *follower) int {
 	t.Helper()
 	run := torture.Begin(t)
@@ -57,11 +58,11 @@ func killRounds(t *testing.T, clients int, l load, follower *follower) int {
 	return run.Rounds()
 }
 
-// numbers count what a client inserts: the newest number that was sent, and the newest one that was
+// numbers count the insertions of a client: the newest number sent, and the newest one
 // acknowledged.
 type numbers struct{ sent, acked int64 }
 
-// acknowledged adds up what some clients were told to be done.
+// acknowledged adds up the acknowledged numbers of the clients.
 func acknowledged(all []numbers) (sum int64) {
 	for _, n := range all {
 		sum += n.acked

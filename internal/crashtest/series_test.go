@@ -16,7 +16,7 @@ const seriesWriters = 4
 type series struct{ writers [seriesWriters]numbers }
 
 // TestKillSeries kills a server while measurements are inserted, one by one and in batches, into
-// the same windows. After each restart it has every acknowledged measurement, and none twice.
+// the same windows. After each restart it must have every acknowledged measurement, and none twice.
 func TestKillSeries(t *testing.T) {
 	f := &series{}
 	rounds := killRounds(t, seriesWriters, f, newFollower(true))
@@ -31,7 +31,8 @@ func (f *series) prepare(t *testing.T, srv *child) {
 	}
 }
 
-// measurement is the n-th one of a writer: all writers have the same windows and meta values.
+// measurement returns the n-th measurement of a writer. All writers use the same windows and meta
+// values.
 func measurement(writer int, n int64) bson.D {
 	return bson.D{
 		{Key: "t", Value: time.UnixMilli(1_700_000_000_000 + n*700)},
@@ -90,7 +91,7 @@ func (f *series) verify(t *testing.T, srv *child) {
 				break
 			}
 		}
-		// What was sent and not acknowledged may be there: the rest is sent again.
+		// Measurements that were sent but not acknowledged may exist. The others are sent again.
 		for n := w.acked + 1; n <= w.sent; n++ {
 			if seen[message{int32(i), n}] {
 				continue

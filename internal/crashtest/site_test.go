@@ -13,14 +13,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// site is where a server comes and goes while clients work on.
+// site is a server that stops and starts while clients work.
 type site struct {
 	t   *testing.T
 	run *torture.Run
 	rng *rand.Rand
 	dir string
 	srv *child
-	// host is where the server is now.
+	// host is the current address of the server.
 	host atomic.Value
 }
 
@@ -47,7 +47,7 @@ func (s *site) Addr() string { return s.host.Load().(string) }
 
 func (s *site) db() *mongo.Database { return s.srv.client.Database(retryDB) }
 
-// killAndStart kills the server and starts it again; sometimes it is killed while it starts, too.
+// killAndStart kills the server and starts it again. Sometimes it also kills it during the start.
 func (s *site) killAndStart() {
 	s.t.Helper()
 	s.srv.kill()
@@ -58,13 +58,13 @@ func (s *site) killAndStart() {
 	s.start()
 }
 
-// attack does something to the server or its network in each round, while the clients work; behind
-// each round they wait until what there is was compared with what they know.
+// attack disturbs the server or its network in each round, while the clients work. After each round
+// the clients pause while the data are compared with their expectations.
 func (s *site) attack(clients []knowing, disturb func()) {
 	s.t.Helper()
 	prepare(s.t, s.db(), clients)
 	follower := newFollower(false)
-	var pause sync.RWMutex // held for reading by who waits for an answer
+	var pause sync.RWMutex // held for reading while a client waits for a reply
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -83,7 +83,7 @@ func (s *site) attack(clients []knowing, disturb func()) {
 		disturb()
 		func() {
 			pause.Lock()
-			defer pause.Unlock() // where verify ends the test, too
+			defer pause.Unlock() // also if verify ends the test
 			s.verify(follower, clients)
 		}()
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// spills are the parameters that bound what a stage keeps in memory, and commands that exceed a
-// bound of 40 KiB. A parameter without a command fails the test.
+// spills are the parameters that limit the memory of a stage, with commands that exceed a limit of
+// 40 KiB. A parameter without a command fails the test.
 var spills = map[string][]string{
 	"internalQueryMaxBlockingSortMemoryUsageBytes": {
 		`{"find": "c", "filter": {}, "sort": {"noise": 1}, "batchSize": 2}`,
@@ -41,18 +41,18 @@ var spills = map[string][]string{
 	},
 }
 
-// lookupSpills are commands whose table of another collection is bounded by a share of the
-// requests' memory.
+// lookupSpills are commands with a table of another collection. A share of the requests' memory
+// limits that table.
 var lookupSpills = []string{
 	`{"aggregate": "c", "cursor": {"batchSize": 3}, "pipeline": [{"$lookup": {"from": "c", "localField": "next", "foreignField": "a", "as": "all"}}]}`,
 	`{"aggregate": "c", "cursor": {"batchSize": 3}, "pipeline": [{"$lookup": {"from": "c", "localField": "a", "foreignField": "next", "as": "all"}}, {"$unwind": "$all"}]}`,
 }
 
-// lookupRequestMemory is the memory of the requests with which these spill.
+// lookupRequestMemory is the memory of the requests with which these commands spill.
 const lookupRequestMemory = 256 << 10
 
-// spillFiles are the types that have a temporary file, and in which of the commands they do.
-// Another one fails the test.
+// spillFiles are the types that use a temporary file, with the commands that use them. Another type
+// fails the test.
 var spillFiles = map[string]string{
 	"spill/runs.go": "internalQueryMaxBlockingSortMemoryUsageBytes, internalDocumentSourceGroupMaxMemoryBytes, " +
 		"and whatever has a sorter",
@@ -63,7 +63,7 @@ var spillFiles = map[string]string{
 	"tempfile/file.go":        "itself",
 }
 
-// notSpilled are those parameters whose stages have nothing on the disk.
+// notSpilled are the parameters of stages that do not use the disk.
 var notSpilled = []string{
 	"internalQueryFacetMaxOutputDocSizeBytes", "internalDocumentSourceDensifyMaxMemoryBytes",
 	"internalLookupStageIntermediateDocumentMaxSizeBytes", // bounds the size of a document
@@ -71,7 +71,7 @@ var notSpilled = []string{
 
 const spillBound = 40 << 10
 
-// openSpills returns the paths under which this process reaches its open temporary files in a
+// openSpills returns the paths through which this process can access its open temporary files in a
 // directory.
 func openSpills(t *testing.T, dir string) (paths []string) {
 	t.Helper()
@@ -86,8 +86,8 @@ func openSpills(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// TestDamagedSpills damages the temporary files of an operation between its batches: it fails, or
-// answers as if nothing were damaged.
+// TestDamagedSpills damages the temporary files of an operation between its batches. The operation
+// must fail, or give the right answer.
 func TestDamagedSpills(t *testing.T) {
 	run := torture.Begin(t)
 	dir := t.TempDir()
@@ -128,7 +128,7 @@ func damageSpills(t *testing.T, db *sheaf.DB, dir, name string, cmds []string,
 	}
 }
 
-// TestDamagedLookupSpills is TestDamagedSpills of the table that a $lookup makes.
+// TestDamagedLookupSpills is TestDamagedSpills for the table of a $lookup.
 func TestDamagedLookupSpills(t *testing.T) {
 	run := torture.Begin(t)
 	dir := t.TempDir()
@@ -146,8 +146,7 @@ func TestDamagedLookupSpills(t *testing.T) {
 	}
 }
 
-// TestSpillFiles finds a file of the source that has temporary files, and no command that damages
-// them.
+// TestSpillFiles fails if a source file uses temporary files and no command here damages them.
 func TestSpillFiles(t *testing.T) {
 	t.Parallel()
 	field := regexp.MustCompile(`(?m)^\t[\w, ]*\b(tempfile|spill)\.File$`)
@@ -164,7 +163,7 @@ func TestSpillFiles(t *testing.T) {
 	}))
 }
 
-// spillDamages are what happens to an open file. It cannot be removed: it has no name.
+// spillDamages are the changes to an open file. It cannot be removed, because it has no name.
 var spillDamages = []struct {
 	name string
 	do   func(t *testing.T, rng *rand.Rand, path string)
@@ -271,7 +270,7 @@ func setSpillBound(t *testing.T, db *sheaf.DB, param string, n int64) {
 		RunCommand(t.Context(), bson.D{{Key: "setParameter", Value: 1}, {Key: param, Value: n}}).Err())
 }
 
-// checkSpillParameters finds parameters of stages that keep documents, and no case here.
+// checkSpillParameters fails if a parameter of a stage that keeps documents has no case here.
 func checkSpillParameters(t *testing.T, db *sheaf.DB) {
 	t.Helper()
 	var all bson.M
@@ -286,8 +285,7 @@ func checkSpillParameters(t *testing.T, db *sheaf.DB) {
 	}
 }
 
-// TestLeftSpills finds the files of a killed process gone after the next start, and others left
-// alone.
+// TestLeftSpills checks that the next start removes the files of a killed process, and no others.
 func TestLeftSpills(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 )
 
-// checkStorage opens the store of a server that has ended and checks that nothing in it belongs to
-// a collection or an index that there is not.
+// checkStorage opens the store of a server that has ended, and checks that all keys belong to an
+// existing collection or index.
 func checkStorage(t *testing.T, dir string) {
 	t.Helper()
 	engine, err := pebble.Open(dir, pebble.Options{})
@@ -48,7 +48,7 @@ func checkStorage(t *testing.T, dir string) {
 	checkOrphans(t, engine, 0x20, indexes)
 }
 
-// checkOrphans looks for keys of a space whose identifier is not alive.
+// checkOrphans searches a key space for keys whose identifier is not alive.
 func checkOrphans(t *testing.T, engine storage.Engine, space byte, alive map[uint32]bool) {
 	t.Helper()
 	snap := engine.NewSnapshot()

@@ -20,8 +20,8 @@ const (
 	streamName    = "stream"
 )
 
-// watcher follows the changes of a collection, a database or the whole server, by the driver, which
-// resumes its stream after most failures; after the others the watcher resumes it.
+// watcher follows the changes of a collection, a database or the whole server with the driver. The
+// driver resumes its stream after most failures, and the watcher resumes it after the others.
 type watcher struct {
 	t     *testing.T
 	name  string
@@ -35,8 +35,8 @@ type watcher struct {
 	seen [streamWriters]atomic.Int64
 }
 
-// TestCutStreams cuts the connections of change streams and of those who write, and kills the
-// server: each stream has every event once, and each writer's in their order.
+// TestCutStreams cuts the connections of change streams and of writers, and kills the server. Each
+// stream must have every event once, and the events of each writer in their order.
 func TestCutStreams(t *testing.T) {
 	s := newSite(t)
 	proxy := torture.NewProxy(t, s.run.Rand(-1), s.Addr)
@@ -130,7 +130,7 @@ func publish(t *testing.T, client *mongo.Client, rng *rand.Rand, writer int, wri
 	} else {
 		err = insert(ctx)
 	}
-	for err != nil && ofNetwork(err) && ctx.Err() == nil { // the driver gave up; what is there already is refused
+	for err != nil && ofNetwork(err) && ctx.Err() == nil { // the driver gave up; existing documents are refused
 		if _, err = coll.InsertMany(ctx, docs, options.InsertMany().SetOrdered(false)); mongo.IsDuplicateKeyError(err) {
 			err = nil
 		}
@@ -165,7 +165,7 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// follow takes what a stream has, until it ends or, sometimes, the watcher leaves it.
+// follow reads a stream until it ends or, sometimes, until the watcher leaves it.
 func (w *watcher) follow(ctx context.Context, stream *mongo.ChangeStream) error {
 	defer stream.Close(context.Background())
 	for leave := 1 + w.rng.IntN(1000); leave > 0; leave-- {

@@ -19,8 +19,8 @@ const (
 type topic struct{ publishers [topicPublishers]numbers }
 
 // TestKillTopic kills a server while messages are published into a capped collection. After each
-// restart it has the newest ones, in the order of each publisher without a gap, among them every
-// acknowledged one that is not older than the limit.
+// restart it must have the newest messages, with no gap and in the right order for each publisher,
+// including every acknowledged message within the limit of the collection.
 func TestKillTopic(t *testing.T) {
 	f := &topic{}
 	rounds := killRounds(t, topicPublishers, f, newFollower(false))
@@ -79,7 +79,7 @@ func (f *topic) verify(t *testing.T, srv *child) {
 		if newest < p.acked || newest > p.sent {
 			t.Errorf("publisher %d: the newest message is %d; %d was acknowledged, %d sent", i, newest, p.acked, p.sent)
 		}
-		p.sent = newest // what was lost may be sent again
+		p.sent = newest // lost messages may be sent again
 	}
 	validate(ctx, t, coll.Database(), "topic")
 }

@@ -15,16 +15,17 @@ import (
 const transactors = 4
 
 // transactions are several clients, each of which numbers its transactions. Each transaction adds
-// its number to two collections, and every tenth makes a collection too.
+// its number to two collections, and every tenth also creates a collection.
 type transactions struct {
-	// acked are the numbers whose commit was acknowledged; sent is the newest one of each client.
+	// acked are the numbers whose commit was acknowledged. sent is the newest number of each
+	// client.
 	acked [transactors][]int64
 	sent  [transactors]int64
 }
 
 // TestKillTransactions kills a server while transactions over two collections run. After each
-// restart the collections are alike, and have every acknowledged transaction; of the others each is
-// there whole or not at all.
+// restart the collections must agree, and have every acknowledged transaction. Each other
+// transaction must exist completely or not at all.
 func TestKillTransactions(t *testing.T) {
 	f := &transactions{}
 	rounds, total := killRounds(t, transactors, f, newFollower(false)), 0
@@ -108,8 +109,7 @@ func (f *transactions) verify(t *testing.T, srv *child) {
 	}
 }
 
-// transactionsIn returns the transactions of each client that a collection has, in the order of
-// their numbers.
+// transactionsIn returns the transactions of each client in a collection, sorted by number.
 func transactionsIn(t *testing.T, coll *mongo.Collection) map[int32][]int64 {
 	t.Helper()
 	out := map[int32][]int64{}

@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
-// step is one kind of operation of a worker. run reports whether the server answered.
+// step is one kind of operation of a worker. run reports whether the server replied.
 type step struct {
 	name   string
 	weight int
@@ -45,7 +45,7 @@ const (
 	workDB     = "work"
 	docsName   = "docs"
 	sharedName = "shared"
-	// maxDocs is from how many documents on a worker deletes more than it inserts.
+	// maxDocs is the number of documents from which a worker deletes more than it inserts.
 	maxDocs = 500
 )
 
@@ -86,7 +86,7 @@ func insertMany(ctx context.Context, w *worker) bool {
 	})
 }
 
-// insertDuplicate violates the unique index; nothing may be left of it.
+// insertDuplicate violates the unique index. It must have no effect.
 func insertDuplicate(ctx context.Context, w *worker) bool {
 	old, ok := w.pick()
 	if !ok {
@@ -132,7 +132,7 @@ func updateOne(ctx context.Context, w *worker) bool {
 	})
 }
 
-// updateMany changes the documents of a group: each is one transaction.
+// updateMany changes the documents of a group. Each change is a transaction of its own.
 func updateMany(ctx context.Context, w *worker) bool {
 	group := w.rng.Int32N(8)
 	changes := map[string]string{}
@@ -152,7 +152,7 @@ func updateMany(ctx context.Context, w *worker) bool {
 	})
 }
 
-// replace replaces a document, or inserts it where the worker makes up a new one.
+// replace replaces a document, or inserts it if the worker chooses a new one.
 func replace(ctx context.Context, w *worker) bool {
 	r := w.newRecord()
 	if old, ok := w.pick(); ok && w.rng.IntN(2) == 0 {
@@ -252,7 +252,7 @@ func addShared(ctx context.Context, w *worker) bool {
 	})
 }
 
-// readBack reads all documents of a group, by whatever index there is.
+// readBack reads all documents of a group, with any index.
 func readBack(ctx context.Context, w *worker) bool {
 	group := w.rng.Int32N(8)
 	want := map[string]string{}
@@ -278,7 +278,7 @@ func readBack(ctx context.Context, w *worker) bool {
 	})
 }
 
-// readAll returns the documents that match, by _id.
+// readAll returns the matching documents, by _id.
 func readAll(ctx context.Context, coll *mongo.Collection, filter bson.D,
 	opts ...options.Lister[options.FindOptions]) (map[string]string, error) {
 	cursor, err := coll.Find(ctx, filter, append(opts, options.Find().SetBatchSize(200))...)

@@ -18,7 +18,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// bitMasks are the notations of a mask with the positions, which are sorted.
+// bitMasks returns all notations of a mask with the positions, which are sorted.
 func bitMasks(positions []int) map[string]any {
 	list, data, number := make([]bsonx.Value, len(positions)), []byte{}, int64(0)
 	for i, pos := range positions {
@@ -39,7 +39,7 @@ func bitMasks(positions []int) map[string]any {
 	return masks
 }
 
-// TestBitsModel matches values with masks in each notation, and compares with a model that looks at
+// TestBitsModel matches values with masks in each notation, and compares with a model that tests
 // one bit after another.
 func TestBitsModel(t *testing.T) {
 	t.Parallel()
@@ -124,8 +124,8 @@ func largeMasks() map[string]any {
 	return map[string]any{"bytes": bsonx.Binary(0, data), "list": bsonx.Array(list.Bytes())}
 }
 
-// TestBitsMemory reads, matches, compares and shows large masks. What is allocated meanwhile is
-// little, or counted in the memory of the operation.
+// TestBitsMemory reads, matches, compares and shows large masks. The allocated memory must be
+// small, or counted in the memory of the operation.
 func TestBitsMemory(t *testing.T) { //nolint:paralleltest // it reads how much the process allocates
 	torture.NeedsLong(t)
 	for name, mask := range largeMasks() {
@@ -156,7 +156,7 @@ func TestBitsMemory(t *testing.T) { //nolint:paralleltest // it reads how much t
 	}
 }
 
-// TestBitsCount parses and shows large masks for operations that may hold little.
+// TestBitsCount parses and shows large masks for operations with little memory.
 func TestBitsCount(t *testing.T) {
 	t.Parallel()
 	for name, mask := range largeMasks() {
@@ -176,7 +176,7 @@ func TestBitsCount(t *testing.T) {
 	}
 }
 
-// TestBitsLooks counts the looks at the operation while large masks are read, matched and shown.
+// TestBitsLooks counts the checks of the operation while large masks are read, matched and shown.
 func TestBitsLooks(t *testing.T) {
 	t.Parallel()
 	large := bsonx.NewDoc("a", bsonx.Binary(0, make([]byte, 8<<20)))

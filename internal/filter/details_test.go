@@ -9,7 +9,7 @@ import (
 )
 
 // testdata/recorded/positional.jsonl holds documents d, queries q and the index of the element that
-// {$set: {"a.$": …}} changed in a MongoDB engine, -1 where $ found no element.
+// {$set: {"a.$": …}} changed in a MongoDB engine, or -1 if $ found no element.
 func TestMatchDetailsRecorded(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("testdata/recorded/positional.jsonl")

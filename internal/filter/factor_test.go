@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
-// TestFactor takes included branches and shared conjuncts out of disjunctions.
+// TestFactor removes included branches and factors shared conjuncts out of disjunctions.
 func TestFactor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{

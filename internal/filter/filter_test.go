@@ -61,7 +61,7 @@ func BenchmarkConjunction(b *testing.B) {
 	}
 }
 
-// TestParseCopies checks that a filter keeps no bytes of its document unless it may.
+// TestParseCopies checks that a filter keeps no bytes of its document, except with Borrow.
 func TestParseCopies(t *testing.T) {
 	for _, borrow := range []bool{false, true} {
 		for _, query := range []bsonx.Doc{bsonx.NewDoc("a", "x"),

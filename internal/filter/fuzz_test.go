@@ -29,8 +29,8 @@ var fuzzFilters = []string{
 	`{"$and":[{"$alwaysTrue":1},{"$nor":[{"a":{"$nin":[]}}]}]}`,
 }
 
-// FuzzParse: parsing does not panic, and a tree, its canonical form, and what is parsed from how it
-// is spelled out match the same documents.
+// FuzzParse checks that parsing does not panic. It also checks that a tree, its canonical form, and
+// the tree parsed from its text match the same documents.
 func FuzzParse(f *testing.F) {
 	for _, text := range fuzzFilters {
 		f.Add(text)
@@ -77,8 +77,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// reparse parses what a canonical filter is spelled out as; it is nil where that cannot be written
-// as a filter.
+// reparse parses the text of a canonical filter. It returns nil if the tree cannot be written as a
+// filter.
 func reparse(canonical *Filter, opts Options) (*Filter, error) {
 	if hasDollarPath(canonical.Root) || hasKind(canonical.Root, KindSampleRate) {
 		return nil, nil
@@ -91,8 +91,9 @@ func reparse(canonical *Filter, opts Options) (*Filter, error) {
 	return again, nil
 }
 
-// hasDollarPath reports whether a tree cannot be written as a filter: a path with a dollar sign or
-// none, as the fields of a DBRef have, and operators that read their neighbours.
+// hasDollarPath reports whether a tree cannot be written as a filter: it has a path with a dollar
+// sign or an empty path, as for the fields of a DBRef, or operators that depend on their
+// neighbours.
 func hasDollarPath(n Node) bool {
 	found := false
 	WalkNodes(n, func(n Node) bool {
@@ -121,8 +122,8 @@ func parseDocs(t testing.TB, texts []string) []bsonx.Doc {
 	return docs
 }
 
-// FuzzJSONSchema: a schema that is accepted can be matched, and a failure can be explained; a
-// document and the negation of the schema never agree.
+// FuzzJSONSchema checks that an accepted schema can be matched, and a failure can be explained. A
+// document must never match both the schema and its negation.
 func FuzzJSONSchema(f *testing.F) {
 	for _, text := range []string{
 		`{"required":["a"],"properties":{"a":{"bsonType":"int","minimum":1,"exclusiveMinimum":true}}}`,

@@ -58,7 +58,7 @@ func TestDependencyLooks(t *testing.T) {
 	}
 }
 
-// TestShapeLooks writes the shapes and the forms of large filters and counts the checks for an
+// TestShapeLooks writes the shapes and the texts of large filters and counts the checks for an
 // interrupt.
 func TestShapeLooks(t *testing.T) {
 	t.Parallel()

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// testdata/recorded/parsedquery.jsonl holds queries x and their parsedQuery in explain, as a
-// MongoDB engine answered.
+// testdata/recorded/parsedquery.jsonl holds queries x and the parsedQuery that a MongoDB engine
+// showed in explain.
 func TestParsedQueryRecorded(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("testdata/recorded/parsedquery.jsonl")
@@ -30,8 +30,8 @@ func TestParsedQueryRecorded(t *testing.T) {
 	}
 }
 
-// A canonical filter is its own normal form, so that a second normalisation costs nothing; others
-// are left as they were.
+// A canonical filter is its own normal form, so that normalising it again costs nothing. Other
+// filters do not change.
 func TestNormalizeOfCanonical(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -27,9 +27,9 @@ var record = flag.String("record", "", "URI of a MongoDB server whose errors -re
 //	docs     sets the documents, one to a line
 //	match    prints the _ids of the documents that each filter, one to a line, matches, or its error
 //	plan     prints the canonical form of each filter
-//	details  prints for each document that the filter on the first line rejects why
+//	details  prints for each document why the filter on the first line rejects it
 //
-// `go test -rewrite` writes the output anew.
+// `go test -rewrite` rewrites the output.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	server := errortext.Dial(t, *record)
@@ -59,7 +59,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// families have supported operators.
+// families returns the families with supported operators.
 func families() []Family {
 	return []Family{Comparison, Logical, Element, Evaluation, Array, Bitwise, Geospatial, Misc}
 }
@@ -125,8 +125,8 @@ func detailsOutput(docs []bsonx.Doc, validator bsonx.Doc) string {
 	return b.String()
 }
 
-// TestEveryOperatorHasTests keeps the table and the test files in agreement, and checks that what
-// is known and not supported says so.
+// TestEveryOperatorHasTests checks that the table and the test files agree, and that unsupported
+// operators are marked as such.
 func TestEveryOperatorHasTests(t *testing.T) {
 	t.Parallel()
 	for _, op := range Operators() {

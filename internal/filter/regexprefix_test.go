@@ -7,8 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestPrefixHolds makes all patterns of some pieces and matches them with all short texts: what
-// matches begins with the prefix, and where the prefix is exact all that begins with it matches.
+// TestPrefixHolds makes all patterns of some pieces and matches them with all short texts. Every
+// match must begin with the prefix. If the prefix is exact, every text that begins with it must
+// match.
 func TestPrefixHolds(t *testing.T) {
 	t.Parallel()
 	texts := allOf([]string{"", "a", "b", "é", "#", "*"}, 2)
@@ -53,7 +54,7 @@ func checkPrefix(t *testing.T, re *Regex, texts []string) {
 	}
 }
 
-// allOf returns all joins of so many pieces.
+// allOf returns all concatenations of n pieces.
 func allOf(pieces []string, n int) []string {
 	if n == 0 {
 		return []string{""}

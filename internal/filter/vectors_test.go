@@ -16,9 +16,9 @@ import (
 
 var errCanonical = errors.New("the canonical filter differs")
 
-// TestCanonicalOnVectors runs the filters of the vectors over the documents of their setup. A
-// canonical filter, and one parsed again from it, match the same documents. The replies are not
-// compared here.
+// TestCanonicalOnVectors runs the filters of the vectors on the documents of their setup. A
+// canonical filter, and the filter parsed from its text, must match the same documents. The replies
+// are not compared here.
 func TestCanonicalOnVectors(t *testing.T) {
 	t.Parallel()
 	filters := 0

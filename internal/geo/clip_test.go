@@ -23,8 +23,8 @@ func lineOf(places ...string) string {
 	return `{"type":"LineString","coordinates":[` + strings.Join(places, ",") + `]}`
 }
 
-// TestSharedEdge: an edge belongs to a polygon in one direction, with the area to the left, however
-// the ring is written.
+// TestSharedEdge checks that an edge belongs to a polygon in one direction, with the area to the
+// left, however the ring is written.
 func TestSharedEdge(t *testing.T) {
 	t.Parallel()
 	a, b, c := "[40,5]", "[41,6]", "[40,6]" // counterclockwise
@@ -64,7 +64,7 @@ func drawPlaces(t *rapid.T, least, most int) []string {
 	return rapid.SliceOfNDistinct(place, least, most, rapid.ID[string]).Draw(t, "places")
 }
 
-// drawGeometry draws a line, a polygon or a point; false where its ring crosses itself.
+// drawGeometry draws a line, a polygon or a point. It reports false if the ring crosses itself.
 func drawGeometry(t *rapid.T) (text string, g Geometry, ok bool) {
 	switch rapid.IntRange(0, 3).Draw(t, "kind") {
 	case 0:
@@ -79,8 +79,8 @@ func drawGeometry(t *rapid.T) (text string, g Geometry, ok bool) {
 	return text, g, err == nil
 }
 
-// TestWithinIntersects: what lies within a region intersects it, and intersecting does not depend
-// on which of two shapes asks.
+// TestWithinIntersects checks that a geometry within a region intersects the region, and that
+// intersection is symmetric.
 func TestWithinIntersects(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -106,8 +106,8 @@ func TestWithinIntersects(t *testing.T) {
 	})
 }
 
-// TestReversedLine: the direction of a line matters on a shared edge only, where the polygon has it
-// in exactly one direction.
+// TestReversedLine checks that the direction of a line matters only on a shared edge, which the
+// polygon has in exactly one direction.
 func TestReversedLine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -23,7 +23,7 @@ func geometry(t testing.TB, text string) *Geometry {
 	return &g
 }
 
-// TestDistances compares with what a MongoDB server answered.
+// TestDistances compares with recorded results of a MongoDB server.
 func TestDistances(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -49,7 +49,7 @@ func TestDistances(t *testing.T) {
 	}
 }
 
-// TestInvalid names the reasons that MongoDB gives.
+// TestInvalid checks the reasons against MongoDB's.
 func TestInvalid(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -81,8 +81,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestVertexOnCellBorder asks for a vertex at longitude and latitude 0, where it is a corner of its
-// leaf cell: only a polygon with a part in that cell has it. The answers are MongoDB's.
+// TestVertexOnCellBorder tests a vertex at longitude and latitude 0, which is a corner of its leaf
+// cell. Only a polygon with a part in that cell contains it. The expected results are MongoDB's.
 func TestVertexOnCellBorder(t *testing.T) {
 	t.Parallel()
 	g := geometry(t, `{"type":"Point","coordinates":[0,0]}`)
@@ -100,7 +100,7 @@ func TestVertexOnCellBorder(t *testing.T) {
 	}
 }
 
-// TestHash: cells of a grid order by the bits of column and row in turn.
+// TestHash checks that cells of a grid are ordered by the bits of column and row in turn.
 func TestHash(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -122,7 +122,8 @@ func TestHash(t *testing.T) {
 	})
 }
 
-// TestCellsAreNotFarther: what a space says of a cell holds for the points in it.
+// TestCellsAreNotFarther checks that the distance of a cell in a space is not greater than the
+// distance of the points in the cell.
 func TestCellsAreNotFarther(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -167,7 +168,7 @@ var fuzzed = []string{
 	`{"type":"Polygon","crs":{"type":"name","properties":{"name":"urn:x-mongodb:crs:strictwinding:EPSG:4326"}},"coordinates":[[[0,0],[0,9],[9,9],[9,0],[0,0]]]}`,
 }
 
-// FuzzGeometry: whatever is parsed can be compared with everything, and covered.
+// FuzzGeometry checks that every parsed geometry can be compared with everything, and covered.
 func FuzzGeometry(f *testing.F) {
 	var fixed []*Region
 	for _, text := range fuzzed {

@@ -26,8 +26,9 @@ func drawEdges(t *rapid.T) *s2.Polyline {
 	return &line
 }
 
-// TestOrientation: the order of three points does not depend on which of them comes first, reversed
-// it is the opposite, and it is the exact one if they do not lie on one great circle.
+// TestOrientation checks that the orientation of three points does not depend on the first point,
+// that it changes sign in reverse order, and that it is exact if the points do not lie on one great
+// circle.
 func TestOrientation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -46,7 +47,8 @@ func TestOrientation(t *testing.T) {
 	})
 }
 
-// TestEdgeTree: the tree finds every edge that crosses another one or shares a vertex with it.
+// TestEdgeTree checks that the tree finds every edge that crosses another one or shares a vertex
+// with it.
 func TestEdgeTree(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -68,8 +70,8 @@ func TestEdgeTree(t *testing.T) {
 	})
 }
 
-// TestOnMeridian asks for lines that have a vertex on an edge of a polygon along a meridian, where
-// rounding decides on which side of the edge it is. The answers are MongoDB's.
+// TestOnMeridian tests lines with a vertex on an edge of a polygon along a meridian, where rounding
+// decides the side. The expected results are MongoDB's.
 func TestOnMeridian(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

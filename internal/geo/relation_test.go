@@ -21,7 +21,7 @@ func polygons() *rapid.Generator[*s2.Polygon] {
 	return rapid.Custom(drawPolygon).Filter(func(p *s2.Polygon) bool { return p != nil })
 }
 
-// drawPolygon returns nil if the vertices that were drawn make no loop.
+// drawPolygon returns nil if the drawn vertices do not form a loop.
 func drawPolygon(t *rapid.T) *s2.Polygon {
 	x, y := float64(rapid.IntRange(0, 6).Draw(t, "x")), float64(rapid.IntRange(0, 6).Draw(t, "y"))
 	ring := func(n int, least, most int) *s2.Loop {
@@ -55,7 +55,7 @@ func drawPolygon(t *rapid.T) *s2.Polygon {
 	return s2.PolygonFromLoops(loops)
 }
 
-// TestPolygonsByEdges compares the relations of large polygons with those that s2 computes.
+// TestPolygonsByEdges compares the relations of large polygons with the results of s2.
 func TestPolygonsByEdges(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}
@@ -78,7 +78,7 @@ func TestPolygonsByEdges(t *testing.T) {
 	}
 }
 
-// TestManyPolygonsLook compares a line, and many polygons, with many polygons that lie in its box.
+// TestManyPolygonsLook compares a line, and many polygons, with many polygons inside its box.
 func TestManyPolygonsLook(t *testing.T) {
 	t.Parallel()
 	const many = 1000

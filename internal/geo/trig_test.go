@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSinCos: what is computed here is what math computes, but for the last bit, and is the nearest
-// where that is known.
+// TestSinCos checks that results equal the results of package math, except for the last bit, and
+// that they are the nearest doubles in cases where these are known.
 func TestSinCos(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ x, sin, cos float64 }{

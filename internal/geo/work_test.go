@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// ring are the coordinates of a circle of n vertices, in degrees around 0, 0.
+// ring returns the coordinates of a circle of n vertices, in degrees around 0, 0.
 func ring(n int, radius float64) string {
 	var b strings.Builder
 	for i := range n + 1 {
@@ -24,8 +24,8 @@ func ring(n int, radius float64) string {
 	return "[" + b.String()[1:] + "]"
 }
 
-// TestLooksAtOperation ends the operation at the first, at a middle and at the last look of each
-// case: the error must come back as it is.
+// TestLooksAtOperation ends the operation at the first, at a middle and at the last check of each
+// case. The error must be returned unchanged.
 func TestLooksAtOperation(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()

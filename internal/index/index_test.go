@@ -24,7 +24,7 @@ var patterns = []index.Pattern{
 	{{Path: "a.0"}, {Path: "b.a"}},
 }
 
-// TestKeysAreSortedAndUnique also checks that used buffers leave no traces, that the keys decode,
+// TestKeysAreSortedAndUnique also checks that reused buffers leave no traces, that the keys decode,
 // and that Has finds them.
 func TestKeysAreSortedAndUnique(t *testing.T) {
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestSortKeys(t *testing.T) {
 	}
 }
 
-// quoteNames makes JSON of documents with bare names.
+// quoteNames turns documents with unquoted names into JSON.
 func quoteNames(s string) string {
 	for _, name := range []string{"a", "b", "x", "y"} {
 		s = strings.ReplaceAll(s, name+":", `"`+name+`":`)

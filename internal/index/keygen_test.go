@@ -22,8 +22,8 @@ func pattern(d bsonx.Doc) index.Pattern {
 	return p
 }
 
-// TestRecordedKeys compares with what a MongoDB server answered (testdata/keygen.jsonl): how many
-// keys a document has, the first and the last of them, and which paths are multikey; or the error.
+// TestRecordedKeys compares with a MongoDB server's recorded results (testdata/keygen.jsonl): the
+// number of keys of a document, the first and the last key, and the multikey paths, or the error.
 func TestRecordedKeys(t *testing.T) {
 	t.Parallel()
 	f, err := os.Open("testdata/keygen.jsonl")

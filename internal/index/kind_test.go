@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
-// TestKindOf: the kind of an index is that of its only field that is not ordered.
+// TestKindOf checks that the kind of an index is the kind of its only field that is not ordered.
 func TestKindOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

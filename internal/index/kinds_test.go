@@ -14,8 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestKinds runs testdata/kinds: "index" takes the specification of one, "keys" the documents, one
-// per line, whose keys are printed, and then the paths of arrays.
+// TestKinds runs testdata/kinds. "index" sets the specification of an index. "keys" has documents,
+// one per line. It prints their keys and then the paths of arrays.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/kinds", func(t *testing.T, path string) {

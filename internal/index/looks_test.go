@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 )
 
-// TestSearchesLook makes the keys of documents that have none in a sparse index: what is searched
-// for them counts, too.
+// TestSearchesLook makes the keys of documents that have no keys in a sparse index. The search for
+// fields must count as work, too.
 func TestSearchesLook(t *testing.T) {
 	t.Parallel()
 	wide := bsonx.NewBuilder(nil)

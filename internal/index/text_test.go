@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestTextKeys: a document has a key for each of its terms, with its score between the other
-// fields.
+// TestTextKeys checks that a document has a key for each of its terms, with its score between the
+// other fields.
 func TestTextKeys(t *testing.T) {
 	t.Parallel()
 	spec := bsonx.NewDoc("key", bsonx.NewDoc("a", 1, "_fts", "text", "_ftsx", 1, "b.c", -1),

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 )
 
-// TestExtend moves a large buffer: the bytes stay, there is room for the value, and the operation
-// is looked at for each mebibyte.
+// TestExtend moves a large buffer. The bytes must stay, there must be room for the value, and the
+// operation must be checked for each mebibyte.
 func TestExtend(t *testing.T) {
 	t.Parallel()
 	operation := interrupttest.New(t.Context())
@@ -39,7 +39,8 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// TestExtendLeavesSmallBuffers: append is as good for them.
+// TestExtendLeavesSmallBuffers checks that Extend does not move small buffers, because append is as
+// good for them.
 func TestExtendLeavesSmallBuffers(t *testing.T) {
 	t.Parallel()
 	buf := make([]byte, interrupt.LargeBuffer-1)

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestWithoutEngine has a program that does not import the package js: JavaScript fails as it does
-// on a MongoDB server with security.javascriptEnabled false.
+// TestWithoutEngine tests a program that does not import the package js. JavaScript must fail as on
+// a MongoDB server with security.javascriptEnabled set to false.
 func TestWithoutEngine(t *testing.T) {
 	t.Parallel()
 	const text = "Cannot run server-side javascript without the javascript engine enabled"

@@ -71,8 +71,8 @@ func TestAdmitWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// TestAdmitLeavesRoom holds whatever the number of messages: half of the budget is left for those
-// that were admitted.
+// TestAdmitLeavesRoom admits many messages. Half of the budget must stay free for the commands of
+// the admitted ones.
 func TestAdmitLeavesRoom(t *testing.T) {
 	b := New(16 * Step)
 	var wg sync.WaitGroup

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLend takes memory and gives it back at random. What requests hold is never more than what
-// others have left them, but for a step.
+// TestLend takes memory and gives it back at random. Except for one step, the requests never hold
+// more than the other users have given up.
 func TestLend(t *testing.T) {
 	t.Parallel()
 	const limit, lendable = 1600, 1000
@@ -33,8 +33,8 @@ func TestLend(t *testing.T) {
 	}
 }
 
-// TestLendTogether takes memory and gives it back on several goroutines. In the end all is lent
-// again.
+// TestLendTogether takes memory and gives it back on several goroutines. In the end all memory is
+// lent again.
 func TestLendTogether(t *testing.T) {
 	t.Parallel()
 	b := New(1600)
@@ -60,7 +60,8 @@ func TestLendTogether(t *testing.T) {
 	}
 }
 
-// TestLendByStep follows what others must leave to one holder that grows and shrinks.
+// TestLendByStep checks how much memory others must give up to a single holder that grows and
+// shrinks.
 func TestLendByStep(t *testing.T) {
 	t.Parallel()
 	b := New(3200)

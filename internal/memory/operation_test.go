@@ -40,7 +40,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestHandOver ends an operation whose cursor goes on.
+// TestHandOver ends an operation whose cursor stays open.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	b := New(16 * Step)

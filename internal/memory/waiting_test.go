@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// enqueue lets a holding wait for n bytes, and returns when it does. The channel gets the end.
+// enqueue makes a holding wait for n bytes, and returns when it waits. The channel receives the
+// result.
 func enqueue(ctx context.Context, b *Budget, h *Holding, n int64) <-chan error {
 	before, got := b.Stats().Waiting, make(chan error, 1)
 	go func() { got <- h.Admit(ctx, n) }()
@@ -18,7 +19,7 @@ func enqueue(ctx context.Context, b *Budget, h *Holding, n int64) <-chan error {
 	return got
 }
 
-// TestTryAdmit takes what is there, and does not overtake those who wait.
+// TestTryAdmit takes free memory, but does not overtake waiting requests.
 func TestTryAdmit(t *testing.T) {
 	t.Parallel()
 	b := New(10 * Step)
@@ -50,8 +51,8 @@ func TestTryAdmit(t *testing.T) {
 	second.Release()
 }
 
-// TestDeadlineAsCause ends a wait by its cause: a deadline is ExceededMemoryLimit, every other one
-// itself.
+// TestDeadlineAsCause ends a wait by its cause. A deadline becomes ExceededMemoryLimit, and any
+// other cause is returned unchanged.
 func TestDeadlineAsCause(t *testing.T) {
 	t.Parallel()
 	b := New(10 * Step)

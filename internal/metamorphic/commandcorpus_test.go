@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// corpus has the lines of the data-driven tests of all languages, by what they are. Every operator
-// and stage stands in some.
+// corpus has the lines of the data-driven tests of all languages, by their kind. Every operator and
+// stage occurs in some line.
 type corpus struct {
 	filters, updates, expressions, pipelines, projections, commands, documents []string
 }
@@ -54,8 +54,7 @@ func (c *corpus) kinds() map[string]*[]string {
 	}
 }
 
-// read takes the inputs of a file: blocks of lines, each with a directive before it and a line of
-// dashes behind.
+// read takes the inputs of a file: blocks of lines, each between a directive and a line of dashes.
 func (c *corpus) read(name, pkg string) error {
 	raw, err := os.ReadFile(name)
 	if err != nil {
@@ -116,7 +115,7 @@ func (c *corpus) target(pkg, directive string) *[]string {
 	return nil
 }
 
-// pickLine reads a random line. It returns nil for a line that is no value.
+// pickLine parses a random line. It returns nil if the line is not a value.
 func (g *commandGen) pickLine(lines []string) any {
 	line := lines[g.IntN(len(lines))]
 	var d bson.D

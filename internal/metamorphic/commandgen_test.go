@@ -20,14 +20,15 @@ import (
 // step is one command of a round.
 type step struct {
 	conn int
-	cmd  bson.D // with its database
-	// live puts the id of an open cursor into the command: the number says which.
+	cmd  bson.D // including its database
+	// live puts the id of an open cursor into the command. The number selects the cursor.
 	live int
-	// compared commands are asked a second time, without indexes.
+	// compared commands are run a second time, without indexes.
 	compared bool
-	// together steps are given at once with those beside them.
+	// together steps are run at the same time as the adjacent ones.
 	together bool
-	// after restores what the command may have changed for all that follow: a fail point, a lock.
+	// after restores state that the command may have changed for all later commands: a fail point,
+	// a lock.
 	after bson.D
 }
 
@@ -67,7 +68,7 @@ var commandFamily = &family{
 var commandOperations = slices.Concat(generators[:len(generators)-1],
 	[]operation{{2, (*gen).near}, {2, (*gen).geoNear}, {2, (*gen).search}, {1, (*gen).misplace}})
 
-// commandSource is what all rounds take from.
+// commandSource is shared by all rounds: they take commands and values from it.
 type commandSource struct {
 	corpus    *corpus
 	arguments []argtest.Argument
@@ -103,7 +104,7 @@ func operatorNames() (operators, stages []string) {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(operators, stages)))), stages
 }
 
-// fittingValues returns the values of each argument whose type is right.
+// fittingValues returns the values of the right type for each argument.
 func fittingValues(arguments []argtest.Argument) map[string][]any {
 	defs := commands.Definitions()
 	out := map[string][]any{}
@@ -139,7 +140,7 @@ func fieldType(fields []command.Field, path string) (command.FieldType, bool) {
 	return command.FieldType{}, false
 }
 
-// begin are the commands that make the collections of a round.
+// begin returns the commands that create the collections of a round.
 func (g *commandGen) begin() []step {
 	create := func(name string, options ...bson.E) bson.D {
 		return append(bson.D{{Key: "create", Value: name}}, options...)
@@ -190,8 +191,9 @@ func pairs(list ...any) (d bson.D) {
 	return d
 }
 
-// otherKinds are the commands that make the collections of other kinds, with documents and indexes
-// of their own: a time series and a view of it, a clustered collection, one with a collation.
+// otherKinds returns the commands that create collections of other kinds, with documents and
+// indexes of their own: a time series and a view of it, a clustered collection, one with a
+// collation.
 func (g *commandGen) otherKinds() []bson.D {
 	measurements, clustered, collated := bson.A{}, bson.A{}, bson.A{}
 	for i := range 30 {
@@ -256,8 +258,8 @@ func (g *commandGen) make() step {
 	}
 }
 
-// operation is one of the other tests' of this package; a read of it is compared, and often its
-// predicate is a mutation.
+// operation returns an operation of the other tests in this package. A read is compared, and often
+// its predicate is mutated.
 func (g *commandGen) operation() step {
 	total := 0
 	for _, k := range commandOperations {
@@ -286,7 +288,7 @@ func (g *commandGen) operation() step {
 	return s
 }
 
-// mutatePredicate changes what a read looks for, not in which order.
+// mutatePredicate changes the predicate of a read, but not its order.
 func (g *commandGen) mutatePredicate(cmd bson.D) bson.D {
 	cmd = slices.Clone(cmd)
 	for i, e := range cmd {
@@ -314,7 +316,7 @@ func (g *commandGen) comparedPipeline() step {
 	return step{cmd: d, compared: true}
 }
 
-// hard are commands after which little is left to ask about.
+// hard are commands after which little data is left for other commands.
 var hard = map[string]bool{
 	"dropDatabase": true, "drop": true, "renameCollection": true, "convertToCapped": true, "replSetFreeze": true,
 	"setFeatureCompatibilityVersion": true,
@@ -322,7 +324,7 @@ var hard = map[string]bool{
 	"fsync": true, "replSetMaintenance": true,
 }
 
-// base is a command of any name, with some of its arguments replaced or added.
+// base returns a command of any name, with some of its arguments replaced or added.
 func (g *commandGen) base() step {
 	a := pick(g.gen, g.arguments)
 	if name, _, _ := strings.Cut(a.Base.Name, "/"); hard[name] && !g.chance(8) {
@@ -348,7 +350,7 @@ func (g *commandGen) base() step {
 	return s
 }
 
-// ofBase returns the arguments of one base, which stand beside each other.
+// ofBase returns the arguments of one base. They may be used together.
 func (g *commandGen) ofBase(base *argtest.Base) []argtest.Argument {
 	begin := slices.IndexFunc(g.arguments, func(a argtest.Argument) bool { return a.Base == base })
 	end := begin
@@ -504,8 +506,8 @@ func (g *commandGen) cursorStep() step {
 	}
 }
 
-// inSession gives a command a session, and often a transaction's number. It keeps transactions
-// short, since others wait for them.
+// inSession gives a command a session, and often a transaction number. It keeps transactions short,
+// because other commands wait for them.
 func (g *commandGen) inSession(s *step) {
 	n := g.IntN(sessions)
 	inTransaction := g.open[n]

@@ -23,25 +23,25 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// fault is what no command may do. Two faults of the same kind have the same cause, as far as can
-// be seen.
+// fault is a violation of a rule for all commands. Two faults of the same kind probably have the
+// same cause.
 type fault struct{ kind, text string }
 
 func (f *fault) Error() string { return f.kind + ": " + f.text }
 
 const (
-	// limitMillis is the time limit of commands that do not say another one.
+	// limitMillis is the time limit of commands without a limit of their own.
 	limitMillis = 40
-	// strictOver is the processor time that a command may use beyond its limit, on a machine that
-	// does nothing else; a test on a busy one allows lenientOver.
+	// strictOver is the processor time that a command may use beyond its limit, on an idle machine.
+	// On a busy machine the limit is lenientOver.
 	strictOver  = 250 * time.Millisecond
 	lenientOver = 3 * time.Second
 	// noAnswer is when a command hangs.
 	noAnswer = 30 * time.Second
 )
 
-// world is a database with connections that speak the wire protocol, and what their commands left
-// open.
+// world is a database with connections that speak the wire protocol, and the cursors that their
+// commands left open.
 type world struct {
 	db       *sheaf.DB
 	listener *server.MemoryListener
@@ -51,7 +51,7 @@ type world struct {
 	over     time.Duration
 	tally    *commandTally
 	buf      []byte
-	begun    time.Duration // the processor time at which the last command was sent
+	begun    time.Duration // processor time when the last command was sent
 }
 
 // liveCursor is an open cursor, with the arguments that tie it to a session.
@@ -62,7 +62,7 @@ type liveCursor struct {
 	session  bson.D
 }
 
-// commandTally counts what commands answered.
+// commandTally counts the replies to commands.
 type commandTally struct {
 	commands, failed, compared, answered, unlike int
 	names                                        map[string]int
@@ -97,7 +97,7 @@ func (w *world) close() {
 // validateAll is the name of a step that checks all collections.
 const validateAll = "validateAll"
 
-// run gives a step to the database, or several at once, and returns what is wrong with an answer.
+// run runs a step, or several at once, and returns the first fault.
 func (w *world) run(steps []step) *fault {
 	switch {
 	case steps[0].cmd[0].Key == validateAll:
@@ -130,8 +130,8 @@ func (w *world) runOne(s *step) *fault {
 	return nil
 }
 
-// runTogether gives steps to the database at once, each over a connection of its own, and returns
-// the first that is wrong. What they answer depends on each other, so nothing is compared.
+// runTogether runs steps at the same time, each on a connection of its own, and returns the first
+// fault. Their replies depend on each other, so they are not compared.
 func (w *world) runTogether(steps []step) *fault {
 	begin := torture.ProcessorTime()
 	var cmds []bson.D
@@ -185,7 +185,7 @@ func (w *world) count(cmd bson.D, reply bson.Raw) {
 	}
 }
 
-// timed is ask for a command that may not use more processor time than its limit allows.
+// timed is ask for a command that must not use more processor time than its limit allows.
 func (w *world) timed(conn int, cmd bson.D) (bson.Raw, *fault) {
 	begin := torture.ProcessorTime()
 	reply, f := w.ask(conn, cmd)
@@ -206,7 +206,8 @@ func (w *world) timed(conn int, cmd bson.D) (bson.Raw, *fault) {
 	return reply, nil
 }
 
-// ask sends a command and reads the reply. It returns neither where the command cannot be written.
+// ask sends a command and reads the reply. It returns neither a reply nor a fault if the command
+// cannot be encoded.
 func (w *world) ask(conn int, cmd bson.D) (bson.Raw, *fault) {
 	body, err := bson.Marshal(cmd)
 	if err != nil || len(body) > 1<<20 {
@@ -222,13 +223,14 @@ func (w *world) ask(conn int, cmd bson.D) (bson.Raw, *fault) {
 	return raw, w.judge(cmd, raw)
 }
 
-// unanswered is the fault of a command without a reply.
+// unanswered returns the fault of a command without a reply.
 func (w *world) unanswered(cmd bson.D, err error) *fault {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return &fault{"closed " + cmd[0].Key, err.Error() + "\n" + w.log.take()}
 	}
 	stacks := make([]byte, 8<<20)
-	used := torture.ProcessorTime() - w.begun // little, with a load of others: the machine was busy; much: it computed
+	// Little time means that the machine was busy. Much time means that the command computed.
+	used := torture.ProcessorTime() - w.begun
 	return &fault{"hang " + cmd[0].Key,
 		fmt.Sprintf("no answer to %.2000s in %v, with %v of processor time\n%s", text(cmd), noAnswer, used,
 			stacks[:runtime.Stack(stacks, true)])}
@@ -260,7 +262,7 @@ func (w *world) receive(conn int) (bson.Raw, error) {
 	return bson.Raw(m.Body), nil
 }
 
-// isBug reports whether a code is one of errors that nobody made on purpose.
+// isBug reports whether a code means an internal error.
 func isBug(v bson.RawValue) bool {
 	code, ok := v.AsInt64OK()
 	return ok && (code == 1 || code == 8)
@@ -300,7 +302,7 @@ func succeeded(reply bson.Raw) bool {
 	return ok == 1
 }
 
-// compare asks again without indexes.
+// compare runs the command again without indexes, and compares the replies.
 func (w *world) compare(conn int, cmd bson.D, reply bson.Raw) *fault {
 	w.tally.compared++
 	scan, f := w.timed(conn, slices.Insert(slices.Clone(cmd), 1, hintNatural))
@@ -323,14 +325,14 @@ func (w *world) compare(conn int, cmd bson.D, reply bson.Raw) *fault {
 			plan.Lookup("queryPlanner", "winningPlan"))}
 }
 
-// lacking returns the lines of a that b has not.
+// lacking returns the lines of a that are missing in b.
 func lacking(a, b string) string {
 	of := strings.Split(b, "\n")
 	return strings.Join(slices.DeleteFunc(strings.Split(a, "\n"),
 		func(line string) bool { return slices.Contains(of, line) }), "\n")
 }
 
-// decided reports whether only one answer to a read is right.
+// decided reports whether there is only one right answer to a read.
 func decided(cmd bson.D) bool {
 	if cmd[0].Key == "distinct" && cmd[0].Value == "co" {
 		return false // of values that are equal under a collation, the first that is met
@@ -354,7 +356,7 @@ func withoutEnvelope(cmd bson.D) bson.D {
 var envelope = map[string]bool{"$db": true, "lsid": true, "txnNumber": true, "autocommit": true,
 	"startTransaction": true, "maxTimeMS": true}
 
-// answerText prints what must not depend on the plan.
+// answerText returns the part of a reply that must not depend on the plan.
 func answerText(cmd bson.D, reply bson.Raw) string {
 	switch cmd[0].Key {
 	case "count":
@@ -406,7 +408,7 @@ func (w *world) remember(cmd bson.D, reply bson.Raw) {
 	w.cursors = append(w.cursors, c)
 }
 
-// resolve returns the command of a step, with an open cursor where it wants one.
+// resolve returns the command of a step. It inserts an open cursor if the step wants one.
 func (w *world) resolve(s *step) bson.D {
 	if s.live == 0 || len(w.cursors) == 0 {
 		return s.cmd
@@ -461,7 +463,7 @@ func (w *world) validate() *fault {
 	return nil
 }
 
-// errorLog keeps the errors of the log, which are panics and what nobody expects.
+// errorLog keeps the errors of the log, which are panics and other unexpected errors.
 type errorLog struct {
 	mu  sync.Mutex
 	all string
@@ -473,7 +475,7 @@ func (l *errorLog) WithGroup(string) slog.Handler                    { return l 
 
 func (l *errorLog) Handle(_ context.Context, r slog.Record) error {
 	if r.Level < slog.LevelError {
-		return nil // the command setParameter changes what is enabled
+		return nil // the command setParameter changes which levels are enabled
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -492,7 +494,7 @@ func (l *errorLog) take() string {
 
 var frame = regexp.MustCompile(`/internal/(\S+\.go:\d+)`)
 
-// firstFrame returns where a logged panic was.
+// firstFrame returns the position of a logged panic.
 func firstFrame(logged string) string {
 	_, behind, ok := strings.Cut(logged, "runtime/panic.go")
 	if !ok {

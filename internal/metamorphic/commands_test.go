@@ -20,19 +20,19 @@ var commandCount = flag.Int("metamorphic.commands", 0, "how many commands TestCo
 
 const (
 	shortCommands = 3000
-	commandRound  = 300 // commands to one database
+	commandRound  = 300 // commands per database
 	mostFaults    = 12  // of different kinds, before the test gives up
 )
 
-// TestCommands gives random commands of every name to a database: arguments of every type of BSON,
+// TestCommands runs random commands of every name on a database: arguments of every BSON type,
 // operators of all languages in every place, sessions, transactions and cursors, over several
-// connections. None may be an internal error, close its connection, answer otherwise with indexes
-// than without, or go on after its time limit. At the end of each round the collections must be
-// valid.
+// connections. No command may cause an internal error, close its connection, give another answer
+// with indexes than without, or exceed its time limit. At the end of each round the collections
+// must be valid.
 //
 //	go test ./internal/metamorphic -run TestCommands -v -metamorphic.commands=1000000 -torture.seed=42 -timeout 0
 //
-// A round is made from a seed of its own, which a failure names:
+// Each round has a seed of its own, which a failure names:
 //
 //	go test ./internal/metamorphic -run TestCommands -v -metamorphic.commands=1 -metamorphic.seed=43
 func TestCommands(t *testing.T) {
@@ -67,7 +67,7 @@ func TestCommands(t *testing.T) {
 	t.Logf("most processor time beyond a limit: %v by %s", a.tally.slowest, a.tally.slow)
 }
 
-// checkNames fails where a command never ran.
+// checkNames fails if some command never ran.
 func (a *commandAttack) checkNames(t *testing.T) {
 	t.Helper()
 	for _, d := range commands.Definitions() {
@@ -77,7 +77,7 @@ func (a *commandAttack) checkNames(t *testing.T) {
 	}
 }
 
-// checkArguments fails where an argument was never given.
+// checkArguments fails if some argument was never given.
 func (a *commandAttack) checkArguments(t *testing.T) {
 	t.Helper()
 	for _, arg := range a.source.arguments {
@@ -118,8 +118,8 @@ func (a *commandAttack) more(begin time.Time) bool {
 	return a.tally.commands < shortCommands && time.Since(begin) < 20*time.Second
 }
 
-// round gives the commands of a seed to a new database. A fault of a kind that was not seen before
-// is an error, shortened.
+// round runs the commands of a seed on a new database. A fault of a new kind is an error. Its steps
+// are shortened.
 func (a *commandAttack) round(seed uint64) error {
 	g := a.source.newGen(seed)
 	w, err := newWorld(a.over, &a.tally)
@@ -176,8 +176,8 @@ func (a *commandAttack) report(steps []step, begin int, f *fault) error {
 	return fmt.Errorf("%w\nafter the collections were made:%s", f, out.String())
 }
 
-// again gives the steps to a new database, and returns the fault of the last one if it is of the
-// kind.
+// again runs the steps on a new database. It returns the fault of the last step if the fault has
+// this kind.
 func (a *commandAttack) again(steps []step, kind string) *fault {
 	var tally commandTally
 	w, err := newWorld(a.over, &tally)
@@ -198,7 +198,7 @@ func (a *commandAttack) again(steps []step, kind string) *fault {
 	return nil
 }
 
-// shorten leaves out steps, then parts of the last one, as long as the fault stays.
+// shorten omits steps, then parts of the last step, while the fault stays.
 func (a *commandAttack) shorten(steps []step, begin int, kind string) []step {
 	end := time.Now().Add(15 * time.Second)
 	for size := (len(steps) - begin) / 2; size > 0; size /= 2 {
@@ -226,8 +226,8 @@ func (a *commandAttack) shorten(steps []step, begin int, kind string) []step {
 	return steps
 }
 
-// onlyPredicate reports whether two commands differ in what they look for only: without a sort or a
-// stage the answer may be open.
+// onlyPredicate reports whether two commands differ only in their predicate. Without a sort or a
+// stage there may be several right answers.
 func onlyPredicate(a, b bson.D) bool {
 	rest := func(cmd bson.D) string {
 		return text(slices.DeleteFunc(slices.Clone(cmd),
@@ -236,8 +236,8 @@ func onlyPredicate(a, b bson.D) bool {
 	return rest(a) == rest(b) && len(a) == len(b)
 }
 
-// smallerCommand leaves out something of a command: the field or element with a number, or all of a
-// value but one part.
+// smallerCommand omits a part of a command: the n-th field or element, or all parts of a value
+// except one.
 func smallerCommand(cmd bson.D, n int) (out bson.D, ok bool) {
 	at := n / 2
 	out, _ = rewritten(cmd, &at, func(v any) any {
@@ -269,11 +269,11 @@ func smallerCommand(cmd bson.D, n int) (out bson.D, ok bool) {
 	return out, ok
 }
 
-// endsServer are the commands that are never given: no others would run after them.
+// endsServer are the commands that are never run, because no other command could run after them.
 var endsServer = map[string]bool{"shutdown": true, "replSetStepDown": true, "logRotate": true}
 
-// tame keeps a command from stopping the test: it gives it a time limit, and takes back what would
-// hold for all that follow.
+// tame keeps a command from stopping the test. It adds a time limit, and reverts changes that would
+// affect all later commands.
 func tame(s *step, g *commandGen) {
 	if endsServer[s.cmd[0].Key] {
 		s.cmd = bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: "admin"}}
@@ -299,7 +299,7 @@ func tame(s *step, g *commandGen) {
 		case "maxTimeMS", "maxAwaitTimeMS":
 			limited = limited || e.Key == "maxTimeMS"
 			switch e.Value.(type) {
-			case nil, bson.Null, bson.Undefined, int32, int64, float64, bson.Decimal128: // null is none
+			case nil, bson.Null, bson.Undefined, int32, int64, float64, bson.Decimal128: // null stands for no limit
 				s.cmd[i].Value = 1 + g.Int32N(limitMillis)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// odd are values at the limits of their types, and strings that mean something to a language.
+// odd are values at the limits of their types, and strings with a meaning in some language.
 var odd = []any{
 	int32(0), int32(-1), int32(math.MaxInt32), int32(math.MinInt32), int64(math.MaxInt64), int64(math.MinInt64),
 	int64(1) << 40, math.NaN(), math.Inf(1),
@@ -42,7 +42,7 @@ var odd = []any{
 	bson.JavaScript("function() { return this; }"), bson.JavaScript("("), "function(a) { return a; }",
 }
 
-// names are keys that stand in for others.
+// oddKeys are replacement keys.
 var oddKeys = []string{"", "a", "b", "_id", "$", "a.b", "$a", "$or", "$eq", "$expr", "$set", "$match", "$in", "x.y.z",
 	"0", "unknown", "\xff", "$$ROOT", "$not", "$each", "$elemMatch"}
 
@@ -116,7 +116,7 @@ func (g *commandGen) operatorOf(depth int) bson.D {
 	return bson.D{{Key: pick(g.gen, g.operators), Value: arg}}
 }
 
-// mutate returns a copy of a command in which something at a random place is another.
+// mutate returns a copy of a command with another value at a random place.
 func (g *commandGen) mutate(cmd bson.D) bson.D {
 	at := g.IntN(max(1, values(cmd)))
 	out, _ := rewritten(cmd, &at, g.change).(bson.D)
@@ -126,7 +126,7 @@ func (g *commandGen) mutate(cmd bson.D) bson.D {
 	return out
 }
 
-// values counts the values within one, itself included.
+// values counts the values inside a value, including itself.
 func values(v any) int {
 	n := 1
 	switch v := v.(type) {
@@ -142,7 +142,7 @@ func values(v any) int {
 	return n
 }
 
-// rewritten returns a copy of v in which change was done to the value with number *at.
+// rewritten returns a copy of v. change is applied to the value with number *at.
 func rewritten(v any, at *int, change func(any) any) any {
 	*at--
 	if *at < 0 {
@@ -166,7 +166,7 @@ func rewritten(v any, at *int, change func(any) any) any {
 	return v
 }
 
-// change returns what stands in for a value.
+// change returns a replacement for a value.
 func (g *commandGen) change(v any) any {
 	if g.chance(3) {
 		return g.anyValue(2)

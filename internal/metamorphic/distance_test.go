@@ -12,7 +12,8 @@ func isNear(op bson.D) bool {
 	return strings.Contains(s, `"$near`) || strings.Contains(s, `"$geoNear"`)
 }
 
-// newNear reads a find with $near, or an aggregate that begins with $geoNear, as gen makes them.
+// newNear parses a find with $near, or an aggregate that begins with $geoNear, in the form that gen
+// makes.
 func newNear(op bson.D) *ranked {
 	r := &ranked{op: op, sign: 1}
 	var path, prefix string
@@ -56,8 +57,8 @@ func whole(v any) float64 {
 
 const earthRadius = 6378100
 
-// center returns how far a value is, infinitely where it is no place: in meters from a point of
-// GeoJSON, or on a plane from a pair.
+// center returns a function for the distance of a value, which is infinite for a value that is not
+// a place. It is in meters from a GeoJSON point, and on a plane from a pair.
 func center(near any) func(any) float64 {
 	if pair, ok := near.(bson.A); ok {
 		return func(v any) float64 {
@@ -71,7 +72,7 @@ func center(near any) func(any) float64 {
 	return func(v any) float64 { return earthRadius * angleTo(p, v) }
 }
 
-// asPair returns two coordinates, which a document may name.
+// asPair returns two coordinates. A document may have names for them.
 func asPair(v any) ([2]float64, bool) {
 	var x, y any
 	switch v := v.(type) {
@@ -145,7 +146,7 @@ func angleTo(p vec, v any) float64 {
 	return least
 }
 
-// toLine is the angle to the nearest point of the edges between some points.
+// toLine returns the angle to the nearest point of the edges between the points.
 func toLine(p vec, line bson.A) float64 {
 	least := math.Inf(1)
 	for i := range line[1:] {

@@ -28,11 +28,11 @@ type setting struct {
 	name    string
 	served  bool // over TCP
 	indexed bool // every field of the documents has an index
-	// unoptimised servers have the optimiser switched off.
+	// unoptimised servers run without the optimiser.
 	unoptimised bool
-	budget      int64 // of each stage; 0 leaves the default
-	batch       int32 // documents of a batch; 0 leaves it to the server
-	long        bool  // left out unless tests do all of their work
+	budget      int64 // of each stage; 0 for the default
+	batch       int32 // documents of a batch; 0 for the default
+	long        bool  // omitted unless tests do all of their work
 }
 
 // littleMemory is less than most stages of the files need, so that they spill.
@@ -49,7 +49,7 @@ var settings = []setting{
 	{name: "indexed, unoptimised, little memory", indexed: true, unoptimised: true, budget: littleMemory, long: true},
 }
 
-// budgetParams are the parameters that budget sets. Those of $lookup cannot be so small.
+// budgetParams are the parameters that budget sets. The parameters of $lookup cannot be so small.
 var budgetParams = []string{
 	"internalQueryMaxBlockingSortMemoryUsageBytes", "internalDocumentSourceGroupMaxMemoryBytes",
 	"internalDocumentSourceSetWindowFieldsMaxMemoryBytes", "internalDocumentSourceBucketAutoMaxMemoryBytes",
@@ -76,7 +76,7 @@ func (s *setting) configure(t testing.TB) *mongo.Client {
 	return v.client
 }
 
-// setUp sets the budget of the stages, where it is not 0, and switches the optimiser off.
+// setUp sets the budget of the stages, if it is not 0, and disables the optimiser if requested.
 func setUp(ctx context.Context, client *mongo.Client, budget int64, unoptimised bool) error {
 	admin := client.Database("admin")
 	if budget > 0 {
@@ -97,7 +97,7 @@ func setUp(ctx context.Context, client *mongo.Client, budget int64, unoptimised 
 }
 
 // TestFiles runs the data-driven tests of stages, accumulators and expressions as commands in all
-// settings. The answers are those of the files, which the packages' own tests write.
+// settings. The expected answers come from the files, which the packages' own tests write.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -132,13 +132,13 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// describesServer has the files of stages that tell of the server that runs them: the documents are
-// others here.
+// describesServer has the files of stages that describe the server. Their documents are different
+// here.
 var describesServer = map[string]bool{
 	"stage/collstats": true, "stage/currentop": true, "stage/indexstats": true, "stage/listlocalsessions": true,
 	"stage/listsessions": true, "stage/plancachestats": true,
-	// What is merged into a collection is in package command's tests; here a recorder stands for
-	// the collection.
+	// Package command tests merging into a collection. The files here use a recorder instead of the
+	// collection.
 	"stage/merge": true, "stage/out": true,
 }
 
@@ -149,7 +149,7 @@ type fileRun struct {
 	name      string
 	ran, open *atomic.Int64
 	docs      []bson.Raw
-	// unreal has the collections that no server has, of documents without an _id.
+	// unreal has the collections that no server can have, with documents without an _id.
 	unreal []string
 }
 
@@ -210,8 +210,8 @@ func parse(t *testing.T, text string) bson.Raw {
 	return raw
 }
 
-// load fills a collection, with indexes on each field and on all of them where the setting has
-// indexes.
+// load fills a collection. If the setting has indexes, it creates one on each field and one on all
+// fields.
 func (f *fileRun) load(t *testing.T, name string, docs []bson.Raw) {
 	t.Helper()
 	coll := f.db().Collection(name)
@@ -265,7 +265,7 @@ func fieldPaths(docs []bson.Raw) []string {
 	return paths
 }
 
-// check runs a pipeline and compares its documents with those of the file.
+// check runs a pipeline and compares its documents with the documents in the file.
 func (f *fileRun) check(t *testing.T, d *datadriven.TestData, line string, want []string) {
 	t.Helper()
 	if slices.ContainsFunc(f.unreal, func(name string) bool { return strings.Contains(line, name) }) {
@@ -348,8 +348,7 @@ func (f *fileRun) aggregate(ctx context.Context, stages bson.RawValue) ([]bson.R
 	return docs, err
 }
 
-// makesDocuments reports whether a pipeline begins with $documents, which stands over no
-// collection.
+// makesDocuments reports whether a pipeline begins with $documents, which needs no collection.
 func makesDocuments(stages bson.RawValue) bool {
 	list, ok := stages.ArrayOK()
 	if !ok {
@@ -412,7 +411,7 @@ func relaxed(t *testing.T, doc bson.Raw) string {
 	return string(bytes.TrimSpace(raw))
 }
 
-// errorLine prints an error of a command as the files do.
+// errorLine prints an error of a command in the format of the files.
 func errorLine(t *testing.T, err error) string {
 	t.Helper()
 	var failed mongo.CommandError
@@ -426,8 +425,8 @@ func line(code int, text string) string {
 	return "error " + mongoerr.Code(code).Name() + ": " + strings.ReplaceAll(text, "\n", `\n`)
 }
 
-// sameAnswer compares lines of an answer and of a file. Before its own text an error of a command
-// says where it arose; the text of a reply is valid UTF-8.
+// sameAnswer compares lines of an answer and of a file. An error of a command may have a prefix
+// with its origin. The text of a reply is valid UTF-8.
 func sameAnswer(got, want string) bool {
 	if got == want {
 		return true
@@ -438,11 +437,11 @@ func sameAnswer(got, want string) bool {
 		strings.HasSuffix(gotText, " :: caused by :: "+wantText)
 }
 
-// memoryErrors are the answers of stages that have not enough memory and cannot spill.
+// memoryErrors are the errors of stages that have too little memory and cannot spill.
 var memoryErrors = []string{"QueryExceededMemoryLimitNoDiskUseAllowed", "ExceededMemoryLimit",
 	"Location40099", "Location5414201"}
 
-// mayDiffer tells why an answer may differ from that of the file, or "".
+// mayDiffer returns the reason why an answer may differ from the file, or "".
 func (f *fileRun) mayDiffer(stages bson.RawValue, got, want []string) string {
 	if len(got) == 0 {
 		return ""

@@ -56,7 +56,7 @@ func (g *gen) comparison(depth int) bson.D {
 	return bson.D{{Key: pick(g, []string{"$eq", "$eq", "$eq", "$gt", "$gte", "$lt", "$lte", "$ne"}), Value: operands}}
 }
 
-// predicate returns what stands beside a path.
+// predicate returns the value beside a path in a filter.
 func (g *gen) predicate(depth int) any {
 	op := func(name string, v any) bson.D { return bson.D{{Key: name, Value: v}} }
 	switch g.IntN(18) {
@@ -109,12 +109,12 @@ func (g *gen) predicate(depth int) any {
 	}
 }
 
-// sort ends with _id, so that it is total.
+// sort returns a sort that ends with _id, so that it is total.
 func (g *gen) sort() bson.D {
 	direction := func() int32 { return pick(g, []int32{1, -1}) }
 	var out bson.D
 	add := func(path string) { out = append(out, bson.E{Key: path, Value: direction()}) }
-	// At most one of these may be over an array.
+	// At most one of these may be on an array.
 	if g.chance(3) {
 		add(pick(g, []string{"a", "a.x", "arr", "a.y"}))
 	}
@@ -143,7 +143,7 @@ func (g *gen) projection() bson.D {
 	})
 }
 
-// indexKeys has at most one path in each that may be over an array.
+// indexKeys has at most one path in each key that may be an array.
 var indexKeys = []bson.D{
 	{{Key: "a", Value: 1}},
 	{{Key: "a", Value: -1}},
@@ -175,7 +175,7 @@ var indexKeys = []bson.D{
 	{{Key: "b", Value: 1}, {Key: "a.$**", Value: 1}},
 }
 
-// wildcardProjections are those of indexes of all paths.
+// wildcardProjections are the projections of indexes on all paths.
 var wildcardProjections = []bson.D{
 	{{Key: "_id", Value: 1}, {Key: "a.x", Value: 0}},
 	{{Key: "a", Value: 1}, {Key: "o.p", Value: 1}},

@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// operation is one kind of operation and how often it is made.
+// operation is one kind of operation and its frequency.
 type operation struct {
 	weight int
 	make   func(g *gen) bson.D
@@ -32,23 +32,23 @@ var generators = []operation{
 	{1, func(*gen) bson.D { return bson.D{{Key: "restart", Value: 1}} }},
 }
 
-// indexCommands are about indexes: variants without them leave these out.
+// indexCommands concern indexes. Variants without indexes omit them.
 var indexCommands = map[string]bool{"createIndexes": true, "dropIndexes": true, "collMod": true}
 
 const collName = "c"
 
-// family is what the operations of a run are about besides scalars.
+// family is the subject of a run's operations, in addition to scalars.
 type family struct {
-	// patience is how long runs are made where no flag says so.
+	// patience is the time for runs without a flag.
 	patience time.Duration
 	// begin are commands for all variants, before anything else.
 	begin []bson.D
-	// operations are kinds of operations that others do not have.
+	// operations are additional kinds of operations.
 	operations []operation
-	// keys are those of indexes.
+	// keys are additional index keys.
 	keys []bson.D
-	// fields are what a document has more, predicate is one about them, update changes one; nil for
-	// none.
+	// fields returns additional fields of a document. predicate returns a predicate on them, and
+	// update changes one of them. nil stands for none.
 	fields    func(g *gen) bson.D
 	predicate func(g *gen) bson.D
 	update    func(g *gen) bson.D
@@ -183,7 +183,7 @@ func (g *gen) createIndex() bson.D {
 	return bson.D{{Key: "createIndexes", Value: collName}, {Key: "indexes", Value: bson.A{g.collated(spec)}}}
 }
 
-// collated adds a collation to a command, a statement or an index, or leaves it.
+// collated adds a collation to a command, a statement or an index, or leaves it unchanged.
 func (g *gen) collated(spec bson.D) bson.D {
 	if !g.chance(3) {
 		return spec
@@ -191,7 +191,7 @@ func (g *gen) collated(spec bson.D) bson.D {
 	return append(spec, bson.E{Key: "collation", Value: pick(g, collations)})
 }
 
-// collations are few, so that those of queries and indexes often are the same.
+// collations are few, so that queries and indexes often have the same collation.
 var collations = []bson.D{
 	{{Key: "locale", Value: "en"}, {Key: "strength", Value: 1}},
 	{{Key: "locale", Value: "en"}, {Key: "strength", Value: 2}},

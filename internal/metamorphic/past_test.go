@@ -8,14 +8,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// past runs some reads of a variant at a time of the past: that before the documents of the
-// collection were all deleted. They come back afterwards.
+// past runs some reads of a variant at a past time: before all documents of the collection were
+// deleted. Afterwards the documents are inserted again.
 type past struct{ reads int }
 
-// everyRead is how many reads there are for one at a time of the past.
+// everyRead is the number of reads per read at a past time.
 const everyRead = 3
 
-// answer is the function of that name, for some reads at a time of the past.
+// answer is the function answer, but runs some reads at a past time.
 func (p *past) answer(ctx context.Context, v *variant, op bson.D) (string, error) {
 	switch op[0].Key {
 	case "find", "aggregate", "distinct":
@@ -23,7 +23,7 @@ func (p *past) answer(ctx context.Context, v *variant, op bson.D) (string, error
 		return ask(ctx, v, op)
 	}
 	if isNear(op) || isSearch(op) {
-		return ask(ctx, v, op) // what indexes there were is known to half a second only
+		return ask(ctx, v, op) // the times of indexes are known only to half a second
 	}
 	if p.reads++; p.reads%everyRead != 0 || strings.Contains(text(op), "$out") ||
 		strings.Contains(text(op), "$merge\"") {

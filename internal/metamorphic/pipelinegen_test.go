@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// pipelineGen makes documents and pipelines whose answer does not depend on the order in which
-// documents are found: a stage that looks at the order stands behind a $sort that leaves nothing
-// open.
+// pipelineGen makes documents and pipelines. Their answer does not depend on the order in which
+// documents are found: a stage that depends on the order comes after a total $sort.
 //
-// The fields: b and c are numbers, null or missing, s strings, d dates, l mostly arrays, o mostly
-// documents, a anything. They keep that through all stages.
+// The fields: b and c are numbers, null or missing, s are strings, d are dates, l are mostly
+// arrays, o are mostly documents, a is anything. They keep these types through all stages.
 type pipelineGen struct {
 	*rand.Rand
 	stages  []string
-	key     []string // fields that tell all documents apart; nil where none do, since arrays sort by an element
+	key     []string // fields that identify all documents; nil if there are no such fields, since arrays sort by an element
 	ordered bool     // the order of the documents is certain
 	united  bool
-	n       int // of names that were made up
+	n       int // for new names
 }
 
 func (g *pipelineGen) pick(from ...string) string { return from[g.IntN(len(from))] }
@@ -71,7 +70,7 @@ func (g *pipelineGen) add(format string, args ...any) {
 	g.stages = append(g.stages, fmt.Sprintf(format, args...))
 }
 
-// sort adds a $sort that leaves nothing open, unless there is one.
+// sort adds a total $sort, unless there is one.
 func (g *pipelineGen) sort() {
 	if !g.ordered {
 		g.add(`{"$sort": %s}`, g.total())
@@ -79,7 +78,7 @@ func (g *pipelineGen) sort() {
 	g.ordered = true
 }
 
-// total returns a pattern that leaves nothing open.
+// total returns a pattern for a total order.
 func (g *pipelineGen) total() string {
 	var fields []string
 	if name := g.pick("b", "c", "s", "d", ""); name != "" {
@@ -130,7 +129,7 @@ func (g *pipelineGen) predicate(depth int) string {
 	}
 }
 
-// number makes an expression of a number or null.
+// number makes an expression whose value is a number or null.
 func (g *pipelineGen) number(depth int) string {
 	if depth > 2 {
 		return g.pick(`"$b"`, `"$c"`, "1", "2.5")
@@ -166,7 +165,7 @@ func (g *pipelineGen) condition(depth int) string {
 		`{"$and": ["$b", "$s"]}`, `{"$regexMatch": {"input": "$s", "regex": "^[xz]", "options": "i"}}`, `{"$not": ["$c"]}`)
 }
 
-// array makes an expression of an array.
+// array makes an expression whose value is an array.
 func (g *pipelineGen) array(depth int) string {
 	const list = `{"$cond": [{"$isArray": "$l"}, "$l", []]}`
 	if depth > 2 {
@@ -193,7 +192,7 @@ func (g *pipelineGen) set() {
 	case 0:
 		field := "b"
 		if slices.Contains(g.key, field) {
-			field = "c" // the documents of $densify are told apart by b
+			field = "c" // b identifies the documents of $densify
 		}
 		g.add(`{%q: {%q: %s, "a": %s}}`, stage, field, g.number(0), g.anything())
 	case 1:
@@ -207,7 +206,7 @@ func (g *pipelineGen) set() {
 	default:
 		g.add(`{%q: {"a": %s}}`, stage, g.anything())
 	}
-	g.ordered = false // what the documents were sorted by may have changed
+	g.ordered = false // the values by which the documents were sorted may have changed
 }
 
 func (g *pipelineGen) project() {
@@ -228,7 +227,7 @@ func (g *pipelineGen) project() {
 	g.ordered = false
 }
 
-// accumulators do not depend on the order.
+// accumulator makes an accumulator that does not depend on the order.
 func (g *pipelineGen) accumulator() string {
 	if g.chance(2) {
 		return fmt.Sprintf(`{%q: %s}`, g.pick("$sum", "$avg", "$min", "$max", "$stdDevPop", "$stdDevSamp"), g.number(1))
@@ -246,8 +245,8 @@ func (g *pipelineGen) accumulator() string {
 	}
 }
 
-// lists are accumulators that give arrays; those that show the order of their input come with a
-// $sort.
+// list makes an accumulator that gives an array. If the array shows the order of the input, it adds
+// a $sort.
 func (g *pipelineGen) list() string {
 	switch g.IntN(6) {
 	case 0:
@@ -299,16 +298,15 @@ func (g *pipelineGen) group() {
 	g.grouped(id)
 }
 
-// rounded takes the last digits of a deviation away: they depend on how it was put together of
-// parts that went to disk, and what comes behind may tell equal ones from different ones.
+// rounded removes the last digits of a deviation. They depend on how it was combined from parts on
+// disk, and later stages may tell equal values from different ones.
 func (g *pipelineGen) rounded(field, accumulator string) {
 	if strings.Contains(accumulator, "$stdDev") {
 		g.add(`{"$set": {%q: {"$round": ["$%s", 6]}}}`, field, field)
 	}
 }
 
-// oneOfEach adds a $group that reads one document of each group, for which an index may be read
-// with jumps.
+// oneOfEach adds a $group that reads one document of each group. An index scan may skip the others.
 func (g *pipelineGen) oneOfEach() {
 	field, which := g.pick("b", "s", "a", "o.p"), g.pick("$first", "$last")
 	if g.chance(2) {
@@ -324,7 +322,7 @@ func (g *pipelineGen) oneOfEach() {
 	g.grouped("$" + field)
 }
 
-// grouped notes that an _id tells the documents apart.
+// grouped records that an _id identifies the documents.
 func (g *pipelineGen) grouped(id string) {
 	g.key, g.ordered = []string{"_id"}, false
 	if strings.Contains(`"$a" "$l" "$o.p"`, id) { // arrays
@@ -434,13 +432,13 @@ func (g *pipelineGen) replaceRoot() {
 	))
 }
 
-// reorder adds what changes no document.
+// reorder adds stages that change no document.
 func (g *pipelineGen) reorder() {
 	g.add(`{"$sample": {"size": 100000}}`)
 	g.ordered = false
 }
 
-// facet returns a $facet of pipelines that each give one answer.
+// facet returns a $facet of pipelines that each have one right answer.
 func (g *pipelineGen) facet() string {
 	return fmt.Sprintf(`{"$facet": {"x": [{"$match": %s}, {"$count": "n"}], "y": [{"$sort": %s}, {"$limit": 3}], "z": [{"$group": {"_id": null, "n": %s}}]}}`,
 		g.predicate(1), g.total(), g.accumulator())

@@ -17,8 +17,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// pipelineSettings are the ways in which each pipeline runs; the first is what the others are
-// compared with.
+// pipelineSettings are the settings in which each pipeline runs. The others are compared with the
+// first one.
 var pipelineSettings = []setting{
 	{name: "embedded"},
 	{name: "served, indexed", served: true, indexed: true, batch: 3},
@@ -33,8 +33,8 @@ const (
 	pipelinesOfRound = 40 // with the same documents
 )
 
-// TestPipelines gives random pipelines to a database in all settings and compares the answers. A
-// round is made from a seed: documents, then pipelines.
+// TestPipelines runs random pipelines in all settings and compares the answers. A round has a seed,
+// from which its documents and pipelines are made.
 func TestPipelines(t *testing.T) {
 	t.Parallel()
 	first := firstSeed(t)
@@ -56,7 +56,7 @@ func TestPipelines(t *testing.T) {
 	t.Logf("%d rounds of %d pipelines in %d settings: %+v", n, pipelinesOfRound, len(pipelineSettings), tally)
 }
 
-// outcomes counts what pipelines gave.
+// outcomes counts the results of pipelines.
 type outcomes struct{ answered, failed, noMemory int }
 
 // round has the same documents in all settings.
@@ -116,7 +116,7 @@ func (r *round) run(t *testing.T) {
 	}
 }
 
-// shorten leaves out stages as long as the settings still differ.
+// shorten omits stages while the settings still differ.
 func (r *round) shorten(t *testing.T, stages []string, err error) ([]string, error) {
 	t.Helper()
 	for i := 0; i < len(stages); {
@@ -130,7 +130,7 @@ func (r *round) shorten(t *testing.T, stages []string, err error) ([]string, err
 	return stages, err
 }
 
-// sortsStay reports whether none of the $sorts that make an answer certain was left out.
+// sortsStay reports whether all $sorts that make the answer unique are still there.
 func sortsStay(stages, fewer []string) bool {
 	count := func(list []string) (n int) {
 		for _, s := range list {
@@ -182,7 +182,7 @@ func (r *round) count(err error) {
 	}
 }
 
-// isMemory reports whether a stage had not enough memory and could not spill.
+// isMemory reports whether a stage had too little memory and could not spill.
 func isMemory(err error) bool {
 	var failed mongo.CommandError
 	if !errors.As(err, &failed) {
@@ -195,8 +195,9 @@ func isMemory(err error) bool {
 	return false
 }
 
-// mayFail reports whether a setting may fail where, or since, the first one did or did not: the
-// optimiser avoids errors, and little memory is an error of stages that do not spill.
+// mayFail reports whether a setting may have an error although the first setting had none, or the
+// other way round. The optimiser avoids errors, and stages that do not spill fail with little
+// memory.
 func (s *setting) mayFail(err, first error) bool {
 	var failed mongo.CommandError
 	if !errors.As(err, &failed) || failed.Code == 1 || failed.Code == 8 {
@@ -205,8 +206,7 @@ func (s *setting) mayFail(err, first error) bool {
 	return first != nil || s.unoptimised || s.budget > 0 && isMemory(err)
 }
 
-// answer runs a pipeline and prints its documents in an order of their own, without the types of
-// numbers.
+// answer runs a pipeline and prints its sorted documents, without the types of numbers.
 func (s *setting) answer(ctx context.Context, client *mongo.Client, pipeline bson.RawValue) ([]string, error) {
 	options := bson.D{}
 	if s.batch > 0 {
@@ -231,8 +231,8 @@ func (s *setting) answer(ctx context.Context, client *mongo.Client, pipeline bso
 	return out, nil
 }
 
-// canonicalDoc prints a document with its top-level fields in order, and numbers with ten digits:
-// which of equal numbers stands for a group, and in which order numbers are added, is open.
+// canonicalDoc prints a document with its top-level fields sorted, and numbers with ten digits. It
+// is undefined which of equal numbers represents a group, and in which order numbers are added.
 func canonicalDoc(d bson.D) string {
 	slices.SortFunc(d, func(a, b bson.E) int { return strings.Compare(a.Key, b.Key) })
 	for i, e := range d {

@@ -9,11 +9,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// TestPlaces gives operations on geometries to all variants, all of which refuse what is none: they
-// have an index of each field. The plain variant does not use it.
+// TestPlaces runs operations on geometries in all variants. All of them have an index on each
+// field, so that they refuse values that are not geometries. The plain variant does not use the
+// indexes.
 func TestPlaces(t *testing.T) { try(t, placeFamily) }
 
-// Of the fields of documents loc may have any geometry, in.at has a point, list.at some, and flat a
+// In the documents, loc may have any geometry, in.at has a point, list.at some points, and flat a
 // pair on a plane.
 var placeFamily = &family{
 	patience: 3 * time.Second,
@@ -42,7 +43,7 @@ var placeFamily = &family{
 	fields: (*gen).places, predicate: (*gen).placePredicate, update: (*gen).move,
 }
 
-// everywhere makes indexes in all variants.
+// everywhere creates indexes in all variants.
 func everywhere(keys ...bson.D) bson.D {
 	var specs bson.A
 	for i, key := range keys {
@@ -52,13 +53,13 @@ func everywhere(keys ...bson.D) bson.D {
 		{Key: "comment", Value: "everywhere"}}
 }
 
-// hubs are where the places are; one is on the line where longitudes begin again. No two are
-// opposite each other.
+// hubs are the centers of the places. One is on the line at longitude 180. No two are opposite each
+// other.
 var hubs = [][2]float64{{179.5, 10}, {150, -35}, {-150, 45}, {100, 0}}
 
 func wrapped(lng float64) float64 { return math.Mod(lng+540, 360) - 180 }
 
-// around returns coordinates near a hub, often of the few that meet others and corners.
+// around returns coordinates near a hub, often from a small set, so that places meet.
 func (g *gen) around(hub [2]float64) (lng, lat float64) {
 	lng, lat = 6*g.Float64()-3, 6*g.Float64()-3
 	if g.chance(2) {
@@ -127,7 +128,7 @@ func (g *gen) geometry() bson.D {
 	}
 }
 
-// place returns what loc may have.
+// place returns a value for loc.
 func (g *gen) place() any {
 	switch g.IntN(9) {
 	case 0:
@@ -180,7 +181,7 @@ func (g *gen) places() bson.D {
 	return d
 }
 
-// noPlaces are refused by the indexes of all variants.
+// noPlaces are values that the indexes of all variants refuse.
 var noPlaces = []any{
 	"nowhere", int32(5),
 	geoJSON("Point", bson.A{200.0, 0.0}),
@@ -189,7 +190,7 @@ var noPlaces = []any{
 	geoJSON("Pint", bson.A{1.0, 1.0}),
 }
 
-// move is an update that no document refuses.
+// move returns an update that no document refuses.
 func (g *gen) move() bson.D {
 	switch g.IntN(5) {
 	case 0:
@@ -207,13 +208,13 @@ func (g *gen) move() bson.D {
 	}
 }
 
-// misplace is an update that is refused where it finds its document.
+// misplace returns an update that fails if it finds its document.
 func (g *gen) misplace() bson.D {
 	u := bson.D{{Key: "$set", Value: bson.D{{Key: pick(g, []string{"loc", "flat"}), Value: pick(g, noPlaces)}}}}
 	return update(bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: g.id()}}}, {Key: "u", Value: u}})
 }
 
-// placePredicate is about a region, with or without an index.
+// placePredicate returns a predicate on a region, with or without an index.
 func (g *gen) placePredicate() bson.D {
 	path := pick(g, []string{"loc", "loc", "loc", "in.at", "list.at", "flat", "flat"})
 	out := bson.D{{Key: path, Value: g.region(path == "flat")}}

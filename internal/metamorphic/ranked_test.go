@@ -10,25 +10,26 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// ranked is a read whose rows come by a number: by how far they are, or how well they match. It
-// needs an index, so that the plain variant, which reads without indexes, computes the answer with
-// code of its own.
+// ranked is a read whose rows are sorted by a number: their distance, or how well they match. It
+// needs an index. The plain variant reads without indexes, so the test computes its answer itself.
 type ranked struct {
 	op    bson.D
-	rest  bson.D // what else a row must have
-	limit int    // 0 for none
-	// rank is what the rows are ordered by, the least first; false for a document that is no row.
+	rest  bson.D // further conditions for a row
+	limit int    // 0 for no limit
+	// rank returns the number by which rows are sorted, ascending. It reports false if the document
+	// does not match.
 	rank func(bson.D) (float64, bool)
-	// shown is the field in which the server tells the rank, times sign; "" for none.
+	// shown is the field in which the server returns the rank, times sign. It is "" if there is no
+	// such field.
 	shown string
 	sign  float64
-	// unordered is set where the rows may come in any order.
+	// unordered means that the rows may come in any order.
 	unordered bool
-	// refused is the answer where no plan can be.
+	// refused is the expected error if there cannot be a plan.
 	refused string
 }
 
-// rankedOf returns the read that a command is, nil for any other command.
+// rankedOf returns the read for a command, or nil for any other command.
 func rankedOf(ctx context.Context, v *variant, op bson.D) (*ranked, error) {
 	switch {
 	case op[0].Key != "find" && op[0].Key != "aggregate":
@@ -41,7 +42,7 @@ func rankedOf(ctx context.Context, v *variant, op bson.D) (*ranked, error) {
 	return nil, nil
 }
 
-// rankedRow is a row as it is compared.
+// rankedRow is a row for the comparison.
 type rankedRow struct {
 	rank float64
 	id   string
@@ -97,12 +98,12 @@ func (r *ranked) row(v *variant, raw bson.Raw) (row rankedRow, ok bool, err erro
 	return row, true, nil
 }
 
-// coarse is a rank without the digits that depend on how it was computed. The borders are nowhere
-// near a number that is likely.
+// coarse removes the digits of a rank that depend on the computation. No likely number is near the
+// rounding borders.
 func coarse(rank float64) float64 { return math.Floor(rank*1000 + 0.123456) }
 
-// printRows prints rows of the same rank in one order. Those of the last rank may be any where
-// there are more than were asked for.
+// printRows prints rows, and sorts rows with the same rank. If the limit cuts the rows of the last
+// rank, any of them are right.
 func printRows(rows []rankedRow, limit int) string {
 	var out strings.Builder
 	for begin := 0; begin < len(rows); {
@@ -123,7 +124,7 @@ func printRows(rows []rankedRow, limit int) string {
 
 var hintNatural = bson.E{Key: "hint", Value: bson.D{{Key: "$natural", Value: 1}}}
 
-// lookup returns the value of a field, nil where there is none.
+// lookup returns the value of a field, or nil.
 func lookup(d bson.D, key string) any {
 	for _, e := range d {
 		if e.Key == key {
@@ -153,8 +154,8 @@ func float(v any) float64 {
 	return math.NaN()
 }
 
-// reached calls do with what is at a path, through arrays of documents, and with the elements where
-// that is an array.
+// reached calls do for the values at a path, through arrays of documents. If a value is an array,
+// it also calls do for the elements.
 func reached(v any, path []string, do func(any)) {
 	switch v := v.(type) {
 	case bson.A:

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// relations checks what ties the answers of one variant together, for the predicate of a query.
+// relations checks the relations between the answers of one variant, for the predicate of a query.
 func relations(ctx context.Context, v *variant, op bson.D) error {
 	var p, collation bson.D
 	for _, e := range op {
@@ -93,8 +93,8 @@ func counts(ctx context.Context, v *variant, p, collation bson.D, want int) erro
 	return nil
 }
 
-// distinctOfFound checks that the distinct values of the matches are those of the same documents
-// named one by one.
+// distinctOfFound checks that the distinct values of the matches equal the distinct values of the
+// same documents, selected by _id.
 func distinctOfFound(ctx context.Context, v *variant, op bson.D, in []string) error {
 	named := bson.A{}
 	docs, err := cursor(ctx, v, bson.D{{Key: "find", Value: collName}})

@@ -27,7 +27,7 @@ var (
 	replay = flag.String("metamorphic.replay", "", "file of a run to run again")
 )
 
-// TestVariants gives random operations to all variants and compares the answers.
+// TestVariants runs random operations in all variants and compares the answers.
 func TestVariants(t *testing.T) {
 	if *replay != "" {
 		ops, err := load(*replay)
@@ -42,7 +42,7 @@ func TestVariants(t *testing.T) {
 	try(t, scalarFamily)
 }
 
-// try makes runs of a family as long as the flags say.
+// try runs operations of a family for the time that the flags set.
 func try(t *testing.T, f *family) {
 	t.Helper()
 	if *replay != "" {
@@ -87,7 +87,8 @@ func fail(t *testing.T, ops []bson.D, begin int) {
 	t.Fatalf("run it again with -metamorphic.replay=%s\nshortened to %d operations: %v", file.Name(), len(short), execute(t, short))
 }
 
-// shorten leaves out operations behind the begin as long as the run still fails, for some time.
+// shorten omits operations after the first begin ones while the run still fails, for a limited
+// time.
 func shorten(t *testing.T, ops []bson.D, begin int) []bson.D {
 	end := time.Now().Add(20 * time.Second)
 	for size := len(ops) / 2; size > 0; {
@@ -131,7 +132,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// execute runs operations on fresh variants and returns the first difference.
+// execute runs operations on new variants and returns the first difference.
 func execute(t *testing.T, ops []bson.D) error {
 	t.Helper()
 	vs := openAll(t)
@@ -160,7 +161,7 @@ func execute(t *testing.T, ops []bson.D) error {
 	return nil
 }
 
-// compare gives an operation to all variants.
+// compare runs an operation in all variants.
 func compare(ctx context.Context, vs []*variant, op bson.D) error {
 	var want string
 	for i, v := range vs {
@@ -178,7 +179,7 @@ func compare(ctx context.Context, vs []*variant, op bson.D) error {
 		}
 		if indexCommands[op[0].Key] && lookup(op, "comment") != "everywhere" {
 			if v.indexed {
-				_, _ = answer(ctx, v, op) // an index may exist, or not
+				_, _ = answer(ctx, v, op) // the index may or may not exist
 			}
 			continue
 		}
@@ -195,7 +196,7 @@ func compare(ctx context.Context, vs []*variant, op bson.D) error {
 	return nil
 }
 
-// answer runs a command and prints what must not depend on the variant.
+// answer runs a command and prints the part of the reply that must not depend on the variant.
 func answer(ctx context.Context, v *variant, op bson.D) (string, error) {
 	if v.transacted != nil {
 		return v.transacted.answer(ctx, v, op)
@@ -206,7 +207,7 @@ func answer(ctx context.Context, v *variant, op bson.D) (string, error) {
 	return ask(ctx, v, op)
 }
 
-// ask is answer outside of transactions, or in that of ctx.
+// ask is answer outside of transactions, or in the transaction of ctx.
 func ask(ctx context.Context, v *variant, op bson.D) (string, error) {
 	db := v.client.Database("test")
 	r, err := rankedOf(ctx, v, op)
@@ -251,8 +252,8 @@ func ask(ctx context.Context, v *variant, op bson.D) (string, error) {
 	return text(reply), nil
 }
 
-// oneNumberType replaces numbers by doubles. Of equal values of different types distinct gives the
-// first that it finds.
+// oneNumberType replaces numbers by doubles. Of equal values with different types, distinct returns
+// the first that it finds.
 func oneNumberType(v any) any {
 	switch v := v.(type) {
 	case bson.D:
@@ -269,7 +270,7 @@ func oneNumberType(v any) any {
 		return float64(v)
 	case float64:
 		if v == 0 {
-			return 0.0 // not the negative one
+			return 0.0 // not -0
 		}
 	case bson.Decimal128:
 		f, _ := strconv.ParseFloat(v.String(), 64)
@@ -278,7 +279,7 @@ func oneNumberType(v any) any {
 	return v
 }
 
-// cursor runs a command that answers with a cursor, in the variant's batches.
+// cursor runs a command that returns a cursor, with the variant's batch size.
 func cursor(ctx context.Context, v *variant, op bson.D) ([]bson.Raw, error) {
 	if v.batch > 0 {
 		op = slices.Clone(op)
@@ -315,8 +316,8 @@ func refusal(err error) (string, error) {
 	return "", err
 }
 
-// canonical prints a document with its top-level fields in order: a covered query does not know the
-// document's order.
+// canonical prints a document with its top-level fields sorted, because a covered query does not
+// know the document's order.
 func canonical(d bson.Raw) string {
 	elements, _ := d.Elements()
 	var out []string
@@ -349,7 +350,7 @@ func validate(ctx context.Context, v *variant) error {
 		RunCommand(ctx, bson.D{{Key: "validate", Value: collName}, {Key: "full", Value: true}}).Decode(&r)
 	var s mongo.CommandError
 	if errors.As(err, &s) && s.HasErrorCode(26) {
-		return nil // a shortened run may not even make the collection
+		return nil // a shortened run may not even create the collection
 	}
 	if err == nil && !r.Valid {
 		err = fmt.Errorf("not valid: %q", r.Errors)

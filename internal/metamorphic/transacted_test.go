@@ -9,26 +9,26 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// transacted runs the operations of a variant in transactions of some operations each.
+// transacted runs the operations of a variant in transactions of several operations.
 type transacted struct {
 	session *mongo.Session
-	// writes are those of the open transaction; operations counts all of its operations.
+	// writes are the writes of the open transaction. operations counts all of its operations.
 	writes     []bson.D
 	operations int
 }
 
-// perTransaction is how many operations a transaction has.
+// perTransaction is the number of operations of a transaction.
 const perTransaction = 6
 
-// allowed are the commands that run in transactions; true for those that write.
+// allowed are the commands that run in transactions. The value is true for writes.
 var allowed = map[string]bool{
 	"find": false, "aggregate": false, "distinct": false, "insert": true, "update": true,
 	"delete": true, "findAndModify": true,
 }
 
-// answer is the function of that name in the open transaction, or in a new one. An operation that
-// fails ends its transaction: what that had written is written again, and the operation runs
-// outside, where it may have a part of its effect.
+// answer is the function answer in the open transaction, or in a new one. An operation that fails
+// ends its transaction. The earlier writes of the transaction are repeated, and the operation runs
+// outside, where it may have a partial effect.
 func (x *transacted) answer(ctx context.Context, v *variant, op bson.D) (string, error) {
 	writes, ok := allowed[op[0].Key]
 	if !ok {
@@ -42,7 +42,7 @@ func (x *transacted) answer(ctx context.Context, v *variant, op bson.D) (string,
 		return "", err
 	}
 	if strings.HasPrefix(got, "code ") || strings.HasPrefix(got, "document ") {
-		_ = x.session.AbortTransaction(ctx) // it has been aborted
+		_ = x.session.AbortTransaction(ctx) // it has already been aborted
 		if err := x.again(ctx, v); err != nil {
 			return "", err
 		}
@@ -74,7 +74,7 @@ func (x *transacted) inside(ctx context.Context, v *variant, op bson.D) (string,
 	return ask(mongo.NewSessionContext(ctx, x.session), v, op)
 }
 
-// again repeats the writes of a transaction that was aborted, and commits them.
+// again repeats the writes of an aborted transaction, and commits them.
 func (x *transacted) again(ctx context.Context, v *variant) error {
 	writes := x.writes
 	x.writes, x.operations = nil, 0

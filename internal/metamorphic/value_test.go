@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// gen makes random operations. Of the fields of its documents a may be anything and arr is an
-// array; b and c are scalars, o is a document of scalars, n is a number.
+// gen makes random operations. In its documents a may be anything, arr is an array, b and c are
+// scalars, o is a document of scalars, and n is a number.
 type gen struct {
 	*rand.Rand
 	family    *family
@@ -49,7 +49,7 @@ func (g *gen) chance(n int) bool { return g.IntN(n) == 0 }
 
 func (g *gen) scalar() any { return pick(g, scalars) }
 
-// small returns a scalar of the few that often meet others.
+// small returns a scalar from a small set, so that values are often equal.
 func (g *gen) small() any {
 	if g.chance(4) {
 		return g.scalar()
@@ -73,7 +73,7 @@ func (g *gen) value(depth int) any {
 			out = append(out, bson.E{Key: "x", Value: g.value(depth - 1)})
 		}
 		if !g.chance(3) {
-			// No array: an index of both fields refuses two of them.
+			// Not an array: an index on both fields refuses two arrays.
 			out = append(out, bson.E{Key: "y", Value: g.small()})
 		}
 		return out
@@ -88,13 +88,14 @@ func (g *gen) array() bson.A {
 	return out
 }
 
-// id returns an _id that some documents have.
+// id returns an _id of some documents.
 func (g *gen) id() any {
 	n := g.Int32N(max(1, g.nextID) + 2)
 	return idOf(n)
 }
 
-// idOf mixes the types of _id, so that the order of the records is not that of insertion.
+// idOf mixes the types of _id, so that the order of the records differs from the order of
+// insertion.
 func idOf(n int32) any {
 	switch n % 5 {
 	case 3:
@@ -112,7 +113,7 @@ func (g *gen) newDoc() bson.D {
 	return append(d, g.fields()...)
 }
 
-// fields returns what a document has besides _id.
+// fields returns the fields of a document besides _id.
 func (g *gen) fields() bson.D {
 	var d bson.D
 	add := func(name string, v any) {

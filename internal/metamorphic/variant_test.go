@@ -19,25 +19,25 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// variant is a database in which something differs that must not matter.
+// variant is a setup of a database. Its answers must be the same as in other variants.
 type variant struct {
 	name    string
 	indexed bool
-	// scans is true for those that answer reads without indexes, whatever there are.
+	// scans means that reads do not use the existing indexes.
 	scans bool
-	// batch is how many documents a batch of a cursor has; 0 leaves it to the server.
+	// batch is the number of documents in a batch of a cursor. 0 means the default.
 	batch  int32
 	client *mongo.Client
-	// transacted runs the operations in transactions; nil for none.
+	// transacted runs the operations in transactions. It may be nil.
 	transacted *transacted
-	// past runs reads at times of the past; nil for none.
+	// past runs reads at past times. It may be nil.
 	past *past
-	// restart opens the database again; nil where it cannot be.
+	// restart opens the database again. It is nil if that is impossible.
 	restart func()
 	close   func()
 }
 
-// variants are the kinds of databases; the first is what the others are compared with.
+// variants are the kinds of databases. The others are compared with the first one.
 var variants = []struct {
 	name string
 	open func(t testing.TB, v *variant)
@@ -129,8 +129,7 @@ func openOnDisk(t testing.TB, v *variant) {
 // spillMemory is less than most sorts of a run need.
 const spillMemory = 1 << 10
 
-// openSpilling puts a database together as package sheaf does, with a planner that has little
-// memory.
+// openSpilling builds a database like package sheaf, but with a planner that has little memory.
 func openSpilling(t testing.TB, v *variant) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)

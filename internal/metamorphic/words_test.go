@@ -14,7 +14,7 @@ import (
 )
 
 // TestWords searches for words in all variants, which have the same text index. The plain variant
-// does not ask it.
+// does not use it.
 func TestWords(t *testing.T) { try(t, wordFamily) }
 
 var wordFamily = &family{
@@ -53,7 +53,7 @@ func layout(key, weights bson.D) bson.D {
 	return out
 }
 
-// changeWords gives a variant another text index, or builds the one of an indexed variant again.
+// changeWords gives a variant another text index, or rebuilds the index of an indexed variant.
 func changeWords(ctx context.Context, v *variant, op bson.D) error {
 	spec, _ := op[0].Value.(bson.D)
 	if op[0].Key == "rebuild" {
@@ -88,8 +88,8 @@ type errRefused string
 
 func (e errRefused) Error() string { return "refused with " + string(e) }
 
-// textSpec returns the text index of a variant as listIndexes has it, nil for none. It asks outside
-// of transactions.
+// textSpec returns the text index of a variant from listIndexes, or nil. It runs outside of
+// transactions.
 func textSpec(ctx context.Context, v *variant) (bson.D, error) {
 	ctx = mongo.NewSessionContext(ctx, nil)
 	specs, err := cursor(ctx, v, bson.D{{Key: "listIndexes", Value: collName}, {Key: "cursor", Value: bson.D{}}})
@@ -106,8 +106,8 @@ func textSpec(ctx context.Context, v *variant) (bson.D, error) {
 	return nil, nil
 }
 
-// vocabulary are words that no language of the runs drops or shortens, and of which none is a part
-// of another.
+// vocabulary has words that no language of the runs drops or shortens. No word is a part of another
+// one.
 var vocabulary = []string{"alfa", "bravo", "delta", "kilo", "lima", "oscar", "romeo", "tango", "zulu", "victor"}
 
 func (g *gen) word() string {
@@ -129,8 +129,8 @@ func (g *gen) words() string {
 	return out.String()
 }
 
-// texts are what documents have besides: text in a field, in a document, in several, and among
-// other values in an array.
+// texts returns additional fields of documents: text in a field, in a document, in several fields,
+// and among other values in an array.
 func (g *gen) texts() bson.D {
 	d := bson.D{}
 	add := func(name string, v any) {
@@ -162,7 +162,7 @@ func (g *gen) textValue() any {
 	return g.words()
 }
 
-// rewrite is an update that no document refuses.
+// rewrite returns an update that no document refuses.
 func (g *gen) rewrite() bson.D {
 	switch g.IntN(4) {
 	case 0:
@@ -176,7 +176,7 @@ func (g *gen) rewrite() bson.D {
 	}
 }
 
-// mislead names a language that there is not.
+// mislead returns an update that sets an unknown language.
 func (g *gen) mislead() bson.D {
 	u := bson.D{{Key: "$set", Value: bson.D{{Key: "language", Value: "klingon"}, {Key: "t", Value: g.words()}}}}
 	return update(bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: g.id()}}}, {Key: "u", Value: u}})
@@ -213,8 +213,8 @@ func (g *gen) textPredicate() bson.D {
 	return out
 }
 
-// searched is a predicate with a search, and often with what the layouts with fields before the
-// text ask for.
+// searched returns a predicate with a search. Often it also has predicates that layouts with fields
+// before the text require.
 func (g *gen) searched() bson.D {
 	out := bson.D{}
 	if g.chance(2) {
@@ -230,7 +230,7 @@ func (g *gen) searched() bson.D {
 	if g.chance(3) {
 		more := g.filter(1)
 		if nor, ok := lookup(more, "$nor").(bson.A); ok && len(nor[0].(bson.D)) == 0 {
-			more = bson.D{} // what is never true asks for no plan of a search
+			more = bson.D{} // a predicate that is always false needs no plan of a search
 		}
 		out = append(out, bson.E{Key: "$and", Value: bson.A{more}})
 	}
@@ -266,7 +266,7 @@ func (g *gen) search() bson.D {
 	return cmd
 }
 
-// changeFound changes or removes what a search finds.
+// changeFound changes or removes the documents that a search finds.
 func (g *gen) changeFound() bson.D {
 	if g.chance(4) {
 		statement := bson.D{{Key: "q", Value: g.searched()}, {Key: "limit", Value: 0}}
@@ -278,7 +278,7 @@ func (g *gen) changeFound() bson.D {
 
 func isSearch(op bson.D) bool { return strings.Contains(text(op), `"$text"`) }
 
-// newSearch reads a find or an aggregate that search makes.
+// newSearch parses a find or an aggregate that search makes.
 func newSearch(ctx context.Context, v *variant, op bson.D) (*ranked, error) {
 	r := &ranked{op: op, sign: -1}
 	filter := document(op, "filter")
@@ -365,7 +365,7 @@ func newSearcher(query, spec bson.D) *searcher {
 	return s
 }
 
-// folded is a string as it is compared.
+// folded returns a string in the form for comparison.
 func (s *searcher) folded(str string) string {
 	if s.exact {
 		return str
@@ -398,7 +398,7 @@ func (s *searcher) rank(doc bson.D) (float64, bool) {
 	return -score, found && !excluded && !slices.Contains(phrases, false)
 }
 
-// score is that of a string of weight 1.
+// score returns the score of a string with weight 1.
 func (s *searcher) score(str string, words []string) (score float64) {
 	terms := map[string]bool{}
 	for _, t := range s.terms {
@@ -421,7 +421,7 @@ func (s *searcher) score(str string, words []string) (score float64) {
 	return score
 }
 
-// strings calls do with the strings of a document that the index is over.
+// strings calls do for the strings of a document that the index covers.
 func (s *searcher) strings(doc bson.D, do func(string, float64)) {
 	everywhere := float(lookup(s.weights, "$**"))
 	for _, path := range []string{"t", "in.t", "many.t", "tags"} {

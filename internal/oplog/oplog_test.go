@@ -53,7 +53,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// value draws a value, of up to some levels.
+// value draws a value with up to depth levels.
 func value(depth int) *rapid.Generator[any] {
 	scalar := rapid.OneOf(rapid.Int32Range(0, 3).AsAny(),
 		rapid.SampledFrom([]any{"x", "a longer text of some length", nil, 1.5, true}))
@@ -128,7 +128,7 @@ func TestEntry(t *testing.T) {
 	}
 }
 
-// TestDiffStops interrupts the diff of large documents. It fails soon.
+// TestDiffStops interrupts the diff of large documents. It must fail soon.
 func TestDiffStops(t *testing.T) {
 	array := func(first int32) bsonx.Value {
 		b := bsonx.NewBuilder(nil)

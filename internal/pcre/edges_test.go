@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestEdges matches patterns, one a line, with several texts: all matches of each, and its
+// TestEdges matches patterns, one per line, with several texts, and prints all matches and
 // captures. An error that MongoDB does not have begins with "not implemented".
 func TestEdges(t *testing.T) {
 	t.Parallel()

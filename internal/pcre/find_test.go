@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestFindAll shows matches as start-end, groups after a colon, of both engines.
+// TestFindAll prints the matches of both engines as start-end, with groups after a colon.
 func TestFindAll(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ pattern, options, text, want string }{

@@ -18,7 +18,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestCompiledSize has the first count of each form that PCRE2 refuses with links of two bytes.
+// TestCompiledSize has the smallest count, for each form, that PCRE2 rejects with links of two
+// bytes.
 func TestCompiledSize(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -69,7 +70,8 @@ func TestCompiledSize(t *testing.T) {
 	}
 }
 
-// checkPattern reads a pattern without the engines, which take long for large ones.
+// checkPattern parses a pattern without compiling it for the engines, which takes long for large
+// patterns.
 func checkPattern(pattern string) error {
 	_, err := translate(pattern, flags{})
 	return err
@@ -86,7 +88,7 @@ func TestLongPattern(t *testing.T) {
 	}
 }
 
-// TestLongTextsMatchAlike compares the way that long texts go with the usual one.
+// TestLongTextsMatchAlike compares the code for long texts with the code for short ones.
 func TestLongTextsMatchAlike(t *testing.T) {
 	t.Parallel()
 	text := []byte("\nab é\xffb  aXaab\n\nba" + strings.Repeat("xa é", 50) + "\n")
@@ -151,8 +153,8 @@ func TestMatchStops(t *testing.T) {
 	}
 }
 
-// TestManyMatchesStop finds many short matches by each engine: the operation is looked at between
-// them.
+// TestManyMatchesStop finds many short matches with each engine. The operation must be checked
+// between them.
 func TestManyMatchesStop(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"a", "[ab]", "a?", "a(?=.)", `(a)\1`} {
@@ -177,12 +179,12 @@ func TestManyMatchesStop(t *testing.T) {
 	}
 }
 
-// TestAttempts counts the attempts of a match that takes long: one whose operation ends begins no
-// further one, and any other has the whole limit in the end.
+// TestAttempts counts the attempts at a long match. If its operation has ended, no further attempt
+// may begin. Otherwise the last attempt has the whole time limit.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		endsIn int // the attempt in which the operation ends, 0 for none
+		endsIn int // the attempt in which the operation ends, or 0
 		want   []time.Duration
 	}{
 		{0, []time.Duration{briefTimeout, longTimeout, matchTimeout}},
@@ -198,7 +200,7 @@ func TestAttempts(t *testing.T) {
 		var running interrupt.Running
 		running.Set(ctx)
 		attempts := make(chan time.Duration, 10)
-		count := 0 // of one goroutine at a time: the next begins when an attempt ended
+		count := 0 // used by one goroutine at a time: an attempt begins after the previous one
 		_, err = backtrack(re, 1, &running, func(engine *regexp2.Regexp) (bool, error) {
 			attempts <- engine.MatchTimeout
 			if count++; count == tt.endsIn {
@@ -226,8 +228,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestEachMatchLooks matches a large text against patterns that are not in it. No match takes long,
-// but each looks at its operation, whichever engine runs it.
+// TestEachMatchLooks matches a large text against patterns that do not occur in it. No match takes
+// long, but each must check its operation, in both engines.
 func TestEachMatchLooks(t *testing.T) {
 	t.Parallel()
 	text := []byte(strings.Repeat("word ", lookedAtBytes/5+1))
@@ -248,8 +250,7 @@ func TestEachMatchLooks(t *testing.T) {
 	}
 }
 
-// TestConversionLooks converts a text into characters. That takes long for a large text, so the
-// conversion looks at its operation.
+// TestConversionLooks converts a large text into characters, which must check the operation.
 func TestConversionLooks(t *testing.T) {
 	t.Parallel()
 	op := interrupttest.New(t.Context())
@@ -264,8 +265,8 @@ func TestConversionLooks(t *testing.T) {
 	}
 }
 
-// TestMatchesAreCounted matches texts of a megabyte for operations that may hold little. A match
-// that takes long counts more than one that does not.
+// TestMatchesAreCounted matches texts of a megabyte for operations with little memory. A long match
+// counts more than a short one.
 func TestMatchesAreCounted(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 20
@@ -278,7 +279,7 @@ func TestMatchesAreCounted(t *testing.T) {
 		{`(?=b)x`, 32 * n, 0},
 		{`(?=b)x`, 4 * n, mongoerr.ExceededMemoryLimit},
 		{`(a*)*\1b`, 8 * n, mongoerr.ExceededMemoryLimit},
-		{`(.)\1\1\1\1b`, 8 * n, 0}, // takes long, but nothing grows
+		{`(.)\1\1\1\1b`, 8 * n, 0}, // takes long, but no memory grows
 	} {
 		re, err := Compile(tt.pattern, "")
 		if err != nil {

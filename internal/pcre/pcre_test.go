@@ -154,8 +154,8 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// TestCallsAreBounded has groups that each call the one before twice. Written out, the calls double
-// with each group.
+// TestCallsAreBounded has groups that each call the previous group twice. Written out, the calls
+// double with each group.
 func TestCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	var pattern strings.Builder
@@ -186,7 +186,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// FuzzEngines: where both engines can run a pattern, they agree.
+// FuzzEngines checks that both engines agree if both can run a pattern.
 func FuzzEngines(f *testing.F) {
 	f.Add(`^a(b|c)*\d[x-z]+$`, "i", "abc\n")
 	f.Add(`(?m)^$|[[:alpha:]]\b`, "sx", "a\n\n")

@@ -17,9 +17,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// TestCompiledFormIsCounted compiles specifications of many fields. The operation holds what they
-// take on the heap, and compiling one fails where there is no memory for it. It is not parallel,
-// because the heap is the whole process's.
+// TestCompiledFormIsCounted compiles specifications with many fields. The operation must count the
+// heap memory that they take, and compiling must fail if there is no memory. It is not parallel,
+// because the heap belongs to the whole process.
 func TestCompiledFormIsCounted(t *testing.T) { //nolint:paralleltest // see above
 	const fields = 20_000
 	spec := func(name string, value any) bsonx.Doc {
@@ -78,7 +78,7 @@ func TestCompiledFormIsCounted(t *testing.T) { //nolint:paralleltest // see abov
 // heapBytes returns how many bytes are reachable.
 func heapBytes() int64 {
 	runtime.GC()
-	runtime.GC() // what pools keep goes with the second
+	runtime.GC() // data in pools is freed by the second collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

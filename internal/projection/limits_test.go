@@ -15,9 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// TestProductOfFieldsAndElements: each element of an array becomes a document with all fields of
-// the specification, which are more bytes than a machine has. It ends with an error, and with its
-// operation.
+// TestProductOfFieldsAndElements has specifications in which each element of an array becomes a
+// document with all fields. That would take more memory than a machine has. It must end with an
+// error, and with its operation.
 func TestProductOfFieldsAndElements(t *testing.T) {
 	t.Parallel()
 	spec := bsonx.NewBuilder(nil)

@@ -21,8 +21,8 @@ import (
 
 var record = flag.String("record", "", "URI of a MongoDB server whose errors -rewrite writes")
 
-// TestProjections runs testdata. The command docs sets the documents, one per line; filter sets the
-// query; find, stage, addFields and unset compile their first line and print what becomes of each
+// TestProjections runs testdata. The command docs sets the documents, one per line. filter sets the
+// query. find, stage, addFields and unset compile their first line and print the result for each
 // document that the query matches.
 func TestProjections(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func project(t *testing.T, server *errortext.Server, kind, line string, query bs
 	return out
 }
 
-// asCommand returns the command whose projection a case is about.
+// asCommand returns the command for the projection of a case.
 func asCommand(kind string, spec bsonx.Value, query bsonx.Doc) bson.D {
 	value := bson.RawValue{Type: bson.Type(spec.Type), Value: spec.Data}
 	if kind == "find" {
@@ -140,7 +140,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestReads: what a plan must know of a document to answer from index entries.
+// TestReads checks which fields a plan must read to answer from index entries.
 func TestReads(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]string{
@@ -211,8 +211,7 @@ func TestPlainAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzParse states that what any accepted specification makes of any document is a well-formed
-// document.
+// FuzzParse checks that an accepted specification makes a well-formed document from any document.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"a": 1}`, `{"a.b": 0, "_id": 1}`, `{"a": {"$slice": [1, 2]}}`,

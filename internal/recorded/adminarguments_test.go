@@ -18,25 +18,27 @@ import (
 // adminBase is a command that is right.
 type adminBase struct {
 	name, command string
-	// db is the database that the command runs in; empty stands for the one of the collections.
+	// db is the database in which the command runs. If it is empty, it is the database of the
+	// collections.
 	db string
 	// targets are the collections that the command is given in the place of *.
 	targets string
 	base    string
-	// more are paths of arguments that no table of fields has.
+	// more are paths of arguments that are not in any table of fields.
 	more []string
-	// only are the fields that are swept, with the fields within them; all are where it is empty.
+	// only are the fields that are tested, including nested fields. If it is empty, all fields are
+	// tested.
 	only []string
 }
 
-// Where a command goes: collections of each kind, and one that is not there.
+// The targets of commands: collections of each kind, and one that does not exist.
 const (
 	adminDB       = "admin"
 	anyCollection = "there missing view series capped"
 	few           = "there missing"
 )
 
-// adminBases are the commands of DDL and administration that the recorded server has.
+// adminBases are the DDL and administration commands of the recorded server.
 var adminBases = []adminBase{
 	{name: "create", targets: "there view series", base: `{"create": "*"}`,
 		only: []string{"capped", "collation", "temp", "viewOn", "unknown"}},
@@ -116,11 +118,11 @@ var adminBases = []adminBase{
 		more: []string{"conversationId", "payload"}},
 }
 
-// settableParameters are the parameters that a running server takes.
+// settableParameters are the parameters that a running server accepts.
 var settableParameters = []string{"logLevel", "quiet", "foo", "notablescan",
 	"internalQueryMaxBlockingSortMemoryUsageBytes"}
 
-// adminUnswept are the commands that are not swept here, each with the reason.
+// adminUnswept are the commands that are not tested here, each with the reason.
 var adminUnswept = map[string]string{
 	"find": "TestArguments", "count": "TestArguments", "distinct": "TestArguments", "aggregate": "TestArguments",
 	"update": "TestArguments", "delete": "TestArguments", "findAndModify": "TestArguments",
@@ -129,21 +131,21 @@ var adminUnswept = map[string]string{
 	"hello":    "the recorded server does not judge its arguments", "isMaster": "as hello",
 }
 
-// notRecorded are the commands that the recorded server has not.
-// internal/command/testdata/arguments.txt has what the manual says of their arguments.
+// notRecorded are the commands that the recorded server does not have.
+// internal/command/testdata/arguments.txt has the manual's description of their arguments.
 var notRecorded = strings.Fields(`abortTransaction appendOplogNote cleanupOrphaned cloneCollectionAsCapped collMod commitTransaction configureFailPoint connPoolStats
 	connectionStatus convertToCapped coordinateCommitTransaction features flushRouterConfig getClusterParameter getCmdLineOpts getDefaultRWConcern getDiagnosticData getLog
 	getShardMap getShardVersion hostInfo logRotate mapReduce profile replSetAbortPrimaryCatchUp replSetFreeze replSetGetConfig replSetGetRBID replSetGetStatus replSetHeartbeat
 	replSetInitiate replSetMaintenance replSetReconfig replSetRequestVotes replSetResizeOplog replSetStepDown replSetStepUp replSetSyncFrom replSetUpdatePosition
 	setClusterParameter setDefaultRWConcern setFeatureCompatibilityVersion shardingState splitVector testVersion2 top waitForFailPoint whatsmyuri whatsmysni`)
 
-// anyValues are the values of an argument that has no others.
+// anyValues are the default values for an argument.
 const anyValues = `[null,true,1,0,-1,1.5,1e20,{"$numberDouble":"NaN"},{"$numberLong":"9223372036854775807"},{"$numberLong":"-9223372036854775808"},"","x","$x","a\u0000b",
 	{},{"x":1},{"a":{"b":[1]}},[],[1],[{}]]`
 
 const patternValues = `[null,1,"x",[],{},{"a":1},{"a":-1},{"b":1},{"a":"x"},{"a":0},{"_id":1},{"":1},{"$x":1},{"a..b":1},{"a":1,"b":1},{"a":"hashed"}]`
 
-// adminValues are the values of arguments that have their own.
+// adminValues are the values of arguments with values of their own.
 var adminValues = map[string]map[string]string{
 	"create": {"collation": collationValues, "viewOn": `["there","x",null,1]`},
 	"createIndexes": {
@@ -185,7 +187,7 @@ var adminValues = map[string]map[string]string{
 	"killAllSessionsByPattern": {"": `[1,null,{},"x",[1],[{"x":1}],[{"lsid":1}],[{"lsid":{}}],[{"lsid":{"id":1}}],[{"lsid":{"id":{"$uuid":"00000000-0000-4000-8000-000000000000"}}}],[{"uid":1}],[{"uid":{"$binary":{"base64":"AQ==","subType":"00"}}}],[{"users":1}],[{"users":[1]}],[{"roles":1}],[{"uid":{"$binary":{"base64":"","subType":"00"}}}]]`},
 }
 
-// sessionValues are lists of sessions that are wrong. A right one ends the recorded server.
+// sessionValues are invalid lists of sessions. A valid list would end the recorded server.
 const sessionValues = `[1,{},"x",[1],[{}],[{"id":1}],[{"id":null}],[{"id":"x"}],[{"id":{"$binary":{"base64":"AQ==","subType":"00"}}}],[{"id":{"$binary":{"base64":"AQ==","subType":"04"}}}],
 	[{"id":{"$uuid":"00000000-0000-4000-8000-000000000000"},"x":1}],[{"x":1}],[{"id":{"$uuid":"00000000-0000-4000-8000-000000000000"},"uid":1}],
 	[{"id":{"$uuid":"00000000-0000-4000-8000-000000000000"},"uid":{"$binary":{"base64":"AQ==","subType":"00"}}}]]`
@@ -253,8 +255,8 @@ func (b *adminBase) cases(path string) []question {
 	return out
 }
 
-// adminValuesOf returns the values of an argument: its own, those of an option of a collection,
-// or any.
+// adminValuesOf returns the values for an argument: its own values, the values of an option of a
+// collection, or anyValues.
 func adminValuesOf(name, path string) string {
 	if own, ok := adminValues[name][path]; ok {
 		return own
@@ -262,7 +264,7 @@ func adminValuesOf(name, path string) string {
 	return anyValues
 }
 
-// changing are the commands after which the collections are made again.
+// changing matches the commands after which the collections are created again.
 var changing = regexp.MustCompile(`^(create|createIndexes|dropIndexes|drop|dropDatabase|renameCollection|insert|bulkWrite|reIndex)$`)
 
 // adminAnswer returns "ok", or the code, name and text of the error.
@@ -278,7 +280,7 @@ func adminAnswer(ctx context.Context, here *mongo.Database, db, name string, cmd
 			answer = fmt.Sprintf("operation error %d %s", code,
 				oneLine(raw.Lookup("cursor", "firstBatch", "0", "errmsg").StringValue()))
 		}
-		switch name { // what other cases must not see
+		switch name { // state that other cases must not see
 		case "fsync":
 			_ = at.RunCommand(ctx, d("fsyncUnlock", 1)).Err()
 		case "setParameter":
@@ -295,7 +297,7 @@ func adminAnswer(ctx context.Context, here *mongo.Database, db, name string, cmd
 
 var uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// adminFixture makes a collection of each kind.
+// adminFixture creates a collection of each kind.
 func adminFixture(ctx context.Context, db *mongo.Database) error {
 	if err := db.Drop(ctx); err != nil {
 		return err
@@ -314,46 +316,47 @@ func adminFixture(ctx context.Context, db *mongo.Database) error {
 	return nil
 }
 
-// otherAdminAnswers are the cases, the answers here and the recorded ones, a tab between each,
-// that may stand beside each other.
+// otherAdminAnswers match accepted differences: the case, Sheaf's answer and the recorded answer,
+// separated by tabs.
 var otherAdminAnswers = []*regexp.Regexp{
 	// MongoDB 9.0 only.
-	regexp.MustCompile(`dropIndexes.*\terror (27|72) .*\t(ok|error 27.*(time-series|timeseries)|error 5979800)`), // an index that is not there is no error
-	regexp.MustCompile(`create\{.*\t.*error 48 .*namespace '[^\t]*' already exists, but`),                        // the text names what differs
-	// the collection is looked up before the specifications are read
+	regexp.MustCompile(`dropIndexes.*\terror (27|72) .*\t(ok|error 27.*(time-series|timeseries)|error 5979800)`), // dropping a missing index is not an error here
+	regexp.MustCompile(`create\{.*\t.*error 48 .*namespace '[^\t]*' already exists, but`),                        // the text names the difference
+	// The collection is looked up before the specifications are read.
 	regexp.MustCompile(`view createIndexes.*\terror 166`),
 	regexp.MustCompile(`series createIndexes.*\t.*(control\.|Index keys cannot be empty|Index build failed|expected an object|time-series|Empty object)`), // specifications are translated first
-	regexp.MustCompile(`createIndexes.*\terror (68|86) .*\terror (68|86|96) .*Index build failed`),                                                        // the text has a preamble
+	regexp.MustCompile(`createIndexes.*\terror (68|86) .*\terror (68|86|96) .*Index build failed`),                                                        // the text has a prefix
 	regexp.MustCompile(`killOp.*\t.*(an array of numbers|array must not be empty)`),                                                                       // several operations at once
-	regexp.MustCompile(`killOp.*2147483648.*\tok\t.*26823`),                                                                                               // operations have unsigned numbers here
-	regexp.MustCompile(`planCacheClear\{"(unknown|collation|projection|query)".*\tok\t`),                                                                  // it is parsed strictly
+	regexp.MustCompile(`killOp.*2147483648.*\tok\t.*26823`),                                                                                               // operation numbers are unsigned here
+	regexp.MustCompile(`planCacheClear\{"(unknown|collation|projection|query)".*\tok\t`),                                                                  // it is parsed strictly here
 	regexp.MustCompile(`includePendingDrops.*\terror 14 .*\tok`),                                                                                          // the argument is gone
-	regexp.MustCompile(`fsyncLockAcquisitionTimeoutMillis.*\terror 2 .*\tok`),                                                                             // no least value
+	regexp.MustCompile(`fsyncLockAcquisitionTimeoutMillis.*\terror 2 .*\tok`),                                                                             // no minimum here
 	regexp.MustCompile(`_id":8.*\twrite error 2 .*\tok`),                                                                                                  // documents with two _ids
 	regexp.MustCompile(`dbStats.*\t.*Scale factor must be`),
-	regexp.MustCompile(`collStats.*actual value '-9223372036854775808'\t.*actual value '-2147483648'`), // scale has 32 bits
+	regexp.MustCompile(`collStats.*actual value '-9223372036854775808'\t.*actual value '-2147483648'`), // scale has 32 bits there
 	regexp.MustCompile(`explain-aggregate.*\t.*when an explain verbosity`),
 	regexp.MustCompile(`explain-aggregate.*\$out.*\terror 51029 .*\tok`),                           // 8.0 refuses to execute it
-	regexp.MustCompile(`createIndexes\{"indexes\.name.*\terror 67 .*\terror 67 .*, v: 2 \}`),       // the specification has its version
+	regexp.MustCompile(`createIndexes\{"indexes\.name.*\terror 67 .*\terror 67 .*, v: 2 \}`),       // the specification has its version there
 	regexp.MustCompile(`dataSize.*\terror 16634 .*\terror 12153300 `),                              // a new number
 	regexp.MustCompile(`dataSize.*Namespace .*\t.*not a valid collection name`),                    // a blank is missing there
 	regexp.MustCompile(`create\{"collation.*\t.*\t.*('create\.collation|locale: "xx", caseLevel)`), // the parser of create reads the fields of collation
 
 	// Of a parser that reads commands otherwise.
 	regexp.MustCompile(`explain.*"find":"there","find":"there".*\tok`), // a command's own field twice
-	// the value of a command that has no use for it
+	// The value of a command that does not use it.
 	regexp.MustCompile(`\{"":"a\\u0000b"\}\t.*\terror 73 .*embedded null`),
-	regexp.MustCompile(`validate.*Invalid collection name: \$x\terror 26`), // a name that no collection can have
-	regexp.MustCompile(`validateDBMetadata\{"(db|collection)":.*\tok\t`),   // names of no database
+	regexp.MustCompile(`validate.*Invalid collection name: \$x\terror 26`), // a name that a collection cannot have
+	regexp.MustCompile(`validateDBMetadata\{"(db|collection)":.*\tok\t`),   // names that a database cannot have
 
-	// What Sheaf has not.
+	// Features that Sheaf does not have.
 	regexp.MustCompile(`validate.*"repair".*\terror 238`),
 	regexp.MustCompile(`encryptionInformation.*\t.*6371602`),                     // index operations of queryable encryption
 	regexp.MustCompile(`sasl(Start|Continue).*\terror (17|18) `),                 // users: issue 9
-	regexp.MustCompile(`cursorTimeoutMillis.*Invalid value for parameter.*\tok`), // a time that no cursor survives
+	regexp.MustCompile(`cursorTimeoutMillis.*Invalid value for parameter.*\tok`), // a timeout that no cursor survives
 }
 
-// sameAdmin reports whether two answers to a case agree but for what is newer, or has a reason.
+// sameAdmin reports whether two answers to a case agree, except for differences between versions
+// and listed differences.
 func sameAdmin(name, got, want string) bool {
 	if sameArgument(got, want) {
 		return true
@@ -362,9 +365,8 @@ func sameAdmin(name, got, want string) bool {
 	return slices.ContainsFunc(otherAdminAnswers, func(r *regexp.Regexp) bool { return r.MatchString(all) })
 }
 
-// TestAdminArguments compares what commands of DDL and administration answer to each of their
-// arguments with values of each type, right and wrong. A command of the registry without a base,
-// or a reason, fails.
+// TestAdminArguments compares the replies of DDL and administration commands for each argument with
+// values of each type, valid and invalid. A command of the registry must have a base or a reason.
 func TestAdminArguments(t *testing.T) {
 	t.Parallel()
 	check(t, class{

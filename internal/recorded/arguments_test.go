@@ -13,8 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// argumentBases are commands that are right, with * for the collection's name. An argument with a
-// value is added to each.
+// argumentBases are valid commands, with * for the collection's name. The test adds one argument
+// with one value to each.
 var argumentBases = []struct{ name, command, base string }{
 	{"find", "find", `{"find": "*"}`},
 	{"findAndModify", "findAndModify", `{"findAndModify": "*", "query": {"a": 1}, "update": {"$set": {"q": 1}}}`},
@@ -29,8 +29,7 @@ var argumentBases = []struct{ name, command, base string }{
 	{"aggregate", "aggregate", `{"aggregate": "*", "pipeline": [{"$match": {"a": 1}}], "cursor": {}}`},
 }
 
-// Values of arguments of one kind: most are wrong, and some are right at one place and not at
-// another.
+// Values for arguments of one kind. Most are invalid, and some are valid only in some places.
 const (
 	filterValues = `[{"$foo":1},{"a":{"$foo":1}},{"$and":1},{"$and":[]},{"a":{"$in":1}},{"$text":{"$search":"x"}},{"a":{"$near":[0,0]}},{"$expr":{"$foo":1}},
 		{"$expr":{"$eq":["$$x",1]}},{"$jsonSchema":{"bsonType":1}},{"a":{"$regex":"("}},{"a":{"$elemMatch":1}},{"a":{"$type":"x"}},{"a":{"$size":-1}},{"a":{"$mod":[0,1]}},
@@ -138,7 +137,8 @@ var otherArguments = map[string]string{
 	"exchange.boundaries": "as consumers", "exchange.consumerIds": "as consumers",
 }
 
-// withArgument returns a command with one more argument, in the place of an older one of that name.
+// withArgument returns a command with one more argument. It replaces an existing argument of that
+// name.
 func withArgument(cmd bson.D, name string, v any) bson.D {
 	cmd = slices.Clone(cmd)
 	name, field, nested := strings.Cut(name, ".")
@@ -157,8 +157,8 @@ func withArgument(cmd bson.D, name string, v any) bson.D {
 	return cmd
 }
 
-// argumentCases lists every command with each value of each argument, on a collection that is there
-// and on one that is not.
+// argumentCases lists every command with each value of each argument, on an existing and on a
+// missing collection.
 func argumentCases(t *testing.T) []question {
 	t.Helper()
 	var out []question
@@ -186,8 +186,8 @@ func argumentCases(t *testing.T) []question {
 	return out
 }
 
-// argumentAnswer returns "ok", or the code, name and text of the error. What the command has
-// changed is changed back.
+// argumentAnswer returns "ok", or the code, name and text of the error. It undoes changes by the
+// command.
 func argumentAnswer(ctx context.Context, db *mongo.Database, cmd bson.D) string {
 	err := db.RunCommand(ctx, cmd).Err()
 	if name := cmd[0].Key; err == nil && (name == "update" || name == "delete" || name == "findAndModify") {
@@ -198,7 +198,7 @@ func argumentAnswer(ctx context.Context, db *mongo.Database, cmd bson.D) string 
 	return errorAnswer(err)
 }
 
-// errorAnswer returns "ok" where there is no error, or its code, name and text.
+// errorAnswer returns "ok" if err is nil, or its code, name and text.
 func errorAnswer(err error) string {
 	var refused mongo.CommandError
 	var failed mongo.WriteException
@@ -215,10 +215,10 @@ func errorAnswer(err error) string {
 	}
 }
 
-// oneLine returns a text without ends of lines.
+// oneLine returns a text without line ends.
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", `\n`) }
 
-// fillArguments makes one collection what it was at first, and drops the other.
+// fillArguments restores the original state of one collection, and drops the other.
 func fillArguments(ctx context.Context, db *mongo.Database) error {
 	if err := db.Collection("missing").Drop(ctx); err != nil {
 		return err
@@ -231,23 +231,22 @@ func fillArguments(ctx context.Context, db *mongo.Database) error {
 	return err
 }
 
-// newerTexts are what the recorded server, which is newer than MongoDB 8.0, says in another way.
+// newerTexts converts texts of the recorded server, which is newer than MongoDB 8.0.
 var newerTexts = strings.NewReplacer("error enumerating plans for query", "error processing query",
 	`Collation: { locale: "simple" }\n`, "")
 
-// otherArgumentAnswers are answers here, a tab, and the recorded ones, that may stand beside each
-// other.
+// otherArgumentAnswers match accepted differences: Sheaf's answer, a tab, and the recorded answer.
 var otherArgumentAnswers = []*regexp.Regexp{
-	regexp.MustCompile(`\$natural hint.*\t(ok|.*in compound hint)`),      // aggregate and distinct read it otherwise there
+	regexp.MustCompile(`\$natural hint.*\t(ok|.*in compound hint)`),      // aggregate and distinct read it differently there
 	regexp.MustCompile(`'oplogReplay' should be.*\t.*field oplogReplay`), // 8.0 has the text of its other booleans
-	// the arguments of $lookup are parsed otherwise there
+	// The arguments of $lookup are parsed differently there.
 	regexp.MustCompile(`\$lookup\t|'from' is empty\t.*'\$lookup\.as'`),
 	regexp.MustCompile(`\t.*'count\.queryOptions' is an unknown field`), // an option of 8.0
-	regexp.MustCompile(`deletes\.q' is missing.*\t.*deletes\.limit'`),   // which of two is told
-	regexp.MustCompile(`40602.*\t.*\$geoNear (needs|requires)`),         // an empty $match is left out there
+	regexp.MustCompile(`deletes\.q' is missing.*\t.*deletes\.limit'`),   // which of two errors is reported
+	regexp.MustCompile(`40602.*\t.*\$geoNear (needs|requires)`),         // an empty $match is omitted there
 }
 
-// sameArgument reports whether two answers agree but for what is newer.
+// sameArgument reports whether two answers agree, except for differences between versions.
 func sameArgument(got, want string) bool {
 	want = newerTexts.Replace(want)
 	plain := func(text string) string { return typeList.ReplaceAllStringFunc(text, sortedWords) }
@@ -256,9 +255,8 @@ func sameArgument(got, want string) bool {
 		slices.ContainsFunc(otherArgumentAnswers, func(r *regexp.Regexp) bool { return r.MatchString(both) })
 }
 
-// TestArguments compares what commands answer to each of their arguments with a value that is
-// wrong, or nearly so, on a collection that is there and on one that is not. An argument of a
-// command that has no values here fails.
+// TestArguments compares the replies of commands for each argument with invalid or unusual values,
+// on an existing and on a missing collection. An argument of a command must have values here.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	check(t, class{file: "arguments.txt", grouped: true, cases: argumentCases(t), agrees: sameArgument,

@@ -15,16 +15,16 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// texts are strings of which many are not UTF-8: stray, missing and overlong bytes, half of a
-// surrogate pair, Latin-1.
+// texts are strings, many of them not UTF-8: stray, missing and overlong bytes, half of a surrogate
+// pair, Latin-1.
 var texts = []string{
 	"", "a", "z", "\x7f", "é", "\xe9t\xe9", "\xff", "a\xff", "a\xffb", "\xc3", "\xc3\xa9\xc3", "\xed\xa0\x80",
 	"\xc0\x80", "\xf5\x80\x80\x80",
 	"\x80", "A\xffB", " \xff ", "1\xff", "\xff\xff", "a b\xffc d", "\ufffd", "\xe2\x82",
 }
 
-// textStages are what is done with the field v of every document, once in a $project and where it
-// may be in others.
+// textStages are operations on the field v of every document: one in a $project, and others where
+// they are allowed.
 var textStages = []string{
 	`{"$toUpper":"$v"}`, `{"$toLower":"$v"}`, `{"$strLenCP":"$v"}`, `{"$strLenBytes":"$v"}`,
 	`{"$substrCP":["$v",0,2]}`, `{"$substrCP":["$v",1,1]}`,
@@ -73,7 +73,7 @@ func d(kv ...any) bson.D {
 	return out
 }
 
-// textCases ask with strings that JSON cannot say: in filters, names, updates and sorts.
+// textCases use strings that JSON cannot express, in filters, names, updates and sorts.
 func textCases() []question {
 	var out []question
 	add := func(name string, cmd bson.D) {
@@ -188,8 +188,8 @@ func nameCases() []question {
 	return out
 }
 
-// answer runs a command and writes down what matters of its reply, with every byte that is not
-// ASCII quoted.
+// answer runs a command and returns the relevant part of its reply, with every byte beyond ASCII
+// quoted.
 func answer(ctx context.Context, db *mongo.Database, cmd bson.D) string {
 	reply, failed := run(ctx, db, cmd)
 	if failed != "" {
@@ -211,7 +211,7 @@ func answer(ctx context.Context, db *mongo.Database, cmd bson.D) string {
 	return strings.Join(out, " ")
 }
 
-// rendered writes a value as text of ASCII only.
+// rendered returns a value as ASCII text.
 func rendered(v bson.RawValue) string {
 	switch v.Type {
 	case bson.TypeString:
@@ -233,7 +233,7 @@ func rendered(v bson.RawValue) string {
 			return "[" + strings.Join(out, ",") + "]"
 		}
 		return "{" + strings.Join(out, ",") + "}"
-	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble: // equal numbers may stand for one another
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble: // equal numbers may replace one another
 		f, _ := v.AsFloat64OK()
 		return fmt.Sprint(f)
 	default:
@@ -241,13 +241,13 @@ func rendered(v bson.RawValue) string {
 	}
 }
 
-// anyBytesErrors are the codes that MongoDB has for text that must be UTF-8: patterns and their
-// subjects, parts of strings.
+// anyBytesErrors are MongoDB's codes for text that must be UTF-8: patterns and their subjects, and
+// parts of strings.
 var anyBytesErrors = []string{"error 51091", "error 51156", "error 34456", "error 34458", "error 28656", "error 28657"}
 
-// TestTextsOfAnyBytes stores strings and field names that are not UTF-8, and asks for them in every
-// way: an index changes no answer, and nothing fails that need not. The answers are compared with
-// one another, not with a file.
+// TestTextsOfAnyBytes stores strings and field names that are not UTF-8, and queries them in every
+// way. An index must not change an answer, and an operation may fail only where MongoDB requires
+// UTF-8. The answers are compared with one another, not with a file.
 func TestTextsOfAnyBytes(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("bytes")
@@ -291,15 +291,15 @@ func TestTextsOfAnyBytes(t *testing.T) {
 	}
 }
 
-// sorted takes the order out of an answer.
+// sorted removes the order from an answer.
 func sorted(answer string) string {
 	parts := strings.Fields(answer)
 	slices.Sort(parts)
 	return strings.Join(parts, " ")
 }
 
-// checkOrder compares a sort with the order of the strings' bytes, and what comes back with what
-// was stored.
+// checkOrder compares a sort with the order of the strings' bytes, and the returned strings with
+// the stored ones.
 func checkOrder(t *testing.T, db *mongo.Database, coll string, by int) {
 	t.Helper()
 	want := slices.Clone(texts)

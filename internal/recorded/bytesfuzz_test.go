@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// FuzzRoundTrip: whatever bytes a field's name and a string have, they come back from a collection,
-// an index and an update as they went in.
+// FuzzRoundTrip checks that arbitrary bytes in a field's name and a string come back unchanged from
+// a collection, an index and an update.
 func FuzzRoundTrip(f *testing.F) {
 	for _, text := range texts {
 		f.Add(text, text)
@@ -57,8 +57,8 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// TestBytesInEvents: the oplog and change streams carry strings and names that are not UTF-8;
-// JavaScript and text search read them.
+// TestBytesInEvents checks that the oplog and change streams carry strings and names that are not
+// UTF-8, and that JavaScript and text search can read them.
 func TestBytesInEvents(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("bytes")

@@ -23,8 +23,8 @@ func circles() []flatCircle {
 	return out
 }
 
-// onAndBeside are points on the circle, as far as numbers go, and beside it by the least
-// difference.
+// onAndBeside returns points on the circle, within floating-point precision, and points beside it
+// by the smallest difference.
 func (c flatCircle) onAndBeside() []bson.A {
 	var out []bson.A
 	for _, way := range [][2]float64{{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {0.6, 0.8}, {-0.8, 0.6},
@@ -37,7 +37,7 @@ func (c flatCircle) onAndBeside() []bson.A {
 	return out
 }
 
-// TestCircles asks for points on a circle, with and without a 2d index.
+// TestCircles queries points on a circle, with and without a 2d index.
 func TestCircles(t *testing.T) {
 	t.Parallel()
 	c := class{file: "circles.txt", setup: func(t *testing.T, db *mongo.Database) {
@@ -102,7 +102,7 @@ func TestNearAcross(t *testing.T) {
 	check(t, c)
 }
 
-// inOrder returns the _ids of a find's documents as they come.
+// inOrder returns the _ids of a find's documents in the returned order.
 func inOrder(ctx context.Context, db *mongo.Database, cmd bson.D) string {
 	reply, failed := run(ctx, db, append(cmd, bson.E{Key: "batchSize", Value: 100_000}))
 	if failed != "" {

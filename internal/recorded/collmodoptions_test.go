@@ -15,7 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// collModTwins are the options of create, or of an index, with the rules of collMod's options.
+// collModTwins maps collMod's options to the options of create, or of an index, that have the same
+// rules.
 var collModTwins = map[string]string{
 	"validator":                            "validator",
 	"validationLevel":                      "validationLevel",
@@ -37,7 +38,7 @@ var collModTwins = map[string]string{
 	"index.unique":                         "unique",
 }
 
-// collModOptions are the values of the options that have no twin. None of the wrong ones is ever
+// collModOptions are the values for the options without a twin. The wrong values are never
 // accepted.
 var collModOptions = map[string]option{
 	"timeseries":           {`[{"granularity":"minutes"}]`, `[{"timeField":"t"},{"metaField":"m"},{"x":1},{"granularity":"seconds","bucketMaxSpanSeconds":5},{"bucketMaxSpanSeconds":7200},{"granularity":"minutes","granularity":"minutes"},1,"x",[]]`},
@@ -51,27 +52,27 @@ var collModOptions = map[string]option{
 	"unknown":        {`[]`, `[1,{}]`},
 }
 
-// collModDiffers matches an option, collMod's answer and its twin's, with tabs between them, where
-// the answers may differ.
+// collModDiffers matches accepted differences: an option, collMod's answer and its twin's answer,
+// separated by tabs.
 var collModDiffers = []*regexp.Regexp{
-	regexp.MustCompile(`^cappedSize\tok.*\t.*the 'size' field is required`),                         // the size that it has stays
+	regexp.MustCompile(`^cappedSize\tok.*\t.*the 'size' field is required`),                         // the existing size stays
 	regexp.MustCompile(`^expireAfterSeconds\tok.*\t.*expireAfterSeconds' is the wrong type 'str`),   // "off" ends the expiry
-	regexp.MustCompile(`^expireAfterSeconds\terror 72 Invalid string.*\t.*wrong type 'string'`),     // no other string does
+	regexp.MustCompile(`^expireAfterSeconds\terror 72 Invalid string.*\t.*wrong type 'string'`),     // no other string is accepted
 	regexp.MustCompile(`^(viewOn|pipeline)\terror 72 Must specify both`),                            // a view has both
-	regexp.MustCompile(`^recordPreImages\tok`),                                                      // of old versions: it does nothing
-	regexp.MustCompile(`^timeseries\S+\t.*Invalid transition`),                                      // to what create may make
+	regexp.MustCompile(`^recordPreImages\tok`),                                                      // an option of old versions, without effect
+	regexp.MustCompile(`^timeseries\S+\t.*Invalid transition`),                                      // transitions that create does not have
 	regexp.MustCompile(`^index\.expireAfterSeconds\terror (14|72) .*\terror 67 .*`),                 // collMod has other codes
-	regexp.MustCompile(`^index\.hidden\tok.*\terror 14 .*'hidden' must be a bool, but got int`),     // collMod takes numbers for it
+	regexp.MustCompile(`^index\.hidden\tok.*\terror 14 .*'hidden' must be a bool, but got int`),     // collMod accepts numbers for it
 	regexp.MustCompile(`^index\.\w*[uU]nique\terror 67 .* is of a type that cannot be unique`),      // hashed and wildcard
 	regexp.MustCompile(`^index\.unique\terror 72 Cannot make index unique with 'prepareUnique=f`),   // prepared first
 	regexp.MustCompile(`^index\.unique\terror 2 collMod does not support converting .* 'unique: f`), // only forceNonUnique does
-	regexp.MustCompile(`^index\.\S+\terror 72 no expireAfterSeconds, hidden`),                       // null stands for absent
+	regexp.MustCompile(`^index\.\S+\terror 72 no expireAfterSeconds, hidden`),                       // null counts as absent
 	regexp.MustCompile(`^index\.expireAfterSeconds\terror 72 TTL indexes are single.*\tok.*_fts`),   // text is stored under two fields
 }
 
-// TestCollModOptions changes each kind of collection, and of index, by each option with each value.
-// An option that the kind may have is accepted and refused as its twin is, and makes what its twin
-// makes. Any other is refused. An option without values fails.
+// TestCollModOptions changes each kind of collection and index by each option with each value. An
+// option that the kind may have must be accepted and refused like its twin, with the same effect.
+// Any other option must be refused. An option without values fails.
 func TestCollModOptions(t *testing.T) {
 	t.Parallel()
 	values := maps.Clone(collModOptions)
@@ -91,7 +92,7 @@ func TestCollModOptions(t *testing.T) {
 		if strings.HasPrefix(name, "index") {
 			for _, kind := range indexKinds {
 				if kind == `{"_id":1}` {
-					continue // it exists
+					continue // it already exists
 				}
 				c := &collModCase{t, db, kind, d("key", fromJSON(kind), "name", "i"), name, values}
 				c.runIndex()
@@ -105,7 +106,7 @@ func TestCollModOptions(t *testing.T) {
 	}
 }
 
-// collModCase is an option beside a kind of collection.
+// collModCase is an option for a kind of collection.
 type collModCase struct {
 	t       *testing.T
 	db      *mongo.Database
@@ -158,8 +159,8 @@ func (c *collModCase) all() bson.A {
 	return slices.Concat(valuesOf(c.values[c.name].right), valuesOf(c.values[c.name].wrong))
 }
 
-// judge compares the answer to a value with the twin's. Without a twin that the kind may have, the
-// value must be refused, unless it is null or a right value of an option that has no twin.
+// judge compares the answer to a value with the answer of the twin. If the kind may not have the
+// twin, the value must be refused, unless it is null or a valid value of an option without a twin.
 func (c *collModCase) judge(v any, got, want string) {
 	c.t.Helper()
 	refused := strings.HasPrefix(got, "error") && codeOf(got) != "error 1"
@@ -193,8 +194,8 @@ func inList(list bson.A, v any) bool {
 	})
 }
 
-// modifiedOf makes a collection, changes it by collMod, and returns how it is listed beside the
-// options that would have made it so.
+// modifiedOf creates a collection, changes it by collMod, and returns how it is listed. It adds the
+// listing of a collection created with the same options.
 func modifiedOf(ctx context.Context, db *mongo.Database, options, changes, made bson.D) string {
 	if err := db.RunCommand(ctx, append(d("create", "c"), options...)).Err(); err != nil {
 		return refusal(err)

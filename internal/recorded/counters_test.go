@@ -18,8 +18,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// countedFields are the counters of serverStatus that are compared. What is below a directory is,
-// too.
+// countedFields are the counters of serverStatus that are compared, including all fields of a
+// subdocument.
 var countedFields = []string{
 	"opcounters", "asserts", "metrics/document", "metrics/queryExecutor", "metrics/operation/scanAndOrder",
 	"metrics/operation/writeConflicts",
@@ -27,8 +27,8 @@ var countedFields = []string{
 	"metrics/cursor/moreThanOneBatch",
 }
 
-// counterCommand is a case: commands, one a line, after which counters are compared. A line that
-// begins with "!" only prepares. A cursor's id is the last one that was opened.
+// counterCommand is a case: commands, one per line, after which counters are compared. A line that
+// begins with "!" only prepares. The id of the last opened cursor replaces cursor ids.
 type counterCommand struct{ name, commands string }
 
 const (
@@ -40,8 +40,8 @@ const (
 		`!{"insert":"ts","documents":[{"t":{"$date":"2026-01-01T00:00:00Z"},"m":1,"v":1},{"t":{"$date":"2026-01-01T00:00:01Z"},"m":1,"v":2}]}` + "\n"
 )
 
-// counterCommands are commands in each form that counters tell apart. The collection c has twelve
-// documents.
+// counterCommands are commands in all forms that the counters distinguish. The collection c has
+// twelve documents.
 var counterCommands = []counterCommand{
 	{"insert one", `{"insert":"c","documents":[{"_id":100}]}`},
 	{"insert several", `{"insert":"c","documents":[{"_id":100},{"_id":101},{"_id":102}]}`},
@@ -241,8 +241,7 @@ func (f figures) collect(at string, v bson.RawValue) {
 	}
 }
 
-// since returns what rose or fell, without the commands of the measurement and of the driver
-// itself.
+// since returns the differences, without the commands of the measurement and of the driver itself.
 func (f figures) since(before figures) figures {
 	own := int64(1)
 	for _, name := range []string{"hello", "isMaster", "ismaster"} {
@@ -300,7 +299,7 @@ func counters(ctx context.Context, t *testing.T, client *mongo.Client, directori
 	return out
 }
 
-// perform runs commands of a case. Their errors are part of it.
+// perform runs the commands of a case. Their errors are part of the case.
 func perform(ctx context.Context, db *mongo.Database, commands []bson.D, cursor *int64) {
 	for _, cmd := range commands {
 		cmd = slices.Clone(cmd)
@@ -323,7 +322,7 @@ func perform(ctx context.Context, db *mongo.Database, commands []bson.D, cursor 
 	}
 }
 
-// afresh drops what a case may have made, and fills the collection c.
+// afresh drops everything that a case may have created, and fills the collection c.
 func afresh(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	for _, name := range []string{"c", "v", "out", "new", "cap", "ts"} {
@@ -353,9 +352,9 @@ func counted(t *testing.T, client *mongo.Client, c counterCommand) figures {
 	return after
 }
 
-// TestCounters compares how commands move each counter of serverStatus with how they moved the
-// counters of a MongoDB server. A difference stands in testdata/counters-other.txt: a pattern of
-// cases and fields, and the reason.
+// TestCounters compares how commands change each counter of serverStatus with a MongoDB server. An
+// accepted difference is in testdata/counters-other.txt: a pattern of cases and fields, and the
+// reason.
 func TestCounters(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join("testdata", "counters.txt")
@@ -379,7 +378,7 @@ func TestCounters(t *testing.T) {
 			continue
 		}
 		got, expected := counted(t, client, c), readFigures(recorded)
-		expected.add("opcounters/command", expected["opcounters/aggregate"]) // a counter of its own since MongoDB 9
+		expected.add("opcounters/command", expected["opcounters/aggregate"]) // a separate counter since MongoDB 9
 		both := maps.Clone(got)
 		maps.Copy(both, expected)
 		for _, at := range slices.Sorted(maps.Keys(both)) {
@@ -409,7 +408,7 @@ func (f figures) add(at string, n int64) {
 	}
 }
 
-// uncounted are the commands that read or write data without a case, each with the reason.
+// uncounted are the commands that read or write data but have no case, each with the reason.
 var uncounted = map[string]string{
 	"abortTransaction":               "the recorded server has no transactions",
 	"cloneCollectionAsCapped":        "it changes the catalog: opcounters/command alone",
@@ -424,7 +423,7 @@ var uncounted = map[string]string{
 	"setFeatureCompatibilityVersion": "it changes settings",
 }
 
-// TestCountersHaveEachCommand: a command that reads or writes has a case, or a reason.
+// TestCountersHaveEachCommand checks that each command that reads or writes has a case or a reason.
 func TestCountersHaveEachCommand(t *testing.T) {
 	t.Parallel()
 	cases := map[string]bool{}
@@ -449,9 +448,9 @@ func TestCountersHaveEachCommand(t *testing.T) {
 	}
 }
 
-// TestTraffic: each command counts once in opLatencies, as a read, a write or another command, and
-// once in top for each collection that it names or writes to. It is not compared with the recorded
-// server, which measures neither.
+// TestTraffic checks that each command counts once in opLatencies, as a read, a write or another
+// command, and once in top for each collection that it names or writes to. There is no comparison
+// with the recorded server, which measures neither.
 func TestTraffic(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.New(t)
@@ -484,7 +483,7 @@ func TestTraffic(t *testing.T) {
 		for at, n := range want {
 			if ns := strings.Split(at, "/")[0]; strings.HasPrefix(ns, "recorded.") &&
 				after[ns+"/total"] == 0 || n == 0 {
-				delete(want, at) // there is no such collection
+				delete(want, at) // the collection does not exist
 			}
 		}
 		if got.String() != want.String() {
@@ -515,7 +514,7 @@ func topOf(t *testing.T, client *mongo.Client) figures {
 	return out
 }
 
-// expect adds how a command counts.
+// expect adds the expected counts of a command.
 func (f figures) expect(cmd bson.D) {
 	name := cmd[0].Key
 	latency, kind, lock := "commands", "commands", "readLock"
@@ -557,7 +556,7 @@ func (f figures) expectOn(coll, kind, lock string) {
 	}
 }
 
-// expectTarget adds how the collection counts that a pipeline writes to.
+// expectTarget adds the expected counts of the collection to which a pipeline writes.
 func (f figures) expectTarget(stages bson.A) {
 	for _, stage := range stages {
 		switch last := stage.(bson.D)[0]; last.Key {
@@ -578,7 +577,8 @@ func (f figures) expectTarget(stages bson.A) {
 	}
 }
 
-// expectOps adds how the collections of a bulkWrite count: once for each kind of operation.
+// expectOps adds the expected counts of the collections of a bulkWrite: once for each kind of
+// operation.
 func (f figures) expectOps(ops bson.A, cmd bson.D) {
 	if cmd[len(cmd)-1].Key == "x" { // which is refused
 		return

@@ -14,14 +14,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/commands"
 )
 
-// flagOption is a field that is a boolean, or a number in its place; null stands for absent.
+// flagOption is a field that is a boolean or a number. null counts as absent.
 var flagOption = option{`[true,false,1,0.0]`, `["x",null]`}
 
 // engineOption is a field with the options of storage engines.
 var engineOption = option{`[{"wiredTiger":{}},{},{"wiredTiger":{"configString":""}}]`,
 	`[{"foo":{}},{"wiredTiger":1},1]`}
 
-// createOptions are the values of each option of create, and of each field of an option.
+// createOptions are the values for each option of create, and for each field of an option.
 var createOptions = map[string]option{
 	"capped":      flagOption,
 	"autoIndexId": flagOption,
@@ -67,7 +67,7 @@ var createOptions = map[string]option{
 	"unknown":                              {`[]`, `[1,null,{}]`},
 }
 
-// createBases are the kinds of collections that the options stand beside.
+// createBases are the kinds of collections to which the options are added.
 var createBases = []struct{ name, options string }{
 	{"plain", `{}`},
 	{"capped", `{"capped":true,"size":4096}`},
@@ -76,7 +76,7 @@ var createBases = []struct{ name, options string }{
 	{"clustered", `{"clusteredIndex":{"key":{"_id":1},"unique":true}}`},
 }
 
-// fieldsOf returns the paths of a command's fields, with the fields of their documents.
+// fieldsOf returns the paths of a command's fields, including nested fields.
 func fieldsOf(t *testing.T, name string) []string {
 	t.Helper()
 	var out []string
@@ -96,7 +96,7 @@ func fieldsOf(t *testing.T, name string) []string {
 	return out
 }
 
-// checkOptions fails if a command has a field without values, or values have no field.
+// checkOptions fails if a field of a command has no values, or values have no field.
 func checkOptions(t *testing.T, fields []string, values map[string]option) {
 	t.Helper()
 	for _, name := range fields {
@@ -111,10 +111,10 @@ func checkOptions(t *testing.T, fields []string, values map[string]option) {
 	}
 }
 
-// optionSets returns every option with each of its values beside the base, and, with pairs, every
+// optionSets adds every option with each of its values to the base. With pairs it also adds every
 // two options with their first values. A name such as "timeseries.granularity" is a field of an
-// option. The field is added to the option's document in the base. If the base has none, it is
-// added to the option's first right value.
+// option. It is added to the option's document in the base or, if the base does not have the
+// option, to the option's first valid value.
 func optionSets(base bson.D, fields []string, values map[string]option, pairs bool) []bson.D {
 	out := []bson.D{base}
 	fields = append(slices.Clone(fields), "unknown")
@@ -133,7 +133,7 @@ func optionSets(base bson.D, fields []string, values map[string]option, pairs bo
 	return out
 }
 
-// withOption returns the options with one more, in the place of an older one of that name.
+// withOption returns the options with one more. It replaces an existing option of that name.
 func withOption(options bson.D, name string, v any, values map[string]option) bson.D {
 	out := slices.Clone(options)
 	name, field, nested := strings.Cut(name, ".")
@@ -151,9 +151,9 @@ func withOption(options bson.D, name string, v any, values map[string]option) bs
 	return out
 }
 
-// TestCreateOptions makes collections of each kind with each option, right and wrong, and with each
-// two options together. The answer is what listCollections shows, or the error. An option of the
-// command that has no values here fails.
+// TestCreateOptions creates collections of each kind with each option, valid and invalid, and with
+// each two options together. The answer is the entry in listCollections, or the error. An option of
+// the command must have values here.
 func TestCreateOptions(t *testing.T) {
 	t.Parallel()
 	fields := fieldsOf(t, "create")
@@ -184,49 +184,47 @@ func TestCreateOptions(t *testing.T) {
 	check(t, c)
 }
 
-// newerCollections are what the recorded server, which is newer than MongoDB 8.0, shows in another
-// way.
+// newerCollections converts listings of the recorded server, which is newer than MongoDB 8.0.
 var newerCollections = strings.NewReplacer(
-	`,"fixedBucketing":boolean "\x01"`, "", // 8.0 has no such field
+	`,"fixedBucketing":boolean "\x01"`, "", // 8.0 does not have this field
 )
 
-// newerRefusals are answers that the recorded server gives and 8.0 does not. Encrypted collections
-// are not supported here (238).
+// newerRefusals match answers that the recorded server gives and 8.0 does not. Encrypted
+// collections are not supported here (238).
 var newerRefusals = regexp.MustCompile(`create\.(autoIndexId|recordPreImages)' is an unknown field|encrypted|Encrypted`)
 
-// otherCollections are answers here, a tab, and the recorded ones, that may stand beside each
-// other.
+// otherCollections match accepted differences: Sheaf's answer, a tab, and the recorded answer.
 var otherCollections = []*regexp.Regexp{
 	regexp.MustCompile(`Enumeration value 'errorAndLog'.*\t(ok|error 72)`), // an action of 8.1
-	regexp.MustCompile(`^ok view.*\terror 40573`),                          // the recorded server is no replica set
-	regexp.MustCompile(`\t.*clusteredIndex' is the wrong type 'null'`),     // null stands for absent in 8.0
-	// the recorded server takes a number for a boolean
+	regexp.MustCompile(`^ok view.*\terror 40573`),                          // the recorded server is not a replica set
+	regexp.MustCompile(`\t.*clusteredIndex' is the wrong type 'null'`),     // null counts as absent in 8.0
+	// The recorded server accepts a number for a boolean.
 	regexp.MustCompile(`clusteredIndex' is the wrong type 'int'.*\terror`),
-	regexp.MustCompile(`error 6026500.*\terror 73`),                   // two things are wrong: which is told first
+	regexp.MustCompile(`error 6026500.*\terror 73`),                   // two errors; which is reported first differs
 	regexp.MustCompile(`'timeseries' is not allowed with 'temp'\tok`), // a time series cannot be temporary here
-	regexp.MustCompile(`cannot be the same as.*\tok.*"timeField":""`), // an empty name stands for none here
-	regexp.MustCompile(`^ok timeseries.*\tok.*"metaField":""`),        // as before
-	regexp.MustCompile(`^ok.*"name":"_id_".*\tok.*"name":""`),         // as before
+	regexp.MustCompile(`cannot be the same as.*\tok.*"timeField":""`), // an empty name counts as absent here
+	regexp.MustCompile(`^ok timeseries.*\tok.*"metaField":""`),        // as above
+	regexp.MustCompile(`^ok.*"name":"_id_".*\tok.*"name":""`),         // as above
 }
 
-// otherRefusals matches two refusals with one code, with a tab between them, whose texts may
+// otherRefusals matches two refusals with the same code, separated by a tab, whose texts may
 // differ.
 var otherRefusals = []*regexp.Regexp{
-	regexp.MustCompile(`\t.*'timeseries' is not allowed with`),                           // which of two options is told of
-	regexp.MustCompile(`('timeseries'|'idIndex') is not allowed with.*\t`),               // as before
-	regexp.MustCompile(`^error 72 TTL index .* acceptable range.*\t.*(exceed|overflow)`), // with the number there
-	regexp.MustCompile(`View cycle detected`),                                            // all views of the cycle are named there
+	regexp.MustCompile(`\t.*'timeseries' is not allowed with`),                           // which of two options is reported
+	regexp.MustCompile(`('timeseries'|'idIndex') is not allowed with.*\t`),               // as above
+	regexp.MustCompile(`^error 72 TTL index .* acceptable range.*\t.*(exceed|overflow)`), // the text has the number there
+	regexp.MustCompile(`View cycle detected`),                                            // the text names all views of the cycle there
 	regexp.MustCompile(`^error 5979704 `),                                                // the clustered index has all its fields there
 	regexp.MustCompile(`storageEngine.wiredTiger' (has to|must) be`),
 }
 
-// moreWords lists words that the recorded server puts before the texts of 8.0.
+// moreWords matches prefixes that the recorded server adds to the texts of 8.0.
 var moreWords = regexp.MustCompile(`Failed to create timeseries collection :: caused by :: |recorded\.c: ('...+Field' must be)`)
 
-// typeList is the list of types in a text; their order means nothing.
+// typeList matches the list of types in a text. Its order has no meaning.
 var typeList = regexp.MustCompile(`expected types '\[.*\]'`)
 
-// sameCollection reports whether two answers agree but for what is newer.
+// sameCollection reports whether two answers agree, except for differences between versions.
 func sameCollection(got, want string) bool {
 	want = newerCollections.Replace(want)
 	if got == want || newerRefusals.MatchString(want) ||
@@ -252,7 +250,7 @@ func sortedWords(list string) string {
 	return strings.Join(words, " ")
 }
 
-// unanswered reports whether the recorded server ends at these options: time series with a
+// unanswered reports whether the recorded server crashes with these options: time series with a
 // collation.
 func unanswered(options bson.D) bool {
 	has := func(name string) bool {
@@ -261,8 +259,8 @@ func unanswered(options bson.D) bool {
 	return has("timeseries") && has("collation")
 }
 
-// collectionOf makes a collection, and returns how it is listed: what every collection of its kind
-// has and what was asked for only by name.
+// collectionOf creates a collection, and returns how it is listed. Defaults and requested options
+// are shown only by name.
 func collectionOf(ctx context.Context, db *mongo.Database, options bson.D) string {
 	if err := db.RunCommand(ctx, append(d("create", "c"), options...)).Err(); err != nil {
 		return refusal(err)
@@ -271,7 +269,7 @@ func collectionOf(ctx context.Context, db *mongo.Database, options bson.D) strin
 	return listedOf(ctx, db, options)
 }
 
-// listedOf makes a collection with options and returns its entry in listCollections.
+// listedOf creates a collection with options and returns its entry in listCollections.
 func listedOf(ctx context.Context, db *mongo.Database, options bson.D) string {
 	reply, failed := run(ctx, db, d("listCollections", 1, "filter", d("name", "c")))
 	if failed != "" {

@@ -23,15 +23,15 @@ func geojson(kind string, coordinates any) bson.D {
 	return bson.D{{Key: "type", Value: kind}, {Key: "coordinates", Value: coordinates}}
 }
 
-// lattice is a grid of places with the corner lng, lat. Three places of a straight one lie on a
-// meridian or on the equator, where rounding decides on which side of a line the third is. No three
-// places of a bent one lie on a great circle.
+// lattice is a grid of places with the corner lng, lat. On a straight lattice, three places in a
+// row lie on a meridian or on the equator, where rounding decides on which side of a line the third
+// one is. On a bent lattice, no three places lie on a great circle.
 type lattice struct {
 	lng, lat float64
 	straight bool
 }
 
-// at returns the coordinates of places of a lattice, each named by its column and row: "00 10 11".
+// at returns the coordinates of places on a lattice, each named by its column and row: "00 10 11".
 func at(places string, base lattice) bson.A {
 	var out bson.A
 	for p := range strings.FieldsSeq(places) {
@@ -48,14 +48,15 @@ func at(places string, base lattice) bson.A {
 	return out
 }
 
-// rings are polygons on the lattice, closed; behind a slash stand the holes.
+// rings are closed polygons on the lattice. Holes follow a slash.
 var rings = []string{
 	"00 10 11 00", "00 11 10 00", "00 01 11 00", "00 20 22 02 00", "00 02 22 20 00", "00 10 20 21 22 12 02 01 00",
 	"00 20 21 11 12 00", "10 21 12 01 10", "00 30 33 03 00/11 21 22 12 11", "00 30 33 03 00/11 12 22 21 11",
 	"00 30 33 03 00/00 21 12 00", "20 30 31 20", "11 21 22 12 11", "00 20 11 22 02 00", "20 22 11 20", "01 23 03 01",
 }
 
-// lines run along edges of the polygons, in both directions, touch them in points, or cross them.
+// lines returns lines that run along edges of the polygons in both directions, touch them in
+// points, or cross them.
 func lines() []string {
 	var out []string
 	places := strings.Fields("00 10 20 30 01 11 21 02 12 22 03 33")
@@ -103,24 +104,26 @@ func shapes(base lattice) []shape {
 		}}}})
 }
 
-// stored are the shapes that can be in a document: one with strict winding is only asked about.
+// stored returns the shapes that can be in a document. Shapes with strict winding can be used only
+// in queries.
 func stored(base lattice) []shape {
 	return slices.DeleteFunc(shapes(base), func(s shape) bool { return strings.HasPrefix(s.name, "strict") })
 }
 
-// isArea reports whether something can lie within the shape.
+// isArea reports whether geometries can lie within the shape.
 func (s shape) isArea() bool {
 	return strings.HasPrefix(s.name, "polygon") || strings.HasPrefix(s.name, "strict")
 }
 
-// bases are lattices anywhere, across the equator and the antimeridian, near a pole.
+// bases are lattices in an ordinary place, across the equator and the antimeridian, and near a
+// pole.
 var bases = map[string]lattice{
 	"land": {40, 5, false}, "date": {178, -2, false}, "pole": {10, 86, false},
 	"grid": {40, 5, true}, "origin": {-1, -1, true}, "south": {120.25, -33.75, true},
 }
 
-// TestSharedEdges asks for lines and polygons that share edges and vertices, each with each. An
-// edge belongs to a polygon in one direction: with the area to the left. On straight lattices the
+// TestSharedEdges compares all pairs of lines and polygons that share edges and vertices. An edge
+// belongs to a polygon in one direction: with the area to the left. On straight lattices the
 // vertices of one shape lie on the edges of others.
 func TestSharedEdges(t *testing.T) {
 	torture.NeedsLong(t)
@@ -157,9 +160,9 @@ func TestSharedEdges(t *testing.T) {
 	check(t, c)
 }
 
-// sameByPlan returns which documents a filter finds by a scan, as bits, and fails if an index finds
-// others. The server that was recorded does not find some points on a boundary by its index: its
-// scan is taken.
+// sameByPlan returns the documents that a filter finds by a scan, as bits. It fails if an index
+// finds other documents. The recorded server's index misses some points on a boundary, so the
+// result of its scan was recorded.
 func sameByPlan(ctx context.Context, db *mongo.Database, coll string, filter bson.D) string {
 	byScan := found(ctx, db, coll, filter, bson.D{{Key: "$natural", Value: 1}})
 	if *record != "" {
@@ -171,7 +174,7 @@ func sameByPlan(ctx context.Context, db *mongo.Database, coll string, filter bso
 	return byScan
 }
 
-// found returns the documents that a filter finds: the digits are the bits of the _ids, four each.
+// found returns the documents that a filter finds. Each digit has the bits of four _ids.
 func found(ctx context.Context, db *mongo.Database, coll string, filter bson.D, hint any) string {
 	reply, failed := run(ctx, db, bson.D{
 		{Key: "find", Value: coll},
@@ -196,7 +199,7 @@ func found(ctx context.Context, db *mongo.Database, coll string, filter bson.D, 
 	return text.String()
 }
 
-// differentShapes names the shapes in which two answers of found differ.
+// differentShapes names the shapes for which two results of found differ.
 func differentShapes(got, want string) string {
 	var out []string
 	for i, s := range stored(lattice{}) {

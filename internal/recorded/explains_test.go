@@ -23,11 +23,11 @@ var otherPlans = map[string]string{
 	"distinct, one": "MongoDB 9.0 has a stage of its own for a distinct of one record",
 }
 
-// hashFields are not compared where a read is of a missing collection: 9.0, which was recorded, has
-// none there.
+// hashFields are not compared for reads of a missing collection, because the recorded version 9.0
+// omits them there.
 var hashFields = []string{"queryHash", "planCacheShapeHash", "planCacheKey"}
 
-// explainedCommands are the commands that explain knows, each with a filter and what else there is.
+// explainedCommands are the commands that explain supports, each with a filter and other arguments.
 func explainedCommands() map[string]func(coll string, filter bson.D) bson.D {
 	statement := func(name, field string, spec bson.D) func(string, bson.D) bson.D {
 		return func(coll string, filter bson.D) bson.D {
@@ -69,8 +69,8 @@ func explainedCommands() map[string]func(coll string, filter bson.D) bson.D {
 	}
 }
 
-// explains asks for the fields of queryPlanner and the stages of the winning plan, for each
-// command, form of filter and kind of collection.
+// explains returns questions about the fields of queryPlanner and the stages of the winning plan,
+// for each command, form of filter and kind of collection.
 func explains() []question {
 	filters := map[string]bson.D{
 		"all":     {},
@@ -119,8 +119,8 @@ func explainedAs(ctx context.Context, db *mongo.Database, cmd bson.D, missing bo
 		planner.Lookup("parsedQuery"), strings.Join(names, " "))
 }
 
-// explainedStages returns the names of stages, with what an index's collation, a sort's type and a
-// limit add to them.
+// explainedStages returns the names of stages, with an index's collation, a sort's type and a
+// limit.
 func explainedStages(stage bson.Raw) []string {
 	name := stage.Lookup("stage").StringValue()
 	if collation, ok := stage.Lookup("collation").DocumentOK(); ok {

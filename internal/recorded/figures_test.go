@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// figureIndexes are the indexes that each command is explained with, one collection each.
+// figureIndexes are the indexes for each command, one collection each.
 var figureIndexes = map[string]bson.D{
 	"a": d("a", 1), "ab": d("a", 1, "b", 1), "abc": d("a", 1, "b", -1, "c", 1), "s": d("s", 1),
 	"m": d("m", 1), "oxy": d("o.x", 1, "o.y", 1),
@@ -50,7 +50,8 @@ var figureFilters = []string{
 	`{"$expr":{"$eq":["$a",3]}}`, `{"b":2}`,
 }
 
-// figureCommands are what is explained: finds, counts, distincts and pipelines over each filter.
+// figureCommands are the explained commands: finds, counts, distincts and pipelines with each
+// filter.
 func figureCommands(coll string) map[string]bson.D {
 	out := map[string]bson.D{}
 	pipe := func(name string, stages ...any) {
@@ -107,8 +108,8 @@ func examinedIn(reply bson.Raw) string {
 	return fmt.Sprintf("%d %d", keys, docs)
 }
 
-// TestExamined: no command looks at more keys or documents than a MongoDB server did, but for those
-// that testdata/weaker.txt lists. A case of the list that became as good must leave it.
+// TestExamined checks that no command examines more keys or documents than on a MongoDB server,
+// except for the cases in testdata/weaker.txt. A case that improves must be removed from that list.
 func TestExamined(t *testing.T) {
 	t.Parallel()
 	weaker := readWeaker(t, "testdata/weaker.txt")
@@ -127,8 +128,8 @@ func TestExamined(t *testing.T) {
 	check(t, c)
 }
 
-// figureCase asks for the figures of a command, and notes whether it is listed as one that looks at
-// more.
+// figureCase asks for the figures of a command, and notes whether the command is listed as one that
+// examines more.
 func figureCase(name string, cmd bson.D, weaker map[string]bool,
 	figures func(context.Context, *mongo.Database, bson.D) string) question {
 	return question{name: name, ask: func(ctx context.Context, db *mongo.Database) string {
@@ -140,15 +141,15 @@ func figureCase(name string, cmd bson.D, weaker map[string]bool,
 	}}
 }
 
-// looksAtNoMore reports whether figures are at most the recorded ones, or more where the case is
-// listed.
+// looksAtNoMore reports whether figures are at most the recorded ones. For a listed case it reports
+// whether they are greater.
 func looksAtNoMore(got, want string) bool {
 	return compareFigures(got, want,
 		func(keys, docs, mostKeys, mostDocs int64) bool { return keys > mostKeys || docs > mostDocs })
 }
 
-// looksAtLess is looksAtNoMore but for plans that look at less together: at more keys and fewer
-// documents, or the other way round.
+// looksAtLess is looksAtNoMore, but it also accepts plans that examine less in total: more keys and
+// fewer documents, or the other way round.
 func looksAtLess(got, want string) bool {
 	return compareFigures(got, want,
 		func(keys, docs, mostKeys, mostDocs int64) bool { return keys+docs > mostKeys+mostDocs })

@@ -59,7 +59,7 @@ var formFilters = []string{
 	`{"o":{"x":1,"y":1}}`, `{"o":{"$gt":{"x":2}}}`,
 }
 
-// formCommands are the commands over each filter, and commands without one.
+// formCommands are the commands with each filter, and commands without a filter.
 func formCommands(coll string) map[string]bson.D {
 	out := map[string]bson.D{}
 	pipe := func(name string, stages ...any) {
@@ -122,8 +122,8 @@ func toJSON(doc bson.D) string {
 	return string(text)
 }
 
-// TestExaminedByForm: no form of a command looks at more keys and documents together than a MongoDB
-// server did, but for those that testdata/weakerforms.txt lists.
+// TestExaminedByForm checks that no form of a command examines more keys and documents in total
+// than on a MongoDB server, except for the cases in testdata/weakerforms.txt.
 func TestExaminedByForm(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()

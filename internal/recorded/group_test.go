@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// groupIDs are the forms of a $group's _id, over fields that are missing, null, numbers, arrays and
+// groupIDs are the forms of a $group's _id, on fields that are missing, null, numbers, arrays and
 // documents.
 var groupIDs = []string{
 	`{"a":"$a"}`, `{"a":"$a","b":"$b"}`, `"$a"`, `["$a"]`, `["$a","$b"]`, `{"a":{"b":"$a"}}`,
@@ -26,8 +26,8 @@ var groupIDs = []string{
 	`"$$REMOVE"`, `{"_id":"$a"}`, `{"a":{}}`, `{"$type":"$a"}`, `{"k":{"$isArray":"$a"}}`,
 }
 
-// TestGroupIDs groups by each form of an _id: with and without an index, sorted, behind a $project,
-// with what reads one document a group.
+// TestGroupIDs groups by each form of an _id: with and without an index, sorted, after a $project,
+// and with accumulators that read one document per group.
 func TestGroupIDs(t *testing.T) {
 	t.Parallel()
 	docs := bson.A{

@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// TestIdentity asks, under a collation that takes a for A, for documents whose _ids differ in case
-// only: they stay different documents.
+// TestIdentity queries, under a collation that ignores case, documents whose _ids differ only in
+// case. They must stay different documents.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	c := class{file: "identity.txt", setup: func(t *testing.T, db *mongo.Database) {
@@ -27,7 +27,7 @@ func TestIdentity(t *testing.T) {
 			d("key", d("p", 1, "q", 1), "name", "pq", "collation", d("locale", "en", "strength", 1)),
 		}))
 	}}
-	// of one document: the recorded server remembers what it found for the one before
+	// For one document only: the recorded server remembers the result for the previous document.
 	byKey, first := d("$sort", d("k", 1)), d("$match", d("k", 1))
 	for _, coll := range []string{"c", "indexed"} {
 		graph := d("from", coll, "startWith", "$p", "connectFromField", "p", "connectToField", "_id", "as", "g")

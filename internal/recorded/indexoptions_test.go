@@ -15,11 +15,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/command/ddl"
 )
 
-// option has the values of an option: those that some kind takes, of which the first is used in
+// option has the values for an option: values that some kind accepts, of which the first is used in
 // pairs, and other values.
 type option struct{ right, wrong string }
 
-// flagLike is an option that is a boolean, or a number in its place.
+// flagLike is an option that is a boolean or a number.
 var flagLike = option{`[true,false,1,0,{"$numberLong":"1"},0.5,{"$numberDecimal":"1"}]`, `["x",null,{},[],{"$date":0},{"$undefined":true},{"$numberDouble":"NaN"}]`}
 
 // indexOptions are the values of each option of an index.
@@ -61,7 +61,7 @@ var indexOptions = map[string]option{
 	"unknown":              {`[]`, `[1,null,{}]`},
 }
 
-// indexKinds are the key patterns that the options stand beside.
+// indexKinds are the key patterns to which the options are added.
 var indexKinds = []string{
 	`{"a":1}`, `{"a":-1,"b":1}`, `{"a":"text"}`, `{"a":"2dsphere"}`, `{"a":"2d"}`,
 	`{"a":"hashed"}`, `{"$**":1}`, `{"_id":1}`,
@@ -72,9 +72,9 @@ var indexKinds = []string{
 // pairKinds is how many of the first kinds every two options are tried with.
 const pairKinds = 7
 
-// TestIndexOptions asks for indexes of each kind with each option, right and wrong, and for each
-// two options together. The answer is what listIndexes shows, or the error. An option of the
-// command that has no values here fails.
+// TestIndexOptions creates indexes of each kind with each option, valid and invalid, and with each
+// two options together. The answer is the entry in listIndexes, or the error. An option of the
+// command must have values here.
 func TestIndexOptions(t *testing.T) {
 	t.Parallel()
 	names := ddl.IndexOptions()
@@ -98,28 +98,27 @@ func TestIndexOptions(t *testing.T) {
 	check(t, c)
 }
 
-// newer are what the recorded server, which is newer than MongoDB 8.0, shows and says in another
-// way.
+// newer converts listings and texts of the recorded server, which is newer than MongoDB 8.0.
 var newer = strings.NewReplacer(
 	` collation:{"locale":"simple"}`, "", // every index has a collation there
 	"2dsphereIndexVersion:4", "2dsphereIndexVersion:3", // 8.0 has three versions
 	" bucketSize:1", " bucketSize", " max:10", " max", " min:-10", " min", // numbers of another type
 )
 
-// ofKind are the options that only some kinds of index have. The recorded server leaves the others
-// out of the listing, 8.0 keeps them.
+// ofKind matches the options that only some kinds of index have. The recorded server omits the
+// others in the listing, but 8.0 keeps them.
 var ofKind = regexp.MustCompile(` (2dsphereIndexVersion|textIndexVersion|bits|min|max|coarsestIndexedLevel|finestIndexedLevel|bucketSize)(:\S+)?`)
 
-// otherTexts are the texts of errors that differ, without what the request says.
+// otherTexts match error texts that differ, without the parts from the request.
 var otherTexts = []*regexp.Regexp{
-	// the specification stands before the reason there, behind it in 8.0
+	// The specification precedes the reason there, and follows it in 8.0.
 	regexp.MustCompile(`TTL index 'expireAfterSeconds'`),
-	regexp.MustCompile(`geo index version`),                         // the versions there are, and the wording
-	regexp.MustCompile(`require sorting geospatial data`),           // a link to MongoDB's manual follows there
+	regexp.MustCompile(`geo index version`),                         // the versions and the wording
+	regexp.MustCompile(`require sorting geospatial data`),           // followed by a link to MongoDB's manual there
 	regexp.MustCompile(`Expression not supported in partial index`), // the tree of predicates is written in another way
 }
 
-// sameIndex reports whether two answers agree but for what is newer.
+// sameIndex reports whether two answers agree, except for differences between versions.
 func sameIndex(got, want string) bool {
 	want = newer.Replace(want)
 	if got == want {
@@ -139,7 +138,7 @@ func sameIndex(got, want string) bool {
 // codeOf returns the code of an answer that refusal made.
 func codeOf(answer string) string { return strings.Join(strings.SplitN(answer, " ", 3)[:2], " ") }
 
-// indexOf makes an index, and returns how it is listed. Only the index on _id is left afterwards.
+// indexOf creates an index, and returns how it is listed. Afterwards only the index on _id is left.
 func indexOf(ctx context.Context, db *mongo.Database, spec bson.D) string {
 	err := db.RunCommand(ctx, d("createIndexes", "a", "indexes", bson.A{spec})).Err()
 	if err != nil {
@@ -152,7 +151,7 @@ func indexOf(ctx context.Context, db *mongo.Database, spec bson.D) string {
 	return out
 }
 
-// indexListed makes an index from a specification and returns its entry in listIndexes.
+// indexListed creates an index from a specification and returns its entry in listIndexes.
 func indexListed(ctx context.Context, db *mongo.Database, spec bson.D) string {
 	reply, failed := run(ctx, db, d("listIndexes", "a"))
 	if failed != "" {
@@ -168,7 +167,7 @@ func indexListed(ctx context.Context, db *mongo.Database, spec bson.D) string {
 	return differences(spec, listed[1])
 }
 
-// differences returns how an index is listed, without what every index has and what was asked for.
+// differences returns how an index is listed, without defaults and requested options.
 func differences(spec bson.D, listed bson.RawValue) string {
 	asked, err := bson.Marshal(append(d("v", 2), spec...))
 	if err != nil {
@@ -191,10 +190,10 @@ func differences(spec bson.D, listed bson.RawValue) string {
 	return out
 }
 
-// specification is what an error repeats of the request.
+// specification matches the part of an error that repeats the request.
 var specification = regexp.MustCompile(`(Specification:|for 'key') \{.*$`)
 
-// preambles say where MongoDB found an error. Their names stand for them.
+// preambles are MongoDB's prefixes that say where an error was found, with short names.
 var preambles = []struct {
 	name    string
 	pattern *regexp.Regexp
@@ -205,7 +204,7 @@ var preambles = []struct {
 }
 
 // refusal returns the code and the text of an error, without the parts that repeat the request. It
-// returns an empty text if there is no error.
+// returns "" if err is nil.
 func refusal(err error) string {
 	if err == nil {
 		return ""

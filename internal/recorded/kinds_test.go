@@ -37,7 +37,7 @@ func kindIndexes() map[string]bson.A {
 	}
 }
 
-// kindFilters are predicates that indexes of several kinds bound, or may not.
+// kindFilters are predicates that may or may not give bounds for several kinds of index.
 var kindFilters = []string{
 	`{}`, `{"a":3}`, `{"a":{"$gt":4}}`, `{"a":{"$gt":1}}`, `{"a":{"$in":[1,3,5]}}`, `{"a":3,"b":{"$lt":4}}`,
 	`{"b":2,"c":{"$gt":50}}`, `{"a":null}`,
@@ -56,8 +56,8 @@ var kindFilters = []string{
 	`{"$expr":{"$gt":["$n",null]}}`, `{"a":{"$type":"int"}}`, `{"a":{"$mod":[5,0]}}`, `{"_id":{"$gt":150},"a":3}`,
 }
 
-// kindCommands are what is explained: each filter in commands of each form, and forms that have no
-// filter.
+// kindCommands are the explained commands: each filter in commands of each form, and forms without
+// a filter.
 func kindCommands(coll string) map[string]bson.D {
 	out := map[string]bson.D{}
 	pipe := func(name string, stages ...any) {
@@ -134,7 +134,7 @@ func kindCommands(coll string) map[string]bson.D {
 	return out
 }
 
-// looked returns how many keys and documents an explanation's query and its joins looked at.
+// looked returns how many keys and documents a query and its joins examined, from explain.
 func looked(ctx context.Context, db *mongo.Database, cmd bson.D) string {
 	reply, failed := run(ctx, db, d("explain", cmd, "verbosity", "executionStats"))
 	if failed != "" {
@@ -153,16 +153,18 @@ func looked(ctx context.Context, db *mongo.Database, cmd bson.D) string {
 	return examinedIn(reply)
 }
 
-// TestExaminedByKind: no command looks at more keys and documents together than a MongoDB server
-// did, with indexes of every kind and in joins, but for those that testdata/weakerkinds.txt lists.
+// TestExaminedByKind checks that no command examines more keys and documents in total than on a
+// MongoDB server, with indexes of every kind and in joins, except for the cases in
+// testdata/weakerkinds.txt.
 func TestExaminedByKind(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
 	checkExamined(t, "kinds", kindIndexes(), kindCommands)
 }
 
-// checkExamined compares what commands look at with the answers in testdata/<name>.txt, but for the
-// cases in testdata/weaker<name>.txt. Each collection has the same documents and its own indexes.
+// checkExamined compares the keys and documents that commands examine with testdata/<name>.txt,
+// except for the cases in testdata/weaker<name>.txt. Each collection has the same documents and its
+// own indexes.
 func checkExamined(t *testing.T, name string, indexes map[string]bson.A,
 	commandsOn func(coll string) map[string]bson.D) {
 	t.Helper()

@@ -21,7 +21,7 @@ import (
 
 var record = flag.String("record", "", "URI of a MongoDB server whose answers are written to testdata")
 
-// question is a case: what is asked, and what is kept of the answer.
+// question is a case: a name, and a function that returns the answer.
 type question struct {
 	name string
 	ask  func(ctx context.Context, db *mongo.Database) string
@@ -30,24 +30,24 @@ type question struct {
 // class is a generator with the file of its answers.
 type class struct {
 	file string
-	// grouped says that the file names each distinct answer once. A case's name is then its base, a
+	// grouped means that the file has each distinct answer once. A case's name is then its base, a
 	// space, and the rest.
 	grouped bool
 	setup   func(t *testing.T, db *mongo.Database)
 	cases   []question
-	// agrees reports whether an answer may stand beside the recorded one; nil asks for the same
+	// agrees reports whether an answer is accepted for the recorded one. Nil requires the same
 	// text.
 	agrees func(got, want string) bool
 	// agreesOn is agrees with the name of the case.
 	agreesOn func(name, got, want string) bool
-	// standalone asks a server that is no member of a replica set, as the recorded one.
+	// standalone uses a server that is not a member of a replica set, like the recorded one.
 	standalone bool
-	// explain says how two answers differ; nil shows both.
+	// explain describes how two answers differ. Nil shows both.
 	explain func(got, want string) string
 }
 
-// check asks Sheaf every question and compares the answers with the file, or records those of a
-// MongoDB server.
+// check asks Sheaf every question and compares the answers with the file, or records the answers of
+// a MongoDB server.
 func check(t *testing.T, c class) {
 	t.Helper()
 	path := filepath.Join("testdata", c.file)

@@ -11,10 +11,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// groupingPrefix begins errors of MongoDB 9.0, which looks for a certain plan before others.
+// groupingPrefix begins errors of MongoDB 9.0, which first tries a special plan.
 const groupingPrefix = "Failed to determine whether query system can provide a DISTINCT_SCAN grouping :: caused by :: "
 
-// metadataSources begin the pipelines, metadataStages stand between, and metadataUses read
+// metadataSources begin the pipelines, metadataStages are in the middle, and metadataUses read
 // metadata.
 var (
 	metadataSources = map[string]string{
@@ -48,7 +48,7 @@ var (
 		"vectorSearchScore", "sortKey"}
 )
 
-// otherMetadata returns why a case has another answer, or "".
+// otherMetadata returns why the answer of a case differs, or "".
 func otherMetadata(source, stage, use, kind string) string {
 	switch {
 	case kind == "sortKey" && stage == "unionWith":
@@ -85,13 +85,13 @@ func metadataCases() []question {
 	return out
 }
 
-// metadataAnswer returns the documents of a pipeline in the order of their text, or its error.
+// metadataAnswer returns the documents of a pipeline, sorted by their text, or its error.
 func metadataAnswer(ctx context.Context, db *mongo.Database, pipeline string) string {
 	return textAnswer(ctx, db, `{"aggregate": "c", "cursor": {}, "pipeline": `+pipeline+`}`)
 }
 
-// textAnswer returns the documents of the first batch of a command in the order of their text, or
-// its error.
+// textAnswer returns the documents of the first batch of a command, sorted by their text, or its
+// error.
 func textAnswer(ctx context.Context, db *mongo.Database, command string) string {
 	var cmd bson.D
 	if err := bson.UnmarshalExtJSON([]byte(command), false, &cmd); err != nil {
@@ -115,7 +115,7 @@ func textAnswer(ctx context.Context, db *mongo.Database, command string) string 
 	return strings.Join(docs, " ")
 }
 
-// TestMetadataOfStages compares which metadata stages may read, and what they read.
+// TestMetadataOfStages compares which metadata stages may read, and the values that they read.
 func TestMetadataOfStages(t *testing.T) {
 	t.Parallel()
 	check(t, class{file: "metadata.txt", grouped: true, cases: metadataCases(),

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// plannedFilters are filters that hold each operator, alone and beside or within others.
+// plannedFilters are filters with each operator, alone, beside others, or within others.
 var plannedFilters = map[string][]string{
 	"$eq": {
 		`{}`, `{"a": 1}`, `{"a": "x"}`, `{"a": null}`, `{"a": {"$eq": {"b": 1, "c": "x"}}}`,
@@ -160,8 +160,8 @@ var notPlanned = map[string]string{
 	"$where":      "the server that was recorded runs no JavaScript",
 }
 
-// planErrors asks for the tree of predicates in the error of a query that cannot be planned: one
-// with a hint of a missing index.
+// planErrors returns questions about the predicate tree in the error of a query that cannot be
+// planned, because its hint is a missing index.
 func planErrors(t *testing.T) []question {
 	t.Helper()
 	var out []question
@@ -184,7 +184,7 @@ func plannedTree(ctx context.Context, db *mongo.Database, text string) string {
 		return err.Error()
 	}
 	cmd := bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: f}}
-	if !strings.Contains(text, "$text") { // which needs another refusal
+	if !strings.Contains(text, "$text") { // $text is refused in another way
 		cmd = append(cmd, bson.E{Key: "hint", Value: "missing"})
 	}
 	var failed mongo.CommandError
@@ -199,7 +199,7 @@ func plannedTree(ctx context.Context, db *mongo.Database, text string) string {
 	return strconv.Quote(tree)
 }
 
-// TestTreesOfPlanErrors compares how errors of planning show predicates, over the whole language.
+// TestTreesOfPlanErrors compares how planning errors show predicates, for the whole language.
 func TestTreesOfPlanErrors(t *testing.T) {
 	t.Parallel()
 	check(t, class{file: "planerrors.txt", cases: planErrors(t), setup: func(t *testing.T, db *mongo.Database) {

@@ -13,14 +13,14 @@ import (
 // side is the number of columns and rows of the lattice of TestPolygons.
 const side = 9
 
-// lattices are two lattices of a plane: on the second one the numbers are rounded.
+// lattices are two lattices of a plane. On the second one the numbers are rounded.
 var lattices = []struct {
 	name         string
 	origin, step float64
 }{{"whole", 0, 1}, {"tenths", -0.5, 0.1}}
 
-// TestPolygons asks which points of a lattice lie in polygons of the plane whose corners are on it,
-// so that points lie on edges of every direction.
+// TestPolygons checks which points of a lattice lie in polygons of the plane. The polygons' corners
+// are on the lattice, so that points lie on edges of every direction.
 func TestPolygons(t *testing.T) {
 	t.Parallel()
 	c := class{file: "polygons.txt", setup: func(t *testing.T, db *mongo.Database) {

@@ -17,8 +17,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// shapesFile has the names and BSON types of the fields of a MongoDB server's diagnostic replies;
-// absentFile has a reason for each of them that Sheaf answers without, or with another type.
+// shapesFile has the names and BSON types of the fields of a MongoDB server's diagnostic replies.
+// absentFile has a reason for each of these fields that Sheaf omits or returns with another type.
 const (
 	shapesFile = "shapes.txt"
 	absentFile = "shapes-absent.txt"
@@ -85,7 +85,7 @@ func diagnosticReplies() []reply {
 	}
 }
 
-// variable are the documents whose names of fields are data. A star stands for the name.
+// variable are the documents whose field names are data. A star stands for the name.
 var variable = []string{
 	"top/totals/*", "serverStatus/metrics/commands/*", "serverStatus/metrics/aggStageCounters/*",
 	"serverStatus/metrics/operatorCounters/*/*", "listCommands/commands/*", "*/indexSizes/*", "*/indexDetails/*",
@@ -95,7 +95,8 @@ var variable = []string{
 	"getDiagnosticData/data/*",
 }
 
-// otherEngine reports whether a document is about MongoDB's storage engine: only its name is kept.
+// otherEngine reports whether a document describes MongoDB's storage engine. Only the name of the
+// document is kept.
 func otherEngine(at string) bool {
 	name := path.Base(at)
 	return name == "wiredTiger" || name == "spillWiredTiger" ||
@@ -103,8 +104,8 @@ func otherEngine(at string) bool {
 }
 
 // TestShapesOfDiagnostics compares the fields of diagnostic replies, by name and type, with a
-// MongoDB server's: each field of the server is there, or stands in the file of absent ones with
-// its reason. A reason without a field fails.
+// MongoDB server's. Each field of the server must exist, or be in the file of absent fields with a
+// reason. A reason without a field fails.
 func TestShapesOfDiagnostics(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join("testdata", shapesFile)
@@ -132,8 +133,8 @@ func TestShapesOfDiagnostics(t *testing.T) {
 	}
 }
 
-// covering returns the pattern that a field matches, "" for none. A pattern that ends in ** is
-// about all below, too.
+// covering returns the pattern that matches a field, or "". A pattern that ends in ** also matches
+// all fields below.
 func covering(patterns map[string]string, field string) string {
 	names := strings.Split(field, "/")
 	for p := range patterns {
@@ -158,8 +159,8 @@ func orAbsent(s string) string {
 	return s
 }
 
-// sameType compares types. MongoDB writes many numbers as an int where they are small, else as a
-// long.
+// sameType compares types. MongoDB writes many numbers as an int if they are small, and otherwise
+// as a long.
 func sameType(got, want string) bool {
 	whole := func(s string) bool { return s == "int" || s == "long" }
 	return got == want || whole(got) && whole(want)
@@ -228,7 +229,8 @@ func setUpShapes(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// typesOf notes the types of the fields below a path; the elements of an array are one.
+// typesOf records the types of the fields below a path. The elements of an array count as one
+// field.
 func typesOf(out map[string]string, at string, v bson.RawValue) {
 	elements, err := bson.Raw(v.Value).Elements()
 	if err != nil {

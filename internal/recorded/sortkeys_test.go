@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// sortKeyStages sort, or stand between; sortKeyUses read the keys. No two documents have equal
-// values, because MongoDB leaves out a sort before another.
+// sortKeyStages sort, or are between sorts. sortKeyUses read the keys. No two documents have equal
+// values, because MongoDB omits a sort that precedes another one.
 var (
 	sortKeyFirst = map[string]string{
 		"none": ``, "sort": `{"$sort": {"a": 1}},`, "two": `{"$sort": {"a": 1}}, {"$sort": {"b": 1}},`,
@@ -39,7 +39,7 @@ var (
 	}
 )
 
-// TestSortKeys asks for the sort key behind several sorts, and on a view that sorts.
+// TestSortKeys reads the sort key after several sorts, and on a view that sorts.
 func TestSortKeys(t *testing.T) {
 	t.Parallel()
 	c := class{file: "sortkeys.txt", grouped: true, setup: func(t *testing.T, db *mongo.Database) {
@@ -57,10 +57,10 @@ func TestSortKeys(t *testing.T) {
 		for last, tail := range sortKeyLast {
 			for use, read := range sortKeyUses {
 				if first == "unwind" && (last == "sort" || last == "match") {
-					continue // MongoDB moves the last sort before $unwind, and then leaves out the first one
+					continue // MongoDB moves the last sort before $unwind, and then omits the first one
 				}
 				if first == "group" && (last == "skip" || last == "bounded") {
-					continue // the documents of a group have no order that an earlier sort gave
+					continue // an earlier sort does not order the documents of a group
 				}
 				pipeline := "[" + head + tail + "," + read + "]"
 				c.cases = append(c.cases,

@@ -18,8 +18,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestVectors plays every vector on a database in memory. Exactly the cases that
-// conformance/vectors.md lists may have another reply.
+// TestVectors runs every vector on a database in memory. Only the cases in conformance/vectors.md
+// may have another reply, and they must.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	known := knownDifferences(t)
@@ -83,7 +83,7 @@ func play(ctx context.Context, client *mongo.Client, v Vector) error {
 	return nil
 }
 
-// runRaw runs a command and returns the reply, of a failure too. {"$cursor": n} in the command
+// runRaw runs a command and returns the reply, even of a failure. {"$cursor": n} in the command
 // stands for the n-th cursor.
 func runRaw(ctx context.Context, client *mongo.Client, raw bson.Raw, cursors []int64) (bsonx.Doc, error) {
 	var cmd bson.D
@@ -125,8 +125,8 @@ func withCursors(v any, cursors []int64) any {
 	return v
 }
 
-// comparedFields are the fields of a reply that are compared, in the order of the files. Those of
-// the second list have the given fields only.
+// comparedFields are the fields of a reply that are compared, in the order of the files. For the
+// fields in the second list, only the given subfields are compared.
 var comparedFields = []struct {
 	name string
 	only []string
@@ -150,7 +150,7 @@ var comparedFields = []struct {
 	{"cursorsNotFound", nil},
 }
 
-// compared reduces a reply to what the files have of it.
+// compared reduces a reply to the fields that the files have.
 func compared(reply bsonx.Doc, pick []string) bsonx.Doc {
 	if !reply.Lookup("ok").Truthy() {
 		code, _ := reply.Lookup("code").AsInt64()
@@ -225,7 +225,8 @@ func cursorOf(d bsonx.Doc, names []string) bsonx.Value {
 	return bsonx.Document(b.Bytes())
 }
 
-// sameReply compares replies. Without an order, it takes the batch of a cursor and values as sets.
+// sameReply compares replies. If unordered is set, it compares the batch of a cursor and values as
+// sets.
 func sameReply(want, got bsonx.Doc, unordered bool) bool {
 	return sameFields(want, got, func(name string, w, g bsonx.Value) bool {
 		switch {
@@ -271,7 +272,7 @@ func sameSet(want, got []bsonx.Value) bool {
 	return true
 }
 
-// same compares type and value. Doubles may differ by a factor of 1e-12.
+// same compares type and value. Doubles may differ by a relative error of 1e-12.
 func same(want, got bsonx.Value) bool {
 	if want.Type != got.Type {
 		return false

@@ -17,7 +17,7 @@ var viewPipelines = map[string]string{
 	"first": `[{"$limit": 2}]`,
 }
 
-// viewOptions are the options of a find on a view, one or two at a time.
+// viewOptions are the options of a find on a view, used one or two at a time.
 var viewOptions = []string{
 	`"sort": {"$natural": 1}`, `"sort": {"$natural": -1}`, `"sort": {"$natural": 2}`,
 	`"sort": {"$natural": -1, "a": 1}`,
@@ -35,7 +35,7 @@ var viewOptions = []string{
 	`"filter": {"t": 5}`, `"let": {"x": 1}`,
 }
 
-// TestFindOnViews gives every option of a find, and every pair of options, to views.
+// TestFindOnViews runs every option of a find, and every pair of options, on views.
 func TestFindOnViews(t *testing.T) {
 	t.Parallel()
 	c := class{file: "views.txt", grouped: true, setup: func(t *testing.T, db *mongo.Database) {
@@ -67,7 +67,7 @@ func TestFindOnViews(t *testing.T) {
 			ask(view, option, fmt.Sprintf(`{"find": %q, %s}`, view, option))
 			for _, second := range viewOptions[:i] {
 				if option[:4] == second[:4] || view == "some" || view == "set" {
-					continue // the same option twice, or a view whose order is that of the collection
+					continue // the same option twice, or a view with the collection's order
 				}
 				ask(view, option+", "+second, fmt.Sprintf(`{"find": %q, %s, %s}`, view, option, second))
 			}

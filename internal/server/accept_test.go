@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestBackoff: failures of accept for six minutes make few lines, whatever their number.
+// TestBackoff checks that failures of accept for six minutes log few lines, whatever their number.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	var b backoff
@@ -49,8 +49,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestEstablishmentLimit: beyond the rate one connection waits and the others are closed; those
-// within the process are exempt.
+// TestEstablishmentLimit checks that beyond the rate one connection waits and the others are
+// closed. Connections within the process are exempt.
 func TestEstablishmentLimit(t *testing.T) {
 	t.Parallel()
 	srv := newTestServer(t)

@@ -14,8 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// eventually waits for a state that is about to come. It comes in less than a second; what was
-// waited for before took two minutes.
+// eventually waits up to a minute for a state that normally comes within a second.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(60 * time.Second); !is(); time.Sleep(time.Millisecond) {
@@ -25,7 +24,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// awaitFixture is a server whose memory has been taken, by nobody who runs.
+// awaitFixture is a server whose memory is taken, but not by a running command.
 type awaitFixture struct {
 	srv    *Server
 	budget *memory.Budget
@@ -78,8 +77,8 @@ func noteOf(size int) []byte {
 	return request(1, 0, bsonx.NewDoc("note", 1, "$db", "d", "comment", strings.Repeat("x", size)))
 }
 
-// TestWaitEndsWithClient closes connections whose messages wait for memory. The wait of a message
-// that cannot come whole any more ends; one that has come is run.
+// TestWaitEndsWithClient closes connections whose messages wait for memory. The wait of an
+// incomplete message must end. A complete message must run.
 func TestWaitEndsWithClient(t *testing.T) {
 	t.Parallel()
 	f := newAwaitFixture(t)
@@ -106,8 +105,8 @@ func TestWaitEndsWithClient(t *testing.T) {
 	}
 }
 
-// TestGivenUpMessageIsRefused ends the wait of messages for which no memory can be expected: they
-// are refused with 146, and the connection goes on.
+// TestGivenUpMessageIsRefused ends the wait of messages for which no memory can be expected. They
+// must be refused with 146, and the connection must continue.
 func TestGivenUpMessageIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newAwaitFixture(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// floorServer answers every message with a constant and does nothing else: what a server could do
-// at best over this transport and with this driver.
+// floorServer replies to every message with a constant and does nothing else. It shows the best
+// possible result with this transport and driver.
 func floorServer(l net.Listener, hello, ok []byte) {
 	for {
 		nc, err := l.Accept()
@@ -58,7 +58,7 @@ func floorConn(nc net.Conn, hello, ok []byte) {
 	}
 }
 
-// readFloor reads with one call where a message comes whole.
+// readFloor reads with one call if a message arrives complete.
 func readFloor(nc net.Conn, buf []byte) ([]byte, error) {
 	n, err := nc.Read(buf[:cap(buf)])
 	if err != nil || n < wire.HeaderLen {
@@ -175,8 +175,8 @@ func benchPing(b *testing.B, dialer options.ContextDialer, clients int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ping/s")
 }
 
-// BenchmarkReplies measures replies of 256 KiB, as batches of documents are, over both transports:
-// what the buffers on the way cost.
+// BenchmarkReplies measures replies of 256 KiB, the size of batches of documents, over both
+// transports. It shows the cost of the buffers.
 func BenchmarkReplies(b *testing.B) {
 	piece := bytes.Repeat([]byte("x"), 1<<10)
 	large := command.Definition{Name: "large",

@@ -23,7 +23,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// pingClientEnv makes this program the other process of BenchmarkFloorRatio: it has an address, a
+// pingClientEnv makes this program the client process of BenchmarkFloorRatio. It has an address, a
 // number of connections and a duration.
 const pingClientEnv = "SHEAF_PING_CLIENT"
 
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// pingClient sends pings and prints how many were answered.
+// pingClient sends pings and prints how many replies it got.
 func pingClient(task string) error {
 	var addr string
 	var clients int
@@ -86,9 +86,9 @@ func pingUntil(addr string, end time.Time, sent *atomic.Int64) error {
 	return nil
 }
 
-// BenchmarkFloorRatio measures the processor time that a ping takes of this server and of one that
-// does nothing, by turns, with the clients in another process. The ratio of the medians is steadier
-// than the times on a machine that has other work, too.
+// BenchmarkFloorRatio measures the processor time per ping of this server and of a server that does
+// nothing, by turns, with the clients in another process. On a busy machine the ratio of the
+// medians is steadier than the times.
 func BenchmarkFloorRatio(b *testing.B) {
 	for _, clients := range []int{1, 16} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// TestIdleConnectionsAreCheap bounds what an idle connection holds on the server's side: its
-// goroutine's stack, its buffer and its state.
+// TestIdleConnectionsAreCheap limits the server's memory for an idle connection: its goroutine's
+// stack, its buffer and its state.
 func TestIdleConnectionsAreCheap(t *testing.T) {
 	const (
 		conns = 1000
@@ -43,8 +43,8 @@ func memoryInUse() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// TestIdleConnectionsKeepNoMessage sends large messages of each form. When they are answered, their
-// connections hold nothing of them.
+// TestIdleConnectionsKeepNoMessage sends large messages of each form. After the replies, the
+// connections must not hold any part of them.
 func TestIdleConnectionsKeepNoMessage(t *testing.T) {
 	const (
 		conns = 8
@@ -78,7 +78,7 @@ func TestIdleConnectionsKeepNoMessage(t *testing.T) {
 				client.send(message)
 				client.receive()
 			}
-			// A connection gives its message back after the answer has been sent.
+			// A connection releases its message after the reply has been sent.
 			kept := memoryInUse() - before
 			for end := time.Now().Add(10 * time.Second); kept > conns*size/4 && time.Now().
 				Before(end); kept = memoryInUse() - before {

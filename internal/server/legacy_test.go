@@ -24,14 +24,14 @@ func frame(id int32, op wire.OpCode, body []byte) []byte {
 	return b
 }
 
-// opCodes are all operation codes that there ever were, and three that never were.
+// opCodes are all operation codes that ever existed, and three that never did.
 var opCodes = []wire.OpCode{
 	wire.OpReply, 1000, wire.OpUpdate, wire.OpInsert, 2003, wire.OpQuery, wire.OpGetMore, wire.OpDelete,
 	wire.OpKillCursors, 2010, 2011,
 	wire.OpCompressed, wire.OpMsg, 0, -1, 9999,
 }
 
-// opBodies are bodies of messages, by the operation code that they belong to.
+// opBodies returns message bodies, by the operation code to which they belong.
 func opBodies() map[string][]byte {
 	doc := bsonx.NewDoc("a", 1)
 	ns := append(make([]byte, 4), "test.c\x00"...)
@@ -85,14 +85,14 @@ func opBodies() map[string][]byte {
 	return out
 }
 
-// outcome is what a message gets.
+// outcome is the server's reaction to a message.
 type outcome struct {
 	closed  bool
 	replies int
 }
 
-// exchange sends a message and a ping, and checks that each reply belongs to its request: a reply
-// too many, or one too few, makes a client take one answer for another.
+// exchange sends a message and a ping, and checks that each reply belongs to its request. With a
+// reply too many or too few, a client would mistake one reply for another.
 func exchange(t *testing.T, nc net.Conn, message []byte) outcome {
 	t.Helper()
 	const id, pingID = 41, 77
@@ -123,7 +123,7 @@ func exchange(t *testing.T, nc net.Conn, message []byte) outcome {
 	}
 }
 
-// expected is what MongoDB does with a message.
+// expected returns MongoDB's reaction to a message.
 func expected(op wire.OpCode, body []byte) outcome {
 	var m wire.Message
 	err := wire.Parse(&m, frame(41, op, body))
@@ -138,9 +138,9 @@ func expected(op wire.OpCode, body []byte) outcome {
 	}
 }
 
-// TestOperationCodes sends every operation code with every body, plain and compressed: legacy
-// writes get no reply, whatever their bytes are, and no other message leaves its client waiting or
-// with a reply too many.
+// TestOperationCodes sends every operation code with every body, plain and compressed. Legacy
+// writes must get no reply, whatever their bytes are. No other message may leave its client
+// waiting, or get a reply too many.
 func TestOperationCodes(t *testing.T) {
 	t.Parallel()
 	srv := newTestServer(t)
@@ -170,7 +170,8 @@ func TestOperationCodes(t *testing.T) {
 	}
 }
 
-// TestLegacyOperations checks what legacy reads answer, and that all legacy operations are counted.
+// TestLegacyOperations checks the replies to legacy reads, and that all legacy operations are
+// counted.
 func TestLegacyOperations(t *testing.T) {
 	t.Parallel()
 	addr := listenTCP(t, newTestServer(t))
@@ -222,8 +223,8 @@ func TestLegacyOperations(t *testing.T) {
 	}
 }
 
-// FuzzOperations sends any operation with any body. The server goes on, and replies belong to their
-// requests.
+// FuzzOperations sends any operation with any body. The server must continue, and replies must
+// belong to their requests.
 func FuzzOperations(f *testing.F) {
 	for _, op := range opCodes {
 		for _, body := range opBodies() {

@@ -2,5 +2,5 @@
 
 package server
 
-// raceEnabled says that pools give back less than they were given.
+// raceEnabled means that the race detector makes pools drop some of their objects.
 const raceEnabled = false

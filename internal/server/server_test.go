@@ -46,7 +46,7 @@ func listenTCP(t *testing.T, srv *Server) string {
 	return l.Addr().String()
 }
 
-// rawClient speaks the protocol by hand.
+// rawClient speaks the protocol without a driver.
 type rawClient struct {
 	t *testing.T
 	net.Conn
@@ -82,7 +82,7 @@ func (c *rawClient) receive() *wire.Message {
 		c.t.Fatal(err)
 	}
 	var m wire.Message
-	if raw[12] == 1 { // OP_REPLY: the document is behind 20 bytes of header
+	if raw[12] == 1 { // OP_REPLY: the document follows 20 bytes of header
 		m.Header, _ = wire.ParseHeader(raw)
 		m.Body = bsonx.Doc(raw[36:])
 		return &m
@@ -93,7 +93,7 @@ func (c *rawClient) receive() *wire.Message {
 	return &m
 }
 
-// closed reports whether the server closes the connection without a word.
+// closed reports whether the server closes the connection without a reply.
 func (c *rawClient) closed() bool {
 	var b [1]byte
 	n, err := c.Read(b[:])
@@ -361,8 +361,8 @@ func TestMemoryConn(t *testing.T) {
 	}
 }
 
-// TestMemoryConnSizes sends small and large messages in turn: the bytes are right, and the small
-// ones find the pipe's own buffer again.
+// TestMemoryConnSizes sends small and large messages in turn. The bytes must be right, and the
+// small ones must use the pipe's own buffer again.
 func TestMemoryConnSizes(t *testing.T) {
 	client, server := memoryPair("m", new(bufferPool))
 	defer client.Close()
@@ -391,8 +391,8 @@ func TestMemoryConnSizes(t *testing.T) {
 	}
 }
 
-// TestNextReplySize: many small replies are needed to forget what a cursor returns, but not what a
-// large one was.
+// TestNextReplySize checks that the expected size shrinks slowly after a cursor's batches, but
+// quickly after one large reply.
 func TestNextReplySize(t *testing.T) {
 	t.Parallel()
 	if got := nextReplySize(nextReplySize(6000, 200), 200); got < 4096 {
@@ -449,8 +449,8 @@ func TestMemoryConnDeadlines(t *testing.T) {
 	}
 }
 
-// TestDamagedMessages sends messages with random damage: the connection ends or answers, and the
-// server goes on. The parser has a fuzz target of its own in package wire.
+// TestDamagedMessages sends messages with random damage. The connection must end or reply, and the
+// server must continue. The parser has its own fuzz target in package wire.
 func TestDamagedMessages(t *testing.T) {
 	const rounds = 2000
 	seed := time.Now().UnixNano()

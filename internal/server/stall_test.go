@@ -17,9 +17,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// TestStalledMessages has many connections that send half of a message and stand still: what they
-// hold stays within the budget, those who send small commands are answered meanwhile, and the
-// connections are closed in the end.
+// TestStalledMessages has many connections that send half of a message and then stall. Their memory
+// must stay within the budget, small commands of other clients must be answered meanwhile, and the
+// connections must be closed in the end.
 func TestStalledMessages(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"small": 60_000, "large": 400_000, "larger than the budget": 8_000_000} {
@@ -63,8 +63,8 @@ func TestStalledMessages(t *testing.T) {
 	}
 }
 
-// waitForEnd fails where a connection stays open. One that waits for its share does not stand
-// still: it is given up.
+// waitForEnd fails if a connection stays open. A connection that waits for its share does not count
+// as stalled: it is given up.
 func waitForEnd(t *testing.T, conn net.Conn) {
 	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 	_, err := io.Copy(io.Discard, conn)

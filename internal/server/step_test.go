@@ -35,7 +35,7 @@ func (c *cannedConn) RemoteAddr() net.Addr             { return memoryAddr("cann
 func (c *cannedConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *cannedConn) SetWriteDeadline(time.Time) error { return nil }
 
-// driversPing is a ping as the official driver sends it.
+// driversPing returns a ping in the form of the official driver.
 func driversPing() []byte {
 	out, start := wire.BeginMsg(nil, 7, 0, 0)
 	out = append(out, bsonx.NewDoc(
@@ -49,8 +49,8 @@ func driversPing() []byte {
 	return wire.FinishMsg(out, start)
 }
 
-// newMemberServer returns a server that presents itself as the member of a replica set, as `sheaf
-// serve` does.
+// newMemberServer returns a server that presents itself as the member of a replica set, like `sheaf
+// serve`.
 func newMemberServer(tb testing.TB) *Server {
 	tb.Helper()
 	svc, err := commands.NewService(command.Deps{ReplicaSet: "rs0"})
@@ -71,8 +71,8 @@ func newCannedConn(srv *Server, message []byte, times int) *conn {
 	return c
 }
 
-// BenchmarkStep is what the server does for a ping without the system's part: from the message's
-// bytes to those of the reply.
+// BenchmarkStep measures the server's work for a ping without system calls, from the message's
+// bytes to the reply's bytes.
 func BenchmarkStep(b *testing.B) {
 	c := newCannedConn(newMemberServer(b), driversPing(), b.N)
 	b.ReportAllocs()
@@ -80,8 +80,8 @@ func BenchmarkStep(b *testing.B) {
 	c.serve(context.Background())
 }
 
-// TestPingAllocatesNothing: the fixed part of a command needs no memory of its own. A collection of
-// garbage may empty the pools.
+// TestPingAllocatesNothing checks that the fixed part of a command does not allocate. A garbage
+// collection may empty the pools.
 func TestPingAllocatesNothing(t *testing.T) {
 	const runs = 10_000
 	c := newCannedConn(newMemberServer(t), driversPing(), runs+10)

@@ -15,7 +15,7 @@ import (
 // writeTime is how long a command runs that the watcher sees.
 const writeTime = 40 * watchInterval
 
-// waiter is a command that runs until its context ends, or for limit, and tells how it ended.
+// waiter is a command that runs until its context ends, or for limit, and reports how it ended.
 type waiter struct {
 	started chan struct{}
 	ended   chan error
@@ -79,7 +79,7 @@ func TestDisconnectEndsReads(t *testing.T) {
 	}
 }
 
-// eventuallyAsleep waits until nothing looks at the connections any more.
+// eventuallyAsleep waits until the watcher sleeps.
 func eventuallyAsleep(t *testing.T, srv *Server) {
 	t.Helper()
 	for range 2000 {
@@ -91,8 +91,8 @@ func eventuallyAsleep(t *testing.T, srv *Server) {
 	t.Fatal("the watcher of an idle server does not sleep")
 }
 
-// TestDisconnectIsNoticedSoon measures how long a command goes on without its client. The bound is
-// twenty times what an idle machine needs.
+// TestDisconnectIsNoticedSoon measures how long a command continues without its client. The limit
+// is twenty times the time on an idle machine.
 func TestDisconnectIsNoticedSoon(t *testing.T) {
 	t.Parallel()
 	w := newWaiter()
@@ -118,8 +118,8 @@ func TestDisconnectIsNoticedSoon(t *testing.T) {
 	}
 }
 
-// TestDisconnectLeavesWritesAlone has a write that goes on, and one that the client sent before it
-// left.
+// TestDisconnectLeavesWritesAlone has a write that continues, and one that the client sent before
+// it left.
 func TestDisconnectLeavesWritesAlone(t *testing.T) {
 	t.Parallel()
 	w := newWaiter()
@@ -139,8 +139,8 @@ func TestDisconnectLeavesWritesAlone(t *testing.T) {
 	}
 }
 
-// TestRequestsDuringACommand sends requests in pieces while a command runs that is watched: they
-// are answered in order.
+// TestRequestsDuringACommand sends requests in pieces while a watched command runs. They must be
+// answered in order.
 func TestRequestsDuringACommand(t *testing.T) {
 	t.Parallel()
 	w := newWaiter()
@@ -189,8 +189,8 @@ func TestShutdownWhileWatched(t *testing.T) {
 	}
 }
 
-// TestShortCommandsLetTheWatcherSleep: commands that never look whether they have ended keep no
-// timer going.
+// TestShortCommandsLetTheWatcherSleep checks that commands that never check for their end do not
+// keep a timer running.
 func TestShortCommandsLetTheWatcherSleep(t *testing.T) {
 	t.Parallel()
 	srv := newMemberServer(t)

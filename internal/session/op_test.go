@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestDoneAfterFinish asks for the channel of an operation after the operation has ended, as a
-// derived context may. The next operation of the connection has a channel of its own.
+// TestDoneAfterFinish calls Done after the operation has ended, as a derived context may. The next
+// operation of the connection must have a channel of its own.
 func TestDoneAfterFinish(t *testing.T) {
 	t.Parallel()
 	var op Op

@@ -102,7 +102,8 @@ func TestCursorLife(t *testing.T) {
 	}
 }
 
-// TestEndIdle ends the idle cursors that take most, and none where all take too little.
+// TestEndIdle ends the idle cursors that take the most memory, and ends none if all together take
+// too little.
 func TestEndIdle(t *testing.T) {
 	t.Parallel()
 	r := NewCursors(newClock())
@@ -239,8 +240,7 @@ func TestCloseRefusesNewCursors(t *testing.T) {
 	}
 }
 
-// TestTouch checks that a session that somebody holds lives on by its use, and that an ended one
-// does not come back.
+// TestTouch checks that use keeps a session alive, and that an ended session does not come back.
 func TestTouch(t *testing.T) {
 	clock := newClock()
 	s := NewSessions(clock, 0)
@@ -389,17 +389,17 @@ func TestOpsList(t *testing.T) {
 	}
 }
 
-// jumpy is a computer whose clock is set, beside the monotonic clock that nobody sets.
+// jumpy is a computer whose wall clock is set. Its monotonic clock is right.
 type jumpy struct {
 	start  time.Time
 	passed time.Duration
 }
 
-// Now is a time whose wall clock may be anything; the monotonic reading is right.
+// Now returns a time whose wall clock may be wrong. The monotonic reading is right.
 func (j *jumpy) Now() time.Time { return j.start.Add(j.passed) }
 
-// TestSessionsIgnoreTheWallClock uses a session while the clock is years back: it is as young as
-// any other.
+// TestSessionsIgnoreTheWallClock uses a session while the clock is years back. The session must not
+// be older than any other.
 func TestSessionsIgnoreTheWallClock(t *testing.T) {
 	clock := &jumpy{start: time.Now()}
 	s := NewSessions(clock, 0)
@@ -421,8 +421,8 @@ func TestSessionsIgnoreTheWallClock(t *testing.T) {
 	}
 }
 
-// TestSessionsAreCounted: sessions are part of what requests hold, at no less than they take, and
-// there are as many as their share has memory for.
+// TestSessionsAreCounted checks that sessions count in the memory of the requests, at no less than
+// their real memory. Their share of the memory must limit their number.
 func TestSessionsAreCounted(t *testing.T) {
 	budget := memory.New(64 << 20)
 	s := NewSessions(newClock(), 0)

@@ -65,7 +65,7 @@ func (m *machine) run(line string) (string, error) {
 	return m.use(verb, number)
 }
 
-// use does what a command does between CheckOut and CheckIn.
+// use does the work of a command between CheckOut and CheckIn.
 func (m *machine) use(verb string, number int64) (string, error) {
 	switch verb {
 	case "retryable":
@@ -120,8 +120,8 @@ func TestTransactionNumbers(t *testing.T) {
 	})
 }
 
-// TestCheckOutWaits: a session is checked out by one operation at a time, and a wait for it ends
-// with the operation.
+// TestCheckOutWaits checks that only one operation at a time checks a session out, and that a wait
+// ends with its operation.
 func TestCheckOutWaits(t *testing.T) {
 	m := newMachine(t)
 	m.op.Begin(context.Background(), 1, m.now)
@@ -155,8 +155,8 @@ func TestCheckOutWaits(t *testing.T) {
 	}
 }
 
-// TestKillRaces: transactions that are killed while commands use them, and while none does, are
-// aborted once, by one.
+// TestKillRaces kills transactions, with and without a command that uses them. Each must be aborted
+// exactly once.
 func TestKillRaces(t *testing.T) {
 	m := newMachine(t)
 	stop := make(chan struct{})
@@ -220,8 +220,8 @@ func (m *machine) step(t *testing.T, fn func()) {
 	fn()
 }
 
-// TestEndedWhileInUse checks that a session which ends while an operation has it checked out is not
-// had by another one of its id.
+// TestEndedWhileInUse ends a session while an operation has it checked out. Meanwhile no other
+// session with the same id can be checked out.
 func TestEndedWhileInUse(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	registry, sessions := NewTransactions(), NewSessions(clock.Fixed(now), 0)

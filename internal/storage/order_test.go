@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestStampsOfAnyClock gives stamps by a clock that jumps over centuries: they grow, and their
-// seconds are those of an int32.
+// TestStampsOfAnyClock gives stamps by a clock that jumps over centuries. They must grow, and their
+// seconds must fit into an int32.
 func TestStampsOfAnyClock(t *testing.T) {
 	t.Parallel()
 	var o Order

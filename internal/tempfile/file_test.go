@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// written returns a file with n random bytes, which were written in pieces.
+// written returns a file with n random bytes, written in pieces.
 func written(t *testing.T, n int) (*File, []byte) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(n), 1))

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// FuzzQuery: a document that consists of what a search wants has one of its terms, and a search for
-// a document's own words finds it; neither the words nor the stems of any language fail.
+// FuzzQuery checks that a document that consists of a search's words has one of its terms, and that
+// a search for a document's own words finds it. Words and stems must not fail in any language.
 func FuzzQuery(f *testing.F) {
 	for _, s := range []string{
 		`coffee -shop "a cake"`, `-a-b "c`, `"" -""`, `"x"-"y" --z`, "l'eau d’été", "Café con leche",

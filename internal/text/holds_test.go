@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestWordsAreHeld: the first document of a scorer ends with its operation, and the memory of its
-// words is held.
+// TestWordsAreHeld checks that scoring a document ends with its operation, and that the memory of
+// its words is counted.
 func TestWordsAreHeld(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

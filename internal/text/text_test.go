@@ -15,9 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// TestText runs testdata. terms prints the terms of each line in a language; query what each line
-// asks for; spec sets an index; score prints the terms of each document with their scores; match
-// tells of each search of the input whether the document that was scored last is a match.
+// TestText runs testdata. terms prints the terms of each line in a language. query prints the
+// parsed search of each line. spec sets an index. score prints the terms of each document with
+// their scores. match prints for each search whether the last scored document matches.
 func TestText(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -102,7 +102,7 @@ func terms(l *Language, str string) []string {
 	return out
 }
 
-// TestLanguages: every language has a name, a code and stop words.
+// TestLanguages checks that every language has a name, a code and stop words.
 func TestLanguages(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"da", "nl", "en", "fi", "fr", "de", "hu", "it", "nb", "pt",
@@ -123,7 +123,7 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// TestLongWords: a string of megabytes without a delimiter is a word like any other.
+// TestLongWords checks that a string of megabytes without a delimiter is an ordinary word.
 func TestLongWords(t *testing.T) {
 	t.Parallel()
 	word := strings.Repeat("ay", 1<<17)
@@ -134,8 +134,8 @@ func TestLongWords(t *testing.T) {
 	}
 }
 
-// TestScorerForgets: a scorer that has seen more words than it remembers goes on with the same
-// scores.
+// TestScorerForgets checks that a scorer that has seen more words than it remembers continues with
+// the same scores.
 func TestScorerForgets(t *testing.T) {
 	t.Parallel()
 	spec, err := NewSpec(bsonx.NewDoc("key", bsonx.NewDoc("_fts", "text", "_ftsx", 1), "weights", bsonx.NewDoc("s", 2)))
@@ -174,8 +174,8 @@ func parseQuery(t *testing.T, s Search, l *Language) *Query {
 	return q
 }
 
-// TestParseEndsWithItsOperation: a search of very many words is cut and stemmed only as long as
-// somebody waits for it.
+// TestParseEndsWithItsOperation checks that splitting and stemming a very long search stops when
+// its operation ends.
 func TestParseEndsWithItsOperation(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

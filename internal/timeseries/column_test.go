@@ -43,7 +43,7 @@ func TestColumnOfMongoDB(t *testing.T) {
 	}
 }
 
-// randomColumn makes values of the kinds that series have.
+// randomColumn makes values that are typical for time series.
 func randomColumn(r *rand.Rand, n int) []bsonx.Value {
 	kind, step := r.IntN(14), r.Int64N(1<<r.IntN(40)+1)
 	values := make([]bsonx.Value, n)
@@ -92,7 +92,7 @@ func randomColumn(r *rand.Rand, n int) []bsonx.Value {
 	return values
 }
 
-// TestColumnRoundTrip checks that what is decoded is what was encoded.
+// TestColumnRoundTrip checks that decoding gives the encoded values.
 func TestColumnRoundTrip(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))

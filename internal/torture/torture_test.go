@@ -23,7 +23,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestProxy: a network without faults gives back what it gets, one with faults loses connections.
+// TestProxy checks that a network without faults returns the same data, and that a network with
+// faults loses connections.
 func TestProxy(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

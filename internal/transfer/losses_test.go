@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAutoCellsKeepTheirText: a cell that becomes a number is exported as the same text, but for
-// another form of its exponent, and a number that is exported is read as the same number.
+// TestAutoCellsKeepTheirText checks that a cell that becomes a number is exported as the same text,
+// except for the form of its exponent. An exported number must be read as the same number.
 func TestAutoCellsKeepTheirText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -52,7 +52,7 @@ func textOf(t *rapid.T, v any) string {
 	return text
 }
 
-// TestCellsAreKept writes tables of any cells, with any line ends, and reads them.
+// TestCellsAreKept writes tables of arbitrary cells, with any line ends, and reads them.
 func TestCellsAreKept(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -77,7 +77,7 @@ func TestCellsAreKept(t *testing.T) {
 		if rapid.Bool().Draw(t, "no last line end") {
 			text = strings.TrimSuffix(text, end)
 		}
-		// A small buffer and small reads: no end of either changes a cell.
+		// The buffer and the reads are small: their boundaries must not change a cell.
 		r, err := newCellReader(bufio.NewReaderSize(iotest.OneByteReader(strings.NewReader(text)), 16), ',')
 		if err != nil {
 			t.Fatal(err)
@@ -97,8 +97,8 @@ func TestCellsAreKept(t *testing.T) {
 	})
 }
 
-// FuzzCells: what encoding/csv reads of a file without \r, cellReader reads too, and each accepts
-// what the other one does.
+// FuzzCells checks that cellReader agrees with encoding/csv on files without \r, and accepts the
+// same files.
 func FuzzCells(f *testing.F) {
 	f.Add("a,b\n1,\"x\ny\"\n\n\"\"\n")
 	f.Add("a,\"b\"c\n\"x\"\"y\",z")
@@ -126,8 +126,8 @@ func FuzzCells(f *testing.F) {
 	})
 }
 
-// TestSingleEmptyCell: a record whose only cell is empty is no empty line, which would be no
-// record.
+// TestSingleEmptyCell checks that a record whose only cell is empty is not written as an empty
+// line, which would not count as a record.
 func TestSingleEmptyCell(t *testing.T) {
 	t.Parallel()
 	var file bytes.Buffer
@@ -174,8 +174,8 @@ func TestCellsOfColumns(t *testing.T) {
 	}
 }
 
-// TestNamesLikeExtendedJSON: a document that Extended JSON would turn into another value is not
-// exported; other names that begin with $ are.
+// TestNamesLikeExtendedJSON checks that a document that Extended JSON would turn into another value
+// is not exported. Other names that begin with $ are exported.
 func TestNamesLikeExtendedJSON(t *testing.T) {
 	t.Parallel()
 	for _, v := range []any{
@@ -204,7 +204,8 @@ func TestNamesLikeExtendedJSON(t *testing.T) {
 	}
 }
 
-// TestReadErrorsAreNoEnd: an error in the middle of a file ends it as an error, in every format.
+// TestReadErrorsAreNoEnd checks that an error in the middle of a file is returned as an error, in
+// every format.
 func TestReadErrorsAreNoEnd(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is broken")
@@ -257,7 +258,7 @@ func TestCanonicalJSONKeepsEveryType(t *testing.T) {
 	})
 }
 
-// anyValue generates a value of any type of BSON. Documents in it have no names that begin with $.
+// anyValue generates a value of any BSON type. Documents in it have no names that begin with $.
 func anyValue(depth int) *rapid.Generator[any] {
 	return rapid.Custom(func(t *rapid.T) any {
 		text := rapid.String()

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestKeepsDouble checks that every text that a program prints of a double is kept, and that a
-// number that is kept is the double, rounded to as many digits as the number has.
+// TestKeepsDouble checks that every text that a program prints for a double is kept. It also checks
+// that a kept number is the double, rounded to the number's digits.
 func TestKeepsDouble(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -33,8 +33,7 @@ func TestKeepsDouble(t *testing.T) {
 	})
 }
 
-// isRounded reports whether a number is f, rounded to as many digits as it has, by exact
-// arithmetic.
+// isRounded reports, by exact arithmetic, whether a number is f rounded to the number's digits.
 func isRounded(number string, f float64) bool {
 	want, ok := new(big.Rat).SetString(number)
 	have := new(big.Rat)

@@ -26,8 +26,8 @@ func export(t *testing.T, f Format, opts WriterOptions, doc bson.D) (string, err
 	return out.String(), err
 }
 
-// TestTextThatIsNotUTF8: CSV keeps the bytes; JSON stops and names the document, or replaces them
-// where that was asked for.
+// TestTextThatIsNotUTF8 checks that CSV keeps the bytes. JSON stops and names the document, or
+// replaces the bytes if that is requested.
 func TestTextThatIsNotUTF8(t *testing.T) {
 	t.Parallel()
 	for field, doc := range map[string]bson.D{

@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// readAll returns a line of text for each record: its line in the file and the document or the
+// readAll returns a line of text for each record: its line in the file, and the document or the
 // error.
 func readAll(t *testing.T, text string, f Format, opts ReaderOptions) string {
 	t.Helper()
@@ -108,7 +108,7 @@ func TestReadJSON(t *testing.T) {
 	}
 }
 
-// TestRoundNumbers stores the nearest double where that is asked for.
+// TestRoundNumbers stores the nearest double if that is requested.
 func TestRoundNumbers(t *testing.T) {
 	const in = "{\"n\":0.1234567890123456789}\n{\"n\":12345678901234567890}\n"
 	const want = "1 {\"n\":{\"$numberDouble\":\"0.12345678901234568\"}}\n2 {\"n\":{\"$numberDouble\":\"1.2345678901234567E+19\"}}\n"
@@ -197,8 +197,8 @@ func TestReadCSV(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: what a writer writes, a reader of the same format reads back: JSON exactly, CSV by
-// its columns.
+// TestRoundTrip checks that a reader reads the output of the writer of the same format: JSON
+// exactly, and CSV by its columns.
 func TestRoundTrip(t *testing.T) {
 	id, _ := bson.ObjectIDFromHex("0123456789abcdef01234567")
 	d128, _ := bson.ParseDecimal128("1.50")
@@ -240,7 +240,7 @@ func TestRoundTrip(t *testing.T) {
 					t.Fatal(err)
 				}
 				want, _ := bson.Marshal(doc)
-				if f == CSV && i == 1 { // a CSV file has no null
+				if f == CSV && i == 1 { // CSV has no null
 					want, _ = bson.Marshal(bson.D{{Key: "s", Value: "a,\"b\"\n"},
 						{Key: "t", Value: bson.DateTime(1500)}, {Key: "b", Value: bson.Binary{Data: []byte{0, 255}}}})
 				}
@@ -255,8 +255,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzReader: any file is read to its end or to an error, in every format, and every document is
-// valid.
+// FuzzReader checks that any file is read to its end or to an error, in every format, and that
+// every document is valid.
 func FuzzReader(f *testing.F) {
 	f.Add("{\"a\":1}\n[")
 	f.Add("[{}, 5")

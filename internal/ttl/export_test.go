@@ -1,4 +1,4 @@
 package ttl
 
-// SetTurn changes how many records a target looks at in one turn.
+// SetTurn changes how many records a target checks in one turn.
 func (m *Monitor) SetTurn(docs int) { m.turnDocs = docs }

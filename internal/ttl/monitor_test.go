@@ -22,7 +22,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// now is when all tests take place.
+// now is the time of all tests.
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // ago returns the date of that many seconds before now.
@@ -69,7 +69,7 @@ func (f *fixture) insert(docs ...bsonx.Doc) {
 	}
 }
 
-// ids returns the _ids that are left.
+// ids returns the remaining _ids.
 func (f *fixture) ids() string {
 	f.Helper()
 	snap := f.store.Engine().NewSnapshot()
@@ -103,7 +103,7 @@ func spec(key bsonx.Doc, more ...any) bsonx.Doc {
 	return bsonx.NewDoc(append([]any{"v", 2, "key", key, "name", "ttl"}, more...)...)
 }
 
-// documents are dated around 100 seconds before now, in all shapes.
+// documents are dated around 100 seconds before now, in all forms.
 func documents() []bsonx.Doc {
 	return []bsonx.Doc{
 		bsonx.NewDoc("_id", 1, "at", ago(101), "keep", false),
@@ -165,7 +165,7 @@ func TestSubdocuments(t *testing.T) {
 	f.pass("2")
 }
 
-// TestClustered lets the documents of a clustered collection expire by their _id.
+// TestClustered makes the documents of a clustered collection expire by their _id.
 func TestClustered(t *testing.T) {
 	t.Parallel()
 	clustered := bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_", "unique", true)
@@ -197,7 +197,7 @@ func TestChangedRule(t *testing.T) {
 	f.pass("3 4")
 }
 
-// TestMany removes more than a batch, by an index with several entries a document.
+// TestMany removes more than a batch, by an index with several entries per document.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -217,7 +217,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestHeldRecord leaves a record alone that someone else holds, and removes the others.
+// TestHeldRecord keeps a record that someone else has locked, and removes the others.
 func TestHeldRecord(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -233,7 +233,7 @@ func TestHeldRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.pass("1")
-	// What was held is touched before it is given free: it stays.
+	// The locked document is updated before it is released, so it stays.
 	if err := w.Update(t.Context(), key, old, bsonx.NewDoc("_id", 1, "at", ago(-60)), table.Modification); err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestHeldRecord(t *testing.T) {
 	f.pass("1")
 }
 
-// TestTurns removes what several targets have, by turns that are shorter than a target is long.
+// TestTurns removes the documents of several targets in turns that are shorter than a target.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -267,7 +267,7 @@ func TestTurns(t *testing.T) {
 	f.pass("2")
 }
 
-// TestRun lets the monitor run by itself; a change of its sleep takes effect at once.
+// TestRun runs the monitor by itself. A change of its sleep must take effect at once.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
-// newSeriesFixture is newFixture for the buckets of a time-series collection, those of "short" with
-// a rule of their own.
+// newSeriesFixture is newFixture for the buckets of a time-series collection. The buckets of
+// "short" have a rule of their own.
 func newSeriesFixture(t *testing.T, options ...any) *fixture {
 	t.Helper()
 	spec := bsonx.NewDoc("timeField", "t", "metaField", "m", "granularity", "seconds", "bucketMaxSpanSeconds", 3600)
@@ -29,8 +29,8 @@ func newSeriesFixture(t *testing.T, options ...any) *fixture {
 	return f
 }
 
-// TestSeries removes whole buckets: of a collection's rule when the window and the last measurement
-// are over, of an index those of some meta values.
+// TestSeries removes whole buckets. The rule of the collection applies when the window and the last
+// measurement have expired. The rule of an index applies to some meta values.
 func TestSeries(t *testing.T) {
 	f := newSeriesFixture(t, "expireAfterSeconds", int64(8*3600))
 	for _, meta := range []string{"long", "short"} {
@@ -39,7 +39,7 @@ func TestSeries(t *testing.T) {
 				bsonx.NewDoc("t", ago(hours*3600+1900), "m", meta))
 		}
 	}
-	// Before the epoch, and after what an ObjectId can tell.
+	// Before the epoch, and after the last time that an ObjectId can hold.
 	f.insert(bsonx.NewDoc("t", bsonx.Date(-1e12), "m", "long"), bsonx.NewDoc("t", bsonx.Date(1e14), "m", "short"))
 	f.monitor.Pass(t.Context())
 	left := map[string]int{}
@@ -59,14 +59,14 @@ func TestSeries(t *testing.T) {
 			left[meta.Str()] += timeseries.Count(doc)
 		}
 	}
-	// Eight windows are not older than eight hours; of "short" those of this hour, and one of the
-	// future.
+	// Eight windows are not older than eight hours. Of "short", the windows of this hour and one in
+	// the future remain.
 	if left["long"] != 16 || left["short"] != 3 {
 		t.Errorf("measurements left: %v", left)
 	}
 }
 
-// TestSparseSeries comes to the few buckets that have expired behind many that have not, and to its
+// TestSparseSeries reaches the few expired buckets after many that have not expired, and then the
 // end.
 func TestSparseSeries(t *testing.T) {
 	f := newSeriesFixture(t)

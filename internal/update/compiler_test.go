@@ -17,7 +17,7 @@ var now = time.Unix(1_700_000_000, 0)
 
 type compiler struct{ vars *expr.Vars }
 
-// CompileFilter implements update.Compiler: neither $expr nor $where is allowed.
+// CompileFilter implements update.Compiler. It allows neither $expr nor $where.
 func (c compiler) CompileFilter(doc bsonx.Doc) (update.Matcher, error) {
 	return filter.Parse(doc, filter.Options{Vars: c.vars, Now: now})
 }

@@ -27,7 +27,7 @@ var record = flag.String("record", "", "URI of a MongoDB server whose errors -re
 //	upsert                                 a query, then an update
 //	insert                                 documents
 //
-// Each document is answered by what becomes of it, "same" where it is not modified, or the error.
+// For each document the result is the new document, "same" if it is not modified, or the error.
 func TestData(t *testing.T) {
 	t.Parallel()
 	server := errortext.Dial(t, *record)
@@ -63,7 +63,7 @@ func runUpdate(t *testing.T, server *errortext.Server, d *datadriven.TestData, l
 		return server.Of(t, err, asUpdate(bsonxtest.ParseValue(t, lines[0]), filters, false, bsonx.Empty)) + "\n"
 	}
 	if d.HasArg("insert") || d.HasArg("nocase") || d.HasArg("matched") {
-		server = nil // the command would need a query as well
+		server = nil // the command would also need a query
 	}
 	env := update.Env{Now: now, Insert: d.HasArg("insert")}
 	if d.HasArg("matched") {
@@ -89,7 +89,7 @@ func runUpdate(t *testing.T, server *errortext.Server, d *datadriven.TestData, l
 			if u.Kind() != update.KindOperators {
 				break
 			}
-			// An update that was applied has nothing to add where its operators only set.
+			// The result must be well-formed.
 			if err := bsonx.Validate(after, bsonx.Limits{}); err != nil {
 				t.Errorf("%s: %v", line, err)
 			}
@@ -132,7 +132,7 @@ func runInsert(t *testing.T, server *errortext.Server, lines []string) string {
 	return out.String()
 }
 
-// compareNoCase orders strings without regard to case.
+// compareNoCase compares strings without regard to case.
 func compareNoCase(a, b bsonx.Value) int {
 	if a.Type == bsonx.TypeString && b.Type == bsonx.TypeString {
 		return bytes.Compare(bytes.ToLower(a.StrBytes()), bytes.ToLower(b.StrBytes()))
@@ -140,7 +140,7 @@ func compareNoCase(a, b bsonx.Value) int {
 	return bsonx.CompareValues(a, b)
 }
 
-// asUpdate is the command that applies an update to a document that is alone in its collection.
+// asUpdate returns the command that applies an update to the only document of a collection.
 func asUpdate(u, filters bsonx.Value, upsert bool, query bsonx.Doc) bson.D {
 	statement := bson.D{{Key: "q", Value: bson.Raw(query)}, {Key: "u", Value: raw(u)}, {Key: "upsert", Value: upsert}}
 	if !filters.IsMissing() {
@@ -149,8 +149,8 @@ func asUpdate(u, filters bsonx.Value, upsert bool, query bsonx.Doc) bson.D {
 	return bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{statement}}}
 }
 
-// askAbout prints what the server answers to an update of a document. One without an _id gets one
-// from the server, which the text may show.
+// askAbout prints the server's result for an update of a document. A document without an _id gets
+// one from the server, which the text may show.
 func askAbout(t *testing.T, server *errortext.Server, err error, doc bsonx.Doc, command bson.D) string {
 	if doc.Lookup("_id").IsMissing() {
 		return errortext.Of(err) + "\n"
@@ -161,7 +161,8 @@ func askAbout(t *testing.T, server *errortext.Server, err error, doc bsonx.Doc, 
 
 func raw(v bsonx.Value) bson.RawValue { return bson.RawValue{Type: bson.Type(v.Type), Value: v.Data} }
 
-// text writes a document as Extended JSON in which plain integers are int32 and fractions double.
+// text returns a document as Extended JSON in which plain integers are int32 and fractions are
+// doubles.
 func text(t *testing.T, doc bsonx.Doc) string {
 	t.Helper()
 	var b strings.Builder

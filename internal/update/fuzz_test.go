@@ -12,9 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/update"
 )
 
-// FuzzApply parses and applies arbitrary updates. Nothing panics; the document given is not
-// changed; a result is well-formed, keeps _id and is within the limits; without a modification it
-// is the same document. Indexes of paths that the update does not affect see no change.
+// FuzzApply parses and applies arbitrary updates. Nothing may panic. The original document must not
+// change. A result must be well-formed, keep _id and be within the limits. Without a modification
+// it must be the same document. Indexes on paths that the update does not affect must not change.
 func FuzzApply(f *testing.F) {
 	docs := []string{
 		`{"_id":1}`, `{"_id":{"x":1},"a":[1,[2,{"b":3}],{"b":[4]}],"n":1.5}`,
@@ -68,7 +68,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// checkAffects compares the index keys of a document and what an update made of it.
+// checkAffects compares the index keys of a document before and after an update.
 func checkAffects(t *testing.T, u *update.Update, before, after bsonx.Doc) {
 	t.Helper()
 	for _, path := range []string{"a", "b", "n", "a.b", "a.c", "b.c", "a.b.c", "a.0", "a.0.b", "a.1.b", "a.b.0",
@@ -119,7 +119,7 @@ func checkStorable(t *testing.T, id bsonx.Value, out bsonx.Doc) {
 	checkKeys(t, bsonx.Document(out))
 }
 
-// checkKeys checks that array keys count.
+// checkKeys checks that array keys are 0, 1 and so on.
 func checkKeys(t *testing.T, v bsonx.Value) {
 	n := 0
 	for it := v.Doc().Iter(); it.Next(); n++ {

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 )
 
-// TestRenameLooks renames many fields of a wide document. Each is looked for from the first field
-// on, so that the operation is looked at once for about each of them.
+// TestRenameLooks renames many fields of a wide document. Each search begins at the first field, so
+// the operation must be checked about once per field.
 func TestRenameLooks(t *testing.T) {
 	t.Parallel()
 	const width, renames = 20_000, 500 // a document of 240 kB

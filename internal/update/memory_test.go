@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// TestFieldsAreCounted compiles updates of many fields one after the other. The largest counts.
+// TestFieldsAreCounted compiles updates with many fields one after another. The largest one counts.
 func TestFieldsAreCounted(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -48,7 +48,7 @@ func TestFieldsAreCounted(t *testing.T) {
 	}
 }
 
-// operatorNames are operators whose arguments are any fields.
+// operatorNames are operators whose arguments may have any fields.
 func operatorNames() []string {
 	return []string{"$set", "$unset", "$inc", "$mul", "$min", "$push", "$rename", "$setOnInsert"}
 }

@@ -66,7 +66,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// nested returns a value of n documents within each other.
+// nested returns a value of n nested documents.
 func nested(n int) bsonx.Value {
 	v := bsonx.Int32(1)
 	for range n {
@@ -82,7 +82,7 @@ func TestNestingLimit(t *testing.T) {
 	cases := []struct {
 		name string
 		at   bsonx.Doc // at the limit
-		over bsonx.Doc // one beyond
+		over bsonx.Doc // one level too deep
 	}{
 		{"set", bsonx.NewDoc("$set", bsonx.NewDoc("a", nested(limits.StoredDepth-1))), bsonx.NewDoc("$set", bsonx.NewDoc("a", nested(limits.StoredDepth)))},
 		{"path", bsonx.NewDoc("$set", bsonx.NewDoc(path, 1)), bsonx.NewDoc("$set", bsonx.NewDoc(path+".x", 1))},
@@ -165,7 +165,7 @@ func TestBuffer(t *testing.T) {
 	}
 }
 
-// TestConcurrentUse applies one Update from many goroutines, which the race detector watches.
+// TestConcurrentUse applies one Update from many goroutines, for the race detector.
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	u := parse(t, `{"$inc":{"n":1},"$push":{"l":1},"$set":{"a.b":1}}`)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestGrowthIsCounted runs scripts that take much memory in few instructions, without the guard's
-// timer. Each ends before it has taken much more than its share.
+// timer. Each must end before it has taken much more than its share.
 func TestGrowthIsCounted(t *testing.T) {
 	torture.NeedsLong(t)
 	const growth = 32 << 20
@@ -77,7 +77,7 @@ func TestGrowthIsCounted(t *testing.T) {
 			if err == nil {
 				t.Error("it did not end")
 			}
-			// The heap holds more than the script's share: garbage, and the result of the last
+			// The heap has more than the script's share: garbage, and the result of the last
 			// instruction.
 			if peak > e.watch.guarded.heap+4*growth {
 				t.Errorf("the heap grew from %d to %d MiB", e.watch.guarded.heap>>20, peak>>20)

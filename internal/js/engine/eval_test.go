@@ -63,7 +63,7 @@ func TestDirectEval(t *testing.T) {
 	}
 }
 
-// TestDirectEvalIsRefused has texts that eval refuses.
+// TestDirectEvalIsRefused has texts that eval rejects.
 func TestDirectEvalIsRefused(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
@@ -82,8 +82,8 @@ func TestDirectEvalIsRefused(t *testing.T) {
 	}
 }
 
-// TestEngineEvalIsHidden has ways to the engine's own eval, whose texts have unchecked sums. Each
-// script returns a function, whose name would be reached.
+// TestEngineEvalIsHidden tries to reach the engine's own eval, which does not check sums. Each
+// script returns a function, whose name shows which eval it reached.
 func TestEngineEvalIsHidden(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{

@@ -182,8 +182,7 @@ func TestContextEndsCall(t *testing.T) {
 	}
 }
 
-// TestInterruptedConversion ends the operation while the arguments are made JavaScript's, by code
-// of the prelude.
+// TestInterruptedConversion ends the operation while code of the prelude converts the arguments.
 func TestInterruptedConversion(t *testing.T) {
 	t.Parallel()
 	longs := make([]bsonx.Value, 1000)

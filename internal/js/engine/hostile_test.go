@@ -11,12 +11,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// TestHostileResults has results and exceptions that are not what they seem. Each call ends soon,
+// TestHostileResults has results and exceptions that behave unexpectedly. Each call must end soon,
 // with an error.
 func TestHostileResults(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
-	// A list that looks into 3,000 prototypes for each element that it has not got.
+	// A list that searches 3,000 prototypes for each missing element.
 	const plain = "let o = {}; for (let i = 0; i < 3000; i++) o = Object.create(o); const a = Array(1e5); "
 	const deep = plain + "Object.setPrototypeOf(a, o); a.includes = [].includes; "
 	for _, code := range []string{
@@ -63,7 +63,8 @@ func TestHostileResults(t *testing.T) {
 	}
 }
 
-// TestObjectsWithoutText has objects that have no text. Their errors show nothing of the engine.
+// TestObjectsWithoutText has objects that cannot be converted to text. Their errors must not show
+// internals of the engine.
 func TestObjectsWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
@@ -79,8 +80,8 @@ func TestObjectsWithoutText(t *testing.T) {
 	}
 }
 
-// TestNativeIterators calls each function of the language as the method next of an iterator. One
-// that returns an object makes an endless iterator, so it must hear an interrupt.
+// TestNativeIterators uses each built-in function as the method next of an iterator. A function
+// that returns an object makes an endless iterator, so it must notice an interrupt.
 func TestNativeIterators(t *testing.T) {
 	t.Parallel()
 	e, err := newEngine()
@@ -148,8 +149,8 @@ const nativeIterators = `(() => {
 	return found;
 })()`
 
-// TestDeepChains writes to objects with as many prototypes as the memory of a call allows, and has
-// time to make them. The process ends if a stack gets too large. It takes 2 GB.
+// TestDeepChains writes to objects with as many prototypes as a call's memory allows, with enough
+// time to make them. The process would end if a stack got too large. It takes 2 GB.
 func TestDeepChains(t *testing.T) {
 	if !*everyBuiltin {
 		t.Skip("run it with -js.builtins")

@@ -14,8 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// TestBoundedFunctions has functions of the language that are replaced by others with limits: they
-// answer alike. Each script returns true.
+// TestBoundedFunctions checks that the replaced built-in functions give the same results as the
+// original ones. Each script returns true.
 func TestBoundedFunctions(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -73,9 +73,8 @@ func TestBoundedFunctions(t *testing.T) {
 	}
 }
 
-// TestChangingValues has scripts whose values are other ones, or whose lists are longer, when they
-// are read a second time. None takes the process's memory or its time, whether it ends with an
-// error or not.
+// TestChangingValues has scripts whose values change, or whose lists grow, when they are read a
+// second time. No script may exhaust memory or time, whether it ends with an error or not.
 func TestChangingValues(t *testing.T) {
 	for name, code := range map[string]string{
 		"separator":          "let i = 0; return new Array(1e5).fill(1).join({toString: () => i++ ? 'x'.repeat(1e5) : ''}).length",
@@ -132,8 +131,8 @@ func TestChangingValues(t *testing.T) {
 	}
 }
 
-// TestLimits has scripts that would take the process down, or never end. Each ends with an error of
-// its own.
+// TestLimits has scripts that would bring the process down, or never end. Each must end with its
+// own error.
 func TestLimits(t *testing.T) {
 	torture.NeedsLong(t)
 	for name, code := range map[string]string{
@@ -265,7 +264,7 @@ func TestDeepestSource(t *testing.T) {
 	}
 }
 
-// TestLimitedLanguage uses what the limits replace as scripts do.
+// TestLimitedLanguage uses the replaced functions in the way ordinary scripts do.
 func TestLimitedLanguage(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
@@ -305,7 +304,7 @@ func TestLimitedLanguage(t *testing.T) {
 	}
 }
 
-// TestLimitsAreRangeErrors lets a script catch the errors of limits by their class.
+// TestLimitsAreRangeErrors catches the errors of limits in a script by their class.
 func TestLimitsAreRangeErrors(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
@@ -320,8 +319,8 @@ func TestLimitsAreRangeErrors(t *testing.T) {
 	}
 }
 
-// TestIterationIsInterrupted has instructions that go through a whole list. Each hears an interrupt
-// that came before it.
+// TestIterationIsInterrupted has instructions that visit a whole list. Each must notice an earlier
+// interrupt.
 func TestIterationIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
@@ -339,8 +338,8 @@ func TestIterationIsInterrupted(t *testing.T) {
 		if err := e.rt.Set("ended", func() { why := "the test"; e.watch.ended.Store(&why) }); err != nil {
 			t.Fatal(err)
 		}
-		// The engine itself is not told: that would end the next instruction, and not the one that
-		// goes on.
+		// The engine itself is not interrupted: that would end the next instruction, not the
+		// running one.
 		source := "const list = Array.from({length: 5000}, (_, i) => i); ended(); " + code
 		err = e.run(func() error {
 			_, err := e.rt.RunString(source)
@@ -353,8 +352,8 @@ func TestIterationIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestSearchIsInterrupted runs regular expressions that search for long. An interrupt is pending,
-// and each of them stops.
+// TestSearchIsInterrupted runs regular expressions with long searches while an interrupt is
+// pending. Each search must stop.
 func TestSearchIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
@@ -389,7 +388,7 @@ func TestSearchIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestEngineFault lets goja fail in itself, and a Go function that a script calls.
+// TestEngineFault causes a failure in goja itself, and in a Go function that a script calls.
 func TestEngineFault(t *testing.T) {
 	t.Parallel()
 	e, err := newEngine()

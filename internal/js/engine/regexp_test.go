@@ -26,7 +26,7 @@ var (
 		``, `word1 wOrd2 `, `aaab`, `xyzzy yz`, `2024-1 and 2025-2`, `wörd1 😀x😀`, `zaacbbbcac`, `a/b\nc/x`,
 		`--aa--aaa`, `\ud83dx\ude00`, `foo\r\nbar\\`,
 	}
-	// regexpCalls has r, the expression, s, the text, and show.
+	// regexpCalls use r, the expression, s, the text, and show.
 	regexpCalls = []string{
 		"show(r.exec(s)) + r.lastIndex + show(r.exec(s)) + r.lastIndex", "r.test(s) + '' + r.lastIndex + r.test(s) + r.lastIndex", "(r.lastIndex = 2, show(r.exec(s)) + r.lastIndex)",
 		"(r.lastIndex = {valueOf() { return 1 }}, r.test(s) + '' + r.lastIndex)", "show(s.match(r)) + r.lastIndex", "s.search(r) + '' + r.lastIndex",
@@ -47,8 +47,8 @@ func TestRegExpsKeepResults(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	own := goja.New()
-	// Its shortcuts for expressions whose methods nobody replaced treat the flag y and empty
-	// matches otherwise.
+	// Its fast paths for expressions with original methods treat the flag y and empty matches
+	// differently.
 	if _, err := own.RunString("RegExp.prototype.exec = RegExp.prototype.exec"); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestRegExpsKeepResults(t *testing.T) {
 	}
 }
 
-// TestPropertyEscapes has classes such as \p{L}, which the engine would take for the letter p.
+// TestPropertyEscapes has classes such as \p{L}, in which the engine would read the letter p.
 func TestPropertyEscapes(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{

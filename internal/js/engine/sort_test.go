@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// TestSort sorts with each kind of comparator, also with one that only returns whether an element
-// belongs after another. Equal elements keep their order.
+// TestSort sorts with each kind of comparator, including one that only returns whether an element
+// belongs after another. Equal elements must keep their order.
 func TestSort(t *testing.T) {
 	t.Parallel()
 	type element struct{ key, at int }
@@ -55,8 +55,8 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestLongSort sorts without a comparator lists that are long enough to be watched: by the text of
-// each element, undefined last.
+// TestLongSort sorts long lists without a comparator, so that the sort checks for interrupts. The
+// order is by the text of each element, with undefined last.
 func TestLongSort(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()

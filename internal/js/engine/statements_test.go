@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/js"
 )
 
-// TestLastValue has statements whose last value is true, and some without one, over the document
+// TestLastValue has statements whose last value is true, and some without a value, for the document
 // {r: 5}.
 func TestLastValue(t *testing.T) {
 	t.Parallel()

@@ -95,7 +95,7 @@ func (w *workload) index() {
 	_ = w.run(w.ctx, w.db(), bson.D{{Key: "createIndexes", Value: w.coll()}, {Key: "indexes", Value: bson.A{spec}}})
 }
 
-// results runs what writes its results into a collection.
+// results runs commands that write their results into a collection.
 func (w *workload) results() {
 	to := w.coll()
 	if rapid.Bool().Draw(w.T, "mapReduce") {
@@ -119,7 +119,7 @@ func (w *workload) results() {
 			{Key: "cursor", Value: bson.D{}}})
 }
 
-// series writes to a collection as to one of a time series, which it may be.
+// series writes to a collection as if it were a time series, which it may be.
 func (w *workload) series() {
 	coll := w.coll()
 	if pick(w, "delete", false, false, false, true) {

@@ -16,7 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
 )
 
-// TestReplay runs random commands, of which some fail, and rebuilds the collections from the log.
+// TestReplay runs random commands, some of which fail, and rebuilds the collections from the oplog.
 func TestReplay(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		db, err := sheaf.Open(sheaf.Memory, nil)
@@ -36,7 +36,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// end is where the last document of a test goes, behind everything else.
+// end is the collection for the last document of a test, after all other writes.
 const end = "end"
 
 // TestEvents runs random commands, and rebuilds the collections from the events of a change stream.
@@ -125,7 +125,7 @@ func (w *workload) run(ctx context.Context, db string, command bson.D) error {
 	return err
 }
 
-// pick draws one of some values.
+// pick draws one of the values.
 func pick[T any](w *workload, name string, values ...T) T {
 	return rapid.SampledFrom(values).Draw(w.T, name)
 }
@@ -155,7 +155,7 @@ func (w *workload) doc() bson.D {
 	return d
 }
 
-// text makes values worth a diff.
+// text makes values large enough for a diff.
 const text = "a text of some length"
 
 func (w *workload) value() any {
@@ -186,7 +186,7 @@ func (w *workload) change() any {
 		return bson.A{bson.D{{Key: "$set",
 			Value: bson.D{{Key: "x", Value: "$y"}, {Key: "l", Value: bson.A{"$x", 1}}}}},
 			bson.D{{Key: "$unset", Value: "y"}}}
-	case "dots": // whose paths say less than they mean
+	case "dots": // paths whose dots are ambiguous
 		dotted := bson.D{{Key: "$setField",
 			Value: bson.D{{Key: "field", Value: "p.q"}, {Key: "input", Value: "$$ROOT"},
 				{Key: "value", Value: w.id()}}}}

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// TestTableExcludes locks random keys in random order from many goroutines: a lock has one owner at
+// TestTableExcludes locks random keys in random order from many goroutines. A lock has one owner at
 // a time, deadlocks end with ErrConflict, and nobody waits for ever.
 func TestTableExcludes(t *testing.T) {
 	t.Parallel()
@@ -63,8 +63,8 @@ func TestTableExcludes(t *testing.T) {
 	}
 }
 
-// TestHistoryShrinks keeps snapshot transactions open all the time, one overlapping the next: the
-// history does not grow with the number of commits.
+// TestHistoryShrinks keeps overlapping snapshot transactions open all the time. The history must
+// not grow with the number of commits.
 func TestHistoryShrinks(t *testing.T) {
 	t.Parallel()
 	var h History

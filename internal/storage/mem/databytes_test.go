@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// TestDataBytes compares what is counted with what is there, after all kinds of changes.
+// TestDataBytes compares the counted bytes with the real ones, after all kinds of changes.
 func TestDataBytes(t *testing.T) {
 	t.Parallel()
 	e := New().(*Engine)

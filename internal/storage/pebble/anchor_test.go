@@ -11,7 +11,7 @@ import (
 // snapshots returns how many snapshots of Pebble are open.
 func snapshots(e *Engine) int { return e.db.Metrics().Snapshots.Count }
 
-// use takes a snapshot and gives it back.
+// use takes a snapshot and closes it.
 func use(t *testing.T, e *Engine) {
 	t.Helper()
 	if err := e.NewSnapshot().Close(); err != nil {
@@ -29,8 +29,7 @@ func anchorGone(t *testing.T, e *Engine) {
 	}
 }
 
-// TestAnchorShared takes many snapshots, one after the other and at once: one anchor is below them
-// all.
+// TestAnchorShared takes many snapshots, one after another and concurrently. They share one anchor.
 func TestAnchorShared(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{anchorAge: time.Hour})
@@ -57,8 +56,8 @@ func TestAnchorShared(t *testing.T) {
 	}
 }
 
-// TestAnchorAge waits for an anchor's end, with a snapshot above it and without; the next snapshot
-// takes another one.
+// TestAnchorAge waits for an anchor's end, with and without a later snapshot. The next snapshot
+// takes a new anchor.
 func TestAnchorAge(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{anchorAge: 10 * time.Millisecond})
@@ -81,7 +80,7 @@ func TestAnchorAge(t *testing.T) {
 	anchorGone(t, e)
 }
 
-// TestAnchorClose closes the engine before the anchor's time is over, and stays until it is.
+// TestAnchorClose closes the engine before the end of the anchor.
 func TestAnchorClose(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{anchorAge: 50 * time.Millisecond})
@@ -95,8 +94,8 @@ func TestAnchorClose(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 }
 
-// TestAnchorKeepsVersions replaces a large value again and again: the version that the anchor sees
-// stays in the store while it lives, and no longer.
+// TestAnchorKeepsVersions replaces a large value again and again. The version that the anchor sees
+// must stay in the store exactly as long as the anchor.
 func TestAnchorKeepsVersions(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20

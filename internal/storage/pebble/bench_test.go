@@ -28,7 +28,7 @@ func benchKey(buf []byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(buf, n*0x9E3779B97F4A7C15)
 }
 
-// rawOpen opens Pebble with the engine's options, without what the engine adds.
+// rawOpen opens Pebble with the engine's options, but without the engine's additions.
 func rawOpen(b *testing.B) *pebble.DB {
 	e := &Engine{options: Options{}.withDefaults(), guard: &guard{}}
 	opts := e.pebbleOptions()
@@ -41,7 +41,7 @@ func rawOpen(b *testing.B) *pebble.DB {
 	return db
 }
 
-// cpuTime is what the process has used of the processors.
+// cpuTime returns the processor time of the process.
 func cpuTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -50,7 +50,7 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// parallel runs do in a number of goroutines that together make b.N calls with distinct numbers.
+// parallel runs do in several goroutines. Together they make b.N calls with distinct numbers.
 func parallel(b *testing.B, writers int, do func(n uint64) error) {
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -81,9 +81,9 @@ func parallel(b *testing.B, writers int, do func(n uint64) error) {
 	b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
 }
 
-// BenchmarkCommit writes a record, an index entry and a counter, as an insert does, beside raw
-// Pebble with the same batch: the engine's Buffered commits have Pebble's NoSync as floor, the
-// Durable ones Pebble's Sync.
+// BenchmarkCommit writes a record, an index entry and a counter, like an insert. It also runs raw
+// Pebble with the same batch as a lower limit: NoSync for Buffered commits, and Sync for Durable
+// ones.
 func BenchmarkCommit(b *testing.B) {
 	for _, writers := range []int{1, 16, 64} {
 		for _, durability := range []storage.Durability{storage.Buffered, storage.Durable} {
@@ -105,7 +105,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// insert does what the insert of a document does.
+// insert makes the writes of the insert of a document.
 func insert(e storage.Engine, n uint64, durability storage.Durability) error {
 	var buf [32]byte
 	key := benchKey(buf[:0], n)

@@ -28,7 +28,7 @@ const (
 	crashWriters = 8
 )
 
-// TestCrashChild is the process that TestKill kills; it is no test of its own.
+// TestCrashChild is the process that TestKill kills. It is not a test of its own.
 func TestCrashChild(t *testing.T) {
 	dir := os.Getenv(crashDirEnv)
 	if dir == "" {
@@ -38,7 +38,7 @@ func TestCrashChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A small budget, so that memtables are flushed and logs rotated and recycled meanwhile.
+	// The budget is small, so that memtables are flushed, and logs rotated and recycled.
 	e, err := Open(dir, Options{MemoryBudget: 8 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +69,8 @@ func TestCrashChild(t *testing.T) {
 	wg.Wait()
 }
 
-// TestKill kills a process under load with SIGKILL, again and again on one directory: every
-// acknowledged commit is there, whole, and the counter agrees with the records.
+// TestKill kills a process under load with SIGKILL, again and again on one directory. Every
+// acknowledged commit must exist completely, and the counter must agree with the records.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	rounds := 4
@@ -95,7 +95,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killOne starts a child, kills it, and adds what it acknowledged.
+// killOne starts a child, kills it, and adds the commits that it acknowledged.
 func killOne(t *testing.T, dir string, round int, acknowledged map[uint64]bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$", "-test.v")
@@ -120,7 +120,7 @@ func killOne(t *testing.T, dir string, round int, acknowledged map[uint64]bool) 
 		case strings.HasPrefix(line, "ack "):
 			n, err := strconv.ParseUint(line[4:], 10, 64)
 			if err != nil {
-				// The last line may be cut.
+				// The last line may be incomplete.
 				continue
 			}
 			acknowledged[n] = true
@@ -133,7 +133,7 @@ func killOne(t *testing.T, dir string, round int, acknowledged map[uint64]bool) 
 	timer.Stop()
 }
 
-// checkInserted checks that all of these inserts are there, and that records, index entries and the
+// checkInserted checks that all of these inserts exist, and that records, index entries and the
 // counter agree.
 func checkInserted(t *testing.T, e storage.Engine, acknowledged map[uint64]bool) {
 	t.Helper()
@@ -170,8 +170,8 @@ func checkInserted(t *testing.T, e storage.Engine, acknowledged map[uint64]bool)
 	}
 }
 
-// TestPowerLoss takes copies of the disk as a loss of power would leave it: every durable commit is
-// there, and what is there of the others has no holes before one that survived.
+// TestPowerLoss takes copies of the disk as a loss of power would leave it. Every durable commit
+// must exist. If one of the other commits exists, all commits before it must exist.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for _, survive := range []int{0, 30, 70, 100} {
@@ -257,8 +257,8 @@ func checkNumbers(t *testing.T, disk vfs.FS, durable, last int) {
 	}
 }
 
-// TestPowerLossConcurrent takes a copy of the disk while many commit durably, also after ingestions
-// and deletions.
+// TestPowerLossConcurrent takes a copy of the disk while many goroutines commit durably, also after
+// ingestions and deletions.
 func TestPowerLossConcurrent(t *testing.T) {
 	t.Parallel()
 	disk := crashdisk.New()

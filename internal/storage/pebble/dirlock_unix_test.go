@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReopenBesideFork opens a directory again while a second descriptor shares the lock, as a
-// child process has one from its fork to its exec.
+// TestReopenBesideFork opens a directory again while a second descriptor shares the lock. A child
+// process has such a descriptor from its fork to its exec.
 func TestReopenBesideFork(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

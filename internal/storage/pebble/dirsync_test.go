@@ -7,7 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// meetingFS lets two syncs of a directory meet, as those of a flush and a compaction may.
+// meetingFS makes two syncs of a directory run at the same time, as a flush and a compaction may.
 type meetingFS struct {
 	vfs.FS
 	meeting *sync.WaitGroup
@@ -35,7 +35,7 @@ func (d meetingDir) Sync() error {
 }
 
 // TestDirectorySyncsMeet syncs the store's directory twice at once through one handle, as a flush
-// and a compaction of Pebble do. The race detector watches.
+// and a compaction of Pebble do. The race detector finds errors.
 func TestDirectorySyncsMeet(t *testing.T) {
 	t.Parallel()
 	e := open(t, "store", Options{FS: vfs.NewMem()})

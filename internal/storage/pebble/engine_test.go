@@ -29,10 +29,10 @@ func TestConformanceMemory(t *testing.T) {
 	})
 }
 
-// keepAll keeps what the suites put, whose counters are under "n".
+// keepAll keeps the values of the suites, except the counters under "n".
 func keepAll(key []byte) bool { return len(key) > 0 && key[0] != 'n' }
 
-// TestConformanceRecords runs the suite by way of the record cache.
+// TestConformanceRecords runs the suite with the record cache.
 func TestConformanceRecords(t *testing.T) {
 	t.Parallel()
 	storagetest.Run(t, func(t testing.TB) storage.Engine {
@@ -47,7 +47,7 @@ func TestConformanceDisk(t *testing.T) {
 	})
 }
 
-// TestModel compares the engine with the reference engine; flushes and compactions come between.
+// TestModel compares the engine with the reference engine. Flushes and compactions run in between.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	storagetest.Model(t, func(testing.TB) storage.Engine {

@@ -23,7 +23,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// faults fails write operations from the n-th on, for a number of them.
+// faults makes a number of write operations fail, from the n-th on.
 type faults struct {
 	at, count int64
 	err       error
@@ -45,9 +45,8 @@ func (f *faults) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (f *faults) String() string { return fmt.Sprintf("faults at %d", f.at) }
 
-// TestFaultLoop fails the n-th write operation, for n growing, in two ways: once, and for good.
-// Whatever fails, nothing that was acknowledged is lost, reads go on, and what a crash leaves opens
-// again.
+// TestFaultLoop makes the n-th write operation fail, for growing n, once or permanently. No
+// acknowledged write may be lost, reads must continue, and after a crash the store must open again.
 func TestFaultLoop(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -70,7 +69,7 @@ func TestFaultLoop(t *testing.T) {
 				if t.Failed() || f.writes.Load() < at {
 					return
 				}
-				// Opening is tried write by write, the rest by samples.
+				// Opening is tested write by write, the rest by samples.
 				if at > 40 {
 					step = 1 + at/6
 				}
@@ -90,7 +89,7 @@ func faultRound(t *testing.T, f *faults) {
 	}
 	e, err := Open("store", options)
 	if err != nil {
-		// The store never existed. It opens when the fault is gone.
+		// The store was never created. It opens when the fault is gone.
 		again, err := Open("store", Options{FS: disk})
 		if err != nil {
 			t.Errorf("fault %d: opening after a failed opening: %v", f.at, err)
@@ -141,7 +140,7 @@ func faultRound(t *testing.T, f *faults) {
 	_ = again.Close()
 }
 
-// TestFailedStore follows a store whose WAL cannot be written any more.
+// TestFailedStore checks a store whose WAL can no longer be written.
 func TestFailedStore(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewCrashableMem()
@@ -186,7 +185,7 @@ func TestFailedStore(t *testing.T) {
 	put(t, again, "c", "3")
 }
 
-// smallDisk reports how much space is free as the test says.
+// smallDisk reports the free space that the test sets.
 type smallDisk struct {
 	vfs.FS
 	free atomic.Int64
@@ -222,7 +221,7 @@ func TestReserve(t *testing.T) {
 	if err := txn.Commit(storage.Buffered); !errors.Is(err, storage.ErrNoSpace) {
 		t.Fatalf("snapshot transaction on a full disk: %v", err)
 	}
-	// What makes space is let through, until the reserve is nearly used up.
+	// A write that makes space is admitted until the reserve is nearly used up.
 	if err := tryDelete(e, "missing"); err != nil {
 		t.Fatalf("deleting on a full disk: %v", err)
 	}
@@ -233,19 +232,19 @@ func TestReserve(t *testing.T) {
 	if err := tryDelete(e, "missing"); !errors.Is(err, storage.ErrNoSpace) {
 		t.Fatalf("deleting without a reserve: %v", err)
 	}
-	// Space counts as back with a margin only.
+	// The disk counts as usable again only with a margin.
 	set(70 << 20)
 	if err := tryPut(e, "b", "2", storage.Buffered); !errors.Is(err, storage.ErrNoSpace) {
 		t.Fatalf("commit with a little more than the reserve: %v", err)
 	}
 	set(80 << 20)
 	put(t, e, "b", "2")
-	// Without a call of check: the next refused commit looks by itself.
+	// No call of check here: the next refused commit checks by itself.
 	set(1)
 	disk.free.Store(1 << 30)
 	time.Sleep(2 * checkFullEvery)
 	put(t, e, "c", "3")
-	// And so do many bytes written.
+	// Writing many bytes also causes a check.
 	disk.free.Store(1 << 20)
 	for n := uint64(0); ; n++ {
 		if err := insert(e, n, storage.Buffered); err != nil {
@@ -260,8 +259,8 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// TestStall fills the disk to the last byte under a commit: it waits, and goes on when there is
-// space.
+// TestStall fills the disk to the last byte during a commit. The commit must wait, and continue
+// when there is space.
 func TestStall(t *testing.T) {
 	t.Parallel()
 	var full atomic.Bool
@@ -328,8 +327,8 @@ func filled(t *testing.T) string {
 	return dir
 }
 
-// TestCorruptTable flips a byte in every part of a table: an error names the file, no value is
-// wrong, and the process lives on.
+// TestCorruptTable flips a byte in every part of a table. An error must name the file, no value may
+// be wrong, and the process must continue.
 func TestCorruptTable(t *testing.T) {
 	t.Parallel()
 	for part := range 8 {
@@ -454,9 +453,9 @@ func TestCorruptManifest(t *testing.T) {
 	checkCorrupt(t, err, dir)
 }
 
-// TestDamagedManifest flips each byte of a manifest and cuts it everywhere: an error names it.
-// Behind its sealed length there may be anything, since a crash may leave anything of the edit that
-// was under way.
+// TestDamagedManifest flips each byte of a manifest and cuts it everywhere. An error must name the
+// file. After the sealed length any bytes are accepted, because a crash may leave the last edit in
+// any state.
 func TestDamagedManifest(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewMem()
@@ -480,7 +479,7 @@ func TestDamagedManifest(t *testing.T) {
 	}
 	content := readFile(t, disk, desc.ManifestFilename)
 	check := func(content []byte) error {
-		writeFile(t, disk, desc.ManifestFilename, bytes.Clone(content)) // under -race a write spoils its argument
+		writeFile(t, disk, desc.ManifestFilename, bytes.Clone(content)) // under -race a write modifies its argument
 		in := &inspection{fs: disk, dir: "store"}
 		var err error
 		if in.names, err = disk.List("store"); err != nil {
@@ -524,8 +523,8 @@ func readFile(t *testing.T, fs vfs.FS, path string) []byte {
 	return content
 }
 
-// writeFile makes a file. It writes a copy of the content: under the race detector a file of
-// vfs.MemFS changes the bytes that it was given.
+// writeFile creates a file. It writes a copy of the content, because under the race detector a file
+// of vfs.MemFS modifies its argument.
 func writeFile(t *testing.T, fs vfs.FS, path string, content []byte) {
 	t.Helper()
 	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)

@@ -34,7 +34,7 @@ var faultOps = map[string]errorfs.OpKind{
 	"syncData": errorfs.OpFileSyncData, "syncTo": errorfs.OpFileSyncTo,
 }
 
-// faultFiles are the files that a fault may be about.
+// faultFiles are the kinds of files on which an operation may fail.
 var faultFiles = map[string]func(base string) bool{
 	"log":      func(base string) bool { return strings.HasSuffix(base, ".log") },
 	"table":    func(base string) bool { return strings.HasSuffix(base, ".sst") },
@@ -48,7 +48,7 @@ var faultFiles = map[string]func(base string) bool{
 	"any": func(string) bool { return true },
 }
 
-// kindFault fails one kind of operation on one kind of file while it is on.
+// kindFault makes one kind of operation fail on one kind of file while it is on.
 type kindFault struct {
 	op   errorfs.OpKind
 	file func(base string) bool
@@ -72,7 +72,7 @@ func (f *kindFault) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (f *kindFault) String() string { return "kind" }
 
-// faultCell is one case: what fails, on which file, how, and when.
+// faultCell is one case: the operation, the file, the kind of failure, and the time.
 type faultCell struct {
 	op, file      string
 	err           error
@@ -93,10 +93,11 @@ func faultCells() (cells []faultCell) {
 	return cells
 }
 
-// TestFaultKinds fails each kind of operation on each kind of file, while a store is opened that
-// has logs to replay, and while it is written to: once, and for good, by a broken disk, by one that
-// turned read-only, and by a full one. Nothing panics or hangs, nothing that was acknowledged is
-// lost, and a healed disk opens. The short form takes some of the cases, and always a broken log.
+// TestFaultKinds makes each kind of operation fail on each kind of file, while a store with logs is
+// opened and while it is written to. The failure occurs once or permanently, and the disk is
+// broken, read-only or full. Nothing may panic or hang, no acknowledged write may be lost, and the
+// store must open on a healed disk. The short form runs a part of the cases, always including a
+// broken log.
 func TestFaultKinds(t *testing.T) {
 	t.Parallel()
 	run := torture.Begin(t)
@@ -128,7 +129,7 @@ func TestFaultKinds(t *testing.T) {
 }
 
 // crashedStore returns the disk of a store that was killed with logs, tables and recycled logs, and
-// what was acknowledged.
+// the acknowledged commits.
 func crashedStore(t *testing.T) (*vfs.MemFS, map[uint64]bool) {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -176,7 +177,7 @@ func faultKind(t *testing.T, what string, before *vfs.MemFS, old map[uint64]bool
 	_ = again.Close()
 }
 
-// faultyLife opens a store, writes to it and closes it, with a fault in it.
+// faultyLife opens a store with a fault, writes to it and closes it.
 func faultyLife(t *testing.T, what string, fs vfs.FS, acknowledged map[uint64]bool, f *kindFault, opening bool) {
 	f.on.Store(opening)
 	e, err := Open("store",
@@ -190,7 +191,7 @@ func faultyLife(t *testing.T, what string, fs vfs.FS, acknowledged map[uint64]bo
 		defer close(worked)
 		writeFaulty(t, what, e.(*Engine), acknowledged)
 	}()
-	// A commit may wait for a flush that fails again and again. Close ends that.
+	// A commit may wait for a flush that fails again and again. Close ends the wait.
 	select {
 	case <-worked:
 	case <-time.After(200 * time.Millisecond):

@@ -77,7 +77,8 @@ func seeks(t testing.TB, r storage.Reader) (first, last string, steps int) {
 	return first, last, it.steps()
 }
 
-// TestGaps: what was deleted is crossed once, and neither older views nor new keys are missed.
+// TestGaps checks that deleted keys are crossed only once, and that older views and new keys are
+// handled correctly.
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	e := open(t, "store", Options{FS: vfs.NewMem()})
@@ -121,8 +122,8 @@ func TestGaps(t *testing.T) {
 	look("ingested", "key000050", "key000060", 4000)
 }
 
-// TestGapsOfBefore: a view that was taken before the last survey still leaps over what was known
-// before.
+// TestGapsOfBefore checks that a view from before the last survey still leaps over the gaps known
+// at that time.
 func TestGapsOfBefore(t *testing.T) {
 	t.Parallel()
 	e := open(t, "store", Options{FS: vfs.NewMem()})
@@ -146,7 +147,7 @@ func TestGapsOfBefore(t *testing.T) {
 	}
 }
 
-// pairs gives keys to Ingest.
+// pairs returns an Ingest source of keys.
 func pairs(keys ...[]byte) func() (key, value []byte, err error) {
 	return func() (key, value []byte, err error) {
 		if len(keys) == 0 {
@@ -157,7 +158,7 @@ func pairs(keys ...[]byte) func() (key, value []byte, err error) {
 	}
 }
 
-// TestGapsOwnWrites: a transaction sees what it put into a gap, and its deletion.
+// TestGapsOwnWrites checks that a transaction sees its own put into a gap, and its deletion.
 func TestGapsOwnWrites(t *testing.T) {
 	t.Parallel()
 	e := open(t, "store", Options{FS: vfs.NewMem()})
@@ -186,8 +187,8 @@ func TestGapsOwnWrites(t *testing.T) {
 	}
 }
 
-// TestGapsConcurrent lets everybody change the same few keys at once, and asks each view by way of
-// the gaps what it also asks Pebble itself.
+// TestGapsConcurrent changes a few keys from many goroutines. In each view it compares reads with
+// gaps and reads of Pebble itself.
 func TestGapsConcurrent(t *testing.T) {
 	t.Parallel()
 	for _, flush := range []bool{false, true} {
@@ -251,7 +252,8 @@ func changeAtRandom(t *testing.T, e *Engine, rnd *rand.Rand) {
 	putAndDelete(t, e, put, del)
 }
 
-// compareView compares one view's seeks with Pebble's own, and returns how many gaps it may use.
+// compareView compares one view's seeks with Pebble's own. It returns how many gaps the view may
+// use.
 func compareView(t *testing.T, e *Engine, rnd *rand.Rand) (usable int) {
 	taken := e.NewSnapshot()
 	defer taken.Close()
@@ -307,9 +309,9 @@ func compareView(t *testing.T, e *Engine, rnd *rand.Rand) (usable int) {
 	return usable
 }
 
-// BenchmarkQueue takes from one end of an index what is put at the other, with snapshots of the
-// last seconds kept as the history does. steps/op is what the takes of the last tenth cost, in keys
-// stepped over.
+// BenchmarkQueue puts keys at one end of an index and deletes them at the other, while snapshots of
+// the last seconds are open. steps/op is the number of keys that a delete in the last tenth steps
+// over.
 func BenchmarkQueue(b *testing.B) {
 	e := open(b, b.TempDir(), Options{})
 	putAndDelete(b, e, numbers(0, 100), nil)
@@ -343,8 +345,8 @@ func BenchmarkQueue(b *testing.B) {
 	}
 }
 
-// TestGapsWaitForCommits: a survey does not read before the commits have ended that may not have
-// seen its range.
+// TestGapsWaitForCommits checks that a survey does not read before all commits that may not know
+// its range have ended.
 func TestGapsWaitForCommits(t *testing.T) {
 	t.Parallel()
 	var g gaps
@@ -376,7 +378,8 @@ func TestGapsWaitForCommits(t *testing.T) {
 	}
 }
 
-// TestGapsAreBounded: no more gaps are kept than may be, those in use the longest.
+// TestGapsAreBounded checks that the number of gaps is limited, and that the gaps in use are kept
+// longest.
 func TestGapsAreBounded(t *testing.T) {
 	t.Parallel()
 	var g gaps

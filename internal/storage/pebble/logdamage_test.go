@@ -17,12 +17,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// killed leaves everything that was written, as the death of the process does.
+// killed keeps everything that was written, like the death of the process.
 func killed(_ *testing.T, _ *Engine, disk *vfs.MemFS) *vfs.MemFS {
 	return disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 }
 
-// powerless leaves what was synced, and the file of sync points of the last opening.
+// powerless keeps the synced data, and the file of sync points from the last opening.
 func powerless(_ *testing.T, _ *Engine, disk *vfs.MemFS) *vfs.MemFS {
 	return disk.CrashClone(vfs.CrashCloneCfg{})
 }
@@ -34,7 +34,7 @@ func stopped(t *testing.T, e *Engine, disk *vfs.MemFS) *vfs.MemFS {
 	return killed(t, e, disk)
 }
 
-// logStore returns a disk with a store of durable commits, and then of commits that were not
+// logStore returns a disk with a store of durable commits, followed by commits that were not
 // synced.
 func logStore(t *testing.T, durable, buffered int, how func(*testing.T, *Engine, *vfs.MemFS) *vfs.MemFS) *vfs.MemFS {
 	t.Helper()
@@ -77,7 +77,7 @@ func logNames(t *testing.T, disk vfs.FS) (logs []string) {
 	return logs
 }
 
-// openNumbers opens a disk and returns how many commits it has.
+// openNumbers opens a disk and returns the number of its commits.
 func openNumbers(t *testing.T, disk vfs.FS, options Options) (int, error) {
 	t.Helper()
 	options.FS, options.Reserve = disk, -1
@@ -100,7 +100,7 @@ func openNumbers(t *testing.T, disk vfs.FS, options Options) (int, error) {
 	return int(c.Count), nil
 }
 
-// wantRefused checks that a disk is refused, and that the error names a file.
+// wantRefused checks that the store on a disk is refused, and that the error names a file.
 func wantRefused(t *testing.T, disk vfs.FS, path string) {
 	t.Helper()
 	n, err := openNumbers(t, disk, Options{})
@@ -109,7 +109,7 @@ func wantRefused(t *testing.T, disk vfs.FS, path string) {
 	}
 }
 
-// logDamage is a damage of the bytes of a log, of which the first durable ones were synced.
+// logDamage is a damage to the bytes of a log. The first durable bytes were synced.
 type logDamage struct {
 	name   string
 	change func(log []byte, durable int) []byte
@@ -130,7 +130,7 @@ var logDamages = []logDamage{
 	{name: "checksum", change: flip(func([]byte, int) int { return 0 })},
 	{name: "length", change: flip(func([]byte, int) int { return 4 })},
 	{name: "type", change: flip(func([]byte, int) int { return 6 })},
-	// A number that is one more is the mark of a closed log.
+	// A number that is one greater marks a closed log.
 	{name: "number", change: func(log []byte, _ int) []byte { log[7]++; return log }},
 	{name: "sequence", change: flip(func([]byte, int) int { return logHeader })},
 	{name: "payload", change: flip(func(log []byte, _ int) int { return len(log) / 10 })},
@@ -152,8 +152,9 @@ var logDamages = []logDamage{
 	{name: "garbage", cut: true, change: func(log []byte, _ int) []byte { return append(log, benchValue...) }},
 }
 
-// TestLogDamage damages the newest log of a store that was killed: in the synced part the store is
-// refused, and salvage opens it up to the damage; after it, the log is cut.
+// TestLogDamage damages the newest log of a store that was killed. If the synced part is damaged,
+// the store must be refused, and salvage must open it up to the damage. If only later bytes are
+// damaged, the log must be cut.
 func TestLogDamage(t *testing.T) {
 	t.Parallel()
 	const durable, buffered = 40, 30
@@ -192,7 +193,7 @@ func TestLogDamage(t *testing.T) {
 	}
 }
 
-// salvage opens a damaged disk and checks what is said of it.
+// salvage opens a damaged disk and checks the messages.
 func salvage(t *testing.T, disk *vfs.MemFS, commits int) {
 	t.Helper()
 	var log bytes.Buffer
@@ -209,7 +210,7 @@ func salvage(t *testing.T, disk *vfs.MemFS, commits int) {
 	}
 }
 
-// TestEveryByteOfALog flips each byte: the scan ends before it.
+// TestEveryByteOfALog flips each byte. The scan must end before it.
 func TestEveryByteOfALog(t *testing.T) {
 	t.Parallel()
 	disk := logStore(t, 35, 0, killed)
@@ -249,7 +250,7 @@ func TestMissingLog(t *testing.T) {
 }
 
 // TestLostMarkersOfAYoungStore removes each marker of a store that was killed before its first
-// table was written: it is made again.
+// table was written. The marker must be restored.
 func TestLostMarkersOfAYoungStore(t *testing.T) {
 	t.Parallel()
 	disk := logStore(t, 20, 5, killed)
@@ -276,7 +277,7 @@ func TestLostMarkersOfAYoungStore(t *testing.T) {
 	}
 }
 
-// TestStoppedStoreNeedsNoLog damages the log of a store that was closed: all is in tables.
+// TestStoppedStoreNeedsNoLog damages the log of a store that was closed. All data are in tables.
 func TestStoppedStoreNeedsNoLog(t *testing.T) {
 	t.Parallel()
 	const durable, buffered = 40, 30
@@ -304,7 +305,7 @@ func TestStoppedStoreNeedsNoLog(t *testing.T) {
 	}
 }
 
-// TestUnsyncedCommitsAdvanceNoPoint compares the points with what was synced.
+// TestUnsyncedCommitsAdvanceNoPoint checks that sync points cover only synced bytes.
 func TestUnsyncedCommitsAdvanceNoPoint(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewCrashableMem()
@@ -350,7 +351,7 @@ func TestUnsyncedCommitsAdvanceNoPoint(t *testing.T) {
 	}
 }
 
-// noTables keeps tables from being made, so that logs add up.
+// noTables prevents that tables are written, so that logs accumulate.
 type noTables struct{ off bool }
 
 func (n *noTables) MaybeError(op errorfs.Op) error {
@@ -469,7 +470,7 @@ func TestFirstFormat(t *testing.T) {
 	}
 }
 
-// TestPowerLossIsNoDamage takes the power away at work: what is lost is none of what was synced.
+// TestPowerLossIsNoDamage cuts the power while the store is written. No synced commit may be lost.
 func TestPowerLossIsNoDamage(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -495,8 +496,8 @@ func TestPowerLossIsNoDamage(t *testing.T) {
 	}
 }
 
-// TestDamageAfterPowerLoss damages what was synced long before a loss of power: the last synced
-// group may look like a torn end, and nothing before it.
+// TestDamageAfterPowerLoss damages data that were synced long before a loss of power. Only the last
+// synced group may look like a torn end.
 func TestDamageAfterPowerLoss(t *testing.T) {
 	t.Parallel()
 	disk := logStore(t, 40, 0, powerless)

@@ -13,8 +13,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// TestLongKeysAreBounded puts keys of a megabyte until they are refused. What Pebble keeps of them
-// stays within the bound; others go on, deleting makes room, and a store with as many opens.
+// TestLongKeysAreBounded puts keys of a megabyte until they are refused. Pebble's memory for them
+// must stay within the limit. Other writes must continue, deletes must make room, and a store with
+// this many long keys must open.
 func TestLongKeysAreBounded(t *testing.T) {
 	torture.NeedsLong(t)
 	if raceEnabled {

@@ -70,7 +70,7 @@ func TestLocked(t *testing.T) {
 		another(fmt.Sprintf("(process %d)", os.Getpid()))
 	}
 	if runtime.GOOS != "windows" {
-		// Whoever removes the lock file does not open the way for others.
+		// Removing the lock file must not allow a second opening.
 		if err := os.Remove(filepath.Join(dir, lockFile)); err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestCloseReportsLeaks(t *testing.T) {
 	if err := e.Close(); err == nil || !strings.Contains(err.Error(), "1 iterators or borrowed values") {
 		t.Fatalf("a leaked iterator: %v", err)
 	}
-	// It still works, and when it ends, so does the store.
+	// It still works. When it is closed, the store is closed.
 	if !it.First() || string(it.Key()) != "a" {
 		t.Fatal("the iterator was cut off")
 	}
@@ -242,7 +242,7 @@ func TestFootprintChild(t *testing.T) {
 	}
 }
 
-// TestFootprint measures what an idle store costs in a process of its own.
+// TestFootprint measures the memory of an idle store in a process of its own.
 func TestFootprint(t *testing.T) {
 	if runtime.GOOS != "linux" || testing.Short() {
 		t.Skip("reads /proc")
@@ -265,8 +265,8 @@ func TestFootprint(t *testing.T) {
 	}
 }
 
-// TestPrivate looks at the modes of all that a store makes, also in a directory that was open to
-// others, and under any umask.
+// TestPrivate checks the modes of all files of a store, even in a directory that was open to
+// others, and with any umask.
 func TestPrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")
@@ -283,7 +283,7 @@ func TestPrivate(t *testing.T) {
 				}
 				info, err := entry.Info()
 				if errors.Is(err, os.ErrNotExist) {
-					return nil // a compaction has removed it meanwhile
+					return nil // a compaction has removed the file meanwhile
 				}
 				want := os.FileMode(privateFile)
 				if entry.IsDir() {
@@ -316,7 +316,7 @@ func TestPrivate(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// What an earlier version made.
+	// The files of an earlier version.
 	names, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -12,14 +12,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// liveness is how long a store may take to find that there is space again, on a machine that has
-// other work.
+// liveness is how long a store may need to notice that there is space again, on a busy machine.
 const liveness = 3 * time.Minute
 
 // fullForCompactions is a disk without space for the tables of compactions.
 type fullForCompactions struct {
 	smallDisk
-	// begun counts the tables of compactions that were asked for.
+	// begun counts the compaction tables that Pebble tried to create.
 	begun atomic.Int64
 	// slow makes an opening wait, before its last file, for a compaction that may have begun.
 	slow atomic.Bool
@@ -43,8 +42,8 @@ func (d *fullForCompactions) Create(name string, category vfs.DiskWriteCategory)
 	return d.smallDisk.Create(name, category)
 }
 
-// TestOpenBesideCompactions opens a store on a disk that has room for what the logs hold, but not
-// for a compaction: one that begins while the store is opened must not end the opening.
+// TestOpenBesideCompactions opens a store on a disk with space for the data of the logs, but not
+// for a compaction. A compaction that begins during the opening must not make it fail.
 func TestOpenBesideCompactions(t *testing.T) {
 	t.Parallel()
 	disk := &fullForCompactions{smallDisk: smallDisk{FS: vfs.NewMem()}}
@@ -59,7 +58,7 @@ func TestOpenBesideCompactions(t *testing.T) {
 		}
 	}
 	put(t, e, "only in the log", "1")
-	// A full disk: Close leaves the log.
+	// On a full disk Close leaves the log.
 	disk.free.Store(0)
 	e.guard.space.check()
 	if err := e.Close(); err != nil {
@@ -80,8 +79,8 @@ func TestOpenBesideCompactions(t *testing.T) {
 	}
 }
 
-// TestReserveHoldsMemtables compares the reserve with what the memtables may take, for each size of
-// store and disk: it is written to tables when a store is opened on the full disk.
+// TestReserveHoldsMemtables compares the reserve with the size of the memtables, for each size of
+// store and disk. A store that is opened on a full disk writes its memtables into the reserve.
 func TestReserveHoldsMemtables(t *testing.T) {
 	t.Parallel()
 	for _, budget := range []int64{8 << 20, 64 << 20, 512 << 20, 8 << 30} {
@@ -99,7 +98,7 @@ func TestReserveHoldsMemtables(t *testing.T) {
 	}
 }
 
-// sizedDisk is an empty disk of some size.
+// sizedDisk is an empty disk with a given size.
 type sizedDisk struct {
 	vfs.FS
 	total int64

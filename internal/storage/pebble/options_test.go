@@ -50,8 +50,8 @@ func checkKinds(t *testing.T, e storage.Engine, count int) {
 	}
 }
 
-// TestTablesOfOneKind flushes and compacts keys of three kinds: no table has two of them, and those
-// of the records, which come in order, do not overlap.
+// TestTablesOfOneKind flushes and compacts keys of three kinds. No table may have two kinds, and
+// tables of records, which are added in order, must not overlap.
 func TestTablesOfOneKind(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{})
@@ -89,8 +89,8 @@ func TestTablesOfOneKind(t *testing.T) {
 	checkKinds(t, e, 1500)
 }
 
-// TestOlderLayout opens a store whose tables were written with other sizes of blocks, filters on
-// every level and kinds of keys mixed, and goes on with it.
+// TestOlderLayout opens a store whose tables have other block sizes, filters on every level and
+// mixed kinds of keys, and continues with it.
 func TestOlderLayout(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -137,7 +137,8 @@ func TestOlderLayout(t *testing.T) {
 	checkKinds(t, e, 1500)
 }
 
-// fillCaches writes more than the caches hold and reads all of it twice, by iterators and by gets.
+// fillCaches writes more than the caches hold, and reads all of it twice, with iterators and with
+// gets.
 func fillCaches(t *testing.T, e *Engine, size int) {
 	t.Helper()
 	const count = 200
@@ -175,8 +176,7 @@ func fillCaches(t *testing.T, e *Engine, size int) {
 	}
 }
 
-// TestBudgetIsUsed fills the caches. They get what the budget has beside the memtables, no less and
-// no more.
+// TestBudgetIsUsed fills the caches. They must take exactly the budget without the memtables.
 func TestBudgetIsUsed(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -189,8 +189,8 @@ func TestBudgetIsUsed(t *testing.T) {
 	checkCaches(t, e, budget)
 }
 
-// checkCaches fails where the caches hold less than a budget without its memtables, or more than
-// the budget.
+// checkCaches fails if the caches hold less than a budget without its memtables, or more than the
+// budget.
 func checkCaches(t *testing.T, e *Engine, budget int64) {
 	t.Helper()
 	memtables := 2 * e.options.MemoryBudget / 8
@@ -202,8 +202,8 @@ func checkCaches(t *testing.T, e *Engine, budget int64) {
 	}
 }
 
-// TestYield fills the spare memory, too. The caches leave it at once when they are asked, and have
-// it again afterwards.
+// TestYield fills the spare memory, too. The caches must give it up at once on request, and get it
+// back afterwards.
 func TestYield(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()

@@ -2,5 +2,5 @@
 
 package pebble
 
-// raceEnabled tells tests that measure that there is no use.
+// raceEnabled tells measuring tests whether the race detector distorts their results.
 const raceEnabled = false

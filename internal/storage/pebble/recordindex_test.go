@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRecordIndex compares an index with a map, also where many hashes begin at the same slots.
+// TestRecordIndex compares an index with a map, also when many hashes begin at the same slots.
 func TestRecordIndex(t *testing.T) {
 	t.Parallel()
 	for _, homes := range []uint64{3, 100, 1 << 32} {
@@ -40,7 +40,7 @@ func TestRecordIndex(t *testing.T) {
 	}
 }
 
-// BenchmarkRecords gets small values in no order from all processors.
+// BenchmarkRecords gets small values in random order from all processors.
 func BenchmarkRecords(b *testing.B) {
 	const n = 16 << 10
 	e := keptEngine(b)

@@ -44,7 +44,7 @@ func change(t testing.TB, e *Engine, durability storage.Durability, key string, 
 	}
 }
 
-// single is what has single gets: an engine, a snapshot, a transaction.
+// single is the interface of types with Get: an engine, a snapshot, a transaction.
 type single interface {
 	Get(key []byte) (value []byte, closer io.Closer, err error)
 }
@@ -73,8 +73,8 @@ func TestRecordsHit(t *testing.T) {
 		want(e, "1", true)
 		want(early, "1", true)
 
-		// An update of what is kept is kept. A view from before it goes to the store, and is not
-		// kept.
+		// An update of a cached value is cached. A view from before reads the store, and its value
+		// is not cached.
 		change(t, e, durability, "k", []byte("2"))
 		want(e, "2", true)
 		want(early, "1", false)
@@ -83,7 +83,7 @@ func TestRecordsHit(t *testing.T) {
 		late := e.NewSnapshot()
 		want(late, "2", true)
 
-		// A deletion, and what follows it.
+		// A deletion, and a later put.
 		change(t, e, durability, "k", nil)
 		want(e, "", false)
 		want(late, "2", false)
@@ -92,7 +92,7 @@ func TestRecordsHit(t *testing.T) {
 		want(e, "3", false)
 		want(e, "3", true)
 
-		// A rollback changes nothing; own writes are seen by the transaction alone.
+		// A rollback changes nothing. Only the transaction sees its own writes.
 		txn := e.Begin()
 		if err := txn.Put([]byte("k"), []byte("own")); err != nil {
 			t.Fatal(err)
@@ -139,7 +139,8 @@ func TestRecordsHit(t *testing.T) {
 	}
 }
 
-// TestRecordsBound fills the cache beyond its size: it keeps to it, and what is used again stays.
+// TestRecordsBound fills the cache beyond its size. It must keep to its limit, and values in use
+// must stay.
 func TestRecordsBound(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
@@ -161,7 +162,7 @@ func TestRecordsBound(t *testing.T) {
 	if held < size*3/4 {
 		t.Fatalf("only %d bytes held of %d", held, size)
 	}
-	// A value that would push out all others is not taken.
+	// A value that would evict all others is not cached.
 	large := []byte(strings.Repeat("v", size/recordShards))
 	c.add(e.locks.Hash([]byte("large")), []byte("large"), large, 0)
 	if _, ok := c.get(e.locks.Hash([]byte("large")), []byte("large"), 0); ok {
@@ -169,7 +170,7 @@ func TestRecordsBound(t *testing.T) {
 	}
 }
 
-// TestRecordsCollision gives two keys one hash.
+// TestRecordsCollision gives two keys the same hash.
 func TestRecordsCollision(t *testing.T) {
 	t.Parallel()
 	c := newRecords(keepAll, 1<<20)
@@ -191,9 +192,9 @@ func TestRecordsCollision(t *testing.T) {
 	}
 }
 
-// TestRecordsConcurrent changes few keys from many goroutines. No reader may go back in time, nor
-// miss what was acknowledged before; and in one snapshot a get, which may come from the cache,
-// agrees with an iterator, which never does.
+// TestRecordsConcurrent changes a few keys from many goroutines. No reader may see an older state
+// than before, or miss an acknowledged write. In one snapshot, a get, which may use the cache, must
+// agree with an iterator, which never does.
 func TestRecordsConcurrent(t *testing.T) {
 	t.Parallel()
 	const keys, rounds = 16, 3000
@@ -301,7 +302,8 @@ func TestRecordsConcurrent(t *testing.T) {
 	}
 }
 
-// TestSpareRecords: what is offered for spare memory pushes out nothing that was asked for again.
+// TestSpareRecords checks that values offered for spare memory evict no value that was requested
+// again.
 func TestSpareRecords(t *testing.T) {
 	c := newRecords(func([]byte) bool { return true }, recordShards*10_000)
 	value := make([]byte, 900)

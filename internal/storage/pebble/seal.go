@@ -22,7 +22,7 @@ import (
 // The file has two slots. The next seal overwrites the older slot, so that a torn write leaves the
 // newer one intact:
 //
-//	| checksum (4) | sequence (8) | manifest number (8) | length (8) | checksum of the manifest (4) | zeros |   512 bytes
+//	| checksum (4) | sequence (8) | manifest number (8) | length (8) | manifest checksum (4) | zeros |   512 bytes
 //
 // Order of the writes: Pebble writes an edit to the manifest and syncs it. Before that sync
 // returns, the seal is written and synced. Only then does Pebble remove the files that the edit

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// twoTables makes a store with two tables of one size, which hold other keys, and closes it.
+// twoTables makes a store with two tables of the same size but with different keys, and closes it.
 func twoTables(t *testing.T) *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewMem()
@@ -48,8 +48,8 @@ func sstFiles(t *testing.T, disk vfs.FS) (names []string) {
 	return names
 }
 
-// TestExchangedTables gives two tables of one size each other's names: their checksums are right,
-// but not their keys.
+// TestExchangedTables exchanges the names of two tables of the same size. Their checksums are
+// right, but their keys are not.
 func TestExchangedTables(t *testing.T) {
 	t.Parallel()
 	disk := twoTables(t)
@@ -74,8 +74,8 @@ func TestExchangedTables(t *testing.T) {
 	}
 }
 
-// TestRemains opens directories that have only some small files of a store with data, with the
-// format file and without it.
+// TestRemains opens directories that have only some small files of a store with data, with and
+// without the format file.
 func TestRemains(t *testing.T) {
 	t.Parallel()
 	whole := twoTables(t)
@@ -119,8 +119,8 @@ func TestRemains(t *testing.T) {
 	}
 }
 
-// TestUnsealed opens stores without a seal: of the format before it, or because it was lost. A
-// manifest that knows all tables is taken; where there are more tables, records of the manifest may
+// TestUnsealed opens stores without a seal, because the format is older or the seal was lost. A
+// manifest that knows all tables is accepted. If there are more tables, records of the manifest may
 // be missing.
 func TestUnsealed(t *testing.T) {
 	t.Parallel()
@@ -172,8 +172,8 @@ func TestUnsealed(t *testing.T) {
 	}
 }
 
-// TestOrphans leaves a table that no manifest knows, as an interrupted flush does: it goes when the
-// manifest is proven whole.
+// TestOrphans leaves a table that no manifest knows, like an interrupted flush. It must be removed
+// when the manifest is proven complete.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	disk := twoTables(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// TestSafeStamps: a durable commit can be read while the disk syncs, and counts as safe only behind
-// that.
+// TestSafeStamps checks that a durable commit can be read while the disk syncs, and is safe only
+// after that.
 func TestSafeStamps(t *testing.T) {
 	t.Parallel()
 	syncing, disk := make(chan struct{}), make(chan struct{})

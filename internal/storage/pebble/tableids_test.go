@@ -14,8 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// twins are the ways in which tables come about whose keys have no sequence numbers. Each writes
-// all keys with a value.
+// twins are the ways to get tables whose keys have no sequence numbers. Each writes all keys with a
+// value.
 var twins = map[string]func(e *Engine, value string) error{
 	"compacted": func(e *Engine, value string) error {
 		for range 2 { // a single table would be moved, with its sequence numbers
@@ -52,8 +52,8 @@ const twinKeys = 400
 
 func twinKey(n int) []byte { return fmt.Appendf(nil, "key%05d", n) }
 
-// writeTwin writes a table in a store of its own, or in the place of the one that is there, and
-// returns its path and content.
+// writeTwin writes a table, in a new store or in place of the existing table. It returns the path
+// and content.
 func writeTwin(t *testing.T, disk vfs.FS, write func(e *Engine, value string) error,
 	value string) (path string, content []byte) {
 	t.Helper()
@@ -92,10 +92,9 @@ func answer(t *testing.T, disk vfs.FS) (string, error) {
 	return string(value[:1]), nil
 }
 
-// TestTwinTables puts an older table in the place of the one that has replaced it: both have the
-// same keys without sequence numbers, the same bounds and the same size. The store says that it is
-// another one and does not answer from it, also when the file of the ids was lost and was learned
-// again.
+// TestTwinTables replaces a table by its predecessor. Both have the same keys without sequence
+// numbers, the same bounds and the same size. The store must report the wrong table and not use it,
+// even if the file of the ids was lost and learned again.
 func TestTwinTables(t *testing.T) {
 	t.Parallel()
 	for name, write := range twins {

@@ -17,7 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// mountSmall mounts a small disk, where the test may.
+// mountSmall mounts a small disk, if the test has the permission.
 func mountSmall(t *testing.T, size string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -31,7 +31,7 @@ func mountSmall(t *testing.T, size string) string {
 	return dir
 }
 
-// noise fills a value that does not compress.
+// noise fills a value with bytes that do not compress.
 func noise(n uint64) []byte {
 	rng := rand.New(rand.NewPCG(n, 1))
 	v := make([]byte, 0, 4096)
@@ -71,7 +71,7 @@ func fillDisk(t *testing.T, path string) {
 }
 
 // TestDiskFull fills a small disk from many goroutines until commits are refused, reads everything,
-// makes space by deleting, and goes on.
+// makes space by deleting, and continues.
 func TestDiskFull(t *testing.T) {
 	for size, least := range map[string]int{"16m": 500, "32m": 1000, "96m": 4000} {
 		t.Run(size, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// fillSmallDisk does so on a disk of this size, which must take so many commits.
+// fillSmallDisk runs the test on a disk of this size, which must take at least this many commits.
 func fillSmallDisk(t *testing.T, size string, least int) {
 	dir := filepath.Join(mountSmall(t, size), "store")
 	e := open(t, dir, Options{MemoryBudget: 16 << 20})
@@ -137,8 +137,8 @@ func fillSmallDisk(t *testing.T, size string, least int) {
 		}
 	}
 	readAll()
-	// Another program takes the rest, and what compactions give back meanwhile: until they rest, a
-	// commit finds space.
+	// Another program takes the rest, and the space that compactions free meanwhile. Until the
+	// compactions pause, a commit finds space.
 	filler := filepath.Join(filepath.Dir(dir), "filler")
 	for end := time.Now().Add(liveness); ; {
 		fillDisk(t, filler)
@@ -156,7 +156,8 @@ func fillSmallDisk(t *testing.T, size string, least int) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	// A compaction that is under way may have taken what the other program had; it gives it back.
+	// A running compaction may have taken the space that the other program freed. It returns the
+	// space.
 	for end := time.Now().Add(liveness); ; time.Sleep(20 * time.Millisecond) {
 		e.guard.space.check()
 		err := e.DeleteRange([]byte{0}, []byte{1})

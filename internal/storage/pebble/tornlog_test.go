@@ -19,7 +19,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// diskPage is what a disk is taken to write whole or not at all.
+// diskPage is the unit that a disk is assumed to write completely or not at all.
 const diskPage = 4096
 
 // commitSized commits a number with a value of this length.
@@ -36,9 +36,9 @@ func commitSized(t *testing.T, e storage.Engine, n, length int, durability stora
 	}
 }
 
-// blockEndStore returns a disk with a store whose log has durable commits that end this many bytes
-// before the end of its first block, and then some more. It returns the log with the number and the
-// end of those commits.
+// blockEndStore returns a disk with a store. Its log has durable commits that end rest bytes before
+// the end of the first block, followed by more commits. It also returns the log, and the number and
+// the end of the durable commits.
 func blockEndStore(t *testing.T, rest int, more storage.Durability) (disk *vfs.MemFS, log []byte, commits, end int) {
 	t.Helper()
 	disk = vfs.NewCrashableMem()
@@ -67,9 +67,9 @@ func blockEndStore(t *testing.T, rest int, more storage.Durability) (disk *vfs.M
 	return killed(t, nil, disk), readFile(t, disk, path), n, end
 }
 
-// TestTornPageOfALog loses the page in which the synced part of a log ends, from there on, and
-// keeps the pages after it. The synced part ends at each of the last places of a block of the log,
-// where no chunk or a small one follows.
+// TestTornPageOfALog loses the page in which the synced part of a log ends, from that point on, and
+// keeps the following pages. The synced part ends near the end of a block, where no chunk or only a
+// small one fits.
 func TestTornPageOfALog(t *testing.T) {
 	t.Parallel()
 	for rest := range 40 {
@@ -85,9 +85,9 @@ func TestTornPageOfALog(t *testing.T) {
 	}
 }
 
-// TestEndOfABlockOfALog damages each byte at the end of a block whose log was synced beyond. The
-// scan ends where Pebble cannot read on, so that the store is refused. A few unused bytes are not
-// read by anybody.
+// TestEndOfABlockOfALog damages each byte at the end of a block in the synced part of a log. The
+// scan must end where Pebble cannot read further, so that the store is refused. A few unused bytes
+// are never read.
 func TestEndOfABlockOfALog(t *testing.T) {
 	t.Parallel()
 	for rest := range 30 {
@@ -126,9 +126,9 @@ func TestEndOfABlockOfALog(t *testing.T) {
 	}
 }
 
-// TestLogWithoutRecords loses the first page of a log and keeps the next ones: no record can be
-// read. The store is opened, written, and then killed, stopped, or has its power cut. When it is
-// opened again, that log is no damage.
+// TestLogWithoutRecords loses the first page of a log and keeps the following ones, so that no
+// record can be read. The store is opened, written, and then killed, stopped, or has its power cut.
+// When it is opened again, that log must not count as damaged.
 func TestLogWithoutRecords(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]func(*testing.T, *Engine, *vfs.MemFS) *vfs.MemFS{
@@ -162,8 +162,9 @@ func TestLogWithoutRecords(t *testing.T) {
 	}
 }
 
-// powerCuts keeps what a loss of power could leave before each operation that changes the disk, and
-// more of it after a marker was made: what it names must be there.
+// powerCuts keeps the possible states of the disk after a loss of power before each operation.
+// After a marker was created it also keeps states with more data, because the file that a marker
+// names must exist.
 type powerCuts struct {
 	disk   *vfs.MemFS
 	mu     sync.Mutex
@@ -191,8 +192,8 @@ func (c *powerCuts) MaybeError(op errorfs.Op) error {
 
 func (c *powerCuts) String() string { return "powerCuts" }
 
-// TestPowerLossWhileOpening takes the power away a second time, while a store with a torn log is
-// opened: the same commits are left.
+// TestPowerLossWhileOpening cuts the power a second time, while a store with a torn log is opened.
+// The same commits must remain.
 func TestPowerLossWhileOpening(t *testing.T) {
 	t.Parallel()
 	for _, rest := range []int{11, 30} {
@@ -201,7 +202,7 @@ func TestPowerLossWhileOpening(t *testing.T) {
 				t.Parallel()
 				disk, log, n, synced := blockEndStore(t, rest, storage.Buffered)
 				if !keep {
-					// Without the file of sync points and the marks nothing was synced.
+					// Without the file of sync points and the marks, nothing counts as synced.
 					disk, n, synced = logStore(t, 0, 20, killed), 0, 0
 					log = readFile(t, disk, newestLog(t, disk))
 				}

@@ -10,13 +10,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// rangeOf returns the bounds of a range as package table lays keys out.
+// rangeOf returns the bounds of a range in the key layout of package table.
 func rangeOf(id uint32) (start, end []byte) {
 	start = binary.BigEndian.AppendUint32([]byte{0x10}, id)
 	return start, binary.BigEndian.AppendUint32([]byte{0x10}, id+1)
 }
 
-// fill puts n values that do not compress, and returns the length of the keys and values.
+// fill puts n values that do not compress, and returns the total length of the keys and values.
 func fill(t testing.TB, e storage.Engine, id uint32, n, size int) int64 {
 	t.Helper()
 	start, _ := rangeOf(id)
@@ -45,8 +45,8 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// TestUsageIsMeasured compares the space of ranges with the length of their keys and values, before
-// a flush, after it, half flushed, and after a reopening.
+// TestUsageIsMeasured compares the space of ranges with the length of their keys and values: before
+// a flush, after it, half flushed, and after reopening.
 func TestUsageIsMeasured(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -58,8 +58,8 @@ func TestUsageIsMeasured(t *testing.T) {
 			start, end := rangeOf(id)
 			u, err := e.DiskUsage(start, end)
 			noError(t, err)
-			// Tables share the beginnings of keys, which are a large part of range 3. A memtable
-			// has a header for each entry.
+			// Tables share prefixes of keys, which are a large part of range 3. A memtable has a
+			// header for each entry.
 			low, high := int64(90), int64(110)
 			if id == 3 {
 				low, high = 80, 125
@@ -100,13 +100,13 @@ func TestUsageIsMeasured(t *testing.T) {
 	check("opened again")
 }
 
-// TestContentsCountGarbage: versions and deletions that nobody sees are counted.
+// TestContentsCountGarbage checks that versions and deletions that nobody sees are counted.
 func TestContentsCountGarbage(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{})
 	fill(t, e, 1, 1000, 500)
 	noError(t, e.db.Flush())
-	old := e.NewSnapshot() // keeps the first version from a compaction that begins by itself
+	old := e.NewSnapshot() // keeps the first version from a compaction that starts by itself
 	fill(t, e, 1, 1000, 500)
 	noError(t, e.db.Flush())
 	start, end := rangeOf(1)
@@ -118,7 +118,8 @@ func TestContentsCountGarbage(t *testing.T) {
 	noError(t, old.Close())
 }
 
-// TestUnflushedFollowsMemtables: what Pebble flushes by itself is forgotten.
+// TestUnflushedFollowsMemtables checks that the count forgets memtables that Pebble flushes by
+// itself.
 func TestUnflushedFollowsMemtables(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{MemoryBudget: minMemoryBudget})
@@ -172,8 +173,8 @@ func TestDeletedPartIsNotAll(t *testing.T) {
 	}
 }
 
-// TestDeletedSmallRangeIsCounted: keys of a small range that were deleted take space until a
-// compaction. A neighbour that shares blocks has only what reading it finds.
+// TestDeletedSmallRangeIsCounted checks that deleted keys of a small range take space until a
+// compaction. A neighbour that shares blocks has only the size that reading finds.
 func TestDeletedSmallRangeIsCounted(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{NoCompression: true})
@@ -183,7 +184,7 @@ func TestDeletedSmallRangeIsCounted(t *testing.T) {
 	}
 	neighbour := fill(t, e, 5, 2, size)
 	noError(t, e.db.Flush())
-	s := e.NewSnapshot() // compactions keep what it sees
+	s := e.NewSnapshot() // compactions keep the data that it sees
 	defer s.Close()
 	txn := e.Begin()
 	for id := uint32(1); id <= 4; id++ {
@@ -210,8 +211,8 @@ func TestDeletedSmallRangeIsCounted(t *testing.T) {
 	}
 }
 
-// BenchmarkContentsOfSmallRange measures a range whose size is corrected by the properties of the
-// tables, of which there are many.
+// BenchmarkContentsOfSmallRange measures a range whose size is corrected by the properties of many
+// tables.
 func BenchmarkContentsOfSmallRange(b *testing.B) {
 	e := open(b, b.TempDir(), Options{NoCompression: true})
 	for id := uint32(1); id <= 30; id++ {

@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestCrashCloneAtWork takes copies beside the operations that take the lock of a MemFS twice. The
-// test ends: a MemFS alone hangs after a few hundred copies.
+// TestCrashCloneAtWork takes copies during operations that take the lock of a MemFS twice. The test
+// must end: a MemFS alone hangs after a few hundred copies.
 func TestCrashCloneAtWork(t *testing.T) {
 	t.Parallel()
 	disk := New()
