@@ -291,7 +291,7 @@ func compareDecimal(a, b Value) int {
 	}
 }
 
-// asDecimal converts an integer or decimal; that is always exact.
+// asDecimal converts an integer or a decimal. The conversion is always exact.
 func asDecimal(v Value) Decimal {
 	if v.Type == TypeDecimal128 {
 		return v.Decimal()

@@ -65,7 +65,7 @@ func NewIndexedFieldReader(names []string, index map[string]int) *FieldReader {
 	return r
 }
 
-// Read begins with a document.
+// Read starts to read a document.
 func (r *FieldReader) Read(doc Doc) {
 	r.doc, r.next, r.ordinal = doc, 4, 0
 	clear(r.spans)
@@ -83,7 +83,7 @@ func (r *FieldReader) Value(i int) Value {
 	return Value{s.t, r.doc[s.start:s.end:s.end]}
 }
 
-// find walks on until the wanted field.
+// find walks the document until it reaches the wanted field.
 func (r *FieldReader) find(wanted int) {
 	d, learned := r.doc, r.learned
 	for r.next < len(d)-1 {

@@ -31,13 +31,13 @@ func (u uint128) cmp(v uint128) int {
 	return cmp.Compare(u.lo, v.lo)
 }
 
-// mul64 multiplies; the caller knows that the product fits.
+// mul64 multiplies. The caller knows that the product fits.
 func (u uint128) mul64(m uint64) uint128 {
 	hi, lo := bits.Mul64(u.lo, m)
 	return uint128{hi + u.hi*m, lo}
 }
 
-// mul multiplies; the caller knows that the product fits.
+// mul multiplies. The caller knows that the product fits.
 func (u uint128) mul(v uint128) uint128 {
 	hi, lo := bits.Mul64(u.lo, v.lo)
 	return uint128{hi + u.hi*v.lo + u.lo*v.hi, lo}

@@ -72,7 +72,7 @@ type Index struct {
 	PrepareUnique bool
 	Sparse        bool
 	Hidden        bool
-	// PartialFilter is nil for an index over all documents.
+	// PartialFilter is the filter of a partial index, or nil.
 	PartialFilter bsonx.Doc
 	// Ready is false while the index is being built. Writes maintain such an index, but reads must
 	// not use it.

@@ -66,7 +66,7 @@ var userSystemCollections = map[string]bool{
 	"system.js": true, Views: false, "system.users": true, "system.profile": false,
 }
 
-// CheckWrite refuses names of collections that users cannot write to.
+// CheckWrite returns an error if users cannot write to a collection with this name.
 func CheckWrite(db, name string) error {
 	if writable, ok := userSystemCollections[name]; ok && !writable {
 		return mongoerr.New(mongoerr.InvalidNamespace, "cannot write to %s.%s", db, name)

@@ -8,7 +8,7 @@ import (
 
 const invalidate = "invalidate"
 
-// commandEvents appends the events of a change of definitions.
+// commandEvents appends the events of a DDL command.
 func (s *Stream) commandEvents(out []*event, op *operation) []*event {
 	first := op.o.First()
 	name := string(first.Key)
@@ -106,7 +106,7 @@ func (s *Stream) invalidation(op *operation, cause string) *event {
 	return e
 }
 
-// definition is an event of showExpandedEvents.
+// definition returns a DDL event, which only showExpandedEvents shows.
 func (s *Stream) definition(op *operation, name, coll string, description bsonx.Doc) *event {
 	token := op.token(name, nil)
 	b := s.begin(op, name, token)

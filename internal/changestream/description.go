@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// description gathers the updateDescription of a diff.
+// description collects the updateDescription of a diff.
 type description struct {
 	updated, removed, truncated, ambiguous *bsonx.Builder
 }

@@ -74,7 +74,7 @@ func finish(b *bsonx.Builder, token bsonx.Doc) *event {
 	return &event{doc: b.Bytes(), token: token}
 }
 
-// token names an event of an operation.
+// token returns the token of an event.
 func (op *operation) token(name string, key bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

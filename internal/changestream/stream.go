@@ -191,7 +191,7 @@ func (s *Stream) open(safe storage.Stamp) error {
 	return nil
 }
 
-// look turns an entry into events.
+// look converts an entry to events.
 func (s *Stream) look(ctx context.Context, entry bsonx.Doc) error {
 	op := s.operation(entry, storage.NewStamp(entry.Lookup("ts").Timestamp()), entry.Lookup("wall"))
 	var err error

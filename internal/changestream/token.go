@@ -20,7 +20,7 @@ const (
 // tokenVersion is the version of the tokens that MongoDB writes since 6.0.
 const tokenVersion = 2
 
-// Token is a place in the stream of all events.
+// Token is a position in the sequence of all events.
 type Token struct {
 	Stamp storage.Stamp
 	kind  int32

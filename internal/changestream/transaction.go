@@ -22,7 +22,7 @@ type transaction struct {
 	lsid, txnNumber bsonx.Value
 }
 
-// begun begins with the operations of an entry.
+// begun starts with the operations of an entry.
 func (s *Stream) begun(outer *operation, entry, ops bsonx.Doc) {
 	first := int32(0)
 	if v, ok := entry.Lookup("firstIndex").AsExactInt64(); ok {

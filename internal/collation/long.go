@@ -17,14 +17,14 @@ const (
 	// longText is the size from which a text, or a pair of texts to compare, is processed in
 	// pieces.
 	longText = 8 << 10
-	// pieceBytes is about the size of a piece.
+	// pieceBytes is the approximate size of a piece.
 	pieceBytes = 2 << 10
 	// maxPiece is the length at which a piece is cut if its weights do not end earlier, for example
 	// if it has only marks.
 	maxPiece = 16 << 10
-	// textWork is the work of weighing a byte of a text.
+	// textWork is the work of weighing one byte of a text.
 	textWork = 16
-	// blockBytes is the size of the blocks that a long key is collected in.
+	// blockBytes is the size of the blocks in which a long key is collected.
 	blockBytes = 64 << 10
 	// heldBytes is the step in which the memory of a long key is reserved.
 	heldBytes = 1 << 20
@@ -181,7 +181,7 @@ func breaksRun(before, r rune) bool {
 	return !unicode.Is(unicode.M, r) && !unicode.Is(unicode.Logical_Order_Exception, before)
 }
 
-// isBackwards reports whether a level's pieces stand in reverse order.
+// isBackwards reports whether the pieces of a level are in reverse order.
 func (by *rules) isBackwards(l level) bool { return by.opts.backwards && l == levelSecondary }
 
 // keyReader makes a key piece by piece and level by level, without memory for the whole key.
@@ -197,7 +197,7 @@ type keyReader struct {
 	marks []mark
 }
 
-// mark is the place of a piece.
+// mark is the position of a piece.
 type mark struct {
 	at    int
 	after bool

@@ -18,7 +18,7 @@ const (
 	codeUnknownField mongoerr.Code = 40415
 )
 
-// Strength says how many levels of difference are compared.
+// Strength is the number of levels that are compared.
 type strength int
 
 const (
@@ -45,7 +45,7 @@ type options struct {
 // parser reads a specification.
 type parser struct {
 	doc bsonx.Doc
-	// within names the specification in errors.
+	// within is the name of the specification in errors.
 	within  string
 	opts    options
 	version string

@@ -34,7 +34,7 @@ type Compare struct {
 	Op CompareOp
 	// Value is the operand.
 	Value bsonx.Value
-	// Collation compares strings; nil compares bytes.
+	// Collation compares strings. A nil Collation compares bytes.
 	Collation *collation.Collator
 
 	class int

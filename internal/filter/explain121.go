@@ -37,7 +37,7 @@ type clause struct {
 	children []clause
 }
 
-// clauseOf reads a filter document: several predicates are an implicit $and.
+// clauseOf parses a filter document. Several predicates are an implicit $and.
 func (p *parser) clauseOf(doc bsonx.Doc) (clause, error) {
 	var clauses []clause
 	for it := doc.Iter(); it.Next(); {

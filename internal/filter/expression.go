@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Expr is $expr: an aggregation expression is true of the document.
+// Expr is $expr: an aggregation expression whose value is true for the document.
 type Expr struct {
 	Expr expr.Expr
 	// Spec is the original operand of $expr.
@@ -31,7 +31,7 @@ func (n *Expr) eval(doc bsonx.Doc, st *state) (bsonx.Value, error) {
 	return n.Expr.Eval(&st.ctx)
 }
 
-// matchElem is never reached: the parser refuses $expr within $elemMatch.
+// matchElem is never called, because the parser rejects $expr in $elemMatch.
 func (n *Expr) matchElem(bsonx.Value, *state) bool { return false }
 
 func (n *Expr) serialize(b *serializer) {

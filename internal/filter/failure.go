@@ -79,7 +79,7 @@ var failures = map[string]failure{
 	"$type": {no: reasonType, yes: "type did match", showTypes: true},
 }
 
-// maxConsidered bounds the values that an explanation repeats.
+// maxConsidered is the greatest number of values in an explanation.
 const maxConsidered = 10
 
 // considered appends the reason and the values at the path.

@@ -175,7 +175,7 @@ func (f *Filter) Text() *Text {
 // Spec returns the filter document. It must not be changed.
 func (f *Filter) Spec() bsonx.Doc { return f.spec }
 
-// Collation returns the collation that strings are compared with, or nil.
+// Collation returns the collation for strings, or nil.
 func (f *Filter) Collation() *collation.Collator { return f.opts.Collation }
 
 // Match reports whether a document satisfies the filter.

@@ -17,7 +17,7 @@ type In struct {
 	Values []bsonx.Value
 	// Regexes have the same path as the node.
 	Regexes []*Regex
-	// Collation compares strings; nil compares bytes.
+	// Collation compares strings. A nil Collation compares bytes.
 	Collation *collation.Collator
 
 	hasNull bool

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// JSONSchema is $jsonSchema: a document obeys a schema.
+// JSONSchema is $jsonSchema: a document matches a schema.
 type JSONSchema struct {
 	// Spec is the original schema.
 	Spec bsonx.Doc
@@ -205,7 +205,7 @@ type schemaParser struct {
 	doc      bsonx.Doc
 	keywords []schemaKeyword
 	out      *schema
-	// root is set for a schema about the whole document rather than a property.
+	// root is set for a schema of the whole document. It is not set for the schema of a property.
 	root  bool
 	depth int
 	// declared are the types that the schema allows. It is empty if the schema does not restrict

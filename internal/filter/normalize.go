@@ -84,7 +84,7 @@ func (z *normalizer) normalize(n Node) Node {
 	}
 }
 
-// constantly is a canonical constant.
+// constantly returns a canonical constant.
 func constantly(holds bool) Node {
 	if holds {
 		return &And{}

@@ -28,7 +28,7 @@ type Options struct {
 	// Validator rejects expressions in $expr that a collection's validator must not have: $rand and
 	// $function.
 	Validator bool
-	// Collation compares strings; nil compares bytes.
+	// Collation compares strings. A nil Collation compares bytes.
 	Collation *collation.Collator
 	// Random returns numbers in [0, 1) for $sampleRate. Nil means the process's generator.
 	Random func() float64

@@ -25,9 +25,9 @@ type LeafMode uint8
 const (
 	// Elements visits the elements of the array, then the array itself.
 	Elements LeafMode = iota
-	// Whole visits the array itself only.
+	// Whole visits only the array itself.
 	Whole
-	// ElementsOnly visits the elements only.
+	// ElementsOnly visits only the elements.
 	ElementsOnly
 )
 
@@ -76,7 +76,7 @@ func (p *Path) Walk(doc bsonx.Doc, mode LeafMode, visit func(v bsonx.Value) bool
 	return walkDoc(doc, p.parts, mode, visitFunc(visit), nil, -1)
 }
 
-// visitor tests the values that a walk comes upon.
+// visitor tests the values that a walk visits.
 type visitor interface {
 	matchElem(v bsonx.Value, st *state) bool
 }

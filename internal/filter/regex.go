@@ -13,7 +13,7 @@ import (
 // regexWork is the work of compiling a regular expression.
 const regexWork = 256 * interrupt.Step
 
-// regexWeight is the work of a regular expression for a byte.
+// regexWeight is the work of matching a regular expression, per byte.
 const regexWeight = 64
 
 // Regex is $regex: a string contains a match of a Perl-compatible regular expression, or the value

@@ -22,7 +22,7 @@ func (d *dependency) match(doc bsonx.Doc, st *state) bool {
 	return len(missingPaths(d.required, doc)) == 0
 }
 
-// dependenciesRule is dependencies.
+// dependenciesRule is the keyword dependencies.
 type dependenciesRule struct{ dependencies []dependency }
 
 func (r *dependenciesRule) match(v bsonx.Value, st *state) bool {

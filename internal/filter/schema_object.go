@@ -39,7 +39,7 @@ func (p *property) failing(doc bsonx.Doc, st *state) (v bsonx.Value, ok bool) {
 	return v, !matched
 }
 
-// propertiesRule is properties.
+// propertiesRule is the keyword properties.
 type propertiesRule struct{ properties []property }
 
 func (r *propertiesRule) match(v bsonx.Value, st *state) bool {
@@ -119,7 +119,7 @@ func (p *patternProperty) covers(name []byte, st *state) bool {
 	return covered(p.re, name, st)
 }
 
-// patternsRule is patternProperties.
+// patternsRule is the keyword patternProperties.
 type patternsRule struct{ patterns []patternProperty }
 
 func (r *patternsRule) match(v bsonx.Value, st *state) bool {
@@ -289,7 +289,7 @@ func parseSchemaAdditional(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// requiredRule is required.
+// requiredRule is the keyword required.
 type requiredRule struct {
 	spec  bsonx.Doc
 	paths []*Path // sorted by name

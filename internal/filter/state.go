@@ -15,7 +15,7 @@ type Details struct {
 
 func (d *Details) set(index int) { d.ArrayIndex, d.HasIndex = index, true }
 
-// Reset forgets the index.
+// Reset clears the index.
 func (d *Details) Reset() { *d = Details{} }
 
 // state is the state of one evaluation. It is nil if neither details nor expressions are needed.

@@ -68,7 +68,7 @@ func (n *Text) matchDoc(doc bsonx.Doc, _ *state) bool {
 	return b != nil && b.query.Match(b.spec, doc)
 }
 
-// matchElem is never reached: the parser refuses $text within $elemMatch.
+// matchElem is never called, because the parser rejects $text in $elemMatch.
 func (*Text) matchElem(bsonx.Value, *state) bool { return false }
 
 func (n *Text) serialize(b *serializer) {

@@ -39,7 +39,7 @@ func (c circle) bounds() Box {
 	return Box{c.center.x - c.radius, c.center.y - c.radius, c.center.x + c.radius, c.center.y + c.radius}
 }
 
-// flatDistance is the distance of two points of a plane.
+// flatDistance returns the distance of two points of a plane.
 func flatDistance(a, b flatPoint) float64 {
 	dx, dy := a.x-b.x, a.y-b.y
 	switch {

@@ -15,9 +15,9 @@ const (
 	rasterSide = 32
 	// rasterAfter is the approximate number of points that must be tested before a raster pays off.
 	rasterAfter = 256
-	// rasterEdges bounds the edges that are measured for a field.
+	// rasterEdges is the greatest number of edges that are measured for a field.
 	rasterEdges = 1000
-	// rasterMargin is far more than the error of a distance.
+	// rasterMargin is far greater than the error of a distance.
 	rasterMargin = s1.Angle(1e-7)
 )
 

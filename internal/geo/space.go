@@ -9,7 +9,7 @@ type Cell struct {
 // Space is the set of cells of an index, seen from a point. A search by distance walks through it.
 // It is immutable.
 type Space interface {
-	// Roots are the cells that everything is in.
+	// Roots returns the cells that together contain everything.
 	Roots() []Cell
 	// Children returns the four cells into which a cell divides. The smallest cells have no
 	// children.
@@ -25,7 +25,7 @@ type Space interface {
 	// Distance returns a lower bound for the distances of all geometries in the cell, as measured
 	// by Geometry.Distance.
 	Distance(c Cell) float64
-	// Farthest is at least that.
+	// Farthest returns an upper bound for these distances.
 	Farthest(c Cell) float64
 	// Reaches reports whether the search finds a geometry at a distance that Geometry.Distance
 	// measured.

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// EarthRadius is MongoDB's, in metres.
+// EarthRadius is MongoDB's radius of the earth, in metres.
 const EarthRadius = 6378100
 
 // nearby is greater than the size of a leaf cell, in radians. A point that is farther from a region
@@ -218,7 +218,8 @@ func lineDistance(p s2.Point, line *polyline, w *interrupt.Watch) s1.Angle {
 	return p.Distance(nearest)
 }
 
-// polygonDistance is zero for a point of the polygon.
+// polygonDistance returns the distance of a polygon from a point. It is zero for a point in the
+// polygon.
 func polygonDistance(p s2.Point, polygon *s2.Polygon, w *interrupt.Watch) s1.Angle {
 	if polygon.ContainsPoint(p) {
 		return 0

@@ -3,11 +3,11 @@ package geo
 import "github.com/sheafdb/sheaf/internal/interrupt"
 
 const (
-	// vertexWork is the work of placing a vertex on the sphere.
+	// vertexWork is the work of converting a vertex to the sphere.
 	vertexWork = 4 * interrupt.Step
 	// edgeWork is the work of searching an edge index for the edges that an edge crosses.
 	edgeWork = 16 * interrupt.Step
-	// segmentWork is the work of measuring how far an edge is.
+	// segmentWork is the work of measuring the distance of an edge.
 	segmentWork = 2 * interrupt.Step
 )
 

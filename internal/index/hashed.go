@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// codeHashedArray is the error of an array on a path of a hashed index.
+// codeHashedArray is the error code for an array on a path of a hashed index.
 const codeHashedArray = mongoerr.Code(16766)
 
 // hashedGen generates the single key of a document in an index with a hashed field. It fails if the

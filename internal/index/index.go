@@ -15,7 +15,7 @@ type Field struct {
 // Holds reports whether the field holds the values at that path unchanged and in their order.
 func (f Field) Holds(path string) bool { return f.Kind == Ordered && f.Path == path }
 
-// Pattern is an index key pattern in order.
+// Pattern is the key pattern of an index: its fields in order.
 type Pattern []Field
 
 // String returns the default name that MongoDB gives to an index with this pattern: "a_1_b_-1".

@@ -51,7 +51,7 @@ func (k *Keys) Read(bytes int) error {
 // span is the position of a key and its type bits in the buffer.
 type span struct{ key, bits, end int }
 
-// Reset forgets the keys.
+// Reset drops the keys.
 func (k *Keys) Reset() {
 	k.buf, k.spans, k.ended = k.buf[:0], k.spans[:0], nil
 	clear(k.multikey)
@@ -72,7 +72,7 @@ func (k *Keys) drop() {
 	}
 }
 
-// largeKeys is how many bytes of buffers are kept for the next document.
+// largeKeys is the size of the buffers, in bytes, that are kept for the next document.
 const largeKeys = 256 << 10
 
 // Size returns the memory of the keys in bytes.

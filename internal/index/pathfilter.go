@@ -68,7 +68,7 @@ func leaves(dst []leaf, spec bsonx.Doc, prefix string) []leaf {
 	return dst
 }
 
-// equal reports whether two filters let the same paths through.
+// equal reports whether two filters select the same paths.
 func (f *pathFilter) equal(other *pathFilter) bool {
 	if f == nil || other == nil {
 		return f == other

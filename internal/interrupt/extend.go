@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// piece is how many bytes Extend copies between two looks at the operation.
+	// piece is the number of bytes that Extend copies between two checks of the operation.
 	piece = 1 << 20
 	// LargeBuffer is the length from which a buffer grows with Extend. Shorter ones grow with
 	// append.

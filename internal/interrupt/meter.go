@@ -3,7 +3,7 @@ package interrupt
 import "context"
 
 const (
-	// Interval is how much work is done between two looks at the operation.
+	// Interval is the amount of work between two checks of the operation.
 	Interval = 1 << 18
 	// Step is the work of one loop step, in addition to the bytes that it copies.
 	Step = 64

@@ -10,7 +10,8 @@ type Running struct{ ctx context.Context }
 // Set changes the operation.
 func (r *Running) Set(ctx context.Context) { r.ctx = ctx }
 
-// Context returns the operation; the context of a nil Running never ends.
+// Context returns the context of the operation. For a nil Running it returns a context that never
+// ends.
 func (r *Running) Context() context.Context {
 	if r == nil || r.ctx == nil {
 		return context.Background()

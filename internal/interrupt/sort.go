@@ -2,7 +2,7 @@ package interrupt
 
 import "slices"
 
-// run is how many values are sorted between two looks at the operation.
+// run is the number of values that are sorted between two checks of the operation.
 const run = 1 << 10
 
 // Sort sorts values like slices.SortStableFunc. It fails if the operation ends, and the order is

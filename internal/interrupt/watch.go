@@ -4,7 +4,7 @@ package interrupt
 // stop early, and their results must not be used. The zero Watch never ends. A Watch belongs to one
 // goroutine.
 type Watch struct {
-	// Running is the operation; nil never ends.
+	// Running is the operation. A nil Running never ends.
 	Running *Running
 
 	meter Meter

@@ -10,9 +10,8 @@ import (
 
 // Decode decodes the first value of key and appends its payload to buf. It returns the value, the
 // length n of its encoding, and the extended buffer. Without type bits the value gets its default
-// type. Decode returns an error if the key or the bits are malformed.
-//
-// The elements of arrays get the names "0", "1" and so on, whatever names they had.
+// type. The elements of arrays get the names "0", "1" and so on. Decode returns an error if the key
+// or the bits are malformed.
 func Decode(buf, key []byte, desc bool, bits *TypeBitsReader) (v bsonx.Value, n int, out []byte, err error) {
 	d := decoder{scanner: scanner{b: key}, out: buf}
 	if bits != nil {

@@ -29,7 +29,7 @@ import (
 
 const (
 	groups = 9
-	// fracBits is how many bits of a fraction the groups hold.
+	// fracBits is the number of bits of a fraction in the groups.
 	fracBits = 63
 	// exponentBias makes the adjusted exponent of a decimal positive.
 	exponentBias = 0x4000

@@ -43,7 +43,7 @@ type TypeBits struct {
 	gap int
 }
 
-// Reset forgets everything but keeps the memory.
+// Reset empties t but keeps the memory.
 func (t *TypeBits) Reset() { t.buf, t.gap = t.buf[:0], 0 }
 
 // Bytes returns the encoded bits; they are valid until the next change.

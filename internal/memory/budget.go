@@ -120,7 +120,7 @@ func (b *Budget) force(n int64) {
 	b.note(b.used.Add(n))
 }
 
-// note follows a growth to used bytes.
+// note updates the peak and lent memory after the use has grown to used bytes.
 func (b *Budget) note(used int64) {
 	if used > b.lent.from.Load() {
 		b.lent.take(used)

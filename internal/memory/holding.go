@@ -10,7 +10,7 @@ const Step = 64 << 10
 type Holding struct {
 	budget *Budget
 	held   int64
-	// admitted says that Admit gave the first bytes.
+	// admitted means that Admit filled the holding.
 	admitted bool
 }
 

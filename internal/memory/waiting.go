@@ -18,7 +18,7 @@ func (h *Holding) TryAdmit(n int64) bool {
 	return true
 }
 
-// largest returns how much of n bytes a request is admitted with.
+// largest returns the number of bytes with which a request for n bytes is admitted.
 func (b *Budget) largest(n int64) int64 { return min(n, b.limit/4*3) }
 
 // Queue describes the requests that wait in Admit.

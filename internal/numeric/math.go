@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Sqrt returns the square root; a negative number is an error.
+// Sqrt returns the square root. A negative number is an error.
 func Sqrt(v bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumber("$sqrt", v); err != nil {
 		return bsonx.Value{}, err
@@ -145,7 +145,7 @@ func decimalPow(base, exponent bsonx.Value) bsonx.Value {
 	return v
 }
 
-// zeroResult is the zero that many functions of MongoDB's decimals return.
+// zeroResult is the zero that many decimal functions of MongoDB return.
 func zeroResult(negative bool) bsonx.Value {
 	return bsonx.Decimal{Neg: negative, Exp: bsonx.MinDecimalExp}.Value()
 }

@@ -82,7 +82,7 @@ func zeroAt(v bsonx.Value, exponent int) bsonx.Value {
 	return bsonx.Decimal{Neg: v.Decimal().Neg, Exp: exponent}.Value()
 }
 
-// digitsOfOne shows all digits of a result that is 1.
+// digitsOfOne returns a result of 1 with all 34 digits.
 func digitsOfOne(v bsonx.Value) bsonx.Value {
 	if IsNaN(v) || bsonx.CompareValues(v, one) != 0 {
 		return v

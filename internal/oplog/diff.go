@@ -13,7 +13,7 @@ type Differ struct {
 	// Fine asks for a diff that shows what update operators changed. A changed embedded document is
 	// never replaced as a whole. An array that became shorter is always replaced as a whole.
 	Fine bool
-	// Running is the operation that needs the diff; nil never ends.
+	// Running is the operation that needs the diff. A nil Running never ends.
 	Running *interrupt.Running
 
 	levels []*level

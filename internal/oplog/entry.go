@@ -4,7 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// The database, collection and term of the log.
+// The database, collection and term of the oplog.
 const (
 	DB         = "local"
 	Collection = "oplog.rs"

@@ -20,7 +20,7 @@ type directory struct {
 	found         *findings
 }
 
-// conditionOnCall notes a condition that is true in a call only.
+// conditionOnCall records a condition that is true only in a call.
 func (d *directory) conditionOnCall() {
 	d.asksCalls = true
 	if len(d.calling) > 0 {
@@ -56,7 +56,7 @@ type body struct {
 	fl                   flags
 }
 
-// names are the groups of each name.
+// names are the groups by name.
 type names []namedGroup
 
 type namedGroup struct {

@@ -31,7 +31,7 @@ type emitter struct {
 	// positionsMatter means that only the backtracking engine finds the right positions. resets
 	// means that \K moves the beginning of a match.
 	positionsMatter, resets bool
-	// loops says that something is repeated.
+	// loops means that some part is repeated.
 	loops bool
 
 	// literal is the whole pattern if isLiteral is set. anchored means that the literal must be at

@@ -157,7 +157,7 @@ func spans(loc []int) Match {
 	return m
 }
 
-// eachBacktracking finds the matches from a position in bytes on.
+// eachBacktracking finds the matches from a byte position on.
 func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Running,
 	f func(Match) (bool, error)) error {
 	now := clock.System{}.Now

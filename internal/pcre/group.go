@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// group is a group that is open.
+// group is an open group.
 type group struct {
 	kind                 groupKind
 	number               int // of a group that captures, 0 otherwise
@@ -157,7 +157,7 @@ func (t *translator) openPython(rest string) error {
 	return err
 }
 
-// comment skips (?#…).
+// comment skips a comment, (?#…).
 func (t *translator) comment() error {
 	t.out.isLiteral = false
 	end := strings.IndexByte(t.in.rest(), ')')
@@ -205,7 +205,7 @@ func (t *translator) openFlags(rest string) error {
 	return nil
 }
 
-// setInline turns on the option of a letter within a pattern.
+// setInline turns on the flag for a letter inside a pattern.
 func (fl *flags) setInline(letter byte) bool {
 	switch letter {
 	case 'i', 'm', 's', 'x':

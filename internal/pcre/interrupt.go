@@ -24,13 +24,13 @@ const (
 	// longTimeout limits the second attempt. Only a match that takes even longer is started a third
 	// time, with matchTimeout. It may run for that long after its operation has ended.
 	longTimeout = 200 * time.Millisecond
-	// timeoutPeriod is how exact the timeouts of the engine are.
+	// timeoutPeriod is the precision of the engine's timeouts.
 	timeoutPeriod = 10 * time.Millisecond
 
 	// maxUnheard limits the length of a text times the size of a program, up to which the linear
 	// engine runs without checking the operation: about 50 ms.
 	maxUnheard = 1 << 23
-	// lookInterval is how many characters of a text are read between two looks.
+	// lookInterval is the number of characters that are read between two checks of the operation.
 	lookInterval = 1 << 10
 )
 

@@ -43,7 +43,7 @@ type Regexp struct {
 	// positionsMatter means that the linear engine knows whether a text matches, but not where.
 	// resets means that \K may move the beginning of a match.
 	positionsMatter, resets bool
-	// deep says that the stack of the backtracking engine grows with the text.
+	// deep means that the stack of the backtracking engine grows with the text.
 	deep       bool
 	mayBeEmpty func() bool // whether a match of the linear engine may be empty
 	program    func() int  // the instructions of the linear engine

@@ -14,7 +14,7 @@ type flags struct {
 	duplicateNames                                               bool
 }
 
-// set turns on the option of a letter of $options.
+// set turns on the flag for a letter of $options.
 func (fl *flags) set(letter rune) bool {
 	switch letter {
 	case 'i':

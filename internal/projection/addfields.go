@@ -84,7 +84,7 @@ func (a *adder) add(path string, v bsonx.Value, depth int) error {
 	return nil
 }
 
-// nested adds the fields of a document within the specification.
+// nested adds the fields of a document inside the specification.
 func (a *adder) nested(path string, d bsonx.Doc, depth int) error {
 	for it := d.Iter(); it.Next(); {
 		name := string(it.Key())

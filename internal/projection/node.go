@@ -44,7 +44,7 @@ type names struct {
 	// index has the fields by name if there are many: all fields while they are added, and
 	// afterwards the fields that are searched in documents.
 	index map[string]int32
-	// sought are the fields that are looked for in a document, unless all are.
+	// sought are the fields that are searched in a document, if not all of them are.
 	sought []int32
 	some   bool
 }
@@ -145,7 +145,7 @@ func (n *node) clip() {
 	}
 }
 
-// soughtFields returns how many fields are looked for in a document.
+// soughtFields returns how many fields are searched in a document.
 func (n *node) soughtFields() int {
 	switch {
 	case n.names == nil || !n.names.some:

@@ -15,11 +15,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Options are the surroundings of a projection.
+// Options are the context of a projection.
 type Options struct {
 	// Filter is the predicate of the command. Only the positional operator needs it. It may be nil.
 	Filter *filter.Filter
-	// Collation compares strings in $elemMatch; nil compares bytes.
+	// Collation compares strings in $elemMatch. A nil Collation compares bytes.
 	Collation *collation.Collator
 	// Vars is the scope of expressions. A nil Vars has only the system variables.
 	Vars *expr.Vars

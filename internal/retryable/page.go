@@ -44,7 +44,7 @@ func Page(engine storage.Engine, after *Session, n int) ([]SessionHistory, *Sess
 
 var errEnough = errors.New("the page is full")
 
-// Usage measures the space of all records.
+// Usage returns the space of all records.
 func Usage(engine storage.Engine) (storage.Usage, error) {
 	return engine.DiskUsage([]byte{keyspace.Retryable}, []byte{keyspace.Retryable + 1})
 }

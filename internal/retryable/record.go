@@ -15,14 +15,14 @@ import (
 const Whole = -1
 
 const (
-	// SessionSize is the size of the names of sessions: the UUID and the digest.
+	// SessionSize is the size of a Session: the UUID and the digest.
 	SessionSize = 16 + 32
 	prefixSize  = 1 + SessionSize
 	keySize     = prefixSize + 4
 	headSize    = 1 + 8 + 8 + 4
 )
 
-// Session names a session.
+// Session identifies a session.
 type Session [SessionSize]byte
 
 // Kind is the kind of a statement's effect.

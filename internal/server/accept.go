@@ -33,7 +33,7 @@ func (b *backoff) failed(now time.Time) (pause time.Duration, log bool) {
 	return b.pause, true
 }
 
-// succeeded begins with short pauses again.
+// succeeded resets the pauses to the shortest.
 func (b *backoff) succeeded() { b.pause = 0 }
 
 // refusals limits how often refused connections are logged. The server's lock guards it.

@@ -18,9 +18,9 @@ import (
 const (
 	// DefaultMaxConnections is the default of mongod, too.
 	DefaultMaxConnections = 1_000_000
-	// DefaultReapInterval is how often idle cursors and sessions are looked for.
+	// DefaultReapInterval is the interval at which idle cursors and sessions are ended.
 	DefaultReapInterval = 4 * time.Second
-	// interruptGrace is how long interrupted commands get to end.
+	// interruptGrace is how long interrupted commands may take to end.
 	interruptGrace = 2 * time.Second
 )
 
@@ -140,7 +140,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// pause waits after an accept that failed.
+// pause waits after a failed accept.
 func (s *Server) pause(ctx context.Context, b *backoff, cause error) {
 	d, log := b.failed(time.Now())
 	if log {

@@ -126,7 +126,7 @@ type OpDebug struct {
 	FromPlanCache   bool
 	CursorExhausted bool
 	ResponseLength  int
-	// Waited is how long the operation only waited for news.
+	// Waited is how long the operation only waited for new data or a new topology.
 	Waited time.Duration
 }
 
@@ -245,7 +245,7 @@ func (o *Op) LimitTime(c clock.Clock, d time.Duration) {
 	o.timer = clock.AfterFunc(c, d, func() { o.kill(id, errTimeLimit) })
 }
 
-// Finish ends the operation and forgets the request's bytes.
+// Finish ends the operation and drops the request's bytes.
 func (o *Op) Finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -261,7 +261,7 @@ func (o *Op) Finish() {
 	o.Memory.Release()
 }
 
-// end needs the lock.
+// end ends the operation. The caller holds the lock.
 func (o *Op) end(cause *mongoerr.Error) {
 	if !o.cause.CompareAndSwap(nil, cause) {
 		return
@@ -312,7 +312,7 @@ func (o *Op) Disconnect() {
 	}
 }
 
-// SetAwaiting marks that the operation only waits for news.
+// SetAwaiting marks whether the operation only waits for new data or a new topology.
 func (o *Op) SetAwaiting(awaiting bool) {
 	o.mu.Lock()
 	o.awaiting = awaiting
@@ -413,7 +413,7 @@ type Snapshot struct {
 	Waiting bool
 }
 
-// Snapshot copies the description; Active is false between operations.
+// Snapshot returns a copy of the description. Active is false between operations.
 func (o *Op) Snapshot() Snapshot {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -23,7 +23,7 @@ func NewOps() *Ops { return &Ops{all: make(map[*Op]struct{})} }
 // TakeIDs returns the first of n new operation numbers.
 func (o *Ops) TakeIDs(n int64) int64 { return o.next.Add(n) - n + 1 }
 
-// Add lists an Op until Remove.
+// Add adds an Op to the list until Remove.
 func (o *Ops) Add(op *Op) {
 	o.mu.Lock()
 	o.all[op] = struct{}{}
@@ -82,7 +82,7 @@ type OpCounts struct {
 	// WaitingReaders and WaitingWriters are the numbers of operations that wait for permission to
 	// continue.
 	WaitingReaders, WaitingWriters int
-	// AwaitingNews only wait for something to happen.
+	// AwaitingNews is the number of operations that wait for new data or a new topology.
 	AwaitingNews int
 }
 

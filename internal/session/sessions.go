@@ -45,7 +45,7 @@ type Session struct {
 	doc     atomic.Pointer[bsonx.Doc]
 }
 
-// Doc returns the document that names the session in the oplog.
+// Doc returns the document that identifies the session in the oplog.
 func (s *Session) Doc() bsonx.Doc {
 	if doc := s.doc.Load(); doc != nil {
 		return *doc

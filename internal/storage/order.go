@@ -119,7 +119,7 @@ func (o *Order) find(first Stamp) int {
 	return i
 }
 
-// raise lets the marks grow up to the first commits that are under way.
+// raise moves the marks forward to the first commits in progress.
 func (o *Order) raise() {
 	for o.shown < len(o.under) && o.under[o.shown].visible {
 		o.shown++

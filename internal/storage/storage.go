@@ -192,9 +192,9 @@ type Txn interface {
 type Durability int
 
 const (
-	// Buffered commits survive the death of the process.
+	// Buffered commits survive the death of the process, but not a loss of power.
 	Buffered Durability = iota
-	// Durable commits survive the loss of power.
+	// Durable commits survive a loss of power.
 	Durable
 	// Deferred commits survive a loss of power after the next Sync of the engine. Order counts them
 	// as safe only then. They are for commands with many commits, which wait for a single fsync at

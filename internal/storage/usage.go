@@ -2,7 +2,7 @@ package storage
 
 // Usage is the space of a range of keys, in bytes.
 type Usage struct {
-	// Tables is the range's part of the files of sorted, compressed keys.
+	// Tables is the size of the range in the files of sorted, compressed keys.
 	Tables int64
 	// Unflushed is the part of the range that is only in memory and in the log. A flush writes it
 	// to tables.
@@ -32,7 +32,7 @@ type Contents struct {
 type Disk struct {
 	Total  int64
 	Tables int64
-	// Log is the part of the log that the unflushed keys need.
+	// Log is the size of the log for keys that are not flushed.
 	Log int64
 	// Free is space that the engine keeps for later: replaced tables, and logs allocated ahead.
 	Free  int64

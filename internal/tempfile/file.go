@@ -18,7 +18,7 @@ const (
 	// block is the number of bytes that share a checksum. A random read reads whole blocks. The
 	// checksums of a file of 1 GiB take 512 KiB.
 	block = 8 << 10
-	// prefix is how the names of the files begin.
+	// prefix is the prefix of the file names.
 	prefix = "sheaf-temp-"
 )
 

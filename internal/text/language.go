@@ -23,7 +23,7 @@ import (
 	"github.com/blevesearch/snowballstem/turkish"
 )
 
-// Language is how words are found and stemmed.
+// Language has the rules for finding words and stems.
 type Language struct {
 	name string
 	// stem is nil if the language has no stemmer.
@@ -37,7 +37,7 @@ type Language struct {
 	// ascii is set for text indexes before version 3. Only ASCII letters have upper and lower case,
 	// only ASCII characters separate words, and diacritics are kept.
 	ascii bool
-	// older is the language with ascii.
+	// older is the same language with ascii set.
 	older *Language
 }
 

@@ -17,7 +17,7 @@ type Scorer struct {
 	terms []termState
 	count int // of words
 
-	// The terms of the document and of the string at hand.
+	// The terms of the document and of the current string.
 	inDoc, inString []int32
 
 	running *interrupt.Running

@@ -25,7 +25,7 @@ var scales = [...]float64{1, 10, 100, 10_000, 100_000_000}
 
 const (
 	controlPlain = 0x80
-	// bitsScale says that a double's bits are an integer.
+	// bitsScale means that the bits of a double are used as an integer.
 	bitsScale = -1
 	// noScale means that no scale was chosen yet.
 	noScale = -2
@@ -233,7 +233,7 @@ func objectIDNumber(id []byte) int64 {
 	return int64(n)
 }
 
-// setObjectID is the opposite of objectIDNumber.
+// setObjectID is the inverse of objectIDNumber.
 func setObjectID(id []byte, number int64) {
 	n := uint64(number)
 	id[11], id[3], id[10], id[2] = byte(n), byte(n>>8), byte(n>>16), byte(n>>24)

@@ -25,7 +25,7 @@ func (c *Column) Len() int { return len(c.types) }
 // Bytes returns the approximate memory of the column in bytes.
 func (c *Column) Bytes() int { return cap(c.types) + 4*cap(c.ends) + cap(c.data) }
 
-// At returns a value, borrowed until the column is decoded into again.
+// At returns a value. It is borrowed until the next decode into the column.
 func (c *Column) At(i int) bsonx.Value {
 	if i >= len(c.types) {
 		return bsonx.Missing

@@ -30,7 +30,7 @@ const (
 	MaxSpan = 31_536_000
 )
 
-// Granularity is how the options name the span and the rounding of buckets.
+// Granularity is a named choice of the span and the rounding of buckets.
 type Granularity struct {
 	Name           string
 	Span, Rounding int64 // seconds

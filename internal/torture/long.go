@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// longVariable is the environment variable that asks for tests at length.
+// longVariable is the environment variable that asks for all the work of tests.
 const longVariable = "SHEAF_TEST_LONG"
 
 // Long reports whether tests do all of their work. Otherwise slow tests do a part of it, so that

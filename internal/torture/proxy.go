@@ -39,7 +39,7 @@ type Faults struct {
 	// Cut is the probability that the connection is lost: before, in the middle of or after the
 	// piece.
 	Cut float64
-	// Slow is how probably the piece waits, for at most Delay.
+	// Slow is the probability that the piece is delayed, by at most Delay.
 	Slow  float64
 	Delay time.Duration
 }
@@ -86,7 +86,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// forward connects a client.
+// forward connects a client to the server.
 func (p *Proxy) forward(client net.Conn) {
 	if !p.add(client) {
 		return
@@ -134,7 +134,7 @@ func (p *Proxy) greet(client net.Conn, greeting []byte) (net.Conn, error) {
 	}
 }
 
-// patience is how long is waited for a server.
+// patience is how long the proxy waits for a server.
 const patience = 30 * time.Second
 
 // message reads a message of MongoDB's protocol.
@@ -158,7 +158,7 @@ func (p *Proxy) isClosed() bool {
 	return p.closed
 }
 
-// add registers a connection; false is returned at the end.
+// add registers a connection. It reports false if the proxy is closed.
 func (p *Proxy) add(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -206,7 +206,7 @@ func (r *cellReader) part() ([]byte, error) {
 	return head[:end], err
 }
 
-// trimEnd cuts the end of a line off.
+// trimEnd removes the line end from a line.
 func trimEnd(line []byte) []byte {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	return bytes.TrimSuffix(line, []byte("\r"))

@@ -88,7 +88,7 @@ func (e *RecordError) Error() string { return fmt.Sprintf("line %d: %v", e.Line,
 // Unwrap returns the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// ReaderOptions are the choices of an import that concern reading.
+// ReaderOptions are the options of an import that concern reading.
 type ReaderOptions struct {
 	Columns      []string // of a CSV file without a header line
 	IgnoreBlanks bool     // omit the fields of empty CSV cells
@@ -143,7 +143,7 @@ func checkStart(in *bufio.Reader) error {
 	return nil
 }
 
-// WriterOptions are the choices of an export that concern writing.
+// WriterOptions are the options of an export that concern writing.
 type WriterOptions struct {
 	Canonical bool     // Extended JSON that keeps every type
 	Columns   []string // of a CSV file

@@ -124,7 +124,7 @@ func (im *Importer) fail(res *Result, line int, err error) {
 	}
 }
 
-// batch is documents that are sent together.
+// batch has documents that are sent together.
 type batch struct {
 	docs  []bson.Raw
 	lines []int

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxDigits is how many digits a double always keeps.
+// maxDigits is the number of digits that a double always preserves.
 const maxDigits = 15
 
 // leastNormal is the smallest normal double. Smaller doubles have fewer digits.
@@ -165,7 +165,7 @@ func endOfString(text []byte, i int) int {
 	return i
 }
 
-// checkNumber returns an error for a number of JSON that loses something.
+// checkNumber returns an error for a JSON number that would lose digits.
 func checkNumber(number []byte) error {
 	if bytes.ContainsAny(number, "eE") {
 		// Even a short number can have an exponent that is out of range for a double.
@@ -191,7 +191,7 @@ func orRound(err error) error {
 	return err
 }
 
-// numberError is a number of JSON that loses something.
+// numberError is the error for a JSON number that would lose digits.
 type numberError struct {
 	what   string
 	number []byte

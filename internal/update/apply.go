@@ -156,7 +156,7 @@ func (a *applier) locate(children []child, base int, at place) (int, error) {
 	return 0, nil
 }
 
-// fewChildren is how many children are compared with each field.
+// fewChildren is the number of children up to which each field is compared with all of them.
 const fewChildren = 16
 
 // locateMany is locate for many children, which are found by a map of their names.
@@ -247,7 +247,7 @@ func (a *applier) locateManyElements(children []child, base int, at place) (int,
 	return count, nil
 }
 
-// resize notes the new length of a document or array that grows.
+// resize records the new length of a document or array that grows.
 func (a *applier) resize(at place, delta int) {
 	if delta == 0 {
 		return

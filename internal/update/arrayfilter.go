@@ -157,5 +157,5 @@ func matchesNothing(v bsonx.Value) bool {
 	return true
 }
 
-// maxLogicalDepth bounds the nesting of $and, $or and $nor.
+// maxLogicalDepth limits the nesting of $and, $or and $nor.
 const maxLogicalDepth = 100

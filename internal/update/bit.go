@@ -64,7 +64,7 @@ func (op *bitOp) existing(a *applier, v bsonx.Value) (change, error) {
 	return set(out), nil
 }
 
-// missing starts from 0.
+// missing applies the operations to 0.
 func (op *bitOp) missing(*applier) (bsonx.Value, bool, error) {
 	v, err := op.compute(bsonx.Int32(0))
 	return v, true, err

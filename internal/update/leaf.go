@@ -48,7 +48,7 @@ type ignoresMissing struct{ strict }
 
 func (ignoresMissing) missing(*applier) (bsonx.Value, bool, error) { return bsonx.Value{}, false, nil }
 
-// set is the change to v.
+// set returns the change to v.
 func set(v bsonx.Value) change { return change{kind: changeSet, value: v} }
 
 // arrayOf encodes values as an array.

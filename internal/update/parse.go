@@ -60,7 +60,7 @@ const (
 	fieldWork = 4 * interrupt.Step
 	// fieldBytes is the approximate memory of a field while it is compiled, without its value.
 	fieldBytes = 256
-	// fieldsPerCount is after how many fields their memory is counted.
+	// fieldsPerCount is the number of fields after which their memory is counted.
 	fieldsPerCount = 4096
 )
 

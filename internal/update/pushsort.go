@@ -56,7 +56,7 @@ func parseArraySort(v bsonx.Value, compare func(a, b bsonx.Value) int) (*arraySo
 	return s, nil
 }
 
-// sort sorts in place; equal values keep their order.
+// sort sorts in place. Equal values keep their order.
 func (s *arraySort) sort(a *applier, values []bsonx.Value) error {
 	order := func(a, b bsonx.Value) int { return s.compare(a, b) * s.direction }
 	if len(s.keys) > 0 {

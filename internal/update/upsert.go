@@ -70,7 +70,7 @@ type equality struct {
 	value bsonx.Value
 }
 
-// query collects from a query document.
+// query collects equalities from a query document.
 func (e *equalities) query(q bsonx.Doc, depth int) error {
 	if depth > maxLogicalDepth {
 		return mongoerr.New(mongoerr.BadValue, "the query is nested too deeply")
@@ -183,7 +183,7 @@ func onlyValue(v bsonx.Value) (bsonx.Value, bool) {
 	return values[0], true
 }
 
-// add notes an equality.
+// add adds an equality.
 func (e *equalities) add(path string, v bsonx.Value) error {
 	if e.idOnly && path != "_id" {
 		if strings.HasPrefix(path, "_id.") {

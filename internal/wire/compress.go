@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 )
 
-// Compressor numbers a compression of OP_COMPRESSED.
+// Compressor is the number of a compression in OP_COMPRESSED.
 type Compressor byte
 
 // The compressors.
@@ -106,7 +106,7 @@ func (m *Message) decompress(b []byte) ([]byte, error) {
 	return out, nil
 }
 
-// likelyRatio is how well messages are expected to compress.
+// likelyRatio is the expected compression ratio of messages.
 const likelyRatio = 64
 
 // Compress appends the message msg as an OP_COMPRESSED to dst.

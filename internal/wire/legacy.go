@@ -13,7 +13,7 @@ import (
 // see FailReply.
 const CodeRemoved = mongoerr.Code(5739101)
 
-// errRemoved answers a legacy read.
+// errRemoved returns the error for a legacy read.
 func errRemoved(op string) error {
 	return mongoerr.New(CodeRemoved, "%s is no longer supported. The client driver may require an upgrade.", op)
 }

@@ -135,7 +135,7 @@ type Message struct {
 	// Ending is the offset in Body of the fields with which an earlier message's Body ended, too.
 	// It is 0 if there are no such fields. See ParseAfter.
 	Ending int
-	// known is how an earlier Body ended.
+	// known is the ending of an earlier Body.
 	known []byte
 	// Compressor is the compressor of the message, or CompressorNone for a plain message. The reply
 	// uses the same one.

@@ -28,7 +28,7 @@ func EndAfter(ctx context.Context, n int) *Operation {
 	return o
 }
 
-// EndAfter lets the operation end after n more looks.
+// EndAfter makes the operation end after n more checks.
 func (o *Operation) EndAfter(n int) { o.ends, o.last = true, o.Looks+n }
 
 // Err implements context.Context.

@@ -134,7 +134,7 @@ func replacement(e ast.Expression) ast.Expression {
 	return nil
 }
 
-// isShort reports whether the value of an expression is never a long text.
+// isShort reports whether the value of an expression cannot be a long text.
 func isShort(e ast.Expression) bool {
 	switch e := e.(type) {
 	case *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral, *ast.UnaryExpression:
@@ -186,7 +186,7 @@ var concatProgram = sync.OnceValues(func() (*goja.Program, error) {
 	return goja.Compile("concat.js", concatSource, true)
 })
 
-// setConcat defines the functions that replacement's sums call.
+// setConcat defines the functions that checked sums call.
 func (e *engine) setConcat() error {
 	v, err := callProgram(e.rt, concatProgram, e.rt.ToValue(e.watch.room), e.rt.ToValue(e.limits.checkWide),
 		e.rt.ToValue(maxChars), e.rt.ToValue(maxWideMade), e.rt.ToValue(large))

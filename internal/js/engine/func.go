@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxCallStack bounds recursion.
+	// maxCallStack limits the depth of recursion.
 	maxCallStack = 2000
 	// maxHeapGrowth limits how much the process's heap may grow while a call runs, in addition to
 	// possible garbage. The garbage is counted as equal to the live heap, but at most maxGarbage.

@@ -4,7 +4,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// heard returns a function of the language that hears an interrupt.
+// heard returns a built-in function that notices an interrupt.
 func (l *limiter) heard(v goja.Value) goja.Value {
 	native, ok := v.Export().(func(goja.FunctionCall) goja.Value)
 	if !ok {

@@ -21,9 +21,9 @@ const (
 	// regexTimeout limits the time for one match of a regular expression that goja gives to
 	// regexp2. regexp2 backtracks and would not notice an interrupt.
 	regexTimeout = 100 * time.Millisecond
-	// regexTick is how exactly regexp2 measures the time.
+	// regexTick is the precision of regexp2's time limit.
 	regexTick = 10 * time.Millisecond
-	// maxSearched bounds the characters that a regular expression searches.
+	// maxSearched limits the characters that a regular expression searches.
 	maxSearched = 1 << 23
 	// maxSource limits the text of a function. maxNesting limits its nesting, because the parser
 	// recurses and needs up to 4 KiB of stack per level.
@@ -41,7 +41,7 @@ const (
 	// valueSize is the number of bytes that a value counts at least. It stands for the time of
 	// converting an empty value.
 	valueSize = 24
-	// maxChars bounds a text.
+	// maxChars limits the length of a text.
 	maxChars = 1 << 25
 	// maxWideMade limits a text with characters beyond ASCII that a script makes. Converting such a
 	// character, for example to a number, takes 20 to 40 ns.
@@ -65,7 +65,7 @@ var limitsProgram = sync.OnceValues(func() (*goja.Program, error) {
 	return goja.Compile("limits.js", limitsSource, true)
 })
 
-// limiter bounds the functions of an engine that go through lists and texts.
+// limiter limits the functions of an engine that visit lists and texts.
 type limiter struct {
 	rt    *goja.Runtime
 	watch *watch
@@ -73,13 +73,13 @@ type limiter struct {
 	rangeError goja.Value
 	// checkPlain rejects a list whose length may change by itself.
 	checkPlain goja.Callable
-	// walked are the lists that methods of arrays go through.
+	// walked are the lists that array methods visit at the moment.
 	walked []walked
-	// joins is how deep calls of join are nested.
+	// joins is the nesting depth of join calls.
 	joins int
 }
 
-// setLimits bounds the engine's own functions.
+// setLimits limits the engine's own functions.
 func (e *engine) setLimits() error {
 	l := &e.limits
 	l.rangeError = e.rt.GlobalObject().Get("RangeError")

@@ -22,7 +22,7 @@ import (
 var regexpSource string
 
 const (
-	// maxPattern bounds the characters of a regular expression.
+	// maxPattern limits the length of a regular expression.
 	maxPattern = 1 << 15
 	// maxInstructions limits the program of a regular expression. maxLiterals limits the programs
 	// of all literals of a source together. An instruction takes about 80 bytes.
@@ -55,14 +55,14 @@ var regexpProgram = sync.OnceValues(func() (*goja.Program, error) {
 	return goja.Compile("regexp.js", regexpSource, true)
 })
 
-// regexps bounds the regular expressions of an engine.
+// regexps limits the regular expressions of an engine.
 type regexps struct {
 	rt     *goja.Runtime
 	watch  *watch
 	limits *limiter
 	// natives are the Go functions for regexp.js. It is nil while the prelude runs.
 	natives *goja.Object
-	// steps and groups are of the largest regular expression.
+	// steps and groups are the maxima over all regular expressions.
 	steps, groups int
 	// quick is the number of steps of a search without a check for interrupts: maxSteps, or less in
 	// tests.

@@ -32,7 +32,7 @@ func checkSize(n int) error {
 type converter struct {
 	rt    *goja.Runtime
 	watch *watch
-	// classes of the language and the prelude, looked up once.
+	// The classes of the language and of the prelude, looked up once.
 	classes map[string]*goja.Object
 }
 

@@ -17,7 +17,7 @@ type History struct {
 	active atomic.Int64
 	// last is the number of the latest recorded commit.
 	last atomic.Uint64
-	// oldest is the number that the oldest open snapshot transaction began at.
+	// oldest is the number at which the oldest open snapshot transaction began.
 	oldest atomic.Uint64
 
 	mu sync.Mutex

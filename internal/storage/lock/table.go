@@ -29,7 +29,7 @@ type Table struct {
 type shard struct {
 	mu    sync.Mutex
 	locks map[uint64]entry
-	// Shards are on cache lines of their own.
+	// Each shard has cache lines of its own.
 	_ [64]byte
 }
 
@@ -119,7 +119,7 @@ func (t *Table) Lock(ctx context.Context, o *Owner, hash uint64) error {
 		if t.abandon(o, hash) {
 			return ctx.Err()
 		}
-		// The lock, or the end of the table, came at the same moment.
+		// The lock was granted, or the table closed, at the same moment.
 		<-o.granted
 	}
 	if t.closed.Load() {

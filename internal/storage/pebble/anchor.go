@@ -30,7 +30,7 @@ func (a *anchor) hold(e *Engine) {
 	})
 }
 
-// release lets the anchor go.
+// release closes the anchor.
 func (a *anchor) release(e *Engine) {
 	s := a.inner.Swap(nil)
 	if s == nil {

@@ -30,7 +30,7 @@ func newCompactor(db *pebble.DB, log *slog.Logger) *compactor {
 	return c
 }
 
-// add asks for the compaction of a range; the slices are kept.
+// add requests the compaction of a range. It keeps the slices.
 func (c *compactor) add(start, end []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,7 +24,7 @@ const (
 	// oldestFormat is the oldest version that this program reads. Opening converts the store to
 	// formatVersion.
 	oldestFormat = 1
-	// tempSuffix ends the name of a file that is still being written.
+	// tempSuffix is the suffix of a file that is still being written.
 	tempSuffix = ".tmp"
 	// maxFormatFile is the number of bytes to read from the format file at most.
 	maxFormatFile = 256

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// fileKind is how diskFS treats a file.
+// fileKind says how diskFS treats a file.
 type fileKind uint8
 
 const (
@@ -34,12 +34,12 @@ type diskFS struct {
 	guard *guard
 	dir   string
 	stall time.Duration
-	// seals are written with the manifest, from when the store is opened.
+	// seals writes the seals of the manifest. It is set when the store is opened.
 	seals *sealer
 	// tables are the tables that existed when the store was opened. They are checked when they are
 	// first read.
 	tables tableChecks
-	// tableIDs are nil until the store is opened.
+	// tableIDs is nil until the store is opened.
 	tableIDs *tableIDs
 	// logEnds are the ends of the logs that Pebble replays, by file name.
 	logEnds map[string]int64
@@ -68,7 +68,7 @@ func (fs *diskFS) kind(name string) fileKind {
 	}
 }
 
-// compactionWrites is how Pebble marks the tables of compactions.
+// compactionWrites is Pebble's mark for the tables of compactions.
 const compactionWrites vfs.DiskWriteCategory = "pebble-compaction"
 
 // errOpening stops compactions while the store is being opened. Pebble starts one as soon as its

@@ -21,7 +21,7 @@ const (
 	maxGaps   = 128
 	maxGapKey = 1 << 10
 	maxDead   = 8
-	// maxSurveys is how many ranges wait for their survey.
+	// maxSurveys is the number of ranges that may wait for their survey.
 	maxSurveys = 16
 	// settled is the number of surveys after which two gaps that touch are joined. The joined gap
 	// has the number of the newer one. Views that are older than the latest surveys, but are read

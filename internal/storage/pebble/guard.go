@@ -34,17 +34,17 @@ type guard struct {
 // for ever, and makes commits wait when there are several memtables.
 const maxFlushErrors = 3
 
-// newGuard returns a guard that looks at free space with usage.
+// newGuard returns a guard that reads the free space with usage.
 func newGuard(log *slog.Logger, usage func() (vfs.DiskUsage, error), reserve int64) *guard {
 	g := &guard{log: log}
 	g.space.start(log, usage, reserve)
 	return g
 }
 
-// close ends the look at free space.
+// close stops the checks of free space.
 func (g *guard) close() { g.space.close() }
 
-// fail freezes the store for good.
+// fail freezes the store permanently.
 func (g *guard) fail(err error) {
 	wrapped := fmt.Errorf("%w: %w", storage.ErrFailed, err)
 	if g.failed.CompareAndSwap(nil, &wrapped) {
@@ -86,7 +86,7 @@ func (g *guard) flushed(err error) {
 	g.flushErrors.Add(1)
 }
 
-// flushFailure is the error of a commit that is refused since flushes fail.
+// flushFailure returns the error of a commit that is refused because flushes fail.
 func (g *guard) flushFailure() error {
 	cause := storage.ErrFailed
 	err := *g.flushError.Load()

@@ -20,11 +20,11 @@ const (
 	// ingestSmall is the number of bytes up to which pairs are committed as a batch, because a
 	// table of its own would not pay off.
 	ingestSmall = 256 << 10
-	// ingestTable is about how large the tables get.
+	// ingestTable is the approximate size of the tables.
 	ingestTable = 32 << 20
-	// ingestCheck is after how many pairs the context is looked at.
+	// ingestCheck is the number of pairs after which the context is checked.
 	ingestCheck = 256
-	// ingestPrefix starts the names of temporary files.
+	// ingestPrefix is the prefix of the names of temporary files.
 	ingestPrefix = "sheaf-ingest-"
 )
 
@@ -214,7 +214,7 @@ func (in *ingestion) cleanUp() {
 		_ = in.writer.Close()
 	}
 	for _, path := range in.paths {
-		// A file that stays is removed when the store is opened again.
+		// A remaining file is removed when the store is opened again.
 		_ = in.engine.fs.Remove(path)
 	}
 }

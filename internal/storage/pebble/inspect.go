@@ -30,9 +30,9 @@ type inspection struct {
 	names, markers []string
 	// manifest is the number of the current manifest, or 0 if the store is new.
 	manifest uint64
-	// seals are the newest first.
+	// seals are sorted, the newest first.
 	seals []seal
-	// proven says that a seal proves the manifest whole.
+	// proven means that a seal proves that the manifest is complete.
 	proven bool
 	// sealLost means that the file of the seals must be written again, with the seal current.
 	sealLost bool

@@ -29,7 +29,7 @@ type source struct {
 	state uint64
 }
 
-// close ends a source.
+// close closes a source and releases its pin.
 func (s source) close(e *Engine) error {
 	err := s.Iterator.Close()
 	e.pins.release(s.pin)
@@ -140,7 +140,7 @@ func (it *iterator) SeekLT(key []byte) bool {
 	return ok
 }
 
-// seekLT is seekGE backward.
+// seekLT is seekGE in the opposite direction.
 func (it *iterator) seekLT(key []byte) (at []byte, leaps int, ok bool) {
 	g := &it.engine.gaps
 	for ; g.active.Load() > 0; leaps++ {

@@ -64,7 +64,7 @@ func (l *longKeys) admit(db *pebble.DB, n int64) error {
 	return nil
 }
 
-// longBounds sums the long keys that Pebble keeps of the tables.
+// longBounds adds up the long keys that Pebble keeps for the tables.
 func longBounds(db *pebble.DB) (sum int64, err error) {
 	levels, err := db.SSTables()
 	if err != nil {

@@ -40,7 +40,7 @@ type edit struct {
 	logNumber uint64
 }
 
-// editReader reads the fields of an edit. The first error stays.
+// editReader reads the fields of an edit. It keeps the first error.
 type editReader struct {
 	*bytes.Reader
 	err error

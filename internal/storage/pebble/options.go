@@ -12,11 +12,11 @@ import (
 const (
 	// DefaultMemoryBudget is the memory of an embedded store.
 	DefaultMemoryBudget = 64 << 20
-	// minMemoryBudget is the least that Pebble works well with.
+	// minMemoryBudget is the smallest budget with which Pebble works well.
 	minMemoryBudget = 8 << 20
 	// minMemtable is the smallest memtable, on small disks.
 	minMemtable = 256 << 10
-	// defaultOpenFiles is how many tables are kept open.
+	// defaultOpenFiles is the number of tables that are kept open.
 	defaultOpenFiles = 1000
 	// DefaultReserve is the minimum of free space below which commits are refused: see
 	// Options.reserve.
@@ -50,9 +50,9 @@ const (
 // That would be false when the fsync is omitted.
 const formatMajorVersion = pebble.FormatColumnarBlocks
 
-// Options configure an engine. The zero value is ready for use.
+// Options configure an engine. The zero value is ready to use.
 type Options struct {
-	// MemoryBudget bounds the block cache and the memtables together, in bytes.
+	// MemoryBudget limits the block cache and the memtables together, in bytes.
 	MemoryBudget int64
 	// SpareMemory is the number of bytes that the caches may take above the budget until Yield asks
 	// for them.
@@ -64,7 +64,7 @@ type Options struct {
 	// Frugal means that memory outside the budget counts, too, because the process has a memory
 	// limit. It matters for stores with a small budget.
 	Frugal bool
-	// MaxOpenFiles is how many tables are kept open, 1,000 if zero.
+	// MaxOpenFiles is the number of tables that are kept open. Zero means 1,000.
 	MaxOpenFiles int
 	// Logger receives messages about background work. Nil discards them.
 	Logger *slog.Logger
@@ -81,7 +81,7 @@ type Options struct {
 	// and for stores in memory.
 	FS vfs.FS
 
-	// stall bounds, in tests, how long a write of the WAL waits for space.
+	// stall limits, in tests, how long a write of the WAL waits for space.
 	stall time.Duration
 	// These replace the defaults in tests.
 	closeGrace time.Duration

@@ -17,7 +17,7 @@ func (i ownItem) deleted() bool { return i.value == nil }
 // overlay is the ordered form of a transaction's own writes, for its iterators.
 type overlay struct {
 	items *btree.BTreeG[ownItem]
-	// upTo is how many of the writes are in items.
+	// upTo is the number of writes that are in items.
 	upTo int
 	// open counts the open iterators over items, including older versions of items.
 	open int
@@ -53,7 +53,7 @@ func (o *overlay) catchUp(s *txnState) {
 type direction int8
 
 const (
-	// unpositioned: nowhere.
+	// unpositioned: the iterator is not at a position.
 	unpositioned direction = iota
 	// forward: each side is at its first key >= the current one, or beyond the end.
 	forward

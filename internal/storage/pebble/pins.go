@@ -34,7 +34,7 @@ func (p *pins) acquire() (pin, bool) {
 	return i, true
 }
 
-// release ends a use.
+// release ends the use that acquire counted.
 func (p *pins) release(i pin) { p.shards[i].n.Add(-1) }
 
 // close makes later calls of acquire fail. It reports false if it was called before.

@@ -189,7 +189,7 @@ func (c *records) end(hash uint64, key, value []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slot.writers--
-	// Under the lock: the epochs of a slot only grow.
+	// The epoch is read under the lock, so that the epochs of a slot only grow.
 	slot.epoch = c.epoch.Add(1)
 	if value != nil && slot.writers == 0 && s.whole.writers == 0 {
 		s.put(hash, key, value, slot.epoch, c.limit())
@@ -216,7 +216,7 @@ func (c *records) beginRange(start, end []byte) {
 	}
 }
 
-// endRange follows the removal of a range.
+// endRange is called after the removal of a range.
 func (c *records) endRange() {
 	for i := range c.shards {
 		s := &c.shards[i]

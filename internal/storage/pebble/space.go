@@ -62,7 +62,7 @@ type space struct {
 // isNoSpace reports whether an error means that the disk is full or the user's quota is used up.
 func isNoSpace(err error) bool { return vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT) }
 
-// start begins the watch.
+// start starts watch in a goroutine.
 func (s *space) start(log *slog.Logger, usage func() (vfs.DiskUsage, error), reserve int64) {
 	s.log, s.usage, s.wanted = log, usage, max(reserve, 0)
 	s.stop, s.stopped = make(chan struct{}), make(chan struct{})
@@ -89,7 +89,7 @@ func (s *space) watch() {
 	}
 }
 
-// close ends watch.
+// close stops watch.
 func (s *space) close() {
 	close(s.stop)
 	<-s.stopped
@@ -177,7 +177,7 @@ func (s *space) admit(bytes int64, shrinks bool) error {
 
 func (s *space) refusing() bool { return s.full.Load() || s.waiting.Load() > 0 }
 
-// refusal is the error of a refused commit.
+// refusal returns the error of a refused commit.
 func (s *space) refusal() error {
 	return fmt.Errorf("%w: %d MiB are free, %d MiB are kept for what is under way", storage.ErrNoSpace,
 		s.free.Load()>>20, max(s.reserve.Load()>>20, 1))

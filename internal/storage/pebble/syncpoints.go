@@ -37,13 +37,13 @@ const (
 	syncPages = 3
 )
 
-// syncPoint is how far a file is synced.
+// syncPoint says how far a file is synced.
 type syncPoint struct {
 	name   string
 	offset int64
 }
 
-// syncPoints keeps the file of sync points.
+// syncPoints writes the file of sync points.
 type syncPoints struct {
 	mu     sync.Mutex
 	file   vfs.File
@@ -112,7 +112,7 @@ func appendLine(p []byte, name string, value uint64) []byte {
 	return append(strconv.AppendUint(p, value, 10), '\n')
 }
 
-// advance notes that a log is synced up to an offset.
+// advance records that a log is synced up to an offset.
 func (s *syncPoints) advance(name string, offset int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,7 @@ func (s *syncPoints) close() error {
 	return s.file.Close()
 }
 
-// readSyncPoints reads the newest page, in the order of the names.
+// readSyncPoints returns the sync points of the newest page, sorted by name.
 func readSyncPoints(fs vfs.FS, dir string) ([]syncPoint, error) {
 	path := fs.PathJoin(dir, syncPointsFile)
 	content, err := readAll(fs, path, syncPages*syncPage)

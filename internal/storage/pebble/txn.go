@@ -16,7 +16,7 @@ const (
 	// linearWrites is the number of own writes up to which they are searched one by one. For more
 	// writes a map is used.
 	linearWrites = 16
-	// keepWrites is how large a list of own writes a pooled state keeps.
+	// keepWrites is the largest list of own writes that a pooled state keeps.
 	keepWrites = 1024
 )
 

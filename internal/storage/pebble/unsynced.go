@@ -14,7 +14,7 @@ type unsynced struct {
 	// is the least stamp of the commits for which nobody waits, or 0.
 	deferred []storage.Stamp
 	buffered storage.Stamp
-	// These are the same of the fsync under way.
+	// The same stamps for the fsync in progress.
 	syncingDeferred []storage.Stamp
 	syncingBuffered storage.Stamp
 }

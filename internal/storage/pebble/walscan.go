@@ -105,7 +105,7 @@ func (s *logScan) block(buf []byte, offset int64) {
 	}
 }
 
-// reached moves the end.
+// reached moves the end of the log.
 func (s *logScan) reached(offset int64) {
 	if s.broken {
 		return
@@ -133,7 +133,7 @@ func (s *logScan) chunk(payload []byte, kind byte) {
 	}
 }
 
-// batch looks for the mark of a batch.
+// batch reads the mark of a batch, if it has one.
 func (s *logScan) batch(record []byte) {
 	entries := batchrepr.Read(record)
 	for {

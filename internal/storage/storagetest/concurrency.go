@@ -37,7 +37,7 @@ func waits(t *testing.T, result <-chan error) {
 	}
 }
 
-// gets waits for a lock.
+// gets checks that a waiting Lock gets the lock.
 func gets(t *testing.T, result <-chan error) {
 	t.Helper()
 	wantError(t, result1(t, result), nil)
