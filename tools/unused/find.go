@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	byNothing = "nothing uses it"
+	byTests   = "only tests use it"
+	bySelf    = "only its own package uses it"
+)
+
+// finding is a declaration without a user.
+type finding struct {
+	place, pkg, name, why string
+}
+
+// find returns the declarations without a user, in the order of their places.
+func (p *program) find() ([]finding, error) {
+	tests, others, err := p.readNames()
+	if err != nil {
+		return nil, err
+	}
+	g := newGraph(p)
+	s := &search{program: p, reached: &reached{graph: g}, tests: tests, others: others, shipped: p.shipped()}
+	s.addOthers()
+	s.reached = g.reach(p)
+	s.visible = s.see()
+	var found []finding
+	for _, obj := range g.decls {
+		if why := s.judge(obj); why != "" {
+			found = append(found, s.describe(obj, why))
+		}
+	}
+	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.place, b.place) })
+	return found, nil
+}
+
+// readNames parses the tests, and what this system or module does not compile.
+func (p *program) readNames() (tests, others *names, err error) {
+	tests, others = newNames(), newNames()
+	for _, k := range p.order {
+		for _, name := range slices.Concat(k.TestGoFiles, k.XTestGoFiles) {
+			if err := tests.add(k.Dir, name); err != nil {
+				return nil, nil, err
+			}
+		}
+		for _, name := range k.IgnoredGoFiles {
+			in := others
+			if strings.HasSuffix(name, "_test.go") {
+				in = tests
+			}
+			if err := in.add(k.Dir, name); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	for _, pattern := range []string{"*/go.mod", "*/*/go.mod"} {
+		modules, err := filepath.Glob(filepath.Join(p.root, pattern))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, m := range modules {
+			if err := others.addModule(filepath.Dir(m)); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return tests, others, nil
+}
+
+type search struct {
+	*program
+	*reached
+	tests, others *names
+	shipped       map[string]bool
+	visible       map[types.Object]bool
+}
+
+// named reports whether files known by their names may use an object.
+func (s *search) named(obj types.Object, in *names) bool {
+	k := s.own[obj.Pkg().Path()]
+	if in.plain[k.Dir][obj.Name()] || in.of[k.ImportPath][obj.Name()] {
+		return true
+	}
+	f, ok := obj.(*types.Func)
+	return ok && f.Signature().Recv() != nil && in.selected[f.Name()]
+}
+
+// addOthers makes roots of what files of other systems and modules may use, and of the packages for
+// tests.
+func (s *search) addOthers() {
+	for _, obj := range s.decls {
+		k := s.own[obj.Pkg().Path()]
+		if s.others.plain[k.Dir][obj.Name()] || s.others.of[k.ImportPath][obj.Name()] {
+			s.roots = append(s.roots, obj)
+		}
+		if m, ok := obj.(*types.Func); ok && m.Signature().Recv() != nil && s.others.selected[m.Name()] {
+			s.roots = append(s.roots, obj)
+		}
+	}
+}
+
+// judge returns why an object is a finding, or nothing.
+func (s *search) judge(obj types.Object) string {
+	k := s.own[obj.Pkg().Path()]
+	if !s.shipped[k.ImportPath] {
+		return s.judgeForTests(obj)
+	}
+	if f, ok := obj.(*types.Func); ok && f.Signature().Recv() != nil && s.receiverUnused(f) {
+		return ""
+	}
+	switch {
+	case s.in[obj] && s.couldBeUnexported(obj, k):
+		return bySelf
+	case s.in[obj] || s.numbered(obj):
+		return ""
+	case s.named(obj, s.tests) || s.usedByTestPackage(obj):
+		return byTests
+	}
+	return byNothing
+}
+
+// receiverUnused reports whether a method's type is itself a finding.
+func (s *search) receiverUnused(f *types.Func) bool {
+	of := receiver(f)
+	return of != nil && !s.in[of]
+}
+
+// judgeForTests judges an object of a package that only tests import: somebody has to name it.
+func (s *search) judgeForTests(obj types.Object) string {
+	f, ok := obj.(*types.Func)
+	if ok && f.Signature().Recv() != nil || s.numbered(obj) {
+		return ""
+	}
+	if len(s.users[obj]) > 0 || s.named(obj, s.tests) {
+		return ""
+	}
+	return byNothing
+}
+
+func (s *search) numbered(obj types.Object) bool {
+	_, ok := obj.(*types.Const)
+	return ok && s.groups[obj].numbered
+}
+
+func (s *search) usedByTestPackage(obj types.Object) bool {
+	for user := range s.users[obj] {
+		if !s.shipped[user.Path()] {
+			return true
+		}
+	}
+	return false
+}
+
+// couldBeUnexported reports whether an exported object of an internal package is named by its own
+// package only. A method that an interface asks for keeps its name.
+func (s *search) couldBeUnexported(obj types.Object, k *pkg) bool {
+	if !obj.Exported() || !k.internal() || s.visible[obj] || s.tests.of[k.ImportPath][obj.Name()] {
+		return false
+	}
+	if _, ok := obj.(*types.Const); ok && (s.visible[typeName(obj.Type())] || s.groups[obj].visible(s.visible)) {
+		return false
+	}
+	if f, ok := obj.(*types.Func); ok && f.Signature().Recv() != nil {
+		return !s.tests.selected[f.Name()] && len(s.implements[f]) == 0 && !slices.Contains(library, f.Name())
+	}
+	return true
+}
+
+func (s *search) describe(obj types.Object, why string) finding {
+	at := s.fset.Position(obj.Pos())
+	file, err := filepath.Rel(s.root, at.Filename)
+	if err != nil {
+		file = at.Filename
+	}
+	name := obj.Name()
+	if f, ok := obj.(*types.Func); ok && f.Signature().Recv() != nil {
+		if of := receiver(f); of != nil {
+			name = of.Name() + "." + name
+		}
+	}
+	path := obj.Pkg().Path()
+	if _, rest, ok := strings.Cut(path, "/internal/"); ok {
+		path = rest
+	}
+	return finding{place: fmt.Sprintf("%s:%d", file, at.Line), pkg: path, name: name, why: why}
+}
