@@ -56,7 +56,7 @@ func parsePercentileArguments(name string, arg bsonx.Value, notObject mongoerr.C
 	}
 	for _, f := range []bsonx.Elem{{Key: []byte("input"), Value: input}, {Key: []byte("p"), Value: p}, {Key: []byte("method"), Value: method}} {
 		if (f.Value.IsMissing() || string(f.Key) == "method" && f.Value.IsNull()) && (string(f.Key) != "p" || !out.median) {
-			return nil, mongoerr.New(40414, "BSON field '%s.%s' is missing but a required field", name, f.Key)
+			return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", name, f.Key)
 		}
 	}
 	var err error

@@ -77,7 +77,7 @@ func (s *Spec) set(key string, v bsonx.Value) (starting bool, err error) {
 	case "startAtOperationTime":
 		return true, s.startAt(v)
 	default:
-		return false, mongoerr.New(mongoerr.Code(40415), "BSON field '$changeStream.%s' is an unknown field.", key)
+		return false, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$changeStream.%s' is an unknown field.", key)
 	}
 	return false, err
 }

@@ -13,11 +13,6 @@ import (
 // has it.
 const Version = "57.1"
 
-const (
-	codeMissingField mongoerr.Code = 40414
-	codeUnknownField mongoerr.Code = 40415
-)
-
 // Strength is the number of levels that are compared.
 type strength int
 
@@ -98,7 +93,7 @@ func (p *parser) fields() error {
 	for it := p.doc.Iter(); it.Next(); {
 		name, v := string(it.Key()), it.Value()
 		if seen[name] {
-			return mongoerr.New(40413, "BSON field '%s.%s' is a duplicate field", p.within, name)
+			return mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s.%s' is a duplicate field", p.within, name)
 		}
 		seen[name] = true
 		if absent(v) && name != "backwards" {
@@ -109,7 +104,7 @@ func (p *parser) fields() error {
 		}
 	}
 	if p.opts.locale == "" && (!seen["locale"] || absent(p.doc.Lookup("locale"))) {
-		return mongoerr.New(codeMissingField, "BSON field '%s.locale' is missing but a required field", p.within)
+		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.locale' is missing but a required field", p.within)
 	}
 	return nil
 }
@@ -145,7 +140,7 @@ func (p *parser) field(name string, v bsonx.Value) (err error) {
 	case "version":
 		p.version, err = p.text(name, v)
 	default:
-		return mongoerr.New(codeUnknownField, "BSON field '%s.%s' is an unknown field.", p.within, name)
+		return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", p.within, name)
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func (sp *schemaParser) parseEncrypt(kw keyword) error {
 			rule.set = set
 		case "algorithm", "keyId":
 		default:
-			return mongoerr.New(40415, "BSON field 'encrypt.%s' is an unknown field.", name)
+			return mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'encrypt.%s' is an unknown field.", name)
 		}
 	}
 	if sp.root {

@@ -18,9 +18,6 @@ const (
 	ScoreField = "_ftsx"
 )
 
-// codeTextInArray is CannotBuildIndexKeys.
-const codeTextInArray = mongoerr.Code(201)
-
 // Longer terms are stored as their beginning and a hash.
 const (
 	maxTerm    = 256
@@ -159,7 +156,7 @@ func values(dst []bsonx.Value, fields []extraField, doc bsonx.Doc) ([]bsonx.Valu
 	for i := range fields {
 		v, ok := fields[i].value(doc)
 		if !ok {
-			return nil, mongoerr.New(codeTextInArray, "Field '%s' of text index contains an array in document: %s",
+			return nil, mongoerr.New(mongoerr.CannotBuildIndexKeys, "Field '%s' of text index contains an array in document: %s",
 				fields[i].path, bsonx.FormatShell(bsonx.Document(doc)))
 		}
 		dst = append(dst, v)

@@ -9,11 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Error codes for division by zero.
-const (
-	divideByZero mongoerr.Code = 2
-	modByZero    mongoerr.Code = 16610
-)
+const modByZero mongoerr.Code = 16610
 
 // Add adds by the rules of aggregation: integers that overflow an int64 become a double.
 func Add(a, b bsonx.Value) (bsonx.Value, error) {
@@ -78,7 +74,7 @@ func DivideIn(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Value{}, err
 	}
 	if IsZero(b) {
-		return bsonx.Value{}, mongoerr.New(divideByZero, "can't $divide by zero")
+		return bsonx.Value{}, mongoerr.New(mongoerr.BadValue, "can't $divide by zero")
 	}
 	if Widest(a.Type, b.Type) == bsonx.TypeDecimal128 {
 		return decimalQuotient(a, b), nil

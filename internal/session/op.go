@@ -173,9 +173,9 @@ func (d *OpDebug) reset() {
 
 // Errors that end operations from outside.
 var (
-	errInterrupted = mongoerr.New(codeInterrupted, "operation was interrupted")
+	errInterrupted = mongoerr.New(mongoerr.Interrupted, "operation was interrupted")
 	errTimeLimit   = mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
-	errShutdown    = mongoerr.New(codeInterruptedAtShutdown, "interrupted at shutdown")
+	errShutdown    = mongoerr.New(mongoerr.InterruptedAtShutdown, "interrupted at shutdown")
 	errClientGone  = mongoerr.New(mongoerr.ClientDisconnect, "operation was interrupted because a client disconnected")
 	errFinished    = mongoerr.New(mongoerr.CallbackCanceled, "operation has finished")
 )

@@ -234,7 +234,7 @@ func TestCloseRefusesNewCursors(t *testing.T) {
 	r.Close()
 	src := &countingSource{}
 	_, err := r.Register(newCursor(src))
-	wantCode(t, err, codeInterruptedAtShutdown)
+	wantCode(t, err, mongoerr.InterruptedAtShutdown)
 	if src.closes != 1 {
 		t.Error("the refused cursor's source is open")
 	}
@@ -314,8 +314,8 @@ func TestOpIsAContext(t *testing.T) {
 		t.Fatal("killed the wrong operation")
 	}
 	<-child.Done()
-	wantCode(t, op.Err(), codeInterrupted)
-	wantCode(t, op.Cause(context.Canceled), codeInterrupted)
+	wantCode(t, op.Err(), mongoerr.Interrupted)
+	wantCode(t, op.Cause(context.Canceled), mongoerr.Interrupted)
 	if err := errors.New("other"); !errors.Is(op.Cause(err), err) {
 		t.Error("an unrelated error was replaced")
 	}

@@ -131,7 +131,7 @@ func TestCheckOutWaits(t *testing.T) {
 	waiter := new(Op)
 	waiter.Begin(context.Background(), 2, m.now)
 	waiter.Kill(2)
-	if err := m.session.CheckOut(waiter); mongoerr.CodeOf(err) != codeInterrupted {
+	if err := m.session.CheckOut(waiter); mongoerr.CodeOf(err) != mongoerr.Interrupted {
 		t.Fatalf("a killed operation got %v", err)
 	}
 	var wg sync.WaitGroup

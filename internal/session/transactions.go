@@ -18,7 +18,7 @@ const DefaultLifetime = 60 * time.Second
 var (
 	errLifetime = mongoerr.New(mongoerr.TransactionExceededLifetimeLimitSeconds,
 		"Transaction has exceeded transactionLifetimeLimitSeconds")
-	errSessionKilled = mongoerr.New(codeInterrupted, "operation was interrupted because its session was killed")
+	errSessionKilled = mongoerr.New(mongoerr.Interrupted, "operation was interrupted because its session was killed")
 )
 
 // Transactions is the registry of open transactions. It is safe for concurrent use.

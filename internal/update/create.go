@@ -40,7 +40,7 @@ func (a *applier) create(t *appender, c child) error {
 		return conflict(strings.Join(a.path, "."), strings.Join(a.path, "."))
 	}
 	if c.index > t.count+limits.ArrayPadding {
-		return mongoerr.New(cannotBackfill, "can't backfill more than %d elements", limits.ArrayPadding)
+		return mongoerr.New(mongoerr.CannotBackfillArray, "can't backfill more than %d elements", limits.ArrayPadding)
 	}
 	for ; t.count < c.index; t.count++ {
 		t.data = appendElem(t.data, bsonx.IndexKey(t.count), bsonx.Null)

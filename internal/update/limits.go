@@ -12,8 +12,6 @@ import (
 const (
 	updateTooLarge mongoerr.Code = 17419
 	upsertTooLarge mongoerr.Code = 17420
-	cannotBackfill mongoerr.Code = 34
-	notExactValue  mongoerr.Code = 111
 )
 
 func tooDeep() error {

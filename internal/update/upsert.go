@@ -187,7 +187,7 @@ func onlyValue(v bsonx.Value) (bsonx.Value, bool) {
 func (e *equalities) add(path string, v bsonx.Value) error {
 	if e.idOnly && path != "_id" {
 		if strings.HasPrefix(path, "_id.") {
-			return mongoerr.New(notExactValue, "field at '_id' must be exactly specified, field at sub-path '%s'found", path)
+			return mongoerr.New(mongoerr.NotExactValueField, "field at '_id' must be exactly specified, field at sub-path '%s'found", path)
 		}
 		return nil
 	}
