@@ -8,13 +8,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Codes of MongoDB's IDL parser.
-const (
-	codeDuplicateField = mongoerr.Code(40413)
-	CodeMissingField   = mongoerr.Code(40414)
-	codeUnknownField   = mongoerr.Code(40415)
-)
-
 // Field is an argument of a command.
 type Field struct {
 	Name string
@@ -119,17 +112,17 @@ func WrongType(path string, got bsonx.Type, want FieldType) error {
 
 // MissingField is the error of a required field that is absent.
 func MissingField(path string) error {
-	return mongoerr.New(CodeMissingField, "BSON field '%s' is missing but a required field", path)
+	return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s' is missing but a required field", path)
 }
 
 // UnknownField is the error of a field that is not defined.
 func UnknownField(path string) error {
-	return mongoerr.New(codeUnknownField, "BSON field '%s' is an unknown field.", path)
+	return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s' is an unknown field.", path)
 }
 
 // DuplicateField is the error of a field that stands twice.
 func DuplicateField(path string) error {
-	return mongoerr.New(codeDuplicateField, "BSON field '%s' is a duplicate field", path)
+	return mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s' is a duplicate field", path)
 }
 
 // AtLeast returns a Check for numbers that must not be less than min.

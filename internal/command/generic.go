@@ -236,7 +236,7 @@ func ParseSessionID(path string, doc bsonx.Doc) (session.SessionID, error) {
 		case "uid":
 			_, data := v.Binary()
 			if len(data) != len(id.User) {
-				return mongoerr.New(CodeUnsupportedFormat, "Unsupported SHA256Block hash length: %d", len(data))
+				return mongoerr.New(mongoerr.UnsupportedFormat, "Unsupported SHA256Block hash length: %d", len(data))
 			}
 			copy(id.User[:], data)
 			return nil

@@ -59,9 +59,8 @@ func (s *diagnosticsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // The codes of MongoDB's checks of arguments.
 const (
-	codeUnknownArgument = mongoerr.Code(40415)
-	codeCollStats       = mongoerr.Code(5447000)
-	codeIndexStats      = mongoerr.Code(28803)
+	codeCollStats  = mongoerr.Code(5447000)
+	codeIndexStats = mongoerr.Code(28803)
 )
 
 // checkArguments refuses fields of a stage's argument that are not in types, or of another type. path is the argument's
@@ -71,7 +70,7 @@ func checkArguments(path string, arg bsonx.Doc, types map[string][]bsonx.Type) e
 		name := string(it.Key())
 		allowed, ok := types[name]
 		if !ok {
-			return mongoerr.New(codeUnknownArgument, "BSON field '%s.%s' is an unknown field.", path, name)
+			return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", path, name)
 		}
 		fits := false
 		for _, t := range allowed {

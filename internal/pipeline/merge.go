@@ -76,14 +76,14 @@ func (m *Merge) read(spec bsonx.Doc) error {
 			}
 			m.WhenNotMatched, err = mergeMode(name, v, "insert", "discard", "fail")
 		default:
-			err = mongoerr.New(40415, "BSON field '$merge.%s' is an unknown field.", name)
+			err = mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$merge.%s' is an unknown field.", name)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if spec.Lookup("into").IsMissing() {
-		return mongoerr.New(40414, "BSON field '$merge.into' is missing but a required field")
+		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '$merge.into' is missing but a required field")
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (m *Merge) readInto(v bsonx.Value) error {
 	for it := v.Doc().Iter(); it.Next(); {
 		name := string(it.Key())
 		if name != "db" && name != "coll" {
-			return mongoerr.New(40415, "BSON field 'into.%s' is an unknown field.", name)
+			return mongoerr.New(mongoerr.IDLUnknownField, "BSON field 'into.%s' is an unknown field.", name)
 		}
 		if it.Value().Type != bsonx.TypeString && !it.Value().IsNull() {
 			return mongoerr.New(mongoerr.TypeMismatch, "BSON field 'into.%s' is the wrong type '%s', expected type 'string'", name, it.Value().Type)

@@ -69,7 +69,7 @@ func (o *Out) read(spec bsonx.Doc) error {
 		}
 		into, ok := fields[name]
 		if !ok {
-			return mongoerr.New(40415, "BSON field '$out.%s' is an unknown field.", name)
+			return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$out.%s' is an unknown field.", name)
 		}
 		if v.IsNull() {
 			continue // absent
@@ -81,7 +81,7 @@ func (o *Out) read(spec bsonx.Doc) error {
 	}
 	for _, name := range []string{"db", "coll"} {
 		if spec.Lookup(name).IsNull() {
-			return mongoerr.New(40414, "BSON field '$out.%s' is missing but a required field", name)
+			return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '$out.%s' is missing but a required field", name)
 		}
 	}
 	return nil

@@ -88,7 +88,8 @@ func known() []definition {
 	for _, name := range []string{"$search", "$searchMeta", "$vectorSearch", "$listSearchIndexes"} {
 		defs = append(defs, definition{
 			name: name, note: "Atlas only",
-			refuse: mongoerr.New(31082, "Using $search and $vectorSearch aggregation stages requires additional configuration. "+
+			refuse: mongoerr.New(mongoerr.SearchNotEnabled,
+				"Using $search and $vectorSearch aggregation stages requires additional configuration. "+
 				"Please connect to Atlas or an AtlasCLI local deployment to enable."+
 				"For more information on how to connect, see https://dochub.mongodb.org/core/atlas-cli-deploy-local-reqs."),
 		})

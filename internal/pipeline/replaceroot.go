@@ -26,12 +26,13 @@ func parseReplaceRoot(arg bsonx.Value, opts Options) ([]stage, error) {
 	var newRoot bsonx.Value
 	for it := arg.Doc().Iter(); it.Next(); {
 		if string(it.Key()) != "newRoot" {
-			return nil, mongoerr.New(40415, "BSON field '$replaceRoot.%s' is an unknown field.", it.Key())
+			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$replaceRoot.%s' is an unknown field.", it.Key())
 		}
 		newRoot = it.Value()
 	}
 	if newRoot.IsMissing() {
-		return nil, mongoerr.New(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field")
+		return nil, mongoerr.New(mongoerr.IDLFailedToParse,
+			"BSON field '$replaceRoot.newRoot' is missing but a required field")
 	}
 	return parseNewRoot("'newRoot' expression ", newRoot, opts)
 }

@@ -55,7 +55,7 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 				return mongoerr.New(mongoerr.TypeMismatch, "A pipeline must be an array of objects")
 			}
 		default:
-			return mongoerr.New(40415, "BSON field '$unionWith.%s' is an unknown field.", name)
+			return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$unionWith.%s' is an unknown field.", name)
 		}
 	}
 	if coll.IsMissing() {

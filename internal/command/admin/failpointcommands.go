@@ -34,7 +34,8 @@ func runWaitForFailPoint(ctx context.Context, req *command.Request, _ *bsonx.Bui
 		return mongoerr.New(codeNoFailPoint, "%s not found", name)
 	}
 	if !req.Generic.HasMaxTime {
-		return mongoerr.New(command.CodeMissingField, "BSON field 'waitForFailPoint.maxTimeMS' is missing but a required field")
+		return mongoerr.New(mongoerr.IDLFailedToParse,
+			"BSON field 'waitForFailPoint.maxTimeMS' is missing but a required field")
 	}
 	for {
 		n, changed := req.Service.FailPoints.Entered(name)

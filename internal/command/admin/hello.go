@@ -134,7 +134,7 @@ func acceptMetadata(c *command.Conn, client bsonx.Doc) error {
 		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated, "The client metadata document may only be sent in the first hello")
 	}
 	if len(client) > limits.ClientMetadataBytes {
-		return mongoerr.New(command.CodeClientMetadataDocumentTooLarge,
+		return mongoerr.New(mongoerr.ClientMetadataDocumentTooLarge,
 			"The client metadata document must be less then or equal to %d bytes", limits.ClientMetadataBytes)
 	}
 	name, err := parseMetadata(client)
@@ -160,7 +160,7 @@ func parseMetadata(client bsonx.Doc) (appName string, err error) {
 		}
 		name := string(bytes.Join(toBytes(r.path), []byte(".")))
 		if v.IsMissing() {
-			return "", mongoerr.New(command.CodeClientMetadataMissingField,
+			return "", mongoerr.New(mongoerr.ClientMetadataMissingField,
 				"Missing required field '%s' in the client metadata document", name)
 		}
 		if v.Type != want {
@@ -175,7 +175,7 @@ func parseMetadata(client bsonx.Doc) (appName string, err error) {
 		return "", mongoerr.New(mongoerr.TypeMismatch, "The 'application.name' field must be a string in the client metadata document")
 	}
 	if len(app.StrBytes()) > limits.AppNameBytes {
-		return "", mongoerr.New(command.CodeClientMetadataAppNameTooLarge,
+		return "", mongoerr.New(mongoerr.ClientMetadataAppNameTooLarge,
 			"The 'application.name' field must be less then or equal to %d bytes in the client metadata document", limits.AppNameBytes)
 	}
 	return app.Str(), nil

@@ -11,8 +11,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-const codeTooManySessions = mongoerr.Code(72)
-
 // SessionCommands returns the commands that manage logical sessions.
 func SessionCommands() []command.Definition {
 	array := command.OneOf(bsonx.TypeArray)
@@ -78,7 +76,7 @@ func sessionList(req *command.Request, path string) ([]session.SessionID, error)
 		return err
 	})
 	if err == nil && len(ids) > limits.SessionBatch {
-		err = mongoerr.New(codeTooManySessions, "%s takes at most %d sessions", req.Def.Name, limits.SessionBatch)
+		err = mongoerr.New(mongoerr.InvalidOptions, "%s takes at most %d sessions", req.Def.Name, limits.SessionBatch)
 	}
 	return ids, err
 }
@@ -214,7 +212,7 @@ func sessionPattern(path string, doc bsonx.Doc) (func(session.SessionID) bool, e
 		case "uid":
 			var digest [32]byte
 			if _, data := v.Binary(); copy(digest[:], data) != len(data) || len(data) != len(digest) {
-				return mongoerr.New(command.CodeUnsupportedFormat, "Unsupported SHA256Block hash length: %d", len(data))
+				return mongoerr.New(mongoerr.UnsupportedFormat, "Unsupported SHA256Block hash length: %d", len(data))
 			}
 			matches = func(other session.SessionID) bool { return other.User == digest }
 		}
