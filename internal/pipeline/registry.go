@@ -90,8 +90,8 @@ func known() []definition {
 			name: name, note: "Atlas only",
 			refuse: mongoerr.New(mongoerr.SearchNotEnabled,
 				"Using $search and $vectorSearch aggregation stages requires additional configuration. "+
-				"Please connect to Atlas or an AtlasCLI local deployment to enable."+
-				"For more information on how to connect, see https://dochub.mongodb.org/core/atlas-cli-deploy-local-reqs."),
+					"Please connect to Atlas or an AtlasCLI local deployment to enable."+
+					"For more information on how to connect, see https://dochub.mongodb.org/core/atlas-cli-deploy-local-reqs."),
 		})
 	}
 	return append(defs, definition{
