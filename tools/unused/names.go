@@ -43,9 +43,10 @@ func (n *names) add(dir, name string) error {
 		case *ast.Ident:
 			put(n.plain, dir, x.Name)
 		case *ast.SelectorExpr:
-			n.selected[x.Sel.Name] = true
 			if id, ok := x.X.(*ast.Ident); ok && imports[id.Name] != "" {
 				put(n.of, imports[id.Name], x.Sel.Name)
+			} else {
+				n.selected[x.Sel.Name] = true
 			}
 		}
 		return true

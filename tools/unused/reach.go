@@ -97,7 +97,9 @@ func (r *reached) demand(others []*types.Interface) {
 	for of, methods := range r.methods {
 		for _, m := range methods {
 			for _, i := range generic[m.Name()] {
-				r.pair(m, i)
+				if alike(m.Signature(), i.Signature()) {
+					r.pair(m, i)
+				}
 			}
 		}
 		r.match(of, byName)
@@ -151,6 +153,12 @@ func (r *reached) matchInterface(i *types.Interface, all []*types.Interface) {
 			}
 		}
 	}
+}
+
+// alike reports whether a signature may be an instance of a generic one.
+func alike(s, generic *types.Signature) bool {
+	return s.Params().Len() == generic.Params().Len() && s.Results().Len() == generic.Results().Len() &&
+		s.Variadic() == generic.Variadic()
 }
 
 func hasTypeParams(m *types.Func) bool {
