@@ -37,8 +37,10 @@ type aborter struct {
 func (a *aborter) message(session [16]byte, cmd bson.D) []byte {
 	cmd = append(cmd, bson.E{Key: "$db", Value: "d"})
 	if session != [16]byte{} {
-		cmd = append(cmd, bson.E{Key: "lsid",
-			Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: session[:]}}}})
+		cmd = append(cmd, bson.E{
+			Key:   "lsid",
+			Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: session[:]}}},
+		})
 	}
 	raw, err := bson.Marshal(cmd)
 	if err != nil {
@@ -79,8 +81,11 @@ func (a *aborter) ask(conn net.Conn, msg []byte) bsonx.Doc {
 func abortable(i int) bson.D {
 	coll := "c"
 	stages := func(stages ...any) bson.D {
-		return bson.D{{Key: "aggregate", Value: coll}, {Key: "cursor", Value: bson.D{}},
-			{Key: "pipeline", Value: bson.A(stages)}}
+		return bson.D{
+			{Key: "aggregate", Value: coll},
+			{Key: "cursor", Value: bson.D{}},
+			{Key: "pipeline", Value: bson.A(stages)},
+		}
 	}
 	long := bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: bson.D{{Key: "$map", Value: bson.D{
 		{Key: "input", Value: bson.D{{Key: "$range", Value: bson.A{0, 20_000}}}},
@@ -90,12 +95,19 @@ func abortable(i int) bson.D {
 		stages(long, bson.D{{Key: "$sort", Value: bson.D{{Key: "x", Value: 1}}}}),
 		stages(long, bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$x"}}}}),
 		{{Key: "find", Value: coll}, {Key: "batchSize", Value: 1}, {Key: "singleBatch", Value: true}},
-		{{Key: "find", Value: coll}, {Key: "filter", Value: bson.D{{Key: "$where", Value: "for (;;) {}"}}},
-			{Key: "singleBatch", Value: true}},
-		{{Key: "update", Value: coll},
-			{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}},
+		{
+			{Key: "find", Value: coll},
+			{Key: "filter", Value: bson.D{{Key: "$where", Value: "for (;;) {}"}}},
+			{Key: "singleBatch", Value: true},
+		},
+		{
+			{Key: "update", Value: coll},
+			{Key: "updates", Value: bson.A{bson.D{
+				{Key: "q", Value: bson.D{}},
 				{Key: "u", Value: bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}}},
-				{Key: "multi", Value: true}}}}},
+				{Key: "multi", Value: true},
+			}}},
+		},
 		{{Key: "distinct", Value: coll}, {Key: "key", Value: "n"}},
 	}
 	return all[i%len(all)]

@@ -98,18 +98,26 @@ func floods() []attack {
 		{"push", stages(`{"$group": {"_id": 1, "r": {"$push": "$$ROOT"}}}`), tooLarge},
 		{"addToSet", stages(`{"$group": {"_id": 1, "r": {"$addToSet": "$i"}}}`), tooLarge},
 		{"topN", stages(`{"$group": {"_id": 1, "r": {"$topN": {"n": 2000000, "sortBy": {"i": 1}, "output": "$$ROOT"}}}}`), tooLarge},
-		{"group without the disk",
+		{
+			"group without the disk",
 			strings.Replace(stages(`{"$group": {"_id": "$i"}}`), `"cursor"`,
-				`"allowDiskUse": false, "cursor"`, 1), []int32{292}},
-		{"sort without the disk",
+				`"allowDiskUse": false, "cursor"`, 1),
+			[]int32{292},
+		},
+		{
+			"sort without the disk",
 			strings.Replace(stages(`{"$sort": {"i": -1}}`), `"cursor"`,
-				`"allowDiskUse": false, "cursor"`, 1), []int32{292}},
+				`"allowDiskUse": false, "cursor"`, 1),
+			[]int32{292},
+		},
 		{"facet", stages(`{"$facet": {"a": [{"$match": {}}]}}`), tooLarge},
-		{"facet of facets", pipelineOver(`[{}]`, times(20)[0], `{"$facet": {"a": [], "b": [], "c": []}}`,
-			`{"$facet": {"a": [], "b": [], "c": []}}`, `{"$facet": {"a": [], "b": [], "c": []}}`,
-			`{"$facet": {"a": [{"$unwind": "$a"}, {"$set": {"m": `+mega(20)+`}}]}}`, `{"$set": {"b": "$a"}}`,
-			`{"$facet": {"a": [], "b": [], "c": [], "d": []}}`, `{"$set": {"e": "$$ROOT"}}`),
-			append([]int32{0}, tooLarge...)},
+		{
+			"facet of facets", pipelineOver(`[{}]`, times(20)[0], `{"$facet": {"a": [], "b": [], "c": []}}`,
+				`{"$facet": {"a": [], "b": [], "c": []}}`, `{"$facet": {"a": [], "b": [], "c": []}}`,
+				`{"$facet": {"a": [{"$unwind": "$a"}, {"$set": {"m": `+mega(20)+`}}]}}`, `{"$set": {"b": "$a"}}`,
+				`{"$facet": {"a": [], "b": [], "c": [], "d": []}}`, `{"$set": {"e": "$$ROOT"}}`),
+			append([]int32{0}, tooLarge...),
+		},
 		{"window", stages(`{"$limit": 1000000}`, `{"$setWindowFields": {"sortBy": {"i": 1}, "output": {"r": {"$push": "$$ROOT", "window": {"documents": ["unbounded", "unbounded"]}}}}}`, `{"$limit": 1}`), tooLarge},
 		{"densify", pipelineOver(`[{"a": 0}, {"a": 1000000000000}]`, `{"$densify": {"field": "a", "range": {"step": 1, "bounds": "full"}}}`), []int32{5897900}},
 		{"bucketAuto", stages(`{"$bucketAuto": {"groupBy": "$i", "buckets": 1, "output": {"r": {"$push": "$$ROOT"}}}}`), tooLarge},
@@ -191,18 +199,27 @@ func explosions() []attack {
 	input := strings.Repeat("a", 40) + "!"
 	for i, re := range []string{`(a+)+$`, `(a|aa)+$`, `(?=(a+)+$)b`, `(a*)*\\1$`, `^(([a-z])+.)+[A-Z]([a-z])+$`} {
 		out = append(out,
-			attack{fmt.Sprintf("regexMatch %d", i),
-				computed(`{"$regexMatch": {"input": "` + input + `", "regex": "` + re + `"}}`), []int32{0, 51156}},
+			attack{
+				fmt.Sprintf("regexMatch %d", i),
+				computed(`{"$regexMatch": {"input": "` + input + `", "regex": "` + re + `"}}`),
+				[]int32{0, 51156},
+			},
 		)
 		if !*long {
 			continue
 		}
 		out = append(out,
-			attack{fmt.Sprintf("regexFindAll %d", i),
-				computed(`{"$regexFindAll": {"input": "` + input + `", "regex": "` + re + `"}}`), []int32{0, 51156}},
-			attack{fmt.Sprintf("$regex %d", i),
+			attack{
+				fmt.Sprintf("regexFindAll %d", i),
+				computed(`{"$regexFindAll": {"input": "` + input + `", "regex": "` + re + `"}}`),
+				[]int32{0, 51156},
+			},
+			attack{
+				fmt.Sprintf("$regex %d", i),
 				pipelineOver(`[{"s": "`+input+`"}]`,
-					`{"$match": {"s": {"$regex": "`+re+`"}}}`), []int32{0, 51091, 51156}},
+					`{"$match": {"s": {"$regex": "`+re+`"}}}`),
+				[]int32{0, 51091, 51156},
+			},
 		)
 	}
 	return out

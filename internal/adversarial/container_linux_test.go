@@ -143,8 +143,10 @@ func serve(t *testing.T, bin string, budget int64, group string, store ...string
 // that is not permitted.
 func controlGroup(t *testing.T) string {
 	t.Helper()
-	for parent, limit := range map[string]string{"/sys/fs/cgroup/memory": "memory.limit_in_bytes",
-		"/sys/fs/cgroup": "memory.max"} {
+	for parent, limit := range map[string]string{
+		"/sys/fs/cgroup/memory": "memory.limit_in_bytes",
+		"/sys/fs/cgroup":        "memory.max",
+	} {
 		if _, err := os.Stat(filepath.Join(parent, "cgroup.procs")); err != nil {
 			continue
 		}

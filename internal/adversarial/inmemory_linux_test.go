@@ -40,7 +40,9 @@ func TestMemoryOfAStoreInMemory(t *testing.T) {
 			if test.onDisk {
 				before = 0
 			}
-			explode := bson.D{{Key: "aggregate", Value: "c"}, {Key: "cursor", Value: bson.D{}},
+			explode := bson.D{
+				{Key: "aggregate", Value: "c"},
+				{Key: "cursor", Value: bson.D{}},
 				{Key: "pipeline", Value: bson.A{
 					bson.D{{Key: "$limit", Value: 1}},
 					bson.D{{Key: "$project", Value: bson.M{"x": bson.M{"$map": bson.D{
@@ -48,7 +50,8 @@ func TestMemoryOfAStoreInMemory(t *testing.T) {
 						{Key: "in", Value: bson.M{"a": "$$this", "b": bson.A{"$$this"}}},
 					}}}}},
 					bson.D{{Key: "$project", Value: bson.M{"n": bson.M{"$size": "$x"}}}},
-				}}}
+				}},
+			}
 			raw, err := bson.Marshal(explode)
 			if err != nil {
 				t.Fatal(err)
@@ -83,8 +86,10 @@ func fill(t *testing.T, coll *mongo.Collection, n int) {
 // ordinary reads all documents, groups them and inserts a large one.
 func ordinary(t *testing.T, coll *mongo.Collection) {
 	t.Helper()
-	group := bson.D{{Key: "$group",
-		Value: bson.D{{Key: "_id", Value: "$w"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}}}}}
+	group := bson.D{{
+		Key:   "$group",
+		Value: bson.D{{Key: "_id", Value: "$w"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}}},
+	}}
 	cursor, err := coll.Aggregate(t.Context(), mongo.Pipeline{group})
 	if err != nil {
 		t.Fatal(err)

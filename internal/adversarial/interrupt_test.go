@@ -364,9 +364,11 @@ func largeValues(size scale) map[string]any {
 	}
 	return map[string]any{
 		"numbers": numbers, "texts": texts, "object": fields, "pairs": docs, "text": strings.Join(words, " "),
-		"geometries": bson.A{geometry("Polygon", bson.A{circle(size.of(40_000))}),
+		"geometries": bson.A{
+			geometry("Polygon", bson.A{circle(size.of(40_000))}),
 			geometry("LineString", circle(size.of(40_000))),
-			bson.D{{Key: "p", Value: geometry("MultiPoint", circle(size.of(40_000)))}}},
+			bson.D{{Key: "p", Value: geometry("MultiPoint", circle(size.of(40_000)))}},
+		},
 	}
 }
 
@@ -407,10 +409,16 @@ func newLarge(t *testing.T, size scale) *mongo.Database {
 	}
 	points, words := make([]any, size.of(20_000)), make([]any, size.of(20_000))
 	for i := range points {
-		points[i] = bson.D{{Key: "_id", Value: i}, {Key: "n", Value: i}, {Key: "next", Value: i + 1},
-			{Key: "p", Value: bson.A{float64(i%180) / 2, float64(i%80) / 2}}}
-		words[i] = bson.D{{Key: "_id", Value: i},
-			{Key: "v", Value: fmt.Sprintf("word1 word2 word%d word%d", i%100, i%1000)}}
+		points[i] = bson.D{
+			{Key: "_id", Value: i},
+			{Key: "n", Value: i},
+			{Key: "next", Value: i + 1},
+			{Key: "p", Value: bson.A{float64(i%180) / 2, float64(i%80) / 2}},
+		}
+		words[i] = bson.D{
+			{Key: "_id", Value: i},
+			{Key: "v", Value: fmt.Sprintf("word1 word2 word%d word%d", i%100, i%1000)},
+		}
 	}
 	for coll, docs := range map[string][]any{"points": points, "words": words} {
 		if _, err := db.Collection(coll).InsertMany(t.Context(), docs); err != nil {

@@ -12,8 +12,10 @@ import (
 // longTexts returns units of texts whose collation keys take long to make, by their kind of
 // content.
 func longTexts() map[string]string {
-	return map[string]string{"letters": "abcdefgh", "accents": "éàüöñçßø", "digits": "12345678",
-		"marks": "\u0301\u0302", "decomposed": "áé̂", "syllables": "각각힣"}
+	return map[string]string{
+		"letters": "abcdefgh", "accents": "éàüöñçßø", "digits": "12345678",
+		"marks": "\u0301\u0302", "decomposed": "áé̂", "syllables": "각각힣",
+	}
 }
 
 // collatedPlaces returns all places in commands that compare or key strings by a collation. The
@@ -21,13 +23,19 @@ func longTexts() map[string]string {
 // same length.
 func collatedPlaces(id string, other string) map[string]bson.D {
 	find := func(filter bson.D, more ...bson.E) bson.D {
-		return append(bson.D{{Key: "find", Value: "texts"}, {Key: "filter", Value: append(is("_id", id), filter...)},
-			{Key: "projection", Value: is("_id", 1)}}, more...)
+		return append(bson.D{
+			{Key: "find", Value: "texts"},
+			{Key: "filter", Value: append(is("_id", id), filter...)},
+			{Key: "projection", Value: is("_id", 1)},
+		}, more...)
 	}
 	agg := func(stages ...any) bson.D {
 		all := append(bson.A{is("$match", is("_id", id))}, stages...)
-		return bson.D{{Key: "aggregate", Value: "texts"},
-			{Key: "pipeline", Value: append(all, is("$project", is("n", "$n")))}, {Key: "cursor", Value: bson.D{}}}
+		return bson.D{
+			{Key: "aggregate", Value: "texts"},
+			{Key: "pipeline", Value: append(all, is("$project", is("n", "$n")))},
+			{Key: "cursor", Value: bson.D{}},
+		}
 	}
 	project := func(e any) bson.D { return agg(is("$set", is("n", e))) }
 	group := func(acc any) bson.D {
@@ -52,24 +60,44 @@ func collatedPlaces(id string, other string) map[string]bson.D {
 			{Key: "find", Value: "keyed"}, {Key: "filter", Value: is("s", is("$gt", other))},
 		},
 		"min": {{Key: "find", Value: "keyed"}, {Key: "min", Value: is("s", other)}, {Key: "hint", Value: is("s", 1)}},
-		"createIndexes": {{Key: "createIndexes", Value: "texts"},
-			{Key: "indexes", Value: bson.A{bson.D{{Key: "key", Value: is("s", 1)}, {Key: "name", Value: "s"},
-				{Key: "collation", Value: is("locale", "en")}}}}},
+		"createIndexes": {
+			{Key: "createIndexes", Value: "texts"},
+			{Key: "indexes", Value: bson.A{bson.D{
+				{Key: "key", Value: is("s", 1)},
+				{Key: "name", Value: "s"},
+				{Key: "collation", Value: is("locale", "en")},
+			}}},
+		},
 		"insert":     {{Key: "insert", Value: "keyed"}, {Key: "documents", Value: bson.A{is("s", other)}}},
 		"group":      agg(is("$group", is("_id", "$s")), is("$set", is("n", 1))),
 		"bucketAuto": agg(is("$bucketAuto", bson.D{{Key: "groupBy", Value: "$s"}, {Key: "buckets", Value: 2}})),
 		"bucket": agg(is("$bucket",
-			bson.D{{Key: "groupBy", Value: "$s"}, {Key: "boundaries", Value: bson.A{"", other}},
-				{Key: "default", Value: "\U0010ffff"}})),
+			bson.D{
+				{Key: "groupBy", Value: "$s"},
+				{Key: "boundaries", Value: bson.A{"", other}},
+				{Key: "default", Value: "\U0010ffff"},
+			})),
 		"lookup": agg(is("$lookup",
-			bson.D{{Key: "from", Value: "texts"}, {Key: "localField", Value: "s"},
-				{Key: "foreignField", Value: "s"}, {Key: "as", Value: "l"}})),
+			bson.D{
+				{Key: "from", Value: "texts"},
+				{Key: "localField", Value: "s"},
+				{Key: "foreignField", Value: "s"},
+				{Key: "as", Value: "l"},
+			})),
 		"graphLookup": agg(is("$graphLookup",
-			bson.D{{Key: "from", Value: "texts"}, {Key: "startWith", Value: "$s"},
-				{Key: "connectFromField", Value: "s"}, {Key: "connectToField", Value: "s"}, {Key: "as", Value: "l"}})),
+			bson.D{
+				{Key: "from", Value: "texts"},
+				{Key: "startWith", Value: "$s"},
+				{Key: "connectFromField", Value: "s"},
+				{Key: "connectToField", Value: "s"},
+				{Key: "as", Value: "l"},
+			})),
 		"windows": agg(is("$unwind", "$a"),
-			is("$setWindowFields", bson.D{{Key: "partitionBy", Value: "$a"}, {Key: "sortBy", Value: is("a", 1)},
-				{Key: "output", Value: is("m", is("$max", "$a"))}})),
+			is("$setWindowFields", bson.D{
+				{Key: "partitionBy", Value: "$a"},
+				{Key: "sortBy", Value: is("a", 1)},
+				{Key: "output", Value: is("m", is("$max", "$a"))},
+			})),
 		"sort stage": agg(is("$unwind", "$a"), is("$sort", is("a", 1))),
 		"array filter": update(is("$set", is("a.$[e]", 1)),
 			bson.E{Key: "arrayFilters", Value: bson.A{is("e", is("$lt", other))}}),
@@ -105,9 +133,14 @@ func interruptCollations(t *testing.T, db *mongo.Database) {
 		{{Key: "locale", Value: "cs"}},
 		{{Key: "locale", Value: "en"}, {Key: "alternate", Value: "shifted"}, {Key: "strength", Value: 4}},
 	}
-	index := bson.D{{Key: "createIndexes", Value: "keyed"},
-		{Key: "indexes", Value: bson.A{bson.D{{Key: "key", Value: is("s", 1)}, {Key: "name", Value: "s"},
-			{Key: "collation", Value: is("locale", "en")}}}}}
+	index := bson.D{
+		{Key: "createIndexes", Value: "keyed"},
+		{Key: "indexes", Value: bson.A{bson.D{
+			{Key: "key", Value: is("s", 1)},
+			{Key: "name", Value: "s"},
+			{Key: "collation", Value: is("locale", "en")},
+		}}},
+	}
 	if err := db.RunCommand(t.Context(), index).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,8 +149,11 @@ func interruptCollations(t *testing.T, db *mongo.Database) {
 		text := strings.Repeat(unit, scaled(7<<20)/len(unit))
 		half := text[:len(text)/2/len(unit)*len(unit)]
 		if _, err := db.Collection("texts").
-			InsertOne(t.Context(), bson.D{{Key: "_id", Value: name}, {Key: "s", Value: text},
-				{Key: "a", Value: bson.A{half, half + "a", "b"}}}); err != nil {
+			InsertOne(t.Context(), bson.D{
+				{Key: "_id", Value: name},
+				{Key: "s", Value: text},
+				{Key: "a", Value: bson.A{half, half + "a", "b"}},
+			}); err != nil {
 			t.Fatal(err)
 		}
 		n := 0

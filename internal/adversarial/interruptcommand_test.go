@@ -41,8 +41,10 @@ func eachOf(cmds ...bson.D) []commandAttack {
 // and minutes for large texts.
 var slowFilter = is("$expr",
 	is("$eq", bson.A{is("$sum",
-		is("$map", bson.D{{Key: "input", Value: is("$range", bson.A{0, 5000})},
-			{Key: "in", Value: "$n"}})), int32(-1)}))
+		is("$map", bson.D{
+			{Key: "input", Value: is("$range", bson.A{0, 5000})},
+			{Key: "in", Value: "$n"},
+		})), int32(-1)}))
 
 // commandAttacks returns the attacks by command.
 func commandAttacks() map[string][]commandAttack {
@@ -57,8 +59,10 @@ func commandAttacks() map[string][]commandAttack {
 	update := cmd("q", slowFilter, "u", is("$set", is("x", 1)), "multi", true)
 	slow := cmd("find", "points", "filter", slowFilter)
 	index := func(coll string, keys bson.D) commandAttack {
-		return commandAttack{cmd: cmd("createIndexes", coll, "indexes", bson.A{cmd("key", keys, "name", "built")}),
-			after: []bson.D{cmd("dropIndexes", coll, "index", "built")}}
+		return commandAttack{
+			cmd:   cmd("createIndexes", coll, "indexes", bson.A{cmd("key", keys, "name", "built")}),
+			after: []bson.D{cmd("dropIndexes", coll, "index", "built")},
+		}
 	}
 	wide := func(name string, args ...any) bson.D { return cmd(append([]any{name, 1}, args...)...) }
 	names := is("$in", l.patterns)
@@ -87,15 +91,19 @@ func commandAttacks() map[string][]commandAttack {
 			indexNames[i], "sparse", true)
 	}
 	filled := func(coll string) []bson.D {
-		return []bson.D{cmd("drop", coll),
-			cmd("aggregate", "points", "pipeline", bson.A{is("$out", coll)}, "cursor", bson.D{})}
+		return []bson.D{
+			cmd("drop", coll),
+			cmd("aggregate", "points", "pipeline", bson.A{is("$out", coll)}, "cursor", bson.D{}),
+		}
 	}
 	return map[string][]commandAttack{
 		"aggregate": eachOf(
 			cmd("aggregate", "view", "pipeline", bson.A{is("$match", slowFilter)}, "cursor", bson.D{}),
 			cmd("aggregate", "points", "pipeline",
-				bson.A{is("$lookup", cmd("from", "view", "localField", "n", "foreignField", "nosuch", "as", "r")),
-					is("$match", is("nosuch", 1))}, "cursor", bson.D{}),
+				bson.A{
+					is("$lookup", cmd("from", "view", "localField", "n", "foreignField", "nosuch", "as", "r")),
+					is("$match", is("nosuch", 1)),
+				}, "cursor", bson.D{}),
 			cmd("aggregate", "points", "pipeline", stages, "cursor", bson.D{}),
 		),
 		"bulkWrite": {
@@ -120,39 +128,60 @@ func commandAttacks() map[string][]commandAttack {
 		"collStats": eachOf(cmd("collStats", "large"), cmd("collStats", "indexed")),
 		"cloneCollectionAsCapped": {{cmd: cmd("cloneCollectionAsCapped", "points", "toCollection", "capped", "size",
 			1<<20), after: []bson.D{cmd("drop", "capped")}}},
-		"convertToCapped": {{before: filled("tocap"), cmd: cmd("convertToCapped", "tocap", "size", 1<<20),
-			after: []bson.D{cmd("drop", "tocap")}}},
+		"convertToCapped": {{
+			before: filled("tocap"), cmd: cmd("convertToCapped", "tocap", "size", 1<<20),
+			after: []bson.D{cmd("drop", "tocap")},
+		}},
 		"count": eachOf(cmd("count", "points", "query", slowFilter), cmd("count", "view", "query", slowFilter),
 			cmd("count", "large", "query", is("v", is("$in", l.patterns)))),
-		"create": {{cmd: cmd("create", "made", "validator", is("v", is("$in", l.regexes))),
-			after: []bson.D{cmd("drop", "made")}},
+		"create": {
+			{
+				cmd:   cmd("create", "made", "validator", is("v", is("$in", l.regexes))),
+				after: []bson.D{cmd("drop", "made")},
+			},
 			{cmd: cmd("create", "made", "viewOn", "points", "pipeline", stages), after: []bson.D{cmd("drop", "made")}},
-			{cmd: cmd("create", "made", "viewOn", "points", "pipeline",
-				bson.A{is("$match", is("$or", conditions(scaled(200_000), func(i int) any { return int32(i) })))}),
-				after: []bson.D{cmd("drop", "made")}}},
-		"createIndexes": {index("large", is("v", 1)),
+			{
+				cmd: cmd("create", "made", "viewOn", "points", "pipeline",
+					bson.A{is("$match", is("$or", conditions(scaled(200_000), func(i int) any { return int32(i) })))}),
+				after: []bson.D{cmd("drop", "made")},
+			},
+		},
+		"createIndexes": {
+			index("large", is("v", 1)),
 			index("large", bson.D{{Key: "v.k", Value: 1}, {Key: "v.v", Value: -1}}), index("large", is("$**", 1)),
 			index("large", is("$**", "text")), index("points", is("p.0", 1)),
-			{cmd: cmd("createIndexes", "points", "indexes", indexSpecs),
-				after: []bson.D{cmd("dropIndexes", "points", "index", indexNames)}},
-			{cmd: cmd("createIndexes", "broad", "indexes", sparseSpecs),
-				after: []bson.D{cmd("dropIndexes", "broad", "index", indexNames)}}},
+			{
+				cmd:   cmd("createIndexes", "points", "indexes", indexSpecs),
+				after: []bson.D{cmd("dropIndexes", "points", "index", indexNames)},
+			},
+			{
+				cmd:   cmd("createIndexes", "broad", "indexes", sparseSpecs),
+				after: []bson.D{cmd("dropIndexes", "broad", "index", indexNames)},
+			},
+		},
 		"currentOp": eachOf(wide("currentOp", "command.comment", names)),
 		"dataSize": eachOf(cmd("dataSize", "d.points"),
 			cmd("dataSize", "d.indexed", "keyPattern", is("v", 1), "min", is("v", bson.MinKey{}),
 				"max", is("v", bson.MaxKey{}))),
 		"dbStats": eachOf(wide("dbStats"), wide("dbStats", "freeStorage", 1)),
-		"delete": {{cmd: cmd("delete", "points", "deletes", bson.A{cmd("q", slowFilter, "limit", 0)})},
-			{before: []bson.D{cmd("insert", "indexed", "documents", bson.A{large})}, cmd: remove("indexed")[0],
-				after: remove("indexed")}, {cmd: cmd("delete", "points", "deletes", deletes)}},
+		"delete": {
+			{cmd: cmd("delete", "points", "deletes", bson.A{cmd("q", slowFilter, "limit", 0)})},
+			{
+				before: []bson.D{cmd("insert", "indexed", "documents", bson.A{large})}, cmd: remove("indexed")[0],
+				after: remove("indexed"),
+			},
+			{cmd: cmd("delete", "points", "deletes", deletes)},
+		},
 		"distinct": eachOf(cmd("distinct", "large", "key", "v"), cmd("distinct", "large", "key", "v.k"),
 			cmd("distinct", "indexed", "key", "v"), cmd("distinct", "points", "key", "n", "query", slowFilter),
 			cmd("distinct", "view", "key", "n", "query", slowFilter)),
 		"drop":         {{before: filled("dropped"), cmd: cmd("drop", "dropped")}},
 		"dropDatabase": {{cmd: wide("dropDatabase")}},
-		"dropIndexes": {{before: append(filled("dropped"),
-			cmd("createIndexes", "dropped", "indexes", bson.A{cmd("key", is("$**", 1), "name", "built")})),
-			cmd: cmd("dropIndexes", "dropped", "index", "*"), after: []bson.D{cmd("drop", "dropped")}}},
+		"dropIndexes": {{
+			before: append(filled("dropped"),
+				cmd("createIndexes", "dropped", "indexes", bson.A{cmd("key", is("$**", 1), "name", "built")})),
+			cmd: cmd("dropIndexes", "dropped", "index", "*"), after: []bson.D{cmd("drop", "dropped")},
+		}},
 		"endSessions": eachOf(cmd("endSessions", uuids)),
 		"explain": eachOf(
 			explain(slow), explain(cmd("aggregate", "view", "pipeline", bson.A{is("$match", slowFilter)}, "cursor",
@@ -176,8 +205,10 @@ func commandAttacks() map[string][]commandAttack {
 			{cmd: cmd("insert", "validated", "documents", bson.A{large}), after: remove("validated")},
 			{cmd: cmd("insert", "indexed", "documents", bson.A{large}), after: remove("indexed")},
 			{cmd: cmd("insert", "judged", "documents", bson.A{cmd("_id", "judged", "n", 100_000)})},
-			{cmd: cmd("insert", "inserted", "documents", many(scaled(100_000), func(i int) any { return is("n", i) })),
-				after: []bson.D{cmd("drop", "inserted")}},
+			{
+				cmd:   cmd("insert", "inserted", "documents", many(scaled(100_000), func(i int) any { return is("n", i) })),
+				after: []bson.D{cmd("drop", "inserted")},
+			},
 		},
 		"killAllSessions": eachOf(cmd("killAllSessions", bson.A{})),
 		"killAllSessionsByPattern": eachOf(cmd("killAllSessionsByPattern",
@@ -200,9 +231,11 @@ func commandAttacks() map[string][]commandAttack {
 		"planCacheClear": eachOf(cmd("planCacheClear", "points", "query",
 			is("$or", conditions(scaled(20_000), func(i int) any { return is("$gt", fmt.Sprint("u", i)) })))),
 		"refreshSessions": eachOf(cmd("refreshSessions", uuids)),
-		"renameCollection": {{before: filled("renamed"),
-			cmd:   cmd("renameCollection", "d.renamed", "to", "other.renamed", "dropTarget", true),
-			after: []bson.D{cmd("drop", "renamed")}}},
+		"renameCollection": {{
+			before: filled("renamed"),
+			cmd:    cmd("renameCollection", "d.renamed", "to", "other.renamed", "dropTarget", true),
+			after:  []bson.D{cmd("drop", "renamed")},
+		}},
 		"serverStatus": eachOf(wide("serverStatus")),
 		"splitVector": eachOf(cmd("splitVector", "d.points", "keyPattern", is("_id", 1), "maxChunkSizeBytes", 1024),
 			cmd("splitVector", "d.indexed", "keyPattern", is("v", 1), "maxChunkSizeBytes", 1024)),
@@ -220,8 +253,10 @@ func commandAttacks() map[string][]commandAttack {
 // onAdmin are the commands that run in the database admin. onWide are the commands that run in the
 // database with many collections.
 var (
-	onAdmin = map[string]bool{"bulkWrite": true, "currentOp": true, "listDatabases": true, "lockInfo": true,
-		"renameCollection": true, "top": true, "killAllSessions": true, "killAllSessionsByPattern": true}
+	onAdmin = map[string]bool{
+		"bulkWrite": true, "currentOp": true, "listDatabases": true, "lockInfo": true,
+		"renameCollection": true, "top": true, "killAllSessions": true, "killAllSessionsByPattern": true,
+	}
 	onWide = map[string]bool{"dropDatabase": true, "dbStats": true, "listCollections": true, "validateDBMetadata": true}
 )
 
@@ -239,15 +274,21 @@ var brief = func() map[string]string {
 		"fsyncUnlock": "waits for nothing", "coordinateCommitTransaction": "of a sharded cluster",
 	}
 	for reason, names := range map[string][]string{
-		"answers from settings": {"getClusterParameter", "getCmdLineOpts", "getDefaultRWConcern", "getLog",
+		"answers from settings": {
+			"getClusterParameter", "getCmdLineOpts", "getDefaultRWConcern", "getLog",
 			"getParameter", "setClusterParameter", "setDefaultRWConcern", "setFeatureCompatibilityVersion",
-			"setParameter", "profile", "logRotate", "configureFailPoint"},
-		"answers from counters": {"connectionStatus", "features", "hostInfo", "buildInfo", "getDiagnosticData",
+			"setParameter", "profile", "logRotate", "configureFailPoint",
+		},
+		"answers from counters": {
+			"connectionStatus", "features", "hostInfo", "buildInfo", "getDiagnosticData",
 			"replSetGetStatus", "replSetGetConfig", "replSetGetRBID", "connPoolStats", "shardingState", "listCommands",
-			"whatsmyuri", "whatsmysni", "planCacheListFilters"},
+			"whatsmyuri", "whatsmysni", "planCacheListFilters",
+		},
 		"is of one document": {"appendOplogNote", "replSetResizeOplog", "replSetStepUp", "startSession", "killOp"},
-		"shakes hands": {"hello", "isMaster", "ping", "saslStart", "saslContinue",
-			"logout", "getnonce", "authenticate"},
+		"shakes hands": {
+			"hello", "isMaster", "ping", "saslStart", "saslContinue",
+			"logout", "getnonce", "authenticate",
+		},
 	} {
 		for _, name := range names {
 			out[name] = reason

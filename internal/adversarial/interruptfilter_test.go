@@ -90,8 +90,10 @@ func filterAttacks() map[string][]bson.D {
 	positions := many(scaled(100_000), func(i int) any { return int32(i) })
 	mask := bson.Binary{Data: bytes.Repeat([]byte{0xff}, scaled(8<<20))}
 	bits := func(op string) []bson.D {
-		return []bson.D{on(op, positions), on(op, mask),
-			is("$and", bson.A{on(op, mask), on(op, mask), on(op, int64(1)<<40)})}
+		return []bson.D{
+			on(op, positions), on(op, mask),
+			is("$and", bson.A{on(op, mask), on(op, mask), on(op, int64(1)<<40)}),
+		}
 	}
 	compare := func(op string) []bson.D {
 		return []bson.D{on(op, l.numbers), on(op, l.docs), is("v.k", is(op, l.texts))}
@@ -110,18 +112,26 @@ func filterAttacks() map[string][]bson.D {
 	return map[string][]bson.D{
 		"$eq": compare("$eq"), "$gt": compare("$gt"), "$gte": compare("$gte"), "$lt": compare("$lt"),
 		"$lte": compare("$lte"), "$ne": compare("$ne"),
-		"$in": {on("$in", l.numbers), on("$in", l.texts), on("$in", l.regexes), on("$in", l.patterns),
-			on("$in", l.lookaheads), is("v.k", is("$in", l.regexes))},
+		"$in": {
+			on("$in", l.numbers), on("$in", l.texts), on("$in", l.regexes), on("$in", l.patterns),
+			on("$in", l.lookaheads), is("v.k", is("$in", l.regexes)),
+		},
 		"$nin": {on("$nin", l.numbers), on("$nin", l.regexes), on("$nin", l.lookaheads)},
 		"$and": branches("$and"), "$or": branches("$or"), "$nor": branches("$nor"),
 		"$not": {on("$not", is("$in", l.regexes)), on("$not", bson.Regex{Pattern: "(.*7){25}$"})},
-		"$exists": {manyFields(scaled(20_000), func(int) any { return is("$exists", true) }),
+		"$exists": {
+			manyFields(scaled(20_000), func(int) any { return is("$exists", true) }),
 			is("$or", many(scaled(20_000),
-				func(i int) any { return is(fmt.Sprintf("v.f%d", -i), is("$exists", true)) }))},
-		"$type": {on("$type", many(scaled(50_000), func(i int) any { return int32(i%3 + 7) })),
-			is("$and", conditions(scaled(20_000), func(int) any { return is("$type", "date") }))},
-		"$expr": {is("$expr", is("$in", bson.A{"$v", l.docs})), is("$expr", is("$setIsSubset", bson.A{"$v", l.texts})),
-			is("$expr", is("$or", many(scaled(30_000), func(i int) any { return is("$eq", bson.A{"$v", int32(i)}) })))},
+				func(i int) any { return is(fmt.Sprintf("v.f%d", -i), is("$exists", true)) })),
+		},
+		"$type": {
+			on("$type", many(scaled(50_000), func(i int) any { return int32(i%3 + 7) })),
+			is("$and", conditions(scaled(20_000), func(int) any { return is("$type", "date") })),
+		},
+		"$expr": {
+			is("$expr", is("$in", bson.A{"$v", l.docs})), is("$expr", is("$setIsSubset", bson.A{"$v", l.texts})),
+			is("$expr", is("$or", many(scaled(30_000), func(i int) any { return is("$eq", bson.A{"$v", int32(i)}) }))),
+		},
 		"$jsonSchema": {
 			schema(is("uniqueItems", true)), schema(is("items", is("enum", l.texts))), schema(is("enum", l.docs)),
 			schema(is("items", is("anyOf", many(300, func(i int) any { return is("maximum", int32(-i-1)) })))),
@@ -132,8 +142,10 @@ func filterAttacks() map[string][]bson.D {
 			schema(is("dependencies", is("a", many(scaled(400_000), func(i int) any { return fmt.Sprint(i) })))),
 			schema(is("dependencies", manyFields(scaled(20_000), func(int) any { return bson.A{"a", "b"} }))),
 			schema(is("additionalProperties", is("enum", l.numbers))),
-			schema(bson.D{{Key: "properties", Value: manyFields(scaled(20_000), func(int) any { return bson.D{} })},
-				{Key: "additionalProperties", Value: false}}),
+			schema(bson.D{
+				{Key: "properties", Value: manyFields(scaled(20_000), func(int) any { return bson.D{} })},
+				{Key: "additionalProperties", Value: false},
+			}),
 		},
 		"$mod": {is("$or", conditions(scaled(20_000),
 			func(i int) any { return is("$mod", bson.A{int32(1_000_003), int32(-i - 1)}) }))},
@@ -144,26 +156,38 @@ func filterAttacks() map[string][]bson.D {
 		},
 		"$options": {is("v", bson.D{{Key: "$regex", Value: "(.*W){25}$"}, {Key: "$options", Value: "i"}})},
 		"$text":    text(is("$search", strings.TrimSpace(strings.Repeat("word1 word2 -word3 ", scaled(200_000))))),
-		"$where": {is("$where", "for (;;) {}"), is("$where", "JSON.stringify(this).length == 0"),
-			is("$where", "this.v.sort(); false")},
-		"$all": {on("$all", l.numbers), on("$all", l.regexes),
+		"$where": {
+			is("$where", "for (;;) {}"), is("$where", "JSON.stringify(this).length == 0"),
+			is("$where", "this.v.sort(); false"),
+		},
+		"$all": {
+			on("$all", l.numbers), on("$all", l.regexes),
 			on("$all", many(scaled(2000), func(i int) any { return is("$elemMatch", is("$eq", int32(-i-1))) })),
-			on("$all", many(scaled(100_000), func(i int) any { return int32((i * 7919) % 1_000_003) }))},
-		"$elemMatch": {on("$elemMatch", is("$in", l.numbers)), on("$elemMatch", is("k", is("$in", l.regexes))),
-			on("$elemMatch", is("$or", conditions(scaled(2000), func(i int) any { return int32(-i) })))},
+			on("$all", many(scaled(100_000), func(i int) any { return int32((i * 7919) % 1_000_003) })),
+		},
+		"$elemMatch": {
+			on("$elemMatch", is("$in", l.numbers)), on("$elemMatch", is("k", is("$in", l.regexes))),
+			on("$elemMatch", is("$or", conditions(scaled(2000), func(i int) any { return int32(-i) }))),
+		},
 		"$size": {is("$or", conditions(scaled(20_000), func(i int) any { return is("$size", int32(i)) }))},
 
 		"$bitsAllClear": bits("$bitsAllClear"), "$bitsAllSet": bits("$bitsAllSet"),
 		"$bitsAnyClear": bits("$bitsAnyClear"), "$bitsAnySet": bits("$bitsAnySet"),
 
-		"$geoIntersects": {on("$geoIntersects", polygon), on("$geoIntersects", areas),
-			is("v.p", is("$geoIntersects", polygon))},
-		"$geoWithin": {on("$geoWithin", polygon), on("$geoWithin", areas),
+		"$geoIntersects": {
+			on("$geoIntersects", polygon), on("$geoIntersects", areas),
+			is("v.p", is("$geoIntersects", polygon)),
+		},
+		"$geoWithin": {
+			on("$geoWithin", polygon), on("$geoWithin", areas),
 			on("$geoWithin", is("$polygon", circle(scaled(20_000)))),
-			is("v.p", is("$geoWithin", is("$polygon", circle(scaled(20_000)))))},
+			is("v.p", is("$geoWithin", is("$polygon", circle(scaled(20_000))))),
+		},
 		"$within": {on("$within", is("$polygon", circle(scaled(20_000))))},
-		"$near": {is("p", is("$near", is("$geometry", geometry("Point", bson.A{1, 1})))),
-			is("p", is("$near", bson.A{1, 1}))},
+		"$near": {
+			is("p", is("$near", is("$geometry", geometry("Point", bson.A{1, 1})))),
+			is("p", is("$near", bson.A{1, 1})),
+		},
 		"$nearSphere": {is("p", is("$nearSphere", is("$geometry", geometry("Point", bson.A{1, 1}))))},
 		"$geoNear":    {is("p", is("$geoNear", is("$geometry", geometry("Point", bson.A{1, 1}))))},
 
@@ -184,8 +208,11 @@ func filterCommands(op, kind string, f bson.D) bson.D {
 	case "$near", "$nearSphere", "$geoNear":
 		return bson.D{{Key: "find", Value: "points"}, {Key: "filter", Value: append(f[:1:1], is("nosuch", 1)...)}}
 	}
-	return bson.D{{Key: "find", Value: "large"}, {Key: "filter", Value: append(is("_id", kind), f...)},
-		{Key: "projection", Value: is("_id", 1)}}
+	return bson.D{
+		{Key: "find", Value: "large"},
+		{Key: "filter", Value: append(is("_id", kind), f...)},
+		{Key: "projection", Value: is("_id", 1)},
+	}
 }
 
 // interruptFilters matches filters of each query operator with large values.

@@ -105,8 +105,10 @@ func reaches(t *testing.T, db *mongo.Database, stage, cmd string) string {
 		return ""
 	}
 	err := db.RunCommand(t.Context(),
-		bson.D{{Key: "explain", Value: bsonxtest.ParseD(t, cmd)},
-			{Key: "verbosity", Value: "executionStats"}}).Decode(&reply)
+		bson.D{
+			{Key: "explain", Value: bsonxtest.ParseD(t, cmd)},
+			{Key: "verbosity", Value: "executionStats"},
+		}).Decode(&reply)
 	if err != nil {
 		return err.Error()
 	}

@@ -68,8 +68,10 @@ func ending(stages string) []string {
 func stageAttacks(size scale) map[string]stageAttack {
 	joined := size.joined
 	fields := func(stage, value string) []string {
-		return []string{`{"` + stage + `": {` + joined(600_000, `"f#": `+value) + `}}`,
-			`{"` + stage + `": {` + joined(20_000, `"v.f#": `+value) + `}}`}
+		return []string{
+			`{"` + stage + `": {` + joined(600_000, `"f#": `+value) + `}}`,
+			`{"` + stage + `": {` + joined(20_000, `"v.f#": `+value) + `}}`,
+		}
 	}
 	set := func(stage string) stageAttack {
 		return stageAttack{
@@ -94,9 +96,11 @@ func stageAttacks(size scale) map[string]stageAttack {
 		"$bucketAuto": {endless: blockingOf("bucketAuto"), large: []string{unwound + `{"$bucketAuto": {"groupBy": "$v", "buckets": 100000}}`, unwound + `{"$bucketAuto": {"groupBy": "$v", "buckets": 5, "granularity": "R80"}}`, unwound + `{"$bucketAuto": {"groupBy": "$v", "buckets": 2, "output": {"x": {"$addToSet": "$v"}}}}`, `{"$bucketAuto": {"groupBy": "$v", "buckets": 2, "output": {` + joined(300_000, `"f#": {"$sum": "$x#"}`) + `}}}`}},
 		"$count":      {endless: blockingOf("count"), large: []string{unwound + `{"$count": "n"}`}},
 		"$densify":    {endless: blockingOf("densify"), large: []string{`{"$densify": {"field": "n", "partitionByFields": [` + joined(600_000, `"f#"`) + `], "range": {"step": 1, "bounds": "full"}}}`}, first: []string{`{"$limit": 1}, {"$set": {"a": [0, ` + fmt.Sprint(size.of(400_000)) + `]}}, {"$unwind": "$a"}, {"$densify": {"field": "a", "range": {"step": 1, "bounds": "full"}}}, ` + dropped}},
-		"$documents": {first: []string{`{"$documents": [` + joined(100_000, `{"a": #}`) + `]}, ` + dropped,
+		"$documents": {first: []string{
+			`{"$documents": [` + joined(100_000, `{"a": #}`) + `]}, ` + dropped,
 			`{"$documents": {"$map": {"input": {"$range": [0, ` + fmt.Sprint(size.of(500_000)) +
-				`]}, "in": {"a": "$$this"}}}}, ` + dropped}},
+				`]}, "in": {"a": "$$this"}}}}, ` + dropped,
+		}},
 		"$facet":   {endless: blockingOf("facet"), large: []string{`{"$facet": {` + joined(300, `"f#": [{"$unwind": "$v"}, {"$group": {"_id": "$v"}}, {"$count": "n"}]`) + `}}`, unwound + `{"$facet": {` + joined(50, `"f#": [{"$sortByCount": "$v"}, {"$limit": 1}]`) + `}}`, `{"$facet": {` + joined(300_000, `"f#": [{"$limit": 1}]`) + `}}`}},
 		"$fill":    {endless: blockingOf("fill"), large: []string{unwound + `{"$fill": {"sortBy": {"v": 1}, "output": {"x": {"method": "locf"}}}}`, `{"$fill": {"output": {` + joined(400_000, `"f#": {"value": 1}`) + `}}}`, `{"$fill": {"output": {` + joined(300_000, `"f#": {"method": "locf"}`) + `}}}`, `{"$fill": {"partitionByFields": [` + joined(600_000, `"f#"`) + `], "output": {"x": {"value": 1}}}}`}},
 		"$geoNear": {first: []string{`{"$geoNear": {"near": {"type": "Point", "coordinates": [1, 1]}, "distanceField": "d", "key": "p"}}, ` + dropped}},
@@ -109,17 +113,25 @@ func stageAttacks(size scale) map[string]stageAttack {
 			endless: blockingOf("group", "group of one", "accumulator"),
 			large:   []string{unwound + `{"$group": {"_id": "$v", "x": {"$push": "$$ROOT"}}}`, unwound + `{"$group": {"_id": null, "x": {"$addToSet": "$v"}, "m": {"$median": {"input": "$v", "method": "approximate"}}}}`, `{"$group": {"_id": null, ` + joined(400_000, `"f#": {"$sum": "$v"}`) + `}}`, `{"$group": {"_id": null, ` + joined(300_000, `"f#": {"$sum": "$x#"}`) + `}}`, `{"$group": {"_id": {` + joined(500_000, `"f#": "$x#"`) + `}}}`, `{"$group": {"_id": "$v", "x": {"$push": "$v"}}}`, unwound + `{"$group": {"_id": null, "x": {"$topN": {"n": 100000, "sortBy": {"v": 1}, "output": "$v"}}}}`},
 		},
-		"$limit": {endless: []string{`{"$limit": 1000000000000}, ` + dropped},
-			large: []string{unwound + `{"$limit": 590000}`, joined(900, `{"$limit": 5}`)}},
+		"$limit": {
+			endless: []string{`{"$limit": 1000000000000}, ` + dropped},
+			large:   []string{unwound + `{"$limit": 590000}`, joined(900, `{"$limit": 5}`)},
+		},
 		"$lookup": {endless: blockingOf("lookup", "lookup pipeline", "inner lookup"), large: []string{lookup, `{"$lookup": {"from": "points", "localField": "v", "foreignField": "n", "as": "r"}}`, `{"$lookup": {"from": "points", "let": {"v": "$v"}, "pipeline": [{"$match": {"$expr": {"$in": ["$n", "$$v"]}}}, ` + dropped + `], "as": "r"}}`, unwound + lookup, `{"$lookup": {"from": "points", "let": {` + joined(600_000, `"l#": "$v"`) + `}, "pipeline": [` + dropped + `], "as": "r"}}`}},
-		"$match": {endless: blockingOf("match", "expr match", "regex match"),
-			large: []string{`{"$match": {"$or": [` + joined(20_000, `{"v": "x#"}`) + `]}}`,
+		"$match": {
+			endless: blockingOf("match", "expr match", "regex match"),
+			large: []string{
+				`{"$match": {"$or": [` + joined(20_000, `{"v": "x#"}`) + `]}}`,
 				unwound + `{"$match": {"v": {"$in": [` + joined(20_000, `"x#"`) + `]}}}`,
 				joined(900, `{"$match": {"v": {"$ne": -#}}}`),
-				`{"$set": {` + joined(200_000, `"f#": 1`) + `}}, {"$match": {` + joined(200_000, `"g#": 1`) + `}}`}},
+				`{"$set": {` + joined(200_000, `"f#": 1`) + `}}, {"$match": {` + joined(200_000, `"g#": 1`) + `}}`,
+			},
+		},
 		"$merge": {endless: blockingOf("merge"), large: []string{unwound + `{"$project": {"_id": "$v", "x": "1"}}, {"$merge": {"into": "o"}}`, `{"$merge": {"into": "indexed", "whenMatched": "merge"}}`, `{"$set": {"v": {"$slice": ["$v", 50000]}, "_id": "slice"}}, {"$merge": {"into": "indexed", "whenMatched": [{"$set": {"v": {"$concatArrays": ["$v", "$$new.v"]}}}]}}`, `{"$merge": {"into": "o", "let": {` + joined(600_000, `"l#": "$v"`) + `}, "whenMatched": [{"$set": {"x": 1}}]}}`, `{"$merge": {"into": "o", "on": [` + joined(600_000, `"f#"`) + `]}}`}},
-		"$out": {endless: blockingOf("out"),
-			large: []string{unwound + `{"$project": {"_id": "$v", "x": "1"}}, {"$out": "o"}`}},
+		"$out": {
+			endless: blockingOf("out"),
+			large:   []string{unwound + `{"$project": {"_id": "$v", "x": "1"}}, {"$out": "o"}`},
+		},
 		"$project": {
 			endless: []string{`{"$project": {"x": {"$add": ["$i", 1]}}}, ` + dropped},
 			large: append(append(fields("$project", `1`), fields("$project", `0`)...),
@@ -143,16 +155,26 @@ func stageAttacks(size scale) map[string]stageAttack {
 				`{"$setWindowFields": {"sortBy": {` + joined(400_000, `"f#": 1`) + `}, "output": {"x": {"$sum": 1}}}}`,
 			},
 		},
-		"$skip": {endless: blockingOf("skip"),
-			large: []string{unwound + `{"$skip": ` + fmt.Sprint(size.of(600_000)-2) + `}`}},
-		"$sort": {endless: blockingOf("sort", "top sort"),
-			large: []string{unwound + `{"$sort": {"v": -1}}`, `{"$sort": {` + joined(30, `"f#": 1`) + `, "v": 1}}`,
-				`{"$sort": {` + joined(600_000, `"f#": 1`) + `}}`}},
+		"$skip": {
+			endless: blockingOf("skip"),
+			large:   []string{unwound + `{"$skip": ` + fmt.Sprint(size.of(600_000)-2) + `}`},
+		},
+		"$sort": {
+			endless: blockingOf("sort", "top sort"),
+			large: []string{
+				unwound + `{"$sort": {"v": -1}}`, `{"$sort": {` + joined(30, `"f#": 1`) + `, "v": 1}}`,
+				`{"$sort": {` + joined(600_000, `"f#": 1`) + `}}`,
+			},
+		},
 		"$sortByCount": {endless: blockingOf("sortByCount"), large: []string{unwound + `{"$sortByCount": "$v"}`}},
 		"$unionWith":   {endless: blockingOf("unionWith"), large: []string{joined(900, `{"$unionWith": {"coll": "large", "pipeline": [{"$match": {"v": -1}}]}}`)}},
-		"$unset": {endless: []string{`{"$unset": "i"}, ` + dropped},
-			large: []string{`{"$unset": [` + joined(600_000, `"f#"`) + `]}`,
-				`{"$unset": [` + joined(20_000, `"v.f#"`) + `]}`, joined(900, `{"$unset": "v.f#"}`)}},
+		"$unset": {
+			endless: []string{`{"$unset": "i"}, ` + dropped},
+			large: []string{
+				`{"$unset": [` + joined(600_000, `"f#"`) + `]}`,
+				`{"$unset": [` + joined(20_000, `"v.f#"`) + `]}`, joined(900, `{"$unset": "v.f#"}`),
+			},
+		},
 		"$unwind":       {endless: blockingOf("unwind"), large: []string{`{"$unwind": "$v"}`, `{"$set": {"w": "$v"}}, {"$unwind": "$v"}, {"$unwind": "$w"}`, `{"$unwind": {"path": "$v", "includeArrayIndex": "n", "preserveNullAndEmptyArrays": true}}`}},
 		"$changeStream": {}, "$changeStreamSplitLargeEvent": {}, "$collStats": {}, "$currentOp": {}, "$indexStats": {},
 		"$listLocalSessions": {}, "$listSessions": {}, "$planCacheStats": {},

@@ -33,8 +33,11 @@ func updateAttacks() map[string][]updateAttack {
 	}
 	e := func(k string, v any) bson.E { return bson.E{Key: k, Value: v} }
 	numeric := func(op string) []updateAttack {
-		return []updateAttack{fields(op, one), inside(op, one), {u: is(op, is("v.$[]", 1))},
-			{u: is(op, is("v.$[].v", 1))}}
+		return []updateAttack{
+			fields(op, one), inside(op, one),
+			{u: is(op, is("v.$[]", 1))},
+			{u: is(op, is("v.$[].v", 1))},
+		}
 	}
 	positional := []updateAttack{
 		{u: is("$set", is("v.$", 1)), q: is("v", is("$elemMatch", is("$in", l.numbers)))},
@@ -46,19 +49,28 @@ func updateAttacks() map[string][]updateAttack {
 		{u: is("$set", is("v.$[e]", 1)), filters: bson.A{is("e", is("$regex", "(.*7){25}$"))}},
 	}
 	return map[string][]updateAttack{
-		"$currentDate": {fields("$currentDate", func(int) any { return true }),
-			{u: is("$currentDate", is("v.$[]", true))}},
+		"$currentDate": {
+			fields("$currentDate", func(int) any { return true }),
+			{u: is("$currentDate", is("v.$[]", true))},
+		},
 		"$inc": numeric("$inc"), "$max": numeric("$max"), "$min": numeric("$min"), "$mul": numeric("$mul"),
-		"$rename": {{u: is("$rename", renames(scaled(20_000), "f%d", "g%d"))},
-			{u: is("$rename", renames(scaled(20_000), "v.f%d", "v.g%d"))}},
+		"$rename": {
+			{u: is("$rename", renames(scaled(20_000), "f%d", "g%d"))},
+			{u: is("$rename", renames(scaled(20_000), "v.f%d", "v.g%d"))},
+		},
 		"$set": append(numeric("$set"), field("$set", l.docs),
 			updateAttack{u: is("$set", is("v.$[].a.b.c", l.texts[:3]))}),
 		"$setOnInsert": {fields("$setOnInsert", one)},
-		"$unset": {fields("$unset", one), inside("$unset", one), {u: is("$unset", is("v.$[]", 1))},
-			{u: is("$unset", is("v.$[].v", 1))}},
-		"$addToSet": {field("$addToSet", -1), field("$addToSet", is("$each", l.numbers)),
+		"$unset": {
+			fields("$unset", one), inside("$unset", one),
+			{u: is("$unset", is("v.$[]", 1))},
+			{u: is("$unset", is("v.$[].v", 1))},
+		},
+		"$addToSet": {
+			field("$addToSet", -1), field("$addToSet", is("$each", l.numbers)),
 			field("$addToSet", is("$each", l.docs)), field("$addToSet", is("$each", l.texts)),
-			{u: is("$addToSet", is("new", is("$each", l.docs)))}},
+			{u: is("$addToSet", is("new", is("$each", l.docs)))},
+		},
 		"$pop": {field("$pop", 1), field("$pop", -1), {u: is("$pop", is("v.$[]", 1))}},
 		"$pull": {
 			field("$pull", 5), field("$pull", is("$in", l.numbers)), field("$pull", is("$in", l.regexes)),
@@ -68,16 +80,24 @@ func updateAttacks() map[string][]updateAttack {
 		},
 		"$pullAll": {field("$pullAll", l.numbers), field("$pullAll", l.texts), field("$pullAll", l.docs)},
 		"$push":    {field("$push", l.docs), push(), fields("$push", one)},
-		"$bit": {{u: is("$bit", is("v.$[]", is("or", 1)))},
-			fields("$bit", func(int) any { return is("xor", int32(5)) })},
-		"$each": {push(), field("$push", is("$each", l.docs)),
-			{u: is("$push", is("v.$[]", is("$each", l.numbers[:5])))}},
+		"$bit": {
+			{u: is("$bit", is("v.$[]", is("or", 1)))},
+			fields("$bit", func(int) any { return is("xor", int32(5)) }),
+		},
+		"$each": {
+			push(), field("$push", is("$each", l.docs)),
+			{u: is("$push", is("v.$[]", is("$each", l.numbers[:5])))},
+		},
 		"$position": {push(e("$position", 5)), push(e("$position", -5))},
 		"$slice":    {push(e("$slice", 5)), push(e("$slice", -500_000))},
-		"$sort": {push(e("$sort", 1)), push(e("$sort", -1), e("$slice", 10)), push(e("$sort", is("k", 1))),
-			push(e("$sort", bson.D{{Key: "v", Value: 1}, {Key: "k", Value: -1}}))},
-		"$": positional, "$[]": {{u: is("$set", is("v.$[]", 1))},
-			{u: is("$set", is("v.$[].x", 1))}}, "$[<identifier>]": chosen,
+		"$sort": {
+			push(e("$sort", 1)), push(e("$sort", -1), e("$slice", 10)), push(e("$sort", is("k", 1))),
+			push(e("$sort", bson.D{{Key: "v", Value: 1}, {Key: "k", Value: -1}})),
+		},
+		"$": positional, "$[]": {
+			{u: is("$set", is("v.$[]", 1))},
+			{u: is("$set", is("v.$[].x", 1))},
+		}, "$[<identifier>]": chosen,
 		// The two other forms of an update.
 		"replacement": {{u: manyFields(scaled(200_000), one)}, {u: is("x", l.docs)}},
 		"pipeline": {
@@ -86,9 +106,13 @@ func updateAttacks() map[string][]updateAttack {
 			{u: bson.A{is("$set", manyFields(scaled(50_000), one))}},
 			{u: many(900, func(i int) any { return is("$set", is(fmt.Sprintf("v.f%d", i), 1)) })},
 			{u: bson.A{is("$replaceWith",
-				is("$mergeObjects", bson.A{"$$ROOT",
-					is("v", is("$map", bson.D{{Key: "input", Value: "$v"},
-						{Key: "in", Value: is("$concat", bson.A{is("$toString", "$$this"), "x"})}}))}))}},
+				is("$mergeObjects", bson.A{
+					"$$ROOT",
+					is("v", is("$map", bson.D{
+						{Key: "input", Value: "$v"},
+						{Key: "in", Value: is("$concat", bson.A{is("$toString", "$$this"), "x"})},
+					})),
+				}))}},
 		},
 	}
 }

@@ -52,14 +52,18 @@ func wideStages() map[string][]string {
 			`{"$expr": {"$or": ` + list(`{"$ne": ["$f#", 1]}`) + `}}`, wide(`"f#": {"$ne": 1}`),
 			wide(`"f#.b.c.d": {"$ne": 1}`),
 		},
-		"$group": {`{"_id": "$_id", ` + wideParts(`"f#": {"$sum": "$a"}`) + `}`,
-			`{"_id": ` + wide(`"f#": "$_id"`) + `}`},
+		"$group": {
+			`{"_id": "$_id", ` + wideParts(`"f#": {"$sum": "$a"}`) + `}`,
+			`{"_id": ` + wide(`"f#": "$_id"`) + `}`,
+		},
 		"$bucket":     {`{"groupBy": "$_id", "boundaries": ` + list(`#`) + `, "default": -1}`},
 		"$bucketAuto": {`{"groupBy": "$_id", "buckets": 3, "output": ` + wide(`"f#": {"$sum": "$a"}`) + `}`},
 		"$setWindowFields": {`{"sortBy": {"_id": 1}, "output": ` +
 			wide(`"f#": {"$sum": "$a", "window": {"documents": [-1, 0]}}`) + `}`},
-		"$fill": {`{"sortBy": {"_id": 1}, "output": ` + wide(`"f#": {"method": "locf"}`) + `}`,
-			`{"output": ` + wide(`"f#": {"value": "$a"}`) + `}`},
+		"$fill": {
+			`{"sortBy": {"_id": 1}, "output": ` + wide(`"f#": {"method": "locf"}`) + `}`,
+			`{"output": ` + wide(`"f#": {"value": "$a"}`) + `}`,
+		},
 		"$lookup": {
 			`{"from": "c", "as": "r", "pipeline": [{"$set": ` + wide(`"f#.b.c.d": "$a"`) + `}]}`,
 			`{"from": "c", "as": "r", "let": ` + wide(`"v#": "$a"`) + `, "pipeline": []}`,

@@ -26,8 +26,12 @@ type largeCommands struct {
 const largeLimit = 20_000 // maxTimeMS, which no command reaches
 
 func aggregation(stages ...bson.D) bson.D {
-	return bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}},
-		{Key: "maxTimeMS", Value: largeLimit}}
+	return bson.D{
+		{Key: "aggregate", Value: "c"},
+		{Key: "pipeline", Value: stages},
+		{Key: "cursor", Value: bson.D{}},
+		{Key: "maxTimeMS", Value: largeLimit},
+	}
 }
 
 // numbers returns an expression that makes an array of n numbers and is not constant.
@@ -45,9 +49,11 @@ func finding(key string, v any) bson.D {
 }
 
 func updating(u any) bson.D {
-	return bson.D{{Key: "update", Value: "c"},
+	return bson.D{
+		{Key: "update", Value: "c"},
 		{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: is("_id", 0)}, {Key: "u", Value: u}}}},
-		{Key: "maxTimeMS", Value: largeLimit}}
+		{Key: "maxTimeMS", Value: largeLimit},
+	}
 }
 
 func largeCommandLists() []largeCommands {
@@ -65,9 +71,12 @@ func largeCommandLists() []largeCommands {
 			load: func(t *testing.T, coll *mongo.Collection) {
 				t.Helper()
 				docs := many(20_000, func(i int) any {
-					return bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i % 1000},
+					return bson.D{
+						{Key: "_id", Value: i},
+						{Key: "a", Value: i % 1000},
 						{Key: "b", Value: bson.Binary{Data: make([]byte, 20)}},
-						{Key: "x", Value: strings.Repeat("x", 100)}}
+						{Key: "x", Value: strings.Repeat("x", 100)},
+					}
 				})
 				if _, err := coll.InsertMany(t.Context(), docs); err != nil {
 					t.Fatal(err)
@@ -76,18 +85,24 @@ func largeCommandLists() []largeCommands {
 			short: map[string]bson.D{
 				"mask": bits(mask),
 				"lookup": aggregation(is("$limit", 200),
-					is("$lookup", bson.D{{Key: "from", Value: "c"},
-						{Key: "pipeline", Value: bson.A{}}, {Key: "as", Value: "x"}}),
+					is("$lookup", bson.D{
+						{Key: "from", Value: "c"},
+						{Key: "pipeline", Value: bson.A{}},
+						{Key: "as", Value: "x"},
+					}),
 					is("$group", bson.D{{Key: "_id", Value: nil}, {Key: "x", Value: push("$x")}})),
 				"update":     updating(is("$set", same(int32(1)))),
 				"projection": finding("projection", same(int32(1))),
 			},
 			rest: map[string]bson.D{
 				"positions": bits(positions),
-				"explained mask": {{Key: "explain", Value: bits(mask)[:2]},
-					{Key: "verbosity", Value: "allPlansExecution"}},
+				"explained mask": {
+					{Key: "explain", Value: bits(mask)[:2]},
+					{Key: "verbosity", Value: "allPlansExecution"},
+				},
 				"bucketAuto": aggregation(union, union, union, is("$bucketAuto", bson.D{
-					{Key: "groupBy", Value: "$a"}, {Key: "buckets", Value: 5},
+					{Key: "groupBy", Value: "$a"},
+					{Key: "buckets", Value: 5},
 					{Key: "output", Value: is("x", push("$$ROOT"))},
 				})),
 				"set stage":       aggregation(is("$set", same("$a"))),
@@ -147,38 +162,68 @@ func largeCommandLists() []largeCommands {
 				"collated groups": append(aggregation(is("$group", is("_id", "$s")), is("$count", "n")),
 					bson.E{Key: "collation", Value: is("locale", "en")}),
 				"collated numbers": append(finding("sort", is("s", 1)), bson.E{Key: "projection", Value: is("_id", 1)},
-					bson.E{Key: "collation",
-						Value: bson.D{{Key: "locale", Value: "en"}, {Key: "numericOrdering", Value: true}}}),
-				"collated distinct": {{Key: "distinct", Value: "c"}, {Key: "key", Value: "s"},
-					{Key: "collation", Value: is("locale", "en")}},
+					bson.E{
+						Key:   "collation",
+						Value: bson.D{{Key: "locale", Value: "en"}, {Key: "numericOrdering", Value: true}},
+					}),
+				"collated distinct": {
+					{Key: "distinct", Value: "c"},
+					{Key: "key", Value: "s"},
+					{Key: "collation", Value: is("locale", "en")},
+				},
 				"toUpper":      aggregation(is("$project", is("n", is("$strLenBytes", is("$toUpper", "$s"))))),
 				"small change": updating(is("$inc", is("n", 1))),
-				"many changes": {{Key: "update", Value: "c"},
-					{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}},
-						{Key: "u", Value: is("$inc", is("n", 1))}, {Key: "multi", Value: true}}}}},
-				"findAndModify": {{Key: "findAndModify", Value: "c"}, {Key: "query", Value: is("_id", 0)},
-					{Key: "update", Value: is("$inc", is("n", 1))}, {Key: "new", Value: true}},
-				"pipeline": {{Key: "findAndModify", Value: "c"}, {Key: "query", Value: is("_id", 1)},
-					{Key: "update", Value: bson.A{is("$set", is("n", "$_id"))}}},
+				"many changes": {
+					{Key: "update", Value: "c"},
+					{Key: "updates", Value: bson.A{bson.D{
+						{Key: "q", Value: bson.D{}},
+						{Key: "u", Value: is("$inc", is("n", 1))},
+						{Key: "multi", Value: true},
+					}}},
+				},
+				"findAndModify": {
+					{Key: "findAndModify", Value: "c"},
+					{Key: "query", Value: is("_id", 0)},
+					{Key: "update", Value: is("$inc", is("n", 1))},
+					{Key: "new", Value: true},
+				},
+				"pipeline": {
+					{Key: "findAndModify", Value: "c"},
+					{Key: "query", Value: is("_id", 1)},
+					{Key: "update", Value: bson.A{is("$set", is("n", "$_id"))}},
+				},
 				"graphLookup": aggregation(is("$graphLookup",
-					bson.D{{Key: "from", Value: "c"}, {Key: "startWith", Value: "$_id"},
-						{Key: "connectFromField", Value: "_id"}, {Key: "connectToField", Value: "_id"},
-						{Key: "as", Value: "r"}}), is("$project", is("n", is("$size", "$r")))),
+					bson.D{
+						{Key: "from", Value: "c"},
+						{Key: "startWith", Value: "$_id"},
+						{Key: "connectFromField", Value: "_id"},
+						{Key: "connectToField", Value: "_id"},
+						{Key: "as", Value: "r"},
+					}), is("$project", is("n", is("$size", "$r")))),
 				"windows": aggregation(is("$setWindowFields",
 					bson.D{{Key: "sortBy", Value: is("_id", 1)}, {Key: "output", Value: is("r", is("$first", "$s"))}}),
 					is("$project", is("n", is("$strLenBytes", "$r")))),
 				"facet": aggregation(is("$facet",
-					bson.D{{Key: "a", Value: bson.A{is("$sort", is("s", 1)), is("$limit", 1),
-						is("$project", is("s", 0))}},
-						{Key: "b", Value: bson.A{is("$sort", is("s", -1)), is("$limit", 1),
-							is("$project", is("s", 0))}}})),
+					bson.D{
+						{Key: "a", Value: bson.A{
+							is("$sort", is("s", 1)), is("$limit", 1),
+							is("$project", is("s", 0)),
+						}},
+						{Key: "b", Value: bson.A{
+							is("$sort", is("s", -1)), is("$limit", 1),
+							is("$project", is("s", 0)),
+						}},
+					})),
 				"out":   aggregation(is("$out", "o")),
 				"merge": aggregation(is("$merge", "o")),
 				"sort":  aggregation(is("$sort", is("s", 1)), is("$project", is("s", 0))),
 				"function": aggregation(is("$project",
 					is("n", is("$function",
-						bson.D{{Key: "body", Value: "function(s) { return s.length }"},
-							{Key: "args", Value: bson.A{"$s"}}, {Key: "lang", Value: "js"}})))),
+						bson.D{
+							{Key: "body", Value: "function(s) { return s.length }"},
+							{Key: "args", Value: bson.A{"$s"}},
+							{Key: "lang", Value: "js"},
+						})))),
 			},
 		},
 	}

@@ -160,7 +160,8 @@ func manyKeys(t *testing.T, _ *container, coll *mongo.Collection) {
 		t.Fatal(err)
 	}
 	_, err = coll.Indexes().CreateMany(t.Context(), []mongo.IndexModel{
-		{Keys: bson.D{{Key: "a", Value: 1}}}, {Keys: bson.D{{Key: "a", Value: -1}}},
+		{Keys: bson.D{{Key: "a", Value: 1}}},
+		{Keys: bson.D{{Key: "a", Value: -1}}},
 		{Keys: bson.D{{Key: "a", Value: 1}, {Key: "b", Value: 1}}},
 	})
 	if err != nil {
@@ -220,8 +221,11 @@ func manyCursors(t *testing.T, _ *container, coll *mongo.Collection) {
 	var mu sync.Mutex
 	together(attackers, func(int) {
 		for range 50_000 / attackers {
-			cmd := bson.D{{Key: "find", Value: coll.Name()}, {Key: "batchSize", Value: 1},
-				{Key: "noCursorTimeout", Value: true}}
+			cmd := bson.D{
+				{Key: "find", Value: coll.Name()},
+				{Key: "batchSize", Value: 1},
+				{Key: "noCursorTimeout", Value: true},
+			}
 			if coll.Database().RunCommand(t.Context(), cmd).Err() != nil {
 				return
 			}
@@ -271,8 +275,10 @@ func explainLarge(t *testing.T, _ *container, coll *mongo.Collection) {
 	for i := range values {
 		values[i] = fmt.Sprintf("value %012d", i)
 	}
-	find := bson.D{{Key: "find", Value: coll.Name()},
-		{Key: "filter", Value: bson.D{{Key: "a", Value: bson.D{{Key: "$in", Value: values}}}}}}
+	find := bson.D{
+		{Key: "find", Value: coll.Name()},
+		{Key: "filter", Value: bson.D{{Key: "a", Value: bson.D{{Key: "$in", Value: values}}}}},
+	}
 	cmd, err := bson.Marshal(bson.D{{Key: "explain", Value: find}, {Key: "verbosity", Value: "allPlansExecution"}})
 	if err != nil {
 		t.Fatal(err)
@@ -297,8 +303,11 @@ func filterEach(filters ...bson.D) func(*testing.T, *container, *mongo.Collectio
 		var indexes []mongo.IndexModel
 		for _, name := range []string{"b", "c", "d"} {
 			indexes = append(indexes, mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}, {Key: name, Value: 1}}},
-				mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}, {Key: name, Value: 1},
-					{Key: "p", Value: "2dsphere"}}})
+				mongo.IndexModel{Keys: bson.D{
+					{Key: "a", Value: 1},
+					{Key: name, Value: 1},
+					{Key: "p", Value: "2dsphere"},
+				}})
 		}
 		if _, err := coll.Indexes().CreateMany(t.Context(), indexes); err != nil {
 			t.Fatal(err)
@@ -311,8 +320,12 @@ func filterEach(filters ...bson.D) func(*testing.T, *container, *mongo.Collectio
 			}
 		}
 		for i, f := range filters {
-			cmd, err := bson.Marshal(bson.D{{Key: "find", Value: coll.Name()}, {Key: "filter", Value: f},
-				{Key: "batchSize", Value: 1}, {Key: "maxTimeMS", Value: 20_000}})
+			cmd, err := bson.Marshal(bson.D{
+				{Key: "find", Value: coll.Name()},
+				{Key: "filter", Value: f},
+				{Key: "batchSize", Value: 1},
+				{Key: "maxTimeMS", Value: 20_000},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -91,8 +91,12 @@ func newSmall(t *testing.T) *mongo.Database {
 	db := sheaftest.New(t).Database("d")
 	for i := range 5 {
 		if _, err := db.Collection("c").
-			InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "x", Value: i}, {Key: "next", Value: i + 1},
-				{Key: "s", Value: "aaaa!"}}); err != nil {
+			InsertOne(t.Context(), bson.D{
+				{Key: "_id", Value: i},
+				{Key: "x", Value: i},
+				{Key: "next", Value: i + 1},
+				{Key: "s", Value: "aaaa!"},
+			}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -147,8 +151,10 @@ func eventually(t *testing.T, what string, condition func() bool) {
 
 func TestKillOpStopsStages(t *testing.T) {
 	db := newSmall(t)
-	for _, name := range []string{"group", "sort", "setWindowFields", "facet", "graphLookup", "out",
-		"map in map", "function", "accumulator"} {
+	for _, name := range []string{
+		"group", "sort", "setWindowFields", "facet", "graphLookup", "out",
+		"map in map", "function", "accumulator",
+	} {
 		t.Run(name, func(t *testing.T) {
 			var wg sync.WaitGroup
 			wg.Go(func() {

@@ -45,8 +45,10 @@ type client struct {
 func (w *workload) document(id int64) bson.D {
 	doc := bson.D{{Key: "_id", Value: id}, {Key: "g", Value: id % 1000}}
 	for i := range 10 {
-		doc = append(doc, bson.E{Key: fmt.Sprintf("field%d", i),
-			Value: strings.Repeat(string(rune('a'+(int(id)+i)%26)), w.size/10)})
+		doc = append(doc, bson.E{
+			Key:   fmt.Sprintf("field%d", i),
+			Value: strings.Repeat(string(rune('a'+(int(id)+i)%26)), w.size/10),
+		})
 	}
 	return doc
 }

@@ -69,8 +69,10 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%q: %s", name, bsonx.FormatShell(got))
 		}
 	}
-	for _, name := range []string{"b", "abc", "aa", "a\x00", "\x00",
-		"long name that is longer than the whole document could be"} {
+	for _, name := range []string{
+		"b", "abc", "aa", "a\x00", "\x00",
+		"long name that is longer than the whole document could be",
+	} {
 		if got := d.Lookup(name); !got.IsMissing() {
 			t.Errorf("%q: %s", name, bsonx.FormatShell(got))
 		}

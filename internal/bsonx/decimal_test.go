@@ -131,8 +131,10 @@ func TestParseDecimal(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", in, got, want)
 		}
 	}
-	for _, in := range []string{"", "-", ".", "e5", "1e", "1e+", "1e+-5", "1..2", "1 ", " 1", "0x10",
-		"1_000", "infinit", "--1", "1e5.0"} {
+	for _, in := range []string{
+		"", "-", ".", "e5", "1e", "1e+", "1e+-5", "1..2", "1 ", " 1", "0x10",
+		"1_000", "infinit", "--1", "1e5.0",
+	} {
 		if v, err := bsonx.ParseDecimal(in); err == nil {
 			t.Errorf("%q reads as %s", in, bsonx.FormatDecimal(v))
 		}
@@ -145,8 +147,12 @@ func BenchmarkCompareDecimal(b *testing.B) {
 	for _, other := range []struct {
 		name string
 		v    bsonx.Value
-	}{{"decimal", y}, {"int32", bsonx.Int32(20)}, {"double", bsonx.Double(19.5)},
-		{"close double", bsonx.Double(19.99)}} {
+	}{
+		{"decimal", y},
+		{"int32", bsonx.Int32(20)},
+		{"double", bsonx.Double(19.5)},
+		{"close double", bsonx.Double(19.99)},
+	} {
 		b.Run(other.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

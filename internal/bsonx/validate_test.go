@@ -85,8 +85,10 @@ func TestValidateRejects(t *testing.T) {
 		{"binary beyond the end", "0e00000005" + "6100" + "02000000" + "0001" + "00"},
 		{"binary of negative length", "0d00000005" + "6100" + "ffffffff" + "00" + "00"},
 		{"regex without options", "0a0000000b" + "6100" + "6162" + "00"},
-		{"scope shorter than said",
-			"1a0000000f" + "6100" + "12000000" + "01000000" + "00" + "05000000" + "00" + "00000000" + "00"},
+		{
+			"scope shorter than said",
+			"1a0000000f" + "6100" + "12000000" + "01000000" + "00" + "05000000" + "00" + "00000000" + "00",
+		},
 	} {
 		b, err := hex.DecodeString(tc.hex)
 		if err != nil {

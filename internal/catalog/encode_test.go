@@ -18,8 +18,10 @@ func full() *Collection[any] {
 	return &Collection[any]{
 		ID: 3, DB: "db", Name: "c.d", UUID: [16]byte{1, 2, 3}, Kind: KindCollection, Version: 7,
 		Options: bsonx.NewDoc("validator", bsonx.NewDoc("a", bsonx.NewDoc("$gt", 1))),
-		Indexes: []*Index{partial,
-			NewIndex(5, bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("t", "text"), "name", "t", "unique", true))},
+		Indexes: []*Index{
+			partial,
+			NewIndex(5, bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("t", "text"), "name", "t", "unique", true)),
+		},
 	}
 }
 

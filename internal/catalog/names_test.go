@@ -76,8 +76,10 @@ func TestDatabasesThatDifferByCase(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, c, "Shop", "a")
-	for name, want := range map[string]mongoerr.Code{"Shop": 0, "shop": mongoerr.DatabaseDifferCase,
-		"SHOP": mongoerr.DatabaseDifferCase, "shops": 0} {
+	for name, want := range map[string]mongoerr.Code{
+		"Shop": 0, "shop": mongoerr.DatabaseDifferCase,
+		"SHOP": mongoerr.DatabaseDifferCase, "shops": 0,
+	} {
 		if code := mongoerr.CodeOf(c.CheckNewDatabase(name)); code != want {
 			t.Errorf("%s: code %d, want %d", name, code, want)
 		}

@@ -25,7 +25,8 @@ type watcher interface {
 }
 
 func watch(t *testing.T, w watcher, stages bson.A,
-	opts ...options.Lister[options.ChangeStreamOptions]) *mongo.ChangeStream {
+	opts ...options.Lister[options.ChangeStreamOptions],
+) *mongo.ChangeStream {
 	t.Helper()
 	opts = append(opts, options.ChangeStream().SetMaxAwaitTime(50*time.Millisecond))
 	stream, err := w.Watch(t.Context(), stages, opts...)
@@ -121,8 +122,12 @@ func TestDocumentEvents(t *testing.T) {
 	stream := watch(t, c, bson.A{})
 	ctx := t.Context()
 	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx,
-		bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: 1}, {Key: "l", Value: bson.A{filler, filler, 3}},
-			{Key: "n", Value: bson.D{{Key: "x", Value: 1}, {Key: "f", Value: filler}}}}))
+		bson.D{
+			{Key: "_id", Value: 1},
+			{Key: "a", Value: 1},
+			{Key: "l", Value: bson.A{filler, filler, 3}},
+			{Key: "n", Value: bson.D{{Key: "x", Value: 1}, {Key: "f", Value: filler}}},
+		}))
 	must[*mongo.InsertOneResult](t)(client.Database("d").Collection("other").
 		InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
 	update := func(u any) {
@@ -131,8 +136,10 @@ func TestDocumentEvents(t *testing.T) {
 	}
 	update(bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 2}, {Key: "n.x", Value: 2}, {Key: "new", Value: 1}}}})
 	update(bson.D{{Key: "$unset", Value: bson.D{{Key: "a", Value: 1}, {Key: "n.x", Value: 1}}}})
-	update(bson.A{bson.D{{Key: "$set",
-		Value: bson.D{{Key: "l", Value: bson.D{{Key: "$slice", Value: bson.A{"$l", 2}}}}}}}})
+	update(bson.A{bson.D{{
+		Key:   "$set",
+		Value: bson.D{{Key: "l", Value: bson.D{{Key: "$slice", Value: bson.A{"$l", 2}}}}},
+	}}})
 	update(bson.D{{Key: "$push", Value: bson.D{{Key: "l", Value: 5}}}})
 	update(bson.D{{Key: "$set", Value: bson.D{{Key: "small", Value: bson.D{{Key: "x", Value: bson.A{1, 2}}}}}}})
 	update(bson.D{{Key: "$inc", Value: bson.D{{Key: "small.x.1", Value: 1}}}})
@@ -212,8 +219,11 @@ func TestRenameToAnotherDatabase(t *testing.T) {
 	replaced, other := watch(t, client.Database("b").Collection("c"), bson.A{}), watch(t,
 		client.Database("b").Collection("x"), bson.A{})
 	err := client.Database("admin").
-		RunCommand(ctx, bson.D{{Key: "renameCollection", Value: "a.c"}, {Key: "to", Value: "b.c"},
-			{Key: "dropTarget", Value: true}}).Err()
+		RunCommand(ctx, bson.D{
+			{Key: "renameCollection", Value: "a.c"},
+			{Key: "to", Value: "b.c"},
+			{Key: "dropTarget", Value: true},
+		}).Err()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -409,8 +419,11 @@ func TestRefused(t *testing.T) {
 		{"local", "oplog.rs", bson.D{}, 73},
 	} {
 		err := client.Database(test.db).
-			RunCommand(ctx, bson.D{{Key: "aggregate", Value: test.coll}, {Key: "cursor", Value: bson.D{}},
-				{Key: "pipeline", Value: bson.A{bson.D{{Key: "$changeStream", Value: test.arg}}}}}).Err()
+			RunCommand(ctx, bson.D{
+				{Key: "aggregate", Value: test.coll},
+				{Key: "cursor", Value: bson.D{}},
+				{Key: "pipeline", Value: bson.A{bson.D{{Key: "$changeStream", Value: test.arg}}}},
+			}).Err()
 		t.Run(fmt.Sprint(test.coll, test.arg), func(t *testing.T) { wantCode(t, err, test.code) })
 	}
 }

@@ -44,8 +44,10 @@ func TestSplitLargeEvent(t *testing.T) {
 	insert(2, 1)
 	want := [][]string{
 		{"_id", "operationType", "clusterTime", "wallTime", "fullDocument", "ns", "documentKey"},
-		{"_id", "splitEvent", "ns", "wallTime", "clusterTime", "documentKey", "operationType",
-			"updateDescription", "fullDocument"},
+		{
+			"_id", "splitEvent", "ns", "wallTime", "clusterTime", "documentKey", "operationType",
+			"updateDescription", "fullDocument",
+		},
 		{"_id", "splitEvent", "fullDocumentBeforeChange"},
 		{"_id", "operationType", "clusterTime", "wallTime", "fullDocument", "ns", "documentKey"},
 	}

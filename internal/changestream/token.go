@@ -89,8 +89,10 @@ func parseToken(doc bsonx.Doc) (Token, error) {
 		kind != highWater && kind != eventToken {
 		return t, badToken()
 	}
-	t = Token{Stamp: storage.NewStamp(values[0].Timestamp()), kind: int32(kind), Index: int32(index),
-		FromInvalidate: values[4].Bool()}
+	t = Token{
+		Stamp: storage.NewStamp(values[0].Timestamp()), kind: int32(kind), Index: int32(index),
+		FromInvalidate: values[4].Bool(),
+	}
 	if len(values) > 6 {
 		n, ok := values[6].AsExactInt64()
 		if !ok || n < 1 || n > math.MaxInt32 {

@@ -22,8 +22,10 @@ func BenchmarkCompare(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, pair := range map[string][2]string{"ascii": {"Gonzales, Maria", "GONZALEZ, Maria"},
-		"accents": {"González, María", "GONZÁLEZ, Maria"}} {
+	for name, pair := range map[string][2]string{
+		"ascii":   {"Gonzales, Maria", "GONZALEZ, Maria"},
+		"accents": {"González, María", "GONZÁLEZ, Maria"},
+	} {
 		b.Run(name, func(b *testing.B) {
 			x, y := []byte(pair[0]), []byte(pair[1])
 			b.ReportAllocs()

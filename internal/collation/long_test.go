@@ -156,9 +156,11 @@ func TestLooks(t *testing.T) {
 		running.Set(ctx)
 		return ctx
 	}
-	for _, options := range []bsonx.Doc{bsonx.NewDoc("locale", "en"),
+	for _, options := range []bsonx.Doc{
+		bsonx.NewDoc("locale", "en"),
 		bsonx.NewDoc("locale", "en", "numericOrdering", true), bsonx.NewDoc("locale", "fr_CA", "strength", 5),
-		bsonx.NewDoc("locale", "cs")} {
+		bsonx.NewDoc("locale", "cs"),
+	} {
 		c, err := Parse(options)
 		if err != nil {
 			t.Fatal(err)
@@ -203,8 +205,10 @@ func TestHeld(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
 	for name, s := range endless(4 << 20) {
-		for _, options := range []bsonx.Doc{bsonx.NewDoc("locale", "en"),
-			bsonx.NewDoc("locale", "en", "numericOrdering", true, "strength", 5)} {
+		for _, options := range []bsonx.Doc{
+			bsonx.NewDoc("locale", "en"),
+			bsonx.NewDoc("locale", "en", "numericOrdering", true, "strength", 5),
+		} {
 			c, err := Parse(options)
 			if err != nil {
 				t.Fatal(err)

@@ -192,8 +192,11 @@ func TestCheckHistory(t *testing.T) {
 		txns  []*listTxn
 		bad   bool
 	}{
-		"serial": {[][]int64{{1, 2}, {3}},
-			[]*listTxn{done(add(0, 1)), done(read(0, 1), add(0, 2)), done(add(1, 3), read(1, 3))}, false},
+		"serial": {
+			[][]int64{{1, 2}, {3}},
+			[]*listTxn{done(add(0, 1)), done(read(0, 1), add(0, 2)), done(add(1, 3), read(1, 3))},
+			false,
+		},
 		"aborted":      {[][]int64{{1}, nil}, []*listTxn{done(add(0, 1)), gone(add(0, 2), read(0, 1, 2))}, false},
 		"write skew":   {[][]int64{{1}, {2}}, []*listTxn{done(read(0), add(1, 2)), done(read(1), add(0, 1))}, false},
 		"aborted seen": {[][]int64{{1}, nil}, []*listTxn{gone(add(0, 1))}, true},
@@ -204,10 +207,16 @@ func TestCheckHistory(t *testing.T) {
 		"own not read": {[][]int64{{1}, nil}, []*listTxn{done(add(0, 1), read(0))}, true},
 		"not repeated": {[][]int64{{1}, nil}, []*listTxn{done(add(0, 1)), done(read(0), read(0, 1))}, true},
 		"read skew":    {[][]int64{{1}, {2}}, []*listTxn{done(add(0, 1), add(1, 2)), done(read(0), read(1, 2))}, true},
-		"write cycle": {[][]int64{{1, 2}, {4, 3}},
-			[]*listTxn{done(add(0, 1), add(1, 3)), done(add(0, 2), add(1, 4))}, true},
-		"information flow": {[][]int64{{1}, {2}},
-			[]*listTxn{done(add(0, 1), read(1, 2)), done(add(1, 2), read(0, 1))}, true},
+		"write cycle": {
+			[][]int64{{1, 2}, {4, 3}},
+			[]*listTxn{done(add(0, 1), add(1, 3)), done(add(0, 2), add(1, 4))},
+			true,
+		},
+		"information flow": {
+			[][]int64{{1}, {2}},
+			[]*listTxn{done(add(0, 1), read(1, 2)), done(add(1, 2), read(0, 1))},
+			true,
+		},
 		"long read skew": {
 			[][]int64{{1}, {2, 3}},
 			[]*listTxn{done(add(0, 1), add(1, 2)), done(read(1, 2), add(1, 3)), done(read(0), read(1, 2, 3))},

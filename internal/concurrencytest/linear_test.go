@@ -30,8 +30,10 @@ const (
 	opKinds
 )
 
-var kindNames = [...]string{"find", "find by index", "insert", "delete", "set", "compare and set", "upsert inc",
-	"inc and get", "remove and get"}
+var kindNames = [...]string{
+	"find", "find by index", "insert", "delete", "set", "compare and set", "upsert inc",
+	"inc and get", "remove and get",
+}
 
 // request is one operation on the document with a key. arg and old are its numbers.
 type request struct {
@@ -180,8 +182,10 @@ func TestLinearizable(t *testing.T) {
 		var history []porcupine.Operation
 		start := time.Now()
 		together(t, clients, func(ctx context.Context, client int, rng *rand.Rand) {
-			r := request{key: rng.IntN(4), kind: kind(rng.IntN(int(opKinds))),
-				arg: rng.Int64N(3) + 1, old: rng.Int64N(6)}
+			r := request{
+				key: rng.IntN(4), kind: kind(rng.IntN(int(opKinds))),
+				arg: rng.Int64N(3) + 1, old: rng.Int64N(6),
+			}
 			if (r.kind == opDelete || r.kind == opRemoveAndGet) && rng.IntN(2) == 0 {
 				r.kind = opIncAndGet
 			}
@@ -191,8 +195,10 @@ func TestLinearizable(t *testing.T) {
 				t.Errorf("%s: %v", kindNames[r.kind], err)
 				return
 			}
-			op := porcupine.Operation{ClientId: client, Input: r, Call: int64(call), Output: a,
-				Return: int64(time.Since(start))}
+			op := porcupine.Operation{
+				ClientId: client, Input: r, Call: int64(call), Output: a,
+				Return: int64(time.Since(start)),
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			history = append(history, op)

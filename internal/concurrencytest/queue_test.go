@@ -70,7 +70,8 @@ func testQueue(t *testing.T, c *mongo.Collection, indexed bool) {
 }
 
 func take(ctx context.Context, t *testing.T, c *mongo.Collection, client int, mu *sync.Mutex,
-	taken map[int32]int) (int32, bool) {
+	taken map[int32]int,
+) (int32, bool) {
 	job, err := c.FindOneAndUpdate(ctx, doc("state", "new"), doc("$set", doc("state", "taken", "by", client)),
 		options.FindOneAndUpdate().SetSort(doc("priority", -1)).SetReturnDocument(options.After)).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -93,7 +94,8 @@ func take(ctx context.Context, t *testing.T, c *mongo.Collection, client int, mu
 // finish removes one of the jobs that the client has taken. It may remove another one than the
 // named one.
 func finish(ctx context.Context, t *testing.T, c *mongo.Collection, id int32, client int,
-	mu *sync.Mutex, removed map[int32]int) {
+	mu *sync.Mutex, removed map[int32]int,
+) {
 	filter := doc("_id", id)
 	if id%2 == 0 {
 		filter = doc("state", "taken", "by", client)
@@ -153,8 +155,10 @@ func TestFindIsASnapshot(t *testing.T) {
 
 // readSnapshot reads by one of the values, or all documents by all values.
 func readSnapshot(ctx context.Context, t *testing.T, c *mongo.Collection, rng *rand.Rand, v, n int) {
-	some := []bson.D{doc("v", v), doc("w", v*10, "v", v), doc("tags", v), doc("tags", v+10),
-		doc("$or", bson.A{doc("v", v), doc("tags", v)})}
+	some := []bson.D{
+		doc("v", v), doc("w", v*10, "v", v), doc("tags", v), doc("tags", v+10),
+		doc("$or", bson.A{doc("v", v), doc("tags", v)}),
+	}
 	every := []bson.D{
 		doc("v", doc("$in", bson.A{0, 1, 2})), doc("w", doc("$gte", 0)), doc("tags", doc("$lt", 100)),
 		doc("$or", bson.A{doc("v", 0), doc("tags", 1), doc("w", 20)}), doc("v", doc("$gte", 0), "w", doc("$lte", 20)),

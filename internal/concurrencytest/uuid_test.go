@@ -57,8 +57,10 @@ func TestUUIDBesideRename(t *testing.T) {
 	}
 	for run := torture.Begin(t); run.Next(10, time.Minute); {
 		for _, name := range names {
-			u := &uuidRace{t: t, db: db, admin: admin,
-				delay: time.Duration(run.Rand(run.Rounds()).IntN(400)) * time.Microsecond}
+			u := &uuidRace{
+				t: t, db: db, admin: admin,
+				delay: time.Duration(run.Rand(run.Rounds()).IntN(400)) * time.Microsecond,
+			}
 			u.run(name)
 		}
 	}

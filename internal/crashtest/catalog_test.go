@@ -212,25 +212,37 @@ func indexNames(ctx context.Context, t *testing.T, coll *mongo.Collection) []str
 var indexModels = []mongo.IndexModel{
 	{Keys: bson.D{{Key: "n", Value: 1}}, Options: options.Index().SetName("n")},
 	{Keys: bson.D{{Key: "tags", Value: 1}}, Options: options.Index().SetName("multikey")},
-	{Keys: bson.D{{Key: "w", Value: 1}, {Key: "g", Value: -1}, {Key: "tags", Value: 1}},
-		Options: options.Index().SetName("compound")},
+	{
+		Keys:    bson.D{{Key: "w", Value: 1}, {Key: "g", Value: -1}, {Key: "tags", Value: 1}},
+		Options: options.Index().SetName("compound"),
+	},
 	{Keys: bson.D{{Key: "g", Value: 1}}, Options: options.Index().SetName("partial").
 		SetPartialFilterExpression(bson.D{{Key: "p", Value: bson.D{{Key: "$gte", Value: 5}}}})},
-	{Keys: bson.D{{Key: "pad", Value: -1}, {Key: "u", Value: 1}},
-		Options: options.Index().SetName("unique").SetUnique(true)},
+	{
+		Keys:    bson.D{{Key: "pad", Value: -1}, {Key: "u", Value: 1}},
+		Options: options.Index().SetName("unique").SetUnique(true),
+	},
 	{Keys: bson.D{{Key: "missing", Value: 1}}, Options: options.Index().SetName("sparse").SetSparse(true)},
 	{Keys: bson.D{{Key: "w", Value: 1}, {Key: "n", Value: "hashed"}}, Options: options.Index().SetName("hashed")},
-	{Keys: bson.D{{Key: "$**", Value: 1}},
-		Options: options.Index().SetName("wildcard").SetWildcardProjection(bson.D{{Key: "pad", Value: 0}})},
-	{Keys: bson.D{{Key: "g", Value: 1}, {Key: "tags.$**", Value: -1}},
-		Options: options.Index().SetName("compound wildcard")},
+	{
+		Keys:    bson.D{{Key: "$**", Value: 1}},
+		Options: options.Index().SetName("wildcard").SetWildcardProjection(bson.D{{Key: "pad", Value: 0}}),
+	},
+	{
+		Keys:    bson.D{{Key: "g", Value: 1}, {Key: "tags.$**", Value: -1}},
+		Options: options.Index().SetName("compound wildcard"),
+	},
 	{Keys: bson.D{{Key: "at", Value: "2dsphere"}}, Options: options.Index().SetName("sphere")},
-	{Keys: bson.D{{Key: "g", Value: 1}, {Key: "at", Value: "2dsphere"}, {Key: "tags", Value: 1}},
-		Options: options.Index().SetName("compound sphere")},
+	{
+		Keys:    bson.D{{Key: "g", Value: 1}, {Key: "at", Value: "2dsphere"}, {Key: "tags", Value: 1}},
+		Options: options.Index().SetName("compound sphere"),
+	},
 	{Keys: bson.D{{Key: "xy", Value: "2d"}, {Key: "n", Value: 1}}, Options: options.Index().SetName("plane")},
-	{Keys: bson.D{{Key: "text", Value: "text"}, {Key: "pad", Value: "text"}, {Key: "n", Value: -1}},
+	{
+		Keys: bson.D{{Key: "text", Value: "text"}, {Key: "pad", Value: "text"}, {Key: "n", Value: -1}},
 		Options: options.Index().SetName(textName).
-			SetWeights(bson.D{{Key: "text", Value: 5}})},
+			SetWeights(bson.D{{Key: "text", Value: 5}}),
+	},
 }
 
 const textName = "text"
@@ -249,8 +261,10 @@ var kindQueries = map[string]struct{ index, scan bson.D }{
 	},
 }
 
-var withinCap = bson.D{{Key: "at",
-	Value: bson.D{{Key: "$geoWithin", Value: bson.D{{Key: "$centerSphere", Value: bson.A{bson.A{8, 8}, 0.08}}}}}}}
+var withinCap = bson.D{{
+	Key:   "at",
+	Value: bson.D{{Key: "$geoWithin", Value: bson.D{{Key: "$centerSphere", Value: bson.A{bson.A{8, 8}, 0.08}}}}},
+}}
 
 const dupsName = "dups"
 

@@ -72,8 +72,10 @@ func newFleet(t *testing.T, rng *rand.Rand) *fleet {
 	f := &fleet{t: t, rng: rng, shared: map[int]int64{}}
 	for i := range workers {
 		f.workers = append(f.workers,
-			&worker{t: t, id: int32(i), rng: fork(), docs: map[string]*document{},
-				added: map[int]int64{}, tried: map[int]int64{}})
+			&worker{
+				t: t, id: int32(i), rng: fork(), docs: map[string]*document{},
+				added: map[int]int64{}, tried: map[int]int64{},
+			})
 	}
 	f.catalog = &catalogWorker{t: t, rng: fork(), dbs: []string{"one", "two"}, states: []catalogState{{}}}
 	f.indexes = &indexWorker{t: t, rng: fork(), states: []uint{0}}

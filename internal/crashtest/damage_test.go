@@ -45,8 +45,11 @@ func TestDamage(t *testing.T) {
 	}
 	var docs []bson.D
 	for i := range n {
-		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i},
-			{Key: "noise", Value: rng.bytes(3000)}})
+		docs = append(docs, bson.D{
+			{Key: "_id", Value: i},
+			{Key: "a", Value: i},
+			{Key: "noise", Value: rng.bytes(3000)},
+		})
 	}
 	coll := db.Client().Database("test").Collection("c")
 	if _, err := coll.InsertMany(t.Context(), docs); err != nil {

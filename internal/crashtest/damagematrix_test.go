@@ -47,10 +47,14 @@ var fileKinds = []fileKind{
 	// A store that was closed needs no log. TestLogDamage of package pebble damages the logs of
 	// stores that were killed.
 	{name: "log", suffix: ".log", harmless: true},
-	{name: "options that are written", prefix: "temporary.", suffix: ".dbtmp", harmless: true,
-		left: "temporary.000099.dbtmp"},
-	{name: "table that is ingested", prefix: "sheaf-ingest-", suffix: ".tmp",
-		harmless: true, left: "sheaf-ingest-7.tmp"},
+	{
+		name: "options that are written", prefix: "temporary.", suffix: ".dbtmp", harmless: true,
+		left: "temporary.000099.dbtmp",
+	},
+	{
+		name: "table that is ingested", prefix: "sheaf-ingest-", suffix: ".tmp",
+		harmless: true, left: "sheaf-ingest-7.tmp",
+	},
 }
 
 // A damage is a change to a file. It reports whether it changed anything.
@@ -273,8 +277,11 @@ func newDamageable(t *testing.T, rng *rand.Rand) *damageable {
 		coll := db.Client().Database("test").Collection("c")
 		var docs []any
 		for i := range 250 {
-			docs = append(docs, bson.D{{Key: "_id", Value: round*1000 + i}, {Key: "a", Value: i},
-				{Key: "noise", Value: noise.bytes(3000)}})
+			docs = append(docs, bson.D{
+				{Key: "_id", Value: round*1000 + i},
+				{Key: "a", Value: i},
+				{Key: "noise", Value: noise.bytes(3000)},
+			})
 		}
 		_, err = coll.InsertMany(t.Context(), docs)
 		must(t, err)

@@ -108,8 +108,11 @@ func fill(ctx context.Context, t *testing.T, coll *mongo.Collection) map[int64]b
 			for ctx.Err() == nil {
 				id := next.Add(1)
 				_, err := coll.InsertOne(ctx,
-					bson.D{{Key: "_id", Value: id}, {Key: "n", Value: id % 100},
-						{Key: "noise", Value: rng.bytes(8 << 10)}})
+					bson.D{
+						{Key: "_id", Value: id},
+						{Key: "n", Value: id % 100},
+						{Key: "noise", Value: rng.bytes(8 << 10)},
+					})
 				if err != nil {
 					if !isOutOfSpace(err) {
 						t.Errorf("insert on a full disk: %v", err)
@@ -133,16 +136,20 @@ func refused(ctx context.Context, t *testing.T, client *mongo.Client) {
 	noise := newNoise(99).bytes(64 << 10)
 	_, insert := coll.InsertOne(ctx, bson.D{{Key: "n", Value: 0}, {Key: "noise", Value: noise}})
 	_, many := coll.InsertMany(ctx,
-		[]bson.D{{{Key: "n", Value: 0}, {Key: "noise", Value: noise}},
-			{{Key: "n", Value: 0}, {Key: "noise", Value: noise}}})
+		[]bson.D{
+			{{Key: "n", Value: 0}, {Key: "noise", Value: noise}},
+			{{Key: "n", Value: 0}, {Key: "noise", Value: noise}},
+		})
 	// A server with a budget of 16 MiB does not always have room for a hundred large values.
 	_, update := coll.UpdateMany(ctx, bson.D{{Key: "n", Value: 5}},
 		bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: 1}}}})
 	modify := coll.FindOneAndUpdate(ctx, bson.D{{Key: "n", Value: 6}},
 		bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: noise}}}}).Err()
 	create := client.Database(workDB).CreateCollection(ctx, "another")
-	for what, err := range map[string]error{"insert": insert, "insertMany": many, "update": update,
-		"findAndModify": modify, "create": create} {
+	for what, err := range map[string]error{
+		"insert": insert, "insertMany": many, "update": update,
+		"findAndModify": modify, "create": create,
+	} {
 		if !isOutOfSpace(err) {
 			t.Errorf("%s on a full disk: %v", what, err)
 		}

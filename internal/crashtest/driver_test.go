@@ -56,8 +56,10 @@ func TestCutDriver(t *testing.T) {
 	}
 	openAccounts(t, s.db())
 	s.attack(clients, func() {
-		proxy.Set(torture.Faults{Cut: 0.03 * s.rng.Float64(), Slow: 0.1,
-			Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond})
+		proxy.Set(torture.Faults{
+			Cut: 0.03 * s.rng.Float64(), Slow: 0.1,
+			Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond,
+		})
 		if s.rng.IntN(4) == 0 {
 			s.killAndStart()
 		}
@@ -137,8 +139,10 @@ type unexpected struct{ what string }
 func (u unexpected) Error() string { return u.what }
 
 func (p *program) coll(name string) *mongo.Collection {
-	concern := []*writeconcern.WriteConcern{nil, writeconcern.W1(), writeconcern.Journaled(),
-		writeconcern.Majority()}[p.rng.IntN(4)]
+	concern := []*writeconcern.WriteConcern{
+		nil, writeconcern.W1(), writeconcern.Journaled(),
+		writeconcern.Majority(),
+	}[p.rng.IntN(4)]
 	return p.client.Database(retryDB).Collection(name, options.Collection().SetWriteConcern(concern))
 }
 
@@ -209,8 +213,10 @@ func (p *program) deleteOne(ctx context.Context) error {
 func (p *program) upsert(ctx context.Context) error {
 	n := p.nextNumber()
 	query := bson.D{{Key: "k", Value: fmt.Sprintf("%d-%d", p.id, n)}}
-	update := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: n}}},
-		{Key: "$set", Value: bson.D{{Key: "c", Value: p.id}}}}
+	update := bson.D{
+		{Key: "$inc", Value: bson.D{{Key: "n", Value: n}}},
+		{Key: "$set", Value: bson.D{{Key: "c", Value: p.id}}},
+	}
 	res, err := p.coll("upserts").UpdateOne(ctx, query, update, options.UpdateOne().SetUpsert(true))
 	if err != nil {
 		return err
@@ -241,12 +247,18 @@ func (p *program) clientBulk(ctx context.Context) error {
 	p.inGroup[group]++
 	p.counters[i] += 7
 	res, err := p.client.BulkWrite(ctx, []mongo.ClientBulkWrite{
-		{Database: retryDB, Collection: docsName,
-			Model: mongo.NewClientInsertOneModel().SetDocument(p.document(p.rng, group))},
-		{Database: retryDB, Collection: countersName,
-			Model: mongo.NewClientUpdateOneModel().SetFilter(byID(p.counter(i))).SetUpdate(inc(3))},
-		{Database: retryDB, Collection: countersName,
-			Model: mongo.NewClientUpdateOneModel().SetFilter(byID(p.counter(i))).SetUpdate(inc(4))},
+		{
+			Database: retryDB, Collection: docsName,
+			Model: mongo.NewClientInsertOneModel().SetDocument(p.document(p.rng, group)),
+		},
+		{
+			Database: retryDB, Collection: countersName,
+			Model: mongo.NewClientUpdateOneModel().SetFilter(byID(p.counter(i))).SetUpdate(inc(3)),
+		},
+		{
+			Database: retryDB, Collection: countersName,
+			Model: mongo.NewClientUpdateOneModel().SetFilter(byID(p.counter(i))).SetUpdate(inc(4)),
+		},
 	})
 	if err != nil {
 		return err

@@ -236,8 +236,11 @@ func onceInLog(t *testing.T, db *mongo.Database) {
 	var all, twice []bson.Raw
 	statements := bson.D{{Key: "$match", Value: bson.D{{Key: "stmtId", Value: bson.D{{Key: "$exists", Value: true}}}}}}
 	group := bson.D{{Key: "$group", Value: bson.D{
-		{Key: "_id", Value: bson.D{{Key: "l", Value: "$lsid.id"}, {Key: "t", Value: "$txnNumber"},
-			{Key: "s", Value: "$stmtId"}}},
+		{Key: "_id", Value: bson.D{
+			{Key: "l", Value: "$lsid.id"},
+			{Key: "t", Value: "$txnNumber"},
+			{Key: "s", Value: "$stmtId"},
+		}},
 		{Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}},
 	}}}
 	repeated := bson.D{{Key: "$match", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$gt", Value: 1}}}}}}

@@ -121,8 +121,11 @@ func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
 	for _, c := range clients {
 		c.ops, c.durable, c.lsid = nil, 0, newSession(c.rng)
 		if _, err := db.Collection("counters").
-			InsertOne(t.Context(), bson.D{{Key: "_id", Value: c.id}, {Key: "n", Value: 0},
-				{Key: "k", Value: 0}}); err != nil {
+			InsertOne(t.Context(), bson.D{
+				{Key: "_id", Value: c.id},
+				{Key: "n", Value: 0},
+				{Key: "k", Value: 0},
+			}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -257,21 +260,32 @@ func (c *lossy) commit(k int, concern bson.D) bson.Raw {
 
 // command returns the k-th operation, without the insertions of a transaction.
 func (c *lossy) command(k int) bson.D {
-	note := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}},
-		{Key: "$set", Value: bson.D{{Key: "k", Value: k}}}}
+	note := bson.D{
+		{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}},
+		{Key: "$set", Value: bson.D{{Key: "k", Value: k}}},
+	}
 	switch op := c.ops[k-1]; op.kind {
 	case lossyInsert:
 		docs := bson.A{}
 		for i := range op.docs {
-			docs = append(docs, bson.D{{Key: "_id", Value: fmt.Sprintf("%d-%d-%d", c.id, k, i)},
-				{Key: "c", Value: c.id}, {Key: "k", Value: k}})
+			docs = append(docs, bson.D{
+				{Key: "_id", Value: fmt.Sprintf("%d-%d-%d", c.id, k, i)},
+				{Key: "c", Value: c.id},
+				{Key: "k", Value: k},
+			})
 		}
 		return bson.D{{Key: "insert", Value: "docs"}, {Key: "documents", Value: docs}}
 	case lossyModify:
-		return bson.D{{Key: "findAndModify", Value: "counters"}, {Key: "query", Value: byID(c.id)},
-			{Key: "update", Value: note}, {Key: "new", Value: true}}
+		return bson.D{
+			{Key: "findAndModify", Value: "counters"},
+			{Key: "query", Value: byID(c.id)},
+			{Key: "update", Value: note},
+			{Key: "new", Value: true},
+		}
 	default:
-		return bson.D{{Key: "update", Value: "counters"},
-			{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: byID(c.id)}, {Key: "u", Value: note}}}}}
+		return bson.D{
+			{Key: "update", Value: "counters"},
+			{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: byID(c.id)}, {Key: "u", Value: note}}}},
+		}
 	}
 }

@@ -22,8 +22,10 @@ func findLossy(t *testing.T, m *machine) []*foundLossy {
 	db := m.client.Database(lossDB)
 	number := func(v bson.RawValue) int { return int(v.AsInt64()) }
 	for _, d := range documents(t, db.Collection("counters")) {
-		out[d.Lookup("_id").Int32()] = &foundLossy{n: number(d.Lookup("n")),
-			k: number(d.Lookup("k")), docs: map[int]int{}}
+		out[d.Lookup("_id").Int32()] = &foundLossy{
+			n: number(d.Lookup("n")),
+			k: number(d.Lookup("k")), docs: map[int]int{},
+		}
 	}
 	for _, d := range documents(t, db.Collection("a")) {
 		f := out[d.Lookup("_id", "c").Int32()]

@@ -59,8 +59,10 @@ func TestCutRetries(t *testing.T) {
 	proxy := torture.NewProxy(t, s.run.Rand(-1), s.Addr)
 	clients := newRetriers(s, func() string { return proxy.Addr })
 	s.attack(clients, func() {
-		proxy.Set(torture.Faults{Cut: 0.05 * s.rng.Float64(), Slow: 0.1,
-			Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond})
+		proxy.Set(torture.Faults{
+			Cut: 0.05 * s.rng.Float64(), Slow: 0.1,
+			Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond,
+		})
 	})
 	t.Logf("%d connections were cut", proxy.Cuts())
 	reportRetries(t, s.run.Rounds(), clients)
@@ -145,8 +147,12 @@ func (c *retrier) sendOnce(cmd bson.D) (bson.Raw, error) {
 // refused.
 func (c *retrier) write(db string, cmd bson.D) bson.Raw {
 	c.number++
-	concern := []bson.D{{}, {{Key: "w", Value: 1}}, {{Key: "j", Value: true}},
-		{{Key: "w", Value: "majority"}}}[c.rng.IntN(4)]
+	concern := []bson.D{
+		{},
+		{{Key: "w", Value: 1}},
+		{{Key: "j", Value: true}},
+		{{Key: "w", Value: "majority"}},
+	}[c.rng.IntN(4)]
 	cmd = append(cmd[:len(cmd):len(cmd)], bson.E{Key: "$db", Value: db}, bson.E{Key: "lsid", Value: c.lsid},
 		bson.E{Key: "writeConcern", Value: concern})
 	numbered := func(n int64) bson.D { return append(cmd[:len(cmd):len(cmd)], bson.E{Key: "txnNumber", Value: n}) }

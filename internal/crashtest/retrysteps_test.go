@@ -50,8 +50,11 @@ func (c *retrier) addMany() {
 			bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: c.counter(i)}}}, {Key: "u", Value: inc(1)}})
 		c.counters[i]++
 	}
-	cmd := bson.D{{Key: "update", Value: countersName}, {Key: "updates", Value: updates},
-		{Key: "ordered", Value: c.rng.IntN(2) == 0}}
+	cmd := bson.D{
+		{Key: "update", Value: countersName},
+		{Key: "updates", Value: updates},
+		{Key: "ordered", Value: c.rng.IntN(2) == 0},
+	}
 	c.expect(c.write(retryDB, cmd), "n", n, "nModified", n)
 }
 
@@ -91,8 +94,11 @@ func (c *retrier) insert() {
 	for i := range docs {
 		docs[i] = c.document(c.rng, group)
 	}
-	cmd := bson.D{{Key: "insert", Value: docsName}, {Key: "documents", Value: docs},
-		{Key: "ordered", Value: c.rng.IntN(2) == 0}}
+	cmd := bson.D{
+		{Key: "insert", Value: docsName},
+		{Key: "documents", Value: docs},
+		{Key: "ordered", Value: c.rng.IntN(2) == 0},
+	}
 	c.expect(c.write(retryDB, cmd), "n", n)
 	c.inGroup[group] += n
 }
@@ -103,8 +109,10 @@ func (c *retrier) deleteOne() {
 	if group < 0 {
 		return
 	}
-	cmd := bson.D{{Key: "delete", Value: docsName},
-		{Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: query}, {Key: "limit", Value: 1}}}}}
+	cmd := bson.D{
+		{Key: "delete", Value: docsName},
+		{Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: query}, {Key: "limit", Value: 1}}}},
+	}
 	c.expect(c.write(retryDB, cmd), "n", 1)
 	c.inGroup[group]--
 }
@@ -129,8 +137,10 @@ func (c *retrier) upsert() {
 	if c.rng.IntN(2) == 0 {
 		query = bson.D{{Key: "_id", Value: fmt.Sprintf("u%d-%d", c.id, key)}}
 	}
-	update := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: key}}},
-		{Key: "$set", Value: bson.D{{Key: "c", Value: c.id}}}}
+	update := bson.D{
+		{Key: "$inc", Value: bson.D{{Key: "n", Value: key}}},
+		{Key: "$set", Value: bson.D{{Key: "c", Value: c.id}}},
+	}
 	reply := c.write(retryDB, bson.D{{Key: "update", Value: "upserts"}, {Key: "updates", Value: bson.A{
 		bson.D{{Key: "q", Value: query}, {Key: "u", Value: update}, {Key: "upsert", Value: true}},
 	}}})
@@ -156,11 +166,17 @@ func (c *retrier) bulk() {
 	ops := bson.A{
 		bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: c.document(c.rng, group)}},
 		bson.D{{Key: "delete", Value: 0}, {Key: "filter", Value: query}},
-		bson.D{{Key: "update", Value: 1}, {Key: "filter", Value: bson.D{{Key: "_id", Value: c.counter(i)}}},
-			{Key: "updateMods", Value: inc(1)}},
+		bson.D{
+			{Key: "update", Value: 1},
+			{Key: "filter", Value: bson.D{{Key: "_id", Value: c.counter(i)}}},
+			{Key: "updateMods", Value: inc(1)},
+		},
 		bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: c.document(c.rng, group)}},
-		bson.D{{Key: "update", Value: 1}, {Key: "filter", Value: bson.D{{Key: "_id", Value: c.counter(i)}}},
-			{Key: "updateMods", Value: inc(2)}},
+		bson.D{
+			{Key: "update", Value: 1},
+			{Key: "filter", Value: bson.D{{Key: "_id", Value: c.counter(i)}}},
+			{Key: "updateMods", Value: inc(2)},
+		},
 	}
 	reply := c.write("admin", bson.D{
 		{Key: "bulkWrite", Value: 1},

@@ -113,7 +113,8 @@ func TestDamagedSpills(t *testing.T) {
 
 // damageSpills runs commands and damages their files in each way.
 func damageSpills(t *testing.T, db *sheaf.DB, dir, name string, cmds []string,
-	rng *rand.Rand, outcomes map[string]int) {
+	rng *rand.Rand, outcomes map[string]int,
+) {
 	t.Helper()
 	for i, cmd := range cmds {
 		want, _, err := readSpilling(t, db, dir, cmd, nil)
@@ -210,7 +211,8 @@ func changeSpill(t *testing.T, path string, change func([]byte)) {
 // readSpilling runs a command to its end, and calls damage for each temporary file after the first
 // batch.
 func readSpilling(t *testing.T, db *sheaf.DB, dir, text string,
-	damage func(path string)) (docs []string, files int, err error) {
+	damage func(path string),
+) (docs []string, files int, err error) {
 	t.Helper()
 	var cmd bson.D
 	must(t, bson.UnmarshalExtJSON([]byte(text), false, &cmd))
@@ -257,8 +259,12 @@ func fillForSpills(t *testing.T, db *sheaf.DB) {
 	t.Helper()
 	noise, docs := newNoise(1), []any(nil)
 	for i := range 400 {
-		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i}, {Key: "next", Value: i + 1},
-			{Key: "noise", Value: noise.bytes(500)}})
+		docs = append(docs, bson.D{
+			{Key: "_id", Value: i},
+			{Key: "a", Value: i},
+			{Key: "next", Value: i + 1},
+			{Key: "noise", Value: noise.bytes(500)},
+		})
 	}
 	_, err := db.Client().Database("test").Collection("c").InsertMany(t.Context(), docs)
 	must(t, err)

@@ -59,8 +59,10 @@ func TestCutStreams(t *testing.T) {
 		})
 	}
 	for s.run.Next(shortRounds, patience) {
-		proxy.Set(torture.Faults{Cut: 0.05 * s.rng.Float64(), Slow: 0.1,
-			Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond})
+		proxy.Set(torture.Faults{
+			Cut: 0.05 * s.rng.Float64(), Slow: 0.1,
+			Delay: time.Duration(s.rng.IntN(5)) * time.Millisecond,
+		})
 		time.Sleep(time.Duration(100+s.rng.IntN(400)) * time.Millisecond)
 		if s.rng.IntN(3) == 0 {
 			s.killAndStart()
@@ -115,8 +117,10 @@ func publish(t *testing.T, client *mongo.Client, rng *rand.Rand, writer int, wri
 	docs := make([]bson.D, 1+rng.IntN(5))
 	for i := range docs {
 		docs[i] = bson.D{
-			{Key: "_id", Value: bson.D{{Key: "p", Value: int32(writer)},
-				{Key: "n", Value: written.Load() + int64(i) + 1}}},
+			{Key: "_id", Value: bson.D{
+				{Key: "p", Value: int32(writer)},
+				{Key: "n", Value: written.Load() + int64(i) + 1},
+			}},
 			{Key: "pad", Value: pad(rng.IntN(2000))},
 		}
 	}
@@ -143,8 +147,10 @@ func publish(t *testing.T, client *mongo.Client, rng *rand.Rand, writer int, wri
 
 // run follows the changes until ctx ends.
 func (w *watcher) run(ctx context.Context) {
-	pipeline := bson.A{bson.D{{Key: "$match",
-		Value: bson.D{{Key: "operationType", Value: "insert"}, {Key: "ns.coll", Value: streamName}}}}}
+	pipeline := bson.A{bson.D{{
+		Key:   "$match",
+		Value: bson.D{{Key: "operationType", Value: "insert"}, {Key: "ns.coll", Value: streamName}},
+	}}}
 	for ctx.Err() == nil && !w.t.Failed() {
 		opts := options.ChangeStream().SetMaxAwaitTime(50 * time.Millisecond).SetBatchSize(int32(w.rng.IntN(20)))
 		if w.token == nil {

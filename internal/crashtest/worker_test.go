@@ -114,8 +114,10 @@ func updateOne(ctx context.Context, w *worker) bool {
 		filter = bson.D{{Key: "u", Value: r.Unique}}
 	}
 	r.N, r.Tags = r.N+by, append(r.Tags, tag)
-	update := bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: by}}},
-		{Key: "$push", Value: bson.D{{Key: "tags", Value: tag}}}}
+	update := bson.D{
+		{Key: "$inc", Value: bson.D{{Key: "n", Value: by}}},
+		{Key: "$push", Value: bson.D{{Key: "tags", Value: tag}}},
+	}
 	if len(r.Tags) > 6 {
 		r.Tags, r.Part = []int32{}, r.Part+1
 		update = bson.D{
@@ -212,8 +214,11 @@ func findAndModify(ctx context.Context, w *worker) bool {
 	return w.write(map[string]string{r.ID: after}, func() error {
 		got, err := w.coll().FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: r.ID}},
 			bson.D{{Key: "$set", Value: bson.D{
-				{Key: "p", Value: r.Part}, {Key: "pad", Value: r.Pad}, {Key: "at", Value: r.Place},
-				{Key: "xy", Value: r.Pair}, {Key: "text", Value: r.Text},
+				{Key: "p", Value: r.Part},
+				{Key: "pad", Value: r.Pad},
+				{Key: "at", Value: r.Place},
+				{Key: "xy", Value: r.Pair},
+				{Key: "text", Value: r.Text},
 			}}},
 			options.FindOneAndUpdate().SetReturnDocument(which)).Raw()
 		return sameDoc(got, err, want)
@@ -280,7 +285,8 @@ func readBack(ctx context.Context, w *worker) bool {
 
 // readAll returns the matching documents, by _id.
 func readAll(ctx context.Context, coll *mongo.Collection, filter bson.D,
-	opts ...options.Lister[options.FindOptions]) (map[string]string, error) {
+	opts ...options.Lister[options.FindOptions],
+) (map[string]string, error) {
 	cursor, err := coll.Find(ctx, filter, append(opts, options.Find().SetBatchSize(200))...)
 	if err != nil {
 		return nil, err

@@ -86,8 +86,10 @@ func modelBits(op BitsOp, positions []int, bit func(int) bool) bool {
 			set++
 		}
 	}
-	return [...]bool{AllSet: set == len(positions), AllClear: set == 0, AnySet: set > 0,
-		AnyClear: set < len(positions)}[op]
+	return [...]bool{
+		AllSet: set == len(positions), AllClear: set == 0, AnySet: set > 0,
+		AnyClear: set < len(positions),
+	}[op]
 }
 
 // TestBitsSerialize writes the positions of a mask.

@@ -62,8 +62,10 @@ func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 
 func newFilter(root Node, spec bsonx.Doc, opts Options) *Filter {
 	fails, weight := judge(root)
-	return &Filter{Root: root, spec: spec, opts: opts, stateful: fails, weight: weight,
-		running: opts.Vars.Scripts().Running}
+	return &Filter{
+		Root: root, spec: spec, opts: opts, stateful: fails, weight: weight,
+		running: opts.Vars.Scripts().Running,
+	}
 }
 
 // Part returns the filter of one of the nodes of f. It serves the same operation. The node must not

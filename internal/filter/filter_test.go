@@ -64,8 +64,10 @@ func BenchmarkConjunction(b *testing.B) {
 // TestParseCopies checks that a filter keeps no bytes of its document, except with Borrow.
 func TestParseCopies(t *testing.T) {
 	for _, borrow := range []bool{false, true} {
-		for _, query := range []bsonx.Doc{bsonx.NewDoc("a", "x"),
-			bsonx.NewDoc("a", bsonx.NewDoc("$gte", "x", "$lte", "x"))} {
+		for _, query := range []bsonx.Doc{
+			bsonx.NewDoc("a", "x"),
+			bsonx.NewDoc("a", bsonx.NewDoc("$gte", "x", "$lte", "x")),
+		} {
 			spec := query.Clone()
 			f, err := Parse(spec, Options{Vars: expressions.Scope(), Borrow: borrow})
 			if err != nil {

@@ -46,7 +46,8 @@ func (n *In) Written() iter.Seq[bsonx.Value] {
 // newIn returns a disjunction of equalities. It sorts values in place. It fails if the operation
 // ends.
 func newIn(path string, values []bsonx.Value, regexes []*Regex, c *collation.Collator, m *interrupt.Meter,
-	r *interrupt.Running) (*In, error) {
+	r *interrupt.Running,
+) (*In, error) {
 	n := &In{leaf: newLeaf(path), Regexes: regexes, Collation: c}
 	if err := c.Sort(values, m, r); err != nil {
 		return nil, err

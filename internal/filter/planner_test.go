@@ -225,8 +225,10 @@ func TestContexts(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for text, code := range map[string]mongoerr.Code{`{"$expr":{"$lt":[{"$rand":{}},1]}}`: 3040500,
-		`{"$expr":{"$function":{}}}`: 4660800} {
+	for text, code := range map[string]mongoerr.Code{
+		`{"$expr":{"$lt":[{"$rand":{}},1]}}`: 3040500,
+		`{"$expr":{"$function":{}}}`:         4660800,
+	} {
 		doc, _ := bsonxtest.TryParse(text)
 		if _, err := Parse(doc,
 			Options{Vars: expressions.Scope(), AllowExpr: true, Validator: true}); mongoerr.CodeOf(err) != code {

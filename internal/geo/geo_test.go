@@ -30,10 +30,14 @@ func TestDistances(t *testing.T) {
 		from, to string
 		want     float64
 	}{
-		{`{"type":"Point","coordinates":[-73.98,40.75]}`,
-			`{"type":"Point","coordinates":[-73.97,40.76]}`, 1396.5162698283154},
-		{`{"type":"Point","coordinates":[-73.98,40.75]}`,
-			`{"type":"Point","coordinates":[2.35,48.85]}`, 5839651.105286223},
+		{
+			`{"type":"Point","coordinates":[-73.98,40.75]}`,
+			`{"type":"Point","coordinates":[-73.97,40.76]}`, 1396.5162698283154,
+		},
+		{
+			`{"type":"Point","coordinates":[-73.98,40.75]}`,
+			`{"type":"Point","coordinates":[2.35,48.85]}`, 5839651.105286223,
+		},
 		{`{"type":"Point","coordinates":[1,1]}`, `{"type":"Point","coordinates":[2,1]}`, 111301.89019187003},
 		{`[0,0]`, `[-6,8.5]`, 10.404326023342406},
 		{`[0,0]`, `[0,-2]`, 2},
@@ -145,8 +149,11 @@ func TestCellsAreNotFarther(t *testing.T) {
 			space  Space
 			center *Point
 			cell   Cell
-		}{{Around(&center), &center, sphere}, {DefaultGrid.Around(&flat), &flat, plane},
-			{DefaultGrid.Around(&center), &center, plane}} {
+		}{
+			{Around(&center), &center, sphere},
+			{DefaultGrid.Around(&flat), &flat, plane},
+			{DefaultGrid.Around(&center), &center, plane},
+		} {
 			d, ok := g.Distance(c.center)
 			if low, high := c.space.Distance(c.cell), c.space.Farthest(c.cell); !ok || d < low || d > high {
 				t.Fatalf("%T: %v is not in [%v, %v]", c.space, d, low, high)

@@ -75,8 +75,10 @@ func BenchmarkKinds(b *testing.B) {
 		{"compound wildcard", `{"n": 1, "$**": 1}`, `{"wildcardProjection": {"n": 0}}`, flatDoc},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
-			_, gen, err := index.Compile(index.Spec{Key: bsonxtest.Parse(b, bm.key),
-				Options: bsonxtest.Parse(b, bm.options)})
+			_, gen, err := index.Compile(index.Spec{
+				Key:     bsonxtest.Parse(b, bm.key),
+				Options: bsonxtest.Parse(b, bm.options),
+			})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -338,8 +338,10 @@ func BenchmarkAppend(b *testing.B) {
 
 func BenchmarkDecode(b *testing.B) {
 	price, _ := bsonx.ParseDecimal("19.99")
-	for _, v := range []bsonx.Value{bsonx.Int32(123456), bsonx.Double(19.99), price,
-		bsonx.String("a string of some length")} {
+	for _, v := range []bsonx.Value{
+		bsonx.Int32(123456), bsonx.Double(19.99), price,
+		bsonx.String("a string of some length"),
+	} {
 		b.Run(v.Type.String(), func(b *testing.B) {
 			var bits keystring.TypeBits
 			key := keystring.AppendTyped(nil, &bits, v, false)

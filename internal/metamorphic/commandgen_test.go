@@ -58,7 +58,8 @@ type commandGen struct {
 // commandFamily has the fields, keys and operations of all families.
 var commandFamily = &family{
 	keys: slices.Concat(indexKeys, placeFamily.keys, []bson.D{
-		{{Key: "t", Value: "text"}, {Key: "tags", Value: "text"}}, {{Key: "b", Value: 1}, {Key: "t", Value: "text"}},
+		{{Key: "t", Value: "text"}, {Key: "tags", Value: "text"}},
+		{{Key: "b", Value: 1}, {Key: "t", Value: "text"}},
 		{{Key: "$**", Value: "text"}},
 	}),
 	fields:    func(g *gen) bson.D { return slices.Concat(g.places(), g.texts()) },
@@ -385,17 +386,23 @@ func (g *commandGen) fromCorpus() step {
 	case 2:
 		cmd = append(find, field("filter", bson.D{{Key: "$expr", Value: g.pickLine(g.corpus.expressions)}}))
 	case 3:
-		cmd = aggregate(bson.A{bson.D{{Key: "$project",
-			Value: bson.D{{Key: "r", Value: g.pickLine(g.corpus.expressions)}}}}})
+		cmd = aggregate(bson.A{bson.D{{
+			Key:   "$project",
+			Value: bson.D{{Key: "r", Value: g.pickLine(g.corpus.expressions)}},
+		}}})
 	case 4:
 		cmd = aggregate(g.pickLine(g.corpus.pipelines))
 	case 5:
 		u := g.pickLine(g.corpus.updates)
-		cmd = updateOf(coll, bson.D{field("q", g.filter(1)), field("u", u), field("multi", g.chance(2)),
-			field("upsert", g.chance(4))})
+		cmd = updateOf(coll, bson.D{
+			field("q", g.filter(1)), field("u", u), field("multi", g.chance(2)),
+			field("upsert", g.chance(4)),
+		})
 	case 6:
-		cmd = bson.D{field("findAndModify", coll), field("query", g.pickLine(g.corpus.filters)),
-			field("update", g.pickLine(g.corpus.updates)), field("new", g.chance(2))}
+		cmd = bson.D{
+			field("findAndModify", coll), field("query", g.pickLine(g.corpus.filters)),
+			field("update", g.pickLine(g.corpus.updates)), field("new", g.chance(2)),
+		}
 	case 7:
 		cmd, _ = g.pickLine(g.corpus.commands).(bson.D)
 		if len(cmd) == 0 || strings.HasPrefix(cmd[0].Key, "$") || hard[cmd[0].Key] && !g.chance(8) {
@@ -426,8 +433,10 @@ func (g *commandGen) composed() step {
 	case 1:
 		cmd = bson.D{field("find", coll), field("projection", at(op())), field("sort", at(g.anyValue(1)))}
 	case 2:
-		cmd = bson.D{field("aggregate", coll),
-			field("pipeline", bson.A{bson.D{{Key: "$project", Value: at(op())}}}), field("cursor", bson.D{})}
+		cmd = bson.D{
+			field("aggregate", coll),
+			field("pipeline", bson.A{bson.D{{Key: "$project", Value: at(op())}}}), field("cursor", bson.D{}),
+		}
 	case 3:
 		stages := bson.A{}
 		for range 1 + g.IntN(3) {
@@ -435,22 +444,34 @@ func (g *commandGen) composed() step {
 		}
 		cmd = bson.D{field("aggregate", coll), field("pipeline", stages), field("cursor", bson.D{})}
 	case 4:
-		cmd = bson.D{field("aggregate", coll),
-			field("pipeline", bson.A{bson.D{{Key: "$group",
-				Value: bson.D{{Key: "_id", Value: g.anyValue(2)},
-					{Key: "x", Value: op()}}}}}), field("cursor", bson.D{})}
+		cmd = bson.D{
+			field("aggregate", coll),
+			field("pipeline", bson.A{bson.D{{
+				Key: "$group",
+				Value: bson.D{
+					{Key: "_id", Value: g.anyValue(2)},
+					{Key: "x", Value: op()},
+				},
+			}}}), field("cursor", bson.D{}),
+		}
 	case 5:
-		cmd = updateOf(coll, bson.D{field("q", g.filter(1)), field("u", g.operatorOf(3)), field("multi", g.chance(2)),
-			field("upsert", g.chance(3))})
+		cmd = updateOf(coll, bson.D{
+			field("q", g.filter(1)), field("u", g.operatorOf(3)), field("multi", g.chance(2)),
+			field("upsert", g.chance(3)),
+		})
 	case 6:
-		cmd = bson.D{field("delete", coll),
-			field("deletes", bson.A{bson.D{field("q", at(op())), field("limit", g.IntN(2))}})}
+		cmd = bson.D{
+			field("delete", coll),
+			field("deletes", bson.A{bson.D{field("q", at(op())), field("limit", g.IntN(2))}}),
+		}
 	case 7:
 		spec := bson.D{
 			field("key", at(pick(g.gen, []any{1, -1, "text", "2d", "2dsphere", "hashed", g.anyValue(1)}))),
 			field("name", indexName(g.IntN(20))),
-			field(pick(g.gen, []string{"partialFilterExpression", "unique", "sparse", "collation", "weights",
-				"wildcardProjection", "expireAfterSeconds", "hidden"}), g.anyValue(2)),
+			field(pick(g.gen, []string{
+				"partialFilterExpression", "unique", "sparse", "collation", "weights",
+				"wildcardProjection", "expireAfterSeconds", "hidden",
+			}), g.anyValue(2)),
 		}
 		cmd = bson.D{field("createIndexes", coll), field("indexes", bson.A{spec})}
 	default:
@@ -469,8 +490,10 @@ func (g *commandGen) explained(s step) step {
 		return s
 	}
 	inner := slices.DeleteFunc(slices.Clone(s.cmd), func(e bson.E) bool { return e.Key == "$db" })
-	s.cmd = bson.D{{Key: "explain", Value: inner},
-		{Key: "verbosity", Value: pick(g.gen, []string{"queryPlanner", "executionStats", "allPlansExecution"})}}
+	s.cmd = bson.D{
+		{Key: "explain", Value: inner},
+		{Key: "verbosity", Value: pick(g.gen, []string{"queryPlanner", "executionStats", "allPlansExecution"})},
+	}
 	return s
 }
 
@@ -481,28 +504,36 @@ func (g *commandGen) cursorStep() step {
 	live := 1 + g.IntN(100)
 	switch g.IntN(12) {
 	case 0, 1:
-		return step{cmd: append(bson.D{field("find", pick(g.gen, anyCollections)), field("filter", g.filter(1)),
-			field("sort", g.sort())}, small...)}
+		return step{cmd: append(bson.D{
+			field("find", pick(g.gen, anyCollections)), field("filter", g.filter(1)),
+			field("sort", g.sort()),
+		}, small...)}
 	case 2:
 		return step{cmd: append(bson.D{field("find", collName), field("filter", g.filter(1))}, small...)}
 	case 3:
-		return step{cmd: append(bson.D{field("find", "cap"), field("tailable", true),
-			field("awaitData", g.chance(2))}, small...)}
+		return step{cmd: append(bson.D{
+			field("find", "cap"), field("tailable", true),
+			field("awaitData", g.chance(2)),
+		}, small...)}
 	case 4:
 		stages := bson.A{bson.D{field("$changeStream", bson.D{})}}
 		if g.chance(3) {
 			stages = append(stages, bson.D{field("$match", g.filter(1))})
 		}
-		return step{cmd: bson.D{field("aggregate", pick(g.gen, []any{collName, 1})),
-			field("pipeline", stages), field("cursor", small)}}
+		return step{cmd: bson.D{
+			field("aggregate", pick(g.gen, []any{collName, 1})),
+			field("pipeline", stages), field("cursor", small),
+		}}
 	case 5:
 		return step{cmd: bson.D{field(pick(g.gen, []string{"listIndexes", "listCollections"}),
 			collName), field("cursor", small)}}
 	case 6:
 		return step{cmd: bson.D{field("killCursors", collName), field("cursors", bson.A{int64(1)})}, live: live}
 	default:
-		return step{cmd: bson.D{field("getMore", int64(1)), field("collection", collName),
-			field("batchSize", g.IntN(4))}, live: live}
+		return step{cmd: bson.D{
+			field("getMore", int64(1)), field("collection", collName),
+			field("batchSize", g.IntN(4)),
+		}, live: live}
 	}
 }
 
@@ -517,15 +548,23 @@ func (g *commandGen) inSession(s *step) {
 	if lookup(s.cmd, "lsid") != nil {
 		return
 	}
-	lsid := bson.E{Key: "lsid",
-		Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: slices.Repeat([]byte{byte(n + 1)}, 16)}}}}
+	lsid := bson.E{
+		Key:   "lsid",
+		Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: slices.Repeat([]byte{byte(n + 1)}, 16)}}},
+	}
 	number := bson.E{Key: "txnNumber", Value: g.txn[n]}
 	switch {
 	case inTransaction && g.chance(4):
 		g.open[n] = false
-		*s = step{conn: s.conn,
-			cmd: bson.D{{Key: pick(g.gen, []string{"commitTransaction", "abortTransaction"}), Value: 1}, lsid, number,
-				{Key: "autocommit", Value: false}, {Key: "$db", Value: "admin"}}}
+		*s = step{
+			conn: s.conn,
+			cmd: bson.D{
+				{Key: pick(g.gen, []string{"commitTransaction", "abortTransaction"}), Value: 1},
+				lsid, number,
+				{Key: "autocommit", Value: false},
+				{Key: "$db", Value: "admin"},
+			},
+		}
 	case inTransaction:
 		s.cmd = append(s.cmd, lsid, number, bson.E{Key: "autocommit", Value: false})
 	case g.chance(3):

@@ -231,9 +231,11 @@ func (w *world) unanswered(cmd bson.D, err error) *fault {
 	stacks := make([]byte, 8<<20)
 	// Little time means that the machine was busy. Much time means that the command computed.
 	used := torture.ProcessorTime() - w.begun
-	return &fault{"hang " + cmd[0].Key,
+	return &fault{
+		"hang " + cmd[0].Key,
 		fmt.Sprintf("no answer to %.2000s in %v, with %v of processor time\n%s", text(cmd), noAnswer, used,
-			stacks[:runtime.Stack(stacks, true)])}
+			stacks[:runtime.Stack(stacks, true)]),
+	}
 }
 
 func (w *world) send(conn int, body []byte) error {
@@ -276,8 +278,10 @@ func (w *world) judge(cmd bson.D, reply bson.Raw) *fault {
 	if succeeded(reply) && !mayHaveErrors[cmd[0].Key] {
 		return nil
 	}
-	places := []bson.RawValue{reply.Lookup("code"), reply.Lookup("writeConcernError", "code"),
-		reply.Lookup("executionStats", "errorCode")}
+	places := []bson.RawValue{
+		reply.Lookup("code"), reply.Lookup("writeConcernError", "code"),
+		reply.Lookup("executionStats", "errorCode"),
+	}
 	for _, path := range [][]string{{"writeErrors"}, {"cursor", "firstBatch"}} {
 		list, _ := reply.Lookup(path...).ArrayOK()
 		errs, _ := list.Values()
@@ -294,8 +298,10 @@ func (w *world) judge(cmd bson.D, reply bson.Raw) *fault {
 }
 
 // mayHaveErrors are the commands that succeed with errors in the reply.
-var mayHaveErrors = map[string]bool{"insert": true, "update": true, "delete": true, "bulkWrite": true,
-	"explain": true, "commitTransaction": true}
+var mayHaveErrors = map[string]bool{
+	"insert": true, "update": true, "delete": true, "bulkWrite": true,
+	"explain": true, "commitTransaction": true,
+}
 
 func succeeded(reply bson.Raw) bool {
 	ok, _ := reply.Lookup("ok").AsInt64OK()
@@ -318,11 +324,16 @@ func (w *world) compare(conn int, cmd bson.D, reply bson.Raw) *fault {
 		return nil
 	}
 	w.tally.unlike++
-	plan, _ := w.ask(conn, bson.D{{Key: "explain", Value: withoutEnvelope(cmd)},
-		{Key: "verbosity", Value: "queryPlanner"}, {Key: "$db", Value: commandDB}})
-	return &fault{"index and scan differ in " + cmd[0].Key,
+	plan, _ := w.ask(conn, bson.D{
+		{Key: "explain", Value: withoutEnvelope(cmd)},
+		{Key: "verbosity", Value: "queryPlanner"},
+		{Key: "$db", Value: commandDB},
+	})
+	return &fault{
+		"index and scan differ in " + cmd[0].Key,
 		fmt.Sprintf("with indexes alone:\n%s\nwithout alone:\n%s\nplan %s", lacking(got, want), lacking(want, got),
-			plan.Lookup("queryPlanner", "winningPlan"))}
+			plan.Lookup("queryPlanner", "winningPlan")),
+	}
 }
 
 // lacking returns the lines of a that are missing in b.
@@ -353,8 +364,10 @@ func withoutEnvelope(cmd bson.D) bson.D {
 }
 
 // envelope are the arguments that tie a command to a session.
-var envelope = map[string]bool{"$db": true, "lsid": true, "txnNumber": true, "autocommit": true,
-	"startTransaction": true, "maxTimeMS": true}
+var envelope = map[string]bool{
+	"$db": true, "lsid": true, "txnNumber": true, "autocommit": true,
+	"startTransaction": true, "maxTimeMS": true,
+}
 
 // answerText returns the part of a reply that must not depend on the plan.
 func answerText(cmd bson.D, reply bson.Raw) string {
@@ -438,8 +451,11 @@ func (w *world) resolve(s *step) bson.D {
 
 // validate checks all collections at the end of a round.
 func (w *world) validate() *fault {
-	reply, f := w.ask(0, bson.D{{Key: "listCollections", Value: 1}, {Key: "nameOnly", Value: true},
-		{Key: "$db", Value: commandDB}})
+	reply, f := w.ask(0, bson.D{
+		{Key: "listCollections", Value: 1},
+		{Key: "nameOnly", Value: true},
+		{Key: "$db", Value: commandDB},
+	})
 	if f != nil || !succeeded(reply) {
 		return f
 	}
@@ -451,8 +467,11 @@ func (w *world) validate() *fault {
 		if c.Type != "collection" {
 			continue
 		}
-		reply, f := w.ask(0, bson.D{{Key: "validate", Value: c.Name}, {Key: "full", Value: true},
-			{Key: "$db", Value: commandDB}})
+		reply, f := w.ask(0, bson.D{
+			{Key: "validate", Value: c.Name},
+			{Key: "full", Value: true},
+			{Key: "$db", Value: commandDB},
+		})
 		if f != nil {
 			return f
 		}

@@ -93,8 +93,10 @@ func newCommandSource(t *testing.T) *commandSource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &commandSource{corpus: readCorpus(t), arguments: arguments,
-		fitting: fittingValues(arguments), given: map[string]int{}}
+	s := &commandSource{
+		corpus: readCorpus(t), arguments: arguments,
+		fitting: fittingValues(arguments), given: map[string]int{},
+	}
 	s.operators, s.stages = operatorNames()
 	return s
 }

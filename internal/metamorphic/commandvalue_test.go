@@ -43,8 +43,10 @@ var odd = []any{
 }
 
 // oddKeys are replacement keys.
-var oddKeys = []string{"", "a", "b", "_id", "$", "a.b", "$a", "$or", "$eq", "$expr", "$set", "$match", "$in", "x.y.z",
-	"0", "unknown", "\xff", "$$ROOT", "$not", "$each", "$elemMatch"}
+var oddKeys = []string{
+	"", "a", "b", "_id", "$", "a.b", "$a", "$or", "$eq", "$expr", "$set", "$match", "$in", "x.y.z",
+	"0", "unknown", "\xff", "$$ROOT", "$not", "$each", "$elemMatch",
+}
 
 // anyValue returns a value of any type.
 func (g *commandGen) anyValue(depth int) any {

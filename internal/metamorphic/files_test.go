@@ -92,8 +92,10 @@ func setUp(ctx context.Context, client *mongo.Client, budget int64, unoptimised 
 		return nil
 	}
 	return admin.RunCommand(ctx,
-		bson.D{{Key: "configureFailPoint", Value: "disablePipelineOptimization"},
-			{Key: "mode", Value: "alwaysOn"}}).Err()
+		bson.D{
+			{Key: "configureFailPoint", Value: "disablePipelineOptimization"},
+			{Key: "mode", Value: "alwaysOn"},
+		}).Err()
 }
 
 // TestFiles runs the data-driven tests of stages, accumulators and expressions as commands in all
@@ -379,8 +381,10 @@ func (f *fileRun) update(t *testing.T, stages bson.RawValue) []string {
 				Errmsg string
 			} `bson:"writeErrors"`
 		}
-		cmd := bson.D{{Key: "update", Value: coll.Name()},
-			{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: stages}}}}}
+		cmd := bson.D{
+			{Key: "update", Value: coll.Name()},
+			{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: stages}}}},
+		}
 		err := f.db().RunCommand(t.Context(), cmd).Decode(&reply)
 		var failed mongo.WriteException
 		switch {
@@ -438,8 +442,10 @@ func sameAnswer(got, want string) bool {
 }
 
 // memoryErrors are the errors of stages that have too little memory and cannot spill.
-var memoryErrors = []string{"QueryExceededMemoryLimitNoDiskUseAllowed", "ExceededMemoryLimit",
-	"Location40099", "Location5414201"}
+var memoryErrors = []string{
+	"QueryExceededMemoryLimitNoDiskUseAllowed", "ExceededMemoryLimit",
+	"Location40099", "Location5414201",
+}
 
 // mayDiffer returns the reason why an answer may differ from the file, or "".
 func (f *fileRun) mayDiffer(stages bson.RawValue, got, want []string) string {

@@ -187,6 +187,8 @@ var partialFilters = []bson.D{
 	{{Key: "a", Value: bson.D{{Key: "$exists", Value: true}}}},
 	{{Key: "c", Value: bson.D{{Key: "$in", Value: bson.A{1, 2}}}}},
 	{{Key: "n", Value: bson.D{{Key: "$type", Value: "number"}}}},
-	{{Key: "$or", Value: bson.A{bson.D{{Key: "b", Value: "a"}},
-		bson.D{{Key: "o.p", Value: bson.D{{Key: "$lt", Value: 2}}}}}}},
+	{{Key: "$or", Value: bson.A{
+		bson.D{{Key: "b", Value: "a"}},
+		bson.D{{Key: "o.p", Value: bson.D{{Key: "$lt", Value: 2}}}},
+	}}},
 }

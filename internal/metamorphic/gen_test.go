@@ -85,8 +85,11 @@ func (g *gen) insert() bson.D {
 	if g.chance(10) {
 		docs = append(docs, append(bson.D{{Key: "_id", Value: g.id()}}, g.fields()...)) // perhaps a duplicate
 	}
-	return bson.D{{Key: "insert", Value: collName}, {Key: "documents", Value: docs},
-		{Key: "ordered", Value: g.chance(2)}}
+	return bson.D{
+		{Key: "insert", Value: collName},
+		{Key: "documents", Value: docs},
+		{Key: "ordered", Value: g.chance(2)},
+	}
 }
 
 // safeUpdate returns an update that no document refuses.
@@ -124,14 +127,19 @@ func (g *gen) safeUpdate() any {
 	case 12:
 		return op("$pop", "arr", 1)
 	default:
-		return bson.A{bson.D{{Key: "$set",
-			Value: bson.D{{Key: "c", Value: "$b"}, {Key: "o", Value: bson.D{{Key: "p", Value: "$n"}}}}}}}
+		return bson.A{bson.D{{
+			Key:   "$set",
+			Value: bson.D{{Key: "c", Value: "$b"}, {Key: "o", Value: bson.D{{Key: "p", Value: "$n"}}}},
+		}}}
 	}
 }
 
 func (g *gen) updateMany() bson.D {
-	return update(g.collated(bson.D{{Key: "q", Value: g.filter(1)}, {Key: "u", Value: g.safeUpdate()},
-		{Key: "multi", Value: true}}))
+	return update(g.collated(bson.D{
+		{Key: "q", Value: g.filter(1)},
+		{Key: "u", Value: g.safeUpdate()},
+		{Key: "multi", Value: true},
+	}))
 }
 
 func (g *gen) updateByID() bson.D {
@@ -148,8 +156,11 @@ func update(statement bson.D) bson.D {
 }
 
 func (g *gen) findAndModify() bson.D {
-	cmd := g.collated(bson.D{{Key: "findAndModify", Value: collName}, {Key: "query", Value: g.filter(1)},
-		{Key: "sort", Value: g.sort()}})
+	cmd := g.collated(bson.D{
+		{Key: "findAndModify", Value: collName},
+		{Key: "query", Value: g.filter(1)},
+		{Key: "sort", Value: g.sort()},
+	})
 	if g.chance(3) {
 		return append(cmd, bson.E{Key: "remove", Value: true})
 	}
@@ -161,8 +172,10 @@ func (g *gen) delete() bson.D {
 	if g.chance(3) {
 		q = bson.D{{Key: pick(g, paths), Value: g.small()}, {Key: "b", Value: g.predicate(0)}}
 	}
-	return bson.D{{Key: "delete", Value: collName},
-		{Key: "deletes", Value: bson.A{g.collated(bson.D{{Key: "q", Value: q}, {Key: "limit", Value: 0}})}}}
+	return bson.D{
+		{Key: "delete", Value: collName},
+		{Key: "deletes", Value: bson.A{g.collated(bson.D{{Key: "q", Value: q}, {Key: "limit", Value: 0}})}},
+	}
 }
 
 func indexName(i int) string { return fmt.Sprint("ix", i) }

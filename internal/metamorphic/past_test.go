@@ -54,7 +54,10 @@ func (p *past) answer(ctx context.Context, v *variant, op bson.D) (string, error
 	if err != nil {
 		return "", err
 	}
-	insert := bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: docs},
-		{Key: "bypassDocumentValidation", Value: true}}
+	insert := bson.D{
+		{Key: "insert", Value: name},
+		{Key: "documents", Value: docs},
+		{Key: "bypassDocumentValidation", Value: true},
+	}
 	return got, db.RunCommand(ctx, insert).Err()
 }

@@ -213,8 +213,11 @@ func (s *setting) answer(ctx context.Context, client *mongo.Client, pipeline bso
 		options = bson.D{{Key: "batchSize", Value: s.batch}}
 	}
 	c, err := client.Database("test").
-		RunCommandCursor(ctx, bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: pipeline},
-			{Key: "cursor", Value: options}})
+		RunCommandCursor(ctx, bson.D{
+			{Key: "aggregate", Value: collName},
+			{Key: "pipeline", Value: pipeline},
+			{Key: "cursor", Value: options},
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -49,8 +49,11 @@ func everywhere(keys ...bson.D) bson.D {
 	for i, key := range keys {
 		specs = append(specs, bson.D{{Key: "key", Value: key}, {Key: "name", Value: "base" + indexName(i)}})
 	}
-	return bson.D{{Key: "createIndexes", Value: collName}, {Key: "indexes", Value: specs},
-		{Key: "comment", Value: "everywhere"}}
+	return bson.D{
+		{Key: "createIndexes", Value: collName},
+		{Key: "indexes", Value: specs},
+		{Key: "comment", Value: "everywhere"},
+	}
 }
 
 // hubs are the centers of the places. One is on the line at longitude 180. No two are opposite each
@@ -121,8 +124,10 @@ func (g *gen) geometry() bson.D {
 	case 4:
 		return geoJSON("MultiPoint", bson.A{g.position(), g.position()})
 	case 5:
-		return bson.D{{Key: "type", Value: "GeometryCollection"},
-			{Key: "geometries", Value: bson.A{g.point(), g.line()}}}
+		return bson.D{
+			{Key: "type", Value: "GeometryCollection"},
+			{Key: "geometries", Value: bson.A{g.point(), g.line()}},
+		}
 	default:
 		return g.point()
 	}
@@ -201,8 +206,10 @@ func (g *gen) move() bson.D {
 		return bson.D{{Key: "$set", Value: bson.D{{Key: "flat", Value: g.pair()}}}}
 	case 3:
 		at := bson.D{{Key: "at", Value: g.point()}}
-		return bson.D{{Key: "$push",
-			Value: bson.D{{Key: "list", Value: bson.D{{Key: "$each", Value: bson.A{at}}, {Key: "$slice", Value: -3}}}}}}
+		return bson.D{{
+			Key:   "$push",
+			Value: bson.D{{Key: "list", Value: bson.D{{Key: "$each", Value: bson.A{at}}, {Key: "$slice", Value: -3}}}},
+		}}
 	default:
 		return bson.D{{Key: "$set", Value: bson.D{{Key: "loc", Value: g.place()}}}}
 	}
@@ -264,8 +271,10 @@ func (g *gen) near() bson.D {
 		value := append(bson.D{{Key: "$geometry", Value: value}}, g.distances("$", 700_000)...)
 		near = append(near, bson.E{Key: pick(g, []string{"$near", "$nearSphere"}), Value: value})
 	}
-	cmd := bson.D{{Key: "find", Value: collName},
-		{Key: "filter", Value: bson.D{{Key: "$and", Value: bson.A{g.filter(1)}}, {Key: path, Value: near}}}}
+	cmd := bson.D{
+		{Key: "find", Value: collName},
+		{Key: "filter", Value: bson.D{{Key: "$and", Value: bson.A{g.filter(1)}}, {Key: path, Value: near}}},
+	}
 	if g.chance(2) {
 		cmd = append(cmd, bson.E{Key: "limit", Value: 1 + g.IntN(8)})
 	}
@@ -303,13 +312,18 @@ func (g *gen) geoNear() bson.D {
 		most = 6
 	}
 	stage := append(bson.D{
-		{Key: "near", Value: value}, {Key: "key", Value: path}, {Key: "distanceField", Value: "far"},
+		{Key: "near", Value: value},
+		{Key: "key", Value: path},
+		{Key: "distanceField", Value: "far"},
 		{Key: "query", Value: g.filter(1)},
 	}, g.distances("", most)...)
 	stages := bson.A{bson.D{{Key: "$geoNear", Value: stage}}}
 	if g.chance(2) {
 		stages = append(stages, bson.D{{Key: "$limit", Value: 1 + g.IntN(8)}})
 	}
-	return bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages},
-		{Key: "cursor", Value: bson.D{}}}
+	return bson.D{
+		{Key: "aggregate", Value: collName},
+		{Key: "pipeline", Value: stages},
+		{Key: "cursor", Value: bson.D{}},
+	}
 }

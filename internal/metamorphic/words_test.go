@@ -40,8 +40,12 @@ var layouts = []bson.D{
 }
 
 func textPaths(before, after bson.D) bson.D {
-	words := bson.D{{Key: "t", Value: "text"}, {Key: "in.t", Value: "text"},
-		{Key: "many.t", Value: "text"}, {Key: "tags", Value: "text"}}
+	words := bson.D{
+		{Key: "t", Value: "text"},
+		{Key: "in.t", Value: "text"},
+		{Key: "many.t", Value: "text"},
+		{Key: "tags", Value: "text"},
+	}
 	return slices.Concat(before, words, after)
 }
 
@@ -169,8 +173,10 @@ func (g *gen) rewrite() bson.D {
 		return bson.D{{Key: "$unset", Value: bson.D{{Key: pick(g, []string{"t", "in", "many", "tags"}), Value: ""}}}}
 	case 1:
 		tag := bson.D{{Key: "$each", Value: bson.A{g.textValue()}}, {Key: "$slice", Value: -3}}
-		return bson.D{{Key: "$set", Value: bson.D{{Key: "in.t", Value: g.textValue()}}},
-			{Key: "$push", Value: bson.D{{Key: "tags", Value: tag}}}}
+		return bson.D{
+			{Key: "$set", Value: bson.D{{Key: "in.t", Value: g.textValue()}}},
+			{Key: "$push", Value: bson.D{{Key: "tags", Value: tag}}},
+		}
 	default:
 		return bson.D{{Key: "$set", Value: bson.D{{Key: "t", Value: g.textValue()}}}}
 	}
@@ -224,8 +230,10 @@ func (g *gen) searched() bson.D {
 		out = append(out, bson.E{Key: "n", Value: pick(g, []any{int32(1), int64(2), 2.5})})
 	}
 	if g.chance(3) {
-		out = append(out, bson.E{Key: "c",
-			Value: pick(g, []any{nil, int32(1), "a", bson.D{{Key: "$gte", Value: int32(1)}}})})
+		out = append(out, bson.E{
+			Key:   "c",
+			Value: pick(g, []any{nil, int32(1), "a", bson.D{{Key: "$gte", Value: int32(1)}}}),
+		})
 	}
 	if g.chance(3) {
 		more := g.filter(1)
@@ -248,8 +256,11 @@ func (g *gen) search() bson.D {
 		if g.chance(2) {
 			stages = append(stages, bson.D{{Key: "$limit", Value: 1 + g.IntN(8)}})
 		}
-		return bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages},
-			{Key: "cursor", Value: bson.D{}}}
+		return bson.D{
+			{Key: "aggregate", Value: collName},
+			{Key: "pipeline", Value: stages},
+			{Key: "cursor", Value: bson.D{}},
+		}
 	}
 	cmd := bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: g.searched()}}
 	if g.chance(4) {
@@ -272,8 +283,11 @@ func (g *gen) changeFound() bson.D {
 		statement := bson.D{{Key: "q", Value: g.searched()}, {Key: "limit", Value: 0}}
 		return bson.D{{Key: "delete", Value: collName}, {Key: "deletes", Value: bson.A{statement}}}
 	}
-	return update(bson.D{{Key: "q", Value: g.searched()},
-		{Key: "u", Value: g.safeUpdate()}, {Key: "multi", Value: true}})
+	return update(bson.D{
+		{Key: "q", Value: g.searched()},
+		{Key: "u", Value: g.safeUpdate()},
+		{Key: "multi", Value: true},
+	})
 }
 
 func isSearch(op bson.D) bool { return strings.Contains(text(op), `"$text"`) }

@@ -9,8 +9,10 @@ import (
 // TestLongMessages makes messages around MaxMessage bytes. Only the longer ones are cut.
 func TestLongMessages(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{"ASCII": strings.Repeat("x", 2*MaxMessage),
-		"three bytes a letter": strings.Repeat("€", MaxMessage)} {
+	for name, text := range map[string]string{
+		"ASCII":                strings.Repeat("x", 2*MaxMessage),
+		"three bytes a letter": strings.Repeat("€", MaxMessage),
+	} {
 		for form, err := range map[string]*Error{
 			"argument": New(BadValue, "a %s z", text), "no argument": New(BadValue, text),
 			"prefix":         New(BadValue, "z").Prefix("%s", text),

@@ -123,7 +123,8 @@ func decimalOp(a, b bsonx.Value, op func(c *apd.Context, d, x, y *apd.Decimal) (
 }
 
 func decimalCompute(x, y *apd.Decimal,
-	op func(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error)) bsonx.Value {
+	op func(c *apd.Context, d, x, y *apd.Decimal) (apd.Condition, error),
+) bsonx.Value {
 	var out apd.Decimal
 	c := decimalContext()
 	if _, err := op(&c, &out, x, y); err != nil {

@@ -73,8 +73,10 @@ func TestIncAndMul(t *testing.T) {
 			"decimal 1000000000000000000000000000000000",
 		},
 		{"decimal infinity", Inc, dec(t, "Infinity"), dec(t, "-Infinity"), "decimal NaN"},
-		{"decimal overflow", Inc, dec(t, "9.999999999999999999999999999999999E+6144"),
-			dec(t, "9E+6144"), "decimal Infinity"},
+		{
+			"decimal overflow", Inc, dec(t, "9.999999999999999999999999999999999E+6144"),
+			dec(t, "9E+6144"), "decimal Infinity",
+		},
 		{"mul int", IncMul, i32(3), i32(-2), "int -6"},
 		{"mul widens", IncMul, i32(math.MaxInt32), i32(2), "long 4294967294"},
 		{"mul overflows", IncMul, i64(math.MinInt64), i32(-1), "error BadValue"},

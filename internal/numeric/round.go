@@ -51,7 +51,8 @@ func FloorIn(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 }
 
 func whole(out *bsonx.Arena, op string, v bsonx.Value, double func(float64) float64,
-	rounding apd.Rounder) (bsonx.Value, error) {
+	rounding apd.Rounder,
+) (bsonx.Value, error) {
 	if err := checkNumber(op, v); err != nil {
 		return bsonx.Value{}, err
 	}
@@ -100,7 +101,8 @@ func TruncIn(out *bsonx.Arena, v bsonx.Value, place int) (bsonx.Value, error) {
 }
 
 func roundAt(out *bsonx.Arena, op string, v bsonx.Value, place int, double func(float64) float64,
-	rounding apd.Rounder) (bsonx.Value, error) {
+	rounding apd.Rounder,
+) (bsonx.Value, error) {
 	if err := checkNumber(op, v); err != nil {
 		return bsonx.Value{}, err
 	}

@@ -18,8 +18,10 @@ const wideDigits = 75
 type wide struct{ c apd.Context }
 
 func newWide() *wide {
-	return &wide{apd.Context{Precision: wideDigits, MaxExponent: apd.MaxExponent,
-		MinExponent: apd.MinExponent, Rounding: apd.RoundHalfEven}}
+	return &wide{apd.Context{
+		Precision: wideDigits, MaxExponent: apd.MaxExponent,
+		MinExponent: apd.MinExponent, Rounding: apd.RoundHalfEven,
+	}}
 }
 
 type unary = func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error)

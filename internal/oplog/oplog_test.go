@@ -23,13 +23,19 @@ func TestDiff(t *testing.T) {
 		{"insert", `{"a": 1}`, `{"a": 1, "b": null}`, `{"i": {"b": null}}`},
 		{"delete", `{"a": 1, "b": 2, "c": 3}`, `{"a": 1, "c": 3}`, `{"d": {"b": false}}`},
 		{"order", `{"a": 1, "b": 2}`, `{"b": 2, "a": 1}`, `{"i": {"a": 1}}`},
-		{"nested", `{"a": {"x": 1, "y": "long enough to be worth it"}}`,
-			`{"a": {"x": 2, "y": "long enough to be worth it"}}`, `{"sa": {"u": {"x": 2}}}`},
+		{
+			"nested", `{"a": {"x": 1, "y": "long enough to be worth it"}}`,
+			`{"a": {"x": 2, "y": "long enough to be worth it"}}`, `{"sa": {"u": {"x": 2}}}`,
+		},
 		{"small nested", `{"a": {"x": 1}}`, `{"a": {"x": 2}}`, `{"u": {"a": {"x": 2}}}`},
-		{"push", `{"a": ["0123456789", "0123456789"]}`, `{"a": ["0123456789", "0123456789", 3]}`,
-			`{"sa": {"a": true, "u2": 3}}`},
-		{"pop", `{"a": ["0123456789", "0123456789", 3]}`, `{"a": ["0123456789", "0123456789"]}`,
-			`{"sa": {"a": true, "l": 2}}`},
+		{
+			"push", `{"a": ["0123456789", "0123456789"]}`, `{"a": ["0123456789", "0123456789", 3]}`,
+			`{"sa": {"a": true, "u2": 3}}`,
+		},
+		{
+			"pop", `{"a": ["0123456789", "0123456789", 3]}`, `{"a": ["0123456789", "0123456789"]}`,
+			`{"sa": {"a": true, "l": 2}}`,
+		},
 		{"element", `{"a": ["0123456789", {"b": 1, "c": "01234567890123456789"}]}`, `{"a": ["0123456789", {"b": 2, "c": "01234567890123456789"}]}`, `{"sa": {"a": true, "s1": {"u": {"b": 2}}}}`},
 		{"two elements", `{"a": ["0123456789", {"b": 1, "c": "01234567890123456789"}, {"b": 1, "c": "01234567890123456789"}]}`, `{"a": ["0123456789", {"b": 2, "c": "01234567890123456789"}, {"b": 3, "c": "01234567890123456789"}]}`, `{"sa": {"a": true, "s1": {"u": {"b": 2}}, "s2": {"u": {"b": 3}}}}`},
 		{"array becomes document", `{"a": [1]}`, `{"a": {"0": 1}}`, `{"u": {"a": {"0": 1}}}`},
@@ -102,8 +108,10 @@ func TestDiffApplies(t *testing.T) {
 }
 
 func TestApplyRefuses(t *testing.T) {
-	for _, diff := range []string{`{"x": {}}`, `{"u": 1}`, `{"": {}}`, `{"sa": {"u": {"b": 1}}}`,
-		`{"sb": {"a": true, "u1000000": 1}}`} {
+	for _, diff := range []string{
+		`{"x": {}}`, `{"u": 1}`, `{"": {}}`, `{"sa": {"u": {"b": 1}}}`,
+		`{"sb": {"a": true, "u1000000": 1}}`,
+	} {
 		if _, err := Apply(nil, bsonxtest.Parse(t, `{"a": 1, "b": []}`), bsonxtest.Parse(t, diff)); err == nil {
 			t.Errorf("%s: no error", diff)
 		}
@@ -152,8 +160,10 @@ func TestDiffStops(t *testing.T) {
 		"elements": {array(0), array(1)},
 		"more":     {bsonx.NewArray(), array(0)},
 		"fields":   {object("f"), object("g")},
-		"same fields": {bsonx.Document(bsonx.NewDoc("a", array(0), "b", 1)),
-			bsonx.Document(bsonx.NewDoc("a", array(0), "b", array(1)))},
+		"same fields": {
+			bsonx.Document(bsonx.NewDoc("a", array(0), "b", 1)),
+			bsonx.Document(bsonx.NewDoc("a", array(0), "b", array(1))),
+		},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

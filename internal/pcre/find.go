@@ -159,7 +159,8 @@ func spans(loc []int) Match {
 
 // eachBacktracking finds the matches from a byte position on.
 func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Running,
-	f func(Match) (bool, error)) error {
+	f func(Match) (bool, error),
+) error {
 	now := clock.System{}.Now
 	deadline := now().Add(findAllTimeout)
 	runes, err := runesOf(text, running)

@@ -152,7 +152,8 @@ func backtrack[T any](r *Regexp, n int, running *interrupt.Running, match func(*
 // retried runs a match with longTimeout, and once more with matchTimeout if its operation still
 // waits.
 func retried[T any](ctx context.Context, slow *regexp2.Regexp,
-	match func(*regexp2.Regexp) (T, error)) (found T, err error) {
+	match func(*regexp2.Regexp) (T, error),
+) (found T, err error) {
 	for _, limit := range [...]time.Duration{longTimeout, matchTimeout} {
 		if ended := ctx.Err(); ended != nil {
 			return found, ended

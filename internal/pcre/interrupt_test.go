@@ -92,8 +92,10 @@ func TestLongPattern(t *testing.T) {
 func TestLongTextsMatchAlike(t *testing.T) {
 	t.Parallel()
 	text := []byte("\nab é\xffb  aXaab\n\nba" + strings.Repeat("xa é", 50) + "\n")
-	for _, pattern := range []string{"a|b", "(a)(b)?", `\bx|a\b`, "(?m)^.", "a*", "[^a]+", "é", "(?s).", "x*?",
-		"(?m)$", `\Aa?`, "q", "(a|ab)(c|bcd)?"} {
+	for _, pattern := range []string{
+		"a|b", "(a)(b)?", `\bx|a\b`, "(?m)^.", "a*", "[^a]+", "é", "(?s).", "x*?",
+		"(?m)$", `\Aa?`, "q", "(a|ab)(c|bcd)?",
+	} {
 		re, err := Compile(pattern, "")
 		if err != nil {
 			t.Fatal(err)

@@ -103,8 +103,11 @@ func project(t *testing.T, server *errortext.Server, kind, line string, query bs
 func asCommand(kind string, spec bsonx.Value, query bsonx.Doc) bson.D {
 	value := bson.RawValue{Type: bson.Type(spec.Type), Value: spec.Data}
 	if kind == "find" {
-		return bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.Raw(query)},
-			{Key: "projection", Value: value}}
+		return bson.D{
+			{Key: "find", Value: "c"},
+			{Key: "filter", Value: bson.Raw(query)},
+			{Key: "projection", Value: value},
+		}
 	}
 	stages := map[string]string{"stage": "$project", "addFields": "$addFields", "unset": "$unset"}
 	match := bson.D{{Key: "$match", Value: bson.Raw(query)}}

@@ -40,8 +40,10 @@ const (
 
 // adminBases are the DDL and administration commands of the recorded server.
 var adminBases = []adminBase{
-	{name: "create", targets: "there view series", base: `{"create": "*"}`,
-		only: []string{"capped", "collation", "temp", "viewOn", "unknown"}},
+	{
+		name: "create", targets: "there view series", base: `{"create": "*"}`,
+		only: []string{"capped", "collation", "temp", "viewOn", "unknown"},
+	},
 	{name: "createIndexes", targets: anyCollection, base: `{"createIndexes": "*", "indexes": [{"key": {"b": 1}, "name": "b"}]}`, more: []string{"indexes.key", "indexes.name"}},
 	{name: "dropIndexes", targets: anyCollection, base: `{"dropIndexes": "*", "index": "a"}`},
 	{name: "listIndexes", targets: few, base: `{"listIndexes": "*"}`},
@@ -62,21 +64,29 @@ var adminBases = []adminBase{
 	{name: "planCacheListFilters", targets: few, base: `{"planCacheListFilters": "*"}`},
 	{name: "killCursors", targets: few, base: `{"killCursors": "*", "cursors": [{"$numberLong": "1"}]}`},
 	{name: "getMore", targets: few, base: `{"getMore": {"$numberLong": "1"}, "collection": "*"}`},
-	{name: "explain", targets: few, base: `{"explain": {"find": "*"}}`,
-		more: []string{"explain.filter", "explain.sort", "explain.hint", "explain.foo"}},
+	{
+		name: "explain", targets: few, base: `{"explain": {"find": "*"}}`,
+		more: []string{"explain.filter", "explain.sort", "explain.hint", "explain.foo"},
+	},
 	{name: "explain-aggregate", command: "explain", targets: few, base: `{"explain": {"aggregate": "*", "pipeline": [], "cursor": {}}}`, more: []string{"explain.pipeline", "explain.cursor", "explain.explain"}},
-	{name: "explain-count", command: "explain", targets: few, base: `{"explain": {"count": "*"}}`,
-		more: []string{"explain.query", "explain.limit", "explain.skip", "explain.fields"}},
-	{name: "explain-distinct", command: "explain", targets: few, base: `{"explain": {"distinct": "*", "key": "a"}}`,
-		more: []string{"explain.key", "explain.query"}},
+	{
+		name: "explain-count", command: "explain", targets: few, base: `{"explain": {"count": "*"}}`,
+		more: []string{"explain.query", "explain.limit", "explain.skip", "explain.fields"},
+	},
+	{
+		name: "explain-distinct", command: "explain", targets: few, base: `{"explain": {"distinct": "*", "key": "a"}}`,
+		more: []string{"explain.key", "explain.query"},
+	},
 	{name: "explain-update", command: "explain", targets: few, base: `{"explain": {"update": "*", "updates": [{"q": {}, "u": {"$set": {"a": 1}}}]}}`, more: []string{"explain.updates", "explain.ordered"}},
 	{name: "explain-delete", command: "explain", targets: few, base: `{"explain": {"delete": "*", "deletes": [{"q": {}, "limit": 1}]}}`, more: []string{"explain.deletes", "explain.ordered"}},
 	{name: "explain-findAndModify", command: "explain", targets: few, base: `{"explain": {"findAndModify": "*", "query": {}, "update": {"$set": {"a": 1}}}}`, more: []string{"explain.update", "explain.remove", "explain.new"}},
 	{name: "insert", targets: few, base: `{"insert": "*", "documents": [{"_id": 9}]}`},
 	{
 		name: "bulkWrite", db: adminDB, targets: few, base: `{"bulkWrite": 1, "ops": [{"insert": 0, "document": {"_id": 9}}], "nsInfo": [{"ns": "recorded.*"}]}`,
-		only: []string{"ops", "ops.insert", "ops.document", "ordered", "nsInfo", "bypass",
-			"let", "cursor", "errorsOnly"},
+		only: []string{
+			"ops", "ops.insert", "ops.document", "ordered", "nsInfo", "bypass",
+			"let", "cursor", "errorsOnly",
+		},
 	},
 	{
 		name: "bulkWrite-update", command: "bulkWrite", db: adminDB, targets: few, base: `{"bulkWrite": 1, "ops": [{"update": 0, "filter": {"a": 1}, "updateMods": {"$set": {"a": 1}}}], "nsInfo": [{"ns": "recorded.*"}]}`,
@@ -86,17 +96,25 @@ var adminBases = []adminBase{
 		name: "bulkWrite-delete", command: "bulkWrite", db: adminDB, targets: few, base: `{"bulkWrite": 1, "ops": [{"delete": 0, "filter": {"_id": 7}}], "nsInfo": [{"ns": "recorded.*"}]}`,
 		only: []string{"ops."},
 	},
-	{name: "currentOp", db: adminDB, base: `{"currentOp": 1}`,
-		more: []string{"$all", "$ownOps", "$local", "$truncateOps", "ns", "active"}},
+	{
+		name: "currentOp", db: adminDB, base: `{"currentOp": 1}`,
+		more: []string{"$all", "$ownOps", "$local", "$truncateOps", "ns", "active"},
+	},
 	{name: "killOp", db: adminDB, base: `{"killOp": 1, "op": 2147483000}`},
 	{name: "fsync", db: adminDB, base: `{"fsync": 1}`},
 	{name: "fsyncUnlock", db: adminDB, base: `{"fsyncUnlock": 1}`},
-	{name: "getParameter", db: adminDB, base: `{"getParameter": 1, "logLevel": 1}`,
-		more: []string{"logLevel", "allParameters", "showDetails", "foo"}},
-	{name: "setParameter", db: adminDB, base: `{"setParameter": 1, "cursorTimeoutMillis": 600000}`,
-		more: []string{"cursorTimeoutMillis"}},
-	{name: "setParameter-one", command: "setParameter", db: adminDB,
-		base: `{"setParameter": 1}`, more: settableParameters},
+	{
+		name: "getParameter", db: adminDB, base: `{"getParameter": 1, "logLevel": 1}`,
+		more: []string{"logLevel", "allParameters", "showDetails", "foo"},
+	},
+	{
+		name: "setParameter", db: adminDB, base: `{"setParameter": 1, "cursorTimeoutMillis": 600000}`,
+		more: []string{"cursorTimeoutMillis"},
+	},
+	{
+		name: "setParameter-one", command: "setParameter", db: adminDB,
+		base: `{"setParameter": 1}`, more: settableParameters,
+	},
 	{name: "refreshSessions", base: `{"refreshSessions": [1]}`},
 	{name: "endSessions", base: `{"endSessions": [1]}`},
 	{name: "killSessions", base: `{"killSessions": [1]}`},
@@ -104,8 +122,10 @@ var adminBases = []adminBase{
 	{name: "killAllSessionsByPattern", base: `{"killAllSessionsByPattern": [1]}`},
 	{name: "validateDBMetadata", base: `{"validateDBMetadata": 1, "apiParameters": {"version": "1", "strict": true, "deprecationErrors": true}}`},
 	{name: "lockInfo", db: adminDB, base: `{"lockInfo": 1}`},
-	{name: "serverStatus", db: adminDB, base: `{"serverStatus": 1}`,
-		more: []string{"repl", "metrics", "none", "locks"}},
+	{
+		name: "serverStatus", db: adminDB, base: `{"serverStatus": 1}`,
+		more: []string{"repl", "metrics", "none", "locks"},
+	},
 	{name: "listCommands", base: `{"listCommands": 1}`},
 	{name: "buildInfo", base: `{"buildInfo": 1}`},
 	{name: "ping", base: `{"ping": 1}`},
@@ -114,13 +134,17 @@ var adminBases = []adminBase{
 	{name: "updateSearchIndex", targets: few, base: `{"updateSearchIndex": "*", "name": "x", "definition": {}}`},
 	{name: "dropSearchIndex", targets: few, base: `{"dropSearchIndex": "*", "name": "x"}`},
 	{name: "saslStart", db: adminDB, base: `{"saslStart": 1, "mechanism": "SCRAM-SHA-256", "payload": ""}`, more: []string{"mechanism", "payload", "options", "autoAuthorize"}},
-	{name: "saslContinue", db: adminDB, base: `{"saslContinue": 1, "conversationId": 1, "payload": ""}`,
-		more: []string{"conversationId", "payload"}},
+	{
+		name: "saslContinue", db: adminDB, base: `{"saslContinue": 1, "conversationId": 1, "payload": ""}`,
+		more: []string{"conversationId", "payload"},
+	},
 }
 
 // settableParameters are the parameters that a running server accepts.
-var settableParameters = []string{"logLevel", "quiet", "foo", "notablescan",
-	"internalQueryMaxBlockingSortMemoryUsageBytes"}
+var settableParameters = []string{
+	"logLevel", "quiet", "foo", "notablescan",
+	"internalQueryMaxBlockingSortMemoryUsageBytes",
+}
 
 // adminUnswept are the commands that are not tested here, each with the reason.
 var adminUnswept = map[string]string{
@@ -246,10 +270,12 @@ func (b *adminBase) cases(path string) []question {
 			}
 			db, name := b.db, b.command
 			said := inJSON(bson.D{{Key: path, Value: v}})
-			out = append(out, question{name: target + " " + b.name + said,
+			out = append(out, question{
+				name: target + " " + b.name + said,
 				ask: func(ctx context.Context, here *mongo.Database) string {
 					return adminAnswer(ctx, here, db, name, cmd)
-				}})
+				},
+			})
 		}
 	}
 	return out

@@ -105,8 +105,10 @@ var argumentValues = map[string]map[string]string{
 		"deletes": `[[],[1],[{}],[{"q":{}}],[{"limit":1}],1,{},null]`, "deletes.q": filterValues,
 		"deletes.hint": hintValues, "deletes.collation": collationValues, "deletes.limit": numberValues,
 	},
-	"distinct": {"key": `["","$a","a..b",".a","a.","a\u0000b","a.$b",1,null]`, "query": filterValues,
-		"hint": hintValues, "collation": collationValues},
+	"distinct": {
+		"key": `["","$a","a..b",".a","a.","a\u0000b","a.$b",1,null]`, "query": filterValues,
+		"hint": hintValues, "collation": collationValues,
+	},
 	"count": {
 		"query": filterValues, "hint": hintValues, "collation": collationValues, "limit": numberValues,
 		"skip": numberValues, "fields": projectionValues, "queryOptions": `[1,null]`,
@@ -175,10 +177,12 @@ func argumentCases(t *testing.T) []question {
 				for _, coll := range []string{"there", "missing"} {
 					cmd := withArgument(fromJSON(strings.ReplaceAll(b.base, "*", coll)), name, v)
 					said := inJSON(bson.D{{Key: name, Value: v}})
-					out = append(out, question{name: coll + " " + b.name + said,
+					out = append(out, question{
+						name: coll + " " + b.name + said,
 						ask: func(ctx context.Context, db *mongo.Database) string {
 							return argumentAnswer(ctx, db, cmd)
-						}})
+						},
+					})
 				}
 			}
 		}
@@ -259,7 +263,8 @@ func sameArgument(got, want string) bool {
 // on an existing and on a missing collection. An argument of a command must have values here.
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	check(t, class{file: "arguments.txt", grouped: true, cases: argumentCases(t), agrees: sameArgument,
+	check(t, class{
+		file: "arguments.txt", grouped: true, cases: argumentCases(t), agrees: sameArgument,
 		setup: func(t *testing.T, db *mongo.Database) {
 			t.Helper()
 			must(t, db, d("create", "there"))
@@ -267,5 +272,6 @@ func TestArguments(t *testing.T) {
 			if err := fillArguments(t.Context(), db); err != nil {
 				t.Fatal(err)
 			}
-		}})
+		},
+	})
 }

@@ -77,8 +77,10 @@ func d(kv ...any) bson.D {
 func textCases() []question {
 	var out []question
 	add := func(name string, cmd bson.D) {
-		out = append(out, question{name: name,
-			ask: func(ctx context.Context, db *mongo.Database) string { return answer(ctx, db, cmd) }})
+		out = append(out, question{
+			name: name,
+			ask:  func(ctx context.Context, db *mongo.Database) string { return answer(ctx, db, cmd) },
+		})
 	}
 	for _, s := range textStages {
 		e := fromJSON(`{"e":` + s + `}`)[0].Value
@@ -139,8 +141,10 @@ func nameCases() []question {
 	update := func(u any) bson.D { return d("update", "names", "updates", bson.A{d("q", d("_id", 1), "u", u)}) }
 	read := d("find", "names", "filter", d("_id", 1))
 	fresh := func(doc bson.D) []bson.D {
-		return []bson.D{d("delete", "names", "deletes", bson.A{d("q", d(), "limit", 0)}),
-			d("insert", "names", "documents", bson.A{doc})}
+		return []bson.D{
+			d("delete", "names", "deletes", bson.A{d("q", d(), "limit", 0)}),
+			d("insert", "names", "documents", bson.A{doc}),
+		}
 	}
 	for _, n := range []string{"\xff", "a\xff", "\xc3", "\xed\xa0\x80"} {
 		doc := d("_id", 1, n, "v\xff", "o", d(n, 1, "x", bson.A{n}))

@@ -14,8 +14,16 @@ type flatCircle struct{ x, y, radius float64 }
 
 func circles() []flatCircle {
 	var out []flatCircle
-	for _, center := range [][2]float64{{0, 0}, {10, 10}, {1, 1}, {0.1, 0.1}, {100, -50},
-		{1000, 3}, {3, 0}, {-12.7, 4.3}} {
+	for _, center := range [][2]float64{
+		{0, 0},
+		{10, 10},
+		{1, 1},
+		{0.1, 0.1},
+		{100, -50},
+		{1000, 3},
+		{3, 0},
+		{-12.7, 4.3},
+	} {
 		for _, radius := range []float64{0.1, 0.5, 1.3, 5, 50, 0.001} {
 			out = append(out, flatCircle{center[0], center[1], radius})
 		}
@@ -27,8 +35,15 @@ func circles() []flatCircle {
 // by the smallest difference.
 func (c flatCircle) onAndBeside() []bson.A {
 	var out []bson.A
-	for _, way := range [][2]float64{{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {0.6, 0.8}, {-0.8, 0.6},
-		{math.Sqrt2 / 2, -math.Sqrt2 / 2}} {
+	for _, way := range [][2]float64{
+		{1, 0},
+		{-1, 0},
+		{0, 1},
+		{0, -1},
+		{0.6, 0.8},
+		{-0.8, 0.6},
+		{math.Sqrt2 / 2, -math.Sqrt2 / 2},
+	} {
 		x, y := c.x+way[0]*c.radius, c.y+way[1]*c.radius
 		out = append(out, bson.A{x, y}, bson.A{math.Nextafter(x, math.Inf(1)), y},
 			bson.A{math.Nextafter(x, math.Inf(-1)), y},
@@ -49,8 +64,10 @@ func TestCircles(t *testing.T) {
 			coll := fmt.Sprint("circle", n)
 			must(t, db, bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: docs}})
 			must(t, db, bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: bson.A{bson.D{
-				{Key: "key", Value: bson.D{{Key: "g", Value: "2d"}}}, {Key: "name", Value: "g"},
-				{Key: "min", Value: -2000}, {Key: "max", Value: 2000},
+				{Key: "key", Value: bson.D{{Key: "g", Value: "2d"}}},
+				{Key: "name", Value: "g"},
+				{Key: "min", Value: -2000},
+				{Key: "max", Value: 2000},
 			}}}})
 		}
 	}}
@@ -76,8 +93,19 @@ func TestNearAcross(t *testing.T) {
 	c := class{file: "across.txt", setup: func(t *testing.T, db *mongo.Database) {
 		var docs bson.A
 		for i, p := range []bson.A{
-			{179.9, 0}, {-179.5, 1}, {180, 2}, {-180, 3}, {170, 4}, {-170, 5}, {0, 0}, {10, 80}, {-160, 81}, {100, 0},
-			{-100, 6}, {175, 79}, {-174, -78},
+			{179.9, 0},
+			{-179.5, 1},
+			{180, 2},
+			{-180, 3},
+			{170, 4},
+			{-170, 5},
+			{0, 0},
+			{10, 80},
+			{-160, 81},
+			{100, 0},
+			{-100, 6},
+			{175, 79},
+			{-174, -78},
 		} {
 			docs = append(docs, bson.D{{Key: "_id", Value: int32(i)}, {Key: "g", Value: p}})
 		}
@@ -86,8 +114,15 @@ func TestNearAcross(t *testing.T) {
 			bson.D{{Key: "key", Value: bson.D{{Key: "g", Value: "2d"}}}, {Key: "name", Value: "g"}},
 		}}})
 	}}
-	for _, center := range []bson.A{{-179.8, 0.3}, {179.7, 0.2}, {180, -0.4}, {-180, 0.6},
-		{175, 1.1}, {0.1, 0.3}, {-90, 10}} {
+	for _, center := range []bson.A{
+		{-179.8, 0.3},
+		{179.7, 0.2},
+		{180, -0.4},
+		{-180, 0.6},
+		{175, 1.1},
+		{0.1, 0.3},
+		{-90, 10},
+	} {
 		for _, most := range []float64{0.001, 0.05, 0.2, 1, 2, 3.2} {
 			near := bson.D{{Key: "$nearSphere", Value: center}, {Key: "$maxDistance", Value: most}}
 			c.cases = append(c.cases, question{

@@ -183,8 +183,10 @@ var counterCommands = []counterCommand{
 	{"aggregate without a cursor", `{"aggregate":"c","pipeline":[]}`},
 	{"aggregate with an unknown field", `{"aggregate":"c","pipeline":[],"cursor":{},"x":1}`},
 	{"aggregate fails while running", `{"aggregate":"c","pipeline":[{"$project":{"x":{"$divide":[1,{"$subtract":["$a","$a"]}]}}}],"cursor":{}}`},
-	{"aggregate in batches",
-		`{"aggregate":"c","pipeline":[],"cursor":{"batchSize":5}}` + "\n" + `{"getMore":"$cursor","collection":"c"}`},
+	{
+		"aggregate in batches",
+		`{"aggregate":"c","pipeline":[],"cursor":{"batchSize":5}}` + "\n" + `{"getMore":"$cursor","collection":"c"}`,
+	},
 	{"aggregate the statistics of a collection", `{"aggregate":"c","pipeline":[{"$collStats":{"count":{}}}],"cursor":{}}`},
 	{"aggregate the statistics of indexes", `{"aggregate":"c","pipeline":[{"$indexStats":{}}],"cursor":{}}`},
 	{"aggregate in a view", makeView + `{"aggregate":"v","pipeline":[{"$match":{"a":5}}],"cursor":{}}`},
@@ -524,8 +526,10 @@ func (f figures) expect(cmd bson.D) {
 	case "insert", "update", "delete", "findAndModify", "bulkWrite":
 		latency = "writes"
 	}
-	if other, ok := map[string]string{"find": "queries", "getMore": "getmore", "insert": "insert", "update": "update",
-		"delete": "remove"}[name]; ok {
+	if other, ok := map[string]string{
+		"find": "queries", "getMore": "getmore", "insert": "insert", "update": "update",
+		"delete": "remove",
+	}[name]; ok {
 		kind = other
 	}
 	for _, def := range commands.Definitions() {

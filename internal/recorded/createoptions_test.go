@@ -18,8 +18,10 @@ import (
 var flagOption = option{`[true,false,1,0.0]`, `["x",null]`}
 
 // engineOption is a field with the options of storage engines.
-var engineOption = option{`[{"wiredTiger":{}},{},{"wiredTiger":{"configString":""}}]`,
-	`[{"foo":{}},{"wiredTiger":1},1]`}
+var engineOption = option{
+	`[{"wiredTiger":{}},{},{"wiredTiger":{"configString":""}}]`,
+	`[{"foo":{}},{"wiredTiger":1},1]`,
+}
 
 // createOptions are the values for each option of create, and for each field of an option.
 var createOptions = map[string]option{
@@ -158,8 +160,10 @@ func TestCreateOptions(t *testing.T) {
 	t.Parallel()
 	fields := fieldsOf(t, "create")
 	checkOptions(t, fields, createOptions)
-	c := class{file: "createoptions.txt", grouped: true,
-		setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "b")) }}
+	c := class{
+		file: "createoptions.txt", grouped: true,
+		setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "b")) },
+	}
 	seen := map[string]bool{}
 	for _, base := range createBases {
 		for _, options := range optionSets(fromJSON(base.options), fields, createOptions, true) {

@@ -146,8 +146,10 @@ func TestSharedEdges(t *testing.T) {
 				if operator == "$geoWithin" && !s.isArea() {
 					continue
 				}
-				filter := bson.D{{Key: "g",
-					Value: bson.D{{Key: operator, Value: bson.D{{Key: "$geometry", Value: s.doc}}}}}}
+				filter := bson.D{{
+					Key:   "g",
+					Value: bson.D{{Key: operator, Value: bson.D{{Key: "$geometry", Value: s.doc}}}},
+				}}
 				c.cases = append(c.cases, question{
 					name: fmt.Sprintf("%s %s %s", name, operator, s.name),
 					ask: func(ctx context.Context, db *mongo.Database) string {

@@ -49,8 +49,11 @@ func explainedCommands() map[string]func(coll string, filter bson.D) bson.D {
 		"distinct":    query("distinct", "query", bson.E{Key: "key", Value: "z"}),
 		"aggregate": func(coll string, filter bson.D) bson.D {
 			match := bson.A{bson.D{{Key: "$match", Value: filter}}}
-			return bson.D{{Key: "aggregate", Value: coll}, {Key: "pipeline", Value: match},
-				{Key: "cursor", Value: bson.D{}}}
+			return bson.D{
+				{Key: "aggregate", Value: coll},
+				{Key: "pipeline", Value: match},
+				{Key: "cursor", Value: bson.D{}},
+			}
 		},
 		"update":      statement("update", "updates", bson.D{{Key: "u", Value: set}}),
 		"update many": statement("update", "updates", bson.D{{Key: "u", Value: set}, {Key: "multi", Value: true}}),
@@ -88,10 +91,12 @@ func explains() []question {
 				if otherPlans[command+", "+kind] != "" && coll != "missing" {
 					continue
 				}
-				out = append(out, question{coll + ", " + command + ", " + kind,
+				out = append(out, question{
+					coll + ", " + command + ", " + kind,
 					func(ctx context.Context, db *mongo.Database) string {
 						return explainedAs(ctx, db, build(coll, filter), coll == "missing")
-					}})
+					},
+				})
 			}
 		}
 	}
@@ -151,8 +156,10 @@ func TestFormsOfExplain(t *testing.T) {
 		for _, coll := range []string{"plain", "collated"} {
 			index := bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a"}}
 			must(t, db, bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: bson.A{index}}})
-			must(t, db, bson.D{{Key: "insert", Value: coll},
-				{Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: 1}}}}})
+			must(t, db, bson.D{
+				{Key: "insert", Value: coll},
+				{Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: 1}}}},
+			})
 		}
 	}})
 }

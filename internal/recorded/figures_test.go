@@ -69,8 +69,10 @@ func figureCommands(coll string) map[string]bson.D {
 		pipe("unwound "+text, d("$addFields", d("t", 1)), d("$match", f))
 	}
 	for _, key := range []string{"a", "b", "c", "m", "o.x", "arr.p", "s", "n"} {
-		for _, query := range []string{`{}`, `{"a":3}`, `{"a":{"$gt":3}}`, `{"m":{"$gte":1}}`,
-			`{"` + key + `":{"$gt":2}}`, `{"` + key + `":{"$in":[1,3]}}`} {
+		for _, query := range []string{
+			`{}`, `{"a":3}`, `{"a":{"$gt":3}}`, `{"m":{"$gte":1}}`,
+			`{"` + key + `":{"$gt":2}}`, `{"` + key + `":{"$in":[1,3]}}`,
+		} {
 			out["distinct "+key+" "+query] = d("distinct", coll, "key", key, "query", fromJSON(query))
 		}
 	}
@@ -131,7 +133,8 @@ func TestExamined(t *testing.T) {
 // figureCase asks for the figures of a command, and notes whether the command is listed as one that
 // examines more.
 func figureCase(name string, cmd bson.D, weaker map[string]bool,
-	figures func(context.Context, *mongo.Database, bson.D) string) question {
+	figures func(context.Context, *mongo.Database, bson.D) string,
+) question {
 	return question{name: name, ask: func(ctx context.Context, db *mongo.Database) string {
 		got := figures(ctx, db, cmd)
 		if weaker[name] {

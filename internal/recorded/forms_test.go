@@ -103,8 +103,10 @@ func formCommands(coll string) map[string]bson.D {
 		"root":    d("$replaceRoot", d("newRoot", "$o")),
 		"merged":  d("$replaceWith", d("$mergeObjects", bson.A{"$$ROOT", d("v", 1)})),
 	} {
-		for _, text := range []string{`{"w.x":3}`, `{"w":3}`, `{"v":{"$gt":7}}`, `{"w.x":{"$gt":7},"w.y":2}`,
-			`{"o.x":2}`, `{"a":2}`, `{"x":2}`, `{"w":2,"v":3}`, `{"$or":[{"v":3},{"w.x":1}]}`} {
+		for _, text := range []string{
+			`{"w.x":3}`, `{"w":3}`, `{"v":{"$gt":7}}`, `{"w.x":{"$gt":7},"w.y":2}`,
+			`{"o.x":2}`, `{"a":2}`, `{"x":2}`, `{"w":2,"v":3}`, `{"$or":[{"v":3},{"w.x":1}]}`,
+		} {
 			pipe("behind "+name+" "+text, stage, d("$match", fromJSON(text)))
 		}
 		for _, by := range []bson.D{d("a", 1), d("v", 1), d("w.x", 1), d("o.x", 1), d("a", -1, "b", -1)} {

@@ -39,8 +39,10 @@ func TestGroupIDs(t *testing.T) {
 		d("_id", 13, "a", d("x", 1.0), "b", d()),
 	}
 	c := class{file: "groups.txt", setup: func(t *testing.T, db *mongo.Database) {
-		for coll, key := range map[string]bson.D{"none": nil, "a": d("a", 1),
-			"ab": d("a", 1, "b", 1), "down": d("a", -1)} {
+		for coll, key := range map[string]bson.D{
+			"none": nil, "a": d("a", 1),
+			"ab": d("a", 1, "b", 1), "down": d("a", -1),
+		} {
 			must(t, db, d("insert", coll, "documents", docs))
 			if key != nil {
 				must(t, db, d("createIndexes", coll, "indexes", bson.A{d("key", key, "name", "i")}))

@@ -34,20 +34,30 @@ func TestIdentity(t *testing.T) {
 		deep := append(graph[:len(graph):len(graph)], bson.E{Key: "depthField", Value: "n"})
 		for name, pipeline := range map[string]bson.A{
 			"graph": {first, d("$graphLookup", graph), d("$project", d("k", 1, "n", d("$size", "$g"))), byKey},
-			"unwound": {first, d("$graphLookup", deep), d("$unwind", "$g"),
-				d("$group", d("_id", nil, "n", d("$sum", 1)))},
-			"by q": {first, d("$graphLookup",
-				d("from", coll, "startWith", "$q", "connectFromField", "q", "connectToField", "p", "as", "g")),
-				d("$project", d("k", 1, "n", d("$size", "$g"))), byKey},
-			"lookup": {d("$lookup", d("from", coll, "localField", "p", "foreignField", "_id", "as", "g")),
-				d("$project", d("k", 1, "n", d("$size", "$g"))), byKey},
+			"unwound": {
+				first, d("$graphLookup", deep), d("$unwind", "$g"),
+				d("$group", d("_id", nil, "n", d("$sum", 1))),
+			},
+			"by q": {
+				first, d("$graphLookup",
+					d("from", coll, "startWith", "$q", "connectFromField", "q", "connectToField", "p", "as", "g")),
+				d("$project", d("k", 1, "n", d("$size", "$g"))), byKey,
+			},
+			"lookup": {
+				d("$lookup", d("from", coll, "localField", "p", "foreignField", "_id", "as", "g")),
+				d("$project", d("k", 1, "n", d("$size", "$g"))), byKey,
+			},
 			"or":    {d("$match", d("$or", bson.A{d("p", "a"), d("q", "A")})), d("$count", "n")},
 			"in":    {d("$match", d("p", d("$in", bson.A{"a", "x"}))), d("$sort", d("q", 1)), d("$count", "n")},
 			"union": {d("$unionWith", coll), d("$count", "n")},
-			"window": {d("$setWindowFields", d("partitionBy", "$_id", "output", d("n", d("$sum", 1)))),
-				d("$project", d("k", 1, "n", 1)), byKey},
-			"group": {d("$group", d("_id", "$_id", "n", d("$sum", 1))),
-				d("$group", d("_id", nil, "n", d("$push", "$n")))},
+			"window": {
+				d("$setWindowFields", d("partitionBy", "$_id", "output", d("n", d("$sum", 1)))),
+				d("$project", d("k", 1, "n", 1)), byKey,
+			},
+			"group": {
+				d("$group", d("_id", "$_id", "n", d("$sum", 1))),
+				d("$group", d("_id", nil, "n", d("$push", "$n"))),
+			},
 			"merge": {d("$merge", d("into", "out"+coll)), d("$count", "n")},
 		} {
 			cmd := d("aggregate", coll, "pipeline", pipeline, "cursor", d(), "collation",

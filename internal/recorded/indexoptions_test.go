@@ -39,8 +39,10 @@ var indexOptions = map[string]option{
 		`[1,null,[],{"a":{"$ne":1}},{"a":{"$exists":false}},{"a":{"$regex":"x"}},{"$nor":[{"a":1}]},{"a":{"$not":{"$gt":1}}},{"$expr":{"$eq":["$a",1]}},{"$where":"1"},{"$text":{"$search":"x"}},{"a":{"$near":[0,0]}},{"$foo":1},{"a":{"$in":[{"$regularExpression":{"pattern":"x","options":""}}]}}]`,
 	},
 	"collation": {`[{"locale":"en","strength":2},{"locale":"fr","backwards":true}]`, `[{},"en",null,1,[],{"locale":"xx"},{"strength":2},{"locale":"en","strength":9},{"locale":"en","foo":1},{"locale":1}]`},
-	"storageEngine": {`[{"wiredTiger":{}},{},{"wiredTiger":{"configString":""}}]`,
-		`[{"foo":{}},{"wiredTiger":1},1,"x",null,[]]`},
+	"storageEngine": {
+		`[{"wiredTiger":{}},{},{"wiredTiger":{"configString":""}}]`,
+		`[{"foo":{}},{"wiredTiger":1},1,"x",null,[]]`,
+	},
 	"weights":           {`[{"a":3},{},{"b":2},{"a":1,"b":99999},"$**"]`, `[{"a":0},{"a":-1},{"a":100000},{"a":"x"},{"":1},{"$a":1},{"$**":1},1,null,[],"x"]`},
 	"default_language":  {`["german","none","english"]`, `["","xx",1,null,{}]`},
 	"language_override": {`["lang","a.b"]`, `["","$x",1,null,{}]`},
@@ -79,8 +81,10 @@ func TestIndexOptions(t *testing.T) {
 	t.Parallel()
 	names := ddl.IndexOptions()
 	checkOptions(t, names, indexOptions)
-	c := class{file: "indexoptions.txt", grouped: true,
-		setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "a")) }}
+	c := class{
+		file: "indexoptions.txt", grouped: true,
+		setup: func(t *testing.T, db *mongo.Database) { must(t, db, d("create", "a")) },
+	}
 	for i, kind := range indexKinds {
 		fields := names
 		if i > 0 {
@@ -90,8 +94,10 @@ func TestIndexOptions(t *testing.T) {
 		for _, spec := range optionSets(d("key", fromJSON(kind), "name", "i"), fields, indexOptions, i < pairKinds) {
 			name := strings.TrimPrefix(strings.ReplaceAll(inJSON(spec), `,"name":"i"`, ""), `{"key":`+kind)
 			c.cases = append(c.cases,
-				question{name: kind + " " + name,
-					ask: func(ctx context.Context, db *mongo.Database) string { return indexOf(ctx, db, spec) }})
+				question{
+					name: kind + " " + name,
+					ask:  func(ctx context.Context, db *mongo.Database) string { return indexOf(ctx, db, spec) },
+				})
 		}
 	}
 	c.agrees = sameIndex

@@ -20,8 +20,10 @@ func kindIndexes() map[string]bson.A {
 		return bson.A{append(d("key", key, "name", "i"), d(options...)...)}
 	}
 	return map[string]bson.A{
-		"plain": {d("key", d("a", 1), "name", "a"), d("key", d("b", 1), "name", "b"),
-			d("key", d("c", -1), "name", "c")},
+		"plain": {
+			d("key", d("a", 1), "name", "a"), d("key", d("b", 1), "name", "b"),
+			d("key", d("c", -1), "name", "c"),
+		},
 		"compound": {d("key", d("a", 1, "b", -1, "c", 1), "name", "abc"), d("key", d("b", 1, "c", 1), "name", "bc")},
 		"partial":  one(d("a", 1, "b", 1), "partialFilterExpression", d("a", d("$gt", 2))),
 		"exists":   one(d("n", 1), "partialFilterExpression", d("n", d("$exists", true))),
@@ -106,8 +108,10 @@ func kindCommands(coll string) map[string]bson.D {
 			bson.A{d("$match", d("$expr",
 				d("$and", bson.A{d("$eq", bson.A{"$a", "$$x"}), d("$gte", bson.A{"$b", "$$y"})})))}),
 		"behind": d("let", d("x", "$a"), "pipeline",
-			bson.A{d("$match", d("b", 2)), d("$sort", d("c", 1)),
-				d("$match", d("$expr", d("$eq", bson.A{"$a", "$$x"}))), d("$limit", 2)}),
+			bson.A{
+				d("$match", d("b", 2)), d("$sort", d("c", 1)),
+				d("$match", d("$expr", d("$eq", bson.A{"$a", "$$x"}))), d("$limit", 2),
+			}),
 		"sum": d("let", d("x", "$a"), "pipeline",
 			bson.A{d("$match", d("$expr", d("$eq", bson.A{"$a", d("$add", bson.A{"$$x", 1})})))}),
 		"mixed": d("localField", "a", "foreignField", "a", "pipeline", bson.A{d("$match", d("b", d("$gt", 3)))}),
@@ -166,7 +170,8 @@ func TestExaminedByKind(t *testing.T) {
 // except for the cases in testdata/weaker<name>.txt. Each collection has the same documents and its
 // own indexes.
 func checkExamined(t *testing.T, name string, indexes map[string]bson.A,
-	commandsOn func(coll string) map[string]bson.D) {
+	commandsOn func(coll string) map[string]bson.D,
+) {
 	t.Helper()
 	c := class{file: name + ".txt", agrees: looksAtLess, setup: func(t *testing.T, db *mongo.Database) {
 		for coll, indexes := range indexes {

@@ -44,8 +44,10 @@ var (
 		"lookup":  `{"$lookup": {"from": "d", "let": {"z": META}, "pipeline": [{"$set": {"z": "$$z"}}], "as": "r"}}`,
 		"sub":     `{"$lookup": {"from": "d", "pipeline": [{"$set": {"z": META}}], "as": "r"}}`,
 	}
-	metadataKinds = []string{"textScore", "geoNearDistance", "geoNearPoint", "searchScore",
-		"vectorSearchScore", "sortKey"}
+	metadataKinds = []string{
+		"textScore", "geoNearDistance", "geoNearPoint", "searchScore",
+		"vectorSearchScore", "sortKey",
+	}
 )
 
 // otherMetadata returns why the answer of a case differs, or "".
@@ -74,10 +76,12 @@ func metadataCases() []question {
 					}
 					last := strings.ReplaceAll(last, "META", `{"$meta": "`+kind+`"}`)
 					stages := slices.DeleteFunc([]string{first, second, last}, func(s string) bool { return s == "" })
-					out = append(out, question{use + "-" + kind + " " + source + " " + stage,
+					out = append(out, question{
+						use + "-" + kind + " " + source + " " + stage,
 						func(ctx context.Context, db *mongo.Database) string {
 							return metadataAnswer(ctx, db, "["+strings.Join(stages, ",")+"]")
-						}})
+						},
+					})
 				}
 			}
 		}
@@ -118,21 +122,34 @@ func textAnswer(ctx context.Context, db *mongo.Database, command string) string 
 // TestMetadataOfStages compares which metadata stages may read, and the values that they read.
 func TestMetadataOfStages(t *testing.T) {
 	t.Parallel()
-	check(t, class{file: "metadata.txt", grouped: true, cases: metadataCases(),
+	check(t, class{
+		file: "metadata.txt", grouped: true, cases: metadataCases(),
 		setup: func(t *testing.T, db *mongo.Database) {
 			t.Helper()
 			point := func(x, y int) bson.A { return bson.A{x, y} }
 			must(t, db, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{
-				bson.D{{Key: "_id", Value: 1}, {Key: "s", Value: "tea time"}, {Key: "k", Value: 1},
-					{Key: "t", Value: bson.A{"x"}}, {Key: "l", Value: point(1, 2)}},
-				bson.D{{Key: "_id", Value: 2}, {Key: "s", Value: "coffee"}, {Key: "k", Value: 2},
-					{Key: "l", Value: point(3, 4)}},
+				bson.D{
+					{Key: "_id", Value: 1},
+					{Key: "s", Value: "tea time"},
+					{Key: "k", Value: 1},
+					{Key: "t", Value: bson.A{"x"}},
+					{Key: "l", Value: point(1, 2)},
+				},
+				bson.D{
+					{Key: "_id", Value: 2},
+					{Key: "s", Value: "coffee"},
+					{Key: "k", Value: 2},
+					{Key: "l", Value: point(3, 4)},
+				},
 			}}})
-			must(t, db, bson.D{{Key: "insert", Value: "d"},
-				{Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 10}, {Key: "k", Value: 1}}}}})
+			must(t, db, bson.D{
+				{Key: "insert", Value: "d"},
+				{Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 10}, {Key: "k", Value: 1}}}},
+			})
 			must(t, db, bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{
 				bson.D{{Key: "key", Value: bson.D{{Key: "s", Value: "text"}}}, {Key: "name", Value: "t"}},
 				bson.D{{Key: "key", Value: bson.D{{Key: "l", Value: "2d"}}}, {Key: "name", Value: "l"}},
 			}}})
-		}})
+		},
+	})
 }

@@ -38,8 +38,10 @@ var plannedFilters = map[string][]string{
 	"$lte": {`{"a": {"$lte": {"$oid": "0123456789abcdef01234567"}}}`},
 	"$ne":  {`{"a": {"$ne": 1}}`, `{"a.b": {"$ne": null}}`, `{"a": {"$ne": {"b": [1]}}}`},
 	"$nin": {`{"a": {"$nin": [2, 1]}}`, `{"a": {"$nin": []}}`, `{"a": {"$nin": [2, null, {"$regularExpression": {"pattern": "x", "options": "i"}}]}}`},
-	"$and": {`{"$and": [{"a": 1}, {"b": 1}]}`, `{"$and": [{"a": 1}, {"$or": [{"b": 1}, {"c": 2}]}]}`,
-		`{"a": 1, "b": {"$gt": 2}, "c": {"$exists": true}}`},
+	"$and": {
+		`{"$and": [{"a": 1}, {"b": 1}]}`, `{"$and": [{"a": 1}, {"$or": [{"b": 1}, {"c": 2}]}]}`,
+		`{"a": 1, "b": {"$gt": 2}, "c": {"$exists": true}}`,
+	},
 	"$nor": {
 		`{"$nor": [{"a": 1}, {"b": 1}]}`, `{"$nor": [{"a": 1}]}`, `{"$nor": [{"a": {"$gt": 1}}, {"$and": [{"b": 1}, {"c": 2}]}]}`,
 		`{"$nor": [{"a": 1, "b": 1}]}`, `{"$nor": [{"$nor": [{"a": 1}]}]}`,
@@ -57,8 +59,10 @@ var plannedFilters = map[string][]string{
 		`{"$or": [{}]}`, `{"$or": [{}, {"a": 1}]}`,
 	},
 	"$exists": {`{"a": {"$exists": true}}`, `{"a": {"$exists": false}}`, `{"a": {"$not": {"$exists": true}}}`},
-	"$type": {`{"a": {"$type": "int"}}`, `{"a": {"$type": ["string", "int"]}}`, `{"a": {"$type": "number"}}`,
-		`{"a": {"$type": ["number", "string"]}}`},
+	"$type": {
+		`{"a": {"$type": "int"}}`, `{"a": {"$type": ["string", "int"]}}`, `{"a": {"$type": "number"}}`,
+		`{"a": {"$type": ["number", "string"]}}`,
+	},
 	"$expr":  plannedExpressions,
 	"$mod":   {`{"a": {"$mod": [2, 1]}}`, `{"a": {"$mod": [5.5, -3]}}`, `{"a": {"$not": {"$mod": [2, 1]}}}`},
 	"$regex": {`{"a": {"$regex": "x"}}`, `{"a": {"$regex": "/a/"}}`, `{"a": {"$regularExpression": {"pattern": "x", "options": "i"}}}`},
@@ -123,8 +127,10 @@ var plannedFilters = map[string][]string{
 	"$db":      {`{"a": {"$elemMatch": {"$db": "x"}}}`},
 	"$id":      {`{"a": {"$elemMatch": {"$ref": "x", "$id": 1}}}`},
 	"$ref":     {`{"a": {"$elemMatch": {"$ref": "x"}}}`},
-	"$sampleRate": {`{"$sampleRate": 0.5}`, `{"$sampleRate": 0.0}`, `{"$sampleRate": 1.0}`,
-		`{"$or": [{"$sampleRate": 1}, {"a": 1}]}`},
+	"$sampleRate": {
+		`{"$sampleRate": 0.5}`, `{"$sampleRate": 0.0}`, `{"$sampleRate": 1.0}`,
+		`{"$or": [{"$sampleRate": 1}, {"a": 1}]}`,
+	},
 }
 
 // plannedExpressions are filters with $expr. MongoDB derives predicates from their comparisons.
@@ -205,8 +211,10 @@ func TestTreesOfPlanErrors(t *testing.T) {
 	check(t, class{file: "planerrors.txt", cases: planErrors(t), setup: func(t *testing.T, db *mongo.Database) {
 		t.Helper()
 		must(t, db, bson.D{{Key: "create", Value: "c"}})
-		text := bson.D{{Key: "key",
-			Value: bson.D{{Key: "p", Value: 1}, {Key: "t", Value: "text"}}}, {Key: "name", Value: "t"}}
+		text := bson.D{{
+			Key:   "key",
+			Value: bson.D{{Key: "p", Value: 1}, {Key: "t", Value: "text"}},
+		}, {Key: "name", Value: "t"}}
 		must(t, db, bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{text}}})
 	}})
 }

@@ -44,8 +44,10 @@ func TestPolygons(t *testing.T) {
 				polygon = append(polygon, bson.A{l.origin + float64(p[0])*l.step, l.origin + float64(p[1])*l.step})
 			}
 			operator := []string{"$geoWithin", "$within"}[i%2]
-			filter := bson.D{{Key: "g",
-				Value: bson.D{{Key: operator, Value: bson.D{{Key: "$polygon", Value: polygon}}}}}}
+			filter := bson.D{{
+				Key:   "g",
+				Value: bson.D{{Key: operator, Value: bson.D{{Key: "$polygon", Value: polygon}}}},
+			}}
 			c.cases = append(c.cases, question{
 				name: fmt.Sprint(l.name, " ", operator, " ", places),
 				ask: func(ctx context.Context, db *mongo.Database) string {

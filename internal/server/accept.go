@@ -110,7 +110,9 @@ func (s *Server) logRefusal(why, remote string, attrs ...any) {
 	silent, log := s.refused.note(time.Now())
 	s.mu.Unlock()
 	if log {
-		s.log.Warn(why, append([]any{slog.String("c", "NETWORK"), slog.String("remote", remote),
-			slog.Int("refusalsNotLogged", silent)}, attrs...)...)
+		s.log.Warn(why, append([]any{
+			slog.String("c", "NETWORK"), slog.String("remote", remote),
+			slog.Int("refusalsNotLogged", silent),
+		}, attrs...)...)
 	}
 }

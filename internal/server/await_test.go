@@ -38,14 +38,16 @@ func newAwaitFixture(t *testing.T) *awaitFixture {
 	f := &awaitFixture{budget: memory.New(4 << 20), ran: make(chan struct{}, 10)}
 	f.taken = f.budget.Hold()
 	f.taken.Force(4 << 20)
-	svc, err := commands.NewService(command.Deps{TestCommands: true, Memory: f.budget,
+	svc, err := commands.NewService(command.Deps{
+		TestCommands: true, Memory: f.budget,
 		Definitions: []command.Definition{{
 			Name: "note", Write: true, Loose: true,
 			Run: func(context.Context, *command.Request, *bsonx.Builder) error {
 				f.ran <- struct{}{}
 				return nil
 			},
-		}}})
+		}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

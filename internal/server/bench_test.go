@@ -179,7 +179,8 @@ func benchPing(b *testing.B, dialer options.ContextDialer, clients int) {
 // transports. It shows the cost of the buffers.
 func BenchmarkReplies(b *testing.B) {
 	piece := bytes.Repeat([]byte("x"), 1<<10)
-	large := command.Definition{Name: "large",
+	large := command.Definition{
+		Name: "large",
 		Run: func(_ context.Context, _ *command.Request, reply *bsonx.Builder) error {
 			reply.StartArrayField("batch")
 			for range 256 {
@@ -188,7 +189,8 @@ func BenchmarkReplies(b *testing.B) {
 			}
 			reply.End()
 			return nil
-		}}
+		},
+	}
 	memory := NewMemoryListener("bench")
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

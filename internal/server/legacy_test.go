@@ -72,8 +72,10 @@ func opBodies() map[string][]byte {
 			out[fmt.Sprintf("query %x, %s", flags, name)] = query(flags, c.ns, c.doc)
 		}
 	}
-	for _, flags := range []wire.Flags{0, wire.FlagMoreToCome, wire.FlagExhaustAllowed,
-		wire.FlagMoreToCome | wire.FlagExhaustAllowed, 1 << 20} {
+	for _, flags := range []wire.Flags{
+		0, wire.FlagMoreToCome, wire.FlagExhaustAllowed,
+		wire.FlagMoreToCome | wire.FlagExhaustAllowed, 1 << 20,
+	} {
 		for name, doc := range map[string]bsonx.Doc{
 			"ping": ping, "unknown": bsonx.NewDoc("nosuch", 1, "$db", "test"),
 			"w 0": unacknowledged, "no database": hello,
@@ -215,8 +217,10 @@ func TestLegacyOperations(t *testing.T) {
 	c := dial(t, addr)
 	c.send(request(1, 0, bsonx.NewDoc("serverStatus", 1, "$db", "admin")))
 	counters := c.receive().Body.LookupPath("opcounters", "deprecated").Doc()
-	for name, want := range map[string]int64{"total": 11, "insert": 1, "query": 6, "update": 1, "delete": 1,
-		"getmore": 1, "killcursors": 1} {
+	for name, want := range map[string]int64{
+		"total": 11, "insert": 1, "query": 6, "update": 1, "delete": 1,
+		"getmore": 1, "killcursors": 1,
+	} {
 		if got, _ := counters.Lookup(name).AsInt64(); got != want {
 			t.Errorf("opcounters.deprecated.%s is %d, want %d", name, got, want)
 		}

@@ -156,11 +156,13 @@ func TestBadDocumentsAreAnswered(t *testing.T) {
 }
 
 func TestPipelinedSplitAndLargeMessages(t *testing.T) {
-	size := command.Definition{Name: "size", Loose: true,
+	size := command.Definition{
+		Name: "size", Loose: true,
 		Run: func(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 			reply.Int32("size", int32(len(req.String("pad"))))
 			return nil
-		}}
+		},
+	}
 	c := dial(t, listenTCP(t, newTestServer(t, size)))
 	var all []byte
 	sizes := []int{1, 3000, 10, 5 << 20, 2000, 100, 0}
@@ -187,12 +189,14 @@ func TestPipelinedSplitAndLargeMessages(t *testing.T) {
 
 func TestRetainedRequestsKeepTheirBytes(t *testing.T) {
 	var kept []bsonx.Value
-	keep := command.Definition{Name: "keep", Loose: true,
+	keep := command.Definition{
+		Name: "keep", Loose: true,
 		Run: func(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
 			req.Retain()
 			kept = append(kept, req.Get("v"))
 			return nil
-		}}
+		},
+	}
 	c := dial(t, listenTCP(t, newTestServer(t, keep)))
 	var want []string
 	for i, n := range []int{10, 10, 5000, 10, 100_000} {
@@ -308,12 +312,14 @@ func TestShutdownLetsCommandsFinish(t *testing.T) {
 
 func TestShutdownInterruptsWhatDoesNotEnd(t *testing.T) {
 	started := make(chan struct{})
-	stuck := command.Definition{Name: "stuck",
+	stuck := command.Definition{
+		Name: "stuck",
 		Run: func(ctx context.Context, _ *command.Request, _ *bsonx.Builder) error {
 			close(started)
 			<-ctx.Done()
 			return ctx.Err()
-		}}
+		},
+	}
 	srv := newTestServer(t, stuck)
 	c := dial(t, listenTCP(t, srv))
 	c.send(request(1, 0, bsonx.NewDoc("stuck", 1, "$db", "test")))

@@ -221,7 +221,8 @@ func (s *Session) checkNotOld(n *numbers, number int64) error {
 // BeginTransaction opens a transaction, and aborts the one that is open in the session. The session
 // must be checked out.
 func (s *Session) BeginTransaction(registry *Transactions, number int64, readConcern string,
-	now time.Time) (*Transaction, error) {
+	now time.Time,
+) (*Transaction, error) {
 	n := s.numbersOf()
 	if err := s.checkNotOld(n, number); err != nil {
 		return nil, err

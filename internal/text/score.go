@@ -87,8 +87,10 @@ func (sc *Scorer) reset() {
 	sc.inDoc = sc.inDoc[:0]
 	sc.bytes, sc.held = 0, 0
 	if sc.words == nil || sc.count > maxWords {
-		*sc = Scorer{words: make(map[*Language]map[string]int32), ids: make(map[string]int32), inDoc: sc.inDoc,
-			inString: sc.inString, running: sc.running}
+		*sc = Scorer{
+			words: make(map[*Language]map[string]int32), ids: make(map[string]int32), inDoc: sc.inDoc,
+			inString: sc.inString, running: sc.running,
+		}
 	}
 }
 

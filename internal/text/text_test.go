@@ -105,8 +105,10 @@ func terms(l *Language, str string) []string {
 // TestLanguages checks that every language has a name, a code and stop words.
 func TestLanguages(t *testing.T) {
 	t.Parallel()
-	for _, code := range []string{"da", "nl", "en", "fi", "fr", "de", "hu", "it", "nb", "pt",
-		"ro", "ru", "es", "sv", "tr"} {
+	for _, code := range []string{
+		"da", "nl", "en", "fi", "fr", "de", "hu", "it", "nb", "pt",
+		"ro", "ru", "es", "sv", "tr",
+	} {
 		l, ok := ParseLanguage(strings.ToUpper(code))
 		if !ok || len(l.stops) < 90 || l.stem == nil {
 			t.Errorf("%s: found %v", code, ok)

@@ -85,8 +85,12 @@ func randomColumn(r *rand.Rand, n int) []bsonx.Value {
 		case 11:
 			values[i] = bsonx.Double([]float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), 1, 0.1}[r.IntN(6)])
 		default:
-			values[i] = []bsonx.Value{bsonx.Null, {Type: bsonx.TypeMinKey}, {Type: bsonx.TypeMaxKey},
-				bsonx.Regex("a", "i"), bsonx.Timestamp(uint32(i), 1)}[r.IntN(5)]
+			values[i] = []bsonx.Value{
+				bsonx.Null,
+				{Type: bsonx.TypeMinKey},
+				{Type: bsonx.TypeMaxKey},
+				bsonx.Regex("a", "i"), bsonx.Timestamp(uint32(i), 1),
+			}[r.IntN(5)]
 		}
 	}
 	return values

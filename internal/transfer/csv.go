@@ -102,8 +102,10 @@ func (r *csvReader) Next() (bson.Raw, int, error) {
 	case err != nil:
 		return nil, line, err
 	case len(record) > len(r.columns):
-		return nil, line, &RecordError{line,
-			fmt.Errorf("%d cells, but the header names %d columns", len(record), len(r.columns))}
+		return nil, line, &RecordError{
+			line,
+			fmt.Errorf("%d cells, but the header names %d columns", len(record), len(r.columns)),
+		}
 	case len(record) < len(r.columns) && r.in.cut:
 		return nil, line, &RecordError{line, fmt.Errorf("the file ends within this record: %d of %d cells, and no end of the line",
 			len(record), len(r.columns))}

@@ -31,8 +31,10 @@ func TestAutoCellsKeepTheirText(t *testing.T) {
 		if math.IsNaN(f) || math.IsInf(f, 0) {
 			return
 		}
-		for _, v := range []any{f, math.Trunc(f), rapid.Float64Range(-1e9, 1e9).Draw(t, "f"),
-			rapid.Int64().Draw(t, "n"), rapid.Int32().Draw(t, "i")} {
+		for _, v := range []any{
+			f, math.Trunc(f), rapid.Float64Range(-1e9, 1e9).Draw(t, "f"),
+			rapid.Int64().Draw(t, "n"), rapid.Int32().Draw(t, "i"),
+		} {
 			if n, ok := v.(int64); ok && int64(int32(n)) == n {
 				continue // as an int32
 			}
@@ -164,8 +166,11 @@ func TestCellsOfColumns(t *testing.T) {
 		{"a.int64()", -1e15, "-1000000000000000"},
 		{"a.int64()", 1.5, "1.5"},
 		{"a.binary(hex)", bson.Binary{Data: []byte{1}}, "01"},
-		{"a.binary()", bson.Binary{Subtype: 4, Data: []byte{1}},
-			`"{""$binary"":{""base64"":""AQ=="",""subType"":""04""}}"`},
+		{
+			"a.binary()",
+			bson.Binary{Subtype: 4, Data: []byte{1}},
+			`"{""$binary"":{""base64"":""AQ=="",""subType"":""04""}}"`,
+		},
 	} {
 		got, err := export(t, CSV, WriterOptions{Columns: []string{c.column}}, bson.D{{Key: "a", Value: c.value}})
 		if _, cell, _ := strings.Cut(got, "\n"); err != nil || cell != c.want+"\n" {
@@ -195,7 +200,9 @@ func TestNamesLikeExtendedJSON(t *testing.T) {
 		}
 	}
 	for _, v := range []any{
-		"$5", bson.D{{Key: "$ref", Value: "x"}, {Key: "$id", Value: 1}}, bson.D{{Key: "$gt", Value: 5}},
+		"$5",
+		bson.D{{Key: "$ref", Value: "x"}, {Key: "$id", Value: 1}},
+		bson.D{{Key: "$gt", Value: 5}},
 		bson.D{{Key: "$regex", Value: "a"}},
 	} {
 		if _, err := export(t, JSON, WriterOptions{}, bson.D{{Key: "a", Value: v}}); err != nil {
@@ -270,8 +277,10 @@ func anyValue(depth int) *rapid.Generator[any] {
 		case 1:
 			return rapid.Float64().Draw(t, "double")
 		case 2:
-			return rapid.SampledFrom([]float64{math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 5, 1e21,
-				math.SmallestNonzeroFloat64}).Draw(t, "double")
+			return rapid.SampledFrom([]float64{
+				math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 5, 1e21,
+				math.SmallestNonzeroFloat64,
+			}).Draw(t, "double")
 		case 3:
 			return rapid.Int32().Draw(t, "int")
 		case 4:
@@ -281,11 +290,15 @@ func anyValue(depth int) *rapid.Generator[any] {
 		case 6:
 			return bson.Timestamp{T: rapid.Uint32().Draw(t, "t"), I: rapid.Uint32().Draw(t, "i")}
 		case 7:
-			return bson.Binary{Subtype: rapid.Byte().Draw(t, "subtype"),
-				Data: rapid.SliceOfN(rapid.Byte(), 1, 9).Draw(t, "data")}
+			return bson.Binary{
+				Subtype: rapid.Byte().Draw(t, "subtype"),
+				Data:    rapid.SliceOfN(rapid.Byte(), 1, 9).Draw(t, "data"),
+			}
 		case 8:
-			return bson.Regex{Pattern: line.Draw(t, "pattern"),
-				Options: rapid.StringMatching(`i?m?s?x?`).Draw(t, "options")}
+			return bson.Regex{
+				Pattern: line.Draw(t, "pattern"),
+				Options: rapid.StringMatching(`i?m?s?x?`).Draw(t, "options"),
+			}
 		case 9:
 			d, _ := bson.ParseDecimal128(rapid.StringMatching(`-?[0-9]{1,34}(E[-+][0-9]{1,3})?|NaN|-?Infinity`).
 				Draw(t, "decimal"))
@@ -293,8 +306,12 @@ func anyValue(depth int) *rapid.Generator[any] {
 		case 10:
 			return id
 		case 11:
-			return rapid.SampledFrom([]any{true, false, nil, bson.Undefined{}, bson.MinKey{},
-				bson.MaxKey{}}).Draw(t, "constant")
+			return rapid.SampledFrom([]any{
+				true, false, nil,
+				bson.Undefined{},
+				bson.MinKey{},
+				bson.MaxKey{},
+			}).Draw(t, "constant")
 		case 12:
 			return bson.Symbol(text.Draw(t, "symbol"))
 		case 13:
@@ -302,8 +319,10 @@ func anyValue(depth int) *rapid.Generator[any] {
 		case 14:
 			return bson.DBPointer{DB: rapid.StringMatching(`[a-zäß.]{0,5}`).Draw(t, "db"), Pointer: id}
 		case 15:
-			return bson.CodeWithScope{Code: bson.JavaScript(line.Draw(t, "code")),
-				Scope: bson.D{{Key: line.Draw(t, "name"), Value: text.Draw(t, "value")}}}
+			return bson.CodeWithScope{
+				Code:  bson.JavaScript(line.Draw(t, "code")),
+				Scope: bson.D{{Key: line.Draw(t, "name"), Value: text.Draw(t, "value")}},
+			}
 		default:
 			if depth == 0 {
 				return "leaf"

@@ -153,12 +153,17 @@ func TestReadCSV(t *testing.T) {
 				"5 {\"n\":{\"$numberInt\":\"1\"},\"m\":{\"$numberDouble\":\"1.2345678901234567E+19\"}}\n",
 			ReaderOptions{},
 		},
-		{"semicolons", "a;b.date(2006-01-02,15:04);\"c,d\"\n1;;x,y\n",
-			"2 {\"a\":{\"$numberInt\":\"1\"},\"c,d\":\"x,y\"}\n", ReaderOptions{}},
+		{
+			"semicolons", "a;b.date(2006-01-02,15:04);\"c,d\"\n1;;x,y\n",
+			"2 {\"a\":{\"$numberInt\":\"1\"},\"c,d\":\"x,y\"}\n",
+			ReaderOptions{},
+		},
 		{"tabs", "a\tb\n1\tx\n", "2 {\"a\":{\"$numberInt\":\"1\"},\"b\":\"x\"}\n", ReaderOptions{}},
 		{"two delimiters", "a;b,c\n1;2,3\n", "error: the header line has ',' and ';': say which of them separates the columns with --delimiter\n", ReaderOptions{}},
-		{"a chosen delimiter", "a;b,c\n1;2,3\n", "2 {\"a\":{\"$numberInt\":\"1\"},\"b,c\":\"2,3\"}\n",
-			ReaderOptions{Delimiter: ';'}},
+		{
+			"a chosen delimiter", "a;b,c\n1;2,3\n", "2 {\"a\":{\"$numberInt\":\"1\"},\"b,c\":\"2,3\"}\n",
+			ReaderOptions{Delimiter: ';'},
+		},
 		{
 			"unterminated quote", "a,b\n1,\"x\n2,y\n3,z\n", "2 bad: a quote opens in this record and is not closed properly: the lines 2 to 4 were not read\n",
 			ReaderOptions{},
@@ -171,8 +176,11 @@ func TestReadCSV(t *testing.T) {
 		{"blanks ignored", "a,b\n,x\n", "2 {\"b\":\"x\"}\n", ReaderOptions{IgnoreBlanks: true}},
 		{"several lines in a cell", "a\n\"x\ny\"\nz\n", "2 {\"a\":\"x\\ny\"}\n4 {\"a\":\"z\"}\n", ReaderOptions{}},
 		{"an old Mac's lines", "a,b\r1,2\r3,\"x\ry\"\r\r4,z", "2 {\"a\":{\"$numberInt\":\"1\"},\"b\":{\"$numberInt\":\"2\"}}\n3 {\"a\":{\"$numberInt\":\"3\"},\"b\":\"x\\ry\"}\n6 {\"a\":{\"$numberInt\":\"4\"},\"b\":\"z\"}\n", ReaderOptions{}},
-		{"an old Mac's semicolons", "a;b\r1;2,3\r",
-			"2 {\"a\":{\"$numberInt\":\"1\"},\"b\":\"2,3\"}\n", ReaderOptions{}},
+		{
+			"an old Mac's semicolons", "a;b\r1;2,3\r",
+			"2 {\"a\":{\"$numberInt\":\"1\"},\"b\":\"2,3\"}\n",
+			ReaderOptions{},
+		},
 		{"an old Mac's tabs", "1\tx\r2\ty", "1 {\"a\":{\"$numberInt\":\"1\"},\"b\":\"x\"}\n2 {\"a\":{\"$numberInt\":\"2\"},\"b\":\"y\"}\n", ReaderOptions{Columns: []string{"a", "b"}, Delimiter: '\t'}},
 		{"a line end too many", "a\r\r\n1\r\r\n2\r\r\n", "3 {\"a\":{\"$numberInt\":\"1\"}}\n5 {\"a\":{\"$numberInt\":\"2\"}}\n", ReaderOptions{}},
 		{"a return in a cell", "a,b\nx\ry,1\n", "2 {\"a\":\"x\\ry\",\"b\":{\"$numberInt\":\"1\"}}\n", ReaderOptions{}},
@@ -203,14 +211,25 @@ func TestRoundTrip(t *testing.T) {
 	id, _ := bson.ObjectIDFromHex("0123456789abcdef01234567")
 	d128, _ := bson.ParseDecimal128("1.50")
 	docs := []any{
-		bson.D{{Key: "_id", Value: id}, {Key: "i", Value: int32(1)}, {Key: "l", Value: int64(2)},
-			{Key: "f", Value: 2.0}, {Key: "d", Value: d128}},
-		bson.D{{Key: "s", Value: "a,\"b\"\n"}, {Key: "t", Value: bson.DateTime(1500)}, {Key: "n", Value: nil},
-			{Key: "b", Value: bson.Binary{Data: []byte{0, 255}}}},
+		bson.D{
+			{Key: "_id", Value: id},
+			{Key: "i", Value: int32(1)},
+			{Key: "l", Value: int64(2)},
+			{Key: "f", Value: 2.0},
+			{Key: "d", Value: d128},
+		},
+		bson.D{
+			{Key: "s", Value: "a,\"b\"\n"},
+			{Key: "t", Value: bson.DateTime(1500)},
+			{Key: "n", Value: nil},
+			{Key: "b", Value: bson.Binary{Data: []byte{0, 255}}},
+		},
 		bson.D{{Key: "o", Value: bson.D{{Key: "x", Value: true}}}, {Key: "a", Value: bson.A{int32(1), "x"}}},
 	}
-	columns := []string{"_id.objectid()", "i.int32()", "l.int64()", "f.double()", "d.decimal()", "s.string()",
-		"t.date()", "b.binary(hex)", "o.x.boolean()", "a.json()"}
+	columns := []string{
+		"_id.objectid()", "i.int32()", "l.int64()", "f.double()", "d.decimal()", "s.string()",
+		"t.date()", "b.binary(hex)", "o.x.boolean()", "a.json()",
+	}
 	for _, f := range []Format{JSON, JSONArray, CSV} {
 		t.Run(string(f), func(t *testing.T) {
 			var file bytes.Buffer
@@ -241,8 +260,11 @@ func TestRoundTrip(t *testing.T) {
 				}
 				want, _ := bson.Marshal(doc)
 				if f == CSV && i == 1 { // CSV has no null
-					want, _ = bson.Marshal(bson.D{{Key: "s", Value: "a,\"b\"\n"},
-						{Key: "t", Value: bson.DateTime(1500)}, {Key: "b", Value: bson.Binary{Data: []byte{0, 255}}}})
+					want, _ = bson.Marshal(bson.D{
+						{Key: "s", Value: "a,\"b\"\n"},
+						{Key: "t", Value: bson.DateTime(1500)},
+						{Key: "b", Value: bson.Binary{Data: []byte{0, 255}}},
+					})
 				}
 				if !bytes.Equal(got, want) {
 					t.Errorf("document %d: got %s, want %s", i, got, bson.Raw(want))

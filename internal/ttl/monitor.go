@@ -62,8 +62,10 @@ type Monitor struct {
 
 // New returns a monitor of a store.
 func New(store *table.Store, writes *write.Executor, c clock.Clock, log *slog.Logger) *Monitor {
-	m := &Monitor{store: store, writes: writes, clock: c, log: log, turnDocs: maxTurnDocs,
-		changed: make(chan struct{}, 1)}
+	m := &Monitor{
+		store: store, writes: writes, clock: c, log: log, turnDocs: maxTurnDocs,
+		changed: make(chan struct{}, 1),
+	}
 	m.sleep.Store(int64(DefaultSleep / time.Second))
 	return m
 }

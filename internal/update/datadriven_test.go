@@ -122,8 +122,10 @@ func runInsert(t *testing.T, server *errortext.Server, lines []string) string {
 		doc, err := update.PrepareInsert(bsonxtest.ParseValue(t, line).Doc(),
 			func() bsonx.Value { return bsonx.String("new") }, func() (t, i uint32) { return 5, 6 })
 		if err != nil {
-			insert := bson.D{{Key: "insert", Value: "c"},
-				{Key: "documents", Value: bson.A{raw(bsonxtest.ParseValue(t, line))}}}
+			insert := bson.D{
+				{Key: "insert", Value: "c"},
+				{Key: "documents", Value: bson.A{raw(bsonxtest.ParseValue(t, line))}},
+			}
 			out.WriteString(server.Of(t, err, insert) + "\n")
 			continue
 		}

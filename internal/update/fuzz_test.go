@@ -71,8 +71,10 @@ func FuzzApply(f *testing.F) {
 // checkAffects compares the index keys of a document before and after an update.
 func checkAffects(t *testing.T, u *update.Update, before, after bsonx.Doc) {
 	t.Helper()
-	for _, path := range []string{"a", "b", "n", "a.b", "a.c", "b.c", "a.b.c", "a.0", "a.0.b", "a.1.b", "a.b.0",
-		"a.4", "c", "c.d", "x", "0"} {
+	for _, path := range []string{
+		"a", "b", "n", "a.b", "a.c", "b.c", "a.b.c", "a.0", "a.0.b", "a.1.b", "a.b.0",
+		"a.4", "c", "c.d", "x", "0",
+	} {
 		if u.Affects(path) {
 			continue
 		}

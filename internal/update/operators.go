@@ -26,8 +26,10 @@ var definitions = [...]definition{
 	{name: "$unset", family: "field", parse: parseUnset},
 	{name: "$addToSet", family: "array", parse: parseAddToSet, note: "with $each"},
 	{name: "$pop", family: "array", parse: parsePop},
-	{name: "$pull", family: "array", parse: parsePull,
-		note: "value, condition, object condition or regular expression"},
+	{
+		name: "$pull", family: "array", parse: parsePull,
+		note: "value, condition, object condition or regular expression",
+	},
 	{name: "$pullAll", family: "array", parse: parsePullAll},
 	{name: "$push", family: "array", parse: parsePush, note: "with $each, $position, $slice, $sort"},
 	{name: "$bit", family: "bitwise", parse: parseBit, note: "and, or, xor"},

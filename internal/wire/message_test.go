@@ -146,8 +146,10 @@ func TestLegacyQuery(t *testing.T) {
 		return b
 	}
 	hello := bsonx.NewDoc("isMaster", 1)
-	for _, doc := range []bsonx.Doc{hello,
-		bsonx.NewDoc("$query", hello, "$readPreference", bsonx.NewDoc("mode", "primary"))} {
+	for _, doc := range []bsonx.Doc{
+		hello,
+		bsonx.NewDoc("$query", hello, "$readPreference", bsonx.NewDoc("mode", "primary")),
+	} {
 		var m Message
 		if err := Parse(&m, build("admin.$cmd", doc)); err != nil {
 			t.Fatal(err)

@@ -102,8 +102,10 @@ func Number() *rapid.Generator[bsonx.Value] {
 
 // Text generates short strings in which the bytes 0 and 1 are frequent.
 func Text() *rapid.Generator[string] {
-	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "\x00", "\x01",
-		"\x02", "é", "\U0010FFFF"}), 0, 4),
+	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{
+		"a", "b", "\x00", "\x01",
+		"\x02", "é", "\U0010FFFF",
+	}), 0, 4),
 		func(parts []string) string {
 			s := ""
 			for _, p := range parts {

@@ -22,8 +22,10 @@ func TestConversionsHearInterrupts(t *testing.T) {
 	}
 	fields.End()
 	elements.End()
-	for name, v := range map[string]bsonx.Value{"object": bsonx.Document(fields.Bytes()),
-		"array": bsonx.Array(elements.Bytes())} {
+	for name, v := range map[string]bsonx.Value{
+		"object": bsonx.Document(fields.Bytes()),
+		"array":  bsonx.Array(elements.Bytes()),
+	} {
 		e, err := newEngine()
 		if err != nil {
 			t.Fatal(err)

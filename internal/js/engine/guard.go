@@ -142,7 +142,8 @@ func (g *guard) stop() {
 // alive at the last collection, and of the stacks.
 func memorySize() (heap, live, stacks uint64) {
 	sample := []metrics.Sample{
-		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/gc/heap/live:bytes"},
 		{Name: "/memory/classes/heap/stacks:bytes"},
 	}
 	metrics.Read(sample)

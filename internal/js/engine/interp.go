@@ -90,7 +90,8 @@ func (i *Interp) Run(ctx context.Context, fn js.Routine, this bsonx.Value, args 
 // is the state for the next call. Fold returns the last state. Only that state is converted to
 // BSON.
 func (i *Interp) Fold(ctx context.Context, fn js.Routine, state bsonx.Value,
-	inputs []bsonx.Value) (bsonx.Value, error) {
+	inputs []bsonx.Value,
+) (bsonx.Value, error) {
 	e := i.engine
 	fold := func(goja.Value, ...goja.Value) (goja.Value, error) {
 		v := e.convert.toJS(state)

@@ -375,8 +375,10 @@ func (x *regexps) search(call goja.FunctionCall) goja.Value {
 	case int64(text.Length())*int64(s.size.steps()) <= x.quick:
 		return x.rt.ToValue(true)
 	}
-	reader := &textReader{watch: x.watch, text: text, full: strings.Contains(flags, "u"),
-		interval: lookSteps/s.size.steps() + 1}
+	reader := &textReader{
+		watch: x.watch, text: text, full: strings.Contains(flags, "u"),
+		interval: lookSteps/s.size.steps() + 1,
+	}
 	at := s.re.FindReaderSubmatchIndex(reader)
 	x.watch.look()
 	if at == nil {

@@ -36,8 +36,10 @@ func TestLastValue(t *testing.T) {
 			t.Errorf("%s: %v, %v", code, v, err)
 		}
 	}
-	for _, code := range []string{"true; if (false) 1", "true; for (; false;) 1", "var x = true",
-		"true; switch (1) {}", "function f() { true }"} {
+	for _, code := range []string{
+		"true; if (false) 1", "true; for (; false;) 1", "var x = true",
+		"true; switch (1) {}", "function f() { true }",
+	} {
 		f, err := New(code, js.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", code, err)

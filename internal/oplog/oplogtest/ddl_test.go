@@ -11,16 +11,22 @@ func (w *workload) create() {
 		bson.D{},
 		bson.D{{Key: "capped", Value: true}, {Key: "size", Value: 150}},
 		bson.D{{Key: "capped", Value: true}, {Key: "size", Value: 4096}, {Key: "max", Value: 3}},
-		bson.D{{Key: "clusteredIndex",
-			Value: bson.D{{Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "unique", Value: true}}}},
-		bson.D{{Key: "viewOn", Value: w.coll()},
-			{Key: "pipeline", Value: bson.A{bson.D{{Key: "$match", Value: bson.D{{Key: "x", Value: 1}}}}}}},
+		bson.D{{
+			Key:   "clusteredIndex",
+			Value: bson.D{{Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "unique", Value: true}},
+		}},
+		bson.D{
+			{Key: "viewOn", Value: w.coll()},
+			{Key: "pipeline", Value: bson.A{bson.D{{Key: "$match", Value: bson.D{{Key: "x", Value: 1}}}}}},
+		},
 		bson.D{{Key: "collation", Value: bson.D{{Key: "locale", Value: "en"}, {Key: "strength", Value: 2}}}},
 		bson.D{{Key: "validator", Value: bson.D{{Key: "x", Value: bson.D{{Key: "$ne", Value: "s"}}}}}},
 		bson.D{{Key: "changeStreamPreAndPostImages", Value: bson.D{{Key: "enabled", Value: true}}}},
 		bson.D{{Key: "timeseries", Value: bson.D{{Key: "timeField", Value: "t"}, {Key: "metaField", Value: "m"}}}},
-		bson.D{{Key: "timeseries", Value: bson.D{{Key: "timeField", Value: "t"}}},
-			{Key: "expireAfterSeconds", Value: 1 << 30}},
+		bson.D{
+			{Key: "timeseries", Value: bson.D{{Key: "timeField", Value: "t"}}},
+			{Key: "expireAfterSeconds", Value: 1 << 30},
+		},
 	)
 	_ = w.run(w.ctx, w.db(), append(command, options...))
 }
@@ -59,8 +65,10 @@ func (w *workload) capped() {
 func (w *workload) modify() {
 	options := pick(w, "modify",
 		bson.D{{Key: "validator", Value: bson.D{}}},
-		bson.D{{Key: "validator", Value: bson.D{{Key: "y", Value: bson.D{{Key: "$ne", Value: 1}}}}},
-			{Key: "validationAction", Value: "warn"}},
+		bson.D{
+			{Key: "validator", Value: bson.D{{Key: "y", Value: bson.D{{Key: "$ne", Value: 1}}}}},
+			{Key: "validationAction", Value: "warn"},
+		},
 		bson.D{{Key: "changeStreamPreAndPostImages", Value: bson.D{{Key: "enabled", Value: true}}}},
 		bson.D{{Key: "changeStreamPreAndPostImages", Value: bson.D{{Key: "enabled", Value: false}}}},
 		bson.D{{Key: "cappedSize", Value: 120}},
@@ -79,18 +87,29 @@ func (w *workload) modify() {
 func (w *workload) index() {
 	if rapid.Bool().Draw(w.T, "drop") {
 		_ = w.run(w.ctx, w.db(),
-			bson.D{{Key: "dropIndexes", Value: w.coll()},
-				{Key: "index", Value: pick(w, "index", "x", "ttl", "u", "*")}})
+			bson.D{
+				{Key: "dropIndexes", Value: w.coll()},
+				{Key: "index", Value: pick(w, "index", "x", "ttl", "u", "*")},
+			})
 		return
 	}
 	spec := pick(w, "spec",
 		bson.D{{Key: "key", Value: bson.D{{Key: "x", Value: 1}}}, {Key: "name", Value: "x"}},
-		bson.D{{Key: "key", Value: bson.D{{Key: "x", Value: 1}}}, {Key: "name", Value: "u"},
-			{Key: "unique", Value: true}},
-		bson.D{{Key: "key", Value: bson.D{{Key: "t", Value: 1}}}, {Key: "name", Value: "ttl"},
-			{Key: "expireAfterSeconds", Value: 1 << 29}},
-		bson.D{{Key: "key", Value: bson.D{{Key: "y", Value: -1}, {Key: "x", Value: 1}}}, {Key: "name", Value: "yx"},
-			{Key: "sparse", Value: true}},
+		bson.D{
+			{Key: "key", Value: bson.D{{Key: "x", Value: 1}}},
+			{Key: "name", Value: "u"},
+			{Key: "unique", Value: true},
+		},
+		bson.D{
+			{Key: "key", Value: bson.D{{Key: "t", Value: 1}}},
+			{Key: "name", Value: "ttl"},
+			{Key: "expireAfterSeconds", Value: 1 << 29},
+		},
+		bson.D{
+			{Key: "key", Value: bson.D{{Key: "y", Value: -1}, {Key: "x", Value: 1}}},
+			{Key: "name", Value: "yx"},
+			{Key: "sparse", Value: true},
+		},
 	)
 	_ = w.run(w.ctx, w.db(), bson.D{{Key: "createIndexes", Value: w.coll()}, {Key: "indexes", Value: bson.A{spec}}})
 }
@@ -110,13 +129,19 @@ func (w *workload) results() {
 	last := pick(w, "stage",
 		bson.D{{Key: "$out", Value: to}},
 		bson.D{{Key: "$out", Value: bson.D{{Key: "db", Value: w.db()}, {Key: "coll", Value: to}}}},
-		bson.D{{Key: "$out", Value: bson.D{{Key: "db", Value: "a"}, {Key: "coll", Value: to},
-			{Key: "timeseries", Value: bson.D{{Key: "timeField", Value: "t"}}}}}},
+		bson.D{{Key: "$out", Value: bson.D{
+			{Key: "db", Value: "a"},
+			{Key: "coll", Value: to},
+			{Key: "timeseries", Value: bson.D{{Key: "timeField", Value: "t"}}},
+		}}},
 		bson.D{{Key: "$merge", Value: to}},
 	)
 	_ = w.run(w.ctx, w.db(),
-		bson.D{{Key: "aggregate", Value: w.coll()}, {Key: "pipeline", Value: bson.A{last}},
-			{Key: "cursor", Value: bson.D{}}})
+		bson.D{
+			{Key: "aggregate", Value: w.coll()},
+			{Key: "pipeline", Value: bson.A{last}},
+			{Key: "cursor", Value: bson.D{}},
+		})
 }
 
 // series writes to a collection as if it were a time series, which it may be.
@@ -126,8 +151,10 @@ func (w *workload) series() {
 		q := pick(w, "which", bson.D{}, bson.D{{Key: "m", Value: 1}},
 			bson.D{{Key: "t", Value: bson.D{{Key: "$lt", Value: w.at()}}}})
 		_ = w.run(w.ctx, w.db(),
-			bson.D{{Key: "delete", Value: coll},
-				{Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: q}, {Key: "limit", Value: 0}}}}})
+			bson.D{
+				{Key: "delete", Value: coll},
+				{Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: q}, {Key: "limit", Value: 0}}}},
+			})
 		return
 	}
 	docs := bson.A{}

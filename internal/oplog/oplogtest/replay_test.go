@@ -140,8 +140,10 @@ func (w *workload) at() time.Time {
 }
 
 func (w *workload) step() {
-	steps := []func(){w.write, w.write, w.write, w.write, w.create, w.drop, w.rename, w.capped, w.modify, w.index,
-		w.results, w.transaction, w.series}
+	steps := []func(){
+		w.write, w.write, w.write, w.write, w.create, w.drop, w.rename, w.capped, w.modify, w.index,
+		w.results, w.transaction, w.series,
+	}
 	pick(w, "step", steps...)()
 }
 
@@ -183,19 +185,35 @@ func (w *workload) change() any {
 	case "$rename":
 		return set("$rename", "renamed")
 	case "pipeline":
-		return bson.A{bson.D{{Key: "$set",
-			Value: bson.D{{Key: "x", Value: "$y"}, {Key: "l", Value: bson.A{"$x", 1}}}}},
-			bson.D{{Key: "$unset", Value: "y"}}}
+		return bson.A{
+			bson.D{{
+				Key:   "$set",
+				Value: bson.D{{Key: "x", Value: "$y"}, {Key: "l", Value: bson.A{"$x", 1}}},
+			}},
+			bson.D{{Key: "$unset", Value: "y"}},
+		}
 	case "dots": // paths whose dots are ambiguous
-		dotted := bson.D{{Key: "$setField",
-			Value: bson.D{{Key: "field", Value: "p.q"}, {Key: "input", Value: "$$ROOT"},
-				{Key: "value", Value: w.id()}}}}
-		return bson.A{bson.D{{Key: "$replaceWith", Value: dotted}},
-			bson.D{{Key: "$set", Value: bson.D{{Key: "r.0", Value: w.id()}, {Key: "r.t", Value: text}}}}}
+		dotted := bson.D{{
+			Key: "$setField",
+			Value: bson.D{
+				{Key: "field", Value: "p.q"},
+				{Key: "input", Value: "$$ROOT"},
+				{Key: "value", Value: w.id()},
+			},
+		}}
+		return bson.A{
+			bson.D{{Key: "$replaceWith", Value: dotted}},
+			bson.D{{Key: "$set", Value: bson.D{{Key: "r.0", Value: w.id()}, {Key: "r.t", Value: text}}}},
+		}
 	case "shorten":
-		array := bson.D{{Key: "$cond",
-			Value: bson.A{bson.D{{Key: "$isArray", Value: "$l"}},
-				bson.D{{Key: "$slice", Value: bson.A{"$l", 2}}}, bson.A{text, text, 1, 2}}}}
+		array := bson.D{{
+			Key: "$cond",
+			Value: bson.A{
+				bson.D{{Key: "$isArray", Value: "$l"}},
+				bson.D{{Key: "$slice", Value: bson.A{"$l", 2}}},
+				bson.A{text, text, 1, 2},
+			},
+		}}
 		return bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "l", Value: array}}}}}
 	case "replace":
 		return append(bson.D{}, w.doc()[1:]...)
@@ -232,16 +250,27 @@ func (w *workload) writeCommand() bson.D {
 		}
 		return bson.D{{Key: "update", Value: coll}, {Key: "updates", Value: updates}, ordered}
 	case "delete":
-		return bson.D{{Key: "delete", Value: coll},
-			{Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: w.filter()},
-				{Key: "limit", Value: pick(w, "limit", 0, 1)}}}}}
+		return bson.D{
+			{Key: "delete", Value: coll},
+			{Key: "deletes", Value: bson.A{bson.D{
+				{Key: "q", Value: w.filter()},
+				{Key: "limit", Value: pick(w, "limit", 0, 1)},
+			}}},
+		}
 	default:
 		if rapid.Bool().Draw(w.T, "remove") {
-			return bson.D{{Key: "findAndModify", Value: coll},
-				{Key: "query", Value: w.filter()}, {Key: "remove", Value: true}}
+			return bson.D{
+				{Key: "findAndModify", Value: coll},
+				{Key: "query", Value: w.filter()},
+				{Key: "remove", Value: true},
+			}
 		}
-		return bson.D{{Key: "findAndModify", Value: coll}, {Key: "query", Value: w.filter()},
-			{Key: "update", Value: w.change()}, {Key: "upsert", Value: rapid.Bool().Draw(w.T, "upsert")}}
+		return bson.D{
+			{Key: "findAndModify", Value: coll},
+			{Key: "query", Value: w.filter()},
+			{Key: "update", Value: w.change()},
+			{Key: "upsert", Value: rapid.Bool().Draw(w.T, "upsert")},
+		}
 	}
 }
 

@@ -151,8 +151,10 @@ func (in *inspection) checkManifest() error {
 	}
 	name := in.fs.PathBase(in.path)
 	end, damaged := wholeRecords(content)
-	in.current = seal{sequence: 1, manifest: in.manifest, length: uint64(end),
-		sum: crc32.Checksum(content[:end], castagnoli)}
+	in.current = seal{
+		sequence: 1, manifest: in.manifest, length: uint64(end),
+		sum: crc32.Checksum(content[:end], castagnoli),
+	}
 	if len(in.seals) > 0 {
 		in.current.sequence = in.seals[0].sequence + 1
 	}

@@ -147,8 +147,10 @@ var logDamages = []logDamage{
 	{name: "firstUnsynced", cut: true, change: flip(func(_ []byte, durable int) int { return durable + 1 })},
 	{name: "lastUnsynced", cut: true, change: flip(func(log []byte, _ int) int { return len(log) - 1 })},
 	{name: "unsyncedLost", cut: true, change: func(log []byte, durable int) []byte { return log[:durable] }},
-	{name: "unsyncedZeros", cut: true,
-		change: func(log []byte, durable int) []byte { clear(log[durable:]); return log }},
+	{
+		name: "unsyncedZeros", cut: true,
+		change: func(log []byte, durable int) []byte { clear(log[durable:]); return log },
+	},
 	{name: "garbage", cut: true, change: func(log []byte, _ int) []byte { return append(log, benchValue...) }},
 }
 

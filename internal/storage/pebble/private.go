@@ -28,7 +28,8 @@ func (fs privateFS) Create(name string, category vfs.DiskWriteCategory) (vfs.Fil
 
 // OpenReadWrite implements vfs.FS.
 func (fs privateFS) OpenReadWrite(name string, category vfs.DiskWriteCategory,
-	opts ...vfs.OpenOption) (vfs.File, error) {
+	opts ...vfs.OpenOption,
+) (vfs.File, error) {
 	return protect(name)(fs.FS.OpenReadWrite(name, category, opts...))
 }
 

@@ -55,7 +55,8 @@ func twinKey(n int) []byte { return fmt.Appendf(nil, "key%05d", n) }
 // writeTwin writes a table, in a new store or in place of the existing table. It returns the path
 // and content.
 func writeTwin(t *testing.T, disk vfs.FS, write func(e *Engine, value string) error,
-	value string) (path string, content []byte) {
+	value string,
+) (path string, content []byte) {
 	t.Helper()
 	e := open(t, "store", Options{FS: disk, NoCompression: true})
 	if err := write(e, strings.Repeat(value, 1000)); err != nil {
